@@ -157,7 +157,7 @@ bool Entailment::zero_by_cases(PolyId p) {
   };
   if (by_cases(p)) return true;
   PolyId other = p;
-  const auto is_linear = [&](const auto& term) { return term.first.size() <= 1; };
+  const auto is_linear = [](const auto& term) { return term.first.size() <= 1; };
   for (std::size_t i = 0; i < residues_.size(); ++i)
     if (residues_[i].second.is_zero() &&
         std::ranges::all_of((*ring_)[residues_[i].first].terms, is_linear))

@@ -49,8 +49,8 @@ class Entailment {
     int bounds = kLimits.case_bounds;
   };
   bool zero_in_each_case(PolyId p);
-  /// The same, by the values of an atom that has but a few.
   enum class Values : std::uint8_t { OfFactors, OfVariables };
+  /// The same, by the values of an atom that has but a few.
   bool zero_by_values(PolyId p, Values of);
   /// The same, by the remainders of a variable by what it is divided by; of so many variables.
   bool zero_by_residues(PolyId p, int variables);

@@ -121,10 +121,12 @@ Congruence Entailment::atom_congruence(AtomId id, int depth) {
   Congruence r;
   switch (a.kind) {
     case AtomKind::Quotient:
+      if (!divides_surely(a.parts[1])) break;
       if (const Congruence d = part(1); d.modulus.is_zero() && d.residue.sign() > 0)
         r = floor_div(part(0), d.residue);
       break;
     case AtomKind::Remainder:
+      if (!divides_surely(a.parts[1])) break;
       if (const Congruence d = part(1); !d.modulus.is_zero() || !d.residue.is_zero())
         r = floor_mod(part(0), d);
       break;

@@ -117,10 +117,11 @@ struct Limits {
   int case_values = 12;                 // of a variable that are told apart
   std::int64_t case_residues = 24;      // of a variable that is divided
   std::size_t residues = 64;            // that facts give
-  std::int64_t residue_modulus = std::int64_t{1} << 62;  // its square: the largest modulus of one
   int entailed_depth = 3;               // facts used on facts, cases within cases
   int entailed_rounds = 3;              // of bounds from facts from bounds
   std::size_t entailed_terms = 40;      // longer polynomials are bounded term by term
+  // A residue's modulus is at most the square of this.
+  std::int64_t residue_modulus = std::int64_t{1} << 62;
 };
 inline constexpr Limits kLimits;
 

@@ -1,7 +1,5 @@
 // Premises of the checker of derivations, against values: the normal form changes none, and no
 // value is outside what facts imply.
-#include "touchstone/symbolic/ring_text.h"
-
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -9,6 +7,7 @@
 #include "random_tree.h"
 #include "touchstone/base/error.h"
 #include "touchstone/symbolic/entailment.h"
+#include "touchstone/symbolic/ring_text.h"
 
 namespace touchstone::symbolic {
 namespace {
