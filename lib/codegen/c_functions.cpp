@@ -28,24 +28,28 @@ constexpr CFunction own_functions[] = {
 }
 )"},
     // 2^x = 2^n 2^r with n = x to the nearest integer, found by an addition that has no room for a
-    // fraction. 2^r = 1 + 0.6875 r + r q(r), whose first addition leaves its rounding error to be
-    // added. The power of two is multiplied in two parts, as it may lie outside the type's range;
-    // what is surely 0 takes no product that underflows, which is slow.
+    // fraction. Where products are rounded 2^r = 1 + 0.6875 r + r q(r), whose first addition leaves
+    // its rounding error to be added. n is added to the exponent, below the normal numbers with 64
+    // more, which are taken off by a product; what is 2^128 or more, or no number, is x * 2^127.
     {"exp2_f32",
      R"(static inline f32 exp2_f32(f32 x) {
-  f32 a = x < -151.0f ? -151.0f : x > 129.0f ? 129.0f : x;
+  f32 a = x < -151.0f ? -151.0f : x;
   f32 t = a + 0x1.8p+23f, r = a - (t - 0x1.8p+23f);
   f32 q = 0x1.427918p-13f;
   q = muladd_f32(q, r, 0x1.5ef4a2p-10f);
   q = muladd_f32(q, r, 0x1.3b2c58p-7f);
   q = muladd_f32(q, r, 0x1.c6af9ep-5f);
   q = muladd_f32(q, r, 0x1.ebfbdep-3f);
-  q = muladd_f32(q, r, 0x1.7218p-8f);
+#ifdef FUSES_PRODUCTS
+  f32 y = muladd_f32(muladd_f32(q, r, 0x1.62e43p-1f), r, 1);
+#else
   f32 p = r * 0.6875f, s = 1 + p;
-  i32 n = (i32)(bits_f32(t) - 0x4b400000u), h = n >> 1;
-  f32 y = s + muladd_f32(r, q, p - (s - 1));
-  u32 rest = n < -150 ? 0 : (u32)(n - h + 127) << 23;
-  return y * f32_bits((u32)(h + 127) << 23) * f32_bits(rest);
+  f32 y = s + ((q * r + 0x1.7218p-8f) * r + (p - (s - 1)));
+#endif
+  u32 tiny = x < -125, n = (bits_f32(t) << 23) + (tiny ? 64u << 23 : 0);
+  f32 z = f32_bits(bits_f32(y) + n);
+  z = tiny ? z * 0x1p-64f : z;
+  return x < 128 ? z : x * 0x1p+127f;
 }
 )"},
     {"exp2_f64",
@@ -71,27 +75,27 @@ constexpr CFunction own_functions[] = {
   return y * f64_bits((u64)(h + 1023) << 52) * f64_bits(rest);
 }
 )"},
-    // log2 x = k + log2 m with m in [sqrt(1/2), sqrt(2)), and of f = m - 1 a multiple: to divide,
-    // as an odd function of f / (f + 2) needs, takes longer than the terms that it saves.
+    // log2 x = k + log2 m with m in [2/3, 4/3), and f = m - 1: log2 m = 1.5 f + f q(f). To divide,
+    // as an odd function of f / (f + 2) needs, takes longer than the terms that it saves. 1.5 f and
+    // k leave the errors of their roundings to be added.
     {"log2_f32",
      R"(static inline f32 log2_f32(f32 x) {
   f32 y = x < 0x1p-126f ? x * 0x1p+24f : x, inf = f32_bits(0x7f800000u);
-  u32 b = bits_f32(y) - 0x3f3504f3u;
-  i32 k = ((i32)b >> 23) - (x < 0x1p-126f ? 24 : 0);
-  f64 f = f32_bits((b & 0x7fffffu) + 0x3f3504f3u) - 1;
-  f64 q = -0x1.61ac57ef09f42p-4;
-  q = muladd_f64(q, f, 0x1.3d25f339435eap-3);
-  q = muladd_f64(q, f, -0x1.417feabcf6fbp-3);
-  q = muladd_f64(q, f, 0x1.45a293762af68p-3);
-  q = muladd_f64(q, f, -0x1.6eb02b1519d73p-3);
-  q = muladd_f64(q, f, 0x1.a615cb461775fp-3);
-  q = muladd_f64(q, f, -0x1.ec8d73d465947p-3);
-  q = muladd_f64(q, f, 0x1.277732cea6c73p-2);
-  q = muladd_f64(q, f, -0x1.715435eb9b0f1p-2);
-  q = muladd_f64(q, f, 0x1.ec709c00ef729p-2);
-  q = muladd_f64(q, f, -0x1.7154767baec07p-1);
-  q = muladd_f64(q, f, 0x1.71547652ef955p0);
-  f32 l = (f32)muladd_f64(f, q, k);
+  u32 b = bits_f32(y) - 0x3f2aaaabu;
+  f32 k = (f32)(((i32)b >> 23) - (x < 0x1p-126f ? 24 : 0));
+  f32 f = f32_bits((b & 0x7fffffu) + 0x3f2aaaabu) - 1;
+  f32 q = -0x1.8a346ap-3f;
+  q = muladd_f32(q, f, 0x1.a0bd08p-3f);
+  q = muladd_f32(q, f, -0x1.649328p-3f);
+  q = muladd_f32(q, f, 0x1.9cf444p-3f);
+  q = muladd_f32(q, f, -0x1.ed25d4p-3f);
+  q = muladd_f32(q, f, 0x1.27a71ap-2f);
+  q = muladd_f32(q, f, -0x1.71526ep-2f);
+  q = muladd_f32(q, f, 0x1.ec6fe6p-2f);
+  q = muladd_f32(q, f, -0x1.715478p-1f);
+  q = muladd_f32(q, f, -0x1.d5712ep-5f);
+  f32 h = f * 1.5f, e = f * 0.5f - (h - f), s = k + h;
+  f32 l = s + (h - (s - k) + muladd_f32(f, q, e));
   return x > 0 ? x < inf ? l : x : x == 0 ? -inf : x < 0 ? f32_bits(0x7fc00000u) : x;
 }
 )"},
@@ -137,6 +141,31 @@ constexpr CFunction own_functions[] = {
   return quarter & 1 ? muladd_f64(u, c, 1) : muladd_f64(z * u, s, z);
 }
 )"},
+    // The sine for |x| <= 2^13. z - e is x less n half turns, which are subtracted in four parts: n
+    // times the first is rounded in a difference that has room for it, n times the second has room
+    // itself (Cody and Waite). The sine is z (v + l), v = 1 - 5/32 z^2 rounded. Zeros keep their
+    // sign.
+    {"fused_sin_f32",
+     R"(#ifdef FUSES_PRODUCTS
+static inline f32 fused_sin_f32(f32 x) {
+  f32 t = muladd_f32(x, 0x1.45f306p-2f, 0x1.8p+23f), n = t - 0x1.8p+23f;
+  f32 a = muladd_f32(n, -0x1.921fb4p+1f, x), z = muladd_f32(n, -0x1.444p-23f, a);
+  f32 e = muladd_f32(n, 0x1.444p-23f, z - a);
+  e = muladd_f32(n, 0x1.68c234p-38f, e);
+  e = muladd_f32(n, 0x1.898cc6p-63f, e);
+  f32 u = z * z, rest = muladd_f32(z + z, -e, muladd_f32(z, z, -u));
+  f32 p = 0x1.5e5e3ap-19f;
+  p = muladd_f32(p, u, -0x1.9f7a2ap-13f);
+  p = muladd_f32(p, u, 0x1.110efep-7f);
+  p = muladd_f32(p, u, -0x1.5554c2p-7f);
+  f32 v = muladd_f32(u, -0.15625f, 1);
+  f32 l = muladd_f32(u, p, muladd_f32(u, -0.15625f, 1 - v));
+  l = muladd_f32(rest, -0.15f, l);
+  f32 y = muladd_f32(z, v, muladd_f32(-e, v, z * l));
+  return f32_bits(bits_f32(y) ^ bits_f32(t) << 31);
+}
+#endif
+)"},
     // |x| = m 2^e with an integer m. The bits of m 2^e / 2 pi that count whole turns need not be
     // computed: 96 bits of 1 / 2 pi from the first place on that matters give the fraction of a
     // turn to 64 bits (Payne and Hanek, SIGNUM Newsletter 18, 1983).
@@ -153,9 +182,12 @@ static inline f32 sin_f32(f32 x) {
   f64 far = (f64)(i64)(turn << 2) * 0x1.921fb54442d18p-64;
   u32 small = b < 0x3f490fdbu, quarter = small ? 0 : (u32)((turn + (1ull << 61)) >> 62);
   f64 z = small ? f32_bits(b) : far;
-  f64 y = quarter_sine(z, quarter);
   u32 sign = quarter << 30 ^ bits_f32(x);
-  return b < 0x7f800000u ? f32_bits(bits_f32((f32)y) ^ (sign & 0x80000000u)) : x - x;
+  f32 y = f32_bits(bits_f32((f32)quarter_sine(z, quarter)) ^ (sign & 0x80000000u));
+#ifdef FUSES_PRODUCTS
+  y = b <= 0x46000000u ? fused_sin_f32(x) : y;
+#endif
+  return b < 0x7f800000u ? y : x - x;
 }
 )"},
     // A double of at most 0.72 ULP, rounded: right but for two arguments of all.
@@ -196,24 +228,40 @@ static inline f32 sin_f32(f32 x) {
   return x > 0 ? x < inf ? l : x : x == 0 ? -inf : x < 0 ? f32_bits(0x7fc00000u) : x;
 }
 )"},
-    // pi / 2 in two parts, the first of which has room for a factor of 24 bits (Cody and Waite):
-    // the
-    // bits of sin_f32 for |x| < 2^22.
+    // Where products are rounded pi / 2 in two parts, the first of which has room for a factor of
+    // 24 bits: the bits of sin_f32 for |x| < 2^22.
     {"fast_sin_f32",
      R"(static inline f32 fast_sin_f32(f32 x) {
+#ifdef FUSES_PRODUCTS
+  f32 t = muladd_f32(x, 0x1.45f306p-2f, 0x1.8p+23f), n = t - 0x1.8p+23f;
+  f32 z = muladd_f32(n, -0x1.921fb4p+1f, x);
+  z = muladd_f32(n, -0x1.444p-23f, z);
+  z = muladd_f32(n, -0x1.68c234p-38f, z);
+  f32 u = z * z, p = 0x1.616a2p-19f;
+  p = muladd_f32(p, u, -0x1.9fb2bap-13f);
+  p = muladd_f32(p, u, 0x1.11103ap-7f);
+  p = muladd_f32(p, u, -0x1.555554p-3f);
+  return f32_bits(bits_f32(z * muladd_f32(u, p, 1)) ^ bits_f32(t) << 31);
+#else
   f64 a = f32_bits(bits_f32(x) & 0x7fffffffu);
   f64 t = muladd_f64(a, 0x1.45f306dc9c883p-1, 0x1.8p+52), n = 0x1.8p+52 - t;
   f64 z = muladd_f64(n, 0x1.110b4611a6263p-26, muladd_f64(n, 0x1.921fb5p+0, a));
   u32 quarter = (u32)bits_f64(t), sign = quarter << 30 ^ bits_f32(x);
   f64 y = quarter_sine(z, quarter);
   return f32_bits(bits_f32((f32)y) ^ (sign & 0x80000000u));
+#endif
 }
 )"},
     // `far` is set where it is not sin_f32.
     {"near_sin_f32",
      R"(static inline f32 near_sin_f32(f32 x, u32* far) {
+#ifdef FUSES_PRODUCTS
+  *far |= (bits_f32(x) & 0x7fffffffu) > 0x46000000u;
+  return fused_sin_f32(x);
+#else
   *far |= (bits_f32(x) & 0x7fffffffu) >= 0x4a800000u;
   return fast_sin_f32(x);
+#endif
 }
 )"},
 };

@@ -176,9 +176,11 @@ void expect_equal_sines(std::uint32_t step) {
     x.push_back(-at);
     if (std::ssize(x) == kAtOnce) compare();
   }
-  // Near and far in one chunk.
-  for (std::uint32_t i = 0; i < 3000; ++i)
-    x.push_back(std::bit_cast<float>(kEnd - 1500 + i) * (i % 2 == 0 ? 1.0F : -1.0F));
+  // Near and far in one chunk, where products are fused and where they are not.
+  for (const float end : {0x1p13F, 0x1p22F})
+    for (std::uint32_t i = 0; i < 3000; ++i)
+      x.push_back(std::bit_cast<float>(std::bit_cast<std::uint32_t>(end) - 1500 + i) *
+                  (i % 2 == 0 ? 1.0F : -1.0F));
   for (const float far : {HUGE_VALF, -HUGE_VALF, std::nanf(""), 3e38F, -1e30F, -0.0F})
     x.insert(x.end(), {far, 0.5F});
   compare();

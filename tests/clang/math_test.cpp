@@ -65,10 +65,11 @@ std::vector<float> float_inputs() {
   for (std::uint64_t bits = 0; bits < std::uint64_t{1} << 32; bits += 1021)
     inputs.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
   for (const float center :
-       {0.0F,           0x1p-149F,      0x1p-126F,      0x1p-64F,       0.5F,     0x1.6a09e6p-1F,
-        0x1.921fb6p-1F, 1.0F,           0x1.6a09e6p+0F, 0x1.921fb6p+0F, 2.0F,     127.0F,
-        127.5F,         128.0F,         126.0F,         149.0F,         150.0F,   151.0F,
-        0x1.853a6ep-9F, 0x1.e7526ep-6F, 0x1p+17F,       0x1p+24F,       0x1p+88F, 0x1.fffffep+127F})
+       {0.0F,           0x1p-149F,      0x1p-126F, 0x1p-64F,        0.5F,           0x1.6a09e6p-1F,
+        0x1.555556p-1F, 0x1.555556p+0F, 0x1p+13F,  125.0F,          0x1.921fb6p-1F, 1.0F,
+        0x1.6a09e6p+0F, 0x1.921fb6p+0F, 2.0F,      127.0F,          127.5F,         128.0F,
+        126.0F,         149.0F,         150.0F,    151.0F,          0x1.853a6ep-9F, 0x1.e7526ep-6F,
+        0x1p+17F,       0x1p+24F,       0x1p+88F,  0x1.fffffep+127F})
     for (const float sign : {1.0F, -1.0F})
       for (std::int64_t step = -300; step <= 300; ++step) {
         const std::int64_t key = order_key(center * sign) + step;
@@ -86,6 +87,16 @@ TEST(ClangMath, OneUlpIsWithinOneStepOfTheCorrectlyRounded) {
   const TestDevice device(at_level(MathLevel::OneUlp));
   for (const Op op : kFunctions)
     EXPECT_LE(most_steps(*device, op, float_inputs(), always), 1) << info(op).name;
+}
+
+TEST(ClangMath, TheSineOfAZeroHasItsSign) {
+  for (const MathLevel level :
+       {MathLevel::Library, MathLevel::CorrectlyRounded, MathLevel::OneUlp, MathLevel::Fast}) {
+    const TestDevice device(at_level(level));
+    const std::vector<float> y = computed(*device, Op::Sin, std::vector<float>{0.0F, -0.0F});
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(y[0]), 0U);
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(y[1]), 0x80000000U);
+  }
 }
 
 TEST(ClangMath, CorrectlyRoundedHasTheReferencesBits) {
