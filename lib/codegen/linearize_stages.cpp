@@ -111,25 +111,50 @@ void Linearizer::stage(const Stage& part, const TermLoops& loops,
   for (const std::size_t i : part.reduced)
     if (!part.slide || i != part.slide->reduced)
       ahead[axes[i]] = open(loops.reduced[i], ahead[axes[i]]);
+  const Node begin = part.packed ? base : Node(0);
   Node moved = 0;  // lanes on
+  std::optional<int> row;
   if (part.slide) {
     const Slide& slide = *part.slide;
+    if (part.reads_rows()) row = stage_row(part, axes, ahead, begin);
     Node& term = ahead[axes[slide.reduced]];
     moved = slide.moved(term);
     term = slide.phases > 1 ? open(slide.phases, floor_mod(term, slide.phases)) : slide.first();
   }
   if (part.lanes) {
-    const Node begin = part.packed ? base : Node(0);
     Node& lane = ahead[axes.back()];
     lane = begin + open(part.width, lane - begin + moved);
   }
+  Node in_row = 0;
+  if (row)
+    in_row = (ahead[axes.back()] - begin) * part.slide->phases + ahead[axes[part.slide->reduced]];
   const int at = add_indices(std::move(ahead));
-  const int value = evaluate(part.node, at);
+  const int value = row ? builder_.here({StepKind::LoadAcc, type, {*row, lower(in_row, at)}, {}})
+                        : evaluate(part.node, at);
   builder_.here({StepKind::Assign, type, {array, value, lower(to, at)}, {}});
   while (opened-- > 0) builder_.close_loop();
   builder_.resume(inside);
   set_made(part.node, inner,
            builder_.value({StepKind::LoadAcc, type, {array, lower(from, inner)}, {}}));
+}
+
+// Phases lie between each other in memory: all of a row are computed in that order, into an array
+// of their own, since a loop over one of them would read single elements.
+int Linearizer::stage_row(const Stage& part, const std::vector<std::size_t>& axes, Indices ahead,
+                          Node begin) {
+  const Slide& slide = *part.slide;
+  const DType type = part.node->dtype();
+  const std::int64_t size = slide.phases * part.width;
+  const int row = builder_.here({StepKind::DefineAcc, type, {}, static_cast<int>(size)});
+  Node at;
+  open_loop(sint(size), "s", at);
+  ahead[axes[slide.reduced]] = floor_mod(at, slide.phases);
+  ahead[axes.back()] = begin + floor_div(at, slide.phases);
+  const int indices = add_indices(std::move(ahead));
+  const int value = evaluate(part.node, indices);
+  builder_.here({StepKind::Assign, type, {row, value, lower(at, indices)}, {}});
+  builder_.close_loop();
+  return row;
 }
 
 namespace {
@@ -143,6 +168,7 @@ constexpr std::int64_t kFar = std::int64_t{1} << 40;
 std::optional<Slide> ratio_of(const std::vector<const ShapeTracker*>& views, std::size_t axis,
                               std::size_t lane) {
   std::optional<Slide> found;
+  bool dense = true;
   for (const ShapeTracker* st : views) {
     const auto strides = real_strides(*st, true);
     if (strides[axis] == sint(0) && strides[lane] == sint(0)) continue;
@@ -163,7 +189,9 @@ std::optional<Slide> ratio_of(const std::vector<const ShapeTracker*>& views, std
     if (slide.step > kMostStep || slide.phases > kMostStep) return std::nullopt;
     if (found && *found != slide) return std::nullopt;
     found = slide;
+    dense = dense && a == 1;
   }
+  if (found) found->dense = dense;
   return found;
 }
 

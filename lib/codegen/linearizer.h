@@ -83,6 +83,8 @@ class Linearizer {
   bool is_same(const LazyOp& node, int indices, int other);
   void stage(const Stage& part, const TermLoops& loops, const std::vector<std::size_t>& axes,
              int inner, symbolic::Node base);
+  int stage_row(const Stage& part, const std::vector<std::size_t>& axes, Indices ahead,
+                symbolic::Node begin);
   std::optional<Slide> slide_of(const LazyOp& node, const TermLoops& loops,
                                 const std::vector<std::size_t>& axes, int inner);
   /// Elements of a buffer of the kernel.

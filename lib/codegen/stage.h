@@ -38,6 +38,7 @@ struct Slide {
   std::int64_t terms = 0;   // of it
   std::int64_t phases = 1, step = 1;
   bool back = false;
+  bool dense = false;  // neighbouring terms are neighbours in memory
 
   /// The term that is computed for all of a phase, where there is one phase.
   std::int64_t first() const { return back ? terms - 1 : 0; }
@@ -59,6 +60,12 @@ struct Stage {
   std::int64_t width = 0;            // of it along the lanes
   std::optional<Slide> slide;        // where it has one loop's terms as further lanes
   std::int64_t elements = 0;
+
+  /// Whether all phases of a row are read at once, in the order in which they lie in memory.
+  bool reads_rows() const {
+    return slide && slide->dense && slide->phases > 1 && slide->phases <= 8 && lanes &&
+           width <= 1024;
+  }
 };
 
 /// Bit i: what a view gives depends on loop i of TermLoops, counted from the outermost.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <gmock/gmock.h>
+
 #include "harness.h"
 #include "touchstone/codegen/bounds_proof.h"
 #include "touchstone/codegen/linearize.h"
@@ -128,7 +130,16 @@ std::vector<Windows> all_windows() {
        .channels = 2,
        .terms = 40,
        .before = 20,
-       .after = 19}};
+       .after = 19},
+      {.outputs = 32, .height = 2, .lanes = 64, .channels = 3, .terms = 4, .step = 6, .apart = 2},
+      {.outputs = 32,
+       .height = 2,
+       .lanes = 33,
+       .channels = 3,
+       .terms = 10,
+       .step = 5,
+       .before = 5,
+       .after = 7}};
 }
 
 void expect_sums(Device& device) {
@@ -149,15 +160,18 @@ TEST(Sliding, HoldsTheRightElementsAtTinySizes) {
   expect_sums(*TestDevice(laid_out(rows, 1)));
 }
 
-// Elements of the largest array.
-std::int64_t staged(const Windows& w) {
-  std::int64_t most = 0;
+// Elements of the arrays, in their order.
+Ints arrays(const Windows& w) {
+  Ints sizes;
   for (const LinearStep& step : linearize(w.kernel()).uops)
     if (step.kind == StepKind::DefineAcc && std::holds_alternative<int>(step.arg) &&
         step.src.empty())
-      most = std::max<std::int64_t>(most, std::get<int>(step.arg));
-  return most;
+      sizes.push_back(std::get<int>(step.arg));
+  return sizes;
 }
+
+// Of the largest.
+std::int64_t staged(const Windows& w) { return std::ranges::max(arrays(w)); }
 
 // Rows of an image that is padded above: of a block the first row may lie in the padding, where
 // nothing says what the others see.
@@ -208,6 +222,17 @@ TEST(Sliding, ReadsNothingOutsideABuffer) {
       EXPECT_TRUE(unproved_accesses(linearize(w.kernel(), {.sizes = sizes})).empty())
           << str(w.kernel());
   EXPECT_EQ(staged(all.back()), 3 * 2 * (56 + 3)) << "what is past the end is masked";
+}
+
+// Phases of neighbours are read as they lie in memory, then taken apart.
+TEST(Sliding, ReadsRowsOfPhasesAtOnce) {
+  const std::vector<Windows> all = all_windows();
+  const auto has = [](const Windows& w, std::int32_t size) {
+    return std::ranges::count(arrays(w), size) == 1;
+  };
+  EXPECT_TRUE(has(all[2], 3 * (40 + 2)));
+  EXPECT_THAT(arrays(all[10]), testing::Contains(5 * (33 + 1)));
+  EXPECT_FALSE(has(all[9], 3 * (64 + 1))) << "every other element";
 }
 
 TEST(Sliding, KeepsAnElementOfTheRowOnce) {
