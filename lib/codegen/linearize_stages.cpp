@@ -88,6 +88,34 @@ bool Linearizer::is_same(const LazyOp& node, int indices, int other) {
   });
 }
 
+namespace {
+
+constexpr std::int64_t kAtOnce = 16;  // terms of a lane
+
+// The loop of the reduce along which elements lie side by side where those of neighbouring lanes
+// lie far apart: a line of the cache is read whole where its terms are taken for one lane after the
+// other. Processors that gather well read them for all lanes as fast.
+std::optional<std::size_t> loop_across(const Stage& part, const TermLoops& loops,
+                                       const std::vector<std::size_t>& axes) {
+  if (part.slide || !part.lanes || part.reduced.empty()) return std::nullopt;
+  const std::size_t loop = part.reduced.back();
+  if (!loops.reduced[loop].is_int() || loops.reduced[loop].as_int() < kAtOnce) return std::nullopt;
+  bool across = false;
+  for (const LazyOp* n : ordered_nodes(LazyOpPtr(LazyOpPtr(), part.node))) {
+    if (is_reduce(n->op())) return std::nullopt;
+    if (n->op() != Op::Load) continue;
+    const auto strides = real_strides(n->buffer().st, true);
+    const auto &term = strides[axes[loop]], &lane = strides[axes.back()];
+    if (!term || !lane || !lane->is_int()) return std::nullopt;
+    const std::int64_t apart = std::abs(lane->as_int());
+    across |= (*term == sint(1) || *term == sint(-1)) && apart >= kAtOnce;
+    if (apart == 1) return std::nullopt;
+  }
+  return across ? std::optional(loop) : std::nullopt;
+}
+
+}  // namespace
+
 // `axes`: of the loops of the reduce, then of the lanes.
 void Linearizer::stage(const Stage& part, const TermLoops& loops,
                        const std::vector<std::size_t>& axes, int inner, Node base) {
@@ -100,39 +128,73 @@ void Linearizer::stage(const Stage& part, const TermLoops& loops,
   Indices ahead = indices_[static_cast<std::size_t>(inner)];
   Node to = 0, from = 0;  // places in the array
   int opened = 0;
-  const auto open = [&](const sint& size, Node place) {
-    from = from * size.node() + place;
+  const auto count = [&](const sint& size, std::int64_t unroll = 1) {
     Node counter;
-    open_loop(size, "s", counter);
-    to = to * size.node() + counter;
+    open_loop(size, "s", counter, unroll);
     ++opened;
     return counter;
   };
-  for (const std::size_t i : part.reduced)
-    if (!part.slide || i != part.slide->reduced)
-      ahead[axes[i]] = open(loops.reduced[i], ahead[axes[i]]);
+  const auto open = [&](const sint& size, Node place) {
+    from = from * size.node() + place;
+    const Node counter = count(size);
+    to = to * size.node() + counter;
+    return counter;
+  };
+  const auto store = [&](int value, int at) {
+    builder_.here({StepKind::Assign, type, {array, value, lower(to, at)}, {}});
+  };
+  const auto close = [&](int until) {
+    for (; opened > until; --opened) builder_.close_loop();
+  };
   const Node begin = part.packed ? base : Node(0);
-  Node moved = 0;  // lanes on
-  std::optional<int> row;
-  if (part.slide) {
-    const Slide& slide = *part.slide;
-    if (part.reads_rows()) row = stage_row(part, axes, ahead, begin);
-    Node& term = ahead[axes[slide.reduced]];
-    moved = slide.moved(term);
-    term = slide.phases > 1 ? open(slide.phases, floor_mod(term, slide.phases)) : slide.first();
+  const std::optional<std::size_t> across = loop_across(part, loops, axes);
+  for (const std::size_t i : part.reduced)
+    if (i != across && (!part.slide || i != part.slide->reduced))
+      ahead[axes[i]] = open(loops.reduced[i], ahead[axes[i]]);
+  if (across) {
+    const std::int64_t terms = loops.reduced[*across].as_int(), whole = terms / kAtOnce * kAtOnce;
+    const Node before = to;
+    Node &term = ahead[axes[*across]], &lane = ahead[axes.back()];
+    from = (from * terms + term) * part.width + (lane - begin);
+    const auto fill = [&](const Node& i, const Node& l) {
+      term = i;
+      lane = begin + l;
+      to = (before * terms + i) * part.width + l;
+      const int at = add_indices(ahead);
+      store(evaluate(part.node, at), at);
+    };
+    const int outside = opened;
+    const Node block = count(whole / kAtOnce), along = count(part.width),
+               i = count(kAtOnce, kAtOnce);
+    fill(block * kAtOnce + i, along);
+    close(outside);
+    if (whole < terms) {
+      const Node rest = count(terms - whole);
+      fill(rest + whole, count(part.width));
+    }
+  } else {
+    Node moved = 0;  // lanes on
+    std::optional<int> row;
+    if (part.slide) {
+      const Slide& slide = *part.slide;
+      if (part.reads_rows()) row = stage_row(part, axes, ahead, begin);
+      Node& term = ahead[axes[slide.reduced]];
+      moved = slide.moved(term);
+      term = slide.phases > 1 ? open(slide.phases, floor_mod(term, slide.phases)) : slide.first();
+    }
+    if (part.lanes) {
+      Node& lane = ahead[axes.back()];
+      lane = begin + open(part.width, lane - begin + moved);
+    }
+    Node in_row = 0;
+    if (row)
+      in_row = (ahead[axes.back()] - begin) * part.slide->phases + ahead[axes[part.slide->reduced]];
+    const int at = add_indices(std::move(ahead));
+    store(row ? builder_.here({StepKind::LoadAcc, type, {*row, lower(in_row, at)}, {}})
+              : evaluate(part.node, at),
+          at);
   }
-  if (part.lanes) {
-    Node& lane = ahead[axes.back()];
-    lane = begin + open(part.width, lane - begin + moved);
-  }
-  Node in_row = 0;
-  if (row)
-    in_row = (ahead[axes.back()] - begin) * part.slide->phases + ahead[axes[part.slide->reduced]];
-  const int at = add_indices(std::move(ahead));
-  const int value = row ? builder_.here({StepKind::LoadAcc, type, {*row, lower(in_row, at)}, {}})
-                        : evaluate(part.node, at);
-  builder_.here({StepKind::Assign, type, {array, value, lower(to, at)}, {}});
-  while (opened-- > 0) builder_.close_loop();
+  close(0);
   builder_.resume(inside);
   set_made(part.node, inner,
            builder_.value({StepKind::LoadAcc, type, {array, lower(from, inner)}, {}}));

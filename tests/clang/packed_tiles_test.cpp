@@ -103,6 +103,20 @@ bool shares_tiles(const Product& p) {
   return text.find("split_at(") < text.find(" stage");
 }
 
+// Where neighbouring lanes lie far apart, and the terms of each side by side.
+TEST(PackedTiles, ReadLinesOfTheirSourceWhole) {
+  const TestDevice device(laid_out({}, 3));
+  for (const std::int64_t terms : {15, 16, 17, 31, 32, 100}) {
+    const std::vector<Product> all = products(2, 8, 130, terms);
+    for (const Product& p : all) {
+      const bool across = std::abs(p.strides[2]) == 1 && terms >= 16;
+      EXPECT_EQ(code(p, {}).find("unroll_count(16)") != std::string::npos, across)
+          << str(p.kernel());
+    }
+    expect_products(*device, all);
+  }
+}
+
 TEST(PackedTiles, HoldTheRightElementsAtTheSizesOfUse) {
   const TestDevice device(laid_out({}, 3));
   for (const Product& p : products(1, 8, 130, 300))
