@@ -52,6 +52,47 @@ constexpr CFunction fixed_helpers[] = {
   least[2] = size;
 }
 )"},
+    // A square of elements of 4 bytes by its rows, which are its columns where it goes.
+    {"transpose_16",
+     R"(static inline void transpose_16(void* to, i64 to_apart, const void* from, i64 from_apart) {
+#if defined(__AVX512F__) && __has_builtin(__builtin_shufflevector)
+#define pairs(x, y, i, k) __builtin_shufflevector(x, y, i, 16 + i, k, 16 + k, 4 + i, 20 + i, 4 + k, \
+  20 + k, 8 + i, 24 + i, 8 + k, 24 + k, 12 + i, 28 + i, 12 + k, 28 + k)
+#define fours(x, y, i) __builtin_shufflevector(x, y, i, 1 + i, 16 + i, 17 + i, 4 + i, 5 + i, 20 + i, \
+  21 + i, 8 + i, 9 + i, 24 + i, 25 + i, 12 + i, 13 + i, 28 + i, 29 + i)
+#define eights(x, y, i) __builtin_shufflevector(x, y, i, 1 + i, 2 + i, 3 + i, 8 + i, 9 + i, 10 + i, \
+  11 + i, 16 + i, 17 + i, 18 + i, 19 + i, 24 + i, 25 + i, 26 + i, 27 + i)
+  typedef u32 row __attribute__((vector_size(64)));
+  typedef u32 some __attribute__((vector_size(64), aligned(4), may_alias));
+  row a[16], b[16];
+  for (int i = 0; i < 16; ++i) a[i] = *(const some*)((const u32*)from + i * from_apart);
+  for (int i = 0; i < 16; i += 2) {
+    b[i] = pairs(a[i], a[i + 1], 0, 1);
+    b[i + 1] = pairs(a[i], a[i + 1], 2, 3);
+  }
+  for (int i = 0; i < 16; i += 4)
+    for (int k = 0; k < 2; ++k) {
+      a[i + 2 * k] = fours(b[i + k], b[i + k + 2], 0);
+      a[i + 2 * k + 1] = fours(b[i + k], b[i + k + 2], 2);
+    }
+  for (int i = 0; i < 16; i += 8)
+    for (int k = 0; k < 4; ++k) {
+      b[i + k] = eights(a[i + k], a[i + k + 4], 0);
+      b[i + k + 4] = eights(a[i + k], a[i + k + 4], 4);
+    }
+  for (int i = 0; i < 8; i += 4)
+    for (int k = 0; k < 4; ++k) {
+      a[i + k] = eights(b[i + k], b[i + k + 8], 0);
+      a[i + k + 8] = eights(b[i + k], b[i + k + 8], 4);
+    }
+  for (int i = 0; i < 16; ++i) *(some*)((u32*)to + i * to_apart) = a[i];
+#else
+  typedef u32 one __attribute__((may_alias));
+  for (i64 i = 0; i < 16; ++i)
+    for (i64 k = 0; k < 16; ++k) ((one*)to)[k * to_apart + i] = ((const one*)from)[i * from_apart + k];
+#endif
+}
+)"},
     // Elements of memory that is not read soon: lines of the cache need not be fetched first.
     {"write_past_cache",
      R"(static inline void write_past_cache(void* to, const void* from, i64 bytes) {

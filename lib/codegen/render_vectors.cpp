@@ -5,6 +5,7 @@
 #include "touchstone/codegen/c_ops.h"
 #include "touchstone/codegen/c_preamble.h"
 #include "touchstone/codegen/c_renderer.h"
+#include "touchstone/codegen/turned_copies.h"
 #include "touchstone/codegen/vector_loops.h"
 
 namespace touchstone {
@@ -23,6 +24,7 @@ class VectorRenderer final : public Renderer {
       : Renderer(kernel),
         found_(vector_loops(kernel)),
         chunks_(chunks_in(kernel, found_)),
+        turned_(turned_copies(kernel)),
         vectors_(kernel.uops.size()) {}
 
  private:
@@ -85,6 +87,8 @@ class VectorRenderer final : public Renderer {
     if (i == chunks_.store && chunks_.past) return line("chunk[at] = ", src(u, 2).text, ";");
     if (u.kind == StepKind::EndLoop && u.src[0] == chunks_.loop) return close_chunks(i);
     if (near_ && is_short_near_zero(u, math_)) return sine_near_zero(i);
+    if (turned_.contains(i)) return open_turned(i);
+    if (turning_ != nullptr && turns(i)) return;
     if (u.kind == StepKind::EndLoop && runs_once(u.src[0])) return;
     if (u.kind == StepKind::Loop && !found_.loops.contains(i)) {
       spill_for(i);
@@ -104,6 +108,48 @@ class VectorRenderer final : public Renderer {
     } else if (u.kind != StepKind::EndLoop) {
       in_lanes(i, known->second);
     }
+  }
+
+  // The lanes past the last whole square, then a square at a time.
+  void open_turned(int i) {
+    const TurnedCopy& copy = turned_.at(i);
+    const std::string& name = std::get<std::string>(uop(i).arg);
+    spill_for(i);
+    text_[at(i)] = {name, true};
+    const std::int64_t whole = copy.lanes / TurnedCopy::kSide * TurnedCopy::kSide;
+    if (whole < copy.lanes) {
+      line("for (i64 ", name, " = ", whole, "; ", name, " < ", copy.lanes, "; ++", name, ") {");
+      ++indent_;
+      int k = i + 1;
+      while (uop(k).kind != StepKind::EndLoop || uop(k).src[0] != i) step(k++);
+      step(k);
+    }
+    turning_ = &copy;
+    line("for (i64 ", name, " = 0; ", name, " < ", whole, "; ", name, " += ", TurnedCopy::kSide,
+         ") {");
+    ++indent_;
+  }
+  // Whether a step of it has another text than alone: where it begins in memory, by its first term.
+  bool turns(int i) {
+    const LinearStep& u = uop(i);
+    const TurnedCopy& copy = *turning_;
+    const auto place = [&](std::size_t index) {
+      return joined(src(u, 0).text, " + ", src(u, index).text);
+    };
+    if (i == copy.terms) {
+      text_[at(i)] = {"0", true};
+    } else if (i == copy.load) {
+      text_[at(i)] = {place(1), true};
+    } else if (i == copy.assign) {
+      line("transpose_16(", place(2), ", ", copy.to_apart, ", ", src(u, 1).text, ", ",
+           copy.from_apart, ");");
+    } else if (u.kind == StepKind::EndLoop) {
+      if (u.src[0] != copy.terms) turning_ = nullptr;
+      return turning_ != nullptr;
+    } else {
+      return false;
+    }
+    return true;
   }
 
   // The last half of a sum: a loop of one turn, which the compiler would find out.
@@ -404,6 +450,8 @@ class VectorRenderer final : public Renderer {
 
   const VectorLoops found_;
   const Chunks chunks_;
+  const std::map<int, TurnedCopy> turned_;
+  const TurnedCopy* turning_ = nullptr;
   bool near_ = false;                        // sines are of arguments near 0
   std::vector<std::vector<CText>> vectors_;  // of each step, by part
   std::map<int, CText> masks_;

@@ -105,12 +105,20 @@ bool shares_tiles(const Product& p) {
 
 // Where neighbouring lanes lie far apart, and the terms of each side by side.
 TEST(PackedTiles, ReadLinesOfTheirSourceWhole) {
-  const TestDevice device(laid_out({}, 3));
-  for (const std::int64_t terms : {15, 16, 17, 31, 32, 100}) {
-    const std::vector<Product> all = products(2, 8, 130, terms);
+  const TestDevice device(laid_out(in_blocks_of(4), 3));
+  const CodegenOptions options{.sizes = in_blocks_of(4)};
+  for (const auto& [columns, terms] : std::initializer_list<std::pair<std::int64_t, std::int64_t>>{
+           {130, 15}, {130, 16}, {44, 17}, {130, 31}, {44, 32}, {61, 100}}) {
+    const std::vector<Product> all = products(2, 8, columns, terms);
     for (const Product& p : all) {
       const bool across = std::abs(p.strides[2]) == 1 && terms >= 16;
-      EXPECT_EQ(code(p, {}).find("unroll_count(16)") != std::string::npos, across)
+      const auto has = [](const std::string& text, std::string_view what) {
+        return text.find(what) != std::string::npos;
+      };
+      EXPECT_EQ(has(code(p, {}), "unroll_count(16)"), across) << str(p.kernel());
+      // Plain loads that move forwards.
+      EXPECT_EQ(has(render_vector_function(linearize(p.kernel(), options), "f"), "transpose_16("),
+                across && p.strides[2] == 1)
           << str(p.kernel());
     }
     expect_products(*device, all);

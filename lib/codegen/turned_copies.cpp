@@ -1,0 +1,117 @@
+#include "touchstone/codegen/turned_copies.h"
+
+#include <optional>
+
+namespace touchstone::codegen {
+
+namespace {
+
+class CopyFinder {
+ public:
+  explicit CopyFinder(const LinearKernel& kernel) : kernel_(kernel) {}
+
+  std::map<int, TurnedCopy> find() const {
+    std::map<int, TurnedCopy> found;
+    for (int i = 0; i < static_cast<int>(kernel_.uops.size()); ++i)
+      if (uop(i).kind == StepKind::Loop && i != kernel_.split)
+        if (const auto copy = copy_of(i)) found.emplace(i, *copy);
+    return found;
+  }
+
+ private:
+  const LinearStep& uop(int i) const { return kernel_.uops[static_cast<std::size_t>(i)]; }
+
+  std::optional<std::int64_t> number(int i) const {
+    if (uop(i).kind != StepKind::Const) return std::nullopt;
+    return std::get<Scalar>(uop(i).arg).to_int64();
+  }
+
+  // Turns of a loop that counts from 0.
+  std::optional<std::int64_t> turns(int loop) const {
+    return number(uop(loop).src[0]) == 0 ? number(uop(loop).src[1]) : std::nullopt;
+  }
+
+  std::optional<TurnedCopy> copy_of(int lanes) const {
+    const std::optional<std::int64_t> width = turns(lanes);
+    if (!width || *width < TurnedCopy::kSide) return std::nullopt;
+    TurnedCopy copy{.lanes = *width};
+    for (int i = lanes + 1;; ++i) {
+      const LinearStep& u = uop(i);
+      switch (u.kind) {
+        case StepKind::Const:
+        case StepKind::Index:
+          continue;
+        case StepKind::Loop:
+          if (copy.terms != 0 || turns(i) != TurnedCopy::kSide) return std::nullopt;
+          copy.terms = i;
+          continue;
+        case StepKind::Load:
+          if (copy.terms == 0 || copy.load != 0 || u.src.size() != 2) return std::nullopt;
+          copy.load = i;
+          continue;
+        case StepKind::Assign:
+          if (copy.load == 0 || copy.assign != 0 || u.src.size() != 3 || u.src[1] != copy.load)
+            return std::nullopt;
+          copy.assign = i;
+          continue;
+        case StepKind::EndLoop:
+          if (u.src[0] != lanes) continue;
+          return copy.assign != 0 && is_turned(copy, lanes) ? std::optional(copy) : std::nullopt;
+        default:
+          return std::nullopt;
+      }
+    }
+  }
+
+  bool is_turned(TurnedCopy& copy, int lanes) const {
+    const DType type = uop(copy.load).dtype;
+    if (!uop(uop(copy.assign).src[0]).src.empty()) return false;  // not an accumulator
+    if (itemsize(type) != 4 || uop(uop(copy.load).src[0]).dtype != type ||
+        uop(uop(copy.assign).src[0]).dtype != type)
+      return false;
+    const int from = uop(copy.load).src[1], to = uop(copy.assign).src[2];
+    const auto from_apart = change(from, lanes), to_apart = change(to, copy.terms);
+    if (!from_apart || !to_apart || change(from, copy.terms) != 1 || change(to, lanes) != 1)
+      return false;
+    copy.from_apart = *from_apart;
+    copy.to_apart = *to_apart;
+    return true;
+  }
+
+  // Of an index from one turn of a loop to the next, where it is always the same.
+  std::optional<std::int64_t> change(int index, int loop) const {
+    if (index <= loop) return index == loop ? 1 : 0;
+    const LinearStep& u = uop(index);
+    if (u.kind == StepKind::Const || u.kind == StepKind::Loop) return 0;
+    if (u.kind != StepKind::Index || u.src.size() != 2) return std::nullopt;
+    const auto a = change(u.src[0], loop), b = change(u.src[1], loop);
+    if (!a || !b) return std::nullopt;
+    std::int64_t result = 0;
+    switch (std::get<IndexOp>(u.arg)) {
+      case IndexOp::Add:
+        return __builtin_add_overflow(*a, *b, &result) ? std::nullopt : std::optional(result);
+      case IndexOp::Sub:
+        return __builtin_sub_overflow(*a, *b, &result) ? std::nullopt : std::optional(result);
+      case IndexOp::Mul:
+        if (const auto factor = number(u.src[1]);
+            factor && !__builtin_mul_overflow(*a, *factor, &result))
+          return result;
+        if (const auto factor = number(u.src[0]);
+            factor && !__builtin_mul_overflow(*b, *factor, &result))
+          return result;
+        [[fallthrough]];
+      default:
+        return *a == 0 && *b == 0 ? std::optional<std::int64_t>(0) : std::nullopt;
+    }
+  }
+
+  const LinearKernel& kernel_;
+};
+
+}  // namespace
+
+std::map<int, TurnedCopy> turned_copies(const LinearKernel& kernel) {
+  return CopyFinder(kernel).find();
+}
+
+}  // namespace touchstone::codegen
