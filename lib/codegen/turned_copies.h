@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <map>
 
-#include "touchstone/uop/linear_step.h"
+#include "touchstone/uop/linear_kernel.h"
 
 namespace touchstone::codegen {
 
