@@ -276,6 +276,7 @@ class VectorRenderer final : public Renderer {
          mask_at(u.src[2], joined(part.first + part.width - 1)), ") ", own, " = ", there, ";");
     line("else {");
     line("  ", c_type(loop_->type), " t[", part.width, "];");
+    line("  #pragma clang loop unroll(disable)");  // else it does not become one masked load
     line("  for (i64 l = ", part.first, "; l < ", part.first + part.width, "; ++l) t[l - ",
          part.first, "] = ", mask_at(u.src[2], "l"), " ? ", src(u, 0).text, "[",
          src(u, 1).operand(), " + l] : 0;");
