@@ -20,18 +20,26 @@ class ChainDraw {
  public:
   explicit ChainDraw(Chooser& chooser) : chooser_(chooser) {}
 
-  std::string draw() {
-    left_out_ = chooser_.below(1 << 14);
-    std::int64_t length = static_cast<std::int64_t>(chooser_.below(8));
+  std::string draw_any() {
+    if (chooser_.chance(1, 32)) return draw_strided(chooser_.chance(1, 4) ? 3 : 2);
     if (chooser_.chance(1, 10)) {
       low_ = chooser_.between(0, 3);
       high_ = low_ + chooser_.between(0, 3);
       out_ = fmt::format("n={}..{} | ", low_, high_);
       symbolic_ = true;
     }
-    draw_base();
+    return draw({});
+  }
+
+  std::string draw(const ChainKind& kind) {
+    if (kind.strided > 0) return draw_strided(kind.strided);
+    among_ = kind.among;
+    left_out_ = among_.empty() ? chooser_.below(1 << 14) : 0;
+    std::int64_t length = chooser_.between(kind.least, kind.most);
+    kind.dense ? draw_dense_base() : draw_base();
     put(shape_);
-    const bool masked_first = chooser_.chance(1, 3);  // masks on several axes, then a reshape
+    // Masks on several axes, then a reshape.
+    const bool masked_first = among_.empty() && chooser_.chance(1, 3);
     if (masked_first && length < 2) length = 2;
     for (std::int64_t i = 0; i < length; ++i) {
       if (masked_first && i < 2)
@@ -95,7 +103,8 @@ class ChainDraw {
 
   void draw_base() {
     constexpr std::int64_t kSizes[] = {2, 3, 1, 4, 6, 2, 3, 5, 7, 4, 8, 0};
-    for (std::uint64_t rank = chooser_.chance(1, 12) ? 5 : chooser_.below(5); rank > 0; --rank) {
+    for (std::uint64_t rank = chooser_.chance(1, 12) ? 5 + chooser_.below(4) : chooser_.below(5);
+         rank > 0; --rank) {
       std::int64_t size = kSizes[chooser_.below(chooser_.chance(1, 4) ? 12 : 11)];
       if (bulk() * size > 96) size = 1;
       shape_.push_back({0, size});
@@ -105,12 +114,106 @@ class ChainDraw {
     shape_[chooser_.below(shape_.size())] = {1, chooser_.between(0, 1)};
   }
 
+  void draw_dense_base() {
+    for (std::int64_t rank = chooser_.between(2, 4); rank > 0; --rank)
+      shape_.push_back({0, chooser_.between(2, 6)});
+  }
+
+  // One view after the other, whatever the shapes: the strides of each are small, or those of rows
+  // of the one below, of either sign, or one number alike. Outside the padding each stays within
+  // the one below.
+  std::string draw_strided(int views) {
+    Strided s = draw_strides(chooser_.below(4), 0);
+    const std::int64_t slack = chooser_.below(3);
+    shape_ = {{0, s.high - s.low + 1 + slack}};
+    put(shape_);
+    for (int i = 0; i < views; ++i) {
+      if (i > 0) s = draw_strides(chooser_.chance(1, 3) ? 1 : 4, count());
+      put_strided(s,
+                  (i == 0 ? slack : chooser_.between(0, count() - 1 - (s.high - s.low))) - s.low);
+      if (chooser_.chance(3, 4)) pad();
+      if (chooser_.chance(1, 16)) mask_all();
+    }
+    return out_;
+  }
+
+  // The same shape, all of it padding.
+  void mask_all() {
+    if (shape_.empty()) return;
+    const Size* const axis = &shape_[chooser_.below(shape_.size())];
+    for (const bool shrinks : {true, false}) {
+      begin(shrinks ? "shrink" : "pad");
+      put_list(shape_, [&](const Size& s) {
+        put(0);
+        out_ += ':';
+        put((&s == axis) == shrinks ? 0 : s.plus);
+      });
+    }
+  }
+
+  struct Strided {
+    std::vector<Size> shape;
+    std::vector<std::int64_t> strides;
+    std::int64_t low = 0, high = 0;  // what is read lies between these
+  };
+
+  // Below `elements` elements, any number where that is 0.
+  Strided draw_strides(std::uint64_t style, std::int64_t elements) {
+    Strided s;
+    const std::int64_t alike = chooser_.between(-3, 3);
+    for (std::int64_t rank = chooser_.between(0, 4); rank > 0; --rank) {
+      std::int64_t stride = 0, extent = chooser_.between(1, 4);
+      switch (style) {
+        case 0:
+          stride = chooser_.between(-2, 2);
+          break;
+        case 1:
+          stride = chooser_.between(-8, 8);
+          break;
+        case 2:
+          stride = alike * chooser_.between(-1, 1);
+          break;
+        case 3:  // rows of its own: the last axis first
+          stride = (s.high - s.low + 1) * (chooser_.chance(1, 4) ? -1 : 1);
+          break;
+        default:
+          stride = chooser_.between(-1, 2);
+          for (std::uint64_t axes = chooser_.below(shape_.size() + 1); axes > 0; --axes)
+            stride *= shape_[shape_.size() - axes].plus;
+      }
+      const std::int64_t by = stride < 0 ? -stride : stride;
+      while (elements > 0 && s.high - s.low + by * (extent - 1) >= elements) --extent;
+      (stride < 0 ? s.low : s.high) += stride * (extent - 1);
+      s.shape.push_back({0, extent});
+      s.strides.push_back(stride);
+    }
+    if (style == 3) {
+      std::ranges::reverse(s.shape);
+      std::ranges::reverse(s.strides);
+    }
+    return s;
+  }
+
+  void put_strided(const Strided& s, std::int64_t offset) {
+    shape_ = s.shape;
+    begin("as_strided");
+    put(shape_);
+    out_ += ':';
+    put(s.strides);
+    out_ += ':';
+    put(offset);
+  }
+
   void step() {
     using Op = void (ChainDraw::*)();
-    static constexpr Op kOps[] = {&ChainDraw::reshape,   &ChainDraw::permute, &ChainDraw::pad,
-                                  &ChainDraw::shrink,    &ChainDraw::expand,  &ChainDraw::stride,
-                                  &ChainDraw::as_strided};
-    static constexpr std::size_t kWhich[] = {0, 1, 2, 3, 4, 5, 0, 0, 2, 0, 6, 1};
+    static constexpr Op kOps[] = {&ChainDraw::reshape,   &ChainDraw::permute, &ChainDraw::expand,
+                                  &ChainDraw::pad,       &ChainDraw::shrink,  &ChainDraw::stride,
+                                  &ChainDraw::as_strided};  // as in MovementOp::Kind
+    if (!among_.empty()) {
+      (this->*kOps[static_cast<std::size_t>(chooser_.pick(among_))])();
+      return;
+    }
+    static constexpr std::size_t kWhich[] = {0, 1, 3, 4, 2, 5, 0, 0, 3, 0, 6, 1};
     const std::size_t which = kWhich[chooser_.below(std::size(kWhich))];
     const bool out = (left_out_ >> (2 * which) & 3) == 3;
     (this->*kOps[out ? 0 : which])();
@@ -272,28 +375,21 @@ class ChainDraw {
       return;
     }
     const std::int64_t size = count();
-    std::vector<std::int64_t> strides;
-    std::int64_t low = 0, high = 0;
-    shape_.clear();
+    Strided s;
     for (std::int64_t i = chooser_.between(0, 3); i > 0; --i) {
       const std::int64_t stride = chooser_.between(-3, 7);
       std::int64_t extent = chooser_.between(1, 4);
-      while (high - low + (stride < 0 ? -stride : stride) * (extent - 1) >= size) --extent;
-      (stride < 0 ? low : high) += stride * (extent - 1);
-      shape_.push_back({0, extent});
-      strides.push_back(stride);
+      while (s.high - s.low + (stride < 0 ? -stride : stride) * (extent - 1) >= size) --extent;
+      (stride < 0 ? s.low : s.high) += stride * (extent - 1);
+      s.shape.push_back({0, extent});
+      s.strides.push_back(stride);
     }
-    const std::int64_t offset = chooser_.between(0, size - 1 - (high - low)) - low;
-    begin("as_strided");
-    put(shape_);
-    out_ += ':';
-    put(strides);
-    out_ += ':';
-    put(offset);
+    put_strided(s, chooser_.between(0, size - 1 - (s.high - s.low)) - s.low);
   }
 
   Chooser& chooser_;
   std::uint64_t left_out_ = 0;  // two bits an operation; both set: this case does without
+  std::vector<MovementOp::Kind> among_;
   bool symbolic_ = false;
   std::int64_t low_ = 0, high_ = 0;
   std::vector<Size> shape_;
@@ -303,7 +399,11 @@ class ChainDraw {
 }  // namespace
 
 std::string draw_chain(Chooser& chooser) {
-  return chooser.chance(1, 20) ? draw_symbolic_chain(chooser) : ChainDraw(chooser).draw();
+  return chooser.chance(1, 20) ? draw_symbolic_chain(chooser) : ChainDraw(chooser).draw_any();
+}
+
+std::string draw_chain(Chooser& chooser, const ChainKind& kind) {
+  return ChainDraw(chooser).draw(kind);
 }
 
 }  // namespace touchstone::fuzz

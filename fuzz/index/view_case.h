@@ -43,8 +43,20 @@ std::string movement_text(const MovementOp& op);  // "pad 0:1,2:0"
 /// Chains of up to seven operations on up to some hundred elements: sizes of 0 and 1, masks on
 /// several axes before a reshape that does not keep axes apart, factorisations of any kind, steps
 /// of either sign. A part of the cases has a variable size, some of these are those of
-/// draw_symbolic_chain, and each case leaves out some operations.
+/// draw_symbolic_chain, each case leaves out some operations, and some are views by strides, each
+/// of the one below.
 std::string draw_chain(Chooser& chooser);
+
+/// Chains of one kind, without variables.
+struct ChainKind {
+  std::int64_t least = 0, most = 7;  // operations
+  /// One as likely as another; none: as in a campaign.
+  std::vector<MovementOp::Kind> among = {};
+  bool dense = false;  // from two to four axes of 2 to 6 elements
+  /// That many views of a flat buffer instead, each by strides of the one below and with padding.
+  int strided = 0;
+};
+std::string draw_chain(Chooser& chooser, const ChainKind& kind);
 /// Chains of up to six operations whose numbers are sums and products of up to four variables; or
 /// with one variable, and what fits of as many operations as are asked for.
 std::string draw_symbolic_chain(Chooser& chooser, std::int64_t operations = -1);

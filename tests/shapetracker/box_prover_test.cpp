@@ -5,14 +5,13 @@
 
 #include <rapidcheck/gtest.h>
 
-#include "draws.h"
 #include "errors.h"
+#include "touchstone/fuzz/chooser.h"
 #include "touchstone/view/variable_table.h"
 
 namespace touchstone {
 namespace {
 
-using model::Draws;
 using shapetracker::BoxProver;
 using shapetracker::Grid;
 using shapetracker::interpolate;
@@ -94,7 +93,7 @@ TEST(BoxProver, WideBoxesAreExactOrAnError) {
   expect_error<OverflowError>([&] { decide(x * x * x, {{0}, {big}}); }, {"127 bits"});
 }
 
-Polynomial any_polynomial(Draws& draws) {
+Polynomial any_polynomial(fuzz::Chooser& draws) {
   Polynomial p = draws.between(-9, 9);
   for (std::int64_t n = draws.between(0, 4); n > 0; --n) {
     Polynomial term = draws.between(-4, 4);
@@ -106,10 +105,10 @@ Polynomial any_polynomial(Draws& draws) {
 }
 
 RC_GTEST_PROP(BoxProver, AgreesWithTryingEveryPoint, ()) {
-  Draws draws(*model::any_draws(60));
+  fuzz::RandomChooser draws(*rc::gen::arbitrary<std::uint64_t>(), 0);
   const Polynomial value = any_polynomial(draws);
   std::vector<Polynomial> given;
-  if (draws.one_in(2)) given.push_back(any_polynomial(draws));
+  if (draws.chance(1, 2)) given.push_back(any_polynomial(draws));
   VariableBox box;
   for (int i = 0; i < 2; ++i) {
     box.low.push_back(draws.between(-6, 6));

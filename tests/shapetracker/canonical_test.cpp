@@ -7,13 +7,11 @@
 
 #include "chains.h"
 #include "pairs.h"
-#include "symbolic_pairs.h"
 #include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone {
 namespace {
 
-using model::Draws;
 using model::Ints;
 using model::strided;
 
@@ -40,14 +38,14 @@ TEST(Canonical, TextTellsViewsApart) {
 }
 
 // A few shapes and small numbers, so that many views are the same function.
-View small_view(Draws& draws) {
-  const Ints shape = draws.one_in(2) ? Ints{2, 2} : Ints{1, 3};
+View small_view(fuzz::Chooser& draws) {
+  const Ints shape = draws.chance(1, 2) ? Ints{2, 2} : Ints{1, 3};
   const Ints strides = {draws.between(0, 2), draws.between(0, 2)};
   return strided(shape, strides, draws.between(0, 1), model::any_mask(draws, shape, 2));
 }
 
 RC_GTEST_PROP(Canonical, EqualMeansTheSameFunctionTheSameHashAndTheSameText, ()) {
-  Draws draws(*model::any_draws(40));
+  fuzz::RandomChooser draws(*rc::gen::arbitrary<std::uint64_t>(), 0);
   const View a = small_view(draws), b = small_view(draws);
   const bool same = model::materialise(a) == model::materialise(b);
   RC_ASSERT((a == b) == same);
@@ -57,16 +55,16 @@ RC_GTEST_PROP(Canonical, EqualMeansTheSameFunctionTheSameHashAndTheSameText, ())
 }
 
 RC_GTEST_PROP(Canonical, BindingGivesTheCanonicalView, ()) {
-  Draws draws(*model::any_draws(80));
-  const View view = model::any_symbolic_inner(draws, true);
-  const symbolic::Values values = {{"v", draws.between(2, 9)}, {"w", draws.between(2, 7)}};
-  const View bound = view.bind(values);
-  RC_ASSERT(model::only_view(model::materialise(bound)) == bound);
+  const testing::VariableChain chain = *rc::gen::arbitrary<testing::VariableChain>();
+  const View view = model::stack_of(chain).back();
+  for (const symbolic::Values& values : chain.all_values()) {
+    const View bound = view.bind(values);
+    RC_ASSERT(model::only_view(model::materialise(bound)) == bound);
+  }
 }
 
 RC_GTEST_PROP(Canonical, TrackersOfOneViewAreEqualWhereTheyReadTheSame, ()) {
-  Draws draws(*model::any_draws(160));
-  const model::Chain chain = model::any_chain(draws, model::kEverydayOp, 1, 5);
+  const model::Chain chain = model::any_chain(model::of_length(model::kEveryday, 1, 5));
   const ShapeTracker simple = simplify(chain.tracker);
   const std::optional<View> only = model::only_view(chain.array);
   RC_ASSERT(only.has_value() == (simple.views().size() == 1));

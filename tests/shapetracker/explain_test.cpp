@@ -5,14 +5,13 @@
 
 #include <rapidcheck/gtest.h>
 
-#include "draws.h"
+#include "chains.h"
 #include "pairs.h"
 #include "touchstone/shapetracker/check.h"
 
 namespace touchstone {
 namespace {
 
-using model::Draws;
 using model::Ints;
 using model::strided;
 using shapetracker::check;
@@ -41,9 +40,7 @@ void require_checked(const Stack& stack, const Explanation& why) {
 
 RC_GTEST_PROP(Explain, EveryAnswerPassesTheChecker, ()) {
   for (int i = 0; i < 60; ++i) {
-    Draws draws(*rc::gen::noShrink(model::any_draws(70)));
-    const View inner = model::any_inner(draws);
-    const Stack stack = {inner, model::any_outer(draws, inner)};
+    const Stack stack = model::any_stack(2);
     const Explanation why = explain_merge(stack);
     require_checked(stack, why);
     RC_ASSERT(why.result.view == merge_stack(stack).view);
@@ -71,12 +68,7 @@ RC_GTEST_PROP(Explain, EveryAnswerPassesTheChecker, ()) {
 
 RC_GTEST_PROP(Explain, StacksOfThreeToo, ()) {
   for (int i = 0; i < 40; ++i) {
-    Draws draws(*rc::gen::noShrink(model::any_draws(110)));
-    Stack stack = {model::any_inner(draws)};
-    for (int v = 0; v < 2; ++v) {
-      const View outer = model::any_outer(draws, stack.back());
-      stack.push_back(outer);
-    }
+    const Stack stack = model::any_stack(3);
     require_checked(stack, explain_merge(stack));
   }
 }

@@ -16,13 +16,6 @@ namespace touchstone {
 namespace {
 
 using model::Chain;
-using model::Draws;
-
-Draws draws_from(std::mt19937& random) {
-  std::vector<int> numbers(160);
-  for (int& number : numbers) number = static_cast<int>(random() % (27720U * 7));
-  return Draws(std::move(numbers));
-}
 
 int rounds(int usual) {
   const char* text = std::getenv("TOUCHSTONE_ROUNDS");
@@ -71,32 +64,23 @@ void invert_one(const Chain& chain, Counts& counts) {
   }
 }
 
-using Draw = Chain (*)(Draws&, std::span<const model::Op>, std::int64_t, std::int64_t, model::Keep);
-
 struct Family {
   const char* name;
-  std::span<const model::Op> ops;
-  Draw draw = model::any_chain;
-
-  Chain chain(Draws& draws, model::Keep keep = model::Keep::Fewest) const {
-    return draw(draws, ops, 2, 8, keep);
-  }
+  model::ChainKind kind;
 };
-const Family kFamilies[] = {{"everyday", model::kEverydayOp},
-                            {"reshape-heavy", model::kReshapeOp},
-                            {"with as_strided", model::kAnyOp},
-                            {"everyday, from 2 to 4 axes", model::kEverydayOp, model::dense_chain},
-                            {"reshape and permute", model::kPermuteOp, model::dense_chain}};
+const Family kFamilies[] = {{"everyday", model::kEveryday},
+                            {"reshape-heavy", model::kReshapes},
+                            {"as a campaign's", model::of_length({}, 2, 8)},
+                            {"everyday, from 2 to 4 axes", model::dense(model::kEveryday)},
+                            {"reshape and permute", model::kPermutes}};
 
 TEST(DISABLED_Figures, OfInverses) {
   for (const Family& family : kFamilies) {
-    std::mt19937 random(7);
     Counts counts;
     const int chains = rounds(7000);
     for (int i = chains; i > 0; --i) {
-      Draws draws = draws_from(random);
-      invert_one(family.chain(draws), counts);
-      if (testing::Test::HasFatalFailure()) return;
+      invert_one(model::chain_at(7, static_cast<std::uint64_t>(i), family.kind), counts);
+      if (::testing::Test::HasFatalFailure()) return;
     }
     std::printf("%s: %d chains; onto %d, inverted %d; bijections %d, inverted %d\n", family.name,
                 chains, counts.onto, counts.inverted, counts.bijections,
@@ -139,18 +123,17 @@ TEST(DISABLED_Figures, OfSubsetSums) {
 // Mean number of views: as composed, greedily merged, and as they are simplified.
 TEST(DISABLED_Figures, OfChains) {
   for (const Family& family : kFamilies) {
-    std::mt19937 random(11);
     const int chains = rounds(7000);
     std::size_t composed = 0, last_two = 0, neighbours = 0, simplified = 0, eagerly = 0;
     int single = 0, found = 0, shorter = 0;
     for (int i = chains; i > 0; --i) {
-      Draws draws = draws_from(random), again = draws;
-      const Chain chain = family.chain(draws, model::Keep::All);
+      const auto index = static_cast<std::uint64_t>(i);
+      const Chain chain = model::chain_at(11, index, family.kind, model::Keep::All);
       const std::vector<View>& views = chain.tracker.views();
       const std::vector<View> fewest = simplify(chain.tracker).views();
       const std::size_t greedy = model::merge_last_two(views).size();
       const std::size_t better = model::merge_neighbours(views).size();
-      const ShapeTracker merged = simplify(family.chain(again).tracker);
+      const ShapeTracker merged = simplify(model::chain_at(11, index, family.kind).tracker);
       composed += views.size();
       last_two += greedy;
       neighbours += better;

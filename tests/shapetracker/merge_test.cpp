@@ -9,9 +9,8 @@
 #include <random>
 #include <set>
 
-#include "draws.h"
+#include "chains.h"
 #include "errors.h"
-#include "model.h"
 #include "pairs.h"
 #include "touchstone/shapetracker/check.h"
 #include "touchstone/shapetracker/explain.h"
@@ -20,10 +19,7 @@
 namespace touchstone {
 namespace {
 
-using model::any_inner;
 using model::any_mask;
-using model::any_outer;
-using model::Draws;
 using model::Ints;
 using model::merge_by_enumeration;
 using model::strided;
@@ -33,8 +29,8 @@ using shapetracker::MergeAnswer;
 
 RC_GTEST_PROP(Merge, FindsExactlyTheViewsThatExist, ()) {
   for (int i = 0; i < 60; ++i) {
-    Draws draws(*rc::gen::noShrink(model::any_draws(70)));
-    const View inner = any_inner(draws), outer = any_outer(draws, inner);
+    const std::vector<View> stack = model::any_stack(2);
+    const View &inner = stack.front(), &outer = stack.back();
     const auto found = merge(inner, outer);
     const auto wanted = merge_by_enumeration(inner, outer);
     if (found != wanted)
@@ -234,12 +230,12 @@ TEST(Merge, MalformedStacksAreRejected) {
 
 // Too many elements to try each: whatever is merged must agree at corners and random points.
 RC_GTEST_PROP(Merge, LargePairsAgreeAtSamples, ()) {
-  Draws draws(*model::any_draws(120));
+  fuzz::RandomChooser draws(*rc::gen::arbitrary<std::uint64_t>(), 0);
   Ints shape, strides;
   std::int64_t weight = 1;
   for (std::int64_t i = draws.between(1, 4); i > 0; --i) {
     shape.push_back(draws.between(1, 40) * draws.between(1, 40));
-    strides.push_back(draws.one_in(3) ? -weight : weight);
+    strides.push_back(draws.chance(1, 3) ? -weight : weight);
     weight *= shape.back();
   }
   const View inner = strided(shape, strides, weight, any_mask(draws, shape, 3));
@@ -253,7 +249,8 @@ RC_GTEST_PROP(Merge, LargePairsAgreeAtSamples, ()) {
   View outer = View::contiguous(model::to_shape(wanted));
   Mask keep;
   for (const std::int64_t size : wanted)
-    keep.emplace_back(draws.one_in(3) ? size / 3 : 0, draws.one_in(3) ? size - size / 3 : size);
+    keep.emplace_back(draws.chance(1, 3) ? size / 3 : 0,
+                      draws.chance(1, 3) ? size - size / 3 : size);
   outer = outer.shrink(keep);
   const std::vector<View> stack = {inner, outer};
   const auto result = merge_stack(stack);
@@ -262,7 +259,8 @@ RC_GTEST_PROP(Merge, LargePairsAgreeAtSamples, ()) {
   for (int i = 0; i < 30; ++i) {
     Ints index;
     for (const std::int64_t size : extents)
-      index.push_back(draws.one_in(2) ? draws.below(size) : draws.below(2) * (size - 1));
+      index.push_back(draws.chance(1, 2) ? draws.between(0, size - 1)
+                                         : draws.between(0, 1) * (size - 1));
     const auto k = outer.at(index);
     const auto address = k ? inner.at(model::unravel(*k, shape)) : std::nullopt;
     if (result.view->at(index) != address)

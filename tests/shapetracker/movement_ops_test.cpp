@@ -15,7 +15,6 @@ namespace touchstone {
 namespace {
 
 using model::Array;
-using model::Draws;
 using model::Ints;
 using model::materialise;
 using model::strided;
@@ -129,22 +128,20 @@ Array of_chain(const std::vector<MovementOp>& ops, std::int64_t elements) {
 }
 
 RC_GTEST_PROP(MovementOps, GiveTheSameAddressesForEveryChain, ()) {
-  Draws draws(*model::any_draws(160));
-  const model::Chain chain = model::any_chain(draws);
+  const model::Chain chain = model::any_chain();
   const auto ops = to_movement_ops(chain.tracker);
   RC_ASSERT(!uses_as_strided(ops));
   if (of_chain(ops, chain.tracker.real_size()) != chain.array) RC_FAIL(chain.story + story(ops));
 }
 
 RC_GTEST_PROP(MovementOps, GiveTheSameAddressesForEveryView, ()) {
-  Draws draws(*model::any_draws(80));
-  const View any = model::any_inner(draws);
+  const View any = model::any_stack(1)[0];
   const std::int64_t low = any.nothing_valid() ? 0 : address_range(any).first.as_int();
   const View view = View::trusted(
       any.shape(), any.strides(),
       any.nothing_valid() ? 0 : any.offset() + std::max<std::int64_t>(0, -low), any.mask());
   const ShapeTracker tracker({view});
-  const std::int64_t elements = tracker.real_size() + draws.between(0, 3);
+  const std::int64_t elements = tracker.real_size() + *rc::gen::inRange<std::int64_t>(0, 4);
   const auto ops = to_movement_ops(tracker, elements);
   RC_ASSERT(!uses_as_strided(ops));
   if (of_chain(ops, elements) != materialise(tracker)) RC_FAIL(view.str() + ": " + story(ops));
@@ -193,20 +190,20 @@ bool groups_fit(const Ints& from, const Ints& to, const std::vector<bool>& wante
 
 // Against trying every way to cut the old axes into groups.
 RC_GTEST_PROP(Contraction, IsFoundExactlyWhereThereIsOne, ()) {
-  Draws draws(*model::any_draws(40));
+  fuzz::RandomChooser draws(*rc::gen::arbitrary<std::uint64_t>(), 0);
   Ints from, to;
   for (std::int64_t i = draws.between(0, 5); i > 0; --i) from.push_back(draws.between(0, 3));
   for (std::size_t i = 0; i < from.size();) {  // join some of them, with ones between
-    if (draws.one_in(3)) to.push_back(1);
+    if (draws.chance(1, 3)) to.push_back(1);
     std::int64_t product = 1;
     for (std::int64_t n = draws.between(1, 2); n > 0 && i < from.size(); --n) product *= from[i++];
-    to.push_back(draws.one_in(10) ? draws.between(0, 4) : product);
+    to.push_back(draws.chance(1, 10) ? draws.between(0, 4) : product);
   }
   if (to.empty()) to.push_back(1);
   std::vector<bool> wanted(to.size(), false);
   Order reduced;
   for (std::size_t i = 0; i < to.size(); ++i)
-    if (draws.one_in(3)) {
+    if (draws.chance(1, 3)) {
       wanted[i] = true;
       reduced.push_back(static_cast<int>(i));
     }

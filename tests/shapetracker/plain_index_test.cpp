@@ -4,11 +4,7 @@
 
 #include <rapidcheck/gtest.h>
 
-#include <random>
-
 #include "chains.h"
-#include "draws.h"
-#include "model.h"
 #include "touchstone/shapetracker/index_expr.h"
 #include "touchstone/shapetracker/shortest_index.h"
 #include "touchstone/shapetracker/simplify.h"
@@ -16,7 +12,6 @@
 namespace touchstone {
 namespace {
 
-using model::Draws;
 using shapetracker::cost;
 using shapetracker::IndexCost;
 using shapetracker::plain_index;
@@ -68,27 +63,7 @@ TEST(IndexCost, OfASimplifiedExpressionCountsItsSteps) {
 // The index gives the addresses of the views, and the simplified expression never costs more
 // divisions.
 RC_GTEST_PROP(PlainIndex, IsWhatTheViewsRead, ()) {
-  Draws draws(*model::any_draws(40));
-  ShapeTracker st = ShapeTracker::contiguous({draws.between(1, 4), draws.between(1, 6)});
-  for (std::int64_t count = draws.below(5); count > 0; --count) {
-    const std::int64_t n = st.size().as_int();
-    switch (draws.below(4)) {
-      case 0: {
-        std::vector<int> order;
-        for (int axis = st.rank(); axis-- > 0;) order.push_back(axis);
-        st = st.permute(order);
-        break;
-      }
-      case 1:
-        st = n % 2 == 0 ? st.reshape({2, n / 2}) : st.reshape({n});
-        break;
-      case 2:
-        st = st.pad(Padding(static_cast<std::size_t>(st.rank()), {draws.below(2), draws.below(2)}));
-        break;
-      default:
-        st = st.stride(std::vector<std::int64_t>(static_cast<std::size_t>(st.rank()), -1));
-    }
-  }
+  const ShapeTracker st = model::any_chain({}, model::Keep::All).tracker;
   const PlainIndex plain = plain_index(st.views());
   std::map<std::string, symbolic::Node> names;
   const model::Ints shape = concrete(st.shape());
@@ -111,11 +86,9 @@ RC_GTEST_PROP(PlainIndex, IsWhatTheViewsRead, ()) {
 // An expression that is given costs no more than the composed one, and says the same.
 RC_GTEST_PROP(ShortestIndex, CostsNoMoreThanTheComposedOne, ()) {
   for (int round = 0; round < 4; ++round) {
-    Draws draws(*model::any_draws(200));
-    const std::span<const model::Op> ops = round % 2 == 0
-                                               ? std::span<const model::Op>(model::kPermuteOp)
-                                               : std::span<const model::Op>(model::kReshapeOp);
-    const model::Chain chain = model::dense_chain(draws, ops, 8, 20, model::Keep::All);
+    const model::ChainKind& kind = round % 2 == 0 ? model::kPermutes : model::kReshapes;
+    const model::Chain chain =
+        model::any_chain(model::of_length(model::dense(kind), 8, 20), model::Keep::All);
     const ShapeTracker simple = simplify(chain.tracker);
     const PlainIndex shortest = shapetracker::cheapest_index(simple, chain.tracker.views());
     const PlainIndex composed = plain_index(chain.tracker.views());
@@ -148,13 +121,8 @@ RC_GTEST_PROP(ShortestIndex, CostsNoMoreThanTheComposedOne, ()) {
 
 // An expression with more parts than can be counted is not written down.
 TEST(ShortestIndex, OfHundredsOfOperationsIsAText) {
-  std::mt19937 random(3);
-  std::vector<int> numbers(5000);
-  for (int& number : numbers) number = static_cast<int>(random() % 1'000'000);
-  Draws draws(std::move(numbers));
-  constexpr model::Op kTurns[] = {model::reshape, model::permute};
-  const ShapeTracker st =
-      model::chain_from({6, 10, 12}, draws, kTurns, 400, 400, model::Keep::All).tracker;
+  const model::ChainKind turns{400, 400, {model::Kind::Reshape, model::Kind::Permute}, true};
+  const ShapeTracker st = model::chain_at(3, 0, turns, model::Keep::All).tracker;
   const ShapeTracker simple = simplify(st);
   const PlainIndex plain = shapetracker::cheapest_index(simple, st.views());
   EXPECT_LT(shapetracker::bounded_text(plain.exprs, plain.index).size(), 100U);

@@ -14,7 +14,6 @@
 namespace touchstone {
 namespace {
 
-using model::Draws;
 using model::Ints;
 using model::materialise;
 using model::strided;
@@ -94,11 +93,11 @@ TEST(Reduce, SaysWhereASearchEndedByALimit) {
 }
 
 // Up to 2^36 elements in other orders and groups, with some left out.
-ShapeTracker large_chain(Draws& draws) {
+ShapeTracker large_chain(fuzz::Chooser& draws) {
   Shape shape;
   std::int64_t size = 1;
   for (std::int64_t rank = draws.between(2, 6); rank > 0; --rank) {
-    const std::int64_t axis = draws.one_in(4) ? draws.between(500, 5000) : draws.between(2, 9);
+    const std::int64_t axis = draws.chance(1, 4) ? draws.between(500, 5000) : draws.between(2, 9);
     if (size > (std::int64_t{1} << 36) / axis) continue;
     shape.emplace_back(axis);
     size *= axis;
@@ -106,21 +105,20 @@ ShapeTracker large_chain(Draws& draws) {
   const auto shuffled = [&](const ShapeTracker& st) {
     Order order(st.shape().size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
-    for (std::size_t i = order.size(); i > 1; --i)
-      std::swap(order[i - 1], order[static_cast<std::size_t>(draws.below(static_cast<int>(i)))]);
+    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[draws.below(i)]);
     return st.permute(order);
   };
   ShapeTracker st = ShapeTracker::contiguous(shape);
   for (std::int64_t turns = draws.between(1, 3); turns > 0; --turns) {
     st = shuffled(st).reshape({size});
-    if (draws.one_in(3) && size > 8) {
+    if (draws.chance(1, 3) && size > 8) {
       const std::int64_t begin = draws.between(0, 3), end = size - draws.between(0, 3);
       st = st.shrink(Mask{{begin, end}}).pad(Padding{{begin, size - end}});
     }
-    if (draws.one_in(3)) st = st.flip(std::vector{0});
+    if (draws.chance(1, 3)) st = st.flip(std::vector{0});
     Shape regrouped;  // neighbours joined
     for (const sint& axis : st.views()[0].shape())
-      if (!regrouped.empty() && draws.one_in(2))
+      if (!regrouped.empty() && draws.chance(1, 2))
         regrouped.back() = regrouped.back() * axis;
       else
         regrouped.push_back(axis);
@@ -131,14 +129,14 @@ ShapeTracker large_chain(Draws& draws) {
 
 // Large stacks are read in windows: what comes out says what went in.
 RC_GTEST_PROP(Reduce, LargeStacksSayWhatTheySaid, ()) {
-  Draws draws(*model::any_draws(120));
+  fuzz::RandomChooser draws(*rc::gen::arbitrary<std::uint64_t>(), 0);
   const ShapeTracker st = large_chain(draws);
   const std::int64_t size = st.size().as_int();
   const ShapeTracker simple = simplify(st);
   RC_ASSERT(simple.views().size() <= st.views().size());
   const Ints sizes = concrete(st.shape());
   for (int i = 0; i < 300; ++i) {
-    std::int64_t k = draws.one_in(2) ? i : size - 1 - i;
+    std::int64_t k = draws.chance(1, 2) ? i : size - 1 - i;
     if (i > 100) k = static_cast<std::int64_t>(hash_mix(static_cast<std::uint64_t>(i), 5) >> 1);
     const Ints index = model::unravel(k % size, sizes);
     if (k >= 0 && simple.at(index) != st.at(index)) RC_FAIL(st.str() + " became " + simple.str());
@@ -165,10 +163,7 @@ TEST(Reduce, LongStacksTakeLittleWork) {
   std::int64_t work = 0;
   constexpr int kStacks = 300;
   for (std::uint64_t i = 0; i < kStacks; ++i) {
-    std::vector<int> numbers;
-    for (std::uint64_t n = 0; n < 120; ++n)
-      numbers.push_back(static_cast<int>(hash_mix(i, n) % 194040));
-    Draws draws(numbers);
+    fuzz::RandomChooser draws(1, i);
     const ShapeTracker st = large_chain(draws);
     const Reduction found = shapetracker::reduce(st.views());
     EXPECT_LT(found.work, 1 << 20) << st.str();
@@ -209,8 +204,7 @@ TEST(Reduce, BlocksOfTwoAxesEachAreTwoViews) {
 
 RC_GTEST_PROP(Reduce, IsNoLongerThanMergingNeighbours, ()) {
   for (int i = 0; i < 15; ++i) {
-    Draws draws(*model::any_draws());
-    const model::Chain chain = model::any_chain(draws, model::kReshapeOp, 2, 8, model::Keep::All);
+    const model::Chain chain = model::any_chain(model::kReshapes, model::Keep::All);
     const Views& views = chain.tracker.views();
     const Views fewest = shapetracker::reduce_stack(views);
     if (materialise(ShapeTracker(fewest)) != chain.array) RC_FAIL("reduced:" + chain.story);
@@ -256,21 +250,20 @@ Views with_scaled_index(const Views& pair, std::int64_t factor, std::int64_t pad
 
 RC_GTEST_PROP(CompareMaps, AgreesWithEnumeration, ()) {
   for (int i = 0; i < 30; ++i) {
-    Draws draws(*model::any_draws(160));
-    const View inner = model::any_inner(draws);
-    const View outer = model::any_outer(draws, inner);
-    if (inner.nothing_valid() || outer.nothing_valid()) continue;
-    const Views one = {inner, outer};
+    const Views one = model::any_stack(2);
+    const View &inner = one.front(), &outer = one.back();
+    if (one.size() != 2 || inner.nothing_valid() || outer.nothing_valid()) continue;
+    fuzz::RandomChooser draws(*rc::gen::arbitrary<std::uint64_t>(), 0);
     Views other = one;
-    if (draws.one_in(2)) {
+    if (draws.chance(1, 2)) {
       Mask mask = model::any_mask(draws, concrete(inner.shape()), 2);
       other[0] = View::strided(inner.shape(), inner.strides(), inner.offset(), mask);
       if (other[0].nothing_valid()) continue;
     }
-    if (draws.one_in(2))
+    if (draws.chance(1, 2))
       other =
           with_scaled_index(other, draws.between(1, 3), draws.between(0, 2), draws.between(-3, 3));
-    else if (draws.one_in(2))
+    else if (draws.chance(1, 2))
       other.insert(other.begin() + 1, View::contiguous({inner.size()}));
     const auto at = [&](const Views& views, const Ints& index) {
       std::optional<std::int64_t> k = views.back().at(index);

@@ -5,17 +5,17 @@
 
 #include <algorithm>
 
-#include "symbolic_pairs.h"
+#include "symbolic_chains.h"
 #include "touchstone/shapetracker/access.h"
 #include "touchstone/shapetracker/index_expr.h"
 #include "touchstone/shapetracker/movement_ops.h"
 #include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/symbolic_merge.h"
 
 namespace touchstone {
 namespace {
 
 using model::Array;
-using model::Draws;
 using model::Ints;
 using model::materialise;
 using symbolic::Values;
@@ -24,30 +24,28 @@ bool left_open(const ShapeError& error) {
   return std::string(error.what()).find("depends on the variables") != std::string::npos;
 }
 
-/// A tracker with v and w, values of these, and every address with the values.
+/// A tracker with variables, values of these, and every address with the values.
 struct Case {
   ShapeTracker tracker;
   Values values;
   Array array;
 
   std::string text(const std::string& what) const {
-    return fmt::format("{} with v = {}, w = {}: {}", tracker.str(), values.at("v"), values.at("w"),
-                       what);
+    return fmt::format("{} with {}: {}", tracker.str(), shapetracker::str(values), what);
   }
 };
 
 Case any_case() {
-  Draws draws(*model::any_draws());
-  for (;;) {  // draws that have run out give a small case
-    const std::vector<View> pair = model::any_symbolic_pair(draws);
+  for (;;) {
+    const auto chain = *rc::gen::arbitrary<testing::VariableChain>();
     Case c;
     try {
-      c.tracker = draws.one_in(4) ? ShapeTracker({pair[0]}) : ShapeTracker({pair[0], pair[1]});
+      c.tracker = ShapeTracker(model::stack_of(chain));
     } catch (const ShapeError& error) {
       RC_ASSERT(left_open(error));
       continue;
     }
-    c.values = {{"v", draws.between(2, 9)}, {"w", draws.between(2, 7)}};
+    c.values = *rc::gen::elementOf(chain.all_values());
     c.array = materialise(c.tracker.bind(c.values));
     if (model::count(c.array.shape) <= 2000) return c;
   }

@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <regex>
 
-#include "model.h"
-#include "touchstone/testing/index_generators.h"
+#include "chains.h"
 
 namespace touchstone::model {
 
@@ -23,12 +22,7 @@ struct SymbolicChain {
         variables(chain.variables),
         tracker(chain.tracker()),
         bindings(chain.all_values()) {
-    for (const symbolic::Values& values : bindings) {
-      const fuzz::ViewCase numbers = chain.bind(values);
-      fuzz::Addresses array = fuzz::addresses_of(numbers.base);
-      for (const MovementOp& op : numbers.ops) fuzz::move(array, op);
-      arrays.push_back({std::move(array.shape), std::move(array.cells)});
-    }
+    for (const symbolic::Values& values : bindings) arrays.push_back(array_of(chain.bind(values)));
   }
 
   std::string text() const { return story + " -> " + tracker.str(); }

@@ -3,7 +3,6 @@
 
 #include <rapidcheck/gtest.h>
 
-#include "draws.h"
 #include "errors.h"
 #include "model.h"
 #include "touchstone/shapetracker/access.h"
@@ -264,86 +263,6 @@ TEST(SymbolicSize, AStackIsCheckedForAllValues) {
         ShapeTracker({inner, View::contiguous({m(), n() + 1})});
       },
       {"view 1"});
-}
-
-// A chain with sizes n and m, then values: the same as the values first, then the chain.
-RC_GTEST_PROP(SymbolicSize, BindingBeforeOrAfterIsTheSame, ()) {
-  model::Draws draws(*model::any_draws(60));
-  const symbolic::Values values = {{"n", draws.between(1, 10)}, {"m", draws.between(2, 5)}};
-  const Shape start = {n(), m(), 4};
-  ShapeTracker symbolic = ShapeTracker::contiguous(start), bound = symbolic.bind(values);
-  const auto put = [&](const Shape& shape) {
-    Shape numbers;
-    for (const sint& size : shape) numbers.emplace_back(size.evaluate(values));
-    return numbers;
-  };
-  for (std::int64_t length = draws.between(1, 5); length > 0; --length) {
-    const auto axis = static_cast<std::size_t>(draws.below(std::max(symbolic.rank(), 1)));
-    const std::int64_t op = draws.below(5);
-    if (symbolic.rank() == 0) break;
-    if (op == 0) {
-      Order order;
-      for (int i = 0; i < symbolic.rank(); ++i) order.push_back(i);
-      std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(axis), order.end());
-      symbolic = symbolic.permute(order);
-      bound = bound.permute(order);
-    } else if (op == 1) {
-      Padding padding(static_cast<std::size_t>(symbolic.rank()), {0, 0}), numbers = padding;
-      padding[axis] = {draws.between(0, 2), draws.one_in(2) ? sint(n()) : sint(1)};
-      numbers[axis] = {padding[axis].first, padding[axis].second.evaluate(values)};
-      symbolic = symbolic.pad(padding);
-      bound = bound.pad(numbers);
-    } else if (op == 2) {
-      Ints steps(static_cast<std::size_t>(symbolic.rank()), 1);
-      steps[axis] = draws.one_in(2) ? -1 : 2;
-      symbolic = symbolic.stride(steps);
-      bound = bound.stride(steps);
-    } else if (op == 3) {
-      // Join two axes; or split off a one.
-      Shape shape = symbolic.shape();
-      if (axis + 1 < shape.size()) {
-        shape[axis] = shape[axis] * shape[axis + 1];
-        shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1);
-      } else {
-        shape.insert(shape.begin(), 1);
-      }
-      try {
-        symbolic = symbolic.reshape(shape);
-      } catch (const ShapeError& error) {
-        // Whether m*n - n >= 0, say, is beyond plain bounds.
-        RC_ASSERT(std::string(error.what()).find("depends on the variables") != std::string::npos);
-        continue;
-      }
-      bound = bound.reshape(put(shape));
-    } else {
-      Shape shape = symbolic.shape();
-      Mask keep, numbers;
-      for (const sint& size : shape) {
-        keep.emplace_back(0, size);
-        numbers.emplace_back(0, size.evaluate(values));
-      }
-      if (symbolic.shape()[axis].min() < 2) continue;
-      keep[axis].first = 1;
-      numbers[axis].first = 1;
-      symbolic = symbolic.shrink(keep);
-      bound = bound.shrink(numbers);
-    }
-  }
-  RC_ASSERT(put(symbolic.shape()) == bound.shape());
-  const model::Array wanted = materialise(bound);
-  if (materialise(symbolic.bind(values)) != wanted) RC_FAIL(symbolic.str() + " bound");
-  const IndexExpr expr = expr_idxs(symbolic);
-  for (std::int64_t i = 0; i < model::count(wanted.shape);
-       i += 1 + model::count(wanted.shape) / 30) {
-    symbolic::Values all = values;
-    const Ints index = model::unravel(i, wanted.shape);
-    for (std::size_t a = 0; a < index.size(); ++a) all[fmt::format("idx{}", a)] = index[a];
-    const std::int64_t found =
-        symbolic::evaluate(expr.valid, all) != 0 ? symbolic::evaluate(expr.index, all) : -1;
-    if (found != wanted.address[static_cast<std::size_t>(i)])
-      RC_FAIL(fmt::format("{} at {}: {} if {}", symbolic.str(), i, render(expr.index),
-                          render(expr.valid)));
-  }
 }
 
 }  // namespace

@@ -122,18 +122,28 @@ class CaseShrinkable {
 
 }  // namespace detail
 
-/// Cases as a campaign draws them, and its steps to smaller ones.
-template <class Case>
-rc::Gen<Case> cases() {
-  return [](const rc::Random& random, int) {
+/// Cases as `draw` makes them of a Chooser, and a campaign's steps to smaller ones.
+template <class Case, class Draw>
+rc::Gen<Case> cases(Draw draw) {
+  return [draw = std::move(draw)](const rc::Random& random, int) {
     rc::Random source = random;
     fuzz::RandomChooser chooser(source.next(), 0);
     auto shared = std::make_shared<detail::Shrinking>();
-    std::string text = Case::draw(chooser);
+    std::string text = draw(chooser);
     shared->tried.insert(text);
     return rc::makeShrinkable<detail::CaseShrinkable<Case>>(std::move(text), std::move(shared),
                                                             std::size_t{0});
   };
+}
+/// Cases as a campaign draws them.
+template <class Case>
+rc::Gen<Case> cases() {
+  return cases<Case>(&Case::draw);
+}
+/// Chains of one kind.
+inline rc::Gen<Chain> chains(fuzz::ChainKind kind) {
+  return cases<Chain>(
+      [kind = std::move(kind)](fuzz::Chooser& c) { return fuzz::draw_chain(c, kind); });
 }
 
 }  // namespace touchstone::testing

@@ -1,6 +1,4 @@
 // Merges against enumeration, by the million: see docs/measured/views.md.
-#include <random>
-
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -127,28 +125,20 @@ void all_masked(std::int64_t every, Tally& tally) {
   }
 }
 
-Draws draws_from(std::mt19937_64& random, std::size_t count) {
-  std::vector<int> numbers(count);
-  for (int& number : numbers) number = static_cast<int>(random() % (27720U * 7U));
-  return Draws(std::move(numbers));
-}
-
 void random_pairs(std::int64_t count, std::uint64_t seed, Tally& tally) {
-  std::mt19937_64 random(seed);
-  for (; count > 0; --count) {
-    Draws draws = draws_from(random, 40);
-    const View inner = any_inner(draws), outer = any_outer(draws, inner);
-    tally.count(merge(inner, outer), merge_by_enumeration(inner, outer),
-                outer.str() + " on " + inner.str());
+  for (std::int64_t i = 0; i < count; ++i) {
+    fuzz::RandomChooser chooser(seed, static_cast<std::uint64_t>(i));
+    const std::string drawn = fuzz::draw_chain(chooser, {.strided = 2});
+    const std::vector<View> stack = stack_of(fuzz::ViewCase::parse(drawn));
+    tally.count(merge(stack.front(), stack.back()),
+                merge_by_enumeration(stack.front(), stack.back()), drawn);
   }
 }
 
 // Chains of 2 to 8 operations: one view exactly where there is one.
 void random_chains(std::int64_t count, std::uint64_t seed, Tally& tally) {
-  std::mt19937_64 random(seed);
-  for (; count > 0; --count) {
-    Draws draws = draws_from(random, 160);
-    const Chain chain = any_chain(draws, kAnyOp, 2, 8);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Chain chain = chain_at(seed, static_cast<std::uint64_t>(i), of_length({}, 2, 8));
     const ShapeTracker simple = simplify(chain.tracker);
     const bool one = simple.views().size() == 1;
     tally.count(one ? std::optional(simple.views()[0]) : std::nullopt, only_view(chain.array),
