@@ -64,8 +64,8 @@ bool AffineProof::at_least(const PolynomialForm& form, const Polynomial& low) {
     const std::size_t count = corners.size();
     if (!nonnegative(Polynomial(0) - slope)) {
       if (2 * count > Limits::kCorners) return false;
-      corners.insert(corners.end(), corners.begin(),
-                     corners.begin() + static_cast<std::ptrdiff_t>(count));
+      corners.reserve(2 * count);  // or the copies would be of what has moved
+      for (std::size_t c = 0; c < count; ++c) corners.push_back(corners[c]);
     }
     for (std::size_t c = 0; c < count; ++c) corners[c] = corners[c] + reach;
   }

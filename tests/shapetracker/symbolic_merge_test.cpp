@@ -128,6 +128,15 @@ TEST(SymbolicMerge, WhatIsNotProvedSaysWhy) {
   EXPECT_EQ(merged(a, b), "not decided: the bounds of a variable leave it no value");
 }
 
+// Element n of three columns, read row by row, lies elsewhere for n = 8 than 9 to 11 tell: the sign
+// of the step from there to element 0, less what whole rows take, depends on n.
+TEST(SymbolicMerge, BothEndsOfAnAxisAreLookedAtWhereAVariableDecidesTheSign) {
+  const sint n = symbolic::variable("n", 8, 11);
+  EXPECT_EQ(merged(View::contiguous({3, n + 1}).permute(Order{1, 0}),
+                   View::strided({2}, {sint(0) - n}, n)),
+            "not decided: that k // (3) of the flat index k is affine is not proved");
+}
+
 TEST(SymbolicMerge, NumbersBeyond64BitsAreNotDecided) {
   const std::int64_t big = std::int64_t{1} << 62;
   const sint n = symbolic::variable("n", 1, 1 << 20);
