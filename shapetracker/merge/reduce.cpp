@@ -173,7 +173,8 @@ Reduction reduce(std::vector<View> views) {
   Reduction result{std::move(views), std::nullopt};
   Views& left = result.views;
   if (left.size() == 1) return result;
-  if (all_concrete(left)) result.whole = decide(left, {});
+  const bool concrete = all_concrete(left);
+  if (concrete) result.whole = decide(left, {});
   std::optional<View> single = result.whole ? result.whole->view : merge_run(left);
   if (single) {
     left = {std::move(*single)};
@@ -189,7 +190,7 @@ Reduction reduce(std::vector<View> views) {
   result.limited = shortener.limited() && left.size() > 2;
   result.work = shortener.work();
   // With variables a run may be shown to be one view only when a part of it is one.
-  if (left.size() < before && left.size() > 1 && !all_concrete(left))
+  if (left.size() < before && left.size() > 1 && !concrete)
     left = reduce(std::move(left)).views;
   return result;
 }
