@@ -26,8 +26,11 @@ Expr RingText::of_atom(AtomId a) {
       return e_.apply(n.kind == AtomKind::Quotient ? ExprOp::Div : ExprOp::Mod, {left, right});
     case AtomKind::Product:
       left = of(n.parts[0]);
-      right = of(n.parts[1]);
-      return e_.apply(ExprOp::Mul, {left, right});
+      for (std::size_t i = 1; i < n.parts.size(); ++i) {
+        right = of(n.parts[i]);
+        left = e_.apply(ExprOp::Mul, {left, right});
+      }
+      return left;
     case AtomKind::Negative:
     case AtomKind::Zero:
       sides(n.parts[0], left, right);
