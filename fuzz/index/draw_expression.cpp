@@ -93,9 +93,21 @@ class ExpressionDraw {
         out += ".. ";
         return;
       default:
-        return huge_ ? range(std::numeric_limits<std::int64_t>::min(),
-                             std::numeric_limits<std::int64_t>::max())
-                     : range(-c, c * 3);
+        return huge_ ? huge_range(range) : range(-c, c * 3);
+    }
+  }
+
+  template <class Range>
+  void huge_range(const Range& range) {
+    using Limits = std::numeric_limits<std::int64_t>;
+    constexpr std::int64_t kFar = std::int64_t{1} << 62;
+    switch (chooser_.below(3)) {
+      case 0:
+        return range(Limits::min(), Limits::max());
+      case 1:
+        return range(chooser_.between(-9, 9), kFar - chooser_.between(0, 9));
+      default:
+        return range(-kFar + chooser_.between(0, 9), chooser_.between(-9, 9));
     }
   }
 
@@ -175,12 +187,17 @@ class ExpressionDraw {
                                                  "-18446744073709551616",
                                                  "2147483648",
                                                  "4294967295"};
-    if (huge_ && chooser_.chance(1, 3))
-      out += kHuge[chooser_.below(std::size(kHuge))];
-    else if (chooser_.chance(1, 2))
+    if (huge_ && chooser_.chance(1, 3)) {
+      const std::string_view huge = kHuge[chooser_.below(std::size(kHuge))];
+      if (chooser_.chance(1, 2))
+        out += (symbolic::Int::from_digits(huge) + chooser_.between(-2, 2)).str();
+      else
+        out += huge;
+    } else if (chooser_.chance(1, 2)) {
       put_number(out, usual());
-    else
+    } else {
       put_number(out, chooser_.between(-6, 13));
+    }
   }
 
   // Mostly a positive constant of the case; negative, huge, a variable, or an expression at times.

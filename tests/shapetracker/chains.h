@@ -7,6 +7,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "model.h"
+#include "touchstone/base/hash.h"
 #include "touchstone/shapetracker/simplify.h"
 #include "touchstone/testing/index_generators.h"
 
@@ -73,7 +74,7 @@ inline Chain any_chain(const ChainKind& kind = {}, Keep keep = Keep::Fewest) {
 /// Number `index` of the chains of a seed.
 inline Chain chain_at(std::uint64_t seed, std::uint64_t index, const ChainKind& kind = {},
                       Keep keep = Keep::Fewest) {
-  fuzz::RandomChooser chooser(seed, index);
+  fuzz::RandomChooser chooser(hash_mix(seed, 0), index);
   return Chain(fuzz::ViewCase::parse(fuzz::draw_chain(chooser, kind)), keep);
 }
 

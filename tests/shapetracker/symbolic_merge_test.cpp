@@ -209,7 +209,7 @@ bool keeps_its_axes(const fuzz::ViewCase& chain) {
 
 void count_some(std::uint64_t seed, int stacks, bool any, MergeCounts& counts) {
   for (std::uint64_t i = 0; counts.stacks < stacks && !::testing::Test::HasFatalFailure(); ++i) {
-    fuzz::RandomChooser chooser(seed, i);
+    fuzz::RandomChooser chooser(hash_mix(seed, 0), i);
     const auto chain = fuzz::ViewCase::parse(fuzz::draw_symbolic_chain(chooser));
     if (any || keeps_its_axes(chain)) count(chain, counts);
   }

@@ -11,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include "../support/sanitized.h"
-#include "random_tree.h"
 #include "touchstone/base/file.h"
 #include "touchstone/symbolic/derivation_check.h"
 #include "touchstone/symbolic/derive.h"
@@ -84,31 +83,6 @@ TEST(Derivation, OfTheSampleCasesChecks) {
   }
   tally.expect("sample cases", kReached);
 }
-
-void check_random(unsigned seed, int count, int depth, bool large, double least) {
-  Generator g(seed, large);
-  Tally tally;
-  for (int i = 0; i < count / kEvery && !testing::Test::HasFailure(); ++i) {
-    const std::string text = text_of(g.tree(depth));
-    Variables variables;
-    for (const char* name : {"x", "y", "z"}) {
-      const Domain d = g.domain(name);
-      variables.push_back({name, d.open_below ? std::optional<Int>() : Int(d.min),
-                           d.open_above ? std::optional<Int>() : Int(d.max)});
-    }
-    try {
-      tally.take(derive(text, variables));
-    } catch (const Error&) {
-      continue;  // divides by zero
-    }
-  }
-  tally.expect(("random trees of depth " + std::to_string(depth)).c_str(), least);
-}
-
-TEST(Derivation, OfShallowRandomTreesChecks) { check_random(1, 1'000, 2, false, 1); }
-TEST(Derivation, OfRandomTreesChecks) { check_random(2, 400, 3, false, 1); }
-TEST(Derivation, OfDeepRandomTreesChecks) { check_random(3, 60, 4, false, 1); }
-TEST(Derivation, OfRandomTreesWithLargeNumbersChecks) { check_random(4, 200, 3, true, 1); }
 
 struct Claim {
   const char* text;

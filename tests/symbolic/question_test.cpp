@@ -10,7 +10,7 @@
 
 #include "../support/error_of.h"
 #include "../support/sanitized.h"
-#include "random_tree.h"
+#include "drawn.h"
 #include "touchstone/base/file.h"
 #include "touchstone/symbolic/expr.h"
 
@@ -112,38 +112,40 @@ TEST(Answer, NamesThePartAndTheColumnOfWhatIsWrong) {
 
 // The values at every point, against the bounds of the answer.
 TEST(AnswerBounds, AreExactOnBoxesThatCanBeEnumerated) {
-  Generator g(11, false, true);
+  constexpr std::int64_t kMost = 600;
   int made = 0;
-  for (int i = 0; i < 1'500; ++i) {
-    const RawTree tree = g.tree(i % 3 + 1), when = g.tree(1);
-    const Domain d[3] = {g.domain("x"), g.domain("y"), g.domain("z")};
-    Question q{{}, {}, text_of(tree)};
-    if (i % 2) q.assumptions = {text_of(when)};
-    for (const Domain& v : d) q.variables.emplace_back(v.name, range(v.min, v.max));
+  for (std::uint64_t i = 0; i < 4'000; ++i) {
+    const Drawn drawn(11, i);
+    const auto all = drawn.all_points();
+    if (!all || *all > kMost) continue;
+    const Exprs& e = drawn.asked.exprs;
+    Definition tree(e, drawn.asked.root);
+    std::vector<Definition> given;
+    for (const Expr a : drawn.asked.assumptions) given.emplace_back(e, a);
     Interval defined;  // of the tree as written, at the points where it has a value
     bool met = false;
-    for (std::int64_t x = d[0].min; x <= d[0].max; ++x)
-      for (std::int64_t y = d[1].min; y <= d[1].max; ++y)
-        for (std::int64_t z = d[2].min; z <= d[2].max; ++z) {
-          const Values at = {{"x", x}, {"y", y}, {"z", z}};
-          const auto holds = i % 2 ? value_of(when, at) : Int(1);
-          if (!holds || holds->is_zero()) continue;
-          met = true;
-          const auto v = value_of(tree, at);
-          if (!v) continue;
-          defined.lo = defined.lo ? smaller(*defined.lo, *v) : *v;
-          defined.hi = defined.hi ? larger(*defined.hi, *v) : *v;
-        }
-    const std::string all = q.text + (i % 2 ? " | " + q.assumptions[0] : "");
+    for (const Point& at : drawn.points(kMost)) {
+      const bool holds = std::ranges::all_of(given, [&](Definition& assumption) {
+        const auto truth = assumption.at(at);
+        return truth && !truth->is_zero();
+      });
+      if (!holds) continue;
+      met = true;
+      const auto v = tree.at(at);
+      if (!v) continue;
+      defined.lo = defined.lo ? smaller(*defined.lo, *v) : *v;
+      defined.hi = defined.hi ? larger(*defined.hi, *v) : *v;
+    }
+    const Question q{drawn.ranges(), drawn.assumptions, drawn.root};
     if (!met) {
-      EXPECT_NE(test::error_of([&] { answer(q); }), "no error") << all;
+      EXPECT_NE(test::error_of([&] { answer(q); }), "no error") << drawn.text;
     }
     if (!defined.lo) continue;  // it may be refused
     const Answer a = answer(q);
     ++made;
-    EXPECT_EQ(text(a.bounds), text(defined)) << all << " -> " << a.text;
+    EXPECT_EQ(text(a.bounds), text(defined)) << drawn.text << " -> " << a.text;
     if (defined.is_point()) {
-      EXPECT_EQ(a.text, defined.lo->str()) << all;
+      EXPECT_EQ(a.text, defined.lo->str()) << drawn.text;
     }
   }
   EXPECT_GT(made, 1'000);

@@ -127,7 +127,7 @@ void all_masked(std::int64_t every, Tally& tally) {
 
 void random_pairs(std::int64_t count, std::uint64_t seed, Tally& tally) {
   for (std::int64_t i = 0; i < count; ++i) {
-    fuzz::RandomChooser chooser(seed, static_cast<std::uint64_t>(i));
+    fuzz::RandomChooser chooser(hash_mix(seed, 0), static_cast<std::uint64_t>(i));
     const std::string drawn = fuzz::draw_chain(chooser, {.strided = 2});
     const std::vector<View> stack = stack_of(fuzz::ViewCase::parse(drawn));
     tally.count(merge(stack.front(), stack.back()),

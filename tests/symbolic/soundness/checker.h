@@ -34,7 +34,7 @@ struct Sample {
   std::span<const std::vector<Int>> points;  // a value for each variable
   std::vector<std::optional<Int>> values;    // nullopt where the tree divides by zero
   bool all_points = false;                   // the points are all there are
-  bool wide = false;  // with an operator of many operands, whose text need not read back the same
+  bool wide = false;  // with an extreme of many members, whose text need not read back the same
 };
 
 /// How many trees to print that read back as another node, differ when swapped, come out larger, or

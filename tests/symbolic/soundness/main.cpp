@@ -14,7 +14,7 @@ namespace {
 
 struct Options {
   std::uint64_t from = 0, count = 0, every = 1, seed = 1;
-  int set = 0, depth = 5;
+  int set = 0;
   Show show;
   bool stable = false;
 };
@@ -72,7 +72,7 @@ int run_random(const Options& o) {
   Checker checker({}, o.show);
   Progress progress(checker);
   for (std::uint64_t i = o.from; i < o.from + o.count; i += o.every) {
-    const RandomTree tree(o.seed, i, o.depth);
+    const RandomTree tree(o.seed, i);
     checker.use(tree.variables());
     checker.check(tree.sample());
     progress.at(i, o.from + o.count);
@@ -102,9 +102,8 @@ int main(int argc, char** argv) {
   };
   CLI::App* small = add("small", "All trees of at most seven nodes");
   small->add_option("--set", o.set, "Of operators and constants, 0 or 1")->check(CLI::Range(0, 1));
-  CLI::App* random = add("random", "Random deep trees with large constants");
+  CLI::App* random = add("random", "Trees that the fuzzer draws");
   random->add_option("--seed", o.seed, "Of all trees");
-  random->add_option("--depth", o.depth, "Of a tree, at most")->check(CLI::Range(1, 12));
   CLI11_PARSE(app, argc, argv);
   return small->parsed() ? run_small(o) : run_random(o);
 }

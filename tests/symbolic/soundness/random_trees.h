@@ -7,11 +7,10 @@
 
 namespace touchstone::symbolic {
 
-/// A random deep tree over three variables with small numbers and numbers near 2^63 and 10^30, and
-/// its values at a few points. The seed and the number name it.
+/// A tree that the fuzzer draws, and its values at a few points. The seed and the number name it.
 class RandomTree {
  public:
-  RandomTree(std::uint64_t seed, std::uint64_t number, int depth);
+  RandomTree(std::uint64_t seed, std::uint64_t number);
   const Variables& variables() const { return variables_; }
   Sample sample() const { return {text_, swapped_, size_, points_, values_, false, wide_}; }
 
