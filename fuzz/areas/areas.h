@@ -25,6 +25,7 @@ using Refute = std::function<std::optional<std::string>(const std::string& a, co
 ///   tight        which are attained where each variable is read once, divisions outermost
 ///   steps        its derivation, where every step is explained, passes the checker
 ///   program      Program and the straight-line code give the same value
+///   code         and so has what kernels compute, where they are of constants
 ///   reads back   the simplified text parses to the node it came from
 ///   swapped      operands exchanged where that changes nothing give the same node
 ///   history      what was asked before changes nothing

@@ -6,6 +6,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/interrupt.h"
+#include "touchstone/codegen/index_lowering.h"
 #include "touchstone/fuzz/expression_case.h"
 #include "touchstone/fuzz/expression_form.h"
 #include "touchstone/symbolic/derivation_check.h"
@@ -25,6 +26,7 @@ using symbolic::Node;
 using symbolic::Path;
 
 constexpr std::size_t kMostNodes = 2000;  // of a simplified form that is looked at
+constexpr std::size_t kLong = 200;        // characters of operators of many operands
 using Names = std::map<std::string, Node>;
 
 /// The expression as it stands in the text of a case.
@@ -230,6 +232,8 @@ class Check {
       if (auto wrong = afterwards(shown)) return wrong;
     if (often(16, 3))
       if (auto wrong = programs(node)) return wrong;
+    if (often(16, 11) || written_.size() > kLong)
+      if (auto wrong = code(node)) return wrong;
     if (often(16, 4))
       if (auto wrong = put_back()) return wrong;
     if (often(16, 7))
@@ -282,6 +286,40 @@ class Check {
       Column wrong;
       if (v) wrong.clear(values_.points()), wrong.set(p, *v);
       return differs("program", "a program", p, v ? &wrong : nullptr);
+    }
+    return std::nullopt;
+  }
+
+  static bool has_no_operand(const codegen::BlockBuilder& builder, int last) {
+    for (int i = 0; i <= last; ++i)
+      if (std::ranges::any_of(builder.uop(i).src, [](int s) { return s < 0; })) return true;
+    return false;
+  }
+
+  // What kernels compute, where its variables are constants and these decide it.
+  std::optional<Checked> code(Node node) {
+    for (std::size_t p = 0; p < std::min<std::size_t>(values_.points(), 4); ++p) {
+      codegen::BlockBuilder builder;
+      std::map<std::string, int> constants;
+      for (std::size_t v = 0; v < parts_.variables.size(); ++v)
+        if (const auto value = values_.variable(v).at(p).small())
+          constants.emplace(parts_.variables[v].name, builder.int_const(*value));
+      if (!right_.defined(p) || constants.size() < parts_.variables.size()) continue;
+      int value = 0;
+      try {
+        value = codegen::lower_index(builder, node, constants);
+      } catch (const OverflowError&) {
+        return std::nullopt;
+      }
+      const std::optional<std::int64_t> found = builder.known(value);
+      if (!found && has_no_operand(builder, value))
+        return Checked::fail("code",
+                             written_ + " simplified: its code has no value for an operand");
+      if (!found || Int(*found) == right_.at(p)) continue;
+      Column wrong;
+      wrong.clear(values_.points());
+      wrong.set(p, Int(*found));
+      return differs("code", "code", p, &wrong);
     }
     return std::nullopt;
   }
