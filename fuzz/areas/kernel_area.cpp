@@ -288,7 +288,9 @@ class KernelArea final : public Area {
     if (asked.of("sums", choice, 16))
       if (auto what = any_of_questions(sum_not_right, choice, full))
         return Checked::fail("sums", *what);
-    if (asked.of("poison", choice, 5))
+    const bool empty =
+        std::ranges::any_of(c.inputs, [](const HostArray& i) { return i.bytes.empty(); });
+    if (asked.of("poison", choice, empty ? 1 : 5))
       if (auto wrong = poisoned(c, answer.output)) return *wrong;
     if (!c.inputs.empty() && asked.of("in place", choice, 12))
       for (const GoesOn goes_on : {GoesOn::No, GoesOn::Yes})

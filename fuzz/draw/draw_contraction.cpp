@@ -27,7 +27,8 @@ class ContractionDraw {
         DType::Float32, DType::UInt8, DType::BFloat16, DType::Float8E4M3, DType::Float8E5M2};
     dtype_ = kTypes[chooser_.below(std::size(kTypes))];
     draw_sizes();
-    const LazyOpPtr a = part(with_batch({Rows, Contracted})), b = part({Columns, Contracted});
+    const LazyOpPtr a = part(with_batch({Rows, Contracted})),
+                    b = shared_ ? shared_part() : part({Columns, Contracted});
     constexpr Op kTerms[] = {Op::Mul, Op::Add, Op::Mul, Op::Max};
     const Op op = kTerms[chooser_.below(std::size(kTerms))];
     const LazyOpPtr term =
@@ -55,14 +56,19 @@ class ContractionDraw {
     for (const Role role : {Rows, Columns, Contracted})
       sizes_[role] = kSizes[chooser_.below(std::size(kSizes))];
     if (chooser_.chance(1, 2)) sizes_[Batch] = chooser_.between(2, 4);
+    all_ = !batched() || !chooser_.chance(1, 3);
+    if (!all_)  // enough for code to be made for lanes, and for arrays ahead of loops
+      for (const Role role : {Columns, Contracted})
+        sizes_[role] = std::max<std::int64_t>(sizes_[role], 8);
     while (std::accumulate(sizes_.begin(), sizes_.end(), std::int64_t{1}, std::multiplies()) >
            kMostTerms)
       *std::ranges::max_element(sizes_) /= 2;
     shape_.resize(batched() ? 4 : 3);
     for (std::size_t i = shape_.size() - 1; i > 0; --i)
       std::swap(place_[i], place_[chooser_.below(i + 1)]);
-    all_ = !batched() || !chooser_.chance(1, 3);
     if (!all_ && chooser_.chance(1, 2)) place_ = {0, 3, 1, 2};  // between rows and columns
+    shared_ = all_ && batched() && chooser_.chance(1, 3);
+    if (shared_) place_ = {1, 2, 3, 0};
     for (const Role role : {Rows, Columns, Contracted}) shape_[at(role)] = sizes_[role];
     if (batched()) shape_[at(Batch)] = sizes_[Batch];
   }
@@ -97,6 +103,13 @@ class ContractionDraw {
       x = LazyOp::binary(kOps[chooser_.below(3)], x, leaf(with_batch(some)));
     }
     return x;
+  }
+
+  // What all of the batch share, and what each of them has beside it.
+  LazyOpPtr shared_part() {
+    LazyOpPtr x = leaf({Columns, Contracted});
+    if (chooser_.chance(1, 2)) x = LazyOp::unary(unary_op(), x);
+    return LazyOp::binary(chooser_.chance(1, 2) ? Op::Add : Op::Mul, x, leaf({Batch, Columns}));
   }
 
   // A buffer with these axes, perhaps transposed, or padded at one end of an axis, or of a narrower
@@ -141,6 +154,7 @@ class ContractionDraw {
   std::array<int, 4> place_{0, 1, 2, 3};           // of a role among the axes
   std::vector<std::int64_t> shape_;                // by axis; 1 where it was reduced
   bool all_ = true;                                // of a batch
+  bool shared_ = false;                            // some of the columns' part is of all the batch
   int buffers_ = 0;
 };
 
