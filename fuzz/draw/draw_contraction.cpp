@@ -67,7 +67,7 @@ class ContractionDraw {
     for (std::size_t i = shape_.size() - 1; i > 0; --i)
       std::swap(place_[i], place_[chooser_.below(i + 1)]);
     if (!all_ && chooser_.chance(1, 2)) place_ = {0, 3, 1, 2};  // between rows and columns
-    shared_ = all_ && batched() && chooser_.chance(1, 3);
+    shared_ = all_ && batched() && chooser_.chance(1, 2);
     if (shared_) place_ = {1, 2, 3, 0};
     for (const Role role : {Rows, Columns, Contracted}) shape_[at(role)] = sizes_[role];
     if (batched()) shape_[at(Batch)] = sizes_[Batch];
@@ -109,12 +109,13 @@ class ContractionDraw {
   LazyOpPtr shared_part() {
     LazyOpPtr x = leaf({Columns, Contracted});
     if (chooser_.chance(1, 2)) x = LazyOp::unary(unary_op(), x);
-    return LazyOp::binary(chooser_.chance(1, 2) ? Op::Add : Op::Mul, x, leaf({Batch, Columns}));
+    return LazyOp::binary(chooser_.chance(1, 2) ? Op::Add : Op::Mul, x,
+                          leaf({Batch, Columns}, false));
   }
 
   // A buffer with these axes, perhaps transposed, or padded at one end of an axis, or of a narrower
   // type; seen with the kernel's axes.
-  LazyOpPtr leaf(std::vector<Role> roles) {
+  LazyOpPtr leaf(std::vector<Role> roles, bool turns = true) {
     std::ranges::sort(roles, {}, [&](Role role) { return place_[role]; });
     Padding padding(roles.size(), {sint(0), sint(0)});
     std::vector<std::int64_t> stored;
@@ -125,7 +126,7 @@ class ContractionDraw {
       padding[padded] =
           chooser_.chance(1, 2) ? std::pair{sint(1), sint(0)} : std::pair{sint(0), sint(1)};
     }
-    const bool transposed = chooser_.chance(1, 2);
+    const bool transposed = turns && chooser_.chance(1, 2);
     if (transposed) std::ranges::reverse(stored);
     ShapeTracker st = ShapeTracker::contiguous({stored.begin(), stored.end()});
     std::vector<int> order(stored.size());
