@@ -6,6 +6,7 @@
 
 #include "harness.h"
 #include "touchstone/clang/clang_device.h"
+#include "touchstone/fuzz/draw_kernel.h"
 #include "touchstone/interp/interpreted.h"
 
 namespace touchstone {
@@ -286,76 +287,32 @@ TEST(ClangThreads, AnyNumberGivesTheSameBits) {
   for (const Floats& a : all) EXPECT_EQ(a, all.front());
 }
 
-// A chain of movements that a seed draws; sizes stay small.
-ShapeTracker drawn_view(std::mt19937& random, const Shape& target) {
-  const auto below = [&](int n) {
-    return static_cast<std::int64_t>(random() % static_cast<unsigned>(n));
-  };
-  ShapeTracker st = ShapeTracker::contiguous(target);
-  for (int step = 0; step < 3; ++step) {
-    const int rank = st.rank();
-    if (rank == 0) break;
-    switch (below(4)) {
-      case 0: {
-        Padding padding(static_cast<std::size_t>(rank), {0, 0});
-        padding[static_cast<std::size_t>(below(rank))] = {below(3), below(3)};
-        st = st.pad(padding);
-        break;
-      }
-      case 1: {
-        std::vector<int> order(static_cast<std::size_t>(rank));
-        for (int i = 0; i < rank; ++i) order[static_cast<std::size_t>(i)] = i;
-        std::shuffle(order.begin(), order.end(), random);
-        st = st.permute(order);
-        break;
-      }
-      case 2: {
-        std::vector<std::int64_t> steps(static_cast<std::size_t>(rank), 1);
-        steps[static_cast<std::size_t>(below(rank))] = below(2) == 0 ? -1 : -2;
-        st = st.stride(steps);
-        break;
-      }
-      default:
-        st = st.reshape({st.size()});
-        if (st.size().as_int() % 2 == 0) st = st.reshape({2, floor_div(st.size(), 2)});
-    }
-  }
-  return st;
-}
-
-// shape (a, b) whatever the view's own: its first elements, as often as needed.
-LazyOpPtr drawn_load(std::mt19937& random, int idx, std::int64_t a, std::int64_t b) {
-  const ShapeTracker st = drawn_view(random, {3, 4, 2});
-  const std::int64_t size = st.size().as_int();
-  const std::int64_t rows = std::min<std::int64_t>(a, size);
-  const ShapeTracker flat = st.reshape({size});
-  if (random() % 2 == 0 || size < a * b)
-    return LazyOp::load(
-        idx, DType::Int32,
-        flat.shrink(Mask{{0, rows}}).pad(Padding{{0, a - rows}}).reshape({a, 1}).expand({a, b}));
-  return LazyOp::load(idx, DType::Int32, flat.shrink(Mask{{0, a * b}}).reshape({a, b}));
-}
-
 TEST(ClangKernel, DrawnKernelsAgreeWithTheReference) {
   const auto reference = make_interpreted_device("REFERENCE");
-  std::mt19937 random(2024);
   constexpr Op kOps[] = {Op::Add, Op::Sub, Op::Mul, Op::Max, Op::Xor, Op::Div, Op::Mod};
+  constexpr std::int64_t kMost = 512;  // elements of a buffer
   std::vector<LazyOpPtr> kernels;
-  for (int i = 0; i < 100; ++i) {
-    const auto a = static_cast<std::int64_t>(1 + random() % 4);
-    const auto b = static_cast<std::int64_t>(1 + random() % 5);
-    LazyOpPtr x = drawn_load(random, 1, a, b);
-    for (std::size_t k = 0; k < 1 + random() % 3; ++k)
-      x = LazyOp::binary(kOps[random() % 7], x, drawn_load(random, 2, a, b));
-    if (random() % 2 == 0)
-      x = LazyOp::reduce(random() % 2 == 0 ? Op::ReduceSum : Op::ReduceMax, x,
-                         random() % 2 == 0 ? std::vector<int>{1} : std::vector<int>{0, 1});
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    fuzz::RandomChooser chooser(2024, i);
+    const std::vector<std::int64_t> shape = {chooser.between(1, 4), chooser.between(1, 5)};
+    const auto load = [&](int idx) {
+      ShapeTracker st = fuzz::draw_view(chooser, shape);
+      while (st.real_size() > kMost) st = fuzz::draw_view(chooser, shape);
+      return LazyOp::load(idx, DType::Int32, st);
+    };
+    LazyOpPtr x = load(1);
+    for (std::int64_t more = chooser.between(1, 3); more > 0; --more)
+      x = LazyOp::binary(kOps[chooser.below(std::size(kOps))], x, load(2));
+    if (chooser.chance(1, 2))
+      x = LazyOp::reduce(chooser.chance(1, 2) ? Op::ReduceSum : Op::ReduceMax, x,
+                         chooser.chance(1, 2) ? std::vector<int>{1} : std::vector<int>{0, 1});
     kernels.push_back(stored(x));
   }
   device().prepare(kernels);
-  std::vector<std::int32_t> in(24), other(24);
-  for (auto& v : in) v = static_cast<std::int32_t>(random());
-  for (auto& v : other) v = static_cast<std::int32_t>(random() % 7) - 3;
+  fuzz::RandomChooser chooser(2025, 0);
+  std::vector<std::int32_t> in(kMost), other(kMost);
+  for (auto& v : in) v = static_cast<std::int32_t>(chooser.below(std::uint64_t{1} << 32));
+  for (auto& v : other) v = static_cast<std::int32_t>(chooser.between(-3, 3));
   for (const LazyOpPtr& k : kernels)
     EXPECT_EQ(run<std::int32_t>(device(), k, {in, other}),
               run<std::int32_t>(*reference, k, {in, other}))

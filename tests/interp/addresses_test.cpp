@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
-#include <random>
 #include <vector>
+
+#include "touchstone/fuzz/view_case.h"
 
 // Held against ShapeTracker::at, element by element.
 
@@ -14,52 +15,10 @@ namespace {
 using interp::Addresses;
 using interp::AddressRun;
 
-std::int64_t below(std::mt19937_64& random, std::int64_t n) {
-  return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
-}
-
-ShapeTracker moved(std::mt19937_64& random, const ShapeTracker& st) {
-  const Shape& shape = st.shape();
-  const std::size_t rank = shape.size();
-  std::vector<int> order(rank);
-  std::iota(order.begin(), order.end(), 0);
-  Padding padding(rank, {0, 0});
-  Mask keep;
-  Shape wider = shape, flat{st.size()};
-  std::vector<std::int64_t> steps(rank, 1);
-  for (const sint& s : shape) keep.emplace_back(0, s);
-  const std::size_t i = rank == 0 ? 0 : static_cast<std::size_t>(random() % rank);
-  if (rank == 0) return st.reshape({1});
-  const std::int64_t size = shape[i].as_int();
-  switch (random() % 7) {
-    case 0:
-      std::ranges::shuffle(order, random);
-      return st.permute(order);
-    case 1:
-      padding[i] = {below(random, 3), below(random, 3)};
-      return st.size().as_int() < 2000 ? st.pad(padding) : st;
-    case 2:
-      if (size > 1) keep[i] = {below(random, 2), size - below(random, size / 2 + 1) + 0};
-      return keep[i].first.as_int() < keep[i].second.as_int() ? st.shrink(keep) : st;
-    case 3:
-      if (size == 1 && st.size().as_int() < 2000) wider[i] = 1 + below(random, 4);
-      return st.expand(wider);
-    case 4:
-      steps[i] = std::vector<std::int64_t>{-1, 2, -2, 3}[random() % 4];
-      return st.stride(steps);
-    case 5:
-      wider.insert(wider.begin() + static_cast<std::ptrdiff_t>(i), 1);
-      return st.reshape(wider);
-    default:
-      for (std::int64_t d = 2; d < 7; ++d)  // in two, the other way round
-        if (st.size().as_int() % d == 0) return st.reshape({d, st.size().as_int() / d});
-      return st.reshape(flat);
-  }
-}
-
-ShapeTracker any_tracker(std::mt19937_64& random) {
-  ShapeTracker st = ShapeTracker::contiguous({1 + below(random, 6), 1 + below(random, 9)});
-  for (std::int64_t k = 1 + below(random, 9); k > 0; --k) st = moved(random, st);
+ShapeTracker any_tracker(fuzz::Chooser& chooser) {
+  const auto chain = fuzz::ViewCase::parse(fuzz::draw_chain(chooser, {.least = 1, .most = 9}));
+  ShapeTracker st = ShapeTracker::contiguous(chain.base);
+  for (const MovementOp& op : chain.ops) st = apply(st, op);
   return st;
 }
 
@@ -76,17 +35,19 @@ std::int64_t defined(const ShapeTracker& st, const std::vector<int>& order, std:
 }
 
 TEST(AddressRuns, AreTheAddressesOfTheDefinition) {
-  std::mt19937_64 random(7);
   std::int64_t runs_met = 0, elements_met = 0;
-  for (int round = 0; round < 3000; ++round) {
-    const ShapeTracker st = any_tracker(random);
+  for (std::uint64_t round = 0; round < 3000; ++round) {
+    fuzz::RandomChooser chooser(7, round);
+    const ShapeTracker st = any_tracker(chooser);
     const std::int64_t size = st.size().as_int();
     if (size == 0) continue;
     std::vector<int> order(st.shape().size());
     std::iota(order.begin(), order.end(), 0);
-    if (round % 2 == 0) std::ranges::shuffle(order, random);
+    for (std::size_t i = round % 2 == 0 ? order.size() : 0; i > 1; --i)
+      std::swap(order[i - 1], order[chooser.below(i)]);
     const Addresses addresses(st, order);
-    const std::int64_t first = below(random, size), count = 1 + below(random, size - first);
+    const std::int64_t first = chooser.between(0, size - 1),
+                       count = chooser.between(1, size - first);
     std::vector<std::int64_t> want;
     for (std::int64_t i = first; i < first + count; ++i) want.push_back(defined(st, order, i));
     std::vector<std::int64_t> got(static_cast<std::size_t>(count), -2);
