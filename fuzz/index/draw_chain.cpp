@@ -124,7 +124,7 @@ class ChainDraw {
   // the one below.
   std::string draw_strided(int views) {
     Strided s = draw_strides(chooser_.below(4), 0);
-    const std::int64_t slack = chooser_.below(3);
+    const std::int64_t slack = static_cast<std::int64_t>(chooser_.below(3));
     shape_ = {{0, s.high - s.low + 1 + slack}};
     put(shape_);
     for (int i = 0; i < views; ++i) {
