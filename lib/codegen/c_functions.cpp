@@ -6,8 +6,8 @@ namespace touchstone::codegen {
 
 namespace {
 
-// Constants are minimax fits by Sollya's fpminimax and remez. Nothing is contracted, and no step
-// relies on a fused multiplication: muladd_* are such where FUSES_PRODUCTS is defined.
+// Constants are minimax fits by Sollya's fpminimax and remez. Nothing is contracted; muladd_* are
+// fused where FUSES_PRODUCTS is defined, and elsewhere no step relies on that.
 constexpr CFunction own_functions[] = {
     {"muladd_f32",
      R"(static inline f32 muladd_f32(f32 a, f32 b, f32 c) {

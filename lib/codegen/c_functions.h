@@ -20,8 +20,9 @@ constexpr bool is_function(Op op) { return op == Op::Exp2 || op == Op::Log2 || o
 /// become vectors; later ones may call earlier ones, and bits_f32, f32_bits, bits_f64, f64_bits.
 /// Errors in ULP over all inputs of float32, with FUSES_PRODUCTS defined, which fuses their
 /// products, and without: exp2_f32 below 0.894 and 0.883, log2_f32 0.945 and 0.991, sin_f32 0.947
-/// and 0.501; fast_log2_f32 2.991 both, fast_sin_f32 2.902 and 0.501 for |x| <= 2^17; on every 97th
-/// fast_exp2_f32 3.05. The nearest_ ones round correctly, sin as far as the C library's double does.
+/// and 0.501; fast_log2_f32 2.991 both, fast_sin_f32 2.902 and 0.501 for |x| <= 2^17; on every 11th
+/// fast_exp2_f32 3.08. The nearest_ ones round correctly, sin as far as the C library's double
+/// does.
 std::span<const CFunction> c_functions();
 
 /// The C expression of EXP2, LOG2 or SIN of $a, of type float32 or float64; empty where the C

@@ -55,6 +55,9 @@ constexpr CFunction fixed_helpers[] = {
     // A square of elements of 4 bytes by its rows, which are its columns where it goes.
     {"transpose_16",
      R"(static inline void transpose_16(void* to, i64 to_apart, const void* from, i64 from_apart) {
+#ifndef __has_builtin
+#define __has_builtin(name) 0
+#endif
 #if defined(__AVX512F__) && __has_builtin(__builtin_shufflevector)
 #define pairs(x, y, i, k) __builtin_shufflevector(x, y, i, 16 + i, k, 16 + k, 4 + i, 20 + i, 4 + k, \
   20 + k, 8 + i, 24 + i, 8 + k, 24 + k, 12 + i, 28 + i, 12 + k, 28 + k)
@@ -86,6 +89,9 @@ constexpr CFunction fixed_helpers[] = {
       a[i + k + 8] = eights(b[i + k], b[i + k + 8], 4);
     }
   for (int i = 0; i < 16; ++i) *(some*)((u32*)to + i * to_apart) = a[i];
+#undef pairs
+#undef fours
+#undef eights
 #else
   typedef u32 one __attribute__((may_alias));
   for (i64 i = 0; i < 16; ++i)

@@ -1,6 +1,7 @@
 #include "touchstone/codegen/turned_copies.h"
 
 #include <optional>
+#include <vector>
 
 namespace touchstone::codegen {
 
@@ -80,29 +81,48 @@ class CopyFinder {
 
   // Of an index from one turn of a loop to the next, where it is always the same.
   std::optional<std::int64_t> change(int index, int loop) const {
-    if (index <= loop) return index == loop ? 1 : 0;
-    const LinearStep& u = uop(index);
-    if (u.kind == StepKind::Const || u.kind == StepKind::Loop) return 0;
-    if (u.kind != StepKind::Index || u.src.size() != 2) return std::nullopt;
-    const auto a = change(u.src[0], loop), b = change(u.src[1], loop);
+    if (index < loop) return 0;
+    std::vector<std::optional<std::int64_t>> changes{1};  // of each step from the loop on
+    for (int i = loop + 1; i <= index; ++i) {
+      const auto of = [&](std::size_t k) {
+        const int s = uop(i).src[k];
+        return s < loop ? std::optional<std::int64_t>(0)
+                        : changes[static_cast<std::size_t>(s - loop)];
+      };
+      const StepKind kind = uop(i).kind;
+      if (kind == StepKind::Const || kind == StepKind::Loop)
+        changes.emplace_back(0);
+      else if (kind == StepKind::Index && uop(i).src.size() == 2)
+        changes.push_back(combined(uop(i), of(0), of(1)));
+      else
+        changes.emplace_back();
+    }
+    return changes.back();
+  }
+
+  std::optional<std::int64_t> combined(const LinearStep& u, std::optional<std::int64_t> a,
+                                       std::optional<std::int64_t> b) const {
     if (!a || !b) return std::nullopt;
+    if (*a == 0 && *b == 0) return 0;
     std::int64_t result = 0;
+    bool overflows = true;
     switch (std::get<IndexOp>(u.arg)) {
       case IndexOp::Add:
-        return __builtin_add_overflow(*a, *b, &result) ? std::nullopt : std::optional(result);
+        overflows = __builtin_add_overflow(*a, *b, &result);
+        break;
       case IndexOp::Sub:
-        return __builtin_sub_overflow(*a, *b, &result) ? std::nullopt : std::optional(result);
+        overflows = __builtin_sub_overflow(*a, *b, &result);
+        break;
       case IndexOp::Mul:
-        if (const auto factor = number(u.src[1]);
-            factor && !__builtin_mul_overflow(*a, *factor, &result))
-          return result;
-        if (const auto factor = number(u.src[0]);
-            factor && !__builtin_mul_overflow(*b, *factor, &result))
-          return result;
-        [[fallthrough]];
+        if (const auto factor = number(u.src[1]))
+          overflows = __builtin_mul_overflow(*a, *factor, &result);
+        else if (const auto first = number(u.src[0]))
+          overflows = __builtin_mul_overflow(*b, *first, &result);
+        break;
       default:
-        return *a == 0 && *b == 0 ? std::optional<std::int64_t>(0) : std::nullopt;
+        break;
     }
+    return overflows ? std::nullopt : std::optional(result);
   }
 
   const LinearKernel& kernel_;
