@@ -7,6 +7,7 @@
 #include <ctime>
 #include <map>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -112,7 +113,12 @@ std::optional<std::string> PrivateFolder::read(const std::string& name, std::uin
 }
 
 void PrivateFolder::write(const std::string& name, std::string_view bytes) const {
-  const std::string passing = another_name(name);
+  write(std::span(&name, 1), bytes);
+}
+
+void PrivateFolder::write(std::span<const std::string> names, std::string_view bytes) const {
+  const std::string &name = names.front(), passing = another_name(name);
+  const std::string_view all = bytes;
   int error = 0;
   {
     const Closing file{::openat(folder_, passing.c_str(),
@@ -131,14 +137,17 @@ void PrivateFolder::write(const std::string& name, std::string_view bytes) const
     ::unlinkat(folder_, passing.c_str(), 0);
     cannot("write", path_ / name, std::strerror(error));
   }
+  // From a name that nobody else writes to: by then `name` may be another's file.
+  std::vector<std::string> alone;  // where links are not to be had
+  for (const std::string& other : names.subspan(1)) {
+    const std::string second = another_name(other);
+    if (::linkat(folder_, passing.c_str(), folder_, second.c_str(), 0) != 0 ||
+        ::renameat(folder_, second.c_str(), folder_, other.c_str()) != 0)
+      alone.push_back(other);
+    ::unlinkat(folder_, second.c_str(), 0);
+  }
   rename(passing, name);
-}
-
-void PrivateFolder::link(const std::string& name, const std::string& other) const {
-  const std::string passing = another_name(other);
-  if (::linkat(folder_, name.c_str(), folder_, passing.c_str(), 0) != 0)
-    cannot("link", path_ / other, std::strerror(errno));
-  rename(passing, other);
+  for (const std::string& other : alone) write(other, all);
 }
 
 void PrivateFolder::mark_used(const std::string& name) const {
@@ -190,9 +199,15 @@ std::optional<std::uint64_t> PrivateFolder::trim(std::string_view suffix, std::u
   for (const auto& [id, file] : files)
     if (file.used.first <= now - spared.count()) oldest.push_back(&file);
   std::ranges::sort(oldest, {}, [](const File* f) { return f->used; });
+  const auto is_old = [&](const std::string& name) {  // still, though others write meanwhile
+    struct stat facts {};
+    return ::fstatat(folder_, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
+           facts.st_mtim.tv_sec <= now - spared.count();
+  };
   for (const File* file : oldest) {
     if (all <= most) break;
-    for (const std::string& name : file->names) ::unlinkat(folder_, name.c_str(), 0);
+    for (const std::string& name : file->names)
+      if (is_old(name)) ::unlinkat(folder_, name.c_str(), 0);
     all -= file->bytes;
   }
   return all;

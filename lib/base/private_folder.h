@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -37,8 +38,9 @@ class PrivateFolder {
   /// Writes a file, whole or not at all, in the place of whatever has that name. Throws
   /// SystemError.
   void write(const std::string& name, std::string_view bytes) const;
-  /// Gives a file a second name, in the place of whatever has that. Throws SystemError.
-  void link(const std::string& name, const std::string& other) const;
+  /// One file under several names where that can be; the others are of it whoever writes to the
+  /// first meanwhile.
+  void write(std::span<const std::string> names, std::string_view bytes) const;
   /// Says that a file was used now, for trim(); once an hour is enough.
   void mark_used(const std::string& name) const;
   /// Removes files whose names end in `suffix`, the least recently written or used first, until all

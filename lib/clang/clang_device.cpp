@@ -209,11 +209,20 @@ class ClangDevice final : public Device {
     std::vector<const Draft*> once;
     for (const auto& [key, same] : missing) once.push_back(same.front());
     compile_in_batches(once);
-    for (auto& [key, same] : missing)
+    for (const auto& [key, same] : missing)
       for (Draft* d : same)
-        if (!load(*d, recent))
-          throw SystemError(fmt::format("the compiled object of {} vanished from {}",
-                                        d->linear.name, cache_.folder().string()));
+        if (!load(*d, recent)) load_uncached(*d);
+  }
+
+  // Where what was stored is not what is found: others took it away, or the loader has another
+  // object of that name, which it keeps as long as that is in use.
+  void load_uncached(Draft& d) {
+    const TemporaryDirectory folder("touchstone-compile");
+    const std::filesystem::path output = folder.path() / "kernels.so";
+    const Draft* const one = &d;
+    compile_to(std::span(&one, 1), output);
+    d.object = std::make_shared<SharedObject>(output);
+    loaded_[d.key] = d.object;
   }
 
   // Nothing on disk. Where one of many kernels is refused, the others are held for when they are

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/hash.h"
@@ -36,15 +37,9 @@ std::string file_of(const std::string& key) { return key + std::string(kEnding);
 
 void store_in(const PrivateFolder& folder, std::span<const std::string> keys,
               const std::string& object) {
-  const std::string first = file_of(keys.front());
-  folder.write(first, object);
-  for (const std::string& key : keys.subspan(1)) {
-    try {
-      folder.link(first, file_of(key));
-    } catch (const SystemError&) {
-      folder.write(file_of(key), object);  // where links are not to be had
-    }
-  }
+  std::vector<std::string> files;
+  for (const std::string& key : keys) files.push_back(file_of(key));
+  folder.write(files, object);
 }
 
 }  // namespace

@@ -1,11 +1,14 @@
 // Failures of the world outside: no compiler, bad source, damaged or unwritable cache.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <thread>
+#include <vector>
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
@@ -385,6 +388,52 @@ TEST(ClangCache, BeyondItsSizeTheLeastRecentlyUsedObjectsGo) {
 }
 
 // A disk is full in the middle of a write: here a file may grow no further.
+// Kernels that were compiled together are one object, which is found by each of them, whoever
+// stores the first of them beside others meanwhile.
+TEST(ClangCache, WhatIsStoredTogetherIsFoundTogether) {
+  const TemporaryDirectory folder;
+  std::atomic<int> wrong = 0;
+  const auto stores = [&](const std::string& own) {
+    clang::ObjectCache cache(folder.path());
+    for (int i = 0; i < 200; ++i) {
+      const std::string mine = own + std::to_string(i);
+      cache.store(std::vector<std::string>{"first", mine}, mine);
+      wrong += cache.read(mine) != mine || !cache.read("first");
+    }
+  };
+  std::thread other(stores, "a");
+  stores("b");
+  other.join();
+  EXPECT_EQ(wrong, 0);
+  for (const auto& file : fs::directory_iterator(folder.path()))
+    EXPECT_EQ(file.path().extension(), ".so");
+}
+
+// An object that others put in the place of a kernel's, which is loaded already for its own.
+TEST(ClangCache, AnObjectOfOtherKernelsIsCompiledAnew) {
+  const auto kernel = [](Op op) {
+    const auto x = LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({5}));
+    return stored(LazyOp::binary(op, x, x));
+  };
+  const std::vector<float> x{1, 2, 3, 4, 5}, doubled{2, 4, 6, 8, 10}, squared{1, 4, 9, 16, 25};
+  for (const bool first : {true, false}) {
+    const TemporaryDirectory folder;
+    ClangOptions options;
+    options.cache_dir = folder.path();
+    for (const bool exchanged : {false, true}) {
+      const auto device = make_clang_device("A", options);
+      EXPECT_EQ(run<float>(*device, kernel(Op::Add), {x}), doubled);
+      EXPECT_EQ(run<float>(*device, kernel(Op::Mul), {x}), squared);
+      if (exchanged) continue;
+      std::vector<fs::path> files = files_in(folder.path());
+      ASSERT_EQ(files.size(), 2U);
+      if (first) std::swap(files[0], files[1]);
+      fs::remove(files[0]);
+      fs::create_hard_link(files[1], files[0]);
+    }
+  }
+}
+
 TEST(ClangCache, AFullDiskIsAClearErrorAndLeavesNothing) {
   const TemporaryDirectory folder;
   clang::ObjectCache cache(folder.path());
