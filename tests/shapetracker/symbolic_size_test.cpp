@@ -14,7 +14,6 @@ namespace touchstone {
 namespace {
 
 using model::Ints;
-using model::materialise;
 using symbolic::Node;
 using Order = std::vector<int>;
 
