@@ -22,10 +22,7 @@ class CopyFinder {
  private:
   const LinearStep& uop(int i) const { return kernel_.uops[static_cast<std::size_t>(i)]; }
 
-  std::optional<std::int64_t> number(int i) const {
-    if (uop(i).kind != StepKind::Const) return std::nullopt;
-    return std::get<Scalar>(uop(i).arg).to_int64();
-  }
+  std::optional<std::int64_t> number(int i) const { return constant_of(uop(i)); }
 
   // Turns of a loop that counts from 0.
   std::optional<std::int64_t> turns(int loop) const {

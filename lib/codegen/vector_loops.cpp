@@ -41,10 +41,7 @@ class Finder {
     }
   }
 
-  std::optional<std::int64_t> number(int i) const {
-    if (uop(i).kind != StepKind::Const || !is_integer(uop(i).dtype)) return std::nullopt;
-    return std::get<Scalar>(uop(i).arg).to_int64();
-  }
+  std::optional<std::int64_t> number(int i) const { return constant_of(uop(i)); }
 
   void add_loop(int loop, int end) {
     const LinearStep& u = uop(loop);
@@ -241,9 +238,7 @@ class Finder {
 namespace {
 
 std::optional<std::int64_t> number(const LinearKernel& kernel, int step) {
-  const LinearStep& u = kernel.uops[static_cast<std::size_t>(step)];
-  if (u.kind != StepKind::Const) return std::nullopt;
-  return std::get<Scalar>(u.arg).to_int64();
+  return constant_of(kernel.uops[static_cast<std::size_t>(step)]);
 }
 
 // What is added to a loop's counter outside the loop, where an index is no more than this; -1 where

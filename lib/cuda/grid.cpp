@@ -109,10 +109,7 @@ class Mapper {
     copy(i);
   }
 
-  std::optional<std::int64_t> constant(int i) const {
-    if (step(i).kind != StepKind::Const) return std::nullopt;
-    return std::get<Scalar>(step(i).arg).to_int64();
-  }
+  std::optional<std::int64_t> constant(int i) const { return constant_of(step(i)); }
 
   // A digit of a counter: how many values it has, the step that holds that, and its place in the
   // loop's number.

@@ -38,6 +38,11 @@ void Operands::push_back(int value) {
 
 std::string_view name(StepKind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
 
+std::optional<std::int64_t> constant_of(const LinearStep& step) {
+  if (step.kind != StepKind::Const || !is_integer(step.dtype)) return std::nullopt;
+  return std::get<Scalar>(step.arg).to_int64();
+}
+
 std::uint64_t hash_of(const LinearStep& uop) {
   std::uint64_t h = hash_mix(static_cast<std::uint64_t>(uop.kind),
                              static_cast<std::uint64_t>(uop.dtype) + 64 * uop.arg.index());

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -136,6 +137,8 @@ struct LinearStep {
 };
 
 std::string_view name(StepKind kind);
+/// The value of a Const of an integer type; nothing of any other step.
+std::optional<std::int64_t> constant_of(const LinearStep& step);
 std::uint64_t hash_of(const LinearStep& uop);
 /// "ADD f32 %3 %4": one step without its own number.
 std::string str(const LinearStep& uop);

@@ -190,8 +190,7 @@ Reduction reduce(std::vector<View> views) {
   result.limited = shortener.limited() && left.size() > 2;
   result.work = shortener.work();
   // With variables a run may be shown to be one view only when a part of it is one.
-  if (left.size() < before && left.size() > 1 && !concrete)
-    left = reduce(std::move(left)).views;
+  if (left.size() < before && left.size() > 1 && !concrete) left = reduce(std::move(left)).views;
   return result;
 }
 
