@@ -55,7 +55,7 @@ bool near(double got, double wanted, double tolerance) {
 void check(const GradientRow& row) {
   const Drawn d = row.draw();
   const auto seed = static_cast<std::uint64_t>(any_in(1, 1000));
-  constexpr double kStep = 1e-4;
+  constexpr double kStep = 1e-5;
   std::vector<Doubles> x, before, after, direction;
   for (std::size_t i = 0; i < d.shapes.size(); ++i) {
     x.push_back(apart(max_elements(d.shapes[i]), d, i, seed));
