@@ -185,6 +185,12 @@ Linear Simplifier::largest(List<Linear> list, std::size_t plain) {
       m = linear(build(m));
       g = gcd(g, content(m));
     }
+    if (g.is_zero()) return base;  // all are the least, as bounds tell once it is taken out
+    for (std::size_t i = list.size(); i-- > 1;)
+      if (list[i] == Linear()) {
+        list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
+        plain -= i < plain ? 1 : 0;
+      }
     scale = scale * g;
     for (Linear& m : list) m = divided(std::move(m), g);
     const auto rest = list.begin() + static_cast<std::ptrdiff_t>(plain);

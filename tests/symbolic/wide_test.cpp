@@ -109,6 +109,35 @@ TEST(Wide, MinimaOfMaximaAndMaximaOfMinimaLoseNoMember) {
       for (int round = 0; round < 2; ++round) check(op, count, true, random);
 }
 
+// Members that differ as sums and are one by their bounds: of a variable with two values, with
+// numbers again and again among them.
+TEST(Wide, MembersThatBoundsMakeOneAreOne) {
+  std::mt19937 random(22);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  const Names names = {{"x", variable("x", 0, 1)}};
+  for (int round = 0; round < 3'000; ++round) {
+    std::string text = "min(9";
+    int least[] = {9, 9};  // at 0 and at 1
+    const auto member = [&](const std::string& part, int at_0, int at_1) {
+      text += ", " + part;
+      least[0] = std::min(least[0], at_0);
+      least[1] = std::min(least[1], at_1);
+    };
+    for (int left = 1 + below(25); left > 0; --left) {
+      const int a = below(6), b = below(3), c = below(6);
+      if (below(3) > 0)
+        member(std::to_string(a + c), a + c, a + c);
+      else if (below(2) == 0)
+        member(fmt::format("x*{}", a), 0, a);
+      else
+        member(fmt::format("max(x*{} + {}, x*{})", a, b, c), b, std::max(a + b, c));
+    }
+    const Node found = parse(text + ")", names);
+    for (const int x : {0, 1})
+      ASSERT_EQ(evaluate(found, {{"x", x}}), least[x]) << text << ") at " << x;
+  }
+}
+
 TEST(Wide, EveryVariableOfADistinctMemberIsInTheText) {
   for (const int count : {10, 32, 33, 64, 200}) {
     Names names;
