@@ -237,7 +237,7 @@ constexpr Rule kRules[] = {
      "x=..", "(x + 3) % 14 == 1", "x % 14 == 12", Root::Equal},
     {"eq.turn", "a remainder of what falls is one of what rises",
      "(x*k + y) % c == m", "x % c == (y - m) % c", "0 <= m and m < c and k == c - 1", "",
-     "x=..", "(3 - x) % 4 == 0", "x % 4 == 3", Root::Equal},
+     "x=..", "-x % 4 == 1", "x % 4 == 3", Root::Equal},
     {"eq.root", "a square is that of its root, where the other root is ruled out",
      "x*x == c", "x == m", "m*m == c and (m == 0 or x != -m)", "",
      "x=0..", "x*x == 9", "x == 3"},

@@ -185,6 +185,43 @@ bool Simplifier::fold_quotient(Linear& s, Int& lo, Int& hi) {
   return true;
 }
 
+// (y - x//a)//c is (y*a + a - 1 - x)//(c*a).
+bool Simplifier::fold_fallen_quotient(Linear& s, Int& lo, Int& hi, Linear& whole) {
+  const Int period = hi.is_zero() ? lo : hi;
+  const Term* only = nullptr;
+  for (const Term& t : s.terms) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Digit || !n.second.is_zero()) continue;
+    if (only) return false;
+    only = &t;
+  }
+  if (!only || only->coef.is_one() || !divides(period, only->coef + 1)) return false;
+  const NodeData& n = c_[only->atom];
+  const Int scale = n.first, times = floor_div(only->coef + 1, period);
+  const Linear dividend = linear(n.args[0]);
+  const Id quotient = only->atom;
+  if (dividend.terms.size() + s.terms.size() > kLimits.joined_terms) return false;
+  const auto large = [](const Int& x) { return abs(x) > kLimits.folded_number; };
+  Linear rest = s;  // and one, which is beside the quotient of -1 - x
+  add(rest, quotient, -only->coef);
+  rest.constant += 1;
+  Linear other = -dividend;
+  other.constant -= 1;
+  Linear folded = other;
+  add(folded, rest, scale);
+  if (large(lo * scale) || large(hi * scale) || large(folded.constant) ||
+      std::ranges::any_of(folded.terms, large, &Term::coef))
+    return false;
+  law("div.complement", [&](Instance& i) { i.bind("x", dividend).bind("c", scale); });
+  law("div.div",
+      [&](Instance& i) { i.bind("x", other).bind("a", scale).bind("y", rest).bind("c", lo); });
+  if (hi.is_zero()) add(whole, quotient, times);
+  s = std::move(folded);
+  lo = lo * scale;
+  hi = hi * scale;
+  return true;
+}
+
 std::optional<Linear> Simplifier::two_valued(const Linear& s, const Int& lo, const Int& hi) {
   if (hi.is_zero() || lo.is_one()) return std::nullopt;
   Linear near = s, whole_periods;  // the same modulo the period, its coefficients nearest to 0
@@ -209,6 +246,24 @@ std::optional<Linear> Simplifier::two_valued(const Linear& s, const Int& lo, con
   Linear r{first - *quotient.lo * rise, {}};
   add(r, whole, rise);
   return r;
+}
+
+// The first coefficient that is not half the period, or else the constant.
+bool Simplifier::above_half(const Linear& s, const Int& period) {
+  for (const Term& t : s.terms)
+    if (const Int twice = t.coef + t.coef; twice != period) return twice > period;
+  return s.constant + s.constant >= period;
+}
+
+// (x//a)%d is d - 1 less the same of -1 - x.
+void Simplifier::complement_digit(Linear& s, const Int& lo, const Int& ratio) {
+  if (trace_) {
+    const Linear quotient = lo.is_one() ? s : digit(s, lo, 0);
+    if (!lo.is_one()) law("div.complement", [&](Instance& i) { i.bind("x", s).bind("c", lo); });
+    law("mod.complement", [&](Instance& i) { i.bind("x", quotient).bind("b", ratio); });
+  }
+  s = -s;
+  s.constant -= 1;
 }
 
 Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
@@ -274,6 +329,11 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
       const NodeData& n = c_[t.atom];
       return n.kind == Kind::Max || (n.kind == Kind::Digit && n.second.is_zero());
     };
+    Linear above;
+    if (fold_fallen_quotient(s, lo, hi, above)) {
+      add(out, above, scale);
+      continue;
+    }
     const bool crowded =
         !finite && std::ranges::count_if(s.terms, nests) > std::ptrdiff_t{kLimits.nested_digits};
     if (!is_reduced && !crowded) {
@@ -300,6 +360,17 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
         continue;
       }
     if (fold_quotient(s, lo, hi)) continue;
+    // Of the digits of a number and of -1 less it, one stands for both.
+    const bool last_constant = s.constant == period - 1;
+    if (finite && (last_constant || (!s.constant.is_zero() && above_half(s, period)))) {
+      const Int last = floor_div(period, lo) - 1;
+      complement_digit(s, lo, last + 1);
+      for (Term& t : s.terms) t.coef += period;
+      s.constant += period;
+      add(out, Linear{last, {}}, scale);
+      scale = -scale;
+      continue;
+    }
     const Id dividend = build(s);
     // Building may have joined terms into something the laws above apply to again.
     if (!is(dividend, s)) {
@@ -337,6 +408,14 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
         add(out, *found, scale);
         return out;
       }
+    }
+    if (!finite && s.terms.size() == 1 && lo > Int(2) && s.constant == lo - 1 &&
+        s.terms[0].coef == s.constant) {  // as `complement` chooses
+      law("div.complement", [&](Instance& i) { i.bind("x", s).bind("c", lo); });
+      add(out, s.terms[0].atom, scale);
+      s = atom(s.terms[0].atom);
+      scale = -scale;
+      continue;
     }
     Interval range = floor_div(c_.bounds(dividend), lo);
     if (finite) range = floor_mod(range, floor_div(hi, lo));

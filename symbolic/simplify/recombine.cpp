@@ -30,15 +30,18 @@ bool shares(const Linear& s, const Linear& part, const Int& factor) {
 }  // namespace
 
 int Simplifier::weight(const Linear& s) const {
-  int total = s.constant.is_zero() ? 0 : 1;
+  int total = 0;
+  bool constant = !s.constant.is_zero();  // and not what a remainder's complement has beside it
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
     total += 2 + (abs(t.coef).is_one() ? 0 : 2);
     if (n.kind != Kind::Digit) continue;
+    if (constant && !n.second.is_zero())
+      constant = s.constant != t.coef * (Int(1) - floor_div(n.second, n.first));
     total += 2 + (n.first.is_one() || n.second.is_zero() ? 0 : 2);
     total += 2 * static_cast<int>(std::max<std::size_t>(c_[n.args[0]].terms.size(), 1));
   }
-  return total;
+  return total + (constant ? 1 : 0);
 }
 
 bool Simplifier::related(const Linear& s, const Term& digit) const {
@@ -159,30 +162,58 @@ bool Simplifier::join_remainder(Linear& s) {
       const NodeData& m = c_[low.atom];
       if (m.kind != Kind::Digit || m.second != q.first) continue;
       const Int ratio = floor_div(m.second, m.first);
-      if (top.coef != low.coef * ratio || m.args[0] == q.args[0]) continue;
+      if (abs(top.coef) != abs(low.coef) * ratio || m.args[0] == q.args[0]) continue;
       const Linear dividend = linear(q.args[0]);
       const Term quotient = top, remainder = low;
       const Int from = m.first, to = m.second;
       const Trace::Mark start = mark();
-      if (!(digit(dividend, from, to) == atom(remainder.atom))) {
+      // The digit may be a number less the remainder that is there.
+      const Linear own = digit(dividend, from, to);
+      if (own.terms.size() != 1 || own.terms[0].atom != remainder.atom ||
+          own.terms[0].coef * quotient.coef != remainder.coef * ratio) {
         rewind(start);
         continue;
       }
+      const Int k = floor_div(quotient.coef, ratio);
       reverse_since(start);
       law("digit.merge", [&](Instance& i) {
-        i.bind("x", dividend).bind("a", from).bind("d", ratio).bind("k", remainder.coef);
+        i.bind("x", dividend).bind("a", from).bind("d", ratio).bind("k", k);
       });
       add(s, atom(quotient.atom), -quotient.coef);
       add(s, atom(remainder.atom), -remainder.coef);
-      add(s, digit(dividend, from, 0), remainder.coef);
+      add(s, digit(dividend, from, 0), k);
+      s.constant -= own.constant * k;
       return true;
     }
   }
   return false;
 }
 
-// A quotient is -1 less that of -1 - its dividend. In sums with terms of the dividend one of the
-// two leaves less beside it: x - (x + 1)//2 is x//2.
+// Of k*(D//lo) in s: the terms of D beside it, their numbers, and the different ones in it. What
+// each turned quotient saves the sum saves, so that turning comes to an end.
+Simplifier::QuotientCost Simplifier::quotient_cost(const Linear& s, const Linear& dividend,
+                                                   const Int& k, const Int& lo,
+                                                   bool complement) const {
+  QuotientCost r;
+  SmallVector<Int, 4> numbers;
+  for (const Term& u : dividend.terms) {
+    const Term* const own = find_term(s, u.atom);
+    Int beside = own ? own->coef : Int(0), inside = u.coef;
+    if (complement) {
+      beside += k;
+      inside = lo - inside;
+    }
+    r.terms += !beside.is_zero();
+    r.all += beside.is_zero() ? 0 : abs(beside).is_one() ? 1 : 2;
+    if (!inside.is_one() && std::ranges::find(numbers, inside) == numbers.end())
+      numbers.push_back(inside);
+  }
+  const bool constant = complement ? dividend.constant != lo - 1 : !dividend.constant.is_zero();
+  r.all += static_cast<int>(numbers.size()) + (constant ? 1 : 0);
+  return r;
+}
+
+// D//c is x - (x*c - 1 - D)//c. Of the two, in sums with terms of x one leaves less beside it.
 bool Simplifier::complement(Linear& s) {
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
@@ -190,35 +221,45 @@ bool Simplifier::complement(Linear& s) {
     const Int lo = n.first, k = t.coef;
     const Linear dividend = linear(n.args[0]);
     const auto within = [&](const Int& x) { return x.sign() >= 0 && x < lo; };
-    if (dividend.constant != lo - 1 || !std::ranges::all_of(dividend.terms, within, &Term::coef))
+    if (!within(dividend.constant) || !std::ranges::all_of(dividend.terms, within, &Term::coef))
       continue;
-    // The cost of the terms beside the quotient, and in it; the constant in it goes.
-    const auto beside = [](const Int& c) { return c.is_zero() ? 0 : abs(c).is_one() ? 2 : 4; };
-    const auto inside = [](const Int& c) { return c.is_one() ? 0 : 2; };
-    int now = 2, then = 0;
-    bool meets = false;
-    for (const Term& u : dividend.terms) {
-      const Term* const own = find_term(s, u.atom);
-      const Int coef = own ? own->coef : Int(0);
-      meets |= own != nullptr;
-      now += beside(coef) + inside(u.coef);
-      then += beside(coef + k) + inside(lo - u.coef);
-    }
-    if (!meets || then >= now) continue;
+    if (dividend == atom(dividend.terms[0].atom) && lo > Int(2)) continue;  // as `new_digit`
+    const auto order =
+        quotient_cost(s, dividend, k, lo, true) <=> quotient_cost(s, dividend, k, lo, false);
+    if (order > 0 || (order == 0 && !above_half(dividend, lo))) continue;
+    const Trace::Mark start = mark();
     law("div.complement", [&](Instance& i) { i.bind("x", dividend).bind("c", lo); });
-    Linear other = -dividend;
+    Linear other = -dividend, after = s;
     other.constant -= 1;
-    add(s, t.atom, -k);
-    add(s, digit(other, lo, 0), -k);
-    s.constant -= k;
+    add(after, t.atom, -k);
+    const Linear quotient = digit(other, lo, 0);
+    add(after, quotient, -k);
+    after.constant -= k;
+    // Where bounds make something else of it, it may come back, and so for ever.
+    Linear turned = -dividend;
+    turned.constant += lo - 1;
+    for (Term& u : turned.terms) u.coef += lo;
+    const auto as_turned = [&](const Term& u) {
+      const NodeData& d = c_[u.atom];
+      return d.kind == Kind::Digit && d.first == lo && d.second.is_zero() && is(d.args[0], turned);
+    };
+    if (std::ranges::none_of(quotient.terms, as_turned) && weight(after) > weight(s)) {
+      rewind(start);
+      continue;
+    }
+    s = std::move(after);
     return true;
   }
   return false;
 }
 
-void Simplifier::recombine_digits(Linear& s) {
-  while (complement(s)) {
+void Simplifier::complement_quotients(Linear& s) {
+  for (int steps = kLimits.turned_quotients; steps > 0 && complement(s); --steps) {
   }
+}
+
+void Simplifier::recombine_digits(Linear& s) {
+  complement_quotients(s);
   while (join_remainder(s)) {
   }
   const auto is_digit = [&](const Term& t) { return c_.kind(t.atom) == Kind::Digit; };
@@ -470,10 +511,11 @@ void Simplifier::recombine(Linear& s) {
     const Linear before = s;
     recombine_digits(s);
     if (s == before) break;
+    complement_quotients(s);
   }
   while (digits && apply_sum(s)) {
   }
-  if (digits || symbolic > 0) complement_remainder(s);
+  if (symbolic > 0) complement_remainder(s);
   --depth_;
 }
 

@@ -198,7 +198,14 @@ class Simplifier {
   void recombine_choices(Linear& s);
   bool join_choices(Linear& s);
   bool join_remainders(Linear& s);
+  struct QuotientCost {
+    int all = 0, terms = 0;
+    auto operator<=>(const QuotientCost&) const = default;
+  };
+  QuotientCost quotient_cost(const Linear& s, const Linear& dividend, const Int& k, const Int& lo,
+                             bool complement) const;
   bool complement(Linear& s);
+  void complement_quotients(Linear& s);
   bool join_conditions(Linear& s);
   struct Division {
     Linear dividend, divisor;
@@ -266,6 +273,10 @@ class Simplifier {
   /// The digit as a straight line, where its quotient has but two values.
   std::optional<Linear> two_valued(const Linear& s, const Int& lo, const Int& hi);
   bool fold_quotient(Linear& s, Int& lo, Int& hi);
+  /// The same of a quotient that is taken away; `whole` is what comes out of the digit.
+  bool fold_fallen_quotient(Linear& s, Int& lo, Int& hi, Linear& whole);
+  static bool above_half(const Linear& s, const Int& period);
+  void complement_digit(Linear& s, const Int& lo, const Int& ratio);
   Terms factors_below(const Linear& s, const Int& lo, const Int& hi) const;
   // condition.cpp
   bool at_last_remainder(const Linear& s) const;

@@ -87,16 +87,19 @@ bool Simplifier::wrap(Linear& s) {
       for (const bool high : {false, true}) {
         const auto w = window(d.second, high);
         const Trace::Mark start = mark();
-        if (!w || !(digit(w->x, 1, d.second) == atom(u.atom))) {
-          rewind(start);
-          continue;
-        }
+        const Linear own = w ? digit(w->x, 1, d.second) : Linear();
         rewind(start);
+        // It may be a number less the remainder that is there.
+        if (own.terms.size() != 1 || own.terms[0].atom != u.atom ||
+            !abs(own.terms[0].coef).is_one())
+          continue;
         law(w->rule, [&](Instance& i) { i.bind("x", w->x).bind("c", d.second); });
         reverse_since(start);
+        const Int k = u.coef * own.terms[0].coef;
         add(s, u.atom, -u.coef);
-        add(s, w->x, u.coef);
-        add(s, t.atom, u.coef * w->per_flag);
+        add(s, w->x, k);
+        add(s, t.atom, k * w->per_flag);
+        s.constant -= own.constant * k;
         break;
       }
     }
@@ -349,22 +352,19 @@ void Simplifier::join_opened(Linear& s, bool turn) {
       }
   }
   add(open, done);
-  while (turn && complement(open)) {
-  }
+  if (turn) complement_quotients(open);
   if (weight(open) < weight(s) + (turn ? 0 : 1))
     s = std::move(open);
   else
     rewind(start);
 }
 
-// A remainder is the divisor less one less that of -1 - its dividend, which may be all that is
-// left: 7 - (x + 7)%8 is -x%8. With two such, neither is the one to turn.
+// A remainder by what is no number is the divisor less one less that of -1 - its dividend, which
+// may be all that is left: y - 1 - (x - 1)%y is -x%y. With two such, neither is the one to turn.
 bool Simplifier::turns(const Linear& s, const Term& t) const {
   const NodeData& n = c_[t.atom];
-  if (n.kind != Kind::Digit && n.kind != Kind::Mod) return false;
+  if (n.kind != Kind::Mod) return false;
   const Int over = c_.kind(n.args[0]) == Kind::Sum ? c_[n.args[0]].first : Int(0);
-  if (n.kind == Kind::Digit)
-    return n.first.is_one() && over == n.second - 1 && s.constant == -t.coef * over;
   return over == Int(-1) && s.constant == t.coef && c_.bounds(n.args[1]).at_least(1);
 }
 
@@ -374,7 +374,7 @@ bool Simplifier::complement_remainder(Linear& s) {
   const Term t = *std::ranges::find_if(s.terms, fits);
   const NodeData& n = c_[t.atom];
   const Linear dividend = linear(n.args[0]);
-  const Linear divisor = n.kind == Kind::Mod ? linear(n.args[1]) : Linear{n.second, {}};
+  const Linear divisor = linear(n.args[1]);
   Linear other = -dividend, after = s;
   other.constant -= 1;
   const Trace::Mark start = mark();

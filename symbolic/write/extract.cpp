@@ -194,7 +194,7 @@ int Extractor::lay_out(Id id) {
     }
     case Kind::Select:
     case Kind::Max:
-      return absorbed(sum_of(id), 0);
+      return absorbed(sum_of(id), 0, {});
     case Kind::Sum:
       break;
   }
@@ -202,13 +202,26 @@ int Extractor::lay_out(Id id) {
 }
 
 int Extractor::lay_out_digit(const NodeData& n) {
-  Sum dividend = sum_of(n.args[0]);
+  const Sum dividend = sum_of(n.args[0]);
   if (n.second.is_zero()) return quotient(dividend, form_of(n.args[0]), n.first, 1);
-  dividend = nearest(std::move(dividend), n.second);
-  const int whole = form_of(n.args[0]);
-  int r = smaller_form(whole, lay_out_sum(dividend, 1));
+  return lay_out_digit(n, dividend, form_of(n.args[0]));
+}
+
+int Extractor::lay_out_digit(const NodeData& n, Sum dividend, int whole) {
+  int r = smaller_form(whole, lay_out_sum(nearest(std::move(dividend), n.second), 1));
   if (!n.first.is_one()) r = apply(StepOp::FloorDiv, {r, constant(n.first)});
   return apply(StepOp::FloorMod, {r, constant(floor_div(n.second, n.first))});
+}
+
+int Extractor::complement(Id digit) {
+  if (const int* const known = complements_.find(digit)) return *known;
+  const NodeData& n = c_[digit];
+  Sum other = sum_of(n.args[0]);
+  other.constant = n.second - 1 - other.constant;
+  for (Term& t : other.terms) t.coef = n.second - t.coef;
+  const int form = lay_out_digit(n, other, lay_out_sum(other, 1));
+  complements_.emplace(digit, form);
+  return form;
 }
 
 int Extractor::negated_part(Id part) {
@@ -240,6 +253,23 @@ int Extractor::compared(const Sum& s, StepOp strict) {
     if (c_.kind(t.atom) == Kind::Max) (on_left ? choices_left : choices_right) = true;
   }
   int best = sides(left, right, s.constant, strict);
+  for (const int constant : {0, -1}) {
+    Sum work = s;
+    if (constant < 0 && strict != StepOp::Lt) break;
+    const Items items = turn_digits(work, constant);
+    if (items.empty()) continue;
+    Sum low, high;
+    Items low_items, high_items;
+    for (const Term& t : work.terms)
+      (t.coef.sign() > 0 ? low : high).terms.push_back({abs(t.coef), t.atom});
+    for (const Item& i : items)
+      (i.coef.sign() > 0 ? low_items : high_items).push_back({abs(i.coef), i.form});
+    const bool swap = strict != StepOp::Lt && low.terms.empty() && low_items.empty();
+    const int a = lay_out_with(low, 0, std::move(low_items));
+    const int b = lay_out_with(high, 0, std::move(high_items));
+    const StepOp op = constant < 0 ? StepOp::Le : strict;
+    best = smaller_form(best, swap ? apply(op, {b, a}) : apply(op, {a, b}));
+  }
   // A choice may stand beside what its members share, on the other side.
   for (const bool to_left : {true, false}) {
     if (s.terms.size() < 2 || !(to_left ? choices_right : choices_left)) continue;

@@ -67,6 +67,9 @@ class Extractor {
   /// The form of a node by itself.
   int form_of(Id id);
   int lay_out_digit(const NodeData& n);
+  int lay_out_digit(const NodeData& n, Sum dividend, int whole);
+  /// The digit of -1 less its number, as which a digit is a number less it.
+  int complement(Id digit);
   int compared(const Sum& s, StepOp op);
   /// left - right + constant compared with 0, neither side's terms empty unless all are.
   int sides(Sum left, Sum right, const Int& constant, StepOp op);
@@ -75,15 +78,31 @@ class Extractor {
 
   // sums
   int lay_out_sum(const Sum& s, int depth = 0);
-  int absorbed(const Sum& s, int depth);
+  /// The sum as it stands, with what is laid out already.
+  int lay_out_with(const Sum& s, int depth, Items items);
+  bool absorbs(const Sum& s) const;
+  int absorbed(const Sum& s, int depth, Items items);
+  /// Takes digits, which are a number less their complements, out of the sum, so that this constant
+  /// is left; nothing where none do.
+  Items turn_digits(Sum& s, const Int& constant);
   /// Modulo b, b - 1 is -1.
   static Sum nearest(Sum dividend, const Int& period);
-  /// -(x % c) as (-x) % -c; -1 where the term is no modulo.
+  /// k*(x%c) - k*(c - 1)
+  bool is_minus_complement(const Sum& s) const;
+  /// -(x % c) as (-x) % -c, and x%c - (c - 1) as (x + 1) % -c; -1 where the term is no modulo.
   int turned_modulo(const Term& t, int depth);
   /// Takes into the dividend what stands beside the quotient and in a choice within, where that
   /// makes it shorter.
   void take_in_beside(Sum& work, Sum& dividend, const Int& k, const Int& divisor, int depth);
   void absorb_quotient(Sum& work, const Term& digit, int depth, Items& items);
+  /// coef * (dividend // divisor) + work
+  struct Quotient {
+    Sum work, dividend;
+    Int coef;
+    int form = -1;
+  };
+  /// With what stands beside it taken in, and laid out; `whole` is the quotient as it stands.
+  Quotient absorbed_quotient(Quotient q, const Int& divisor, std::optional<Id> whole, int depth);
   /// min(x*4, y) // 4 as min(x, y // 4); -1 where no member is a multiple.
   int divided_members(int form, const Int& divisor);
   /// dividend, laid out as form, over divisor.
@@ -136,6 +155,7 @@ class Extractor {
   For purpose_;
   List<Form> forms_;
   IdMap<int> best_;
+  IdMap<int> complements_;
 };
 
 /// A form as Python-like text. Throws Error where it would have more than 50 million parts, since

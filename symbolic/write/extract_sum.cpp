@@ -31,34 +31,82 @@ int Extractor::lay_out_sum(const Sum& s, int depth) {
         (kind == Kind::Zero || kind == Kind::And || kind == Kind::Negative))
       return negation(t.atom);
     if (s.constant.is_zero() && t.coef.is_one()) return form_of(t.atom);
-    if (s.constant.is_zero() && t.coef.sign() < 0 && purpose_ == For::Text &&
-        depth < kLimits.absorbed_depth)
+    const bool minus = s.constant.is_zero() ? t.coef.sign() < 0 : is_minus_complement(s);
+    if (minus && purpose_ == For::Text && depth < kLimits.absorbed_depth)
       if (const int turned = turned_modulo(t, depth); turned >= 0)
         return smaller_form(turned, join(plain_items(s), s.constant));
   }
-  bool absorbs = false;
-  for (const Term& t : s.terms) {
-    const NodeData& n = c_[t.atom];
-    absorbs |= n.kind == Kind::Max || n.kind == Kind::Select ||
-               (n.kind == Kind::Digit && n.second.is_zero()) || chooses(s, t);
-  }
-  if (!absorbs || depth >= kLimits.absorbed_depth) {
-    Sum work = s;
-    Items items;
-    turn_flag(work, items);
-    factor_products(work, items);
-    for (Item& i : plain_items(work)) items.push_back(std::move(i));
-    return join(std::move(items), work.constant);
-  }
+  const auto with_turned = [&](int form) {
+    Sum rest = s;
+    Items turned = turn_digits(rest, 0);
+    return turned.empty() ? form : smaller_form(form, lay_out_with(rest, depth, std::move(turned)));
+  };
+  if (!absorbs(s) || depth >= kLimits.absorbed_depth)
+    return with_turned(lay_out_with(s, depth, {}));
   std::uint32_t& found = laid_out(s, depth);
   if (found != kNotYet) return laid_out_[found].form;
   found = static_cast<std::uint32_t>(laid_out_.size());
   const std::uint32_t place = found;
   laid_out_.push_back({s, depth, -1});
-  int form = absorbed(s, depth);
+  int form = absorbed(s, depth, {});
   if (least_plain(s) < size(form)) form = smaller_form(form, join(plain_items(s), s.constant));
+  form = with_turned(form);
   laid_out_[place].form = form;
   return form;
+}
+
+bool Extractor::is_minus_complement(const Sum& s) const {
+  const Term& t = s.terms[0];
+  const NodeData& n = c_[t.atom];
+  return s.terms.size() == 1 && t.coef.sign() > 0 && n.kind == Kind::Digit && !n.second.is_zero() &&
+         n.first.is_one() && s.constant == t.coef * (Int(1) - n.second);
+}
+
+bool Extractor::absorbs(const Sum& s) const {
+  return std::ranges::any_of(s.terms, [&](const Term& t) {
+    const NodeData& n = c_[t.atom];
+    return n.kind == Kind::Max || n.kind == Kind::Select ||
+           (n.kind == Kind::Digit && n.second.is_zero()) || chooses(s, t);
+  });
+}
+
+int Extractor::lay_out_with(const Sum& s, int depth, Items items) {
+  if (absorbs(s) && depth < kLimits.absorbed_depth) return absorbed(s, depth, std::move(items));
+  Sum work = s;
+  turn_flag(work, items);
+  factor_products(work, items);
+  for (Item& i : plain_items(work)) items.push_back(std::move(i));
+  return join(std::move(items), work.constant);
+}
+
+Extractor::Items Extractor::turn_digits(Sum& s, const Int& constant) {
+  Items items;
+  if (purpose_ == For::Code || s.constant == constant) return items;
+  struct Turn {
+    Term term;
+    Int more;  // in the constant
+  };
+  SmallVector<Turn, 4> turns;
+  for (const Term& t : s.terms) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Digit || n.second.is_zero()) continue;
+    if (turns.size() == kLimits.turned_digits) break;
+    turns.push_back({t, t.coef * (floor_div(n.second, n.first) - 1)});
+  }
+  for (unsigned taken = 1; taken < 1U << turns.size(); ++taken) {
+    Int total = s.constant;
+    for (std::size_t i = 0; i < turns.size(); ++i)
+      if ((taken >> i & 1) != 0) total += turns[i].more;
+    if (total != constant) continue;
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+      if ((taken >> i & 1) == 0) continue;
+      items.push_back({-turns[i].term.coef, complement(turns[i].term.atom)});
+      take(s, turns[i].term);
+    }
+    s.constant = constant;
+    break;
+  }
+  return items;
 }
 
 std::size_t Extractor::least_plain(const Sum& s) const {
@@ -113,10 +161,16 @@ int Extractor::turned_modulo(const Term& t, int depth) {
   if (!digit && n.kind != Kind::Mod) return -1;
   Sum dividend = sum_of(n.args[0]);
   if (digit) dividend = nearest(std::move(dividend), n.second);
-  const Sum below = plus(Sum{}, dividend, -1);
+  if (t.coef.sign() > 0) {  // of the complement
+    if (!digit) return -1;
+    dividend.constant += 1;
+  } else {
+    dividend = plus(Sum{}, dividend, -1);
+  }
   const int divisor =
       digit ? constant(-n.second) : lay_out_sum(plus(Sum{}, sum_of(n.args[1]), -1), depth + 1);
-  return scaled(apply(StepOp::FloorMod, {lay_out_sum(below, depth + 1), divisor}), -t.coef);
+  const int whole = apply(StepOp::FloorMod, {lay_out_sum(dividend, depth + 1), divisor});
+  return scaled(whole, abs(t.coef));
 }
 
 Extractor::Items Extractor::plain_items(const Sum& s) {
@@ -125,10 +179,9 @@ Extractor::Items Extractor::plain_items(const Sum& s) {
   return items;
 }
 
-int Extractor::absorbed(const Sum& s, int depth) {
+int Extractor::absorbed(const Sum& s, int depth, Items items) {
   Interrupt::poll();
   Sum work = s;
-  Items items;
   const bool choices_left = absorb_choices(work, depth, true, items);
   // The last are the deepest: a quotient of quotients takes them in before they stand alone.
   for (std::size_t i = s.terms.size(); i-- > 0;) {
@@ -176,42 +229,71 @@ void Extractor::take_in_beside(Sum& work, Sum& dividend, const Int& k, const Int
 
 void Extractor::absorb_quotient(Sum& work, const Term& digit, int depth, Items& items) {
   const NodeData& n = c_[digit.atom];
-  Sum dividend = sum_of(n.args[0]);
-  const Sum before = dividend;
-  const Int k = digit.coef;
+  const Int& k = digit.coef;
+  const Sum dividend = sum_of(n.args[0]);
   work = plus(work, Sum{0, {Term{1, digit.atom}}}, -k);
+  const bool apart = std::ranges::any_of(
+      dividend.terms, [&](const Term& t) { return !divides(k, coefficient(work, t.atom)); });
+  Quotient best = absorbed_quotient({work, dividend, k}, n.first, digit.atom, depth);
+  if (purpose_ == For::Text && (k.sign() < 0 || !dividend.constant.is_zero() || apart)) {
+    Quotient other{work, {n.first - 1 - dividend.constant, dividend.terms}, -k};
+    for (Term& t : other.dividend.terms) {  // k*(D//c) is k*x - k*((x*c - 1 - D)//c)
+      t.coef = n.first - t.coef;
+      other.work = plus(other.work, Sum{0, {Term{1, t.atom}}}, k);
+    }
+    other = absorbed_quotient(std::move(other), n.first, std::nullopt, depth);
+    const auto total = [&](const Quotient& q) {
+      std::size_t all = size(q.form) + (q.work.constant.is_zero() ? 0 : 2);
+      const auto positive = [](const auto& part) { return part.coef.sign() > 0; };
+      if (q.coef == Int(-1) && q.work.constant.is_zero() &&
+          std::ranges::none_of(q.work.terms, positive) && std::ranges::none_of(items, positive))
+        ++all;
+      for (const Term& t : dividend.terms)
+        if (const Int left = coefficient(q.work, t.atom); !left.is_zero())
+          all += size(form_of(t.atom)) + (abs(left).is_one() ? 1 : 3);
+      return all;
+    };
+    if (total(other) < total(best)) best = std::move(other);
+  }
+  work = std::move(best.work);
+  items.push_back({best.coef, best.form});
+}
+
+Extractor::Quotient Extractor::absorbed_quotient(Quotient q, const Int& divisor,
+                                                 std::optional<Id> whole, int depth) {
+  auto& [work, dividend, k, form] = q;
+  const Sum before = dividend;
   const Terms terms = work.terms;
   for (const Term& t : terms) {
     if (coefficient(before, t.atom).is_zero() || !divides(k, t.coef)) continue;
-    const Int factor = floor_div(t.coef, k) * n.first;
+    const Int factor = floor_div(t.coef, k) * divisor;
     if (abs(factor) > kLimits.folded_number) continue;
     dividend = plus(dividend, Sum{0, {Term{1, t.atom}}}, factor);
     work = plus(work, Sum{0, {t}}, -1);
   }
-  take_in_beside(work, dividend, k, n.first, depth);
+  take_in_beside(work, dividend, k, divisor, depth);
   const auto laid_out = [&] {
     const bool same = dividend.constant == before.constant && dividend.terms == before.terms;
-    return same ? form_of(digit.atom)
-                : quotient(dividend, lay_out_sum(dividend, depth + 1), n.first, depth + 1);
+    return same && whole ? form_of(*whole)
+                         : quotient(dividend, lay_out_sum(dividend, depth + 1), divisor, depth + 1);
   };
   const bool moves = !work.constant.is_zero() && divides(k, work.constant) &&
-                     abs(work.constant * n.first) <= kLimits.folded_number;
+                     abs(work.constant * divisor) <= kLimits.folded_number;
   const bool chosen = std::ranges::any_of(
       dividend.terms, [&](const Term& t) { return c_.kind(t.atom) == Kind::Max; });
-  int outside = -1;  // with the number beside it, where its members may take that in
-  if (moves && before.constant.is_zero() && chosen) outside = laid_out();
-  if (moves && (!before.constant.is_zero() || chosen)) {
-    dividend.constant += floor_div(work.constant, k) * n.first;
-    const int inside = laid_out();
-    if (outside < 0 || size(inside) < size(outside) + 2) {
-      work.constant = 0;
-      items.push_back({k, inside});
-      return;
-    }
-    items.push_back({k, outside});
-    return;
+  if (!moves || (before.constant.is_zero() && !chosen)) {
+    form = laid_out();
+    return q;
   }
-  items.push_back({k, laid_out()});
+  // With the number beside it, where its members may take that in, or with that in it.
+  const int outside = before.constant.is_zero() ? laid_out() : -1;
+  dividend.constant += floor_div(work.constant, k) * divisor;
+  form = laid_out();
+  if (outside < 0 || size(form) < size(outside) + 2)
+    work.constant = 0;
+  else
+    form = outside;
+  return q;
 }
 
 int Extractor::divided_members(int form, const Int& divisor) {

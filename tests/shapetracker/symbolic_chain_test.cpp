@@ -57,7 +57,7 @@ TEST(SymbolicChain, OfTwoHundredOperationsIsNearlyAlwaysReadAsDrawn) {
       ++otherwise;
     }
   }
-  EXPECT_LE(otherwise, kChains / 500);
+  EXPECT_LE(otherwise, kChains / 200);
 }
 
 // Two hundred operations, of which the bounds let many pass.

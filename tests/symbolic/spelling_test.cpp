@@ -1,0 +1,108 @@
+// One number written in two ways: its digits and quotients, and those of -1 less it. By definition
+// D % c is c - 1 - (-1 - D) % c and D // c is -1 - (-1 - D) // c, whatever D is.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include <fmt/format.h>
+
+#include "touchstone/symbolic/node.h"
+
+namespace touchstone::symbolic {
+namespace {
+
+using Names = std::map<std::string, Node>;
+
+/// Draws an expression in two spellings, which differ where a division is turned.
+class Spelling {
+ public:
+  Spelling(unsigned seed, int depth, bool bounded) : random_(seed) {
+    for (const char* name : {"a", "b", "x", "n"}) {
+      const std::int64_t low = pick({0, 0, 0, 1, -3, -8}), wide = pick({0, 1, 2, 3, 7, 8, 31, 63});
+      names_.emplace(name, bounded ? variable(name, low, low + wide)
+                                   : variable(name, std::nullopt, std::nullopt));
+    }
+    std::tie(one, other) = sum(depth);
+  }
+  const Names& names() const { return names_; }
+  std::string one, other;
+
+ private:
+  using Pair = std::pair<std::string, std::string>;
+
+  int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
+  int pick(std::initializer_list<int> of) { return of.begin()[below(static_cast<int>(of.size()))]; }
+  std::string any_name() { return std::next(names_.begin(), below(4))->first; }
+
+  Pair sum(int depth) {
+    Pair r{"(", "("};
+    for (int left = 1 + below(3); left > 0; --left) {
+      const Pair part = atom(depth - 1);
+      const int factor = pick({1, 1, 1, -1, -1, 2, 3, -4, 5, 8, 16, -20});
+      r.first += fmt::format("{}*{} + ", part.first, factor);
+      r.second += fmt::format("{}*{} + ", part.second, factor);
+    }
+    const std::string number = fmt::format("{})", pick({0, 0, 0, 1, 2, 5, -1, -2, -7, 15, 31}));
+    return {r.first + number, r.second + number};
+  }
+  Pair atom(int depth) {
+    const std::string name = any_name();
+    if (depth <= 0 || below(3) == 0) return {name, name};
+    const auto [plain, turned] = sum(depth);
+    const int c = pick({2, 3, 4, 5, 6, 8, 12, 16, 30});
+    const bool turn = below(2) == 0;
+    switch (below(5)) {
+      case 0:
+      case 1:
+        return {fmt::format("({}%{})", plain, c),
+                turn ? fmt::format("({} - (-1 - {})%{})", c - 1, turned, c)
+                     : fmt::format("({}%{})", turned, c)};
+      case 2:
+      case 3:
+        return {fmt::format("({}//{})", plain, c),
+                turn ? fmt::format("(-1 - (-1 - {})//{})", turned, c)
+                     : fmt::format("({}//{})", turned, c)};
+      default: {
+        const Pair less = sum(depth - 1);
+        return {fmt::format("max({}, {})", plain, less.first),
+                fmt::format("max({}, {})", turned, less.second)};
+      }
+    }
+  }
+
+  std::mt19937 random_;
+  Names names_;
+};
+
+/// Of so many draws: how many have a division that is turned, and those of them that are not one.
+std::pair<int, int> unlike(int draws, int depth, bool bounded) {
+  int turned = 0, wrong = 0;
+  for (int i = 0; i < draws; ++i) {
+    const Spelling s(static_cast<unsigned>(i) * 977 + 5, depth, bounded);
+    if (s.one == s.other) continue;
+    ++turned;
+    const Node one = parse(s.one, s.names()), other = parse(s.other, s.names());
+    wrong += one == other ? 0 : 1;
+  }
+  return {turned, wrong};
+}
+
+// In 3 of 4,468 a quotient beside terms of its number stays where the remainder takes as much room.
+TEST(Spelling, OfDivisionsOfLinearSumsDoesNotMatter) {
+  for (const bool bounded : {false, true}) {
+    const auto [turned, wrong] = unlike(10'000, 2, bounded);
+    EXPECT_GT(turned, 4'000);
+    EXPECT_LE(wrong, 5);
+  }
+}
+
+TEST(Spelling, OfDivisionsInDivisionsSeldomMatters) {
+  for (const bool bounded : {false, true}) {
+    const auto [turned, wrong] = unlike(5'000, 3, bounded);
+    EXPECT_GT(turned, 3'000);
+    EXPECT_LE(wrong, turned / 50);
+  }
+}
+
+}  // namespace
+}  // namespace touchstone::symbolic
