@@ -377,13 +377,15 @@ class OperationDraw {
 
 KernelCase draw_kernel_case(Chooser& chooser, Checks checks) {
   if (chooser.chance(1, 6)) return OperationDraw(chooser).draw();
-  if (chooser.chance(1, 10)) switch (chooser.below(5)) {
+  if (chooser.chance(1, 8)) switch (chooser.below(6)) {
       case 0:
         return draw_normalised(chooser);
       case 1:
         return draw_contraction(chooser);
       case 2:
         return draw_reduces(chooser);
+      case 3:
+        return draw_tiles(chooser);
       default:
         return draw_windows(chooser);
     }

@@ -17,7 +17,7 @@ enum class Checks : bool { None, Drawn };  // of positions: then a case may have
 KernelCase draw_kernel_case(Chooser& chooser, Checks checks = Checks::None);
 
 /// A contraction of two operands of up to 33 a side, with little computed before and after it:
-/// rows, tiles and lanes that share what they read; one in two has a fourth axis. One case in 50 is
+/// rows, tiles and lanes that share what they read; one in two has a fourth axis. One case in 48 is
 /// one, of those that are not single operations.
 KernelCase draw_contraction(Chooser& chooser);
 
@@ -32,6 +32,11 @@ KernelCase draw_normalised(Chooser& chooser);
 /// Two or three reduces of one buffer along rows or columns of the output, some of equal terms. As
 /// many cases as contractions.
 KernelCase draw_reduces(Chooser& chooser);
+
+/// A product of two matrices, or windows or rows that are reduced, of up to 72 lanes and 48 terms:
+/// an operand that is transposed, or backwards, is packed in tiles, and these are turned. As many
+/// cases as contractions.
+KernelCase draw_tiles(Chooser& chooser);
 
 /// Those kernels of the shipped models (tensor/models.h), forward and backward, that are small
 /// enough to be judged in a millisecond; each once. One case in 64 is one of them.

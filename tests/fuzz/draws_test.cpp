@@ -120,6 +120,23 @@ bool of_rows_and_columns(const LazyOp& n) {
   return still_along(n.src()[0], 0) && still_along(n.src()[1], 1);
 }
 
+// A reduce of which all rows share a factor whose terms lie side by side, or backwards, and its
+// lanes apart: enough of all to be packed in tiles that are turned in registers.
+bool of_turned_tiles(const LazyOp& n, std::int64_t apart) {
+  if (!is_reduce(n.op()) || n.shape().size() != 3 || n.reduce_arg().axes != std::vector<int>{2})
+    return false;
+  return any_node(n.src()[0], [&](const LazyOp& load) {
+    if (load.op() != Op::Load || itemsize(load.dtype()) != 4) return false;
+    const View& v = load.buffer().st.views().back();
+    const auto reaches = [](const sint& x, std::int64_t least) {
+      return x.is_int() && std::abs(x.as_int()) >= least;
+    };
+    return reaches(v.shape()[0], 9) && reaches(v.shape()[1], 16) && reaches(v.shape()[2], 16) &&
+           v.strides()[0] == sint(0) && reaches(v.strides()[1], 16) &&
+           v.strides()[2] == sint(apart);
+  });
+}
+
 std::size_t variables(const KernelCase& c) { return c.values.size(); }
 
 TEST(Draws, KernelsAreOfEveryKind) {
@@ -150,6 +167,10 @@ TEST(Draws, KernelsAreOfEveryKind) {
        node([](const LazyOp& n) { return n.op() == Op::Const && !is_finite(n.constant().value); })},
       {"a value beside a reduce of its row", 100, node(beside_its_reduce)},
       {"reduces of rows and of columns", 20, node(of_rows_and_columns)},
+      {"tiles that are turned in registers", 10,
+       node([](const LazyOp& n) { return of_turned_tiles(n, 1); })},
+      {"such tiles that lie backwards", 5,
+       node([](const LazyOp& n) { return of_turned_tiles(n, -1); })},
       {"contractions as many as a variable says", 5,
        [](const KernelCase& c) {
          return c.values.contains("n") && any_node(c.kernel, [](const LazyOp& n) {
