@@ -1,12 +1,11 @@
 // Sharded graphs against loops over whole arrays.
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include <gmock/gmock.h>
 
 #include "../support/error_of.h"
 #include "graph_runner.h"
+#include "touchstone/fuzz/chooser.h"
 #include "touchstone/interp/interpreted.h"
 #include "touchstone/kernelize/multi.h"
 
@@ -281,91 +280,95 @@ TEST_F(MultiGraph, PartsOfWhatIsPaddedBeforeItIsCopied) {
   }
 }
 
+/// What becomes of a value, beside the leaves of its graph, which are all as large.
+using Step = std::function<UOp(const UOp& x, const std::vector<UOp>& leaves)>;
+
+Step draw_step(fuzz::Chooser& chooser, std::int64_t size) {
+  const int axis = chooser.index(2);
+  const std::int64_t amount = chooser.between(1, 2);
+  switch (chooser.below(9)) {
+    case 0:
+      return [](const UOp& x, const auto& leaves) { return add(x, leaves[1]); };
+    case 1:
+      return [](const UOp& x, const auto&) { return x.contiguous(); };
+    case 2:
+      return [](const UOp& x, const auto&) { return x.permute({1, 0}); };
+    case 3:
+      return [axis](const UOp& x, const auto&) { return x.flip({axis}); };
+    case 4:
+      return [axis](const UOp& x, const auto&) {
+        return x.reduce(Ops::Add, {axis}).expand(x.shape());
+      };
+    case 5:
+      return [axis](const UOp& x, const auto&) {
+        return x.reduce(Ops::Max, {axis}).expand(x.shape()).alu(Ops::Sub, {x});
+      };
+    case 6:
+      return [axis, amount](const UOp& x, const auto&) {
+        Padding around(2, {0, 0});
+        around[static_cast<std::size_t>(axis)] = {amount, 0};
+        return x.pad(around).shrink({{0, x.shape()[0]}, {0, x.shape()[1]}});
+      };
+    case 7:
+      return [size](const UOp& x, const auto&) {
+        return x.reshape({2, size * size / 2}).reshape({size, size});
+      };
+    default:
+      return [](const UOp& x, const auto& leaves) {
+        return x.alu(Ops::CmpLt, {leaves[0]}).alu(Ops::Where, {leaves[1], x});
+      };
+  }
+}
+
+Config draw_config(fuzz::Chooser& chooser) {
+  Config config;
+  config.kernelize.ring = chooser.chance(1, 2) ? 2 : 0;
+  config.kernelize.dont_group_reduces = chooser.chance(1, 2);
+  config.kernelize.fuse_arange = chooser.chance(1, 2);
+  config.scheduler = chooser.chance(1, 2) ? Scheduler::Ranges : Scheduler::Kernelize;
+  return config;
+}
+
 // Any step that the shards allow, after any other, under any options.
 TEST_F(MultiGraph, RandomGraphs) {
-  std::mt19937 random(7);
-  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
-  int steps = 0, refused = 0;
-  for (int round = 0; round < 120; ++round) {
-    const std::size_t n = 2 + static_cast<std::size_t>(below(4));
+  constexpr std::uint64_t kSeed = 7, kGraphs = 120;
+  std::size_t steps = 0, refused = 0;
+  for (std::uint64_t graph = 0; graph < kGraphs; ++graph) {
+    SCOPED_TRACE(::testing::Message() << "graph " << graph << " of seed " << kSeed);
+    fuzz::RandomChooser chooser(kSeed, graph);
+    const auto n = static_cast<std::size_t>(chooser.between(2, 5));
     const auto size = static_cast<std::int64_t>(n) * 2;
-    const std::vector<Leaf> leaves = {{counted({size, size}, 1), below(3) - 1},
-                                      {counted({size, size}, 2), below(3) - 1}};
-    std::vector<std::function<UOp(const UOp&, const std::vector<UOp>&)>> chain;
-    for (int k = 1 + below(5); k-- > 0;) {
-      const int axis = below(2), amount = 1 + below(2);
-      switch (below(9)) {
-        case 0:
-          chain.push_back([](const UOp& x, const auto&) { return x.permute({1, 0}); });
-          break;
-        case 1:
-          chain.push_back([axis](const UOp& x, const auto&) { return x.flip({axis}); });
-          break;
-        case 2:
-          chain.push_back([axis](const UOp& x, const auto&) {
-            return x.reduce(Ops::Max, {axis}).expand(x.shape()).alu(Ops::Sub, {x});
-          });
-          break;
-        case 3:
-          chain.push_back([axis](const UOp& x, const auto&) {
-            return x.reduce(Ops::Add, {axis}).expand(x.shape());
-          });
-          break;
-        case 4:
-          chain.push_back([axis, amount](const UOp& x, const auto&) {
-            Padding around(2, {0, 0});
-            around[static_cast<std::size_t>(axis)] = {amount, 0};
-            Mask keep = {{0, x.shape()[0]}, {0, x.shape()[1]}};
-            return x.pad(around).shrink(keep);
-          });
-          break;
-        case 5:
-          chain.push_back([size](const UOp& x, const auto&) {
-            return x.reshape({2, size * size / 2}).reshape({size, size});
-          });
-          break;
-        case 6:
-          chain.push_back([](const UOp& x, const auto&) { return x.contiguous(); });
-          break;
-        case 7:
-          chain.push_back([](const UOp& x, const auto& all) {
-            return x.alu(Ops::CmpLt, {all[0]}).alu(Ops::Where, {all[1], x});
-          });
-          break;
-        default:
-          chain.push_back([](const UOp& x, const auto& all) { return add(x, all[1]); });
-      }
-    }
+    std::vector<Leaf> leaves;
+    for (const int seed : {1, 2})
+      leaves.push_back({counted({size, size}, seed), chooser.index(3) - 1});
     // A step that the shards do not allow is left out of both.
     GraphRunner trial;
     std::vector<UOp> sharded;
     for (const Leaf& leaf : leaves) sharded.push_back(put(trial, leaf, n));
-    std::vector<bool> taken;
+    std::vector<Step> chain;
     UOp at = sharded[0];
-    for (const auto& step : chain) {
+    for (std::int64_t left = chooser.between(1, 5); left > 0; --left) {
+      Step step = draw_step(chooser, size);
       const UOp next = step(at, sharded);
-      const bool fits = error_of([&] { kernelize_graph(UOp::sink({next})); }) == "no error";
-      taken.push_back(fits);
-      (fits ? steps : refused) += 1;
-      if (fits) at = next;
+      if (error_of([&] { kernelize_graph(UOp::sink({next})); }) != "no error") {
+        ++refused;
+        continue;
+      }
+      at = next;
+      chain.push_back(std::move(step));
     }
-    Config config;
-    config.kernelize.ring = 2 * below(2);
-    config.kernelize.dont_group_reduces = below(2) == 0;
-    config.kernelize.fuse_arange = below(2) == 0;
-    config.scheduler = below(2) == 0 ? Scheduler::Kernelize : Scheduler::Ranges;
+    steps += chain.size();
     expect_same(
         leaves, n,
         [&](const std::vector<UOp>& x) {
           UOp out = x[0];
-          for (std::size_t k = 0; k < chain.size(); ++k)
-            if (taken[k]) out = chain[k](out, x);
+          for (const Step& step : chain) out = step(out, x);
           return out;
         },
-        config);
+        draw_config(chooser));
   }
-  EXPECT_GT(steps, 150);
-  EXPECT_GT(refused, 10);
+  EXPECT_GT(steps, 250U);
+  EXPECT_GT(refused, 30U);
 }
 
 // Each device of a tuple runs the same kernel; only its number differs.
