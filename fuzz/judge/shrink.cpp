@@ -1,11 +1,12 @@
 #include "touchstone/fuzz/shrink.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <bit>
 #include <cstring>
 #include <map>
 #include <set>
 
+#include "touchstone/fuzz/smaller_views.h"
 #include "touchstone/interp/interpreted.h"
 
 namespace touchstone::fuzz {
@@ -69,7 +70,7 @@ void add(Candidates& out, std::optional<KernelCase> c) {
 
 // A node's value as a plain buffer with what the reference computes for it.
 std::optional<KernelCase> frozen(const KernelCase& c, const LazyOpPtr& node) {
-  const KernelCase part = renumbered(stored(node), c.inputs);
+  const KernelCase part = renumbered(stored(node), c.inputs, c.values);
   std::vector<HostArray> inputs = c.inputs;
   inputs.push_back(answer_of(part, reference()));
   reference().forget_runners();
@@ -78,8 +79,79 @@ std::optional<KernelCase> frozen(const KernelCase& c, const LazyOpPtr& node) {
   return with_node(c, node.get(), load, std::move(inputs));
 }
 
+// A variable that is at most so large, and has another value.
+std::optional<KernelCase> rebounded(const KernelCase& c, const symbolic::Node& variable,
+                                    std::int64_t most, std::int64_t value) {
+  const std::string name = symbolic::variable_name(variable);
+  const std::map<std::string, symbolic::Node> now{
+      {name, symbolic::variable(name, variable.min().value_or(0), most)}};
+  try {
+    const LazyOpPtr kernel =
+        rebuild(c.kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
+          if (node->op() == Op::Store) return stored(src[0]);
+          OpArg arg = node->arg();
+          if (auto* b = std::get_if<MemBuffer>(&arg)) {
+            b->st = b->st.substitute(now);
+            if (b->checked) b->checked = b->checked->substitute(now);
+          }
+          if (auto* k = std::get_if<ConstBuffer>(&arg)) k->st = k->st.substitute(now);
+          return LazyOp::make(node->op(), src, std::move(arg));
+        });
+    symbolic::Values values = c.values;
+    values[name] = value;
+    return renumbered(kernel, c.inputs, values);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+// All variables become numbers, or one of them, or one smaller.
+void variables(const KernelCase& c, Candidates& out) {
+  if (c.values.empty()) return;
+  out.push_back(renumbered(c.concrete(), c.inputs));
+  for (const symbolic::Node& v : variables_of(c.kernel)) {
+    const std::string name = symbolic::variable_name(v);
+    const std::int64_t value = c.values.at(name), least = v.min().value_or(0);
+    if (c.values.size() > 1)
+      out.push_back(renumbered(bind_variables(c.kernel, {{name, value}}), c.inputs, c.values));
+    for (const std::int64_t at : {least, (least + value) / 2, value - 1, value})
+      for (const std::int64_t most : {at, at + 1})
+        if (at >= least && most > least && most < v.max().value_or(0))
+          add(out, rebounded(c, v, most, at));
+  }
+}
+
+// Operand i in the place of each of two nodes of one operation.
+std::optional<KernelCase> without_both(const KernelCase& c, const LazyOp* one, const LazyOp* other,
+                                       std::size_t i) {
+  try {
+    const LazyOpPtr kernel =
+        rebuild(c.kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
+          if (node.get() == one || node.get() == other) return src[i];
+          return src == node->src() ? node : with_src(node, src);
+        });
+    return renumbered(kernel, c.inputs, c.values);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+// Of some faults two parts of a kernel are the same.
+void pairs(const KernelCase& c, const std::vector<LazyOpPtr>& order, Candidates& out) {
+  const auto is_like = [](const LazyOpPtr& n, std::size_t i) {
+    return n->src()[i]->dtype() == n->dtype();
+  };
+  for (std::size_t a = 0; a < order.size(); ++a) {
+    const LazyOpPtr& one = order[a];
+    if (!is_elementwise(one->op())) continue;
+    for (std::size_t b = a + 1; b < order.size(); ++b)
+      for (std::size_t i = 0; one->op() == order[b]->op() && i < one->src().size(); ++i)
+        if (is_like(one, i) && is_like(order[b], i))
+          add(out, without_both(c, one.get(), order[b].get(), i));
+  }
+}
+
 void structural(const KernelCase& c, Candidates& out) {
-  if (!c.values.empty()) out.push_back(renumbered(c.concrete(), c.inputs));
   const std::vector<LazyOpPtr> order = toposort(c.kernel);
   for (const LazyOpPtr& node : order)
     if (node->op() != Op::Store && node != c.kernel->src()[0])
@@ -91,8 +163,9 @@ void structural(const KernelCase& c, Candidates& out) {
         add(out, with_node(c, node.get(), operand, c.inputs));
     const bool leaf = node->src().empty();
     const bool plain = node->op() == Op::Load && node->buffer().st.is_contiguous();
-    if (c.values.empty() && (!leaf || !plain)) add(out, frozen(c, node));
+    if (!leaf || !plain) add(out, frozen(c, node));
   }
+  pairs(c, order, out);
   // One operand in the place of another, constants in the place of buffers.
   for (const LazyOpPtr& node : order) {
     for (std::size_t i = 0; i < node->src().size(); ++i)
@@ -188,31 +261,6 @@ void buffers(const KernelCase& c, Candidates& out) {
     }
 }
 
-// The view with the same order of axes, turned and repeated where it is, over as few elements as
-// that needs.
-View compacted(const View& v) {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < v.shape().size(); ++i)
-    if (v.strides()[i] != sint(0) && v.shape()[i] != sint(1)) order.push_back(i);
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) {
-    return std::pair(std::abs(v.strides()[i].as_int()), -static_cast<std::int64_t>(i));
-  });
-  Strides strides(v.shape().size(), 0);
-  std::int64_t step = 1, offset = 0;
-  for (const std::size_t i : order) {
-    const bool turned = v.strides()[i].as_int() < 0;
-    strides[i] = turned ? -step : step;
-    if (turned) offset += step * (v.shape()[i].as_int() - 1);
-    step *= std::max<std::int64_t>(v.shape()[i].as_int(), 1);
-  }
-  return View::strided(v.shape(), strides, offset, v.mask());
-}
-
-bool is_concrete(const View& v) {
-  const auto number = [](const sint& s) { return s.is_int(); };
-  return std::ranges::all_of(v.shape(), number) && std::ranges::all_of(v.strides(), number);
-}
-
 // Every view of the kernel cut to [begin, end) on one axis, where it is not of size 1 there.
 // `compact`: what is left lies as close together as before.
 std::optional<KernelCase> cut(const KernelCase& c, std::size_t axis, std::int64_t begin,
@@ -225,8 +273,7 @@ std::optional<KernelCase> cut(const KernelCase& c, std::size_t axis, std::int64_
       keep.emplace_back(i == cut_axis ? sint(begin) : sint(0),
                         i == cut_axis ? sint(end) : st.shape()[i]);
     ShapeTracker part = st.shrink(keep);
-    if (!compact || part.views().size() > 1 || !is_concrete(part.views()[0])) return part;
-    return ShapeTracker({compacted(part.views()[0])});
+    return compact ? compacted(part) : part;
   };
   try {
     const LazyOpPtr kernel =
@@ -290,9 +337,12 @@ void dimensional(const KernelCase& c, Candidates& out) {
     const std::int64_t n = sizes[axis];
     if (n == 1) add(out, without_axis(c, axis));
     if (n <= 1) continue;
+    const auto power = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n) - 1));
     for (const auto& [begin, end] : {std::pair{std::int64_t{0}, n / 2},
                                      {n / 2, n},
+                                     {std::int64_t{0}, (n + 1) / 2},
                                      {std::int64_t{1}, n},
+                                     {std::int64_t{0}, power},
                                      {std::int64_t{0}, n - 1}})
       for (std::size_t other = axis; other < sizes.size(); ++other) {
         // Two axes at once where they are equal: of some faults one alone would hide it.
@@ -305,54 +355,20 @@ void dimensional(const KernelCase& c, Candidates& out) {
   }
 }
 
-// The least and the greatest place that a view without elements left out reaches.
-std::pair<std::int64_t, std::int64_t> reach(const View& v) {
-  std::int64_t low = v.offset().as_int(), high = low;
-  for (std::size_t i = 0; i < v.shape().size(); ++i) {
-    const std::int64_t far = v.strides()[i].as_int() * (v.shape()[i].as_int() - 1);
-    (far < 0 ? low : high) += far;
+// Of views that variables are in: they are contiguous.
+void plain_views(const KernelCase& c, Candidates& out) {
+  for (const LazyOpPtr& node : toposort(c.kernel)) {
+    const ShapeTracker st = ShapeTracker::contiguous(node->shape());
+    if (node->op() == Op::Const && node->constant().st != st)
+      add(out, with_node(c, node.get(), LazyOp::constant(node->constant().value, st), c.inputs));
+    if (node->op() == Op::Load && node->buffer().st != st)
+      add(out,
+          with_node(c, node.get(), LazyOp::load(node->buffer().idx, node->dtype(), st), c.inputs));
   }
-  return {low, high};
-}
-
-// One view of a stack with another offset, strides or size, where all still lies inside.
-std::vector<ShapeTracker> simpler_views(const ShapeTracker& st) {
-  std::vector<ShapeTracker> out;
-  const auto take = [&](std::size_t place, const Shape& shape, const Strides& strides,
-                        const sint& offset, const std::optional<Mask>& mask) {
-    std::vector<View> views = st.views();
-    views[place] = View::strided(shape, strides, offset, mask);
-    for (std::size_t v = 0; v < views.size(); ++v) {
-      const auto [low, high] = reach(views[v]);
-      if (low < 0 || (v > 0 && high >= views[v - 1].size().as_int())) return;
-    }
-    out.emplace_back(std::move(views));
-  };
-  for (std::size_t p = 0; p < st.views().size(); ++p) {
-    const View& v = st.views()[p];
-    const Strides plain = View::contiguous(v.shape()).strides();
-    if (v.size() == sint(0)) continue;
-    take(p, v.shape(), plain, 0, v.mask());
-    if (const View close = compacted(v); st.views().size() == 1)
-      take(p, v.shape(), close.strides(), close.offset(), v.mask());
-    take(p, v.shape(), v.strides(), 0, v.mask());
-    take(p, v.shape(), v.strides(), v.offset(), std::nullopt);
-    for (std::size_t i = 0; i < plain.size(); ++i) {
-      Strides strides = v.strides();
-      strides[i] = plain[i];
-      take(p, v.shape(), strides, v.offset(), v.mask());
-    }
-    if (p + 1 == st.views().size() || v.shape().empty() || v.mask()) continue;
-    const std::int64_t row = v.size().as_int() / v.shape()[0].as_int();
-    Shape shorter = v.shape();
-    shorter[0] = reach(st.views()[p + 1]).second / row + 1;
-    take(p, shorter, v.strides(), v.offset(), v.mask());
-  }
-  return out;
 }
 
 void views(const KernelCase& c, Candidates& out) {
-  if (!c.values.empty()) return;
+  if (!c.values.empty()) return plain_views(c, out);
   for (const LazyOpPtr& node : toposort(c.kernel)) {
     if (node->op() == Op::Const && !node->constant().st.is_contiguous()) {
       const auto with = [&](ShapeTracker st) {
@@ -432,7 +448,7 @@ CaseSize size_of(const KernelCase& c) {
 }
 
 void smaller_cases(const KernelCase& c, const std::function<bool(std::vector<KernelCase>)>& take) {
-  for (const auto pass : {structural, types, buffers, dimensional, views, values}) {
+  for (const auto pass : {variables, structural, types, buffers, dimensional, views, values}) {
     Candidates candidates;
     pass(c, candidates);
     if (!take(std::move(candidates))) return;
@@ -445,7 +461,7 @@ Shrunk shrink(const KernelCase& c, const std::function<bool(const KernelCase&)>&
   CaseSize size = size_of(c);
   for (bool progress = true; progress;) {
     progress = false;
-    for (const auto pass : {structural, types, buffers, dimensional, views, values}) {
+    for (const auto pass : {variables, structural, types, buffers, dimensional, views, values}) {
       Candidates candidates;
       pass(result.smallest, candidates);
       for (KernelCase& candidate : candidates) {

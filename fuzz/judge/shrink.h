@@ -29,10 +29,10 @@ struct Shrunk {
 };
 
 /// Delta debugging on the graph: an inner node becomes the root, a node is replaced by an operand
-/// or by the values it had, variables become numbers, an operand takes another's place, buffers
-/// become constants or one buffer, types become float32 or int32, axes are cut, views become
-/// simpler or plain buffers, values become 0 or 1, until no such step still fails. Deterministic.
-/// `c` itself must fail. At most `most_runs` trials.
+/// or by the values it had, or two nodes of one operation by theirs, variables become numbers or
+/// smaller, an operand takes another's place, buffers become constants or one buffer, types become
+/// float32 or int32, axes are cut, views become simpler or plain buffers, values become 0 or 1,
+/// until no such step still fails. Deterministic. `c` itself must fail. At most `most_runs` trials.
 Shrunk shrink(const KernelCase& c, const std::function<bool(const KernelCase&)>& fails,
               int most_runs = 2000);
 
