@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "touchstone/fuzz/area.h"
@@ -58,8 +59,10 @@ struct Hunted {
 Hunted hunt(const std::vector<HuntArea>& areas, const HuntOptions& options);
 
 /// Looks at one case in a process of its own, with the mutant on or without: the relation that does
-/// not hold, "crash" or "hang"; empty where all hold. `detail` says more.
+/// not hold, "crash" or "hang"; empty where all hold. `detail` says more. `relation`: the only one
+/// of the costly relations that has to be checked; empty: all.
 std::string check_alone(const HuntArea& area, const HuntOptions& options, bool with,
-                        const std::string& text, std::string* detail = nullptr);
+                        const std::string& text, std::string* detail = nullptr,
+                        std::string_view relation = {});
 
 }  // namespace touchstone::fuzz
