@@ -160,6 +160,9 @@ fuzz::KernelBackends kernel_backends(const FuzzOptions& o) {
     other = {};
     other.layout_seed = 1;
     vary("TCC of a drawn layout", other);
+    while (++other.layout_seed <= fuzz::kDrawnLayouts)
+      b.layouts.push_back(
+          fuzz::make_device_backend(make_tcc_device("TCC of a drawn layout", other, fault)));
     other = {};
     other.contract = true;
     vary("TCC of fused products", other);

@@ -46,10 +46,10 @@ std::unique_ptr<fuzz::Area> kernels_on_tcc() {
   backends.variants.push_back(device("TCC without lanes", true, false));
   backends.variants.push_back(device("TCC of tiny caches", true, true, kTinySizes));
   CodegenOptions drawn, fused;
-  drawn.layout_seed = 1;
   fused.contract = true;
-  backends.variants.push_back(
-      fuzz::make_device_backend(make_tcc_device("TCC of a drawn layout", drawn)));
+  for (drawn.layout_seed = 1; drawn.layout_seed <= fuzz::kDrawnLayouts; ++drawn.layout_seed)
+    (drawn.layout_seed == 1 ? backends.variants : backends.layouts)
+        .push_back(fuzz::make_device_backend(make_tcc_device("TCC of a drawn layout", drawn)));
   backends.variants.push_back(
       fuzz::make_device_backend(make_tcc_device("TCC in 3 parts", {}, Fault::None, 3)));
   backends.variants.push_back(

@@ -52,11 +52,17 @@ std::unique_ptr<Area> make_symbolic_area(Refute refute = {});
 ///   text         the machine interface reads what it writes
 std::unique_ptr<Area> make_view_area();
 
+/// Seeds of drawn layouts, from 1 on: the first is a variant's.
+inline constexpr std::uint64_t kDrawnLayouts = 6;
+
 /// Backends under test: the candidate, the same with other options, and one that is too slow for
 /// every case.
 struct KernelBackends {
   std::unique_ptr<KernelBackend> candidate;
   std::vector<std::unique_ptr<KernelBackend>> variants;
+  /// Variants with other seeds of their layouts, which are asked of cases that are checked in full:
+  /// a layout is drawn by the kernel's own hash, so that a smaller one has another.
+  std::vector<std::unique_ptr<KernelBackend>> layouts;
   std::unique_ptr<KernelBackend> slow;  // may be null
   bool judge_all = false;        // the oracle is asked of every answer: of the reference's own
   std::uint64_t vary_every = 4;  // a variant runs one case in so many

@@ -305,6 +305,9 @@ class KernelArea final : public Area {
         if (!full && v != choice.variant(backends_.variants.size())) continue;
         if (auto wrong = other(c, answer.output, *backends_.variants[v], "options")) return *wrong;
       }
+    if (varies(choice, asked) && full)
+      for (const std::unique_ptr<KernelBackend>& layout : backends_.layouts)
+        if (auto wrong = other(c, answer.output, *layout, "options")) return *wrong;
     return result;
   }
 
