@@ -69,6 +69,19 @@ TEST(ShrinkKernels, AnOperationGoesFromTwoPlacesAtOnce) {
   EXPECT_EQ(times(s.smallest, Op::Mul), 0) << str(s.smallest);
 }
 
+TEST(ShrinkKernels, PositionsThatAreOutsideStayAnError) {
+  const auto st = ShapeTracker::contiguous({2, 3});
+  const auto at = LazyOp::unary(Op::Neg, LazyOp::load(1, DType::Int64, st));  // of bytes of 3
+  const auto rows = LazyOp::gather(2, DType::Int32, ShapeTracker::contiguous({4, 2, 3}), at, st);
+  const Shrunk s = shrink(case_of(LazyOp::unary(Op::Neg, rows)), [](const KernelCase& c) {
+    return std::ranges::any_of(toposort(c.kernel), [](const LazyOpPtr& n) {
+      return n->op() == Op::Gather && n->buffer().checked;
+    });
+  });
+  EXPECT_EQ(times(s.smallest, Op::Gather), 1) << str(s.smallest);
+  EXPECT_LE(toposort(s.smallest.kernel).size(), 3U) << str(s.smallest);
+}
+
 TEST(ShrinkKernels, SizesGoDownToAPowerOfTwo) {
   const auto x = LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({48}));
   const Shrunk s = shrink(case_of(x), [](const KernelCase& c) {
