@@ -198,14 +198,6 @@ class Simplifier {
   void recombine_choices(Linear& s);
   bool join_choices(Linear& s);
   bool join_remainders(Linear& s);
-  struct QuotientCost {
-    int all = 0, terms = 0;
-    auto operator<=>(const QuotientCost&) const = default;
-  };
-  QuotientCost quotient_cost(const Linear& s, const Linear& dividend, const Int& k, const Int& lo,
-                             bool complement) const;
-  bool complement(Linear& s);
-  void complement_quotients(Linear& s);
   bool join_conditions(Linear& s);
   struct Division {
     Linear dividend, divisor;
@@ -223,6 +215,14 @@ class Simplifier {
   /// The term is a remainder, and beside it there is what it takes to turn it.
   bool turns(const Linear& s, const Term& t) const;
   bool complement_remainder(Linear& s);
+  struct QuotientCost {
+    int all = 0, terms = 0;
+    auto operator<=>(const QuotientCost&) const = default;
+  };
+  QuotientCost quotient_cost(const Linear& s, const Linear& dividend, const Int& k, const Int& lo,
+                             bool complement) const;
+  bool complement(Linear& s);
+  void complement_quotients(Linear& s);
   bool wrap(Linear& s);
   bool shift_quotient(Linear& s);
   void join_opened(Linear& s, bool turn);

@@ -359,6 +359,75 @@ void Simplifier::join_opened(Linear& s, bool turn) {
     rewind(start);
 }
 
+// Of k*(D//lo) in s: the terms of D beside it, their numbers, and the different ones in it. What
+// each turned quotient saves the sum saves, so that turning comes to an end.
+Simplifier::QuotientCost Simplifier::quotient_cost(const Linear& s, const Linear& dividend,
+                                                   const Int& k, const Int& lo,
+                                                   bool complement) const {
+  QuotientCost r;
+  SmallVector<Int, 4> numbers;
+  for (const Term& u : dividend.terms) {
+    const auto own = std::ranges::find(s.terms, u.atom, &Term::atom);
+    Int beside = own != s.terms.end() ? own->coef : Int(0), inside = u.coef;
+    if (complement) {
+      beside += k;
+      inside = lo - inside;
+    }
+    r.terms += !beside.is_zero();
+    r.all += beside.is_zero() ? 0 : abs(beside).is_one() ? 1 : 2;
+    if (!inside.is_one() && std::ranges::find(numbers, inside) == numbers.end())
+      numbers.push_back(inside);
+  }
+  const bool constant = complement ? dividend.constant != lo - 1 : !dividend.constant.is_zero();
+  r.all += static_cast<int>(numbers.size()) + (constant ? 1 : 0);
+  return r;
+}
+
+// D//c is x - (x*c - 1 - D)//c. Of the two, in sums with terms of x one leaves less beside it.
+bool Simplifier::complement(Linear& s) {
+  for (const Term& t : s.terms) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Digit || !n.second.is_zero()) continue;
+    const Int lo = n.first, k = t.coef;
+    const Linear dividend = linear(n.args[0]);
+    const auto within = [&](const Int& x) { return x.sign() >= 0 && x < lo; };
+    if (!within(dividend.constant) || !std::ranges::all_of(dividend.terms, within, &Term::coef))
+      continue;
+    if (dividend == atom(dividend.terms[0].atom) && lo > Int(2)) continue;  // as `new_digit`
+    const auto order =
+        quotient_cost(s, dividend, k, lo, true) <=> quotient_cost(s, dividend, k, lo, false);
+    if (order > 0 || (order == 0 && !above_half(dividend, lo))) continue;
+    const Trace::Mark start = mark();
+    law("div.complement", [&](Instance& i) { i.bind("x", dividend).bind("c", lo); });
+    Linear other = -dividend, after = s;
+    other.constant -= 1;
+    add(after, t.atom, -k);
+    const Linear quotient = digit(other, lo, 0);
+    add(after, quotient, -k);
+    after.constant -= k;
+    // Where bounds make something else of it, it may come back, and so for ever.
+    Linear turned = -dividend;
+    turned.constant += lo - 1;
+    for (Term& u : turned.terms) u.coef += lo;
+    const auto as_turned = [&](const Term& u) {
+      const NodeData& d = c_[u.atom];
+      return d.kind == Kind::Digit && d.first == lo && d.second.is_zero() && is(d.args[0], turned);
+    };
+    if (std::ranges::none_of(quotient.terms, as_turned) && weight(after) > weight(s)) {
+      rewind(start);
+      continue;
+    }
+    s = std::move(after);
+    return true;
+  }
+  return false;
+}
+
+void Simplifier::complement_quotients(Linear& s) {
+  for (int steps = kLimits.turned_quotients; steps > 0 && complement(s); --steps) {
+  }
+}
+
 // A remainder by what is no number is the divisor less one less that of -1 - its dividend, which
 // may be all that is left: y - 1 - (x - 1)%y is -x%y. With two such, neither is the one to turn.
 bool Simplifier::turns(const Linear& s, const Term& t) const {
