@@ -190,7 +190,6 @@ bool Simplifier::join_remainder(Linear& s) {
 }
 
 void Simplifier::recombine_digits(Linear& s) {
-  complement_quotients(s);
   while (join_remainder(s)) {
   }
   const auto is_digit = [&](const Term& t) { return c_.kind(t.atom) == Kind::Digit; };
@@ -438,6 +437,7 @@ void Simplifier::recombine(Linear& s) {
   if (choices) recombine_choices(s);
   if (products) recombine_products(s);
   if (symbolic > 0 && symbolic <= kLimits.opened_digits) recombine_symbolic(s);
+  if (digits) complement_quotients(s);
   for (int round = 0; digits && round < 2; ++round) {  // a remainder may turn to its neighbour's
     const Linear before = s;
     recombine_digits(s);

@@ -397,6 +397,7 @@ bool Simplifier::complement(Linear& s) {
     const auto order =
         quotient_cost(s, dividend, k, lo, true) <=> quotient_cost(s, dividend, k, lo, false);
     if (order > 0 || (order == 0 && !above_half(dividend, lo))) continue;
+    if (c_.height(t.atom) > kLimits.turned_height && dividend.constant != lo - 1) continue;
     const Trace::Mark start = mark();
     law("div.complement", [&](Instance& i) { i.bind("x", dividend).bind("c", lo); });
     Linear other = -dividend, after = s;

@@ -235,7 +235,8 @@ void Extractor::absorb_quotient(Sum& work, const Term& digit, int depth, Items& 
   const bool apart = std::ranges::any_of(
       dividend.terms, [&](const Term& t) { return !divides(k, coefficient(work, t.atom)); });
   Quotient best = absorbed_quotient({work, dividend, k}, n.first, digit.atom, depth);
-  if (purpose_ == For::Text && (k.sign() < 0 || !dividend.constant.is_zero() || apart)) {
+  if (purpose_ == For::Text && c_.height(digit.atom) <= kLimits.turned_height &&
+      (k.sign() < 0 || !dividend.constant.is_zero() || apart)) {
     Quotient other{work, {n.first - 1 - dividend.constant, dividend.terms}, -k};
     for (Term& t : other.dividend.terms) {  // k*(D//c) is k*x - k*((x*c - 1 - D)//c)
       t.coef = n.first - t.coef;
