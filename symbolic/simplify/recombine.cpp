@@ -444,8 +444,8 @@ void Simplifier::recombine(Linear& s) {
     if (s == before) break;
     complement_quotients(s);
   }
-  while (digits && apply_sum(s)) {
-  }
+  for (int left = kLimits.turned_quotients; digits && left > 0 && apply_sum(s); --left)
+    complement_quotients(s);
   if (symbolic > 0) complement_remainder(s);
   --depth_;
 }

@@ -146,6 +146,14 @@ TEST(Sint, HoldsAConstantAsANumber) {
   EXPECT_THROW(sint(1) + sint(INT64_MAX), OverflowError);
 }
 
+// A quotient that a rule of sums makes is turned as any other.
+TEST(History, AQuotientOfAProductIsThatOfTheSumAlone) {
+  const Names names = {{"n", variable("n", 0, 1)}, {"y", variable("y", 1, std::nullopt)}};
+  const Node halves = parse("y//3 - y//6 - y + n", names);
+  EXPECT_EQ(halves, parse("(3 + y)//6 + (n - y)", names));
+  EXPECT_EQ(halves, parse("n - (y*5 + 2)//6", names));
+}
+
 TEST(History, AChoiceOnASumEndsWithinAMaximum) {
   const Node y = variable("y", -1, 0), z = variable("z", 9, 16);
   const Node e = max(Node(-4), where(y, 4, z));
