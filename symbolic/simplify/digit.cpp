@@ -378,16 +378,27 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
       if (++built < kLimits.dividend_forms) continue;
     }
     if (!finite && s.terms.size() == 1 && floor_mod(lo, 2).is_zero()) {
-      Linear x = s;
       const Int half = floor_div(lo, 2);
-      x.constant -= half;
-      const Interval range = lasting_bounds(x);
-      if (range.at_least(0) && range.at_most(lo - 1)) {
+      const auto halves = [&](Linear x) {
+        x.constant -= half;
+        const Interval range = lasting_bounds(x);
+        if (!range.at_least(0) || !range.at_most(lo - 1)) return false;
         law("div.half", [&](Instance& i) { i.bind("x", x).bind("c", half); });
         s = std::move(x);
         lo = half;
+        return true;
+      };
+      if (halves(s)) continue;
+      const Linear whole = atom(s.terms[0].atom);
+      const Linear other{lo - 1 - s.constant, {Term{lo - s.terms[0].coef, s.terms[0].atom}}};
+      const Trace::Mark start = mark();
+      law("div.complement", [&](Instance& i) { i.bind("x", s).bind("c", lo); });
+      if (halves(other)) {
+        add(out, whole, scale);
+        scale = -scale;
         continue;
       }
+      rewind(start);
     }
     if (auto line = two_valued(s, lo, hi)) {
       add(out, *line, scale);
