@@ -44,7 +44,7 @@ struct Limits {
 
   // ---- Rules that the matcher applies.
   int rules_in_rules = 3;            // rules tried on the result of a rule; past it none is
-  std::size_t matched_terms = 16;    // in longer sums, terms are not combined by rules
+  std::size_t matched_terms = 16;    // longer sums and comparisons of them are not matched
   std::size_t measured_nodes = 200;  // larger expressions are not compared, so no rule applies
 
   // ---- max and min.

@@ -109,6 +109,8 @@ void Simplifier::applied(const CompiledRule& rule, const Bindings& bindings) con
 
 std::optional<Linear> Simplifier::apply(Rule::Root root, std::span<const Linear> subjects) {
   if (matching_ >= kLimits.rules_in_rules) return std::nullopt;
+  // Each term of a long sum would be asked for with all others beside it, rules in rules.
+  if (subjects[0].terms.size() > kLimits.matched_terms) return std::nullopt;
   const std::uint32_t kinds = kinds_in(c_, subjects[0]);
   const bool factors = scaled(subjects[0]);
   const auto same = [&](const Linear& after) {  // an equation as it was

@@ -135,6 +135,40 @@ bool Simplifier::lower_digits(Linear& s, const Int& lo, const Int& period) {
   return false;
 }
 
+// y + k*(x % c) as y + k*x - k*c*(x//c), where d divides k*c and takes more out of y + k*x than it
+// does of y: divided by d, of the remainder only its quotient is left. Of a window all must go: by
+// its lower limit, or in a remainder by a factor of the divisor.
+bool Simplifier::open_beside(Linear& s, const Int& low, const Int& high) {
+  const bool finite = !high.is_zero();
+  for (const Term& t : s.terms) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Digit || n.second.is_zero()) continue;
+    const Int from = n.first, end = n.second, ratio = floor_div(end, from);
+    const Int lo = low.is_one() ? gcd(t.coef * ratio, high) : low;
+    if (lo.is_one() || !divides(lo, t.coef * ratio)) continue;
+    const Linear number = linear(n.args[0]);
+    if (number.terms.size() + s.terms.size() > kLimits.joined_terms) continue;
+    const Trace::Mark start = mark();
+    const Int k = t.coef;
+    Linear open = s;
+    add(open, t.atom, -k);
+    add(open, digit(number, from, 0), k);
+    const auto stays = [&](const Term& u) { return !divides(lo, u.coef); };
+    const auto now = std::ranges::count_if(s.terms, stays);
+    const auto then = std::ranges::count_if(open.terms, stays);
+    if (finite ? then > 0 || now == 0 : then + 1 >= now) {
+      rewind(start);
+      continue;
+    }
+    law("digit.merge",
+        [&](Instance& i) { i.bind("x", number).bind("a", from).bind("d", ratio).bind("k", k); });
+    add(open, digit(number, end, 0), -k * ratio);
+    s = std::move(open);
+    return true;
+  }
+  return false;
+}
+
 bool Simplifier::fold_quotient(Linear& s, Int& lo, Int& hi) {
   const Term* only = nullptr;
   for (const Term& t : s.terms) {
@@ -285,6 +319,7 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
       continue;
     }
     if (finite && lower_digits(s, lo, period)) continue;
+    if (open_beside(s, lo, hi)) continue;
     if (strided(s)) {
       if (finite && drop_residues(s, lo, period)) continue;
       if (!lo.is_one() && drop_below_residue(s, lo, "div.residue")) continue;

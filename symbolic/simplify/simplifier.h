@@ -272,6 +272,7 @@ class Simplifier {
   bool lower_digits(Linear& s, const Int& lo, const Int& period);
   /// The digit as a straight line, where its quotient has but two values.
   std::optional<Linear> two_valued(const Linear& s, const Int& lo, const Int& hi);
+  bool open_beside(Linear& s, const Int& low, const Int& high);
   bool fold_quotient(Linear& s, Int& lo, Int& hi);
   /// The same of a quotient that is taken away; `whole` is what comes out of the digit.
   bool fold_fallen_quotient(Linear& s, Int& lo, Int& hi, Linear& whole);

@@ -359,7 +359,7 @@ void Simplifier::join_opened(Linear& s, bool turn) {
     rewind(start);
 }
 
-// Of k*(D//lo) in s: the terms of D beside it, their numbers, and the different ones in it. What
+// Of k*(D//lo) in s: the terms of D beside it, and the different numbers in it. What
 // each turned quotient saves the sum saves, so that turning comes to an end.
 Simplifier::QuotientCost Simplifier::quotient_cost(const Linear& s, const Linear& dividend,
                                                    const Int& k, const Int& lo,
@@ -374,12 +374,11 @@ Simplifier::QuotientCost Simplifier::quotient_cost(const Linear& s, const Linear
       inside = lo - inside;
     }
     r.terms += !beside.is_zero();
-    r.all += beside.is_zero() ? 0 : abs(beside).is_one() ? 1 : 2;
     if (!inside.is_one() && std::ranges::find(numbers, inside) == numbers.end())
       numbers.push_back(inside);
   }
   const bool constant = complement ? dividend.constant != lo - 1 : !dividend.constant.is_zero();
-  r.all += static_cast<int>(numbers.size()) + (constant ? 1 : 0);
+  r.all = r.terms + static_cast<int>(numbers.size()) + (constant ? 1 : 0);
   return r;
 }
 

@@ -96,6 +96,34 @@ TEST(Spelling, OfDivisionsOfLinearSumsDoesNotMatter) {
   }
 }
 
+// A number less its remainder is a multiple of the divisor.
+TEST(Spelling, OfMultiplesBelowANumberDoesNotMatter) {
+  const struct {
+    const char *one, *other;
+  } forms[] = {{"({0} - ({0})%{1})//{1}", "({0})//{1}"},
+               {"({0} + {1} - 1 - ({0})%{1})//{1}", "({0})//{1}"},
+               {"({0} - ({0})%{1})%({1}*3)", "(({0})//{1}*{1})%({1}*3)"},
+               {"({0} - ({0})%{1})//{1}%3", "({0})//{1}%3"},
+               {"(({0})//{1}*{1} + y)//{1}", "({0})//{1} + y//{1}"},
+               {"max(({0} - ({0})%{1})//{1}, y)", "max(({0})//{1}, y)"}};
+  for (const auto& [low, high] :
+       {std::pair<std::optional<std::int64_t>, std::optional<std::int64_t>>(),
+        {std::int64_t{0}, std::int64_t{7}}}) {
+    const Names names = {{"x", variable("x", low, high)}, {"y", variable("y", 0, std::nullopt)}};
+    for (const auto& [one, other] : forms)
+      for (int c = 2; c <= 10; ++c)
+        for (int a = -8; a <= 11; ++a)
+          for (int b = -4; b <= 5; ++b) {
+            const std::string number = fmt::format("x*{} + {}", a, b);
+            const std::string text = fmt::format(fmt::runtime(one), number, c);
+            const Node found = parse(text, names);
+            const Node wanted = parse(fmt::format(fmt::runtime(other), number, c), names);
+            ASSERT_EQ(found, wanted)
+                << text << " is " << render(found) << ", not " << render(wanted);
+          }
+  }
+}
+
 TEST(Spelling, OfDivisionsInDivisionsSeldomMatters) {
   for (const bool bounded : {false, true}) {
     const auto [turned, wrong] = unlike(5'000, 3, bounded);
