@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -61,15 +63,40 @@ struct Certified {
   std::string missing;  // empty where there is one
 };
 
+std::string unexplained(const symbolic::Flaw& flaw, const symbolic::Derivation& d) {
+  return "no law explains " +
+         (flaw.chain < d.assumptions.size()
+              ? "a step of an assumption"
+              : fmt::format("step {} of {}", flaw.step + 1, d.main.steps.size()));
+}
+
+/// The step with all facts that hold at its place; false where it has them already.
+bool give_all_facts(symbolic::Derivation& d, const symbolic::Flaw& flaw) {
+  const std::size_t known = std::min(flaw.chain, d.assumptions.size());
+  symbolic::Chain& chain = known < d.assumptions.size() ? d.assumptions[known] : d.main;
+  if (flaw.step >= chain.steps.size()) return false;
+  symbolic::DerivationStep& step = chain.steps[flaw.step];
+  const symbolic::Expr whole = flaw.step == 0 ? chain.start : chain.steps[flaw.step - 1].whole;
+  std::vector<symbolic::Expr> all = symbolic::facts_at(d, known, whole, step.path);
+  if (step.facts == all) return false;
+  step.facts = std::move(all);
+  return true;
+}
+
 Certified certified(const std::string& text,
                     const std::vector<symbolic::Derivation::Variable>& variables,
                     const std::vector<std::string>& assumptions) {
   Certified c{symbolic::derive(text, variables, assumptions), ""};
-  if (const auto flaw = symbolic::find_flaw(c.derivation))
-    c.missing = "no law explains " + (flaw->chain < assumptions.size()
-                                          ? "a step of an assumption"
-                                          : fmt::format("step {} of {}", flaw->step + 1,
-                                                        c.derivation.main.steps.size()));
+  auto flaw = symbolic::find_flaw(c.derivation);
+  // The fewest facts that show a step may not do so where it is read, which looks at other parts
+  // first.
+  while (!flaw) {
+    symbolic::Derivation read = derivation_of_json(certificate_line(c.derivation));
+    flaw = symbolic::find_flaw(read);
+    if (!flaw) return c;
+    if (give_all_facts(c.derivation, *flaw)) flaw = symbolic::find_flaw(c.derivation);
+  }
+  c.missing = unexplained(*flaw, c.derivation);
   return c;
 }
 

@@ -92,6 +92,15 @@ TEST_F(Certificates, OfDeepNestsAreReadAgain) {
   EXPECT_EQ(verified(deep.text).code, 0);
 }
 
+// The fewest facts that show a step where it is made did not show it where it was read.
+TEST_F(Certificates, OfProductsOfQuotientsAreRightWhereTheyAreRead) {
+  const Answer one = touchstone_run(
+      "simplify --certify '(m*21 - i + 12)//8*((i*5 + m*11 + 8)//8) < 4' --var i=-100..-95 "
+      "m=-5..-4");
+  EXPECT_EQ(one.code, 0);
+  EXPECT_EQ(verified(one.text).code, 0) << one.text;
+}
+
 TEST_F(Certificates, BesideAnotherAnswerOrChangedAreWrong) {
   const std::string question = R"({"vars":{"a":[0,10],"b":[0,3]},"in":"(a*4 + b)//4"})";
   const std::string text = certified(question + "\n").text;
