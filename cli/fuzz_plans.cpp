@@ -16,7 +16,6 @@
 namespace touchstone::cli {
 namespace {
 
-using fuzz::Area;
 using fuzz::AreaPlan;
 
 // The point at which Z3, or a search, shows two expressions to differ.
