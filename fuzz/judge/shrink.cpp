@@ -81,7 +81,7 @@ std::optional<KernelCase> frozen(const KernelCase& c, const LazyOpPtr& node) {
   reference().forget_runners();
   const LazyOpPtr load = LazyOp::load(static_cast<int>(inputs.size()), node->dtype(),
                                       ShapeTracker::contiguous(node->shape()));
-  return with_node(c, node.get(), load, std::move(inputs));
+  return with_node(c, node.get(), load, inputs);
 }
 
 // A variable that is at most so large, and has another value.
@@ -397,7 +397,7 @@ void views(const KernelCase& c, Candidates& out) {
         const std::size_t width = itemsize(input.dtype);
         for (std::size_t at = 0; at < input.bytes.size(); at += width)
           std::memcpy(input.bytes.data() + at, &one, width);
-        add(out, with_node(c, node.get(), changed, std::move(inputs)));
+        add(out, with_node(c, node.get(), changed, inputs));
       }
   }
 }
