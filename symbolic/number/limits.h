@@ -92,7 +92,7 @@ struct Limits {
   std::size_t placed_size = 1'000'000;  // the same where terms are placed in choices
   std::size_t placed_cells = 1 << 14;   // members times terms of a choice; of more, only the places
                                         // that leave all or nothing beside it are tried
-  std::size_t turned_digits = 4;        // of a sum that are written as complements, or not
+  std::size_t turned_digits = 4;        // of a sum whose complements are tried
   std::size_t later_nodes = 48;         // larger expressions are laid out part by part
   std::size_t reread_nodes = 128;       // a larger expression is not read back
   std::size_t reread_size = 400;        // nor one whose text is longer

@@ -18,13 +18,7 @@ Int common_factor(const Linear& s) {
 }  // namespace
 
 bool Simplifier::open_quotient(Linear& s) {
-  const Term* only = nullptr;
-  for (const Term& t : s.terms) {
-    const NodeData& n = c_[t.atom];
-    if (n.kind != Kind::Digit || !n.second.is_zero()) continue;
-    if (only) return false;
-    only = &t;
-  }
+  const Term* const only = only_quotient(s);
   // What is chosen in the dividend and beside the quotient meets where it opens.
   const auto chosen = [&](const Term& t) {
     return c_.kind(t.atom) == Kind::Max && depends(only->atom, t.atom);

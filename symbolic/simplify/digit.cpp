@@ -169,16 +169,19 @@ bool Simplifier::open_beside(Linear& s, const Int& low, const Int& high) {
   return false;
 }
 
-bool Simplifier::fold_quotient(Linear& s, Int& lo, Int& hi) {
+const Term* Simplifier::only_quotient(const Linear& s) const {
   const Term* only = nullptr;
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
-    if (n.kind != Kind::Digit) continue;
-    if (n.second.is_zero()) {
-      if (only) return false;
-      only = &t;
-    }
+    if (n.kind != Kind::Digit || !n.second.is_zero()) continue;
+    if (only) return nullptr;
+    only = &t;
   }
+  return only;
+}
+
+bool Simplifier::fold_quotient(Linear& s, Int& lo, Int& hi) {
+  const Term* const only = only_quotient(s);
   if (only && only->coef.is_one()) {
     const NodeData& n = c_[only->atom];
     const Int scale = n.first;
@@ -222,13 +225,7 @@ bool Simplifier::fold_quotient(Linear& s, Int& lo, Int& hi) {
 // (y - x//a)//c is (y*a + a - 1 - x)//(c*a).
 bool Simplifier::fold_fallen_quotient(Linear& s, Int& lo, Int& hi, Linear& whole) {
   const Int period = hi.is_zero() ? lo : hi;
-  const Term* only = nullptr;
-  for (const Term& t : s.terms) {
-    const NodeData& n = c_[t.atom];
-    if (n.kind != Kind::Digit || !n.second.is_zero()) continue;
-    if (only) return false;
-    only = &t;
-  }
+  const Term* const only = only_quotient(s);
   if (!only || only->coef.is_one() || !divides(period, only->coef + 1)) return false;
   const NodeData& n = c_[only->atom];
   const Int scale = n.first, times = floor_div(only->coef + 1, period);
@@ -289,15 +286,18 @@ bool Simplifier::above_half(const Linear& s, const Int& period) {
   return s.constant + s.constant >= period;
 }
 
-// (x//a)%d is d - 1 less the same of -1 - x.
-void Simplifier::complement_digit(Linear& s, const Int& lo, const Int& ratio) {
-  if (trace_) {
-    const Linear quotient = lo.is_one() ? s : digit(s, lo, 0);
-    if (!lo.is_one()) law("div.complement", [&](Instance& i) { i.bind("x", s).bind("c", lo); });
-    law("mod.complement", [&](Instance& i) { i.bind("x", quotient).bind("b", ratio); });
-  }
-  s = -s;
-  s.constant -= 1;
+Linear Simplifier::complemented(const Linear& s, const Int& period) {
+  Linear r = -s;
+  r.constant += period - 1;
+  for (Term& t : r.terms) t.coef += period;
+  return r;
+}
+
+void Simplifier::complement_laws(const Linear& s, const Int& lo, const Int& ratio) {
+  if (!trace_) return;
+  const Linear quotient = lo.is_one() ? s : digit(s, lo, 0);
+  if (!lo.is_one()) law("div.complement", [&](Instance& i) { i.bind("x", s).bind("c", lo); });
+  law("mod.complement", [&](Instance& i) { i.bind("x", quotient).bind("b", ratio); });
 }
 
 Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
@@ -355,6 +355,11 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
       break;
     }
     if (changed) continue;
+    Linear above;
+    if (fold_fallen_quotient(s, lo, hi, above)) {
+      add(out, above, scale);
+      continue;
+    }
     // Coefficients count modulo the period only: mod.period, div.period.
     const auto within = [&](const Int& n) { return n.sign() >= 0 && n < period; };
     const bool is_reduced = within(s.constant) && std::ranges::all_of(s.terms, within, &Term::coef);
@@ -364,11 +369,6 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
       const NodeData& n = c_[t.atom];
       return n.kind == Kind::Max || (n.kind == Kind::Digit && n.second.is_zero());
     };
-    Linear above;
-    if (fold_fallen_quotient(s, lo, hi, above)) {
-      add(out, above, scale);
-      continue;
-    }
     const bool crowded =
         !finite && std::ranges::count_if(s.terms, nests) > std::ptrdiff_t{kLimits.nested_digits};
     if (!is_reduced && !crowded) {
@@ -399,9 +399,8 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
     const bool last_constant = s.constant == period - 1;
     if (finite && (last_constant || (!s.constant.is_zero() && above_half(s, period)))) {
       const Int last = floor_div(period, lo) - 1;
-      complement_digit(s, lo, last + 1);
-      for (Term& t : s.terms) t.coef += period;
-      s.constant += period;
+      complement_laws(s, lo, last + 1);
+      s = complemented(s, period);
       add(out, Linear{last, {}}, scale);
       scale = -scale;
       continue;
@@ -425,10 +424,9 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
       };
       if (halves(s)) continue;
       const Linear whole = atom(s.terms[0].atom);
-      const Linear other{lo - 1 - s.constant, {Term{lo - s.terms[0].coef, s.terms[0].atom}}};
       const Trace::Mark start = mark();
       law("div.complement", [&](Instance& i) { i.bind("x", s).bind("c", lo); });
-      if (halves(other)) {
+      if (halves(complemented(s, lo))) {
         add(out, whole, scale);
         scale = -scale;
         continue;

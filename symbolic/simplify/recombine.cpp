@@ -162,7 +162,7 @@ bool Simplifier::join_remainder(Linear& s) {
       const NodeData& m = c_[low.atom];
       if (m.kind != Kind::Digit || m.second != q.first) continue;
       const Int ratio = floor_div(m.second, m.first);
-      if (abs(top.coef) != abs(low.coef) * ratio || m.args[0] == q.args[0]) continue;
+      if (m.args[0] == q.args[0]) continue;
       const Linear dividend = linear(q.args[0]);
       const Term quotient = top, remainder = low;
       const Int from = m.first, to = m.second;

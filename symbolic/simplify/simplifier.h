@@ -277,7 +277,12 @@ class Simplifier {
   /// The same of a quotient that is taken away; `whole` is what comes out of the digit.
   bool fold_fallen_quotient(Linear& s, Int& lo, Int& hi, Linear& whole);
   static bool above_half(const Linear& s, const Int& period);
-  void complement_digit(Linear& s, const Int& lo, const Int& ratio);
+  /// -1 - s modulo the period, of a sum with all its numbers from 0 to that.
+  static Linear complemented(const Linear& s, const Int& period);
+  /// Records that (s//lo)%ratio is ratio - 1 less the same of -1 - s.
+  void complement_laws(const Linear& s, const Int& lo, const Int& ratio);
+  /// The one term that is a quotient; null where none is, or several are.
+  const Term* only_quotient(const Linear& s) const;
   Terms factors_below(const Linear& s, const Int& lo, const Int& hi) const;
   // condition.cpp
   bool at_last_remainder(const Linear& s) const;

@@ -406,9 +406,7 @@ bool Simplifier::complement(Linear& s) {
     add(after, quotient, -k);
     after.constant -= k;
     // Where bounds make something else of it, it may come back, and so for ever.
-    Linear turned = -dividend;
-    turned.constant += lo - 1;
-    for (Term& u : turned.terms) u.coef += lo;
+    const Linear turned = complemented(dividend, lo);
     const auto as_turned = [&](const Term& u) {
       const NodeData& d = c_[u.atom];
       return d.kind == Kind::Digit && d.first == lo && d.second.is_zero() && is(d.args[0], turned);

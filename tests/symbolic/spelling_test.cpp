@@ -87,7 +87,7 @@ std::pair<int, int> unlike(int draws, int depth, bool bounded) {
   return {turned, wrong};
 }
 
-// In 3 of 4,468 a quotient beside terms of its number stays where the remainder takes as much room.
+// In 2 or 3 of 4,468 a quotient beside terms of its number stays: its remainder takes as much room.
 TEST(Spelling, OfDivisionsOfLinearSumsDoesNotMatter) {
   for (const bool bounded : {false, true}) {
     const auto [turned, wrong] = unlike(10'000, 2, bounded);
