@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <unordered_set>
 
+#include "touchstone/codegen/turned_copies.h"
 #include "touchstone/ops/node_order.h"
 #include "touchstone/ops/still_axes.h"
 #include "touchstone/shapetracker/access.h"
@@ -14,6 +15,8 @@ namespace {
 
 constexpr std::int64_t kAliasLanes = 16;  // where neighbours would push each other out of the cache
 constexpr std::int64_t kAliasBytes = 4096;  // so far apart, or a multiple, all lie in one set of it
+
+constexpr std::int64_t kSide = TurnedCopy::kSide;
 
 std::int64_t terms(const LazyOp& reduce) {
   sint product = 1;
@@ -82,7 +85,9 @@ std::optional<Packing> packing(const LazyOp& load, const LazyOp& reduce, std::si
     --first;
     rows = std::min(rows * shape[first].min().value_or(1), sizes.least_sharing);
   }
-  return rows < sizes.least_sharing ? std::nullopt : std::optional(Packing{first, lanes});
+  if (rows < sizes.least_sharing && !is_turned(load, axis, reduce.reduce_arg().axes))
+    return std::nullopt;
+  return Packing{first, lanes};
 }
 
 struct Block {
@@ -166,6 +171,22 @@ std::vector<LazyOpPtr> reduces_in_lanes(const LazyOpPtr& kernel, std::size_t axi
 bool is_better_packed(const LazyOp& load, std::size_t axis, std::span<const int> reduced,
                       const LayoutSizes& sizes) {
   return is_better_packed(load, Walk(load.buffer().st), axis, reduced, sizes);
+}
+
+bool is_turned(const LazyOp& load, std::size_t axis, std::span<const int> reduced) {
+  if (itemsize(load.dtype()) != 4) return false;
+  const auto apart = real_strides(load.buffer().st);
+  if (!apart[axis] || !apart[axis]->is_int() || std::abs(apart[axis]->as_int()) < kSide)
+    return false;
+  const Shape& shape = load.shape();
+  std::int64_t terms = 0;
+  for (const int reduce_axis : reduced) {
+    const auto i = static_cast<std::size_t>(reduce_axis);
+    if (shape[i] == sint(1)) continue;
+    if (!apart[i]) return false;
+    terms = *apart[i] == sint(1) && shape[i].is_int() ? shape[i].as_int() : 0;
+  }
+  return terms >= kSide;
 }
 
 std::vector<int> order_that_shares(const LazyOpPtr& kernel, const LayoutSizes& sizes) {

@@ -29,8 +29,9 @@ struct LanePlan {
 
 /// The lanes of a kernel; nullopt where they would not pay: no reduce, or a short one, or too few
 /// outputs along the last axis, or symbolic sizes there. A load that is better packed is where
-/// enough rows share it: a tile copies what it needs into an array of `packed_bytes` at most before
-/// the loops over those rows. Rows that share a load of the lanes reduce in blocks.
+/// enough rows share it, or it is turned: a tile copies what it needs into an array of
+/// `packed_bytes` at most before the loops over those rows. Rows that share a load of the lanes
+/// reduce in blocks.
 std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel, const LayoutSizes& sizes);
 
 /// The order of axes which puts those of the output that a load which is better packed does not
@@ -48,6 +49,11 @@ std::vector<int> order_of_whole_lanes(const LazyOpPtr& kernel, const LayoutSizes
 /// those along one of the axes `reduced` lie as far apart as `far_bytes`.
 bool is_better_packed(const LazyOp& load, std::size_t axis, std::span<const int> reduced,
                       const LayoutSizes& sizes);
+
+/// Whether neighbours along `axis` lie far apart and those along the innermost of the axes
+/// `reduced` side by side, without masks: a copy then reads whole lines and turns squares in
+/// registers, which pays for a single row, too.
+bool is_turned(const LazyOp& load, std::size_t axis, std::span<const int> reduced);
 
 /// The last axis with a size other than 1; nullopt where there is none.
 std::optional<std::size_t> last_axis(const Shape& shape);

@@ -102,7 +102,7 @@ class Planner {
     stage.lanes = depends(part, loops_.lane()) || (loops_.tiled && depends(part, loops_.outer));
     if (!stage.lanes)
       return fits(stage, sizes_.staged_bytes, node) ? std::optional(stage) : std::nullopt;
-    if (rows_that_share(stage) < sizes_.least_reuse) return std::nullopt;
+    if (rows_that_share(stage) < sizes_.least_reuse && !turns(node)) return std::nullopt;
     stage.slide = slide_of_(node);
     Stage tile = stage;
     stage.width = loops_.axis;
@@ -111,6 +111,10 @@ class Planner {
     tile.packed = loops_.packed && tile.rows <= loops_.outer;
     return tile.packed && fits(tile, sizes_.packed_bytes, node) ? std::optional(tile)
                                                                 : std::nullopt;
+  }
+
+  bool turns(const LazyOp& node) const {
+    return node.op() == Op::Load && is_turned(node, loops_.lane_axis, loops_.far_axes);
   }
 
   // Counts the elements, with one loop's terms as further lanes where that makes fewer.

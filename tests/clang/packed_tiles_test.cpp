@@ -132,6 +132,7 @@ TEST(PackedTiles, HoldTheRightElementsAtTheSizesOfUse) {
         << str(p.kernel());                            // columns of upright ones are near
   expect_products(*device, products(1, 8, 130, 300));  // the last tile overlaps the one before
   expect_products(*device, products(3, 9, 128, 65));
+  for (const std::int64_t rows : {1, 2, 7}) expect_products(*device, products(2, rows, 130, 49));
 }
 
 TEST(PackedTiles, HoldTheRightElementsAtTinySizes) {
@@ -144,8 +145,11 @@ TEST(PackedTiles, HoldTheRightElementsAtTinySizes) {
 
 TEST(PackedTiles, StandWhereRowsShareThem) {
   const auto turned = [](std::int64_t rows) { return Product{1, rows, 128, 512, {0, 512, 1}}; };
-  EXPECT_TRUE(packs(turned(8)));
-  EXPECT_FALSE(packs(turned(7)));
+  const auto apart = [](std::int64_t rows) { return Product{1, rows, 128, 512, {0, 1024, 2}}; };
+  EXPECT_TRUE(packs(apart(8)));
+  EXPECT_FALSE(packs(apart(7)));
+  for (const std::int64_t rows : {1, 2, 7, 8})
+    EXPECT_NE(code(turned(rows), {}).find(" stage"), std::string::npos) << rows;
   EXPECT_TRUE(packs({1, 64, 512, 512, {0, 1, 512}}));     // terms half a page apart
   EXPECT_FALSE(packs({1, 64, 256, 512, {0, 1, 256}}));    // read as they lie
   EXPECT_TRUE(packs({1, 64, 64, 16384, {0, 16384, 1}}));  // in fewer lanes

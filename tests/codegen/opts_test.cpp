@@ -219,7 +219,7 @@ TEST(Opts, LanesAreAlongAnAxisThatHasWholeVectors) {
     return written(LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, x, y), {2}));
   };
   EXPECT_EQ(str(hand_coded_optimizations(kernel(16))),
-            "reorder(1,0,2) lanes(16) block(0,3) stage(24576)");
+            "reorder(1,0,2) lanes(16) block(0,3) stage(24576) pack(0,1048576)");
   EXPECT_EQ(str(hand_coded_optimizations(kernel(5))), "none") << "nor has another one";
 }
 

@@ -193,11 +193,11 @@ CodegenOptions without_blocks(bool stages = true) {
 }
 
 TEST(Stages, WhatLanesShareIsComputedOnceARow) {
-  const std::string text = body(product(3, 16, 32), without_blocks());
+  const std::string text = body(product(3, 16, 12), without_blocks());
   EXPECT_EQ(count(text, "f32 stage"), 1) << text;
-  EXPECT_TRUE(has(text, "[32];")) << text;
+  EXPECT_TRUE(has(text, "[12];")) << text;
   EXPECT_LT(text.find("max_f32"), text.find("i64 r1")) << text;
-  EXPECT_FALSE(has(body(product(3, 16, 32), without_blocks(false)), "stage"));
+  EXPECT_FALSE(has(body(product(3, 16, 12), without_blocks(false)), "stage"));
   EXPECT_FALSE(has(body(product(3, 16, 7), without_blocks()), "stage"));  // less than a vector
 }
 
