@@ -1,6 +1,7 @@
 #include "touchstone/symbolic/entailment.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include <fmt/format.h>
 
@@ -175,7 +176,7 @@ bool Entailment::zero_in_each_case(PolyId p) {
   if (!place) {
     if (bounds(p).within(0, 0) || contradictory()) return true;
     const PolyId other = divided(without(p, common_factor(p)));
-    return other != p ? zero_in_each_case(other) : zero_by_values(p, Values::OfFactors);
+    return (other != p && zero_in_each_case(other)) || zero_by_values(p, Values::OfFactors);
   }
   const Atom atom = ring_->atom(*place);
   if (ring_->is_flag(*place)) {
@@ -279,6 +280,14 @@ PolyId Entailment::quotient(PolyId of, PolyId by) {
         less = ring_->add(less, ring_->monomial(m, floor_div(coef, common)));
       return ring_->quotient(less, ring_->constant(floor_div(c, common)), false);
     }
+    // n//c is x - (c*x + c - 1 - n)//c: of the two dividends that of the lesser coefficients.
+    PolyId x = zero;
+    for (const auto& [m, coef] : n.terms)
+      if (!m.empty()) x = ring_->add(x, ring_->monomial(m, 1));
+    const PolyId other = ring_->add(ring_->add(ring_->constant(c - 1), of, -1), x, c);
+    if (std::ranges::lexicographical_compare(std::views::reverse((*ring_)[other].terms),
+                                             std::views::reverse(n.terms)))
+      return ring_->add(x, quotient(other, by), -1);
     // (x//a + y)//c is (x + a*y)//(a*c), and -(x//a) is (a - 1 - x)//a.
     for (const auto& [m, coef] : n.terms) {
       if (m.size() != 1 || !(coef.is_one() || coef == c - 1)) continue;

@@ -197,7 +197,9 @@ bool Entailment::divides_surely(PolyId divisor) {
 }
 
 Interval Entailment::atom_bounds(AtomId id) {
-  if (const auto found = memo_.find(id); found != memo_.end()) return found->second;
+  // Congruences may lead from an atom to itself: then it has any value.
+  const auto [memo, fresh] = memo_.emplace(id, Interval{});
+  if (!fresh) return memo->second;
   const Atom& a = ring_->atom(id);
   // One after the other, here and below: what is remembered of atoms depends on the order.
   const auto part = [&](std::size_t i) {
@@ -250,7 +252,7 @@ Interval Entailment::atom_bounds(AtomId id) {
       r = found->second;
     }
   }
-  memo_.emplace(id, r);
+  memo_[id] = r;
   return r;
 }
 

@@ -108,36 +108,43 @@ bool Simplifier::drop_factor(Linear& s, bool equation) {
   for (const Term& t : s.terms) {
     if (c_.kind(t.atom) != Kind::Product) continue;
     for (const Id id : c_[t.atom].args) {
-      Linear f = atom(id), x, y{s.constant, {}};
-      const Interval range = bounds(f);
-      const bool turned = range.at_most(-1);
-      if (!turned && !range.at_least(1)) continue;
+      Linear beside, y{s.constant, {}};
       for (const Term& u : s.terms)
         if (const Id rest = without(u.atom, {&id, 1}); rest != kNoNode)
-          add(x, rest, u.coef);
+          add(beside, rest, u.coef);
         else
           y.terms.push_back(u);
-      if (equation) {
-        if (!(y == Linear())) continue;
-        law("eq.scale", [&](Instance& i) { i.bind("x", x).bind("c", f); });
-        s = std::move(x);
-        return true;
-      }
-      if (turned) {
-        f = -f;
-        x = -x;
-      }
-      if (bounds(y).at_most(-1)) {
-        x.constant -= 1;
-        add(y, f);
-      }
-      if (!bounds(y).at_least(0) || !bounds_of_sum(y, f, -1).at_most(-1)) continue;
-      law("lt.split", [&](Instance& i) { i.bind("x", x).bind("y", y).bind("c", f); });
-      s = std::move(x);
-      return true;
+      if (equation && !(y == Linear())) continue;
+      if (drop_factor(s, atom(id), beside, y, equation)) return true;
+      if (beside.terms.size() > 1 || !beside.constant.is_zero())
+        if (drop_factor(s, std::move(beside), atom(id), std::move(y), equation)) return true;
     }
   }
   return false;
+}
+
+// The same of s as f*x + y.
+bool Simplifier::drop_factor(Linear& s, Linear f, Linear x, Linear y, bool equation) {
+  const Interval range = bounds(f);
+  const bool turned = range.at_most(-1);
+  if (!turned && !range.at_least(1)) return false;
+  if (equation) {
+    law("eq.scale", [&](Instance& i) { i.bind("x", x).bind("c", f); });
+    s = std::move(x);
+    return true;
+  }
+  if (turned) {
+    f = -f;
+    x = -x;
+  }
+  if (bounds(y).at_most(-1)) {
+    x.constant -= 1;
+    add(y, f);
+  }
+  if (!bounds(y).at_least(0) || !bounds_of_sum(y, f, -1).at_most(-1)) return false;
+  law("lt.split", [&](Instance& i) { i.bind("x", x).bind("y", y).bind("c", f); });
+  s = std::move(x);
+  return true;
 }
 
 // A square below, or equal to, a number: on one side of 0 the root says it.

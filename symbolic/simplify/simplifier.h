@@ -351,6 +351,7 @@ class Simplifier {
   bool open_remainder(Linear& a, const Linear& b, bool remainder, Linear& quotient);
   /// Takes a factor in common, which is not 0, out of what is compared with 0.
   bool drop_factor(Linear& s, bool equation);
+  bool drop_factor(Linear& s, Linear f, Linear x, Linear y, bool equation);
   /// s < 0, or s == 0, of a square and a number as a comparison of what is squared.
   std::optional<Id> by_square(const Linear& s, bool equation);
   // product.cpp

@@ -181,20 +181,39 @@ TEST(Points, AreAllLookedAtWithEachOperatorByItsDefinition) {
 /// A claim that is nearly right is accepted only where it is right.
 TEST(Checker, AcceptsByCasesWhatHoldsAtEveryPointAlone) {
   const Variables variables = {{"x", Int(-9), Int(9)}, {"y", Int(1), Int(6)}};
-  const char* terms[] = {"x",          "y",
-                         "x%4",        "x//4*4",
-                         "x//y",       "x%y",
-                         "-(-x//3)",   "tmod(x, 4)",
-                         "tdiv(x, y)", "max(x, y)",
-                         "min(x, 2)",  "where(x < y, x, y)",
-                         "x*x",        "(x + 4)%8",
-                         "(x < 3)",    "max(x%3, y%3)",
-                         "-(-x%-y)",   "tmod(-x, y)",
-                         "(x%2 == 0)", "x*y//y",
-                         "0",          "2",
-                         "7//(x - 2)", "where(x == 2, 3, 7//(x - 2))",
-                         "9%(y - 4)",  "where(x == y, 3, 7//(x - y))",
-                         "x%5 + x//2", "(x - (x*6 + x*x)//9)//15"};
+  const char* terms[] = {"x",
+                         "y",
+                         "x%4",
+                         "x//4*4",
+                         "x//y",
+                         "x%y",
+                         "-(-x//3)",
+                         "tmod(x, 4)",
+                         "tdiv(x, y)",
+                         "max(x, y)",
+                         "min(x, 2)",
+                         "where(x < y, x, y)",
+                         "x*x",
+                         "(x + 4)%8",
+                         "(x < 3)",
+                         "max(x%3, y%3)",
+                         "-(-x%-y)",
+                         "tmod(-x, y)",
+                         "(x%2 == 0)",
+                         "x*y//y",
+                         "0",
+                         "2",
+                         "7//(x - 2)",
+                         "where(x == 2, 3, 7//(x - 2))",
+                         "9%(y - 4)",
+                         "where(x == y, 3, 7//(x - y))",
+                         "x%5 + x//2",
+                         "(x - (x*6 + x*x)//9)//15",
+                         "x*193//200 - x + (x*7 + 199)//200",
+                         "x*193//200 - x + (x*7 - 1)//200",
+                         "(x*7 + 199)%200 + x*193%200 - 199",
+                         "(x + y*7)%20 + (x*19 + y*13)%20 - 19",
+                         "-(x%5)//40 + (x%5 + 7)//8"};
   const char* facts[] = {"1",      "x%2 == 0",     "3*x % 8 == 1",   "x >= y",
                          "x != 0", "x*5 % 6 == 2", "x*x - 2*x == 8", "y - x == 2",
                          "x != 2", "x*x == 3",     "x + y*4 == 9",   "x//4 == y//3"};
@@ -224,6 +243,20 @@ TEST(Checker, AcceptsByCasesWhatHoldsAtEveryPointAlone) {
         }
   EXPECT_GT(accepted, equal * 9 / 10);
   std::cout << accepted << " of " << equal << " equations shown by cases\n";
+}
+
+/// The remainder's divisor is the remainder of another one that is congruent to it.
+TEST(Checker, EndsWhereCongruencesLeadBackToWhereTheyBegan) {
+  Derivation d;
+  d.variables = {{"x", Int(0), Int(7)}};
+  DerivationStep step;
+  step.before = parse_expr(d.exprs, "x - -3 != x%-9");
+  step.after = step.whole = parse_expr(d.exprs, "x - -3 != x%(x%-9)");
+  step.context = d.exprs.variable("_");
+  step.rule = kCases;
+  step.facts = facts_at(d, 0, step.before, {});
+  Ring ring(d.exprs);
+  EXPECT_TRUE(step_flaw(d, ring, step, step.before, 0));
 }
 
 Derivation sample() {

@@ -64,7 +64,7 @@ class Run {
   explicit Run(const Options& options) : options_(options) {}
 
   void look_at(std::uint64_t number) {
-    RandomChooser chooser(options_.seed, number);
+    RandomChooser chooser(hash_mix(options_.seed, 0), number);  // else near seeds draw the same
     const std::string text = fuzz::draw_expression(chooser);
     const ExpressionCase c = ExpressionCase::parse(text);
     if (c.exprs.size(c.root) > options_.most) return;
