@@ -106,10 +106,19 @@ void Entailment::assume_nonzero(PolyId p) {
 
 bool Entailment::contradictory() {
   if (!settled_) tighten();
+  contradictory_ |= impossible();
+  // Sums of facts tell more only of products and of residues.
+  const auto is_linear = [&](PolyId p) {
+    return std::ranges::all_of((*ring_)[p].terms,
+                               [](const auto& t) { return t.first.size() <= 1; });
+  };
+  const bool linear =
+      residues_.empty() && nonzero_.empty() && std::ranges::all_of(facts_, is_linear);
+  const int depth = linear ? 0 : kLimits.entailed_depth - 1;
   for (std::size_t i = 0; i < facts_.size() && !contradictory_; ++i)
-    contradictory_ |= bounds(facts_[i], kLimits.entailed_depth - 1).at_least(1);
+    contradictory_ |= bounds(facts_[i], depth).at_least(1);
   for (auto p = nonzero_.begin(); p != nonzero_.end() && !contradictory_; ++p)
-    contradictory_ |= bounds(*p, kLimits.entailed_depth - 1).within(0, 0);
+    contradictory_ |= bounds(*p, depth).within(0, 0);
   return contradictory_;
 }
 
@@ -174,7 +183,10 @@ bool Entailment::zero_in_each_case(PolyId p) {
   if (--budget_->cases < 0 || budget_->bounds < 0) return false;
   const auto place = innermost_case(p);
   if (!place) {
-    if (bounds(p).within(0, 0) || contradictory()) return true;
+    const PolyId one = ring_->constant(1);
+    if (contradictory() || bounds(p, 1).within(0, 0)) return true;
+    if (impossible(ring_->add(p, one)) && impossible(ring_->add(one, p, -1))) return true;
+    if (bounds(p).within(0, 0)) return true;
     const PolyId other = divided(without(p, common_factor(p)));
     return (other != p && zero_in_each_case(other)) || zero_by_values(p, Values::OfFactors);
   }

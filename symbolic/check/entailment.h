@@ -87,6 +87,9 @@ class Entailment {
   Interval relaxed(PolyId p, int depth);
   Interval bounds(PolyId p, int depth);
   Interval with_facts(PolyId p, int depth);
+  /// True where the facts, and p <= 0 if it is given, have no rational solution, each product of
+  /// atoms a number of its own within its bounds.
+  bool impossible(std::optional<PolyId> p = {});
   std::optional<Interval> by_flag(PolyId p, AtomId flag, int depth);
   Interval by_maximum(PolyId p, AtomId maximum, int depth);
 

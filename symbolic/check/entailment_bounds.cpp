@@ -4,6 +4,7 @@
 
 #include "touchstone/base/interrupt.h"
 #include "touchstone/symbolic/entailment.h"
+#include "touchstone/symbolic/inequalities.h"
 #include "touchstone/symbolic/limits.h"
 
 namespace touchstone::symbolic {
@@ -355,6 +356,63 @@ Interval Entailment::with_facts(PolyId p, int depth) {
     use(ring_->add(below, ring_->constant(1)));
   }
   return r;
+}
+
+bool Entailment::impossible(std::optional<PolyId> p) {
+  if (!settled_) tighten();
+  std::vector<PolyId> all = facts_;
+  if (p) all.push_back(*p);
+  const auto equal = [&](PolyId x, PolyId y) {
+    all.push_back(ring_->add(x, y, -1));
+    all.push_back(ring_->add(y, x, -1));
+  };
+  std::set<AtomId> seen;
+  for (std::size_t i = 0; i < all.size() && all.size() <= kLimits.inequalities; ++i)
+    for (const AtomId a : atoms_of(*ring_, {all[i]})) {
+      if (!seen.insert(a).second) continue;
+      const Atom& n = ring_->atom(a);
+      const PolyId value = ring_->of_atom(a);
+      if (n.kind == AtomKind::Max)
+        for (const PolyId part : n.parts) all.push_back(ring_->add(part, value, -1));
+      if (n.kind != AtomKind::Quotient && n.kind != AtomKind::Remainder) continue;
+      const PolyId of = n.parts[0], by = n.parts[1];
+      if (!(*ring_)[by].is_constant() || (*ring_)[by].constant().sign() <= 0) continue;
+      const Int d = (*ring_)[by].constant();
+      const PolyId whole = quotient(of, by);
+      const PolyId rest = ring_->add(of, whole, -d);
+      if (n.kind == AtomKind::Remainder) {
+        equal(value, rest);
+      } else if (whole != value) {
+        equal(value, whole);
+      } else {
+        all.push_back(ring_->add(ring_->constant(0), rest, -1));
+        all.push_back(ring_->add(rest, ring_->constant(d - 1), -1));
+      }
+    }
+  if (all.size() > kLimits.inequalities) return false;
+  std::map<Monomial, std::size_t> numbers;
+  std::vector<Interval> unknowns;
+  for (const PolyId q : all) {
+    const Poly poly = (*ring_)[q];
+    for (const auto& [m, c] : poly.terms)
+      if (!m.empty() && numbers.emplace(m, unknowns.size()).second)
+        unknowns.push_back(plain(ring_->monomial(m, 1)));
+  }
+  if (unknowns.size() > kLimits.inequalities) return false;
+  const std::size_t size = all.size() * unknowns.size();
+  Inequalities system(std::move(unknowns));
+  for (const PolyId q : all) {
+    Inequalities::Sum sum;
+    for (const auto& [m, c] : (*ring_)[q].terms)
+      if (!m.empty()) sum.emplace_back(numbers.at(m), c);
+    system.at_most(sum, -(*ring_)[q].constant());
+  }
+  int left = kLimits.pivots;
+  const bool contradict = system.contradict(left);
+  if (budget_)
+    budget_->bounds -=
+        static_cast<int>(size * static_cast<std::size_t>(kLimits.pivots - left) / 64);
+  return contradict;
 }
 
 std::vector<AtomId> Entailment::factors_beside(const Poly& poly, const Poly& fact) {

@@ -118,6 +118,8 @@ struct Limits {
   int case_values = 12;                 // of a variable that are told apart
   std::int64_t case_residues = 24;      // of a variable that is divided
   std::size_t residues = 64;            // that facts give
+  std::size_t inequalities = 160;       // that are solved together, and unknowns of them
+  int pivots = 240;                     // of the simplex method
   int entailed_depth = 3;               // facts used on facts, cases within cases
   int entailed_rounds = 3;              // of bounds from facts from bounds
   std::size_t entailed_terms = 40;      // longer polynomials are bounded term by term
