@@ -172,7 +172,8 @@ Legal<T> div(const Legal<T>& a, const Legal<T>& b) {
                                              : Legal<T>::point(scalar::div(a.lo, b.lo));
   if constexpr (is_float_storage<T>) {
     if (a.any || b.any) return Legal<T>::anything();
-    if (b.has_zero()) return a.number ? Legal<T>::unknown() : Legal<T>::only_nan();
+    if (b.has_zero())  // 0 / 0, of either sign, is no number
+      return a.number && !(a.is_zero() && b.is_zero()) ? Legal<T>::unknown() : Legal<T>::only_nan();
     return corners<T>(a, b, scalar::div<T>);
   } else {
     return Legal<T>::anything();
@@ -185,7 +186,9 @@ Legal<T> mod(const Legal<T>& a, const Legal<T>& b) {
     return scalar::div_is_poison(a.lo, b.lo) ? Legal<T>::anything()
                                              : Legal<T>::point(scalar::mod(a.lo, b.lo));
   if (a.is_nan_only() || b.is_nan_only()) return Legal<T>::only_nan();
-  return a.any || b.any ? Legal<T>::anything() : Legal<T>::unknown();
+  if (a.any || b.any) return Legal<T>::anything();
+  if (is_float_storage<T> && b.is_zero()) return Legal<T>::only_nan();
+  return Legal<T>::unknown();
 }
 
 template <class T>
@@ -336,7 +339,7 @@ Legal<To> cast(const Legal<From>& a) {
   }
   if constexpr (std::is_same_v<To, bool>) {
     const bool can_be_zero = a.has_zero();
-    const bool other = a.nan || (a.number && !(is_zero_value(a.lo) && is_zero_value(a.hi)));
+    const bool other = a.nan || (a.number && !a.is_zero());
     return verdicts(other, can_be_zero);
   } else {
     if constexpr (is_integer_storage<From> && is_integer_storage<To>) {

@@ -198,8 +198,9 @@ class LegalFloatSum : public LegalReducer {
   Legal<T> result() const {
     if (any_) return Legal<T>::anything();
     if (only_nan_) return Legal<T>::only_nan();
+    // At least sum|v|. One term is as it is: the largest number must not become infinite.
     const double sum =
-        magnitude_ * (1 + static_cast<double>(nonzero_) * 0x1p-52);  // at least sum|v|
+        nonzero_ < 2 ? magnitude_ : magnitude_ * (1 + static_cast<double>(nonzero_) * 0x1p-52);
     constexpr DTypeInfo kInfo = info(dtype_v<A>);
     constexpr int kTermDigits = info(dtype_v<T>).digits;
     const double changed = kInfo.digits < kTermDigits ? std::ldexp(1.0, 1 - kInfo.digits)

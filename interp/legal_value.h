@@ -130,6 +130,8 @@ struct Legal {
     return number && !key_less(x, lo) && !key_less(hi, x);
   }
   bool has_zero() const { return number && !scalar::cmplt(T{}, lo) && !scalar::cmplt(hi, T{}); }
+  /// 0 of either sign, if it is a number.
+  bool is_zero() const { return number && is_zero_value(lo) && is_zero_value(hi); }
   bool has_infinity() const { return number && (is_infinite(lo) || is_infinite(hi)); }
   /// Representable values from lo to hi, less one: 0 for a single answer.
   std::uint64_t width() const {

@@ -356,7 +356,7 @@ class KernelArea final : public Area {
     KernelCase last = part;
     last.kernel = part.concrete();
     last.values.clear();
-    if (answer_of(last, *reference_).bytes == right_answer(c).bytes) return std::nullopt;
+    if (is_right(c, answer_of(last, *reference_))) return std::nullopt;
     return Checked::fail("bound", fmt::format("the reference gives other bits where {} become "
                                               "numbers one by one",
                                               fmt::join(names, ", ")));

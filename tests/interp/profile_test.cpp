@@ -153,6 +153,45 @@ TEST(Profile, FunctionsMayErrAsFarAsDeclared) {
   EXPECT_EQ(unary(vulkan, Op::Sin, 1, std::sin(1.0F) + 0x1p-10F), Outcome::Fail);
 }
 
+// What bounds a sum of one term must not become infinite where the term does not.
+TEST(Profile, ASumOfOneTermMayBeTheLargestNumber) {
+  for (const bool contracts : {false, true})
+    for (const SumOrder order : {SumOrder::Sequential, SumOrder::Any, SumOrder::Exact})
+      for (const double sign : {1.0, -1.0}) {
+        Profile profile;
+        profile.contracts = contracts;
+        profile.order = order;
+        const double most = sign * std::numeric_limits<double>::max(), small = -0x1p-53;
+        const LazyOpPtr product = LazyOp::binary(
+            Op::Mul, LazyOp::unary(Op::Exp2, in(1, 1, DType::Float64)), in(2, 1, DType::Float64));
+        const auto outcome = [&](double answer) {
+          return judged<double>(profile, LazyOp::reduce(Op::ReduceSum, product, {0}),
+                                {test::buffer<double>({small}), test::buffer<double>({most})},
+                                {answer});
+        };
+        EXPECT_NE(outcome(most * std::exp2(small)), Outcome::Fail) << contracts << sign;
+        if (contracts) continue;
+        EXPECT_EQ(outcome(most / 2), Outcome::Fail) << sign;
+        EXPECT_EQ(outcome(std::numeric_limits<double>::quiet_NaN()), Outcome::Fail) << sign;
+      }
+}
+
+// Whichever zeros they are.
+TEST(Profile, ZeroDividedByZeroIsNotANumber) {
+  const LazyOpPtr zero = LazyOp::reduce(Op::ReduceSum, in(1, 2), {0});
+  const auto outcome = [&](const LazyOpPtr& value, float answer) {
+    return judged<float>(Profile(), value, {test::buffer<float>({1, -1})}, {answer});
+  };
+  for (const Op op : {Op::Div, Op::Mod}) {
+    const LazyOpPtr none = LazyOp::binary(op, zero, zero);
+    EXPECT_EQ(outcome(none, kProfileNan), Outcome::Pass);
+    EXPECT_EQ(outcome(none, 1), Outcome::Fail);
+    const LazyOpPtr below = LazyOp::cast(LazyOp::binary(Op::CmpLt, none, none), DType::Float32);
+    EXPECT_EQ(outcome(below, 0), Outcome::Pass);
+    EXPECT_EQ(outcome(below, 1), Outcome::Fail);
+  }
+}
+
 TEST(Profile, SubnormalsMayBeFlushedWhereDeclared) {
   const Profile cl = Profile::named("opencl");
   Profile outputs;
