@@ -42,6 +42,7 @@ class Questions {
         &Questions::maxima,     &Questions::subnormals,     &Questions::unrounded_products,
         &Questions::short_sums, &Questions::roots_of_zeros, &Questions::functions,
         &Questions::choices,    &Questions::short_sums,     &Questions::narrow_sums,
+        &Questions::one_term,   &Questions::zero_by_zero,
     };
     (this->*kQuestions[chooser_.below(std::size(kQuestions))])();
     return wrong_;
@@ -331,6 +332,45 @@ class Questions {
     expect(true, value, {float_of(f32, full)}, some);
     expect(false, value, {float_of(f32, cut)}, all);
     expect(false, value, {float_of(f32, cut - 0.0625)}, some);
+  }
+
+  // A function's value, which may err, times a number up to the largest, as a sum of one term.
+  void one_term() {
+    const DType dtype = chooser_.chance(1, 2) ? DType::Float64 : DType::Float32;
+    const double exponent = -std::ldexp(number(dtype), -static_cast<int>(chooser_.below(70)));
+    const double most = std::ldexp(2 - std::ldexp(1.0, 1 - info(dtype).digits),
+                                   info(dtype).max_exponent - static_cast<int>(chooser_.below(2)));
+    const double sign = chooser_.chance(1, 2) ? 1 : -1;
+    const LazyOpPtr function = LazyOp::unary(Op::Exp2, input({float_of(dtype, exponent)}));
+    const LazyOpPtr product =
+        LazyOp::binary(Op::Mul, function, input({float_of(dtype, sign * most)}));
+    Profile profile = exact_profile();
+    profile.exp2 = {1, 0};
+    constexpr SumOrder kOrders[] = {SumOrder::Sequential, SumOrder::Any, SumOrder::Exact};
+    profile.order = kOrders[chooser_.below(std::size(kOrders))];
+    const LazyOpPtr value = LazyOp::reduce(Op::ReduceSum, product, {0});
+    const double right = sign * std::exp2(definition::rounded(exponent, dtype)) * most;
+    expect(true, value, {float_of(dtype, definition::rounded(right, dtype))}, profile);
+    expect(false, value, {float_of(dtype, right / 2)}, profile);
+    expect(false, value, {float_of(dtype, std::numeric_limits<double>::quiet_NaN())}, profile);
+  }
+
+  // 0/0 and 0%0 of zeros whose sign is open, then what is made of its comparison with itself.
+  void zero_by_zero() {
+    const DType dtype = float_type();
+    const auto zero = [&] {
+      const double x = number(dtype);
+      return LazyOp::reduce(Op::ReduceSum, input({float_of(dtype, x), float_of(dtype, -x)}), {0});
+    };
+    const LazyOpPtr dividend = zero();
+    const LazyOpPtr none =
+        LazyOp::binary(chooser_.chance(1, 2) ? Op::Div : Op::Mod, dividend, zero());
+    const LazyOpPtr equal = LazyOp::cast(LazyOp::binary(Op::CmpLt, none, none), dtype);
+    const Scalar nan = float_of(dtype, std::numeric_limits<double>::quiet_NaN());
+    expect(true, none, {nan}, exact_profile());
+    expect(false, none, {float_of(dtype, 1)}, exact_profile());
+    expect(true, equal, {float_of(dtype, 0)}, exact_profile());
+    expect(false, equal, {float_of(dtype, 1)}, exact_profile());
   }
 
   // Up to 200 terms in an accumulator of few digits, near its largest number, as a tree whose
