@@ -108,7 +108,9 @@ class LegalFloatSum : public LegalReducer {
         else
           any_ = true;
       }
-      add(profile_->flushes_inputs ? legal::flushed(term) : term);
+      if (profile_->flushes_inputs) term = legal::flushed(term);
+      last_ = term;
+      add(term);
     }
     total_ += count;
   }
@@ -198,11 +200,14 @@ class LegalFloatSum : public LegalReducer {
   Legal<T> result() const {
     if (any_) return Legal<T>::anything();
     if (only_nan_) return Legal<T>::only_nan();
+    constexpr DTypeInfo kInfo = info(dtype_v<A>);
+    constexpr int kTermDigits = info(dtype_v<T>).digits;
+    if (total_ == 1 && !unrounded_ && kInfo.digits >= kTermDigits &&
+        kInfo.max_exponent >= info(dtype_v<T>).max_exponent)
+      return with_free_zero(last_);
     // At least sum|v|. One term is as it is: the largest number must not become infinite.
     const double sum =
         nonzero_ < 2 ? magnitude_ : magnitude_ * (1 + static_cast<double>(nonzero_) * 0x1p-52);
-    constexpr DTypeInfo kInfo = info(dtype_v<A>);
-    constexpr int kTermDigits = info(dtype_v<T>).digits;
     const double changed = kInfo.digits < kTermDigits ? std::ldexp(1.0, 1 - kInfo.digits)
                            : unrounded_               ? std::ldexp(1.0, 1 - kTermDigits)
                                                       : 0;
@@ -245,6 +250,10 @@ class LegalFloatSum : public LegalReducer {
     const double high_end = std::nextafter(high.round_up() + bound, HUGE_VAL);
     Legal<T> out = Legal<T>::range(convert<T>(legal::not_below<A>(low_end)),
                                    convert<T>(legal::not_above<A>(high_end)));
+    return with_free_zero(out);
+  }
+
+  static Legal<T> with_free_zero(Legal<T> out) {
     if (out.has_zero()) {
       if (is_zero_value(out.lo)) out.lo = scalar::neg(T{});
       if (is_zero_value(out.hi)) out.hi = T{};
@@ -330,6 +339,7 @@ class LegalFloatSum : public LegalReducer {
   DType accumulator_;
   const Profile* profile_;
   std::int64_t total_ = 0;       // terms, zeros too
+  Legal<T> last_{};              // of them: where there is no other, the sum
   bool unrounded_ = false;       // a term may be a product that was never rounded
   bool replayed_ = true;         // running_ has every term, in the declared order
   std::vector<double> running_;  // running sums, filled in turn

@@ -334,23 +334,27 @@ class Questions {
     expect(false, value, {float_of(f32, cut - 0.0625)}, some);
   }
 
-  // A function's value, which may err, times a number up to the largest, as a sum of one term.
+  // A function's value, which may err, times a number up to the largest, alone or beside zeros.
   void one_term() {
     const DType dtype = chooser_.chance(1, 2) ? DType::Float64 : DType::Float32;
     const double exponent = -std::ldexp(number(dtype), -static_cast<int>(chooser_.below(70)));
     const double most = std::ldexp(2 - std::ldexp(1.0, 1 - info(dtype).digits),
                                    info(dtype).max_exponent - static_cast<int>(chooser_.below(2)));
     const double sign = chooser_.chance(1, 2) ? 1 : -1;
-    const LazyOpPtr function = LazyOp::unary(Op::Exp2, input({float_of(dtype, exponent)}));
-    const LazyOpPtr product =
-        LazyOp::binary(Op::Mul, function, input({float_of(dtype, sign * most)}));
+    const std::size_t terms = chooser_.chance(1, 2) ? 1 : 3;
+    Values factors(terms, float_of(dtype, 0));
+    factors[chooser_.below(terms)] = float_of(dtype, sign * most);
+    const LazyOpPtr function =
+        LazyOp::unary(Op::Exp2, input(Values(terms, float_of(dtype, exponent))));
+    const LazyOpPtr value =
+        LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, function, input(factors)), {0});
     Profile profile = exact_profile();
     profile.exp2 = {1, 0};
     constexpr SumOrder kOrders[] = {SumOrder::Sequential, SumOrder::Any, SumOrder::Exact};
     profile.order = kOrders[chooser_.below(std::size(kOrders))];
-    const LazyOpPtr value = LazyOp::reduce(Op::ReduceSum, product, {0});
     const double right = sign * std::exp2(definition::rounded(exponent, dtype)) * most;
     expect(true, value, {float_of(dtype, definition::rounded(right, dtype))}, profile);
+    if (terms > 1) return;  // where one may overflow, nothing is said of a sum
     expect(false, value, {float_of(dtype, right / 2)}, profile);
     expect(false, value, {float_of(dtype, std::numeric_limits<double>::quiet_NaN())}, profile);
   }
