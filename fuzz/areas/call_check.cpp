@@ -252,6 +252,7 @@ std::optional<Checked> outside_differs(const Call& call, std::uint64_t hash,
   if (is_unsigned(x.dtype)) number = std::abs(number);
   const std::size_t place = hash_mix(hash, 2) % x.values.size();
   if (static_cast<std::int64_t>(place) >= x.size()) return std::nullopt;
+  if (Scalar::from_int(x.dtype, number).to_int64() != number) return std::nullopt;
   x.values[place] = fmt::format("{}", number);
   if (hash_mix(hash, 3) % 2 == 0) x.via = "computed";  // looked at by a kernel, not as it is given
   const Arrays inputs = defined::inputs_of(changed);

@@ -7,6 +7,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/interrupt.h"
 #include "touchstone/codegen/index_lowering.h"
+#include "touchstone/fuzz/claim_check.h"
 #include "touchstone/fuzz/expression_case.h"
 #include "touchstone/fuzz/expression_form.h"
 #include "touchstone/symbolic/derivation_check.h"
@@ -230,7 +231,7 @@ class Check {
                              fmt::format("{} simplified: {}; but {}: {}", written_, shown, other,
                                          render(parse(other, names_, context_))));
     }
-    if (often(32, 10) && one_form())
+    if (often(64, 10) && one_form())
       if (auto wrong = afterwards(shown)) return wrong;
     if (often(16, 3))
       if (auto wrong = programs(node)) return wrong;
@@ -247,6 +248,8 @@ class Check {
       if (nodes < 30 && (nodes <= 8 || often(2048, 9)))
         if (auto wrong = steps()) return wrong;
     }
+    if (often(64, 10) && trees().exprs.size(trees().root) <= 16)
+      if (auto wrong = claim(shown)) return wrong;
     if (refute_ && hash_mix(hash_, 5) % 8192 == 0)
       if (auto point = refute_(written_, shown, box()))
         return Checked::fail(
@@ -396,6 +399,19 @@ class Check {
                          fmt::format("{} is from {} to {}, and said to be from {} to {}", written_,
                                      low.str(), high.str(), bounds.lo ? bounds.lo->str() : "below",
                                      bounds.hi ? bounds.hi->str() : "above"));
+  }
+
+  // What the checker of certificates accepts is so.
+  std::optional<Checked> claim(const std::string& shown) {
+    for (std::uint64_t i = 0; i < (full_ ? 40U : 1U); ++i) {
+      const auto after = accepted_claim(trees(), written_, shown, hash_mix(hash_, 20 + i));
+      if (!after) continue;
+      const Column& now = values_.evaluate(*after);
+      for (std::size_t p = 0; p < values_.points(); ++p)
+        if (holds_[p] != 0 && right_.defined(p) && (!now.defined(p) || now.at(p) != right_.at(p)))
+          return differs("claim", fmt::format("a certificate that it is {}", *after), p, &now);
+    }
+    return std::nullopt;
   }
 
   // Steps that are all explained pass the checker, which is another program.

@@ -104,6 +104,8 @@ Near variance(DType dtype, const std::vector<Near>& all, std::int64_t correction
   const Near sum = squares.value();
   if (std::isfinite(sum.v) && std::isinf(as_type(dtype, 2 * sum.v).v)) return anything();
   const auto count = static_cast<std::int64_t>(all.size());
+  // Divided by 0: of a type without infinities its root may be that of the largest number.
+  if (count <= correction && !info(dtype).infinities) return anything();
   return sum / Near(static_cast<Real>(std::max<std::int64_t>(count - correction, 0)));
 }
 template <bool kRoot>

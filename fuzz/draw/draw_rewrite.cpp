@@ -134,6 +134,8 @@ class RewriteDrawing {
       Case::Node n = node(choose_.pick(ops_));
       n.times = choose_.between(2, 2000);
       const std::int64_t wanted = number_of_sources(n.op);
+      constexpr std::int64_t kMost = Case::kMostSources - 1000;  // the rest have less
+      n.times = std::min(n.times, kMost / std::max<std::int64_t>(wanted, 1));
       for (std::int64_t i = 0; i < wanted; ++i)
         n.src.push_back(i == 0 || choose_.chance(1, 2) ? Case::Node::Source{true, 1, 1} : source());
       add(std::move(n));

@@ -8,6 +8,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/fuzz/chooser.h"
 #include "touchstone/fuzz/expression_case.h"
+#include "touchstone/fuzz/nearly.h"
 #include "touchstone/symbolic/derivation_check.h"
 #include "touchstone/symbolic/derive.h"
 #include "touchstone/symbolic/operators.h"
@@ -99,16 +100,10 @@ class Run {
   void claim(Derivation& d, const std::string& text, RandomChooser& chooser) {
     Exprs& e = d.exprs;
     const Expr base = chooser.chance(1, 2) ? d.main.result : d.main.start;
-    Path path;
-    Expr part = base;
-    while (!e.args(part).empty() && chooser.chance(3, 4)) {
-      path.push_back(static_cast<std::uint32_t>(chooser.below(e.args(part).size())));
-      part = e.arg(part, path.back());
-    }
     DerivationStep step;
     step.rule = kCases;
     step.before = d.main.start;
-    step.after = step.whole = e.replace(base, path, changed(e, part, base, chooser));
+    step.after = step.whole = fuzz::nearly(e, base, chooser);
     step.context = e.variable("_");
     step.facts = facts_at(d, d.assumptions.size(), step.before, {});
     if (step.after == step.before) return;
@@ -117,27 +112,6 @@ class Run {
     if (step_flaw(d, ring, step, step.before, d.assumptions.size(), Words::None)) return;
     ++tally.accepted;
     compare(d, step.before, step.after, text, chooser);
-  }
-
-  static Expr changed(Exprs& e, Expr part, Expr base, RandomChooser& chooser) {
-    const ExprOp op = e.op(part);
-    const auto other = [&](ExprOp first, ExprOp last) {
-      const auto from = static_cast<std::uint64_t>(first), to = static_cast<std::uint64_t>(last);
-      const auto now = static_cast<ExprOp>(from + chooser.below(to - from + 1));
-      const Expr a = e.arg(part, 0), b = e.arg(part, 1);
-      return e.apply(now, {a, b});
-    };
-    if (chooser.chance(1, 2) && op >= ExprOp::Lt && op <= ExprOp::Ne)
-      return other(ExprOp::Lt, ExprOp::Ne);
-    if (chooser.chance(1, 2) && (op == ExprOp::Div || op == ExprOp::Mod))
-      return other(ExprOp::Div, ExprOp::Mod);
-    if (chooser.chance(1, 4)) {
-      const std::vector<Expr> parts = e.parts(base);
-      return parts[chooser.below(parts.size())];
-    }
-    const Int by(chooser.chance(1, 2) ? 1 : -1);
-    return chooser.chance(1, 8) ? e.apply(ExprOp::Neg, {part})
-                                : e.apply(ExprOp::Add, {part, e.constant(by)});
   }
 
   void compare(const Derivation& d, Expr before, Expr after, const std::string& text,

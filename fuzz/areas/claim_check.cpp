@@ -1,0 +1,32 @@
+#include "touchstone/fuzz/claim_check.h"
+
+#include "touchstone/fuzz/nearly.h"
+#include "touchstone/symbolic/derivation_check.h"
+
+namespace touchstone::fuzz {
+
+std::optional<std::string> accepted_claim(const ExpressionCase& c, const std::string& written,
+                                          const std::string& answer, std::uint64_t choice) {
+  symbolic::Derivation d;
+  for (const ExpressionCase::Variable& v : c.variables)
+    d.variables.push_back({v.name, v.low, v.high});
+  for (const symbolic::Expr a : c.assumptions) {
+    const symbolic::Expr known = parse_expr(d.exprs, render(c.exprs, a));
+    d.assumptions.push_back({known, known, {}});
+  }
+  RandomChooser chooser(choice, 0);
+  symbolic::DerivationStep step;
+  step.rule = symbolic::kCases;
+  step.before = parse_expr(d.exprs, written);
+  const symbolic::Expr base = chooser.chance(1, 4) ? step.before : parse_expr(d.exprs, answer);
+  step.after = step.whole = nearly(d.exprs, base, chooser);
+  if (step.after == step.before) return std::nullopt;
+  step.context = d.exprs.variable("_");
+  const std::size_t known = d.assumptions.size();
+  step.facts = facts_at(d, known, step.before, {});
+  symbolic::Ring ring(d.exprs);
+  if (step_flaw(d, ring, step, step.before, known, symbolic::Words::None)) return std::nullopt;
+  return render(d.exprs, step.after);
+}
+
+}  // namespace touchstone::fuzz

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "touchstone/fuzz/chooser.h"
+#include "touchstone/symbolic/expr.h"
+
+namespace touchstone::fuzz {
+
+/// The tree with one part changed: another comparison, a remainder for a quotient, a part alone, a
+/// sign or one more or less.
+symbolic::Expr nearly(symbolic::Exprs& exprs, symbolic::Expr root, Chooser& chooser);
+
+}  // namespace touchstone::fuzz
