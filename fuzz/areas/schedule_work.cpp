@@ -1,11 +1,15 @@
 #include "touchstone/fuzz/schedule_work.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include <fmt/format.h>
 
+#include "touchstone/fuzz/view_case.h"
 #include "touchstone/lazy/schedule.h"
 #include "touchstone/ops/flop_counter.h"
+#include "touchstone/ops/node_order.h"
 
 namespace touchstone::fuzz {
 namespace {
@@ -15,6 +19,27 @@ struct ScheduleWork {
   std::int64_t kernels = 0, terms = 0;
   std::int64_t elements = 0, bytes = 0;  // that are loaded and stored
 };
+
+// Elements of each buffer that a kernel meets, by what its views give: the kernel's own count is an
+// estimate where one view lies over another. Nothing where there are positions.
+std::optional<std::map<int, std::int64_t>> elements_met(const LazyOpPtr& kernel) {
+  std::map<int, std::set<std::int64_t>> met;
+  try {
+    for (const LazyOp* node : ordered_nodes(kernel)) {
+      const auto* const b = std::get_if<MemBuffer>(&node->arg());
+      if (b == nullptr) continue;
+      if (node->op() == Op::Gather) return std::nullopt;
+      met.try_emplace(b->idx);
+      for (const std::int64_t at : addresses_of(b->st.views()).cells)
+        if (at >= 0) met[b->idx].insert(at);
+    }
+  } catch (const ParseError&) {
+    return std::nullopt;
+  }
+  std::map<int, std::int64_t> counts;
+  for (const auto& [idx, addresses] : met) counts[idx] = std::ssize(addresses);
+  return counts;
+}
 
 ScheduleWork work_of(Scheduler scheduler, const std::function<LazyBufferPtr(const Config&)>& make) {
   Config config(Config::kDefaultOpt);
@@ -26,11 +51,14 @@ ScheduleWork work_of(Scheduler scheduler, const std::function<LazyBufferPtr(cons
     if (item.kind != Op::Store) continue;
     ++work.kernels;
     const FlopCounter cost = get_lazyop_info(item.ast);
+    const auto met = elements_met(item.ast);
     for (const auto& [number, bytes] : cost.mem) {
       const LazyBuffer& memory =
           number == 0 ? *item.out : *item.inputs.at(static_cast<std::size_t>(number - 1));
-      work.elements += bytes.as_int() / static_cast<std::int64_t>(itemsize(memory.dtype()));
-      work.bytes += bytes.as_int();
+      const auto width = static_cast<std::int64_t>(itemsize(memory.dtype()));
+      const std::int64_t elements = met ? met->at(number) : bytes.as_int() / width;
+      work.elements += elements;
+      work.bytes += elements * width;
     }
     work.terms += cost.terms.as_int();
   }
