@@ -3,7 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <iostream>
+#include <algorithm>
+#include <vector>
 
 #include "touchstone/fuzz/chooser.h"
 
