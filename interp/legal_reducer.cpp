@@ -202,7 +202,7 @@ class LegalFloatSum : public LegalReducer {
     if (only_nan_) return Legal<T>::only_nan();
     constexpr DTypeInfo kInfo = info(dtype_v<A>);
     constexpr int kTermDigits = info(dtype_v<T>).digits;
-    if (total_ == 1 && !unrounded_ && kInfo.digits >= kTermDigits &&
+    if (total_ == 1 && !unrounded_ && !narrowed<A>() &&
         kInfo.max_exponent >= info(dtype_v<T>).max_exponent)
       return with_free_zero(last_);
     // At least sum|v|. One term is as it is: the largest number must not become infinite.
@@ -228,18 +228,25 @@ class LegalFloatSum : public LegalReducer {
     return out;
   }
 
+  // Whether the accumulator rounds each term: it has fewer digits, or fewer small numbers.
+  template <class A>
+  static constexpr bool narrowed() {
+    return info(dtype_v<A>).digits < info(dtype_v<T>).digits ||
+           info(dtype_v<A>).min_exponent > info(dtype_v<T>).min_exponent;
+  }
+
   template <class A>
   Legal<T> finite(double sum) const {
     constexpr DTypeInfo kInfo = info(dtype_v<A>);
-    const bool on_a_grid = std::ldexp(sum, -lowest_bit_ - kInfo.digits) <= 1;
+    const bool on_a_grid = std::ldexp(sum, -lowest_bit_ - kInfo.digits) <= 1 &&
+                           lowest_bit_ > kInfo.min_exponent - kInfo.digits;
     // A subnormal partial sum of a device that flushes is zero.
     const bool never_flushed = !profile_->flushes_outputs || lowest_bit_ >= kInfo.min_exponent;
     const bool one_answer = points_ && !unrounded_ && never_flushed;
     // Two terms round once, unless the accumulator rounds them before.
-    const bool narrowed = kInfo.digits < info(dtype_v<T>).digits;
     const bool rounds = !profile_->truncates_sums;
-    const bool once =
-        on_a_grid || (nonzero_ <= 2 && !narrowed && rounds) || profile_->order == SumOrder::Exact;
+    const bool once = on_a_grid || (nonzero_ <= 2 && !narrowed<A>() && rounds) ||
+                      profile_->order == SumOrder::Exact;
     if (one_answer && once) return point_of(low_.template result<A>());
     if (one_answer && has_one_order() && replayed_ && rounds && !running_.empty())
       return point_of(replayed<A>());
@@ -311,7 +318,7 @@ class LegalFloatSum : public LegalReducer {
   template <class A>
   double rounding_bound(double sum) const {
     constexpr DTypeInfo kInfo = info(dtype_v<A>);
-    const bool narrowed = kInfo.digits < info(dtype_v<T>).digits;  // each term is rounded first
+    const bool narrowed = this->narrowed<A>();
     // Dropping digits loses less than a unit in the last place, rounding at most half of one.
     const bool truncates = profile_->truncates_sums;
     const double u = std::ldexp(truncates ? 2 : 1, -kInfo.digits);

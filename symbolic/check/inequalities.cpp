@@ -7,6 +7,20 @@
 
 namespace touchstone::symbolic {
 
+namespace {
+
+// Larger numbers than those that facts of 64 bits lead to are not worth their time.
+bool is_large(const Int& x) {
+  static const Int most = [] {
+    Int power = 2;
+    for (int i = 0; i < 10; ++i) power = power * power;
+    return power;
+  }();
+  return x.on_heap() && abs(x) > most;
+}
+
+}  // namespace
+
 void Inequalities::at_most(const Sum& sum, const Int& most) {
   Row row{std::vector<Int>(unknowns_), Int(1), bounds_.size()};
   for (const auto& [unknown, coef] : sum) row.coefs[unknown] = coef;
@@ -76,6 +90,7 @@ bool Inequalities::contradict(int& pivots) {
     }
     if (!worst) return false;
     const Row& row = rows_[*worst];
+    if (is_large(row.denominator) || std::ranges::any_of(row.coefs, is_large)) return false;
     std::optional<std::size_t> enters;
     for (std::size_t i = 0; i < columns_.size(); ++i)
       if (const int sign = row.coefs[i].sign(); sign != 0 && may_move(i, (sign > 0) == low) &&

@@ -105,19 +105,33 @@ Linear Simplifier::cancel(Linear& a, Linear& b) {
 
 // f*x + y is below 0 where x is, y from 0 to f - 1; f*x is 0 where x is.
 bool Simplifier::drop_factor(Linear& s, bool equation) {
+  if (s.terms.size() > kLimits.matched_terms) return false;
+  const auto holds = [&](Id atom, Id factor) {
+    const NodeData& n = c_[atom];
+    return atom == factor ||
+           (n.kind == Kind::Product && std::ranges::find(n.args, factor) != n.args.end());
+  };
+  Ids tried;
   for (const Term& t : s.terms) {
     if (c_.kind(t.atom) != Kind::Product) continue;
     for (const Id id : c_[t.atom].args) {
-      Linear beside, y{s.constant, {}};
+      if (std::ranges::find(tried, id) != tried.end()) continue;
+      tried.push_back(id);
+      Linear y{s.constant, {}};
       for (const Term& u : s.terms)
-        if (const Id rest = without(u.atom, {&id, 1}); rest != kNoNode)
-          add(beside, rest, u.coef);
-        else
-          y.terms.push_back(u);
+        if (!holds(u.atom, id)) y.terms.push_back(u);
       if (equation && !(y == Linear())) continue;
-      if (drop_factor(s, atom(id), beside, y, equation)) return true;
-      if (beside.terms.size() > 1 || !beside.constant.is_zero())
-        if (drop_factor(s, std::move(beside), atom(id), std::move(y), equation)) return true;
+      if (const Interval left = bounds(y); !left.at_least(0) && !left.at_most(-1)) continue;
+      const Interval range = bounds(atom(id));
+      const bool one_sign = range.at_least(1) || range.at_most(-1);
+      const bool several = s.terms.size() > y.terms.size() + 1;
+      if (!one_sign && !several) continue;
+      Linear beside;
+      for (const Term& u : s.terms)
+        if (holds(u.atom, id)) add(beside, without(u.atom, {&id, 1}), u.coef);
+      if (one_sign && drop_factor(s, atom(id), beside, y, equation)) return true;
+      if (several && drop_factor(s, std::move(beside), atom(id), std::move(y), equation))
+        return true;
     }
   }
   return false;

@@ -176,6 +176,27 @@ TEST(Profile, ASumOfOneTermMayBeTheLargestNumber) {
       }
 }
 
+// float16 has more digits than bfloat16 and fewer small numbers: 2^-25 is half of its least one.
+TEST(Profile, AnAccumulatorOfFewerExponentsRoundsTerms) {
+  Profile profile;
+  profile.accumulator = DType::Float16;
+  const auto sum = [&](const std::vector<bfloat16>& terms, double answer) {
+    const auto n = static_cast<std::int64_t>(terms.size());
+    return judged<bfloat16>(profile, LazyOp::reduce(Op::ReduceSum, in(1, n, DType::BFloat16), {0}),
+                            {test::buffer<bfloat16>(terms)}, {convert<bfloat16>(answer)});
+  };
+  const auto small = convert<bfloat16>(0x1p-25);
+  for (const std::size_t n : {1, 2, 3, 9}) {
+    const std::vector<bfloat16> terms(n, small);
+    EXPECT_NE(sum(terms, 0), Outcome::Fail) << n;
+    EXPECT_NE(sum(terms, 0x1p-25 * static_cast<double>(n)), Outcome::Fail) << n;
+    EXPECT_EQ(sum(terms, 1), Outcome::Fail) << n;
+  }
+  const std::vector<bfloat16> large(2, convert<bfloat16>(0x1p-3));
+  EXPECT_EQ(sum(large, 0x1p-2), Outcome::Pass);
+  EXPECT_EQ(sum(large, 0x1.04p-2), Outcome::Fail);
+}
+
 // Whichever zeros they are.
 TEST(Profile, ZeroDividedByZeroIsNotANumber) {
   const LazyOpPtr zero = LazyOp::reduce(Op::ReduceSum, in(1, 2), {0});

@@ -52,6 +52,19 @@ TEST(Shorter, PartsThatOthersImply) {
   expect(cases);
 }
 
+TEST(Shorter, ComparisonsOfProductsWithASumOfOneSign) {
+  const ShorterCase cases[] = {
+      {"x*y + x*z*2 + x > 0", "0 < x", 0, 9},
+      {"x*y + x*z*2 + x == 0", "x == 0", 0, 9},
+      {"x*y + x*z + x >= 3", "2 < x*(y + z + 1)", 0, 9},
+      {"x*(3 - y - 13) < 0", "0 < x", -9, 9},
+      {"x*y + x*z > 0", "0 < x*(y + z)", 0, 9},
+      {"x*y + x*z == 0", "x*(y + z) == 0", 0, 9},
+      {"x*x + x*y + x < 1", "x < 1", 0, 9},
+  };
+  expect(cases);
+}
+
 TEST(Shorter, SquaresAndAbsoluteValues) {
   const ShorterCase cases[] = {
       {"x*x == 0", "x == 0"},
