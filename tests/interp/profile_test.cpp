@@ -186,7 +186,7 @@ TEST(Profile, AnAccumulatorOfFewerExponentsRoundsTerms) {
                             {test::buffer<bfloat16>(terms)}, {convert<bfloat16>(answer)});
   };
   const auto small = convert<bfloat16>(0x1p-25);
-  for (const std::size_t n : {1, 2, 3, 9}) {
+  for (const std::size_t n : {1U, 2U, 3U, 9U}) {
     const std::vector<bfloat16> terms(n, small);
     EXPECT_NE(sum(terms, 0), Outcome::Fail) << n;
     EXPECT_NE(sum(terms, 0x1p-25 * static_cast<double>(n)), Outcome::Fail) << n;
