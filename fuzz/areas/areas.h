@@ -24,7 +24,7 @@ using Refute = std::function<std::optional<std::string>(const std::string& a, co
 ///   bounds       no value is outside the bounds
 ///   tight        which are attained where each variable is read once, divisions outermost
 ///   steps        its derivation, where every step is explained, passes the checker
-///   claim        what a certificate claims is so where the checker accepts it: of claims nearly right
+///   claim        of what is nearly right the checker of certificates accepts what is so
 ///   program      Program and the straight-line code give the same value
 ///   code         and so has what kernels compute, where they are of constants
 ///   reads back   the simplified text parses to the node it came from

@@ -106,7 +106,7 @@ void Entailment::assume_nonzero(PolyId p) {
 
 bool Entailment::contradictory() {
   if (!settled_) tighten();
-  contradictory_ |= impossible();
+  contradictory_ = contradictory_ || impossible();
   // Sums of facts tell more only of products and of residues.
   const auto is_linear = [&](PolyId p) {
     return std::ranges::all_of((*ring_)[p].terms,
