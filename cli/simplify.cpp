@@ -70,15 +70,20 @@ std::string unexplained(const symbolic::Flaw& flaw, const symbolic::Derivation& 
               : fmt::format("step {} of {}", flaw.step + 1, d.main.steps.size()));
 }
 
-/// The step with all facts that hold at its place; false where it has them already.
-bool give_all_facts(symbolic::Derivation& d, const symbolic::Flaw& flaw) {
+/// The refused step with all facts that hold at its place, then by all points; false where both
+/// were tried.
+bool show_otherwise(symbolic::Derivation& d, const symbolic::Flaw& flaw) {
   const std::size_t known = std::min(flaw.chain, d.assumptions.size());
   symbolic::Chain& chain = known < d.assumptions.size() ? d.assumptions[known] : d.main;
   if (flaw.step >= chain.steps.size()) return false;
   symbolic::DerivationStep& step = chain.steps[flaw.step];
+  if (step.rule == symbolic::kUnexplained) return false;
   const symbolic::Expr whole = flaw.step == 0 ? chain.start : chain.steps[flaw.step - 1].whole;
   std::vector<symbolic::Expr> all = symbolic::facts_at(d, known, whole, step.path);
-  if (step.facts == all) return false;
+  if (step.facts == all) {
+    if (step.rule != symbolic::kCases) return false;
+    step.rule = symbolic::kPoints;
+  }
   step.facts = std::move(all);
   return true;
 }
@@ -87,17 +92,19 @@ Certified certified(const std::string& text,
                     const std::vector<symbolic::Derivation::Variable>& variables,
                     const std::vector<std::string>& assumptions) {
   Certified c{symbolic::derive(text, variables, assumptions), ""};
-  auto flaw = symbolic::find_flaw(c.derivation);
-  // The fewest facts that show a step may not do so where it is read, which looks at other parts
-  // first.
-  while (!flaw) {
-    symbolic::Derivation read = derivation_of_json(certificate_line(c.derivation));
-    flaw = symbolic::find_flaw(read);
+  // What shows a step may not do so where it is read, which looks at other parts first and may
+  // spend all it has on them.
+  for (;;) {
+    auto flaw = symbolic::find_flaw(c.derivation);
+    if (!flaw) {
+      symbolic::Derivation read = derivation_of_json(certificate_line(c.derivation));
+      flaw = symbolic::find_flaw(read);
+    }
     if (!flaw) return c;
-    if (give_all_facts(c.derivation, *flaw)) flaw = symbolic::find_flaw(c.derivation);
+    if (show_otherwise(c.derivation, *flaw)) continue;
+    c.missing = unexplained(*flaw, c.derivation);
+    return c;
   }
-  c.missing = unexplained(*flaw, c.derivation);
-  return c;
 }
 
 /// The members that an answer has in addition.
