@@ -145,6 +145,15 @@ int BlockBuilder::index(IndexOp op, Operands src) {
 }
 
 int BlockBuilder::alu(Op op, DType dtype, Operands src) {
+  if (op == Op::Where) {
+    const auto truth = [&](int value) -> std::optional<bool> {
+      const LinearStep& made = uop(value);
+      if (made.kind != StepKind::Const || made.dtype != DType::Bool) return std::nullopt;
+      return std::get<Scalar>(made.arg).to_int64() != 0;
+    };
+    if (const auto holds = truth(src[0])) return src[*holds ? 1 : 2];
+    if (truth(src[1]) == true && truth(src[2]) == false) return src[0];
+  }
   return value({StepKind::Alu, dtype, src, op});
 }
 

@@ -248,6 +248,32 @@ constexpr CFunction fixed_helpers[] = {
   return a == a ? a == b ? same : most : a;
 }
 )"},
+    // max_f32 and max_f64 of vectors.
+    {"max_lanes",
+     R"(#define max_lanes(a, b) __extension__({ \
+  const __typeof__(a) a_ = a; \
+  const __typeof__(b) b_ = b; \
+  typedef __typeof__(a_ == b_) bits_; \
+  const bits_ x_ = (bits_)a_, y_ = (bits_)b_, more_ = a_ > b_, same_ = a_ == b_, none_ = a_ != a_, \
+              most_ = ((more_ & x_) | (~more_ & y_)) & (x_ | ~same_); \
+  (__typeof__(a))((none_ & x_) | (~none_ & most_)); })
+)"},
+    // Every second of 2n - 1 elements as a vector; the numbers of its elements are those of a
+    // vector of the first n and one of the last n behind each other.
+    {"every_second",
+     R"(#ifndef __has_builtin
+#define __has_builtin(name) 0
+#endif
+#if __has_builtin(__builtin_shufflevector)
+#define every_second(type, n, from, ...) \
+  __builtin_shufflevector(*(const type*)(from), *(const type*)((from) + n - 1), __VA_ARGS__)
+#else
+#define every_second(type, n, from, ...) __extension__({ \
+  type each_; \
+  for (int l_ = 0; l_ < n; ++l_) each_[l_] = (from)[2 * l_]; \
+  each_; })
+#endif
+)"},
     {"fused_f32",
      "static inline f32 fused_f32(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }\n"},
     {"fused_f64",

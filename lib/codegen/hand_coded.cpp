@@ -1,7 +1,9 @@
 #include <algorithm>
 
 #include "touchstone/codegen/plan.h"
+#include "touchstone/ops/node_order.h"
 #include "touchstone/ops/still_axes.h"
+#include "touchstone/shapetracker/access.h"
 
 namespace touchstone::codegen {
 
@@ -41,7 +43,8 @@ void add_lanes(Opts& opts, const LazyOpPtr& axes, const CodegenOptions& options)
   if (!plan) return;
   opts.push_back({OptKind::Lanes, {plan->lanes}});
   if (plan->block > 1) opts.push_back({OptKind::Block, {number(plan->block_axis), plan->block}});
-  if (!options.stages) return;
+  if (plan->written > 1) opts.push_back({OptKind::Unroll, {plan->written}});
+  if (!options.stages || plan->written > 1) return;
   opts.push_back({OptKind::Stage, {options.sizes.staged_bytes}});
   if (plan->packed)
     opts.push_back({OptKind::Pack, {number(plan->outer), options.sizes.packed_bytes}});
@@ -59,6 +62,30 @@ std::int64_t rounds_ahead(const LazyOpPtr& axes, std::int64_t sums, const Layout
   return std::clamp<std::int64_t>(kBytesAhead / (sums * widest), 1, kMostAhead);
 }
 
+// Whether vectors read neighbours along an axis: side by side, or every second element.
+bool reads_vectors(const LazyOp& load, std::size_t axis) {
+  const auto apart = real_strides(load.buffer().st, true)[axis];
+  return apart && apart->is_int() && apart->as_int() >= 0 && apart->as_int() <= 2;
+}
+
+// Maxima, which may be met in any order: of windows that overlap, rows side by side share what they
+// load, and few terms that lie side by side are fewer than neighbours.
+bool are_maxima_of_windows(const LazyOpPtr& axes, const CodegenOptions& options) {
+  if (!options.lanes) return false;
+  const std::vector<const LazyOp*> nodes = ordered_nodes(axes);
+  const auto is = [](Op op) { return [op](const LazyOp* node) { return node->op() == op; }; };
+  if (std::ranges::any_of(nodes, is(Op::ReduceSum))) return false;
+  const auto plan = plan_lanes(axes, options.sizes);
+  if (!plan || plan->written > 1) return plan.has_value();
+  return std::ranges::all_of(nodes, [&](const LazyOp* node) {
+    if (node->op() == Op::Load) return reads_vectors(*node, plan->axis);
+    if (node->op() != Op::ReduceMax || node->reduce_arg().axes.empty()) return true;
+    const auto last = static_cast<std::size_t>(node->reduce_arg().axes.back());
+    const sint& terms = node->src()[0]->shape()[last];
+    return terms.is_int() && terms.as_int() < options.sizes.vector;
+  });
+}
+
 }  // namespace
 
 Opts hand_coded(const LazyOpPtr& kernel, const LazyOpPtr& axes, const CodegenOptions& options) {
@@ -70,7 +97,8 @@ Opts hand_coded(const LazyOpPtr& kernel, const LazyOpPtr& axes, const CodegenOpt
   LazyOpPtr ordered = axes;
   if (options.lanes && options.stages)
     ordered = reordered(opts, axes, order_that_shares(axes, options.sizes));
-  if (options.order == TermOrder::RunningSums && rounds_are_whole(kernel)) {
+  if (options.order == TermOrder::RunningSums && rounds_are_whole(kernel) &&
+      !are_maxima_of_windows(ordered, options)) {
     const RunningSums running = plan_running_sums(ordered, still_axes(ordered));
     if (!running.reduces.empty()) {
       opts.push_back({OptKind::Sums, {running.count}});

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <unordered_set>
 
+#include "touchstone/codegen/c_functions.h"
 #include "touchstone/codegen/turned_copies.h"
 #include "touchstone/ops/node_order.h"
 #include "touchstone/ops/still_axes.h"
@@ -112,6 +113,62 @@ Block block_of(const LazyOpPtr& kernel, const std::vector<const LazyOp*>& loads,
       if (size.as_int() % block == 0) return {row, block};
   }
   return {};
+}
+
+// Whether the node takes no more time than the load below it.
+bool is_cheap(const LazyOp* node) {
+  const Op op = node->op();
+  return !is_reduce(op) && !is_function(op) && op != Op::Gather && op != Op::Div && op != Op::Mod;
+}
+
+// Whether neighbours along `row` read some of the same elements along `reduced`.
+bool overlaps(const std::vector<std::optional<sint>>& apart, std::size_t row, std::size_t reduced,
+              const sint& terms) {
+  if (!apart[row] || !apart[row]->is_int() || !apart[reduced] || !apart[reduced]->is_int() ||
+      !terms.is_int())
+    return false;
+  const std::int64_t step = apart[row]->as_int(), term = apart[reduced]->as_int();
+  return step != 0 && term != 0 && step % term == 0 && step / term > 0 &&
+         step / term < terms.as_int();
+}
+
+// Rows whose windows overlap, by the axis next to the lanes along which they do, and the terms that
+// are written out for that.
+struct Windows {
+  Block block;
+  std::int64_t written = 0;  // 0: nothing is
+};
+Windows windows_of(const LazyOpPtr& kernel, const std::vector<LazyOpPtr>& reduces, std::size_t axis,
+                   std::int64_t lanes, const LayoutSizes& sizes) {
+  const Shape& shape = kernel->shape();
+  const std::int64_t vectors = (lanes + sizes.vector - 1) / sizes.vector;
+  const std::int64_t most = std::min(sizes.written_vectors / vectors, kMostWritten);
+  std::int64_t written = 0;
+  std::optional<std::size_t> row;
+  bool masked = false;
+  for (const LazyOpPtr& reduce : reduces) {
+    const std::int64_t count = terms(*reduce);
+    if (count < 2 || count > most) return {};
+    written = std::max(written, count);
+    for (const LazyOp* node : ordered_nodes(reduce->src()[0])) {
+      if (!is_cheap(node)) return {};
+      if (node->op() != Op::Load) continue;
+      const auto apart = real_strides(node->buffer().st, true);
+      if (!apart[axis] || *apart[axis] == sint(0)) continue;
+      masked = masked || real_strides(node->buffer().st) != apart;
+      for (const int reduced : reduce->reduce_arg().axes) {
+        const auto along = static_cast<std::size_t>(reduced);
+        for (std::size_t i = row ? *row + 1 : 0; i < axis; ++i)
+          if (shape[i].is_int() && overlaps(apart, i, along, node->shape()[along])) row = i;
+      }
+    }
+  }
+  const std::int64_t size = row ? shape[*row].as_int() : 1;
+  for (std::int64_t rows = std::min(sizes.window_vectors, sizes.written_vectors / vectors /
+                                                              std::max<std::int64_t>(written, 1));
+       rows > 1; --rows)
+    if (size % rows == 0 && rows <= sizes.window_vectors / vectors) return {{*row, rows}, written};
+  return masked ? Windows{{}, written} : Windows{};
 }
 
 // Whether neighbours along an axis are other elements of a masked load, or may be.
@@ -292,7 +349,18 @@ std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel, const LayoutSizes& s
     lanes = wider;
     block = block_of(kernel, loads, axis, sizes.block_rows / 2);
   }
-  return LanePlan{axis, size, lanes, packed ? outer : axis, packed, block.axis, block.rows};
+  std::int64_t written = 0;
+  if (block.rows == 1 && !packed) {
+    const std::int64_t whole = lane_count(size, sizes.unit_lanes, sizes.vector);
+    if (const Windows windows = windows_of(kernel, reduces, axis, whole, sizes);
+        windows.written > 0) {
+      lanes = whole;
+      block = windows.block;
+      written = windows.written;
+    }
+  }
+  return LanePlan{axis,   size,       lanes,      packed ? outer : axis,
+                  packed, block.axis, block.rows, written};
 }
 
 }  // namespace touchstone::codegen

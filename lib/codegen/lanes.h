@@ -22,16 +22,21 @@ struct LanePlan {
   bool packed = false;         // the others have theirs inside, and share what a tile packs
   std::size_t block_axis = 0;  // of the output, before that of the lanes
   std::int64_t block = 1;      // elements of it that reduce together; divides its size
+  std::int64_t written = 0;    // terms whose loops are written out; 0: none are
   std::int64_t tiles() const { return (size + lanes - 1) / lanes; }
   /// The last tile overlaps the one before it, whose outputs it computes a second time.
   bool overlaps() const { return size % lanes != 0; }
 };
 
+inline constexpr std::int64_t kMostWritten = 64;  // unroll(...)
+
 /// The lanes of a kernel; nullopt where they would not pay: no reduce, or a short one, or too few
 /// outputs along the last axis, or symbolic sizes there. A load that is better packed is where
 /// enough rows share it, or it is turned: a tile copies what it needs into an array of
 /// `packed_bytes` at most before the loops over those rows. Rows that share a load of the lanes
-/// reduce in blocks.
+/// reduce in blocks, and so do rows whose windows overlap, where the terms of a window can be
+/// written out: they then load once what several of them read, and know which masks cut nothing
+/// off.
 std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel, const LayoutSizes& sizes);
 
 /// The order of axes which puts those of the output that a load which is better packed does not

@@ -213,22 +213,47 @@ std::vector<int> Linearizer::reduce_in_lanes(const LazyOp& reduce, const LanePla
   std::vector<int> accumulators;
   for (std::size_t row = 0; row < rows.size(); ++row)
     accumulators.push_back(define_accumulator(reduce, static_cast<int>(plan.lanes)));
-  const auto [loops, indices] = open_reduce_loops(reduce, rows[0]);
+  const std::size_t apart = written_out(reduce);
+  const auto [loops, indices] = open_reduce_loops(reduce, rows[0], apart);
   std::vector<Indices> terms(rows.size(), indices);
   for (std::size_t row = 1; row < rows.size(); ++row)
     terms[row][plan.block_axis] = rows[row][plan.block_axis];
+  if (apart > 0) terms = terms_of(reduce, apart, terms);
   const std::vector<int> inner = open_lanes(plan, terms, base);
   const int lane = builder_.innermost_loop();
   if (plan_.staged_bytes > 0)
     stage_parts(reduce, plan, builder_.open_loops() - 1 - loops, inner, base);
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    for (const LazyOpPtr& part : parts_of(reduce)) evaluate(part.get(), inner[row]);
-    const int before = builder_.here({StepKind::LoadAcc, type, {accumulators[row], lane}, {}});
-    const int after = add_term(reduce, before, inner[row]);
-    builder_.here({StepKind::Assign, type, {accumulators[row], after, lane}, {}});
+  std::vector<int> sums(rows.size(), -1);
+  for (std::size_t i = 0; i < inner.size(); ++i) {
+    const std::size_t row = i % rows.size();
+    for (const LazyOpPtr& part : parts_of(reduce)) evaluate(part.get(), inner[i]);
+    if (i < rows.size())
+      sums[row] = builder_.here({StepKind::LoadAcc, type, {accumulators[row], lane}, {}});
+    sums[row] = add_term(reduce, sums[row], inner[i]);
+    if (i + rows.size() >= inner.size())
+      builder_.here({StepKind::Assign, type, {accumulators[row], sums[row], lane}, {}});
   }
   for (int i = 0; i < loops + 1; ++i) builder_.close_loop();
   return accumulators;
+}
+
+// The rows at each term along the last axes of a reduce, the terms in their order.
+std::vector<Linearizer::Indices> Linearizer::terms_of(const LazyOp& reduce, std::size_t axes,
+                                                      const std::vector<Indices>& rows) {
+  const Shape& shape = reduce.src()[0]->shape();
+  std::vector<Indices> all = rows;
+  for (std::size_t i = 0; i < axes; ++i) {
+    const auto at =
+        static_cast<std::size_t>(reduce.reduce_arg().axes.rbegin()[static_cast<std::ptrdiff_t>(i)]);
+    const std::vector<Indices> inner = std::move(all);
+    all.clear();
+    for (std::int64_t term = 0; term < shape[at].as_int(); ++term)
+      for (Indices indices : inner) {
+        indices[at] = Node(term);
+        all.push_back(std::move(indices));
+      }
+  }
+  return all;
 }
 
 // An explicit stack: expressions may be any depth.
@@ -284,15 +309,33 @@ void Linearizer::enter(std::vector<Visit>& stack) {
 }
 
 std::pair<int, Linearizer::Indices> Linearizer::open_reduce_loops(const LazyOp& reduce,
-                                                                  Indices indices) {
+                                                                  Indices indices,
+                                                                  std::size_t apart) {
   const Shape& shape = reduce.src()[0]->shape();
+  std::span<const int> all = reduce.reduce_arg().axes;
   std::vector<std::size_t> axes;
-  for (const int axis : reduce.reduce_arg().axes)
+  for (const int axis : all.first(all.size() - apart))
     if (shape[static_cast<std::size_t>(axis)] != sint(1))
       axes.push_back(static_cast<std::size_t>(axis));
   for (const std::size_t axis : axes)
     open_loop(shape[axis], "r", indices[axis], axis == axes.back() ? plan_.unroll : 1);
   return {static_cast<int>(axes.size()), std::move(indices)};
+}
+
+// The last axes of a reduce in lanes that have no more terms together than the opt unroll says;
+// none where stages share what the terms of a row have in common.
+std::size_t Linearizer::written_out(const LazyOp& reduce) const {
+  if (plan_.staged_bytes > 0) return 0;
+  const std::vector<int>& axes = reduce.reduce_arg().axes;
+  std::size_t count = 0;
+  std::int64_t terms = 1;
+  for (; count < axes.size(); ++count) {
+    const sint& size =
+        reduce.src()[0]->shape()[static_cast<std::size_t>(axes[axes.size() - 1 - count])];
+    if (!size.is_int() || size.as_int() > plan_.unroll / terms) break;
+    terms *= size.as_int();
+  }
+  return terms == 1 ? 0 : count;
 }
 
 int Linearizer::leave(const Visit& visit) {

@@ -17,6 +17,8 @@ struct LayoutSizes {
   std::int64_t other_lanes = 32;        // elsewhere: what all of them use is made once
   std::int64_t block_rows = 8;          // that reduce together where they share a load
   std::int64_t block_lanes = 32;        // each of them: accumulators of all stay in registers
+  std::int64_t window_vectors = 16;     // of the rows of windows that overlap; accumulators
+  std::int64_t written_vectors = 256;   // of their terms
   std::int64_t least_staged = 8;        // elements of an array
   std::int64_t least_reuse = 4;         // rows that share an array with a lane in its index
   std::int64_t least_packed = 16;       // lanes for which a tile is packed

@@ -64,12 +64,16 @@ class Linearizer {
   symbolic::Node open_tiles(const LanePlan& plan);
   std::vector<int> reduce_in_lanes(const LazyOp& reduce, const LanePlan& plan,
                                    const std::vector<Indices>& rows, symbolic::Node base);
+  std::size_t written_out(const LazyOp& reduce) const;
+  std::vector<Indices> terms_of(const LazyOp& reduce, std::size_t axes,
+                                const std::vector<Indices>& rows);
   std::vector<int> open_lanes(const LanePlan& plan, const std::vector<Indices>& rows,
                               symbolic::Node base);
   int evaluate(const LazyOp* root, int indices);
   void enter(std::vector<Visit>& stack);
   int define_accumulator(const LazyOp& reduce, StepArg lanes);
-  std::pair<int, Indices> open_reduce_loops(const LazyOp& reduce, Indices indices);
+  std::pair<int, Indices> open_reduce_loops(const LazyOp& reduce, Indices indices,
+                                            std::size_t apart = 0);
   int leave(const Visit& visit);
   int close_reduce(const Visit& visit);
   int add_indices(Indices indices);

@@ -34,7 +34,8 @@ constexpr std::array<OptInfo, kOptKinds> kOpts = {{
      "each reduce runs as so many sums side by side, maxima and integers of 256 terms as 64 at "
      "least, which are folded at its end; sums(count,1): also where its terms lie apart in memory"},
     {OptKind::Unroll,   "unroll",   "count",
-     "the innermost loop of a reduce takes so many terms a turn"},
+     "the innermost loop of a reduce takes so many terms a turn; in lanes without stage(...) loops "
+     "of no more terms together are written out"},
     {OptKind::Parallel, "parallel", "loop",
      "the iterations of this loop over the output, counted from outside, are shared by threads"},
     {OptKind::Prefetch, "prefetch", "count",

@@ -16,7 +16,6 @@ constexpr std::int64_t kMostRows = 64;
 constexpr std::int64_t kMostBytes = 1 << 20;  // of arrays: they stand on the stack of a thread
 constexpr std::int64_t kMostInTile = 1 << 14;
 constexpr std::int64_t kMostSums = 65536;  // as a profile has them at most
-constexpr std::int64_t kMostUnrolled = 64;
 
 template <class... Args>
 [[noreturn]] void refuse(const Opt& opt, fmt::format_string<Args...> why, Args&&... args) {
@@ -197,7 +196,7 @@ Plan make_plan(const LazyOpPtr& kernel, const Opts& opts) {
     plan.running.count = sums->args[0];
   }
   if (const Opt* const unroll = find(opts, OptKind::Unroll)) {
-    in_range(*unroll, 0, 2, kMostUnrolled);
+    in_range(*unroll, 0, 2, kMostWritten);
     if (!reduces(kernel)) refuse(*unroll, "the kernel has no reduce");
     plan.unroll = unroll->args[0];
   }

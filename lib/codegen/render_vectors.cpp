@@ -184,6 +184,7 @@ class VectorRenderer final : public Renderer {
       case LaneValue::Same:
         return Renderer::step(i);
       case LaneValue::Index:  // of the first lane
+      case LaneValue::Twice:
         return index(i);
       case LaneValue::Mask:
         masks_[i] = mask(i);
@@ -197,6 +198,10 @@ class VectorRenderer final : public Renderer {
     const LinearStep& u = uop(i);
     for (std::size_t k = 0; k < 2; ++k) {
       if (text_[at(u.src[k])].text != "0" || std::get<IndexOp>(u.arg) == IndexOp::Sub) continue;
+      if (std::get<IndexOp>(u.arg) == IndexOp::Mul) {
+        text_[at(i)] = {"0", true};
+        return;
+      }
       text_[at(i)] = src(u, 1 - k);
       return;
     }
@@ -209,7 +214,7 @@ class VectorRenderer final : public Renderer {
       const Part& part = parts_[k];
       switch (u.kind) {
         case StepKind::Load:
-          load(i, k);
+          if (!found_.in_choices.contains(i)) load(i, i, k, "0");
           break;
         case StepKind::LoadAcc:
           if (found_.accumulators.contains(u.src[0]))
@@ -226,27 +231,37 @@ class VectorRenderer final : public Renderer {
                " = ", whole(u.src[1], k), ";");
           break;
         default:
-          name(i, k, computed(u, k), true);
+          if (std::get<Op>(u.arg) == Op::Where)
+            load(i, u.src[1], k, src(u, 2).text);
+          else
+            name(i, k, computed(u, k), true);
       }
     }
+  }
+
+  LaneValue value_of(int i) const {
+    const auto step = found_.steps.find(i);
+    return step == found_.steps.end() ? LaneValue::Same : step->second;
   }
 
   // Lane kLane of a mask: at places of that character its number is put.
   static constexpr std::string_view kLane = "@";
   CText mask(int i) const {
     const LinearStep& u = uop(i);
+    if (u.kind == StepKind::Cast) return masks_.at(u.src[0]);
     std::array<CText, 3> lanes;
     std::array<const CText*, 3> known{};
     for (std::size_t s = 0; s < u.src.size(); ++s) {
-      const auto step = found_.steps.find(u.src[s]);
-      const LaneValue value = step == found_.steps.end() ? LaneValue::Same : step->second;
+      const LaneValue value = value_of(u.src[s]);
       known[s] = &lanes[s];
       if (value == LaneValue::Same)
         known[s] = &src(u, s);
       else if (value == LaneValue::Mask)
         lanes[s] = masks_.at(u.src[s]);
       else
-        lanes[s] = {joined(src(u, s).operand(), " + ", kLane), false};
+        lanes[s] = {
+            joined(src(u, s).operand(), value == LaneValue::Twice ? " + 2 * " : " + ", kLane),
+            false};
     }
     return c_index(std::get<IndexOp>(u.arg), COperands(known.data(), u.src.size()));
   }
@@ -260,16 +275,21 @@ class VectorRenderer final : public Renderer {
     return text;
   }
 
-  // Some lanes of a mask are gone at the edges only.
-  void load(int i, std::size_t k) {
-    const LinearStep& u = uop(i);
+  // Value i is a load, with another value where its mask cuts it off: some lanes, at edges only.
+  void load(int i, int loaded, std::size_t k, std::string_view otherwise) {
+    const LinearStep& u = uop(loaded);
     const Part& part = parts_[k];
-    const std::string there = memory(src(u, 0), src(u, 1), part, true);
     const std::string type = type_name(loop_->type, part.width);
+    const bool twice = value_of(u.src[1]) == LaneValue::Twice;
+    const std::string there =
+        twice ? every_second(src(u, 0), src(u, 1), part) : memory(src(u, 0), src(u, 1), part, true);
     if (u.src.size() == 2) return name(i, k, {there, false}, false);
     if (!masks_.contains(u.src[2]))
-      return name(i, k, {joined(src(u, 2).operand(), " ? ", there, " : (", type, "){0}"), false},
-                  false);
+      return name(
+          i, k,
+          {joined(src(u, 2).operand(), " ? ", there, " : ", otherwise, " - (", type, "){0}"),
+           false},
+          false);
     const std::string own = joined("x", i, "_", k);
     line(type, " ", own, ";");
     line("if (", mask_at(u.src[2], joined(part.first)), " && ",
@@ -279,7 +299,7 @@ class VectorRenderer final : public Renderer {
     line("  #pragma clang loop unroll(disable)");  // else it does not become one masked load
     line("  for (i64 l = ", part.first, "; l < ", part.first + part.width, "; ++l) t[l - ",
          part.first, "] = ", mask_at(u.src[2], "l"), " ? ", src(u, 0).text, "[",
-         src(u, 1).operand(), " + l] : 0;");
+         src(u, 1).operand(), twice ? " + 2 * l] : " : " + l] : ", otherwise, ";");
     line("  ", own, " = *(const ", type, "*)t;");
     line("}");
     add(i, {own, true});
@@ -292,19 +312,22 @@ class VectorRenderer final : public Renderer {
       known[s] = own.empty() ? &src(u, s) : &own[k];
     }
     if (std::get<Op>(u.arg) == Op::MulAcc) return fused(u, k);
+    if (std::get<Op>(u.arg) == Op::Max)
+      return {joined("max_lanes(", shared(u.src[0], k), ", ", shared(u.src[1], k), ")"), true};
     return c_alu(std::get<Op>(u.arg), loop_->type, math_, COperands(known.data(), u.src.size()));
   }
 
-  // Its operands must be vectors: what all lanes share less 0 is one.
   CText fused(const LinearStep& u, std::size_t k) const {
     const std::string type = type_name(loop_->type, parts_[k].width);
     std::string text = joined("fused_lanes(", type, ", ", parts_[k].width, ", __builtin_fma",
                               loop_->type == DType::Float32 ? "f" : "");
-    for (const int s : u.src)
-      append_all(text, ", ",
-                 vectors_[at(s)].empty() ? joined(text_[at(s)].operand(), " - (", type, "){0}")
-                                         : vectors_[at(s)][k].text);
+    for (const int s : u.src) append_all(text, ", ", shared(s, k));
     return {text + ")", true};
+  }
+  // As a vector: what all lanes share less 0 is one.
+  std::string shared(int i, std::size_t k) const {
+    if (!vectors_[at(i)].empty()) return vectors_[at(i)][k].text;
+    return joined(text_[at(i)].operand(), " - (", type_name(loop_->type, parts_[k].width), "){0}");
   }
 
   // What a value is for a part of the lanes, all of which may have the same.
@@ -319,6 +342,16 @@ class VectorRenderer final : public Renderer {
     return joined("*(", reads ? "const " : "", type_name(loop_->type, part.width), "*)(", base.text,
                   " + ", index.operand(), part.first > 0 ? " + " : "",
                   part.first > 0 ? joined(part.first) : std::string(), ")");
+  }
+
+  std::string every_second(const CText& base, const CText& index, const Part& part) const {
+    std::vector<std::int64_t> numbers;
+    for (std::int64_t n = 0; n < 2 * part.width; n += 2)
+      numbers.push_back(n < part.width ? n : n + 1);
+    return joined("every_second(", type_name(loop_->type, part.width), ", ", part.width, ", ",
+                  base.text, " + ", index.operand(), part.first > 0 ? " + " : "",
+                  part.first > 0 ? joined(2 * part.first) : std::string(), ", ",
+                  fmt::format("{}", fmt::join(numbers, ", ")), ")");
   }
 
   static std::string accumulator(int i, std::size_t k) { return joined("acc", i, "_", k); }
@@ -374,41 +407,53 @@ class VectorRenderer final : public Renderer {
     }
   }
 
-  // The elements of the loop, a few at a time in the first cache before they go past all.
-  static constexpr std::int64_t kChunkBytes = 4096;
+  // The elements of the loop, a few at a time. Those that go past all caches lie in the first one
+  // until then: four lines of memory, with more of which the reads wait meanwhile, or as many as
+  // keep functions busy.
+  static constexpr std::int64_t kChunkBytes = 4096, kFunctionBytes = 1024, kStretchBytes = 256,
+                                kBytesAhead = 1024, kLine = 64;
   void open_chunks(int i) {
     const LinearStep& u = uop(i);
     const DType type = uop(chunks_.store).dtype;
-    const std::string &begin = src(u, 0).text, &end = src(u, 1).text,
-                      many = joined(kChunkBytes / static_cast<std::int64_t>(itemsize(type)));
+    const auto size = static_cast<std::int64_t>(itemsize(type));
+    const std::int64_t bytes = !chunks_.past       ? kChunkBytes
+                               : chunks_.functions ? kFunctionBytes
+                                                   : kStretchBytes;
+    const std::string &begin = src(u, 0).text, &end = src(u, 1).text;
+    const bool shared = i == kernel_.split;
     spill_for(i);
-    if (i == kernel_.split)
-      line("for (i64 from = split_at(", end, ", part, parts), to = split_at(", end,
-           ", part + 1, parts); from < to; from += ", many, ") {");
-    else
-      line("for (i64 from = ", begin, ", to = ", end, "; from < to; from += ", many, ") {");
+    line("for (i64 from = ", shared ? joined("split_at(", end, ", part, parts)") : begin,
+         ", to = ", shared ? joined("split_at(", end, ", part + 1, parts)") : end,
+         ", count; from < to; from += count) {");
     ++indent_;
-    if (chunks_.past) line(c_memory_type(type), " chunk[", many, "] __attribute__((aligned(64)));");
+    if (chunks_.past) {
+      line(c_memory_type(type), " chunk[", bytes / size, "] __attribute__((aligned(64)));");
+      line("const i64 most = ", bytes / size, " - (i64)((u64)(", src(uop(chunks_.store), 0).text,
+           " + ", base_text(chunks_.base), "from) % ", bytes, " / ", size, ");");
+    } else {
+      line("const i64 most = ", bytes / size, ";");
+    }
     if (chunks_.near) line("u32 far = 0;");
-    line("const i64 count = to - from < ", many, " ? to - from : ", many, ";");
+    line("count = to - from < most ? to - from : most;");
     near_ = chunks_.near;
     if (chunks_.streams.empty()) return open_chunk(i, "0", "count");
-    const std::int64_t stretch = kStretchBytes / static_cast<std::int64_t>(itemsize(type));
+    const std::int64_t stretch = kStretchBytes / size;
     line("for (i64 begin = 0; begin < count; begin += ", stretch, ") {");
     ++indent_;
     for (const Chunks::Stream& stream : chunks_.streams) ask_ahead(stream, stretch);
     line("const i64 end = count - begin < ", stretch, " ? count : begin + ", stretch, ";");
     open_chunk(i, "begin", "end");
   }
+  std::string base_text(int base) const {
+    return base == -1 ? std::string() : joined(text_[at(base)].operand(), " + ");
+  }
   // Of the elements that are read that far ahead, the lines of a stretch; those of a whole chunk
   // at once would wait for each other. By numbers, since they may lie outside the buffer.
-  static constexpr std::int64_t kStretchBytes = 256, kBytesAhead = 1024, kLine = 64;
   void ask_ahead(const Chunks::Stream& stream, std::int64_t stretch) {
     const auto size = static_cast<std::int64_t>(itemsize(uop(stream.buffer).dtype));
     for (std::int64_t line_at = 0; line_at < stretch * size; line_at += kLine)
       line("__builtin_prefetch((const void*)((u64)", text_[at(stream.buffer)].text, " + (u64)(",
-           stream.base == -1 ? std::string() : joined(text_[at(stream.base)].operand(), " + "),
-           "from + begin) * ", size, " + ", kBytesAhead + line_at, "));");
+           base_text(stream.base), "from + begin) * ", size, " + ", kBytesAhead + line_at, "));");
   }
   void open_chunk(int loop, std::string_view begin, std::string_view end) {
     const std::string& name = std::get<std::string>(uop(loop).arg);
@@ -435,8 +480,7 @@ class VectorRenderer final : public Renderer {
     }
     const LinearStep& store = uop(chunks_.store);
     if (chunks_.past)
-      line("write_past_cache(", src(store, 0).text, " + ",
-           chunks_.base == -1 ? std::string() : joined(text_[at(chunks_.base)].operand(), " + "),
+      line("write_past_cache(", src(store, 0).text, " + ", base_text(chunks_.base),
            "from, chunk, count * ", itemsize(store.dtype), ");");
     --indent_;
     line("}");

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "touchstone/codegen/c_functions.h"
+
 namespace touchstone::codegen {
 
 namespace {
@@ -11,9 +13,12 @@ namespace {
 constexpr std::int64_t kMostVectors = 8;
 constexpr int kMostBounds = 8;  // of a mask
 
-bool is_vector_op(Op op) {
+// Of fewer lanes maxima are computed one by one: a vector takes many steps for each.
+constexpr std::int64_t kLeastOfMaxima = 8;
+
+bool is_vector_op(Op op, std::int64_t lanes) {
   return op == Op::Add || op == Op::Sub || op == Op::Mul || op == Op::Div || op == Op::Neg ||
-         op == Op::MulAcc;
+         op == Op::MulAcc || (op == Op::Max && lanes >= kLeastOfMaxima);
 }
 
 class Finder {
@@ -27,6 +32,7 @@ class Finder {
       if (end >= 0) add_loop(i, end);
     }
     add_accumulators();
+    add_choices();
     return std::move(found_);
   }
 
@@ -49,6 +55,7 @@ class Finder {
     if (loop == split_ || u.src.size() != 2 || number(u.src[0]) != 0 || !lanes || *lanes < 2)
       return;
     now_ = {{loop, LaneValue::Index}};
+    lanes_ = *lanes;
     type_.reset();
     for (int i = loop + 1; i < end; ++i) {
       const std::optional<LaneValue> kind = kind_of(i);
@@ -89,9 +96,10 @@ class Finder {
       case StepKind::Load:
         // A counter of two lanes may itself be the mask, 0 and 1.
         if (u.src.size() == 3 && !same(u.src[2]) &&
-            (of(u.src[2]) != LaneValue::Mask || of(u.src[1]) != LaneValue::Index))
+            (of(u.src[2]) != LaneValue::Mask ||
+             (of(u.src[1]) != LaneValue::Index && of(u.src[1]) != LaneValue::Twice)))
           return std::nullopt;
-        return place(u.src[1]);
+        return of(u.src[1]) == LaneValue::Twice ? LaneValue::Vector : place(u.src[1]);
       case StepKind::LoadAcc:
         return place(u.src[1]);
       case StepKind::Store:
@@ -104,21 +112,26 @@ class Finder {
                    : std::nullopt;
       case StepKind::Alu:
         if (std::ranges::all_of(u.src, [&](int s) { return same(s); })) return LaneValue::Same;
-        return is_vector_op(std::get<Op>(u.arg)) && std::ranges::all_of(u.src, is_element)
+        return is_choice_by_mask(u) || (is_vector_op(std::get<Op>(u.arg), lanes_) &&
+                                        std::ranges::all_of(u.src, is_element))
                    ? std::optional(LaneValue::Vector)
                    : std::nullopt;
       case StepKind::Index: {
         if (std::ranges::all_of(u.src, [&](int s) { return same(s); })) return LaneValue::Same;
         const IndexOp op = std::get<IndexOp>(u.arg);
-        const bool first = op == IndexOp::Add || op == IndexOp::Sub;
-        if (first && of(u.src[0]) == LaneValue::Index && same(u.src[1])) return LaneValue::Index;
-        if (op == IndexOp::Add && same(u.src[0]) && of(u.src[1]) == LaneValue::Index)
-          return LaneValue::Index;
+        const LaneValue left = of(u.src[0]), right = of(u.src[1]);
+        if ((op == IndexOp::Add || op == IndexOp::Sub) && grows(left) && same(u.src[1]))
+          return left;
+        if (op == IndexOp::Add && same(u.src[0]) && grows(right)) return right;
+        if (op == IndexOp::Mul && left == LaneValue::Index && number(u.src[1]) == 2)
+          return LaneValue::Twice;
         return is_mask(i) ? std::optional(LaneValue::Mask) : std::nullopt;
       }
       case StepKind::Const:
         return LaneValue::Same;
       case StepKind::Cast:
+        if (u.dtype == DType::Bool && of(u.src[0]) == LaneValue::Mask) return LaneValue::Mask;
+        [[fallthrough]];
       case StepKind::Bitcast:
         return same(u.src[0]) ? std::optional(LaneValue::Same) : std::nullopt;
       case StepKind::DefineGlobal:
@@ -134,6 +147,19 @@ class Finder {
     return std::nullopt;
   }
 
+  static bool grows(LaneValue value) {
+    return value == LaneValue::Index || value == LaneValue::Twice;
+  }
+
+  // A value for what the mask of a load cuts off.
+  bool is_choice_by_mask(const LinearStep& u) const {
+    if (std::get<Op>(u.arg) != Op::Where || of(u.src[1]) != LaneValue::Vector || !same(u.src[2]))
+      return false;
+    const LinearStep &condition = uop(u.src[0]), &load = uop(u.src[1]);
+    const int mask = condition.kind == StepKind::Cast ? condition.src[0] : u.src[0];
+    return load.kind == StepKind::Load && load.src.size() == 3 && load.src[2] == mask;
+  }
+
   // What lies at an index.
   std::optional<LaneValue> place(int index) const {
     switch (of(index)) {
@@ -141,6 +167,7 @@ class Finder {
         return LaneValue::Same;
       case LaneValue::Index:
         return LaneValue::Vector;
+      case LaneValue::Twice:
       case LaneValue::Mask:
       case LaneValue::Vector:
         break;
@@ -153,8 +180,7 @@ class Finder {
     const LinearStep& u = uop(i);
     const IndexOp op = std::get<IndexOp>(u.arg);
     if (op == IndexOp::Lt || op == IndexOp::Le)
-      return std::ranges::all_of(u.src,
-                                 [&](int s) { return same(s) || of(s) == LaneValue::Index; });
+      return std::ranges::all_of(u.src, [&](int s) { return same(s) || grows(of(s)); });
     return op == IndexOp::And && bounds_of(i) <= kMostBounds &&
            std::ranges::all_of(u.src, [&](int s) { return same(s) || of(s) == LaneValue::Mask; });
   }
@@ -226,10 +252,27 @@ class Finder {
     }
   }
 
+  void add_choices() {
+    std::set<int> others;  // what anything else reads
+    for (int i = 0; i < static_cast<int>(uops_.size()); ++i) {
+      const LinearStep& u = uop(i);
+      const auto known = found_.steps.find(i);
+      const bool chooses = known != found_.steps.end() && known->second == LaneValue::Vector &&
+                           u.kind == StepKind::Alu && std::get<Op>(u.arg) == Op::Where;
+      for (std::size_t s = 0; s < u.src.size(); ++s)
+        if (chooses && s == 1)
+          found_.in_choices.insert(u.src[s]);
+        else
+          others.insert(u.src[s]);
+    }
+    std::erase_if(found_.in_choices, [&](int load) { return others.contains(load); });
+  }
+
   const std::vector<LinearStep>& uops_;
   const int split_;
   std::map<int, LaneValue> now_;  // of the loop that is looked at
   std::optional<DType> type_;
+  std::int64_t lanes_ = 0;
   VectorLoops found_;
 };
 
@@ -300,6 +343,8 @@ Chunks chunks_of(const LinearKernel& kernel) {
   for (int i = found.loop + 1; uop(i).kind != StepKind::EndLoop; ++i) {
     if (uop(i).kind == StepKind::Loop) return {};
     sines = sines || is_short_near_zero(uop(i), kernel.math);
+    const Op* const op = std::get_if<Op>(&uop(i).arg);
+    found.functions = found.functions || (op != nullptr && is_function(*op));
     traces = traces || uop(i).kind == StepKind::Assign || uop(i).kind == StepKind::Check;
   }
   const auto begin = number(kernel, uop(found.loop).src[0]),

@@ -14,15 +14,17 @@ namespace touchstone::codegen {
 enum class LaneValue : std::uint8_t {
   Same,    // one value for all lanes, or a statement of one
   Index,   // an index that grows by one from lane to lane
+  Twice,   // one that grows by two
   Mask,    // whether bounds of such indices hold, all of some
   Vector,  // an element a lane, or a statement about such
 };
 
 /// Loops over lanes that can be written as vectors: innermost ones of a fixed count, whose
-/// values are of one type, float32 or float64; which load and store side by side; and compute by
-/// +, -, *, /, negation and fused products. Nothing in them is read that another lane writes.
-/// What is cut off a load by a mask is at its ends, so that all of a vector is there where the ends
-/// are.
+/// values are of one type, float32 or float64; which load side by side, or every second element,
+/// and store side by side; and compute by
+/// +, -, *, /, negation, maxima and fused products, and choose by the mask of a load between it and
+/// one other value. Nothing in them is read that another lane writes. What is cut off a load by a
+/// mask is at its ends, so that all of a vector is there where the ends are.
 struct VectorLoops {
   struct Loop {
     std::int64_t lanes = 0;
@@ -36,6 +38,8 @@ struct VectorLoops {
   std::set<int> read_elsewhere;
   /// Of the others, which are in memory, those of few vectors that such a loop reads or writes.
   std::set<int> in_memory;
+  /// Masked loads that only such choices read.
+  std::set<int> in_choices;
 };
 VectorLoops vector_loops(const LinearKernel& kernel);
 
@@ -51,6 +55,7 @@ struct Chunks {
   };
   std::vector<Stream> streams;
   std::int64_t bytes = 0;  // that a run of the loop writes
+  bool functions = false;  // there are some in it
   /// No cache keeps the output (LinearKernel::past_cache): a chunk is written past the caches, so
   /// that none is fetched first.
   bool past = false;

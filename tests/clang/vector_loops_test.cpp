@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "harness.h"
+#include "touchstone/codegen/layout.h"
 #include "touchstone/codegen/opts.h"
 
 // Loops over lanes that are written as vectors, held bit for bit to loops of one element: all
@@ -16,7 +17,7 @@ namespace {
 
 struct Case {
   std::int64_t rows, columns, terms;
-  bool clamped;  // what follows the sum is no vector: max(sum, 0)
+  bool clamped;  // what follows the sum is max(sum, 0), no vector of fewer than eight lanes
   bool shifted;  // what follows it is: sum * 3 - row of the bias
 };
 
@@ -112,7 +113,7 @@ TEST(VectorLoops, GiveTheBitsOfOneElementAtATime) {
   }
 }
 
-// Windows at the edge of an image: whole rows are cut off, and lanes at both ends.
+// ImageWindows at the edge of an image: whole rows are cut off, and lanes at both ends.
 TEST(VectorLoops, OfMaskedLoadsReadNothingOutside) {
   constexpr std::int64_t kSize = 20, kChannels = 3, kOut = 16;
   const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
@@ -153,6 +154,115 @@ TEST(VectorLoops, OfMaskedLoadsReadNothingOutside) {
     for (std::size_t i = 0; i < wanted.size(); ++i)
       ASSERT_TRUE(same(got[i], wanted[i])) << layout << ": element " << i;
   }
+}
+
+// ImageWindows of one image each for themselves, in rows and columns so far apart.
+struct ImageWindows {
+  std::int64_t size, window, step, padding;
+  Op op;  // Mul: sums of products with weights; Add: sums; Max: maxima, padded with -inf
+  std::int64_t rows() const { return (size + 2 * padding - window) / step + 1; }
+};
+
+template <class T>
+LazyOpPtr kernel_of(const ImageWindows& w) {
+  const std::int64_t rows = w.rows(), wide = w.size + 2 * w.padding;
+  const Shape shape{2, rows, rows, w.window, w.window};
+  std::vector<View> views =
+      ShapeTracker::contiguous({2, w.size, w.size})
+          .pad(Padding{{0, 0}, {w.padding, w.padding}, {w.padding, w.padding}})
+          .views();
+  views.push_back(View::strided(shape, {wide * wide, wide * w.step, w.step, wide, 1}, 0));
+  const ShapeTracker window(views);
+  LazyOpPtr term = LazyOp::load(1, dtype_v<T>, window);
+  const auto constant = [](const Scalar& value, const ShapeTracker& st) {
+    return LazyOp::constant(value, st);
+  };
+  if (w.op == Op::Mul)
+    term = LazyOp::binary(
+        Op::Mul, term,
+        LazyOp::load(
+            2, dtype_v<T>,
+            ShapeTracker({View::strided(shape, {w.window * w.window, 0, 0, w.window, 1}, 0)})));
+  if (w.op == Op::Max)
+    term = LazyOp::ternary(
+        Op::Where, constant(Scalar::from_bits(DType::Bool, 1), window), term,
+        constant(Scalar::from_double(dtype_v<T>, -std::numeric_limits<double>::infinity()),
+                 ShapeTracker({View::strided(shape, {0, 0, 0, 0, 0}, 0)})));
+  return stored(LazyOp::reduce(w.op == Op::Max ? Op::ReduceMax : Op::ReduceSum, term, {3, 4}));
+}
+
+template <class T>
+std::vector<T> by_loops(const ImageWindows& w, const std::vector<T>& x,
+                        const std::vector<T>& weights) {
+  const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+  std::vector<T> out;
+  for (std::int64_t i = 0; i < 2 * w.rows() * w.rows(); ++i) {
+    const std::int64_t image = i / (w.rows() * w.rows());
+    T most = -std::numeric_limits<T>::infinity(), sum = 0;
+    for (std::int64_t k = 0; k < w.window * w.window; ++k) {
+      const std::int64_t row = i / w.rows() % w.rows() * w.step + k / w.window - w.padding,
+                         column = i % w.rows() * w.step + k % w.window - w.padding;
+      const bool inside = row >= 0 && row < w.size && column >= 0 && column < w.size;
+      const T value = inside ? x[at((image * w.size + row) * w.size + column)] : T{0};
+      sum += w.op == Op::Mul ? value * weights[at(image * w.window * w.window + k)] : value;
+      if (!inside || std::isnan(most)) continue;
+      const bool more =
+          value > most || std::isnan(value) || (value == most && !std::signbit(value));
+      if (more) most = value;
+    }
+    out.push_back(w.op == Op::Max ? most : sum);
+  }
+  return out;
+}
+
+template <class T>
+void expect_right(const ImageWindows& w, const std::string& opts, int level) {
+  ClangOptions options = ClangOptions::from_environment();
+  // An image may be one axis with its rows, which then has no axis before it.
+  if (!opts.empty() && !refusal(kernel_of<T>(w), parse_opts(opts)))
+    options.codegen.opts = parse_opts(opts);
+  options.codegen.contract = false;
+  options.opt_level = level;
+  const TestDevice device(options);
+  std::vector<T> x = numbers<T>(2 * w.size * w.size, 8);
+  if (w.op == Op::Max)
+    for (std::size_t i = 0; i < x.size(); i += 3)
+      x[i] = i % 7 == 0 ? std::numeric_limits<T>::quiet_NaN() : i % 2 == 0 ? T{0} : -T{0};
+  const std::vector<T> weights = numbers<T>(2 * w.window * w.window, 9);
+  std::vector<std::vector<T>> inputs{x};
+  if (w.op == Op::Mul) inputs.push_back(weights);
+  const std::vector<T> got = run<T>(*device, kernel_of<T>(w), inputs),
+                       wanted = by_loops(w, x, weights);
+  ASSERT_EQ(got.size(), wanted.size());
+  for (std::size_t i = 0; i < got.size(); ++i)
+    ASSERT_TRUE(same(got[i], wanted[i]))
+        << w.size << " by " << w.window << " step " << w.step << " padding " << w.padding << " "
+        << opts << " -O" << level << ": element " << i << " is " << got[i] << ", not " << wanted[i];
+}
+
+// Terms are written out and rows share loads, elements are every second one, what is cut off a
+// maximum is -inf: in the usual layout, which has blocks of rows where they divide, and in others.
+TEST(VectorLoops, OfWindowsGiveTheBitsOfOneElementAtATime) {
+  int turn = 0;
+  for (const Op op : {Op::Mul, Op::Add, Op::Max})
+    for (const std::int64_t step : {1, 2, 3})
+      for (const auto& [size, window, padding] :
+           {std::tuple(9, 2, 0), std::tuple(16, 3, 1), std::tuple(37, 3, 1), std::tuple(24, 5, 2),
+            std::tuple(65, 3, 0)}) {
+        const ImageWindows w{size, window, step, padding, op};
+        const std::string written = fmt::format("unroll({})", window * window),
+                          rows = w.rows() % 2 == 0 ? "block(1,2) " : "";
+        const std::string lanes =
+            fmt::format("lanes({}) ", std::min<std::int64_t>(w.rows(), 10 + turn % 9));
+        const std::string layouts[] = {"", lanes + rows + written, lanes + "unroll(2)",
+                                       lanes + rows + "stage(4096)"};
+        const std::string& layout = layouts[turn % 4];
+        if (turn % 2 == 0)
+          expect_right<float>(w, layout, turn % 3 == 0 ? 0 : 2);
+        else
+          expect_right<double>(w, layout, turn % 3 == 0 ? 0 : 2);
+        ++turn;
+      }
 }
 
 // Loops round loops stay rolled but where an opt says how many turns they take at once.
