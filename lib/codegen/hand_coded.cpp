@@ -53,7 +53,7 @@ void add_lanes(Opts& opts, const LazyOpPtr& axes, const CodegenOptions& options)
 // Of running sums over what no cache holds: the processor's own prefetching stops at each page, and
 // work between the loads leaves less of what follows in flight.
 std::int64_t rounds_ahead(const LazyOpPtr& axes, std::int64_t sums, const LayoutSizes& sizes) {
-  constexpr std::int64_t kBytesAhead = 2048;
+  constexpr std::int64_t kBytesAhead = 8192;
   std::int64_t widest = 0;
   for (const BufferSpec& b : buffers_of(axes))
     if (b.idx != 0 && goes_past_cache(b, sizes))
