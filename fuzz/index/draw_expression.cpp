@@ -1,8 +1,14 @@
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <limits>
+#include <map>
+#include <span>
+#include <string>
 
 #include "touchstone/fuzz/expression_case.h"
 #include "touchstone/fuzz/put_number.h"
+#include "touchstone/symbolic/rules.h"
 
 namespace touchstone::fuzz {
 namespace {
@@ -55,6 +61,7 @@ class ExpressionDraw {
     Logic,
     Product,
     Truncating,
+    Law,  // a side of a rule, or nearly
     kKinds
   };
   bool has(Kind kind) const { return (left_out_ >> (2 * kind) & 3) != 3; }
@@ -347,6 +354,9 @@ class ExpressionDraw {
         grow(out, depth - 1);
         out += ")";
         return;
+      case Law:
+        law(out, depth);
+        return;
       case Truncating:
         out += chooser_.chance(1, 2) ? "tdiv(" : "tmod(";
         grow(out, depth - 1);
@@ -358,6 +368,52 @@ class ExpressionDraw {
         both(out, depth, chooser_.chance(1, 4) ? " - " : " + ");
         return;
     }
+  }
+
+  // What a rule is about where its conditions hold, and where they hardly fail: a side of it with
+  // numbers for most of its coefficients, of which one may be another where it stands a second
+  // time.
+  void law(std::string& out, int depth) {
+    const std::span<const symbolic::Rule> rules = symbolic::rules();
+    const symbolic::Rule& rule = rules[chooser_.below(rules.size())];
+    const std::string_view side = chooser_.chance(3, 4) ? rule.lhs : rule.rhs;
+    std::map<std::string_view, std::string> bound;
+    out += '(';
+    for (std::size_t i = 0; i < side.size();) {
+      std::size_t end = i;
+      while (end < side.size() && std::isalnum(static_cast<unsigned char>(side[end])) != 0) ++end;
+      const std::string_view word = side.substr(i, end - i);
+      const bool is_name = !word.empty() && std::isalpha(static_cast<unsigned char>(word[0])) != 0;
+      const bool is_operator =
+          word == "and" || word == "or" || word == "not" || (end < side.size() && side[end] == '(');
+      if (!is_name || is_operator) {
+        out += side.substr(i, std::max<std::size_t>(end - i, 1));
+        i = std::max(end, i + 1);
+        continue;
+      }
+      if (const auto [at, made] = bound.try_emplace(word); made) at->second = operand(word, depth);
+      if (chooser_.chance(1, 32))
+        constant_not_zero(out);
+      else
+        out += bound[word];
+      i = end;
+    }
+    out += ')';
+  }
+
+  std::string operand(std::string_view name, int depth) {
+    std::string text = "(";
+    const bool is_coefficient = std::string_view("abcdkm").find(name[0]) != std::string_view::npos;
+    if (is_coefficient && chooser_.chance(4, 5))
+      chooser_.chance(1, 2) ? put_number(text, usual()) : constant_not_zero(text);
+    else if (chooser_.chance(1, 2))
+      variable(text);
+    else if (chooser_.chance(1, 2))
+      linear(text);
+    else
+      grow(text, depth - 1);
+    if (text == "(0") text += "1";  // no number divides by zero
+    return text + ")";
   }
 
   void condition(std::string& out, int depth) {
@@ -403,9 +459,9 @@ class ExpressionDraw {
     }
   }
 
-  static constexpr Kind kKindOf[] = {Sum,   Linear, Div,     Mod,    Scale,   Digit,
-                                     Undo,  Div,    Mod,     Linear, Compare, Choice,
-                                     Logic, Sum,    Extreme, Digit,  Product, Truncating};
+  static constexpr Kind kKindOf[] = {Sum,     Linear, Div,     Mod,        Scale,  Digit, Undo,
+                                     Div,     Mod,    Linear,  Compare,    Choice, Logic, Sum,
+                                     Extreme, Digit,  Product, Truncating, Law};
 
   Chooser& chooser_;
   std::uint64_t left_out_;  // two bits a kind; both set: this case does without

@@ -76,7 +76,8 @@ bool are_maxima_of_windows(const LazyOpPtr& axes, const CodegenOptions& options)
   const auto is = [](Op op) { return [op](const LazyOp* node) { return node->op() == op; }; };
   if (std::ranges::any_of(nodes, is(Op::ReduceSum))) return false;
   const auto plan = plan_lanes(axes, options.sizes);
-  if (!plan || plan->written > 1) return plan.has_value();
+  if (!plan || plan->lanes < options.sizes.vector) return false;
+  if (plan->written > 1) return true;
   return std::ranges::all_of(nodes, [&](const LazyOp* node) {
     if (node->op() == Op::Load) return reads_vectors(*node, plan->axis);
     if (node->op() != Op::ReduceMax || node->reduce_arg().axes.empty()) return true;

@@ -138,13 +138,22 @@ Linear Simplifier::select(Id c, Linear gap) {
   gap = resolved(gap, c);
   const Trace::Mark start = mark();
   if (const auto inside = within(build(gap), known)) {
-    // No gain where all atoms stay and others join: one stands for another and is taken back.
+    // No gain where all atoms stay and others join, or they stay in a choice: one stands for
+    // another and is taken back.
     Linear now = resolved(linear(*inside), c);
-    const bool grows =
-        now.terms.size() >= gap.terms.size() && !(now.terms == gap.terms) &&
-        std::ranges::all_of(gap.terms, [&](const Term& t) {
-          return std::ranges::find(now.terms, t.atom, &Term::atom) != now.terms.end();
-        });
+    bool nested = false;
+    const auto stays = [&](const Term& t) {
+      if (std::ranges::find(now.terms, t.atom, &Term::atom) != now.terms.end()) return true;
+      return std::ranges::any_of(now.terms, [&](const Term& other) {
+        const Kind kind = c_.kind(other.atom);
+        if (kind != Kind::Select && kind != Kind::Max) return false;
+        nested = true;
+        return std::ranges::binary_search(reachable(c_, other.atom, kLimits.condition_nodes),
+                                          t.atom);
+      });
+    };
+    const bool grows = !(now.terms == gap.terms) && std::ranges::all_of(gap.terms, stays) &&
+                       (nested || now.terms.size() >= gap.terms.size());
     if (grows)
       rewind(start);
     else

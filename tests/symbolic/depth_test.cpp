@@ -37,6 +37,21 @@ TEST(Depth, NestsOfQuotients) {
   walk(e, 123'456, 4);
 }
 
+// What an equation says of a variable may hold the variable: it was put into itself without end.
+TEST(Depth, OfAChoiceThatAnEquationGives) {
+  const Node x = variable("x", 0, 2), y = variable("y", 0, 3);
+  const Node same = eq(y * 2, where(lt(y, 2), x, y));
+  const Node first = same * y, second = same * (x - y), third = where(same, y, x - y);
+  for (std::int64_t i = 0; i < 3; ++i)
+    for (std::int64_t j = 0; j < 4; ++j) {
+      const bool holds = j * 2 == (j < 2 ? i : j);
+      const auto value = [&](const Node& e) { return evaluate(e, {{"x", i}, {"y", j}}); };
+      EXPECT_EQ(value(first), holds ? j : 0) << render(first);
+      EXPECT_EQ(value(second), holds ? i - j : 0) << render(second);
+      EXPECT_EQ(value(third), holds ? j : i - j) << render(third);
+    }
+}
+
 TEST(Depth, NestsOfChoices) {
   const Node x = variable("x", 0, 1000), y = variable("y", 0, 9);
   Node e = x;
