@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdlib>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "touchstone/fuzz/draw_kernel.h"
@@ -13,8 +14,9 @@ namespace {
 constexpr std::int64_t kMostTerms = 2048;
 constexpr std::size_t kRank = 5;
 
-/// A reduce over windows into rows that are padded on any side, beside a factor of the outputs and
-/// one of some of the axes. Terms of a window lie any step apart, and so do windows.
+/// A reduce over windows into rows that are padded on any side, alone or beside a factor of the
+/// outputs and one of some of the axes. Terms of a window lie any step apart, and so do windows; a
+/// window may be of several rows. What is cut off may be another number than 0.
 class WindowsDraw {
  public:
   explicit WindowsDraw(Chooser& chooser) : chooser_(chooser) {}
@@ -26,14 +28,15 @@ class WindowsDraw {
     draw_sizes();
     const LazyOpPtr rows = windows();
     const Op first = op();
-    LazyOpPtr term = LazyOp::binary(first, leaf({Outputs, Channels, Terms}), rows);
-    if (chooser_.chance(1, 3)) {
+    const bool alone = chooser_.chance(1, 4);
+    LazyOpPtr term = alone ? rows : LazyOp::binary(first, leaf({Outputs, Channels, Terms}), rows);
+    if (chooser_.chance(1, alone ? 8 : 3)) {
       constexpr Axis kAxes[] = {Outputs, Height, Lanes, Channels, Terms};
       const Op second = op();
       const Axis one = kAxes[chooser_.below(kRank)], other = kAxes[chooser_.below(kRank)];
       term = LazyOp::binary(second, term, leaf({one, other}));
     }
-    const Op reduce = chooser_.chance(1, 6) ? Op::ReduceMax : Op::ReduceSum;
+    const Op reduce = chooser_.chance(1, alone ? 2 : 6) ? Op::ReduceMax : Op::ReduceSum;
     LazyOpPtr result = LazyOp::reduce(reduce, term, {Channels, Terms});
     if (chooser_.chance(1, 4)) result = LazyOp::binary(Op::Max, result, result);
     KernelCase c{LazyOp::store(ShapeTracker::contiguous(result->shape()), result), {}};
@@ -98,12 +101,17 @@ class WindowsDraw {
     const std::int64_t cut = whole_windows || left + right >= reach ? 0 : left + right;
     const std::int64_t first =
         (step < 0 ? -step * (lanes - 1) : 0) + (apart < 0 ? -apart * (sizes_[Terms] - 1) : 0);
+    // Channels are images of their own, or rows of one, which windows further down see, too.
+    const bool of_rows = chooser_.chance(1, 3);
+    const std::int64_t down = of_rows ? 1 + static_cast<std::int64_t>(chooser_.below(2)) : 1;
+    const std::int64_t rows = of_rows ? (height - 1) * down + sizes_[Channels] : height;
+    const std::int64_t next = of_rows ? reach : height * reach;
     std::vector<View> views =
-        ShapeTracker::contiguous({sizes_[Channels], height, reach - cut})
+        ShapeTracker::contiguous({of_rows ? 1 : sizes_[Channels], rows, reach - cut})
             .pad({{0, 0}, {0, 0}, {cut == 0 ? 0 : left, cut == 0 ? 0 : right}})
             .views();
     views.push_back(View::strided({sizes_[Channels], height, lanes, sizes_[Terms]},
-                                  {height * reach, reach, step, apart}, first));
+                                  {next, down * reach, step, apart}, first));
     const std::pair<sint, sint> sides{whole_windows ? left : 0, whole_windows ? right : 0};
     const ShapeTracker st =
         ShapeTracker(views)
@@ -112,8 +120,30 @@ class WindowsDraw {
             .reshape({1, sizes_[Height], sizes_[Lanes], sizes_[Channels], sizes_[Terms]})
             .expand(shape_of(sizes_));
     const LazyOpPtr x = LazyOp::load(++buffers_, dtype_, st);
+    if (chooser_.chance(1, 4)) return padded_with_another(x);
     // What is computed of a window may be computed ahead, once for all that see it.
     return chooser_.chance(2, 3) ? LazyOp::binary(Op::Add, x, x) : x;
+  }
+
+  // A choice by the mask of a load, seldom by another one, between it and a number or another load.
+  LazyOpPtr padded_with_another(const LazyOpPtr& x) {
+    const ShapeTracker all = ShapeTracker::contiguous({1, 1, 1, 1, 1}).expand(shape_of(sizes_));
+    ShapeTracker mask = x->buffer().st;
+    if (chooser_.chance(1, 8))  // one lane more is cut off, at the other end
+      mask = all.shrink({{0, sizes_[Outputs]},
+                         {0, sizes_[Height]},
+                         {0, sizes_[Lanes] > 1 ? sizes_[Lanes] - 1 : 1},
+                         {0, sizes_[Channels]},
+                         {0, sizes_[Terms]}})
+                 .pad({{0, 0}, {0, 0}, {0, sizes_[Lanes] > 1 ? 1 : 0}, {0, 0}, {0, 0}});
+    const double lowest = is_float(dtype_) && chooser_.chance(1, 2)
+                              ? -std::numeric_limits<double>::infinity()
+                              : -1 - static_cast<double>(chooser_.below(3));
+    const LazyOpPtr rest = chooser_.chance(1, 8)
+                               ? leaf({Lanes, Terms})
+                               : LazyOp::constant(Scalar::from_double(dtype_, lowest), all);
+    return LazyOp::ternary(Op::Where, LazyOp::constant(Scalar::from_bits(DType::Bool, 1), mask), x,
+                           rest);
   }
 
   Chooser& chooser_;
