@@ -7,51 +7,74 @@
 
 namespace touchstone::symbolic {
 
-Program::Program(const Context& context, Id root)
-    : c_(context), nodes_(reachable(context, root)), value_(nodes_.size()) {
+namespace {
+
+std::uint64_t bit_of(std::size_t slot) {
+  return std::uint64_t{1} << std::min<std::size_t>(slot, 63);
+}
+constexpr std::uint64_t kAll = ~std::uint64_t{0};
+
+}  // namespace
+
+Program::Program(const Context& context, Id root) {
+  const List<Id> ids = reachable(context, root);
+  nodes_.reserve(ids.size());
+  depends_.reserve(ids.size());
   const auto place = [&](Id id) {
-    const auto at = std::ranges::lower_bound(nodes_, id);
-    return static_cast<std::uint32_t>(at - nodes_.begin());
+    const auto at = std::ranges::lower_bound(ids, id);
+    return static_cast<std::uint32_t>(at - ids.begin());
   };
-  for (const Id id : nodes_) {
-    const NodeData& n = c_[id];
+  for (const Id id : ids) {
+    const NodeData& n = nodes_.emplace_back(context[id]);
+    std::uint64_t depends = 0;
     if (n.kind == Kind::Variable) {
       parts_.push_back(static_cast<std::uint32_t>(variables_.size()));
+      depends = bit_of(variables_.size());
       variables_.push_back(id);
     }
-    for (const Id a : n.args) parts_.push_back(place(a));
-    for (const Term& t : n.terms) parts_.push_back(place(t.atom));
+    const auto add = [&](Id part) {
+      parts_.push_back(place(part));
+      depends |= depends_[parts_.back()];
+    };
+    for (const Id a : n.args) add(a);
+    for (const Term& t : n.terms) add(t.atom);
+    depends_.push_back(depends);
   }
+  value_.resize(ids.size());
+  by_zero_.resize(ids.size());
 }
 
 std::optional<Int> Program::run(std::span<const Int> values) {
+  std::uint64_t changed = last_.empty() ? kAll : 0;
+  for (std::size_t i = 0; i < last_.size(); ++i)
+    if (!(last_[i] == values[i])) changed |= bit_of(i);
+  Int first = pass(values, changed, 0);
+  last_.assign(values.begin(), values.end());
+  if (divisions_by_zero_ == 0) return first;
   // A division by zero has no value: where the result depends on it, there is none. The second
   // number stands above what divisors of any likely length make 0 of it.
   static const Int numbers[] = {1'000'003, Int::from_digits("1" + std::string(100, '0') + "267")};
-  Int first = pass(values, 0);
-  if (!divided_by_zero_) return first;
+  last_.clear();  // what is known is of those numbers then
   for (const Int& number : numbers)
-    if (pass(values, number) != first) return std::nullopt;
+    if (pass(values, kAll, number) != first) return std::nullopt;
   return first;
 }
 
-const Int& Program::pass(std::span<const Int> values, const Int& undefined) {
-  divided_by_zero_ = false;
+const Int& Program::pass(std::span<const Int> values, std::uint64_t changed, const Int& undefined) {
   const std::uint32_t* part = parts_.data();
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    const NodeData& n = c_[nodes_[i]];
-    // A number for each division, no simple multiple of another's, or two would make up for each
-    // other.
-    const auto own = static_cast<std::int64_t>(hash_mix(i, 1) >> 16);
-    value_[i] = step(n, part, values, undefined * own);
+    const NodeData& n = nodes_[i];
+    if (changed == kAll || (depends_[i] & changed) != 0)
+      value_[i] = step(i, part, values, undefined);
     part += n.args.size() + n.terms.size() + (n.kind == Kind::Variable ? 1 : 0);
   }
   return value_.back();
 }
 
-Int Program::step(const NodeData& n, const std::uint32_t* part, std::span<const Int> values,
+Int Program::step(std::size_t i, const std::uint32_t* part, std::span<const Int> values,
                   const Int& undefined) {
-  const auto arg = [&](std::size_t i) -> const Int& { return value_[part[i]]; };
+  const NodeData& n = nodes_[i];
+  const auto arg = [&](std::size_t k) -> const Int& { return value_[part[k]]; };
   switch (n.kind) {
     case Kind::Constant:
       return n.first;
@@ -59,7 +82,7 @@ Int Program::step(const NodeData& n, const std::uint32_t* part, std::span<const 
       return values[*part];
     case Kind::Product: {
       Int r = 1;
-      for (std::size_t i = 0; i < n.args.size(); ++i) r = r * arg(i);
+      for (std::size_t k = 0; k < n.args.size(); ++k) r = r * arg(k);
       return r;
     }
     case Kind::Digit: {
@@ -68,31 +91,34 @@ Int Program::step(const NodeData& n, const std::uint32_t* part, std::span<const 
     }
     case Kind::Div:
     case Kind::Mod:
-      if (arg(1).is_zero()) {
-        divided_by_zero_ = true;
-        return undefined;
+      if (const bool now = arg(1).is_zero(); now != by_zero_[i]) {
+        by_zero_[i] = now;
+        now ? ++divisions_by_zero_ : --divisions_by_zero_;
       }
+      // A number for each division, no simple multiple of another's, or two would make up for each
+      // other.
+      if (by_zero_[i]) return undefined * static_cast<std::int64_t>(hash_mix(i, 1) >> 16);
       return n.kind == Kind::Div ? floor_div(arg(0), arg(1)) : floor_mod(arg(0), arg(1));
     case Kind::Negative:
       return arg(0).sign() < 0 ? 1 : 0;
     case Kind::Zero:
       return arg(0).is_zero() ? 1 : 0;
     case Kind::And:
-      for (std::size_t i = 0; i < n.args.size(); ++i)
-        if (arg(i).is_zero()) return 0;
+      for (std::size_t k = 0; k < n.args.size(); ++k)
+        if (arg(k).is_zero()) return 0;
       return 1;
     case Kind::Select:
       return arg(0).is_zero() ? Int(0) : arg(1);
     case Kind::Max: {
       Int r = 0;
-      for (std::size_t i = 0; i < n.args.size(); ++i) r = larger(r, arg(i));
+      for (std::size_t k = 0; k < n.args.size(); ++k) r = larger(r, arg(k));
       return r;
     }
     case Kind::Sum:
       break;
   }
   Int total = n.first;
-  for (std::size_t i = 0; i < n.terms.size(); ++i) total += n.terms[i].coef * arg(i);
+  for (std::size_t k = 0; k < n.terms.size(); ++k) total += n.terms[k].coef * arg(k);
   return total;
 }
 

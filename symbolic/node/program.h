@@ -24,17 +24,19 @@ class Program {
   std::optional<Int> run(std::span<const Int> values);
 
  private:
-  /// All nodes, parts first; a quotient or remainder by zero gets the value `undefined`.
-  const Int& pass(std::span<const Int> values, const Int& undefined);
-  Int step(const NodeData& n, const std::uint32_t* part, std::span<const Int> values,
+  /// The value where what has the variables of `changed` is computed again, parts first; a quotient
+  /// or remainder by zero gets the value `undefined`.
+  const Int& pass(std::span<const Int> values, std::uint64_t changed, const Int& undefined);
+  Int step(std::size_t i, const std::uint32_t* part, std::span<const Int> values,
            const Int& undefined);
 
-  const Context& c_;
-  List<Id> nodes_;
+  std::vector<NodeData> nodes_;
   std::vector<Id> variables_;
-  std::vector<std::uint32_t> parts_;  // of each node in turn: places in nodes_, a variable's slot
-  std::vector<Int> value_;
-  bool divided_by_zero_ = false;
+  std::vector<std::uint32_t> parts_;    // of each node in turn: places in nodes_, a variable's slot
+  std::vector<std::uint64_t> depends_;  // of each node: on variables; the last bit is of all others
+  std::vector<Int> value_, last_;       // at the last point
+  std::vector<bool> by_zero_;           // of each node: it is a division by zero
+  std::size_t divisions_by_zero_ = 0;
 };
 
 }  // namespace touchstone::symbolic
