@@ -337,7 +337,10 @@ class Questions {
   // A function's value, which may err, times a number up to the largest, alone or beside zeros.
   void one_term() {
     const DType dtype = chooser_.chance(1, 2) ? DType::Float64 : DType::Float32;
-    const double exponent = -std::ldexp(number(dtype), -static_cast<int>(chooser_.below(70)));
+    // Often so small that the function is 1, and the product may be the largest number.
+    const std::uint64_t small =
+        chooser_.chance(1, 2) ? 54 + chooser_.below(16) : chooser_.below(70);
+    const double exponent = -std::ldexp(number(dtype), -static_cast<int>(small));
     const double most = std::ldexp(2 - std::ldexp(1.0, 1 - info(dtype).digits),
                                    info(dtype).max_exponent - static_cast<int>(chooser_.below(2)));
     const double sign = chooser_.chance(1, 2) ? 1 : -1;

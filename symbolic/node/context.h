@@ -109,7 +109,7 @@ class Context {
   /// The name of a variable; of no other node.
   const std::string& name(Id id) const { return *at(id).parts.name; }
 
-  NodeData operator[](Id id) const {
+  [[gnu::always_inline]] NodeData operator[](Id id) const {
     const Stored& n = at(id);
     const bool sum = n.kind == Kind::Sum;
     return {n.kind,

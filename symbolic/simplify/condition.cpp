@@ -107,6 +107,17 @@ Id Simplifier::new_negative(Linear s) {
     if (auto flag = apply(Rule::Root::Below, {&s, 1})) decided = build(*flag);
     if (!decided && at_last_remainder(s)) decided = negate(zero(s));
     if (!decided) decided = by_square(s, false);
+    // What its negation is known to be: below, the negation of a negative lead is tried anyway.
+    if (!decided && !turned && s.terms[0].coef.sign() > 0) {
+      const Trace::Mark start = mark();
+      Linear other = -s;
+      other.constant -= 1;
+      law("lt.not", bind_x);
+      if (auto flag = apply(Rule::Root::Below, {&other, 1}))
+        decided = negate(build(*flag));
+      else
+        rewind(start);
+    }
     if (!decided && !reduced)
       if (auto same = same_sign(s)) {
         s = std::move(*same);
