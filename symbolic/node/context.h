@@ -191,7 +191,7 @@ class Context {
     std::uint32_t hash;  // the low half
   };
 
-  const Stored& at(Id id) const {
+  [[gnu::always_inline]] const Stored& at(Id id) const {
     if (id < kFirstChunk) return first_[id];
     const std::uint32_t n = id + kFirstChunk;
     const int chunk = 31 - __builtin_clz(n);
