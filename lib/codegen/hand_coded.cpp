@@ -3,7 +3,6 @@
 #include "touchstone/codegen/plan.h"
 #include "touchstone/ops/node_order.h"
 #include "touchstone/ops/still_axes.h"
-#include "touchstone/shapetracker/access.h"
 
 namespace touchstone::codegen {
 
@@ -60,12 +59,6 @@ std::int64_t rounds_ahead(const LazyOpPtr& axes, std::int64_t sums, const Layout
       widest = std::max(widest, static_cast<std::int64_t>(itemsize(b.dtype)));
   if (widest == 0) return 0;
   return std::clamp<std::int64_t>(kBytesAhead / (sums * widest), 1, kMostAhead);
-}
-
-// Whether vectors read neighbours along an axis: side by side, or every second element.
-bool reads_vectors(const LazyOp& load, std::size_t axis) {
-  const auto apart = real_strides(load.buffer().st, true)[axis];
-  return apart && apart->is_int() && apart->as_int() >= 0 && apart->as_int() <= 2;
 }
 
 // Maxima, which may be met in any order: of windows that overlap, rows side by side share what they

@@ -143,18 +143,21 @@ Windows windows_of(const LazyOpPtr& kernel, const std::vector<LazyOpPtr>& reduce
   const Shape& shape = kernel->shape();
   const std::int64_t vectors = (lanes + sizes.vector - 1) / sizes.vector;
   const std::int64_t most = std::min(sizes.written_vectors / vectors, kMostWritten);
+  const DType dtype = reduces[0]->reduce_arg().accumulator;
+  if (dtype != DType::Float32 && dtype != DType::Float64) return {};
   std::int64_t written = 0;
   std::optional<std::size_t> row;
   bool masked = false;
   for (const LazyOpPtr& reduce : reduces) {
     const std::int64_t count = terms(*reduce);
-    if (count < 2 || count > most) return {};
+    if (count < 2 || count > most || reduce->reduce_arg().accumulator != dtype) return {};
     written = std::max(written, count);
     for (const LazyOp* node : ordered_nodes(reduce->src()[0])) {
       if (!is_cheap(node)) return {};
       if (node->op() != Op::Load) continue;
       const auto apart = real_strides(node->buffer().st, true);
-      if (!apart[axis] || *apart[axis] == sint(0)) continue;
+      if (apart[axis] && *apart[axis] == sint(0)) continue;
+      if (node->dtype() != dtype || !reads_vectors(*node, axis)) return {};
       masked = masked || real_strides(node->buffer().st) != apart;
       for (const int reduced : reduce->reduce_arg().axes) {
         const auto along = static_cast<std::size_t>(reduced);
@@ -228,6 +231,11 @@ std::vector<LazyOpPtr> reduces_in_lanes(const LazyOpPtr& kernel, std::size_t axi
 bool is_better_packed(const LazyOp& load, std::size_t axis, std::span<const int> reduced,
                       const LayoutSizes& sizes) {
   return is_better_packed(load, Walk(load.buffer().st), axis, reduced, sizes);
+}
+
+bool reads_vectors(const LazyOp& load, std::size_t axis) {
+  const auto apart = real_strides(load.buffer().st, true)[axis];
+  return apart && apart->is_int() && apart->as_int() >= 0 && apart->as_int() <= 2;
 }
 
 bool is_turned(const LazyOp& load, std::size_t axis, std::span<const int> reduced) {

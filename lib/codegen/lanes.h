@@ -55,6 +55,9 @@ std::vector<int> order_of_whole_lanes(const LazyOpPtr& kernel, const LayoutSizes
 bool is_better_packed(const LazyOp& load, std::size_t axis, std::span<const int> reduced,
                       const LayoutSizes& sizes);
 
+/// Whether vectors read neighbours along an axis: side by side, or every second element.
+bool reads_vectors(const LazyOp& load, std::size_t axis);
+
 /// Whether neighbours along `axis` lie far apart and those along the innermost of the axes
 /// `reduced` side by side, without masks: a copy then reads whole lines and turns squares in
 /// registers, which pays for a single row, too.

@@ -325,14 +325,14 @@ std::pair<int, Linearizer::Indices> Linearizer::open_reduce_loops(const LazyOp& 
 // The last axes of a reduce in lanes that have no more terms together than the opt unroll says;
 // none where stages share what the terms of a row have in common.
 std::size_t Linearizer::written_out(const LazyOp& reduce) const {
-  if (plan_.staged_bytes > 0) return 0;
+  if (plan_.staged_bytes > 0 || room_.written_vectors == 0) return 0;
   const std::vector<int>& axes = reduce.reduce_arg().axes;
   std::size_t count = 0;
   std::int64_t terms = 1;
   for (; count < axes.size(); ++count) {
     const sint& size =
         reduce.src()[0]->shape()[static_cast<std::size_t>(axes[axes.size() - 1 - count])];
-    if (!size.is_int() || size.as_int() > plan_.unroll / terms) break;
+    if (!size.is_int() || size.as_int() < 1 || size.as_int() > plan_.unroll / terms) break;
     terms *= size.as_int();
   }
   return terms == 1 ? 0 : count;

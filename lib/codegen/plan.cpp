@@ -15,7 +15,8 @@ constexpr std::int64_t kMostLanes = 4096;  // with the rows of a block
 constexpr std::int64_t kMostRows = 64;
 constexpr std::int64_t kMostBytes = 1 << 20;  // of arrays: they stand on the stack of a thread
 constexpr std::int64_t kMostInTile = 1 << 14;
-constexpr std::int64_t kMostSums = 65536;  // as a profile has them at most
+constexpr std::int64_t kMostInText = 8192;  // terms: a compiler takes a second for so many
+constexpr std::int64_t kMostSums = 65536;   // as a profile has them at most
 
 template <class... Args>
 [[noreturn]] void refuse(const Opt& opt, fmt::format_string<Args...> why, Args&&... args) {
@@ -199,6 +200,9 @@ Plan make_plan(const LazyOpPtr& kernel, const Opts& opts) {
     in_range(*unroll, 0, 2, kMostWritten);
     if (!reduces(kernel)) refuse(*unroll, "the kernel has no reduce");
     plan.unroll = unroll->args[0];
+    if (plan.lanes && plan.staged_bytes == 0 &&
+        plan.unroll * plan.lanes->block > kMostInText / plan.lanes->lanes)
+      refuse(*unroll, "terms of all rows and lanes would be more than {} at a turn", kMostInText);
   }
   if (const Opt* const peel = find(opts, OptKind::Peel)) plan.peel = peel_of(plan.kernel, *peel);
   if (const Opt* const parallel = find(opts, OptKind::Parallel)) {

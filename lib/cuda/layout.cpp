@@ -27,7 +27,8 @@ constexpr LayoutSizes kThreadSizes{.vector = kTile,
                                    .unit_lanes = kTile,
                                    .other_lanes = kTile,
                                    .block_rows = kTile,
-                                   .block_lanes = kTile};
+                                   .block_lanes = kTile,
+                                   .written_vectors = 0};
 
 struct Way {
   Opts opts;

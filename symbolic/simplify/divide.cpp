@@ -51,6 +51,16 @@ Linear Simplifier::long_division(Linear& a, const Linear& b, bool remainder) {
   const Term* lead = &b.terms[0];
   for (const Term& t : b.terms)
     if (factors(t.atom).size() > factors(lead->atom).size()) lead = &t;
+  // Where a product of the divisor's own terms brings the same ones back, it would do so for ever.
+  List<Ids> seen;
+  const auto atoms_of = [](const Linear& sum) {
+    Ids atoms;
+    for (const Term& t : sum.terms) atoms.push_back(t.atom);
+    return atoms;
+  };
+  const auto was_there = [&](const Linear& sum) {
+    return std::ranges::find(seen, atoms_of(sum)) != seen.end();
+  };
   Linear quotient;
   bool again = true;
   for (int step = 0; again && step < kLimits.division_steps; ++step) {
@@ -63,6 +73,10 @@ Linear Simplifier::long_division(Linear& a, const Linear& b, bool remainder) {
       add(part, rest, floor_div(t.coef, lead->coef));
       add(shorter, multiply(part, b), -1);
       if (length(shorter) > length(a) || shorter == a) continue;
+      if (length(shorter) == length(a)) {
+        seen.push_back(atoms_of(a));
+        if (was_there(shorter)) continue;
+      }
       law(remainder ? "mod.multiple" : "div.multiple",
           [&](Instance& i) { i.bind("x", part).bind("b", b).bind("y", shorter); });
       a = std::move(shorter);
