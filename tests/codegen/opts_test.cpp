@@ -169,11 +169,30 @@ TEST(Opts, HandCodedOnesAreWhatIsAppliedWithoutAny) {
     return str(hand_coded_optimizations(written(LazyOp::reduce(Op::ReduceMax, x, {0}))));
   };
   EXPECT_EQ(sums(kFloat, std::int64_t{1} << 22), "sums(64)");
-  EXPECT_EQ(sums(kFloat, std::int64_t{1} << 23), "sums(64) prefetch(8)");
-  EXPECT_EQ(sums(DType::Float64, std::int64_t{1} << 22), "sums(64) prefetch(4)");
-  EXPECT_EQ(sums(DType::UInt8, std::int64_t{1} << 25), "sums(64) prefetch(32)");
+  EXPECT_EQ(sums(kFloat, std::int64_t{1} << 23), "sums(64) prefetch(32)");
+  EXPECT_EQ(sums(DType::Float64, std::int64_t{1} << 22), "sums(64) prefetch(16)");
+  EXPECT_EQ(sums(DType::UInt8, std::int64_t{1} << 25), "sums(64) prefetch(64)");
   EXPECT_EQ(str(hand_coded_optimizations(transposed(64, 64))), "tile(0,1,32,32)");
   EXPECT_EQ(str(hand_coded_optimizations(transposed(4096, 4096))), "tile(0,1,64,64) prefetch(1)");
+}
+
+// Windows of 3 by 3 that overlap are written out where they are read as vectors.
+TEST(Opts, WindowsAreWrittenOutWhereVectorsReadThem) {
+  const auto windows = [](DType type, std::int64_t step, Op op = Op::ReduceMax) {
+    const ShapeTracker st = strided({2, 12, 24, 3, 3}, {10'000, 80 * step, step, 80, 1});
+    return written(LazyOp::reduce(op, LazyOp::load(1, type, st), {3, 4}));
+  };
+  const auto chosen = [&](DType type, std::int64_t step) {
+    return str(hand_coded_optimizations(windows(type, step)));
+  };
+  EXPECT_EQ(chosen(kFloat, 1), "lanes(24) block(1,4) unroll(9)");
+  EXPECT_EQ(chosen(DType::Float64, 2), "lanes(24) block(1,4) unroll(9)");
+  EXPECT_EQ(chosen(kFloat, 3), "sums(16)");
+  for (const DType type : {DType::Int32, DType::Float16})
+    EXPECT_EQ(chosen(type, 2).find("unroll"), std::string::npos) << chosen(type, 2);
+  EXPECT_EQ(refused(windows(kFloat, 1), "lanes(24) block(1,12) unroll(64)"),
+            "unroll(64): terms of all rows and lanes would be more than 8192 at a turn");
+  EXPECT_EQ(refused(windows(kFloat, 1), "lanes(24) block(1,12) unroll(9)"), "legal");
 }
 
 TEST(Opts, PeeledLoopsLookAtNoMaskBetween) {
