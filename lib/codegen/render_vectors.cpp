@@ -232,7 +232,7 @@ class VectorRenderer final : public Renderer {
           break;
         default:
           if (std::get<Op>(u.arg) == Op::Where)
-            load(i, u.src[1], k, src(u, 2).text);
+            load(i, u.src[1], k, src(u, 2).operand());
           else
             name(i, k, computed(u, k), true);
       }
