@@ -115,7 +115,7 @@ class Int {
   static Int adopt(std::int64_t word) { return Int(Word{word}); }
   bool in_place() const { return (word_ & 1) == 0; }
   static bool both_in_place(const Int& a, const Int& b) { return ((a.word_ | b.word_) & 1) == 0; }
-  // A call each would be a tenth of what the simplifier does.
+  // No calls: the simplifier copies and drops numbers all the time.
   [[gnu::always_inline]] void retain() const {
     if (!in_place() && word_ != kNone) retain_big(word_);
   }

@@ -141,19 +141,16 @@ Linear Simplifier::select(Id c, Linear gap) {
     // No gain where all atoms stay and others join, or they stay in a choice: one stands for
     // another and is taken back.
     Linear now = resolved(linear(*inside), c);
-    bool nested = false;
     const auto stays = [&](const Term& t) {
-      if (std::ranges::find(now.terms, t.atom, &Term::atom) != now.terms.end()) return true;
       return std::ranges::any_of(now.terms, [&](const Term& other) {
         const Kind kind = c_.kind(other.atom);
-        if (kind != Kind::Select && kind != Kind::Max) return false;
-        nested = true;
-        return std::ranges::binary_search(reachable(c_, other.atom, kLimits.condition_nodes),
-                                          t.atom);
+        return other.atom == t.atom ||
+               ((kind == Kind::Select || kind == Kind::Max) &&
+                std::ranges::binary_search(reachable(c_, other.atom, kLimits.condition_nodes),
+                                           t.atom));
       });
     };
-    const bool grows = !(now.terms == gap.terms) && std::ranges::all_of(gap.terms, stays) &&
-                       (nested || now.terms.size() >= gap.terms.size());
+    const bool grows = !(now.terms == gap.terms) && std::ranges::all_of(gap.terms, stays);
     if (grows)
       rewind(start);
     else

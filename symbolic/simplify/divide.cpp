@@ -58,9 +58,6 @@ Linear Simplifier::long_division(Linear& a, const Linear& b, bool remainder) {
     for (const Term& t : sum.terms) atoms.push_back(t.atom);
     return atoms;
   };
-  const auto was_there = [&](const Linear& sum) {
-    return std::ranges::find(seen, atoms_of(sum)) != seen.end();
-  };
   Linear quotient;
   bool again = true;
   for (int step = 0; again && step < kLimits.division_steps; ++step) {
@@ -75,7 +72,7 @@ Linear Simplifier::long_division(Linear& a, const Linear& b, bool remainder) {
       if (length(shorter) > length(a) || shorter == a) continue;
       if (length(shorter) == length(a)) {
         seen.push_back(atoms_of(a));
-        if (was_there(shorter)) continue;
+        if (std::ranges::find(seen, atoms_of(shorter)) != seen.end()) continue;
       }
       law(remainder ? "mod.multiple" : "div.multiple",
           [&](Instance& i) { i.bind("x", part).bind("b", b).bind("y", shorter); });

@@ -52,6 +52,16 @@ TEST(Depth, OfAChoiceThatAnEquationGives) {
     }
 }
 
+// What is told of a comparison is told of its negation, and a remainder by a sum whose terms bring
+// themselves back is as it is when it is read again.
+TEST(Depth, OfNegationsAndLongDivisionsReadsBackAsItIs) {
+  const Node x = variable("x", -1, 0), y = variable("y", 0, 1), z = variable("z", 0, 4);
+  EXPECT_EQ(render(lt(x * 3, y * 2)), "x*3 < y");
+  EXPECT_EQ(render(eq(lt(x * 3, y * 2), 0)), "y <= x*3");
+  const Node rest = floor_mod(z * z + z, min(z, 2));
+  EXPECT_EQ(parse(render(rest), {{"z", z}}), rest);
+}
+
 TEST(Depth, NestsOfChoices) {
   const Node x = variable("x", 0, 1000), y = variable("y", 0, 9);
   Node e = x;
