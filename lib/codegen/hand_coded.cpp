@@ -3,6 +3,7 @@
 #include "touchstone/codegen/plan.h"
 #include "touchstone/ops/node_order.h"
 #include "touchstone/ops/still_axes.h"
+#include "touchstone/shapetracker/access.h"
 
 namespace touchstone::codegen {
 
@@ -80,6 +81,24 @@ bool are_maxima_of_windows(const LazyOpPtr& axes, const CodegenOptions& options)
   });
 }
 
+// A short axis of the output along which no load moves: the outputs beside each other differ in
+// what is made of their terms alone, which are read once for all of them.
+std::optional<std::size_t> axis_of_equal_loads(const LazyOpPtr& axes) {
+  constexpr std::int64_t kMostRows = 4;
+  const Shape& shape = axes->shape();
+  const std::vector<const LazyOp*> nodes = ordered_nodes(axes);
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (!shape[axis].is_int() || shape[axis].as_int() < 2 || shape[axis].as_int() > kMostRows)
+      continue;
+    if (std::ranges::all_of(nodes, [&](const LazyOp* node) {
+          return node->op() != Op::Gather &&
+                 (node->op() != Op::Load || real_strides(node->buffer().st, true)[axis] == sint(0));
+        }))
+      return axis;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Opts hand_coded(const LazyOpPtr& kernel, const LazyOpPtr& axes, const CodegenOptions& options) {
@@ -95,6 +114,8 @@ Opts hand_coded(const LazyOpPtr& kernel, const LazyOpPtr& axes, const CodegenOpt
       !are_maxima_of_windows(ordered, options)) {
     const RunningSums running = plan_running_sums(ordered, still_axes(ordered));
     if (!running.reduces.empty()) {
+      if (const auto axis = axis_of_equal_loads(ordered))
+        opts.push_back({OptKind::Block, {number(*axis), ordered->shape()[*axis].as_int()}});
       opts.push_back({OptKind::Sums, {running.count}});
       if (const std::int64_t rounds = rounds_ahead(axes, running.count, options.sizes); rounds > 0)
         opts.push_back({OptKind::Prefetch, {rounds}});
@@ -102,6 +123,10 @@ Opts hand_coded(const LazyOpPtr& kernel, const LazyOpPtr& axes, const CodegenOpt
     }
   }
   if (!options.lanes) return opts;
+  if (const std::vector<int> order = order_of_columns(ordered, options.sizes); !order.empty()) {
+    add_lanes(opts, reordered(opts, ordered, order), options);
+    return opts;
+  }
   if (const std::vector<int> order = order_of_whole_lanes(ordered, options.sizes); !order.empty()) {
     ordered = reordered(opts, ordered, order);
     if (options.stages)

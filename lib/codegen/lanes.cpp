@@ -211,6 +211,37 @@ bool reduces(const LazyOpPtr& kernel) {
   return std::ranges::any_of(ordered_nodes(kernel), [](auto* n) { return is_reduce(n->op()); });
 }
 
+namespace {
+
+// A reduce, and the axes that reduces above it reduce: those along which it is another one, and
+// those along which it is the same.
+struct Below {
+  LazyOpPtr reduce;
+  StillAxes moves, stays;
+};
+
+// Reduces that differ along the axis, operands before users.
+std::vector<Below> reduces_that_differ(const LazyOpPtr& kernel, std::size_t axis) {
+  const NodeMap<StillAxes> still = still_axes(kernel);
+  const std::vector<LazyOpPtr> order = toposort(kernel);
+  std::unordered_map<const LazyOp*, StillAxes> reduced;  // above a node
+  for (auto node = order.rbegin(); node != order.rend(); ++node) {
+    StillAxes above = reduced[node->get()];
+    if (is_reduce((*node)->op())) above |= reduced_axes(**node);
+    for (const LazyOpPtr& s : (*node)->src()) reduced[s.get()] |= above;
+  }
+  std::vector<Below> found;
+  for (const LazyOpPtr& node : order) {
+    if (!is_reduce(node->op())) continue;
+    const StillAxes same = still[node.get()], above = reduced[node.get()];
+    if (axis >= 64 || (same >> axis & 1U) == 0)
+      found.push_back({node, above & ~same, above & same});
+  }
+  return found;
+}
+
+}  // namespace
+
 std::vector<LazyOpPtr> reduces_in_lanes(const LazyOpPtr& kernel, std::size_t axis) {
   const NodeMap<StillAxes> still = still_axes(kernel);
   std::unordered_set<const LazyOp*> above{kernel.get()};
@@ -226,6 +257,71 @@ std::vector<LazyOpPtr> reduces_in_lanes(const LazyOpPtr& kernel, std::size_t axi
   }
   std::ranges::reverse(found);
   return found;
+}
+
+std::vector<LazyOpPtr> reduces_by_lanes(const LazyOpPtr& kernel, std::size_t axis) {
+  std::unordered_set<const LazyOp*> in_lanes;
+  for (const LazyOpPtr& reduce : reduces_in_lanes(kernel, axis)) in_lanes.insert(reduce.get());
+  std::vector<LazyOpPtr> found;
+  for (const Below& below : reduces_that_differ(kernel, axis))
+    if (in_lanes.contains(below.reduce.get()) || below.moves == 0) found.push_back(below.reduce);
+  return found;
+}
+
+std::size_t outer_axes(const LazyOpPtr& kernel, std::size_t axis) {
+  const NodeMap<StillAxes> still = still_axes(kernel);
+  StillAxes all = ~StillAxes{0};
+  for (const LazyOpPtr& reduce : reduces_by_lanes(kernel, axis)) all &= still[reduce.get()];
+  std::size_t outer = axis;
+  for (std::size_t i = axis; i-- > 0;) {
+    if (kernel->shape()[i] == sint(1)) continue;
+    // Where there is no row there may be nothing to read.
+    if (i >= 64 || (all >> i & 1U) == 0 || kernel->shape()[i].min().value_or(0) < 1) break;
+    outer = i;
+  }
+  return outer;
+}
+
+std::vector<int> order_of_columns(const LazyOpPtr& kernel, const LayoutSizes& sizes) {
+  const Shape& shape = kernel->shape();
+  const std::size_t last = last_axis(shape).value_or(0);
+  if (last == 0 || !reduces_in_lanes(kernel, last).empty()) return {};
+  if (std::ranges::any_of(shape, [](const sint& s) { return s.min().value_or(0) < 1; })) return {};
+  const std::vector<const LazyOp*> nodes = ordered_nodes(kernel);
+  for (std::size_t axis = last; axis-- > 0;) {
+    if (!shape[axis].is_int() || shape[axis].as_int() < sizes.vector) continue;
+    bool moves = false;
+    const bool vectors = std::ranges::all_of(nodes, [&](const LazyOp* node) {
+      if (node->op() != Op::Load) return node->op() != Op::Gather;
+      const auto apart = real_strides(node->buffer().st)[axis];
+      moves = moves || apart == sint(1);
+      return apart == sint(0) || apart == sint(1);
+    });
+    if (!vectors || !moves) continue;
+    std::vector<int> order;
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      if (i != axis) order.push_back(static_cast<int>(i));
+    order.insert(order.begin() + static_cast<std::ptrdiff_t>(last), static_cast<int>(axis));
+    const LazyOpPtr turned = with_axes(kernel, order);
+    if (const auto plan = plan_lanes(turned, sizes); plan && plan->lanes >= sizes.vector)
+      return order;
+  }
+  return {};
+}
+
+bool lanes_repeat_reduces(const LazyOpPtr& kernel, std::size_t axis) {
+  return std::ranges::any_of(reduces_that_differ(kernel, axis), [](const Below& below) {
+    return below.moves != 0 && below.stays != 0;
+  });
+}
+
+StillAxes reduced_axes(const LazyOp& reduce) {
+  StillAxes axes = 0;
+  for (const int axis : reduce.reduce_arg().axes) {
+    if (reduce.src()[0]->shape()[static_cast<std::size_t>(axis)] == sint(1)) continue;
+    axes |= axis < 64 ? StillAxes{1} << axis : ~StillAxes{0};
+  }
+  return axes;
 }
 
 bool is_better_packed(const LazyOp& load, std::size_t axis, std::span<const int> reduced,
@@ -327,6 +423,7 @@ std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel, const LayoutSizes& s
   if (!last) return std::nullopt;
   const std::size_t axis = *last;
   if (!shape[axis].is_int() || shape[axis].as_int() < sizes.least_axis) return std::nullopt;
+  if (lanes_repeat_reduces(kernel, axis)) return std::nullopt;
   const auto reduces = reduces_in_lanes(kernel, axis);
   if (std::ranges::none_of(reduces, [&](const auto& r) { return terms(*r) >= sizes.least_axis; }))
     return std::nullopt;
@@ -348,6 +445,8 @@ std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel, const LayoutSizes& s
   }
   const std::int64_t size = shape[axis].as_int();
   Block block = block_of(kernel, loads, axis, sizes.block_rows);
+  // What rows share that are the same for all reduces is computed ahead of them.
+  if (block.axis >= outer_axes(kernel, axis)) block.rows = 1;
   if (block.rows > 1) most = std::min(most, sizes.block_lanes);
   std::int64_t lanes = lane_count(size, most, sizes.vector);
   // Tiles of more lanes and half the rows, rather than such that overlap.

@@ -8,6 +8,7 @@
 
 #include "touchstone/codegen/linearize.h"
 #include "touchstone/ops/lazy_op.h"
+#include "touchstone/ops/still_axes.h"
 
 namespace touchstone::codegen {
 
@@ -19,7 +20,8 @@ struct LanePlan {
   std::int64_t size = 0;       // of that axis
   std::int64_t lanes = 0;      // in [2, size]
   std::size_t outer = 0;       // axes before it have their loops outside those over tiles
-  bool packed = false;         // the others have theirs inside, and share what a tile packs
+  bool packed = false;         // the others have theirs inside, and share what a tile packs, or
+                               // all its reduces
   std::size_t block_axis = 0;  // of the output, before that of the lanes
   std::int64_t block = 1;      // elements of it that reduce together; divides its size
   std::int64_t written = 0;    // terms whose loops are written out; 0: none are
@@ -63,13 +65,33 @@ bool reads_vectors(const LazyOp& load, std::size_t axis);
 /// registers, which pays for a single row, too.
 bool is_turned(const LazyOp& load, std::size_t axis, std::span<const int> reduced);
 
+/// The order that puts an axis last along which all loads are vectors, before it those along which
+/// all reduces are the same: columns of a softmax over rows. Empty where there is none, or reduces
+/// differ along the last axis.
+std::vector<int> order_of_columns(const LazyOpPtr& kernel, const LayoutSizes& sizes);
+
 /// The last axis with a size other than 1; nullopt where there is none.
 std::optional<std::size_t> last_axis(const Shape& shape);
 
 /// Whether the kernel reduces anywhere.
 bool reduces(const LazyOpPtr& kernel);
 
+/// The axes of more than one term that a reduce reduces, as bits; all bits where one of them is not
+/// among the first 64.
+StillAxes reduced_axes(const LazyOp& reduce);
+
 /// Reduces that are not below another reduce and differ along the axis, operands before users.
 std::vector<LazyOpPtr> reduces_in_lanes(const LazyOpPtr& kernel, std::size_t axis);
+
+/// Those of reduces_in_lanes, and those below them that are the same for all their terms: a mean
+/// below the squares round it. All of them can run one after the other, operands before users.
+std::vector<LazyOpPtr> reduces_by_lanes(const LazyOpPtr& kernel, std::size_t axis);
+/// How many axes, as LanePlan::outer: without those right before `axis` along which all reduces of
+/// the lanes are the same.
+std::size_t outer_axes(const LazyOpPtr& kernel, std::size_t axis);
+
+/// Whether lanes along the axis would compute a reduce again for terms of another one for which it
+/// is the same, as it stands inside the loop over lanes.
+bool lanes_repeat_reduces(const LazyOpPtr& kernel, std::size_t axis);
 
 }  // namespace touchstone::codegen

@@ -16,11 +16,12 @@ namespace touchstone {
 LazyOpPtr axes_of_opts(const LazyOpPtr& kernel, const CodegenOptions& options = {});
 
 /// The opts that linearize() applies where `options` name none: what measurements showed to pay.
-/// - Reads that lie side by side along a reduce: Sums, and nothing else.
+/// - Reads that lie side by side along a reduce: Sums; Block where a few outputs beside each other
+///   have the same loads.
 /// - Otherwise a reduce that differs along the last axis of the output: Lanes of as many elements
 ///   as its loads serve; Stage; Block where a load serves several rows; Reorder and Pack where
 ///   enough rows share a load that lies across the lanes. Where the last axis has too few elements
-///   for whole vectors, Reorder puts another one there.
+///   for whole vectors, or all reduces are the same along it, Reorder puts another one there.
 /// - No reduce, and a load that lies across the output: Tile.
 /// `kernel` must be valid.
 Opts hand_coded_optimizations(const LazyOpPtr& kernel, const CodegenOptions& options = {});

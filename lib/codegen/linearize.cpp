@@ -42,8 +42,10 @@ Linearizer::Linearizer(const Plan& plan, const CodegenOptions& options)
 
 LinearKernel Linearizer::run() {
   LinearKernel linear;
-  for (const LazyOp* node : ordered_nodes(kernel_)) reduces_ += is_reduce(node->op()) ? 1 : 0;
-  if (reduces_ > 0) still_ = still_axes(kernel_);
+  const auto reduces = std::ranges::count_if(
+      ordered_nodes(kernel_), [](const LazyOp* node) { return is_reduce(node->op()); });
+  if (reduces > 0) still_ = still_axes(kernel_);
+  finds_results_ = reduces > 1 || plan_.running.block > 1;
   if (std::ranges::none_of(kernel_->shape(), [](const sint& s) { return s == sint(0); }))
     linear = plan_.lanes   ? store_in_lanes(*plan_.lanes)
              : plan_.tiles ? store_in_tiles(*plan_.tiles)
@@ -60,9 +62,20 @@ LinearKernel Linearizer::store() {
   if (plan_.peel)
     write_in_parts(*plan_.peel, indices, axis);
   else
-    write(add_indices(std::move(indices)));
+    write_block(indices);
   while (builder_.inside_loop()) builder_.close_loop();
   return builder_.finish(split_of(loops, loops.empty() ? -1 : loops[0]));
+}
+
+// The rows of a block of running sums, or the one output that the loops stand at.
+void Linearizer::write_block(const Indices& first) {
+  const RunningSums& running = plan_.running;
+  for (std::int64_t row = 0; row < running.block; ++row) {
+    Indices at = first;
+    if (row > 0) at[running.block_axis] = first[running.block_axis] + Node(row);
+    rows_.push_back(add_indices(std::move(at)));
+  }
+  for (const int row : rows_) write(row);
 }
 
 void Linearizer::write_in_parts(const Plan::Peel& peel, const Indices& indices, std::size_t axis) {
@@ -82,16 +95,26 @@ void Linearizer::write_in_parts(const Plan::Peel& peel, const Indices& indices, 
 }
 
 // Tile by tile along the last axis, block by block of rows: all reduces, then the outputs. The rows
-// that share what a tile packs are inside its loop, and are shared out where tiles are few.
+// that share what a tile packs, or a reduce, are inside its loop, and are shared out where tiles
+// are few.
 LinearKernel Linearizer::store_in_lanes(const LanePlan& plan) {
   Indices tile(kernel_->shape().size(), Node(0));
-  std::vector<int> shared = open_output_loops(tile, 0, plan.outer, &plan);
+  std::vector<int> shared = open_output_loops(tile, 0, plan.outer);
   const std::size_t outside = shared.size();
   const Node base = open_tiles(plan);
   // Two shares of the work must not write the same output.
   if (plan.tiles() > 1 && !plan.overlaps()) shared.push_back(builder_.innermost_loop());
   const bool has_tiles = shared.size() > outside;
-  const std::vector<int> inner = open_output_loops(tile, plan.outer, plan.axis, &plan);
+  const auto rows_at = [&] {
+    std::vector<Indices> rows(static_cast<std::size_t>(plan.block), tile);
+    for (std::size_t row = 1; row < rows.size(); ++row)
+      rows[row][plan.block_axis] = tile[plan.block_axis] + Node(static_cast<std::int64_t>(row));
+    return rows;
+  };
+  const std::vector<LazyOpPtr> reduces = reduces_by_lanes(kernel_, plan.axis);
+  for (const LazyOpPtr& reduce : reduces)
+    if (is_ahead(*reduce, plan)) reduce_in_lanes(*reduce, plan, rows_at(), base);
+  const std::vector<int> inner = open_output_loops(tile, plan.outer, plan.axis);
   shared.insert(shared.end(), inner.begin(), inner.end());
   // Of a few tiles the rows are shared out, though each thread then packs all that they share.
   constexpr std::int64_t kManyTiles = 16;
@@ -99,29 +122,12 @@ LinearKernel Linearizer::store_in_lanes(const LanePlan& plan) {
   const int best = shared.empty()                               ? -1
                    : few_tiles && plan.packed && !inner.empty() ? inner[0]
                                                                 : shared[0];
-  std::vector<Indices> rows(static_cast<std::size_t>(plan.block), tile);
-  for (std::size_t row = 1; row < rows.size(); ++row)
-    rows[row][plan.block_axis] = tile[plan.block_axis] + Node(static_cast<std::int64_t>(row));
-  const std::vector<LazyOpPtr> reduces = reduces_in_lanes(kernel_, plan.axis);
-  std::vector<std::vector<int>> accumulators;  // of each reduce and row
+  const std::vector<Indices> rows = rows_at();
   for (const LazyOpPtr& reduce : reduces)
-    accumulators.push_back(reduces_nothing(*reduce) ? std::vector<int>(rows.size(), -1)
-                                                    : reduce_in_lanes(*reduce, plan, rows, base));
+    if (!is_ahead(*reduce, plan)) reduce_in_lanes(*reduce, plan, rows, base);
   const std::vector<int> at = open_lanes(plan, rows, base);
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    for (std::size_t i = 0; i < reduces.size(); ++i) {
-      const LazyOp& reduce = *reduces[i];
-      const int accumulator = accumulators[i][row];
-      set_made(&reduce, at[row],
-               accumulator == -1 ? reduce_of_nothing(reduce)
-                                 : cast(builder_.here({StepKind::LoadAcc,
-                                                       reduce.reduce_arg().accumulator,
-                                                       {accumulator, builder_.innermost_loop()},
-                                                       {}}),
-                                        reduce.dtype()));
-    }
-    write(at[row]);
-  }
+  for (const LazyOpPtr& reduce : reduces_in_lanes(kernel_, plan.axis)) take_from_lanes(*reduce, at);
+  for (const int row : at) write(row);
   while (builder_.inside_loop()) builder_.close_loop();
   return builder_.finish(split_of(shared, best));
 }
@@ -143,23 +149,16 @@ int Linearizer::split_of(const std::vector<int>& loops, int best) const {
 
 // Loops over axes [from, to) of the output, the outermost first. Where the plan has blocks, to the
 // first row of each.
-std::vector<int> Linearizer::open_output_loops(Indices& indices, std::size_t from, std::size_t to,
-                                               const LanePlan* plan) {
+std::vector<int> Linearizer::open_output_loops(Indices& indices, std::size_t from, std::size_t to) {
   std::vector<int> loops;
   for (std::size_t axis = from; axis < to; ++axis) {
-    const sint size = loop_size(axis, plan);
+    const std::int64_t rows = plan_.rows_along(axis);
+    const sint size = plan_.loop_size(axis);
     if (size == sint(1)) continue;
     loops.push_back(open_loop(size, "i", indices[axis]));
-    if (size != kernel_->shape()[axis]) indices[axis] = indices[axis] * Node(plan->block);
+    if (rows > 1) indices[axis] = indices[axis] * Node(rows);
   }
   return loops;
-}
-
-sint Linearizer::loop_size(std::size_t axis, const LanePlan* plan) const {
-  const sint& size = kernel_->shape()[axis];
-  return plan != nullptr && plan->block > 1 && axis == plan->block_axis
-             ? size.as_int() / plan->block
-             : size;
 }
 
 // Opens a loop over an axis and gives its counter; `index` becomes the variable that counts.
@@ -206,11 +205,30 @@ std::vector<int> Linearizer::open_lanes(const LanePlan& plan, const std::vector<
   return sets;
 }
 
-// The accumulators of a reduce, one a row of the block, with a lane for each output of the tile.
-std::vector<int> Linearizer::reduce_in_lanes(const LazyOp& reduce, const LanePlan& plan,
-                                             const std::vector<Indices>& rows, Node base) {
+// Whether a reduce is the same for all rows inside the loop over tiles, and stands before them.
+bool Linearizer::is_ahead(const LazyOp& reduce, const LanePlan& plan) const {
+  bool ahead = false;
+  for (std::size_t axis = plan.outer; axis < plan.axis; ++axis) {
+    if (kernel_->shape()[axis] == sint(1)) continue;
+    if (axis >= 64 || (still_[&reduce] >> axis & 1U) == 0) return false;
+    if (kernel_->shape()[axis].min().value_or(0) < 1) return false;  // perhaps nothing to read
+    ahead = true;
+  }
+  return ahead;
+}
+
+// A reduce as accumulators, one a row of the block, or one where rows have the same, with a lane
+// for each output of the tile.
+void Linearizer::reduce_in_lanes(const LazyOp& reduce, const LanePlan& plan,
+                                 std::vector<Indices> rows, Node base) {
+  if (plan.block_axis < 64 && (still_[&reduce] >> plan.block_axis & 1U) != 0) rows.resize(1);
+  if (const LazyOp* const same = same_in_lanes(reduce, rows[0])) {
+    in_lanes_[&reduce] = in_lanes_.at(same);
+    return;
+  }
+  std::vector<int>& accumulators = in_lanes_[&reduce];
+  if (reduces_nothing(reduce)) return;
   const DType type = reduce.reduce_arg().accumulator;
-  std::vector<int> accumulators;
   for (std::size_t row = 0; row < rows.size(); ++row)
     accumulators.push_back(define_accumulator(reduce, static_cast<int>(plan.lanes)));
   const std::size_t apart = written_out(reduce);
@@ -221,7 +239,11 @@ std::vector<int> Linearizer::reduce_in_lanes(const LazyOp& reduce, const LanePla
   if (apart > 0) terms = terms_of(reduce, apart, terms);
   const std::vector<int> inner = open_lanes(plan, terms, base);
   const int lane = builder_.innermost_loop();
-  if (plan_.staged_bytes > 0)
+  const std::vector<const LazyOp*> below = ordered_nodes(reduce.src()[0]);
+  for (const LazyOp* node : below)
+    if (in_lanes_.contains(node) && (reduced_axes(reduce) & ~still_[node]) == 0)
+      take_from_lanes(*node, inner);
+  if (plan_.staged_bytes > 0 && !is_ahead(reduce, plan))
     stage_parts(reduce, plan, builder_.open_loops() - 1 - loops, inner, base);
   std::vector<int> sums(rows.size(), -1);
   for (std::size_t i = 0; i < inner.size(); ++i) {
@@ -234,7 +256,33 @@ std::vector<int> Linearizer::reduce_in_lanes(const LazyOp& reduce, const LanePla
       builder_.here({StepKind::Assign, type, {accumulators[row], sums[row], lane}, {}});
   }
   for (int i = 0; i < loops + 1; ++i) builder_.close_loop();
-  return accumulators;
+}
+
+// Another reduce by lanes that computes the same at these indices; null where there is none yet.
+const LazyOp* Linearizer::same_in_lanes(const LazyOp& reduce, const Indices& at) {
+  const Indices loops = loops_of(reduce, add_indices(at));
+  auto& known = lane_results_[compact_of(reduce).node];
+  const auto same = std::ranges::find(known, loops, &std::pair<Indices, const LazyOp*>::first);
+  if (same != known.end()) return same->second;
+  known.emplace_back(loops, &reduce);
+  return nullptr;
+}
+
+// The values that a reduce has in the lanes of the innermost loop, at the sets of indices of all
+// rows, once or again and again.
+void Linearizer::take_from_lanes(const LazyOp& reduce, const std::vector<int>& at) {
+  const DType type = reduce.reduce_arg().accumulator;
+  const std::vector<int>& accumulators = in_lanes_.at(&reduce);
+  std::vector<int> values;
+  for (const int accumulator : accumulators)
+    values.push_back(
+        cast(builder_.here({StepKind::LoadAcc, type, {accumulator, builder_.innermost_loop()}, {}}),
+             reduce.dtype()));
+  if (values.empty()) values.push_back(reduce_of_nothing(reduce));
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    set_made(&reduce, at[i], values[i % values.size()]);
+    if (finds_results_) add_result(reduce, at[i], values[i % values.size()]);
+  }
 }
 
 // The rows at each term along the last axes of a reduce, the terms in their order.
@@ -283,7 +331,7 @@ void Linearizer::enter(std::vector<Visit>& stack) {
     for (auto s = node->src().rbegin(); s != node->src().rend(); ++s)
       stack.push_back({s->get(), indices});
   } else if (!reduces_nothing(*node)) {
-    if (const int known = reduces_ > 1 ? known_result(*node, top.indices) : -1; known != -1) {
+    if (const int known = finds_results_ ? known_result(*node, top.indices) : -1; known != -1) {
       set_made(node, top.indices, known);
       stack.pop_back();
       return;
@@ -292,7 +340,6 @@ void Linearizer::enter(std::vector<Visit>& stack) {
     if (depth < builder_.open_loops()) top.inside = builder_.go_out_to(depth);
     if (plan_.running.reduces.contains(node)) {
       const int result = reduce_in_running_sums(*node, top.indices);
-      if (reduces_ > 1) add_result(*node, top.indices, result);
       if (top.inside != -1) builder_.resume(top.inside);
       set_made(node, top.indices, result);
       stack.pop_back();
@@ -354,7 +401,7 @@ int Linearizer::close_reduce(const Visit& visit) {
   builder_.here({StepKind::Assign, node.reduce_arg().accumulator, {visit.accumulator, next}, {}});
   for (int i = 0; i < visit.loops; ++i) builder_.close_loop();
   const int result = cast(visit.accumulator, node.dtype());
-  if (reduces_ > 1) add_result(node, visit.indices, result);
+  if (finds_results_) add_result(node, visit.indices, result);
   if (visit.inside != -1) builder_.resume(visit.inside);
   return result;
 }
@@ -460,6 +507,7 @@ bool options_matter(const LazyOpPtr& kernel, const CodegenOptions& options) {
   const auto has_lanes = [axes = order_axes(merged)](const LayoutSizes& sizes) {
     return codegen::plan_lanes(axes, sizes) ||
            !codegen::order_of_whole_lanes(axes, sizes).empty() ||
+           !codegen::order_of_columns(axes, sizes).empty() ||
            !codegen::order_that_shares(axes, sizes).empty();
   };
   const auto has_tiles = [&](const LayoutSizes& sizes) {

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "touchstone/codegen/linearizer.h"
+#include "touchstone/shapetracker/access.h"
 
 namespace touchstone::codegen {
 
@@ -27,11 +28,21 @@ std::vector<const LazyOp*> streams_of(const LazyOp& reduce, std::size_t axis) {
 
 }  // namespace
 
+// Rows of a block, where nothing stands in the loops but the terms themselves.
+std::vector<int> Linearizer::together_with(const LazyOp& reduce, int indices) const {
+  const bool still =
+      plan_.running.block_axis < 64 && (still_[&reduce] >> plan_.running.block_axis & 1U) != 0;
+  if (rows_.empty() || indices != rows_[0] || still || reduces(reduce.src()[0])) return {indices};
+  return rows_;
+}
+
 // Inside the loops that are open; all of the reduce, its loops closed again.
 int Linearizer::reduce_in_running_sums(const LazyOp& reduce, int indices) {
   const DType type = reduce.reduce_arg().accumulator;
   const Shape& shape = reduce.src()[0]->shape();
-  Indices at = indices_[static_cast<std::size_t>(indices)];
+  const std::vector<int> rows = together_with(reduce, indices);
+  std::vector<Indices> at;
+  for (const int row : rows) at.push_back(indices_[static_cast<std::size_t>(row)]);
   std::vector<std::size_t> axes;
   for (const int axis : reduce.reduce_arg().axes)
     if (shape[static_cast<std::size_t>(axis)] != sint(1))
@@ -42,56 +53,70 @@ int Linearizer::reduce_in_running_sums(const LazyOp& reduce, int indices) {
   if (terms.is_int())
     sums = std::min(
         sums, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(terms.as_int()))));
-  const int accumulator = define_accumulator(reduce, static_cast<int>(sums));
-  for (std::size_t i = 0; i + 1 < axes.size(); ++i) open_loop(shape[axes[i]], "r", at[axes[i]]);
+  std::vector<int> accumulators;
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    accumulators.push_back(define_accumulator(reduce, static_cast<int>(sums)));
+  for (std::size_t i = 0; i + 1 < axes.size(); ++i) {
+    open_loop(shape[axes[i]], "r", at[0][axes[i]]);
+    for (Indices& row : at) row[axes[i]] = at[0][axes[i]];
+  }
   const Node count(sums), rounds = floor_div(terms.node(), count);
-  run_over(reduce, accumulator, at, {Node(0), rounds, count});
-  run_over(reduce, accumulator, at, {rounds * count, Node(1), floor_mod(terms.node(), count)});
+  run_over(reduce, accumulators, at, {Node(0), rounds, count});
+  run_over(reduce, accumulators, at, {rounds * count, Node(1), floor_mod(terms.node(), count)});
   for (std::size_t i = 0; i + 1 < axes.size(); ++i) builder_.close_loop();
-  fold(reduce, accumulator, sums);
+  for (const int accumulator : accumulators) fold(reduce, accumulator, sums);
   const int first = builder_.int_const(0);
-  return cast(builder_.here({StepKind::LoadAcc, type, {accumulator, first}, {}}), reduce.dtype());
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const int sum = builder_.here({StepKind::LoadAcc, type, {accumulators[row], first}, {}});
+    set_made(&reduce, rows[row], cast(sum, reduce.dtype()));
+    if (finds_results_) add_result(reduce, rows[row], made(&reduce, rows[row]));
+  }
+  return made(&reduce, indices);
 }
 
 // Asks for the lines of as many terms as a round has, which are read so many rounds of the plan
 // later.
-void Linearizer::ask_rounds_ahead(const LazyOp& reduce, Indices first, std::size_t axis,
-                                  std::int64_t terms) {
+void Linearizer::ask_rounds_ahead(const LazyOp& reduce, const std::vector<Indices>& first,
+                                  std::size_t axis, std::int64_t terms) {
   constexpr std::int64_t kLine = 64;
-  const Node begin = first[axis];
   for (const LazyOp* load : streams_of(reduce, axis)) {
     const std::int64_t step = kLine / static_cast<std::int64_t>(itemsize(load->dtype()));
-    for (std::int64_t i = 0; i < terms; i += step) {
-      first[axis] = begin + Node(plan_.ahead * plan_.running.count + i);
-      ask_for(*load, first);
-    }
+    const bool shared = real_strides(load->buffer().st, true)[plan_.running.block_axis] == sint(0);
+    for (std::size_t row = 0; row < (shared ? 1 : first.size()); ++row)
+      for (std::int64_t i = 0; i < terms; i += step) {
+        Indices at = first[row];
+        at[axis] = at[axis] + Node(plan_.ahead * plan_.running.count + i);
+        ask_for(*load, at);
+      }
   }
 }
 
 // Terms of the innermost axis, one for each lane in turn.
-void Linearizer::run_over(const LazyOp& reduce, int accumulator, const Indices& at,
-                          const Rounds& rounds) {
+void Linearizer::run_over(const LazyOp& reduce, const std::vector<int>& accumulators,
+                          const std::vector<Indices>& at, const Rounds& rounds) {
   if (rounds.count.constant() == 0 || rounds.lanes.constant() == 0) return;
   const DType type = reduce.reduce_arg().accumulator;
   const Shape& shape = reduce.src()[0]->shape();
   Node round = 0, lane;
   const bool several = rounds.count.constant() != 1;
   if (several) open_loop(sint(rounds.count), "r", round, plan_.unroll);
-  Indices inside = at;
   std::size_t axis = 0;
   for (const int a : reduce.reduce_arg().axes)
     if (const auto i = static_cast<std::size_t>(a); shape[i] != sint(1)) axis = i;
   const Node first = rounds.begin + round * rounds.lanes;
-  inside[axis] = first;
+  std::vector<Indices> inside = at;
+  for (Indices& row : inside) row[axis] = first;
   if (several && plan_.ahead > 0)
     ask_rounds_ahead(reduce, inside, axis, rounds.lanes.constant().value());
   const int counter = open_loop(sint(rounds.lanes), "l", lane);
-  inside[axis] = first + lane;
-  const int term = add_indices(std::move(inside));
-  for (const LazyOpPtr& part : parts_of(reduce)) evaluate(part.get(), term);
-  const int before = builder_.here({StepKind::LoadAcc, type, {accumulator, counter}, {}});
-  const int after = add_term(reduce, before, term);
-  builder_.here({StepKind::Assign, type, {accumulator, after, counter}, {}});
+  for (std::size_t row = 0; row < inside.size(); ++row) {
+    inside[row][axis] = first + lane;
+    const int term = add_indices(std::move(inside[row]));
+    for (const LazyOpPtr& part : parts_of(reduce)) evaluate(part.get(), term);
+    const int before = builder_.here({StepKind::LoadAcc, type, {accumulators[row], counter}, {}});
+    const int after = add_term(reduce, before, term);
+    builder_.here({StepKind::Assign, type, {accumulators[row], after, counter}, {}});
+  }
   builder_.close_loop();
   if (several) builder_.close_loop();
 }

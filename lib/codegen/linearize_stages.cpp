@@ -34,7 +34,7 @@ void Linearizer::stage_parts(const LazyOp& reduce, const LanePlan& plan,
   if (plan.packed) loops.far_axes = reduce.reduce_arg().axes;
   for (std::size_t axis = 0; axis < plan.axis; ++axis) {
     if (axis == plan.outer) loops.outer = loops.rows.size();
-    if (const sint size = loop_size(axis, &plan); size != sint(1)) loops.rows.push_back(size);
+    if (const sint size = plan_.loop_size(axis); size != sint(1)) loops.rows.push_back(size);
   }
   if (plan.outer == plan.axis) loops.outer = loops.rows.size();
   assert(static_cast<int>(loops.first_reduced()) == first_reduced);

@@ -53,17 +53,19 @@ class Linearizer {
   LinearKernel store();
   void write_in_parts(const Plan::Peel& peel, const Indices& indices, std::size_t axis);
   LinearKernel store_in_lanes(const LanePlan& plan);
+  void write_block(const Indices& first);
   void write(int indices);
-  std::vector<int> open_output_loops(Indices& indices, std::size_t from, std::size_t to,
-                                     const LanePlan* plan = nullptr);
-  sint loop_size(std::size_t axis, const LanePlan* plan) const;
+  std::vector<int> open_output_loops(Indices& indices, std::size_t from, std::size_t to);
   int open_loop(const sint& size, const char* prefix, symbolic::Node& index,
                 std::int64_t unroll = 1);
   /// The loop whose iterations threads share: `best` where the plan names none.
   int split_of(const std::vector<int>& loops, int best) const;
   symbolic::Node open_tiles(const LanePlan& plan);
-  std::vector<int> reduce_in_lanes(const LazyOp& reduce, const LanePlan& plan,
-                                   const std::vector<Indices>& rows, symbolic::Node base);
+  void reduce_in_lanes(const LazyOp& reduce, const LanePlan& plan, std::vector<Indices> rows,
+                       symbolic::Node base);
+  bool is_ahead(const LazyOp& reduce, const LanePlan& plan) const;
+  const LazyOp* same_in_lanes(const LazyOp& reduce, const Indices& at);
+  void take_from_lanes(const LazyOp& reduce, const std::vector<int>& at);
   std::size_t written_out(const LazyOp& reduce) const;
   std::vector<Indices> terms_of(const LazyOp& reduce, std::size_t axes,
                                 const std::vector<Indices>& rows);
@@ -111,8 +113,12 @@ class Linearizer {
     symbolic::Node begin;  // the first term
     symbolic::Node count, lanes;
   };
-  void ask_rounds_ahead(const LazyOp& reduce, Indices first, std::size_t axis, std::int64_t terms);
-  void run_over(const LazyOp& reduce, int accumulator, const Indices& at, const Rounds& rounds);
+  void ask_rounds_ahead(const LazyOp& reduce, const std::vector<Indices>& first, std::size_t axis,
+                        std::int64_t terms);
+  /// The sets of indices at which a reduce runs in the same loops as at this one, itself first.
+  std::vector<int> together_with(const LazyOp& reduce, int indices) const;
+  void run_over(const LazyOp& reduce, const std::vector<int>& accumulators,
+                const std::vector<Indices>& at, const Rounds& rounds);
   void fold(const LazyOp& reduce, int accumulator, std::int64_t sums);
 
   // linearize_shared.cpp
@@ -165,7 +171,10 @@ class Linearizer {
   std::map<std::pair<int, std::uint32_t>, std::pair<symbolic::Node, int>> lowered_;
 
   NodeMap<StillAxes> still_;
-  int reduces_ = 0;
+  bool finds_results_ = false;  // known_result, where reduces may be wanted twice
+  std::vector<int> rows_;       // the sets of indices of a block of running sums
+  // Accumulators of reduces that ran by lanes, one a row; none of those that reduce nothing.
+  std::unordered_map<const LazyOp*, std::vector<int>> in_lanes_;
   bool traced_ = false;
   std::map<int, const LazyOp*> origins_;  // of values
   // Reduces where there are several, by what they compute: the loops of each and its result.
@@ -175,6 +184,9 @@ class Linearizer {
   };
   std::unordered_map<const LazyOp*, Compact> compact_;
   std::unordered_map<LazyOpPtr, std::vector<Result>, LazyOpHash, LazyOpSame> results_;
+  std::unordered_map<LazyOpPtr, std::vector<std::pair<Indices, const LazyOp*>>, LazyOpHash,
+                     LazyOpSame>
+      lane_results_;
 };
 
 /// What is laid out in place of a kernel, and how. Throws as linearize.

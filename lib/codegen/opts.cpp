@@ -23,7 +23,7 @@ constexpr std::array<OptInfo, kOptKinds> kOpts = {{
     {OptKind::Lanes,    "lanes",    "count",
      "so many neighbours along the last axis compute side by side, an accumulator each"},
     {OptKind::Block,    "block",    "axis,rows",
-     "so many rows along the axis run together and share what their lanes load"},
+     "so many rows along the axis run together and share what their lanes or sums load"},
     {OptKind::Stage,    "stage",    "bytes",
      "what lanes or rows share is computed ahead of them, into arrays of so many bytes in all"},
     {OptKind::Pack,     "pack",     "axis,bytes",

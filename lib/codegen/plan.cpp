@@ -67,7 +67,8 @@ LanePlan lane_plan(const LazyOpPtr& kernel, const Opt& opt) {
     refuse(opt, "the size of the last axis is {}; it must be a number",
            render(shape[*axis].node()));
   LanePlan plan;
-  plan.axis = plan.outer = *axis;
+  plan.axis = *axis;
+  plan.outer = outer_axes(kernel, plan.axis);
   plan.size = shape[*axis].as_int();
   in_range(opt, 0, 2, std::min(plan.size, kMostLanes));
   if (reduces_in_lanes(kernel, *axis).empty())
@@ -76,19 +77,21 @@ LanePlan lane_plan(const LazyOpPtr& kernel, const Opt& opt) {
   return plan;
 }
 
-void add_block(LanePlan& plan, const Shape& shape, const Opt& opt) {
+// Of lanes or of running sums, `side_by_side` accumulators a row.
+void add_block(Plan& plan, const Opt& opt, std::int64_t side_by_side) {
+  const Shape& shape = plan.kernel->shape();
   const std::size_t axis = axis_of(opt, 0, shape);
   in_range(opt, 1, 2, kMostRows);
-  if (axis >= plan.axis)
-    refuse(opt, "rows are along an axis before that of the lanes, {}", plan.axis);
+  if (plan.lanes && axis >= plan.lanes->axis)
+    refuse(opt, "rows are along an axis before that of the lanes, {}", plan.lanes->axis);
   if (!shape[axis].is_int() || shape[axis].as_int() % opt.args[1] != 0)
     refuse(opt, "{} rows do not divide axis {} of {}", opt.args[1], axis,
            render(shape[axis].node()));
-  if (opt.args[1] * plan.lanes > kMostLanes)
-    refuse(opt, "{} rows of {} lanes are more than {} accumulators", opt.args[1], plan.lanes,
-           kMostLanes);
-  plan.block_axis = axis;
-  plan.block = opt.args[1];
+  if (opt.args[1] * side_by_side > kMostLanes)
+    refuse(opt, "{} rows of {} {} are more than {} accumulators", opt.args[1], side_by_side,
+           plan.lanes ? "lanes" : "sums", kMostLanes);
+  (plan.lanes ? plan.lanes->block_axis : plan.running.block_axis) = axis;
+  (plan.lanes ? plan.lanes->block : plan.running.block) = opt.args[1];
 }
 
 TilePlan tile_plan(const LazyOpPtr& kernel, const Opt& opt) {
@@ -126,11 +129,9 @@ std::size_t loops_to_share(const Plan& plan) {
   const Shape& shape = plan.kernel->shape();
   std::size_t loops = 0;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    sint size = shape[axis];
+    sint size = plan.loop_size(axis);
     if (plan.lanes && axis == plan.lanes->axis)
       size = plan.lanes->tiles() > 1 && !plan.lanes->overlaps() ? 2 : 1;
-    else if (plan.lanes && plan.lanes->block > 1 && axis == plan.lanes->block_axis)
-      size = size.as_int() / plan.lanes->block;
     else if (plan.peel && axis == last_axis(shape))
       size = 1;
     else if (plan.tiles && axis == plan.tiles->row)
@@ -152,8 +153,8 @@ void check_together(const Opts& opts) {
     if (const Opt* const opt = find(opts, kind); opt != nullptr && find(opts, other) != nullptr)
       refuse(*opt, "it excludes {}(...)", info(other).name);
   };
-  for (const OptKind kind : {OptKind::Block, OptKind::Stage, OptKind::Pack})
-    needs(kind, OptKind::Lanes);
+  for (const OptKind kind : {OptKind::Stage, OptKind::Pack}) needs(kind, OptKind::Lanes);
+  if (find(opts, OptKind::Sums) == nullptr) needs(OptKind::Block, OptKind::Lanes);
   if (find(opts, OptKind::Sums) == nullptr) needs(OptKind::Prefetch, OptKind::Tile);
   excludes(OptKind::Sums, OptKind::Lanes);
   excludes(OptKind::Peel, OptKind::Tile);
@@ -161,15 +162,27 @@ void check_together(const Opts& opts) {
 
 }  // namespace
 
+std::int64_t Plan::rows_along(std::size_t axis) const {
+  if (lanes) return axis == lanes->block_axis ? lanes->block : 1;
+  return axis == running.block_axis ? running.block : 1;
+}
+
+sint Plan::loop_size(std::size_t axis) const {
+  const std::int64_t rows = rows_along(axis);
+  const sint& size = kernel->shape()[axis];
+  return rows > 1 ? sint(size.as_int() / rows) : size;
+}
+
 Plan make_plan(const LazyOpPtr& kernel, const Opts& opts) {
   check_together(opts);
   Plan plan;
   const Opt* const reorder = find(opts, OptKind::Reorder);
   plan.kernel = reorder == nullptr ? kernel : reordered(kernel, *reorder);
-  const Shape& shape = plan.kernel->shape();
-  if (const Opt* const lanes = find(opts, OptKind::Lanes))
+  const Opt* const block = find(opts, OptKind::Block);
+  if (const Opt* const lanes = find(opts, OptKind::Lanes)) {
     plan.lanes = lane_plan(plan.kernel, *lanes);
-  if (const Opt* const block = find(opts, OptKind::Block)) add_block(*plan.lanes, shape, *block);
+    if (block != nullptr) add_block(plan, *block, plan.lanes->lanes);
+  }
   if (const Opt* const stage = find(opts, OptKind::Stage)) {
     in_range(*stage, 0, 1, kMostBytes);
     plan.staged_bytes = stage->args[0];
@@ -178,7 +191,7 @@ Plan make_plan(const LazyOpPtr& kernel, const Opts& opts) {
     in_range(*pack, 0, 0, static_cast<std::int64_t>(plan.lanes->axis));
     in_range(*pack, 1, 1, kMostBytes);
     plan.lanes->packed = true;
-    plan.lanes->outer = static_cast<std::size_t>(pack->args[0]);
+    plan.lanes->outer = std::min(plan.lanes->outer, static_cast<std::size_t>(pack->args[0]));
     plan.packed_bytes = pack->args[1];
   }
   if (const Opt* const tile = find(opts, OptKind::Tile)) plan.tiles = tile_plan(plan.kernel, *tile);
@@ -195,6 +208,7 @@ Plan make_plan(const LazyOpPtr& kernel, const Opts& opts) {
     if (plan.running.reduces.empty() || !rounds_are_whole(plan.kernel, sums->args[0]))
       refuse(*sums, "the terms of its reduces do not lie side by side in memory");
     plan.running.count = sums->args[0];
+    if (block != nullptr) add_block(plan, *block, plan.running.count);
   }
   if (const Opt* const unroll = find(opts, OptKind::Unroll)) {
     in_range(*unroll, 0, 2, kMostWritten);

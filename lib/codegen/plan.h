@@ -25,6 +25,11 @@ struct Plan {
   };
   std::optional<Peel> peel;             // of the last axis of a kernel without reduces and tiles
   std::optional<std::size_t> parallel;  // of the loops that can be shared; none: the best of them
+
+  /// Rows of a block along an axis of the output, which run together; 1 where there is none.
+  std::int64_t rows_along(std::size_t axis) const;
+  /// Iterations of the loop over an axis, a block of rows each.
+  sint loop_size(std::size_t axis) const;
 };
 
 inline constexpr std::int64_t kMostAhead = 64;  // prefetch(...)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <unordered_set>
 
@@ -15,6 +16,9 @@ namespace touchstone::codegen {
 struct RunningSums {
   std::int64_t count = 1;  // accumulators of a reduce; a power of 2
   std::unordered_set<const LazyOp*> reduces;
+  /// Neighbouring outputs whose terms are met in one loop, where these hold no other reduce.
+  std::size_t block_axis = 0;
+  std::int64_t block = 1;
 };
 
 /// Whether every float sum is over one axis, or its innermost one has so many terms that each round

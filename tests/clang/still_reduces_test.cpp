@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "harness.h"
 #include "touchstone/codegen/linearize.h"
@@ -93,7 +94,7 @@ TEST(StillReduces, GiveTheirValuesInRowsAndColumns) {
   EXPECT_EQ(run<std::int32_t>(*device, stored(centred(columns)), {x}), centred(x, 11, 5, 1, 11));
 }
 
-// Each element minus the largest of its column, stored in rows: columns come outermost.
+// Each element minus the largest of its column, stored in rows: columns are lanes of both.
 TEST(StillReduces, MayDependOnTheInnerAxisAlone) {
   const TestDevice device;
   const int n = 6, m = 9;
@@ -102,7 +103,7 @@ TEST(StillReduces, MayDependOnTheInnerAxisAlone) {
       most(seen(x.permute(std::vector<int>{1, 0}).reshape({1, m, n}).expand({n, m, n})), 2);
   const LazyOpPtr kernel = stored(minus(seen(x.reshape({n, m, 1})), largest));
   const Loops made = loops_of(kernel);
-  EXPECT_EQ(made.all, 3) << made.text;
+  EXPECT_EQ(made.all, 4) << made.text;  // two over lanes
   EXPECT_EQ(made.deepest, 2) << made.text;
   EXPECT_EQ(get_lazyop_info(kernel).flops, sint(2 * n * m));
   const Ints values = mixed(n * m);
@@ -169,6 +170,113 @@ TEST(StillReduces, StayInALoopThatMayNotRun) {
   const Ints out = run<std::int32_t>(*device, kernel, {{5, 7, 6}}, {{"n", 2}});
   EXPECT_EQ(out, (Ints{-2, 0, -1, -2, 0, -1}));
   EXPECT_TRUE(run<std::int32_t>(*device, kernel, {{5, 7, 6}}, {{"n", 0}}).empty());
+}
+
+// How often a kernel reads an element.
+std::int64_t reads_of(const LinearKernel& linear) {
+  std::int64_t reads = 0;
+  std::vector<std::int64_t> open{1};
+  for (const LinearStep& step : linear.uops) {
+    if (step.kind == StepKind::Loop)
+      open.push_back(
+          open.back() *
+          std::get<Scalar>(linear.uops[static_cast<std::size_t>(step.src[1])].arg).to_int64());
+    if (step.kind == StepKind::EndLoop) open.pop_back();
+    if (step.kind == StepKind::Load) reads += open.back();
+  }
+  return reads;
+}
+
+// Of x with three axes: the sum over the axes `outer` of x less its largest along the axis `inner`,
+// one of these.
+LazyOpPtr spread(const std::vector<int>& sizes, const std::vector<int>& outer, int inner) {
+  const auto at = [](int axis) { return static_cast<std::size_t>(axis); };
+  Shape one, all;
+  for (const int size : sizes) {
+    one.push_back(size);
+    all.push_back(size);
+  }
+  one.push_back(1);
+  all.push_back(sizes[at(inner)]);
+  const ShapeTracker x = ShapeTracker::contiguous({sizes[0], sizes[1], sizes[2]}).reshape(one);
+  std::vector<int> order{0, 1, 2, 3};
+  std::swap(order[at(inner)], order[3]);  // along the last axis what lay along `inner`
+  const LazyOpPtr largest = most(seen(x.permute(order).expand(all)), 3);
+  return LazyOp::reduce(Op::ReduceSum, minus(seen(x), largest), outer);
+}
+
+TEST(StillReduces, RunByLanesBeforeTheReduceThatReadsThem) {
+  const TestDevice device;
+  const std::vector<int> sizes{7, 9, 10};
+  const int all = 7 * 9 * 10;
+  const Ints values = mixed(all);
+  for (const auto& [outer, inner] : std::vector<std::pair<std::vector<int>, int>>{{{0}, 0},
+                                                                                  {{1}, 1},
+                                                                                  {{2}, 2},
+                                                                                  {{0, 1}, 0},
+                                                                                  {{0, 1}, 1},
+                                                                                  {{0, 2}, 0},
+                                                                                  {{0, 2}, 2},
+                                                                                  {{1, 2}, 1},
+                                                                                  {{1, 2}, 2},
+                                                                                  {{0, 1, 2}, 0},
+                                                                                  {{0, 1, 2}, 2}}) {
+    const LazyOpPtr kernel = stored(spread(sizes, outer, inner));
+    std::map<std::vector<int>, std::int32_t> largest, right;
+    for (const bool sums : {false, true})
+      for (int i = 0; i < all; ++i) {
+        std::vector<int> at{i / 90, i / 10 % 9, i % 10};
+        const std::int32_t x = values[static_cast<std::size_t>(i)];
+        std::vector<int> line = at;
+        line[static_cast<std::size_t>(inner)] = 0;
+        if (!sums) {
+          const auto [it, fresh] = largest.emplace(line, x);
+          it->second = std::max(it->second, x);
+        } else {
+          for (const int axis : outer) at[static_cast<std::size_t>(axis)] = 0;
+          right[at] += x - largest.at(line);
+        }
+      }
+    Ints wanted;
+    for (const auto& [at, sum] : right) wanted.push_back(sum);
+    EXPECT_EQ(run<std::int32_t>(*device, kernel, {values}), wanted) << outer.size() << ' ' << inner;
+    // Elements of the sum, and those of the maximum once for each line; tiles may overlap. Where
+    // the sum has other axes, too, the maximum may be computed for each of its terms.
+    const LinearKernel linear = linearize(kernel);
+    EXPECT_LE(reads_of(linear), (outer.size() == 1 ? 9 : 40) * all / 4)
+        << render_c_function(linear, "f");
+  }
+}
+
+// x divided by the sum of its column: a column is read twice, not once a row.
+TEST(StillReduces, OfColumnsRunOnceForAllRows) {
+  const TestDevice device;
+  for (const std::int64_t n : {1, 2, 5, 64})
+    for (const std::int64_t m : {8, 9, 16, 40, 65}) {
+      const ShapeTracker x = ShapeTracker::contiguous({n, m});
+      const LazyOpPtr total =
+          sum(seen(x.reshape({1, n, m}).permute(std::vector<int>{0, 2, 1}).expand({n, m, n})), 2);
+      const LazyOpPtr kernel = stored(minus(seen(x.reshape({n, m, 1})), total));
+      EXPECT_LE(reads_of(linearize(kernel)), 2 * n * std::max<std::int64_t>(m, 2 * (m / 8) * 8))
+          << n << ' ' << m;
+      const Ints values = mixed(static_cast<int>(n * m));
+      Ints right = values;
+      for (std::int64_t i = 0; i < n * m; ++i)
+        for (std::int64_t k = 0; k < n; ++k)
+          right[static_cast<std::size_t>(i)] -= values[static_cast<std::size_t>(k * m + i % m)];
+      EXPECT_EQ(run<std::int32_t>(*device, kernel, {values}), right) << n << ' ' << m;
+    }
+}
+
+// Rows of no number are read by nobody, though what they share is the same for all of them.
+TEST(StillReduces, OfColumnsReadNothingWhereThereIsNoRow) {
+  const TestDevice device;
+  const sint n = symbolic::variable("n", 0, 4);
+  const ShapeTracker x = ShapeTracker::contiguous({4, 1, 8}).expand({4, n, 8});
+  const LazyOpPtr kernel = stored(sum(seen(x), 0));
+  const Ints values = mixed(32);
+  EXPECT_EQ(run<std::int32_t>(*device, kernel, {values}, {{"n", 2}}).size(), 16U);
+  EXPECT_TRUE(run<std::int32_t>(*device, kernel, {Ints{}}, {{"n", 0}}).empty());
 }
 
 }  // namespace

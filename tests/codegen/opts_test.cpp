@@ -108,6 +108,11 @@ TEST(Opts, WhatIsNotLegalIsRefusedWithTheReason) {
   EXPECT_EQ(refused(p, "parallel(7)"), "parallel(7): number 1 is from 0 to 1");
   EXPECT_EQ(refused(row_sums(), "sums(8)"), "legal");
   EXPECT_EQ(refused(row_sums(), "sums(12)"), "sums(12): the number is a power of 2");
+  EXPECT_EQ(refused(row_sums(), "sums(8) block(0,2)"), "legal");
+  EXPECT_EQ(refused(row_sums(), "sums(8) block(0,4)"),
+            "block(0,4): 4 rows do not divide axis 0 of 6");
+  EXPECT_EQ(refused(row_sums(), "sums(1024) block(0,6)"),
+            "block(0,6): 6 rows of 1024 sums are more than 4096 accumulators");
   EXPECT_EQ(refused(row_sums(), "sums(8) lanes(2)"), "sums(8): it excludes lanes(...)");
   EXPECT_EQ(refused(transposed(8, 12), "lanes(4)"),
             "lanes(4): no reduce differs along axis 1, the last");

@@ -243,6 +243,26 @@ TEST(Blocks, RowsThatShareALoadReduceTogether) {
   EXPECT_TRUE(has(text, "split_at(2, part, parts)")) << text;
 }
 
+// The sum of a row and that of its squares, one beside the other: each element is read once.
+TEST(Blocks, OutputsOfTheSameTermsReduceTogether) {
+  const auto text_of = [](std::int64_t rows, std::int64_t pairs) {
+    const auto x = load(1, dense_view({1, rows, 40}).expand({pairs, rows, 40}));
+    Mask behind{{1, pairs}, {0, rows}, {0, 40}};
+    const auto squared = LazyOp::constant(
+        Scalar::from_int(DType::Bool, 1),
+        ShapeTracker({View::strided({pairs, rows, 40}, {0, 0, 0}, 0, std::move(behind))}));
+    const auto term = LazyOp::ternary(Op::Where, squared, LazyOp::binary(Op::Mul, x, x),
+                                      LazyOp::binary(Op::Add, x, x));
+    return body(stored_kernel(LazyOp::reduce(Op::ReduceSum, term, {2})));
+  };
+  for (const std::int64_t rows : {1, 3}) {
+    EXPECT_EQ(count(text_of(rows, 2), "= b1["), 2) << text_of(rows, 2);  // and the eight beyond 32
+    EXPECT_EQ(count(text_of(rows, 3), "= b1["), 2) << text_of(rows, 3);
+    EXPECT_FALSE(has(text_of(rows, 2), " ? ")) << text_of(rows, 2);
+    EXPECT_TRUE(has(text_of(rows, 5), " ? ")) << text_of(rows, 5);  // a loop
+  }
+}
+
 TEST(Lanes, AReduceOfNothingStandsBesideALongOne) {
   const auto sum = [](int buffer, std::int64_t terms) {
     const Shape shape{8, 16, terms};
