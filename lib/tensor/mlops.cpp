@@ -55,6 +55,59 @@ Gradients Max::backward(const BackwardPass& pass) {
   return {apply(Binary::Mul, share, touchstone::apply<Expand>({pass.gradient}, shape))};
 }
 
+// The terms and their squares are neighbours along a first axis, so that both sums are one reduce,
+// of products.
+LazyBufferPtr SquaresAroundMean::forward(Inputs inputs) {
+  const LazyBufferPtr& x = inputs[0];
+  std::int64_t count = 1;
+  std::vector<int> axes;
+  Mask first;
+  for (const sint& size : x->shape()) first.emplace_back(0, size);
+  for (const int axis : axes_) {
+    axes.push_back(axis + 1);
+    count *= x->shape()[static_cast<std::size_t>(axis)].as_int();
+    first[static_cast<std::size_t>(axis)].second = 1;
+  }
+  const LazyBufferPtr wide = x->cast(DType::Float64);
+  Shape one = x->shape();
+  one.insert(one.begin(), 1);
+  Shape two = one, scalar(one.size(), 1);
+  two[0] = 2;
+  Padding behind(one.size(), {0, 0});
+  behind[0] = {1, 0};
+  const LazyBufferPtr term = LazyBuffer::e(Op::Sub, {wide, wide->shrink(first)->expand(x->shape())})
+                                 ->reshape(one)
+                                 ->expand(two);
+  const LazyBufferPtr squared =
+      LazyBuffer::constant(Scalar::from_int(DType::Bool, 1), scalar, x->device())
+          ->pad(behind)
+          ->expand(two);
+  const auto number = [&](double value, const Shape& shape) {
+    return LazyBuffer::constant(Scalar::from_double(DType::Float64, value), shape, x->device());
+  };
+  const LazyBufferPtr sums =
+      LazyBuffer::e(Op::Mul, {term, LazyBuffer::e(Op::Where, {squared, term, number(1, two)})})
+          ->r(Op::ReduceSum, axes);
+  const auto nth = [&](std::int64_t i) {
+    Mask keep;
+    for (const sint& size : sums->shape()) keep.emplace_back(0, size);
+    keep[0] = {i, i + 1};
+    Shape shape = sums->shape();
+    shape.erase(shape.begin());
+    return sums->shrink(keep)->reshape(shape);
+  };
+  const LazyBufferPtr sum = nth(0), squares = nth(1);
+  const LazyBufferPtr of_mean = LazyBuffer::e(
+      Op::Div,
+      {LazyBuffer::e(Op::Mul, {sum, sum}), number(static_cast<double>(count), sum->shape())});
+  const LazyBufferPtr left = LazyBuffer::e(Op::Sub, {squares, of_mean});
+  return LazyBuffer::e(Op::Max, {left, number(0, sum->shape())})->cast(x->dtype());
+}
+Gradients SquaresAroundMean::backward(const BackwardPass& pass) {
+  const Tensor& x = pass.inputs[0];
+  return {(x - x.mean(axes_, KeepDim::Yes)) * (pass.gradient * 2)};
+}
+
 LazyBufferPtr Expand::forward(Inputs inputs) { return inputs[0]->expand(shape_); }
 Gradients Expand::backward(const BackwardPass& pass) {
   return {touchstone::apply<Sum>({pass.gradient}, grown_axes(pass.inputs[0].shape(), shape_))};

@@ -156,6 +156,20 @@ class Max final : public Function {
   std::vector<int> axes_;
 };
 
+/// Of float32, over axes that stay with size 1 and have a number of elements: the sum of squares
+/// around their mean, in one pass: as the sum of squares around the first element less that of the
+/// mean, in float64. It loses about 2^-53 of the former, so float32 is rounded as it should be
+/// unless the first element is 10^4 deviations away.
+class SquaresAroundMean final : public Function {
+ public:
+  explicit SquaresAroundMean(std::vector<int> axes) : axes_(std::move(axes)) {}
+  LazyBufferPtr forward(Inputs inputs) override;
+  Gradients backward(const BackwardPass& pass) override;
+
+ private:
+  std::vector<int> axes_;
+};
+
 /// Repeats axes of size 1; the gradient is summed over them.
 class Expand final : public Function {
  public:

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "touchstone/device/config.h"
 #include "touchstone/lazy/origin.h"
 #include "touchstone/tensor/mlops.h"
 
@@ -27,6 +28,17 @@ Tensor reduce(const Tensor& x, const std::vector<int>& axes, KeepDim keep) {
   const std::vector<int> normal = x.normal_axes(axes);
   const Tensor kept = apply<F>({x}, normal);
   return keep == KeepDim::Yes ? kept : dropped(kept, normal);
+}
+
+// Whether so many elements are more than a kernel holds: read for their mean, and then for what is
+// around it, they would come from memory twice. Their neighbours are terms of one sum.
+bool reads_once(const Tensor& x, const std::vector<int>& axes, const sint& count) {
+  const std::int64_t threshold = Config::current().reduceop_split_threshold;
+  if (x.dtype() != DType::Float32 || x.lazy()->several() || !count.is_int()) return false;
+  if (count.as_int() < threshold) return false;
+  int last = x.rank() - 1;
+  while (last > 0 && x.shape()[static_cast<std::size_t>(last)] == sint(1)) --last;
+  return std::ranges::find(axes, last) != axes.end();
 }
 
 // -1 of the type: every bit set, or true.
@@ -98,8 +110,11 @@ Tensor Tensor::var(const std::vector<int>& axes, std::int64_t correction, KeepDi
   const OriginScope origin("var");
   const Tensor x = is_float(dtype()) ? *this : cast(DType::Float32);
   sint count = 1;
-  for (const int axis : normal_axes(axes)) count = count * shape()[static_cast<std::size_t>(axis)];
-  const Tensor squares = (x - x.mean(axes, KeepDim::Yes)).square().sum(axes, keep);
+  const std::vector<int> normal = normal_axes(axes);
+  for (const int axis : normal) count = count * shape()[static_cast<std::size_t>(axis)];
+  const Tensor squares = reads_once(x, normal, count)
+                             ? reduce<mlops::SquaresAroundMean>(x, axes, keep)
+                             : (x - x.mean(axes, KeepDim::Yes)).square().sum(axes, keep);
   if (count.is_int())
     return squares / static_cast<double>(std::max<std::int64_t>(count.as_int() - correction, 0));
   const Tensor counted = full(shape(), 1, {DType::Int64, device()}).sum(axes, keep) - correction;

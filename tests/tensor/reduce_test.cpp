@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <map>
+#include <random>
 
 #include "tensor_check.h"
+#include "touchstone/device/config.h"
 
 namespace touchstone {
 namespace {
@@ -49,6 +52,85 @@ TEST_P(Reduce, SplitReducesGiveTheSameSum) {
   double total = 0;
   for (const double v : x) total += v;
   expect_near(make(x, {n}).sum(), {total}, 1e-9);
+}
+
+// The sum of squares round the mean of float32, by doubles in two passes.
+double squares_round_mean(const std::vector<float>& all) {
+  long double sum = 0, squares = 0;
+  for (const float v : all) sum += v;
+  const long double mean = sum / static_cast<long double>(all.size());
+  for (const float v : all) squares += (v - mean) * (v - mean);
+  return static_cast<double>(squares);
+}
+
+TEST_P(Reduce, VariancesOfManyElementsReadThemOnce) {
+  std::mt19937 random(7);
+  std::normal_distribution<double> normal;
+  for (const double mean : {0.0, 3.0, -1e3, 1e6 + 0.03}) {
+    for (const std::int64_t n : {32768, 40961, 65536}) {  // 40961 is a prime
+      std::vector<float> all;
+      for (std::int64_t i = 0; i < n; ++i) all.push_back(static_cast<float>(mean + normal(random)));
+      const double right = squares_round_mean(all) / static_cast<double>(n - 1);
+      const Tensor x = Tensor::from(all, {n}, device());
+      const double may = 1e-7 * right;
+      EXPECT_NEAR(x.var().item<float>(), right, may) << mean << ' ' << n;
+      const double root = std::sqrt(squares_round_mean(all) / static_cast<double>(n));
+      EXPECT_NEAR(x.std({0}, 0).item<float>(), root, 1e-7 * root) << mean << ' ' << n;
+      const Tensor apart = (x - x.mean()).square().sum() / static_cast<double>(n - 1);
+      EXPECT_LE(std::fabs(x.var().item<float>() - right),
+                std::fabs(apart.item<float>() - right) + 1e-7 * right)
+          << "two passes of float32 were closer: " << mean << ' ' << n;
+    }
+  }
+}
+
+TEST_P(Reduce, VariancesOfFewElementsAreThoseOfMany) {
+  Config config = Config::current();
+  config.reduceop_split_threshold = 2;
+  const ConfigScope scope(config);
+  const float inf = std::numeric_limits<float>::infinity();
+  const auto var = [&](std::vector<float> all, std::int64_t correction = 1) {
+    const auto n = static_cast<std::int64_t>(all.size());
+    return Tensor::from(std::move(all), {n}, device()).var({0}, correction).item<float>();
+  };
+  EXPECT_EQ(var({1, 2, 3, 6}, 0), 3.5F);
+  EXPECT_EQ(var({1e30F, -1e30F}, 0), inf);
+  EXPECT_EQ(var({1e18F, -1e18F}, 0), 1e18F * 1e18F);
+  EXPECT_EQ(var({0.1F, 0.1F, 0.1F}), 0.0F);
+  EXPECT_TRUE(std::isnan(var({1, inf})));
+  EXPECT_TRUE(std::isnan(var({1, std::nanf("")})));
+  EXPECT_EQ(var({1, 2}, 2), inf);
+  EXPECT_TRUE(std::isnan(var({1, 1}, 5)));
+  // Axes that are next to each other and not; kept ones; sizes of 1.
+  Doubles values;
+  for (int i = 0; i < 2 * 3 * 1 * 4; ++i) values.push_back((i * i) % 7 - 2.5);
+  const Tensor x = make(values, {2, 3, 1, 4}).cast(DType::Float32);
+  for (const std::vector<int>& axes :
+       {std::vector{0}, {3}, {0, 3}, {1, 2, 3}, {0, 1, 2, 3}, {2, 3}}) {
+    const Tensor mean = x.mean(axes, KeepDim::Yes);
+    const Tensor wanted = (x - mean).square().mean(axes);
+    const Tensor got = x.var(axes, 0), kept = x.var(axes, 0, KeepDim::Yes);
+    EXPECT_EQ(got.shape(), wanted.shape());
+    EXPECT_EQ(kept.shape(), mean.shape());
+    const auto a = got.read<float>(), b = wanted.read<float>();
+    for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-6) << i;
+  }
+}
+
+TEST_P(Reduce, VariancesOfManyElementsHaveTheSameGradients) {
+  Config config = Config::current();
+  Doubles values;
+  for (int i = 0; i < 24; ++i) values.push_back((i * i) % 7 - 2.5);
+  std::vector<std::vector<float>> found;
+  for (const std::int64_t threshold : {std::int64_t{1} << 40, std::int64_t{2}}) {
+    config.reduceop_split_threshold = threshold;
+    const ConfigScope scope(config);
+    Tensor x = make(values, {4, 6}).cast(DType::Float32).detach();
+    x.set_requires_grad();
+    (x.var({1}) * Tensor::arange(1, 5, 1, {DType::Float32, device()})).sum().backward();
+    found.push_back(x.grad()->read<float>());
+  }
+  for (std::size_t i = 0; i < 24; ++i) EXPECT_NEAR(found[0][i], found[1][i], 1e-6) << i;
 }
 
 TEST_P(Reduce, MatmulOfAllRanks) {
