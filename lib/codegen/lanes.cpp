@@ -213,29 +213,42 @@ bool reduces(const LazyOpPtr& kernel) {
 
 namespace {
 
-// A reduce, and the axes that reduces above it reduce: those along which it is another one, and
-// those along which it is the same.
+// A reduce, and the axes that reduces above it reduce: those along which it is another one, or may
+// not be wanted, and those along which it is the same.
 struct Below {
   LazyOpPtr reduce;
   StillAxes moves, stays;
 };
 
+StillAxes axes_perhaps_empty(const Shape& shape) {
+  StillAxes axes = 0;
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (shape[i].min().value_or(0) < 1) axes |= i < 64 ? StillAxes{1} << i : ~StillAxes{0};
+  return axes;
+}
+
 // Reduces that differ along the axis, operands before users.
 std::vector<Below> reduces_that_differ(const LazyOpPtr& kernel, std::size_t axis) {
   const NodeMap<StillAxes> still = still_axes(kernel);
   const std::vector<LazyOpPtr> order = toposort(kernel);
-  std::unordered_map<const LazyOp*, StillAxes> reduced;  // above a node
+  std::unordered_map<const LazyOp*, StillAxes> reduced, empty;  // above a node
   for (auto node = order.rbegin(); node != order.rend(); ++node) {
-    StillAxes above = reduced[node->get()];
-    if (is_reduce((*node)->op())) above |= reduced_axes(**node);
-    for (const LazyOpPtr& s : (*node)->src()) reduced[s.get()] |= above;
+    StillAxes above = reduced[node->get()], none = empty[node->get()];
+    if (is_reduce((*node)->op())) {
+      above |= reduced_axes(**node);
+      none |= axes_perhaps_empty((*node)->src()[0]->shape()) & reduced_axes(**node);
+    }
+    for (const LazyOpPtr& s : (*node)->src()) {
+      reduced[s.get()] |= above;
+      empty[s.get()] |= none;
+    }
   }
   std::vector<Below> found;
   for (const LazyOpPtr& node : order) {
     if (!is_reduce(node->op())) continue;
     const StillAxes same = still[node.get()], above = reduced[node.get()];
     if (axis >= 64 || (same >> axis & 1U) == 0)
-      found.push_back({node, above & ~same, above & same});
+      found.push_back({node, (above & ~same) | empty[node.get()], above & same});
   }
   return found;
 }

@@ -47,22 +47,36 @@ int Linearizer::reduce_in_running_sums(const LazyOp& reduce, int indices) {
   for (const int axis : reduce.reduce_arg().axes)
     if (shape[static_cast<std::size_t>(axis)] != sint(1))
       axes.push_back(static_cast<std::size_t>(axis));
-  const sint& terms = shape[axes.back()];
+  const Node terms = shape[axes.back()].node();
+  Node all = terms;
+  for (std::size_t i = 0; i + 1 < axes.size() && is_float_sum(reduce); ++i)
+    all = all * shape[axes[i]].node();
   // Sums that get no term would stay 0, and be added to no effect.
   std::int64_t sums = accumulators_of(reduce, plan_.running.count);
-  if (terms.is_int())
-    sums = std::min(
-        sums, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(terms.as_int()))));
+  if (const auto known = all.constant())
+    sums = std::min(sums, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(
+                              std::max<std::int64_t>(known.value(), 1)))));
   std::vector<int> accumulators;
   for (std::size_t row = 0; row < rows.size(); ++row)
     accumulators.push_back(define_accumulator(reduce, static_cast<int>(sums)));
+  Node outer = 0;  // of the loops outside the innermost one
   for (std::size_t i = 0; i + 1 < axes.size(); ++i) {
     open_loop(shape[axes[i]], "r", at[0][axes[i]]);
     for (Indices& row : at) row[axes[i]] = at[0][axes[i]];
+    outer = outer * shape[axes[i]].node() + at[0][axes[i]];
   }
-  const Node count(sums), rounds = floor_div(terms.node(), count);
-  run_over(reduce, accumulators, at, {Node(0), rounds, count});
-  run_over(reduce, accumulators, at, {rounds * count, Node(1), floor_mod(terms.node(), count)});
+  const Node count(sums);
+  // In a sum of floats the next term goes to the next accumulator; one that is free begins anew.
+  const Node begin = is_float_sum(reduce) ? floor_mod(outer * terms, count) : Node(0);
+  // Of a number of terms that is not known a whole round is not told apart from none.
+  const Node ahead =
+      begin.constant() || terms.constant() ? floor_mod(-begin, count) : count - begin;
+  const Node head = symbolic::min(terms, ahead);
+  const Node rounds = floor_div(terms - head, count);
+  run_over(reduce, accumulators, at, {Node(0), Node(1), head, begin});
+  run_over(reduce, accumulators, at, {head, rounds, count, Node(0)});
+  const Node tail = floor_mod(terms - head, count);
+  run_over(reduce, accumulators, at, {head + rounds * count, Node(1), tail, Node(0)});
   for (std::size_t i = 0; i + 1 < axes.size(); ++i) builder_.close_loop();
   for (const int accumulator : accumulators) fold(reduce, accumulator, sums);
   const int first = builder_.int_const(0);
@@ -108,7 +122,8 @@ void Linearizer::run_over(const LazyOp& reduce, const std::vector<int>& accumula
   for (Indices& row : inside) row[axis] = first;
   if (several && plan_.ahead > 0)
     ask_rounds_ahead(reduce, inside, axis, rounds.lanes.constant().value());
-  const int counter = open_loop(sint(rounds.lanes), "l", lane);
+  int counter = open_loop(sint(rounds.lanes), "l", lane);
+  if (rounds.first.constant() != 0) counter = lower(rounds.first + lane, -1);
   for (std::size_t row = 0; row < inside.size(); ++row) {
     inside[row][axis] = first + lane;
     const int term = add_indices(std::move(inside[row]));

@@ -112,6 +112,7 @@ class Linearizer {
   struct Rounds {
     symbolic::Node begin;  // the first term
     symbolic::Node count, lanes;
+    symbolic::Node first;  // accumulator
   };
   void ask_rounds_ahead(const LazyOp& reduce, const std::vector<Indices>& first, std::size_t axis,
                         std::int64_t terms);

@@ -205,7 +205,7 @@ Plan make_plan(const LazyOpPtr& kernel, const Opts& opts) {
       refuse(*sums, "the number is a power of 2");
     const bool apart = sums->args.size() > 1 && sums->args[1] != 0;
     plan.running = running_sums_of(plan.kernel, still_axes(plan.kernel), apart);
-    if (plan.running.reduces.empty() || !rounds_are_whole(plan.kernel, sums->args[0]))
+    if (plan.running.reduces.empty())
       refuse(*sums, "the terms of its reduces do not lie side by side in memory");
     plan.running.count = sums->args[0];
     if (block != nullptr) add_block(plan, *block, plan.running.count);

@@ -70,24 +70,29 @@ bool lie_side_by_side(const LazyOpPtr& reduce, const NodeMap<StillAxes>& still, 
   return reach.fits && reach.side_by_side;
 }
 
+bool is_over_several(const LazyOp& reduce) {
+  const Shape& shape = reduce.src()[0]->shape();
+  return std::ranges::count_if(reduce.reduce_arg().axes, [&](int axis) {
+           return shape[static_cast<std::size_t>(axis)] != sint(1);
+         }) > 1;
+}
+
 // The neighbours along the last axis of the output serve better: a load lies side by side along it,
-// or, as in a product of matrices, stays the same while another one moves.
+// or as the terms of sums over windows do, or, as in a product of matrices, stays the same while
+// another one moves.
 bool outputs_serve_better(const LazyOp& reduce, std::size_t lane) {
   const std::vector<int>& axes = reduce.reduce_arg().axes;
+  const std::int64_t step = is_float_sum(reduce) && is_over_several(reduce) ? kRunningSums - 1 : 1;
   bool moves = false, stays = false;
   for (const LazyOp* node : ordered_nodes(LazyOpPtr(LazyOpPtr(), &reduce))) {
     if (node->op() != Op::Load || std::ranges::all_of(axes, [&](int a) {
           return stands_along(*node, static_cast<std::size_t>(a));
         }))
       continue;
-    if (is_stride(*node, lane, -1, -1) || is_stride(*node, lane, 1, 1)) return true;
+    if (is_stride(*node, lane, -step, -1) || is_stride(*node, lane, 1, step)) return true;
     (stands_along(*node, lane) ? stays : moves) = true;
   }
   return moves && stays;
-}
-
-bool is_float_sum(const LazyOp& node) {
-  return node.op() == Op::ReduceSum && is_float(node.dtype());
 }
 
 bool is_long_and_free(const LazyOp& reduce) {
@@ -98,16 +103,15 @@ bool is_long_and_free(const LazyOp& reduce) {
 
 }  // namespace
 
+bool is_float_sum(const LazyOp& node) {
+  return node.op() == Op::ReduceSum && is_float(node.dtype());
+}
+
 bool rounds_are_whole(const LazyOpPtr& kernel, std::int64_t count) {
   return std::ranges::all_of(ordered_nodes(kernel), [&](const LazyOp* node) {
-    if (!is_float_sum(*node)) return true;
-    const auto axis = innermost(*node);
-    const Shape& shape = node->src()[0]->shape();
-    return std::ranges::all_of(node->reduce_arg().axes, [&](int a) {
-      const auto i = static_cast<std::size_t>(a);
-      return i == *axis || shape[i] == sint(1) ||
-             (shape[*axis].is_int() && shape[*axis].as_int() % count == 0);
-    });
+    if (!is_float_sum(*node) || !is_over_several(*node)) return true;
+    const sint& terms = node->src()[0]->shape()[*innermost(*node)];
+    return terms.is_int() && terms.as_int() % count == 0;
   });
 }
 

@@ -11,8 +11,8 @@ namespace touchstone::codegen {
 
 /// Reduces whose neighbouring terms lie side by side in memory, so that a vector of accumulators
 /// meets a vector of terms at a time: accumulator l takes the terms l, l + count, l + 2 count, ...
-/// along the innermost axis of the reduce, and at the end their upper half is folded onto the lower
-/// one, again and again.
+/// in row-major order over all axes of the reduce, and at the end their upper half is folded onto
+/// the lower one, again and again.
 struct RunningSums {
   std::int64_t count = 1;  // accumulators of a reduce; a power of 2
   std::unordered_set<const LazyOp*> reduces;
@@ -22,10 +22,10 @@ struct RunningSums {
 };
 
 /// Whether every float sum is over one axis, or its innermost one has so many terms that each round
-/// of the running sums stays within it: of a kernel as it was given, so that what becomes one axis
-/// only where sizes are known has the order that it has with variables.
-/// `count`: of running sums.
-bool rounds_are_whole(const LazyOpPtr& kernel, std::int64_t count = 16);
+/// of `count` running sums stays within it.
+bool rounds_are_whole(const LazyOpPtr& kernel, std::int64_t count);
+
+bool is_float_sum(const LazyOp& node);
 
 /// All float sums of the kernel, or none; and maxima and sums of integers, whose order is free.
 /// `apart`: also where terms lie apart in memory, for threads that each have a sum of their own.

@@ -11,6 +11,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/codegen/layout.h"
 #include "touchstone/codegen/linearize.h"
+#include "touchstone/codegen/running_sums.h"
 #include "touchstone/ops/node_order.h"
 
 namespace touchstone::cuda {
@@ -139,6 +140,9 @@ Way drawn_way(const LazyOpPtr& kernel, std::uint64_t seed) {
 
 GridKernel made(const LazyOpPtr& kernel, CodegenOptions codegen, const GridOpts& grid) {
   codegen.keep_values = false;  // the grid takes the loops over the output apart
+  const Opt* const sums = codegen.opts ? find(*codegen.opts, OptKind::Sums) : nullptr;
+  if (sums != nullptr && !codegen::rounds_are_whole(axes_of_opts(kernel, codegen), sums->args[0]))
+    throw AstError("threads share a sum by whole rounds of its innermost axis");
   return map_to_grid(linearize(kernel, codegen), grid, variables_of(kernel));
 }
 

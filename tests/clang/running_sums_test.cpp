@@ -66,14 +66,17 @@ TEST(RunningSums, MeetTheirTermsInTheDeclaredOrder) {
     for (const std::int64_t inner :
          {2, 3, 7, 8, 9, 15, 16, 17, 31, 63, 64, 65, 100, 255, 1000, 5000})
       for (const std::int64_t rows : {1, 3, 5}) kernels.push_back(row_sums(rows, 1, inner));
-    for (const std::int64_t inner : {8, 16, 63, 64, 72, 80})
-      kernels.push_back(row_sums(3, 4, inner));
+    for (const std::int64_t inner : {2, 3, 8, 10, 16, 21, 63, 64, 72, 80})
+      for (const std::int64_t outer : {2, 4, 5, 19}) kernels.push_back(row_sums(3, outer, inner));
     (*device).prepare(kernels);  // by few runs of the compiler
     for (const std::int64_t inner :
          {2, 3, 7, 8, 9, 15, 16, 17, 31, 63, 64, 65, 100, 255, 1000, 5000})
       for (const std::int64_t rows : {1, 3, 5}) expect_declared_order(*device, rows, 1, inner, 16);
-    for (const std::int64_t inner : {16, 64, 80}) expect_declared_order(*device, 3, 4, inner, 16);
-    for (const std::int64_t inner : {8, 63, 72}) expect_declared_order(*device, 3, 4, inner, 1);
+    // Rows whose terms begin at any of the running sums; where neighbouring outputs are as close as
+    // windows, these are lanes.
+    for (const std::int64_t inner : {2, 3, 8, 10, 16, 21, 63, 64, 72, 80})
+      for (const std::int64_t outer : {2, 4, 5, 19})
+        expect_declared_order(*device, 3, outer, inner, inner < 16 ? 1 : 16);
   }
 }
 
@@ -91,6 +94,38 @@ TEST(RunningSums, OfAVariableNumberOfTermsHaveTheSameBits) {
     for (std::size_t r = 0; r < 3; ++r) {
       const auto first = x.begin() + static_cast<std::ptrdiff_t>(r * 100);
       EXPECT_EQ(sums[r], added({first, first + size}, 16)) << size;
+    }
+  }
+}
+
+// Rows of a variable number of terms, of which there are a variable number, too: the bits of the
+// same kernel of these numbers, whose axes may be one.
+TEST(RunningSums, OfRowsOfAVariableNumberOfTermsHaveTheSameBits) {
+  const symbolic::Node n = symbolic::variable("n", 1, 40), m = symbolic::variable("m", 1, 9);
+  const auto of = [](const sint& outer, const sint& inner, const sint& stride) {
+    const auto view = ShapeTracker({View::strided({2, outer, inner}, {360, stride, 1}, 0)});
+    return stored(LazyOp::reduce(Op::ReduceSum, LazyOp::load(1, DType::Float32, view), {1, 2}));
+  };
+  const LazyOpPtr apart = of(sint(m), sint(n), 40), together = of(sint(m), sint(n), sint(n));
+  const TestDevice device;
+  const std::vector<float> x = drawn_terms(720, 12);
+  for (const auto& [outer, inner] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {1, 1}, {1, 40}, {9, 1}, {9, 40}, {2, 16}, {3, 5}, {9, 10}, {7, 17}, {8, 31}}) {
+    const symbolic::Values values{{"m", outer}, {"n", inner}};
+    for (const bool is_apart : {false, true}) {
+      const std::int64_t stride = is_apart ? 40 : inner;
+      std::vector<float> wanted;
+      for (std::int64_t r = 0; r < 2; ++r) {
+        std::vector<float> terms;
+        for (std::int64_t o = 0; o < outer; ++o)
+          for (std::int64_t i = 0; i < inner; ++i)
+            terms.push_back(x[static_cast<std::size_t>(r * 360 + o * stride + i)]);
+        wanted.push_back(added(terms, 16));
+      }
+      EXPECT_EQ(run<float>(*device, is_apart ? apart : together, {x}, values), wanted)
+          << outer << ' ' << inner << ' ' << is_apart;
+      EXPECT_EQ(run<float>(*device, of(outer, inner, stride), {x}), wanted)
+          << outer << ' ' << inner << ' ' << is_apart;
     }
   }
 }
@@ -171,11 +206,14 @@ TEST(RunningSums, LeaveTheOracleOneAnswer) {
 
 TEST(RunningSums, AreWhatTheProfileOfTheKernelSays) {
   const TestDevice device;
-  const LazyOpPtr folded = row_sums(2, 1, 1000), in_turn = row_sums(2, 3, 7);
-  const Profile lanes = declared_profile(device.device->runner(folded)->profile());
-  EXPECT_EQ(lanes.order, SumOrder::Folded);
-  EXPECT_EQ(lanes.block, 16);
-  EXPECT_FALSE(lanes.contracts);
+  for (const LazyOpPtr& kernel : {row_sums(2, 1, 1000), row_sums(2, 3, 17)}) {
+    const Profile lanes = declared_profile(device.device->runner(kernel)->profile());
+    EXPECT_EQ(lanes.order, SumOrder::Folded);
+    EXPECT_EQ(lanes.block, 16);
+    EXPECT_FALSE(lanes.contracts);
+  }
+  const auto columns = LazyOp::load(1, DType::Float32, packed_view({1000, 8}));
+  const LazyOpPtr in_turn = stored(LazyOp::reduce(Op::ReduceSum, columns, {0}));
   EXPECT_EQ(declared_profile(device.device->runner(in_turn)->profile()).order,
             SumOrder::Sequential);
 }

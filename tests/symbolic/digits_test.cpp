@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "touchstone/symbolic/context.h"
 #include "touchstone/symbolic/node.h"
 
 namespace touchstone::symbolic {
