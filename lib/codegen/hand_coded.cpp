@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "touchstone/codegen/plan.h"
 #include "touchstone/ops/node_order.h"
@@ -22,6 +23,42 @@ void add_tile(Opts& opts, const LazyOpPtr& axes, LayoutSizes sizes) {
   opts.push_back(
       {OptKind::Tile, {number(plan->row), number(plan->column), plan->rows, plan->columns}});
   if (past) opts.push_back({OptKind::Prefetch, {1}});
+}
+
+// Where masks begin and end along the last axis the loop over it is parted, so that between no mask
+// is looked at: of arrays beside each other, of a frame round one.
+void add_peel(Opts& opts, const LazyOpPtr& axes, const LayoutSizes& sizes) {
+  constexpr std::int64_t kLeastRows = 16;  // which threads share
+  const Shape& shape = axes->shape();
+  const auto axis = last_axis(shape);
+  if (!axis || !shape[*axis].is_int()) return;
+  std::int64_t rows = 1;
+  for (std::size_t i = 0; i < *axis; ++i)
+    rows = std::min(rows * std::min(shape[i].min().value_or(0), kLeastRows), kLeastRows);
+  if (rows < kLeastRows) return;
+  const sint& size = shape[*axis];
+  std::set<std::int64_t> cuts;
+  for (const LazyOp* node : ordered_nodes(axes)) {
+    const auto* const loaded = std::get_if<MemBuffer>(&node->arg());
+    const auto* const constant = std::get_if<ConstBuffer>(&node->arg());
+    if (loaded == nullptr && constant == nullptr) continue;
+    if (node->op() == Op::Gather || node->op() == Op::Store) continue;
+    const View& view = (loaded != nullptr ? loaded->st : constant->st).views().back();
+    if (!view.mask()) continue;
+    const auto& [begin, end] = (*view.mask())[*axis];
+    for (const sint& cut : {begin, end})
+      if (cut.is_int() && cut != sint(0) && cut != size) cuts.insert(cut.as_int());
+  }
+  constexpr std::size_t kMostCuts = 2;
+  if (cuts.empty() || cuts.size() > kMostCuts) return;
+  const std::int64_t first = *cuts.begin(), end = size.as_int(),
+                     last = cuts.size() == 1 ? 0 : end - *cuts.rbegin();
+  // What is written past the caches is one loop, but for long parts.
+  constexpr std::int64_t kLeastPast = 1024;
+  if (goes_past_cache(buffers_of(axes).front(), sizes) &&
+      std::min({first, last == 0 ? end : last, end - first - last}) < kLeastPast)
+    return;
+  opts.push_back({OptKind::Peel, {first, last}});
 }
 
 // The kernel in another order of its axes, on top of those that the opts have put it in.
@@ -105,6 +142,7 @@ Opts hand_coded(const LazyOpPtr& kernel, const LazyOpPtr& axes, const CodegenOpt
   Opts opts;
   if (!reduces(kernel)) {
     if (options.stages) add_tile(opts, axes, options.sizes);
+    if (opts.empty()) add_peel(opts, axes, options.sizes);
     return opts;
   }
   LazyOpPtr ordered = axes;

@@ -22,7 +22,8 @@ LazyOpPtr axes_of_opts(const LazyOpPtr& kernel, const CodegenOptions& options = 
 ///   as its loads serve; Stage; Block where a load serves several rows; Reorder and Pack where
 ///   enough rows share a load that lies across the lanes. Where the last axis has too few elements
 ///   for whole vectors, or all reduces are the same along it, Reorder puts another one there.
-/// - No reduce, and a load that lies across the output: Tile.
+/// - No reduce, and a load that lies across the output: Tile; otherwise masks that begin or end at
+///   one or two places along the last axis: Peel.
 /// `kernel` must be valid.
 Opts hand_coded_optimizations(const LazyOpPtr& kernel, const CodegenOptions& options = {});
 

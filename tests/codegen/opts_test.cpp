@@ -215,6 +215,31 @@ TEST(Opts, PeeledLoopsLookAtNoMaskBetween) {
   EXPECT_EQ(looks("peel(0,4)"), 2);
 }
 
+TEST(Opts, MasksOfRowsPartTheirLoop) {
+  const auto chosen = [](const Shape& shape, const Padding& padding, const Padding& other = {}) {
+    const auto at = [](int buffer, const Shape& size, const Padding& around) {
+      return LazyOp::load(buffer, kFloat, ShapeTracker::contiguous(size).pad(around));
+    };
+    LazyOpPtr x = at(1, shape, padding);
+    if (!other.empty()) {
+      Shape rest = x->shape();
+      for (std::size_t i = 0; i < rest.size(); ++i)
+        rest[i] = rest[i] - other[i].first - other[i].second;
+      x = LazyOp::binary(Op::Add, x, at(2, rest, other));
+    }
+    return str(hand_coded_optimizations(written(x)));
+  };
+  EXPECT_EQ(chosen({20, 30}, {{0, 0}, {1, 2}}), "peel(1,2)");
+  EXPECT_EQ(chosen({20, 30}, {{0, 0}, {0, 2}}), "peel(30,0)");
+  EXPECT_EQ(chosen({20, 30}, {{0, 0}, {0, 9}}, {{0, 0}, {30, 0}}), "peel(30,0)");  // one beside
+  EXPECT_EQ(chosen({20, 30}, {{0, 0}, {3, 5}}, {{0, 0}, {1, 2}}), "none");         // four places
+  EXPECT_EQ(chosen({14, 30}, {{1, 0}, {1, 0}}), "none");                           // few rows
+  EXPECT_EQ(chosen({600}, {{1, 2}}), "none");                                      // for one thread
+  EXPECT_EQ(chosen({20, 30}, {{1, 1}, {0, 0}}), "none");      // rows are merged: one axis
+  EXPECT_EQ(chosen({4096, 2046}, {{0, 0}, {1, 1}}), "none");  // past the caches
+  EXPECT_EQ(chosen({4096, 1024}, {{0, 0}, {1024, 0}}), "peel(1024,0)");
+}
+
 // A maximum has more of them than the sum beside it, whose order is declared.
 TEST(Opts, MaximaOfLongRowsHaveAccumulatorsOfTheirOwn) {
   const auto accumulators = [](std::int64_t terms, std::int64_t sums) {
