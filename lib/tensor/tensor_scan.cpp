@@ -5,7 +5,7 @@
 namespace touchstone {
 namespace {
 
-constexpr std::int64_t kChunk = 256;
+constexpr std::int64_t kChunk = 16;
 
 // A scan by windows: all that end at an element, reduced. Long axes go in chunks, whose totals are
 // scanned in turn.
@@ -14,31 +14,30 @@ struct Scan {
   Tensor (*combine)(const Tensor& a, const Tensor& b);
   Number neutral;
 
-  Tensor before(const Tensor& x, std::int64_t count) const {  // `count` neutral elements in front
+  // With so many neutral elements before the first and after the last one along an axis.
+  Tensor padded(const Tensor& x, int axis, std::int64_t before, std::int64_t after) const {
     Padding padding(static_cast<std::size_t>(x.rank()), {0, 0});
-    padding.back().first = count;
+    padding[static_cast<std::size_t>(axis)] = {before, after};
     return x.pad(padding, PadMode::Constant, neutral);
   }
 
-  Tensor along_last(const Tensor& x) const {
-    const std::int64_t size = x.size(-1);
+  Tensor along(const Tensor& x, int axis) const {
+    const std::int64_t size = x.size(axis);
     if (size <= 1) return x;
-    if (size <= kChunk) return reduce(before(x, size - 1).unfold(-1, size));
+    if (size <= kChunk) return reduce(padded(x, axis, size - 1, 0).unfold(axis, size));
     const std::int64_t chunks = ceil_div(size, kChunk);
-    Padding padding(static_cast<std::size_t>(x.rank()), {0, 0});
-    padding.back().second = chunks * kChunk - size;
     const Tensor inner =
-        along_last(x.pad(padding, PadMode::Constant, neutral).unflatten(-1, {chunks, kChunk}))
+        along(padded(x, axis, 0, chunks * kChunk - size).unflatten(axis, {chunks, kChunk}),
+              axis + 1)
             .contiguous();
-    const Tensor totals = along_last(inner.narrow(-1, kChunk - 1, 1).squeeze(-1));
-    const Tensor carried = before(totals, 1).narrow(-1, 0, chunks).unsqueeze(-1);
-    return combine(inner, carried).flatten(x.rank() - 1).narrow(-1, 0, size);
+    const Tensor totals = along(inner.narrow(axis + 1, kChunk - 1, 1).squeeze(axis + 1), axis);
+    const Tensor carried = padded(totals, axis, 1, 0).narrow(axis, 0, chunks).unsqueeze(axis + 1);
+    Shape whole = x.shape();
+    whole[static_cast<std::size_t>(axis)] = chunks * kChunk;
+    return combine(inner, carried).reshape(whole).narrow(axis, 0, size);
   }
 
-  Tensor operator()(const Tensor& x, int axis) const {
-    const int at = x.normal_axis(axis);
-    return along_last(x.movedim(at, -1)).movedim(-1, at);
-  }
+  Tensor operator()(const Tensor& x, int axis) const { return along(x, x.normal_axis(axis)); }
 };
 
 }  // namespace

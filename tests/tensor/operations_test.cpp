@@ -89,7 +89,7 @@ TEST_P(Operations, RoundingKeepsWhatHasNoFraction) {
 }
 
 TEST_P(Operations, ScansOfLongAxesEqualLoops) {
-  for (const std::int64_t n : {1, 255, 256, 257, 700}) {
+  for (const std::int64_t n : {1, 2, 15, 16, 17, 33, 255, 256, 257, 700, 4097}) {
     const Doubles x = some(2 * n, -1, 1, 3);
     const Tensor t = make(x, {2, n});
     Doubles sums, most, least;
@@ -100,6 +100,10 @@ TEST_P(Operations, ScansOfLongAxesEqualLoops) {
       least.push_back(first ? x[i] : std::min(x[i], least.back()));
     }
     expect_near({{t.cumsum(1), sums}, {t.cummax(1), most}, {t.cummin(-1), least}});
+    // Along another axis than the last, of two.
+    const Tensor up = make(x, {2, n}).transpose().contiguous();
+    expect_near({{up.cumsum(0).transpose(), sums}, {up.cummax(0).transpose(), most}});
+    expect_near({{up.unsqueeze(0).cummin(1).squeeze(0).transpose(), least}});
   }
   const Doubles near_one = some(300, 0.98, 1.02, 4);
   Doubles products;

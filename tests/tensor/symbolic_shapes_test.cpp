@@ -219,7 +219,7 @@ TEST_F(SymbolicShapes, WhatNeedsANumberSaysSo) {
   const sint n = variable("n", 1, 6);
   const Tensor x = counting({6, 2}).shrink({{0, n}, {0, 2}});
   EXPECT_THAT(error_of([&] { x.cumsum(0); }),
-              HasSubstr("cumsum: a size of shape (2, n) is the variable n, where a number is "
+              HasSubstr("cumsum: a size of shape (n, 2) is the variable n, where a number is "
                         "needed; bind() it first"));
   EXPECT_THAT(error_of([&] { (void)x.elements(); }), HasSubstr("is the variable n"));
   EXPECT_THAT(
