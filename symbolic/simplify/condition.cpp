@@ -96,7 +96,7 @@ Id Simplifier::new_negative(Linear s) {
         break;
       }
     }
-    if (changed || open_quotient(s) || drop_factor(s, false)) continue;
+    if (changed || open_quotient(s) || drop_factor(s, false) || saturate(s)) continue;
     if (strided(s) && drop_below_residue(s, 0, "lt.residue")) continue;
     const Id id = build(s);
     if (!is(id, s)) {
@@ -113,7 +113,9 @@ Id Simplifier::new_negative(Linear s) {
       Linear other = -s;
       other.constant -= 1;
       law("lt.not", bind_x);
-      if (auto flag = apply(Rule::Root::Below, {&other, 1}))
+      if (saturate(other))
+        decided = negate(negative(std::move(other)));
+      else if (auto flag = apply(Rule::Root::Below, {&other, 1}))
         decided = negate(build(*flag));
       else
         rewind(start);
@@ -172,6 +174,10 @@ Id Simplifier::new_zero(Linear s) {
     const Linear flag = sign > 0 ? s : -s;
     law("eq.flag", [&](Instance& i) { i.bind("x", flag); });
     return negate(build(flag));
+  }
+  if (steps_over_zero(s)) {
+    law("eq.skips", [&](Instance& i) { i.bind("x", s); });
+    return c_.make_constant(0);
   }
   if (drop_factor(s, true)) return zero(std::move(s));
   if (auto flag = by_square(s, true)) return *flag;

@@ -301,8 +301,10 @@ void Simplifier::complement_laws(const Linear& s, const Int& lo, const Int& rati
 }
 
 Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
+  constexpr int kMostDropped = 16;
   Linear out;  // the result is out + scale * digit(s, lo, hi)
   Int scale = 1;
+  int dropped = 0;
   for (int built = 0;;) {
     if (hi.is_zero() && lo.is_one()) {
       add(out, s, scale);
@@ -321,7 +323,11 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
     if (finite && lower_digits(s, lo, period)) continue;
     if (open_beside(s, lo, hi)) continue;
     if (strided(s)) {
-      if (finite && drop_residues(s, lo, period)) continue;
+      // What a residue takes away may come back as a remainder is opened.
+      if (finite && dropped < kMostDropped && drop_residues(s, lo, period)) {
+        ++dropped;
+        continue;
+      }
       if (!lo.is_one() && drop_below_residue(s, lo, "div.residue")) continue;
     }
     bool changed = false;

@@ -44,6 +44,46 @@ bool Simplifier::strided(const Linear& s) const {
          std::ranges::any_of(s.terms, [&](const Term& t) { return c_.strided(t.atom); });
 }
 
+bool Simplifier::steps_over_zero(const Linear& s) const {
+  constexpr std::int64_t kMostValues = 64;  // bits of a set
+  std::uint64_t reached = 1;                // bit i: the least value and i more
+  Int least = s.constant;
+  std::int64_t span = 0;
+  for (const Term& t : s.terms) {
+    const Interval& range = c_.bounds(t.atom);
+    if (!range.lo || !range.hi) return false;
+    const auto step = abs(t.coef).small(), more = (*range.hi - *range.lo).small();
+    if (!step || !more || *step >= kMostValues || *more >= kMostValues) return false;
+    span += *step * *more;
+    if (span >= kMostValues) return false;
+    least += t.coef * (t.coef.sign() > 0 ? *range.lo : *range.hi);
+    std::uint64_t wider = reached;
+    for (std::int64_t k = 1; k <= *more; ++k) wider |= reached << (*step * k);
+    reached = wider;
+  }
+  const auto zero_at = (-least).small();
+  return !zero_at || *zero_at < 0 || *zero_at > span || (reached >> *zero_at & 1) == 0;
+}
+
+// Of s < 0, which is a sum of what is never negative below a limit.
+bool Simplifier::saturate(Linear& s) {
+  const Int limit = -s.constant;
+  if (limit.sign() <= 0) return false;
+  for (Term& t : s.terms) {
+    if (t.coef <= limit || !bounds(Linear{0, {{1, t.atom}}}).at_least(0)) continue;
+    Linear rest = s;
+    rest.constant = 0;
+    add(rest, atom(t.atom), -t.coef);
+    if (!bounds(rest).at_least(0)) continue;
+    law("lt.saturate", [&](Instance& i) {
+      i.bind("x", atom(t.atom)).bind("c", t.coef).bind("k", limit).bind("y", rest);
+    });
+    t.coef = limit;
+    return true;
+  }
+  return false;
+}
+
 Simplifier::Residues Simplifier::residues_of(std::span<const Id> conditions,
                                              const Overlay& overlay) const {
   Residues found;

@@ -113,6 +113,7 @@ class Simplifier {
   bool meet_parts(Ids& parts, std::size_t i, std::size_t j);
   /// s == 0 as s <= 0 and s >= 0, where maxima in s leave one condition of that.
   std::optional<Id> between(const Linear& s);
+  bool saturate(Linear& s);
   bool prune_alternatives(Ids& parts);
   bool factor_parts(Ids& parts);
   bool assume_parts(Ids& parts);
@@ -184,6 +185,8 @@ class Simplifier {
   Congruence residue_congruence(const Linear& sum, int most = 2) const;
   /// Some term has a congruence of its own, or facts may say one of several.
   bool strided(const Linear& s) const;
+  /// Whether no values of its atoms, each within its bounds, make a sum of few values 0.
+  bool steps_over_zero(const Linear& s) const;
   /// Terms count modulo a period, and some are known modulo it.
   bool drop_residues(Linear& s, const Int& lo, const Int& period);
   /// s = A + B, where A = k (mod c) and k + B lies in [0, c): A. The rule is named where B is not

@@ -52,6 +52,30 @@ TEST(Depth, OfAChoiceThatAnEquationGives) {
     }
 }
 
+// A residue took away what a remainder brought back as it was opened, again and again.
+TEST(Depth, OfResiduesAndRemaindersThatOpen) {
+  const Node x = variable("x", -6, 5), y = variable("y", 1, 4);
+  const Node whole = floor_div(x, 8) * 8 + floor_mod(x, 8);
+  const Node sum = y + 4 + whole + floor_mod(floor_div(y + y * 8 + x * 8, 8), 8);
+  const Node both =
+      logical_and(eq(floor_mod(floor_div(sum, 16), 128), 16), eq(floor_mod(sum, 16), 1));
+  EXPECT_EQ(render(both), "0");
+}
+
+// Any number of coefficients above the limit, and sums that step over what they are compared with.
+TEST(Depth, OfManyCoefficientsReadsBackAsItIs) {
+  const Node x = variable("x", 0, 1), y = variable("y", 0, 2), n = variable("n", 0, 1);
+  const Node many = lt(x, (x * 3 + y * 2) * y + x * 3 + y * 2);
+  EXPECT_EQ(parse(render(many), {{"x", x}, {"y", y}}), many);
+  EXPECT_EQ(render(eq(x + n * 3, 2)), "0");
+  EXPECT_EQ(render(eq(n * (x + 3), 2)), "0");
+  EXPECT_EQ(render(eq(x * 4 - y * 2, 3)), "0");
+  for (int k = -5; k <= 5; ++k) {
+    const bool reached = k == 0 || k == 1 || k == -3 || k == -2;
+    EXPECT_EQ(render(eq(x - n * 3, k)) != "0", reached) << k;
+  }
+}
+
 // What is told of a comparison is told of its negation, and a remainder by a sum whose terms bring
 // themselves back is as it is when it is read again.
 TEST(Depth, OfNegationsAndLongDivisionsReadsBackAsItIs) {
