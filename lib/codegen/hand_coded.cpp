@@ -148,7 +148,8 @@ Opts hand_coded(const LazyOpPtr& kernel, const LazyOpPtr& axes, const CodegenOpt
   LazyOpPtr ordered = axes;
   if (options.lanes && options.stages)
     ordered = reordered(opts, axes, order_that_shares(axes, options.sizes));
-  if (options.order == TermOrder::RunningSums && !are_maxima_of_windows(ordered, options)) {
+  if (options.order == TermOrder::RunningSums && rounds_pay(kernel, ordered) &&
+      !are_maxima_of_windows(ordered, options)) {
     const RunningSums running = plan_running_sums(ordered, still_axes(ordered));
     if (!running.reduces.empty()) {
       if (const auto axis = axis_of_equal_loads(ordered))

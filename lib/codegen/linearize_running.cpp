@@ -68,9 +68,8 @@ int Linearizer::reduce_in_running_sums(const LazyOp& reduce, int indices) {
   const Node count(sums);
   // In a sum of floats the next term goes to the next accumulator; one that is free begins anew.
   const Node begin = is_float_sum(reduce) ? floor_mod(outer * terms, count) : Node(0);
-  // Of a number of terms that is not known a whole round is not told apart from none.
-  const Node ahead =
-      begin.constant() || terms.constant() ? floor_mod(-begin, count) : count - begin;
+  // A whole round is not told apart from none: that the rest of one fits is plain then.
+  const Node ahead = begin.constant() ? floor_mod(-begin, count) : count - begin;
   const Node head = symbolic::min(terms, ahead);
   const Node rounds = floor_div(terms - head, count);
   run_over(reduce, accumulators, at, {Node(0), Node(1), head, begin});

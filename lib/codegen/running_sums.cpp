@@ -78,18 +78,16 @@ bool is_over_several(const LazyOp& reduce) {
 }
 
 // The neighbours along the last axis of the output serve better: a load lies side by side along it,
-// or as the terms of sums over windows do, or, as in a product of matrices, stays the same while
-// another one moves.
+// or, as in a product of matrices, stays the same while another one moves.
 bool outputs_serve_better(const LazyOp& reduce, std::size_t lane) {
   const std::vector<int>& axes = reduce.reduce_arg().axes;
-  const std::int64_t step = is_float_sum(reduce) && is_over_several(reduce) ? kRunningSums - 1 : 1;
   bool moves = false, stays = false;
   for (const LazyOp* node : ordered_nodes(LazyOpPtr(LazyOpPtr(), &reduce))) {
     if (node->op() != Op::Load || std::ranges::all_of(axes, [&](int a) {
           return stands_along(*node, static_cast<std::size_t>(a));
         }))
       continue;
-    if (is_stride(*node, lane, -step, -1) || is_stride(*node, lane, 1, step)) return true;
+    if (is_stride(*node, lane, -1, -1) || is_stride(*node, lane, 1, 1)) return true;
     (stands_along(*node, lane) ? stays : moves) = true;
   }
   return moves && stays;
@@ -107,12 +105,34 @@ bool is_float_sum(const LazyOp& node) {
   return node.op() == Op::ReduceSum && is_float(node.dtype());
 }
 
-bool rounds_are_whole(const LazyOpPtr& kernel, std::int64_t count) {
+namespace {
+
+// Whether every float sum is over one axis, or fits.
+template <class Fits>
+bool sums_fit(const LazyOpPtr& kernel, const Fits& fits) {
   return std::ranges::all_of(ordered_nodes(kernel), [&](const LazyOp* node) {
     if (!is_float_sum(*node) || !is_over_several(*node)) return true;
     const sint& terms = node->src()[0]->shape()[*innermost(*node)];
-    return terms.is_int() && terms.as_int() % count == 0;
+    return terms.is_int() && fits(*node, terms.as_int());
   });
+}
+
+}  // namespace
+
+bool rounds_are_whole(const LazyOpPtr& kernel, std::int64_t count) {
+  return sums_fit(kernel, [&](const LazyOp&, std::int64_t terms) { return terms % count == 0; });
+}
+
+bool rounds_pay(const LazyOpPtr& kernel, const LazyOpPtr& axes) {
+  constexpr std::int64_t kLongRow = 64;
+  const auto is_reduced = [](const LazyOp* node) { return is_reduce(node->op()); };
+  return sums_fit(kernel,
+                  [](const LazyOp&, std::int64_t terms) { return terms >= kRunningSums; }) &&
+         sums_fit(axes, [&](const LazyOp& sum, std::int64_t terms) {
+           return terms % kRunningSums == 0 ||
+                  (terms >= kLongRow &&
+                   std::ranges::none_of(ordered_nodes(sum.src()[0]), is_reduced));
+         });
 }
 
 RunningSums running_sums_of(const LazyOpPtr& kernel, const NodeMap<StillAxes>& still, bool apart) {

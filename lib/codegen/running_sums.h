@@ -25,6 +25,12 @@ struct RunningSums {
 /// of `count` running sums stays within it.
 bool rounds_are_whole(const LazyOpPtr& kernel, std::int64_t count);
 
+/// Whether running sums pay for the float sums of a kernel that are over several axes: the
+/// innermost one has 16 terms or more, as the kernel is given, so that the same is chosen for
+/// numbers and for variables below that; and as its `axes` are merged rounds are whole, or rows
+/// long and plain, as what fills up a round is added one by one.
+bool rounds_pay(const LazyOpPtr& kernel, const LazyOpPtr& axes);
+
 bool is_float_sum(const LazyOp& node);
 
 /// All float sums of the kernel, or none; and maxima and sums of integers, whose order is free.

@@ -5,7 +5,7 @@
 namespace touchstone {
 namespace {
 
-constexpr std::int64_t kChunk = 16;
+constexpr std::int64_t kChunk = 16, kDirect = 64;
 
 // A scan by windows: all that end at an element, reduced. Long axes go in chunks, whose totals are
 // scanned in turn.
@@ -24,7 +24,7 @@ struct Scan {
   Tensor along(const Tensor& x, int axis) const {
     const std::int64_t size = x.size(axis);
     if (size <= 1) return x;
-    if (size <= kChunk) return reduce(padded(x, axis, size - 1, 0).unfold(axis, size));
+    if (size <= kDirect) return reduce(padded(x, axis, size - 1, 0).unfold(axis, size));
     const std::int64_t chunks = ceil_div(size, kChunk);
     const Tensor inner =
         along(padded(x, axis, 0, chunks * kChunk - size).unflatten(axis, {chunks, kChunk}),
