@@ -28,6 +28,9 @@ import re
 import sys
 import zlib
 
+# A part of an expression that begins or ends with an operator of two sides.
+BROKEN = re.compile(r"^\s*(<|>|=|/|%|\||\^|&&|\.|\?|,|!=)|([-+*/%<>=!&|^?,.]|\b(and|or))\s*$")
+
 FOLDERS = ("symbolic", "shapetracker", "lib", "interp")
 
 
@@ -62,6 +65,8 @@ def parse(path, text, wrong):
         m.faulty = " ".join(faulty).strip() if faulty else None
         if not squeezed(m.right)[0] or m.faulty is None:
             wrong(f"{m.place}: {m.name}: needs a line with - and one with +")
+        elif m.right.strip()[-1] != ";" and any(map(BROKEN.search, (m.right, m.faulty))):
+            wrong(f"{m.place}: {m.name}: an operator without both its sides: take in the whole expression")
         elif "//" in m.faulty:
             wrong(f"{m.place}: {m.name}: no comments in the faulty part")
         elif not m.description:

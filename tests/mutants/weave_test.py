@@ -96,6 +96,8 @@ class Weave(unittest.TestCase):
         self.refuses(row + "`x / 2`\n", "needs a line with - and one with +")
         self.refuses(row + "`x` / `2`\n+ x\n", "one pair of backticks")
         self.refuses(row + "`x / 2`\n+ x // 2\n", "no comments")
+        self.refuses(row + "i `< height`\n+ <= height\n", "without both its sides")
+        self.refuses(row + "`return x /` 2\n+ return x *\n", "without both its sides")
         self.refuses("[one-two] symbolic/sample.h\n- `x / 2`\n+ x\n", "says nowhere")
         self.refuses("[One] symbolic/sample.h\n", "expected [some-name]")
         self.refuses("[one-two] symbolic/none.h\nwrong\n- x\n+ y\n", "No such file")

@@ -2,6 +2,7 @@
 // that is one remainder, and all have the value that they are written with.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -12,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "touchstone/symbolic/context.h"
 #include "touchstone/symbolic/node.h"
 
 namespace touchstone::symbolic {
