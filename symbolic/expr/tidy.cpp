@@ -1,6 +1,8 @@
 // Laws that hold of a part whatever stands in it.
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "touchstone/symbolic/expr.h"
 #include "touchstone/symbolic/operators.h"
@@ -29,9 +31,57 @@ ExprOp opposite(ExprOp op) {
   }
 }
 
+std::optional<Int> computed(ExprOp op, const Int& a, const Int& b) {
+  switch (op) {
+    case ExprOp::Add:
+      return a + b;
+    case ExprOp::Sub:
+      return a - b;
+    case ExprOp::Mul:
+      return a * b;
+    case ExprOp::Div:
+      return b.is_zero() ? std::nullopt : std::optional(floor_div(a, b));
+    case ExprOp::Mod:
+      return b.is_zero() ? std::nullopt : std::optional(floor_mod(a, b));
+    default:
+      return std::nullopt;
+  }
+}
+
+/// The number that is added to something, and to what: of x + 3 and x - 3.
+std::optional<std::pair<Expr, Int>> shifted(const Exprs& x, Expr e) {
+  const ExprOp op = x.op(e);
+  if ((op != ExprOp::Add && op != ExprOp::Sub) || !x.is_constant(x.arg(e, 1))) return std::nullopt;
+  const Int& by = x.value(x.arg(e, 1));
+  return std::pair(x.arg(e, 0), op == ExprOp::Add ? by : -by);
+}
+
+/// x*6//9 is x*2//3.
+std::optional<Expr> reduced_quotient(Exprs& x, Expr dividend, Expr divisor) {
+  if (x.op(dividend) != ExprOp::Mul || !x.is_constant(divisor)) return std::nullopt;
+  const Expr number = x.arg(dividend, 1), rest = x.arg(dividend, 0);
+  if (!x.is_constant(number)) return std::nullopt;
+  const Int factor = x.value(number), by = x.value(divisor), g = gcd(factor, by);
+  if (factor.sign() <= 0 || by.sign() <= 0 || g.is_one()) return std::nullopt;
+  const Int left = floor_div(factor, g), below = floor_div(by, g);
+  const Expr over = left.is_one() ? rest : x.apply(ExprOp::Mul, {rest, x.constant(left)});
+  return below.is_one() ? over : x.apply(ExprOp::Div, {over, x.constant(below)});
+}
+
 /// The operator on parts that are tidy already.
 Expr tidy(Exprs& x, ExprOp op, std::vector<Expr> args) {
   const auto is = [&](std::size_t i, int value) { return x.is_constant(args[i], value); };
+  if (args.size() == 2 && x.is_constant(args[0]) && x.is_constant(args[1]))
+    if (const auto value = computed(op, x.value(args[0]), x.value(args[1])))
+      return x.constant(*value);
+  if (op == ExprOp::Add || op == ExprOp::Sub)
+    if (const auto inner = shifted(x, args[0]); inner && x.is_constant(args[1])) {
+      const Int& more = x.value(args[1]);
+      const Int by = op == ExprOp::Add ? inner->second + more : inner->second - more;
+      if (by.is_zero()) return inner->first;
+      return by.sign() < 0 ? x.apply(ExprOp::Sub, {inner->first, x.constant(-by)})
+                           : x.apply(ExprOp::Add, {inner->first, x.constant(by)});
+    }
   const auto flag = [&](std::size_t i) { return is_flag(x.op(args[i])); };
   switch (op) {
     case ExprOp::Add:
@@ -47,6 +97,8 @@ Expr tidy(Exprs& x, ExprOp op, std::vector<Expr> args) {
       if (is(1, 1)) return args[0];
       break;
     case ExprOp::Div:
+      if (const auto less = reduced_quotient(x, args[0], args[1])) return *less;
+      [[fallthrough]];
     case ExprOp::TruncDiv:
       if (is(1, 1)) return args[0];
       break;

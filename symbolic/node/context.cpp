@@ -426,15 +426,30 @@ std::optional<Id> Context::find_sum(const Int& constant, std::span<const Term> t
   return id == kEmpty ? std::nullopt : std::optional<Id>(id);
 }
 
-Id Context::make(Kind kind, std::span<const Id> args, const Interval& bounds, const Int& lo,
-                 const Int& hi, const Congruence& congruence) {
+std::uint64_t Context::hash_of(Kind kind, std::span<const Id> args, const Int& lo,
+                               const Int& hi) const {
   std::uint64_t hash = static_cast<std::uint64_t>(kind);
   if (kind == Kind::Digit) hash = hash_list(hash_list(hash, lo.hash()), hi.hash());
   for (const Id id : args) hash = hash_list(hash, at(id).hash);
-  const std::size_t slot = find(hash, [&](const Stored& n) {
+  return hash;
+}
+
+std::size_t Context::find_slot(std::uint64_t hash, Kind kind, std::span<const Id> args,
+                               const Int& lo, const Int& hi) const {
+  return find(hash, [&](const Stored& n) {
     return n.kind == kind && std::ranges::equal(args_of(n), args) && n.first == lo &&
            n.second == hi;
   });
+}
+
+bool Context::has(Kind kind, std::span<const Id> args) const {
+  return table_[find_slot(hash_of(kind, args, 0, 0), kind, args, 0, 0)].id != kEmpty;
+}
+
+Id Context::make(Kind kind, std::span<const Id> args, const Interval& bounds, const Int& lo,
+                 const Int& hi, const Congruence& congruence) {
+  const std::uint64_t hash = hash_of(kind, args, lo, hi);
+  const std::size_t slot = find_slot(hash, kind, args, lo, hi);
   if (table_[slot].id != kEmpty) return table_[slot].id;
   Stored& n = fresh(hash, kind);
   n.first = lo;

@@ -159,6 +159,8 @@ class Context {
   std::optional<Id> find_sum(const Int& constant, std::span<const Term> terms, std::uint64_t hash,
                              Place& place) const;
   std::uint64_t hash_sum(const Int& constant, std::span<const Term> terms) const;
+  /// Whether `make` of the same would find a node.
+  bool has(Kind kind, std::span<const Id> args) const;
   Id make(Kind kind, std::span<const Id> args, const Interval& bounds, const Int& lo = 0,
           const Int& hi = 0, const Congruence& congruence = {});
 
@@ -203,6 +205,9 @@ class Context {
   /// The slot of the node with this hash for which `same` holds, or the free one it would take.
   template <class Same>
   std::size_t find(std::uint64_t hash, const Same& same) const;
+  std::uint64_t hash_of(Kind kind, std::span<const Id> args, const Int& lo, const Int& hi) const;
+  std::size_t find_slot(std::uint64_t hash, Kind kind, std::span<const Id> args, const Int& lo,
+                        const Int& hi) const;
   std::size_t find_sum_slot(std::uint64_t hash, const Int& constant,
                             std::span<const Term> terms) const;
   /// Room for a node with this hash; `kept` makes it one.

@@ -2,9 +2,9 @@
 
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "touchstone/symbolic/context.h"
+#include "touchstone/symbolic/pool.h"
 
 namespace touchstone::symbolic {
 
@@ -30,12 +30,12 @@ class Program {
   Int step(std::size_t i, const std::uint32_t* part, std::span<const Int> values,
            const Int& undefined);
 
-  std::vector<NodeData> nodes_;
-  std::vector<Id> variables_;
-  std::vector<std::uint32_t> parts_;    // of each node in turn: places in nodes_, a variable's slot
-  std::vector<std::uint64_t> depends_;  // of each node: on variables; the last bit is of all others
-  std::vector<Int> value_, last_;       // at the last point
-  std::vector<bool> by_zero_;           // of each node: it is a division by zero
+  List<NodeData> nodes_;
+  List<Id> variables_;
+  List<std::uint32_t> parts_;    // of each node in turn: places in nodes_, a variable's slot
+  List<std::uint64_t> depends_;  // of each node: on variables; the last bit is of all others
+  List<Int> value_, last_;       // at the last point
+  List<char> by_zero_;           // of each node: it is a division by zero
   std::size_t divisions_by_zero_ = 0;
 };
 

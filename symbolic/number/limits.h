@@ -65,6 +65,8 @@ struct Limits {
   std::size_t assumed_nodes = 256;  // a larger expression stays as it is under assumptions
   int assumed_height = 16;          // a higher one stays as it is under another part of it, and
                                     // tells nothing of other parts
+  std::int64_t flag_points = 16;    // of more, no point is looked at to decide a comparison
+  std::size_t pointed_nodes = 48;   // of a larger one, neither
   std::size_t contradicted_rows = 48;  // inequalities that eliminating atoms from assumptions makes
   int narrowings = 2;                  // rounds of bounds from facts from bounds
   std::size_t facts = 12;        // in force at once, derived ones included; further ones are not

@@ -105,6 +105,11 @@ Linear Simplifier::resolved(const Linear& s, Id known) {
   if (k.kind != Kind::Zero) return r;
   const Linear fact = linear(k.args[0]);  // its first atom is known by the others
   if (!fact.terms[0].coef.is_one()) return r;
+  // Where another has it among its parts, it would come back from there.
+  const auto has_first = [&](const Term& t) {
+    return t.atom != fact.terms[0].atom && depends(t.atom, fact.terms[0].atom);
+  };
+  if (std::ranges::any_of(fact.terms, has_first)) return r;
   for (const Term& t : s.terms)
     if (t.atom == fact.terms[0].atom) {
       law("where.equal", [&](Instance& i) {

@@ -70,6 +70,8 @@ Id Simplifier::new_negative(Linear s) {
       return c_.make_constant(turned ? 1 : 0);
     }
     if (range.within(-1, 0)) {
+      if (const auto known = by_points(Kind::Negative, build(s)))
+        return turned ? negate(*known) : *known;
       law("lt.flag", bind_x);
       return turned ? negate(build(-s)) : build(-s);
     }
@@ -137,8 +139,7 @@ Id Simplifier::new_negative(Linear s) {
       ++turns;
       continue;
     }
-    const Id args[] = {id};
-    const Id flag = c_.make(Kind::Negative, args, Interval{Int(0), Int(1)});
+    const Id flag = new_flag(Kind::Negative, id);
     return turned ? negate(flag) : flag;
   }
 }
@@ -171,6 +172,7 @@ Id Simplifier::new_zero(Linear s) {
   }
   for (const int sign : {1, -1}) {
     if (!range.within(sign > 0 ? 0 : -1, sign > 0 ? 1 : 0)) continue;
+    if (const auto known = by_points(Kind::Zero, build(s))) return *known;
     const Linear flag = sign > 0 ? s : -s;
     law("eq.flag", [&](Instance& i) { i.bind("x", flag); });
     return negate(build(flag));
@@ -187,8 +189,7 @@ Id Simplifier::new_zero(Linear s) {
   const Linear turned = -s;
   if (auto flag = apply(Rule::Root::Equal, {&turned, 1})) return build(*flag);
   if (auto flag = between(s)) return *flag;
-  const Id args[] = {build(s)};
-  return c_.make(Kind::Zero, args, Interval{Int(0), Int(1)});
+  return new_flag(Kind::Zero, build(s));
 }
 
 std::optional<Id> Simplifier::between(const Linear& s) {

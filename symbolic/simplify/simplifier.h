@@ -185,6 +185,14 @@ class Simplifier {
   Congruence residue_congruence(const Linear& sum, int most = 2) const;
   /// Some term has a congruence of its own, or facts may say one of several.
   bool strided(const Linear& s) const;
+  // few_points.cpp
+  /// The flag of that kind of a sum; a constant where looking at few points decides it.
+  Id new_flag(Kind kind, Id sum);
+  /// The same where looking decides it.
+  std::optional<Id> by_points(Kind kind, Id sum);
+  /// Whether the sum is below 0, or 0, at every point where it has a value, or at none; nullopt
+  /// where neither is so, or there are many points.
+  std::optional<bool> at_all_points(Kind kind, Id sum) const;
   /// Whether no values of its atoms, each within its bounds, make a sum of few values 0.
   bool steps_over_zero(const Linear& s) const;
   /// Terms count modulo a period, and some are known modulo it.

@@ -1,6 +1,8 @@
 // Residues: by the parts of an expression, and by assumptions.
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include "touchstone/symbolic/context.h"
 #include "touchstone/symbolic/derivation_check.h"
 #include "touchstone/symbolic/derive.h"
@@ -115,6 +117,28 @@ TEST(Residue, ChangesNoValueAndIsDerived) {
       EXPECT_FALSE(find_flaw(d)) << text << " where " << fact;
     }
   EXPECT_GE(derived * 20, all * 19) << derived << " of " << all;
+}
+
+// n is also in n*3%5: solved for it, the coefficients would grow with each reading.
+TEST(Residue, AnEquationIsNotSolvedForAPartOfItsOtherTerms) {
+  Context context;
+  const std::map<std::string, Node> vars{{"x", context.variable("x", -2, 0)},
+                                         {"n", context.variable("n", 0, 2)}};
+  for (const int k : {1, 3, 7, 100, 181'397'503}) {
+    const std::string text = fmt::format(
+        "where(n + x + n*3%5 + (n + x)//5*59 == 0, n*{} + x*{} + (n + x)//3*{} - n//2*{}, 63)",
+        k * 4 + 14, k, k * 59 + 1, k * 5 + 1);
+    const Node node = parse(text, vars, context);
+    EXPECT_LE(size(node), 44U) << render(node);
+    EXPECT_EQ(parse(render(node), vars, context), node) << render(node);
+    for (std::int64_t x = -2; x <= 0; ++x)
+      for (std::int64_t n = 0; n <= 2; ++n) {
+        const std::int64_t fact = n + x + n * 3 % 5 + (n + x < 0 ? -59 : 0);
+        const std::int64_t value =
+            n * (k * 4 + 14) + x * k - (n + x < 0 ? k * 59LL + 1 : 0) - n / 2 * (k * 5LL + 1);
+        EXPECT_EQ(evaluate(node, {{"x", x}, {"n", n}}), fact == 0 ? value : 63);
+      }
+  }
 }
 
 }  // namespace

@@ -1,0 +1,72 @@
+// Flags of few points are decided by them: where bounds and rules do not see that what they ask
+// always holds, or never, looking does.
+#include <algorithm>
+
+#include "touchstone/symbolic/limits.h"
+#include "touchstone/symbolic/program.h"
+#include "touchstone/symbolic/simplifier.h"
+
+namespace touchstone::symbolic {
+
+std::optional<Id> Simplifier::by_points(Kind kind, Id sum) {
+  const auto holds = at_all_points(kind, sum);
+  if (!holds) return std::nullopt;
+  if (kind == Kind::Zero && *holds)
+    fixed(sum, 0);
+  else
+    law(kind == Kind::Zero ? "eq.false"
+        : *holds           ? "lt.true"
+                           : "lt.false",
+        [&](Instance& i) { i.bind("x", linear(sum)); });
+  return c_.make_constant(*holds ? 1 : 0);
+}
+
+Id Simplifier::new_flag(Kind kind, Id sum) {
+  const Id args[] = {sum};
+  if (!c_.has(kind, args))  // or it was looked at when it was made
+    if (const auto known = by_points(kind, sum)) return *known;
+  return c_.make(kind, args, Interval{Int(0), Int(1)});
+}
+
+std::optional<bool> Simplifier::at_all_points(Kind kind, Id sum) const {
+  const auto plain = [&](const Term& t) { return c_.kind(t.atom) == Kind::Variable; };
+  if (std::ranges::all_of(linear(sum).terms, plain)) return std::nullopt;
+  // Before the parts are listed: the variables' bounds tell the points.
+  const List<Id> parts = reachable(c_, sum, kLimits.pointed_nodes);
+  std::int64_t points = 1;
+  bool found = false;
+  for (const Id id : parts) {
+    if (c_.kind(id) != Kind::Variable) continue;
+    const Interval& range = c_.bounds(id);
+    if (!range.lo || !range.hi) return std::nullopt;
+    const auto more = (*range.hi - *range.lo).small();
+    if (!more || *more >= kLimits.flag_points) return std::nullopt;
+    points *= *more + 1;
+    if (points > kLimits.flag_points) return std::nullopt;
+    found = true;
+  }
+  if (!found) return std::nullopt;
+  Program program(c_, sum);
+  const std::span<const Id> variables = program.variables();
+  List<Int> point;
+  for (const Id id : variables) point.push_back(*c_.bounds(id).lo);
+  std::optional<bool> all;
+  for (std::size_t i = 0; i < variables.size();) {
+    if (const auto value = program.run(point)) {
+      const bool holds = kind == Kind::Zero ? value->is_zero() : value->sign() < 0;
+      if (all && *all != holds) return std::nullopt;
+      all = holds;
+    }
+    for (i = 0; i < variables.size(); ++i) {
+      const Interval& range = c_.bounds(variables[i]);
+      if (point[i] < *range.hi) {
+        point[i] += 1;
+        break;
+      }
+      point[i] = *range.lo;
+    }
+  }
+  return all;
+}
+
+}  // namespace touchstone::symbolic
