@@ -358,7 +358,9 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
     add(quotient, digit(a, b.constant, 0));
     if (remainder) rest = digit(a, 1, b.constant);
   } else {
-    while (!remainder && open_dividend(a, b)) {
+    if (!remainder && open_dividend(a, b)) {  // both divisors together have factors of their own
+      add(quotient, divide(a, b));
+      return quotient;
     }
     bool known = false;
     for (const int q : {0, 1, -1}) {  // 0 <= a - q*b < b

@@ -30,7 +30,7 @@ Id Simplifier::new_flag(Kind kind, Id sum) {
 
 std::optional<bool> Simplifier::at_all_points(Kind kind, Id sum) const {
   const auto plain = [&](const Term& t) { return c_.kind(t.atom) == Kind::Variable; };
-  if (std::ranges::all_of(linear(sum).terms, plain)) return std::nullopt;
+  if (kind == Kind::Negative && std::ranges::all_of(linear(sum).terms, plain)) return std::nullopt;
   // Before the parts are listed: the variables' bounds tell the points.
   const List<Id> parts = reachable(c_, sum, kLimits.pointed_nodes);
   std::int64_t points = 1;

@@ -215,5 +215,17 @@ TEST(Digits, ShiftsAndSignsMayDiffer) {
   is("7 - (x + 7)%8", "-x%8");
 }
 
+// Two divisors together have a factor that neither shares with the dividend alone.
+TEST(Quotients, OfQuotientsAreReducedByWhatTheirDivisorsShare) {
+  Context context;
+  const std::map<std::string, Node> names{{"x", context.variable("x", 1, 2)},
+                                          {"y", context.variable("y", 1, 9)}};
+  for (const char* text : {"2//x//(x + 1)", "6//y//(y*3)", "6*x//(2*y)//(x*y*3)"}) {
+    const Node node = parse(text, names, context);
+    EXPECT_EQ(parse(render(node), names, context), node) << text << ": " << render(node);
+  }
+  EXPECT_EQ(render(parse("2//x//(x + 1)", names, context)), "1//(x*2 - 1)");
+}
+
 }  // namespace
 }  // namespace touchstone::symbolic

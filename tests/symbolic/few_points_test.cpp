@@ -96,10 +96,12 @@ TEST(FewPoints, AComparisonThatHoldsAtAllOrAtNoneIsAConstant) {
 TEST(FewPoints, MayBeInsideAnExpression) {
   Context context;
   const std::map<std::string, Node> names{{"x", context.variable("x", -6, -3)},
-                                          {"y", context.variable("y", 0, 3)}};
+                                          {"y", context.variable("y", 0, 3)},
+                                          {"n", context.variable("n", -1, 2)}};
   const auto shown = [&](const char* text) { return render(parse(text, names, context)); };
   EXPECT_EQ(shown("where(x + 5 == x%-4, x, 0)"), "0");
   EXPECT_EQ(shown("y + y - y//3 - 3*(y + y - y//3 == 3)"), shown("y + y - y//3"));
+  EXPECT_EQ(shown("y - n*32 - 2*(y - n*32 == 5)"), "y - n*32");
   EXPECT_EQ(shown("y + 7*(y*y + y != y*y*y + 2*y + 5)"), "y + 7");
 }
 
