@@ -92,6 +92,8 @@ struct KernelBackends {
 ///   refuses      where one answer is left, the oracle takes it and none that differs in one bit
 ///                of an element; and nowhere one that is far beyond what rounding may do (one case
 ///                in 24)
+///   reads        our own code for it reads each element no more often than its reduces need, each
+///                run once for what it depends on (reads_check.h; one case in 8)
 ///   profiles     the oracle takes what a profile allows by its own words, and nothing a little
 ///                beyond (profile_check.h; one case in 16)
 ///   casts, sums  of numbers that are drawn for them are what they are by definition

@@ -13,6 +13,7 @@
 #include "touchstone/fuzz/kernel_coverage.h"
 #include "touchstone/fuzz/number_check.h"
 #include "touchstone/fuzz/profile_check.h"
+#include "touchstone/fuzz/reads_check.h"
 #include "touchstone/fuzz/reference_check.h"
 #include "touchstone/fuzz/shrink.h"
 #include "touchstone/fuzz/view_case.h"
@@ -279,6 +280,8 @@ class KernelArea final : public Area {
         return Checked::fail("truth", *what);
     if (asked.of("refuses", choice, 24))
       if (auto what = answered("refuses", taken(c, choice))) return Checked::fail("refuses", *what);
+    if (asked.of("reads", choice, 8))
+      if (auto what = answered("reads", reads_too_often(c))) return Checked::fail("reads", *what);
     if (asked.of("profiles", choice, 16))
       if (auto what = any_of_questions(profile_not_kept, choice, full))
         return Checked::fail("profiles", *what);

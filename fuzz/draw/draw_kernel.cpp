@@ -377,7 +377,7 @@ class OperationDraw {
 
 KernelCase draw_kernel_case(Chooser& chooser, Checks checks) {
   if (chooser.chance(1, 6)) return OperationDraw(chooser).draw();
-  if (chooser.chance(1, 8)) switch (chooser.below(6)) {
+  if (chooser.chance(1, 7)) switch (chooser.below(7)) {
       case 0:
         return draw_normalised(chooser);
       case 1:
@@ -386,6 +386,8 @@ KernelCase draw_kernel_case(Chooser& chooser, Checks checks) {
         return draw_reduces(chooser);
       case 3:
         return draw_tiles(chooser);
+      case 4:
+        return draw_spread(chooser);
       default:
         return draw_windows(chooser);
     }

@@ -7,6 +7,7 @@
 
 #include "touchstone/ops/node_order.h"
 #include "touchstone/ops/op_cases.h"
+#include "touchstone/ops/still_axes.h"
 #include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone {
@@ -37,6 +38,8 @@ Shape merged_shape(const Shape& shape, const Groups& groups, int first) {
 struct Facts {
   std::vector<std::pair<const ShapeTracker*, int>> views;  // and the axes in front
   std::set<std::vector<int>> reduces;
+  std::set<StillAxes> still;  // of the reduces: outside the loops over these axes they run once
+  std::set<int> single;       // axes of one element in all nodes
 };
 
 Facts facts_of(const LazyOpPtr& kernel) {
@@ -53,7 +56,16 @@ Facts facts_of(const LazyOpPtr& kernel) {
     seen.emplace(hash, view);
     facts.views.push_back(view);
   };
-  for (const LazyOp* node : ordered_nodes(kernel)) {
+  const std::vector<const LazyOp*> nodes = ordered_nodes(kernel);
+  if (std::ranges::any_of(nodes, [](const LazyOp* node) { return is_reduce(node->op()); })) {
+    const NodeMap<StillAxes> still = still_axes(kernel);
+    for (const LazyOp* node : nodes)
+      if (is_reduce(node->op())) facts.still.insert(still[node]);
+    for (std::size_t i = 0; i < kernel->shape().size(); ++i)
+      if (std::ranges::all_of(nodes, [&](const LazyOp* n) { return n->shape()[i] == sint(1); }))
+        facts.single.insert(static_cast<int>(i));
+  }
+  for (const LazyOp* node : nodes) {
     if (is_reduce(node->op())) facts.reduces.insert(node->reduce_arg().axes);
     if (const ShapeTracker* st = view_of(*node)) add(*st, position_axes(node->op()));
     if (node->op() == Op::Gather && node->buffer().checked) add(*node->buffer().checked, 0);
@@ -65,10 +77,18 @@ bool all_ints(const Shape& shape) {
   return std::ranges::all_of(shape, [](const sint& s) { return s.is_int() && s.as_int() > 0; });
 }
 
-bool reduces_alike(const Facts& facts, int a, int b) {
-  return std::ranges::all_of(facts.reduces, [&](const std::vector<int>& axes) {
-    return std::ranges::count(axes, a) == std::ranges::count(axes, b);
-  });
+// Terms of the same reduces, and axes along which the same ones give the same.
+bool reduces_alike(const Facts& facts, const std::vector<int>& group, int axis) {
+  const auto alike = [&](const std::vector<int>& axes) {
+    return std::ranges::count(axes, group.front()) == std::ranges::count(axes, axis);
+  };
+  const auto still = [](StillAxes all, int a) { return a < 64 && (all >> a & 1U) != 0; };
+  return std::ranges::all_of(facts.reduces, alike) && std::ranges::all_of(group, [&](int other) {
+           return facts.single.contains(axis) || facts.single.contains(other) ||
+                  std::ranges::all_of(facts.still, [&](StillAxes all) {
+                    return still(all, other) == still(all, axis);
+                  });
+         });
 }
 
 bool views_allow(const Facts& facts, const Groups& groups) {
@@ -83,7 +103,7 @@ bool views_allow(const Facts& facts, const Groups& groups) {
 Groups find_groups(const Facts& facts, int rank) {
   Groups groups;
   for (int axis = 0; axis < rank; ++axis) {
-    if (!groups.empty() && reduces_alike(facts, groups.back().back(), axis)) {
+    if (!groups.empty() && reduces_alike(facts, groups.back(), axis)) {
       Groups trial = groups;
       trial.back().push_back(axis);
       for (int rest = axis + 1; rest < rank; ++rest) trial.push_back({rest});

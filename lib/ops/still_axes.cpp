@@ -17,6 +17,8 @@ const ShapeTracker* leaf_view(const LazyOp& node) {
 }
 
 StillAxes still_of(const View& view) {
+  const auto none = [](const Range& r) { return certainly_le(r.second, r.first); };
+  if (view.mask() && std::ranges::any_of(*view.mask(), none)) return ~StillAxes{0};  // all hidden
   StillAxes still = 0;
   for (std::size_t i = 0; i < std::min(view.shape().size(), kMostAxes); ++i) {
     const bool all = !view.mask() || (*view.mask())[i] == Range{sint(0), view.shape()[i]};

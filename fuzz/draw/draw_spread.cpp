@@ -1,0 +1,110 @@
+// Kernels that reduce some axes of what another reduce along one of them is taken from, for the
+// area `kernel`.
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <vector>
+
+#include "touchstone/fuzz/draw_kernel.h"
+#include "touchstone/fuzz/values.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+constexpr std::int64_t kMostOfSpread = 1 << 12;
+
+/// Elements with three axes; less one or two reduces of them along one axis, as of a variance or a
+/// softmax, where the second sees them in another place; reduced over none, some or all axes. Axes
+/// are shorter and longer than what runs in lanes or in several sums, one size may be a variable.
+class SpreadDraw {
+ public:
+  explicit SpreadDraw(Chooser& chooser) : chooser_(chooser) {}
+
+  KernelCase draw() {
+    constexpr DType kTypes[] = {DType::Float32, DType::Int32, DType::Float32, DType::Float64,
+                                DType::Float16};
+    dtype_ = kTypes[chooser_.below(std::size(kTypes))];
+    draw_sizes();
+    LazyOpPtr result = load(kLine, 0, false);
+    if (chooser_.chance(3, 4)) {
+      const auto along = static_cast<std::size_t>(chooser_.below(kLine));
+      const Op op = chooser_.chance(1, 2) ? Op::ReduceMax : Op::ReduceSum;
+      result = LazyOp::binary(Op::Sub, result, reduced(op, along, 0, false));
+      if (chooser_.chance(1, 3)) {
+        const std::int64_t further = chooser_.below(2) == 0 ? 0 : 1;
+        result = LazyOp::binary(Op::Add, result,
+                                reduced(op, along, further, further == 0 && chooser_.chance(1, 2)));
+      }
+    }
+    std::vector<int> over;
+    for (int axis = 0; axis < static_cast<int>(kLine); ++axis)
+      if (chooser_.chance(1, 2)) over.push_back(axis);
+    if (chooser_.chance(1, 4)) result = LazyOp::binary(Op::Mul, result, result);
+    if (!over.empty())
+      result = LazyOp::reduce(chooser_.chance(1, 5) ? Op::ReduceMax : Op::ReduceSum, result, over);
+    KernelCase c{LazyOp::store(ShapeTracker::contiguous(result->shape()), result), {}};
+    if (!variables_of(c.kernel).empty()) c.values["n"] = count_;
+    c.inputs = draw_inputs(chooser_, draw_family(chooser_), c.concrete());
+    return c;
+  }
+
+ private:
+  static constexpr std::size_t kLine = 3;  // the axis along which the inner reduces see a line
+
+  void draw_sizes() {
+    constexpr std::int64_t kSizes[] = {2, 3, 9, 16, 1, 17, 5, 33, 8, 64, 70, 20};
+    std::int64_t room = kMostOfSpread;
+    std::array<std::int64_t, kLine> sizes{};
+    for (std::int64_t& size : sizes) {
+      size = std::min(kSizes[chooser_.below(std::size(kSizes))], room);
+      room /= size;
+    }
+    shape_.assign(sizes.begin(), sizes.end());
+    if (chooser_.chance(1, 8)) {
+      const auto axis = static_cast<std::size_t>(chooser_.below(kLine));
+      shape_[axis] = symbolic::variable("n", 0, sizes[axis]);
+      count_ = chooser_.chance(1, 3) ? 0 : chooser_.between(0, sizes[axis]);
+    }
+    stored_ = {0, 1, 2};
+    if (chooser_.chance(1, 4)) std::swap(stored_[chooser_.below(2)], stored_[2]);
+  }
+
+  // The elements along the axes of the output; `along` lies in the place of the lines, where it is
+  // another one. `further`: elements on in the buffer; `backwards`: along the lines.
+  LazyOpPtr load(std::size_t along, std::int64_t further, bool backwards) const {
+    std::vector<sint> strides(kLine + 1, sint(0));
+    sint stride = 1;
+    for (std::size_t i = kLine; i-- > 0;) {
+      strides[stored_[i]] = stride;
+      stride = stride * shape_[stored_[i]];
+    }
+    Shape shape = shape_;
+    shape.emplace_back(1);
+    sint first = further;
+    if (along != kLine) {
+      shape[kLine] = shape[along];
+      std::swap(strides[along], strides[kLine]);
+      if (backwards) {
+        first = strides[kLine] * (shape[kLine] - 1);
+        strides[kLine] = strides[kLine] * -1;
+      }
+    }
+    return LazyOp::load(1, dtype_, ShapeTracker({View::strided(shape, strides, first)}));
+  }
+
+  LazyOpPtr reduced(Op op, std::size_t along, std::int64_t further, bool backwards) const {
+    return LazyOp::reduce(op, load(along, further, backwards), {static_cast<int>(kLine)});
+  }
+
+  Chooser& chooser_;
+  DType dtype_ = DType::Float32;
+  Shape shape_;
+  std::array<std::size_t, kLine> stored_{};  // axes of the elements as they lie in the buffer
+  std::int64_t count_ = 0;                   // of the variable
+};
+
+}  // namespace
+
+KernelCase draw_spread(Chooser& chooser) { return SpreadDraw(chooser).draw(); }
+
+}  // namespace touchstone::fuzz

@@ -1,0 +1,58 @@
+// How often code may read, of kernels whose reads are counted by hand.
+#include "touchstone/fuzz/reads_check.h"
+
+#include <gtest/gtest.h>
+
+#include "touchstone/fuzz/chooser.h"
+#include "touchstone/fuzz/draw_kernel.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+LazyOpPtr seen(const Shape& shape, std::vector<sint> strides) {
+  return LazyOp::load(1, DType::Int32, ShapeTracker({View::strided(shape, strides, 0)}));
+}
+
+KernelCase stored(const LazyOpPtr& value) {
+  return {LazyOp::store(ShapeTracker::contiguous(value->shape()), value), {}};
+}
+
+// x of 30 rows and 20 columns, less the largest of each column: a read for the maximum and one for
+// the element.
+LazyOpPtr less_largest_of_column(int rows, int columns) {
+  const LazyOpPtr largest = LazyOp::reduce(
+      Op::ReduceMax, seen({rows, columns, rows}, {sint(0), sint(1), sint(columns)}), {2});
+  return LazyOp::binary(Op::Sub, seen({rows, columns, 1}, {sint(columns), sint(1), sint(0)}),
+                        largest);
+}
+
+TEST(ReadsCheck, CountsEachReduceOnceForWhatItDependsOn) {
+  EXPECT_EQ(allowed_reads(stored(less_largest_of_column(30, 20)).kernel), 2 * 30 * 20);
+  // Summed over the rows, as a variance is: the maximum is the same for all terms.
+  const LazyOpPtr sum = LazyOp::reduce(Op::ReduceSum, less_largest_of_column(30, 20), {0});
+  EXPECT_EQ(allowed_reads(stored(sum).kernel), 2 * 30 * 20);
+  // Over the columns it is another one for each term.
+  const LazyOpPtr other = LazyOp::reduce(Op::ReduceSum, less_largest_of_column(30, 20), {1});
+  EXPECT_EQ(allowed_reads(stored(other).kernel), 30 * 20 + 30 * 20 * 30);
+  // A product of matrices reads two operands for each term.
+  const LazyOpPtr a = seen({4, 5, 6}, {sint(6), sint(0), sint(1)}),
+                  b = LazyOp::load(
+                      2, DType::Int32,
+                      ShapeTracker({View::strided({4, 5, 6}, {sint(0), sint(1), sint(5)}, 0)}));
+  const LazyOpPtr product = LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, a, b), {2});
+  EXPECT_EQ(allowed_reads(stored(product).kernel), 2 * 4 * 5 * 6);
+}
+
+TEST(ReadsCheck, OurCodeReadsNoMoreOften) {
+  int asked = 0;
+  for (std::uint64_t i = 0; i < 1'500; ++i) {
+    RandomChooser chooser(20'261'127, i);
+    const Reply reply = reads_too_often(draw_spread(chooser));
+    asked += reply.asked ? 1 : 0;
+    EXPECT_FALSE(reply.what) << "case " << i << ": " << *reply.what;
+  }
+  EXPECT_GT(asked, 800);
+}
+
+}  // namespace
+}  // namespace touchstone::fuzz
