@@ -39,7 +39,7 @@ KernelCase draw_reduces(Chooser& chooser);
 KernelCase draw_tiles(Chooser& chooser);
 
 /// Elements less a reduce of them along one axis, as of a variance or a softmax, reduced over some
-/// axes, of up to 70 elements each; one size may be a variable. As many cases as contractions.
+/// axes, of up to 100 elements each; one size may be a variable. As many cases as contractions.
 KernelCase draw_spread(Chooser& chooser);
 
 /// Those kernels of the shipped models (tensor/models.h), forward and backward, that are small

@@ -26,7 +26,7 @@ class SpreadDraw {
     dtype_ = kTypes[chooser_.below(std::size(kTypes))];
     draw_sizes();
     LazyOpPtr result = load(kLine, 0, false);
-    if (chooser_.chance(3, 4)) {
+    if (chooser_.chance(2, 3)) {
       const auto along = static_cast<std::size_t>(chooser_.below(kLine));
       const Op op = chooser_.chance(1, 2) ? Op::ReduceMax : Op::ReduceSum;
       result = LazyOp::binary(Op::Sub, result, reduced(op, along, 0, false));
@@ -52,7 +52,7 @@ class SpreadDraw {
   static constexpr std::size_t kLine = 3;  // the axis along which the inner reduces see a line
 
   void draw_sizes() {
-    constexpr std::int64_t kSizes[] = {2, 3, 9, 16, 1, 17, 5, 33, 8, 64, 70, 20};
+    constexpr std::int64_t kSizes[] = {2, 3, 9, 16, 1, 70, 5, 33, 8, 64, 100, 17, 20};
     std::int64_t room = kMostOfSpread;
     std::array<std::int64_t, kLine> sizes{};
     for (std::int64_t& size : sizes) {

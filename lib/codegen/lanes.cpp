@@ -253,6 +253,15 @@ std::vector<Below> reduces_that_differ(const LazyOpPtr& kernel, std::size_t axis
   return found;
 }
 
+// All axes in their order, but one of them in the place of another one behind it.
+std::vector<int> order_with(std::size_t axis, std::size_t place, std::size_t rank) {
+  std::vector<int> order;
+  for (std::size_t i = 0; i < rank; ++i)
+    if (i != axis) order.push_back(static_cast<int>(i));
+  order.insert(order.begin() + static_cast<std::ptrdiff_t>(place), static_cast<int>(axis));
+  return order;
+}
+
 }  // namespace
 
 std::vector<LazyOpPtr> reduces_in_lanes(const LazyOpPtr& kernel, std::size_t axis) {
@@ -281,6 +290,11 @@ std::vector<LazyOpPtr> reduces_by_lanes(const LazyOpPtr& kernel, std::size_t axi
   return found;
 }
 
+bool same_along(StillAxes still, const Shape& shape, std::size_t axis) {
+  if (axis >= 64 || (still >> axis & 1U) == 0) return false;
+  return shape[axis].min().value_or(0) >= 1;  // or there may be nothing to read
+}
+
 std::size_t outer_axes(const LazyOpPtr& kernel, std::size_t axis) {
   const NodeMap<StillAxes> still = still_axes(kernel);
   StillAxes all = ~StillAxes{0};
@@ -288,8 +302,7 @@ std::size_t outer_axes(const LazyOpPtr& kernel, std::size_t axis) {
   std::size_t outer = axis;
   for (std::size_t i = axis; i-- > 0;) {
     if (kernel->shape()[i] == sint(1)) continue;
-    // Where there is no row there may be nothing to read.
-    if (i >= 64 || (all >> i & 1U) == 0 || kernel->shape()[i].min().value_or(0) < 1) break;
+    if (!same_along(all, kernel->shape(), i)) break;
     outer = i;
   }
   return outer;
@@ -311,10 +324,7 @@ std::vector<int> order_of_columns(const LazyOpPtr& kernel, const LayoutSizes& si
       return apart == sint(0) || apart == sint(1);
     });
     if (!vectors || !moves) continue;
-    std::vector<int> order;
-    for (std::size_t i = 0; i < shape.size(); ++i)
-      if (i != axis) order.push_back(static_cast<int>(i));
-    order.insert(order.begin() + static_cast<std::ptrdiff_t>(last), static_cast<int>(axis));
+    const std::vector<int> order = order_with(axis, last, shape.size());
     const LazyOpPtr turned = with_axes(kernel, order);
     if (const auto plan = plan_lanes(turned, sizes); plan && plan->lanes >= sizes.vector)
       return order;
@@ -413,10 +423,7 @@ std::vector<int> order_of_whole_lanes(const LazyOpPtr& kernel, const LayoutSizes
   std::pair<bool, std::int64_t> most{false, 0};
   for (std::size_t axis = 0; axis < last; ++axis) {
     if (!shape[axis].is_int() || shape[axis].as_int() < least) continue;
-    std::vector<int> order;
-    for (std::size_t i = 0; i < shape.size(); ++i)
-      if (i != axis) order.push_back(static_cast<int>(i));
-    order.insert(order.begin() + static_cast<std::ptrdiff_t>(last), static_cast<int>(axis));
+    std::vector<int> order = order_with(axis, last, shape.size());
     const LazyOpPtr turned = with_axes(kernel, order);
     const auto plan = plan_lanes(turned, sizes);
     if (!plan || plan->lanes < least) continue;

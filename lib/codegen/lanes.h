@@ -86,6 +86,10 @@ std::vector<LazyOpPtr> reduces_in_lanes(const LazyOpPtr& kernel, std::size_t axi
 /// Those of reduces_in_lanes, and those below them that are the same for all their terms: a mean
 /// below the squares round it. All of them can run one after the other, operands before users.
 std::vector<LazyOpPtr> reduces_by_lanes(const LazyOpPtr& kernel, std::size_t axis);
+
+/// Whether what is still along these axes is one value for all elements along this one, of which
+/// there certainly is one.
+bool same_along(StillAxes still, const Shape& shape, std::size_t axis);
 /// How many axes, as LanePlan::outer: without those right before `axis` along which all reduces of
 /// the lanes are the same.
 std::size_t outer_axes(const LazyOpPtr& kernel, std::size_t axis);

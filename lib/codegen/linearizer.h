@@ -52,7 +52,6 @@ class Linearizer {
   // linearize.cpp: loops
   LinearKernel store();
   void write_in_parts(const Plan::Peel& peel, const Indices& indices, std::size_t axis);
-  LinearKernel store_in_lanes(const LanePlan& plan);
   void write_block(const Indices& first);
   void write(int indices);
   std::vector<int> open_output_loops(Indices& indices, std::size_t from, std::size_t to);
@@ -60,17 +59,7 @@ class Linearizer {
                 std::int64_t unroll = 1);
   /// The loop whose iterations threads share: `best` where the plan names none.
   int split_of(const std::vector<int>& loops, int best) const;
-  symbolic::Node open_tiles(const LanePlan& plan);
-  void reduce_in_lanes(const LazyOp& reduce, const LanePlan& plan, std::vector<Indices> rows,
-                       symbolic::Node base);
-  bool is_ahead(const LazyOp& reduce, const LanePlan& plan) const;
-  const LazyOp* same_in_lanes(const LazyOp& reduce, const Indices& at);
-  void take_from_lanes(const LazyOp& reduce, const std::vector<int>& at);
   std::size_t written_out(const LazyOp& reduce) const;
-  std::vector<Indices> terms_of(const LazyOp& reduce, std::size_t axes,
-                                const std::vector<Indices>& rows);
-  std::vector<int> open_lanes(const LanePlan& plan, const std::vector<Indices>& rows,
-                              symbolic::Node base);
   int evaluate(const LazyOp* root, int indices);
   void enter(std::vector<Visit>& stack);
   int define_accumulator(const LazyOp& reduce, StepArg lanes);
@@ -82,6 +71,19 @@ class Linearizer {
   /// The value of a node at a set of indices; -1 where there is none yet.
   int made(const LazyOp* node, int indices) const;
   void set_made(const LazyOp* node, int indices, int value);
+
+  // linearize_lanes.cpp
+  LinearKernel store_in_lanes(const LanePlan& plan);
+  symbolic::Node open_tiles(const LanePlan& plan);
+  void reduce_in_lanes(const LazyOp& reduce, const LanePlan& plan, std::vector<Indices> rows,
+                       symbolic::Node base);
+  bool is_ahead(const LazyOp& reduce, const LanePlan& plan) const;
+  const LazyOp* same_in_lanes(const LazyOp& reduce, const Indices& at);
+  void take_from_lanes(const LazyOp& reduce, const std::vector<int>& at);
+  std::vector<Indices> terms_of(const LazyOp& reduce, std::size_t axes,
+                                const std::vector<Indices>& rows);
+  std::vector<int> open_lanes(const LanePlan& plan, const std::vector<Indices>& rows,
+                              symbolic::Node base);
 
   // linearize_stages.cpp
   void stage_parts(const LazyOp& reduce, const LanePlan& plan, int first_reduced,
