@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <optional>
 #include <vector>
 
 #include "touchstone/fuzz/draw_kernel.h"
@@ -26,6 +27,7 @@ class SpreadDraw {
     dtype_ = kTypes[chooser_.below(std::size(kTypes))];
     draw_sizes();
     LazyOpPtr result = load(kLine, 0, false);
+    if (chooser_.chance(1, 4)) alike_ = chooser_.below(kLine);
     if (chooser_.chance(2, 3)) {
       const auto along = static_cast<std::size_t>(chooser_.below(kLine));
       const Op op = chooser_.chance(1, 2) ? Op::ReduceMax : Op::ReduceSum;
@@ -83,6 +85,7 @@ class SpreadDraw {
     sint first = further;
     if (along != kLine) {
       shape[kLine] = shape[along];
+      if (alike_) strides[*alike_] = 0;
       std::swap(strides[along], strides[kLine]);
       if (backwards) {
         first = strides[kLine] * (shape[kLine] - 1);
@@ -100,6 +103,7 @@ class SpreadDraw {
   DType dtype_ = DType::Float32;
   Shape shape_;
   std::array<std::size_t, kLine> stored_{};  // axes of the elements as they lie in the buffer
+  std::optional<std::size_t> alike_;         // an axis along which inner reduces see the same
   std::int64_t count_ = 0;                   // of the variable
 };
 

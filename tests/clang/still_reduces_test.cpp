@@ -268,6 +268,21 @@ TEST(StillReduces, OfColumnsRunOnceForAllRows) {
     }
 }
 
+// The sum is the same all along each row, of which the last is hidden: rows and columns stay two
+// axes, though their elements could be counted through.
+TEST(StillReduces, AreNotMergedIntoLoopsOverWhatTheyDoNotDependOn) {
+  const TestDevice device;
+  const Padding last_row{{sint(0), sint(1)}, {sint(0), sint(0)}, {sint(0), sint(0)}};
+  const ShapeTracker terms = ShapeTracker::contiguous({1, 1, 7}).expand({2, 40, 7}).pad(last_row);
+  const LazyOpPtr kernel = stored(sum(seen(terms), 2));
+  EXPECT_LE(reads_of(linearize(kernel)), 3 * 7);
+  const Ints values = mixed(7);
+  Ints right(120, 0);
+  for (std::size_t i = 0; i < 80; ++i)
+    for (const std::int32_t v : values) right[i] += v;
+  EXPECT_EQ(run<std::int32_t>(*device, kernel, {values}), right);
+}
+
 // Rows of no number are read by nobody, though what they share is the same for all of them.
 TEST(StillReduces, OfColumnsReadNothingWhereThereIsNoRow) {
   const TestDevice device;
