@@ -8,7 +8,8 @@ namespace touchstone::fuzz {
 namespace {
 
 /// Reduces that compute the same of their lines, which are the rows of the output or its columns,
-/// or add up equal terms: those of the same lines, as many terms and one function are one.
+/// a number each or some side by side, or add up equal terms: those of the same lines, as many
+/// terms and one function are one.
 class ReducesDraw {
  public:
   explicit ReducesDraw(Chooser& chooser) : chooser_(chooser) {}
@@ -19,6 +20,9 @@ class ReducesDraw {
     dtype_ = kTypes[chooser_.below(std::size(kTypes))];
     lines_ = chooser_.between(2, 5);
     terms_ = chooser_.between(2, 4);
+    constexpr std::int64_t kLanes[] = {8, 16, 9, 4};
+    if (chooser_.chance(1, 3)) lanes_ = kLanes[chooser_.below(std::size(kLanes))];
+    side_by_side_ = chooser_.chance(1, 2);
     LazyOpPtr result = reduced();
     for (std::uint64_t more = 1 + chooser_.below(2); more > 0; --more) {
       constexpr Op kOps[] = {Op::Sub, Op::Add, Op::Mul, Op::Max};
@@ -31,21 +35,24 @@ class ReducesDraw {
 
  private:
   LazyOpPtr reduced() {
-    Shape shape{lines_, lines_, terms_};
-    std::vector<sint> strides{sint(0), sint(0), sint(1)};
-    strides[chooser_.below(2)] = terms_;
+    Shape shape{lines_, lines_, lanes_, terms_};
+    std::vector<sint> strides{sint(0), sint(0), sint(terms_), sint(1)};
+    if (side_by_side_) strides = {sint(0), sint(0), sint(1), sint(lanes_)};
+    strides[chooser_.below(2)] = terms_ * lanes_;
     if (chooser_.chance(1, 3)) {
-      strides[2] = 0;
-      shape[2] = chooser_.between(1, terms_);
+      strides[3] = 0;
+      shape[3] = chooser_.between(1, terms_);
     }
     LazyOpPtr x = LazyOp::load(1, dtype_, ShapeTracker({View::strided(shape, strides, 0)}));
     if (chooser_.chance(1, 4)) x = LazyOp::binary(Op::Mul, x, x);
-    return LazyOp::reduce(chooser_.chance(1, 4) ? Op::ReduceMax : Op::ReduceSum, x, {2});
+    return LazyOp::reduce(chooser_.chance(1, 4) ? Op::ReduceMax : Op::ReduceSum, x, {3});
   }
 
   Chooser& chooser_;
   DType dtype_ = DType::Int32;
   std::int64_t lines_ = 2, terms_ = 2;
+  std::int64_t lanes_ = 1;  // of each line: as many sums of its terms
+  bool side_by_side_ = false;
 };
 
 }  // namespace
