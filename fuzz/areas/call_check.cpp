@@ -219,8 +219,9 @@ bool has_label_outside(const Call& call, const Arrays& inputs) {
 // Whether no position was looked at to define the results: none are there, or x is as it was. Then
 // one outside may be refused.
 bool chooses_nothing(const Call& call, const Arrays& inputs, const Arrays& wanted) {
+  const auto same = [](Real a, Real b) { return a == b || (std::isnan(a) && std::isnan(b)); };
   if (call.name == "set_index" || call.name == "set")
-    return std::ranges::equal(wanted[0].cells, inputs[0].cells, {}, &Near::v, &Near::v);
+    return std::ranges::equal(wanted[0].cells, inputs[0].cells, same, &Near::v, &Near::v);
   return (call.name == "index" || call.name == "take" || call.name == "gather") &&
          std::ranges::all_of(wanted, holds_nothing);
 }

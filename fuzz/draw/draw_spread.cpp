@@ -17,6 +17,7 @@ constexpr std::int64_t kMostOfSpread = 1 << 12;
 /// Elements with three axes; less one or two reduces of them along one axis, as of a variance or a
 /// softmax, where the second sees them in another place; reduced over none, some or all axes. Axes
 /// are shorter and longer than what runs in lanes or in several sums, one size may be a variable.
+/// One in four is a sum over long rows alone.
 class SpreadDraw {
  public:
   explicit SpreadDraw(Chooser& chooser) : chooser_(chooser) {}
@@ -25,9 +26,9 @@ class SpreadDraw {
     constexpr DType kTypes[] = {DType::Float32, DType::Int32, DType::Float32, DType::Float64,
                                 DType::Float16};
     dtype_ = kTypes[chooser_.below(std::size(kTypes))];
+    if (chooser_.chance(1, 4)) return long_rows();
     draw_sizes();
     LazyOpPtr result = load(kLine, 0, false);
-    if (chooser_.chance(1, 4)) alike_ = chooser_.below(kLine);
     if (chooser_.chance(2, 3)) {
       const auto along = static_cast<std::size_t>(chooser_.below(kLine));
       const Op op = chooser_.chance(1, 2) ? Op::ReduceMax : Op::ReduceSum;
@@ -42,6 +43,24 @@ class SpreadDraw {
     for (int axis = 0; axis < static_cast<int>(kLine); ++axis)
       if (chooser_.chance(1, 2)) over.push_back(axis);
     if (chooser_.chance(1, 4)) result = LazyOp::binary(Op::Mul, result, result);
+    return stored(result, over);
+  }
+
+ private:
+  static constexpr std::size_t kLine = 3;  // the axis along which the inner reduces see a line
+
+  // Of which each begins at another one of the sums that its terms go to.
+  KernelCase long_rows() {
+    constexpr std::int64_t kLong[] = {70, 100, 65, 83};
+    shape_ = {chooser_.between(1, 3), chooser_.between(2, 5),
+              kLong[chooser_.below(std::size(kLong))]};
+    LazyOpPtr result = load(kLine, 0, false);
+    if (chooser_.chance(1, 3)) result = LazyOp::binary(Op::Mul, result, result);
+    return stored(result,
+                  chooser_.chance(1, 2) ? std::vector<int>{1, 2} : std::vector<int>{0, 1, 2});
+  }
+
+  KernelCase stored(LazyOpPtr result, const std::vector<int>& over) {
     if (!over.empty())
       result = LazyOp::reduce(chooser_.chance(1, 5) ? Op::ReduceMax : Op::ReduceSum, result, over);
     KernelCase c{LazyOp::store(ShapeTracker::contiguous(result->shape()), result), {}};
@@ -49,9 +68,6 @@ class SpreadDraw {
     c.inputs = draw_inputs(chooser_, draw_family(chooser_), c.concrete());
     return c;
   }
-
- private:
-  static constexpr std::size_t kLine = 3;  // the axis along which the inner reduces see a line
 
   void draw_sizes() {
     constexpr std::int64_t kSizes[] = {2, 3, 9, 16, 1, 70, 5, 33, 8, 64, 100, 17, 20};
@@ -66,9 +82,11 @@ class SpreadDraw {
       const auto axis = static_cast<std::size_t>(chooser_.below(kLine));
       shape_[axis] = symbolic::variable("n", 0, sizes[axis]);
       count_ = chooser_.chance(1, 3) ? 0 : chooser_.between(0, sizes[axis]);
+      if (chooser_.chance(1, 2)) alike_ = axis;
+    } else if (chooser_.chance(1, 4)) {
+      alike_ = chooser_.below(kLine);
     }
-    stored_ = {0, 1, 2};
-    if (chooser_.chance(1, 4)) std::swap(stored_[chooser_.below(2)], stored_[2]);
+    if (chooser_.chance(1, 4)) std::swap(order_[chooser_.below(2)], order_[2]);
   }
 
   // The elements along the axes of the output; `along` lies in the place of the lines, where it is
@@ -77,8 +95,8 @@ class SpreadDraw {
     std::vector<sint> strides(kLine + 1, sint(0));
     sint stride = 1;
     for (std::size_t i = kLine; i-- > 0;) {
-      strides[stored_[i]] = stride;
-      stride = stride * shape_[stored_[i]];
+      strides[order_[i]] = stride;
+      stride = stride * shape_[order_[i]];
     }
     Shape shape = shape_;
     shape.emplace_back(1);
@@ -102,9 +120,9 @@ class SpreadDraw {
   Chooser& chooser_;
   DType dtype_ = DType::Float32;
   Shape shape_;
-  std::array<std::size_t, kLine> stored_{};  // axes of the elements as they lie in the buffer
-  std::optional<std::size_t> alike_;         // an axis along which inner reduces see the same
-  std::int64_t count_ = 0;                   // of the variable
+  std::array<std::size_t, kLine> order_{0, 1, 2};  // axes of the elements as they lie in memory
+  std::optional<std::size_t> alike_;               // an axis along which inner reduces see the same
+  std::int64_t count_ = 0;                         // of the variable
 };
 
 }  // namespace

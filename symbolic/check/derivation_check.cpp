@@ -224,8 +224,12 @@ std::optional<std::string> value_flaw(Derivation& d, Ring& ring, const Derivatio
   const PolyId gap = ring.add(ring.normal(step.before), after, -1);
   Entailment shown(d.exprs, ring);
   for (const Expr f : facts) shown.assume(f);
-  for (const Division& x : divisions_of(d.exprs, ring, step.before, false))
-    if (x.where.empty()) shown.assume_nonzero(x.divisor);
+  for (const Division& x : divisions_of(d.exprs, ring, step.before, false)) {
+    if (x.where.empty())
+      shown.assume_nonzero(x.divisor);
+    else if (std::ranges::all_of(x.where, [&](Expr c) { return has_value(d.exprs, c); }))
+      shown.assume_nonzero_where(x.guard, x.divisor);
+  }
   if (shown.zero_by_cases(gap)) return std::nullopt;
   return "the two sides are not equal in every case";
 }

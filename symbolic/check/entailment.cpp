@@ -181,6 +181,8 @@ bool Entailment::zero_by_cases(PolyId p) {
 bool Entailment::zero_in_each_case(PolyId p) {
   if ((*ring_)[p].terms.empty()) return true;
   if (--budget_->cases < 0 || budget_->bounds < 0) return false;
+  for (const auto& [guard, divisor] : guarded_)
+    if (!nonzero_.contains(divisor) && flags_hold(guard)) assume_nonzero(divisor);
   const auto place = innermost_case(p);
   if (!place) {
     const PolyId one = ring_->constant(1);

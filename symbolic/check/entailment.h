@@ -22,6 +22,8 @@ class Entailment {
   /// From now on p is not 0, or is.
   void assume_nonzero(PolyId p);
   void assume_zero(PolyId p);
+  /// The same where a guard is 1, as cases come to it.
+  void assume_nonzero_where(PolyId guard, PolyId p) { guarded_.emplace_back(guard, p); }
   /// True where the facts imply the condition; false says nothing.
   bool holds(Expr condition);
   bool nonzero(PolyId p);
@@ -98,6 +100,7 @@ class Entailment {
   std::vector<PolyId> facts_;                     // each is at most 0
   std::vector<std::pair<PolyId, Int>> residues_;  // p = 0 (mod m); modulo 0 it is 0
   std::set<PolyId> nonzero_;
+  std::vector<std::pair<PolyId, PolyId>> guarded_;  // not 0 where the first is 1
   std::map<AtomId, bool> flags_;
   std::map<AtomId, Interval> known_;  // bounds of atoms by facts
   std::map<AtomId, Interval> memo_;

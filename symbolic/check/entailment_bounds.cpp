@@ -390,6 +390,23 @@ bool Entailment::impossible(std::optional<PolyId> p) {
       }
     }
   if (all.size() > kLimits.inequalities) return false;
+  // Two atoms' distances from their ends are not negative, and so is the product of these.
+  const auto distances = [&](AtomId a) {
+    const Interval range = atom_bounds(a);
+    std::vector<PolyId> found;
+    if (range.lo) found.push_back(ring_->add(ring_->of_atom(a), ring_->constant(-*range.lo)));
+    if (range.hi) found.push_back(ring_->add(ring_->constant(*range.hi), ring_->of_atom(a), -1));
+    return found;
+  };
+  std::set<Monomial> products;
+  for (const PolyId q : all)
+    for (const auto& [m, c] : (*ring_)[q].terms)
+      if (m.size() == 2) products.insert(m);
+  for (const Monomial& m : products)
+    for (const PolyId x : distances(m[0]))
+      for (const PolyId y : distances(m[1]))
+        if (all.size() < kLimits.inequalities)
+          all.push_back(ring_->add(ring_->constant(0), ring_->multiply(x, y), -1));
   std::map<Monomial, std::size_t> numbers;
   std::vector<Interval> unknowns;
   for (const PolyId q : all) {
