@@ -244,6 +244,8 @@ PolyId Entailment::divided(PolyId p) {
     if (const Interval range = atom_bounds(a);
         ring_->atom(a).kind == AtomKind::Variable && range.is_point())
       p = ring_->substitute(p, a, ring_->constant(*range.lo));
+  const PolyId start = p;
+  const std::size_t most = (*ring_)[p].terms.size() + 2 * kLimits.entailed_terms;
   for (int round = 0; round < kLimits.division_rounds; ++round) {
     const PolyId before = p;
     // Remainders last: they tell more of their bounds than what they stand for.
@@ -259,6 +261,8 @@ PolyId Entailment::divided(PolyId p) {
         if (other != ring_->of_atom(a)) p = ring_->substitute(p, a, other);
       }
     if (p == before) break;
+    // A long division whose quotient has ever higher powers would go on.
+    if ((*ring_)[p].terms.size() > most) return start;
   }
   return p;
 }

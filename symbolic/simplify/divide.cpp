@@ -363,15 +363,21 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
       return quotient;
     }
     bool known = false;
-    for (const int q : {0, 1, -1}) {  // 0 <= a - q*b < b
-      rest = a;
-      add(rest, b, -q);
-      Linear over = rest;
-      add(over, b, -1);
-      if (!bounds(rest).at_least(0) || !bounds(over).at_most(-1)) continue;
+    const bool below = bounds(b).at_most(-1);
+    const Linear over = below ? -a : a, under = below ? -b : b;
+    for (const int q : {0, 1, -1}) {  // 0 <= over - q*under < under
+      rest = over;
+      add(rest, under, -q);
+      Linear gap = rest;
+      add(gap, under, -1);
+      if (!bounds(rest).at_least(0) || !bounds(gap).at_most(-1)) continue;
+      if (below)
+        law(remainder ? "mod.negative" : "div.negative",
+            [&](Instance& i) { i.bind("x", a).bind("b", b); });
       law(remainder ? "mod.range" : "div.range",
-          [&](Instance& i) { i.bind("k", q).bind("b", b).bind("y", rest); });
+          [&](Instance& i) { i.bind("k", q).bind("b", under).bind("y", rest); });
       quotient.constant += q;
+      if (below) rest = -rest;
       known = true;
       break;
     }

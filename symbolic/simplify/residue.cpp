@@ -44,7 +44,22 @@ bool Simplifier::strided(const Linear& s) const {
          std::ranges::any_of(s.terms, [&](const Term& t) { return c_.strided(t.atom); });
 }
 
+bool Simplifier::lies_between_multiples(const Linear& s) const {
+  for (const Term& t : s.terms) {
+    const Int g = abs(t.coef);
+    if (g.is_one()) continue;
+    Linear rest{s.constant, {}};
+    for (const Term& u : s.terms)
+      if (!divides(g, u.coef)) rest.terms.push_back(u);
+    const Interval range = bounds(rest);
+    if (!range.lo || !range.hi) continue;
+    if (floor_div(*range.lo - 1, g) == floor_div(*range.hi, g)) return true;
+  }
+  return false;
+}
+
 bool Simplifier::steps_over_zero(const Linear& s) const {
+  if (lies_between_multiples(s)) return true;
   constexpr std::int64_t kMostValues = 64;  // bits of a set
   std::uint64_t reached = 1;                // bit i: the least value and i more
   Int least = s.constant;

@@ -193,6 +193,8 @@ class Simplifier {
   /// Whether the sum is below 0, or 0, at every point where it has a value, or at none; nullopt
   /// where neither is so, or there are many points.
   std::optional<bool> at_all_points(Kind kind, Id sum) const;
+  /// Whether what is no multiple of a coefficient lies between two multiples of it: no sum is 0.
+  bool lies_between_multiples(const Linear& s) const;
   /// Whether no values of its atoms, each within its bounds, make a sum of few values 0.
   bool steps_over_zero(const Linear& s) const;
   /// Terms count modulo a period, and some are known modulo it.

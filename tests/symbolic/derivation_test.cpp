@@ -457,4 +457,15 @@ TEST(Checker, RefusesADerivationThatWasTamperedWith) {
 }
 
 }  // namespace
+// A division whose quotient has ever higher powers is given up, not worked out for minutes.
+TEST(DerivationInTime, OfALongDivisionWithoutEnd) {
+  const Derivation::Variable variables[] = {{"x", Int(0), Int(1)}, {"y", Int(3), Int(10)}};
+  const std::string fact = "4 + (-7 - y*4)%(x*18 - 2 - y*2)*10 == y + 8";
+  Derivation d =
+      derive("where(y == x*3, 6 - y*3 - (9 + x*5 - y*4)%2, (-y - y*3*(y*15 + 7))//(y - x*3)*6) - y",
+             variables, std::span(&fact, 1));
+  EXPECT_EQ(unexplained(d.main), 0U);
+  EXPECT_FALSE(find_flaw(d));
+}
+
 }  // namespace touchstone::symbolic

@@ -227,5 +227,20 @@ TEST(Quotients, OfQuotientsAreReducedByWhatTheirDivisorsShare) {
   EXPECT_EQ(render(parse("2//x//(x + 1)", names, context)), "1//(x*2 - 1)");
 }
 
+// The first coefficient of a product of divisors says nothing of its sign.
+TEST(Quotients, OfQuotientsKnowTheSignOfTheirDivisors) {
+  Context context;
+  const std::map<std::string, Node> names{{"m", context.variable("m", 1, std::nullopt)},
+                                          {"n", context.variable("n", 2, std::nullopt)},
+                                          {"x", context.variable("x", 2, 20)}};
+  const auto shown = [&](const char* text) { return render(parse(text, names, context)); };
+  EXPECT_EQ(shown("(m - 1)//n//(m*2 - 1)"), "0");
+  EXPECT_EQ(shown("(1 - m)//(n*(1 - m*2))"), "0");
+  EXPECT_EQ(shown("(m - 1)%(n*(m*2 - 1))"), "m - 1");
+  EXPECT_EQ(shown("(1 - m)%(n*(1 - m*2))"), "1 - m");
+  EXPECT_FALSE(parse("(1 - m)//(n*(m*2 - 1))", names, context).is_constant());
+  EXPECT_EQ(shown("(x*5)//(x*3 - 3)//(x*8 - 2)*5 + x"), "x");
+}
+
 }  // namespace
 }  // namespace touchstone::symbolic

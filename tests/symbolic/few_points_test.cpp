@@ -105,5 +105,18 @@ TEST(FewPoints, MayBeInsideAnExpression) {
   EXPECT_EQ(shown("y + 7*(y*y + y != y*y*y + 2*y + 5)"), "y + 7");
 }
 
+// Whatever x and z are: what is left of y lies between two multiples of 27, or may be one.
+TEST(FewPoints, AreNotNeededBetweenMultiples) {
+  Context context;
+  for (const std::int64_t most : {30, 31}) {
+    const std::map<std::string, Node> names{
+        {"x", context.variable("x", std::nullopt, std::nullopt)},
+        {"y", context.variable("y", 5, most)},
+        {"z", context.variable("z", std::nullopt, std::nullopt)}};
+    EXPECT_EQ(parse("x*135 + y == z*27 + 4", names, context).is_constant(), most == 30);
+    EXPECT_EQ(parse("y - 4 == z*27 - x*54", names, context).is_constant(), most == 30);
+  }
+}
+
 }  // namespace
 }  // namespace touchstone::symbolic
