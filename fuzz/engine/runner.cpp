@@ -88,7 +88,7 @@ class Crew {
  private:
   bool work(Clock::time_point start, const std::atomic<bool>& stop, const RunProgress& progress) {
     const std::int64_t first = next_, left = batches_of(plan_, options_) - first;
-    for (int j = 0; j < options_.jobs && j < left; ++j) {
+    for (int j = 0; j < options_.jobs && j < left && !stop.load(); ++j) {
       members_.emplace_back();
       members_.back().number = j;
       restart(members_.back(), first + j, 0, {}, true);

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "touchstone/base/interrupt.h"
 #include "touchstone/process/run.h"
 
 namespace touchstone::fuzz {
@@ -130,6 +131,11 @@ class Work {
   // Who ends a campaign may end the processes of a case first, and us a moment later, or have our
   // supervisor tell us to stop: a case that fails no more waits for that.
   bool was_cut_off(Area& area, const std::string& text, const Checked& c) {
+    try {
+      Interrupt::poll();  // what computes was told to stop, and says so as it can
+    } catch (const Interrupted&) {
+      return true;
+    }
     if (!may_be_cut_off(c.failure.relation)) return false;
     if (checked(area, text).ending == Ending::Fail) return false;
     constexpr std::chrono::milliseconds kWait{500}, kStep{10};

@@ -304,5 +304,18 @@ TEST_F(CliFuzz, AnInterruptEndsWithASummary) {
   EXPECT_THAT(run.text, HasSubstr("ended early; --resume goes on from the log"));
 }
 
+TEST_F(CliFuzz, AnInterruptOfTheCorpusIsNoFinding) {
+  const std::string corpus = file("corpus");
+  std::filesystem::create_directory(corpus);
+  std::string lines;
+  for (int i = 0; i < 40'000; ++i) lines += "float32 2: 1 2; exp2 %0\n";
+  write("corpus/lazy.txt", lines);
+  const Answer run = touchstone_run("fuzz --area lazy --cases 1 --jobs 1 --corpus " + corpus,
+                                    "timeout --preserve-status -s INT 2");
+  EXPECT_EQ(run.code, 130) << run.text;
+  EXPECT_THAT(run.text, HasSubstr("lazy: 0 cases, 0 PASS"));
+  EXPECT_THAT(run.text, HasSubstr("ended early"));
+}
+
 }  // namespace
 }  // namespace touchstone
