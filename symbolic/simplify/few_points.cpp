@@ -1,7 +1,5 @@
 // Flags of few points are decided by them: where bounds and rules do not see that what they ask
 // always holds, or never, looking does.
-#include <algorithm>
-
 #include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/program.h"
 #include "touchstone/symbolic/simplifier.h"
@@ -29,20 +27,26 @@ Id Simplifier::new_flag(Kind kind, Id sum) {
 }
 
 std::optional<bool> Simplifier::at_all_points(Kind kind, Id sum) const {
-  const auto plain = [&](const Term& t) { return c_.kind(t.atom) == Kind::Variable; };
-  if (kind == Kind::Negative && std::ranges::all_of(linear(sum).terms, plain)) return std::nullopt;
-  // Before the parts are listed: the variables' bounds tell the points.
-  const List<Id> parts = reachable(c_, sum, kLimits.pointed_nodes);
+  const auto values = [&](Id variable) -> std::int64_t {  // 0: too many
+    const Interval& range = c_.bounds(variable);
+    if (!range.lo || !range.hi) return 0;
+    const auto more = (*range.hi - *range.lo).small();
+    return more && *more < kLimits.flag_points ? *more + 1 : 0;
+  };
+  bool plain = true;
+  for (const Term& t : linear(sum).terms) {  // before all parts are listed
+    if (c_.kind(t.atom) != Kind::Variable)
+      plain = false;
+    else if (values(t.atom) == 0)
+      return std::nullopt;
+  }
+  if (kind == Kind::Negative && plain) return std::nullopt;
   std::int64_t points = 1;
   bool found = false;
-  for (const Id id : parts) {
+  for (const Id id : reachable(c_, sum, kLimits.pointed_nodes)) {
     if (c_.kind(id) != Kind::Variable) continue;
-    const Interval& range = c_.bounds(id);
-    if (!range.lo || !range.hi) return std::nullopt;
-    const auto more = (*range.hi - *range.lo).small();
-    if (!more || *more >= kLimits.flag_points) return std::nullopt;
-    points *= *more + 1;
-    if (points > kLimits.flag_points) return std::nullopt;
+    points *= values(id);
+    if (points == 0 || points > kLimits.flag_points) return std::nullopt;
     found = true;
   }
   if (!found) return std::nullopt;
