@@ -171,6 +171,8 @@ class AllowedReads {
       const auto in_front = static_cast<std::size_t>(position_axes(node.op()));
       for (const std::size_t axis : moving(node.buffer().st))
         if (axis >= in_front) moves.insert(axis - in_front);
+      if (node.buffer().checked)  // the faults of positions have numbers of their own
+        for (const std::size_t axis : moving(*node.buffer().checked)) moves.insert(axis);
       loads.insert(&node);
     } else if (node.op() == Op::Const) {
       moves = moving(node.constant().st);
