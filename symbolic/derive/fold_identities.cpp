@@ -1,5 +1,6 @@
 #include <unordered_map>
 
+#include "touchstone/symbolic/operators.h"
 #include "touchstone/symbolic/rewrite.h"
 
 namespace touchstone::symbolic {
@@ -14,31 +15,13 @@ std::optional<Expr> turned(Exprs& e, Expr x) {
   return e.apply(ExprOp::Mul, {factor, e.constant(-e.value(e.arg(x, 1)))});
 }
 
-std::optional<Int> computed(ExprOp op, const Int& a, const Int& b) {
-  switch (op) {
-    case ExprOp::Add:
-      return a + b;
-    case ExprOp::Sub:
-      return a - b;
-    case ExprOp::Mul:
-      return a * b;
-    case ExprOp::Div:
-      return b.is_zero() ? std::nullopt : std::optional(floor_div(a, b));
-    case ExprOp::Mod:
-      return b.is_zero() ? std::nullopt : std::optional(floor_mod(a, b));
-    case ExprOp::Lt:
-      return Int(a < b ? 1 : 0);
-    case ExprOp::Eq:
-      return Int(a == b ? 1 : 0);
-    default:
-      return std::nullopt;
-  }
-}
-
 Expr tidied(Exprs& e, ExprOp op, std::vector<Expr> args) {
   const auto is = [&](std::size_t i, int v) { return e.is_constant(args[i], v); };
-  if (args.size() == 2 && e.is_constant(args[0]) && e.is_constant(args[1]))
-    if (const auto v = computed(op, e.value(args[0]), e.value(args[1]))) return e.constant(*v);
+  const bool computes = op == ExprOp::Add || op == ExprOp::Sub || op == ExprOp::Mul ||
+                        op == ExprOp::Lt || op == ExprOp::Eq ||
+                        ((op == ExprOp::Div || op == ExprOp::Mod) && !is(1, 0));
+  if (computes && e.is_constant(args[0]) && e.is_constant(args[1]))
+    return e.constant(value_of(op, e.value(args[0]), e.value(args[1])));
   const auto minus = [&](Expr x) { return tidied(e, ExprOp::Neg, {x}); };
   switch (op) {
     case ExprOp::Neg:

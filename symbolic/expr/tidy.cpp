@@ -31,23 +31,6 @@ ExprOp opposite(ExprOp op) {
   }
 }
 
-std::optional<Int> computed(ExprOp op, const Int& a, const Int& b) {
-  switch (op) {
-    case ExprOp::Add:
-      return a + b;
-    case ExprOp::Sub:
-      return a - b;
-    case ExprOp::Mul:
-      return a * b;
-    case ExprOp::Div:
-      return b.is_zero() ? std::nullopt : std::optional(floor_div(a, b));
-    case ExprOp::Mod:
-      return b.is_zero() ? std::nullopt : std::optional(floor_mod(a, b));
-    default:
-      return std::nullopt;
-  }
-}
-
 /// The number that is added to something, and to what: of x + 3 and x - 3.
 std::optional<std::pair<Expr, Int>> shifted(const Exprs& x, Expr e) {
   const ExprOp op = x.op(e);
@@ -71,9 +54,10 @@ std::optional<Expr> reduced_quotient(Exprs& x, Expr dividend, Expr divisor) {
 /// The operator on parts that are tidy already.
 Expr tidy(Exprs& x, ExprOp op, std::vector<Expr> args) {
   const auto is = [&](std::size_t i, int value) { return x.is_constant(args[i], value); };
-  if (args.size() == 2 && x.is_constant(args[0]) && x.is_constant(args[1]))
-    if (const auto value = computed(op, x.value(args[0]), x.value(args[1])))
-      return x.constant(*value);
+  const bool arithmetic =
+      op == ExprOp::Add || op == ExprOp::Sub || op == ExprOp::Mul || divides(op);
+  if (arithmetic && x.is_constant(args[0]) && x.is_constant(args[1]) && !(divides(op) && is(1, 0)))
+    return x.constant(value_of(op, x.value(args[0]), x.value(args[1])));
   if (op == ExprOp::Add || op == ExprOp::Sub)
     if (const auto inner = shifted(x, args[0]); inner && x.is_constant(args[1])) {
       const Int& more = x.value(args[1]);
