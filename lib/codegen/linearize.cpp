@@ -1,7 +1,6 @@
 #include "touchstone/codegen/linearize.h"
 
 #include <algorithm>
-#include <cassert>
 #include <limits>
 
 #include "touchstone/codegen/c_functions.h"
@@ -19,15 +18,11 @@ namespace codegen {
 
 using symbolic::Node;
 
-namespace {
-
 bool reduces_nothing(const LazyOp& reduce) {
   return std::ranges::any_of(reduce.reduce_arg().axes, [&](int axis) {
     return reduce.src()[0]->shape()[static_cast<std::size_t>(axis)] == sint(0);
   });
 }
-
-}  // namespace
 
 Linearizer::Linearizer(const Plan& plan, const CodegenOptions& options)
     : plan_(plan), kernel_(plan.kernel), room_(options.sizes), contract_(options.contract) {

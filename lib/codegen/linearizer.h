@@ -21,6 +21,9 @@
 
 namespace touchstone::codegen {
 
+/// Whether a reduce has no terms.
+bool reduces_nothing(const LazyOp& reduce);
+
 /// Whether a node is a load without a mask whose neighbours along the axis lie side by side.
 bool lies_along(const LazyOp& node, std::size_t axis);
 

@@ -47,7 +47,7 @@ bool Simplifier::strided(const Linear& s) const {
 bool Simplifier::lies_between_multiples(const Linear& s) const {
   for (const Term& t : s.terms) {
     const Int g = abs(t.coef);
-    if (g.is_one()) continue;
+    if (g.is_zero() || g.is_one()) continue;
     Linear rest{s.constant, {}};
     for (const Term& u : s.terms)
       if (!divides(g, u.coef)) rest.terms.push_back(u);
