@@ -124,7 +124,7 @@ TEST(Residue, AnEquationIsNotSolvedForAPartOfItsOtherTerms) {
   Context context;
   const std::map<std::string, Node> vars{{"x", context.variable("x", -2, 0)},
                                          {"n", context.variable("n", 0, 2)}};
-  for (const int k : {1, 3, 7, 100, 181'397'503}) {
+  for (const std::int64_t k : {1, 3, 7, 100, 181'397'503}) {
     const std::string text = fmt::format(
         "where(n + x + n*3%5 + (n + x)//5*59 == 0, n*{} + x*{} + (n + x)//3*{} - n//2*{}, 63)",
         k * 4 + 14, k, k * 59 + 1, k * 5 + 1);
@@ -135,7 +135,7 @@ TEST(Residue, AnEquationIsNotSolvedForAPartOfItsOtherTerms) {
       for (std::int64_t n = 0; n <= 2; ++n) {
         const std::int64_t fact = n + x + n * 3 % 5 + (n + x < 0 ? -59 : 0);
         const std::int64_t value =
-            n * (k * 4 + 14) + x * k - (n + x < 0 ? k * 59LL + 1 : 0) - n / 2 * (k * 5LL + 1);
+            n * (k * 4 + 14) + x * k - (n + x < 0 ? k * 59 + 1 : 0) - n / 2 * (k * 5 + 1);
         EXPECT_EQ(evaluate(node, {{"x", x}, {"n", n}}), fact == 0 ? value : 63);
       }
   }
