@@ -110,7 +110,7 @@ bool beside_its_reduce(const LazyOp& n) {
 
 // An operation of two reduces of one buffer, one of its rows and one of its columns.
 bool of_rows_and_columns(const LazyOp& n) {
-  if (!is_elementwise(n.op()) || n.src().size() != 2 || n.shape().size() != 3) return false;
+  if (!is_elementwise(n.op()) || n.src().size() != 2 || n.shape().size() != 4) return false;
   const auto still_along = [](const LazyOpPtr& reduce, std::size_t axis) {
     return is_reduce(reduce->op()) && any_node(reduce, [&](const LazyOp& load) {
              return load.op() == Op::Load && load.buffer().idx == 1 &&
