@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "touchstone/base/checked.h"
 #include "touchstone/codegen/linearize.h"
 #include "touchstone/fuzz/view_case.h"
 #include "touchstone/ops/node_map.h"
@@ -61,9 +62,6 @@ class CountedRun {
 
   std::int64_t computed(const LinearStep& step) const {
     const std::int64_t a = of(step, 0), b = step.src.size() > 1 ? of(step, 1) : 0;
-    const auto floor = [&] {
-      return b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
-    };
     switch (std::get<IndexOp>(step.arg)) {
       case IndexOp::Add:
         return a + b;
@@ -73,10 +71,10 @@ class CountedRun {
         return a * b;
       case IndexOp::FloorDiv:
       case IndexOp::Div:
-        return floor();
+        return b == 0 ? 0 : floor_div(a, b);
       case IndexOp::FloorMod:
       case IndexOp::Mod:
-        return b == 0 ? 0 : a - floor() * b;
+        return b == 0 ? 0 : floor_mod(a, b);
       case IndexOp::Lt:
         return a < b ? 1 : 0;
       case IndexOp::Le:
