@@ -8,6 +8,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/hash.h"
 #include "touchstone/fuzz/areas.h"
+#include "touchstone/fuzz/code_run.h"
 #include "touchstone/fuzz/draw_kernel.h"
 #include "touchstone/fuzz/kernel_backend.h"
 #include "touchstone/fuzz/kernel_coverage.h"
@@ -282,6 +283,9 @@ class KernelArea final : public Area {
       if (auto what = answered("refuses", taken(c, choice))) return Checked::fail("refuses", *what);
     if (asked.of("reads", choice, 8))
       if (auto what = answered("reads", reads_too_often(c))) return Checked::fail("reads", *what);
+    if (asked.of("inside", choice, 16))
+      if (auto what = answered("inside", reaches_outside(c, choice.other())))
+        return Checked::fail("inside", *what);
     if (asked.of("profiles", choice, 16))
       if (auto what = any_of_questions(profile_not_kept, choice, full))
         return Checked::fail("profiles", *what);

@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "touchstone/base/checked.h"
 #include "touchstone/codegen/linearize.h"
+#include "touchstone/fuzz/code_run.h"
 #include "touchstone/fuzz/view_case.h"
 #include "touchstone/ops/node_map.h"
 #include "touchstone/ops/node_order.h"
@@ -20,90 +20,6 @@ namespace {
 
 using Axes = std::set<std::size_t>;
 using Nodes = std::set<const LazyOp*>;
-
-/// Counts what linear code does, step by step; of values only those of indices are computed.
-class CountedRun {
- public:
-  explicit CountedRun(const LinearKernel& kernel) : steps_(kernel.uops), value_(steps_.size(), 0) {
-    std::vector<std::size_t> open;
-    for (std::size_t i = 0; i < steps_.size(); ++i) {
-      if (steps_[i].kind == StepKind::Loop) open.push_back(i);
-      if (steps_[i].kind != StepKind::EndLoop) continue;
-      end_[open.back()] = i;
-      open.pop_back();
-    }
-  }
-
-  /// Nothing of a run of more than `most` steps.
-  std::optional<std::int64_t> reads(std::int64_t most) {
-    left_ = most;
-    run(0, steps_.size());
-    return left_ < 0 ? std::nullopt : std::optional(reads_);
-  }
-
- private:
-  void run(std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end && --left_ >= 0; ++i) {
-      const LinearStep& step = steps_[i];
-      if (step.kind == StepKind::Load) ++reads_;
-      if (step.kind == StepKind::Index) value_[i] = computed(step);
-      if (step.kind == StepKind::Const) value_[i] = constant_of(step).value_or(0);
-      if (step.kind != StepKind::Loop) continue;
-      const std::size_t close = end_.at(i);
-      for (value_[i] = of(step, 0); value_[i] < of(step, 1) && left_ >= 0; ++value_[i])
-        run(i + 1, close);
-      i = close;
-    }
-  }
-
-  std::int64_t of(const LinearStep& step, std::size_t operand) const {
-    return value_[static_cast<std::size_t>(step.src[operand])];
-  }
-
-  std::int64_t computed(const LinearStep& step) const {
-    const std::int64_t a = of(step, 0), b = step.src.size() > 1 ? of(step, 1) : 0;
-    switch (std::get<IndexOp>(step.arg)) {
-      case IndexOp::Add:
-        return a + b;
-      case IndexOp::Sub:
-        return a - b;
-      case IndexOp::Mul:
-        return a * b;
-      case IndexOp::FloorDiv:
-      case IndexOp::Div:
-        return b == 0 ? 0 : floor_div(a, b);
-      case IndexOp::FloorMod:
-      case IndexOp::Mod:
-        return b == 0 ? 0 : floor_mod(a, b);
-      case IndexOp::Lt:
-        return a < b ? 1 : 0;
-      case IndexOp::Le:
-        return a <= b ? 1 : 0;
-      case IndexOp::Eq:
-        return a == b ? 1 : 0;
-      case IndexOp::Ne:
-        return a != b ? 1 : 0;
-      case IndexOp::And:
-        return a != 0 && b != 0 ? 1 : 0;
-      case IndexOp::Or:
-        return a != 0 || b != 0 ? 1 : 0;
-      case IndexOp::Not:
-        return a == 0 ? 1 : 0;
-      case IndexOp::Min:
-        return std::min(a, b);
-      case IndexOp::Max:
-        return std::max(a, b);
-      case IndexOp::Where:
-        return a != 0 ? b : of(step, 2);
-    }
-    return 0;
-  }
-
-  const std::vector<LinearStep>& steps_;
-  std::vector<std::int64_t> value_;
-  std::map<std::size_t, std::size_t> end_;  // of each loop
-  std::int64_t reads_ = 0, left_ = 0;
-};
 
 /// Axes along which some element's address differs from its neighbour's.
 Axes moving(const ShapeTracker& st) {
@@ -237,12 +153,12 @@ Reply reads_too_often(const KernelCase& c) {
   } catch (const TooManyCells&) {
     return {false, {}};
   }
-  const auto reads = CountedRun(linearize(c.kernel)).reads(kMostSteps);
-  if (!reads) return {false, {}};
-  if (*reads <= 2 * allowed + kFew) return {true, {}};
+  const auto run = run_code(linearize(c.kernel), {}, {}, kMostSteps);
+  if (!run) return {false, {}};
+  if (run->reads <= 2 * allowed + kFew) return {true, {}};
   return {true, fmt::format("its code reads {} elements; each reduce once for what it depends on, "
                             "{} are enough",
-                            *reads, allowed)};
+                            run->reads, allowed)};
 }
 
 }  // namespace touchstone::fuzz

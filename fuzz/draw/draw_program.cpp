@@ -15,6 +15,12 @@ std::string ProgramDraw::words(const Sizes& sizes) {
 std::string ProgramDraw::draw() {
   for (std::uint64_t types = 1 + (smooth_ ? 0 : chooser_.below(3)); types > 0; --types)
     types_.push_back(smooth_ ? DType::Float64 : any_type());
+  !smooth_&& chooser_.chance(1, 32) ? summed_shards() : first_value();
+  for (std::uint64_t more = 1 + chooser_.below(8); more > 0; --more) step();
+  return text_;
+}
+
+void ProgramDraw::first_value() {
   Sizes shape;
   for (std::uint64_t rank = chooser_.below(4); rank > 0; --rank) {
     constexpr std::int64_t kSizes[] = {2, 3, 1, 4, 2, 3, 1, 0};
@@ -29,8 +35,13 @@ std::string ProgramDraw::draw() {
     constant({shape, types_[0]});
   else
     input(shape, types_[0], splits && chooser_.chance(1, 2) ? kAnyNumbers : kAnyFamily);
-  for (std::uint64_t more = 1 + chooser_.below(8); more > 0; --more) step();
-  return text_;
+}
+
+void ProgramDraw::summed_shards() {
+  const DType dtype = is_float(types_[0]) ? types_[0] : DType::Float32;
+  const ProgramType all{{chooser_.between(3, 5), chooser_.between(2, 9)}, dtype};
+  const int shards = input(all.shape, dtype, kAnyNumbers);
+  emit(fmt::format("reduce_sum %{} 0", shards), {{1, all.shape[1]}, dtype});
 }
 
 DType ProgramDraw::any_type() {

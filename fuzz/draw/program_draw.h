@@ -30,6 +30,9 @@ class ProgramDraw {
   static std::string words(const Sizes& sizes);
 
   // draw_program.cpp: what there is to compute with.
+  void first_value();
+  // The sum over an axis that divides among several devices, which rounds in each order otherwise.
+  void summed_shards();
   DType any_type();
   int emit(const std::string& statement, ProgramType result);
   int input(const Sizes& shape, DType dtype, std::uint64_t wanted = kAnyFamily);
