@@ -330,36 +330,42 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
       }
       if (!lo.is_one() && drop_below_residue(s, lo, "div.residue")) continue;
     }
-    bool changed = false;
-    for (const Term& factor : factors_below(s, lo, hi)) {
-      const Int& g = factor.coef;
-      auto parts = split(s, g, false);
-      if (!parts) continue;
+    const auto take = [&](const Int& g, Split parts) {
       if (g == hi) {  // the upper limit never acts
         law("digit.window", [&](Instance& i) {
-          i.bind("x", parts->quotient).bind("y", parts->remainder);
+          i.bind("x", parts.quotient).bind("y", parts.remainder);
           i.bind("a", lo).bind("d", floor_div(hi, lo));
         });
-        s = std::move(parts->remainder);
+        s = std::move(parts.remainder);
         hi = 0;
-        changed = true;
-      } else {
-        law(lo.is_one() ? "mod.split" : "div.split", [&](Instance& i) {
-          i.bind("x", parts->quotient).bind("y", parts->remainder);
-          i.bind("c", g).bind("d", floor_div(lo.is_one() ? hi : lo, g));
-        });
-        s = std::move(parts->quotient);
-        if (lo.is_one()) {
-          add(out, parts->remainder, scale);
-          scale = scale * g;
-        } else {
-          lo = floor_div(lo, g);
-        }
-        if (finite) hi = floor_div(hi, g);
-        changed = true;
+        return;
       }
+      law(lo.is_one() ? "mod.split" : "div.split", [&](Instance& i) {
+        i.bind("x", parts.quotient).bind("y", parts.remainder);
+        i.bind("c", g).bind("d", floor_div(lo.is_one() ? hi : lo, g));
+      });
+      s = std::move(parts.quotient);
+      if (lo.is_one()) {
+        add(out, parts.remainder, scale);
+        scale = scale * g;
+      } else {
+        lo = floor_div(lo, g);
+      }
+      if (finite) hi = floor_div(hi, g);
+    };
+    bool changed = false;
+    for (const Term& factor : factors_below(s, lo, hi)) {
+      auto parts = split(s, factor.coef, false);
+      if (!parts) continue;
+      take(factor.coef, *std::move(parts));
+      changed = true;
       break;
     }
+    if (!changed)
+      if (auto opened = open_numbers(s, lo, hi)) {
+        take(opened->factor, std::move(opened->parts));
+        changed = true;
+      }
     if (changed) continue;
     Linear above;
     if (fold_fallen_quotient(s, lo, hi, above)) {

@@ -297,6 +297,31 @@ class Simplifier {
   /// The one term that is a quotient; null where none is, or several are.
   const Term* only_quotient(const Linear& s) const;
   Terms factors_below(const Linear& s, const Int& lo, const Int& hi) const;
+  // open_numbers.cpp
+  /// In a sum k0*(x//c0) + k1*(x//c1) + ..., each divisor a multiple of the one before.
+  struct Number {
+    struct Place {
+      Int divisor, factor;
+      Id atom;  // kNoNode: x itself
+    };
+    Id dividend;
+    Linear x;
+    List<Place> places;
+    std::size_t top = 0;  // below it all places become remainders; 0: none
+    Int ratio(std::size_t place) const {
+      return floor_div(places[place + 1].divisor, places[place].divisor);
+    }
+    Int carried(std::size_t place) const;
+  };
+  List<Number> numbers_in(const Linear& s);
+  bool opens_within(const Linear& s, std::span<const Number> numbers, const Int& g) const;
+  void open_number(Linear& s, const Number& n);
+  struct OpenedNumbers {
+    Int factor;  // of the divisor, by which the dividend then splits
+    Split parts;
+  };
+  /// k*x + m*(x//c) as k*(x%c) + (k*c + m)*(x//c), where a part of a divisor is then less.
+  std::optional<OpenedNumbers> open_numbers(const Linear& s, const Int& lo, const Int& hi);
   // condition.cpp
   bool at_last_remainder(const Linear& s) const;
   // choice.cpp

@@ -199,6 +199,54 @@ TEST(Digits, OfTwoValuesAreTheNumberHoweverMany) {
   }
 }
 
+// One number takes the digits of two or three others, each one's in their order: they come back out
+// of it.
+TEST(Digits, OfSeveralNumbersComeBackOutOfATile) {
+  constexpr int kDraws = 600;
+  int unlike = 0;
+  for (unsigned draw = 0; draw < kDraws; ++draw) {
+    std::mt19937 random(draw);
+    struct Field {
+      Node digit;
+      std::int64_t size;
+    };
+    std::vector<std::vector<Field>> numbers;
+    for (const char* name : {"p", "t", "w"}) {
+      if (numbers.size() == 2 && random() % 2 == 0) continue;
+      const std::int64_t low = 2 + static_cast<std::int64_t>(random() % 7),
+                         high = 2 + static_cast<std::int64_t>(random() % 7),
+                         top = 2 + static_cast<std::int64_t>(random() % 7);
+      const bool three = random() % 3 == 0;
+      const Node x = variable(name, 0, low * high * (three ? top : 1) - 1);
+      std::vector<Field>& fields = numbers.emplace_back();
+      fields.push_back({floor_mod(x, low), low});
+      fields.push_back({three ? floor_mod(floor_div(x, low), high) : floor_div(x, low), high});
+      if (three) fields.push_back({floor_div(x, low * high), top});
+    }
+    std::vector<Field> fields;
+    while (!numbers.empty()) {
+      auto& next = numbers[random() % numbers.size()];
+      fields.push_back(next.front());
+      next.erase(next.begin());
+      std::erase_if(numbers, [](const auto& n) { return n.empty(); });
+    }
+    Node all = 0;
+    std::int64_t size = 1;
+    for (const Field& f : fields) {
+      all = all + f.digit * Node(size);
+      size *= f.size;
+    }
+    std::int64_t below = 1;
+    for (const Field& f : fields) {
+      const Node got = floor_mod(floor_div(all, Node(below)), Node(f.size)),
+                 other = floor_div(floor_mod(all, Node(below * f.size)), Node(below));
+      below *= f.size;
+      unlike += (got == f.digit ? 0 : 1) + (other == f.digit ? 0 : 1);
+    }
+  }
+  EXPECT_EQ(unlike, 0);
+}
+
 TEST(Digits, ShiftsAndSignsMayDiffer) {
   const auto x = variable("x", std::nullopt, std::nullopt);
   const auto n = variable("n", 1, std::nullopt);

@@ -1,0 +1,139 @@
+// Numbers that stand in a dividend beside quotients of themselves, taken apart into digits, so that
+// a divisor meets the digits as they were before the sum joined them.
+#include <algorithm>
+
+#include "touchstone/symbolic/limits.h"
+#include "touchstone/symbolic/simplifier.h"
+
+namespace touchstone::symbolic {
+
+namespace {
+
+// The factor of all of x in s; 0 where not all terms have it.
+Int factor_in(const Linear& s, const Linear& x) {
+  Int factor;
+  for (const Term& t : x.terms) {
+    const auto own = std::ranges::find(s.terms, t.atom, &Term::atom);
+    if (own == s.terms.end() || !divides(t.coef, own->coef)) return 0;
+    const Int k = floor_div(own->coef, t.coef);
+    if (!factor.is_zero() && k != factor) return 0;
+    factor = k;
+  }
+  return factor;
+}
+
+// Of the residues of k modulo g the size of the one nearest to 0.
+Int nearest(const Int& k, const Int& g) {
+  const Int rest = floor_mod(k, g);
+  return smaller(rest, g - rest);
+}
+
+}  // namespace
+
+// Of a place below which all are remainders: what they leave out goes up.
+Int Simplifier::Number::carried(std::size_t place) const {
+  Int factor = places[0].factor;
+  for (std::size_t i = 1; i <= place; ++i) factor = factor * ratio(i - 1) + places[i].factor;
+  return factor;
+}
+
+List<Simplifier::Number> Simplifier::numbers_in(const Linear& s) {
+  List<Number> numbers;
+  for (const Term& t : s.terms) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Digit || !n.second.is_zero()) continue;
+    auto of = std::ranges::find(numbers, n.args[0], &Number::dividend);
+    if (of == numbers.end()) {
+      Number number{n.args[0], linear(n.args[0]), {}};
+      const Int whole = factor_in(s, number.x);
+      if (!whole.is_zero()) number.places.push_back({1, whole, kNoNode});
+      numbers.push_back(std::move(number));
+      of = numbers.end() - 1;
+    }
+    of->places.push_back({n.first, t.coef, t.atom});
+  }
+  std::erase_if(numbers, [](Number& n) {
+    std::ranges::sort(n.places, {}, &Number::Place::divisor);
+    for (std::size_t i = 1; i < n.places.size(); ++i)
+      if (!divides(n.places[i - 1].divisor, n.places[i].divisor)) return true;
+    return n.places.size() < 2;
+  });
+  return numbers;
+}
+
+// Whether the terms that stay, but for multiples of g, lie within g numbers: of those that open,
+// the remainders.
+bool Simplifier::opens_within(const Linear& s, std::span<const Number> numbers,
+                              const Int& g) const {
+  Int spread;
+  Linear left = s;
+  for (const Number& n : numbers) {
+    if (n.top == 0) continue;
+    for (std::size_t i = 0; i < n.top; ++i) spread += nearest(n.carried(i), g) * (n.ratio(i) - 1);
+    for (std::size_t i = 0; i <= n.top; ++i)
+      if (n.places[i].atom != kNoNode)
+        add(left, n.places[i].atom, -n.places[i].factor);
+      else
+        add(left, n.x, -n.places[i].factor);
+  }
+  for (const Term& t : left.terms) {
+    const Int k = nearest(t.coef, g);
+    if (k.is_zero()) continue;
+    const Interval& values = c_.bounds(t.atom);
+    if (!values.lo || !values.hi) return false;
+    spread += k * (*values.hi - *values.lo);
+  }
+  return spread < g;
+}
+
+void Simplifier::open_number(Linear& s, const Number& n) {
+  for (std::size_t i = 0; i < n.top; ++i) {
+    const Int from = n.places[i].divisor, ratio = n.ratio(i), k = n.carried(i);
+    const Trace::Mark start = mark();
+    law("digit.merge",
+        [&](Instance& use) { use.bind("x", n.x).bind("a", from).bind("d", ratio).bind("k", k); });
+    reverse_since(start);
+    add(s, digit(n.x, from, 0), -k);
+    add(s, digit(n.x, from, from * ratio), k);
+    add(s, digit(n.x, from * ratio, 0), k * ratio);
+  }
+}
+
+std::optional<Simplifier::OpenedNumbers> Simplifier::open_numbers(const Linear& s, const Int& lo,
+                                                                  const Int& hi) {
+  if (s.terms.size() > kLimits.joined_terms) return std::nullopt;
+  List<Number> numbers = numbers_in(s);
+  const Int& base = lo.is_one() ? hi : lo;
+  List<Int> factors;  // of the divisor, the largest first
+  const auto put = [&](const Int& k) {
+    Int g = gcd(k, base);
+    if (!g.is_one() && std::ranges::find(factors, g) == factors.end())
+      factors.push_back(std::move(g));
+  };
+  for (const Number& n : numbers)
+    for (std::size_t i = 1; i < n.places.size(); ++i)
+      if (const Int k = n.carried(i); divides(base, k) || divides(k, base)) put(k);
+  if (factors.empty()) return std::nullopt;
+  for (const Term& t : s.terms) put(t.coef);
+  std::ranges::sort(factors, [](const Int& a, const Int& b) { return b < a; });
+  for (const Int& g : factors) {
+    for (Number& n : numbers) {
+      n.top = 0;
+      if (divides(g, n.places[0].factor)) continue;
+      while (++n.top < n.places.size() && !divides(g, n.carried(n.top))) {
+      }
+      if (n.top == n.places.size()) n.top = 0;
+    }
+    const bool opens = std::ranges::any_of(numbers, [](const Number& n) { return n.top > 0; });
+    if (!opens || !opens_within(s, numbers, g)) continue;
+    const Trace::Mark start = mark();
+    Linear open = s;
+    for (const Number& n : numbers) open_number(open, n);
+    if (auto parts = split(open, g, false); parts && parts->quotient.terms.size() < s.terms.size())
+      return OpenedNumbers{g, *std::move(parts)};
+    rewind(start);
+  }
+  return std::nullopt;
+}
+
+}  // namespace touchstone::symbolic
