@@ -5,6 +5,7 @@
 
 #include "touchstone/base/fp_guard.h"
 #include "touchstone/interp/excess.h"
+#include "touchstone/interp/interpreted.h"
 #include "touchstone/interp/radius.h"
 #include "touchstone/interp/real.h"
 #include "touchstone/interp/subkernel.h"
@@ -167,19 +168,18 @@ LegalScalars legal_scalars(const LazyOpPtr& node, std::span<Buffer* const> buffe
   return out;
 }
 
-// The reference as a profile: one answer to everything that is defined.
-Profile reference_profile() {
-  Profile p = Profile::named("ieee");
-  p.order = SumOrder::Exact;
-  p.contracts = false;
-  return p;
-}
-
+// What the reference gives for a node of one element.
 Scalar reference_of(const LazyOpPtr& node, std::span<Buffer* const> buffers) {
-  const LegalScalars x = legal_scalars(node, buffers, reference_profile());
-  return x.number || !is_float(node->dtype())
-             ? x.low
-             : Scalar::from_double(node->dtype(), std::numeric_limits<double>::quiet_NaN());
+  const LazyOpPtr kernel = kernel_of(node);
+  const std::unique_ptr<Device> device = make_interpreted_device("CPU", 1);
+  Buffer out(*device, kernel->dtype(), 1);
+  std::vector<Buffer*> raw(buffers.begin(), buffers.end());
+  raw.resize(std::max<std::size_t>(raw.size(), 1));
+  raw[0] = &out;
+  device->runner(kernel)->run(raw, {});
+  std::uint64_t bits = 0;
+  out.copy_out({reinterpret_cast<std::byte*>(&bits), out.bytes()});
+  return Scalar::from_bits(out.dtype(), bits);
 }
 
 Ball ball_of_legal(const LegalScalars& x) {

@@ -298,6 +298,8 @@ Legal<T> log2(const Legal<T>& a, std::int64_t ulp) {
   const T from = scalar::cmplt(a.lo, T{}) ? T{} : a.lo;
   const T low = scalar::log2(from);
   Legal<T> out = Legal<T>::range(low, a.is_point() ? low : scalar::log2(a.hi), nan);
+  if (a.is_point() && is_zero_value(low))  // of either sign, where there is an error
+    return ulp == 0 ? out : Legal<T>::range(scalar::neg(T{}), T{}, nan);
   const bool exact = order_key(out.lo) == order_key(out.hi) && is_infinite(out.lo);
   return exact ? out : widened(out, ulp);
 }

@@ -69,17 +69,25 @@ double growth(const SumSizes& s, double u, bool truncates) {
   return std::min(by_height, by_count) * (1 + 0x1p-40);
 }
 
-// Whether a partial sum may pass the largest number of an accumulator: each is at most the sum of
-// the positive terms, or of the others, and what rounding to its digits adds. `changed`: by how
-// much of itself a term may be larger than it says.
-bool can_overflow(const SumSizes& s, double largest_number, int digits, double changed,
-                  bool truncates) {
-  if (s.count < 2 && changed == 0) return s.largest > largest_number;
-  const double u = std::ldexp(truncates ? 2 : 1, -digits);
-  if (s.magnitude * (1 + changed) * (1 + growth(s, u, truncates)) < largest_number) return false;
-  if (changed != 0) return true;
-  const double hu = 2 * s.height * u;
-  return hu >= 0.25 || !(s.most + 2 * hu * s.magnitude < largest_number);
+// The terms of one sign.
+struct Side {
+  double sum = 0;          // of their absolute values
+  std::int64_t terms = 0;  // that may be other than 0
+};
+
+// Whether a partial sum may pass the largest number of an accumulator on the side of `own`: it is
+// at most the sum of these terms, and what rounding adds of all. A term of this sign alone stays
+// what it is at most: what is taken from a number of the accumulator does not round beyond it.
+// `changed`: by how much of itself a term may be larger than it says.
+bool can_overflow(const Side& own, const Side& other, const SumSizes& s, double largest_number,
+                  int digits, double changed, bool truncates) {
+  if (own.terms == 0) return false;
+  if (own.terms == 1 && changed == 0) return own.sum > largest_number;
+  const double more = growth(s, std::ldexp(truncates ? 2 : 1, -digits), truncates);
+  const double up = (1 + changed) * (1 + (s.count + 4) * 0x1p-52);
+  double most = own.sum * up * (1 + more);
+  if (more > 1) most += other.sum * up * (more - 1);
+  return !(most < largest_number);
 }
 
 /// The orders that the profile declares, each partial sum rounded to the accumulator's type. The
@@ -154,10 +162,10 @@ class LegalFloatSum : public LegalReducer {
     const double most = std::max(std::abs(low), std::abs(high));
     magnitude_ += most;
     largest_ = std::max(largest_, most);
-    positive_ += std::max(high, 0.0);
-    negative_ += std::max(-low, 0.0);
-    has_positive_ = has_positive_ || high > 0;
-    has_negative_ = has_negative_ || low < 0;
+    positive_.sum += std::max(high, 0.0);
+    negative_.sum += std::max(-low, 0.0);
+    positive_.terms += high > 0 ? 1 : 0;
+    negative_.terms += low < 0 ? 1 : 0;
   }
 
   void add_infinite(double low, double high) {
@@ -211,18 +219,20 @@ class LegalFloatSum : public LegalReducer {
     const double changed = kInfo.digits < kTermDigits ? std::ldexp(1.0, 1 - kInfo.digits)
                            : unrounded_               ? std::ldexp(1.0, 1 - kTermDigits)
                                                       : 0;
-    const bool overflows =
-        can_overflow(sizes(sum, static_cast<double>(height())),
-                     static_cast<double>(scalar::detail::computing(largest<A>())), kInfo.digits,
-                     changed, profile_->truncates_sums);
-    const bool to_positive = can_be_positive_infinity_ || (overflows && has_positive_);
-    const bool to_negative = can_be_negative_infinity_ || (overflows && has_negative_);
+    const auto passes = [&](const Side& own, const Side& other) {
+      return can_overflow(own, other, sizes(sum, static_cast<double>(height())),
+                          static_cast<double>(scalar::detail::computing(largest<A>())),
+                          kInfo.digits, changed, profile_->truncates_sums);
+    };
+    const bool up = passes(positive_, negative_), down = passes(negative_, positive_);
+    const bool to_positive = can_be_positive_infinity_ || up;
+    const bool to_negative = can_be_negative_infinity_ || down;
     const bool nan = nan_ || (to_positive && to_negative);
     if (must_be_positive_infinity_ && must_be_negative_infinity_) return Legal<T>::only_nan();
     if (must_be_positive_infinity_) return Legal<T>::range(infinity<T>(), infinity<T>(), nan);
     if (must_be_negative_infinity_)
       return Legal<T>::range(infinity<T>(true), infinity<T>(true), nan);
-    if (unbounded_ || overflows) return overflowing<A>(sum, to_positive, to_negative, nan);
+    if (unbounded_ || up || down) return overflowing<A>(sum, to_positive, to_negative, nan);
     Legal<T> out = finite<A>(sum);
     out.nan = nan;
     return out;
@@ -250,6 +260,8 @@ class LegalFloatSum : public LegalReducer {
     if (one_answer && once) return point_of(low_.template result<A>());
     if (one_answer && has_one_order() && replayed_ && rounds && !running_.empty())
       return point_of(replayed<A>());
+    if (!std::isfinite(sum))  // of doubles: how far rounding leads is not known
+      return Legal<T>::range(scalar::neg(largest<T>()), largest<T>());
     const double bound = rounding_bound<A>(sum);
     ExactSum<T> high = low_;
     high.merge(spread_);
@@ -278,8 +290,7 @@ class LegalFloatSum : public LegalReducer {
   // Some partial sum may pass the largest number: no claim on the sides that can overflow.
   template <class A>
   Legal<T> overflowing(double sum, bool to_positive, bool to_negative, bool nan) const {
-    if (!std::isfinite(sum) || unbounded_)
-      return Legal<T>::range(infinity<T>(true), infinity<T>(), true);
+    if (unbounded_) return Legal<T>::range(infinity<T>(true), infinity<T>(), true);
     Legal<T> out = finite<A>(sum);
     if (to_positive) out.hi = infinity<T>();
     if (to_negative) out.lo = infinity<T>(true);
@@ -309,7 +320,7 @@ class LegalFloatSum : public LegalReducer {
     return {count,
             height,
             sum,
-            std::max(positive_, negative_) * up,
+            std::max(positive_.sum, negative_.sum) * up,
             largest_,
             lanes ? static_cast<double>(profile_->block) : 0,
             static_cast<double>(blocks)};
@@ -354,12 +365,11 @@ class LegalFloatSum : public LegalReducer {
   ExactSum<T> low_;              // of the lower ends
   ExactSum<T> spread_;           // of upper less lower ends
   std::int64_t nonzero_ = 0;
-  double magnitude_ = 0;                // sum of the larger ends
-  double largest_ = 0;                  // term
-  double positive_ = 0, negative_ = 0;  // no partial sum is above the one, or below less the other
+  double magnitude_ = 0;  // sum of the larger ends
+  double largest_ = 0;    // term
+  Side positive_, negative_;
   int lowest_bit_ = std::numeric_limits<int>::max() / 2;
   bool points_ = true;
-  bool has_positive_ = false, has_negative_ = false;
   bool any_ = false, nan_ = false, only_nan_ = false, unbounded_ = false;
   bool can_be_positive_infinity_ = false, can_be_negative_infinity_ = false;
   bool must_be_positive_infinity_ = false, must_be_negative_infinity_ = false;
