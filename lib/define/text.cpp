@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <map>
+#include <numeric>
+
+#include <fmt/ranges.h>
 
 #include "touchstone/base/suggest.h"
 #include "touchstone/define/definitions.h"
@@ -265,7 +269,22 @@ class Parser {
                         str(known->second.shape()), touchstone::name(known->second.dtype())));
       return known->second;
     }
+    if (names_.size() < shapes_.size()) expect_fits(word, sizes, place);
     return new_input(word, sizes, dtype, place);
+  }
+
+  // An array that is given for an input has its sizes, or is flat. Axes of size 1 order nothing.
+  void expect_fits(const std::string& word, const Sizes& sizes, std::size_t place) const {
+    const Sizes& given = shapes_[names_.size()].shape;
+    const auto count = [](const Sizes& s) {
+      return std::accumulate(s.begin(), s.end(), 1.0, std::multiplies<>());
+    };
+    Sizes wanted = sizes, has = given;
+    std::erase(wanted, 1);
+    std::erase(has, 1);
+    if (wanted == has || (has.size() == 1 && count(wanted) == count(has))) return;
+    fail_from(place, fmt::format("{} has the sizes [{}], and the array given for it [{}]", word,
+                                 fmt::join(sizes, ","), fmt::join(given, ",")));
   }
 
   Array new_input(const std::string& word, const Sizes& sizes, DType dtype, std::size_t place) {

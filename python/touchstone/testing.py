@@ -15,6 +15,7 @@ tuned.
 from __future__ import annotations
 
 import contextlib as _contextlib
+import contextvars as _contextvars
 import functools as _functools
 
 from ._core.kernel import Verdict
@@ -22,8 +23,9 @@ from ._judging import LIBRARY, check_op
 
 __all__ = ["LIBRARY", "Record", "assert_legal", "judged", "judging"]
 
-_listeners: list = []
-_profiles: list[str | None] = [None]
+_listeners: list = []  # of every thread
+# Of the scopes that are open in a thread or task, outermost first: their profiles and records.
+_scopes: _contextvars.ContextVar[tuple] = _contextvars.ContextVar("touchstone_judging", default=())
 
 
 class Record:
@@ -47,9 +49,12 @@ def assert_legal(actual: object, op: str, *inputs: object, profile: str | None =
     DTypeError, BufferError, TypeError where the question is wrong.
     """
     __tracebackhide__ = True
-    verdict = check_op(actual, op, inputs, profile if profile is not None else _profiles[-1], attributes)
+    scopes = _scopes.get()
+    if profile is None and scopes:
+        profile = scopes[-1][0]
+    verdict = check_op(actual, op, inputs, profile, attributes)
     call = f"{op}({', '.join(['x'] * len(inputs) + [f'{k}={v!r}' for k, v in attributes.items()])})"
-    for listener in _listeners:
+    for listener in [*_listeners, *(records.append for _, records in scopes)]:
         listener(Record(op, call, verdict))
     if not verdict.legal or verdict.suspicion or (sharp and verdict.status == "WEAK"):
         raise AssertionError(f"{call}: {verdict}" + (f"\n{verdict.suspicion}" if verdict.suspicion else ""))
@@ -71,12 +76,11 @@ def judged(op: str, *, profile: str | None = None, **attributes: object):
 
 @_contextlib.contextmanager
 def judging(profile: str | None = None):
-    """A scope with a profile of its own, which gives the list of its records."""
+    """A scope with a profile of its own, which gives the list of its records; of the thread or task that opens it."""
     records: list[Record] = []
-    _listeners.append(records.append)
-    _profiles.append(profile)
+    outside = _scopes.get()
+    _scopes.set((*outside, (profile, records)))
     try:
         yield records
     finally:
-        _profiles.pop()
-        _listeners.remove(records.append)
+        _scopes.set(outside)

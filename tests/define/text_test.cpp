@@ -40,12 +40,15 @@ TEST(Text, AnInputWithoutSizesHasThoseThatAreGiven) {
   EXPECT_TRUE(equal("x + y", "x[8,16] + y[16]:f16"));
   EXPECT_TRUE(equal("softmax(x, axis=1) * x", "softmax(x[8,16], axis=1) * x"));
   EXPECT_TRUE(equal("x + x[8,16]", "x[8,16] + x"));
-  EXPECT_TRUE(equal("a[4] + b[4]", "a[4] + b[4]"));  // what is written stands
+  EXPECT_TRUE(equal("a[8,1,16] + b[16]:f16", "a[8,1,16] + b[16]:f16"));  // what is written stands
   EXPECT_TRUE(equal("where(x < 0, 0, x) + y", "where(x[8,16] < 0, 0, x) + y[16]:f16"));
   EXPECT_TRUE(equal("sum(cast(y, f32))", "sum(cast(y[8,16], f32))"));  // the first input
   const std::string third = error_of([&] { parse("x + y + z", shapes); });
   EXPECT_THAT(third, HasSubstr("'z' is input 3, and arrays are given for 2; give its sizes"));
-  EXPECT_THAT(error_of([&] { parse("x[3] + y", shapes); }), HasSubstr("broadcast"));
+  EXPECT_THAT(error_of([&] { parse("x[16,8] + y", shapes); }),
+              HasSubstr("x has the sizes [16,8], and the array given for it [8,16]"));
+  EXPECT_THAT(error_of([&] { parse("x + y[4]:f16", shapes); }), HasSubstr("given for it [16]"));
+  EXPECT_EQ(error_of([&] { parse("x + reshape(y[4,4]:f16, shape=[16])", shapes); }), "no error");  // flat
   EXPECT_THAT(error_of([&] { parse("x + x[4]", shapes); }), HasSubstr("'x' is [8,16]"));
 }
 

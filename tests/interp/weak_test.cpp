@@ -50,7 +50,10 @@ void expect_no_pass(const LazyOpPtr& value, const std::vector<BufferPtr>& inputs
 TEST(Weak, SumsThatMayOverflow) {
   const BufferPtr x = buffer<float>({3e38F, -3e38F, 3e38F});
   expect_no_pass<float>(total(terms(1, 3)), {x});
-  EXPECT_EQ(verdict_on<float>(total(terms(1, 3)), {x}, {kWeakNan}).outcome, Outcome::Weak);
+  EXPECT_EQ(verdict_on<float>(total(terms(1, 3)), {x}, {kWeakInf}).outcome, Outcome::Weak);
+  EXPECT_EQ(verdict_on<float>(total(terms(1, 3)), {x}, {kWeakNan}).outcome, Outcome::Fail);
+  const BufferPtr both = buffer<float>({3e38F, -3e38F, 3e38F, -3e38F});
+  EXPECT_EQ(verdict_on<float>(total(terms(1, 4)), {both}, {kWeakNan}).outcome, Outcome::Weak);
 }
 
 TEST(Weak, NoSumOfFewerThanTheLargestOverflows) {

@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -96,6 +97,37 @@ def test_inputs_of_any_protocol_and_wrong_questions(rng):
                         (lambda: testing.assert_legal(-x, "neg", x, profile="{"), touchstone.ParseError)):
         with pytest.raises(kind):
             wrong()
+
+
+def test_a_scope_is_one_of_its_thread():
+    zero, minus = np.array([0.0], "f4"), np.array([-0.0], "f4")
+    inside, done = threading.Event(), threading.Event()
+    heard = {}
+
+    def lenient():
+        inside.wait()
+        with testing.judging(profile="vulkan") as records:
+            testing.assert_legal(minus, "maximum", zero, minus)
+            heard["lenient"] = len(records)
+            done.set()
+            finished.wait()
+
+    def strict():
+        with testing.judging(profile="ieee") as records:
+            inside.set()
+            done.wait()
+            with pytest.raises(AssertionError):
+                testing.assert_legal(minus, "maximum", zero, minus)
+            heard["strict"] = len(records)
+            finished.set()
+
+    finished = threading.Event()
+    threads = [threading.Thread(target=f) for f in (lenient, strict)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(30)
+    assert heard == {"lenient": 1, "strict": 1}
 
 
 def test_decorator_and_scope(rng):
