@@ -19,7 +19,11 @@ std::optional<std::string> accepted_claim(const ExpressionCase& c, const std::st
   step.rule = symbolic::kCases;
   step.before = parse_expr(d.exprs, written);
   const symbolic::Expr base = chooser.chance(1, 4) ? step.before : parse_expr(d.exprs, answer);
-  step.after = step.whole = nearly(d.exprs, base, chooser);
+  // Another expression, or a number, as a condition is where it always holds, or never.
+  step.after = step.whole =
+      chooser.chance(1, 4)
+          ? d.exprs.constant(chooser.chance(3, 4) ? chooser.between(0, 1) : chooser.between(-3, 4))
+          : nearly(d.exprs, base, chooser);
   if (step.after == step.before) return std::nullopt;
   step.context = d.exprs.variable("_");
   const std::size_t known = d.assumptions.size();

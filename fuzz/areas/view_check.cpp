@@ -14,6 +14,7 @@
 #include "touchstone/shapetracker/index_expr.h"
 #include "touchstone/shapetracker/invert.h"
 #include "touchstone/shapetracker/jsonl.h"
+#include "touchstone/shapetracker/plain_index.h"
 #include "touchstone/shapetracker/shortest_index.h"
 #include "touchstone/shapetracker/simplify.h"
 
@@ -179,15 +180,23 @@ class ViewCheck {
   // Address and validity, as text, evaluated by the definitions.
   std::optional<Checked> expressions() const {
     using symbolic::Int;
-    enum class Way : std::uint8_t { Flat, Axes, Shortest };
-    for (const Way way : {Way::Flat, Way::Axes, Way::Shortest}) {
-      if (!full_ && static_cast<std::uint64_t>(way) != hash_ % 3) continue;
+    enum class Way : std::uint8_t { Flat, Axes, Shortest, Plain };
+    for (const Way way : {Way::Flat, Way::Axes, Way::Shortest, Way::Plain}) {
+      if (!full_ && static_cast<std::uint64_t>(way) != hash_ % 4) continue;
       const bool by_flat = way == Way::Flat;
-      const IndexExpr expr = by_flat ? expr_node(tracker_)
-                             : way == Way::Axes
-                                 ? expr_idxs(tracker_)
-                                 : shapetracker::shortest_idxs(tracker_, axis_indices(tracker_));
-      const std::string index = render(expr.index), valid = render(expr.valid);
+      std::string index, valid;
+      if (way == Way::Plain) {
+        const shapetracker::PlainIndex plain = shapetracker::plain_index(tracker_.views());
+        index = render(plain.exprs, plain.index);
+        valid = render(plain.exprs, plain.valid);
+      } else {
+        const IndexExpr expr = by_flat ? expr_node(tracker_)
+                               : way == Way::Axes
+                                   ? expr_idxs(tracker_)
+                                   : shapetracker::shortest_idxs(tracker_, axis_indices(tracker_));
+        index = render(expr.index);
+        valid = render(expr.valid);
+      }
       for (const Point& p : points_) {
         const Ints& shape = p.right().shape;
         const std::int64_t cells = std::ssize(p.right().cells);

@@ -8,7 +8,7 @@ namespace touchstone::fuzz {
 namespace {
 
 /// Values f(x), or f(x - max of the row), and a reduce of the same over the row, as a softmax has
-/// them; or almost the same: of another function, or of other elements.
+/// them; or almost the same: of another function, of other elements, or of another buffer.
 class NormalisedDraw {
  public:
   explicit NormalisedDraw(Chooser& chooser) : chooser_(chooser) {}
@@ -50,16 +50,20 @@ class NormalisedDraw {
     bool other_function = false;
     std::int64_t offset = 0;
     bool backwards = false;
+    bool other_buffer = false;
   };
 
   Change drawn_change() {
     Change change;
-    switch (chooser_.below(3)) {
+    switch (chooser_.below(4)) {
       case 0:
         change.other_function = true;
         break;
       case 1:
         change.offset = 1;
+        break;
+      case 2:
+        change.other_buffer = true;
         break;
       default:
         change.backwards = true;
@@ -80,7 +84,7 @@ class NormalisedDraw {
     Shape shape{rows_, columns_, 1, 1};
     if (along == Summed) shape[kSummed] = columns_;
     const std::size_t axis = along == Own ? 1 : kSummed;
-    LazyOpPtr x = load(1, shape, axis, change);
+    LazyOpPtr x = load(!change.other_buffer ? 1 : two_inputs_ ? 3 : 2, shape, axis, change);
     if (less_maximum_) {
       Shape cube = shape;
       cube[kMaximum] = columns_;

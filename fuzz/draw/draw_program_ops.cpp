@@ -70,11 +70,24 @@ void ProgramDraw::folded(int x) {
     unary(x);
     return;
   }
+  if (takes(Op::Div, t.dtype) && !is_float(t.dtype) && chooser_.chance(1, 4)) return recombined(x);
   constexpr std::uint64_t kBeside[] = {kZeros, kInfinite};
   const std::uint64_t beside = chooser_.below(3);
   const int a = beside == 2 ? usual_constant(t) : input_like(t, kBeside[beside]),
             b = usual_constant(t);
   chooser_.chance(1, 2) ? joined(a, b) : joined(b, a);
+}
+
+void ProgramDraw::recombined(int x) {
+  const ProgramType t = type(x);
+  static constexpr std::string_view kDivisors[] = {"0", "1", "2", "3"};
+  const int by = constant(t, std::string(kDivisors[chooser_.below(4)]));
+  const int part = emit(fmt::format("div %{} %{}", x, by), t),
+            rest = emit(fmt::format("mod %{} %{}", x, by), t),
+            whole = emit(fmt::format("mul %{} %{}", part, by), t);
+  emit(chooser_.chance(1, 2) ? fmt::format("add %{} %{}", whole, rest)
+                             : fmt::format("add %{} %{}", rest, whole),
+       t);
 }
 
 void ProgramDraw::choice(int x) {

@@ -66,6 +66,7 @@ int ProgramDraw::lengthened(int x, std::size_t axis, bool front) {
 
 void ProgramDraw::padded(int x) {
   if (smooth_ || type(x).shape.empty()) return unary(x);
+  if (chooser_.chance(1, 6)) return padded_alike(x);
   chooser_.chance(1, 2) ? unary(x) : binary(x);
   if (chooser_.chance(1, 2)) {
     const int a = last();
@@ -90,6 +91,18 @@ void ProgramDraw::padded(int x) {
   std::ranges::reverse(seen.shape);
   if (chooser_.chance(1, 2)) emit(fmt::format("reshape %{} {}", last(), words(seen.shape)), seen);
   if (chooser_.chance(1, 2)) chooser_.chance(1, 2) ? reduce(last()) : unary(last());
+}
+
+void ProgramDraw::padded_alike(int x) {
+  unary(x);
+  const int first = last();
+  unary(first);
+  const int second = last();
+  if (type(second) != type(first)) return;
+  const auto axis = static_cast<std::size_t>(chooser_.index(type(x).shape.size()));
+  const bool front = chooser_.chance(1, 2);
+  const int a = lengthened(first, axis, front), b = lengthened(second, axis, front);
+  chooser_.chance(1, 2) ? joined(a, b) : joined(b, a);
 }
 
 void ProgramDraw::reread(int x) {
@@ -268,6 +281,13 @@ void ProgramDraw::gathered(int x) {
   const int from = operand(table);
   emit(fmt::format("gather %{} %{}", from, at), {shape, table.dtype});
   overwritten(from);
+  if (shape.empty() || !chooser_.chance(1, 5)) return;
+  // What was chosen, through views that are no single one.
+  lengthened(last(), static_cast<std::size_t>(chooser_.index(shape.size())), chooser_.chance(1, 2));
+  ProgramType seen = type(last());
+  std::ranges::reverse(seen.shape);
+  const int view = emit(fmt::format("reshape %{} {}", last(), words(seen.shape)), seen);
+  chooser_.chance(1, 2) ? unary(view) : joined(view, input_like(seen));
 }
 
 void ProgramDraw::overwritten(int table) {

@@ -56,6 +56,8 @@ class ProgramDraw {
   // Operands that folding may remove: a constant, with zeros of both signs, with infinities and the
   // ends of the type, or with another.
   void folded(int x);
+  // A quotient and a remainder of integers put together again, by 0, too.
+  void recombined(int x);
   void choice(int x);
   void special(int x);
   void reduce(int x);
@@ -72,6 +74,8 @@ class ProgramDraw {
   // What is computed, of one value or of two apart, and then padded: the padding is 0 whatever the
   // operations make of zeros, also where another shape is seen that no single view gives.
   void padded(int x);
+  // A value and what is computed of it, padded alike and joined.
+  void padded_alike(int x);
   // A value made of two or more in memory, perhaps padded, that is read by a reduce and beside it,
   // where all that it is made of may be read again; or the reduce seen in another shape, where
   // several loops read each result again.

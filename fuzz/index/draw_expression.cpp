@@ -43,6 +43,7 @@ class ExpressionDraw {
       text += " | ";
       assume(text);
     }
+    if (chooser_.chance(1, 24)) assume_window(text);
     return text;
   }
 
@@ -426,11 +427,40 @@ class ExpressionDraw {
       return;
     }
     static constexpr std::string_view kOps[] = {" < ", " >= ", " == ", " != ", " <= ", " > "};
-    both(out, depth, kOps[chooser_.below(6)]);
+    const std::string_view op = kOps[chooser_.below(6)];
+    if (!chooser_.chance(1, 24)) return both(out, depth, op);
+    out += '(';
+    power(out);
+    out += op;
+    put_number(out, chooser_.between(-3, 9));
+    out += ')';
+  }
+
+  // That a variable or a sum lies within a few numbers, perhaps one.
+  void assume_window(std::string& out) {
+    std::string side;
+    chooser_.chance(1, 2) ? linear(side) : variable(side);
+    const std::int64_t low = chooser_.between(-2, 9);
+    out += fmt::format(" | {} >= {} | {} < {}", side, low, side, low + chooser_.between(1, 3));
+  }
+
+  // Two or three times the same.
+  void power(std::string& out) {
+    std::string side;
+    chooser_.chance(2, 3) ? variable(side) : linear(side);
+    out += fmt::format("({0})*({0})", side);
+    if (chooser_.chance(1, 2)) out += fmt::format("*({})", side);
   }
 
   void assume(std::string& out) {
     const auto side = [&] { chooser_.chance(1, 2) ? linear(out) : variable(out); };
+    if (chooser_.chance(1, 24)) {
+      power(out);
+      out += chooser_.chance(2, 3) ? " == " : " <= ";
+      constexpr std::int64_t kPowers[] = {4, 1, 9, 8, 16, 27, 0};
+      put_number(out, kPowers[chooser_.below(std::size(kPowers))]);
+      return;
+    }
     switch (chooser_.below(4)) {
       case 0:
         variable(out);

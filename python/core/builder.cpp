@@ -218,8 +218,11 @@ void bind_builder(py::module_& m) {
     // Arrays become the buffers 1, 2, ... in the order in which they stand.
     int count = 0;
     py::list inputs;
-    const auto input = [&](py::handle value) -> py::object {
-      const bool plain = PyObject_CheckBuffer(value.ptr()) == 0 && array_of(value);
+    const Definition& definition = define::definition(op);
+    const std::vector<define::Parameter> wanted = parameters(definition);
+    const auto input = [&](py::handle value, bool is_array) -> py::object {
+      // A NumPy scalar is a number where no array may stand.
+      const bool plain = (!is_array || PyObject_CheckBuffer(value.ptr()) == 0) && array_of(value);
       if (plain || value.is_none() || py::isinstance<py::str>(value) ||
           py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value))
         return py::reinterpret_borrow<py::object>(value);
@@ -228,10 +231,14 @@ void bind_builder(py::module_& m) {
       return py::cast(Array::input(count, b.shape(), b.dtype()));
     };
     py::tuple places(args.size());
-    for (std::size_t i = 0; i < args.size(); ++i) places[i] = input(args[i]);
+    for (std::size_t i = 0; i < args.size(); ++i)
+      places[i] = input(args[i], i >= wanted.size() || wanted[i].is_array);
     py::dict names;
-    for (const auto& [key, value] : named) names[key] = input(value);
-    const Array made = called(define::definition(op), py::args(places), py::kwargs(names));
+    for (const auto& [key, value] : named) {
+      const auto p = std::ranges::find(wanted, key.cast<std::string>(), &define::Parameter::name);
+      names[key] = input(value, p == wanted.end() || p->is_array);
+    }
+    const Array made = called(definition, py::args(places), py::kwargs(names));
     KernelFile file;
     {
       const Released r;

@@ -344,49 +344,6 @@ void Extractor::turn_flag(Sum& work, Items& items) {
   }
 }
 
-void Extractor::factor_products(Sum& work, Items& items) {
-  for (;;) {
-    Id best = 0;
-    std::size_t most = 1;
-    for (const Term& t : work.terms) {
-      if (c_.kind(t.atom) != Kind::Product) continue;
-      for (const Id f : c_[t.atom].args) {
-        std::size_t count = 0;
-        for (const Term& u : work.terms) {
-          const auto& args = c_[u.atom].args;
-          count += u.atom == f ||
-                   (c_.kind(u.atom) == Kind::Product && std::ranges::find(args, f) != args.end());
-        }
-        if (count > most) {
-          most = count;
-          best = f;
-        }
-      }
-    }
-    if (most < 2) return;
-    Items inner;
-    Int alone = 0;
-    Sum rest{work.constant, {}};
-    for (const Term& t : work.terms) {
-      const NodeData& n = c_[t.atom];
-      const auto at = std::ranges::find(n.args, best);
-      const bool within = n.kind == Kind::Product && at != n.args.end();
-      if (t.atom == best || (within && n.args.size() == 1)) {
-        alone += t.coef;  // a long sum stands as a product of itself alone
-      } else if (within) {
-        List<int> forms;
-        for (auto f = n.args.begin(); f != n.args.end(); ++f)
-          if (f != at) forms.push_back(form_of(*f));
-        inner.push_back({t.coef, chained(StepOp::Mul, forms)});
-      } else {
-        rest.terms.push_back(t);
-      }
-    }
-    items.push_back({1, apply(StepOp::Mul, {form_of(best), join(std::move(inner), alone)})});
-    work = std::move(rest);
-  }
-}
-
 int Extractor::join(Items items, const Int& constant) {
   const auto grouped_with = [&](std::size_t i) {
     const Int factor = abs(items[i].coef);

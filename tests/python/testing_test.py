@@ -99,6 +99,13 @@ def test_inputs_of_any_protocol_and_wrong_questions(rng):
             wrong()
 
 
+def test_arguments_may_be_numbers_of_numpy():
+    x = np.ones((3, 4), "f4")
+    assert testing.assert_legal(x.sum(axis=0), "sum", x, axis=np.int64(0)).ok
+    assert testing.assert_legal(x.sum(), "sum", x, axis=[np.int32(0), 1]).ok
+    assert testing.assert_legal(x + np.float32(2), "add", x, np.float32(2)).ok
+
+
 def test_a_scope_is_one_of_its_thread():
     zero, minus = np.array([0.0], "f4"), np.array([-0.0], "f4")
     inside, done = threading.Event(), threading.Event()
