@@ -1,6 +1,9 @@
 #include "touchstone/fuzz/claim_check.h"
 
+#include <vector>
+
 #include "touchstone/fuzz/nearly.h"
+#include "touchstone/symbolic/contradiction.h"
 #include "touchstone/symbolic/derivation_check.h"
 
 namespace touchstone::fuzz {
@@ -19,11 +22,13 @@ std::optional<std::string> accepted_claim(const ExpressionCase& c, const std::st
   step.rule = symbolic::kCases;
   step.before = parse_expr(d.exprs, written);
   const symbolic::Expr base = chooser.chance(1, 4) ? step.before : parse_expr(d.exprs, answer);
-  // Another expression, or a number, as a condition is where it always holds, or never.
-  step.after = step.whole =
-      chooser.chance(1, 4)
-          ? d.exprs.constant(chooser.chance(3, 4) ? chooser.between(0, 1) : chooser.between(-3, 4))
-          : nearly(d.exprs, base, chooser);
+  // Another expression, or a number, which a condition is where it always holds, or never.
+  const bool condition =
+      d.exprs.op(base) >= symbolic::ExprOp::Or && d.exprs.op(base) <= symbolic::ExprOp::Ne;
+  step.after = step.whole = condition && chooser.chance(1, 2)
+                                ? d.exprs.constant(chooser.between(0, 1))
+                            : chooser.chance(1, 6) ? d.exprs.constant(chooser.between(-3, 4))
+                                                   : nearly(d.exprs, base, chooser);
   if (step.after == step.before) return std::nullopt;
   step.context = d.exprs.variable("_");
   const std::size_t known = d.assumptions.size();
@@ -31,6 +36,13 @@ std::optional<std::string> accepted_claim(const ExpressionCase& c, const std::st
   symbolic::Ring ring(d.exprs);
   if (step_flaw(d, ring, step, step.before, known, symbolic::Words::None)) return std::nullopt;
   return render(d.exprs, step.after);
+}
+
+bool excluded(std::span<const symbolic::Node> assumptions) {
+  std::vector<symbolic::Id> conditions;
+  for (const symbolic::Node& a : assumptions)
+    if (!a.is_constant()) conditions.push_back(ne(a, symbolic::Node(0)).id());
+  return conditions.size() > 1 && contradict(*assumptions[0].context(), conditions);
 }
 
 }  // namespace touchstone::fuzz

@@ -96,6 +96,8 @@ class Check {
     bool passed = right_.holds_in(values_.evaluate(*shown)) && within(bounds);
     std::optional<std::string> under;
     if (!parts_.assumptions.empty()) under = simplify_given(node);
+    if (refusal_)
+      return Checked::fail("given", "the assumptions hold somewhere, and are " + *refusal_);
     if (under && passed && *under != *shown) {
       const Column& assumed = values_.evaluate(*under);
       for (std::size_t p = 0; p < values_.points(); ++p)
@@ -205,13 +207,16 @@ class Check {
 
   std::optional<std::string> simplify_given(Node node) {
     std::vector<Node> conditions;
+    const bool possible = std::ranges::any_of(holds_, [](const auto& h) { return h != 0; });
     try {
       for (const std::string_view a : parts_.assumptions)
         conditions.push_back(parse(std::string(a), names_, context_));
+      if (possible && excluded(conditions)) refusal_ = "seen as a contradiction";
       return short_text(simplify_under(node, conditions));
     } catch (const Interrupted&) {
       throw;
-    } catch (const Error&) {
+    } catch (const Error& e) {
+      if (possible) refusal_ = e.what();
       return nothing("given");  // an assumption that is undefined everywhere
     }
   }
@@ -488,6 +493,7 @@ class Check {
   Names names_;
   mutable std::optional<ExpressionCase> trees_;
   std::vector<std::string_view> passed_over_;
+  std::optional<std::string> refusal_;  // of assumptions that hold somewhere
 };
 
 }  // namespace

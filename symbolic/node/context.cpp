@@ -329,10 +329,7 @@ Congruence Context::congruence(Kind kind, std::span<const Id> args, const Int& l
   switch (kind) {
     case Kind::Product:
       r = Congruence::point(1);
-      for (const Id id : args) {
-        if (r.is_trivial()) break;
-        r = r * congruence(id);
-      }
+      for (const Id id : args) r = r * congruence(id);
       break;
     case Kind::Digit:
       r = floor_div(congruence(args[0]), lo);

@@ -9,45 +9,6 @@
 
 namespace touchstone::symbolic {
 
-Simplifier::Facts Simplifier::facts_of(std::span<const Id> conditions) {
-  Facts facts;
-  List<Id> list(conditions.begin(), conditions.end());
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const NodeData& n = c_[list[i]];
-    if (n.kind == Kind::And) {
-      list.insert(list.end(), n.args.begin(), n.args.end());
-    } else if (auto below = comparison(list[i])) {
-      facts.push_back(std::move(*below));
-    } else {
-      // s == 0 is s <= 0 and -s <= 0; another flag is at least 1.
-      Linear s = n.kind == Kind::Zero ? linear(n.args[0]) : Linear{1, {}};
-      if (n.kind != Kind::Zero) add(s, list[i], -1);
-      if (n.kind == Kind::Zero) {
-        facts.push_back(-s);
-        facts.back().constant -= 1;
-      }
-      s.constant -= 1;
-      facts.push_back(std::move(s));
-    }
-  }
-  // A maximum that counts for more is no less than any of its members.
-  for (std::size_t i = 0; i < facts.size() && facts.size() < kLimits.facts; ++i)
-    for (const Term& own : facts[i].terms) {
-      if (c_.kind(own.atom) != Kind::Max || own.coef.sign() < 0) continue;
-      const Term t = own;
-      Linear rest = facts[i];
-      add(rest, t.atom, -t.coef);
-      for (const Id member : c_[t.atom].args) {
-        Linear with = rest;
-        add(with, member, t.coef);
-        facts.push_back(std::move(with));
-      }
-      facts.push_back(std::move(rest));
-      break;
-    }
-  return facts;
-}
-
 bool Simplifier::tighten(const Facts& facts, Overlay& overlay) const {
   IdMap<std::uint32_t> places;  // in the overlay, which is empty
   const auto range_of = [&](Id id) -> const Interval& {

@@ -140,6 +140,7 @@ class Simplifier {
   using Facts = List<Linear>;                               // each is below 0
   using Overlay = SmallVector<std::pair<Id, Interval>, 4>;  // narrower bounds of variables
   Facts facts_of(std::span<const Id> conditions);
+  void bound_dividend(const Linear& zero, Facts& facts) const;
   /// Narrows variables and remainders by the facts; false where no value is left.
   bool tighten(const Facts& facts, Overlay& overlay) const;
   bool drop_ends(std::span<const Id> conditions, Overlay& overlay) const;

@@ -7,6 +7,7 @@
 #include "touchstone/symbolic/derivation_check.h"
 #include "touchstone/symbolic/derive.h"
 #include "touchstone/symbolic/node.h"
+#include "touchstone/symbolic/question.h"
 
 namespace touchstone::symbolic {
 namespace {
@@ -117,6 +118,28 @@ TEST(Residue, ChangesNoValueAndIsDerived) {
       EXPECT_FALSE(find_flaw(d)) << text << " where " << fact;
     }
   EXPECT_GE(derived * 20, all * 19) << derived << " of " << all;
+}
+
+// A factor of which nothing is known takes nothing from another's multiples, in any order.
+TEST(Residue, OfAProductIsThatOfAnyFactor) {
+  for (const auto& [first, second] : {std::pair("a", "b"), std::pair("b", "a")}) {
+    Context context;
+    const std::map<std::string, Node> vars{
+        {first, context.variable(first, std::nullopt, std::nullopt)},
+        {second, context.variable(second, std::nullopt, std::nullopt)}};
+    const Node even[] = {parse(fmt::format("{}%4 == 0", second), vars, context)};
+    EXPECT_EQ(render(simplify_under(parse("a*b%4", vars, context), even)), "0") << second;
+    EXPECT_EQ(render(simplify_under(parse("(a*b + 3)%2", vars, context), even)), "1") << second;
+  }
+}
+
+// x//c == k bounds x from both sides.
+TEST(Residue, AQuotientThatIsANumberBoundsItsDividend) {
+  const Question q{{{"x", {}}, {"y", {Int(0), Int(3)}}}, {"(x - y)//4 == -3"}, "x + y*0"};
+  Context context;
+  const Answer a = answer(q, context);
+  EXPECT_EQ(a.bounds, (Interval{Int(-12), Int(-6)})) << a.text;
+  EXPECT_EQ(answer({q.variables, {"x//4 == 3"}, "x < 16 and x >= 12"}, context).text, "1");
 }
 
 // n is also in n*3%5: solved for it, the coefficients would grow with each reading.

@@ -212,6 +212,8 @@ TEST(Speed, WideExpressionsTakeTimeInProportionToTheirWidth) {
   using Text = std::function<std::string(int)>;
   const std::pair<const char*, Text> families[] = {
       {"max", [&](int n) { return "max(" + listed(n, ", ", v) + ")"; }},
+      {"products with a factor in common",
+       [&](int n) { return listed(n, " + ", [&](int i) { return v(i) + "*" + v(i + 1); }); }},
       {"choices",
        [&](int n) {
          return listed(n, " + ", [&](int i) {

@@ -1,0 +1,65 @@
+// What conditions say of sums: each fact is a sum that is below 0.
+#include <utility>
+
+#include "touchstone/symbolic/limits.h"
+#include "touchstone/symbolic/simplifier.h"
+
+namespace touchstone::symbolic {
+
+Simplifier::Facts Simplifier::facts_of(std::span<const Id> conditions) {
+  Facts facts;
+  List<Id> list(conditions.begin(), conditions.end());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const NodeData& n = c_[list[i]];
+    if (n.kind == Kind::And) {
+      list.insert(list.end(), n.args.begin(), n.args.end());
+    } else if (auto below = comparison(list[i])) {
+      facts.push_back(std::move(*below));
+    } else {
+      // s == 0 is s <= 0 and -s <= 0; another flag is at least 1.
+      Linear s = n.kind == Kind::Zero ? linear(n.args[0]) : Linear{1, {}};
+      if (n.kind != Kind::Zero) add(s, list[i], -1);
+      if (n.kind == Kind::Zero) {
+        facts.push_back(-s);
+        facts.back().constant -= 1;
+        bound_dividend(s, facts);
+      }
+      s.constant -= 1;
+      facts.push_back(std::move(s));
+    }
+  }
+  // A maximum that counts for more is no less than any of its members.
+  for (std::size_t i = 0; i < facts.size() && facts.size() < kLimits.facts; ++i)
+    for (const Term& own : facts[i].terms) {
+      if (c_.kind(own.atom) != Kind::Max || own.coef.sign() < 0) continue;
+      const Term t = own;
+      Linear rest = facts[i];
+      add(rest, t.atom, -t.coef);
+      for (const Id member : c_[t.atom].args) {
+        Linear with = rest;
+        add(with, member, t.coef);
+        facts.push_back(std::move(with));
+      }
+      facts.push_back(std::move(rest));
+      break;
+    }
+  return facts;
+}
+
+// x//c == k is c*k <= x and x < c*k + c.
+void Simplifier::bound_dividend(const Linear& zero, Facts& facts) const {
+  const Term* const only = only_quotient(zero);
+  if (only == nullptr || !abs(only->coef).is_one()) return;
+  const NodeData& n = c_[only->atom];
+  Linear rest = zero;  // -k, or k where the quotient is taken away
+  add(rest, only->atom, -only->coef);
+  Linear below = linear(n.args[0]);
+  add(below, rest, n.first * only->coef);
+  Linear above = -below;
+  below.constant -= n.first;
+  above.constant -= 1;
+  facts.push_back(std::move(below));
+  facts.push_back(std::move(above));
+}
+
+}  // namespace touchstone::symbolic
