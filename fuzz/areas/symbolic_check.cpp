@@ -207,7 +207,9 @@ class Check {
 
   std::optional<std::string> simplify_given(Node node) {
     std::vector<Node> conditions;
-    const bool possible = std::ranges::any_of(holds_, [](const auto& h) { return h != 0; });
+    bool possible = false;
+    for (std::size_t p = 0; p < values_.points(); ++p)
+      possible = possible || (holds_[p] != 0 && right_.defined(p));
     try {
       for (const std::string_view a : parts_.assumptions)
         conditions.push_back(parse(std::string(a), names_, context_));

@@ -377,7 +377,7 @@ bool Simplifier::join_conditions(Linear& s) {
   const auto flag_of = [&](const Term& t) -> std::optional<Flag> {
     const NodeData& n = c_[t.atom];
     if (n.kind == Kind::Select) return Flag{n.args[0], n.args[1]};
-    if (n.kind == Kind::Negative || n.kind == Kind::Zero) return Flag{t.atom, 0};
+    if (is_condition(n.kind)) return Flag{t.atom, 0};
     return std::nullopt;
   };
   for (std::size_t i = 0; i < s.terms.size(); ++i) {
@@ -398,7 +398,9 @@ bool Simplifier::join_conditions(Linear& s) {
         use.bind("x", atom(one->condition)).bind("y", atom(other->condition)).bind("z", chosen);
       });
       const Id joint = less ? both(pair) : either(pair);
-      if (one->chosen == 0 && c_.kind(negated(joint)) == Kind::And) {
+      const bool fewer =  // parts
+          c_.kind(other->condition) == Kind::And || c_.kind(one->condition) == Kind::And;
+      if (one->chosen == 0 && c_.kind(negated(joint)) == Kind::And && !fewer) {
         rewind(start);
         continue;
       }
@@ -419,7 +421,7 @@ void Simplifier::recombine(Linear& s) {
     const NodeData& n = c_[t.atom];
     digits |= n.kind == Kind::Digit;
     choices |= n.kind == Kind::Select;
-    flags += n.kind == Kind::Negative || n.kind == Kind::Zero;
+    flags += is_condition(n.kind);
     symbolic += n.kind == Kind::Mod;
     if (n.kind == Kind::Product)
       for (const Id f : n.args) {

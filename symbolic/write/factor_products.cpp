@@ -3,7 +3,6 @@
 #include <optional>
 #include <queue>
 #include <span>
-#include <vector>
 
 #include "touchstone/symbolic/extract.h"
 #include "touchstone/symbolic/id_map.h"
@@ -46,8 +45,8 @@ class SharedFactors {
   }
 
   bool left(std::size_t term) const { return left_[term]; }
-  std::vector<std::size_t> left_with(Id factor) const {
-    std::vector<std::size_t> terms;
+  List<std::size_t> left_with(Id factor) const {
+    List<std::size_t> terms;
     for (const Place& p : factors_[places_.at(factor)].in)
       if (left_[p.term]) terms.push_back(p.term);
     return terms;
@@ -60,7 +59,7 @@ class SharedFactors {
   };
   struct Factor {
     Id id;
-    std::vector<Place> in;  // terms, in their order
+    List<Place> in;         // terms, in their order
     std::size_t count = 0;  // of those left
     std::size_t gone = 0;   // the first so many of `in` are none of them, or no products
   };
@@ -92,10 +91,11 @@ class SharedFactors {
 
   const Context& c_;
   std::span<const Term> terms_;
-  std::vector<bool> left_;
-  std::vector<Factor> factors_;
+  List<bool> left_;
+  List<Factor> factors_;
   IdMap<std::size_t> places_;
-  std::priority_queue<Entry> queue_;  // entries of counts that are no more so are passed over
+  std::priority_queue<Entry, List<Entry>>
+      queue_;  // entries of counts that are no more so are passed over
 };
 
 }  // namespace

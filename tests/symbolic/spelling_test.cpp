@@ -132,5 +132,24 @@ TEST(Spelling, OfDivisionsInDivisionsSeldomMatters) {
   }
 }
 
+// A choice that is 0 beside a condition is a condition, whatever the names.
+TEST(Spelling, MasksAreConditionsUnderAnyNames) {
+  std::vector<std::string> names{"i", "j", "n"};
+  do {
+    const std::string &i = names[0], &j = names[1], &n = names[2];
+    for (const std::string& text :
+         {fmt::format("where({1} > {0}, 0, where({1} < {2}, 1, 0))", i, j, n),
+          fmt::format("({1} < {2}) - ({0} < {1} and {1} < {2})", i, j, n),
+          fmt::format("({1} < {2})*({1} <= {0})", i, j, n)}) {
+      Context context;
+      std::map<std::string, Node> vars;
+      for (const std::string& name : names) vars.emplace(name, context.variable(name, 0, 9));
+      const Node mask = parse(text, vars, context);
+      EXPECT_EQ(size(mask), 7U) << text << " is " << render(mask);
+      EXPECT_EQ(mask, parse(fmt::format("{1} <= {0} and {1} < {2}", i, j, n), vars, context));
+    }
+  } while (std::ranges::next_permutation(names).found);
+}
+
 }  // namespace
 }  // namespace touchstone::symbolic
