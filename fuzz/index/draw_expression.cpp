@@ -413,8 +413,11 @@ class ExpressionDraw {
       linear(text);
     else
       grow(text, depth - 1);
-    if (text == "(0") text += "1";  // no number divides by zero
-    return text + ")";
+    // No number divides by zero, however it is written.
+    const auto says = [](char c) {
+      return std::isalpha(static_cast<unsigned char>(c)) != 0 || ('1' <= c && c <= '9');
+    };
+    return std::ranges::any_of(text, says) ? text + ")" : "(1)";
   }
 
   void condition(std::string& out, int depth) {

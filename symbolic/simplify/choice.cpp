@@ -220,11 +220,15 @@ Linear Simplifier::select(Id c, Linear gap) {
         i.bind("z", (nested ? linear(inner.args[1]) : Linear{1, {}}));
       });
       const Id joint = both(both_hold);
-      add(r,
-          inner.kind == Kind::Select ? where(joint, linear(inner.args[1]), Linear())
-                                     : linear(joint),
-          only.coef);
-      return r;
+      if (inner.kind != Kind::Select || joint != c) {
+        add(r,
+            inner.kind == Kind::Select ? where(joint, linear(inner.args[1]), Linear())
+                                       : linear(joint),
+            only.coef);
+        return r;
+      }
+      gap = Linear();  // what c brings for the part chosen would be the same choice, for ever
+      add(gap, inner.args[1], only.coef);
     }
   }
   const NodeData& n = c_[c];

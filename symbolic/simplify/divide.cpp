@@ -317,6 +317,7 @@ bool Simplifier::open_dividend(Linear& a, Linear& b) {
   const bool digit = n.kind == Kind::Digit && n.second.is_zero();
   if ((!digit && n.kind != Kind::Div) || !bounds(b).at_least(1)) return false;
   const Linear inner = digit ? Linear{n.first, {}} : linear(n.args[1]);
+  if (inner == Linear()) return false;  // without a value, where facts leave no other divisor
   if (b.terms.size() * std::max<std::size_t>(1, inner.terms.size()) > kLimits.divisor_terms)
     return false;
   const Linear dividend = linear(n.args[0]);

@@ -223,6 +223,34 @@ TEST(Question, AnswersWhatDividesByZeroInAPartThatNeverCounts) {
     EXPECT_THROW(text_of(nowhere), ParseError) << nowhere;
 }
 
+// Where the divisor is 0 at all points but one, the one decides; a truncated quotient of it, too.
+TEST(Question, OfAQuotientWithAValueAtOnePointIsAnswered) {
+  Context context;
+  const std::vector<std::pair<std::string, Interval>> box{{"x", {Int(0), Int(8)}},
+                                                          {"y", {Int(1), Int(9)}}};
+  for (const char* text :
+       {"tdiv(x//(x//-224 + 1), x*-222 + 1)", "tdiv(y//where(x == 0, 1, 0), 1 - x)",
+        "tdiv(y//(1 - min(x, 1)), x*-2 + 1)", "y//(1 - min(x, 1))//(1 - x)"})
+    EXPECT_NO_THROW(answer({box, {}, text}, context)) << text;
+  EXPECT_EQ(answer({box, {}, "tdiv(x//(x//-224 + 1), x*-222 + 1)"}, context).text, "0");
+}
+
+// A condition that says what a part is by a choice of that part brought the choice back for ever.
+TEST(Question, OfAChoiceThatItsConditionBringsBackEnds) {
+  Context context;
+  for (const int from : {-3, 0})
+    for (const char* text :
+         {"where(y%3, y, y*-2) == 0", "where(where(y%3, y, y*-2) == 0, where(y%3 == 0, y, 0), y)",
+          "where(where(y%3, y, y*-2) == 0, y, 0) + where(y%3 == 0, y, 0)"}) {
+      const Question q{{{"y", {Int(from), Int(3)}}}, {}, text};
+      const Answer once = answer(q, context);
+      EXPECT_EQ(answer({q.variables, {}, once.text}, context).bounds, once.bounds) << text;
+      EXPECT_EQ(answer({q.variables, {"where(y%3, y, y*-2) == 0"}, "y"}, context).bounds,
+                (Interval{Int(0), Int(0)}))
+          << from;
+    }
+}
+
 TEST(Question, CountsTheTextThatItGivesBack) {
   for (const char* text : {"tmod(-y, x)", "tdiv(x, -y + 0)", "tmod(x - y, y*x)", "tdiv(x, y)"}) {
     const Answer a = answer({{{"x", range(1, 40)}, {"y", range(31, 31)}}, {}, text});
