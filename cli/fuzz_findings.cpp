@@ -94,7 +94,7 @@ std::string keep(const FuzzOptions& o, const std::string& area, const AreaFindin
       const fs::path folder = place_of(o, area, f);
       word = "@" + quoted((folder / "case.txt").string());
       fmt::print("  all of it: {}\n", folder.string());
-      if (fs::exists(folder / "reproducer.json"))
+      if (!f.unsteady && fs::exists(folder / "reproducer.json"))
         fmt::print("  judge it again: touchstone check {}\n",
                    quoted((folder / "reproducer.json").string()));
     } else if (f.shrunk.size() > kMostShown) {
@@ -135,6 +135,8 @@ void show_finding(const FuzzOptions& o, const std::string& area, const AreaFindi
     fmt::print("  its text reads as a case that passes: it fails as it is drawn\n");
     word = quoted(fuzz::drawn_case(o.seed, f.index));
   }
+  if (f.unsteady)
+    fmt::print("  checked again it passes: what is tested answers the same question in two ways\n");
   fmt::print("  again: touchstone {}\n", again(o, area, word));
 }
 

@@ -8,8 +8,13 @@ namespace {
 using SummaryJson = nlohmann::ordered_json;
 
 SummaryJson json_of_finding(const fuzz::AreaFinding& f) {
-  return {{"index", f.index}, {"relation", f.failure.relation}, {"detail", f.failure.detail},
-          {"case", f.shrunk}, {"only_drawn", f.only_drawn},     {"runs", f.runs},
+  return {{"index", f.index},
+          {"relation", f.failure.relation},
+          {"detail", f.failure.detail},
+          {"case", f.shrunk},
+          {"only_drawn", f.only_drawn},
+          {"unsteady", f.unsteady},
+          {"runs", f.runs},
           {"times", f.times}};
 }
 

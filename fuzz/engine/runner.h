@@ -50,6 +50,8 @@ struct AreaFinding {
   /// Checked as it was drawn the case fails, and not as its text reads: what writes or reads texts
   /// may be at fault. `drawn_case` names it.
   bool only_drawn = false;
+  /// Checked again it passes either way: what is tested does not always answer alike.
+  bool unsteady = false;
 };
 
 /// The case that a seed draws as number `index`, without its text: "#SEED:INDEX", which

@@ -15,10 +15,10 @@ namespace {
 
 using nlohmann::json;
 
-/// Whether a case breaks its relation when its text is read.
-bool fails_as_read(Area& area, const AreaFinding& f) {
+/// Whether a case breaks its relation when it is checked as its text reads, or as it was drawn.
+bool fails_as(const std::string& text, Area& area, const AreaFinding& f) {
   try {
-    const Checked c = area.check_for(f.text, f.failure.relation);
+    const Checked c = area.check_for(text_of_case(area, text), f.failure.relation);
     return c.ending == Ending::Fail && c.failure.relation == f.failure.relation;
   } catch (const ParseError&) {
     return false;
@@ -35,7 +35,9 @@ void shrink_finding(const AreaPlan& plan, const RunOptions& options, AreaFinding
     const auto work = [&] {
       const std::unique_ptr<Area> area = plan.make(0);
       json j = {{"text", f.text}, {"runs", 0}, {"detail", f.failure.detail}, {"read", false}};
-      if (fails_as_read(*area, f)) {
+      if (!fails_as(f.text, *area, f)) {
+        j["drawn"] = fails_as(drawn_case(options.seed, f.index), *plan.make(0), f);
+      } else {
         const ShrunkCase s = shrink_case(*area, f.text, f.failure.relation, plan.most_shrink_runs);
         const Checked c = area->check_for(s.text, f.failure.relation);
         j["text"] = s.text;
@@ -50,7 +52,8 @@ void shrink_finding(const AreaPlan& plan, const RunOptions& options, AreaFinding
       f.shrunk = j["text"];
       f.runs = j["runs"];
       f.failure.detail = j["detail"];
-      f.only_drawn = !j["read"];
+      f.only_drawn = j.value("drawn", false);
+      f.unsteady = !j["read"] && !f.only_drawn;
     }
     return;
   }

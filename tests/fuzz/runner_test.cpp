@@ -106,6 +106,40 @@ TEST(Runner, FindingsOfOneShrunkFormAreOne) {
   EXPECT_GT(r.areas[0].unshrunk, 0) << "beyond most_shrunk they are kept as drawn";
 }
 
+/// Fails only once, or only what it drew itself.
+class Fickle final : public Counting {
+ public:
+  explicit Fickle(std::filesystem::path met) : met_(std::move(met)) {}
+  std::string draw(Chooser& chooser) override {
+    drawn_ = Counting::draw(chooser);
+    return drawn_;
+  }
+  Checked check(const std::string& text, Effort /*effort*/) override {
+    if (met_.empty() ? drawn_ != text || std::stoll(text) % 97 != 0 : std::filesystem::exists(met_))
+      return {};
+    if (!met_.empty()) write_file_atomically(met_, "met");
+    return Checked::fail("multiple", text);
+  }
+
+ private:
+  std::filesystem::path met_;
+  std::string drawn_;
+};
+
+TEST(Runner, TellsWhetherAFindingFailsAgain) {
+  const TemporaryDirectory folder;
+  for (const bool once : {true, false}) {
+    const std::filesystem::path met = once ? folder.path() / "met" : std::filesystem::path();
+    const AreaPlan plan{"numbers", [&](int) { return std::make_unique<Fickle>(met); }, 16, 500};
+    const RunResult r = run_areas({plan}, {.seed = 5, .cases = 600}, go_on);
+    ASSERT_FALSE(r.areas[0].findings.empty());
+    const AreaFinding& f = r.areas[0].findings[0];
+    EXPECT_EQ(f.unsteady, once);
+    EXPECT_EQ(f.only_drawn, !once);
+    EXPECT_EQ(f.shrunk, f.text);
+  }
+}
+
 /// Ends its process in the ways of real faults.
 class Deadly final : public Counting {
  public:
