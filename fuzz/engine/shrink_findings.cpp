@@ -29,7 +29,16 @@ bool fails_as(const std::string& text, Area& area, const AreaFinding& f) {
 void shrink_finding(const AreaPlan& plan, const RunOptions& options, AreaFinding& f) {
   const bool ends = f.failure.relation == "crash" || f.failure.relation == "hang";
   if (ends && f.text.starts_with('#')) return;
-  const double limit = ends ? options.case_seconds : 2 * options.case_seconds;
+  // Each try of one that hangs takes as long; a campaign of less time than some tries is to end.
+  constexpr int kMostHangs = 12;
+  const double hangs = options.seconds / options.case_seconds;
+  const int tries =
+      options.seconds <= 0 ? kMostHangs : static_cast<int>(std::min<double>(hangs, kMostHangs));
+  if (f.failure.relation == "hang" && tries < 1) return;
+  double limit = ends ? options.case_seconds : 2 * options.case_seconds;
+  // A backend that hangs does so at each try.
+  constexpr double kLeast = 5;
+  if (!ends && options.seconds > 0) limit = std::min(limit, std::max(options.seconds, kLeast));
   std::string ended;
   if (!ends) {
     const auto work = [&] {
@@ -68,7 +77,8 @@ void shrink_finding(const AreaPlan& plan, const RunOptions& options, AreaFinding
   };
   if (!fails(f.text)) return;  // not again: a matter of what ran before, or of luck
   const std::unique_ptr<Area> area = plan.make(0);
-  const ShrunkCase s = shrink_case(*area, f.text, fails, f.failure.relation == "hang" ? 12 : 200);
+  const ShrunkCase s =
+      shrink_case(*area, f.text, fails, f.failure.relation == "hang" ? tries : 200);
   f.shrunk = s.text;
   f.runs = s.runs;
 }
