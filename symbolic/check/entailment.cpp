@@ -240,6 +240,12 @@ PolyId Entailment::without(PolyId p, const Monomial& factor) {
 }
 
 PolyId Entailment::divided(PolyId p) {
+  constexpr std::size_t kMorePowers = 8;
+  const auto degree = [&](PolyId q) {
+    std::size_t most = 0;
+    for (const auto& [m, c] : (*ring_)[q].terms) most = std::max(most, m.size());
+    return most;
+  };
   for (const AtomId a : atoms_of(*ring_, {p}))
     if (const Interval range = atom_bounds(a);
         ring_->atom(a).kind == AtomKind::Variable && range.is_point())
@@ -262,7 +268,7 @@ PolyId Entailment::divided(PolyId p) {
       }
     if (p == before) break;
     // A long division whose quotient has ever higher powers would go on.
-    if ((*ring_)[p].terms.size() > most) return start;
+    if ((*ring_)[p].terms.size() > most || degree(p) > degree(start) + kMorePowers) return start;
   }
   return p;
 }
