@@ -225,13 +225,18 @@ class LegalFloatSum : public LegalReducer {
                           kInfo.digits, changed, profile_->truncates_sums);
     };
     const bool up = passes(positive_, negative_), down = passes(negative_, positive_);
-    const bool to_positive = can_be_positive_infinity_ || up;
-    const bool to_negative = can_be_negative_infinity_ || down;
+    // Digits that are dropped may end at the largest number instead, and what is taken from it then
+    // is off by anything.
+    const bool saturates = profile_->truncates_sums && (up || down);
+    const bool to_positive = can_be_positive_infinity_ || up || (saturates && positive_.terms > 0);
+    const bool to_negative =
+        can_be_negative_infinity_ || down || (saturates && negative_.terms > 0);
     const bool nan = nan_ || (to_positive && to_negative);
     if (must_be_positive_infinity_ && must_be_negative_infinity_) return Legal<T>::only_nan();
     if (must_be_positive_infinity_) return Legal<T>::range(infinity<T>(), infinity<T>(), nan);
     if (must_be_negative_infinity_)
       return Legal<T>::range(infinity<T>(true), infinity<T>(true), nan);
+    if (saturates) return Legal<T>::range(infinity<T>(true), infinity<T>(), nan);
     if (unbounded_ || up || down) return overflowing<A>(sum, to_positive, to_negative, nan);
     Legal<T> out = finite<A>(sum);
     out.nan = nan;

@@ -25,7 +25,9 @@ class StepByStep {
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const LinearStep& step = steps_[i];
       if (step.kind == StepKind::Loop) open.push_back(i);
-      if (step.kind == StepKind::DefineVar) value_[i] = values.at(std::get<std::string>(step.arg));
+      if (step.kind == StepKind::DefineVar)
+        if (const auto known = values.find(std::get<std::string>(step.arg)); known != values.end())
+          value_[i] = known->second;
       if (step.kind != StepKind::EndLoop) continue;
       end_[open.back()] = i;
       open.pop_back();
@@ -48,7 +50,7 @@ class StepByStep {
       }
       const std::size_t close = end_.at(i);
       const std::int64_t last = of(step, 1).value_or(0);
-      for (std::int64_t n = of(step, 0).value_or(0); n < last && left_ >= 0; ++n) {
+      for (std::int64_t n = of(step, 0).value_or(0); n < last && --left_ >= 0; ++n) {
         value_[i] = n;
         run(i + 1, close);
       }

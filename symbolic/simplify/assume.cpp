@@ -1,6 +1,7 @@
 // Simplification where something is known to hold: assumptions, the other parts of an `and`, the
 // condition of a `where`.
 #include <algorithm>
+#include <utility>
 
 #include "touchstone/symbolic/id_map.h"
 #include "touchstone/symbolic/limits.h"
@@ -237,7 +238,13 @@ std::optional<Id> Simplifier::within(Id root, std::span<const Id> conditions) {
   Ids low;
   for (const Id c : conditions)
     if (c_.height(c) <= kLimits.assumed_height) low.push_back(c);
-  return low.empty() ? root : under(root, low);
+  if (low.empty()) return root;
+  struct Restored {
+    bool& flag;
+    bool before;
+    ~Restored() { flag = before; }
+  } const restored{inside_, std::exchange(inside_, true)};
+  return under(root, low);
 }
 
 std::optional<Interval> Simplifier::known_bounds(Id root, const Facts& facts) {

@@ -22,7 +22,8 @@ Simplifier::Facts Simplifier::facts_of(std::span<const Id> conditions) {
       if (n.kind == Kind::Zero) {
         facts.push_back(-s);
         facts.back().constant -= 1;
-        bound_dividend(s, facts);
+        // In a choice the part would be another one than beside it, and join it no more.
+        if (!inside_) bound_dividend(s, facts);
       }
       s.constant -= 1;
       facts.push_back(std::move(s));

@@ -125,6 +125,11 @@ std::optional<Simplifier::OpenedNumbers> Simplifier::open_numbers(const Linear& 
       if (n.top == n.places.size()) n.top = 0;
     }
     const bool opens = std::ranges::any_of(numbers, [](const Number& n) { return n.top > 0; });
+    // Several digits of a number that a remainder keeps would join again, and lose its bounds.
+    const auto keeps_several = [&](const Number& n) {
+      return n.top > 1 || (n.top == 1 && !divides(hi, n.carried(1)));
+    };
+    if (lo.is_one() && std::ranges::any_of(numbers, keeps_several)) continue;
     if (!opens || !opens_within(s, numbers, g)) continue;
     const Trace::Mark start = mark();
     Linear open = s;

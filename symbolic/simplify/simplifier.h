@@ -437,6 +437,7 @@ class Simplifier {
   int deepest_ = 0;               // depth that was asked for since someone set it
   int matching_ = 0;              // of rules within rules
   bool assuming_ = false;         // within under
+  bool inside_ = false;           // within `within`
   bool divided_by_zero_ = false;  // in `rewritten`; a product by 0 may hide it
   bool halving_ = false;          // within between
   Facts facts_;

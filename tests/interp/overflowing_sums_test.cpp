@@ -43,13 +43,13 @@ Reached reached(const std::vector<float>& terms) {
   return all;
 }
 
-LegalScalars legal_sum(const std::vector<float>& terms) {
+LegalScalars legal_sum(const std::vector<float>& terms, const Profile& profile = {}) {
   const auto count = static_cast<std::int64_t>(terms.size());
   const LazyOpPtr kernel = test::store(LazyOp::reduce(
       Op::ReduceSum, LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({count})), {0}));
   const std::vector<BufferPtr> buffers{nullptr, buffer(terms)};
   const std::int64_t at[] = {0};
-  return explain(kernel, test::raw(buffers), at).back().legal;
+  return explain(kernel, test::raw(buffers), at, profile).back().legal;
 }
 
 TEST(OverflowingSums, AllowWhatSomeOrderReachesAndNoOtherInfinity) {
@@ -94,6 +94,17 @@ TEST(OverflowingSums, KeepTheLargestNumber) {
   const LegalScalars two = legal_sum({2e38F, 2e38F, -1});
   EXPECT_TRUE(two.accepts(Scalar::of(kInfinity)));
   EXPECT_FALSE(two.accepts(Scalar::of(-kInfinity)) || two.accepts(Scalar::of(kNaN)));
+}
+
+// Where digits are dropped a sum that passes the largest number may stay there, and go on from it.
+TEST(OverflowingSums, MayEndAtTheLargestNumberWhereDigitsAreDropped) {
+  Profile drops;
+  drops.truncates_sums = true;
+  constexpr float kLargest = std::numeric_limits<float>::max();
+  const LegalScalars sum = legal_sum({3e38F, 2e38F, -1e38F}, drops);
+  for (const float x : {kLargest - 1e38F, kInfinity, (3e38F - 1e38F) + 1e38F})
+    EXPECT_TRUE(sum.accepts(Scalar::of(x))) << x;
+  EXPECT_FALSE(legal_sum({1e38F, 2e38F, -1e38F}, drops).accepts(Scalar::of(kInfinity)));
 }
 
 // Sums of doubles whose absolute values pass the largest together.

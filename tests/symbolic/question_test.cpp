@@ -251,6 +251,21 @@ TEST(Question, OfAChoiceThatItsConditionBringsBackEnds) {
     }
 }
 
+// A digit that a remainder or a choice keeps keeps its bounds.
+TEST(Question, BoundsOfRemaindersInChoicesAndOfTilesStay) {
+  Context context;
+  const auto bounds = [&](const char* text) {
+    const std::vector<std::pair<std::string, Interval>> box{
+        {"z", {Int(0), std::nullopt}}, {"b", {}}, {"i", {Int(0), Int(9)}}};
+    return answer({box, {}, text}, context).bounds;
+  };
+  EXPECT_EQ(bounds("where(z//2 == 3, 0, z%7)"), (Interval{Int(0), Int(6)}));
+  EXPECT_EQ(bounds("where(b//4 == 1, b%32, i)*10"), (Interval{Int(0), Int(310)}));
+  EXPECT_EQ(bounds("(z + z//4*3 + z//8*2)%32 >= 0"), Interval::point(1));
+  EXPECT_EQ(bounds("(b + b//3)%32//7"), (Interval{Int(0), Int(4)}));
+  EXPECT_EQ(bounds("(z + z//4*4)%48//5"), (Interval{Int(0), Int(9)}));
+}
+
 TEST(Question, CountsTheTextThatItGivesBack) {
   for (const char* text : {"tmod(-y, x)", "tdiv(x, -y + 0)", "tmod(x - y, y*x)", "tdiv(x, y)"}) {
     const Answer a = answer({{{"x", range(1, 40)}, {"y", range(31, 31)}}, {}, text});
