@@ -354,6 +354,16 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
     a = -a;
     b = -b;
   }
+  // Building may join terms into something that holds the divisor again.
+  constexpr int kMostForms = 4;
+  for (int form = 0; !b.is_constant() && form < kMostForms; ++form) {
+    const Id whole = build(a);
+    if (is(whole, a)) break;
+    a = linear(whole);
+    const Linear more = long_division(a, b, remainder);
+    if (more == Linear()) break;
+    add(quotient, more);
+  }
   Linear rest;
   if (b.is_constant()) {  // positive, since the first coefficient was
     add(quotient, digit(a, b.constant, 0));
