@@ -120,8 +120,8 @@ std::optional<Simplifier::OpenedNumbers> Simplifier::open_numbers(const Linear& 
     for (Number& n : numbers) {
       n.top = 0;
       if (divides(g, n.places[0].factor)) continue;
-      while (++n.top < n.places.size() && !divides(g, n.carried(n.top))) {
-      }
+      n.top = 1;
+      while (n.top < n.places.size() && !divides(g, n.carried(n.top))) ++n.top;
       if (n.top == n.places.size()) n.top = 0;
     }
     const bool opens = std::ranges::any_of(numbers, [](const Number& n) { return n.top > 0; });
