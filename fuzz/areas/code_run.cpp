@@ -73,8 +73,6 @@ class StepByStep {
         if (step.src.size() < 3 || of(step, 2)) reach(i, 1, size_of(step));
         break;
       case StepKind::Store:
-        reach(i, 1, size_of(step));
-        break;
       case StepKind::LoadAcc:
         reach(i, 1, size_of(step));
         break;
