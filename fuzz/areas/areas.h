@@ -95,9 +95,8 @@ struct KernelBackends {
 ///   reads        our own code for it reads each element no more often than its reduces need, each
 ///                run once for what it depends on (reads_check.h; one case in 8)
 ///   inside       that code, run step by step, touches nothing outside of buffers and its own
-///   arrays,
-///                also where no answer shows it; with opts that are drawn, too (code_run.h; one
-///                case in 16)
+///                arrays, also where no answer shows it; laid out by drawn opts, too (code_run.h;
+///                one case in 16)
 ///   profiles     the oracle takes what a profile allows by its own words, and nothing a little
 ///                beyond (profile_check.h; one case in 16)
 ///   casts, sums  of numbers that are drawn for them are what they are by definition

@@ -84,8 +84,7 @@ class StepByStep {
     }
   }
 
-  // Of the buffer or array that a step names first; nothing of a buffer whose size is not looked
-  // at.
+  // Of the buffer or array that a step names first; nothing of a buffer whose size is not known.
   std::optional<std::int64_t> size_of(const LinearStep& step) const {
     const LinearStep& memory = steps_[static_cast<std::size_t>(step.src[0])];
     const int* const number = std::get_if<int>(&memory.arg);
