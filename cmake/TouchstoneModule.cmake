@@ -87,7 +87,7 @@ set(TOUCHSTONE_BEYOND_THE_DEMO
     symbolic/check/entailment.cpp symbolic/check/derivation_check.cpp symbolic/check/entailment_bounds.cpp
     symbolic/check/points.cpp symbolic/check/inequalities.cpp
     symbolic/check/entailment_points.cpp symbolic/derive/ring_text.cpp symbolic/check/ring.cpp
-    symbolic/ask/question.cpp symbolic/ask/jsonl.cpp symbolic/ask/session.cpp
+    symbolic/ask/question.cpp symbolic/ask/truncated_parts.cpp symbolic/ask/jsonl.cpp symbolic/ask/session.cpp
     symbolic/derive/arithmetic.cpp symbolic/derive/fold_identities.cpp symbolic/derive/derive.cpp
     symbolic/derive/rewrite.cpp
     symbolic/node/node_expr.cpp symbolic/read/tape_program.cpp symbolic/simplify/contradiction.cpp

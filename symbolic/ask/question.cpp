@@ -1,7 +1,6 @@
 #include "touchstone/symbolic/question.h"
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <map>
 #include <variant>
@@ -17,6 +16,7 @@
 #include "touchstone/symbolic/simplifier.h"
 #include "touchstone/symbolic/stable_form.h"
 #include "touchstone/symbolic/tape_program.h"
+#include "touchstone/symbolic/truncated_parts.h"
 
 namespace touchstone::symbolic {
 
@@ -220,32 +220,7 @@ Interval exact_bounds(const Question& question, const Reading& reading, const Co
   return within_limit(search) ? run(search) : known;
 }
 
-/// Names and numbers; no expression has fewer parts than words.
-std::size_t words_of(std::string_view text) {
-  std::size_t words = 0;
-  bool within = false;
-  for (const char c : text) {
-    const bool part = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-    words += part && !within;
-    within = part;
-  }
-  return words;
-}
-
 }  // namespace
-
-std::string shorter(const std::string& written, std::size_t& size,
-                    const std::function<std::string()>& rendered) {
-  if (size > words_of(written)) {
-    Exprs exprs;
-    const Expr root = tidied(exprs, parse_expr(exprs, written));
-    if (const std::size_t before = exprs.size(root); before < size) {
-      size = before;
-      return render(exprs, root);
-    }
-  }
-  return rendered();
-}
 
 std::string range_and_size(const Answer& a) {
   return fmt::format("in [{}, {}], size {}", a.bounds.lo ? a.bounds.lo->str() : "-inf",
@@ -259,9 +234,9 @@ Reading::Reading(const Question& q, Context& context) {
   in_part("in", [&] { tape.read(q.text, names); });
 }
 
-Solution::Solution(const Reading& reading, std::string_view text, Context& context) {
+Solution::Solution(const Reading& reading, const Question& question, Context& context) {
   CanonicalBuilder builder(reading.names, context);
-  in_part("in", [&] { id_ = builder.build(reading.tape, text); });
+  in_part("in", [&] { id_ = builder.build(reading.tape, question.text); });
   extractor_.emplace(context, Extractor::For::Text);
   const Id built = id_;
   id_ = stable_form(context, built, reading.tape, builder, &*extractor_);
@@ -275,7 +250,18 @@ Solution::Solution(const Reading& reading, std::string_view text, Context& conte
   if (id_ != built) extractor_.emplace(context, Extractor::For::Text);
   form_ = extractor_->extract(id_);
   size_ = extractor_->forms()[static_cast<std::size_t>(form_)].size;
-  if (reading.tape.size() < size_ && !reading.tape.divides_by_zero()) write(text, reading.names);
+  if (reading.tape.divides_by_zero()) return;
+  if (reading.tape.size() < size_) write(question.text, reading.names);
+  if (reading.tape.size() > kLimits.truncated_size || !truncates(reading.tape)) return;
+  const auto kept = with_truncated_parts(question);
+  if (!kept || kept->size >= size_) return;
+  // What is shorter now may become shorter still.
+  const Question shorter{question.variables, question.assumptions, kept->text};
+  Context scratch;
+  const Reading again(shorter, scratch);
+  const Solution next(again, shorter, scratch);
+  size_ = std::min(kept->size, next.size());
+  written_ = next.size() <= kept->size ? next.text() : kept->text;
 }
 
 void Solution::write(std::string_view text, const Names& names) {
@@ -298,7 +284,7 @@ std::string Solution::text() const {
 Answer answer(const Question& question, Context& context) {
   const Reading reading(question, context);
   const auto start = Clock::now();
-  const Solution solution(reading, question.text, context);
+  const Solution solution(reading, question, context);
   Answer a;
   a.ns = std::chrono::nanoseconds(Clock::now() - start).count();
   a.bounds = exact_bounds(question, reading, context, solution.id(), solution.bounds());

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -41,11 +40,12 @@ struct Reading {
 };
 
 /// A question worked out: the canonical node, the same under the assumptions, and the smallest form
-/// of that, or the form it was written in, tidied, where that is smaller.
+/// of that, or the form it was written in, tidied, where that is smaller, or one in which
+/// truncating quotients and remainders stay.
 class Solution {
  public:
-  /// text is what the tape was read from, to point at a division by 0. Throws as Reading.
-  Solution(const Reading& reading, std::string_view text, Context& context);
+  /// reading is of the question, in this context. Throws as Reading.
+  Solution(const Reading& reading, const Question& question, Context& context);
   Id id() const { return id_; }
   std::size_t size() const { return size_; }
   const Interval& bounds() const { return bounds_; }
@@ -62,11 +62,6 @@ class Solution {
   std::size_t size_ = 0;
   std::string written_;  // empty where the form is not the one that was written
 };
-
-/// The shorter of an expression as it was written and a form of it, `size` large, that `rendered`
-/// gives: what is written out is never larger than what was read. Updates size.
-std::string shorter(const std::string& written, std::size_t& size,
-                    const std::function<std::string()>& rendered);
 
 /// Simplifies in `scratch`, which is cleared first, so that no answer depends on an earlier one.
 /// Throws ParseError that names the part of the question at fault

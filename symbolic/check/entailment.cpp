@@ -105,6 +105,10 @@ void Entailment::assume_nonzero(PolyId p) {
 }
 
 bool Entailment::contradictory() {
+  return within({.bounds = kLimits.entailed_bounds}, [&] { return facts_contradict(); });
+}
+
+bool Entailment::facts_contradict() {
   if (!settled_) tighten();
   contradictory_ = contradictory_ || impossible();
   // Sums of facts tell more only of products and of residues.
@@ -130,8 +134,10 @@ bool Entailment::nonzero(PolyId p) {
                (ring_->of_atom(a) != p && nonzero(ring_->of_atom(a)));
       }))
     return true;
-  const Interval r = bounds(p);
-  return r.at_least(1) || r.at_most(-1);
+  return within({.bounds = kLimits.entailed_bounds}, [&] {
+    const Interval r = bounds(p);
+    return r.at_least(1) || r.at_most(-1);
+  });
 }
 
 std::optional<AtomId> Entailment::innermost_case(PolyId p) const {
@@ -155,16 +161,7 @@ std::optional<AtomId> Entailment::innermost_case(PolyId p) const {
 
 bool Entailment::zero_by_cases(PolyId p) {
   if (fails_at_a_point(p)) return false;
-  const auto within_budget = [&](const auto& shown) {
-    Budget budget;
-    budget_ = &budget;
-    const bool zero = shown();
-    budget_ = nullptr;
-    return zero;
-  };
-  const auto by_cases = [&](PolyId q) {
-    return within_budget([&] { return zero_in_each_case(q); });
-  };
+  const auto by_cases = [&](PolyId q) { return within({}, [&] { return zero_in_each_case(q); }); };
   if (by_cases(p)) return true;
   PolyId other = p;
   const auto is_linear = [](const auto& term) { return term.first.size() <= 1; };
@@ -174,8 +171,8 @@ bool Entailment::zero_by_cases(PolyId p) {
       other = solved(other, residues_[i].first);
   other = divided(other);  // here, so that its parts meet before the cases part them
   if (other != p && by_cases(other)) return true;
-  return within_budget([&] { return zero_by_values(p, Values::OfVariables); }) ||
-         within_budget([&] { return zero_by_residues(p, 2); });
+  return within({}, [&] { return zero_by_values(p, Values::OfVariables); }) ||
+         within({}, [&] { return zero_by_residues(p, 2); });
 }
 
 bool Entailment::zero_in_each_case(PolyId p) {
@@ -446,7 +443,8 @@ bool Entailment::holds(Expr condition) {
     parts.pop_back();
     if (exprs_->op(e) == ExprOp::And)
       parts.insert(parts.end(), exprs_->args(e).begin(), exprs_->args(e).end());
-    else if (!flags_hold(ring_->truth(e)))
+    else if (!within({.bounds = kLimits.entailed_bounds},
+                     [&] { return flags_hold(ring_->truth(e)); }))
       return contradictory();
   }
   return true;

@@ -36,6 +36,7 @@ class Entailment {
   bool contradictory();
 
  private:
+  bool facts_contradict();
   void assume_flag(AtomId flag, bool value);
   void at_most_zero(PolyId p);
   /// The values of an atom that make a polynomial of the second degree in it 0.
@@ -45,11 +46,20 @@ class Entailment {
   bool fails_at_a_point(PolyId p);
   bool satisfied(const std::function<std::optional<Int>(PolyId)>& at) const;
   bool flags_hold(PolyId truth);
-  /// What may still be spent on one question of zero_by_cases.
+  /// What may still be spent on one question.
   struct Budget {
     int cases = kLimits.cases;
     int bounds = kLimits.case_bounds;
   };
+  /// The answer of `shown`, at the expense of this budget where no other is set.
+  template <class Shown>
+  bool within(Budget budget, const Shown& shown) {
+    if (budget_) return shown();
+    budget_ = &budget;
+    const bool answer = shown();
+    budget_ = nullptr;
+    return answer;
+  }
   bool zero_in_each_case(PolyId p);
   enum class Values : std::uint8_t { OfFactors, OfVariables };
   /// The same, by the values of an atom that has but a few.

@@ -164,6 +164,7 @@ std::optional<DerivationStep> Rewriter::use(const Equation& q, Expr whole, const
 std::optional<DerivationStep> Rewriter::tried(const Equation& q, Expr whole, const Path& path,
                                               const Candidate& c) {
   Interrupt::poll();
+  if (ring_.work() > most_work_) return std::nullopt;
   DerivationStep step;
   step.rule = q.rule;
   step.path = path;
@@ -207,8 +208,9 @@ void Rewriter::state_facts(DerivationStep& step, Expr whole) {
 
 void Rewriter::fewest_facts(DerivationStep& step, Expr whole) {
   // Halves first: of a hundred facts hardly more than three are needed.
+  const std::int64_t most = std::min(most_work_, ring_.work() + kLimits.derived_work / 4);
   for (std::size_t size = step.facts.size(); size > 0; size /= 2)
-    for (std::size_t end = step.facts.size(); end > 0;) {
+    for (std::size_t end = step.facts.size(); end > 0 && ring_.work() < most;) {
       const std::size_t begin = end - std::min(size, end);
       const std::vector<Expr> all = step.facts;
       step.facts.erase(step.facts.begin() + static_cast<std::ptrdiff_t>(begin),

@@ -28,8 +28,11 @@ class Rewriter {
  public:
   Rewriter(Derivation& d, Ring& ring) : d_(d), ring_(ring), text_(d.exprs, ring) {}
 
-  /// From now on the first n assumptions may be used.
-  void know(std::size_t assumptions) { known_ = assumptions; }
+  /// A chain of steps begins, in which the first n assumptions may be used.
+  void know(std::size_t assumptions) {
+    known_ = assumptions;
+    most_work_ = ring_.work() + kLimits.derived_work;
+  }
   /// From now on `use` may try kLimits.tried_places places, so that what no equation explains costs
   /// little.
   void start() { tries_ = kLimits.tried_places; }
@@ -72,6 +75,7 @@ class Rewriter {
   RingText text_;
   std::set<Refused> refused_;
   std::size_t known_ = 0;
+  std::int64_t most_work_ = kLimits.derived_work;  // of the ring
   int tries_ = kLimits.tried_places;
 };
 

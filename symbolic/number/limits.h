@@ -100,10 +100,13 @@ struct Limits {
   std::size_t reread_size = 400;        // nor one whose text is longer
   std::size_t reread_rounds = 12;       // of writing and reading until nothing changes
 
+  std::size_t truncated_size = 100;  // of an expression whose tdiv and tmod may stay as they are
+
   std::size_t message_characters = 60;  // of a text in a message; the rest is "..."
 
   // ---- Derivations and their checker: past it, a step is not explained, or not accepted.
-  int tried_places = 2'000;             // where an equation may be used, a simplification
+  int tried_places = 2'000;               // where an equation may be used, a simplification
+  std::int64_t derived_work = 4'000'000;  // polynomials for a chain of steps; fewer for fewer facts
   std::size_t spots = 4'000;            // of an expression that are looked at, the outermost first
   std::size_t tried_factors = 6;        // of an equation that is used on terms of a sum
   int derived_rounds = 3;               // of all rules on a part
@@ -124,6 +127,7 @@ struct Limits {
   int pivots = 240;                     // of the simplex method
   int entailed_depth = 3;               // facts used on facts, cases within cases
   int entailed_rounds = 3;              // of bounds from facts from bounds
+  int entailed_bounds = 20'000;         // asked for to tell whether a condition follows
   std::size_t entailed_terms = 40;      // longer polynomials are bounded term by term
   // A residue's modulus is at most the square of this.
   std::int64_t residue_modulus = std::int64_t{1} << 62;

@@ -38,6 +38,33 @@ TEST(Shorter, ComparisonsOfRemainders) {
   expect(cases);
 }
 
+TEST(Shorter, WhatStandsAroundATruncation) {
+  const ShorterCase cases[] = {
+      {"tdiv(x, 4) + y*2 - y", "y + tdiv(x, 4)"},
+      {"(tdiv(x, 4)*8 + 16)//8", "tdiv(x, 4) + 2"},
+      {"tdiv(x*3 - x*2, 4)", "tdiv(x, 4)"},
+      {"tdiv(tdiv(x + x - x, 4) + y*0, 5) + (z - z)", "tdiv(tdiv(x, 4), 5)"},
+      {"tdiv(x + 1, 4)*3 - tdiv(1 + x, 4)*2 + y", "y + tdiv(x + 1, 4)"},
+      {"tdiv(x, 4)*4 + tmod(x, 4)", "x"},
+      {"y*tmod(x, 7) + z + tdiv(x, 7)*y*7", "z + x*y"},
+      {"tmod(x, 4) < 4 and y < 3", "y < 3", -99, 99},
+      {"min(tdiv(x, 4), 30) + 1", "tdiv(x, 4) + 1", -99, 99},
+      {"where(tmod(x, 4) < 2, y + y, y*2)", "y*2"},
+      {"tdiv(x - 5, y) + z*2 - z", "z + tdiv(x - 5, y)", 1, 9},
+      // Where the divisor may be 0, there is a value at fewer points.
+      {"tdiv(x, y) + z*2 - z", "tdiv(x, y) + z*2 - z", -9, 9},
+  };
+  expect(cases);
+}
+
+TEST(Shorter, NamesOfPartsAreThoseOfNoVariable) {
+  Context context;
+  const Interval any;
+  const Question q{
+      {{"t0", any}, {"t_1", any}, {"t", any}}, {}, "tdiv(t0, 4) + t_1*2 - t_1 + t - t"};
+  EXPECT_EQ(answer(q, context).text, "t_1 + tdiv(t0, 4)");
+}
+
 TEST(Shorter, PartsThatOthersImply) {
   const ShorterCase cases[] = {
       {"x//12 == 4 and x < 77", "x//12 == 4"},

@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 double cold_ns(const Question& q, Context& c, std::size_t& size) {
   const Reading reading(q, c);
   const auto start = Clock::now();
-  const Solution solution(reading, q.text, c);
+  const Solution solution(reading, q, c);
   size = solution.size();
   return static_cast<double>((Clock::now() - start).count());
 }

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+
+#include "touchstone/symbolic/question.h"
+
+namespace touchstone::symbolic {
+
+/// A form as text, and its size.
+struct Written {
+  std::string text;
+  std::size_t size = 0;
+};
+
+/// Whether some part is a truncating quotient or remainder.
+bool truncates(const Tape& tape);
+
+/// A form of the question's expression in which its truncating quotients and remainders stay: they
+/// are canonical as choices between floor quotients, often larger than they are. Each is simplified
+/// by itself, and the rest as if it were a variable with its bounds. nullopt where a divisor may be
+/// 0.
+std::optional<Written> with_truncated_parts(const Question& question);
+
+}  // namespace touchstone::symbolic
