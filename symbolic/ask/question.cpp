@@ -183,12 +183,13 @@ class Search {
 };
 
 /// The smallest interval that holds the value of the expression at every point where all conditions
-/// hold, found by looking at points; where there are too many, or a variable is open, `known`,
-/// which must hold them all. Points where a division by zero decides are left out. Throws
+/// hold, found by looking at points; where there are too many, or a variable is open, the bounds of
+/// the solution, which hold them all. Points where a division by zero decides are left out. Throws
 /// ParseError where the conditions hold at none.
 Interval exact_bounds(const Question& question, const Reading& reading, const Context& context,
-                      Id root, const Interval& known) {
-  if (context[root].kind == Kind::Constant && reading.conditions.empty()) return known;
+                      const Solution& solution) {
+  const Interval& known = solution.bounds();
+  if (context[solution.id()].kind == Kind::Constant && reading.conditions.empty()) return known;
   const auto within_limit = [](const Search& search) {
     const auto work = search.work();
     return work && *work <= kLimits.answer_work;
@@ -206,16 +207,19 @@ Interval exact_bounds(const Question& question, const Reading& reading, const Co
     partial = partial || TapeProgram::may_divide_by_zero(assumed[i]);
   }
   if (partial) {  // what was simplified may have a value at more points
-    Search search(context);
-    search.add(reading.tape);
-    for (std::size_t i = 0; i < assumed.size(); ++i) {
+    for (std::size_t i = 0; i < assumed.size(); ++i)
       if (assumed[i].parts() == 0) assumed[i].read(question.assumptions[i], reading.names);
-      search.add(assumed[i]);
+    Tape shorter;  // it may have fewer variables
+    for (const bool as_asked : {true, false}) {
+      if (!as_asked) shorter.read(solution.text(), reading.names);
+      Search search(context);
+      search.add(as_asked ? reading.tape : shorter);
+      for (const Tape& condition : assumed) search.add(condition);
+      if (within_limit(search)) return run(search);
     }
-    if (within_limit(search)) return run(search);
   }
   Search search(context);
-  search.add(root);
+  search.add(solution.id());
   for (const Id condition : reading.conditions) search.add(condition);
   return within_limit(search) ? run(search) : known;
 }
@@ -287,7 +291,7 @@ Answer answer(const Question& question, Context& context) {
   const Solution solution(reading, question, context);
   Answer a;
   a.ns = std::chrono::nanoseconds(Clock::now() - start).count();
-  a.bounds = exact_bounds(question, reading, context, solution.id(), solution.bounds());
+  a.bounds = exact_bounds(question, reading, context, solution);
   if (a.bounds.is_point()) {  // one number, though no law of the table says so
     a.size = 1;
     a.text = a.bounds.lo->str();

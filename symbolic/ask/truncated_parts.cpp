@@ -35,9 +35,12 @@ class TruncatedParts {
   };
   /// The same question about a part, or about an expression in further variables.
   Part ask(Expr part, const std::map<std::string, Interval>& further = {});
-  /// A truncation of simplified operands; nullopt where its divisor may be 0.
-  std::optional<Part> simplified(Expr truncation);
-  /// Finds what the outermost truncations of root become; false where a divisor may be 0.
+  /// Those parts of root without a value of which it has none either.
+  std::set<Expr> needed(Expr root) const;
+  /// A truncation of simplified operands; nullopt where it may have no value though it must have.
+  std::optional<Part> simplified(Expr truncation, bool must_have_value);
+  /// Finds what the outermost truncations of root become; false where one may have no value though
+  /// root has one.
   bool stand_for_parts(Expr root);
   /// Of a variable that stands for tmod(x, y): x - y*v, where v stands for tdiv(x, y).
   std::optional<Expr> by_quotient(Expr variable);
@@ -92,14 +95,32 @@ TruncatedParts::Part TruncatedParts::ask(Expr part,
   return {parse_expr(exprs_, solution.text()), solution.bounds()};
 }
 
-std::optional<TruncatedParts::Part> TruncatedParts::simplified(Expr truncation) {
+std::set<Expr> TruncatedParts::needed(Expr root) const {
+  std::set<Expr> found{root};
+  std::vector<Expr> todo{root};
+  while (!todo.empty()) {
+    const Expr e = todo.back();
+    todo.pop_back();
+    const ExprOp op = exprs_.op(e);
+    if (op == ExprOp::And || op == ExprOp::Or) continue;  // one part may decide
+    const std::size_t count = op == ExprOp::Where ? 1 : exprs_.args(e).size();
+    for (std::size_t i = 0; i < count; ++i)
+      if (found.insert(exprs_.arg(e, i)).second) todo.push_back(exprs_.arg(e, i));
+  }
+  return found;
+}
+
+std::optional<TruncatedParts::Part> TruncatedParts::simplified(Expr truncation,
+                                                               bool must_have_value) {
   const ExprOp op = exprs_.op(truncation);
   const Expr dividend = exprs_.arg(truncation, 0), divisor = exprs_.arg(truncation, 1);
-  if (!divides_by_numbers(dividend) || !divides_by_numbers(divisor)) return std::nullopt;
   const Part over = ask(dividend), by = ask(divisor);
-  const bool not_zero =
-      (by.bounds.lo && by.bounds.lo->sign() > 0) || (by.bounds.hi && by.bounds.hi->sign() < 0);
-  if (!not_zero) return std::nullopt;
+  if (must_have_value) {
+    const bool not_zero =
+        (by.bounds.lo && by.bounds.lo->sign() > 0) || (by.bounds.hi && by.bounds.hi->sign() < 0);
+    if (!not_zero || !divides_by_numbers(dividend) || !divides_by_numbers(divisor))
+      return std::nullopt;
+  }
   return ask(tidied(exprs_, exprs_.apply(op, {over.expr, by.expr})));
 }
 
@@ -126,8 +147,9 @@ Expr TruncatedParts::replaced(Expr root) {
 bool TruncatedParts::stand_for_parts(Expr root) {
   std::map<std::string, Part> kept;  // by their text, so that their order is always the same
   std::map<Expr, std::string> texts;
+  const std::set<Expr> always = needed(root);
   for (const Expr e : outermost(root)) {
-    const auto part = simplified(e);
+    const auto part = simplified(e, !always.contains(e));
     if (!part) return false;
     if (!truncates(part->expr)) {
       to_.emplace(e, part->expr);

@@ -17,8 +17,8 @@ bool truncates(const Tape& tape);
 
 /// A form of the question's expression in which its truncating quotients and remainders stay: they
 /// are canonical as choices between floor quotients, often larger than they are. Each is simplified
-/// by itself, and the rest as if it were a variable with its bounds. nullopt where a divisor may be
-/// 0.
+/// by itself, and the rest as if it were a variable with its bounds. nullopt where one of them may
+/// divide by 0 while the whole has a value.
 std::optional<Written> with_truncated_parts(const Question& question);
 
 }  // namespace touchstone::symbolic

@@ -51,8 +51,9 @@ TEST(Shorter, WhatStandsAroundATruncation) {
       {"min(tdiv(x, 4), 30) + 1", "tdiv(x, 4) + 1", -99, 99},
       {"where(tmod(x, 4) < 2, y + y, y*2)", "y*2"},
       {"tdiv(x - 5, y) + z*2 - z", "z + tdiv(x - 5, y)", 1, 9},
-      // Where the divisor may be 0, there is a value at fewer points.
-      {"tdiv(x, y) + z*2 - z", "tdiv(x, y) + z*2 - z", -9, 9},
+      {"tdiv(x, y) + z*2 - z", "z + tdiv(x, y)", -9, 9},
+      // There is a value where y is 0, too.
+      {"where(y < 1, z*2 - z, tdiv(x, y))", "where(y < 1, z*2 - z, tdiv(x, y))", -9, 9},
   };
   expect(cases);
 }
