@@ -86,6 +86,16 @@ bool write_folder(const FuzzOptions& o, const AreaFinding& f, const fs::path& fo
   return true;
 }
 
+// Whether the answer in a file that may be there fails by itself: of some relations it is legal.
+bool is_illegal(const fs::path& file) {
+  if (!fs::exists(file)) return false;
+  try {
+    return judge(fuzz::reproducer_from_json(read_file(file))).outcome == Outcome::Fail;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 // Writes what a finding needs beside its line; why not, where the disk is full or the like.
 std::string keep(const FuzzOptions& o, const std::string& area, const AreaFinding& f, bool hurried,
                  std::string& word) {
@@ -94,7 +104,7 @@ std::string keep(const FuzzOptions& o, const std::string& area, const AreaFindin
       const fs::path folder = place_of(o, area, f);
       word = "@" + quoted((folder / "case.txt").string());
       fmt::print("  all of it: {}\n", folder.string());
-      if (!f.unsteady && fs::exists(folder / "reproducer.json"))
+      if (!f.unsteady && is_illegal(folder / "reproducer.json"))
         fmt::print("  judge it again: touchstone check {}\n",
                    quoted((folder / "reproducer.json").string()));
     } else if (f.shrunk.size() > kMostShown) {

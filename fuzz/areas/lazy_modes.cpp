@@ -84,6 +84,10 @@ std::vector<Mode> lazy_modes(const std::string& text, bool splits) {
           {.name = fmt::format("OPT={}", opt), .as_written = true, .config = Config(opt)});
   modes.push_back({.name = "replayed by a TinyJit", .as_written = true, .jit = true});
   modes.push_back({.name = "with sizes that are variables", .as_written = true, .symbolic = true});
+  modes.push_back({.name = "with sizes that are variables, replayed by a TinyJit",
+                   .as_written = true,
+                   .jit = true,
+                   .symbolic = true});
   modes.push_back({.name = "read at any strides", .as_written = true, .from_host = true});
   const std::uint64_t bits = hash_mix(hash_bytes(text), 1);  // switches that the text chooses
   Mode chosen{"", false, true};
@@ -167,6 +171,12 @@ SymbolicSizes::SymbolicSizes(const Program& program, const std::string& text) {
     std::erase(known, value);
     bits = hash_mix(bits, 5);
   }
+}
+
+symbolic::Values SymbolicSizes::others() const {
+  symbolic::Values values;
+  for (const auto& [name, value] : values_) values[name] = value > 2 ? value - 1 : value + 1;
+  return values;
 }
 
 const SymbolicSizes::Size* SymbolicSizes::known(std::int64_t value) const {

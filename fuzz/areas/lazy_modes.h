@@ -53,6 +53,8 @@ class SymbolicSizes {
 
   bool any() const { return !sizes_.empty(); }
   const symbolic::Values& values() const { return values_; }
+  /// Each another one of its range.
+  symbolic::Values others() const;
   /// An input as a part of a longer one.
   LazyBufferPtr input(const ProgramStep& s, const std::string& device) const;
   Shape of(const std::vector<std::int64_t>& sizes) const;

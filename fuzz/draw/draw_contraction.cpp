@@ -138,6 +138,7 @@ class ContractionDraw {
     for (const Role role : roles) ones[at(role)] = sint(shape_[at(role)]);
     for (const std::int64_t size : shape_) whole.emplace_back(size);
     st = st.reshape(ones).expand(whole);
+    if (all_ && chooser_.chance(1, 6)) st = padded_where_it_repeats(st);
     if (!all_) {
       Mask some;
       for (const sint& size : whole) some.emplace_back(0, size);
@@ -147,6 +148,25 @@ class ContractionDraw {
     if (!chooser_.chance(1, 8)) return LazyOp::load(++buffers_, dtype_, st);
     constexpr DType kNarrow[] = {DType::Int8, DType::Float8E4M3, DType::Float8E5M2};
     return LazyOp::cast(LazyOp::load(++buffers_, kNarrow[chooser_.below(3)], st), dtype_);
+  }
+
+  // The same along an axis, but for an end of it.
+  ShapeTracker padded_where_it_repeats(ShapeTracker st) {
+    const auto axis = static_cast<std::size_t>(chooser_.index(shape_.size()));
+    if (shape_[axis] < 2) return st;
+    const std::int64_t off = chooser_.between(1, shape_[axis] - 1);
+    Mask kept;
+    for (const std::int64_t size : shape_) kept.emplace_back(0, size);
+    Padding padding(shape_.size(), {sint(0), sint(0)});
+    if (chooser_.chance(1, 2)) {
+      kept[axis].first = off;
+      padding[axis].first = off;
+    } else {
+      kept[axis].second = shape_[axis] - off;
+      padding[axis].second = off;
+    }
+    st = st.shrink(kept);
+    return st.pad(padding);
   }
 
   Chooser& chooser_;

@@ -57,7 +57,22 @@ class TilesDraw {
     std::int64_t first = 0;
     for (std::size_t i = 0; i < shape.size(); ++i)
       first += std::max<std::int64_t>(-strides[i].as_int(), 0) * (shape[i].as_int() - 1);
-    return LazyOp::load(++buffers_, dtype_, ShapeTracker({View::strided(shape, strides, first)}));
+    ShapeTracker st({View::strided(shape, strides, first)});
+    if (chooser_.chance(1, 6)) st = padded(st, shape);
+    return LazyOp::load(++buffers_, dtype_, st);
+  }
+
+  // One or two elements at an end of an axis are padding instead.
+  ShapeTracker padded(const ShapeTracker& st, const Shape& shape) {
+    const auto axis = static_cast<std::size_t>(chooser_.index(shape.size()));
+    const std::int64_t size = shape[axis].as_int(), off = std::min(chooser_.between(1, 2), size);
+    const bool front = chooser_.chance(1, 2);
+    Mask kept;
+    for (const sint& s : shape) kept.emplace_back(0, s);
+    Padding padding(shape.size(), {sint(0), sint(0)});
+    (front ? kept[axis].first : kept[axis].second) = front ? off : size - off;
+    (front ? padding[axis].first : padding[axis].second) = off;
+    return st.shrink(kept).pad(padding);
   }
 
   // The operand that all rows share: transposed, backwards, with elements between those that are

@@ -372,13 +372,14 @@ class ExpressionDraw {
   }
 
   // What a rule is about where its conditions hold, and where they hardly fail: a side of it with
-  // numbers for most of its coefficients, of which one may be another where it stands a second
-  // time.
+  // numbers for most of its coefficients, or now and then variables, of which one may be another
+  // where it stands a second time.
   void law(std::string& out, int depth) {
     const std::span<const symbolic::Rule> rules = symbolic::rules();
     const symbolic::Rule& rule = rules[chooser_.below(rules.size())];
     const std::string_view side = chooser_.chance(3, 4) ? rule.lhs : rule.rhs;
     std::map<std::string_view, std::string> bound;
+    const bool numbers = !chooser_.chance(1, 6);
     out += '(';
     for (std::size_t i = 0; i < side.size();) {
       std::size_t end = i;
@@ -392,7 +393,8 @@ class ExpressionDraw {
         i = std::max(end, i + 1);
         continue;
       }
-      if (const auto [at, made] = bound.try_emplace(word); made) at->second = operand(word, depth);
+      if (const auto [at, made] = bound.try_emplace(word); made)
+        at->second = operand(word, depth, numbers);
       if (chooser_.chance(1, 32))
         constant_not_zero(out);
       else
@@ -402,10 +404,12 @@ class ExpressionDraw {
     out += ')';
   }
 
-  std::string operand(std::string_view name, int depth) {
+  std::string operand(std::string_view name, int depth, bool numbers) {
     std::string text = "(";
     const bool is_coefficient = std::string_view("abcdkm").find(name[0]) != std::string_view::npos;
-    if (is_coefficient && chooser_.chance(4, 5))
+    if (is_coefficient && !numbers && chooser_.chance(3, 4))
+      variable(text);
+    else if (is_coefficient && chooser_.chance(4, 5))
       chooser_.chance(1, 2) ? put_number(text, usual()) : constant_not_zero(text);
     else if (chooser_.chance(1, 2))
       variable(text);
@@ -435,7 +439,7 @@ class ExpressionDraw {
     out += '(';
     power(out);
     out += op;
-    put_number(out, chooser_.between(-3, 9));
+    put_number(out, chooser_.between(-9, 9));
     out += ')';
   }
 
@@ -460,7 +464,7 @@ class ExpressionDraw {
     if (chooser_.chance(1, 24)) {
       power(out);
       out += chooser_.chance(2, 3) ? " == " : " <= ";
-      constexpr std::int64_t kPowers[] = {4, 1, 9, 8, 16, 27, 0};
+      constexpr std::int64_t kPowers[] = {4, 1, 9, 8, 16, 27, 0, -1, -8, -27};
       put_number(out, kPowers[chooser_.below(std::size(kPowers))]);
       return;
     }

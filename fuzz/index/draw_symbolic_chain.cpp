@@ -25,6 +25,9 @@ class SymbolicChainDraw {
     } else if (wide_ && chooser_.chance(1, 6)) {
       turning();
       operations = chooser_.between(0, 1);
+    } else if (!wide_ && chooser_.chance(1, 24)) {
+      one_or_none();
+      operations = chooser_.between(0, 2);
     } else {
       declare();
       start();
@@ -83,6 +86,18 @@ class SymbolicChainDraw {
     add({.kind = Kind::Pad, .ends = {{0, 0}, {0, 0}, {before, rest - before}}});
     const sint n = any_variable();
     add({.kind = Kind::AsStrided, .shape = {2, n * times}, .strides = {n * (end + rest), 1}});
+  }
+
+  // One element or none, padded to one, of which there are several then.
+  void one_or_none() {
+    declare("n", 0, 1);
+    if (chooser_.chance(1, 2)) declare("m", 1, 3);
+    case_.base = {variables_[0], chooser_.between(1, 3)};
+    tracker_ = ShapeTracker::contiguous(case_.base);
+    const sint rest = 1 - variables_[0], before = chooser_.chance(1, 2) ? rest : sint(0);
+    add({.kind = Kind::Pad, .ends = {{before, rest - before}, {0, 0}}});
+    if (chooser_.chance(1, 2)) add(permute());
+    add(expand());
   }
 
   const sint& any_variable() { return variables_[chooser_.below(variables_.size())]; }
@@ -210,8 +225,14 @@ class SymbolicChainDraw {
 
   MovementOp shrink() {
     MovementOp op{.kind = Kind::Shrink};
-    for (const sint& size : tracker_.shape()) {
+    const std::optional<Mask>& mask = tracker_.views().back().mask();
+    const bool at_edges = mask && chooser_.chance(1, 4);
+    for (std::size_t i = 0; i < tracker_.shape().size(); ++i) {
+      const sint& size = tracker_.shape()[i];
       sint begin = chooser_.chance(1, 2) ? number(2) : sint(0), end = size;
+      if (at_edges)  // from the last of the padding, or the last that is none
+        begin = (chooser_.chance(1, 2) ? (*mask)[i].first : (*mask)[i].second) - 1;
+      if (!certainly_le(0, begin)) begin = 0;
       if (!certainly_le(begin, size)) begin = 0;
       if (chooser_.chance(1, 3)) {
         const sint by = number(2);
