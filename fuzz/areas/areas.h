@@ -41,9 +41,10 @@ std::unique_ptr<Area> make_symbolic_area(Refute refute = {});
 ///   address      the tracker reads what the array says, at every index
 ///   expression   so do the address and validity as expressions, by index and by flat index
 ///   merged       so does the tracker after simplify(), which has no more views, and one whose
-///   views
-///                are merged after each operation
+///                views are merged after each operation
 ///   composed     so does the second half of the chain on top of the first
+///   substituted  so does the tracker of which variables are others less a number; what may leave
+///                the bounds of a variable is refused
 ///   strides      real_strides, real_size and axis_is_masked are as the addresses say, and so is
 ///                the range of a view's addresses
 ///   inverse      an inverse undoes the tracker; one is there where one must be

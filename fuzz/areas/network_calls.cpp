@@ -342,11 +342,16 @@ constexpr TensorFunction kNetwork[] = {
 
 // The parameter after a step for each gradient; the learning rate then; and after how many steps a
 // state that moved along was realized. "saved": another optimizer takes over after the first step,
-// by what the first one left.
+// by what the first one left. "beside": a parameter of another type is trained, too.
 template <class Make>
 Tensors trained(const Call& call, const Tensors& x, Make make) {
   Tensor p = x[0].detach().clone().set_requires_grad();
-  optim::Group group{{p}, call.real("scale", 1), std::nullopt};
+  std::optional<Tensor> beside;
+  if (const auto type = call.arg("beside"))
+    beside = Tensor::ones({2}, {parse_dtype(*type), x[0].device()}).contiguous();
+  if (beside) beside->set_requires_grad();
+  optim::Group group{beside ? Tensors{*beside, p} : Tensors{p}, call.real("scale", 1),
+                     std::nullopt};
   if (call.has("group_decay")) group.weight_decay = call.real("group_decay", 0);
   const optim::Parameters all({group});
   auto optimizer = make(all);
@@ -360,7 +365,8 @@ Tensors trained(const Call& call, const Tensors& x, Make make) {
     }
     if (t == 2 && call.has("then")) optimizer->set_lr(call.real("then", 0));
     optimizer->zero_grad();
-    const Tensor loss = (p * x[t].detach()).sum();
+    Tensor loss = (p * x[t].detach()).sum();
+    if (beside) loss = loss + beside->sum().cast(p.dtype());
     loss.backward();
     moved.assign(moved + 1);
     optim::realize_at_next_step(moved);
@@ -368,7 +374,8 @@ Tensors trained(const Call& call, const Tensors& x, Make make) {
     realized += moved.lazy()->realized() != nullptr ? 1 : 0;
   }
   const std::string device = x[0].device();
-  return {optimizer->parameters()[0].detach(), Tensor::from<double>({optimizer->lr()}, {}, device),
+  return {optimizer->parameters().back().detach(),
+          Tensor::from<double>({optimizer->lr()}, {}, device),
           Tensor::from<std::int64_t>({realized}, {}, device)};
 }
 // Tensors whose gradients are those given.

@@ -156,7 +156,9 @@ Reply threads_differ(const KernelCase& c, std::uint64_t choice) {
   return {};
 }
 
-Reply not_refused(const KernelCase& c, const HostArray& right, std::uint64_t choice) {
+namespace {
+
+Reply change_is_refused(const KernelCase& c, const HostArray& right, std::uint64_t choice) {
   const std::int64_t n = right.size();
   if (n == 0 || !leaves_one_answer(c.kernel)) return {false};
   const Profile exact = exact_profile();
@@ -178,6 +180,17 @@ Reply not_refused(const KernelCase& c, const HostArray& right, std::uint64_t cho
   if (judge({c, changed, {}}, exact).outcome == Outcome::Fail) return {};
   return {true, fmt::format("element {} of {} has one answer, and another is taken: {}", at, n,
                             Scalar::from_bits(right.dtype, bits).str())};
+}
+
+}  // namespace
+
+Reply not_refused(const KernelCase& c, const HostArray& right, std::uint64_t choice) {
+  if (choice % 24 != 0) return change_is_refused(c, right, choice);
+  static const std::unique_ptr<Device> device = make_interpreted_device("LONG", 1);
+  const std::optional<KernelCase> longer = lengthened(c, choice);
+  if (!longer) return {false};
+  device->forget_runners();
+  return change_is_refused(*longer, answer_of(*longer, *device), choice);
 }
 
 }  // namespace touchstone::fuzz

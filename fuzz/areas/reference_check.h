@@ -24,7 +24,8 @@ Profile exact_profile();
 Reply threads_differ(const KernelCase& c, std::uint64_t choice);
 
 /// Where the oracle says that exact arithmetic leaves one answer, it takes `right`, and no
-/// other: one element, the last one often, is changed by its lowest bit. What it took.
+/// other: one element, the last one often, is changed by its lowest bit; now and then of the kernel
+/// over an axis more, so that it is judged in parts. What it took.
 Reply not_refused(const KernelCase& c, const HostArray& right, std::uint64_t choice);
 
 /// Where `right`, the reference's answer, is not what the kernel is by definition

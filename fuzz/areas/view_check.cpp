@@ -126,7 +126,7 @@ class ViewCheck {
       if (auto wrong = expressions()) return wrong;
     if (often(32, 6))
       if (auto wrong = movement()) return wrong;
-    if (!case_.variables.empty()) return std::nullopt;
+    if (!case_.variables.empty()) return often(8, 14) ? substituted() : std::nullopt;
     const Point& p = points_[0];
     if (often(16, 4))
       if (auto wrong = strides(p)) return wrong;
@@ -174,6 +174,46 @@ class ViewCheck {
       if (auto wrong = differs(both, p))
         return Checked::fail("composed",
                              fmt::format("{}{} + {}: {}", at(p), inner.str(), outer.str(), *wrong));
+    return std::nullopt;
+  }
+
+  // One variable, or each, is another one less a number; what may leave its bounds is refused.
+  std::optional<Checked> substituted() const {
+    const std::uint64_t bits = hash_mix(hash_, 15);
+    const std::int64_t less = static_cast<std::int64_t>(bits % 3);
+    const std::size_t only = bits / 3 % (2 * case_.variables.size());  // past the last: each
+    const auto new_name = [](const std::string& name) { return "new_" + name; };
+    const auto by = [&](std::int64_t more) {
+      std::map<std::string, symbolic::Node> made;
+      for (std::size_t i = 0; i < case_.variables.size(); ++i) {
+        const auto& v = case_.variables[i];
+        if (only < case_.variables.size() && i != only) continue;
+        made.emplace(
+            v.name,
+            symbolic::variable(new_name(v.name), v.low + less, v.high + less + more) - less);
+      }
+      return made;
+    };
+    const ShapeTracker other = tracker_.substitute(by(0));
+    for (const Point& p : points_) {
+      symbolic::Values values = p.values();
+      for (const auto& [name, value] : p.values()) values[new_name(name)] = value + less;
+      if (auto wrong = p.differs(other.bind(values)))
+        return Checked::fail("substituted",
+                             fmt::format("{}{} became {}", at(p), tracker_.str(), *wrong));
+    }
+    const auto beyond = by(1);
+    const bool known = std::ranges::any_of(tracker_.vars(), [&](const symbolic::Node& v) {
+      return beyond.contains(symbolic::variable_name(v));
+    });
+    try {
+      const ShapeTracker wide = tracker_.substitute(beyond);
+      if (known)
+        return Checked::fail("substituted", fmt::format("{} became {}, beyond its bounds",
+                                                        tracker_.str(), wide.str()));
+    } catch (const ShapeError&) {
+      if (!known) throw;
+    }
     return std::nullopt;
   }
 

@@ -331,8 +331,9 @@ void draw_training(Drawing& d) {
     d.maybe("then", {"0.5", "0.0625"});
     d.maybe("scale", {"0.5", "2.0"});
     if (d.chance(1, 3)) d.call.set("saved", "1");
-    if (of != "Adam") d.maybe("decay", {"0.125", "0.25"});
-    if (of != "Adam") d.maybe("group_decay", {"0.0625", "0.5"});
+    if (of != "Adam") d.maybe("decay", {"0.125", "0.25", "0"});
+    if (of != "Adam") d.maybe("group_decay", {"0.0625", "0.5", "0"});
+    if (d.chance(1, 6)) d.call.set("beside", d.dtype == DType::Float16 ? "float32" : "float16");
     if (of == "SGD") {
       d.maybe("momentum", {"0.5", "0.75"});
       if (d.call.has("momentum") && d.chance(1, 2)) d.call.set("nesterov", "1");
@@ -343,7 +344,10 @@ void draw_training(Drawing& d) {
     }
   }
   d.input(shape);
-  for (std::int64_t steps = d.between(1, 4); steps > 0; --steps) d.input(shape);
+  for (std::int64_t steps = d.between(1, 4); steps > 0; --steps) {
+    d.input(shape);
+    if (d.chance(1, 8)) d.in_range(0, 0);
+  }
 }
 
 constexpr DrawnCall kLayerCalls[] = {

@@ -55,6 +55,7 @@ class SpreadDraw {
     shape_ = {chooser_.between(1, 3), chooser_.between(2, 5),
               kLong[chooser_.below(std::size(kLong))]};
     apart_ = chooser_.between(1, 3);  // or rows are one long row
+    blocks_apart_ = chooser_.between(0, 1);
     LazyOpPtr result = load(kLine, 0, false);
     if (chooser_.chance(1, 3)) result = LazyOp::binary(Op::Mul, result, result);
     return stored(result,
@@ -97,7 +98,9 @@ class SpreadDraw {
     sint stride = 1;
     for (std::size_t i = kLine; i-- > 0;) {
       strides[order_[i]] = stride;
-      stride = stride * shape_[order_[i]] + (i + 1 == kLine ? apart_ : 0);
+      stride = stride * shape_[order_[i]] + (i + 1 == kLine   ? apart_
+                                             : i + 2 == kLine ? blocks_apart_
+                                                              : 0);
     }
     Shape shape = shape_;
     shape.emplace_back(1);
@@ -124,7 +127,7 @@ class SpreadDraw {
   std::array<std::size_t, kLine> order_{0, 1, 2};  // axes of the elements as they lie in memory
   std::optional<std::size_t> alike_;               // an axis along which inner reduces see the same
   std::int64_t count_ = 0;                         // of the variable
-  std::int64_t apart_ = 0;                         // elements between the innermost rows
+  std::int64_t apart_ = 0, blocks_apart_ = 0;      // elements between the innermost rows
 };
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <span>
+#include <string_view>
 
 #include "touchstone/fuzz/view_case.h"
 
@@ -30,7 +33,9 @@ class SymbolicChainDraw {
       operations = chooser_.between(0, 2);
     } else {
       declare();
+      declare_turn();
       start();
+      if (turn_) add(as_strided());
       if (wide_ && chooser_.chance(1, 2)) operations = rows();
     }
     for (std::int64_t i = 0; i < operations; ++i)
@@ -48,16 +53,27 @@ class SymbolicChainDraw {
   }
 
   void declare() {
-    constexpr std::string_view kNames[] = {"n", "m", "k", "j"};
+    static constexpr std::string_view kUsual[] = {"n", "m", "k", "j"},
+                                      kAsIndices[] = {"idx0", "idx1", "idx", "idx2"};
+    const std::span<const std::string_view> names(chooser_.chance(1, 8) ? kAsIndices : kUsual);
     const std::int64_t count =
-        wide_ ? (chooser_.chance(1, 4) ? 2 : 1) : chooser_.between(1, std::ssize(kNames));
+        wide_ ? (chooser_.chance(1, 4) ? 2 : 1) : chooser_.between(1, std::ssize(names));
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t low = chooser_.between(0, wide_ && chooser_.chance(1, 2) ? 5 : 2);
       const std::int64_t values = wide_       ? chooser_.between(6, count > 1 ? 8 : 12)
                                   : count > 2 ? chooser_.between(1, 2)
                                               : chooser_.between(1, 3);
-      declare(std::string(kNames[i]), low, low + values);
+      declare(std::string(names[static_cast<std::size_t>(i)]), low, low + values);
     }
+  }
+
+  // A stride of any sign; no size.
+  void declare_turn() {
+    if (wide_ || variables_.size() > 2 || !chooser_.chance(1, 8)) return;
+    const std::int64_t low = chooser_.between(-2, 0);
+    declare("s", low, low + chooser_.between(1, 3));
+    turn_ = variables_.back();
+    variables_.pop_back();
   }
 
   // Rows, some of whose elements are padding, seen by strides. How many operations remain.
@@ -260,13 +276,14 @@ class SymbolicChainDraw {
       const sint size = number(3);
       const std::int64_t most = wide_ && chooser_.chance(1, 2) ? 9 : 3;
       sint stride = chooser_.chance(1, 3) ? any_variable() : sint(chooser_.between(-2, most));
+      if (turn_ && chooser_.chance(1, 2)) stride = *turn_;
       if (wide_ && chooser_.chance(1, 2)) stride = stride * elements_behind_an_axis();
       if (chooser_.chance(1, 4)) stride = sint(0) - stride;
       if (!certainly_le(0, stride)) op.offset = op.offset - stride * (size - 1);
       op.shape.push_back(size);
       op.strides.push_back(stride);
     }
-    op.offset = op.offset + chooser_.between(0, 1);
+    op.offset = op.offset + chooser_.between(0, turn_ ? 6 : 1);
     return op;
   }
 
@@ -281,6 +298,7 @@ class SymbolicChainDraw {
   Chooser& chooser_;
   bool wide_ = false;
   std::vector<sint> variables_;
+  std::optional<sint> turn_;
   ViewCase case_;
   ShapeTracker tracker_ = ShapeTracker::contiguous({});
 };

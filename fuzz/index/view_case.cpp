@@ -176,8 +176,8 @@ std::vector<ViewCase::Range> ranges_of(std::string_view head) {
     const ViewCase::Range range{std::string(word.substr(0, equals)),
                                 reader.number(word.substr(equals + 1, dots - equals - 1)),
                                 reader.number(word.substr(dots + 2))};
-    if (range.low < 0 || range.high < range.low || range.high - range.low > 64)
-      throw ParseError(fmt::format("{}: the range must lie within 65 values from 0 on", word));
+    if (range.low < -64 || range.high < range.low || range.high - range.low > 64)
+      throw ParseError(fmt::format("{}: the range must lie within 65 values from -64 on", word));
     combinations *= range.high - range.low + 1;
     ranges.push_back(range);
     if (ranges.size() > kMostVariables || combinations > kMostValues)

@@ -238,7 +238,8 @@ Reading::Reading(const Question& q, Context& context) {
   in_part("in", [&] { tape.read(q.text, names); });
 }
 
-Solution::Solution(const Reading& reading, const Question& question, Context& context) {
+Solution::Solution(const Reading& reading, const Question& question, Context& context,
+                   Truncations truncations) {
   CanonicalBuilder builder(reading.names, context);
   in_part("in", [&] { id_ = builder.build(reading.tape, question.text); });
   extractor_.emplace(context, Extractor::For::Text);
@@ -256,16 +257,13 @@ Solution::Solution(const Reading& reading, const Question& question, Context& co
   size_ = extractor_->forms()[static_cast<std::size_t>(form_)].size;
   if (reading.tape.divides_by_zero()) return;
   if (reading.tape.size() < size_) write(question.text, reading.names);
-  if (reading.tape.size() > kLimits.truncated_size || !truncates(reading.tape)) return;
-  const auto kept = with_truncated_parts(question);
-  if (!kept || kept->size >= size_) return;
-  // What is shorter now may become shorter still.
-  const Question shorter{question.variables, question.assumptions, kept->text};
-  Context scratch;
-  const Reading again(shorter, scratch);
-  const Solution next(again, shorter, scratch);
-  size_ = std::min(kept->size, next.size());
-  written_ = next.size() <= kept->size ? next.text() : kept->text;
+  if (truncations == Truncations::Opened || reading.tape.size() > kLimits.truncated_size ||
+      !truncates(reading.tape))
+    return;
+  if (auto kept = with_truncated_parts(question); kept && kept->size < size_) {
+    size_ = kept->size;
+    written_ = std::move(kept->text);
+  }
 }
 
 void Solution::write(std::string_view text, const Names& names) {

@@ -39,13 +39,17 @@ struct Reading {
   Tape tape;
 };
 
+/// Of quotients and remainders that truncate: as choices between others alone, or also as they are.
+enum class Truncations : bool { Opened, Kept };
+
 /// A question worked out: the canonical node, the same under the assumptions, and the smallest form
 /// of that, or the form it was written in, tidied, where that is smaller, or one in which
 /// truncating quotients and remainders stay.
 class Solution {
  public:
   /// reading is of the question, in this context. Throws as Reading.
-  Solution(const Reading& reading, const Question& question, Context& context);
+  Solution(const Reading& reading, const Question& question, Context& context,
+           Truncations truncations = Truncations::Kept);
   Id id() const { return id_; }
   std::size_t size() const { return size_; }
   const Interval& bounds() const { return bounds_; }

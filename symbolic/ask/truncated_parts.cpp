@@ -4,7 +4,10 @@
 #include <map>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "touchstone/base/error.h"
+#include "touchstone/base/hash.h"
 #include "touchstone/symbolic/context.h"
 #include "touchstone/symbolic/expr.h"
 #include "touchstone/symbolic/operators.h"
@@ -15,45 +18,56 @@ namespace {
 
 bool is_truncation(ExprOp op) { return op == ExprOp::TruncDiv || op == ExprOp::TruncMod; }
 
-/// One question after another about parts of an expression.
+/// One question after another about parts of an expression, each asked once.
 class TruncatedParts {
  public:
-  explicit TruncatedParts(const Question& question) : question_(question) {}
+  explicit TruncatedParts(const Question& question) : question_(question) {
+    for (const auto& [variable, range] : question.variables) {
+      last_ = std::max(last_, variable);
+      if (range.is_point()) numbers_.emplace(variable, exprs_.constant(*range.lo));
+    }
+  }
 
   std::optional<Written> solve();
 
  private:
+  struct Part {
+    Expr expr;
+    Interval bounds;
+  };
+  /// The smallest form of an expression of the question's variables and those that stand for parts.
+  Part simplified(Expr e);
+  /// A form in which truncations stay; nullopt where one may have no value though e has one.
+  std::optional<Expr> kept(Expr e);
+  /// The same where e is one.
+  Expr of_simplified_operands(Expr truncation);
+  /// A truncation in another expression, simplified; nullopt where it must have a value and may
+  /// have none.
+  std::optional<Expr> part(Expr truncation, bool must_have_value);
+  /// root with its parts as they are in `to`, simplified.
+  Expr around(Expr root, const std::map<Expr, Expr>& to);
+  /// The variable that stands for a part.
+  Expr variable_for(Expr part, const Interval& bounds);
+  /// Of a variable that stands for tmod(x, y): x - y*v, where v stands for tdiv(x, y).
+  std::optional<Expr> by_quotient(Expr variable);
+
   /// The truncations that stand in no other, each once.
   std::set<Expr> outermost(Expr root) const;
   bool truncates(Expr root) const;
   /// Whether all divisors in it are numbers but 0.
   bool divides_by_numbers(Expr root) const;
-
-  struct Part {
-    Expr expr;
-    Interval bounds;
-  };
-  /// The same question about a part, or about an expression in further variables.
-  Part ask(Expr part, const std::map<std::string, Interval>& further = {});
   /// Those parts of root without a value of which it has none either.
   std::set<Expr> needed(Expr root) const;
-  /// A truncation of simplified operands; nullopt where it may have no value though it must have.
-  std::optional<Part> simplified(Expr truncation, bool must_have_value);
-  /// Finds what the outermost truncations of root become; false where one may have no value though
-  /// root has one.
-  bool stand_for_parts(Expr root);
-  /// Of a variable that stands for tmod(x, y): x - y*v, where v stands for tdiv(x, y).
-  std::optional<Expr> by_quotient(Expr variable);
-  Expr replaced(Expr root);
-  /// root simplified around what its truncations became.
-  Written around(Expr root);
+  Expr replaced(Expr root, const std::map<Expr, Expr>& by);
 
   const Question& question_;
   Exprs exprs_;
   Context scratch_;
-  std::map<Expr, Expr> to_;                         // what truncations became
+  std::string last_;  // of the names: what begins with it and goes on is no variable's
+  std::map<std::string, Expr, std::less<>> numbers_;  // variables of one value
+  std::map<Expr, Part> known_;
   std::map<std::string, Interval> bounds_;          // of variables that stand for parts
-  std::map<std::string, Expr, std::less<>> parts_;  // those parts
+  std::map<std::string, Expr, std::less<>> parts_;  // what they stand for
   std::map<Expr, Expr> variables_;                  // of each such part its variable
 };
 
@@ -86,15 +100,6 @@ bool TruncatedParts::divides_by_numbers(Expr root) const {
   });
 }
 
-TruncatedParts::Part TruncatedParts::ask(Expr part,
-                                         const std::map<std::string, Interval>& further) {
-  Question question{question_.variables, question_.assumptions, render(exprs_, part)};
-  question.variables.insert(question.variables.end(), further.begin(), further.end());
-  const Reading reading(question, scratch_);
-  const Solution solution(reading, question, scratch_);
-  return {parse_expr(exprs_, solution.text()), solution.bounds()};
-}
-
 std::set<Expr> TruncatedParts::needed(Expr root) const {
   std::set<Expr> found{root};
   std::vector<Expr> todo{root};
@@ -110,31 +115,8 @@ std::set<Expr> TruncatedParts::needed(Expr root) const {
   return found;
 }
 
-std::optional<TruncatedParts::Part> TruncatedParts::simplified(Expr truncation,
-                                                               bool must_have_value) {
-  const ExprOp op = exprs_.op(truncation);
-  const Expr dividend = exprs_.arg(truncation, 0), divisor = exprs_.arg(truncation, 1);
-  const Part over = ask(dividend), by = ask(divisor);
-  if (must_have_value) {
-    const bool not_zero =
-        (by.bounds.lo && by.bounds.lo->sign() > 0) || (by.bounds.hi && by.bounds.hi->sign() < 0);
-    if (!not_zero || !divides_by_numbers(dividend) || !divides_by_numbers(divisor))
-      return std::nullopt;
-  }
-  return ask(tidied(exprs_, exprs_.apply(op, {over.expr, by.expr})));
-}
-
-std::optional<Expr> TruncatedParts::by_quotient(Expr variable) {
-  const auto part = std::ranges::find(variables_, variable, &std::pair<const Expr, Expr>::second);
-  if (part == variables_.end() || exprs_.op(part->first) != ExprOp::TruncMod) return std::nullopt;
-  const Expr over = exprs_.arg(part->first, 0), by = exprs_.arg(part->first, 1);
-  const auto quotient = variables_.find(exprs_.apply(ExprOp::TruncDiv, {over, by}));
-  if (quotient == variables_.end()) return std::nullopt;
-  return exprs_.apply(ExprOp::Sub, {over, exprs_.apply(ExprOp::Mul, {by, quotient->second})});
-}
-
-Expr TruncatedParts::replaced(Expr root) {
-  std::map<Expr, Expr> now = to_;
+Expr TruncatedParts::replaced(Expr root, const std::map<Expr, Expr>& by) {
+  std::map<Expr, Expr> now = by;
   for (const Expr e : exprs_.parts(root)) {
     if (now.contains(e)) continue;
     std::vector<Expr> args;
@@ -144,61 +126,95 @@ Expr TruncatedParts::replaced(Expr root) {
   return now.at(root);
 }
 
-bool TruncatedParts::stand_for_parts(Expr root) {
-  std::map<std::string, Part> kept;  // by their text, so that their order is always the same
-  std::map<Expr, std::string> texts;
-  const std::set<Expr> always = needed(root);
-  for (const Expr e : outermost(root)) {
-    const auto part = simplified(e, !always.contains(e));
-    if (!part) return false;
-    if (!truncates(part->expr)) {
-      to_.emplace(e, part->expr);
-      continue;
+TruncatedParts::Part TruncatedParts::simplified(Expr e) {
+  if (const auto known = known_.find(e); known != known_.end()) return known->second;
+  Question question{question_.variables, question_.assumptions, render(exprs_, e)};
+  question.variables.insert(question.variables.end(), bounds_.begin(), bounds_.end());
+  Part best;
+  {
+    const Reading reading(question, scratch_);
+    const Solution solution(reading, question, scratch_, Truncations::Opened);
+    best = {parse_expr(exprs_, solution.text()), solution.bounds()};
+  }
+  if (truncates(e))
+    if (const auto other = kept(e); other && exprs_.size(*other) < exprs_.size(best.expr)) {
+      best.expr = *other;  // what is shorter now may become shorter still
+      if (*other != e) best.expr = simplified(*other).expr;
     }
-    const std::string text = render(exprs_, part->expr);
-    kept.emplace(text, *part);
-    texts.emplace(e, text);
-  }
-  std::string last;  // what is behind the last name is no variable's, and stands behind them
-  for (const auto& [variable, range] : question_.variables) last = std::max(last, variable);
-  for (const auto& [text, part] : kept) {
-    const std::string stands = last + "_" + std::to_string(bounds_.size());
-    bounds_.emplace(stands, part.bounds);
-    parts_.emplace(stands, part.expr);
-    variables_.emplace(part.expr, exprs_.variable(stands));
-  }
-  for (const auto& [e, text] : texts) to_.emplace(e, variables_.at(kept.at(text).expr));
-  return true;
+  return known_.emplace(e, best).first->second;
 }
 
-Written TruncatedParts::around(Expr root) {
-  const Expr rest = ask(tidied(exprs_, replaced(root)), bounds_).expr;
-  const Expr whole = tidied(exprs_, exprs_.substitute(rest, parts_));
-  return {render(exprs_, whole), exprs_.size(whole)};
+Expr TruncatedParts::of_simplified_operands(Expr truncation) {
+  const Expr over = exprs_.arg(truncation, 0), by = exprs_.arg(truncation, 1);
+  const Expr less = simplified(over).expr;
+  return tidied(exprs_, exprs_.apply(exprs_.op(truncation), {less, simplified(by).expr}));
 }
 
-std::optional<Written> TruncatedParts::solve() {
-  std::map<std::string, Expr, std::less<>> numbers;
-  for (const auto& [variable, range] : question_.variables)
-    if (range.is_point()) numbers.emplace(variable, exprs_.constant(*range.lo));
-  const Expr written = parse_expr(exprs_, question_.text);
-  const Expr root = tidied(exprs_, exprs_.substitute(written, numbers));
-  if (is_truncation(exprs_.op(root))) {
-    const Expr over = exprs_.arg(root, 0), by = exprs_.arg(root, 1);
-    const Expr made = exprs_.apply(exprs_.op(root), {ask(over).expr, ask(by).expr});
-    return Written{render(exprs_, made), exprs_.size(made)};
+std::optional<Expr> TruncatedParts::part(Expr truncation, bool must_have_value) {
+  if (must_have_value) {
+    const Expr over = exprs_.arg(truncation, 0), by = exprs_.arg(truncation, 1);
+    const Interval range = simplified(by).bounds;
+    if (!(range.at_least(1) || range.at_most(-1)) || !divides_by_numbers(over) ||
+        !divides_by_numbers(by))
+      return std::nullopt;
   }
-  if (!stand_for_parts(root)) return std::nullopt;
-  Written best = around(root);
+  return simplified(of_simplified_operands(truncation)).expr;
+}
+
+Expr TruncatedParts::variable_for(Expr part, const Interval& bounds) {
+  const auto [at, fresh] = variables_.try_emplace(part);
+  if (!fresh) return at->second;
+  // By the text, so that what is written does not depend on the order in which parts are met.
+  std::string name = fmt::format("{}_{:016x}", last_, hash_bytes(render(exprs_, part)));
+  while (parts_.contains(name)) name += "_";
+  bounds_.emplace(name, bounds);
+  parts_.emplace(name, part);
+  return at->second = exprs_.variable(name);
+}
+
+std::optional<Expr> TruncatedParts::by_quotient(Expr variable) {
+  if (exprs_.op(variable) != ExprOp::Variable) return std::nullopt;
+  const auto part = parts_.find(exprs_.name(variable));
+  if (part == parts_.end() || exprs_.op(part->second) != ExprOp::TruncMod) return std::nullopt;
+  const Expr over = exprs_.arg(part->second, 0), by = exprs_.arg(part->second, 1);
+  const auto quotient = variables_.find(exprs_.apply(ExprOp::TruncDiv, {over, by}));
+  if (quotient == variables_.end()) return std::nullopt;
+  return exprs_.apply(ExprOp::Sub, {over, exprs_.apply(ExprOp::Mul, {by, quotient->second})});
+}
+
+Expr TruncatedParts::around(Expr root, const std::map<Expr, Expr>& to) {
+  const Expr rest = simplified(tidied(exprs_, replaced(root, to))).expr;
+  return tidied(exprs_, exprs_.substitute(rest, parts_));
+}
+
+std::optional<Expr> TruncatedParts::kept(Expr e) {
+  if (is_truncation(exprs_.op(e))) return of_simplified_operands(e);
+  const std::set<Expr> always = needed(e);
+  std::map<Expr, Expr> to;
+  for (const Expr truncation : outermost(e)) {
+    const auto made = part(truncation, !always.contains(truncation));
+    if (!made) return std::nullopt;
+    to.emplace(truncation,
+               truncates(*made) ? variable_for(*made, simplified(*made).bounds) : *made);
+  }
+  Expr best = around(e, to);
   bool joined = false;
-  for (auto& [e, now] : to_)
+  for (auto& [truncation, now] : to)
     if (const auto other = by_quotient(now)) {
       now = *other;
       joined = true;
     }
   if (joined)
-    if (Written other = around(root); other.size < best.size) best = std::move(other);
+    if (const Expr other = around(e, to); exprs_.size(other) < exprs_.size(best)) best = other;
   return best;
+}
+
+std::optional<Written> TruncatedParts::solve() {
+  const Expr written = parse_expr(exprs_, question_.text);
+  const Expr root = tidied(exprs_, exprs_.substitute(written, numbers_));
+  if (!truncates(root)) return std::nullopt;
+  const Expr best = simplified(root).expr;
+  return Written{render(exprs_, best), exprs_.size(best)};
 }
 
 }  // namespace
