@@ -194,10 +194,13 @@ class ViewCheck {
       }
       return made;
     };
-    const ShapeTracker other = tracker_.substitute(by(0));
+    const auto same = by(0);
+    const ShapeTracker other = tracker_.substitute(same);
     for (const Point& p : points_) {
-      symbolic::Values values = p.values();
-      for (const auto& [name, value] : p.values()) values[new_name(name)] = value + less;
+      symbolic::Values values;
+      for (const auto& [name, value] : p.values())
+        values[same.contains(name) ? new_name(name) : name] =
+            value + (same.contains(name) ? less : 0);
       if (auto wrong = p.differs(other.bind(values)))
         return Checked::fail("substituted",
                              fmt::format("{}{} became {}", at(p), tracker_.str(), *wrong));
