@@ -1,5 +1,7 @@
 #include "touchstone/interp/excess.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "touchstone/interp/contraction.h"
@@ -150,8 +152,19 @@ Legal<T> narrowed(const ProgramNode& node, const Profile& profile, Legal<W> x, d
   const bool special = x.is_point() && (is_zero_value(x.lo) || is_infinite(x.lo));
   if (x.number && rounds_twice(node.op) && !special) x = legal::widened(x, 1);
   Legal<T> out = rounded_as<T>(profile, x);
+  if (node.op == Op::Exp2) size = std::min(size, 4.0 * info(dtype_v<T>).max_exponent);
   const auto ulp = static_cast<std::int64_t>(declared_ulp(node.op, profile, size));
-  if (ulp > 0 && !special && out.number) out = legal::widened(out, ulp);
+  if (ulp > 0 && !special && out.number) {
+    // Beyond twice the largest number no error of so few ULP leads back to it.
+    constexpr DTypeInfo kInfo = info(dtype_v<T>);
+    const double beyond = std::ldexp(1.0, kInfo.max_exponent + 2);
+    const bool few = ulp < std::int64_t{1} << (kInfo.digits - 2);
+    out = legal::widened(out, ulp);
+    if (few && static_cast<double>(scalar::detail::computing(x.lo)) >= beyond)
+      out.lo = infinity<T>();
+    if (few && static_cast<double>(scalar::detail::computing(x.hi)) <= -beyond)
+      out.hi = infinity<T>(true);
+  }
   if (node.op == Op::Exp2 && out.number && key_less(out.lo, T{})) out.lo = T{};
   if (profile.flushes_outputs) out = legal::flushed(out);
   return out;

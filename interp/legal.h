@@ -275,19 +275,27 @@ Legal<T> recip(const Legal<T>& a) {
   return div(Legal<T>::point(convert<T>(1.0F)), a);
 }
 
+/// Within so many representable values at the lower end of the argument, and at the higher one.
 template <class T>
-Legal<T> exp2(const Legal<T>& a, std::int64_t ulp) {
+Legal<T> exp2(const Legal<T>& a, std::int64_t ulp_low, std::int64_t ulp_high) {
   if (a.any || !a.number) return a;
-  if (a.is_point() && is_infinite(a.lo)) return Legal<T>::point(scalar::exp2(a.lo));
-  const T low = scalar::exp2(a.lo);
-  Legal<T> out = widened(Legal<T>::range(low, a.is_point() ? low : scalar::exp2(a.hi), a.nan), ulp);
+  const auto at = [](const T& x, std::int64_t ulp) {
+    const Legal<T> value = Legal<T>::point(scalar::exp2(x));
+    return is_infinite(x) ? value : widened(value, ulp);
+  };
+  const Legal<T> low = at(a.lo, ulp_low);
+  Legal<T> out = Legal<T>::range(low.lo, a.is_point() ? low.hi : at(a.hi, ulp_high).hi, a.nan);
   if (key_less(out.lo, T{})) out.lo = T{};
   // Beyond twice the largest number no error of so few ULP leads back to it.
   constexpr DTypeInfo kInfo = info(dtype_v<T>);
-  if (scalar::detail::computing(a.lo) >= kInfo.max_exponent + 2 && ulp < std::int64_t{1}
-                                                                             << (kInfo.digits - 2))
+  if (scalar::detail::computing(a.lo) >= kInfo.max_exponent + 2 &&
+      ulp_low < std::int64_t{1} << (kInfo.digits - 2))
     out.lo = infinity<T>();
   return out;
+}
+template <class T>
+Legal<T> exp2(const Legal<T>& a, std::int64_t ulp) {
+  return exp2(a, ulp, ulp);
 }
 
 template <class T>

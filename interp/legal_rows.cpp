@@ -186,7 +186,12 @@ void apply_function(Op op, const Allowance<T>& allow, const LegalBlock& in, Lega
       return map1<T, T>(allow, in, out, exact_at_special(legal::recip<T>, p.recip));
     case Op::Exp2:
       return map1<T, T>(allow, in, out, [&](const Legal<T>& a) {
-        return legal::exp2(a, allow.ulp(p.exp2, allow.magnitude(a)));
+        // What is 0 or infinity is so by far: no argument counts for more than a few times those.
+        const auto ulp_at = [&](const T& x) {
+          constexpr double kMost = 4.0 * info(dtype_v<T>).max_exponent;
+          return allow.ulp(p.exp2, std::min(allow.magnitude(Legal<T>::point(x)), kMost));
+        };
+        return legal::exp2(a, ulp_at(a.lo), ulp_at(a.hi));
       });
     case Op::Log2:
       return map1<T, T>(allow, in, out, [&](const Legal<T>& a) {

@@ -12,6 +12,7 @@
 #include "touchstone/symbolic/contradiction.h"
 #include "touchstone/symbolic/expr.h"
 #include "touchstone/symbolic/limits.h"
+#include "touchstone/symbolic/operators.h"
 #include "touchstone/symbolic/program.h"
 #include "touchstone/symbolic/simplifier.h"
 #include "touchstone/symbolic/stable_form.h"
@@ -255,9 +256,14 @@ Solution::Solution(const Reading& reading, const Question& question, Context& co
   if (id_ != built) extractor_.emplace(context, Extractor::For::Text);
   form_ = extractor_->extract(id_);
   size_ = extractor_->forms()[static_cast<std::size_t>(form_)].size;
-  if (reading.tape.divides_by_zero()) return;
-  if (reading.tape.size() < size_) write(question.text, reading.names);
-  if (truncations == Truncations::Opened || reading.tape.size() > kLimits.truncated_size ||
+  try {
+    if (reading.tape.size() < size_ || reading.tape.divides_by_zero())
+      write(question.text, reading.names);
+  } catch (const ParseError&) {  // a divisor is written as 0, in a part that never counts
+    return;
+  }
+  const std::size_t read = written_.empty() ? reading.tape.size() : size_;
+  if (truncations == Truncations::Opened || read > kLimits.truncated_size ||
       !truncates(reading.tape))
     return;
   if (auto kept = with_truncated_parts(question); kept && kept->size < size_) {
@@ -275,6 +281,10 @@ void Solution::write(std::string_view text, const Names& names) {
       numbers.emplace(name, exprs.constant((*node.context())[node.id()].first));
   if (!numbers.empty()) root = exprs.substitute(root, numbers);
   root = tidied(exprs, root);
+  const bool divides_by_zero = std::ranges::any_of(exprs.parts(root), [&](Expr e) {
+    return divides(exprs.op(e)) && exprs.is_constant(exprs.arg(e, 1), 0);
+  });
+  if (divides_by_zero || exprs.size(root) >= size_) return;
   size_ = exprs.size(root);
   written_ = render(exprs, root);
 }

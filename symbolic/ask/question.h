@@ -56,7 +56,7 @@ class Solution {
   std::string text() const;
 
  private:
-  /// Takes the form as written, tidied.
+  /// Takes the form as written, tidied, where it is smaller and divides by no 0.
   void write(std::string_view text, const std::map<std::string, Node>& names);
 
   Id id_ = 0;

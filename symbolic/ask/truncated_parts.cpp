@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "touchstone/base/error.h"
-#include "touchstone/base/hash.h"
 #include "touchstone/symbolic/context.h"
 #include "touchstone/symbolic/expr.h"
 #include "touchstone/symbolic/operators.h"
@@ -164,9 +163,10 @@ std::optional<Expr> TruncatedParts::part(Expr truncation, bool must_have_value) 
 Expr TruncatedParts::variable_for(Expr part, const Interval& bounds) {
   const auto [at, fresh] = variables_.try_emplace(part);
   if (!fresh) return at->second;
-  // By the text, so that what is written does not depend on the order in which parts are met.
-  std::string name = fmt::format("{}_{:016x}", last_, hash_bytes(render(exprs_, part)));
-  while (parts_.contains(name)) name += "_";
+  // In the order of their texts, so that what is written does not depend on where parts are met.
+  std::string name = last_ + "_";
+  for (const char c : render(exprs_, part))
+    name += fmt::format("{:02x}", static_cast<unsigned char>(c));
   bounds_.emplace(name, bounds);
   parts_.emplace(name, part);
   return at->second = exprs_.variable(name);
@@ -213,7 +213,12 @@ std::optional<Written> TruncatedParts::solve() {
   const Expr written = parse_expr(exprs_, question_.text);
   const Expr root = tidied(exprs_, exprs_.substitute(written, numbers_));
   if (!truncates(root)) return std::nullopt;
-  const Expr best = simplified(root).expr;
+  const auto other = kept(root);
+  if (!other) return std::nullopt;
+  Expr best = *other;
+  if (best != root)  // what is shorter now may become shorter still
+    if (const Expr again = simplified(best).expr; exprs_.size(again) <= exprs_.size(best))
+      best = again;
   return Written{render(exprs_, best), exprs_.size(best)};
 }
 

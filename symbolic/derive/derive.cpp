@@ -361,7 +361,6 @@ void Deriver::join(const Walk& forth, const Walk& back, Chain& chain) {
     std::size_t far = i;  // the last state that is this one but for arithmetic: no detours
     for (std::size_t j = i; j < states.size(); ++j)
       if (ring_.normal(states[j]) == ring_.normal(states[i])) far = j;
-    DerivationStep step;
     if (far > i) {
       const auto steps = ArithmeticSteps(d_.exprs, ring_).between(states[i], states[far]);
       chain.steps.insert(chain.steps.end(), steps.begin(), steps.end());
@@ -370,19 +369,25 @@ void Deriver::join(const Walk& forth, const Walk& back, Chain& chain) {
     }
     if (i < turn) {
       chain.steps.push_back(forth.steps[i]);
-    } else if (i == turn) {  // the two ends do not meet
-      step.rule = kUnexplained;
-      step.before = states[i];
-      step.after = step.whole = states[i + 1];
-      step.context = d_.exprs.variable("_");
-      chain.steps.push_back(rewriter_.in_one(states[i], {}, states[i + 1]).value_or(step));
     } else {
-      step = back.steps[states.size() - 2 - i];
-      std::swap(step.before, step.after);
-      step.whole = states[i + 1];
-      step.backwards = !step.backwards;
-      rewriter_.state_facts(step, states[i]);
-      chain.steps.push_back(step);
+      std::optional<DerivationStep> step;
+      if (i > turn) step = back.steps[states.size() - 2 - i];
+      if (step && d_.exprs.at(states[i], step->path)) {
+        std::swap(step->before, step->after);
+        step->whole = states[i + 1];
+        step->backwards = !step->backwards;
+        rewriter_.state_facts(*step, states[i]);
+      } else {  // the two ends do not meet, or what was there is a part of what is around it
+        step = rewriter_.in_one(states[i], {}, states[i + 1]);
+      }
+      if (!step) {
+        step.emplace();
+        step->rule = kUnexplained;
+        step->before = states[i];
+        step->after = step->whole = states[i + 1];
+        step->context = d_.exprs.variable("_");
+      }
+      chain.steps.push_back(*std::move(step));
     }
     ++i;
   }

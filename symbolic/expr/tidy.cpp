@@ -66,6 +66,9 @@ Expr tidy(Exprs& x, ExprOp op, std::vector<Expr> args) {
       return by.sign() < 0 ? x.apply(ExprOp::Sub, {inner->first, x.constant(-by)})
                            : x.apply(ExprOp::Add, {inner->first, x.constant(by)});
     }
+  const bool compares = op >= ExprOp::Lt && op <= ExprOp::Ne;
+  if (compares && x.is_constant(args[0]) && x.is_constant(args[1]))
+    return x.constant(value_of(op, x.value(args[0]), x.value(args[1])));
   const auto flag = [&](std::size_t i) { return is_flag(x.op(args[i])); };
   switch (op) {
     case ExprOp::Add:
@@ -112,6 +115,7 @@ Expr tidy(Exprs& x, ExprOp op, std::vector<Expr> args) {
       break;
     }
     case ExprOp::Where:
+      if (x.is_constant(args[0])) return args[is(0, 0) ? 2 : 1];
       if (args[1] == args[2]) return args[1];
       break;
     default:

@@ -176,6 +176,36 @@ TEST(Definitions, TheBestAnswerIsLegal) {
         for (const int largest : {3, 30, 120}) check_best(c, type, largest);
 }
 
+// One wrong answer in a row of right ones, where something on the way overflows.
+TEST(Definitions, WhatIsFarOffIsNot) {
+  struct Far {
+    const char* text;
+    const char* type;
+    double x, answer;
+  };
+  constexpr Far kFar[] = {
+      {"gelu(x[1]:T)", "f16", 60, 45},           {"gelu(x[1]:T)", "f16", -60, -15},
+      {"gelu(x[1]:T)", "f32", 1e13, 5e12},       {"gelu(x[1]:T)", "f32", -1e13, -5e12},
+      {"sigmoid(x[1]:T)", "f32", -300, 2.5e-39}, {"sigmoid(x[1]:T)", "f16", -20, 1.5e-5},
+      {"silu(x[1]:T)", "f32", -3e38, -0.9},      {"silu(x[1]:T)", "f16", -60000, -0.5},
+  };
+  for (const Far& far : kFar) {
+    const Formula formula = parse(with_type(far.text, far.type));
+    const LazyOpPtr ast = formula.kernel();
+    const auto stored = [&](double value) {
+      const std::uint64_t bits = Scalar::from_double(ast->dtype(), value).bits();
+      const BufferPtr made = test::buffer(ast->dtype(), 1);
+      made->copy_in(std::as_bytes(std::span(&bits, 1)).first(itemsize(ast->dtype())));
+      return made;
+    };
+    const BufferPtr x = stored(far.x), y = stored(far.answer);
+    std::vector<Buffer*> raw{y.get(), x.get()};
+    const Verdict verdict = judge(ast, raw, *y, Profile::named("library"));
+    EXPECT_EQ(verdict.outcome, Outcome::Fail)
+        << far.text << " " << far.type << " of " << far.x << ": " << verdict.str();
+  }
+}
+
 TEST(Definitions, EachHasACaseHere) {
   std::string texts;
   for (const auto& cases :

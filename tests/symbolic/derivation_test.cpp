@@ -292,6 +292,16 @@ TEST(Derivation, EndsInWhatIsNoLongerThanTheText) {
   EXPECT_FALSE(derive("x*y + x*z", variables).longer);
 }
 
+TEST(Derivation, AStepBackMayHaveLostItsPlace) {
+  const std::pair<const char*, Variables> cases[] = {{"tdiv(z, 4) + (1 <= z)", {{"z", -8, -6}}},
+                                                     {"tdiv(1, i)//6", {{"i", -7, -1}}}};
+  for (const auto& [text, variables] : cases) {
+    Derivation d = derive(text, variables);
+    const auto flaw = find_flaw(d);
+    EXPECT_FALSE(flaw) << text_of(d, d.main) << flaw->what;
+  }
+}
+
 TEST(Derivation, ANegationIsTakenIntoTheNumberItsOperandBecomes) {
   for (const char* const text : {"-(-y)", "-(-(-y)) + x", "-(-(x - x))"}) {
     Derivation d = derive(text, Variables{{"x", Int(0), Int(4)}, {"y", Int(0), Int(0)}},

@@ -206,6 +206,14 @@ TEST(Question, RefusesAssumptionsThatContradictEachOther) {
   EXPECT_NE(error({"x//0 == 4"}).find("division by zero"), std::string::npos);
 }
 
+TEST(Question, IsNoLongerForAPartThatNeverCounts) {
+  Context context;
+  const Question q{{{"n", range(0, 0)}, {"x", range(-99, 99)}, {"y", range(-9, 9)}},
+                   {},
+                   "where(n != 0, tmod(tdiv(x, n), n), tmod(tdiv(x, y), tmod(y, 4)))"};
+  EXPECT_EQ(answer(q, context).text, "tmod(tdiv(x, y), tmod(y, 4))");
+}
+
 TEST(Question, AnswersWhatDividesByZeroInAPartThatNeverCounts) {
   const auto text_of = [](const char* text) {
     return answer({{{"x", range(0, 5)}, {"y", range(2, 2)}}, {}, text}).text;
