@@ -21,6 +21,8 @@ using Refute = std::function<std::optional<std::string>(const std::string& a, co
 ///   defined      and divides by zero nowhere but where that did
 ///   refused      only what divides by zero at every point is refused
 ///   given        so has the expression simplified under assumptions, where they hold
+///   answer       so has the answer to the question, whose bounds hold, and which has no more parts
+///                than what was written
 ///   bounds       no value is outside the bounds
 ///   tight        which are attained where each variable is read once, divisions outermost
 ///   steps        its derivation, where every step is explained, passes the checker

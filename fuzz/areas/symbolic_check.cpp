@@ -7,6 +7,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/interrupt.h"
 #include "touchstone/codegen/index_lowering.h"
+#include "touchstone/fuzz/answer_check.h"
 #include "touchstone/fuzz/claim_check.h"
 #include "touchstone/fuzz/expression_case.h"
 #include "touchstone/fuzz/expression_form.h"
@@ -248,6 +249,10 @@ class Check {
       if (auto wrong = programs(node)) return wrong;
     if (often(16, 11) || written_.size() > kLong)
       if (auto wrong = code(node)) return wrong;
+    const bool truncates = text_.find("tdiv(") != std::string_view::npos ||
+                           text_.find("tmod(") != std::string_view::npos;
+    if (often(truncates ? 8 : 64, 14))
+      if (auto wrong = answer()) return wrong;
     if (often(16, 4))
       if (auto wrong = put_back()) return wrong;
     if (often(16, 7))
@@ -412,6 +417,22 @@ class Check {
                          fmt::format("{} is from {} to {}, and said to be from {} to {}", written_,
                                      low.str(), high.str(), bounds.lo ? bounds.lo->str() : "below",
                                      bounds.hi ? bounds.hi->str() : "above"));
+  }
+
+  // What is answered under the assumptions, which is written in the fewest parts that were found.
+  std::optional<Checked> answer() {
+    symbolic::Question question{{}, {}, written_};
+    for (const ExpressionCase::Variable& v : parts_.variables)
+      question.variables.emplace_back(v.name, context_[names_.at(v.name).id()].bounds);
+    question.assumptions.assign(parts_.assumptions.begin(), parts_.assumptions.end());
+    std::vector<std::size_t> points;
+    for (std::size_t p = 0; p < values_.points(); ++p)
+      if (holds_[p] != 0 && right_.defined(p)) points.push_back(p);
+    const AnswerReply reply = wrong_answer(question, values_, right_, points);
+    if (reply.refused && (points.empty() || divides_by_zero())) return nothing("answer");
+    if (reply.at) return differs("answer", reply.what, *reply.at, nullptr);
+    if (!reply.what.empty()) return Checked::fail("answer", written_ + reply.what);
+    return std::nullopt;
   }
 
   // What the checker of certificates accepts is so, where there is a value to compare.
