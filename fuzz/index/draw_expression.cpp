@@ -359,15 +359,36 @@ class ExpressionDraw {
         law(out, depth);
         return;
       case Truncating:
-        out += chooser_.chance(1, 2) ? "tdiv(" : "tmod(";
-        grow(out, depth - 1);
-        out += ", ";
-        divisor(out, depth);
-        out += ")";
-        return;
+        return truncating(out, depth);
       default:
         both(out, depth, chooser_.chance(1, 4) ? " - " : " + ");
         return;
+    }
+  }
+
+  // A quotient or a remainder, alone, in an arm that may be taken, or both of the same.
+  void truncating(std::string& out, int depth) {
+    std::string operands;
+    grow(operands, depth - 1);
+    operands += ", ";
+    std::string by;
+    divisor(by, depth);
+    operands += by + ")";
+    const std::string one = chooser_.chance(1, 2) ? "tdiv(" : "tmod(";
+    switch (chooser_.below(8)) {
+      case 0:
+        out += fmt::format("(tdiv({0}*{1} + tmod({0})", operands, by);
+        return;
+      case 1:
+        out += fmt::format("where({0}{1} < 0, {0}{1} + {2}, {0}{1})", one, operands, by);
+        return;
+      case 2:
+        out += fmt::format("where({} != 0, {}{}, ", by, one, operands);
+        variable(out);
+        out += ")";
+        return;
+      default:
+        out += one + operands;
     }
   }
 

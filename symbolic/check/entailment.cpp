@@ -177,7 +177,7 @@ bool Entailment::zero_by_cases(PolyId p) {
 
 bool Entailment::zero_in_each_case(PolyId p) {
   if ((*ring_)[p].terms.empty()) return true;
-  if (--budget_->cases < 0 || budget_->bounds < 0) return false;
+  if (--budget_->cases < 0 || spent()) return false;
   for (const auto& [guard, divisor] : guarded_)
     if (!nonzero_.contains(divisor) && flags_hold(guard)) assume_nonzero(divisor);
   const auto place = innermost_case(p);
@@ -251,6 +251,7 @@ PolyId Entailment::divided(PolyId p) {
   const std::size_t most = (*ring_)[p].terms.size() + 2 * kLimits.entailed_terms;
   for (int round = 0; round < kLimits.division_rounds; ++round) {
     const PolyId before = p;
+    if (spent()) return start;
     // Remainders last: they tell more of their bounds than what they stand for.
     for (const AtomKind kind : {AtomKind::Quotient, AtomKind::Remainder})
       for (const AtomId a : atoms_of(*ring_, {p})) {  // the innermost first

@@ -36,6 +36,7 @@ class Entailment {
   bool contradictory();
 
  private:
+  bool spent() const { return budget_ && (budget_->bounds < 0 || ring_->terms() > budget_->terms); }
   bool facts_contradict();
   void assume_flag(AtomId flag, bool value);
   void at_most_zero(PolyId p);
@@ -50,11 +51,13 @@ class Entailment {
   struct Budget {
     int cases = kLimits.cases;
     int bounds = kLimits.case_bounds;
+    std::int64_t terms = 4'000'000;  // of polynomials; a long division makes long ones
   };
   /// The answer of `shown`, at the expense of this budget where no other is set.
   template <class Shown>
   bool within(Budget budget, const Shown& shown) {
     if (budget_) return shown();
+    budget.terms += ring_->terms();
     budget_ = &budget;
     const bool answer = shown();
     budget_ = nullptr;

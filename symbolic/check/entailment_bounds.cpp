@@ -169,7 +169,8 @@ Congruence Entailment::congruence(PolyId p, int depth) {
   for (std::size_t i = 0; i < residues_.size(); ++i) {
     const auto [fact, modulus] = residues_[i];
     const Poly f = (*ring_)[fact];
-    if (budget_ && --budget_->bounds < 0) break;
+    if (budget_) --budget_->bounds;
+    if (spent()) break;
     for (const auto& [m, c] : f.terms) {
       const auto own = std::ranges::find(poly.terms, m, &std::pair<Monomial, Int>::first);
       if (m.empty() || own == poly.terms.end() || !divides(c, own->second)) continue;
@@ -494,7 +495,8 @@ Interval Entailment::bounds(PolyId p, int depth) {
   Interrupt::poll();
   if (!settled_) tighten();
   Interval r = plain(p);
-  if (budget_ && --budget_->bounds < 0) return r;
+  if (budget_) --budget_->bounds;
+  if (spent()) return r;
   r = trimmed(both(r, relaxed(p, depth)), p, depth);
   const Poly poly = (*ring_)[p];
   if (depth == 0 || poly.is_constant() || poly.terms.size() > kLimits.entailed_terms) return r;

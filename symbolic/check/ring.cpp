@@ -10,6 +10,7 @@ namespace touchstone::symbolic {
 PolyId Ring::intern(Poly poly) {
   Interrupt::poll();
   ++work_;
+  terms_ += static_cast<std::int64_t>(poly.terms.size());
   std::erase_if(poly.terms, [](const auto& t) { return t.second.is_zero(); });
   const auto [at, fresh] = poly_ids_.emplace(std::move(poly), static_cast<PolyId>(polys_.size()));
   if (fresh) polys_.push_back(&at->first);

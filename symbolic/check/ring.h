@@ -65,6 +65,8 @@ class Ring {
   const Poly& operator[](PolyId p) const { return *polys_[p]; }
   /// Polynomials asked for up to now: what it all cost.
   std::int64_t work() const { return work_; }
+  /// Their terms.
+  std::int64_t terms() const { return terms_; }
   const Atom& atom(AtomId a) const { return *atoms_[a]; }
   bool is_flag(AtomId a) const {
     return atoms_[a]->kind == AtomKind::Negative || atoms_[a]->kind == AtomKind::Zero;
@@ -109,7 +111,7 @@ class Ring {
   PolyId by_cases(PolyId p, const std::vector<AtomId>& flags, const Test& test);
 
   Exprs& e_;
-  std::int64_t work_ = 0;
+  std::int64_t work_ = 0, terms_ = 0;
   std::map<Poly, PolyId> poly_ids_;
   std::map<Atom, AtomId> atom_ids_;
   std::vector<const Poly*> polys_;
