@@ -346,6 +346,13 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
   if (!(factor == Linear{1, {}}))
     law(remainder ? "mod.cancel" : "div.cancel",
         [&](Instance& i) { i.bind("x", a).bind("b", b).bind("y", factor); });
+  if (!(factor == Linear{1, {}}) && !b.is_constant() && b.terms[0].coef.sign() > 0) {
+    Linear more;  // a remainder by a multiple of what is left of the divisor
+    if (open_remainder(a, b, remainder, more)) {
+      add(more, long_division(a, b, remainder));
+      add(quotient, more);
+    }
+  }
   // Without the common factor another term of the divisor may come first.
   const bool turn = !b.is_constant() && b.terms[0].coef.sign() < 0;
   if (turn) {

@@ -64,11 +64,13 @@ RC_GTEST_PROP(SymbolicAccess, ExpressionsGiveTheAddresses, ()) {
   for (std::int64_t i = 0; i < model::count(c.array.shape); i += step_of(c.array)) {
     const std::int64_t wanted = c.array.address[static_cast<std::size_t>(i)];
     Values values = c.values;
-    values["idx"] = i;
+    const std::string prefix = index_prefix(c.tracker);
+    values[prefix] = i;
     if (value_of(flat, values) != wanted)
       RC_FAIL(c.text(fmt::format("{}: {} if {}", i, render(flat.index), render(flat.valid))));
     const Ints index = model::unravel(i, c.array.shape);
-    for (std::size_t a = 0; a < index.size(); ++a) values[fmt::format("idx{}", a)] = index[a];
+    for (std::size_t a = 0; a < index.size(); ++a)
+      values[fmt::format("{}{}", prefix, a)] = index[a];
     if (value_of(by_axis, values) != wanted)
       RC_FAIL(c.text(fmt::format("{}: {} if {}", i, render(by_axis.index), render(by_axis.valid))));
   }
