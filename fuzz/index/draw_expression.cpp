@@ -428,11 +428,10 @@ class ExpressionDraw {
   std::string operand(std::string_view name, int depth, bool numbers) {
     std::string text = "(";
     const bool is_coefficient = std::string_view("abcdkm").find(name[0]) != std::string_view::npos;
-    if (is_coefficient && !numbers && chooser_.chance(3, 4))
-      variable(text);
-    else if (is_coefficient && chooser_.chance(4, 5))
+    const bool named = is_coefficient && !numbers && chooser_.chance(3, 4);
+    if (!named && is_coefficient && chooser_.chance(4, 5))
       chooser_.chance(1, 2) ? put_number(text, usual()) : constant_not_zero(text);
-    else if (chooser_.chance(1, 2))
+    else if (named || chooser_.chance(1, 2))
       variable(text);
     else if (chooser_.chance(1, 2))
       linear(text);

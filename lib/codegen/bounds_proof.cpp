@@ -1,6 +1,7 @@
 #include "touchstone/codegen/bounds_proof.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <utility>
@@ -14,6 +15,7 @@ namespace {
 using symbolic::Node;
 
 constexpr std::int64_t kMostPoints = 1 << 14;
+constexpr int kMostTerms = 8;  // of a sum whose terms are bounded one by one
 
 // Of an element of memory: in [0, size) wherever `valid`.
 struct Access {
@@ -96,6 +98,42 @@ class Prover {
 
  private:
   Node& node(int step) { return nodes_[static_cast<std::size_t>(step)]; }
+
+  // Ends of what a step gives; nothing where they are open, or beyond 64 bits.
+  struct Range {
+    std::optional<std::int64_t> low, high;
+
+    void take(std::int64_t at_least, std::int64_t at_most) {
+      low = std::max(low.value_or(at_least), at_least);
+      high = std::min(high.value_or(at_most), at_most);
+    }
+  };
+  // As the node tells it, and as the operands of a sum or a product do, which there is multiplied
+  // out, so that its terms are bounded one by one.
+  Range range_of(int i, int depth = kMostTerms) {
+    Range range{node(i).min(), node(i).max()};
+    const LinearStep& step = kernel_.uops[static_cast<std::size_t>(i)];
+    if (depth == 0 || step.kind != StepKind::Index) return range;
+    const IndexOp op = std::get<IndexOp>(step.arg);
+    if (op != IndexOp::Add && op != IndexOp::Mul) return range;
+    const Range a = range_of(step.src[0], depth - 1), b = range_of(step.src[1], depth - 1);
+    if (!a.low || !a.high || !b.low || !b.high) return range;
+    if (op == IndexOp::Add) {
+      std::int64_t low = 0, high = 0;
+      if (!__builtin_add_overflow(*a.low, *b.low, &low) &&
+          !__builtin_add_overflow(*a.high, *b.high, &high))
+        range.take(low, high);
+      return range;
+    }
+    std::array<std::int64_t, 4> corners{};
+    std::size_t k = 0;
+    for (const std::int64_t x : {*a.low, *a.high})
+      for (const std::int64_t y : {*b.low, *b.high})
+        if (__builtin_mul_overflow(x, y, &corners[k++])) return range;
+    const auto [low, high] = std::ranges::minmax(corners);
+    range.take(low, high);
+    return range;
+  }
 
   void read(int i, const LinearStep& step) {
     switch (step.kind) {
@@ -222,6 +260,9 @@ class Prover {
 
   std::string unproved(const Access& access) {
     const Node index = node(access.index);
+    if (const Range range = range_of(access.index);
+        range.low.value_or(-1) >= 0 && range.high.value_or(access.size) < access.size)
+      return {};
     std::vector<Node> facts = assumed_;
     if (access.valid != -1) facts.push_back(node(access.valid));
     if (proves_inside(index, facts, access.size)) return {};

@@ -142,6 +142,24 @@ TEST(BoundsProof, KernelsOfEveryLayoutAreProved) {
   }
 }
 
+// Blocks of rows of which the last begins earlier, as many elements a row as a variable says.
+TEST(BoundsProof, RowsOfAVariableLengthAreProvedTermByTerm) {
+  const sint n = symbolic::variable("n", 0, 40);
+  const auto load = [](const Shape& shape, const Strides& strides) {
+    return LazyOp::load(1, DType::Float32, ShapeTracker({View::strided(shape, strides, 0)}));
+  };
+  const LazyOpPtr most = LazyOp::reduce(Op::ReduceMax, load({1, 100, n, n}, {0, 1, 0, 100}), {3});
+  const LazyOpPtr less = LazyOp::binary(Op::Sub, load({1, 100, n, 1}, {0, 1, 100, 0}), most);
+  const LazyOpPtr kernel = LazyOp::store(ShapeTracker::contiguous(less->shape()), less);
+  std::vector<LinearKernel> layouts{linearize(kernel), linearize(kernel, {.sizes = kTinySizes})};
+  for (std::uint64_t seed = 1; seed < 20; ++seed)
+    layouts.push_back(linearize(kernel, {.layout_seed = seed}));
+  for (const LinearKernel& linear : layouts) {
+    const std::vector<Unproved> open = unproved_accesses(linear, std::vector{n.node()});
+    EXPECT_TRUE(open.empty()) << str(linear) << open[0].step << ": " << open[0].why;
+  }
+}
+
 // One number of the index arithmetic is changed by one: what then reaches outside is never proved.
 TEST(BoundsProof, AWrongNumberIsSeenWhereItReachesOutside) {
   int outside = 0, proved = 0, changed = 0;
