@@ -51,7 +51,7 @@ class Entailment {
   struct Budget {
     int cases = kLimits.cases;
     int bounds = kLimits.case_bounds;
-    std::int64_t terms = 4'000'000;  // of polynomials; a long division makes long ones
+    std::int64_t terms = 500'000;  // of polynomials; a long division makes long ones
   };
   /// The answer of `shown`, at the expense of this budget where no other is set.
   template <class Shown>

@@ -116,7 +116,7 @@ struct Limits {
   std::size_t flags = 5;                // whose cases are told apart
   int normal_rounds = 4;                // of normalizing a maximum
   int cases = 300;                      // told apart to prove an equation
-  int case_bounds = 100'000;            // asked for meanwhile
+  int case_bounds = 25'000;             // asked for meanwhile
   int points = 24;                      // tried before an equation's cases are
   std::int64_t value_work = 1'000'000;  // nodes evaluated for an equation at all points
   int division_rounds = 64;             // of quotients taken apart in a case

@@ -240,7 +240,7 @@ TEST_F(CliFuzz, ShardsOfAJobAreGatheredAsOneRun) {
 
 TEST_F(CliFuzz, ALimitOfTheProcessorIsNoCrash) {
   // Several seconds of work; a sanitizer's needs more of the second for the process that watches.
-  const std::string cases = test::kSanitized ? "3000" : "60000";
+  const std::string cases = test::kSanitized ? "2400" : "60000";
   const Answer run = touchstone_run("fuzz --area symbolic --cases " + cases + " --jobs 1 --seed 9",
                                     "bash -c 'ulimit -t 1; exec \"$@\"' bash");
   EXPECT_EQ(run.code, 0) << run.text;
