@@ -176,7 +176,7 @@ TEST(Definitions, TheBestAnswerIsLegal) {
         for (const int largest : {3, 30, 120}) check_best(c, type, largest);
 }
 
-// One wrong answer in a row of right ones, where something on the way overflows.
+// A wrong answer, where something on the way overflows.
 TEST(Definitions, WhatIsFarOffIsNot) {
   struct Far {
     const char* text;
