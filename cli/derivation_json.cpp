@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include <fmt/format.h>
@@ -123,12 +124,27 @@ void check_size(const symbolic::Exprs& exprs) {
 
 }  // namespace
 
-Derivation derivation_of_json(const std::string& text) {
+Json certificate_json(std::string_view text) {
+  std::vector<std::set<std::string>> members;  // of each object that is open
+  const auto once = [&](int, Json::parse_event_t event, const Json& name) {
+    if (event == Json::parse_event_t::object_start) members.emplace_back();
+    if (event == Json::parse_event_t::object_end) members.pop_back();
+    if (event == Json::parse_event_t::key && !members.back().insert(name).second)
+      throw ParseError(fmt::format("this is no certificate: an object has two members {}",
+                                   name.dump(-1, ' ', true)));
+    return true;
+  };
   try {
-    return derivation_of_json(Json::parse(text));
-  } catch (const nlohmann::json::exception& error) {
-    throw no_derivation(error);
+    Json j = Json::parse(text, once);
+    if (j.is_object()) return j;
+  } catch (const Json::exception& error) {
+    throw ParseError("this is no certificate: " + json_fault(error.what()));
   }
+  throw ParseError("this is no certificate: expected an object");
+}
+
+Derivation derivation_of_json(const std::string& text) {
+  return derivation_of_json(certificate_json(text));
 }
 
 Derivation derivation_of_json(const Json& j) {
@@ -140,7 +156,11 @@ Derivation derivation_of_json(const Json& j) {
       const Expr variable = parse_expr(d.exprs, name);
       if (d.exprs.op(variable) != ExprOp::Variable || d.exprs.name(variable) != name)
         throw ParseError("this is no derivation: a name of \"variables\" is none");
-      d.variables.push_back({name, end_of(ends.at(0)), end_of(ends.at(1))});
+      if (!ends.is_array() || ends.size() != 2)
+        throw ParseError(fmt::format(
+            "this is no derivation: the bounds of {} are two numbers, [0,8], or null where open",
+            name));
+      d.variables.push_back({name, end_of(ends[0]), end_of(ends[1])});
     }
     for (const Json& a : j.at("assumptions")) d.assumptions.push_back(chain_of(d.exprs, a));
     d.main = chain_of(d.exprs, j);

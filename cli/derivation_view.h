@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -30,6 +31,9 @@ std::string derivation_latex(const symbolic::Derivation& d);
 /// The same on one line, without its end.
 std::string certificate_line(const symbolic::Derivation& d);
 
+/// The object that a text holds. Throws ParseError where it holds no object, or one with two
+/// members of one name, which readers take in different ways.
+nlohmann::ordered_json certificate_json(std::string_view text);
 /// Throws ParseError where the text is no derivation; whether it is a right one find_flaw tells.
 symbolic::Derivation derivation_of_json(const std::string& text);
 symbolic::Derivation derivation_of_json(const nlohmann::ordered_json& json);

@@ -45,8 +45,9 @@ Verb verify_verb(CLI::App& app) {
       app, "verify", "Check certificates of simplified expressions, without the simplifier",
       "simplify --certify '(a*4 + b)//4' --var a=0..10 b=0..3 | touchstone verify",
       {{kExitOk, "all are right"}, {kExitNo, "one is wrong"}, {kExitNothing, "there were none"}},
-      "A certificate that is right shows that both expressions are equal at every point of the "
-      "bounds where the assumptions hold and nothing divides by 0.");
+      "A certificate that is right shows: at every point of the bounds where the assumptions hold "
+      "and the first expression divides by no 0, the second does not either, and both are equal. "
+      "Where the first divides by 0, nothing is claimed.");
   v->add_option("file", o.file,
                 "Certificates, one a line, or the answers of simplify --jsonl --certify [standard "
                 "input]");

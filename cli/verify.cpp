@@ -7,7 +7,6 @@
 #include "terminal.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
-#include "touchstone/base/json_fault.h"
 #include "verbs.h"
 
 namespace touchstone::cli {
@@ -45,7 +44,7 @@ class Verification {
 
  private:
   std::string checked(std::string_view text) {
-    const Json j = parsed(text);
+    const Json j = certificate_json(text);
     if (j.contains("error")) {
       ++errors_;
       return dim("no answer: " + member(j, "error"));
@@ -69,16 +68,6 @@ class Verification {
     for (const symbolic::Chain& a : d.assumptions) where.push_back(render(d.exprs, a.start));
     if (!where.empty()) claim += fmt::format(" where {}", fmt::join(where, ", "));
     return wrong.empty() ? "right: " + claim : red(fmt::format("wrong: {}: {}", claim, wrong));
-  }
-
-  static Json parsed(std::string_view text) {
-    try {
-      Json j = Json::parse(text);
-      if (j.is_object()) return j;
-    } catch (const Json::exception& error) {
-      throw ParseError("this is no certificate: " + json_fault(error.what()));
-    }
-    throw ParseError("this is no certificate: expected an object");
   }
 
   static std::string member(const Json& j, const char* name) {

@@ -84,7 +84,8 @@ endfunction()
 set(TOUCHSTONE_BEYOND_THE_DEMO
     lib/base/html.cpp lib/base/line_log.cpp lib/base/line_stream.cpp lib/base/mutant.cpp
     symbolic/rules/bound_rules.cpp
-    symbolic/check/entailment.cpp symbolic/check/derivation_check.cpp symbolic/check/entailment_bounds.cpp
+    symbolic/check/definedness.cpp symbolic/check/entailment.cpp symbolic/check/derivation_check.cpp
+    symbolic/check/entailment_bounds.cpp
     symbolic/check/points.cpp symbolic/check/inequalities.cpp
     symbolic/check/entailment_points.cpp symbolic/derive/ring_text.cpp symbolic/check/ring.cpp
     symbolic/ask/question.cpp symbolic/ask/truncated_parts.cpp symbolic/ask/jsonl.cpp symbolic/ask/session.cpp

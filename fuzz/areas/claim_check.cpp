@@ -1,41 +1,101 @@
 #include "touchstone/fuzz/claim_check.h"
 
+#include <algorithm>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "touchstone/fuzz/forge.h"
 #include "touchstone/fuzz/nearly.h"
 #include "touchstone/symbolic/contradiction.h"
 #include "touchstone/symbolic/derivation_check.h"
+#include "touchstone/symbolic/operators.h"
 
 namespace touchstone::fuzz {
 
-std::optional<std::string> accepted_claim(const ExpressionCase& c, const std::string& written,
-                                          const std::string& answer, std::uint64_t choice) {
-  symbolic::Derivation d;
+namespace {
+
+using symbolic::Derivation;
+using symbolic::DerivationStep;
+using symbolic::Expr;
+using symbolic::ExprOp;
+
+constexpr std::size_t kMostPoints = 400;
+constexpr std::size_t kLargest = 2000;  // parts of a claim
+
+/// The first point at which the assumptions hold and `before` has another value than `after`.
+std::string where_wrong(const Derivation& d, Expr before, Expr after, std::uint64_t choice) {
+  std::vector<ExpressionCase::Variable> variables;
+  for (const Derivation::Variable& v : d.variables) variables.push_back({v.name, v.lo, v.hi});
+  PointValues values;
+  take_points(values, variables, choice, kMostPoints);
+  std::vector<unsigned char> asked(values.points(), 1);
+  for (const symbolic::Chain& a : d.assumptions) {
+    const Column& holds = values.evaluate(render(d.exprs, a.start));
+    for (std::size_t p = 0; p < asked.size(); ++p)
+      if (!holds.defined(p) || holds.is_zero(p)) asked[p] = 0;
+  }
+  const std::string from = render(d.exprs, before), to = render(d.exprs, after);
+  const Column was = values.evaluate(from);
+  const Column& now = values.evaluate(to);
+  for (std::size_t p = 0; p < asked.size(); ++p) {
+    if (asked[p] == 0 || !was.defined(p) || (now.defined(p) && now.at(p) == was.at(p))) continue;
+    std::string text = fmt::format("a certificate that {} is {}; at", from, to);
+    for (std::size_t i = 0; i < variables.size(); ++i)
+      text += fmt::format(" {}={}", variables[i].name, values.variable(i).at(p).str());
+    return fmt::format("{} it is {}{}", text, was.at(p).str(),
+                       now.defined(p) ? ", not " + now.at(p).str() : ", not undefined");
+  }
+  return "";
+}
+
+/// Divisions by the number 0, which no text of a certificate has.
+bool divides_by_literal_zero(const symbolic::Exprs& e, Expr root) {
+  return std::ranges::any_of(e.parts(root), [&](Expr x) {
+    return divides(e.op(x)) && e.is_constant(e.arg(x, 1), symbolic::Int(0));
+  });
+}
+
+ClaimReply ask(Derivation& d, std::uint64_t choice) {
+  const DerivationStep& step = d.main.steps.front();
+  for (const Expr x : {d.main.start, d.main.result})
+    if (d.exprs.size(x) > kLargest || divides_by_literal_zero(d.exprs, x)) return {};
+  symbolic::Ring ring(d.exprs);
+  if (step_flaw(d, ring, step, d.main.start, d.assumptions.size(), symbolic::Words::None))
+    return {};
+  return {true, where_wrong(d, d.main.start, d.main.result, choice)};
+}
+
+}  // namespace
+
+ClaimReply ask_claim(const ExpressionCase& c, const std::string& answer, std::uint64_t choice) {
+  Derivation d;
+  d.exprs = c.exprs;
   for (const ExpressionCase::Variable& v : c.variables)
     d.variables.push_back({v.name, v.low, v.high});
-  for (const symbolic::Expr a : c.assumptions) {
-    const symbolic::Expr known = parse_expr(d.exprs, render(c.exprs, a));
-    d.assumptions.push_back({known, known, {}});
-  }
+  for (const Expr a : c.assumptions) d.assumptions.push_back({a, a, {}});
   RandomChooser chooser(choice, 0);
-  symbolic::DerivationStep step;
+  DerivationStep step;
   step.rule = symbolic::kCases;
-  step.before = parse_expr(d.exprs, written);
-  const symbolic::Expr base = chooser.chance(1, 4) ? step.before : parse_expr(d.exprs, answer);
+  step.before = c.root;
+  const Expr base = chooser.chance(1, 4) ? c.root : parse_expr(d.exprs, answer);
   // Another expression, or a number, which a condition is where it always holds, or never.
-  const bool condition =
-      d.exprs.op(base) >= symbolic::ExprOp::Or && d.exprs.op(base) <= symbolic::ExprOp::Ne;
+  const bool condition = d.exprs.op(base) >= ExprOp::Or && d.exprs.op(base) <= ExprOp::Ne;
   step.after = step.whole = condition && chooser.chance(1, 2)
                                 ? d.exprs.constant(chooser.between(0, 1))
                             : chooser.chance(1, 6) ? d.exprs.constant(chooser.between(-3, 4))
                                                    : nearly(d.exprs, base, chooser);
-  if (step.after == step.before) return std::nullopt;
+  if (step.after == step.before) return {};
   step.context = d.exprs.variable("_");
-  const std::size_t known = d.assumptions.size();
-  step.facts = facts_at(d, known, step.before, {});
-  symbolic::Ring ring(d.exprs);
-  if (step_flaw(d, ring, step, step.before, known, symbolic::Words::None)) return std::nullopt;
-  return render(d.exprs, step.after);
+  step.facts = facts_at(d, d.assumptions.size(), step.before, {});
+  d.main = {step.before, step.whole, {step}};
+  return ask(d, choice);
+}
+
+ClaimReply ask_forged(const ExpressionCase& c, std::uint64_t choice) {
+  RandomChooser chooser(choice, 1);
+  Derivation d = forge_certificate(c, chooser);
+  return ask(d, choice);
 }
 
 bool excluded(std::span<const symbolic::Node> assumptions) {

@@ -10,10 +10,15 @@
 
 namespace touchstone::fuzz {
 
-/// Claims in a certificate, by cases (symbolic/check), that an expression equals what is nearly
-/// itself, or nearly the answer to it; the text of that where the checker accepts it.
-std::optional<std::string> accepted_claim(const ExpressionCase& c, const std::string& written,
-                                          const std::string& answer, std::uint64_t choice);
+/// What the checker of certificates (symbolic/check) says of one made up about an expression: that
+/// it equals, by cases, something near itself or near the answer to it, or a forged step
+/// (index/forge.h).
+struct ClaimReply {
+  bool accepted = false;
+  std::string wrong;  // where an accepted claim fails at a point: the claim and the point
+};
+ClaimReply ask_claim(const ExpressionCase& c, const std::string& answer, std::uint64_t choice);
+ClaimReply ask_forged(const ExpressionCase& c, std::uint64_t choice);
 
 /// Whether a question refuses these assumptions, of one context, as never true together.
 bool excluded(std::span<const symbolic::Node> assumptions);

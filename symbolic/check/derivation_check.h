@@ -16,14 +16,10 @@ struct Flaw {
   bool operator==(const Flaw&) const = default;
 };
 
-/// Replays a derivation without the simplifier. Each step must be an instance of its rule: the part
-/// has the normal form (ring.h) of the context around one side, becomes that around the other, and
-/// the rule's condition follows from the facts (entailment.h), which must be among what is known at
-/// that place; and the new part divides by 0 nowhere where the old one does not. The parts must
-/// stand where the path says, and the chain must be unbroken from start to result. What it relies
-/// on: the table of rules, each proved apart, and the files beside this one. A derivation that
-/// passes shows that start and result are equal at every point of the variables' bounds where the
-/// assumptions hold and nothing divides by 0.
+/// Replays a derivation without the simplifier. docs/symbolic.md lists what it asks of each step;
+/// it relies on the table of rules, each proved apart, and the files beside this one. A derivation
+/// that passes shows: at every point of the variables' bounds at which the assumptions have a value
+/// and hold and the start has a value, the result has the same value. It claims nothing elsewhere.
 std::optional<Flaw> find_flaw(Derivation& d);
 
 /// The same for one step, taken at `whole` as it was before, with the first `known` assumptions;

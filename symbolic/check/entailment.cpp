@@ -160,7 +160,7 @@ std::optional<AtomId> Entailment::innermost_case(PolyId p) const {
 }
 
 bool Entailment::zero_by_cases(PolyId p) {
-  if (fails_at_a_point(p)) return false;
+  if (spent() || fails_at_a_point(p)) return false;
   const auto by_cases = [&](PolyId q) { return within({}, [&] { return zero_in_each_case(q); }); };
   if (by_cases(p)) return true;
   PolyId other = p;

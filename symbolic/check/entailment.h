@@ -17,6 +17,16 @@ class Entailment {
  public:
   Entailment(const Exprs& exprs, Ring& ring) : exprs_(&exprs), ring_(&ring) {}
 
+  /// What may still be spent on a question; past it the answer is false.
+  struct Budget {
+    int cases = kLimits.cases;
+    int bounds = kLimits.case_bounds;
+    std::int64_t terms = 500'000;  // of polynomials; a long division makes long ones
+  };
+  /// All questions to this and to its copies are answered from one budget, which outlives them;
+  /// with null, as at first, each has one of its own. `terms` counts those that the ring has made.
+  void spend_from(Budget* budget) { budget_ = budget; }
+
   /// From now on the condition holds. What it says in a form not understood is left out.
   void assume(Expr condition);
   /// From now on p is not 0, or is.
@@ -47,12 +57,6 @@ class Entailment {
   bool fails_at_a_point(PolyId p);
   bool satisfied(const std::function<std::optional<Int>(PolyId)>& at) const;
   bool flags_hold(PolyId truth);
-  /// What may still be spent on one question.
-  struct Budget {
-    int cases = kLimits.cases;
-    int bounds = kLimits.case_bounds;
-    std::int64_t terms = 500'000;  // of polynomials; a long division makes long ones
-  };
   /// The answer of `shown`, at the expense of this budget where no other is set.
   template <class Shown>
   bool within(Budget budget, const Shown& shown) {
