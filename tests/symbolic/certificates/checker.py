@@ -21,7 +21,7 @@ import re
 import sys
 import zlib
 
-from notation import NotationError, Trees, Values, at, is_variable_name, names, parts
+from notation import DEEP, NotationError, Trees, Values, at, is_variable_name, names, parts
 from points import Sampler, all_points
 
 RULES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../docs/rules.md")
@@ -63,10 +63,19 @@ def read_json(text):
             raise Unreadable(f"a member is given twice: {[name for name, _ in pairs]}")
         return found
 
+    sys.setrecursionlimit(1_000)  # json recurses on the stack of C
     try:
         return json.loads(text, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
         raise Unreadable(str(error)) from error
+    finally:
+        sys.setrecursionlimit(DEEP)
+
+
+def a_list(j):
+    if not isinstance(j, list):
+        raise Unreadable(f"expected a list, found {j!r}")
+    return j
 
 
 def fill(trees, context, part):
@@ -76,7 +85,7 @@ def fill(trees, context, part):
 class Chain:
     def __init__(self, trees, j):
         self.start, self.result = trees.parse(j["start"]), trees.parse(j["result"])
-        self.steps = [Step(trees, s) for s in j["steps"]]
+        self.steps = [Step(trees, s) for s in a_list(j["steps"])]
 
     def trees(self):
         return [self.start, self.result] + [t for s in self.steps for t in s.trees()]
@@ -87,12 +96,12 @@ class Step:
         self.rule, self.backwards, self.path = j["rule"], j["backwards"], j["path"]
         if not isinstance(self.rule, str) or not isinstance(self.backwards, bool):
             raise Unreadable("a rule is a text, and \"backwards\" is true or false")
-        if not all(type(n) is int and n >= 0 for n in self.path):
+        if not all(type(n) is int and n >= 0 for n in a_list(self.path)):
             raise Unreadable("a path has the numbers of operands, from 0")
         self.before, self.after, self.whole = (trees.parse(j[name]) for name in ("before", "after", "whole"))
         self.context = trees.parse(j["context"])
         self.bindings = {name: trees.parse(value) for name, value in j["bindings"].items()}
-        self.facts = [trees.parse(fact) for fact in j["facts"]]
+        self.facts = [trees.parse(fact) for fact in a_list(j["facts"])]
         self.filled = fill(trees, self.context, self.before)
 
     def trees(self):
@@ -108,17 +117,21 @@ def end_of(j):
 
 
 class Certificate:
-    def __init__(self, j):
+    """Of an object as `simplify --certify` writes it, or of an answer with its "certificate" and its "out"."""
+
+    def __init__(self, answer):
         self.trees = Trees()
         try:
+            j = answer.get("certificate", answer)
             self.bounds = {}
             for name, ends in j["variables"].items():
                 if not is_variable_name(name) or name == HOLE:
                     raise Unreadable(f"{name!r} is no name of a variable")
                 low, high = ends
                 self.bounds[name] = (end_of(low), end_of(high))
-            self.assumptions = [Chain(self.trees, a) for a in j["assumptions"]]
+            self.assumptions = [Chain(self.trees, a) for a in a_list(j["assumptions"])]
             self.main = Chain(self.trees, j)
+            self.answer = self.trees.parse(answer["out"]) if j is not answer else self.main.result
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise Unreadable(f"no certificate: {type(error).__name__} {error}") from error
         except NotationError as error:
@@ -225,12 +238,10 @@ class Checker:
 
 def check(j, rules, most_points=20_000):
     """Throws Unreadable or Flaw; gives the number of points tried and whether these are all."""
-    if not isinstance(j, dict):
-        raise Unreadable("expected an object")
-    certificate = Certificate(j.get("certificate") if "certificate" in j else j)
+    certificate = Certificate(j)
     checker = Checker(certificate, rules, most_points)
     tried = checker.run()
-    if "certificate" in j and certificate.trees.parse(j.get("out")) is not certificate.main.result:
+    if certificate.answer is not certificate.main.result:
         raise Flaw("structure", "out", "the answer is another expression")
     return tried, checker.all
 
@@ -260,12 +271,26 @@ def check_law(law, count=4_000):
 def verdict(text, rules, most_points):
     """The line to print, and the exit code."""
     try:
-        tried, every = check(read_json(text), rules, most_points)
+        j = read_json(text)
+        if isinstance(j, dict) and "error" in j:
+            return "no answer", 0
+        if isinstance(j, dict) and j.get("certificate", j) is None:
+            return "no certificate", 1
+        tried, every = check(j, rules, most_points)
         return f"ACCEPT ({tried} points, {'all there are' if every else 'sampled'})", 0
     except Unreadable as error:
         return f"unreadable: {error}", 2
     except Flaw as flaw:
         return f"REFUSE {flaw.kind}: {flaw}", 1
+
+
+def try_laws(rules):
+    worst = 0
+    for name, law in rules.items():
+        point, told = check_law(law)
+        print(f"{name}: {'holds' if point is None else f'fails at {point}'} ({told} points)")
+        worst = max(worst, int(point is not None))
+    return worst
 
 
 def main():
@@ -277,19 +302,16 @@ def main():
     options = parser.parse_args()
     with open(options.rules, encoding="utf-8") as file:
         rules = read_rules(file.read())
-    worst = 0
     if options.laws:
-        for name, law in rules.items():
-            point, told = check_law(law)
-            print(f"{name}: {'holds' if point is None else f'fails at {point}'} ({told} points)")
-            worst = max(worst, int(point is not None))
-        return worst
+        return try_laws(rules)
     with sys.stdin if options.file == "-" else open(options.file, encoding="utf-8") as file:
         text = file.read()
     try:
-        texts = [text] if isinstance(json.loads(text), dict) else []
-    except ValueError:
+        read_json(text)
+        texts = [text]  # over one line or several
+    except Unreadable:
         texts = [line for line in text.splitlines() if line.strip()]
+    worst = 0 if texts else 2
     for one in texts:
         line, code = verdict(one, rules, options.points)
         print(line, flush=True)

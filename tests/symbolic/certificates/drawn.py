@@ -131,8 +131,8 @@ class Drawing:
             after = self.nearly(trees, self.rng.choice((before, after)))
         elif kind == "assume":
             j["assumptions"] = j["assumptions"][1:]
-        whole = trees.replace(whole, step["path"], before)
         result = trees.replace(whole, step["path"], after)
+        whole = trees.replace(whole, step["path"], before)
         j.update(start=text_of(whole), result=text_of(result), steps=[step])
         step.update(before=text_of(before), after=text_of(after), whole=text_of(result))
         if kind == "put" and j["variables"]:
@@ -165,6 +165,7 @@ class Drawing:
         lhs, rhs, when = (None if s is None else trees.rebuild(s, put.__getitem__) for s in sides)
         backwards = self.rng.random() < 0.5
         before, after = (rhs, lhs) if backwards else (lhs, rhs)
+        zero = trees.number(self.rng.choice((0, 5)))
         bounds = [f"{low} <= {v}" for v, (low, _) in variables.items()]
         bounds += [f"{v} <= {high}" for v, (_, high) in variables.items()]
         whole, result, path, facts = before, after, [], []
@@ -172,10 +173,11 @@ class Drawing:
             form = self.rng.choice(("and", "where", "or", "none"))
             if form in ("and", "or"):
                 guard = trees.make("not", when) if form == "or" else when
-                whole, result, path = trees.make(form, guard, before), trees.make(form, guard, after), [1]
+                whole, result = (trees.make(form, guard, part) for part in (before, after))
+                path = [1]
             elif form == "where":
-                zero = trees.number(self.rng.choice((0, 5)))
-                whole, result, path = trees.make("where", when, before, zero), trees.make("where", when, after, zero), [1]
+                whole, result = (trees.make("where", when, part, zero) for part in (before, after))
+                path = [1]
             facts = [text_of(t) for t in conjuncts(when)] if form != "none" else []
         step = {"rule": name, "backwards": backwards, "path": path, "before": text_of(before), "after": text_of(after),
                 "bindings": {v: text_of(t) for v, t in put.items()}, "context": "_", "facts": facts + bounds,

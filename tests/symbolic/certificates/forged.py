@@ -1,4 +1,4 @@
-"""False certificates, made by hand: each claims what is wrong at some point of the bounds, and every checker refuses it.
+"""False certificates, made by hand: each claims what is wrong at some point of the bounds; both checkers refuse it.
 
 usage: forged.py FOLDER    writes each as a file of its own
 """
@@ -58,6 +58,16 @@ ZERO_DIVISOR = {
         law(A, "div.div", "a", "0", "_ - 0//(a - a)", facts=IN_A, x="0", a="a - a", y="a", c="1"),
     "a//3 is a//3 + 1, by div.div of a divisor a - a":
         law(A, "div.div", "a//3", "a//3 + 1", "a//3 + 1 + _ - 0//(a - a)", x="0", a="a - a", y="-1", c="1"),
+    "c is a, by a choice on a quotient by a - a":
+        law({"a": [0, 4], "c": [-2, 2]}, "div.multiple", "c", "a", "where(_ < (a - a + a)//(a - a) + 1, a, c)",
+            backwards=True, x="1", b="a - a", y="a"),
+    "5 is a, by a choice on an equal quotient by a - a":
+        law(A, "div.multiple", "5", "a", "where(_ == 1 + a//(a - a), a, 5)", x="1", b="a - a", y="a"),
+    "0 is -a*a, by a product with a difference of quotients by a - a":
+        law(A, "div.multiple", "0", "-a*a", "a*_ - a*(a + 0//(a - a))", backwards=True, x="a", b="a - a", y="0"),
+    "-a//(b + 1) is 0, by a difference of quotients by a - a in a quotient":
+        law(AB, "div.multiple", "(-a)//(b + 1)", "0//(b + 1)", "(_ - (a + 0//(a - a)))//(b + 1)", x="a", b="a - a",
+            y="0"),
     "5 has no value, by mod.multiple of a divisor a - a":
         law(A, "mod.multiple", "5", "5 + 0*(1%(a - a))", "5 + 0*_", x="a", b="a - a", y="1"),
     "a is 0, by mod.cancel of a factor 0":
@@ -278,6 +288,9 @@ TWICE = {
     "a binding given twice, the right one last":
         ('"k": "7"', '"k": "7", "k": "a"', law(A, "bounds.fixed", "a", "7", facts=IN_A, x="a", k="7")),
     "a result given twice": ('"result": "a + 1"', '"result": "a", "result": "a + 1"', claim(A, "a", "a + 1")),
+    "a member given twice, once with its letters escaped":
+        ('"a": [0, 10]', '"a": [0, 10], "\\u0061": [0, 0]',
+         one(A, "points", "a", "0", facts=["0 <= a", "a <= 0"])),
     "steps given twice":
         ('"steps": []', '"steps": [], "steps": []', claim(A, "a", "a + 1")),
 }

@@ -11,7 +11,8 @@ import operator
 import re
 import sys
 
-sys.setrecursionlimit(1_000_000)
+DEEP = 1_000_000  # frames of the parser, which recurses on the depth of an expression
+sys.setrecursionlimit(DEEP)
 sys.set_int_max_str_digits(0)
 
 LEVELS = {"or": 1, "and": 2, "<": 4, ">": 4, "<=": 4, ">=": 4, "==": 4, "!=": 4, "+": 5, "-": 5, "*": 6, "//": 6,
