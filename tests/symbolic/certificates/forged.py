@@ -147,6 +147,29 @@ BRANCHES = {
         law(AB, "where.either", "where(a < 30 or 1//b > 5, 1, 0)",
             "where(a < 30, 1, 0) + where(1//b > 5, 1, 0)", facts=IN_AB, backwards=True, x="a < 30", y="1//b > 5",
             z="1"),
+    "a quotient by a - a stands in a branch that is not taken":
+        law(A, "div.multiple", "where(a >= 0, 0, 1//(a - a))", "where(a >= 0, a, 1//(a - a))",
+            "where(a >= 0, _ - 0//(a - a), 1//(a - a))", IN_A, x="a", b="a - a", y="0"),
+    "a quotient by a - a stands in a branch that is not taken, before the one that is":
+        law(A, "div.multiple", "where(a < 0, 0//(a - a), 0)", "where(a < 0, 0//(a - a), a)",
+            "where(a < 0, 0//(a - a), _ - 0//(a - a))", IN_A, x="a", b="a - a", y="0"),
+    "a quotient by a - a stands beside an alternative that decides":
+        law(A, "div.multiple", "a >= 0 or 0//(a - a)", "(a >= 0 or 0//(a - a))*7",
+            "(a >= 0 or 0//(a - a))*(1 + 6*(_ - 0//(a - a)))", IN_A, x="1", b="a - a", y="0"),
+    "a guarded divisor in a new place without its guard":
+        law(AB, "max.dominated", "where(b == 0, 1, a%b < 5)", "max(where(b == 0, 1, a%b < 5), a%b < 5)",
+            facts=IN_AB, backwards=True, x="where(b == 0, 1, a%b < 5)", y="a%b < 5"),
+    "and.assume of an alternative with a divisor that may be 0":
+        law(AB, "and.assume", "(a < 3 or a%b < 0) and a < 30", "(a < 3 or a%b < 0) and a%b < 5", facts=IN_AB,
+            x="a < 3 or a%b < 0", y="a < 30", z="a%b < 5"),
+    "a fact without a value, beside an operand that decides":
+        inside(A, "1//(a - a) == 7 and 0", [1], "1//(a - a) == 7 and 1", "points", "0", "1", ["1//(a - a) == 7"]),
+    "facts without a value that contradict each other":
+        inside(AB, "a%b == 7 and a == 11", [1], "a%b == 7 and a == 10", "cases", "a == 11", "a == 10",
+               ["a%b == 7", *IN_AB]),
+    "a refused alternative without a value as a fact":
+        inside({"a": [0, 10], "b": [-3, 3]}, "1//b <= 5 or a == 10", [1], "1//b <= 5 or a == 11", "cases", "a == 10",
+               "a == 11", ["not 1//b <= 5", "-3 <= b", "b <= 3", *IN_A]),
     "lt.where backwards":
         law(AB, "lt.where", "1//b == 1 and a < 0 or not 1//b == 1 and a < 0", "where(1//b == 1, a, a) < 0",
             backwards=True, x="1//b == 1", y="a", z="a"),
@@ -173,6 +196,9 @@ ARITHMETIC = {
     "1 is 1//b == 1//b": one(B, "arithmetic.comparison", "1", "1//b == 1//b"),
     "a is min(a, max(a, 1//b))": one(AB, "arithmetic.extremes", "a", "min(a, max(a, 1//b))"),
     "a is min(a, max(a, 1//b)), in each case": one(AB, "cases", "a", "min(a, max(a, 1//b))", facts=IN_AB),
+    "a divisor that is 0 elsewhere": one(AB, "arithmetic", "0*(a//(2*b - 5))", "0*(a//(4*b - 8))"),
+    "a factor of a divisor that is not 0": one(AB, "arithmetic", "0*(a//(b + 1))", "0*(a//(b*b + b))"),
+    "a divisor without its least value": one(AB, "cases", "0*(a//max(b, 1))", "0*(a//b)", facts=IN_AB),
     "tdiv(a, 2) is a//2": one({"a": [-5, 5]}, "arithmetic.signs", "tdiv(a, 2)", "a//2"),
     "tmod(a, 3) is a%3": one({"a": [-5, 5]}, "points", "tmod(a, 3)", "a%3"),
     "where(b, tdiv(a, b), 0) is tdiv(a, b)": one(AB, "cases", "where(b, tdiv(a, b), 0)", "tdiv(a, b)", facts=IN_AB),
