@@ -21,7 +21,7 @@ import re
 import sys
 import zlib
 
-from notation import DEEP, NotationError, Trees, Values, at, is_variable_name, names, parts
+from notation import DEEP, NotationError, Trees, Values, at, is_variable_name, names
 from points import Sampler, all_points
 
 RULES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../docs/rules.md")

@@ -3,7 +3,9 @@ may have no value."""
 
 import copy
 
-from notation import COMPARISONS, DIVISIONS, Trees, names, text_of
+from checker import fill
+from notation import COMPARISONS, DIVISIONS, Trees, names, parts, text_of
+from sums import cancelled
 
 BOUNDS = ([0, 1], [0, 3], [0, 9], [1, 8], [-4, 4], [-1, 0], [3, 3], [0, 0], [-7, 20], [0, 1023])
 OPEN = ([0, None], [None, 0], [1, None], [None, None], [-5, None])
@@ -161,29 +163,41 @@ class Drawing:
         trees = Trees()
         sides = [None if s is None else trees.parse(s) for s in law]
         variables = {"a": [0, 4], "b": [0, 2], "c": [-2, 2]}
-        put = {v: trees.parse(self.part(variables)) for v in sorted(names(*(s for s in sides if s is not None)))}
+        cancels = self.rng.random() < 0.5
+        drawn = self.plain_part if cancels else self.part
+        put = {v: trees.parse(drawn(variables)) for v in sorted(names(*(s for s in sides if s is not None)))}
         lhs, rhs, when = (None if s is None else trees.rebuild(s, put.__getitem__) for s in sides)
+        context = trees.parse(self.context(lhs, rhs) if cancels else "_")
+        before, after = (trees.parse(cancelled(fill(trees, context, side))) if cancels else side for side in (lhs, rhs))
         backwards = self.rng.random() < 0.5
-        before, after = (rhs, lhs) if backwards else (lhs, rhs)
-        zero = trees.number(self.rng.choice((0, 5)))
-        bounds = [f"{low} <= {v}" for v, (low, _) in variables.items()]
-        bounds += [f"{v} <= {high}" for v, (_, high) in variables.items()]
-        whole, result, path, facts = before, after, [], []
-        if when is not None:
-            form = self.rng.choice(("and", "where", "or", "none"))
-            if form in ("and", "or"):
-                guard = trees.make("not", when) if form == "or" else when
-                whole, result = (trees.make(form, guard, part) for part in (before, after))
-                path = [1]
-            elif form == "where":
-                whole, result = (trees.make("where", when, part, zero) for part in (before, after))
-                path = [1]
-            facts = [text_of(t) for t in conjuncts(when)] if form != "none" else []
+        if backwards:
+            before, after = after, before
+        facts = [f"{low} <= {v}" for v, (low, _) in variables.items()]
+        facts += [f"{v} <= {high}" for v, (_, high) in variables.items()]
+        whole, result, path = before, after, []
+        form = "none" if when is None else self.rng.choice(("and", "where", "or", "none"))
+        if form != "none":
+            guard, zero = trees.make("not", when) if form == "or" else when, trees.number(self.rng.choice((0, 5)))
+            more = [zero] if form == "where" else []
+            whole, result = (trees.make(form, guard, part, *more) for part in (before, after))
+            path = [1]
+            facts += [text_of(t) for t in conjuncts(when)]
         step = {"rule": name, "backwards": backwards, "path": path, "before": text_of(before), "after": text_of(after),
-                "bindings": {v: text_of(t) for v, t in put.items()}, "context": "_", "facts": facts + bounds,
+                "bindings": {v: text_of(t) for v, t in put.items()}, "context": text_of(context), "facts": facts,
                 "whole": text_of(result)}
         return {"variables": variables, "assumptions": [], "start": text_of(whole), "result": text_of(result),
                 "steps": [step]}
+
+    def context(self, lhs, rhs):
+        """One in which divisions of a side cancel."""
+        s, t = (text_of(self.rng.choice([p for p in parts(lhs, rhs) if p.op in DIVISIONS] + [lhs, rhs])) for _ in "st")
+        return self.rng.choice((f"_ - {s}", f"_ - {s}", f"_ - {s} - {t}", f"a*_ - a*{s}", f"where(_ == {s}, a, 5)",
+                                f"where(_ < {s} + 1, a, c)", f"(_ - {s})*{t}", f"(_ - {s})//(b + 1)",
+                                f"where(a < 0, {t}, _ - {s})", f"a >= 0 or _ == {s}"))
+
+    def plain_part(self, variables):
+        return self.rng.choice((self.rng.choice(sorted(variables)), "0", "1", "1", "-1", "a - a", "a - a", "a - a",
+                                "a + 0//(a - a)", "a + a%(a - a)", "1//b"))
 
     def part(self, variables):
         v, w = self.rng.choice(sorted(variables)), self.rng.choice(sorted(variables))
