@@ -82,7 +82,7 @@ class Forge {
   /// 0 at every point or at some.
   Expr zero() {
     const Expr x = chooser_.pick(leaves_);
-    switch (chooser_.below(8)) {
+    switch (chooser_.below(12)) {
       case 0:
         return apply(ExprOp::Sub, e_.constant(1), e_.constant(1));
       case 1:
@@ -184,7 +184,7 @@ class Forge {
     const std::span<const Rule> all = symbolic::rules();
     const auto draw = [&]() -> const Rule& { return all[chooser_.below(all.size())]; };
     const Rule* drawn = &draw();
-    for (int again = 0; again < 2 && drawn->lhs.find_first_of("/%") == drawn->lhs.npos; ++again)
+    for (int again = 0; again < 3 && drawn->lhs.find_first_of("/%") == drawn->lhs.npos; ++again)
       drawn = &draw();  // rules that divide, more often than the others
     const Rule& rule = *drawn;
     step.rule = rule.name;
