@@ -10,6 +10,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/base/interrupt.h"
+#include "touchstone/base/private_folder.h"
 #include "touchstone/device/array_file.h"
 #include "touchstone/fuzz/kernel_suite.h"
 #include "touchstone/fuzz/suite.h"
@@ -25,20 +26,12 @@ bool means_all(const std::vector<std::string>& words) {
   return words.empty() || (words.size() == 1 && words[0] == "all");
 }
 
-void make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error)
-    throw SystemError(
-        fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
-}
-
 // A folder that holds something may be somebody's work.
 void make_empty_folder(const fs::path& folder) {
   std::error_code error;
   if (fs::exists(folder, error) && !fs::is_empty(folder, error))
     throw SystemError(fmt::format("{} is not empty; name a new folder", folder.string()));
-  make_folder(folder);
+  make_own_folder(folder);
 }
 
 }  // namespace
@@ -121,7 +114,7 @@ void write_into(const fs::path& root, const std::vector<fuzz::SuiteCase>& cases,
   for (std::size_t i = 0; i < cases.size(); ++i) {
     Interrupt::poll();
     const fs::path folder = root / cases[i].name;
-    make_folder(folder);
+    make_own_folder(folder);
     write_file_atomically(folder / "kernel.json", to_json(kernel_file(cases[i].run.kernel)));
     std::vector<NamedArray> inputs;
     for (const HostArray& input : cases[i].run.inputs)

@@ -41,25 +41,9 @@ class DeviceBackend final : public KernelBackend {
 
   foreign::Answer run_guarded(const KernelCase& c) override {
     if (!device_->host_memory()) return run(c);
-    const std::vector<BufferSpec> specs = buffers_of(c.concrete());
-    const auto output = std::ranges::find(specs, 0, &BufferSpec::idx);
-    const Guarded target = guarded(output->dtype, output->size);
-    std::vector<Guarded> sources;
-    std::vector<Buffer*> raw{target.buffer.get()};
-    for (const HostArray& input : c.inputs) {
-      sources.push_back(guarded(input.dtype, input.size()));
-      raw.push_back(sources.back().buffer.get());
-      raw.back()->copy_in(std::as_bytes(std::span(input.bytes)));
-      sources.back().memory->make_read_only();
-    }
-    device_->runner(c.kernel)->run(raw, c.values);
-    foreign::Answer answer;
-    const std::string damage = target.memory->damage();
-    answer.kind = damage.empty() ? foreign::Answer::Kind::Output : foreign::Answer::Kind::Broken;
-    if (!damage.empty()) answer.why = "it wrote beside its output, " + damage;
-    answer.output = {output->dtype, {output->size}, std::string(target.buffer->bytes(), '\0')};
-    target.buffer->copy_out(std::as_writable_bytes(std::span(answer.output.bytes)));
-    return answer;
+    using enum foreign::GuardedMemory::Place;
+    foreign::Answer answer = run_guarded(c, AtStart);
+    return answer.kind == foreign::Answer::Kind::Output ? run_guarded(c, AtEnd) : answer;
   }
 
   foreign::Answer run_in_place(const KernelCase& c, std::size_t input, GoesOn goes_on) override {
@@ -104,14 +88,36 @@ class DeviceBackend final : public KernelBackend {
     std::shared_ptr<foreign::GuardedMemory> memory;
     std::unique_ptr<Buffer> buffer;
   };
-  // Zeros, which end where a page begins that nobody may touch.
-  Guarded guarded(DType dtype, std::int64_t size) {
+  // Zeros.
+  Guarded guarded(DType dtype, std::int64_t size, foreign::GuardedMemory::Place place) {
     const std::size_t bytes = static_cast<std::size_t>(size) * itemsize(dtype);
-    Guarded made{std::make_shared<foreign::GuardedMemory>(bytes, itemsize(dtype)), nullptr};
+    Guarded made{std::make_shared<foreign::GuardedMemory>(bytes, itemsize(dtype), place), nullptr};
     std::ranges::fill(made.memory->data(), std::byte{0});
     made.buffer =
         std::make_unique<Buffer>(*device_, dtype, size, made.memory->data().data(), made.memory);
     return made;
+  }
+
+  foreign::Answer run_guarded(const KernelCase& c, foreign::GuardedMemory::Place place) {
+    const std::vector<BufferSpec> specs = buffers_of(c.concrete());
+    const auto output = std::ranges::find(specs, 0, &BufferSpec::idx);
+    const Guarded target = guarded(output->dtype, output->size, place);
+    std::vector<Guarded> sources;
+    std::vector<Buffer*> raw{target.buffer.get()};
+    for (const HostArray& input : c.inputs) {
+      sources.push_back(guarded(input.dtype, input.size(), place));
+      raw.push_back(sources.back().buffer.get());
+      raw.back()->copy_in(std::as_bytes(std::span(input.bytes)));
+      sources.back().memory->make_read_only();
+    }
+    device_->runner(c.kernel)->run(raw, c.values);
+    foreign::Answer answer;
+    const std::string damage = target.memory->damage();
+    answer.kind = damage.empty() ? foreign::Answer::Kind::Output : foreign::Answer::Kind::Broken;
+    if (!damage.empty()) answer.why = "it wrote beside its output, " + damage;
+    answer.output = {output->dtype, {output->size}, std::string(target.buffer->bytes(), '\0')};
+    target.buffer->copy_out(std::as_writable_bytes(std::span(answer.output.bytes)));
+    return answer;
   }
 
   std::unique_ptr<Device> device_;

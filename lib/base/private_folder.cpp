@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <deque>
 #include <map>
 #include <memory>
 #include <span>
@@ -55,16 +56,96 @@ void require_private(int folder, const fs::path& path) {
 
 }  // namespace
 
-void make_own_folder(const fs::path& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) cannot("create", path, error.message());
-  struct stat facts {};
-  if (::stat(path.c_str(), &facts) != 0) cannot("use", path, std::strerror(errno));
-  if (facts.st_uid != ::geteuid()) cannot("use", path, "it belongs to another user");
-  if ((facts.st_mode & 002) != 0)
-    cannot("use", path, "anybody may write to it; close it to them (chmod o-w), or name another");
-}
+namespace {
+
+constexpr int kMostLinks = 40;
+
+/// The way to a folder, level by level: what is there is held open, so nothing is swapped behind
+/// it.
+class Walk {
+ public:
+  explicit Walk(const fs::path& whole) : whole_(whole) { follow(whole); }
+
+  void to_the_end() {
+    while (!ahead_.empty()) {
+      const std::string name = ahead_.front();
+      ahead_.pop_front();
+      step(name, ahead_.empty());
+    }
+  }
+
+ private:
+  [[noreturn]] void refuse(std::string_view why) const {
+    const std::string at = at_.string();
+    cannot("use", whole_, at == whole_.string() ? why : fmt::format("'{}': {}", at, why));
+  }
+
+  // Relative paths begin in the working folder, which is the caller's choice.
+  void follow(const fs::path& path) {
+    auto end = ahead_.begin();
+    for (const fs::path& part : path.relative_path())
+      if (!part.empty() && part != ".") end = std::next(ahead_.insert(end, part.string()));
+    if (folder_.fd >= 0 && !path.is_absolute()) return;
+    at_ = path.is_absolute() ? "/" : "";
+    enter(::open(path.is_absolute() ? "/" : ".", kFlags));
+  }
+
+  void enter(int fd) {
+    if (fd < 0) refuse(std::strerror(errno));
+    if (folder_.fd >= 0) ::close(folder_.fd);
+    folder_.fd = fd;
+  }
+
+  void step(const std::string& name, bool is_last) {
+    const fs::path above = at_;
+    at_ /= name;
+    struct stat facts {};
+    const auto look = [&] {
+      return ::fstatat(folder_.fd, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0;
+    };
+    if (!look()) {
+      if (errno != ENOENT || (::mkdirat(folder_.fd, name.c_str(), 0777) != 0 && errno != EEXIST))
+        cannot("create", at_, std::strerror(errno));
+      if (!look()) refuse(std::strerror(errno));
+    }
+    const bool is_ours = facts.st_uid == ::geteuid();
+    if (S_ISLNK(facts.st_mode)) {
+      if (is_last) refuse("it is a link, which is not followed; name the folder it leads to");
+      if (!is_ours && facts.st_uid != root_) refuse("it is a link of another user");
+      if (++links_ > kMostLinks) refuse(std::strerror(ELOOP));
+      std::string target(4096, '\0');
+      const ssize_t n = ::readlinkat(folder_.fd, name.c_str(), target.data(), target.size());
+      if (n < 0) refuse(std::strerror(errno));
+      target.resize(static_cast<std::size_t>(n));
+      at_ = above;
+      return follow(target);
+    }
+    enter(::openat(folder_.fd, name.c_str(), kFlags));
+    if (::fstat(folder_.fd, &facts) != 0) refuse(std::strerror(errno));
+    if (facts.st_uid != ::geteuid() && (is_last || facts.st_uid != root_))
+      refuse("it belongs to another user; name a folder of yours");
+    if ((facts.st_mode & 002) != 0 && (is_last || (facts.st_mode & S_ISVTX) == 0))
+      refuse("anybody may write to it; close it to them (chmod o-w), or name another");
+  }
+
+  static constexpr int kFlags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  // Owns "/": the root, or nobody where that has no number here.
+  static uid_t owner_of_all() {
+    struct stat facts {};
+    return ::stat("/", &facts) == 0 ? facts.st_uid : 0;
+  }
+
+  const fs::path& whole_;
+  const uid_t root_ = owner_of_all();
+  std::deque<std::string> ahead_;
+  fs::path at_;
+  Closing folder_{-1};
+  int links_ = 0;
+};
+
+}  // namespace
+
+void make_own_folder(const fs::path& path) { Walk(path).to_the_end(); }
 
 PrivateFolder::PrivateFolder(fs::path path) : path_(std::move(path)) {
   if (!path_.has_filename() && path_.has_parent_path()) path_ = path_.parent_path();  // "a/"

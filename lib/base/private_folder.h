@@ -11,8 +11,10 @@
 namespace touchstone {
 
 /// Makes a folder, and those above it, for files that this user will find again, such as findings
-/// and corpora; or takes one that is there. Throws SystemError where that belongs to another user
-/// or anybody may write to it: links in it would have our files written elsewhere.
+/// and corpora; or takes one that is there. Throws SystemError where it is a link, belongs to
+/// another user or anybody may write to it: links in it would have our files written elsewhere.
+/// Folders and links on the way, from / or from the working folder on, may also be the system's,
+/// and all may write to one where nobody moves what is another's (/tmp).
 void make_own_folder(const std::filesystem::path& path);
 
 /// A folder for files that are believed as they are, such as compiled code: of this user, and

@@ -8,6 +8,7 @@
 #include <set>
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -167,6 +168,48 @@ TEST(PrivateFolder, IsOursAndClosedToOthers) {
   ASSERT_EQ(::chown(path.c_str(), 12345, 12345), 0);
   EXPECT_NE(why_not(path).find("another user"), std::string::npos);
   EXPECT_THROW(make_own_folder(path), SystemError);
+}
+
+std::string why_not_own(const std::filesystem::path& path) {
+  try {
+    make_own_folder(path);
+    return "";
+  } catch (const SystemError& e) {
+    return e.what();
+  }
+}
+
+TEST(OwnFolder, NoLevelOfItIsALinkOrFolderOfAnotherUser) {
+  using testing::HasSubstr;
+  const TemporaryDirectory dir;
+  const auto findings = dir.path() / "findings", elsewhere = dir.path() / "elsewhere";
+  EXPECT_EQ(why_not_own(findings / "kernel-1"), "");
+  EXPECT_EQ(why_not_own(elsewhere), "");
+  std::filesystem::create_symlink(elsewhere, findings / "kernel-2");
+  EXPECT_THAT(why_not_own(findings / "kernel-2"), HasSubstr("is a link, which is not followed"));
+  EXPECT_EQ(why_not_own(findings / "kernel-2" / "deeper"), "") << "a link of ours on the way";
+  EXPECT_TRUE(std::filesystem::is_directory(elsewhere / "deeper"));
+  std::filesystem::create_symlink("../elsewhere/../findings", findings / "kernel-3");
+  EXPECT_EQ(why_not_own(findings / "kernel-3" / "kernel-1" / "x"), "");
+  std::filesystem::create_symlink("loop", findings / "loop");
+  EXPECT_NE(why_not_own(findings / "loop" / "x"), "");
+  ::chmod(findings.c_str(), 0777);
+  EXPECT_THAT(why_not_own(findings / "kernel-1"), HasSubstr("anybody may write to it"));
+  ::chmod(findings.c_str(), 01777);
+  EXPECT_EQ(why_not_own(findings / "kernel-1"), "");
+  if (::geteuid() != 0) GTEST_SKIP() << "to give folders away takes root";
+  ::chmod(findings.c_str(), 0755);
+  const auto in = findings / "kernel-1" / "in";
+  ASSERT_EQ(::lchown((findings / "kernel-2").c_str(), 1234, 1234), 0);
+  EXPECT_THAT(why_not_own(findings / "kernel-2" / "deeper"), HasSubstr("link of another user"));
+  ASSERT_EQ(::chown((findings / "kernel-1").c_str(), 1234, 1234), 0);
+  EXPECT_THAT(why_not_own(findings / "kernel-1"), HasSubstr("belongs to another user"));
+  EXPECT_THAT(why_not_own(in), HasSubstr("belongs to another user"));
+  EXPECT_FALSE(std::filesystem::exists(in));
+  const auto here = std::filesystem::current_path();
+  std::filesystem::current_path(findings / "kernel-1");
+  EXPECT_EQ(why_not_own("in"), "") << "the working folder is the caller's choice";
+  std::filesystem::current_path(here);
 }
 
 // A file of `kibibytes`, used so many seconds ago.
