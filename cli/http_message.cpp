@@ -70,7 +70,7 @@ void HttpReader::next() {
   request_ = {};
 }
 
-bool HttpReader::has_begun() const { return parser_->http.got_some() || !pending_.empty(); }
+bool HttpReader::has_begun() const { return parser_->http.got_some() || used_ < pending_.size(); }
 
 const std::string& HttpReader::body() const { return parser_->http.get().body(); }
 
@@ -90,11 +90,10 @@ HttpReader::Found HttpReader::look() {
   beast::error_code error;
   while (status_ == 0 && !parser.is_done()) {
     const bool had_head = parser.is_header_done();
-    if (pending_.empty()) return Found::Nothing;
-    const std::size_t used = parser.put(boost::asio::buffer(pending_), error);
-    pending_.erase(0, used);
+    if (used_ == pending_.size()) return Found::Nothing;
+    used_ += parser.put(boost::asio::buffer(pending_) + used_, error);
     if (error == http::error::need_more) {
-      if (pending_.size() > kMostPending)
+      if (pending_.size() - used_ > kMostPending)
         return refuse(431, "the head of the request, or of a chunk, is too long");
       return Found::Nothing;
     }
