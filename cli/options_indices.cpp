@@ -7,10 +7,11 @@ namespace {
 
 Verb simplify_verb(CLI::App& app) {
   static SimplifyOptions o;
-  CLI::App* v = add_verb(
-      app, "simplify", "Simplify an index expression",
-      "simplify '(a*4 + b)//4' --var a=0..10 b=0..3",
-      {{kExitOk, "done"}, {kExitNo, "a step of --replay is wrong, or no certificate was found"}});
+  CLI::App* v = add_verb(app, "simplify", "Simplify an index expression",
+                         "simplify '(a*4 + b)//4' --var a=0..10 b=0..3",
+                         {{kExitOk, "done"},
+                          {kExitNo, "a step of --replay is wrong, or no certificate was found"},
+                          {kExitBad, "bad usage or input, or a line of --jsonl was no question"}});
   v->add_option("expression", o.expression,
                 "Python-like: + - * // % comparisons and or not min() max() where()");
   v->add_option("--var", o.variables,
@@ -44,7 +45,10 @@ Verb verify_verb(CLI::App& app) {
   CLI::App* v = add_verb(
       app, "verify", "Check certificates of simplified expressions, without the simplifier",
       "simplify --certify '(a*4 + b)//4' --var a=0..10 b=0..3 | touchstone verify",
-      {{kExitOk, "all are right"}, {kExitNo, "one is wrong"}, {kExitNothing, "there were none"}},
+      {{kExitOk, "all are right"},
+       {kExitNo, "one is wrong, or an answer has none"},
+       {kExitBad, "bad usage or input, or a question had no answer"},
+       {kExitNothing, "there were none"}},
       "A certificate that is right shows that both expressions are equal at every point of the "
       "bounds where the assumptions hold and nothing divides by 0.");
   v->add_option("file", o.file,
@@ -91,8 +95,10 @@ Verb prove_verb(CLI::App& app) {
 
 Verb view_verb(CLI::App& app) {
   static ViewOptions o;
-  CLI::App* v = add_verb(app, "view", "Follow a shape through movement operations",
-                         "view 10,10 permute 1,0 reshape 5,2,5,2 reshape 100", {{kExitOk, "done"}});
+  CLI::App* v = add_verb(
+      app, "view", "Follow a shape through movement operations",
+      "view 10,10 permute 1,0 reshape 5,2,5,2 reshape 100",
+      {{kExitOk, "done"}, {kExitBad, "bad usage or input, or a line of --jsonl was no question"}});
   v->add_option("words", o.words,
                 "A shape, then operations: permute 1,0  reshape 100  expand 4,3  pad 1:1,0:2  "
                 "shrink 0:2,1:3  stride -1,2  flip 0  as_strided 2,3:1,2:0");
