@@ -33,11 +33,13 @@ Verb simplify_verb(CLI::App& app) {
   v->add_flag("--jsonl", o.jsonl,
               "Read questions, a JSON object a line, from standard input and write an answer a "
               "line: {\"vars\":{\"a\":[0,8]},\"assume\":[\"a<3\"],\"in\":\"a//2*2\"}");
-  return {v, [] {
+  return {v,
+          [] {
             bare(o.expression);
             for (std::string& a : o.assumptions) bare(a);
             return run_simplify(o);
-          }};
+          },
+          add_work_limits(v)};
 }
 
 Verb verify_verb(CLI::App& app) {
@@ -54,7 +56,7 @@ Verb verify_verb(CLI::App& app) {
   v->add_option("file", o.file,
                 "Certificates, one a line, or the answers of simplify --jsonl --certify [standard "
                 "input]");
-  return {v, [] { return run_verify(o); }};
+  return {v, [] { return run_verify(o); }, add_work_limits(v)};
 }
 
 Verb repl_verb(CLI::App& app) {
@@ -87,10 +89,12 @@ Verb prove_verb(CLI::App& app) {
   v->add_flag("--smt2", o.smt2, "Print the questions to the solver, in SMT-LIB");
   v->add_flag("--json", o.json, "One JSON object a rule");
   v->add_flag("--docs", o.docs, "Print the page of all rules, docs/rules.md");
-  return {v, [] {
+  return {v,
+          [] {
             for (std::string& w : o.what) bare(w);
             return run_prove(o);
-          }};
+          },
+          add_work_limits(v)};
 }
 
 Verb view_verb(CLI::App& app) {
@@ -121,7 +125,7 @@ Verb view_verb(CLI::App& app) {
                 "always or never; in ASCII where the locale is not UTF-8 or TERM is dumb")
       ->check(CLI::IsMember({"auto", "always", "never"}));
   v->allow_extras(false);
-  return {v, [] { return run_view(o); }};
+  return {v, [] { return run_view(o); }, add_work_limits(v)};
 }
 
 }  // namespace
