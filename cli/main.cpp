@@ -133,7 +133,8 @@ void leave_to_signal() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_DFL);  // a reader that leaves ends us quietly
+  std::signal(SIGPIPE, SIG_DFL);     // a reader that leaves ends us quietly
+  std::signal(SIGXFSZ, [](int) {});  // of a file beyond `ulimit -f` a write fails, and says so
   std::string why;
   try {
     tidy_up_on_signals();

@@ -18,6 +18,7 @@ namespace touchstone {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class CliLimits : public testing::Test {
  protected:
@@ -126,6 +127,27 @@ TEST_F(CliLimits, EveryVerbThatCanTakeLongHasThem) {
     EXPECT_THAT(help.text, HasSubstr("--timeout")) << verb;
     EXPECT_THAT(help.text, HasSubstr("--memory")) << verb;
   }
+}
+
+TEST_F(CliLimits, WhereNoFileMayGrowAMessageSaysSo) {
+  const auto without_files = [&](const std::string& command) {
+    return touchstone_run("--version > /dev/null; ulimit -f 0; { " TOUCHSTONE_COMMAND " " +
+                          command + "; }");
+  };
+  const std::string out = file("y.npy");
+  for (const std::string& command :
+       {"eval --op 'x[4] + x' --out " + out, "kernel 'x[4]' --out " + file("k.json"),
+        "kernel 'x[4]' > " + file("k.json"), "emit --op 'x[4]' " + file("folder"),
+        "kernels matmul --html " + file("page.html"), "bits --docs > " + file("page.md"),
+
+        "fuzz --area symbolic --cases 10 --jobs 1 --log " + file("log")}) {
+    const Answer run = without_files(command);
+    EXPECT_EQ(run.code, 2) << command << run.text;
+    EXPECT_THAT(run.text, HasSubstr("File too large")) << command;
+    EXPECT_THAT(run.text, Not(HasSubstr("dumped"))) << command;
+  }
+  EXPECT_FALSE(std::filesystem::exists(out));
+  EXPECT_EQ(without_files("eval --op 'x[4] + x'").code, 0);
 }
 
 }  // namespace
