@@ -31,6 +31,7 @@ http::response<Body> response_of(const HttpHead& head) {
                beast::string_view(head.content_type.data(), head.content_type.size()));
   if (!head.allow.empty())
     response.set(http::field::allow, beast::string_view(head.allow.data(), head.allow.size()));
+  if (head.status == 401) response.set(http::field::www_authenticate, "Bearer");
   response.keep_alive(head.keeps_alive);
   return response;
 }
@@ -123,14 +124,17 @@ HttpReader::Found HttpReader::understand_head() {
   request_.path.resize(std::min(request_.path.size(), request_.path.find('?')));
   request_.host = field(http::field::host);
   request_.origin = field(http::field::origin);
+  request_.authorization = field(http::field::authorization);
   request_.has_origin = message.count(http::field::origin) != 0;
   request_.content_type = field(http::field::content_type);
   request_.encoding = field(http::field::content_encoding);
   request_.keeps_alive = message.keep_alive();
   request_.takes_chunks = message.version() >= 11;
   request_.waits_for_100 = beast::iequals(message[http::field::expect], "100-continue");
-  if (message.count(http::field::host) > 1 || message.count(http::field::origin) > 1)
-    return refuse(400, "two fields Host or Origin");
+  for (const http::field once :
+       {http::field::host, http::field::origin, http::field::authorization})
+    if (message.count(once) > 1)
+      return refuse(400, fmt::format("two fields {}", text_of(http::to_string(once))));
   if (request_.host.empty() && request_.takes_chunks)
     return refuse(400, "the field Host is missing");
   return Found::Head;

@@ -14,7 +14,7 @@ namespace touchstone::cli {
 struct HttpRequest {
   std::string method;
   std::string path;  // without what follows a question mark
-  std::string host, origin, content_type, encoding;
+  std::string host, origin, authorization, content_type, encoding;
   bool has_origin = false;
   bool keeps_alive = false;
   bool takes_chunks = false;   // HTTP/1.1

@@ -25,6 +25,8 @@ class ListeningSocket {
   int fd() const { return fd_.get(); }
   /// "http://127.0.0.1:8080", "unix:/run/user/1000/touchstone".
   const std::string& where() const { return where_; }
+  /// Else a Unix socket, to which no other user can connect.
+  bool is_address() const { return path_.empty(); }
   /// Nobody connects any more; the file of a Unix socket goes, unless it is another by now.
   void remove();
 

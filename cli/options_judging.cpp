@@ -249,14 +249,21 @@ Verb serve_verb(CLI::App& app) {
                          "input and writes a verdict a line; or does so over HTTP.");
   static ServeOptions o;
   add_verdict_limits(v, o.limits, "");
+  v->add_flag("--no-files", o.no_files,
+              "Take kernels, profiles and arrays in the question only, never a file that it names; "
+              "at an address always");
   CLI::Option* const listen = v->add_option(
       "--listen", o.listen,
       "Take POST requests over HTTP at a loopback address, 127.0.0.1:8080 (no port: a "
-      "free one), or at a Unix socket, ./socket");
+      "free one), with a token and without files; or at a Unix socket, ./socket");
   const auto of_listen = [&](CLI::Option* option) { option->capture_default_str()->needs(listen); };
   of_listen(v->add_option("--connections", o.connections,
                           "Clients at a time, each in a process of its own; others get 503")
                 ->check(CLI::Range(1, 200)));
+  v->add_option("--token-file", o.token_file,
+                "A file that holds the token of an address, which requests send as "
+                "'Authorization: Bearer TOKEN' [TOUCHSTONE_TOKEN, or a new one, which is printed]")
+      ->needs(listen);
   of_listen(v->add_option("--max-body", o.megabytes_of_body, "MiB that a request may have")
                 ->check(CLI::Range(1, 1024)));
   of_listen(v->add_option("--client-timeout", o.client_seconds,

@@ -183,6 +183,9 @@ int run_plugin_host(const std::string& plugin);
 struct ServeOptions {
   WorkLimits limits{60, 8192};  // of a question, and of the process that answers it
   std::string listen;           // ADDRESS[:PORT] or a socket; empty: standard input and output
+  bool no_files = false;        // that requests name; at an address always
+  std::string token_file;       // of an address
+  std::string token;            // that requests must have; empty: none, as at a socket
   int connections = 32;         // at a time
   std::int64_t megabytes_of_body = 64;  // of a request
   double client_seconds = 10;  // that one request may wait for its client, reading and writing
