@@ -135,6 +135,14 @@ HttpReader::Found HttpReader::understand_head() {
        {http::field::host, http::field::origin, http::field::authorization})
     if (message.count(once) > 1)
       return refuse(400, fmt::format("two fields {}", text_of(http::to_string(once))));
+  // A server in front of us could take another coding, or a length beside it, for another end of
+  // the body, and what follows for the next request.
+  if (const auto codings = message.count(http::field::transfer_encoding); codings != 0) {
+    if (codings > 1 || field(http::field::transfer_encoding) != "chunked" || message.version() < 11)
+      return refuse(400, "the one field Transfer-Encoding may be 'chunked', of HTTP/1.1");
+    if (message.count(http::field::content_length) != 0)
+      return refuse(400, "it has both fields, Transfer-Encoding and Content-Length; send one");
+  }
   if (request_.host.empty() && request_.takes_chunks)
     return refuse(400, "the field Host is missing");
   return Found::Head;

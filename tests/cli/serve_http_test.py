@@ -305,6 +305,22 @@ class Answers(unittest.TestCase):
             self.assertRegex(self.service.talk(chunked + endless), rb"^HTTP/1.1 4\d\d ", endless[:50])
         self.assertTrue(self.service.works())
 
+    def test_a_transfer_coding_is_chunked_and_nothing_else(self):
+        body = b"2\r\n{}\r\n0\r\n\r\n"
+        self.assertEqual(self.ask("POST", "/", body, Transfer_Encoding="chunked")[0], 200)
+        for coding in ["gzip, chunked", "chunked, gzip", "chunked, chunked", "gzip", "identity", "Chunked", "chunked;q=1",
+                       "xchunked", "\x0bchunked", "\"chunked\"", "", ",chunked", "chunked,"]:
+            self.assertEqual(self.ask("POST", "/", body, Transfer_Encoding=coding)[0], 400, coding)
+        plain = post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked") + body
+        chunked = b"Transfer-Encoding: chunked\r\n"
+        twice = plain.replace(chunked, chunked * 2)
+        for beside in [twice, plain.replace(chunked, chunked + b"Transfer-Encoding: identity\r\n"),
+                       plain.replace(chunked, chunked + b"Content-Length: 12\r\n"),
+                       plain.replace(chunked, b"Content-Length: 12\r\n" + chunked), plain.replace(b"/1.1", b"/1.0")]:
+            text = self.service.talk(beside + get())  # which is not read as a request
+            self.assertRegex(text, rb"^HTTP/1.1 400 ", beside)
+            self.assertEqual(text.count(b"HTTP/1.1 "), 1)
+
     def test_a_coding_is_refused(self):
         self.assertEqual(self.ask("POST", "/", b"x", Content_Encoding="gzip")[0], 415)
         self.assertEqual(self.ask("POST", "/", lines_of(RIGHT), Content_Encoding="identity")[0], 200)
