@@ -41,6 +41,10 @@ class ListeningSocket {
   ino_t inode_ = 0;
 };
 
+/// Whether the other end of a connection from a listening socket is closed. One that closed but its
+/// sending half still reads, and is not gone.
+bool is_gone(int client);
+
 /// Whether a name of a host, as in "localhost:8080" or "[::1]", is this machine's own.
 bool is_loopback_host(std::string_view host_and_port);
 

@@ -133,8 +133,11 @@ class HttpService {
   void wait() {
     std::vector<pollfd> waiting{{accepts_ ? listening_.fd() : -1, POLLIN, 0}};
     accepts_ = true;
-    for (const auto& place : places_)
-      if (place) waiting.push_back({place->child.ended(), POLLIN, 0});
+    for (const auto& place : places_) {
+      if (!place) continue;
+      waiting.push_back({place->child.ended(), POLLIN, 0});
+      waiting.push_back({place->client.get(), 0, 0});  // closed altogether
+    }
     for (const Parting& one : parting_) waiting.push_back({one.client.get(), POLLIN, 0});
     ::poll(waiting.data(), waiting.size(), kTickMilliseconds);
   }
@@ -183,6 +186,11 @@ class HttpService {
   void look_after(std::size_t at) {
     auto& place = places_[at];
     if (!place) return;
+    if (is_gone(place->client.get())) {
+      place->child.end();
+      place.reset();
+      return;
+    }
     const HttpProgress& progress = progress_[at];
     const bool takes_too_long = options_.limits.seconds > 0 &&
                                 progress.stage != HttpProgress::Stage::Talking &&

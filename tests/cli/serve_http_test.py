@@ -411,6 +411,31 @@ class Secrets(unittest.TestCase):
 
 
 class Limits(unittest.TestCase):
+    def test_a_worker_ends_when_its_client_goes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for place, version, before in [("localhost", "1.1", []), ("localhost", "1.0", []), ("::1", "1.1", [RIGHT]),
+                                           (folder + "/socket", "1.1", [])]:
+                try:
+                    service = Service(place)
+                    service.connect().close()
+                except ConnectionError:  # no IPv6
+                    continue
+                with service:
+                    client = service.connect()
+                    client.sendall(post(lines_of(*before, *[LONG] * 100), version=version))
+                    service.judging_worker()
+                    client.close()
+                    start = time.monotonic()
+                    self.assertTrue(soon(lambda: not service.workers()))
+                    self.assertLess(time.monotonic() - start, 2)
+                    self.assertTrue(service.works())
+
+    def test_a_client_that_only_ends_its_requests_is_not_gone(self):
+        with Service("localhost") as service:
+            text = service.talk(post(lines_of(LONG, RIGHT)), lambda client: client.shutdown(socket.SHUT_WR))
+            self.assertEqual(text.count(b'"verdict"'), 2, text)
+            self.assertTrue(text.endswith(b"0\r\n\r\n"))
+
     def test_a_body_that_is_too_large_is_not_awaited(self):
         with Service("localhost", "--max-body", "1") as service:
             most = 1 << 20
