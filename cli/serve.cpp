@@ -7,6 +7,7 @@
 #include "judging.h"
 #include "kernel_io.h"
 #include "touchstone/base/error.h"
+#include "touchstone/base/interrupt.h"
 #include "touchstone/device/array_file.h"
 #include "touchstone/foreign/base64.h"
 #include "verbs.h"
@@ -109,18 +110,18 @@ std::string verdict_of(const json& question, const ServeOptions& options) {
   const json& said = member(question, "inputs");
   if (!said.is_array()) throw ParseError("\"inputs\" is no list");
   std::vector<HostArray> inputs;
-  for (const json& one : said)
+  for (const json& one : said) {
+    Interrupt::poll();
     inputs.push_back(array_of(one, fmt::format("input {}", inputs.size() + 1), kernel,
                               static_cast<int>(inputs.size()) + 1, options));
+  }
   for (const BufferSpec& spec : kernel.buffers)
     if (spec.idx == 0 && output.size() > spec.size)
       return json_of(no_verdict(Outcome::Unusable,
                                 fmt::format("the output holds {} elements, the kernel's has {}",
                                             output.size(), spec.size)),
                      kernel.ast, profile);
-  const Verdict verdict = judge_within(
-      options.limits, [&] { return judge_arrays(kernel.ast, inputs, output, profile); });
-  return json_of(verdict, kernel.ast, profile);
+  return json_of(judge_arrays(kernel.ast, inputs, output, profile), kernel.ast, profile);
 }
 
 }  // namespace
@@ -129,11 +130,19 @@ LineAnswer line_answer(std::string_view line, const ServeOptions& options) {
   nlohmann::ordered_json out;
   LineAnswer answer;
   try {
-    require_shallow_json(line);
-    const json question = json::parse(line, nullptr, false);
-    if (!question.is_object()) throw ParseError("it is no JSON object");
-    if (const auto id = question.find("id"); id != question.end()) out["id"] = *id;
-    out.update(nlohmann::ordered_json::parse(verdict_of(question, options)));
+    std::string verdict;
+    const bool in_time = done_within(options.limits, [&] {
+      require_shallow_json(line);
+      const json question = json::parse(line, nullptr, false);
+      if (!question.is_object()) throw ParseError("it is no JSON object");
+      if (const auto id = question.find("id"); id != question.end()) out["id"] = *id;
+      verdict = verdict_of(question, options);
+    });
+    if (in_time)
+      out.update(nlohmann::ordered_json::parse(verdict));
+    else
+      out.update(
+          {{"verdict", name(Outcome::Unusable)}, {"why", over_time(options.limits, "--timeout")}});
   } catch (const Error& e) {
     out["error"] = e.what();
     answer.kind = LineAnswer::Kind::NoQuestion;

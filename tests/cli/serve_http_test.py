@@ -436,6 +436,14 @@ class Limits(unittest.TestCase):
             self.assertEqual(text.count(b'"verdict"'), 2, text)
             self.assertTrue(text.endswith(b"0\r\n\r\n"))
 
+    def test_the_time_of_a_question_covers_its_reading(self):
+        many = ",".join('{"dtype":"float32","base64":""}' for _ in range(150000))
+        slow = f'{{"id":4,"kernel":{json.dumps(TWICE)},"inputs":[{many}],"output":{json.dumps(array(2, 4))}}}\n'.encode()
+        with Service("localhost", "--timeout", "0.05") as service:
+            answer = json.loads(service.ask("POST", "/", slow)[1])
+            self.assertEqual((answer["id"], answer["verdict"]), (4, "UNUSABLE"))
+            self.assertIn("the verdict takes longer than 0.05 s", answer["why"])
+
     def test_a_body_that_is_too_large_is_not_awaited(self):
         with Service("localhost", "--max-body", "1") as service:
             most = 1 << 20
