@@ -8,16 +8,18 @@
 #include <unistd.h>
 
 #include "touchstone/base/error.h"
+#include "verbs.h"
 
 namespace touchstone::cli {
 
-void answer_lines(const std::string& verb, const LineStream::Answer& answer,
-                  LineStream::Blank blank) {
+int answer_lines(const std::string& verb, const LineStream::Answer& answer,
+                 LineStream::Blank blank) {
   constexpr std::size_t kPiece = std::size_t{1} << 16;
   const auto failed = [&](const char* what) {
     return SystemError(fmt::format("{}: cannot {}: {}", verb, what, std::strerror(errno)));
   };
   std::string answers;
+  int code = kExitOk;
   const auto send = [&] {
     if (std::fwrite(answers.data(), 1, answers.size(), stdout) != answers.size() ||
         std::fflush(stdout) != 0)
@@ -27,6 +29,7 @@ void answer_lines(const std::string& verb, const LineStream::Answer& answer,
   LineStream stream(
       answer,
       [&](std::string_view text) {
+        if (is_error(text)) code = kExitBad;
         answers += text;
         if (answers.size() >= kPiece) send();
       },
@@ -42,6 +45,7 @@ void answer_lines(const std::string& verb, const LineStream::Answer& answer,
   }
   stream.finish();
   send();
+  return code;
 }
 
 }  // namespace touchstone::cli

@@ -18,7 +18,6 @@ namespace touchstone::cli {
 
 int run_check(const CheckOptions& options) {
   const ConfigScope scope(Config::from_environment());
-  limit_memory(options.limits);
   const Profile profile = read_profile(options.profile, options.op, options.inputs);
   if (options.file.empty() == options.op.empty())
     throw ParseError(

@@ -1,6 +1,7 @@
 #include "command_line.h"
 
 #include <algorithm>
+#include <list>
 #include <map>
 
 #include <fmt/format.h>
@@ -74,7 +75,19 @@ CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& wh
   return verb;
 }
 
-void add_work_limits(CLI::App* v, WorkLimits& o, const std::string& of) {
+const WorkLimits* add_work_limits(CLI::App* v) {
+  static std::list<WorkLimits> kept;
+  return add_work_limits(v, kept.emplace_back(WorkLimits{0, 0}));
+}
+
+const WorkLimits* add_work_limits(CLI::App* v, WorkLimits& o) {
+  add_verdict_limits(v, o, "");
+  v->get_option("--timeout")
+      ->description("Seconds that all may take, with reading and writing; 0: no limit");
+  return &o;
+}
+
+void add_verdict_limits(CLI::App* v, WorkLimits& o, const std::string& of) {
   v->add_option("--" + of + "timeout", o.seconds, "Seconds that one verdict may take; 0: no limit")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1e7));

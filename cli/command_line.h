@@ -17,6 +17,8 @@ namespace touchstone::cli {
 struct Verb {
   CLI::App* app;
   std::function<int()> run;
+  const WorkLimits* limits =
+      nullptr;  // on all that it does; null: it has limits of its own, or none
 };
 
 /// An exit code of a verb and what it means there, as {0, "PASS"}.
@@ -49,8 +51,12 @@ void register_devices_of_program();
 
 /// --scheduler.
 void add_scheduler(CLI::App& v, std::string& scheduler);
-/// --timeout and --memory of a verdict; `of` where these are a backend's: "verdict-".
-void add_work_limits(CLI::App* v, WorkLimits& o, const std::string& of);
+/// --timeout and --memory of a verb, for its Verb.
+const WorkLimits* add_work_limits(CLI::App* v, WorkLimits& o);
+/// The same, for a verb that does not look at them; there is no limit unless one is given.
+const WorkLimits* add_work_limits(CLI::App* v);
+/// The same of one verdict; `of` where these are a backend's: "verdict-".
+void add_verdict_limits(CLI::App* v, WorkLimits& o, const std::string& of);
 /// --timeout and --memory of a backend.
 void add_limits(CLI::App* v, BackendOptions& o);
 /// --backend, --plugin and these.

@@ -9,6 +9,7 @@
 #include "touchstone/fuzz/values.h"
 #include "touchstone/lazy/execution_log.h"
 #include "verbs.h"
+#include "work_limits.h"
 
 namespace touchstone::cli {
 namespace {
@@ -41,6 +42,9 @@ int run_eval(const EvalOptions& options) {
       with_values(kernel_named(options.kernel, options.op, options.inputs), options.variables);
   const LazyOpPtr& concrete = kernel.ast;
   Device& device = Device::get(options.device);
+  // A compiled device reads the same element again and again much faster than the reference.
+  require_feasible(kernel,
+                   {device.name() == "CPU" ? options.limits.seconds : 0, options.limits.megabytes});
   HostArray output{concrete->dtype(), {}, {}};
   for (const sint& size : concrete->shape()) output.shape.push_back(size.as_int());
   std::vector<BufferPtr> buffers{std::make_shared<Buffer>(device, output.dtype, output.size())};

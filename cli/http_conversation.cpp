@@ -1,5 +1,6 @@
 #include "http_conversation.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -91,13 +92,35 @@ struct HttpRefusal {
   std::string_view allow = {};
 };
 
+// Takes as long for any text of that length.
+bool is_token(std::string_view text, std::string_view token) {
+  unsigned differences = text.size() != token.size() ? 1 : 0;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    differences |= static_cast<unsigned char>(text[i] ^ token[i % token.size()]);
+  return differences == 0;
+}
+
+// Whether a field Authorization has the token.
+bool has_token(std::string_view field, std::string_view token) {
+  constexpr std::string_view kBearer = "bearer ";
+  if (!std::ranges::equal(field.substr(0, kBearer.size()), kBearer, {},
+                          [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; }))
+    return false;
+  field.remove_prefix(std::min(field.size(), field.find_first_not_of(' ', kBearer.size())));
+  return is_token(field, token);
+}
+
 // Why a request is refused by its head. A page of another site, which a browser shows, can ask us
 // by a name of its own for this machine, or without such a trick: by Host and Origin it is known.
-std::optional<HttpRefusal> refusal_of(const HttpRequest& request) {
+std::optional<HttpRefusal> refusal_of(const HttpRequest& request, const std::string& token) {
   if (!request.host.empty() && !is_loopback_host(request.host))
     return HttpRefusal{403, "the field Host names another machine than this one"};
   if (request.has_origin && request.origin != "http://" + request.host)
     return HttpRefusal{403, "a page of another origin asks (field Origin)"};
+  if (!token.empty() && !has_token(request.authorization, token))
+    return HttpRefusal{401,
+                       "the token is missing or another one; send the field 'Authorization: Bearer "
+                       "TOKEN' with the token that the server printed or was given"};
   const bool is_root = request.path == "/", is_ask = request.path == "/ask";
   if (!is_root && !is_ask && request.path != "/health")
     return HttpRefusal{404, "there are / and /ask for POST, / and /health for GET"};
@@ -134,15 +157,15 @@ class HttpConversation {
       : client_(client, o.client_seconds),
         reader_(static_cast<std::uint64_t>(o.megabytes_of_body) << 20),
         progress_(progress),
-        limits_(o.limits) {}
+        options_(o) {}
 
   void hold() {
     try {
       while (read_request() && answer_request()) reader_.next();
     } catch (const std::bad_alloc&) {
       restore_memory_limit();
-      refuse(
-          {507, fmt::format("it takes more than {} MiB of memory (--memory)", limits_.megabytes)});
+      refuse({507, fmt::format("it takes more than {} MiB of memory (--memory)",
+                               options_.limits.megabytes)});
     }
   }
 
@@ -161,7 +184,8 @@ class HttpConversation {
         case HttpReader::Found::Bad:
           return refuse({reader_.status(), reader_.reason()});
         case HttpReader::Found::Head:
-          if (const auto refusal = refusal_of(reader_.request())) return refuse(*refusal);
+          if (const auto refusal = refusal_of(reader_.request(), options_.token))
+            return refuse(*refusal);
           if (reader_.request().waits_for_100) client_.write(kContinue);
           break;
         case HttpReader::Found::Whole:
@@ -225,7 +249,7 @@ class HttpConversation {
 
   LineAnswer judged(Stage stage, std::string_view question) {
     progress_.enter(stage);
-    LineAnswer answer = line_answer(question, limits_);
+    LineAnswer answer = line_answer(question, options_);
     progress_.enter(Stage::Talking);
     return answer;
   }
@@ -233,7 +257,7 @@ class HttpConversation {
   PatientSocket client_;
   HttpReader reader_;
   HttpProgress& progress_;
-  const WorkLimits& limits_;
+  const ServeOptions& options_;
 };
 
 std::int64_t steady_milliseconds() {

@@ -31,6 +31,7 @@ http::response<Body> response_of(const HttpHead& head) {
                beast::string_view(head.content_type.data(), head.content_type.size()));
   if (!head.allow.empty())
     response.set(http::field::allow, beast::string_view(head.allow.data(), head.allow.size()));
+  if (head.status == 401) response.set(http::field::www_authenticate, "Bearer");
   response.keep_alive(head.keeps_alive);
   return response;
 }
@@ -70,7 +71,7 @@ void HttpReader::next() {
   request_ = {};
 }
 
-bool HttpReader::has_begun() const { return parser_->http.got_some() || !pending_.empty(); }
+bool HttpReader::has_begun() const { return parser_->http.got_some() || used_ < pending_.size(); }
 
 const std::string& HttpReader::body() const { return parser_->http.get().body(); }
 
@@ -90,11 +91,10 @@ HttpReader::Found HttpReader::look() {
   beast::error_code error;
   while (status_ == 0 && !parser.is_done()) {
     const bool had_head = parser.is_header_done();
-    if (pending_.empty()) return Found::Nothing;
-    const std::size_t used = parser.put(boost::asio::buffer(pending_), error);
-    pending_.erase(0, used);
+    if (used_ == pending_.size()) return Found::Nothing;
+    used_ += parser.put(boost::asio::buffer(pending_) + used_, error);
     if (error == http::error::need_more) {
-      if (pending_.size() > kMostPending)
+      if (pending_.size() - used_ > kMostPending)
         return refuse(431, "the head of the request, or of a chunk, is too long");
       return Found::Nothing;
     }
@@ -124,14 +124,25 @@ HttpReader::Found HttpReader::understand_head() {
   request_.path.resize(std::min(request_.path.size(), request_.path.find('?')));
   request_.host = field(http::field::host);
   request_.origin = field(http::field::origin);
+  request_.authorization = field(http::field::authorization);
   request_.has_origin = message.count(http::field::origin) != 0;
   request_.content_type = field(http::field::content_type);
   request_.encoding = field(http::field::content_encoding);
   request_.keeps_alive = message.keep_alive();
   request_.takes_chunks = message.version() >= 11;
   request_.waits_for_100 = beast::iequals(message[http::field::expect], "100-continue");
-  if (message.count(http::field::host) > 1 || message.count(http::field::origin) > 1)
-    return refuse(400, "two fields Host or Origin");
+  for (const http::field once :
+       {http::field::host, http::field::origin, http::field::authorization})
+    if (message.count(once) > 1)
+      return refuse(400, fmt::format("two fields {}", text_of(http::to_string(once))));
+  // A server in front of us could take another coding, or a length beside it, for another end of
+  // the body, and what follows for the next request.
+  if (const auto codings = message.count(http::field::transfer_encoding); codings != 0) {
+    if (codings > 1 || field(http::field::transfer_encoding) != "chunked" || message.version() < 11)
+      return refuse(400, "the one field Transfer-Encoding may be 'chunked', of HTTP/1.1");
+    if (message.count(http::field::content_length) != 0)
+      return refuse(400, "it has both fields, Transfer-Encoding and Content-Length; send one");
+  }
   if (request_.host.empty() && request_.takes_chunks)
     return refuse(400, "the field Host is missing");
   return Found::Head;

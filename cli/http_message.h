@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 // HTTP/1.1 as bytes: requests are read, answers written, by Boost.Beast.
 
@@ -13,7 +14,7 @@ namespace touchstone::cli {
 struct HttpRequest {
   std::string method;
   std::string path;  // without what follows a question mark
-  std::string host, origin, content_type, encoding;
+  std::string host, origin, authorization, content_type, encoding;
   bool has_origin = false;
   bool keeps_alive = false;
   bool takes_chunks = false;   // HTTP/1.1
@@ -36,7 +37,10 @@ class HttpReader {
     Whole,    // `body` is, too
     Bad,      // `status` and `reason` say why; nothing more can be read
   };
-  void take(std::string_view bytes) { pending_ += bytes; }
+  void take(std::string_view bytes) {
+    pending_.erase(0, std::exchange(used_, 0));
+    pending_ += bytes;
+  }
   /// No more bytes will come.
   void finish();
   Found look();
@@ -57,6 +61,7 @@ class HttpReader {
 
   std::uint64_t most_body_;
   std::string pending_;
+  std::size_t used_ = 0;  // of these, which a body of many small chunks does not move each time
   std::unique_ptr<Parser> parser_;
   bool head_was_said_ = false;
   HttpRequest request_;

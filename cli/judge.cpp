@@ -108,16 +108,20 @@ class Cases {
         ask(kernel_file(judged.kernel), drawn_[i].run.inputs, judged);
         return judged;
       }
-      const KernelFile file = read_kernel((folders_[i] / "kernel.json").string());
-      judged.kernel = file.ast;
-      require_feasible(file, options_.verdict, "--verdict-timeout, --verdict-memory");
-      const std::vector<std::string> inputs = input_paths(folders_[i], file);
-      if (backend_ != nullptr)
-        ask(file, read_arrays(file, inputs, 1), judged);
-      else
-        judged.verdict = within([&] {
-          return judge_files(file, inputs, (folders_[i] / options_.output).string(), profile_);
-        });
+      std::vector<HostArray> inputs;
+      KernelFile file;
+      judged.verdict = within([&] {  // with reading
+        file = read_kernel((folders_[i] / "kernel.json").string());
+        judged.kernel = file.ast;
+        require_feasible(file, options_.verdict, "--verdict-timeout, --verdict-memory");
+        inputs = read_arrays(file, input_paths(folders_[i], file), 1);
+        if (backend_ != nullptr) return Verdict();
+        return judge_arrays(file.ast, inputs,
+                            read_arrays(file, {(folders_[i] / options_.output).string()}, 0)[0],
+                            profile_);
+      });
+      if (backend_ != nullptr && judged.verdict.outcome != Outcome::Unusable)
+        ask(file, inputs, judged);
     } catch (const Error& e) {
       judged.verdict = no_verdict(Outcome::Unusable, e.what());
     }

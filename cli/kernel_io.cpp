@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
+#include <unordered_map>
 
 #include "touchstone/base/counted.h"
 #include "touchstone/base/file.h"
@@ -60,12 +61,14 @@ std::vector<Named> named_by(const std::vector<std::string>& paths, int first) {
       std::filesystem::exists(paths[0])) {
     const auto file = std::make_shared<const ArrayFile>(paths[0]);
     const std::vector<std::string>& all = file->names();
+    std::unordered_map<std::string, std::size_t> places;
+    for (std::size_t i = 0; i < all.size(); ++i) places.emplace(all[i], i);
     for (const auto& [prefix, begin] : {std::pair("in", 1U), std::pair("arr_", 0U)}) {
       for (std::size_t i = 0; i < all.size(); ++i) {
         const std::string name = prefix + std::to_string(i + begin);
-        const auto at = std::ranges::find(all, name);
-        if (at == all.end()) break;
-        found.push_back({paths[0] + ":" + name, file, static_cast<std::size_t>(at - all.begin())});
+        const auto at = places.find(name);
+        if (at == places.end()) break;
+        found.push_back({paths[0] + ":" + name, file, at->second});
       }
       if (found.size() == all.size() && !all.empty()) return found;
       found.clear();
@@ -134,8 +137,9 @@ KernelFile parse_kernel(const std::string& path, std::string_view text) {
 
 Wanted wanted_by(const KernelFile& kernel, int idx, const std::string& label) {
   return [&kernel, idx, label](const ArrayLayout& array) {
-    const auto spec = std::ranges::find(kernel.buffers, idx, &BufferSpec::idx);
-    if (spec == kernel.buffers.end()) return std::int64_t{0};  // a number that no view uses
+    const auto spec = std::ranges::lower_bound(kernel.buffers, idx, {}, &BufferSpec::idx);
+    if (spec == kernel.buffers.end() || spec->idx != idx)
+      return std::int64_t{0};  // a number that no view uses
     if (array.dtype != spec->dtype)
       throw ParseError(fmt::format("{}: holds {}, buffer {} of the kernel is {}", label,
                                    name(array.dtype), idx, name(spec->dtype)));

@@ -101,17 +101,19 @@ int print_program(const KernelsOptions& options) {
   const LineStream::Answer answer = [](std::string_view line) {
     return program_answer(line, Config::current());
   };
-  if (options.jsonl && from_input) {
-    answer_lines("kernels", answer, LineStream::Blank::Answered);
-    return kExitOk;
-  }
+  if (options.jsonl && from_input)
+    return answer_lines("kernels", answer, LineStream::Blank::Answered);
   const std::string text = program_text(options.program);
   if (options.jsonl) {
-    LineStream stream(
-        answer, [](std::string_view line) { fmt::print("{}", line); }, LineStream::Blank::Answered);
+    int code = kExitOk;
+    const auto write = [&](std::string_view line) {
+      if (is_error(line)) code = kExitBad;
+      fmt::print("{}", line);
+    };
+    LineStream stream(answer, write, LineStream::Blank::Answered);
     stream.take(is_file(options.program) ? text : nlohmann::json{{"program", text}}.dump() + "\n");
     stream.finish();
-    return kExitOk;
+    return code;
   }
   const ProgramKernels made = program_kernels(text, Config::current());
   if (!options.html.empty()) {

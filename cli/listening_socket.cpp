@@ -1,15 +1,20 @@
 #include "listening_socket.h"
 
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <optional>
+#include <sstream>
 
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <strings.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -88,6 +93,35 @@ Descriptor new_socket(int family, const std::string& place) {
   return fd;
 }
 
+// Of a TCP connection whose other end sends no more: whether no process has that end any more. It
+// is on this machine, and the system's table tells: such a socket has left it, or has inode 0.
+bool has_no_owner(int client) {
+  LoopbackAddress own{}, other{};
+  socklen_t own_size = sizeof own, other_size = sizeof other;
+  if (::getsockname(client, &own.any, &own_size) != 0 ||
+      ::getpeername(client, &other.any, &other_size) != 0 || own.any.sa_family == AF_UNIX)
+    return false;
+  const auto text = [](const LoopbackAddress& a) {  // as the table has it
+    if (a.any.sa_family == AF_INET)
+      return fmt::format("{:08X}:{:04X}", a.v4.sin_addr.s_addr, ntohs(a.v4.sin_port));
+    std::array<std::uint32_t, 4> words{};
+    std::memcpy(words.data(), &a.v6.sin6_addr, sizeof words);
+    return fmt::format("{:08X}:{:04X}", fmt::join(words, ""), ntohs(a.v6.sin6_port));
+  };
+  std::ifstream table(own.any.sa_family == AF_INET ? "/proc/net/tcp" : "/proc/net/tcp6");
+  std::string line;
+  if (!std::getline(table, line)) return false;
+  const std::string connection = fmt::format(" {} {} ", text(other), text(own));
+  while (std::getline(table, line)) {
+    if (line.find(connection) == line.npos) continue;
+    std::istringstream fields(line);
+    std::string inode;
+    for (int i = 0; i < 10; ++i) fields >> inode;
+    return inode == "0";
+  }
+  return true;
+}
+
 // Whether the path is a socket of ours on which nobody listens; throws where anything else is
 // there.
 bool has_dead_socket(const std::string& path, const sockaddr_un& address) {
@@ -107,6 +141,13 @@ bool has_dead_socket(const std::string& path, const sockaddr_un& address) {
 }
 
 }  // namespace
+
+bool is_gone(int client) {
+  pollfd state{client, POLLRDHUP, 0};
+  ::poll(&state, 1, 0);
+  if ((state.revents & (POLLHUP | POLLERR)) != 0) return true;
+  return (state.revents & POLLRDHUP) != 0 && has_no_owner(client);
+}
 
 bool is_loopback_host(std::string_view host_and_port) {
   const auto parts = split_host(host_and_port);

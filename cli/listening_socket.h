@@ -25,6 +25,8 @@ class ListeningSocket {
   int fd() const { return fd_.get(); }
   /// "http://127.0.0.1:8080", "unix:/run/user/1000/touchstone".
   const std::string& where() const { return where_; }
+  /// Else a Unix socket, to which no other user can connect.
+  bool is_address() const { return path_.empty(); }
   /// Nobody connects any more; the file of a Unix socket goes, unless it is another by now.
   void remove();
 
@@ -38,6 +40,10 @@ class ListeningSocket {
   dev_t device_ = 0;
   ino_t inode_ = 0;
 };
+
+/// Whether the other end of a connection from a listening socket is closed. One that closed but its
+/// sending half still reads, and is not gone.
+bool is_gone(int client);
 
 /// Whether a name of a host, as in "localhost:8080" or "[::1]", is this machine's own.
 bool is_loopback_host(std::string_view host_and_port);

@@ -21,6 +21,7 @@
 #include "touchstone/base/visible.h"
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/interp/interpreted.h"
+#include "work_limits.h"
 
 namespace touchstone::cli {
 namespace {
@@ -93,7 +94,8 @@ int run_command_line(int argc, char** argv) {
     if (now.tried == now.of) progress.hide();
   });
   for (const Verb& verb : verbs)
-    if (verb.app->parsed()) return verb.run();
+    if (verb.app->parsed())
+      return verb.limits != nullptr ? run_within(*verb.limits, verb.run) : verb.run();
   return kExitBad;
 }
 
@@ -132,7 +134,8 @@ void leave_to_signal() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_DFL);  // a reader that leaves ends us quietly
+  std::signal(SIGPIPE, SIG_DFL);     // a reader that leaves ends us quietly
+  std::signal(SIGXFSZ, [](int) {});  // of a file beyond `ulimit -f` a write fails, and says so
   std::string why;
   try {
     tidy_up_on_signals();

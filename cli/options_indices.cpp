@@ -7,10 +7,11 @@ namespace {
 
 Verb simplify_verb(CLI::App& app) {
   static SimplifyOptions o;
-  CLI::App* v = add_verb(
-      app, "simplify", "Simplify an index expression",
-      "simplify '(a*4 + b)//4' --var a=0..10 b=0..3",
-      {{kExitOk, "done"}, {kExitNo, "a step of --replay is wrong, or no certificate was found"}});
+  CLI::App* v = add_verb(app, "simplify", "Simplify an index expression",
+                         "simplify '(a*4 + b)//4' --var a=0..10 b=0..3",
+                         {{kExitOk, "done"},
+                          {kExitNo, "a step of --replay is wrong, or no certificate was found"},
+                          {kExitBad, "bad usage or input, or a line of --jsonl was no question"}});
   v->add_option("expression", o.expression,
                 "Python-like: + - * // % comparisons and or not min() max() where()");
   v->add_option("--var", o.variables,
@@ -32,11 +33,13 @@ Verb simplify_verb(CLI::App& app) {
   v->add_flag("--jsonl", o.jsonl,
               "Read questions, a JSON object a line, from standard input and write an answer a "
               "line: {\"vars\":{\"a\":[0,8]},\"assume\":[\"a<3\"],\"in\":\"a//2*2\"}");
-  return {v, [] {
+  return {v,
+          [] {
             bare(o.expression);
             for (std::string& a : o.assumptions) bare(a);
             return run_simplify(o);
-          }};
+          },
+          add_work_limits(v)};
 }
 
 Verb verify_verb(CLI::App& app) {
@@ -44,14 +47,17 @@ Verb verify_verb(CLI::App& app) {
   CLI::App* v = add_verb(
       app, "verify", "Check certificates of simplified expressions, without the simplifier",
       "simplify --certify '(a*4 + b)//4' --var a=0..10 b=0..3 | touchstone verify",
-      {{kExitOk, "all are right"}, {kExitNo, "one is wrong"}, {kExitNothing, "there were none"}},
+      {{kExitOk, "all are right"},
+       {kExitNo, "one is wrong, or an answer has none"},
+       {kExitBad, "bad usage or input, or a question had no answer"},
+       {kExitNothing, "there were none"}},
       "A certificate that is right shows: at every point of the bounds where the assumptions hold "
       "and the first expression divides by no 0, the second does not either, and both are equal. "
       "Where the first divides by 0, nothing is claimed.");
   v->add_option("file", o.file,
                 "Certificates, one a line, or the answers of simplify --jsonl --certify [standard "
                 "input]");
-  return {v, [] { return run_verify(o); }};
+  return {v, [] { return run_verify(o); }, add_work_limits(v)};
 }
 
 Verb repl_verb(CLI::App& app) {
@@ -84,16 +90,20 @@ Verb prove_verb(CLI::App& app) {
   v->add_flag("--smt2", o.smt2, "Print the questions to the solver, in SMT-LIB");
   v->add_flag("--json", o.json, "One JSON object a rule");
   v->add_flag("--docs", o.docs, "Print the page of all rules, docs/rules.md");
-  return {v, [] {
+  return {v,
+          [] {
             for (std::string& w : o.what) bare(w);
             return run_prove(o);
-          }};
+          },
+          add_work_limits(v)};
 }
 
 Verb view_verb(CLI::App& app) {
   static ViewOptions o;
-  CLI::App* v = add_verb(app, "view", "Follow a shape through movement operations",
-                         "view 10,10 permute 1,0 reshape 5,2,5,2 reshape 100", {{kExitOk, "done"}});
+  CLI::App* v = add_verb(
+      app, "view", "Follow a shape through movement operations",
+      "view 10,10 permute 1,0 reshape 5,2,5,2 reshape 100",
+      {{kExitOk, "done"}, {kExitBad, "bad usage or input, or a line of --jsonl was no question"}});
   v->add_option("words", o.words,
                 "A shape, then operations: permute 1,0  reshape 100  expand 4,3  pad 1:1,0:2  "
                 "shrink 0:2,1:3  stride -1,2  flip 0  as_strided 2,3:1,2:0");
@@ -116,7 +126,7 @@ Verb view_verb(CLI::App& app) {
                 "always or never; in ASCII where the locale is not UTF-8 or TERM is dumb")
       ->check(CLI::IsMember({"auto", "always", "never"}));
   v->allow_extras(false);
-  return {v, [] { return run_view(o); }};
+  return {v, [] { return run_view(o); }, add_work_limits(v)};
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ Verb eval_verb(CLI::App& app) {
   v->add_option("--seed", o.seed, "Of the inputs where none are given")->capture_default_str();
   v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
   v->add_flag("--source", o.show_source, "Print the code that runs");
-  return {v, [] { return run_eval(o); }};
+  return {v, [] { return run_eval(o); }, add_work_limits(v, o.limits)};
 }
 
 Verb check_verb(CLI::App& app) {
@@ -56,8 +56,7 @@ Verb check_verb(CLI::App& app) {
   v->add_flag("--find-order", o.find_order,
               "Also say in which order the candidate summed, and what a profile may declare");
   v->add_flag("--json", o.json, "One JSON object and nothing else");
-  add_work_limits(v, o.limits, "");
-  return {v, [] { return run_check(o); }};
+  return {v, [] { return run_check(o); }, add_work_limits(v, o.limits)};
 }
 
 Verb explain_verb(CLI::App& app) {
@@ -77,7 +76,7 @@ Verb explain_verb(CLI::App& app) {
   v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
   v->add_option("--profile", o.profile, "As of check");
   v->add_flag("--json", o.json, "One JSON object and nothing else");
-  return {v, [] { return run_explain(o); }};
+  return {v, [] { return run_explain(o); }, add_work_limits(v, o.limits)};
 }
 
 Verb blame_verb(CLI::App& app) {
@@ -136,10 +135,12 @@ Verb kernel_verb(CLI::App& app) {
   v->add_option("--time", o.seconds, "Seconds of the search; 0: as long as it takes")
       ->needs("--beam")
       ->capture_default_str();
-  return {v, [] {
+  return {v,
+          [] {
             bare(o.text);
             return run_kernel(o);
-          }};
+          },
+          add_work_limits(v, o.limits)};
 }
 
 Verb probe_verb(CLI::App& app) {
@@ -158,7 +159,7 @@ Verb probe_verb(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
   v->add_flag("--json", o.json, "One JSON object and nothing else");
-  return {v, [] { return run_probe(o); }};
+  return {v, [] { return run_probe(o); }, add_work_limits(v, o.limits)};
 }
 
 Verb ops_verb(CLI::App& app) {
@@ -184,7 +185,7 @@ Verb bits_verb(CLI::App& app) {
        "As of check: its float8_overflow says what a float8 gives that is too large; where "
        "either is legal, both are written, a|b")
       ->capture_default_str();
-  return {v, [] { return run_bits(o); }};
+  return {v, [] { return run_bits(o); }, add_work_limits(v)};
 }
 
 Verb certify_verb(CLI::App& app) {
@@ -247,15 +248,22 @@ Verb serve_verb(CLI::App& app) {
                          "Reads a line {\"kernel\":..,\"inputs\":[..],\"output\":..} from standard "
                          "input and writes a verdict a line; or does so over HTTP.");
   static ServeOptions o;
-  add_work_limits(v, o.limits, "");
+  add_verdict_limits(v, o.limits, "");
+  v->add_flag("--no-files", o.no_files,
+              "Take kernels, profiles and arrays in the question only, never a file that it names; "
+              "at an address always");
   CLI::Option* const listen = v->add_option(
       "--listen", o.listen,
       "Take POST requests over HTTP at a loopback address, 127.0.0.1:8080 (no port: a "
-      "free one), or at a Unix socket, ./socket");
+      "free one), with a token and without files; or at a Unix socket, ./socket");
   const auto of_listen = [&](CLI::Option* option) { option->capture_default_str()->needs(listen); };
   of_listen(v->add_option("--connections", o.connections,
                           "Clients at a time, each in a process of its own; others get 503")
                 ->check(CLI::Range(1, 200)));
+  v->add_option("--token-file", o.token_file,
+                "A file that holds the token of an address, which requests send as "
+                "'Authorization: Bearer TOKEN' [TOUCHSTONE_TOKEN, or a new one, which is printed]")
+      ->needs(listen);
   of_listen(v->add_option("--max-body", o.megabytes_of_body, "MiB that a request may have")
                 ->check(CLI::Range(1, 1024)));
   of_listen(v->add_option("--client-timeout", o.client_seconds,

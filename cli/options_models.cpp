@@ -45,7 +45,7 @@ Verb kernels_verb(CLI::App& app) {
                 "Write a page to this file, - for standard output: of each kernel its AST, steps "
                 "and C, what belongs together lit")
       ->excludes("--json", "--jsonl", "--index-stats");
-  return {v, [] { return run_kernels(o); }};
+  return {v, [] { return run_kernels(o); }, add_work_limits(v)};
 }
 
 void add_graphs(CLI::App& v, RewritingOptions& o) {
@@ -69,7 +69,7 @@ Verb rewrite_verb(CLI::App& app) {
   v->add_option("--html", o.html,
                 "Write a page that steps through all of them to this file, - for standard output");
   add_graphs(*v, o);
-  return {v, [] { return run_rewrite(o); }};
+  return {v, [] { return run_rewrite(o); }, add_work_limits(v)};
 }
 
 // The page of `rewrite --html` under the name of what it is for.
@@ -89,7 +89,7 @@ Verb steps_verb(CLI::App& app) {
       ->check(CLI::IsMember({"kernelize", "ranges"}));
   v->add_option("-o,--output", o.html, "The page, - for standard output")->required();
   add_graphs(*v, o);
-  return {v, [] { return run_rewrite(o); }};
+  return {v, [] { return run_rewrite(o); }, add_work_limits(v)};
 }
 
 Verb schedule_verb(CLI::App& app) {
@@ -107,7 +107,7 @@ Verb schedule_verb(CLI::App& app) {
   v->add_option("--svg", o.svg, "Write the picture alone");
   v->add_option("--dot", o.dot, "Write it for Graphviz");
   v->add_option("--json", o.json, "Write it with all kernels");
-  return {v, [] { return run_schedule(o); }};
+  return {v, [] { return run_schedule(o); }, add_work_limits(v)};
 }
 
 Verb export_verb(CLI::App& app) {
@@ -117,7 +117,7 @@ Verb export_verb(CLI::App& app) {
   v->add_option("model", o.model, "A model of `touchstone kernels`")->required();
   v->add_option("folder", o.folder, "Where the files are written, made where it is needed")
       ->required();
-  return {v, [] { return run_export(o); }};
+  return {v, [] { return run_export(o); }, add_work_limits(v)};
 }
 
 }  // namespace

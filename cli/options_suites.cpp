@@ -52,7 +52,7 @@ Verb emit_verb(CLI::App& app) {
        "npy, a file for each input, in1.npy and on; or npz, safetensors: all in one, in.npz")
       ->capture_default_str()
       ->check(CLI::IsMember({"npy", "npz", "safetensors"}));
-  return {v, [] { return run_emit(o); }};
+  return {v, [] { return run_emit(o); }, add_work_limits(v, o.limits)};
 }
 
 Verb judge_verb(CLI::App& app) {
@@ -80,7 +80,7 @@ Verb judge_verb(CLI::App& app) {
   v->add_option("--log", o.log,
                 "A file of JSON lines: the verdict on each kernel, at once; -: standard output");
   v->add_flag("--resume", o.resume, "Go on where the log ends");
-  add_work_limits(v, o.verdict, "verdict-");
+  add_verdict_limits(v, o.verdict, "verdict-");
   return {v, [] { return run_judge(o); }};
 }
 

@@ -7,6 +7,7 @@
 #include "judging.h"
 #include "kernel_io.h"
 #include "touchstone/base/error.h"
+#include "touchstone/base/interrupt.h"
 #include "touchstone/device/array_file.h"
 #include "touchstone/foreign/base64.h"
 #include "verbs.h"
@@ -31,10 +32,21 @@ std::string text_of(const json& object, const char* key) {
   return value.get<std::string>();
 }
 
+// The file that a question names. Verdicts and messages show parts of it.
+std::string file_in(const json& said, const std::string& what, const ServeOptions& options) {
+  if (options.no_files)
+    throw ParseError(
+        fmt::format("{} names a file, which is read at a Unix socket or from standard "
+                    "input alone, and without --no-files; put its content here",
+                    what));
+  return said.get<std::string>();
+}
+
 // A file, as check takes it, or {"dtype", "base64"} with "shape" where that matters to anybody.
-HostArray array_of(const json& said, const std::string& what, const KernelFile& kernel, int idx) {
+HostArray array_of(const json& said, const std::string& what, const KernelFile& kernel, int idx,
+                   const ServeOptions& options) {
   if (said.is_string()) {
-    const std::string path = said.get<std::string>();
+    const std::string path = file_in(said, what, options);
     return read_array(path, wanted_by(kernel, idx, path));
   }
   if (!said.is_object())
@@ -71,17 +83,18 @@ HostArray array_of(const json& said, const std::string& what, const KernelFile& 
   return array;
 }
 
-Profile profile_in(const json& question) {
+Profile profile_in(const json& question, const ServeOptions& options) {
   const auto said = question.find("profile");
   if (said == question.end()) return {};
-  return said->is_string() ? read_profile(said->get<std::string>())
-                           : Profile::from_json(said->dump());
+  if (!said->is_string()) return Profile::from_json(said->dump());
+  const std::string name = said->get<std::string>();
+  return read_profile(name.ends_with(".json") ? file_in(*said, "the profile", options) : name);
 }
 
-KernelFile kernel_in(const json& question) {
+KernelFile kernel_in(const json& question, const ServeOptions& options) {
   const json& said = member(question, "kernel");
-  const KernelFile kernel =
-      said.is_string() ? read_kernel(said.get<std::string>()) : kernel_from_json(said.dump());
+  const KernelFile kernel = said.is_string() ? read_kernel(file_in(said, "the kernel", options))
+                                             : kernel_from_json(said.dump());
   std::vector<std::string> values;
   if (const auto variables = question.find("variables"); variables != question.end())
     for (const auto& [name, value] : variables->items())
@@ -89,44 +102,53 @@ KernelFile kernel_in(const json& question) {
   return with_values(kernel, values);
 }
 
-std::string verdict_of(const json& question, const WorkLimits& limits) {
-  const KernelFile kernel = kernel_in(question);
-  require_feasible(kernel, limits);
-  const Profile profile = profile_in(question);
-  const HostArray output = array_of(member(question, "output"), "the output", kernel, 0);
+std::string verdict_of(const json& question, const ServeOptions& options) {
+  const KernelFile kernel = kernel_in(question, options);
+  require_feasible(kernel, options.limits);
+  const Profile profile = profile_in(question, options);
+  const HostArray output = array_of(member(question, "output"), "the output", kernel, 0, options);
   const json& said = member(question, "inputs");
   if (!said.is_array()) throw ParseError("\"inputs\" is no list");
   std::vector<HostArray> inputs;
-  for (const json& one : said)
+  for (const json& one : said) {
+    Interrupt::poll();
     inputs.push_back(array_of(one, fmt::format("input {}", inputs.size() + 1), kernel,
-                              static_cast<int>(inputs.size()) + 1));
+                              static_cast<int>(inputs.size()) + 1, options));
+  }
   for (const BufferSpec& spec : kernel.buffers)
     if (spec.idx == 0 && output.size() > spec.size)
       return json_of(no_verdict(Outcome::Unusable,
                                 fmt::format("the output holds {} elements, the kernel's has {}",
                                             output.size(), spec.size)),
                      kernel.ast, profile);
-  const Verdict verdict =
-      judge_within(limits, [&] { return judge_arrays(kernel.ast, inputs, output, profile); });
-  return json_of(verdict, kernel.ast, profile);
+  return json_of(judge_arrays(kernel.ast, inputs, output, profile), kernel.ast, profile);
 }
 
 }  // namespace
 
-LineAnswer line_answer(std::string_view line, const WorkLimits& limits) {
+LineAnswer line_answer(std::string_view line, const ServeOptions& options) {
   nlohmann::ordered_json out;
   LineAnswer answer;
   try {
-    require_shallow_json(line);
-    const json question = json::parse(line, nullptr, false);
-    if (!question.is_object()) throw ParseError("it is no JSON object");
-    if (const auto id = question.find("id"); id != question.end()) out["id"] = *id;
-    out.update(nlohmann::ordered_json::parse(verdict_of(question, limits)));
+    std::string verdict;
+    const bool in_time = done_within(options.limits, [&] {
+      require_shallow_json(line);
+      const json question = json::parse(line, nullptr, false);
+      if (!question.is_object()) throw ParseError("it is no JSON object");
+      if (const auto id = question.find("id"); id != question.end()) out["id"] = *id;
+      verdict = verdict_of(question, options);
+    });
+    if (in_time)
+      out.update(nlohmann::ordered_json::parse(verdict));
+    else
+      out.update(
+          {{"verdict", name(Outcome::Unusable)}, {"why", over_time(options.limits, "--timeout")}});
   } catch (const Error& e) {
     out["error"] = e.what();
     answer.kind = LineAnswer::Kind::NoQuestion;
   } catch (const std::bad_alloc&) {
-    out["error"] = fmt::format("it takes more than {} MiB of memory (--memory)", limits.megabytes);
+    out["error"] =
+        fmt::format("it takes more than {} MiB of memory (--memory)", options.limits.megabytes);
     answer.kind = LineAnswer::Kind::NoMemory;
   }
   answer.text = out.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
@@ -138,12 +160,12 @@ int run_serve(const ServeOptions& o) {
   if (!o.listen.empty()) return serve_http(o);
   limit_memory(o.limits);
   bool good = true;
-  answer_lines("serve", [&](std::string_view line) {
-    LineAnswer answer = line_answer(line, o.limits);
+  const int code = answer_lines("serve", [&](std::string_view line) {
+    LineAnswer answer = line_answer(line, o);
     good = good && answer.kind == LineAnswer::Kind::Verdict;
     return std::move(answer.text);
   });
-  return good ? kExitOk : kExitBad;
+  return good ? code : kExitBad;
 }
 
 }  // namespace touchstone::cli

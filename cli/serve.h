@@ -20,12 +20,14 @@ struct LineAnswer {
   Kind kind = Kind::Verdict;
 };
 
-/// The answer to one question, whatever it holds. Memory is limited by limit_memory before.
-LineAnswer line_answer(std::string_view line, const WorkLimits& limits);
+/// The answer to one question, whatever it holds. Its time covers all of it, from the text to the
+/// verdict. Memory is limited by limit_memory before.
+LineAnswer line_answer(std::string_view line, const ServeOptions& options);
 
 /// Listens until a signal ends the process. Each connection has a process of its own, so that no
-/// question and no client can harm the others. Throws ParseError or SystemError where it cannot
-/// listen.
-int serve_http(const ServeOptions& options);
+/// question and no client can harm the others. At an address every request needs a token and none
+/// may name a file: any user of this machine can connect. Throws ParseError or SystemError where it
+/// cannot listen.
+int serve_http(ServeOptions options);
 
 }  // namespace touchstone::cli

@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <list>
 #include <memory>
@@ -8,8 +10,10 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,6 +23,7 @@
 #include "orderly_end.h"
 #include "serve.h"
 #include "touchstone/base/error.h"
+#include "touchstone/base/file.h"
 #include "touchstone/base/interrupt.h"
 #include "touchstone/process/child.h"
 
@@ -52,6 +57,28 @@ std::string failure_text(HttpProgress::Stage stage, int status, const std::strin
       break;
   }
   return error_line(why);
+}
+
+// Of a file or of the environment; empty: neither has one.
+std::string given_token(const std::string& file) {
+  constexpr std::size_t kLeast = 16, kMost = 4096;
+  const char* const variable = std::getenv("TOUCHSTONE_TOKEN");
+  std::string token = !file.empty() ? read_file(file, kMost) : variable != nullptr ? variable : "";
+  while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
+  if (token.empty() && file.empty()) return token;
+  const auto allowed = [](char c) { return c > ' ' && c <= '~'; };
+  if (token.size() < kLeast || !std::ranges::all_of(token, allowed))
+    throw ParseError(fmt::format("{}: a token has {} or more characters of ASCII and no spaces",
+                                 file.empty() ? "TOUCHSTONE_TOKEN" : "--token-file " + file,
+                                 kLeast));
+  return token;
+}
+
+std::string new_token() {
+  std::array<unsigned char, 16> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != std::ssize(bytes))
+    throw SystemError(fmt::format("serve: no random bytes for a token: {}", std::strerror(errno)));
+  return fmt::format("{:02x}", fmt::join(bytes, ""));
 }
 
 /// Memory that processes share, one HttpProgress for each place.
@@ -106,8 +133,11 @@ class HttpService {
   void wait() {
     std::vector<pollfd> waiting{{accepts_ ? listening_.fd() : -1, POLLIN, 0}};
     accepts_ = true;
-    for (const auto& place : places_)
-      if (place) waiting.push_back({place->child.ended(), POLLIN, 0});
+    for (const auto& place : places_) {
+      if (!place) continue;
+      waiting.push_back({place->child.ended(), POLLIN, 0});
+      waiting.push_back({place->client.get(), 0, 0});  // closed altogether
+    }
     for (const Parting& one : parting_) waiting.push_back({one.client.get(), POLLIN, 0});
     ::poll(waiting.data(), waiting.size(), kTickMilliseconds);
   }
@@ -156,6 +186,11 @@ class HttpService {
   void look_after(std::size_t at) {
     auto& place = places_[at];
     if (!place) return;
+    if (is_gone(place->client.get())) {
+      place->child.end();
+      place.reset();
+      return;
+    }
     const HttpProgress& progress = progress_[at];
     const bool takes_too_long = options_.limits.seconds > 0 &&
                                 progress.stage != HttpProgress::Stage::Talking &&
@@ -200,10 +235,21 @@ class HttpService {
 
 }  // namespace
 
-int serve_http(const ServeOptions& options) {
+int serve_http(ServeOptions options) {
   ListeningSocket listening(options.listen);
   OrderlyEnd end([&] { listening.remove(); });
-  std::fputs(fmt::format("listening on {}\n", listening.where()).c_str(), stderr);
+  std::string told = fmt::format("listening on {}\n", listening.where());
+  if (listening.is_address()) {
+    options.no_files = true;
+    options.token = given_token(options.token_file);
+    if (options.token.empty()) {
+      options.token = new_token();
+      told += fmt::format("requests need: Authorization: Bearer {}\n", options.token);
+    }
+  } else if (!options.token_file.empty()) {
+    throw ParseError("--token-file: a Unix socket needs no token, since only its user can connect");
+  }
+  std::fputs(told.c_str(), stderr);
   try {
     HttpService(listening, options).run();
   } catch (const Interrupted&) {

@@ -128,13 +128,12 @@ std::string certificate_members(std::string_view line) {
 
 int run_jsonl(bool certify) {
   symbolic::Session session;
-  answer_lines("simplify", [&](std::string_view line) {
+  return answer_lines("simplify", [&](std::string_view line) {
     std::string answer = symbolic::answer_json(line, session);
     if (certify && answer.starts_with("{\"out\""))
       answer.insert(answer.size() - 1, certificate_members(line));
     return answer;
   });
-  return kExitOk;
 }
 
 int show_certificate(const SimplifyOptions& options, const std::vector<Variable>& variables) {

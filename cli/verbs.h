@@ -40,6 +40,12 @@ struct DemoOptions {
 };
 int run_demo(const DemoOptions& options);
 
+/// Limits of a verb, or of a verdict, for kernels that come from anywhere.
+struct WorkLimits {
+  double seconds = 600;           // 0: no limit
+  std::int64_t megabytes = 8192;  // of memory; 0: no limit
+};
+
 struct EvalOptions {
   std::string kernel;
   std::string op;                   // or a kernel as text
@@ -49,6 +55,7 @@ struct EvalOptions {
   std::uint64_t seed = 0;
   bool show_source = false;
   std::vector<std::string> variables;  // n=3
+  WorkLimits limits;
 };
 int run_eval(const EvalOptions& options);
 
@@ -63,6 +70,7 @@ struct KernelOptions {
   std::string opts;      // instead of the hand-coded ones (codegen/opts.h)
   int beam = 0;          // search for them, so many lists wide
   double seconds = 120;  // of the search
+  WorkLimits limits;
 };
 /// Throws ParseError for what is neither a formula nor a kernel.json.
 int run_kernel(const KernelOptions& options);
@@ -73,12 +81,6 @@ struct OpsOptions {
 };
 /// The operations with their operands, types and results.
 int run_ops(const OpsOptions& options);
-
-/// Limits of a verdict, for kernels that come from anywhere.
-struct WorkLimits {
-  double seconds = 600;           // for one verdict; 0: no limit
-  std::int64_t megabytes = 8192;  // of memory; 0: no limit
-};
 
 struct CheckOptions {
   std::string file;  // a kernel.json or a reproducer
@@ -101,6 +103,7 @@ struct ProbeOptions {
   std::string profile;
   std::uint64_t seed = 0;
   double seconds = 60;  // for what the inputs would show
+  WorkLimits limits;
   bool json = false;
 };
 /// Draws inputs for one kernel, and says which faults of which node each would show.
@@ -126,6 +129,7 @@ struct ExplainOptions {
   std::vector<std::string> variables;
   std::string profile;
   bool json = false;
+  WorkLimits limits;
 };
 int run_explain(const ExplainOptions& options);
 
@@ -135,6 +139,7 @@ struct EmitOptions {
   std::vector<std::string> arrays;  // whose sizes and types its inputs have
   std::string format = "npy";       // a file for each array, or npz, safetensors
   SuiteWords suite;
+  WorkLimits limits;
 };
 int run_emit(const EmitOptions& options);
 
@@ -178,6 +183,9 @@ int run_plugin_host(const std::string& plugin);
 struct ServeOptions {
   WorkLimits limits{60, 8192};  // of a question, and of the process that answers it
   std::string listen;           // ADDRESS[:PORT] or a socket; empty: standard input and output
+  bool no_files = false;        // that requests name; at an address always
+  std::string token_file;       // of an address
+  std::string token;            // that requests must have; empty: none, as at a socket
   int connections = 32;         // at a time
   std::int64_t megabytes_of_body = 64;  // of a request
   double client_seconds = 10;  // that one request may wait for its client, reading and writing

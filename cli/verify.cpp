@@ -37,9 +37,10 @@ class Verification {
     if (none_ > 0) text += fmt::format(", {} answers without one", none_);
     if (unread_ > 0) text += fmt::format(", {} could not be read", unread_);
     if (errors_ > 0) text += fmt::format("; {} questions had no answer", errors_);
-    fmt::print("{}\n", right_ == all && all > 0 ? green(text) : red(text));
+    fmt::print("{}\n", right_ == all && all > 0 && errors_ == 0 ? green(text) : red(text));
     if (unread_ > 0) return kExitBad;
-    return all == 0 ? kExitNothing : right_ == all ? kExitOk : kExitNo;
+    if (right_ != all) return kExitNo;
+    return all == 0 ? kExitNothing : errors_ > 0 ? kExitBad : kExitOk;
   }
 
  private:

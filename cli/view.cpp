@@ -57,8 +57,7 @@ int run_view(const ViewOptions& options) {
     if (!options.words.empty() || !options.variables.empty() || options.html || options.strides ||
         options.offset || options.mask)
       throw ParseError("view --jsonl: takes questions from standard input and nothing else");
-    answer_lines("view", shapetracker::answer_json, LineStream::Blank::Answered);
-    return kExitOk;
+    return answer_lines("view", shapetracker::answer_json, LineStream::Blank::Answered);
   }
   std::vector<std::string> words = options.words;
   std::string page = options.html.value_or("");

@@ -5,8 +5,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <mutex>
 #include <new>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 #include <malloc.h>
@@ -34,19 +36,22 @@ std::int64_t now_in_ms() {
       .count();
 }
 
-// One thread looks at the clock for all deadlines, so that setting one costs a store.
+// One thread looks at the clock for all deadlines.
 struct Clockwork {
-  std::atomic<std::int64_t> end = 0;  // milliseconds; 0: none is set
-  std::atomic<bool> passed = false;
+  std::mutex mutex;
+  std::int64_t end = 0;  // milliseconds; 0: none is set
+  bool passed = false;
+  std::once_flag started;
 
   void watch() {
     constexpr std::int64_t kPatience = 5000;
     for (;; std::this_thread::sleep_for(std::chrono::milliseconds(20))) {
-      const std::int64_t at = end, now = now_in_ms();
-      if (at == 0 || now < at) continue;
-      if (!passed.exchange(true)) Interrupt::request();
-      if (now < at + kPatience || OrderlyEnd::wanted()) continue;
-      std::fputs("touchstone: a verdict takes longer than its limit, and cannot be broken off\n",
+      const std::scoped_lock lock(mutex);
+      const std::int64_t now = now_in_ms();
+      if (end == 0 || now < end) continue;
+      if (!std::exchange(passed, true)) Interrupt::request();
+      if (now < end + kPatience || OrderlyEnd::wanted()) continue;
+      std::fputs("touchstone: the time limit is over, and the work cannot be interrupted\n",
                  stderr);
       remove_temporary_directories();
       std::_Exit(kExitBad);
@@ -54,32 +59,43 @@ struct Clockwork {
   }
 };
 Clockwork& clockwork() {
-  static auto* const only = [] {
-    auto* const made = new Clockwork;
-    std::thread([made] { made->watch(); }).detach();
-    return made;
-  }();
+  static auto* const only = new Clockwork;
   return *only;
 }
 
+// Within another one it ends with that one at the latest.
 class Deadline {
  public:
-  explicit Deadline(double seconds) : set_(seconds > 0) {
-    if (!set_) return;
-    clockwork().passed = false;
-    clockwork().end = now_in_ms() + static_cast<std::int64_t>(seconds * 1000) + 1;
+  explicit Deadline(double seconds) {
+    Clockwork& clock = clockwork();
+    if (seconds > 0) std::call_once(clock.started, [&] { start(clock); });
+    const std::scoped_lock lock(clock.mutex);
+    before_ = clock.end;
+    end_ = seconds > 0 ? now_in_ms() + static_cast<std::int64_t>(seconds * 1000) + 1 : before_;
+    if (before_ != 0) end_ = std::min(end_, before_);
+    clock.end = end_;
   }
+  // What comes after work that was interrupted is not interrupted.
   ~Deadline() {
-    if (!set_) return;
-    clockwork().end = 0;
-    if (clockwork().passed && !OrderlyEnd::wanted()) Interrupt::clear();
+    Clockwork& clock = clockwork();
+    const std::scoped_lock lock(clock.mutex);
+    clock.end = before_;
+    if (!clock.passed) return;
+    clock.passed = before_ != 0 && now_in_ms() >= before_;
+    if (!OrderlyEnd::wanted()) Interrupt::clear();
   }
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
-  bool passed() const { return set_ && clockwork().passed; }
+  bool passed() const {
+    const std::scoped_lock lock(clockwork().mutex);
+    return clockwork().passed && now_in_ms() >= end_;
+  }
 
  private:
-  bool set_;
+  static void start(Clockwork& clock) {
+    std::thread([&clock] { clock.watch(); }).detach();
+  }
+  std::int64_t before_ = 0, end_ = 0;
 };
 
 double count_of(const LazyOpPtr& node) {
@@ -176,19 +192,45 @@ bool restore_memory_limit() {
   return true;
 }
 
-Verdict judge_within(const WorkLimits& limits, const std::function<Verdict()>& judge,
-                     const std::string& option) {
+std::string over_time(const WorkLimits& limits, const std::string& option) {
+  return fmt::format("the verdict takes longer than {:g} s; {} sets another limit, 0 none",
+                     limits.seconds, option);
+}
+
+bool done_within(const WorkLimits& limits, const std::function<void()>& work) {
   const Deadline deadline(limits.seconds);
-  Verdict verdict;
   try {
-    verdict = judge();
-  } catch (const Interrupted&) {
+    work();
+  } catch (const Error&) {  // an interruption, or what was made of one
     if (!deadline.passed()) throw;
   }
-  if (!deadline.passed()) return verdict;
-  return no_verdict(Outcome::Unusable, fmt::format("the verdict takes longer than {:g} s; {} sets "
-                                                   "another limit, 0 none",
-                                                   limits.seconds, option));
+  return !deadline.passed();
+}
+
+Verdict judge_within(const WorkLimits& limits, const std::function<Verdict()>& judge,
+                     const std::string& option) {
+  Verdict verdict;
+  if (done_within(limits, [&] { verdict = judge(); })) return verdict;
+  return no_verdict(Outcome::Unusable, over_time(limits, option));
+}
+
+int run_within(const WorkLimits& limits, const std::function<int()>& run) {
+  limit_memory(limits);
+  const Deadline deadline(limits.seconds);
+  try {
+    const int code = run();
+    std::fflush(stdout);
+    if (code == kExitBad || !deadline.passed()) return code;
+  } catch (const Error&) {
+    if (!deadline.passed()) throw;
+  } catch (const std::bad_alloc&) {
+    if (limits.megabytes == 0) throw;
+    throw SystemError(
+        fmt::format("it takes more than {} MiB of memory; --memory sets another limit, 0 none",
+                    limits.megabytes));
+  }
+  throw SystemError(fmt::format("it takes longer than {:g} s; --timeout sets another limit, 0 none",
+                                limits.seconds));
 }
 
 }  // namespace touchstone::cli

@@ -22,9 +22,17 @@ void limit_memory(const WorkLimits& limits);
 /// Takes those back; true where they were given.
 bool restore_memory_limit();
 
-/// Runs `judge`, which is interrupted when its time is over: UNUSABLE then, with that reason. What
-/// does not heed the interruption for 5 s more ends the process, with kExitBad.
+/// Runs `work`, which is interrupted when its time is over; false then. What does not heed the
+/// interruption for 5 s more ends the process, with kExitBad. Within another call of these three
+/// the time ends with that one's at the latest.
+bool done_within(const WorkLimits& limits, const std::function<void()>& work);
+/// What is said of a verdict then.
+std::string over_time(const WorkLimits& limits, const std::string& option);
+/// The same for a verdict: UNUSABLE, with that reason, when its time is over.
 Verdict judge_within(const WorkLimits& limits, const std::function<Verdict()>& judge,
                      const std::string& option = "--timeout");
+/// The same for a whole verb, from reading its input to writing its output; its memory is limited,
+/// too. Throws SystemError naming the limit that it reached.
+int run_within(const WorkLimits& limits, const std::function<int()>& run);
 
 }  // namespace touchstone::cli

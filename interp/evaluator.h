@@ -14,8 +14,17 @@ namespace touchstone::interp {
 /// Elements handled at once: enough to amortise the walk over nodes, few enough to stay in cache.
 inline constexpr std::int64_t kBlockElements = 4096;
 
-/// Results of a reduce that repeats that are kept.
-inline constexpr std::int64_t kKeptResults = std::int64_t{1} << 16;
+/// Blocks that a reduce that repeats keeps of its results.
+inline constexpr std::int64_t kKeptBlocks = 16;
+
+/// The same for a program of thousands of nodes, each of which has blocks of its own: fewer
+/// elements, so that all blocks together hold no more than those of 2,048 nodes.
+inline std::int64_t block_elements(const Program& program) {
+  constexpr std::int64_t kMost = 2048 * kBlockElements, kLeast = 32;
+  std::int64_t nodes = 1;
+  for (const Region& region : program.regions) nodes += std::ssize(region.nodes);
+  return std::clamp(kMost / nodes, kLeast, kBlockElements);
+}
 
 /// Runs a program block by block over a domain of values. Memory is a few blocks a node, whatever
 /// the kernel's size. A Domain has
@@ -39,7 +48,8 @@ class Evaluator {
  public:
   using Block = typename Domain::Block;
 
-  Evaluator(const Program& program, Domain& domain) : program_(program), domain_(domain) {
+  Evaluator(const Program& program, Domain& domain)
+      : program_(program), domain_(domain), elements_(block_elements(program)) {
     for (const Region& region : program.regions) {
       std::vector<NodeState> states;
       for (const ProgramNode& node : region.nodes) {
@@ -58,8 +68,8 @@ class Evaluator {
   /// The same for elements [begin, end) of the value.
   template <class Sink>
   void run(std::int64_t begin, std::int64_t end, Sink&& sink) {
-    for (std::int64_t first = begin; first < end; first += kBlockElements) {
-      const std::int64_t count = std::min(kBlockElements, end - first);
+    for (std::int64_t first = begin; first < end; first += elements_) {
+      const std::int64_t count = std::min(elements_, end - first);
       sink(first, evaluate(0, first, count));
     }
   }
@@ -74,8 +84,8 @@ class Evaluator {
   /// Feeds elements [begin, end) of a reduce's region, which belong to one result.
   template <class Reducer>
   void feed(const ProgramNode& node, Reducer& reducer, std::int64_t begin, std::int64_t end) {
-    for (std::int64_t first = begin; first < end; first += kBlockElements) {
-      const std::int64_t count = std::min(kBlockElements, end - first);
+    for (std::int64_t first = begin; first < end; first += elements_) {
+      const std::int64_t count = std::min(elements_, end - first);
       reducer.feed(evaluate(node.region, first, count), 0, count);
     }
   }
@@ -155,9 +165,10 @@ class Evaluator {
     Kept& kept = state.kept;
     const std::int64_t end = kept.first + kept.count;
     if (wanted.begin >= kept.first && wanted.end <= end) return;
-    if (kept.count == 0) domain_.prepare(node, std::min(node.distinct, kKeptResults), kept.block);
+    const std::int64_t most = kKeptBlocks * elements_;
+    if (kept.count == 0) domain_.prepare(node, std::min(node.distinct, most), kept.block);
     const bool goes_on = kept.count > 0 && wanted.begin >= kept.first && wanted.begin <= end &&
-                         wanted.end <= kept.first + kKeptResults;
+                         wanted.end <= kept.first + most;
     if (goes_on)
       wanted.begin = end;
     else
@@ -189,7 +200,7 @@ class Evaluator {
     }
     const std::int64_t begin = wanted.begin * node.terms, end = wanted.end * node.terms;
     for (std::int64_t chunk = begin; chunk < end;) {
-      const std::int64_t taken = std::min(kBlockElements, end - chunk);
+      const std::int64_t taken = std::min(elements_, end - chunk);
       const Block& values = evaluate(node.region, chunk, taken);
       for (std::int64_t at = chunk; at < chunk + taken;) {
         const std::int64_t next_output = (at / node.terms + 1) * node.terms;
@@ -204,6 +215,7 @@ class Evaluator {
 
   const Program& program_;
   Domain& domain_;
+  std::int64_t elements_;  // of a block
   std::vector<std::vector<NodeState>> states_;
   std::vector<AddressRun> runs_;
   std::vector<std::int64_t> positions_;

@@ -290,6 +290,12 @@ std::vector<ExplainedNode> explain(const LazyOpPtr& kernel, std::span<Buffer* co
   std::map<const LazyOp*, LazyOpPtr> handle;
   for (const LazyOpPtr& n : nodes_of(one)) handle[n.get()] = n;
   const Program program = make_program(one);
+  constexpr std::size_t kMostNodes = 1000;  // each is computed with all below it
+  if (program.regions[0].nodes.size() > kMostNodes)
+    throw AstError(
+        fmt::format("the element depends on {} nodes; up to {} are explained: store what lies "
+                    "between in a buffer of its own",
+                    program.regions[0].nodes.size(), kMostNodes));
   const std::vector<MaybeReal> exact = Exact(program, inputs).region(0, 0);
   std::vector<ExplainedNode> out;
   std::vector<Ball> balls;

@@ -37,7 +37,8 @@ struct ExplainedNode {
 
 /// How the legal values of element `at` (an index per axis) of a kernel's output come about: its
 /// nodes, operands first; what a reduce reduces is not among them. `inputs` as for judge, on the
-/// host. Throws ShapeError where there is no such element, BufferError where the inputs do not fit.
+/// host. Throws ShapeError where there is no such element, BufferError where the inputs do not fit,
+/// AstError where there are more than 1,000 nodes.
 std::vector<ExplainedNode> explain(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
                                    std::span<const std::int64_t> at, const Profile& profile = {});
 

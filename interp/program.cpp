@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <unordered_map>
 #include <utility>
 
 #include "touchstone/interp/contraction.h"
 #include "touchstone/ops/node_map.h"
+#include "touchstone/ops/node_order.h"
 
 namespace touchstone::interp {
 namespace {
@@ -23,7 +25,7 @@ std::int64_t concrete_size(const Shape& shape) {
 
 class Builder {
  public:
-  explicit Builder(Repeats repeats) : repeats_(repeats) {}
+  Builder(const LazyOpPtr& kernel, Repeats repeats) : kernel_(kernel), repeats_(repeats) {}
 
   // The region of `root` with its axes permuted by `order`; those that it lacks stay at index 0.
   int region(const LazyOpPtr& root, const Order& order) {
@@ -148,17 +150,20 @@ class Builder {
   // Of the first 64 axes those along which no address changes that `node` reads, below it: none of
   // its views moves there, or masks anything.
   AxisSet still_axes(const LazyOp& node) {
-    const auto [it, fresh] = still_.try_emplace(&node, ~AxisSet{0});
-    if (!fresh) return it->second;
+    if (still_.empty())  // of all nodes, operands first: a chain of any length does not recurse
+      for (const LazyOp* n : ordered_nodes(kernel_)) still_[n] = still_below(*n);
+    return still_.at(&node);
+  }
+  AxisSet still_below(const LazyOp& node) const {
     AxisSet still = ~AxisSet{0};
-    for (const LazyOpPtr& s : node.src()) still &= still_axes(*s);
+    for (const LazyOpPtr& s : node.src()) still &= still_.at(s.get());
     const ShapeTracker* st = nullptr;
     if (const auto* b = std::get_if<MemBuffer>(&node.arg())) st = &b->st;
     if (const auto* c = std::get_if<ConstBuffer>(&node.arg())) st = &c->st;
     if (st != nullptr) still &= still_axes(st->views().back()) >> position_axes(node.op());
     if (node.op() == Op::Gather && node.buffer().checked)
       still &= still_axes(node.buffer().checked->views().back());
-    return still_[&node] = still;
+    return still;
   }
   static AxisSet still_axes(const View& view) {
     AxisSet still = 0;
@@ -170,8 +175,9 @@ class Builder {
   }
   static bool contains(AxisSet set, int axis) { return axis < 64 && (set >> axis & 1U) != 0; }
 
+  const LazyOpPtr& kernel_;
   Repeats repeats_;
-  std::map<const LazyOp*, AxisSet> still_;
+  std::unordered_map<const LazyOp*, AxisSet> still_;
   Program program_;
   std::vector<int> finished_;  // regions, each after those of its reduces
   std::map<std::pair<const LazyOp*, Order>, int> regions_;
@@ -212,7 +218,7 @@ IndexFault fault_of(const ProgramNode& node, std::span<const std::int64_t> posit
 }
 
 Program make_program(const LazyOpPtr& kernel, Repeats repeats) {
-  Builder builder(repeats);
+  Builder builder(kernel, repeats);
   const LazyOpPtr& value = kernel->src().at(0);
   Order identity(value->shape().size());
   std::iota(identity.begin(), identity.end(), 0);

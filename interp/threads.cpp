@@ -1,6 +1,7 @@
 #include "touchstone/interp/threads.h"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -11,9 +12,16 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include "touchstone/base/forks.h"
 #include "touchstone/base/fp_guard.h"
 
 namespace touchstone::interp {
+
+namespace {
+
+std::atomic<int> used_at = -1;  // forks_deep() at the first use of any
+
+}  // namespace
 
 struct Threads::Arena {
   std::once_flag made;
@@ -27,7 +35,14 @@ Threads::Threads(int count)
       arena_(std::make_unique<Arena>()) {}
 Threads::~Threads() = default;
 
+int Threads::count() const {
+  const int at = used_at;
+  return at < 0 || at == forks_deep() ? count_ : 1;
+}
+
 void Threads::each(std::int64_t count, const std::function<void(std::int64_t)>& task) {
+  int never = -1;
+  used_at.compare_exchange_strong(never, forks_deep());
   std::call_once(arena_->made, [this] {
     if (count_ > tbb::info::default_concurrency())
       arena_->more.emplace(tbb::global_control::max_allowed_parallelism,

@@ -15,7 +15,8 @@ class Threads {
   /// 0: one for each core.
   explicit Threads(int count = 0);
   ~Threads();
-  int count() const { return count_; }
+  /// 1 in a process that was forked after the first use of any: its threads are in the other one.
+  int count() const;
 
   /// task(i) for every i in [0, count), in any order and several at once, each with the
   /// floating-point environment of the reference. Returns when all are done. What a task throws is

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "touchstone/base/interrupt.h"
 #include "touchstone/fuzz/values.h"
 
 namespace touchstone::fuzz {
@@ -354,6 +355,7 @@ std::vector<Probe> draw_probes(const LazyOpPtr& kernel, std::uint64_t seed) {
   const ProbeDrawer drawer(kernel, seed);
   std::vector<Probe> probes;
   for (int i = 0; i <= static_cast<int>(ProbeFamily::Random); ++i) {
+    Interrupt::poll();
     const auto family = static_cast<ProbeFamily>(i);
     if (drawer.means_something(family)) probes.push_back({family, drawer.draw(family)});
   }

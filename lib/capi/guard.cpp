@@ -1,9 +1,12 @@
 #include "touchstone/capi/guard.h"
 
+#include <atomic>
 #include <cstring>
 #include <exception>
 #include <new>
 #include <system_error>
+
+#include <pthread.h>
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/interrupt.h"
@@ -25,7 +28,29 @@ touchstone_status failed(touchstone_status status, const char* text) noexcept {
   return status;
 }
 
+// Calls that are running: of all threads, and of this one.
+std::atomic<int> calls = 0;
+thread_local int own_calls = 0;
+std::atomic<bool> forked_amid_calls = false;
+const int forks_watched = ::pthread_atfork(nullptr, nullptr, [] {
+  if (calls.exchange(own_calls) != own_calls) forked_amid_calls = true;
+});
+
 }  // namespace
+
+Call::Call() {
+  if (forks_watched != 0 || forked_amid_calls)
+    throw SystemError(
+        "this process was forked while another thread was in this library, which cannot be used "
+        "behind such a fork; fork before, or when no call is running, or start a new program");
+  ++calls;
+  ++own_calls;
+}
+
+Call::~Call() {
+  --calls;
+  --own_calls;
+}
 
 touchstone_status status_of_exception() noexcept {
   try {

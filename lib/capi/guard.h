@@ -12,10 +12,21 @@ namespace touchstone::capi {
 /// What is being thrown, as a status, and its text for touchstone_error. To be called in a handler.
 touchstone_status status_of_exception() noexcept;
 
+/// While one lives, a call of this thread is running. Throws SystemError in a process that was
+/// forked while another thread's call was: the locks that it held stay locked.
+class Call {
+ public:
+  Call();
+  ~Call();
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+};
+
 /// The status of running `body`.
 template <class Body>
 touchstone_status guarded(const Body& body) noexcept {
   try {
+    const Call call;
     body();
     return TOUCHSTONE_STATUS_OK;
   } catch (...) {
@@ -27,6 +38,7 @@ touchstone_status guarded(const Body& body) noexcept {
 template <class Body>
 const char* guarded_text(std::string& kept, const Body& body) noexcept {
   try {
+    const Call call;
     kept = body();
     return kept.c_str();
   } catch (...) {

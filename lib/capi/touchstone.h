@@ -5,6 +5,8 @@
  * as it was; touchstone_error() says why. Texts are UTF-8, end with a zero byte, and belong to the
  * handle that they were asked of: they stay until its next call that changes it or gives a text, or
  * until it is freed. NULL may be freed. Nothing here ends the process, prints, or handles signals.
+ * A forked child works on, in one thread; where it was forked while a call of another thread was
+ * running, every call fails at once with TOUCHSTONE_STATUS_SYSTEM.
  * C99 and later, C++. */
 #ifndef TOUCHSTONE_H
 #define TOUCHSTONE_H

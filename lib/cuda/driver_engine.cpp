@@ -1,11 +1,10 @@
 // Grids on a GPU, by way of the CUDA driver.
-#include <atomic>
 #include <optional>
 
 #include <fmt/format.h>
-#include <pthread.h>
 
 #include "touchstone/base/error.h"
+#include "touchstone/base/forks.h"
 #include "touchstone/cuda/driver.h"
 #include "touchstone/cuda/engine.h"
 #include "touchstone/cuda/ptx.h"
@@ -16,27 +15,20 @@ namespace {
 
 Driver::Address address(const void* memory) { return reinterpret_cast<Driver::Address>(memory); }
 
-// How many forks lie between this process and the first one. A context does not outlive a fork:
-// the driver would fail in the child with an error that names no cause, or hang.
-std::atomic<int> forks_deep = 0;
-int forks() {
-  static const int watched = ::pthread_atfork(nullptr, nullptr, [] { ++forks_deep; });
-  return watched == 0 ? forks_deep.load(std::memory_order_relaxed) : 0;
-}
-
-// The primary context of a GPU, current for the thread that asks.
+// The primary context of a GPU, current for the thread that asks. It does not outlive a fork: the
+// driver would fail in the child with an error that names no cause, or hang.
 class Gpu {
  public:
   explicit Gpu(int device) : number_(device) {}
 
   const Driver& use() {
     const Driver& driver = Driver::get();
-    if (facts_ && opened_at_ != forks())
+    if (facts_ && opened_at_ != forks_deep())
       throw SystemError(
           "CUDA was in use before this process was forked, and cannot be used behind a fork; fork "
           "first, or start a new program");
     if (!facts_) {
-      opened_at_ = forks();
+      opened_at_ = forks_deep();
       facts_ = gpu_facts(number_);
       Driver::Ordinal ordinal = 0;
       driver.check(driver.device(&ordinal, number_), "cuDeviceGet");
@@ -57,7 +49,7 @@ class Gpu {
  private:
   int number_;
   std::optional<GpuFacts> facts_;
-  int opened_at_ = 0;  // forks deep
+  int opened_at_ = 0;  // forks_deep()
   Driver::Handle context_ = nullptr;
 };
 

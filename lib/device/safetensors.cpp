@@ -51,25 +51,54 @@ std::optional<DType> dtype_of(const std::string& tag) {
   return std::nullopt;
 }
 
+// Looks for a key that the outermost object has twice. The callback of json::parse could, too, but
+// makes the parser walk over all values again at the end of each object in them.
+class TwiceFinder final : public nlohmann::json_sax<json> {
+ public:
+  std::optional<std::string> twice;
+
+  bool key(std::string& name) override {
+    if (level_ == 1 && !seen_.insert(name).second) twice = name;
+    return true;
+  }
+  bool start_object(std::size_t) override { return go(1); }
+  bool end_object() override { return go(-1); }
+  bool start_array(std::size_t) override { return go(1); }
+  bool end_array() override { return go(-1); }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(std::int64_t) override { return true; }
+  bool number_unsigned(std::uint64_t) override { return true; }
+  bool number_float(double, const std::string&) override { return true; }
+  bool string(std::string&) override { return true; }
+  bool binary(json::binary_t&) override { return true; }
+  bool parse_error(std::size_t, const std::string&, const json::exception&) override {
+    return false;
+  }
+
+ private:
+  bool go(int levels) {
+    level_ += levels;
+    return true;
+  }
+  int level_ = 0;
+  std::set<std::string> seen_;
+};
+
 // A parser that keeps the last of two equal keys would hide an array.
 json parse_header(std::string_view text, const std::string& where) {
-  std::set<std::string> keys;
-  std::optional<std::string> twice;
+  TwiceFinder keys;
   json header;
   try {
     require_shallow_json(text);
-    header = json::parse(text, [&](int depth, json::parse_event_t event, json& value) {
-      if (event == json::parse_event_t::key && depth == 1 &&
-          !keys.insert(value.get<std::string>()).second)
-        twice = value.get<std::string>();
-      return true;
-    });
+    header = json::parse(text);
+    json::sax_parse(text, &keys);
   } catch (const json::exception&) {
     bad_tensors(where, "its header is no JSON");
   } catch (const Error& e) {
     bad_tensors(where, e.what());
   }
-  if (twice) bad_tensors(where, fmt::format("it has two arrays '{}'", *twice));
+  if (keys.twice) bad_tensors(where, fmt::format("it has two arrays '{}'", *keys.twice));
   if (!header.is_object()) bad_tensors(where, "its header is no JSON object");
   return header;
 }
@@ -229,16 +258,22 @@ Metadata safetensors_metadata(std::string_view bytes, const std::string& where) 
 }
 
 std::string safetensors_bytes(std::span<const NamedArray> arrays, const Metadata& metadata) {
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  if (!metadata.empty()) header["__metadata__"] = metadata;
-  std::string data;
+  // An object of the library that keeps the order looks each new name up among all before.
+  const auto dump = [](const auto& value) {
+    return value.dump(-1, ' ', false, json::error_handler_t::replace);
+  };
+  std::string data, text = "{";
+  const auto member = [&](const std::string& name, const nlohmann::ordered_json& value) {
+    text += fmt::format("{}{}:{}", text.size() == 1 ? "" : ",", dump(json(name)), dump(value));
+  };
+  if (!metadata.empty()) member("__metadata__", metadata);
   for (const NamedArray& a : arrays) {
-    header[a.name] = {{"dtype", tag_of(a.array.dtype)},
-                      {"shape", a.array.shape},
-                      {"data_offsets", {data.size(), data.size() + a.array.bytes.size()}}};
+    member(a.name, {{"dtype", tag_of(a.array.dtype)},
+                    {"shape", a.array.shape},
+                    {"data_offsets", {data.size(), data.size() + a.array.bytes.size()}}});
     data += a.array.bytes;
   }
-  std::string text = header.dump(-1, ' ', false, json::error_handler_t::replace);
+  text += '}';
   text.append((8 - text.size() % 8) % 8, ' ');  // elements start on 8 bytes
   const std::uint64_t length = text.size();
   std::string out(8, '\0');

@@ -2,6 +2,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/visible.h"
@@ -144,9 +145,11 @@ class TorchStreamReader final : public ArrayFile::Reader {
       held += count * each;
     }
     if (at != bytes_->size()) bad_("it goes on behind its storages");
+    std::set<std::string> named;
     for (const TorchTensor& tensor : tensors_) {
       if (!places_.contains(tensor.storage.key))
         bad_(fmt::format("it lacks storage '{}'", visible(tensor.storage.key)));
+      if (!named.insert(tensor.storage.key).second) shared_[tensor.storage.key];
       names.push_back(tensor.name);
     }
     require_few_copies(tensors_, held, bad_);
@@ -155,7 +158,12 @@ class TorchStreamReader final : public ArrayFile::Reader {
   HostArray read(std::size_t i, const Wanted& wanted) const override {
     const TorchStorage& storage = tensors_[i].storage;
     const std::size_t size = static_cast<std::size_t>(storage.size) * itemsize(storage.dtype);
-    return strided_elements(tensors_[i], bytes_->read(places_.at(storage.key), size), wanted, bad_);
+    const auto read = [&] { return bytes_->read(places_.at(storage.key), size); };
+    const auto shared = shared_.find(storage.key);
+    if (shared == shared_.end()) return strided_elements(tensors_[i], read(), wanted, bad_);
+    const std::scoped_lock lock(mutex_);
+    if (shared->second.empty()) shared->second = read();
+    return strided_elements(tensors_[i], shared->second, wanted, bad_);
   }
 
  private:
@@ -163,6 +171,8 @@ class TorchStreamReader final : public ArrayFile::Reader {
   TorchFault bad_;
   std::vector<TorchTensor> tensors_;
   std::map<std::string, std::uint64_t> places_;  // of storages, by key
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, std::string> shared_;  // storages of several tensors, by key
 };
 
 }  // namespace

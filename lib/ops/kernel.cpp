@@ -84,14 +84,16 @@ void check_in_range(const LazyOpPtr& kernel, const symbolic::Values& values) {
 }  // namespace
 
 std::vector<BufferSpec> buffers_of(const LazyOpPtr& kernel) {
-  std::vector<BufferSpec> specs;  // few, so that looking through them is quick
-  for (const LazyOp* node : ordered_nodes(kernel)) {
-    const auto* b = std::get_if<MemBuffer>(&node->arg());
-    if (b == nullptr) continue;
-    auto it = std::ranges::lower_bound(specs, b->idx, {}, &BufferSpec::idx);
-    if (it == specs.end() || it->idx != b->idx)
-      it = specs.insert(it, BufferSpec{b->idx, b->dtype, 0});
-    it->size = std::max(it->size, b->st.real_size());
+  std::vector<BufferSpec> uses, specs;
+  for (const LazyOp* node : ordered_nodes(kernel))
+    if (const auto* b = std::get_if<MemBuffer>(&node->arg()))
+      uses.push_back({b->idx, b->dtype, b->st.real_size()});
+  std::ranges::stable_sort(uses, {}, &BufferSpec::idx);
+  for (const BufferSpec& use : uses) {
+    if (specs.empty() || specs.back().idx != use.idx)
+      specs.push_back(use);
+    else
+      specs.back().size = std::max(specs.back().size, use.size);
   }
   return specs;
 }
@@ -118,7 +120,7 @@ void validate_kernel(const LazyOpPtr& kernel) {
   if (kernel->op() != Op::Store)
     throw AstError(fmt::format("{} is the root; a kernel ends in a STORE",
                                describe(order.size() - 1, *kernel)));
-  std::vector<std::pair<int, DType>> dtypes;
+  std::unordered_map<int, DType> dtypes;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const LazyOp& node = *order[i];
     if (node.op() == Op::Store && i + 1 != order.size())
@@ -135,10 +137,8 @@ void validate_kernel(const LazyOpPtr& kernel) {
     if (node.op() == Op::Store && !b->st.is_contiguous())
       throw AstError(fmt::format("{} writes through {}; the output view must be contiguous",
                                  describe(i, node), b->st.str()));
-    const auto it = std::ranges::find(dtypes, b->idx, &std::pair<int, DType>::first);
-    if (it == dtypes.end())
-      dtypes.emplace_back(b->idx, b->dtype);
-    else if (it->second != b->dtype)
+    const auto [it, fresh] = dtypes.emplace(b->idx, b->dtype);
+    if (!fresh && it->second != b->dtype)
       throw AstError(fmt::format(
           "{} takes buffer {} as {}, another node as {}; bitcast after the LOAD instead",
           describe(i, node), b->idx, name(b->dtype), name(it->second)));
@@ -161,7 +161,9 @@ LazyOpPtr bind_variables(const LazyOpPtr& kernel, const symbolic::Values& values
 }
 
 std::string str(const LazyOpPtr& root) {
-  // Shared nodes are drawn once and referred to by number after that.
+  // Shared nodes are drawn once and referred to by number after that. Below the deepest indentation
+  // a line says how deep it stands: that of a long chain would take the square of its length.
+  constexpr std::size_t kDeepest = 60;
   std::string text;
   std::map<const LazyOp*, std::size_t> number;
   std::vector<std::pair<const LazyOp*, std::size_t>> open{{root.get(), 0}};
@@ -169,7 +171,9 @@ std::string str(const LazyOpPtr& root) {
     const auto [node, depth] = open.back();
     open.pop_back();
     const auto [it, fresh] = number.emplace(node, number.size());
-    text += fmt::format("{:>3} {:{}}", fresh ? fmt::format("{}", it->second) : "", "", 2 * depth);
+    text += fmt::format("{:>3} {:{}}", fresh ? fmt::format("{}", it->second) : "", "",
+                        2 * std::min(depth, kDeepest));
+    if (depth > kDeepest) text += fmt::format("[{}] ", depth);
     if (!fresh) {
       text += fmt::format("see {}\n", it->second);
       continue;

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/hash.h"
+#include "touchstone/base/interrupt.h"
 #include "touchstone/base/json_fault.h"
 #include "touchstone/base/suggest.h"
 #include "touchstone/ops/node_map.h"
@@ -20,6 +21,32 @@ using nlohmann::json;
 using Names = std::map<std::string, symbolic::Node>;
 
 constexpr std::size_t kUsualLength = 2048;  // of a kernel's text
+
+// One of all nodes that are equal. They come operands first, so that two are compared by what their
+// operands were found equal to, and nothing below is looked at again.
+class Twins {
+ public:
+  const LazyOpPtr& only(const LazyOpPtr& node) {
+    const auto [first, last] = by_hash_.equal_range(node->hash());
+    const auto twin =
+        std::find_if(first, last, [&](const auto& t) { return equal(*t.second, *node); });
+    const LazyOpPtr& found =
+        twin == last ? by_hash_.emplace(node->hash(), node)->second : twin->second;
+    only_.emplace(node.get(), found.get());
+    if (found != node) others_.push_back(node);
+    return found;
+  }
+
+ private:
+  bool equal(const LazyOp& a, const LazyOp& b) const {
+    const auto one = [&](const LazyOpPtr& s) { return only_[s.get()]; };
+    return a.op() == b.op() && a.arg() == b.arg() &&
+           std::ranges::equal(a.src(), b.src(), {}, one, one);
+  }
+  std::unordered_multimap<std::uint64_t, LazyOpPtr> by_hash_;
+  NodeMap<const LazyOp*> only_;
+  std::vector<LazyOpPtr> others_;  // whose addresses no other node may get meanwhile
+};
 
 // ---- out -----------------------------------------------------------------------------------
 
@@ -132,17 +159,14 @@ void write_node(std::string& out, const LazyOp& node, int id, std::span<const in
 
 // Nodes in toposort order, structurally equal ones once: the canonical list.
 void write_nodes(std::string& out, const LazyOpPtr& ast) {
-  std::unordered_multimap<std::uint64_t, std::pair<LazyOpPtr, int>> written;  // by hash
+  Twins twins;
   NodeMap<int> ids;
   std::vector<int> src;
   int next = 0;
   for (const LazyOpPtr& node : toposort(ast)) {
-    const auto [first, last] = written.equal_range(node->hash());
-    const auto twin =
-        std::find_if(first, last, [&](const auto& w) { return same(w.second.first, node); });
-    ids.emplace(node.get(), twin == last ? next : twin->second.second);
-    if (twin != last) continue;
-    written.emplace(node->hash(), std::pair(node, next));
+    const LazyOpPtr& only = twins.only(node);
+    ids.emplace(node.get(), only == node ? next : ids[only.get()]);
+    if (only != node) continue;
     src.clear();
     for (const LazyOpPtr& s : node->src()) src.push_back(ids[s.get()]);
     out += next == 0 ? "\n" : ",\n";
@@ -178,6 +202,10 @@ void write_body(std::string& out, const KernelFile& kernel) {
 // ---- in ------------------------------------------------------------------------------------
 
 constexpr std::string_view kPrefix = "kernel.json: ";
+
+// A product of distinct variables takes the square of their number.
+constexpr std::size_t kMostSizeText = 4096, kMostVariables = 256;
+constexpr std::size_t kMostNodes = std::size_t{1} << 16;
 
 [[noreturn]] void bad(const std::string& where, const std::string& why) {
   throw ParseError(fmt::format("{}{}: {}", kPrefix, where, why));
@@ -229,8 +257,12 @@ const json& list(const json& value, const std::string& where) {
 }
 
 sint parse_sint(const json& value, const Names& names, const std::string& where) {
-  if (value.is_string()) return symbolic::parse(value.get<std::string>(), names);
-  return integer(value, where);
+  if (!value.is_string()) return integer(value, where);
+  const auto& expression = value.get_ref<const std::string&>();
+  if (expression.size() > kMostSizeText)
+    bad(where, fmt::format("an expression of {} characters; {} are read", expression.size(),
+                           kMostSizeText));
+  return symbolic::parse(expression, names);
 }
 
 std::vector<sint> parse_sints(const json& value, const Names& names, const std::string& where) {
@@ -346,6 +378,8 @@ Names parse_variables(const json& root) {
   const auto it = root.find("variables");
   if (it == root.end()) return names;
   if (!it->is_object()) bad("variables", "is not an object");
+  if (it->size() > kMostVariables)
+    bad("variables", fmt::format("there are {}; at most {} are read", it->size(), kMostVariables));
   for (const auto& [name, range] : it->items()) {
     const std::string where = fmt::format("variable '{}'", name);
     if (!range.is_array() || range.size() != 2) bad(where, "its range is [min, max]");
@@ -379,9 +413,8 @@ void check_buffers(const KernelFile& kernel) {
     const auto* b = std::get_if<MemBuffer>(&order[i]->arg());
     if (b == nullptr) continue;
     const std::string where = fmt::format("node {} ({})", i, name(order[i]->op()));
-    const auto spec = std::find_if(kernel.buffers.begin(), kernel.buffers.end(),
-                                   [&](const BufferSpec& s) { return s.idx == b->idx; });
-    if (spec == kernel.buffers.end())
+    const auto spec = std::ranges::lower_bound(kernel.buffers, b->idx, {}, &BufferSpec::idx);
+    if (spec == kernel.buffers.end() || spec->idx != b->idx)
       throw AstError(
           fmt::format("kernel.json: {}: buffer {} is not in \"buffers\"", where, b->idx));
     if (spec->dtype != b->dtype)
@@ -481,8 +514,15 @@ KernelFile kernel_from_json(std::string_view input) {
   KernelFile kernel;
   kernel.buffers = parse_buffers(root);
   std::vector<LazyOpPtr> nodes;
-  for (const json& node : list(field(root, "nodes", "the kernel"), "nodes"))
-    nodes.push_back(parse_node(node, nodes, names, fmt::format("node {}", nodes.size())));
+  Twins twins;
+  const json& said = list(field(root, "nodes", "the kernel"), "nodes");
+  if (said.size() > kMostNodes)
+    bad("nodes", fmt::format("there are {}; at most {} are read", said.size(), kMostNodes));
+  for (const json& node : said) {
+    Interrupt::poll();
+    nodes.push_back(
+        twins.only(parse_node(node, nodes, names, fmt::format("node {}", nodes.size()))));
+  }
   if (nodes.empty()) bad("nodes", "the list is empty");
   kernel.ast = nodes.back();
   check_all_used(nodes);

@@ -77,7 +77,7 @@ TEST(SimplifyJsonl, AnswersEachQuestionBeforeTheNextIsAsked) {
   peer.write("what?\n");
   EXPECT_THAT(peer.read_line(), HasSubstr("{\"error\":\"column 1"));
   peer.write("{\"in\":\"5\"}");  // no line end
-  EXPECT_EQ(peer.finish(), 0);
+  EXPECT_EQ(peer.finish(), 2) << "a line was no question";
   EXPECT_THAT(peer.read_line(), HasSubstr("{\"out\":\"5\""));
   EXPECT_EQ(peer.read_line(), "");
 }
@@ -140,8 +140,40 @@ TEST(KernelsJsonl, EveryLineGetsAnAnswer) {
     EXPECT_THAT(answer(R"({"program":"bool 4,0: 1; pad %0 0:0,2:1; assign %1 %1"})"),
                 HasSubstr("\"kernels\":"));
     EXPECT_EQ(answer(R"({"program":"float32 4: 1 2 3 4; neg %0"})"), one) << scheduler;
-    EXPECT_EQ(peer.finish(), 0);
+    EXPECT_EQ(peer.finish(), 2);
   }
+}
+
+// Of a verb that gets what a shell command prints.
+int code_of(const std::string& printed, const std::string& verb) {
+  const std::string line = printed + " | " TOUCHSTONE_COMMAND " " + verb + " >/dev/null 2>&1";
+  return WEXITSTATUS(std::system(line.c_str()));
+}
+
+TEST(JsonLines, TheExitCodeSaysWhetherEachLineWasAQuestion) {
+  const std::pair<const char*, std::string> verbs[] = {
+      {"simplify --jsonl", R"({"in":"5"})"},
+      {"view --jsonl", R"({"base":[3,2],"ops":[["permute",[1,0]]]})"},
+      {"kernels --jsonl --program -", R"({"program":"float32 4: 1 2 3 4; neg %0"})"}};
+  for (const auto& [verb, question] : verbs) {
+    const std::string asks = "echo '" + question + "'; ";
+    EXPECT_EQ(code_of("(" + asks + asks + ")", verb), 0) << verb;
+    EXPECT_EQ(code_of("(" + asks + "echo '{}'; " + asks + ")", verb), 2) << verb;
+    EXPECT_EQ(code_of("(head -c 67108865 /dev/zero | tr '\\0' x; echo; " + asks + ")", verb), 2)
+        << verb;
+  }
+}
+
+TEST(JsonLines, AVerifiedStreamWithUnansweredQuestionsIsNotAllRight) {
+  const auto verified = [](const std::string& questions) {
+    return code_of("(" + questions + ") | " TOUCHSTONE_COMMAND " simplify --jsonl --certify",
+                   "verify");
+  };
+  const std::string good = R"(echo '{"in":"a + 0","vars":{"a":[0,8]}}'; )", bad = "echo what?; ";
+  EXPECT_EQ(verified(good), 0);
+  EXPECT_EQ(verified(good + bad), 2);
+  EXPECT_EQ(verified(bad + good), 2);
+  EXPECT_EQ(verified(bad), 4) << "nothing was checked";
 }
 
 }  // namespace

@@ -25,6 +25,8 @@ PROGRAM = sys.argv.pop(1)
 SANITIZED = "sanitized" in sys.argv
 sys.argv = [word for word in sys.argv if word != "sanitized"]
 PATIENCE = 120  # of the tests, for machines that do other things
+TOKEN = "a.token-of/these+tests~"
+BEARER = f"Authorization: Bearer {TOKEN}"
 
 
 def array(*values):
@@ -50,15 +52,22 @@ def lines_of(*questions):
 
 
 def post(body, *fields, path="/", version="1.1"):
-    head = [f"POST {path} HTTP/{version}", "Host: localhost", f"Content-Length: {len(body)}", *fields, "", ""]
+    head = [f"POST {path} HTTP/{version}", "Host: localhost", BEARER, f"Content-Length: {len(body)}", *fields, "", ""]
     return "\r\n".join(head).encode() + body
+
+
+def get(path="/health", host="localhost", version="1.1"):
+    return f"GET {path} HTTP/{version}\r\n{BEARER}\r\n{f'Host: {host}' if host else 'X: 1'}\r\n\r\n".encode()
 
 
 class Service:
     """The command as a process, until the end of a `with`."""
 
-    def __init__(self, listen="127.0.0.1", *words):
-        self.process = subprocess.Popen([PROGRAM, "serve", "--listen", listen, *words],
+    def __init__(self, listen="127.0.0.1", *words, token=TOKEN):
+        environment = {name: value for name, value in os.environ.items() if name != "TOUCHSTONE_TOKEN"}
+        if token is not None:
+            environment["TOUCHSTONE_TOKEN"] = token
+        self.process = subprocess.Popen([PROGRAM, "serve", "--listen", listen, *words], env=environment,
                                         stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.told = self.process.stderr.readline()
         self.where = self.told.removeprefix("listening on ").strip()
@@ -96,7 +105,7 @@ class Service:
     def ask(self, method="GET", path="/", body=None, **fields):
         """One request by itself: status, body, fields of the answer."""
         with self.connect() as client:
-            head = {"Host": "localhost", **{name.replace("_", "-"): value for name, value in fields.items()}}
+            head = {"Host": "localhost", "Authorization": f"Bearer {TOKEN}", **{name.replace("_", "-"): value for name, value in fields.items()}}
             if body is not None and "Transfer-Encoding" not in head:
                 head["Content-Length"] = str(len(body))
             text = "".join(f"{name}: {value}\r\n" for name, value in head.items() if value is not None)
@@ -221,11 +230,11 @@ class Answers(unittest.TestCase):
             self.assertEqual(verdicts(text), ["PASS", "FAIL"])
 
     def test_requests_may_be_pipelined_and_cut_anywhere(self):
-        each = [post(lines_of(RIGHT)), b"GET /health HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\n",
+        each = [post(lines_of(RIGHT)), get(host="127.0.0.1:1"),
                 post(lines_of(WRONG, RIGHT), "Connection: close")]
         whole = b"".join(each)
         with self.service.connect() as client:
-            for end in [*range(1, 90), len(each[0]) - 1, len(each[0]) + 3, len(whole)]:
+            for end in [*range(1, 130), len(each[0]) - 1, len(each[0]) + 3, len(whole)]:
                 client.sendall(whole[:end])
                 whole = whole[end:]
             text = all_of(client)
@@ -240,7 +249,7 @@ class Answers(unittest.TestCase):
         self.assertEqual(verdicts(body), ["PASS", "FAIL"])
         self.assertNotIn(b"chunked", head)
         self.assertIn(b"Connection: close", head)
-        self.assertIn(b" 200 OK\r\n", self.service.talk(b"GET / HTTP/1.0\r\n\r\n"))  # it has no Host
+        self.assertIn(b" 200 OK\r\n", self.service.talk(get("/", host=None, version="1.0")))  # it has no Host
 
     def test_a_client_may_wait_until_its_body_is_wanted(self):
         body = lines_of(RIGHT)
@@ -268,7 +277,7 @@ class Answers(unittest.TestCase):
             self.assertEqual(self.ask(Host=host)[0], 403, host)
         self.assertEqual(self.ask(Host=None)[0], 400)
         self.assertEqual(self.ask(Host="")[0], 400)
-        twice = b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n"
+        twice = get().replace(b"Host:", b"Host: localhost\r\nHost:")
         self.assertIn(b" 400 ", self.service.talk(twice)[:20])
         for origin, status in [("http://localhost", 200), ("http://evil.example", 403), ("null", 403), ("", 403),
                                ("https://localhost", 403), ("http://localhost:1", 403)]:
@@ -288,7 +297,7 @@ class Answers(unittest.TestCase):
         self.assertTrue(self.service.works())
 
     def test_heads_have_a_limit(self):
-        head = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
+        head = get("/")[:-2]
         for endless in [b"GET /" + b"x" * 300000, head + b"X: " + b"x" * 300000, head + b"X: 1\r\n" * 100000]:
             self.assertTrue(self.service.talk(endless).startswith(b"HTTP/1.1 431 "), endless[:50])
         chunked = post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
@@ -296,12 +305,145 @@ class Answers(unittest.TestCase):
             self.assertRegex(self.service.talk(chunked + endless), rb"^HTTP/1.1 4\d\d ", endless[:50])
         self.assertTrue(self.service.works())
 
+    def test_a_transfer_coding_is_chunked_and_nothing_else(self):
+        body = b"2\r\n{}\r\n0\r\n\r\n"
+        self.assertEqual(self.ask("POST", "/", body, Transfer_Encoding="chunked")[0], 200)
+        for coding in ["gzip, chunked", "chunked, gzip", "chunked, chunked", "gzip", "identity", "Chunked", "chunked;q=1",
+                       "xchunked", "\x0bchunked", "\"chunked\"", "", ",chunked", "chunked,"]:
+            self.assertEqual(self.ask("POST", "/", body, Transfer_Encoding=coding)[0], 400, coding)
+        plain = post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked") + body
+        chunked = b"Transfer-Encoding: chunked\r\n"
+        twice = plain.replace(chunked, chunked * 2)
+        for beside in [twice, plain.replace(chunked, chunked + b"Transfer-Encoding: identity\r\n"),
+                       plain.replace(chunked, chunked + b"Content-Length: 12\r\n"),
+                       plain.replace(chunked, b"Content-Length: 12\r\n" + chunked), plain.replace(b"/1.1", b"/1.0")]:
+            text = self.service.talk(beside + get())  # which is not read as a request
+            self.assertRegex(text, rb"^HTTP/1.1 400 ", beside)
+            self.assertEqual(text.count(b"HTTP/1.1 "), 1)
+
     def test_a_coding_is_refused(self):
         self.assertEqual(self.ask("POST", "/", b"x", Content_Encoding="gzip")[0], 415)
         self.assertEqual(self.ask("POST", "/", lines_of(RIGHT), Content_Encoding="identity")[0], 200)
 
 
+class Secrets(unittest.TestCase):
+    """Any user of this machine can connect to an address."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def file(self, name, bytes_):
+        path = f"{self.folder.name}/{name}"
+        with open(path, "wb") as file:
+            file.write(bytes_)
+        return path
+
+    def asks_of_files(self):
+        """A question for each thing that may be a file, which holds what it should."""
+        header = b"\x93NUMPY\x01\0v\0{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }".ljust(127) + b"\n"
+        output = self.file("y.npy", header + struct.pack("<2f", 2, 4))
+        described = subprocess.run([PROGRAM, "kernel", "x[2] + x", "--stage", "profile"], stdout=subprocess.PIPE, check=True)
+        return {"the output": {**RIGHT, "output": output},
+                "input 1": {**RIGHT, "inputs": [self.file("x.npy", header + struct.pack("<2f", 1, 2))]},
+                "the kernel": {**RIGHT, "kernel": self.file("k.json", json.dumps(TWICE).encode())},
+                "the profile": {**RIGHT, "profile": self.file("p.json", described.stdout)}}
+
+    def test_every_request_needs_the_token(self):
+        with Service("localhost") as service:
+            for path in "/", "/health":
+                self.assertEqual(service.ask(path=path)[0], 200)
+            for field in [None, "", TOKEN, "Bearer", "Bearer ", f"Basic {TOKEN}", f"Bearer {TOKEN[:-1]}", f"Bearer {TOKEN}x",
+                          f"Bearer {TOKEN.upper()}", f"Bearer {TOKEN}{TOKEN}", f"Bearer{TOKEN}", f"Bearer x {TOKEN}"]:
+                for method, path, body in ("GET", "/", None), ("GET", "/health", None), ("POST", "/", lines_of(RIGHT)):
+                    status, text, fields = service.ask(method, path, body, Authorization=field)
+                    self.assertEqual((status, fields["WWW-Authenticate"]), (401, "Bearer"), (field, path))
+                    self.assertIn("Authorization: Bearer TOKEN", json.loads(text)["error"])
+            for field in f"bearer {TOKEN}", f"BEARER   {TOKEN} ":
+                self.assertEqual(service.ask(Authorization=field)[0], 200, field)
+            twice = get().replace(b"Host", BEARER.encode() + b"\r\nHost")
+            self.assertIn(b" 400 ", service.talk(twice)[:20])
+
+    def test_a_new_token_is_printed(self):
+        tokens = set()
+        for _ in range(2):
+            with Service("localhost", token=None) as service:
+                token = re.fullmatch("requests need: Authorization: Bearer ([0-9a-f]{32})\n",
+                                     service.process.stderr.readline())[1]
+                self.assertEqual(service.ask()[0], 401)
+                self.assertEqual(service.ask(Authorization=f"Bearer {token}")[0], 200)
+                tokens.add(token)
+        self.assertEqual(len(tokens), 2)
+
+    def test_a_token_comes_out_of_a_file(self):
+        with Service("localhost", "--token-file", self.file("token", b"0123456789abcdef\r\n")) as service:
+            self.assertEqual(service.ask()[0], 401)
+            self.assertEqual(service.ask(Authorization="Bearer 0123456789abcdef")[0], 200)
+
+    def test_a_bad_token_is_refused(self):
+        socket_path = self.folder.name + "/socket"
+        for place, file, why in [("localhost", self.file("short", b"0123456789abcde\n"), "16 or more"),
+                                 ("localhost", self.file("spaces", b"0123456789 abcdef\n"), "no spaces"),
+                                 ("localhost", self.file("empty", b""), "16 or more"),
+                                 ("localhost", self.folder.name + "/none", "No such file"),
+                                 (socket_path, self.file("good", b"0123456789abcdef"), "needs no token")]:
+            done = subprocess.run([PROGRAM, "serve", "--listen", place, "--token-file", file], stdin=subprocess.DEVNULL,
+                                  text=True, capture_output=True, timeout=PATIENCE)
+            self.assertEqual(done.returncode, 2, file)
+            self.assertIn(why, done.stderr)
+        with Service("localhost", token="short") as service:
+            self.assertIn("TOUCHSTONE_TOKEN: a token has 16 or more characters", service.told)
+            self.assertEqual(service.process.wait(PATIENCE), 2)
+
+    def test_files_are_read_at_a_socket_and_from_standard_input_alone(self):
+        asks = self.asks_of_files()
+        with Service(self.folder.name + "/socket") as service:
+            self.assertEqual(verdicts(service.ask("POST", "/", lines_of(*asks.values()))[1]), ["PASS"] * 4)
+        by_lines = subprocess.run([PROGRAM, "serve"], input=lines_of(*asks.values()), stdout=subprocess.PIPE, check=True)
+        self.assertEqual(verdicts(by_lines.stdout), ["PASS"] * 4)
+        for place, words in ("localhost", []), ("localhost", ["--no-files"]), (self.folder.name + "/socket", ["--no-files"]):
+            with Service(place, *words) as service:
+                for line, what in zip(service.ask("POST", "/", lines_of(*asks.values()))[1].splitlines(), asks):
+                    self.assertIn(f"{what} names a file, ", json.loads(line)["error"])
+                self.assertTrue(service.works())
+        done = subprocess.run([PROGRAM, "serve", "--no-files"], input=lines_of(*asks.values()), stdout=subprocess.PIPE)
+        self.assertEqual((done.returncode, verdicts(done.stdout)), (2, ["error"] * 4))
+
+
 class Limits(unittest.TestCase):
+    def test_a_worker_ends_when_its_client_goes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for place, version, before in [("localhost", "1.1", []), ("localhost", "1.0", []), ("::1", "1.1", [RIGHT]),
+                                           (folder + "/socket", "1.1", [])]:
+                try:
+                    service = Service(place)
+                    service.connect().close()
+                except ConnectionError:  # no IPv6
+                    continue
+                with service:
+                    client = service.connect()
+                    client.sendall(post(lines_of(*before, *[LONG] * 100), version=version))
+                    service.judging_worker()
+                    client.close()
+                    start = time.monotonic()
+                    self.assertTrue(soon(lambda: not service.workers()))
+                    self.assertLess(time.monotonic() - start, 2)
+                    self.assertTrue(service.works())
+
+    def test_a_client_that_only_ends_its_requests_is_not_gone(self):
+        with Service("localhost") as service:
+            text = service.talk(post(lines_of(LONG, RIGHT)), lambda client: client.shutdown(socket.SHUT_WR))
+            self.assertEqual(text.count(b'"verdict"'), 2, text)
+            self.assertTrue(text.endswith(b"0\r\n\r\n"))
+
+    def test_the_time_of_a_question_covers_its_reading(self):
+        many = ",".join('{"dtype":"float32","base64":""}' for _ in range(150000))
+        slow = f'{{"id":4,"kernel":{json.dumps(TWICE)},"inputs":[{many}],"output":{json.dumps(array(2, 4))}}}\n'.encode()
+        with Service("localhost", "--timeout", "0.05") as service:
+            answer = json.loads(service.ask("POST", "/", slow)[1])
+            self.assertEqual((answer["id"], answer["verdict"]), (4, "UNUSABLE"))
+            self.assertIn("the verdict takes longer than 0.05 s", answer["why"])
+
     def test_a_body_that_is_too_large_is_not_awaited(self):
         with Service("localhost", "--max-body", "1") as service:
             most = 1 << 20
@@ -364,7 +506,7 @@ class Limits(unittest.TestCase):
         with Service("localhost", "--connections", "2") as service:
             with service.connect() as one, service.connect():
                 for client in one, one:
-                    client.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                    client.sendall(get())
                     self.assertIn(b"200 OK", client.recv(1000))
                 for _ in range(100):
                     status, text, fields = service.ask(body=b"x" * 100000)
@@ -397,7 +539,7 @@ class Limits(unittest.TestCase):
             resource.prlimit(service.process.pid, resource.RLIMIT_NOFILE, (20, 20))
             clients = [service.connect() for _ in range(30)]
             for client in clients:
-                client.sendall(b"GET /health HTTP/1.0\r\n\r\n")
+                client.sendall(get(version="1.0"))
             for client in clients:
                 with client:
                     self.assertRegex(all_of(client), b"^HTTP/1.1 (200|503) ")

@@ -1,6 +1,7 @@
 // Files of torch.save: as Python's pickle writes them, and damaged and hostile ones by hand.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <random>
@@ -250,6 +251,18 @@ std::string old_storage(const std::string& type, const std::string& key, const s
   return tuple(text("storage") + "ctorch\n" + type + "\n" + text(key) + text("cpu") + count +
                view) +
          "Q";
+}
+
+TEST(Torch, ManyTensorsOfOneStorageReadItOnce) {
+  constexpr std::int64_t kFloats = 1 << 22, kTensors = 20'000;
+  const std::string all = old_storage("FloatStorage", "7f", wide(kFloats));
+  std::string pickle = "](";
+  for (std::int64_t i = 0; i < kTensors; ++i) pickle += tensor(all, wide(i), "", "");
+  const std::string data = counted(std::string(std::size_t{4 * kFloats}, '\0'), 4);
+  const std::string whole = stream_of(pickle + "e", text("7f"), data);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(parse_torch(whole, "here").size(), std::size_t{kTensors});
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15));
 }
 
 TEST(Torch, StreamsOfBeforeTheArchiveAreReadAsStrictly) {

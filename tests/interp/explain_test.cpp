@@ -56,5 +56,14 @@ TEST(Explain, GivesASumItsOrdersAndItsExactValue) {
   EXPECT_THROW(explain(kernel, {}, at), BufferError);
 }
 
+TEST(Explain, OfTooManyNodesIsRefusedAtOnce) {
+  LazyOpPtr x = LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({2}));
+  for (int i = 0; i < 999; ++i) x = LazyOp::unary(Op::Neg, x);
+  const std::vector<BufferPtr> buffers{nullptr, buffer<float>({1, 2})};
+  const std::int64_t at[] = {1};
+  EXPECT_EQ(explain(test::store(x), test::raw(buffers), at).size(), 1000U);
+  EXPECT_THROW(explain(test::store(LazyOp::unary(Op::Neg, x)), test::raw(buffers), at), AstError);
+}
+
 }  // namespace
 }  // namespace touchstone

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "kernels.h"
+#include "touchstone/interp/evaluator.h"
 
 namespace touchstone {
 namespace {
@@ -115,6 +116,31 @@ TEST(Interpreted, BoolsAreLogic) {
             (std::vector<bool>{false, false, false, true}));
   EXPECT_EQ(run<bool>(LazyOp::unary(Op::Neg, x), {a}),
             (std::vector<bool>{true, true, false, false}));
+}
+
+// Each node has blocks of its own: those of a chain of many nodes are short.
+TEST(Interpreted, BlocksOfManyNodesTakeNoMoreMemoryThanThoseOfSome) {
+  const auto chain = [](LazyOpPtr x, int length) {
+    for (int i = 0; i < length; ++i) x = LazyOp::unary(Op::Neg, x);
+    return x;
+  };
+  const LazyOpPtr x = in(1, ShapeTracker::contiguous({30'000}));
+  for (const int length : {0, 20'000, 500'000}) {
+    const interp::Program program = interp::make_program(test::store(chain(x, length)));
+    EXPECT_EQ(interp::block_elements(program), length == 0 ? 4096 : length == 20'000 ? 419 : 32);
+  }
+  const std::vector<float> wanted = iota(30'000);
+  EXPECT_EQ(run<float>(chain(x, 20'000), {buffer(wanted)}), wanted);
+  const LazyOpPtr sum = LazyOp::reduce(Op::ReduceSum, chain(x, 20'000), {0});
+  EXPECT_EQ(run<float>(sum, {buffer(wanted)}), (std::vector<float>{449'985'000.0F}));
+}
+
+// What a reduce repeats is looked for below it.
+TEST(Interpreted, ALongChainBelowAReduceDoesNotRecurse) {
+  LazyOpPtr x = in(1, ShapeTracker::contiguous({2}));
+  for (int i = 0; i < 400'000; ++i) x = LazyOp::unary(Op::Neg, x);
+  EXPECT_EQ(run<float>(LazyOp::reduce(Op::ReduceSum, x, {0}), {buffer(iota(2, 1))}),
+            (std::vector<float>{3}));
 }
 
 TEST(Interpreted, SymbolicSizesAreBoundAtEachRun) {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <chrono>
+
 #include <gmock/gmock.h>
 
 namespace touchstone {
@@ -50,6 +53,63 @@ TEST(KernelJson, RoundTripGivesTheSameKernelAndTheSameText) {
   EXPECT_EQ(back.buffers, kernel.buffers);
   EXPECT_EQ(to_json(back), text);
   EXPECT_EQ(kernel_hash(back), kernel_hash(kernel));
+}
+
+// A file in which so many products stand above each other, each of which is there twice.
+std::string twin_chains(std::size_t products) {
+  const std::string views = R"("views":[{"mask":null,"offset":0,"shape":[4],"strides":[1]}])";
+  std::string nodes;
+  std::size_t next = 0;
+  const auto node = [&](const std::string& rest) {
+    nodes +=
+        fmt::format("{}{{\"id\":{},\"dtype\":\"float32\",{}}}", next == 0 ? "" : ",", next, rest);
+    return next++;
+  };
+  std::size_t ends[2] = {};
+  for (std::size_t& end : ends) {
+    const std::size_t x = end = node(R"("op":"LOAD","src":[],"arg":{"buffer":1,)" + views + "}");
+    for (std::size_t i = 0; i < products; ++i)
+      end = node(fmt::format(R"("op":"MUL","src":[{},{}])", end, x));
+  }
+  const std::size_t sum = node(fmt::format(R"("op":"ADD","src":[{},{}])", ends[0], ends[1]));
+  node(fmt::format(R"("op":"STORE","src":[{}],"arg":{{"buffer":0,{}}})", sum, views));
+  return R"({"touchstone_kernel":1,"buffers":[{"dtype":"float32","idx":0,"size":4},)"
+         R"({"dtype":"float32","idx":1,"size":4}],"nodes":[)" +
+         nodes + "]}";
+}
+
+TEST(KernelJson, EqualNodesAreReadAsOne) {
+  const KernelFile kernel = kernel_from_json(twin_chains(3));
+  const LazyOpPtr sum = kernel.ast->src()[0];
+  EXPECT_EQ(sum->src()[0], sum->src()[1]);
+  EXPECT_EQ(toposort(kernel.ast).size(), 6U);
+}
+
+// Each of two equal chains of thousands of products was compared with the other one from its top to
+// its bottom, node by node.
+TEST(KernelJson, LongChainsThatAreEqualTakeNoLonger) {
+  const auto begin = std::chrono::steady_clock::now();
+  const KernelFile kernel = kernel_from_json(twin_chains(30'000));
+  const LazyOpPtr x = LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({4}));
+  std::array<LazyOpPtr, 2> chains{x, x};  // made apart, and equal
+  for (LazyOpPtr& chain : chains)
+    for (int i = 0; i < 30'000; ++i) chain = LazyOp::binary(Op::Mul, chain, x);
+  const LazyOpPtr sum = LazyOp::binary(Op::Add, chains[0], chains[1]);
+  EXPECT_EQ(kernel_hash(kernel),
+            kernel_hash(kernel_file(LazyOp::store(ShapeTracker::contiguous({4}), sum))));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15));
+}
+
+TEST(KernelJson, SizesHaveLimitsWhichMessagesName) {
+  EXPECT_THAT(error_of(twin_chains(32'768)), HasSubstr("nodes: there are 65540; at most 65536"));
+  std::string variables;
+  for (int i = 0; i < 257; ++i) variables += fmt::format("{}\"n{}\":[1,2]", i == 0 ? "" : ",", i);
+  EXPECT_THAT(error_of(edited("\"variables\":{}", "\"variables\":{" + variables + "}")),
+              HasSubstr("variables: there are 257; at most 256 are read"));
+  std::string product = "\"1";
+  while (product.size() < 4097) product += "*1";
+  EXPECT_THAT(error_of(edited("\"offset\":-4", "\"offset\":" + product + "\"")),
+              HasSubstr("view 0 offset: an expression of 4097 characters; 4096 are read"));
 }
 
 TEST(KernelJson, EqualNodesAreWrittenOnce) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include <gmock/gmock.h>
 
 #include "../support/error_of.h"
@@ -78,6 +80,30 @@ TEST(LazyOp, AChainOfAMillionNodesIsBuiltSortedAndFreed) {
   LazyOpPtr x = in(1, 4);
   for (int i = 0; i < 1'000'000; ++i) x = LazyOp::unary(Op::Neg, std::move(x));
   EXPECT_EQ(toposort(x).size(), 1'000'001U);
+}
+
+TEST(LazyOp, TheTreeOfALongChainDoesNotTakeTheSquareOfItsLength) {
+  const ShapeTracker st = ShapeTracker::contiguous({4});
+  LazyOpPtr x = LazyOp::load(1, DType::Float32, st);
+  for (int i = 0; i < 20'000; ++i) x = LazyOp::unary(Op::Neg, x);
+  const std::string tree = str(LazyOp::store(st, x));
+  EXPECT_LT(tree.size(), std::size_t{4} << 20);
+  const std::string deepest(120, ' ');
+  EXPECT_NE(tree.find("\n 60 " + deepest + "NEG : float32 (4,)\n"), tree.npos);
+  EXPECT_NE(tree.find("\n 61 " + deepest + "[61] NEG : float32 (4,)\n"), tree.npos);
+  EXPECT_NE(tree.find("\n20001 " + deepest + "[20001] LOAD buffer 1"), tree.npos);
+}
+
+TEST(Kernel, TensOfThousandsOfBuffersAreQuick) {
+  const ShapeTracker st = ShapeTracker::contiguous({4});
+  LazyOpPtr sum = LazyOp::load(60'000, DType::Float32, st);
+  for (int i = 60'000; i-- > 1;)
+    sum = LazyOp::binary(Op::Add, sum, LazyOp::load(i, DType::Float32, st));
+  const auto begin = std::chrono::steady_clock::now();
+  const LazyOpPtr kernel = LazyOp::store(st, sum);
+  validate_kernel(kernel);
+  EXPECT_EQ(buffers_of(kernel).size(), 60'001U);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
 }
 
 TEST(Kernel, EndsInOneStoreOfBufferZero) {

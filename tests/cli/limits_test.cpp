@@ -1,0 +1,154 @@
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include "../support/sanitized.h"
+#include "command.h"
+#include "touchstone/base/file.h"
+#include "touchstone/ops/kernel_json.h"
+
+// Limits of a whole verb, from reading its input to writing its output.
+
+namespace touchstone {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class CliLimits : public testing::Test {
+ protected:
+  std::string file(const std::string& name) const { return (dir_.path() / name).string(); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(file(name), std::ios::binary) << text;
+    return file(name);
+  }
+  // A pipe without readers and writers but those of the shell itself, as descriptor 3 of `command`.
+  Answer beside_a_pipe(const std::string& command) const {
+    ::mkfifo(file("pipe").c_str(), 0600);
+    write("script", "exec 3<>" + file("pipe") + "\n" + command + "\n");
+    return touchstone_run("--version > /dev/null; sh " + file("script"));
+  }
+  // A value over a view of stride 0 of so many float32 elements.
+  std::string expanded(std::int64_t n, bool summed) const {
+    const ShapeTracker all({View::strided({n}, {0}, 0, std::nullopt)});
+    LazyOpPtr x = LazyOp::load(1, DType::Float32, all);
+    if (summed) x = LazyOp::reduce(Op::ReduceSum, x, {0});
+    const Shape shape{summed ? std::int64_t{1} : n};
+    return write(fmt::format("{}{}.json", summed ? "sum" : "all", n),
+                 to_json(kernel_file(LazyOp::store(ShapeTracker::contiguous(shape), x))));
+  }
+  // The product of a million of its own, over and over: longer than any test waits.
+  static std::string long_product(int factors) {
+    std::string text = "x[262144]";
+    for (int i = 1; i < factors; ++i) text += i % 2 == 0 ? "*x" : "/x";
+    return text;
+  }
+  TemporaryDirectory dir_;
+};
+
+TEST_F(CliLimits, AnExpandedViewIsRefusedBeforeAnyWork) {
+  constexpr std::int64_t kMany = 1'000'000'000'000;
+  const auto start = std::chrono::steady_clock::now();
+  const Answer sum = touchstone_run("eval " + expanded(kMany * 1000, true));
+  EXPECT_EQ(sum.code, 2);
+  EXPECT_THAT(sum.text, HasSubstr("elements, which take "));
+  EXPECT_THAT(sum.text, HasSubstr("the limit is 600 s (--timeout, --memory)"));
+  for (const char* device : {"CPU", "CLANG"}) {
+    const Answer all = touchstone_run(
+        fmt::format("eval {} --timeout 0 --device {}", expanded(kMany, false), device));
+    EXPECT_EQ(all.code, 2);
+    EXPECT_THAT(all.text, HasSubstr("the kernel's buffers take 7629395 MiB at the very least"));
+    EXPECT_THAT(all.text, HasSubstr("the limit is 8192 MiB (--timeout, --memory)"));
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+  EXPECT_EQ(touchstone_run("eval " + expanded(1'000'000, true)).code, 0) << "a small output";
+}
+
+TEST_F(CliLimits, WhatTakesLongerIsInterrupted) {
+  const std::string op = "--op '" + long_product(900) + "'";
+  for (const std::string& verb :
+       {"eval " + op + " --timeout 0.3", "probe " + op + " --timeout 0.3",
+        "emit " + op + " --timeout 0.001 " + file("emitted"),
+        std::string("prove --mutants --timeout 0.05"), std::string("kernels --timeout 0.02")}) {
+    const Answer run = touchstone_run(verb);
+    EXPECT_EQ(run.code, 2) << verb;
+    EXPECT_THAT(run.text, HasSubstr("it takes longer than 0.")) << verb;
+    EXPECT_THAT(run.text, HasSubstr("--timeout sets another limit, 0 none")) << verb;
+  }
+}
+
+TEST_F(CliLimits, AnInputThatDoesNotComeIsNotAwaitedForEver) {
+  const auto start = std::chrono::steady_clock::now();
+  for (const std::string verb : {"simplify --jsonl", "view --jsonl", "verify", "bits"}) {
+    const Answer run =
+        beside_a_pipe(TOUCHSTONE_COMMAND " " + verb + " --timeout 0.2 <&3; echo code $?");
+    EXPECT_THAT(run.text, HasSubstr("the time limit is over")) << verb;
+    EXPECT_THAT(run.text, HasSubstr("code 2")) << verb;
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
+}
+
+TEST_F(CliLimits, AReaderThatDoesNotReadIsNotAwaitedForEver) {
+  std::string questions;
+  for (int i = 0; i < 10'000; ++i) questions += "{\"in\":\"" + std::to_string(i) + "\"}\n";
+  const std::string lines = write("questions", questions);
+  const Answer run = beside_a_pipe(TOUCHSTONE_COMMAND " simplify --jsonl --timeout 0.5 < " + lines +
+                                   " >&3; echo code $?");
+  EXPECT_THAT(run.text, HasSubstr("the time limit is over"));
+  EXPECT_THAT(run.text, HasSubstr("code 2"));
+}
+
+TEST_F(CliLimits, WhatTakesMoreMemoryEnds) {
+  if (test::kSanitized) GTEST_SKIP() << "nothing is limited, whose own memory would count";
+  const std::string large = write("large", std::string(std::size_t{100} << 20, 'x'));
+  for (const std::string& verb :
+       {"verify " + large, "explain " + large + " --at 0", "eval " + large,
+        "kernel " + large + " --stage c", "kernels --program " + large}) {
+    const Answer run = touchstone_run(verb + " --memory 40");
+    EXPECT_EQ(run.code, 2) << verb;
+    if (run.text.find("bytes") == std::string::npos) {  // refused by its size
+      EXPECT_THAT(run.text, HasSubstr("it takes more than 40 MiB of memory; --memory sets"))
+          << verb;
+    }
+  }
+}
+
+TEST_F(CliLimits, EveryVerbThatCanTakeLongHasThem) {
+  for (const std::string verb :
+       {"eval",    "check",   "explain", "kernel",   "probe",  "bits",     "emit",
+        "kernels", "rewrite", "steps",   "schedule", "export", "simplify", "verify",
+        "prove",   "view",    "serve",   "blame",    "judge",  "league",   "certify"}) {
+    const Answer help = touchstone_run(verb + " --help");
+    EXPECT_THAT(help.text, HasSubstr("--timeout")) << verb;
+    EXPECT_THAT(help.text, HasSubstr("--memory")) << verb;
+  }
+}
+
+TEST_F(CliLimits, WhereNoFileMayGrowAMessageSaysSo) {
+  const auto without_files = [&](const std::string& command) {
+    return touchstone_run("--version > /dev/null; ulimit -f 0; { " TOUCHSTONE_COMMAND " " +
+                          command + "; }");
+  };
+  const std::string out = file("y.npy");
+  for (const std::string& command :
+       {"eval --op 'x[4] + x' --out " + out, "kernel 'x[4]' --out " + file("k.json"),
+        "kernel 'x[4]' > " + file("k.json"), "emit --op 'x[4]' " + file("folder"),
+        "kernels matmul --html " + file("page.html"), "bits --docs > " + file("page.md"),
+
+        "fuzz --area symbolic --cases 10 --jobs 1 --log " + file("log")}) {
+    const Answer run = without_files(command);
+    EXPECT_EQ(run.code, 2) << command << run.text;
+    EXPECT_THAT(run.text, HasSubstr("File too large")) << command;
+    EXPECT_THAT(run.text, Not(HasSubstr("dumped"))) << command;
+  }
+  EXPECT_FALSE(std::filesystem::exists(out));
+  EXPECT_EQ(without_files("eval --op 'x[4] + x'").code, 0);
+}
+
+}  // namespace
+}  // namespace touchstone
