@@ -41,13 +41,14 @@ class DeviceBackend final : public KernelBackend {
 
   foreign::Answer run_guarded(const KernelCase& c) override {
     if (!device_->host_memory()) return run(c);
+    const foreign::GuardedMemory::Place place = place_of(c);
     const std::vector<BufferSpec> specs = buffers_of(c.concrete());
     const auto output = std::ranges::find(specs, 0, &BufferSpec::idx);
-    const Guarded target = guarded(output->dtype, output->size);
+    const Guarded target = guarded(output->dtype, output->size, place);
     std::vector<Guarded> sources;
     std::vector<Buffer*> raw{target.buffer.get()};
     for (const HostArray& input : c.inputs) {
-      sources.push_back(guarded(input.dtype, input.size()));
+      sources.push_back(guarded(input.dtype, input.size(), place));
       raw.push_back(sources.back().buffer.get());
       raw.back()->copy_in(std::as_bytes(std::span(input.bytes)));
       sources.back().memory->make_read_only();
@@ -104,14 +105,22 @@ class DeviceBackend final : public KernelBackend {
     std::shared_ptr<foreign::GuardedMemory> memory;
     std::unique_ptr<Buffer> buffer;
   };
-  // Zeros, which end where a page begins that nobody may touch.
-  Guarded guarded(DType dtype, std::int64_t size) {
+  // Zeros.
+  Guarded guarded(DType dtype, std::int64_t size, foreign::GuardedMemory::Place place) {
     const std::size_t bytes = static_cast<std::size_t>(size) * itemsize(dtype);
-    Guarded made{std::make_shared<foreign::GuardedMemory>(bytes, itemsize(dtype)), nullptr};
+    Guarded made{std::make_shared<foreign::GuardedMemory>(bytes, itemsize(dtype), place), nullptr};
     std::ranges::fill(made.memory->data(), std::byte{0});
     made.buffer =
         std::make_unique<Buffer>(*device_, dtype, size, made.memory->data().data(), made.memory);
     return made;
+  }
+
+  // The end that is exact depends on the case alone, so that what fails does so again.
+  static foreign::GuardedMemory::Place place_of(const KernelCase& c) {
+    std::size_t hash = c.inputs.size();
+    for (const HostArray& input : c.inputs) hash += std::hash<std::string>()(input.bytes);
+    using enum foreign::GuardedMemory::Place;
+    return hash % 2 == 0 ? AtEnd : AtStart;
   }
 
   std::unique_ptr<Device> device_;

@@ -15,6 +15,7 @@ namespace touchstone::foreign {
 namespace {
 
 constexpr std::byte kPattern{0xa5};
+constexpr std::size_t kLeastGuard = std::size_t{4} << 20, kMostGuard = std::size_t{64} << 20;
 
 std::size_t page_size() {
   static const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
@@ -25,20 +26,21 @@ std::size_t rounded_up(std::size_t n, std::size_t to) { return (n + to - 1) / to
 
 }  // namespace
 
-GuardedMemory::GuardedMemory(std::size_t bytes, std::size_t alignment) : bytes_(bytes) {
-  const std::size_t page = page_size();
-  const std::size_t inner = rounded_up(std::max<std::size_t>(bytes, 1), page);
-  length_ = inner + 2 * page;
+GuardedMemory::GuardedMemory(std::size_t bytes, std::size_t alignment, Place place)
+    : bytes_(bytes) {
+  const std::size_t size = rounded_up(std::max<std::size_t>(bytes, 1), page_size());
+  guard_ = std::clamp(size, kLeastGuard, kMostGuard);
+  length_ = size + 2 * guard_;
   void* const pages = ::mmap(nullptr, length_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED)
     throw BufferError(fmt::format("no memory for {} bytes: {}", bytes, std::strerror(errno)));
   pages_ = static_cast<std::byte*>(pages);
-  if (::mprotect(pages_ + page, inner, PROT_READ | PROT_WRITE) != 0) {
+  if (::mprotect(inner().data(), size, PROT_READ | PROT_WRITE) != 0) {
     ::munmap(pages_, length_);
     throw BufferError(fmt::format("no memory for {} bytes: {}", bytes, std::strerror(errno)));
   }
-  begin_ = pages_ + page + inner - rounded_up(bytes, alignment);
-  std::fill_n(pages_ + page, inner, kPattern);
+  begin_ = inner().data() + (place == Place::AtStart ? 0 : size - rounded_up(bytes, alignment));
+  std::ranges::fill(inner(), kPattern);
 }
 
 GuardedMemory::~GuardedMemory() {
@@ -48,22 +50,21 @@ GuardedMemory::~GuardedMemory() {
 GuardedMemory::GuardedMemory(GuardedMemory&& other) noexcept
     : pages_(std::exchange(other.pages_, nullptr)),
       length_(other.length_),
+      guard_(other.guard_),
       begin_(other.begin_),
       bytes_(other.bytes_),
       read_only_(other.read_only_) {}
 
 void GuardedMemory::make_read_only() {
-  const std::size_t page = page_size();
-  read_only_ = ::mprotect(pages_ + page, length_ - 2 * page, PROT_READ) == 0;
+  read_only_ = ::mprotect(inner().data(), inner().size(), PROT_READ) == 0;
 }
 
 std::string GuardedMemory::damage() const {
-  const std::size_t page = page_size();
   const auto whole = [](const std::byte* from, const std::byte* to) {
     return std::all_of(from, to, [](std::byte b) { return b == kPattern; });
   };
-  if (!whole(pages_ + page, begin_)) return "before its beginning";
-  if (!whole(begin_ + bytes_, pages_ + length_ - page)) return "behind its end";
+  if (!whole(inner().data(), begin_)) return "before its beginning";
+  if (!whole(begin_ + bytes_, inner().data() + inner().size())) return "behind its end";
   return {};
 }
 

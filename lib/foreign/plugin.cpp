@@ -93,18 +93,21 @@ std::string Plugin::run(const std::string& kernel, std::span<const std::string> 
     if (backend_->release != nullptr) backend_->release(p);
   };
   const std::unique_ptr<void, decltype(release)> program(raw, release);
-  std::string output = run_once(raw, inputs, output_bytes, kFill);
+  using enum GuardedMemory::Place;
+  std::string output = run_once(raw, inputs, output_bytes, kFill, AtEnd);
+  // Memory of the host is guarded at one end at a time.
+  std::string second;
+  if (backend_->alloc == nullptr) second = run_once(raw, inputs, output_bytes, kOtherFill, AtStart);
   // An element that looks unwritten must look otherwise where memory was filled otherwise.
   const auto unwritten = [&](std::size_t at, const std::string& bytes, std::byte fill) {
     return std::all_of(bytes.begin() + static_cast<std::ptrdiff_t>(at),
                        bytes.begin() + static_cast<std::ptrdiff_t>(at + itemsize),
                        [&](char c) { return static_cast<std::byte>(c) == fill; });
   };
-  std::string second;
   std::size_t count = 0, first = 0;
   for (std::size_t at = 0; at < output.size(); at += itemsize) {
     if (!unwritten(at, output, kFill)) continue;
-    if (second.empty()) second = run_once(raw, inputs, output_bytes, kOtherFill);
+    if (second.empty()) second = run_once(raw, inputs, output_bytes, kOtherFill, AtEnd);
     if (unwritten(at, second, kOtherFill) && count++ == 0) first = at / itemsize;
   }
   if (count > 0)
@@ -124,13 +127,13 @@ std::vector<void*> Plugin::to_device(std::vector<void*>& held) {
 }
 
 std::string Plugin::run_once(void* program, std::span<const std::string> inputs,
-                             std::size_t output_bytes, std::byte fill) {
+                             std::size_t output_bytes, std::byte fill, GuardedMemory::Place place) {
   buffers_.clear();
   buffers_.reserve(inputs.size() + 1);
-  buffers_.emplace_back(output_bytes, alignment_);
+  buffers_.emplace_back(output_bytes, alignment_, place);
   std::ranges::fill(buffers_[0].data(), fill);
   for (const std::string& input : inputs) {
-    buffers_.emplace_back(input.size(), alignment_);
+    buffers_.emplace_back(input.size(), alignment_, place);
     std::ranges::copy(std::as_bytes(std::span(input)), buffers_.back().data().begin());
     buffers_.back().make_read_only();
   }

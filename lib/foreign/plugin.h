@@ -39,7 +39,7 @@ class Plugin {
  private:
   struct Program;
   std::string run_once(void* program, std::span<const std::string> inputs, std::size_t output_bytes,
-                       std::byte fill);
+                       std::byte fill, GuardedMemory::Place place);
   std::vector<void*> to_device(std::vector<void*>& held);
   void call(int status, const char* what) const;
   std::string reason() const;

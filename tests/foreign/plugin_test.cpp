@@ -45,26 +45,40 @@ Answer plugin_answer(const std::string& environment, std::int64_t bytes = 16,
   return answer;
 }
 
+constexpr std::ptrdiff_t kGuard = std::ptrdiff_t{4} << 20;
+
 TEST(GuardedMemory, EndsAtTheGuardAsFarAsAlignmentAllows) {
   for (const std::size_t alignment : {1U, 16U, 64U, 4096U})
     for (const std::size_t bytes : {0U, 1U, 15U, 16U, 4095U, 4096U, 4097U, 100'000U}) {
-      GuardedMemory memory(bytes, alignment);
+      GuardedMemory memory(bytes, alignment, GuardedMemory::Place::AtEnd);
       EXPECT_EQ(memory.data().size(), bytes);
       EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.data().data()) % alignment, 0U);
       EXPECT_EQ(memory.damage(), "");
       char text[100];
       std::byte* const end = memory.data().data() + (bytes + alignment - 1) / alignment * alignment;
       EXPECT_EQ(reinterpret_cast<std::uintptr_t>(end) % 4096, 0U);
-      EXPECT_TRUE(memory.describe(end, 3, text, sizeof text));
+      EXPECT_TRUE(memory.describe(end + kGuard - 1, 3, text, sizeof text));
       EXPECT_THAT(text, HasSubstr("of buffer 3"));
-      EXPECT_FALSE(memory.describe(end + 4096, 3, text, sizeof text));
+      EXPECT_FALSE(memory.describe(end + kGuard, 3, text, sizeof text));
       if (bytes % alignment == 0) continue;
       end[-1] = std::byte{0};
       EXPECT_EQ(memory.damage(), "behind its end");
     }
-  GuardedMemory memory(8, 8);
+  GuardedMemory memory(8, 8, GuardedMemory::Place::AtEnd);
   memory.data().data()[-1] = std::byte{0};
   EXPECT_EQ(memory.damage(), "before its beginning");
+}
+
+TEST(GuardedMemory, BeginsAtTheGuard) {
+  GuardedMemory memory(21, 16, GuardedMemory::Place::AtStart);
+  std::byte* const begin = memory.data().data();
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(begin) % 4096, 0U);
+  char text[100];
+  EXPECT_TRUE(memory.describe(begin - kGuard, 0, text, sizeof text));
+  EXPECT_STREQ(text, "at byte -4194304 of buffer 0, which has 21 bytes");
+  EXPECT_FALSE(memory.describe(begin - kGuard - 1, 0, text, sizeof text));
+  begin[21] = std::byte{0};
+  EXPECT_EQ(memory.damage(), "behind its end");
 }
 
 TEST(Plugin, RunsOnHostMemoryAndOnItsOwn) {
@@ -86,6 +100,11 @@ TEST(Plugin, BreaksAreTold) {
       {"EVIL=far-past-end", "at byte 3016 of buffer 0, which has 16 bytes"},
       {"EVIL=far-before", "at byte -5000 of buffer 0, which has 16 bytes"},
       {"EVIL=read-past-end", "at byte 16 of buffer 1, which has 16 bytes"},
+      {"EVIL=read-before", "at byte -1 of buffer 1, which has 16 bytes"},
+      {"EVIL=write-4096-past-end", "at byte 4112 of buffer 0, which has 16 bytes"},
+      {"EVIL=write-65536-before", "at byte -65536 of buffer 0, which has 16 bytes"},
+      {"EVIL=read-4096-past-end", "at byte 4112 of buffer 1, which has 16 bytes"},
+      {"EVIL=read-65536-before", "at byte -65536 of buffer 1, which has 16 bytes"},
       {"EVIL=into-input", "at byte 2 of buffer 1, which is an input"},
       {"EVIL=before", "it wrote to buffer 0 before its beginning"},
       {"EVIL=half", "left 8 of 16 elements of its output unwritten, the first is 8"},

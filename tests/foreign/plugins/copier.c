@@ -1,7 +1,14 @@
 /* A plugin that copies its input to its output, or does what the environment variable EVIL says. */
+#define _POSIX_C_SOURCE 200809L
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "touchstone/backend.h"
 
@@ -28,8 +35,28 @@ static int64_t my_copy_out(void* host, const void* memory, size_t bytes) {
   return (int64_t)most;
 }
 
+/* Says how a call of the system went, as a failure. */
+static int tried(int result) {
+  failure = result < 0 ? strerror(errno) : "it could";
+  return TOUCHSTONE_FAILED;
+}
+
+static int connected(int port) {
+  struct sockaddr_in to;
+  memset(&to, 0, sizeof to);
+  to.sin_family = AF_INET;
+  to.sin_port = htons((uint16_t)port);
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return connect(socket(AF_INET, SOCK_STREAM, 0), (const struct sockaddr*)&to, sizeof to);
+}
+
 static int my_compile(const char* kernel_json, void** program) {
+  const char* const with = getenv("WITH");
   *program = NULL;
+  if (evil("kill")) return tried(kill(getppid(), 0));
+  if (evil("kill-it")) return tried(kill(atoi(with), 0));
+  if (evil("connect")) return tried(connected(atoi(with)));
+  if (evil("write")) return tried(fopen(with, "w") == NULL ? -1 : 0);
   if (evil("unsupported")) {
     failure = "only kernels with a beard";
     return TOUCHSTONE_UNSUPPORTED;
@@ -46,6 +73,8 @@ static int overflow(volatile char* above) {
   frame[0] = above[0]; /* never M */
   return frame[0] == 77 ? 0 : overflow(frame) + frame[0];
 }
+
+static volatile char kept;
 
 static int my_run(void* program, void* const* buffers, const size_t* bytes, size_t count) {
   volatile char* const out = buffers[0];
@@ -66,6 +95,11 @@ static int my_run(void* program, void* const* buffers, const size_t* bytes, size
   if (evil("before")) out[-1] = 1;
   if (evil("far-before")) out[-5000] = 1;
   if (evil("read-past-end")) out[0] = in[bytes[1]];
+  if (evil("read-before")) kept = in[-1];
+  if (evil("write-4096-past-end")) out[bytes[0] + 4096] = 1;
+  if (evil("write-65536-before")) out[-65536] = 1;
+  if (evil("read-4096-past-end")) kept = in[bytes[1] + 4096];
+  if (evil("read-65536-before")) kept = in[-65536];
   if (evil("into-input")) in[2] = 1;
   if (evil("print")) printf("hello, %zu buffers\n", count);
   if (evil("stack")) return overflow(out);
