@@ -60,7 +60,7 @@ int run_export(const ExportOptions& options) {
   }
   fmt::print(
       "to try it there:\n"
-      "  cc -O2 -ffp-contract=off -std=c11 {0}.c main.c -lm -o {0}\n"
+      "  cc -O2 -fno-tree-slp-vectorize -ffp-contract=off -std=c11 {0}.c main.c -lm -o {0}\n"
       "  ./{0} {0}.weights{1} output.bin && cmp output.bin expected.bin\n",
       name, words);
   return kExitOk;

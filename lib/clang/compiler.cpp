@@ -18,8 +18,9 @@ namespace touchstone::clang {
 namespace {
 
 // -ffp-contract=off keeps a * b + c in two roundings. No errno, so that sqrt is one instruction.
-// Code outside of loops is not looked through for vectors, a seventh of the time to compile: it is
-// what folds sums.
+// Code outside of loops is not looked through for vectors: clang 19 makes 1 of (float)0xffffffff
+// there. These flags stand behind -O, which would undo that: of flags that contradict each other
+// the last one counts.
 // Of some processors compilers take half of the width, lest they slow down: kernels are mostly
 // vectors, and gain more than that costs.
 constexpr std::string_view base_flags[] = {"-xc",
@@ -137,9 +138,9 @@ std::string version_of(const std::filesystem::path& program, const process::Limi
 
 Compiler::Compiler(const ClangOptions& options)
     : program_(find_compiler(options.compiler)), limits_(options.compiler_limits) {
+  flags_.push_back(fmt::format("-O{}", options.opt_level));
   for (const std::string_view f : base_flags) flags_.emplace_back(f);
   if (should_not_gather(version_of(program_, limits_))) flags_.emplace_back("-mno-gather");
-  flags_.push_back(fmt::format("-O{}", options.opt_level));
   if (options.codegen.contract) flags_.emplace_back("-DFUSES_PRODUCTS");
   if (options.sanitize) {
     for (const char* const f : {"-g1", kSanitized, "-fsanitize-undefined-trap-on-error"})

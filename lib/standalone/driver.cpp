@@ -74,7 +74,7 @@ std::string header(const Program& p) {
    It allocates nothing. All arrays lie in row-major order and overlap nowhere; weights and
    workspace are aligned to 8 bytes.
 {3}{4}
-   cc -O2 -ffp-contract=off -std=c11 {1}.c main.c -lm -o {1} */
+   cc -O2 -fno-tree-slp-vectorize -ffp-contract=off -std=c11 {1}.c main.c -lm -o {1} */
 
 #define {0}_WEIGHTS_BYTES {2}
 #define {0}_WEIGHTS_MARK {5:#x}ull /* FNV-1a of them */
