@@ -150,10 +150,10 @@ Compiler::Compiler(const ClangOptions& options)
   flags_.insert(flags_.end(), options.extra_flags.begin(), options.extra_flags.end());
   if (!options.sanitize && are_for_the_compiler(options.extra_flags))
     linker_ = process::find_program("ld");
-  identity_ =
-      content_hash(fmt::format("{}\n{}\n{}\n{}\n{}", program_.string(),
-                               version_of(program_, limits_), fmt::join(flags_, " "), processor(),
-                               linker_.empty() ? std::string() : version_of(linker_, limits_)));
+  identity_ = content_hash(fmt::format(
+      "{}\n{}\n{}\n{}\n{}\n{}", program_.string(), version_of(program_, limits_),
+      fmt::join(flags_, " "), processor(),
+      linker_.empty() ? std::string() : version_of(linker_, limits_), process::tool_environment()));
 }
 
 void Compiler::compile(const std::string& source, const std::filesystem::path& output) const {

@@ -27,7 +27,7 @@ class Compiler {
 
   const std::filesystem::path& program() const { return program_; }
   /// All that an object depends on besides its source: path (a script may add flags), version,
-  /// flags, processor.
+  /// flags, processor, and the variables of the environment that it gets.
   const std::string& identity() const { return identity_; }
 
   /// Writes the shared object of a C file to `output`; what the compiler needs on the way lies

@@ -105,9 +105,10 @@ std::string kept_ptx(clang::ObjectCache& cache, const std::string& source, int c
                      const CudaOptions& options) {
   const std::filesystem::path program = find_compiler(options.compiler);
   const std::string key =
-      "ptx-" + content_hash(fmt::format("{}\n{}\n{}\n{}", program.string(),
+      "ptx-" + content_hash(fmt::format("{}\n{}\n{}\n{}\n{}", program.string(),
                                         clang::version_of(program, options.compiler_limits),
-                                        fmt::join(flags_for(capability, options), " "), source));
+                                        fmt::join(flags_for(capability, options), " "),
+                                        process::tool_environment(), source));
   if (auto ptx = cache.read(key)) return std::move(*ptx);
   std::string ptx = compile_to_ptx(source, capability, options);
   cache.store(std::span(&key, 1), ptx);

@@ -24,7 +24,7 @@ std::string signal_text(int signal) {
 
 Child::Child(const std::vector<std::string>& argv, const Limits& limits)
     : process_(process::Child::of_program(
-          {argv.at(0), {argv.begin() + 1, argv.end()}, {}},
+          {argv.at(0), {argv.begin() + 1, argv.end()}, {}, process::Inherits::Backend},
           {.memory = limits.memory, .file = limits.memory, .processor = std::chrono::seconds(0)})) {
 }
 

@@ -20,8 +20,6 @@
 #include "touchstone/base/interrupt.h"
 #include "touchstone/process/supervisor.h"
 
-extern char** environ;
-
 namespace touchstone::process {
 namespace {
 
@@ -79,17 +77,6 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> all;
   for (std::string& t : texts) all.push_back(t.data());
   all.push_back(nullptr);
-  return all;
-}
-
-std::vector<std::string> environment_with(const std::vector<std::string>& changes) {
-  std::vector<std::string> all = changes;
-  const auto changed = [&](std::string_view variable) {
-    const std::string_view name = variable.substr(0, variable.find('=') + 1);
-    return std::ranges::any_of(changes, [&](const std::string& c) { return c.starts_with(name); });
-  };
-  for (char** variable = environ; *variable != nullptr; ++variable)
-    if (!changed(*variable)) all.emplace_back(*variable);
   return all;
 }
 
@@ -152,7 +139,7 @@ std::string Ending::text() const {
 Child Child::of_program(const Program& program, const Refused& refused, Errors errors) {
   std::vector<std::string> words{program.file.string()};
   words.insert(words.end(), program.arguments.begin(), program.arguments.end());
-  std::vector<std::string> environment = environment_with(program.environment);
+  std::vector<std::string> environment = environment_for(program.inherits, program.environment);
   const std::string& what = words[0];
   const std::filesystem::path file =
       what.find('/') == what.npos ? find_program(what) : program.file;

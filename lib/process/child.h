@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "touchstone/process/descriptor.h"
+#include "touchstone/process/environment.h"
 
 namespace touchstone::process {
 
@@ -28,7 +29,8 @@ struct Refused {
 struct Program {
   std::filesystem::path file;  // a path, or a name that PATH leads to
   std::vector<std::string> arguments;
-  std::vector<std::string> environment;  // NAME=VALUE: added to ours, or in the place of ours
+  std::vector<std::string> environment;  // NAME=VALUE: added to what it inherits, or instead
+  Inherits inherits = Inherits::Tool;
 };
 
 /// How a child came to its end.

@@ -69,6 +69,42 @@ TEST(ClangCompiler, ManyKernelsTakeOneCall) {
   EXPECT_EQ(compiler.count(), 1);
 }
 
+// Variables by which clang, gcc and their helpers change the code they make, or fail to make it.
+TEST(ClangCompiler, StrayVariablesChangeNeitherCodeNorKey) {
+  const TemporaryDirectory folder;
+  for (const char* const file : {"stdint.h", "as", "ld"}) {
+    std::ofstream(folder.path() / file) << "#!/bin/sh\n#error not this one\nexit 9\n";
+    ::chmod((folder.path() / file).c_str(), 0755);
+  }
+  const std::string here = folder.path().string() + "/";
+  const std::string source =
+      "#include <stdint.h>\nfloat f(float a, float b, uint32_t c) { return a * b + (float)c; }\n";
+  for (const std::string name : {"clang-19", "gcc"}) {
+    ClangOptions options;
+    options.compiler = name;
+    const auto results = [&] {
+      const clang::Compiler compiler(options);
+      compiler.compile(source, folder.path() / "object.so");
+      return std::pair(compiler.identity(), compiler.assembly(source));
+    };
+    const auto before = results();
+    for (const auto& [variable, value] : std::vector<std::pair<const char*, std::string>>{
+             {"CCC_OVERRIDE_OPTIONS", "#+-ffp-contract=fast"},
+             {"CPATH", here},
+             {"C_INCLUDE_PATH", here},
+             {"COMPILER_PATH", here},
+             {"GCC_EXEC_PREFIX", here},
+             {"LIBRARY_PATH", here},
+             {"LD_RUN_PATH", here},
+             {"LANG", "de_DE.UTF-8"}}) {
+      const Environment stray(variable, value.c_str());
+      EXPECT_EQ(results(), before) << name << " with " << variable;
+    }
+    const Environment path("PATH", "/usr/bin:/bin:/sbin");
+    EXPECT_NE(results().first, before.first) << "what passes is part of the key";
+  }
+}
+
 // A compiler that counts, and refuses what takes roots.
 struct RootlessCompiler {
   RootlessCompiler() {

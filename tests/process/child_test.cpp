@@ -98,12 +98,20 @@ TEST_F(ProcessTest, AProgramIsGivenItsInputAndTellsItsOutput) {
   EXPECT_EQ(dead.ending.exit_code(), 139);
 }
 
-TEST_F(ProcessTest, AProgramHasOurEnvironmentButForWhatIsChanged) {
+TEST_F(ProcessTest, AProgramInheritsVariablesOfItsKind) {
   ::setenv("TOUCHSTONE_TEST_KEPT", "kept", 1);
   ::setenv("TOUCHSTONE_TEST_OTHER", "before", 1);
-  Program p = shell("echo $TOUCHSTONE_TEST_KEPT $TOUCHSTONE_TEST_OTHER");
+  ::setenv("CPATH", "stray", 1);
+  ::setenv("LANG", "xx_YY", 1);
+  ::unsetenv("LC_ALL");
+  Program p = shell("echo $TOUCHSTONE_TEST_KEPT $TOUCHSTONE_TEST_OTHER $CPATH $LANG $LC_ALL");
   p.environment = {"TOUCHSTONE_TEST_OTHER=after"};
-  EXPECT_EQ(run_program(p).output, "kept after\n");
+  EXPECT_EQ(run_program(p).output, "after C\n");
+  p.inherits = Inherits::Backend;
+  EXPECT_EQ(run_program(p).output, "kept after xx_YY\n");
+  p.inherits = Inherits::Whole;
+  EXPECT_EQ(run_program(p).output, "kept after stray xx_YY\n");
+  for (const char* const name : {"CPATH", "LANG"}) ::unsetenv(name);
 }
 
 TEST_F(ProcessTest, WhatCannotBeRunSaysWhy) {
