@@ -38,7 +38,8 @@ constexpr char kEnvironment[] =
     "library. "
     "A run of the compiler is ended after TOUCHSTONE_CC_SECONDS (120), or when it has printed more "
     "than TOUCHSTONE_CC_OUTPUT (16) MiB; none of its processes gets more than TOUCHSTONE_CC_MEMORY "
-    "(8192) MiB of addresses, and no file more. 0 lifts a limit.";
+    "(8192) MiB of addresses, and no file more. 0 lifts a limit. TOUCHSTONE_ROOM=off runs backends "
+    "of others without a room (docs/backends.md).";
 constexpr char kFooter[] =
     "Exit codes: 0 done or PASS, 1 FAIL or a goal missed, 2 bad usage or input (also UNUSABLE), 3 "
     "WEAK, 4 nothing was checked, 5 SUSPECT; --help of a verb lists its own.\n"

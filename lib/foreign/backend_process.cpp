@@ -1,12 +1,14 @@
 #include "touchstone/foreign/backend_process.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
+#include "touchstone/base/private_folder.h"
 #include "touchstone/base/visible.h"
 #include "touchstone/device/array_file.h"
 #include "touchstone/foreign/base64.h"
@@ -124,9 +126,23 @@ Capabilities capabilities_from(std::string_view line) {
 
 }  // namespace
 
-// Where arrays travel in files. A link that was planted there goes before it is written to.
+namespace {
+
+bool wants_room() {
+  const char* const said = std::getenv("TOUCHSTONE_ROOM");
+  const std::string_view word = said == nullptr ? "" : said;
+  if (!word.empty() && word != "on" && word != "off")
+    throw ParseError(fmt::format("TOUCHSTONE_ROOM is '{}'; give on or off, or unset it", word));
+  return word != "off";
+}
+
+}  // namespace
+
+// The folder that a backend may write to, where arrays travel in files, too. No link that it makes
+// there is followed.
 struct BackendProcess::Scratch {
   TemporaryDirectory folder{"touchstone-backend"};
+  PrivateFolder files{folder.path()};
 
   fs::path path(const std::string& name) const { return folder.path() / name; }
   fs::path cleared(const std::string& name) const {
@@ -157,7 +173,9 @@ const Capabilities& BackendProcess::capabilities() {
 void BackendProcess::start() {
   if (child_) return;
   const Clock::time_point began = Clock::now();
-  child_ = std::make_unique<Child>(argv_, limits_);
+  if (!scratch_) scratch_ = std::make_unique<Scratch>();
+  child_ = std::make_unique<Child>(argv_, limits_,
+                                   wants_room() ? scratch_->folder.path().string() : std::string());
   std::string line;
   const std::string hello = json::object({{"touchstone_backend", kProtocol}}).dump() + '\n';
   const Child::Heard heard = child_->ask(hello, line, kMostWords, Clock::now() + limits_.start);
@@ -177,7 +195,6 @@ void BackendProcess::start() {
   } catch (const Error& e) {
     throw ParseError(failed(e.what()));
   }
-  if (capabilities_.arrays_in_files && !scratch_) scratch_ = std::make_unique<Scratch>();
   const double took = std::chrono::duration<double>(Clock::now() - began).count();
   if (++starts_.times == 1)
     starts_.first_seconds = took;
@@ -194,9 +211,9 @@ std::string BackendProcess::question(const KernelFile& kernel, std::span<const H
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     json entry = description(inputs[i]);
     if (capabilities_.arrays_in_files) {
-      const fs::path path = scratch_->cleared(fmt::format("in{}.npy", i + 1));
-      write_npy(path, inputs[i]);
-      entry["npy"] = path.string();
+      const std::string file = fmt::format("in{}.npy", i + 1);
+      entry["npy"] = scratch_->cleared(file).string();
+      scratch_->files.write(file, npy_bytes(inputs[i]));
     } else {
       entry["base64"] = to_base64(inputs[i].bytes);
     }

@@ -46,8 +46,8 @@ struct Starts {
 };
 
 /// A backend of somebody else's as a child process that speaks the line protocol of
-/// docs/backends.md. After anything but an orderly answer it is ended, and started anew for the
-/// next kernel.
+/// docs/backends.md, in a room (process/room.h) unless TOUCHSTONE_ROOM is `off`. After anything but
+/// an orderly answer it is ended, and started anew for the next kernel.
 class BackendProcess {
  public:
   explicit BackendProcess(std::vector<std::string> argv, Limits limits = {});
@@ -85,7 +85,7 @@ class BackendProcess {
   Capabilities capabilities_;
   std::unique_ptr<Child> child_;
   struct Scratch;
-  std::unique_ptr<Scratch> scratch_;  // where arrays travel in files
+  std::unique_ptr<Scratch> scratch_;  // the folder of its room
   std::int64_t asked_ = 0;
   int hangs_ = 0;
   Starts starts_;

@@ -2,14 +2,19 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
+#include <new>
 
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "touchstone/base/error.h"
+#include "touchstone/process/room.h"
 
 namespace touchstone::foreign {
 namespace {
@@ -20,12 +25,30 @@ std::string signal_text(int signal) {
   return fmt::format("signal {} ({})", signal, ::strsignal(signal));
 }
 
+// Parts of a room that were said to be missing: once for all processes that are forked later.
+std::atomic<unsigned>* shared_parts() {
+  void* const memory = ::mmap(nullptr, sizeof(std::atomic<unsigned>), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  return memory == MAP_FAILED ? nullptr : new (memory) std::atomic<unsigned>(0);
+}
+std::atomic<unsigned>* const said = shared_parts();
+
 }  // namespace
 
-Child::Child(const std::vector<std::string>& argv, const Limits& limits)
+Child::Child(const std::vector<std::string>& argv, const Limits& limits, const std::string& room)
     : process_(process::Child::of_program(
-          {argv.at(0), {argv.begin() + 1, argv.end()}, {}, process::Inherits::Backend},
+          {.file = argv.at(0),
+           .arguments = {argv.begin() + 1, argv.end()},
+           .environment = {},
+           .inherits = room.empty() ? process::Inherits::Whole : process::Inherits::Backend,
+           .room = room},
           {.memory = limits.memory, .file = limits.memory, .processor = std::chrono::seconds(0)})) {
+  const unsigned missing = process_->missing();
+  if (missing != 0 && (said == nullptr || (missing & ~said->fetch_or(missing)) != 0))
+    fmt::print(stderr,
+               "touchstone: this system does not let backends be kept from {}; they have your "
+               "rights there (docs/backends.md)\n",
+               process::names_of(missing));
 }
 
 // False at the end of the output.

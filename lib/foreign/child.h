@@ -25,8 +25,10 @@ struct Limits {
 /// when the object goes and when this process does (process/child.h).
 class Child {
  public:
-  /// Starts `argv`, found by PATH. Throws SystemError where it cannot be.
-  Child(const std::vector<std::string>& argv, const Limits& limits);
+  /// Starts `argv`, found by PATH, in a room (process/room.h) with that folder; empty: in none,
+  /// with all of our environment. Says once on standard error what a room lacks here. Throws
+  /// SystemError where it cannot be started.
+  Child(const std::vector<std::string>& argv, const Limits& limits, const std::string& room);
 
   enum class Heard : std::uint8_t {
     Line,     // a line, without its end

@@ -1,6 +1,7 @@
 #include "touchstone/process/child.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -8,6 +9,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -82,13 +84,14 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 // All that is told of the child until the pipe is closed.
 Report read_reports(int pipe) {
-  Report all{0, 0};
+  Report all{0, 0, 0};
   for (Report one{};;) {
     const ssize_t n = ::read(pipe, &one, sizeof one);
     if (n < 0 && errno == EINTR) continue;
     if (n != sizeof one) return all;
     if (one.pid != 0) all.pid = one.pid;
     if (one.error != 0) all.error = one.error;
+    all.missing |= one.missing;
   }
 }
 
@@ -119,6 +122,7 @@ struct Child::Start {
   Child take(const std::string& what) {
     const Report told = read_reports(report.get());
     child.pid_ = told.pid;
+    child.missing_ = told.missing;
     if (told.error != 0 || told.pid == 0) {
       child.end();
       cannot(what, told.error != 0 ? told.error : ECHILD);
@@ -139,7 +143,14 @@ std::string Ending::text() const {
 Child Child::of_program(const Program& program, const Refused& refused, Errors errors) {
   std::vector<std::string> words{program.file.string()};
   words.insert(words.end(), program.arguments.begin(), program.arguments.end());
-  std::vector<std::string> environment = environment_for(program.inherits, program.environment);
+  // Some systems make a namespace and then refuse it a user.
+  static std::atomic<bool> has_namespaces = true;
+  const std::optional<Room> room =
+      program.room.empty() ? std::nullopt
+                           : std::optional<Room>(std::in_place, program.room, has_namespaces);
+  std::vector<std::string> changes = program.environment;
+  if (room) std::ranges::copy(room->environment(), std::back_inserter(changes));
+  std::vector<std::string> environment = environment_for(program.inherits, changes);
   const std::string& what = words[0];
   const std::filesystem::path file =
       what.find('/') == what.npos ? find_program(what) : program.file;
@@ -160,6 +171,7 @@ Child Child::of_program(const Program& program, const Refused& refused, Errors e
     orders.words = argv.data();
     orders.shell_words = shell.data();
     orders.environment = envp.data();
+    orders.room = room ? &*room : nullptr;
     orders.standard[0] = in.theirs.get();
     orders.standard[1] = out.theirs.get();
     orders.standard[2] = errors == Errors::Apart ? err.theirs.get() : out.theirs.get();
@@ -168,7 +180,10 @@ Child Child::of_program(const Program& program, const Refused& refused, Errors e
     start.child.errors_ = std::move(err.ours);
     start.fork_with(orders, open_pipe(what), what);
   }
-  return start.take(what);
+  Child child = start.take(what);
+  if (child.missing_ != Room::kStranded) return child;
+  has_namespaces = false;
+  return of_program(program, refused, errors);
 }
 
 Child Child::of_function(const Work& work, const Refused& refused) {
@@ -202,6 +217,7 @@ Child::Child(Child&& other) noexcept { *this = std::move(other); }
 Child& Child::operator=(Child&& other) noexcept {
   std::swap(supervisor_, other.supervisor_);
   std::swap(pid_, other.pid_);
+  std::swap(missing_, other.missing_);
   std::swap(stacks_, other.stacks_);
   std::swap(supervised_, other.supervised_);
   std::swap(input_, other.input_);

@@ -31,6 +31,7 @@ struct Program {
   std::vector<std::string> arguments;
   std::vector<std::string> environment;  // NAME=VALUE: added to what it inherits, or instead
   Inherits inherits = Inherits::Tool;
+  std::string room = {};  // the folder of the room it runs in (room.h); empty: in none
 };
 
 /// How a child came to its end.
@@ -73,7 +74,8 @@ class Child {
   Child& operator=(Child&& other) noexcept;
   ~Child();
 
-  pid_t pid() const { return pid_; }  // of the program or function itself
+  pid_t pid() const { return pid_; }             // of the program or function itself
+  unsigned missing() const { return missing_; }  // what its room lacks, as Room::enter says
   int input() const { return input_.get(); }
   int output() const { return output_.get(); }
   int errors() const { return errors_.get(); }
@@ -101,6 +103,7 @@ class Child {
   Child();
 
   pid_t supervisor_ = -1, pid_ = -1;
+  unsigned missing_ = 0;
   std::unique_ptr<Stacks> stacks_;
   Descriptor supervised_, input_, output_,
       errors_;  // supervised_: of the supervisor, by pidfd_open

@@ -58,8 +58,8 @@ void limit(int what, unsigned long most, unsigned long grace = 0) {
   raw_call(SYS_prlimit64, 0, what, as_long(&limits), 0);
 }
 
-void tell(int report, pid_t pid, long error) {
-  const Report what{pid, static_cast<int>(error)};
+void tell(int report, pid_t pid, long error, unsigned missing = 0) {
+  const Report what{pid, static_cast<int>(error), missing};
   raw_call(SYS_write, report, as_long(&what), sizeof what);
 }
 
@@ -90,6 +90,11 @@ int become(void* argument) {
   if (error >= 0) {
     for (int signal = 1; signal <= kSignals; ++signal) take_by_default(signal);
     set_mask(0);
+    if (o.room != nullptr) {
+      const unsigned missing = o.room->enter();
+      if (missing != 0) tell(o.report, 0, 0, missing);
+      if (missing == Room::kStranded) leave(127);
+    }
     error = raw_call(SYS_execve, as_long(o.file), as_long(o.words), as_long(o.environment));
     if (error == -ENOEXEC)  // as a shell does: it may be a script that does not say whose
       error = raw_call(SYS_execve, as_long(o.shell_words[0]), as_long(o.shell_words),

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "touchstone/process/child.h"
+#include "touchstone/process/room.h"
 
 namespace touchstone::process {
 
@@ -20,15 +21,17 @@ struct Orders {
   char* const* shell_words = nullptr;
   char* const* environment = nullptr;
   int standard[3] = {-1, -1, -1};
+  const Room* room = nullptr;  // which it enters, where there is one
   // Or a function.
   const std::function<int()>* work = nullptr;
   int report = -1;  // a pipe for reports, which is closed when there will be no more
 };
 
-/// Told of a child: its number, or why it cannot be run.
+/// Told of a child: its number, why it cannot be run, what its room lacks.
 struct Report {
   pid_t pid;
-  int error;  // errno
+  int error;         // errno
+  unsigned missing;  // as Room::enter says
 };
 
 /// Memory that a supervisor needs as long as it lives.

@@ -56,7 +56,9 @@ class CliEnding : public testing::Test {
   void SetUp() override {
     if (std::system("python3 -c pass 2>/dev/null") != 0) GTEST_SKIP() << "no python3";
     write_file_atomically(file("bytes.py"), kBytes);
+    ::setenv("TOUCHSTONE_ROOM", "off", 1);  // it notes what it does beside its folder
   }
+  void TearDown() override { ::unsetenv("TOUCHSTONE_ROOM"); }
   std::string file(const std::string& name) const { return (dir_.path() / name).string(); }
   // A shell between us and the program, which stays.
   std::string backend(int most) const {
@@ -132,7 +134,8 @@ TEST_F(CliEnding, ASignalEndsBlameAndFuzzAndAllChildren) {
 }
 
 // A compiler that hangs, as does what it starts, in its group and in a session of its own.
-constexpr char kHangingCompiler[] = R"sh(#!/bin/sh
+constexpr char kHangingCompiler[] = R"sh(
+export NOTES
 [ "$1" != --version ] || exec echo some version
 note() { echo "$@" >> "$NOTES"; }
 note pid $$
@@ -145,9 +148,8 @@ sleep 1000
 
 TEST_F(CliEnding, ASignalEndsACompilerThatHangs) {
   const std::string cc = file("cc");
-  write_file_atomically(cc, kHangingCompiler);
+  write_file_atomically(cc, "#!/bin/sh\nNOTES=" + file("notes") + kHangingCompiler);
   std::filesystem::permissions(cc, std::filesystem::perms::owner_all);
-  ::setenv("NOTES", file("notes").c_str(), 1);
   ::setenv("TOUCHSTONE_CC", cc.c_str(), 1);
   ::setenv("TOUCHSTONE_CACHE", file("objects").c_str(), 1);
   const std::filesystem::path temporary = dir_.path() / "tmp";

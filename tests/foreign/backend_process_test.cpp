@@ -9,6 +9,7 @@
 
 #include <gmock/gmock.h>
 
+#include "no_room.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/foreign/base64.h"
@@ -94,6 +95,7 @@ TEST(BackendProcess, AsksOneKernelAfterTheOther) {
 }
 
 TEST(BackendProcess, PutsTheKernelAndItsInputsOnOneLine) {
+  const NoRoom none;
   TemporaryDirectory dir;
   const std::string file = (dir.path() / "question").string();
   answer_of("printf '%s' \"$question\" > " + file + "; " + say(right_answer()));
@@ -159,6 +161,7 @@ TEST(BackendProcess, SaysHowOneCrashed) {
 }
 
 TEST(BackendProcess, HangsEndInTimeAndLeaveNoProcess) {
+  const NoRoom none;
   TemporaryDirectory dir;
   const std::string file = (dir.path() / "pid").string();
   const Answer hung =
@@ -196,8 +199,7 @@ TEST(BackendProcess, IsNotRunAnyMoreAfterManyHangs) {
 }
 
 TEST(BackendProcess, SaysHowOftenItWasStartedAndWhy) {
-  TemporaryDirectory dir;  // which answers it has given lies in a file
-  const std::string count = (dir.path() / "n").string();
+  const std::string count = "$TMPDIR/n";  // answers it has given; the folder stays
   BackendProcess backend(
       BackendProcess::shell(kHello + "read q; n=$(cat " + count + " 2>/dev/null || echo 0); echo " +
                             "$((n + 1)) > " + count +
@@ -235,8 +237,7 @@ TEST(BackendProcess, FloodsEnd) {
 }
 
 TEST(BackendProcess, GoesOnAfterACrash) {
-  TemporaryDirectory dir;
-  const std::string mark = (dir.path() / "mark").string();
+  const std::string mark = "$TMPDIR/mark";
   BackendProcess backend(BackendProcess::shell(kHello + "read q; if [ -e " + mark + " ]; then " +
                                                say(right_answer(2)) + "; fi; touch " + mark));
   EXPECT_EQ(ask(backend).kind, Kind::Broken);

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <linux/filter.h>
+#include <net/if.h>
+
+namespace touchstone::process {
+
+/// What a program in a room is kept from. A system may refuse each of them.
+enum RoomPart : unsigned {
+  kFiles = 1,    // writing to files outside of its folder and a /dev/shm of its own
+  kNetwork = 2,  // any network but a loopback of its own
+  kSignals = 4,  // signals to processes that it did not start
+  kCalls = 8,    // calls of the system that no backend needs: ptrace, mount, bpf and the like
+};
+
+/// "other files, the network".
+std::string names_of(unsigned parts);
+
+/// A room for a program: all that the child needs to enter it, prepared before it is made. In the
+/// room it has the rights of its user and none of root, and gains none by programs that it runs.
+class Room {
+ public:
+  /// `folder`: an absolute path, writable by the program. Without `namespaces` it is neither kept
+  /// from other files nor from the network.
+  Room(std::string folder, bool namespaces);
+
+  /// Variables that lead caches and temporary files into the folder, "NAME=VALUE".
+  std::vector<std::string> environment() const;
+
+  /// Called in the child; asks the system alone, by raw_call. Returns the parts that the system
+  /// refused, or kStranded where the child must not go on: it has a user without a number.
+  unsigned enter() const;
+  static constexpr unsigned kStranded = ~0U;
+
+ private:
+  bool close_files() const;
+  void raise_loopback() const;
+
+  std::string folder_, users_, groups_;
+  bool namespaces_;
+  std::vector<sock_filter> filter_;
+  ifreq loopback_{};
+};
+
+}  // namespace touchstone::process

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstdlib>
+
+namespace touchstone::foreign {
+
+/// While it is there backends run without a room.
+struct NoRoom {
+  NoRoom() { ::setenv("TOUCHSTONE_ROOM", "off", 1); }
+  ~NoRoom() { ::unsetenv("TOUCHSTONE_ROOM"); }
+};
+
+}  // namespace touchstone::foreign
