@@ -41,9 +41,26 @@ class DeviceBackend final : public KernelBackend {
 
   foreign::Answer run_guarded(const KernelCase& c) override {
     if (!device_->host_memory()) return run(c);
-    using enum foreign::GuardedMemory::Place;
-    foreign::Answer answer = run_guarded(c, AtStart);
-    return answer.kind == foreign::Answer::Kind::Output ? run_guarded(c, AtEnd) : answer;
+    const foreign::GuardedMemory::Place place = place_of(c);
+    const std::vector<BufferSpec> specs = buffers_of(c.concrete());
+    const auto output = std::ranges::find(specs, 0, &BufferSpec::idx);
+    const Guarded target = guarded(output->dtype, output->size, place);
+    std::vector<Guarded> sources;
+    std::vector<Buffer*> raw{target.buffer.get()};
+    for (const HostArray& input : c.inputs) {
+      sources.push_back(guarded(input.dtype, input.size(), place));
+      raw.push_back(sources.back().buffer.get());
+      raw.back()->copy_in(std::as_bytes(std::span(input.bytes)));
+      sources.back().memory->make_read_only();
+    }
+    device_->runner(c.kernel)->run(raw, c.values);
+    foreign::Answer answer;
+    const std::string damage = target.memory->damage();
+    answer.kind = damage.empty() ? foreign::Answer::Kind::Output : foreign::Answer::Kind::Broken;
+    if (!damage.empty()) answer.why = "it wrote beside its output, " + damage;
+    answer.output = {output->dtype, {output->size}, std::string(target.buffer->bytes(), '\0')};
+    target.buffer->copy_out(std::as_writable_bytes(std::span(answer.output.bytes)));
+    return answer;
   }
 
   foreign::Answer run_in_place(const KernelCase& c, std::size_t input, GoesOn goes_on) override {
@@ -98,26 +115,12 @@ class DeviceBackend final : public KernelBackend {
     return made;
   }
 
-  foreign::Answer run_guarded(const KernelCase& c, foreign::GuardedMemory::Place place) {
-    const std::vector<BufferSpec> specs = buffers_of(c.concrete());
-    const auto output = std::ranges::find(specs, 0, &BufferSpec::idx);
-    const Guarded target = guarded(output->dtype, output->size, place);
-    std::vector<Guarded> sources;
-    std::vector<Buffer*> raw{target.buffer.get()};
-    for (const HostArray& input : c.inputs) {
-      sources.push_back(guarded(input.dtype, input.size(), place));
-      raw.push_back(sources.back().buffer.get());
-      raw.back()->copy_in(std::as_bytes(std::span(input.bytes)));
-      sources.back().memory->make_read_only();
-    }
-    device_->runner(c.kernel)->run(raw, c.values);
-    foreign::Answer answer;
-    const std::string damage = target.memory->damage();
-    answer.kind = damage.empty() ? foreign::Answer::Kind::Output : foreign::Answer::Kind::Broken;
-    if (!damage.empty()) answer.why = "it wrote beside its output, " + damage;
-    answer.output = {output->dtype, {output->size}, std::string(target.buffer->bytes(), '\0')};
-    target.buffer->copy_out(std::as_writable_bytes(std::span(answer.output.bytes)));
-    return answer;
+  // The end that is exact depends on the case alone, so that what fails does so again.
+  static foreign::GuardedMemory::Place place_of(const KernelCase& c) {
+    std::size_t hash = c.inputs.size();
+    for (const HostArray& input : c.inputs) hash += std::hash<std::string>()(input.bytes);
+    using enum foreign::GuardedMemory::Place;
+    return hash % 2 == 0 ? AtEnd : AtStart;
   }
 
   std::unique_ptr<Device> device_;

@@ -74,11 +74,11 @@ TEST_F(CliBackend, APluginIsJudgedToo) {
   const Answer good = touchstone_run("judge --all" + suite);
   EXPECT_THAT(good.text, HasSubstr("bitcast-int8-uint8-edges PASS"));
   EXPECT_THAT(good.text, HasSubstr("kernels on copier under profile glibc"));
-  const Answer evil = touchstone_run("judge" + suite, "EVIL=past-end");
+  const Answer evil = touchstone_run("judge" + suite, "TOUCHSTONE_EVIL=past-end");
   EXPECT_EQ(evil.code, 1);
   EXPECT_THAT(evil.text,
               HasSubstr("bitcast-int8-uint8-edges FAIL: it wrote to buffer 0 behind its "));
-  const Answer other = touchstone_run("judge" + suite, "EVIL=version");
+  const Answer other = touchstone_run("judge" + suite, "TOUCHSTONE_EVIL=version");
   EXPECT_EQ(other.code, 2);
   EXPECT_THAT(other.text, HasSubstr("ABI version 99"));
   EXPECT_EQ(touchstone_run("judge --backend x --plugin y").code, 2);

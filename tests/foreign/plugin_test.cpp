@@ -87,38 +87,38 @@ TEST(Plugin, RunsOnHostMemoryAndOnItsOwn) {
       const Answer answer = plugin_answer(memory, bytes);
       EXPECT_EQ(answer.kind, Kind::Output) << answer.why;
     }
-  EXPECT_EQ(plugin_answer("EVIL=print").kind, Kind::Output);
+  EXPECT_EQ(plugin_answer("TOUCHSTONE_EVIL=print").kind, Kind::Output);
 }
 
 TEST(Plugin, BreaksAreTold) {
   const std::pair<const char*, const char*> cases[] = {
-      {"EVIL=null", "crashed: it was ended by signal 11"},
-      {"EVIL=stack", "crashed: it was ended by signal 11"},
-      {"EVIL=abort", "crashed: it was ended by signal 6"},
-      {"EVIL=exit", "crashed: it ended with status 0"},
-      {"EVIL=past-end", "at byte 16 of buffer 0, which has 16 bytes"},
-      {"EVIL=far-past-end", "at byte 3016 of buffer 0, which has 16 bytes"},
-      {"EVIL=far-before", "at byte -5000 of buffer 0, which has 16 bytes"},
-      {"EVIL=read-past-end", "at byte 16 of buffer 1, which has 16 bytes"},
-      {"EVIL=read-before", "at byte -1 of buffer 1, which has 16 bytes"},
-      {"EVIL=write-4096-past-end", "at byte 4112 of buffer 0, which has 16 bytes"},
-      {"EVIL=write-65536-before", "at byte -65536 of buffer 0, which has 16 bytes"},
-      {"EVIL=read-4096-past-end", "at byte 4112 of buffer 1, which has 16 bytes"},
-      {"EVIL=read-65536-before", "at byte -65536 of buffer 1, which has 16 bytes"},
-      {"EVIL=into-input", "at byte 2 of buffer 1, which is an input"},
-      {"EVIL=before", "it wrote to buffer 0 before its beginning"},
-      {"EVIL=half", "left 8 of 16 elements of its output unwritten, the first is 8"},
-      {"DEVICE=1 EVIL=little", "copy_out gave 12 bytes of 16"}};
+      {"TOUCHSTONE_EVIL=null", "crashed: it was ended by signal 11"},
+      {"TOUCHSTONE_EVIL=stack", "crashed: it was ended by signal 11"},
+      {"TOUCHSTONE_EVIL=abort", "crashed: it was ended by signal 6"},
+      {"TOUCHSTONE_EVIL=exit", "crashed: it ended with status 0"},
+      {"TOUCHSTONE_EVIL=past-end", "at byte 16 of buffer 0, which has 16 bytes"},
+      {"TOUCHSTONE_EVIL=far-past-end", "at byte 3016 of buffer 0, which has 16 bytes"},
+      {"TOUCHSTONE_EVIL=far-before", "at byte -5000 of buffer 0, which has 16 bytes"},
+      {"TOUCHSTONE_EVIL=read-past-end", "at byte 16 of buffer 1, which has 16 bytes"},
+      {"TOUCHSTONE_EVIL=read-before", "at byte -1 of buffer 1, which has 16 bytes"},
+      {"TOUCHSTONE_EVIL=write-4096-past-end", "at byte 4112 of buffer 0, which has 16 bytes"},
+      {"TOUCHSTONE_EVIL=write-65536-before", "at byte -65536 of buffer 0, which has 16 bytes"},
+      {"TOUCHSTONE_EVIL=read-4096-past-end", "at byte 4112 of buffer 1, which has 16 bytes"},
+      {"TOUCHSTONE_EVIL=read-65536-before", "at byte -65536 of buffer 1, which has 16 bytes"},
+      {"TOUCHSTONE_EVIL=into-input", "at byte 2 of buffer 1, which is an input"},
+      {"TOUCHSTONE_EVIL=before", "it wrote to buffer 0 before its beginning"},
+      {"TOUCHSTONE_EVIL=half", "left 8 of 16 elements of its output unwritten, the first is 8"},
+      {"DEVICE=1 TOUCHSTONE_EVIL=little", "copy_out gave 12 bytes of 16"}};
   for (const auto& [environment, why] : cases) {
     const Answer answer = plugin_answer(environment);
     EXPECT_EQ(answer.kind, Kind::Broken) << environment;
     EXPECT_THAT(answer.why, HasSubstr(why)) << environment;
   }
 #if defined(__x86_64__)
-  EXPECT_THAT(plugin_answer("EVIL=past-end").why, HasSubstr("it wrote at byte 16"));
-  EXPECT_THAT(plugin_answer("EVIL=read-past-end").why, HasSubstr("it read at byte 16"));
+  EXPECT_THAT(plugin_answer("TOUCHSTONE_EVIL=past-end").why, HasSubstr("it wrote at byte 16"));
+  EXPECT_THAT(plugin_answer("TOUCHSTONE_EVIL=read-past-end").why, HasSubstr("it read at byte 16"));
 #endif
-  const Answer odd = plugin_answer("EVIL=past-end", 21);  // within the last page
+  const Answer odd = plugin_answer("TOUCHSTONE_EVIL=past-end", 21);  // within the last page
   EXPECT_EQ(odd.kind, Kind::Broken);
   EXPECT_EQ(odd.why, "it wrote to buffer 0 behind its end");
 }
@@ -126,22 +126,23 @@ TEST(Plugin, BreaksAreTold) {
 TEST(Plugin, HangsEnd) {
   Limits limits = patient();
   limits.answer = std::chrono::milliseconds(300);
-  const Answer answer = plugin_answer("EVIL=hang", 16, limits);
+  const Answer answer = plugin_answer("TOUCHSTONE_EVIL=hang", 16, limits);
   EXPECT_EQ(answer.kind, Kind::Broken);
   EXPECT_THAT(answer.why, HasSubstr("hung"));
 }
 
 TEST(Plugin, FailuresAndLimitsAreTold) {
-  const Answer refused = plugin_answer("EVIL=refuse");
+  const Answer refused = plugin_answer("TOUCHSTONE_EVIL=refuse");
   EXPECT_EQ(refused.kind, Kind::Unusable);
   EXPECT_THAT(refused.why, HasSubstr("compile: line 1: no such thing"));
-  const Answer unsupported = plugin_answer("EVIL=unsupported");
+  const Answer unsupported = plugin_answer("TOUCHSTONE_EVIL=unsupported");
   EXPECT_EQ(unsupported.kind, Kind::Unsupported);
   EXPECT_EQ(unsupported.why, "only kernels with a beard");
   Limits limits = patient();
   if (limits.memory != 0) {
     limits.memory = std::uint64_t{1} << 30;
-    EXPECT_THAT(plugin_answer("EVIL=memory", 16, limits).why, HasSubstr("run: no memory"));
+    EXPECT_THAT(plugin_answer("TOUCHSTONE_EVIL=memory", 16, limits).why,
+                HasSubstr("run: no memory"));
   }
 }
 
@@ -155,14 +156,16 @@ TEST(Plugin, OneThatIsNoneDoesNotStart) {
     }
     return "it started";
   };
-  EXPECT_THAT(why("EVIL=version"), HasSubstr("it has ABI version 99, this touchstone has 1"));
-  EXPECT_THAT(why("EVIL=size"), HasSubstr("its touchstone_backend has 24 bytes"));
-  EXPECT_THAT(why("EVIL=no-run"), HasSubstr("it lacks capabilities, compile or run"));
-  EXPECT_THAT(why("EVIL=half-memory"), HasSubstr("all or none"));
-  EXPECT_THAT(why("EVIL=capabilities"), HasSubstr("its capabilities are no JSON object"));
-  EXPECT_THAT(why("EVIL=alignment"), HasSubstr("not a power of two"));
-  EXPECT_THAT(why("EVIL=nothing"), HasSubstr("gave nothing"));
-  EXPECT_THAT(why("EVIL=load"), HasSubstr("signal 6"));
+  EXPECT_THAT(why("TOUCHSTONE_EVIL=version"),
+              HasSubstr("it has ABI version 99, this touchstone has 1"));
+  EXPECT_THAT(why("TOUCHSTONE_EVIL=size"), HasSubstr("its touchstone_backend has 24 bytes"));
+  EXPECT_THAT(why("TOUCHSTONE_EVIL=no-run"), HasSubstr("it lacks capabilities, compile or run"));
+  EXPECT_THAT(why("TOUCHSTONE_EVIL=half-memory"), HasSubstr("all or none"));
+  EXPECT_THAT(why("TOUCHSTONE_EVIL=capabilities"),
+              HasSubstr("its capabilities are no JSON object"));
+  EXPECT_THAT(why("TOUCHSTONE_EVIL=alignment"), HasSubstr("not a power of two"));
+  EXPECT_THAT(why("TOUCHSTONE_EVIL=nothing"), HasSubstr("gave nothing"));
+  EXPECT_THAT(why("TOUCHSTONE_EVIL=load"), HasSubstr("signal 6"));
   EXPECT_THAT(why("", "/no/such/plugin.so"), HasSubstr("cannot load it"));
   EXPECT_THAT(why("", TOUCHSTONE_NO_PLUGIN), HasSubstr("has no touchstone_backend_get()"));
   TemporaryDirectory dir;

@@ -66,7 +66,7 @@ std::string reason_of_shell(const std::string& script) {
 }
 
 std::string with(const std::string& evil, const std::string& argument) {
-  return "EVIL=" + evil + " WITH='" + argument + "'";
+  return "TOUCHSTONE_EVIL=" + evil + " WITH='" + argument + "'";
 }
 
 // A port of this machine where somebody listens.
@@ -96,7 +96,7 @@ TEST(Room, NoSignalLeavesIt) {
               HasSubstr("not permitted"))
       << "this process is safe also where others are not";
   NEEDS(RoomPart::kSignals);
-  EXPECT_THAT(reason_of_plugin("EVIL=kill"), HasSubstr("not permitted"));
+  EXPECT_THAT(reason_of_plugin("TOUCHSTONE_EVIL=kill"), HasSubstr("not permitted"));
   EXPECT_THAT(reason_of_plugin(with("kill-it", "1")), HasSubstr("not permitted"));
   EXPECT_THAT(reason_of_shell("kill -0 $PPID 2>/dev/null; said=$?"), HasSubstr("error: 1"));
   EXPECT_THAT(reason_of_shell("sleep 1000 & kill $!; wait $!; said=$?"), HasSubstr("error: 143"))

@@ -1,4 +1,5 @@
-/* A plugin that copies its input to its output, or does what the environment variable EVIL says. */
+/* A plugin that copies its input to its output, or does what the environment variable
+ * TOUCHSTONE_EVIL says. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <arpa/inet.h>
@@ -15,7 +16,7 @@
 static const char* failure = NULL;
 
 static int evil(const char* what) {
-  const char* const wanted = getenv("EVIL");
+  const char* const wanted = getenv("TOUCHSTONE_EVIL");
   return wanted != NULL && strcmp(wanted, what) == 0;
 }
 
