@@ -90,7 +90,9 @@ HttpReader::Found HttpReader::look() {
   beast::error_code error;
   while (status_ == 0 && !parser.is_done()) {
     const bool had_head = parser.is_header_done();
-    if (pending_.empty()) return Found::Nothing;
+    // Beast 1.74 asserts that no piece of a chunk's head is shorter than the last chunk.
+    const std::size_t least = had_head && parser.chunked() ? kLastChunk.size() : 1;
+    if (pending_.size() < least) return Found::Nothing;
     const std::size_t used = parser.put(boost::asio::buffer(pending_), error);
     pending_.erase(0, used);
     if (error == http::error::need_more) {
