@@ -277,8 +277,8 @@ void read_member(Profile& p, const std::string& key, const Json& value) {
       p.accumulator.reset();
       return;
     }
-    p.accumulator = parse_dtype(text(key, value));
-    if (!is_float(*p.accumulator)) fail(key, "a float type or null", value);
+    p.accumulator = dtype_from_name(text(key, value));
+    if (!p.accumulator || !is_float(*p.accumulator)) fail(key, "a float type or null", value);
   } else if (key == "most_mean" || key == "most_variance") {
     std::optional<double>& limit = key == "most_mean" ? p.most_mean : p.most_variance;
     limit = value.is_null() ? std::nullopt : std::optional(number(key, value));
