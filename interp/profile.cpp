@@ -277,8 +277,12 @@ void read_member(Profile& p, const std::string& key, const Json& value) {
       p.accumulator.reset();
       return;
     }
-    p.accumulator = dtype_from_name(text(key, value));
-    if (!p.accumulator || !is_float(*p.accumulator)) fail(key, "a float type or null", value);
+    try {
+      p.accumulator = parse_dtype(text(key, value));
+    } catch (const DTypeError& e) {
+      throw ParseError(fmt::format("profile: \"{}\": {}", key, e.what()));
+    }
+    if (!is_float(*p.accumulator)) fail(key, "a float type or null", value);
   } else if (key == "most_mean" || key == "most_variance") {
     std::optional<double>& limit = key == "most_mean" ? p.most_mean : p.most_variance;
     limit = value.is_null() ? std::nullopt : std::optional(number(key, value));

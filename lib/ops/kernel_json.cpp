@@ -349,8 +349,12 @@ Names parse_variables(const json& root) {
   for (const auto& [name, range] : it->items()) {
     const std::string where = fmt::format("variable '{}'", name);
     if (!range.is_array() || range.size() != 2) bad(where, "its range is [min, max]");
-    names.emplace(name,
-                  symbolic::variable(name, integer(range[0], where), integer(range[1], where)));
+    const std::int64_t least = integer(range[0], where), most = integer(range[1], where);
+    try {
+      names.emplace(name, symbolic::variable(name, least, most));
+    } catch (const Error& e) {
+      bad(where, e.what());
+    }
   }
   return names;
 }
