@@ -91,7 +91,9 @@ HttpReader::Found HttpReader::look() {
   beast::error_code error;
   while (status_ == 0 && !parser.is_done()) {
     const bool had_head = parser.is_header_done();
-    if (used_ == pending_.size()) return Found::Nothing;
+    // Beast 1.74 asserts that no piece of a chunk's head is shorter than the last chunk.
+    const std::size_t least = had_head && parser.chunked() ? kLastChunk.size() : 1;
+    if (pending_.size() - used_ < least) return Found::Nothing;
     used_ += parser.put(boost::asio::buffer(pending_) + used_, error);
     if (error == http::error::need_more) {
       if (pending_.size() - used_ > kMostPending)

@@ -70,7 +70,7 @@ HostArray array_of(const json& said, const std::string& what, const KernelFile& 
     if (!shape->is_array()) throw ParseError(fmt::format("the shape of {} is no list", what));
     array.shape.clear();
     for (const json& size : *shape) {
-      if (!size.is_number_unsigned())
+      if (!size.is_number_unsigned() || size.get<std::uint64_t>() > INT64_MAX)
         throw ParseError(fmt::format("the shape of {} holds something that is not a size", what));
       array.shape.push_back(size.get<std::int64_t>());
     }

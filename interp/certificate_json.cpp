@@ -89,6 +89,8 @@ Certificate certificate_from_json(std::string_view text) {
     return read(Json::parse(text));
   } catch (const nlohmann::json::exception& e) {
     throw ParseError(fmt::format("certificate: {}", json_fault(e.what())));
+  } catch (const DTypeError& e) {
+    throw ParseError(fmt::format("certificate: {}", e.what()));
   }
 }
 

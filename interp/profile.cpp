@@ -277,7 +277,11 @@ void read_member(Profile& p, const std::string& key, const Json& value) {
       p.accumulator.reset();
       return;
     }
-    p.accumulator = parse_dtype(text(key, value));
+    try {
+      p.accumulator = parse_dtype(text(key, value));
+    } catch (const DTypeError& e) {
+      throw ParseError(fmt::format("profile: \"{}\": {}", key, e.what()));
+    }
     if (!is_float(*p.accumulator)) fail(key, "a float type or null", value);
   } else if (key == "most_mean" || key == "most_variance") {
     std::optional<double>& limit = key == "most_mean" ? p.most_mean : p.most_variance;

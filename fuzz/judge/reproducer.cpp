@@ -77,7 +77,7 @@ void write_as_one_line(std::string& out, std::string_view text) {
 HostArray parse_array(const json& value, const std::string& where) {
   try {
     for (const json& size : value.at("shape"))
-      if (!size.is_number_integer() || size < 0)
+      if (!size.is_number_unsigned() || size.get<std::uint64_t>() > INT64_MAX)
         bad_reproducer(where, fmt::format("{} is not a size", size.dump()));
     HostArray array{parse_dtype(value.at("dtype").get<std::string>()),
                     value.at("shape").get<std::vector<std::int64_t>>(),
@@ -89,6 +89,10 @@ HostArray parse_array(const json& value, const std::string& where) {
     return array;
   } catch (const json::exception& e) {
     bad_reproducer(where, json_fault(e.what()));
+  } catch (const DTypeError& e) {
+    bad_reproducer(where, e.what());
+  } catch (const OverflowError& e) {
+    bad_reproducer(where, e.what());
   }
 }
 

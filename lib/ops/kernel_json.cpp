@@ -383,8 +383,12 @@ Names parse_variables(const json& root) {
   for (const auto& [name, range] : it->items()) {
     const std::string where = fmt::format("variable '{}'", name);
     if (!range.is_array() || range.size() != 2) bad(where, "its range is [min, max]");
-    names.emplace(name,
-                  symbolic::variable(name, integer(range[0], where), integer(range[1], where)));
+    const std::int64_t least = integer(range[0], where), most = integer(range[1], where);
+    try {
+      names.emplace(name, symbolic::variable(name, least, most));
+    } catch (const Error& e) {
+      bad(where, e.what());
+    }
   }
   return names;
 }
@@ -395,9 +399,13 @@ std::vector<BufferSpec> parse_buffers(const json& root) {
     const std::string where = fmt::format("buffer {}", found.size());
     static constexpr std::string_view kKnown[] = {"dtype", "idx", "size"};
     require_only(b, kKnown, where);
-    BufferSpec spec{small_integer(field(b, "idx", where), where),
-                    parse_dtype(text(field(b, "dtype", where), where)),
-                    integer(field(b, "size", where), where)};
+    BufferSpec spec{small_integer(field(b, "idx", where), where), {}, 0};
+    try {
+      spec.dtype = parse_dtype(text(field(b, "dtype", where), where));
+    } catch (const DTypeError& e) {
+      bad(where, e.what());
+    }
+    spec.size = integer(field(b, "size", where), where);
     if (spec.size < 0) bad(where, fmt::format("size {} is negative", spec.size));
     if (!found.emplace(spec.idx, spec).second)
       bad(where, fmt::format("number {} stands twice", spec.idx));

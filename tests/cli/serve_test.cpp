@@ -82,6 +82,9 @@ TEST_F(CliServe, WhatIsNoQuestionGetsAnError) {
       {question(kIn, R"({"dtype":"u16","base64":"AQ=="})"), "has 1 bytes"},
       {question(kIn, R"({"dtype":"u8","shape":[3],"base64":"AQ=="})"), "its shape 3"},
       {question(kIn, R"({"dtype":"u8","shape":[-3],"base64":"AQ=="})"), "not a size"},
+      {question(kIn, R"({"dtype":"u8","shape":[18446744073709551615,18446744073709551615],)"
+                     R"("base64":"AQ=="})"),
+       "not a size"},
       {question(kIn, "\"/no/such.npy\""), "/no/such.npy"},
       {question(kIn, kOut, R"(,"profile":"exact")"), "exact"},
       {question(kIn, kOut, R"(,"profile":7)"), "error"},

@@ -469,7 +469,13 @@ TEST(Reproducer, DamageIsNamed) {
   EXPECT_THROW(reproducer_from_json(damaged("\"note\":\"note\"", "\"note\":1")), ParseError);
   EXPECT_THROW(reproducer_from_json(damaged("0001", "0003")), ParseError);
   EXPECT_THROW(reproducer_from_json(damaged("\"shape\":[2]", "\"shape\":[2.0]")), ParseError);
-  EXPECT_THROW(reproducer_from_json(damaged("\"shape\":[2]", "\"shape\":[-2]")), ParseError);
+  for (const char* shape : {"[-2]", "[18446744073709551614,18446744073709551615]",
+                            "[4294967296,4294967296,4294967296]"})
+    EXPECT_THROW(reproducer_from_json(damaged("\"shape\":[2]", std::string("\"shape\":") + shape)),
+                 ParseError);
+  EXPECT_THROW(
+      reproducer_from_json(damaged("\"0001\",\"dtype\":\"bool\"", "\"0001\",\"dtype\":\"boal\"")),
+      ParseError);
   EXPECT_THROW(
       reproducer_from_json(damaged("\"note\":\"note\"", "\"note\":" + std::string(300'000, '[') +
                                                             std::string(300'000, ']'))),

@@ -1,35 +1,56 @@
 # Runs a libFuzzer target for some seconds, from seeds and with its dictionary:
-#   cmake -DPROGRAM=FILE -DTARGET=NAME -DSECONDS=N -DRATE=N -DDRAWN=N -DSOURCES=FOLDER -DFOLDER=FOLDER -P engine.cmake
-# DRAWN: of how many cases the program first writes the bytes. RATE: inputs for each second, at which
-# it ends before its time, so that a quicker machine goes no further than where it was seen to pass.
-# Nothing is kept but what fails. The environment's TOUCHSTONE_ENGINE_SECONDS sets other seconds.
+#   cmake -DPROGRAM=FILE -DTARGET=NAME -DSECONDS=N -DRATE=N -DSOURCES=FOLDER -DFOLDER=FOLDER -P engine.cmake
+# RATE: inputs for each second, at which it ends before its time, so that a quicker machine goes no
+# further than where it was seen to pass. Nothing is kept but what fails. The environment's
+# TOUCHSTONE_ENGINE_SECONDS sets other seconds.
 if(DEFINED ENV{TOUCHSTONE_ENGINE_SECONDS})
   set(SECONDS "$ENV{TOUCHSTONE_ENGINE_SECONDS}")
 endif()
+set(ENV{TOUCHSTONE_FUZZ_AREA} ${TARGET})
 math(EXPR runs "${SECONDS} * ${RATE}")
 set(corpus "${FOLDER}/engine-${TARGET}")
 file(REMOVE_RECURSE "${corpus}")
 file(MAKE_DIRECTORY "${corpus}/new")
+# Seeds: a folder, a packed corpus, or those that the program of an area writes for so many cases.
 set(seeds "${SOURCES}/seeds/${TARGET}")
-if(DRAWN GREATER 0)
-  execute_process(COMMAND "${PROGRAM}" --seeds ${DRAWN} "${corpus}/drawn" RESULT_VARIABLE status)
+set(write "")
+set(longest 512)
+if(EXISTS "${seeds}.txt")
+  set(write --unpack "${seeds}.txt")
+  set(seeds "")
+  set(longest 2048)
+elseif(NOT "${TARGET}" MATCHES "^(expression|jsonl)$")
+  set(write --seeds 60)
+endif()
+if(write)
+  execute_process(COMMAND "${PROGRAM}" ${write} "${corpus}/written" RESULT_VARIABLE status)
   if(NOT status EQUAL 0)
     message(FATAL_ERROR "${TARGET} could not write its seeds")
   endif()
-  list(APPEND seeds "${corpus}/drawn")
+  list(APPEND seeds "${corpus}/written")
+endif()
+set(words ${TARGET})
+if("${TARGET}" MATCHES "^(npy|npz|safetensors|torch)$")
+  set(words arrays)
+elseif("${TARGET}" MATCHES "^(formula|opts|claim)$")
+  set(words formula)
+elseif("${TARGET}" MATCHES "^http")
+  set(words http)
+elseif(EXISTS "${SOURCES}/seeds/${TARGET}.txt")
+  set(words json)
 endif()
 set(dictionary "")
-if(EXISTS "${SOURCES}/${TARGET}.dict")
-  set(dictionary "-dict=${SOURCES}/${TARGET}.dict")
+if(EXISTS "${SOURCES}/${words}.dict")
+  set(dictionary "-dict=${SOURCES}/${words}.dict")
 endif()
 execute_process(
-  COMMAND "${PROGRAM}" -max_total_time=${SECONDS} -runs=${runs} -seed=1 -print_funcs=0 -max_len=512
-          -timeout=120 -report_slow_units=120 -rss_limit_mb=4096 -print_final_stats=1
-          -artifact_prefix=${FOLDER}/failed-${TARGET}-
+  COMMAND "${PROGRAM}" -max_total_time=${SECONDS} -runs=${runs} -seed=1 -print_funcs=0
+          -max_len=${longest} -timeout=120 -report_slow_units=120 -rss_limit_mb=4096
+          -print_final_stats=1 -artifact_prefix=${FOLDER}/failed-${TARGET}-
           ${dictionary} "${corpus}/new" ${seeds}
   RESULT_VARIABLE status)
 file(REMOVE_RECURSE "${corpus}")
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "${TARGET} failed under the engine; the input is a file failed-${TARGET}-* in "
-                      "${FOLDER}, and with --reduce FILE the program makes it smaller")
+                      "${FOLDER}; an area's program makes it smaller with --reduce FILE")
 endif()

@@ -1,6 +1,6 @@
-// Runs a fuzz target over files, over every file of a folder, and, with --random N, over N inputs
-// (or as many as TOUCHSTONE_FUZZ_CASES says), in turn random bytes and one of the files with some
-// bytes changed, as a plain test.
+// Runs a fuzz target over files, over every file of a folder or input of a packed corpus (.txt),
+// and, with --random N, over N inputs (or as many as TOUCHSTONE_FUZZ_CASES says), in turn random
+// bytes and one of the files with some bytes changed, as a plain test.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/base/file.h"
-#include "touchstone/base/hash.h"
+#include "packed_corpus.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 extern "C" __attribute__((weak)) int LLVMFuzzerInitialize(int* argc, char*** argv);
@@ -66,6 +65,9 @@ int main(int argc, char** argv) {
     } else if (std::filesystem::is_directory(word)) {
       for (const auto& entry : std::filesystem::directory_iterator(word))
         files.push_back(touchstone::read_file(entry.path()));
+    } else if (word.ends_with(".txt")) {
+      for (std::string& bytes : touchstone::fuzzers::unpacked_inputs(touchstone::read_file(word)))
+        files.push_back(std::move(bytes));
     } else {
       files.push_back(touchstone::read_file(word));
     }

@@ -178,7 +178,7 @@ TEST(Certify, RefusesBadRecords) {
     try {
       certificate_from_json(text);
       ADD_FAILURE() << text << " was read";
-    } catch (const Error& e) {
+    } catch (const ParseError& e) {
       EXPECT_THAT(e.what(), HasSubstr(part));
     }
   }

@@ -52,6 +52,7 @@ TEST(Excess, TravelsInJson) {
   for (const char* text : {"1", R"("float16")", R"({"to": "float32", "round": "stores"})",
                            R"({"to": "float32", "rounds": "never"})", "[]"})
     EXPECT_THROW(excess(text), ParseError) << text;
+  EXPECT_THROW(Profile::from_json(R"({"accumulator": "float31"})"), ParseError);
   try {
     Profile::from_json(R"({"exces": "float32"})");
     ADD_FAILURE();

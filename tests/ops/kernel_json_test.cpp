@@ -199,6 +199,10 @@ TEST(KernelJson, BadInputIsNamed) {
               HasSubstr("reaches element 11 of buffer 1, which holds 11"));
   EXPECT_THAT(error_of(edited("\"dtype\":\"float32\",\"idx\":1", "\"dtype\":\"int8\",\"idx\":1")),
               HasSubstr("it holds int8"));
+  EXPECT_THAT(error_of(edited("\"variables\":{}", "\"variables\":{\"1n\":[0,1]}")),
+              HasSubstr("kernel.json: variable '1n': "));
+  EXPECT_THAT(error_of(edited("\"dtype\":\"float32\",\"idx\":1", "\"dtype\":\"int9\",\"idx\":1")),
+              HasSubstr("kernel.json: buffer 1: no element type is called 'int9'"));
 }
 
 TEST(KernelJson, AHashThatDoesNotMatchIsRefused) {
