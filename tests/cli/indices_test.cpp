@@ -341,7 +341,7 @@ nonsense
 
 {"base":[2],"ops":[["stride",[-1]]]})");
   const Answer run = touchstone_run("view --jsonl", "cat " + questions + " |", "");
-  EXPECT_EQ(run.code, 0);
+  EXPECT_EQ(run.code, 2);
   std::istringstream lines(run.text);
   std::string line;
   ASSERT_TRUE(std::getline(lines, line));

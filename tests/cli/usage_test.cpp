@@ -71,7 +71,7 @@ TEST_F(CliUsage, HelpHasTheVerbsOwnExitCodes) {
               HasSubstr("Exit codes: 0 PASS, 1 FAIL, 2 UNUSABLE, bad usage or input, 3 WEAK, 5 "
                         "SUSPECT.\n"));
   EXPECT_THAT(touchstone_run("judge --help").text, HasSubstr("4 nothing was checked"));
-  EXPECT_THAT(touchstone_run("view --help").text,
+  EXPECT_THAT(touchstone_run("schedule --help").text,
               HasSubstr("Exit codes: 0 done, 2 bad usage or input.\n"));
 }
 
