@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <set>
 #include <vector>
 
 #include <fmt/format.h>
@@ -8,6 +7,7 @@
 #include "derivation_view.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/json_fault.h"
+#include "touchstone/ops/json_members.h"
 
 namespace touchstone::cli {
 
@@ -125,17 +125,11 @@ void check_size(const symbolic::Exprs& exprs) {
 }  // namespace
 
 Json certificate_json(std::string_view text) {
-  std::vector<std::set<std::string>> members;  // of each object that is open
-  const auto once = [&](int, Json::parse_event_t event, const Json& name) {
-    if (event == Json::parse_event_t::object_start) members.emplace_back();
-    if (event == Json::parse_event_t::object_end) members.pop_back();
-    if (event == Json::parse_event_t::key && !members.back().insert(name).second)
-      throw ParseError(fmt::format("this is no certificate: an object has two members {}",
-                                   name.dump(-1, ' ', true)));
-    return true;
-  };
   try {
-    Json j = Json::parse(text, once);
+    Json j = Json::parse(text);
+    if (const auto name = member_twice(text, Objects::All))
+      throw ParseError(fmt::format("this is no certificate: an object has two members {}",
+                                   Json(*name).dump(-1, ' ', true)));
     if (j.is_object()) return j;
   } catch (const Json::exception& error) {
     throw ParseError("this is no certificate: " + json_fault(error.what()));

@@ -9,6 +9,7 @@
 
 #include "touchstone/base/checked.h"
 #include "touchstone/device/array_reader.h"
+#include "touchstone/ops/json_members.h"
 #include "touchstone/ops/kernel_json.h"
 
 namespace touchstone {
@@ -51,54 +52,19 @@ std::optional<DType> dtype_of(const std::string& tag) {
   return std::nullopt;
 }
 
-// Looks for a key that the outermost object has twice. The callback of json::parse could, too, but
-// makes the parser walk over all values again at the end of each object in them.
-class TwiceFinder final : public nlohmann::json_sax<json> {
- public:
-  std::optional<std::string> twice;
-
-  bool key(std::string& name) override {
-    if (level_ == 1 && !seen_.insert(name).second) twice = name;
-    return true;
-  }
-  bool start_object(std::size_t) override { return go(1); }
-  bool end_object() override { return go(-1); }
-  bool start_array(std::size_t) override { return go(1); }
-  bool end_array() override { return go(-1); }
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(std::int64_t) override { return true; }
-  bool number_unsigned(std::uint64_t) override { return true; }
-  bool number_float(double, const std::string&) override { return true; }
-  bool string(std::string&) override { return true; }
-  bool binary(json::binary_t&) override { return true; }
-  bool parse_error(std::size_t, const std::string&, const json::exception&) override {
-    return false;
-  }
-
- private:
-  bool go(int levels) {
-    level_ += levels;
-    return true;
-  }
-  int level_ = 0;
-  std::set<std::string> seen_;
-};
-
 // A parser that keeps the last of two equal keys would hide an array.
 json parse_header(std::string_view text, const std::string& where) {
-  TwiceFinder keys;
   json header;
   try {
     require_shallow_json(text);
     header = json::parse(text);
-    json::sax_parse(text, &keys);
   } catch (const json::exception&) {
     bad_tensors(where, "its header is no JSON");
   } catch (const Error& e) {
     bad_tensors(where, e.what());
   }
-  if (keys.twice) bad_tensors(where, fmt::format("it has two arrays '{}'", *keys.twice));
+  if (const auto twice = member_twice(text, Objects::Outermost))
+    bad_tensors(where, fmt::format("it has two arrays '{}'", *twice));
   if (!header.is_object()) bad_tensors(where, "its header is no JSON object");
   return header;
 }
