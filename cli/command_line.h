@@ -17,8 +17,7 @@ namespace touchstone::cli {
 struct Verb {
   CLI::App* app;
   std::function<int()> run;
-  const WorkLimits* limits =
-      nullptr;  // on all that it does; null: it has limits of its own, or none
+  const WorkLimits* limits = nullptr;  // on all that it does; null: limits of its own, or none
 };
 
 /// An exit code of a verb and what it means there, as {0, "PASS"}.

@@ -21,7 +21,6 @@
 #include "touchstone/base/visible.h"
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/interp/interpreted.h"
-#include "work_limits.h"
 
 namespace touchstone::cli {
 namespace {
@@ -94,8 +93,7 @@ int run_command_line(int argc, char** argv) {
     if (now.tried == now.of) progress.hide();
   });
   for (const Verb& verb : verbs)
-    if (verb.app->parsed())
-      return verb.limits != nullptr ? run_within(*verb.limits, verb.run) : verb.run();
+    if (verb.app->parsed()) return verb.run();
   return kExitBad;
 }
 

@@ -2,6 +2,7 @@
 #include "command_line.h"
 #include "reference.h"
 #include "touchstone/cuda/cuda_device.h"
+#include "work_limits.h"
 
 namespace touchstone::cli {
 namespace {
@@ -17,12 +18,17 @@ Verb reference(CLI::App& app) {
 }  // namespace
 
 std::vector<VerbGroup> verbs_of_program(CLI::App& app) {
-  return {{"Models", model_verbs(app)},
-          {"Kernels and operations", oracle_verbs(app)},
-          {"Other backends", suite_verbs(app)},
-          {"Drawn cases", fuzz_verbs(app)},
-          {"Index expressions and views", index_verbs(app)},
-          {"", {reference(app)}}};
+  std::vector<VerbGroup> all = {{"Models", model_verbs(app)},
+                                {"Kernels and operations", oracle_verbs(app)},
+                                {"Other backends", suite_verbs(app)},
+                                {"Drawn cases", fuzz_verbs(app)},
+                                {"Index expressions and views", index_verbs(app)},
+                                {"", {reference(app)}}};
+  for (VerbGroup& group : all)
+    for (Verb& verb : group.verbs)
+      if (verb.limits != nullptr)
+        verb.run = [run = verb.run, limits = verb.limits] { return run_within(*limits, run); };
+  return all;
 }
 
 void register_devices_of_program() { register_cuda_device(); }
