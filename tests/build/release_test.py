@@ -3,6 +3,7 @@
 usage: release_test.py SOURCE VERSION
 """
 
+import json
 import os
 import re
 import sys
@@ -40,6 +41,14 @@ class Release(unittest.TestCase):
             self.assertLessEqual(tuple(map(int, version.split("."))), number)
         self.assertEqual(text("cmake/debian/shlibs").split()[:3], ["libtouchstone", soversion, f"libtouchstone{soversion}"])
         self.assertEqual(text("cmake/debian/shlibs").split()[-1], f"{max(since)})")
+
+    def test_what_is_installed_is_hardened(self):
+        presets = {preset["name"]: preset for preset in json.loads(text("CMakePresets.json"))["configurePresets"]}
+        release = presets["release"]["cacheVariables"]
+        for flag in ["-D_FORTIFY_SOURCE=2", "-fstack-protector-strong"]:
+            self.assertIn(flag, release["CMAKE_CXX_FLAGS_RELEASE"].split())
+        for kind in ["EXE", "SHARED", "MODULE"]:
+            self.assertEqual(release[f"CMAKE_{kind}_LINKER_FLAGS"], "-Wl,-z,relro,-z,now")
 
 
 if __name__ == "__main__":
