@@ -24,7 +24,8 @@ TEST(Claims, OfForgedCertificatesAreAcceptedOnlyWhereTheyHold) {
   };
   const char* given = std::getenv("TOUCHSTONE_FUZZ_CASES");
   const std::uint64_t count = given              ? std::strtoull(given, nullptr, 10)
-                              : test::kSanitized ? 2'000 : 10'000;
+                              : test::kSanitized ? 2'000
+                                                 : 10'000;
   std::uint64_t accepted = 0, open = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
     RandomChooser chooser(28, i);

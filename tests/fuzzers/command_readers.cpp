@@ -68,7 +68,10 @@ cli::WorkLimits small_limits() {
 }
 
 void question(std::string_view text) {
-  const cli::LineAnswer answer = cli::line_answer(text, small_limits());
+  cli::ServeOptions options;
+  options.limits = small_limits();
+  options.no_files = true;  // none of this machine is read by chance
+  const cli::LineAnswer answer = cli::line_answer(text, options);
   require(answer.text.find('\n') == answer.text.npos, "an answer of more than a line");
   const auto said = nlohmann::json::parse(answer.text);
   require(said.contains("error") == (answer.kind != cli::LineAnswer::Kind::Verdict),
