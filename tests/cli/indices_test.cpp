@@ -158,7 +158,7 @@ TEST_F(CliIndices, SimplifyReplaysStepsAndRefusesWrongOnes) {
   const Answer cut = touchstone_run("simplify --replay " +
                                     write("cut.json", json.text.substr(0, json.text.size() / 2)));
   EXPECT_EQ(cut.code, 2);
-  EXPECT_THAT(cut.text, HasSubstr("this is no derivation"));
+  EXPECT_THAT(cut.text, HasSubstr("this is no certificate"));
   EXPECT_EQ(touchstone_run("simplify --replay " + write("list.json", "[1]")).code, 2);
   EXPECT_EQ(touchstone_run("simplify a --var a --replay " + file("good.json")).code, 2);
 }

@@ -72,7 +72,7 @@ TEST_F(CliLimits, AnExpandedViewIsRefusedBeforeAnyWork) {
 TEST_F(CliLimits, WhatTakesLongerIsInterrupted) {
   const std::string op = "--op '" + long_product(900) + "'";
   for (const std::string& verb :
-       {"eval " + op + " --timeout 0.3", "probe " + op + " --timeout 0.3",
+       {"eval " + op + " --timeout 0.03", "probe " + op + " --timeout 0.03",
         "emit " + op + " --timeout 0.001 " + file("emitted"),
         std::string("prove --mutants --timeout 0.05"), std::string("kernels --timeout 0.02")}) {
     const Answer run = touchstone_run(verb);
