@@ -20,7 +20,7 @@ using symbolic::DerivationStep;
 using symbolic::Expr;
 using symbolic::ExprOp;
 
-constexpr std::size_t kMostPoints = 400;
+constexpr std::size_t kMostPoints = 100;
 constexpr std::size_t kLargest = 2000;  // parts of a claim
 
 /// The first point at which the assumptions hold and `before` has another value than `after`.
