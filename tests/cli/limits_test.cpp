@@ -71,8 +71,11 @@ TEST_F(CliLimits, AnExpandedViewIsRefusedBeforeAnyWork) {
 
 TEST_F(CliLimits, WhatTakesLongerIsInterrupted) {
   const std::string op = "--op '" + long_product(900) + "'";
+  std::string sine = "x[1048576]";  // each takes many times as long as the least that is expected
+  for (int i = 0; i < 80; ++i) sine = "sin(" + sine + ")";
+  const std::string sines = "--op '" + sine + "'";
   for (const std::string& verb :
-       {"eval " + op + " --timeout 0.03", "probe " + op + " --timeout 0.03",
+       {"eval " + sines + " --timeout 0.2", "probe " + sines + " --timeout 0.2",
         "emit " + op + " --timeout 0.001 " + file("emitted"),
         std::string("prove --mutants --timeout 0.05"), std::string("kernels --timeout 0.02")}) {
     const Answer run = touchstone_run(verb);
