@@ -10,9 +10,9 @@
 
 namespace touchstone::fuzz {
 
-/// What the checker of certificates (symbolic/check) says of one made up about an expression: that
-/// it equals, by cases, something near itself or near the answer to it, or a forged step
-/// (index/forge.h).
+/// The verdict of the checker of certificates (symbolic/check) on a made-up claim about an
+/// expression: ask_claim claims by cases that it equals an expression near itself or near its
+/// answer, ask_forged takes a forged step (index/forge.h).
 struct ClaimReply {
   bool accepted = false;
   std::string wrong;  // where an accepted claim fails at a point: the claim and the point

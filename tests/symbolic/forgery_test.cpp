@@ -1,5 +1,5 @@
-// Certificates of false claims, made by hand: each rests on a division by zero, on facts that are
-// not known at the place, or on names and places that are not what they seem.
+// Certificates of false claims, made by hand: each rests on a division by zero or on a fact that is
+// not known at its place.
 #include <gtest/gtest.h>
 
 #include <map>
