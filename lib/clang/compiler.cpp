@@ -11,6 +11,7 @@
 
 #include "touchstone/base/file.h"
 #include "touchstone/base/hash.h"
+#include "touchstone/process/room.h"
 #include "touchstone/process/run.h"
 
 namespace touchstone::clang {
@@ -178,7 +179,9 @@ bool Compiler::linked(const std::filesystem::path& object,
   const process::Finished result = process::run_program(
       {linker_,
        {"-shared", "-z", "defs", "-o", output.string(), object.string(), "-lm", "-lc"},
-       {"TMPDIR=" + output.parent_path().string()}},
+       {"TMPDIR=" + output.parent_path().string()},
+       process::Inherits::Tool,
+       process::room_in(output.parent_path())},
       {}, limits_);
   std::error_code ignored;
   std::filesystem::remove(object, ignored);
@@ -201,9 +204,13 @@ std::string Compiler::assembly(const std::string& source) const {
 
 void Compiler::run(std::vector<std::string> arguments, const std::string& source,
                    const std::filesystem::path& output) const {
-  const process::Finished result = process::run_program(
-      {program_, std::move(arguments), {"TMPDIR=" + output.parent_path().string()}}, source,
-      limits_);
+  const process::Finished result =
+      process::run_program({program_,
+                            std::move(arguments),
+                            {"TMPDIR=" + output.parent_path().string()},
+                            process::Inherits::Tool,
+                            process::room_in(output.parent_path())},
+                           source, limits_);
   const int status = result.ending.exit_code();
   const bool ended_by_us = result.exceeded != process::Exceeded::Nothing;
   std::error_code ignored;

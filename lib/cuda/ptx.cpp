@@ -12,6 +12,7 @@
 #include "touchstone/base/file.h"
 #include "touchstone/base/hash.h"
 #include "touchstone/clang/compiler.h"
+#include "touchstone/process/room.h"
 #include "touchstone/process/run.h"
 
 namespace touchstone::cuda {
@@ -85,8 +86,12 @@ std::string compile_to_ptx(const std::string& source, int capability, const Cuda
   const std::filesystem::path output = folder.path() / "kernels.ptx";
   const std::filesystem::path program = find_compiler(options.compiler);
   arguments.insert(arguments.end(), {"-o", output.string(), "-"});
-  const process::Finished result = process::run_program(
-      {program, arguments, {"TMPDIR=" + folder.path().string()}}, source, options.compiler_limits);
+  const process::Finished result = process::run_program({program,
+                                                         arguments,
+                                                         {"TMPDIR=" + folder.path().string()},
+                                                         process::Inherits::Tool,
+                                                         process::room_in(folder.path())},
+                                                        source, options.compiler_limits);
   std::error_code ignored;
   if (result.exceeded == process::Exceeded::Nothing && result.ending.exit_code() == 0 &&
       std::filesystem::exists(output, ignored))

@@ -12,6 +12,7 @@
 #include "touchstone/base/visible.h"
 #include "touchstone/device/array_file.h"
 #include "touchstone/foreign/base64.h"
+#include "touchstone/process/room.h"
 
 namespace touchstone::foreign {
 namespace {
@@ -126,18 +127,6 @@ Capabilities capabilities_from(std::string_view line) {
 
 }  // namespace
 
-namespace {
-
-bool wants_room() {
-  const char* const said = std::getenv("TOUCHSTONE_ROOM");
-  const std::string_view word = said == nullptr ? "" : said;
-  if (!word.empty() && word != "on" && word != "off")
-    throw ParseError(fmt::format("TOUCHSTONE_ROOM is '{}'; give on or off, or unset it", word));
-  return word != "off";
-}
-
-}  // namespace
-
 // The folder that a backend may write to, where arrays travel in files, too. No link that it makes
 // there is followed.
 struct BackendProcess::Scratch {
@@ -174,8 +163,7 @@ void BackendProcess::start() {
   if (child_) return;
   const Clock::time_point began = Clock::now();
   if (!scratch_) scratch_ = std::make_unique<Scratch>();
-  child_ = std::make_unique<Child>(argv_, limits_,
-                                   wants_room() ? scratch_->folder.path().string() : std::string());
+  child_ = std::make_unique<Child>(argv_, limits_, process::room_in(scratch_->folder.path()));
   std::string line;
   const std::string hello = json::object({{"touchstone_backend", kProtocol}}).dump() + '\n';
   const Child::Heard heard = child_->ask(hello, line, kMostWords, Clock::now() + limits_.start);

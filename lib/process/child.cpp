@@ -146,8 +146,12 @@ Child Child::of_program(const Program& program, const Refused& refused, Errors e
   // Some systems make a namespace and then refuse it a user.
   static std::atomic<bool> has_namespaces = true;
   const std::optional<Room> room =
-      program.room.empty() ? std::nullopt
-                           : std::optional<Room>(std::in_place, program.room, has_namespaces);
+      program.room.empty()
+          ? std::nullopt
+          : std::optional<Room>(
+                std::in_place, program.room,
+                program.inherits == Inherits::Tool ? Room::Kind::Tool : Room::Kind::Backend,
+                has_namespaces);
   std::vector<std::string> changes = program.environment;
   if (room) std::ranges::copy(room->environment(), std::back_inserter(changes));
   std::vector<std::string> environment = environment_for(program.inherits, changes);

@@ -2,12 +2,15 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <linux/audit.h>
+#include <linux/landlock.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
@@ -16,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include "touchstone/base/error.h"
 #include "touchstone/process/raw_call.h"
 
 // Room::enter runs as supervisor.cpp does: beside a thread of ours, with no call of libc.
@@ -125,15 +129,15 @@ bool is_changed(const char* where, unsigned at, std::uint64_t set, std::uint64_t
                   sizeof change) == 0;
 }
 
-// Linux 6.12: signals reach only what this process starts.
-bool signals_are_kept_in() {
-  constexpr std::uint64_t kSignalScope = 2;
-  const volatile std::uint64_t rules[3] = {0, 0, kSignalScope};
-  const long fd = raw_call(SYS_landlock_create_ruleset, as_long(&rules[0]), sizeof rules, 0);
+// Allows what is named beneath a path, or of a file.
+bool may(long rules, const char* path, std::uint64_t what) {
+  const long fd = raw_call(SYS_openat, AT_FDCWD, as_long(path), O_PATH | O_CLOEXEC);
   if (fd < 0) return false;
-  const bool kept = raw_call(SYS_landlock_restrict_self, fd, 0) == 0;
+  const landlock_path_beneath_attr beneath{what, static_cast<std::int32_t>(fd)};
+  const bool is_allowed =
+      raw_call(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, as_long(&beneath), 0) == 0;
   raw_call(SYS_close, fd);
-  return kept;
+  return is_allowed;
 }
 
 }  // namespace
@@ -147,8 +151,17 @@ std::string names_of(unsigned parts) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-Room::Room(std::string folder, bool namespaces)
+std::string room_in(const std::filesystem::path& folder) {
+  const char* const said = std::getenv("TOUCHSTONE_ROOM");
+  const std::string_view word = said == nullptr ? "" : said;
+  if (!word.empty() && word != "on" && word != "off")
+    throw ParseError(fmt::format("TOUCHSTONE_ROOM is '{}'; give on or off, or unset it", word));
+  return word == "off" ? std::string() : std::filesystem::absolute(folder).string();
+}
+
+Room::Room(std::string folder, Kind kind, bool namespaces)
     : folder_(std::move(folder)),
+      kind_(kind),
       users_(mapping(::geteuid())),
       groups_(mapping(::getegid())),
       namespaces_(namespaces),
@@ -158,7 +171,7 @@ Room::Room(std::string folder, bool namespaces)
 }
 
 std::vector<std::string> Room::environment() const {
-  std::vector<std::string> all;
+  std::vector<std::string> all{"LSAN_OPTIONS=detect_leaks=0", "CCACHE_DISABLE=1"};
   for (const char* const name : {"TMPDIR", "XDG_CACHE_HOME", "CUDA_CACHE_PATH", "CUPY_CACHE_DIR",
                                  "TRITON_CACHE_DIR", "NUMBA_CACHE_DIR"})
     all.push_back(fmt::format("{}={}", name, folder_));
@@ -183,6 +196,39 @@ bool Room::close_files() const {
   return is_changed(folder_.c_str(), 0, 0, MS_RDONLY);
 }
 
+// Landlock, Linux 5.13: what else would open files for writing is refused; from 6.12 signals reach
+// only what this process starts. Gives the parts that hold now.
+unsigned Room::keep_in(bool files) const {
+  constexpr std::uint64_t kReads =
+      LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+  constexpr std::uint64_t kTruncates = 1U << 14, kSignalScope = 2;
+  const long version = raw_call(SYS_landlock_create_ruleset, 0, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  const bool signals = version >= 6;
+  if (version < 1 || (!files && !signals)) return 0;
+  const std::uint64_t known = ((version < 2   ? 1U << 13
+                                : version < 3 ? 1U << 14
+                                              : 1U << 15) -
+                               1U),
+                      writes = known & ~kReads,
+                      of_files = known & (LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncates);
+  // As landlock_ruleset_attr has it today: files, the network, signals.
+  const volatile std::uint64_t handled[3] = {files ? writes : 0, 0, signals ? kSignalScope : 0};
+  const long rules = raw_call(SYS_landlock_create_ruleset, as_long(&handled[0]),
+                              signals ? sizeof handled : sizeof handled[0], 0);
+  if (rules < 0) return 0;
+  bool is_kept = !files || may(rules, folder_.c_str(), writes);
+  if (files && kind_ == Kind::Tool) may(rules, "/dev/null", of_files);
+  if (files && kind_ == Kind::Backend) {
+    may(rules, "/dev", of_files);
+    may(rules, "/dev/shm", writes);
+    may(rules, "/proc", of_files);
+  }
+  is_kept = is_kept && raw_call(SYS_landlock_restrict_self, rules, 0) == 0;
+  raw_call(SYS_close, rules);
+  if (!is_kept) return 0;
+  return (files ? kFiles : 0U) | (signals ? kSignals : 0U);
+}
+
 void Room::raise_loopback() const {
   const long fd = raw_call(SYS_socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return;
@@ -192,8 +238,10 @@ void Room::raise_loopback() const {
 
 unsigned Room::enter() const {
   unsigned missing = 0;
-  if (!namespaces_ || raw_call(SYS_unshare, kNamespaces) != 0) {
-    missing |= kFiles | kNetwork;
+  if (kind_ == Kind::Tool) {
+    missing = kFiles;
+  } else if (!namespaces_ || raw_call(SYS_unshare, kNamespaces) != 0) {
+    missing = kFiles | kNetwork;
   } else {
     if (!write_to("/proc/self/setgroups", "deny", 4) ||
         !write_to("/proc/self/uid_map", users_.data(), users_.size()) ||
@@ -207,7 +255,7 @@ unsigned Room::enter() const {
   // What is open here is not for it, but for what it was given.
   raw_call(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
   if (raw_call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return missing | kSignals | kCalls;
-  if (!signals_are_kept_in()) missing |= kSignals;
+  missing = (missing | kSignals) & ~keep_in((missing & kFiles) != 0);
   const sock_fprog program{static_cast<std::uint16_t>(filter_.size()),
                            const_cast<sock_filter*>(filter_.data())};
   if (kArchitecture == 0 ||

@@ -35,28 +35,6 @@ inline std::string error_of(Device& device) {
   return "no error";
 }
 
-// A compiler that counts its compilations and hands on to the true one.
-struct CountingCompiler {
-  CountingCompiler() {
-    std::ofstream(path()) << "#!/bin/sh\n[ \"$1\" = --version ] || echo x >> "
-                          << (folder.path() / "count").string() << "\nexec clang-19 \"$@\"\n";
-    ::chmod(path().c_str(), 0755);
-  }
-  std::string path() const { return (folder.path() / "cc").string(); }
-  int count() const {
-    const std::filesystem::path file = folder.path() / "count";
-    return std::filesystem::exists(file) ? static_cast<int>(read_file(file).size() / 2) : 0;
-  }
-  TemporaryDirectory folder;
-};
-
-inline std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder) {
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    files.push_back(entry.path());
-  return files;
-}
-
 // Sets a variable of the environment for a while; null takes it away.
 class Environment {
  public:
@@ -78,5 +56,28 @@ class Environment {
   const char* name_;
   std::optional<std::string> before_;
 };
+
+// A compiler that counts its compilations and hands on to the true one.
+struct CountingCompiler {
+  CountingCompiler() {
+    std::ofstream(path()) << "#!/bin/sh\n[ \"$1\" = --version ] || echo x >> "
+                          << (folder.path() / "count").string() << "\nexec clang-19 \"$@\"\n";
+    ::chmod(path().c_str(), 0755);
+  }
+  std::string path() const { return (folder.path() / "cc").string(); }
+  int count() const {
+    const std::filesystem::path file = folder.path() / "count";
+    return std::filesystem::exists(file) ? static_cast<int>(read_file(file).size() / 2) : 0;
+  }
+  TemporaryDirectory folder;
+  Environment room{"TOUCHSTONE_ROOM", "off"};  // it writes to a folder that is not the device's
+};
+
+inline std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    files.push_back(entry.path());
+  return files;
+}
 
 }  // namespace touchstone

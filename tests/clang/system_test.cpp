@@ -119,6 +119,7 @@ struct RootlessCompiler {
   std::string path() const { return (folder.path() / "cc").string(); }
   std::size_t count() const { return read_file(folder.path() / "count").size() / 2; }
   TemporaryDirectory folder;
+  Environment room{"TOUCHSTONE_ROOM", "off"};
 };
 
 // A compiler that writes down its passes, and hands on to the true one.
@@ -132,6 +133,7 @@ struct PassListingCompiler {
   std::string path() const { return (folder.path() / "cc").string(); }
   std::string passes() const { return read_file(folder.path() / "passes"); }
   TemporaryDirectory folder;
+  Environment room{"TOUCHSTONE_ROOM", "off"};
 };
 
 // clang 19 makes 1 of (float)0xffffffff in the pass that looks for vectors outside of loops.
@@ -252,6 +254,25 @@ TEST(ClangCompiler, IsEndedWhereItTakesMoreThanItMay) {
         limited("exec dd if=/dev/zero of=/dev/null bs=1G count=1", keep, milliseconds(30'000)),
         AllOf(HasSubstr("more than 512 MiB of memory"), HasSubstr("TOUCHSTONE_CC_MEMORY")));
   }
+}
+
+TEST(ClangCompiler, WritesToItsFolderAlone) {
+  const TemporaryDirectory folder;
+  const std::filesystem::path outside = folder.path() / "file";
+  const ScriptedCompiler compiler("echo x > \"$TMPDIR/file\" && echo kept; echo x > " +
+                                  outside.string() + "; exit 1");
+  const auto words = [&](const char* room) {
+    const Environment set("TOUCHSTONE_ROOM", room);
+    ClangOptions options;
+    options.compiler = compiler.path();
+    const TestDevice device(options);
+    return error_of(*device);
+  };
+  EXPECT_THAT(words(nullptr), HasSubstr("\nkept\n"));
+  if (std::filesystem::exists(outside)) GTEST_SKIP() << "this system has no Landlock";
+  EXPECT_THAT(words(nullptr), HasSubstr("denied"));
+  words("off");
+  EXPECT_TRUE(std::filesystem::exists(outside));
 }
 
 TEST(ClangOptions, ThreadsMustBeANumber) {

@@ -575,13 +575,17 @@ class Limits(unittest.TestCase):
         def crash(_):
             os.kill(service.judging_worker(), signal.SIGKILL if SANITIZED else signal.SIGSEGV)
 
+        def crash_after_a_verdict(client):
+            self.assertTrue(soon(lambda: b'"verdict"' in client.recv(65536, socket.MSG_PEEK)))
+            crash(client)
+
         with Service("localhost") as service:
             for kind in "application/json", "application/x-ndjson":
                 text = service.talk(post(lines_of(LONG), "Content-Type: " + kind), crash)
                 self.assertTrue(text.startswith(b"HTTP/1.1 500 "), text)
                 self.assertIn(b"the process that judged it ended by signal ", text)
             for version, end in ("1.1", b"\r\n"), ("1.0", b""):  # without a last chunk
-                text = service.talk(post(lines_of(RIGHT, LONG, RIGHT), version=version), crash)
+                text = service.talk(post(lines_of(RIGHT, LONG, RIGHT), version=version), crash_after_a_verdict)
                 self.assertEqual(text.count(b'"verdict"'), 1)
                 self.assertRegex(text, b'\\n{"error":"the process that judged it ended by signal .*\\n' + end + b"$")
             self.assertTrue(service.works())
