@@ -102,6 +102,8 @@ std::string text_member(const json& object, const char* key) {
   return it->get<std::string>();
 }
 
+}  // namespace
+
 Capabilities capabilities_from(std::string_view line) {
   const json said = parse_line(line);
   const auto version = said.find("touchstone_backend");
@@ -125,7 +127,28 @@ Capabilities capabilities_from(std::string_view line) {
   return c;
 }
 
-}  // namespace
+Answer answer_from(std::string_view line, std::int64_t id, HostArray wanted,
+                   const std::filesystem::path& file) {
+  const json said = parse_line(line);
+  const auto named = said.find("id");
+  if (named == said.end() || *named != id)
+    throw ParseError(fmt::format("it has id {}, asked was {}",
+                                 named == said.end() ? "none" : shown(named->dump()), id));
+  if (const std::string why = text_member(said, "unsupported"); !why.empty())
+    return {Answer::Kind::Unsupported, why.substr(0, kMostReason), {}};
+  if (const std::string why = text_member(said, "error"); !why.empty())
+    return {Answer::Kind::Unusable,
+            fmt::format("it gave an error: {}", why.substr(0, kMostReason)),
+            {}};
+  if (const std::string why = text_member(said, "broken"); !why.empty())
+    return {Answer::Kind::Broken, why.substr(0, kMostReason), {}};
+  const auto output = said.find("output");
+  if (output == said.end())
+    throw ParseError("it has none of \"output\", \"unsupported\", \"error\", \"broken\"");
+  wanted.bytes = file.empty() ? decoded(*output, wanted) : from_file(*output, file, wanted);
+  require_bools(wanted);
+  return {Answer::Kind::Output, {}, std::move(wanted)};
+}
 
 // The folder that a backend may write to, where arrays travel in files, too. No link that it makes
 // there is followed.
@@ -261,34 +284,14 @@ Answer BackendProcess::listen(const std::string& question, HostArray wanted) {
     return stop(Answer::Kind::Unusable,
                 fmt::format("it answered before it was asked: {}", shown(line)));
   try {
-    return understand(line, std::move(wanted));
+    const fs::path file = capabilities_.arrays_in_files ? scratch_->path("out.npy") : fs::path();
+    Answer answer = answer_from(line, asked_, std::move(wanted), file);
+    if (answer.kind == Answer::Kind::Broken)
+      return stop(answer.kind, answer.why, "it found itself broken");
+    return answer;
   } catch (const Error& e) {
     return stop(Answer::Kind::Unusable, fmt::format("its answer is unusable: {}", e.what()));
   }
-}
-
-Answer BackendProcess::understand(std::string_view line, HostArray wanted) {
-  const json said = parse_line(line);
-  const auto id = said.find("id");
-  if (id == said.end() || *id != asked_)
-    throw ParseError(fmt::format("it has id {}, asked was {}",
-                                 id == said.end() ? "none" : shown(id->dump()), asked_));
-  if (const std::string why = text_member(said, "unsupported"); !why.empty())
-    return {Answer::Kind::Unsupported, why.substr(0, kMostReason), {}};
-  if (const std::string why = text_member(said, "error"); !why.empty())
-    return {Answer::Kind::Unusable,
-            fmt::format("it gave an error: {}", why.substr(0, kMostReason)),
-            {}};
-  if (const std::string why = text_member(said, "broken"); !why.empty())
-    return stop(Answer::Kind::Broken, why.substr(0, kMostReason), "it found itself broken");
-  const auto output = said.find("output");
-  if (output == said.end())
-    throw ParseError("it has none of \"output\", \"unsupported\", \"error\", \"broken\"");
-  wanted.bytes = capabilities_.arrays_in_files
-                     ? from_file(*output, scratch_->path("out.npy"), wanted)
-                     : decoded(*output, wanted);
-  require_bools(wanted);
-  return {Answer::Kind::Output, {}, std::move(wanted)};
 }
 
 }  // namespace touchstone::foreign

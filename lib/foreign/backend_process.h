@@ -45,6 +45,13 @@ struct Starts {
   std::string str() const;
 };
 
+/// Reads a backend's first line. Throws ParseError.
+Capabilities capabilities_from(std::string_view line);
+/// Reads a backend's answer to question `id`. `wanted` gives the type and shape of the output, and
+/// `file` where the backend wrote it; empty: the line has it in base64. Throws ParseError.
+Answer answer_from(std::string_view line, std::int64_t id, HostArray wanted,
+                   const std::filesystem::path& file = {});
+
 /// A backend of somebody else's as a child process that speaks the line protocol of
 /// docs/backends.md, in a room (process/room.h) unless TOUCHSTONE_ROOM is `off`. After anything but
 /// an orderly answer it is ended, and started anew for the next kernel.
@@ -77,7 +84,6 @@ class BackendProcess {
   std::string question(const KernelFile& kernel, std::span<const HostArray> inputs,
                        const HostArray& wanted);
   Answer listen(const std::string& question, HostArray wanted);
-  Answer understand(std::string_view line, HostArray wanted);
   Answer stop(Answer::Kind kind, const std::string& why, const std::string& in_short = {});
 
   std::vector<std::string> argv_;

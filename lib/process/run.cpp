@@ -127,6 +127,8 @@ std::string Finished::limit_text(const Limits& limits, const LimitNames& names) 
     case Exceeded::Nothing:
       break;
   }
+  if (ending.exit_code() == 128 + SIGXFSZ)
+    return "it wrote a file larger than this process may make (ulimit -f sets this limit)";
   const auto says = [&](std::string_view words) {
     return output.find(words) != std::string::npos || errors.find(words) != std::string::npos;
   };

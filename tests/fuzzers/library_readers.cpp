@@ -13,6 +13,7 @@
 #include "touchstone/define/text.h"
 #include "touchstone/device/array_file.h"
 #include "touchstone/explore/explorer.h"
+#include "touchstone/foreign/backend_process.h"
 #include "touchstone/fuzz/reproducer.h"
 #include "touchstone/fuzz/values.h"
 #include "touchstone/interp/certify.h"
@@ -202,6 +203,18 @@ void claim(std::string_view text) {
 
 // ---- lines of JSON
 
+// What a backend says of itself, and what it answers.
+void backend_line(std::string_view line) {
+  accepted([&] { return foreign::capabilities_from(line); });
+  for (const DType dtype : {DType::UInt8, DType::Bool, DType::Float16}) {
+    const HostArray wanted{dtype, {2, 2}, {}};
+    const auto answer = accepted([&] { return foreign::answer_from(line, 1, wanted); });
+    if (!answer || answer->kind != foreign::Answer::Kind::Output) continue;
+    require_whole(answer->output);
+    require(answer->output.shape == wanted.shape, "an output of another shape");
+  }
+}
+
 void require_answer(const std::string& answer) {
   require(answer.find('\n') == answer.npos, "an answer of more than a line");
   require(nlohmann::json::parse(answer).is_object(), "an answer that is no object");
@@ -226,6 +239,7 @@ constexpr ReaderTarget kLibraryTargets[] = {
     {"profile", profile},
     {"op_certificate", op_certificate},
     {"claim", claim},
+    {"backend_line", backend_line},
     {"view_lines", view_lines},
     {"explore_lines", explore_lines},
 };

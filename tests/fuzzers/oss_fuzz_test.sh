@@ -6,7 +6,7 @@ ln -s "$1" "$2/src/touchstone"
 export SRC=$2/src OUT=$2/out WORK=$2/work CC=${3/++/} CXX=$3 CFLAGS=-O1 TOUCHSTONE_DRY_RUN=1
 export CXXFLAGS='-O1 -fsanitize=address,fuzzer-no-link' LIB_FUZZING_ENGINE=-fsanitize=fuzzer
 bash -eu "$1/fuzz/oss-fuzz/build.sh"
-for area in symbolic view kernel lazy tensor; do
+for area in symbolic view kernel lazy tensor npy formula http question; do
   for file in "fuzz_$area.dict" "fuzz_$area.options" "fuzz_${area}_seed_corpus.zip"; do
     [ -s "$OUT/$file" ] || { echo "$file is missing"; exit 1; }
   done
