@@ -1,4 +1,4 @@
-#include "touchstone/interp/bits.h"
+#include "touchstone/interp/device/bits.h"
 
 #include <string>
 #include <string_view>
@@ -8,7 +8,7 @@
 #include "answer_lines.h"
 #include "judging.h"
 #include "touchstone/base/error.h"
-#include "touchstone/interp/semantics.h"
+#include "touchstone/interp/oracle/semantics.h"
 #include "verbs.h"
 
 namespace touchstone::cli {

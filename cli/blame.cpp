@@ -1,4 +1,4 @@
-#include "touchstone/interp/blame.h"
+#include "touchstone/interp/oracle/blame.h"
 
 #include <charconv>
 #include <map>
@@ -15,8 +15,8 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/base/visible.h"
-#include "touchstone/device/array_file.h"
-#include "touchstone/fuzz/reproducer.h"
+#include "touchstone/files/array_file.h"
+#include "touchstone/fuzz/judge/reproducer.h"
 #include "verbs.h"
 
 namespace touchstone::cli {

@@ -1,4 +1,4 @@
-#include "touchstone/interp/certify.h"
+#include "touchstone/interp/certify/certify.h"
 
 #include <algorithm>
 #include <charconv>

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "judging.h"
-#include "touchstone/interp/certify.h"
+#include "touchstone/interp/certify/certify.h"
 
 namespace touchstone::cli {
 

@@ -16,10 +16,10 @@
 #include "touchstone/base/file.h"
 #include "touchstone/base/fp_guard.h"
 #include "touchstone/device/device.h"
-#include "touchstone/interp/certify.h"
-#include "touchstone/interp/declared_profile.h"
-#include "touchstone/interp/legal_value.h"
-#include "touchstone/interp/scalar_ops.h"
+#include "touchstone/interp/certify/certify.h"
+#include "touchstone/interp/device/scalar_ops.h"
+#include "touchstone/interp/oracle/declared_profile.h"
+#include "touchstone/interp/oracle/legal_value.h"
 #include "verbs.h"
 
 // Every output of a device or a backend for a function, held against the correctly rounded one.

@@ -10,7 +10,7 @@
 #include "touchstone/base/file.h"
 #include "touchstone/base/visible.h"
 #include "touchstone/device/config.h"
-#include "touchstone/fuzz/reproducer.h"
+#include "touchstone/fuzz/judge/reproducer.h"
 #include "verbs.h"
 #include "work_limits.h"
 

@@ -14,7 +14,7 @@
 #include "terminal.h"
 #include "touchstone/base/file.h"
 #include "touchstone/clang/clang_device.h"
-#include "touchstone/fuzz/shrink.h"
+#include "touchstone/fuzz/judge/shrink.h"
 #include "touchstone/tensor/models.h"
 #include "touchstone/tensor/optim.h"
 #include "verbs.h"

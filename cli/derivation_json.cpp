@@ -7,7 +7,7 @@
 #include "derivation_view.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/json_fault.h"
-#include "touchstone/ops/json_members.h"
+#include "touchstone/base/json_members.h"
 
 namespace touchstone::cli {
 

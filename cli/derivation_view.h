@@ -6,9 +6,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "touchstone/explore/step_words.h"
-#include "touchstone/symbolic/derivation.h"
-#include "touchstone/symbolic/derivation_check.h"
+#include "touchstone/cli/explore/step_words.h"
+#include "touchstone/symbolic/check/derivation.h"
+#include "touchstone/symbolic/check/derivation_check.h"
 
 namespace touchstone::cli {
 

@@ -11,9 +11,9 @@
 #include "touchstone/base/file.h"
 #include "touchstone/base/interrupt.h"
 #include "touchstone/base/private_folder.h"
-#include "touchstone/device/array_file.h"
-#include "touchstone/fuzz/kernel_suite.h"
-#include "touchstone/fuzz/suite.h"
+#include "touchstone/files/array_file.h"
+#include "touchstone/fuzz/suites/kernel_suite.h"
+#include "touchstone/fuzz/suites/suite.h"
 #include "touchstone/ops/kernel_json.h"
 #include "verbs.h"
 

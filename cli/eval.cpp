@@ -4,9 +4,9 @@
 
 #include "kernel_io.h"
 #include "terminal.h"
-#include "touchstone/device/array_file.h"
 #include "touchstone/device/config.h"
-#include "touchstone/fuzz/values.h"
+#include "touchstone/files/array_file.h"
+#include "touchstone/fuzz/judge/values.h"
 #include "touchstone/lazy/execution_log.h"
 #include "verbs.h"
 #include "work_limits.h"

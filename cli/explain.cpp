@@ -1,4 +1,4 @@
-#include "touchstone/interp/explain.h"
+#include "touchstone/interp/oracle/explain.h"
 
 #include <algorithm>
 #include <charconv>
@@ -13,7 +13,7 @@
 #include "terminal.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
-#include "touchstone/fuzz/reproducer.h"
+#include "touchstone/fuzz/judge/reproducer.h"
 #include "verbs.h"
 
 namespace touchstone::cli {

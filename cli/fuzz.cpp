@@ -23,10 +23,10 @@
 #include "touchstone/base/mutant.h"
 #include "touchstone/base/private_folder.h"
 #include "touchstone/device/config.h"
-#include "touchstone/fuzz/corpus.h"
-#include "touchstone/fuzz/coverage.h"
-#include "touchstone/fuzz/draw_kernel.h"
-#include "touchstone/fuzz/worker.h"
+#include "touchstone/fuzz/draw/draw_kernel.h"
+#include "touchstone/fuzz/engine/corpus.h"
+#include "touchstone/fuzz/engine/coverage.h"
+#include "touchstone/fuzz/engine/worker.h"
 #include "touchstone/tcc/tcc_device.h"
 
 namespace touchstone::cli {

@@ -10,9 +10,9 @@
 #include "touchstone/base/interrupt.h"
 #include "touchstone/base/private_folder.h"
 #include "touchstone/base/visible.h"
-#include "touchstone/fuzz/finding_folder.h"
-#include "touchstone/fuzz/reproducer.h"
-#include "touchstone/fuzz/worker.h"
+#include "touchstone/fuzz/engine/worker.h"
+#include "touchstone/fuzz/judge/reproducer.h"
+#include "touchstone/fuzz/shrink/finding_folder.h"
 
 namespace touchstone::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "touchstone/fuzz/runner.h"
+#include "touchstone/fuzz/engine/runner.h"
 #include "verbs.h"
 
 namespace touchstone::cli {

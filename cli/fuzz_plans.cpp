@@ -8,8 +8,8 @@
 #include "touchstone/codegen/options_matter.h"
 #include "touchstone/cuda/cuda_device.h"
 #include "touchstone/foreign/plugin_host.h"
-#include "touchstone/fuzz/areas.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/fuzz/areas/areas.h"
+#include "touchstone/interp/device/interpreted.h"
 #include "touchstone/prove/prover.h"
 #include "touchstone/tcc/tcc_device.h"
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/fuzz/areas.h"
-#include "touchstone/fuzz/kernel_backend.h"
-#include "touchstone/fuzz/runner.h"
+#include "touchstone/fuzz/areas/areas.h"
+#include "touchstone/fuzz/areas/kernel_backend.h"
+#include "touchstone/fuzz/engine/runner.h"
 #include "verbs.h"
 
 namespace touchstone::cli {

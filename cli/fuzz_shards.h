@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/fuzz/runner.h"
+#include "touchstone/fuzz/engine/runner.h"
 
 namespace touchstone::cli {
 

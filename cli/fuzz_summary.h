@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "touchstone/fuzz/runner.h"
+#include "touchstone/fuzz/engine/runner.h"
 #include "verbs.h"
 
 namespace touchstone::cli {

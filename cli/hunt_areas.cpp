@@ -6,9 +6,9 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/suggest.h"
 #include "touchstone/clang/clang_device.h"
-#include "touchstone/fuzz/areas.h"
-#include "touchstone/fuzz/hunt.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/fuzz/areas/areas.h"
+#include "touchstone/fuzz/engine/hunt.h"
+#include "touchstone/interp/device/interpreted.h"
 #include "touchstone/tcc/tcc_device.h"
 #include "verbs.h"
 

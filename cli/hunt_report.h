@@ -5,7 +5,7 @@
 #include <string>
 
 #include "touchstone/base/mutant.h"
-#include "touchstone/fuzz/hunt.h"
+#include "touchstone/fuzz/engine/hunt.h"
 
 // Hunts for mutants as Markdown and as JSON.
 

@@ -4,9 +4,9 @@
 
 #include "terminal.h"
 #include "touchstone/device/config.h"
-#include "touchstone/shapetracker/index_expr.h"
-#include "touchstone/shapetracker/shortest_index.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/index/index_expr.h"
+#include "touchstone/shapetracker/index/shortest_index.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone::cli {
 namespace {

@@ -268,7 +268,7 @@ class SuiteReport {
     return line.kernel.empty() ? line.name : line.kernel;
   }
   // WEAK on one input where another of the same kernel is sharp says nothing against it, as in
-  // combine (interp/verdict.h).
+  // combine (interp/oracle/verdict.h).
   std::size_t weak_beside() const {
     std::size_t count = 0;
     for (const auto& [kernel, times] : weak_)

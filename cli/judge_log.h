@@ -6,7 +6,7 @@
 #include <string>
 
 #include "touchstone/base/line_log.h"
-#include "touchstone/interp/verdict.h"
+#include "touchstone/interp/oracle/verdict.h"
 
 namespace touchstone::cli {
 

@@ -12,7 +12,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/foreign/plugin_host.h"
-#include "touchstone/interp/declared_profile.h"
+#include "touchstone/interp/oracle/declared_profile.h"
 #include "verbs.h"
 
 namespace touchstone::cli {

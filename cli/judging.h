@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/device/npy.h"
+#include "touchstone/files/npy.h"
 #include "touchstone/foreign/backend_process.h"
-#include "touchstone/interp/find_order.h"
-#include "touchstone/interp/profile.h"
-#include "touchstone/interp/verdict.h"
+#include "touchstone/interp/oracle/find_order.h"
+#include "touchstone/interp/oracle/profile.h"
+#include "touchstone/interp/oracle/verdict.h"
 #include "touchstone/ops/kernel_json.h"
 #include "verbs.h"
 

@@ -8,7 +8,7 @@
 #include "touchstone/base/counted.h"
 #include "touchstone/base/file.h"
 #include "touchstone/define/text.h"
-#include "touchstone/device/array_file.h"
+#include "touchstone/files/array_file.h"
 
 namespace touchstone::cli {
 

@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "touchstone/define/text.h"
-#include "touchstone/device/array_file.h"
 #include "touchstone/device/device.h"
-#include "touchstone/device/npy.h"
-#include "touchstone/fuzz/reproducer.h"
-#include "touchstone/fuzz/suite.h"
+#include "touchstone/files/array_file.h"
+#include "touchstone/files/npy.h"
+#include "touchstone/fuzz/judge/reproducer.h"
+#include "touchstone/fuzz/suites/suite.h"
 #include "touchstone/ops/kernel_json.h"
-#include "touchstone/symbolic/node.h"
+#include "touchstone/symbolic/node/node.h"
 #include "verbs.h"
 
 namespace touchstone::cli {

@@ -1,6 +1,6 @@
 #include "kernel_log.h"
 
-#include "touchstone/fuzz/values.h"
+#include "touchstone/fuzz/judge/values.h"
 
 namespace touchstone::cli {
 namespace {

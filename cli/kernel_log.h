@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "touchstone/fuzz/reproducer.h"
+#include "touchstone/fuzz/judge/reproducer.h"
 #include "touchstone/lazy/realize.h"
 
 namespace touchstone::cli {

@@ -6,7 +6,7 @@
 
 #include "report.h"
 #include "terminal.h"
-#include "touchstone/explore/answers.h"
+#include "touchstone/cli/explore/answers.h"
 #include "touchstone/ops/flop_counter.h"
 #include "touchstone/ops/kernel_json.h"
 

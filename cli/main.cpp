@@ -20,7 +20,7 @@
 #include "touchstone/base/interrupt.h"
 #include "touchstone/base/visible.h"
 #include "touchstone/clang/clang_device.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/interp/device/interpreted.h"
 
 namespace touchstone::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/mutant.h"
 #include "touchstone/base/mutant_history.h"
-#include "touchstone/fuzz/hunt.h"
+#include "touchstone/fuzz/engine/hunt.h"
 #include "verbs.h"
 
 namespace touchstone::cli {

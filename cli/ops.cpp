@@ -7,7 +7,7 @@
 #include "kernel_io.h"
 #include "terminal.h"
 #include "touchstone/base/suggest.h"
-#include "touchstone/interp/semantics.h"
+#include "touchstone/interp/oracle/semantics.h"
 #include "verbs.h"
 
 namespace touchstone::cli {

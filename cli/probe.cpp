@@ -9,7 +9,7 @@
 #include "terminal.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
-#include "touchstone/fuzz/probe_power.h"
+#include "touchstone/fuzz/judge/probe_power.h"
 #include "verbs.h"
 #include "work_limits.h"
 

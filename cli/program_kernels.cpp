@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/file.h"
-#include "touchstone/fuzz/program.h"
-#include "touchstone/fuzz/uop_program.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/fuzz/cases/program.h"
+#include "touchstone/fuzz/cases/uop_program.h"
+#include "touchstone/interp/device/interpreted.h"
 #include "touchstone/kernelize/kernelize.h"
 #include "touchstone/kernelize/op_of.h"
 #include "touchstone/lazy/schedule.h"

@@ -12,11 +12,11 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/base/suggest.h"
-#include "touchstone/explore/view_story.h"
-#include "touchstone/symbolic/derivation_check.h"
-#include "touchstone/symbolic/derive.h"
-#include "touchstone/symbolic/expr.h"
-#include "touchstone/symbolic/operators.h"
+#include "touchstone/cli/explore/view_story.h"
+#include "touchstone/symbolic/check/derivation_check.h"
+#include "touchstone/symbolic/derive/derive.h"
+#include "touchstone/symbolic/expr/expr.h"
+#include "touchstone/symbolic/expr/operators.h"
 #include "view_drawing.h"
 
 namespace touchstone::cli {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "touchstone/prove/prover.h"
-#include "touchstone/symbolic/derivation.h"
-#include "touchstone/symbolic/question.h"
+#include "touchstone/symbolic/ask/question.h"
+#include "touchstone/symbolic/check/derivation.h"
 
 namespace touchstone::cli {
 

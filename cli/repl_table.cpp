@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "terminal.h"
-#include "touchstone/symbolic/program.h"
+#include "touchstone/symbolic/node/program.h"
 
 namespace touchstone::cli {
 

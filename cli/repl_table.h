@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "touchstone/symbolic/question.h"
+#include "touchstone/symbolic/ask/question.h"
 #include "value_plot.h"
 
 namespace touchstone::cli {

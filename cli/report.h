@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "touchstone/explore/answers.h"
+#include "touchstone/cli/explore/answers.h"
 
 // The page that steps through things: rewrites, derivations, views, schedules, kernels.
 

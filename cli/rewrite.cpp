@@ -8,8 +8,8 @@
 #include "rewrite_record.h"
 #include "terminal.h"
 #include "touchstone/base/file.h"
-#include "touchstone/fuzz/program.h"
-#include "touchstone/fuzz/uop_program.h"
+#include "touchstone/fuzz/cases/program.h"
+#include "touchstone/fuzz/cases/uop_program.h"
 #include "touchstone/kernelize/kernelize.h"
 #include "verbs.h"
 

@@ -5,7 +5,7 @@
 #include "report.h"
 #include "rewrite_graphs.h"
 #include "rewrite_record.h"
-#include "touchstone/explore/answers.h"
+#include "touchstone/cli/explore/answers.h"
 #include "touchstone/ops/kernel_json.h"
 
 namespace touchstone::cli {

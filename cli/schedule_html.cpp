@@ -5,7 +5,7 @@
 #include "page.h"
 #include "report.h"
 #include "schedule_page.h"
-#include "touchstone/explore/answers.h"
+#include "touchstone/cli/explore/answers.h"
 #include "touchstone/lazy/schedule_text.h"
 #include "touchstone/ops/kernel_json.h"
 

@@ -8,10 +8,10 @@
 #include "terminal.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
-#include "touchstone/symbolic/derive.h"
-#include "touchstone/symbolic/jsonl.h"
-#include "touchstone/symbolic/node.h"
-#include "touchstone/symbolic/question.h"
+#include "touchstone/symbolic/ask/jsonl.h"
+#include "touchstone/symbolic/ask/question.h"
+#include "touchstone/symbolic/derive/derive.h"
+#include "touchstone/symbolic/node/node.h"
 #include "verbs.h"
 
 namespace touchstone::cli {

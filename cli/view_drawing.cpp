@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "terminal.h"
-#include "touchstone/explore/answers.h"
+#include "touchstone/cli/explore/answers.h"
 
 namespace touchstone::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report.h"
-#include "touchstone/explore/answers.h"
+#include "touchstone/cli/explore/answers.h"
 #include "view_page.h"
 
 namespace touchstone::cli {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/explore/view_story.h"
+#include "touchstone/cli/explore/view_story.h"
 
 namespace touchstone::cli {
 

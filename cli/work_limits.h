@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "touchstone/interp/verdict.h"
+#include "touchstone/interp/oracle/verdict.h"
 #include "touchstone/ops/kernel_json.h"
 #include "verbs.h"
 

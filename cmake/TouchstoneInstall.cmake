@@ -32,11 +32,15 @@ endif()
 
 set(TOUCHSTONE_DEPENDS "")
 foreach(module IN LISTS modules)
-  get_property(prefix GLOBAL PROPERTY TOUCHSTONE_MODULE_${module}_PREFIX)
+  get_property(tree GLOBAL PROPERTY TOUCHSTONE_MODULE_${module}_TREE)
   get_property(headers GLOBAL PROPERTY TOUCHSTONE_MODULE_${module}_HEADERS)
   get_property(depends GLOBAL PROPERTY TOUCHSTONE_MODULE_${module}_DEPENDS)
   list(FILTER headers EXCLUDE REGEX "/mpi/messages\\.h$")  # which wants MPI's own
-  install(FILES ${headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/touchstone/${prefix}" COMPONENT dev)
+  foreach(header IN LISTS headers)
+    touchstone_include_path(path "${tree}" "${header}")
+    get_filename_component(folder "${path}" DIRECTORY)
+    install(FILES "${header}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/${folder}" COMPONENT dev)
+  endforeach()
   install(TARGETS touchstone_${module} EXPORT touchstone ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
                                                                  COMPONENT dev)
   list(JOIN depends " " depends)

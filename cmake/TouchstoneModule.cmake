@@ -1,15 +1,13 @@
-# touchstone_module(NAME FOLDER [ROOMS folder...] [AS prefix] [DEPENDS module...] [LINK lib...]
-#                   [LINK_PRIVATE lib...] [LINK_HEADERS lib...])
+# touchstone_module(NAME FOLDER [ROOMS folder...] [DEPENDS module...] [LINK lib...] [LINK_PRIVATE lib...]
+#                   [LINK_HEADERS lib...])
 #
 # LINK libraries are part of the module's interface, LINK_PRIVATE ones are linked by its users
 # unseen, LINK_HEADERS ones are header-only and used in its sources alone.
 #
-# One module is one static library, touchstone::NAME, of the sources in FOLDER or in the ROOMS of
-# it, folders in FOLDER. Its headers are included as touchstone/NAME/HEADER.h, or touchstone/PREFIX/
-# for the lower layers of a module that has several. Its include root holds nothing but links to its
-# own headers, so that a translation unit sees the headers of the modules its target links and of no
-# others: the layering of docs/architecture.md is a property of the compiler's command line, not of
-# good manners.
+# One module is one static library, touchstone::NAME, of the sources in FOLDER, or also in its subfolders ROOMS. A header's
+# include path is touchstone/ and its file path without lib/. The module's include root holds links to its own headers only,
+# so a translation unit sees the headers of the modules that its target links and of no others: the compiler enforces the
+# layering of docs/architecture.md. What rooms of one module may include is checked by tests/build/rooms.py.
 set_property(GLOBAL PROPERTY TOUCHSTONE_MODULES "")
 
 # touchstone_plugin_header(FILE): touchstone::backend, which gives a plugin the one header it needs,
@@ -67,16 +65,22 @@ function(touchstone_batch target)
   endif()
 endfunction()
 
-# The include root of a module: touchstone/PREFIX holds links to its headers, by their names alone.
-function(touchstone_include_root root prefix)
-  file(REMOVE_RECURSE "${root}/touchstone/${prefix}")  # links of headers that are gone
-  file(MAKE_DIRECTORY "${root}/touchstone/${prefix}")
+# touchstone_include_path(VARIABLE SOURCE_DIR HEADER): "lib/ops/op.h" of SOURCE_DIR is included as touchstone/ops/op.h,
+# "interp/oracle/verdict.h" as touchstone/interp/oracle/verdict.h.
+function(touchstone_include_path variable source_dir header)
+  file(RELATIVE_PATH path "${source_dir}" "${header}")
+  string(REGEX REPLACE "^lib/" "" path "${path}")
+  set(${variable} "touchstone/${path}" PARENT_SCOPE)
+endfunction()
+
+# touchstone_include_root(ROOT SOURCE_DIR HEADER...): ROOT holds links to these headers of SOURCE_DIR and nothing else.
+function(touchstone_include_root root source_dir)
+  file(REMOVE_RECURSE "${root}/touchstone")
   foreach(header IN LISTS ARGN)
-    get_filename_component(file "${header}" NAME)
-    if(EXISTS "${root}/touchstone/${prefix}/${file}")
-      message(FATAL_ERROR "two headers of ${prefix} are called ${file}; one is ${header}")
-    endif()
-    file(CREATE_LINK "${header}" "${root}/touchstone/${prefix}/${file}" SYMBOLIC)
+    touchstone_include_path(path "${source_dir}" "${header}")
+    get_filename_component(folder "${root}/${path}" DIRECTORY)
+    file(MAKE_DIRECTORY "${folder}")
+    file(CREATE_LINK "${header}" "${root}/${path}" SYMBOLIC)
   endforeach()
 endfunction()
 
@@ -97,8 +101,8 @@ set(TOUCHSTONE_BEYOND_THE_DEMO
     lib/lazy/replace_movement.cpp
     lib/tensor/check_finite.cpp lib/tensor/einsum.cpp lib/tensor/schedules.cpp lib/tensor/print.cpp
     lib/tensor/tensor_update.cpp lib/codegen/traced.cpp
-    interp/certificate_json.cpp interp/find_order.cpp interp/blame.cpp interp/certify.cpp interp/certify_block.cpp
-    interp/explain.cpp interp/real.cpp interp/second_path.cpp interp/semantics.cpp interp/series.cpp
+    interp/certify/certificate_json.cpp interp/oracle/find_order.cpp interp/oracle/blame.cpp interp/certify/certify.cpp interp/certify/certify_block.cpp
+    interp/oracle/explain.cpp interp/oracle/real.cpp interp/certify/second_path.cpp interp/oracle/semantics.cpp interp/device/series.cpp
     fuzz/judge/probe.cpp fuzz/judge/probe_power.cpp)
 
 # The preset demo, which builds one program, compiles none of them. One that is needed again is missed by the linker.
@@ -116,15 +120,13 @@ function(touchstone_only_demo variable)
 endfunction()
 
 function(touchstone_module name folder)
-  cmake_parse_arguments(ARG "" "AS" "ROOMS;DEPENDS;LINK;LINK_PRIVATE;LINK_HEADERS" ${ARGN})
-  if(NOT ARG_AS)
-    set(ARG_AS ${name})
-  endif()
+  cmake_parse_arguments(ARG "" "" "ROOMS;DEPENDS;LINK;LINK_PRIVATE;LINK_HEADERS" ${ARGN})
   set(root "${PROJECT_BINARY_DIR}/include-roots/${name}")
-  set(source_dir "${PROJECT_SOURCE_DIR}/${folder}")
+  set(tree "${PROJECT_SOURCE_DIR}")
   if(TOUCHSTONE_WOVEN AND EXISTS "${TOUCHSTONE_WOVEN}/${folder}")  # the same with mutants in it
-    set(source_dir "${TOUCHSTONE_WOVEN}/${folder}")
+    set(tree "${TOUCHSTONE_WOVEN}")
   endif()
+  set(source_dir "${tree}/${folder}")
   set(source_globs "${source_dir}/*.cpp")
   set(header_globs "${source_dir}/*.h")
   foreach(room IN LISTS ARG_ROOMS)
@@ -132,7 +134,7 @@ function(touchstone_module name folder)
     list(APPEND header_globs "${source_dir}/${room}/*.h")
   endforeach()
   file(GLOB headers CONFIGURE_DEPENDS ${header_globs})
-  touchstone_include_root("${root}" ${ARG_AS} ${headers})
+  touchstone_include_root("${root}" "${tree}" ${headers})
   file(GLOB sources CONFIGURE_DEPENDS ${source_globs})
   touchstone_only_demo(sources)
   touchstone_unoptimized_json(${sources})
@@ -159,7 +161,7 @@ function(touchstone_module name folder)
   target_link_libraries(${target} ${scope} ${deps} ${ARG_LINK})
 
   set_property(GLOBAL APPEND PROPERTY TOUCHSTONE_MODULES ${name})
-  set_property(GLOBAL PROPERTY TOUCHSTONE_MODULE_${name}_PREFIX ${ARG_AS})
+  set_property(GLOBAL PROPERTY TOUCHSTONE_MODULE_${name}_TREE "${tree}")
   set_property(GLOBAL PROPERTY TOUCHSTONE_MODULE_${name}_HEADERS ${headers})
   set_property(GLOBAL PROPERTY TOUCHSTONE_MODULE_${name}_DEPENDS ${ARG_DEPENDS})
 endfunction()

@@ -2,8 +2,8 @@
 // could not give.
 #include <rapidcheck.h>
 
-#include "touchstone/interp/interpreted.h"
-#include "touchstone/testing/generators.h"
+#include "touchstone/fuzz/rapidcheck/generators.h"
+#include "touchstone/interp/device/interpreted.h"
 
 int main() {
   const auto mine = touchstone::make_interpreted_device("MINE", 1);  // in its place yours

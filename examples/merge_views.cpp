@@ -2,8 +2,8 @@
 #include <cstdio>
 #include <vector>
 
-#include <touchstone/shapetracker/reason.h>
-#include <touchstone/shapetracker/simplify.h>
+#include <touchstone/shapetracker/ask/reason.h>
+#include <touchstone/shapetracker/merge/simplify.h>
 
 using namespace touchstone;
 

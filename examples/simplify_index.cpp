@@ -1,7 +1,7 @@
 // The index of a tiled loop, as a code generator builds it, and what is left of it.
 #include <cstdio>
 
-#include <touchstone/symbolic/node.h>
+#include <touchstone/symbolic/node/node.h>
 
 using namespace touchstone::symbolic;
 

@@ -1,7 +1,7 @@
 // A net of two layers that learns exclusive or, on the reference device.
 #include <cstdio>
 
-#include <touchstone/interp/interpreted.h>
+#include <touchstone/interp/device/interpreted.h>
 #include <touchstone/tensor/nn.h>
 #include <touchstone/tensor/optim.h>
 

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "touchstone/explore/view_story.h"
+#include "touchstone/cli/explore/view_story.h"
 #include "touchstone/ops/lazy_op.h"
 
 // The answers of the explorer, one function a question. They throw Error on a bad question.

@@ -1,13 +1,14 @@
-#include "touchstone/explore/explorer.h"
+#include "touchstone/cli/explore/explorer.h"
 
 #include <new>
 
 #include "touchstone/base/error.h"
+#include "touchstone/base/json_fault.h"
 #include "touchstone/base/suggest.h"
-#include "touchstone/explore/answers.h"
+#include "touchstone/cli/explore/answers.h"
 #include "touchstone/ops/kernel_json.h"
-#include "touchstone/shapetracker/jsonl.h"
-#include "touchstone/symbolic/jsonl.h"
+#include "touchstone/shapetracker/ask/jsonl.h"
+#include "touchstone/symbolic/ask/jsonl.h"
 
 namespace touchstone::explore {
 

@@ -1,12 +1,12 @@
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/suggest.h"
-#include "touchstone/explore/answers.h"
-#include "touchstone/explore/step_words.h"
+#include "touchstone/cli/explore/answers.h"
+#include "touchstone/cli/explore/step_words.h"
 #include "touchstone/prove/search.h"
-#include "touchstone/symbolic/derive.h"
-#include "touchstone/symbolic/jsonl.h"
-#include "touchstone/symbolic/rules.h"
+#include "touchstone/symbolic/ask/jsonl.h"
+#include "touchstone/symbolic/derive/derive.h"
+#include "touchstone/symbolic/rules/rules.h"
 
 namespace touchstone::explore {
 

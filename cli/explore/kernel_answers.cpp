@@ -3,14 +3,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "touchstone/cli/explore/answers.h"
 #include "touchstone/codegen/traced.h"
 #include "touchstone/define/text.h"
-#include "touchstone/explore/answers.h"
-#include "touchstone/fuzz/program.h"
-#include "touchstone/fuzz/uop_program.h"
-#include "touchstone/interp/envelope.h"
-#include "touchstone/interp/explain.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/fuzz/cases/program.h"
+#include "touchstone/fuzz/cases/uop_program.h"
+#include "touchstone/interp/device/interpreted.h"
+#include "touchstone/interp/oracle/envelope.h"
+#include "touchstone/interp/oracle/explain.h"
 #include "touchstone/kernelize/kernelize.h"
 #include "touchstone/ops/flop_counter.h"
 #include "touchstone/ops/kernel_json.h"

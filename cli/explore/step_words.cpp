@@ -1,11 +1,11 @@
-#include "touchstone/explore/step_words.h"
+#include "touchstone/cli/explore/step_words.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "touchstone/symbolic/derive.h"
-#include "touchstone/symbolic/rules.h"
+#include "touchstone/symbolic/derive/derive.h"
+#include "touchstone/symbolic/rules/rules.h"
 
 namespace touchstone::explore {
 

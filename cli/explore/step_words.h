@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "touchstone/symbolic/derivation.h"
-#include "touchstone/symbolic/derivation_check.h"
+#include "touchstone/symbolic/check/derivation.h"
+#include "touchstone/symbolic/check/derivation_check.h"
 
 namespace touchstone::explore {
 

@@ -1,9 +1,9 @@
 #include <nlohmann/json.hpp>
 
-#include "touchstone/explore/answers.h"
-#include "touchstone/shapetracker/check.h"
-#include "touchstone/shapetracker/explain.h"
-#include "touchstone/shapetracker/symbolic_merge.h"
+#include "touchstone/cli/explore/answers.h"
+#include "touchstone/shapetracker/ask/check.h"
+#include "touchstone/shapetracker/merge/explain.h"
+#include "touchstone/shapetracker/symbolic/symbolic_merge.h"
 
 namespace touchstone::explore {
 namespace {

@@ -1,12 +1,12 @@
-#include "touchstone/explore/view_story.h"
+#include "touchstone/cli/explore/view_story.h"
 
-#include "touchstone/explore/view_words.h"
-#include "touchstone/shapetracker/access.h"
-#include "touchstone/shapetracker/index_expr.h"
-#include "touchstone/shapetracker/reason.h"
-#include "touchstone/shapetracker/reduce.h"
-#include "touchstone/shapetracker/shortest_index.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/cli/explore/view_words.h"
+#include "touchstone/shapetracker/ask/access.h"
+#include "touchstone/shapetracker/ask/reason.h"
+#include "touchstone/shapetracker/index/index_expr.h"
+#include "touchstone/shapetracker/index/shortest_index.h"
+#include "touchstone/shapetracker/merge/reduce.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone::explore {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/explore/view_words.h"
-#include "touchstone/shapetracker/plain_index.h"
+#include "touchstone/cli/explore/view_words.h"
+#include "touchstone/shapetracker/index/plain_index.h"
 
 namespace touchstone::explore {
 

@@ -1,4 +1,4 @@
-#include "touchstone/explore/view_words.h"
+#include "touchstone/cli/explore/view_words.h"
 
 #include <charconv>
 

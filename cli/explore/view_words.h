@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "touchstone/view/shapetracker.h"
+#include "touchstone/shapetracker/view/shapetracker.h"
 
 namespace touchstone::explore {
 

@@ -1,9 +1,9 @@
-#include "touchstone/fuzz/answer_check.h"
+#include "touchstone/fuzz/areas/answer_check.h"
 
 #include <fmt/format.h>
 
 #include "touchstone/base/error.h"
-#include "touchstone/symbolic/expr.h"
+#include "touchstone/symbolic/expr/expr.h"
 
 namespace touchstone::fuzz {
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "touchstone/fuzz/point_values.h"
-#include "touchstone/symbolic/question.h"
+#include "touchstone/fuzz/index/point_values.h"
+#include "touchstone/symbolic/ask/question.h"
 
 namespace touchstone::fuzz {
 

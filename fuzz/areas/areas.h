@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "touchstone/fuzz/area.h"
-#include "touchstone/fuzz/kernel_backend.h"
+#include "touchstone/fuzz/areas/kernel_backend.h"
+#include "touchstone/fuzz/engine/area.h"
 
 namespace touchstone::fuzz {
 

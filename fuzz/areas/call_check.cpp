@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/call_check.h"
+#include "touchstone/fuzz/areas/call_check.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -7,8 +7,8 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/hash.h"
 #include "touchstone/device/config.h"
-#include "touchstone/fuzz/calls.h"
-#include "touchstone/fuzz/tensor_calls.h"
+#include "touchstone/fuzz/areas/tensor_calls.h"
+#include "touchstone/fuzz/definitions/calls.h"
 
 namespace touchstone::fuzz {
 namespace {

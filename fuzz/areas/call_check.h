@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "touchstone/fuzz/call.h"
+#include "touchstone/fuzz/cases/call.h"
 
 namespace touchstone::fuzz {
 

@@ -1,15 +1,15 @@
-#include "touchstone/fuzz/claim_check.h"
+#include "touchstone/fuzz/areas/claim_check.h"
 
 #include <algorithm>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "touchstone/fuzz/forge.h"
-#include "touchstone/fuzz/nearly.h"
-#include "touchstone/symbolic/contradiction.h"
-#include "touchstone/symbolic/derivation_check.h"
-#include "touchstone/symbolic/operators.h"
+#include "touchstone/fuzz/index/forge.h"
+#include "touchstone/fuzz/index/nearly.h"
+#include "touchstone/symbolic/check/derivation_check.h"
+#include "touchstone/symbolic/expr/operators.h"
+#include "touchstone/symbolic/simplify/contradiction.h"
 
 namespace touchstone::fuzz {
 

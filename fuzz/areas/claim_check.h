@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "touchstone/fuzz/expression_case.h"
-#include "touchstone/symbolic/node.h"
+#include "touchstone/fuzz/index/expression_case.h"
+#include "touchstone/symbolic/node/node.h"
 
 namespace touchstone::fuzz {
 

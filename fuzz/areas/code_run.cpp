@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/code_run.h"
+#include "touchstone/fuzz/areas/code_run.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "touchstone/fuzz/kernel_case.h"
-#include "touchstone/fuzz/reference_check.h"
+#include "touchstone/fuzz/areas/reference_check.h"
+#include "touchstone/fuzz/judge/kernel_case.h"
 #include "touchstone/uop/linear_kernel.h"
 
 namespace touchstone::fuzz {

@@ -1,9 +1,9 @@
-#include "touchstone/fuzz/expression_form.h"
+#include "touchstone/fuzz/areas/expression_form.h"
 
 #include <algorithm>
 #include <map>
 
-#include "touchstone/symbolic/operators.h"
+#include "touchstone/symbolic/expr/operators.h"
 
 namespace touchstone::fuzz {
 namespace {

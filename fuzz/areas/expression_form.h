@@ -1,6 +1,6 @@
 #pragma once
 
-#include "touchstone/fuzz/expression_case.h"
+#include "touchstone/fuzz/index/expression_case.h"
 
 namespace touchstone::fuzz {
 

@@ -9,10 +9,10 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/hash.h"
 #include "touchstone/clang/clang_device.h"
-#include "touchstone/fuzz/areas.h"
-#include "touchstone/fuzz/far_case.h"
-#include "touchstone/fuzz/kernel_case.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/fuzz/areas/areas.h"
+#include "touchstone/fuzz/cases/far_case.h"
+#include "touchstone/fuzz/judge/kernel_case.h"
+#include "touchstone/interp/device/interpreted.h"
 #include "touchstone/tcc/tcc_device.h"
 
 namespace touchstone::fuzz {

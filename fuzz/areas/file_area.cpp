@@ -5,9 +5,9 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/base/hash.h"
-#include "touchstone/fuzz/areas.h"
-#include "touchstone/fuzz/file_formats.h"
-#include "touchstone/fuzz/program.h"
+#include "touchstone/fuzz/areas/areas.h"
+#include "touchstone/fuzz/cases/program.h"
+#include "touchstone/fuzz/definitions/file_formats.h"
 
 namespace touchstone::fuzz {
 namespace {

@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/graph_check.h"
+#include "touchstone/fuzz/areas/graph_check.h"
 
 #include <algorithm>
 #include <cstring>
@@ -7,8 +7,8 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/hash.h"
-#include "touchstone/fuzz/lazy_modes.h"
-#include "touchstone/fuzz/uop_program.h"
+#include "touchstone/fuzz/areas/lazy_modes.h"
+#include "touchstone/fuzz/cases/uop_program.h"
 #include "touchstone/kernelize/kernelize.h"
 #include "touchstone/uop/uop_map.h"
 

@@ -6,8 +6,8 @@
 
 #include "touchstone/device/config.h"
 #include "touchstone/device/device.h"
-#include "touchstone/fuzz/area.h"
-#include "touchstone/fuzz/program.h"
+#include "touchstone/fuzz/cases/program.h"
+#include "touchstone/fuzz/engine/area.h"
 
 namespace touchstone::fuzz {
 

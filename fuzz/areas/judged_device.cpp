@@ -1,12 +1,12 @@
-#include "touchstone/fuzz/judged_device.h"
+#include "touchstone/fuzz/areas/judged_device.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "touchstone/interp/declared_profile.h"
-#include "touchstone/interp/interpreted.h"
-#include "touchstone/interp/verdict.h"
+#include "touchstone/interp/device/interpreted.h"
+#include "touchstone/interp/oracle/declared_profile.h"
+#include "touchstone/interp/oracle/verdict.h"
 
 namespace touchstone::fuzz {
 namespace {

@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/kernel_backend.h"
+#include "touchstone/fuzz/areas/kernel_backend.h"
 
 #include <algorithm>
 #include <atomic>
@@ -11,8 +11,8 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/visible.h"
 #include "touchstone/foreign/guarded_memory.h"
-#include "touchstone/fuzz/kernel_case.h"
-#include "touchstone/interp/declared_profile.h"
+#include "touchstone/fuzz/judge/kernel_case.h"
+#include "touchstone/interp/oracle/declared_profile.h"
 
 namespace touchstone::fuzz {
 namespace {

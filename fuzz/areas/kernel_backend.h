@@ -9,7 +9,7 @@
 
 #include "touchstone/device/device.h"
 #include "touchstone/foreign/backend_process.h"
-#include "touchstone/fuzz/kernel_case.h"
+#include "touchstone/fuzz/judge/kernel_case.h"
 
 namespace touchstone::fuzz {
 

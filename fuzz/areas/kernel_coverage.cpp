@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/kernel_coverage.h"
+#include "touchstone/fuzz/areas/kernel_coverage.h"
 
 #include <algorithm>
 #include <set>

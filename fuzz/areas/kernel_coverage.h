@@ -3,8 +3,8 @@
 #include <span>
 #include <vector>
 
-#include "touchstone/fuzz/area.h"
-#include "touchstone/fuzz/kernel_case.h"
+#include "touchstone/fuzz/engine/area.h"
+#include "touchstone/fuzz/judge/kernel_case.h"
 
 namespace touchstone::fuzz {
 

@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/lazy_modes.h"
+#include "touchstone/fuzz/areas/lazy_modes.h"
 
 #include <algorithm>
 #include <cstring>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "touchstone/device/config.h"
-#include "touchstone/fuzz/program.h"
+#include "touchstone/fuzz/cases/program.h"
 #include "touchstone/lazy/lazy_buffer.h"
 
 /// The ways in which the areas lazy and kernelize run a program.

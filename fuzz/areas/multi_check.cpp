@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/multi_check.h"
+#include "touchstone/fuzz/areas/multi_check.h"
 
 #include <algorithm>
 #include <cstring>

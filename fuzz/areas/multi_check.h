@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/fuzz/area.h"
-#include "touchstone/fuzz/program.h"
+#include "touchstone/fuzz/cases/program.h"
+#include "touchstone/fuzz/engine/area.h"
 
 namespace touchstone::fuzz {
 

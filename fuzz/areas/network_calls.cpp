@@ -1,6 +1,6 @@
 #include "touchstone/base/error.h"
-#include "touchstone/fuzz/program.h"
-#include "touchstone/fuzz/tensor_calls.h"
+#include "touchstone/fuzz/areas/tensor_calls.h"
+#include "touchstone/fuzz/cases/program.h"
 #include "touchstone/tensor/nn.h"
 #include "touchstone/tensor/optim.h"
 

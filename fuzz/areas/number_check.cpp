@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/number_check.h"
+#include "touchstone/fuzz/areas/number_check.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,11 +6,11 @@
 #include <memory>
 #include <vector>
 
-#include "touchstone/fuzz/chooser.h"
-#include "touchstone/fuzz/number_formats.h"
-#include "touchstone/fuzz/reference_check.h"
-#include "touchstone/fuzz/reproducer.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/fuzz/areas/reference_check.h"
+#include "touchstone/fuzz/choice/chooser.h"
+#include "touchstone/fuzz/definitions/number_formats.h"
+#include "touchstone/fuzz/judge/reproducer.h"
+#include "touchstone/interp/device/interpreted.h"
 
 namespace touchstone::fuzz {
 namespace {

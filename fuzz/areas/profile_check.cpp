@@ -1,15 +1,15 @@
-#include "touchstone/fuzz/profile_check.h"
+#include "touchstone/fuzz/areas/profile_check.h"
 
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <vector>
 
-#include "touchstone/fuzz/chooser.h"
-#include "touchstone/fuzz/number_formats.h"
-#include "touchstone/fuzz/reference_check.h"
-#include "touchstone/fuzz/reproducer.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/fuzz/areas/reference_check.h"
+#include "touchstone/fuzz/choice/chooser.h"
+#include "touchstone/fuzz/definitions/number_formats.h"
+#include "touchstone/fuzz/judge/reproducer.h"
+#include "touchstone/interp/device/interpreted.h"
 
 namespace touchstone::fuzz {
 namespace {

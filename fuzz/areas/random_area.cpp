@@ -5,9 +5,9 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/device/threefry.h"
-#include "touchstone/fuzz/areas.h"
-#include "touchstone/fuzz/program.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/fuzz/areas/areas.h"
+#include "touchstone/fuzz/cases/program.h"
+#include "touchstone/interp/device/interpreted.h"
 #include "touchstone/tensor/generator.h"
 
 namespace touchstone::fuzz {

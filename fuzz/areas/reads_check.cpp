@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/reads_check.h"
+#include "touchstone/fuzz/areas/reads_check.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include "touchstone/codegen/linearize.h"
-#include "touchstone/fuzz/code_run.h"
-#include "touchstone/fuzz/view_case.h"
+#include "touchstone/fuzz/areas/code_run.h"
+#include "touchstone/fuzz/index/view_case.h"
 #include "touchstone/ops/node_map.h"
 #include "touchstone/ops/node_order.h"
 

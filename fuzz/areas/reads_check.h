@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "touchstone/fuzz/reference_check.h"
+#include "touchstone/fuzz/areas/reference_check.h"
 
 namespace touchstone::fuzz {
 

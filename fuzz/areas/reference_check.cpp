@@ -1,15 +1,15 @@
-#include "touchstone/fuzz/reference_check.h"
+#include "touchstone/fuzz/areas/reference_check.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "touchstone/base/hash.h"
-#include "touchstone/fuzz/kernel_value.h"
-#include "touchstone/fuzz/number_formats.h"
-#include "touchstone/fuzz/reproducer.h"
-#include "touchstone/interp/interpreted.h"
-#include "touchstone/interp/threads.h"
+#include "touchstone/fuzz/definitions/kernel_value.h"
+#include "touchstone/fuzz/definitions/number_formats.h"
+#include "touchstone/fuzz/judge/reproducer.h"
+#include "touchstone/interp/device/interpreted.h"
+#include "touchstone/interp/device/threads.h"
 
 namespace touchstone::fuzz {
 namespace {

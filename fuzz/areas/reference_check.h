@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "touchstone/fuzz/kernel_case.h"
+#include "touchstone/fuzz/judge/kernel_case.h"
 
 /// The reference and the oracle, which judge the backends, are checked themselves.
 namespace touchstone::fuzz {

@@ -5,9 +5,9 @@
 #include <unordered_map>
 
 #include "touchstone/base/error.h"
-#include "touchstone/fuzz/areas.h"
-#include "touchstone/fuzz/rewrite_case.h"
-#include "touchstone/fuzz/rewriting.h"
+#include "touchstone/fuzz/areas/areas.h"
+#include "touchstone/fuzz/cases/rewrite_case.h"
+#include "touchstone/fuzz/definitions/rewriting.h"
 #include "touchstone/uop/rewrite.h"
 
 namespace touchstone::fuzz {

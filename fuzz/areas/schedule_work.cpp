@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/schedule_work.h"
+#include "touchstone/fuzz/areas/schedule_work.h"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "touchstone/fuzz/view_case.h"
+#include "touchstone/fuzz/index/view_case.h"
 #include "touchstone/lazy/schedule.h"
 #include "touchstone/ops/flop_counter.h"
 #include "touchstone/ops/node_order.h"

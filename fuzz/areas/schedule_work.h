@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "touchstone/device/config.h"
-#include "touchstone/fuzz/area.h"
-#include "touchstone/fuzz/program.h"
+#include "touchstone/fuzz/cases/program.h"
+#include "touchstone/fuzz/engine/area.h"
 #include "touchstone/lazy/lazy_buffer.h"
 
 namespace touchstone::fuzz {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "touchstone/fuzz/areas.h"
-#include "touchstone/fuzz/expression_case.h"
-#include "touchstone/fuzz/symbolic_check.h"
+#include "touchstone/fuzz/areas/areas.h"
+#include "touchstone/fuzz/areas/symbolic_check.h"
+#include "touchstone/fuzz/index/expression_case.h"
 
 namespace touchstone::fuzz {
 namespace {

@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/symbolic_check.h"
+#include "touchstone/fuzz/areas/symbolic_check.h"
 
 #include <algorithm>
 #include <map>
@@ -7,16 +7,16 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/interrupt.h"
 #include "touchstone/codegen/index_lowering.h"
-#include "touchstone/fuzz/answer_check.h"
-#include "touchstone/fuzz/claim_check.h"
-#include "touchstone/fuzz/expression_case.h"
-#include "touchstone/fuzz/expression_form.h"
-#include "touchstone/symbolic/derivation_check.h"
-#include "touchstone/symbolic/derive.h"
-#include "touchstone/symbolic/extract.h"
-#include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/operators.h"
-#include "touchstone/symbolic/program.h"
+#include "touchstone/fuzz/areas/answer_check.h"
+#include "touchstone/fuzz/areas/claim_check.h"
+#include "touchstone/fuzz/areas/expression_form.h"
+#include "touchstone/fuzz/index/expression_case.h"
+#include "touchstone/symbolic/check/derivation_check.h"
+#include "touchstone/symbolic/derive/derive.h"
+#include "touchstone/symbolic/expr/operators.h"
+#include "touchstone/symbolic/node/program.h"
+#include "touchstone/symbolic/number/limits.h"
+#include "touchstone/symbolic/write/extract.h"
 
 namespace touchstone::fuzz {
 namespace {

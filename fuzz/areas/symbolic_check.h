@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/fuzz/areas.h"
-#include "touchstone/fuzz/point_values.h"
-#include "touchstone/symbolic/context.h"
+#include "touchstone/fuzz/areas/areas.h"
+#include "touchstone/fuzz/index/point_values.h"
+#include "touchstone/symbolic/node/context.h"
 
 namespace touchstone::fuzz {
 

@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/tensor_calls.h"
+#include "touchstone/fuzz/areas/tensor_calls.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "touchstone/base/error.h"
-#include "touchstone/fuzz/program.h"
+#include "touchstone/fuzz/cases/program.h"
 
 namespace touchstone::fuzz {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "touchstone/fuzz/call.h"
+#include "touchstone/fuzz/cases/call.h"
 #include "touchstone/tensor/tensor.h"
 
 namespace touchstone::fuzz {

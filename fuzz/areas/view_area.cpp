@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "touchstone/fuzz/areas.h"
-#include "touchstone/fuzz/view_case.h"
-#include "touchstone/fuzz/view_check.h"
+#include "touchstone/fuzz/areas/areas.h"
+#include "touchstone/fuzz/areas/view_check.h"
+#include "touchstone/fuzz/index/view_case.h"
 
 namespace touchstone::fuzz {
 namespace {

@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/view_check.h"
+#include "touchstone/fuzz/areas/view_check.h"
 
 #include <algorithm>
 #include <numeric>
@@ -7,16 +7,16 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/interrupt.h"
-#include "touchstone/fuzz/point_values.h"
-#include "touchstone/fuzz/view_case.h"
-#include "touchstone/shapetracker/access.h"
-#include "touchstone/shapetracker/contraction.h"
-#include "touchstone/shapetracker/index_expr.h"
-#include "touchstone/shapetracker/invert.h"
-#include "touchstone/shapetracker/jsonl.h"
-#include "touchstone/shapetracker/plain_index.h"
-#include "touchstone/shapetracker/shortest_index.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/fuzz/index/point_values.h"
+#include "touchstone/fuzz/index/view_case.h"
+#include "touchstone/shapetracker/ask/access.h"
+#include "touchstone/shapetracker/ask/jsonl.h"
+#include "touchstone/shapetracker/index/index_expr.h"
+#include "touchstone/shapetracker/index/plain_index.h"
+#include "touchstone/shapetracker/index/shortest_index.h"
+#include "touchstone/shapetracker/invert/contraction.h"
+#include "touchstone/shapetracker/invert/invert.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone::fuzz {
 namespace {

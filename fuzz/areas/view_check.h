@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "touchstone/fuzz/areas.h"
+#include "touchstone/fuzz/areas/areas.h"
 
 namespace touchstone::fuzz {
 

@@ -1,10 +1,10 @@
-#include "touchstone/fuzz/call.h"
+#include "touchstone/fuzz/cases/call.h"
 
 #include <algorithm>
 #include <charconv>
 
 #include "touchstone/base/error.h"
-#include "touchstone/fuzz/program.h"
+#include "touchstone/fuzz/cases/program.h"
 
 namespace touchstone::fuzz {
 namespace {

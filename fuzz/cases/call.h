@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "touchstone/dtype/scalar.h"
-#include "touchstone/fuzz/area.h"
+#include "touchstone/fuzz/engine/area.h"
 
 namespace touchstone::fuzz {
 

@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/far_case.h"
+#include "touchstone/fuzz/cases/far_case.h"
 
 #include <algorithm>
 #include <cstring>
@@ -7,7 +7,7 @@
 
 #include "touchstone/base/checked.h"
 #include "touchstone/base/hash.h"
-#include "touchstone/fuzz/program.h"
+#include "touchstone/fuzz/cases/program.h"
 
 namespace touchstone::fuzz {
 using Sizes = std::vector<std::int64_t>;

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "touchstone/fuzz/view_case.h"
+#include "touchstone/fuzz/index/view_case.h"
 #include "touchstone/ops/lazy_op.h"
 
 namespace touchstone::fuzz {

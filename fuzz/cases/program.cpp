@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/program.h"
+#include "touchstone/fuzz/cases/program.h"
 
 #include <algorithm>
 #include <charconv>

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "touchstone/dtype/scalar.h"
-#include "touchstone/fuzz/area.h"
-#include "touchstone/fuzz/view_case.h"
+#include "touchstone/fuzz/engine/area.h"
+#include "touchstone/fuzz/index/view_case.h"
 #include "touchstone/ops/op.h"
 
 namespace touchstone {

@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/rewrite_case.h"
+#include "touchstone/fuzz/cases/rewrite_case.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "touchstone/fuzz/area.h"
+#include "touchstone/fuzz/engine/area.h"
 #include "touchstone/uop/uop.h"
 
 namespace touchstone::fuzz {

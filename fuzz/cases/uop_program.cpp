@@ -1,10 +1,10 @@
-#include "touchstone/fuzz/uop_program.h"
+#include "touchstone/fuzz/cases/uop_program.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "touchstone/base/error.h"
-#include "touchstone/fuzz/program.h"
+#include "touchstone/fuzz/cases/program.h"
 #include "touchstone/kernelize/rules.h"
 
 namespace touchstone::fuzz {

@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/calls.h"
+#include "touchstone/fuzz/definitions/calls.h"
 
 #include <algorithm>
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "touchstone/fuzz/call.h"
-#include "touchstone/fuzz/near.h"
+#include "touchstone/fuzz/cases/call.h"
+#include "touchstone/fuzz/definitions/near.h"
 
 /// The functions, layers, losses and optimizers of the tensor library as loops over indices, made
 /// of nothing of that library. A result carries what rounding may do to it, by analysis of the

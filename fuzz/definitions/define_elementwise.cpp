@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "touchstone/base/error.h"
-#include "touchstone/fuzz/calls.h"
+#include "touchstone/fuzz/definitions/calls.h"
 
 namespace touchstone::fuzz::defined {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "touchstone/fuzz/calls.h"
+#include "touchstone/fuzz/definitions/calls.h"
 
 namespace touchstone::fuzz::defined {
 

@@ -2,8 +2,8 @@
 #include <numeric>
 
 #include "touchstone/base/error.h"
-#include "touchstone/fuzz/calls.h"
-#include "touchstone/fuzz/program.h"
+#include "touchstone/fuzz/cases/program.h"
+#include "touchstone/fuzz/definitions/calls.h"
 
 namespace touchstone::fuzz::defined {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "touchstone/base/error.h"
-#include "touchstone/fuzz/calls.h"
+#include "touchstone/fuzz/definitions/calls.h"
 
 namespace touchstone::fuzz::defined {
 namespace {

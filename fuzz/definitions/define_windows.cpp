@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "touchstone/fuzz/calls.h"
+#include "touchstone/fuzz/definitions/calls.h"
 
 namespace touchstone::fuzz::defined {
 namespace {

@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/file_formats.h"
+#include "touchstone/fuzz/definitions/file_formats.h"
 
 #include <algorithm>
 #include <charconv>

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "touchstone/device/array_file.h"
+#include "touchstone/files/array_file.h"
 
 /// Files of arrays as their formats are defined, written and read a second time: none of lib/device
 /// but its types. `layout` chooses among the ways in which writers differ, a bit each.

@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/kernel_value.h"
+#include "touchstone/fuzz/definitions/kernel_value.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 #include <unordered_map>
 
 #include "touchstone/base/error.h"
-#include "touchstone/fuzz/number_formats.h"
-#include "touchstone/fuzz/view_case.h"
+#include "touchstone/fuzz/definitions/number_formats.h"
+#include "touchstone/fuzz/index/view_case.h"
 
 namespace touchstone::fuzz {
 namespace {

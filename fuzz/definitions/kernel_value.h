@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "touchstone/fuzz/kernel_case.h"
+#include "touchstone/fuzz/judge/kernel_case.h"
 
 namespace touchstone::fuzz {
 

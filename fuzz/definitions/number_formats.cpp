@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/number_formats.h"
+#include "touchstone/fuzz/definitions/number_formats.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,8 +4,8 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/device/device.h"
-#include "touchstone/fuzz/kernel_case.h"
-#include "touchstone/fuzz/program.h"
+#include "touchstone/fuzz/cases/program.h"
+#include "touchstone/fuzz/judge/kernel_case.h"
 
 namespace touchstone::fuzz {
 namespace {

@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/rewriting.h"
+#include "touchstone/fuzz/definitions/rewriting.h"
 
 #include <algorithm>
 #include <cmath>

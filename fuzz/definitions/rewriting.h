@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "touchstone/fuzz/rewrite_case.h"
+#include "touchstone/fuzz/cases/rewrite_case.h"
 
 namespace touchstone::fuzz {
 

@@ -1,9 +1,9 @@
-#include "touchstone/fuzz/draw_call.h"
+#include "touchstone/fuzz/draw/draw_call.h"
 
 #include <iterator>
 
 #include "touchstone/base/error.h"
-#include "touchstone/fuzz/calls.h"
+#include "touchstone/fuzz/definitions/calls.h"
 
 namespace touchstone::fuzz {
 namespace {

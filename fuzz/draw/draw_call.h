@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "touchstone/fuzz/call.h"
-#include "touchstone/fuzz/chooser.h"
+#include "touchstone/fuzz/cases/call.h"
+#include "touchstone/fuzz/choice/chooser.h"
 
 namespace touchstone::fuzz {
 

@@ -5,8 +5,8 @@
 #include <iterator>
 #include <numeric>
 
-#include "touchstone/fuzz/draw_kernel.h"
-#include "touchstone/fuzz/values.h"
+#include "touchstone/fuzz/draw/draw_kernel.h"
+#include "touchstone/fuzz/judge/values.h"
 
 namespace touchstone::fuzz {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "touchstone/fuzz/far_case.h"
+#include "touchstone/fuzz/cases/far_case.h"
 
 namespace touchstone::fuzz {
 namespace {

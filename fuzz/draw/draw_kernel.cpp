@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/draw_kernel.h"
+#include "touchstone/fuzz/draw/draw_kernel.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "touchstone/base/checked.h"
-#include "touchstone/fuzz/values.h"
+#include "touchstone/fuzz/judge/values.h"
 
 namespace touchstone::fuzz {
 namespace {

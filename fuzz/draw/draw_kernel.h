@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "touchstone/fuzz/chooser.h"
-#include "touchstone/fuzz/kernel_case.h"
+#include "touchstone/fuzz/choice/chooser.h"
+#include "touchstone/fuzz/judge/kernel_case.h"
 
 namespace touchstone::fuzz {
 

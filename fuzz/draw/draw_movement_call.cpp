@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/draw_call.h"
+#include "touchstone/fuzz/draw/draw_call.h"
 
 namespace touchstone::fuzz {
 namespace {

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "touchstone/device/device.h"
-#include "touchstone/fuzz/draw_kernel.h"
+#include "touchstone/fuzz/draw/draw_kernel.h"
 #include "touchstone/lazy/schedule.h"
 #include "touchstone/ops/flop_counter.h"
 #include "touchstone/ops/kernel_json.h"

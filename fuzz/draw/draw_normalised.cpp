@@ -1,8 +1,8 @@
 // Kernels that combine values with a reduce of their row, for the area `kernel`.
 #include <iterator>
 
-#include "touchstone/fuzz/draw_kernel.h"
-#include "touchstone/fuzz/values.h"
+#include "touchstone/fuzz/draw/draw_kernel.h"
+#include "touchstone/fuzz/judge/values.h"
 
 namespace touchstone::fuzz {
 namespace {

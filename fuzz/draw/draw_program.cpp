@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "touchstone/fuzz/edges.h"
-#include "touchstone/fuzz/program_draw.h"
-#include "touchstone/fuzz/values.h"
+#include "touchstone/fuzz/draw/program_draw.h"
+#include "touchstone/fuzz/judge/edges.h"
+#include "touchstone/fuzz/judge/values.h"
 
 namespace touchstone::fuzz {
 

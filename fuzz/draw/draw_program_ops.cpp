@@ -1,8 +1,8 @@
 // Statements that compute, and those that say when and where.
 #include <fmt/format.h>
 
-#include "touchstone/fuzz/program_draw.h"
-#include "touchstone/fuzz/values.h"
+#include "touchstone/fuzz/draw/program_draw.h"
+#include "touchstone/fuzz/judge/values.h"
 #include "touchstone/ops/op.h"
 
 namespace touchstone::fuzz {

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "touchstone/fuzz/program_draw.h"
-#include "touchstone/fuzz/values.h"
+#include "touchstone/fuzz/draw/program_draw.h"
+#include "touchstone/fuzz/judge/values.h"
 
 namespace touchstone::fuzz {
 

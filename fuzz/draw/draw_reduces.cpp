@@ -1,8 +1,8 @@
 // Kernels of several reduces of one buffer, for the area `kernel`.
 #include <iterator>
 
-#include "touchstone/fuzz/draw_kernel.h"
-#include "touchstone/fuzz/values.h"
+#include "touchstone/fuzz/draw/draw_kernel.h"
+#include "touchstone/fuzz/judge/values.h"
 
 namespace touchstone::fuzz {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "touchstone/fuzz/rewrite_case.h"
+#include "touchstone/fuzz/cases/rewrite_case.h"
 
 namespace touchstone::fuzz {
 namespace {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "touchstone/fuzz/draw_kernel.h"
-#include "touchstone/fuzz/values.h"
+#include "touchstone/fuzz/draw/draw_kernel.h"
+#include "touchstone/fuzz/judge/values.h"
 
 namespace touchstone::fuzz {
 namespace {

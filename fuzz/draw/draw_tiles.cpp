@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "touchstone/fuzz/draw_kernel.h"
-#include "touchstone/fuzz/values.h"
+#include "touchstone/fuzz/draw/draw_kernel.h"
+#include "touchstone/fuzz/judge/values.h"
 
 namespace touchstone::fuzz {
 namespace {

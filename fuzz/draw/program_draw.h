@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "touchstone/dtype/scalar.h"
-#include "touchstone/fuzz/chooser.h"
-#include "touchstone/fuzz/program.h"
+#include "touchstone/fuzz/cases/program.h"
+#include "touchstone/fuzz/choice/chooser.h"
 
 namespace touchstone::fuzz {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "touchstone/fuzz/chooser.h"
+#include "touchstone/fuzz/choice/chooser.h"
 
 namespace touchstone::fuzz {
 

@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/area.h"
+#include "touchstone/fuzz/engine/area.h"
 
 #include <unordered_set>
 

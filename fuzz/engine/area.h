@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "touchstone/fuzz/chooser.h"
+#include "touchstone/fuzz/choice/chooser.h"
 
 namespace touchstone::fuzz {
 

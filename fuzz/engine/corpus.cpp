@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/corpus.h"
+#include "touchstone/fuzz/engine/corpus.h"
 
 #include <algorithm>
 

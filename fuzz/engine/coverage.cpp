@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/coverage.h"
+#include "touchstone/fuzz/engine/coverage.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "touchstone/base/html.h"
-#include "touchstone/fuzz/coverage.h"
+#include "touchstone/fuzz/engine/coverage.h"
 
 namespace touchstone::fuzz {
 namespace {

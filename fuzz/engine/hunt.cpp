@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/hunt.h"
+#include "touchstone/fuzz/engine/hunt.h"
 
 #include <algorithm>
 #include <atomic>
@@ -14,7 +14,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/hash.h"
-#include "touchstone/fuzz/worker.h"
+#include "touchstone/fuzz/engine/worker.h"
 
 namespace touchstone::fuzz {
 namespace {

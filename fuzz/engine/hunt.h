@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "touchstone/fuzz/area.h"
+#include "touchstone/fuzz/engine/area.h"
 
 namespace touchstone::fuzz {
 

@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/run_log.h"
+#include "touchstone/fuzz/engine/run_log.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -12,7 +12,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/base/json_fault.h"
-#include "touchstone/fuzz/worker.h"
+#include "touchstone/fuzz/engine/worker.h"
 
 namespace touchstone::fuzz {
 namespace {

@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/runner.h"
+#include "touchstone/fuzz/engine/runner.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -14,9 +14,9 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/interrupt.h"
-#include "touchstone/fuzz/run_log.h"
-#include "touchstone/fuzz/shrink_findings.h"
-#include "touchstone/fuzz/worker.h"
+#include "touchstone/fuzz/engine/run_log.h"
+#include "touchstone/fuzz/engine/shrink_findings.h"
+#include "touchstone/fuzz/engine/worker.h"
 
 namespace touchstone::fuzz {
 namespace {

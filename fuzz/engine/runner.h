@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/fuzz/area.h"
-#include "touchstone/fuzz/coverage.h"
+#include "touchstone/fuzz/engine/area.h"
+#include "touchstone/fuzz/engine/coverage.h"
 
 namespace touchstone::fuzz {
 

@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/shrink_findings.h"
+#include "touchstone/fuzz/engine/shrink_findings.h"
 
 #include <algorithm>
 #include <charconv>
@@ -8,7 +8,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/interrupt.h"
-#include "touchstone/fuzz/worker.h"
+#include "touchstone/fuzz/engine/worker.h"
 
 namespace touchstone::fuzz {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "touchstone/fuzz/run_log.h"
+#include "touchstone/fuzz/engine/run_log.h"
 
 namespace touchstone::fuzz {
 

@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/worker.h"
+#include "touchstone/fuzz/engine/worker.h"
 
 #include <algorithm>
 #include <chrono>

@@ -10,7 +10,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "touchstone/fuzz/runner.h"
+#include "touchstone/fuzz/engine/runner.h"
 #include "touchstone/process/child.h"
 
 namespace touchstone::fuzz {

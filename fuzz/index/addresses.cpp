@@ -3,7 +3,7 @@
 
 #include <boost/container/small_vector.hpp>
 
-#include "touchstone/fuzz/view_case.h"
+#include "touchstone/fuzz/index/view_case.h"
 
 namespace touchstone::fuzz {
 namespace {

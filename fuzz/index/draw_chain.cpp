@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "touchstone/fuzz/put_number.h"
-#include "touchstone/fuzz/view_case.h"
+#include "touchstone/fuzz/index/put_number.h"
+#include "touchstone/fuzz/index/view_case.h"
 
 namespace touchstone::fuzz {
 namespace {

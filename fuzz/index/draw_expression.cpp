@@ -6,9 +6,9 @@
 #include <span>
 #include <string>
 
-#include "touchstone/fuzz/expression_case.h"
-#include "touchstone/fuzz/put_number.h"
-#include "touchstone/symbolic/rules.h"
+#include "touchstone/fuzz/index/expression_case.h"
+#include "touchstone/fuzz/index/put_number.h"
+#include "touchstone/symbolic/rules/rules.h"
 
 namespace touchstone::fuzz {
 namespace {

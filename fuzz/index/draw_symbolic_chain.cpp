@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "touchstone/fuzz/view_case.h"
+#include "touchstone/fuzz/index/view_case.h"
 
 namespace touchstone::fuzz {
 namespace {

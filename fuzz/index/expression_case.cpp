@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/expression_case.h"
+#include "touchstone/fuzz/index/expression_case.h"
 
 #include <algorithm>
 #include <cctype>

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "touchstone/fuzz/area.h"
-#include "touchstone/fuzz/chooser.h"
-#include "touchstone/fuzz/point_values.h"
-#include "touchstone/symbolic/expr.h"
+#include "touchstone/fuzz/choice/chooser.h"
+#include "touchstone/fuzz/engine/area.h"
+#include "touchstone/fuzz/index/point_values.h"
+#include "touchstone/symbolic/expr/expr.h"
 
 namespace touchstone::fuzz {
 

@@ -1,12 +1,12 @@
-#include "touchstone/fuzz/forge.h"
+#include "touchstone/fuzz/index/forge.h"
 
 #include <algorithm>
 #include <set>
 
-#include "touchstone/fuzz/nearly.h"
-#include "touchstone/symbolic/operators.h"
-#include "touchstone/symbolic/ring_text.h"
-#include "touchstone/symbolic/rules.h"
+#include "touchstone/fuzz/index/nearly.h"
+#include "touchstone/symbolic/derive/ring_text.h"
+#include "touchstone/symbolic/expr/operators.h"
+#include "touchstone/symbolic/rules/rules.h"
 
 namespace touchstone::fuzz {
 namespace {

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "touchstone/fuzz/chooser.h"
-#include "touchstone/fuzz/expression_case.h"
-#include "touchstone/symbolic/derivation.h"
+#include "touchstone/fuzz/choice/chooser.h"
+#include "touchstone/fuzz/index/expression_case.h"
+#include "touchstone/symbolic/check/derivation.h"
 
 namespace touchstone::fuzz {
 

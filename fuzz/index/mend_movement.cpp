@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "touchstone/base/error.h"
-#include "touchstone/fuzz/view_case.h"
+#include "touchstone/fuzz/index/view_case.h"
 
 namespace touchstone::fuzz {
 

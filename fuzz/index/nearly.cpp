@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/nearly.h"
+#include "touchstone/fuzz/index/nearly.h"
 
 #include <vector>
 

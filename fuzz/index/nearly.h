@@ -1,7 +1,7 @@
 #pragma once
 
-#include "touchstone/fuzz/chooser.h"
-#include "touchstone/symbolic/expr.h"
+#include "touchstone/fuzz/choice/chooser.h"
+#include "touchstone/symbolic/expr/expr.h"
 
 namespace touchstone::fuzz {
 

@@ -1,11 +1,11 @@
-#include "touchstone/fuzz/point_values.h"
+#include "touchstone/fuzz/index/point_values.h"
 
 #include <algorithm>
 #include <limits>
 #include <optional>
 
-#include "touchstone/symbolic/grammar.h"
-#include "touchstone/symbolic/operators.h"
+#include "touchstone/symbolic/expr/grammar.h"
+#include "touchstone/symbolic/expr/operators.h"
 
 namespace touchstone::fuzz {
 namespace {

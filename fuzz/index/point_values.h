@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "touchstone/symbolic/expr.h"
+#include "touchstone/symbolic/expr/expr.h"
 
 namespace touchstone::fuzz {
 

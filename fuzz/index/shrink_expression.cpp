@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "touchstone/fuzz/expression_case.h"
+#include "touchstone/fuzz/index/expression_case.h"
 
 namespace touchstone::fuzz {
 namespace {

@@ -3,8 +3,8 @@
 #include <functional>
 
 #include "touchstone/base/error.h"
-#include "touchstone/fuzz/area.h"
-#include "touchstone/fuzz/view_case.h"
+#include "touchstone/fuzz/engine/area.h"
+#include "touchstone/fuzz/index/view_case.h"
 
 namespace touchstone::fuzz {
 

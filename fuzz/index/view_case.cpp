@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/view_case.h"
+#include "touchstone/fuzz/index/view_case.h"
 
 #include <algorithm>
 #include <charconv>

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "touchstone/base/error.h"
-#include "touchstone/fuzz/area.h"
-#include "touchstone/shapetracker/movement_ops.h"
+#include "touchstone/fuzz/engine/area.h"
+#include "touchstone/shapetracker/invert/movement_ops.h"
 
 namespace touchstone::fuzz {
 

@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/edges.h"
+#include "touchstone/fuzz/judge/edges.h"
 
 #include <array>
 #include <cmath>

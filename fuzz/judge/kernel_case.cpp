@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/kernel_case.h"
+#include "touchstone/fuzz/judge/kernel_case.h"
 
 #include <cstring>
 

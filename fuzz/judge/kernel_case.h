@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "touchstone/device/device.h"
-#include "touchstone/device/npy.h"
-#include "touchstone/interp/verdict.h"
+#include "touchstone/files/npy.h"
+#include "touchstone/interp/oracle/verdict.h"
 
 namespace touchstone::fuzz {
 

@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/probe.h"
+#include "touchstone/fuzz/judge/probe.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include <set>
 
 #include "touchstone/base/interrupt.h"
-#include "touchstone/fuzz/values.h"
+#include "touchstone/fuzz/judge/values.h"
 
 namespace touchstone::fuzz {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "touchstone/device/npy.h"
+#include "touchstone/files/npy.h"
 #include "touchstone/ops/lazy_op.h"
 
 namespace touchstone::fuzz {

@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/probe_power.h"
+#include "touchstone/fuzz/judge/probe_power.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,8 +12,8 @@
 #include "touchstone/base/interrupt.h"
 #include "touchstone/device/device.h"
 #include "touchstone/dtype/storage.h"
-#include "touchstone/interp/envelope.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/interp/device/interpreted.h"
+#include "touchstone/interp/oracle/envelope.h"
 
 namespace touchstone::fuzz {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/fuzz/probe.h"
-#include "touchstone/interp/profile.h"
+#include "touchstone/fuzz/judge/probe.h"
+#include "touchstone/interp/oracle/profile.h"
 
 namespace touchstone::fuzz {
 

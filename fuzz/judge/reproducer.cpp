@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/reproducer.h"
+#include "touchstone/fuzz/judge/reproducer.h"
 
 #include <array>
 #include <charconv>
@@ -8,7 +8,7 @@
 
 #include "touchstone/base/checked.h"
 #include "touchstone/base/json_fault.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/interp/device/interpreted.h"
 #include "touchstone/ops/kernel_json.h"
 
 namespace touchstone::fuzz {

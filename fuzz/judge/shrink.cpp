@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/shrink.h"
+#include "touchstone/fuzz/judge/shrink.h"
 
 #include <algorithm>
 #include <bit>
@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "touchstone/fuzz/smaller_views.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/fuzz/judge/smaller_views.h"
+#include "touchstone/interp/device/interpreted.h"
 
 namespace touchstone::fuzz {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "touchstone/fuzz/reproducer.h"
+#include "touchstone/fuzz/judge/reproducer.h"
 
 namespace touchstone::fuzz {
 

@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/smaller_views.h"
+#include "touchstone/fuzz/judge/smaller_views.h"
 
 #include <algorithm>
 #include <cstdlib>

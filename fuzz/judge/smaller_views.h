@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "touchstone/view/shapetracker.h"
+#include "touchstone/shapetracker/view/shapetracker.h"
 
 namespace touchstone::fuzz {
 

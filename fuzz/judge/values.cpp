@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/values.h"
+#include "touchstone/fuzz/judge/values.h"
 
 #include <algorithm>
 #include <array>

@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "touchstone/device/npy.h"
-#include "touchstone/fuzz/chooser.h"
-#include "touchstone/fuzz/edges.h"
+#include "touchstone/files/npy.h"
+#include "touchstone/fuzz/choice/chooser.h"
+#include "touchstone/fuzz/judge/edges.h"
 #include "touchstone/ops/lazy_op.h"
 
 namespace touchstone::fuzz {

@@ -1,13 +1,13 @@
-#include "touchstone/fuzz/finding_folder.h"
+#include "touchstone/fuzz/shrink/finding_folder.h"
 
 #include <cstring>
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/base/private_folder.h"
-#include "touchstone/fuzz/reproducer.h"
-#include "touchstone/interp/explain.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/fuzz/judge/reproducer.h"
+#include "touchstone/interp/device/interpreted.h"
+#include "touchstone/interp/oracle/explain.h"
 #include "touchstone/ops/kernel_json.h"
 
 namespace touchstone::fuzz {

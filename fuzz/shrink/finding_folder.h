@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "touchstone/fuzz/area.h"
-#include "touchstone/fuzz/kernel_backend.h"
+#include "touchstone/fuzz/areas/kernel_backend.h"
+#include "touchstone/fuzz/engine/area.h"
 
 namespace touchstone::fuzz {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "touchstone/base/error.h"
-#include "touchstone/fuzz/call.h"
+#include "touchstone/fuzz/cases/call.h"
 
 namespace touchstone::fuzz {
 namespace {

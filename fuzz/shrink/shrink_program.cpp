@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "touchstone/base/error.h"
-#include "touchstone/fuzz/program.h"
+#include "touchstone/fuzz/cases/program.h"
 
 namespace touchstone::fuzz {
 

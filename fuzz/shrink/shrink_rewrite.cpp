@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "touchstone/base/error.h"
-#include "touchstone/fuzz/rewrite_case.h"
+#include "touchstone/fuzz/cases/rewrite_case.h"
 
 namespace touchstone::fuzz {
 namespace {

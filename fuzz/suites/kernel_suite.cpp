@@ -1,11 +1,11 @@
-#include "touchstone/fuzz/kernel_suite.h"
+#include "touchstone/fuzz/suites/kernel_suite.h"
 
 #include <algorithm>
 
 #include "touchstone/base/error.h"
 #include "touchstone/define/definitions.h"
 #include "touchstone/define/text.h"
-#include "touchstone/fuzz/probe.h"
+#include "touchstone/fuzz/judge/probe.h"
 
 namespace touchstone::fuzz {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "touchstone/dtype/dtype.h"
-#include "touchstone/fuzz/suite.h"
+#include "touchstone/fuzz/suites/suite.h"
 
 namespace touchstone::fuzz {
 

@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/suite.h"
+#include "touchstone/fuzz/suites/suite.h"
 
 #include <algorithm>
 #include <cctype>

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "touchstone/dtype/dtype.h"
-#include "touchstone/fuzz/kernel_case.h"
-#include "touchstone/fuzz/values.h"
+#include "touchstone/fuzz/judge/kernel_case.h"
+#include "touchstone/fuzz/judge/values.h"
 #include "touchstone/ops/op.h"
 
 namespace touchstone::fuzz {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "touchstone/base/error.h"
 #include "touchstone/base/visible.h"
 
 namespace touchstone {
@@ -45,6 +46,31 @@ std::string json_fault(std::string_view what) {
                        visible(between(what, "type must be ", ", but is ")),
                        visible(between(what, ", but is ", "\n")));
   return visible(what);
+}
+
+void require_shallow_json(std::string_view text) {
+  constexpr int kMostLevels = 64;                            // ours have 9
+  constexpr std::size_t kMostValues = std::size_t{1} << 21;  // each takes some 100 bytes
+  int level = 0;
+  std::size_t values = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') quoted = !quoted;
+    if (quoted) {
+      if (c == '\\') ++i;
+      continue;
+    }
+    if (c == '[' || c == '{') ++level;
+    if (c == ']' || c == '}') --level;
+    if ((c == ',' || c == '[' || c == '{') && ++values > kMostValues)
+      throw ParseError(fmt::format("it has more than {} values by byte {}", kMostValues, i));
+    if (level > kMostLevels)
+      throw ParseError(
+          fmt::format("lists and objects nest deeper than {} levels at byte {}; neither a kernel "
+                      "nor a reproducer does",
+                      kMostLevels, i));
+  }
 }
 
 }  // namespace touchstone

@@ -9,9 +9,9 @@
 #include "touchstone/base/file.h"
 #include "touchstone/capi/guard.h"
 #include "touchstone/define/text.h"
-#include "touchstone/interp/declared_profile.h"
-#include "touchstone/interp/interpreted.h"
-#include "touchstone/interp/verdict.h"
+#include "touchstone/interp/device/interpreted.h"
+#include "touchstone/interp/oracle/declared_profile.h"
+#include "touchstone/interp/oracle/verdict.h"
 #include "touchstone/ops/kernel_json.h"
 
 using touchstone::Buffer;

@@ -5,7 +5,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/capi/guard.h"
-#include "touchstone/symbolic/session.h"
+#include "touchstone/symbolic/ask/session.h"
 
 using touchstone::capi::guarded;
 using touchstone::capi::require;

@@ -2,9 +2,9 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/capi/guard.h"
-#include "touchstone/shapetracker/index_expr.h"
-#include "touchstone/shapetracker/reason.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/ask/reason.h"
+#include "touchstone/shapetracker/index/index_expr.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 using touchstone::Shape;
 using touchstone::ShapeTracker;

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "touchstone/symbolic/node.h"
+#include "touchstone/symbolic/node/node.h"
 
 namespace touchstone {
 

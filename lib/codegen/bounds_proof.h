@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/symbolic/node.h"
+#include "touchstone/symbolic/node/node.h"
 #include "touchstone/uop/linear_kernel.h"
 
 namespace touchstone {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "touchstone/codegen/block_builder.h"
-#include "touchstone/symbolic/node.h"
+#include "touchstone/symbolic/node/node.h"
 
 namespace touchstone::codegen {
 

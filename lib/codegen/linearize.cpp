@@ -9,8 +9,8 @@
 #include "touchstone/codegen/options_matter.h"
 #include "touchstone/codegen/plan.h"
 #include "touchstone/ops/node_order.h"
-#include "touchstone/shapetracker/index_expr.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/index/index_expr.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone {
 

@@ -4,7 +4,7 @@
 #include <unordered_set>
 
 #include "touchstone/codegen/linearizer.h"
-#include "touchstone/shapetracker/access.h"
+#include "touchstone/shapetracker/ask/access.h"
 
 namespace touchstone::codegen {
 

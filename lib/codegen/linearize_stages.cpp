@@ -7,8 +7,8 @@
 #include "touchstone/codegen/bounds_proof.h"
 #include "touchstone/codegen/linearizer.h"
 #include "touchstone/ops/node_order.h"
-#include "touchstone/shapetracker/access.h"
-#include "touchstone/shapetracker/index_expr.h"
+#include "touchstone/shapetracker/ask/access.h"
+#include "touchstone/shapetracker/index/index_expr.h"
 
 // Parts of the terms of a reduce in lanes that are computed ahead.
 

@@ -3,7 +3,7 @@
 
 #include "touchstone/codegen/index_lowering.h"
 #include "touchstone/codegen/linearizer.h"
-#include "touchstone/shapetracker/shortest_index.h"
+#include "touchstone/shapetracker/index/shortest_index.h"
 
 namespace touchstone::codegen {
 

@@ -17,7 +17,7 @@
 #include "touchstone/codegen/stage.h"
 #include "touchstone/codegen/tiles.h"
 #include "touchstone/ops/still_axes.h"
-#include "touchstone/shapetracker/index_expr.h"
+#include "touchstone/shapetracker/index/index_expr.h"
 
 namespace touchstone::codegen {
 

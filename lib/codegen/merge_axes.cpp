@@ -8,7 +8,7 @@
 #include "touchstone/ops/node_order.h"
 #include "touchstone/ops/op_cases.h"
 #include "touchstone/ops/still_axes.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone {
 

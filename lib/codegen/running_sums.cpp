@@ -5,7 +5,7 @@
 #include "touchstone/codegen/lanes.h"
 #include "touchstone/ops/node_order.h"
 #include "touchstone/ops/still_axes.h"
-#include "touchstone/shapetracker/access.h"
+#include "touchstone/shapetracker/ask/access.h"
 
 namespace touchstone::codegen {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "touchstone/symbolic/node.h"
+#include "touchstone/symbolic/node/node.h"
 #include "touchstone/uop/linear_kernel.h"
 
 namespace touchstone::cuda {

@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "touchstone/define/array.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone::define {
 namespace {

@@ -37,8 +37,8 @@ class Runner {
   virtual double run(std::span<Buffer* const> buffers, const symbolic::Values& values) = 0;
   /// The code that runs, where there is any.
   virtual std::string source() const { return {}; }
-  /// What is declared of the kernel's arithmetic: JSON of a profile (interp/profile.h); empty where
-  /// nothing is.
+  /// What is declared of the kernel's arithmetic: JSON of a profile (interp/oracle/profile.h);
+  /// empty where nothing is.
   virtual std::string profile() const { return {}; }
 };
 using RunnerPtr = std::shared_ptr<Runner>;

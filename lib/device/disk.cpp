@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "touchstone/base/checked.h"
-#include "touchstone/device/array_file.h"
+#include "touchstone/files/array_file.h"
 
 namespace touchstone {
 namespace {

@@ -25,6 +25,14 @@ struct float8_e5m2 {
   bool operator==(const float8_e5m2&) const = default;
 };
 
+/// The result for a number beyond the largest of an 8-bit float.
+enum class Float8Overflow : std::uint8_t {
+  AsDefined,  // as docs/semantics.md has it: the largest in float8_e4m3, infinity in float8_e5m2
+  Saturates,  // the largest in both
+  Infinity,   // NaN in float8_e4m3, infinity in float8_e5m2
+  Either,
+};
+
 /// Exact; a NaN keeps its sign.
 constexpr float to_float(float8_e4m3 x) {
   const std::uint32_t sign = (x.bits & 0x80u) << 24;

@@ -8,9 +8,10 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
+#include "touchstone/base/json_fault.h"
 #include "touchstone/base/private_folder.h"
 #include "touchstone/base/visible.h"
-#include "touchstone/device/array_file.h"
+#include "touchstone/files/array_file.h"
 #include "touchstone/foreign/base64.h"
 #include "touchstone/process/room.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "touchstone/device/npy.h"
+#include "touchstone/files/npy.h"
 #include "touchstone/foreign/child.h"
 #include "touchstone/ops/kernel_json.h"
 

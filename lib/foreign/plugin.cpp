@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/error.h"
+#include "touchstone/base/json_fault.h"
 #include "touchstone/ops/kernel_json.h"
 
 namespace touchstone::foreign {

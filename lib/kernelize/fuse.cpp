@@ -3,7 +3,7 @@
 
 #include "touchstone/kernelize/grouping.h"
 #include "touchstone/kernelize/rules.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone::kernelize {
 namespace {

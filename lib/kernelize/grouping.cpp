@@ -6,7 +6,7 @@
 
 #include "touchstone/base/hash.h"
 #include "touchstone/kernelize/ranges.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone::kernelize {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "touchstone/shapetracker/access.h"
+#include "touchstone/shapetracker/ask/access.h"
 
 namespace touchstone::kernelize {
 

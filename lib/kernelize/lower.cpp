@@ -5,7 +5,7 @@
 #include "touchstone/kernelize/kernelize.h"
 #include "touchstone/kernelize/op_of.h"
 #include "touchstone/kernelize/rules.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 #include "touchstone/uop/kernel_graph.h"
 #include "touchstone/uop/spec.h"
 

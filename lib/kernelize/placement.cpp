@@ -3,7 +3,7 @@
 
 #include "touchstone/kernelize/multi.h"
 #include "touchstone/kernelize/rules.h"
-#include "touchstone/view/sint_bounds.h"
+#include "touchstone/shapetracker/view/sint_bounds.h"
 
 namespace touchstone::kernelize {
 namespace {

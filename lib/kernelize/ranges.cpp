@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "touchstone/kernelize/op_of.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone::kernelize {
 namespace {

@@ -5,7 +5,7 @@
 #include "touchstone/kernelize/images.h"
 #include "touchstone/kernelize/rules.h"
 #include "touchstone/ops/fold.h"
-#include "touchstone/shapetracker/access.h"
+#include "touchstone/shapetracker/ask/access.h"
 
 namespace touchstone::kernelize {
 namespace {

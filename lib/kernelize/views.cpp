@@ -1,7 +1,7 @@
 // merge_views, replace_contiguous.
 #include "touchstone/kernelize/rules.h"
-#include "touchstone/shapetracker/invert.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/invert/invert.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone::kernelize {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "touchstone/device/config.h"
 #include "touchstone/lazy/schedule_text.h"
-#include "touchstone/shapetracker/index_expr.h"
+#include "touchstone/shapetracker/index/index_expr.h"
 
 namespace touchstone::lazy {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "touchstone/kernelize/rules.h"
 #include "touchstone/lazy/schedule_values.h"
-#include "touchstone/shapetracker/access.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/ask/access.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone::lazy {
 namespace {

@@ -11,7 +11,7 @@
 #include "touchstone/device/config.h"
 #include "touchstone/kernelize/rules.h"
 #include "touchstone/lazy/gathers.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone::lazy {
 namespace {

@@ -9,7 +9,7 @@
 #include "touchstone/lazy/lazy_cache.h"
 #include "touchstone/lazy/on_several.h"
 #include "touchstone/lazy/realize.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone {
 namespace {

@@ -6,7 +6,7 @@
 #include "touchstone/device/config.h"
 #include "touchstone/lazy/fold.h"
 #include "touchstone/ops/accepted_types.h"
-#include "touchstone/shapetracker/access.h"
+#include "touchstone/shapetracker/ask/access.h"
 
 namespace touchstone {
 namespace {

@@ -3,7 +3,7 @@
 #include <span>
 
 #include "touchstone/device/device.h"
-#include "touchstone/device/npy.h"
+#include "touchstone/files/npy.h"
 #include "touchstone/lazy/schedule.h"
 
 namespace touchstone {

@@ -3,7 +3,7 @@
 #include <span>
 
 #include "touchstone/lazy/lazy_buffer.h"
-#include "touchstone/shapetracker/movement_ops.h"
+#include "touchstone/shapetracker/invert/movement_ops.h"
 
 namespace touchstone {
 

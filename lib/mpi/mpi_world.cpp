@@ -9,7 +9,7 @@
 
 #include "touchstone/base/hash.h"
 #include "touchstone/clang/clang_device.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/interp/device/interpreted.h"
 #include "touchstone/lazy/realize.h"
 #include "touchstone/ops/lazy_op.h"
 

@@ -481,31 +481,6 @@ std::string to_json(const KernelFile& kernel) {
   return text;
 }
 
-void require_shallow_json(std::string_view text) {
-  constexpr int kMostLevels = 64;                            // ours have 9
-  constexpr std::size_t kMostValues = std::size_t{1} << 21;  // each takes some 100 bytes
-  int level = 0;
-  std::size_t values = 0;
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"') quoted = !quoted;
-    if (quoted) {
-      if (c == '\\') ++i;
-      continue;
-    }
-    if (c == '[' || c == '{') ++level;
-    if (c == ']' || c == '}') --level;
-    if ((c == ',' || c == '[' || c == '{') && ++values > kMostValues)
-      throw ParseError(fmt::format("it has more than {} values by byte {}", kMostValues, i));
-    if (level > kMostLevels)
-      throw ParseError(
-          fmt::format("lists and objects nest deeper than {} levels at byte {}; neither a kernel "
-                      "nor a reproducer does",
-                      kMostLevels, i));
-  }
-}
-
 KernelFile kernel_from_json(std::string_view input) {
   require_shallow_json(input);
   json root;

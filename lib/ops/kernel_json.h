@@ -31,8 +31,4 @@ std::string kernel_hash(const KernelFile& kernel);
 /// uses, a hash that does not match.
 KernelFile kernel_from_json(std::string_view text);
 
-/// Throws ParseError where JSON nests deeper than any file of ours, or has more values: what
-/// handles parsed JSON recurses, and keeps tens of times the bytes of the text.
-void require_shallow_json(std::string_view text);
-
 }  // namespace touchstone

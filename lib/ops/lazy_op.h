@@ -12,7 +12,7 @@
 
 #include "touchstone/dtype/scalar.h"
 #include "touchstone/ops/op.h"
-#include "touchstone/view/shapetracker.h"
+#include "touchstone/shapetracker/view/shapetracker.h"
 
 namespace touchstone {
 

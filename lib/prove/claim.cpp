@@ -4,7 +4,7 @@
 #include <set>
 
 #include "touchstone/base/error.h"
-#include "touchstone/symbolic/grammar.h"
+#include "touchstone/symbolic/expr/grammar.h"
 
 namespace touchstone::prove {
 

@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "touchstone/symbolic/bound_rules.h"
-#include "touchstone/symbolic/expr.h"
-#include "touchstone/symbolic/rules.h"
+#include "touchstone/symbolic/expr/expr.h"
+#include "touchstone/symbolic/rules/bound_rules.h"
+#include "touchstone/symbolic/rules/rules.h"
 
 namespace touchstone::prove {
 

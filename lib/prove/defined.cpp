@@ -2,7 +2,7 @@
 
 #include <unordered_map>
 
-#include "touchstone/symbolic/operators.h"
+#include "touchstone/symbolic/expr/operators.h"
 
 namespace touchstone::prove {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "touchstone/symbolic/operators.h"
+#include "touchstone/symbolic/expr/operators.h"
 
 namespace touchstone::prove {
 

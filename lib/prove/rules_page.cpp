@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "touchstone/prove/claim.h"
-#include "touchstone/symbolic/bound_rules.h"
-#include "touchstone/symbolic/rules.h"
+#include "touchstone/symbolic/rules/bound_rules.h"
+#include "touchstone/symbolic/rules/rules.h"
 
 namespace touchstone::prove {
 

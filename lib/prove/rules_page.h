@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "touchstone/symbolic/rules.h"
+#include "touchstone/symbolic/rules/rules.h"
 
 namespace touchstone::prove {
 

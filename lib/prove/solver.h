@@ -5,7 +5,7 @@
 #include <string>
 
 #include "touchstone/process/child.h"
-#include "touchstone/symbolic/integer.h"
+#include "touchstone/symbolic/number/integer.h"
 
 namespace touchstone::prove {
 

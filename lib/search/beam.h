@@ -41,12 +41,12 @@ struct BeamResult {
 /// hand-coded one and from none, by beam search over `neighbours`. Candidates are compiled and
 /// timed in a child process. The sums of all of them meet their terms in the same order, so that
 /// each must give the bits of the hand-coded one on its first run; and that one is judged by the
-/// oracle (interp/verdict.h), at every element where the kernel is small, at 32 of them elsewhere.
-/// Times are kept in the folder of compiled kernels, a file a kernel and machine, and not measured
-/// again: a search that was interrupted goes on where it was.
-/// Kernels with variables, of no elements, or whose checked positions no made-up ones meet, have
-/// their hand-coded opts. Throws AstError where the
-/// oracle refuses the hand-coded output, SystemError as Device::runner, Interrupted.
+/// oracle (interp/oracle/verdict.h), at every element where the kernel is small, at 32 of them
+/// elsewhere. Times are kept in the folder of compiled kernels, a file a kernel and machine, and
+/// not measured again: a search that was interrupted goes on where it was. Kernels with variables,
+/// of no elements, or whose checked positions no made-up ones meet, have their hand-coded opts.
+/// Throws AstError where the oracle refuses the hand-coded output, SystemError as Device::runner,
+/// Interrupted.
 BeamResult search_opts(const LazyOpPtr& kernel, const ClangOptions& clang,
                        const BeamOptions& options = {});
 

@@ -4,11 +4,11 @@
 
 #include "touchstone/base/hash.h"
 #include "touchstone/clang/clang_device.h"
-#include "touchstone/interp/declared_profile.h"
-#include "touchstone/interp/subkernel.h"
-#include "touchstone/interp/verdict.h"
+#include "touchstone/interp/oracle/declared_profile.h"
+#include "touchstone/interp/oracle/subkernel.h"
+#include "touchstone/interp/oracle/verdict.h"
 #include "touchstone/ops/flop_counter.h"
-#include "touchstone/shapetracker/index_expr.h"
+#include "touchstone/shapetracker/index/index_expr.h"
 
 namespace touchstone::search {
 

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "touchstone/base/file.h"
-#include "touchstone/device/array_file.h"
 #include "touchstone/device/disk.h"
+#include "touchstone/files/array_file.h"
 
 namespace touchstone::nn {
 namespace {

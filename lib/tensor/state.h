@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "touchstone/device/array_file.h"
+#include "touchstone/files/array_file.h"
 #include "touchstone/tensor/tensor.h"
 
 /// The tensors of a layer, by name, and their way to a file and back.

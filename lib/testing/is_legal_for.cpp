@@ -5,7 +5,7 @@
 #include <memory>
 #include <ostream>
 
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/interp/device/interpreted.h"
 
 namespace touchstone {
 

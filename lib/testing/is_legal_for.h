@@ -13,8 +13,8 @@
 #include <gmock/gmock-matchers.h>
 
 #include "touchstone/device/device.h"
-#include "touchstone/device/npy.h"
-#include "touchstone/interp/verdict.h"
+#include "touchstone/files/npy.h"
+#include "touchstone/interp/oracle/verdict.h"
 
 // A matcher for GoogleTest: a failing test says what the oracle says.
 //

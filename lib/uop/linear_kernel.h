@@ -37,7 +37,7 @@ struct LinearKernel {
 /// One step a line, numbered, indented by loop.
 std::string str(const LinearKernel& kernel);
 
-/// What the kernel declares of its arithmetic, as the JSON of a profile (interp/profile.h).
+/// What the kernel declares of its arithmetic, as the JSON of a profile (interp/oracle/profile.h).
 std::string profile_json(const LinearKernel& kernel);
 
 /// Checks that operands stand before their users and are of the right kind and dtype, that loops

@@ -18,7 +18,7 @@ enum class MathLevel : std::uint8_t {
 MathLevel math_level_named(std::string_view name);
 std::string_view name(MathLevel level);
 
-/// The members of a profile's JSON (interp/profile.h) that hold of code at this level.
+/// The members of a profile's JSON (interp/oracle/profile.h) that hold of code at this level.
 std::string_view profile_members(MathLevel level);
 
 }  // namespace touchstone

@@ -13,8 +13,8 @@
 
 #include "touchstone/dtype/image_dtype.h"
 #include "touchstone/dtype/scalar.h"
+#include "touchstone/shapetracker/view/shapetracker.h"
 #include "touchstone/uop/ops.h"
-#include "touchstone/view/shapetracker.h"
 
 namespace touchstone {
 

@@ -8,7 +8,7 @@
 
 #include "convert.h"
 #include "touchstone/device/buffer.h"
-#include "touchstone/device/npy.h"
+#include "touchstone/files/npy.h"
 
 // Arrays of Python, by the buffer protocol, __array_interface__ or DLPack.
 

@@ -8,8 +8,8 @@
 #include <pybind11/stl.h>
 
 #include "touchstone/base/error.h"
-#include "touchstone/symbolic/context.h"
-#include "touchstone/symbolic/sint.h"
+#include "touchstone/symbolic/node/context.h"
+#include "touchstone/symbolic/node/sint.h"
 #include "working.h"
 
 // From Python's values to the library's and back.

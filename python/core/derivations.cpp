@@ -1,7 +1,7 @@
 #include "cli/derivation_view.h"
 #include "convert.h"
 #include "touchstone/prove/prover.h"
-#include "touchstone/symbolic/derive.h"
+#include "touchstone/symbolic/derive/derive.h"
 
 // Derivations as objects, and proofs.
 

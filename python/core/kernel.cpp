@@ -4,12 +4,12 @@
 
 #include "arrays.h"
 #include "touchstone/define/text.h"
-#include "touchstone/fuzz/probe.h"
-#include "touchstone/interp/blame.h"
-#include "touchstone/interp/declared_profile.h"
-#include "touchstone/interp/explain.h"
-#include "touchstone/interp/find_order.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/fuzz/judge/probe.h"
+#include "touchstone/interp/device/interpreted.h"
+#include "touchstone/interp/oracle/blame.h"
+#include "touchstone/interp/oracle/declared_profile.h"
+#include "touchstone/interp/oracle/explain.h"
+#include "touchstone/interp/oracle/find_order.h"
 #include "touchstone/ops/flop_counter.h"
 
 namespace touchstone::python {

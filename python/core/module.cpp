@@ -7,7 +7,7 @@
 
 #include "convert.h"
 #include "touchstone/base/interrupt.h"
-#include "touchstone/symbolic/node.h"
+#include "touchstone/symbolic/node/node.h"
 
 namespace touchstone::python {
 namespace {

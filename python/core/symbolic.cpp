@@ -1,6 +1,6 @@
 #include "convert.h"
-#include "touchstone/symbolic/node.h"
-#include "touchstone/symbolic/session.h"
+#include "touchstone/symbolic/ask/session.h"
+#include "touchstone/symbolic/node/node.h"
 
 namespace touchstone::python {
 

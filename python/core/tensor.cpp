@@ -5,7 +5,7 @@
 #include "tensors.h"
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/cuda/cuda_device.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/interp/device/interpreted.h"
 #include "touchstone/tensor/generator.h"
 #include "touchstone/tensor/indexing.h"
 #include "touchstone/tensor/print.h"

@@ -1,9 +1,9 @@
-#include "touchstone/shapetracker/access.h"
+#include "touchstone/shapetracker/ask/access.h"
 
 #include <algorithm>
 
-#include "touchstone/shapetracker/index_expr.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/index/index_expr.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone {
 namespace {

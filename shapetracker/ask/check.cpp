@@ -1,4 +1,4 @@
-#include "touchstone/shapetracker/check.h"
+#include "touchstone/shapetracker/ask/check.h"
 
 #include <algorithm>
 

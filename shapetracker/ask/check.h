@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/shapetracker/explain.h"
 #include "touchstone/shapetracker/limits.h"
+#include "touchstone/shapetracker/merge/explain.h"
 
 namespace touchstone::shapetracker {
 

@@ -1,15 +1,15 @@
-#include "touchstone/shapetracker/jsonl.h"
+#include "touchstone/shapetracker/ask/jsonl.h"
 
 #include <chrono>
 
-#include "touchstone/shapetracker/access.h"
-#include "touchstone/shapetracker/check.h"
-#include "touchstone/shapetracker/invert.h"
-#include "touchstone/shapetracker/jsonl_question.h"
-#include "touchstone/shapetracker/reason.h"
-#include "touchstone/shapetracker/reduce.h"
-#include "touchstone/shapetracker/shortest_index.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/ask/access.h"
+#include "touchstone/shapetracker/ask/check.h"
+#include "touchstone/shapetracker/ask/jsonl_question.h"
+#include "touchstone/shapetracker/ask/reason.h"
+#include "touchstone/shapetracker/index/shortest_index.h"
+#include "touchstone/shapetracker/invert/invert.h"
+#include "touchstone/shapetracker/merge/reduce.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone::shapetracker {
 namespace {

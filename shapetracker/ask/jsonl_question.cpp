@@ -1,4 +1,4 @@
-#include "touchstone/shapetracker/jsonl_question.h"
+#include "touchstone/shapetracker/ask/jsonl_question.h"
 
 #include <cmath>
 #include <map>

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "touchstone/view/shapetracker.h"
+#include "touchstone/shapetracker/view/shapetracker.h"
 
 // The questions of answer_json (jsonl.h), read. All throw ParseError, ShapeError or OverflowError
 // that name the place.

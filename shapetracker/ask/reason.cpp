@@ -1,9 +1,9 @@
-#include "touchstone/shapetracker/reason.h"
+#include "touchstone/shapetracker/ask/reason.h"
 
 #include <algorithm>
 
-#include "touchstone/shapetracker/check.h"
-#include "touchstone/shapetracker/symbolic_merge.h"
+#include "touchstone/shapetracker/ask/check.h"
+#include "touchstone/shapetracker/symbolic/symbolic_merge.h"
 
 namespace touchstone::shapetracker {
 namespace {

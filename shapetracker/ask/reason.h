@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "touchstone/shapetracker/explain.h"
+#include "touchstone/shapetracker/merge/explain.h"
 
 namespace touchstone::shapetracker {
 

@@ -1,9 +1,9 @@
 
-#include "touchstone/shapetracker/index_expr.h"
+#include "touchstone/shapetracker/index/index_expr.h"
 
 #include <algorithm>
 
-#include "touchstone/view/digits.h"
+#include "touchstone/shapetracker/view/digits.h"
 
 namespace touchstone {
 namespace {

@@ -1,6 +1,6 @@
-#include "touchstone/shapetracker/plain_index.h"
+#include "touchstone/shapetracker/index/plain_index.h"
 
-#include "touchstone/shapetracker/index_expr.h"
+#include "touchstone/shapetracker/index/index_expr.h"
 
 namespace touchstone::shapetracker {
 namespace {

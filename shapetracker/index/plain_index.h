@@ -2,9 +2,9 @@
 
 #include <span>
 
-#include "touchstone/shapetracker/index_expr.h"
-#include "touchstone/symbolic/expr.h"
-#include "touchstone/view/shapetracker.h"
+#include "touchstone/shapetracker/index/index_expr.h"
+#include "touchstone/shapetracker/view/shapetracker.h"
+#include "touchstone/symbolic/expr/expr.h"
 
 namespace touchstone::shapetracker {
 

@@ -1,8 +1,8 @@
-#include "touchstone/shapetracker/shortest_index.h"
+#include "touchstone/shapetracker/index/shortest_index.h"
 
 #include <algorithm>
 
-#include "touchstone/shapetracker/index_limits.h"
+#include "touchstone/shapetracker/index/index_limits.h"
 
 namespace touchstone::shapetracker {
 namespace {

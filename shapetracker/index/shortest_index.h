@@ -1,6 +1,6 @@
 #pragma once
 
-#include "touchstone/shapetracker/plain_index.h"
+#include "touchstone/shapetracker/index/plain_index.h"
 
 namespace touchstone::shapetracker {
 

@@ -1,4 +1,4 @@
-#include "touchstone/shapetracker/contraction.h"
+#include "touchstone/shapetracker/invert/contraction.h"
 
 namespace touchstone {
 namespace {

@@ -1,15 +1,15 @@
-#include "touchstone/shapetracker/invert.h"
+#include "touchstone/shapetracker/invert/invert.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "touchstone/shapetracker/invert_search.h"
-#include "touchstone/shapetracker/invert_steps.h"
+#include "touchstone/shapetracker/invert/invert_search.h"
+#include "touchstone/shapetracker/invert/invert_steps.h"
 #include "touchstone/shapetracker/limits.h"
-#include "touchstone/shapetracker/merge.h"
-#include "touchstone/shapetracker/simplify.h"
-#include "touchstone/shapetracker/two_views.h"
-#include "touchstone/view/flat_view.h"
+#include "touchstone/shapetracker/merge/merge.h"
+#include "touchstone/shapetracker/merge/simplify.h"
+#include "touchstone/shapetracker/merge/two_views.h"
+#include "touchstone/shapetracker/view/flat_view.h"
 
 namespace touchstone {
 namespace {

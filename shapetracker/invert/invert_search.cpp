@@ -1,4 +1,4 @@
-#include "touchstone/shapetracker/invert_search.h"
+#include "touchstone/shapetracker/invert/invert_search.h"
 
 #include "touchstone/shapetracker/limits.h"
 

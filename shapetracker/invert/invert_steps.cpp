@@ -1,4 +1,4 @@
-#include "touchstone/shapetracker/invert_steps.h"
+#include "touchstone/shapetracker/invert/invert_steps.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "touchstone/shapetracker/invert_view.h"
+#include "touchstone/shapetracker/invert/invert_view.h"
 
 namespace touchstone::shapetracker {
 

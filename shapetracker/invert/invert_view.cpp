@@ -1,4 +1,4 @@
-#include "touchstone/shapetracker/invert_view.h"
+#include "touchstone/shapetracker/invert/invert_view.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,9 +1,9 @@
-#include "touchstone/shapetracker/movement_ops.h"
+#include "touchstone/shapetracker/invert/movement_ops.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "touchstone/view/sint_bounds.h"
+#include "touchstone/shapetracker/view/sint_bounds.h"
 
 namespace touchstone {
 namespace {

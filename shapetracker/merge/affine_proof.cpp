@@ -1,4 +1,4 @@
-#include "touchstone/shapetracker/affine_proof.h"
+#include "touchstone/shapetracker/merge/affine_proof.h"
 
 #include <algorithm>
 

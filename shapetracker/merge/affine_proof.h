@@ -1,6 +1,6 @@
 #pragma once
 
-#include "touchstone/view/box_prover.h"
+#include "touchstone/shapetracker/view/box_prover.h"
 
 namespace touchstone::shapetracker {
 

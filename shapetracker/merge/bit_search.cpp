@@ -1,4 +1,4 @@
-#include "touchstone/shapetracker/bit_search.h"
+#include "touchstone/shapetracker/merge/bit_search.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "touchstone/shapetracker/bit_set.h"
-#include "touchstone/shapetracker/merge_search.h"
+#include "touchstone/shapetracker/merge/bit_set.h"
+#include "touchstone/shapetracker/merge/merge_search.h"
 
 namespace touchstone::shapetracker {
 

@@ -1,4 +1,4 @@
-#include "touchstone/shapetracker/bit_set.h"
+#include "touchstone/shapetracker/merge/bit_set.h"
 
 #include <algorithm>
 #include <bit>

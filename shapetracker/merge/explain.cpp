@@ -1,4 +1,4 @@
-#include "touchstone/shapetracker/explain.h"
+#include "touchstone/shapetracker/merge/explain.h"
 
 namespace touchstone::shapetracker {
 

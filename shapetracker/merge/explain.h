@@ -1,6 +1,6 @@
 #pragma once
 
-#include "touchstone/shapetracker/merge.h"
+#include "touchstone/shapetracker/merge/merge.h"
 
 namespace touchstone::shapetracker {
 

@@ -1,15 +1,15 @@
-#include "touchstone/shapetracker/merge.h"
+#include "touchstone/shapetracker/merge/merge.h"
 
 #include <algorithm>
 
-#include "touchstone/shapetracker/bit_search.h"
 #include "touchstone/shapetracker/limits.h"
-#include "touchstone/shapetracker/point_search.h"
-#include "touchstone/shapetracker/simplify.h"
-#include "touchstone/shapetracker/sum_search.h"
-#include "touchstone/shapetracker/symbolic_merge.h"
-#include "touchstone/shapetracker/witness.h"
-#include "touchstone/view/reshape.h"
+#include "touchstone/shapetracker/merge/bit_search.h"
+#include "touchstone/shapetracker/merge/point_search.h"
+#include "touchstone/shapetracker/merge/simplify.h"
+#include "touchstone/shapetracker/merge/sum_search.h"
+#include "touchstone/shapetracker/merge/witness.h"
+#include "touchstone/shapetracker/symbolic/symbolic_merge.h"
+#include "touchstone/shapetracker/view/reshape.h"
 
 namespace touchstone {
 namespace shapetracker {

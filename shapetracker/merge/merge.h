@@ -4,7 +4,7 @@
 #include <span>
 
 #include "touchstone/shapetracker/limits.h"
-#include "touchstone/view/view.h"
+#include "touchstone/shapetracker/view/view.h"
 
 namespace touchstone::shapetracker {
 

@@ -1,5 +1,5 @@
 // Points that show why a candidate is refused. Off the hot path: run only where they are asked for.
-#include "touchstone/shapetracker/merge_search.h"
+#include "touchstone/shapetracker/merge/merge_search.h"
 
 namespace touchstone::shapetracker {
 namespace {

@@ -1,4 +1,4 @@
-#include "touchstone/shapetracker/merge_search.h"
+#include "touchstone/shapetracker/merge/merge_search.h"
 
 #include <algorithm>
 #include <cassert>

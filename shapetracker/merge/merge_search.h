@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "touchstone/shapetracker/merge.h"
-#include "touchstone/view/flat_view.h"
+#include "touchstone/shapetracker/merge/merge.h"
+#include "touchstone/shapetracker/view/flat_view.h"
 
 namespace touchstone::shapetracker {
 

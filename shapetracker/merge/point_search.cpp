@@ -1,4 +1,4 @@
-#include "touchstone/shapetracker/point_search.h"
+#include "touchstone/shapetracker/merge/point_search.h"
 
 #include <algorithm>
 

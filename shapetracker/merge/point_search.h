@@ -1,6 +1,6 @@
 #pragma once
 
-#include "touchstone/shapetracker/merge_search.h"
+#include "touchstone/shapetracker/merge/merge_search.h"
 
 namespace touchstone::shapetracker {
 

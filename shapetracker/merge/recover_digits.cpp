@@ -1,4 +1,4 @@
-#include "touchstone/shapetracker/recover_digits.h"
+#include "touchstone/shapetracker/merge/recover_digits.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "touchstone/shapetracker/reduce.h"
+#include "touchstone/shapetracker/merge/reduce.h"
 
 #include <algorithm>
 #include <array>
@@ -6,10 +6,10 @@
 
 #include "touchstone/base/hash.h"
 #include "touchstone/shapetracker/limits.h"
-#include "touchstone/shapetracker/simplify.h"
-#include "touchstone/shapetracker/symbolic_merge.h"
-#include "touchstone/shapetracker/two_views.h"
-#include "touchstone/view/flat_view.h"
+#include "touchstone/shapetracker/merge/simplify.h"
+#include "touchstone/shapetracker/merge/two_views.h"
+#include "touchstone/shapetracker/symbolic/symbolic_merge.h"
+#include "touchstone/shapetracker/view/flat_view.h"
 
 namespace touchstone::shapetracker {
 namespace {

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "touchstone/shapetracker/merge.h"
+#include "touchstone/shapetracker/merge/merge.h"
 
 namespace touchstone::shapetracker {
 

@@ -1,11 +1,11 @@
-#include "touchstone/shapetracker/same_map.h"
+#include "touchstone/shapetracker/merge/same_map.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include "touchstone/base/hash.h"
 #include "touchstone/shapetracker/limits.h"
-#include "touchstone/shapetracker/point_search.h"
+#include "touchstone/shapetracker/merge/point_search.h"
 
 namespace touchstone::shapetracker {
 namespace {

@@ -1,9 +1,9 @@
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 #include <algorithm>
 
 #include "touchstone/shapetracker/limits.h"
-#include "touchstone/shapetracker/reduce.h"
+#include "touchstone/shapetracker/merge/reduce.h"
 
 namespace touchstone {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "touchstone/view/shapetracker.h"
+#include "touchstone/shapetracker/view/shapetracker.h"
 
 namespace touchstone {
 

@@ -1,4 +1,4 @@
-#include "touchstone/shapetracker/sparse_digits.h"
+#include "touchstone/shapetracker/merge/sparse_digits.h"
 
 #include <algorithm>
 #include <array>

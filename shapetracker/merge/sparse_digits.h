@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "touchstone/shapetracker/recover_digits.h"
+#include "touchstone/shapetracker/merge/recover_digits.h"
 
 namespace touchstone::shapetracker {
 

@@ -1,4 +1,4 @@
-#include "touchstone/shapetracker/sum_search.h"
+#include "touchstone/shapetracker/merge/sum_search.h"
 
 #include <algorithm>
 

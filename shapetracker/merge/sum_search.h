@@ -1,7 +1,7 @@
 #pragma once
 
 #include "touchstone/shapetracker/limits.h"
-#include "touchstone/shapetracker/merge_search.h"
+#include "touchstone/shapetracker/merge/merge_search.h"
 
 namespace touchstone::shapetracker {
 

@@ -1,14 +1,14 @@
-#include "touchstone/shapetracker/two_views.h"
+#include "touchstone/shapetracker/merge/two_views.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include "touchstone/shapetracker/limits.h"
-#include "touchstone/shapetracker/merge_frame.h"
-#include "touchstone/shapetracker/point_search.h"
-#include "touchstone/shapetracker/recover_digits.h"
-#include "touchstone/shapetracker/same_map.h"
-#include "touchstone/shapetracker/sparse_digits.h"
+#include "touchstone/shapetracker/merge/merge_frame.h"
+#include "touchstone/shapetracker/merge/point_search.h"
+#include "touchstone/shapetracker/merge/recover_digits.h"
+#include "touchstone/shapetracker/merge/same_map.h"
+#include "touchstone/shapetracker/merge/sparse_digits.h"
 
 namespace touchstone::shapetracker {
 namespace {

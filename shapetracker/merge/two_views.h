@@ -1,6 +1,6 @@
 #pragma once
 
-#include "touchstone/view/view.h"
+#include "touchstone/shapetracker/view/view.h"
 
 namespace touchstone::shapetracker {
 

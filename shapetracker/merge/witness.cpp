@@ -1,4 +1,4 @@
-#include "touchstone/shapetracker/witness.h"
+#include "touchstone/shapetracker/merge/witness.h"
 
 #include <algorithm>
 

@@ -2,8 +2,8 @@
 
 #include <functional>
 
-#include "touchstone/shapetracker/explain.h"
-#include "touchstone/shapetracker/merge_frame.h"
+#include "touchstone/shapetracker/merge/explain.h"
+#include "touchstone/shapetracker/merge/merge_frame.h"
 
 namespace touchstone::shapetracker {
 

@@ -1,10 +1,10 @@
-#include "touchstone/shapetracker/symbolic_merge.h"
+#include "touchstone/shapetracker/symbolic/symbolic_merge.h"
 
 #include <algorithm>
 
 #include "touchstone/shapetracker/limits.h"
-#include "touchstone/shapetracker/symbolic_samples.h"
-#include "touchstone/view/sint_bounds.h"
+#include "touchstone/shapetracker/symbolic/symbolic_samples.h"
+#include "touchstone/shapetracker/view/sint_bounds.h"
 
 namespace touchstone::shapetracker {
 namespace {

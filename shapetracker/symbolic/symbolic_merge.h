@@ -1,6 +1,6 @@
 #pragma once
 
-#include "touchstone/shapetracker/explain.h"
+#include "touchstone/shapetracker/merge/explain.h"
 
 namespace touchstone::shapetracker {
 

@@ -1,9 +1,9 @@
-#include "touchstone/shapetracker/symbolic_samples.h"
+#include "touchstone/shapetracker/symbolic/symbolic_samples.h"
 
 #include <algorithm>
 
 #include "touchstone/shapetracker/limits.h"
-#include "touchstone/view/limits.h"
+#include "touchstone/shapetracker/view/limits.h"
 
 namespace touchstone::shapetracker {
 namespace {

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "touchstone/shapetracker/affine_proof.h"
-#include "touchstone/shapetracker/symbolic_merge.h"
-#include "touchstone/view/variable_table.h"
+#include "touchstone/shapetracker/merge/affine_proof.h"
+#include "touchstone/shapetracker/symbolic/symbolic_merge.h"
+#include "touchstone/shapetracker/view/variable_table.h"
 
 namespace touchstone::shapetracker {
 

@@ -1,4 +1,4 @@
-#include "touchstone/view/box_prover.h"
+#include "touchstone/shapetracker/view/box_prover.h"
 
 #include <algorithm>
 #include <numeric>

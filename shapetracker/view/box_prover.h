@@ -1,6 +1,6 @@
 #pragma once
 
-#include "touchstone/view/polynomial.h"
+#include "touchstone/shapetracker/view/polynomial.h"
 
 namespace touchstone::shapetracker {
 

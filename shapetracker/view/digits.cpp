@@ -1,4 +1,4 @@
-#include "touchstone/view/digits.h"
+#include "touchstone/shapetracker/view/digits.h"
 
 namespace touchstone::shapetracker {
 namespace {

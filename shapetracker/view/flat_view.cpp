@@ -1,4 +1,4 @@
-#include "touchstone/view/flat_view.h"
+#include "touchstone/shapetracker/view/flat_view.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 
 #include <boost/container/small_vector.hpp>
 
-#include "touchstone/view/view.h"
+#include "touchstone/shapetracker/view/view.h"
 
 namespace touchstone::shapetracker {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "touchstone/view/digits.h"
-#include "touchstone/view/sint_bounds.h"
-#include "touchstone/view/view.h"
+#include "touchstone/shapetracker/view/digits.h"
+#include "touchstone/shapetracker/view/sint_bounds.h"
+#include "touchstone/shapetracker/view/view.h"
 
 namespace touchstone {
 namespace {

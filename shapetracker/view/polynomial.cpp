@@ -1,8 +1,8 @@
-#include "touchstone/view/polynomial.h"
+#include "touchstone/shapetracker/view/polynomial.h"
 
 #include <algorithm>
 
-#include "touchstone/view/limits.h"
+#include "touchstone/shapetracker/view/limits.h"
 
 namespace touchstone::shapetracker {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "touchstone/view/flat_view.h"
+#include "touchstone/shapetracker/view/flat_view.h"
 
 namespace touchstone::shapetracker {
 

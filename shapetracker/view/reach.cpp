@@ -1,11 +1,11 @@
-#include "touchstone/view/reach.h"
+#include "touchstone/shapetracker/view/reach.h"
 
 #include <algorithm>
 #include <queue>
 #include <tuple>
 #include <vector>
 
-#include "touchstone/view/flat_view.h"
+#include "touchstone/shapetracker/view/flat_view.h"
 
 namespace touchstone::shapetracker {
 namespace {

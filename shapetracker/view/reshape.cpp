@@ -1,10 +1,10 @@
-#include "touchstone/view/reshape.h"
+#include "touchstone/shapetracker/view/reshape.h"
 
 #include <algorithm>
 #include <iterator>
 
-#include "touchstone/view/sint_bounds.h"
-#include "touchstone/view/view.h"
+#include "touchstone/shapetracker/view/sint_bounds.h"
+#include "touchstone/shapetracker/view/view.h"
 
 namespace touchstone {
 namespace {

@@ -1,10 +1,10 @@
-#include "touchstone/view/shapetracker.h"
+#include "touchstone/shapetracker/view/shapetracker.h"
 
 #include <algorithm>
 
 #include "touchstone/base/hash.h"
-#include "touchstone/view/reach.h"
-#include "touchstone/view/sint_bounds.h"
+#include "touchstone/shapetracker/view/reach.h"
+#include "touchstone/shapetracker/view/sint_bounds.h"
 
 namespace touchstone {
 namespace {

@@ -1,10 +1,10 @@
-#include "touchstone/view/sint_bounds.h"
+#include "touchstone/shapetracker/view/sint_bounds.h"
 
 #include <algorithm>
 
-#include "touchstone/view/flat_view.h"
-#include "touchstone/view/limits.h"
-#include "touchstone/view/variable_table.h"
+#include "touchstone/shapetracker/view/flat_view.h"
+#include "touchstone/shapetracker/view/limits.h"
+#include "touchstone/shapetracker/view/variable_table.h"
 
 namespace touchstone::shapetracker {
 

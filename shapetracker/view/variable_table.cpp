@@ -1,9 +1,9 @@
-#include "touchstone/view/variable_table.h"
+#include "touchstone/shapetracker/view/variable_table.h"
 
 #include <algorithm>
 
-#include "touchstone/symbolic/context.h"
-#include "touchstone/view/limits.h"
+#include "touchstone/shapetracker/view/limits.h"
+#include "touchstone/symbolic/node/context.h"
 
 namespace touchstone::shapetracker {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "touchstone/view/box_prover.h"
+#include "touchstone/shapetracker/view/box_prover.h"
 
 namespace touchstone::shapetracker {
 

@@ -1,7 +1,7 @@
 // The variables of a tracker and their values.
 #include <algorithm>
 
-#include "touchstone/view/shapetracker.h"
+#include "touchstone/shapetracker/view/shapetracker.h"
 
 namespace touchstone {
 

@@ -1,9 +1,9 @@
-#include "touchstone/view/view.h"
+#include "touchstone/shapetracker/view/view.h"
 
 #include <algorithm>
 
 #include "touchstone/base/hash.h"
-#include "touchstone/view/sint_bounds.h"
+#include "touchstone/shapetracker/view/sint_bounds.h"
 
 namespace touchstone {
 namespace {

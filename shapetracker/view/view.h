@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "touchstone/symbolic/sint.h"
+#include "touchstone/symbolic/node/sint.h"
 
 namespace touchstone {
 

@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/jsonl.h"
+#include "touchstone/symbolic/ask/jsonl.h"
 
 #include <map>
 #include <set>
@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/error.h"
-#include "touchstone/symbolic/limits.h"
+#include "touchstone/symbolic/number/limits.h"
 
 namespace touchstone::symbolic {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "touchstone/symbolic/session.h"
+#include "touchstone/symbolic/ask/session.h"
 
 namespace touchstone::symbolic {
 

@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/question.h"
+#include "touchstone/symbolic/ask/question.h"
 
 #include <algorithm>
 #include <chrono>
@@ -8,16 +8,16 @@
 #include <fmt/format.h>
 
 #include "touchstone/base/interrupt.h"
-#include "touchstone/symbolic/canonical_builder.h"
-#include "touchstone/symbolic/contradiction.h"
-#include "touchstone/symbolic/expr.h"
-#include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/operators.h"
-#include "touchstone/symbolic/program.h"
-#include "touchstone/symbolic/simplifier.h"
-#include "touchstone/symbolic/stable_form.h"
-#include "touchstone/symbolic/tape_program.h"
-#include "touchstone/symbolic/truncated_parts.h"
+#include "touchstone/symbolic/ask/truncated_parts.h"
+#include "touchstone/symbolic/expr/expr.h"
+#include "touchstone/symbolic/expr/operators.h"
+#include "touchstone/symbolic/node/program.h"
+#include "touchstone/symbolic/number/limits.h"
+#include "touchstone/symbolic/read/canonical_builder.h"
+#include "touchstone/symbolic/read/tape_program.h"
+#include "touchstone/symbolic/simplify/contradiction.h"
+#include "touchstone/symbolic/simplify/simplifier.h"
+#include "touchstone/symbolic/write/stable_form.h"
 
 namespace touchstone::symbolic {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "touchstone/symbolic/extract.h"
-#include "touchstone/symbolic/tape.h"
+#include "touchstone/symbolic/read/tape.h"
+#include "touchstone/symbolic/write/extract.h"
 
 namespace touchstone::symbolic {
 

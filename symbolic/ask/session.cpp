@@ -1,9 +1,9 @@
-#include "touchstone/symbolic/session.h"
+#include "touchstone/symbolic/ask/session.h"
 
 #include <chrono>
 
 #include "touchstone/base/hash.h"
-#include "touchstone/symbolic/limits.h"
+#include "touchstone/symbolic/number/limits.h"
 
 namespace touchstone::symbolic {
 

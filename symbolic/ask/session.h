@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/question.h"
+#include "touchstone/symbolic/ask/question.h"
+#include "touchstone/symbolic/number/limits.h"
 
 namespace touchstone::symbolic {
 

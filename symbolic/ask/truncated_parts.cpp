@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/truncated_parts.h"
+#include "touchstone/symbolic/ask/truncated_parts.h"
 
 #include <algorithm>
 #include <map>
@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "touchstone/base/error.h"
-#include "touchstone/symbolic/context.h"
-#include "touchstone/symbolic/expr.h"
-#include "touchstone/symbolic/operators.h"
+#include "touchstone/symbolic/expr/expr.h"
+#include "touchstone/symbolic/expr/operators.h"
+#include "touchstone/symbolic/node/context.h"
 
 namespace touchstone::symbolic {
 

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "touchstone/symbolic/question.h"
+#include "touchstone/symbolic/ask/question.h"
 
 namespace touchstone::symbolic {
 

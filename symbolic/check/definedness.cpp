@@ -1,9 +1,9 @@
-#include "touchstone/symbolic/definedness.h"
+#include "touchstone/symbolic/check/definedness.h"
 
 #include <algorithm>
 #include <set>
 
-#include "touchstone/symbolic/operators.h"
+#include "touchstone/symbolic/expr/operators.h"
 
 namespace touchstone::symbolic {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "touchstone/symbolic/entailment.h"
+#include "touchstone/symbolic/check/entailment.h"
 
 namespace touchstone::symbolic {
 

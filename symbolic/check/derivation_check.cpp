@@ -1,12 +1,12 @@
-#include "touchstone/symbolic/derivation_check.h"
+#include "touchstone/symbolic/check/derivation_check.h"
 
 #include <algorithm>
 #include <set>
 
 #include "touchstone/base/error.h"
-#include "touchstone/symbolic/definedness.h"
-#include "touchstone/symbolic/points.h"
-#include "touchstone/symbolic/rules.h"
+#include "touchstone/symbolic/check/definedness.h"
+#include "touchstone/symbolic/check/points.h"
+#include "touchstone/symbolic/rules/rules.h"
 
 namespace touchstone::symbolic {
 

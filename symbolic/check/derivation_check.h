@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "touchstone/symbolic/derivation.h"
-#include "touchstone/symbolic/ring.h"
+#include "touchstone/symbolic/check/derivation.h"
+#include "touchstone/symbolic/check/ring.h"
 
 namespace touchstone::symbolic {
 

@@ -1,11 +1,11 @@
-#include "touchstone/symbolic/entailment.h"
+#include "touchstone/symbolic/check/entailment.h"
 
 #include <algorithm>
 #include <ranges>
 
 #include <fmt/format.h>
 
-#include "touchstone/symbolic/limits.h"
+#include "touchstone/symbolic/number/limits.h"
 
 namespace touchstone::symbolic {
 

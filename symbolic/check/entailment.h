@@ -5,9 +5,9 @@
 #include <set>
 #include <vector>
 
-#include "touchstone/symbolic/congruence.h"
-#include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/ring.h"
+#include "touchstone/symbolic/check/ring.h"
+#include "touchstone/symbolic/number/congruence.h"
+#include "touchstone/symbolic/number/limits.h"
 
 namespace touchstone::symbolic {
 

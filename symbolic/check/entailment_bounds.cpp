@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "touchstone/base/interrupt.h"
-#include "touchstone/symbolic/entailment.h"
-#include "touchstone/symbolic/inequalities.h"
-#include "touchstone/symbolic/limits.h"
+#include "touchstone/symbolic/check/entailment.h"
+#include "touchstone/symbolic/check/inequalities.h"
+#include "touchstone/symbolic/number/limits.h"
 
 namespace touchstone::symbolic {
 

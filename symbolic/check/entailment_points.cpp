@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "touchstone/symbolic/entailment.h"
+#include "touchstone/symbolic/check/entailment.h"
 
 namespace touchstone::symbolic {
 

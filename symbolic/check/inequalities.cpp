@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/inequalities.h"
+#include "touchstone/symbolic/check/inequalities.h"
 
 #include <algorithm>
 #include <optional>

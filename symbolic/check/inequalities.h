@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "touchstone/symbolic/interval.h"
+#include "touchstone/symbolic/number/interval.h"
 
 namespace touchstone::symbolic {
 

@@ -1,11 +1,11 @@
-#include "touchstone/symbolic/points.h"
+#include "touchstone/symbolic/check/points.h"
 
 #include <algorithm>
 
 #include "touchstone/base/interrupt.h"
-#include "touchstone/symbolic/interval.h"
-#include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/operators.h"
+#include "touchstone/symbolic/expr/operators.h"
+#include "touchstone/symbolic/number/interval.h"
+#include "touchstone/symbolic/number/limits.h"
 
 namespace touchstone::symbolic {
 

@@ -1,9 +1,9 @@
-#include "touchstone/symbolic/ring.h"
+#include "touchstone/symbolic/check/ring.h"
 
 #include <algorithm>
 
 #include "touchstone/base/interrupt.h"
-#include "touchstone/symbolic/limits.h"
+#include "touchstone/symbolic/number/limits.h"
 
 namespace touchstone::symbolic {
 

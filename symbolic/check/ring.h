@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "touchstone/symbolic/expr.h"
+#include "touchstone/symbolic/expr/expr.h"
 
 namespace touchstone::symbolic {
 

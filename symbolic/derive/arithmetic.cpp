@@ -1,11 +1,11 @@
-#include "touchstone/symbolic/arithmetic.h"
+#include "touchstone/symbolic/derive/arithmetic.h"
 
 #include <algorithm>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "touchstone/symbolic/rewrite.h"
+#include "touchstone/symbolic/derive/rewrite.h"
 
 namespace touchstone::symbolic {
 

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "touchstone/symbolic/derivation.h"
-#include "touchstone/symbolic/ring_text.h"
+#include "touchstone/symbolic/check/derivation.h"
+#include "touchstone/symbolic/derive/ring_text.h"
 
 namespace touchstone::symbolic {
 

@@ -1,16 +1,16 @@
-#include "touchstone/symbolic/derive.h"
+#include "touchstone/symbolic/derive/derive.h"
 
 #include <algorithm>
 
-#include "touchstone/symbolic/arithmetic.h"
-#include "touchstone/symbolic/canonical_builder.h"
-#include "touchstone/symbolic/derivation_check.h"
-#include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/node_expr.h"
-#include "touchstone/symbolic/question.h"
-#include "touchstone/symbolic/rewrite.h"
-#include "touchstone/symbolic/ring_text.h"
-#include "touchstone/symbolic/rules.h"
+#include "touchstone/symbolic/ask/question.h"
+#include "touchstone/symbolic/check/derivation_check.h"
+#include "touchstone/symbolic/derive/arithmetic.h"
+#include "touchstone/symbolic/derive/rewrite.h"
+#include "touchstone/symbolic/derive/ring_text.h"
+#include "touchstone/symbolic/node/node_expr.h"
+#include "touchstone/symbolic/number/limits.h"
+#include "touchstone/symbolic/read/canonical_builder.h"
+#include "touchstone/symbolic/rules/rules.h"
 
 namespace touchstone::symbolic {
 

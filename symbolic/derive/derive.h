@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "touchstone/symbolic/derivation.h"
+#include "touchstone/symbolic/check/derivation.h"
 
 namespace touchstone::symbolic {
 

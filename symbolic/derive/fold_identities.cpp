@@ -1,7 +1,7 @@
 #include <unordered_map>
 
-#include "touchstone/symbolic/operators.h"
-#include "touchstone/symbolic/rewrite.h"
+#include "touchstone/symbolic/derive/rewrite.h"
+#include "touchstone/symbolic/expr/operators.h"
 
 namespace touchstone::symbolic {
 

@@ -1,12 +1,12 @@
-#include "touchstone/symbolic/rewrite.h"
+#include "touchstone/symbolic/derive/rewrite.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "touchstone/base/interrupt.h"
-#include "touchstone/symbolic/derivation_check.h"
-#include "touchstone/symbolic/limits.h"
+#include "touchstone/symbolic/check/derivation_check.h"
+#include "touchstone/symbolic/number/limits.h"
 
 namespace touchstone::symbolic {
 

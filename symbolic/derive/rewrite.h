@@ -5,9 +5,9 @@
 #include <set>
 #include <tuple>
 
-#include "touchstone/symbolic/derivation.h"
-#include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/ring_text.h"
+#include "touchstone/symbolic/check/derivation.h"
+#include "touchstone/symbolic/derive/ring_text.h"
+#include "touchstone/symbolic/number/limits.h"
 
 namespace touchstone::symbolic {
 

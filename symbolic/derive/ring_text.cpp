@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/ring_text.h"
+#include "touchstone/symbolic/derive/ring_text.h"
 
 #include <algorithm>
 

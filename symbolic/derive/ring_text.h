@@ -2,7 +2,7 @@
 
 #include <unordered_map>
 
-#include "touchstone/symbolic/ring.h"
+#include "touchstone/symbolic/check/ring.h"
 
 namespace touchstone::symbolic {
 

@@ -1,11 +1,11 @@
-#include "touchstone/symbolic/expr.h"
+#include "touchstone/symbolic/expr/expr.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "touchstone/base/hash.h"
-#include "touchstone/symbolic/grammar.h"
-#include "touchstone/symbolic/operators.h"
+#include "touchstone/symbolic/expr/grammar.h"
+#include "touchstone/symbolic/expr/operators.h"
 
 namespace touchstone::symbolic {
 

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "touchstone/symbolic/integer.h"
+#include "touchstone/symbolic/number/integer.h"
 
 namespace touchstone::symbolic {
 

@@ -1,6 +1,6 @@
 #include "touchstone/base/error.h"
-#include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/operators.h"
+#include "touchstone/symbolic/expr/operators.h"
+#include "touchstone/symbolic/number/limits.h"
 
 namespace touchstone::symbolic {
 

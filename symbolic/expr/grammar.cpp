@@ -1,12 +1,12 @@
-#include "touchstone/symbolic/grammar.h"
+#include "touchstone/symbolic/expr/grammar.h"
 
 #include <algorithm>
 #include <array>
 
 #include "touchstone/base/error.h"
-#include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/operators.h"
-#include "touchstone/symbolic/small_vector.h"
+#include "touchstone/symbolic/expr/operators.h"
+#include "touchstone/symbolic/number/limits.h"
+#include "touchstone/symbolic/number/small_vector.h"
 
 namespace touchstone::symbolic {
 

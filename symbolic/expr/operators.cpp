@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/operators.h"
+#include "touchstone/symbolic/expr/operators.h"
 
 #include "touchstone/base/error.h"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "touchstone/symbolic/expr.h"
+#include "touchstone/symbolic/expr/expr.h"
 
 namespace touchstone::symbolic {
 

@@ -4,8 +4,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "touchstone/symbolic/expr.h"
-#include "touchstone/symbolic/operators.h"
+#include "touchstone/symbolic/expr/expr.h"
+#include "touchstone/symbolic/expr/operators.h"
 
 namespace touchstone::symbolic {
 

@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/context.h"
+#include "touchstone/symbolic/node/context.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,9 +7,9 @@
 
 #include "touchstone/base/hash.h"
 #include "touchstone/base/interrupt.h"
-#include "touchstone/symbolic/id_map.h"
-#include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/operators.h"
+#include "touchstone/symbolic/expr/operators.h"
+#include "touchstone/symbolic/number/id_map.h"
+#include "touchstone/symbolic/number/limits.h"
 
 namespace touchstone::symbolic {
 

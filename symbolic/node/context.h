@@ -10,11 +10,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "touchstone/symbolic/arena.h"
-#include "touchstone/symbolic/congruence.h"
-#include "touchstone/symbolic/interval.h"
-#include "touchstone/symbolic/node.h"
-#include "touchstone/symbolic/small_vector.h"
+#include "touchstone/symbolic/node/node.h"
+#include "touchstone/symbolic/number/arena.h"
+#include "touchstone/symbolic/number/congruence.h"
+#include "touchstone/symbolic/number/interval.h"
+#include "touchstone/symbolic/number/small_vector.h"
 
 namespace touchstone::symbolic {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "touchstone/symbolic/context.h"
+#include "touchstone/symbolic/node/context.h"
 
 namespace touchstone::symbolic {
 

@@ -1,9 +1,9 @@
-#include "touchstone/symbolic/node.h"
+#include "touchstone/symbolic/node/node.h"
 
 #include <initializer_list>
 
-#include "touchstone/symbolic/expr.h"
-#include "touchstone/symbolic/simplifier.h"
+#include "touchstone/symbolic/expr/expr.h"
+#include "touchstone/symbolic/simplify/simplifier.h"
 
 namespace touchstone::symbolic {
 

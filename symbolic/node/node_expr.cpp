@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/node_expr.h"
+#include "touchstone/symbolic/node/node_expr.h"
 
 #include <algorithm>
 

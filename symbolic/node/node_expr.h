@@ -2,8 +2,8 @@
 
 #include <unordered_map>
 
-#include "touchstone/symbolic/expr.h"
-#include "touchstone/symbolic/linear.h"
+#include "touchstone/symbolic/expr/expr.h"
+#include "touchstone/symbolic/node/linear.h"
 
 namespace touchstone::symbolic {
 

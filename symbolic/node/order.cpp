@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/order.h"
+#include "touchstone/symbolic/node/order.h"
 
 namespace touchstone::symbolic {
 

@@ -2,7 +2,7 @@
 
 #include <compare>
 
-#include "touchstone/symbolic/context.h"
+#include "touchstone/symbolic/node/context.h"
 
 namespace touchstone::symbolic {
 

@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/program.h"
+#include "touchstone/symbolic/node/program.h"
 
 #include <algorithm>
 #include <string>

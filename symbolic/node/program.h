@@ -3,8 +3,8 @@
 #include <optional>
 #include <span>
 
-#include "touchstone/symbolic/context.h"
-#include "touchstone/symbolic/pool.h"
+#include "touchstone/symbolic/node/context.h"
+#include "touchstone/symbolic/number/pool.h"
 
 namespace touchstone::symbolic {
 

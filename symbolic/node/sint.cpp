@@ -1,7 +1,7 @@
-#include "touchstone/symbolic/sint.h"
+#include "touchstone/symbolic/node/sint.h"
 
 #include "touchstone/base/hash.h"
-#include "touchstone/symbolic/context.h"
+#include "touchstone/symbolic/node/context.h"
 
 namespace touchstone {
 

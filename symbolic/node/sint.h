@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "touchstone/base/checked.h"
-#include "touchstone/symbolic/node.h"
+#include "touchstone/symbolic/node/node.h"
 
 namespace touchstone {
 

@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/congruence.h"
+#include "touchstone/symbolic/number/congruence.h"
 
 namespace touchstone::symbolic {
 

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "touchstone/symbolic/interval.h"
+#include "touchstone/symbolic/number/interval.h"
 
 namespace touchstone::symbolic {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "touchstone/symbolic/pool.h"
+#include "touchstone/symbolic/number/pool.h"
 
 namespace touchstone::symbolic {
 

@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/integer.h"
+#include "touchstone/symbolic/number/integer.h"
 
 #include <algorithm>
 #include <atomic>
@@ -12,7 +12,7 @@
 #endif
 
 #include "touchstone/base/hash.h"
-#include "touchstone/symbolic/pool.h"
+#include "touchstone/symbolic/number/pool.h"
 
 namespace touchstone::symbolic {
 

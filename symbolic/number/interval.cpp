@@ -1,8 +1,8 @@
-#include "touchstone/symbolic/interval.h"
+#include "touchstone/symbolic/number/interval.h"
 
 #include <initializer_list>
 
-#include "touchstone/symbolic/limits.h"
+#include "touchstone/symbolic/number/limits.h"
 
 namespace touchstone::symbolic {
 

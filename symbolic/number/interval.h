@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "touchstone/symbolic/integer.h"
+#include "touchstone/symbolic/number/integer.h"
 
 namespace touchstone::symbolic {
 

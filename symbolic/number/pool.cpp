@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/pool.h"
+#include "touchstone/symbolic/number/pool.h"
 
 namespace touchstone::symbolic::pool {
 

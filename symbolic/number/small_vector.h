@@ -10,7 +10,7 @@
 #include <span>
 #include <utility>
 
-#include "touchstone/symbolic/pool.h"
+#include "touchstone/symbolic/number/pool.h"
 
 namespace touchstone::symbolic {
 

@@ -1,8 +1,8 @@
-#include "touchstone/symbolic/canonical_builder.h"
+#include "touchstone/symbolic/read/canonical_builder.h"
 
 #include <algorithm>
 
-#include "touchstone/symbolic/operators.h"
+#include "touchstone/symbolic/expr/operators.h"
 
 namespace touchstone::symbolic {
 

@@ -3,9 +3,9 @@
 #include <map>
 #include <string>
 
-#include "touchstone/symbolic/grammar.h"
-#include "touchstone/symbolic/simplifier.h"
-#include "touchstone/symbolic/tape.h"
+#include "touchstone/symbolic/expr/grammar.h"
+#include "touchstone/symbolic/read/tape.h"
+#include "touchstone/symbolic/simplify/simplifier.h"
 
 namespace touchstone::symbolic {
 

@@ -1,5 +1,5 @@
-#include "touchstone/symbolic/canonical_builder.h"
-#include "touchstone/symbolic/stable_form.h"
+#include "touchstone/symbolic/read/canonical_builder.h"
+#include "touchstone/symbolic/write/stable_form.h"
 
 namespace touchstone::symbolic {
 

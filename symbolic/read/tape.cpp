@@ -1,11 +1,11 @@
-#include "touchstone/symbolic/tape.h"
+#include "touchstone/symbolic/read/tape.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "touchstone/base/hash.h"
-#include "touchstone/symbolic/extract.h"
-#include "touchstone/symbolic/operators.h"
+#include "touchstone/symbolic/expr/operators.h"
+#include "touchstone/symbolic/write/extract.h"
 
 namespace touchstone::symbolic {
 

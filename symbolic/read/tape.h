@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "touchstone/symbolic/context.h"
-#include "touchstone/symbolic/grammar.h"
+#include "touchstone/symbolic/expr/grammar.h"
+#include "touchstone/symbolic/node/context.h"
 
 namespace touchstone::symbolic {
 

@@ -1,8 +1,8 @@
-#include "touchstone/symbolic/tape_program.h"
+#include "touchstone/symbolic/read/tape_program.h"
 
 #include <algorithm>
 
-#include "touchstone/symbolic/operators.h"
+#include "touchstone/symbolic/expr/operators.h"
 
 namespace touchstone::symbolic {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "touchstone/symbolic/tape.h"
+#include "touchstone/symbolic/read/tape.h"
 
 namespace touchstone::symbolic {
 

@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/bound_rules.h"
+#include "touchstone/symbolic/rules/bound_rules.h"
 
 namespace touchstone::symbolic {
 

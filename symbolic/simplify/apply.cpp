@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <tuple>
 
-#include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/match.h"
-#include "touchstone/symbolic/simplifier.h"
+#include "touchstone/symbolic/number/limits.h"
+#include "touchstone/symbolic/simplify/match.h"
+#include "touchstone/symbolic/simplify/simplifier.h"
 
 namespace touchstone::symbolic {
 

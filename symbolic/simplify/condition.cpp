@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/order.h"
-#include "touchstone/symbolic/simplifier.h"
+#include "touchstone/symbolic/node/order.h"
+#include "touchstone/symbolic/number/limits.h"
+#include "touchstone/symbolic/simplify/simplifier.h"
 
 namespace touchstone::symbolic {
 

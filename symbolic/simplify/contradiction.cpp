@@ -1,9 +1,9 @@
-#include "touchstone/symbolic/contradiction.h"
+#include "touchstone/symbolic/simplify/contradiction.h"
 
 #include <algorithm>
 
-#include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/simplifier.h"
+#include "touchstone/symbolic/number/limits.h"
+#include "touchstone/symbolic/simplify/simplifier.h"
 
 namespace touchstone::symbolic {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "touchstone/symbolic/program.h"
-#include "touchstone/symbolic/simplifier.h"
+#include "touchstone/symbolic/node/program.h"
+#include "touchstone/symbolic/simplify/simplifier.h"
 
 namespace touchstone::symbolic {
 

@@ -1,8 +1,8 @@
 // What conditions say of sums: each fact is a sum that is below 0.
 #include <utility>
 
-#include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/simplifier.h"
+#include "touchstone/symbolic/number/limits.h"
+#include "touchstone/symbolic/simplify/simplifier.h"
 
 namespace touchstone::symbolic {
 

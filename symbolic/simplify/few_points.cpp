@@ -1,8 +1,8 @@
 // Flags of few points are decided by them: where bounds and rules do not see that what they ask
 // always holds, or never, looking does.
-#include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/program.h"
-#include "touchstone/symbolic/simplifier.h"
+#include "touchstone/symbolic/node/program.h"
+#include "touchstone/symbolic/number/limits.h"
+#include "touchstone/symbolic/simplify/simplifier.h"
 
 namespace touchstone::symbolic {
 

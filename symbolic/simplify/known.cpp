@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/simplifier.h"
+#include "touchstone/symbolic/number/limits.h"
+#include "touchstone/symbolic/simplify/simplifier.h"
 
 namespace touchstone::symbolic {
 

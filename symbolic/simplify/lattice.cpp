@@ -4,10 +4,10 @@
 #include <bit>
 #include <limits>
 
-#include "touchstone/symbolic/lattice_sets.h"
-#include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/order.h"
-#include "touchstone/symbolic/simplifier.h"
+#include "touchstone/symbolic/node/order.h"
+#include "touchstone/symbolic/number/limits.h"
+#include "touchstone/symbolic/simplify/lattice_sets.h"
+#include "touchstone/symbolic/simplify/simplifier.h"
 
 namespace touchstone::symbolic {
 

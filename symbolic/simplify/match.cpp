@@ -1,9 +1,9 @@
-#include "touchstone/symbolic/match.h"
+#include "touchstone/symbolic/simplify/match.h"
 
 #include <algorithm>
 #include <string>
 
-#include "touchstone/symbolic/simplifier.h"
+#include "touchstone/symbolic/simplify/simplifier.h"
 
 namespace touchstone::symbolic {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/symbolic/expr.h"
-#include "touchstone/symbolic/linear.h"
-#include "touchstone/symbolic/pool.h"
-#include "touchstone/symbolic/rules.h"
+#include "touchstone/symbolic/expr/expr.h"
+#include "touchstone/symbolic/node/linear.h"
+#include "touchstone/symbolic/number/pool.h"
+#include "touchstone/symbolic/rules/rules.h"
 
 namespace touchstone::symbolic {
 

@@ -2,8 +2,8 @@
 // a divisor meets the digits as they were before the sum joined them.
 #include <algorithm>
 
-#include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/simplifier.h"
+#include "touchstone/symbolic/number/limits.h"
+#include "touchstone/symbolic/simplify/simplifier.h"
 
 namespace touchstone::symbolic {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/order.h"
-#include "touchstone/symbolic/simplifier.h"
+#include "touchstone/symbolic/node/order.h"
+#include "touchstone/symbolic/number/limits.h"
+#include "touchstone/symbolic/simplify/simplifier.h"
 
 namespace touchstone::symbolic {
 

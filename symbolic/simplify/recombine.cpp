@@ -2,10 +2,10 @@
 // its remainder, or choices on one condition.
 #include <algorithm>
 
-#include "touchstone/symbolic/id_map.h"
-#include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/order.h"
-#include "touchstone/symbolic/simplifier.h"
+#include "touchstone/symbolic/node/order.h"
+#include "touchstone/symbolic/number/id_map.h"
+#include "touchstone/symbolic/number/limits.h"
+#include "touchstone/symbolic/simplify/simplifier.h"
 
 namespace touchstone::symbolic {
 

@@ -2,8 +2,8 @@
 // assumptions in force, decides remainders and drops what lies between two of its numbers.
 #include <algorithm>
 
-#include "touchstone/symbolic/order.h"
-#include "touchstone/symbolic/simplifier.h"
+#include "touchstone/symbolic/node/order.h"
+#include "touchstone/symbolic/simplify/simplifier.h"
 
 namespace touchstone::symbolic {
 

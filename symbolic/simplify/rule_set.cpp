@@ -3,8 +3,8 @@
 #include <array>
 #include <string>
 
-#include "touchstone/symbolic/match.h"
-#include "touchstone/symbolic/simplifier.h"
+#include "touchstone/symbolic/simplify/match.h"
+#include "touchstone/symbolic/simplify/simplifier.h"
 
 namespace touchstone::symbolic {
 

@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
-#include "touchstone/symbolic/id_map.h"
-#include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/linear.h"
-#include "touchstone/symbolic/match.h"
-#include "touchstone/symbolic/trace.h"
+#include "touchstone/symbolic/node/linear.h"
+#include "touchstone/symbolic/number/id_map.h"
+#include "touchstone/symbolic/number/limits.h"
+#include "touchstone/symbolic/simplify/match.h"
+#include "touchstone/symbolic/simplify/trace.h"
 
 namespace touchstone::symbolic {
 

@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/trace.h"
+#include "touchstone/symbolic/simplify/trace.h"
 
 #include <algorithm>
 

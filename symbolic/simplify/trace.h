@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "touchstone/symbolic/linear.h"
+#include "touchstone/symbolic/node/linear.h"
 
 namespace touchstone::symbolic {
 

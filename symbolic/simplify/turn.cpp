@@ -2,9 +2,9 @@
 // number apart from each other, so that digits that make a number cancel.
 #include <algorithm>
 
-#include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/order.h"
-#include "touchstone/symbolic/simplifier.h"
+#include "touchstone/symbolic/node/order.h"
+#include "touchstone/symbolic/number/limits.h"
+#include "touchstone/symbolic/simplify/simplifier.h"
 
 namespace touchstone::symbolic {
 

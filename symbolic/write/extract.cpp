@@ -1,10 +1,10 @@
-#include "touchstone/symbolic/extract.h"
+#include "touchstone/symbolic/write/extract.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/linear.h"
+#include "touchstone/symbolic/node/linear.h"
+#include "touchstone/symbolic/number/limits.h"
 
 namespace touchstone::symbolic {
 

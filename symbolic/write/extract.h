@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "touchstone/symbolic/context.h"
-#include "touchstone/symbolic/id_map.h"
+#include "touchstone/symbolic/node/context.h"
+#include "touchstone/symbolic/number/id_map.h"
 
 namespace touchstone::symbolic {
 

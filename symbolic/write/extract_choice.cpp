@@ -2,8 +2,8 @@
 // with which sign and factor, and which pairs of them are one clamp.
 #include <algorithm>
 
-#include "touchstone/symbolic/extract_placement.h"
-#include "touchstone/symbolic/limits.h"
+#include "touchstone/symbolic/number/limits.h"
+#include "touchstone/symbolic/write/extract_placement.h"
 
 namespace touchstone::symbolic {
 

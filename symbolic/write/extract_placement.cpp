@@ -1,13 +1,13 @@
 // Where a choice is written: the sums it stands among as a table, and the placement of all that are
 // tried that takes the least room.
-#include "touchstone/symbolic/extract_placement.h"
+#include "touchstone/symbolic/write/extract_placement.h"
 
 #include <algorithm>
 #include <array>
 
 #include "touchstone/base/checked.h"
-#include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/order.h"
+#include "touchstone/symbolic/node/order.h"
+#include "touchstone/symbolic/number/limits.h"
 
 namespace touchstone::symbolic {
 

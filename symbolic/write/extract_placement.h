@@ -1,6 +1,6 @@
 #pragma once
 
-#include "touchstone/symbolic/extract.h"
+#include "touchstone/symbolic/write/extract.h"
 
 namespace touchstone::symbolic {
 

@@ -3,9 +3,9 @@
 
 #include "touchstone/base/hash.h"
 #include "touchstone/base/interrupt.h"
-#include "touchstone/symbolic/extract.h"
-#include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/order.h"
+#include "touchstone/symbolic/node/order.h"
+#include "touchstone/symbolic/number/limits.h"
+#include "touchstone/symbolic/write/extract.h"
 
 namespace touchstone::symbolic {
 

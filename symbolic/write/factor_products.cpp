@@ -4,8 +4,8 @@
 #include <queue>
 #include <span>
 
-#include "touchstone/symbolic/extract.h"
-#include "touchstone/symbolic/id_map.h"
+#include "touchstone/symbolic/number/id_map.h"
+#include "touchstone/symbolic/write/extract.h"
 
 namespace touchstone::symbolic {
 

@@ -1,5 +1,5 @@
-#include "touchstone/symbolic/extract.h"
-#include "touchstone/symbolic/limits.h"
+#include "touchstone/symbolic/number/limits.h"
+#include "touchstone/symbolic/write/extract.h"
 
 namespace touchstone::symbolic {
 

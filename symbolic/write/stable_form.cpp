@@ -1,11 +1,11 @@
-#include "touchstone/symbolic/stable_form.h"
+#include "touchstone/symbolic/write/stable_form.h"
 
 #include <algorithm>
 
-#include "touchstone/symbolic/canonical_builder.h"
-#include "touchstone/symbolic/extract.h"
-#include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/order.h"
+#include "touchstone/symbolic/node/order.h"
+#include "touchstone/symbolic/number/limits.h"
+#include "touchstone/symbolic/read/canonical_builder.h"
+#include "touchstone/symbolic/write/extract.h"
 
 namespace touchstone::symbolic {
 

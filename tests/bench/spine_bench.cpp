@@ -4,10 +4,10 @@
 
 #include "touchstone/base/file.h"
 #include "touchstone/clang/clang_device.h"
-#include "touchstone/fuzz/kernel_case.h"
-#include "touchstone/fuzz/values.h"
-#include "touchstone/interp/interpreted.h"
-#include "touchstone/interp/verdict.h"
+#include "touchstone/fuzz/judge/kernel_case.h"
+#include "touchstone/fuzz/judge/values.h"
+#include "touchstone/interp/device/interpreted.h"
+#include "touchstone/interp/oracle/verdict.h"
 #include "touchstone/tensor/models.h"
 #include "touchstone/tensor/optim.h"
 

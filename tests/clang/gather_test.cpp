@@ -8,9 +8,9 @@
 
 #include "harness.h"
 #include "touchstone/codegen/linearize.h"
-#include "touchstone/interp/explain.h"
-#include "touchstone/interp/interpreted.h"
-#include "touchstone/interp/verdict.h"
+#include "touchstone/interp/device/interpreted.h"
+#include "touchstone/interp/oracle/explain.h"
+#include "touchstone/interp/oracle/verdict.h"
 #include "touchstone/ops/flop_counter.h"
 #include "touchstone/ops/kernel_json.h"
 

@@ -6,8 +6,8 @@
 
 #include "harness.h"
 #include "touchstone/clang/clang_device.h"
-#include "touchstone/fuzz/draw_kernel.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/fuzz/draw/draw_kernel.h"
+#include "touchstone/interp/device/interpreted.h"
 
 namespace touchstone {
 namespace {

@@ -6,8 +6,8 @@
 #include <random>
 
 #include "harness.h"
-#include "touchstone/interp/legal_value.h"
-#include "touchstone/interp/scalar_ops.h"
+#include "touchstone/interp/device/scalar_ops.h"
+#include "touchstone/interp/oracle/legal_value.h"
 
 namespace touchstone {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "touchstone/base/file.h"
 #include "touchstone/clang/clang_device.h"
-#include "touchstone/interp/scalar_ops.h"
+#include "touchstone/interp/device/scalar_ops.h"
 
 namespace touchstone {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "harness.h"
 #include "touchstone/codegen/linearize.h"
-#include "touchstone/interp/declared_profile.h"
-#include "touchstone/interp/verdict.h"
+#include "touchstone/interp/oracle/declared_profile.h"
+#include "touchstone/interp/oracle/verdict.h"
 
 namespace touchstone {
 namespace {

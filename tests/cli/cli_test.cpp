@@ -11,7 +11,7 @@
 #include "command.h"
 #include "touchstone/base/file.h"
 #include "touchstone/codegen/fault.h"
-#include "touchstone/device/npy.h"
+#include "touchstone/files/npy.h"
 #include "touchstone/ops/kernel_json.h"
 
 // The command as a person meets it: what it prints, what it exits with, what it does with bad

@@ -6,7 +6,7 @@
 
 #include "command.h"
 #include "touchstone/base/file.h"
-#include "touchstone/device/array_file.h"
+#include "touchstone/files/array_file.h"
 
 // Arrays in .npz and .safetensors through the command.
 

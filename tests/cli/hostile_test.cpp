@@ -12,7 +12,7 @@
 #include "../support/sanitized.h"
 #include "command.h"
 #include "touchstone/base/file.h"
-#include "touchstone/device/npy.h"
+#include "touchstone/files/npy.h"
 #include "touchstone/ops/kernel_json.h"
 
 // Files and words from strangers: no verb waits, takes all the memory, or shows what is not so.

@@ -7,7 +7,7 @@
 
 #include "command.h"
 #include "touchstone/base/file.h"
-#include "touchstone/device/npy.h"
+#include "touchstone/files/npy.h"
 
 // Kernels as text on the command line.
 

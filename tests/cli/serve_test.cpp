@@ -7,7 +7,7 @@
 
 #include "command.h"
 #include "touchstone/base/file.h"
-#include "touchstone/device/npy.h"
+#include "touchstone/files/npy.h"
 #include "touchstone/ops/kernel_json.h"
 
 // Verdicts a line each.

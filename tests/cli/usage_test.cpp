@@ -11,7 +11,7 @@
 #include "touchstone/base/counted.h"
 #include "touchstone/base/file.h"
 #include "touchstone/base/json_fault.h"
-#include "touchstone/device/npy.h"
+#include "touchstone/files/npy.h"
 
 // The words of the command line, and the words that come back.
 

@@ -10,7 +10,7 @@
 #include "touchstone/cuda/layout.h"
 #include "touchstone/cuda/render_cuda.h"
 #include "touchstone/define/text.h"
-#include "touchstone/fuzz/draw_kernel.h"
+#include "touchstone/fuzz/draw/draw_kernel.h"
 
 namespace touchstone::cuda {
 namespace {

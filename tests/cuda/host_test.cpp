@@ -10,9 +10,9 @@
 #include "touchstone/cuda/engine.h"
 #include "touchstone/cuda/layout.h"
 #include "touchstone/define/text.h"
-#include "touchstone/fuzz/areas.h"
-#include "touchstone/fuzz/runner.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/fuzz/areas/areas.h"
+#include "touchstone/fuzz/engine/runner.h"
+#include "touchstone/interp/device/interpreted.h"
 
 namespace touchstone {
 namespace {

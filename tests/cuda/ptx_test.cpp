@@ -11,8 +11,8 @@
 #include "touchstone/base/file.h"
 #include "touchstone/cuda/cuda_device.h"
 #include "touchstone/define/text.h"
-#include "touchstone/fuzz/draw_kernel.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/fuzz/draw/draw_kernel.h"
+#include "touchstone/interp/device/interpreted.h"
 #include "touchstone/process/run.h"
 
 namespace touchstone {

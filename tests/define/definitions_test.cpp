@@ -10,7 +10,7 @@
 #include "../interp/kernels.h"
 #include "definition_cases.h"
 #include "touchstone/define/text.h"
-#include "touchstone/interp/verdict.h"
+#include "touchstone/interp/oracle/verdict.h"
 #include "touchstone/ops/index_fault.h"
 
 namespace touchstone::define {

@@ -1,4 +1,4 @@
-#include "touchstone/device/array_file.h"
+#include "touchstone/files/array_file.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 
 #include "../support/error_of.h"
 #include "touchstone/base/file.h"
-#include "touchstone/device/array_file.h"
+#include "touchstone/files/array_file.h"
 
 namespace touchstone {
 namespace {

@@ -1,4 +1,4 @@
-#include "touchstone/device/npy.h"
+#include "touchstone/files/npy.h"
 
 #include <gtest/gtest.h>
 

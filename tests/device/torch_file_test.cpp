@@ -10,9 +10,9 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
-#include "touchstone/device/array_file.h"
-#include "touchstone/device/array_reader.h"
-#include "touchstone/device/zip_archive.h"
+#include "touchstone/files/array_file.h"
+#include "touchstone/files/array_reader.h"
+#include "touchstone/files/zip_archive.h"
 
 namespace touchstone {
 namespace {

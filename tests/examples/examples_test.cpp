@@ -9,8 +9,8 @@
 #include <zlib.h>
 
 #include "touchstone/clang/clang_device.h"
-#include "touchstone/interp/interpreted.h"
-#include "touchstone/interp/verdict.h"
+#include "touchstone/interp/device/interpreted.h"
+#include "touchstone/interp/oracle/verdict.h"
 #include "touchstone/tensor/networks.h"
 #include "touchstone/tensor/optim.h"
 #include "touchstone/tensor/tensor_jit.h"

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
-#include "touchstone/explore/answers.h"
-#include "touchstone/explore/explorer.h"
+#include "touchstone/cli/explore/answers.h"
+#include "touchstone/cli/explore/explorer.h"
 
 namespace touchstone::explore {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "touchstone/codegen/layout.h"
 #include "touchstone/codegen/linearize.h"
-#include "touchstone/fuzz/draw_kernel.h"
+#include "touchstone/fuzz/draw/draw_kernel.h"
 
 namespace touchstone {
 namespace {

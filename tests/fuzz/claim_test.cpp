@@ -5,8 +5,8 @@
 #include <iostream>
 
 #include "../support/sanitized.h"
-#include "touchstone/fuzz/claim_check.h"
-#include "touchstone/fuzz/expression_case.h"
+#include "touchstone/fuzz/areas/claim_check.h"
+#include "touchstone/fuzz/index/expression_case.h"
 
 namespace touchstone::fuzz {
 namespace {

@@ -1,13 +1,13 @@
 // Linear code run step by step: each access to memory is looked at.
-#include "touchstone/fuzz/code_run.h"
+#include "touchstone/fuzz/areas/code_run.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 
 #include "touchstone/codegen/linearize.h"
-#include "touchstone/fuzz/chooser.h"
-#include "touchstone/fuzz/draw_kernel.h"
+#include "touchstone/fuzz/choice/chooser.h"
+#include "touchstone/fuzz/draw/draw_kernel.h"
 
 namespace touchstone::fuzz {
 namespace {

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "../support/sanitized.h"
-#include "touchstone/fuzz/draw_kernel.h"
-#include "touchstone/fuzz/program.h"
+#include "touchstone/fuzz/cases/program.h"
+#include "touchstone/fuzz/draw/draw_kernel.h"
 
 namespace touchstone::fuzz {
 namespace {

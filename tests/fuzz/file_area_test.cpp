@@ -1,8 +1,8 @@
 // Readers that take what they should refuse, and lose what they should read, are told.
 #include <gtest/gtest.h>
 
-#include "touchstone/fuzz/areas.h"
-#include "touchstone/fuzz/file_formats.h"
+#include "touchstone/fuzz/areas/areas.h"
+#include "touchstone/fuzz/definitions/file_formats.h"
 
 namespace touchstone::fuzz {
 namespace {

@@ -1,11 +1,11 @@
-#include "touchstone/fuzz/graph_check.h"
+#include "touchstone/fuzz/areas/graph_check.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/interp/device/interpreted.h"
 
 namespace touchstone::fuzz {
 namespace {

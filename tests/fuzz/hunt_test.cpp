@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/hunt.h"
+#include "touchstone/fuzz/engine/hunt.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/device/device.h"
-#include "touchstone/fuzz/program.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/fuzz/cases/program.h"
+#include "touchstone/interp/device/interpreted.h"
 
 namespace touchstone::fuzz {
 namespace {

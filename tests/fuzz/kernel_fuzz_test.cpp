@@ -10,14 +10,14 @@
 
 #include "touchstone/base/file.h"
 #include "touchstone/clang/clang_device.h"
-#include "touchstone/fuzz/areas.h"
-#include "touchstone/fuzz/draw_kernel.h"
-#include "touchstone/fuzz/finding_folder.h"
-#include "touchstone/fuzz/kernel_backend.h"
-#include "touchstone/fuzz/runner.h"
-#include "touchstone/fuzz/shrink.h"
-#include "touchstone/fuzz/values.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/fuzz/areas/areas.h"
+#include "touchstone/fuzz/areas/kernel_backend.h"
+#include "touchstone/fuzz/draw/draw_kernel.h"
+#include "touchstone/fuzz/engine/runner.h"
+#include "touchstone/fuzz/judge/shrink.h"
+#include "touchstone/fuzz/judge/values.h"
+#include "touchstone/fuzz/shrink/finding_folder.h"
+#include "touchstone/interp/device/interpreted.h"
 #include "touchstone/tcc/tcc_device.h"
 
 namespace touchstone::fuzz {

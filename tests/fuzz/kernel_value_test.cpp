@@ -1,5 +1,5 @@
 // What a kernel is by definition, and the checks of the reference and the oracle that use it.
-#include "touchstone/fuzz/kernel_value.h"
+#include "touchstone/fuzz/definitions/kernel_value.h"
 
 #include <gtest/gtest.h>
 
@@ -11,10 +11,10 @@
 
 #include <fmt/format.h>
 
-#include "touchstone/fuzz/draw_kernel.h"
-#include "touchstone/fuzz/number_formats.h"
-#include "touchstone/fuzz/reference_check.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/fuzz/areas/reference_check.h"
+#include "touchstone/fuzz/definitions/number_formats.h"
+#include "touchstone/fuzz/draw/draw_kernel.h"
+#include "touchstone/interp/device/interpreted.h"
 
 namespace touchstone::fuzz {
 namespace {

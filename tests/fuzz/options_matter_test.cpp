@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "touchstone/fuzz/draw_kernel.h"
+#include "touchstone/fuzz/draw/draw_kernel.h"
 
 namespace touchstone::fuzz {
 namespace {

@@ -1,6 +1,6 @@
 // Probes against candidates of plain loops: what is right passes on every family, and each planted
 // fault is shown by some.
-#include "touchstone/fuzz/probe.h"
+#include "touchstone/fuzz/judge/probe.h"
 
 #include <gtest/gtest.h>
 
@@ -10,10 +10,10 @@
 #include <functional>
 
 #include "touchstone/define/text.h"
-#include "touchstone/fuzz/probe_power.h"
-#include "touchstone/fuzz/suite.h"
-#include "touchstone/interp/interpreted.h"
-#include "touchstone/interp/verdict.h"
+#include "touchstone/fuzz/judge/probe_power.h"
+#include "touchstone/fuzz/suites/suite.h"
+#include "touchstone/interp/device/interpreted.h"
+#include "touchstone/interp/oracle/verdict.h"
 
 namespace touchstone::fuzz {
 namespace {

@@ -3,10 +3,10 @@
 #include <optional>
 #include <string>
 
-#include "touchstone/fuzz/number_check.h"
-#include "touchstone/fuzz/profile_check.h"
-#include "touchstone/fuzz/view_case.h"
-#include "touchstone/shapetracker/symbolic_merge.h"
+#include "touchstone/fuzz/areas/number_check.h"
+#include "touchstone/fuzz/areas/profile_check.h"
+#include "touchstone/fuzz/index/view_case.h"
+#include "touchstone/shapetracker/symbolic/symbolic_merge.h"
 
 // Questions that a number chooses, whatever the kernel of the case.
 

@@ -1,10 +1,10 @@
 // How often code may read, of kernels whose reads are counted by hand.
-#include "touchstone/fuzz/reads_check.h"
+#include "touchstone/fuzz/areas/reads_check.h"
 
 #include <gtest/gtest.h>
 
-#include "touchstone/fuzz/chooser.h"
-#include "touchstone/fuzz/draw_kernel.h"
+#include "touchstone/fuzz/choice/chooser.h"
+#include "touchstone/fuzz/draw/draw_kernel.h"
 
 namespace touchstone::fuzz {
 namespace {

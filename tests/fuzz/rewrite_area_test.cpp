@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
 #include "touchstone/base/error.h"
-#include "touchstone/fuzz/areas.h"
-#include "touchstone/fuzz/rewrite_case.h"
-#include "touchstone/fuzz/rewriting.h"
+#include "touchstone/fuzz/areas/areas.h"
+#include "touchstone/fuzz/cases/rewrite_case.h"
+#include "touchstone/fuzz/definitions/rewriting.h"
 
 namespace touchstone::fuzz {
 namespace {

@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/runner.h"
+#include "touchstone/fuzz/engine/runner.h"
 
 #include <gtest/gtest.h>
 

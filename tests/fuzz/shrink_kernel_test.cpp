@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "touchstone/fuzz/shrink.h"
-#include "touchstone/fuzz/smaller_views.h"
+#include "touchstone/fuzz/judge/shrink.h"
+#include "touchstone/fuzz/judge/smaller_views.h"
 
 namespace touchstone::fuzz {
 namespace {

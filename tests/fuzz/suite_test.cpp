@@ -1,4 +1,4 @@
-#include "touchstone/fuzz/suite.h"
+#include "touchstone/fuzz/suites/suite.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/clang/clang_device.h"
-#include "touchstone/fuzz/kernel_suite.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/fuzz/suites/kernel_suite.h"
+#include "touchstone/interp/device/interpreted.h"
 #include "touchstone/tcc/tcc_device.h"
 
 namespace touchstone::fuzz {

@@ -10,9 +10,9 @@
 
 #include "../support/public_names.h"
 #include "touchstone/base/error.h"
-#include "touchstone/fuzz/areas.h"
-#include "touchstone/fuzz/call.h"
-#include "touchstone/fuzz/calls.h"
+#include "touchstone/fuzz/areas/areas.h"
+#include "touchstone/fuzz/cases/call.h"
+#include "touchstone/fuzz/definitions/calls.h"
 
 namespace touchstone::fuzz {
 namespace {

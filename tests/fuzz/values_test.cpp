@@ -1,12 +1,12 @@
-#include "touchstone/fuzz/values.h"
+#include "touchstone/fuzz/judge/values.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <set>
 
-#include "touchstone/fuzz/kernel_case.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/fuzz/judge/kernel_case.h"
+#include "touchstone/interp/device/interpreted.h"
 
 namespace touchstone::fuzz {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
-#include "touchstone/fuzz/areas.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/fuzz/areas/areas.h"
+#include "touchstone/interp/device/interpreted.h"
 
 extern const char* const kFuzzedArea;  // of this program: a file of one line says it
 

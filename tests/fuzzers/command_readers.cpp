@@ -9,7 +9,7 @@
 #include "reader_targets.h"
 #include "serve.h"
 #include "touchstone/prove/evaluate.h"
-#include "touchstone/symbolic/derivation_check.h"
+#include "touchstone/symbolic/check/derivation_check.h"
 
 namespace touchstone::fuzzers {
 namespace {

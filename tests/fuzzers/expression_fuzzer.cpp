@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "touchstone/base/error.h"
-#include "touchstone/symbolic/expr.h"
-#include "touchstone/symbolic/program.h"
+#include "touchstone/symbolic/expr/expr.h"
+#include "touchstone/symbolic/node/program.h"
 
 using namespace touchstone;
 using namespace touchstone::symbolic;

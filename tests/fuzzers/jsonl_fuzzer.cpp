@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "touchstone/symbolic/jsonl.h"
+#include "touchstone/symbolic/ask/jsonl.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static touchstone::symbolic::Session session;

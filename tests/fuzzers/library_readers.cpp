@@ -7,22 +7,22 @@
 #include <nlohmann/json.hpp>
 
 #include "reader_targets.h"
+#include "touchstone/cli/explore/explorer.h"
 #include "touchstone/codegen/linearize.h"
 #include "touchstone/codegen/opts.h"
 #include "touchstone/codegen/render_c.h"
 #include "touchstone/define/text.h"
-#include "touchstone/device/array_file.h"
-#include "touchstone/explore/explorer.h"
+#include "touchstone/files/array_file.h"
 #include "touchstone/foreign/backend_process.h"
-#include "touchstone/fuzz/reproducer.h"
-#include "touchstone/fuzz/values.h"
-#include "touchstone/interp/certify.h"
-#include "touchstone/interp/declared_profile.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/fuzz/judge/reproducer.h"
+#include "touchstone/fuzz/judge/values.h"
+#include "touchstone/interp/certify/certify.h"
+#include "touchstone/interp/device/interpreted.h"
+#include "touchstone/interp/oracle/declared_profile.h"
 #include "touchstone/ops/index_fault.h"
 #include "touchstone/ops/kernel_json.h"
 #include "touchstone/prove/claim.h"
-#include "touchstone/shapetracker/jsonl.h"
+#include "touchstone/shapetracker/ask/jsonl.h"
 
 namespace touchstone::fuzzers {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "packed_corpus.h"
 #include "reader_targets.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/interp/device/interpreted.h"
 
 using namespace touchstone;
 using namespace touchstone::fuzzers;

@@ -1,4 +1,4 @@
-#include "touchstone/testing/generators.h"
+#include "touchstone/fuzz/rapidcheck/generators.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/interp/device/interpreted.h"
 
 namespace touchstone {
 namespace {

@@ -1,11 +1,11 @@
-#include "touchstone/interp/addresses.h"
+#include "touchstone/interp/device/addresses.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 #include <vector>
 
-#include "touchstone/fuzz/view_case.h"
+#include "touchstone/fuzz/index/view_case.h"
 
 // Held against ShapeTracker::at, element by element.
 

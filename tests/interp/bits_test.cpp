@@ -1,4 +1,4 @@
-#include "touchstone/interp/bits.h"
+#include "touchstone/interp/device/bits.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 
 #include "scalar_reference.h"
 #include "touchstone/base/error.h"
-#include "touchstone/interp/scalar_named.h"
+#include "touchstone/interp/device/scalar_named.h"
 #include "touchstone/ops/op.h"
 
 namespace touchstone {

@@ -1,11 +1,11 @@
-#include "touchstone/interp/blame.h"
+#include "touchstone/interp/oracle/blame.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
 #include "kernels.h"
-#include "touchstone/interp/subkernel.h"
+#include "touchstone/interp/oracle/subkernel.h"
 
 namespace touchstone {
 namespace {

@@ -1,4 +1,4 @@
-#include "touchstone/interp/certify.h"
+#include "touchstone/interp/certify/certify.h"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@
 #include "scalar_reference.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
-#include "touchstone/interp/scalar_ops.h"
-#include "touchstone/interp/second_path.h"
+#include "touchstone/interp/certify/second_path.h"
+#include "touchstone/interp/device/scalar_ops.h"
 
 namespace touchstone {
 namespace {

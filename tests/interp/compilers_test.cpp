@@ -15,7 +15,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/clang/shared_object.h"
-#include "touchstone/interp/verdict.h"
+#include "touchstone/interp/oracle/verdict.h"
 #include "touchstone/process/run.h"
 #include "touchstone/tcc/program.h"
 

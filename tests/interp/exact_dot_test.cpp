@@ -1,4 +1,4 @@
-#include "touchstone/interp/exact_dot.h"
+#include "touchstone/interp/device/exact_dot.h"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 
 #include "scalar_reference.h"
 #include "touchstone/base/error.h"
-#include "touchstone/interp/bits.h"
-#include "touchstone/interp/scalar_arith.h"
+#include "touchstone/interp/device/bits.h"
+#include "touchstone/interp/device/scalar_arith.h"
 
 namespace touchstone {
 namespace {

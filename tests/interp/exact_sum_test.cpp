@@ -1,4 +1,4 @@
-#include "touchstone/interp/exact_sum.h"
+#include "touchstone/interp/device/exact_sum.h"
 
 #include <gtest/gtest.h>
 

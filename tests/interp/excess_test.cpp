@@ -10,10 +10,10 @@
 
 #include "kernels.h"
 #include "touchstone/base/error.h"
-#include "touchstone/interp/envelope.h"
-#include "touchstone/interp/explain.h"
-#include "touchstone/interp/scalar_named.h"
-#include "touchstone/interp/verdict.h"
+#include "touchstone/interp/device/scalar_named.h"
+#include "touchstone/interp/oracle/envelope.h"
+#include "touchstone/interp/oracle/explain.h"
+#include "touchstone/interp/oracle/verdict.h"
 
 // Excess precision and the overflow of 8-bit floats, as profiles declare them.
 

@@ -1,11 +1,11 @@
-#include "touchstone/interp/explain.h"
+#include "touchstone/interp/oracle/explain.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 
 #include "kernels.h"
-#include "touchstone/interp/scalar_ops.h"
+#include "touchstone/interp/device/scalar_ops.h"
 
 namespace touchstone {
 namespace {

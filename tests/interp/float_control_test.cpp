@@ -14,8 +14,8 @@
 #endif
 
 #include "kernels.h"
-#include "touchstone/interp/bits.h"
-#include "touchstone/interp/verdict.h"
+#include "touchstone/interp/device/bits.h"
+#include "touchstone/interp/oracle/verdict.h"
 
 // The answers do not depend on the floating-point control word that the caller left behind.
 

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "kernels.h"
-#include "touchstone/interp/evaluator.h"
+#include "touchstone/interp/device/evaluator.h"
 
 namespace touchstone {
 namespace {

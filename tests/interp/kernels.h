@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "touchstone/device/device.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/interp/device/interpreted.h"
 
 // Small kernels and the buffers to run them on.
 

@@ -3,9 +3,9 @@
 #include <random>
 
 #include "kernels.h"
-#include "touchstone/interp/find_order.h"
-#include "touchstone/interp/scalar_ops.h"
-#include "touchstone/interp/verdict.h"
+#include "touchstone/interp/device/scalar_ops.h"
+#include "touchstone/interp/oracle/find_order.h"
+#include "touchstone/interp/oracle/verdict.h"
 
 namespace touchstone {
 namespace {

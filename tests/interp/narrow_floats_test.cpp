@@ -5,9 +5,9 @@
 
 #include "kernels.h"
 #include "scalar_reference.h"
-#include "touchstone/interp/bits.h"
-#include "touchstone/interp/scalar_named.h"
-#include "touchstone/interp/scalar_ops.h"
+#include "touchstone/interp/device/bits.h"
+#include "touchstone/interp/device/scalar_named.h"
+#include "touchstone/interp/device/scalar_ops.h"
 
 // Types small enough that all of their inputs can be asked for: every pattern of 16 bits, every
 // pair of patterns of 8.

@@ -4,8 +4,8 @@
 #include <random>
 
 #include "kernels.h"
-#include "touchstone/interp/interval_rows.h"
-#include "touchstone/interp/verdict.h"
+#include "touchstone/interp/oracle/interval_rows.h"
+#include "touchstone/interp/oracle/verdict.h"
 
 namespace touchstone::interp {
 namespace {

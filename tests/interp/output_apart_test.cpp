@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/interp/device/interpreted.h"
 
 namespace touchstone {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels.h"
-#include "touchstone/interp/explain.h"
+#include "touchstone/interp/oracle/explain.h"
 
 namespace touchstone {
 namespace {

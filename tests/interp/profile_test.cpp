@@ -1,4 +1,4 @@
-#include "touchstone/interp/profile.h"
+#include "touchstone/interp/oracle/profile.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 
 #include "kernels.h"
 #include "touchstone/base/error.h"
-#include "touchstone/interp/verdict.h"
+#include "touchstone/interp/oracle/verdict.h"
 
 namespace touchstone {
 namespace {

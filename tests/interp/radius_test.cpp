@@ -1,4 +1,4 @@
-#include "touchstone/interp/radius.h"
+#include "touchstone/interp/oracle/radius.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 
 #include "kernels.h"
 #include "touchstone/base/fp_guard.h"
-#include "touchstone/interp/scalar_named.h"
-#include "touchstone/interp/scalar_ops.h"
+#include "touchstone/interp/device/scalar_named.h"
+#include "touchstone/interp/device/scalar_ops.h"
 
 namespace touchstone::interp {
 namespace {

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "kernels.h"
-#include "touchstone/interp/envelope.h"
-#include "touchstone/interp/program.h"
-#include "touchstone/interp/subkernel.h"
+#include "touchstone/interp/device/program.h"
+#include "touchstone/interp/oracle/envelope.h"
+#include "touchstone/interp/oracle/subkernel.h"
 
 // A reduce whose terms are the same along an axis of its result is computed once for all along it.
 // Held against kernels of one element each, where nothing repeats along that axis.

@@ -1,4 +1,4 @@
-#include "touchstone/interp/scalar_arith.h"
+#include "touchstone/interp/device/scalar_arith.h"
 
 #include <gtest/gtest.h>
 

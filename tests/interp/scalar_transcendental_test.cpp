@@ -1,4 +1,4 @@
-#include "touchstone/interp/scalar_transcendental.h"
+#include "touchstone/interp/device/scalar_transcendental.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "touchstone/interp/semantics.h"
+#include "touchstone/interp/oracle/semantics.h"
 
 #include <gtest/gtest.h>
 

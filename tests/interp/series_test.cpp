@@ -1,4 +1,4 @@
-#include "touchstone/interp/series.h"
+#include "touchstone/interp/device/series.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-#include "touchstone/interp/scalar_exact.h"
+#include "touchstone/interp/device/scalar_exact.h"
 
 namespace touchstone::interp {
 namespace {

@@ -1,4 +1,4 @@
-#include "touchstone/interp/suspect.h"
+#include "touchstone/interp/oracle/suspect.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 
 #include "kernels.h"
-#include "touchstone/interp/verdict.h"
+#include "touchstone/interp/oracle/verdict.h"
 
 namespace touchstone {
 namespace {

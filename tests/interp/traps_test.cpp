@@ -10,8 +10,8 @@
 #include "scalar_reference.h"
 #include "touchstone/base/file.h"
 #include "touchstone/clang/clang_device.h"
-#include "touchstone/interp/bits.h"
-#include "touchstone/interp/scalar_ops.h"
+#include "touchstone/interp/device/bits.h"
+#include "touchstone/interp/device/scalar_ops.h"
 
 // Traps that others fell into, one test each, on the devices. That a fast-math object does not
 // reach the answers is in float_control_test.cpp, that the scalars have the same bits however

@@ -1,4 +1,4 @@
-#include "touchstone/interp/verdict.h"
+#include "touchstone/interp/oracle/verdict.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <limits>
 
 #include "kernels.h"
-#include "touchstone/interp/scalar_named.h"
-#include "touchstone/interp/scalar_ops.h"
+#include "touchstone/interp/device/scalar_named.h"
+#include "touchstone/interp/device/scalar_ops.h"
 
 namespace touchstone {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "kernels.h"
 #include "touchstone/base/error.h"
-#include "touchstone/interp/verdict.h"
+#include "touchstone/interp/oracle/verdict.h"
 
 // A verdict that no answer could have failed is not PASS.
 

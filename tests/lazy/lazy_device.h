@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "touchstone/clang/clang_device.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/interp/device/interpreted.h"
 #include "touchstone/lazy/realize.h"
 
 namespace touchstone {

@@ -5,8 +5,8 @@
 
 #include "../support/error_of.h"
 #include "graph_runner.h"
-#include "touchstone/fuzz/chooser.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/fuzz/choice/chooser.h"
+#include "touchstone/interp/device/interpreted.h"
 #include "touchstone/kernelize/multi.h"
 
 namespace touchstone {

@@ -18,10 +18,10 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/mutant.h"
-#include "touchstone/fuzz/areas.h"
-#include "touchstone/fuzz/hunt.h"
-#include "touchstone/fuzz/rapidcheck_chooser.h"
-#include "touchstone/fuzz/worker.h"
+#include "touchstone/fuzz/areas/areas.h"
+#include "touchstone/fuzz/draw/rapidcheck_chooser.h"
+#include "touchstone/fuzz/engine/hunt.h"
+#include "touchstone/fuzz/engine/worker.h"
 #include "touchstone/tcc/tcc_device.h"
 
 namespace touchstone::fuzz {

@@ -12,10 +12,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "touchstone/explore/explorer.h"
-#include "touchstone/fuzz/chooser.h"
-#include "touchstone/fuzz/expression_case.h"
-#include "touchstone/fuzz/view_case.h"
+#include "touchstone/cli/explore/explorer.h"
+#include "touchstone/fuzz/choice/chooser.h"
+#include "touchstone/fuzz/index/expression_case.h"
+#include "touchstone/fuzz/index/view_case.h"
 
 namespace touchstone {
 namespace {

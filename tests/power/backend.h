@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "bugs.h"
-#include "touchstone/device/npy.h"
-#include "touchstone/interp/legal.h"
-#include "touchstone/interp/scalar_named.h"
+#include "touchstone/files/npy.h"
+#include "touchstone/interp/device/scalar_named.h"
+#include "touchstone/interp/oracle/legal.h"
 
 // A small backend of loops, as a compiler of kernels would write them, with one fault at a time.
 

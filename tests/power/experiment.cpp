@@ -2,9 +2,9 @@
 
 #include "backend.h"
 #include "tolerance.h"
-#include "touchstone/fuzz/kernel_case.h"
-#include "touchstone/interp/envelope.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/fuzz/judge/kernel_case.h"
+#include "touchstone/interp/device/interpreted.h"
+#include "touchstone/interp/oracle/envelope.h"
 
 namespace touchstone::power {
 namespace {

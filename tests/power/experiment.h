@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bugs.h"
-#include "touchstone/fuzz/values.h"
+#include "touchstone/fuzz/judge/values.h"
 
 namespace touchstone::power {
 

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "backend.h"
-#include "touchstone/interp/scalar_ops.h"
+#include "touchstone/interp/device/scalar_ops.h"
 
 namespace touchstone::power {
 namespace {

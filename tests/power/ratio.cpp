@@ -6,9 +6,9 @@
 #include "backend.h"
 #include "experiment.h"
 #include "touchstone/base/fp_guard.h"
-#include "touchstone/interp/envelope.h"
-#include "touchstone/interp/exact_sum.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/interp/device/exact_sum.h"
+#include "touchstone/interp/device/interpreted.h"
+#include "touchstone/interp/oracle/envelope.h"
 
 namespace touchstone::power {
 namespace {

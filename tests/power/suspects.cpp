@@ -8,10 +8,10 @@
 
 #include "backend.h"
 #include "touchstone/base/fp_guard.h"
-#include "touchstone/interp/envelope.h"
-#include "touchstone/interp/interpreted.h"
-#include "touchstone/interp/suspect.h"
-#include "touchstone/interp/verdict.h"
+#include "touchstone/interp/device/interpreted.h"
+#include "touchstone/interp/oracle/envelope.h"
+#include "touchstone/interp/oracle/suspect.h"
+#include "touchstone/interp/oracle/verdict.h"
 
 namespace touchstone::power {
 namespace {

@@ -5,9 +5,9 @@
 #include "backend.h"
 #include "experiment.h"
 #include "tolerance.h"
-#include "touchstone/fuzz/kernel_case.h"
-#include "touchstone/interp/envelope.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/fuzz/judge/kernel_case.h"
+#include "touchstone/interp/device/interpreted.h"
+#include "touchstone/interp/oracle/envelope.h"
 
 namespace touchstone::power {
 namespace {

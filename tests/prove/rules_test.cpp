@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/rules.h"
+#include "touchstone/symbolic/rules/rules.h"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // Polynomial inequalities over boxes of integers, against trying every point.
-#include "touchstone/view/box_prover.h"
+#include "touchstone/shapetracker/view/box_prover.h"
 
 #include <gtest/gtest.h>
 
 #include <rapidcheck/gtest.h>
 
 #include "errors.h"
-#include "touchstone/fuzz/chooser.h"
-#include "touchstone/view/variable_table.h"
+#include "touchstone/fuzz/choice/chooser.h"
+#include "touchstone/shapetracker/view/variable_table.h"
 
 namespace touchstone {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "chains.h"
 #include "pairs.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "chains.h"
 #include "model.h"
-#include "touchstone/shapetracker/access.h"
-#include "touchstone/shapetracker/index_expr.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/ask/access.h"
+#include "touchstone/shapetracker/index/index_expr.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "model.h"
 #include "touchstone/base/hash.h"
-#include "touchstone/shapetracker/simplify.h"
-#include "touchstone/testing/index_generators.h"
+#include "touchstone/fuzz/rapidcheck/index/index_generators.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone::model {
 

@@ -1,5 +1,5 @@
 // Every answer of a merge is held against a checker that only evaluates views.
-#include "touchstone/shapetracker/explain.h"
+#include "touchstone/shapetracker/merge/explain.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "chains.h"
 #include "pairs.h"
-#include "touchstone/shapetracker/check.h"
+#include "touchstone/shapetracker/ask/check.h"
 
 namespace touchstone {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "chains.h"
 #include "greedy.h"
-#include "touchstone/shapetracker/invert.h"
-#include "touchstone/shapetracker/merge.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/invert/invert.h"
+#include "touchstone/shapetracker/merge/merge.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone {
 namespace {

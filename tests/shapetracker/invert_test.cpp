@@ -1,4 +1,4 @@
-#include "touchstone/shapetracker/invert.h"
+#include "touchstone/shapetracker/invert/invert.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "chains.h"
 #include "errors.h"
 #include "pairs.h"
-#include "touchstone/shapetracker/invert_steps.h"
+#include "touchstone/shapetracker/invert/invert_steps.h"
 
 namespace touchstone {
 namespace {

@@ -1,4 +1,4 @@
-#include "touchstone/shapetracker/jsonl.h"
+#include "touchstone/shapetracker/ask/jsonl.h"
 
 #include <gtest/gtest.h>
 

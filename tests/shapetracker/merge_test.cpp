@@ -1,4 +1,4 @@
-#include "touchstone/shapetracker/merge.h"
+#include "touchstone/shapetracker/merge/merge.h"
 
 #include <gtest/gtest.h>
 
@@ -12,9 +12,9 @@
 #include "chains.h"
 #include "errors.h"
 #include "pairs.h"
-#include "touchstone/shapetracker/check.h"
-#include "touchstone/shapetracker/explain.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/ask/check.h"
+#include "touchstone/shapetracker/merge/explain.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone {
 namespace {

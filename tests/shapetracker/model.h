@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "touchstone/view/shapetracker.h"
+#include "touchstone/shapetracker/view/shapetracker.h"
 
 namespace touchstone::model {
 

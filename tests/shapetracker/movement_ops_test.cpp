@@ -1,5 +1,5 @@
 // A tracker written as movement operations, and how axes of two shapes correspond.
-#include "touchstone/shapetracker/movement_ops.h"
+#include "touchstone/shapetracker/invert/movement_ops.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include "chains.h"
 #include "errors.h"
 #include "pairs.h"
-#include "touchstone/shapetracker/contraction.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/invert/contraction.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone {
 namespace {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "chains.h"
-#include "touchstone/shapetracker/index_expr.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/index/index_expr.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "model.h"
-#include "touchstone/fuzz/chooser.h"
+#include "touchstone/fuzz/choice/chooser.h"
 
 namespace touchstone::model {
 

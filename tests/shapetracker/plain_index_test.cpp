@@ -1,13 +1,13 @@
-#include "touchstone/shapetracker/plain_index.h"
+#include "touchstone/shapetracker/index/plain_index.h"
 
 #include <gtest/gtest.h>
 
 #include <rapidcheck/gtest.h>
 
 #include "chains.h"
-#include "touchstone/shapetracker/index_expr.h"
-#include "touchstone/shapetracker/shortest_index.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/index/index_expr.h"
+#include "touchstone/shapetracker/index/shortest_index.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone {
 namespace {

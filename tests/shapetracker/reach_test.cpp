@@ -1,5 +1,5 @@
 // The largest address, against every address.
-#include "touchstone/view/reach.h"
+#include "touchstone/shapetracker/view/reach.h"
 
 #include <gtest/gtest.h>
 

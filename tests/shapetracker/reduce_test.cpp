@@ -1,5 +1,5 @@
 // Stacks become no longer than they must, and say what they said.
-#include "touchstone/shapetracker/reduce.h"
+#include "touchstone/shapetracker/merge/reduce.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include "chains.h"
 #include "greedy.h"
 #include "touchstone/base/hash.h"
-#include "touchstone/shapetracker/same_map.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/merge/same_map.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone {
 namespace {

@@ -1,13 +1,13 @@
-#include "touchstone/view/shapetracker.h"
+#include "touchstone/shapetracker/view/shapetracker.h"
 
 #include <gtest/gtest.h>
 
 #include "errors.h"
 #include "model.h"
-#include "touchstone/shapetracker/access.h"
-#include "touchstone/shapetracker/contraction.h"
-#include "touchstone/shapetracker/index_expr.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/ask/access.h"
+#include "touchstone/shapetracker/index/index_expr.h"
+#include "touchstone/shapetracker/invert/contraction.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone {
 namespace {

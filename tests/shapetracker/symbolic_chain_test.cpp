@@ -7,13 +7,13 @@
 #include <optional>
 
 #include "symbolic_chains.h"
-#include "touchstone/shapetracker/access.h"
-#include "touchstone/shapetracker/index_expr.h"
-#include "touchstone/shapetracker/movement_ops.h"
-#include "touchstone/shapetracker/plain_index.h"
-#include "touchstone/shapetracker/shortest_index.h"
-#include "touchstone/shapetracker/simplify.h"
-#include "touchstone/shapetracker/symbolic_merge.h"
+#include "touchstone/shapetracker/ask/access.h"
+#include "touchstone/shapetracker/index/index_expr.h"
+#include "touchstone/shapetracker/index/plain_index.h"
+#include "touchstone/shapetracker/index/shortest_index.h"
+#include "touchstone/shapetracker/invert/movement_ops.h"
+#include "touchstone/shapetracker/merge/simplify.h"
+#include "touchstone/shapetracker/symbolic/symbolic_merge.h"
 
 namespace touchstone {
 namespace {

@@ -1,5 +1,5 @@
 // Stacks with variables as one view, for every value at once.
-#include "touchstone/shapetracker/symbolic_merge.h"
+#include "touchstone/shapetracker/symbolic/symbolic_merge.h"
 
 #include <gtest/gtest.h>
 
@@ -14,8 +14,8 @@
 #include "errors.h"
 #include "symbolic_chains.h"
 #include "symbolic_stacks.h"
-#include "touchstone/shapetracker/check.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/ask/check.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone {
 namespace {

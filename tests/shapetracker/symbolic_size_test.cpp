@@ -5,10 +5,10 @@
 
 #include "errors.h"
 #include "model.h"
-#include "touchstone/shapetracker/access.h"
-#include "touchstone/shapetracker/index_expr.h"
-#include "touchstone/shapetracker/plain_index.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/ask/access.h"
+#include "touchstone/shapetracker/index/index_expr.h"
+#include "touchstone/shapetracker/index/plain_index.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone {
 namespace {

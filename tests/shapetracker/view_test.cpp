@@ -1,4 +1,4 @@
-#include "touchstone/view/view.h"
+#include "touchstone/shapetracker/view/view.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "errors.h"
 #include "model.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone {
 namespace {

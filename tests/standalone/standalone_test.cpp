@@ -10,7 +10,7 @@
 
 #include "touchstone/base/file.h"
 #include "touchstone/clang/clang_device.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/interp/device/interpreted.h"
 #include "touchstone/lazy/realize.h"
 #include "touchstone/tensor/indexing.h"
 #include "touchstone/tensor/models.h"

@@ -1,6 +1,6 @@
 // The laws of bounds, which are proved, against the code that computes bounds: on drawn intervals
 // and congruences each answer is what the law's formula gives, so neither can change by itself.
-#include "touchstone/symbolic/bound_rules.h"
+#include "touchstone/symbolic/rules/bound_rules.h"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include <functional>
 #include <set>
 
-#include "touchstone/symbolic/congruence.h"
-#include "touchstone/symbolic/node.h"
-#include "touchstone/symbolic/simplifier.h"
+#include "touchstone/symbolic/node/node.h"
+#include "touchstone/symbolic/number/congruence.h"
+#include "touchstone/symbolic/simplify/simplifier.h"
 
 namespace touchstone::symbolic {
 namespace {

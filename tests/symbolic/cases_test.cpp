@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/file.h"
-#include "touchstone/symbolic/node.h"
+#include "touchstone/symbolic/node/node.h"
 
 namespace touchstone::symbolic {
 namespace {

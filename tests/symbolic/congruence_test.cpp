@@ -1,10 +1,10 @@
-#include "touchstone/symbolic/congruence.h"
+#include "touchstone/symbolic/number/congruence.h"
 
 #include <gtest/gtest.h>
 
 #include <rapidcheck/gtest.h>
 
-#include "touchstone/symbolic/context.h"
+#include "touchstone/symbolic/node/context.h"
 
 namespace touchstone::symbolic {
 namespace {

@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/context.h"
+#include "touchstone/symbolic/node/context.h"
 
 #include <gtest/gtest.h>
 

@@ -12,11 +12,11 @@
 
 #include "../support/sanitized.h"
 #include "touchstone/base/file.h"
-#include "touchstone/symbolic/derivation_check.h"
-#include "touchstone/symbolic/derive.h"
-#include "touchstone/symbolic/node.h"
-#include "touchstone/symbolic/points.h"
-#include "touchstone/symbolic/ring.h"
+#include "touchstone/symbolic/check/derivation_check.h"
+#include "touchstone/symbolic/check/points.h"
+#include "touchstone/symbolic/check/ring.h"
+#include "touchstone/symbolic/derive/derive.h"
+#include "touchstone/symbolic/node/node.h"
 
 namespace touchstone::symbolic {
 namespace {

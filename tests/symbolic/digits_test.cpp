@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
-#include "touchstone/symbolic/context.h"
-#include "touchstone/symbolic/node.h"
+#include "touchstone/symbolic/node/context.h"
+#include "touchstone/symbolic/node/node.h"
 
 namespace touchstone::symbolic {
 namespace {

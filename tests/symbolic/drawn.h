@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "touchstone/base/hash.h"
-#include "touchstone/fuzz/expression_case.h"
-#include "touchstone/symbolic/interval.h"
+#include "touchstone/fuzz/index/expression_case.h"
+#include "touchstone/symbolic/number/interval.h"
 
 namespace touchstone::symbolic {
 

@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/expr.h"
+#include "touchstone/symbolic/expr/expr.h"
 
 #include <gtest/gtest.h>
 

@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "drawn.h"
-#include "touchstone/symbolic/context.h"
-#include "touchstone/symbolic/expr.h"
-#include "touchstone/symbolic/node.h"
+#include "touchstone/symbolic/expr/expr.h"
+#include "touchstone/symbolic/node/context.h"
+#include "touchstone/symbolic/node/node.h"
 
 namespace touchstone::symbolic {
 namespace {

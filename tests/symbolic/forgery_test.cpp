@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "touchstone/symbolic/derivation_check.h"
+#include "touchstone/symbolic/check/derivation_check.h"
 
 namespace touchstone::symbolic {
 namespace {

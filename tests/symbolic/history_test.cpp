@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "touchstone/symbolic/context.h"
-#include "touchstone/symbolic/sint.h"
+#include "touchstone/symbolic/node/context.h"
+#include "touchstone/symbolic/node/sint.h"
 
 namespace touchstone::symbolic {
 namespace {

@@ -1,12 +1,12 @@
 // The simplex method of the checker against the elimination of one unknown after the other.
-#include "touchstone/symbolic/inequalities.h"
+#include "touchstone/symbolic/check/inequalities.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "touchstone/fuzz/chooser.h"
+#include "touchstone/fuzz/choice/chooser.h"
 
 namespace touchstone::symbolic {
 namespace {

@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/integer.h"
+#include "touchstone/symbolic/number/integer.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "touchstone/symbolic/interval.h"
+#include "touchstone/symbolic/number/interval.h"
 
 namespace touchstone::symbolic {
 namespace {

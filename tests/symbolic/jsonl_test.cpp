@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/jsonl.h"
+#include "touchstone/symbolic/ask/jsonl.h"
 
 #include <gtest/gtest.h>
 

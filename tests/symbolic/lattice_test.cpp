@@ -5,7 +5,7 @@
 #include <numeric>
 #include <random>
 
-#include "touchstone/symbolic/context.h"
+#include "touchstone/symbolic/node/context.h"
 
 namespace touchstone::symbolic {
 namespace {

@@ -1,5 +1,5 @@
 // The rules of the table that the matcher applies.
-#include "touchstone/symbolic/match.h"
+#include "touchstone/symbolic/simplify/match.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "touchstone/symbolic/simplifier.h"
+#include "touchstone/symbolic/simplify/simplifier.h"
 
 namespace touchstone::symbolic {
 namespace {

@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/node.h"
+#include "touchstone/symbolic/node/node.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "touchstone/symbolic/node.h"
+#include "touchstone/symbolic/node/node.h"
 
 namespace touchstone::symbolic {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "../support/sanitized.h"
 #include "drawn.h"
-#include "touchstone/symbolic/context.h"
+#include "touchstone/symbolic/node/context.h"
 
 namespace touchstone::symbolic {
 namespace {

@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/question.h"
+#include "touchstone/symbolic/ask/question.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include "../support/sanitized.h"
 #include "drawn.h"
 #include "touchstone/base/file.h"
-#include "touchstone/symbolic/expr.h"
+#include "touchstone/symbolic/expr/expr.h"
 
 namespace touchstone::symbolic {
 namespace {

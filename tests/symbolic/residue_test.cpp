@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include "touchstone/symbolic/context.h"
-#include "touchstone/symbolic/derivation_check.h"
-#include "touchstone/symbolic/derive.h"
-#include "touchstone/symbolic/node.h"
-#include "touchstone/symbolic/question.h"
+#include "touchstone/symbolic/ask/question.h"
+#include "touchstone/symbolic/check/derivation_check.h"
+#include "touchstone/symbolic/derive/derive.h"
+#include "touchstone/symbolic/node/context.h"
+#include "touchstone/symbolic/node/node.h"
 
 namespace touchstone::symbolic {
 namespace {

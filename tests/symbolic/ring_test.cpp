@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "drawn.h"
-#include "touchstone/symbolic/entailment.h"
-#include "touchstone/symbolic/ring_text.h"
+#include "touchstone/symbolic/check/entailment.h"
+#include "touchstone/symbolic/derive/ring_text.h"
 
 namespace touchstone::symbolic {
 namespace {

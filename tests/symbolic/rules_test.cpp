@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/rules.h"
+#include "touchstone/symbolic/rules/rules.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "../support/sanitized.h"
-#include "touchstone/symbolic/canonical_builder.h"
-#include "touchstone/symbolic/simplifier.h"
+#include "touchstone/symbolic/read/canonical_builder.h"
+#include "touchstone/symbolic/simplify/simplifier.h"
 
 namespace touchstone::symbolic {
 

@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/session.h"
+#include "touchstone/symbolic/ask/session.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "touchstone/symbolic/question.h"
+#include "touchstone/symbolic/ask/question.h"
 
 namespace touchstone::symbolic {
 namespace {

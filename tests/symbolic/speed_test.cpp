@@ -14,7 +14,7 @@
 
 #include "../support/sanitized.h"
 #include "touchstone/base/file.h"
-#include "touchstone/symbolic/question.h"
+#include "touchstone/symbolic/ask/question.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define COUNT_ALLOCATIONS 0

@@ -1,12 +1,12 @@
-#include "touchstone/symbolic/tape.h"
+#include "touchstone/symbolic/read/tape.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "../support/error_of.h"
-#include "touchstone/symbolic/canonical_builder.h"
-#include "touchstone/symbolic/expr.h"
+#include "touchstone/symbolic/expr/expr.h"
+#include "touchstone/symbolic/read/canonical_builder.h"
 
 namespace touchstone::symbolic {
 namespace {

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "drawn.h"
-#include "touchstone/symbolic/context.h"
-#include "touchstone/symbolic/expr.h"
-#include "touchstone/symbolic/question.h"
-#include "touchstone/symbolic/tape_program.h"
+#include "touchstone/symbolic/ask/question.h"
+#include "touchstone/symbolic/expr/expr.h"
+#include "touchstone/symbolic/node/context.h"
+#include "touchstone/symbolic/read/tape_program.h"
 
 namespace touchstone::symbolic {
 namespace {

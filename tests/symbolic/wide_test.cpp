@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "touchstone/symbolic/node.h"
+#include "touchstone/symbolic/node/node.h"
 
 namespace touchstone::symbolic {
 namespace {

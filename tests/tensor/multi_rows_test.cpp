@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/interp/device/interpreted.h"
 #include "touchstone/lazy/jit.h"
 #include "touchstone/lazy/realize.h"
 #include "touchstone/ops/index_fault.h"

@@ -8,7 +8,7 @@
 
 #include "../support/error_of.h"
 #include "touchstone/clang/clang_device.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/interp/device/interpreted.h"
 #include "touchstone/tensor/functional.h"
 #include "touchstone/tensor/indexing.h"
 #include "touchstone/tensor/networks.h"

@@ -7,7 +7,7 @@
 #include "../support/error_of.h"
 #include "tensor_check.h"
 #include "touchstone/base/file.h"
-#include "touchstone/device/array_file.h"
+#include "touchstone/files/array_file.h"
 #include "touchstone/lazy/schedule.h"
 #include "touchstone/tensor/networks.h"
 #include "touchstone/tensor/optim.h"

@@ -3,8 +3,8 @@
 
 #include "tensor_check.h"
 #include "touchstone/base/file.h"
-#include "touchstone/device/array_reader.h"
-#include "touchstone/device/zip_archive.h"
+#include "touchstone/files/array_reader.h"
+#include "touchstone/files/zip_archive.h"
 #include "touchstone/tensor/nn.h"
 
 namespace touchstone {

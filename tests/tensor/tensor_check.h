@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "touchstone/clang/clang_device.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/interp/device/interpreted.h"
 #include "touchstone/tensor/functional.h"
 #include "touchstone/tensor/generator.h"
 

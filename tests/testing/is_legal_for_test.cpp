@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 
 #include "touchstone/base/error.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/interp/device/interpreted.h"
 
 namespace touchstone {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "touchstone/explore/explorer.h"
+#include "touchstone/cli/explore/explorer.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
-// interp/threads.h where there is one thread.
-#include "touchstone/interp/threads.h"
+// interp/device/threads.h where there is one thread.
+#include "touchstone/interp/device/threads.h"
 
 namespace touchstone::interp {
 

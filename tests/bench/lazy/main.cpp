@@ -15,7 +15,7 @@
 
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/device/config.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/interp/device/interpreted.h"
 #include "touchstone/lazy/jit.h"
 #include "touchstone/lazy/realize.h"
 #include "touchstone/tensor/generator.h"

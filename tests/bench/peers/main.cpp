@@ -25,9 +25,9 @@
 #include "sleef_peer.h"
 #endif
 #include "touchstone/clang/clang_device.h"
-#include "touchstone/fuzz/kernel_case.h"
-#include "touchstone/fuzz/values.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/fuzz/judge/kernel_case.h"
+#include "touchstone/fuzz/judge/values.h"
+#include "touchstone/interp/device/interpreted.h"
 #include "touchstone/lazy/schedule.h"
 #include "touchstone/tensor/conv.h"
 #include "touchstone/tensor/functional.h"

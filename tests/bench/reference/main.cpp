@@ -6,7 +6,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/interp/device/interpreted.h"
 
 // The reference device alone, by the kernel: the figures of docs/measured/performance.md. In one
 // thread, and in one for each core.

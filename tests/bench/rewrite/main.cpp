@@ -1,8 +1,8 @@
 // Matching, rewriting and kernelize, by the node; matching as defined beside it.
 #include <benchmark/benchmark.h>
 
-#include "touchstone/fuzz/rewrite_case.h"
-#include "touchstone/fuzz/rewriting.h"
+#include "touchstone/fuzz/cases/rewrite_case.h"
+#include "touchstone/fuzz/definitions/rewriting.h"
 #include "touchstone/kernelize/kernelize.h"
 #include "touchstone/kernelize/rules.h"
 

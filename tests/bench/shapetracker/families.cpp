@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "touchstone/base/hash.h"
-#include "touchstone/view/shapetracker.h"
+#include "touchstone/shapetracker/view/shapetracker.h"
 
 namespace touchstone::bench {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/view/view.h"
+#include "touchstone/shapetracker/view/view.h"
 
 namespace touchstone::bench {
 

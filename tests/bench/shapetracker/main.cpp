@@ -12,10 +12,10 @@
 #include <fmt/format.h>
 
 #include "families.h"
-#include "touchstone/shapetracker/index_expr.h"
-#include "touchstone/shapetracker/merge.h"
-#include "touchstone/shapetracker/simplify.h"
-#include "touchstone/view/shapetracker.h"
+#include "touchstone/shapetracker/index/index_expr.h"
+#include "touchstone/shapetracker/merge/merge.h"
+#include "touchstone/shapetracker/merge/simplify.h"
+#include "touchstone/shapetracker/view/shapetracker.h"
 
 namespace {
 std::int64_t allocations = 0;

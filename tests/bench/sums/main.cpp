@@ -4,8 +4,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include "touchstone/interp/exact_dot.h"
-#include "touchstone/interp/exact_sum.h"
+#include "touchstone/interp/device/exact_dot.h"
+#include "touchstone/interp/device/exact_sum.h"
 
 // Exact sums and dot products, by the element: the figures of docs/measured/performance.md.
 

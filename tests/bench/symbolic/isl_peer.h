@@ -3,8 +3,8 @@
 #include <memory>
 #include <optional>
 
-#include "touchstone/symbolic/expr.h"
-#include "touchstone/symbolic/question.h"
+#include "touchstone/symbolic/ask/question.h"
+#include "touchstone/symbolic/expr/expr.h"
 
 struct isl_ctx;
 

@@ -9,7 +9,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "touchstone/symbolic/session.h"
+#include "touchstone/symbolic/ask/session.h"
 #include "workloads.h"
 
 #ifdef TOUCHSTONE_HAS_ISL

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/symbolic/question.h"
+#include "touchstone/symbolic/ask/question.h"
 
 namespace touchstone::symbolic {
 

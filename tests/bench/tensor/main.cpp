@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "touchstone/clang/clang_device.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/interp/device/interpreted.h"
 #include "touchstone/tensor/networks.h"
 #include "touchstone/tensor/optim.h"
 #include "touchstone/tensor/tensor_jit.h"

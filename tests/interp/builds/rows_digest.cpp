@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/interp/fxn_for_op.h"
+#include "touchstone/interp/device/fxn_for_op.h"
 
 namespace touchstone::interp {
 namespace {

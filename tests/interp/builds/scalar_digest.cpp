@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "touchstone/interp/exact_sum.h"
-#include "touchstone/interp/scalar_named.h"
-#include "touchstone/interp/scalar_ops.h"
+#include "touchstone/interp/device/exact_sum.h"
+#include "touchstone/interp/device/scalar_named.h"
+#include "touchstone/interp/device/scalar_ops.h"
 
 namespace touchstone {
 namespace {

@@ -4,9 +4,9 @@
 #include <iostream>
 
 #include "touchstone/clang/clang_device.h"
-#include "touchstone/fuzz/chooser.h"
-#include "touchstone/fuzz/multi_check.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/fuzz/areas/multi_check.h"
+#include "touchstone/fuzz/choice/chooser.h"
+#include "touchstone/interp/device/interpreted.h"
 #include "touchstone/mpi/mpi_world.h"
 
 namespace touchstone {

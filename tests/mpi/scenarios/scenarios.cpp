@@ -16,7 +16,7 @@
 #endif
 
 #include "touchstone/clang/clang_device.h"
-#include "touchstone/interp/interpreted.h"
+#include "touchstone/interp/device/interpreted.h"
 #include "touchstone/mpi/mpi_world.h"
 #include "touchstone/tensor/functional.h"
 #include "touchstone/tensor/indexing.h"

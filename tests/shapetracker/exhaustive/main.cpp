@@ -4,7 +4,7 @@
 
 #include "../chains.h"
 #include "../pairs.h"
-#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone::model {
 namespace {

@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 
 #include "touchstone/base/error.h"
-#include "touchstone/fuzz/chooser.h"
-#include "touchstone/fuzz/expression_case.h"
-#include "touchstone/fuzz/nearly.h"
-#include "touchstone/symbolic/derivation_check.h"
-#include "touchstone/symbolic/derive.h"
-#include "touchstone/symbolic/operators.h"
+#include "touchstone/fuzz/choice/chooser.h"
+#include "touchstone/fuzz/index/expression_case.h"
+#include "touchstone/fuzz/index/nearly.h"
+#include "touchstone/symbolic/check/derivation_check.h"
+#include "touchstone/symbolic/derive/derive.h"
+#include "touchstone/symbolic/expr/operators.h"
 
 namespace touchstone::symbolic {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "touchstone/symbolic/program.h"
+#include "touchstone/symbolic/node/program.h"
 
 namespace touchstone::symbolic {
 

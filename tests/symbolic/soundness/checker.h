@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "touchstone/symbolic/context.h"
+#include "touchstone/symbolic/node/context.h"
 
 namespace touchstone::symbolic {
 

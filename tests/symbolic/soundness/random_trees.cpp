@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "../drawn.h"
-#include "touchstone/symbolic/operators.h"
+#include "touchstone/symbolic/expr/operators.h"
 
 namespace touchstone::symbolic {
 

@@ -1,0 +1,429 @@
+#include "touchstone/interp/device/bits.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <vector>
+
+#include "touchstone/base/error.h"
+#include "touchstone/base/fp_guard.h"
+#include "touchstone/base/suggest.h"
+#include "touchstone/interp/device/exact_dot.h"
+#include "touchstone/interp/device/exact_sum.h"
+#include "touchstone/interp/device/scalar_named.h"
+#include "touchstone/interp/device/scalar_ops.h"
+#include "touchstone/ops/op.h"
+
+namespace touchstone {
+namespace {
+
+enum class Name {
+  Exp2,
+  Log2,
+  Sin,
+  Sqrt,
+  Recip,
+  Neg,
+  Add,
+  Sub,
+  Mul,
+  Div,
+  Fma,
+  Maximum,
+  MaxNum,
+  ModTrunc,
+  ModFloor,
+  DivTrunc,
+  DivFloor,
+  CmpLt,
+  CmpEq,
+  Xor,
+  Sum,
+  Dot,
+  Noop,
+  MulAcc,
+  Where,
+  ReduceSum,
+  ReduceMax,
+};
+
+constexpr int kAnyNumber = -1;
+
+struct Row {
+  std::string_view name;
+  Name op;
+  int arity;
+};
+
+constexpr std::array<Row, 29> kRows = {{
+    {"exp2", Name::Exp2, 1},
+    {"log2", Name::Log2, 1},
+    {"sin", Name::Sin, 1},
+    {"sqrt", Name::Sqrt, 1},
+    {"recip", Name::Recip, 1},
+    {"neg", Name::Neg, 1},
+    {"add", Name::Add, 2},
+    {"sub", Name::Sub, 2},
+    {"mul", Name::Mul, 2},
+    {"div", Name::Div, 2},
+    {"fma", Name::Fma, 3},
+    {"max.maximum", Name::Maximum, 2},
+    {"max.maxnum", Name::MaxNum, 2},
+    {"mod.trunc", Name::ModTrunc, 2},
+    {"mod.floor", Name::ModFloor, 2},
+    {"div.trunc", Name::DivTrunc, 2},
+    {"div.floor", Name::DivFloor, 2},
+    {"cmplt", Name::CmpLt, 2},
+    {"cmpeq", Name::CmpEq, 2},
+    {"xor", Name::Xor, 2},
+    {"sum", Name::Sum, kAnyNumber},
+    {"dot", Name::Dot, kAnyNumber},
+    // Ops of the table whose name is none of these.
+    {"noop", Name::Noop, 1},
+    {"max", Name::Maximum, 2},
+    {"mod", Name::ModTrunc, 2},
+    {"mulacc", Name::MulAcc, 3},
+    {"where", Name::Where, 3},
+    {"reduce_sum", Name::ReduceSum, kAnyNumber},
+    {"reduce_max", Name::ReduceMax, kAnyNumber},
+}};
+
+// How names that one could take for each other differ, by what they begin with.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kVariants = {{
+    {"max", "max is the op of the table and max.maximum: NaN wins; max.maxnum: the number wins"},
+    {"mod",
+     "mod is the op of the table and mod.trunc: the sign of the dividend, as C's fmod and %; "
+     "mod.floor: the sign of the divisor, as Python's %"},
+    {"div", "div is the op of the table: integers as div.trunc, towards 0; div.floor: downwards"},
+    {"mulacc",
+     "mulacc is the op of the table: the product is rounded, and the sum; fma: rounds once"},
+    {"fma", "fma rounds once; mulacc, the op of the table, rounds the product and the sum"},
+    {"reduce_sum",
+     "reduce_sum is the op of the table: rounded to the accumulator (float32 for "
+     "narrower floats), then to the type; sum: rounded once, to the type"},
+    {"cast",
+     "cast:DTYPE is the op of the table; cast.saturate:DTYPE and cast.infinity:DTYPE are the "
+     "two overflow modes of floats of 8 bits"},
+}};
+constexpr std::string_view kCast = "cast:";
+constexpr std::string_view kWhere = "where";
+constexpr std::pair<std::string_view, Overflow> kCastModes[] = {
+    {"cast.saturate:", Overflow::Saturate}, {"cast.infinity:", Overflow::Infinity}};
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
+const Row& row_of(std::string_view op) {
+  for (const Row& row : kRows)
+    if (row.name == op) return row;
+  for (const OpInfo& known : op_table)
+    if (lower_case(known.name) == op && op != "cast")
+      throw ParseError(fmt::format("{} is no operation on elements", known.name));
+  for (const auto& [name, differ] : kVariants)
+    if (op.substr(0, op.find('.')) == name)
+      throw ParseError(fmt::format("no operation is called '{}': {}", op.substr(0, 40), differ));
+  std::vector<std::string_view> names{"cast:float32", "cast.saturate:float8_e5m2",
+                                      "cast.infinity:float8_e4m3"};
+  for (const Row& row : kRows) names.push_back(row.name);
+  const std::string_view shown = op.substr(0, 40);
+  throw ParseError(fmt::format("no operation is called '{}'{}; there are: {}", shown,
+                               did_you_mean(shown, names), fmt::join(names, " ")));
+}
+
+void require_count(std::string_view op, std::size_t wanted, std::size_t given) {
+  if (wanted != given)
+    throw ShapeError(fmt::format("'{}' takes {} operand{}, and {} {} given", op, wanted,
+                                 wanted == 1 ? "" : "s", given, given == 1 ? "was" : "were"));
+}
+
+template <class T>
+Scalar sum_of(std::span<const Scalar> terms) {
+  if constexpr (is_float_storage<T>) {
+    ExactSum<T> sum;
+    for (const Scalar& t : terms) sum.add(t.as<T>());
+    return Scalar::of(sum.result());
+  } else {
+    T sum{0};
+    for (const Scalar& t : terms) sum = scalar::add(sum, t.as<T>());
+    return Scalar::of(sum);
+  }
+}
+
+// Of pairs: a1,b1,a2,b2 and on.
+template <class T>
+Scalar dot_of(std::span<const Scalar> terms) {
+  if (terms.size() % 2 != 0)
+    throw ShapeError(fmt::format(
+        "'dot' takes pairs, a1,b1,a2,b2 and on, and {} operands were given", terms.size()));
+  if constexpr (is_float_storage<T>) {
+    ExactDot<T> sum;
+    for (std::size_t i = 0; i < terms.size(); i += 2)
+      sum.add(terms[i].as<T>(), terms[i + 1].as<T>());
+    return Scalar::of(sum.result());
+  } else {
+    T sum{0};
+    for (std::size_t i = 0; i < terms.size(); i += 2)
+      sum = scalar::add(sum, scalar::mul(terms[i].as<T>(), terms[i + 1].as<T>()));
+    return Scalar::of(sum);
+  }
+}
+
+// As REDUCE_SUM of the table: to its accumulator first.
+template <class T>
+Scalar reduced_sum(std::span<const Scalar> terms) {
+  if constexpr (is_float_storage<T>) {
+    ExactSum<T> sum;
+    for (const Scalar& t : terms) sum.add(t.as<T>());
+    return with_storage(sum_accumulator(dtype_v<T>), [&]<class A>(std::type_identity<A>) -> Scalar {
+      if constexpr (is_float_storage<A>)
+        return Scalar::of(convert<T>(sum.template result<A>()));
+      else
+        return Scalar::of(T{});  // floats are summed in floats
+    });
+  } else {
+    return sum_of<T>(terms);
+  }
+}
+template <class T>
+Scalar reduced_max(std::span<const Scalar> terms) {
+  T most{};
+  if constexpr (is_float_storage<T>)
+    most = convert<T>(-std::numeric_limits<float>::infinity());
+  else
+    most = std::numeric_limits<T>::min();
+  for (const Scalar& t : terms) most = scalar::max(most, t.as<T>());
+  return Scalar::of(most);
+}
+
+// Nothing where T does not have the operation; Scalar of bool for comparisons.
+template <class T>
+std::optional<Scalar> value_of(Name op, std::span<const Scalar> in) {
+  const auto x = [&](std::size_t i) { return in[i].as<T>(); };
+  switch (op) {
+    case Name::Neg:
+      return Scalar::of(scalar::neg(x(0)));
+    case Name::Add:
+      return Scalar::of(scalar::add(x(0), x(1)));
+    case Name::Sub:
+      return Scalar::of(scalar::sub(x(0), x(1)));
+    case Name::Mul:
+      return Scalar::of(scalar::mul(x(0), x(1)));
+    case Name::Maximum:
+      return Scalar::of(scalar::max(x(0), x(1)));
+    case Name::MaxNum:
+      return Scalar::of(scalar::max_num(x(0), x(1)));
+    case Name::CmpLt:
+      return Scalar::of(scalar::cmplt(x(0), x(1)));
+    case Name::CmpEq:
+      return Scalar::of(scalar::cmpeq(x(0), x(1)));
+    case Name::Sum:
+      return sum_of<T>(in);
+    case Name::Dot:
+      return dot_of<T>(in);
+    case Name::Noop:
+      return in[0];
+    case Name::MulAcc:
+      return Scalar::of(scalar::mulacc(x(0), x(1), x(2)));
+    case Name::Where:
+      return in[0].as<bool>() ? in[1] : in[2];
+    case Name::ReduceSum:
+      return reduced_sum<T>(in);
+    case Name::ReduceMax:
+      return reduced_max<T>(in);
+    default:
+      break;
+  }
+  if constexpr (!std::is_same_v<T, bool>) {
+    if (op == Name::Div) return Scalar::of(scalar::div(x(0), x(1)));
+    if (op == Name::ModTrunc) return Scalar::of(scalar::mod(x(0), x(1)));
+    if (op == Name::ModFloor) return Scalar::of(scalar::mod_floor(x(0), x(1)));
+  }
+  if constexpr (is_integer_storage<T>) {
+    if (op == Name::DivTrunc) return Scalar::of(scalar::div(x(0), x(1)));
+    if (op == Name::DivFloor) return Scalar::of(scalar::div_floor(x(0), x(1)));
+  }
+  if constexpr (is_float_storage<T>) {
+    if (op == Name::Exp2) return Scalar::of(scalar::exp2(x(0)));
+    if (op == Name::Log2) return Scalar::of(scalar::log2(x(0)));
+    if (op == Name::Sin) return Scalar::of(scalar::sin(x(0)));
+    if (op == Name::Sqrt) return Scalar::of(scalar::sqrt(x(0)));
+    if (op == Name::Recip) return Scalar::of(scalar::recip(x(0)));
+    if (op == Name::Fma) return Scalar::of(scalar::fma(x(0), x(1), x(2)));
+  } else {
+    if (op == Name::Xor) return Scalar::of(scalar::xor_(x(0), x(1)));
+  }
+  return std::nullopt;
+}
+
+// A cast to a float of 8 bits with an overflow mode by name.
+Scalar cast_with(Overflow overflow, std::string_view op, const Scalar& x, DType to) {
+  if (!is_float(x.dtype()) || !is_float(to) || itemsize(to) != 1)
+    throw DTypeError(
+        fmt::format("'{}' takes a float to float8_e4m3 or float8_e5m2, not {} to {}; use cast:{}",
+                    op, name(x.dtype()), name(to), name(to)));
+  const double value = x.to_double();  // exactly
+  if (to == DType::Float8E4M3) return Scalar::of(convert_to_float8<float8_e4m3>(value, overflow));
+  return Scalar::of(convert_to_float8<float8_e5m2>(value, overflow));
+}
+
+bool divides(Name op) {
+  return op == Name::Div || op == Name::DivTrunc || op == Name::DivFloor || op == Name::ModTrunc ||
+         op == Name::ModFloor;
+}
+
+// An operand as the interface writes it.
+Scalar read_operand(DType dtype, std::string_view text) {
+  if (!is_float(dtype)) return Scalar::parse(dtype, text);
+  if (text == "nan") return Scalar::from_double(dtype, std::numeric_limits<double>::quiet_NaN());
+  std::uint64_t bits = 0;
+  const char* end = text.data() + text.size();
+  const auto [p, ec] = std::from_chars(text.data(), end, bits, 16);
+  if (ec != std::errc() || p != end || text.size() != 2 * itemsize(dtype))
+    throw ParseError(
+        fmt::format("cannot read '{}' as {}: write its bits as {} hexadecimal digits, "
+                    "or nan",
+                    text.substr(0, 40), name(dtype), 2 * itemsize(dtype)));
+  return Scalar::from_bits(dtype, bits);
+}
+
+std::string written(const Scalar& x) {
+  if (is_bool(x.dtype())) return x.bits() != 0 ? "1" : "0";
+  if (!is_float(x.dtype())) return x.str();
+  if (x.is_nan()) return "nan";
+  return fmt::format("{:0{}x}", x.bits(), 2 * itemsize(x.dtype()));
+}
+
+}  // namespace
+
+std::optional<Scalar> scalar_answer(std::string_view named, DType dtype,
+                                    std::span<const Scalar> operands) {
+  const FpGuard guard;
+  const std::string op = lower_case(named);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const DType wanted = op == kWhere && i == 0 ? DType::Bool : dtype;
+    if (operands[i].dtype() != wanted)
+      throw DTypeError(fmt::format("'{}' of {} was given an operand of {}", op, name(dtype),
+                                   name(operands[i].dtype())));
+  }
+  if (op.starts_with(kCast)) {
+    const DType to = parse_dtype(std::string_view(op).substr(kCast.size()));
+    require_count(op, 1, operands.size());
+    return convert(operands[0], to);
+  }
+  for (const auto& [prefix, overflow] : kCastModes)
+    if (op.starts_with(prefix)) {
+      const DType to = parse_dtype(std::string_view(op).substr(prefix.size()));
+      require_count(op, 1, operands.size());
+      return cast_with(overflow, op, operands[0], to);
+    }
+  const Row& row = row_of(op);
+  if (row.arity != kAnyNumber)
+    require_count(op, static_cast<std::size_t>(row.arity), operands.size());
+  return with_storage(dtype, [&]<class T>(std::type_identity<T>) -> std::optional<Scalar> {
+    if constexpr (is_integer_storage<T>)
+      if (divides(row.op) && scalar::div_is_poison(operands[0].as<T>(), operands[1].as<T>()))
+        return std::nullopt;
+    std::optional<Scalar> value = value_of<T>(row.op, operands);
+    if (!value) throw DTypeError(fmt::format("'{}' does not take {}", op, name(dtype)));
+    return value;
+  });
+}
+
+namespace {
+
+// What rounds nothing, or gives no float: the overflow mode does not matter.
+bool never_overflows(std::string_view op) {
+  constexpr std::array<std::string_view, 9> kExact{
+      "neg", "noop", "max", "max.maximum", "max.maxnum", "where", "cmplt", "cmpeq", "reduce_max"};
+  return std::ranges::find(kExact, op) != kExact.end();
+}
+
+// With one mode: the operation in float64, whose rounding decides nothing about a type of 3 or 4
+// digits, and then the cast.
+Scalar answer_with(Overflow overflow, const std::string& op, DType dtype,
+                   std::span<const Scalar> operands) {
+  const auto in_type = [&](DType wide, std::string_view wide_op, std::span<const Scalar> of) {
+    std::vector<Scalar> in;
+    for (const Scalar& x : of) in.push_back(convert(x, wide));
+    return *scalar_answer(wide_op, wide, in);
+  };
+  if (op.starts_with(kCast)) {
+    const DType to = parse_dtype(std::string_view(op).substr(kCast.size()));
+    const Scalar x =
+        is_float(dtype) ? operands[0] : in_type(DType::Float64, "noop", operands.first(1));
+    return cast_with(overflow, op, x, to);
+  }
+  if (op == "mulacc") {  // rounds the product, too
+    const std::array product{answer_with(overflow, "mul", dtype, operands.first(2)), operands[2]};
+    return answer_with(overflow, "add", dtype, product);
+  }
+  if (op == "reduce_sum")
+    return cast_with(overflow, op, in_type(sum_accumulator(dtype), "sum", operands), dtype);
+  return cast_with(overflow, op, in_type(DType::Float64, op, operands), dtype);
+}
+
+}  // namespace
+
+std::vector<Scalar> scalar_answers(std::string_view named, DType dtype,
+                                   std::span<const Scalar> operands, Float8Overflow overflow) {
+  const std::optional<Scalar> defined = scalar_answer(named, dtype, operands);
+  if (!defined) return {};
+  const std::string op = lower_case(named);
+  const bool of_mode =
+      std::ranges::any_of(kCastModes, [&](const auto& mode) { return op.starts_with(mode.first); });
+  if (overflow == Float8Overflow::AsDefined || of_mode || never_overflows(op) ||
+      !is_float(defined->dtype()) || itemsize(defined->dtype()) != 1)
+    return {*defined};
+  const FpGuard guard;
+  std::vector<Scalar> answers;
+  if (overflow != Float8Overflow::Infinity)
+    answers.push_back(answer_with(Overflow::Saturate, op, dtype, operands));
+  if (overflow != Float8Overflow::Saturates) {
+    const Scalar other = answer_with(Overflow::Infinity, op, dtype, operands);
+    if (answers.empty() || written(answers[0]) != written(other)) answers.push_back(other);
+  }
+  return answers;
+}
+
+std::string bits_names() {
+  std::string text;
+  for (const Row& row : kRows) {
+    text += fmt::format("{}{}", text.empty() ? "" : " ", row.name);
+  }
+  text += " cast:DTYPE cast.saturate:DTYPE cast.infinity:DTYPE\n";
+  for (const auto& [name, differ] : kVariants) text += fmt::format("{}\n", differ);
+  return text;
+}
+
+std::string bits_answer(std::string_view line, Float8Overflow overflow) {
+  constexpr std::string_view kForm =
+      "a line is an operation, a type and operands, op<TAB>dtype<TAB>in,in: "
+      "add<TAB>float32<TAB>3f800000,40000000";
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  const std::size_t first = line.find('\t');
+  if (first == std::string_view::npos) throw ParseError(std::string(kForm));
+  const std::size_t second = line.find('\t', first + 1);
+  // Only a sum has no operands, and then nothing needs to follow the type.
+  const std::string_view op = line.substr(0, first);
+  const DType dtype = parse_dtype(line.substr(first + 1, second - first - 1));
+  std::string_view rest = second == std::string_view::npos ? "" : line.substr(second + 1);
+  if (rest.find('\t') != std::string_view::npos) throw ParseError(std::string(kForm));
+  std::vector<Scalar> operands;
+  while (!rest.empty()) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    const bool condition = operands.empty() && lower_case(op) == kWhere;
+    operands.push_back(read_operand(condition ? DType::Bool : dtype, rest.substr(0, comma)));
+    if (comma + 1 == rest.size()) throw ParseError("an operand is missing after the last comma");
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  std::string text;
+  for (const Scalar& answer : scalar_answers(op, dtype, operands, overflow))
+    text += (text.empty() ? "" : "|") + written(answer);
+  return text.empty() ? "undef" : text;
+}
+
+}  // namespace touchstone

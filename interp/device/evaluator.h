@@ -1,0 +1,225 @@
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "touchstone/base/interrupt.h"
+#include "touchstone/interp/device/program.h"
+
+namespace touchstone::interp {
+
+/// Elements handled at once: enough to amortise the walk over nodes, few enough to stay in cache.
+inline constexpr std::int64_t kBlockElements = 4096;
+
+/// Blocks that a reduce that repeats keeps of its results.
+inline constexpr std::int64_t kKeptBlocks = 16;
+
+/// The same for a program of thousands of nodes, each of which has blocks of its own: fewer
+/// elements, so that all blocks together hold no more than those of 2,048 nodes.
+inline std::int64_t block_elements(const Program& program) {
+  constexpr std::int64_t kMost = 2048 * kBlockElements, kLeast = 32;
+  std::int64_t nodes = 1;
+  for (const Region& region : program.regions) nodes += std::ssize(region.nodes);
+  return std::clamp(kMost / nodes, kLeast, kBlockElements);
+}
+
+/// Runs a program block by block over a domain of values. Memory is a few blocks a node, whatever
+/// the kernel's size. A Domain has
+///   Block                                      a run of its elements
+///   load(node, runs, count, Block& out)        LOAD, or GATHER, of `count` elements, as runs of
+///                                              addresses
+///   positions(node, block, first, span<int64> out)  the positions of a GATHER, from element
+///                                              `first` on; one outside of a checked one is thrown
+///                                              as IndexError or kept for later
+///   open_unless_known(node, block, Block& out) optional: the elements of a GATHER whose positions
+///                                              are not one number
+///   constant(node, runs, count, Block& out)    CONST; the same
+///   apply(node, operands, count, Block& out)   an elementwise op
+///   reducer(node) -> unique_ptr<Reducer>       with feed(block, first, count) and
+///                                              finish(Block& out, at)
+///   prepare(node, count, Block& out)           room for a reduce's results
+///   repeat(Block& from, run, Block& out, at)   results along a run, from out[at] on; only where
+///                                              programs are made with Repeats::Kept
+template <class Domain>
+class Evaluator {
+ public:
+  using Block = typename Domain::Block;
+
+  Evaluator(const Program& program, Domain& domain)
+      : program_(program), domain_(domain), elements_(block_elements(program)) {
+    for (const Region& region : program.regions) {
+      std::vector<NodeState> states;
+      for (const ProgramNode& node : region.nodes) {
+        states.emplace_back();
+        if (is_reduce(node.op)) states.back().reducer = domain.reducer(node);
+      }
+      states_.push_back(std::move(states));
+    }
+  }
+
+  /// Calls sink(first, block) for the blocks of the kernel's value, in order.
+  template <class Sink>
+  void run(Sink&& sink) {
+    run(0, program_.regions[0].size, sink);
+  }
+  /// The same for elements [begin, end) of the value.
+  template <class Sink>
+  void run(std::int64_t begin, std::int64_t end, Sink&& sink) {
+    for (std::int64_t first = begin; first < end; first += elements_) {
+      const std::int64_t count = std::min(elements_, end - first);
+      sink(first, evaluate(0, first, count));
+    }
+  }
+
+  /// From now on the terms of a reduce of the value may be taken elsewhere: `share(node, out, i,
+  /// first, last)` either does element i of `out` from terms [first, last) of the node's region, or
+  /// returns false.
+  using Share =
+      std::function<bool(const ProgramNode&, Block&, std::int64_t, std::int64_t, std::int64_t)>;
+  void share_reduces(Share share) { share_ = std::move(share); }
+
+  /// Feeds elements [begin, end) of a reduce's region, which belong to one result.
+  template <class Reducer>
+  void feed(const ProgramNode& node, Reducer& reducer, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t first = begin; first < end; first += elements_) {
+      const std::int64_t count = std::min(elements_, end - first);
+      reducer.feed(evaluate(node.region, first, count), 0, count);
+    }
+  }
+
+ private:
+  // The latest results of a reduce that repeats: those from `first` on.
+  struct Kept {
+    Block block;
+    std::int64_t first = 0, count = 0;
+    std::vector<AddressRun> runs;
+  };
+  struct NodeState {
+    Block block;
+    Kept kept;
+    decltype(std::declval<Domain&>().reducer(std::declval<const ProgramNode&>())) reducer;
+  };
+
+  const Block& evaluate(int region_id, std::int64_t first, std::int64_t count) {
+    Interrupt::poll();
+    const Region& region = program_.regions[static_cast<std::size_t>(region_id)];
+    std::vector<NodeState>& states = states_[static_cast<std::size_t>(region_id)];
+    std::vector<const Block*> operands;
+    for (std::size_t i = 0; i < region.nodes.size(); ++i) {
+      const ProgramNode& node = region.nodes[i];
+      Block& out = states[i].block;
+      if (node.op == Op::Load || node.op == Op::Const) {
+        node.addresses.runs(first, count, runs_);
+        node.op == Op::Load ? domain_.load(node, runs_, count, out)
+                            : domain_.constant(node, runs_, count, out);
+      } else if (node.op == Op::Gather) {
+        const Block& at = states[static_cast<std::size_t>(node.src[0])].block;
+        positions_.resize(static_cast<std::size_t>(count));
+        domain_.positions(node, at, first, positions_);
+        gathered_runs(node, positions_, first, runs_);
+        domain_.load(node, runs_, count, out);
+        if constexpr (requires { domain_.open_unless_known(node, at, out); })
+          domain_.open_unless_known(node, at, out);
+      } else if (is_reduce(node.op)) {
+        domain_.prepare(node, count, out);
+        if (node.repeats)
+          repeat(region_id, node, states[i], first, count);
+        else
+          reduce_all(region_id, node, *states[i].reducer, {first, first + count}, first, out);
+      } else {
+        operands.clear();
+        for (const int s : node.src) operands.push_back(&states[static_cast<std::size_t>(s)].block);
+        domain_.apply(node, operands, count, out);
+      }
+    }
+    return states.back().block;
+  }
+
+  // Elements [begin, end) of a node.
+  struct Elements {
+    std::int64_t begin, end;
+  };
+
+  // Results [first, first + count) of a node that repeats, from those that are kept, or computed
+  // and kept now.
+  void repeat(int region_id, const ProgramNode& node, NodeState& state, std::int64_t first,
+              std::int64_t count) {
+    if constexpr (requires {
+                    domain_.repeat(state.kept.block, AddressRun(), state.block, first);
+                  }) {
+      node.results.runs(first, count, state.kept.runs);
+      std::int64_t at = 0;
+      for (AddressRun run : state.kept.runs) {
+        keep(region_id, node, state, {run.least(), run.most() + 1});
+        run.base -= state.kept.first;
+        domain_.repeat(state.kept.block, run, state.block, at);
+        at += run.count;
+      }
+    }
+  }
+
+  void keep(int region_id, const ProgramNode& node, NodeState& state, Elements wanted) {
+    Kept& kept = state.kept;
+    const std::int64_t end = kept.first + kept.count;
+    if (wanted.begin >= kept.first && wanted.end <= end) return;
+    const std::int64_t most = kKeptBlocks * elements_;
+    if (kept.count == 0) domain_.prepare(node, std::min(node.distinct, most), kept.block);
+    const bool goes_on = kept.count > 0 && wanted.begin >= kept.first && wanted.begin <= end &&
+                         wanted.end <= kept.first + most;
+    if (goes_on)
+      wanted.begin = end;
+    else
+      kept.first = wanted.begin;
+    reduce_all(region_id, node, *state.reducer, wanted, kept.first, kept.block);
+    kept.count = wanted.end - kept.first;
+  }
+
+  // The reduction of each of `wanted`; element `origin` comes to out[0].
+  template <class Reducer>
+  void reduce_all(int region_id, const ProgramNode& node, Reducer& reducer, Elements wanted,
+                  std::int64_t origin, Block& out) {
+    if (region_id == 0 && share_ && shared(node, wanted, origin, out)) return;
+    reduce(node, reducer, wanted, origin, out);
+  }
+
+  bool shared(const ProgramNode& node, Elements wanted, std::int64_t origin, Block& out) {
+    for (std::int64_t i = wanted.begin; i < wanted.end; ++i)
+      if (!share_(node, out, i - origin, i * node.terms, (i + 1) * node.terms)) return false;
+    return wanted.begin < wanted.end;
+  }
+
+  template <class Reducer>
+  void reduce(const ProgramNode& node, Reducer& reducer, Elements wanted, std::int64_t origin,
+              Block& out) {
+    if (node.terms == 0) {
+      for (std::int64_t i = wanted.begin; i < wanted.end; ++i) reducer.finish(out, i - origin);
+      return;
+    }
+    const std::int64_t begin = wanted.begin * node.terms, end = wanted.end * node.terms;
+    for (std::int64_t chunk = begin; chunk < end;) {
+      const std::int64_t taken = std::min(elements_, end - chunk);
+      const Block& values = evaluate(node.region, chunk, taken);
+      for (std::int64_t at = chunk; at < chunk + taken;) {
+        const std::int64_t next_output = (at / node.terms + 1) * node.terms;
+        const std::int64_t stop = std::min(next_output, chunk + taken);
+        reducer.feed(values, at - chunk, stop - at);
+        if (stop == next_output) reducer.finish(out, at / node.terms - origin);
+        at = stop;
+      }
+      chunk += taken;
+    }
+  }
+
+  const Program& program_;
+  Domain& domain_;
+  std::int64_t elements_;  // of a block
+  std::vector<std::vector<NodeState>> states_;
+  std::vector<AddressRun> runs_;
+  std::vector<std::int64_t> positions_;
+  Share share_;
+};
+
+}  // namespace touchstone::interp

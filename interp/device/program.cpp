@@ -1,0 +1,229 @@
+#include "touchstone/interp/device/program.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+
+#include "touchstone/interp/device/contraction.h"
+#include "touchstone/ops/node_map.h"
+#include "touchstone/ops/node_order.h"
+
+namespace touchstone::interp {
+namespace {
+
+using Order = std::vector<int>;  // axes of a space, each once
+using AxisSet = std::uint64_t;   // bit i: axis i
+
+std::int64_t concrete_size(const Shape& shape) {
+  if (std::ranges::any_of(shape, [](const sint& s) { return s.as_int() == 0; })) return 0;
+  std::int64_t size = 1;
+  for (const sint& s : shape) size = checked_mul(size, s.as_int());
+  return size;
+}
+
+class Builder {
+ public:
+  Builder(const LazyOpPtr& kernel, Repeats repeats) : kernel_(kernel), repeats_(repeats) {}
+
+  // The region of `root` with its axes permuted by `order`; those that it lacks stay at index 0.
+  int region(const LazyOpPtr& root, const Order& order) {
+    const auto [it, fresh] = regions_.try_emplace({root.get(), order}, -1);
+    if (!fresh) return it->second;
+    const int id = static_cast<int>(program_.regions.size());
+    it->second = id;
+    program_.regions.emplace_back();
+    Region made;
+    Shape shape;
+    for (const int axis : order) shape.push_back(root->shape()[static_cast<std::size_t>(axis)]);
+    made.size = concrete_size(shape);
+    NodeMap<int> place;
+    for (const LazyOp* node : region_nodes(root)) {
+      place.emplace(node, static_cast<int>(made.nodes.size()));
+      made.nodes.push_back(convert_node(*node, order, place));
+    }
+    program_.regions[static_cast<std::size_t>(id)] = std::move(made);
+    finished_.push_back(id);
+    return id;
+  }
+
+  Program take() {
+    mark_contractions(program_, finished_);
+    return std::move(program_);
+  }
+
+ private:
+  // Operands before users, not going below reduces.
+  static std::vector<const LazyOp*> region_nodes(const LazyOpPtr& root) {
+    std::vector<const LazyOp*> order;
+    NodeMap<bool> seen;
+    std::vector<std::pair<const LazyOp*, std::size_t>> path{{root.get(), 0}};
+    seen.emplace(root.get(), true);
+    while (!path.empty()) {
+      auto& [node, next] = path.back();
+      if (!is_reduce(node->op()) && next < node->src().size()) {
+        const LazyOp* operand = node->src()[next++].get();
+        if (seen.emplace(operand, true).second) path.emplace_back(operand, 0);
+      } else {
+        order.push_back(node);
+        path.pop_back();
+      }
+    }
+    return order;
+  }
+
+  ProgramNode convert_node(const LazyOp& node, const Order& order, const NodeMap<int>& place) {
+    ProgramNode made;
+    made.op = node.op();
+    made.dtype = node.dtype();
+    made.origin = &node;
+    for (const LazyOpPtr& s : node.src()) made.src_dtypes.push_back(s->dtype());
+    if (const auto* b = std::get_if<MemBuffer>(&node.arg())) {
+      made.buffer = b->idx;
+      if (node.op() == Op::Gather)
+        add_rows(made, *b, order);
+      else
+        made.addresses = Addresses(b->st, order);
+    } else if (const auto* c = std::get_if<ConstBuffer>(&node.arg())) {
+      made.value = c->value;
+      made.addresses = Addresses(c->st, order);
+    } else if (const auto* cast = std::get_if<CastArg>(&node.arg())) {
+      made.bitcast = cast->bitcast;
+    }
+    if (is_reduce(node.op())) {
+      add_reduce(made, node, order);
+    } else {
+      for (const LazyOpPtr& s : node.src()) made.src.push_back(place[s.get()]);
+    }
+    return made;
+  }
+
+  static void add_rows(ProgramNode& made, const MemBuffer& buffer, const Order& order) {
+    const ShapeTracker& st = buffer.st;
+    if (buffer.checked) made.numbers = Addresses(*buffer.checked, order);
+    Order axes{0};
+    Shape row;
+    for (const int axis : order) {
+      axes.push_back(axis + 1);
+      row.push_back(st.shape()[static_cast<std::size_t>(axis) + 1]);
+    }
+    made.addresses = Addresses(st, axes);
+    made.rows = st.shape()[0].as_int();
+    made.row_size = concrete_size(row);
+    (void)checked_mul(made.rows, made.row_size);
+  }
+
+  // Kept axes in the order of the space the reduce stands in, reduced axes after them.
+  void add_reduce(ProgramNode& made, const LazyOp& node, const Order& order) {
+    const std::vector<int>& axes = node.reduce_arg().axes;
+    const auto reduced = [&](int axis) {
+      return std::find(axes.begin(), axes.end(), axis) != axes.end();
+    };
+    const bool empty = concrete_size(node.shape()) == 0;
+    const AxisSet still = repeats_ == Repeats::Kept && !empty ? still_axes(node) : 0;
+    Order inner;
+    Shape reduced_shape, kept_shape, shape;
+    for (const int axis : order) {
+      const sint& size = shape.emplace_back(node.shape()[static_cast<std::size_t>(axis)]);
+      const bool repeated = contains(still, axis) && size.as_int() > 1;
+      made.repeats = made.repeats || repeated;
+      kept_shape.push_back(repeated ? sint(1) : size);
+      if (!reduced(axis) && !repeated) inner.push_back(axis);
+    }
+    if (made.repeats) {
+      made.distinct = concrete_size(kept_shape);
+      Order identity(order.size());
+      std::iota(identity.begin(), identity.end(), 0);
+      made.results = Addresses(ShapeTracker::contiguous(kept_shape).expand(shape), identity);
+    }
+    for (const int axis : axes) {
+      inner.push_back(axis);
+      reduced_shape.push_back(node.src()[0]->shape()[static_cast<std::size_t>(axis)]);
+    }
+    // Without outputs there is nothing to count, and the product may not fit.
+    made.terms = empty ? 0 : concrete_size(reduced_shape);
+    made.accumulator = node.reduce_arg().accumulator;
+    made.region = region(node.src()[0], inner);
+  }
+
+  // Of the first 64 axes those along which no address changes that `node` reads, below it: none of
+  // its views moves there, or masks anything.
+  AxisSet still_axes(const LazyOp& node) {
+    if (still_.empty())  // of all nodes, operands first: a chain of any length does not recurse
+      for (const LazyOp* n : ordered_nodes(kernel_)) still_[n] = still_below(*n);
+    return still_.at(&node);
+  }
+  AxisSet still_below(const LazyOp& node) const {
+    AxisSet still = ~AxisSet{0};
+    for (const LazyOpPtr& s : node.src()) still &= still_.at(s.get());
+    const ShapeTracker* st = nullptr;
+    if (const auto* b = std::get_if<MemBuffer>(&node.arg())) st = &b->st;
+    if (const auto* c = std::get_if<ConstBuffer>(&node.arg())) st = &c->st;
+    if (st != nullptr) still &= still_axes(st->views().back()) >> position_axes(node.op());
+    if (node.op() == Op::Gather && node.buffer().checked)
+      still &= still_axes(node.buffer().checked->views().back());
+    return still;
+  }
+  static AxisSet still_axes(const View& view) {
+    AxisSet still = 0;
+    for (std::size_t i = 0; i < std::min<std::size_t>(view.shape().size(), 64); ++i) {
+      const bool all = !view.mask() || (*view.mask())[i] == Range{sint(0), view.shape()[i]};
+      if (all && view.strides()[i].as_int() == 0) still |= AxisSet{1} << i;
+    }
+    return still;
+  }
+  static bool contains(AxisSet set, int axis) { return axis < 64 && (set >> axis & 1U) != 0; }
+
+  const LazyOpPtr& kernel_;
+  Repeats repeats_;
+  std::unordered_map<const LazyOp*, AxisSet> still_;
+  Program program_;
+  std::vector<int> finished_;  // regions, each after those of its reduces
+  std::map<std::pair<const LazyOp*, Order>, int> regions_;
+};
+
+}  // namespace
+
+void gathered_runs(const ProgramNode& node, std::span<const std::int64_t> positions,
+                   std::int64_t first, std::vector<AddressRun>& out) {
+  out.clear();
+  std::vector<AddressRun> part;
+  for (std::size_t i = 0; i < positions.size();) {
+    const std::int64_t at = positions[i];
+    std::size_t end = i + 1;
+    while (end < positions.size() && positions[end] == at) ++end;
+    const auto count = static_cast<std::int64_t>(end - i);
+    if (at < 0 || at >= node.rows) {
+      out.push_back({count, -1, 0});
+    } else {
+      node.addresses.runs(at * node.row_size + first + static_cast<std::int64_t>(i), count, part);
+      out.insert(out.end(), part.begin(), part.end());
+    }
+    i = end;
+  }
+}
+
+IndexFault fault_of(const ProgramNode& node, std::span<const std::int64_t> positions,
+                    std::int64_t first) {
+  IndexFault fault;
+  if (!node.numbers) return fault;
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    if (positions[i] >= 0 && positions[i] < node.rows) continue;
+    std::int64_t number = -1;
+    node.numbers->read(first + static_cast<std::int64_t>(i), std::span(&number, 1));
+    if (number >= 0) fault = std::min(fault, IndexFault{number, positions[i], node.rows});
+  }
+  return fault;
+}
+
+Program make_program(const LazyOpPtr& kernel, Repeats repeats) {
+  Builder builder(kernel, repeats);
+  const LazyOpPtr& value = kernel->src().at(0);
+  Order identity(value->shape().size());
+  std::iota(identity.begin(), identity.end(), 0);
+  builder.region(value, identity);
+  return builder.take();
+}
+
+}  // namespace touchstone::interp

@@ -1,0 +1,262 @@
+#include "touchstone/interp/oracle/envelope.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "touchstone/interp/device/evaluator.h"
+#include "touchstone/interp/device/fxn_for_op.h"
+#include "touchstone/interp/device/gather.h"
+#include "touchstone/interp/oracle/excess.h"
+#include "touchstone/interp/oracle/interval_rows.h"
+#include "touchstone/interp/oracle/legal_rows.h"
+#include "touchstone/interp/oracle/radius.h"
+#include "touchstone/interp/oracle/unrounded_products.h"
+
+namespace touchstone::interp {
+namespace {
+
+// Whether determined operands give determined results, the ones the reference computes.
+bool stays_determined(const ProgramNode& node, const Profile& profile) {
+  const bool floats = is_float(node.dtype) || is_float(node.src_dtypes.back());
+  switch (node.op) {
+    case Op::Noop:
+    case Op::Neg:
+    case Op::Where:
+      return true;
+    case Op::Exp2:
+    case Op::Log2:
+    case Op::Sin:
+      return false;
+    case Op::Sqrt:
+      return profile.sqrt == FunctionError{} && profile.exact_elsewhere();
+    case Op::Recip:
+      return profile.recip == FunctionError{} && profile.exact_elsewhere();
+    case Op::MulAcc:
+      return !floats;
+    case Op::Div:
+      return floats && profile.div == FunctionError{} && profile.exact_elsewhere();
+    case Op::Mod:
+      return floats && profile.exact_elsewhere();
+    case Op::Cast:
+      if (node.bitcast) return !is_float(node.src_dtypes[0]);
+      break;
+    case Op::Add:
+    case Op::Sub:
+    case Op::Mul:
+    case Op::Max:
+    case Op::Xor:
+    TOUCHSTONE_CASES_COMPARISON:
+    TOUCHSTONE_CASES_REDUCE:
+    TOUCHSTONE_CASES_NOT_COMPUTED:
+      break;
+  }
+  return !floats || profile.exact_elsewhere();
+}
+
+class Envelope {
+ public:
+  using Block = LegalBlock;
+
+  Envelope(std::span<Buffer* const> buffers, const Profile& profile, Form form)
+      : buffers_(buffers), profile_(profile), form_(form) {}
+
+  void load(const ProgramNode& node, std::span<const AddressRun> runs, std::int64_t count,
+            Block& out) const {
+    const Buffer& buffer = *buffers_[static_cast<std::size_t>(node.buffer)];
+    check_runs(runs, buffer, node.buffer);
+    out.resize(node.dtype, count, true);
+    gather(itemsize(node.dtype), buffer.memory(), runs, out.lo.data());
+  }
+
+  void positions(const ProgramNode& node, const Block& block, std::int64_t first,
+                 std::span<std::int64_t> out) const {
+    for (std::size_t i = 0; node.numbers && i < out.size(); ++i) {
+      const auto at = block.get<std::int64_t>(static_cast<std::int64_t>(i));
+      if (at.is_point())
+        raise_if_found(fault_of(node, std::span(&at.lo, 1), first + static_cast<std::int64_t>(i)));
+    }
+    const bool clamps = profile_.outside == Outside::Clamps && node.rows > 0;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const auto at = block.get<std::int64_t>(static_cast<std::int64_t>(i));
+      out[i] = !at.is_point() ? -1
+               : clamps       ? std::clamp<std::int64_t>(at.lo, 0, node.rows - 1)
+                              : at.lo;
+    }
+  }
+
+  // A position that may be one of several numbers: the element may be any of the table, or 0.
+  void open_unless_known(const ProgramNode& node, const Block& positions, Block& out) const {
+    const auto known = [&](std::int64_t i) {
+      const auto at = positions.get<std::int64_t>(i);
+      return at.is_point() &&
+             (profile_.outside != Outside::Anything || (at.lo >= 0 && at.lo < node.rows));
+    };
+    std::int64_t first = 0;
+    while (first < out.count() && known(first)) ++first;
+    if (first == out.count()) return;
+    out.determined = false;
+    out.hi.resize(out.dtype(), out.count());
+    out.flags.resize(static_cast<std::size_t>(out.count()));
+    with_storage(out.dtype(), [&]<class T>(std::type_identity<T>) {
+      for (std::int64_t i = 0; i < out.count(); ++i)
+        out.set<T>(
+            i, known(i) ? Legal<T>::point(out.lo.template begin<T>()[i]) : Legal<T>::anything());
+    });
+  }
+
+  void constant(const ProgramNode& node, std::span<const AddressRun> runs, std::int64_t count,
+                Block& out) const {
+    out.resize(node.dtype, count, true);
+    spread(itemsize(node.dtype), node.value.bits(), runs, out.lo.data());
+  }
+
+  void apply(const ProgramNode& node, std::span<const Block* const> operands, std::int64_t count,
+             Block& out) {
+    bool determined = stays_determined(node, profile_);
+    const Contraction& c = node.contraction;
+    const bool contracts = profile_.contracts;
+    // These hand on what they read unrounded; the rest round it, or hold it in another way.
+    const bool hands_on = node.op == Op::Neg || node.op == Op::Noop || node.op == Op::Where;
+    bool unrounded = false;
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const bool reads = operands[k]->unrounded() && c.reads_unrounded(k);
+      determined = determined && operands[k]->determined && (hands_on || !reads);
+      unrounded = unrounded || reads;
+    }
+    if (contracts && is_float(node.dtype) &&
+        (c.flips_fused || (c.may_be_unrounded() && (node.op == Op::Div || node.op == Op::Cast))))
+      determined = false;
+    if (node.rounds_to || casts_openly(node, profile_)) determined = false;
+    out.resize(node.dtype, count, determined);
+    if (determined) {
+      plain_.clear();
+      for (const Block* b : operands) plain_.push_back(&b->lo);
+      const ElementwiseFxn fxn = node.op == Op::Cast
+                                     ? fxn_for_cast(node.src_dtypes[0], node.dtype, node.bitcast)
+                                     : fxn_for_op(node.op, node.src_dtypes.back());
+      fxn(plain_, out.lo);
+      if (contracts && c.is_addend && node.op == Op::Mul)
+        mark_inexact(*operands[0], *operands[1], out, form_ != Form::Interval && !c.is_summed);
+      else if (contracts && doubles_unrounded(node))
+        mark_doubled(*operands[0], out, form_ != Form::Interval);
+      else if (unrounded)
+        hand_on_inexact(node, operands, out);
+    } else if (node.op == Op::Cast) {
+      apply_legal_cast(node, profile_, *operands[0], out);
+    } else {
+      apply_interval_rows(node, profile_, operands, out, done_);
+      apply_legal(node, profile_, operands, done_, out);
+    }
+    if (node.rounds_to) round_results(node, profile_, operands, out);
+    if (!determined) apply_radius(node, profile_, operands, form_, out);
+    if (!determined && contracts && c.flips_fused) free_zeros(out);
+  }
+
+  std::unique_ptr<LegalReducer> reducer(const ProgramNode& node) const {
+    std::unique_ptr<LegalReducer> made =
+        legal_reducer(node.op, node.dtype, node.accumulator, profile_);
+    if (profile_.contracts && node.contraction.may_be_unrounded()) made = one_term(std::move(made));
+    return node.rounds_to ? rounded_reducer(node, profile_, std::move(made)) : std::move(made);
+  }
+
+  void prepare(const ProgramNode& node, std::int64_t count, Block& out) const {
+    out.resize(node.dtype, count, false);
+  }
+
+  void repeat(const Block& from, const AddressRun& run, Block& out, std::int64_t at) const {
+    const std::size_t width = itemsize(out.dtype());
+    const auto first = static_cast<std::size_t>(at);
+    const auto copy = [&](std::size_t size, const void* memory, void* to) {
+      gather(size, memory, std::span(&run, 1), static_cast<std::byte*>(to) + first * size);
+    };
+    copy(width, from.lo.data(), out.lo.data());
+    copy(width, from.hi.data(), out.hi.data());
+    copy(1, from.flags.data(), out.flags.data());
+  }
+
+ private:
+  std::span<Buffer* const> buffers_;
+  const Profile& profile_;
+  Form form_;
+  std::vector<const interp::Block*> plain_;
+  Done done_;
+};
+
+Program program_of(const LazyOpPtr& kernel, const Profile& profile,
+                   const symbolic::Values& values) {
+  return with_excess(
+      make_program(values.empty() ? kernel : bind_variables(kernel, values), Repeats::Kept),
+      profile);
+}
+
+// Terms that `runs` evaluators take together beyond what one would: each keeps the results of a
+// reduce that repeats for itself.
+double taken_again(const Program& program, std::int64_t runs) {
+  double terms = 0;
+  for (const Region& region : program.regions)
+    for (const ProgramNode& node : region.nodes)
+      if (node.repeats && node.distinct < runs)
+        terms += static_cast<double>(runs - node.distinct) * static_cast<double>(node.terms);
+  return terms;
+}
+
+// Into how many runs the output is cut: enough for threads, and not so many that all of them
+// together do more than twice what one would, as of one long row of a softmax.
+std::int64_t count_runs(const Program& program) {
+  constexpr std::int64_t kMostRuns = 64;
+  std::int64_t most = 0;
+  double all = 0;
+  for (const Region& region : program.regions) {
+    most = std::max(most, region.size);
+    all += static_cast<double>(region.size);
+  }
+  std::int64_t runs = std::clamp(most / kWorthThreads * 4, std::int64_t{1},
+                                 std::clamp(program.regions[0].size, std::int64_t{1}, kMostRuns));
+  while (runs > 1 && taken_again(program, runs) > all) runs = (runs + 1) / 2;
+  return runs;
+}
+
+}  // namespace
+
+void LegalBlock::resize(DType dtype, std::int64_t count, bool is_determined) {
+  lo.resize(dtype, count);
+  determined = is_determined;
+  inexact.clear();
+  balls.clear();
+  if (determined) return;
+  hi.resize(dtype, count);
+  flags.resize(static_cast<std::size_t>(count));
+}
+
+void legal_results(const LazyOpPtr& kernel, std::span<Buffer* const> buffers,
+                   const Profile& profile, const symbolic::Values& values,
+                   const std::function<void(std::int64_t, const LegalBlock&)>& sink, Form form) {
+  const Program program = program_of(kernel, profile, values);
+  Envelope domain(buffers, profile, form);
+  Evaluator<Envelope> evaluator(program, domain);
+  evaluator.run(sink);
+}
+
+void legal_results_in_runs(
+    const LazyOpPtr& kernel, std::span<Buffer* const> buffers, const Profile& profile,
+    const symbolic::Values& values, Threads& threads,
+    const std::function<void(std::size_t)>& prepare,
+    const std::function<void(std::size_t, std::int64_t, const LegalBlock&)>& sink) {
+  const Program program = program_of(kernel, profile, values);
+  const std::int64_t size = program.regions[0].size, wanted = count_runs(program);
+  const std::int64_t run = std::max((size + wanted - 1) / wanted, std::int64_t{1});
+  const std::int64_t runs = (size + run - 1) / run;
+  prepare(static_cast<std::size_t>(runs));
+  const auto evaluate = [&](std::int64_t i) {
+    Envelope domain(buffers, profile, Form::Both);
+    Evaluator<Envelope> evaluator(program, domain);
+    evaluator.run(i * run, std::min((i + 1) * run, size),
+                  [&](std::int64_t first, const LegalBlock& block) {
+                    sink(static_cast<std::size_t>(i), first, block);
+                  });
+  };
+  if (runs > 1 && threads.count() > 1) return threads.each(runs, evaluate);
+  for (std::int64_t i = 0; i < runs; ++i) evaluate(i);
+}
+
+}  // namespace touchstone::interp

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "touchstone/device/buffer.h"
+#include "touchstone/interp/device/block.h"
+#include "touchstone/interp/device/program.h"
+#include "touchstone/interp/device/threads.h"
+#include "touchstone/interp/oracle/ball.h"
+#include "touchstone/interp/oracle/legal.h"
+#include "touchstone/interp/oracle/profile.h"
+#include "touchstone/symbolic/node/node.h"
+
+namespace touchstone::interp {
+
+/// Legal results of a run of elements. While every element is determined only `lo` is kept.
+struct LegalBlock {
+  enum Flag : std::uint8_t { kNumber = 1, kNan = 2, kAny = 4 };
+
+  Block lo;
+  Block hi;                         // not where determined
+  std::vector<std::uint8_t> flags;  // not where determined
+  bool determined = true;
+  // Not empty where products of a determined block may reach an addition unrounded, up to 1 ULP
+  // away: 1 for each that is not exact.
+  std::vector<std::uint8_t> inexact;
+  // Floats in radius form, where that may say more than the interval; else empty.
+  std::vector<Ball> balls;
+
+  void resize(DType dtype, std::int64_t count, bool is_determined);
+  DType dtype() const { return lo.dtype(); }
+  std::int64_t count() const { return lo.count(); }
+  bool unrounded() const { return !inexact.empty(); }
+  bool unrounded(std::int64_t i) const {
+    return !inexact.empty() && inexact[static_cast<std::size_t>(i)] != 0;
+  }
+
+  template <class T>
+  Legal<T> get(std::int64_t i) const {
+    const T low = lo.begin<T>()[i];
+    if (determined) return Legal<T>::point(low);
+    const std::uint8_t f = flags[static_cast<std::size_t>(i)];
+    return {low, hi.begin<T>()[i], (f & kNumber) != 0, (f & kNan) != 0, (f & kAny) != 0};
+  }
+  template <class T>
+  void set(std::int64_t i, const Legal<T>& x) {
+    lo.begin<T>()[i] = x.lo;
+    hi.begin<T>()[i] = x.hi;
+    flags[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(
+        (x.number ? kNumber : 0) | (x.nan ? kNan : 0) | (x.any ? kAny : 0));
+  }
+};
+
+/// By which rules: intervals, (value, radius), or each node by both, where the narrower counts.
+enum class Form : std::uint8_t { Both, Interval, Radius };
+
+/// The legal answers for every element of a kernel on given inputs (host buffers,
+/// by number; buffer 0 is not read), block by block in the order of the output:
+/// sink(first, block). `kernel` valid; `values` binds its variables.
+void legal_results(const LazyOpPtr& kernel, std::span<Buffer* const> buffers,
+                   const Profile& profile, const symbolic::Values& values,
+                   const std::function<void(std::int64_t first, const LegalBlock&)>& sink,
+                   Form form = Form::Both);
+
+/// The same in `threads`, where the kernel is worth more than one: the output is cut into runs that
+/// depend on the kernel alone. prepare(runs) comes first; then sink(run, first, block) for the
+/// blocks of each run in order, those of different runs at the same time.
+void legal_results_in_runs(
+    const LazyOpPtr& kernel, std::span<Buffer* const> buffers, const Profile& profile,
+    const symbolic::Values& values, Threads& threads,
+    const std::function<void(std::size_t runs)>& prepare,
+    const std::function<void(std::size_t run, std::int64_t first, const LegalBlock&)>& sink);
+
+/// The legal results of a reduction, fed run by run.
+class LegalReducer {
+ public:
+  virtual ~LegalReducer() = default;
+  virtual void feed(const LegalBlock& in, std::int64_t first, std::int64_t count) = 0;
+  virtual void finish(LegalBlock& out, std::int64_t at) = 0;
+};
+std::unique_ptr<LegalReducer> legal_reducer(Op op, DType dtype, DType accumulator,
+                                            const Profile& profile);
+
+}  // namespace touchstone::interp

@@ -1,0 +1,425 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "touchstone/interp/device/scalar_named.h"
+#include "touchstone/interp/device/scalar_ops.h"
+#include "touchstone/interp/oracle/legal_value.h"
+
+// Operations on the legal answers for one element. Every legal operation is monotone and correctly
+// rounded, or within a declared number of ULP, so intervals map by their corners (docs/oracle.md
+// gives the rules).
+
+namespace touchstone::interp {
+
+/// f at the corners of two intervals; sound where f is monotone in each operand on them.
+template <class R, class T, class F>
+Legal<R> corners(const Legal<T>& a, const Legal<T>& b, F f) {
+  if (a.any || b.any) return Legal<R>::anything();
+  Legal<R> out;
+  out.nan = a.nan || b.nan;
+  if (!a.number || !b.number) return out;
+  for (const T x : {a.lo, a.hi})
+    for (const T y : {b.lo, b.hi}) out.include(f(x, y));
+  if constexpr (is_float_storage<T>) {
+    if (!out.nan || !(a.has_infinity() || b.has_infinity())) return out;
+    // 0 times infinity hides what the numbers beside infinity give.
+    const Legal<T> within_a = finite_part(a), within_b = finite_part(b);
+    for (const T x : {within_a.lo, within_a.hi})
+      for (const T y : {b.lo, b.hi}) out.include(f(x, y));
+    for (const T x : {a.lo, a.hi})
+      for (const T y : {within_b.lo, within_b.hi}) out.include(f(x, y));
+  }
+  return out;
+}
+
+namespace legal {
+
+__extension__ using Wide = __int128;
+
+// Integers: exact in 128 bits, or no claim where the operation wraps for some operands.
+template <class T, class F>
+Legal<T> integer(const Legal<T>& a, const Legal<T>& b, F f) {
+  if (a.any || b.any) return Legal<T>::anything();
+  Wide low = 0, high = 0;
+  bool first = true;
+  for (const T x : {a.lo, a.hi})
+    for (const T y : {b.lo, b.hi}) {
+      const Wide v = f(static_cast<Wide>(x), static_cast<Wide>(y));
+      low = first ? v : std::min(low, v);
+      high = first ? v : std::max(high, v);
+      first = false;
+    }
+  if (low < static_cast<Wide>(std::numeric_limits<T>::min()) ||
+      high > static_cast<Wide>(std::numeric_limits<T>::max()))
+    return Legal<T>::anything();
+  return Legal<T>::range(static_cast<T>(low), static_cast<T>(high));
+}
+
+// bool: there are four cases.
+template <class F>
+Legal<bool> each_bool(const Legal<bool>& a, const Legal<bool>& b, F f) {
+  if (a.any || b.any) return Legal<bool>::range(false, true);
+  return corners<bool>(a, b, f);
+}
+
+template <class T>
+Legal<T> neg(const Legal<T>& a) {
+  if (a.any) return a;
+  Legal<T> out;
+  out.nan = a.nan;
+  if (!a.number) return out;
+  if constexpr (std::is_signed_v<T> && !is_float_storage<T>)
+    if (a.lo == std::numeric_limits<T>::min() && !a.is_point()) return Legal<T>::anything();
+  if constexpr (std::is_unsigned_v<T> && !std::is_same_v<T, bool>)
+    if (!a.is_point()) return Legal<T>::anything();
+  out.include(scalar::neg(a.lo));
+  out.include(scalar::neg(a.hi));
+  return out;
+}
+
+template <class T>
+Legal<T> add(const Legal<T>& a, const Legal<T>& b) {
+  if (a.is_point() && b.is_point()) return Legal<T>::point(scalar::add(a.lo, b.lo));
+  if constexpr (std::is_same_v<T, bool>)
+    return each_bool(a, b, scalar::add<bool>);
+  else if constexpr (is_float_storage<T>)
+    return corners<T>(a, b, scalar::add<T>);
+  else
+    return integer(a, b, [](auto x, auto y) { return x + y; });
+}
+
+template <class T>
+Legal<T> sub(const Legal<T>& a, const Legal<T>& b) {
+  if (a.is_point() && b.is_point()) return Legal<T>::point(scalar::sub(a.lo, b.lo));
+  if constexpr (std::is_same_v<T, bool>)
+    return each_bool(a, b, scalar::sub<bool>);
+  else if constexpr (is_float_storage<T>)
+    return corners<T>(a, b, scalar::sub<T>);
+  else
+    return integer(a, b, [](auto x, auto y) { return x - y; });
+}
+
+template <class T>
+Legal<T> mul(const Legal<T>& a, const Legal<T>& b) {
+  if (a.is_point() && b.is_point()) return Legal<T>::point(scalar::mul(a.lo, b.lo));
+  if constexpr (std::is_same_v<T, bool>) {
+    return each_bool(a, b, scalar::mul<bool>);
+  } else if constexpr (is_float_storage<T>) {
+    Legal<T> out = corners<T>(a, b, scalar::mul<T>);
+    // 0 times infinity may lie inside the box, off its corners.
+    if ((a.has_zero() && b.has_infinity()) || (b.has_zero() && a.has_infinity())) out.nan = true;
+    return out;
+  } else {
+    if constexpr (std::is_same_v<T, std::uint64_t>)  // the product may not fit in 127 bits
+      if ((a.hi >> 63) != 0 || (b.hi >> 63) != 0) return Legal<T>::anything();
+    return integer(a, b, [](auto x, auto y) { return x * y; });
+  }
+}
+
+/// The least T not below x, and the greatest not above.
+template <class T>
+requires is_float_storage<T>
+inline T not_below(double x) {
+  const T near = convert<T>(x);
+  if (is_infinite(near) || !(static_cast<double>(scalar::detail::computing(near)) < x)) return near;
+  return from_order_key<T>(order_key(near) + 1);
+}
+template <class T>
+requires is_float_storage<T>
+inline T not_above(double x) {
+  const T near = convert<T>(x);
+  if (is_infinite(near) || !(static_cast<double>(scalar::detail::computing(near)) > x)) return near;
+  return from_order_key<T>(order_key(near) - 1);
+}
+
+/// Whether p, x * y rounded, is x * y itself, or no number: not to round it changes nothing.
+template <class T>
+requires is_float_storage<T>
+inline bool is_exact_product(T x, T y, T p) {
+  const auto u = scalar::detail::computing(x), v = scalar::detail::computing(y);
+  const auto w = scalar::detail::computing(p);
+  if (u == 0 || v == 0 || !std::isfinite(u) || !std::isfinite(v)) return true;
+  if constexpr (std::is_same_v<T, double>)
+    // The rest is a number of its own unless it is too small for one.
+    return std::isfinite(w) && std::abs(w) >= 0x1p-960 && std::fma(u, v, -w) == 0;
+  else
+    return static_cast<double>(u) * static_cast<double>(v) == static_cast<double>(w);
+}
+
+/// `ulp` representable values further on both sides, not past the infinities.
+template <class T>
+Legal<T> widened(Legal<T> a, std::int64_t ulp) {
+  if (!a.number) return a;
+  const std::int64_t least = order_key(infinity<T>(true)), most = order_key(infinity<T>());
+  std::int64_t low = 0, high = 0;  // a step may leave 64 bits
+  low = __builtin_sub_overflow(order_key(a.lo), ulp, &low) ? least : std::max(least, low);
+  high = __builtin_add_overflow(order_key(a.hi), ulp, &high) ? most : std::min(most, high);
+  a.lo = from_order_key<T>(low);
+  a.hi = from_order_key<T>(high);
+  return a;
+}
+
+template <class T>
+Legal<T> div(const Legal<T>& a, const Legal<T>& b) {
+  if (a.is_point() && b.is_point())
+    return scalar::div_is_poison(a.lo, b.lo) ? Legal<T>::anything()
+                                             : Legal<T>::point(scalar::div(a.lo, b.lo));
+  if constexpr (is_float_storage<T>) {
+    if (a.any || b.any) return Legal<T>::anything();
+    if (b.has_zero())  // 0 / 0, of either sign, is no number
+      return a.number && !(a.is_zero() && b.is_zero()) ? Legal<T>::unknown() : Legal<T>::only_nan();
+    return corners<T>(a, b, scalar::div<T>);
+  } else {
+    return Legal<T>::anything();
+  }
+}
+
+template <class T>
+Legal<T> mod(const Legal<T>& a, const Legal<T>& b) {
+  if (a.is_point() && b.is_point())
+    return scalar::div_is_poison(a.lo, b.lo) ? Legal<T>::anything()
+                                             : Legal<T>::point(scalar::mod(a.lo, b.lo));
+  if (a.is_nan_only() || b.is_nan_only()) return Legal<T>::only_nan();
+  if (a.any || b.any) return Legal<T>::anything();
+  if (is_float_storage<T> && b.is_zero()) return Legal<T>::only_nan();
+  return Legal<T>::unknown();
+}
+
+template <class T>
+Legal<T> max(const Legal<T>& a, const Legal<T>& b) {
+  if (a.any || b.any) return Legal<T>::anything();
+  Legal<T> out;
+  out.nan = a.nan || b.nan;
+  if (!a.number || !b.number) return out;
+  out.include(scalar::max(a.lo, b.lo));
+  out.include(scalar::max(a.hi, b.hi));
+  return out;
+}
+
+template <class T>
+Legal<T> xor_(const Legal<T>& a, const Legal<T>& b) {
+  if (a.is_point() && b.is_point()) return Legal<T>::point(scalar::xor_(a.lo, b.lo));
+  if constexpr (std::is_same_v<T, bool>)
+    return each_bool(a, b, scalar::xor_<bool>);
+  else
+    return Legal<T>::anything();
+}
+
+inline Legal<bool> verdicts(bool can_be_true, bool can_be_false) {
+  return Legal<bool>::range(!can_be_false, can_be_true);
+}
+
+template <class T>
+Legal<bool> cmplt(const Legal<T>& a, const Legal<T>& b) {
+  if (a.any || b.any) return verdicts(true, true);
+  bool yes = false, no = a.nan || b.nan;
+  if (a.number && b.number) {
+    yes = scalar::cmplt(a.lo, b.hi);
+    no = no || !scalar::cmplt(a.hi, b.lo);
+  }
+  return verdicts(yes, no);
+}
+
+template <class T>
+Legal<bool> cmpeq(const Legal<T>& a, const Legal<T>& b) {
+  if (a.any || b.any) return verdicts(true, true);
+  bool yes = false, no = a.nan || b.nan;
+  if (a.number && b.number) {
+    yes = !scalar::cmplt(a.hi, b.lo) && !scalar::cmplt(b.hi, a.lo);
+    no = no ||
+         !(scalar::cmpeq(a.lo, a.hi) && scalar::cmpeq(b.lo, b.hi) && scalar::cmpeq(a.lo, b.lo));
+  }
+  return verdicts(yes, no);
+}
+
+template <class T>
+Legal<T> where(const Legal<bool>& condition, const Legal<T>& a, const Legal<T>& b) {
+  const bool either = condition.any || condition.lo != condition.hi;
+  if (!either) return condition.lo ? a : b;
+  Legal<T> out = a;
+  out.include(b);
+  return out;
+}
+
+/// Multiplied and added with two roundings or with one.
+template <class T>
+Legal<T> mulacc(const Legal<T>& a, const Legal<T>& b, const Legal<T>& c) {
+  Legal<T> out = add(mul(a, b), c);
+  if constexpr (is_float_storage<T>) {
+    if (!a.number || !b.number || !c.number) return out;
+    for (const T x : {a.lo, a.hi})
+      for (const T y : {b.lo, b.hi})
+        for (const T z : {c.lo, c.hi}) out.include(scalar::fma(x, y, z));
+  }
+  return out;
+}
+
+template <class T>
+Legal<T> sqrt(const Legal<T>& a) {
+  if (a.any) return a;
+  Legal<T> out;
+  out.nan = a.nan || (a.number && scalar::cmplt(a.lo, T{}));
+  if (!a.number || scalar::cmplt(a.hi, T{})) return out;
+  const T from = scalar::cmplt(a.lo, T{}) ? scalar::neg(T{}) : a.lo;
+  return Legal<T>::range(scalar::sqrt(from), scalar::sqrt(a.hi), out.nan);
+}
+
+template <class T>
+Legal<T> recip(const Legal<T>& a) {
+  return div(Legal<T>::point(convert<T>(1.0F)), a);
+}
+
+/// Within so many representable values at the lower end of the argument, and at the higher one.
+template <class T>
+Legal<T> exp2(const Legal<T>& a, std::int64_t ulp_low, std::int64_t ulp_high) {
+  if (a.any || !a.number) return a;
+  const auto at = [](const T& x, std::int64_t ulp) {
+    const Legal<T> value = Legal<T>::point(scalar::exp2(x));
+    return is_infinite(x) ? value : widened(value, ulp);
+  };
+  const Legal<T> low = at(a.lo, ulp_low);
+  Legal<T> out = Legal<T>::range(low.lo, a.is_point() ? low.hi : at(a.hi, ulp_high).hi, a.nan);
+  if (key_less(out.lo, T{})) out.lo = T{};
+  // Beyond twice the largest number no error of so few ULP leads back to it.
+  constexpr DTypeInfo kInfo = info(dtype_v<T>);
+  if (scalar::detail::computing(a.lo) >= kInfo.max_exponent + 2 &&
+      ulp_low < std::int64_t{1} << (kInfo.digits - 2))
+    out.lo = infinity<T>();
+  return out;
+}
+template <class T>
+Legal<T> exp2(const Legal<T>& a, std::int64_t ulp) {
+  return exp2(a, ulp, ulp);
+}
+
+template <class T>
+Legal<T> log2(const Legal<T>& a, std::int64_t ulp) {
+  if (a.any || !a.number) return a;
+  const bool nan = a.nan || scalar::cmplt(a.lo, T{});
+  if (scalar::cmplt(a.hi, T{})) return Legal<T>::only_nan();
+  const T from = scalar::cmplt(a.lo, T{}) ? T{} : a.lo;
+  const T low = scalar::log2(from);
+  Legal<T> out = Legal<T>::range(low, a.is_point() ? low : scalar::log2(a.hi), nan);
+  if (a.is_point() && is_zero_value(low))  // of either sign, where there is an error
+    return ulp == 0 ? out : Legal<T>::range(scalar::neg(T{}), T{}, nan);
+  const bool exact = order_key(out.lo) == order_key(out.hi) && is_infinite(out.lo);
+  return exact ? out : widened(out, ulp);
+}
+
+template <class T>
+Legal<T> sin(const Legal<T>& a, std::int64_t ulp, double absolute, double domain) {
+  if (a.any || !a.number) return a;
+  const auto within = [domain](T x) {
+    return std::abs(static_cast<double>(scalar::detail::computing(x))) <= domain;
+  };
+  if (!std::isinf(domain) && !(within(a.lo) && within(a.hi))) return Legal<T>::unknown();
+  const T one = convert<T>(1.0F), minus_one = convert<T>(-1.0F);
+  const bool nan = a.nan || a.has_infinity();
+  if (a.is_point()) {
+    if (is_infinite(a.lo)) return Legal<T>::only_nan();
+    if (is_zero_value(a.lo) && absolute == 0) return a;
+  }
+  Legal<T> out = Legal<T>::range(minus_one, one, nan);
+  const double lo = static_cast<double>(scalar::detail::computing(a.lo));
+  const double width = static_cast<double>(scalar::detail::computing(a.hi)) - lo;
+  if (width < 1.0) {  // |sin x - sin y| <= |x - y|
+    const double middle = static_cast<double>(scalar::detail::computing(scalar::sin(a.lo)));
+    const double reach = width * (1 + 0x1p-50) + absolute;
+    out = Legal<T>::range(convert<T>(middle - reach), convert<T>(middle + reach), nan);
+    out = widened(out, ulp + (reach == 0 ? 0 : 1));
+    if (key_less(out.lo, minus_one)) out.lo = minus_one;
+    if (key_less(one, out.hi)) out.hi = one;
+  }
+  return out;
+}
+
+template <class To, class From>
+Legal<To> cast(const Legal<From>& a) {
+  if (a.any) {
+    if constexpr (std::is_same_v<To, bool>)
+      return verdicts(true, true);
+    else
+      return Legal<To>::anything();
+  }
+  if constexpr (std::is_same_v<To, bool>) {
+    const bool can_be_zero = a.has_zero();
+    const bool other = a.nan || (a.number && !a.is_zero());
+    return verdicts(other, can_be_zero);
+  } else {
+    if constexpr (is_integer_storage<From> && is_integer_storage<To>) {
+      if (a.is_point()) return Legal<To>::point(convert<To>(a.lo));
+      if (!std::in_range<To>(a.lo) || !std::in_range<To>(a.hi)) return Legal<To>::anything();
+      return Legal<To>::range(convert<To>(a.lo), convert<To>(a.hi));
+    } else {
+      Legal<To> out;
+      if constexpr (is_float_storage<To>)
+        out.nan = a.nan;
+      else if (a.nan)
+        out.include(To{0});
+      if (a.number) {
+        out.include(convert<To>(a.lo));
+        out.include(convert<To>(a.hi));
+      }
+      return out;
+    }
+  }
+}
+
+/// Whether a function of this operand is exact in every implementation: of 0 or of an infinity.
+template <class T>
+bool is_special(const Legal<T>& a) {
+  return a.is_point() && (is_zero_value(a.lo) || is_infinite(a.lo));
+}
+
+/// With a zero wherever the numbers hold a subnormal of its sign.
+template <class T>
+requires is_float_storage<T> Legal<T> flushed(Legal<T> a) {
+  if (!a.number) return a;
+  constexpr std::int64_t kMostSubnormal = (std::int64_t{1} << (info(dtype_v<T>).digits - 1)) - 1;
+  const std::int64_t lo = order_key(a.lo), hi = order_key(a.hi);
+  if (lo > 0 && lo <= kMostSubnormal) a.lo = T{};
+  if (hi < -1 && hi >= -1 - kMostSubnormal) a.hi = scalar::neg(T{});
+  return a;
+}
+
+/// With the numbers of at most `digits` significant bits next to each end, on its outer side: what
+/// a unit that cuts or rounds its operands may multiply.
+template <class T>
+requires is_float_storage<T> Legal<T> shortened(Legal<T> a, int digits) {
+  const int drop = info(dtype_v<T>).digits - digits;
+  if (!a.number || digits == 0 || drop <= 0) return a;
+  const std::int64_t step = std::int64_t{1} << drop;
+  const auto outwards = [step](T x, bool up) {
+    if (is_infinite(x)) return x;
+    const std::int64_t key = order_key(x);
+    const bool negative = key < 0;
+    const std::int64_t magnitude = negative ? -1 - key : key;
+    std::int64_t cut = magnitude / step * step;
+    if (cut != magnitude && up != negative) cut += step;
+    return from_order_key<T>(negative ? -1 - cut : cut);
+  };
+  a.lo = outwards(a.lo, false);
+  a.hi = outwards(a.hi, true);
+  return a;
+}
+
+/// MAX of NaN and a number under policies other than NaN winning.
+template <class T>
+requires is_float_storage<T> Legal<T> max_of_nan(const Legal<T>& a, const Legal<T>& b,
+                                                 bool number_wins) {
+  Legal<T> out = max(a, b);
+  if (a.any || b.any || (!a.nan && !b.nan)) return out;
+  if (a.nan && b.number) out.include(b);
+  if (b.nan && a.number) out.include(a);
+  if (number_wins) out.nan = a.nan && b.nan;
+  return out;
+}
+
+}  // namespace legal
+}  // namespace touchstone::interp

@@ -1,0 +1,470 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "touchstone/interp/device/exact_sum.h"
+#include "touchstone/interp/device/fxn_for_op.h"
+#include "touchstone/interp/oracle/envelope.h"
+#include "touchstone/interp/oracle/unrounded_products.h"
+
+namespace touchstone::interp {
+namespace {
+
+// Exponent of the lowest set bit of a finite nonzero value: it is an odd multiple of 2^this.
+int lowest_bit(double x) {
+  int exponent = 0;
+  const double fraction = std::frexp(x, &exponent);
+  const auto digits = static_cast<std::uint64_t>(std::abs(std::ldexp(fraction, 53)));
+  return exponent - 53 + std::countr_zero(digits);
+}
+
+// The quantities that bound the partial sums of one sum.
+struct SumSizes {
+  double count;      // of terms that are not 0
+  double height;     // additions on the longest way from a term to the result
+  double magnitude;  // sum|v|
+  double most;       // of any partial sum: of the positive terms, or of the others
+  double largest;    // term
+  double lanes;      // running sums; 0: not declared
+  double per_lane;   // terms of each
+};
+
+// At least the sum of |partial sum| over the additions of any tree. Of n - 1 additions in order of
+// the terms they have below them the k-th has at most k + 1, so that its sum is at most k + 1 times
+// the largest term; and so for each lane, of which all together have no more than sum|v|.
+double sum_of_partials(const SumSizes& s) {
+  const auto ramp = [](double steps, double slope, double cap) {  // sum over m of min(m slope, cap)
+    const double rising = std::clamp(std::floor(cap / slope), 1.0, std::max(steps, 1.0));
+    return slope * (rising * (rising + 1) / 2 - 1) + (steps - rising) * cap;
+  };
+  if (!(s.largest > 0) || s.count < 2) return 0;
+  double all = std::min(ramp(s.count, s.largest, s.most), s.height * s.magnitude);
+  if (s.lanes > 0)
+    all =
+        std::min(all, ramp(s.per_lane, s.lanes * s.largest, s.magnitude) + (s.lanes - 1) * s.most);
+  return std::max(all, 0.0);
+}
+
+// |computed - exact| of n terms by a tree of height h, u = 2^-p, is at most each of
+//  - h u/(1 - h u) sum|v| (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 4.2);
+//  - (n - 1) u sum|v|, with no condition on n (Jeannerod and Rump, "Improved error bounds for inner
+//    products in floating-point arithmetic", SIAM J. Matrix Anal. Appl. 34, 2013);
+//  - u times the sum of |computed partial sums|, each of which is the exact one and what the first
+//    bound says of the terms below it, h times that together.
+double any_order_bound(const SumSizes& s, double u, bool any_order) {
+  const double hu = s.height * u;
+  const double classic = hu / (1 - hu) * s.magnitude;
+  double bound = std::min(classic, u * sum_of_partials(s) + hu * classic);
+  if (any_order) bound = std::min(bound, hu * s.magnitude);
+  return bound * (1 + 0x1p-40);
+}
+
+// How much of sum|v| rounding may add to a partial sum, of any tree of height h and no matter how
+// large h u is: (1 + u)^h - 1, and no more than (n - 1) u where every addition rounds to nearest.
+double growth(const SumSizes& s, double u, bool truncates) {
+  const double by_height = std::expm1(s.height * std::log1p(u));
+  const double by_count = truncates ? by_height : std::max(s.count - 1, 0.0) * u;
+  return std::min(by_height, by_count) * (1 + 0x1p-40);
+}
+
+// The terms of one sign.
+struct Side {
+  double sum = 0;          // of their absolute values
+  std::int64_t terms = 0;  // that may be other than 0
+};
+
+// Whether a partial sum may pass the largest number of an accumulator on the side of `own`: it is
+// at most the sum of these terms, and what rounding adds of all. A term of this sign alone stays
+// what it is at most: what is taken from a number of the accumulator does not round beyond it.
+// `changed`: by how much of itself a term may be larger than it says.
+bool can_overflow(const Side& own, const Side& other, const SumSizes& s, double largest_number,
+                  int digits, double changed, bool truncates) {
+  if (own.terms == 0) return false;
+  if (own.terms == 1 && changed == 0) return own.sum > largest_number;
+  const double more = growth(s, std::ldexp(truncates ? 2 : 1, -digits), truncates);
+  const double up = (1 + changed) * (1 + (s.count + 4) * 0x1p-52);
+  double most = own.sum * up * (1 + more);
+  if (more > 1) most += other.sum * up * (more - 1);
+  return !(most < largest_number);
+}
+
+/// The orders that the profile declares, each partial sum rounded to the accumulator's type. The
+/// bound on |computed - exact| is any_order_bound. One answer where every order must be
+/// exact or rounds once: fewer than three nonzero terms, or all multiples of one power of two and
+/// small enough together.
+template <class T>
+class LegalFloatSum : public LegalReducer {
+ public:
+  LegalFloatSum(DType accumulator, const Profile& profile)
+      : accumulator_(accumulator), profile_(&profile) {
+    // A wider one than the kernel's stays within the bound of the kernel's.
+    if (profile.accumulator && info(*profile.accumulator).digits < info(accumulator).digits)
+      accumulator_ = *profile.accumulator;
+  }
+
+  void feed(const LegalBlock& in, std::int64_t first, std::int64_t count) override {
+    for (std::int64_t i = first; i < first + count; ++i) {
+      unrounded_ = unrounded_ || in.unrounded(i);
+      Legal<T> term = in.get<T>(i);
+      // A product that was never rounded may lie beyond the largest, and be no infinity.
+      if (in.unrounded(i) && term.number &&
+          (term.lo == infinity<T>(true) || term.hi == infinity<T>())) {
+        if constexpr (has_infinities<T>)
+          term = not_rounded(term);
+        else
+          any_ = true;
+      }
+      if (profile_->flushes_inputs) term = legal::flushed(term);
+      last_ = term;
+      add(term);
+    }
+    total_ += count;
+  }
+  void finish(LegalBlock& out, std::int64_t at) override {
+    Legal<T> sum = with_storage(accumulator_, [&]<class A>(std::type_identity<A>) -> Legal<T> {
+      if constexpr (is_float_storage<A>)
+        return result<A>();
+      else
+        return Legal<T>::unknown();
+    });
+    if (profile_->flushes_outputs) sum = legal::flushed(sum);
+    if (profile_->finite_only && (sum.nan || sum.has_infinity())) sum = Legal<T>::anything();
+    out.set<T>(at, sum);
+    std::vector<double> room = std::move(running_);
+    room.clear();
+    *this = LegalFloatSum(accumulator_, *profile_);
+    running_ = std::move(room);
+  }
+
+ private:
+  static double value(T x) { return static_cast<double>(scalar::detail::computing(x)); }
+
+  void add(const Legal<T>& term) {
+    if (has_one_order()) replay(term);
+    any_ = any_ || term.any;
+    nan_ = nan_ || term.nan;
+    only_nan_ = only_nan_ || term.is_nan_only();
+    if (term.any || !term.number) return;
+    const double low = value(term.lo), high = value(term.hi);
+    if (std::isinf(low) || std::isinf(high)) return add_infinite(low, high);
+    if (low == 0 && high == 0) return;
+    ++nonzero_;
+    low_.add(term.lo);
+    if (low == high) {
+      lowest_bit_ = std::min(lowest_bit_, lowest_bit(low));
+    } else {
+      points_ = false;
+      spread_.add(term.hi);
+      spread_.add(scalar::neg(term.lo));
+    }
+    const double most = std::max(std::abs(low), std::abs(high));
+    magnitude_ += most;
+    largest_ = std::max(largest_, most);
+    positive_.sum += std::max(high, 0.0);
+    negative_.sum += std::max(-low, 0.0);
+    positive_.terms += high > 0 ? 1 : 0;
+    negative_.terms += low < 0 ? 1 : 0;
+  }
+
+  void add_infinite(double low, double high) {
+    can_be_positive_infinity_ = can_be_positive_infinity_ || high > 0;
+    can_be_negative_infinity_ = can_be_negative_infinity_ || low < 0;
+    if (low == high)
+      (low > 0 ? must_be_positive_infinity_ : must_be_negative_infinity_) = true;
+    else
+      unbounded_ = true;  // an end is infinite: no finite bound on the rest
+  }
+
+  bool has_one_order() const {
+    return profile_->order == SumOrder::Sequential || profile_->order == SumOrder::Folded;
+  }
+
+  // The one order that such a device takes, each partial sum rounded.
+  void replay(const Legal<T>& term) {
+    replayed_ = replayed_ && term.is_point();
+    if (!replayed_) return;
+    if (running_.empty()) running_.resize(static_cast<std::size_t>(profile_->block));
+    with_storage(accumulator_, [&]<class A>(std::type_identity<A>) {
+      if constexpr (is_float_storage<A>) {
+        double& sum = running_[lane_];
+        sum = convert<double>(scalar::add(convert<A>(sum), convert<A>(term.lo)));
+      }
+    });
+    if (++lane_ == running_.size()) lane_ = 0;
+  }
+
+  template <class A>
+  A replayed() const {
+    std::vector<double> sums = running_;
+    for (; sums.size() > 1; sums.resize(sums.size() / 2))
+      for (std::size_t i = 0, half = sums.size() / 2; i < half; ++i)
+        sums[i] = convert<double>(scalar::add(convert<A>(sums[i]), convert<A>(sums[half + i])));
+    return convert<A>(sums[0]);
+  }
+
+  template <class A>
+  Legal<T> result() const {
+    if (any_) return Legal<T>::anything();
+    if (only_nan_) return Legal<T>::only_nan();
+    constexpr DTypeInfo kInfo = info(dtype_v<A>);
+    constexpr int kTermDigits = info(dtype_v<T>).digits;
+    if (total_ == 1 && !unrounded_ && !narrowed<A>() &&
+        kInfo.max_exponent >= info(dtype_v<T>).max_exponent)
+      return with_free_zero(last_);
+    // At least sum|v|. One term is as it is: the largest number must not become infinite.
+    const double sum =
+        nonzero_ < 2 ? magnitude_ : magnitude_ * (1 + static_cast<double>(nonzero_) * 0x1p-52);
+    const double changed = kInfo.digits < kTermDigits ? std::ldexp(1.0, 1 - kInfo.digits)
+                           : unrounded_               ? std::ldexp(1.0, 1 - kTermDigits)
+                                                      : 0;
+    const auto passes = [&](const Side& own, const Side& other) {
+      return can_overflow(own, other, sizes(sum, static_cast<double>(height())),
+                          static_cast<double>(scalar::detail::computing(largest<A>())),
+                          kInfo.digits, changed, profile_->truncates_sums);
+    };
+    const bool up = passes(positive_, negative_), down = passes(negative_, positive_);
+    // Digits that are dropped may end at the largest number instead, and what is taken from it then
+    // is off by anything.
+    const bool saturates = profile_->truncates_sums && (up || down);
+    const bool to_positive = can_be_positive_infinity_ || up || (saturates && positive_.terms > 0);
+    const bool to_negative =
+        can_be_negative_infinity_ || down || (saturates && negative_.terms > 0);
+    const bool nan = nan_ || (to_positive && to_negative);
+    if (must_be_positive_infinity_ && must_be_negative_infinity_) return Legal<T>::only_nan();
+    if (must_be_positive_infinity_) return Legal<T>::range(infinity<T>(), infinity<T>(), nan);
+    if (must_be_negative_infinity_)
+      return Legal<T>::range(infinity<T>(true), infinity<T>(true), nan);
+    if (saturates) return Legal<T>::range(infinity<T>(true), infinity<T>(), nan);
+    if (unbounded_ || up || down) return overflowing<A>(sum, to_positive, to_negative, nan);
+    Legal<T> out = finite<A>(sum);
+    out.nan = nan;
+    return out;
+  }
+
+  // Whether the accumulator rounds each term: it has fewer digits, or fewer small numbers.
+  template <class A>
+  static constexpr bool narrowed() {
+    return info(dtype_v<A>).digits < info(dtype_v<T>).digits ||
+           info(dtype_v<A>).min_exponent > info(dtype_v<T>).min_exponent;
+  }
+
+  template <class A>
+  Legal<T> finite(double sum) const {
+    constexpr DTypeInfo kInfo = info(dtype_v<A>);
+    const bool on_a_grid = std::ldexp(sum, -lowest_bit_ - kInfo.digits) <= 1 &&
+                           lowest_bit_ > kInfo.min_exponent - kInfo.digits;
+    // A subnormal partial sum of a device that flushes is zero.
+    const bool never_flushed = !profile_->flushes_outputs || lowest_bit_ >= kInfo.min_exponent;
+    const bool one_answer = points_ && !unrounded_ && never_flushed;
+    // Two terms round once, unless the accumulator rounds them before.
+    const bool rounds = !profile_->truncates_sums;
+    const bool once = on_a_grid || (nonzero_ <= 2 && !narrowed<A>() && rounds) ||
+                      profile_->order == SumOrder::Exact;
+    if (one_answer && once) return point_of(low_.template result<A>());
+    if (one_answer && has_one_order() && replayed_ && rounds && !running_.empty())
+      return point_of(replayed<A>());
+    if (!std::isfinite(sum))  // of doubles: how far rounding leads is not known
+      return Legal<T>::range(scalar::neg(largest<T>()), largest<T>());
+    const double bound = rounding_bound<A>(sum);
+    ExactSum<T> high = low_;
+    high.merge(spread_);
+    const double low_end = std::nextafter(low_.round_down() - bound, -HUGE_VAL);
+    const double high_end = std::nextafter(high.round_up() + bound, HUGE_VAL);
+    Legal<T> out = Legal<T>::range(convert<T>(legal::not_below<A>(low_end)),
+                                   convert<T>(legal::not_above<A>(high_end)));
+    return with_free_zero(out);
+  }
+
+  static Legal<T> with_free_zero(Legal<T> out) {
+    if (out.has_zero()) {
+      if (is_zero_value(out.lo)) out.lo = scalar::neg(T{});
+      if (is_zero_value(out.hi)) out.hi = T{};
+    }
+    return out;
+  }
+
+  template <class A>
+  static Legal<T> point_of(A sum) {
+    const T value = convert<T>(sum);
+    if (!is_zero_value(value)) return Legal<T>::point(value);
+    return Legal<T>::range(scalar::neg(T{}), T{});  // which zero is free
+  }
+
+  // Some partial sum may pass the largest number: no claim on the sides that can overflow.
+  template <class A>
+  Legal<T> overflowing(double sum, bool to_positive, bool to_negative, bool nan) const {
+    if (unbounded_) return Legal<T>::range(infinity<T>(true), infinity<T>(), true);
+    Legal<T> out = finite<A>(sum);
+    if (to_positive) out.hi = infinity<T>();
+    if (to_negative) out.lo = infinity<T>(true);
+    out.nan = nan;
+    return out;
+  }
+
+  // Additions on the longest way from a term to the result.
+  std::int64_t height() const {
+    const std::int64_t runs = (total_ + profile_->block - 1) / profile_->block;
+    std::int64_t declared = nonzero_ - 1;
+    if (profile_->order == SumOrder::Pairwise)
+      declared = static_cast<std::int64_t>(std::bit_width(
+                     static_cast<std::uint64_t>(std::max<std::int64_t>(runs, 1) - 1))) +
+                 profile_->block - 1;
+    if (profile_->order == SumOrder::Lanes) declared = runs - 1 + profile_->block - 1;
+    if (profile_->order == SumOrder::Folded)
+      declared = runs + std::countr_zero(static_cast<std::uint64_t>(profile_->block)) - 1;
+    return std::max<std::int64_t>(std::min(declared, nonzero_ - 1), 0);
+  }
+
+  SumSizes sizes(double sum, double height) const {
+    const auto count = static_cast<double>(nonzero_);
+    const double up = 1 + (count + 4) * 0x1p-52;  // of sums in double
+    const bool lanes = profile_->order == SumOrder::Lanes || profile_->order == SumOrder::Folded;
+    const std::int64_t blocks = (total_ + profile_->block - 1) / profile_->block;
+    return {count,
+            height,
+            sum,
+            std::max(positive_.sum, negative_.sum) * up,
+            largest_,
+            lanes ? static_cast<double>(profile_->block) : 0,
+            static_cast<double>(blocks)};
+  }
+
+  template <class A>
+  double rounding_bound(double sum) const {
+    constexpr DTypeInfo kInfo = info(dtype_v<A>);
+    const bool narrowed = this->narrowed<A>();
+    // Dropping digits loses less than a unit in the last place, rounding at most half of one.
+    const bool truncates = profile_->truncates_sums;
+    const double u = std::ldexp(truncates ? 2 : 1, -kInfo.digits);
+    const auto h = static_cast<double>(height() + (narrowed ? 1 : 0));
+    if (h * u >= 0.5) return HUGE_VAL;
+    const auto count = static_cast<double>(nonzero_);
+    double bound = any_order_bound(sizes(sum, h), u,
+                                   profile_->order == SumOrder::Any && !narrowed && !truncates);
+    if (narrowed) bound = std::min(bound * (1 + 2 * u) + u * sum, h * u / (1 - h * u) * sum);
+    if (unrounded_) {  // products as they are, not as T holds them
+      constexpr DTypeInfo kTerm = info(dtype_v<T>);
+      bound = (bound + std::ldexp(sum, -kTerm.digits)) * (1 + std::ldexp(1.0, 1 - kTerm.digits)) +
+              count * std::ldexp(1.0, kTerm.min_exponent - kTerm.digits + 1);
+    }
+    if (narrowed) bound += 2 * count * std::ldexp(1.0, kInfo.min_exponent - kInfo.digits + 1);
+    if (profile_->flushes_outputs) bound += 2 * count * std::ldexp(1.0, kInfo.min_exponent);
+    return bound * (1 + 0x1p-50);
+  }
+
+  template <class A>
+  static A largest() {
+    return from_order_key<A>(order_key(infinity<A>()) - 1);
+  }
+
+  DType accumulator_;
+  const Profile* profile_;
+  std::int64_t total_ = 0;       // terms, zeros too
+  Legal<T> last_{};              // of them: where there is no other, the sum
+  bool unrounded_ = false;       // a term may be a product that was never rounded
+  bool replayed_ = true;         // running_ has every term, in the declared order
+  std::vector<double> running_;  // running sums, filled in turn
+  std::size_t lane_ = 0;         // the next one's
+  ExactSum<T> low_;              // of the lower ends
+  ExactSum<T> spread_;           // of upper less lower ends
+  std::int64_t nonzero_ = 0;
+  double magnitude_ = 0;  // sum of the larger ends
+  double largest_ = 0;    // term
+  Side positive_, negative_;
+  int lowest_bit_ = std::numeric_limits<int>::max() / 2;
+  bool points_ = true;
+  bool any_ = false, nan_ = false, only_nan_ = false, unbounded_ = false;
+  bool can_be_positive_infinity_ = false, can_be_negative_infinity_ = false;
+  bool must_be_positive_infinity_ = false, must_be_negative_infinity_ = false;
+};
+
+// Integers and bool: the reference's own sum where every term is determined, else no claim.
+template <class T>
+class LegalIntegerSum : public LegalReducer {
+ public:
+  explicit LegalIntegerSum(DType accumulator)
+      : plain_(reducer_for_op(Op::ReduceSum, dtype_v<T>, accumulator)) {}
+
+  void feed(const LegalBlock& in, std::int64_t first, std::int64_t count) override {
+    if (!in.determined)
+      for (std::int64_t i = first; i < first + count; ++i)
+        determined_ = determined_ && in.get<T>(i).is_point();
+    if (determined_) plain_->feed(in.lo, first, count);
+  }
+  void finish(LegalBlock& out, std::int64_t at) override {
+    plain_->finish(out.lo, at);
+    const T sum = out.lo.begin<T>()[at];
+    Legal<T> result = determined_ ? Legal<T>::point(sum) : Legal<T>::anything();
+    if constexpr (std::is_same_v<T, bool>)
+      if (!determined_) result = Legal<bool>::range(false, true);
+    out.set<T>(at, result);
+    determined_ = true;
+  }
+
+ private:
+  std::unique_ptr<Reducer> plain_;
+  bool determined_ = true;
+};
+
+template <class T>
+class LegalMaximum : public LegalReducer {
+ public:
+  explicit LegalMaximum(const Profile& profile) : profile_(profile) {}
+
+  void feed(const LegalBlock& in, std::int64_t first, std::int64_t count) override {
+    for (std::int64_t i = first; i < first + count; ++i) {
+      if constexpr (is_float_storage<T>) {
+        Legal<T> term = in.get<T>(i);
+        if (profile_.flushes_inputs) term = legal::flushed(term);
+        all_nan_ = all_nan_ && term.nan;
+        max_ = profile_.max == MaxOfNan::NanWins
+                   ? legal::max(max_, term)
+                   : legal::max_of_nan(max_, term, profile_.max == MaxOfNan::NumberWins);
+      } else {
+        max_ = legal::max(max_, in.get<T>(i));
+      }
+    }
+  }
+  void finish(LegalBlock& out, std::int64_t at) override {
+    // Where no term is a number, the start or the first term may be what is left.
+    if (profile_.max == MaxOfNan::NumberWins) max_.nan = max_.nan || all_nan_;
+    all_nan_ = is_float_storage<T>;
+    if constexpr (is_float_storage<T>) {
+      if (profile_.finite_only && (max_.nan || max_.has_infinity())) max_ = Legal<T>::anything();
+      if (profile_.zeros_alike && max_.has_zero()) {
+        if (is_zero_value(max_.lo)) max_.lo = scalar::neg(T{});
+        if (is_zero_value(max_.hi)) max_.hi = T{};
+      }
+    }
+    out.set<T>(at, max_);
+    max_ = Legal<T>::point(least());
+  }
+
+ private:
+  static T least() {
+    if constexpr (is_float_storage<T>)
+      return infinity<T>(true);
+    else
+      return std::numeric_limits<T>::min();
+  }
+  const Profile& profile_;
+  bool all_nan_ = is_float_storage<T>;
+  Legal<T> max_ = Legal<T>::point(least());
+};
+
+}  // namespace
+
+std::unique_ptr<LegalReducer> legal_reducer(Op op, DType dtype, DType accumulator,
+                                            const Profile& profile) {
+  return with_storage(dtype, [&]<class T>(std::type_identity<T>) -> std::unique_ptr<LegalReducer> {
+    if (op == Op::ReduceMax) return std::make_unique<LegalMaximum<T>>(profile);
+    if constexpr (is_float_storage<T>)
+      return std::make_unique<LegalFloatSum<T>>(accumulator, profile);
+    else
+      return std::make_unique<LegalIntegerSum<T>>(accumulator);
+  });
+}
+
+}  // namespace touchstone::interp

@@ -1,0 +1,362 @@
+#include "touchstone/interp/oracle/legal_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "touchstone/interp/oracle/excess.h"
+#include "touchstone/interp/oracle/unrounded_products.h"
+#include "touchstone/ops/op_cases.h"
+
+namespace touchstone::interp {
+namespace {
+
+// The answers that a profile allows besides the reference's, for one storage type.
+template <class T>
+class Allowance {
+ public:
+  explicit Allowance(const Profile& profile) : profile_(profile) {}
+
+  /// An operand as the device may see it.
+  Legal<T> operand(const Legal<T>& a) const {
+    if constexpr (is_float_storage<T>)
+      if (profile_.flushes_inputs) return legal::flushed(a);
+    return a;
+  }
+  /// A result as the device may give it.
+  template <class R>
+  Legal<R> result(Legal<R> a) const {
+    if constexpr (is_float_storage<R>) {
+      if (profile_.flushes_outputs) a = legal::flushed(a);
+      if (profile_.finite_only && (a.nan || a.has_infinity())) return Legal<R>::anything();
+      if (profile_.zeros_alike && a.has_zero()) {
+        if (is_zero_value(a.lo)) a.lo = scalar::neg(R{});
+        if (is_zero_value(a.hi)) a.hi = R{};
+      }
+    }
+    return a;
+  }
+
+  /// The representable values within `error`, for results at arguments of at most `size`.
+  static std::int64_t ulp(const FunctionError& error, double size = 0) {
+    const double all = error.ulp + (error.ulp_per_x == 0 ? 0 : error.ulp_per_x * size);
+    return static_cast<std::int64_t>(std::ceil(std::min(all, 0x1p62)));
+  }
+  static double magnitude(const Legal<T>& a) {
+    if constexpr (is_float_storage<T>)
+      return !a.number ? 0
+                       : std::max(std::abs(static_cast<double>(scalar::detail::computing(a.lo))),
+                                  std::abs(static_cast<double>(scalar::detail::computing(a.hi))));
+    else
+      return 0;
+  }
+
+  const Profile& profile() const { return profile_; }
+
+ private:
+  const Profile& profile_;
+};
+
+// An element-wise pass over `out`, but for the elements that have their result already.
+template <class F>
+void each(const LegalBlock& out, const Done& done, F f) {
+  if (done.empty()) {
+    for (std::int64_t i = 0; i < out.count(); ++i) f(i);
+    return;
+  }
+  const std::uint8_t *from = done.data(), *end = from + done.size();
+  for (const std::uint8_t* at = from; (at = std::find(at, end, 0)) != end; ++at) f(at - from);
+}
+
+template <class T, class R, class F>
+void map1(const Allowance<T>& allow, const LegalBlock& a, LegalBlock& out, F f) {
+  for (std::int64_t i = 0; i < out.count(); ++i)
+    out.set<R>(i, allow.result(f(allow.operand(a.get<T>(i)))));
+}
+
+template <class T, class R, class F>
+void map2(const Allowance<T>& allow, const LegalBlock& a, const LegalBlock& b, LegalBlock& out,
+          const Done& done, F f) {
+  each(out, done, [&](std::int64_t i) {
+    out.set<R>(i, allow.result(f(allow.operand(a.get<T>(i)), allow.operand(b.get<T>(i)))));
+  });
+}
+
+template <class T, class F>
+void add_terms(const ProgramNode& node, const Allowance<T>& allow, const LegalBlock& a,
+               const LegalBlock& b, LegalBlock& out, const Done& done, F f) {
+  const bool doubles = allow.profile().contracts && doubles_unrounded(node);
+  each(out, done, [&](std::int64_t i) {
+    Legal<T> sum = f(allow.operand(addend<T>(a, i)), allow.operand(addend<T>(b, i)));
+    if constexpr (is_float_storage<T>)  // x * 2 is rounded only where it overflows
+      if (doubles && (sum.has_infinity() || is_saturated(sum))) sum = not_rounded(sum);
+    out.set<T>(i, allow.result(sum));
+  });
+}
+
+template <class T>
+void multiply(const ProgramNode& node, const Allowance<T>& allow, const LegalBlock& a,
+              const LegalBlock& b, LegalBlock& out, const Done& done) {
+  const Profile& profile = allow.profile();
+  const bool unrounded = profile.contracts && node.contraction.may_be_unrounded();
+  each(out, done, [&](std::int64_t i) {
+    Legal<T> x = allow.operand(operand<T>(node, 0, a, i));
+    Legal<T> y = allow.operand(operand<T>(node, 1, b, i));
+    if constexpr (is_float_storage<T>) {
+      if (node.contraction.is_summed && std::is_same_v<T, float>) {
+        x = legal::shortened(x, profile.product_digits);
+        y = legal::shortened(y, profile.product_digits);
+      }
+      const Legal<T> product = legal::mul(x, y);
+      const bool exact = is_one(x) || is_one(y) ||
+                         (x.is_point() && y.is_point() && product.is_point() &&
+                          legal::is_exact_product(x.lo, y.lo, product.lo));
+      out.set<T>(i, allow.result(unrounded && !exact ? not_rounded(product) : product));
+    } else {
+      out.set<T>(i, allow.result(legal::mul(x, y)));
+    }
+  });
+}
+
+template <class T>
+void divide(const ProgramNode& node, const Allowance<T>& allow, const LegalBlock& a,
+            const LegalBlock& b, LegalBlock& out) {
+  // By a power of two it is a product.
+  const bool unrounded = allow.profile().contracts && node.contraction.may_be_unrounded();
+  for (std::int64_t i = 0; i < out.count(); ++i) {
+    const Legal<T> x = allow.operand(operand<T>(node, 0, a, i));
+    const Legal<T> y = allow.operand(operand<T>(node, 1, b, i));
+    Legal<T> quotient = legal::div(x, y);
+    if constexpr (is_float_storage<T>) {
+      const std::int64_t ulp = allow.ulp(allow.profile().div);
+      if (ulp > 0 && !legal::is_special(x) && !legal::is_special(y))
+        quotient = legal::widened(quotient, ulp);
+      if (unrounded && !is_one(y)) quotient = not_rounded(quotient);
+    }
+    out.set<T>(i, allow.result(quotient));
+  }
+}
+
+template <class T>
+void multiply_add(const ProgramNode& node, const Allowance<T>& allow,
+                  std::span<const LegalBlock* const> in, LegalBlock& out) {
+  // With a zero it is a product.
+  const bool unrounded = allow.profile().contracts && node.contraction.may_be_unrounded();
+  for (std::int64_t i = 0; i < out.count(); ++i) {
+    Legal<T> sum = legal::mulacc(allow.operand(operand<T>(node, 0, *in[0], i)),
+                                 allow.operand(operand<T>(node, 1, *in[1], i)),
+                                 allow.operand(operand<T>(node, 2, *in[2], i)));
+    if constexpr (is_float_storage<T>)
+      if (unrounded) sum = not_rounded(sum);
+    out.set<T>(i, allow.result(sum));
+  }
+}
+
+template <class T>
+void maximum(const ProgramNode& node, const Allowance<T>& allow, const LegalBlock& a,
+             const LegalBlock& b, LegalBlock& out, const Done& done) {
+  each(out, done, [&](std::int64_t i) {
+    const Legal<T> x = allow.operand(operand<T>(node, 0, a, i));
+    const Legal<T> y = allow.operand(operand<T>(node, 1, b, i));
+    Legal<T> most = legal::max(x, y);
+    if constexpr (is_float_storage<T>)
+      if (allow.profile().max != MaxOfNan::NanWins)
+        most = legal::max_of_nan(x, y, allow.profile().max == MaxOfNan::NumberWins);
+    out.set<T>(i, allow.result(most));
+  });
+}
+
+// The functions of floats, each with the error that the profile declares.
+template <class T>
+void apply_function(Op op, const Allowance<T>& allow, const LegalBlock& in, LegalBlock& out) {
+  const Profile& p = allow.profile();
+  const auto exact_at_special = [&](auto f, const FunctionError& error) {
+    return [&allow, f, &error](const Legal<T>& a) {
+      const std::int64_t ulp = allow.ulp(error);
+      return ulp == 0 || legal::is_special(a) ? f(a) : legal::widened(f(a), ulp);
+    };
+  };
+  switch (op) {
+    case Op::Sqrt:
+      return map1<T, T>(allow, in, out, exact_at_special(legal::sqrt<T>, p.sqrt));
+    case Op::Recip:
+      return map1<T, T>(allow, in, out, exact_at_special(legal::recip<T>, p.recip));
+    case Op::Exp2:
+      return map1<T, T>(allow, in, out, [&](const Legal<T>& a) {
+        // What is 0 or infinity is so by far: no argument counts for more than a few times those.
+        const auto ulp_at = [&](const T& x) {
+          constexpr double kMost = 4.0 * info(dtype_v<T>).max_exponent;
+          return allow.ulp(p.exp2, std::min(allow.magnitude(Legal<T>::point(x)), kMost));
+        };
+        return legal::exp2(a, ulp_at(a.lo), ulp_at(a.hi));
+      });
+    case Op::Log2:
+      return map1<T, T>(allow, in, out, [&](const Legal<T>& a) {
+        return legal::log2(a, allow.ulp(p.log2, allow.magnitude(a)));
+      });
+    case Op::Sin:
+      return map1<T, T>(allow, in, out, [&](const Legal<T>& a) {
+        return legal::sin(a, allow.ulp(p.sin, allow.magnitude(a)), p.sin_absolute, p.sin_domain);
+      });
+    TOUCHSTONE_CASES_ARITHMETIC:
+    TOUCHSTONE_CASES_COMPARISON:
+    TOUCHSTONE_CASES_TERNARY:
+    TOUCHSTONE_CASES_REDUCE:
+    TOUCHSTONE_CASES_NOT_COMPUTED:
+      break;
+  }
+  throw AstError(fmt::format("{} is no function of {}", name(op), name(dtype_v<T>)));
+}
+
+template <class T>
+void apply_typed(const ProgramNode& node, const Profile& profile,
+                 std::span<const LegalBlock* const> in, const Done& done, LegalBlock& out) {
+  const Allowance<T> allow(profile);
+  switch (node.op) {
+    case Op::Noop:
+      for (std::int64_t i = 0; i < out.count(); ++i) out.set<T>(i, operand<T>(node, 0, *in[0], i));
+      return;
+    case Op::Neg:
+      return each(out, done, [&](std::int64_t i) {
+        out.set<T>(i, legal::neg(operand<T>(node, 0, *in[0], i)));
+      });
+    case Op::Add:
+      return add_terms<T>(node, allow, *in[0], *in[1], out, done, legal::add<T>);
+    case Op::Sub:
+      return add_terms<T>(node, allow, *in[0], *in[1], out, done, legal::sub<T>);
+    case Op::Mul:
+      return multiply<T>(node, allow, *in[0], *in[1], out, done);
+    case Op::Max:
+      return maximum<T>(node, allow, *in[0], *in[1], out, done);
+    case Op::CmpLt:
+      return map2<T, bool>(allow, *in[0], *in[1], out, {}, legal::cmplt<T>);
+    case Op::CmpEq:
+      return map2<T, bool>(allow, *in[0], *in[1], out, {}, legal::cmpeq<T>);
+    case Op::MulAcc:
+      return multiply_add<T>(node, allow, in, out);
+    case Op::Where:
+      for (std::int64_t i = 0; i < out.count(); ++i)
+        out.set<T>(i, legal::where(in[0]->get<bool>(i), operand<T>(node, 1, *in[1], i),
+                                   operand<T>(node, 2, *in[2], i)));
+      return;
+    case Op::Cast:
+    case Op::Div:
+    case Op::Mod:
+    case Op::Xor:
+    TOUCHSTONE_CASES_FUNCTION:
+    TOUCHSTONE_CASES_REDUCE:
+    TOUCHSTONE_CASES_NOT_COMPUTED:
+      break;
+  }
+  if constexpr (!std::is_same_v<T, bool>) {
+    if (node.op == Op::Div) return divide<T>(node, allow, *in[0], *in[1], out);
+    if (node.op == Op::Mod) return map2<T, T>(allow, *in[0], *in[1], out, {}, legal::mod<T>);
+  }
+  if constexpr (is_float_storage<T>) {
+    return apply_function<T>(node.op, allow, *in[0], out);
+  } else {
+    if (node.op == Op::Xor) return map2<T, T>(allow, *in[0], *in[1], out, {}, legal::xor_<T>);
+    throw AstError(fmt::format("{} has no legal form for {}", name(node.op), name(dtype_v<T>)));
+  }
+}
+
+// A float as an integer that cannot hold it may become anything.
+template <class To, class From>
+Legal<To> cast_unless_out_of_range(const Legal<From>& a) {
+  if constexpr (is_float_storage<From> && is_integer_storage<To>) {
+    const auto fits = [](From x) {
+      const double v = std::trunc(static_cast<double>(scalar::detail::computing(x)));
+      return v >= static_cast<double>(std::numeric_limits<To>::min()) &&
+             v < std::ldexp(1.0, std::numeric_limits<To>::digits);
+    };
+    if (a.nan || (a.number && !(fits(a.lo) && fits(a.hi)))) return Legal<To>::anything();
+  }
+  return legal::cast<To>(a);
+}
+
+template <class To, class From>
+Legal<To> cast_of(const ProgramNode& node, const Profile& profile, const Legal<From>& a) {
+  Legal<To> out = profile.casts_saturate ? legal::cast<To>(a) : cast_unless_out_of_range<To>(a);
+  if constexpr (is_float_storage<To>)
+    if (casts_openly(node, profile)) out = open_cast<To>(profile, a);
+  if constexpr (is_float_storage<From> && is_float_storage<To>) {
+    const auto exact = [](From from, To to) {
+      return static_cast<double>(scalar::detail::computing(from)) ==
+             static_cast<double>(scalar::detail::computing(to));
+    };
+    // A number of the narrower type in a wider one, cast back, which may never have been rounded.
+    if (profile.contracts && node.contraction.may_be_unrounded() && out.number &&
+        !(exact(a.lo, out.lo) && exact(a.hi, out.hi)))
+      return not_rounded(out);
+  }
+  return out;
+}
+
+// A NaN's bits are free, so what is made of them is open; bits that make a NaN are any NaN.
+template <class From>
+void apply_bitcast(const ProgramNode& node, const LegalBlock& in, LegalBlock& out) {
+  std::vector<std::optional<std::uint64_t>> bits;
+  for (std::int64_t i = 0; i < out.count(); ++i) {
+    const Legal<From> a = operand<From>(node, 0, in, i);
+    bits.emplace_back();
+    if (a.is_point()) bits.back() = std::bit_cast<BitsOf<From>>(a.lo);
+  }
+  with_storage(node.dtype, [&]<class To>(std::type_identity<To>) {
+    std::int64_t i = 0;
+    for (const auto& b : bits)
+      out.set<To>(i++, b ? Legal<To>::point(std::bit_cast<To>(static_cast<BitsOf<To>>(*b)))
+                         : Legal<To>::anything());
+  });
+}
+
+// A type that holds every number of From and casts it to the same results, so that three types
+// stand for all.
+template <class From>
+using Widest = std::conditional_t<
+    is_float_storage<From>, double,
+    std::conditional_t<std::is_same_v<From, std::uint64_t>, std::uint64_t, std::int64_t>>;
+
+template <class From>
+void apply_cast_of(const ProgramNode& node, const Profile& profile, std::span<const Legal<From>> in,
+                   LegalBlock& out) {
+  const Allowance<From> allow(profile);
+  with_storage(node.dtype, [&]<class To>(std::type_identity<To>) {
+    std::int64_t i = 0;
+    for (const Legal<From>& a : in) out.set<To>(i++, allow.result(cast_of<To>(node, profile, a)));
+  });
+}
+
+}  // namespace
+
+void apply_legal(const ProgramNode& node, const Profile& profile,
+                 std::span<const LegalBlock* const> in, const Done& done, LegalBlock& out) {
+  with_storage(node.src_dtypes.back(), [&]<class T>(std::type_identity<T>) {
+    apply_typed<T>(node, profile, in, done, out);
+  });
+}
+
+void apply_legal_cast(const ProgramNode& node, const Profile& profile, const LegalBlock& in,
+                      LegalBlock& out) {
+  with_storage(node.src_dtypes[0], [&]<class From>(std::type_identity<From>) {
+    if (node.bitcast) return apply_bitcast<From>(node, in, out);
+    using Wide = Widest<From>;
+    const Allowance<From> allow(profile);
+    std::vector<Legal<Wide>> wide;
+    for (std::int64_t i = 0; i < out.count(); ++i) {
+      const Legal<From> a = operand<From>(node, 0, in, i);
+      if (node.dtype == dtype_v<From>) {
+        out.set<From>(i, a);
+        continue;
+      }
+      const Legal<From> seen = allow.operand(a);
+      wide.push_back(
+          {convert<Wide>(seen.lo), convert<Wide>(seen.hi), seen.number, seen.nan, seen.any});
+    }
+    if (node.dtype != dtype_v<From>) apply_cast_of<Wide>(node, profile, wide, out);
+  });
+}
+
+}  // namespace touchstone::interp

@@ -1,0 +1,152 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "touchstone/interp/device/scalar_named.h"
+#include "touchstone/interp/device/scalar_ops.h"
+
+// The legal answers for one element: an interval of values, NaN, or anything.
+
+namespace touchstone::interp {
+
+/// Order-preserving image of a value in the integers; neighbours differ by 1, -0 lies just below
+/// +0.
+template <class T>
+constexpr std::int64_t order_key(T x) {
+  if constexpr (is_float_storage<T>) {
+    using Bits = scalar::detail::FloatBits<T>;
+    const auto bits = static_cast<std::uint64_t>(std::bit_cast<Bits>(x));
+    constexpr std::uint64_t kMagnitude = (std::uint64_t{1} << (sizeof(T) * 8 - 1)) - 1;
+    const auto magnitude = static_cast<std::int64_t>(bits & kMagnitude);
+    return (bits & ~kMagnitude) != 0 ? -1 - magnitude : magnitude;
+  } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+    return static_cast<std::int64_t>(x ^ (std::uint64_t{1} << 63));
+  } else {
+    return static_cast<std::int64_t>(x);
+  }
+}
+
+template <class T>
+requires is_float_storage<T>
+constexpr T from_order_key(std::int64_t key) {
+  using Bits = scalar::detail::FloatBits<T>;
+  constexpr Bits kSign = static_cast<Bits>(Bits{1} << (sizeof(T) * 8 - 1));
+  return key >= 0 ? std::bit_cast<T>(static_cast<Bits>(key))
+                  : std::bit_cast<T>(static_cast<Bits>(kSign | static_cast<Bits>(-1 - key)));
+}
+
+template <class T>
+constexpr bool key_less(T a, T b) {
+  return order_key(a) < order_key(b);
+}
+
+template <class T>
+constexpr bool is_nan_value(T x) {
+  if constexpr (is_float_storage<T>) {
+    const auto v = scalar::detail::computing(x);
+    return v != v;
+  } else {
+    return false;
+  }
+}
+
+template <class T>
+constexpr bool is_zero_value(T x) {
+  return scalar::cmpeq(x, T{});
+}
+
+/// Infinity, or the largest number of a type that has none.
+template <class T>
+constexpr T infinity(bool negative = false) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  return convert<T>(negative ? -kInfinity : kInfinity);
+}
+
+template <class T>
+constexpr bool is_infinite(T x) {
+  if constexpr (is_float_storage<T> && has_infinities<T>)
+    return std::bit_cast<scalar::detail::FloatBits<T>>(x) ==
+               std::bit_cast<scalar::detail::FloatBits<T>>(infinity<T>()) ||
+           std::bit_cast<scalar::detail::FloatBits<T>>(x) ==
+               std::bit_cast<scalar::detail::FloatBits<T>>(infinity<T>(true));
+  else
+    return false;
+}
+
+/// The legal results of one element: the numbers of [lo, hi] where `number`, NaN where `nan`, and
+/// every bit pattern where `any` (the reference leaves the value open).
+template <class T>
+struct Legal {
+  T lo{};
+  T hi{};
+  bool number = false;
+  bool nan = false;
+  bool any = false;
+
+  static Legal point(T x) {
+    return is_nan_value(x) ? Legal{{}, {}, false, true, false} : Legal{x, x, true, false, false};
+  }
+  static Legal range(T lo, T hi, bool nan = false) { return {lo, hi, true, nan, false}; }
+  static Legal only_nan() { return {{}, {}, false, true, false}; }
+  static Legal anything() { return {{}, {}, false, false, true}; }
+  /// Every number and NaN: no claim about a float.
+  static Legal unknown() {
+    if constexpr (is_float_storage<T>)
+      return range(infinity<T>(true), infinity<T>(), true);
+    else
+      return anything();
+  }
+
+  bool is_point() const { return number && !nan && !any && order_key(lo) == order_key(hi); }
+  bool is_nan_only() const { return nan && !number && !any; }
+  /// One answer only, up to the bits of a NaN.
+  bool determined() const { return is_point() || is_nan_only(); }
+
+  void include(T x) {
+    if (is_nan_value(x)) {
+      nan = true;
+    } else if (!number) {
+      lo = hi = x;
+      number = true;
+    } else {
+      if (key_less(x, lo)) lo = x;
+      if (key_less(hi, x)) hi = x;
+    }
+  }
+  void include(const Legal& other) {
+    any = any || other.any;
+    nan = nan || other.nan;
+    if (!other.number) return;
+    include(other.lo);
+    include(other.hi);
+  }
+
+  bool accepts(T x) const {
+    if (any) return true;
+    if (is_nan_value(x)) return nan;
+    return number && !key_less(x, lo) && !key_less(hi, x);
+  }
+  bool has_zero() const { return number && !scalar::cmplt(T{}, lo) && !scalar::cmplt(hi, T{}); }
+  /// 0 of either sign, if it is a number.
+  bool is_zero() const { return number && is_zero_value(lo) && is_zero_value(hi); }
+  bool has_infinity() const { return number && (is_infinite(lo) || is_infinite(hi)); }
+  /// Representable values from lo to hi, less one: 0 for a single answer.
+  std::uint64_t width() const {
+    if (any) return std::numeric_limits<std::uint64_t>::max();
+    if (!number) return 0;
+    return static_cast<std::uint64_t>(order_key(hi)) - static_cast<std::uint64_t>(order_key(lo));
+  }
+};
+
+/// The interval without the infinities at its ends, unless it is one of them.
+template <class T>
+Legal<T> finite_part(Legal<T> a) {
+  if (key_less(a.lo, a.hi) && is_infinite(a.lo)) a.lo = from_order_key<T>(order_key(a.lo) + 1);
+  if (key_less(a.lo, a.hi) && is_infinite(a.hi)) a.hi = from_order_key<T>(order_key(a.hi) - 1);
+  return a;
+}
+
+}  // namespace touchstone::interp

@@ -1,0 +1,391 @@
+#include "touchstone/interp/oracle/profile.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "touchstone/base/error.h"
+#include "touchstone/base/json_fault.h"
+#include "touchstone/base/suggest.h"
+#include "touchstone/ops/kernel_json.h"
+
+namespace touchstone {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The vendors' documented bounds: CUDA C++ Programming Guide, appendix on mathematical functions;
+// OpenCL C 3.0, 7.4 (full profile); Vulkan 1.3, precision of GLSL.std.450; the GNU C library's
+// manual, 19.7.
+std::array<Profile, 8> make_builtin() {
+  Profile glibc;
+  Profile ieee;
+  ieee.name = "ieee";
+  ieee.exp2 = ieee.log2 = ieee.sin = {};
+  Profile cuda;
+  cuda.name = "cuda";
+  cuda.exp2 = cuda.sin = {2, 0};
+  cuda.log2 = {1, 0};
+  Profile opencl;
+  opencl.name = "opencl";
+  opencl.exp2 = opencl.log2 = opencl.sqrt = {3, 0};
+  opencl.sin = {4, 0};
+  opencl.recip = opencl.div = {2.5, 0};
+  opencl.flushes_inputs = opencl.flushes_outputs = true;
+  opencl.max = MaxOfNan::Either;
+  opencl.casts_saturate = false;
+  Profile vulkan = opencl;
+  vulkan.name = "vulkan";
+  vulkan.exp2 = {3, 2};
+  vulkan.log2 = {3, 0};
+  vulkan.sqrt = {2.5, 0};
+  vulkan.sin = {0, 0};
+  vulkan.sin_absolute = 0x1p-11;
+  vulkan.sin_domain = 3.14159265358979;
+  vulkan.zeros_alike = true;
+  Profile fastmath = glibc;
+  fastmath.name = "fastmath";
+  fastmath.exp2 = fastmath.log2 = fastmath.sin = {4, 0};
+  fastmath.sqrt = fastmath.recip = fastmath.div = {3, 0};
+  fastmath.flushes_inputs = fastmath.flushes_outputs = true;
+  fastmath.finite_only = true;
+  fastmath.zeros_alike = true;
+  fastmath.max = MaxOfNan::Either;
+  fastmath.casts_saturate = false;
+  Profile tensorcore = cuda;
+  tensorcore.name = "tensorcore";
+  tensorcore.product_digits = 11;  // TF32 stores 10 of them, and may cut instead of rounding
+  tensorcore.truncates_sums = true;
+  // EXP2, LOG2, RECIP and DIV as functions that compute exp, log, a sigmoid or a mean by themselves
+  // leave them: a definition multiplies by log2(e) and ln(2) of the kernel's type. The constant and
+  // the product are off by 0.85 |x| units in the last place of 2^x, which is 1 of the 2 numbers of
+  // EXP2. A mean is often a product with 1/n, off by half a unit in 1/n and in the product.
+  Profile library = glibc;
+  library.name = "library";
+  library.exp2 = {1, 1};
+  library.log2 = {3, 0};
+  library.recip = {1, 0};
+  library.div = {1.5, 0};
+  library.casts_saturate = false;
+  library.zeros_alike = true;
+  // One that computes a whole function may round once, as if the operations in it were exact.
+  library.excess = DType::Float64;
+  return {ieee, glibc, library, cuda, opencl, vulkan, fastmath, tensorcore};
+}
+
+constexpr std::array<std::pair<std::string_view, FunctionError Profile::*>, 6> kFunctions = {{
+    {"exp2", &Profile::exp2},
+    {"log2", &Profile::log2},
+    {"sin", &Profile::sin},
+    {"sqrt", &Profile::sqrt},
+    {"recip", &Profile::recip},
+    {"div", &Profile::div},
+}};
+constexpr std::array<std::pair<std::string_view, MaxOfNan>, 3> kMax = {{
+    {"nan wins", MaxOfNan::NanWins},
+    {"number wins", MaxOfNan::NumberWins},
+    {"either", MaxOfNan::Either},
+}};
+constexpr std::array<std::pair<std::string_view, Float8Overflow>, 4> kFloat8 = {{
+    {"as defined", Float8Overflow::AsDefined},
+    {"saturates", Float8Overflow::Saturates},
+    {"infinity", Float8Overflow::Infinity},
+    {"either", Float8Overflow::Either},
+}};
+constexpr std::array<std::pair<std::string_view, Outside>, 3> kOutside = {{
+    {"zero", Outside::Zero},
+    {"clamps", Outside::Clamps},
+    {"anything", Outside::Anything},
+}};
+constexpr std::array<std::string_view, 21> kMembers = {"name",
+                                                       "base",
+                                                       "ulp",
+                                                       "sin_domain",
+                                                       "sin_absolute",
+                                                       "flush",
+                                                       "contracts",
+                                                       "finite_only",
+                                                       "zeros_alike",
+                                                       "max",
+                                                       "casts_saturate",
+                                                       "sum",
+                                                       "truncates_sums",
+                                                       "accumulator",
+                                                       "product_digits",
+                                                       "excess",
+                                                       "float8_overflow",
+                                                       "outside",
+                                                       "most_mean",
+                                                       "most_variance",
+                                                       "source"};
+constexpr std::array<std::string_view, 4> kFlush = {"never", "inputs", "outputs", "both"};
+constexpr std::array<std::pair<std::string_view, bool Profile::*>, 5> kSwitches = {{
+    {"contracts", &Profile::contracts},
+    {"finite_only", &Profile::finite_only},
+    {"zeros_alike", &Profile::zeros_alike},
+    {"casts_saturate", &Profile::casts_saturate},
+    {"truncates_sums", &Profile::truncates_sums},
+}};
+
+[[noreturn]] void fail(std::string_view member, std::string_view wanted, const Json& got) {
+  std::string shown = got.dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, 60);
+  throw ParseError(fmt::format("profile: \"{}\" must be {}, not {}", member, wanted, shown));
+}
+
+double number(std::string_view member, const Json& value) {
+  constexpr const char* kWanted = "a number of at least 0";
+  if (!value.is_number()) fail(member, kWanted, value);
+  const auto x = value.get<double>();
+  if (!(x >= 0 && x <= 1e6)) fail(member, "a number from 0 to a million", value);
+  return x;
+}
+
+std::string text(std::string_view member, const Json& value) {
+  if (!value.is_string()) fail(member, "a text", value);
+  return value.get<std::string>();
+}
+
+FunctionError function_error(std::string_view member, const Json& value) {
+  if (value.is_number()) return {number(member, value), 0};
+  if (!value.is_array() || value.size() != 2)
+    fail(member, "a number of ULP, or [ULP, ULP for each unit of |x|]", value);
+  return {number(member, value[0]), number(member, value[1])};
+}
+
+void read_ulp(Profile& p, const Json& value) {
+  if (!value.is_object()) fail("ulp", "an object, as {\"exp2\": 2}", value);
+  for (const auto& [key, error] : value.items()) {
+    bool known = false;
+    for (const auto& [name, member] : kFunctions)
+      if (key == name) {
+        p.*member = function_error("ulp." + key, error);
+        known = true;
+      }
+    if (!known)
+      throw ParseError(fmt::format(
+          "profile: \"ulp\" knows no '{}'; it has exp2, log2, sin, sqrt, recip and div", key));
+  }
+}
+
+std::int64_t count(std::string_view member, const Json& value) {
+  if (!value.is_number_integer() || value.get<std::int64_t>() < 1 ||
+      value.get<std::int64_t>() > (std::int64_t{1} << 40))
+    fail(member, "a whole number of at least 1", value);
+  return value.get<std::int64_t>();
+}
+
+constexpr std::int64_t kMostFolded = 1 << 16;
+
+void read_sum(Profile& p, const Json& value) {
+  constexpr const char* kWanted =
+      "\"any\", \"sequential\", \"exact\", {\"pairwise\": terms a run}, {\"lanes\": how many} or "
+      "{\"folded\": a power of 2}";
+  p.block = 1;
+  if (value == "any")
+    p.order = SumOrder::Any;
+  else if (value == "sequential")
+    p.order = SumOrder::Sequential;
+  else if (value == "exact")
+    p.order = SumOrder::Exact;
+  else if (value.is_object() && value.size() == 1 && value.contains("pairwise")) {
+    p.order = SumOrder::Pairwise;
+    p.block = count("sum.pairwise", value["pairwise"]);
+  } else if (value.is_object() && value.size() == 1 && value.contains("lanes")) {
+    p.order = SumOrder::Lanes;
+    p.block = count("sum.lanes", value["lanes"]);
+  } else if (value.is_object() && value.size() == 1 && value.contains("folded")) {
+    p.order = SumOrder::Folded;
+    p.block = count("sum.folded", value["folded"]);
+    if (!std::has_single_bit(static_cast<std::uint64_t>(p.block)) || p.block > kMostFolded)
+      fail("sum.folded", "a power of 2 of at most 65536", value["folded"]);
+  } else {
+    fail("sum", kWanted, value);
+  }
+}
+
+void read_excess(Profile& p, const Json& value) {
+  constexpr const char* kWanted =
+      "\"none\", \"float32\", \"float64\" or {\"to\": one of these, \"rounds\": \"each op\" or "
+      "\"stores\"}";
+  const bool object = value.is_object();
+  if (object)
+    for (const auto& [key, ignored] : value.items())
+      if (key != "to" && key != "rounds") fail("excess", kWanted, value);
+  const Json to = object ? value.value("to", Json()) : value;
+  if (to == "none")
+    p.excess.reset();
+  else if (to == "float32" || to == "float64")
+    p.excess = parse_dtype(to.get<std::string>());
+  else
+    fail("excess", kWanted, value);
+  const Json rounds = object ? value.value("rounds", Json("stores")) : Json("stores");
+  if (rounds != "each op" && rounds != "stores") fail("excess", kWanted, value);
+  p.excess_each_op = p.excess && rounds == "each op";
+}
+
+void read_member(Profile& p, const std::string& key, const Json& value) {
+  for (const auto& [name, member] : kSwitches)
+    if (key == name) {
+      if (!value.is_boolean()) fail(key, "true or false", value);
+      p.*member = value.get<bool>();
+      return;
+    }
+  if (key == "name") {
+    p.name = text(key, value);
+  } else if (key == "ulp") {
+    read_ulp(p, value);
+  } else if (key == "sin_domain") {
+    p.sin_domain = value.is_null() ? std::numeric_limits<double>::infinity() : number(key, value);
+  } else if (key == "sin_absolute") {
+    p.sin_absolute = number(key, value);
+  } else if (key == "flush") {
+    const auto which = std::ranges::find(kFlush, text(key, value)) - kFlush.begin();
+    if (which == std::ssize(kFlush)) fail(key, "never, inputs, outputs or both", value);
+    p.flushes_inputs = (which & 1) != 0;
+    p.flushes_outputs = (which & 2) != 0;
+  } else if (key == "max") {
+    for (const auto& [name, policy] : kMax)
+      if (value == name) {
+        p.max = policy;
+        return;
+      }
+    fail(key, "\"nan wins\", \"number wins\" or \"either\"", value);
+  } else if (key == "float8_overflow") {
+    for (const auto& [name, mode] : kFloat8)
+      if (value == name) {
+        p.float8 = mode;
+        return;
+      }
+    fail(key, "\"as defined\", \"saturates\", \"infinity\" or \"either\"", value);
+  } else if (key == "outside") {
+    for (const auto& [name, rule] : kOutside)
+      if (value == name) {
+        p.outside = rule;
+        return;
+      }
+    fail(key, "\"zero\", \"clamps\" or \"anything\"", value);
+  } else if (key == "excess") {
+    read_excess(p, value);
+  } else if (key == "sum") {
+    read_sum(p, value);
+  } else if (key == "accumulator") {
+    if (value.is_null()) {
+      p.accumulator.reset();
+      return;
+    }
+    try {
+      p.accumulator = parse_dtype(text(key, value));
+    } catch (const DTypeError& e) {
+      throw ParseError(fmt::format("profile: \"{}\": {}", key, e.what()));
+    }
+    if (!is_float(*p.accumulator)) fail(key, "a float type or null", value);
+  } else if (key == "most_mean" || key == "most_variance") {
+    std::optional<double>& limit = key == "most_mean" ? p.most_mean : p.most_variance;
+    limit = value.is_null() ? std::nullopt : std::optional(number(key, value));
+  } else if (key == "product_digits") {
+    if (!value.is_number_integer() || value.get<std::int64_t>() < 0 ||
+        value.get<std::int64_t>() > 53)
+      fail(key, "a whole number from 0 to 53", value);
+    p.product_digits = value.get<int>();
+  } else if (key == "source") {  // where each figure is documented: for people
+    const bool list = value.is_array() && std::ranges::all_of(value, &Json::is_string);
+    if (!list && !value.is_string()) fail(key, "a text, or a list of them", value);
+  } else if (key != "base") {
+    const std::string_view shown = std::string_view(key).substr(0, 40);
+    throw ParseError(fmt::format("profile: there is no member '{}'{}; there are: {}", shown,
+                                 did_you_mean(shown, kMembers), fmt::join(kMembers, " ")));
+  }
+}
+
+}  // namespace
+
+std::span<const Profile> builtin_profiles() {
+  static const auto* const all =
+      new std::array<Profile, 8>(make_builtin());  // outlives all threads
+  return *all;
+}
+
+Profile Profile::named(std::string_view wanted) {
+  std::vector<std::string_view> names;
+  for (const Profile& p : builtin_profiles()) {
+    if (p.name == wanted) return p;
+    names.push_back(p.name);
+  }
+  const std::string_view shown = wanted.substr(0, 40);
+  throw ParseError(fmt::format("no profile is called '{}'{}; there are: {}", shown,
+                               did_you_mean(shown, names), fmt::join(names, ", ")));
+}
+
+Profile Profile::from_json(std::string_view text_of_it) {
+  require_shallow_json(text_of_it);
+  Json json;
+  try {
+    json = Json::parse(text_of_it);
+  } catch (const Json::exception& e) {
+    throw ParseError(fmt::format("profile: not JSON: {}", json_fault(e.what())));
+  }
+  if (!json.is_object()) throw ParseError("profile: a JSON object was expected");
+  Profile p;
+  if (json.contains("base")) p = named(text("base", json["base"]));
+  p.name = "custom";
+  for (const auto& [key, value] : json.items()) read_member(p, key, value);
+  return p;
+}
+
+std::string Profile::to_json() const {
+  Json ulp = Json::object();
+  for (const auto& [key, member] : kFunctions) {
+    const FunctionError& e = this->*member;
+    if (e.ulp_per_x == 0)
+      ulp[std::string(key)] = e.ulp;
+    else
+      ulp[std::string(key)] = {e.ulp, e.ulp_per_x};
+  }
+  Json out = {{"name", name}, {"ulp", ulp}};
+  out["sin_domain"] = std::isinf(sin_domain) ? Json() : Json(sin_domain);
+  out["sin_absolute"] = sin_absolute;
+  out["flush"] = kFlush[(flushes_inputs ? 1U : 0U) + (flushes_outputs ? 2U : 0U)];
+  for (const auto& [key, member] : kSwitches) out[std::string(key)] = this->*member;
+  for (const auto& [key, policy] : kMax)
+    if (policy == max) out["max"] = key;
+  switch (order) {
+    case SumOrder::Any:
+      out["sum"] = "any";
+      break;
+    case SumOrder::Sequential:
+      out["sum"] = "sequential";
+      break;
+    case SumOrder::Exact:
+      out["sum"] = "exact";
+      break;
+    case SumOrder::Pairwise:
+      out["sum"] = {{"pairwise", block}};
+      break;
+    case SumOrder::Lanes:
+      out["sum"] = {{"lanes", block}};
+      break;
+    case SumOrder::Folded:
+      out["sum"] = {{"folded", block}};
+      break;
+  }
+  out["accumulator"] = accumulator ? Json(touchstone::name(*accumulator)) : Json();
+  out["product_digits"] = product_digits;
+  if (excess)
+    out["excess"] = {{"to", touchstone::name(*excess)},
+                     {"rounds", excess_each_op ? "each op" : "stores"}};
+  else
+    out["excess"] = "none";
+  for (const auto& [key, mode] : kFloat8)
+    if (mode == float8) out["float8_overflow"] = key;
+  for (const auto& [key, rule] : kOutside)
+    if (rule == outside) out["outside"] = key;
+  out["most_mean"] = most_mean ? Json(*most_mean) : Json();
+  out["most_variance"] = most_variance ? Json(*most_variance) : Json();
+  return out.dump(2);
+}
+
+}  // namespace touchstone

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <span>
+
+#include "touchstone/interp/oracle/ball.h"
+#include "touchstone/interp/oracle/envelope.h"
+
+namespace touchstone::interp {
+
+/// The ball of element i of a block of floats in radius form: its own, else that of its
+/// interval. It speaks of the numbers among the legal results only.
+template <class T>
+Ball ball_of(const LegalBlock& block, std::int64_t i) {
+  if (!block.balls.empty()) return block.balls[static_cast<std::size_t>(i)];
+  const Legal<T> x = block.get<T>(i);
+  if (!x.number || x.any || x.has_infinity()) return Ball::unknown();
+  const auto lo = static_cast<double>(scalar::detail::computing(x.lo));
+  const auto hi = static_cast<double>(scalar::detail::computing(x.hi));
+  return lo == hi ? Ball{lo, 0} : ball::made(lo / 2 + hi / 2, hi / 2 - lo / 2);
+}
+
+/// The ULP that the profile allows `op` at arguments of at most `size`.
+double declared_ulp(Op op, const Profile& profile, double size);
+
+/// The radius of one elementwise result whose interval is `out`, from those of its operands, by the
+/// rules of docs/oracle.md. No claim where there is no rule.
+Ball ball_of_result(const ProgramNode& node, const Profile& profile, std::span<const Ball> operands,
+                    double ulp);
+
+/// Intersects the intervals of a node of floats with what the radius form says of it, and keeps the
+/// narrower of the two as its radius.
+void apply_radius(const ProgramNode& node, const Profile& profile,
+                  std::span<const LegalBlock* const> operands, Form form, LegalBlock& out);
+
+}  // namespace touchstone::interp

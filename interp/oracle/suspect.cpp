@@ -1,0 +1,453 @@
+#include "touchstone/interp/oracle/suspect.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <set>
+#include <vector>
+
+#include "touchstone/dtype/convert.h"
+#include "touchstone/interp/device/scalar_named.h"
+#include "touchstone/interp/oracle/ball.h"
+#include "touchstone/interp/oracle/unrounded.h"
+
+namespace touchstone {
+namespace {
+
+using namespace interp;
+
+constexpr std::int64_t kMostElements = 1024;
+constexpr double kNearShare = 0.75;  // of the errors that a fault has to explain
+constexpr double kBeyondBias = 1.5;  // least fitted fault, in multiples of the legal bias
+
+// ln P(X >= k) of n fair coins, from above: the first term and a geometric series.
+double log_coins(std::int64_t k, std::int64_t n) {
+  if (2 * k <= n) return 0;
+  const auto x = static_cast<double>(k), m = static_cast<double>(n);
+  const double first =
+      std::lgamma(m + 1) - std::lgamma(x + 1) - std::lgamma(m - x + 1) - m * std::log(2.0);
+  const double ratio = (m - x) / (x + 1);
+  return std::min(first - std::log1p(-ratio), 0.0);
+}
+
+// The element whose weights on either side are nearest to equal.
+double weighted_median(std::vector<std::pair<double, double>> value_and_weight) {
+  std::ranges::sort(value_and_weight);
+  double all = 0, so_far = 0;
+  for (const auto& [value, weight] : value_and_weight) all += weight;
+  for (const auto& [value, weight] : value_and_weight)
+    if ((so_far += weight) * 2 >= all) return value;
+  return 0;
+}
+
+class Tests {
+ public:
+  Tests(const Unrounded& u, std::span<const std::int64_t> shape, double unit, DType output,
+        ErrorEvidence& out)
+      : u_(u), unit_(unit), rounded_(output), out_(out), shape_(shape.begin(), shape.end()) {
+    // Elements that are one another's copies, or that times a power of two, say a thing once.
+    std::set<std::pair<double, double>> seen;
+    for (std::size_t i = 0; i < u.exact.size(); ++i) {
+      if (!std::isfinite(u.exact[i]) || !std::isfinite(u.candidate[i]) ||
+          std::abs(u.exact[i]) < rounded_.least_normal / rounded_.relative)
+        continue;  // no number, or so small that the type's range rounds it, not its digits
+      int exponent = 0;
+      const double significand = std::frexp(std::abs(u.exact[i]), &exponent);
+      const double error = std::ldexp(u.candidate[i], -exponent);
+      if (seen.emplace(significand, std::abs(error)).second) kept_.push_back(i);
+    }
+    out.elements = static_cast<std::int64_t>(kept_.size());
+  }
+
+  bool enough() const { return std::ssize(kept_) >= kLeastSuspects; }
+  bool has_facts() const { return !u_.facts.empty(); }
+
+  // The share of elements whose error is at least so much of the result, or of what sums of such
+  // terms come to.
+  bool may_be_operands(int digits) const {
+    std::size_t count = 0;
+    for (const std::size_t i : kept_) {
+      const double size = has_facts() ? std::sqrt(u_.facts[i].squares) : std::abs(u_.exact[i]);
+      if (std::abs(u_.candidate[i]) >= std::ldexp(size, -digits - 5)) ++count;
+    }
+    return 2 * count >= kept_.size();
+  }
+
+  /// Whether the errors are those of a fault: each nearer to what the fault gives than to 0, both
+  /// as it is and without what is in proportion to the result or the same everywhere, which may be
+  /// bias.
+  void fixed(std::string_view test, std::string explanation, const std::vector<double>& fault) {
+    const std::vector<double> error = without_trends(u_.candidate), given = without_trends(fault);
+    std::int64_t near = 0, of = 0;
+    std::vector<std::pair<double, double>> left;
+    // Sums of nearly the same terms have nearly the same errors: they say a thing once, and so do
+    // results that round to one value.
+    std::set<std::pair<double, double>> seen;
+    for (std::size_t k = 0; k < kept_.size(); ++k) {
+      const std::size_t i = kept_[k];
+      const double e = u_.candidate[i], d = fault[i];
+      if (!std::isfinite(d) || d == 0 || e == 0 || std::abs(given[k]) <= 1e-6 * std::abs(d) ||
+          std::abs(d) <= 1e-13 * std::abs(u_.exact[i]))
+        continue;
+      if (!(test == "result" ? seen.emplace(u_.exact[i] + d, 0)
+                             : seen.emplace(coarse(u_.exact[i]), coarse(d)))
+               .second)
+        continue;
+      ++of;
+      near += std::abs(e - d) < std::abs(e) && std::abs(error[k] - given[k]) < std::abs(error[k]);
+      left.emplace_back(std::abs(e - d) / size_of(i), 1);
+    }
+    judge(test, std::move(explanation), near, of, 1, left);
+  }
+
+  /// The same for a fault of unknown size, `per_unit` of each element times a constant that fits
+  /// best. Errors within the bias that is legal count for nothing.
+  void fitted(std::string_view test, const std::vector<double>& per_unit,
+              const std::function<std::string(double)>& explanation) {
+    std::vector<std::pair<double, double>> ratios;
+    for (const std::size_t i : kept_)
+      if (per_unit[i] != 0)
+        ratios.emplace_back(u_.candidate[i] / per_unit[i], std::abs(per_unit[i]) / bias(i));
+    const double size = weighted_median(std::move(ratios));
+    std::int64_t near = 0, of = 0;
+    std::vector<std::pair<double, double>> left;
+    for (const std::size_t i : kept_) {
+      const double d = size * per_unit[i], e = u_.candidate[i];
+      if (!(std::abs(d) > kBeyondBias * bias(i))) continue;
+      ++of;
+      near += std::abs(e - d) < std::abs(e) && std::abs(e) > bias(i) ? 1 : 0;
+      left.emplace_back(std::abs(e - d) / size_of(i), 1);
+    }
+    judge(test, explanation(size), near, of, 2, left);
+  }
+
+  /// The largest error beyond what bias explains.
+  void largest() {
+    double most = 0, terms = 1;
+    for (const std::size_t i : kept_) {
+      const SumFacts& f = u_.facts[i];
+      const double scale = std::sqrt(f.terms) * unit_ * f.magnitude;
+      if (!(scale > 0)) continue;
+      terms = std::max(terms, f.terms);
+      most = std::max(most, (std::abs(u_.candidate[i]) - bias(i)) / scale);
+    }
+    ++out_.tests;
+    out_.lambda = most;
+    const double exponent = most * most * (1 - unit_) * (1 - unit_) / 2;
+    out_.log_lambda_p =
+        std::min(std::log(2 * terms * static_cast<double>(kept_.size())) - exponent, 0.0);
+    candidates_.push_back(
+        {{"size",
+          fmt::format("errors of up to {:.3g} sqrt(n) u sum|v|, of no fault in the list", most),
+          out_.log_lambda_p, 0, 0},
+         HUGE_VAL});
+  }
+
+  /// The explanation that leaves least, of those that pass.
+  void conclude() const {
+    const Candidate* best = nullptr;
+    for (const Candidate& c : candidates_) {
+      out_.least_log_p = std::min(out_.least_log_p, c.suspicion.log_p + std::log(out_.tests));
+      if (c.suspicion.log_p + std::log(out_.tests) >= std::log(kSuspectP)) continue;
+      if (best == nullptr || c.left < best->left) best = &c;
+    }
+    if (best == nullptr) return;
+    out_.suspicion = best->suspicion;
+    out_.suspicion->log_p += std::log(out_.tests);
+  }
+
+  // Index of each element along an axis, less the middle.
+  std::vector<double> along(std::size_t axis) const {
+    std::vector<double> at;
+    std::int64_t step = 1;
+    for (std::size_t a = shape_.size(); a-- > axis + 1;) step *= shape_[a];
+    for (const std::int64_t flat : u_.elements)
+      at.push_back(static_cast<double>(flat / step % shape_[axis]) -
+                   static_cast<double>(shape_[axis] - 1) / 2);
+    return at;
+  }
+
+ private:
+  struct Candidate {
+    Suspicion suspicion;
+    double left;  // the median of what it leaves unexplained
+  };
+
+  // To one part in 64 or so.
+  static double coarse(double x) {
+    int exponent = 0;
+    return std::ldexp(std::round(std::frexp(x, &exponent) * 64), exponent);
+  }
+  double bias(std::size_t i) const {
+    const double nudged = u_.errors.size() > 1 ? std::abs(u_.errors[1][i]) : 0;
+    return std::max(nudged, u_.facts[i].bias) + 4 * rounded_.relative * std::abs(u_.exact[i]) +
+           rounded_.absolute;
+  }
+  double size_of(std::size_t i) const {
+    return has_facts() && u_.facts[i].squares > 0 ? std::sqrt(u_.facts[i].squares)
+                                                  : std::abs(u_.exact[i]);
+  }
+
+  // x less its least squares on the results and on the elements' sizes, each in units of its size.
+  std::vector<double> without_trends(const std::vector<double>& x) const {
+    std::vector<double> of_result, of_size, left;
+    for (const std::size_t i : kept_) {
+      of_size.push_back(1);
+      of_result.push_back(u_.exact[i] / size_of(i));
+      left.push_back(std::isfinite(x[i]) ? x[i] / size_of(i) : HUGE_VAL);
+    }
+    const auto without = [&](std::vector<double>& y, const std::vector<double>& trend) {
+      double product = 0, square = 0;
+      for (std::size_t k = 0; k < y.size(); ++k) {
+        if (!std::isfinite(y[k])) continue;
+        product += y[k] * trend[k];
+        square += trend[k] * trend[k];
+      }
+      if (square > 0)
+        for (std::size_t k = 0; k < y.size(); ++k) y[k] -= product / square * trend[k];
+    };
+    without(of_result, of_size);
+    without(left, of_size);
+    without(left, of_result);
+    for (std::size_t k = 0; k < kept_.size(); ++k) left[k] *= size_of(kept_[k]);
+    return left;
+  }
+
+  void judge(std::string_view test, std::string explanation, std::int64_t near, std::int64_t of,
+             double sides, std::vector<std::pair<double, double>>& left) {
+    ++out_.tests;
+    if (of == 0 || static_cast<double>(near) < kNearShare * static_cast<double>(of)) return;
+    const double log_p = std::min(log_coins(near, of) + std::log(sides), 0.0);
+    candidates_.push_back({{std::string(test), std::move(explanation), log_p, near, of},
+                           weighted_median(std::move(left))});
+  }
+
+  const Unrounded& u_;
+  double unit_;  // of the accumulator
+  ball::Unit rounded_;
+  ErrorEvidence& out_;
+  std::vector<std::int64_t> shape_;
+  std::vector<std::size_t> kept_;
+  std::vector<Candidate> candidates_;
+};
+
+// The error model of a kernel's sums under a profile.
+struct Arithmetic {
+  SumRounding rounding;
+  int accumulator_digits = 64;
+  int operand_digits = 0;  // the most that an operand of a sum has
+  bool sums = false, multiplies = false;
+};
+
+Arithmetic arithmetic_of(const Program& program, const Profile& profile) {
+  Arithmetic a;
+  double least_normal = 0;
+  for (std::size_t r = 0; r < program.regions.size(); ++r)
+    for (const ProgramNode& node : program.regions[r].nodes) {
+      if (!is_float(node.dtype)) continue;
+      if (r > 0 && is_load(node.op))
+        a.operand_digits = std::max(a.operand_digits, info(node.dtype).digits);
+      if (r > 0 && node.op == Op::Mul) {
+        a.multiplies = true;
+        a.rounding.term = std::max(a.rounding.term, std::ldexp(1.0, -info(node.dtype).digits));
+      }
+      if (node.op != Op::ReduceSum) continue;
+      a.sums = true;
+      for (const DType d : {node.accumulator, profile.accumulator.value_or(node.accumulator)}) {
+        a.accumulator_digits = std::min(a.accumulator_digits, info(d).digits);
+        least_normal = std::max(least_normal, std::ldexp(1.0, info(d).min_exponent));
+      }
+    }
+  a.rounding.unit = std::ldexp(1.0, -a.accumulator_digits);
+  a.rounding.term = std::max(a.rounding.term, a.rounding.unit);
+  a.rounding.absolute = profile.flushes_inputs || profile.flushes_outputs
+                            ? least_normal
+                            : least_normal * a.rounding.unit;
+  if (profile.product_digits > 0) a.rounding.cut = std::ldexp(1.0, 2 - profile.product_digits);
+  return a;
+}
+
+// Runs of elements spread over the output, together about `wanted`: the multiples of the golden
+// ratio, so that no row or column is met too often.
+std::vector<ElementRun> spread(std::int64_t size, std::int64_t wanted, std::int64_t length) {
+  if (wanted >= size) return {{0, size}};
+  constexpr double kGolden = 0.6180339887498949;
+  const std::int64_t count = std::max(wanted / length, std::int64_t{1});
+  std::vector<std::int64_t> starts;
+  for (std::int64_t k = 0; k < count; ++k) {
+    const double turns = static_cast<double>(k) * kGolden;
+    starts.push_back(static_cast<std::int64_t>((turns - std::floor(turns)) *
+                                               static_cast<double>(size - length + 1)));
+  }
+  std::ranges::sort(starts);
+  std::vector<ElementRun> runs;
+  for (const std::int64_t s : starts) {
+    const std::int64_t first = runs.empty() ? s : std::max(s, runs.back().last);
+    if (first < s + length) runs.push_back({first, s + length});
+  }
+  return runs;
+}
+
+// The elements to look at: no more than about an eighth of all, where there are many.
+std::vector<ElementRun> elements_of(const Program& program, bool thorough) {
+  constexpr std::int64_t kFew = 64, kMostTerms = std::int64_t{1} << 24;
+  const std::int64_t size = program.regions[0].size;
+  std::int64_t most = 0;
+  for (const Region& region : program.regions) most = std::max(most, region.size);
+  const std::int64_t terms = std::max(most / std::max(size, std::int64_t{1}), std::int64_t{1});
+  std::int64_t wanted = thorough ? kMostElements : std::clamp(size / 8, kFew, kMostElements);
+  wanted = std::min({wanted, size, kMostTerms / terms});
+  if (wanted < kLeastSuspects) return {};
+  const std::int64_t length = std::clamp(1024 / terms, std::int64_t{1}, wanted / 16 + 1);
+  return spread(size, wanted, std::min(length, size));
+}
+
+// The errors of elements whose result was rounded to a narrower type.
+template <class R>
+std::vector<double> rounded_results(const Unrounded& u) {
+  std::vector<double> errors;
+  for (const double x : u.exact)
+    errors.push_back(static_cast<double>(scalar::detail::computing(convert<R>(x))) - x);
+  return errors;
+}
+
+void test_results(const Unrounded& u, DType output, const Arithmetic& a, Tests& tests) {
+  const int digits = std::min(info(output).digits, a.accumulator_digits);
+  if (digits > 8) tests.fixed("result", "bfloat16 result", rounded_results<bfloat16>(u));
+  if (digits > 11) tests.fixed("result", "float16 result", rounded_results<float16>(u));
+  if (digits > 24) tests.fixed("result", "float32 result", rounded_results<float>(u));
+}
+
+// A term that is missing shows only where an accumulator that stagnates would not lose it too.
+void test_missing(const Unrounded& u, std::span<const Hypothesis> hypotheses, const Arithmetic& a,
+                  double terms, Tests& tests) {
+  for (std::size_t h = 1; h < hypotheses.size(); ++h) {
+    if (hypotheses[h].kind != Hypothesis::Kind::LastMissing &&
+        hypotheses[h].kind != Hypothesis::Kind::FirstMissing)
+      continue;
+    std::vector<double> errors = u.errors[h];
+    for (std::size_t i = 0; i < errors.size(); ++i) {
+      const double lost =
+          u.facts.empty() ? 4 * terms * std::abs(u.exact[i]) : 8 * u.facts[i].magnitude;
+      if (std::abs(errors[i]) < a.rounding.unit * lost) errors[i] = HUGE_VAL;
+    }
+    tests.fixed("terms", hypotheses[h].str(), errors);
+  }
+}
+
+// Whether sums of such terms resolve what an operand loses beyond `digits`.
+bool resolves(const Unrounded& u, const Arithmetic& a, int digits) {
+  if (u.facts.empty()) return a.accumulator_digits - digits >= 12;
+  std::size_t count = 0;
+  for (const SumFacts& f : u.facts) {
+    const double term = std::sqrt(f.squares / std::max(f.terms, 1.0));
+    if (a.rounding.unit * f.largest <= std::ldexp(term, -digits - (a.multiplies ? 1 : 3))) ++count;
+  }
+  return 2 * count >= u.facts.size();
+}
+
+std::vector<Hypothesis> operand_faults(const Arithmetic& a, const Profile& profile,
+                                       const Unrounded& u) {
+  std::vector<Hypothesis> faults;
+  for (const int digits : {8, 11, 24}) {
+    if (digits >= a.operand_digits || digits >= a.accumulator_digits) continue;
+    if (profile.product_digits > 0 && digits >= profile.product_digits) continue;
+    if (!resolves(u, a, digits)) continue;
+    faults.push_back({Hypothesis::Kind::Rounded, digits});
+    faults.push_back({Hypothesis::Kind::Truncated, digits});
+  }
+  return faults;
+}
+
+void test_fitted(const Unrounded& u, std::span<const std::int64_t> shape, Tests& tests) {
+  tests.largest();
+  tests.fitted("scale", u.exact,
+               [](double size) { return fmt::format("scaled by {:.6g}", 1 + size); });
+  tests.fitted("shift", std::vector<double>(u.exact.size(), 1),
+               [](double size) { return fmt::format("shifted by {:.4g}", size); });
+  for (std::size_t axis = 0; axis < shape.size(); ++axis)
+    if (shape[axis] >= 8)
+      tests.fitted("axis", tests.along(axis), [&](double size) {
+        return fmt::format("errors that grow by {:.3g} along axis {}", size, axis);
+      });
+}
+
+ErrorEvidence gather(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, const Buffer& output,
+                     const Profile& profile, bool thorough) {
+  ErrorEvidence out;
+  const auto none = [&](std::string why) {
+    out.none = std::move(why);
+    return out;
+  };
+  if (!is_float(output.dtype())) return none("the output is not of floats");
+  const Program program = make_program(kernel);
+  const Arithmetic a = arithmetic_of(program, profile);
+  if (!a.sums) return none("the kernel has no sum of floats");
+  const std::vector<ElementRun> runs = elements_of(program, thorough);
+  if (runs.empty())
+    return none(
+        fmt::format("fewer than {} elements, or sums too long to look at so many", kLeastSuspects));
+  std::vector<Hypothesis> hypotheses{{Hypothesis::Kind::Exact, 0},
+                                     {Hypothesis::Kind::Nudged, 0},
+                                     {Hypothesis::Kind::LastMissing, 0},
+                                     {Hypothesis::Kind::FirstMissing, 0}};
+  const Unrounded u = evaluate_unrounded(program, inputs, output, runs, hypotheses, a.rounding);
+  std::vector<std::int64_t> shape;
+  for (const sint& s : kernel->shape()) shape.push_back(s.as_int());
+  Tests tests(u, shape, a.rounding.unit, output.dtype(), out);
+  if (!tests.enough())
+    return none(fmt::format("fewer than {} elements that differ from one another", kLeastSuspects));
+  double terms = 1;
+  for (const Region& region : program.regions)
+    for (const ProgramNode& node : region.nodes)
+      terms = std::max(terms, static_cast<double>(node.terms));
+  test_results(u, output.dtype(), a, tests);
+  test_missing(u, hypotheses, a, terms, tests);
+  if (tests.has_facts()) test_fitted(u, shape, tests);
+  std::vector<Hypothesis> faults = operand_faults(a, profile, u);
+  if (!faults.empty() && tests.may_be_operands(faults.back().digits)) {
+    faults.insert(faults.begin(), Hypothesis{});
+    const Unrounded under = evaluate_unrounded(program, inputs, output, runs, faults, a.rounding);
+    for (std::size_t h = 1; h < faults.size(); ++h)
+      tests.fixed("operands", faults[h].str(), under.errors[h]);
+  }
+  tests.conclude();
+  return out;
+}
+
+std::string probability(double log_p) {
+  const double digits = log_p / std::log(10.0);
+  if (digits > -4) return fmt::format("{:.2g}", std::exp(log_p));
+  return fmt::format("1e{:.0f}", std::ceil(digits));
+}
+
+}  // namespace
+
+std::string Suspicion::str() const {
+  if (of == 0) return fmt::format("{} (p < {})", explanation, probability(log_p));
+  return fmt::format("{}: nearer than rounding to {} of {} errors (p < {})", explanation, agree, of,
+                     probability(log_p));
+}
+
+std::string ErrorEvidence::str() const {
+  if (!none.empty()) return "errors together say nothing: " + none;
+  std::string text = fmt::format("errors of {} elements, {} tests", elements, tests);
+  if (lambda)
+    text += fmt::format("; beyond bias at most {:.3g} sqrt(n) u sum|v|, p {}", *lambda,
+                        probability(log_lambda_p));
+  return text + (suspicion ? "; " + suspicion->str() : "; nothing suspicious");
+}
+
+ErrorEvidence error_evidence(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
+                             const Buffer& output, const Profile& profile, bool thorough) {
+  try {
+    return gather(kernel, inputs, output, profile, thorough);
+  } catch (const AstError& e) {
+    ErrorEvidence out;
+    out.none = e.what();
+    return out;
+  }
+}
+
+}  // namespace touchstone

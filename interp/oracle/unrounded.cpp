@@ -1,0 +1,495 @@
+#include "touchstone/interp/oracle/unrounded.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <set>
+
+#include "touchstone/interp/device/evaluator.h"
+#include "touchstone/interp/device/gather.h"
+#include "touchstone/interp/device/scalar_named.h"
+#include "touchstone/ops/op_cases.h"
+
+namespace touchstone::interp {
+namespace {
+
+constexpr std::size_t kMostHypotheses = 12;
+
+// A run of elements under every hypothesis. W: the arithmetic, wider than the kernel's types.
+template <class W>
+struct Columns {
+  std::array<std::vector<W>, kMostHypotheses> of;  // empty where as under the first
+
+  bool differs(std::size_t h) const { return !of[h].empty(); }
+  const W* column(std::size_t h) const { return of[h].empty() ? of[0].data() : of[h].data(); }
+};
+
+// x with all but `drop` bits of its significand.
+template <class T>
+T without_low_bits(T x, int drop, bool rounds) {
+  using Bits = scalar::detail::FloatBits<T>;
+  constexpr Bits kSign = static_cast<Bits>(Bits{1} << (sizeof(T) * 8 - 1));
+  const Bits bits = std::bit_cast<Bits>(x);
+  const auto sign = static_cast<Bits>(bits & kSign);
+  auto magnitude = static_cast<std::uint64_t>(bits & static_cast<Bits>(~kSign));
+  const std::uint64_t unit = std::uint64_t{1} << drop;
+  if (rounds) magnitude += unit / 2 - 1 + (magnitude / unit & 1);
+  magnitude &= ~(unit - 1);
+  return std::bit_cast<T>(static_cast<Bits>(sign | static_cast<Bits>(magnitude)));
+}
+
+template <class W>
+class ColumnReducer {
+ public:
+  ColumnReducer(Op op, bool is_float, std::span<const Hypothesis> hypotheses,
+                const SumRounding& rounding, std::vector<SumFacts>* facts)
+      : hypotheses_(hypotheses),
+        rounding_(rounding),
+        facts_(facts),
+        is_float_(is_float),
+        sums_(op == Op::ReduceSum) {
+    start();
+  }
+
+  void feed(const Columns<W>& in, std::int64_t first, std::int64_t count) {
+    if (count == 0) return;
+    for (std::size_t h = 1; h < hypotheses_.size(); ++h) {
+      if (in.differs(h) && !differs_[h]) {  // until now as under the first
+        results_[h] = results_[0];
+        differs_[h] = true;
+      }
+      if (differs_[h]) add(results_[h], in.column(h) + first, count);
+    }
+    add(results_[0], in.column(0) + first, count);
+    const W* x = in.column(0) + first;
+    if (seen_ == 0) first_ = x[0];
+    last_ = x[count - 1];
+    seen_ += count;
+    if (facts_ != nullptr) record(x, count);
+  }
+
+  void finish(Columns<W>& out, std::int64_t at) {
+    const auto i = static_cast<std::size_t>(at);
+    const W exact = value(results_[0]);
+    if (facts_ != nullptr) facts_->push_back(facts(exact));
+    for (std::size_t h = 0; h < hypotheses_.size(); ++h) {
+      W result = differs_[h] ? value(results_[h]) : exact;
+      if (sums_ && is_float_ && hypotheses_[h].kind == Hypothesis::Kind::LastMissing)
+        result -= last_;
+      if (sums_ && is_float_ && hypotheses_[h].kind == Hypothesis::Kind::FirstMissing)
+        result -= first_;
+      if (facts_ != nullptr && hypotheses_[h].kind == Hypothesis::Kind::Nudged)
+        result += static_cast<W>(facts_->back().bias);
+      out.of[h][i] = result;
+    }
+    start();
+  }
+
+ private:
+  struct Sum {
+    W high = 0, low = 0;
+  };
+  W value(const Sum& s) const { return s.high + s.low; }
+
+  void start() {
+    const W least = sums_ ? W{0} : -std::numeric_limits<W>::infinity();
+    for (Sum& s : results_) s = {least, 0};
+    differs_ = {};
+    seen_ = 0;
+    first_ = last_ = 0;
+    partial_ = 0;
+    now_ = {};
+    signed_partials_.clear();
+  }
+
+  void add(Sum& s, const W* x, std::int64_t count) const {
+    sums_ ? sum(s, x, count) : maximum(s, x, count);
+  }
+  // Keeps the error of each addition (Neumaier, "Rundungsfehleranalyse einiger Verfahren zur
+  // Summation endlicher Summen", 1974).
+  static void sum(Sum& s, const W* x, std::int64_t count) {
+    W high = s.high, low = s.low;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const W next = high + x[i];
+      const W part = next - high;
+      low += (high - (next - part)) + (x[i] - part);
+      high = next;
+    }
+    s = {high, std::isfinite(low) ? low : W{0}};
+  }
+  static void maximum(Sum& s, const W* x, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) s.high = x[i] != x[i] ? x[i] : std::max(s.high, x[i]);
+  }
+
+  void record(const W* x, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto v = static_cast<double>(x[i]);
+      now_.magnitude += std::abs(v);
+      now_.squares += v * v;
+      now_.terms += v != 0 ? 1 : 0;
+      partial_ += v;
+      now_.partials += std::abs(partial_);
+      now_.largest = std::max(now_.largest, std::abs(partial_));
+      if (signed_partials_.size() < kKeptPartials) signed_partials_.push_back(partial_);
+    }
+  }
+
+  SumFacts facts(W exact) const {
+    SumFacts f = now_;
+    const auto sum = static_cast<double>(exact), n = std::max(f.terms, 1.0);
+    double from_last = 0;
+    for (const double s : signed_partials_) from_last += std::abs(sum - s);
+    // Where the order knows nothing of the values, a partial sum of tn terms has mean tS and, drawn
+    // without replacement, variance at most t(1 - t)n/(n - 1) sum v^2.
+    double unknowing = 0;
+    constexpr int kSteps = 16;
+    for (int k = 0; k < kSteps; ++k) {
+      const double t = (k + 0.5) / kSteps;
+      unknowing +=
+          std::sqrt(t * t * sum * sum + t * (1 - t) * f.squares * (n / std::max(n - 1, 1.0)));
+    }
+    f.partials = std::max({f.partials, from_last, unknowing / kSteps * n});
+    // One rounding towards zero is off by u of the partial sum on average, at most; half of that
+    // again for orders whose partial sums are larger.
+    f.bias = rounding_.unit * 1.5 * f.partials + rounding_.term * f.magnitude +
+             rounding_.cut * (std::abs(sum) + 4 * std::sqrt(f.squares)) + rounding_.absolute * n;
+    return f;
+  }
+
+  static constexpr std::size_t kKeptPartials = std::size_t{1} << 16;
+
+  std::span<const Hypothesis> hypotheses_;
+  SumRounding rounding_;
+  std::vector<SumFacts>* facts_;
+  bool is_float_, sums_;
+  std::array<Sum, kMostHypotheses> results_;
+  std::array<bool, kMostHypotheses> differs_{};
+  std::int64_t seen_ = 0;
+  W first_ = 0, last_ = 0;
+  double partial_ = 0;
+  SumFacts now_;
+  std::vector<double> signed_partials_;
+};
+
+template <class W>
+class RealNumbers {
+ public:
+  using Block = Columns<W>;
+
+  RealNumbers(const Program& program, std::span<Buffer* const> buffers,
+              std::span<const Hypothesis> hypotheses, const SumRounding& rounding)
+      : buffers_(buffers), hypotheses_(hypotheses), rounding_(rounding), sum_(only_sum(program)) {
+    for (std::size_t r = 1; r < program.regions.size(); ++r)
+      for (const ProgramNode& node : program.regions[r].nodes)
+        if (is_load(node.op)) summed_.insert(node.buffer);
+  }
+
+  void load(const ProgramNode& node, std::span<const AddressRun> runs, std::int64_t count,
+            Block& out) const {
+    const Buffer& buffer = *buffers_[static_cast<std::size_t>(node.buffer)];
+    check_runs(runs, buffer, node.buffer);
+    const auto size = static_cast<std::size_t>(count);
+    clear(out, size);
+    with_storage(node.dtype, [&]<class T>(std::type_identity<T>) {
+      const T* memory = static_cast<const T*>(buffer.memory());
+      const auto read = [&](auto change, std::vector<W>& to) {
+        std::size_t i = 0;
+        for (const AddressRun& run : runs)
+          for (std::int64_t k = 0; k < run.count; ++k)
+            to[i++] = run.valid() ? real(change(memory[run.at(k)])) : W{0};
+      };
+      read([](T x) { return x; }, out.of[0]);
+      if constexpr (is_float_storage<T>) {
+        if (!summed_.contains(node.buffer)) return;
+        for (std::size_t h = 1; h < hypotheses_.size(); ++h) {
+          const bool rounds = hypotheses_[h].kind == Hypothesis::Kind::Rounded;
+          const int drop = info(dtype_v<T>).digits - hypotheses_[h].digits;
+          if ((!rounds && hypotheses_[h].kind != Hypothesis::Kind::Truncated) || drop <= 0)
+            continue;
+          out.of[h].resize(size);
+          read([&](T x) { return without_low_bits(x, drop, rounds); }, out.of[h]);
+        }
+      }
+    });
+  }
+
+  void positions(const ProgramNode&, const Block& block, std::int64_t,
+                 std::span<std::int64_t> out) const {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const W at = block.of[0][i];
+      out[i] = at >= 0 && at < W{0x1p62} ? static_cast<std::int64_t>(at) : -1;
+    }
+  }
+
+  void constant(const ProgramNode& node, std::span<const AddressRun> runs, std::int64_t count,
+                Block& out) const {
+    clear(out, static_cast<std::size_t>(count));
+    const W value = with_storage(
+        node.dtype, [&]<class T>(std::type_identity<T>) { return real(node.value.as<T>()); });
+    auto to = out.of[0].begin();
+    for (const AddressRun& run : runs) {
+      std::fill(to, to + run.count, run.valid() ? value : W{0});
+      to += run.count;
+    }
+  }
+
+  void apply(const ProgramNode& node, std::span<const Block* const> operands, std::int64_t count,
+             Block& out) const {
+    const auto size = static_cast<std::size_t>(count);
+    clear(out, size);
+    for (std::size_t h = 0; h < hypotheses_.size(); ++h) {
+      if (h != 0 && std::ranges::none_of(operands, [&](const Block* b) { return b->differs(h); }))
+        continue;
+      std::array<const W*, 3> in{};
+      for (std::size_t k = 0; k < operands.size(); ++k) in[k] = operands[k]->column(h);
+      out.of[h].resize(size);
+      apply_to(node, in, size, out.of[h].data());
+    }
+  }
+
+  std::unique_ptr<ColumnReducer<W>> reducer(const ProgramNode& node) {
+    return std::make_unique<ColumnReducer<W>>(node.op, is_float(node.dtype), hypotheses_, rounding_,
+                                              &node == sum_ ? &facts : nullptr);
+  }
+
+  void prepare(const ProgramNode&, std::int64_t count, Block& out) const {
+    for (std::size_t h = 0; h < hypotheses_.size(); ++h)
+      out.of[h].resize(static_cast<std::size_t>(count));
+  }
+
+  std::vector<SumFacts> facts;  // of the kernel's one sum, in the order of its results
+
+ private:
+  template <class T>
+  static W real(T x) {
+    return static_cast<W>(scalar::detail::computing(x));
+  }
+
+  void clear(Block& out, std::size_t count) const {
+    out.of[0].resize(count);
+    for (std::size_t h = 1; h < hypotheses_.size(); ++h) out.of[h].clear();
+  }
+
+  template <class F>
+  static void each(std::size_t count, W* out, F f) {
+    for (std::size_t i = 0; i < count; ++i) out[i] = f(i);
+  }
+
+  static void apply_to(const ProgramNode& node, const std::array<const W*, 3>& in,
+                       std::size_t count, W* out) {
+    const W *a = in[0], *b = in[1], *c = in[2];
+    const bool is_integer = !is_float(node.src_dtypes.back());
+    switch (node.op) {
+      case Op::Noop:
+        return each(count, out, [=](auto i) { return a[i]; });
+      case Op::Neg:
+        if (is_bool(node.dtype)) return each(count, out, [=](auto i) { return W{1} - a[i]; });
+        return each(count, out, [=](auto i) { return -a[i]; });
+      case Op::Add:
+        return each(count, out, [=](auto i) { return a[i] + b[i]; });
+      case Op::Sub:
+        return each(count, out, [=](auto i) { return a[i] - b[i]; });
+      case Op::Mul:
+        return each(count, out, [=](auto i) { return a[i] * b[i]; });
+      case Op::Div:
+        if (is_integer) return each(count, out, [=](auto i) { return std::trunc(a[i] / b[i]); });
+        return each(count, out, [=](auto i) { return a[i] / b[i]; });
+      case Op::Mod:
+        return each(count, out, [=](auto i) { return std::fmod(a[i], b[i]); });
+      case Op::Max:
+        return each(count, out, [=](auto i) { return a[i] != a[i] ? a[i] : std::max(b[i], a[i]); });
+      case Op::CmpLt:
+        return each(count, out, [=](auto i) { return a[i] < b[i] ? W{1} : W{0}; });
+      case Op::CmpEq:
+        return each(count, out, [=](auto i) { return a[i] == b[i] ? W{1} : W{0}; });
+      case Op::MulAcc:
+        return each(count, out, [=](auto i) { return a[i] * b[i] + c[i]; });
+      case Op::Where:
+        return each(count, out, [=](auto i) { return a[i] != 0 ? b[i] : c[i]; });
+      case Op::Cast:
+        return cast(node, a, count, out);
+      case Op::Xor:
+      TOUCHSTONE_CASES_FUNCTION:
+      TOUCHSTONE_CASES_REDUCE:
+      TOUCHSTONE_CASES_NOT_COMPUTED:
+        break;
+    }
+    return function(node, a, count, out);
+  }
+
+  static void function(const ProgramNode& node, const W* a, std::size_t count, W* out) {
+    switch (node.op) {
+      case Op::Sqrt:
+        return each(count, out, [=](auto i) { return std::sqrt(a[i]); });
+      case Op::Recip:
+        return each(count, out, [=](auto i) { return W{1} / a[i]; });
+      case Op::Exp2:
+        return each(count, out, [=](auto i) { return std::exp2(a[i]); });
+      case Op::Log2:
+        return each(count, out, [=](auto i) { return std::log2(a[i]); });
+      case Op::Sin:
+        return each(count, out, [=](auto i) { return std::sin(a[i]); });
+      TOUCHSTONE_CASES_ARITHMETIC:
+      TOUCHSTONE_CASES_COMPARISON:
+      TOUCHSTONE_CASES_TERNARY:
+      TOUCHSTONE_CASES_REDUCE:
+      TOUCHSTONE_CASES_NOT_COMPUTED:
+        break;
+    }
+    throw AstError(fmt::format("{} is no function of real numbers", name(node.op)));
+  }
+
+  static void cast(const ProgramNode& node, const W* a, std::size_t count, W* out) {
+    if (node.bitcast) throw AstError("the bits of a number are no function of it");
+    with_storage(node.dtype, [&]<class T>(std::type_identity<T>) {
+      const DType from = node.src_dtypes[0];
+      const bool holds =
+          is_float_storage<T> && is_float(from) && info(dtype_v<T>).digits >= info(from).digits;
+      each(count, out,
+           [=](auto i) { return holds ? a[i] : real(convert<T>(static_cast<double>(a[i]))); });
+    });
+  }
+
+  std::span<Buffer* const> buffers_;
+  std::span<const Hypothesis> hypotheses_;
+  SumRounding rounding_;
+  const ProgramNode* sum_;
+  std::set<int> summed_;
+};
+
+template <class W>
+Unrounded evaluate(const Program& program, std::span<Buffer* const> buffers, const Buffer& output,
+                   std::span<const ElementRun> runs, std::span<const Hypothesis> hypotheses,
+                   const SumRounding& rounding) {
+  RealNumbers<W> domain(program, buffers, hypotheses, rounding);
+  Evaluator<RealNumbers<W>> evaluator(program, domain);
+  Unrounded all;
+  all.errors.resize(hypotheses.size());
+  for (const ElementRun& run : runs)
+    evaluator.run(run.first, run.last, [&](std::int64_t first, const Columns<W>& block) {
+      const std::size_t count = block.of[0].size();
+      with_storage(output.dtype(), [&]<class T>(std::type_identity<T>) {
+        const T* memory = static_cast<const T*>(output.memory());
+        for (std::size_t i = 0; i < count; ++i) {
+          const std::int64_t at = first + static_cast<std::int64_t>(i);
+          const W exact = block.of[0][i];
+          all.elements.push_back(at);
+          all.exact.push_back(static_cast<double>(exact));
+          const auto got = static_cast<W>(scalar::detail::computing(memory[at]));
+          all.candidate.push_back(static_cast<double>(got - exact));
+          for (std::size_t h = 1; h < hypotheses.size(); ++h)
+            all.errors[h].push_back(static_cast<double>(block.column(h)[i] - exact));
+        }
+      });
+    });
+  all.facts = std::move(domain.facts);
+  return all;
+}
+
+}  // namespace
+
+std::string Hypothesis::str() const {
+  const auto type = [&] {
+    return digits == 8    ? "bfloat16"
+           : digits == 11 ? "TF32"
+           : digits == 24 ? "float32"
+                          : "fewer digits";
+  };
+  switch (kind) {
+    case Kind::LastMissing:
+      return "last reduce element missing";
+    case Kind::FirstMissing:
+      return "first reduce element missing";
+    case Kind::Rounded:
+      return fmt::format("operands rounded to {}", type());
+    case Kind::Truncated:
+      return fmt::format("operands truncated to {}", type());
+    case Kind::Exact:
+    case Kind::Nudged:
+      break;
+  }
+  return "no fault";
+}
+
+const ProgramNode* only_sum(const Program& program) {
+  const ProgramNode* sum = nullptr;
+  for (const ProgramNode& node : program.regions[0].nodes) {
+    switch (node.op) {
+      case Op::ReduceSum:
+        if (sum != nullptr || !is_float(node.dtype)) return nullptr;
+        sum = &node;
+        break;
+      case Op::Load:
+      case Op::Const:
+      case Op::Noop:
+      case Op::Neg:
+      case Op::Add:
+      case Op::Sub:
+      case Op::Mul:
+      case Op::Max:
+      case Op::CmpLt:
+      case Op::Where:
+        break;
+      case Op::Cast:
+        if (is_float(node.dtype)) break;
+        [[fallthrough]];
+      case Op::Div:
+      case Op::Mod:
+      case Op::CmpEq:
+      case Op::Xor:
+      case Op::MulAcc:
+      case Op::ReduceMax:
+      TOUCHSTONE_CASES_FUNCTION:
+      TOUCHSTONE_CASES_MOVEMENT:
+      TOUCHSTONE_CASES_LOAD:
+      case Op::Gather:
+      case Op::Store:
+        return nullptr;
+    }
+  }
+  if (sum == nullptr) return nullptr;
+  const auto is_product_part = [](const ProgramNode& node) {
+    return node.op == Op::Load || node.op == Op::Const || node.op == Op::Mul ||
+           node.op == Op::Neg || node.op == Op::Noop || (node.op == Op::Cast && !node.bitcast);
+  };
+  const std::vector<ProgramNode>& terms =
+      program.regions[static_cast<std::size_t>(sum->region)].nodes;
+  return std::ranges::all_of(terms, is_product_part) ? sum : nullptr;
+}
+
+std::vector<std::vector<double>> exact_terms(const Program& program, const ProgramNode& sum,
+                                             std::span<Buffer* const> buffers,
+                                             std::span<const std::int64_t> elements) {
+  const Hypothesis exact{};
+  RealNumbers<double> domain(program, buffers, std::span(&exact, 1), {});
+  Evaluator<RealNumbers<double>> evaluator(program, domain);
+  // Takes a run of terms as a reducer does.
+  struct Collector {
+    std::vector<double> terms;
+    void feed(const Columns<double>& in, std::int64_t first, std::int64_t count) {
+      terms.insert(terms.end(), in.of[0].begin() + first, in.of[0].begin() + first + count);
+    }
+  };
+  std::vector<std::vector<double>> all;
+  for (const std::int64_t at : elements) {
+    Collector collector;
+    evaluator.feed(sum, collector, at * sum.terms, (at + 1) * sum.terms);
+    all.push_back(std::move(collector.terms));
+  }
+  return all;
+}
+
+Unrounded evaluate_unrounded(const Program& program, std::span<Buffer* const> buffers,
+                             const Buffer& output, std::span<const ElementRun> runs,
+                             std::span<const Hypothesis> hypotheses, const SumRounding& rounding) {
+  bool has_double = false;
+  for (const Region& region : program.regions)
+    for (const ProgramNode& node : region.nodes)
+      has_double = has_double || node.dtype == DType::Float64;
+  // Products of two floats of 24 digits are exact in double; of doubles, near enough in 64 digits.
+  return has_double ? evaluate<long double>(program, buffers, output, runs, hypotheses, rounding)
+                    : evaluate<double>(program, buffers, output, runs, hypotheses, rounding);
+}
+
+}  // namespace touchstone::interp

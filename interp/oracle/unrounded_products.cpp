@@ -1,0 +1,132 @@
+#include "touchstone/interp/oracle/unrounded_products.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "touchstone/interp/oracle/radius.h"
+
+namespace touchstone::interp {
+namespace {
+
+// `exact(i)` says whether p is; `made(x, y)` is the exact one.
+template <class T, class Exact, class Made>
+void mark_typed(const T* x, const T* y, LegalBlock& out, bool with_balls, Exact is_exact,
+                Made made) {
+  const T* p = out.lo.begin<T>();
+  bool any = false;
+  out.inexact.resize(static_cast<std::size_t>(out.count()));
+  for (std::int64_t i = 0; i < out.count(); ++i) {
+    const bool exact = is_exact(i);
+    out.inexact[static_cast<std::size_t>(i)] = exact ? 0 : 1;
+    any = any || !exact;
+  }
+  if (!any) out.inexact.clear();
+  if (!any || !with_balls) return;
+  // Rounded or not: within the loss of one rounding of the exact product.
+  const ball::Unit unit(dtype_v<T>);
+  const auto point = [](T v) {
+    const auto value = static_cast<double>(scalar::detail::computing(v));
+    return std::isfinite(value) ? Ball{value, 0} : Ball::unknown();
+  };
+  for (std::int64_t i = 0; i < out.count(); ++i) {
+    out.balls.push_back(out.unrounded(i) ? ball::rounded(made(point(x[i]), point(y[i])), unit)
+                                         : point(p[i]));
+  }
+}
+
+class OneTerm : public LegalReducer {
+ public:
+  explicit OneTerm(std::unique_ptr<LegalReducer> inner) : inner_(std::move(inner)) {}
+
+  void feed(const LegalBlock& in, std::int64_t first, std::int64_t count) override {
+    unrounded_ = unrounded_ || in.unrounded(first);
+    inner_->feed(in, first, count);
+  }
+  void finish(LegalBlock& out, std::int64_t at) override {
+    inner_->finish(out, at);
+    if (!std::exchange(unrounded_, false)) return;
+    with_storage(out.dtype(), [&]<class T>(std::type_identity<T>) {
+      if constexpr (is_float_storage<T>) {
+        const Legal<T> x = out.get<T>(at);
+        out.set<T>(at, not_rounded(x));
+      }
+    });
+  }
+
+ private:
+  std::unique_ptr<LegalReducer> inner_;
+  bool unrounded_ = false;
+};
+
+}  // namespace
+
+void mark_inexact(const LegalBlock& a, const LegalBlock& b, LegalBlock& out, bool with_balls) {
+  with_storage(out.dtype(), [&]<class T>(std::type_identity<T>) {
+    if constexpr (is_float_storage<T>) {
+      const T *x = a.lo.begin<T>(), *y = b.lo.begin<T>(), *p = out.lo.begin<T>();
+      mark_typed(
+          x, y, out, with_balls,
+          [&](std::int64_t i) { return legal::is_exact_product(x[i], y[i], p[i]); }, ball::mul);
+    }
+  });
+}
+
+void mark_doubled(const LegalBlock& a, LegalBlock& out, bool with_balls) {
+  with_storage(out.dtype(), [&]<class T>(std::type_identity<T>) {
+    if constexpr (is_float_storage<T>) {
+      const T *x = a.lo.begin<T>(), *p = out.lo.begin<T>();
+      const auto number = [](T v) { return static_cast<double>(scalar::detail::computing(v)); };
+      mark_typed(
+          x, x, out, with_balls,
+          [&](std::int64_t i) {
+            return !std::isfinite(number(x[i])) ||
+                   (std::isfinite(number(p[i])) && number(p[i]) == 2 * number(x[i]));
+          },
+          ball::add);
+    }
+  });
+}
+
+void hand_on_inexact(const ProgramNode& node, std::span<const LegalBlock* const> in,
+                     LegalBlock& out) {
+  const auto from = [&](std::size_t i) -> const LegalBlock& {
+    if (node.op != Op::Where) return *in[0];
+    return in[0]->lo.begin<bool>()[i] ? *in[1] : *in[2];
+  };
+  const bool with_balls =
+      std::ranges::any_of(in, [](const LegalBlock* b) { return !b->balls.empty(); });
+  const auto count = static_cast<std::size_t>(out.count());
+  out.inexact.resize(count);
+  if (with_balls) out.balls.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    out.inexact[i] = from(i).unrounded(at) ? 1 : 0;
+    if (!with_balls) continue;
+    const Ball ball = with_storage(out.dtype(), [&]<class T>(std::type_identity<T>) {
+      if constexpr (is_float_storage<T>)
+        return ball_of<T>(from(i), at);
+      else
+        return Ball::unknown();
+    });
+    out.balls[i] = node.op == Op::Neg ? ball::neg(ball) : ball;
+  }
+}
+
+void free_zeros(LegalBlock& block) {
+  with_storage(block.dtype(), [&]<class T>(std::type_identity<T>) {
+    if constexpr (is_float_storage<T>)
+      for (std::int64_t i = 0; i < block.count(); ++i) {
+        Legal<T> x = block.get<T>(i);
+        if (x.any || !x.has_zero()) continue;
+        if (is_zero_value(x.lo)) x.lo = scalar::neg(T{});
+        if (is_zero_value(x.hi)) x.hi = T{};
+        block.set<T>(i, x);
+      }
+  });
+}
+
+std::unique_ptr<LegalReducer> one_term(std::unique_ptr<LegalReducer> inner) {
+  return std::make_unique<OneTerm>(std::move(inner));
+}
+
+}  // namespace touchstone::interp
