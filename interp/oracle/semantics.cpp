@@ -18,13 +18,13 @@ constexpr SemanticsCell cells[] = {
      "3.0 = 8.0; 0.5 = 0x1.6a09e667f3bcdp0; -0.0 = 1.0; -inf = 0.0; inf = inf; 1e30 = inf; -1e30 = 0.0; nan = nan"},
     {Op::Log2, kFloats, "log2 x rounded once; exact for every power of two; -inf at zeros of both signs, NaN below",
      "8.0 = 3.0; 1.0 = 0.0; 0.0 = -inf; -0.0 = -inf; -1.0 = nan; inf = inf; -inf = nan; nan = nan"},
-    {Op::Sin, kFloats, "sin x rounded once, x in radians reduced by the true pi, whatever its size",
+    {Op::Sin, kFloats, "sin x rounded once; x in radians, of any size, reduced by the exact pi",
      "0.0 = 0.0; -0.0 = -0.0; 1.0 = 0x1.aed548f090ceep-1; inf = nan; -inf = nan; nan = nan"},
     {Op::Sqrt, kFloats, "IEEE 754: rounded once; NaN below zero",
      "4.0 = 2.0; 2.0 = 0x1.6a09e667f3bcdp0; 0.0 = 0.0; -0.0 = -0.0; -1.0 = nan; inf = inf; nan = nan"},
     {Op::Recip, kFloats, "IEEE 754: 1 / x rounded once",
      "4.0 = 0.25; 3.0 = 0x1.5555555555555p-2; 0.0 = inf; -0.0 = -inf; inf = 0.0; -inf = -0.0; nan = nan"},
-    {Op::Neg, kFloats, "the sign bit flips, also of 0 and NaN", "1.5 = -1.5; 0.0 = -0.0; -inf = inf; nan = nan"},
+    {Op::Neg, kFloats, "flips the sign bit, also of 0 and NaN", "1.5 = -1.5; 0.0 = -0.0; -inf = inf; nan = nan"},
     {Op::Neg, kSigned, "wraps modulo 2^n", "5 = -5; least = least"},
     {Op::Neg, kUnsigned, "wraps modulo 2^n", "1 = most; 0 = 0"},
     {Op::Neg, kBools, "not", "true = false; false = true"},
@@ -41,15 +41,15 @@ constexpr SemanticsCell cells[] = {
     {Op::Mul, kUnsigned, "wraps modulo 2^n", "2, 3 = 6; most, most = 1"},
     {Op::Mul, kBools, "and", "true, true = true; false, true = false"},
     {Op::Div, kFloats, "IEEE 754: rounded once", "1.0, 3.0 = 0x1.5555555555555p-2; 1.0, 0.0 = inf; 1.0, -0.0 = -inf; 0.0, 0.0 = nan; inf, inf = nan; 1.0, inf = 0.0"},
-    {Op::Div, kSigned, "truncates; open by 0 and for least / -1, but never a trap", "7, 2 = 3; -7, 2 = -3; 7, -2 = -3; 7, 0 = [0]; least, -1 = [least]"},
-    {Op::Div, kUnsigned, "truncates; open by 0, but never a trap", "7, 2 = 3; 7, 0 = [0]"},
+    {Op::Div, kSigned, "truncates; undefined by 0 and for least / -1, without a trap", "7, 2 = 3; -7, 2 = -3; 7, -2 = -3; 7, 0 = [0]; least, -1 = [least]"},
+    {Op::Div, kUnsigned, "truncates; undefined by 0, without a trap", "7, 2 = 3; 7, 0 = [0]"},
     {Op::Max, kFloats, "the larger; NaN wins; +0 > -0", "1.0, 2.0 = 2.0; nan, 1.0 = nan; 1.0, nan = nan; -0.0, 0.0 = 0.0; 0.0, -0.0 = 0.0; -inf, -1.0 = -1.0"},
     {Op::Max, kSigned, "the larger", "-1, 1 = 1; least, most = most"},
     {Op::Max, kUnsigned, "the larger", "most, 1 = most"},
     {Op::Max, kBools, "or", "false, true = true; false, false = false"},
     {Op::Mod, kFloats, "fmod, exact: the sign of the dividend", "7.0, 2.0 = 1.0; -7.0, 2.0 = -1.0; -6.0, 3.0 = -0.0; 5.0, inf = 5.0; 5.0, 0.0 = nan; inf, 2.0 = nan"},
-    {Op::Mod, kSigned, "the rest of DIV: the sign of the dividend; open where DIV is", "7, 2 = 1; -7, 2 = -1; 7, -2 = 1; 7, 0 = [0]; least, -1 = [0]"},
-    {Op::Mod, kUnsigned, "the rest of DIV; open by 0", "7, 2 = 1; 7, 0 = [0]"},
+    {Op::Mod, kSigned, "the remainder of DIV, of the dividend's sign; undefined where DIV is", "7, 2 = 1; -7, 2 = -1; 7, -2 = 1; 7, 0 = [0]; least, -1 = [0]"},
+    {Op::Mod, kUnsigned, "the remainder of DIV; undefined by 0", "7, 2 = 1; 7, 0 = [0]"},
     {Op::CmpLt, kFloats, "a < b as bool; false with NaN; -0 is not below +0", "1.0, 2.0 = true; nan, 1.0 = false; 1.0, nan = false; -0.0, 0.0 = false; -inf, inf = true"},
     {Op::CmpLt, kSigned, "a < b as bool", "-1, 0 = true; most, least = false"},
     {Op::CmpLt, kUnsigned, "a < b as bool", "0, most = true; 1, 1 = false"},
@@ -63,27 +63,27 @@ constexpr SemanticsCell cells[] = {
     {Op::MulAcc, kSigned, "a * b + c modulo 2^n", "most, most, -1 = 0; 2, 3, 4 = 10"},
     {Op::MulAcc, kUnsigned, "a * b + c modulo 2^n", "most, most, most = 0; 2, 3, 4 = 10"},
     {Op::MulAcc, kBools, "a and b, or c", "true, true, false = true; true, false, false = false"},
-    {Op::Where, kFloats, "the arm that the bool names; the other leaves no trace", "true, 1.0, nan = 1.0; false, nan, -0.0 = -0.0; true, nan, 1.0 = nan"},
-    {Op::Where, kInts, "the arm that the bool names", "true, 1, 2 = 1; false, 1, 2 = 2"},
-    {Op::Where, kBools, "the arm that the bool names", "true, false, true = false; false, false, true = true"},
+    {Op::Where, kFloats, "the arm that the bool selects; the other has no effect", "true, 1.0, nan = 1.0; false, nan, -0.0 = -0.0; true, nan, 1.0 = nan"},
+    {Op::Where, kInts, "the arm that the bool selects", "true, 1, 2 = 1; false, 1, 2 = 2"},
+    {Op::Where, kBools, "the arm that the bool selects", "true, false, true = false; false, false, true = true"},
     {Op::ReduceSum, kFloats, "the exact sum, rounded once to the accumulator (float32 for narrower types, else the type itself) and then to the type; an exact zero is +0 unless every term is -0; infinities of both signs give NaN",
      "1.0, 2.0, 3.0 = 6.0; most, most, -most, -most, 1.0 = 1.0; -0.0, -0.0 = -0.0; 1.0, -1.0 = 0.0; inf, 1.0 = inf; inf, -inf = nan;  = 0.0"},
     {Op::ReduceSum, kInts, "wraps at the accumulator's width (32 bits for narrower types), then at the type's", "1, 2, 3 = 6; most, 1 = least;  = 0"},
-    {Op::ReduceSum, kBools, "the number of true terms, as bool: or", "true, true = true; false, false = false;  = false"},
-    {Op::ReduceMax, kFloats, "MAX over the terms; of nothing -inf", "1.0, 3.0, 2.0 = 3.0; 1.0, nan, 2.0 = nan; -0.0, 0.0 = 0.0;  = -inf"},
-    {Op::ReduceMax, kInts, "MAX over the terms; of nothing the least", "1, 3, 2 = 3;  = least"},
-    {Op::ReduceMax, kBools, "or", "false, true = true;  = false"},
+    {Op::ReduceSum, kBools, "or of the terms", "true, true = true; false, false = false;  = false"},
+    {Op::ReduceMax, kFloats, "MAX over the terms; -inf if there are none", "1.0, 3.0, 2.0 = 3.0; 1.0, nan, 2.0 = nan; -0.0, 0.0 = 0.0;  = -inf"},
+    {Op::ReduceMax, kInts, "MAX over the terms; least if there are none", "1, 3, 2 = 3;  = least"},
+    {Op::ReduceMax, kBools, "or of the terms", "false, true = true;  = false"},
 };
 
 constexpr CastCell casts[] = {
-    {kFloats, kFloats, "one rounding from the exact value, whatever the pair; too large: infinity, or 448 in float8_e4m3, which infinity becomes too",
+    {kFloats, kFloats, "rounds the exact value once; overflow gives infinity, but 448 in float8_e4m3, as does infinity",
      "1.5 float32 to float16 = 1.5; 0x1.0020000001p0 float64 to float16 = 0x1.004p0; 65519.0 float32 to float16 = 65504.0; 65520.0 float32 to float16 = inf; 480.0 float32 to float8_e4m3 = 448.0; inf float32 to float8_e4m3 = 448.0; 61440.0 float32 to float8_e5m2 = inf; nan float64 to float8_e4m3 = nan; -0.0 float32 to bfloat16 = -0.0"},
     {kFloats, kSigned, "truncates; out of range saturates; NaN gives 0",
      "-1.9 float32 to int32 = -1; 300.7 float32 to int8 = 127; -inf float64 to int64 = -9223372036854775808; nan float16 to int16 = 0"},
     {kFloats, kUnsigned, "truncates; out of range saturates; NaN gives 0",
      "300.7 float32 to uint8 = 255; -0.9 float32 to uint8 = 0; -5.0 float16 to uint32 = 0; inf bfloat16 to uint64 = 18446744073709551615; nan float32 to uint8 = 0"},
     {kFloats, kBools, "x != 0; NaN is true", "0.5 float32 to bool = true; -0.0 float16 to bool = false; nan float64 to bool = true"},
-    {kInts, kFloats, "one rounding from the exact value; too large: infinity, or 448 in float8_e4m3",
+    {kInts, kFloats, "rounds the exact value once; overflow gives infinity, but 448 in float8_e4m3",
      "16777217 int32 to float32 = 16777216.0; 65520 int32 to float16 = inf; 4629700416936869889 int64 to bfloat16 = 0x1.02p62; -500 int16 to float8_e4m3 = -448.0; 18446744073709551615 uint64 to float64 = 0x1p64"},
     {kInts, kInts, "wraps modulo 2^n", "300 int32 to int8 = 44; -1 int8 to uint16 = 65535; 4294967295 uint32 to int32 = -1"},
     {kInts, kBools, "x != 0", "0 int8 to bool = false; 256 int32 to bool = true"},
@@ -93,15 +93,15 @@ constexpr CastCell casts[] = {
 struct Point { std::string_view what, rule; };
 constexpr Point points[] = {
     {"rounding", "to nearest, ties to even; subnormals kept"},
-    {"NaN", "any quiet NaN is the same answer; sign and payload are free, so bits made of a NaN by a bitcast are open"},
-    {"float8_e4m3", "has no infinities: what is too large, 1/0 and log2(0) too, is +-448, and 0/0 is NaN.\n  `touchstone bits` knows `cast.infinity:` and `cast.saturate:` for both 8-bit types, and answers\n  as a profile's `float8_overflow` says with `--profile`"},
-    {"bitcast", "the bits; sizes must agree"},
-    {"accumulator", "belongs to the op: float32 for narrower floats, 32 bits for narrower integers and bool, else the\n  type itself"},
+    {"NaN", "all quiet NaNs are the same answer; sign and payload are free, so a bitcast of NaN has undefined bits"},
+    {"float8_e4m3", "has no infinities: overflow, 1/0 and log2(0) give +-448, 0/0 gives NaN. `touchstone bits` has\n  `cast.infinity:` and `cast.saturate:` for both 8-bit types; with `--profile` it follows the profile's\n  `float8_overflow`"},
+    {"bitcast", "keeps the bits; sizes must agree"},
+    {"accumulator", "part of the op: float32 for narrower floats, 32 bits for narrower integers and bool, else the type\n  itself"},
     {"masked element", "0 of its type; memory is not read"},
-    {"GATHER", "the element at a position (int64) along the first axis of a buffer's view, bit for bit; where the position\n  is outside 0 of the type, or, where it is checked, an error; memory is not read"},
-    {"movement ops", "move elements and their bits, and compute nothing; PAD fills 0 of the type"},
+    {"GATHER", "the element at a position (int64) along the first axis of a buffer's view, bit for bit. A position outside\n  gives 0 of the type, or an error if the GATHER is checked; memory is not read"},
+    {"movement ops", "move elements bit for bit; PAD fills with 0 of the type"},
     {"RAND", "Threefry 2x32, 20 rounds, bit-identical on every device (`lib/device/threefry.h`)"},
-    {"EMPTY", "memory of no defined content"},
+    {"EMPTY", "memory with undefined content"},
 };
 // clang-format on
 
@@ -154,7 +154,7 @@ std::string examples_text(std::string_view examples) {
     std::string_view one = examples.substr(0, end);
     examples.remove_prefix(std::min(end + 2, examples.size()));
     std::string text(one);
-    if (text.starts_with(" = ")) text = "nothing" + text;
+    if (text.starts_with(" = ")) text = "empty" + text;
     if (const std::size_t at = text.find(" = "); at != std::string::npos) text.replace(at, 3, "→");
     out += fmt::format("{}`{}`", out.empty() ? "" : ", ", text);
   }
@@ -169,13 +169,15 @@ std::span<const CastCell> cast_table() { return casts; }
 std::string semantics_page() {
   std::string page =
       "# Semantics of every op\n\n"
-      "What the CPU device returns, bit for bit, made of the table in "
-      "`interp/oracle/semantics.cpp` by "
-      "`touchstone bits --docs`;\n[oracle.md](oracle.md) says what a candidate may return instead. "
-      "A test runs the examples for every type of the class.\n"
-      "*least* and *most* are the ends of a type's finite numbers, *tiny* its least positive one; "
-      "of an open result, in\nbrackets, any is legal. Hexadecimal results are double's, rounded to "
-      "the type at hand.\n\n";
+      "The result of every op on the CPU device, bit for bit. `touchstone bits --docs` generates "
+      "this page\n"
+      "from `interp/oracle/semantics.cpp`; [oracle.md](oracle.md) states which other results are legal. A "
+      "test runs\n"
+      "the examples for every type of the class. *least* and *most* are the ends of a type's "
+      "finite range,\n"
+      "*tiny* is its smallest positive number. For an undefined result, in brackets, any is "
+      "legal.\n"
+      "Hexadecimal results are double's, rounded to the type at hand.\n\n";
   for (const Point& p : points) page += fmt::format("- {}: {}\n", p.what, p.rule);
   page +=
       "\n## Elementwise ops and reduces\n\n| op | types | result | examples |\n|---|---|---|---|\n";
@@ -193,7 +195,7 @@ std::string semantics_page() {
   for (const CastCell& c : casts)
     page += fmt::format("| {} | {} | {} | {} |\n", classes_text(c.from), classes_text(c.to), c.rule,
                         examples_text(c.examples));
-  page += "\nTraps that others fell into, each with a test: `tests/interp/traps_test.cpp`.\n";
+  page += "\nMistakes of other implementations, each with a test: `tests/interp/traps_test.cpp`.\n";
   return page;
 }
 
