@@ -47,7 +47,8 @@ std::string rules_page() {
       "# Rules\n\n"
       "The {} laws of the simplifier, `LHS -> RHS ; CONDITION`, generated from the table by "
       "`touchstone prove --docs`.\n`touchstone prove NAME` prints one in words, with an example "
-      "and a proof; `--all` also proves the {} laws of\nbounds. [Proofs](symbolic.md#proofs) defines "
+      "and a proof; `--all` also proves the {} laws of\nbounds. [Proofs](symbolic.md#proofs) "
+      "defines "
       "what a law claims.\n\n```\n",
       symbolic::rules().size(), symbolic::bound_rules().size());
   for (const symbolic::Rule& r : symbolic::rules())
