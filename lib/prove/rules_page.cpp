@@ -45,10 +45,10 @@ std::string rules_page() {
   for (const symbolic::Rule& r : symbolic::rules()) width = std::max(width, r.name.size());
   std::string text = fmt::format(
       "# Rules\n\n"
-      "The {} laws of the simplifier, `LHS -> RHS ; CONDITION`, made from the table by `touchstone "
-      "prove --docs`.\n`touchstone prove NAME` says one in words, with an example and a proof, "
-      "`--all` proves also the {} laws\nof bounds; [proofs](symbolic.md#proofs) says what a law "
-      "claims.\n\n```\n",
+      "The {} laws of the simplifier, `LHS -> RHS ; CONDITION`, generated from the table by "
+      "`touchstone prove --docs`.\n`touchstone prove NAME` prints one in words, with an example "
+      "and a proof; `--all` also proves the {} laws of\nbounds. [Proofs](symbolic.md#proofs) "
+      "defines what a law claims.\n\n```\n",
       symbolic::rules().size(), symbolic::bound_rules().size());
   for (const symbolic::Rule& r : symbolic::rules())
     text += fmt::format("{:{}}  {}\n", r.name, width, text_of(read_claim(r)));

@@ -72,6 +72,21 @@ class Pages(unittest.TestCase):
         self.assertEqual(pages.spans_of("a `b\nc` d\n\ne `f` g ``h`i``"),
                          [(1, "b c"), (4, "f"), (4, "h`i")])
 
+    def test_what_is_said_to_be_in_a_file_is_there(self):
+        text = ("`most_lines` (`lib/base/file.h`), `LineLog::most_lines()` in\n`lib/base/file.h`\n"
+                "```\n`none` (`lib/base/file.h`)\n```\n`LineLog`, `none` (`lib/base/file.h`; more)\n")
+        self.assertEqual(list(pages.check_places(text, self.tree)), [(6, "`none`: not in lib/base/file.h")])
+
+    def test_the_table_of_modules_has_the_links_of_the_build(self):
+        modules = pages.modules_of("touchstone_module(base lib/base LINK fmt)\n"
+                                   "touchstone_module(view view DEPENDS base)\n"
+                                   "touchstone_module(view_merge view ROOMS merge more DEPENDS view\n  base LINK z)")
+        self.assertEqual(modules, {"lib/base": set(), "view": {"lib/base"}, "view/merge": {"view", "lib/base"}})
+        rows = "| `lib/base` | | errors |\n| `view` | `lib/base` | views |\n| `view/merge` | `%s`, `view` | fewer |\n"
+        self.assertEqual(list(pages.check_modules(rows % "lib/base", modules)), [])
+        self.assertEqual(list(pages.check_modules(rows % "lib/none", modules)),
+                         ["no row of the module `view/merge` that links lib/base, view"])
+
 
 if __name__ == "__main__":
     unittest.main()

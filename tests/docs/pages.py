@@ -6,8 +6,10 @@ usage: pages.py SOURCE [PROGRAM]
 - every relative link, and its anchor, leads somewhere, and every page is linked from docs/README.md;
 - every file, header, test, environment variable and identifier between backticks is in the tree;
 - every `touchstone VERB --flag` is one that the program's help knows (with PROGRAM);
-- lists are whole: modules, files of symbolic, switches, members of a profile, relations, tables of
-  mutants, verbs.
+- on the pages that map the source, what stands before "(`file`" or "in `file`" is in that file, and
+  the table of modules has the links of CMakeLists.txt;
+- lists are whole: modules, rooms, files of symbolic, switches, members of a profile, relations,
+  tables of mutants, verbs.
 
 Each finding is a line PAGE:LINE: what is wrong. Exit code 1 where there is one.
 """
@@ -18,8 +20,9 @@ import subprocess
 import sys
 
 # Text in which the words that pages use may stand: everything but the pages and this folder.
-ROOTS = ("symbolic", "shapetracker", "lib", "interp", "fuzz", "cli", "cmake", "examples", "tests", ".ci", "dev",
-         "CMakeLists.txt", "CMakePresets.json", "LICENSE", "Dockerfile")
+ROOMS = ("symbolic", "shapetracker", "lib", "interp", "fuzz", "cli", "python")  # the folders of rooms
+ROOTS = ROOMS + ("cmake", "examples", "tests", ".ci", "dev", "CMakeLists.txt", "CMakePresets.json", "LICENSE", "Dockerfile")
+MAP = ("architecture.md", "maintaining.md", "codegen.md")  # pages by which one finds a place in the source
 OTHERS = {"NPY_DISABLE_CPU_FEATURES"}  # names of others
 
 
@@ -173,6 +176,50 @@ def check_span(span, tree):
     return None
 
 
+PLACE = re.compile(r"((?:`[A-Za-z_][\w:]*(?:\(\))?`,?\s+(?:and\s+)?)+)(?:\(|in\s+)`([\w./-]+\.(?:h|cpp|py))`")
+
+
+def check_places(text, tree):
+    """Names that are said to be in a file, and are not."""
+    outside, _ = prose_of(text)
+    prose = dict(outside)
+    whole = "\n".join(prose.get(n, "") for n in range(1, len(text.splitlines()) + 1))
+    for match in PLACE.finditer(whole):
+        if match[2] not in tree.paths:
+            continue  # a finding of check_span
+        with open(os.path.join(tree.source, match[2]), encoding="utf-8") as file:
+            words = set(re.findall(r"\w+", file.read()))
+        for name in re.findall(r"`([\w:]+)", match[1]):
+            if not words.issuperset(name.split("::")):
+                yield whole.count("\n", 0, match.start()) + 1, f"`{name}`: not in {match[2]}"
+
+
+def modules_of(cmake):
+    """Of CMakeLists.txt: the folder of each module, and those of the modules that it links."""
+    folders, links = {}, {}
+    for call in re.findall(r"touchstone_module\(([^)]*)\)", cmake):
+        name, folder, *words = call.split()
+        if words[:1] == ["ROOMS"] and name != folder:  # the first room stands for all
+            folder += "/" + words[1]
+        folders[name], links[name] = folder, []
+        for word in words[words.index("DEPENDS") + 1:] if "DEPENDS" in words else []:
+            if word.isupper():
+                break
+            links[name].append(word)
+    return {folders[name]: {folders[other] for other in others} for name, others in links.items()}
+
+
+def check_modules(text, modules):
+    """Findings on the table of modules: its rows, and what they say is linked."""
+    rows = {}
+    for row in re.finditer(r"^\| `([\w/]+)` \| ([^|]*) ?\| [^|]*\|$", text, re.MULTILINE):
+        if row[1] in modules:
+            rows[row[1]] = set(re.findall(r"`([\w/]+)`", row[2]))
+    for folder, links in modules.items():
+        if rows.get(folder) != links:
+            yield f"no row of the module `{folder}` that links {', '.join(sorted(links)) or 'nothing'}"
+
+
 class Help:
     """The verbs of the program and their options, by its help."""
 
@@ -217,7 +264,11 @@ def lists_of(tree, known):
         return {"`" + os.path.basename(p).split(".")[0] + "`" for p in tree.paths
                 if p.startswith(folder + "/") and p.endswith(ends)}
 
+    rooms = {"`" + "/".join(parts[:2] if len(parts) > 2 else parts[:1]) + "`"
+             for parts in (p.split("/") for p in tree.paths if p.endswith((".cpp", ".h", ".py", ".js")))
+             if parts[0] in ROOMS}
     yield "architecture.md", "module", found("CMakeLists.txt", r"touchstone_module\(\w+ ([^\s)]+)")
+    yield "architecture.md or maintaining.md", "room", rooms
     yield "maintaining.md", "file of symbolic", stems("symbolic", ".h", ".cpp")
     yield "lazy.md", "switch", found("lib/device/config.h", r'\{Switch::\w+, "(\w+)"')
     yield "oracle.md", "profile", found("interp/oracle/profile.cpp", r'^ +(\w+)\.name = "\1"')
@@ -253,6 +304,8 @@ def main():
             what = check_span(span.strip(), tree)
             if what:
                 findings.append((number, f"`{span}`: {what}"))
+        if os.path.basename(path) in MAP:
+            findings += check_places(text, tree)
         if known:
             _, inside = prose_of(text)
             for number, line in spans + inside:
@@ -261,8 +314,12 @@ def main():
     for path in pages[1:]:
         if path not in linked and os.path.basename(path) != "README.md" and os.path.dirname(path) != source:
             wrong.append(f"docs/README.md: no link to {os.path.relpath(path, source)}")
+    with open(os.path.join(source, "CMakeLists.txt"), encoding="utf-8") as file:
+        modules = modules_of(file.read())
+    architecture = read(os.path.join(source, "docs", "architecture.md"))
+    wrong += ["docs/architecture.md: " + what for what in check_modules(architecture, modules)]
     for page, kind, names in lists_of(tree, known):
-        text = "\n".join(read(p) for p in pages if not page or p.endswith(os.sep + page))
+        text = "\n".join(read(p) for p in pages if not page or os.path.basename(p) in page.split(" or "))
         wrong += [f"docs/{page}: no {kind} {name}" for name in sorted(names)
                   if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
     print("\n".join(wrong) if wrong else f"{len(pages)} pages, nothing wrong")
