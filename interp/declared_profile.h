@@ -7,7 +7,8 @@
 
 namespace touchstone {
 
-/// True for a built-in profile's name, ignoring case and spaces: "cuda", "CUDA ".
+/// True for a built-in profile's name, ignoring case and all but letters and digits: "cuda", "CUDA
+/// ".
 bool is_builtin_name(std::string_view name);
 
 /// The differences of a profile from the default one, in words: "exp2 within 1e+06 ULP, flush

@@ -10,7 +10,7 @@
 
 namespace touchstone::interp {
 
-/// result - true value| <= kSecondPathError * |true value| for the three functions.
+/// |result - true value| <= kSecondPathError * |true value| for the three functions.
 inline constexpr double kSecondPathError = 0x1p-60;
 
 /// 2^x by a table of 2^(k/32) and a polynomial. -160 < x < 130.
