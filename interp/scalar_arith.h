@@ -107,7 +107,7 @@ constexpr bool div_is_poison(T a, T b) {
     return b == T{0};
 }
 
-/// Floats: IEEE 754. Integers truncate towards zero; x / 0 is 0, least / -1 wraps. bool: a where b.
+/// Floats: IEEE 754. Integers truncate towards zero; x / 0 is 0, least / -1 wraps. bool: a and b.
 template <class T>
 constexpr T div(T a, T b) {
   if constexpr (std::is_same_v<T, bool>) {

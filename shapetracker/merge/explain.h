@@ -8,7 +8,7 @@ namespace touchstone::shapetracker {
 enum class MergeClass : std::uint8_t {
   OneView,      // a single view, or the outermost view has no valid point
   Empty,        // nothing is valid
-  Coalesced,    // below the outermost, every view is one digit: any view of it is a view
+  Coalesced,    // below the outermost, every view is one digit: any view on it is one view
   LevelAffine,  // every relevant floor(k / weight) is affine in the indices
   Masked,       // the same inside the masks, and the valid indices are a box
   CarryCancel,  // non-affine floors cancel

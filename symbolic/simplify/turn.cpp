@@ -1,4 +1,4 @@
-// Digits of a number and of its complement or shift: all are written with quotients of which no two
+// Digits of a number and of its complement or shift are all written with quotients that never
 // differ by a constant, so that digits of one number cancel.
 #include <algorithm>
 
