@@ -206,9 +206,7 @@ void apply_interval_rows(const ProgramNode& node, const Profile& profile,
   switch (node.op) {
     case Op::Mul:
       if (node.contraction.is_summed && profile.product_digits != 0) return;
-      if (unrounded && node.dtype == DType::Float64)
-        return;  // testing exactness needs more than a
-                 // product
+      if (unrounded && node.dtype == DType::Float64) return;  // exactness takes more than a product
       break;
     case Op::Neg:
     case Op::Add:

@@ -15,8 +15,8 @@ struct SumParts {
 inline constexpr std::size_t kMostInParts = 1024;
 
 /// The exact sum of x[0] ... x[n - 1], n in [1, kMostInParts]. Not found if a term is NaN or
-/// infinite, all are zeros, or exponents differ by some 60 binades or more. digits: precision of
-/// the terms, 24 unless they came from a narrower type.
+/// infinite, all are zeros, or exponents differ by some 60 binades or more.
+/// digits: precision of the terms, 24 unless they came from a narrower type.
 SumParts sum_in_parts(const float* x, std::size_t n, int digits);
 /// The same; exponents may differ by some 80 binades, and must not be near the format's ends.
 SumParts sum_in_parts(const double* x, std::size_t n);

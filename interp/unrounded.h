@@ -54,8 +54,7 @@ struct SumRounding {
 /// are meaningful.
 struct Unrounded {
   std::vector<std::int64_t> elements;
-  std::vector<std::vector<double>> errors;  // [hypothesis][element] minus the exact value; empty at
-                                            // 0
+  std::vector<std::vector<double>> errors;  // [hypothesis][element] minus exact value; empty at 0
   std::vector<double> exact;                // as near as double is
   std::vector<double> candidate;            // output minus exact value
   std::vector<SumFacts> facts;  // if the kernel is one sum with arithmetic on it, else empty
@@ -66,8 +65,8 @@ struct ElementRun {
   std::int64_t first, last;
 };
 
-/// Evaluates elements of a program for comparison with `output`. hypotheses[0] is Exact. Throws
-/// AstError if a node is not a function of real numbers (bits of floats, random bits).
+/// Evaluates elements of a program for comparison with `output`. hypotheses[0] is Exact.
+/// Throws AstError if a node is not a function of real numbers (bits of floats, random bits).
 Unrounded evaluate_unrounded(const Program& program, std::span<Buffer* const> buffers,
                              const Buffer& output, std::span<const ElementRun> runs,
                              std::span<const Hypothesis> hypotheses, const SumRounding& rounding);

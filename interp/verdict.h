@@ -13,7 +13,7 @@
 namespace touchstone {
 
 enum class Outcome : std::uint8_t {
-  Pass,      // every element is legal, and the intervals are sharp
+  Pass,      // every element is legal, and most are sharp
   Fail,      // an element is illegal: a bug
   Weak,      // nothing illegal, but most legal intervals are too wide to be meaningful
   Unusable,  // nothing could be judged: kernel, inputs and output do not fit together

@@ -15,8 +15,7 @@ struct Limits {
   static constexpr int kLastBoxes = 100'000;             // if no other method applies
   static constexpr std::int64_t kPoints = 1 << 22;       // of the outermost view: half a second
   static constexpr std::int64_t kFewPoints = 1 << 16;    // above: lists and bits first
-  static constexpr std::int64_t kRunPoints = 1 << 14;    // of a part of a stack; above: left
-                                                         // unmerged
+  static constexpr std::int64_t kRunPoints = 1 << 14;    // of a part of a stack; above: not merged
   static constexpr std::int64_t kSums = 1 << 21;         // in a list for half of the axes
   static constexpr std::int64_t kSumPairs = 1 << 22;     // of two lists, in one range
   static constexpr int kSumBoxes = 20'000;               // instead of lists that are too long
@@ -28,8 +27,7 @@ struct Limits {
 
   // Fewer views for a stack (reduce.h). Past these the stack may keep unnecessary views.
   static constexpr std::size_t kLongestRun = 16;      // except the whole stack
-  static constexpr int kHardPairs = 3;                // decided beyond the box budget, for each
-                                                      // stack
+  static constexpr int kHardPairs = 3;                // beyond the box budget, for each stack
   static constexpr std::size_t kLongestTwoViews = 8;  // views that may become two
   static constexpr std::int64_t kLookups = 1 << 19;   // of an index in a view, for each stack
   static constexpr std::size_t kFailedRuns = 512;     // remembered; then all are forgotten
@@ -41,8 +39,7 @@ struct Limits {
   static constexpr std::int64_t kWindow = 256;         // positions
   static constexpr std::int64_t kWindowTurns = 3;      // of a digit; with fewer it is measured
   static constexpr std::int64_t kWindowReads = 2000;   // charged for a group read in windows
-  static constexpr std::int64_t kWorth = 7;            // candidate position steps of an axis with
-                                                       // gaps
+  static constexpr std::int64_t kWorth = 7;            // tried as the step of an axis with gaps
   static constexpr std::size_t kDigitSteps = 4;        // candidate steps of the finest digit
   static constexpr std::int64_t kDigitWork = 1 << 18;  // entries of tables
   static constexpr std::int64_t kGapPositions = 64;    // of a table with gaps: all sizes tried

@@ -17,8 +17,8 @@ struct Inverse {
 
 /// A right inverse of a concrete tracker. Every result is proved: V composed with G is the
 /// identity. Stacks are inverted view by view from the buffer outwards, after simplify() or with
-/// views read off anew; a map of up to 2^16 elements also as a table. Throws ShapeError if
-/// `tracker` has variables.
+/// views rewritten; a map of up to 2^16 elements also as a table.
+/// Throws ShapeError if `tracker` has variables.
 Inverse invert(const ShapeTracker& tracker);
 
 /// The view of the given shape that inverts a concrete view V: V(G(y)) = y for every flat index y.

@@ -94,8 +94,7 @@ Evened even_out(Ints table) {
 struct Steps {
   const Evened& table;
   std::int64_t place = table.weight * table.turns();  // weight of the next pair
-  std::int64_t repeats = 1, offset = 0;               // number of copies of q, and the constant
-                                                      // added
+  std::int64_t repeats = 1, offset = 0;               // number of copies of q, and a constant
   std::vector<Digit> digits = {};                     // of the pairs
 
   void add(std::int64_t t, std::int64_t worth) {

@@ -47,10 +47,10 @@ struct MergeResult {
 
 /// The single view equal to a stack of concrete views (innermost first, at least one), or a proof
 /// that there is none. Exact, except OverBudget if the budget runs out or addresses of the
-/// innermost view lie 2^63 or more apart. Method: the outermost view's valid indices are a box; on
+/// innermost view are 2^63 or more apart. Method: the outermost view's valid indices are a box; on
 /// a box an address is affine iff every relevant floor(k / weight) is, which one interval test
-/// decides; otherwise the box is split at that digit. Throws ShapeError if a view can leave the one
-/// below it or has variables.
+/// decides; otherwise the box is split at that digit.
+/// Throws ShapeError if a view can leave the one below it or has variables.
 MergeResult merge_stack(std::span<const View> views, const MergeBudget& budget = {});
 
 /// `merge` of two concrete views within a budget.

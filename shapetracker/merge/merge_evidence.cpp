@@ -81,8 +81,7 @@ void MergeSearch::keep_bent(const Box& box, const Line& line, std::int64_t weigh
   const bool highest = rest.max >= weight;
   BoxSteps reached(rank, 0), corner(rank, 0);
   Rectangle found;
-  const auto excess = [&](const BoxSteps& z) {  // f minus its linear extrapolation from the first
-                                                // steps
+  const auto excess = [&](const BoxSteps& z) {  // f minus its extrapolation from the first steps
     Wide value = f(z) - static_cast<Wide>(line.at_low / weight);
     for (std::size_t i = 0; i < rank; ++i) value -= static_cast<Wide>(rest.quotients[i]) * z[i];
     return value;

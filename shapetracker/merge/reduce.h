@@ -14,8 +14,8 @@ std::optional<View> merge_run(std::span<const View> run);
 /// An equivalent stack with the fewest views found: one if possible, else the fewest runs of
 /// neighbours that are one view each, then two views for three or more where `as_two_views` finds
 /// them. Never longer than merging neighbours from the outermost on (but only the first few pairs
-/// and runs are decided beyond the box budget). views: innermost first, at least one. Work is
-/// linear in the number of views.
+/// and runs are decided beyond the box budget).
+/// views: innermost first, at least one. Work is linear in the number of views.
 std::vector<View> reduce_stack(std::vector<View> views);
 
 struct Reduction {

@@ -30,8 +30,8 @@ std::string str(const symbolic::Values& values);  // "n = 3, m = 2"
 /// or maximum of several; then every inequality that makes the candidate correct is proved exactly
 /// over the whole box by Bernstein coefficients. Entries must be polynomials in up to 4 variables
 /// with finite bounds (up to 6 if of degree 1 in each). Other stacks are undecided, as are stacks
-/// that are one view for every value only for different reasons. Throws ShapeError if, for some
-/// tried values, a view can leave the one below it.
+/// that are one view for every value only for different reasons.
+/// Throws ShapeError if, for some tried values, a view can leave the one below it.
 SymbolicResult symbolic_merge(std::span<const View> views, const SymbolicBudget& budget = {});
 
 }  // namespace touchstone::shapetracker

@@ -110,9 +110,7 @@ sint bind(const sint& value, const symbolic::Values& values) {
                                    found->second, low ? std::to_string(*low) : "open",
                                    high ? std::to_string(*high) : "open"));
   }
-  if (whole)
-    return value.evaluate(values);  // by the operators' definitions, without
-                                    // simplification
+  if (whole) return value.evaluate(values);  // by definition, without simplification
   std::map<std::string, symbolic::Node> replacements;
   for (const auto& [name, number] : values) replacements.emplace(name, symbolic::Node(number));
   return sint(symbolic::substitute(value.node(), replacements));

@@ -25,8 +25,8 @@ bool proved_eq(const sint& a, const sint& b);
 /// no variables); nullopt if there are more than 256 or a variable has no bounds.
 std::optional<std::vector<symbolic::Values>> few_values(std::span<const sint> numbers);
 
-/// True if a < b (a <= b) holds, false if it fails, for all values of the variables. Throws
-/// `undecided` with the text what() if neither is proved.
+/// True if a < b (a <= b) holds, false if it fails, for all values of the variables.
+/// Throws `undecided` with the text what() if neither is proved.
 template <typename What>
 bool decide_lt(const sint& a, const sint& b, const What& what) {
   if (certainly_lt(a, b)) return true;

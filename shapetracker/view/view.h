@@ -68,8 +68,7 @@ class View {
   View expand(const Shape& shape) const;                   // axes of size 1 grow
   View pad(const Padding& padding) const;                  // both >= 0; new elements are invalid
   View shrink(const Mask& keep) const;                     // keep [begin, end) of each axis
-  View stride(std::span<const std::int64_t> steps) const;  // every |m|-th element; negative m flips
-                                                           // first
+  View stride(std::span<const std::int64_t> steps) const;  // every |m|-th; negative m flips first
   View flip(std::span<const int> axes) const;              // reverses these axes; each at most once
   /// The same elements in row-major order under another shape, if the strides show it: axes of size
   /// 1 come and go, unmasked neighbours with continuing strides are joined and split. nullopt

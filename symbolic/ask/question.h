@@ -29,8 +29,9 @@ struct Answer {
 /// "in [0, 9], size 3"; an open end prints as -inf or inf.
 std::string range_and_size(const Answer& answer);
 
-/// A parsed question; only its assumptions are simplified. Clears the context. Throws ParseError
-/// naming the faulty part of the question ("vars", "assume[0]", "in") and its column.
+/// A parsed question; only its assumptions are simplified. Clears the context.
+/// Throws ParseError naming the faulty part of the question ("vars", "assume[0]", "in") and its
+/// column.
 struct Reading {
   Reading(const Question& question, Context& context);
   std::map<std::string, Node> names;
@@ -67,8 +68,9 @@ class Solution {
   std::string written_;  // empty unless the form is the tidied input
 };
 
-/// Simplifies in `scratch`, which it clears first, so answers are independent. Throws ParseError
-/// naming the faulty part of the question ("vars", "assume[0]", "in") and its column.
+/// Simplifies in `scratch`, which it clears first, so answers are independent.
+/// Throws ParseError naming the faulty part of the question ("vars", "assume[0]", "in") and its
+/// column.
 Answer answer(const Question& question, Context& scratch);
 
 }  // namespace touchstone::symbolic

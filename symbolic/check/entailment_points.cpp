@@ -98,8 +98,7 @@ bool Entailment::fails_at_a_point(PolyId p) {
   for (const auto& [q, m] : residues_) all.push_back(q);
   const std::set<AtomId> atoms = atoms_of(*ring_, all);
   if (budget_) budget_->bounds -= static_cast<int>(atoms.size());
-  std::uint64_t state = 1;  // fixed seed of a linear congruential generator: results are
-                            // deterministic
+  std::uint64_t state = 1;  // fixed seed of a linear congruential generator
   const auto draw = [&](std::uint64_t n) {
     state = state * 6364136223846793005U + 1442695040888963407U;
     return static_cast<std::int64_t>((state >> 33) % n);

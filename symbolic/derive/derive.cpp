@@ -137,9 +137,7 @@ std::vector<Path> Deriver::parts_of(const Path& path, Expr part) const {
 Id Deriver::build(const Path& path, std::span<const Id> ids, const Walk& walk) {
   const Exprs& e = d_.exprs;
   const std::optional<Expr> there = e.at(walk.whole, path);
-  if (!there)
-    return builder_.apply(ExprOp::Neg, ids);  // the operand and its negation were folded
-                                              // into a number
+  if (!there) return builder_.apply(ExprOp::Neg, ids);  // it was folded into a number
   Expr part = *there;
   if (e.is_constant(part)) return builder_.constant(e.value(part));
   if (e.op(part) == ExprOp::Variable) return *builder_.name(e.name(part));

@@ -114,8 +114,8 @@ struct MarkedText {
 MarkedText render_marked(const Exprs& exprs, Expr root, const Path& path);
 
 /// Parses the syntax of `parse` (node.h) without simplifying; any identifier is a variable. Reads
-/// only [from, to) of the text; error columns count from the start of the text. Throws ParseError
-/// with the column.
+/// only [from, to) of the text; error columns count from the start of the text.
+/// Throws ParseError with the column.
 Expr parse_expr(Exprs& exprs, std::string_view text, std::size_t from = 0,
                 std::size_t to = std::string_view::npos);
 

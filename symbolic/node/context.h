@@ -99,7 +99,7 @@ class Context {
   std::uint64_t key(Id id) const { return at(id).key; }
 
   /// Bit set of the variables below the node: disjoint sets mean no common variable. From the
-  /// eighth variable on, variables share bits by order of creation, so use it only to skip useless
+  /// ninth variable on, variables share bits by order of creation, so use it only to skip useless
   /// work.
   std::uint8_t variables_in(Id id) const { return at(id).variables; }
   Kind kind(Id id) const { return at(id).kind; }

@@ -42,8 +42,8 @@ class Node {
 };
 
 /// A variable with inclusive bounds. The same name with the same bounds is the same node; with
-/// other bounds it is another node. min == max gives the constant. Throws touchstone::Error if min
-/// > max or the name is not an identifier.
+/// other bounds it is another node. min == max gives the constant.
+/// Throws touchstone::Error if min > max or the name is not an identifier.
 Node variable(const std::string& name, std::int64_t min, std::int64_t max);
 
 /// The same; nullopt is an open end.
@@ -122,7 +122,8 @@ struct Step {
   std::optional<std::int64_t> min{}, max{};  // sound bounds of the result
 };
 /// The smallest form of a node as straight-line code for code generators, shared parts once; the
-/// last step is the result. Iterative. Throws OverflowError if a constant is beyond 64 bits.
+/// last step is the result. Iterative.
+/// Throws OverflowError if a constant is beyond 64 bits.
 std::vector<Step> lower(Node node);
 
 /// Parses the syntax of `render`: + - * // % < <= > >= == != and or not, min(..) max(..)

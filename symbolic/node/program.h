@@ -33,8 +33,7 @@ class Program {
   List<NodeData> nodes_;
   List<Id> variables_;
   List<std::uint32_t> parts_;    // of each node in turn: indices in nodes_; for a variable its slot
-  List<std::uint64_t> depends_;  // of each node: bit set of variables; the last bit stands for all
-                                 // others
+  List<std::uint64_t> depends_;  // of each node: bit set of variables; last bit: all others
   List<Int> value_, last_;       // at the last point
   List<char> by_zero_;           // of each node: it divides by zero
   std::size_t divisions_by_zero_ = 0;

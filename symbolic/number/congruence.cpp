@@ -72,8 +72,7 @@ std::optional<Congruence> meet(const Congruence& a, const Congruence& b) {
   const Int g = gcd(a.modulus, b.modulus);
   const Int gap = b.residue - a.residue;
   if (!divides(g, gap)) return std::nullopt;
-  const Int turn = floor_div(b.modulus, g);  // the period of t for which a.residue + a.modulus*t is
-                                             // in b
+  const Int turn = floor_div(b.modulus, g);  // period of t with a.residue + a.modulus*t in b
   const Int t = floor_mod(floor_div(gap, g) * inverse(floor_div(a.modulus, g), turn), turn);
   return Congruence::of(a.modulus * turn, a.residue + a.modulus * t);
 }

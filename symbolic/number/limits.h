@@ -66,14 +66,12 @@ struct Limits {
                                     // not simplify other parts
   std::int64_t flag_points = 16;    // with more, no point is evaluated to decide a comparison
   std::size_t pointed_nodes = 48;   // nor in a larger expression
-  std::size_t contradicted_rows = 48;  // inequalities produced by eliminating atoms from
-                                       // assumptions
+  std::size_t contradicted_rows = 48;  // inequalities made by eliminating atoms
   int narrowings = 2;                  // rounds of deriving bounds from facts
   std::size_t facts = 12;        // in force at once, derived ones included; no more are derived
   std::size_t solved_facts = 8;  // with more, none is solved for an atom
   std::size_t fact_terms = 4;    // longer facts are neither multiplied nor solved
-  std::size_t fact_pairs = 32;   // terms times facts; past it a sum is bounded by one fact at a
-                                 // time
+  std::size_t fact_pairs = 32;   // terms times facts; past it, facts are used one at a time
 
   // ---- Bounds: past it, terms are bounded one by one.
   std::size_t corner_variables = 6;        // of a piecewise linear sum
@@ -106,8 +104,7 @@ struct Limits {
 
   // ---- Derivations and their checker: past it, a step is not explained or not accepted.
   int tried_places = 2'000;               // where an equation may apply, for each simplification
-  std::int64_t derived_work = 4'000'000;  // polynomials for a chain of steps; fewer when minimizing
-                                          // facts
+  std::int64_t derived_work = 4'000'000;  // polynomials for a chain of steps; fewer for fewer facts
   std::size_t spots = 4'000;              // of an expression that are searched, outermost first
   std::size_t tried_factors = 6;          // of an equation matched with terms of a sum
   int derived_rounds = 3;                 // of all rules on a part

@@ -24,7 +24,8 @@ class Tape {
 
   /// Parses an expression; the names must be constants or nodes of this context. A division by 0 is
   /// an error only when the node is built, and only if it leaves the whole undefined at every
-  /// point. Throws ParseError with the column.
+  /// point.
+  /// Throws ParseError with the column.
   void read(std::string_view text, const std::map<std::string, Node>& names);
   /// Equivalent to parsing a form's text, with variables from `variables`; false if that text would
   /// be rejected. Recurses on the depth of the form.

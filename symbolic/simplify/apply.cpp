@@ -89,8 +89,7 @@ bool Simplifier::simpler(Rule::Root root, std::span<const Linear> after,
     return true;
   };
   Measure a, b;
-  b.flags = root == Root::Below || root == Root::Equal ? 1 : 0;  // the operation around the
-                                                                 // subjects
+  b.flags = root == Root::Below || root == Root::Equal ? 1 : 0;  // the operation itself
   b.divisions = root == Root::Quotient || root == Root::Remainder ? 1 : 0;
   b.choices = root == Root::Product ? 1 : 0;  // the same choice twice
   if (root != Root::Sum && root != Root::And) {
@@ -151,8 +150,7 @@ bool Simplifier::apply_sum(Linear& s) {
     return kind == Kind::Digit || kind == Kind::Div || kind == Kind::Mod;
   };
   if (std::ranges::count_if(s.terms, is_division) < 2) return false;
-  const auto fits = [&](const Pattern& p, const Term& t) {  // matches the kind: remainder or
-                                                            // quotient
+  const auto fits = [&](const Pattern& p, const Term& t) {  // a remainder, or a quotient
     const NodeData& n = c_[t.atom];
     const bool remainder = n.kind == Kind::Mod || (n.kind == Kind::Digit && !n.second.is_zero());
     return remainder == (p.items[0].op == Pattern::Op::Remainder);

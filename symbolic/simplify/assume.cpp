@@ -445,8 +445,7 @@ void Simplifier::solve(Facts& facts) {
     for (const Term& t : f.terms) {
       const Int size = abs(t.coef);
       if (size.is_one() || facts.size() >= kLimits.solved_facts) continue;
-      Linear rest = f;  // size * a + rest < 0 is a <= (-1 - rest) // size, with a the atom or its
-                        // negative
+      Linear rest = f;  // size * a + rest < 0 is a <= (-1 - rest) // size; a: +-the atom
       add(rest, t.atom, -t.coef);
       rest = -rest;
       rest.constant -= 1;

@@ -269,7 +269,7 @@ bool Simplifier::meet_parts(Ids& parts, std::size_t i, std::size_t j) {
   };
   if (atoms(one.args[0]) != atoms(two.args[0])) return false;
   const auto fact = comparison(parts[i]);
-  Linear next = *fact;  // is -1 at the first value that the fact excludes
+  Linear next = *fact;  // is 0 at the last value that the fact allows
   next.constant += 1;
   std::optional<Id> joint;
   const Id zero = negated(parts[j]);

@@ -207,9 +207,7 @@ std::optional<Id> Simplifier::by_square(const Linear& s, bool equation) {
   const auto limit = (-floor_div(left.constant, g * g)).small();  // of the square
   if (!limit || *limit > kLimits.folded_number) return std::nullopt;
   const std::int64_t square = std::max(*limit - (equation ? 0 : 1), std::int64_t{0});
-  const auto most = static_cast<std::int64_t>(std::sqrt(static_cast<double>(square)));  // the root,
-                                                                                        // rounded
-                                                                                        // down
+  const auto most = static_cast<std::int64_t>(std::sqrt(static_cast<double>(square)));  // a root
   const auto bind = [&](const Linear& x, const Int& m) {
     return [&, m](Instance& i) { i.bind("x", x).bind("c", *limit).bind("m", m); };
   };

@@ -160,8 +160,7 @@ std::optional<Linear> Simplifier::joint_quotient(const Lattice& l) {
 
 Linear Simplifier::largest(List<Linear> list, std::size_t plain) {
   // Lexicographic order of coefficients is invariant under adding a common sum.
-  const auto below = [&](const Linear& a, const Linear& b) {  // by the sign of the leading
-                                                              // coefficient of b - a
+  const auto below = [&](const Linear& a, const Linear& b) {  // sign of b - a's leading coefficient
     const std::size_t n = std::min(a.terms.size(), b.terms.size());
     std::size_t i = 0;
     while (i < n && a.terms[i] == b.terms[i]) ++i;

@@ -105,8 +105,7 @@ struct CompiledRule {
 
   const Rule& rule;
   const CompiledRule* const next;  // next rule with the same root; null after the last
-  const std::uint32_t kinds;  // the kinds that must occur in the subjects, as found in the rule's
-                              // text
+  const std::uint32_t kinds;  // kinds that must occur in the subjects, found in the rule's text
   /// Compiled on first use: most questions need few rules.
   const Patterns& patterns() const {
     const Patterns* const known = patterns_.load();

@@ -44,8 +44,7 @@ Linear Simplifier::multiply_atoms(Id a, Id b) {
   };
   factors.erase(std::unique(factors.begin(), factors.end(), again), factors.end());
   if (factors.size() == 1) return atom(factors[0]);
-  for (std::size_t i = 0; i + 1 < factors.size(); ++i) {  // the square of a two-valued atom is
-                                                          // linear
+  for (std::size_t i = 0; i + 1 < factors.size(); ++i) {  // square of a two-valued atom
     const Id x = factors[i];
     const Interval& two = c_.bounds(x);
     if (x != factors[i + 1] || !two.lo || !two.hi || !(*two.hi - *two.lo).is_one()) continue;

@@ -269,9 +269,7 @@ void Simplifier::recombine_symbolic(Linear& s) {
       for (const Id f : n.kind == Kind::Product ? n.args : std::span<const Id>())
         if (c_.kind(f) == Kind::Div) quotients.push_back(f);
       for (const Id q : quotients) {
-        if (c_.kind(c_[q].args[1]) == Kind::Constant)
-          continue;  // 0: the facts leave no other
-                     // value
+        if (c_.kind(c_[q].args[1]) == Kind::Constant) continue;  // 0 by the facts
         const Linear a = linear(c_[q].args[0]), b = linear(c_[q].args[1]);
         const Trace::Mark start = mark();
         const bool mod = c_.kind(q) == Kind::Mod;
@@ -441,8 +439,7 @@ void Simplifier::recombine(Linear& s) {
   if (products) recombine_products(s);
   if (symbolic > 0 && symbolic <= kLimits.opened_digits) recombine_symbolic(s);
   if (digits) complement_quotients(s);
-  for (int round = 0; digits && round < 2; ++round) {  // a remainder may become its neighbour's
-                                                       // complement
+  for (int round = 0; digits && round < 2; ++round) {  // a remainder may be complemented
     const Linear before = s;
     recombine_digits(s);
     if (s == before) break;

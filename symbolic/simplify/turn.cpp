@@ -189,8 +189,7 @@ bool Simplifier::add_turned(Linear& to, const Linear& what, const Int& factor, i
       add(to, Linear{0, {term}});
       continue;
     }
-    Int excess = d.constant + d.constant + 1 - lo;  // of the first coefficient or constant that is
-                                                    // not half
+    Int excess = d.constant + d.constant + 1 - lo;  // of the first part other than half
     for (const Term& u : d.terms)
       if (const Int over = u.coef + u.coef - lo; !over.is_zero()) {
         excess = over;
