@@ -33,8 +33,8 @@ struct Level {
 };
 
 /// A concrete view as a function of the flat index of its elements, the integer counterpart of
-/// join_digits for the merge search: address = offset + levels[0].stride * k + sum(jump_i * floor(k
-/// / span_i)).
+/// join_digits for the merge search:
+/// address = offset + levels[0].stride * k + sum(jump_i * floor(k / span_i)).
 class FlatView {
  public:
   /// view: concrete, with a valid point.

@@ -196,9 +196,9 @@ bool Simplifier::recombine_products(Linear& s) {
   return true;
 }
 
-// In a dividend, coefficients count modulo the divisor. a*y + b*(y % d) equals (a + b)*y - b*d*(y
-// // d), and b counts modulo the least b for which b*d is a multiple of the divisor: take the
-// cheapest of these forms, however the dividend was written.
+// In a dividend, coefficients count modulo the divisor. The terms a*y + b*(y % d) equal
+// (a + b)*y - b*d*(y // d), and b counts modulo the least b for which b*d is a multiple of the
+// divisor: take the cheapest of these forms, however the dividend was written.
 std::optional<Linear> Simplifier::turn_beside(Linear& s, const Int& lo) {
   const auto product = [&](const Term& t) { return c_.kind(t.atom) == Kind::Product; };
   if (s.terms.size() < 2 || std::ranges::none_of(s.terms, product)) return std::nullopt;

@@ -225,7 +225,7 @@ bool Simplifier::join_remainders(Linear& s) {
     for (const Term& high : s.terms) {
       const NodeData& p = c_[high.atom];
       const bool product = p.kind == Kind::Product;
-      // Without a cofactor, exactly one of the two may have a symbolic divisor.
+      // Without a cofactor, the low divisor must be a number and the high one symbolic.
       if (high.atom == low.atom || (!product && (kind == Kind::Mod || p.kind != Kind::Mod)))
         continue;
       for (const Id f : product ? p.args : std::span<const Id>(&high.atom, 1)) {

@@ -59,8 +59,8 @@ class Extractor {
   int apply(StepOp op, std::initializer_list<int> args);
   int chained(StepOp op, std::span<const int> parts);
   int scaled(int form, const Int& factor);
-  /// A remainder of a multiple or a negation, scaled by a positive factor, as one remainder: (x*k)
-  /// % m * f is x*(k*f) % (m*f). -1 if impossible.
+  /// A remainder of a multiple or a negation, scaled by a positive factor, as one remainder:
+  /// (x*k) % m * f is x*(k*f) % (m*f). -1 if impossible.
   int scaled_modulo(int form, const Int& factor);
 
   int lay_out(Id id);
