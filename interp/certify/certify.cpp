@@ -93,7 +93,7 @@ void certify(Certificate& certificate, std::span<const std::uint64_t> blocks, in
     if (certificate.blocks[b].hash == 0) left.push_back(b);
   std::atomic<std::size_t> next = 0;
   std::atomic<bool> stop = false;
-  std::mutex mutex;  // of the records and `working`
+  std::mutex mutex;  // guards the records and `working`
   std::condition_variable changed;
   int working = threads;
   const auto work = [&] {

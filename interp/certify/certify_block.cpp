@@ -11,8 +11,8 @@
 #include "touchstone/interp/certify/second_path.h"
 #include "touchstone/interp/device/scalar_ops.h"
 
-// Whether an output is the nearest number is asked of the number itself: does the true value lie
-// between the midpoints to its neighbours? No rounding is done here.
+// Decides if an output is correctly rounded from the output: the true value must lie between the
+// midpoints to its neighbours. Nothing is rounded here.
 
 namespace touchstone {
 namespace {
@@ -27,8 +27,8 @@ struct Format {
                                              << kFraction;
   static constexpr std::uint32_t kSign = 1u << (8 * sizeof(T) - 1);
 
-  /// m * 2^e, of the bits of a number that is not negative; infinity counts as the number after the
-  /// largest.
+  /// m * 2^e for the bits of a nonnegative number; infinity counts as the successor of the largest
+  /// number.
   struct Pieces {
     std::uint64_t m;
     int e;
@@ -47,7 +47,7 @@ struct Format {
   }
 };
 
-// `output` for the true value `v`, known but for a part kSecondPathError of it.
+// Judges `output` against the true value `v`, known to a relative error of kSecondPathError.
 template <class T>
 Finding held_to(DoubleDouble v, std::uint32_t output) {
   using F = Format<T>;
@@ -58,7 +58,7 @@ Finding held_to(DoubleDouble v, std::uint32_t output) {
   if (negative) v = -v;
   const double error = v.hi * interp::kSecondPathError;
   const double here = F::value(size);
-  // Each difference is exact where it matters: v is then near the midpoint.
+  // Each difference is exact when it matters: then v is near the midpoint.
   if (size != 0) {
     const double margin = v.hi - (F::value(size - 1) + here) / 2 + v.lo;
     if (margin < -error) return Finding::Wrong;
@@ -76,8 +76,8 @@ Finding held_to(DoubleDouble v, std::uint32_t output) {
 template <class T>
 struct Midpoints {
   std::int64_t below, above;
-  int e;      // of the quarter
-  bool last;  // infinity: nothing is above
+  int e;      // exponent of the quarter
+  bool last;  // infinity: no number above
 };
 template <class T>
 Midpoints<T> midpoints(std::uint32_t size) {
@@ -89,9 +89,9 @@ Midpoints<T> midpoints(std::uint32_t size) {
   return {m - (narrow_below ? 1 : 2), m + 2, p.e - 2, size == F::kInfinity};
 }
 
-// a against m * 2^shift, for a and m not negative.
+// Compares a with m * 2^shift, for nonnegative a and m.
 int compare(std::uint64_t a, std::uint64_t m, int shift) {
-  if (m == 0 || shift < 0) return a == 0 ? 0 : 1;  // shift < 0 is no case of a right output
+  if (m == 0 || shift < 0) return a == 0 ? 0 : 1;  // a correct output never has shift < 0
   if (shift + static_cast<int>(std::bit_width(m)) > 64) return -1;
   const std::uint64_t b = m << shift;
   return a < b ? -1 : a > b ? 1 : 0;
@@ -102,7 +102,7 @@ Finding between(int below, int above) {
   return below == 0 || above == 0 ? Finding::Undecided : Finding::Right;
 }
 
-// sqrt of the positive finite `x`, by squares of the midpoints.
+// sqrt of the positive finite `x`, by the squares of the midpoints.
 template <class T>
 Finding sqrt_residual(std::uint32_t x, std::uint32_t output) {
   using F = Format<T>;
@@ -115,7 +115,7 @@ Finding sqrt_residual(std::uint32_t x, std::uint32_t output) {
                  compare(square(mid.above), p.m, shift));
 }
 
-// 1 / x for finite x other than 0, by products of the midpoints with x.
+// 1 / x for finite nonzero x, by products of the midpoints with x.
 template <class T>
 Finding recip_residual(std::uint32_t x, std::uint32_t output) {
   using F = Format<T>;
@@ -160,8 +160,8 @@ int apply(CertifiedOp op, mpfr_ptr y, mpfr_srcptr x) {
   return mpfr_ui_div(y, 1, x, MPFR_RNDN);
 }
 
-// The exponent range of a format, as the manual of mpfr_subnormalize says; the thread's own again
-// afterwards.
+// Sets the exponent range of a format as mpfr_subnormalize's manual requires; restores the thread's
+// range afterwards.
 class ExponentRange {
  public:
   explicit ExponentRange(const DTypeInfo& format) {
@@ -179,7 +179,7 @@ class ExponentRange {
   mpfr_exp_t emin_ = mpfr_get_emin(), emax_ = mpfr_get_emax();
 };
 
-// Whether `output` is what MPFR gives for `x`: equal, of one sign, or both NaN.
+// True if MPFR gives `output` for `x`: equal with the same sign, or both NaN.
 template <class T>
 bool mpfr_agrees(CertifiedOp op, double x, double output) {
   constexpr const DTypeInfo& kInfo = Format<T>::kInfo;
@@ -218,7 +218,7 @@ T output_of(CertifiedOp op, T x) {
   return scalar::recip(x);
 }
 
-// The definitions at zeros, infinities and NaN, and below 0; `bits` is an input of T.
+// Handles zeros, infinities, NaN and negative numbers by definition; `bits` is an input of T.
 template <class T, CertifiedOp Op>
 Finding finding(std::uint32_t bits, std::uint32_t output) {
   using F = Format<T>;
@@ -259,7 +259,7 @@ Finding finding(std::uint32_t bits, std::uint32_t output) {
   }
 }
 
-// The input of a stride that MPFR is asked about.
+// The input of a stride that MPFR checks.
 std::uint64_t sampled(std::uint64_t stride) {
   return hash_mix(0x746f756368, stride) % Certificate::kSampleStride;
 }
@@ -308,7 +308,7 @@ BlockRecord checked(std::uint64_t block) {
   return record;
 }
 
-// f.template operator()<T, Op>() for the storage type of `dtype` and the op.
+// Calls f.template operator()<T, Op>() for the storage type of `dtype` and the op.
 template <CertifiedOp Op, class F>
 auto with_type(DType dtype, F f) {
   if (dtype == DType::Float16) return f.template operator()<float16, Op>();

@@ -2,14 +2,14 @@
 
 #include <cstdint>
 
-// Numbers as unevaluated sums of two doubles, some 106 bits (Dekker 1971). Without fused
-// multiply-add, so that every machine gives the same bits. Needs round to nearest and
-// -ffp-contract=off; operands far from overflow and underflow.
+// Numbers as unevaluated sums of two doubles, about 106 bits (Dekker 1971). Without fused
+// multiply-add, so that every machine computes the same bits. Requires round to nearest,
+// -ffp-contract=off, and operands far from overflow and underflow.
 
 namespace touchstone::interp {
 
 struct DoubleDouble {
-  double hi = 0;  // nearest to the sum
+  double hi = 0;  // the double nearest to the sum
   double lo = 0;
 };
 
@@ -39,7 +39,7 @@ constexpr DoubleDouble two_product(double a, double b) {
   return {p, ((ah * bh - p) + ah * bl + al * bh) + al * bl};
 }
 
-/// Relative error below 2^-103, but for cancellation of hi's, where it is absolute.
+/// Relative error below 2^-103, except for cancellation of hi's, where the bound is absolute.
 constexpr DoubleDouble operator+(DoubleDouble a, DoubleDouble b) {
   const DoubleDouble s = two_sum(a.hi, b.hi);
   return quick_two_sum(s.hi, s.lo + (a.lo + b.lo));

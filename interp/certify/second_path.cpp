@@ -9,7 +9,7 @@
 namespace touchstone::interp {
 namespace {
 
-// ---- constants and tables, from MPFR when first asked for
+// ---- constants and tables, from MPFR on first use
 
 using Function = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t);
 
@@ -41,7 +41,7 @@ DoubleDouble value_of(Function f, double x) {
 
 constexpr int kExp2Steps = 32;   // in [0, 1)
 constexpr int kLog2Cells = 128;  // in [1, 2)
-constexpr int kSinSteps = 64;    // in [0, 1); up to pi/4 they are needed
+constexpr int kSinSteps = 64;    // in [0, 1); used up to pi/4
 constexpr int kPiWords = 6;
 
 struct Log2Cell {
@@ -79,8 +79,8 @@ struct Tables {
       cos[k] = value_of(mpfr_cos, static_cast<double>(k) / kSinSteps);
     }
     for (std::size_t k = 0; k < log2.size(); ++k) {
-      // Arguments from sqrt(2) up are halved; cells that touch 1 have c = 1, so that nothing
-      // cancels there.
+      // Arguments from sqrt(2) up are halved; cells that touch 1 have c = 1, to avoid cancellation
+      // there.
       double middle = 1 + (static_cast<double>(k) + 0.5) / kLog2Cells;
       if (k >= kHalved) middle /= 2;
       const bool at_one = k == 0 || k == kLog2Cells - 1;
@@ -114,7 +114,7 @@ const Tables& tables() {
   return t;
 }
 
-double power_of_two(int e) {  // among the normal numbers
+double power_of_two(int e) {  // normal numbers only
   return std::bit_cast<double>(static_cast<std::uint64_t>(e + 1023) << 52);
 }
 
@@ -128,7 +128,7 @@ DoubleDouble scaled(DoubleDouble x, double power) { return {x.hi * power, x.lo *
 // ---- sin
 
 struct Angle {
-  int quadrant;       // of four
+  int quadrant;       // modulo 4
   DoubleDouble rest;  // |rest| <= pi/4
 };
 
@@ -138,13 +138,13 @@ std::uint64_t high_product(std::uint64_t a, std::uint64_t b) {
   return (a * bh + (a * bl >> 32)) >> 32;  // for a < 2^31
 }
 
-// x = rest + quadrant * pi/2 modulo 2 pi, for x from 1/2 up.
+// x = rest + quadrant * pi/2 modulo 2 pi, for x >= 1/2.
 Angle reduced(double x, const Tables& t) {
   const auto bits = std::bit_cast<std::uint64_t>(x);
   const std::uint64_t m = ((bits & ((1ULL << 52) - 1)) | 1ULL << 52) >> 29;  // 24 bits
   const int e = static_cast<int>(bits >> 52) - 1023 - 23;                    // x = m * 2^e
-  // 192 digits of 2/pi, beginning with that which weighs 2 in the product with 2^e: what weighs 4
-  // and more is a full turn for every m.
+  // 192 digits of 2/pi, starting with the one of weight 2 in the product with 2^e: weights of 4 and
+  // more are full turns for every m.
   const int first = e + 62;
   const auto word = static_cast<std::size_t>(first / 64);
   const int shift = first % 64;
@@ -159,7 +159,7 @@ Angle reduced(double x, const Tables& t) {
   const std::uint64_t up = high_product(m, d[2]);
   p1 += up;
   p0 += p1 < up ? 1 : 0;
-  // p / 2^190 is x * 2/pi modulo 4; adding a half and cutting rounds it to the nearest integer.
+  // p / 2^190 is x * 2/pi modulo 4; adding a half and truncating rounds it to the nearest integer.
   const std::uint64_t rounded = p0 + (1ULL << 61);
   const int quadrant = static_cast<int>(rounded >> 62);
   p0 = (rounded & ((1ULL << 62) - 1)) - (1ULL << 61);
@@ -198,7 +198,7 @@ DoubleDouble second_exp2(double x) {
   const double steps = nearest_integer(x * kExp2Steps);
   const double r = x - steps / kExp2Steps;  // exact: |r| <= 1/64
   const int k = static_cast<int>(steps);
-  // 2^r - 1 = r ln 2 + r^2 (...): the second part is below 2^-13, and double enough for it.
+  // 2^r - 1 = r ln 2 + r^2 (...): the second part is below 2^-13, so double suffices for it.
   double tail = t.exp2_terms.back();
   for (std::size_t i = t.exp2_terms.size() - 1; i-- > 0;) tail = tail * r + t.exp2_terms[i];
   const DoubleDouble minus_one = t.ln2 * r + tail * (r * r);

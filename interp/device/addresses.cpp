@@ -7,7 +7,7 @@
 namespace touchstone::interp {
 namespace {
 
-// Behind the others, or as the end of the last where it goes on as that did.
+// Appends a run, or extends the last one if it continues it.
 void append(std::vector<AddressRun>& runs, const AddressRun& run) {
   if (!runs.empty()) {
     AddressRun& last = runs.back();
@@ -26,11 +26,11 @@ void append_masked(std::vector<AddressRun>& runs, std::int64_t count) {
   append(runs, {count, -1, 0});
 }
 
-// Of the steps j in [0, count) those where begin <= digit + j * step < end.
+// The steps j in [0, count) with begin <= digit + j * step < end, as a range.
 std::pair<std::int64_t, std::int64_t> steps_inside(std::int64_t digit, std::int64_t step,
                                                    std::int64_t begin, std::int64_t end,
                                                    std::int64_t count) {
-  const auto steps = [](std::int64_t way, std::int64_t pace) {  // to go at least `way`
+  const auto steps = [](std::int64_t way, std::int64_t pace) {  // number to cover `way`
     return way <= 0 ? 0 : (way + pace - 1) / pace;
   };
   std::int64_t from = 0, to = count;
@@ -47,7 +47,7 @@ std::pair<std::int64_t, std::int64_t> steps_inside(std::int64_t digit, std::int6
   return {std::min(from, to), to};
 }
 
-// `count` elements from `base` on of which [from, to) are valid.
+// Appends `count` elements from `base` on, of which [from, to) are valid.
 void append_part(std::vector<AddressRun>& runs, std::uint64_t base, std::int64_t stride,
                  std::int64_t from, std::int64_t to, std::int64_t count) {
   if (from == to) return append_masked(runs, count);
@@ -96,8 +96,8 @@ std::uint64_t Addresses::way(const Axis& axis, std::int64_t steps) {
   return static_cast<std::uint64_t>(axis.stride) * static_cast<std::uint64_t>(steps);
 }
 
-// The elements that an inner view gives to the flat indices of a run: as long as they stay in one
-// row of its last axis they are a run again.
+// Appends the elements that an inner view assigns to the flat indices of a run: as long as they
+// stay in one row of its last axis they form a run again.
 void Addresses::through(const FlatView& view, AddressRun flat, std::vector<AddressRun>& out) {
   if (view.axes.empty()) return append(out, {flat.count, view.offset, 0});
   const Axis& last = view.axes.back();
@@ -125,8 +125,8 @@ void Addresses::through(const FlatView& view, AddressRun flat, std::vector<Addre
   }
 }
 
-// The outer view alone: an odometer whose innermost axis is one run. Sums wrap: an address beyond
-// 64 bits is of an element that is masked out.
+// The outer view: an odometer whose innermost axis is one run. Sums wrap: only masked-out elements
+// have addresses beyond 64 bits.
 void Addresses::walk(std::int64_t first, std::int64_t count, std::vector<AddressRun>& out) const {
   const std::size_t rank = outer_.axes.size();
   auto base = static_cast<std::uint64_t>(outer_.offset);
@@ -135,7 +135,7 @@ void Addresses::walk(std::int64_t first, std::int64_t count, std::vector<Address
     return index < axis.begin || index >= axis.end ? 1 : 0;
   };
   std::vector<std::int64_t> index(rank);
-  int masking = 0;  // outer axes whose index is outside the mask
+  int masking = 0;  // number of outer axes whose index is outside the mask
   for (std::size_t i = rank; i-- > 0;) {
     const Axis& axis = outer_.axes[i];
     index[i] = first % axis.size;

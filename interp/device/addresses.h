@@ -9,15 +9,15 @@
 
 namespace touchstone::interp {
 
-/// Consecutive elements whose addresses are a constant step apart: base, base + stride, ...; or of
-/// which none is valid (base -1, stride 0).
+/// Consecutive elements with addresses a constant step apart: base, base + stride, ...; base -1 and
+/// stride 0 if none is valid.
 struct AddressRun {
   std::int64_t count = 0;
   std::int64_t base = -1;
   std::int64_t stride = 0;
 
   bool valid() const { return base >= 0; }
-  /// The address of element k; of a single element the stride may lie anywhere.
+  /// The address of element k; for a single element the stride is arbitrary.
   std::int64_t at(std::int64_t k) const {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(base) +
                                      static_cast<std::uint64_t>(k) *
@@ -28,31 +28,31 @@ struct AddressRun {
   bool operator==(const AddressRun&) const = default;
 };
 
-/// The addresses a concrete ShapeTracker gives to its elements, in row-major order, by the
-/// definition of a view and nothing else: the outermost view is walked, each inner one unravels the
-/// flat index it is handed. -1 where the element is masked out.
+/// The addresses of a concrete ShapeTracker's elements in row-major order, computed by the
+/// definition of a view: the outermost view is walked, each inner one unravels the flat index it
+/// receives. -1 if the element is masked out.
 class Addresses {
  public:
-  /// Of a scalar that reads element 0.
+  /// A scalar that reads element 0.
   Addresses() = default;
-  /// st: concrete. order: axes of it, each once; new axis i is old axis order[i]. An axis that is
-  /// left out stays at index 0.
+  /// st: concrete. order: axes of st, each at most once; new axis i is old axis order[i]. An
+  /// omitted axis stays at index 0.
   Addresses(const ShapeTracker& st, std::span<const int> order);
 
-  /// Elements first, first + 1, ... of the logical shape.
+  /// Reads elements first, first + 1, ... of the logical shape.
   void read(std::int64_t first, std::span<std::int64_t> out) const;
-  /// The same `count` elements as runs, in order. A run ends where an axis does, unless the next
-  /// one goes on as it did.
+  /// Reads `count` elements as runs, in order. A run ends where an axis does, unless the next one
+  /// continues it.
   void runs(std::int64_t first, std::int64_t count, std::vector<AddressRun>& out) const;
 
  private:
   struct Axis {
-    std::int64_t size, stride, begin, end;  // valid where begin <= index < end
+    std::int64_t size, stride, begin, end;  // valid if begin <= index < end
     bool masked() const { return begin > 0 || end < size; }
   };
   struct FlatView {
-    // Without those of size 1 that decide nothing; two of which the one goes on where a row of the
-    // other ends are one.
+    // Without irrelevant axes of size 1; two axes of which one continues the rows of the other are
+    // merged.
     std::vector<Axis> axes;
     std::int64_t offset = 0;
   };
@@ -62,7 +62,7 @@ class Addresses {
   void walk(std::int64_t first, std::int64_t count, std::vector<AddressRun>& out) const;
 
   FlatView outer_;
-  std::vector<FlatView> inner_;  // next to outer_ first
+  std::vector<FlatView> inner_;  // outermost first
 };
 
 }  // namespace touchstone::interp

@@ -79,7 +79,7 @@ constexpr std::array<Row, 29> kRows = {{
     {"xor", Name::Xor, 2},
     {"sum", Name::Sum, kAnyNumber},
     {"dot", Name::Dot, kAnyNumber},
-    // Ops of the table whose name is none of these.
+    // Other ops of the table.
     {"noop", Name::Noop, 1},
     {"max", Name::Maximum, 2},
     {"mod", Name::ModTrunc, 2},
@@ -89,7 +89,7 @@ constexpr std::array<Row, 29> kRows = {{
     {"reduce_max", Name::ReduceMax, kAnyNumber},
 }};
 
-// How names that one could take for each other differ, by what they begin with.
+// The differences between similar names, by common prefix.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kVariants = {{
     {"max", "max is the op of the table and max.maximum: NaN wins; max.maxnum: the number wins"},
     {"mod",
@@ -153,7 +153,7 @@ Scalar sum_of(std::span<const Scalar> terms) {
   }
 }
 
-// Of pairs: a1,b1,a2,b2 and on.
+// Dot product of pairs: a1,b1,a2,b2, ...
 template <class T>
 Scalar dot_of(std::span<const Scalar> terms) {
   if (terms.size() % 2 != 0)
@@ -172,7 +172,7 @@ Scalar dot_of(std::span<const Scalar> terms) {
   }
 }
 
-// As REDUCE_SUM of the table: to its accumulator first.
+// Like the table's REDUCE_SUM: rounds to its accumulator first.
 template <class T>
 Scalar reduced_sum(std::span<const Scalar> terms) {
   if constexpr (is_float_storage<T>) {
@@ -182,7 +182,7 @@ Scalar reduced_sum(std::span<const Scalar> terms) {
       if constexpr (is_float_storage<A>)
         return Scalar::of(convert<T>(sum.template result<A>()));
       else
-        return Scalar::of(T{});  // floats are summed in floats
+        return Scalar::of(T{});  // unreachable: floats are summed in floats
     });
   } else {
     return sum_of<T>(terms);
@@ -199,7 +199,7 @@ Scalar reduced_max(std::span<const Scalar> terms) {
   return Scalar::of(most);
 }
 
-// Nothing where T does not have the operation; Scalar of bool for comparisons.
+// nullopt if T does not support the operation; a bool Scalar for comparisons.
 template <class T>
 std::optional<Scalar> value_of(Name op, std::span<const Scalar> in) {
   const auto x = [&](std::size_t i) { return in[i].as<T>(); };
@@ -259,13 +259,13 @@ std::optional<Scalar> value_of(Name op, std::span<const Scalar> in) {
   return std::nullopt;
 }
 
-// A cast to a float of 8 bits with an overflow mode by name.
+// A cast to an 8-bit float with a named overflow mode.
 Scalar cast_with(Overflow overflow, std::string_view op, const Scalar& x, DType to) {
   if (!is_float(x.dtype()) || !is_float(to) || itemsize(to) != 1)
     throw DTypeError(
         fmt::format("'{}' takes a float to float8_e4m3 or float8_e5m2, not {} to {}; use cast:{}",
                     op, name(x.dtype()), name(to), name(to)));
-  const double value = x.to_double();  // exactly
+  const double value = x.to_double();  // exact
   if (to == DType::Float8E4M3) return Scalar::of(convert_to_float8<float8_e4m3>(value, overflow));
   return Scalar::of(convert_to_float8<float8_e5m2>(value, overflow));
 }
@@ -275,7 +275,7 @@ bool divides(Name op) {
          op == Name::ModFloor;
 }
 
-// An operand as the interface writes it.
+// Parses an operand in the format of the interface.
 Scalar read_operand(DType dtype, std::string_view text) {
   if (!is_float(dtype)) return Scalar::parse(dtype, text);
   if (text == "nan") return Scalar::from_double(dtype, std::numeric_limits<double>::quiet_NaN());
@@ -335,15 +335,15 @@ std::optional<Scalar> scalar_answer(std::string_view named, DType dtype,
 
 namespace {
 
-// What rounds nothing, or gives no float: the overflow mode does not matter.
+// Ops that round nothing or return no float: the overflow mode is irrelevant.
 bool never_overflows(std::string_view op) {
   constexpr std::array<std::string_view, 9> kExact{
       "neg", "noop", "max", "max.maximum", "max.maxnum", "where", "cmplt", "cmpeq", "reduce_max"};
   return std::ranges::find(kExact, op) != kExact.end();
 }
 
-// With one mode: the operation in float64, whose rounding decides nothing about a type of 3 or 4
-// digits, and then the cast.
+// With one mode: the operation in float64, whose rounding is harmless for types of 3 or 4 digits,
+// then the cast.
 Scalar answer_with(Overflow overflow, const std::string& op, DType dtype,
                    std::span<const Scalar> operands) {
   const auto in_type = [&](DType wide, std::string_view wide_op, std::span<const Scalar> of) {
@@ -407,7 +407,7 @@ std::string bits_answer(std::string_view line, Float8Overflow overflow) {
   const std::size_t first = line.find('\t');
   if (first == std::string_view::npos) throw ParseError(std::string(kForm));
   const std::size_t second = line.find('\t', first + 1);
-  // Only a sum has no operands, and then nothing needs to follow the type.
+  // Only a sum has no operands; then nothing needs to follow the type.
   const std::string_view op = line.substr(0, first);
   const DType dtype = parse_dtype(line.substr(first + 1, second - first - 1));
   std::string_view rest = second == std::string_view::npos ? "" : line.substr(second + 1);

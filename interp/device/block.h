@@ -7,7 +7,8 @@
 
 #include "touchstone/dtype/scalar.h"
 
-// Eigen's traits of the narrow floats, to store and walk them; it never computes with them.
+// Eigen traits of the narrow floats, only for storage and iteration; Eigen never computes with
+// them.
 namespace Eigen {
 template <>
 struct NumTraits<touchstone::float8_e4m3> : GenericNumTraits<float> {
@@ -34,8 +35,8 @@ using ArrayMap = Eigen::Map<Eigen::Array<T, Eigen::Dynamic, 1>>;
 template <class T>
 using ConstArrayMap = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>>;
 
-/// A run of elements of one dtype, in row-major order of the shape they belong to: its own, or a
-/// part of somebody else's memory. Reused from run to run: resize keeps the memory.
+/// A run of elements of one dtype in row-major order of their shape, in its own memory or referring
+/// to other memory. Reused between runs: resize keeps the memory.
 class Block {
  public:
   void resize(DType dtype, std::int64_t count) {
@@ -45,7 +46,7 @@ class Block {
     const auto bytes = static_cast<Eigen::Index>(static_cast<std::size_t>(count) * itemsize(dtype));
     if (bytes_.size() < bytes) bytes_.resize(bytes);
   }
-  /// Reads `count` elements at `memory`, until the next resize; there they must stay as they are.
+  /// Refers to `count` elements at `memory`, which must stay unchanged until the next resize.
   void refer(DType dtype, std::int64_t count, const std::byte* memory) {
     foreign_ = memory;
     dtype_ = dtype;

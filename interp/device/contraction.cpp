@@ -20,7 +20,7 @@ bool is_power_of_two(const Constant& x) {
   return x && std::abs(std::frexp(x->to_double(), &exponent)) == 0.5;
 }
 
-// n times x as a loop adds it, where no addition rounds.
+// n times x as a loop adds it, if no addition rounds.
 Constant sum_of_copies(const Scalar& x, std::int64_t n, DType dtype) {
   int exponent = 0, more = 0;
   double whole = std::frexp(x.to_double(), &exponent);
@@ -37,7 +37,7 @@ Constant sum_of_copies(const Scalar& x, std::int64_t n, DType dtype) {
   return std::isfinite(sum.to_double()) ? Constant(sum) : std::nullopt;
 }
 
-// The name of an op in scalar_answer, where constants of it are folded.
+// The name of an op in scalar_answer, for folding constants.
 std::string_view folded_name(Op op) {
   switch (op) {
     case Op::Neg:
@@ -70,7 +70,7 @@ class Marker {
  public:
   explicit Marker(Program& program) : program_(program), constants_(program.regions.size()) {}
 
-  // Operands first: what is known of each node from below.
+  // Operands first: what is known of each node from its operands.
   void look(int id) {
     const Region& region = program_.regions[static_cast<std::size_t>(id)];
     for (std::size_t i = 0; i < region.nodes.size(); ++i) {
@@ -101,7 +101,7 @@ class Marker {
     }
   }
 
-  // Operands first again: negations of what may be fused.
+  // Operands first again: negations of possibly fused operations.
   void find_flips(int id) {
     Region& region = program_.regions[static_cast<std::size_t>(id)];
     std::vector<bool> fused(region.nodes.size());
@@ -131,7 +131,7 @@ class Marker {
     operand.contraction.is_summed = operand.contraction.is_summed || summed;
   }
 
-  // A float's value as a compiler knows it, as far as matters here.
+  // A float's value if a compiler knows it, as far as needed here.
   Constant constant_of(int id, const ProgramNode& node) {
     if (!is_float(node.dtype)) return std::nullopt;
     if (node.op == Op::Const) {
@@ -158,8 +158,8 @@ class Marker {
     return op.empty() || in.empty() ? Constant() : scalar_answer(op, node.dtype, in);
   }
 
-  // Whether a node in a wide type is one that a compiler may hold in `narrow` as well: a number of
-  // that type, cast; its product is one of that type's.
+  // True if a compiler may also hold a node of a wide type in `narrow`: it is a number of that
+  // type, cast; `product` is set if it is a product of that type.
   bool narrows(int id, std::size_t i, DType narrow, bool& product, int depth = 0) {
     const Region& region = program_.regions[static_cast<std::size_t>(id)];
     const ProgramNode& node = region.nodes[i];
@@ -243,7 +243,7 @@ class Marker {
         c.is_product = is_zero(constant(id, node, 2));
         if (c.is_product) c.passes = c.adds & 3U;  // 1 * b + 0 is b
         break;
-      case Op::Max:  // of one value twice
+      case Op::Max:  // of the same value twice
         if (same(id, node.src[0], node.src[1])) c.passes = 3;
         break;
       case Op::ReduceSum:
@@ -266,7 +266,7 @@ class Marker {
     return x == y || x->hash() == y->hash();
   }
 
-  // x + x and x - -x, which compilers take for x * 2.
+  // True for x + x and x - -x, which compilers turn into x * 2.
   bool doubles(int id, const ProgramNode& node) const {
     if (node.op == Op::Add) return same(id, node.src[0], node.src[1]);
     const Region& region = program_.regions[static_cast<std::size_t>(id)];

@@ -6,14 +6,14 @@
 
 namespace touchstone::interp {
 
-/// Whether every finite number of `from` is one of `to`, both floats.
+/// True if `to` represents every finite number of `from`, both float types.
 bool holds(DType to, DType from);
 
-/// Fills in `Contraction` of every node: where a compiler that contracts may leave a product
-/// unrounded. That is on the way from a product to an addition, over nodes that hand it on as it is
-/// but for its sign and its type, such as a NEG, the arms of a WHERE, a CAST to a wider type, and
-/// what folding leaves of x * 1, x + 0, MAX(x, x), a reduce of one term or a CAST there and back.
-/// `order`: the program's regions, each after those of its reduces.
+/// Sets `Contraction` of every node: where a contracting compiler may leave a product unrounded, on
+/// the path from a product to an addition through nodes that pass it on unchanged except for sign
+/// and type: NEG, the arms of a WHERE, a CAST to a wider type, and nodes that fold away, such as a
+/// reduce of one term, x * 1, x + 0, MAX(x, x), or a CAST there and back.
+/// order: the program's regions, each after those of its reduces.
 void mark_contractions(Program& program, std::span<const int> order);
 
 }  // namespace touchstone::interp

@@ -11,14 +11,14 @@
 
 namespace touchstone::interp {
 
-/// Elements handled at once: enough to amortise the walk over nodes, few enough to stay in cache.
+/// Elements per block: enough to amortise the walk over nodes, few enough to stay in cache.
 inline constexpr std::int64_t kBlockElements = 4096;
 
-/// Blocks that a reduce that repeats keeps of its results.
+/// Result blocks that a repeating reduce keeps.
 inline constexpr std::int64_t kKeptBlocks = 16;
 
-/// The same for a program of thousands of nodes, each of which has blocks of its own: fewer
-/// elements, so that all blocks together hold no more than those of 2,048 nodes.
+/// Block size for a program: smaller for thousands of nodes, so that all blocks together hold no
+/// more than those of 2,048 nodes.
 inline std::int64_t block_elements(const Program& program) {
   constexpr std::int64_t kMost = 2048 * kBlockElements, kLeast = 32;
   std::int64_t nodes = 1;
@@ -26,23 +26,23 @@ inline std::int64_t block_elements(const Program& program) {
   return std::clamp(kMost / nodes, kLeast, kBlockElements);
 }
 
-/// Runs a program block by block over a domain of values. Memory is a few blocks a node, whatever
-/// the kernel's size. A Domain has
+/// Runs a program block by block over a domain of values. Uses a few blocks of memory for each
+/// node, whatever the kernel's size. A Domain has
 ///   Block                                      a run of its elements
 ///   load(node, runs, count, Block& out)        LOAD, or GATHER, of `count` elements, as runs of
 ///                                              addresses
 ///   positions(node, block, first, span<int64> out)  the positions of a GATHER, from element
-///                                              `first` on; one outside of a checked one is thrown
-///                                              as IndexError or kept for later
-///   open_unless_known(node, block, Block& out) optional: the elements of a GATHER whose positions
-///                                              are not one number
+///                                              `first` on; throws IndexError for one outside of a
+///                                              checked GATHER, or records it for later
+///   open_unless_known(node, block, Block& out) optional: opens the elements of a GATHER whose
+///                                              positions are not single numbers
 ///   constant(node, runs, count, Block& out)    CONST; the same
 ///   apply(node, operands, count, Block& out)   an elementwise op
 ///   reducer(node) -> unique_ptr<Reducer>       with feed(block, first, count) and
 ///                                              finish(Block& out, at)
-///   prepare(node, count, Block& out)           room for a reduce's results
-///   repeat(Block& from, run, Block& out, at)   results along a run, from out[at] on; only where
-///                                              programs are made with Repeats::Kept
+///   prepare(node, count, Block& out)           allocates a reduce's results
+///   repeat(Block& from, run, Block& out, at)   copies results along a run to out[at] on; only for
+///                                              programs made with Repeats::Kept
 template <class Domain>
 class Evaluator {
  public:
@@ -74,9 +74,8 @@ class Evaluator {
     }
   }
 
-  /// From now on the terms of a reduce of the value may be taken elsewhere: `share(node, out, i,
-  /// first, last)` either does element i of `out` from terms [first, last) of the node's region, or
-  /// returns false.
+  /// Offers reduces of region 0 to `share` from now on: `share(node, out, i, first, last)` either
+  /// computes element i of `out` from terms [first, last) of the node's region, or returns false.
   using Share =
       std::function<bool(const ProgramNode&, Block&, std::int64_t, std::int64_t, std::int64_t)>;
   void share_reduces(Share share) { share_ = std::move(share); }
@@ -91,7 +90,7 @@ class Evaluator {
   }
 
  private:
-  // The latest results of a reduce that repeats: those from `first` on.
+  // The latest results of a repeating reduce, from `first` on.
   struct Kept {
     Block block;
     std::int64_t first = 0, count = 0;
@@ -143,8 +142,8 @@ class Evaluator {
     std::int64_t begin, end;
   };
 
-  // Results [first, first + count) of a node that repeats, from those that are kept, or computed
-  // and kept now.
+  // Copies results [first, first + count) of a repeating node from the kept ones, computing missing
+  // ones.
   void repeat(int region_id, const ProgramNode& node, NodeState& state, std::int64_t first,
               std::int64_t count) {
     if constexpr (requires {
@@ -177,7 +176,7 @@ class Evaluator {
     kept.count = wanted.end - kept.first;
   }
 
-  // The reduction of each of `wanted`; element `origin` comes to out[0].
+  // Reduces each of `wanted`; element `origin` goes to out[0].
   template <class Reducer>
   void reduce_all(int region_id, const ProgramNode& node, Reducer& reducer, Elements wanted,
                   std::int64_t origin, Block& out) {
@@ -215,7 +214,7 @@ class Evaluator {
 
   const Program& program_;
   Domain& domain_;
-  std::int64_t elements_;  // of a block
+  std::int64_t elements_;  // block size
   std::vector<std::vector<NodeState>> states_;
   std::vector<AddressRun> runs_;
   std::vector<std::int64_t> positions_;

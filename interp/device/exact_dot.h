@@ -86,8 +86,8 @@ R DoubleProducts::result() const {
 
 }  // namespace detail
 
-/// A sum of products a * b without rounding, neither of products nor of sums; rounded once at the
-/// end. NaN, infinities and zeros as in ExactSum of the products; a product overflows nowhere.
+/// A sum of products a * b in which neither products nor sums are rounded; rounded once at the end.
+/// NaN, infinities and zeros as in ExactSum of the products; products never overflow.
 template <class T>
 requires is_float_storage<T>
 class ExactDot {
@@ -105,8 +105,8 @@ class ExactDot {
   const { return sum_.template result<R>(); }
 
  private:
-  // Holds products exactly: 48 bits from 2^-298 to 2^256 for float, 22 from 2^-48 to 2^32 for
-  // float16; fewer for bfloat16, but as far apart as float's.
+  // Represents products exactly: 48 bits from 2^-298 to 2^256 for float, 22 from 2^-48 to 2^32 for
+  // float16; fewer for bfloat16, but with float's range.
   using Product = std::conditional_t<sizeof(T) == 1 || std::is_same_v<T, float16>, float, double>;
   std::conditional_t<std::is_same_v<T, double>, detail::DoubleProducts, ExactSum<Product>> sum_;
 };

@@ -37,7 +37,7 @@ UnpackedReal unpack_digits(const std::int64_t* digits, int count, std::int64_t l
   const auto at = [&](int i) {
     return i < 0 ? 0 : static_cast<std::uint64_t>(d[static_cast<std::size_t>(i)]);
   };
-  // The three leading digits hold 65 to 96 significant bits: 64 are kept, the rest is sticky.
+  // The three leading digits have 65 to 96 significant bits: keep 64, the rest is sticky.
   const std::uint64_t leading = (at(top) << 32) | at(top - 1);
   const int lead = std::countl_zero(leading);  // below 32
   const std::uint64_t below = at(top - 2) << lead;
@@ -67,7 +67,7 @@ void ExactSum<T>::add_special(U x) {
   empty_ = false;
 }
 
-// x is a multiple of the least subnormal of U, and far from where the topmost digit ends.
+// x is a multiple of the least subnormal of U, and far below the end of the topmost digit.
 template <class T>
 requires is_float_storage<T>
 void ExactSum<T>::add_part(double x) {
@@ -116,7 +116,7 @@ bool ExactSum<T>::add_in_parts(std::span<const T> terms) {
 template <class T>
 requires is_float_storage<T>
 void ExactSum<T>::add(std::span<const T> terms) {
-  constexpr std::size_t kFew = 12;  // faster one by one
+  constexpr std::size_t kFew = 12;  // below this, adding one by one is faster
   while (!terms.empty()) {
     const std::span<const T> run = terms.first(std::min(terms.size(), detail::kMostInParts));
     terms = terms.subspan(run.size());

@@ -17,17 +17,18 @@ namespace touchstone {
 
 namespace detail {
 
-// Where the digits of a sum of U (float or double) lie: digit i weighs 2^(32 i + least exponent).
+// Positions of the digits of a sum of U (float or double): digit i weighs 2^(32 i + least
+// exponent).
 template <class U>
 struct SumLayout {
   static constexpr DTypeInfo kInfo = info(dtype_v<U>);
   static constexpr int kFraction = kInfo.digits - 1;
   static constexpr int kLeastExponent = kInfo.min_exponent - kFraction;  // of the least subnormal
-  // All finite values, and 64 bits more for the count of terms.
+  // All finite values, and 64 bits for the number of terms.
   static constexpr int kDigits = (kInfo.max_exponent + 1 - kLeastExponent + 64 + 31) / 32;
 };
 
-// The values of all bytes, which are looked up faster than they are taken apart.
+// The values of all 8-bit patterns; a table is faster than decoding.
 template <class T>
 inline constexpr auto kValues = [] {
   std::array<float, 256> values{};
@@ -51,35 +52,35 @@ struct SumSpecials {
   bool any() const { return nan || positive_infinity || negative_infinity; }
 };
 
-// Of sums of products of doubles; others have fewer.
+// For sums of products of doubles; others have fewer.
 inline constexpr std::size_t kMostDigits = 134;
-// The value of signed digits, at most kMostDigits, each within +-2^62, without disturbing them.
+// The value of at most kMostDigits signed digits, each within +-2^62; does not change them.
 UnpackedReal unpack_digits(const std::int64_t* digits, int count, std::int64_t least_exponent);
-// Carries until all digits but the topmost, which keeps the sign, are in [0, 2^32).
+// Carries until all digits except the topmost, which has the sign, are in [0, 2^32).
 void carry_digits(std::int64_t* digits, int count);
 
 }  // namespace detail
 
-/// A sum of floats of type T without rounding: a fixed-point number as wide as the format's whole
-/// range (Kulisch's long accumulator). What the result is cannot depend on the order of the terms.
-/// Holds up to 2^63 terms.
+/// An exact sum of floats of type T in a fixed-point number as wide as the format's range
+/// (Kulisch's long accumulator). The result does not depend on the order of the terms. Supports up
+/// to 2^63 terms.
 template <class T>
 requires is_float_storage<T>
 class ExactSum {
  public:
   void add(T x);
-  /// The same for each of `terms`, several times as fast.
+  /// Adds all `terms`, several times faster than one by one.
   void add(std::span<const T> terms);
   /// As if every term of `other` had been added here.
   void merge(const ExactSum& other);
 
-  /// The sum rounded once, to nearest even. NaN if a term is NaN or infinities of both signs meet;
-  /// infinity where one is a term, or where the sum overflows R. An exact zero is +0, unless there
-  /// are terms and all are -0; the sum of nothing is +0.
+  /// The sum rounded once, to nearest even. NaN if a term is NaN or infinities of both signs occur;
+  /// infinity if a term is, or if the sum overflows R. An exact zero is +0, or -0 if all terms (at
+  /// least one) are -0.
   template <class R = T>
   requires is_float_storage<R> R result()
   const { return round<R>(Rounding::NearestEven); }
-  /// The same for a float type named at run time. Throws DTypeError for other types.
+  /// The sum rounded to a float type given at run time. Throws DTypeError for other types.
   Scalar round_to(DType dtype) const;
   /// The largest double not above the sum, and the least not below it; NaN as in result().
   double round_down() const { return round<double>(Rounding::Down); }
@@ -90,7 +91,7 @@ class ExactSum {
   using Layout = detail::SumLayout<U>;
   using Bits = std::conditional_t<sizeof(U) == 8, std::uint64_t, std::uint32_t>;
   static constexpr Bits kSign = Bits{1} << (sizeof(U) * 8 - 1);
-  // Each term moves a digit by less than 2^33, and digits stay below 2^62.
+  // A term changes a digit by less than 2^33, and digits stay below 2^62.
   static constexpr std::uint32_t kTermsPerCarry = 1u << 16;
 
   template <class R>
@@ -103,10 +104,10 @@ class ExactSum {
   bool touched() const { return room_ != kTermsPerCarry; }
 
   std::array<std::int64_t, Layout::kDigits> digits_{};
-  std::uint32_t room_ = kTermsPerCarry;  // terms until the next carry; only at first so many
-  double apart_ = 0;                     // a part of the sum that is not in the digits
+  std::uint32_t room_ = kTermsPerCarry;  // terms until the next carry; this value only initially
+  double apart_ = 0;                     // a part of the sum kept outside the digits
   bool empty_ = true;
-  Bits not_negative_zero_ = 0;  // nonzero once a term other than -0 came
+  Bits not_negative_zero_ = 0;  // nonzero once a term other than -0 was added
   detail::SumSpecials specials_;
 };
 

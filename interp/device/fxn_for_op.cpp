@@ -4,7 +4,7 @@
 #include <array>
 #include <type_traits>
 
-// The table of the Interpreted device, its rows those of rows.h.
+// The table of the Interpreted device; its rows are those of rows.h.
 
 namespace touchstone::interp {
 namespace {
@@ -14,20 +14,19 @@ using Column = std::array<ElementwiseFxn, kOpCount>;
 template <class T>
 inline constexpr bool kIsSmall = std::is_integral_v<T> && sizeof(T) < 4;
 
-// The type that another is computed in: narrow floats in float, each operation then rounded once
-// (scalar_arith.h says why that is the right rounding), small integers in 32 bits, of which the low
-// ones are then kept.
+// The type in which another is computed: float for narrow floats, each operation then rounded once
+// (correct by scalar_arith.h), 32 bits for small integers, keeping the low bits.
 template <class T>
 using InType = std::conditional_t<
     is_narrow_float<T>, float,
     std::conditional_t<!kIsSmall<T>, T,
                        std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>>>;
 
-// The same without the sign, where what wraps has the same bits.
+// The same, unsigned where wrapping gives the same bits.
 template <class T>
 using Wrapping = std::conditional_t<is_float_storage<T>, InType<T>, BitsOf<InType<T>>>;
 
-// The row of a cast; of integers, a sign counts only where it is extended.
+// The row of a cast; for integers, signedness matters only for extension.
 template <class To, class From>
 constexpr Row cast_row() {
   if constexpr (!std::is_integral_v<To> || !std::is_integral_v<From>)
@@ -46,7 +45,7 @@ constexpr ElementwiseFxn cast_by_way_of() {
   return ElementwiseFxn(cast_row<To, Between>()).between(cast_row<Between, From>(), nullptr);
 }
 
-// `row`, which is of InType<T>, for T; compares: the result is bool.
+// Adapts `row`, which computes in InType<T>, to T; compares: the result is bool.
 template <class T>
 constexpr ElementwiseFxn computed(Row row, bool compares = false) {
   using In = InType<T>;
@@ -57,7 +56,7 @@ constexpr ElementwiseFxn computed(Row row, bool compares = false) {
                                        compares ? nullptr : cast_row<T, Wrapping<T>>());
 }
 
-// The column of one storage type: every op that the type has.
+// The column of one storage type: every op that it supports.
 template <class T>
 constexpr Column column() {
   using In = InType<T>;
@@ -108,7 +107,7 @@ constexpr auto all_columns(std::index_sequence<D...>) {
 }
 constexpr auto kFxnForOp = all_columns(std::make_index_sequence<kDTypeCount>{});
 
-// Every elementwise op has a row for every type the op table lets it take, and no other.
+// Every elementwise op has a row for exactly the types that the op table allows.
 constexpr bool table_is_complete() {
   for (int o = 0; o < kOpCount; ++o)
     for (int d = 0; d < kDTypeCount; ++d) {
@@ -122,7 +121,7 @@ constexpr bool table_is_complete() {
 }
 static_assert(table_is_complete());
 
-// convert<To>(From) as one row, or two by way of a type that holds every From.
+// convert<To>(From) as one row, or as two through a type that represents every From.
 template <class To, class From>
 constexpr ElementwiseFxn cast_of() {
   constexpr bool kToBool = std::is_same_v<To, bool>;
@@ -146,7 +145,7 @@ constexpr ElementwiseFxn cast_of() {
                        (std::is_same_v<From, float> && is_narrow_float<To>) ||
                        (kFromInteger && sizeof(From) == 8 && !std::is_same_v<To, float16>)) {
     return cast_row<To, From>();
-  } else {  // exact in double; 64 bits are not, but only where float16 is infinite
+  } else {  // exact in double, except 64 bits where float16 is infinite anyway
     return cast_by_way_of<To, double, From>();
   }
 }

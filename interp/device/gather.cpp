@@ -12,7 +12,7 @@ namespace {
 using Eigen::Dynamic;
 using Eigen::Index;
 
-// An unsigned integer as wide as the elements: they are copied, whatever they mean.
+// Calls f with an unsigned type of the elements' width: they are copied as bits.
 template <class F>
 void with_width(std::size_t itemsize, F f) {
   switch (itemsize) {
@@ -30,11 +30,11 @@ void with_width(std::size_t itemsize, F f) {
 template <class T>
 using StridedMap =
     Eigen::Map<const Eigen::Array<T, Dynamic, 1>, Eigen::Unaligned, Eigen::InnerStride<Dynamic>>;
-// Column by column: the axis that runs first is the first.
+// Column-major: the first axis varies fastest.
 template <class T, class Stride>
 using Box = Eigen::Map<T, Eigen::Unaligned, Stride>;
 
-// How many runs there are of one length and stride whose bases are `step` apart, where that is less
+// The number of runs with equal length and stride whose bases are `step` apart, if that is less
 // than the stride; else 1.
 struct Rows {
   std::size_t count = 1;
@@ -64,8 +64,8 @@ void copy_row(const T* memory, const AddressRun& run, T* to) {
     out = StridedMap<T>(memory + run.base, run.count, Eigen::InnerStride<Dynamic>(run.stride));
 }
 
-// Rows that lie nearer to one another than their elements do, so across them: a line of the cache
-// is read once for all that it has of them.
+// Copies rows that are closer to each other than their elements are, across the rows: each cache
+// line is read once for all rows.
 template <class T>
 void copy_across(const T* memory, const AddressRun& run, const Rows& rows, T* to) {
   using Matrix = Eigen::Array<T, Dynamic, Dynamic, Eigen::ColMajor>;

@@ -9,14 +9,14 @@
 
 namespace touchstone::interp {
 
-/// Copies elements of `itemsize` bytes (1, 2, 4 or 8) from `memory`, as `runs` name them, to `to`
-/// on, one behind the other; what is masked out is 0. No address is checked.
+/// Copies elements of `itemsize` bytes (1, 2, 4 or 8) at the addresses `runs` from `memory` to
+/// consecutive elements at `to`; masked-out elements are 0. Addresses are not checked.
 void gather(std::size_t itemsize, const void* memory, std::span<const AddressRun> runs, void* to);
 
-/// The same of an element with these bits, whatever the address.
+/// The same with a constant element of these bits instead of memory.
 void spread(std::size_t itemsize, std::uint64_t bits, std::span<const AddressRun> runs, void* to);
 
-/// Throws BufferError where a run reaches beyond buffer number `number`.
+/// Throws BufferError if a run exceeds buffer number `number`.
 void check_runs(std::span<const AddressRun> runs, const Buffer& buffer, int number);
 
 }  // namespace touchstone::interp

@@ -18,7 +18,7 @@ namespace {
 
 using namespace interp;
 
-// Plain values: what the Evaluator computes over for the device itself.
+// The Evaluator's domain of plain values, for the device itself.
 class Values {
  public:
   using Block = interp::Block;
@@ -31,7 +31,7 @@ class Values {
     check_runs(runs, buffer, node.buffer);
     const auto* memory = static_cast<const std::byte*>(buffer.memory());
     const std::size_t width = itemsize(node.dtype);
-    if (runs.size() == 1 && runs[0].valid() && runs[0].stride == 1)  // as it lies there
+    if (runs.size() == 1 && runs[0].valid() && runs[0].stride == 1)  // contiguous: no copy
       return out.refer(node.dtype, count, memory + static_cast<std::size_t>(runs[0].base) * width);
     out.resize(node.dtype, count);
     gather(width, memory, runs, out.data());
@@ -43,7 +43,7 @@ class Values {
     fault_ = std::min(fault_, fault_of(node, out, first));
   }
 
-  /// The least fault so far.
+  /// The first fault so far.
   const IndexFault& fault() const { return fault_; }
 
   void constant(const ProgramNode& node, std::span<const AddressRun> runs, std::int64_t count,
@@ -80,8 +80,8 @@ class Values {
   IndexFault fault_;
 };
 
-// Runs a program in several threads. Each result is computed by one thread, or as an exact
-// sum or a maximum of parts, so neither the number of threads nor their schedule can be seen in it.
+// Runs a program in several threads. Each result is computed by one thread, or as an exact sum or
+// maximum of parts, so results depend neither on the number of threads nor on their schedule.
 class ThreadedRun {
  public:
   ThreadedRun(const Program& program, std::span<Buffer* const> buffers, Threads& threads)
@@ -107,8 +107,7 @@ class ThreadedRun {
   }
 
  private:
-  static constexpr std::int64_t kParts =
-      64;  // of a task, where it is not larger than so many blocks
+  static constexpr std::int64_t kParts = 64;  // of a task, unless it has fewer blocks
 
   // The state of one thread.
   struct Worker {
@@ -132,7 +131,7 @@ class ThreadedRun {
         block.data(), static_cast<std::size_t>(block.count()) * width);
   }
 
-  // f(worker, i) for i in [0, count), each worker in one thread at a time.
+  // Runs f(worker, i) for i in [0, count); a worker runs in one thread at a time.
   template <class F>
   void each(std::int64_t count, F f) {
     threads_.each(count, [&](std::int64_t i) {
@@ -208,7 +207,7 @@ class InterpretedRunner : public Runner {
 
   LazyOpPtr kernel_;
   std::shared_ptr<Threads> threads_;
-  Program program_;  // empty for a kernel with variables: made anew for each binding
+  Program program_;  // empty for a kernel with variables: made for each binding
 };
 
 class InterpretedDevice : public Device {

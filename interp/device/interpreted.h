@@ -7,13 +7,13 @@
 
 namespace touchstone {
 
-/// The reference device: evaluates the AST of a kernel node by node over Eigen arrays, each value
-/// correctly rounded, each sum exact and rounded once (docs/semantics.md). Obvious beats fast here.
-/// Every access is checked against its buffer. Large kernels run in so many threads, 0 for one a
-/// core; the results are the same bits for any number.
+/// The reference device: evaluates a kernel's AST node by node over Eigen arrays, each value
+/// correctly rounded, each sum exact and rounded once (docs/semantics.md). Prefers clarity to
+/// speed. Checks every access against its buffer. Large kernels run in `threads` threads, 0 for one
+/// per core; the result bits do not depend on it.
 std::unique_ptr<Device> make_interpreted_device(std::string name = "CPU", int threads = 0);
 
-/// Makes it known as "CPU".
+/// Registers it as "CPU".
 void register_interpreted_device();
 
 }  // namespace touchstone

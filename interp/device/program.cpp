@@ -13,7 +13,7 @@
 namespace touchstone::interp {
 namespace {
 
-using Order = std::vector<int>;  // axes of a space, each once
+using Order = std::vector<int>;  // axes of a space, each at most once
 using AxisSet = std::uint64_t;   // bit i: axis i
 
 std::int64_t concrete_size(const Shape& shape) {
@@ -27,7 +27,7 @@ class Builder {
  public:
   Builder(const LazyOpPtr& kernel, Repeats repeats) : kernel_(kernel), repeats_(repeats) {}
 
-  // The region of `root` with its axes permuted by `order`; those that it lacks stay at index 0.
+  // The region of `root` with axes permuted by `order`; omitted axes stay at index 0.
   int region(const LazyOpPtr& root, const Order& order) {
     const auto [it, fresh] = regions_.try_emplace({root.get(), order}, -1);
     if (!fresh) return it->second;
@@ -54,7 +54,7 @@ class Builder {
   }
 
  private:
-  // Operands before users, not going below reduces.
+  // Operands before users, not descending below reduces.
   static std::vector<const LazyOp*> region_nodes(const LazyOpPtr& root) {
     std::vector<const LazyOp*> order;
     NodeMap<bool> seen;
@@ -114,7 +114,7 @@ class Builder {
     (void)checked_mul(made.rows, made.row_size);
   }
 
-  // Kept axes in the order of the space the reduce stands in, reduced axes after them.
+  // Kept axes in the order of the reduce's own space, then the reduced axes.
   void add_reduce(ProgramNode& made, const LazyOp& node, const Order& order) {
     const std::vector<int>& axes = node.reduce_arg().axes;
     const auto reduced = [&](int axis) {
@@ -141,16 +141,16 @@ class Builder {
       inner.push_back(axis);
       reduced_shape.push_back(node.src()[0]->shape()[static_cast<std::size_t>(axis)]);
     }
-    // Without outputs there is nothing to count, and the product may not fit.
+    // Without outputs the count is unused, and the product may overflow.
     made.terms = empty ? 0 : concrete_size(reduced_shape);
     made.accumulator = node.reduce_arg().accumulator;
     made.region = region(node.src()[0], inner);
   }
 
-  // Of the first 64 axes those along which no address changes that `node` reads, below it: none of
-  // its views moves there, or masks anything.
+  // Among the first 64 axes, those along which no address read by `node` or below changes: no view
+  // moves or masks along them.
   AxisSet still_axes(const LazyOp& node) {
-    if (still_.empty())  // of all nodes, operands first: a chain of any length does not recurse
+    if (still_.empty())  // fill for all nodes, operands first, to avoid recursion on long chains
       for (const LazyOp* n : ordered_nodes(kernel_)) still_[n] = still_below(*n);
     return still_.at(&node);
   }

@@ -34,7 +34,7 @@ class FloatSum : public Reducer {
   ExactSum<T> sum_;
 };
 
-// Wrapping at 2^64 and then narrower is the same as wrapping at the accumulator's width throughout.
+// Wrapping at 2^64 and then narrowing equals wrapping at the accumulator's width throughout.
 template <class T>
 class IntegerSum : public Reducer {
  public:

@@ -4,19 +4,19 @@
 
 #include "touchstone/dtype/storage.h"
 
-// The rows of the Interpreted device's table: one expression of Eigen's each, over whole arrays.
-// Eigen computes alone where it follows IEEE 754 and C++: + - * /, comparisons, choice, casts
-// that are exact or round once. Everything else is a function of scalar_ops.h under unaryExpr or
-// binaryExpr, since Eigen's sqrt, exp, log, sin, min and max of floats are not IEEE. One operation
-// a row, so that there is nothing to contract.
+// The rows of the Interpreted device's table: one Eigen expression each, over whole arrays. Eigen
+// computes only where it follows IEEE 754 and C++: + - * /, comparisons, choice, and casts that are
+// exact or round once. Everything else is a function of scalar_ops.h in unaryExpr or binaryExpr,
+// since Eigen's sqrt, exp, log, sin, min and max of floats are not IEEE. One operation per row, so
+// there is nothing to contract.
 //
-// Types share a row where the results are the same (fxn_for_op.cpp): what wraps is unsigned, and
+// Types share a row if the results are the same (fxn_for_op.cpp): wrapping types are unsigned, and
 // narrow types compute in wider ones between conversions. Instantiated in rows_float.cpp,
 // rows_integer.cpp and rows_cast.cpp.
 
 namespace touchstone::interp {
 
-/// Fills out[0] ... out[n - 1]; in: the operands' elements. `out` may be an operand.
+/// Fills out[0] ... out[n - 1]; in: the operands' elements. `out` may alias an operand.
 using Row = void (*)(const void* const* in, void* out, std::int64_t n);
 
 namespace rows {
@@ -65,7 +65,7 @@ struct Functions {
   static void sin(const void* const* in, void* out, std::int64_t n);
 };
 
-/// Unsigned integers, for whatever is as wide.
+/// Unsigned integers, for any type of the same width.
 template <class T>
 struct Bits {
   static void copy(const void* const* in, void* out, std::int64_t n);

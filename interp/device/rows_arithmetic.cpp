@@ -23,7 +23,7 @@ template <class T>
 void Ordered<T>::div(const void* const* in, void* out, std::int64_t n) {
   if constexpr (std::is_floating_point_v<T>)
     array<T>(out, n) = array<T>(in[0], n) / array<T>(in[1], n);
-  else  // never a trap
+  else  // without traps
     binary<T, T>(in, out, n, [](T a, T b) { return scalar::div(a, b); });
 }
 template <class T>

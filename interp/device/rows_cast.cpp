@@ -8,8 +8,8 @@ namespace touchstone::interp::rows {
 
 template <class To, class From>
 void Cast<To, From>::cast(const void* const* in, void* out, std::int64_t n) {
-  // C++ and the hardware wrap integers, and round to float and double once; the rest saturates,
-  // rounds by our own functions, or asks whether a number is 0.
+  // C++ and the hardware wrap integers and round to float and double once; other casts saturate,
+  // use our own rounding, or test for 0.
   constexpr bool kPlain = std::is_arithmetic_v<To> && !std::is_same_v<To, bool> &&
                           std::is_arithmetic_v<From> &&
                           !(std::is_floating_point_v<From> && std::is_integral_v<To>);
@@ -21,7 +21,7 @@ void Cast<To, From>::cast(const void* const* in, void* out, std::int64_t n) {
     unary<From, To>(in, out, n, [](From x) { return convert<To>(x); });
 }
 
-// Integers, by way of 32 bits.
+// Integers, through 32 bits.
 template struct Cast<std::uint32_t, std::int8_t>;
 template struct Cast<std::uint32_t, std::uint8_t>;
 template struct Cast<std::uint32_t, std::int16_t>;
@@ -34,7 +34,7 @@ template struct Cast<std::uint8_t, std::uint32_t>;
 template struct Cast<bool, std::uint32_t>;
 template struct Cast<bool, std::uint64_t>;
 
-// To floats, by way of double but for what it does not hold.
+// To floats, through double, except for what it cannot represent.
 template struct Cast<double, std::int8_t>;
 template struct Cast<double, std::uint8_t>;
 template struct Cast<double, std::int16_t>;
@@ -52,7 +52,7 @@ template struct Cast<float8_e4m3, std::uint64_t>;
 template struct Cast<float8_e5m2, std::int64_t>;
 template struct Cast<float8_e5m2, std::uint64_t>;
 
-// From floats, by way of double.
+// From floats, through double.
 template struct Cast<double, float>;
 template struct Cast<double, float8_e4m3>;
 template struct Cast<double, float8_e5m2>;
@@ -73,7 +73,7 @@ template struct Cast<float8_e5m2, double>;
 template struct Cast<float16, double>;
 template struct Cast<bfloat16, double>;
 
-// Where the narrow floats compute.
+// To and from the computing type of narrow floats.
 template struct Cast<float, float8_e4m3>;
 template struct Cast<float, float8_e5m2>;
 template struct Cast<float, float16>;

@@ -4,7 +4,7 @@
 
 #include "touchstone/interp/device/block.h"
 
-// How the rows see their operands: for rows_*.cpp alone.
+// Maps operands of rows to Eigen arrays; only for rows_*.cpp.
 
 namespace touchstone::interp::rows {
 

@@ -9,14 +9,15 @@
 #include "touchstone/dtype/convert.h"
 #include "touchstone/dtype/storage.h"
 
-// The truth for one element, over the storage types of lib/dtype: arithmetic, comparison, choice.
-// Needs -ffp-contract=off in the including unit, the default rounding mode, and no flush-to-zero.
+// The reference result for one element, over the storage types of lib/dtype: arithmetic,
+// comparison, choice. The including unit needs -ffp-contract=off, the default rounding mode, and no
+// flush-to-zero.
 
 namespace touchstone::scalar {
 
 namespace detail {
 
-// Integers compute here: wide enough not to be promoted to int, unsigned so that they wrap.
+// Integers compute in this type: wide enough not to be promoted to int, unsigned so that they wrap.
 template <class T>
 using Wrapping = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
 
@@ -25,10 +26,10 @@ constexpr Wrapping<T> wrapping(T x) {
   return static_cast<Wrapping<T>>(x);
 }
 
-// Floats compute here. The narrow ones go through float: 24 >= 2 * 11 + 2 digits make the second
-// rounding of + - * / sqrt harmless (Figueroa 1995). That holds among bfloat16's subnormals too,
-// which are float's: a product or quotient of 8 digits that float would round there is either below
-// half the least bfloat16 or at least 2^-142 away from a tie.
+// Floats compute in this type. Narrow ones use float: 24 >= 2 * 11 + 2 digits make the second
+// rounding of + - * / sqrt harmless (Figueroa 1995). This includes bfloat16's subnormals, which are
+// also float's: an 8-digit product or quotient that float would round there is below half the least
+// bfloat16 or at least 2^-142 away from a tie.
 template <class T>
 using Computing = std::conditional_t<is_narrow_float<T>, float, T>;
 
@@ -47,7 +48,7 @@ constexpr T quiet_nan() {
 
 }  // namespace detail
 
-/// Floats: the sign bit flips, also of 0 and NaN. Integers wrap. bool: logical not.
+/// Floats: flips the sign bit, also of 0 and NaN. Integers wrap. bool: logical not.
 template <class T>
 constexpr T neg(T x) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -94,8 +95,8 @@ constexpr T mul(T a, T b) {
     return static_cast<T>(detail::wrapping(a) * detail::wrapping(b));
 }
 
-/// Where div and mod of integers and bool have no value (b = 0, or least / -1), so that a backend
-/// may answer anything; what they give here is arbitrary. Floats have none.
+/// True where div and mod of integers and bool are undefined (b = 0, or least / -1): a backend may
+/// return anything; the results here are arbitrary. Never for floats.
 template <class T>
 constexpr bool div_is_poison(T a, T b) {
   if constexpr (is_float_storage<T>)
@@ -106,7 +107,7 @@ constexpr bool div_is_poison(T a, T b) {
     return b == T{0};
 }
 
-/// Floats: IEEE 754. Integers truncate towards zero; x / 0 is 0, least / -1 wraps. bool: a where b.
+/// Floats: IEEE 754. Integers truncate towards zero; x / 0 is 0, least / -1 wraps. bool: a and b.
 template <class T>
 constexpr T div(T a, T b) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -119,8 +120,8 @@ constexpr T div(T a, T b) {
   }
 }
 
-/// Floats: fmod, exact, with the sign of a. Integers: a - div(a, b) * b, with the sign of a; 0
-/// where that is poison. bool: false.
+/// Floats: fmod, exact, with the sign of a. Integers: a - div(a, b) * b, with the sign of a; 0 for
+/// poison. bool: false.
 template <class T>
 inline T mod(T a, T b) {
   if constexpr (std::is_same_v<T, bool>)
@@ -140,7 +141,7 @@ constexpr T max(T a, T b) {
     if (x > y) return a;
     if (y > x) return b;
     if (x != y) return detail::quiet_nan<T>();
-    // Equal: the same bits, or two zeros, where the common bits are those of +0 if one is there.
+    // Equal: the same bits, or two zeros; the common bits are those of +0 if either is.
     using Bits = detail::FloatBits<T>;
     return std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(a) & std::bit_cast<Bits>(b)));
   } else {
@@ -175,18 +176,18 @@ template <class T>
 requires is_float_storage<T>
 constexpr T recip(T x) { return convert<T>(detail::Computing<T>{1} / detail::computing(x)); }
 
-/// Rounded once; sqrt(-0) = -0, of anything below NaN.
+/// Rounded once; sqrt(-0) = -0, NaN for negative numbers.
 template <class T>
 requires is_float_storage<T>
 inline T sqrt(T x) { return convert<T>(std::sqrt(detail::computing(x))); }
 
-/// mul, then add: two roundings. A fused result is legal too, but is not this one.
+/// mul, then add: two roundings. A fused result is also legal, but not returned.
 template <class T>
 constexpr T mulacc(T a, T b, T c) {
   return add(mul(a, b), c);
 }
 
-/// The arm not taken leaves no trace.
+/// The arm not taken has no effect.
 template <class T>
 constexpr T where(bool condition, T a, T b) {
   return condition ? a : b;

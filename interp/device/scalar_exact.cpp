@@ -14,7 +14,7 @@ UnpackedReal exact_sin(double x) { return interp::exact_sin_by_series(x); }
 
 #else
 
-// mpfr.h declares mpfr_get_uj only where intmax_t is known.
+// mpfr.h declares mpfr_get_uj only if intmax_t is known.
 #define MPFR_USE_INTMAX_T 1
 #include <mpfr.h>
 
@@ -34,7 +34,7 @@ class Mpfr {
   mpfr_t value_;
 };
 
-// MPFR keeps pi and log 2 in caches of the thread that asked for them.
+// MPFR caches pi and log 2 for each thread.
 struct CacheOwner {
   CacheOwner() = default;
   CacheOwner(const CacheOwner&) = delete;
@@ -42,7 +42,7 @@ struct CacheOwner {
   ~CacheOwner() { mpfr_free_cache(); }
 };
 
-// MPFR rounds correctly, so 64 bits rounded to zero and the inexact flag hold all there is to know.
+// MPFR rounds correctly, so 64 bits rounded to zero and the inexact flag suffice.
 template <class F>
 UnpackedReal truncated(F function, double x) {
   thread_local const CacheOwner owner;

@@ -4,9 +4,8 @@
 
 namespace touchstone::scalar {
 
-// The leading 64 bits of the true value, and whether anything follows: round_once() of it is
-// correct rounding to any float type. By MPFR, some microseconds a call. Each throws nothing but
-// bad_alloc.
+// The leading 64 bits of the true value with a sticky flag: round_once() of it is correct rounding
+// to any float type. Uses MPFR, some microseconds a call. Throws only bad_alloc.
 
 /// 2^x for finite x, |x| < 2^20.
 UnpackedReal exact_exp2(double x);

@@ -7,16 +7,16 @@
 
 #include "touchstone/interp/device/scalar_arith.h"
 
-// Operations that are no op of the table, but that other backends have under these names, so that
-// each can be asked what the right answer of its own is.
+// Operations of other backends that are not ops of the table, so that their correct results can be
+// requested by name.
 
 namespace touchstone::scalar {
 
 namespace detail {
 
-// a + b in double, cut towards zero, the last bit set where anything was cut ("round to odd"): a
-// later rounding to at most 51 digits is then the only one (Boldo and Melquiond 2008). For finite
-// numbers far from overflow and underflow.
+// a + b in double, truncated, with the last bit set if inexact ("round to odd"): a later rounding
+// to at most 51 digits is then the only one (Boldo and Melquiond 2008). For finite numbers far from
+// overflow and underflow.
 inline double add_to_odd(double a, double b) {
   const double sum = a + b;
   const double back = sum - a;
@@ -38,7 +38,7 @@ template <class T>
 requires is_float_storage<T>
 inline T fma(T a, T b, T c) {
   if constexpr (is_narrow_float<T>) {
-    // The product is exact in double: 22 digits at most, between 2^-266 and 2^256.
+    // The product is exact in double: at most 22 digits, between 2^-266 and 2^256.
     const double product = convert<double>(a) * convert<double>(b);
     const double addend = convert<double>(c);
     if (!std::isfinite(product) || !std::isfinite(addend)) return convert<T>(product + addend);
@@ -48,7 +48,7 @@ inline T fma(T a, T b, T c) {
   }
 }
 
-/// The larger; of a NaN and a number the number (maxNum of IEEE 754-2008); +0 is larger than -0.
+/// The larger; the number if the other is NaN (maxNum of IEEE 754-2008); +0 is larger than -0.
 template <class T>
 constexpr T max_num(T a, T b) {
   if constexpr (is_float_storage<T>) {
@@ -58,8 +58,8 @@ constexpr T max_num(T a, T b) {
   return scalar::max(a, b);
 }
 
-/// a - b * floor(a / b), rounded once: the sign of b. Python's `%`, its zeros and infinities too:
-/// an exact zero has the sign of b. Integers: 0 where div is poison.
+/// a - b * floor(a / b), rounded once, with the sign of b. Like Python's `%`, also for zeros and
+/// infinities: an exact zero has the sign of b. Integers: 0 where div is poison.
 template <class T>
 inline T mod_floor(T a, T b) {
   if constexpr (is_float_storage<T>) {
@@ -75,7 +75,7 @@ inline T mod_floor(T a, T b) {
   }
 }
 
-/// floor(a / b) of integers; what div gives where that is poison.
+/// floor(a / b) of integers; the result of div where that is poison.
 template <class T>
 requires is_integer_storage<T>
 constexpr T div_floor(T a, T b) {

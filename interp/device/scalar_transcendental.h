@@ -12,25 +12,25 @@
 #include "touchstone/interp/device/scalar_arith.h"
 #include "touchstone/interp/device/scalar_exact.h"
 
-// EXP2, LOG2 and SIN, correctly rounded: libm in a wider format, then a test whether its error
-// could change the rounding (Ziv 1991), and MPFR where it could.
+// EXP2, LOG2 and SIN, correctly rounded: libm in a wider format, then a test if its error could
+// change the rounding (Ziv 1991), and MPFR if it could.
 
 namespace touchstone::scalar {
 
 namespace detail {
 
-// libm answers in this type: double for the narrow ones, long double for double.
+// The type of the libm call: double for the narrow ones, long double for double.
 template <class T>
 using Wider = std::conditional_t<std::is_same_v<T, double>, long double, double>;
 
-// Bounds on libm's relative error. Over millions of samples glibc 2.36 on x86-64 stays below 1.1 *
-// 2^-53 in double and 2 * 2^-64 in long double; taken are 8 and 6.
+// Assumed bounds on libm's relative error. Over millions of samples glibc 2.36 on x86-64 stays
+// below 1.1 * 2^-53 in double and 2 * 2^-64 in long double; the bounds are 8 and 6.
 template <class T>
 inline constexpr Wider<T> kLibmError =
     std::is_same_v<T, double> ? Wider<T>{0x1.8p-62L} : Wider<T>{0x1p-50};
 
-// Of other formats of long double nothing is known: some are no wider than double, and some C
-// libraries compute in double whatever the format. There every double goes to MPFR.
+// Other formats of long double are untested: some are no wider than double, and some C libraries
+// compute in double whatever the format. There every double goes to MPFR.
 template <class T>
 inline constexpr bool kHasWider = !std::is_same_v<T, double> || LDBL_MANT_DIG == 64;
 
@@ -42,7 +42,7 @@ inline T from_wider(Wider<T> y) {
     return static_cast<T>(y);
 }
 
-// y rounded to T, unless a value within the error bound of the finite y would round otherwise.
+// y rounded to T; nullopt if a value within the error bound of the finite y rounds differently.
 template <class T>
 inline std::optional<T> clear_rounding(Wider<T> y) {
   const Wider<T> error = std::abs(y) * kLibmError<T>;
@@ -67,7 +67,7 @@ inline T exp2(T x) {
   const auto v = detail::computing(x);
   if (v != v) return detail::quiet_nan<T>();
   if (v >= kInfo.max_exponent + 1) return convert<T>(std::numeric_limits<float>::infinity());
-  // At most half the least subnormal: a tie goes to even.
+  // At most half the least subnormal; the tie goes to even.
   if (v <= kInfo.min_exponent - kInfo.digits) return convert<T>(0.0f);
   return detail::rounded<T>(
       x, [](auto y) { return std::exp2(y); }, exact_exp2);

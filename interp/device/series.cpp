@@ -8,10 +8,10 @@ namespace touchstone::interp {
 
 namespace {
 
-// Steps of a series are rounded by less than a unit each, and there are fewer than 2^12 of them.
+// Each step of a series rounds by less than a unit, and there are fewer than 2^12 steps.
 constexpr unsigned kGuard = 16;
 
-// x at so many bits after the point, rounded down.
+// x with `bits` bits after the point, rounded down.
 cpp_int at_bits(const Dyadic& x, unsigned bits) {
   const int shift = x.exponent + static_cast<int>(bits);
   if (shift >= 0) return x.mantissa << shift;
@@ -49,7 +49,7 @@ cpp_int log_of_two_at(unsigned bits) {
          kGuard;
 }
 
-// The sum of x^k / k! over k = first, first + step, ..., every second term negated where
+// The sum of x^k / k! over k = first, first + step, ..., with every second term negated if
 // `alternating`; 0 <= x < 2.
 cpp_int power_series(const cpp_int& x, unsigned bits, unsigned first, unsigned step,
                      bool alternating) {
@@ -66,7 +66,7 @@ cpp_int power_series(const cpp_int& x, unsigned bits, unsigned first, unsigned s
   return sum;
 }
 
-// The leading 64 bits of |x * 2^scale|, where they are certain; x is irrational.
+// The leading 64 bits of |x * 2^scale| if certain; x is irrational.
 std::optional<UnpackedReal> leading_bits(const Fixed& x, int scale) {
   const cpp_int size = abs(x.digits), lost = cpp_int(1) << kLost;
   if (size <= lost) return std::nullopt;
@@ -117,7 +117,7 @@ Fixed series_exp2_fraction(const Dyadic& x, unsigned bits) {
   return {power_series(y, bits, 0, 1, false), bits};
 }
 
-// x = 2^e * m with m in [1, 2): e + 2 atanh((m - 1) / (m + 1)) / log 2.
+// x = 2^e * m with m in [1, 2): log2(x) = e + 2 atanh((m - 1) / (m + 1)) / log 2.
 Fixed series_log2(const Dyadic& x, unsigned bits) {
   const int top = static_cast<int>(msb(x.mantissa));
   const cpp_int one = cpp_int(1) << bits, m = at_bits({x.mantissa, -top}, bits);
@@ -134,7 +134,7 @@ Fixed series_sin(const Dyadic& x, unsigned bits) {
   Dyadic size = x;
   if (size.mantissa < 0) size.mantissa = -size.mantissa;
   const int top = size.mantissa == 0 ? 0 : static_cast<int>(msb(size.mantissa)) + size.exponent;
-  // As many more bits of pi as quadrants have.
+  // As many extra bits of pi as the number of quadrants has.
   const unsigned more = bits + static_cast<unsigned>(std::max(top, 0)) + 8;
   const cpp_int quadrant = pi_at(more) >> 1, y = at_bits(size, more);
   const cpp_int count = y / quadrant;

@@ -4,8 +4,8 @@
 
 #include "touchstone/dtype/rounding.h"
 
-// EXP2, LOG2 and SIN to any number of bits, by their series over whole numbers: what takes MPFR's
-// place where that is not (the playground), and a second road to hold it against.
+// EXP2, LOG2 and SIN to any number of bits by integer series: replaces MPFR where that is missing
+// (the playground), and cross-checks it.
 
 namespace touchstone::interp {
 
@@ -18,14 +18,14 @@ struct Dyadic {
   static Dyadic of(double x);  // finite
 };
 
-/// A number known to within 2^kLost units of its last place: digits * 2^-bits.
+/// A number digits * 2^-bits, known to within 2^kLost units of its last place.
 struct Fixed {
   cpp_int digits;
   unsigned bits = 0;
 };
 inline constexpr unsigned kLost = 16;
 
-/// 2^f of the fraction f = x - floor(x); times 2^floor(x) it is 2^x.
+/// 2^f for the fraction f = x - floor(x); times 2^floor(x) it is 2^x.
 Fixed series_exp2_fraction(const Dyadic& x, unsigned bits);
 /// floor(x).
 cpp_int floor_of(const Dyadic& x);
@@ -33,7 +33,7 @@ cpp_int floor_of(const Dyadic& x);
 Fixed series_log2(const Dyadic& x, unsigned bits);
 Fixed series_sin(const Dyadic& x, unsigned bits);
 
-/// As scalar_exact.h has them.
+/// Like the functions of scalar_exact.h.
 UnpackedReal exact_exp2_by_series(double x);
 UnpackedReal exact_log2_by_series(double x);
 UnpackedReal exact_sin_by_series(double x);

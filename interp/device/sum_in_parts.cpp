@@ -7,17 +7,17 @@
 #include <cstring>
 #include <limits>
 
-// Why nothing is rounded. Let all terms be multiples of 2^q below 2^e, at most 2^k of them. Every
-// sum of some of them, in whatever order and lanes, is a multiple of 2^q of at most 2^(e + k), and
+// Proof that nothing is rounded. Let all terms be multiples of 2^q below 2^e, at most 2^k of them.
+// Every sum of some of them, in any order and lanes, is a multiple of 2^q of at most 2^(e + k), and
 // so a double if e + k <= q + 53.
 //
-// Where that does not hold, terms are split (as in Rump, Ogita and Oishi, "Accurate floating-point
-// summation", 2008). With h = e + k - 53, k >= 2 and M = 1.5 * 2^(52 + h), x + M lies where doubles
-// are 2^h apart, so that high = (x + M) - M is x rounded to a multiple of 2^h, at most 2^e, and the
-// highs add up without rounding as above. low = x - high is exact, at most 2^(h - 1): what is left
-// is the same task again with e = h - 1.
+// Otherwise terms are split (as in Rump, Ogita and Oishi, "Accurate floating-point summation",
+// 2008). With h = e + k - 53, k >= 2 and M = 1.5 * 2^(52 + h), x + M lies where doubles are 2^h
+// apart, so high = (x + M) - M is x rounded to a multiple of 2^h, at most 2^e, and the highs add up
+// without rounding as above. low = x - high is exact, at most 2^(h - 1): the lows are the same
+// problem with e = h - 1.
 //
-// Needs round to nearest, no contraction and no flush-to-zero, as every scalar does.
+// Needs round to nearest, no contraction and no flush-to-zero, like every scalar.
 
 namespace touchstone::detail {
 namespace {
@@ -38,10 +38,10 @@ Doubles loaded_doubles(const float* from) {
 }
 Doubles loaded_doubles(const double* from) { return loaded<Doubles>(from); }
 
-// k of 2^k terms, at least 2.
+// The k for 2^k terms, at least 2.
 int log_of_count(std::size_t n) { return std::max(static_cast<int>(std::bit_width(n - 1)), 2); }
 
-// The magnitudes of floats as bits: the largest, and the least that is not 0 (none: all ones).
+// Bits of the magnitudes of floats: the largest, and the least nonzero (all ones if none).
 struct Extent {
   std::int32_t most = 0, least = std::numeric_limits<std::int32_t>::max();
 };
@@ -52,7 +52,7 @@ Extent extent(const float* x, std::size_t n) {
   const auto look = [mask](const float* at, Ints& high, Ints& low) {
     const Ints magnitude = loaded<Ints>(at) & mask;
     high = magnitude > high ? magnitude : high;
-    const Ints below = (magnitude - 1) & mask;  // of 0 the largest there is
+    const Ints below = (magnitude - 1) & mask;  // wraps for 0 to the largest value
     low = below < low ? below : low;
   };
   std::size_t i = 0;
@@ -91,7 +91,7 @@ double plain_sum(const float* x, std::size_t n) {
   return sum;
 }
 
-// Three splits at most: the sums of the parts, and whether something is left of any term.
+// At most three splits: the sums of the parts, and whether any term has a remainder.
 template <int Count>
 struct Split {
   std::array<double, Count> sums{};
@@ -126,7 +126,7 @@ Split<Count> split(const T* x, std::size_t n, const std::array<double, Count>& s
   return out;
 }
 
-// 1.5 * 2^exponent, among the normal numbers.
+// 1.5 * 2^exponent, normal numbers only.
 double shift_of(int exponent) {
   return std::bit_cast<double>((static_cast<std::uint64_t>(exponent + 1023) << 52) |
                                std::uint64_t{1} << 51);
@@ -158,7 +158,7 @@ double largest_magnitude(const double* x, std::size_t n) {
   for (; i + 4 <= n; i += 4) {
     const auto v = reinterpret_cast<Doubles>(loaded<Longs>(x + i) & mask);
     const auto w = reinterpret_cast<Doubles>(loaded<Longs>(x + i + 2) & mask);
-    a = v > a ? v : a;  // leaves NaN out
+    a = v > a ? v : a;  // ignores NaN
     b = w > b ? w : b;
   }
   double most = std::max(std::max(a[0], a[1]), std::max(b[0], b[1]));
@@ -182,7 +182,7 @@ SumParts sum_in_parts(const float* x, std::size_t n, int digits) {
 
 SumParts sum_in_parts(const double* x, std::size_t n) {
   const double most = largest_magnitude(x, n);
-  // Shifts and sums stay among the normal numbers.
+  // Keeps shifts and sums normal.
   if (!(most > 0x1p-900 && most < 0x1p+1000)) return {};
   const int e = std::ilogb(most) + 1, k = log_of_count(n);
   const Split<2> two = split<2>(x, n, shifts_of<2>(e, k));

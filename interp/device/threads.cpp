@@ -19,13 +19,13 @@ namespace touchstone::interp {
 
 namespace {
 
-std::atomic<int> used_at = -1;  // forks_deep() at the first use of any
+std::atomic<int> used_at = -1;  // forks_deep() at the first use of any Threads
 
 }  // namespace
 
 struct Threads::Arena {
   std::once_flag made;
-  std::optional<tbb::global_control> more;  // than there are cores
+  std::optional<tbb::global_control> more;  // allows more threads than cores
   tbb::task_arena arena;
 };
 

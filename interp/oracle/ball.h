@@ -9,19 +9,19 @@
 #include "touchstone/dtype/dtype.h"
 
 // The radius form of a legal result: |legal - value| <= radius for every legal computation. The
-// rules hold for real numbers; their own arithmetic is double's, whose error every rule adds
+// rules hold for real numbers; every rule adds the error of its own double arithmetic
 // (docs/oracle.md; tests/interp/gappa proves the bounds).
 
 namespace touchstone::interp {
 
-/// A number known to within `radius`. An infinite radius claims nothing; then the value is 0.
+/// A number known to within `radius`. An infinite radius makes no claim; then the value is 0.
 struct Ball {
   double value = 0;
   double radius = 0;
 
   static constexpr Ball unknown() { return {0, std::numeric_limits<double>::infinity()}; }
   bool known() const { return radius < std::numeric_limits<double>::infinity(); }
-  /// The largest magnitude in it.
+  /// The largest magnitude in the ball.
   double most() const { return (std::abs(value) + radius) * (1 + 0x1p-52); }
 };
 
@@ -43,9 +43,9 @@ struct Unit {
   }
 };
 
-/// That of each type, worked out once.
+/// The unit of each type, computed once.
 inline const Unit& unit_of(DType d) {
-  // Threads may run until the process ends.
+  // Never destroyed: threads may run until the process ends.
   static const std::vector<Unit>* const units = [] {
     auto* const all = new std::vector<Unit>;
     for (const DTypeInfo& row : dtype_table) all->emplace_back(row.dtype);
@@ -54,33 +54,33 @@ inline const Unit& unit_of(DType d) {
   return (*units)[static_cast<std::size_t>(d)];
 }
 
-/// A double below, and above, what the rounding of x may have hidden.
+/// A double below (above) every number that rounds to x.
 inline double below(double x) { return x - (std::abs(x) * 0x1p-52 + 0x1p-1074); }
 inline double above(double x) { return x + (std::abs(x) * 0x1p-52 + 0x1p-1074); }
 
-/// value +- radius, the radius a little up for its own rounding, and for the value's, of a few
-/// operations in double.
+/// value +- radius, with the radius increased for its own rounding and for that of a value computed
+/// in a few double operations.
 inline Ball made(double value, double radius) {
   const double r = radius * (1 + 0x1p-48) + std::abs(value) * 0x1p-52 + 0x1p-1070;
   return std::isfinite(value) && std::isfinite(r) ? Ball{value, r} : Ball::unknown();
 }
 
-/// x rounded to the type of `u`. No claim where it may overflow.
+/// x rounded to the type of `u`. Unknown if it may overflow.
 inline Ball rounded(const Ball& x, const Unit& u) {
   if (!(x.most() < u.largest)) return Ball::unknown();
   return made(x.value, x.radius + u.relative * x.most() + u.absolute);
 }
-/// x within `ulp` units in the last place of a result of the type of `u`.
+/// A result within `ulp` units in the last place of x, in the type of `u`.
 inline Ball within_ulp(const Ball& x, double ulp, const Unit& u) {
   const double most = x.most() * (1 + 4 * ulp * u.relative);
   return made(x.value, x.radius + ulp * 2 * (u.relative * most + u.absolute));
 }
-/// x, or 0 where it is subnormal.
+/// x, or 0 if it is subnormal.
 inline Ball flushed(const Ball& x, const Unit& u) {
   if (std::abs(x.value) - x.radius >= u.least_normal) return x;
   return made(x.value, x.radius + u.least_normal);
 }
-/// x with its operand cut to `digits` significant bits.
+/// x with its operand truncated to `digits` significant bits.
 inline Ball shortened(const Ball& x, int digits) {
   return made(x.value, x.radius + x.most() * std::ldexp(1, 1 - digits));
 }
@@ -124,7 +124,7 @@ inline Ball sin(const Ball& a) {
 inline Ball max(const Ball& a, const Ball& b) {
   return made(std::max(a.value, b.value), std::max(a.radius, b.radius));
 }
-/// Either of two.
+/// Contains both.
 inline Ball either(const Ball& a, const Ball& b) {
   const double low = std::min(a.value - a.radius, b.value - b.radius);
   const double high = std::max(a.value + a.radius, b.value + b.radius);

@@ -39,7 +39,7 @@ class Prefixes {
   std::map<const LazyOp*, Verdict> verdicts_;
 };
 
-// The longest way down from a node, the node first; leaves are not on it.
+// The longest path down from a node, the node first; without leaves.
 std::vector<LazyOpPtr> longest_way(const LazyOpPtr& node) {
   std::map<const LazyOp*, int> height;
   for (const LazyOpPtr& n : interp::nodes_of(interp::kernel_of(node))) {
@@ -93,7 +93,7 @@ Blame blame_by_prefixes(const LazyOpPtr& kernel, std::span<Buffer* const> inputs
     return result;
   }
   while (true) {
-    // way[bad] fails, and what way[good] names does not: the leaf below the last, at first.
+    // way[bad] fails and way[good] passes; initially `good` is the leaf below the last.
     const std::vector<LazyOpPtr> way = longest_way(wrong);
     std::size_t bad = 0, good = way.size();
     while (good - bad > 1) {

@@ -23,7 +23,7 @@ std::string letters_of(std::string_view name) {
   return out;
 }
 
-// A name that can pass for nothing else on the line that it is shown on.
+// A name that cannot be mistaken for anything else on the line that shows it.
 bool is_plain_name(std::string_view name) {
   constexpr std::size_t kMost = 40;
   const auto plain = [](char c) {
@@ -71,7 +71,7 @@ Profile declared_profile(std::string_view said) {
   Profile profile = Profile::from_json(said);
   for (Profile known : builtin_profiles()) {
     const std::string name = std::exchange(known.name, profile.name);
-    if (profile == known) return Profile::named(name);  // that one, whatever it is called
+    if (profile == known) return Profile::named(name);  // that profile, whatever its name
   }
   const std::string own = "its own: " + profile_words(profile);
   const bool named = is_plain_name(profile.name) && !is_builtin_name(profile.name) &&

@@ -15,7 +15,7 @@
 namespace touchstone::interp {
 namespace {
 
-// Whether determined operands give determined results, the ones the reference computes.
+// True if determined operands give determined results, equal to the reference's.
 bool stays_determined(const ProgramNode& node, const Profile& profile) {
   const bool floats = is_float(node.dtype) || is_float(node.src_dtypes.back());
   switch (node.op) {
@@ -84,7 +84,7 @@ class Envelope {
     }
   }
 
-  // A position that may be one of several numbers: the element may be any of the table, or 0.
+  // If a position may be one of several numbers, the element may be any of the table, or 0.
   void open_unless_known(const ProgramNode& node, const Block& positions, Block& out) const {
     const auto known = [&](std::int64_t i) {
       const auto at = positions.get<std::int64_t>(i);
@@ -115,7 +115,7 @@ class Envelope {
     bool determined = stays_determined(node, profile_);
     const Contraction& c = node.contraction;
     const bool contracts = profile_.contracts;
-    // These hand on what they read unrounded; the rest round it, or hold it in another way.
+    // These pass on unrounded operands; other ops round them, or hold them in another way.
     const bool hands_on = node.op == Op::Neg || node.op == Op::Noop || node.op == Op::Where;
     bool unrounded = false;
     for (std::size_t k = 0; k < operands.size(); ++k) {
@@ -189,8 +189,8 @@ Program program_of(const LazyOpPtr& kernel, const Profile& profile,
       profile);
 }
 
-// Terms that `runs` evaluators take together beyond what one would: each keeps the results of a
-// reduce that repeats for itself.
+// Terms that `runs` evaluators compute in addition to those of one: each keeps its own results of a
+// repeating reduce.
 double taken_again(const Program& program, std::int64_t runs) {
   double terms = 0;
   for (const Region& region : program.regions)
@@ -200,8 +200,8 @@ double taken_again(const Program& program, std::int64_t runs) {
   return terms;
 }
 
-// Into how many runs the output is cut: enough for threads, and not so many that all of them
-// together do more than twice what one would, as of one long row of a softmax.
+// The number of runs to cut the output into: enough for threads, but so few that all together do at
+// most twice the work of one, as for one long row of a softmax.
 std::int64_t count_runs(const Program& program) {
   constexpr std::int64_t kMostRuns = 64;
   std::int64_t most = 0;

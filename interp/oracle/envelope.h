@@ -16,18 +16,18 @@
 
 namespace touchstone::interp {
 
-/// Legal results of a run of elements. While every element is determined only `lo` is kept.
+/// Legal results of a run of elements. While every element is determined, only `lo` is used.
 struct LegalBlock {
   enum Flag : std::uint8_t { kNumber = 1, kNan = 2, kAny = 4 };
 
   Block lo;
-  Block hi;                         // not where determined
-  std::vector<std::uint8_t> flags;  // not where determined
+  Block hi;                         // unused if determined
+  std::vector<std::uint8_t> flags;  // unused if determined
   bool determined = true;
-  // Not empty where products of a determined block may reach an addition unrounded, up to 1 ULP
-  // away: 1 for each that is not exact.
+  // 1 for each inexact product of a determined block that may reach an addition unrounded, up to 1
+  // ULP away; empty if there are none.
   std::vector<std::uint8_t> inexact;
-  // Floats in radius form, where that may say more than the interval; else empty.
+  // Radius form of floats, if it may be tighter than the interval; else empty.
   std::vector<Ball> balls;
 
   void resize(DType dtype, std::int64_t count, bool is_determined);
@@ -54,20 +54,20 @@ struct LegalBlock {
   }
 };
 
-/// By which rules: intervals, (value, radius), or each node by both, where the narrower counts.
+/// The rules to use: intervals, (value, radius), or both for each node, keeping the narrower.
 enum class Form : std::uint8_t { Both, Interval, Radius };
 
-/// The legal answers for every element of a kernel on given inputs (host buffers,
-/// by number; buffer 0 is not read), block by block in the order of the output:
-/// sink(first, block). `kernel` valid; `values` binds its variables.
+/// Computes the legal results for every element of a kernel on given inputs (host buffers by
+/// number; buffer 0 is not read), block by block in output order: sink(first, block). `kernel` must
+/// be valid; `values` binds its variables.
 void legal_results(const LazyOpPtr& kernel, std::span<Buffer* const> buffers,
                    const Profile& profile, const symbolic::Values& values,
                    const std::function<void(std::int64_t first, const LegalBlock&)>& sink,
                    Form form = Form::Both);
 
-/// The same in `threads`, where the kernel is worth more than one: the output is cut into runs that
-/// depend on the kernel alone. prepare(runs) comes first; then sink(run, first, block) for the
-/// blocks of each run in order, those of different runs at the same time.
+/// The same in parallel if the kernel is large enough: the output is cut into runs that depend only
+/// on the kernel. Calls prepare(runs) first, then sink(run, first, block) for the blocks of each
+/// run in order, concurrently for different runs.
 void legal_results_in_runs(
     const LazyOpPtr& kernel, std::span<Buffer* const> buffers, const Profile& profile,
     const symbolic::Values& values, Threads& threads,

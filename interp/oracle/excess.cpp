@@ -58,7 +58,7 @@ class Widener {
     }
     if (node.op == Op::Cast) return add_cast(std::move(made), node.src_dtypes[0], wide);
     if (!wide) {
-      // Terms of an integer reduce, operands of a comparison.
+      // For example terms of an integer reduce, or operands of a comparison.
       return push(std::move(made));
     }
     if (is_load(node.op) || node.op == Op::Const) {
@@ -87,7 +87,7 @@ class Widener {
     if (wide) push_held(*wide);
   }
 
-  // Rounded once or twice: the product may stay as it is.
+  // With one rounding or two: the product may stay unrounded.
   void add_mulacc(ProgramNode made) {
     ProgramNode product = made;
     product.op = Op::Mul;
@@ -115,8 +115,8 @@ class Widener {
   std::vector<int> place_;
 };
 
-// Whether rounding to the wide type first may change what rounding to the narrow one gives: of the
-// other operations the wide type's digits are enough (Figueroa, "When is double rounding
+// True if rounding to the wide type first may change the result of rounding to the narrow one; for
+// the other operations the wide type has enough digits (Figueroa, "When is double rounding
 // innocuous?", 1995).
 bool rounds_twice(Op op) {
   switch (op) {
@@ -155,7 +155,7 @@ Legal<T> narrowed(const ProgramNode& node, const Profile& profile, Legal<W> x, d
   if (node.op == Op::Exp2) size = std::min(size, 4.0 * info(dtype_v<T>).max_exponent);
   const auto ulp = static_cast<std::int64_t>(declared_ulp(node.op, profile, size));
   if (ulp > 0 && !special && out.number) {
-    // Beyond twice the largest number no error of so few ULP leads back to it.
+    // Beyond twice the largest number, an error of so few ULP cannot lead back to it.
     constexpr DTypeInfo kInfo = info(dtype_v<T>);
     const double beyond = std::ldexp(1.0, kInfo.max_exponent + 2);
     const bool few = ulp < std::int64_t{1} << (kInfo.digits - 2);

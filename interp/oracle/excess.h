@@ -7,32 +7,33 @@
 #include "touchstone/interp/oracle/envelope.h"
 
 // Excess precision: floats computed in a wider type than the kernel's, as C compilers do with
-// _Float16 (FLT_EVAL_METHOD) and fused kernels of frameworks with float16 and bfloat16.
+// _Float16 (FLT_EVAL_METHOD) and fused framework kernels with float16 and bfloat16.
 
 namespace touchstone::interp {
 
-/// The type in which a device of this profile may compute results of `dtype`; nothing: in itself.
+/// The type in which a device of this profile may compute results of `dtype`; nullopt: `dtype`
+/// itself.
 std::optional<DType> excess_type(const Profile& profile, DType dtype);
 
-/// The program with every float for which there is such a type held in it: what is read is cast,
-/// the result is rounded where it is stored or cast to a narrow type, and in between a node says to
-/// which type it may be rounded, or must be (`rounds_to`). A MULACC becomes a MUL and an ADD. 8-bit
-/// floats with an overflow mode of the profile's own are computed in float32 and rounded at once.
+/// The program with floats held in their excess types: loads are cast, results are rounded when
+/// stored or cast to a narrow type, and `rounds_to` of a node states the type to which it may, or
+/// must, be rounded. A MULACC becomes a MUL and an ADD. 8-bit floats with a non-default overflow
+/// mode are computed in float32 and rounded at once.
 Program with_excess(Program program, const Profile& profile);
 
-/// Adds what rounding to node.rounds_to makes of each result of `out`, or takes that alone.
+/// Adds the results of rounding to node.rounds_to to each result of `out`, or replaces it by them.
 void round_results(const ProgramNode& node, const Profile& profile,
                    std::span<const LegalBlock* const> operands, LegalBlock& out);
 
-/// The same of the results of a reduce.
+/// Applies round_results to the results of a reduce.
 std::unique_ptr<LegalReducer> rounded_reducer(const ProgramNode& node, const Profile& profile,
                                               std::unique_ptr<LegalReducer> inner);
 
-/// Whether a CAST may do other than the reference does: through a wider type, or with another
-/// overflow mode.
+/// True if a CAST may differ from the reference's: through a wider type, or with another overflow
+/// mode.
 bool casts_openly(const ProgramNode& node, const Profile& profile);
 
-/// x rounded to To, with the profile's overflow mode where To has 8 bits.
+/// x rounded to To, with the profile's overflow mode if To has 8 bits.
 template <class To, class From>
 requires is_float_storage<To> Legal<To> rounded_as(const Profile& profile, const Legal<From>& x) {
   if constexpr (sizeof(To) == 1 && is_float_storage<From>) {
@@ -46,7 +47,7 @@ requires is_float_storage<To> Legal<To> rounded_as(const Profile& profile, const
           if (is_infinite(end)) out.include(convert_to_float8<To>(end, Overflow::Infinity));
         }
       if (profile.float8 != Float8Overflow::Saturates) {
-        // Where only one end overflows to NaN, every number between is legal too.
+        // If only one end overflows to NaN, every number between is legal too.
         const To lo = convert_to_float8<To>(x.lo, Overflow::Infinity);
         const To hi = convert_to_float8<To>(x.hi, Overflow::Infinity);
         const bool same_side = key_less(x.lo, From{}) == key_less(x.hi, From{});
@@ -62,7 +63,7 @@ requires is_float_storage<To> Legal<To> rounded_as(const Profile& profile, const
   return legal::cast<To>(x);
 }
 
-/// A CAST for which casts_openly: directly, or through the type in which the profile computes To.
+/// The results of a CAST with casts_openly: directly, or through the excess type of To.
 template <class To, class From>
 requires is_float_storage<To> Legal<To> open_cast(const Profile& profile, const Legal<From>& x) {
   Legal<To> out = rounded_as<To>(profile, x);

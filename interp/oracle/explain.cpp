@@ -155,7 +155,7 @@ class Exact {
   std::span<Buffer* const> buffers_;
 };
 
-// The only element of a kernel.
+// Legal values of the only element of a kernel.
 LegalScalars legal_scalars(const LazyOpPtr& node, std::span<Buffer* const> buffers,
                            const Profile& profile) {
   LegalScalars out;
@@ -168,7 +168,7 @@ LegalScalars legal_scalars(const LazyOpPtr& node, std::span<Buffer* const> buffe
   return out;
 }
 
-// What the reference gives for a node of one element.
+// The reference's result for a node of one element.
 Scalar reference_of(const LazyOpPtr& node, std::span<Buffer* const> buffers) {
   const LazyOpPtr kernel = kernel_of(node);
   const std::unique_ptr<Device> device = make_interpreted_device("CPU", 1);
@@ -188,8 +188,8 @@ Ball ball_of_legal(const LegalScalars& x) {
   return lo == hi ? Ball{lo, 0} : ball::made(lo / 2 + hi / 2, hi / 2 - lo / 2);
 }
 
-// The radius of a node, taken apart: what each operand's radius brings alone, what rounding does
-// where they have none, and what only all together do.
+// Decomposes the radius of a node: the share of each operand's radius alone, of rounding, and of
+// the operands' errors in combination.
 void take_apart(const ProgramNode& node, const Profile& profile, const std::vector<Ball>& balls,
                 Ball& result, ExplainedNode& out) {
   std::vector<Ball> in, points;
@@ -290,7 +290,7 @@ std::vector<ExplainedNode> explain(const LazyOpPtr& kernel, std::span<Buffer* co
   std::map<const LazyOp*, LazyOpPtr> handle;
   for (const LazyOpPtr& n : nodes_of(one)) handle[n.get()] = n;
   const Program program = make_program(one);
-  constexpr std::size_t kMostNodes = 1000;  // each is computed with all below it
+  constexpr std::size_t kMostNodes = 1000;  // each is computed with all nodes below it
   if (program.regions[0].nodes.size() > kMostNodes)
     throw AstError(
         fmt::format("the element depends on {} nodes; up to {} are explained: store what lies "

@@ -13,20 +13,20 @@ namespace touchstone {
 
 /// The legal values of one element of one node.
 struct LegalScalars {
-  Scalar low, high;  // where `number`
+  Scalar low, high;  // if `number`
   bool number = false, nan = false, any = false;
   bool accepts(const Scalar& x) const;
   std::string str() const;  // "0x3f800000 (1.0)", "[.., ..] or NaN", "anything"
 };
 
-/// One node on the way to an element.
+/// One node on which an element depends.
 struct ExplainedNode {
   std::string text;   // "%2 = MUL(%0, %1) float32"
-  Scalar reference;   // every node below rounded once, correctly
-  std::string exact;  // no node rounded, to 25 digits; empty where integers wrap or divide
+  Scalar reference;   // with every node below correctly rounded once
+  std::string exact;  // no node rounded, to 25 digits; empty if integers wrap or divide
   LegalScalars legal;
-  /// |legal - value| <= radius by the rules of the radius form, and the terms that it is the sum
-  /// of, largest first; nothing where those make no claim, or where one value is legal.
+  /// The radius by the rules of the radius form, |legal - value| <= radius, and its summands,
+  /// largest first; nullopt if they make no claim, or if one value is legal.
   std::optional<double> radius;
   struct Term {
     std::string what;
@@ -35,10 +35,10 @@ struct ExplainedNode {
   std::vector<Term> terms;
 };
 
-/// How the legal values of element `at` (an index per axis) of a kernel's output come about: its
-/// nodes, operands first; what a reduce reduces is not among them. `inputs` as for judge, on the
-/// host. Throws ShapeError where there is no such element, BufferError where the inputs do not fit,
-/// AstError where there are more than 1,000 nodes.
+/// Derives the legal values of element `at` (an index for each axis) of a kernel's output: its
+/// nodes, operands first, without the operands of reduces. `inputs` as for judge, on the host.
+/// Throws ShapeError if there is no such element, BufferError if the inputs do not fit, AstError
+/// for more than 1,000 nodes.
 std::vector<ExplainedNode> explain(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
                                    std::span<const std::int64_t> at, const Profile& profile = {});
 

@@ -17,8 +17,8 @@ namespace {
 
 using namespace interp;
 
-// a + b to odd: what is lost shows in the last digit, so that rounding once more, to a type of at
-// least two digits fewer, is rounding once.
+// a + b rounded to odd: the last digit records lost bits, so that rounding again, to a type of at
+// least two digits fewer, is a single rounding.
 double add_to_odd(double a, double b) {
   const double sum = a + b, part = sum - a;
   const double lost = (a - (sum - part)) + (b - part);
@@ -26,7 +26,7 @@ double add_to_odd(double a, double b) {
   return std::nextafter(sum, lost > 0 ? HUGE_VAL : -HUGE_VAL);
 }
 
-// Sums in a type of at most 24 digits, or in double of terms that are doubles.
+// Sums in a type of at most 24 digits, or in double for terms that are doubles.
 struct ReplayedSum {
   DType accumulator;
 
@@ -57,7 +57,7 @@ struct ReplayedSum {
       sums[i % sums.size()] = add(sums[i % sums.size()], v[i]);
     return sums;
   }
-  // Upper half onto lower half, as vector units do.
+  // Adds the upper half to the lower half repeatedly, as vector units do.
   double folded(std::vector<double> v) const {
     while (v.size() > 1) {
       const std::size_t half = (v.size() + 1) / 2;
@@ -66,7 +66,8 @@ struct ReplayedSum {
     }
     return v.empty() ? 0 : v[0];
   }
-  // NumPy's: halves at multiples of 8 down to 128 terms, those in 8 lanes added as a tree.
+  // NumPy's order: halves at multiples of 8 down to 128 terms, which are summed in 8 lanes combined
+  // as a tree.
   double numpy(std::span<const double> v) const {
     if (v.size() < 8) return in_turn(v);
     if (v.size() > 128) {
@@ -82,7 +83,7 @@ struct ReplayedSum {
 
 struct UsualOrder {
   std::string name;
-  Profile declared;  // as in a profile; Any: not declared
+  Profile declared;  // as in a profile; Any: not declarable
   std::function<double(const ReplayedSum&, std::span<const double>)> sum;
 };
 
@@ -128,7 +129,7 @@ std::vector<UsualOrder> usual_orders(std::size_t terms) {
   return all;
 }
 
-// The sums to replay: the terms of some elements, exact, and the type that holds a rounded product.
+// The sums to replay: the exact terms of some elements, and the type of a rounded product.
 struct Replay {
   std::vector<std::vector<double>> terms;
   std::vector<std::int64_t> elements;
@@ -153,7 +154,7 @@ bool matches(const Replay& replay, const UsualOrder& order, DType accumulator, b
   return true;
 }
 
-// Fills in the order that gives the bits, and what declares it.
+// Sets the order that reproduces the bits, and its declaration.
 void find_bits(const Replay& replay, DType own, const Profile& profile, const Buffer& output,
                FoundOrder& found, Profile& declared) {
   std::vector<DType> accumulators{own};
@@ -174,8 +175,7 @@ void find_bits(const Replay& replay, DType own, const Profile& profile, const Bu
       }
 }
 
-// The first declared order under which every element is legal: the one that gives the bits, then
-// others by height.
+// The first declared order under which every element is legal: `first`, then others by height.
 std::string legal_order(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
                         const Buffer& output, Profile profile, const Profile& first) {
   const Profile tried[] = {first,
@@ -219,7 +219,7 @@ std::optional<FoundOrder> find_order(const LazyOpPtr& kernel, std::span<Buffer* 
   replay.term = sum->dtype;
   for (const ProgramNode& node : program.regions[static_cast<std::size_t>(sum->region)].nodes)
     replay.products = replay.products || node.op == Op::Mul;
-  if (sum->dtype == DType::Float64 && replay.products) return std::nullopt;  // not held exactly
+  if (sum->dtype == DType::Float64 && replay.products) return std::nullopt;  // products not exact
   constexpr std::int64_t kElements = 32, kMostTerms = std::int64_t{1} << 20;
   const std::int64_t size = program.regions[0].size;
   const std::int64_t count = std::min({kElements, size, kMostTerms / sum->terms});

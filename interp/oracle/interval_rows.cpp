@@ -8,9 +8,8 @@
 
 #include "touchstone/interp/oracle/unrounded_products.h"
 
-// N is an integer or an integral_constant: loops without branches over arrays on the stack, for the
-// compiler to make vectors of. A lane of `ok` has all bits set where its element may be answered
-// here.
+// N is an integer or an integral_constant: branchless loops over stack arrays, for
+// auto-vectorization. A lane of `ok` has all bits set if this form can compute its element.
 
 namespace touchstone::interp {
 namespace {
@@ -20,7 +19,7 @@ constexpr std::int64_t kRow = 256;
 template <class T>
 using Key = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
 
-// order_key of a number that is not NaN, in its own width.
+// order_key of a number other than NaN, in its own width.
 template <class T>
 Key<T> key_of(T x) {
   const auto bits = std::bit_cast<Key<T>>(x);
@@ -42,7 +41,7 @@ struct Ends {
   T hi[kRow];
 };
 
-// One representable value further on both sides in the lanes of `which`.
+// Extends both ends by one representable value in the lanes of `which`.
 template <class T, class N>
 void widen(Ends<T>& row, const Key<T>* which, N n) {
   for (std::int64_t i = 0; i < n; ++i) {
@@ -66,7 +65,7 @@ void read(const LegalBlock& block, std::int64_t first, N n, Ends<T>& row, Key<T>
     ok[i] &= -static_cast<Key<T>>(flags[i] == LegalBlock::kNumber);
 }
 
-// The terms of an addition, which may be products that were never rounded.
+// Reads terms of an addition, which may be unrounded products.
 template <class T, class N>
 void read_addend(const LegalBlock& block, std::int64_t first, N n, Ends<T>& row, Key<T>* ok) {
   read(block, first, n, row, ok);
@@ -78,8 +77,8 @@ void read_addend(const LegalBlock& block, std::int64_t first, N n, Ends<T>& row,
   for (std::int64_t i = 0; i < n; ++i) ok[i] &= is_finite(row.lo[i]) & is_finite(row.hi[i]);
 }
 
-// Rounding is monotone, and so is addition of its ends in the order of the keys, signed zeros
-// included: only -0 + -0 is -0.
+// Rounding is monotone, and so is adding ends in the order of the keys, signed zeros included: only
+// -0 + -0 is -0.
 template <class T, class N>
 void add(const Ends<T>& a, const Ends<T>& b, N n, Ends<T>& out) {
   for (std::int64_t i = 0; i < n; ++i) {
@@ -107,7 +106,7 @@ void multiply(const Ends<T>& a, const Ends<T>& b, N n, Ends<T>& out) {
   }
 }
 
-// A product that an addition takes may be the one that was never rounded, unless it is exact.
+// A product that an addition takes may be unrounded, unless it is exact.
 template <class N>
 void leave_unrounded(const Ends<float>& a, const Ends<float>& b, N n, Ends<float>& out,
                      std::int32_t* ok) {
@@ -172,7 +171,7 @@ void row(const ProgramNode& node, bool unrounded, std::span<const LegalBlock* co
       maximum(a, b, n, c);
       break;
   }
-  // Elements that are not ok are written over by the general rules.
+  // The general rules overwrite elements that are not ok.
   std::copy_n(c.lo, std::int64_t{n}, out.lo.begin<T>() + first);
   std::copy_n(c.hi, std::int64_t{n}, out.hi.begin<T>() + first);
   std::fill_n(out.flags.data() + first, std::int64_t{n}, LegalBlock::kNumber);
@@ -183,7 +182,7 @@ template <class T>
 void run(const ProgramNode& node, bool unrounded, std::span<const LegalBlock* const> operands,
          LegalBlock& out, std::uint8_t* done) {
   std::int64_t first = 0;
-  // A length that the compiler knows is what it makes vectors for.
+  // A constant length lets the compiler vectorize.
   for (; first + kRow <= out.count(); first += kRow)
     row<T>(node, unrounded, operands, first, std::integral_constant<std::int64_t, kRow>(), out,
            done);

@@ -8,11 +8,10 @@
 
 namespace touchstone::interp {
 
-/// The interval form of an elementwise op on float32 or float64, a run of elements at a time: the
-/// ends of ADD, SUB, MUL, MAX and NEG where every operand is an interval of finite numbers. `done`
-/// becomes 1 for each element of `out` that was given its result, and empty where the op, the type
-/// or the profile has no such form; the rest is for the general rules of legal.h, which give the
-/// same results.
+/// Fast interval form of an elementwise op on float32 or float64: the ends of ADD, SUB, MUL, MAX
+/// and NEG for elements whose operands are all intervals of finite numbers. Sets `done` to 1 for
+/// each element of `out` with a result, or leaves it empty if there is no such form for the op,
+/// type or profile; the general rules of legal.h compute the rest and give the same results.
 void apply_interval_rows(const ProgramNode& node, const Profile& profile,
                          std::span<const LegalBlock* const> operands, LegalBlock& out,
                          std::vector<std::uint8_t>& done);

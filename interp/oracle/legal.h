@@ -11,13 +11,13 @@
 #include "touchstone/interp/device/scalar_ops.h"
 #include "touchstone/interp/oracle/legal_value.h"
 
-// Operations on the legal answers for one element. Every legal operation is monotone and correctly
+// Operations on the legal results for one element. Every legal operation is monotone and correctly
 // rounded, or within a declared number of ULP, so intervals map by their corners (docs/oracle.md
-// gives the rules).
+// has the rules).
 
 namespace touchstone::interp {
 
-/// f at the corners of two intervals; sound where f is monotone in each operand on them.
+/// f at the corners of two intervals; sound if f is monotone in each operand on them.
 template <class R, class T, class F>
 Legal<R> corners(const Legal<T>& a, const Legal<T>& b, F f) {
   if (a.any || b.any) return Legal<R>::anything();
@@ -28,7 +28,7 @@ Legal<R> corners(const Legal<T>& a, const Legal<T>& b, F f) {
     for (const T y : {b.lo, b.hi}) out.include(f(x, y));
   if constexpr (is_float_storage<T>) {
     if (!out.nan || !(a.has_infinity() || b.has_infinity())) return out;
-    // 0 times infinity hides what the numbers beside infinity give.
+    // A NaN from 0 times infinity hides the results of the neighbours of infinity.
     const Legal<T> within_a = finite_part(a), within_b = finite_part(b);
     for (const T x : {within_a.lo, within_a.hi})
       for (const T y : {b.lo, b.hi}) out.include(f(x, y));
@@ -42,7 +42,7 @@ namespace legal {
 
 __extension__ using Wide = __int128;
 
-// Integers: exact in 128 bits, or no claim where the operation wraps for some operands.
+// Integers: exact in 128 bits, or no claim if the operation wraps for some operands.
 template <class T, class F>
 Legal<T> integer(const Legal<T>& a, const Legal<T>& b, F f) {
   if (a.any || b.any) return Legal<T>::anything();
@@ -61,7 +61,7 @@ Legal<T> integer(const Legal<T>& a, const Legal<T>& b, F f) {
   return Legal<T>::range(static_cast<T>(low), static_cast<T>(high));
 }
 
-// bool: there are four cases.
+// bool: all four cases.
 template <class F>
 Legal<bool> each_bool(const Legal<bool>& a, const Legal<bool>& b, F f) {
   if (a.any || b.any) return Legal<bool>::range(false, true);
@@ -112,17 +112,17 @@ Legal<T> mul(const Legal<T>& a, const Legal<T>& b) {
     return each_bool(a, b, scalar::mul<bool>);
   } else if constexpr (is_float_storage<T>) {
     Legal<T> out = corners<T>(a, b, scalar::mul<T>);
-    // 0 times infinity may lie inside the box, off its corners.
+    // 0 times infinity may lie inside the box, not at a corner.
     if ((a.has_zero() && b.has_infinity()) || (b.has_zero() && a.has_infinity())) out.nan = true;
     return out;
   } else {
-    if constexpr (std::is_same_v<T, std::uint64_t>)  // the product may not fit in 127 bits
+    if constexpr (std::is_same_v<T, std::uint64_t>)  // the product may exceed 127 bits
       if ((a.hi >> 63) != 0 || (b.hi >> 63) != 0) return Legal<T>::anything();
     return integer(a, b, [](auto x, auto y) { return x * y; });
   }
 }
 
-/// The least T not below x, and the greatest not above.
+/// The least T not below x, and the greatest not above it.
 template <class T>
 requires is_float_storage<T>
 inline T not_below(double x) {
@@ -138,7 +138,7 @@ inline T not_above(double x) {
   return from_order_key<T>(order_key(near) - 1);
 }
 
-/// Whether p, x * y rounded, is x * y itself, or no number: not to round it changes nothing.
+/// True if rounding changes nothing: p, the rounded x * y, is exact, zero or not finite.
 template <class T>
 requires is_float_storage<T>
 inline bool is_exact_product(T x, T y, T p) {
@@ -146,18 +146,18 @@ inline bool is_exact_product(T x, T y, T p) {
   const auto w = scalar::detail::computing(p);
   if (u == 0 || v == 0 || !std::isfinite(u) || !std::isfinite(v)) return true;
   if constexpr (std::is_same_v<T, double>)
-    // The rest is a number of its own unless it is too small for one.
+    // The remainder is representable unless it underflows.
     return std::isfinite(w) && std::abs(w) >= 0x1p-960 && std::fma(u, v, -w) == 0;
   else
     return static_cast<double>(u) * static_cast<double>(v) == static_cast<double>(w);
 }
 
-/// `ulp` representable values further on both sides, not past the infinities.
+/// Extends both ends by `ulp` representable values, up to the infinities.
 template <class T>
 Legal<T> widened(Legal<T> a, std::int64_t ulp) {
   if (!a.number) return a;
   const std::int64_t least = order_key(infinity<T>(true)), most = order_key(infinity<T>());
-  std::int64_t low = 0, high = 0;  // a step may leave 64 bits
+  std::int64_t low = 0, high = 0;  // a step may overflow 64 bits
   low = __builtin_sub_overflow(order_key(a.lo), ulp, &low) ? least : std::max(least, low);
   high = __builtin_add_overflow(order_key(a.hi), ulp, &high) ? most : std::min(most, high);
   a.lo = from_order_key<T>(low);
@@ -172,7 +172,7 @@ Legal<T> div(const Legal<T>& a, const Legal<T>& b) {
                                              : Legal<T>::point(scalar::div(a.lo, b.lo));
   if constexpr (is_float_storage<T>) {
     if (a.any || b.any) return Legal<T>::anything();
-    if (b.has_zero())  // 0 / 0, of either sign, is no number
+    if (b.has_zero())  // 0 / 0, of either sign, is NaN
       return a.number && !(a.is_zero() && b.is_zero()) ? Legal<T>::unknown() : Legal<T>::only_nan();
     return corners<T>(a, b, scalar::div<T>);
   } else {
@@ -247,7 +247,7 @@ Legal<T> where(const Legal<bool>& condition, const Legal<T>& a, const Legal<T>& 
   return out;
 }
 
-/// Multiplied and added with two roundings or with one.
+/// Multiply-add with two roundings or one.
 template <class T>
 Legal<T> mulacc(const Legal<T>& a, const Legal<T>& b, const Legal<T>& c) {
   Legal<T> out = add(mul(a, b), c);
@@ -275,7 +275,8 @@ Legal<T> recip(const Legal<T>& a) {
   return div(Legal<T>::point(convert<T>(1.0F)), a);
 }
 
-/// Within so many representable values at the lower end of the argument, and at the higher one.
+/// EXP2 with `ulp_low` and `ulp_high` as errors at the ends of the argument, in representable
+/// values.
 template <class T>
 Legal<T> exp2(const Legal<T>& a, std::int64_t ulp_low, std::int64_t ulp_high) {
   if (a.any || !a.number) return a;
@@ -286,7 +287,7 @@ Legal<T> exp2(const Legal<T>& a, std::int64_t ulp_low, std::int64_t ulp_high) {
   const Legal<T> low = at(a.lo, ulp_low);
   Legal<T> out = Legal<T>::range(low.lo, a.is_point() ? low.hi : at(a.hi, ulp_high).hi, a.nan);
   if (key_less(out.lo, T{})) out.lo = T{};
-  // Beyond twice the largest number no error of so few ULP leads back to it.
+  // Beyond twice the largest number, an error of so few ULP cannot lead back to it.
   constexpr DTypeInfo kInfo = info(dtype_v<T>);
   if (scalar::detail::computing(a.lo) >= kInfo.max_exponent + 2 &&
       ulp_low < std::int64_t{1} << (kInfo.digits - 2))
@@ -306,7 +307,7 @@ Legal<T> log2(const Legal<T>& a, std::int64_t ulp) {
   const T from = scalar::cmplt(a.lo, T{}) ? T{} : a.lo;
   const T low = scalar::log2(from);
   Legal<T> out = Legal<T>::range(low, a.is_point() ? low : scalar::log2(a.hi), nan);
-  if (a.is_point() && is_zero_value(low))  // of either sign, where there is an error
+  if (a.is_point() && is_zero_value(low))  // of either sign if there is an error
     return ulp == 0 ? out : Legal<T>::range(scalar::neg(T{}), T{}, nan);
   const bool exact = order_key(out.lo) == order_key(out.hi) && is_infinite(out.lo);
   return exact ? out : widened(out, ulp);
@@ -371,13 +372,13 @@ Legal<To> cast(const Legal<From>& a) {
   }
 }
 
-/// Whether a function of this operand is exact in every implementation: of 0 or of an infinity.
+/// True if a function of this operand is exact in every implementation: a zero or an infinity.
 template <class T>
 bool is_special(const Legal<T>& a) {
   return a.is_point() && (is_zero_value(a.lo) || is_infinite(a.lo));
 }
 
-/// With a zero wherever the numbers hold a subnormal of its sign.
+/// Adds a zero of its sign for each subnormal in the interval.
 template <class T>
 requires is_float_storage<T> Legal<T> flushed(Legal<T> a) {
   if (!a.number) return a;
@@ -388,8 +389,8 @@ requires is_float_storage<T> Legal<T> flushed(Legal<T> a) {
   return a;
 }
 
-/// With the numbers of at most `digits` significant bits next to each end, on its outer side: what
-/// a unit that cuts or rounds its operands may multiply.
+/// Moves each end outwards to a number of at most `digits` significant bits: the operands of a unit
+/// that truncates or rounds them.
 template <class T>
 requires is_float_storage<T> Legal<T> shortened(Legal<T> a, int digits) {
   const int drop = info(dtype_v<T>).digits - digits;

@@ -20,20 +20,21 @@ int lowest_bit(double x) {
   return exponent - 53 + std::countr_zero(digits);
 }
 
-// The quantities that bound the partial sums of one sum.
+// Quantities that bound the partial sums of one sum.
 struct SumSizes {
-  double count;      // of terms that are not 0
-  double height;     // additions on the longest way from a term to the result
+  double count;      // number of nonzero terms
+  double height;     // additions on the longest path from a term to the result
   double magnitude;  // sum|v|
-  double most;       // of any partial sum: of the positive terms, or of the others
-  double largest;    // term
-  double lanes;      // running sums; 0: not declared
-  double per_lane;   // terms of each
+  double most;       // of any partial sum: the larger of the positive terms' sum and the others'
+  double largest;    // largest term
+  double lanes;      // number of running sums; 0: not declared
+  double per_lane;   // terms in each
 };
 
-// At least the sum of |partial sum| over the additions of any tree. Of n - 1 additions in order of
-// the terms they have below them the k-th has at most k + 1, so that its sum is at most k + 1 times
-// the largest term; and so for each lane, of which all together have no more than sum|v|.
+// An upper bound on the sum of |partial sum| over the additions of any tree. With the n - 1
+// additions ordered by the number of terms below them, the k-th has at most k + 1, so its sum is at
+// most k + 1 times the largest term; likewise for each lane, and all lanes together have at most
+// sum|v|.
 double sum_of_partials(const SumSizes& s) {
   const auto ramp = [](double steps, double slope, double cap) {  // sum over m of min(m slope, cap)
     const double rising = std::clamp(std::floor(cap / slope), 1.0, std::max(steps, 1.0));
@@ -47,12 +48,12 @@ double sum_of_partials(const SumSizes& s) {
   return std::max(all, 0.0);
 }
 
-// |computed - exact| of n terms by a tree of height h, u = 2^-p, is at most each of
+// |computed - exact| for n terms by a tree of height h, u = 2^-p, is at most each of
 //  - h u/(1 - h u) sum|v| (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 4.2);
 //  - (n - 1) u sum|v|, with no condition on n (Jeannerod and Rump, "Improved error bounds for inner
 //    products in floating-point arithmetic", SIAM J. Matrix Anal. Appl. 34, 2013);
-//  - u times the sum of |computed partial sums|, each of which is the exact one and what the first
-//    bound says of the terms below it, h times that together.
+//  - u times the sum of |computed partial sums|, each of which is the exact one plus the first
+//    bound for the terms below it, in total h times that bound.
 double any_order_bound(const SumSizes& s, double u, bool any_order) {
   const double hu = s.height * u;
   const double classic = hu / (1 - hu) * s.magnitude;
@@ -61,8 +62,8 @@ double any_order_bound(const SumSizes& s, double u, bool any_order) {
   return bound * (1 + 0x1p-40);
 }
 
-// How much of sum|v| rounding may add to a partial sum, of any tree of height h and no matter how
-// large h u is: (1 + u)^h - 1, and no more than (n - 1) u where every addition rounds to nearest.
+// Relative to sum|v|, how much rounding can add to a partial sum of any tree of height h, however
+// large h u is: (1 + u)^h - 1, and at most (n - 1) u if every addition rounds to nearest.
 double growth(const SumSizes& s, double u, bool truncates) {
   const double by_height = std::expm1(s.height * std::log1p(u));
   const double by_count = truncates ? by_height : std::max(s.count - 1, 0.0) * u;
@@ -71,14 +72,14 @@ double growth(const SumSizes& s, double u, bool truncates) {
 
 // The terms of one sign.
 struct Side {
-  double sum = 0;          // of their absolute values
-  std::int64_t terms = 0;  // that may be other than 0
+  double sum = 0;          // of absolute values
+  std::int64_t terms = 0;  // that may be nonzero
 };
 
-// Whether a partial sum may pass the largest number of an accumulator on the side of `own`: it is
-// at most the sum of these terms, and what rounding adds of all. A term of this sign alone stays
-// what it is at most: what is taken from a number of the accumulator does not round beyond it.
-// `changed`: by how much of itself a term may be larger than it says.
+// True if a partial sum may exceed the accumulator's largest number on the side of `own`: it is at
+// most the sum of these terms plus the rounding of all. A single term of this sign is itself the
+// bound: subtracting from a number of the accumulator cannot round beyond it. `changed`: relative
+// amount by which a term may be larger than stated.
 bool can_overflow(const Side& own, const Side& other, const SumSizes& s, double largest_number,
                   int digits, double changed, bool truncates) {
   if (own.terms == 0) return false;
@@ -90,16 +91,16 @@ bool can_overflow(const Side& own, const Side& other, const SumSizes& s, double 
   return !(most < largest_number);
 }
 
-/// The orders that the profile declares, each partial sum rounded to the accumulator's type. The
-/// bound on |computed - exact| is any_order_bound. One answer where every order must be
-/// exact or rounds once: fewer than three nonzero terms, or all multiples of one power of two and
-/// small enough together.
+/// A sum in the orders that the profile declares, with each partial sum rounded to the
+/// accumulator's type. The bound on |computed - exact| is any_order_bound. One legal result if
+/// every order is exact or rounds once: fewer than three nonzero terms, or all of them multiples of
+/// one power of two with a small enough sum.
 template <class T>
 class LegalFloatSum : public LegalReducer {
  public:
   LegalFloatSum(DType accumulator, const Profile& profile)
       : accumulator_(accumulator), profile_(&profile) {
-    // A wider one than the kernel's stays within the bound of the kernel's.
+    // An accumulator wider than the kernel's stays within the kernel's bound.
     if (profile.accumulator && info(*profile.accumulator).digits < info(accumulator).digits)
       accumulator_ = *profile.accumulator;
   }
@@ -108,7 +109,7 @@ class LegalFloatSum : public LegalReducer {
     for (std::int64_t i = first; i < first + count; ++i) {
       unrounded_ = unrounded_ || in.unrounded(i);
       Legal<T> term = in.get<T>(i);
-      // A product that was never rounded may lie beyond the largest, and be no infinity.
+      // An unrounded product may exceed the largest number without being infinite.
       if (in.unrounded(i) && term.number &&
           (term.lo == infinity<T>(true) || term.hi == infinity<T>())) {
         if constexpr (has_infinities<T>)
@@ -181,7 +182,7 @@ class LegalFloatSum : public LegalReducer {
     return profile_->order == SumOrder::Sequential || profile_->order == SumOrder::Folded;
   }
 
-  // The one order that such a device takes, each partial sum rounded.
+  // Replays the only order of such a device, rounding each partial sum.
   void replay(const Legal<T>& term) {
     replayed_ = replayed_ && term.is_point();
     if (!replayed_) return;
@@ -213,7 +214,7 @@ class LegalFloatSum : public LegalReducer {
     if (total_ == 1 && !unrounded_ && !narrowed<A>() &&
         kInfo.max_exponent >= info(dtype_v<T>).max_exponent)
       return with_free_zero(last_);
-    // At least sum|v|. One term is as it is: the largest number must not become infinite.
+    // At least sum|v|. A single term is kept as is: the largest number must not become infinite.
     const double sum =
         nonzero_ < 2 ? magnitude_ : magnitude_ * (1 + static_cast<double>(nonzero_) * 0x1p-52);
     const double changed = kInfo.digits < kTermDigits ? std::ldexp(1.0, 1 - kInfo.digits)
@@ -225,8 +226,8 @@ class LegalFloatSum : public LegalReducer {
                           kInfo.digits, changed, profile_->truncates_sums);
     };
     const bool up = passes(positive_, negative_), down = passes(negative_, positive_);
-    // Digits that are dropped may end at the largest number instead, and what is taken from it then
-    // is off by anything.
+    // Truncation may stop at the largest number instead; subtracting from it is then arbitrarily
+    // wrong.
     const bool saturates = profile_->truncates_sums && (up || down);
     const bool to_positive = can_be_positive_infinity_ || up || (saturates && positive_.terms > 0);
     const bool to_negative =
@@ -243,7 +244,7 @@ class LegalFloatSum : public LegalReducer {
     return out;
   }
 
-  // Whether the accumulator rounds each term: it has fewer digits, or fewer small numbers.
+  // True if the accumulator rounds each term: it has fewer digits or less range for small numbers.
   template <class A>
   static constexpr bool narrowed() {
     return info(dtype_v<A>).digits < info(dtype_v<T>).digits ||
@@ -255,7 +256,7 @@ class LegalFloatSum : public LegalReducer {
     constexpr DTypeInfo kInfo = info(dtype_v<A>);
     const bool on_a_grid = std::ldexp(sum, -lowest_bit_ - kInfo.digits) <= 1 &&
                            lowest_bit_ > kInfo.min_exponent - kInfo.digits;
-    // A subnormal partial sum of a device that flushes is zero.
+    // A flushing device turns a subnormal partial sum into zero.
     const bool never_flushed = !profile_->flushes_outputs || lowest_bit_ >= kInfo.min_exponent;
     const bool one_answer = points_ && !unrounded_ && never_flushed;
     // Two terms round once, unless the accumulator rounds them before.
@@ -265,7 +266,7 @@ class LegalFloatSum : public LegalReducer {
     if (one_answer && once) return point_of(low_.template result<A>());
     if (one_answer && has_one_order() && replayed_ && rounds && !running_.empty())
       return point_of(replayed<A>());
-    if (!std::isfinite(sum))  // of doubles: how far rounding leads is not known
+    if (!std::isfinite(sum))  // of doubles: the effect of rounding is unknown
       return Legal<T>::range(scalar::neg(largest<T>()), largest<T>());
     const double bound = rounding_bound<A>(sum);
     ExactSum<T> high = low_;
@@ -289,10 +290,10 @@ class LegalFloatSum : public LegalReducer {
   static Legal<T> point_of(A sum) {
     const T value = convert<T>(sum);
     if (!is_zero_value(value)) return Legal<T>::point(value);
-    return Legal<T>::range(scalar::neg(T{}), T{});  // which zero is free
+    return Legal<T>::range(scalar::neg(T{}), T{});  // the sign of the zero is free
   }
 
-  // Some partial sum may pass the largest number: no claim on the sides that can overflow.
+  // Some partial sum may exceed the largest number: no claim on the sides that can overflow.
   template <class A>
   Legal<T> overflowing(double sum, bool to_positive, bool to_negative, bool nan) const {
     if (unbounded_) return Legal<T>::range(infinity<T>(true), infinity<T>(), true);
@@ -303,7 +304,7 @@ class LegalFloatSum : public LegalReducer {
     return out;
   }
 
-  // Additions on the longest way from a term to the result.
+  // Additions on the longest path from a term to the result.
   std::int64_t height() const {
     const std::int64_t runs = (total_ + profile_->block - 1) / profile_->block;
     std::int64_t declared = nonzero_ - 1;
@@ -319,7 +320,7 @@ class LegalFloatSum : public LegalReducer {
 
   SumSizes sizes(double sum, double height) const {
     const auto count = static_cast<double>(nonzero_);
-    const double up = 1 + (count + 4) * 0x1p-52;  // of sums in double
+    const double up = 1 + (count + 4) * 0x1p-52;  // error of sums in double
     const bool lanes = profile_->order == SumOrder::Lanes || profile_->order == SumOrder::Folded;
     const std::int64_t blocks = (total_ + profile_->block - 1) / profile_->block;
     return {count,
@@ -335,7 +336,7 @@ class LegalFloatSum : public LegalReducer {
   double rounding_bound(double sum) const {
     constexpr DTypeInfo kInfo = info(dtype_v<A>);
     const bool narrowed = this->narrowed<A>();
-    // Dropping digits loses less than a unit in the last place, rounding at most half of one.
+    // Truncation loses less than one unit in the last place, rounding at most half.
     const bool truncates = profile_->truncates_sums;
     const double u = std::ldexp(truncates ? 2 : 1, -kInfo.digits);
     const auto h = static_cast<double>(height() + (narrowed ? 1 : 0));
@@ -344,7 +345,7 @@ class LegalFloatSum : public LegalReducer {
     double bound = any_order_bound(sizes(sum, h), u,
                                    profile_->order == SumOrder::Any && !narrowed && !truncates);
     if (narrowed) bound = std::min(bound * (1 + 2 * u) + u * sum, h * u / (1 - h * u) * sum);
-    if (unrounded_) {  // products as they are, not as T holds them
+    if (unrounded_) {  // products are unrounded
       constexpr DTypeInfo kTerm = info(dtype_v<T>);
       bound = (bound + std::ldexp(sum, -kTerm.digits)) * (1 + std::ldexp(1.0, 1 - kTerm.digits)) +
               count * std::ldexp(1.0, kTerm.min_exponent - kTerm.digits + 1);
@@ -361,17 +362,17 @@ class LegalFloatSum : public LegalReducer {
 
   DType accumulator_;
   const Profile* profile_;
-  std::int64_t total_ = 0;       // terms, zeros too
-  Legal<T> last_{};              // of them: where there is no other, the sum
-  bool unrounded_ = false;       // a term may be a product that was never rounded
+  std::int64_t total_ = 0;       // terms including zeros
+  Legal<T> last_{};              // the last term; the sum if it is the only one
+  bool unrounded_ = false;       // a term may be an unrounded product
   bool replayed_ = true;         // running_ has every term, in the declared order
-  std::vector<double> running_;  // running sums, filled in turn
-  std::size_t lane_ = 0;         // the next one's
-  ExactSum<T> low_;              // of the lower ends
-  ExactSum<T> spread_;           // of upper less lower ends
+  std::vector<double> running_;  // running sums, filled round-robin
+  std::size_t lane_ = 0;         // index of the next one
+  ExactSum<T> low_;              // sum of the lower ends
+  ExactSum<T> spread_;           // sum of upper minus lower ends
   std::int64_t nonzero_ = 0;
-  double magnitude_ = 0;  // sum of the larger ends
-  double largest_ = 0;    // term
+  double magnitude_ = 0;  // sum of the larger magnitudes
+  double largest_ = 0;    // largest term
   Side positive_, negative_;
   int lowest_bit_ = std::numeric_limits<int>::max() / 2;
   bool points_ = true;
@@ -380,7 +381,7 @@ class LegalFloatSum : public LegalReducer {
   bool must_be_positive_infinity_ = false, must_be_negative_infinity_ = false;
 };
 
-// Integers and bool: the reference's own sum where every term is determined, else no claim.
+// Integers and bool: the reference's sum if every term is determined, else no claim.
 template <class T>
 class LegalIntegerSum : public LegalReducer {
  public:
@@ -428,7 +429,7 @@ class LegalMaximum : public LegalReducer {
     }
   }
   void finish(LegalBlock& out, std::int64_t at) override {
-    // Where no term is a number, the start or the first term may be what is left.
+    // If no term is a number, the initial value or the first term may remain.
     if (profile_.max == MaxOfNan::NumberWins) max_.nan = max_.nan || all_nan_;
     all_nan_ = is_float_storage<T>;
     if constexpr (is_float_storage<T>) {

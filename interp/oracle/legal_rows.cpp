@@ -14,7 +14,7 @@
 namespace touchstone::interp {
 namespace {
 
-// The answers that a profile allows besides the reference's, for one storage type.
+// The results that a profile allows besides the reference's, for one storage type.
 template <class T>
 class Allowance {
  public:
@@ -26,7 +26,7 @@ class Allowance {
       if (profile_.flushes_inputs) return legal::flushed(a);
     return a;
   }
-  /// A result as the device may give it.
+  /// A result as the device may return it.
   template <class R>
   Legal<R> result(Legal<R> a) const {
     if constexpr (is_float_storage<R>) {
@@ -40,7 +40,7 @@ class Allowance {
     return a;
   }
 
-  /// The representable values within `error`, for results at arguments of at most `size`.
+  /// `error` in representable values, for arguments of magnitude up to `size`.
   static std::int64_t ulp(const FunctionError& error, double size = 0) {
     const double all = error.ulp + (error.ulp_per_x == 0 ? 0 : error.ulp_per_x * size);
     return static_cast<std::int64_t>(std::ceil(std::min(all, 0x1p62)));
@@ -60,7 +60,7 @@ class Allowance {
   const Profile& profile_;
 };
 
-// An element-wise pass over `out`, but for the elements that have their result already.
+// Calls f for each element of `out` that has no result yet.
 template <class F>
 void each(const LegalBlock& out, const Done& done, F f) {
   if (done.empty()) {
@@ -91,7 +91,7 @@ void add_terms(const ProgramNode& node, const Allowance<T>& allow, const LegalBl
   const bool doubles = allow.profile().contracts && doubles_unrounded(node);
   each(out, done, [&](std::int64_t i) {
     Legal<T> sum = f(allow.operand(addend<T>(a, i)), allow.operand(addend<T>(b, i)));
-    if constexpr (is_float_storage<T>)  // x * 2 is rounded only where it overflows
+    if constexpr (is_float_storage<T>)  // x * 2 is rounded only if it overflows
       if (doubles && (sum.has_infinity() || is_saturated(sum))) sum = not_rounded(sum);
     out.set<T>(i, allow.result(sum));
   });
@@ -124,7 +124,7 @@ void multiply(const ProgramNode& node, const Allowance<T>& allow, const LegalBlo
 template <class T>
 void divide(const ProgramNode& node, const Allowance<T>& allow, const LegalBlock& a,
             const LegalBlock& b, LegalBlock& out) {
-  // By a power of two it is a product.
+  // Division by a power of two is a product.
   const bool unrounded = allow.profile().contracts && node.contraction.may_be_unrounded();
   for (std::int64_t i = 0; i < out.count(); ++i) {
     const Legal<T> x = allow.operand(operand<T>(node, 0, a, i));
@@ -143,7 +143,7 @@ void divide(const ProgramNode& node, const Allowance<T>& allow, const LegalBlock
 template <class T>
 void multiply_add(const ProgramNode& node, const Allowance<T>& allow,
                   std::span<const LegalBlock* const> in, LegalBlock& out) {
-  // With a zero it is a product.
+  // With a zero addend it is a product.
   const bool unrounded = allow.profile().contracts && node.contraction.may_be_unrounded();
   for (std::int64_t i = 0; i < out.count(); ++i) {
     Legal<T> sum = legal::mulacc(allow.operand(operand<T>(node, 0, *in[0], i)),
@@ -169,7 +169,7 @@ void maximum(const ProgramNode& node, const Allowance<T>& allow, const LegalBloc
   });
 }
 
-// The functions of floats, each with the error that the profile declares.
+// Float functions, each with the error that the profile declares.
 template <class T>
 void apply_function(Op op, const Allowance<T>& allow, const LegalBlock& in, LegalBlock& out) {
   const Profile& p = allow.profile();
@@ -186,7 +186,8 @@ void apply_function(Op op, const Allowance<T>& allow, const LegalBlock& in, Lega
       return map1<T, T>(allow, in, out, exact_at_special(legal::recip<T>, p.recip));
     case Op::Exp2:
       return map1<T, T>(allow, in, out, [&](const Legal<T>& a) {
-        // What is 0 or infinity is so by far: no argument counts for more than a few times those.
+        // Far beyond the range the result is 0 or infinity: clamp the argument's magnitude for the
+        // error.
         const auto ulp_at = [&](const T& x) {
           constexpr double kMost = 4.0 * info(dtype_v<T>).max_exponent;
           return allow.ulp(p.exp2, std::min(allow.magnitude(Legal<T>::point(x)), kMost));
@@ -263,7 +264,7 @@ void apply_typed(const ProgramNode& node, const Profile& profile,
   }
 }
 
-// A float as an integer that cannot hold it may become anything.
+// A float that the integer type cannot represent may become anything.
 template <class To, class From>
 Legal<To> cast_unless_out_of_range(const Legal<From>& a) {
   if constexpr (is_float_storage<From> && is_integer_storage<To>) {
@@ -287,7 +288,7 @@ Legal<To> cast_of(const ProgramNode& node, const Profile& profile, const Legal<F
       return static_cast<double>(scalar::detail::computing(from)) ==
              static_cast<double>(scalar::detail::computing(to));
     };
-    // A number of the narrower type in a wider one, cast back, which may never have been rounded.
+    // A number of the narrower type in a wider one, cast back, may never have been rounded.
     if (profile.contracts && node.contraction.may_be_unrounded() && out.number &&
         !(exact(a.lo, out.lo) && exact(a.hi, out.hi)))
       return not_rounded(out);
@@ -295,7 +296,7 @@ Legal<To> cast_of(const ProgramNode& node, const Profile& profile, const Legal<F
   return out;
 }
 
-// A NaN's bits are free, so what is made of them is open; bits that make a NaN are any NaN.
+// A NaN's bits are free, so their bitcast is open; bits that form a NaN stand for any NaN.
 template <class From>
 void apply_bitcast(const ProgramNode& node, const LegalBlock& in, LegalBlock& out) {
   std::vector<std::optional<std::uint64_t>> bits;
@@ -312,8 +313,7 @@ void apply_bitcast(const ProgramNode& node, const LegalBlock& in, LegalBlock& ou
   });
 }
 
-// A type that holds every number of From and casts it to the same results, so that three types
-// stand for all.
+// A type that represents every number of From and casts to the same results: three types cover all.
 template <class From>
 using Widest = std::conditional_t<
     is_float_storage<From>, double,

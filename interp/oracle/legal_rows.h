@@ -8,14 +8,14 @@
 
 namespace touchstone::interp {
 
-/// For each element whether it has its result; empty where none has (interval_rows.h).
+/// 1 for each element that has its result; empty if none has (interval_rows.h).
 using Done = std::vector<std::uint8_t>;
 
-/// The legal results of an elementwise node but CAST from those of its operands, for the elements
-/// that are not `done` yet.
+/// Computes the legal results of an elementwise node other than CAST from those of its operands,
+/// for the elements that are not `done`.
 void apply_legal(const ProgramNode& node, const Profile& profile,
                  std::span<const LegalBlock* const> in, const Done& done, LegalBlock& out);
-/// Those of a CAST.
+/// The same for a CAST.
 void apply_legal_cast(const ProgramNode& node, const Profile& profile, const LegalBlock& in,
                       LegalBlock& out);
 

@@ -8,12 +8,11 @@
 #include "touchstone/interp/device/scalar_named.h"
 #include "touchstone/interp/device/scalar_ops.h"
 
-// The legal answers for one element: an interval of values, NaN, or anything.
+// The legal results for one element: an interval of values, NaN, or anything.
 
 namespace touchstone::interp {
 
-/// Order-preserving image of a value in the integers; neighbours differ by 1, -0 lies just below
-/// +0.
+/// Order-preserving map of values to integers; neighbours differ by 1, -0 is just below +0.
 template <class T>
 constexpr std::int64_t order_key(T x) {
   if constexpr (is_float_storage<T>) {
@@ -58,7 +57,7 @@ constexpr bool is_zero_value(T x) {
   return scalar::cmpeq(x, T{});
 }
 
-/// Infinity, or the largest number of a type that has none.
+/// Infinity, or the largest number of a type without infinities.
 template <class T>
 constexpr T infinity(bool negative = false) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -76,8 +75,8 @@ constexpr bool is_infinite(T x) {
     return false;
 }
 
-/// The legal results of one element: the numbers of [lo, hi] where `number`, NaN where `nan`, and
-/// every bit pattern where `any` (the reference leaves the value open).
+/// The legal results of one element: the numbers in [lo, hi] if `number`, NaN if `nan`, and every
+/// bit pattern if `any` (the reference leaves the value open).
 template <class T>
 struct Legal {
   T lo{};
@@ -102,7 +101,7 @@ struct Legal {
 
   bool is_point() const { return number && !nan && !any && order_key(lo) == order_key(hi); }
   bool is_nan_only() const { return nan && !number && !any; }
-  /// One answer only, up to the bits of a NaN.
+  /// True for a single legal result, up to the bits of a NaN.
   bool determined() const { return is_point() || is_nan_only(); }
 
   void include(T x) {
@@ -130,10 +129,10 @@ struct Legal {
     return number && !key_less(x, lo) && !key_less(hi, x);
   }
   bool has_zero() const { return number && !scalar::cmplt(T{}, lo) && !scalar::cmplt(hi, T{}); }
-  /// 0 of either sign, if it is a number.
+  /// True if the numbers are zeros, of either sign.
   bool is_zero() const { return number && is_zero_value(lo) && is_zero_value(hi); }
   bool has_infinity() const { return number && (is_infinite(lo) || is_infinite(hi)); }
-  /// Representable values from lo to hi, less one: 0 for a single answer.
+  /// Number of representable values from lo to hi, minus one: 0 for a single result.
   std::uint64_t width() const {
     if (any) return std::numeric_limits<std::uint64_t>::max();
     if (!number) return 0;
@@ -141,7 +140,7 @@ struct Legal {
   }
 };
 
-/// The interval without the infinities at its ends, unless it is one of them.
+/// The interval without infinite ends, unless it is a single infinity.
 template <class T>
 Legal<T> finite_part(Legal<T> a) {
   if (key_less(a.lo, a.hi) && is_infinite(a.lo)) a.lo = from_order_key<T>(order_key(a.lo) + 1);

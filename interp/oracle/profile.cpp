@@ -18,9 +18,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The vendors' documented bounds: CUDA C++ Programming Guide, appendix on mathematical functions;
-// OpenCL C 3.0, 7.4 (full profile); Vulkan 1.3, precision of GLSL.std.450; the GNU C library's
-// manual, 19.7.
+// Documented error bounds: CUDA C++ Programming Guide, appendix on mathematical functions; OpenCL C
+// 3.0, 7.4 (full profile); Vulkan 1.3, precision of GLSL.std.450; the GNU C library's manual, 19.7.
 std::array<Profile, 8> make_builtin() {
   Profile glibc;
   Profile ieee;
@@ -58,12 +57,12 @@ std::array<Profile, 8> make_builtin() {
   fastmath.casts_saturate = false;
   Profile tensorcore = cuda;
   tensorcore.name = "tensorcore";
-  tensorcore.product_digits = 11;  // TF32 stores 10 of them, and may cut instead of rounding
+  tensorcore.product_digits = 11;  // TF32 stores 10 of them, and may truncate instead of rounding
   tensorcore.truncates_sums = true;
-  // EXP2, LOG2, RECIP and DIV as functions that compute exp, log, a sigmoid or a mean by themselves
-  // leave them: a definition multiplies by log2(e) and ln(2) of the kernel's type. The constant and
-  // the product are off by 0.85 |x| units in the last place of 2^x, which is 1 of the 2 numbers of
-  // EXP2. A mean is often a product with 1/n, off by half a unit in 1/n and in the product.
+  // EXP2, LOG2, RECIP and DIV as libraries implement them with their own exp, log, sigmoid or mean:
+  // these multiply by log2(e) and ln(2) of the kernel's type. Constant and product are off by 0.85
+  // |x| units in the last place of 2^x, which is 1 of the 2 numbers of EXP2. A mean is often a
+  // product with 1/n, off by half a unit in 1/n and in the product.
   Profile library = glibc;
   library.name = "library";
   library.exp2 = {1, 1};
@@ -72,7 +71,7 @@ std::array<Profile, 8> make_builtin() {
   library.div = {1.5, 0};
   library.casts_saturate = false;
   library.zeros_alike = true;
-  // One that computes a whole function may round once, as if the operations in it were exact.
+  // A library that computes a whole function may round once, as if its operations were exact.
   library.excess = DType::Float64;
   return {ieee, glibc, library, cuda, opencl, vulkan, fastmath, tensorcore};
 }
@@ -291,7 +290,7 @@ void read_member(Profile& p, const std::string& key, const Json& value) {
         value.get<std::int64_t>() > 53)
       fail(key, "a whole number from 0 to 53", value);
     p.product_digits = value.get<int>();
-  } else if (key == "source") {  // where each figure is documented: for people
+  } else if (key == "source") {  // documents the source of each figure; ignored
     const bool list = value.is_array() && std::ranges::all_of(value, &Json::is_string);
     if (!list && !value.is_string()) fail(key, "a text, or a list of them", value);
   } else if (key != "base") {

@@ -12,8 +12,8 @@
 
 namespace touchstone {
 
-/// How far a function's result may lie from the true value: `ulp` units in the last place of the
-/// result, and `ulp_per_x` more for each unit of |argument|.
+/// The maximal error of a function's result: `ulp` units in the last place of the result, plus
+/// `ulp_per_x` for each unit of |argument|.
 struct FunctionError {
   double ulp = 0;
   double ulp_per_x = 0;
@@ -22,65 +22,65 @@ struct FunctionError {
 
 /// The MAX of a NaN and a number.
 enum class MaxOfNan : std::uint8_t {
-  NanWins,     // NaN, as IEEE 754-2019's maximum
-  NumberWins,  // the number, as maxNum and C's fmax
+  NanWins,     // NaN, like IEEE 754-2019's maximum
+  NumberWins,  // the number, like maxNum and C's fmax
   Either,
 };
 
-/// In which order a float sum is taken. With h additions on the longest way from a term to the
-/// result, the error is at most hu/(1 - hu) * sum|v|.
+/// The order of a float sum. With h additions on the longest path from a term to the result, the
+/// error is at most hu/(1 - hu) * sum|v|.
 enum class SumOrder : std::uint8_t {
-  Any,       // every tree, every order: h = n - 1
-  Pairwise,  // a balanced tree over runs of `block` terms, each in any order
-  Lanes,     // `block` running sums, each of every block-th term, then those in any order
-  Folded,    // lanes, each in turn, then their upper half added to the lower one until one is left
-  Sequential,  // first to last, which leaves one answer
-  Exact,       // exactly, rounded once, as the reference: one answer
+  Any,         // every tree, every order: h = n - 1
+  Pairwise,    // a balanced tree over runs of `block` terms, each in any order
+  Lanes,       // `block` running sums, each over every block-th term, combined in any order
+  Folded,      // lanes, each in order, then halved: the upper half is added to the lower
+  Sequential,  // first to last: one legal result
+  Exact,       // exact, rounded once, like the reference: one legal result
 };
 
-/// The element of a GATHER whose position is outside.
+/// The element of a GATHER for a position out of range.
 enum class Outside : std::uint8_t {
-  Zero,      // 0 of the type, as docs/semantics.md has it
-  Clamps,    // the first or the last row's; 0 where there is none
+  Zero,      // 0, as in docs/semantics.md
+  Clamps,    // from the first or the last row; 0 if there is none
   Anything,  // no claim
 };
 
-/// The arithmetic that a candidate device declares; everything else is docs/semantics.md.
-/// The default is what a C compiler and glibc give.
+/// The arithmetic declared by a candidate device; everything else follows docs/semantics.md. The
+/// default matches a C compiler with glibc.
 struct Profile {
   std::string name = "glibc";
   FunctionError exp2{1, 0}, log2{1, 0}, sin{1, 0}, sqrt, recip, div;
-  /// SIN keeps to its error for |x| <= this, beyond there is no claim.
+  /// SIN keeps its error bound for |x| <= this; there is no claim beyond.
   double sin_domain = std::numeric_limits<double>::infinity();
-  /// SIN may also be off by this much, whatever its size.
+  /// Additional absolute error of SIN.
   double sin_absolute = 0;
   bool flushes_inputs = false;   // a subnormal operand may count as zero
   bool flushes_outputs = false;  // a subnormal result may be zero
   bool contracts = true;         // a product that is added or summed may stay unrounded
-  bool finite_only = false;      // no claim where NaN or infinity is an operand or a result
+  bool finite_only = false;      // no claim if an operand or a result is NaN or infinite
   bool zeros_alike = false;      // a zero may have either sign
   MaxOfNan max = MaxOfNan::NanWins;
-  bool casts_saturate = true;  // else a float out of an integer's range gives anything
+  bool casts_saturate = true;  // else a float outside an integer's range gives anything
   SumOrder order = SumOrder::Any;
-  std::int64_t block = 1;       // of Pairwise; the count of Lanes and Folded
-  bool truncates_sums = false;  // an addition of a sum may drop digits instead of rounding
-  /// Sums of floats accumulate in this type where it is narrower than the kernel's.
+  std::int64_t block = 1;       // of Pairwise; the number of Lanes and Folded
+  bool truncates_sums = false;  // additions of a sum may truncate instead of round
+  /// Accumulator type of float sums, if narrower than the kernel's.
   std::optional<DType> accumulator;
-  /// Significant bits to which float32 operands of products that are summed may be cut; 0: all.
+  /// Significant bits to which float32 operands of summed products may be truncated; 0: all.
   int product_digits = 0;
-  /// Floats narrower than this type, float32 or float64, may be computed in it; nothing: each
-  /// operation rounds to its own type. `excess_each_op`: the result is rounded to its own type at
-  /// once, else it may stay in the wider one until it is stored or cast to a narrower type.
+  /// Floats narrower than this type, float32 or float64, may be computed in it; nullopt: each
+  /// operation rounds to its own type. With `excess_each_op` each result is rounded to its own type
+  /// at once, else it may stay wide until it is stored or cast to a narrower type.
   std::optional<DType> excess;
   bool excess_each_op = false;
   Float8Overflow float8 = Float8Overflow::AsDefined;
   Outside outside = Outside::Zero;
 
-  /// Where set, a candidate also fails whose errors over at least kStatistics elements with an
-  /// interval have a mean, in half widths of it, further from 0, or a larger variance.
+  /// If set, a candidate also fails if the errors of at least kStatistics elements with an
+  /// interval, in half widths, have a mean further from 0 or a larger variance.
   std::optional<double> most_mean, most_variance;
 
-  /// No result but those of functions and sums differs from the reference's.
+  /// True if only results of functions and sums may differ from the reference's.
   bool exact_elsewhere() const {
     return !flushes_inputs && !flushes_outputs && !finite_only && !zeros_alike &&
            max == MaxOfNan::NanWins && casts_saturate && product_digits == 0;
@@ -89,8 +89,8 @@ struct Profile {
 
   /// One of `builtin_profiles()`. Throws ParseError that lists their names.
   static Profile named(std::string_view name);
-  /// {"name": "mine", "base": "cuda", "ulp": {"exp2": 2, "div": [2.5, 0]}, "flush": "both",
-  /// "max": "either", "sum": {"lanes": 32}, ...}: what is left out is as in `base`, else as in
+  /// {"name": "mine", "base": "cuda", "ulp": {"exp2": 2, "div": [2.5, 0]}, "flush": "both", "max":
+  /// "either", "sum": {"lanes": 32}, ...}: missing members are taken from `base`, by default
   /// "glibc" (docs/oracle.md). Throws ParseError that names the member.
   static Profile from_json(std::string_view text);
   std::string to_json() const;

@@ -40,7 +40,7 @@ const FunctionError* error_of(Op op, const Profile& p) {
   return nullptr;
 }
 
-// A result that its consumer may see unrounded: no number of the type need be near it.
+// True if the consumer may see the result unrounded: it need not be near a number of the type.
 bool stays_unrounded(const ProgramNode& node, const Profile& profile) {
   return node.contraction.may_be_unrounded() && profile.contracts;
 }
@@ -120,10 +120,10 @@ void narrow(bool outwards, bool keeps, Form form, Ball& b, LegalBlock& out, std:
     b = lo == hi ? Ball{lo, 0} : ball::made(lo / 2 + hi / 2, hi / 2 - lo / 2);
 }
 
-// Whether the radius form can say more than the interval. An interval has the ends of a correctly
-// rounded, monotone result exactly, so it is the narrower one where its operands are no more than
-// intervals themselves: a radius is for terms that were never rounded, which no interval of the
-// type holds closely, and for SIN, which is not monotone.
+// True if the radius form may be tighter than the interval. An interval has the exact ends of a
+// correctly rounded, monotone result, so it is tighter if its operands are plain intervals. A
+// radius helps for unrounded terms, which no interval of the type encloses closely, and for SIN,
+// which is not monotone.
 bool may_narrow(const ProgramNode& node, const Profile& profile,
                 std::span<const LegalBlock* const> operands) {
   if (std::ranges::any_of(operands, [](const LegalBlock* b) { return !b->balls.empty(); }))
@@ -135,7 +135,7 @@ bool may_narrow(const ProgramNode& node, const Profile& profile,
                      stays_unrounded(node, profile));
 }
 
-// Whether a result is a number of its type: then the interval tells all that the radius told.
+// True if a result is a number of its type: then the interval subsumes the radius.
 bool is_rounded(const ProgramNode& node, const Profile& profile) {
   return !info(node.op).selects && !stays_unrounded(node, profile);
 }
@@ -144,7 +144,7 @@ template <class T>
 void apply_typed(const ProgramNode& node, const Profile& profile,
                  std::span<const LegalBlock* const> operands, Form form, LegalBlock& out) {
   std::vector<Ball> balls(static_cast<std::size_t>(out.count()));
-  std::array<std::vector<Ball>, 3> of;  // each operand
+  std::array<std::vector<Ball>, 3> of;  // of each operand
   const std::size_t first = node.op == Op::Where ? 1 : 0;
   for (std::size_t k = first; k < operands.size(); ++k) {
     of[k].resize(balls.size(), Ball::unknown());
@@ -168,7 +168,7 @@ void apply_typed(const ProgramNode& node, const Profile& profile,
     }
   };
   if ((node.op == Op::Add || node.op == Op::Sub) && !node.rounds_to && !profile.flushes_inputs &&
-      !profile.flushes_outputs) {  // the most frequent by far
+      !profile.flushes_outputs) {  // fast path for the most frequent case
     const ball::Unit& unit = ball::unit_of(node.dtype);
     each([&](std::size_t i) {
       const Ball a = of[0][i], b = node.op == Op::Add ? of[1][i] : ball::neg(of[1][i]);
@@ -185,7 +185,7 @@ void apply_typed(const ProgramNode& node, const Profile& profile,
         const auto chosen = operands[0]->get<bool>(static_cast<std::int64_t>(i));
         if (chosen.is_point()) in[1] = in[2] = chosen.lo ? in[1] : in[2];
       }
-      // Where a number beats NaN, the smaller operand is the answer if the larger is NaN.
+      // If a number beats NaN, the smaller operand is the result if the larger is NaN.
       if (node.op == Op::Max && profile.max != MaxOfNan::NanWins) {
         const auto at = static_cast<std::int64_t>(i);
         if (operands[0]->get<T>(at).nan || operands[1]->get<T>(at).nan)
@@ -219,7 +219,7 @@ Ball ball_of_result(const ProgramNode& node, const Profile& profile, std::span<c
     return ball::rounded(ball::add(ball::rounded(ball::mul(in[0], in[1]), unit), in[2]), unit);
   Ball x = exact(node, profile, std::span(in).first(operands.size()));
   if (!x.known() || !arithmetic || node.op == Op::Max) return x;
-  // In a type with more digits first, perhaps, and then in the kernel's own.
+  // Possibly rounded to a type with more digits first, then to the kernel's.
   const auto round = [&](const ball::Unit& to) {
     x = ball::rounded(x, to);
     if (ulp > 0) x = ball::within_ulp(x, ulp, to);

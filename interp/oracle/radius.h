@@ -7,8 +7,8 @@
 
 namespace touchstone::interp {
 
-/// The ball of element i of a block of floats in radius form: its own, else that of its
-/// interval. It speaks of the numbers among the legal results only.
+/// The ball of element i of a block of floats in radius form: its own, else that of its interval.
+/// It covers only the numbers among the legal results.
 template <class T>
 Ball ball_of(const LegalBlock& block, std::int64_t i) {
   if (!block.balls.empty()) return block.balls[static_cast<std::size_t>(i)];
@@ -19,16 +19,16 @@ Ball ball_of(const LegalBlock& block, std::int64_t i) {
   return lo == hi ? Ball{lo, 0} : ball::made(lo / 2 + hi / 2, hi / 2 - lo / 2);
 }
 
-/// The ULP that the profile allows `op` at arguments of at most `size`.
+/// The ULP that the profile allows `op` at arguments of magnitude up to `size`.
 double declared_ulp(Op op, const Profile& profile, double size);
 
-/// The radius of one elementwise result whose interval is `out`, from those of its operands, by the
-/// rules of docs/oracle.md. No claim where there is no rule.
+/// The radius of an elementwise result, from those of its operands, by the rules of docs/oracle.md.
+/// Unknown if there is no rule.
 Ball ball_of_result(const ProgramNode& node, const Profile& profile, std::span<const Ball> operands,
                     double ulp);
 
-/// Intersects the intervals of a node of floats with what the radius form says of it, and keeps the
-/// narrower of the two as its radius.
+/// Intersects the intervals of a float node with its radius form and keeps the narrower as the
+/// radius.
 void apply_radius(const ProgramNode& node, const Profile& profile,
                   std::span<const LegalBlock* const> operands, Form form, LegalBlock& out);
 

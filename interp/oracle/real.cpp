@@ -6,7 +6,7 @@
 
 namespace touchstone::interp {
 
-// Boost's own way is by streams, which are a fifth of a small program.
+// Boost's conversion uses streams, a fifth of a small program's size.
 std::string digits_of(const Real& x) {
   constexpr int kDigits = 25;
   if (isnan(x)) return "nan";
@@ -18,7 +18,7 @@ std::string digits_of(const Real& x) {
     top <<= at.exponent;
   else
     bottom <<= -at.exponent;
-  // x = 0.d1 d2 .. * 10^place: a guess by bits, mended by a digit.
+  // x = 0.d1 d2 .. * 10^place: estimate from the bits, then correct by one digit.
   auto place =
       static_cast<int>((static_cast<int>(msb(top)) - static_cast<int>(msb(bottom))) * 0.30103);
   std::string digits;

@@ -10,7 +10,7 @@
 #include <boost/multiprecision/mpfr.hpp>
 #endif
 
-// Real numbers to 100 digits, for what is shown to a person.
+// Real numbers to 100 digits, for display.
 
 namespace touchstone::interp {
 
@@ -28,7 +28,7 @@ inline Dyadic dyadic(const Real& x) {
           exponent - static_cast<int>(kRealBits)};
 }
 inline Real real(const Fixed& x) { return ldexp(Real(x.digits), -static_cast<int>(x.bits)); }
-/// Enough bits that those lost where x is near a zero of a function are not missed.
+/// Enough bits to cover cancellation for x near a zero of a function.
 inline unsigned bits_for(const Real& x) {
   int exponent = 0;
   (void)frexp(x, &exponent);
@@ -52,7 +52,7 @@ inline Real exact_sin(const Real& x) {
   if (!isfinite(x)) return std::numeric_limits<Real>::quiet_NaN();
   return x == 0 ? x : real(series_sin(dyadic(x), bits_for(x)));
 }
-/// 25 significant digits, as "%.25g" gives them.
+/// 25 significant digits, like "%.25g".
 std::string digits_of(const Real& x);
 
 #else

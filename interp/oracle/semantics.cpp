@@ -146,7 +146,7 @@ std::string classes_text(TypeClasses classes) {
 
 namespace {
 
-// "a = b; c = d" with each example in code, as a→b.
+// Formats "a = b; c = d" with each example in code, as a→b.
 std::string examples_text(std::string_view examples) {
   std::string out;
   while (!examples.empty()) {
@@ -185,7 +185,7 @@ std::string semantics_page() {
     const SemanticsCell& c = cells[i];
     std::string types = classes_text(c.classes), examples = examples_text(c.examples);
     while (i + 1 < std::size(cells) && cells[i + 1].op == c.op && cells[i + 1].rule == c.rule) {
-      ++i;  // of other types the same
+      ++i;  // the same rule for other types
       types += "; " + classes_text(cells[i].classes);
       examples += "; " + examples_text(cells[i].examples);
     }

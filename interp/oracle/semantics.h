@@ -7,8 +7,8 @@
 
 #include "touchstone/ops/op.h"
 
-// The meaning of every op, cell by cell: op times class of types, in words and by examples that are
-// run. docs/semantics.md is made of this.
+// The meaning of every op by cells, op times type class, in words and tested examples.
+// docs/semantics.md is generated from it.
 
 namespace touchstone {
 
@@ -19,33 +19,33 @@ constexpr TypeClasses class_of(DType d) {
   return is_float(d) ? kFloats : is_bool(d) ? kBools : is_unsigned(d) ? kUnsigned : kSigned;
 }
 
-/// One op on some classes. Examples read "operands = result", several of them separated by "; ",
-/// operands by ", "; a reduce's operands are its terms. A result in brackets is ours where any is
-/// legal. They hold for every type of the classes, but that float8_e4m3 has no infinities: there a
-/// result of inf is the largest number, and examples with an operand of inf are not meant.
+/// One op on some classes. Examples read "operands = result", separated by "; ", operands by ", ";
+/// a reduce's operands are its terms. A result in brackets is one of several legal ones. Examples
+/// hold for every type of the classes, except that float8_e4m3 has no infinities: there a result of
+/// inf is the largest number, and examples with an operand of inf do not apply.
 struct SemanticsCell {
   Op op;
   TypeClasses classes;
   std::string_view rule;
   std::string_view examples;
 };
-/// In the order of the op table; every elementwise op but CAST and every reduce, with each class of
-/// types it takes, has exactly one cell.
+/// In the order of the op table; exactly one cell for every elementwise op except CAST and every
+/// reduce, with each class of types that it supports.
 std::span<const SemanticsCell> semantics_table();
 
-/// CAST, by the classes of its two types; examples name them, "300.7 float32 to uint8 = 255".
+/// CAST, by the classes of its two types; examples name the types, "300.7 float32 to uint8 = 255".
 struct CastCell {
   TypeClasses from, to;
   std::string_view rule;
   std::string_view examples;
 };
-/// Every pair of classes has exactly one cell.
+/// Exactly one cell for every pair of classes.
 std::span<const CastCell> cast_table();
 
 /// "all", "floats", "integers and bool".
 std::string classes_text(TypeClasses classes);
 
-/// The page, in Markdown.
+/// The page in Markdown.
 std::string semantics_page();
 
 }  // namespace touchstone

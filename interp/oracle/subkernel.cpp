@@ -12,7 +12,7 @@ namespace {
 // Elements [begin, end) of each axis.
 using Box = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-// The box of its operands that a node needs for `box` of itself.
+// The box of its operands that a node needs to compute `box` of itself.
 Box needed(const LazyOp& node, Box box) {
   if (is_reduce(node.op()))
     for (const int axis : node.reduce_arg().axes) {
@@ -36,8 +36,8 @@ LazyOpPtr kept(const LazyOpPtr& node, const Box& box, std::vector<LazyOpPtr> src
   return LazyOp::make(node->op(), std::move(src), node->arg());
 }
 
-// `kernel`'s value with only the elements of `box`. A node may be needed in more than one box: as a
-// term of a sum and beside the sum.
+// The value of `kernel`, restricted to the elements of `box`. A node may be needed in several
+// boxes: as a term of a sum and beside the sum.
 LazyOpPtr restricted(const LazyOpPtr& kernel, const Box& box) {
   const std::vector<LazyOpPtr> order = nodes_of(kernel);
   std::map<const LazyOp*, std::map<Box, LazyOpPtr>> parts;

@@ -8,18 +8,17 @@
 
 namespace touchstone::interp {
 
-/// The nodes of a kernel's value, operands before those that use them, each once; the last is what
-/// is stored.
+/// The nodes of a kernel's value, each once, operands first; the last is the stored one.
 std::vector<LazyOpPtr> nodes_of(const LazyOpPtr& kernel);
 
 /// The kernel that stores `node` in row-major order.
 LazyOpPtr kernel_of(const LazyOpPtr& node);
 
-/// `node` with operands replaced: `other` gives what stands for a node, or null to keep it.
+/// `node` with operands replaced: `other` returns the replacement of a node, or null to keep it.
 LazyOpPtr replaced(const LazyOpPtr& node, const std::function<LazyOpPtr(const LazyOpPtr&)>& other);
 
-/// The kernel of one element of the output of a concrete kernel; at: an index per axis. Throws
-/// ShapeError where there is no such element.
+/// The kernel of one element of a concrete kernel's output; at: an index for each axis. Throws
+/// ShapeError if there is no such element.
 LazyOpPtr one_element(const LazyOpPtr& kernel, std::span<const std::int64_t> at);
 
 }  // namespace touchstone::interp

@@ -18,10 +18,10 @@ namespace {
 using namespace interp;
 
 constexpr std::int64_t kMostElements = 1024;
-constexpr double kNearShare = 0.75;  // of the errors that a fault has to explain
+constexpr double kNearShare = 0.75;  // share of the errors that a fault must explain
 constexpr double kBeyondBias = 1.5;  // least fitted fault, in multiples of the legal bias
 
-// ln P(X >= k) of n fair coins, from above: the first term and a geometric series.
+// Upper bound on ln P(X >= k) for n fair coins: the first term and a geometric series.
 double log_coins(std::int64_t k, std::int64_t n) {
   if (2 * k <= n) return 0;
   const auto x = static_cast<double>(k), m = static_cast<double>(n);
@@ -31,7 +31,7 @@ double log_coins(std::int64_t k, std::int64_t n) {
   return std::min(first - std::log1p(-ratio), 0.0);
 }
 
-// The element whose weights on either side are nearest to equal.
+// The weighted median.
 double weighted_median(std::vector<std::pair<double, double>> value_and_weight) {
   std::ranges::sort(value_and_weight);
   double all = 0, so_far = 0;
@@ -46,12 +46,12 @@ class Tests {
   Tests(const Unrounded& u, std::span<const std::int64_t> shape, double unit, DType output,
         ErrorEvidence& out)
       : u_(u), unit_(unit), rounded_(output), out_(out), shape_(shape.begin(), shape.end()) {
-    // Elements that are one another's copies, or that times a power of two, say a thing once.
+    // Elements that are copies of each other, or copies times a power of two, count once.
     std::set<std::pair<double, double>> seen;
     for (std::size_t i = 0; i < u.exact.size(); ++i) {
       if (!std::isfinite(u.exact[i]) || !std::isfinite(u.candidate[i]) ||
           std::abs(u.exact[i]) < rounded_.least_normal / rounded_.relative)
-        continue;  // no number, or so small that the type's range rounds it, not its digits
+        continue;  // not finite, or so small that the type's range rounds it, not its digits
       int exponent = 0;
       const double significand = std::frexp(std::abs(u.exact[i]), &exponent);
       const double error = std::ldexp(u.candidate[i], -exponent);
@@ -63,8 +63,8 @@ class Tests {
   bool enough() const { return std::ssize(kept_) >= kLeastSuspects; }
   bool has_facts() const { return !u_.facts.empty(); }
 
-  // The share of elements whose error is at least so much of the result, or of what sums of such
-  // terms come to.
+  // True if half of the elements have errors large enough for operands rounded to `digits`,
+  // relative to the result or to the typical size of such sums.
   bool may_be_operands(int digits) const {
     std::size_t count = 0;
     for (const std::size_t i : kept_) {
@@ -74,15 +74,14 @@ class Tests {
     return 2 * count >= kept_.size();
   }
 
-  /// Whether the errors are those of a fault: each nearer to what the fault gives than to 0, both
-  /// as it is and without what is in proportion to the result or the same everywhere, which may be
-  /// bias.
+  /// Tests if the errors are those of a fault: each nearer to the fault's than to 0, both directly
+  /// and after removing trends proportional to the result or constant, which may be bias.
   void fixed(std::string_view test, std::string explanation, const std::vector<double>& fault) {
     const std::vector<double> error = without_trends(u_.candidate), given = without_trends(fault);
     std::int64_t near = 0, of = 0;
     std::vector<std::pair<double, double>> left;
-    // Sums of nearly the same terms have nearly the same errors: they say a thing once, and so do
-    // results that round to one value.
+    // Sums of nearly the same terms have nearly the same errors and count once, as do results that
+    // round to one value.
     std::set<std::pair<double, double>> seen;
     for (std::size_t k = 0; k < kept_.size(); ++k) {
       const std::size_t i = kept_[k];
@@ -101,8 +100,8 @@ class Tests {
     judge(test, std::move(explanation), near, of, 1, left);
   }
 
-  /// The same for a fault of unknown size, `per_unit` of each element times a constant that fits
-  /// best. Errors within the bias that is legal count for nothing.
+  /// The same for a fault of unknown size: `per_unit` of each element times the best-fitting
+  /// constant. Errors within the legal bias do not count.
   void fitted(std::string_view test, const std::vector<double>& per_unit,
               const std::function<std::string(double)>& explanation) {
     std::vector<std::pair<double, double>> ratios;
@@ -144,7 +143,7 @@ class Tests {
          HUGE_VAL});
   }
 
-  /// The explanation that leaves least, of those that pass.
+  /// Selects the passing explanation with the least unexplained error.
   void conclude() const {
     const Candidate* best = nullptr;
     for (const Candidate& c : candidates_) {
@@ -157,7 +156,7 @@ class Tests {
     out_.suspicion->log_p += std::log(out_.tests);
   }
 
-  // Index of each element along an axis, less the middle.
+  // Index of each element along an axis, minus the middle.
   std::vector<double> along(std::size_t axis) const {
     std::vector<double> at;
     std::int64_t step = 1;
@@ -171,10 +170,10 @@ class Tests {
  private:
   struct Candidate {
     Suspicion suspicion;
-    double left;  // the median of what it leaves unexplained
+    double left;  // median of the unexplained errors
   };
 
-  // To one part in 64 or so.
+  // Rounded to about one part in 64.
   static double coarse(double x) {
     int exponent = 0;
     return std::ldexp(std::round(std::frexp(x, &exponent) * 64), exponent);
@@ -189,7 +188,8 @@ class Tests {
                                                   : std::abs(u_.exact[i]);
   }
 
-  // x less its least squares on the results and on the elements' sizes, each in units of its size.
+  // x minus its least-squares fit by the results and the elements' sizes, each in units of its
+  // size.
   std::vector<double> without_trends(const std::vector<double>& x) const {
     std::vector<double> of_result, of_size, left;
     for (const std::size_t i : kept_) {
@@ -236,7 +236,7 @@ class Tests {
 struct Arithmetic {
   SumRounding rounding;
   int accumulator_digits = 64;
-  int operand_digits = 0;  // the most that an operand of a sum has
+  int operand_digits = 0;  // maximal digits of an operand of a sum
   bool sums = false, multiplies = false;
 };
 
@@ -268,8 +268,8 @@ Arithmetic arithmetic_of(const Program& program, const Profile& profile) {
   return a;
 }
 
-// Runs of elements spread over the output, together about `wanted`: the multiples of the golden
-// ratio, so that no row or column is met too often.
+// Runs of elements spread over the output, about `wanted` in total, at multiples of the golden
+// ratio, so that no row or column is hit too often.
 std::vector<ElementRun> spread(std::int64_t size, std::int64_t wanted, std::int64_t length) {
   if (wanted >= size) return {{0, size}};
   constexpr double kGolden = 0.6180339887498949;
@@ -289,7 +289,7 @@ std::vector<ElementRun> spread(std::int64_t size, std::int64_t wanted, std::int6
   return runs;
 }
 
-// The elements to look at: no more than about an eighth of all, where there are many.
+// The elements to examine: at most about an eighth of a large output.
 std::vector<ElementRun> elements_of(const Program& program, bool thorough) {
   constexpr std::int64_t kFew = 64, kMostTerms = std::int64_t{1} << 24;
   const std::int64_t size = program.regions[0].size;
@@ -303,7 +303,7 @@ std::vector<ElementRun> elements_of(const Program& program, bool thorough) {
   return spread(size, wanted, std::min(length, size));
 }
 
-// The errors of elements whose result was rounded to a narrower type.
+// The errors of results rounded to a narrower type.
 template <class R>
 std::vector<double> rounded_results(const Unrounded& u) {
   std::vector<double> errors;
@@ -319,7 +319,7 @@ void test_results(const Unrounded& u, DType output, const Arithmetic& a, Tests& 
   if (digits > 24) tests.fixed("result", "float32 result", rounded_results<float>(u));
 }
 
-// A term that is missing shows only where an accumulator that stagnates would not lose it too.
+// A missing term is visible only if a stagnating accumulator would not lose it too.
 void test_missing(const Unrounded& u, std::span<const Hypothesis> hypotheses, const Arithmetic& a,
                   double terms, Tests& tests) {
   for (std::size_t h = 1; h < hypotheses.size(); ++h) {
@@ -336,7 +336,7 @@ void test_missing(const Unrounded& u, std::span<const Hypothesis> hypotheses, co
   }
 }
 
-// Whether sums of such terms resolve what an operand loses beyond `digits`.
+// True if sums of such terms resolve the loss of operands cut to `digits`.
 bool resolves(const Unrounded& u, const Arithmetic& a, int digits) {
   if (u.facts.empty()) return a.accumulator_digits - digits >= 12;
   std::size_t count = 0;

@@ -15,23 +15,23 @@ namespace touchstone {
 struct Suspicion {
   std::string test;         // "operands", "result", "terms", "scale", "shift", "axis", "size"
   std::string explanation;  // "operands rounded to bfloat16"
-  /// ln of the probability of so much agreement, or of so large an error, where errors are as the
-  /// model has them, times the number of tests made.
+  /// ln of the probability of so much agreement, or of so large an error, under the error model,
+  /// times the number of tests.
   double log_p = 0;
-  std::int64_t agree = 0, of = 0;  // errors nearer to what the fault gives than to 0, of how many
+  std::int64_t agree = 0, of = 0;  // errors nearer to the fault's than to 0, and their total number
 
   std::string str() const;
 };
 
-/// The evidence of the errors of a legal output, together (docs/oracle.md, "Suspicion").
+/// The joint evidence of the errors of a legal output (docs/oracle.md, "Suspicion").
 struct ErrorEvidence {
-  std::int64_t elements = 0;  // whose errors were looked at
+  std::int64_t elements = 0;  // number of elements examined
   int tests = 0;
-  double least_log_p = 0;  // of the tests, times their number
-  /// The largest (|error| - b) / (sqrt(n) u sum|v|), where b is what errors of one sign may come
-  /// to, and the most likely it is to be exceeded in one of these elements where rounding errors
-  /// are independent and of mean 0: N. J. Higham and T. Mary, "A new approach to probabilistic
-  /// rounding error analysis" (2019), theorem 2.4. Only of kernels that are one sum.
+  double least_log_p = 0;  // least of the tests, times their number
+  /// The largest (|error| - b) / (sqrt(n) u sum|v|), with b the possible bias of one sign, and a
+  /// bound on the probability that one of these elements exceeds it if rounding errors are
+  /// independent with mean 0: N. J. Higham and T. Mary, "A new approach to probabilistic rounding
+  /// error analysis" (2019), theorem 2.4. Only for kernels that are one sum.
   std::optional<double> lambda;
   double log_lambda_p = 0;
   std::optional<Suspicion> suspicion;
@@ -40,16 +40,16 @@ struct ErrorEvidence {
   std::string str() const;
 };
 
-/// Below this p an output is SUSPECT.
+/// An output with p below this is SUSPECT.
 inline constexpr double kSuspectP = 1e-9;
-/// Fewer elements than these, all different, are not looked at.
+/// Minimal number of distinct elements for the tests.
 inline constexpr std::int64_t kLeastSuspects = 40;
-/// A verdict looks at errors together where so many elements have more than one legal answer: of
-/// fewer it would take longer than the verdict itself.
+/// A verdict tests errors jointly if at least this many elements have more than one legal result;
+/// for fewer the tests would take longer than the verdict.
 inline constexpr std::int64_t kLeastOpen = 256;
 
-/// Tests the errors of `output` (on the host), which is legal, against those of a few faults.
-/// `kernel` is valid and without variables. `thorough`: looks at more elements than a verdict can
+/// Tests the errors of the legal `output` (on the host) against those of a few faults. `kernel`
+/// must be valid and without variables. `thorough` examines more elements than a verdict can
 /// afford.
 ErrorEvidence error_evidence(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
                              const Buffer& output, const Profile& profile, bool thorough = false);

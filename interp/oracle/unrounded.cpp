@@ -19,13 +19,13 @@ constexpr std::size_t kMostHypotheses = 12;
 // A run of elements under every hypothesis. W: the arithmetic, wider than the kernel's types.
 template <class W>
 struct Columns {
-  std::array<std::vector<W>, kMostHypotheses> of;  // empty where as under the first
+  std::array<std::vector<W>, kMostHypotheses> of;  // empty if equal to the first
 
   bool differs(std::size_t h) const { return !of[h].empty(); }
   const W* column(std::size_t h) const { return of[h].empty() ? of[0].data() : of[h].data(); }
 };
 
-// x with all but `drop` bits of its significand.
+// x without the low `drop` bits of its significand.
 template <class T>
 T without_low_bits(T x, int drop, bool rounds) {
   using Bits = scalar::detail::FloatBits<T>;
@@ -55,7 +55,7 @@ class ColumnReducer {
   void feed(const Columns<W>& in, std::int64_t first, std::int64_t count) {
     if (count == 0) return;
     for (std::size_t h = 1; h < hypotheses_.size(); ++h) {
-      if (in.differs(h) && !differs_[h]) {  // until now as under the first
+      if (in.differs(h) && !differs_[h]) {  // equal to the first until now
         results_[h] = results_[0];
         differs_[h] = true;
       }
@@ -106,7 +106,7 @@ class ColumnReducer {
   void add(Sum& s, const W* x, std::int64_t count) const {
     sums_ ? sum(s, x, count) : maximum(s, x, count);
   }
-  // Keeps the error of each addition (Neumaier, "Rundungsfehleranalyse einiger Verfahren zur
+  // Compensates the error of each addition (Neumaier, "Rundungsfehleranalyse einiger Verfahren zur
   // Summation endlicher Summen", 1974).
   static void sum(Sum& s, const W* x, std::int64_t count) {
     W high = s.high, low = s.low;
@@ -140,7 +140,7 @@ class ColumnReducer {
     const auto sum = static_cast<double>(exact), n = std::max(f.terms, 1.0);
     double from_last = 0;
     for (const double s : signed_partials_) from_last += std::abs(sum - s);
-    // Where the order knows nothing of the values, a partial sum of tn terms has mean tS and, drawn
+    // If the order is independent of the values, a partial sum of tn terms has mean tS and, drawn
     // without replacement, variance at most t(1 - t)n/(n - 1) sum v^2.
     double unknowing = 0;
     constexpr int kSteps = 16;
@@ -150,8 +150,8 @@ class ColumnReducer {
           std::sqrt(t * t * sum * sum + t * (1 - t) * f.squares * (n / std::max(n - 1, 1.0)));
     }
     f.partials = std::max({f.partials, from_last, unknowing / kSteps * n});
-    // One rounding towards zero is off by u of the partial sum on average, at most; half of that
-    // again for orders whose partial sums are larger.
+    // One rounding towards zero is off by u of the partial sum on average, at most; half of that is
+    // added for orders with larger partial sums.
     f.bias = rounding_.unit * 1.5 * f.partials + rounding_.term * f.magnitude +
              rounding_.cut * (std::abs(sum) + 4 * std::sqrt(f.squares)) + rounding_.absolute * n;
     return f;
@@ -464,7 +464,7 @@ std::vector<std::vector<double>> exact_terms(const Program& program, const Progr
   const Hypothesis exact{};
   RealNumbers<double> domain(program, buffers, std::span(&exact, 1), {});
   Evaluator<RealNumbers<double>> evaluator(program, domain);
-  // Takes a run of terms as a reducer does.
+  // Collects terms through the reducer interface.
   struct Collector {
     std::vector<double> terms;
     void feed(const Columns<double>& in, std::int64_t first, std::int64_t count) {
@@ -487,7 +487,8 @@ Unrounded evaluate_unrounded(const Program& program, std::span<Buffer* const> bu
   for (const Region& region : program.regions)
     for (const ProgramNode& node : region.nodes)
       has_double = has_double || node.dtype == DType::Float64;
-  // Products of two floats of 24 digits are exact in double; of doubles, near enough in 64 digits.
+  // Products of two floats of 24 digits are exact in double; those of doubles nearly so in 64
+  // digits.
   return has_double ? evaluate<long double>(program, buffers, output, runs, hypotheses, rounding)
                     : evaluate<double>(program, buffers, output, runs, hypotheses, rounding);
 }

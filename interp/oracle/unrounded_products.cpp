@@ -8,7 +8,7 @@
 namespace touchstone::interp {
 namespace {
 
-// `exact(i)` says whether p is; `made(x, y)` is the exact one.
+// `exact(i)` is true if p is exact; `made(x, y)` is the exact product.
 template <class T, class Exact, class Made>
 void mark_typed(const T* x, const T* y, LegalBlock& out, bool with_balls, Exact is_exact,
                 Made made) {
@@ -22,7 +22,7 @@ void mark_typed(const T* x, const T* y, LegalBlock& out, bool with_balls, Exact 
   }
   if (!any) out.inexact.clear();
   if (!any || !with_balls) return;
-  // Rounded or not: within the loss of one rounding of the exact product.
+  // Rounded or not: within the error of one rounding of the exact product.
   const ball::Unit unit(dtype_v<T>);
   const auto point = [](T v) {
     const auto value = static_cast<double>(scalar::detail::computing(v));

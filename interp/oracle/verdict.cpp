@@ -23,7 +23,7 @@ struct Seen {
   interp::WidthCounts relative, ulp;
 };
 
-// Welford's running mean and sum of squares, the latter in verdict.variance until the end.
+// Welford's running mean and sum of squares; the latter is kept in verdict.variance until the end.
 template <class T>
 void note_error(const Legal<T>& legal, T got, Verdict& verdict) {
   if constexpr (is_float_storage<T>) {
@@ -40,8 +40,8 @@ void note_error(const Legal<T>& legal, T got, Verdict& verdict) {
   }
 }
 
-// Adds the findings on the elements after those of `verdict`. Errors by Chan, Golub and LeVeque,
-// "Updating formulae and a pairwise algorithm for computing sample variances" (1979).
+// Appends the findings on the following elements. Errors by Chan, Golub and LeVeque, "Updating
+// formulae and a pairwise algorithm for computing sample variances" (1979).
 void append(Verdict& verdict, const Verdict& next) {
   verdict.checked += next.checked;
   verdict.weak += next.weak;
@@ -65,7 +65,7 @@ void append(Verdict& verdict, const Verdict& next) {
   verdict.errors += next.errors;
 }
 
-// Which limit of the profile the errors exceed together; empty: none.
+// The statistical limit of the profile that the errors exceed; empty: none.
 std::string beyond_statistics(const Verdict& v, const Profile& profile) {
   if (v.errors < kStatistics) return {};
   if (profile.most_mean && std::abs(v.mean_error) > *profile.most_mean)
@@ -86,7 +86,6 @@ void note_width(const Legal<T>& legal, T got, double sharp, Seen& seen) {
   seen.relative.add(width);
   seen.ulp.add(ulp);
   if (width > sharp) ++seen.verdict.blunt;
-  // An interval that is mostly rounding noise round zero still says the result is small.
   if (width > interp::kWeakWidth) {
     ++seen.verdict.weak;
   } else {
@@ -95,7 +94,7 @@ void note_width(const Legal<T>& legal, T got, double sharp, Seen& seen) {
   }
 }
 
-// An element of a candidate. A byte that is neither 0 nor 1 is no bool: nothing makes it legal.
+// An element of a candidate. A byte other than 0 and 1 is not a bool and never legal.
 template <class T>
 struct Element {
   explicit Element(const std::byte* at) {
@@ -137,7 +136,7 @@ void check_block(std::int64_t first, const LegalBlock& block, const std::byte* c
   }
 }
 
-// Together: the widths of all parts, those of determined elements 0.
+// Merges all parts, with widths of 0 for determined elements.
 void append_all(Verdict& verdict, std::span<const Seen> parts) {
   interp::WidthCounts relative, ulp;
   for (const Seen& part : parts) {
@@ -163,12 +162,12 @@ std::vector<std::int64_t> unravel(std::int64_t flat, std::span<const std::int64_
   return at;
 }
 
-// The buffer itself where the host can read it, else a copy on the reference device.
+// The buffer itself if the host can read it, else a copy on the reference device.
 class HostView {
  public:
   explicit HostView(const Buffer& buffer) {
     if (buffer.device().host_memory()) {
-      view_ = const_cast<Buffer*>(&buffer);  // read only, below
+      view_ = const_cast<Buffer*>(&buffer);  // only read below
       return;
     }
     static const std::unique_ptr<Device> host = make_interpreted_device();
@@ -199,10 +198,10 @@ void check_usable(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
   }
 }
 
-// Larger inputs are not looked through: of a sparse one every page would be made.
+// Larger inputs are not checked: reading a sparse one would allocate every page.
 constexpr std::int64_t kMostBools = std::int64_t{1} << 30;
 
-// Of the elements [0, reach) that a kernel may read.
+// Checks the elements [0, reach) that a kernel may read.
 void require_bools(const Buffer& input, int idx, std::int64_t reach) {
   if (input.dtype() != DType::Bool || reach > kMostBools) return;
   const auto* bytes = static_cast<const std::uint8_t*>(input.memory());
@@ -247,7 +246,7 @@ void judge_elements(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
   verdict.at = unravel(verdict.index, shape);
 }
 
-// Where the sums alone leave no more than the digits that a sharp verdict asks for.
+// Advice if the sums alone make a sharp verdict impossible.
 std::string advice_for(const LazyOpPtr& kernel, const Profile& profile) {
   if (profile.order != SumOrder::Any) return {};
   const LazyOp* longest = nullptr;

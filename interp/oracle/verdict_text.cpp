@@ -9,7 +9,7 @@
 #include "touchstone/base/counted.h"
 #include "touchstone/interp/oracle/verdict.h"
 
-// Verdicts in words, and several as one.
+// Verdicts in words, and joint verdicts.
 
 namespace touchstone {
 namespace {
@@ -18,7 +18,7 @@ std::string bits_str(const Scalar& s) {
   return fmt::format("0x{:0{}x} ({})", s.bits(), 2 * itemsize(s.dtype()), s.str());
 }
 
-// "an error of 0.3 %", or of a few units in the last place where a share would have many zeros.
+// "0.3 %", or ULP where a percentage would have many zeros.
 std::string size_of(double relative, double ulp) {
   if (std::isinf(relative)) return "any size";
   if (relative >= 0.1) return fmt::format("{:.0f} %", 100 * relative);
@@ -26,7 +26,7 @@ std::string size_of(double relative, double ulp) {
   return fmt::format("{:.0f} ULP", ulp);
 }
 
-// Of verdicts that are no FAIL: the one that leaves least unseen.
+// Compares verdicts other than FAIL: the sharper one leaves less unseen.
 bool is_sharper(const Verdict& a, const Verdict& b) {
   const auto share = [](const Verdict& v, std::int64_t count) {
     return v.checked == 0 ? 1.0 : static_cast<double>(count) / static_cast<double>(v.checked);

@@ -9,25 +9,25 @@
 
 #include "touchstone/interp/oracle/legal.h"
 
-// How much of an element its legal results leave open: what a verdict could not have seen.
+// How wide the legal results of an element are: errors that a verdict could not detect.
 
 namespace touchstone::interp {
 
-/// An element is weak where its legal numbers span a larger share of their larger end: fewer than
-/// four significant bits are claimed.
+/// An element is weak if its legal numbers span a larger share of their larger end: fewer than four
+/// significant bits are claimed.
 inline constexpr double kWeakWidth = 1.0 / 16;
 
-/// The widest share of its larger end that a sharp element's legal numbers span: eight significant
-/// bits are claimed, or half of the type's digits where those are fewer. 2^-8 for float32 and
-/// float64, 2^-5 for float16, 2^-4 for bfloat16 and whatever is narrower.
+/// The largest relative width of a sharp element: eight significant bits are claimed, or half of
+/// the type's digits if fewer. 2^-8 for float32 and float64, 2^-5 for float16, 2^-4 for bfloat16
+/// and narrower types.
 inline double sharp_width(DType dtype) {
   if (!is_float(dtype)) return kWeakWidth;
   return std::min(kWeakWidth, std::ldexp(1.0, -std::min(8, info(dtype).digits / 2)));
 }
 
-/// The span of the legal numbers as a share of their larger end: 0 for one answer, 1 and more where
-/// not even a sign is claimed. Infinite where nothing bounds them: an end that is an infinity, NaN
-/// beside numbers, either bool, or no claim at all.
+/// The span of the legal numbers relative to their larger end: 0 for one result, at least 1 if not
+/// even the sign is claimed. Infinite if unbounded: an infinite end, NaN beside numbers, either
+/// bool, or no claim at all.
 template <class T>
 double relative_width(const Legal<T>& x) {
   constexpr double kOpen = std::numeric_limits<double>::infinity();
@@ -52,9 +52,9 @@ double relative_width(const Legal<T>& x) {
   }
 }
 
-/// Counts of widths by size, an eighth of a binade to a place, with the largest of each place:
+/// A histogram of widths, an eighth of a binade to a bin, with the largest width of each bin:
 /// quantiles of any number of widths in a few kilobytes. A quantile is a width that occurred, off
-/// by less than an eighth of itself.
+/// by less than an eighth.
 class WidthCounts {
  public:
   void add(double width, std::int64_t count = 1) {
@@ -76,7 +76,7 @@ class WidthCounts {
     }
   }
 
-  /// A width that all but `rest` of all (0: the largest) do not exceed; 0 where there are none.
+  /// The least recorded width not exceeded by all but a share `rest` (0: the largest); 0 if empty.
   double all_but(double rest) const {
     const auto above = static_cast<std::int64_t>(std::floor(rest * static_cast<double>(total_)));
     std::int64_t seen = 0;
@@ -88,7 +88,7 @@ class WidthCounts {
   }
 
  private:
-  // Widths from 2^-64 to 2^64, and what lies beyond at the ends.
+  // Bins for widths from 2^-64 to 2^64, and one beyond each end.
   static constexpr int kPerBinade = 8, kLeastExponent = -64, kMostExponent = 64;
   static constexpr std::size_t kPlaces = (kMostExponent - kLeastExponent) * kPerBinade + 2;
   static std::size_t place_of(double width) {

@@ -27,7 +27,7 @@ struct float8_e5m2 {
 
 /// The result for a number beyond the largest of an 8-bit float.
 enum class Float8Overflow : std::uint8_t {
-  AsDefined,  // as docs/semantics.md has it: the largest in float8_e4m3, infinity in float8_e5m2
+  AsDefined,  // as in docs/semantics.md: the largest in float8_e4m3, infinity in float8_e5m2
   Saturates,  // the largest in both
   Infinity,   // NaN in float8_e4m3, infinity in float8_e5m2
   Either,

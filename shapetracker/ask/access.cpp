@@ -15,11 +15,11 @@ using symbolic::StepOp;
 /// A step of straight-line code as a linear function of the axis indices.
 struct Linear {
   bool uses_index = false;
-  Node value;                               // where no index is used
-  std::vector<std::optional<sint>> slopes;  // nullopt: the axis occurs, but not as a term
+  Node value;                               // if no index is used
+  std::vector<std::optional<sint>> slopes;  // nullopt: the axis occurs, but not linearly
 };
 
-/// The axes by the names of their indices, which no variable of the tracker has.
+/// Maps index names to axes; no variable of the tracker has such a name.
 class Axes {
  public:
   explicit Axes(const ShapeTracker& tracker) : indices_(axis_indices(tracker)) {
@@ -37,7 +37,7 @@ class Axes {
 
  private:
   std::vector<Node> indices_;
-  std::vector<std::string> names_;  // empty where an axis has one element
+  std::vector<std::string> names_;  // empty for an axis with one element
 };
 
 Node combine(StepOp op, std::span<const Node> args) {
@@ -74,7 +74,7 @@ Node combine(StepOp op, std::span<const Node> args) {
       return symbolic::where(args[0], args[1], args[2]);
     case StepOp::Const:
     case StepOp::Var:
-      break;  // no operands: handled where the step is read
+      break;  // no operands: handled by the caller
   }
   return Node(0);
 }

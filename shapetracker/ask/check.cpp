@@ -139,8 +139,8 @@ Check check_view(std::span<const View> views, const View& single, std::int64_t m
       if (const Index index = unravel(i, shape); differs(index)) return at(index);
     return accept();
   }
-  // The corners of the mask and of the shape and what is next to them, one axis at a time from
-  // every other such corner that bits of a counter choose; then points spread evenly.
+  // Evenly spread points; then, pseudo-randomly for each axis, ends of the shape and the mask and
+  // their neighbours.
   const std::int64_t step = std::max<std::int64_t>(size / most, 1);
   for (std::int64_t i = 0, flat = 0; i < most; ++i) {
     if (const Index index = unravel(flat, shape); differs(index)) return at(index);

@@ -31,11 +31,11 @@ struct Reduced {
   std::vector<View> before;
   std::vector<View> after;
   std::optional<MergeResult> whole;  // of all of `before`
-  bool limited = false;              // there may be fewer views
+  bool limited = false;              // fewer views may exist
   std::int64_t ns = 0;
 };
 
-// The stack with every address `by` higher; where nothing is read there is nothing to move.
+// The stack with every address moved up by `by`; nothing to move if nothing is read.
 std::vector<View> moved(std::vector<View> stack, std::int64_t by) {
   const View& base = stack.front();
   if (by == 0 || base.nothing_valid()) return stack;
@@ -47,7 +47,7 @@ std::int64_t nanoseconds_since(Clock::time_point start) {
   return std::chrono::nanoseconds(Clock::now() - start).count();
 }
 
-// As a ShapeTracker asks, in the words of the question.
+// The check of ShapeTracker, with errors in terms of the question.
 void require_within(const std::vector<View>& stack) {
   for (std::size_t i = 1; i < stack.size(); ++i) {
     if (stack[i].nothing_valid()) continue;
@@ -63,7 +63,7 @@ void require_within(const std::vector<View>& stack) {
 
 bool is_concrete(const View& view) { return view.is_concrete(); }
 
-// With variables the addresses must not be negative: how far to move them is no number.
+// With variables, addresses must not be negative: the offset to move them by is symbolic.
 Reduced reduce_symbolic(std::vector<View> stack) {
   const ShapeTracker tracker = within("views", [&] { return ShapeTracker(stack); });
   const auto start = Clock::now();
@@ -100,12 +100,12 @@ Reduced apply(const json& base, const json& ops, const Names& names) {
   return {tracker.views(), std::move(reduced.views), std::move(reduced.whole), reduced.limited, ns};
 }
 
-/// The reason why there is a `single` view or none.
+/// The reason why a `single` view exists or not.
 struct Proof {
   std::string why;
-  std::optional<Witness> witness{};  // where there is no single view,
-  symbolic::Values values{};         // with these values of the variables,
-  std::vector<View> stack{};         // of this stack, concrete
+  std::optional<Witness> witness{};  // if there is no single view,
+  symbolic::Values values{};         // for these values of the variables,
+  std::vector<View> stack{};         // for this concrete stack
 };
 
 Proof proof_of(const Reduced& reduced) {
@@ -168,18 +168,19 @@ ordered_json value_of(const View& view) {
   return list_of(view.shape(), view.strides(), view.offset(), view.mask());
 }
 
-// `"inverse":..,"bijection":..` for the stack as reduced.
+// Adds `"inverse":..,"bijection":..` for the reduced stack.
 void add_inverse(ordered_json& out, const std::vector<View>& stack) {
   Inverse inverse;
   const View& base = stack.front();
-  // An address below 0 is outside [0, N), so there is nothing to invert.
+  // An address below 0 is outside [0, N), so there is no inverse.
   if (base.nothing_valid() || address_range(base).first.as_int() >= 0)
     inverse = invert(ShapeTracker(stack));
   out["inverse"] = inverse.tracker ? value_of(inverse.tracker->views()) : ordered_json();
   out["bijection"] = inverse.bijection;
 }
 
-// A step of the index, what it moves the address by, and so what a view's strides would have to.
+// A step of the index with the resulting change of the address, which the strides would have to
+// match.
 ordered_json step(const Proof& proof, std::size_t from) {
   const auto& points = proof.witness->points;
   return {
@@ -202,8 +203,8 @@ const char* kind_name(Witness::Kind kind) {
   return "";
 }
 
-// `{"kind":"bend","points":[..],"reads":[..],"needs":[..]}`: indices, the address that each reads
-// or null, and what no single view can have at once.
+// `{"kind":"bend","points":[..],"reads":[..],"needs":[..]}`: indices, the address or null read at
+// each, and the requirements that no single view can meet at once.
 ordered_json witness(const Proof& proof) {
   const auto& [kind, points] = *proof.witness;
   ordered_json out = {{"kind", kind_name(kind)}};
@@ -218,8 +219,8 @@ ordered_json witness(const Proof& proof) {
   return out;
 }
 
-// `{"indices":["idx0"],"index":"..","valid":"..",..}`: address and condition as they are cheapest
-// to compute, and what they cost.
+// `{"indices":["idx0"],"index":"..","valid":"..",..}`: the cheapest address and condition found,
+// with their costs.
 ordered_json expressions(const Reduced& reduced) {
   const PlainIndex expr = cheapest_index(ShapeTracker::trusted(reduced.after), reduced.before);
   const IndexCost costs = cost(expr);
@@ -231,14 +232,14 @@ ordered_json expressions(const Reduced& reduced) {
           {"parts", costs.steps}};
 }
 
-// `"real_strides":[4,null],"real_offset":0`, null where the axis has none.
+// Adds `"real_strides":[4,null],"real_offset":0`; null for an axis without a real stride.
 void add_strides(ordered_json& out, const std::vector<View>& stack) {
   const ShapeTracker tracker = ShapeTracker::trusted(stack);
   out["real_strides"] = value_of(real_strides(tracker));
   out["real_offset"] = value_of(real_offset(tracker));
 }
 
-// In one line, of ASCII alone; text that was cut within a character is mended.
+// One line of ASCII; invalid UTF-8, as of text cut within a character, is replaced.
 std::string line_of(const ordered_json& answer) {
   return answer.dump(-1, ' ', true, json::error_handler_t::replace);
 }

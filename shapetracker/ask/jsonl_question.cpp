@@ -10,19 +10,19 @@
 namespace touchstone::shapetracker::question {
 namespace {
 
-// An integer beyond 64 bits is kept as a string that begins with this: no text of JSON has it.
+// Marks an integer beyond 64 bits that is kept as a string: JSON text never contains it.
 constexpr char kLarge = '\x7f';
 
 bool is_large(const json& value) {
   return value.is_string() && value.get_ref<const std::string&>().starts_with(kLarge);
 }
 
-/// Its only use is the reader, which hands on integers beyond 64 bits as text where they fit a long
-/// double: up to 4,932 digits.
+/// Only for the reader. It passes integers beyond 64 bits on as text if they fit a long double: up
+/// to 4,932 digits.
 using Wide = nlohmann::basic_json<std::map, std::vector, std::string, bool, std::int64_t,
                                   std::uint64_t, long double>;
 
-/// Builds the value of a line; nothing of it is deeper than a question, and no member stands twice.
+/// Builds the value of a line; limits nesting to that of questions and rejects duplicate members.
 class LineReader final : public nlohmann::json_sax<Wide> {
  public:
   json take() { return std::move(root_); }
@@ -85,14 +85,14 @@ class LineReader final : public nlohmann::json_sax<Wide> {
   }
 
   json root_;
-  std::vector<json*> open_;  // lists and objects under way, the innermost last
+  std::vector<json*> open_;  // open lists and objects, innermost last
   std::string key_;
 };
 
 }  // namespace
 
 void wrong(const std::string& where, const std::string& expected, const json& found) {
-  // Quotations are cut: a number or a text may be as long as the line.
+  // Quotes are truncated: a number or text may be as long as the line.
   std::string text = is_large(found) ? found.get<std::string>().substr(1)
                      : found.is_structured()
                          ? (found.is_array() ? "a list" : "an object")
@@ -110,7 +110,7 @@ json parse_line(std::string_view line) {
 namespace {
 
 using nlohmann::json;
-// A name as the question has it, cut.
+// A name as in the question, truncated.
 std::string json_name(const std::string& name) {
   return json(name.substr(0, 40)).dump(-1, ' ', true, json::error_handler_t::replace);
 }
@@ -138,7 +138,7 @@ std::vector<T> numbers(const json& value, const std::string& where) {
   return out;
 }
 
-// A number, or an expression of the variables as a string.
+// A number, or an expression over the variables as a string.
 sint entry(const json& value, const std::string& where, const Names& names) {
   if (names.empty() || !value.is_string() || is_large(value)) return number(value, where);
   const std::string& text = value.get_ref<const std::string&>();
@@ -163,7 +163,7 @@ std::vector<std::pair<sint, sint>> pairs(const json& value, const std::string& w
   std::vector<std::pair<sint, sint>> out;
   for (const json& pair : list(value, where, "a list of pairs")) {
     if (!pair.is_array() || pair.size() != 2) wrong(where, "a pair of integers", pair);
-    const sint begin = entry(pair[0], where, names);  // in order: the first wrong one is told
+    const sint begin = entry(pair[0], where, names);  // in order: the first error is reported
     out.emplace_back(begin, entry(pair[1], where, names));
   }
   return out;

@@ -32,7 +32,7 @@ std::string reads(std::span<const View> views, const std::vector<std::int64_t>& 
                      address ? fmt::format("reads {}", *address) : "is padding");
 }
 
-// The points of a witness with what they read, and what follows.
+// Describes the points of a witness, what they read, and the contradiction.
 std::string evidence(std::span<const View> views, const Witness& witness) {
   std::vector<std::string> points;
   for (const auto& point : witness.points) points.push_back(reads(views, point));

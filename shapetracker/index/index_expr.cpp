@@ -11,7 +11,7 @@ namespace {
 using shapetracker::Digit;
 using symbolic::Node;
 
-/// The state of a walk from the outermost view to the buffer.
+/// The state while descending from the outermost view to the buffer.
 struct Walk {
   Node address;
   std::vector<Node> conditions;
@@ -28,12 +28,12 @@ struct Walk {
   }
 };
 
-// No index is valid, or, whatever the variables are, some axis has no element.
+// True if no index is valid, or some axis is empty for all values of the variables.
 bool reads_nothing(const View& view) {
   return view.nothing_valid() || certainly_eq(view.size(), 0);
 }
 
-// The view seen through the flat index that walk.address is.
+// Applies the view to the flat index walk.address.
 void enter(const View& view, Walk& walk) {
   if (reads_nothing(view)) {
     walk = {Node(0), {Node(0)}};
@@ -72,7 +72,7 @@ Walk enter_outermost(const View& view, std::span<const Node> indices) {
   return walk;
 }
 
-// An index of an axis, as a variable over [0, size); 0 where the axis has no or one element.
+// An axis index as a variable over [0, size); 0 for an axis with at most one element.
 Node index_variable(const std::string& name, const sint& size) {
   const std::int64_t end = size.max().value_or(INT64_MAX);
   return end <= 1 ? Node(0) : symbolic::variable(name, 0, end - 1);

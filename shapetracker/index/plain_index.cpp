@@ -9,12 +9,12 @@ using symbolic::Expr;
 using symbolic::ExprOp;
 using symbolic::Exprs;
 
-/// Writes the expressions of a stack of views, from the outermost inwards.
+/// Writes the expressions of a stack of views, outermost first.
 class Writer {
  public:
   explicit Writer(Exprs& exprs) : e_(exprs), valid_(exprs.constant(1)) {}
 
-  /// The flat index into the view below, for one expression an axis.
+  /// The flat index into the view below, for one expression per axis.
   Expr through(const View& view, std::span<const Expr> index) {
     if (view.nothing_valid() || certainly_eq(view.size(), 0)) {
       valid_ = e_.constant(0);
@@ -28,7 +28,7 @@ class Writer {
     return total;
   }
 
-  /// One expression an axis, for a flat index.
+  /// One expression per axis, for a flat index.
   std::vector<Expr> apart(const View& view, Expr flat) {
     const Shape& shape = view.shape();
     std::vector<Expr> index(shape.size(), e_.constant(0));

@@ -8,8 +8,8 @@
 
 namespace touchstone::shapetracker {
 
-/// Address and validity as the definition of a view writes them down, nothing simplified but terms
-/// that are 0 and factors that are 1: what ShapeTracker::expr_idxs begins with.
+/// Address and validity by the definition of a view, simplified only by dropping terms 0 and
+/// factors 1: the starting point of ShapeTracker::expr_idxs.
 struct PlainIndex {
   symbolic::Exprs exprs;
   symbolic::Expr index = 0;
@@ -17,17 +17,17 @@ struct PlainIndex {
   std::vector<std::string> indices{};  // names of the axes
 };
 
-/// views: innermost first, at least one. Indices are called as axis_indices calls them; between
-/// views the flat index k is taken apart as k // weight % size for each axis, without the // where
-/// the weight is 1 and without the % on the first.
+/// views: innermost first, at least one. Indices are named as in axis_indices; between views the
+/// flat index k becomes k // weight % size for each axis, without the // for weight 1 and without
+/// the % on the first axis.
 PlainIndex plain_index(std::span<const View> views);
-/// The same with names of the axes that begin so.
+/// The same with the given prefix of axis names.
 PlainIndex plain_index(std::span<const View> views, const std::string& prefix);
-/// The text of a tree for a person; of one with more than `most` parts their number.
+/// The rendered tree; if it has more than `most` parts, their number instead.
 std::string bounded_text(const symbolic::Exprs& exprs, symbolic::Expr root,
                          std::size_t most = 2000);
 
-/// Cost of address and validity as straight-line code, shared parts of each once.
+/// Cost of address and validity as straight-line code, shared parts of each counted once.
 struct IndexCost {
   std::int64_t divisions = 0;
   std::int64_t modulos = 0;

@@ -11,7 +11,7 @@ using symbolic::Node;
 
 IndexCost cost_of(const Node& node) { return cost(IndexExpr{Node(0), node}); }
 
-/// At which values of a variable some conditions hold.
+/// The values of a variable where some conditions hold.
 struct Table {
   Node variable;
   std::int64_t low;
@@ -21,7 +21,7 @@ struct Table {
   bool at(std::int64_t i) const { return holds[static_cast<std::size_t>(i)]; }
 };
 
-// nullopt where there are too many values to look at.
+// nullopt if there are too many values.
 std::optional<Table> table_of(const Node& variable, const Node& condition) {
   const auto low = variable.min(), high = variable.max();
   if (!low || !high || *high - *low >= IndexLimits::kValues) return std::nullopt;
@@ -32,7 +32,7 @@ std::optional<Table> table_of(const Node& variable, const Node& condition) {
   return table;
 }
 
-// low <= value < high of an expression within [least, most].
+// low <= value < high for an expression within [least, most].
 Node within(const Node& value, std::int64_t low, std::int64_t high, std::int64_t least,
             std::int64_t most) {
   if (high == low + 1) return symbolic::eq(value, low);
@@ -42,7 +42,7 @@ Node within(const Node& value, std::int64_t low, std::int64_t high, std::int64_t
   return symbolic::ands(ends);
 }
 
-// The one run of true values as [first, last + 1); nullopt where there is none or more than one.
+// The only run of true values as [first, last + 1); nullopt if there is none or more than one.
 std::optional<std::pair<std::int64_t, std::int64_t>> only_run(const std::vector<bool>& holds) {
   const auto first = std::ranges::find(holds, true);
   const auto last = std::find(first, holds.end(), false);
@@ -51,8 +51,8 @@ std::optional<std::pair<std::int64_t, std::int64_t>> only_run(const std::vector<
   return std::pair(first - holds.begin(), last - holds.begin());
 }
 
-// The values as a range of the variable, times a range or one value left out of its residues.
-// nullopt where they are not of that form with this modulus.
+// The values as a range of the variable and a range of its residues, or all residues but one;
+// nullopt if they do not have that form with this modulus.
 std::optional<Node> as_residues(const Table& table, std::int64_t modulus) {
   const auto first = std::ranges::find(table.holds, true) - table.holds.begin();
   auto last = table.size() - 1;
@@ -69,7 +69,7 @@ std::optional<Node> as_residues(const Table& table, std::int64_t modulus) {
   for (const Seen s : seen) residues.push_back(s == Seen::True);
   const Node residue = symbolic::floor_mod(table.variable, modulus);
   const std::int64_t high = table.low + table.size() - 1;
-  // Values that the residues leave out by themselves need no range.
+  // The range need not exclude values that the residues exclude.
   const auto from = [&](std::int64_t i) {
     return residues[static_cast<std::size_t>(floor_mod(table.low + i, modulus))];
   };
@@ -92,7 +92,7 @@ std::optional<Node> as_residues(const Table& table, std::int64_t modulus) {
   return symbolic::logical_and(range, *class_of);
 }
 
-// Conditions on one variable, in the cheapest form found.
+// The cheapest form found for conditions on one variable.
 Node shorter(const Node& variable, const Node& condition) {
   const IndexCost before = cost_of(condition);
   if (before.modulos + before.divisions == 0) return condition;
@@ -102,7 +102,7 @@ Node shorter(const Node& variable, const Node& condition) {
   Node best = condition;
   IndexCost least = before;
   const auto offer = [&](const Node& node) {
-    // Of two that cost alike the one that names the values.
+    // At equal cost, prefer the form that names the values.
     if (const IndexCost c = cost_of(node); !cheaper(least, c)) {
       best = node;
       least = c;
@@ -122,7 +122,7 @@ Node shorter(const Node& variable, const Node& condition) {
   return best;
 }
 
-// The conditions, those on one variable together and in the cheapest form found.
+// The conditions, with those on one variable combined into the cheapest form found.
 Node shorter_condition(const std::vector<Node>& conditions) {
   std::vector<Node> rest;
   std::map<std::string, std::pair<Node, std::vector<Node>>> alone;
@@ -142,7 +142,7 @@ Node shorter_condition(const std::vector<Node>& conditions) {
 }
 
 std::optional<PlainIndex> plain_of(const IndexExpr& expr, std::vector<std::string> indices) {
-  // Each by itself: a size is at most what its type holds, and two of these are 0.
+  // Separately: sizes saturate, and the sum of two could wrap to 0.
   if (symbolic::size(expr.index) > IndexLimits::kParts ||
       symbolic::size(expr.valid) > IndexLimits::kParts)
     return std::nullopt;

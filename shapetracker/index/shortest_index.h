@@ -4,16 +4,15 @@
 
 namespace touchstone::shapetracker {
 
-/// Whether `a` costs less: fewer divisions and modulos together, or as many and fewer parts.
+/// True if `a` costs less: fewer divisions and modulos in total, or as many and fewer parts.
 bool cheaper(const IndexCost& a, const IndexCost& b);
 
-/// expr_idxs in the cheapest form found: where the condition holds the address is the same, and may
-/// be written with what the condition says; conditions on one index may become a range or a residue
-/// of it. Takes longer than expr_idxs.
+/// expr_idxs in the cheapest form found. The address is the same wherever the condition holds and
+/// may rely on it; conditions on one index may become a range or a residue. Slower than expr_idxs.
 IndexExpr shortest_idxs(const ShapeTracker& tracker, std::span<const symbolic::Node> indices);
 
-/// The cheapest way found to write down what `tracker` reads: shortest_idxs, or the views of the
-/// tracker as they are, or those of `composed`, a stack that says the same.
+/// The cheapest expression found for `tracker`: shortest_idxs, or the plain index of its views or
+/// of `composed`, an equivalent stack.
 PlainIndex cheapest_index(const ShapeTracker& tracker, std::span<const View> composed);
 
 }  // namespace touchstone::shapetracker

@@ -3,7 +3,8 @@
 namespace touchstone {
 namespace {
 
-/// Whether new axes [i, n) can be made of old axes [from, m), every wanted one of at least one.
+/// Computes if new axes [i, n) can be formed from old axes [from, m), each wanted one from at least
+/// one.
 class Suffixes {
  public:
   Suffixes(std::span<const sint> old_shape, std::span<const sint> new_shape,
@@ -18,8 +19,8 @@ class Suffixes {
   }
 
   bool fits() const { return fits_[0][0]; }
-  /// The least end of the old axes from `from` on that make new axis i and leave the rest a way;
-  /// beyond all axes where there is none.
+  /// The least end of old axes from `from` that form new axis i and leave a solution for the rest;
+  /// beyond all axes if there is none.
   std::size_t first_end(std::size_t i, std::size_t from) const {
     for (std::size_t end = wanted_[i] ? from + 1 : from; end <= old_.size(); ++end)
       if (fits_[i + 1][end] && holds(old_.subspan(from, end - from), new_[i])) return end;
@@ -30,7 +31,7 @@ class Suffixes {
   static bool holds(std::span<const sint> sizes, const sint& count) {
     try {
       return certainly_eq(elements(sizes), count);
-    } catch (const OverflowError&) {  // more than any one size
+    } catch (const OverflowError&) {  // larger than any size
       return false;
     }
   }
@@ -42,9 +43,9 @@ class Suffixes {
 
 }  // namespace
 
-// Groups end as early as they can, so that axes of size 1 stand in the group that follows; the last
-// group takes what is left. tinygrad (get_contraction) does the same by comparing running products,
-// which does not see that sizes of 0 make all later products equal.
+// Groups end as early as possible, so axes of size 1 join the following group; the last group takes
+// the rest. tinygrad (get_contraction) compares running products instead, which fails for sizes of
+// 0: they make all later products equal.
 std::optional<Contraction> get_contraction(std::span<const sint> old_shape,
                                            std::span<const sint> new_shape) {
   return get_contraction_with_reduce(old_shape, new_shape, {});

@@ -22,7 +22,7 @@ using shapetracker::merge_stack;
 using shapetracker::MergeAnswer;
 using shapetracker::MergeBudget;
 
-// Elements of the tracker in row-major order, index by index.
+// Iterates over the elements of the tracker in row-major order.
 class Elements {
  public:
   explicit Elements(const ShapeTracker& tracker)
@@ -42,7 +42,7 @@ class Elements {
   std::vector<std::int64_t> shape_, index_;
 };
 
-// Whether element i of the tracker is address i, for each i in [0, size).
+// True if element i of the tracker reads address i, for each i in [0, size).
 bool is_identity(const ShapeTracker& tracker, std::int64_t size) {
   const auto merged = merge_stack(tracker.views(), MergeBudget{.last_nodes = 0});
   if (merged.view) return View::contiguous({size}) == merged.view->reshape({size});
@@ -53,15 +53,15 @@ bool is_identity(const ShapeTracker& tracker, std::int64_t size) {
   return true;
 }
 
-// `inner` seen through the flat indices that `outer` gives, all of which it has.
+// `inner` seen through `outer`, whose flat indices lie within it.
 ShapeTracker through(const ShapeTracker& inner, const ShapeTracker& outer) {
   std::vector<View> views = inner.views();
   views.insert(views.end(), outer.views().begin(), outer.views().end());
   return ShapeTracker(std::move(views));
 }
 
-// Whether one of the first few elements of the tracker is another address than its own place.
-// Most candidates that are wrong are wrong early on.
+// True if one of the first few elements reads an address other than its position. Rejects most
+// wrong candidates.
 bool is_no_identity_at_first(const ShapeTracker& tracker, std::int64_t size) {
   std::vector<FlatView> views;
   for (const View& view : tracker.views()) {
@@ -76,7 +76,7 @@ bool is_no_identity_at_first(const ShapeTracker& tracker, std::int64_t size) {
   return false;
 }
 
-// Chooses a candidate for each view, innermost first, whose chain undoes the tracker.
+// Chooses a candidate for each view, innermost first, so that the chain inverts the tracker.
 class Chooser {
  public:
   Chooser(const ShapeTracker& tracker, std::int64_t size) : tracker_(tracker), size_(size) {
@@ -111,11 +111,11 @@ class Chooser {
   const ShapeTracker& tracker_;
   std::int64_t size_;
   std::vector<std::vector<Maps>> candidates_;
-  Maps maps_;  // the one applied first in front
+  Maps maps_;  // the first one applied first
   int tries_ = 0;
 };
 
-// Whether no address is read twice, where every address in [0, size) is read.
+// True if no address is read twice, given that every address in [0, size) is read.
 bool is_one_to_one(const ShapeTracker& tracker, const ShapeTracker& inverse, std::int64_t size) {
   if (tracker.size() == sint(size)) return true;
   const bool masked =
@@ -126,7 +126,7 @@ bool is_one_to_one(const ShapeTracker& tracker, const ShapeTracker& inverse, std
     for (const auto& [begin, end] : *tracker.views()[0].mask()) valid = valid * (end - begin);
     return valid == sint(size);
   }
-  // Each valid element must be the one that the inverse names for its address. The innermost view
+  // Each valid element must be the one that the inverse returns for its address. The innermost view
   // may have addresses that are never read.
   const std::int64_t most = address_range(tracker.views().front()).second.as_int() + 1;
   const ShapeTracker padded({View::trusted({std::max(most, size)}, {1}, 0, Mask{{0, size}})});
@@ -144,7 +144,7 @@ bool is_one_to_one(const ShapeTracker& tracker, const ShapeTracker& inverse, std
   return valid == size;
 }
 
-// Addresses of the tracker's elements, -1 where padding; nullopt where there are many or an address
+// Addresses of the tracker's elements, -1 for padding; nullopt if there are too many or an address
 // in [0, size) is missed.
 std::optional<std::vector<std::int64_t>> addresses_of(const ShapeTracker& tracker,
                                                       std::int64_t size) {
@@ -167,12 +167,12 @@ std::optional<ShapeTracker> proved(const ShapeTracker& tracker, const std::optio
   try {
     ShapeTracker inverse = simplify(ShapeTracker(std::vector<View>(maps->rbegin(), maps->rend())));
     if (is_identity(through(tracker, inverse), size)) return inverse;
-  } catch (const ShapeError&) {  // steps that were found one by one need not fit together
+  } catch (const ShapeError&) {  // steps found separately may not fit together
   }
   return std::nullopt;
 }
 
-// One element for each address, the next one after the last where that is one.
+// One element for each address, preferring the successor of the previous one.
 std::vector<std::int64_t> readers_of(const std::vector<std::int64_t>& addresses,
                                      std::int64_t size) {
   std::vector<std::int64_t> readers(static_cast<std::size_t>(size), -1);
@@ -186,8 +186,8 @@ std::vector<std::int64_t> readers_of(const std::vector<std::int64_t>& addresses,
   return readers;
 }
 
-// The tracker with some run of its views read off anew as two: that leaves out what a view has room
-// for and the next one never reads, so that more views can be undone by themselves.
+// The tracker with a run of its views rewritten as two: this drops parts of a view that the next
+// one never reads, so that more views are invertible on their own.
 std::vector<ShapeTracker> read_anew(const ShapeTracker& tracker) {
   std::vector<ShapeTracker> found;
   const auto& views = tracker.views();
@@ -208,8 +208,8 @@ std::vector<ShapeTracker> read_anew(const ShapeTracker& tracker) {
   return found;
 }
 
-// Orders of the digits of an address, as views of [0, size) onto itself: digits between the strides
-// of the innermost view, which is what its stack moves about. The plain order is first.
+// Permutations of the digits of an address as views of [0, size) onto itself, with digits between
+// the strides of the innermost view, which its stack permutes. The identity is first.
 std::vector<View> digit_orders(const View& innermost, std::int64_t size) {
   std::vector<std::int64_t> weights{1};
   for (const sint& stride : innermost.strides())
@@ -239,14 +239,13 @@ std::vector<View> digit_orders(const View& innermost, std::int64_t size) {
 
 using StepsOf = std::optional<Maps> (*)(const std::vector<std::int64_t>&, std::int64_t);
 
-// Some element for each address, written as steps, after the digits of the address are put in some
-// order.
+// Some element for each address, as steps, after permuting the digits of the address.
 std::optional<ShapeTracker> search_steps(const ShapeTracker& tracker,
                                          const std::vector<std::int64_t>& addresses,
                                          std::int64_t size, StepsOf steps_of) {
   const std::vector<std::int64_t> readers = readers_of(addresses, size);
   for (const View& order : digit_orders(tracker.views().front(), size)) {
-    if (order.size() != sint(size)) continue;  // digits of more elements than are read
+    if (order.size() != sint(size)) continue;  // the digits have more elements than are read
     const ShapeTracker placed({order});
     Elements positions(placed);
     std::vector<std::int64_t> table(readers.size());
@@ -272,7 +271,7 @@ std::optional<ShapeTracker> find_inverse_as_it_stands(const ShapeTracker& simple
   return search_steps(simple, *addresses, size, shapetracker::steps_of);
 }
 
-// The same for the tracker with the axes of its outermost view turned to run upwards.
+// The same for the tracker with negative-stride axes of its outermost view flipped.
 std::optional<ShapeTracker> find_inverse_upwards(const ShapeTracker& simple, std::int64_t size) {
   const View& outer = simple.views().back();
   std::vector<std::int64_t> turns(outer.shape().size(), 1);
@@ -296,8 +295,8 @@ std::optional<ShapeTracker> find_inverse_of(const ShapeTracker& simple, std::int
   return search_steps(simple, *addresses, size, shapetracker::stages_of);
 }
 
-// Whether each address in [0, size) is read by exactly one element, by looking at each; false where
-// there are too many.
+// True if each address in [0, size) is read by exactly one element, by counting; false if there are
+// too many.
 bool counts_as_bijection(const ShapeTracker& tracker, std::int64_t size) {
   const std::int64_t count = tracker.size().as_int();
   if (count > Limits::kCountedElements || size > count) return false;

@@ -5,8 +5,8 @@
 namespace touchstone::shapetracker {
 namespace {
 
-/// Digits of y, fine first, each with what one of it adds to the flat index: chosen so that every
-/// number the digits so far can write is sent to an index that reads it.
+/// Digits of y, fine first, each with its step in the flat index, chosen so that every number
+/// written with the digits so far maps to an index that reads it.
 class DigitSearch {
  public:
   DigitSearch(const std::vector<std::int64_t>& addresses, std::int64_t size)
@@ -48,7 +48,7 @@ class DigitSearch {
     return false;
   }
 
-  // How many values a digit worth `weight` can take on top of those so far.
+  // The number of values of a digit worth `weight` on top of the digits so far.
   std::int64_t repeats(std::int64_t weight) {
     const std::int64_t covered = std::ssize(indices_);
     for (std::int64_t count = 1;; ++count) {

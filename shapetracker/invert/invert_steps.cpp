@@ -11,7 +11,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-/// A value times stride, of a digit that has `size` values.
+/// A digit with `size` values and its stride.
 struct Digit {
   std::int64_t size, stride;
 };
@@ -39,7 +39,7 @@ Ints jumps_of(const Ints& table, std::int64_t rise) {
   return jumps;
 }
 
-// A contiguous-like view of the digits, fine to coarse.
+// A view of the digits, fine to coarse.
 View view_of(const std::vector<Digit>& digits, std::int64_t offset) {
   Shape shape;
   Strides strides;
@@ -50,8 +50,8 @@ View view_of(const std::vector<Digit>& digits, std::int64_t offset) {
   return View::trusted(std::move(shape), std::move(strides), offset, std::nullopt);
 }
 
-/// A table as digits whose every turn rises evenly, at multiples of their unit less a phase, and a
-/// smaller table over what the digits leave: table[q] = table[0] + rise * q + its jumps at t <= q.
+/// A table as fine digits whose periods rise evenly, at multiples of their unit minus a phase, and
+/// a smaller table over the periods: table[q] = table[0] + rise * q + its jumps at t <= q.
 struct Evened {
   std::vector<Digit> fine;
   std::int64_t shift = 0, weight = 1;
@@ -89,12 +89,12 @@ Evened even_out(Ints table) {
   return e;
 }
 
-/// The steps [q >= t] of some jumps: each a pair of digits (2, turns) that holds q + turns - t,
-/// beside a block of digits that goes through as it is.
+/// The steps [q >= t] of some jumps: each is a pair of digits (2, turns) that holds q + turns - t,
+/// beside a block of digits passed through unchanged.
 struct Steps {
   const Evened& table;
-  std::int64_t place = table.weight * table.turns();  // of the next pair
-  std::int64_t repeats = 1, offset = 0;               // how often q is written, and what is added
+  std::int64_t place = table.weight * table.turns();  // weight of the next pair
+  std::int64_t repeats = 1, offset = 0;               // number of copies of q, and a constant
   std::vector<Digit> digits = {};                     // of the pairs
 
   void add(std::int64_t t, std::int64_t worth) {
@@ -106,8 +106,8 @@ struct Steps {
   }
 };
 
-/// A view of the digits whose addresses, where no y leads, may lie beyond [0, limit): they are
-/// moved up by whole limits, and `repeats` of these hold them all.
+/// A view of the digits, shifted up by multiples of the limit because its addresses may lie beyond
+/// [0, limit) where no y leads; `repeats` limits contain them all.
 struct Moved {
   View view;
   std::int64_t repeats;
@@ -120,7 +120,7 @@ Moved moved_up(const std::vector<Digit>& digits, std::int64_t offset, std::int64
   return {view_of(digits, checked_add(offset, up)), checked_add(high, up) / limit + 1};
 }
 
-// The last view of an inverse, and one more that takes what is beyond the limit modulo it.
+// Appends the last view of an inverse and, if needed, one that reduces addresses modulo the limit.
 void finish(Maps& maps, const std::vector<Digit>& digits, std::int64_t offset, std::int64_t limit) {
   Moved last = moved_up(digits, offset, limit);
   maps.push_back(std::move(last.view));
@@ -149,8 +149,8 @@ Maps at_once(const Evened& table, std::int64_t size, std::int64_t limit) {
   return maps;
 }
 
-// As many steps at a time as one flat index holds. What they add up to is carried along as one more
-// digit above the others: it is the sum of the jumps so far, and so never leaves their range.
+// As many steps at a time as fit in one flat index. Their running sum is carried as one more digit
+// above the others; as a sum of the jumps so far it stays within their range.
 Maps in_stages(const Evened& table, std::int64_t size, std::int64_t limit) {
   constexpr std::int64_t kRoom = std::int64_t{1} << 60;
   std::int64_t sum = 0, low = 0, high = 0;

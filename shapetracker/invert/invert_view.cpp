@@ -11,22 +11,22 @@ namespace {
 
 __extension__ using Wide = __int128;
 
-/// An axis with several valid indices, counted from the end where its address is lowest.
+/// An axis with several valid indices, counted from the end with the lowest address.
 struct InvertedAxis {
   std::int64_t stride;  // > 0
   std::int64_t extent;
-  std::int64_t weight;  // of one step in the flat index of the view, signed
+  std::int64_t weight;  // step in the flat index of the view, signed
 };
 
-/// A view as digits of its address: lowest + sum(axis.stride * z) is read at flat index
-/// start + sum(axis.weight * z).
+/// A view as digits of its address: flat index start + sum(axis.weight * z) reads lowest +
+/// sum(axis.stride * z).
 struct Reading {
   std::int64_t lowest, highest;
   std::int64_t start;
   std::vector<InvertedAxis> axes;  // by stride
 };
 
-enum class Fix : std::uint8_t { First, Last };  // the index of an axis of stride 0
+enum class Fix : std::uint8_t { First, Last };  // the index used on an axis of stride 0
 
 Reading read(const View& view, Fix fix) {
   Reading reading{view.offset().as_int(), 0, 0, {}};
@@ -71,8 +71,8 @@ struct Digits {
   }
 };
 
-// For axes whose steps do not overlap: k - lowest in digits, one for each axis, coarse first.
-// Valid at exactly the addresses that are read. nullopt where axes overlap.
+// For axes whose steps do not overlap: k - lowest as digits, one for each axis, coarse first. Valid
+// at exactly the addresses that are read. nullopt if axes overlap.
 std::optional<Maps> undo_digits(const Reading& reading, std::int64_t size) {
   Maps maps;
   Digits digits;
@@ -104,8 +104,8 @@ std::optional<Maps> undo_digits(const Reading& reading, std::int64_t size) {
   return maps;
 }
 
-/// Covers [0, size) with digits made of axes that may overlap: each digit's weight is the number
-/// of addresses covered so far, as some steps along an axis.
+/// Covers [0, size) with digits made of axes that may overlap: each digit's weight is the number of
+/// addresses covered so far, as a number of steps along an axis.
 class Cover {
  public:
   Cover(const Reading& reading, std::int64_t size) : size_(size), axes_(reading.axes) {}
@@ -141,7 +141,7 @@ class Cover {
     return false;
   }
 
-  // How many values a digit may take: all there are, or as many as make a coarser axis fit.
+  // Candidate sizes of a digit: all values left, or as many as align a coarser axis.
   std::vector<std::int64_t> counts(std::int64_t covered, std::int64_t room) const {
     const std::int64_t needed = (size_ - 1) / covered + 1;
     std::vector<std::int64_t> counts;

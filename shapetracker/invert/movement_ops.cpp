@@ -10,8 +10,8 @@ namespace {
 
 using OpKind = MovementOp::Kind;
 
-/// Operations in a row and the shape they lead to. Those that change nothing are left out.
-/// tried: each is, on that shape, and throws ShapeError as it would in `apply`.
+/// A sequence of operations and the resulting shape. No-ops are omitted. tried: each operation is
+/// applied to that shape and throws ShapeError as in `apply`.
 class Ops {
  public:
   Ops(Shape shape, bool tried) : tried_(tried), shape_(std::move(shape)) {}
@@ -63,7 +63,7 @@ class Ops {
     add(std::move(op), std::move(shape));
   }
 
-  // The last axis alone.
+  // Pads the last axis only.
   void pad_last(const sint& after) {
     Padding padding(shape_.size(), {0, 0});
     padding.back().second = after;
@@ -84,8 +84,8 @@ class Ops {
 
  private:
   void add(MovementOp op, Shape shape) {
-    (void)elements(shape);  // throws OverflowError where they cannot be counted
-    // An operation applies to a tracker where it applies to its shape.
+    (void)elements(shape);  // throws OverflowError beyond 64 bits
+    // An operation applies to a tracker iff it applies to its shape.
     if (tried_ && apply(ShapeTracker::contiguous(shape_), op).shape() != shape)
       throw ShapeError(fmt::format("{} of {} has another shape than {}", op.str(),
                                    touchstone::str(shape_), touchstone::str(shape)));
@@ -101,17 +101,17 @@ class Ops {
 /// The valid part of an axis.
 struct Axis {
   std::size_t number;
-  sint extent, stride;  // the stride not negative
+  sint extent, stride;  // stride >= 0
   bool flipped;
 };
 
-/// The valid part of a view: all axes with a stride, largest first, and what they reach.
+/// The valid part of a view: all axes with a stride, largest first, and their address range.
 struct Core {
   std::vector<Axis> axes;
   sint low, span = 1;  // addresses [low, low + span)
 };
 
-// With 0 <= begin <= end <= size for all values of the variables.
+// Has 0 <= begin <= end <= size for all values of the variables.
 Range valid_range(const View& view, std::size_t axis) {
   if (!view.mask()) return {0, view.shape()[axis]};
   const auto& [begin, end] = (*view.mask())[axis];
@@ -127,7 +127,7 @@ sint first_address(const View& view) {
   return address;
 }
 
-// nullopt where the bounds of the variables do not tell the signs or the order of the strides.
+// nullopt if the bounds of the variables do not determine the signs or the order of the strides.
 std::optional<Core> core_of(const View& view) {
   Core core;
   core.low = first_address(view);
@@ -158,8 +158,8 @@ std::optional<Core> core_of(const View& view) {
   return core;
 }
 
-// The last axis, of (extent - 1) * stride + span elements, as rows of `span` elements each `stride`
-// after the one before; false where this takes overlaps whose size has variables.
+// Turns the last axis, of (extent - 1) * stride + span elements, into rows of `span` elements, each
+// `stride` after the previous one; false if rows overlap and a size has variables.
 bool take_rows(Ops& ops, const sint& extent, const sint& stride, const sint& span) {
   if (certainly_le(span, stride)) {
     ops.pad_last(stride - span);
@@ -167,8 +167,8 @@ bool take_rows(Ops& ops, const sint& extent, const sint& stride, const sint& spa
     ops.shrink_last(0, span);
     return true;
   }
-  // Repeated, the axis is read in rows of its length and `stride` more: each row starts `stride`
-  // later within a repetition.
+  // Repeat the axis and read it in rows of length + stride: within each repetition every row starts
+  // `stride` later.
   const sint length = ops.last();
   if (!length.is_int() || !extent.is_int() || !stride.is_int()) return false;
   const sint row = length + stride, all = extent * row;
@@ -187,12 +187,12 @@ bool take_rows(Ops& ops, const sint& extent, const sint& stride, const sint& spa
   return true;
 }
 
-// Makes the flat axis as long as that: what the outer views never read may lie beyond the buffer.
+// Extends the flat axis to that size: outer views may skip a part beyond the buffer.
 void make_reach(Ops& ops, const sint& size) {
   if (!certainly_le(size, ops.last())) ops.pad_last(shapetracker::larger(size - ops.last(), 0));
 }
 
-// The axes with a stride, as wanted and in order, from one flat axis.
+// Forms the axes with a stride, in order, from one flat axis.
 bool make_core(Ops& ops, const Core& core) {
   if (!certainly_le(0, core.low)) return false;
   make_reach(ops, core.low + core.span);
@@ -235,7 +235,7 @@ class ViewWriter {
     }
   }
 
-  // The plain operations; false where bounds do not show the signs or the order of the strides.
+  // Without AsStrided; false if the bounds do not determine the signs or the order of the strides.
   bool by_rows(Ops& ops) const {
     const std::optional<Core> core = core_of(view_);
     if (!core || !make_core(ops, *core)) return false;
@@ -249,7 +249,7 @@ class ViewWriter {
     finish(ops);
     return true;
   }
-  // With every axis in it: where an axis without a stride is empty, nothing at all is read.
+  // AsStrided with every axis: an empty axis without a stride means that nothing is read.
   bool as_strided_whole(Ops& ops) const {
     make_reach(ops, address_range(view_).second + 1);
     ops.as_strided(wide_, view_.strides(), first_address(view_));
@@ -258,19 +258,19 @@ class ViewWriter {
   }
 
  private:
-  // From the axes with a stride on.
+  // Completes the view from its axes with a stride.
   void finish(Ops& ops) const {
     ops.expand(wide_);
     ops.pad(padding_);
   }
 
   const View& view_;
-  Shape thin_, wide_;  // axes without a stride have one element, then all valid ones
+  Shape thin_, wide_;  // axes without a stride: one element, then all valid ones
   Padding padding_;
 };
 
-// From some axes to the view. Throws ShapeError where no way of writing it is shown to be right for
-// all values of the variables.
+// From some axes to the view. Throws ShapeError if no variant is proved correct for all values of
+// the variables.
 void make_view(Ops& ops, const View& view) {
   ops.reshape({touchstone::elements(ops.shape())});
   if (view.nothing_valid()) {
@@ -292,7 +292,7 @@ void make_view(Ops& ops, const View& view) {
       if (!(writer.*write)(attempt)) continue;
       ops = std::move(attempt);
       return;
-    } catch (const OverflowError& error) {  // a shape on the way is too large
+    } catch (const OverflowError& error) {  // an intermediate shape is too large
       refused = error.what();
     } catch (const ShapeError& error) {
       refused = error.what();

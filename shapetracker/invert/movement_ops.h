@@ -8,7 +8,7 @@ namespace touchstone {
 struct MovementOp {
   enum class Kind : std::uint8_t { Reshape, Permute, Expand, Pad, Shrink, Stride, AsStrided };
   Kind kind;
-  Shape shape{};                              // Reshape, Expand, AsStrided: of the result
+  Shape shape{};                              // Reshape, Expand, AsStrided: result
   std::vector<int> order{};                   // Permute
   std::vector<std::pair<sint, sint>> ends{};  // Pad: before, after. Shrink: begin, end
   std::vector<std::int64_t> steps{};          // Stride
@@ -19,17 +19,16 @@ struct MovementOp {
   bool operator==(const MovementOp&) const = default;
 };
 
-/// The tracker after the operation. Throws ShapeError as the method of that name does.
+/// The tracker after the operation. Throws ShapeError like the method of that name.
 ShapeTracker apply(const ShapeTracker& tracker, const MovementOp& op);
 
-/// Operations that make `tracker` of a flat buffer of `elements` elements: applied in order to
-/// ShapeTracker::contiguous({elements}) they give a tracker that reads the same address, or
-/// padding, at every index. Any view of a concrete tracker is made without AsStrided, unless a
-/// shape on the way would hold more elements than 64 bits can count: overlapping strides are rows
-/// of a repeated axis, as tinygrad makes windows. With variables AsStrided stands in where bounds
-/// do not order the strides, and every operation was tried on the shape it is for, so `apply` takes
-/// it. Throws ShapeError where the tracker may read beyond the buffer, and where no operations are
-/// found that bounds show to be right for all values of the variables.
+/// Operations that build `tracker` on a flat buffer of `elements` elements: applied in order to
+/// ShapeTracker::contiguous({elements}), they give the same address or padding at every index.
+/// Concrete trackers need no AsStrided unless an intermediate shape exceeds 64 bits: overlapping
+/// strides become rows of a repeated axis, as in tinygrad's windows. With variables, AsStrided is
+/// used if bounds do not order the strides. Every operation was tried on its shape, so `apply`
+/// accepts it. Throws ShapeError if the tracker may read beyond the buffer, or if no operations are
+/// proved correct for all values of the variables.
 std::vector<MovementOp> to_movement_ops(const ShapeTracker& tracker, const sint& elements);
 /// The same for a buffer of tracker.real_size() elements.
 std::vector<MovementOp> to_movement_ops(const ShapeTracker& tracker);

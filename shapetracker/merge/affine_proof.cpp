@@ -29,7 +29,7 @@ Wide floor_quotient(Wide a, Wide b) {  // b > 0
 
 PolynomialDigits::PolynomialDigits(const PolynomialView& view) : offset(view.offset), size(1) {
   for (std::size_t i = view.shape.size(); i-- > 0;) {
-    // Of size 1 it says something only where variables decide whether its index is valid.
+    // Size 1 matters only if variables decide whether its index is valid.
     if (view.shape[i].is(1) && view.mask[i].first.is(0) && view.mask[i].second.is(1)) continue;
     Digit digit{size,
                 view.shape[i],
@@ -53,8 +53,8 @@ AffineProof::AffineProof(const BoxProver& prover, const Grid& grid,
   }
 }
 
-// The least value of a form is at the corner that the signs of its slopes choose; where a sign
-// depends on the variables, both ends of that axis are looked at.
+// The least value of a form is at the corner chosen by the signs of its slopes; if a sign depends
+// on the variables, both ends of that axis are tested.
 bool AffineProof::at_least(const PolynomialForm& form, const Polynomial& low) {
   std::vector<Polynomial> corners = {form.base - low};
   for (std::size_t i = 0; i < form.slopes.size(); ++i) {
@@ -64,7 +64,7 @@ bool AffineProof::at_least(const PolynomialForm& form, const Polynomial& low) {
     const std::size_t count = corners.size();
     if (!nonnegative(Polynomial(0) - slope)) {
       if (2 * count > Limits::kCorners) return false;
-      corners.reserve(2 * count);  // or the copies would be of what has moved
+      corners.reserve(2 * count);  // push_back must not reallocate while copying
       for (std::size_t c = 0; c < count; ++c) corners.push_back(corners[c]);
     }
     for (std::size_t c = 0; c < count; ++c) corners[c] = corners[c] + reach;
@@ -82,14 +82,14 @@ std::optional<Polynomial> AffineProof::fit(const std::vector<Wide>& values,
                                            const std::vector<bool>& present) const {
   if (std::ranges::find(present, false) == present.end()) return interpolate(grid_, values);
   const SubGrid part = present_part(grid_, present);
-  if (part.points.empty()) return Polynomial(0);  // any polynomial is
+  if (part.points.empty()) return Polynomial(0);  // any polynomial fits
   std::vector<Wide> seen;
   for (const std::size_t p : part.points) seen.push_back(values[p]);
   return interpolate(part.grid, std::move(seen));
 }
 
-// floor(k / weight): affine exactly where k less weight times the only candidate stays in
-// [0, weight). The candidate's coefficients are floors at the low corner and one step from it.
+// floor(k / weight): affine iff k - weight * candidate stays in [0, weight). The only candidate has
+// the floors at the low corner and one step from it.
 std::optional<PolynomialForm> AffineProof::quotient(const PolynomialForm& k,
                                                     const Polynomial& weight) {
   const std::size_t count = grid_.size();
@@ -98,7 +98,7 @@ std::optional<PolynomialForm> AffineProof::quotient(const PolynomialForm& k,
   for (std::size_t p = 0; p < count; ++p) {
     const std::vector<std::int64_t> point = grid_.point(p);
     weights.push_back(weight.at(point));
-    present.push_back(weights.back() > 0);  // else the view is empty with these values
+    present.push_back(weights.back() > 0);  // else the view is empty for these values
     bases.push_back(k.base.at(point));
     first.push_back(present.back() ? floor_quotient(bases.back(), weights.back()) : 0);
   }
@@ -108,7 +108,7 @@ std::optional<PolynomialForm> AffineProof::quotient(const PolynomialForm& k,
   for (std::size_t i = 0; i < k.slopes.size(); ++i) {
     if (k.slopes[i].is_zero() || last_[i].is_zero()) continue;
     std::vector<Wide> values;
-    std::vector<bool> observed = present;  // there is a step to see
+    std::vector<bool> observed = present;  // the axis has a step
     for (std::size_t p = 0; p < count; ++p) {
       const std::vector<std::int64_t> point = grid_.point(p);
       observed[p] = observed[p] && last_[i].at(point) > 0;
@@ -126,7 +126,7 @@ std::optional<PolynomialForm> AffineProof::quotient(const PolynomialForm& k,
   return result;
 }
 
-// k mod span, which the mask of the digit limits.
+// k mod span, which the digit's mask limits.
 std::optional<PolynomialForm> AffineProof::rest(const PolynomialDigits& view, std::size_t digit,
                                                 const PolynomialForm& k) {
   if (digit + 1 == view.digits.size()) return k;

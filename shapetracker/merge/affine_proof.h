@@ -11,7 +11,7 @@ struct PolynomialView {
   std::vector<std::pair<Polynomial, Polynomial>> mask;  // [begin, end) of every axis
 };
 
-/// The same as a function of the flat index k: digit i is floor(k / weight) - size * floor(k /
+/// The view as a function of the flat index k: digit i is floor(k / weight) - size * floor(k /
 /// span), fine to coarse; address = offset + digits[0].stride * k + sum(jump_i * floor(k /
 /// weight_i)).
 struct PolynomialDigits {
@@ -30,26 +30,25 @@ struct PolynomialForm {
   std::vector<Polynomial> slopes;
 };
 
-/// Proofs about affine forms on the box 0 <= y < extents, for all values of the variables at once
-/// at which all of `given` are >= 0; values at which the box has no index count as proved. What is
-/// guessed from the values at the points of a grid is proved afterwards: no answer rests on a
-/// sample.
+/// Proofs about affine forms on the box 0 <= y < extents, for all values of the variables with
+/// every `given` >= 0; values with an empty box count as proved. Guesses fitted on a grid are
+/// proved afterwards: no answer rests on samples.
 class AffineProof {
  public:
   AffineProof(const BoxProver& prover, const Grid& grid, const std::vector<Polynomial>& extents,
               std::vector<Polynomial> given = {});
 
-  /// The address that the view gives at flat index `k`, as a form: proved to be one, and every
-  /// index to be valid. nullopt where that is not proved; failure() says what.
+  /// The view's address at flat index `k` as a form, proved affine with every index valid. nullopt
+  /// if that is not proved; failure() says why.
   std::optional<PolynomialForm> address(const PolynomialDigits& view, const PolynomialForm& k);
-  /// Whether one digit of one of the views, outermost first, is outside its mask at every index.
+  /// True if a digit of one of the views, outermost first, is outside its mask at every index.
   bool nothing_valid(std::span<const PolynomialDigits> views, PolynomialForm k);
 
-  /// Why address() gave nothing.
+  /// Why address() failed.
   struct Failure {
     enum class Kind : std::uint8_t { Range, Mask, Floor };
-    Kind kind;         // k is not shown to stay within the view; nor within a mask; nor is
-    Polynomial value;  // floor(k / value) shown to be affine. Mask: [begin, end) of a digit
+    Kind kind;         // Range: k may leave the view. Mask: a digit may leave its [begin, end).
+    Polynomial value;  // Floor: floor(k / value) is not shown to be affine. Mask: begin
     Polynomial end;
   };
   const Failure& failure() const { return failure_; }
@@ -57,7 +56,7 @@ class AffineProof {
  private:
   std::optional<PolynomialForm> affine(const PolynomialDigits& view, const PolynomialForm& k);
   std::optional<PolynomialForm> quotient(const PolynomialForm& k, const Polynomial& weight);
-  /// The polynomial through the values at the points of the grid that are present.
+  /// The polynomial through the values at the grid points that are present.
   std::optional<Polynomial> fit(const std::vector<Wide>& values,
                                 const std::vector<bool>& present) const;
   std::optional<PolynomialForm> rest(const PolynomialDigits& view, std::size_t digit,
@@ -71,7 +70,7 @@ class AffineProof {
   const BoxProver& prover_;
   const Grid& grid_;
   std::vector<Polynomial> last_;   // largest index of each axis
-  std::vector<Polynomial> given_;  // >= 0 where the box has an index
+  std::vector<Polynomial> given_;  // >= 0 if the box is not empty
   Failure failure_{};
 };
 

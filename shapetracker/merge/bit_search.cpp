@@ -12,7 +12,7 @@ BitSearch::BitSearch(const FlatIndex& index, const FlatView& view, std::int64_t 
       valid_.keep_common(BitSet::periodic(view.size(), level.span, level.low(), level.high()));
 }
 
-// Counts passes over a whole set; false where there is no time left.
+// Charges passes over a whole set; false if the budget is spent.
 bool BitSearch::spend(std::int64_t passes) {
   words_left_ -= passes * valid_.words();
   return words_left_ >= 0;
@@ -36,7 +36,7 @@ BitSearch::Reach BitSearch::reach(const Box& box) const {
   return reach;
 }
 
-// The flat indices of a box: log(extent) shifts a dim.
+// The flat indices of a box: log(extent) shifts for each dim.
 std::optional<BitSet> BitSearch::reached(const Reach& reach) {
   BitSet set(view_.size());
   set.insert(reach.lowest);
@@ -50,8 +50,8 @@ std::optional<BitSet> BitSearch::reached(const Reach& reach) {
   return set;
 }
 
-// Makes located_ a point of the box with this flat index, which it has: dim by dim, the first that
-// the others can complete.
+// Sets located_ to a point of the box with this flat index, which must exist: dim by dim, the first
+// value that the other dims can complete.
 BitSearch::Truth BitSearch::locate(std::int64_t flat, const Box& box) {
   located_ = box.low;
   Reach rest = reach(box);
@@ -81,8 +81,8 @@ BitSearch::Found BitSearch::find(const Box& box) {
   return {locate(*flat, box), located_};
 }
 
-// A member of `from` whose carries do not gain `missing`. Follows the patterns of carries that
-// occur, so the sets it looks at are never empty.
+// A member of `from` whose carries do not change the address by `missing`. Follows the carry
+// patterns that occur, so its sets are never empty.
 std::optional<std::int64_t> BitSearch::unequal(const BitSet& from, std::span<const Carry> carries,
                                                Wide missing) {
   const std::optional<std::int64_t> member = from.first();
@@ -97,11 +97,12 @@ std::optional<std::int64_t> BitSearch::unequal(const BitSet& from, std::span<con
   return unequal(part, carries.subspan(1), missing - carries.front().jump);
 }
 
-// Whether one step along `dim` gains `slope` everywhere in the box, which reaches `all` and is
-// valid. What has a successor holds the starts of these steps and mostly settles it.
+// Tests that one step along `dim` changes the address by `slope` everywhere in the box, which
+// reaches `all` and is valid. The members with a successor include the starts of these steps and
+// usually decide.
 BitSearch::Truth BitSearch::gains(const Box& box, const BitSet& all, std::size_t dim,
                                   std::int64_t slope) {
-  Box start = box;  // where the step starts, from the end the flat index rises from
+  Box start = box;  // start points of the step, in the direction of rising flat index
   const std::int64_t signed_stride =
       index_.strides[static_cast<std::size_t>(box.dims[dim].axis)] * box.dims[dim].step;
   const std::int64_t stride = std::abs(signed_stride);
@@ -157,7 +158,7 @@ BitSearch::Truth BitSearch::is_affine(const Box& box, std::int64_t base, const P
     const auto axis = static_cast<std::size_t>(box.dims[dim].axis);
     const Truth truth = gains(box, *set, dim, slopes[axis] * box.dims[dim].step);
     if (truth == Truth::Yes) continue;
-    if (truth == Truth::No && agrees(counterexample_)) {  // then one step on it does not
+    if (truth == Truth::No && agrees(counterexample_)) {  // then the point after the step does not
       const bool falling = index_.strides[axis] * box.dims[dim].step < 0;
       counterexample_[axis] += falling ? -box.dims[dim].step : box.dims[dim].step;
     }

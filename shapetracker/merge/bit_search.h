@@ -5,14 +5,14 @@
 
 namespace touchstone::shapetracker {
 
-/// The questions of MergeSearch for one inner view, answered by the set of flat indices a box
-/// reaches, one bit each: exact, in time about rank^2 * elements / 64.
+/// The queries of MergeSearch for one inner view, answered with a bit set of the flat indices that
+/// a box reaches: exact, in time about rank^2 * elements / 64.
 class BitSearch {
  public:
   using Truth = MergeSearch::Truth;
   using Found = MergeSearch::Found;
 
-  /// most_words: words of bits to go through before giving up.
+  /// most_words: budget of bit-set words to visit.
   BitSearch(const FlatIndex& index, const FlatView& view, std::int64_t most_words);
 
   Found find(const Box& box);
@@ -23,16 +23,16 @@ class BitSearch {
   int nodes() const { return 0; }
 
  private:
-  /// A direction of a box with its step in flat indices made positive.
+  /// A direction of a box with its flat step made positive.
   struct Dim {
     std::int64_t stride;
     std::int64_t extent;
   };
   struct Reach {
-    std::int64_t lowest;  // flat index of the corner all dims rise from
+    std::int64_t lowest;  // flat index of the corner from which all dims rise
     std::vector<Dim> dims;
   };
-  /// Gain of the address from one index to another, by the carries on the way.
+  /// The change of the address from one index to the next, by the carries between them.
   struct Carry {
     BitSet where;
     Wide jump;

@@ -38,7 +38,7 @@ void BitSet::insert_shifted(std::int64_t by) {
   if (by == 0 || by >= size_) return;
   const auto jump = static_cast<std::size_t>(by / 64);
   const auto slide = static_cast<unsigned>(by % 64);
-  // From the top: a word is read before it is written.
+  // From the top: a word is read before it is overwritten.
   for (std::size_t i = words_.size(); i-- > jump;) {
     std::uint64_t moved = words_[i - jump] << slide;
     if (slide != 0 && i > jump) moved |= words_[i - jump - 1] >> (64 - slide);

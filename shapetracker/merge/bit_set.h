@@ -13,18 +13,18 @@ class BitSet {
       : size_(size), words_(static_cast<std::size_t>((size + 63) / 64), 0) {}
 
   void insert(std::int64_t number) { word(number) |= bit(number); }
-  void insert_range(std::int64_t begin, std::int64_t end);  // [begin, end), cut off at size
+  void insert_range(std::int64_t begin, std::int64_t end);  // [begin, end), clipped to size
   bool contains(std::int64_t number) const {
     return (words_[static_cast<std::size_t>(number / 64)] & bit(number)) != 0;
   }
-  /// Adds every member plus `by`, where that is in the set's range. by >= 0.
+  /// Adds member + by for every member, if within range. by >= 0.
   void insert_shifted(std::int64_t by);
-  /// Keeps the members for which member + by is a member too. by >= 0.
+  /// Keeps the members whose member + by is a member. by >= 0.
   void keep_with_successor(std::int64_t by);
   void keep_common(const BitSet& other);
   void remove(const BitSet& other);
   std::optional<std::int64_t> first() const;
-  /// The first member that `other` lacks, that `other` has.
+  /// The first member that is not in `other`; first_common: that is.
   std::optional<std::int64_t> first_outside(const BitSet& other) const;
   std::optional<std::int64_t> first_common(const BitSet& other) const;
 

@@ -4,30 +4,30 @@
 
 namespace touchstone::shapetracker {
 
-/// Why a stack is one view. Where several hold, the last one named here that does.
+/// Why a stack is one view. If several apply, the last one listed.
 enum class MergeClass : std::uint8_t {
-  OneView,      // it has one view, or its outermost view has no valid point
+  OneView,      // a single view, or the outermost view has no valid point
   Empty,        // nothing is valid
-  Coalesced,    // below the outermost, every view is one digit: any view of it is a view
-  LevelAffine,  // every floor(k / weight) that matters is affine on the indices
-  Masked,       // so it is inside the masks, and the valid indices are a box
-  CarryCancel,  // floors that are not affine cancel each other
+  Coalesced,    // below the outermost, every view is one digit: any view on it is one view
+  LevelAffine,  // every relevant floor(k / weight) is affine in the indices
+  Masked,       // the same inside the masks, and the valid indices are a box
+  CarryCancel,  // non-affine floors cancel
 };
 const char* name(MergeClass reason);  // "level-affine"
 
-/// Indices of the outermost view whose validity and addresses no single view can have. `refutes`
-/// (check.h) holds them against the stack.
+/// Indices of the outermost view whose validity and addresses no single view can have.
+/// check_witness (check.h) verifies it against the stack.
 struct Witness {
   enum class Kind : std::uint8_t {
-    /// The last point is not valid though it lies in the box round the others, which are: the valid
-    /// indices of a view are a box. At most 2 * rank + 1 points.
+    /// The last point is invalid but lies in the box around the others, which are valid: the valid
+    /// indices of a view form a box. At most 2 * rank + 1 points.
     Hole,
-    /// Four valid points a, b, c, d with b - a = d - c whose addresses differ by unequal amounts.
+    /// Four valid points a, b, c, d with b - a = d - c and unequal address differences.
     Bend,
-    /// A valid point: the view through it and its valid neighbours, the only one there can be, has
-    /// an offset or a stride beyond 64 bits.
+    /// A valid point: the only candidate view through it and its valid neighbours has an offset or
+    /// stride beyond 64 bits.
     TooFar,
-    /// The stack has rank 0 and its only point is not valid: there is no axis to mask.
+    /// The stack has rank 0 and its only point is invalid: there is no axis to mask.
     NoAxis,
   };
   Kind kind;
@@ -36,20 +36,20 @@ struct Witness {
   std::string str() const;
 };
 
-/// The answer of merge_stack and its reason.
+/// The answer of merge_stack with its reason.
 struct Explanation {
   MergeResult result;
-  std::optional<MergeClass> reason;  // where merged
-  std::optional<Witness> witness;    // where no such view exists
+  std::optional<MergeClass> reason;  // if merged
+  std::optional<Witness> witness;    // if no such view exists
 
   /// One line: "merged (level-affine): View(...)", "no single view: ...", "over budget: ...".
   std::string str() const;
 };
 
-/// merge_stack with its reasons. Takes longer than merge_stack, the answer is the same.
+/// merge_stack with reasons: the same answer, slower.
 Explanation explain_merge(std::span<const View> views, const MergeBudget& budget = {});
-/// The same for a stack that merge_stack answered with `known`: takes at most the boxes of the
-/// budget, not what it took to decide beyond them.
+/// Explains the answer `known` of merge_stack. Uses at most the budget's boxes, however long the
+/// decision took.
 Explanation explain_merge(std::span<const View> views, const MergeResult& known);
 
 }  // namespace touchstone::shapetracker

@@ -36,7 +36,7 @@ namespace {
 
 using Truth = MergeSearch::Truth;
 
-/// Why the answer is what it is; filled only where asked for.
+/// The reason for the answer; filled only on request.
 struct Evidence {
   MergeClass reason = MergeClass::OneView;
   std::optional<Witness> witness;
@@ -51,8 +51,8 @@ MergeResult nothing_valid(const Shape& shape, Evidence* evidence) {
   return {MergeAnswer::NoSuchView, std::nullopt};
 }
 
-// Index of the last point from `point` along `axis` that is valid, in steps of `sign`: exact where
-// the valid points on that line are one run.
+// Index of the last valid point from `point` along `axis` in direction `sign`: exact if the valid
+// points on that line form one run.
 template <typename Search>
 std::int64_t end_of_run(const Search& search, Point point, std::size_t axis, std::int64_t sign,
                         std::int64_t last) {
@@ -69,7 +69,7 @@ std::int64_t end_of_run(const Search& search, Point point, std::size_t axis, std
   return start + sign * inside;
 }
 
-// The box of valid points, if they are a box, from one of them.
+// The box of valid points, if they form one, grown from one of them.
 template <typename Search>
 Valid valid_box(const Search& search, const Outer& outer, const Point& inside, bool masked) {
   Valid valid{inside, inside};
@@ -112,7 +112,7 @@ MergeSearch::Found find_outside(Search& search, const Outer& outer, const Valid&
   return {Truth::No, {}};
 }
 
-// The offset of the candidate as a view; nullopt where that or an address does not fit in 64 bits.
+// The offset of the candidate as a view; nullopt if it or an address exceeds 64 bits.
 std::optional<std::int64_t> offset_of(const Outer& outer, const Candidate& candidate) {
   const auto& [valid, base, slopes] = candidate;
   Wide offset = base, low = base, high = base;
@@ -144,7 +144,7 @@ View assemble(const View& view, const Outer& outer, const Candidate& candidate,
   return View::trusted(view.shape(), std::move(strides), offset, std::move(mask));
 }
 
-/// The decision for one outermost view, by either search.
+/// The decision for one outermost view, with any of the searches.
 template <typename Search>
 class Merge {
  public:
@@ -176,7 +176,7 @@ class Merge {
       const std::optional<std::int64_t> address = search_.at(neighbour);
       if (!address) return refuse(&WitnessMaker::hole, neighbour);
       --neighbour[axis];
-      candidate_.slopes[axis] = *address - *base;  // fits: merge_stack looked
+      candidate_.slopes[axis] = *address - *base;  // fits: merge_stack checked
     }
     const std::optional<std::int64_t> offset = offset_of(outer_, candidate_);
     if (!offset) return refuse(&WitnessMaker::too_far, valid.low);
@@ -227,13 +227,13 @@ class Merge {
   Candidate candidate_;
 };
 
-// Whether sets of bits are worth it: there are enough bits, and few enough levels to carry at.
+// True if bit sets are feasible: not too many elements or levels.
 bool bits_would_do(const FlatView& view, const MergeBudget& budget) {
   const auto sets = static_cast<std::int64_t>(2 * view.levels().size()) + 4;
   return view.size() <= budget.bits && view.size() / 64 * sets <= Limits::kBitWords;
 }
 
-// INT64_MAX where they are more.
+// INT64_MAX if there are more.
 std::int64_t points_of(const Box& box) {
   std::int64_t points = 1;
   for (const BoxDim& dim : box.dims)
@@ -241,7 +241,7 @@ std::int64_t points_of(const Box& box) {
   return points;
 }
 
-// Stacks that boxes alone did not settle; `nodes` of them were looked at.
+// For stacks that boxes alone did not settle after `nodes` boxes.
 MergeResult merge_hard(std::span<const FlatView> inner, const View& view, const Outer& outer,
                        bool masked, const MergeBudget& budget, Evidence& evidence, int nodes) {
   MergeResult result{MergeAnswer::OverBudget, std::nullopt, nodes};
@@ -343,7 +343,7 @@ MergeResult merge(std::span<const View> views, const MergeBudget& budget, Eviden
     if (views[i - 1].nothing_valid()) return nothing_valid(outer.shape(), evidence);
     require_within(views[i], views[i - 1]);
   }
-  // Slopes are compared mod 2^64, which is exact where all differences of addresses fit in 63 bits.
+  // Slopes are compared mod 2^64, which is exact if all address differences fit in 63 bits.
   const auto [low, high] = wide_range(views.front());
   if (!fits(high - low)) return {MergeAnswer::OverBudget, std::nullopt};
   Small<FlatView> inner;
@@ -383,7 +383,7 @@ MergeResult merge_pair(const View& inner, const View& outer, const MergeBudget& 
 
 namespace {
 
-// A group of axes under another shape; what is concrete in a view with variables is merged.
+// Reshapes a group of axes; concrete groups are merged with the target.
 std::optional<View> merge_group(const View& group, const Shape& shape) {
   const View target = View::contiguous(shape);
   if (group.is_concrete() && target.is_concrete())

@@ -1,4 +1,4 @@
-// Points that show why a candidate is refused. Off the hot path: run only where they are asked for.
+// Finds points that refute a candidate. Off the hot path: runs only on request.
 #include "touchstone/shapetracker/merge/merge_search.h"
 
 namespace touchstone::shapetracker {
@@ -35,8 +35,8 @@ bool bent(const Function& f, const Rectangle& r) {
          f(sum(r.low, r.one)) + f(sum(r.low, r.other));
 }
 
-// Two vectors, one of them not 0, whose sum is `whole`: halves along its first axis, or that axis
-// and the rest; nullopt where it is one step.
+// Two vectors, at least one nonzero, whose sum is `whole`: halves along its only axis, or one axis
+// and the rest; nullopt for a single step.
 std::optional<std::pair<BoxSteps, BoxSteps>> halves(const BoxSteps& whole) {
   BoxSteps first(whole.size(), 0), rest = whole;
   std::size_t used = 0, axis = 0;
@@ -48,7 +48,7 @@ std::optional<std::pair<BoxSteps, BoxSteps>> halves(const BoxSteps& whole) {
   return std::pair(first, rest);
 }
 
-// A bent rectangle whose sides are single steps, within one that is bent.
+// A bent rectangle whose sides are single steps, within a given bent one.
 template <typename Function>
 Rectangle shrink_to_steps(const Function& f, Rectangle r) {
   for (BoxSteps Rectangle::*side : {&Rectangle::one, &Rectangle::other})
@@ -63,7 +63,7 @@ Rectangle shrink_to_steps(const Function& f, Rectangle r) {
 
 }  // namespace
 
-// The corner of the box where sum(slopes * z) is highest, or lowest.
+// Keeps the corner of the box with the highest (or lowest) sum(slopes * z).
 void MergeSearch::keep_corner(const Box& box, const Point& slopes, bool highest) {
   counterexample_ = box.low;
   for (std::size_t i = 0; i < box.dims.size(); ++i)
@@ -72,7 +72,7 @@ void MergeSearch::keep_corner(const Box& box, const Point& slopes, bool highest)
           box.dims[i].step * (box.dims[i].extent - 1);
 }
 
-// floor(line / weight) is not affine, and no other floor makes up for it: some rectangle of single
+// floor(line / weight) is not affine, and no other floor compensates: some rectangle of single
 // steps shows that, and the candidate must fail at one of its corners.
 void MergeSearch::keep_bent(const Box& box, const Line& line, std::int64_t weight) {
   const std::size_t rank = box.dims.size();
@@ -81,7 +81,7 @@ void MergeSearch::keep_bent(const Box& box, const Line& line, std::int64_t weigh
   const bool highest = rest.max >= weight;
   BoxSteps reached(rank, 0), corner(rank, 0);
   Rectangle found;
-  const auto excess = [&](const BoxSteps& z) {  // f less what its first steps promise
+  const auto excess = [&](const BoxSteps& z) {  // f minus its extrapolation from the first steps
     Wide value = f(z) - static_cast<Wide>(line.at_low / weight);
     for (std::size_t i = 0; i < rank; ++i) value -= static_cast<Wide>(rest.quotients[i]) * z[i];
     return value;
@@ -97,7 +97,7 @@ void MergeSearch::keep_bent(const Box& box, const Line& line, std::int64_t weigh
     along[i] = corner[i];
     if (excess(along) == 0) {
       found = {BoxSteps(rank, 0), reached, along};
-    } else {  // along this dim alone: the step at which the excess begins, and the first one
+    } else {  // along this dim alone: the step where the excess begins, and the first step
       step[i] = 1;
       std::int64_t straight = 1, off = corner[i];
       while (off - straight > 1) {

@@ -24,7 +24,7 @@ MergeSearch::Residual MergeSearch::residual(const Line& line, const Box& box, st
   result.min = result.max = result.at_low;
   const std::int64_t quotient = line.at_low / weight;
   for (std::size_t i = 0; i < box.dims.size(); ++i) {
-    // The neighbour is a point of the box, so its value is not negative.
+    // The neighbour is a point of the box, so its value is nonnegative.
     const std::int64_t step = (line.at_low + line.slopes[i]) / weight - quotient;
     const std::int64_t slope = line.slopes[i] - weight * step;
     const Wide reach = static_cast<Wide>(slope) * (box.dims[i].extent - 1);
@@ -53,7 +53,7 @@ std::optional<std::int64_t> MergeSearch::at(const Point& point) const {
   return k;
 }
 
-// Keeps z in [first, last] along one dim; an extent of 1 may remain. True if anything changed.
+// Restricts z to [first, last] along one dim; an extent of 1 may remain. True if anything changed.
 bool MergeSearch::narrow(std::size_t dim, std::int64_t first, std::int64_t last, Box& box,
                          Line& line) {
   BoxDim& d = box.dims[dim];
@@ -88,8 +88,8 @@ MergeSearch::Step MergeSearch::tighten_level(const Level& level, const Residual&
   for (std::size_t i = 0; i < box.dims.size(); ++i) {
     const std::int64_t slope = residual.slopes[i], reach = slope * (box.dims[i].extent - 1);
     if (slope == 0) continue;
-    // With the others at their extremes: low <= rest + slope * z <= high, z counted from the end
-    // of the dim where the residual is smallest.
+    // With the other dims at their extremes: low <= rest + slope * z <= high, z counted from the
+    // end of the dim with the smallest residual.
     const std::int64_t rest_min = min, rest_max = max - std::abs(reach);
     const std::int64_t size = std::abs(slope);
     const std::int64_t from = ceil_div(std::max<std::int64_t>(low - rest_max, 0), size);
@@ -106,7 +106,7 @@ MergeSearch::Step MergeSearch::tighten_level(const Level& level, const Residual&
 
 MergeSearch::Stop MergeSearch::tighten(const FlatView& view, Box& box, Line& line) {
   Stop stop{Step::Settled};
-  // Each round can only shrink the box; a few suffice, splitting does the rest.
+  // Each round only shrinks the box; a few suffice, splitting does the rest.
   for (int round = 0; round < 4; ++round) {
     stop = {Step::Settled};
     bool open_is_affine = false;
@@ -153,8 +153,8 @@ std::int64_t MergeSearch::descend(const FlatView& view, const Box& box, Line& li
   return 0;
 }
 
-// How many steps of a dim stay on the side of `bound` (in the residual) where the low corner is,
-// where no other dim moves the residual; half of the dim where another does.
+// The number of steps of a dim that stay on the low corner's side of `bound` (in the residual), if
+// no other dim moves the residual; otherwise half of the dim.
 std::int64_t MergeSearch::steps_to(std::int64_t bound, const Residual& rest, const Box& box,
                                    std::size_t dim) {
   const std::int64_t extent = box.dims[dim].extent, slope = rest.slopes[dim];
@@ -166,9 +166,9 @@ std::int64_t MergeSearch::steps_to(std::int64_t bound, const Residual& rest, con
   return steps > 0 && steps < extent ? steps : extent / 2;
 }
 
-// One dim becomes two (or three): along its digits where a whole number of its steps is a multiple
-// of the weight, so that one part no longer carries; else in two where it carries, or in halves,
-// the one that carries most.
+// Splits one dim into two (or three): by digits if a whole number of its steps is a multiple of the
+// weight, so that one part no longer carries; otherwise at the carry, or the dim that carries most
+// in half.
 void MergeSearch::split(const Box& box, const Line& line, Border border, std::vector<Box>& boxes) {
   const std::int64_t weight = border.weight;
   const Residual rest = residual(line, box, weight);
@@ -233,7 +233,7 @@ MergeSearch::Course MergeSearch::follow(const Box& box) const {
   return course;
 }
 
-// Narrows the box by the masks of every view it gets through.
+// Narrows the box by the masks of each view it passes.
 MergeSearch::Stop MergeSearch::narrow_through(Box& box, Line& line) const {
   for (std::size_t v = 0; v < views_.size(); ++v) {
     const Stop stop = tighten(views_[v], box, line);
@@ -270,7 +270,7 @@ bool MergeSearch::agrees(const Point& point) {
   return false;
 }
 
-// Far ends and middles of dims and of pairs of dims: they refute most of what can be refuted.
+// Tests far ends and middles of dims and of pairs of dims, which refute most refutable candidates.
 bool MergeSearch::agrees_at_samples(const Box& box) {
   Point point = box.low;
   const auto reach = [](const BoxDim& dim, bool far) {
@@ -295,12 +295,11 @@ bool MergeSearch::agrees_at_samples(const Box& box) {
   return true;
 }
 
-// Every unit second difference of one floor(k / span) is -1, 0 or 1, so floors that are not affine
-// can make an affine address only where each jump occurs in a relation sum(e_i * jump_i) = 0 with
-// e_i in {-1, 0, 1}. Sums are taken mod 2^128: a relation that is none costs a split, no more.
-// Returns a jump that occurs in none.
+// Every unit second difference of floor(k / span) is -1, 0 or 1, so non-affine floors can give an
+// affine address only if each jump occurs in a relation sum(e_i * jump_i) = 0 with e_i in {-1, 0,
+// 1}. Sums are taken mod 2^128: a false relation only costs a split. Returns a jump in no relation.
 std::optional<std::size_t> MergeSearch::carry_alone(std::span<const Wide> jumps) {
-  if (jumps.size() > Limits::kCarryJumps) return std::nullopt;  // split and see
+  if (jumps.size() > Limits::kCarryJumps) return std::nullopt;  // split instead
   __extension__ using Bits = unsigned __int128;
   std::vector<bool> related(jumps.size(), false);
   std::size_t count = 1;

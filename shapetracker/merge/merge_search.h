@@ -9,7 +9,7 @@ namespace touchstone::shapetracker {
 
 using Point = Small<std::int64_t>;
 
-/// One direction of a box: index `axis` advances by `step`, `extent` times (2 or more).
+/// A direction of a box: index `axis` advances by `step`, `extent` (>= 2) positions.
 struct BoxDim {
   std::int32_t axis;
   std::int64_t step;
@@ -17,19 +17,19 @@ struct BoxDim {
 };
 
 /// A box of points: low + sum(z_i * step_i * e_axis_i), 0 <= z_i < extent_i. Splitting a dim by
-/// digits puts two dims on one axis.
+/// digits leaves two dims on one axis.
 struct Box {
   Point low;
   Small<BoxDim> dims;
 };
 
-/// The flat index that enters the outermost FlatView: base + sum(stride * point).
+/// The flat index into the outermost FlatView: base + sum(stride * point).
 struct FlatIndex {
   std::int64_t base;
-  Point strides;  // per axis, none 0
+  Point strides;  // per axis, all nonzero
 };
 
-/// Exact questions about a chain of flat views, by splitting boxes; every box looked at counts.
+/// Exact queries about a chain of flat views by splitting boxes, within a budget of boxes.
 class MergeSearch {
  public:
   enum class Truth : std::uint8_t { Yes, No, Unknown };
@@ -38,53 +38,53 @@ class MergeSearch {
     Point point;
   };
 
-  /// views: outermost first. The index of every point asked about must lie within the views.
-  /// keep_evidence: counterexample() is wanted.
+  /// views: outermost first; the flat index of every queried point must lie within them.
+  /// keep_evidence: enables counterexample().
   MergeSearch(const FlatIndex& index, std::span<const FlatView> views, int budget,
               bool keep_evidence = false)
       : index_(index), views_(views), budget_(budget), keep_evidence_(keep_evidence) {}
 
-  /// A valid point of the box, or the proof that it has none.
+  /// A valid point of the box, or the proof that there is none.
   Found find(Box box);
-  /// Whether every point of the box is valid with address base + sum(slopes * (point - low)).
+  /// Tests that every point of the box is valid with address base + sum(slopes * (point - low)).
   Truth is_affine(const Box& box, std::int64_t base, const Point& slopes);
   std::optional<std::int64_t> at(const Point& point) const;
 
-  /// at_low + sum(slopes * z) on a box; one slope for each of its dims.
+  /// at_low + sum(slopes * z) on a box, one slope for each dim.
   struct Line {
     std::int64_t at_low;
     Point slopes;
   };
   enum class Step : std::uint8_t { Dropped, Settled, Open };
-  /// Where a box is to be split: at multiples of `weight`, or, within one turn of it, where
-  /// line mod weight reaches `bound` (of a mask; 0: none).
+  /// Where to split a box: at multiples of `weight` or, within one period of it, where line mod
+  /// weight reaches the mask bound `bound` (0: none).
   struct Border {
     std::int64_t weight = 0;
     std::int64_t bound = 0;
   };
-  /// The course of all points of a box. Dropped: none is valid. Settled: all are, and `line` is
-  /// their address. Open: some view does neither; `line` enters it, and the box is to be split at
-  /// `border`.
+  /// The result of following a box through the views. Dropped: no point is valid. Settled: all are,
+  /// with address `line`. Open: neither in some view; `line` enters it, and the box must be split
+  /// at `border`.
   struct Course {
     Step step;
     Line line;
     Border border = {};
   };
   Course follow(const Box& box) const;
-  /// Adds the parts of a box whose dims' digits of the border's weight are apart.
+  /// Appends the parts of the box, split where the border's digit changes.
   static void split(const Box& box, const Line& line, Border border, std::vector<Box>& boxes);
 
   int nodes() const { return nodes_; }
-  /// After is_affine said No, where evidence is kept: a point of the box that is not valid or has
+  /// After is_affine returned No with evidence kept: a point of the box that is invalid or has
   /// another address.
   const Point& counterexample() const { return counterexample_; }
-  /// After is_affine said Yes: some floor(k / weight) that matters is not affine on the box, and
+  /// After is_affine returned Yes: some relevant floor(k / weight) is not affine on the box, but
   /// the jumps of such floors cancel.
   bool carries_cancelled() const { return carries_cancelled_; }
 
  private:
-  /// line = weight * (something affine) + residual with the residual's range [min, max]; `affine`
-  /// where that range is within [0, weight), and then only: floor(line / weight) is that something.
+  /// line = weight * (affine) + residual, with the residual in [min, max]; `affine` iff that range
+  /// lies in [0, weight): then floor(line / weight) is the affine part.
   struct Residual {
     std::int64_t at_low;
     Point slopes;
@@ -94,7 +94,7 @@ class MergeSearch {
   };
   struct Stop {
     Step step;
-    std::int64_t weight = 0;  // Open: where to split
+    std::int64_t weight = 0;  // Open: the weight to split at
   };
 
   static Residual residual(const Line& line, const Box& box, std::int64_t weight);
@@ -121,7 +121,7 @@ class MergeSearch {
   bool carries_cancelled_ = false;
   int nodes_ = 0;
   Point counterexample_;
-  // The candidate of is_affine.
+  // The candidate tested by is_affine.
   Point origin_;
   std::int64_t base_ = 0;
   Point slopes_;

@@ -4,8 +4,8 @@
 
 namespace touchstone::shapetracker {
 
-/// The questions of MergeSearch answered by looking at every point, one after the other: exact, in
-/// time as many points as the outermost view has.
+/// The queries of MergeSearch answered point by point: exact, in time proportional to the outermost
+/// view's size.
 class PointSearch {
  public:
   using Truth = MergeSearch::Truth;
@@ -19,7 +19,7 @@ class PointSearch {
   Truth is_affine(const Box& box, std::int64_t base, const Point& slopes);
   std::optional<std::int64_t> at(const Point& point) const;
   const Point& counterexample() const { return counterexample_; }
-  /// Boxes do not settle a stack without masks only where floors that are not affine cancel.
+  /// If boxes do not settle a stack without masks, then only because non-affine floors cancel.
   bool carries_cancelled() const;
   int nodes() const { return 0; }
 
@@ -29,7 +29,7 @@ class PointSearch {
   Point counterexample_;
 };
 
-/// The address of flat index k seen through views, outermost first.
+/// The address of flat index k through the views, outermost first.
 std::optional<std::int64_t> follow_flat(std::span<const FlatView> views, std::int64_t k);
 
 }  // namespace touchstone::shapetracker

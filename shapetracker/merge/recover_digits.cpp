@@ -12,7 +12,7 @@ namespace {
 using EntryKind = Entry::Kind;
 using Table = std::vector<Entry>;
 
-// nullopt where it is no whole number.
+// nullopt if not an integer.
 std::optional<Wide> exact_quotient(Wide dividend, std::int64_t divisor) {
   if (const auto small = static_cast<std::int64_t>(dividend);
       small == dividend && small != INT64_MIN)
@@ -41,7 +41,7 @@ class Recovery {
   }
 
   PositionDigits result() const { return found_; }
-  /// Digits were found whose addresses are not all in the range.
+  /// True if digits were found with addresses outside the range.
   bool left_range() const { return left_range_; }
 
  private:
@@ -50,7 +50,7 @@ class Recovery {
     std::int64_t size, phase;
   };
 
-  // The whole table as one digit: even steps from the first address to the last.
+  // Tries the whole table as one digit: even steps from the first address to the last.
   bool take_whole(const Table& table) {
     const auto first = std::ranges::find_if(table, is_address) - table.begin();
     auto last = std::ssize(table) - 1;
@@ -91,7 +91,7 @@ class Recovery {
     return low >= lowest_ && high <= highest_;
   }
 
-  // Candidates for the stride of the finest digit.
+  // Candidate strides of the finest digit.
   static std::vector<Wide> steps(const Table& table) {
     std::vector<Wide> found;
     for (std::size_t p = 1; p < table.size() && found.size() < Limits::kDigitSteps; ++p) {
@@ -103,11 +103,11 @@ class Recovery {
     return found;
   }
 
-  // The step that the first two addresses in one turn of a digit ask for; nullopt where it is no
-  // whole number.
+  // The step between the first two addresses within one period of a digit; nullopt if not an
+  // integer.
   static std::optional<Wide> step_within(const Table& table, std::int64_t size,
                                          std::int64_t phase) {
-    std::int64_t last = -1, end = 0;  // the end of its turn
+    std::int64_t last = -1, end = 0;  // end of its period
     for (std::int64_t p = 0; p < std::ssize(table); ++p) {
       if (!is_address(at(table, p))) continue;
       if (p < end) return exact_quotient(at(table, p).address - at(table, last).address, p - last);
@@ -117,7 +117,7 @@ class Recovery {
     return 0;
   }
 
-  /// The first of some places, and the greatest common divisor of their distances.
+  /// The first of some positions, and the gcd of their distances.
   struct Places {
     std::optional<std::int64_t> first = {};
     std::int64_t distance = 0;
@@ -128,8 +128,8 @@ class Recovery {
     }
   };
 
-  // Where the finest digit may begin, given its step. Runs of even steps begin, and those that
-  // padding ends end, at the same digit; the first and the last may be cut off.
+  // Candidate starts of the finest digit, given its step. Runs of even steps start, and runs that
+  // padding ends stop, at the same digit; the first and the last run may be cut off.
   static std::vector<Cut> cuts(const Table& table, Wide step) {
     Places starts, ends;
     const std::int64_t size = std::ssize(table);
@@ -148,9 +148,9 @@ class Recovery {
     return found;
   }
 
-  // Whether each turn of such a digit does. Most digits that are tried fail here.
+  // True if each period of such a digit rises evenly. Most candidates fail here.
   bool rises_evenly(const Table& table, std::int64_t size, std::int64_t phase, Wide step) {
-    std::int64_t end = 0;  // of the turn
+    std::int64_t end = 0;  // of the period
     std::optional<Wide> base;
     for (std::int64_t p = 0; p < std::ssize(table); ++p) {
       if (p >= end) {

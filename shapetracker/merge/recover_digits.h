@@ -8,7 +8,7 @@
 
 namespace touchstone::shapetracker {
 
-/// Knowledge of a map of positions 0, 1, 2, ... at one of them.
+/// The known value of a map at one position.
 struct Entry {
   enum class Kind : std::uint8_t { Unknown, Padding, Address };
   Kind kind = Kind::Unknown;
@@ -19,7 +19,7 @@ struct Entry {
 inline bool is_address(const Entry& entry) { return entry.kind == Entry::Kind::Address; }
 
 /// A map of positions by the digits of position + shift: address = base + sum(stride * digit),
-/// valid where every digit is in its [begin, end).
+/// valid if every digit is in its [begin, end).
 struct PositionDigits {
   struct Digit {
     std::int64_t size;
@@ -31,12 +31,11 @@ struct PositionDigits {
   Wide base = 0;
 };
 
-/// Digits that say what the table says wherever it is known, or nullopt where none are found, with
-/// addresses in [lowest, highest] wherever all digits are in their ranges. At least one entry is an
-/// address. The finest digit is read off first: it starts where a run of even steps does, so the
-/// distances of such starts give its size.
-/// Unknown entries at the ends of a digit are more of the same steps or, where that leaves the
-/// range, padding.
+/// Digits that agree with the table wherever it is known, with addresses in [lowest, highest]
+/// wherever all digits are in range; nullopt if none are found. Some entry must be an address. The
+/// finest digit comes first: it starts where a run of even steps does, so the distances of such
+/// starts give its size. Unknown entries at the ends of a digit continue its steps or, if that
+/// leaves the range, are padding.
 std::optional<PositionDigits> recover_digits(const std::vector<Entry>& table, Wide lowest,
                                              Wide highest);
 

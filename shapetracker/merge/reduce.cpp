@@ -26,7 +26,7 @@ std::uint64_t hash_of(const Views& views) {
   return seed;
 }
 
-// Puts `parts` in place of views[begin, begin + length).
+// Replaces views[begin, begin + length) by `parts`.
 void replace(Views& views, std::size_t begin, std::size_t length, Views parts) {
   const auto first = views.begin() + static_cast<std::ptrdiff_t>(begin);
   const auto rest = views.erase(first, first + static_cast<std::ptrdiff_t>(length));
@@ -40,7 +40,7 @@ MergeResult decide(std::span<const View> run, const MergeBudget& budget) {
   return run.size() == 2 ? merge_pair(run[0], run[1], budget) : merge_stack(run, budget);
 }
 
-/// Decides runs; of those that take more than the boxes of a budget only the first few pairs.
+/// Decides runs; only the first few pairs may exceed the box budget.
 class Runs {
  public:
   std::optional<View> merge(std::span<const View> run) {
@@ -55,16 +55,16 @@ class Runs {
   int patience_ = Limits::kHardPairs;
 };
 
-// Merges neighbours, from the outermost on, until no two are one view.
+// Merges neighbours, from the outermost on, until no pair is one view.
 void merge_neighbours(Views& views, Runs& runs) {
   for (std::size_t i = views.size() - 1; i-- > 0;)
     if (std::optional<View> merged = runs.merge(std::span(views).subspan(i, 2))) {
       replace(views, i, 2, {std::move(*merged)});
-      i = std::min(i + 1, views.size() - 1);  // the one above has a new neighbour
+      i = std::min(i + 1, views.size() - 1);  // the view above has a new neighbour
     }
 }
 
-// The fewest runs of neighbours that are one view each. The whole is none.
+// The fewest runs of neighbours that are one view each. The whole stack is not one.
 Views fewest_runs(const Views& views, Runs& runs) {
   struct Best {
     std::size_t count = 0, from = 0;
@@ -86,8 +86,8 @@ Views fewest_runs(const Views& views, Runs& runs) {
   return fewest;
 }
 
-/// Runs that are no two views, of a moment ago: a chain of operations asks for its stack again
-/// after each of them.
+/// Recent runs that are not two views: a chain of operations requests its stack again after each
+/// one.
 class FailedRuns {
  public:
   struct Key {
@@ -96,7 +96,7 @@ class FailedRuns {
     bool operator==(const Key&) const = default;
   };
 
-  /// Whether the search for the run was cut short; nullopt where it was not done.
+  /// True if the search for the run was cut short; nullopt for an unknown run.
   std::optional<bool> find(const Key& key) const {
     const auto [first, last] = kept_.equal_range(hash(key));
     for (auto it = first; it != last; ++it)
@@ -117,10 +117,10 @@ class FailedRuns {
   std::unordered_multimap<std::uint64_t, std::pair<Key, bool>> kept_;
 };
 
-/// Puts two views in place of three or more.
+/// Replaces three or more views by two.
 class Shortener {
  public:
-  /// Writes some run of three views or more as two; false where none is found.
+  /// Rewrites some run of three or more views as two; false if none is found.
   bool shorten(Views& views) {
     for (std::size_t length = std::min(views.size(), Limits::kLongestTwoViews); length >= 3;
          --length)
@@ -189,15 +189,15 @@ Reduction reduce(std::vector<View> views) {
   } while (left.size() > 2 && shortener.shorten(left));
   result.limited = shortener.limited() && left.size() > 2;
   result.work = shortener.work();
-  // With variables a run may be shown to be one view only when a part of it is one.
+  // With variables a run may be proved to be one view only after a part of it is.
   if (left.size() < before && left.size() > 1 && !concrete) left = reduce(std::move(left)).views;
   return result;
 }
 
 namespace {
 
-/// Concrete stacks that were left as they are a moment ago: the strides, masks and sizes of one
-/// tracker all ask for its shortest stack.
+/// Recent concrete stacks that cannot be reduced: strides, masks and sizes of one tracker each
+/// request its shortest stack.
 class ShortStacks {
  public:
   bool knows(const Views& views) const { return std::ranges::find(kept_, views) != kept_.end(); }
@@ -211,7 +211,7 @@ class ShortStacks {
   std::size_t next_ = 0;
 };
 
-/// The latest long concrete stacks and their reductions: two views for three take a while.
+/// Recent long concrete stacks and their reductions: searching two views for three is slow.
 class ReducedStacks {
  public:
   const Views* find(const Views& views) const {

@@ -15,7 +15,7 @@ using Truth = MergeSearch::Truth;
 
 using FlatViews = std::span<const FlatView>;  // outermost first
 
-// All views of a stack as functions of flat indices, the outermost first.
+// All views of a stack as functions of flat indices, outermost first.
 Small<FlatView> flat_views(std::span<const View> stack) {
   Small<FlatView> flat;
   for (std::size_t i = stack.size(); i-- > 0;) flat.emplace_back(stack[i]);
@@ -31,8 +31,8 @@ Comparison different_at(std::int64_t k, const Shape& shape) {
   return {Truth::No, std::move(index)};
 }
 
-// The first and the last element, the last along each axis, and some spread over all: most maps
-// that differ do so at one of them. Unknown where none does.
+// Compares the first and last element, the last along each axis, and some spread over all: most
+// differing maps differ there. Unknown if none differs.
 Comparison compare_samples(FlatViews a, FlatViews b, const Shape& shape, std::int64_t elements) {
   const auto differ = [&](std::int64_t k) { return follow_flat(a, k) != follow_flat(b, k); };
   for (const std::int64_t k : {std::int64_t{0}, elements - 1})
@@ -55,8 +55,8 @@ Comparison compare_elements(FlatViews a, FlatViews b, const Shape& shape, std::i
   return {Truth::Yes, {}};
 }
 
-// By parts of the box, on each of which either stack is affine or padding; `nodes` of them are
-// left.
+// Compares by parts of the box on which each stack is affine or padding; `nodes` is the remaining
+// budget.
 Comparison compare_boxes(const MergeSearch& left, const MergeSearch& right, Box all, int& nodes) {
   std::vector<Box> boxes{std::move(all)};
   while (!boxes.empty()) {
@@ -82,9 +82,9 @@ Comparison compare_boxes(const MergeSearch& left, const MergeSearch& right, Box 
   return {Truth::Yes, {}};
 }
 
-/// Outermost views that differ by a factor and an offset alone: their addresses at any index are
-/// base + step * t, with one t >= 0 for both, the sum of |along| times the distance of each index
-/// from the end of its range where t is lowest.
+/// Outermost views that differ only by a factor and an offset: their address at an index is base +
+/// step * t with one t >= 0 for both, the sum of |along| times the distance of each index from the
+/// end of its range with the lowest t.
 struct Common {
   FlatIndex a, b;
   std::vector<std::int64_t> along;
@@ -112,8 +112,8 @@ std::optional<Common> common_line(const View& a, const View& b) {
                 std::move(along)};
 }
 
-/// Compares two stacks whose outermost views have a line in common: along it, in place of a box.
-/// Where the stacks differ at places of the line that no index has, the indices are halved.
+/// Compares two stacks with a common line along it instead of over a box. If they differ at
+/// positions that no index has, the indices are bisected.
 class LineComparison {
  public:
   LineComparison(const Common& common, FlatViews a, FlatViews b, const View& outer)
@@ -142,11 +142,11 @@ class LineComparison {
     }
     return {Truth::Yes, {}};
   }
-  /// Boxes looked at.
+  /// Boxes examined.
   int nodes() const { return Limits::kLineBoxes - nodes_; }
 
  private:
-  /// Indices counted from the end of each range where t is lowest.
+  /// Indices counted from the end of each range with the lowest t.
   struct Interval {
     std::int64_t low, high;
   };
@@ -167,7 +167,7 @@ class LineComparison {
     return compare_boxes(left_, right_, std::move(line), nodes_);
   }
 
-  // An index of the part at that place; nullopt where the largest steps first find none.
+  // An index of the part at that position; nullopt if taking the largest steps first finds none.
   std::optional<std::vector<std::int64_t>> index_at(const Part& part, std::int64_t t) const {
     std::vector<std::size_t> order(part.size());
     std::iota(order.begin(), order.end(), std::size_t{0});

@@ -8,7 +8,7 @@
 namespace touchstone {
 namespace {
 
-// Merges the last `length` views in place; false where they stay.
+// Merges the last `length` views in place; false if they are not one view.
 bool merge_last(std::vector<View>& views, std::size_t length) {
   const std::size_t begin = views.size() - length;
   std::optional<View> merged = shapetracker::merge_run(std::span(views).subspan(begin));

@@ -11,7 +11,7 @@ namespace {
 
 using Digit = PositionDigits::Digit;
 
-/// Fine digits of a map: of (position + phase), their product is `weight`.
+/// Fine digits of a map, of (position + phase); `weight` is the product of their sizes.
 struct Fine {
   std::vector<Digit> digits;
   std::int64_t weight = 1, phase = 0;
@@ -24,7 +24,7 @@ Wide address_of(const std::vector<Digit>& digits, bool lowest) {
   return address;
 }
 
-// The position within a turn that has the first or the last valid value of every digit.
+// The position within a period with the first (or last) valid value of every digit.
 std::int64_t place_of(const std::vector<Digit>& digits, bool lowest) {
   std::int64_t place = 0, weight = 1;
   for (const Digit& digit : digits) {
@@ -34,7 +34,7 @@ std::int64_t place_of(const std::vector<Digit>& digits, bool lowest) {
   return place;
 }
 
-// The map of the turns, each read at its first valid place, or at its last.
+// The map of the periods, each read at its first valid position, or its last.
 LongMap turns_of(const LongMap& map, const Fine& fine) {
   struct Place {
     std::int64_t at;
@@ -65,26 +65,26 @@ std::vector<Entry> window_of(const LongMap& map, std::int64_t from, std::int64_t
 
 constexpr Wide kAnyAddress = static_cast<Wide>(1) << 100;
 
-// The digits that a window round the start shows some turns of, or its finest alone.
+// The digits found in a window around the start.
 std::optional<PositionDigits> read_window(const LongMap& map, std::int64_t from) {
   const std::vector<Entry> window = window_of(map, from, std::min(Limits::kWindow, map.size));
   if (std::ranges::none_of(window, is_address)) return std::nullopt;
   return recover_digits(window, -kAnyAddress, kAnyAddress);
 }
 
-// A run of even steps, as far as looking at ever larger distances shows.
+// A run of even steps, measured by probing increasing distances.
 class Run {
  public:
   Run(const LongMap& map, std::int64_t start, Wide step)
       : map_(map), start_(start), base_(map.at(start).address), step_(step) {}
 
-  // The last position in that direction, 1 or -1, to which the steps go on.
+  // The last position of the even steps in that direction, 1 or -1.
   std::int64_t end(std::int64_t direction) const {
     const std::int64_t room = direction > 0 ? map_.size - 1 - start_ : start_;
     return start_ + direction * last_of(room, [&](std::int64_t d) { return even(direction * d); });
   }
 
-  // The largest distance in [0, room] at which `holds` is true, if it is up to there.
+  // The largest distance in [0, room] up to which `holds` is true, if it is a prefix.
   template <typename Holds>
   static std::int64_t last_of(std::int64_t room, const Holds& holds) {
     std::int64_t inside = 0, outside = 1;
@@ -113,7 +113,7 @@ class Run {
   Wide base_, step_;
 };
 
-// The first address after a run that ends at `end`; nullopt where there is none.
+// The first address after a run that ends at `end`; nullopt if there is none.
 std::optional<std::int64_t> next_start(const LongMap& map, std::int64_t end) {
   const std::int64_t first = end + 1;
   if (first >= map.size) return std::nullopt;
@@ -124,14 +124,14 @@ std::optional<std::int64_t> next_start(const LongMap& map, std::int64_t end) {
   return first + gap + 1;
 }
 
-// One digit that is longer than a window shows, by the runs of even steps from the start on.
+// One digit longer than a window, measured by the runs of even steps from the start on.
 std::optional<Fine> measure(const LongMap& map, Wide step) {
   const Run here(map, map.start, step);
   const std::int64_t low = here.end(-1), high = here.end(1);
   const std::optional<std::int64_t> next = next_start(map, high);
   Digit digit{map.size, step, low, high + 1};
   if (!next) {
-    if (low > 0 && is_address(map.at(low - 1))) {  // the last turn
+    if (low > 0 && is_address(map.at(low - 1))) {  // the last period
       digit.size = std::max(low, map.size - low);
       digit.begin = 0;
       digit.end = map.at(map.size - 1).kind == Entry::Kind::Padding ? high + 1 - low : digit.size;
@@ -152,7 +152,7 @@ std::optional<Fine> measure(const LongMap& map, Wide step) {
   return Fine{{digit}, digit.size, floor_mod(-*next, digit.size)};
 }
 
-// The finest digits; nullopt where a window has none.
+// The finest digits; nullopt if a window has none.
 std::optional<Fine> fine_digits(const LongMap& map) {
   const std::int64_t from =
       std::clamp<std::int64_t>(map.start - Limits::kWindow / 2, 0, map.size - Limits::kWindow);

@@ -7,7 +7,7 @@
 namespace touchstone::shapetracker {
 namespace {
 
-/// A sum and what it counts as: itself, or its remainder where the modulus is not 0.
+/// A sum with its key: the sum, or its remainder for a nonzero modulus.
 struct Subset {
   std::int64_t key, sum;
 };
@@ -22,8 +22,8 @@ Entries entries(const std::vector<std::int64_t>& sums, std::int64_t plus, std::i
   return entries;
 }
 
-/// Pairs of two ordered lists whose keys add up to something in [low, high], given to accept()
-/// until it takes one or many have been.
+/// Passes pairs of two sorted lists whose keys add up to a value in [low, high] to accept(), until
+/// it returns true or the limit of pairs is reached.
 template <typename Accept>
 MergeSearch::Truth each_pair(const Entries& a, const Entries& b, std::int64_t low,
                              std::int64_t high, const Accept& accept) {
@@ -41,7 +41,7 @@ MergeSearch::Truth each_pair(const Entries& a, const Entries& b, std::int64_t lo
 
 }  // namespace
 
-// The sums of stride * z, in order; false where there are too many.
+// The sorted sums of stride * z; false if there are too many.
 bool SumSearch::list(std::span<const Dim> dims, Sums& sums) const {
   sums = {0};
   for (const Dim& dim : dims) {
@@ -62,7 +62,7 @@ bool SumSearch::list(std::span<const Dim> dims, Sums& sums) const {
   return true;
 }
 
-// Sets the point's coordinates along `dims` so that they add `sum`.
+// Sets the point's coordinates along `dims` so that they sum to `sum`.
 bool SumSearch::choose(std::span<const Dim> dims, std::int64_t sum, const Box& box,
                        Point& point) const {
   if (dims.empty()) return sum == 0;
@@ -100,14 +100,14 @@ MergeSearch::Found SumSearch::find(const Box& box) {
     if (stride < 0) lowest += stride * (along.extent - 1);
     dims.push_back({std::abs(stride), along.extent, i, stride < 0});
   }
-  double of_half = 1, of_other = 1;  // points
+  double of_half = 1, of_other = 1;  // number of points
   for (const Dim& dim : dims) {
     const bool to_half = of_half <= of_other;
     (to_half ? half : other).push_back(dim);
     (to_half ? of_half : of_other) *= static_cast<double>(dim.extent);
   }
   const FlatView& view = inner_.front();
-  const Level* level = nullptr;  // the mask that leaves least
+  const Level* level = nullptr;  // the most restrictive mask
   const auto share = [](const Level& l) {
     return static_cast<double>(l.high() - l.low() + 1) / static_cast<double>(l.span);
   };
@@ -115,7 +115,7 @@ MergeSearch::Found SumSearch::find(const Box& box) {
     if (l.cut() && (level == nullptr || share(l) < share(*level))) level = &l;
   Sums a, b;
   if (level == nullptr || !list(half, a) || !list(other, b)) return {Truth::Unknown, {}};
-  const bool turns = level->span < view.size();  // the mask comes again and again
+  const bool turns = level->span < view.size();  // the mask repeats
   const std::int64_t modulus = turns ? level->span : 0;
   const Entries first = entries(a, lowest, modulus), second = entries(b, 0, modulus);
   found.point = box.low;
@@ -124,7 +124,7 @@ MergeSearch::Found SumSearch::find(const Box& box) {
            choose(other, two, box, found.point);
   };
   found.truth = each_pair(first, second, level->low(), level->high(), inside);
-  if (found.truth == Truth::No && turns)  // two remainders may add up to one turn more
+  if (found.truth == Truth::No && turns)  // two remainders may sum to one period more
     found.truth =
         each_pair(first, second, level->low() + level->span, level->high() + level->span, inside);
   return found;

@@ -5,16 +5,15 @@
 
 namespace touchstone::shapetracker {
 
-/// The questions of MergeSearch for one inner view, where boxes do not settle whether a box has a
-/// valid point: then the flat indices of one half of its dims are listed in order, and of the other
-/// half, and what is sought is one of each with a sum inside the mask. Exact; 2^(n/2) steps for n
-/// dims of extent 2, whatever the numbers.
+/// The queries of MergeSearch for one inner view, if boxes do not decide whether a box has a valid
+/// point. Lists the sorted flat indices of each half of its dims and searches a pair whose sum is
+/// inside the mask. Exact; 2^(n/2) steps for n dims of extent 2, whatever the numbers.
 class SumSearch {
  public:
   using Truth = MergeSearch::Truth;
   using Found = MergeSearch::Found;
 
-  /// most: the longest list to make. nodes: boxes to look at before lists are made.
+  /// most: maximal list length. nodes: boxes to examine first.
   SumSearch(const FlatIndex& index, std::span<const FlatView> inner, std::int64_t most, int nodes,
             bool keep_evidence)
       : index_(index),
@@ -31,11 +30,11 @@ class SumSearch {
   int nodes() const { return nodes_ + boxes_.nodes(); }
 
  private:
-  /// A direction of a box with its step in flat indices made positive, z counted from its low end.
+  /// A direction of a box with its flat step made positive; z counts from its low end.
   struct Dim {
     std::int64_t stride;
     std::int64_t extent;
-    std::size_t of;  // dim of the box
+    std::size_t of;  // index of the box's dim
     bool falling;
   };
   using Sums = std::vector<std::int64_t>;

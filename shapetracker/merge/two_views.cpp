@@ -14,14 +14,14 @@ namespace touchstone::shapetracker {
 namespace {
 
 using Truth = MergeSearch::Truth;
-using Group = std::vector<std::size_t>;  // axes of the frame, rising
+using Group = std::vector<std::size_t>;  // axes of the frame, ascending
 using Worth = std::vector<std::int64_t>;
 
-/// Axes whose indices make one position: sum(worth * index) - lowest, where each is in its range.
+/// Axes whose indices form one position: sum(worth * index) - lowest, each in its range.
 struct Block {
   Group axes;
   Worth worth;
-  std::vector<std::int64_t> first, last;  // the indices at which something is valid
+  std::vector<std::int64_t> first, last;  // range of indices with valid points
   Wide lowest = 0;
   PositionDigits digits;
 
@@ -52,7 +52,7 @@ class Splitter {
     const bool limited = limited_ && !views;
     return {std::move(views), limited};
   }
-  /// Boxes and elements by which two views were compared with the stack.
+  /// Boxes and elements examined when comparing two views with the stack.
   std::int64_t compared() const { return compared_; }
 
  private:
@@ -62,7 +62,7 @@ class Splitter {
       k += outer_.index.strides[axis] * point[axis];
     return k;
   }
-  // The flat index that enters inner_[level], or the address after the last of them.
+  // The flat index into inner_[level], or the address after the last one.
   std::optional<std::int64_t> flat(const Point& point, std::size_t level) const {
     return follow_flat({inner_.data(), level}, flat_index(point));
   }
@@ -75,7 +75,7 @@ class Splitter {
 
   std::int64_t extent(std::size_t axis) const { return outer_.box.dims[axis].extent; }
 
-  // Every axis by itself, or joined with another where it is no map of positions by itself.
+  // Adds every axis alone, or joined with another if it is not a map of positions by itself.
   bool add_blocks() {
     Group left;
     for (std::size_t axis = 0; axis < origin_.size(); ++axis)
@@ -92,7 +92,7 @@ class Splitter {
     return true;
   }
 
-  // An axis whose steps leave positions out.
+  // Adds an axis whose steps skip positions.
   bool add_spaced(std::size_t axis) {
     if (extent(axis) > Limits::kPositions) return false;
     for (std::int64_t worth = 2; worth <= Limits::kWorth; ++worth)
@@ -103,7 +103,7 @@ class Splitter {
     return false;
   }
 
-  // All axes as one block.
+  // Adds all axes as one block.
   bool add_all() {
     Group all;
     for (std::size_t axis = 0; axis < origin_.size(); ++axis) all.push_back(axis);
@@ -117,7 +117,7 @@ class Splitter {
     return one;
   }
 
-  // Reads the group off, with the others at the origin. False where it is no map of positions.
+  // Reads the group with the other axes at the origin. False if it is not a map of positions.
   bool add_block(const Group& group) {
     for (const Worth& worth : worths(group))
       if (std::optional<Block> block = read_block(group, worth)) {
@@ -127,8 +127,7 @@ class Splitter {
     return false;
   }
 
-  // Candidates for the positions in a step along each axis of a group: its steps in the flat index
-  // of some view.
+  // Candidate position steps along each axis of a group: its flat-index steps in one of the views.
   std::vector<Worth> worths(const Group& group) const {
     std::vector<Worth> found;
     const auto offer = [&](Worth worth) {
@@ -164,7 +163,7 @@ class Splitter {
     return positions;
   }
 
-  // Sets `lowest`; the number of positions.
+  // Sets `lowest`; returns the number of positions.
   static Wide place(Block& block) {
     block.lowest = 0;
     for (std::size_t i = 0; i < block.axes.size(); ++i)
@@ -182,7 +181,7 @@ class Splitter {
     const Wide points = points_of(block);
     if (points > Limits::kPositions) return read_long(std::move(block));
     if (!afford(2 * static_cast<std::int64_t>(points))) return std::nullopt;
-    std::vector<Entry> read;  // in the order of a visit
+    std::vector<Entry> read;  // in the order of visit()
     read.reserve(static_cast<std::size_t>(points));
     std::vector<std::int64_t> first = block.last, last = block.first;
     visit(block, [&](const Point& point, std::int64_t k) {
@@ -195,7 +194,7 @@ class Splitter {
       }
       return true;
     });
-    // The box round the valid points.
+    // The bounding box of the valid points.
     const Block whole = block;
     block.first = std::move(first);
     block.last = std::move(last);
@@ -209,8 +208,8 @@ class Splitter {
     return block;
   }
 
-  // The entries of each position, read at the points of `whole`; nullopt where two points with one
-  // position differ.
+  // The entries of each position, read at the points of `whole`; nullopt if two points with the
+  // same position differ.
   std::optional<std::vector<Entry>> table_of(const Block& block, const Block& whole,
                                              const std::vector<Entry>& read) const {
     const Wide positions = extent_of(block);
@@ -237,14 +236,14 @@ class Splitter {
     return points;
   }
 
-  // Whether so many points may still be looked at.
+  // Charges look-ups for that many points; false if the budget is spent.
   bool afford(std::int64_t points) {
     effort_ -= points * static_cast<std::int64_t>(inner_.size());
     limited_ = limited_ || effort_ < 0;
     return effort_ >= 0;
   }
 
-  // A group of more positions than can be read one by one.
+  // Reads a group with too many positions to enumerate.
   std::optional<Block> read_long(Block block) {
     const Wide positions = place(block);
     if (positions > INT64_MAX || !afford(Limits::kWindowReads)) {
@@ -263,7 +262,7 @@ class Splitter {
     return block;
   }
 
-  // The block's axes, those worth most first.
+  // The block's axes by descending worth.
   static Small<std::size_t> by_worth(const Block& block) {
     Small<std::size_t> order(block.axes.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -272,10 +271,10 @@ class Splitter {
     return order;
   }
 
-  // The entry of a position: that of the first point found that has it, by axes in this order.
+  // The entry of a position: that of the first point found for it, taking axes in this order.
   Entry entry_at(const Block& block, const Small<std::size_t>& order, std::int64_t p) const {
     Point point = origin_;
-    std::int64_t rest = p;  // by each axis from the end where its position is lowest
+    std::int64_t rest = p;  // for each axis, counted from the end with the lowest position
     for (const std::size_t i : order) {
       const std::int64_t worth = std::abs(block.worth[i]);
       const std::int64_t steps = std::min(rest / worth, block.last[i] - block.first[i]);
@@ -287,7 +286,7 @@ class Splitter {
     return read ? Entry{Entry::Kind::Address, *read} : Entry{Entry::Kind::Padding};
   }
 
-  // Calls look(point, k) with every index of the block's axes, the others at the origin, and its
+  // Calls look(point, k) for every index of the block's axes, the others at the origin, and its
   // flat index, while it returns true.
   template <typename Look>
   void visit(const Block& block, const Look& look) const {
@@ -316,7 +315,8 @@ class Splitter {
     return static_cast<std::int64_t>(sum);
   }
 
-  // Puts the blocks side by side; where that is wrong, two of them share carries.
+  // Assembles the blocks side by side; where the result is wrong, two of them share carries and are
+  // joined.
   std::optional<TwoViews> join_until_equal() {
     for (;;) {
       std::optional<TwoViews> views = assemble();
@@ -331,7 +331,7 @@ class Splitter {
     }
   }
 
-  // Joins two blocks that are not independent, given an index where the views are wrong.
+  // Joins two dependent blocks, given an index where the views are wrong.
   bool join(const TwoViews& views, const std::vector<std::int64_t>& different) {
     const auto moved = [&](std::initializer_list<std::size_t> blocks) {
       Point point = origin_;
@@ -368,7 +368,7 @@ class Splitter {
   std::optional<TwoViews> assemble() {
     std::ranges::sort(blocks_, {}, [](const Block& block) { return block.axes.back(); });
     const View& outermost = stack_.back();
-    Shape shape;  // fine to coarse, turned round at the end
+    Shape shape;  // fine to coarse, reversed at the end
     Strides strides, places(outermost.shape().size(), 0);
     Mask mask, kept;
     for (std::size_t axis = 0; axis < places.size(); ++axis)
@@ -410,7 +410,7 @@ class Splitter {
                       View::trusted(outermost.shape(), std::move(places),
                                     static_cast<std::int64_t>(place), std::move(kept))};
     } catch (const OverflowError&) {
-      // With room for whole digits it cannot be counted.
+      // With room for whole digits, sizes overflow.
       return std::nullopt;
     }
   }

@@ -13,7 +13,7 @@ std::vector<std::int64_t> WitnessMaker::index(const Point& point) const {
   return index;
 }
 
-// `point` is in the valid box and not valid. The ends of the runs through `inside_` are.
+// `point` is an invalid point of the valid box; the ends of the runs through `inside_` are valid.
 Witness WitnessMaker::hole(const Point& point) const {
   Witness witness{Witness::Kind::Hole, {}};
   for (std::size_t axis = 0; axis < point.size(); ++axis) {
@@ -33,7 +33,7 @@ Witness WitnessMaker::bend(const Point& a, const Point& b, const Point& c, const
   return {Witness::Kind::Bend, {index(a), index(b), index(c), index(d)}};
 }
 
-// Address less the candidate's; nullopt where not valid.
+// Address minus the candidate's; nullopt if invalid.
 std::optional<Wide> WitnessMaker::excess(const Point& point) const {
   const std::optional<std::int64_t> address = at_(point);
   if (!address) return std::nullopt;
@@ -43,9 +43,9 @@ std::optional<Wide> WitnessMaker::excess(const Point& point) const {
   return value;
 }
 
-// The candidate holds at the low corner and one step from it. From there to `point`, an axis at a
-// time, it first fails along some axis i: already on the line from the corner along i, or else the
-// corner, that line's end, and the two last points of the walk are a bent rectangle.
+// The candidate holds at the low corner and one step from it. Walking from there to `point` axis by
+// axis, it first fails along some axis i: either already on the line from the corner along i, or
+// the corner, that line's end, and the last two points of the walk form a bent rectangle.
 Witness WitnessMaker::disagreement(const Point& point) const {
   const Point& low = candidate_.valid.low;
   Point reached = low;
@@ -74,7 +74,7 @@ Witness WitnessMaker::disagreement(const Point& point) const {
   return hole(point);
 }
 
-// The run through `inside_` ends before `point` does along some axis.
+// The run through `inside_` ends before `point` along some axis.
 Witness WitnessMaker::outlier(const Point& point) const {
   Point gap = inside_;
   for (std::size_t axis = 0; axis < point.size(); ++axis) {

@@ -7,26 +7,26 @@
 
 namespace touchstone::shapetracker {
 
-/// Makes witnesses of the points at which a merge failed. at: the address of a point of `outer`.
+/// Makes witnesses from the points at which a merge failed. at: the address of a point of `outer`.
 class WitnessMaker {
  public:
   using Address = std::function<std::optional<std::int64_t>(const Point&)>;
   WitnessMaker(const View& view, const Outer& outer, Address at)
       : view_(view), outer_(outer), at_(std::move(at)) {}
 
-  /// `inside` is valid and candidate.valid the box of the runs through it.
+  /// `inside` is valid; candidate.valid is the box of the runs through it.
   void from(const Point& inside, const Candidate& candidate) {
     inside_ = inside;
     candidate_ = candidate;
   }
-  /// A point of the valid box that is not valid or has another address than the candidate.
+  /// For a point of the valid box that is invalid or has another address than the candidate.
   Witness disagreement(const Point& point) const;
-  /// A valid point outside the valid box.
+  /// For a valid point outside the valid box.
   Witness outlier(const Point& point) const;
-  /// A point of the valid box that is not valid.
+  /// For an invalid point of the valid box.
   Witness hole(const Point& point) const;
-  /// The candidate does not fit in 64 bits: its view is none, or its far corner disagrees. `low`:
-  /// the valid box's.
+  /// For a candidate beyond 64 bits: its far corner disagrees, or it is no view. low: of the valid
+  /// box.
   Witness too_far(const Point& low) const;
 
  private:

@@ -18,8 +18,8 @@ struct IndexBox {
   std::vector<Polynomial> low, extents;
 };
 
-/// One end of the valid range of an axis: the largest of some polynomials where it is the lower
-/// end, else the smallest; which one it is depends on the values.
+/// One end of the valid range of an axis: the maximum of some polynomials for the lower end, else
+/// the minimum; which one it is depends on the values.
 struct ValidEnd {
   std::vector<Polynomial> candidates;
   std::size_t chosen = 0;
@@ -34,7 +34,7 @@ struct ValidEnd {
 struct ValidEnds {
   std::vector<ValidEnd> low, high;
 
-  /// How many choices of candidates there are; each holds for some of the values.
+  /// The number of choices of candidates; each holds for some of the values.
   std::size_t choices() const {
     std::size_t count = 1;
     for (const auto& ends : {low, high})
@@ -48,7 +48,7 @@ struct ValidEnds {
         number /= end.candidates.size();
       }
   }
-  /// Polynomials that are >= 0 where the choice is right: for all values some choice is.
+  /// Polynomials that are >= 0 where the choice is correct; for all values some choice is.
   std::vector<Polynomial> conditions() const {
     std::vector<Polynomial> conditions;
     const auto add = [&](const ValidEnd& end, int sign) {
@@ -86,7 +86,7 @@ class Merger {
     return nothing_valid(all_, samples_.any_grid());
   }
 
-  /// The view whose valid ranges `ends` are, proved; nullopt where it is not, failure() says why.
+  /// The view with the valid ranges `ends`, proved; nullopt if not proved, failure() says why.
   std::optional<View> view_with(ValidEnds ends, const Shape& shape) {
     std::optional<Address> address;
     for (std::size_t number = 0; number < ends.choices(); ++number) {
@@ -105,7 +105,7 @@ class Merger {
     return assemble(ends, *address, shape);
   }
 
-  /// An end that can lie outside the outer view's own range is, there, an end of that.
+  /// Where an end may exceed the outer view's range, adds that range's end as a candidate.
   void add_limits(ValidEnds& ends) const {
     for (std::size_t axis = 0; axis < all_.low.size(); ++axis) {
       const auto& [begin, end] = outer_.mask[axis];
@@ -120,7 +120,7 @@ class Merger {
   const std::string& failure() const { return failure_; }
 
  private:
-  // The outer view has an index that it does not mask out.
+  // The outer view has a valid index.
   std::vector<Polynomial> given_everywhere() const {
     std::vector<Polynomial> given;
     for (const Polynomial& extent : all_.extents)
@@ -177,7 +177,7 @@ class Merger {
   }
 
   // An axis beyond whose valid range something may be valid. The rest of the box is cut into slabs:
-  // below and above the range of one axis, within those of the axes before it.
+  // below and above the range of one axis, within those of the previous axes.
   std::optional<std::size_t> valid_outside(const IndexBox& valid, const Grid& grid) const {
     IndexBox slab = all_;
     for (std::size_t axis = 0; axis < all_.low.size(); ++axis) {
@@ -240,7 +240,7 @@ class Merger {
   const SymbolicSamples& samples_;
   BoxProver prover_;
   const PolynomialView& outer_;
-  std::vector<PolynomialDigits> inner_;  // from the outer to the inner
+  std::vector<PolynomialDigits> inner_;  // outer to inner
   IndexBox all_;
   std::vector<Polynomial> conditions_, given_;
   std::string failure_;
@@ -258,7 +258,7 @@ std::vector<Wide> ends_of(const SymbolicSamples::Look& look, std::size_t axis, b
   return values;
 }
 
-// The end as a polynomial: `usual` where that is it.
+// The end as a polynomial; `usual` if it fits.
 std::optional<Polynomial> fit_end(const SymbolicSamples::Look& look, std::size_t axis, bool upper,
                                   const Polynomial& usual) {
   std::vector<Wide> values = ends_of(look, axis, upper);
@@ -268,7 +268,7 @@ std::optional<Polynomial> fit_end(const SymbolicSamples::Look& look, std::size_t
   return as_usual ? usual : interpolate(look.grid, std::move(values));
 }
 
-// Whether the polynomial is nowhere further in than the end is.
+// True if the polynomial never cuts off part of the valid range.
 bool is_limit(const Polynomial& p, const SymbolicSamples::Look& look, std::size_t axis,
               bool upper) {
   const std::vector<Wide> values = ends_of(look, axis, upper);
@@ -279,7 +279,7 @@ bool is_limit(const Polynomial& p, const SymbolicSamples::Look& look, std::size_
   return true;
 }
 
-// The ends as the looks have them.
+// Fits the ends to the looks.
 std::optional<ValidEnds> fit_ends(const SymbolicSamples& samples) {
   ValidEnds ends;
   const auto& mask = samples.views().back().mask;

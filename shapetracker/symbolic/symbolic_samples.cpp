@@ -58,7 +58,7 @@ std::optional<SymbolicResult> SymbolicSamples::read() {
   return std::nullopt;
 }
 
-// The merge with these values, or the refutation.
+// The merge for these values, or the refutation.
 std::optional<SymbolicResult> SymbolicSamples::ask(const Values& values,
                                                    std::optional<View>& merged) {
   const auto with = [&] { return "with " + str(table_.values(values)); };
@@ -99,8 +99,8 @@ std::optional<SymbolicResult> SymbolicSamples::ask_corners() {
   return std::nullopt;
 }
 
-// Some values of each variable, near one end of its range, or spread over what is looked at of it:
-// the first few, which are enough to be typical and small enough to multiply.
+// Samples some values of each variable near one end of its range or spread over its first few,
+// which are typical and small enough to multiply.
 std::optional<SymbolicResult> SymbolicSamples::look(const std::vector<End>& ends,
                                                     std::int64_t nodes) {
   const VariableBox& box = table_.box();

@@ -6,39 +6,39 @@
 
 namespace touchstone::shapetracker {
 
-/// A stack of views as polynomials, and what the concrete merge says of it at chosen values.
+/// A stack of views as polynomials, with its concrete merges at sampled values.
 class SymbolicSamples {
  public:
   SymbolicSamples(std::span<const View> views, const MergeBudget& budget)
       : views_(views), budget_(budget) {}
 
-  /// Values on a grid, and the one view of the stack at each; something is valid at all of them:
-  /// values of a variable at which this is not so are left out.
+  /// A grid of values and the stack's single view at each; grid values of a variable where nothing
+  /// is valid are left out.
   struct Look {
     Grid grid;
     std::vector<View> merged;
   };
 
-  // Each gives the answer to return where it ends the search: a refutation, or what is missing.
+  // Each returns the final answer if it ends the search: a refutation, or what is missing.
   std::optional<SymbolicResult> read();
   std::optional<SymbolicResult> ask_corners();
-  /// Looks at grids for polynomials of degree 2, the one at the upper end of all ranges first,
-  /// until one can be kept.
+  /// Samples grids for polynomials of degree 2, starting at the upper end of all ranges, until one
+  /// is usable.
   std::optional<SymbolicResult> look_once();
-  /// Looks again, at grids at all combinations of upper and lower ends, for degree 3 where the
-  /// variables are few.
+  /// Samples grids at all combinations of upper and lower ends, for degree 3 if there are few
+  /// variables.
   std::optional<SymbolicResult> look_everywhere();
 
   const VariableTable& table() const { return table_; }
   const std::vector<PolynomialView>& views() const { return polynomials_; }  // innermost first
   const std::vector<Look>& looks() const { return looks_; }
-  /// Nothing was valid so far, at any of the values.
+  /// True if nothing was valid at any values so far.
   bool all_empty() const { return all_empty_; }
-  /// Some grid, where nothing is valid at any.
+  /// A sampled grid, if nothing is valid on any.
   const Grid& any_grid() const { return grid_; }
 
  private:
-  using Values = std::vector<std::int64_t>;  // one a variable
+  using Values = std::vector<std::int64_t>;  // one for each variable
   enum class End : std::uint8_t { Upper, Lower, Spread };
 
   std::optional<SymbolicResult> ask(const Values& values, std::optional<View>& merged);
@@ -53,7 +53,7 @@ class SymbolicSamples {
   bool all_empty_ = true;
 };
 
-/// Not proved and not refuted.
+/// The answer for neither proved nor refuted.
 SymbolicResult undecided(std::string why);
 
 }  // namespace touchstone::shapetracker

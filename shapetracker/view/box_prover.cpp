@@ -19,14 +19,14 @@ Wide gcd(Wide a, Wide b) {
   return a < 0 ? -a : a;
 }
 
-/// One variable of a polynomial's coefficients laid out as a dense array.
+/// A variable as an axis of the dense array of a polynomial's coefficients.
 struct PowerAxis {
   int variable;
   int degree;
   std::size_t step = 1;
 };
 
-// Calls with the number of the first coefficient of every line along the axis.
+// Calls `visit` with the index of the first coefficient of every line along the axis.
 template <typename Visit>
 void each_line(std::size_t size, const PowerAxis& axis, const Visit& visit) {
   const auto length = static_cast<std::size_t>(axis.degree) + 1;
@@ -34,7 +34,7 @@ void each_line(std::size_t size, const PowerAxis& axis, const Visit& visit) {
     if (first / axis.step % length == 0) visit(first);
 }
 
-// x = low + width * u along a line, then from powers of u to Bernstein's basis, times a number.
+// Substitutes x = low + width * u along a line, then converts to the scaled Bernstein basis.
 class LineMap {
  public:
   LineMap(int degree, std::int64_t low, Wide width) : degree_(degree), low_(low) {
@@ -73,13 +73,13 @@ bool all_nonnegative(const Polynomial& value, const VariableBox& box) {
   return std::ranges::all_of(bernstein_coefficients(value, box), [](Wide c) { return c >= 0; });
 }
 
-// A corner where the value is negative and nothing given is.
+// A corner where the value is negative and all assumptions hold.
 std::optional<Place> bad_corner(const Polynomial& value, std::span<const Polynomial> assumptions,
                                 const VariableBox& box) {
   const std::size_t corners = std::size_t{1} << box.low.size();
   for (std::size_t number = 0; number < corners; ++number) {
     Place corner = box.low;
-    bool twice = false;  // the corner is there under another number
+    bool twice = false;  // the corner has another number too
     for (std::size_t i = 0; i < corner.size(); ++i)
       if ((number >> i & 1) != 0) {
         twice = twice || box.low[i] == box.high[i];
@@ -126,7 +126,7 @@ std::vector<Wide> bernstein_coefficients(const Polynomial& value, const Variable
 Proof BoxProver::nonnegative(const Polynomial& value,
                              std::span<const Polynomial> assumptions) const {
   if (all_nonnegative(value, box_)) return {Proof::Answer::Proved, {}};
-  std::vector<Polynomial> never;  // where one of them is >= 0, the value does not matter
+  std::vector<Polynomial> never;  // the value does not matter where one of them is >= 0
   for (const Polynomial& g : assumptions) never.push_back(Polynomial(-1) - g);
   std::vector<VariableBox> left = {box_};
   for (int looked = 0; !left.empty(); ++looked) {
@@ -146,7 +146,7 @@ Proof BoxProver::nonnegative(const Polynomial& value,
       widest = width;
       cut = i;
     }
-    if (widest == 0) continue;  // a point at which something given is negative
+    if (widest == 0) continue;  // a point where an assumption is negative
     VariableBox upper = box;
     box.high[cut] = static_cast<std::int64_t>(box.low[cut] + widest / 2);
     upper.low[cut] = box.high[cut] + 1;

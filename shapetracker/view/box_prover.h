@@ -4,7 +4,7 @@
 
 namespace touchstone::shapetracker {
 
-/// Integer values of variables: low[i] <= variable i <= high[i], and no range is empty.
+/// Integer values of variables: low[i] <= variable i <= high[i]; no range is empty.
 struct VariableBox {
   std::vector<std::int64_t> low, high;
 };
@@ -12,21 +12,20 @@ struct VariableBox {
 struct Proof {
   enum class Answer : std::uint8_t { Proved, Refuted, Unknown };
   Answer answer;
-  std::vector<std::int64_t> point;  // where refuted: values of the variables at which it fails
+  std::vector<std::int64_t> point;  // if refuted: values at which it fails
 };
 
-/// Decides polynomial inequalities over a box of integers. A polynomial lies between the least and
-/// the greatest of its Bernstein coefficients on a box: where none is negative, neither is the
-/// polynomial; a negative value at a corner refutes; else the box is cut in two, of integers, so
-/// that what is left at the end are points. Exact: no rounding anywhere.
+/// Decides polynomial inequalities over a box of integers. On a box a polynomial lies between its
+/// least and greatest Bernstein coefficients: it is nonnegative if they are; a negative value at a
+/// corner refutes; otherwise the box is bisected, down to single points. Exact, without rounding.
 class BoxProver {
  public:
-  /// Looks at up to `boxes` boxes for one question.
+  /// Examines up to `boxes` boxes for one query.
   BoxProver(VariableBox box, int boxes) : box_(std::move(box)), boxes_(boxes) {}
 
   const VariableBox& box() const { return box_; }
-  /// Whether value >= 0 at every point of the box at which all of `assumptions` are >= 0. Throws
-  /// OverflowError where a coefficient leaves 127 bits.
+  /// Decides value >= 0 at every point of the box with all `assumptions` >= 0. Throws OverflowError
+  /// if a coefficient exceeds 127 bits.
   Proof nonnegative(const Polynomial& value, std::span<const Polynomial> assumptions = {}) const;
   bool proves_nonnegative(const Polynomial& value,
                           std::span<const Polynomial> assumptions = {}) const {
@@ -38,8 +37,8 @@ class BoxProver {
   int boxes_;
 };
 
-/// The Bernstein coefficients of a polynomial on a box, each multiplied by the same positive
-/// number; the variables with a degree above 0 in order, the last fastest.
+/// The Bernstein coefficients of a polynomial on a box, all scaled by the same positive number;
+/// variables with positive degree in order, the last fastest.
 std::vector<Wide> bernstein_coefficients(const Polynomial& value, const VariableBox& box);
 
 }  // namespace touchstone::shapetracker

@@ -3,7 +3,7 @@
 namespace touchstone::shapetracker {
 namespace {
 
-// The product, or nullopt where two ints overflow: then a join that needs it is left out.
+// The product; nullopt if two ints overflow: the join is skipped.
 std::optional<sint> product(const sint& a, const sint& b) {
   std::int64_t ignored = 0;
   if (a.is_int() && b.is_int() && __builtin_mul_overflow(a.as_int(), b.as_int(), &ignored))
@@ -18,11 +18,11 @@ std::optional<sint> difference(const sint& a, const sint& b) {
   return a - b;
 }
 
-// Makes `coarse` part of `fine` (see join_digits); false where they stay two.
+// Merges `coarse` into `fine` (see join_digits); false if impossible.
 bool join(Digit& fine, const Digit& coarse, sint& offset) {
   if (certainly_eq(coarse.end - coarse.begin, 1)) {
     const sint first = coarse.begin * fine.size;
-    // The coarse digit has stride 0 here, as canonical views do.
+    // In a canonical view the coarse digit has stride 0 here.
     const std::optional<sint> shift = product(first, fine.stride);
     const std::optional<sint> moved = shift ? difference(offset, *shift) : std::nullopt;
     if (!moved) return false;
@@ -50,7 +50,7 @@ Digits join_digits(const View& view) {
     const sint& size = view.shape()[i];
     Digit digit{weight, size, view.strides()[i], 0, size};
     if (view.mask()) std::tie(digit.begin, digit.end) = (*view.mask())[i];
-    // An axis of size 1 says something only where variables decide whether its index is valid.
+    // An axis of size 1 matters only if variables decide whether its index is valid.
     if (certainly_eq(size, 1) && certainly_eq(digit.begin, 0) && certainly_eq(digit.end, 1))
       continue;
     weight = weight * size;

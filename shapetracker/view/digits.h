@@ -4,22 +4,22 @@
 
 namespace touchstone::shapetracker {
 
-/// One digit of the mixed-radix number a flat index is: floor(flat / weight) mod size.
+/// One digit of a flat index as a mixed-radix number: floor(flat / weight) mod size.
 struct Digit {
   sint weight;
   sint size;
   sint stride;
-  sint begin, end;  // the valid values
+  sint begin, end;  // valid values
 };
 
 /// A view as a function of the flat index of its elements: offset + sum(digit * stride).
 struct Digits {
-  std::vector<Digit> digits;  // fine to coarse; of size 1 only where masked by variables
+  std::vector<Digit> digits;  // fine to coarse; size 1 only if masked by variables
   sint offset;
 };
 
-/// The fewest digits found that say what `view` does at its valid points: neighbours are joined
-/// where the finer is unmasked and the strides continue, or where the coarser has one valid value.
+/// The fewest digits found that agree with `view` at its valid points: neighbours are joined if the
+/// finer is unmasked and the strides continue, or if the coarser has one valid value.
 /// view.nothing_valid() must be false.
 Digits join_digits(const View& view);
 

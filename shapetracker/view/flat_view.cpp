@@ -5,10 +5,10 @@
 namespace touchstone::shapetracker {
 namespace {
 
-// Makes `coarse` part of `fine` where that loses nothing; true if done.
+// Merges `coarse` into `fine` if that loses nothing; true if done.
 bool join(Level& fine, const Level& coarse, std::uint64_t& offset) {
   if (coarse.end - coarse.begin == 1) {
-    // Its stride is free, and 0 as canonical views have it: continue the finer one.
+    // Its stride is free, 0 in canonical views: continue the finer one.
     const std::int64_t first = coarse.begin * fine.size;
     offset -= wrap(fine.stride) * wrap(first);
     fine.begin += first;

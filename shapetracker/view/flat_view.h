@@ -22,9 +22,9 @@ struct Level {
   std::int64_t size;
   std::int64_t span;  // weight * size
   std::int64_t stride;
-  std::int64_t begin, end;  // the valid digits
-  Wide jump = 0;  // gain of the address, mod 2^128, where floor(k / span) grows by one: the next
-                  // stride less size * stride; 0 at the top
+  std::int64_t begin, end;  // valid digits
+  Wide jump = 0;  // change of the address, mod 2^128, when floor(k / span) increases by one: the
+                  // next stride minus size * stride; 0 at the top
 
   bool cut() const { return begin > 0 || end < size; }
   // Valid where low() <= k mod span <= high().
@@ -32,9 +32,9 @@ struct Level {
   std::int64_t high() const { return end * weight - 1; }
 };
 
-/// A concrete view as a function of the flat index of its elements. The counterpart in ints of
-/// join_digits, for the merge search: address = offset + levels[0].stride * k
-/// + sum(jump_i * floor(k / span_i)).
+/// A concrete view as a function of the flat index of its elements, the integer counterpart of
+/// join_digits for the merge search:
+/// address = offset + levels[0].stride * k + sum(jump_i * floor(k / span_i)).
 class FlatView {
  public:
   /// view: concrete, with a valid point.
@@ -44,14 +44,14 @@ class FlatView {
   std::int64_t size() const { return size_; }
   bool masked() const { return masked_; }
 
-  /// Address of flat index k in [0, size), or nullopt where masked out.
+  /// Address of flat index k in [0, size); nullopt if masked out.
   std::optional<std::int64_t> at(std::int64_t k) const;
-  /// Puts the address in the place of flat index k; false where masked out.
+  /// Replaces flat index k by the address; false if masked out.
   bool descend(std::int64_t& k) const;
 
  private:
   Small<Level> levels_;       // fine to coarse
-  std::uint64_t offset_ = 0;  // mod 2^64, as sums are: addresses of valid points fit
+  std::uint64_t offset_ = 0;  // mod 2^64, like all sums: addresses of valid points fit
   std::int64_t size_ = 1;
   bool masked_ = false;
 };

@@ -59,8 +59,8 @@ View View::expand(const Shape& shape) const {
     if (!certainly_eq(shape_[i], 1))
       throw ShapeError(what() + ": only an axis of size 1 can grow (reshape first)");
     strides[i] = 0;
-    // The one index is valid where begin <= 0 < end: then all are, and else none is. Where
-    // variables decide it, the ends grow with the axis, which leaves none where there was none.
+    // The only index is valid iff begin <= 0 < end: then all indices are, otherwise none. If
+    // variables decide, scaling the ends with the axis preserves an empty range.
     if (mask && !nothing_valid())
       (*mask)[i] = {(*mask)[i].first * shape[i], (*mask)[i].second * shape[i]};
   }
@@ -129,7 +129,7 @@ View View::stride(std::span<const std::int64_t> steps) const {
     const auto ceil = [&](const sint& value) { return floor_div(value - 1, step) + 1; };
     shape[i] = ceil(shape_[i]);
     if (nothing_valid()) continue;
-    // One element left: its stride is free, and the product might not fit.
+    // With one element left the stride is free, and the product might overflow.
     strides[i] = certainly_eq(shape[i], 1) ? sint(0) : strides_[i] * sint(steps[i]);
     if (steps[i] < 0) {
       offset = offset + (shape_[i] - 1) * strides_[i];
@@ -164,7 +164,7 @@ View View::minify() const {
   }
   view =
       trusted(std::move(view.shape_), std::move(view.strides_), std::move(offset), std::move(mask));
-  // An axis that has got one valid index by joining may be joined again: its stride is free now.
+  // An axis that joining left with one valid index can be joined again: its stride is now free.
   return view.rank() < rank() ? view.minify() : view;
 }
 

@@ -125,7 +125,7 @@ SubGrid present_part(const Grid& grid, const std::vector<bool>& present) {
       for (const std::int64_t value : part.grid.values[v]) {
         const auto count = static_cast<std::size_t>(std::ranges::count_if(
             part.points, [&](std::size_t p) { return !present[p] && grid.point(p)[v] == value; }));
-        // Rather the value of a variable that has more of them.
+        // Prefer the variable with more values.
         const std::size_t weight = count * part.grid.values[v].size();
         if (weight <= most) continue;
         most = weight;
@@ -141,8 +141,8 @@ SubGrid present_part(const Grid& grid, const std::vector<bool>& present) {
   return part;
 }
 
-// Newton's divided differences, one variable after the other. Those of a polynomial with integer
-// coefficients at integers are integers.
+// Newton's divided differences, one variable at a time. For a polynomial with integer coefficients,
+// those at integers are integers.
 std::optional<Polynomial> interpolate(const Grid& grid, std::vector<Wide> values) {
   if (std::ranges::all_of(values, [&](Wide value) { return value == values[0]; }))
     return Polynomial(values[0]);

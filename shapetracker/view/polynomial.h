@@ -8,18 +8,18 @@
 
 namespace touchstone::shapetracker {
 
-/// Sum and product, exact. Throw OverflowError where the result could leave 127 bits.
+/// Exact sum and product. Throw OverflowError if the result could exceed 127 bits.
 Wide wide_add(Wide a, Wide b);
 Wide wide_mul(Wide a, Wide b);
-/// The number in 64 bits. Throws OverflowError.
+/// The value as 64 bits. Throws OverflowError.
 std::int64_t narrow(Wide value);
 
-/// A polynomial with integer coefficients in up to ViewLimits::kPolynomialVariables variables,
-/// known by number; the degree in each is at most 255. Immutable; equal polynomials are equal
-/// values. Arithmetic is exact and throws OverflowError where a coefficient leaves 127 bits.
+/// A polynomial with integer coefficients in up to ViewLimits::kPolynomialVariables numbered
+/// variables, of degree at most 255 in each. Immutable; equal polynomials compare equal. Arithmetic
+/// is exact and throws OverflowError if a coefficient exceeds 127 bits.
 class Polynomial {
  public:
-  /// factor * the product of the variables, each to its power: one byte of `powers` a variable.
+  /// factor * the product of powers of the variables: one byte of `powers` for each variable.
   struct Term {
     std::uint64_t powers;
     Wide factor;
@@ -34,7 +34,7 @@ class Polynomial {
   std::span<const Term> terms() const { return {terms_.data(), terms_.size()}; }
   bool is_zero() const { return terms_.empty(); }
   bool is_constant() const { return terms_.empty() || (terms_.size() == 1 && !terms_[0].powers); }
-  /// Whether it is that number everywhere.
+  /// True if it is that constant.
   bool is(Wide value) const {
     return is_constant() && (terms_.empty() ? 0 : terms_[0].factor) == value;
   }
@@ -50,10 +50,10 @@ class Polynomial {
 
  private:
   static Polynomial combine(const Polynomial& a, const Polynomial& b, int sign);  // a + sign * b
-  std::vector<Term> terms_;  // by powers, no factor 0
+  std::vector<Term> terms_;  // by powers, factors nonzero
 };
 
-/// The values of each variable at which a polynomial is to be found: all combinations, the last
+/// The values of each variable at which a polynomial is sampled: all combinations, the last
 /// variable fastest. The values of one variable are distinct.
 struct Grid {
   std::vector<std::vector<std::int64_t>> values;
@@ -62,17 +62,17 @@ struct Grid {
   std::vector<std::int64_t> point(std::size_t number) const;
 };
 
-/// A grid within another, and the numbers that its points have there.
+/// A part of a grid, with the indices of its points in the whole.
 struct SubGrid {
   Grid grid;
   std::vector<std::size_t> points;
 };
-/// The grid without the values of variables at which points lie that are not `present` (one entry a
-/// point), most such points first, until all points are; no points where none would be left.
+/// The grid after dropping values of variables at which points are not `present` (one entry a
+/// point), the value with most such points first, until all are; no points if none would be left.
 SubGrid present_part(const Grid& grid, const std::vector<bool>& present);
 
-/// The polynomial of the least degrees through the values at the points of the grid, in order;
-/// nullopt where its coefficients are no integers.
+/// The polynomial of least degrees through the values at the grid points, in order; nullopt if its
+/// coefficients are not integers.
 std::optional<Polynomial> interpolate(const Grid& grid, std::vector<Wide> values);
 
 }  // namespace touchstone::shapetracker

@@ -27,13 +27,13 @@ std::vector<Axis> axes_of(const View& view) {
   return axes;
 }
 
-/// Addresses from `low` to `high`; not all of them need be read.
+/// Addresses in [low, high], not all of them necessarily read.
 struct Span {
   Wide low, high;
 };
 
-// Addresses that valid flat indices in [in.low, in.high] of a view read; nullopt where none is
-// valid. Digits are taken as free of each other.
+// Addresses read by valid flat indices in [in.low, in.high] of a view; nullopt if none is valid.
+// Treats digits as independent.
 std::optional<Span> through(std::span<const Axis> axes, std::int64_t offset, const Span& in) {
   const auto first = static_cast<std::int64_t>(in.low), last = static_cast<std::int64_t>(in.high);
   Span out{offset, offset};
@@ -41,7 +41,7 @@ std::optional<Span> through(std::span<const Axis> axes, std::int64_t offset, con
   for (std::size_t i = axes.size(); i-- > 0;) {
     const Axis& axis = axes[i];
     const Wide span = weight * axis.size;
-    // Where the coarser digits agree at both ends, this one runs from the one to the other.
+    // If the coarser digits agree at both ends, this one covers only the range between them.
     const bool one_turn = first / span == last / span;
     const auto digit = [&](std::int64_t k) {
       return static_cast<std::int64_t>(k / weight % axis.size);
@@ -56,13 +56,13 @@ std::optional<Span> through(std::span<const Axis> axes, std::int64_t offset, con
   return out;
 }
 
-/// Indices [low, high] of each axis of the outermost view that moves its address.
+/// Index ranges [low, high] of the outermost view's axes that move its address.
 struct IndexBox {
-  Wide bound;  // no point has a larger address
+  Wide bound;  // upper bound of the addresses
   int depth;
   std::vector<std::int64_t> low, high;
 
-  bool operator<(const IndexBox& other) const {  // the deeper of two is looked at first
+  bool operator<(const IndexBox& other) const {  // the deeper of equals first
     return bound != other.bound ? bound < other.bound : depth < other.depth;
   }
 };
@@ -113,7 +113,7 @@ class Search {
     return span;
   }
 
-  // The range of addresses that flat indices of the outermost view's result read.
+  // The range of addresses read by flat indices from the outermost view.
   std::optional<Span> reads(Span span) const {
     std::optional<Span> range = span;
     for (const Inner& view : inner_)
@@ -150,9 +150,9 @@ class Search {
     push(std::move(upper));
   }
 
-  std::vector<Inner> inner_;  // from the outermost inwards
-  std::vector<Axis> moving_;  // axes of the outermost view along which its address changes
-  Wide base_ = 0;             // the address where those indices are 0
+  std::vector<Inner> inner_;  // outermost first
+  std::vector<Axis> moving_;  // axes of the outermost view with nonzero stride
+  Wide base_ = 0;             // the address at index 0 of those axes
   std::optional<Wide> best_;
   std::priority_queue<IndexBox> open_;
 };

@@ -8,16 +8,16 @@
 
 namespace touchstone::shapetracker {
 
-/// The largest address that a valid point of a stack reads; nullopt where nothing is valid. Not
-/// decided where the budget of boxes ran out.
+/// The largest address read by a valid point of a stack; nullopt if nothing is valid. Undecided if
+/// the box budget ran out.
 struct Highest {
   bool decided;
   std::optional<std::int64_t> address;
 };
 
 /// views: concrete, innermost first, at least one, none able to leave the one below it. Method:
-/// boxes of indices of the outermost view, the one with the largest bound first; the bound is the
-/// range of each digit through view after view, and a box is halved until it is met by a point.
+/// best-first search over boxes of indices of the outermost view by an upper bound from the range
+/// of each digit through all views; a box is halved until a point attains its bound.
 Highest highest_address(std::span<const View> views, int boxes = 20'000);
 
 }  // namespace touchstone::shapetracker

@@ -30,12 +30,12 @@ Shape without_ones(const Shape& shape) {
   return rest;
 }
 
-/// Neighbouring axes of the old and the new shape that hold the same elements.
+/// Adjacent axes of the old and the new shape with the same elements.
 struct Group {
   std::size_t old_begin, old_end, new_begin, new_end;
 };
 
-// Whether to take one more old axis (or else a new one) to make products equal that are not.
+// Chooses to take one more old axis (true) or new axis (false) to equalize unequal products.
 std::optional<bool> take_old(const sint& have, const sint& want) {
   if (certainly_le(have, want)) return true;
   if (certainly_le(want, have)) return false;
@@ -43,7 +43,7 @@ std::optional<bool> take_old(const sint& have, const sint& want) {
   return want.max() == std::nullopt || (have.max() && *have.max() < *want.max());
 }
 
-// The groups from the last axis on, or nullopt where the bounds do not show any. No size is 1.
+// The groups from the last axis on; nullopt if the bounds do not show any. No size is 1.
 std::optional<std::vector<Group>> find_groups(const Shape& from, const Shape& to) {
   std::vector<Group> groups;
   std::size_t i = from.size(), j = to.size();
@@ -89,14 +89,14 @@ std::optional<View> reshape_row_major(const View& group, const Shape& shape) {
 
 namespace {
 
-// Part of a canonical view, with its axes [begin, end).
+// Axes [begin, end) of a list.
 template <typename List>
 List part(const List& list, std::size_t begin, std::size_t end) {
   return List(list.begin() + static_cast<std::ptrdiff_t>(begin),
               list.begin() + static_cast<std::ptrdiff_t>(end));
 }
 
-// Group by group; neither shape has an axis of size 1.
+// Reshapes group by group; neither shape has an axis of size 1.
 std::optional<View> reshape_whole_groups(const View& view, const Shape& shape,
                                          shapetracker::ReshapeGroup reshape) {
   const std::optional<std::vector<Group>> groups = find_groups(view.shape(), shape);
@@ -120,8 +120,8 @@ std::optional<View> reshape_whole_groups(const View& view, const Shape& shape,
   return View::trusted(shape, std::move(strides), offset, std::move(mask));
 }
 
-// Whether variables decide if the only index of some axis of size 1 is valid: the axis then says
-// something, and cannot be left out.
+// True if variables decide whether the only index of some axis of size 1 is valid: the axis must be
+// kept.
 bool has_one_that_masks(const View& view) {
   for (std::size_t i = 0; view.mask() && i < view.shape().size(); ++i) {
     const auto& [begin, end] = (*view.mask())[i];
@@ -130,7 +130,7 @@ bool has_one_that_masks(const View& view) {
   return false;
 }
 
-// The view with its axes of size 1 left out or put in, as `shape` has them; the others agree.
+// The view with axes of size 1 dropped or inserted to match `shape`; the other axes agree.
 View with_ones_of(const View& view, const Shape& shape) {
   Strides strides(shape.size(), 0);
   std::optional<Mask> mask;

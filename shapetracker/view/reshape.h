@@ -4,16 +4,16 @@
 
 namespace touchstone::shapetracker {
 
-/// A group of axes, an unmasked or masked view of its own, under other sizes; nullopt where it
-/// stays.
+/// Reshapes a group of axes as a view of its own; nullopt if impossible.
 using ReshapeGroup = std::optional<View> (*)(const View& group, const Shape& shape);
 
-/// The view under another shape of as many elements, group by group of neighbouring axes: the old
-/// axes of a group hold what its new ones hold. nullopt where the bounds show no groups, a group
-/// stays, or an axis of size 1 is masked by variables. view.nothing_valid() must be false.
+/// Reshapes a view to a shape with as many elements, one group of adjacent axes at a time: the old
+/// and new axes of a group have equal products. nullopt if the bounds show no groups, a group
+/// cannot be reshaped, or an axis of size 1 is masked by variables. view.nothing_valid() must be
+/// false.
 std::optional<View> reshape_by_groups(const View& view, const Shape& shape, ReshapeGroup reshape);
 
-/// A group whose strides continue each other, unmasked.
+/// Reshapes an unmasked group whose strides continue each other.
 std::optional<View> reshape_row_major(const View& group, const Shape& shape);
 
 }  // namespace touchstone::shapetracker

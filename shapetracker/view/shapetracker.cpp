@@ -12,8 +12,8 @@ namespace {
 using shapetracker::decide_le;
 using shapetracker::decide_lt;
 
-// Whether 0 <= low and high < size wherever the view has an element at all: where a size or the
-// range of a mask may be empty, nothing is read there.
+// True if 0 <= low and high < size wherever the view has an element; nothing is read where a size
+// or a mask range may be empty.
 bool within_where_any(const View& view, const sint& low, const sint& high, const sint& size) {
   std::vector<symbolic::Node> some;
   for (std::size_t i = 0; i < view.shape().size(); ++i) {
@@ -27,7 +27,7 @@ bool within_where_any(const View& view, const sint& low, const sint& high, const
   return symbolic::simplify_under(holds, some).min() == 1;
 }
 
-// Whether at each of few values no valid point of `outer` lies outside [0, size).
+// True if, at each of a few values, no valid point of `outer` lies outside [0, size).
 bool within_at_all_values(const View& outer, const sint& size) {
   std::vector<sint> numbers = outer.shape();
   numbers.insert(numbers.end(), outer.strides().begin(), outer.strides().end());
@@ -43,7 +43,7 @@ bool within_at_all_values(const View& outer, const sint& size) {
          });
 }
 
-// Throws ShapeError where a valid point of `outer` lies outside [0, size).
+// Throws ShapeError if a valid point of `outer` lies outside [0, size).
 template <typename What>
 void require_within(const View& outer, const sint& size, const What& what) {
   if (outer.nothing_valid()) return;
@@ -133,7 +133,7 @@ ShapeTracker ShapeTracker::reshape(const Shape& shape) const {
 }
 
 ShapeTracker ShapeTracker::pushed(View top) const {
-  // A whole row-major view below another one reads what it is given.
+  // Below another view, a contiguous one is the identity.
   if (views_.back().is_contiguous() && !top.nothing_valid()) return with_top(std::move(top));
   ShapeTracker result = *this;
   result.views_.push_back(std::move(top));

@@ -45,7 +45,7 @@ std::optional<std::vector<symbolic::Values>> few_values(std::span<const sint> nu
 
 namespace {
 
-// a <= b at each combination of values of the variables; false where these are many.
+// Tests a <= b at each combination of values of the variables; false if there are too many.
 bool le_at_all_values(const sint& a, const sint& b) {
   const sint both[] = {a, b};
   const std::optional<std::vector<symbolic::Values>> all = few_values(both);
@@ -54,7 +54,7 @@ bool le_at_all_values(const sint& a, const sint& b) {
          });
 }
 
-// By polynomials, for whatever values.
+// Proves a <= b by polynomials, for all values.
 bool le_by_polynomials(const sint& a, const sint& b) {
   try {
     VariableTable table;
@@ -82,7 +82,7 @@ bool proved_le(const sint& a, const sint& b) {
   if (le_by_polynomials(a, b)) return true;
   try {
     return le_at_all_values(a, b);
-  } catch (const Error&) {  // no value, as of a division by zero
+  } catch (const Error&) {  // no value, for example a division by zero
     return false;
   }
 }
@@ -110,7 +110,7 @@ sint bind(const sint& value, const symbolic::Values& values) {
                                    found->second, low ? std::to_string(*low) : "open",
                                    high ? std::to_string(*high) : "open"));
   }
-  if (whole) return value.evaluate(values);  // by the operators' definitions, nothing simplified
+  if (whole) return value.evaluate(values);  // by definition, without simplification
   std::map<std::string, symbolic::Node> replacements;
   for (const auto& [name, number] : values) replacements.emplace(name, symbolic::Node(number));
   return sint(symbolic::substitute(value.node(), replacements));

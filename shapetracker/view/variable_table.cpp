@@ -51,7 +51,7 @@ std::optional<Polynomial> VariableTable::read(const sint& entry, Choices* choice
   return read(*node.context(), node.id(), choices, 0);
 }
 
-// max(0, args...): the member that was chosen, where it is at least as large as the others.
+// max(0, args...): the chosen member, under the assumption that it is the largest.
 std::optional<Polynomial> VariableTable::read_maximum(Context& context, std::uint32_t id,
                                                       Choices* choices, int depth) {
   const symbolic::NodeData data = context[id];

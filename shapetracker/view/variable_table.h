@@ -6,16 +6,16 @@
 
 namespace touchstone::shapetracker {
 
-/// One way to take the members of the maxima that were read: the same member of one maximum each
-/// time, and what holds where it is the largest.
+/// One choice of a member for each maximum read, the same at each occurrence, with the assumptions
+/// that make it the largest.
 class Choices {
  public:
-  /// The member of maximum `id`, of `count`, that counts now; nullopt beyond ViewLimits::kChoices
+  /// The chosen member of maximum `id` with `count` members; nullopt beyond ViewLimits::kChoices
   /// maxima.
   std::optional<std::size_t> of(std::uint32_t id, std::size_t count);
   void holds(Polynomial nonnegative) { assumptions_.push_back(std::move(nonnegative)); }
   std::span<const Polynomial> assumptions() const { return assumptions_; }
-  /// The next way, with nothing held; false after the last.
+  /// Advances to the next choice and drops the assumptions; false after the last.
   bool next();
 
  private:
@@ -27,20 +27,20 @@ class Choices {
   std::vector<Polynomial> assumptions_;
 };
 
-/// The variables of some views, numbered, and the way from expressions to polynomials and back.
+/// Numbers the variables of views and converts between expressions and polynomials.
 class VariableTable {
  public:
-  /// The entry as a polynomial; nullopt where it is none (a division, and a minimum or maximum
-  /// without `choices`), or where it has a variable without bounds or one too many. Its variables
-  /// join the table. One name with several bounds is one variable within all of them.
+  /// The entry as a polynomial; nullopt if it is none (a division, or a minimum or maximum without
+  /// `choices`) or has an unbounded variable or one too many. Adds its variables to the table. A
+  /// name with several bounds is one variable within all of them.
   std::optional<Polynomial> read(const sint& entry, Choices* choices = nullptr);
   sint write(const Polynomial& p) const;
 
   std::size_t size() const { return names_.size(); }
   const std::vector<std::string>& names() const { return names_; }
-  /// All values of the variables.
+  /// The bounds of the variables.
   const VariableBox& box() const { return box_; }
-  /// Bounds of one name exclude each other.
+  /// True if the bounds of a name are disjoint.
   bool has_empty_range() const;
   symbolic::Values values(const std::vector<std::int64_t>& point) const;
 

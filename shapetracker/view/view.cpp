@@ -33,7 +33,7 @@ void require_ranges(const Shape& shape, const Mask& mask) {
     const auto what = [&] {
       return fmt::format("mask ({}, {}) of axis {}", begin.str(), end.str(), i);
     };
-    // Where a variable decides, an end before the begin is an empty range.
+    // If variables decide, an end before the begin is an empty range.
     if (!decide_le(0, begin, what) || certainly_lt(end, begin) || !decide_le(end, shape[i], what))
       throw ShapeError(
           fmt::format("{}: must be within [0, {}), the size of the axis, and its begin "
@@ -42,7 +42,7 @@ void require_ranges(const Shape& shape, const Mask& mask) {
   }
 }
 
-// Both 128 bits wide: each term is below 2^127 and the sum is cut off as soon as it leaves 2^64.
+// In 128 bits: each term is below 2^127, and the sum stops beyond 2^100.
 void require_addresses_fit(const Shape& shape, const Strides& strides, const sint& offset,
                            const std::optional<Mask>& mask) {
   Wide low = offset.as_int(), high = low;
@@ -66,7 +66,7 @@ void require_addresses_fit(const Shape& shape, const Strides& strides, const sin
 
 sint elements(std::span<const sint> shape) {
   if (has_zero(shape)) return 0;
-  std::int64_t number = 1;  // of the sizes in front of the first that is none
+  std::int64_t number = 1;  // product of the sizes before the first symbolic one
   std::size_t i = 0;
   for (; i < shape.size() && shape[i].is_int(); ++i)
     if (__builtin_mul_overflow(number, shape[i].as_int(), &number))
@@ -74,7 +74,7 @@ sint elements(std::span<const sint> shape) {
           fmt::format("shape {} holds more elements than 64 bits can count", str(shape)));
   sint product = number;
   for (; i < shape.size(); ++i) product = product * shape[i];
-  // Without a least value in 64 bits, it may be beyond them for all values of the variables.
+  // Without a least value in 64 bits, the product may exceed them for all values of the variables.
   if (!product.is_int() && !product.min() && certainly_lt(INT64_MAX, product))
     throw OverflowError(
         fmt::format("shape {} holds more elements than 64 bits can count, with any values of the "
@@ -110,10 +110,10 @@ std::vector<std::int64_t> concrete(std::span<const sint> values) {
 
 View View::contiguous(Shape shape) {
   require_sizes(shape);
-  elements(shape);  // throws where they cannot be counted
+  elements(shape);  // throws beyond 64 bits
   Strides strides = row_major_strides(shape);
   if (has_zero(shape)) return trusted(std::move(shape), std::move(strides), 0, std::nullopt);
-  View view;  // canonical as it stands
+  View view;  // already canonical
   view.shape_ = std::move(shape);
   view.strides_ = std::move(strides);
   return view;
@@ -272,7 +272,7 @@ std::pair<sint, sint> address_range(const View& view) {
     if (is(stride, 0)) continue;
     const sint first = view.mask() ? (*view.mask())[i].first : sint(0);
     const sint last = (view.mask() ? (*view.mask())[i].second : view.shape()[i]) - 1;
-    // By the sign of the stride where it is known: the products are then not compared.
+    // By the sign of the stride if it is known, without comparing the products.
     const bool rising = certainly_le(0, stride), falling = certainly_le(stride, 0);
     const sint a = stride * (falling ? last : first), b = stride * (falling ? first : last);
     if (rising || falling) {

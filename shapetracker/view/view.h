@@ -23,25 +23,25 @@ sint elements(std::span<const sint> shape);
 /// Row-major strides; 0 on axes of size 1.
 Strides row_major_strides(std::span<const sint> shape);
 std::string str(std::span<const sint> shape);  // "(2, 3)"
-/// The numbers of a list that has no variables. Throws ShapeError naming the first symbolic entry.
+/// The values of a list without variables. Throws ShapeError naming the first symbolic entry.
 std::vector<std::int64_t> concrete(std::span<const sint> values);
 
-/// From a logical index to a flat element index, offset + sum(index[i] * strides[i]), and whether
-/// the index is inside the mask; outside it the element is 0 and nothing is read. Immutable and
-/// canonical: strides are 0 on axes whose valid extent is one (folded into the offset), a full mask
-/// is absent, and a view with no valid point has strides 0, offset 0 and every mask range [0, 0).
+/// Maps a logical index to a flat element index, offset + sum(index[i] * strides[i]), and to its
+/// validity, whether the index is inside the mask; outside it the element is 0 and nothing is read.
+/// Immutable and canonical: strides are 0 on axes whose valid extent is one (folded into the
+/// offset), a full mask is absent, and a view without a valid point has strides 0, offset 0 and
+/// every mask range [0, 0).
 class View {
  public:
   View() = default;  // the scalar
   /// Row-major, offset 0, no mask. Throws ShapeError on a negative size.
   static View contiguous(Shape shape);
-  /// Any strided view in canonical form. Throws ShapeError where ranks disagree, a size is
-  /// negative, or a mask range is not within [0, size].
+  /// Any strided view in canonical form. Throws ShapeError if ranks disagree, a size is negative,
+  /// or a mask range is not within [0, size].
   static View strided(Shape shape, Strides strides, sint offset = 0,
                       std::optional<Mask> mask = std::nullopt);
-  /// The same for parts that are known to fit together; a mask range with begin >= end is empty.
-  /// Throws OverflowError where a concrete address or the number of elements leaves 64 bits, as
-  /// all of these do.
+  /// The same without these checks; a mask range with begin >= end is empty. Like the others,
+  /// throws OverflowError if a concrete address or the number of elements exceeds 64 bits.
   static View trusted(Shape shape, Strides strides, sint offset, std::optional<Mask> mask);
 
   const Shape& shape() const { return shape_; }
@@ -50,40 +50,40 @@ class View {
   const std::optional<Mask>& mask() const { return mask_; }
   int rank() const { return static_cast<int>(shape_.size()); }
   sint size() const { return elements(shape_); }
-  /// The product of the largest sizes: elements to make room for. Throws ShapeError where a size
-  /// has no largest value, OverflowError where 64 bits cannot count them.
+  /// The product of the largest sizes: the number of elements to allocate. Throws ShapeError if a
+  /// size has no upper bound, OverflowError beyond 64 bits.
   std::int64_t max_size() const;
-  /// The same as contiguous(shape()); so every view with an axis of size 0 is.
+  /// True if equal to contiguous(shape()), as every view with an axis of size 0 is.
   bool is_contiguous() const;
-  /// Row-major and unmasked, at any offset: the elements are neighbours in order.
+  /// True if row-major and unmasked, at any offset: consecutive elements in order.
   bool consecutive() const;
-  /// No index is valid: the mask is empty or an axis has size 0. A view of rank 0 cannot say it,
-  /// having no axis to mask; a stack of views can.
+  /// True if no index is valid: the mask is empty or an axis has size 0. A view of rank 0 has no
+  /// axis to mask; only a stack can express that.
   bool nothing_valid() const;
-  /// No variable occurs.
+  /// True if no variable occurs.
   bool is_concrete() const;
 
-  // Movement. Each throws ShapeError saying what disagreed.
+  // Movement. Each throws ShapeError that names the mismatch.
   View permute(std::span<const int> order) const;          // new axis i is old axis order[i]
   View expand(const Shape& shape) const;                   // axes of size 1 grow
   View pad(const Padding& padding) const;                  // both >= 0; new elements are invalid
   View shrink(const Mask& keep) const;                     // keep [begin, end) of each axis
-  View stride(std::span<const std::int64_t> steps) const;  // every |m|-th; negative flips first
-  View flip(std::span<const int> axes) const;              // each of them, once, from its end on
-  /// The same elements in row-major order under another shape, where that can be read off the
-  /// strides: axes of size 1 come and go, unmasked neighbours whose strides continue each other are
-  /// joined and split. nullopt elsewhere, though one view may say it: merging finds all of them.
+  View stride(std::span<const std::int64_t> steps) const;  // every |m|-th; negative m flips first
+  View flip(std::span<const int> axes) const;              // reverses these axes; each at most once
+  /// The same elements in row-major order under another shape, if the strides show it: axes of size
+  /// 1 come and go, unmasked neighbours with continuing strides are joined and split. nullopt
+  /// otherwise, even if another single view exists; merging finds it.
   std::optional<View> reshape(const Shape& shape) const;
-  /// The same elements in row-major order over the fewest axes that can be read off the strides:
-  /// those of size 1 are left out, neighbours whose strides continue each other are one.
+  /// The same elements in row-major order with the fewest axes that the strides show: axes of size
+  /// 1 are dropped, neighbours with continuing strides are joined.
   View minify() const;
 
-  /// Flat index, or nullopt where masked out. Concrete views only; index inside the shape.
+  /// Flat index; nullopt if masked out. Concrete views only; the index must be inside the shape.
   std::optional<std::int64_t> at(std::span<const std::int64_t> index) const;
-  /// The view with its variables replaced by values.
+  /// The view with variables replaced by values.
   View bind(const symbolic::Values& values) const;
-  /// The view with its variables replaced, all at once, by expressions. Throws ShapeError where one
-  /// may leave the bounds of the variable it is put for.
+  /// The view with variables replaced simultaneously by expressions. Throws ShapeError if one may
+  /// leave the bounds of its variable.
   View substitute(const std::map<std::string, symbolic::Node>& replacements) const;
 
   std::string str() const;
@@ -97,9 +97,8 @@ class View {
   std::optional<Mask> mask_;
 };
 
-/// Lowest and highest address of the view's valid points, both inclusive: exact where the view is
-/// concrete, else for the values of the variables with which it has a valid point.
-/// view.nothing_valid() must be false.
+/// Lowest and highest address of the view's valid points, both inclusive: exact for concrete views,
+/// else for the variable values with a valid point. view.nothing_valid() must be false.
 std::pair<sint, sint> address_range(const View& view);
 
 }  // namespace touchstone

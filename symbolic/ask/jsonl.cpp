@@ -12,8 +12,8 @@ namespace touchstone::symbolic {
 
 namespace {
 
-/// Its only use is the reader, which hands on numbers beyond 64 bits as text where they fit a long
-/// double: up to 4,932 digits.
+/// Only for the reader. It passes numbers beyond 64 bits on as text if they fit a long double: up
+/// to 4,932 digits.
 using Json = nlohmann::basic_json<std::map, std::vector, std::string, bool, std::int64_t,
                                   std::uint64_t, long double>;
 
@@ -22,7 +22,7 @@ std::string shown(std::string_view text) {
                      text.size() > kLimits.message_characters ? "..." : "");
 }
 
-/// Fills in a question while the text is read; keeps no tree, so depth costs one bit a level.
+/// Fills in a question while parsing; builds no tree, so nesting costs one bit a level.
 class Reader : public nlohmann::json_sax<Json> {
  public:
   explicit Reader(Question& question) : q_(question) {}
@@ -87,7 +87,7 @@ class Reader : public nlohmann::json_sax<Json> {
                                  what.size() > 200 ? what.substr(0, 200) : what));
   }
 
-  /// The checks that wait until the whole text was read.
+  /// The checks that need the whole text.
   void finish() const {
     if (!seen_.contains("in"))
       throw ParseError("there is no \"in\"; give the expression as \"in\":\"a//2*2\"");
@@ -133,7 +133,7 @@ class Reader : public nlohmann::json_sax<Json> {
                                  shown(q_.variables.back().first), found));
   }
 
-  /// A value that stands where none of the question's can: fine within a member of another name.
+  /// A value of a type that no member of the question takes: accepted only in unknown members.
   bool other(const std::string& found) {
     const bool opens = found == "an object" || found == "a list";
     switch (place_) {
@@ -167,13 +167,13 @@ class Reader : public nlohmann::json_sax<Json> {
   std::string member_;
   std::set<std::string, std::less<>> seen_;
   int ends_ = 0;
-  std::size_t ignored_ = 0;  // levels within a member of another name
+  std::size_t ignored_ = 0;  // nesting within an unknown member
 };
 
 std::string end_text(const End& end) { return end ? end->str() : "null"; }
 
 std::string error_json(std::string_view what) {
-  // The text that the message quotes may be cut within a character.
+  // The message may quote a text cut within a character.
   const auto error = nlohmann::json::object({{"error", what}});
   return error.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -191,7 +191,7 @@ Question read_question(std::string_view line) {
 std::string answer_json(std::string_view line, Session& session) {
   try {
     const Answer a = session.answer(read_question(line));
-    // Not by the library: bounds have any number of digits, and its text and sizes need no escapes.
+    // Without the library: bounds have any number of digits, and text and sizes need no escapes.
     return fmt::format("{{\"out\":\"{}\",\"size\":{},\"min\":{},\"max\":{},\"ns\":{}}}", a.text,
                        a.size, end_text(a.bounds.lo), end_text(a.bounds.hi), a.ns);
   } catch (const Error& e) {

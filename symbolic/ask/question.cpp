@@ -39,7 +39,7 @@ Names names_of(const Question& q, Context& context) {
   return names;
 }
 
-/// Runs `work`; its errors say which part of the question they are of.
+/// Runs `work`; prefixes its parse errors with the part of the question.
 template <class Work>
 auto in_part(const std::string& part, const Work& work) {
   try {
@@ -53,7 +53,7 @@ auto in_part(const std::string& part, const Work& work) {
   throw ParseError("assume: no values of the variables meet all of these");
 }
 
-/// The conditions of the question; those that always hold are left out.
+/// The conditions of the question, without those that always hold.
 Ids conditions_of(const Question& q, const Names& names, Context& context) {
   Ids conditions;
   for (std::size_t i = 0; i < q.assumptions.size(); ++i) {
@@ -68,12 +68,12 @@ Ids conditions_of(const Question& q, const Names& names, Context& context) {
   return conditions;
 }
 
-/// The values that an expression takes at the points of a box where some conditions hold.
+/// Enumerates the values of an expression at the points of a box where conditions hold.
 class Search {
  public:
   explicit Search(const Context& context) : context_(context) {}
 
-  /// The expression first, then the conditions: as simplified, or as written.
+  /// The expression first, then the conditions, as nodes or as tapes.
   void add(Id id) {
     if (!many_) add(Program(context_, id));
   }
@@ -81,7 +81,7 @@ class Search {
     if (!many_) add(TapeProgram(tape));
   }
 
-  /// Nodes to evaluate for all points; nullopt where a variable is open, or there are too many.
+  /// Nodes to evaluate for all points; nullopt if a variable is unbounded or there are too many.
   std::optional<Int> work() const {
     if (many_) return std::nullopt;
     Int nodes = 0;
@@ -95,12 +95,12 @@ class Search {
     return nodes;
   }
 
-  /// Looks at all points, the corners of the box first, until no value can widen what was found.
+  /// Visits all points, the corners of the box first, until the values span `known`.
   Interval run(const Interval& known) {
     if (!corners(known)) all(known);
     return found_.lo ? found_ : known;
   }
-  /// Whether the conditions hold at a point that `run` looked at.
+  /// True if the conditions hold at a visited point.
   bool met() const { return met_; }
 
  private:
@@ -132,7 +132,7 @@ class Search {
     return std::visit([&](auto& x) { return x.run(part.values); }, part.program);
   }
 
-  /// True where the values found reach both ends of `known`.
+  /// True once the values reach both ends of `known`.
   bool look(const Interval& known) {
     Interrupt::poll();
     for (std::size_t i = 1; i < parts_.size(); ++i) {
@@ -180,13 +180,13 @@ class Search {
   std::vector<Int> point_;
   Interval found_;
   bool met_ = false;
-  bool many_ = false;  // variables
+  bool many_ = false;  // too many variables
 };
 
-/// The smallest interval that holds the value of the expression at every point where all conditions
-/// hold, found by looking at points; where there are too many, or a variable is open, the bounds of
-/// the solution, which hold them all. Points where a division by zero decides are left out. Throws
-/// ParseError where the conditions hold at none.
+/// The smallest interval that contains the expression's value at every point where all conditions
+/// hold, found by enumeration; the solution's bounds if there are too many points or a variable is
+/// unbounded. Ignores points where a division by zero affects the value. Throws ParseError if the
+/// conditions hold nowhere.
 Interval exact_bounds(const Question& question, const Reading& reading, const Context& context,
                       const Solution& solution) {
   const Interval& known = solution.bounds();
@@ -207,7 +207,7 @@ Interval exact_bounds(const Question& question, const Reading& reading, const Co
     assumed[i].read(question.assumptions[i], reading.names);
     partial = partial || TapeProgram::may_divide_by_zero(assumed[i]);
   }
-  if (partial) {  // what was simplified may have a value at more points
+  if (partial) {  // the simplified form may be defined at more points
     for (std::size_t i = 0; i < assumed.size(); ++i)
       if (assumed[i].parts() == 0) assumed[i].read(question.assumptions[i], reading.names);
     Tape shorter;  // it may have fewer variables
@@ -252,14 +252,14 @@ Solution::Solution(const Reading& reading, const Question& question, Context& co
     if (!under) refuse_contradiction();
     id_ = *under;
   }
-  // A layout depends on those that the same extractor has made before.
+  // Layouts depend on the extractor's earlier ones.
   if (id_ != built) extractor_.emplace(context, Extractor::For::Text);
   form_ = extractor_->extract(id_);
   size_ = extractor_->forms()[static_cast<std::size_t>(form_)].size;
   try {
     if (reading.tape.size() < size_ || reading.tape.divides_by_zero())
       write(question.text, reading.names);
-  } catch (const ParseError&) {  // a divisor is written as 0, in a part that never counts
+  } catch (const ParseError&) {  // a literal divisor 0 in a part that is never evaluated
     return;
   }
   const std::size_t read = written_.empty() ? reading.tape.size() : size_;
@@ -275,7 +275,7 @@ Solution::Solution(const Reading& reading, const Question& question, Context& co
 void Solution::write(std::string_view text, const Names& names) {
   Exprs exprs;
   Expr root = parse_expr(exprs, text);
-  std::map<std::string, Expr, std::less<>> numbers;  // names of one value, which the size counts so
+  std::map<std::string, Expr, std::less<>> numbers;  // one-valued names, counted as numbers
   for (const auto& [name, node] : names)
     if (node.is_constant())
       numbers.emplace(name, exprs.constant((*node.context())[node.id()].first));
@@ -300,7 +300,7 @@ Answer answer(const Question& question, Context& context) {
   Answer a;
   a.ns = std::chrono::nanoseconds(Clock::now() - start).count();
   a.bounds = exact_bounds(question, reading, context, solution);
-  if (a.bounds.is_point()) {  // one number, though no law of the table says so
+  if (a.bounds.is_point()) {  // a single value, though no rule shows it
     a.size = 1;
     a.text = a.bounds.lo->str();
     return a;

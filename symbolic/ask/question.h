@@ -12,10 +12,10 @@
 
 namespace touchstone::symbolic {
 
-/// A simplification asked for in words: an expression over named variables, under assumptions.
+/// An expression over named variables to simplify under assumptions, as text.
 struct Question {
   std::vector<std::pair<std::string, Interval>> variables;
-  std::vector<std::string> assumptions;  // in the syntax of `parse`, as the expression
+  std::vector<std::string> assumptions;  // in the syntax of `parse`, like the expression
   std::string text;
 };
 
@@ -23,15 +23,15 @@ struct Answer {
   std::string text;      // in the syntax of `parse`
   std::size_t size = 0;  // operators, variables and constants; and/or of k parts count k - 1
   Interval bounds;       // under the assumptions
-  std::int64_t ns = 0;   // from the tape of the expression to the smallest form: a Solution
+  std::int64_t ns = 0;   // from the expression's tape to the smallest form (Solution)
 };
 
-/// "in [0, 9], size 3"; an open end is -inf or inf.
+/// "in [0, 9], size 3"; an open end prints as -inf or inf.
 std::string range_and_size(const Answer& answer);
 
-/// A question that was read, and nothing simplified of it but its assumptions. Clears the context.
-/// Throws ParseError that names the part of the question at fault ("vars", "assume[0]", "in") and
-/// points at the column.
+/// A parsed question; only its assumptions are simplified. Clears the context.
+/// Throws ParseError naming the faulty part of the question ("vars", "assume[0]", "in") and its
+/// column.
 struct Reading {
   Reading(const Question& question, Context& context);
   std::map<std::string, Node> names;
@@ -39,15 +39,16 @@ struct Reading {
   Tape tape;
 };
 
-/// Of quotients and remainders that truncate: as choices between others alone, or also as they are.
+/// How to write truncating quotients and remainders: always opened into choices, or kept where that
+/// is smaller.
 enum class Truncations : bool { Opened, Kept };
 
-/// A question worked out: the canonical node, the same under the assumptions, and the smallest form
-/// of that, or the form it was written in, tidied, where that is smaller, or one in which
-/// truncating quotients and remainders stay.
+/// A solved question: its canonical node under the assumptions and the smallest form found. The
+/// candidates are the rendered node, the text as written (tidied), and a form that keeps truncating
+/// quotients and remainders.
 class Solution {
  public:
-  /// reading is of the question, in this context. Throws as Reading.
+  /// `reading` must be of this question in this context. Throws like Reading.
   Solution(const Reading& reading, const Question& question, Context& context,
            Truncations truncations = Truncations::Kept);
   Id id() const { return id_; }
@@ -56,7 +57,7 @@ class Solution {
   std::string text() const;
 
  private:
-  /// Takes the form as written, tidied, where it is smaller and divides by no 0.
+  /// Takes the tidied input text if it is smaller and cannot divide by 0.
   void write(std::string_view text, const std::map<std::string, Node>& names);
 
   Id id_ = 0;
@@ -64,12 +65,12 @@ class Solution {
   std::optional<Extractor> extractor_;
   int form_ = 0;
   std::size_t size_ = 0;
-  std::string written_;  // empty where the form is not the one that was written
+  std::string written_;  // empty unless the form is the tidied input
 };
 
-/// Simplifies in `scratch`, which is cleared first, so that no answer depends on an earlier one.
-/// Throws ParseError that names the part of the question at fault
-/// ("vars", "assume[0]", "in") and points at the column.
+/// Simplifies in `scratch`, which it clears first, so answers are independent.
+/// Throws ParseError naming the faulty part of the question ("vars", "assume[0]", "in") and its
+/// column.
 Answer answer(const Question& question, Context& scratch);
 
 }  // namespace touchstone::symbolic

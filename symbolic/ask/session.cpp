@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t kNoAnswer = 0xffffffff;
 constexpr std::size_t kFirstAnswers = 1024;  // slots; always a power of two
 
-/// Seven bits a byte, the last byte below 128: short keys are found faster.
+/// Variable-length encoding, seven bits a byte: short keys are looked up faster.
 void put(std::string& key, std::uint64_t number) {
   for (; number >= 128; number >>= 7) key += static_cast<char>(number % 128 + 128);
   key += static_cast<char>(number);
@@ -35,7 +35,7 @@ void put(std::string& key, const End& end) {
   }
 }
 
-/// The question as bytes: equal where the questions are.
+/// Serializes the question; equal questions have equal keys.
 void write_key(const Question& q, std::string& key) {
   key.clear();
   put(key, q.variables.size());

@@ -10,25 +10,24 @@
 
 namespace touchstone::symbolic {
 
-/// Answers questions one after the other and remembers the answers: a question that was asked
-/// before, with the same variables, bounds, assumptions and text, is looked up. Each other one is
-/// worked out in a context without nodes, so that no answer depends on what was asked before, but
-/// for its time. Memory is bounded: past kMostKept bytes all answers are forgotten.
+/// Answers questions one at a time and caches the answers, keyed by variables, bounds, assumptions
+/// and text. A cache miss is solved in an empty context, so only the time of an answer depends on
+/// earlier questions. Memory is bounded: past kMostKept bytes the cache is emptied.
 class Session {
  public:
   static constexpr std::size_t kMostKept = kLimits.session_bytes;
 
-  /// As `answer` of question.h. The time of a question that is remembered is that of finding it,
-  /// from the question as one string of bytes.
+  /// Like `answer` in question.h. `ns` of a cached answer is the look-up time, measured from the
+  /// serialized key.
   Answer answer(const Question& question);
 
-  /// Questions whose answers are remembered.
+  /// Number of cached answers.
   std::size_t size() const { return kept_.size(); }
 
  private:
   struct Slot {
     std::uint32_t hash;
-    std::uint32_t place;  // in kept_
+    std::uint32_t place;  // index in kept_
   };
   struct Kept {
     std::string key;
@@ -38,10 +37,10 @@ class Session {
   void keep(std::uint64_t hash, const Answer& answer);
 
   std::optional<Context> scratch_{std::in_place};
-  std::string key_;  // of the question asked
+  std::string key_;  // of the current question
   std::vector<Kept> kept_;
   std::vector<Slot> table_;  // open addressing
-  std::size_t bytes_ = 0;    // of what is kept
+  std::size_t bytes_ = 0;    // held by kept_
 };
 
 }  // namespace touchstone::symbolic

@@ -17,7 +17,7 @@ namespace {
 
 bool is_truncation(ExprOp op) { return op == ExprOp::TruncDiv || op == ExprOp::TruncMod; }
 
-/// One question after another about parts of an expression, each asked once.
+/// Simplifies parts of one expression, each once.
 class TruncatedParts {
  public:
   explicit TruncatedParts(const Question& question) : question_(question) {
@@ -34,40 +34,40 @@ class TruncatedParts {
     Expr expr;
     Interval bounds;
   };
-  /// The smallest form of an expression of the question's variables and those that stand for parts.
+  /// The smallest form of an expression over the question's variables and those that replace parts.
   Part simplified(Expr e);
-  /// A form in which truncations stay; nullopt where one may have no value though e has one.
+  /// A form that keeps truncations; nullopt if one may be undefined where e is defined.
   std::optional<Expr> kept(Expr e);
-  /// The same where e is one.
+  /// The same for e itself a truncation.
   Expr of_simplified_operands(Expr truncation);
-  /// A truncation in another expression, simplified; nullopt where it must have a value and may
-  /// have none.
+  /// A simplified truncation inside another expression; nullopt if it must be defined and may not
+  /// be.
   std::optional<Expr> part(Expr truncation, bool must_have_value);
-  /// root with its parts as they are in `to`, simplified.
+  /// root with its parts replaced by `to`, simplified.
   Expr around(Expr root, const std::map<Expr, Expr>& to);
-  /// The variable that stands for a part.
+  /// The variable that replaces a part.
   Expr variable_for(Expr part, const Interval& bounds);
-  /// Of a variable that stands for tmod(x, y): x - y*v, where v stands for tdiv(x, y).
+  /// For a variable that replaces tmod(x, y): x - y*v, where v replaces tdiv(x, y).
   std::optional<Expr> by_quotient(Expr variable);
 
-  /// The truncations that stand in no other, each once.
+  /// The truncations not nested in another one.
   std::set<Expr> outermost(Expr root) const;
   bool truncates(Expr root) const;
-  /// Whether all divisors in it are numbers but 0.
+  /// True if all divisors are nonzero literals.
   bool divides_by_numbers(Expr root) const;
-  /// Those parts of root without a value of which it has none either.
+  /// The parts without which root is undefined too.
   std::set<Expr> needed(Expr root) const;
   Expr replaced(Expr root, const std::map<Expr, Expr>& by);
 
   const Question& question_;
   Exprs exprs_;
   Context scratch_;
-  std::string last_;  // of the names: what begins with it and goes on is no variable's
-  std::map<std::string, Expr, std::less<>> numbers_;  // variables of one value
+  std::string last_;  // the last name; no variable has it as a proper prefix
+  std::map<std::string, Expr, std::less<>> numbers_;  // one-valued variables
   std::map<Expr, Part> known_;
-  std::map<std::string, Interval> bounds_;          // of variables that stand for parts
-  std::map<std::string, Expr, std::less<>> parts_;  // what they stand for
-  std::map<Expr, Expr> variables_;                  // of each such part its variable
+  std::map<std::string, Interval> bounds_;          // of variables that replace parts
+  std::map<std::string, Expr, std::less<>> parts_;  // the parts that they replace
+  std::map<Expr, Expr> variables_;                  // the variable for each such part
 };
 
 std::set<Expr> TruncatedParts::outermost(Expr root) const {
@@ -106,7 +106,7 @@ std::set<Expr> TruncatedParts::needed(Expr root) const {
     const Expr e = todo.back();
     todo.pop_back();
     const ExprOp op = exprs_.op(e);
-    if (op == ExprOp::And || op == ExprOp::Or) continue;  // one part may decide
+    if (op == ExprOp::And || op == ExprOp::Or) continue;  // an operand may decide the result
     const std::size_t count = op == ExprOp::Where ? 1 : exprs_.args(e).size();
     for (std::size_t i = 0; i < count; ++i)
       if (found.insert(exprs_.arg(e, i)).second) todo.push_back(exprs_.arg(e, i));
@@ -137,7 +137,7 @@ TruncatedParts::Part TruncatedParts::simplified(Expr e) {
   }
   if (truncates(e))
     if (const auto other = kept(e); other && exprs_.size(*other) < exprs_.size(best.expr)) {
-      best.expr = *other;  // what is shorter now may become shorter still
+      best.expr = *other;  // a shorter form may shrink again
       if (*other != e) best.expr = simplified(*other).expr;
     }
   return known_.emplace(e, best).first->second;
@@ -163,7 +163,7 @@ std::optional<Expr> TruncatedParts::part(Expr truncation, bool must_have_value) 
 Expr TruncatedParts::variable_for(Expr part, const Interval& bounds) {
   const auto [at, fresh] = variables_.try_emplace(part);
   if (!fresh) return at->second;
-  // In the order of their texts, so that what is written does not depend on where parts are met.
+  // Named by text, so that the result does not depend on the order of visits.
   std::string name = last_ + "_";
   for (const char c : render(exprs_, part))
     name += fmt::format("{:02x}", static_cast<unsigned char>(c));
@@ -216,7 +216,7 @@ std::optional<Written> TruncatedParts::solve() {
   const auto other = kept(root);
   if (!other) return std::nullopt;
   Expr best = *other;
-  if (best != root)  // what is shorter now may become shorter still
+  if (best != root)  // a shorter form may shrink again
     if (const Expr again = simplified(best).expr; exprs_.size(again) <= exprs_.size(best))
       best = again;
   return Written{render(exprs_, best), exprs_.size(best)};
@@ -233,7 +233,7 @@ bool truncates(const Tape& tape) {
 std::optional<Written> with_truncated_parts(const Question& question) {
   try {
     return TruncatedParts(question).solve();
-  } catch (const ParseError&) {  // a part divides by 0 that the whole leaves out
+  } catch (const ParseError&) {  // a part divides by 0 but does not affect the whole
     return std::nullopt;
   }
 }

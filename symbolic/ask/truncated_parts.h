@@ -6,19 +6,19 @@
 
 namespace touchstone::symbolic {
 
-/// A form as text, and its size.
+/// A form as text, with its size.
 struct Written {
   std::string text;
   std::size_t size = 0;
 };
 
-/// Whether some part is a truncating quotient or remainder.
+/// True if the tape has a truncating quotient or remainder.
 bool truncates(const Tape& tape);
 
-/// A form of the question's expression in which its truncating quotients and remainders stay: they
-/// are canonical as choices between floor quotients, often larger than they are. Each is simplified
-/// by itself, and the rest as if it were a variable with its bounds. nullopt where one of them may
-/// divide by 0 while the whole has a value.
+/// A form of the expression that keeps its truncating quotients and remainders; the canonical form
+/// opens them into choices between floor quotients, which is often larger. Each is simplified
+/// separately, and the rest treats it as a variable with its bounds. nullopt if one of them may
+/// divide by 0 where the whole has a value.
 std::optional<Written> with_truncated_parts(const Question& question);
 
 }  // namespace touchstone::symbolic

@@ -13,17 +13,17 @@ bool may_divide_by_zero(const Exprs& e, Expr x) {
   return divides(e.op(x)) && (!e.is_constant(e.arg(x, 1)) || e.value(e.arg(x, 1)).is_zero());
 }
 
-/// Either operand of `and` and `or` may be the one that is evaluated first.
+/// Treatment of an `and` or `or` operand, since either operand may be evaluated first.
 enum class BesideUndefined : std::uint8_t {
-  Skipped,    // an operand is left out where the other decides
-  Evaluated,  // and is evaluated if the other may have no value
+  Skipped,    // skipped if the other operand decides
+  Evaluated,  // evaluated if the other operand may be undefined
 };
 
 std::vector<Division> divisions(Exprs& e, Ring& ring, Expr root, BesideUndefined beside) {
   std::vector<Division> found;
   if (has_value(e, root)) return found;
   std::vector<std::pair<Expr, Division>> todo{{root, {0, 0, {}, ring.constant(1)}}};
-  std::set<std::pair<Expr, PolyId>> seen;  // a part that stands twice under one guard counts once
+  std::set<std::pair<Expr, PolyId>> seen;  // a part repeated under one guard counts once
   const auto within = [&](Division at, Expr condition, bool holds) {
     at.where.push_back(holds ? condition : e.apply(ExprOp::Not, {condition}));
     at.guard = ring.multiply(at.guard, ring.truth(at.where.back()));
@@ -97,13 +97,13 @@ bool Definedness::not_zero(const Division& x) {
       return has_value(e_, condition) && there.holds(condition);
     });
   };
-  Entailment zero = known;  // where the divisor is 0
+  Entailment zero = known;  // assuming the divisor is 0
   zero.assume_zero(x.divisor);
   if (std::ranges::any_of(computed_, [&](const Division& y) {
         return (same(y) || zero.zero_by_cases(y.divisor)) && evaluated(zero, y);
       }))
     return true;
-  std::vector<PolyId> others;  // divisors of divisions that are evaluated wherever this one is
+  std::vector<PolyId> others;  // divisors of divisions evaluated wherever this one is
   for (const Division& y : computed_)
     if (implied(y) || evaluated(known, y)) others.push_back(y.divisor);
   for (const PolyId p : others) known.assume_nonzero(p);

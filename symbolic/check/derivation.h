@@ -9,9 +9,9 @@
 
 namespace touchstone::symbolic {
 
-/// The step that only computes: both parts have one normal form (ring.h), no rule is needed.
+/// A step without a rule: both parts have the same normal form (ring.h).
 inline constexpr std::string_view kArithmetic = "arithmetic";
-/// The same with the law named that does it; the checker does not ask which.
+/// The same step with its law named; the checker ignores the name.
 struct ArithmeticLaw {
   std::string_view name, title;
 };
@@ -34,54 +34,53 @@ constexpr const ArithmeticLaw* find_arithmetic_law(std::string_view name) {
   return nullptr;
 }
 
-/// The step between two parts that are equal whichever members of the maxima and minima in them are
-/// the largest and smallest, and whichever conditions in them hold (entailment.h).
+/// A step between parts that are equal in every case: whichever members of their maxima and minima
+/// are extreme and whichever of their conditions hold (entailment.h).
 inline constexpr std::string_view kCases = "cases";
-/// The step between two parts that are equal at each of the points that their variables' bounds
-/// leave (points.h).
+/// A step between parts that are equal at every point within the variables' bounds (points.h).
 inline constexpr std::string_view kPoints = "points";
-/// A step that the simplifier took and that could not be explained; no checker accepts it.
+/// A simplifier step without an explanation; the checker rejects it.
 inline constexpr std::string_view kUnexplained = "unexplained";
 
 /// One rewriting of a part of the expression.
 struct DerivationStep {
-  std::string rule;                                    // a name of rules.h, or of those above
-  Path path;                                           // where the part stands
-  Expr before = 0, after = 0;                          // the part
-  Expr whole = 0;                                      // all of it, after the step
+  std::string rule;                                    // a rule of rules.h, or a name above
+  Path path;                                           // position of the part
+  Expr before = 0, after = 0;                          // the part before and after
+  Expr whole = 0;                                      // the whole after the step
   std::vector<std::pair<std::string, Expr>> bindings;  // of the rule's variables
   bool backwards = false;                              // rhs became lhs
-  /// The part as a function of the rule's side, which it writes `_`: `_` itself where the part is
-  /// that side, `y + 3*_` where it is one of its terms.
+  /// The part as a function of `_`, the side of the rule: `_` if the part is that side, `y + 3*_`
+  /// if it is one term.
   Expr context = 0;
-  /// The premises of the rule's condition: bounds of variables, assumptions, and conditions
-  /// under which the part stands.
+  /// Premises of the rule's condition: variable bounds, assumptions, and the conditions that guard
+  /// the part.
   std::vector<Expr> facts;
 };
 
-/// An expression, step by step, and what it became.
+/// A sequence of steps from `start` to `result`.
 struct Chain {
   Expr start = 0, result = 0;
   std::vector<DerivationStep> steps;
 };
 
-/// How an expression came to its simplified form, from the text as given to the text as rendered;
-/// without steps where that would be longer.
+/// The derivation of the simplified form, from the input text to the rendered text; no steps if the
+/// result would be longer than the input.
 struct Derivation {
   struct Variable {
     std::string name;
-    std::optional<Int> lo, hi;  // inclusive; absent is open
+    std::optional<Int> lo, hi;  // inclusive; nullopt means open
   };
   Exprs exprs;
   std::vector<Variable> variables;
-  std::vector<Chain> assumptions;  // each in the form the simplifier uses it
+  std::vector<Chain> assumptions;  // each ends in the form that the simplifier uses
   Chain main;
-  /// The canonical form, where it would be written longer than the text: then no step is taken.
+  /// The canonical form, if it renders longer than the text; then there are no steps.
   std::optional<Expr> longer;
 };
 
-/// Facts that hold at a place of an expression: bounds of the variables, the first `known` of the
-/// assumptions, and what `and`, `or` and `where` above the place say about it.
+/// Facts that hold at a position of an expression: bounds of the variables, the first `known`
+/// assumptions, and the conditions of the enclosing `and`, `or` and `where`.
 std::vector<Expr> facts_at(Derivation& d, std::size_t known, Expr whole, const Path& path);
 
 }  // namespace touchstone::symbolic

@@ -21,7 +21,7 @@ std::set<std::string> variables_of(const Exprs& e, Expr root) {
   return names;
 }
 
-/// Why `part` may divide by 0; nullopt where it cannot.
+/// The reason why `part` may divide by 0; nullopt if it cannot.
 std::optional<std::string> division_flaw(const Exprs& e, Definedness& known, Expr part,
                                          Words words) {
   const std::optional<Expr> divisor = known.zero_divisor(part);
@@ -61,8 +61,8 @@ std::optional<std::string> rule_flaw(Derivation& d, Ring& ring, const Derivation
   const Expr condition = e.substitute(when, bindings);
   if (!known.facts().holds(condition))
     return fmt::format("the facts do not give the condition {}", text(condition));
-  // The rule says nothing where its condition or its left side has no value, and the ring takes a
-  // quotient by 0 for a number: both sides and the context around them have to have a value.
+  // The rule claims nothing if its condition or its left side is undefined, and the ring treats a
+  // quotient by 0 as a number: both sides and the context around them must be defined.
   if (auto flaw = division_flaw(e, known, condition, words)) return flaw;
   known.facts().assume(condition);
   const Expr left = step.backwards ? to : from, right = step.backwards ? from : to;
@@ -83,7 +83,7 @@ std::vector<Expr> facts_at(Derivation& d, std::size_t known, Expr whole, const P
     if (v.lo) facts.push_back(e.apply(ExprOp::Le, {e.constant(*v.lo), x}));
     if (v.hi) facts.push_back(e.apply(ExprOp::Le, {x, e.constant(*v.hi)}));
   }
-  const auto say = [&](Expr condition, bool truth) {  // each part of an `and` by itself
+  const auto say = [&](Expr condition, bool truth) {  // splits an `and` into its parts
     std::vector<std::pair<Expr, bool>> todo{{condition, truth}};
     while (!todo.empty()) {
       const auto [c, holds] = todo.back();
@@ -106,7 +106,7 @@ std::vector<Expr> facts_at(Derivation& d, std::size_t known, Expr whole, const P
   for (const std::uint32_t child : path) {
     const ExprOp op = e.op(whole);
     const std::vector<Expr> args(e.args(whole).begin(), e.args(whole).end());
-    // What stands beside has no value at some point, and may be decided by this part there.
+    // Skip an undefined sibling: at such a point this part may decide the result.
     if ((op == ExprOp::And || op == ExprOp::Or) && has_value(e, args[1 - child]))
       say(args[1 - child], op == ExprOp::And);
     if (op == ExprOp::Where && child > 0) say(args[0], child == 1);
@@ -117,8 +117,8 @@ std::vector<Expr> facts_at(Derivation& d, std::size_t known, Expr whole, const P
 
 namespace {
 
-/// Why the parts of a step may differ where the old one has a value; nullopt where they cannot.
-/// `facts` are the step's, in the form in which they are known.
+/// The reason why the part may change its value where `before` has one; nullopt if it cannot.
+/// `facts` are the step's facts in their known form.
 std::optional<std::string> value_flaw(Derivation& d, Ring& ring, const DerivationStep& step,
                                       std::span<const Expr> facts, const Definedness& known,
                                       Words words) {
@@ -158,7 +158,7 @@ std::optional<std::string> step_flaw(Derivation& d, Ring& ring, const Derivation
   std::vector<Expr> facts;
   if (!step.facts.empty()) {
     const std::vector<Expr> allowed = facts_at(d, known, whole, step.path);
-    for (const Expr f : step.facts) {  // the step may write a fact in a form without a value
+    for (const Expr f : step.facts) {  // the step may write a fact in an undefined form
       const auto found =
           std::ranges::find_if(allowed, [&](Expr a) { return ring.truth(a) == ring.truth(f); });
       if (found == allowed.end())
@@ -169,13 +169,13 @@ std::optional<std::string> step_flaw(Derivation& d, Ring& ring, const Derivation
   }
   Definedness defined(e, ring, facts, divisions_of(e, ring, step.before));
   if (auto flaw = value_flaw(d, ring, step, facts, defined, words)) return flaw;
-  if (step.rule == kPoints) return std::nullopt;  // its points are those where `before` has a value
+  if (step.rule == kPoints) return std::nullopt;  // points where `before` has a value only
   return division_flaw(e, defined, step.after, words);
 }
 
 std::optional<Flaw> find_flaw(Derivation& d) {
   Ring ring(d.exprs);
-  for (std::size_t c = 0; c <= d.assumptions.size(); ++c) {  // each may use those before it
+  for (std::size_t c = 0; c <= d.assumptions.size(); ++c) {  // each may use the earlier ones
     const Chain& chain = c < d.assumptions.size() ? d.assumptions[c] : d.main;
     Expr whole = chain.start;
     for (std::size_t i = 0; i < chain.steps.size(); ++i) {

@@ -57,7 +57,7 @@ void Entailment::assume_roots(PolyId p) {
   }
   const Int square = b * b - a * f.constant() * 4;
   if (a.is_zero() || !square.small()) return;
-  Int low = 0, high = square + 1;  // the root of what is below square + 1
+  Int low = 0, high = square + 1;  // integer square root by bisection
   while (high - low > Int(1)) {
     const Int middle = floor_div(low + high, 2);
     (middle * middle <= square ? low : high) = middle;
@@ -111,7 +111,7 @@ bool Entailment::contradictory() {
 bool Entailment::facts_contradict() {
   if (!settled_) tighten();
   contradictory_ = contradictory_ || impossible();
-  // Sums of facts tell more only of products and of residues.
+  // Sums of facts help only with products and residues.
   const auto is_linear = [&](PolyId p) {
     return std::ranges::all_of((*ring_)[p].terms,
                                [](const auto& t) { return t.first.size() <= 1; });
@@ -143,7 +143,7 @@ bool Entailment::nonzero(PolyId p) {
 std::optional<AtomId> Entailment::innermost_case(PolyId p) const {
   std::vector<PolyId> todo{p};
   std::set<PolyId> seen{p};
-  std::optional<AtomId> found;  // parts of an atom are made before it: the first one made
+  std::optional<AtomId> found;  // the innermost: parts have smaller ids than their atom
   while (!todo.empty()) {
     const Poly& q = (*ring_)[todo.back()];
     todo.pop_back();
@@ -169,7 +169,7 @@ bool Entailment::zero_by_cases(PolyId p) {
     if (residues_[i].second.is_zero() &&
         std::ranges::all_of((*ring_)[residues_[i].first].terms, is_linear))
       other = solved(other, residues_[i].first);
-  other = divided(other);  // here, so that its parts meet before the cases part them
+  other = divided(other);  // before the case split, so that its parts can cancel
   if (other != p && by_cases(other)) return true;
   return within({}, [&] { return zero_by_values(p, Values::OfVariables); }) ||
          within({}, [&] { return zero_by_residues(p, 2); });
@@ -252,9 +252,9 @@ PolyId Entailment::divided(PolyId p) {
   for (int round = 0; round < kLimits.division_rounds; ++round) {
     const PolyId before = p;
     if (spent()) return start;
-    // Remainders last: they tell more of their bounds than what they stand for.
+    // Remainders last: their bounds are tighter than those of their definition.
     for (const AtomKind kind : {AtomKind::Quotient, AtomKind::Remainder})
-      for (const AtomId a : atoms_of(*ring_, {p})) {  // the innermost first
+      for (const AtomId a : atoms_of(*ring_, {p})) {  // innermost first
         const Atom& n = ring_->atom(a);
         if (n.kind != kind || p != before) continue;
         const PolyId of = n.parts[0], by = n.parts[1];
@@ -265,7 +265,7 @@ PolyId Entailment::divided(PolyId p) {
         if (other != ring_->of_atom(a)) p = ring_->substitute(p, a, other);
       }
     if (p == before) break;
-    // A long division whose quotient has ever higher powers would go on.
+    // Stop a long division whose quotient keeps gaining powers.
     if ((*ring_)[p].terms.size() > most || degree(p) > degree(start) + kMorePowers) return start;
   }
   return p;
@@ -287,7 +287,7 @@ PolyId Entailment::quotient(PolyId of, PolyId by) {
     const Congruence known = congruence(of, kLimits.entailed_depth);
     const Int step = gcd(known.modulus, c),
               over = step.is_zero() ? Int(0) : floor_mod(known.residue, step);
-    if (!over.is_zero())  // what is r above a multiple of g is in no other period than that
+    if (!over.is_zero())  // adding `over` cannot cross a multiple of c
       return ring_->quotient(ring_->add(of, ring_->constant(-over)), by, false);
     PolyId k = zero;
     Int common = c;
@@ -302,7 +302,7 @@ PolyId Entailment::quotient(PolyId of, PolyId by) {
         less = ring_->add(less, ring_->monomial(m, floor_div(coef, common)));
       return ring_->quotient(less, ring_->constant(floor_div(c, common)), false);
     }
-    // n//c is x - (c*x + c - 1 - n)//c: of the two dividends that of the lesser coefficients.
+    // n//c is x - (c*x + c - 1 - n)//c: use the dividend with the smaller coefficients.
     PolyId x = zero;
     for (const auto& [m, coef] : n.terms)
       if (!m.empty()) x = ring_->add(x, ring_->monomial(m, 1));
@@ -352,7 +352,7 @@ bool Entailment::zero_by_values(PolyId p, Values of) {
   } else {
     for (const auto& [m, c] : (*ring_)[p].terms) atoms.insert(m.begin(), m.end());
   }
-  std::optional<AtomId> few;  // of the fewest values
+  std::optional<AtomId> few;  // the atom with the fewest values
   Int least = kLimits.case_values;
   for (const AtomId a : atoms) {
     const Interval range = atom_bounds(a);
@@ -373,7 +373,7 @@ bool Entailment::zero_by_values(PolyId p, Values of) {
   return true;
 }
 
-// Every number is m*u + r: of a variable that is divided by divisors of m, the cases of r.
+// Splits a divided variable into m*u + r for each residue r, where m is a multiple of its divisors.
 bool Entailment::zero_by_residues(PolyId p, int variables) {
   std::map<AtomId, Int> periods;
   for (const AtomId a : atoms_of(*ring_, {p})) {

@@ -1,5 +1,4 @@
-// Bounds of expressions where facts hold: of atoms, of sums term by term, with facts added,
-// and case by case.
+// Bounds of expressions under facts: of atoms, of sums term by term, by adding facts, and by cases.
 #include <algorithm>
 
 #include "touchstone/base/interrupt.h"
@@ -20,7 +19,7 @@ Interval Entailment::both(const Interval& a, const Interval& b) {
   if (b.lo && (!r.lo || *r.lo < *b.lo)) r.lo = b.lo;
   if (b.hi && (!r.hi || *b.hi < *r.hi)) r.hi = b.hi;
   if (!empty(r)) return r;
-  contradictory_ = true;  // each holds wherever the facts do
+  contradictory_ = true;  // both hold wherever the facts do
   return a;
 }
 
@@ -34,7 +33,7 @@ void Entailment::narrow(AtomId a, const Interval& range) {
 void Entailment::tighten() {
   settled_ = true;
   for (int round = 0; round < kLimits.entailed_rounds && !contradictory_; ++round) {
-    for (const PolyId p : nonzero_) {  // not 0 and not below: above
+    for (const PolyId p : nonzero_) {  // nonzero and nonnegative: positive
       memo_.clear();
       const PolyId above = ring_->add(ring_->constant(1), p, -1);
       if (plain(p).at_least(0) && std::ranges::find(facts_, above) == facts_.end())
@@ -199,11 +198,11 @@ bool Entailment::divides_surely(PolyId divisor) {
 }
 
 Interval Entailment::atom_bounds(AtomId id) {
-  // Congruences may lead from an atom to itself: then it has any value.
+  // Congruences may be cyclic: the initial value is unbounded.
   const auto [memo, fresh] = memo_.emplace(id, Interval{});
   if (!fresh) return memo->second;
   const Atom& a = ring_->atom(id);
-  // One after the other, here and below: what is remembered of atoms depends on the order.
+  // In sequence, here and below: the memo of atoms depends on the order.
   const auto part = [&](std::size_t i) {
     const Interval first = plain(a.parts[i]);
     return both(first, relaxed(a.parts[i], 0));
@@ -276,7 +275,7 @@ Interval Entailment::plain(PolyId p) {
 }
 
 Interval Entailment::relaxed(PolyId p, int depth) {
-  // x//d is x/d less at most (d-1)/d: with the fractions multiplied out, x meets its other uses.
+  // x//d is x/d minus at most (d-1)/d: clearing denominators lets x cancel with its other uses.
   const auto divisor = [&](const Monomial& m) -> Int {
     if (m.size() != 1 || ring_->atom(m[0]).kind != AtomKind::Quotient) return 0;
     const Poly& d = (*ring_)[ring_->atom(m[0]).parts[1]];
@@ -284,13 +283,13 @@ Interval Entailment::relaxed(PolyId p, int depth) {
   };
   const Poly poly = (*ring_)[p];
   if (poly.terms.size() < 2) return {};
-  std::set<AtomId> inner;  // quotients beside those that they are in
+  std::set<AtomId> inner;  // quotients inside other quotients of the sum
   for (const auto& [m, c] : poly.terms)
     if (!divisor(m).is_zero())
       for (const auto& [n, k] : (*ring_)[ring_->atom(m[0]).parts[0]].terms)
         if (!divisor(n).is_zero()) inner.insert(n[0]);
   Interval r;
-  for (const bool all : {true, false}) {  // the fractions of inner quotients, too
+  for (const bool all : {true, false}) {  // with and without clearing inner quotients
     if (!all && inner.empty()) break;
     const auto taken = [&](const Monomial& m) {
       return all || m.size() != 1 || !inner.contains(m[0]) ? divisor(m) : Int(0);
@@ -337,11 +336,11 @@ Interval Entailment::with_facts(PolyId p, int depth) {
   for (std::size_t i = 0; i < facts_.size(); ++i) {
     const Poly f = (*ring_)[facts_[i]];
     if (f.terms.size() > 2 || (f.terms.size() == 2 && !f.terms[0].first.empty()))
-      use(facts_[i]);  // of one term: its bounds hold it
+      use(facts_[i]);  // a fact of one term is already in its bounds
     for (const AtomId v : factors_beside(poly, f))
       use(ring_->multiply(facts_[i], ring_->of_atom(v)));
   }
-  for (const auto& [m, c] : poly.terms)  // x*x is no less than x and -x, or than x times its least
+  for (const auto& [m, c] : poly.terms)  // x*x is at least x, -x, and x times its least value
     if (m.size() == 2 && m[0] == m[1]) {
       const Interval range = atom_bounds(m[0]);
       const PolyId square = ring_->monomial(m, -1);
@@ -349,7 +348,7 @@ Interval Entailment::with_facts(PolyId p, int depth) {
       const Int most = range.at_most(-2) ? *range.hi : Int(-1);
       for (const Int& factor : {least, most}) use(ring_->add(square, ring_->of_atom(m[0]), factor));
     }
-  for (const auto& [m, c] : poly.terms) {  // x % y is below y, where that is above 0
+  for (const auto& [m, c] : poly.terms) {  // x % y is below a positive y
     if (m.size() != 1 || ring_->atom(m[0]).kind != AtomKind::Remainder) continue;
     const PolyId divisor = ring_->atom(m[0]).parts[1];
     if ((*ring_)[divisor].is_constant() || !plain(divisor).at_least(1)) continue;
@@ -391,7 +390,7 @@ bool Entailment::impossible(std::optional<PolyId> p) {
       }
     }
   if (all.size() > kLimits.inequalities) return false;
-  // Two atoms' distances from their ends are not negative, and so is the product of these.
+  // The distances of two atoms from their bounds are nonnegative, and so is their product.
   const auto distances = [&](AtomId a) {
     const Interval range = atom_bounds(a);
     std::vector<PolyId> found;
@@ -434,7 +433,7 @@ bool Entailment::impossible(std::optional<PolyId> p) {
 }
 
 std::vector<AtomId> Entailment::factors_beside(const Poly& poly, const Poly& fact) {
-  // A fact holds times a factor that is not negative: u*v is met by a fact of u.
+  // A fact may be multiplied by a nonnegative factor: u*v meets a fact about u.
   std::vector<AtomId> found;
   for (const auto& [m, c] : poly.terms) {
     if (m.size() != 2) continue;

@@ -1,4 +1,4 @@
-// Points that satisfy the facts, at which a claim can fail: cheaper than its cases.
+// Searches for points that satisfy the facts and refute a claim: cheaper than its cases.
 #include <algorithm>
 #include <array>
 
@@ -8,7 +8,7 @@ namespace touchstone::symbolic {
 
 namespace {
 
-/// Values of atoms at one point; nullopt where a divisor is 0, and of what is made of such a value.
+/// Values of atoms at one point; nullopt for a division by 0 and anything computed from it.
 class Point {
  public:
   explicit Point(const Ring& ring) : ring_(ring) {}
@@ -40,7 +40,7 @@ class Point {
     }
     switch (a.kind) {
       case AtomKind::Variable:
-        return std::nullopt;  // is set
+        return std::nullopt;  // must be set
       case AtomKind::Quotient:
         return parts[1].is_zero() ? std::nullopt : std::optional(floor_div(parts[0], parts[1]));
       case AtomKind::Remainder:
@@ -98,7 +98,7 @@ bool Entailment::fails_at_a_point(PolyId p) {
   for (const auto& [q, m] : residues_) all.push_back(q);
   const std::set<AtomId> atoms = atoms_of(*ring_, all);
   if (budget_) budget_->bounds -= static_cast<int>(atoms.size());
-  std::uint64_t state = 1;  // of a linear congruential generator: equal questions, equal answers
+  std::uint64_t state = 1;  // fixed seed of a linear congruential generator
   const auto draw = [&](std::uint64_t n) {
     state = state * 6364136223846793005U + 1442695040888963407U;
     return static_cast<std::int64_t>((state >> 33) % n);

@@ -9,7 +9,7 @@ namespace touchstone::symbolic {
 
 namespace {
 
-// Larger numbers than those that facts of 64 bits lead to are not worth their time.
+// Numbers far beyond those of 64-bit facts are not worth their time.
 bool is_large(const Int& x) {
   static const Int most = [] {
     Int power = 2;
@@ -40,7 +40,7 @@ bool Inequalities::may_move(std::size_t column, bool up) const {
   return up ? !range.hi || at_[column] < *range.hi : !range.lo || *range.lo < at_[column];
 }
 
-// What is in the row leaves it at `value`, and what stands in the column enters.
+// The row's basic variable leaves with `value`; the column's variable enters.
 void Inequalities::pivot(std::size_t row, std::size_t column, const Int& value) {
   Row& own = rows_[row];
   const Int lead = own.coefs[column];
@@ -76,7 +76,7 @@ bool Inequalities::contradict(int& pivots) {
   }
   for (; pivots > 0; --pivots) {
     Interrupt::poll();
-    // Of those outside their bounds, and of what may bring it back, the first.
+    // Bland's rule: the first basic variable out of bounds, and the first that can repair it.
     std::optional<std::size_t> worst;
     bool low = false;
     for (std::size_t r = 0; r < rows_.size(); ++r) {

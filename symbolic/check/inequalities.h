@@ -8,39 +8,38 @@
 
 namespace touchstone::symbolic {
 
-/// Linear inequalities over unknown numbers, and whether any rational ones satisfy all of them: the
-/// simplex method of Dutertre and de Moura (A fast linear-arithmetic solver for DPLL(T), 2006) with
-/// Bland's rule, each row of the tableau in integers over a denominator of its own.
+/// Linear inequalities over the rationals and a test whether they are infeasible: the simplex
+/// method of Dutertre and de Moura (A fast linear-arithmetic solver for DPLL(T), 2006) with Bland's
+/// rule. Each tableau row is a row of integers with its own denominator.
 class Inequalities {
  public:
-  /// A coefficient of an unknown, by its number.
+  /// A linear combination: unknown and coefficient.
   using Sum = std::vector<std::pair<std::size_t, Int>>;
 
-  /// Unknowns by their bounds.
+  /// Bounds of each unknown.
   explicit Inequalities(std::vector<Interval> unknowns)
       : unknowns_(unknowns.size()), bounds_(std::move(unknowns)) {}
-  /// The sum, each unknown in it once, is at most so much.
+  /// Adds sum <= most; each unknown occurs once in `sum`.
   void at_most(const Sum& sum, const Int& most);
-  /// True where nothing satisfies them; false also where that was not found out in so many pivots,
-  /// of which those that are left are left.
+  /// True if infeasible; false also when the pivots run out. `pivots` returns how many remain.
   bool contradict(int& pivots);
 
  private:
-  /// denominator * basic = the sum of coefs[i] * (what stands in column i).
+  /// denominator * basic = the sum of coefs[i] * (variable in column i).
   struct Row {
     std::vector<Int> coefs;
     Int denominator;
     std::size_t basic = 0;
   };
-  Int value(const Row& row) const;  // of the basic one, times the denominator
+  Int value(const Row& row) const;  // of the basic variable, times the denominator
   bool may_move(std::size_t column, bool up) const;
   void pivot(std::size_t row, std::size_t column, const Int& value);
 
   std::size_t unknowns_;
-  std::vector<Interval> bounds_;  // of unknowns, then of the sums
+  std::vector<Interval> bounds_;  // of the unknowns, then of the sums
   std::vector<Row> rows_;
-  std::vector<std::size_t> columns_;  // which of them stands there
-  std::vector<Int> at_;               // its value, one of its bounds or 0
+  std::vector<std::size_t> columns_;  // the variable in each column
+  std::vector<Int> at_;               // its value: one of its bounds or 0
 };
 
 }  // namespace touchstone::symbolic

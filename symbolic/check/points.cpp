@@ -11,15 +11,15 @@ namespace touchstone::symbolic {
 
 namespace {
 
-/// Several expressions laid out for evaluation, each shared part once.
+/// Expressions compiled for evaluation, each shared part once.
 class Laid {
  public:
-  using Value = std::optional<Int>;  // nullopt: it divides by zero
+  using Value = std::optional<Int>;  // nullopt: division by zero
 
   Laid(const Exprs& e, std::span<const Expr> roots) : e_(e) {
     for (const Expr root : roots)
       for (const Expr part : e.parts(root)) parts_.push_back(part);
-    std::ranges::sort(parts_);  // the parts of an expression have smaller numbers
+    std::ranges::sort(parts_);  // the parts of an expression have smaller indices
     parts_.erase(std::unique(parts_.begin(), parts_.end()), parts_.end());
     values_.resize(parts_.size());
     for (const Expr part : parts_)
@@ -69,18 +69,18 @@ class Laid {
     if (op == ExprOp::Not) return Int(arg(0)->is_zero());
     if (op == ExprOp::Neg) return -*arg(0);
     if (divides(op) && arg(1)->is_zero()) return std::nullopt;
-    Int value = *arg(0);  // of min and max any number of members
+    Int value = *arg(0);  // min and max take any number of members
     for (std::size_t i = 1; i < count; ++i) value = value_of(op, value, *arg(i));
     return value;
   }
 
   const Exprs& e_;
   std::vector<Expr> parts_;
-  std::vector<std::size_t> args_;  // of all parts in turn: their slots
+  std::vector<std::size_t> args_;  // slots of the operands of all parts in turn
   std::vector<Value> values_;
 };
 
-/// The ends that a fact gives a variable: of a comparison with a number, on either side.
+/// Narrows a variable's range by a fact that compares it with a number, on either side.
 void narrow(const Exprs& e, Expr fact, Expr variable, Interval& range) {
   const ExprOp op = e.op(fact);
   if (op < ExprOp::Lt || op > ExprOp::Eq) return;
@@ -88,7 +88,7 @@ void narrow(const Exprs& e, Expr fact, Expr variable, Interval& range) {
   const Expr other = e.arg(fact, left ? 1 : 0);
   if (!(left || e.arg(fact, 1) == variable) || !e.is_constant(other)) return;
   const bool strict = op == ExprOp::Lt || op == ExprOp::Gt;
-  const bool below = (op == ExprOp::Lt || op == ExprOp::Le) == left;  // the variable
+  const bool below = (op == ExprOp::Lt || op == ExprOp::Le) == left;  // the variable is below
   const Int value = e.value(other) + Int(strict ? (below ? -1 : 1) : 0);
   if ((below || op == ExprOp::Eq) && (!range.hi || value < *range.hi)) range.hi = value;
   if ((!below || op == ExprOp::Eq) && (!range.lo || *range.lo < value)) range.lo = value;

@@ -7,17 +7,17 @@
 
 namespace touchstone::symbolic {
 
-/// What comparing two expressions at every point of their variables' values says.
+/// Result of comparing two expressions at every point.
 enum class AtPoints : std::uint8_t {
-  Equal,    // wherever the facts hold and the first has a value, the second has it too
-  Differ,   // not so at a point
-  TooMany,  // a variable is open, or there is more to evaluate than kLimits.value_work
+  Equal,    // wherever the facts hold and the first has a value, the second has the same
+  Differ,   // they differ at some point
+  TooMany,  // a variable is unbounded, or the work exceeds kLimits.value_work
 };
 
-/// Compares two expressions at all points of the bounds of the variables that they and the facts
-/// have, which facts that compare one with a number narrow, each operator by its definition
-/// (operators.h). A branch of `where` that is not taken may divide by zero, and so may a part
-/// beside one that decides an `and` or an `or`; a fact that divides by zero does not hold.
+/// Compares two expressions at all points within the bounds of their variables and those of the
+/// facts, narrowed by facts that compare one variable with a number. Operators are evaluated by
+/// definition (operators.h). A division by zero is allowed in a `where` branch that is not taken
+/// and beside an operand that decides an `and` or `or`; a fact that divides by zero does not hold.
 AtPoints compare_at_points(const Derivation& d, Expr before, Expr after,
                            std::span<const Expr> facts);
 

@@ -77,7 +77,7 @@ PolyId Ring::replace(PolyId p, AtomId atom, PolyId by) {
 }
 
 PolyId Ring::substitute(PolyId p, AtomId atom, PolyId by) {
-  // Atoms first stand in for what they are made of, so smaller numbers are rebuilt before larger.
+  // Atoms are rebuilt in order of dependency, smaller numbers first.
   std::map<PolyId, PolyId> polys{};
   std::map<AtomId, PolyId> atoms{{atom, by}};
   const auto rebuilt = [&](PolyId q) {
@@ -90,7 +90,7 @@ PolyId Ring::substitute(PolyId p, AtomId atom, PolyId by) {
     }
     return r;
   };
-  std::vector<AtomId> needed;  // all atoms below p, each after what it is made of
+  std::vector<AtomId> needed;  // all atoms below p, each after its parts
   std::vector<std::pair<AtomId, bool>> todo;
   const auto need = [&](PolyId q) {
     for (const auto& [m, c] : polys_[q]->terms)
@@ -240,8 +240,7 @@ PolyId Ring::truncated(PolyId p, PolyId q, bool remainder) {
     const PolyId plus = quotient(p, d, false), other = minus(quotient(minus(p), d, false));
     return choice(negative(p), other, plus);
   };
-  // One after the other: atoms are written in the order in which they came, and compilers order
-  // arguments as they like.
+  // In sequence: atoms are numbered by creation, and argument evaluation order is unspecified.
   const PolyId plus = over(q), other = minus(over(minus(q)));
   const PolyId whole = choice(negative(q), other, plus);
   return remainder ? add(p, multiply(q, whole), -1) : whole;
@@ -262,7 +261,8 @@ std::optional<std::vector<AtomId>> Ring::only_flags(PolyId p) const {
   return flags;
 }
 
-/// The sum over all values of the flags of their product, where the value of p passes the test.
+/// The sum, over the values of the flags for which p passes the test, of the flags' indicator
+/// product.
 template <class Test>
 PolyId Ring::by_cases(PolyId p, const std::vector<AtomId>& flags, const Test& test) {
   PolyId sum = constant(0);
@@ -343,12 +343,12 @@ std::vector<PolyId> Ring::flat(const std::vector<PolyId>& members) {
 }
 
 PolyId Ring::maximum(std::vector<PolyId> members) {
-  // An order that does not change when both move by one summand. Maxima decide it first, so that
-  // the difference to the least member holds them with a positive factor and can be opened.
-  // Nothing is interned meanwhile: sorts of other libraries compare in another order.
+  // An order invariant under adding a common summand. Maxima come first, so that the difference to
+  // the least member has them with a positive factor and can be opened. Interns nothing: other
+  // standard libraries sort by other comparisons.
   const auto below = [&](PolyId p, PolyId q) {
     const auto &a = polys_[p]->terms, &b = polys_[q]->terms;
-    int last = 0;  // the sign of the last term of q - p
+    int last = 0;  // sign of the last term of q - p
     for (auto i = a.rbegin(), j = b.rbegin(); i != a.rend() || j != b.rend();) {
       const bool from_a = j == b.rend() || (i != a.rend() && !(i->first < j->first));
       const bool from_b = i == a.rend() || (j != b.rend() && !(j->first < i->first));
@@ -362,12 +362,12 @@ PolyId Ring::maximum(std::vector<PolyId> members) {
     return last > 0;
   };
   PolyId base = constant(0);
-  Int scale = 1;  // the result is base + scale * the largest member
+  Int scale = 1;  // the result is base + scale * maximum
   for (int round = 0; round < kLimits.normal_rounds; ++round) {
     members = flat(members);
     std::ranges::sort(members, below);
     std::vector<PolyId> kept;
-    for (const PolyId m : members)  // of members a constant apart only the larger stays
+    for (const PolyId m : members)  // of members a constant apart, keep the larger
       if (!kept.empty() && polys_[add(m, kept.back(), -1)]->is_constant())
         kept.back() = m;
       else

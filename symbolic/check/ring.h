@@ -12,25 +12,25 @@
 
 namespace touchstone::symbolic {
 
-/// The kinds of atoms: operands that the ring cannot look into.
+/// The kinds of atoms: subexpressions opaque to the ring.
 enum class AtomKind : std::uint8_t {
   Variable,
   Quotient,   // parts[0] // parts[1]
   Remainder,  // parts[0] % parts[1]
   Negative,   // parts[0] < 0: a flag, 0 or 1
   Zero,       // parts[0] == 0: a flag
-  Max,        // the largest of 0 and the parts
-  Product,    // of the parts, which are too long to multiply out
+  Max,        // the maximum of 0 and the parts
+  Product,    // of the parts, too long to expand
 };
 
-/// A polynomial of a Ring; equal polynomials are the same number.
+/// Index of a polynomial in a Ring; equal polynomials have equal ids.
 using PolyId = std::uint32_t;
 using AtomId = std::uint32_t;
-/// A product of atoms, sorted; a power repeats its atom, a flag stands once. Empty is 1.
+/// A sorted product of atoms; powers repeat the atom, flags occur once. Empty is 1.
 using Monomial = std::vector<AtomId>;
 
 struct Poly {
-  std::vector<std::pair<Monomial, Int>> terms;  // sorted, no coefficient 0
+  std::vector<std::pair<Monomial, Int>> terms;  // sorted, coefficients nonzero
 
   bool is_constant() const {
     return terms.empty() || (terms.size() == 1 && terms[0].first.empty());
@@ -44,28 +44,29 @@ struct Poly {
 struct Atom {
   AtomKind kind = AtomKind::Variable;
   std::string name{};           // Variable
-  std::vector<PolyId> parts{};  // the others
+  std::vector<PolyId> parts{};  // all other kinds
   auto operator<=>(const Atom&) const = default;
 };
 
-/// The normal form of expressions as written, under the identities of integer arithmetic that need
-/// no condition: the ring laws, constants computed, and what the notation stands for:
+/// The normal form of expressions under the unconditional identities of integer arithmetic: the
+/// ring laws, constant folding, and the definitions
 ///   a <= b  is  a - b - 1 < 0        a or b         is  1 - (1-a)*(1-b)
 ///   not a   is  1 - a                where(c, a, b) is  b + c*(a - b)
 ///   a and b is  a*b, of flags        min(a, b)      is  -max(-a, -b)
-/// with c*c = c of flags, a maximum moved by a common summand and factor, tdiv and tmod by signs.
-/// Expressions with one normal form are equal at every point; a quotient by 0 may be any number.
+/// with c*c = c for flags, common summands and factors moved out of maxima, and tdiv and tmod split
+/// by sign. Expressions with the same normal form are equal at every point; a quotient by 0 may be
+/// any number.
 class Ring {
  public:
   explicit Ring(Exprs& exprs) : e_(exprs) {}
 
   PolyId normal(Expr e);
-  /// 1 where e is not 0, else 0.
+  /// 1 where e is nonzero, else 0.
   PolyId truth(Expr e);
   const Poly& operator[](PolyId p) const { return *polys_[p]; }
-  /// Polynomials asked for up to now: what it all cost.
+  /// Number of polynomials requested so far, a measure of cost.
   std::int64_t work() const { return work_; }
-  /// Their terms.
+  /// Number of their terms.
   std::int64_t terms() const { return terms_; }
   const Atom& atom(AtomId a) const { return *atoms_[a]; }
   bool is_flag(AtomId a) const {
@@ -81,14 +82,14 @@ class Ring {
   /// p + factor * q
   PolyId add(PolyId p, PolyId q, const Int& factor = 1);
   PolyId multiply(PolyId p, PolyId q);
-  /// p with coefficients in [0, modulus).
+  /// p with coefficients reduced to [0, modulus).
   PolyId reduced(PolyId p, const Int& modulus);
-  /// p with every occurrence of the atom as a factor replaced.
+  /// p with the atom replaced where it occurs as a factor.
   PolyId replace(PolyId p, AtomId atom, PolyId by);
 
   /// p // q, or p % q.
   PolyId quotient(PolyId p, PolyId q, bool remainder);
-  /// p with the atom replaced wherever it occurs, also within other atoms.
+  /// p with the atom replaced everywhere, also inside other atoms.
   PolyId substitute(PolyId p, AtomId atom, PolyId by);
 
  private:
@@ -105,7 +106,7 @@ class Ring {
   PolyId maximum(std::vector<PolyId> members);
   std::vector<PolyId> flat(const std::vector<PolyId>& members);
   PolyId scaled_down(PolyId p, const Int& factor);
-  /// The flags of p where it holds nothing else, and only a few; else nullopt.
+  /// The flags of p if all its atoms are flags and they are few; else nullopt.
   std::optional<std::vector<AtomId>> only_flags(PolyId p) const;
   template <class Test>
   PolyId by_cases(PolyId p, const std::vector<AtomId>& flags, const Test& test);
@@ -120,7 +121,7 @@ class Ring {
   std::unordered_map<PolyId, PolyId> truths_;
 };
 
-/// What the polynomials are made of, in the order of their numbers: the parts of an atom before it.
+/// All atoms of the polynomials, nested ones too, in id order: parts come before the atom.
 std::set<AtomId> atoms_of(const Ring& ring, std::vector<PolyId> todo);
 
 }  // namespace touchstone::symbolic

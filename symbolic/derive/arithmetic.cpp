@@ -17,7 +17,7 @@ bool is_ring(ExprOp op) {
 bool is_comparison(ExprOp op) { return op >= ExprOp::Lt && op <= ExprOp::Ne; }
 bool is_leaf(ExprOp op) { return op == ExprOp::Constant || op == ExprOp::Variable; }
 
-/// The operands of a nest of one operator, sums with their signs, in no order.
+/// The operands of nested uses of one operator, with their signs in a sum, unordered.
 std::multiset<std::pair<bool, Expr>> operands(const Exprs& e, Expr root) {
   const auto group = [](ExprOp op) {
     return op == ExprOp::Sub || op == ExprOp::Neg ? ExprOp::Add : op;
@@ -47,7 +47,7 @@ Path below(const Path& path, std::uint32_t child) {
   return longer;
 }
 
-/// Parts that are not within another part for which `stop` holds; the root is always looked into.
+/// Visits the outermost parts for which `stop` holds; always descends into the root.
 template <class Stop>
 void outer_parts(const Exprs& e, Expr root, const Path& at, const Stop& stop) {
   std::vector<std::pair<Path, Expr>> todo{{at, root}};
@@ -89,7 +89,7 @@ void ArithmeticSteps::put(const Path& path, Expr after, std::string_view law) {
 void ArithmeticSteps::bridge(const Task& task) {
   const auto& [path, after, parts_done] = task;
   const std::optional<Expr> there = e_.at(whole_, path);
-  if (!there || *there == after) return;  // gone: with its operand, a negation became a number
+  if (!there || *there == after) return;  // removed: its negation was folded into a number
   const Expr before = *there;
   if (parts_done) return put(path, after, law(before, after));
   const std::size_t count = e_.args(before).size();
@@ -116,7 +116,7 @@ void ArithmeticSteps::bridge(const Task& task) {
   push_shared(path, before, after);
 }
 
-/// An operand that is a sum, where like terms make it smaller.
+/// An operand that is a sum and shrinks when like terms are combined.
 std::optional<ArithmeticSteps::Task> ArithmeticSteps::smaller_side(const Path& path, Expr before) {
   const ExprOp op = e_.op(before);
   if (is_ring(op) || is_leaf(op)) return std::nullopt;
@@ -129,7 +129,7 @@ std::optional<ArithmeticSteps::Task> ArithmeticSteps::smaller_side(const Path& p
   return std::nullopt;
 }
 
-/// The largest parts that have the normal form of a part of `after` become that part.
+/// Rewrites the largest parts that have the normal form of a part of `after` to that part.
 void ArithmeticSteps::push_shared(const Path& path, Expr before, Expr after) {
   std::unordered_map<PolyId, Expr> there;
   for (const Expr part : e_.parts(after))
@@ -155,15 +155,15 @@ std::string_view ArithmeticSteps::law(Expr before, Expr after) {
   };
   proper_parts(before, mine);
   proper_parts(after, others);
-  std::set<ExprOp> ops;  // above what both have
+  std::set<ExprOp> ops;  // above the shared parts
   bool variables = false;
   const auto look = [&](Expr side, const std::unordered_set<PolyId>& other) {
-    if (other.contains(ring_.normal(side))) return;  // it is a part of the other
+    if (other.contains(ring_.normal(side))) return;  // a part of the other side
     ops.insert(e_.op(side));
     outer_parts(e_, side, {}, [&](const Path&, Expr part) {
       const ExprOp op = e_.op(part);
       const bool shared = other.contains(ring_.normal(part));
-      // A quotient of a sum is a term like others.
+      // A quotient in a sum is an ordinary term.
       const bool term = (op == ExprOp::Div || op == ExprOp::Mod) && is_ring(e_.op(side));
       variables = variables || op == ExprOp::Variable || term || (shared && !e_.is_constant(part));
       if (!shared && !term) ops.insert(op);

@@ -9,8 +9,8 @@
 
 namespace touchstone::symbolic {
 
-/// Takes the way between two expressions of one normal form in steps of one law each, as far as it
-/// can: first where the two differ deep down, then above.
+/// Splits an arithmetic step between two expressions of the same normal form into steps of one law
+/// each where possible, innermost differences first.
 class ArithmeticSteps {
  public:
   ArithmeticSteps(Exprs& exprs, Ring& ring) : e_(exprs), ring_(ring), text_(exprs, ring) {}
@@ -18,8 +18,8 @@ class ArithmeticSteps {
   std::vector<DerivationStep> between(Expr before, Expr after);
 
  private:
-  /// The part at the path becomes `after`; at last in one step, once what both share is written
-  /// alike.
+  /// Rewrite the part at `path` to `after`; `parts_done` once shared parts are written alike, then
+  /// one step finishes it.
   struct Task {
     Path path;
     Expr after;
@@ -36,7 +36,7 @@ class ArithmeticSteps {
   Ring& ring_;
   RingText text_;
   Expr whole_ = 0;
-  std::vector<Task> todo_;  // the last first
+  std::vector<Task> todo_;  // last is next
   std::vector<DerivationStep> steps_;
 };
 

@@ -23,8 +23,8 @@ struct Walk {
   std::vector<DerivationStep> steps;
 };
 
-/// Lets the simplifier build an expression part by part, listens to the rules it uses, and uses
-/// them on the expression as written.
+/// Builds an expression with the simplifier part by part, traces the rules, and applies them to the
+/// expression as written.
 class Deriver {
  public:
   Deriver(Derivation& d, Context& context, const std::map<std::string, Node>& names)
@@ -38,15 +38,15 @@ class Deriver {
     builder_.simplifier().trace(&trace_);
   }
 
-  /// The steps of an expression under conditions, from its text to `to`, or to its rendering; its
+  /// Derives an expression under conditions from its text to `to`, or to its rendering; returns its
   /// node.
   Id derive(Chain& chain, std::span<const Id> conditions, std::size_t known,
             std::optional<std::string> to = std::nullopt);
 
  private:
-  /// The node of the expression under the conditions, and the steps to it.
+  /// Returns the node of the expression under the conditions, and the steps to it.
   Id walk(Expr start, std::span<const Id> conditions, Walk& out);
-  /// Joins the steps from the text and, backwards, those from the rendering.
+  /// Joins the steps from the text with the reversed steps from the rendering.
   void join(const Walk& forth, const Walk& back, Chain& chain);
   struct Visit {
     Path path;
@@ -59,7 +59,7 @@ class Deriver {
   bool attempt(const Path& path, PolyId goal, Expr variant, bool joins_first, Walk& walk);
   std::vector<Expr> variants(Expr part);
   Equation equation(const Instance& use);
-  /// That what is a flag by its bounds is one: the simplifier takes that for granted.
+  /// Equations stating that a flag by bounds is one; the simplifier assumes this silently.
   std::vector<Equation> flag_equations(Expr part);
   void arithmetic(const Path& path, Expr after, Walk& walk);
   static void take(DerivationStep step, Walk& walk);
@@ -83,7 +83,7 @@ bool same_chain(ExprOp a, ExprOp b) {
   return a == b || (sum(a) && sum(b));
 }
 
-/// A maximum within a maximum, or a minimum within a minimum, gives its members.
+/// Flattens a maximum within a maximum, or a minimum within a minimum.
 Expr flattened(Exprs& e, Expr part) {
   const ExprOp op = e.op(part);
   if (op != ExprOp::Min && op != ExprOp::Max) return part;
@@ -99,7 +99,7 @@ Expr flattened(Exprs& e, Expr part) {
   return e.apply(op, members);
 }
 
-/// A comparison with all of it on one side: a <= b is a - b < 1.
+/// A comparison with all terms on one side: a <= b is a - b < 1.
 std::optional<Expr> against_zero(Exprs& e, Expr part) {
   const ExprOp op = e.op(part);
   if (op < ExprOp::Lt || op > ExprOp::Ne) return std::nullopt;
@@ -137,7 +137,7 @@ std::vector<Path> Deriver::parts_of(const Path& path, Expr part) const {
 Id Deriver::build(const Path& path, std::span<const Id> ids, const Walk& walk) {
   const Exprs& e = d_.exprs;
   const std::optional<Expr> there = e.at(walk.whole, path);
-  if (!there) return builder_.apply(ExprOp::Neg, ids);  // its operand became a number, and it too
+  if (!there) return builder_.apply(ExprOp::Neg, ids);  // it was folded into a number
   Expr part = *there;
   if (e.is_constant(part)) return builder_.constant(e.value(part));
   if (e.op(part) == ExprOp::Variable) return *builder_.name(e.name(part));
@@ -154,7 +154,7 @@ Id Deriver::walk(Expr start, std::span<const Id> conditions, Walk& out) {
   out.whole = start;
   out.states = {start};
   std::vector<Visit> visits{{{}, {}, true}};
-  std::vector<Id> ids;  // of the parts done, in order
+  std::vector<Id> ids;  // of finished parts, in order
   while (!visits.empty()) {
     Visit& v = visits.back();
     if (v.open) {
@@ -268,7 +268,7 @@ std::vector<Expr> Deriver::variants(Expr part) {
 bool Deriver::attempt(const Path& path, PolyId goal, Expr variant, bool joins_first, Walk& walk) {
   const Expr hole = d_.exprs.variable("_");
   const auto reached = [&] {
-    const auto now = d_.exprs.at(walk.whole, path);  // gone where what is around it took it in
+    const auto now = d_.exprs.at(walk.whole, path);  // absorbed into its surroundings
     return !now || ring_.normal(*now) == goal;
   };
   if (const Expr part = *d_.exprs.at(walk.whole, path);
@@ -280,7 +280,7 @@ bool Deriver::attempt(const Path& path, PolyId goal, Expr variant, bool joins_fi
     arithmetic(path, variant, walk);
   }
   if (reached()) return true;
-  // The simplifier opens all digits before it joins them; where joining does, that reads better.
+  // The simplifier opens all digits before joining them; if joining alone works, it reads better.
   for (bool again = joins_first; again;) {
     again = false;
     for (const Instance& use : trace_.uses()) {
@@ -299,7 +299,7 @@ bool Deriver::attempt(const Path& path, PolyId goal, Expr variant, bool joins_fi
     for (const Equation& q : flag_equations(*d_.exprs.at(walk.whole, path))) equations.push_back(q);
     for (const Equation& q : equations) {
       if (ring_.normal(q.from) == ring_.normal(q.to) && d_.exprs.op(q.from) != ExprOp::Max)
-        continue;  // arithmetic
+        continue;  // an arithmetic step
       for (int again = 0; again < kLimits.derived_uses; ++again) {
         auto step = rewriter_.use(q, walk.whole, path);
         if (!step) break;
@@ -317,13 +317,13 @@ bool Deriver::attempt(const Path& path, PolyId goal, Expr variant, bool joins_fi
 
 void Deriver::explain(const Path& path, Id result, Walk& walk) {
   const std::optional<Expr> there = d_.exprs.at(walk.whole, path);
-  if (!there) return;  // a negation that became part of the number around it
+  if (!there) return;  // a negation that was folded into a number
   const PolyId goal = ring_.normal(written_.of(result));
   const Expr part = *there;
   if (ring_.normal(part) == goal) return;
   const Walk before = walk;
   rewriter_.start();
-  if (d_.exprs.op(part) == ExprOp::Variable) {  // with one value only
+  if (d_.exprs.op(part) == ExprOp::Variable) {  // one-valued
     const Expr value = written_.of(result);
     const Equation q{"bounds.fixed", {{"x", part}, {"k", value}}, false, part, value};
     if (auto step = rewriter_.use(q, walk.whole, path)) return take(*std::move(step), walk);
@@ -346,19 +346,19 @@ Id Deriver::derive(Chain& chain, std::span<const Id> conditions, std::size_t kno
   const Id id = walk(chain.start, conditions, forth);
   walk(parse_expr(d_.exprs, to ? *to : render(context_.handle(id))), {}, back);
   join(forth, back, chain);
-  if (unexplained(chain) > 0)  // a way round the steps: where the text has a value, they are equal
+  if (unexplained(chain) > 0)  // retry as one step: both ends are equal where the text has a value
     if (auto step = rewriter_.in_one(chain.start, {}, chain.result)) chain.steps = {*step};
   return id;
 }
 
 void Deriver::join(const Walk& forth, const Walk& back, Chain& chain) {
-  // All states in a row, from the text to its rendering; a step back is turned around.
+  // All states from the text to its rendering; steps from the rendering are reversed.
   std::vector<Expr> states = forth.states;
   states.insert(states.end(), back.states.rbegin(), back.states.rend());
   const std::size_t turn = forth.steps.size();
   chain.result = states.back();
   for (std::size_t i = 0; i + 1 < states.size();) {
-    std::size_t far = i;  // the last state that is this one but for arithmetic: no detours
+    std::size_t far = i;  // skip to the last state equal by arithmetic: no detours
     for (std::size_t j = i; j < states.size(); ++j)
       if (ring_.normal(states[j]) == ring_.normal(states[i])) far = j;
     if (far > i) {
@@ -377,7 +377,7 @@ void Deriver::join(const Walk& forth, const Walk& back, Chain& chain) {
         step->whole = states[i + 1];
         step->backwards = !step->backwards;
         rewriter_.state_facts(*step, states[i]);
-      } else {  // the two ends do not meet, or what was there is a part of what is around it
+      } else {  // the ends do not meet, or the part was absorbed
         step = rewriter_.in_one(states[i], {}, states[i + 1]);
       }
       if (!step) {
@@ -405,7 +405,7 @@ std::map<std::string, Node> named(Context& context,
   return names;
 }
 
-/// What `answer` says of the same question.
+/// The text that `answer` returns for the same question.
 std::string answer_to(const Derivation& d, std::span<const std::string> assumptions) {
   Question question{{}, {assumptions.begin(), assumptions.end()}, render(d.exprs, d.main.start)};
   const auto end = [](const std::optional<Int>& x) { return x ? End(*x) : End(); };
@@ -415,8 +415,8 @@ std::string answer_to(const Derivation& d, std::span<const std::string> assumpti
   return answer(question, scratch).text;
 }
 
-/// The checker has the last word: what it refuses, having met less before, is shown in another way
-/// once, or not explained.
+/// Runs the checker: a step that it rejects, having seen fewer expressions, is proved another way
+/// once or marked unexplained.
 void settle(Derivation& d) {
   bool again = true;
   for (int round = 0; again; ++round) {
@@ -475,7 +475,7 @@ Derivation derive(const std::string& text, std::span<const Derivation::Variable>
     Chain chain;
     chain.start = parse_expr(d.exprs, a);
     const Id id = deriver.derive(chain, {}, d.assumptions.size());
-    if (unexplained(chain) > 0) chain = {chain.start, chain.start, {}};  // used as it is written
+    if (unexplained(chain) > 0) chain = {chain.start, chain.start, {}};  // used as written
     d.assumptions.push_back(std::move(chain));
     if (context[id].kind == Kind::Constant) {
       if (context[id].first.is_zero())

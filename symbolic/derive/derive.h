@@ -7,15 +7,15 @@
 
 namespace touchstone::symbolic {
 
-/// Simplifies a text and writes down every step, from the text as given to the text `render` gives,
-/// or none where that is longer.
-/// variables: each name of the text and the assumptions, once. Every step but those of the rule
-/// kUnexplained passes the checker (derivation_check.h).
-/// Throws ParseError as `parse` does, Error where the expression has more than 5,000 parts.
+/// Simplifies a text and records every step, from the text as given to the text that `render`
+/// returns; no steps if that is longer.
+/// variables: each name in the text and the assumptions, once. All steps except kUnexplained pass
+/// the checker (derivation_check.h).
+/// Throws ParseError like `parse`, Error if the expression has more than 5,000 parts.
 Derivation derive(const std::string& text, std::span<const Derivation::Variable> variables,
                   std::span<const std::string> assumptions = {});
 
-/// Steps that could not be explained.
+/// Number of unexplained steps.
 std::size_t unexplained(const Chain& chain);
 
 }  // namespace touchstone::symbolic

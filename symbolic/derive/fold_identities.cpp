@@ -7,7 +7,7 @@ namespace touchstone::symbolic {
 
 namespace {
 
-/// x*-3 in front of which the sign can turn: x*3.
+/// x*-3 with its sign flipped: x*3.
 std::optional<Expr> turned(Exprs& e, Expr x) {
   if (e.op(x) != ExprOp::Mul || !e.is_constant(e.arg(x, 1)) || e.value(e.arg(x, 1)).sign() >= 0)
     return std::nullopt;

@@ -17,7 +17,7 @@ struct Summand {
   Expr part;
 };
 
-/// The summands of nested + and -, in the order of the text.
+/// The summands of nested + and -, in text order.
 std::vector<Summand> summands(const Exprs& e, Expr root) {
   std::vector<Summand> out, todo{{false, root}};
   while (!todo.empty()) {
@@ -38,7 +38,7 @@ std::vector<Summand> summands(const Exprs& e, Expr root) {
 
 Expr sum_of(Exprs& e, const std::vector<Summand>& list) {
   std::optional<Expr> r;
-  for (const bool minus : {false, true})  // begin with a positive one
+  for (const bool minus : {false, true})  // start with a positive one
     for (const Summand& s : list) {
       if (r) break;
       if (s.minus != minus) continue;
@@ -49,7 +49,7 @@ Expr sum_of(Exprs& e, const std::vector<Summand>& list) {
   return fold_identities(e, r.value_or(e.constant(0)));
 }
 
-/// The parts of nested `and`, or of nested `or`, in the order of the text.
+/// The operands of nested `and` or `or`, in text order.
 std::vector<Expr> conjuncts(const Exprs& e, Expr root) {
   std::vector<Expr> out, todo{root};
   while (!todo.empty()) {
@@ -65,7 +65,7 @@ std::vector<Expr> conjuncts(const Exprs& e, Expr root) {
 
 bool is_sum(ExprOp op) { return op == ExprOp::Add || op == ExprOp::Sub || op == ExprOp::Neg; }
 
-/// b divided by a; nullopt where a does not divide b.
+/// b divided by a; nullopt if a does not divide b.
 std::optional<Monomial> cofactor(const Monomial& a, const Monomial& b) {
   Monomial rest;
   if (!std::ranges::includes(b, a)) return std::nullopt;
@@ -85,7 +85,7 @@ void add_variables(const Exprs& e, Expr root, std::set<Expr>& out) {
   }
 }
 
-/// Those of the facts that can tell something of the step: by a variable of its, or of such a fact.
+/// The facts connected to the step by a chain of common variables.
 std::vector<Expr> connected(const Exprs& e, const DerivationStep& step,
                             const std::vector<Expr>& facts) {
   std::set<Expr> reached;
@@ -110,7 +110,7 @@ std::vector<Expr> connected(const Exprs& e, const DerivationStep& step,
   return out;
 }
 
-/// Facts that are bounds of variables, which `facts_at` gives first; points lie within them anyway.
+/// The number of leading facts of `facts_at` that are variable bounds; points respect them anyway.
 std::ptrdiff_t bounds_count(const Derivation& d) {
   std::ptrdiff_t count = 0;
   for (const Derivation::Variable& v : d.variables) count += v.lo.has_value() + v.hi.has_value();
@@ -124,7 +124,7 @@ std::optional<DerivationStep> Rewriter::use(const Equation& q, Expr whole, const
   struct Spot {
     Path path;
     Expr part;
-    bool inner;  // a part of a longer sum
+    bool inner;  // part of a longer sum
   };
   std::vector<Spot> spots{{place, *d_.exprs.at(whole, place), false}};
   for (std::size_t i = 0; i < spots.size(); ++i) {
@@ -154,7 +154,7 @@ std::optional<DerivationStep> Rewriter::use(const Equation& q, Expr whole, const
     return from.terms.size() > 1 ? look(Pass::Complete) : std::optional<DerivationStep>();
   if (!atom)
     if (auto step = look(Pass::Sums)) return step;
-  std::ranges::reverse(spots);  // the deepest first
+  std::ranges::reverse(spots);  // deepest first
   if (auto step = look(Pass::Whole)) return step;
   if (atom)
     if (auto step = look(Pass::Sums)) return step;
@@ -207,7 +207,7 @@ void Rewriter::state_facts(DerivationStep& step, Expr whole) {
 }
 
 void Rewriter::fewest_facts(DerivationStep& step, Expr whole) {
-  // Halves first: of a hundred facts hardly more than three are needed.
+  // Halves first: of a hundred facts rarely more than three are needed.
   const std::int64_t most = std::min(most_work_, ring_.work() + kLimits.derived_work / 4);
   for (std::size_t size = step.facts.size(); size > 0; size /= 2)
     for (std::size_t end = step.facts.size(); end > 0 && ring_.work() < most;) {
@@ -245,10 +245,10 @@ void Rewriter::as_members(const Equation& q, Expr part, std::vector<Candidate>& 
   const bool max = e.op(part) == ExprOp::Max;
   const Expr stays = e.arg(q.from, 0), goes = e.arg(q.from, 1);
   const Int sign = max ? 1 : -1;
-  // What stays first: atoms are written in the order in which they came.
+  // The operand that stays comes first: atoms are numbered by creation.
   const PolyId rest = ring_.normal(stays), gap = ring_.add(ring_.normal(goes), rest, -1);
   const std::vector<Expr> members(e.args(part).begin(), e.args(part).end());
-  std::multimap<PolyId, std::size_t> places;  // of equal ones in their order
+  std::multimap<PolyId, std::size_t> places;  // equal ones in order
   for (std::size_t k = 0; k < members.size(); ++k) places.emplace(ring_.normal(members[k]), k);
   const PolyId step = ring_.add(ring_.constant(0), gap, sign);
   for (std::size_t i = 0; i < members.size(); ++i) {
@@ -262,7 +262,7 @@ void Rewriter::as_members(const Equation& q, Expr part, std::vector<Candidate>& 
         if (k != j) kept.push_back(members[k]);
         if (k != i && k != j) others.push_back(members[k]);
       }
-      // part is max(_ + shift, others), or -max(_ + shift, -others) of a minimum
+      // part is max(_ + shift, others); for a minimum, -max(_ + shift, -others).
       const PolyId signed_mine = ring_.add(ring_.constant(0), mine, sign);
       const PolyId shift = ring_.add(signed_mine, rest, -1);
       const Expr hole = e.variable("_");
@@ -316,7 +316,7 @@ void Rewriter::as_terms(const Equation& q, Expr part, bool complete, std::vector
         e, e.apply(ExprOp::Add, {e.apply(ExprOp::Mul, {hole, by}), text_.of(rest)}));
     out.push_back({resembling(part, ring_.add(rest, added), added, addition), context});
   };
-  // The terms as they stand, where they are all there.
+  // The terms with their own coefficients, if all are present.
   const bool all = std::ranges::all_of(taken.terms, [&](const auto& t) {
     const auto at = std::ranges::find(own.terms, t.first, &std::pair<Monomial, Int>::first);
     return t.first.empty() || (at != own.terms.end() && at->second.sign() == t.second.sign() &&
@@ -338,7 +338,7 @@ void Rewriter::as_terms(const Equation& q, Expr part, bool complete, std::vector
 Expr Rewriter::resembling(Expr part, PolyId target, PolyId added, Expr addition) {
   Exprs& e = d_.exprs;
   const ExprOp op = e.op(part);
-  if (op == ExprOp::And || op == ExprOp::Or) {  // one of the parts drops out
+  if (op == ExprOp::And || op == ExprOp::Or) {  // one operand is dropped
     const std::vector<Expr> parts = conjuncts(e, part);
     for (std::size_t i = 0; i < parts.size() && parts.size() > 1; ++i) {
       std::optional<Expr> kept;
@@ -347,7 +347,7 @@ Expr Rewriter::resembling(Expr part, PolyId target, PolyId added, Expr addition)
       if (ring_.normal(*kept) == target) return *kept;
     }
   }
-  // The summands that are not concerned stay as they are written.
+  // Unaffected summands stay as written.
   const Poly change = ring_[ring_.add(ring_.normal(part), target, -1)];
   std::vector<Summand> kept;
   std::size_t at = 0;

@@ -11,7 +11,7 @@
 
 namespace touchstone::symbolic {
 
-/// An equation between expressions: an instance of a rule.
+/// An instance of a rule as an equation between expressions.
 struct Equation {
   std::string rule;
   std::vector<std::pair<std::string, Expr>> bindings;
@@ -19,40 +19,38 @@ struct Equation {
   Expr from = 0, to = 0;
 };
 
-/// The expression without what needs no thought: x*1, x + 0, 2*3, x//1. Its normal form stays.
+/// Folds trivial identities: x*1, x + 0, 2*3, x//1. The normal form is unchanged.
 Expr fold_identities(Exprs& e, Expr root);
 
-/// Finds where in an expression an equation can be used, and writes the result so that what is not
-/// concerned stays as it is.
+/// Finds where an equation applies in an expression and rewrites only that part.
 class Rewriter {
  public:
   Rewriter(Derivation& d, Ring& ring) : d_(d), ring_(ring), text_(d.exprs, ring) {}
 
-  /// A chain of steps begins, in which the first n assumptions may be used.
+  /// Starts a chain of steps that may use the first `assumptions` assumptions.
   void know(std::size_t assumptions) {
     known_ = assumptions;
     most_work_ = ring_.work() + kLimits.derived_work;
   }
-  /// From now on `use` may try kLimits.tried_places places, so that what no equation explains costs
-  /// little.
+  /// Resets the budget of `use` to kLimits.tried_places, which bounds the cost of a failed search.
   void start() { tries_ = kLimits.tried_places; }
 
-  /// Uses the equation once in the part of `whole` at `place`; nullopt where it fits nowhere or its
-  /// condition does not follow from what is known there. The step passes the checker.
-  /// `complete` asks for a sum that has all terms of the equation, and that it has several.
+  /// Applies the equation once to the part of `whole` at `place`; nullopt if it fits nowhere or its
+  /// condition is not implied there. The step passes the checker. With `complete`, only a sum that
+  /// has all of the equation's several terms matches.
   std::optional<DerivationStep> use(const Equation& equation, Expr whole, const Path& place,
                                     bool complete = false);
-  /// The part becomes `after`, by cases; nullopt where that does not show it.
+  /// Rewrites the part to `after` by a cases step; nullopt if that does not prove it.
   std::optional<DerivationStep> cases(Expr whole, const Path& place, Expr after);
-  /// The same, or at all points.
+  /// The same by a cases or a points step.
   std::optional<DerivationStep> in_one(Expr whole, const Path& place, Expr after);
-  /// The facts that a step needs, where those that it has do not do: turned around it may need
+  /// Adds the facts that the step needs if its own are insufficient; reversing a step may need
   /// more.
   void state_facts(DerivationStep& step, Expr whole);
 
  private:
-  /// Where to look: at sums, at parts that are one side as they stand, at quotients that are a
-  /// term.
+  /// Where to match: sums with all terms, other sums, whole parts equal to one side, quotients that
+  /// are a term.
   enum class Pass : std::uint8_t { Complete, Sums, Whole, Atoms };
   struct Candidate {
     Expr after, context;
@@ -66,7 +64,7 @@ class Rewriter {
   Expr resembling(Expr part, PolyId target, PolyId added, Expr addition);
   void fewest_facts(DerivationStep& step, Expr whole);
 
-  /// What the checker refused, and would again: a rule, its bindings, the parts, the facts.
+  /// Steps that the checker rejected: rule, direction, bindings, parts, facts.
   using Refused = std::tuple<std::string, bool, std::vector<std::pair<std::string, Expr>>, Expr,
                              Expr, Expr, std::vector<Expr>>;
 
@@ -75,7 +73,7 @@ class Rewriter {
   RingText text_;
   std::set<Refused> refused_;
   std::size_t known_ = 0;
-  std::int64_t most_work_ = kLimits.derived_work;  // of the ring
+  std::int64_t most_work_ = kLimits.derived_work;  // ring_.work() at which to stop
   int tries_ = kLimits.tried_places;
 };
 

@@ -45,7 +45,7 @@ Expr RingText::of_atom(AtomId a) {
 
 Expr RingText::of(PolyId root) {
   if (const auto found = written_.find(root); found != written_.end()) return found->second;
-  // Terms on the same flags are one choice.
+  // Terms with the same flags form one choice.
   std::map<Monomial, Poly> by_flags;
   const Poly poly = ring_[root];
   for (const auto& [m, c] : poly.terms) {
@@ -84,7 +84,7 @@ Expr RingText::of(PolyId root) {
     }
   }
   if (!constant.is_zero()) items.emplace_back(constant, e_.constant(1));
-  decltype(items) ordered;  // terms added, then terms subtracted
+  decltype(items) ordered;  // added terms, then subtracted ones
   for (const bool positive : {true, false})
     for (const auto& item : items)
       if ((item.first.sign() > 0) == positive) ordered.push_back(item);

@@ -6,7 +6,7 @@
 
 namespace touchstone::symbolic {
 
-/// Writes polynomials out again: what a step leaves over, and canonical nodes.
+/// Converts polynomials back to expressions.
 class RingText {
  public:
   RingText(Exprs& exprs, Ring& ring) : e_(exprs), ring_(ring) {}

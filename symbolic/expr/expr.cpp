@@ -73,7 +73,7 @@ Expr Exprs::apply(ExprOp op, std::span<const Expr> args) {
     if (this->op(i->second) == op && std::ranges::equal(this->args(i->second), args))
       return i->second;
   const auto first = static_cast<std::uint32_t>(args_.size());
-  const std::vector<Expr> kept(args.begin(), args.end());  // args may lie within args_
+  const std::vector<Expr> kept(args.begin(), args.end());  // args may alias args_
   args_.insert(args_.end(), kept.begin(), kept.end());
   return intern({op, first, static_cast<std::uint32_t>(kept.size())}, hash);
 }
@@ -146,7 +146,7 @@ std::size_t Exprs::size(Expr root) const {
               : n + more;
     }
     const bool list = op(e) == ExprOp::Min || op(e) == ExprOp::Max;
-    if (list) n += args(e).size() - 2;  // a choice of n is n - 1 operators
+    if (list) n += args(e).size() - 2;  // a choice of n counts n - 1 operators
     sizes.emplace(e, n);
   }
   return sizes.at(root);

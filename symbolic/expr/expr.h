@@ -15,7 +15,7 @@
 
 namespace touchstone::symbolic {
 
-/// The operators of the notation, as written. All but Min and Max take a fixed number of arguments.
+/// The operators of the notation. All except Min and Max take a fixed number of arguments.
 enum class ExprOp : std::uint8_t {
   Constant,
   Variable,
@@ -41,19 +41,19 @@ enum class ExprOp : std::uint8_t {
   TruncMod,
 };
 
-/// An expression as written, nothing simplified: an index into its Exprs. Equal trees of one Exprs
-/// are the same index, and the parts of a tree have smaller indices than the tree.
+/// An unsimplified expression, as an index into its Exprs. Equal trees have equal indices, and a
+/// tree's index is greater than those of its parts.
 using Expr = std::uint32_t;
 
-/// The child to take at each level, from the root down; empty is the root itself.
+/// The child index at each level from the root; empty is the root.
 using Path = std::vector<std::uint32_t>;
 
-/// Where expressions as written live, each once. Nothing recurses on the depth of an expression.
+/// Stores expressions as written, each once. No function recurses on the depth of an expression.
 class Exprs {
  public:
   Expr constant(const Int& value);
   Expr variable(std::string_view name);
-  /// Keeps what it is given, but for a negated constant, which is the negative constant.
+  /// Does not simplify, except that a negated constant becomes the negative constant.
   Expr apply(ExprOp op, std::span<const Expr> args);
   Expr apply(ExprOp op, std::initializer_list<Expr> args) {
     return apply(op, std::span<const Expr>(args.begin(), args.size()));
@@ -70,15 +70,15 @@ class Exprs {
   bool is_constant(Expr e) const { return op(e) == ExprOp::Constant; }
   bool is_constant(Expr e, const Int& v) const { return is_constant(e) && value(e) == v; }
 
-  /// The expression with every variable that `replacement` knows replaced.
+  /// The expression with the variables in `replacements` replaced.
   Expr substitute(Expr root, const std::map<std::string, Expr, std::less<>>& replacements);
-  /// The part at the path; nullopt where the path leaves the tree.
+  /// The part at the path; nullopt if the path leaves the tree.
   std::optional<Expr> at(Expr root, const Path& path) const;
-  /// root with the part at the path, which must be in the tree, replaced.
+  /// root with the part at the path replaced; the path must be in the tree.
   Expr replace(Expr root, const Path& path, Expr part);
-  /// All different parts of root and itself, parts before wholes.
+  /// All distinct parts of root and root itself, parts before wholes.
   std::vector<Expr> parts(Expr root) const;
-  /// Operators, variables and constants; parts that occur twice count twice. Saturates.
+  /// Number of operators, variables and constants, repeats counted. Saturates.
   std::size_t size(Expr root) const;
 
   std::size_t count() const { return nodes_.size(); }
@@ -98,25 +98,24 @@ class Exprs {
   std::unordered_multimap<std::uint64_t, Expr> index_;
 };
 
-/// The tree without what adds nothing: `x + 0`, `x*1`, `min(x, x)`, `not not x < y`. No larger, and
-/// defined and equal wherever root is defined.
+/// Removes redundant parts: `x + 0`, `x*1`, `min(x, x)`, `not not x < y`. The result is no larger,
+/// and defined and equal wherever root is defined.
 Expr tidied(Exprs& exprs, Expr root);
 
-/// The text of a tree, Python-like with as few parentheses as keep its shape; parse_expr reads it
-/// back to the same tree.
+/// Python-like text of a tree with the fewest parentheses that keep its shape; parse_expr returns
+/// the same tree.
 std::string render(const Exprs& exprs, Expr root);
 
-/// The text, and where in it the part at `path` stands: [begin, end), with the parentheses it
-/// needs.
+/// The text and the range [begin, end) of the part at `path`, including its parentheses.
 struct MarkedText {
   std::string text;
   std::size_t begin = 0, end = 0;
 };
 MarkedText render_marked(const Exprs& exprs, Expr root, const Path& path);
 
-/// Reads the syntax of `parse` (node.h) and keeps the tree as written; any identifier is a
-/// variable. Only [from, to) of the text is read; errors count columns in all of it.
-/// Throws ParseError pointing at the column.
+/// Parses the syntax of `parse` (node.h) without simplifying; any identifier is a variable. Reads
+/// only [from, to) of the text; error columns count from the start of the text.
+/// Throws ParseError with the column.
 Expr parse_expr(Exprs& exprs, std::string_view text, std::size_t from = 0,
                 std::size_t to = std::string_view::npos);
 

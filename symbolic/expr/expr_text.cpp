@@ -6,7 +6,7 @@ namespace touchstone::symbolic {
 
 namespace {
 
-/// Writes a tree with a stack of what is still to write, last on top.
+/// Renders a tree with an explicit stack, next item on top.
 class Writer {
  public:
   Writer(const Exprs& exprs, const Path* path) : e_(exprs), path_(path) {}
@@ -32,8 +32,8 @@ class Writer {
     bool is_text = false, end = false;
     std::string_view text{};
     Expr form = 0;
-    int context = 0;           // parentheses where the form binds less tightly
-    std::size_t along = kOff;  // levels of the path that lead here; kOff: not on it
+    int context = 0;           // parenthesize forms that bind less tightly
+    std::size_t along = kOff;  // path levels matched so far; kOff: off the path
   };
 
   void text(std::string_view t) { todo_.push_back({.is_text = true, .text = t}); }

@@ -18,7 +18,7 @@ struct Token {
   Tok kind = Tok::End;
   std::string_view text;
   std::size_t at = 0;                    // offset in the text
-  const OperatorInfo* binary = nullptr;  // which operator it is between operands
+  const OperatorInfo* binary = nullptr;  // the operator, if infix
 };
 
 constexpr int kNot = info(ExprOp::Not).level, kCompared = info(ExprOp::Lt).level,
@@ -29,7 +29,7 @@ constexpr bool letter(char c) {
 }
 constexpr bool digit(char c) { return c >= '0' && c <= '9'; }
 
-// Which operators begin with a character: at most one of one character and one of two.
+// Infix operators by first character: at most one of one character and one of two.
 constexpr std::size_t kNoPlace = static_cast<std::size_t>(-1);
 constexpr std::size_t binary_row(std::string_view text) {
   for (std::size_t i = 0; i < kOperators.size(); ++i)
@@ -37,7 +37,7 @@ constexpr std::size_t binary_row(std::string_view text) {
   return kNoPlace;
 }
 struct Start {
-  std::size_t one = kNoPlace, two = kNoPlace;  // the operators of one and of two characters
+  std::size_t one = kNoPlace, two = kNoPlace;  // operators of one and of two characters
   char second = 0;
 };
 constexpr std::array<Start, 128> kStarts = [] {
@@ -53,7 +53,7 @@ constexpr std::array<Start, 128> kStarts = [] {
   return starts;
 }();
 
-/// Operator-precedence parser with its own stacks, so that depth costs memory only.
+/// Operator-precedence parser with explicit stacks, so depth costs only memory.
 class Parser {
  public:
   using Value = ExpressionBuilder::Value;
@@ -68,9 +68,9 @@ class Parser {
   struct Pending {
     ExprOp op;
     int level;                               // 0 for an open parenthesis
-    std::size_t at;                          // where it stands
-    const OperatorInfo* function = nullptr;  // of a call's parenthesis
-    std::size_t base = 0;                    // values below a call's arguments
+    std::size_t at;                          // offset in the text
+    const OperatorInfo* function = nullptr;  // for the parenthesis of a call
+    std::size_t base = 0;                    // stack size below a call's arguments
   };
 
   [[noreturn]] void fail(std::size_t at, const std::string& what) const {
@@ -80,7 +80,7 @@ class Parser {
   Token next();
   void operand(const Token& t);
   void name(const Token& t);
-  /// True where the text goes on with an operand.
+  /// True if another operand must follow.
   bool after_operand(const Token& t);
   void binary(const OperatorInfo& o, std::size_t at);
   void reduce(int level);
@@ -223,7 +223,7 @@ bool Parser::after_operand(const Token& t) {
 }
 
 void Parser::binary(const OperatorInfo& o, std::size_t at) {
-  // Sums and lists wait until they are complete: one sort instead of one a term.
+  // Sums and lists are applied when complete: one sort instead of one a term.
   const bool list = o.level == kSum || o.op == ExprOp::And || o.op == ExprOp::Or;
   reduce(list ? o.level + 1 : o.level);
   if (o.level == kCompared && !pending_.empty() && pending_.back().level == kCompared)
@@ -233,7 +233,7 @@ void Parser::binary(const OperatorInfo& o, std::size_t at) {
 
 void Parser::reduce(int level) {
   while (!pending_.empty() && pending_.back().level > 0 && pending_.back().level >= level) {
-    // A comparison waiting before another one is refused by the caller.
+    // The caller rejects chained comparisons.
     if (level == kCompared && pending_.back().level == kCompared) return;
     apply_top();
   }

@@ -9,39 +9,39 @@
 
 namespace touchstone::symbolic {
 
-/// Builds the result of parsing: canonical nodes, the tree as written, or anything else that
-/// fits in 32 bits.
+/// Receives the parsed expression: implementations build canonical nodes, trees as written, or any
+/// other 32-bit value.
 class ExpressionBuilder {
  public:
   using Value = std::uint32_t;
 
   virtual ~ExpressionBuilder() = default;
   virtual Value constant(const Int& value) = 0;
-  /// The value of a name; nullopt where it is unknown.
+  /// The value of a name; nullopt if unknown.
   virtual std::optional<Value> name(std::string_view name) = 0;
-  /// The known names, for the message about one that is unknown.
+  /// The known names, for the error message on an unknown one.
   virtual std::string known_names() const = 0;
-  /// Whether the value is certainly 0, and so cannot be divided by.
+  /// True if the value is certainly 0, so dividing by it is an error.
   virtual bool is_zero(Value value) const = 0;
-  /// Where in the text the operator of a division stands that is applied next.
+  /// Text offset of the operator of the division applied next.
   virtual void at(std::size_t /*place*/) {}
-  /// Any operator but Constant, Variable, Or, And, Add, Sub; Min and Max take one or more.
+  /// Any operator except Constant, Variable, Or, And, Add, Sub; Min and Max take one or more.
   virtual Value apply(ExprOp op, std::span<const Value> args) = 0;
   /// values[0] ops[0] values[1] ops[1] ...: all ops And, all Or, or each Add or Sub.
   virtual Value chain(std::span<const ExprOp> ops, std::span<const Value> values) = 0;
 };
 
-/// Reads an expression: + - * // % < <= > >= == != and or not, min(..) max(..) where(c,a,b)
-/// tdiv(a,b) tmod(a,b), True and False, binding as in Python. Depth costs memory only.
-/// Only [from, to) of the text is read; errors count columns in all of it.
-/// Throws ParseError pointing at the column.
+/// Parses an expression: + - * // % < <= > >= == != and or not, min(..) max(..) where(c,a,b)
+/// tdiv(a,b) tmod(a,b), True and False, with Python's precedence. Depth costs only memory. Reads
+/// only [from, to) of the text; error columns count from the start of the text. Throws ParseError
+/// with the column.
 ExpressionBuilder::Value read_expression(std::string_view text, ExpressionBuilder& builder,
                                          std::size_t from = 0,
                                          std::size_t to = std::string_view::npos);
 
-/// Throws the ParseError of a text that is wrong at an offset: the column, what, and an excerpt.
+/// Throws ParseError with the column, the message and an excerpt of the text at an offset.
 [[noreturn]] void fail_at(std::string_view text, std::size_t at, const std::string& what);
-/// The same of a division by zero whose operator stands there.
+/// The same for a division by zero whose operator is at the offset.
 [[noreturn]] void fail_division(std::string_view text, std::size_t at);
 
 }  // namespace touchstone::symbolic

@@ -9,17 +9,17 @@
 
 namespace touchstone::symbolic {
 
-/// Where an operator stands in the text.
+/// The position of an operator in the text.
 enum class Notation : std::uint8_t { Leaf, Prefix, Infix, Call };
 
-/// One operator of the notation: what the parser reads, the writer writes and checks rely on.
+/// One operator of the notation, for the parser, the renderer and the checker.
 struct OperatorInfo {
   ExprOp op;
-  std::string_view text;  // in the text, with the blanks that the writer puts round it
+  std::string_view text;  // with the spaces that the renderer puts around it
   Notation notation;
-  int level;                // binds tighter where higher, as in Python
-  std::size_t least, most;  // operands
-  bool commutes;            // operands in any order give the same value
+  int level;                // precedence as in Python; higher binds tighter
+  std::size_t least, most;  // number of operands
+  bool commutes;            // operand order does not matter
 
   constexpr std::string_view name() const {
     std::string_view bare = text;
@@ -30,7 +30,7 @@ struct OperatorInfo {
 };
 
 inline constexpr std::size_t kAnyCount = static_cast<std::size_t>(-1);
-/// Of what needs no parentheses.
+/// The level of atoms, which need no parentheses.
 inline constexpr int kTightest = 8;
 
 // clang-format off
@@ -70,7 +70,7 @@ static_assert(operator_rows_follow_enum());
 
 constexpr const OperatorInfo& info(ExprOp op) { return kOperators[static_cast<std::size_t>(op)]; }
 
-/// Whether the notation uses the word itself, so that no variable has it as a name.
+/// True for words of the notation, which cannot be variable names.
 constexpr bool is_reserved(std::string_view word) {
   if (word == "True" || word == "False") return true;
   for (const OperatorInfo& o : kOperators)
@@ -78,12 +78,12 @@ constexpr bool is_reserved(std::string_view word) {
   return false;
 }
 
-/// Whether the operator has no value where its second operand is 0.
+/// True if the operator is undefined where its second operand is 0.
 constexpr bool divides(ExprOp op) {
   return op == ExprOp::Div || op == ExprOp::Mod || op == ExprOp::TruncDiv || op == ExprOp::TruncMod;
 }
-/// An operator of two operands, but for `and` and `or`, by its definition; a divisor is not 0. What
-/// checks the simplifier evaluates with this and with nothing of the simplifier's.
+/// Evaluates a binary operator other than `and` and `or` by definition; divisors must be nonzero.
+/// The checks of the simplifier use this instead of any simplifier code.
 Int value_of(ExprOp op, const Int& a, const Int& b);
 
 }  // namespace touchstone::symbolic

@@ -1,4 +1,4 @@
-// Laws that hold of a part whatever stands in it.
+// Identities that hold for any operands.
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
@@ -11,7 +11,7 @@ namespace touchstone::symbolic {
 
 namespace {
 
-/// Whether the value can be only 0 or 1.
+/// True if the operator returns only 0 or 1.
 bool is_flag(ExprOp op) { return op >= ExprOp::Or && op <= ExprOp::Ne; }
 
 ExprOp opposite(ExprOp op) {
@@ -31,7 +31,7 @@ ExprOp opposite(ExprOp op) {
   }
 }
 
-/// The number that is added to something, and to what: of x + 3 and x - 3.
+/// Splits x + 3 or x - 3 into x and the signed number.
 std::optional<std::pair<Expr, Int>> shifted(const Exprs& x, Expr e) {
   const ExprOp op = x.op(e);
   if ((op != ExprOp::Add && op != ExprOp::Sub) || !x.is_constant(x.arg(e, 1))) return std::nullopt;
@@ -51,7 +51,7 @@ std::optional<Expr> reduced_quotient(Exprs& x, Expr dividend, Expr divisor) {
   return below.is_one() ? over : x.apply(ExprOp::Div, {over, x.constant(below)});
 }
 
-/// The operator on parts that are tidy already.
+/// Applies the operator to operands that are already tidied.
 Expr tidy(Exprs& x, ExprOp op, std::vector<Expr> args) {
   const auto is = [&](std::size_t i, int value) { return x.is_constant(args[i], value); };
   const bool arithmetic =
@@ -133,7 +133,7 @@ Expr tidied(Exprs& exprs, Expr root) {
     if (const ExprOp op = exprs.op(e); op != ExprOp::Constant && op != ExprOp::Variable) {
       std::vector<Expr> args;
       for (const Expr a : exprs.args(e)) args.push_back(now.at(a));
-      // A text with the divisor 0 would not be read.
+      // A literal divisor 0 would not parse.
       if (divides(op) && exprs.is_constant(args[1], 0)) args[1] = exprs.arg(e, 1);
       to = tidy(exprs, op, std::move(args));
     }

@@ -141,9 +141,9 @@ std::size_t Context::find(std::uint64_t hash, const Same& same) const {
 }
 
 void Context::rank(Stored& node) {
-  constexpr int kBits = 4;  // of a kind
+  constexpr int kBits = 4;  // bits of a kind
   static_assert(static_cast<int>(Kind::Sum) < 1 << kBits);
-  constexpr std::uint8_t kDeep = 8;                           // higher nodes are told by their hash
+  constexpr std::uint8_t kDeep = 8;                           // higher nodes are ordered by hash
   constexpr std::uint64_t kHashed = ~std::uint64_t{0} >> 24;  // after six kinds
   node.key = static_cast<std::uint64_t>(node.kind) << (64 - kBits);
   if (node.kind == Kind::Constant) return;
@@ -221,7 +221,7 @@ std::size_t Context::place_of(ExprOp op, const std::array<Id, 3>& args) const {
 
 namespace {
 
-/// The arguments, as far as there are any.
+/// The arguments, padded with kEmpty.
 std::array<Id, 3> three(std::span<const Id> args) {
   std::array<Id, 3> r = {kEmpty, kEmpty, kEmpty};
   std::ranges::copy(args, r.begin());
@@ -232,8 +232,8 @@ std::array<Id, 3> three(std::span<const Id> args) {
 
 namespace {
 
-// More than three nodes are kept as the words of a tape, none of which begins so: the first part of
-// one has no operands.
+// Operations on more than three nodes are memoized like tapes. No tape starts with these words: its
+// first part has no operands.
 std::pair<List<Id>, std::uint64_t> words_of(ExprOp op, std::span<const Id> args) {
   List<Id> words(args.begin(), args.end());
   words.push_back(static_cast<Id>(op));
@@ -321,7 +321,8 @@ Congruence Context::congruence(Id id) const {
 
 Congruence Context::congruence(Kind kind, std::span<const Id> args, const Int& lo,
                                const Int& hi) const {
-  // Coefficients in common stand outside of what has no congruence of its own, but for these two.
+  // Common coefficients are outside of kinds without their own congruence; these two are
+  // exceptions.
   if (kind != Kind::Mod && kind != Kind::Product &&
       std::ranges::none_of(args, [&](Id id) { return strided(id); }))
     return {};
@@ -466,7 +467,7 @@ namespace {
 
 constexpr Id kFewNodes = 512;
 
-/// `reachable` of one of the first nodes of a context: a bit each, wholes before parts.
+/// `reachable` for a root among the first nodes of a context: a bit set, wholes before parts.
 List<Id> reachable_of_few(const Context& context, Id root, std::size_t most) {
   constexpr Id kBits = 64;
   std::array<std::uint64_t, kFewNodes / kBits> found{};

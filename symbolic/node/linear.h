@@ -4,8 +4,8 @@
 
 namespace touchstone::symbolic {
 
-/// constant + the sum of coef * atom; atoms sorted by `compare`, none twice, no coefficient 0. The
-/// working form of the simplifier: every expression is one.
+/// constant + the sum of coef * atom; atoms distinct and sorted by `compare`, coefficients nonzero.
+/// The simplifier's working form of every expression.
 struct Linear {
   Int constant;
   Terms terms;

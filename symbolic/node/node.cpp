@@ -11,7 +11,7 @@ namespace {
 
 NodeData data(const Node& n) { return (*n.context())[n.id()]; }
 
-/// The one context of some nodes. Constants of another context are copied into it.
+/// The common context of the nodes. Constants of another context are copied into it.
 Context& common_context(std::span<const Node> nodes) {
   Context* found = nullptr;
   for (const Node& n : nodes) {
@@ -25,8 +25,8 @@ Context& common_context(std::span<const Node> nodes) {
   return found ? *found : Context::shared();
 }
 
-/// Runs `build(simplifier, ids)` under the lock of the nodes' context, where the result of `op` is
-/// not known yet; `op` must stand for the same function of the nodes each time.
+/// Returns the memoized result of `op`, or runs `build(simplifier, ids)` under the context's lock;
+/// `op` must determine the function.
 template <class Build>
 Node built(ExprOp op, std::span<const Node> nodes, const Build& build) {
   Context& context = common_context(nodes);
@@ -46,7 +46,7 @@ Node built(ExprOp op, std::initializer_list<Node> nodes, const Build& build) {
   return built(op, std::span<const Node>(nodes.begin(), nodes.size()), build);
 }
 
-/// a - b + constant, tested.
+/// Tests a - b + constant.
 Node difference(ExprOp op, Node a, Node b, int constant, Id (Simplifier::*test)(Linear)) {
   return built(op, {a, b}, [&](Simplifier& s, const Ids& id) {
     Linear gap{constant, {}};

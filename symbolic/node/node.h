@@ -14,19 +14,19 @@ namespace touchstone::symbolic {
 class Context;
 
 /// An immutable integer expression in canonical form: equal handles mean the same function of the
-/// same variables. A handle is two words, a context and an id, and is copied freely. Division and
-/// modulo floor, so 0 <= a % b < b for b > 0. Comparisons and logic are the integers 0 and 1.
-/// The free functions work in one context that all threads share and that lives as long as the
-/// process; a Context of its own (context.h) keeps an expression apart.
+/// same variables. A handle is a context and an id, and cheap to copy. Division and modulo floor,
+/// so 0 <= a % b < b for b > 0. Comparisons and logic return 0 or 1. The free functions use one
+/// context that all threads share and that lives as long as the process; use a Context (context.h)
+/// to keep expressions separate.
 class Node {
  public:
   Node();                    // the constant 0
   Node(std::int64_t value);  // NOLINT(google-explicit-constructor): a number is an expression
 
   bool is_constant() const;
-  /// The value where the expression is a constant that fits in 64 bits.
+  /// The value, if it is a constant that fits in 64 bits.
   std::optional<std::int64_t> constant() const;
-  /// Sound bounds, inclusive; nullopt where open or beyond 64 bits.
+  /// Sound inclusive bounds; nullopt if open or beyond 64 bits.
   std::optional<std::int64_t> min() const;
   std::optional<std::int64_t> max() const;
 
@@ -41,12 +41,12 @@ class Node {
   std::uint32_t id_;
 };
 
-/// A variable with inclusive bounds. The same name with the same bounds is the same node; the same
-/// name with other bounds is another node. min == max gives the constant.
-/// Throws touchstone::Error where min > max or the name is not an identifier.
+/// A variable with inclusive bounds. The same name with the same bounds is the same node; with
+/// other bounds it is another node. min == max gives the constant.
+/// Throws touchstone::Error if min > max or the name is not an identifier.
 Node variable(const std::string& name, std::int64_t min, std::int64_t max);
 
-/// The same with ends that may be open.
+/// The same; nullopt is an open end.
 Node variable(const std::string& name, std::optional<std::int64_t> min,
               std::optional<std::int64_t> max);
 
@@ -54,7 +54,7 @@ Node operator+(Node a, Node b);
 Node operator-(Node a, Node b);
 Node operator-(Node a);
 Node operator*(Node a, Node b);
-Node floor_div(Node a, Node b);  // throws touchstone::Error where b is certainly 0
+Node floor_div(Node a, Node b);  // throws touchstone::Error if b is certainly 0
 Node floor_mod(Node a, Node b);
 Node lt(Node a, Node b);
 Node le(Node a, Node b);
@@ -70,31 +70,31 @@ Node max(Node a, Node b);
 Node where(Node condition, Node a, Node b);
 
 Node sum(std::span<const Node> terms);
-Node ands(std::span<const Node> terms);  // 1 where there are none
+Node ands(std::span<const Node> terms);  // 1 if empty
 
 using Values = std::map<std::string, std::int64_t>;
 
-/// Replaces variables (by name) with expressions; the result is simplified again. Throws
-/// touchstone::Error where it would certainly divide by zero.
+/// Replaces variables by name and simplifies the result. Throws touchstone::Error if the result
+/// certainly divides by zero.
 Node substitute(Node node, const std::map<std::string, Node>& replacements);
-/// An expression equal to `node` at every point where all assumptions hold; nothing is promised
-/// elsewhere. Assumptions that never hold together leave the node as it is.
+/// An expression equal to `node` at every point where all assumptions hold; unspecified elsewhere.
+/// Contradictory assumptions return the node unchanged.
 Node simplify_under(Node node, std::span<const Node> assumptions);
-/// The value at a point. A division by zero that cannot change the value, as in a branch of `where`
-/// that is not taken, does no harm. Throws touchstone::Error on an unbound variable, a division by
-/// zero, or a result beyond 64 bits.
+/// The value at a point. A division by zero that cannot affect the value, as in a `where` branch
+/// that is not taken, is ignored. Throws touchstone::Error on an unbound variable, another division
+/// by zero, or a result beyond 64 bits.
 std::int64_t evaluate(Node node, const Values& values);
-/// The variables that occur, sorted by name, each as a node.
+/// The variables of the expression as nodes, sorted by name.
 std::vector<Node> variables(Node node);
 /// Name of a variable node.
 const std::string& variable_name(Node node);
 
 /// Python-like text: `a*4 + b%3`, `(a//2 < 3) and b != 1`. Parses back to the same node.
 std::string render(Node node);
-/// Number of operators, variables and constants in the rendered form.
+/// Number of operators, variables and constants in the rendered text.
 std::size_t size(Node node);
 
-/// One step of an expression laid out as straight-line code.
+/// One instruction of the straight-line code of an expression.
 enum class StepOp : std::uint8_t {
   Const,
   Var,
@@ -118,16 +118,16 @@ struct Step {
   StepOp op;
   std::int64_t value = 0;                    // Const
   std::string name{};                        // Var
-  std::vector<int> args{};                   // earlier steps
+  std::vector<int> args{};                   // indices of earlier steps
   std::optional<std::int64_t> min{}, max{};  // sound bounds of the result
 };
-/// The smallest rendering of a node as straight-line code, shared parts once; the last step is the
-/// result. What a code generator reads; it never recurses however deep the expression is.
-/// Throws OverflowError where a constant is beyond 64 bits.
+/// The smallest form of a node as straight-line code for code generators, shared parts once; the
+/// last step is the result. Iterative.
+/// Throws OverflowError if a constant is beyond 64 bits.
 std::vector<Step> lower(Node node);
 
 /// Parses the syntax of `render`: + - * // % < <= > >= == != and or not, min(..) max(..)
-/// where(c,a,b) tdiv(a,b) tmod(a,b). Throws ParseError pointing at the column.
+/// where(c,a,b) tdiv(a,b) tmod(a,b). Throws ParseError with the column.
 Node parse(const std::string& text, const std::map<std::string, Node>& names);
 
 }  // namespace touchstone::symbolic

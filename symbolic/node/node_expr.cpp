@@ -54,7 +54,7 @@ Expr NodeExprs::folded(ExprOp op, std::span<const Id> args) {
   return r;
 }
 
-/// A flag by its form, not only by its bounds.
+/// True for a flag by kind, not only by bounds.
 bool NodeExprs::is_flag(Id id) const {
   const NodeData& n = c_[id];
   if (n.kind == Kind::Sum && n.first.is_one() && n.terms.size() == 1 && n.terms[0].coef == Int(-1))

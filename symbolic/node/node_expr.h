@@ -7,9 +7,9 @@
 
 namespace touchstone::symbolic {
 
-/// Canonical nodes as expressions, each kind as it is defined, without looking for a short form.
-/// A node that is a flag by its bounds alone becomes a factor: `and` and `where` would ask whether
-/// it is 0.
+/// Converts canonical nodes to expressions by the definition of each kind, without shortening. A
+/// node that is a flag only by its bounds becomes a factor, because `and` and `where` would compare
+/// it with 0.
 class NodeExprs {
  public:
   NodeExprs(Context& context, Exprs& exprs) : c_(context), e_(exprs) {}

@@ -22,8 +22,8 @@ Order compare_leaves(const NodeData& a, const NodeData& b) {
   return a.second <=> b.second;
 }
 
-/// Compares all but the parts, and finds the first pair of parts that differ. Equal ids are equal
-/// structures, so only that pair needs a look.
+/// Compares everything except the parts and returns the first pair of parts that differ. Equal ids
+/// are equal structures, so only that pair needs comparing.
 Order compare_level(const NodeData& a, const NodeData& b, Id& next_a, Id& next_b) {
   if (a.kind != b.kind) return a.kind <=> b.kind;
   if (a.kind == Kind::Variable) return compare_leaves(a, b);

@@ -51,10 +51,10 @@ std::optional<Int> Program::run(std::span<const Int> values) {
   Int first = pass(values, changed, 0);
   last_.assign(values.begin(), values.end());
   if (divisions_by_zero_ == 0) return first;
-  // A division by zero has no value: where the result depends on it, there is none. The second
-  // number stands above what divisors of any likely length make 0 of it.
+  // A division by zero is undefined: if the result depends on its value, so is the result. The
+  // second number is larger than any likely divisor that could hide it.
   static const Int numbers[] = {1'000'003, Int::from_digits("1" + std::string(100, '0') + "267")};
-  last_.clear();  // what is known is of those numbers then
+  last_.clear();  // the cache holds values of that substitute
   for (const Int& number : numbers)
     if (pass(values, kAll, number) != first) return std::nullopt;
   return first;
@@ -95,8 +95,8 @@ Int Program::step(std::size_t i, const std::uint32_t* part, std::span<const Int>
         by_zero_[i] = now;
         now ? ++divisions_by_zero_ : --divisions_by_zero_;
       }
-      // A number for each division, no simple multiple of another's, or two would make up for each
-      // other.
+      // A different value for each division, not a small multiple of another, so that two cannot
+      // cancel.
       if (by_zero_[i]) return undefined * static_cast<std::int64_t>(hash_mix(i, 1) >> 16);
       return n.kind == Kind::Div ? floor_div(arg(0), arg(1)) : floor_mod(arg(0), arg(1));
     case Kind::Negative:

@@ -8,8 +8,7 @@
 
 namespace touchstone::symbolic {
 
-/// Memory that is given out piece by piece and taken back all at once. A piece never moves. Runs no
-/// destructors.
+/// A bump allocator that is freed all at once. Pieces never move; destructors are not run.
 class Arena {
  public:
   /// A copy of the items.
@@ -21,7 +20,7 @@ class Arena {
     std::uninitialized_copy(items.begin(), items.end(), begin);
     return {begin, items.size()};
   }
-  /// Everything given out is void from now on; the memory is kept for what comes next.
+  /// Invalidates every piece; keeps the memory for reuse.
   void clear() {
     chunk_ = 0;
     next_ = chunks_.empty() ? nullptr : chunks_[0].memory.get();

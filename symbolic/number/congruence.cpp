@@ -50,7 +50,7 @@ Congruence floor_div(const Congruence& a, const Int& d) {
 }
 
 Congruence floor_mod(const Congruence& a, const Int& d) {
-  // All members have one remainder, or the divisor has a factor in common with the modulus.
+  // Either all members have one remainder, or only a common factor remains known.
   if (divides(d, a.modulus)) return Congruence::point(floor_mod(a.residue, d));
   return Congruence::of(gcd(a.modulus, d), a.residue);
 }
@@ -72,7 +72,7 @@ std::optional<Congruence> meet(const Congruence& a, const Congruence& b) {
   const Int g = gcd(a.modulus, b.modulus);
   const Int gap = b.residue - a.residue;
   if (!divides(g, gap)) return std::nullopt;
-  const Int turn = floor_div(b.modulus, g);  // a.residue + a.modulus*t meets b in t modulo this
+  const Int turn = floor_div(b.modulus, g);  // period of t with a.residue + a.modulus*t in b
   const Int t = floor_mod(floor_div(gap, g) * inverse(floor_div(a.modulus, g), turn), turn);
   return Congruence::of(a.modulus * turn, a.residue + a.modulus * t);
 }

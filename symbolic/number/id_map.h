@@ -9,9 +9,8 @@
 
 namespace touchstone::symbolic {
 
-/// A map from small numbers, as ids are, to V: one table per thread and nesting level, kept from
-/// one use to the next and emptied by counting uses, so that looking up is one access and making a
-/// map costs nothing after a first while.
+/// A map from small ids to V. Tables are kept per thread and nesting level and invalidated by a use
+/// count, so a look-up is one access and creating a map costs nothing once its table exists.
 template <class V>
 class IdMap {
  public:
@@ -30,9 +29,9 @@ class IdMap {
     return id < entries.size() && entries[id].use == table_->use ? &entries[id].value : nullptr;
   }
   bool contains(std::uint32_t id) const { return find(id) != nullptr; }
-  /// Of an id that is in the map.
+  /// The value of an id that is in the map.
   const V& at(std::uint32_t id) const { return table_->entries[id].value; }
-  /// False where the id is in the map already.
+  /// False if the id is already in the map.
   bool emplace(std::uint32_t id, V value) {
     if (contains(id)) return false;
     set(id, std::move(value));

@@ -20,9 +20,9 @@ using boost::multiprecision::cpp_int;
 
 namespace {
 
-// Boost reads and writes digits in quadratic time with a large factor, and its greatest common
-// divisor shifts bit by bit: long numbers pass through GMP, limb by limb. Without it texts are cut
-// in halves, and one number is divided by the other first.
+// Boost converts digits in slow quadratic time, and its gcd shifts bit by bit, so long numbers go
+// through GMP limb by limb. Without GMP, texts are split in halves, and the gcd starts with a
+// division.
 constexpr std::size_t kManyDigits = 1000;
 constexpr unsigned kBitsOfMany = 3300;
 
@@ -31,7 +31,7 @@ constexpr unsigned kBitsOfMany = 3300;
 cpp_int read_many(std::string_view digits) {
   if (digits.size() <= kManyDigits) {
     const std::size_t zeros = std::min(digits.find_first_not_of('0'), digits.size() - 1);
-    return cpp_int(std::string(digits.substr(zeros)));  // a leading 0 would make it octal
+    return cpp_int(std::string(digits.substr(zeros)));  // a leading 0 would select octal
   }
   const std::size_t low = digits.size() / 2;
   return read_many(digits.substr(0, digits.size() - low)) *
@@ -39,14 +39,14 @@ cpp_int read_many(std::string_view digits) {
          read_many(digits.substr(digits.size() - low));
 }
 
-/// Neither number is negative.
+/// Both numbers are nonnegative.
 cpp_int common_divisor(const cpp_int& a, const cpp_int& b) {
   const bool less = a < b;
   if (a.is_zero() || b.is_zero()) return less ? b : a;
   return gcd(less ? a : b, cpp_int(less ? b % a : a % b));
 }
 
-/// The digits of a number that is not negative.
+/// The digits of a nonnegative number.
 std::string write_many(const cpp_int& value) {
   if (value.is_zero() || msb(value) < kBitsOfMany) return value.str();
   const auto low = static_cast<unsigned>(msb(value) * 0.15);  // half the digits: log10(2) / 2
@@ -65,7 +65,7 @@ cpp_int taken(mpz_srcptr z) {
   return value;
 }
 
-/// Neither number is negative.
+/// Both numbers are nonnegative.
 cpp_int common_divisor(const cpp_int& a, const cpp_int& b) {
   using Limb = boost::multiprecision::limb_type;
   static_assert(sizeof(Limb) == sizeof(mp_limb_t) && GMP_NAIL_BITS == 0);
@@ -84,7 +84,7 @@ cpp_int common_divisor(const cpp_int& a, const cpp_int& b) {
 cpp_int read_many(const std::string& digits) {
   if (digits.size() <= kManyDigits) {
     const std::size_t zeros = std::min(digits.find_first_not_of('0'), digits.size() - 1);
-    return cpp_int(digits.substr(zeros));  // a leading 0 would make it octal
+    return cpp_int(digits.substr(zeros));  // a leading 0 would select octal
   }
   mpz_t z;
   mpz_init_set_str(z, digits.c_str(), 10);

@@ -12,11 +12,11 @@
 
 namespace touchstone::symbolic {
 
-struct BigInteger;  // integer.cpp: a counted boost::multiprecision::cpp_int
+struct BigInteger;  // integer.cpp: a reference-counted boost::multiprecision::cpp_int
 
-/// An integer without bounds, one word wide. A value of 63 bits stands in the word itself, doubled,
-/// and is computed with checked builtins; a larger one is a counted number on the heap, and the
-/// word its address plus one. Nothing wraps.
+/// An integer of arbitrary size, one word wide. A 63-bit value is stored in the word itself,
+/// doubled, and computed with checked builtins; a larger one is reference-counted on the heap, and
+/// the word is its address plus one. Nothing wraps.
 class Int {
  public:
   Int(std::int64_t value = 0)  // NOLINT(google-explicit-constructor)
@@ -35,10 +35,10 @@ class Int {
     return *this;
   }
   [[gnu::always_inline]] ~Int() { release(); }
-  /// The value of a string of decimal digits, with an optional leading minus.
+  /// Parses decimal digits with an optional leading minus.
   static Int from_digits(std::string_view digits);
 
-  /// The value where it fits in 64 bits.
+  /// The value if it fits in 64 bits.
   std::optional<std::int64_t> small() const {
     return in_place() ? std::optional<std::int64_t>(word_ >> 1) : narrowed();
   }
@@ -52,7 +52,7 @@ class Int {
     return word_ < 0 ? -1 : word_ > 0 ? 1 : 0;
   }
   std::string str() const;
-  /// Of the value alone: equal in every run.
+  /// Depends on the value alone: equal in every run.
   std::uint64_t hash() const { return in_place() ? static_cast<std::uint64_t>(word_) : big_hash(); }
 
   friend Int operator+(const Int& a, const Int& b) {
@@ -109,13 +109,13 @@ class Int {
   explicit Int(Word w) : word_(w.word) {}
 
   static constexpr std::int64_t kLimit = std::int64_t{1} << 62;
-  /// No number: how End (interval.h) writes an open end. Copied and dropped like one in place.
+  /// Not a number: End (interval.h) uses it for an open end. Copied like an in-place value.
   static constexpr std::int64_t kNone = 1;
 
   static Int adopt(std::int64_t word) { return Int(Word{word}); }
   bool in_place() const { return (word_ & 1) == 0; }
   static bool both_in_place(const Int& a, const Int& b) { return ((a.word_ | b.word_) & 1) == 0; }
-  // No calls: the simplifier copies and drops numbers all the time.
+  // Inlined: the simplifier copies and destroys numbers all the time.
   [[gnu::always_inline]] void retain() const {
     if (!in_place() && word_ != kNone) retain_big(word_);
   }
@@ -123,7 +123,7 @@ class Int {
     if (!in_place() && word_ != kNone) release_big(word_);
   }
 
-  // Numbers of any size as words; what comes back is owned by the caller.
+  // Words of any size; the caller owns the result.
   static std::int64_t widened(std::int64_t value);
   static void retain_big(std::int64_t a);
   static void release_big(std::int64_t a);

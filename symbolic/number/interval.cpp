@@ -8,7 +8,7 @@ namespace touchstone::symbolic {
 
 namespace {
 
-/// A bound for a product: an absent end is infinite, with the sign given.
+/// A bound in a product: an absent end is infinity with a sign.
 struct Extended {
   int infinite;  // -1, 0 or 1
   Int value;
@@ -41,7 +41,7 @@ Interval spanning(std::initializer_list<Extended> corners) {
   return {finite(lo), finite(hi)};
 }
 
-/// Floor of an end over a divisor's end, both of one sign class; an infinite divisor gives 0 or -1.
+/// Floor quotient of two ends of fixed sign; an infinite divisor gives 0 or -1.
 Extended over(const Extended& a, const Extended& d) {
   const int sd = d.infinite ? d.infinite : d.value.sign();
   if (a.infinite)
@@ -77,7 +77,7 @@ Interval floor_div(const Interval& a, const Interval& d) {
         spanning({over(low(a), from), over(low(a), to), over(high(a), from), over(high(a), to)});
     r = r ? hull(*r, part) : part;
   };
-  // Over divisors of one sign the quotient is monotone in each argument, so corners bound it.
+  // For divisors of one sign the quotient is monotone in each argument, so corners bound it.
   if (!d.hi || d.hi->sign() > 0)
     corners(d.lo && d.lo->sign() > 0 ? Extended{0, *d.lo} : Extended{0, 1}, high(d));
   if (!d.lo || d.lo->sign() < 0)

@@ -6,7 +6,7 @@
 
 namespace touchstone::symbolic {
 
-/// An end of an interval: a number, or open. One word wide; reads like an optional Int.
+/// An end of an interval: a number or open. One word wide, with the interface of an optional Int.
 class End {
  public:
   End() : value_(Int::adopt(Int::kNone)) {}
@@ -24,7 +24,7 @@ class End {
     if (value_.word_ == other.value_.word_) return true;
     return *this && other && value_ == other.value_;
   }
-  /// Open where either is.
+  /// Open if either is.
   End operator+(const End& other) const {
     std::int64_t r = 0;
     if (Int::both_in_place(value_, other.value_) &&
@@ -47,7 +47,7 @@ class End {
   End operator*(const Int& factor) const { return *this ? End(value_ * factor) : End(); }
 
  private:
-  void add_large_product(const End& a, const Int& factor);  // or of an open end
+  void add_large_product(const End& a, const Int& factor);  // also handles open ends
 
   Int value_;
 };
@@ -58,7 +58,7 @@ struct Interval {
 
   static Interval point(const Int& value) { return {value, value}; }
   bool is_point() const { return lo && lo == hi; }
-  /// True where every member is >= value, or <= value.
+  /// True if every member is >= value, or <= value.
   bool at_least(const Int& value) const { return lo && *lo >= value; }
   bool at_most(const Int& value) const { return hi && *hi <= value; }
   bool within(const Int& from, const Int& to) const { return at_least(from) && at_most(to); }
@@ -72,7 +72,7 @@ struct Interval {
   }
 };
 
-/// Every sum of a member of a and a member of b.
+/// Contains every sum of a member of a and a member of b.
 inline Interval operator+(const Interval& a, const Interval& b) {
   return {a.lo + b.lo, a.hi + b.hi};
 }
@@ -82,17 +82,17 @@ inline Interval operator*(const Interval& a, const Int& factor) {
   return {a.lo * factor, a.hi * factor};
 }
 Interval operator*(const Interval& a, const Interval& b);
-/// Floor quotients. d >= 1 for the number; the interval of divisors may hold 0, which is ignored;
-/// a few divisors are looked at one by one.
+/// Floor quotient and remainder. d >= 1 as a number; a 0 in an interval of divisors is ignored, and
+/// few divisors are enumerated.
 Interval floor_div(const Interval& a, const Int& d);
 Interval floor_div(const Interval& a, const Interval& d);
 Interval floor_mod(const Interval& a, const Int& d);
 Interval floor_mod(const Interval& a, const Interval& d);
-/// The smallest interval that holds both.
+/// The smallest interval that contains both.
 Interval hull(const Interval& a, const Interval& b);
-/// The members of both, which must have one in common; where they have none, a.
+/// The intersection; a if the two are disjoint.
 Interval meet(const Interval& a, const Interval& b);
-/// Bounds of the larger of a member of a and a member of b.
+/// Bounds of max(x, y) for x in a and y in b.
 Interval larger(const Interval& a, const Interval& b);
 
 }  // namespace touchstone::symbolic

@@ -6,9 +6,9 @@ constinit thread_local Free* lists[kMost + 1] = {};
 
 namespace {
 
-thread_local bool gone = false;  // the thread is ending, and its lists are given back already
+thread_local bool gone = false;  // the thread is exiting and has freed its lists
 
-/// Gives the thread's blocks back when it ends.
+/// Frees the thread's blocks at exit.
 struct Owner {
   bool here = true;
   Owner() = default;
@@ -31,7 +31,7 @@ void* take_new(std::size_t log, std::size_t bytes) {
 
 void give_back(void* block, std::size_t log) noexcept {
   if (!kOn || log > kMost || gone) return ::operator delete(block);
-  // A list that is not empty was begun here, by a thread that will give it back.
+  // A nonempty list was started here, on a thread whose owner frees it at exit.
   if (owner.here) lists[log] = new (block) Free{nullptr};
 }
 

@@ -10,9 +10,9 @@
 
 namespace touchstone::symbolic {
 
-/// Memory for the lists of one call. A block goes back to the thread that drops it, which keeps it
-/// for the next of its size, so that after a first while nothing asks the heap. Blocks beyond a
-/// megabyte do go to the heap. Sanitized builds always ask the heap, to see each misuse.
+/// Pooled memory for the lists of one call. A freed block is kept by the freeing thread for the
+/// next request of its size class, so a warm thread never calls the heap. Blocks above a megabyte
+/// use the heap, and so do all in sanitized builds, which then detect misuse.
 inline void* pool_take(std::size_t bytes);
 inline void pool_give(void* block, std::size_t bytes) noexcept;
 
@@ -36,8 +36,8 @@ struct Free {
   Free* next;
 };
 
-/// The thread's blocks by size. Plain data, so that using them needs no guard; they are given back
-/// by another object when the thread ends.
+/// The thread's free blocks by size class. Plain data, so access needs no guard; another object
+/// frees them when the thread ends.
 extern constinit thread_local Free* lists[kMost + 1];
 
 inline std::size_t size_class(std::size_t bytes) {
@@ -66,7 +66,7 @@ inline void pool_give(void* block, std::size_t bytes) noexcept {
   pool::lists[log] = new (block) pool::Free{pool::lists[log]};
 }
 
-/// An allocator of such memory for the standard containers.
+/// A standard allocator on the pool.
 template <class T>
 struct Pooled {
   using value_type = T;
@@ -84,11 +84,11 @@ struct Pooled {
   }
 };
 
-/// A list that grows without the heap.
+/// A vector in pooled memory.
 template <class T>
 using List = std::vector<T, Pooled<T>>;
 
-/// A hash table that grows without the heap.
+/// A hash table in pooled memory.
 template <class Key, class Value>
 using Table = std::unordered_map<Key, Value, std::hash<Key>, std::equal_to<Key>,
                                  Pooled<std::pair<const Key, Value>>>;

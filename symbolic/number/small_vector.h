@@ -14,8 +14,8 @@
 
 namespace touchstone::symbolic {
 
-/// A list that stands in place while it holds at most N items, and in pooled memory beyond. Items
-/// must be free to move as bytes, as Int and everything made of it is; a SmallVector is so too.
+/// A vector that stores up to N items inline and more in pooled memory. Items must be relocatable
+/// by memcpy, as Int and its aggregates are; so is a SmallVector.
 template <class T, std::uint32_t N = 6>
 class SmallVector {
  public:
@@ -84,7 +84,7 @@ class SmallVector {
   template <class... Args>
   T& emplace_back(Args&&... args) {
     if (size_ == room_) {
-      T item{std::forward<Args>(args)...};  // its parts may lie in here
+      T item{std::forward<Args>(args)...};  // the arguments may refer to items in here
       grow(std::size_t{size_} + 1);
       return *std::construct_at(data() + size_++, std::move(item));
     }

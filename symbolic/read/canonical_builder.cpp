@@ -8,7 +8,7 @@ namespace touchstone::symbolic {
 
 template <class Build>
 Id CanonicalBuilder::remembered(ExprOp op, std::span<const Id> args, const Build& build) {
-  if (s_.traced()) return build();  // the trace is of the steps
+  if (s_.traced()) return build();  // the steps must be traced
   if (const auto known = c_.recall(op, args)) return *known;
   const Id result = build();
   c_.remember(op, args, result);
@@ -93,9 +93,8 @@ Linear CanonicalBuilder::truncated(const Linear& x, const Linear& y, bool remain
   const auto sign_of = [&](const Linear& s, const Linear& minus, const Linear& plus) {
     return s_.where(s_.negative(s), minus, plus);
   };
-  // The quotient has the sign of x*y, the remainder that of x, and both the sizes of |x| over |y|.
-  // One after the other: each leaves its steps in the trace, and compilers order arguments as they
-  // like.
+  // The quotient has the sign of x*y, the remainder that of x; both have the magnitude of |x| over
+  // |y|. In sequence: each traces its steps, and argument evaluation order is unspecified.
   const auto over = [&](const Linear& d) {
     const Linear plus = remainder ? s_.modulo(x, d) : s_.divide(x, d);
     const Linear minus = remainder ? -s_.modulo(-x, d) : -s_.divide(-x, d);
@@ -105,9 +104,9 @@ Linear CanonicalBuilder::truncated(const Linear& x, const Linear& y, bool remain
   return sign_of(y, remainder ? negative : -negative, plus);
 }
 
-/// Builds the parts of a tape. A sum that building would leave as it stands is no node before one
-/// is needed: most sums of variables are only the dividend or the side of something. A sum in a sum
-/// is not built by itself, so that what joins does not depend on how the summands are bracketed.
+/// Builds the parts of a tape. A sum that is already canonical becomes a node only when needed:
+/// most are only the dividend or a side of something. A sum nested in a sum is not built
+/// separately, so that joins do not depend on bracketing.
 class CanonicalBuilder::Player {
  public:
   Player(CanonicalBuilder& builder, const Tape& tape)
@@ -138,12 +137,12 @@ class CanonicalBuilder::Player {
  private:
   struct Value {
     Id id;
-    std::uint32_t sum;   // in sums_, where there is no node yet; of kNowhere the division
+    std::uint32_t sum;   // in sums_, if there is no node yet; for kNowhere, the division
     bool loose = false;  // building may join its terms
   };
   static constexpr Id kNone = 0xffffffff;
-  static constexpr Id kNowhere = 0xfffffffe;  // divides by zero at every point
-  static constexpr std::size_t kShort = 256;  // parts; longer tapes often lead to the same nodes
+  static constexpr Id kNowhere = 0xfffffffe;  // divides by zero everywhere
+  static constexpr std::size_t kShort = 256;  // parts; longer tapes often repeat nodes
 
   static Tape::Part part(const Tape::Step& step, std::size_t i) { return step.operands[i] >> 1; }
 
@@ -153,7 +152,7 @@ class CanonicalBuilder::Player {
     return v.id;
   }
   Id node(const Tape::Step& step, std::size_t i) { return node(part(step, i)); }
-  /// The value, built as far as it has to be before it is the part of anything but a sum.
+  /// The value, built as far as required for use outside a sum.
   const Value& settled(const Tape::Step& step, std::size_t i) {
     Value& v = values_[part(step, i)];
     if (!v.loose) return v;
@@ -165,7 +164,7 @@ class CanonicalBuilder::Player {
     const Value& v = settled(step, i);
     return v.id == kNone ? sums_[v.sum] : s_.linear(v.id);
   }
-  /// The same without a copy where there is no node; stands until the next `put`.
+  /// The same without a copy if there is no node; valid until the next `put`.
   const Linear& sum(const Tape::Step& step, std::size_t i, Linear& room) {
     const Value& v = settled(step, i);
     if (v.id == kNone) return sums_[v.sum];
@@ -176,8 +175,8 @@ class CanonicalBuilder::Player {
     nowhere_.push_back(static_cast<Tape::Part>(values_.size()));
     values_.push_back({kNowhere, division});
   }
-  /// A step with parts that have no value anywhere: it has none either, but for an `and` and an
-  /// `or` that another part decides wherever they have a value, and a `where` in its other arm.
+  /// Handles a step with undefined parts: it is undefined too, except an `and` or `or` that another
+  /// part decides wherever it is defined, and a `where` with an undefined branch.
   bool without_value(const Tape::Step& step) {
     if (step.op == ExprOp::Variable || step.op == ExprOp::Constant) return false;
     std::size_t count = 0, first = 0;
@@ -188,13 +187,13 @@ class CanonicalBuilder::Player {
     }
     if (count == 0) return false;
     const Tape::Part cause = values_[part(step, first)].sum;
-    const auto number = [&](std::size_t i) -> std::optional<bool> {  // whether it is not 0
+    const auto number = [&](std::size_t i) -> std::optional<bool> {  // true if nonzero
       if (values_[part(step, i)].id == kNowhere) return std::nullopt;
       const NodeData& n = b_.c_[node(step, i)];
       return n.kind == Kind::Constant ? std::optional(!n.first.is_zero()) : std::nullopt;
     };
     const bool decisive = step.op == ExprOp::Or;
-    bool open = false;  // some other part may decide
+    bool open = false;  // another part may decide
     for (std::size_t i = 0; i < step.operands.size(); ++i)
       open |= values_[part(step, i)].id != kNowhere && number(i).value_or(decisive) == decisive;
     if ((step.op == ExprOp::And || step.op == ExprOp::Or) && open)
@@ -241,12 +240,12 @@ class CanonicalBuilder::Player {
       case ExprOp::Or: {
         Ids ids;
         for (std::size_t i = 0; i < step.operands.size(); ++i) ids.push_back(node(step, i));
-        if (!s_.traced()) std::ranges::sort(ids);  // the same in any order
+        if (!s_.traced()) std::ranges::sort(ids);  // order does not matter
         return put(b_.remembered(step.op, ids, [&] { return b_.built_chain(step.op, ids); }));
       }
       case ExprOp::Not:
         return put(s_.negate(s_.truth(node(step, 0))));
-      case ExprOp::Where: {  // parts in order: what a part becomes is recorded
+      case ExprOp::Where: {  // in order: the parts are traced
         const Id condition = s_.truth(node(step, 0));
         const Id arms[] = {condition, node(step, 1), node(step, 2)};
         return put(b_.apply(step.op, arms));
@@ -288,7 +287,7 @@ class CanonicalBuilder::Player {
   }
 
   void added(const Tape::Step& step) {
-    constexpr std::size_t kFew = 8;  // so many are added one by one
+    constexpr std::size_t kFew = 8;  // up to this many are added one by one
     const auto sign = [&](std::size_t i) { return (step.operands[i] & 1) != 0 ? -1 : 1; };
     if (step.operands.size() <= kFew) {
       Linear r;
@@ -307,7 +306,7 @@ class CanonicalBuilder::Player {
   const bool remembers_;
   List<Value> values_;
   List<Linear> sums_;
-  List<Tape::Part> nowhere_;  // parts that have no value at any point
+  List<Tape::Part> nowhere_;  // parts that are undefined everywhere
 };
 
 Id CanonicalBuilder::build(const Tape& tape, std::string_view text) {

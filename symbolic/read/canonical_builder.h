@@ -9,7 +9,7 @@
 
 namespace touchstone::symbolic {
 
-/// Simplifies while it reads. The caller holds the context's lock.
+/// Builds simplified nodes while parsing. The caller holds the context's lock.
 class CanonicalBuilder final : public ExpressionBuilder {
  public:
   CanonicalBuilder(const std::map<std::string, Node>& names, Context& context)
@@ -17,9 +17,8 @@ class CanonicalBuilder final : public ExpressionBuilder {
 
   Simplifier& simplifier() { return s_; }
 
-  /// The node of an expression that was read from `text` with names of this context. Throws
-  /// ParseError that points at a division by what turns out to be 0, where that leaves the whole
-  /// without a value at every point.
+  /// The node of an expression parsed from `text`, whose names belong to this context. Throws
+  /// ParseError at the operator of a division by 0 that leaves the whole undefined at every point.
   Id build(const Tape& tape, std::string_view text);
 
   Value constant(const Int& value) override { return c_.make_constant(value); }
@@ -45,13 +44,13 @@ class CanonicalBuilder final : public ExpressionBuilder {
   Value chain(std::span<const ExprOp> ops, std::span<const Value> values) override;
 
  private:
-  /// The result of `build`, or the one remembered of the same arguments.
+  /// The memoized result of these arguments, or that of `build`.
   template <class Build>
   Id remembered(ExprOp op, std::span<const Id> args, const Build& build);
   Id built(ExprOp op, std::span<const Id> args);
   /// Add, And, Or of any number of nodes, Sub of two.
   Id built_chain(ExprOp op, std::span<const Id> values);
-  /// An operation on sums, not Mul, Not, Where or one that `chain` is for.
+  /// An operation on sums, except Mul, Not, Where and those of `chain`.
   Linear operated(ExprOp op, std::span<const Linear> args);
   Linear operated(ExprOp op, const Linear& a, const Linear& b);
   Id compared(ExprOp op, const Linear& a, const Linear& b);

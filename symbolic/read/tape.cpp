@@ -19,7 +19,7 @@ std::uint64_t hash_words(std::span<const std::uint32_t> words) {
 
 }  // namespace
 
-/// Writes down what the grammar reads.
+/// Records the parsed expression.
 class TapeBuilder final : public ExpressionBuilder {
  public:
   TapeBuilder(Tape& tape, const std::map<std::string, Node>& names) : t_(tape), names_(names) {}
@@ -53,7 +53,7 @@ class TapeBuilder final : public ExpressionBuilder {
                                         names_.begin()->first);
   }
 
-  // A division by 0 does no harm in an arm that is not taken: whoever builds it can tell.
+  // A division by 0 in a branch not taken is harmless: building the node decides.
   bool is_zero(Value) const override { return false; }
   bool is_number_zero(Value value) const {
     const Tape::Step s = t_.step(value);
@@ -99,7 +99,7 @@ class TapeBuilder final : public ExpressionBuilder {
 
 namespace {
 
-/// Writes down the text of a form, without the text.
+/// Records a form as if its text were parsed.
 class FormReader {
  public:
   FormReader(TapeBuilder& builder, const List<Form>& forms, const Context& context,
@@ -127,7 +127,7 @@ class FormReader {
     const Form& left = at(f.args[0]);
     return left.op == StepOp::Const && left.value.is_zero();
   }
-  /// + and - are one chain, as they are written without parentheses; so are `and` and `or`.
+  /// + and - form one chain, as when written without parentheses; so do `and` and `or`.
   bool continues(const Form& inner, const Form& outer) const {
     const auto is_sum = [](const Form& f) { return f.op == StepOp::Add || f.op == StepOp::Sub; };
     return is_sum(outer) ? is_sum(inner) && !negates(inner) : inner.op == outer.op;

@@ -11,32 +11,33 @@ namespace touchstone::symbolic {
 
 struct Form;  // extract.h
 
-/// An expression as it was read: its different parts in the order in which they are built, parts
-/// before wholes, each once. Names stand for nodes already; nothing is simplified. One list of
-/// words, its last the root, so that two tapes of one context are equal where their words are.
+/// A parsed expression: its distinct parts, parts before wholes. Names are already nodes; nothing
+/// is simplified. Stored as one list of words that ends with the root, so two tapes of one context
+/// are equal if their words are.
 class Tape {
  public:
-  using Part = std::uint32_t;  // a place in the order
+  using Part = std::uint32_t;  // index in build order
   struct Step {
     ExprOp op;
     std::span<const std::uint32_t> operands;
   };
 
-  /// Reads an expression; the names' nodes must be constants or of this context. A division by 0 is
-  /// no error before the node is built, and only where the whole then has no value at any point.
-  /// Throws ParseError pointing at the column.
+  /// Parses an expression; the names must be constants or nodes of this context. A division by 0 is
+  /// an error only when the node is built, and only if it leaves the whole undefined at every
+  /// point.
+  /// Throws ParseError with the column.
   void read(std::string_view text, const std::map<std::string, Node>& names);
-  /// The result of reading a form's text, its variables among these nodes; false where that
-  /// text would be refused. Recurses on the depth of the form.
+  /// Equivalent to parsing a form's text, with variables from `variables`; false if that text would
+  /// be rejected. Recurses on the depth of the form.
   bool take(const List<Form>& forms, int root, const Context& context,
             std::span<const Id> variables);
 
-  /// How many parts there are, and which is the whole.
+  /// The number of parts and the root part.
   std::size_t parts() const { return starts_.size(); }
   Part root() const { return root_; }
-  /// An operand of an operation is 2 * its part, plus 1 where it is taken away in a sum: chains of
-  /// + and - are one Add of two or more, chains of `and` and of `or` are one And and one Or. The
-  /// operand of a Variable is its node. A Constant has its value in two words (`value`), no other.
+  /// An operand of an operation is 2 * its part, plus 1 if it is subtracted in a sum: a chain of
+  /// `+` and `-` is one Add, a chain of `and` or `or` is one And or Or. The operand of a Variable
+  /// is its node. A Constant stores its value in two words (`value`).
   Step step(Part part) const {
     const std::uint32_t* const at = words_.data() + starts_[part];
     return {static_cast<ExprOp>(at[0]), {at + 2, at[1]}};
@@ -46,16 +47,15 @@ class Tape {
     return static_cast<std::int64_t>(std::uint64_t{constant.operands[1]} << 32 |
                                      constant.operands[0]);
   }
-  /// Operators, variables and constants as written, parts that occur twice counted twice.
-  /// Saturates.
+  /// Number of operators, variables and constants as written, repeats counted. Saturates.
   std::size_t size() const { return sizes_[root_]; }
-  /// Whether some divisor is the number 0.
+  /// True if some divisor is the literal 0.
   bool divides_by_zero() const;
-  /// Where in the text the operator of a division stands.
+  /// Text offset of the operator of a division.
   std::size_t place(Part division) const;
 
-  /// The tape as a value: equal words are equal expressions, but where a number is longer than 64
-  /// bits, which makes it incomparable.
+  /// The tape as a cache key: equal words are equal expressions. A tape with a number beyond 64
+  /// bits is not comparable.
   std::span<const std::uint32_t> words() const { return words_; }
   std::uint64_t hash() const { return hash_; }
   bool comparable() const { return large_.empty(); }
@@ -69,7 +69,7 @@ class Tape {
 
   void clear();
   void close(Part root);
-  /// The part with these operands: one that is there, or a new one.
+  /// The part with these operands, an existing one or a new one.
   Part keep(ExprOp op, std::span<const std::uint32_t> operands, std::size_t size);
   void grow_table();
 

@@ -43,7 +43,7 @@ std::optional<Int> TapeProgram::step(const Part& part, std::span<const Int> valu
   const auto arg = [&](std::size_t i) -> const std::optional<Int>& {
     return values_[operands_[part.first + i] >> 1];
   };
-  bool whole = true;  // all parts have a value
+  bool whole = true;  // all operands are defined
   for (std::size_t i = 0; i < part.count; ++i) whole &= arg(i).has_value();
   switch (part.op) {
     case ExprOp::And:

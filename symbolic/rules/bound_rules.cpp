@@ -68,8 +68,8 @@ constexpr BoundRule kBoundRules[] = {
      "x*y + y < 1", "x < 0 and y >= 0"},
 
     // x = r (mod m) and y = s (mod n) are written x == m*i + r and y == n*j + s. A result is its
-    // residue, the first summand, and multiples of what stands first in each product: its modulus
-    // is the greatest common divisor of these.
+    // residue, the first summand, plus multiples of the first factor of each product; the gcd of
+    // those factors is its modulus.
     {"congruence.add", "a sum is congruent to the sum of residues",
      "x + y == (r + s) + m*i + n*j", "x == m*i + r and y == n*j + s"},
     {"congruence.scale", "a factor scales residue and modulus",

@@ -76,7 +76,7 @@ constexpr Rule kRules[] = {
      "(x // a % d)*k + (x // (a*d))*(k*d)", "(x // a)*k", "d > 0", "",
      "x=..", "x % 4 + x // 4 * 4", "x"},
 
-    // A divisor that is no constant.
+    // A non-constant divisor.
     {"div.digit", "a quotient of a digit divides what is below the digit's end",
      "x // a % d // c", "x % (a*d) // (a*c)", "c > 0 and d > 0", "",
      "x=..", "x // 2 % 8 // 3", "x % 16 // 6", Root::Quotient},
@@ -436,7 +436,7 @@ constexpr Rule kRules[] = {
      "max(c*x, c*y)", "c*max(x, y)", "c >= 0", "",
      "x=.. y=..", "max(4*x, 4*y)", "4*max(x, y)"},
 
-    // Laws that bounds alone decide.
+    // Laws decided by bounds alone.
     {"bounds.fixed", "what has but one value by its bounds is that number",
      "x", "k", "k <= x and x <= k", "",
      "x=.. y=..", "where(x == 5, x*y, y)", "where(x == 5, 5*y, y)"},

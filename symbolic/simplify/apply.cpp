@@ -1,5 +1,5 @@
-// Where the rules of the table that the matcher applies are looked for. A rule is used only where
-// the result is simpler by the measure below, so that no chain of uses is without end.
+// Finds where rules of the table match. A rule is applied only if the result is simpler by the
+// measure below, so every chain of applications ends.
 #include <algorithm>
 #include <tuple>
 
@@ -25,8 +25,8 @@ bool scaled(const Linear& s) {
   return std::ranges::any_of(s.terms, [](const Term& t) { return !abs(t.coef).is_one(); });
 }
 
-/// The order that rules descend in: comparisons and divisions, then choices, the number of parts,
-/// comparisons, then the size of coefficients.
+/// The order in which rules must descend: comparisons and divisions, then choices, number of parts,
+/// comparisons, magnitude of coefficients.
 struct Measure {
   std::size_t flags = 0, divisions = 0, choices = 0, parts = 0;
   Int magnitude;
@@ -89,7 +89,7 @@ bool Simplifier::simpler(Rule::Root root, std::span<const Linear> after,
     return true;
   };
   Measure a, b;
-  b.flags = root == Root::Below || root == Root::Equal ? 1 : 0;  // operation round the subjects
+  b.flags = root == Root::Below || root == Root::Equal ? 1 : 0;  // the operation itself
   b.divisions = root == Root::Quotient || root == Root::Remainder ? 1 : 0;
   b.choices = root == Root::Product ? 1 : 0;  // the same choice twice
   if (root != Root::Sum && root != Root::And) {
@@ -109,11 +109,11 @@ void Simplifier::applied(const CompiledRule& rule, const Bindings& bindings) con
 
 std::optional<Linear> Simplifier::apply(Rule::Root root, std::span<const Linear> subjects) {
   if (matching_ >= kLimits.rules_in_rules) return std::nullopt;
-  // Each term of a long sum would be asked for with all others beside it, rules in rules.
+  // In a long sum, rules in rules would try each term against all others.
   if (subjects[0].terms.size() > kLimits.matched_terms) return std::nullopt;
   const std::uint32_t kinds = kinds_in(c_, subjects[0]);
   const bool factors = scaled(subjects[0]);
-  const auto same = [&](const Linear& after) {  // an equation as it was
+  const auto same = [&](const Linear& after) {  // unchanged equation
     if (root != Rule::Root::Equal || after.terms.size() != 1) return false;
     const NodeData& n = c_[after.terms[0].atom];
     return n.kind == Kind::Zero && (is(n.args[0], subjects[0]) || is(n.args[0], -subjects[0]));
@@ -177,13 +177,13 @@ bool Simplifier::apply_sum(Linear& s) {
     if ((p.kinds & ~kinds) != 0 || p.parts.size() != 2) continue;
     const Pattern &one = p.parts[0].pattern, &two = p.parts[1].pattern;
     const Int &first = one.items[0].coef, &second = two.items[0].coef;
-    // Of all pairs, the one that leaves least: `best`, once there is one.
+    // Take the pair with the cheapest result.
     std::optional<Linear> best;
     std::optional<Bindings> used;
     const std::size_t n = s.terms.size();
     for (std::size_t pair = 0; pair < 2 * n * n; ++pair) {
       const Term &t = s.terms[pair / n % n], &u = s.terms[pair % n];
-      const int sign = pair < n * n ? 1 : -1;  // of the factor in common: positive ones first
+      const int sign = pair < n * n ? 1 : -1;  // sign of the common factor: positive ones first
       if (t.coef.sign() * first.sign() != sign) continue;
       if (t.atom == u.atom || !is_division(t) || !is_division(u)) continue;
       if (!divides(first, t.coef)) continue;
@@ -216,7 +216,7 @@ bool Simplifier::apply_sum(Linear& s) {
     s = std::move(*best);
     applied(rule, *used);
     ++matching_;
-    Matcher(*this).result(rule, *used);  // for the record
+    Matcher(*this).result(rule, *used);  // for the trace
     --matching_;
     return true;
   }
@@ -225,7 +225,7 @@ bool Simplifier::apply_sum(Linear& s) {
 
 bool Simplifier::apply_and(Ids& parts) {
   if (matching_ >= kLimits.rules_in_rules) return false;
-  struct Subject {  // a part as what is compared with 0, with the comparison's kind
+  struct Subject {  // a part as a sum compared with 0, and the comparison
     Pattern::Op op;
     std::uint32_t kinds;
     Linear sum;
@@ -241,7 +241,7 @@ bool Simplifier::apply_and(Ids& parts) {
       put(Pattern::Op::Below, std::move(*below));
     else if (c_.kind(flag) == Kind::Zero)
       put(flag == part ? Pattern::Op::Equal : Pattern::Op::Apart, linear(c_[flag].args[0]));
-    else if (c_.kind(flag) == Kind::Digit)  // a digit of 0 and 1, as x % 2, or 1 less it
+    else if (c_.kind(flag) == Kind::Digit)  // a two-valued digit such as x % 2, or 1 minus it
       put(Pattern::Op::Equal, Linear{flag == part ? -1 : 0, {Term{1, flag}}});
     else
       all.emplace_back();

@@ -1,5 +1,5 @@
-// Simplification where something is known to hold: assumptions, the other parts of an `and`, the
-// condition of a `where`.
+// Simplification under known facts: assumptions, the other parts of an `and`, the condition of a
+// `where`.
 #include <algorithm>
 #include <utility>
 
@@ -11,7 +11,7 @@
 namespace touchstone::symbolic {
 
 bool Simplifier::tighten(const Facts& facts, Overlay& overlay) const {
-  IdMap<std::uint32_t> places;  // in the overlay, which is empty
+  IdMap<std::uint32_t> places;  // indices in the overlay, which is empty
   const auto range_of = [&](Id id) -> const Interval& {
     const auto* const place = places.find(id);
     return place ? overlay[*place].second : c_.bounds(id);
@@ -53,7 +53,7 @@ bool Simplifier::tighten(const Facts& facts, Overlay& overlay) const {
   return true;
 }
 
-// Where x is not a number that is the end of its range, the range ends before.
+// If x differs from an end of its range, the range shrinks by one.
 bool Simplifier::drop_ends(std::span<const Id> conditions, Overlay& overlay) const {
   List<Id> list(conditions.begin(), conditions.end());
   List<std::pair<Id, Int>> apart;
@@ -130,7 +130,7 @@ Id Simplifier::rewritten(Id root, IdMap<Id>& now) {
     for (const Id a : n.args) touched |= now.contains(a);
     for (const Term& t : n.terms) touched |= now.contains(t.atom);
     if (!touched || now.contains(id)) continue;
-    constexpr std::size_t kFew = 8;  // so many terms are added one by one
+    constexpr std::size_t kFew = 8;  // up to this many terms are added one by one
     if (n.kind == Kind::Sum && n.terms.size() <= kFew) {
       Linear sum{n.first, {}};
       for (const Term& t : n.terms) add(sum, part(t.atom), t.coef);
@@ -200,11 +200,11 @@ std::optional<std::pair<Id, Linear>> Simplifier::equal_variables(Id condition) c
 }
 
 Simplifier::Facts Simplifier::of_use(const Facts& facts, std::span<const Id> nodes) const {
-  // From the atoms of the nodes to the facts with them, to the other atoms of those, and so on.
+  // Reachability from the nodes' atoms to facts that contain them, to the facts' other atoms, etc.
   List<std::pair<Id, std::uint32_t>> uses;
   for (std::size_t i = 0; i < facts.size(); ++i) {
     const Terms& terms = facts[i].terms;
-    // Of a single variable the one that stands for it tells as much.
+    // A bound of a single variable is in its replacement already.
     if (terms.size() == 1 && c_.kind(terms[0].atom) == Kind::Variable) continue;
     for (const Term& t : terms) uses.emplace_back(t.atom, static_cast<std::uint32_t>(i));
   }
@@ -323,11 +323,11 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
   for (const Residue& r : residues) {
     if (r.modulus.is_zero()) continue;
     Linear s = linear(rewritten(build(r.sum), forth));
-    if (!floor_mod(plain_congruence(s), r.modulus).modulus.is_zero())  // else its atoms tell
+    if (!floor_mod(plain_congruence(s), r.modulus).modulus.is_zero())  // else its atoms imply it
       residues_moved.push_back({std::move(s), r.modulus});
   }
   solve(moved);
-  rewind(start);  // of the facts, not of what they are used on
+  rewind(start);  // traces of the facts, not of their uses
   const auto product = [&](Id id) { return c_.kind(id) == Kind::Product; };
   if (std::ranges::any_of(nodes, product)) {
     multiply_facts(moved, rewritten(root, forth));
@@ -383,7 +383,7 @@ bool Simplifier::renamed(Id now, Id root, const Replacements& back) const {
 }
 
 bool Simplifier::defined(Id root) const {
-  const Id nothing = 0;  // of every context
+  const Id nothing = 0;  // the constant 0 of every context
   return std::ranges::none_of(reachable(c_, root), [&](Id id) {
     const NodeData& n = c_[id];
     return (n.kind == Kind::Div || n.kind == Kind::Mod) && n.args[1] == nothing;
@@ -394,7 +394,7 @@ Interval Simplifier::fact_bounds(const Linear& sum, int most) const {
   if (sum.terms.size() * facts_.size() > kLimits.fact_pairs) most = 1;
   Interval r;
   for (const Linear& f : facts_) {
-    Int last = 0;  // the factor that was tried
+    Int last = 0;  // the last factor tried
     for (const Term& t : f.terms) {
       const auto own = std::ranges::find(sum.terms, t.atom, &Term::atom);
       if (own == sum.terms.end() || !divides(t.coef, own->coef)) continue;
@@ -415,7 +415,7 @@ Interval Simplifier::fact_bounds(const Linear& sum, int most) const {
 }
 
 void Simplifier::multiply_facts(Facts& facts, Id root) {
-  // f < 0 is f + 1 <= 0, which holds with any factor that is not negative.
+  // f < 0 is f + 1 <= 0, which may be multiplied by any nonnegative factor.
   const std::size_t given = facts.size();
   for (const Id id : reachable(c_, root)) {
     const NodeData& p = c_[id];
@@ -445,7 +445,7 @@ void Simplifier::solve(Facts& facts) {
     for (const Term& t : f.terms) {
       const Int size = abs(t.coef);
       if (size.is_one() || facts.size() >= kLimits.solved_facts) continue;
-      Linear rest = f;  // size * a + rest < 0 is a <= (-1 - rest) // size, a the atom or minus it
+      Linear rest = f;  // size * a + rest < 0 is a <= (-1 - rest) // size; a: +-the atom
       add(rest, t.atom, -t.coef);
       rest = -rest;
       rest.constant -= 1;

@@ -1,4 +1,4 @@
-// Bounds of sums: term by term, and by what the terms have in common.
+// Bounds of sums: term by term, and by relations between the terms.
 #include <algorithm>
 
 #include "touchstone/symbolic/node/order.h"
@@ -15,7 +15,7 @@ const Term* find_term(std::span<const Term> terms, Id atom) {
   return nullptr;
 }
 
-/// Bounds of s + factor * other, each term by itself: range_of(atom) has those of an atom.
+/// Bounds of s + factor * other term by term; range_of(atom) returns an atom's bounds.
 template <class RangeOf>
 Interval bounds_of_both(const Linear& s, const Int& constant, std::span<const Term> other,
                         const Int& factor, const RangeOf& range_of) {
@@ -80,14 +80,14 @@ Interval Simplifier::bounds_of_sum(const Linear& a, const Linear& b, const Int& 
 
 Interval Simplifier::lasting_bounds(const Linear& sum) const {
   Interval r = Interval::point(sum.constant);
-  unsigned seen = 0, shared = 0;  // variables, and those of several terms
+  unsigned seen = 0, shared = 0;  // variables, and those in several terms
   for (const Term& t : sum.terms) {
     r.add_product(c_.bounds(t.atom), t.coef);
     const unsigned own = c_.variables_in(t.atom);
     shared |= seen & own;
     seen |= own;
   }
-  // A term that has no variable in common with the others is bounded best by itself.
+  // Terms that share no variables are bounded best one by one.
   if (shared == 0) return r;
   bool quotients = false, flags = false;
   int choices = 0, products = 0, remainders = 0;
@@ -111,7 +111,7 @@ Interval Simplifier::lasting_bounds(const Linear& sum) const {
   KnownBounds* const known = place_of(sum, 0);
   if (known && known->facts == 0 && known->sum == sum) return known->bounds;
   if (r.lo || r.hi || !choose || !unbounded(sum)) {
-    const Interval plain = r;  // of ends that are congruent to the sum
+    const Interval plain = r;  // its ends are congruent to the sum
     if (quotients) r = meet(r, relaxed_bounds(sum));
     if (choose) r = meet(r, choice_bounds(sum, shared));
     if ((choose || flags) && choices <= kLimits.bounded_choices)
@@ -128,7 +128,7 @@ Interval Simplifier::lasting_bounds(const Linear& sum) const {
 }
 
 Interval Simplifier::relaxed_bounds(const Linear& sum) const {
-  // x//a is x/a less at most (a-1)/a: with the fractions multiplied out, x meets its other uses.
+  // x//a is x/a minus at most (a-1)/a: clearing denominators lets x cancel with its other uses.
   Int scale = 1;
   int several = 0;
   for (const Term& t : sum.terms) {
@@ -153,7 +153,7 @@ Interval Simplifier::relaxed_bounds(const Linear& sum) const {
   const auto chooses = [&](const Term& t) {
     return c_.kind(t.atom) == Kind::Max || c_.kind(t.atom) == Kind::Select;
   };
-  // Without the quotients between them, choices meet what is beside them.
+  // Without the quotients, choices combine with neighbouring terms.
   if (const auto choices = std::ranges::count_if(straight.terms, chooses);
       choices > 0 && choices <= kLimits.bounded_choices)
     whole = meet(whole, choice_bounds(straight, ~0U));
@@ -204,7 +204,7 @@ Interval Simplifier::bend_bounds(const Linear& sum) const {
   for (;;) {
     const auto first = std::ranges::find_if(rest.terms, bends);
     if (first == rest.terms.end()) break;
-    const auto direction = [&](const Linear& u) {  // u less its constant, as slope * t
+    const auto direction = [&](const Linear& u) {  // u without its constant, as slope * t
       Int slope = u.terms[0].coef;
       for (const Term& t : u.terms) slope = gcd(slope, t.coef);
       if (u.terms[0].coef.sign() < 0) slope = -slope;
@@ -242,7 +242,7 @@ Interval Simplifier::bend_bounds(const Linear& sum) const {
       for (const Bend& b : bent) value += b.factor * larger(Int(0), b.constant + b.slope * t);
       return value;
     };
-    const auto growth = [&](int way) {  // far out
+    const auto growth = [&](int way) {  // slope towards infinity
       Int slope = straight;
       for (const Bend& b : bent)
         if (b.slope.sign() == way) slope += b.factor * b.slope;
@@ -262,7 +262,7 @@ Interval Simplifier::bend_bounds(const Linear& sum) const {
       look(turn);
       look(turn + 1);
     }
-    if (!values) return {};  // of no end, nor a turn within
+    if (!values) return {};  // no end and no breakpoint
     for (const int way : {1, -1}) {
       if (way > 0 ? range.hi.has_value() : range.lo.has_value()) continue;
       const int sign = growth(way).sign();
@@ -370,7 +370,7 @@ std::optional<Interval> Simplifier::bounds_below(const Linear& s,
   for (const Term& t : s.terms) r.add_product(range_of(t.atom), t.coef);
   for (const Linear& f : facts) {
     if (f.terms.size() < 2) continue;
-    Int last = 0;  // the factor that was tried
+    Int last = 0;  // the last factor tried
     for (const Term& t : f.terms) {
       const Term* const own = find_term(s.terms, t.atom);
       if (!own || !divides(t.coef, own->coef)) continue;
@@ -397,7 +397,7 @@ std::optional<Interval> Simplifier::bounds_apart(const Linear& s, const Linear& 
   const auto own = std::ranges::find(s.terms, id, &Term::atom);
   if (own == s.terms.end()) return r;
   const Int value = floor_div(-other.constant, other.terms[0].coef);
-  Interval range = c_.bounds(id);  // an end that is not there
+  Interval range = c_.bounds(id);  // excludes an end
   if (range.lo && *range.lo == value) *range.lo += 1;
   if (range.hi && *range.hi == value) *range.hi -= 1;
   if (range.lo && range.hi && *range.hi < *range.lo) return std::nullopt;
@@ -441,7 +441,7 @@ Interval Simplifier::product_bounds(const Linear& sum, int most) const {
     const Interval x = c_.bounds(u), y = c_.bounds(v);
     Linear rest = sum;
     rest.terms.erase(rest.terms.begin() + (&t - sum.terms.begin()));
-    // coef * (a*u + b*v + c) bounds the term from below, or from above.
+    // coef * (a*u + b*v + c) bounds the term from below or above.
     const bool alone = c_.kind(u) != Kind::Sum && c_.kind(v) != Kind::Sum &&
                        (most == 1 || std::ranges::none_of(rest.terms, [&](const Term& other) {
                           return c_.kind(other.atom) == Kind::Product;
@@ -467,7 +467,7 @@ Interval Simplifier::product_bounds(const Linear& sum, int most) const {
       if (x.lo && x.hi) with(*x.lo + *x.hi, 0, -(*x.lo * *x.hi), false);
       const auto own = std::ranges::find(sum.terms, u, &Term::atom);
       const Int b = own == sum.terms.end() ? Int(0) : own->coef;
-      const Int turn = floor_div(-b, t.coef + t.coef);  // where the parabola turns
+      const Int turn = floor_div(-b, t.coef + t.coef);  // vertex of the parabola
       const auto chord = [&](const Int& w) { with(w + w + 1, 0, -(w * (w + 1)), true); };
       if (x.lo) chord(*x.lo);
       if (x.hi) chord(*x.hi - 1);

@@ -57,7 +57,7 @@ std::optional<bool> Simplifier::decided(Id condition, Id known) {
     return std::nullopt;
   }
   if (condition == negated(known)) return false;
-  // Neither is certain by its own bounds, so what has no variable in common decides nothing.
+  // Neither is decided by its own bounds, so without a common variable nothing is implied.
   if (facts_.empty() && residues_.empty() &&
       (c_.variables_in(condition) & c_.variables_in(known)) == 0)
     return std::nullopt;
@@ -103,9 +103,9 @@ Linear Simplifier::resolved(const Linear& s, Id known) {
     if (*truth && !select) r.constant += t.coef;
   }
   if (k.kind != Kind::Zero) return r;
-  const Linear fact = linear(k.args[0]);  // its first atom is known by the others
+  const Linear fact = linear(k.args[0]);  // its first atom is eliminated
   if (!fact.terms[0].coef.is_one()) return r;
-  // Where another has it among its parts, it would come back from there.
+  // Otherwise another term's parts would reintroduce the atom.
   const auto has_first = [&](const Term& t) {
     return t.atom != fact.terms[0].atom && depends(t.atom, fact.terms[0].atom);
   };
@@ -127,7 +127,7 @@ bool Simplifier::vanishes(const Linear& s, Id condition) {
     return c_.kind(t.atom) == Kind::Max &&
            (c_.variables_in(t.atom) & c_.variables_in(condition)) != 0;
   };
-  const auto partial = [&](const Term& t) { return c_.partial(t.atom); };  // it may have no value
+  const auto partial = [&](const Term& t) { return c_.partial(t.atom); };  // may be undefined
   if (c_.partial(condition) || std::ranges::none_of(s.terms, steps) ||
       std::ranges::any_of(s.terms, partial))
     return false;
@@ -143,8 +143,8 @@ Linear Simplifier::select(Id c, Linear gap) {
   gap = resolved(gap, c);
   const Trace::Mark start = mark();
   if (const auto inside = within(build(gap), known)) {
-    // No gain where all atoms stay and others join, or they stay in a choice: one stands for
-    // another and is taken back.
+    // No gain if all atoms remain, directly or inside a choice, and only others were added: the new
+    // atom would be replaced back.
     Linear now = resolved(linear(*inside), c);
     const auto stays = [&](const Term& t) {
       return std::ranges::any_of(now.terms, [&](const Term& other) {
@@ -169,7 +169,7 @@ Linear Simplifier::select(Id c, Linear gap) {
     add(r, c, gap.constant);
     return r;
   }
-  if (c_.kind(c) == Kind::Negative) {  // of a sum that is 0 where it is not below
+  if (c_.kind(c) == Kind::Negative) {  // a nonpositive sum: 0 unless negative
     const Linear x = linear(c_[c].args[0]);
     const auto own = std::ranges::find(gap.terms, x.terms[0].atom, &Term::atom);
     if (own != gap.terms.end() && divides(x.terms[0].coef, own->coef) && bounds(x).at_most(0)) {
@@ -227,7 +227,7 @@ Linear Simplifier::select(Id c, Linear gap) {
             only.coef);
         return r;
       }
-      gap = Linear();  // what c brings for the part chosen would be the same choice, for ever
+      gap = Linear();  // simplifying the chosen part under c would loop
       add(gap, inner.args[1], only.coef);
     }
   }
@@ -288,11 +288,11 @@ Linear Simplifier::where(Id c, const Linear& long_a, const Linear& long_b) {
   if (!no.is_constant()) {
     const Id known[] = {other};
     const auto inside = within(build(no), known);
-    if (!inside) return a;  // c holds everywhere
+    if (!inside) return a;  // c always holds
     no = linear(*inside);
   }
   Linear gap = resolved(a, c);
-  // A term that may divide by zero stays in its arm, unless the other one computes it, too.
+  // A term that may divide by zero stays in its branch unless the other branch has it too.
   Linear guarded;
   for (const Term& t : no.terms)
     if (c_.partial(t.atom) && std::ranges::find(gap.terms, t.atom, &Term::atom) == gap.terms.end())

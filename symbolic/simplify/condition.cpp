@@ -19,7 +19,7 @@ Int common_factor(const Linear& s) {
 
 bool Simplifier::open_quotient(Linear& s) {
   const Term* const only = only_quotient(s);
-  // What is chosen in the dividend and beside the quotient meets where it opens.
+  // Choices in the dividend and beside the quotient combine once it is opened.
   const auto chosen = [&](const Term& t) {
     return c_.kind(t.atom) == Kind::Max && depends(only->atom, t.atom);
   };
@@ -42,7 +42,7 @@ bool Simplifier::open_quotient(Linear& s) {
   return true;
 }
 
-// x % c < c - 1, which is x % c != c - 1.
+// Recognizes x % c < c - 1, which is x % c != c - 1.
 bool Simplifier::at_last_remainder(const Linear& s) const {
   if (s.terms.size() != 1 || !s.terms[0].coef.is_one()) return false;
   const NodeData& n = c_[s.terms[0].atom];
@@ -56,7 +56,7 @@ bool Simplifier::at_last_remainder(const Linear& s) const {
 Id Simplifier::new_negative(Linear s) {
   constexpr int kMostTurns = 4;
   bool reduced = false;
-  bool turned = false;  // the answer is the negation of s < 0
+  bool turned = false;  // the result is the negation of s < 0
   int turns = 0;
   for (;;) {
     const Interval range = bounds(s);
@@ -109,7 +109,7 @@ Id Simplifier::new_negative(Linear s) {
     if (auto flag = apply(Rule::Root::Below, {&s, 1})) decided = build(*flag);
     if (!decided && at_last_remainder(s)) decided = negate(zero(s));
     if (!decided) decided = by_square(s, false);
-    // What its negation is known to be: below, the negation of a negative lead is tried anyway.
+    // Try the negation; a negative leading coefficient is negated below anyway.
     if (!decided && !turned && s.terms[0].coef.sign() > 0) {
       const Trace::Mark start = mark();
       Linear other = -s;
@@ -130,7 +130,7 @@ Id Simplifier::new_negative(Linear s) {
       }
     if (!decided) decided = by_branch(s, &Simplifier::negative);
     if (decided) return turned ? negate(*decided) : *decided;
-    // Of a comparison and its negation one is a node.
+    // Only one of a comparison and its negation is a node.
     if (s.terms[0].coef.sign() < 0 && turns < kMostTurns) {
       law("lt.not", bind_x);
       s = -s;
@@ -201,7 +201,7 @@ std::optional<Id> Simplifier::between(const Linear& s) {
   Linear up = s, down = -s;
   up.constant -= 1;
   down.constant -= 1;
-  halving_ = true;  // the two sides may meet in the equation again
+  halving_ = true;  // both sides may reach the equation again
   const Id sides[] = {negative(std::move(up)), negative(std::move(down))};
   const Id result = both(sides);
   halving_ = false;
@@ -269,7 +269,7 @@ bool Simplifier::meet_parts(Ids& parts, std::size_t i, std::size_t j) {
   };
   if (atoms(one.args[0]) != atoms(two.args[0])) return false;
   const auto fact = comparison(parts[i]);
-  Linear next = *fact;  // the first value that the fact leaves out is -1
+  Linear next = *fact;  // is 0 at the last value that the fact allows
   next.constant += 1;
   std::optional<Id> joint;
   const Id zero = negated(parts[j]);
@@ -295,13 +295,14 @@ bool Simplifier::compare_parts(Ids& parts) {
   for (std::size_t i = 0; i < parts.size(); ++i)
     for (std::size_t j = 0; j < parts.size(); ++j) {
       if (i == j) continue;
-      // Parts without a common variable imply nothing of each other.
+      // Parts without a common variable imply nothing about each other.
       if (facts_.empty() && residues_.empty() &&
           (c_.variables_in(parts[i]) & c_.variables_in(parts[j])) == 0)
         continue;
       if (meet_parts(parts, i, j)) return true;
       const auto truth = decided(parts[j], parts[i]);
-      // A part that may divide by zero implies nothing: another may be false where it does.
+      // A part that may divide by zero implies nothing: where it is undefined, another may be
+      // false.
       if (!truth || (*truth && c_.partial(parts[i]))) continue;
       const auto fact = comparison(parts[i]), other = comparison(parts[j]);
       if (fact && other)
@@ -353,10 +354,10 @@ bool Simplifier::prune_alternatives(Ids& parts) {
   return false;
 }
 
-// (x or y) and (x or z) is x or y and z; of two parts that share most.
+// (x or y) and (x or z) is x or (y and z); applied to the two parts with most in common.
 bool Simplifier::factor_parts(Ids& parts) {
   const auto inner =
-      [&](Id part) -> std::span<const Id> {  // what an alternative is 1 less the And of
+      [&](Id part) -> std::span<const Id> {  // operands of the And in an alternative 1 - And(...)
     const Id flag = negated(part);
     return flag == part || c_.kind(flag) != Kind::And ? std::span<const Id>() : c_[flag].args;
   };
@@ -391,9 +392,9 @@ bool Simplifier::factor_parts(Ids& parts) {
 
 bool Simplifier::assume_parts(Ids& parts) {
   if (assuming_ || parts.size() > kLimits.assumed_parts) return false;
-  std::optional<bool> agree;  // no part has no values by what the others say
+  std::optional<bool> agree;  // no part is contradicted by the others
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    // What has a variable in common with the part, or with what has.
+    // Variables connected to the part through common parts.
     unsigned variables = c_.variables_in(parts[i]), before = 0;
     while (variables != std::exchange(before, variables))
       for (const Id other : parts)
@@ -427,7 +428,7 @@ bool Simplifier::assume_parts(Ids& parts) {
       parts.assign(1, c_.make_constant(0));
       return true;
     }
-    // A flag only under the others may grow when it is made one for all points.
+    // A flag that is one only under the others may grow when made unconditional.
     const Id flag = truth(*now);
     const std::size_t nodes = reachable(c_, parts[i]).size();
     const bool shorter = nodes > 1 && !reachable(c_, flag, nodes - 1).empty();
@@ -443,7 +444,7 @@ bool Simplifier::assume_parts(Ids& parts) {
 }
 
 bool Simplifier::opposed(std::span<const Id> parts) {
-  constexpr std::size_t kFew = 16;  // are looked through one by one
+  constexpr std::size_t kFew = 16;  // up to this many are searched linearly
   std::optional<IdMap<bool>> held;
   if (parts.size() > kFew) {
     held.emplace();

@@ -9,12 +9,12 @@ namespace touchstone::symbolic {
 
 namespace {
 
-/// Sums of atoms that are at most 0.
+/// Sums of atoms constrained to be <= 0.
 class Inequalities {
  public:
   explicit Inequalities(Context& context) : c_(context), s_(context) {}
 
-  /// All inequalities that a condition consists of; another flag says nothing.
+  /// Adds the inequalities of a condition; ignores other flags.
   void take(Id condition) {
     List<Id> list{condition};
     for (std::size_t i = 0; i < list.size() && rows_.size() <= kLimits.contradicted_rows; ++i) {
@@ -80,7 +80,7 @@ class Inequalities {
     Int g;
     for (const Term& t : row.terms) g = gcd(g, t.coef);
     for (Term& t : row.terms) t.coef = floor_div(t.coef, g);
-    row.constant = -floor_div(-row.constant, g);  // a number below -constant/g
+    row.constant = -floor_div(-row.constant, g);  // rounded down to an integer bound
     for (Linear& other : rows_)
       if (other.terms == row.terms) {
         other.constant = larger(other.constant, row.constant);

@@ -4,9 +4,9 @@
 
 namespace touchstone::symbolic {
 
-/// Whether conditions, 0/1 expressions, are seen to hold together at no point: by elimination of
-/// their atoms as linear inequalities over the integers (Fourier and Motzkin), then as one `and`.
-/// False says nothing. The caller holds the context's lock.
+/// True if the conditions, 0/1 expressions, are proved never to hold together: first by eliminating
+/// their atoms as integer linear inequalities (Fourier-Motzkin), then as one `and`. False means
+/// unknown. The caller holds the context's lock.
 bool contradict(Context& context, std::span<const Id> conditions);
 
 }  // namespace touchstone::symbolic

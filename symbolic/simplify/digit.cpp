@@ -25,7 +25,7 @@ std::optional<Simplifier::Split> Simplifier::split_with(const Linear& s, const I
     return rest;
   };
   range = Interval::point(low);
-  unsigned seen = 0, shared = 0;  // variables, and those of several terms
+  unsigned seen = 0, shared = 0;  // variables, and those in several terms
   for (std::size_t i = 0; i < s.terms.size(); ++i) {
     const Int rest = rest_of(i);
     if (rest.is_zero()) continue;
@@ -45,7 +45,7 @@ std::optional<Simplifier::Split> Simplifier::split_with(const Linear& s, const I
   for (std::size_t i = 0; i < s.terms.size(); ++i)
     if (Int rest = rest_of(i); !rest.is_zero())
       r.remainder.terms.push_back({std::move(rest), s.terms[i].atom});
-  if (!by_itself) {  // where each term by itself does not tell, all together may
+  if (!by_itself) {  // term-by-term bounds are insufficient: bound them together
     const Interval together = bounds(r.remainder);
     if (!within_one(together)) return std::nullopt;
     range = together;
@@ -64,11 +64,10 @@ std::optional<Simplifier::Split> Simplifier::split_with(const Linear& s, const I
 
 std::optional<Simplifier::Split> Simplifier::split(const Linear& s, const Int& g,
                                                    bool whole) const {
-  // The residue nearest to 0 gives a term its smallest spread. The other one, g away, leaves room
-  // for the sum within a period only where the atom has two values and the nearest spreads further
-  // than all other terms: there is one such term at most. Of a term that has two as near, where
-  // terms tell more together, the other moves the window by half a period if the ends of the atom
-  // add up to an odd number.
+  // The residue nearest to 0 minimizes a term's spread. The other residue, g away, can fit the sum
+  // into a period only if the atom has two values and its spread exceeds that of all other terms,
+  // so for at most one term. If both residues are equally near and the terms are bounded together,
+  // the other shifts the window by half a period when the sum of the atom's ends is odd.
   Nearest nearest;
   if (auto r = split_with(s, g, whole, s.terms.size(), nearest)) return r;
   const Interval& range = nearest.range;
@@ -89,7 +88,7 @@ std::optional<Simplifier::Split> Simplifier::split(const Linear& s, const Int& g
 }
 
 Terms Simplifier::factors_below(const Linear& s, const Int& lo, const Int& hi) const {
-  Terms found;  // a coefficient each, the largest first; no atoms
+  Terms found;  // one coefficient each, largest first; no atoms
   const Int& base = lo.is_one() ? hi : lo;
   const auto put = [&](Int g) {
     std::size_t at = found.size();
@@ -113,7 +112,7 @@ Terms Simplifier::factors_below(const Linear& s, const Int& lo, const Int& hi) c
 bool Simplifier::lower_digits(Linear& s, const Int& lo, const Int& period) {
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
-    // Only multiples of the period are lost: k*((y//a) % (b/a)) is k*(y//a) modulo period.
+    // Changes only multiples of the period: k*((y//a) % (b/a)) is k*(y//a) modulo the period.
     const bool symbolic = n.kind == Kind::Mod;
     if (!symbolic && (n.kind != Kind::Digit || n.second.is_zero())) continue;
     const Linear divisor = symbolic ? linear(n.args[1]) : Linear{floor_div(n.second, n.first), {}};
@@ -135,9 +134,9 @@ bool Simplifier::lower_digits(Linear& s, const Int& lo, const Int& period) {
   return false;
 }
 
-// y + k*(x % c) as y + k*x - k*c*(x//c), where d divides k*c and takes more out of y + k*x than it
-// does of y: divided by d, of the remainder only its quotient is left. Of a window all must go: by
-// its lower limit, or in a remainder by a factor of the divisor.
+// y + k*(x % c) as y + k*x - k*c*(x//c), if d divides k*c and fewer terms than before are not
+// multiples of d; divided by d, only the quotient of the remainder is left. For a finite window all
+// terms must be multiples of its lower limit or, for a remainder, of a factor of the divisor.
 bool Simplifier::open_beside(Linear& s, const Int& low, const Int& high) {
   const bool finite = !high.is_zero();
   for (const Term& t : s.terms) {
@@ -188,7 +187,7 @@ bool Simplifier::fold_quotient(Linear& s, Int& lo, Int& hi) {
     if (c_[n.args[0]].terms.size() + s.terms.size() > kLimits.joined_terms) return false;
     Linear rest = s, folded = linear(n.args[0]);
     add(rest, only->atom, -1);
-    // x // scale % m is a digit of x as it stands, whatever its numbers.
+    // x // scale % m is already a digit of x, whatever the numbers.
     const bool digit_already = lo.is_one() && rest == Linear();
     if (!digit_already &&
         (lo * scale > kLimits.folded_number || hi * scale > kLimits.folded_number))
@@ -233,7 +232,7 @@ bool Simplifier::fold_fallen_quotient(Linear& s, Int& lo, Int& hi, Linear& whole
   const Id quotient = only->atom;
   if (dividend.terms.size() + s.terms.size() > kLimits.joined_terms) return false;
   const auto large = [](const Int& x) { return abs(x) > kLimits.folded_number; };
-  Linear rest = s;  // and one, which is beside the quotient of -1 - x
+  Linear rest = s;  // plus 1, since -(x//a) is (-1 - x)//a + 1
   add(rest, quotient, -only->coef);
   rest.constant += 1;
   Linear other = -dividend;
@@ -255,7 +254,7 @@ bool Simplifier::fold_fallen_quotient(Linear& s, Int& lo, Int& hi, Linear& whole
 
 std::optional<Linear> Simplifier::two_valued(const Linear& s, const Int& lo, const Int& hi) {
   if (hi.is_zero() || lo.is_one()) return std::nullopt;
-  Linear near = s, whole_periods;  // the same modulo the period, its coefficients nearest to 0
+  Linear near = s, whole_periods;  // equal modulo the period, coefficients nearest to 0
   for (Term& t : near.terms)
     if (t.coef + t.coef > hi) {
       t.coef -= hi;
@@ -279,7 +278,7 @@ std::optional<Linear> Simplifier::two_valued(const Linear& s, const Int& lo, con
   return r;
 }
 
-// The first coefficient that is not half the period, or else the constant.
+// Tests the first coefficient that is not half the period, or else the constant.
 bool Simplifier::above_half(const Linear& s, const Int& period) {
   for (const Term& t : s.terms)
     if (const Int twice = t.coef + t.coef; twice != period) return twice > period;
@@ -323,7 +322,7 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
     if (finite && lower_digits(s, lo, period)) continue;
     if (open_beside(s, lo, hi)) continue;
     if (strided(s)) {
-      // What a residue takes away may come back as a remainder is opened.
+      // Terms dropped by a residue may return when a remainder is opened.
       if (finite && dropped < kMostDropped && drop_residues(s, lo, period)) {
         ++dropped;
         continue;
@@ -331,7 +330,7 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
       if (!lo.is_one() && drop_below_residue(s, lo, "div.residue")) continue;
     }
     const auto take = [&](const Int& g, Split parts) {
-      if (g == hi) {  // the upper limit never acts
+      if (g == hi) {  // the upper limit has no effect
         law("digit.window", [&](Instance& i) {
           i.bind("x", parts.quotient).bind("y", parts.remainder);
           i.bind("a", lo).bind("d", floor_div(hi, lo));
@@ -372,11 +371,10 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
       add(out, above, scale);
       continue;
     }
-    // Coefficients count modulo the period only: mod.period, div.period.
+    // Coefficients count only modulo the period: mod.period, div.period.
     const auto within = [&](const Int& n) { return n.sign() >= 0 && n < period; };
     const bool is_reduced = within(s.constant) && std::ranges::all_of(s.terms, within, &Term::coef);
-    // Quotients and choices in each other would each repeat, in what is taken out, all those
-    // within.
+    // Nested quotients and choices would be duplicated in the part that is taken out.
     const auto nests = [&](const Term& t) {
       const NodeData& n = c_[t.atom];
       return n.kind == Kind::Max || (n.kind == Kind::Digit && n.second.is_zero());
@@ -407,7 +405,7 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
         continue;
       }
     if (fold_quotient(s, lo, hi)) continue;
-    // Of the digits of a number and of -1 less it, one stands for both.
+    // Choose between the digits of a number and of -1 minus it.
     const bool last_constant = s.constant == period - 1;
     if (finite && (last_constant || (!s.constant.is_zero() && above_half(s, period)))) {
       const Int last = floor_div(period, lo) - 1;
@@ -418,7 +416,7 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
       continue;
     }
     const Id dividend = build(s);
-    // Building may have joined terms into something the laws above apply to again.
+    // Building may join terms so that the laws above apply again.
     if (!is(dividend, s)) {
       s = linear(dividend);
       if (++built < kLimits.dividend_forms) continue;
@@ -466,7 +464,7 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
       }
     }
     if (!finite && s.terms.size() == 1 && lo > Int(2) && s.constant == lo - 1 &&
-        s.terms[0].coef == s.constant) {  // as `complement` chooses
+        s.terms[0].coef == s.constant) {  // as in `complement`
       law("div.complement", [&](Instance& i) { i.bind("x", s).bind("c", lo); });
       add(out, s.terms[0].atom, scale);
       s = atom(s.terms[0].atom);

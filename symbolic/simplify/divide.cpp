@@ -51,7 +51,7 @@ Linear Simplifier::long_division(Linear& a, const Linear& b, bool remainder) {
   const Term* lead = &b.terms[0];
   for (const Term& t : b.terms)
     if (factors(t.atom).size() > factors(lead->atom).size()) lead = &t;
-  // Where a product of the divisor's own terms brings the same ones back, it would do so for ever.
+  // Stop if products of the divisor's own terms reproduce earlier terms.
   List<Ids> seen;
   const auto atoms_of = [](const Linear& sum) {
     Ids atoms;
@@ -114,7 +114,7 @@ Linear Simplifier::cancel(Linear& a, Linear& b) {
   return factor;
 }
 
-// f*x + y is below 0 where x is, y from 0 to f - 1; f*x is 0 where x is.
+// f*x + y < 0 iff x < 0, for y from 0 to f - 1; f*x == 0 iff x == 0.
 bool Simplifier::drop_factor(Linear& s, bool equation) {
   if (s.terms.size() > kLimits.matched_terms) return false;
   const auto holds = [&](Id atom, Id factor) {
@@ -148,7 +148,7 @@ bool Simplifier::drop_factor(Linear& s, bool equation) {
   return false;
 }
 
-// The same of s as f*x + y.
+// The same for a given s = f*x + y.
 bool Simplifier::drop_factor(Linear& s, Linear f, Linear x, Linear y, bool equation) {
   const Interval range = bounds(f);
   const bool turned = range.at_most(-1);
@@ -172,7 +172,7 @@ bool Simplifier::drop_factor(Linear& s, Linear f, Linear x, Linear y, bool equat
   return true;
 }
 
-// A square below, or equal to, a number: on one side of 0 the root says it.
+// A square compared with a number; if the base has one sign, compare it with the root.
 std::optional<Id> Simplifier::by_square(const Linear& s, bool equation) {
   const auto squared = [&](const Term& t) {
     const NodeData& n = c_[t.atom];
@@ -238,12 +238,12 @@ std::optional<Id> Simplifier::by_square(const Linear& s, bool equation) {
   return std::nullopt;
 }
 
-// A remainder in a dividend opens where only multiples of the divisor are lost: of a remainder, one
-// in each term at once.
+// Opens a remainder in a dividend if that changes only multiples of the divisor; for a remainder,
+// in every term at once.
 bool Simplifier::open_remainder(Linear& a, const Linear& b, bool remainder, Linear& quotient) {
   if (!remainder && a.terms.size() > kLimits.joined_terms) return false;
   const Trace::Mark first = mark();
-  Linear all{a.constant, {}};  // a's terms up to the one that is looked at, with what opened
+  Linear all{a.constant, {}};  // the terms processed so far, opened
   bool opens = false;
   for (const Term& t : a.terms) {
     const NodeData& p = c_[t.atom];
@@ -251,10 +251,10 @@ bool Simplifier::open_remainder(Linear& a, const Linear& b, bool remainder, Line
     for (const Id f : p.kind == Kind::Product ? p.args : std::span<const Id>(&t.atom, 1)) {
       if (c_.kind(f) != Kind::Mod) continue;
       const Linear x = linear(c_[f].args[0]), divisor = linear(c_[f].args[1]);
-      if (divisor == Linear()) continue;  // without a value, where facts leave no other divisor
+      if (divisor == Linear()) continue;  // undefined: the facts leave no other divisor
       const Trace::Mark start = mark();
       Linear over = divisor, k;
-      const Linear times = long_division(over, b, true);  // of b in the divisor
+      const Linear times = long_division(over, b, true);  // the divisor over b
       rewind(start);
       if (!(over == Linear())) continue;
       add(k, without(t.atom, {&f, 1}), t.coef);
@@ -317,7 +317,7 @@ bool Simplifier::open_dividend(Linear& a, Linear& b) {
   const bool digit = n.kind == Kind::Digit && n.second.is_zero();
   if ((!digit && n.kind != Kind::Div) || !bounds(b).at_least(1)) return false;
   const Linear inner = digit ? Linear{n.first, {}} : linear(n.args[1]);
-  if (inner == Linear()) return false;  // without a value, where facts leave no other divisor
+  if (inner == Linear()) return false;  // undefined: the facts leave no other divisor
   if (b.terms.size() * std::max<std::size_t>(1, inner.terms.size()) > kLimits.divisor_terms)
     return false;
   const Linear dividend = linear(n.args[0]);
@@ -329,7 +329,7 @@ bool Simplifier::open_dividend(Linear& a, Linear& b) {
 }
 
 Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
-  // Both signs turn together, so the divisor's first coefficient can be positive.
+  // Flipping both signs makes the divisor's first coefficient positive.
   const bool flip = b.terms[0].coef.sign() < 0;
   if (flip) {
     law(remainder ? "mod.negative" : "div.negative",
@@ -347,13 +347,13 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
     law(remainder ? "mod.cancel" : "div.cancel",
         [&](Instance& i) { i.bind("x", a).bind("b", b).bind("y", factor); });
   if (!(factor == Linear{1, {}}) && !b.is_constant() && b.terms[0].coef.sign() > 0) {
-    Linear more;  // a remainder by a multiple of what is left of the divisor
+    Linear more;  // a remainder by a multiple of the reduced divisor
     if (open_remainder(a, b, remainder, more)) {
       add(more, long_division(a, b, remainder));
       add(quotient, more);
     }
   }
-  // Without the common factor another term of the divisor may come first.
+  // Cancelling the common factor may change the divisor's first term.
   const bool turn = !b.is_constant() && b.terms[0].coef.sign() < 0;
   if (turn) {
     law(remainder ? "mod.negative" : "div.negative",
@@ -361,7 +361,7 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
     a = -a;
     b = -b;
   }
-  // Building may join terms into something that holds the divisor again.
+  // Building may join terms into multiples of the divisor.
   constexpr int kMostForms = 4;
   for (int form = 0; !b.is_constant() && form < kMostForms; ++form) {
     const Id whole = build(a);
@@ -372,11 +372,11 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
     add(quotient, more);
   }
   Linear rest;
-  if (b.is_constant()) {  // positive, since the first coefficient was
+  if (b.is_constant()) {  // positive, since its first coefficient was
     add(quotient, digit(a, b.constant, 0));
     if (remainder) rest = digit(a, 1, b.constant);
   } else {
-    if (!remainder && open_dividend(a, b)) {  // both divisors together have factors of their own
+    if (!remainder && open_dividend(a, b)) {  // the product of both divisors has new factors
       add(quotient, divide(a, b));
       return quotient;
     }

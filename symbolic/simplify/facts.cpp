@@ -1,4 +1,4 @@
-// What conditions say of sums: each fact is a sum that is below 0.
+// Converts conditions to facts, each a sum that is below 0.
 #include <utility>
 
 #include "touchstone/symbolic/number/limits.h"
@@ -22,14 +22,14 @@ Simplifier::Facts Simplifier::facts_of(std::span<const Id> conditions) {
       if (n.kind == Kind::Zero) {
         facts.push_back(-s);
         facts.back().constant -= 1;
-        // In a choice the part would be another one than beside it, and join it no more.
+        // In a choice this would change the part so that it no longer joins its neighbours.
         if (!inside_) bound_dividend(s, facts);
       }
       s.constant -= 1;
       facts.push_back(std::move(s));
     }
   }
-  // A maximum that counts for more is no less than any of its members.
+  // A maximum with a positive coefficient is at least each of its members.
   for (std::size_t i = 0; i < facts.size() && facts.size() < kLimits.facts; ++i)
     for (const Term& own : facts[i].terms) {
       if (c_.kind(own.atom) != Kind::Max || own.coef.sign() < 0) continue;
@@ -52,7 +52,7 @@ void Simplifier::bound_dividend(const Linear& zero, Facts& facts) const {
   const Term* const only = only_quotient(zero);
   if (only == nullptr || !abs(only->coef).is_one()) return;
   const NodeData& n = c_[only->atom];
-  Linear rest = zero;  // -k, or k where the quotient is taken away
+  Linear rest = zero;  // -k, or k if the quotient is subtracted
   add(rest, only->atom, -only->coef);
   Linear below = linear(n.args[0]);
   add(below, rest, n.first * only->coef);

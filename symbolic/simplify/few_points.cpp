@@ -1,5 +1,4 @@
-// Flags of few points are decided by them: where bounds and rules do not see that what they ask
-// always holds, or never, looking does.
+// Decides flags with few points by evaluation, if bounds and rules do not.
 #include "touchstone/symbolic/node/program.h"
 #include "touchstone/symbolic/number/limits.h"
 #include "touchstone/symbolic/simplify/simplifier.h"
@@ -21,20 +20,20 @@ std::optional<Id> Simplifier::by_points(Kind kind, Id sum) {
 
 Id Simplifier::new_flag(Kind kind, Id sum) {
   const Id args[] = {sum};
-  if (!c_.has(kind, args))  // or it was looked at when it was made
+  if (!c_.has(kind, args))  // else evaluated when created
     if (const auto known = by_points(kind, sum)) return *known;
   return c_.make(kind, args, Interval{Int(0), Int(1)});
 }
 
 std::optional<bool> Simplifier::at_all_points(Kind kind, Id sum) const {
-  const auto values = [&](Id variable) -> std::int64_t {  // 0: too many
+  const auto values = [&](Id variable) -> std::int64_t {  // number of values; 0: too many
     const Interval& range = c_.bounds(variable);
     if (!range.lo || !range.hi) return 0;
     const auto more = (*range.hi - *range.lo).small();
     return more && *more < kLimits.flag_points ? *more + 1 : 0;
   };
   bool plain = true;
-  for (const Term& t : linear(sum).terms) {  // before all parts are listed
+  for (const Term& t : linear(sum).terms) {  // a cheap check before listing all parts
     if (c_.kind(t.atom) != Kind::Variable)
       plain = false;
     else if (values(t.atom) == 0)

@@ -1,5 +1,5 @@
-// Digits and flags that were found a short while ago: where sums are opened and joined, where rules
-// are tried, and where a text is read back, the same ones are asked for again.
+// Memos of recent digits and flags: opening and joining sums, trying rules and reading text back
+// request the same ones repeatedly.
 #include <algorithm>
 #include <utility>
 
@@ -10,11 +10,11 @@ namespace touchstone::symbolic {
 
 namespace {
 
-constexpr std::size_t kKept = 16;  // so few are looked through one by one
-// Those of fewer terms are found as fast as they are looked up.
+constexpr std::size_t kKept = 16;  // few enough for a linear search
+// Smaller ones are recomputed as fast as found.
 constexpr std::size_t kLeastTerms = 3;
 
-/// The place of the next one, which takes that of the oldest.
+/// The entry for the next result, replacing the oldest.
 template <class Known>
 Known& place(List<Known>& list, std::size_t& next) {
   if (list.size() == kKept) return list[next++ % kKept];

@@ -1,5 +1,5 @@
-// Maxima and minima of maxima and minima. Any of them is the largest of some smallest members; that
-// form, without members and clauses that others decide, does not depend on how it was nested.
+// Nested maxima and minima in the canonical form of a maximum of minima, without redundant members
+// and clauses, independent of nesting.
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -21,7 +21,7 @@ Simplifier::Clause Simplifier::member_of(Linear s, List<Linear>& members) {
   const auto i = static_cast<std::size_t>(at - members.begin());
   if (at == members.end()) members.push_back(std::move(s));
   if (i >= static_cast<std::size_t>(std::numeric_limits<Bits>::digits))
-    throw Error("maximum: more members than a set holds");  // never to be lost in silence
+    throw Error("maximum: more members than a set holds");  // never dropped silently
   return bit(i);
 }
 
@@ -59,7 +59,7 @@ List<Simplifier::Clause> Simplifier::clauses_of(const Linear& s, List<Linear>& m
   const auto whole = [&] { return List<Clause>{member_of(s, members)}; };
   if (choices.empty() || depth == kLimits.nested_clauses) return whole();
   if (auto step = clamp_of(s, choices, members)) return *step;
-  const Term* outer = nullptr;  // the choice that has all others among its members
+  const Term* outer = nullptr;  // a choice with all others among its members
   for (const Term& t : choices) {
     const auto inside = [&](const Term& u) {
       return u.atom == t.atom || std::ranges::any_of(c_[t.atom].args, [&](Id arg) {
@@ -72,7 +72,7 @@ List<Simplifier::Clause> Simplifier::clauses_of(const Linear& s, List<Linear>& m
   }
   if (!outer && apart) outer = &choices[0];
   if (!outer) return whole();
-  // s is rest, or, in the direction of the choice, any of the others.
+  // s equals rest, or in the choice's direction one of the others.
   const Int coef = outer->coef;
   Linear rest = s;
   add(rest, outer->atom, -coef);
@@ -108,7 +108,7 @@ List<Simplifier::Clause> Simplifier::clauses_of(const Linear& s, List<Linear>& m
 void Simplifier::reduce(Lattice& l) {
   Bits used = 0;
   for (const Clause c : l.clauses) used |= c;
-  List<Bits> below(l.members.size(), 0);  // members that are never above this one
+  List<Bits> below(l.members.size(), 0);  // members never above this one
   const auto dominated = [&](std::size_t above, std::size_t under) {
     law("max.dominated",
         [&](Instance& i) { i.bind("x", l.members[above]).bind("y", l.members[under]); });
@@ -120,7 +120,7 @@ void Simplifier::reduce(Lattice& l) {
       recombine(gap);
       const Interval range =
           gap.terms.size() > kLimits.compared_terms ? plain_bounds(gap) : bounds(gap);
-      if (range.within(0, 0)) {  // equal: the same one stands for both in every order
+      if (range.within(0, 0)) {  // equal: keep the same one regardless of order
         const bool first = precedes(l.members[i], l.members[j]);
         const std::size_t stays = first ? i : j, goes = first ? j : i;
         dominated(stays, goes);
@@ -140,7 +140,7 @@ void Simplifier::reduce(Lattice& l) {
     });
   std::ranges::sort(l.clauses);
   l.clauses.erase(std::unique(l.clauses.begin(), l.clauses.end()), l.clauses.end());
-  // A clause is never above another one if each member of the other has one of it below.
+  // A clause is redundant if no member of some other clause is ever below all of its members.
   for (std::size_t a = 0; a < l.clauses.size();) {
     bool drop = false;
     for (std::size_t b = 0; b < l.clauses.size() && !drop; ++b) {
@@ -171,7 +171,7 @@ Simplifier::Lattice Simplifier::lattice_of(std::span<const Linear> members) {
     l.clauses.insert(l.clauses.end(), clauses.begin(), clauses.end());
   }
   if (traced() && l.members.size() == 3 && l.clauses.size() == 2) {
-    const bool later = std::has_single_bit(l.clauses[0]);  // of a member and a minimum of two
+    const bool later = std::has_single_bit(l.clauses[0]);  // a member and a minimum of two
     const Clause one = l.clauses[later ? 0 : 1], two = l.clauses[later ? 1 : 0];
     if (std::has_single_bit(one) && std::popcount(two) == 2)
       law("max.min", [&](Instance& i) {
@@ -215,7 +215,7 @@ std::optional<Linear> Simplifier::by_condition(std::span<const Linear> members) 
         missed.push_back(chosen(other, negate(condition)));
         holders += !(held.back() == other) || !(missed.back() == other);
       }
-      // A condition that is a sum, as 1 + y of y in [-1, 0], may not decide the choice on itself.
+      // A condition that is a sum, such as 1 + y for y in [-1, 0], may not decide its own choice.
       if (std::ranges::any_of(held, chooses) || std::ranges::any_of(missed, chooses)) continue;
       const Lattice yes = lattice_of(held), no = lattice_of(missed);
       const auto single = [](const Lattice& l) {
@@ -227,8 +227,7 @@ std::optional<Linear> Simplifier::by_condition(std::span<const Linear> members) 
           i.bind("x", atom(condition)).bind("y", held[0]).bind("z", missed[0]);
           i.bind("k", held[1]).bind("m", missed[1]);
         });
-      // One after the other: each records the laws it uses, and compilers order arguments as they
-      // like.
+      // In sequence: each traces its laws, and argument evaluation order is unspecified.
       const Linear if_held = maximum(held), if_missed = maximum(missed);
       return where(condition, if_held, if_missed);
     }
@@ -272,8 +271,8 @@ std::optional<Linear> Simplifier::larger_of_two(const Linear& a, const Linear& b
   return r;
 }
 
-// Of members that differ by a number the last of their order is the largest; one that never comes
-// above where another one begins goes, too.
+// Drops members that differ from another by a constant and are smaller, and members whose upper
+// bound is at most the greatest lower bound.
 void Simplifier::drop_low_members(List<Linear>& members) {
   std::ranges::sort(members, [&](const Linear& a, const Linear& b) { return precedes(a, b); });
   const auto drop = [&](const Linear& under, const Linear& above) {
@@ -288,7 +287,7 @@ void Simplifier::drop_low_members(List<Linear>& members) {
       kept.push_back(std::move(members[i]));
   }
   List<Interval> ranges;
-  std::size_t best = 0;  // the one that begins highest
+  std::size_t best = 0;  // has the greatest lower bound
   for (const Linear& m : kept) {
     ranges.push_back(bounds(m));
     const End &lo = ranges.back().lo, &most = ranges[best].lo;
@@ -302,7 +301,7 @@ void Simplifier::drop_low_members(List<Linear>& members) {
       members.push_back(kept[i]);
 }
 
-// Each member with each other.
+// Compares all pairs of members.
 void Simplifier::drop_dominated(List<Linear>& members) {
   std::vector<bool> goes(members.size(), false);
   const auto drop = [&](std::size_t under, std::size_t above) {
@@ -348,7 +347,7 @@ Linear Simplifier::maximum(std::span<const Linear> members) {
     return std::ranges::any_of(m.terms,
                                [&](const Term& t) { return c_.kind(t.atom) == Kind::Select; });
   };
-  if (std::ranges::any_of(list, selects)) {  // which condition comes first matters
+  if (std::ranges::any_of(list, selects)) {  // the order of conditions matters
     if (list.size() > 2) drop_dominated(list);
     if (list.size() <= 2 && list.size() < members.size())
       return list.size() == 1 ? list[0] : maximum(list);

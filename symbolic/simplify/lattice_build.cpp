@@ -1,4 +1,4 @@
-// From the clauses of maxima and minima to a sum: a step, a quotient, or a node of its members.
+// Builds a sum from the clauses of a maximum: steps, a joint quotient, or a node of its members.
 #include <algorithm>
 #include <bit>
 
@@ -22,7 +22,7 @@ Linear Simplifier::positive_part(const Linear& s) {
 }
 
 std::optional<Linear> Simplifier::steps_of(const Lattice& l) {
-  // All members are g + a number or h + a number: a function of h - g, in steps.
+  // All members are g + constant or h + constant: a step function of h - g.
   const Terms *low = nullptr, *high = nullptr;
   Bits used = 0;
   for (const Clause c : l.clauses) used |= c;
@@ -41,7 +41,7 @@ std::optional<Linear> Simplifier::steps_of(const Lattice& l) {
   const Linear g{0, *low}, h{0, *high};
   Linear u = h;
   add(u, g, -1);
-  struct Step {  // the smaller of g + flat and h + rising, or the one there is
+  struct Step {  // the smaller of g + flat and h + rising, or the one present
     bool levels = false, rises = false;
     Int flat = 0, rising = 0;
   };
@@ -60,12 +60,12 @@ std::optional<Linear> Simplifier::steps_of(const Lattice& l) {
   });
   Linear r = steps[0].rises ? h : g;
   r.constant = steps[0].rises ? steps[0].rising : steps[0].flat;
-  const auto bend = [&](const Int& at, int by) {  // from u = at on, the slope changes
+  const auto bend = [&](const Int& at, int by) {  // the slope changes at u = at
     Linear s = u;
     s.constant -= at;
     add(r, positive_part(s), by);
   };
-  Int level = 0;  // of the last step, over g
+  Int level = 0;  // of the previous step, above g
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Step& s = steps[i];
     if (i > 0 && s.rises) bend(level - s.rising, 1);
@@ -82,7 +82,7 @@ std::optional<Linear> Simplifier::joint_quotient(const Lattice& l) {
   each(used,
        [&](std::size_t i) { few = few && l.members[i].terms.size() <= kLimits.member_terms; });
   if (!few) return std::nullopt;
-  // In turn by any of the members, which all have such a quotient, in an order of their own.
+  // Try each member's quotients as the common one, in canonical order; every member needs one.
   struct Quotient {
     std::size_t member;
     Term term;
@@ -101,13 +101,13 @@ std::optional<Linear> Simplifier::joint_quotient(const Lattice& l) {
   }
   for (const auto& [first, t] : quotients) {
     const Int k = t.coef, lo = c_[t.atom].first;
-    bool tried = false;  // with all that each member holds, which is the same for any of them
+    bool tried = false;  // a quotient with equal k and lo was tried with whole members
     for (const Quotient& q : quotients) {
       if (q.term == t && q.member == first) break;
       tried = tried || (q.term.coef == k && c_[q.term.atom].first == lo);
     }
-    // Each member is k * (dividend // lo) and what may go into the dividend: a number, and terms
-    // whose coefficients the quotient had taken modulo lo.
+    // Each member must be k * (dividend // lo) plus terms that move into the dividend: a constant,
+    // and terms whose coefficients were reduced modulo lo.
     const auto taken_in = [&](const Linear& member) -> std::optional<Linear> {
       for (const Term& u : member.terms) {
         const NodeData& d = c_[u.atom];
@@ -159,8 +159,8 @@ std::optional<Linear> Simplifier::joint_quotient(const Lattice& l) {
 }
 
 Linear Simplifier::largest(List<Linear> list, std::size_t plain) {
-  // Lexicographic order of coefficients does not change when all members move by the same sum.
-  const auto below = [&](const Linear& a, const Linear& b) {  // the sign b - a begins with
+  // Lexicographic order of coefficients is invariant under adding a common sum.
+  const auto below = [&](const Linear& a, const Linear& b) {  // sign of b - a's leading coefficient
     const std::size_t n = std::min(a.terms.size(), b.terms.size());
     std::size_t i = 0;
     while (i < n && a.terms[i] == b.terms[i]) ++i;
@@ -185,7 +185,7 @@ Linear Simplifier::largest(List<Linear> list, std::size_t plain) {
       m = linear(build(m));
       g = gcd(g, content(m));
     }
-    if (g.is_zero()) return base;  // all are the least, as bounds tell once it is taken out
+    if (g.is_zero()) return base;  // bounds show that all are equal to the least
     for (std::size_t i = list.size(); i-- > 1;)
       if (list[i] == Linear()) {
         list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
@@ -232,7 +232,7 @@ Linear Simplifier::built(Lattice l) {
     return list.size() == 1 ? list[0] : largest(std::move(list), single);
   };
   if (plain(l) || l.clauses.size() == 1) return largest_of(l);
-  // The same from the other side: minus the largest of what is smallest when all signs turn.
+  // The dual form: minus the maximum of minima of the negated members.
   Lattice dual;
   for (const Linear& m : l.members) dual.members.push_back(-m);
   dual.clauses = {0};

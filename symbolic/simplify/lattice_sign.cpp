@@ -1,4 +1,4 @@
-// Comparisons of maxima and minima with 0: what the signs of their members tell.
+// Compares maxima and minima with 0 by the signs of their members.
 #include <algorithm>
 #include <bit>
 
@@ -13,7 +13,7 @@ using lattice::Bits;
 using lattice::each;
 
 std::optional<bool> Simplifier::sign_of(Lattice& l) const {
-  Bits used = 0, below = 0, above = 0;  // members that are always below 0, or never
+  Bits used = 0, below = 0, above = 0;  // members always below 0, or never
   for (const Clause c : l.clauses) used |= c;
   each(used, [&](std::size_t i) {
     const Interval range = bounds(l.members[i]);
@@ -31,7 +31,7 @@ std::optional<bool> Simplifier::sign_of(Lattice& l) const {
     bool holds = (c & below) != 0;
     c &= ~above;
     if (c == 0) return false;
-    each(c, [&](std::size_t i) {  // two members whose sum is negative are not both 0 or more
+    each(c, [&](std::size_t i) {  // two members with a negative sum are not both >= 0
       each(c & (bit(i) - 1), [&](std::size_t j) {
         holds = holds ||
                 within(l.members[i], l.members[j], [](const Interval& r) { return r.at_most(-1); });
@@ -50,7 +50,7 @@ std::optional<bool> Simplifier::sign_of(Lattice& l) const {
     });
   });
   if (never) return false;
-  // Where f is below 0 and g + f is not above h, g is the smaller of g and h.
+  // Where f is below 0 and g + f <= h, g is the smaller of g and h.
   for (Clause& c : kept) {
     if (std::has_single_bit(c)) continue;
     each(c, [&](std::size_t h) {
@@ -72,9 +72,8 @@ std::optional<bool> Simplifier::sign_of(Lattice& l) const {
   return std::nullopt;
 }
 
-// A clause holds if one of its members is below 0. Were all members of `c` 0 or more, so would be
-// each member of another clause that is one of them, or two of them and a number added: the other
-// implies `c`.
+// A clause holds if one of its members is below 0. If every member of another clause is a member of
+// `c`, or the sum of two of them plus a nonnegative constant, the other clause implies `c`.
 void Simplifier::drop_implied(List<Clause>& clauses, const List<Linear>& members) const {
   const auto is_sum = [&](std::size_t i, Clause c) {
     bool found = false;

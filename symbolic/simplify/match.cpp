@@ -12,7 +12,7 @@ namespace {
 using Op = Pattern::Op;
 using Root = Rule::Root;
 
-/// value * ratio == s for one number; nullopt where there is none.
+/// The factor with value * ratio == s; nullopt if there is none.
 std::optional<Int> ratio(const Linear& s, const Linear& value) {
   if (value.terms.empty()) {
     if (!s.terms.empty() || value.constant.is_zero() || !divides(value.constant, s.constant))
@@ -42,7 +42,7 @@ std::optional<Bindings> Matcher::match(const CompiledRule& rule, std::span<const
 
 bool Matcher::may_match(const Pattern& pattern, std::span<const Term> terms, bool unbound) const {
   std::size_t atoms = 0;
-  bool open = false;  // takes any terms
+  bool open = false;  // can match any terms
   for (const Pattern::Item& item : pattern.items) {
     if (Pattern::is_comparison(item.op)) return may_match(item.args[0], terms, unbound);
     if (item.op != Op::Variable)
@@ -94,7 +94,7 @@ bool Matcher::match_from(std::size_t i, std::span<const Linear> subjects, const 
   const std::vector<CompiledRule::Part>& parts = rule_->patterns().parts;
   const std::size_t n = parts.size();
   if (i == n) return solve(goals, bindings);
-  // The last is met first: of a quotient its divisor, which says more than its dividend.
+  // Match the last part first: the divisor of a quotient restricts more than its dividend.
   const Root root = rule_->rule.root;
   const bool divides = root == Root::Quotient || root == Root::Remainder;
   const std::size_t at = divides ? i : n - 1 - i;
@@ -206,7 +206,7 @@ bool Matcher::may_stand(const Pattern::Item& item, const Term& term,
   }
 }
 
-/// Whether a subject has more terms, or a number, than the items of the pattern that are left take.
+/// True if the subject has more terms, or a constant, than the remaining pattern items can match.
 bool Matcher::left_over(const Goal& goal) {
   std::size_t most = 0;
   bool numbers = false;
@@ -231,7 +231,7 @@ bool Matcher::solve(const Goal* goals, Bindings& bindings) {
   if (goal.done == 0) goal.subject.constant -= p.constant;
   take_bound(goal, bindings);
   if (left_over(goal)) return false;
-  // An atom, or a variable with a factor, is any of the terms.
+  // An atom, or a variable with a factor, can match any term.
   const Pattern::Item *constant = nullptr, *rest = nullptr;
   for (std::size_t i = 0; i < p.items.size(); ++i) {
     if (goal.done >> i & 1) continue;
@@ -241,11 +241,11 @@ bool Matcher::solve(const Goal* goals, Bindings& bindings) {
       continue;
     }
     if (Pattern::is_comparison(item.op)) {
-      // Of a flag: what is compared with 0.
+      // For a flag, continue with the sum compared with 0.
       const Goal compared{&item.args[0], 0, std::move(goal.subject), goal.next};
       return solve(&compared, bindings);
     }
-    if (item.op == Op::Variable && bindings.find(item.letter)) {  // with a factor to be found
+    if (item.op == Op::Variable && bindings.find(item.letter)) {  // its factor is unknown
       const auto times = ratio(goal.subject, *bindings.find(item.letter));
       if (!times || !divides(item.coef, *times)) return false;
       bindings.bind(item.factor, Linear{floor_div(*times, item.coef), {}});
@@ -291,7 +291,7 @@ bool Matcher::solve(const Goal* goals, Bindings& bindings) {
 
 namespace {
 
-/// The value of an expression whose variables stand for constants; nullopt where some do not.
+/// The value of an expression whose variables are bound to constants; nullopt if some are not.
 std::optional<Int> constant_of(const Exprs& x, Expr e, const Bindings& bindings) {
   const ExprOp op = x.op(e);
   if (op == ExprOp::Constant) return x.value(e);

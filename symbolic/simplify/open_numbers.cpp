@@ -1,5 +1,5 @@
-// Numbers that stand in a dividend beside quotients of themselves, taken apart into digits, so that
-// a divisor meets the digits as they were before the sum joined them.
+// Splits a number that occurs in a dividend beside its own quotients into digits, so that the
+// divisor applies to the digits from before the sum was joined.
 #include <algorithm>
 
 #include "touchstone/symbolic/number/limits.h"
@@ -9,7 +9,7 @@ namespace touchstone::symbolic {
 
 namespace {
 
-// The factor of all of x in s; 0 where not all terms have it.
+// The factor of x in s; 0 if some term lacks it.
 Int factor_in(const Linear& s, const Linear& x) {
   Int factor;
   for (const Term& t : x.terms) {
@@ -22,7 +22,7 @@ Int factor_in(const Linear& s, const Linear& x) {
   return factor;
 }
 
-// Of the residues of k modulo g the size of the one nearest to 0.
+// The absolute value of the residue of k modulo g nearest to 0.
 Int nearest(const Int& k, const Int& g) {
   const Int rest = floor_mod(k, g);
   return smaller(rest, g - rest);
@@ -30,7 +30,7 @@ Int nearest(const Int& k, const Int& g) {
 
 }  // namespace
 
-// Of a place below which all are remainders: what they leave out goes up.
+// The factor of a place when all places below it become remainders.
 Int Simplifier::Number::carried(std::size_t place) const {
   Int factor = places[0].factor;
   for (std::size_t i = 1; i <= place; ++i) factor = factor * ratio(i - 1) + places[i].factor;
@@ -61,8 +61,7 @@ List<Simplifier::Number> Simplifier::numbers_in(const Linear& s) {
   return numbers;
 }
 
-// Whether the terms that stay, but for multiples of g, lie within g numbers: of those that open,
-// the remainders.
+// True if, modulo g, the spread of the remaining terms and of the opened remainders is below g.
 bool Simplifier::opens_within(const Linear& s, std::span<const Number> numbers,
                               const Int& g) const {
   Int spread;
@@ -104,7 +103,7 @@ std::optional<Simplifier::OpenedNumbers> Simplifier::open_numbers(const Linear& 
   if (s.terms.size() > kLimits.joined_terms) return std::nullopt;
   List<Number> numbers = numbers_in(s);
   const Int& base = lo.is_one() ? hi : lo;
-  List<Int> factors;  // of the divisor, the largest first
+  List<Int> factors;  // of the divisor, largest first
   const auto put = [&](const Int& k) {
     Int g = gcd(k, base);
     if (!g.is_one() && std::ranges::find(factors, g) == factors.end())
@@ -125,7 +124,7 @@ std::optional<Simplifier::OpenedNumbers> Simplifier::open_numbers(const Linear& 
       if (n.top == n.places.size()) n.top = 0;
     }
     const bool opens = std::ranges::any_of(numbers, [](const Number& n) { return n.top > 0; });
-    // Several digits of a number that a remainder keeps would join again, and lose its bounds.
+    // Several digits of a number in a remainder would join again and lose their bounds.
     const auto keeps_several = [&](const Number& n) {
       return n.top > 1 || (n.top == 1 && !divides(hi, n.carried(1)));
     };

@@ -29,7 +29,7 @@ Linear Simplifier::multiply_atoms(Id a, Id b) {
   };
   const std::span<const Id> left = factors_of(a), right = factors_of(b);
   Ids factors;
-  bool shared = false;  // a factor of both
+  bool shared = false;  // a common factor
   for (std::size_t i = 0, j = 0; i < left.size() || j < right.size();) {
     shared = shared || (i < left.size() && j < right.size() && left[i] == right[j]);
     const bool first =
@@ -44,7 +44,7 @@ Linear Simplifier::multiply_atoms(Id a, Id b) {
   };
   factors.erase(std::unique(factors.begin(), factors.end(), again), factors.end());
   if (factors.size() == 1) return atom(factors[0]);
-  for (std::size_t i = 0; i + 1 < factors.size(); ++i) {  // of two values, a square is a line
+  for (std::size_t i = 0; i + 1 < factors.size(); ++i) {  // square of a two-valued atom
     const Id x = factors[i];
     const Interval& two = c_.bounds(x);
     if (x != factors[i + 1] || !two.lo || !two.hi || !(*two.hi - *two.lo).is_one()) continue;
@@ -98,8 +98,8 @@ Id Simplifier::product(Id a, Id b) {
   return build(multiply(linear(a), linear(b)));
 }
 
-// Digits as factors of products: for one cofactor they are opened and joined as digits alone are,
-// so that a sum of products is one form whether it is written by remainders or by quotients.
+// Digits as factors of products: for each cofactor they are opened and joined like plain digits, so
+// that a sum of products has one form whether written with remainders or with quotients.
 
 std::span<const Id> Simplifier::factors(const Id& atom) const {
   const NodeData& n = c_[atom];
@@ -196,9 +196,9 @@ bool Simplifier::recombine_products(Linear& s) {
   return true;
 }
 
-// In a dividend coefficients count modulo the divisor. There a*y + b*(y % d) is the same as
-// (a + b)*y - b*d*(y // d), and b counts modulo the least number of which d times is a multiple of
-// the divisor: of these forms the one with least in it stays, however the dividend was written.
+// In a dividend, coefficients count modulo the divisor. The terms a*y + b*(y % d) equal
+// (a + b)*y - b*d*(y // d), and b counts modulo the least b for which b*d is a multiple of the
+// divisor: take the cheapest of these forms, however the dividend was written.
 std::optional<Linear> Simplifier::turn_beside(Linear& s, const Int& lo) {
   const auto product = [&](const Term& t) { return c_.kind(t.atom) == Kind::Product; };
   if (s.terms.size() < 2 || std::ranges::none_of(s.terms, product)) return std::nullopt;
@@ -255,7 +255,7 @@ std::optional<Linear> Simplifier::turn_beside(Linear& s, const Int& lo) {
       law("digit.merge", [&](Instance& i) {
         i.bind("x", number).bind("a", from).bind("d", turns).bind("k", cofactor);
       });
-      Linear out;  // what is a multiple of the divisor
+      Linear out;  // the multiples of the divisor
       s.constant = floor_mod(best.constant, lo);
       out.constant = floor_div(best.constant, lo);
       s.terms.clear();

@@ -1,5 +1,5 @@
-// Joins what was split: the terms of a sum that together are digits of one number, a quotient and
-// its remainder, or choices on one condition.
+// Joins terms of a sum: digits of one number, a quotient with its remainder, or choices on one
+// condition.
 #include <algorithm>
 
 #include "touchstone/symbolic/node/order.h"
@@ -17,7 +17,7 @@ const Term* find_term(const Linear& s, Id atom) {
   return nullptr;
 }
 
-/// Taking factor * part out of s removes or shrinks every term it touches.
+/// True if subtracting factor * part from s removes or shrinks every term it touches.
 bool shares(const Linear& s, const Linear& part, const Int& factor) {
   for (const Term& t : part.terms) {
     const Term* own = find_term(s, t.atom);
@@ -31,7 +31,7 @@ bool shares(const Linear& s, const Linear& part, const Int& factor) {
 
 int Simplifier::weight(const Linear& s) const {
   int total = 0;
-  bool constant = !s.constant.is_zero();  // and not what a remainder's complement has beside it
+  bool constant = !s.constant.is_zero();  // counts, unless it pairs with a remainder's complement
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
     total += 2 + (abs(t.coef).is_one() ? 0 : 2);
@@ -73,14 +73,14 @@ bool Simplifier::lightens(const Linear& s, const Term& top, const Linear& part,
     return own && own->coef == t.coef * m;
   });
   if (!meets) return false;
-  // The remainder that takes the quotient's place has its dividend, and weighs the same.
+  // The remainder that replaces the quotient has the same dividend, so weigh them alike.
   Linear after = s;
   add(after, part, -m);
   const auto light = [&](const Linear& sum) {
     const Int g = content(sum);
     return g.is_zero() ? 0 : weight(divided(sum, g));
   };
-  Linear same = after;  // with the quotient in the remainder's place, and the remainder's factor
+  Linear same = after;  // with the remainder's factor on the quotient
   for (Term& t : same.terms)
     if (t.atom == top.atom) t.coef = m;
   return light(same) < light(s);
@@ -90,7 +90,7 @@ bool Simplifier::absorb_quotient(Linear& s, Linear& done, const Term& top) {
   const NodeData& n = c_[top.atom];
   const Linear dividend = linear(n.args[0]);
   const Int& high = n.first;
-  Terms lower;  // the digits of s that could be the next lower quotient of the same number
+  Terms lower;  // digits of s that may be the next lower quotient of the number
   for (const Term& t : s.terms) {
     const NodeData& d = c_[t.atom];
     if (d.kind == Kind::Digit && d.second.is_zero() && d.first < high && divides(d.first, high))
@@ -117,7 +117,7 @@ bool Simplifier::absorb_quotient(Linear& s, Linear& done, const Term& top) {
     const Int ratio = floor_div(high, low);
     Int m = divides(ratio, top.coef) ? -floor_div(top.coef, ratio) : Int(0);
     if (m.is_zero() || !shares(s, part, m)) {
-      // keep the remainder of the quotient above where it takes away from it
+      // keep the remainder of the quotient above if it subtracts
       const bool less = !itself && top.coef.sign() * t.coef.sign() <= 0 &&
                         abs(top.coef) <= abs(t.coef) * ratio && shares(s, part, t.coef);
       if (!less && !(itself && !m.is_zero() && lightens(s, top, part, m))) {
@@ -136,8 +136,7 @@ bool Simplifier::absorb_quotient(Linear& s, Linear& done, const Term& top) {
     const Linear between = digit(dividend, low, high);
     const bool one = between.terms.size() == 1 && c_.kind(between.terms[0].atom) == Kind::Digit &&
                      !c_[between.terms[0].atom].second.is_zero();
-    if (!one &&
-        !between.is_constant()) {  // where it is a quotient again, this might go on for ever
+    if (!one && !between.is_constant()) {  // another quotient might loop forever
       Linear total = rest;
       add(total, between, m);
       if (weight(total) >= weight(s)) {
@@ -152,8 +151,8 @@ bool Simplifier::absorb_quotient(Linear& s, Linear& done, const Term& top) {
   return false;
 }
 
-// k*n/l * (D // n) + k*M, where M = E // l % (n / l) and D's own digit from l to n is the node M,
-// though D and E differ: a remainder is reduced further than the quotient beside it.
+// Joins k*n/l * (D // n) + k*M, where M = E // l % (n / l) equals D's own digit from l to n
+// although D and E differ: remainders are reduced further than the quotients beside them.
 bool Simplifier::join_remainder(Linear& s) {
   for (const Term& top : s.terms) {
     const NodeData& q = c_[top.atom];
@@ -167,7 +166,7 @@ bool Simplifier::join_remainder(Linear& s) {
       const Term quotient = top, remainder = low;
       const Int from = m.first, to = m.second;
       const Trace::Mark start = mark();
-      // The digit may be a number less the remainder that is there.
+      // The digit may be a constant minus that remainder.
       const Linear own = digit(dividend, from, to);
       if (own.terms.size() != 1 || own.terms[0].atom != remainder.atom ||
           own.terms[0].coef * quotient.coef != remainder.coef * ratio) {
@@ -197,12 +196,12 @@ void Simplifier::recombine_digits(Linear& s) {
   const Trace::Mark start = mark();
   const Linear before = s;
   join_opened(s, false);
-  if (std::ranges::none_of(s.terms, is_digit)) return;  // nothing is less
+  if (std::ranges::none_of(s.terms, is_digit)) return;  // no simpler form exists
   const Trace::Mark joined = mark();
   Linear turned = before;
   join_opened(turned, true);
   if (weight(turned) >= weight(s)) return rewind(joined);
-  if (traced()) {  // once more, for the record
+  if (traced()) {  // again, for the trace
     rewind(start);
     turned = before;
     join_opened(turned, true);
@@ -218,7 +217,7 @@ std::optional<Simplifier::Division> Simplifier::remainder_of(Id id) {
   return Division{digit(linear(n.args[0]), n.first, 0), turns};
 }
 
-// k*(x % b) + k*b*(x // b % a)
+// Joins k*(x % b) + k*b*(x // b % a).
 bool Simplifier::join_remainders(Linear& s) {
   for (const Term& low : s.terms) {
     const Kind kind = c_.kind(low.atom);
@@ -226,7 +225,7 @@ bool Simplifier::join_remainders(Linear& s) {
     for (const Term& high : s.terms) {
       const NodeData& p = c_[high.atom];
       const bool product = p.kind == Kind::Product;
-      // Without a factor beside it, the higher one's is a number, as the lower one's divisor.
+      // Without a cofactor, the low divisor must be a number and the high one symbolic.
       if (high.atom == low.atom || (!product && (kind == Kind::Mod || p.kind != Kind::Mod)))
         continue;
       for (const Id f : product ? p.args : std::span<const Id>(&high.atom, 1)) {
@@ -270,7 +269,7 @@ void Simplifier::recombine_symbolic(Linear& s) {
       for (const Id f : n.kind == Kind::Product ? n.args : std::span<const Id>())
         if (c_.kind(f) == Kind::Div) quotients.push_back(f);
       for (const Id q : quotients) {
-        if (c_.kind(c_[q].args[1]) == Kind::Constant) continue;  // 0, where facts leave no other
+        if (c_.kind(c_[q].args[1]) == Kind::Constant) continue;  // 0 by the facts
         const Linear a = linear(c_[q].args[0]), b = linear(c_[q].args[1]);
         const Trace::Mark start = mark();
         const bool mod = c_.kind(q) == Kind::Mod;
@@ -306,7 +305,7 @@ void Simplifier::recombine_symbolic(Linear& s) {
 }
 
 void Simplifier::recombine_choices(Linear& s) {
-  // What is built anew may stand on the same conditions again, and so for ever.
+  // Rebuilt choices may share conditions again; bound the rounds.
   constexpr int kMostAgain = 8;
   for (int again = 0; again < kMostAgain;) {
     const std::size_t terms = s.terms.size();
@@ -317,7 +316,7 @@ void Simplifier::recombine_choices(Linear& s) {
   }
 }
 
-// The choices on one condition, and the condition itself, are one choice.
+// Merges the choices on one condition, and the condition itself, into one choice.
 bool Simplifier::join_choices(Linear& s) {
   IdMap<int> uses;  // of each condition
   bool any = false, twice = false;
@@ -336,7 +335,7 @@ bool Simplifier::join_choices(Linear& s) {
     if (uses.contains(t.atom)) use(t.atom);
   if (!twice) return false;
   Linear rest{s.constant, {}};
-  List<std::pair<Id, Linear>> joined;  // conditions, and what they choose
+  List<std::pair<Id, Linear>> joined;  // conditions and their choices
   IdMap<std::size_t> places;
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
@@ -367,12 +366,12 @@ bool Simplifier::join_choices(Linear& s) {
   return true;
 }
 
-// The same choice on two conditions of which one implies the other, or that exclude each other.
+// Merges equal choices on two conditions if one implies the other or they exclude each other.
 bool Simplifier::join_conditions(Linear& s) {
   if (s.terms.size() > kLimits.joined_conditions) return false;
   struct Flag {
     Id condition;
-    Id chosen;  // 0 where the condition itself is the term
+    Id chosen;  // 0 if the condition itself is the term
   };
   const auto flag_of = [&](const Term& t) -> std::optional<Flag> {
     const NodeData& n = c_[t.atom];
@@ -440,7 +439,7 @@ void Simplifier::recombine(Linear& s) {
   if (products) recombine_products(s);
   if (symbolic > 0 && symbolic <= kLimits.opened_digits) recombine_symbolic(s);
   if (digits) complement_quotients(s);
-  for (int round = 0; digits && round < 2; ++round) {  // a remainder may turn to its neighbour's
+  for (int round = 0; digits && round < 2; ++round) {  // a remainder may be complemented
     const Linear before = s;
     recombine_digits(s);
     if (s == before) break;

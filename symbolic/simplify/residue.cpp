@@ -1,5 +1,5 @@
-// Congruences at work: what is known modulo something, by the parts of an expression or by the
-// assumptions in force, decides remainders and drops what lies between two of its numbers.
+// Congruences, from the parts of an expression or from assumptions, decide remainders and drop
+// terms that lie between two residues.
 #include <algorithm>
 
 #include "touchstone/symbolic/node/order.h"
@@ -61,7 +61,7 @@ bool Simplifier::lies_between_multiples(const Linear& s) const {
 bool Simplifier::steps_over_zero(const Linear& s) const {
   if (lies_between_multiples(s)) return true;
   constexpr std::int64_t kMostValues = 64;  // bits of a set
-  std::uint64_t reached = 1;                // bit i: the least value and i more
+  std::uint64_t reached = 1;                // bit i: the value least + i is reachable
   Int least = s.constant;
   std::int64_t span = 0;
   for (const Term& t : s.terms) {
@@ -80,7 +80,7 @@ bool Simplifier::steps_over_zero(const Linear& s) const {
   return !zero_at || *zero_at < 0 || *zero_at > span || (reached >> *zero_at & 1) == 0;
 }
 
-// Of s < 0, which is a sum of what is never negative below a limit.
+// For s < 0 with nonnegative terms and a limit: clamps coefficients to the limit.
 bool Simplifier::saturate(Linear& s) {
   const Int limit = -s.constant;
   if (limit.sign() <= 0) return false;
@@ -115,7 +115,7 @@ Simplifier::Residues Simplifier::residues_of(std::span<const Id> conditions,
     s.constant -= *range.lo;
     found.push_back({std::move(s), n.second});
   }
-  std::ranges::sort(found, [&](const Residue& a, const Residue& b) {  // not by ids
+  std::ranges::sort(found, [&](const Residue& a, const Residue& b) {  // not by id
     for (std::size_t i = 0; i < a.sum.terms.size() && i < b.sum.terms.size(); ++i) {
       const Term &t = a.sum.terms[i], &u = b.sum.terms[i];
       if (t.atom != u.atom) return compare(c_, t.atom, u.atom) < 0;
@@ -134,7 +134,7 @@ bool Simplifier::congruences_of(const Residues& residues, Table<Id, Congruence>&
       std::optional<Congruence> c;
       if (r.sum.terms.size() == 1) {
         c = solved(t.coef, r.sum.constant, r.modulus);
-      } else if (abs(t.coef).is_one()) {  // the variable is what the others leave
+      } else if (abs(t.coef).is_one()) {  // the variable equals minus the rest
         Linear rest = r.sum;
         add(rest, t.atom, -t.coef);
         c = (plain_congruence(rest) + Congruence::of(r.modulus, 0)) * -t.coef;
@@ -197,7 +197,7 @@ bool Simplifier::drop_below_residue(Linear& s, const Int& divisor, std::string_v
       if (known) c = c + own;
     }
     Int k = floor_mod(c.residue, g);
-    if (!residues_.empty() && !below.terms.empty()) {  // or all of them together
+    if (!residues_.empty() && !below.terms.empty()) {  // or all terms together
       const Congruence all = floor_mod(congruence(Linear{0, s.terms}), g);
       if (all.modulus.is_zero()) {
         above.terms = s.terms;
@@ -207,7 +207,7 @@ bool Simplifier::drop_below_residue(Linear& s, const Int& divisor, std::string_v
     }
     const Interval range = below.terms.empty() ? Interval::point(0) : bounds(below);
     if (above.terms.empty() || !range.lo || !range.hi) return false;
-    // The constant goes below as far as it brings k + below to begin in [0, g).
+    // Shift the constant so that k + below starts in [0, g).
     below.constant = floor_mod(k + *range.lo + s.constant, g) - k - *range.lo;
     if (k + below.constant + *range.hi >= g) return false;
     if (below.terms.empty() && below.constant.is_zero()) return false;

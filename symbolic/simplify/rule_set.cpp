@@ -1,4 +1,4 @@
-// Compiles the rules of the table that the matcher applies.
+// Compiles the rules that the matcher applies.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -15,7 +15,7 @@ using Root = Rule::Root;
 
 std::uint32_t kind_bit(Kind kind) { return std::uint32_t{1} << static_cast<unsigned>(kind); }
 
-/// Compiles expressions as written to patterns.
+/// Compiles expressions to patterns.
 class Compiler {
  public:
   explicit Compiler(const Exprs& exprs) : e_(exprs) {}
@@ -25,7 +25,7 @@ class Compiler {
     add(p, e, 1);
     return p;
   }
-  /// The comparison as a gap below, equal to or apart from 0.
+  /// The comparison as a sum below, equal to or different from 0.
   Pattern compared(Expr e) const {
     Pattern p;
     Pattern::Item item;
@@ -95,7 +95,7 @@ class Compiler {
       case ExprOp::Mod:
         args(Op::Remainder);
         break;
-      case ExprOp::Max:  // of 0 and something
+      case ExprOp::Max:  // of 0 and another operand
         r.op = Op::Maximum;
         r.args.push_back(sum(e_.arg(e, 1)));
         break;
@@ -122,7 +122,7 @@ bool divides_in(const Pattern& p) {
   });
 }
 
-/// Terms that a sum can take at most; a variable that is no constant takes any number.
+/// The maximal number of terms that a sum can match; unlimited with a variable for expressions.
 std::size_t most_terms(const Pattern& p) {
   std::size_t most = 0;
   for (const Pattern::Item& i : p.items) {
@@ -134,14 +134,14 @@ std::size_t most_terms(const Pattern& p) {
   return most;
 }
 
-/// Whether a sum is of two quotients with one divisor; of all in the table, the dividends are but a
-/// constant apart.
+/// True if the sum is of two quotients with one divisor; in the table, such dividends differ by a
+/// constant.
 bool twins(const Exprs& x, Expr sum) {
   const Expr a = x.arg(sum, 0), b = x.arg(sum, 1);
   return x.op(a) == ExprOp::Div && x.op(b) == ExprOp::Div && x.arg(a, 1) == x.arg(b, 1);
 }
 
-/// Divisions and maxima that stand in what is matched.
+/// The divisions and maxima that must occur in a subject.
 std::uint32_t kinds_in_text(const Rule& rule) {
   const auto has = [&](std::size_t at) { return at != std::string_view::npos; };
   const bool divides = rule.root == Root::Quotient || rule.root == Root::Remainder;
@@ -195,7 +195,7 @@ void read_outcome(const Rule& rule, CompiledRule::Outcome& r) {
   });
 }
 
-/// What is kept, or what is made now; of two threads that make it one is told the other's.
+/// The existing value, or a new one; if two threads race, both use the first.
 template <class Part>
 const Part& kept(std::atomic<const Part*>& place, const Rule& rule,
                  void (*make)(const Rule&, Part&)) {

@@ -1,4 +1,4 @@
-// Whether a sum is unbounded both ways: how it grows along directions.
+// Tests if a sum is unbounded both ways by its growth along directions.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -10,12 +10,12 @@ namespace touchstone::symbolic {
 
 namespace {
 
-/// How fast sums of variables and maxima grow along a direction: far out, all of them go straight.
+/// The growth of sums of variables and maxima along a direction; far out they are all linear.
 class Slopes {
  public:
   explicit Slopes(const Context& context) : c_(context) {}
 
-  /// Whether the sum surely takes values above and below every number.
+  /// True if the sum certainly takes arbitrarily large and small values.
   bool reach_both_ways(const Linear& sum) {
     if (!variables_of(sum.terms, 0)) return false;
     bool high = false, low = false;
@@ -25,12 +25,12 @@ class Slopes {
       low |= slope < 0;
       return slope;
     };
-    for (const int way : {1, -1}) {  // all of them at once
+    for (const int way : {1, -1}) {  // all variables at once
       for (std::size_t i = 0; i < count_; ++i) way_[i] = open(i, way) ? way : 0;
       look();
     }
     if (high && low) return true;
-    // Along the axes, then along all of them, each in the direction that does most.
+    // Along each axis, then along all axes in their steepest directions.
     way_.fill(0);
     std::array<int, kLimits.corner_variables> up{}, down{};
     for (std::size_t i = 0; i < count_ && !(high && low); ++i) {
@@ -65,7 +65,7 @@ class Slopes {
     alone = {1, id};
     return {&alone, 1};
   }
-  /// Collects the variables; false where something in the terms does not go straight.
+  /// Collects the variables; false if a term is not piecewise linear.
   bool variables_of(std::span<const Term> terms, int depth) {
     for (const Term& t : terms) {
       if (abs(t.coef) > Int(kLimits.corner_coefficient)) return false;
@@ -113,7 +113,7 @@ class Slopes {
 
   const Context& c_;
   std::array<Id, kLimits.corner_variables> variables_{};
-  std::array<int, kLimits.corner_variables> way_{};  // that each goes: up, down or not at all
+  std::array<int, kLimits.corner_variables> way_{};  // direction of each variable: up, down or none
   std::size_t count_ = 0;
 };
 

@@ -29,14 +29,14 @@ bool Simplifier::is(Id id, const Linear& sum) const {
 }
 
 void add_terms(const Context& context, Terms& to, std::span<const Term> what, const Int& factor) {
-  constexpr std::size_t kFew = 8;  // so many are put in one by one
+  constexpr std::size_t kFew = 8;  // up to this many are inserted one by one
   if (to.empty()) {
     to.reserve(what.size());
     for (const Term& t : what) to.push_back({t.coef * factor, t.atom});
     return;
   }
   if (what.size() <= kFew) {
-    std::size_t at = 0;  // all before it come before what is left
+    std::size_t at = 0;  // everything before it is in order
     for (const Term& t : what) {
       std::size_t i = at;
       if (to.size() - at > kFew) {
@@ -140,7 +140,7 @@ Id Simplifier::add_all(std::span<const Term> terms) {
 bool Simplifier::stands(const Linear& sum) const {
   if (!facts_.empty() || !residues_.empty()) return false;
   if (sum.terms.size() != 1) {
-    unsigned seen = 0, shared = 0;  // variables, and those of several terms
+    unsigned seen = 0, shared = 0;  // variables, and those in several terms
     bool all = true;
     for (const Term& t : sum.terms) {
       const unsigned own = c_.variables_in(t.atom);
@@ -149,8 +149,8 @@ bool Simplifier::stands(const Linear& sum) const {
       all &= c_.kind(t.atom) == Kind::Variable;
     }
     if (all) return true;
-    // With max(0, u), u of variables alone, too, where one variable moves a single term: a maximum
-    // is above 0 somewhere, and moves there.
+    // Also with max(0, u) of linear u, if some variable occurs in only one term: it changes the
+    // sum, since a maximum is positive and varies somewhere.
     bool moves = false;
     for (const Term& t : sum.terms) {
       moves |= (c_.variables_in(t.atom) & ~shared) != 0;
@@ -192,7 +192,7 @@ Id Simplifier::build(const Linear& sum) {
     if (Linear s = sum; open_exact_quotients(s)) return build(s);
   const std::uint64_t hash = c_.hash_sum(sum.constant, sum.terms);
   Context::Place place;
-  if (!known_facts)  // else the facts may say more of a sum that is there already
+  if (!known_facts)  // else the facts may simplify an existing sum
     if (const auto known = c_.find_sum(sum.constant, sum.terms, hash, place)) return *known;
   if (!joins || (count == 1 && !turns(sum, sum.terms[0]))) return settled(sum, hash, place);
   Linear s = sum;

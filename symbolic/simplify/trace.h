@@ -8,8 +8,8 @@
 
 namespace touchstone::symbolic {
 
-/// One use of a rule of the table: what each of the rule's variables stands for, so that lhs equals
-/// rhs is an equation between the simplifier's own expressions.
+/// One use of a rule: the values of its variables, so that lhs = rhs is an equation between
+/// canonical expressions.
 struct Instance {
   std::string_view rule;
   std::vector<std::pair<std::string_view, Linear>> bindings{};
@@ -19,7 +19,7 @@ struct Instance {
   Instance& bind(std::string_view variable, const Int& value);
 };
 
-/// The uses of rules, in order. What was tried and given up is taken back by `rewind`.
+/// Rule uses in order; `rewind` drops those of abandoned attempts.
 class Trace {
  public:
   using Mark = std::size_t;
@@ -27,7 +27,7 @@ class Trace {
   void record(Instance instance) { uses_.push_back(std::move(instance)); }
   Mark mark() const { return uses_.size(); }
   void rewind(Mark mark) { uses_.resize(mark); }
-  /// Turns all since the mark around: the equations are used from their results to their sources.
+  /// Reverses all uses since the mark: their equations then lead from result to source.
   void reverse(Mark mark);
 
   const std::vector<Instance>& uses() const { return uses_; }

@@ -1,5 +1,5 @@
-// Digits of one number, and of what it turns to: all are written by quotients of which no two are a
-// number apart from each other, so that digits that make a number cancel.
+// Digits of a number and of its complement or shift are all written with quotients that never
+// differ by a constant, so that digits of one number cancel.
 #include <algorithm>
 
 #include "touchstone/symbolic/node/order.h"
@@ -8,7 +8,7 @@
 
 namespace touchstone::symbolic {
 
-// (y + (n - 1)*(x//m))//n is (y - x//m)//n + x//m, of which the first is one quotient by m*n.
+// (y + (n - 1)*(x//m))//n is (y - x//m)//n + x//m, whose first part is one quotient by m*n.
 std::optional<Simplifier::Nested> Simplifier::nested_turned(const Linear& d, const Int& lo) {
   const auto nests = [&](const Term& t) {
     return c_.kind(t.atom) == Kind::Digit && c_[t.atom].second.is_zero();
@@ -30,8 +30,8 @@ std::optional<Simplifier::Nested> Simplifier::nested_turned(const Linear& d, con
   return Nested{atom(at->atom), digit(folded, lo * m, 0)};
 }
 
-// A quotient of two values says only on which side of a number the dividend lies, as does the one
-// by the least divisor that leaves it so. nullopt where the quotient has more values.
+// A two-valued quotient only tests on which side of a number the dividend lies; reduces it to the
+// least divisor that preserves this. nullopt if the quotient has more values.
 std::optional<Simplifier::Side> Simplifier::side_of(const Linear& d, const Int& lo) const {
   Side r;
   r.near = d;
@@ -55,13 +55,13 @@ std::optional<Simplifier::Side> Simplifier::side_of(const Linear& d, const Int& 
   return r;
 }
 
-// x + c*(x < 0) is x%c where x lies within one period of 0. What is beside the flag already goes
-// with it, so that it does not matter in which order they came.
+// x + c*(x < 0) is x%c if x lies within one period of 0. Neighbours of the flag are included, so
+// the order of terms does not matter.
 bool Simplifier::wrap(Linear& s) {
   struct Window {
     std::string_view rule;
     Linear x;
-    Int from, to, per_flag;  // of x; x%c is x + per_flag times the flag
+    Int from, to, per_flag;  // of x; x%c is x + per_flag * flag
   };
   for (const Term& t : Terms(s.terms)) {
     const NodeData& n = c_[t.atom];
@@ -89,7 +89,7 @@ bool Simplifier::wrap(Linear& s) {
         const Trace::Mark start = mark();
         const Linear own = w ? digit(w->x, 1, d.second) : Linear();
         rewind(start);
-        // It may be a number less the remainder that is there.
+        // It may be a constant minus that remainder.
         if (own.terms.size() != 1 || own.terms[0].atom != u.atom ||
             !abs(own.terms[0].coef).is_one())
           continue;
@@ -133,12 +133,12 @@ bool Simplifier::wrap(Linear& s) {
   return false;
 }
 
-// Beside a quotient, a flag of how far its remainder has come moves the dividend.
+// Merges a flag that compares a quotient's remainder with a number into the dividend.
 bool Simplifier::shift_quotient(Linear& s) {
   for (const Term& flag : s.terms) {
     const NodeData& n = c_[flag.atom];
     if (n.kind != Kind::Negative && n.kind != Kind::Zero) continue;
-    const Linear x = linear(n.args[0]);  // of one term: a remainder less a number
+    const Linear x = linear(n.args[0]);  // one term: a remainder minus a constant
     const NodeData& r = c_[x.terms[0].atom];
     if (x.terms.size() != 1 || r.kind != Kind::Digit || !r.first.is_one()) continue;
     const bool equal = n.kind == Kind::Zero;
@@ -172,8 +172,8 @@ bool Simplifier::shift_quotient(Linear& s) {
   return false;
 }
 
-// Of the quotients of D and -1 - D, and of those of D and D + n/2 by n, one is enough; then the
-// digits of a number, of its complement and those that were turned cancel.
+// Replaces the quotients of D and -1 - D, and of D and D + n/2 by n, by one of each pair, so that
+// the digits of a number, of its complement and of shifted numbers cancel.
 bool Simplifier::add_turned(Linear& to, const Linear& what, const Int& factor, int& steps) {
   bool turns = false;
   to.constant += what.constant * factor;
@@ -189,7 +189,7 @@ bool Simplifier::add_turned(Linear& to, const Linear& what, const Int& factor, i
       add(to, Linear{0, {term}});
       continue;
     }
-    Int excess = d.constant + d.constant + 1 - lo;  // of the first part that is not the half
+    Int excess = d.constant + d.constant + 1 - lo;  // of the first part other than half
     for (const Term& u : d.terms)
       if (const Int over = u.coef + u.coef - lo; !over.is_zero()) {
         excess = over;
@@ -256,11 +256,11 @@ bool Simplifier::add_turned(Linear& to, const Linear& what, const Int& factor, i
   return turns;
 }
 
-// All digits as plain quotients, of which those that are left join anew. With `turn`, quotients of
-// a number and of its complement are one, and the result has to be less than what is there.
+// Opens digits into quotients and joins the rest again. With `turn`, the quotients of a number and
+// of its complement are unified, and the result must be simpler.
 void Simplifier::join_opened(Linear& s, bool turn) {
   Terms joined;
-  const auto akin = [&](const Term& t) {  // to another digit, by a variable
+  const auto akin = [&](const Term& t) {  // shares a variable with another digit
     return std::ranges::any_of(s.terms, [&](const Term& u) {
       return u.atom != t.atom && c_.kind(u.atom) == Kind::Digit &&
              (c_.variables_in(u.atom) & c_.variables_in(t.atom)) != 0;
@@ -283,7 +283,7 @@ void Simplifier::join_opened(Linear& s, bool turn) {
     else
       add(to, quotient, factor);
   };
-  // Last those with a choice, the highest first.
+  // Two-valued digits last, the highest first.
   const auto two_valued = [&](const NodeData& n) { return n.second == n.first + n.first; };
   std::ranges::sort(joined, [&](const Term& a, const Term& b) {
     const NodeData &x = c_[a.atom], &y = c_[b.atom];
@@ -313,7 +313,7 @@ void Simplifier::join_opened(Linear& s, bool turn) {
     add_quotient(open, number, low, term.coef);
     add_quotient(open, number, high, -term.coef * ratio);
     if (!turn || !two_valued(n)) continue;
-    // A digit of two values may be written by that of the number half a period on.
+    // A two-valued digit may be written with the number half a period later.
     Linear other = closed, next = number;
     next.constant += low;
     const Trace::Mark second = mark();
@@ -359,8 +359,8 @@ void Simplifier::join_opened(Linear& s, bool turn) {
     rewind(start);
 }
 
-// Of k*(D//lo) in s: the terms of D beside it, and the different numbers in it. What
-// each turned quotient saves the sum saves, so that turning comes to an end.
+// The cost of k*(D//lo) in s: the terms beside it that share an atom with D, the distinct numbers
+// in D, and its constant. Each turn lowers the cost of the sum, so turning terminates.
 Simplifier::QuotientCost Simplifier::quotient_cost(const Linear& s, const Linear& dividend,
                                                    const Int& k, const Int& lo,
                                                    bool complement) const {
@@ -382,7 +382,7 @@ Simplifier::QuotientCost Simplifier::quotient_cost(const Linear& s, const Linear
   return r;
 }
 
-// D//c is x - (x*c - 1 - D)//c. Of the two, in sums with terms of x one leaves less beside it.
+// D//c is x - (x*c - 1 - D)//c: chooses the side that leaves fewer terms of x beside it.
 bool Simplifier::complement(Linear& s) {
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
@@ -392,7 +392,7 @@ bool Simplifier::complement(Linear& s) {
     const auto within = [&](const Int& x) { return x.sign() >= 0 && x < lo; };
     if (!within(dividend.constant) || !std::ranges::all_of(dividend.terms, within, &Term::coef))
       continue;
-    if (dividend == atom(dividend.terms[0].atom) && lo > Int(2)) continue;  // as `new_digit`
+    if (dividend == atom(dividend.terms[0].atom) && lo > Int(2)) continue;  // as in `new_digit`
     const auto order =
         quotient_cost(s, dividend, k, lo, true) <=> quotient_cost(s, dividend, k, lo, false);
     if (order > 0 || (order == 0 && !above_half(dividend, lo))) continue;
@@ -405,7 +405,7 @@ bool Simplifier::complement(Linear& s) {
     const Linear quotient = digit(other, lo, 0);
     add(after, quotient, -k);
     after.constant -= k;
-    // Where bounds make something else of it, it may come back, and so for ever.
+    // If bounds turn it into something else, it may turn back and loop.
     const Linear turned = complemented(dividend, lo);
     const auto as_turned = [&](const Term& u) {
       const NodeData& d = c_[u.atom];
@@ -426,8 +426,8 @@ void Simplifier::complement_quotients(Linear& s) {
   }
 }
 
-// A remainder by what is no number is the divisor less one less that of -1 - its dividend, which
-// may be all that is left: y - 1 - (x - 1)%y is -x%y. With two such, neither is the one to turn.
+// A remainder by an expression y is y - 1 minus that of its complemented dividend, which may cancel
+// the rest: y - 1 - (x - 1)%y is -x%y. With two such terms, neither is turned.
 bool Simplifier::turns(const Linear& s, const Term& t) const {
   const NodeData& n = c_[t.atom];
   if (n.kind != Kind::Mod) return false;

@@ -122,7 +122,7 @@ int Extractor::extract(Id root, std::span<const Id> nodes) {
   if (const int* known = best_.find(root)) return *known;
   List<Id> found;
   if (nodes.empty()) nodes = found = reachable(c_, root);
-  // A sum needs a form of its own only where it stands in something as a whole.
+  // A sum needs its own form only where it occurs as a whole.
   IdMap<bool> wanted;
   wanted.set(root, true);
   for (const Id id : nodes) {
@@ -133,8 +133,8 @@ int Extractor::extract(Id root, std::span<const Id> nodes) {
                                                                                   : n.args.size();
     for (const Id arg : n.args.first(whole)) wanted.set(arg, true);
   }
-  // A choice that stands in sums alone is mostly laid out with what is beside it. One by itself is
-  // laid out when it is asked for, but in deep expressions before.
+  // A choice that occurs only in sums is usually laid out with its neighbours. On its own it is
+  // laid out on demand, except in large expressions.
   const bool later = nodes.size() <= kLimits.later_nodes;
   for (const Id id : nodes) {
     if (best_.contains(id)) continue;
@@ -270,7 +270,7 @@ int Extractor::compared(const Sum& s, StepOp strict) {
     const StepOp op = constant < 0 ? StepOp::Le : strict;
     best = smaller_form(best, swap ? apply(op, {b, a}) : apply(op, {a, b}));
   }
-  // A choice may stand beside what its members share, on the other side.
+  // A choice may be on the other side from the terms that its members share.
   for (const bool to_left : {true, false}) {
     if (s.terms.size() < 2 || !(to_left ? choices_right : choices_left)) continue;
     left.terms.clear();
@@ -288,7 +288,7 @@ int Extractor::compared(const Sum& s, StepOp strict) {
 int Extractor::sides(Sum left, Sum right, const Int& constant, StepOp strict) {
   left.constant = 0;
   right.constant = 0;
-  // A choice may take the number in better where the other side may be equal to it.
+  // A choice may absorb the constant better if the comparison is not strict.
   const auto holds_choice = [&](const Sum& s) {
     return std::ranges::any_of(s.terms,
                                [&](const Term& t) { return c_.kind(t.atom) == Kind::Max; });

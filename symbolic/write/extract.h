@@ -8,29 +8,29 @@
 
 namespace touchstone::symbolic {
 
-/// One operation of a rendering. A Sub from the constant 0 is a negation and is written `-x`.
+/// One operation of a rendering. A Sub from the constant 0 is a negation, rendered `-x`.
 struct Form {
   StepOp op = StepOp::Const;
   Int value;                          // Const
   const std::string* name = nullptr;  // Var
   SmallVector<int, 4> args;
-  std::size_t size = 1;  // operators, variables and constants; shared parts count each time
-  Interval bounds;       // where the forms are for code
+  std::size_t size = 1;  // operators, variables and constants, repeats counted
+  Interval bounds;       // set if the forms are for code
 };
 
-/// Chooses how a canonical node is written: which side of a comparison a term stands on, where the
-/// common factor goes, whether a choice swallows the sum around it. Each node is laid out once, the
-/// smallest of a few candidates, ties to the first; candidates are built from the forms of atoms.
+/// Chooses the rendering of a canonical node: the side of each term in a comparison, the place of
+/// common factors, the choices that absorb the sum around them. Each node is laid out once: the
+/// smallest of a few candidates, the first of equals, built from the forms of its atoms.
 class Extractor {
  public:
-  /// The use of the forms: text may divide by a negative constant where that is shorter.
+  /// Purpose of the forms: text may divide by a negative constant if that is shorter.
   enum class For : std::uint8_t { Text, Code };
   Extractor(const Context& context, For purpose) : c_(context), purpose_(purpose) {
     forms_.reserve(32);
   }
   /// The index of the node's form in forms().
   int extract(Id root) { return extract(root, {}); }
-  /// `nodes` is reachable(root), where that is known, else empty.
+  /// `nodes` is reachable(root) if already known, else empty.
   int extract(Id root, std::span<const Id> nodes);
   const List<Form>& forms() const { return forms_; }
 
@@ -40,7 +40,7 @@ class Extractor {
     Int constant;
     Terms terms;
   };
-  /// coef * a form that is laid out already.
+  /// coef * an existing form.
   struct Item {
     Int coef;
     int form;
@@ -50,7 +50,7 @@ class Extractor {
   Sum sum_of(Id id) const;
   Sum plus(const Sum& a, const Sum& b, const Int& factor) const;
   static Int coefficient(const Sum& s, Id atom);
-  /// Takes a term out.
+  /// Removes the term.
   void take(Sum& s, const Term& t) const;
   std::size_t size(int form) const { return forms_[static_cast<std::size_t>(form)].size; }
   int smaller_form(int a, int b) const { return size(b) < size(a) ? b : a; }
@@ -59,40 +59,39 @@ class Extractor {
   int apply(StepOp op, std::initializer_list<int> args);
   int chained(StepOp op, std::span<const int> parts);
   int scaled(int form, const Int& factor);
-  /// A remainder of a multiple, or of a negation, times a positive factor as one remainder:
-  /// (x*k) % m * f is x*(k*f) % (m*f). -1 where it is none.
+  /// A remainder of a multiple or a negation, scaled by a positive factor, as one remainder:
+  /// (x*k) % m * f is x*(k*f) % (m*f). -1 if impossible.
   int scaled_modulo(int form, const Int& factor);
 
   int lay_out(Id id);
-  /// The form of a node by itself.
+  /// The form of a node on its own.
   int form_of(Id id);
   int lay_out_digit(const NodeData& n);
   int lay_out_digit(const NodeData& n, Sum dividend, int whole);
-  /// The digit of -1 less its number, as which a digit is a number less it.
+  /// The digit of -1 minus its number; the original is a constant minus this one.
   int complement(Id digit);
   int compared(const Sum& s, StepOp op);
-  /// left - right + constant compared with 0, neither side's terms empty unless all are.
+  /// left - right + constant compared with 0; a side has terms unless neither does.
   int sides(Sum left, Sum right, const Int& constant, StepOp op);
   int negation(Id atom);
   int negated_part(Id part);
 
   // sums
   int lay_out_sum(const Sum& s, int depth = 0);
-  /// The sum as it stands, with what is laid out already.
+  /// The sum in its given shape, with the items laid out already.
   int lay_out_with(const Sum& s, int depth, Items items);
   bool absorbs(const Sum& s) const;
   int absorbed(const Sum& s, int depth, Items items);
-  /// Takes digits, which are a number less their complements, out of the sum, so that this constant
-  /// is left; nothing where none do.
+  /// Replaces digits by their complements so that `constant` remains; empty if none qualify.
   Items turn_digits(Sum& s, const Int& constant);
-  /// Modulo b, b - 1 is -1.
+  /// Reduces coefficients to the residues nearest to 0: modulo b, b - 1 is -1.
   static Sum nearest(Sum dividend, const Int& period);
-  /// k*(x%c) - k*(c - 1)
+  /// Matches k*(x%c) - k*(c - 1).
   bool is_minus_complement(const Sum& s) const;
-  /// -(x % c) as (-x) % -c, and x%c - (c - 1) as (x + 1) % -c; -1 where the term is no modulo.
+  /// -(x % c) as (-x) % -c, and x%c - (c - 1) as (x + 1) % -c; -1 if the term is no modulo.
   int turned_modulo(const Term& t, int depth);
-  /// Takes into the dividend what stands beside the quotient and in a choice within, where that
-  /// makes it shorter.
+  /// Moves terms beside the quotient, or in a choice of the sum, into the dividend if that is
+  /// shorter.
   void take_in_beside(Sum& work, Sum& dividend, const Int& k, const Int& divisor, int depth);
   void absorb_quotient(Sum& work, const Term& digit, int depth, Items& items);
   /// coef * (dividend // divisor) + work
@@ -101,19 +100,19 @@ class Extractor {
     Int coef;
     int form = -1;
   };
-  /// With what stands beside it taken in, and laid out; `whole` is the quotient as it stands.
+  /// q laid out with the terms beside it moved in; `whole` is the original quotient.
   Quotient absorbed_quotient(Quotient q, const Int& divisor, std::optional<Id> whole, int depth);
-  /// min(x*4, y) // 4 as min(x, y // 4); -1 where no member is a multiple.
+  /// min(x*4, y) // 4 as min(x, y // 4); -1 if no member is a multiple.
   int divided_members(int form, const Int& divisor);
-  /// dividend, laid out as form, over divisor.
+  /// The quotient of a dividend whose form is `form`.
   int quotient(const Sum& dividend, int form, const Int& divisor, int depth);
-  /// k - k*flag as k times what the flag is not.
+  /// k - k*flag as k times the negated flag.
   void turn_flag(Sum& work, Items& items);
   void factor_products(Sum& work, Items& items);
   int join(Items items, const Int& constant);
   int join_plain(const Items& items, const Int& constant);
   Items plain_items(const Sum& s);
-  /// No plain form of the sum is smaller.
+  /// A lower bound on the size of plain forms of the sum.
   std::size_t least_plain(const Sum& s) const;
 
   // choices: extract_choice.cpp, extract_placement.cpp
@@ -122,9 +121,9 @@ class Extractor {
   using Members = SmallVector<Sum, 4>;
   bool chooses(const Sum& s, const Term& flag) const;
   bool opposite(Id a, Id b) const;
-  /// Whether a quotient beside the choice has it in its dividend, and may take it all in.
+  /// True if a quotient in `work` has the choice in its dividend and may absorb the whole sum.
   bool divided(const Sum& work, Id choice) const;
-  /// True where choices were left for quotients to take in.
+  /// True if choices remain for quotients to absorb.
   bool absorb_choices(Sum& work, int depth, bool quotients_first, Items& items);
   std::optional<Choice> choice_of(const Sum& work, const Term& t);
   Placement best_placement(const Sum& work, const Choice& choice);
@@ -133,13 +132,13 @@ class Extractor {
   void place(Sum& work, const Choice& choice, int depth, Items& items);
   SmallVector<Placement, 2> whole_placements(const Sum& work, const Choice& choice) const;
   int lay_out_choice(const Choice& choice, const Placement& at, int depth);
-  /// A member of a choice on an equation, where that holds.
+  /// A member of a choice on an equation, simplified by that equation.
   int lay_out_met(const Sum& member, const Choice& choice, int depth);
   bool has_choice(const Sum& s) const;
   int grouped(StepOp op, Members members, int depth);
 
-  /// Sums that take in what is beside them are laid out once at each depth: nests of choices ask
-  /// for the same ones again and again.
+  /// Memo of sums that absorb their neighbours, by depth: nested choices lay out the same sums
+  /// repeatedly.
   struct LaidOut {
     Sum sum;
     int depth;
@@ -149,7 +148,7 @@ class Extractor {
   std::uint32_t& laid_out(const Sum& s, int depth);
   std::uint32_t& slot_of(const Sum& s, int depth);
   List<LaidOut> laid_out_;
-  List<std::uint32_t> laid_out_table_;  // places in laid_out_, by hash
+  List<std::uint32_t> laid_out_table_;  // hash table of indices in laid_out_
 
   const Context& c_;
   For purpose_;
@@ -158,8 +157,8 @@ class Extractor {
   IdMap<int> complements_;
 };
 
-/// A form as Python-like text. Throws Error where it would have more than 50 million parts, since
-/// shared parts are written out. The text takes the place of what is in `memory`.
+/// A form as Python-like text; shared parts are repeated. Throws Error if it exceeds 50 million
+/// parts. The text is written into the storage of `memory`.
 std::string render(const List<Form>& forms, int root, std::string memory = {});
 
 }  // namespace touchstone::symbolic

@@ -1,5 +1,5 @@
-// How choices are written: which part of the sum around a maximum or a where goes into its members,
-// with which sign and factor, and which pairs of them are one clamp.
+// Layout of choices: which part of the sum around a maximum or `where` moves into its members, with
+// which sign and factor, and which pairs form a clamp.
 #include <algorithm>
 
 #include "touchstone/symbolic/number/limits.h"
@@ -14,7 +14,7 @@ bool Extractor::chooses(const Sum& s, const Term& flag) const {
   return !s.constant.is_zero() && (n.kind == Kind::Negative || n.kind == Kind::And);
 }
 
-/// One of two conditions is written as 1 - the other.
+/// True if one condition is 1 minus the other.
 bool Extractor::opposite(Id a, Id b) const {
   const auto turns = [&](Id negation, Id flag) {
     const NodeData& n = c_[negation];
@@ -53,7 +53,7 @@ std::optional<Extractor::Choice> Extractor::choice_of(const Sum& work, const Ter
   }
   r.shape = Choice::Shape::Select;
   if (n.kind == Kind::Select) {
-    for (const Term& u : work.terms) {  // choices under the opposite condition
+    for (const Term& u : work.terms) {  // a choice under the opposite condition
       const NodeData& other = c_[u.atom];
       if (other.kind != Kind::Select || !opposite(n.args[0], other.args[0])) continue;
       const bool turned = c_.kind(n.args[0]) == Kind::Sum;
@@ -81,7 +81,7 @@ std::optional<Extractor::Choice> Extractor::choice_of(const Sum& work, const Ter
   return r;
 }
 
-/// Every placement that leaves nothing of the sum outside.
+/// The placements that move the whole sum into the members.
 SmallVector<Extractor::Placement, 2> Extractor::whole_placements(const Sum& work,
                                                                  const Choice& choice) const {
   SmallVector<Placement, 2> all;
@@ -116,11 +116,11 @@ bool Extractor::has_choice(const Sum& s) const {
   });
 }
 
-/// Members that have a term in common are chosen from first, and it is added once.
+/// Takes the choice among members with a common term first and adds the term once.
 int Extractor::grouped(StepOp op, Members members, int depth) {
   Term common{0, 0};
   std::size_t most = 1;
-  // With choices among them, the members would not be found again in what is read back.
+  // Members with nested choices would not be recognized when read back.
   const bool groups = members.size() > 2 && members.size() <= kLimits.grouped_members &&
                       std::ranges::none_of(members, [&](const Sum& m) { return has_choice(m); });
   if (groups)
@@ -177,7 +177,7 @@ void Extractor::place(Sum& work, const Choice& choice, int depth, Items& items) 
   for (const Term& t : choice.terms) take(work, t);
   Placement at = best_placement(work, choice);
   int form = lay_out_choice(choice, at, depth);
-  // Where prices cannot tell what a member takes in, the forms do.
+  // If prices cannot predict what a member absorbs, compare the forms.
   const bool nested =
       std::ranges::any_of(choice.members, [&](const Sum& m) { return has_choice(m); });
   if (depth == 0 && (nested || choice.equation || choice.members.size() > 2)) {

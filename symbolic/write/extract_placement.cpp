@@ -1,5 +1,5 @@
-// Where a choice is written: the sums it stands among as a table, and the placement of all that are
-// tried that takes the least room.
+// Placement of a choice: the sum around it and its members as a table, from which the cheapest
+// placement is taken.
 #include "touchstone/symbolic/write/extract_placement.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace touchstone::symbolic {
 
 namespace {
 
-// Numbers are of 64 bits where all are small, which no product of two leaves, else of any length.
+// 64-bit numbers are used if all are below this limit, so no product of two overflows; else Int.
 constexpr std::int64_t kSmall = std::int64_t{1} << 28;
 
 bool is_zero(std::int64_t a) { return a == 0; }
@@ -26,13 +26,13 @@ bool is_zero(const Int& a) { return a.is_zero(); }
 bool is_one(const Int& a) { return a.is_one(); }
 int sign(const Int& a) { return a.sign(); }
 
-/// Nodes that a term with this coefficient adds to a sum.
+/// Number of nodes that a term with this coefficient adds to a sum.
 template <class Number>
 int cost(const Number& coef) {
   return is_zero(coef) ? 0 : is_one(abs(coef)) ? 2 : 4;
 }
 
-/// A few numbers in place, as a Row of a table is where they suffice.
+/// A fixed-capacity Row for small tables.
 template <std::size_t N>
 struct SmallRow {
   static constexpr std::size_t kMost = N;
@@ -58,7 +58,7 @@ struct Column {
 };
 using Columns = SmallVector<Column, 12>;
 
-/// Adds up what a sum's terms cost.
+/// Accumulates the cost of a sum's terms.
 template <class Number>
 class Price {
  public:
@@ -71,7 +71,7 @@ class Price {
     if (is_one(size)) return;
     plain_minus_ = false;
     for (std::size_t i = 0; i < known_; ++i)
-      if (factors_[i] == size) return;  // grouped with an earlier term of this factor
+      if (factors_[i] == size) return;  // grouped with an earlier term of the same factor
     total_ += 2;
     if (known_ < factors_.size()) factors_[known_++] = size;
   }
@@ -90,8 +90,7 @@ class Price {
 
 }  // namespace
 
-/// The sum around a choice and the choice's members, a row each: a column for every atom, then the
-/// constants.
+/// The sum around a choice and its members as rows: a column for each atom, then the constant.
 template <class Number, class Row>
 class Extractor::Table {
  public:
@@ -116,7 +115,7 @@ class Extractor::Table {
     int least = -1;
     SmallVector<Row, 4> scaled;
     if (coef_ == Number(-1)) {
-      // Behind a minus sign it takes one part more: nothing there is as small as the least.
+      // A minus sign costs one part more, so none is smaller than the lower bound.
       scaled = members_;
       for (Row& m : scaled)
         for (Number& n : m) n = -n;
@@ -128,7 +127,7 @@ class Extractor::Table {
     for (const Number& size : {abs(coef_), Number(1)}) {
       const int lowest = least_inside(floor_div(coef_, size)) + (is_one(size) ? 0 : 2);
       for (const int turn : {sign(coef_), -sign(coef_)}) {
-        if (least >= 0 && least <= lowest) break;  // a tie goes to the first
+        if (least >= 0 && least <= lowest) break;  // the first of equals wins
         const Number unit = size * Number(turn);
         const Number factor = floor_div(coef_, unit);
         scaled = members_;
@@ -180,7 +179,7 @@ class Extractor::Table {
     return r;
   }
 
-  /// The size of a + factor * b as written, with another operand of that size beside it.
+  /// The size of a + factor * b as rendered, beside another operand of the given size.
   int price(const Row& a, const Row& b, const Number& factor, int operand, bool positive) const {
     Price<Number> total(operand, positive);
     const std::size_t n = columns_.size();
@@ -188,10 +187,10 @@ class Extractor::Table {
     return total.end(a[n] + b[n] * factor);
   }
 
-  /// No placement with this factor before the members takes less room.
+  /// A lower bound on the size of the members with this factor.
   int least_inside(const Number& factor) const {
     if (members_.size() != 2) return 2 * static_cast<int>(members_.size()) - 1;
-    // The difference of the members stands in one of them, or takes more room in both.
+    // The members' difference occurs in one of them, or costs more in both.
     const std::size_t n = columns_.size();
     const Row &a = members_[0], &b = members_[1];
     int parts = a[n] == b[n] ? 0 : 2, differ = a[n] == b[n] ? 0 : 1;
@@ -206,16 +205,16 @@ class Extractor::Table {
       if (std::find(factors.begin(), factors.begin() + known, size) != factors.begin() + known)
         continue;
       factors[known++] = size;
-      parts += 2;  // or the atom stands twice
+      parts += 2;  // or the atom occurs twice
     }
     return 1 + parts - (differ < 2 ? 0 : 2);
   }
 
-  /// The cheapest shift of the members: of each atom by itself, and of the constants.
+  /// The cheapest shift of the members, chosen independently for each atom and the constant.
   Row best_shift(const SmallVector<Row, 4>& members, const Number& unit) const {
     const std::size_t n = columns_.size(), k = members.size();
     Row shift;
-    SmallVector<std::size_t, 6> left;  // terms of each member once it has moved
+    SmallVector<std::size_t, 6> left;  // terms of each member after the shift
     for (const Row& m : members)
       left.push_back(static_cast<std::size_t>(
           std::count_if(m.begin(), m.begin() + n, [](const Number& x) { return !is_zero(x); })));

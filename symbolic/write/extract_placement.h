@@ -14,13 +14,13 @@ struct Extractor::Choice {
   Shape shape = Shape::Max;
   Int coef;
   int condition = -1;  // a form
-  int failing = -1;    // the form of its negation, where that is shorter
+  int failing = -1;    // the form of its negation, if that is shorter
   Members members;
-  Terms terms;                   // of the sum that the choice stands for
-  const Id* equation = nullptr;  // of a Select on it: what is 0 where the condition holds
+  Terms terms;                   // of the sum that the choice represents
+  const Id* equation = nullptr;  // of a Select on an equation: the node that is 0 where it holds
 };
 
-/// unit * the choice between factor * member + shift.
+/// unit * (the choice between factor * member + shift).
 struct Extractor::Placement {
   Int unit, factor;
   Sum shift;

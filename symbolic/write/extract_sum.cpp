@@ -1,4 +1,4 @@
-// How sums are written: what goes into a division or a choice beside them, and what is factored.
+// Layout of sums: terms that move into a division or a choice, and common factors.
 #include <algorithm>
 
 #include "touchstone/base/hash.h"
@@ -84,7 +84,7 @@ Extractor::Items Extractor::turn_digits(Sum& s, const Int& constant) {
   if (purpose_ == For::Code || s.constant == constant) return items;
   struct Turn {
     Term term;
-    Int more;  // in the constant
+    Int more;  // change of the constant
   };
   SmallVector<Turn, 4> turns;
   for (const Term& t : s.terms) {
@@ -112,10 +112,10 @@ Extractor::Items Extractor::turn_digits(Sum& s, const Int& constant) {
 std::size_t Extractor::least_plain(const Sum& s) const {
   std::size_t total = s.constant.is_zero() ? 0 : 2;
   for (const Term& t : s.terms) {
-    std::size_t own = 3;  // a choice by itself, as max(x, 0)
+    std::size_t own = 3;  // a plain choice, such as max(x, 0)
     if (const int* const known = best_.find(t.atom)) {
       own = std::min(size(*known), kLimits.least_size);
-    } else {  // it names all its variables
+    } else {  // at least all its variables
       const auto variables = static_cast<std::size_t>(
           std::ranges::count_if(c_[c_[t.atom].args[0]].terms,
                                 [&](const Term& u) { return c_.kind(u.atom) == Kind::Variable; }));
@@ -161,7 +161,7 @@ int Extractor::turned_modulo(const Term& t, int depth) {
   if (!digit && n.kind != Kind::Mod) return -1;
   Sum dividend = sum_of(n.args[0]);
   if (digit) dividend = nearest(std::move(dividend), n.second);
-  if (t.coef.sign() > 0) {  // of the complement
+  if (t.coef.sign() > 0) {  // the complement
     if (!digit) return -1;
     dividend.constant += 1;
   } else {
@@ -183,7 +183,7 @@ int Extractor::absorbed(const Sum& s, int depth, Items items) {
   Interrupt::poll();
   Sum work = s;
   const bool choices_left = absorb_choices(work, depth, true, items);
-  // The last are the deepest: a quotient of quotients takes them in before they stand alone.
+  // The last are the deepest: a quotient of quotients absorbs them before they are laid out alone.
   for (std::size_t i = s.terms.size(); i-- > 0;) {
     const Id atom = s.terms[i].atom;
     const NodeData& n = c_[atom];
@@ -210,7 +210,7 @@ void Extractor::take_in_beside(Sum& work, Sum& dividend, const Int& k, const Int
     });
   };
   Sum wider = dividend, rest = work;
-  std::size_t beside = 0;  // the size of the terms by themselves
+  std::size_t beside = 0;  // size of the terms on their own
   for (const Term& t : work.terms) {
     if (!divides(k, t.coef) || !in_choice(t.atom)) continue;
     const Int factor = floor_div(t.coef, k) * divisor;
@@ -286,7 +286,7 @@ Extractor::Quotient Extractor::absorbed_quotient(Quotient q, const Int& divisor,
     form = laid_out();
     return q;
   }
-  // With the number beside it, where its members may take that in, or with that in it.
+  // Try the constant beside the quotient, if members may absorb it, and inside.
   const int outside = before.constant.is_zero() ? laid_out() : -1;
   dividend.constant += floor_div(work.constant, k) * divisor;
   form = laid_out();
@@ -358,7 +358,7 @@ int Extractor::join(Items items, const Int& constant) {
   Items grouped;
   for (std::size_t i = 0; i < items.size(); ++i) {
     const Int factor = abs(items[i].coef);
-    if (factor.is_zero()) continue;  // in a group already
+    if (factor.is_zero()) continue;  // already in a group
     Items group;
     if (!factor.is_one())
       for (std::size_t j = i + 1; j < items.size(); ++j)
@@ -388,7 +388,7 @@ int Extractor::join_plain(const Items& items, const Int& constant) {
     r = r < 0 ? part : apply(StepOp::Add, {r, part});
   }
   bool spent = constant.is_zero();
-  std::size_t first = items.size();  // the negative part that the sum begins with
+  std::size_t first = items.size();  // the negative term that the sum starts with
   if (r < 0) {
     for (std::size_t i = items.size(); i-- > 0;)
       if (first == items.size() || items[i].coef != Int(-1)) first = i;

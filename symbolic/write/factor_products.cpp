@@ -1,4 +1,4 @@
-// Products of one sum that share a factor, which is written once before all of them.
+// Factors out what several products of a sum share.
 #include <algorithm>
 #include <optional>
 #include <queue>
@@ -11,8 +11,8 @@ namespace touchstone::symbolic {
 
 namespace {
 
-/// The factors of a sum's products, and which terms have each: of those left, the one that most
-/// terms have, the first of several.
+/// Tracks which terms have each factor; most_shared is the factor of the most remaining terms, the
+/// first of equals.
 class SharedFactors {
  public:
   SharedFactors(const Context& context, std::span<const Term> terms)
@@ -28,7 +28,7 @@ class SharedFactors {
     }
   }
 
-  /// Nothing where no two terms share one.
+  /// nullopt if no two remaining terms share a factor.
   std::optional<Id> most_shared() {
     for (; !queue_.empty(); queue_.pop()) {
       const Entry& top = queue_.top();
@@ -54,18 +54,18 @@ class SharedFactors {
 
  private:
   struct Place {
-    std::size_t term, at;  // of a product; at: kAlone for a term that is the factor itself
+    std::size_t term, at;  // at: index in the product; kAlone for a term that is the factor itself
     auto operator<=>(const Place&) const = default;
   };
   struct Factor {
     Id id;
-    List<Place> in;         // terms, in their order
-    std::size_t count = 0;  // of those left
-    std::size_t gone = 0;   // the first so many of `in` are none of them, or no products
+    List<Place> in;         // terms, in order
+    std::size_t count = 0;  // of the remaining ones
+    std::size_t gone = 0;   // leading entries of `in` that are removed or not products
   };
   struct Entry {
     std::size_t count, factor;
-    Place first;  // product with it
+    Place first;  // first product with the factor
     bool operator<(const Entry& other) const {
       return count != other.count ? count < other.count : other.first < first;
     }
@@ -94,8 +94,7 @@ class SharedFactors {
   List<bool> left_;
   List<Factor> factors_;
   IdMap<std::size_t> places_;
-  std::priority_queue<Entry, List<Entry>>
-      queue_;  // entries of counts that are no more so are passed over
+  std::priority_queue<Entry, List<Entry>> queue_;  // entries with outdated counts are skipped
 };
 
 }  // namespace
@@ -113,7 +112,7 @@ void Extractor::factor_products(Sum& work, Items& items) {
       const Term& t = work.terms[i];
       const NodeData& n = c_[t.atom];
       if (t.atom == best || n.args.size() == 1) {
-        alone += t.coef;  // a long sum stands as a product of itself alone
+        alone += t.coef;  // a long sum may be a product of itself alone
         continue;
       }
       const auto at = std::ranges::find(n.args, best);

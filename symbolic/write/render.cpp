@@ -5,7 +5,7 @@ namespace touchstone::symbolic {
 
 namespace {
 
-/// How tightly an operator binds, as in Python; higher is tighter.
+/// Precedence as in Python; higher binds tighter.
 int precedence(const Form& f, const List<Form>& forms) {
   switch (f.op) {
     case StepOp::Or:
@@ -71,7 +71,7 @@ const char* symbol(StepOp op) {
   }
 }
 
-/// Writes a form with a stack of what is still to write, last on top.
+/// Renders a form with an explicit stack, next item on top.
 class FormWriter {
  public:
   FormWriter(const List<Form>& forms, std::string memory) : forms_(forms), out_(std::move(memory)) {
@@ -95,7 +95,7 @@ class FormWriter {
   struct Item {
     const char* text;
     int form;
-    int context;  // parentheses where the form binds less tightly
+    int context;  // parenthesize forms that bind less tightly
   };
 
   void text(const char* t) { todo_.push_back({t, 0, 0}); }
@@ -173,7 +173,7 @@ std::string render(Node node) {
 
 std::size_t size(Node node) {
   Context& c = *node.context();
-  constexpr std::size_t kTooLarge = 0xffffffff;  // to be kept
+  constexpr std::size_t kTooLarge = 0xffffffff;  // too large to be memoized
   const std::lock_guard lock(c.mutex());
   if (const std::size_t known = c.known_size(node.id()); known > 0 && known < kTooLarge)
     return known;

@@ -11,7 +11,7 @@ namespace touchstone::symbolic {
 
 namespace {
 
-/// Whether no two variables among the nodes have one name, and so no text apart.
+/// True if the variables among the nodes have distinct names, so that text identifies them.
 bool told_apart(const Context& context, std::span<const Id> nodes) {
   List<const std::string*> names;
   for (const Id id : nodes) {
@@ -24,9 +24,8 @@ bool told_apart(const Context& context, std::span<const Id> nodes) {
   return true;
 }
 
-/// Whether a text may bring parts together in another way than they were brought together: choices
-/// and comparisons with what they turn on, maxima of maxima, products of quotients, and numbers
-/// past which digits do not fold.
+/// True if parsing may combine parts in another way: choices and comparisons with their operands,
+/// maxima of maxima, products of quotients, and numbers too large for digits to fold.
 bool may_change(const Context& c, std::span<const Id> nodes) {
   bool maxima = false, comparisons = false, products = false, divisions = false;
   bool counted = false, several = false;  // comparisons, divisions in sums
@@ -98,7 +97,7 @@ Id stable_form(Context& context, Id root, const Tape& written, CanonicalBuilder&
   List<Id> seen{root};
   List<std::size_t> sizes;
   while (seen.size() < kLimits.reread_rounds) {
-    Tape tape;  // of the text, which is not needed itself
+    Tape tape;  // of the text, which is not rendered
     {
       std::optional<Extractor> own_forms;
       const bool first = laid_out && seen.size() == 1;
@@ -115,7 +114,7 @@ Id stable_form(Context& context, Id root, const Tape& written, CanonicalBuilder&
     Id next = root;
     try {
       next = builder.build(tape, "");
-    } catch (const ParseError&) {  // an expression defined nowhere may fail only as text
+    } catch (const ParseError&) {  // an undefined expression may fail only as text
       return root;
     }
     const auto before = std::ranges::find(seen, next);

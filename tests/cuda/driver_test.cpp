@@ -106,6 +106,7 @@ int compiled(const std::filesystem::path& notes, const CudaOptions& options,
 
 [[noreturn]] void keep_ptx() {
   take_the_stand_in();
+  ::setenv("TOUCHSTONE_ROOM", "off", 1);  // the compiler writes outside its folder
   const TemporaryDirectory folder("touchstone-ptx-test");
   const auto program = folder.path() / "cc", notes = folder.path() / "notes";
   write_file_atomically(
