@@ -11,28 +11,27 @@ namespace touchstone {
 
 inline constexpr int kKernelJsonVersion = 1;
 
-/// One kernel as it travels: the AST and the sizes of the buffers it runs on.
+/// A kernel file: the AST and the sizes of its buffers.
 struct KernelFile {
   LazyOpPtr ast;
   std::vector<BufferSpec> buffers;  // by number, output first
 };
 
-/// A kernel over buffers of the least size that holds its views.
+/// Makes a kernel file with the smallest buffers that hold the views.
 KernelFile kernel_file(LazyOpPtr ast);
 
-/// Canonical text, format in docs/kernel-json.md: equal kernels give equal text. One node a line.
+/// Canonical text (docs/kernel-json.md), one node per line: equal kernels have equal text.
 std::string to_json(const KernelFile& kernel);
-/// Hash of the canonical text (32 hexadecimal digits): the kernel's name across machines.
+/// Hash of the canonical text (32 hexadecimal digits); names the kernel on every machine.
 std::string kernel_hash(const KernelFile& kernel);
 
-/// Reads what to_json wrote, or a hand-written equivalent. Throws ParseError or AstError naming the
-/// node and what is wrong: not JSON, another version, an unknown op, wrong arity, shapes or dtypes
-/// that disagree, a mask outside its axis, a view that leaves its buffer, a node that nothing
-/// uses, a hash that does not match.
+/// Parses kernel.json. Throws ParseError or AstError naming the node and the fault: not JSON,
+/// unsupported version, unknown op, wrong arity, inconsistent shapes or dtypes, mask outside its
+/// axis, view outside its buffer, unused node, wrong hash.
 KernelFile kernel_from_json(std::string_view text);
 
-/// Throws ParseError where JSON nests deeper than any file of ours, or has more values: what
-/// handles parsed JSON recurses, and keeps tens of times the bytes of the text.
+/// Throws ParseError if JSON is nested deeper or has more values than our formats need: code on
+/// parsed JSON recurses and uses tens of times the memory of the text.
 void require_shallow_json(std::string_view text);
 
 }  // namespace touchstone
