@@ -113,8 +113,7 @@ class Lowering {
     const ShapeTracker* outer;  // how the node is seen
     const ShapeTracker* inner;  // how its sources are seen
     int outer_extra, extra;     // trailing axes of size 1 for reduces below
-    bool padded = false;  // must be 0 outside the mask of `outer`, although its ops give something
-                          // else
+    bool padded = false;        // must be 0 outside the mask of `outer`, unlike its ops' result
     std::vector<LazyOpPtr> operands;
   };
 

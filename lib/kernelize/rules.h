@@ -35,15 +35,16 @@ struct Simplifying {
   UOpMap<UOp> stored{};  // base of a view -> the base, read from the stored view
 };
 
-/// A split of a reduce in two; nullopt for none. `source`: the operand, with at least threshold
-/// elements per result. Chooses the first reduced axis, in order, that has a divisor d from
-/// min(256, 2^size / results) down to 8, less than the number of all terms, and along which
-/// adjacent elements are not adjacent in memory.
+/// A reduce split in two: axis `axis` viewed as (size / divisor, divisor).
 struct Split {
   int axis = 0;
   std::int64_t divisor = 1;
   bool operator==(const Split&) const = default;
 };
+/// Returns how to split a reduce; nullopt for none. `source`: the operand, with at least threshold
+/// elements per result. Chooses the first reduced axis, in order, that has a divisor d from
+/// min(256, 2^size / results) down to 8, less than the number of all terms, and along which
+/// adjacent elements are not adjacent in memory.
 std::optional<Split> split_of(const ShapeTracker& source, std::span<const int> axes,
                               const Config& config);
 
