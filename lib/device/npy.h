@@ -38,9 +38,10 @@ HostArray read_npy(const std::filesystem::path& path);
 HostArray parse_npy(std::string_view bytes, const std::string& where);
 ArrayLayout npy_layout(std::string_view bytes, const std::string& where);
 
+/// The most bytes before the elements of a .npy.
+inline constexpr std::size_t kNpyHead = (std::size_t{1} << 16) + 12;
 /// Returns the layout of a .npy of `size` bytes from its first kNpyHead bytes (`head`; the whole
 /// file if shorter). Checks that the shape fits the size.
-inline constexpr std::size_t kNpyHead = (std::size_t{1} << 16) + 12;
 ArrayLayout npy_header(std::string_view head, std::uint64_t size, const std::string& where);
 /// Throws ParseError if a bool element is neither 0 nor 1.
 void require_npy_bools(DType dtype, std::string_view elements, const std::string& where);

@@ -5,10 +5,9 @@
 
 #include "touchstone/lazy/schedule.h"
 
-namespace touchstone {
-
 /// Schedules as text for people and programs. Buffers are numbered from 1 in order of mention,
 /// inputs before outputs; equal schedules have equal text.
+namespace touchstone {
 
 /// One line per item: number, kind, device, what it computes, the buffers it reads and writes.
 std::string str(std::span<const ScheduleItem> items);

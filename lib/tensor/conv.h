@@ -51,14 +51,14 @@ Tensor conv2d(const Tensor& x, const Tensor& weight,
 Tensor conv_transpose(const Tensor& x, const Tensor& weight,
                       const std::optional<Tensor>& bias = std::nullopt, const ConvArgs& args = {});
 
-/// Parameters of max_pool and avg_pool, which return the largest and the mean element of each
-/// window over the last axes; the default stride is the kernel. Padding is -inf (the least integer)
-/// in max_pool and zeros, which count in the mean, in avg_pool.
+/// Window parameters of max_pool and avg_pool; the default stride is the kernel.
 struct PoolArgs {
   std::optional<std::vector<std::int64_t>> stride = std::nullopt;
   std::vector<std::int64_t> padding = {0};
   std::vector<std::int64_t> dilation = {1};
 };
+/// The largest (avg_pool: mean) element of each window over the last axes. Padding is -inf (the
+/// least integer) in max_pool and zeros, which count in the mean, in avg_pool.
 Tensor max_pool(const Tensor& x, const std::vector<std::int64_t>& kernel,
                 const PoolArgs& args = {});
 Tensor avg_pool(const Tensor& x, const std::vector<std::int64_t>& kernel,
