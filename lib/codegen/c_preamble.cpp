@@ -305,7 +305,7 @@ constexpr CFunction fixed_helpers[] = {
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 )"},
-    // Not inlined: loops with its quotients in their bounds compile three times faster.
+    // Not inlined: loops with its quotients in their bounds take a third of the compile time.
     {"split_at",
      R"(static __attribute__((noinline)) i64 split_at(i64 n, i64 part, i64 parts) {
   return n / parts * part + (part < n % parts ? part : n % parts);

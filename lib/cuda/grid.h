@@ -75,9 +75,9 @@ struct GridKernel {
 bool is_direct(const GridKernel& grid);
 /// Blocks per launch: 1 to 2^31 - 1.
 std::int64_t blocks_of(const GridKernel& grid);
+inline constexpr std::int64_t kScratchHead = 16;  // words
 /// The bytes of device memory for a kernel with opts.blocks: kScratchHead 8-byte words, the first
 /// of which counts blocks and is 0 before and after each launch, then its shared arrays.
-inline constexpr std::int64_t kScratchHead = 16;
 std::int64_t scratch_bytes(const GridKernel& grid);
 
 /// Merges the loops around the kernel's store, as far as nothing is summed before them. Throws
