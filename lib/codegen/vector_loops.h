@@ -65,9 +65,9 @@ Chunks chunks_of(const LinearKernel& kernel);
 /// True if a step is such a sine.
 bool is_short_near_zero(const LinearStep& step, MathLevel math);
 
+inline constexpr std::int64_t kVectorBytes = 64;
 /// The vector widths that hold so many lanes, widest first: powers of two of at most
 /// `kVectorBytes`.
-inline constexpr std::int64_t kVectorBytes = 64;
 std::vector<std::int64_t> vector_widths(std::int64_t lanes, DType type);
 
 }  // namespace touchstone::codegen

@@ -42,7 +42,7 @@ Window window_of(const char* who, const Tensor& x, std::size_t axis, std::int64_
   return {size, kernel, stride, dilation, (size - reach) / stride + 1};
 }
 
-// Splits axis i into two, (windows, kernel).
+// Splits an axis of size i into two, (windows, kernel).
 //
 // Windows that do not overlap split the axis every `stride` elements. Otherwise the axis is
 // repeated and read in rows of i + dilation: row k starts k*dilation further along the axis than

@@ -102,23 +102,23 @@ bool same(const UOpArg& a, const UOpArg& b);
 /// length. Thread-safe.
 ///
 ///   op           sources; argument
-///   UNIQUE       a number that makes a buffer this buffer
+///   UNIQUE       a number that identifies a buffer
 ///   DEVICE       a name, or the names of several
 ///   BUFFER       UNIQUE, DEVICE; number of elements (int64)
 ///   BUFFER_VIEW  BUFFER or MSTACK; Mask {{first element, number of elements}}
 ///   CONST        none in kernels, in tensors VIEW(DEVICE); Scalar
 ///   DEFINE_VAR   UOpVariable. BIND: DEFINE_VAR, CONST
 ///   RESHAPE EXPAND  x; Shape      PERMUTE  x; order (new axis i is order[i])
-///   PAD  x; Mask of what is added before and after    SHRINK  x; Mask of what is kept
+///   PAD  x; Mask of elements added before and after   SHRINK  x; Mask of the part kept
 ///   FLIP x; axes, sorted          VIEW     x, or none inside kernels and in shapes; ShapeTracker
 ///   elementwise  operands of one shape
 ///   REDUCE_AXIS  x; UOpReduce
 ///   CONTIGUOUS CONTIGUOUS_BACKWARD DETACH FUSE GBARRIER  x
-///   COPY         x, DEVICE        CUSTOM   DEVICE, what it reads; UOpFill
+///   COPY         x, DEVICE        CUSTOM   DEVICE, inputs; UOpFill
 ///   ASSIGN       target, value, then any ASSIGNs it must follow
-///   KERNEL       the output's buffer, then what it reads; UOpKernel
+///   KERNEL       the output's buffer, then its inputs; UOpKernel
 ///   SINK         anything
-///   MULTI x; axis   MSELECT x; which   MSTACK one a device   ALLREDUCE x, DEVICE; UOpReduce
+///   MULTI x; axis   MSELECT x; which   MSTACK one per device   ALLREDUCE x, DEVICE; UOpReduce
 ///   LOAD         VIEW(DEFINE_GLOBAL)  STORE  VIEW(DEFINE_GLOBAL), value   VALID  VIEW
 ///   DEFINE_GLOBAL  number (int64), type a pointer or image
 class UOp {
