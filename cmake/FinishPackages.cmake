@@ -1,11 +1,11 @@
-# Run by CPack between installing and packing: Debian's own files, manual pages as packages have them, and the time of
-# the commit on everything (SOURCE_DATE_EPOCH), so that equal sources give equal bytes.
+# Run by CPack between installing and packing: adds Debian's own files, installs manual pages in package format, and
+# sets all times to the commit's (SOURCE_DATE_EPOCH), so that equal sources give equal bytes.
 get_filename_component(source "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
 if(NOT DEFINED ENV{SOURCE_DATE_EPOCH})
   message(FATAL_ERROR "SOURCE_DATE_EPOCH is not set; ./dev package sets it to the time of the commit")
 endif()
 
-# run(COMMAND...): with the time zone and the order of C.
+# run(COMMAND...): runs with UTC and the C locale.
 function(run)
   execute_process(COMMAND "${CMAKE_COMMAND}" -E env TZ=UTC LC_ALL=C.UTF-8 ${ARGN} RESULT_VARIABLE status)
   if(NOT status EQUAL 0)

@@ -1,5 +1,5 @@
-# Writes OUTPUT, the page INPUT with the files that it names as /*INCLUDE file*/, which lie beside it
-# or in FOLDER, put in.
+# Writes OUTPUT: the page INPUT with each /*INCLUDE file*/ replaced by that file, which lies beside
+# it or in FOLDER.
 file(READ "${INPUT}" page)
 get_filename_component(beside "${INPUT}" DIRECTORY)
 string(REGEX MATCHALL "/\\*INCLUDE [a-z_.]+\\*/" marks "${page}")

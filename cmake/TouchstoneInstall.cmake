@@ -1,14 +1,14 @@
-# Headers, libraries, the command, pages, adapters of backends, and a CMake package with one component a module.
-# Install components, each a package of cmake/TouchstonePackage.cmake: cli, runtime, dev. Where MPI was found, mpi has
-# what runs under mpirun, so that the others need no MPI.
+# Installs headers, libraries, the command, docs, backend adapters, and a CMake package with one component per module.
+# Install components, each a package of cmake/TouchstonePackage.cmake: cli, runtime, dev. With MPI there is also mpi,
+# for programs that run under mpirun, so that the others do not need MPI.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/touchstone")
 get_property(modules GLOBAL PROPERTY TOUCHSTONE_MODULES)
-list(REMOVE_ITEM modules capi explore)  # what is installed of the first is touchstone::c, the second is the command's
+list(REMOVE_ITEM modules capi explore)  # the first is installed as touchstone::c, the second belongs to the command
 
-# A build of one target, such as the demo's, leaves out what others need: that is said before anything is copied.
+# A build of a single target, such as the demo, lacks what other components need: fails before anything is copied.
 function(require_built component)
   foreach(target IN LISTS ARGN)
     get_target_property(type ${target} TYPE)
@@ -71,7 +71,7 @@ string(REGEX REPLACE "/$" "" TOUCHSTONE_PREFIX "${TOUCHSTONE_PREFIX}")
 configure_file(cmake/touchstone.pc.in "${PROJECT_BINARY_DIR}/touchstone.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/touchstone.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT dev)
 
-# As the tree has them, so that links hold.
+# The layout of the source tree, so that links work.
 install(FILES README.md LICENSE CHANGELOG.md CONTRIBUTING.md SECURITY.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT cli)
 install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT cli PATTERN site EXCLUDE)
 install(DIRECTORY examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev)
@@ -89,7 +89,7 @@ if(TARGET touchstone-mpi)
 endif()
 
 if(TARGET touchstone_python)
-  if(TOUCHSTONE_WHEEL)  # whose root is the place of packages
+  if(TOUCHSTONE_WHEEL)  # its root is site-packages
     set(TOUCHSTONE_PYTHON_FOLDER .)
   else()
     set(TOUCHSTONE_PYTHON_FOLDER lib/python3/dist-packages CACHE STRING "Where Python finds packages, below the prefix")

@@ -2,16 +2,16 @@
 #                   [LINK_HEADERS lib...])
 #
 # LINK libraries are part of the module's interface, LINK_PRIVATE ones are linked by its users
-# unseen, LINK_HEADERS ones are header-only and used in its sources alone.
+# without their headers, LINK_HEADERS ones are header-only and used in its sources only.
 #
-# One module is one static library, touchstone::NAME, of the sources in FOLDER, or also in its subfolders ROOMS. A header's
-# include path is touchstone/ and its file path without lib/. The module's include root holds links to its own headers only,
-# so a translation unit sees the headers of the modules that its target links and of no others: the compiler enforces the
-# layering of docs/architecture.md. What rooms of one module may include is checked by tests/build/rooms.py.
+# A module is one static library, touchstone::NAME, of the sources in FOLDER, or in its subfolders ROOMS as well. The
+# include path of a header is touchstone/ and its file path without lib/. The include root of a module contains links to
+# its own headers only, so a translation unit sees only the headers of modules that its target links: the compiler enforces
+# the layering of docs/architecture.md.
 set_property(GLOBAL PROPERTY TOUCHSTONE_MODULES "")
 
-# touchstone_plugin_header(FILE): touchstone::backend, which gives a plugin the one header it needs,
-# touchstone/backend.h, and nothing else.
+# touchstone_plugin_header(FILE): touchstone::backend, which provides only the one header that a
+# plugin needs, touchstone/backend.h.
 function(touchstone_plugin_header file)
   set(root "${PROJECT_BINARY_DIR}/include-roots/plugin")
   file(MAKE_DIRECTORY "${root}/touchstone")
@@ -25,9 +25,8 @@ function(touchstone_plugin_header file)
   set_property(GLOBAL PROPERTY TOUCHSTONE_PLUGIN_HEADER ${file})
 endfunction()
 
-# Under sanitizers most of the time that a file which reads JSON takes to compile is spent on
-# optimising the library; such files read and write text, and nothing waits for them. Areas of the
-# fuzzer do more than that.
+# Under sanitizers, files that read JSON spend most of their compile time on optimising that
+# library; they process text, and their speed does not matter. The fuzzer's areas are not included.
 function(touchstone_unoptimized_json)
   if(NOT TOUCHSTONE_SANITIZE)
     return()
@@ -40,8 +39,8 @@ function(touchstone_unoptimized_json)
   endforeach()
 endfunction()
 
-# touchstone_json_first(VARIABLE): sources that read JSON come first, so that files compiled several
-# together read that library once, which alone costs three seconds.
+# touchstone_json_first(VARIABLE): puts sources that read JSON first, so that a unity build parses
+# that library, which takes three seconds, only once.
 function(touchstone_json_first variable)
   set(first "")
   set(rest "")
@@ -56,8 +55,8 @@ function(touchstone_json_first variable)
   set(${variable} ${first} ${rest} PARENT_SCOPE)
 endfunction()
 
-# Where files are compiled several together (CMAKE_UNITY_BUILD), those of interp are taken by threes:
-# their templates meet every type.
+# In unity builds (CMAKE_UNITY_BUILD) the files of interp are grouped by threes: their templates are
+# instantiated for every type.
 function(touchstone_batch target)
   get_target_property(type ${target} TYPE)
   if(target MATCHES "interp" AND NOT type STREQUAL "INTERFACE_LIBRARY")
@@ -73,7 +72,7 @@ function(touchstone_include_path variable source_dir header)
   set(${variable} "touchstone/${path}" PARENT_SCOPE)
 endfunction()
 
-# touchstone_include_root(ROOT SOURCE_DIR HEADER...): ROOT holds links to these headers of SOURCE_DIR and nothing else.
+# touchstone_include_root(ROOT SOURCE_DIR HEADER...): fills ROOT with links to these headers of SOURCE_DIR.
 function(touchstone_include_root root source_dir)
   file(REMOVE_RECURSE "${root}/touchstone")
   foreach(header IN LISTS ARGN)
@@ -84,7 +83,7 @@ function(touchstone_include_root root source_dir)
   endforeach()
 endfunction()
 
-# Sources that the demo's program reaches nowhere: a sixth of what it would compile.
+# Sources that the demo does not use: a sixth of what it would compile.
 set(TOUCHSTONE_BEYOND_THE_DEMO
     lib/base/html.cpp lib/base/line_log.cpp lib/base/line_stream.cpp lib/base/mutant.cpp
     symbolic/rules/bound_rules.cpp
@@ -105,7 +104,7 @@ set(TOUCHSTONE_BEYOND_THE_DEMO
     interp/oracle/explain.cpp interp/oracle/real.cpp interp/certify/second_path.cpp interp/oracle/semantics.cpp interp/device/series.cpp
     fuzz/judge/probe.cpp fuzz/judge/probe_power.cpp)
 
-# The preset demo, which builds one program, compiles none of them. One that is needed again is missed by the linker.
+# The preset demo, which builds one program, does not compile them. The linker reports one that is needed again.
 function(touchstone_only_demo variable)
   if(NOT TOUCHSTONE_IN_A_HURRY)
     return()
@@ -166,8 +165,8 @@ function(touchstone_module name folder)
   set_property(GLOBAL PROPERTY TOUCHSTONE_MODULE_${name}_DEPENDS ${ARG_DEPENDS})
 endfunction()
 
-# touchstone_c_library(MODULE HEADER): touchstone::c, the shared library libtouchstone, of that module and what it
-# depends on. It exports the functions of the header and nothing else.
+# touchstone_c_library(MODULE HEADER): touchstone::c, the shared library libtouchstone, built from that module and its
+# dependencies. It exports only the functions of the header.
 function(touchstone_c_library module header)
   set(root "${PROJECT_BINARY_DIR}/include-roots/c")
   get_filename_component(file "${header}" NAME)

@@ -1,5 +1,5 @@
-# Mutants: faults that are woven into a copy of the sources in the build folder (fuzz/mutants).
-# The sources themselves hold none, and neither does what other builds make of them.
+# Mutants: faults woven into a copy of the sources in the build folder (fuzz/mutants). The sources
+# themselves and other builds contain none.
 set(TOUCHSTONE_WOVEN "")
 file(GLOB TOUCHSTONE_TABLES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/fuzz/mutants/*.txt")
 list(APPEND TOUCHSTONE_TABLES ${TOUCHSTONE_MUTANT_TABLES})
@@ -19,7 +19,7 @@ if(TOUCHSTONE_MUTANTS)
   if(failed)
     message(FATAL_ERROR "the tables of mutants do not fit the sources (see above)")
   endif()
-  # Faulty parts are written for brevity; warnings are for the sources.
+  # Mutants are written for brevity; warnings are for the original sources.
   add_compile_definitions(TOUCHSTONE_MUTANTS)
   add_compile_options(-w)
 endif()

@@ -20,8 +20,8 @@ endif()
 
 find_program(TOUCHSTONE_CCACHE ccache)
 if(TOUCHSTONE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Paths are hashed as seen from the build folder, so that every checkout and every build folder of
-  # equal flags shares its objects.
+  # Hashes paths relative to the build folder, so that all checkouts and build folders with equal
+  # flags share objects.
   set(CMAKE_CXX_COMPILER_LAUNCHER
       "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
       "CCACHE_PREFIX=${CMAKE_CURRENT_LIST_DIR}/timed" "TOUCHSTONE_COSTS=${PROJECT_BINARY_DIR}/costs.log"
@@ -33,12 +33,12 @@ add_library(touchstone_build INTERFACE)
 target_compile_options(touchstone_build INTERFACE -Wall -Wextra -Wpedantic -Wconversion
                                                   -ffp-contract=off -fno-fast-math)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # GCC 12 sees overlaps in std::string that are not there (GCC bug 105651), and reads past the end
-  # of Boost's small_vector.
+  # GCC 12 reports nonexistent overlaps in std::string (GCC bug 105651), and reads past the end of
+  # Boost's small_vector.
   target_compile_options(touchstone_build INTERFACE -Wno-restrict -Wno-stringop-overread)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_UNITY_BUILD)
-  # Sources are included there, so that GCC takes their unnamed namespaces for those of headers.
+  # Unity files include sources, so GCC takes their unnamed namespaces for those of headers.
   target_compile_options(touchstone_build INTERFACE -Wno-subobject-linkage)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")

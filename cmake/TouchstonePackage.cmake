@@ -1,4 +1,4 @@
-# Debian packages by CPack, one an install component: cli is touchstone, runtime libtouchstone0, dev libtouchstone-dev
+# Debian packages by CPack, one per install component: cli is touchstone, runtime libtouchstone0, dev libtouchstone-dev
 # (./dev package).
 set(TOUCHSTONE_MAINTAINER "The Touchstone authors <maintainers@touchstone.invalid>"
     CACHE STRING "Maintainer of the Debian packages, as NAME <ADDRESS>")
@@ -7,7 +7,7 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME touchstone)
 set(CPACK_PACKAGE_VERSION "${PROJECT_VERSION}")
 set(CPACK_PACKAGE_CONTACT "${TOUCHSTONE_MAINTAINER}")
-# CPack puts any other summary before each package's own.
+# CPack puts any other summary in front of each package's own.
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${CMAKE_PROJECT_NAME} built using CMake")
 set(CPACK_COMPONENTS_ALL cli runtime dev)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
@@ -39,7 +39,7 @@ Kernels are compiled by clang for the devices that need it.")
 
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libtouchstone0)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
-# CPack's own way to write shlibs calls ldconfig from maintainer scripts, which a trigger replaced.
+# CPack's own shlibs support calls ldconfig from maintainer scripts, which a trigger has replaced.
 set(control symbols shlibs triggers)
 list(TRANSFORM control PREPEND "${PROJECT_SOURCE_DIR}/cmake/debian/")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${control})
@@ -52,7 +52,7 @@ rounded, and judges the results of others.")
 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libtouchstone-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)  # it looks at every header, one by one
+set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)  # it would examine every header
 set(dev_depends "libtouchstone0 ${same}" libboost-dev libeigen3-dev libfmt-dev libgmp-dev libmpfr-dev libtbb-dev
                 libxxhash-dev libz3-dev libzip-dev)
 if(TOUCHSTONE_TCC_LIBRARY)

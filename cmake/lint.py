@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """clang-tidy over the sources of a unity build, several files at once.
 
-Most of clang-tidy's time goes into headers that every file includes, so the files of one unity source are written one
-after another into one file, where the analyzer and the checks of the main file see all of them; places are reported
-as those of the files. Where they do not compile together, each is looked at by itself.
+clang-tidy spends most of its time on common headers, so the files of one unity source are concatenated into one file,
+where the analyzer and the main-file checks see all of them; locations are reported in the original files. Files that
+do not compile together are checked separately.
 
 usage: lint.py BUILD-FOLDER [--part K/N] [FILE...]
   --part K/N  of the groups, every N-th from the K-th on
@@ -24,8 +24,8 @@ import subprocess
 import sys
 
 TIDY = ["clang-tidy-19", "--quiet", "--warnings-as-errors=*"]
-# Paths through a test are short, and its macros make them dear to follow; its numbers are small, and a copy more or an
-# object that is gone at once are what it tests.
+# Test macros make path analysis expensive and of little use; tests use small numbers and deliberately make copies and
+# short-lived objects.
 NOT_IN_TESTS = [
     "clang-analyzer-*", "performance-*", "bugprone-implicit-widening-of-multiplication-result",
     "bugprone-integer-division", "bugprone-misplaced-widening-cast", "bugprone-signed-char-misuse",
@@ -35,7 +35,7 @@ INCLUDED = re.compile(r'^#include "(/.*\.cpp)"$', re.M)
 
 
 class Group:
-    """Sources of one command: the unity source that names them, or the one file by itself."""
+    """The sources of one compile command: those of a unity source, or a single file."""
 
     def __init__(self, entry):
         self.main = pathlib.Path(entry["directory"], entry["file"])
@@ -57,7 +57,7 @@ class Group:
         return run.returncode, run.stdout, run.stderr
 
     def of(self, wanted):
-        """This group with the wanted sources only, each to be looked at by itself."""
+        """This group restricted to the wanted sources, each checked separately."""
         part = copy.copy(self)
         part.sources = [source for source in self.sources if source in wanted]
         part.joined = False
@@ -67,11 +67,11 @@ class Group:
         return [self.tidy(source) for source in self.sources]
 
     def findings(self, folder):
-        """Lines of what was found, with the places of the files."""
+        """The lines of the findings, with locations in the original files."""
         if not self.joined or len(self.sources) == 1:
             outcomes = self.alone()
         else:
-            # One file with what the sources hold; starts[i] is the line that source i begins after.
+            # One file with the contents of all sources; source i starts after line starts[i].
             name = re.sub(r"[^A-Za-z0-9]+", "_", str(self.main.relative_to(folder.parent)))
             together, starts, lines = folder / f"{name}.cpp", [], 0
             with together.open("w") as out:

@@ -1,12 +1,11 @@
-// A property of a backend, over all kernels there are: no answer is one that a conforming device
-// could not give.
+// Tests a backend on random kernels: each result must be one that a conforming device could give.
 #include <rapidcheck.h>
 
 #include "touchstone/fuzz/rapidcheck/generators.h"
 #include "touchstone/interp/device/interpreted.h"
 
 int main() {
-  const auto mine = touchstone::make_interpreted_device("MINE", 1);  // in its place yours
+  const auto mine = touchstone::make_interpreted_device("MINE", 1);  // put your backend here
   const bool legal =
       rc::check("my backend is legal", [&](const touchstone::testing::Kernel& kernel) {
         const touchstone::HostArray answer = touchstone::fuzz::answer_of(kernel, *mine);

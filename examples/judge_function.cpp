@@ -1,5 +1,5 @@
-// A function of one's own in GoogleTest: every result that a conforming device may give passes, and
-// no tolerance is chosen.
+// Tests a function of your own with GoogleTest: every result that a conforming device may give
+// passes, without choosing a tolerance.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// When is a chain of movement operations one strided view, and why not?
+// When is a chain of movement operations one strided view, and why not otherwise?
 #include <cstdio>
 #include <vector>
 
@@ -15,7 +15,7 @@ int main() {
   const ShapeTracker tiled = transposed.reshape({3, 2, 4}).reshape({6, 4});
   std::printf("%s\n", simplify(tiled).str().c_str());
 
-  // Joining the axes of a transposed matrix: two views, and the indices that show it.
+  // Joining the axes of a transposed matrix: two views, and indices that demonstrate it.
   const ShapeTracker flat = simplify(transposed.reshape({24}));
   std::printf("%zu views: %s\n", flat.views().size(),
               shapetracker::reason(flat.views()).text.c_str());

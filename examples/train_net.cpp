@@ -1,4 +1,4 @@
-// A net of two layers that learns exclusive or, on the reference device.
+// A two-layer net that learns exclusive or on the reference device.
 #include <cstdio>
 
 #include <touchstone/interp/device/interpreted.h>

@@ -17,7 +17,7 @@
 #include "touchstone/fuzz/judge/values.h"
 #include "touchstone/fuzz/rapidcheck/index/index_generators.h"
 
-// What `touchstone fuzz` draws, for RapidCheck:
+// RapidCheck generators of what `touchstone fuzz` draws:
 //
 //   rc::check("my backend is legal", [](const touchstone::testing::Kernel& k) {
 //     RC_ASSERT(k.judge(mine(k)).outcome != touchstone::Outcome::Fail);
@@ -27,11 +27,11 @@
 
 namespace touchstone::testing {
 
-/// A kernel with its inputs and the values of its variables, of area `kernel`; it has an answer:
-/// positions of a GATHER that are checked, and may be outside, are not drawn.
+/// A kernel of area `kernel` with inputs and values of its variables. Checked GATHER positions,
+/// which may be out of range, are not drawn, so it always has a result.
 struct Kernel : fuzz::KernelCase {
   static constexpr const char* kArea = "kernel";
-  /// Throws ParseError, as `of` of the others.
+  /// Throws ParseError, as `of` in the other types.
   static Kernel of(const std::string& text) { return {fuzz::case_from_json(text)}; }
   static fuzz::Area& area() {
     static const std::unique_ptr<fuzz::Area> area = fuzz::make_kernel_area({});
@@ -43,13 +43,13 @@ struct Kernel : fuzz::KernelCase {
   static std::vector<std::string> smaller(const std::string& text) { return area().smaller(text); }
   static fuzz::Measure measure(const std::string& text) { return area().measure(text); }
   std::string text() const { return fuzz::case_to_json(*this); }
-  /// The oracle's verdict on an answer, in the type and shape of the kernel's output.
+  /// The oracle's verdict on a result, in the type and shape of the kernel's output.
   Verdict judge(const HostArray& output, const Profile& profile = {}) const {
     return fuzz::judge({*this, output, {}}, profile);
   }
 };
 
-/// A program over tensors, of area `lazy`.
+/// A tensor program of area `lazy`.
 struct Program : fuzz::Program {
   static constexpr const char* kArea = "lazy";
   static Program of(const std::string& text) { return {parse(text)}; }
@@ -66,7 +66,7 @@ struct Program : fuzz::Program {
 inline void showValue(const Kernel& c, std::ostream& os) { show_case(c, os); }
 inline void showValue(const Program& c, std::ostream& os) { show_case(c, os); }
 
-/// Views of buffers, through up to five movement operations, whose shape this is.
+/// Views of buffers with this shape, through up to five movement operations.
 inline rc::Gen<ShapeTracker> views(std::vector<std::int64_t> shape) {
   return [shape = std::move(shape)](const rc::Random& random, int) {
     rc::Random source = random;
@@ -75,8 +75,8 @@ inline rc::Gen<ShapeTracker> views(std::vector<std::int64_t> shape) {
   };
 }
 
-/// Inputs for every buffer that a concrete kernel reads, of all families; input by input they
-/// shrink to zeros.
+/// Inputs, of all families, for every buffer that a concrete kernel reads; each input shrinks to
+/// zeros.
 inline rc::Gen<std::vector<HostArray>> inputs(LazyOpPtr kernel) {
   return [kernel = std::move(kernel)](const rc::Random& random, int) {
     rc::Random source = random;

@@ -6,7 +6,7 @@
 
 namespace touchstone {
 
-/// Sum of two int64; throws OverflowError where it would wrap.
+/// Returns a + b; throws OverflowError if the sum does not fit in 64 bits.
 inline std::int64_t checked_add(std::int64_t a, std::int64_t b) {
   std::int64_t r = 0;
   if (__builtin_add_overflow(a, b, &r))
@@ -14,7 +14,7 @@ inline std::int64_t checked_add(std::int64_t a, std::int64_t b) {
   return r;
 }
 
-/// Difference of two int64; throws OverflowError where it would wrap.
+/// Returns a - b; throws OverflowError if the difference does not fit in 64 bits.
 inline std::int64_t checked_sub(std::int64_t a, std::int64_t b) {
   std::int64_t r = 0;
   if (__builtin_sub_overflow(a, b, &r))
@@ -22,7 +22,7 @@ inline std::int64_t checked_sub(std::int64_t a, std::int64_t b) {
   return r;
 }
 
-/// Product of two int64; throws OverflowError where it would wrap.
+/// Returns a * b; throws OverflowError if the product does not fit in 64 bits.
 inline std::int64_t checked_mul(std::int64_t a, std::int64_t b) {
   std::int64_t r = 0;
   if (__builtin_mul_overflow(a, b, &r))
@@ -32,7 +32,7 @@ inline std::int64_t checked_mul(std::int64_t a, std::int64_t b) {
 
 /// Quotient rounded towards minus infinity, as Python's `//`. b != 0.
 constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) {
-  const std::int64_t q = a / b;  // NOLINT(clang-analyzer-core.DivideZero): callers see to b
+  const std::int64_t q = a / b;  // NOLINT(clang-analyzer-core.DivideZero): callers check b
   return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
 }
 

@@ -12,7 +12,7 @@ namespace touchstone {
 inline std::string plural(std::string_view noun) {
   const std::string word(noun);
   if (noun == "axis") return "axes";
-  if (noun == "epoch") return "epochs";  // its ch is a k
+  if (noun == "epoch") return "epochs";  // pronounced with a k
   for (const std::string_view end : {"s", "x", "ch", "sh"})
     if (noun.ends_with(end)) return word + "es";
   const bool y = noun.size() > 1 && noun.ends_with('y') &&

@@ -7,20 +7,20 @@
 
 namespace touchstone {
 
-/// The root of every error that input from outside can cause. The message says what was wrong,
-/// where, and how to mend it; a caller may show it as it stands.
+/// The base class of all errors caused by external input. The message says what was wrong, where,
+/// and how to fix it; it can be shown to users unchanged.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A shape, axis, stride, mask or view that cannot be.
+/// An invalid shape, axis, stride, mask or view.
 class ShapeError : public Error {
  public:
   using Error::Error;
 };
 
-/// An operation on an element type that does not have it, or on types that disagree.
+/// An operation that its element type does not support, or operand types that disagree.
 class DTypeError : public Error {
  public:
   using Error::Error;
@@ -38,13 +38,13 @@ class ParseError : public Error {
   using Error::Error;
 };
 
-/// Arithmetic on integers that left the range a result must have.
+/// Integer arithmetic that left the range required of its result.
 class OverflowError : public Error {
  public:
   using Error::Error;
 };
 
-/// A buffer that is too small, not allocated, or on another device than asked for.
+/// A buffer that is too small, unallocated, or on the wrong device.
 class BufferError : public Error {
  public:
   using Error::Error;

@@ -60,7 +60,7 @@ class Descriptor {
   int fd_;
 };
 
-// Errno of the first failing step, or 0.
+// Returns the errno of the first failing step, or 0.
 int write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd, bytes.data(), bytes.size());
@@ -73,8 +73,8 @@ int write_all(int fd, std::string_view bytes) {
   return 0;
 }
 
-// Directories not yet removed, each open and locked, which tells other processes that its maker
-// lives. Never destroyed, so that it outlives every static owner of one.
+// Directories not yet removed, each open and locked to show other processes that its owner is
+// alive. Never destroyed, so that it outlives every static TemporaryDirectory.
 struct Living {
   std::mutex mutex;
   std::map<fs::path, Descriptor> paths;
@@ -87,13 +87,13 @@ Living& living() {
   return *only;
 }
 
-/// A new file that is to take the place of another in the same folder. Where the system can, it has
-/// no name until it is whole, so that nothing is left where the process is killed.
+/// A new file that will replace another in the same folder. Where the system supports it, the file
+/// stays unnamed until it is complete, so a killed process leaves nothing behind.
 class Neighbour {
  public:
   explicit Neighbour(fs::path path) : path_(std::move(path)) {
     const fs::path folder = path_.has_parent_path() ? path_.parent_path() : ".";
-    if (::access("/proc/self/fd", X_OK) == 0)  // by way of which it gets a name
+    if (::access("/proc/self/fd", X_OK) == 0)  // needed to name the file later
       fd_ = Descriptor(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
     int error = EEXIST;
     for (int trial = 0; fd_.get() < 0 && trial < kTrials; ++trial) {
@@ -113,7 +113,7 @@ class Neighbour {
   Neighbour& operator=(const Neighbour&) = delete;
 
   int fd() const { return fd_.get(); }
-  // Errno of the first failing step, or 0.
+  // Returns the errno of the first failing step, or 0.
   int take_the_place() {
     const std::string number = fmt::format("/proc/self/fd/{}", fd_.get());
     int error = EEXIST;
@@ -138,7 +138,7 @@ class Neighbour {
     return fmt::format("{}.{}-{}.tmp", path_.string(), ::getpid(), count++);
   }
   fs::path path_;
-  std::string name_;  // empty while it has none
+  std::string name_;  // empty while unnamed
   Descriptor fd_{-1};
 };
 
@@ -196,7 +196,7 @@ std::string read_file(const fs::path& path, std::uint64_t most) {
 void write_file_atomically(const fs::path& wanted, std::string_view bytes) {
   struct stat there {};
   const bool exists = ::stat(wanted.c_str(), &there) == 0;
-  // A failed query is left to the steps below to name.
+  // If the query failed, a later step reports the error.
   if (exists && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode))
     return write_in_place(wanted, bytes);
   struct stat link {};
@@ -207,7 +207,7 @@ void write_file_atomically(const fs::path& wanted, std::string_view bytes) {
   const fs::path path = linked ? fs::canonical(wanted) : wanted;
   Neighbour file(path);
   int error = write_all(file.fd(), bytes);
-  // A file keeps the mode it has; a new one has what the umask leaves.
+  // An existing file keeps its mode; a new one gets the umask's.
   if (error == 0 && exists && ::fchmod(file.fd(), there.st_mode & 0777) != 0) error = errno;
   if (error == 0 && ::fsync(file.fd()) != 0 && errno != EINVAL && errno != EROFS) error = errno;
   if (error == 0) error = file.take_the_place();
@@ -216,11 +216,11 @@ void write_file_atomically(const fs::path& wanted, std::string_view bytes) {
 
 namespace {
 
-// Ends the names of the temporary directories of any process, before what makes each another.
+// Precedes the unique suffix in the name of every process's temporary directories.
 constexpr std::string_view kMark = ".tmp-";
 constexpr std::string_view kPrefix = "touchstone";
 
-// The directory, locked; nothing where somebody else has it, or it is none of this user's.
+// Opens and locks the directory; empty if another process holds it or another user owns it.
 Descriptor locked_directory(const fs::path& path) {
   Descriptor fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat facts {};
@@ -229,8 +229,8 @@ Descriptor locked_directory(const fs::path& path) {
   return ours && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0 ? std::move(fd) : Descriptor(-1);
 }
 
-// Removes those that killed processes left: nobody has them locked, for longer than it takes to
-// lock a new one.
+// Removes directories of killed processes: those unlocked for longer than a new directory takes to
+// be locked.
 void remove_abandoned(const fs::path& base) {
   const auto old = fs::file_time_type::clock::now() - std::chrono::seconds(10);
   std::error_code error;

@@ -6,8 +6,8 @@
 
 namespace touchstone {
 
-/// How many forks lie between this process and the first one that asked. Threads, and the context
-/// of a GPU, do not outlive a fork: who holds some keeps this number beside them.
+/// Returns the number of forks between this process and the one that first called this. Threads and
+/// GPU contexts do not survive a fork; their owners store this number to detect one.
 inline int forks_deep() {
   static std::atomic<int> deep = 0;
   static const int watched = ::pthread_atfork(nullptr, nullptr, [] { ++deep; });

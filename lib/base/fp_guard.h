@@ -8,10 +8,10 @@
 
 namespace touchstone {
 
-/// Holds the floating-point control of this thread at its default (nearest, no flush-to-zero, no
-/// traps, long double with all its digits) and puts back what was there: neither a loaded object's
-/// start-up code nor the caller's mode leaks through. Loading an object linked with -ffast-math
-/// sets flush-to-zero.
+/// Sets this thread's floating-point control to its default (round to nearest, no flush-to-zero, no
+/// traps, full long double precision) and restores the previous state on destruction. This shields
+/// results from the caller's mode and from the start-up code of loaded objects: loading one linked
+/// with -ffast-math sets flush-to-zero.
 class FpGuard {
  public:
   FpGuard(const FpGuard&) = delete;
@@ -22,7 +22,7 @@ class FpGuard {
     __asm__ volatile("fnstcw %0" : "=m"(x87_));
     if ((mxcsr_ & kControl) != kDefault) _mm_setcsr(kDefault);
     if (x87_ != kX87Default) __asm__ volatile("fldcw %0" : : "m"(kX87Default));
-    __asm__ volatile("" : : : "memory");  // nothing is read, hence computed, before this
+    __asm__ volatile("" : : : "memory");  // keeps the compiler from moving computations across
   }
   ~FpGuard() {
     __asm__ volatile("" : : : "memory");

@@ -19,8 +19,8 @@ constexpr std::uint64_t hash_mix(std::uint64_t seed, std::uint64_t value) {
 /// XXH3 of a byte string (xxHash, 64 bits). Stable across runs and machines.
 std::uint64_t hash_bytes(std::string_view bytes);
 
-/// XXH3 of a byte string (xxHash, 128 bits) as 32 lower-case hexadecimal digits: the name of a
-/// kernel, a cached object, a reproducer. Stable across runs and machines; not cryptographic.
+/// XXH3 of a byte string (xxHash, 128 bits) as 32 lower-case hexadecimal digits; names kernels,
+/// cached objects and reproducers. Stable across runs and machines; not cryptographic.
 std::string content_hash(std::string_view bytes);
 
 }  // namespace touchstone

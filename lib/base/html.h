@@ -5,7 +5,7 @@
 
 namespace touchstone {
 
-/// Text as it stands in an HTML or XML page, between tags and in the quotes of an attribute.
+/// Escapes text for HTML or XML, for use between tags and in quoted attributes.
 std::string html_text(std::string_view text);
 
 }  // namespace touchstone

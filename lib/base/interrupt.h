@@ -6,20 +6,20 @@
 
 namespace touchstone {
 
-/// A computation was asked to stop and did. What it was building is dropped.
+/// Thrown by a computation that stops on request. Its partial result is discarded.
 class Interrupted : public Error {
  public:
   Interrupted() : Error("interrupted") {}
 };
 
-/// A wish that long computations stop, which they look at now and then.
+/// A process-wide request to stop, which long computations poll.
 class Interrupt {
  public:
-  /// From now on each `poll` throws, in every thread; true where that was asked for already. May be
-  /// called by a signal handler.
+  /// Makes each later `poll` throw, in every thread; returns true if a request was already pending.
+  /// Safe to call from a signal handler.
   static bool request() { return wanted_.exchange(true); }
   static void clear() { wanted_.store(false); }
-  /// Throws Interrupted where a request waits; costs one load.
+  /// Throws Interrupted if a request is pending; costs one load.
   static void poll() {
     if (wanted_.load(std::memory_order_relaxed)) [[unlikely]]
       throw Interrupted();

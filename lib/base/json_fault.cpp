@@ -8,7 +8,7 @@
 namespace touchstone {
 namespace {
 
-// What stands between two marks; to the end where the second is missing.
+// The text between two marks; up to the end if the second is missing.
 std::string_view between(std::string_view text, std::string_view from, std::string_view to) {
   std::size_t begin = text.find(from);
   if (begin == std::string_view::npos) return {};

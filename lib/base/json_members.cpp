@@ -11,8 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-// The callback of json::parse would do, too, but makes the parser walk over all values again at the
-// end of each object in them.
+// json::parse with a callback would rescan all values at the end of each object.
 class Finder final : public nlohmann::json_sax<json> {
  public:
   explicit Finder(Objects objects) : objects_(objects) {}
@@ -41,7 +40,7 @@ class Finder final : public nlohmann::json_sax<json> {
 
  private:
   Objects objects_;
-  std::vector<std::set<std::string>> open_;  // names of the objects that are open; none of arrays
+  std::vector<std::set<std::string>> open_;  // names in each open object; unused for arrays
 };
 
 }  // namespace

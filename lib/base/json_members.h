@@ -6,9 +6,10 @@
 
 namespace touchstone {
 
-/// The first name that an object of a JSON text has twice, of which parsers keep one or the other;
-/// nullopt where there is none, or the text is no JSON. `Objects::Outermost` looks at no others.
+/// Which objects of a JSON text are checked.
 enum class Objects : bool { Outermost, All };
+/// Returns the first name that occurs twice in an object of a JSON text, since parsers keep only
+/// one of the two; nullopt if there is none or the text is not JSON.
 std::optional<std::string> member_twice(std::string_view text, Objects objects);
 
 }  // namespace touchstone

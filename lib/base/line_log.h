@@ -8,22 +8,23 @@
 
 namespace touchstone {
 
-/// Lines that are kept as a run goes on, each whole or not at all: a process that is killed loses
-/// at most the line it was writing, which the next one cuts off. Only one process at a time has it.
+/// A log file that is written line by line during a run. A killed process loses at most the line it
+/// was writing; the next one to open the log removes that partial line. Only one process at a time
+/// can hold it.
 class LineLog {
  public:
-  /// Makes the file, or goes on at its end. Where it holds lines its first must be `first`; a file
-  /// that is there and not empty is taken up only with `resume`. Throws SystemError or ParseError.
+  /// Creates the file or appends to it. The first line of an existing log must be `first`; a
+  /// non-empty file is accepted only with `resume`. Throws SystemError or ParseError.
   LineLog(const std::filesystem::path& path, const std::string& first, bool resume);
-  /// Writes to an open file, which stays open: `name` is for errors. Throws SystemError.
+  /// Writes to an open descriptor and leaves it open; `name` is for errors. Throws SystemError.
   LineLog(int file, const std::filesystem::path& name, const std::string& first);
   ~LineLog();
   LineLog(const LineLog&) = delete;
   LineLog& operator=(const LineLog&) = delete;
 
-  /// The lines behind the first that it held when it was opened, without line ends.
+  /// The lines after the first that the file held when it was opened, without line ends.
   const std::vector<std::string>& lines() const { return lines_; }
-  /// Throws SystemError where it cannot be written, as on a full disk.
+  /// Appends a line. Throws SystemError if it cannot be written, for example on a full disk.
   void add(std::string_view line);
 
  private:

@@ -7,20 +7,20 @@
 
 namespace touchstone {
 
-/// Cuts a stream of bytes into lines and answers each that is not blank, or each at all. A line of
-/// more than 64 MiB gets an error and is not kept. Holds nothing from one line to the next.
+/// Splits a byte stream into lines and answers each line, or each that is not blank. A line longer
+/// than 64 MiB is answered with an error and discarded. Keeps no state between lines.
 class LineStream {
  public:
   using Answer = std::function<std::string(std::string_view line)>;  // without a line end
   using Write = std::function<void(std::string_view)>;
-  enum class Blank : std::uint8_t { Skipped, Answered };  // Answered: as many answers as lines
+  enum class Blank : std::uint8_t { Skipped, Answered };  // Answered: one answer per line
   LineStream(Answer answer, Write write, Blank blank = Blank::Skipped)
       : answer_(std::move(answer)), write_(std::move(write)), blank_(blank) {}
 
-  /// Takes the bytes that came, in pieces of any length; writes an answer, with its line end, for
-  /// each line that is complete.
+  /// Consumes input in chunks of any length; writes an answer, with its line end, for each complete
+  /// line.
   void take(std::string_view bytes);
-  /// The end of the input, which may also end a line.
+  /// Ends the input; answers the last line if it has no line end.
   void finish();
 
  private:

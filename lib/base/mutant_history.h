@@ -4,8 +4,8 @@
 
 namespace touchstone {
 
-/// Whether the mutant repeats a mistake that was really made: it stands under "From history" in its
-/// table. False for names that are not known.
+/// True if the mutant repeats a mistake that was really made, that is, if it stands under "From
+/// history" in its table. False for unknown names.
 bool mutant_from_history(std::string_view name);
 
 }  // namespace touchstone

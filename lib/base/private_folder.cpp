@@ -34,7 +34,7 @@ std::string another_name(const std::string& name) {
   return fmt::format("{}.{}-{}.tmp", name, ::getpid(), count++);
 }
 
-/// Closes a file when it goes.
+/// Closes a descriptor on destruction.
 struct Closing {
   int fd;
   ~Closing() {
@@ -50,7 +50,7 @@ void require_private(int folder, const fs::path& path) {
     cannot("use", path,
            "others may write to it; close it to them (chmod 700) after a look at what is in it, or "
            "name another folder");
-  // Where the system is read-only, what others can read is no danger.
+  // On a read-only system, a readable folder is harmless.
   if ((facts.st_mode & 077) != 0) (void)::fchmod(folder, facts.st_mode & 0700);
 }
 
@@ -60,8 +60,7 @@ namespace {
 
 constexpr int kMostLinks = 40;
 
-/// The way to a folder, level by level: what is there is held open, so nothing is swapped behind
-/// it.
+/// Walks to a folder level by level with each level held open, so that none can be swapped.
 class Walk {
  public:
   explicit Walk(const fs::path& whole) : whole_(whole) { follow(whole); }
@@ -80,7 +79,7 @@ class Walk {
     cannot("use", whole_, at == whole_.string() ? why : fmt::format("'{}': {}", at, why));
   }
 
-  // Relative paths begin in the working folder, which is the caller's choice.
+  // A relative path starts in the working folder, which the caller chose.
   void follow(const fs::path& path) {
     auto end = ahead_.begin();
     for (const fs::path& part : path.relative_path())
@@ -129,7 +128,7 @@ class Walk {
   }
 
   static constexpr int kFlags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-  // Owns "/": the root, or nobody where that has no number here.
+  // The owner of "/": root, or the overflow user if root is not mapped here.
   static uid_t owner_of_all() {
     struct stat facts {};
     return ::stat("/", &facts) == 0 ? facts.st_uid : 0;
@@ -218,8 +217,8 @@ void PrivateFolder::write(std::span<const std::string> names, std::string_view b
     ::unlinkat(folder_, passing.c_str(), 0);
     cannot("write", path_ / name, std::strerror(error));
   }
-  // From a name that nobody else writes to: by then `name` may be another's file.
-  std::vector<std::string> alone;  // where links are not to be had
+  // Link from a name that only we write: `name` may be another process's file by now.
+  std::vector<std::string> alone;  // where hard links fail
   for (const std::string& other : names.subspan(1)) {
     const std::string second = another_name(other);
     if (::linkat(folder_, passing.c_str(), folder_, second.c_str(), 0) != 0 ||
@@ -236,13 +235,13 @@ void PrivateFolder::mark_used(const std::string& name) const {
   if (::fstatat(folder_, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0 ||
       facts.st_mtime > std::time(nullptr) - 3600)
     return;
-  // Where this cannot be noted the file only goes earlier than it might.
+  // On failure the file is only trimmed earlier.
   (void)::utimensat(folder_, name.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
 std::optional<std::uint64_t> PrivateFolder::trim(std::string_view suffix, std::uint64_t most,
                                                  std::chrono::seconds spared) const {
-  // Another description of the same folder: the lock is this call's, in whatever thread.
+  // A separate open file description makes the lock this call's own, whatever the thread.
   const Closing again{::openat(folder_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (again.fd < 0 || ::flock(again.fd, LOCK_EX | LOCK_NB) != 0) return std::nullopt;
   const int listed = ::openat(folder_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -280,7 +279,7 @@ std::optional<std::uint64_t> PrivateFolder::trim(std::string_view suffix, std::u
   for (const auto& [id, file] : files)
     if (file.used.first <= now - spared.count()) oldest.push_back(&file);
   std::ranges::sort(oldest, {}, [](const File* f) { return f->used; });
-  const auto is_old = [&](const std::string& name) {  // still, though others write meanwhile
+  const auto is_old = [&](const std::string& name) {  // rechecked: others may write meanwhile
     struct stat facts {};
     return ::fstatat(folder_, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
            facts.st_mtim.tv_sec <= now - spared.count();
@@ -296,7 +295,7 @@ std::optional<std::uint64_t> PrivateFolder::trim(std::string_view suffix, std::u
 
 void PrivateFolder::rename(const std::string& from, const std::string& to) const {
   if (::renameat(folder_, from.c_str(), folder_, to.c_str()) == 0) {
-    ::unlinkat(folder_, from.c_str(), 0);  // two names of one file: rename(2) then does nothing
+    ::unlinkat(folder_, from.c_str(), 0);  // rename(2) does nothing if both names are one file
     return;
   }
   const int error = errno;

@@ -6,10 +6,10 @@
 
 namespace touchstone {
 
-/// Levenshtein distance of two short words, upper and lower case alike.
+/// Levenshtein distance of two short words, ignoring case.
 int edit_distance(std::string_view a, std::string_view b);
 
-/// `; did you mean 'x'?` for the candidate nearest to `word`, or nothing where none is near.
+/// Returns `; did you mean 'x'?` for the candidate nearest to `word`, or "" if none is near.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates);
 
 }  // namespace touchstone

@@ -16,7 +16,7 @@ struct Character {
   bool well_formed = false;
 };
 
-// The shortest form alone, no surrogates, nothing above U+10FFFF (Unicode 15.0, table 3-7).
+// Accepts shortest forms only, no surrogates, nothing above U+10FFFF (Unicode 15.0, table 3-7).
 Character first_of(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned lead = byte(0);
@@ -33,8 +33,9 @@ Character first_of(std::string_view text) {
   return {code, length, true};
 }
 
-// Controls, marks of direction, ends of lines and paragraphs, what has no width: first and last of
-// each run (Unicode 15.0, general categories Cc, Cf, Zl, Zp; variation selectors; fillers).
+// Invisible characters as [first, last] ranges: controls, direction marks, line and paragraph ends,
+// characters of no width (Unicode 15.0, general categories Cc, Cf, Zl, Zp; variation selectors;
+// fillers).
 constexpr std::array<std::pair<char32_t, char32_t>, 20> kUnseen = {
     {{0x0, 0x1f},      {0x7f, 0x9f},     {0xad, 0xad},     {0x34f, 0x34f},   {0x600, 0x605},
      {0x61c, 0x61c},   {0x6dd, 0x6dd},   {0x70f, 0x70f},   {0x890, 0x891},   {0x8e2, 0x8e2},
@@ -42,7 +43,7 @@ constexpr std::array<std::pair<char32_t, char32_t>, 20> kUnseen = {
      {0x2060, 0x206f}, {0x3164, 0x3164}, {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xfff0, 0xfffb}}};
 
 bool shows(char32_t code) {
-  if (code >= 0x110bd)  // planes 1 and up: marks of music, shorthand, tags
+  if (code >= 0x110bd)  // planes 1 and up: musical and shorthand controls, tags
     return !((code >= 0x1bca0 && code <= 0x1bca3) || (code >= 0x1d173 && code <= 0x1d17a) ||
              (code >= 0xe0000 && code <= 0xe0fff) || code == 0x110bd || code == 0x110cd ||
              (code >= 0x13430 && code <= 0x1345f));

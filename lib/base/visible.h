@@ -6,13 +6,13 @@
 
 namespace touchstone {
 
-/// Text from outside as a terminal may be given it: one line on which every character is one that
-/// shows. What moves the cursor, changes colours, ends a line, turns the direction of writing or
-/// takes no space becomes \n, \t, \x1b or \u{202e}; so do bytes that are no UTF-8, as \xff. Behind
-/// `most` characters it is cut, which "..." says.
+/// Makes external text safe for a terminal: one line of visible characters. Control characters,
+/// line ends, direction marks and characters of no width become
+/// , \t, \x1b or \u{202e}; bytes that are not UTF-8 become \xff. Text beyond `most` characters is
+/// replaced with "...".
 std::string visible(std::string_view text, std::size_t most = std::string_view::npos);
 
-/// The same of a text of several lines, whose ends stay.
+/// As visible(), for text of several lines, whose line ends are kept.
 std::string visible_lines(std::string_view text);
 
 }  // namespace touchstone

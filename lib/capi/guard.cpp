@@ -14,7 +14,7 @@
 namespace touchstone::capi {
 namespace {
 
-// Kept in two places: a text that could not be copied is a literal.
+// A pointer too, so that a text that cannot be copied can be replaced with a literal.
 thread_local std::string error_copy;
 thread_local const char* error_text = "";
 
@@ -28,7 +28,7 @@ touchstone_status failed(touchstone_status status, const char* text) noexcept {
   return status;
 }
 
-// Calls that are running: of all threads, and of this one.
+// Running calls of all threads and of this one.
 std::atomic<int> calls = 0;
 thread_local int own_calls = 0;
 std::atomic<bool> forked_amid_calls = false;

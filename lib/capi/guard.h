@@ -9,11 +9,12 @@
 
 namespace touchstone::capi {
 
-/// What is being thrown, as a status, and its text for touchstone_error. To be called in a handler.
+/// Returns the status of the current exception and stores its text for touchstone_error. Call it in
+/// a handler.
 touchstone_status status_of_exception() noexcept;
 
-/// While one lives, a call of this thread is running. Throws SystemError in a process that was
-/// forked while another thread's call was: the locks that it held stay locked.
+/// Marks a running call of this thread. Throws SystemError in a process that was forked during
+/// another thread's call: the locks which that thread held stay locked.
 class Call {
  public:
   Call();
@@ -22,7 +23,7 @@ class Call {
   Call& operator=(const Call&) = delete;
 };
 
-/// The status of running `body`.
+/// Runs `body` and returns its status.
 template <class Body>
 touchstone_status guarded(const Body& body) noexcept {
   try {
@@ -34,7 +35,7 @@ touchstone_status guarded(const Body& body) noexcept {
   }
 }
 
-/// The text that `body` gives, kept in `kept`; null where it throws.
+/// Returns the text from `body`, stored in `kept`; null if it throws.
 template <class Body>
 const char* guarded_text(std::string& kept, const Body& body) noexcept {
   try {
@@ -47,9 +48,9 @@ const char* guarded_text(std::string& kept, const Body& body) noexcept {
   }
 }
 
-/// Throws ParseError naming the argument where the pointer is null.
+/// Throws ParseError naming the argument if the pointer is null.
 void require(const void* argument, std::string_view name);
-/// The text. Throws ParseError where it is null, or has more than `most` bytes.
+/// Returns the text. Throws ParseError if it is null or longer than `most` bytes.
 std::string_view text_argument(const char* argument, std::string_view name, std::size_t most);
 
 }  // namespace touchstone::capi

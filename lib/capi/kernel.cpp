@@ -49,7 +49,7 @@ const BufferSpec* spec_of(const touchstone_kernel* kernel, std::size_t buffer) {
   return found == specs.end() ? nullptr : &*found;
 }
 
-// The device, its runners and its counters are for one thread at a time.
+// The device, its runners and its counters are not thread-safe.
 struct Host {
   std::unique_ptr<touchstone::Device> device = touchstone::make_interpreted_device();
   std::mutex busy;
@@ -61,7 +61,7 @@ Host& host() {
 
 using Buffers = std::vector<std::unique_ptr<Buffer>>;
 
-// Those of the kernel's numbers, with what the caller has in them; of others there are none.
+// Buffers for the kernel's numbers, filled from the caller's memory.
 template <class Pointer>
 Buffers buffers_with(touchstone::Device& device, const touchstone_kernel* kernel, Pointer* given,
                      const std::size_t* bytes, std::size_t count, bool output) {

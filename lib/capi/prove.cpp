@@ -33,7 +33,7 @@ std::string words_of(const touchstone::prove::Proof& proof) {
   if (proof.counterexample) return text_of(*proof.counterexample);
   if (proof.verdict == touchstone::prove::Verdict::Unknown) return proof.reason;
   std::string text;
-  // Steps of a way that led nowhere would be no proof.
+  // Steps of an attempt that failed are not a proof.
   if (proof.method == Method::Elimination)
     for (const std::string& step : proof.steps) text += step + "\n";
   return text + fmt::format("by {}", name_of(proof.method));

@@ -25,7 +25,7 @@ struct touchstone_simplified {
 
 namespace {
 
-constexpr std::size_t kMostDigits = 4932;  // as of simplify --jsonl
+constexpr std::size_t kMostDigits = 4932;  // as in simplify --jsonl
 constexpr std::size_t kMostExpression = std::size_t{1} << 24;
 
 touchstone::symbolic::End end_of(const char* digits, const char* which) {

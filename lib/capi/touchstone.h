@@ -1,12 +1,12 @@
-/* Touchstone from C and from whatever calls C: index expressions, rules, views, kernels, verdicts.
+/* The C interface of Touchstone: index expressions, rules, views, kernels, verdicts.
  *
- * A handle is used by one thread at a time; different handles may be used at once. Functions that
- * can fail return a touchstone_status, or a text that is NULL then, and leave what they were given
- * as it was; touchstone_error() says why. Texts are UTF-8, end with a zero byte, and belong to the
- * handle that they were asked of: they stay until its next call that changes it or gives a text, or
- * until it is freed. NULL may be freed. Nothing here ends the process, prints, or handles signals.
- * A forked child works on, in one thread; where it was forked while a call of another thread was
- * running, every call fails at once with TOUCHSTONE_STATUS_SYSTEM.
+ * Use a handle from one thread at a time; different handles are independent. Functions that can
+ * fail return a touchstone_status or a text (NULL on failure) and leave their arguments unchanged;
+ * touchstone_error() has the reason. Texts are UTF-8, end with a zero byte, and belong to the
+ * handle that returned them: they are valid until its next call that changes it or returns a text,
+ * or until it is freed. NULL may be freed. Nothing here exits the process, prints, or handles
+ * signals. A forked child can continue in one thread; if it was forked during another thread's
+ * call, every call fails at once with TOUCHSTONE_STATUS_SYSTEM.
  * C99 and later, C++. */
 #ifndef TOUCHSTONE_H
 #define TOUCHSTONE_H
@@ -27,71 +27,71 @@ extern "C" {
 typedef int touchstone_status;
 enum {
   TOUCHSTONE_STATUS_OK = 0,
-  TOUCHSTONE_STATUS_INPUT = 1,       /* what was given is wrong: mend it as the error says */
-  TOUCHSTONE_STATUS_MEMORY = 2,      /* there is not enough */
-  TOUCHSTONE_STATUS_SYSTEM = 3,      /* something outside failed: a child process, a thread */
+  TOUCHSTONE_STATUS_INPUT = 1,       /* an argument is wrong; the error says how to fix it */
+  TOUCHSTONE_STATUS_MEMORY = 2,      /* out of memory */
+  TOUCHSTONE_STATUS_SYSTEM = 3,      /* an external failure: a child process, a thread */
   TOUCHSTONE_STATUS_INTERRUPTED = 4, /* by touchstone_interrupt */
   TOUCHSTONE_STATUS_INTERNAL = 5     /* a bug of Touchstone */
 };
 
 /* "0.1.0" */
 TOUCHSTONE_API const char* touchstone_version(void);
-/* Of this thread's last call that failed; "" before. Stays until the next one that fails. */
+/* The error of this thread's last failed call; "" before. Valid until the next failed call. */
 TOUCHSTONE_API const char* touchstone_error(void);
-/* From 1 on all long computations of the process end with TOUCHSTONE_STATUS_INTERRUPTED, until 0.
- * May be called by any thread and by a signal handler. */
+/* 1: all long computations of the process end with TOUCHSTONE_STATUS_INTERRUPTED, until it is
+ * called with 0. Safe in any thread and in a signal handler. */
 TOUCHSTONE_API void touchstone_interrupt(int wanted);
 
 /* ---- Index expressions (docs/symbolic.md) ---- */
 
-/* Variables and what is known of them. Answers are remembered, in bounded memory. */
+/* Variables and assumptions about them. Caches results in bounded memory. */
 typedef struct touchstone_scope touchstone_scope;
 TOUCHSTONE_API touchstone_status touchstone_scope_new(touchstone_scope** scope);
 TOUCHSTONE_API void touchstone_scope_free(touchstone_scope* scope);
-/* Both ends are inclusive and decimal, of any size; NULL is open. A name again replaces its range.
- */
+/* Bounds are inclusive decimal integers of any size; NULL: unbounded. A repeated name replaces its
+ * range. */
 TOUCHSTONE_API touchstone_status touchstone_scope_variable(touchstone_scope* scope,
                                                            const char* name, const char* low,
                                                            const char* high);
-/* A condition as "a < b". It is read when something is simplified. */
+/* A condition such as "a < b". It is parsed at the next simplification. */
 TOUCHSTONE_API touchstone_status touchstone_scope_assume(touchstone_scope* scope,
                                                          const char* condition);
 
-/* Simplifies an expression, as "(a*4 + b)//4"; division and modulo floor. */
+/* Simplifies an expression such as "(a*4 + b)//4"; division and modulo floor. */
 typedef struct touchstone_simplified touchstone_simplified;
 TOUCHSTONE_API touchstone_status touchstone_simplify(touchstone_scope* scope,
                                                      const char* expression,
                                                      touchstone_simplified** simplified);
 TOUCHSTONE_API void touchstone_simplified_free(touchstone_simplified* simplified);
 TOUCHSTONE_API const char* touchstone_simplified_text(const touchstone_simplified* simplified);
-/* Bounds of the value, inclusive, in decimal digits; NULL where open. */
+/* Inclusive bounds of the value in decimal digits; NULL if unbounded. */
 TOUCHSTONE_API const char* touchstone_simplified_low(const touchstone_simplified* simplified);
 TOUCHSTONE_API const char* touchstone_simplified_high(const touchstone_simplified* simplified);
-/* Operators, variables and constants. */
+/* The number of operators, variables and constants. */
 TOUCHSTONE_API size_t touchstone_simplified_size(const touchstone_simplified* simplified);
 
 /* ---- Rules, for all integers (docs/rules.md) ---- */
 
 typedef struct touchstone_proof touchstone_proof;
 enum { TOUCHSTONE_PROVED = 0, TOUCHSTONE_REFUTED = 1, TOUCHSTONE_UNKNOWN = 2 };
-/* Decides "LHS -> RHS" or "LHS -> RHS ; CONDITION". witness: how to write a number, as
- * "x = c*q + r"; NULL: it is found. Takes up to minutes; the solver runs in a child process. */
+/* Decides "LHS -> RHS" or "LHS -> RHS ; CONDITION". witness: how to split a variable, such as "x =
+ * c*q + r"; NULL: search for one. May take minutes; the solver runs in a child process. */
 TOUCHSTONE_API touchstone_status touchstone_prove(const char* rule, const char* witness,
                                                   touchstone_proof** proof);
 TOUCHSTONE_API void touchstone_proof_free(touchstone_proof* proof);
 TOUCHSTONE_API int touchstone_proof_verdict(const touchstone_proof* proof);
-/* In words, a line each: the steps of a proof, the counterexample, or why it is not decided. */
+/* One line each: the steps of a proof, the counterexample, or why it is undecided. */
 TOUCHSTONE_API const char* touchstone_proof_text(const touchstone_proof* proof);
 
 /* ---- Views (docs/views.md) ---- */
 
-/* A stack of strided views over one buffer; part 0 is next to the buffer, the last part is seen.
- * The operations change what is seen, and fail where they do not fit it. */
+/* A stack of strided views of one buffer; part 0 is nearest the buffer, the last part is the
+ * visible one. Operations change the visible shape, and fail if they do not fit it. */
 typedef struct touchstone_view touchstone_view;
-/* Row-major. rank 0 is a scalar, whose arrays may be NULL. */
+/* Row-major. rank 0 is a scalar; its arrays may be NULL. */
 TOUCHSTONE_API touchstone_status touchstone_view_new(const int64_t* shape, size_t rank,
                                                      touchstone_view** view);
-/* At these strides, in elements, from this offset on. */
+/* With these strides and this offset, in elements. */
 TOUCHSTONE_API touchstone_status touchstone_view_strided(const int64_t* shape,
                                                          const int64_t* strides, size_t rank,
                                                          int64_t offset, touchstone_view** view);
@@ -106,58 +106,58 @@ TOUCHSTONE_API touchstone_status touchstone_view_expand(touchstone_view* view, c
 /* New axis i is old axis order[i]. */
 TOUCHSTONE_API touchstone_status touchstone_view_permute(touchstone_view* view, const int* order,
                                                          size_t rank);
-/* Two numbers an axis: elements before and after. */
+/* Two numbers per axis: elements before and after. */
 TOUCHSTONE_API touchstone_status touchstone_view_pad(touchstone_view* view, const int64_t* padding,
                                                      size_t rank);
-/* Two numbers an axis: [begin, end) stays. */
+/* Two numbers per axis: keeps [begin, end). */
 TOUCHSTONE_API touchstone_status touchstone_view_shrink(touchstone_view* view,
                                                         const int64_t* ranges, size_t rank);
-/* Every |step|-th element of an axis; from its end on where negative. */
+/* Keeps every |step|-th element of an axis; negative steps start at its end. */
 TOUCHSTONE_API touchstone_status touchstone_view_stride(touchstone_view* view, const int64_t* steps,
                                                         size_t rank);
-/* As few views as were found to say the same. */
+/* Merges parts where an equal stack of fewer views is found. */
 TOUCHSTONE_API touchstone_status touchstone_view_simplify(touchstone_view* view);
 
 TOUCHSTONE_API size_t touchstone_view_parts(const touchstone_view* view);
-/* Of a part below touchstone_view_parts; 0 of others. */
+/* The rank of a part; 0 if part >= touchstone_view_parts. */
 TOUCHSTONE_API size_t touchstone_view_rank(const touchstone_view* view, size_t part);
-/* Its shape, strides, offset, and two numbers an axis: [begin, end) may be read. Each may be NULL.
- */
+/* The part's shape, strides, offset, and mask: two numbers per axis, [begin, end) may be read. Each
+ * pointer may be NULL. */
 TOUCHSTONE_API touchstone_status touchstone_view_part(const touchstone_view* view, size_t part,
                                                       int64_t* shape, int64_t* strides,
                                                       int64_t* offset, int64_t* mask);
-/* The element of the buffer that an index reads; -1 where it is padding. */
+/* The buffer element that an index reads; -1 for padding. */
 TOUCHSTONE_API touchstone_status touchstone_view_at(const touchstone_view* view,
                                                     const int64_t* index, size_t rank,
                                                     int64_t* element);
-/* The element as an expression of idx0, idx1, ..., and when it may be read: 1 is always. */
+/* The element as an expression of idx0, idx1, ..., and the condition for reading it; 1: always. */
 TOUCHSTONE_API const char* touchstone_view_index(touchstone_view* view);
 TOUCHSTONE_API const char* touchstone_view_valid(touchstone_view* view);
-/* Why the stack is one view, or is none, in a sentence. */
+/* One sentence: why the stack is, or cannot become, a single view. */
 TOUCHSTONE_API const char* touchstone_view_reason(touchstone_view* view);
 
 /* ---- Kernels and verdicts (docs/kernel-json.md, docs/oracle.md) ---- */
 
 typedef struct touchstone_kernel touchstone_kernel;
-/* A kernel.json; its variables have these values, `count` of them. */
+/* Parses a kernel.json and binds its variables to `count` values. */
 TOUCHSTONE_API touchstone_status touchstone_kernel_json(const char* json, const char* const* names,
                                                         const int64_t* values, size_t count,
                                                         touchstone_kernel** kernel);
-/* A formula of named operations, as "softmax(x[64,128])" (docs/define.md). */
+/* Builds a kernel from a formula such as "softmax(x[64,128])" (docs/define.md). */
 TOUCHSTONE_API touchstone_status touchstone_kernel_formula(const char* formula,
                                                            touchstone_kernel** kernel);
 TOUCHSTONE_API void touchstone_kernel_free(touchstone_kernel* kernel);
 /* The kernel.json. */
 TOUCHSTONE_API const char* touchstone_kernel_text(const touchstone_kernel* kernel);
-/* Buffer 0 is the output, 1 and on are inputs. What there is not has no elements and type NULL. */
+/* Buffer 0 is the output, 1 and up are inputs. Other numbers have no elements and type NULL. */
 TOUCHSTONE_API size_t touchstone_kernel_buffers(const touchstone_kernel* kernel);
 TOUCHSTONE_API size_t touchstone_kernel_elements(const touchstone_kernel* kernel, size_t buffer);
 TOUCHSTONE_API size_t touchstone_kernel_bytes(const touchstone_kernel* kernel, size_t buffer);
 TOUCHSTONE_API const char* touchstone_kernel_type(const touchstone_kernel* kernel, size_t buffer);
 
-/* Runs the kernel on the reference device. buffers[i] has bytes[i] bytes, no fewer than
- * touchstone_kernel_bytes, of any alignment, in the machine's byte order; buffers[0] is written.
- * One kernel runs at a time, on all cores. */
+/* Runs the kernel on the reference device. buffers[i] has bytes[i] bytes, at least
+ * touchstone_kernel_bytes, of any alignment, in native byte order; buffers[0] is written. One
+ * kernel runs at a time, on all cores. */
 TOUCHSTONE_API touchstone_status touchstone_eval(const touchstone_kernel* kernel,
                                                  void* const* buffers, const size_t* bytes,
                                                  size_t count);
@@ -168,19 +168,20 @@ enum {
   TOUCHSTONE_FAIL = 1,
   TOUCHSTONE_UNUSABLE = 2,
   TOUCHSTONE_WEAK = 3,
-  TOUCHSTONE_SUSPECT = 5 /* as the exit codes of the touchstone command */
+  TOUCHSTONE_SUSPECT = 5 /* same as the touchstone command's exit codes */
 };
-/* Judges buffers[0] as the output on the others. profile: the arithmetic that is allowed, a name or
- * the JSON of one; NULL: "glibc". */
+/* Judges buffers[0] as the output for the other buffers. profile: the arithmetic allowed, a name or
+ * JSON text; NULL: "glibc". */
 TOUCHSTONE_API touchstone_status touchstone_check(const touchstone_kernel* kernel,
                                                   const char* profile, const void* const* buffers,
                                                   const size_t* bytes, size_t count,
                                                   touchstone_verdict** verdict);
 TOUCHSTONE_API void touchstone_verdict_free(touchstone_verdict* verdict);
 TOUCHSTONE_API int touchstone_verdict_outcome(const touchstone_verdict* verdict);
-/* One line, as of the touchstone command: "FAIL: 1 of 640 elements; first at (3, 7): ..." */
+/* One line, as printed by the touchstone command: "FAIL: 1 of 640 elements; first at (3, 7): ..."
+ */
 TOUCHSTONE_API const char* touchstone_verdict_text(const touchstone_verdict* verdict);
-/* Elements that were looked at, that are not legal, and the first of those, -1 for none. */
+/* The number of elements checked, the number wrong, and the first wrong one, -1 for none. */
 TOUCHSTONE_API size_t touchstone_verdict_checked(const touchstone_verdict* verdict);
 TOUCHSTONE_API size_t touchstone_verdict_wrong(const touchstone_verdict* verdict);
 TOUCHSTONE_API int64_t touchstone_verdict_first(const touchstone_verdict* verdict);

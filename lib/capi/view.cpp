@@ -21,9 +21,9 @@ struct touchstone_view {
 namespace {
 
 constexpr std::size_t kMostAxes = 4096;
-constexpr std::size_t kMostShownParts = 1'000'000;  // of an expression
+constexpr std::size_t kMostShownParts = 1'000'000;  // in one expression
 
-// `each` numbers an axis.
+// `each`: how many numbers per axis.
 template <class T>
 std::span<const T> numbers(const T* given, std::size_t rank, std::string_view name,
                            std::size_t each = 1) {

@@ -27,18 +27,18 @@ using clang::KernelFunction;
 using clang::SharedObject;
 using clang::WorkerPool;
 
-constexpr std::size_t kKernelsPerCompile = 16;  // fewer do not pay for a second compiler process
-constexpr int kMostFailures = 24;  // runs of the compiler in search of a kernel that it refuses
+constexpr std::size_t kKernelsPerCompile = 16;  // fewer do not justify a second compiler process
+constexpr int kMostFailures = 24;  // compiler runs when searching for the kernel that it rejects
 
-constexpr std::size_t kMostRecent = 4;  // objects in which a kernel is looked for
+constexpr std::size_t kMostRecent = 4;  // objects searched for a kernel
 
-// Stands for a symbol before its key is known.
+// Placeholder for a symbol whose key is not yet known.
 constexpr std::string_view kUnnamed = "@";
 
-// A kernel on its way to a Runner.
+// A kernel on its way to becoming a Runner.
 struct Draft {
   LinearKernel linear;
-  std::string function;  // C under a symbol that holds the key
+  std::string function;  // C with the key in its symbol
   std::string symbol;
   std::string key;
   LazyOpPtr kernel;
@@ -94,7 +94,7 @@ class ClangRunner final : public Runner {
     if (checks_) raise_if_found(std::ranges::min(faults));
   }
 
-  // Counted when first asked for: many kernels that are loaded never run.
+  // Counted at the first request: many loaded kernels never run.
   std::int64_t work(const symbolic::Values& values) {
     std::call_once(counted_, [&] {
       work_ = get_lazyop_info(kernel_).flops;
@@ -122,7 +122,7 @@ OptsChooser& chooser() {
 
 class ClangDevice final : public Device {
   using Objects = std::unordered_map<std::string, std::shared_ptr<SharedObject>>;  // by key
-  using Loaded = std::vector<std::shared_ptr<SharedObject>>;  // those looked at last
+  using Loaded = std::vector<std::shared_ptr<SharedObject>>;  // most recently used
 
  public:
   ClangDevice(std::string name, ClangOptions options)
@@ -214,8 +214,8 @@ class ClangDevice final : public Device {
         if (!load(*d, recent)) load_uncached(*d);
   }
 
-  // Where what was stored is not what is found: others took it away, or the loader has another
-  // object of that name, which it keeps as long as that is in use.
+  // Used if the cache returns a different object: another process removed ours, or the loader still
+  // holds an object with that name.
   void load_uncached(Draft& d) {
     const TemporaryDirectory folder("touchstone-compile");
     const std::filesystem::path output = folder.path() / "kernels.so";
@@ -225,8 +225,8 @@ class ClangDevice final : public Device {
     loaded_[d.key] = d.object;
   }
 
-  // Nothing on disk. Where one of many kernels is refused, the others are held for when they are
-  // asked for one by one.
+  // Compiles without the cache. If one of several kernels is rejected, the others are kept until
+  // they are requested.
   void compile_together(std::vector<Draft>& drafts) {
     if (drafts.size() > 1) compiled_.clear();
     std::vector<const Draft*> once;
@@ -254,7 +254,7 @@ class ClangDevice final : public Device {
     try {
       compile_to(drafts, output);
     } catch (const clang::CompilerLimit& e) {
-      refused = e.what();  // it would be reached as often as there are parts
+      refused = e.what();  // the fault would appear once per part
       return;
     } catch (const SystemError& e) {
       if (++failures > kMostFailures || drafts.size() == 1) {
@@ -273,7 +273,7 @@ class ClangDevice final : public Device {
     auto& loaded = loaded_[d.key];
     d.object = loaded.lock();
     if (d.object) return true;
-    // Kernels that were compiled together are one object. The symbol holds the key.
+    // Kernels compiled together share an object. The symbol holds the key.
     if (const auto it =
             std::ranges::find_if(recent, [&](const auto& o) { return o->has(d.symbol); });
         it != recent.end()) {
@@ -287,7 +287,7 @@ class ClangDevice final : public Device {
       object->function(d.symbol);
       d.object = std::move(object);
     } catch (const SystemError&) {
-      return false;  // made elsewhere, or otherwise unfit: compiled anew
+      return false;  // from another machine or otherwise unusable: recompile
     }
     loaded = d.object;
     recent.push_back(d.object);
@@ -295,7 +295,7 @@ class ClangDevice final : public Device {
     return true;
   }
 
-  // As many compiler processes side by side as there are threads and kernels to fill them.
+  // Runs compiler processes in parallel: at most one per thread, each with enough kernels.
   void compile_in_batches(std::span<const Draft* const> drafts) {
     const std::size_t wanted = (drafts.size() + kKernelsPerCompile - 1) / kKernelsPerCompile;
     const std::size_t batches = std::min(wanted, static_cast<std::size_t>(pool_->threads()));

@@ -37,7 +37,7 @@ CodegenOptions for_this_machine(CodegenOptions options) {
 #else
   const bool many_registers = false;
 #endif
-  // Accumulators take half of the 32 registers, of 16 float32 each, or of the 16 of 8.
+  // Accumulators use half of the registers: of 32 with 16 float32 each, or of 16 with 8 each.
   if (options.sizes == LayoutSizes{} && !many_registers) {
     options.sizes.block_rows = 4;
     options.sizes.block_lanes = 16;

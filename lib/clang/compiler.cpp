@@ -18,12 +18,11 @@ namespace touchstone::clang {
 
 namespace {
 
-// -ffp-contract=off keeps a * b + c in two roundings. No errno, so that sqrt is one instruction.
-// Code outside of loops is not looked through for vectors: clang 19 makes 1 of (float)0xffffffff
-// there. These flags stand behind -O, which would undo that: of flags that contradict each other
-// the last one counts.
-// Of some processors compilers take half of the width, lest they slow down: kernels are mostly
-// vectors, and gain more than that costs.
+// -ffp-contract=off keeps the two roundings of a * b + c. No errno, so that sqrt is one
+// instruction. No SLP vectorisation: clang 19 miscompiles (float)0xffffffff to 1 there. These flags
+// must follow -O, because the last of contradicting flags wins. Compilers use half the vector width
+// on processors that lower their clock for wide vectors; kernels are mostly vectors and gain more
+// than that costs.
 constexpr std::string_view base_flags[] = {"-xc",
                                            "-std=c11",
                                            "-march=native",
@@ -36,7 +35,7 @@ constexpr std::string_view base_flags[] = {"-xc",
                                            "-fno-tree-slp-vectorize",
                                            "-w"};
 
-// Those of -fsanitize=undefined that gcc knows, too, but for the type of a function that is called.
+// The -fsanitize=undefined checks that gcc has too, except the type of a called function.
 constexpr const char* kSanitized =
     "-fsanitize=signed-integer-overflow,shift,integer-divide-by-zero,bounds,null,alignment";
 
@@ -59,14 +58,14 @@ const process::LimitNames kLimitNames{.time = "TOUCHSTONE_CC_SECONDS",
                                       .memory = "TOUCHSTONE_CC_MEMORY",
                                       .processor = ""};
 
-// Flags of the user's that say nothing to the linker.
+// True if the user's flags do not concern the linker.
 bool are_for_the_compiler(const std::vector<std::string>& flags) {
   return std::ranges::all_of(flags, [](const std::string& flag) {
     return flag.starts_with("-D") || flag.starts_with("-std=");
   });
 }
 
-// The processor as -march=native reads it: the model and the features of the first one.
+// The data that -march=native depends on: model and features of the first processor.
 std::string read_processor() {
   std::ifstream info("/proc/cpuinfo");
   std::string text;
@@ -81,9 +80,9 @@ const std::string& processor() {
   return read;
 }
 
-// Processors of AMD take longer for a gather than for the loads that it stands for: a product of a
-// row and a transposed matrix of 1024 x 1024 takes 0.89 ms with them, 0.59 ms without (Zen 4). gcc
-// and clang before 17 know no such flag.
+// On AMD processors a gather is slower than separate loads: the product of a row and a transposed
+// 1024 x 1024 matrix takes 0.89 ms with gathers, 0.59 ms without (Zen 4). gcc and clang before 17
+// lack the flag.
 bool should_not_gather(const std::string& version) {
 #ifdef __x86_64__
   constexpr std::string_view kClang = "clang version ";
@@ -105,7 +104,7 @@ std::size_t first_bad_line(const std::string& message) {
   return line == 0 ? 1 : line;
 }
 
-// The source with line numbers; of a long one, what stands round the line the message names.
+// Numbers the source lines; of a long source, only those around the line in the message.
 std::string numbered(const std::string& source, std::size_t around) {
   std::string text;
   std::size_t number = 0;
@@ -167,13 +166,14 @@ void Compiler::compile(const std::string& source, const std::filesystem::path& o
     if (linked(object, output)) return;
     arguments = flags_;
   }
-  // No start-up files, so that nothing can run as the object is loaded.
+  // No start-up files, so that loading runs no code.
   arguments.insert(arguments.end(),
                    {"-shared", "-nostartfiles", "-o", output.string(), "-", "-lm"});
   run(std::move(arguments), source, output);
 }
 
-// A driver that compiles and links starts itself anew for each: twice the time of a small kernel.
+// A driver that compiles and links restarts itself for each step: twice the time for a small
+// kernel.
 bool Compiler::linked(const std::filesystem::path& object,
                       const std::filesystem::path& output) const {
   const process::Finished result = process::run_program(

@@ -8,43 +8,42 @@
 
 namespace touchstone::clang {
 
-/// A compiler was ended since it took more than ClangOptions::compiler_limits allow.
+/// The compiler was ended because it exceeded ClangOptions::compiler_limits.
 class CompilerLimit : public SystemError {
  public:
   using SystemError::SystemError;
 };
 
-/// What `program --version` says, asked once a process for each. Throws SystemError where it cannot
-/// be asked, CompilerLimit where it takes too much.
+/// Returns the output of `program --version`, run once per process and program. Throws SystemError
+/// if it cannot be run, CompilerLimit if it exceeds a limit.
 std::string version_of(const std::filesystem::path& program, const process::Limits& limits);
 
-/// A C compiler that turns source into shared objects.
+/// A C compiler that makes shared objects.
 class Compiler {
  public:
-  /// Finds the program and asks for its version (once a process for each program). Throws
-  /// SystemError saying what was looked for and how to get it.
+  /// Finds the program and its version (run once per process and program). Throws SystemError
+  /// naming the programs tried and how to get one.
   explicit Compiler(const ClangOptions& options);
 
   const std::filesystem::path& program() const { return program_; }
-  /// All that an object depends on besides its source: path (a script may add flags), version,
-  /// flags, processor, and the variables of the environment that it gets.
+  /// Everything that an object depends on besides its source: path (a script may add flags),
+  /// version, flags, processor, and the environment variables passed on.
   const std::string& identity() const { return identity_; }
 
-  /// Writes the shared object of a C file to `output`; what the compiler needs on the way lies
-  /// beside it. Throws SystemError with the compiler's message and the numbered source; nothing is
-  /// left at `output` then. Throws CompilerLimit where it takes too much, Interrupted
-  /// (base/interrupt.h) where that is asked for.
+  /// Compiles C source to the shared object `output`; temporary files lie beside it. Throws
+  /// SystemError with the compiler's message and the numbered source, leaving no `output`. Throws
+  /// CompilerLimit if it exceeds a limit, Interrupted (base/interrupt.h) on request.
   void compile(const std::string& source, const std::filesystem::path& output) const;
-  /// The assembly of a C file, as text. Throws as compile does.
+  /// Returns the assembly of C source. Throws as compile does.
   std::string assembly(const std::string& source) const;
 
  private:
-  // Made by the linker alone; false where it lacks something that the compiler knows of.
+  // Links without the compiler driver; false if the linker lacks something the driver would supply.
   bool linked(const std::filesystem::path& object, const std::filesystem::path& output) const;
   void run(std::vector<std::string> arguments, const std::string& source,
            const std::filesystem::path& output) const;
   std::filesystem::path program_;
-  std::filesystem::path linker_;  // empty where the compiler links
+  std::filesystem::path linker_;  // empty if the compiler links
   process::Limits limits_;
   std::vector<std::string> flags_;
   std::string identity_;

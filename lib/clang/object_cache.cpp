@@ -11,7 +11,7 @@ namespace touchstone::clang {
 
 namespace {
 
-constexpr std::string_view kMagic = "TSOBJ001";  // ends a file, after the hash of all before
+constexpr std::string_view kMagic = "TSOBJ001";  // ends a file, after the hash of the rest
 constexpr std::size_t kHashSize = 32;
 
 std::filesystem::path default_folder() {
@@ -123,8 +123,8 @@ void ObjectCache::store(std::span<const std::string> keys, std::string object) {
   store_in(in_use(), keys, object);
 }
 
-// The folder is counted at the first object and whenever the limit is near; then a tenth is freed,
-// so that this is seldom. What other processes add meanwhile is seen at that time.
+// Measures the folder at the first object and near the limit; then frees a tenth, so that this is
+// rare. Other processes' files are counted only then.
 void ObjectCache::keep_to_limit(std::uint64_t added) {
   if (most_ == 0 || substitute_) return;
   if (bytes_) *bytes_ += added;

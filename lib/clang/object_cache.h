@@ -13,33 +13,33 @@
 
 namespace touchstone::clang {
 
-/// Compiled kernels on disk, one file a key, each the shared object of the batch it was compiled in
-/// followed by a checksum. Any number of processes may share a folder: files appear whole or not at
-/// all. The folder is a PrivateFolder, since what is found there is run: one to which others may
-/// write, and what is not this user's in it, is not used. Where the default folder cannot be used,
-/// a temporary one takes its place until the process ends, which is announced on standard error
-/// where others may write to it; a folder that was named is the caller's will, and one that is
-/// full, closed or not private is an error. Beyond `most` bytes the objects that were used least
-/// recently go; one in use stays usable, since it is loaded.
+/// Compiled kernels on disk: one file per key, holding the shared object of the batch it was
+/// compiled in and a checksum. Any number of processes may share the folder, since files are
+/// written atomically. Its contents are executed, so it is a PrivateFolder: a folder writable by
+/// others, or files of another user, are not used. If the default folder is unusable, a temporary
+/// one replaces it until the process ends (announced on standard error if others may write to the
+/// default one). A folder that was named explicitly is never replaced: if it is full, closed or not
+/// private, that is an error. Beyond `most` bytes the least recently used objects are removed;
+/// loaded objects stay usable.
 class ObjectCache {
  public:
-  /// An empty folder: $XDG_CACHE_HOME/touchstone, else ~/.cache/touchstone, else a temporary one.
-  /// `most`: bytes on disk that objects may take, but for those of the last minute; 0: any number.
+  /// An empty path: $XDG_CACHE_HOME/touchstone, else ~/.cache/touchstone, else a temporary folder.
+  /// `most`: maximum bytes of objects, except those of the last minute; 0: no limit.
   explicit ObjectCache(std::filesystem::path folder, std::uint64_t most = 0);
 
-  /// The undamaged file of a key, by way of the folder that was looked at. Throws SystemError where
-  /// the folder that was named is not private.
+  /// Returns the intact file of a key, through the checked open folder. Throws SystemError if an
+  /// explicitly named folder is not private.
   std::optional<std::filesystem::path> find(const std::string& key);
-  /// The object that was kept under a key, as find() does.
+  /// Returns the object stored under a key, as find() does.
   std::optional<std::string> read(const std::string& key);
-  /// Keeps one object under several keys, replacing what is there. Throws SystemError where the
-  /// folder that was named cannot be written, or neither the default one nor a temporary one can.
+  /// Stores one object under several keys, replacing old ones. Throws SystemError if the named
+  /// folder, or both the default and a temporary one, cannot be written.
   void store(std::span<const std::string> keys, std::string object);
 
   const std::filesystem::path& folder() const { return folder_; }
 
  private:
-  /// A temporary folder in the place of the default one.
+  /// A temporary folder that replaces the default one.
   struct Substitute {
     TemporaryDirectory directory{"touchstone-objects"};
     PrivateFolder folder{directory.path()};
@@ -57,7 +57,7 @@ class ObjectCache {
   bool named_;
   std::filesystem::path folder_;
   std::uint64_t most_;
-  std::optional<std::uint64_t> bytes_;  // of objects, as far as this process knows
+  std::optional<std::uint64_t> bytes_;  // of objects, as known to this process
   std::mutex mutex_;
   std::unique_ptr<PrivateFolder> opened_;
   std::unique_ptr<Substitute> substitute_;

@@ -6,11 +6,11 @@
 
 namespace touchstone::clang {
 
-/// A compiled kernel, as lib/codegen/render_c.h describes its parameters.
+/// A compiled kernel; parameters as described in lib/codegen/render_c.h.
 using KernelFunction = void (*)(void* const* bufs, const std::int64_t* vars, std::int64_t part,
                                 std::int64_t parts);
 
-/// A loaded shared object; unloaded when the last owner goes.
+/// A loaded shared object, unloaded when its last owner is destroyed.
 class SharedObject {
  public:
   /// Throws SystemError with the loader's message.
@@ -20,7 +20,7 @@ class SharedObject {
   SharedObject& operator=(const SharedObject&) = delete;
 
   bool has(const std::string& symbol) const;
-  /// Throws SystemError where the object has no such function.
+  /// Throws SystemError if the object has no such function.
   KernelFunction function(const std::string& symbol) const;
 
  private:

@@ -16,13 +16,12 @@ void pause_a_moment() {
 #endif
 }
 
-// Whether something became true before it pays to sleep: to be woken takes about as long. Others
-// that want the processor have it meanwhile.
+// Polls for about as long as a wake-up takes, yielding the processor; true if `ready` in time.
 template <class Ready>
 bool soon(bool spins, const Ready& ready) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::microseconds kMost{50};
-  constexpr int kTurns = 64;  // between two looks at the clock
+  constexpr int kTurns = 64;  // between two clock reads
   if (ready()) return true;
   if (!spins) return false;
   for (const auto end = Clock::now() + kMost; Clock::now() < end; std::this_thread::yield())
@@ -44,7 +43,7 @@ WorkerPool::~WorkerPool() {
   for (std::thread& w : workers_) w.join();
 }
 
-// Who sleeps has said so before he looked for the last time; the lock is had once he waits.
+// A sleeper increments `sleeping` before its last check and releases the lock only when it waits.
 void WorkerPool::wake(const std::atomic<int>& sleeping, std::condition_variable& condition) {
   if (sleeping == 0) return;
   { const std::scoped_lock lock(mutex_); }

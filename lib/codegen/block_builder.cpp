@@ -12,8 +12,8 @@ namespace {
 
 using Number = std::optional<std::int64_t>;
 
-// What a op b is, where the operands that are known decide it. A result beyond 64 bits and a
-// quotient by 0 are left to the code.
+// The value of a op b if its known operands determine it. Overflow of 64 bits and division by 0 are
+// left to the code.
 Number decided(IndexOp op, Number a, Number b) {
   if (op == IndexOp::And && (a == 0 || b == 0)) return 0;
   if (op == IndexOp::Or && (a.value_or(0) != 0 || b.value_or(0) != 0)) return 1;
@@ -44,7 +44,7 @@ Number decided(IndexOp op, Number a, Number b) {
     case IndexOp::Max:
       return std::max(*a, *b);
     case IndexOp::Div:
-    case IndexOp::Mod:  // of numbers not negative
+    case IndexOp::Mod:  // of non-negative numbers
       if (*a < 0 || *b <= 0) return std::nullopt;
       return op == IndexOp::Div ? *a / *b : *a % *b;
     case IndexOp::FloorDiv:
@@ -171,7 +171,7 @@ int BlockBuilder::open_loop(const Range& range, std::string name) {
   return counter;
 }
 
-// A loop joins its parent only now: what was hoisted out of it meanwhile stands before it.
+// A loop joins its parent only now, so that values hoisted out of it precede it.
 void BlockBuilder::close_loop() {
   assert(open_ != 0);
   here({StepKind::EndLoop, DType::Int64, {block(open_).counter}, {}});

@@ -15,11 +15,11 @@ namespace {
 using symbolic::Node;
 
 constexpr std::int64_t kMostPoints = 1 << 14;
-constexpr int kMostTerms = 8;  // of a sum whose terms are bounded one by one
+constexpr int kMostTerms = 8;  // of a sum bounded term by term
 
-// Of an element of memory: in [0, size) wherever `valid`.
+// An access to memory: must be in [0, size) if `valid`.
 struct Access {
-  int memory = 0;  // the step that defines it
+  int memory = 0;  // its defining step
   int index = 0;
   int valid = -1;
   std::int64_t size = 0;
@@ -56,7 +56,7 @@ bool within(Node index, std::int64_t size) {
   return index.min().value_or(-1) >= 0 && index.max().value_or(size) < size;
 }
 
-// By all values of its variables, where there are few.
+// Tries all values of its variables, if there are few.
 bool is_never(Node condition) {
   const std::vector<Node> all = symbolic::variables(condition);
   std::int64_t points = 1;
@@ -99,7 +99,7 @@ class Prover {
  private:
   Node& node(int step) { return nodes_[static_cast<std::size_t>(step)]; }
 
-  // Ends of what a step gives; nothing where they are open, or beyond 64 bits.
+  // Bounds of a step's value; nullopt if unbounded or beyond 64 bits.
   struct Range {
     std::optional<std::int64_t> low, high;
 
@@ -108,8 +108,8 @@ class Prover {
       high = std::min(high.value_or(at_most), at_most);
     }
   };
-  // As the node tells it, and as the operands of a sum or a product do, which there is multiplied
-  // out, so that its terms are bounded one by one.
+  // The intersection of the node's own bounds and those from the operands of a sum or product,
+  // which are expanded here to be bounded term by term.
   Range range_of(int i, int depth = kMostTerms) {
     Range range{node(i).min(), node(i).max()};
     const LinearStep& step = kernel_.uops[static_cast<std::size_t>(i)];
@@ -152,7 +152,7 @@ class Prover {
       case StepKind::Index:
         node(i) = index(step);
         return;
-      default:  // a value that memory decides
+      default:  // a value loaded from memory
         if (is_integer(step.dtype) || is_bool(step.dtype))
           node(i) = symbolic::variable(fmt::format("x{}", i), std::nullopt, std::nullopt);
     }
@@ -174,7 +174,7 @@ class Prover {
     return symbolic::variable(name, begin, end ? std::optional(*end - 1) : std::nullopt);
   }
 
-  // The numbers by which a counter is divided, where each divides the next.
+  // The divisors of a counter, if each divides the next.
   std::vector<std::int64_t> radix_of(int loop) const {
     std::vector<std::int64_t> radix;
     for (const LinearStep& step : kernel_.uops) {
@@ -195,7 +195,8 @@ class Prover {
     return radix;
   }
 
-  // A counter from 0 as the sum of its digits, so that its quotients are sums of some of them.
+  // Writes a counter that starts at 0 as the sum of its digits, so that its quotients are sums of
+  // some of them.
   Node in_digits(const std::string& name, const std::vector<std::int64_t>& radix,
                  const LinearStep& step) {
     const auto end = node(step.src[1]).max();
@@ -214,7 +215,7 @@ class Prover {
 
   Node index(const LinearStep& step) {
     const auto src = [&](std::size_t k) { return node(step.src[k]); };
-    // Of a divisor that may be 0, too: the result is 0 there.
+    // Also for a divisor that may be 0, which gives 0.
     const auto divided = [&](auto divide) {
       const Node by = src(1);
       if (by.constant() == 0) return Node(0);
@@ -279,12 +280,12 @@ class Prover {
 
   const LinearKernel& kernel_;
   std::span<const Node> variables_;
-  std::vector<Node> nodes_;  // of steps that are int64
+  std::vector<Node> nodes_;  // of int64 steps
   std::vector<Node> assumed_;
   int counters_ = 0;
 };
 
-// Builds the code again with steps put in between.
+// Rebuilds the code with steps inserted.
 class Guard {
  public:
   explicit Guard(const LinearKernel& kernel) : kernel_(kernel) {}

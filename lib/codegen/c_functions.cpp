@@ -6,8 +6,8 @@ namespace touchstone::codegen {
 
 namespace {
 
-// Constants are minimax fits by Sollya's fpminimax and remez. Nothing is contracted; muladd_* are
-// fused where FUSES_PRODUCTS is defined, and elsewhere no step relies on that.
+// Constants are minimax fits by Sollya's fpminimax and remez. Contraction is off; muladd_* are
+// fused if FUSES_PRODUCTS is defined, and no other step relies on fusion.
 constexpr CFunction own_functions[] = {
     {"muladd_f32",
      R"(static inline f32 muladd_f32(f32 a, f32 b, f32 c) {
@@ -27,10 +27,10 @@ constexpr CFunction own_functions[] = {
 #endif
 }
 )"},
-    // 2^x = 2^n 2^r with n = x to the nearest integer, found by an addition that has no room for a
-    // fraction. Where products are rounded 2^r = 1 + 0.6875 r + r q(r), whose first addition leaves
-    // its rounding error to be added. n is added to the exponent, below the normal numbers with 64
-    // more, which are taken off by a product; what is 2^128 or more, or no number, is x * 2^127.
+    // 2^x = 2^n 2^r, where n is x rounded to an integer by adding a constant that leaves no bits
+    // for a fraction. Without fused products 2^r = 1 + 0.6875 r + r q(r), where the rounding error
+    // of the first addition is added back. n is added to the exponent; below the normal range with
+    // 64 more, divided out by a product. Results of 2^128 or more, and NaN, are x * 2^127.
     {"exp2_f32",
      R"(static inline f32 exp2_f32(f32 x) {
   f32 a = x < -151.0f ? -151.0f : x;
@@ -75,9 +75,9 @@ constexpr CFunction own_functions[] = {
   return y * f64_bits((u64)(h + 1023) << 52) * f64_bits(rest);
 }
 )"},
-    // log2 x = k + log2 m with m in [2/3, 4/3), and f = m - 1: log2 m = 1.5 f + f q(f). To divide,
-    // as an odd function of f / (f + 2) needs, takes longer than the terms that it saves. 1.5 f and
-    // k leave the errors of their roundings to be added.
+    // log2 x = k + log2 m with m in [2/3, 4/3) and f = m - 1: log2 m = 1.5 f + f q(f). The odd
+    // function of f / (f + 2) would save terms but needs a slower division. The rounding errors of
+    // 1.5 f and k are added back.
     {"log2_f32",
      R"(static inline f32 log2_f32(f32 x) {
   f32 y = x < 0x1p-126f ? x * 0x1p+24f : x, inf = f32_bits(0x7f800000u);
@@ -99,8 +99,8 @@ constexpr CFunction own_functions[] = {
   return x > 0 ? x < inf ? l : x : x == 0 ? -inf : x < 0 ? f32_bits(0x7fc00000u) : x;
 }
 )"},
-    // Of s = f / (f + 2) an odd function. s is sh + sl, 2 / ln 2 likewise, and k + their product's
-    // first part leaves its error.
+    // An odd function of s = f / (f + 2). s is sh + sl, 2 / ln 2 likewise; the rounding error of k
+    // plus the first part of their product is kept.
     {"log2_f64",
      R"(static inline f64 log2_f64(f64 x) {
   f64 y = x < 0x1p-1022 ? x * 0x1p+54 : x, inf = f64_bits(0x7ff0000000000000ull);
@@ -125,7 +125,7 @@ constexpr CFunction own_functions[] = {
   return x > 0 ? x < inf ? l : x : x == 0 ? -inf : x < 0 ? f64_bits(0x7ff8000000000000ull) : x;
 }
 )"},
-    // The sine of z in [-pi/4, pi/4] and so many quarter turns, but for its sign.
+    // The sine, except for its sign, of z in [-pi/4, pi/4] plus so many quarter turns.
     {"quarter_sine",
      R"(static inline f64 quarter_sine(f64 z, u32 quarter) {
   f64 u = z * z;
@@ -141,10 +141,9 @@ constexpr CFunction own_functions[] = {
   return quarter & 1 ? muladd_f64(u, c, 1) : muladd_f64(z * u, s, z);
 }
 )"},
-    // The sine for |x| <= 2^13. z - e is x less n half turns, which are subtracted in four parts: n
-    // times the first is rounded in a difference that has room for it, n times the second has room
-    // itself (Cody and Waite). The sine is z (v + l), v = 1 - 5/32 z^2 rounded. Zeros keep their
-    // sign.
+    // The sine for |x| <= 2^13. z - e is x minus n half turns, subtracted in four parts: the first
+    // multiple of n is rounded in a difference that has room for it, the second is exact (Cody and
+    // Waite). The sine is z (v + l), v = 1 - 5/32 z^2 rounded. Zeros keep their sign.
     {"fused_sin_f32",
      R"(#ifdef FUSES_PRODUCTS
 static inline f32 fused_sin_f32(f32 x) {
@@ -166,9 +165,9 @@ static inline f32 fused_sin_f32(f32 x) {
 }
 #endif
 )"},
-    // |x| = m 2^e with an integer m. The bits of m 2^e / 2 pi that count whole turns need not be
-    // computed: 96 bits of 1 / 2 pi from the first place on that matters give the fraction of a
-    // turn to 64 bits (Payne and Hanek, SIGNUM Newsletter 18, 1983).
+    // |x| = m 2^e with an integer m. The bits of m 2^e / 2 pi for whole turns are not needed: 96
+    // bits of 1 / 2 pi from the first relevant place give the fraction of a turn to 64 bits (Payne
+    // and Hanek, SIGNUM Newsletter 18, 1983).
     {"sin_f32",
      R"(static const u32 turns[9] = {0x28u,       0xbe60db93u, 0x91054a7fu, 0x09d5f47du, 0x4d377036u,
                               0xd8a5664fu, 0x10e4107fu, 0x9458eaf7u, 0xaef1586du};
@@ -190,7 +189,7 @@ static inline f32 sin_f32(f32 x) {
   return b < 0x7f800000u ? y : x - x;
 }
 )"},
-    // A double of at most 0.72 ULP, rounded: right but for two arguments of all.
+    // A double with an error of at most 0.72 ULP, rounded: correct except for two arguments.
     {"nearest_exp2_f32",
      R"(static inline f32 nearest_exp2_f32(f32 x) {
   f32 y = (f32)exp2_f64(x);
@@ -228,8 +227,8 @@ static inline f32 sin_f32(f32 x) {
   return x > 0 ? x < inf ? l : x : x == 0 ? -inf : x < 0 ? f32_bits(0x7fc00000u) : x;
 }
 )"},
-    // Where products are rounded pi / 2 in two parts, the first of which has room for a factor of
-    // 24 bits: the bits of sin_f32 for |x| < 2^22.
+    // Without fused products, pi / 2 in two parts, the first of which can be multiplied exactly by
+    // 24 bits: the same bits as sin_f32 for |x| < 2^22.
     {"fast_sin_f32",
      R"(static inline f32 fast_sin_f32(f32 x) {
 #ifdef FUSES_PRODUCTS
@@ -252,7 +251,7 @@ static inline f32 sin_f32(f32 x) {
 #endif
 }
 )"},
-    // `far` is set where it is not sin_f32.
+    // Sets `far` where the result differs from sin_f32.
     {"near_sin_f32",
      R"(static inline f32 near_sin_f32(f32 x, u32* far) {
 #ifdef FUSES_PRODUCTS
@@ -266,7 +265,7 @@ static inline f32 sin_f32(f32 x) {
 )"},
 };
 
-// A row for each of Exp2, Log2, Sin; columns by MathLevel.
+// One row per op; columns by MathLevel.
 struct Calls {
   Op op;
   std::array<std::string_view, 4> f32, f64;

@@ -10,22 +10,21 @@
 
 namespace touchstone::codegen {
 
-/// How a narrow float is computed: on its bits, in float, or (bfloat16 only; the others in float)
-/// in double. A product or quotient of bfloat16 may be a subnormal float, and would round twice
-/// there.
+/// How ops on a narrow float are computed: on the bits, in float, or (bfloat16 only; other types
+/// use float) in double. A bfloat16 product or quotient may be a subnormal float and would round
+/// twice there.
 enum class Narrow : std::uint8_t { Bits, Float, Double };
 
-/// The C expression of one op for floats, integers and bool; empty where it has none.
-/// $a $b $c: operands; $t: name of the type; $u: unsigned type that wraps; $m: f for float, for
-/// libm.
+/// The C expression of one op for floats, integers and bool; empty if unsupported. $a $b $c:
+/// operands; $t: type name; $u: unsigned type that wraps; $m: f for float, for libm.
 struct COp {
   Op op;
   std::string_view floats, integers, booleans;
   Narrow narrow = Narrow::Float;
 };
 
-// NOOP and CAST are taken apart before C is written, as is MULACC of LazyOps; that of linear code
-// is rounded once.
+// NOOP and CAST are expanded before C is written, as is MULACC in LazyOps; the one in linear code
+// rounds once.
 // clang-format off
 inline constexpr std::array<COp, 19> c_for_op = {{
     {Op::Noop,   "",                  "",                           ""},
@@ -54,7 +53,7 @@ constexpr bool is_taken_apart(Op op) {
   return op == Op::Noop || op == Op::Cast || op == Op::MulAcc;
 }
 
-// A row for every elementwise op, with text for exactly the types the op takes.
+// Checks that every elementwise op has a row with text for exactly the types it accepts.
 constexpr bool c_rows_complete() {
   for (std::size_t i = 0; i < c_for_op.size(); ++i) {
     const COp& row = c_for_op[i];
@@ -70,7 +69,7 @@ constexpr bool c_rows_complete() {
 }
 static_assert(c_rows_complete());
 
-/// The C expression of index arithmetic; all operands are int64.
+/// The C expression of an index op; all operands are int64.
 struct CIndexOp {
   IndexOp op;
   std::string_view text;
@@ -98,7 +97,7 @@ constexpr bool c_index_rows_follow_enum() {
 }
 static_assert(c_index_rows_follow_enum());
 
-/// C names of element types in a value. Memory is the same but for bool, which is a byte there.
+/// C names of element types. In memory they are the same, except bool, which is a byte.
 // clang-format off
 inline constexpr std::array<std::string_view, kDTypeCount> c_type_names = {
     "_Bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f8e4m3", "f8e5m2", "f16", "bf16", "f32", "f64"};

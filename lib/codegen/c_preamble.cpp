@@ -23,7 +23,7 @@ constexpr std::string_view kTypes =
     "typedef u16 f16;\ntypedef u16 bf16;\n"
     "typedef float f32;\ntypedef double f64;\n";
 
-// Functions of <math.h> are overloaded there, and built in.
+// In OpenCL the functions of <math.h> are overloaded builtins.
 constexpr std::string_view kOpenClTypes =
     "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n#pragma OPENCL FP_CONTRACT OFF\n"
     "typedef char i8;\ntypedef uchar u8;\ntypedef short i16;\ntypedef ushort u16;\n"
@@ -40,7 +40,7 @@ struct Helper {
   bool libm = false;
 };
 
-// Later helpers may call earlier ones.
+// A helper may call earlier ones.
 constexpr CFunction fixed_helpers[] = {
     {"note_fault",
      R"(static inline void note_fault(void* faults, i64 part, i64 number, i64 index, i64 size) {
@@ -52,7 +52,7 @@ constexpr CFunction fixed_helpers[] = {
   least[2] = size;
 }
 )"},
-    // A square of elements of 4 bytes by its rows, which are its columns where it goes.
+    // Transposes a square of 4-byte elements.
     {"transpose_16",
      R"(static inline void transpose_16(void* to, i64 to_apart, const void* from, i64 from_apart) {
 #ifndef __has_builtin
@@ -99,7 +99,7 @@ constexpr CFunction fixed_helpers[] = {
 #endif
 }
 )"},
-    // Elements of memory that is not read soon: lines of the cache need not be fetched first.
+    // Stores elements that are not read soon without fetching their cache lines.
     {"write_past_cache",
      R"(static inline void write_past_cache(void* to, const void* from, i64 bytes) {
 #ifdef __clang__
@@ -148,8 +148,8 @@ constexpr CFunction fixed_helpers[] = {
 )"},
     {"f8e5m2_to_f32",
      "static inline f32 f8e5m2_to_f32(f8e5m2 x) { return f16_to_f32((f16)(x << 8)); }\n"},
-    // Nearest, ties to even. Below the least normal number the addition of a power of two whose
-    // last place is the least subnormal rounds; above, an addition to the bits does.
+    // Nearest, ties to even. Below the least normal number, adding a power of two whose last place
+    // is the least subnormal does the rounding; above, an addition to the bits.
     {"f32_to_f16",
      R"(static inline f16 f32_to_f16(f32 x) {
   u32 b = bits_f32(x), m = b & 0x7fffffffu;
@@ -166,7 +166,7 @@ constexpr CFunction fixed_helpers[] = {
   return (bf16)((b & 0x7fffffffu) > 0x7f800000u ? (b >> 16 & 0x8000u) | 0x7fc0u : r);
 }
 )"},
-    // From double in one step: through float a value could round twice.
+    // From double in one step; via float it could round twice.
     {"f64_to_f16",
      R"(static inline f16 f64_to_f16(f64 x) {
   u64 b = bits_f64(x), m = b & 0x7fffffffffffffffull;
@@ -185,7 +185,7 @@ constexpr CFunction fixed_helpers[] = {
   return (bf16)((b >> 48 & 0x8000u) | (m > 0x7ff0000000000000ull ? 0x7fc0u : r));
 }
 )"},
-    // A number too large, infinity too, becomes the largest number: there is no infinity.
+    // Values too large, including infinity, saturate, since the type has no infinity.
     {"f32_to_f8e4m3",
      R"(static inline f8e4m3 f32_to_f8e4m3(f32 x) {
   u32 b = bits_f32(x), m = b & 0x7fffffffu;
@@ -222,7 +222,7 @@ constexpr CFunction fixed_helpers[] = {
   return (f8e5m2)((b >> 56 & 0x80u) | (m > 0x7ff0000000000000ull ? 0x7eu : r));
 }
 )"},
-    // Bits beyond the 53 of a double fold into its last one, so that only the second step rounds.
+    // Folds bits beyond the 53 of a double into its last one, so that only the second step rounds.
     {"u64_to_bf16",
      R"(static inline bf16 u64_to_bf16(u64 x) {
   u64 odd = (x >> 11 | ((x & 0x7ffu) != 0)) << 11;
@@ -235,7 +235,7 @@ constexpr CFunction fixed_helpers[] = {
   return (bf16)(magnitude | (x < 0 ? 0x8000u : 0));
 }
 )"},
-    // NaN where either is; of two zeros +0 if one is there.
+    // NaN if either is; of two zeros +0 if either is.
     {"max_f32",
      R"(static inline f32 max_f32(f32 a, f32 b) {
   f32 same = f32_bits(bits_f32(a) & bits_f32(b)), most = a > b ? a : b;
@@ -248,7 +248,7 @@ constexpr CFunction fixed_helpers[] = {
   return a == a ? a == b ? same : most : a;
 }
 )"},
-    // max_f32 and max_f64 of vectors.
+    // max_f32 and max_f64 for vectors.
     {"max_lanes",
      R"(#define max_lanes(a, b) __extension__({ \
   const __typeof__(a) a_ = a; \
@@ -258,8 +258,8 @@ constexpr CFunction fixed_helpers[] = {
               most_ = ((more_ & x_) | (~more_ & y_)) & (x_ | ~same_); \
   (__typeof__(a))((none_ & x_) | (~none_ & most_)); })
 )"},
-    // Every second of 2n - 1 elements as a vector; the numbers of its elements are those of a
-    // vector of the first n and one of the last n behind each other.
+    // Every second of 2n - 1 elements as a vector, shuffled from a vector of the first n and one of
+    // the last n elements.
     {"every_second",
      R"(#ifndef __has_builtin
 #define __has_builtin(name) 0
@@ -278,7 +278,7 @@ constexpr CFunction fixed_helpers[] = {
      "static inline f32 fused_f32(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }\n"},
     {"fused_f64",
      "static inline f64 fused_f64(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }\n"},
-    // Of vectors of n elements, by `one` where there is no function of vectors.
+    // For vectors of n elements, calls `one` per element if there is no vector builtin.
     {"fused_lanes",
      R"(#ifndef __has_builtin
 #define __has_builtin(name) 0
@@ -305,7 +305,7 @@ constexpr CFunction fixed_helpers[] = {
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 )"},
-    // Not inlined: loops whose bounds hold its quotients take a third of the time to compile.
+    // Not inlined: loops with its quotients in their bounds take a third of the compile time.
     {"split_at",
      R"(static __attribute__((noinline)) i64 split_at(i64 n, i64 part, i64 parts) {
   return n / parts * part + (part < n % parts ? part : n % parts);
@@ -328,7 +328,7 @@ std::string replaced(std::string_view text, char letter, std::string_view by) {
   return out;
 }
 
-// Division by zero gives 0 and the least over -1 wraps: neither may trap.
+// Division by zero gives 0 and the least value over -1 wraps: neither may trap.
 void add_integer_helpers(DType d, std::vector<Helper>& helpers) {
   const std::string t(c_type(d));
   const bool is_signed = info(d).kind == DTypeKind::Signed;
@@ -345,7 +345,7 @@ void add_integer_helpers(DType d, std::vector<Helper>& helpers) {
   add("mod_" + t, is_signed ? "b == 0 || b == -1 ? 0 : ($t)(a % b)" : "b == 0 ? 0 : ($t)(a % b)");
 }
 
-// Truncates, saturates, NaN to 0: said in full, or the vector body and the tail of a loop differ.
+// Truncates, saturates, NaN to 0: explicit, so that a loop's vector body and tail agree.
 void add_float_to_integer(DType from, DType to, std::vector<Helper>& helpers) {
   const std::string f(c_type(from)), t(c_type(to));
   const int digits = info(to).digits;
@@ -389,7 +389,7 @@ constexpr bool in_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// Adds the names called in a text: helpers are nothing else. Names point into the text.
+// Adds the names called in a text; they are all helpers. Names point into the text.
 void add_called(std::string_view text, std::unordered_set<std::string_view>& names) {
   for (std::size_t end = text.find('('); end < text.size(); end = text.find('(', end + 1)) {
     std::size_t begin = end;

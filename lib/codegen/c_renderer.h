@@ -13,7 +13,7 @@ namespace touchstone::codegen {
 
 enum class Dialect : std::uint8_t { C, OpenCl };
 
-/// Writes the function of one kernel, a step after the other.
+/// Writes the function of one kernel step by step.
 class Renderer {
  public:
   explicit Renderer(const LinearKernel& kernel, Dialect dialect = Dialect::C,
@@ -23,11 +23,11 @@ class Renderer {
   Renderer& operator=(const Renderer&) = delete;
 
   std::string run(std::string_view symbol);
-  /// Once run, of each step its first line of `text`, or that of the first step that uses it.
+  /// After run(): for each step, its first line in `text`, or that of its first user.
   std::vector<int> lines(std::string_view text) const;
 
  protected:
-  /// What stands before the first step.
+  /// Writes everything before the first step.
   virtual void begin(std::string_view symbol);
   virtual void step(int i);
 
@@ -40,7 +40,7 @@ class Renderer {
     out_.append(2 * indent_, ' ');
     append_all(out_, pieces..., "\n");
   }
-  /// Whether a value used once may stand where it is used; others get a name.
+  /// True if a value used once may be written inline at its use; otherwise it gets a name.
   bool stands_inside(int i, const CText& value) const;
   void name_value(int i, CText value);
 
@@ -68,7 +68,7 @@ class Renderer {
   void check(const LinearStep& u);
   void prefetch(const LinearStep& u);
 
-  std::vector<std::size_t> begins_;  // of each step's text
+  std::vector<std::size_t> begins_;  // start of each step's text
 };
 
 }  // namespace touchstone::codegen

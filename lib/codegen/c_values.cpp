@@ -31,7 +31,7 @@ void append_operand(std::string& out, const CText& x) {
     append_all(out, "(", x.text, ")");
 }
 
-// "$a" and so on replaced; the rest of the text stays.
+// Replaces "$a" and so on in the text.
 std::string filled(std::string_view text, DType type, COperands src) {
   const bool arguments = is_call(text);
   std::string out;
@@ -66,13 +66,13 @@ CText in_type(std::string_view text, DType type, COperands src) {
   return {filled(text, type, src), is_call(text)};
 }
 
-// Of float32 and float64.
+// For float32 and float64.
 std::string_view float_text(const COp& row, DType type, MathLevel math) {
   const std::string_view call = c_function_call(row.op, type, math);
   return call.empty() ? row.floats : call;
 }
 
-// A narrow float's op: operands widened, the result rounded back to the type.
+// An op on a narrow float: widens the operands and rounds the result back.
 CText narrow_alu(const COp& row, DType type, MathLevel math, COperands src) {
   if (row.op == Op::Neg)
     return {filled(itemsize(type) == 1 ? "($t)($a ^ 0x80u)" : "($t)($a ^ 0x8000u)", type, src),
@@ -132,7 +132,7 @@ CText c_cast(DType from, DType to, const CText& x) {
     const std::string_view t = c_type(to);
     if (is_float(from)) return call(x, c_type(from), "_to_", t);
     if (itemsize(from) <= 2) return call({"(f32)" + x.operand(), false}, "f32_to_", t);
-    // But for bfloat16 what a double cannot hold is too large in any case.
+    // Except for bfloat16, values that a double cannot hold are out of range anyway.
     if (itemsize(from) == 8 && to == DType::BFloat16) return call(x, c_type(from), "_to_bf16");
     return call({"(f64)" + x.operand(), false}, "f64_to_", t);
   }

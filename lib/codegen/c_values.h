@@ -10,7 +10,7 @@
 
 namespace touchstone::codegen {
 
-/// A C expression, and whether it can stand as an operand without parentheses.
+/// A C expression, and whether it needs no parentheses as an operand.
 struct CText {
   std::string text;
   bool atom = false;
@@ -21,12 +21,12 @@ struct CText {
 /// The operands of one op, in order.
 using COperands = std::span<const CText* const>;
 
-/// The literal of exactly these bits.
+/// A literal with exactly these bits.
 CText c_constant(const Scalar& value);
-/// `x` converted by the rules of convert<To, From>.
+/// Converts `x` as convert<To, From> does.
 CText c_cast(DType from, DType to, const CText& x);
 CText c_bitcast(DType from, DType to, const CText& x);
-/// An elementwise op over operands of type `type` (for WHERE: that of its arms).
+/// An elementwise op on operands of type `type` (for WHERE: of its arms).
 CText c_alu(Op op, DType type, MathLevel math, COperands src);
 CText c_index(IndexOp op, COperands src);
 

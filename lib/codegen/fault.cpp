@@ -10,7 +10,7 @@ namespace touchstone {
 
 namespace {
 
-// The view with its first masked axis beginning one later; nullopt where no axis can.
+// The view with its first maskable axis starting one later; nullopt if there is none.
 std::optional<View> begin_late(const View& view) {
   if (!view.mask() || view.nothing_valid()) return std::nullopt;
   Mask mask = *view.mask();
@@ -28,7 +28,7 @@ std::optional<View> begin_late(const View& view) {
   return std::nullopt;
 }
 
-// The view with the strides of two axes of the same extent exchanged: the set of addresses stays.
+// The view with the strides of two axes of equal size exchanged: it reaches the same addresses.
 std::optional<View> strides_exchanged(const View& view) {
   const Shape& shape = view.shape();
   for (std::size_t a = 0; a < shape.size(); ++a)
@@ -43,9 +43,8 @@ std::optional<View> strides_exchanged(const View& view) {
   return std::nullopt;
 }
 
-// The first view, from the outside in, that can hold the fault takes it. Behind an outer view that
-// leaves elements out, exchanged strides may reach further than the buffer goes: such a view
-// cannot.
+// Puts the fault into the first view, from the outside in, that can have it. Under an outer view
+// that skips elements, exchanged strides may exceed the buffer; such a view cannot.
 ShapeTracker with_fault(const ShapeTracker& st, Fault fault) {
   const std::int64_t held = st.real_size();
   std::vector<View> views = st.views();
@@ -60,7 +59,7 @@ ShapeTracker with_fault(const ShapeTracker& st, Fault fault) {
   return st;
 }
 
-// The last axis of a reduce that has more than one element; -1 where none has.
+// The last axis of a reduce with more than one element; -1 if there is none.
 int last_reduced(const LazyOp& reduce) {
   const Shape& shape = reduce.src()[0]->shape();
   const std::vector<int>& axes = reduce.reduce_arg().axes;
@@ -70,7 +69,7 @@ int last_reduced(const LazyOp& reduce) {
   return last == axes.rend() || elements(shape) == sint(0) ? -1 : *last;
 }
 
-// The part of a kernel below `root` that computes all but the last elements along an axis.
+// The part of a kernel below `root`, without the last element along an axis.
 LazyOpPtr without_last(const LazyOpPtr& root, int axis) {
   const auto shorter = [&](const ShapeTracker& st, int first = 0) {
     Mask kept;
@@ -105,7 +104,7 @@ LazyOpPtr drop_last_terms(const LazyOpPtr& kernel) {
   });
 }
 
-// Whether a step computes otherwise with the fault in it.
+// True if the fault changes this step.
 bool is_faulty(const LinearStep& uop, Fault fault) {
   if (uop.kind != StepKind::Alu) return false;
   const Op op = std::get<Op>(uop.arg);
@@ -114,11 +113,11 @@ bool is_faulty(const LinearStep& uop, Fault fault) {
   return fault == Fault::MaxWithoutNan && op == Op::Max && is_float(uop.dtype);
 }
 
-// Linear code written anew, with some steps replaced by several.
+// Rewrites linear code, replacing some steps with several.
 class Replanting {
  public:
   LinearKernel run(LinearKernel kernel, Fault fault) {
-    std::vector<int> now;  // the number of each step
+    std::vector<int> now;  // new number of each step
     for (LinearStep uop : std::exchange(kernel.uops, {})) {
       for (int& operand : uop.src) operand = now[static_cast<std::size_t>(operand)];
       if (!is_faulty(uop, fault))
@@ -150,7 +149,7 @@ class Replanting {
     return alu(Op::Where, type, {is_greater, a, b});
   }
 
-  // a / b - 1 where the remainder is not 0 and the signs differ.
+  // a / b - 1 if the remainder is not 0 and the signs differ.
   int floored_quotient(int a, int b, DType type) {
     const int none = number(type, 0), one = number(type, 1);
     const int quotient = alu(Op::Div, type, {a, b});

@@ -8,8 +8,8 @@
 
 namespace touchstone {
 
-/// A deliberate mistake in generated code, to show that a check can see it. None of them reads or
-/// writes outside a buffer.
+/// A deliberate fault in generated code, to test that checks detect it. No fault accesses memory
+/// outside a buffer.
 enum class Fault : std::uint8_t {
   None,
   DropLastReduce,
@@ -19,7 +19,7 @@ enum class Fault : std::uint8_t {
   MaxWithoutNan
 };
 
-/// A fault, its name on the command line, and what it does.
+/// A fault, its command-line name, and its effect.
 struct FaultInfo {
   Fault fault;
   std::string_view name;
@@ -49,17 +49,17 @@ constexpr const FaultInfo& info(Fault fault) {
 }
 constexpr std::string_view name(Fault fault) { return info(fault).name; }
 
-/// By name. Throws ParseError that lists the names, the nearest one first.
+/// Looks up a name. Throws ParseError that lists the names, nearest first.
 Fault parse_fault(std::string_view name);
 
-/// Whether the code of `kernel` differs with the fault in it. Values may still agree by luck.
+/// True if the fault changes the code of `kernel`. Its results may still be equal by chance.
 bool holds_fault(const LazyOpPtr& kernel, Fault fault);
 
-/// The kernel with the faults that are a kernel themselves (DropLastReduce, MaskOffByOne,
-/// StrideSwapped) planted in every node that can hold them; unchanged for the others.
+/// Returns the kernel with a fault that applies to kernels (DropLastReduce, MaskOffByOne,
+/// StrideSwapped) in every node that can have it; unchanged for other faults.
 LazyOpPtr plant_fault(const LazyOpPtr& kernel, Fault fault);
 
-/// The code of a kernel with a fault in it; of Fault::None, as it should be. Throws as `linearize`.
+/// Linearizes a kernel with a fault; with Fault::None, correctly. Throws as `linearize`.
 LinearKernel linearize_with(Fault fault, const LazyOpPtr& kernel,
                             const CodegenOptions& options = {});
 

@@ -1,4 +1,4 @@
-// Passes over the whole linear code of a kernel.
+// Passes over the complete linear code of a kernel.
 #include <cassert>
 #include <numeric>
 
@@ -15,7 +15,7 @@ bool goes_past_cache(const BufferSpec& buffer, const LayoutSizes& sizes) {
 
 std::vector<int> finish(LinearKernel& linear, const LazyOpPtr& kernel,
                         const CodegenOptions& options) {
-  constexpr std::int64_t kLeastBytes = 256;  // four lines of a cache
+  constexpr std::int64_t kLeastBytes = 256;  // four cache lines
   std::vector<int> origin(linear.uops.size());
   std::iota(origin.begin(), origin.end(), 0);
   if (options.keep_values) origin = keep_values_in_output(linear);

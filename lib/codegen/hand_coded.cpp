@@ -12,8 +12,8 @@ namespace {
 
 std::int64_t number(std::size_t axis) { return static_cast<std::int64_t>(axis); }
 
-// Of an output that no cache keeps tiles are larger: their rows are written past the caches, and
-// no unit of the processor asks ahead for what lies in tiles.
+// Tiles of an output that exceeds the caches are larger: their rows are written with non-temporal
+// stores, and hardware does not prefetch within tiles.
 void add_tile(Opts& opts, const LazyOpPtr& axes, LayoutSizes sizes) {
   const bool past = goes_past_cache(buffers_of(axes).front(), sizes);
   auto plan = plan_tiles(axes, sizes);
@@ -25,10 +25,10 @@ void add_tile(Opts& opts, const LazyOpPtr& axes, LayoutSizes sizes) {
   if (past) opts.push_back({OptKind::Prefetch, {1}});
 }
 
-// Where masks begin and end along the last axis the loop over it is parted, so that between no mask
-// is looked at: of arrays beside each other, of a frame round one.
+// Splits the last loop where masks begin and end, so that the parts between test no mask: for
+// concatenated arrays, or a padded one.
 void add_peel(Opts& opts, const LazyOpPtr& axes, const LayoutSizes& sizes) {
-  constexpr std::int64_t kLeastRows = 16;  // which threads share
+  constexpr std::int64_t kLeastRows = 16;  // shared by threads
   const Shape& shape = axes->shape();
   const auto axis = last_axis(shape);
   if (!axis || !shape[*axis].is_int()) return;
@@ -53,7 +53,7 @@ void add_peel(Opts& opts, const LazyOpPtr& axes, const LayoutSizes& sizes) {
   if (cuts.empty() || cuts.size() > kMostCuts) return;
   const std::int64_t first = *cuts.begin(), end = size.as_int(),
                      last = cuts.size() == 1 ? 0 : end - *cuts.rbegin();
-  // What is written past the caches is one loop, but for long parts.
+  // An output written past the caches stays one loop, unless the parts are long.
   constexpr std::int64_t kLeastPast = 1024;
   if (goes_past_cache(buffers_of(axes).front(), sizes) &&
       std::min({first, last == 0 ? end : last, end - first - last}) < kLeastPast)
@@ -61,7 +61,7 @@ void add_peel(Opts& opts, const LazyOpPtr& axes, const LayoutSizes& sizes) {
   opts.push_back({OptKind::Peel, {first, last}});
 }
 
-// The kernel in another order of its axes, on top of those that the opts have put it in.
+// The kernel with its axes reordered on top of the order in `opts`.
 LazyOpPtr reordered(Opts& opts, const LazyOpPtr& axes, const std::vector<int>& order) {
   if (order.empty()) return axes;
   std::vector<std::int64_t> all(order.begin(), order.end());
@@ -87,8 +87,8 @@ void add_lanes(Opts& opts, const LazyOpPtr& axes, const CodegenOptions& options)
     opts.push_back({OptKind::Pack, {number(plan->outer), options.sizes.packed_bytes}});
 }
 
-// Of running sums over what no cache holds: the processor's own prefetching stops at each page, and
-// work between the loads leaves less of what follows in flight.
+// For running sums over data that exceeds the caches: hardware prefetching stops at each page, and
+// work between the loads limits how many are in flight.
 std::int64_t rounds_ahead(const LazyOpPtr& axes, std::int64_t sums, const LayoutSizes& sizes) {
   constexpr std::int64_t kBytesAhead = 8192;
   std::int64_t widest = 0;
@@ -99,8 +99,8 @@ std::int64_t rounds_ahead(const LazyOpPtr& axes, std::int64_t sums, const Layout
   return std::clamp<std::int64_t>(kBytesAhead / (sums * widest), 1, kMostAhead);
 }
 
-// Maxima, which may be met in any order: of windows that overlap, rows side by side share what they
-// load, and few terms that lie side by side are fewer than neighbours.
+// Maxima, whose order is free: rows of overlapping windows share their loads, and a few adjacent
+// terms are worse than adjacent outputs.
 bool are_maxima_of_windows(const LazyOpPtr& axes, const CodegenOptions& options) {
   if (!options.lanes) return false;
   const std::vector<const LazyOp*> nodes = ordered_nodes(axes);
@@ -118,8 +118,8 @@ bool are_maxima_of_windows(const LazyOpPtr& axes, const CodegenOptions& options)
   });
 }
 
-// A short axis of the output along which no load moves: the outputs beside each other differ in
-// what is made of their terms alone, which are read once for all of them.
+// A short output axis along which no load moves: adjacent outputs compute different results from
+// the same terms, which are read once for all.
 std::optional<std::size_t> axis_of_equal_loads(const LazyOpPtr& axes) {
   constexpr std::int64_t kMostRows = 4;
   const Shape& shape = axes->shape();

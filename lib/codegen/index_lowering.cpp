@@ -76,7 +76,7 @@ class Lowering {
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-  // A sum that only another sum uses is a part of that one.
+  // A sum used only by another sum is merged into it.
   void find_inner_sums() {
     std::vector<int> uses(steps_.size(), 0), in_sums(steps_.size(), 0);
     for (const Step& step : steps_)
@@ -148,7 +148,7 @@ class Lowering {
       for (const Term& t : terms_[at(a)]) terms.push_back({t.step, t.negative != minus});
     }
     if (inside_sum_[i]) return;
-    // Another order could pass through values beyond 64 bits only where the terms are huge.
+    // Reordering could overflow 64 bits only if the terms are huge.
     if (any_order_fits(terms))
       std::ranges::sort(terms, {}, [&](const Term& t) {
         return std::tuple(builder_.depth(value_[at(t.step)]), t.negative, t.step);
@@ -189,8 +189,8 @@ class Lowering {
   BlockBuilder& builder_;
   const std::map<std::string, int>& names_;
   std::vector<Step> steps_;
-  std::vector<int> value_;                // per step: the value, -1 where inside a sum
-  std::vector<std::vector<Term>> terms_;  // per sum
+  std::vector<int> value_;                // by step: the value, -1 inside a sum
+  std::vector<std::vector<Term>> terms_;  // by sum
   std::vector<bool> inside_sum_;
 };
 

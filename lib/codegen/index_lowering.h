@@ -8,9 +8,9 @@
 
 namespace touchstone::codegen {
 
-/// Emits the value of an index expression; `names` holds the counter or parameter of each variable.
-/// Sums are added up from the outermost loop inwards, so that their invariant parts leave the inner
-/// loops. Throws AstError naming a variable that is not in `names`.
+/// Emits the value of an index expression; `names` has the counter or parameter of each variable.
+/// Sums are added from the outermost loop inwards, so that their invariant parts can be hoisted.
+/// Throws AstError naming a variable missing from `names`.
 int lower_index(BlockBuilder& builder, symbolic::Node node,
                 const std::map<std::string, int>& names);
 

@@ -23,7 +23,7 @@ class Keeper {
     }
   }
 
-  /// The value of an earlier loop that is kept, and that of the last loop which it is.
+  /// A value in an earlier loop that is kept, and the equal value in the last loop.
   struct Pair {
     int first = kNone, again = kNone;
     int first_index = kNone, index = kNone;  // of its element in the output
@@ -70,7 +70,7 @@ class Keeper {
             *op == Op::Recip || *op == Op::Sqrt);
   }
 
-  // Whether a step stands in loops inside of those round `loop`.
+  // True if a step is inside loops nested in those around `loop`.
   bool are_siblings(int step, int loop) const {
     const std::vector<int>&round = loops_[at(loop)], own = loops_[at(step)];
     return own.size() > round.size() && std::equal(round.begin(), round.end(), own.begin());
@@ -80,7 +80,7 @@ class Keeper {
     return {own.begin() + static_cast<std::ptrdiff_t>(loops_[at(loop)].size()), own.end()};
   }
 
-  // The same value of the elements at pair.first_index and pair.index.
+  // True if both are the same value, for the elements at pair.first_index and pair.index.
   bool is_same(int first, int again, Pair& pair) const {
     if (first == again) return true;
     const LinearStep &a = uop(first), &b = uop(again);
@@ -103,7 +103,8 @@ class Keeper {
     return static_cast<std::int64_t>(std::get<Scalar>(uop(i).arg).bits());
   }
 
-  // How many elements from `base` on an index takes, each once, over the turns of `loops`.
+  // The number of distinct elements, starting at `base`, that an index takes over the iterations of
+  // `loops`.
   struct Elements {
     std::multiset<int> base;  // steps before the loops, added
     std::int64_t count = 0;
@@ -156,10 +157,10 @@ class Keeper {
   }
 
   const LinearKernel& kernel_;
-  std::vector<std::vector<int>> loops_;  // round each step, outermost first
+  std::vector<std::vector<int>> loops_;  // around each step, outermost first
 };
 
-// Which steps nothing uses once `again` is read instead of computed.
+// The steps that become unused when `again` is read instead of computed.
 std::vector<bool> unused_after(const LinearKernel& kernel, int again) {
   std::vector<int> users(kernel.uops.size(), 0);
   for (const LinearStep& u : kernel.uops)

@@ -6,11 +6,11 @@
 
 namespace touchstone::codegen {
 
-/// Where the last loop over an output computes again, element by element, a function or quotient
-/// that an earlier loop took for a reduce (the exponentials of a softmax), the earlier loop keeps
-/// them in the output, from where the last one reads them. Both loops take the same elements, all
-/// of them in each turn of the loops round both. Of each step that results the step of `kernel`
-/// that it was, or whose value it stores.
+/// If the last loop over an output recomputes, element by element, a function or quotient of an
+/// earlier reduce loop (the exponentials of a softmax), the earlier loop stores the values in the
+/// output and the last one reads them there. Both loops must visit the same elements, all of them
+/// in each iteration of their common loops. Returns, for each new step, the step of `kernel` that
+/// it was or whose value it stores.
 std::vector<int> keep_values_in_output(LinearKernel& kernel);
 
 }  // namespace touchstone::codegen

@@ -14,8 +14,8 @@ namespace touchstone::codegen {
 
 namespace {
 
-constexpr std::int64_t kAliasLanes = 16;  // where neighbours would push each other out of the cache
-constexpr std::int64_t kAliasBytes = 4096;  // so far apart, or a multiple, all lie in one set of it
+constexpr std::int64_t kAliasLanes = 16;    // if adjacent elements share a cache set
+constexpr std::int64_t kAliasBytes = 4096;  // elements multiples of this apart share a cache set
 
 constexpr std::int64_t kSide = TurnedCopy::kSide;
 
@@ -26,7 +26,7 @@ std::int64_t terms(const LazyOp& reduce) {
   return product.max().value_or(0);
 }
 
-// Lanes that suit a load whose elements are taken along the axis.
+// The lanes that suit a load along the axis.
 std::int64_t lanes_for(const LazyOp& load, std::size_t axis, const LayoutSizes& sizes) {
   const auto stride = real_strides(load.buffer().st, true)[axis];
   if (!stride || !stride->is_int()) return sizes.other_lanes;
@@ -36,8 +36,8 @@ std::int64_t lanes_for(const LazyOp& load, std::size_t axis, const LayoutSizes& 
   return step % (kAliasBytes / width) == 0 ? kAliasLanes : sizes.other_lanes;
 }
 
-// How what a view gives changes along each axis: elements apart where it is there, and whether some
-// of it may be cut off.
+// How a view's address changes along each axis: the stride where valid, and whether parts may be
+// masked.
 class Walk {
  public:
   explicit Walk(const ShapeTracker& st) : apart_(real_strides(st, true)), sure_(real_strides(st)) {}
@@ -59,7 +59,7 @@ bool is_better_packed(const LazyOp& load, const Walk& walk, std::size_t axis,
                              [&](int i) { return walk.reaches(static_cast<std::size_t>(i), far); });
 }
 
-// How a load is packed: for the rows of axes [first, axis), which it does not depend on.
+// How a load is packed: once for the rows of axes [first, axis), which it does not depend on.
 struct Packing {
   std::size_t first = 0;
   std::int64_t lanes = 0;
@@ -71,7 +71,7 @@ std::optional<Packing> packing(const LazyOp& load, const LazyOp& reduce, std::si
   if (!walk.moves_along(axis) ||
       !is_better_packed(load, walk, axis, reduce.reduce_arg().axes, sizes))
     return std::nullopt;
-  auto bytes = static_cast<std::int64_t>(itemsize(load.dtype()));  // of a lane
+  auto bytes = static_cast<std::int64_t>(itemsize(load.dtype()));  // per lane
   for (const int reduced : reduce.reduce_arg().axes) {
     const auto i = static_cast<std::size_t>(reduced);
     if (!shape[i].is_int() || !walk.moves_along(i)) continue;
@@ -96,11 +96,11 @@ struct Block {
   std::int64_t rows = 1;  // 1: none
 };
 
-// The row axis next to the lanes along which a load of the lanes stays the same, and how many of
-// its elements form a block: at most `rows`.
+// The row axis nearest the lanes along which a load of the lanes is constant, and how many of its
+// elements form a block: at most `rows`.
 Block block_of(const LazyOpPtr& kernel, const std::vector<const LazyOp*>& loads, std::size_t axis,
                std::int64_t rows) {
-  // By load: the axes along which it differs.
+  // By load: its strides.
   std::vector<std::vector<std::optional<sint>>> strides;
   for (const LazyOp* load : loads) strides.push_back(real_strides(load->buffer().st));
   for (std::size_t row = axis; row-- > 0;) {
@@ -115,13 +115,13 @@ Block block_of(const LazyOpPtr& kernel, const std::vector<const LazyOp*>& loads,
   return {};
 }
 
-// Whether the node takes no more time than the load below it.
+// True if the node takes no longer than the load below it.
 bool is_cheap(const LazyOp* node) {
   const Op op = node->op();
   return !is_reduce(op) && !is_function(op) && op != Op::Gather && op != Op::Div && op != Op::Mod;
 }
 
-// Whether neighbours along `row` read some of the same elements along `reduced`.
+// True if adjacent elements along `row` read some of the same elements along `reduced`.
 bool overlaps(const std::vector<std::optional<sint>>& apart, std::size_t row, std::size_t reduced,
               const sint& terms) {
   if (!apart[row] || !apart[row]->is_int() || !apart[reduced] || !apart[reduced]->is_int() ||
@@ -132,11 +132,11 @@ bool overlaps(const std::vector<std::optional<sint>>& apart, std::size_t row, st
          step / term < terms.as_int();
 }
 
-// Rows whose windows overlap, by the axis next to the lanes along which they do, and the terms that
-// are written out for that.
+// A block of rows with overlapping windows, along the axis nearest the lanes, and the terms to
+// unroll for it.
 struct Windows {
   Block block;
-  std::int64_t written = 0;  // 0: nothing is
+  std::int64_t written = 0;  // 0: none
 };
 Windows windows_of(const LazyOpPtr& kernel, const std::vector<LazyOpPtr>& reduces, std::size_t axis,
                    std::int64_t lanes, const LayoutSizes& sizes) {
@@ -174,7 +174,7 @@ Windows windows_of(const LazyOpPtr& kernel, const std::vector<LazyOpPtr>& reduce
   return masked ? Windows{{}, written} : Windows{};
 }
 
-// Whether neighbours along an axis are other elements of a masked load, or may be.
+// True if elements along an axis may be different elements of a masked load.
 bool is_masked_and_moves(const LazyOp& load, std::size_t axis) {
   const ShapeTracker& st = load.buffer().st;
   if (std::ranges::none_of(st.views(), [](const View& v) { return v.mask().has_value(); }))
@@ -190,7 +190,7 @@ std::int64_t lane_count(std::int64_t size, std::int64_t most, std::int64_t vecto
   return (even + vector - 1) / vector * vector;
 }
 
-// The most lanes from `least` to twice as many that divide the axis; 0 where none do.
+// The largest number of lanes from `least` to twice that which divides the axis; 0 if none does.
 std::int64_t whole_tile(std::int64_t size, std::int64_t least, std::int64_t vector) {
   if (size <= 2 * least) return size;
   for (std::int64_t lanes = 2 * least; lanes > least; lanes -= vector)
@@ -213,8 +213,8 @@ bool reduces(const LazyOpPtr& kernel) {
 
 namespace {
 
-// A reduce, and the axes that reduces above it reduce: those along which it is another one, or may
-// not be wanted, and those along which it is the same.
+// A reduce, and the axes reduced above it: those along which it varies or may not be needed, and
+// those along which it is constant.
 struct Below {
   LazyOpPtr reduce;
   StillAxes moves, stays;
@@ -227,7 +227,7 @@ StillAxes axes_perhaps_empty(const Shape& shape) {
   return axes;
 }
 
-// Reduces that differ along the axis, operands before users.
+// Reduces that vary along the axis, operands before users.
 std::vector<Below> reduces_that_differ(const LazyOpPtr& kernel, std::size_t axis) {
   const NodeMap<StillAxes> still = still_axes(kernel);
   const std::vector<LazyOpPtr> order = toposort(kernel);
@@ -253,7 +253,7 @@ std::vector<Below> reduces_that_differ(const LazyOpPtr& kernel, std::size_t axis
   return found;
 }
 
-// All axes in their order, but one of them in the place of another one behind it.
+// The axes in order, except that one moves to the place of a later one.
 std::vector<int> order_with(std::size_t axis, std::size_t place, std::size_t rank) {
   std::vector<int> order;
   for (std::size_t i = 0; i < rank; ++i)
@@ -292,7 +292,7 @@ std::vector<LazyOpPtr> reduces_by_lanes(const LazyOpPtr& kernel, std::size_t axi
 
 bool same_along(StillAxes still, const Shape& shape, std::size_t axis) {
   if (axis >= 64 || (still >> axis & 1U) == 0) return false;
-  return shape[axis].min().value_or(0) >= 1;  // or there may be nothing to read
+  return shape[axis].min().value_or(0) >= 1;  // otherwise there may be nothing to read
 }
 
 std::size_t outer_axes(const LazyOpPtr& kernel, std::size_t axis) {
@@ -412,7 +412,7 @@ std::vector<int> order_of_whole_lanes(const LazyOpPtr& kernel, const LayoutSizes
       });
     });
   };
-  // Half a vector pays, but for masks beside a tile of whole ones without.
+  // Half a vector pays, except for masks if unmasked whole tiles exist.
   std::int64_t least = sizes.vector;
   const bool masked = shape[last].as_int() >= least;
   if (masked) {
@@ -450,7 +450,7 @@ std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel, const LayoutSizes& s
   std::int64_t most = sizes.unit_lanes;
   std::size_t outer = 0;
   bool packed = false;
-  std::vector<const LazyOp*> loads;  // that are not below a reduce of a reduce
+  std::vector<const LazyOp*> loads;  // not below a nested reduce
   for (const LazyOpPtr& reduce : reduces) {
     const std::vector<const LazyOp*> nodes = ordered_nodes(reduce);
     const auto inner = std::ranges::count_if(nodes, [](auto* n) { return is_reduce(n->op()); }) - 1;
@@ -465,11 +465,11 @@ std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel, const LayoutSizes& s
   }
   const std::int64_t size = shape[axis].as_int();
   Block block = block_of(kernel, loads, axis, sizes.block_rows);
-  // What rows share that are the same for all reduces is computed ahead of them.
+  // Values shared by rows that are constant for all reduces are precomputed.
   if (block.axis >= outer_axes(kernel, axis)) block.rows = 1;
   if (block.rows > 1) most = std::min(most, sizes.block_lanes);
   std::int64_t lanes = lane_count(size, most, sizes.vector);
-  // Tiles of more lanes and half the rows, rather than such that overlap.
+  // Prefer tiles of more lanes and half the rows to overlapping tiles.
   if (const std::int64_t wider =
           block.rows > 1 && size % lanes != 0 ? whole_tile(size, most, sizes.vector) : 0;
       wider > 0) {

@@ -62,7 +62,7 @@ LinearKernel Linearizer::store() {
   return builder_.finish(split_of(loops, loops.empty() ? -1 : loops[0]));
 }
 
-// The rows of a block of running sums, or the one output that the loops stand at.
+// Writes the rows of a block of running sums, or the single output at the current indices.
 void Linearizer::write_block(const Indices& first) {
   const RunningSums& running = plan_.running;
   for (std::int64_t row = 0; row < running.block; ++row) {
@@ -104,8 +104,8 @@ int Linearizer::split_of(const std::vector<int>& loops, int best) const {
   return plan_.parallel ? loops.at(*plan_.parallel) : best;
 }
 
-// Loops over axes [from, to) of the output, the outermost first. Where the plan has blocks, to the
-// first row of each.
+// Opens loops over axes [from, to) of the output, outermost first; with blocks, over the first row
+// of each.
 std::vector<int> Linearizer::open_output_loops(Indices& indices, std::size_t from, std::size_t to) {
   std::vector<int> loops;
   for (std::size_t axis = from; axis < to; ++axis) {
@@ -118,7 +118,7 @@ std::vector<int> Linearizer::open_output_loops(Indices& indices, std::size_t fro
   return loops;
 }
 
-// Opens a loop over an axis and gives its counter; `index` becomes the variable that counts.
+// Opens a loop over an axis and returns its counter; sets `index` to its variable.
 int Linearizer::open_loop(const sint& size, const char* prefix, Node& index, std::int64_t unroll) {
   std::string name;
   do name = fmt::format("{}{}", prefix, counters_++);
@@ -135,7 +135,7 @@ int Linearizer::open_loop(const sint& size, const char* prefix, Node& index, std
   return counter;
 }
 
-// An explicit stack: expressions may be any depth.
+// Uses an explicit stack, for expressions of any depth.
 int Linearizer::evaluate(const LazyOp* root, int indices) {
   std::vector<Visit> stack{{root, indices}};
   while (!stack.empty()) {
@@ -200,8 +200,8 @@ std::pair<int, Linearizer::Indices> Linearizer::open_reduce_loops(const LazyOp& 
   return {static_cast<int>(axes.size()), std::move(indices)};
 }
 
-// The last axes of a reduce in lanes that have no more terms together than the opt unroll says;
-// none where stages share what the terms of a row have in common.
+// The number of last axes of a reduce in lanes that together have at most the terms of the opt
+// unroll; none if stages share values of a row's terms.
 std::size_t Linearizer::written_out(const LazyOp& reduce) const {
   if (plan_.staged_bytes > 0 || room_.written_vectors == 0) return 0;
   const std::vector<int>& axes = reduce.reduce_arg().axes;
@@ -255,7 +255,7 @@ void Linearizer::set_made(const LazyOp* node, int indices, int value) {
 
 namespace {
 
-// The kernel with the fewest views found; kernels of the lazy stack have them already.
+// The kernel with as few views as possible; kernels of the lazy stack already are.
 LazyOpPtr with_simple_views(const LazyOpPtr& kernel) {
   const auto stacked = [](const LazyOp* node) {
     const auto* b = std::get_if<MemBuffer>(&node->arg());

@@ -1,4 +1,4 @@
-// Lanes: tiles along the last axis, blocks of rows, and the reduces that run in them.
+// Lanes: tiles along the last axis, blocks of rows, and their reduces.
 #include <algorithm>
 
 #include "touchstone/codegen/linearizer.h"
@@ -8,15 +8,15 @@ namespace touchstone::codegen {
 
 using symbolic::Node;
 
-// Tile by tile along the last axis, block by block of rows: all reduces, then the outputs. The rows
-// that share what a tile packs, or a reduce, are inside its loop, and are shared out where tiles
-// are few.
+// For each tile along the last axis and each block of rows: all reduces, then the outputs. Rows
+// that share packed arrays or a reduce are looped inside the tile; if tiles are few, threads share
+// these rows.
 LinearKernel Linearizer::store_in_lanes(const LanePlan& plan) {
   Indices tile(kernel_->shape().size(), Node(0));
   std::vector<int> shared = open_output_loops(tile, 0, plan.outer);
   const std::size_t outside = shared.size();
   const Node base = open_tiles(plan);
-  // Two shares of the work must not write the same output.
+  // Two threads must not write the same output.
   if (plan.tiles() > 1 && !plan.overlaps()) shared.push_back(builder_.innermost_loop());
   const bool has_tiles = shared.size() > outside;
   const auto rows_at = [&] {
@@ -30,7 +30,7 @@ LinearKernel Linearizer::store_in_lanes(const LanePlan& plan) {
     if (is_ahead(*reduce, plan)) reduce_in_lanes(*reduce, plan, rows_at(), base);
   const std::vector<int> inner = open_output_loops(tile, plan.outer, plan.axis);
   shared.insert(shared.end(), inner.begin(), inner.end());
-  // Of a few tiles the rows are shared out, though each thread then packs all that they share.
+  // With few tiles threads share the rows, although each then packs the shared data.
   constexpr std::int64_t kManyTiles = 16;
   const bool few_tiles = outside == 0 && has_tiles && plan.tiles() < kManyTiles;
   const int best = shared.empty()                               ? -1
@@ -46,7 +46,7 @@ LinearKernel Linearizer::store_in_lanes(const LanePlan& plan) {
   return builder_.finish(split_of(shared, best));
 }
 
-// The first element of a tile along the axis; opens the loop over tiles where there are several.
+// The first element of a tile along the axis; opens a loop over tiles if there are several.
 Node Linearizer::open_tiles(const LanePlan& plan) {
   if (plan.tiles() == 1) return Node(0);
   Node tile;
@@ -55,12 +55,12 @@ Node Linearizer::open_tiles(const LanePlan& plan) {
   const int begin = builder_.index(IndexOp::Mul, {counter, builder_.int_const(plan.lanes)});
   const std::int64_t last = plan.size - plan.lanes;
   std::string name = fmt::format("{}_begin", builder_.loop_name(counter));
-  while (names_.contains(name)) name += '_';  // a variable of the kernel may be called so
+  while (names_.contains(name)) name += '_';  // avoid names of the kernel's variables
   names_[name] = builder_.index(IndexOp::Min, {begin, builder_.int_const(last)});
   return symbolic::variable(name, 0, last);
 }
 
-// A loop over the lanes of a tile; gives the set of indices inside it of each row of a block.
+// Opens a loop over the lanes of a tile; returns the inner index set of each row of a block.
 std::vector<int> Linearizer::open_lanes(const LanePlan& plan, const std::vector<Indices>& rows,
                                         Node base) {
   Node lane;
@@ -73,7 +73,7 @@ std::vector<int> Linearizer::open_lanes(const LanePlan& plan, const std::vector<
   return sets;
 }
 
-// Whether a reduce is the same for all rows inside the loop over tiles, and stands before them.
+// True if a reduce is constant for all rows inside the tile loop and precedes them.
 bool Linearizer::is_ahead(const LazyOp& reduce, const LanePlan& plan) const {
   bool ahead = false;
   for (std::size_t axis = plan.outer; axis < plan.axis; ++axis) {
@@ -84,8 +84,8 @@ bool Linearizer::is_ahead(const LazyOp& reduce, const LanePlan& plan) const {
   return ahead;
 }
 
-// A reduce as accumulators, one a row of the block, or one where rows have the same, with a lane
-// for each output of the tile.
+// Computes a reduce with one lane per output of the tile: one accumulator per row of the block, or
+// a single one if constant over the rows.
 void Linearizer::reduce_in_lanes(const LazyOp& reduce, const LanePlan& plan,
                                  std::vector<Indices> rows, Node base) {
   if (plan.block_axis < 64 && (still_[&reduce] >> plan.block_axis & 1U) != 0) rows.resize(1);
@@ -125,7 +125,7 @@ void Linearizer::reduce_in_lanes(const LazyOp& reduce, const LanePlan& plan,
   for (int i = 0; i < loops + 1; ++i) builder_.close_loop();
 }
 
-// Another reduce by lanes that computes the same at these indices; null where there is none yet.
+// An equal reduce in lanes at these indices; null if there is none yet.
 const LazyOp* Linearizer::same_in_lanes(const LazyOp& reduce, const Indices& at) {
   const Indices loops = loops_of(reduce, add_indices(at));
   auto& known = lane_results_[compact_of(reduce).node];
@@ -135,8 +135,8 @@ const LazyOp* Linearizer::same_in_lanes(const LazyOp& reduce, const Indices& at)
   return nullptr;
 }
 
-// The values that a reduce has in the lanes of the innermost loop, at the sets of indices of all
-// rows, once or again and again.
+// Loads a reduce's values in the lanes of the innermost loop for the index sets of all rows; may be
+// called repeatedly.
 void Linearizer::take_from_lanes(const LazyOp& reduce, const std::vector<int>& at) {
   const DType type = reduce.reduce_arg().accumulator;
   const std::vector<int>& accumulators = in_lanes_.at(&reduce);
@@ -152,7 +152,7 @@ void Linearizer::take_from_lanes(const LazyOp& reduce, const std::vector<int>& a
   }
 }
 
-// The rows at each term along the last axes of a reduce, the terms in their order.
+// The rows at each term along the last axes of a reduce, in term order.
 std::vector<Linearizer::Indices> Linearizer::terms_of(const LazyOp& reduce, std::size_t axes,
                                                       const std::vector<Indices>& rows) {
   const Shape& shape = reduce.src()[0]->shape();

@@ -1,4 +1,4 @@
-// Reduces as several running sums side by side.
+// Reduces as several parallel running sums.
 #include <algorithm>
 #include <bit>
 #include <unordered_set>
@@ -12,7 +12,7 @@ using symbolic::Node;
 
 namespace {
 
-// What the terms of a reduce read whose neighbours along an axis lie side by side.
+// The loads in a reduce's terms that are contiguous along an axis.
 std::vector<const LazyOp*> streams_of(const LazyOp& reduce, std::size_t axis) {
   std::vector<const LazyOp*> found, stack{reduce.src()[0].get()};
   std::unordered_set<const LazyOp*> seen;
@@ -28,7 +28,7 @@ std::vector<const LazyOp*> streams_of(const LazyOp& reduce, std::size_t axis) {
 
 }  // namespace
 
-// Rows of a block, where nothing stands in the loops but the terms themselves.
+// The rows of a block, if the loops contain only the terms.
 std::vector<int> Linearizer::together_with(const LazyOp& reduce, int indices) const {
   const bool still =
       plan_.running.block_axis < 64 && (still_[&reduce] >> plan_.running.block_axis & 1U) != 0;
@@ -36,7 +36,7 @@ std::vector<int> Linearizer::together_with(const LazyOp& reduce, int indices) co
   return rows_;
 }
 
-// Inside the loops that are open; all of the reduce, its loops closed again.
+// Emits all of a reduce inside the open loops and closes its own loops.
 int Linearizer::reduce_in_running_sums(const LazyOp& reduce, int indices) {
   const DType type = reduce.reduce_arg().accumulator;
   const Shape& shape = reduce.src()[0]->shape();
@@ -51,7 +51,7 @@ int Linearizer::reduce_in_running_sums(const LazyOp& reduce, int indices) {
   Node all = terms;
   for (std::size_t i = 0; i + 1 < axes.size() && is_float_sum(reduce); ++i)
     all = all * shape[axes[i]].node();
-  // Sums that get no term would stay 0, and be added to no effect.
+  // Sums without terms would stay 0 without effect.
   std::int64_t sums = accumulators_of(reduce, plan_.running.count);
   if (const auto known = all.constant())
     sums = std::min(sums, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(
@@ -59,16 +59,16 @@ int Linearizer::reduce_in_running_sums(const LazyOp& reduce, int indices) {
   std::vector<int> accumulators;
   for (std::size_t row = 0; row < rows.size(); ++row)
     accumulators.push_back(define_accumulator(reduce, static_cast<int>(sums)));
-  Node outer = 0;  // of the loops outside the innermost one
+  Node outer = 0;  // index over the loops outside the innermost
   for (std::size_t i = 0; i + 1 < axes.size(); ++i) {
     open_loop(shape[axes[i]], "r", at[0][axes[i]]);
     for (Indices& row : at) row[axes[i]] = at[0][axes[i]];
     outer = outer * shape[axes[i]].node() + at[0][axes[i]];
   }
   const Node count(sums);
-  // In a sum of floats the next term goes to the next accumulator; one that is free begins anew.
+  // Float sums continue with the next accumulator; order-free ones start again.
   const Node begin = is_float_sum(reduce) ? floor_mod(outer * terms, count) : Node(0);
-  // A whole round is not told apart from none: that the rest of one fits is plain then.
+  // A full round is treated like none, so that the rest obviously fits in one.
   const Node ahead = begin.constant() ? floor_mod(-begin, count) : count - begin;
   const Node head = symbolic::min(terms, ahead);
   const Node rounds = floor_div(terms - head, count);
@@ -87,8 +87,7 @@ int Linearizer::reduce_in_running_sums(const LazyOp& reduce, int indices) {
   return made(&reduce, indices);
 }
 
-// Asks for the lines of as many terms as a round has, which are read so many rounds of the plan
-// later.
+// Prefetches the cache lines for one round, the plan's number of rounds ahead.
 void Linearizer::ask_rounds_ahead(const LazyOp& reduce, const std::vector<Indices>& first,
                                   std::size_t axis, std::int64_t terms) {
   constexpr std::int64_t kLine = 64;
@@ -104,7 +103,7 @@ void Linearizer::ask_rounds_ahead(const LazyOp& reduce, const std::vector<Indice
   }
 }
 
-// Terms of the innermost axis, one for each lane in turn.
+// Adds terms of the innermost axis, one per lane in turn.
 void Linearizer::run_over(const LazyOp& reduce, const std::vector<int>& accumulators,
                           const std::vector<Indices>& at, const Rounds& rounds) {
   if (rounds.count.constant() == 0 || rounds.lanes.constant() == 0) return;

@@ -1,4 +1,4 @@
-// Reduces of a kernel that has several: where they stand, and which of them are one.
+// Kernels with several reduces: where each is placed, and which are equal.
 #include <algorithm>
 
 #include "touchstone/codegen/linearizer.h"

@@ -10,14 +10,14 @@
 #include "touchstone/shapetracker/ask/access.h"
 #include "touchstone/shapetracker/index/index_expr.h"
 
-// Parts of the terms of a reduce in lanes that are computed ahead.
+// Precomputed parts of the terms of a reduce in lanes.
 
 namespace touchstone::codegen {
 
 using symbolic::Node;
 
-// Computes ahead what the lanes or the rows share of the terms of `reduce`. `first_reduced`: loops
-// outside those of the reduce; `inner`: indices inside all, of each row of a block.
+// Precomputes what lanes or rows share in the terms of `reduce`. `first_reduced`: number of loops
+// outside the reduce's; `inner`: innermost indices of each row of a block.
 void Linearizer::stage_parts(const LazyOp& reduce, const LanePlan& plan,
                              [[maybe_unused]] int first_reduced, const std::vector<int>& inner,
                              Node base) {
@@ -46,7 +46,7 @@ void Linearizer::stage_parts(const LazyOp& reduce, const LanePlan& plan,
   axes.push_back(plan.axis);
   const auto dependence = [&](const ShapeTracker& st) {
     std::uint64_t on = 0;
-    for (const int row : inner) {  // one may lie in a mask, and read nothing
+    for (const int row : inner) {  // a masked row reads nothing
       const IndexExpr at = address(st, row);
       for (const Node& expr : {at.index, at.valid})
         for (const Node& variable : symbolic::variables(expr))
@@ -59,7 +59,7 @@ void Linearizer::stage_parts(const LazyOp& reduce, const LanePlan& plan,
   room.staged_bytes /= plan.block;  // for one row of the block
   const auto slide = [&](const LazyOp& node) -> std::optional<Slide> {
     const std::optional<Slide> first = slide_of(node, loops, axes, inner[0]);
-    for (const int row : inner)  // one may lie in a mask, and show nothing of the lanes
+    for (const int row : inner)  // a masked row does not depend on the lanes
       if (slide_of(node, loops, axes, row) != first) return std::nullopt;
     return first;
   };
@@ -76,7 +76,7 @@ void Linearizer::stage_parts(const LazyOp& reduce, const LanePlan& plan,
   }
 }
 
-// Whether all that is loaded for `node` is the same at both sets of indices.
+// True if all loads of `node` are equal at both sets of indices.
 bool Linearizer::is_same(const LazyOp& node, int indices, int other) {
   const auto differs = [&](const ShapeTracker& st) {
     const IndexExpr a = address(st, indices), b = address(st, other);
@@ -90,11 +90,11 @@ bool Linearizer::is_same(const LazyOp& node, int indices, int other) {
 
 namespace {
 
-constexpr std::int64_t kAtOnce = 16;  // terms of a lane
+constexpr std::int64_t kAtOnce = 16;  // terms per lane
 
-// The loop of the reduce along which elements lie side by side where those of neighbouring lanes
-// lie far apart: a line of the cache is read whole where its terms are taken for one lane after the
-// other. Processors that gather well read them for all lanes as fast.
+// The reduce loop along which elements are contiguous while those of adjacent lanes are far apart:
+// reading terms lane by lane uses whole cache lines. On processors with fast gathers, gathering for
+// all lanes is as fast.
 std::optional<std::size_t> loop_across(const Stage& part, const TermLoops& loops,
                                        const std::vector<std::size_t>& axes) {
   if (part.slide || !part.lanes || part.reduced.empty()) return std::nullopt;
@@ -116,7 +116,7 @@ std::optional<std::size_t> loop_across(const Stage& part, const TermLoops& loops
 
 }  // namespace
 
-// `axes`: of the loops of the reduce, then of the lanes.
+// `axes`: of the reduce loops, then of the lanes.
 void Linearizer::stage(const Stage& part, const TermLoops& loops,
                        const std::vector<std::size_t>& axes, int inner, Node base) {
   const DType type = part.node->dtype();
@@ -126,7 +126,7 @@ void Linearizer::stage(const Stage& part, const TermLoops& loops,
   const int inside = builder_.go_out_to(static_cast<int>(depth));
   const int array = builder_.here({StepKind::DefineAcc, type, {}, static_cast<int>(part.elements)});
   Indices ahead = indices_[static_cast<std::size_t>(inner)];
-  Node to = 0, from = 0;  // places in the array
+  Node to = 0, from = 0;  // positions in the array
   int opened = 0;
   const auto count = [&](const sint& size, std::int64_t unroll = 1) {
     Node counter;
@@ -173,7 +173,7 @@ void Linearizer::stage(const Stage& part, const TermLoops& loops,
       fill(rest + whole, count(part.width));
     }
   } else {
-    Node moved = 0;  // lanes on
+    Node moved = 0;  // shift in lanes
     std::optional<int> row;
     if (part.slide) {
       const Slide& slide = *part.slide;
@@ -200,8 +200,8 @@ void Linearizer::stage(const Stage& part, const TermLoops& loops,
            builder_.value({StepKind::LoadAcc, type, {array, lower(from, inner)}, {}}));
 }
 
-// Phases lie between each other in memory: all of a row are computed in that order, into an array
-// of their own, since a loop over one of them would read single elements.
+// Phases alternate in memory: computes a whole row in that order into its own array, because a loop
+// over one phase would load single elements.
 int Linearizer::stage_row(const Stage& part, const std::vector<std::size_t>& axes, Indices ahead,
                           Node begin) {
   const Slide& slide = *part.slide;
@@ -225,8 +225,8 @@ constexpr std::int64_t kMostStep = 1 << 12;   // lanes
 constexpr std::int64_t kMostTerms = 1 << 20;  // of the loop
 constexpr std::int64_t kFar = std::int64_t{1} << 40;
 
-// How the views of a node say that terms of a loop see other lanes of one term; nullopt where none
-// moves, one moves along the lanes and not along the loop, or otherwise than the others.
+// The slide implied by the strides of a node's views; nullopt if no view moves, one moves along the
+// lanes but not the loop, or two disagree.
 std::optional<Slide> ratio_of(const std::vector<const ShapeTracker*>& views, std::size_t axis,
                               std::size_t lane) {
   std::optional<Slide> found;
@@ -264,13 +264,13 @@ std::int64_t Linearizer::size_of(int buffer) {
   return std::ranges::find(buffers_, buffer, &BufferSpec::idx)->size;
 }
 
-// How terms of a loop of the reduce see what other lanes do, where that is proved: what is read
-// for the first term, or for each phase, as far along as any sees, is what each reads. Elements
-// that none sees, where phases are not whole, lie in the buffer, too. `axes` as for stage().
+// How terms of a reduce loop slide along the lanes, if provable: the values for the first term or
+// each phase, extended to the furthest shift, must equal those of every term. Extra elements, if
+// phases are not whole, must also lie in the buffer. `axes` as for stage().
 std::optional<Slide> Linearizer::slide_of(const LazyOp& node, const TermLoops& loops,
                                           const std::vector<std::size_t>& axes, int inner) {
   std::vector<const ShapeTracker*> views;
-  std::vector<std::int64_t> sizes;  // of the buffers; of constants 0
+  std::vector<std::int64_t> sizes;  // of the buffers; 0 for constants
   for (const LazyOp* n : ordered_nodes(LazyOpPtr(LazyOpPtr(), &node))) {
     if (n->op() != Op::Load && n->op() != Op::Const) continue;
     const bool loads = n->op() == Op::Load;

@@ -1,4 +1,4 @@
-// Kernels without reduces, tile by tile of two axes.
+// Kernels without reduces, in tiles of two axes.
 #include "touchstone/codegen/linearizer.h"
 #include "touchstone/ops/node_order.h"
 
@@ -39,7 +39,7 @@ LinearKernel Linearizer::store_in_tiles(const TilePlan& plan) {
   return builder_.finish(split_of(loops, loops.empty() ? -1 : loops[0]));
 }
 
-// The set of indices of an element of a tile, and its place in the tile's array.
+// The indices of an element of a tile, and its position in the tile's array.
 std::pair<int, int> Linearizer::place_in_tile(const TilePlan& plan, Indices tile, Node row,
                                               Node column) {
   tile[plan.row] = tile[plan.row] + row;
@@ -54,7 +54,7 @@ bool lies_along(const LazyOp& node, std::size_t axis) {
   return views.size() == 1 && !views[0].mask() && views[0].strides()[axis] == sint(1);
 }
 
-// The loads whose neighbours lie side by side along the columns.
+// The loads that are contiguous along the columns.
 std::vector<const LazyOp*> Linearizer::alongside(const TilePlan& plan) const {
   std::vector<const LazyOp*> loads;
   for (const LazyOp* node : ordered_nodes(plan_.kernel)) {
@@ -63,7 +63,7 @@ std::vector<const LazyOp*> Linearizer::alongside(const TilePlan& plan) const {
   return loads;
 }
 
-// Asks for the lines of a load that begin at an element of a later tile and lie along an axis.
+// Prefetches a load's cache lines along an axis, starting at an element of a later tile.
 void Linearizer::ask_ahead(const LazyOp& load, const TilePlan& plan, Indices tile, const Node& row,
                            const Node& column, std::size_t axis) {
   constexpr std::int64_t kLine = 64;
@@ -86,7 +86,7 @@ void Linearizer::ask_for(const LazyOp& load, const Indices& element) {
       {StepKind::Prefetch, load.dtype(), {global(load.buffer().idx, load.dtype()), index}, {}});
 }
 
-// What a load reads in a tile, column by column, as it lies in memory; gives the array.
+// Copies what a load reads in a tile, column by column in memory order; returns the array.
 int Linearizer::copy_tile(const LazyOp& load, const TilePlan& plan, const Indices& tile) {
   const DType type = load.dtype();
   const int array =

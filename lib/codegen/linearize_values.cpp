@@ -103,7 +103,7 @@ int Linearizer::load(const LazyOp& node, int indices) {
   return builder_.value({StepKind::Load, node.dtype(), src, {}});
 }
 
-// The view sees the position as a loop counter of its first axis: one that is outside is 0 there,
+// The view uses the position as the index of its first axis; a position out of range counts as 0
 // and nothing is read.
 int Linearizer::gather(const LazyOp& node, int indices) {
   const ShapeTracker& st = node.buffer().st;
@@ -158,7 +158,7 @@ int Linearizer::global(int number, DType dtype) {
   return builder_.value({StepKind::DefineGlobal, dtype, {}, number});
 }
 
-// A kernel uses few different views often.
+// Cached: a kernel uses few views, often.
 IndexExpr Linearizer::address(const ShapeTracker& st, int indices) {
   const std::uint64_t hash = hash_mix(st.hash(), static_cast<std::uint64_t>(indices));
   const auto [first, last] = addresses_.equal_range(hash);
@@ -171,7 +171,7 @@ IndexExpr Linearizer::address(const ShapeTracker& st, int indices) {
 }
 
 int Linearizer::lower(symbolic::Node node, int indices) {
-  // Most indices are no more than this.
+  // Shortcut for most indices.
   if (const auto constant = node.constant()) return builder_.int_const(*constant);
   for (const auto& [variable, counter] : loops_)
     if (variable == node) return counter;

@@ -21,23 +21,23 @@
 
 namespace touchstone::codegen {
 
-/// Whether a reduce has no terms.
+/// True if a reduce has no terms.
 bool reduces_nothing(const LazyOp& reduce);
 
-/// Whether a node is a load without a mask whose neighbours along the axis lie side by side.
+/// True for an unmasked load whose elements along the axis are adjacent.
 bool lies_along(const LazyOp& node, std::size_t axis);
 
-/// One kernel on its way from AST to linear code. A node is computed once for each set of indices
-/// at which it is wanted; within one reduce, or outside all, there is one such set for all nodes.
-/// A reduce stands outside the loops along which it is still (ops/still_axes.h), once for all that
-/// want the same.
+/// Lowers one kernel from AST to linear code. A node is computed once per set of indices at which
+/// it is used; within one reduce, or outside all, all nodes share one set. A reduce is hoisted out
+/// of the loops along which it is still (ops/still_axes.h), and shared by all users of the same
+/// result.
 class Linearizer {
  public:
   Linearizer(const Plan& plan, const CodegenOptions& options);
   LinearKernel run();
-  /// From now on remembers which node each value is of.
+  /// From now on records which node each value belongs to.
   void trace() { traced_ = true; }
-  /// Once run: of each step the node that it is the value of, null where it is none's.
+  /// After run(): the node of each step, null if it belongs to none.
   std::vector<const LazyOp*> origins(std::size_t steps) const;
 
  private:
@@ -46,10 +46,10 @@ class Linearizer {
     const LazyOp* node;
     int indices;
     bool entered = false;
-    int accumulator = -1;  // of an entered reduce, with the indices and loops of its operand
+    int accumulator = -1;  // of an entered reduce, with its operand's indices and loops
     int inner = -1;
     int loops = 0;
-    int inside = -1;  // where a reduce that stands further out is wanted
+    int inside = -1;  // where a hoisted reduce is used
   };
 
   // linearize.cpp: loops
@@ -60,7 +60,7 @@ class Linearizer {
   std::vector<int> open_output_loops(Indices& indices, std::size_t from, std::size_t to);
   int open_loop(const sint& size, const char* prefix, symbolic::Node& index,
                 std::int64_t unroll = 1);
-  /// The loop whose iterations threads share: `best` where the plan names none.
+  /// The loop whose iterations threads share; `best` unless the plan names one.
   int split_of(const std::vector<int>& loops, int best) const;
   std::size_t written_out(const LazyOp& reduce) const;
   int evaluate(const LazyOp* root, int indices);
@@ -71,7 +71,7 @@ class Linearizer {
   int leave(const Visit& visit);
   int close_reduce(const Visit& visit);
   int add_indices(Indices indices);
-  /// The value of a node at a set of indices; -1 where there is none yet.
+  /// The value of a node at a set of indices; -1 if not computed yet.
   int made(const LazyOp* node, int indices) const;
   void set_made(const LazyOp* node, int indices, int value);
 
@@ -98,7 +98,7 @@ class Linearizer {
                 symbolic::Node begin);
   std::optional<Slide> slide_of(const LazyOp& node, const TermLoops& loops,
                                 const std::vector<std::size_t>& axes, int inner);
-  /// Elements of a buffer of the kernel.
+  /// The number of elements of a buffer of the kernel.
   std::int64_t size_of(int buffer);
 
   // linearize_tiles.cpp
@@ -106,7 +106,7 @@ class Linearizer {
   std::vector<const LazyOp*> alongside(const TilePlan& plan) const;
   void ask_ahead(const LazyOp& load, const TilePlan& plan, Indices tile, const symbolic::Node& row,
                  const symbolic::Node& column, std::size_t axis);
-  /// Asks for the line of the cache that an element lies in, which may be none of the buffer's.
+  /// Prefetches the cache line of an element, which may lie outside the buffer.
   void ask_for(const LazyOp& load, const Indices& element);
   int copy_tile(const LazyOp& load, const TilePlan& plan, const Indices& tile);
   std::pair<int, int> place_in_tile(const TilePlan& plan, Indices tile, symbolic::Node row,
@@ -121,27 +121,27 @@ class Linearizer {
   };
   void ask_rounds_ahead(const LazyOp& reduce, const std::vector<Indices>& first, std::size_t axis,
                         std::int64_t terms);
-  /// The sets of indices at which a reduce runs in the same loops as at this one, itself first.
+  /// The sets of indices at which a reduce runs in the same loops, starting with this one.
   std::vector<int> together_with(const LazyOp& reduce, int indices) const;
   void run_over(const LazyOp& reduce, const std::vector<int>& accumulators,
                 const std::vector<Indices>& at, const Rounds& rounds);
   void fold(const LazyOp& reduce, int accumulator, std::int64_t sums);
 
   // linearize_shared.cpp
-  /// Loops that a reduce has to stand in.
+  /// The number of loops that a reduce must stand in.
   int depth_of(const LazyOp& reduce, int indices) const;
   const Compact& compact_of(const LazyOp& reduce);
   Indices loops_of(const LazyOp& reduce, int indices);
-  /// The result of a reduce that computed the same; -1 where there is none.
+  /// The result of an equal reduce; -1 if there is none.
   int known_result(const LazyOp& reduce, int indices);
   void add_result(const LazyOp& reduce, int indices, int value);
 
-  // linearize_values.cpp: one value each, and the number it gets
+  // linearize_values.cpp: one value each; returns its number
   int elementwise(const LazyOp& node, int indices);
   int reduced(const LazyOp& reduce, int accumulated, int term);  // stays in the innermost loop
-  /// The same with the term at a set of indices, whose parts are made.
+  /// As reduced(), for the term at a set of indices whose parts are computed.
   int add_term(const LazyOp& reduce, int accumulated, int indices);
-  /// What is made of a term before it is added: itself, or the factors of a product.
+  /// What is computed of a term before adding it: itself, or the factors of a product.
   std::span<const LazyOpPtr> parts_of(const LazyOp& reduce) const;
   bool fuses(const LazyOp& reduce) const;
   int reduce_of_nothing(const LazyOp& reduce);
@@ -149,7 +149,8 @@ class Linearizer {
   int alu(Op op, DType dtype, Operands src, bool stay);
   int load(const LazyOp& node, int indices);
   int gather(const LazyOp& node, int indices);
-  /// Puts the check of a position where that is made; in a loop of its number's at least.
+  /// Emits the check of a position where the position is computed, but at least inside the loops of
+  /// its number.
   void check(const ShapeTracker& numbers, const sint& rows, int position, int indices);
   int masked_constant(const LazyOp& node, int indices);
   int global(int number, DType dtype);
@@ -162,10 +163,10 @@ class Linearizer {
   std::vector<std::string> variables_;
   std::map<std::string, int> names_;  // of variables and loop counters
   int counters_ = 0;
-  std::vector<std::pair<symbolic::Node, int>> loops_;  // the variable of each and its counter
-  LayoutSizes room_;                                   // what stages leave
+  std::vector<std::pair<symbolic::Node, int>> loops_;  // variable and counter
+  LayoutSizes room_;                                   // left over by stages
   bool contract_ = false;
-  std::vector<BufferSpec> buffers_;  // once size_of was asked
+  std::vector<BufferSpec> buffers_;  // filled by size_of
   std::deque<Indices> indices_;
   std::vector<NodeMap<int>> made_;  // by set of indices
   struct Address {
@@ -177,13 +178,13 @@ class Linearizer {
   std::map<std::pair<int, std::uint32_t>, std::pair<symbolic::Node, int>> lowered_;
 
   NodeMap<StillAxes> still_;
-  bool finds_results_ = false;  // known_result, where reduces may be wanted twice
-  std::vector<int> rows_;       // the sets of indices of a block of running sums
-  // Accumulators of reduces that ran by lanes, one a row; none of those that reduce nothing.
+  bool finds_results_ = false;  // enables known_result, if reduces may be used twice
+  std::vector<int> rows_;       // the index sets of a block of running sums
+  // Accumulators of reduces that ran in lanes, one per row; none for empty reduces.
   std::unordered_map<const LazyOp*, std::vector<int>> in_lanes_;
   bool traced_ = false;
-  std::map<int, const LazyOp*> origins_;  // of values
-  // Reduces where there are several, by what they compute: the loops of each and its result.
+  std::map<int, const LazyOp*> origins_;  // by value
+  // If there are several reduces: the loops and result of each, by what it computes.
   struct Result {
     Indices loops;
     int value = -1;
@@ -195,12 +196,13 @@ class Linearizer {
       lane_results_;
 };
 
-/// What is laid out in place of a kernel, and how. Throws as linearize.
+/// Returns what is laid out for a kernel, and how. Throws as linearize.
 Plan prepare(const LazyOpPtr& kernel, const CodegenOptions& options);
-/// What the linearizer of a prepared kernel gives, with the kernel's name and buffers.
+/// Runs the linearizer of a prepared kernel and adds the kernel's name and buffers.
 LinearKernel linearized(Linearizer& linearizer, const LazyOpPtr& kernel,
                         const CodegenOptions& options);
-/// Passes over the whole code, which then passes verify(). Of each step the one it was before.
+/// Applies passes over the whole code, which then passes verify(). Returns the previous number of
+/// each step.
 std::vector<int> finish(LinearKernel& linear, const LazyOpPtr& kernel,
                         const CodegenOptions& options);
 

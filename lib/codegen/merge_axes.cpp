@@ -14,7 +14,7 @@ namespace touchstone {
 
 namespace {
 
-using Groups = std::vector<std::vector<int>>;  // neighbouring axes that become one
+using Groups = std::vector<std::vector<int>>;  // adjacent axes to merge
 
 const ShapeTracker* view_of(const LazyOp& node) {
   if (const auto* b = std::get_if<MemBuffer>(&node.arg())) return &b->st;
@@ -22,7 +22,7 @@ const ShapeTracker* view_of(const LazyOp& node) {
   return nullptr;
 }
 
-// `first`: axes in front of those that the groups name.
+// `first`: leading axes outside the groups.
 Shape merged_shape(const Shape& shape, const Groups& groups, int first) {
   Shape merged(shape.begin(), shape.begin() + first);
   for (const auto& group : groups) {
@@ -34,12 +34,12 @@ Shape merged_shape(const Shape& shape, const Groups& groups, int first) {
   return merged;
 }
 
-// All that decides whether axes may merge: the views and the axes of the reduces, each once.
+// What determines whether axes may merge: distinct views and reduce axes.
 struct Facts {
-  std::vector<std::pair<const ShapeTracker*, int>> views;  // and the axes in front
+  std::vector<std::pair<const ShapeTracker*, int>> views;  // and number of leading axes
   std::set<std::vector<int>> reduces;
-  std::set<StillAxes> still;  // of the reduces: outside the loops over these axes they run once
-  std::set<int> single;       // axes of one element in all nodes
+  std::set<StillAxes> still;  // of the reduces: they run once outside the loops over these axes
+  std::set<int> single;       // of size 1 in all nodes
 };
 
 Facts facts_of(const LazyOpPtr& kernel) {
@@ -77,7 +77,7 @@ bool all_ints(const Shape& shape) {
   return std::ranges::all_of(shape, [](const sint& s) { return s.is_int() && s.as_int() > 0; });
 }
 
-// Terms of the same reduces, and axes along which the same ones give the same.
+// True if the axes belong to the same reduces and the same reduces are constant along them.
 bool reduces_alike(const Facts& facts, const std::vector<int>& group, int axis) {
   const auto alike = [&](const std::vector<int>& axes) {
     return std::ranges::count(axes, group.front()) == std::ranges::count(axes, axis);

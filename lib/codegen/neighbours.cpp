@@ -1,4 +1,4 @@
-// Other lists of opts than the hand-coded one: of a search, and at random.
+// Lists of opts other than the hand-coded one: for a search, and at random.
 #include <algorithm>
 #include <numeric>
 
@@ -9,7 +9,7 @@ namespace touchstone::codegen {
 
 namespace {
 
-constexpr std::size_t kMostReordered = 8;  // axes; there are as many moves as pairs of them
+constexpr std::size_t kMostReordered = 8;  // axes; there is a move for each pair
 constexpr int kMostDrawn = 3;
 constexpr int kTries = 6;
 
@@ -22,7 +22,7 @@ bool is_legal(const LazyOpPtr& axes, const Opts& opts) {
   }
 }
 
-// The list without a kind and what needs it.
+// The list without a kind and the kinds that require it.
 Opts without(const Opts& opts, OptKind kind) {
   Opts left;
   std::ranges::copy_if(opts, std::back_inserter(left), [&](const Opt& opt) {
@@ -65,7 +65,7 @@ void add_orders(std::vector<Opt>& all, const Opts& opts, std::size_t rank) {
     }
 }
 
-// What a search tries: sizes of vectors, registers and caches.
+// Candidates for a search: sizes of vectors, registers and caches.
 std::vector<Opt> usual_opts(const Opts& opts, const LayoutSizes& sizes, std::size_t rank) {
   std::vector<Opt> all;
   const auto axes = static_cast<std::int64_t>(rank);
@@ -89,7 +89,7 @@ std::vector<Opt> usual_opts(const Opts& opts, const LayoutSizes& sizes, std::siz
   return all;
 }
 
-// Numbers that depend on their seed alone.
+// A deterministic random generator.
 class Numbers {
  public:
   explicit Numbers(std::uint64_t seed) : state_(seed) {}

@@ -11,12 +11,12 @@ namespace touchstone::codegen {
 
 namespace {
 
-constexpr std::int64_t kMostLanes = 4096;  // with the rows of a block
+constexpr std::int64_t kMostLanes = 4096;  // including the rows of a block
 constexpr std::int64_t kMostRows = 64;
-constexpr std::int64_t kMostBytes = 1 << 20;  // of arrays: they stand on the stack of a thread
+constexpr std::int64_t kMostBytes = 1 << 20;  // of arrays, which are on a thread's stack
 constexpr std::int64_t kMostInTile = 1 << 14;
-constexpr std::int64_t kMostInText = 8192;  // terms: clang takes 12 s for six times as many
-constexpr std::int64_t kMostSums = 65536;   // as a profile has them at most
+constexpr std::int64_t kMostInText = 8192;  // terms; clang takes 12 s for six times as many
+constexpr std::int64_t kMostSums = 65536;   // a profile's limit
 
 template <class... Args>
 [[noreturn]] void refuse(const Opt& opt, fmt::format_string<Args...> why, Args&&... args) {
@@ -35,7 +35,7 @@ std::size_t axis_of(const Opt& opt, std::size_t arg, const Shape& shape) {
   return static_cast<std::size_t>(opt.args[arg]);
 }
 
-// Axes of one reduce may not change places: its terms would be met in another order.
+// Axes of one reduce keep their order, which is that of its terms.
 LazyOpPtr reordered(const LazyOpPtr& kernel, const Opt& opt) {
   const std::size_t rank = kernel->shape().size();
   std::vector<int> order;
@@ -77,7 +77,7 @@ LanePlan lane_plan(const LazyOpPtr& kernel, const Opt& opt) {
   return plan;
 }
 
-// Of lanes or of running sums, `side_by_side` accumulators a row.
+// For lanes or running sums, with `side_by_side` accumulators per row.
 void add_block(Plan& plan, const Opt& opt, std::int64_t side_by_side) {
   const Shape& shape = plan.kernel->shape();
   const std::size_t axis = axis_of(opt, 0, shape);
@@ -108,7 +108,7 @@ TilePlan tile_plan(const LazyOpPtr& kernel, const Opt& opt) {
   return tiles_of(kernel, row, column, opt.args[2], opt.args[3]);
 }
 
-// A part without elements would still be a loop.
+// An empty part would still be a loop.
 Plan::Peel peel_of(const LazyOpPtr& kernel, const Opt& opt) {
   const std::optional<std::size_t> axis = last_axis(kernel->shape());
   if (!axis) refuse(opt, "the kernel has one element, and no loop");
@@ -143,7 +143,7 @@ std::size_t loops_to_share(const Plan& plan) {
   return loops;
 }
 
-// Opts that need another one, or exclude it.
+// Checks opts that require or exclude each other.
 void check_together(const Opts& opts) {
   const auto needs = [&](OptKind kind, OptKind other) {
     if (const Opt* const opt = find(opts, kind); opt != nullptr && find(opts, other) == nullptr)

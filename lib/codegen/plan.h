@@ -11,41 +11,41 @@
 
 namespace touchstone::codegen {
 
-/// A list of opts that was found to be legal, as the linearizer follows it.
+/// A validated list of opts in the form the linearizer uses.
 struct Plan {
-  LazyOpPtr kernel;  // its axes in order
+  LazyOpPtr kernel;  // with its axes reordered
   std::optional<LanePlan> lanes;
   std::int64_t staged_bytes = 0, packed_bytes = 0;
   std::optional<TilePlan> tiles;
   RunningSums running;
-  std::int64_t ahead = 0;  // rounds of running sums, for which memory is asked; 0: none
+  std::int64_t ahead = 0;  // prefetch distance in rounds of running sums; 0: none
   std::int64_t unroll = 1;
   struct Peel {
     std::int64_t first = 0, last = 0;
   };
-  std::optional<Peel> peel;             // of the last axis of a kernel without reduces and tiles
-  std::optional<std::size_t> parallel;  // of the loops that can be shared; none: the best of them
+  std::optional<Peel> peel;             // last axis of a kernel without reduces or tiles
+  std::optional<std::size_t> parallel;  // among the shareable loops; none: the best one
 
-  /// Rows of a block along an axis of the output, which run together; 1 where there is none.
+  /// Rows along an output axis that run together in a block; 1 without a block.
   std::int64_t rows_along(std::size_t axis) const;
-  /// Iterations of the loop over an axis, a block of rows each.
+  /// Iterations of the loop over an axis, one per block of rows.
   sint loop_size(std::size_t axis) const;
 };
 
 inline constexpr std::int64_t kMostAhead = 64;  // prefetch(...)
 
-/// `kernel` as axes_of_opts gives it. Throws AstError where an opt is not legal for it.
+/// `kernel` as from axes_of_opts. Throws AstError if an opt is illegal for it.
 Plan make_plan(const LazyOpPtr& kernel, const Opts& opts);
 
-/// Whether a buffer is too large for any cache.
+/// True if a buffer is too large for any cache.
 bool goes_past_cache(const BufferSpec& buffer, const LayoutSizes& sizes);
 
-/// The opts of `kernel`, whose `axes` axes_of_opts gave.
+/// The opts of `kernel`; `axes` is from axes_of_opts.
 Opts hand_coded(const LazyOpPtr& kernel, const LazyOpPtr& axes, const CodegenOptions& options);
 
 Opts drawn(const LazyOpPtr& kernel, const LazyOpPtr& axes, const CodegenOptions& options);
 
-/// hand_coded, those that `options` name, or those of its seed.
+/// The opts named in `options`, those drawn from its seed, or hand_coded.
 Opts chosen_opts(const LazyOpPtr& kernel, const LazyOpPtr& axes, const CodegenOptions& options);
 
 }  // namespace touchstone::codegen

@@ -19,7 +19,7 @@ bool narrows(const LinearStep& u) {
   return u.kind == StepKind::Cast && is_integer(u.dtype) && itemsize(u.dtype) < 4;
 }
 
-// A choice that may be used as a condition.
+// True for a select that may be used as a condition.
 bool chooses_truth(const LinearStep& u) {
   if (u.kind == StepKind::Alu) return is_bool(u.dtype) && std::get<Op>(u.arg) == Op::Where;
   return u.kind == StepKind::Index && std::get<IndexOp>(u.arg) == IndexOp::Where;
@@ -52,7 +52,7 @@ void Renderer::begin(std::string_view symbol) {
   }
   append_all(out_, "void ", symbol,
              "(void* const* bufs, const i64* vars, i64 part, i64 parts) {\n");
-  // Some compilers warn of parameters that nobody reads.
+  // avoids warnings on unused parameters
   if (style_ != CStyle::Plain) line("(void)bufs; (void)vars; (void)part; (void)parts;");
 }
 
@@ -82,7 +82,7 @@ std::vector<int> Renderer::lines(std::string_view text) const {
   return lines;
 }
 
-// Of OpenCL, where buffers and variables are parameters.
+// For OpenCL, where buffers and variables are parameters.
 std::vector<std::string> Renderer::parameters() const {
   std::vector<std::string> all;
   for (const BufferSpec& b : kernel_.buffers)
@@ -92,7 +92,7 @@ std::vector<std::string> Renderer::parameters() const {
   return all;
 }
 
-// A value used once, in its own loop, may be written where it is used.
+// A value used once, in its own loop, may be inlined.
 void Renderer::find_single_users() {
   inline_.assign(kernel_.uops.size(), false);
   for (std::size_t i = 0; i < kernel_.uops.size(); ++i)
@@ -175,7 +175,7 @@ CText Renderer::expression(const LinearStep& u) const {
 void Renderer::define_global(int i) {
   const LinearStep& u = uop(i);
   const int number = std::get<int>(u.arg);
-  // The runner never passes the output's memory as an input too.
+  // The runner never passes the output's memory as an input.
   if (dialect_ == Dialect::C)
     line(number == 0 ? "" : "const ", c_memory_type(u.dtype), "* restrict b", number, " = bufs[",
          number, "];");
@@ -219,14 +219,14 @@ void Renderer::open_loop(int i) {
   text_[at(i)] = {name, true};
 }
 
-// By its number, since the line may lie outside the buffer.
+// By numeric address, since the line may lie outside the buffer.
 void Renderer::prefetch(const LinearStep& u) {
   if (dialect_ == Dialect::OpenCl || style_ == CStyle::Plain) return;
   line("__builtin_prefetch((const void*)((u64)", src(u, 0).text, " + (u64)", src(u, 1).operand(),
        " * ", itemsize(u.dtype), "));");
 }
 
-// Always by name: under a `?` the compiler could not read ahead.
+// Always named: under a `?` the compiler could not hoist it.
 void Renderer::load(int i) {
   const LinearStep& u = uop(i);
   std::string text;

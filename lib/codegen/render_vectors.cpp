@@ -14,10 +14,9 @@ namespace codegen {
 
 namespace {
 
-// The function with loops over lanes as vectors of clang and gcc: a compiler that is left to find
-// them in loops keeps accumulators of more than two vectors in memory. Buffers are parameters of a
-// function of its own: `restrict` says nothing of local names to clang, which then takes an output
-// for any of the inputs.
+// Renders loops over lanes with vector types of clang and gcc: auto-vectorization keeps
+// accumulators of more than two vectors in memory. Buffers are parameters of a separate function,
+// because clang ignores `restrict` on locals and assumes that the output aliases the inputs.
 class VectorRenderer final : public Renderer {
  public:
   explicit VectorRenderer(const LinearKernel& kernel)
@@ -28,14 +27,14 @@ class VectorRenderer final : public Renderer {
         vectors_(kernel.uops.size()) {}
 
  private:
-  // A loop that is vectors is not taken in chunks, nor one without a reason.
+  // Vectorized loops are not split into chunks, nor are loops without a benefit.
   static Chunks chunks_in(const LinearKernel& kernel, const VectorLoops& vectors) {
     const Chunks chunks = chunks_of(kernel);
     const bool takes = (chunks.past || chunks.near) && !vectors.loops.contains(chunks.loop);
     return takes ? chunks : Chunks{};
   }
 
-  // The part of a loop's lanes that one vector has.
+  // The lanes of one vector.
   struct Part {
     std::int64_t first = 0, width = 0;
   };
@@ -59,7 +58,7 @@ class VectorRenderer final : public Renderer {
     for (const BufferSpec& b : kernel_.buffers)
       parameters.push_back(
           joined(b.idx == 0 ? "" : "const ", c_memory_type(b.dtype), "* restrict b", b.idx, ", "));
-    // Inlined, its body would be optimised twice.
+    // Inlining would optimise its body twice.
     append_all(out_, "static __attribute__((noinline)) void ", symbol, "_of(",
                fmt::format("{}", fmt::join(parameters, "")),
                "void* const* bufs, const i64* vars, i64 part, i64 parts) {\n");
@@ -69,7 +68,7 @@ class VectorRenderer final : public Renderer {
       for (const Part& part : parts_of(loop)) types.emplace(loop.type, part.width);
     for (const int i : found_.in_memory)
       for (const Part& part : parts_of(lanes_of(i))) types.emplace(uop(i).dtype, part.width);
-    // Elements of buffers lie anywhere.
+    // Buffer elements may be unaligned.
     for (const auto& [type, width] : types)
       line("typedef ", c_type(type), " ", type_name(type, width), " __attribute__((vector_size(",
            width * static_cast<std::int64_t>(itemsize(type)), "), aligned(", itemsize(type),
@@ -110,7 +109,7 @@ class VectorRenderer final : public Renderer {
     }
   }
 
-  // The lanes past the last whole square, then a square at a time.
+  // The lanes beyond the last whole square, then one square at a time.
   void open_turned(int i) {
     const TurnedCopy& copy = turned_.at(i);
     const std::string& name = std::get<std::string>(uop(i).arg);
@@ -129,7 +128,7 @@ class VectorRenderer final : public Renderer {
          ") {");
     ++indent_;
   }
-  // Whether a step of it has another text than alone: where it begins in memory, by its first term.
+  // True for steps of a turned copy with special text: its first address, from the first term.
   bool turns(int i) {
     const LinearStep& u = uop(i);
     const TurnedCopy& copy = *turning_;
@@ -152,7 +151,7 @@ class VectorRenderer final : public Renderer {
     return true;
   }
 
-  // The last half of a sum: a loop of one turn, which the compiler would find out.
+  // The last half of a sum: a single iteration, which the compiler would have to discover.
   bool runs_once(int loop) const {
     const LinearStep& u = uop(loop);
     const auto is = [&](int s, std::int64_t n) {
@@ -161,11 +160,11 @@ class VectorRenderer final : public Renderer {
     return loop != kernel_.split && u.src.size() == 2 && is(u.src[0], 0) && is(u.src[1], 1);
   }
 
-  // Round other loops or sums, of many turns or of a number that is not known: several turns side
-  // by side take a quarter of the time to compile and save none.
+  // True for loops with many or an unknown number of iterations around other loops or sums:
+  // unrolling them takes a quarter of the compile time and saves no run time.
   bool stays_rolled(int loop) const {
     constexpr std::int64_t kFew = 16;
-    if (uop(loop).src.size() == 3) return false;  // the opt unroll says how many
+    if (uop(loop).src.size() == 3) return false;  // the opt unroll sets the count
     const LinearStep& end = uop(uop(loop).src[1]);
     if (end.kind == StepKind::Const && loop != kernel_.split &&
         std::get<Scalar>(end.arg).to_int64() <= kFew)
@@ -244,7 +243,7 @@ class VectorRenderer final : public Renderer {
     return step == found_.steps.end() ? LaneValue::Same : step->second;
   }
 
-  // Lane kLane of a mask: at places of that character its number is put.
+  // Placeholder for the lane number in a mask.
   static constexpr std::string_view kLane = "@";
   CText mask(int i) const {
     const LinearStep& u = uop(i);
@@ -275,7 +274,7 @@ class VectorRenderer final : public Renderer {
     return text;
   }
 
-  // Value i is a load, with another value where its mask cuts it off: some lanes, at edges only.
+  // Names value i as a load, with `otherwise` in lanes that its mask cuts off, at the edges only.
   void load(int i, int loaded, std::size_t k, std::string_view otherwise) {
     const LinearStep& u = uop(loaded);
     const Part& part = parts_[k];
@@ -296,7 +295,7 @@ class VectorRenderer final : public Renderer {
          mask_at(u.src[2], joined(part.first + part.width - 1)), ") ", own, " = ", there, ";");
     line("else {");
     line("  ", c_type(loop_->type), " t[", part.width, "];");
-    line("  #pragma clang loop unroll(disable)");  // else it does not become one masked load
+    line("  #pragma clang loop unroll(disable)");  // otherwise clang makes it one masked load
     line("  for (i64 l = ", part.first, "; l < ", part.first + part.width, "; ++l) t[l - ",
          part.first, "] = ", mask_at(u.src[2], "l"), " ? ", src(u, 0).text, "[",
          src(u, 1).operand(), twice ? " + 2 * l] : " : " + l] : ", otherwise, ";");
@@ -324,13 +323,13 @@ class VectorRenderer final : public Renderer {
     for (const int s : u.src) append_all(text, ", ", shared(s, k));
     return {text + ")", true};
   }
-  // As a vector: what all lanes share less 0 is one.
+  // As a vector: subtracting a zero vector broadcasts a scalar.
   std::string shared(int i, std::size_t k) const {
     if (!vectors_[at(i)].empty()) return vectors_[at(i)][k].text;
     return joined(text_[at(i)].operand(), " - (", type_name(loop_->type, parts_[k].width), "){0}");
   }
 
-  // What a value is for a part of the lanes, all of which may have the same.
+  // A value as a vector for part k of the lanes.
   std::string whole(int i, std::size_t k) const {
     if (!vectors_[at(i)].empty()) return vectors_[at(i)][k].text;
     const auto width = static_cast<std::size_t>(parts_[k].width);
@@ -364,7 +363,7 @@ class VectorRenderer final : public Renderer {
     add(i, {joined("x", i, "_", k), true});
   }
 
-  // An accumulator in registers, and a copy in memory where other loops read it; or in memory.
+  // An accumulator in registers, with a copy in memory if other loops read it; or in memory.
   void define(int i) {
     const bool in_registers = found_.accumulators.contains(i);
     if (!in_registers && !found_.in_memory.contains(i)) return Renderer::step(i);
@@ -388,7 +387,7 @@ class VectorRenderer final : public Renderer {
     return {std::get<int>(uop(accumulator).arg), uop(accumulator).dtype};
   }
 
-  // The copies that a loop reads.
+  // Stores the copies that a loop reads.
   void spill_for(int loop) {
     std::set<int> read;
     for (std::size_t i = at(loop) + 1; i < kernel_.uops.size(); ++i) {
@@ -407,9 +406,8 @@ class VectorRenderer final : public Renderer {
     }
   }
 
-  // The elements of the loop, a few at a time. Those that go past all caches lie in the first one
-  // until then: four lines of memory, with more of which the reads wait meanwhile, or as many as
-  // keep functions busy.
+  // Chunks of the loop's elements. Non-temporal ones are buffered in the L1 cache: four cache lines
+  // (with more, reads stall) or as many as keep functions busy.
   static constexpr std::int64_t kChunkBytes = 4096, kFunctionBytes = 1024, kStretchBytes = 256,
                                 kBytesAhead = 1024, kLine = 64;
   void open_chunks(int i) {
@@ -447,8 +445,8 @@ class VectorRenderer final : public Renderer {
   std::string base_text(int base) const {
     return base == -1 ? std::string() : joined(text_[at(base)].operand(), " + ");
   }
-  // Of the elements that are read that far ahead, the lines of a stretch; those of a whole chunk
-  // at once would wait for each other. By numbers, since they may lie outside the buffer.
+  // Prefetches the lines of one stretch ahead; those of a whole chunk at once would queue. Uses
+  // numeric addresses, since they may lie outside the buffer.
   void ask_ahead(const Chunks::Stream& stream, std::int64_t stretch) {
     const auto size = static_cast<std::int64_t>(itemsize(uop(stream.buffer).dtype));
     for (std::int64_t line_at = 0; line_at < stretch * size; line_at += kLine)
@@ -497,8 +495,8 @@ class VectorRenderer final : public Renderer {
   const Chunks chunks_;
   const std::map<int, TurnedCopy> turned_;
   const TurnedCopy* turning_ = nullptr;
-  bool near_ = false;                        // sines are of arguments near 0
-  std::vector<std::vector<CText>> vectors_;  // of each step, by part
+  bool near_ = false;                        // in a sine with arguments near 0
+  std::vector<std::vector<CText>> vectors_;  // by step and part
   std::map<int, CText> masks_;
   const VectorLoops::Loop* loop_ = nullptr;
   std::vector<Part> parts_;

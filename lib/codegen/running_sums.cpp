@@ -11,10 +11,10 @@ namespace touchstone::codegen {
 
 namespace {
 
-// The same for every size, so that a kernel with a variable in its place has the same bits.
+// Independent of sizes, so that a kernel with a variable gives the same bits.
 constexpr std::int64_t kRunningSums = 16;
-// Of maxima and integers, whose order is free, along axes so long that folding costs nothing: as
-// many as keep the processor busy.
+// For maxima and integers, whose order is free, along axes long enough to make folding negligible:
+// enough to keep the processor busy.
 constexpr std::int64_t kRunningMaxima = 64, kLongAxis = 256;
 
 constexpr int kMostReduces = 64;
@@ -24,7 +24,7 @@ bool is_stride(const LazyOp& load, std::size_t axis, std::int64_t least, std::in
   return stride && stride->is_int() && stride->as_int() >= least && stride->as_int() <= most;
 }
 
-// The innermost axis of a reduce that has more than one element.
+// The innermost reduce axis with more than one element.
 std::optional<std::size_t> innermost(const LazyOp& reduce) {
   std::optional<std::size_t> found;
   for (const int axis : reduce.reduce_arg().axes)
@@ -34,11 +34,11 @@ std::optional<std::size_t> innermost(const LazyOp& reduce) {
 }
 
 struct Reach {
-  bool fits = true;           // all neighbours lie side by side, or are one element
-  bool side_by_side = false;  // some do
+  bool fits = true;           // all adjacent terms are adjacent in memory or equal
+  bool side_by_side = false;  // some are adjacent
 };
 
-// The loads of a term along an axis. A reduce in it has to be the same along it.
+// The loads of a term along an axis. A nested reduce must be constant along it.
 Reach reach_of(const LazyOp& term, std::size_t axis, const NodeMap<StillAxes>& still, bool apart) {
   Reach reach;
   std::vector<const LazyOp*> open{&term};
@@ -77,8 +77,8 @@ bool is_over_several(const LazyOp& reduce) {
          }) > 1;
 }
 
-// The neighbours along the last axis of the output serve better: a load lies side by side along it,
-// or, as in a product of matrices, stays the same while another one moves.
+// True if vectorizing adjacent outputs is better: a load is contiguous along the last output axis
+// or, as in a matrix product, constant while another one moves.
 bool outputs_serve_better(const LazyOp& reduce, std::size_t lane) {
   const std::vector<int>& axes = reduce.reduce_arg().axes;
   bool moves = false, stays = false;
@@ -107,7 +107,7 @@ bool is_float_sum(const LazyOp& node) {
 
 namespace {
 
-// Whether every float sum is over one axis, or fits.
+// True if every float sum is over one axis, or fits.
 template <class Fits>
 bool sums_fit(const LazyOpPtr& kernel, const Fits& fits) {
   return std::ranges::all_of(ordered_nodes(kernel), [&](const LazyOp* node) {
@@ -140,7 +140,7 @@ RunningSums running_sums_of(const LazyOpPtr& kernel, const NodeMap<StillAxes>& s
   int reduces = 0;
   for (const LazyOpPtr& node : toposort(kernel)) {
     if (!is_reduce(node->op())) continue;
-    if (++reduces > kMostReduces) return {};  // each may stand in the one after it
+    if (++reduces > kMostReduces) return {};  // each may be nested in the next
     if (lie_side_by_side(node, still, apart))
       plan.reduces.insert(node.get());
     else if (is_float_sum(*node))

@@ -9,41 +9,39 @@
 
 namespace touchstone::codegen {
 
-/// Reduces whose neighbouring terms lie side by side in memory, so that a vector of accumulators
-/// meets a vector of terms at a time: accumulator l takes the terms l, l + count, l + 2 count, ...
-/// in row-major order over all axes of the reduce, and at the end their upper half is folded onto
-/// the lower one, again and again.
+/// Reduces whose adjacent terms are adjacent in memory, added as vectors: accumulator l takes the
+/// terms l, l + count, l + 2 count, ... in row-major order over all axes of the reduce; at the end
+/// the upper half is repeatedly folded onto the lower.
 struct RunningSums {
-  std::int64_t count = 1;  // accumulators of a reduce; a power of 2
+  std::int64_t count = 1;  // accumulators per reduce; a power of 2
   std::unordered_set<const LazyOp*> reduces;
-  /// Neighbouring outputs whose terms are met in one loop, where these hold no other reduce.
+  /// Adjacent outputs whose terms are added in one loop, which contains no other reduce.
   std::size_t block_axis = 0;
   std::int64_t block = 1;
 };
 
-/// Whether every float sum is over one axis, or its innermost one has so many terms that each round
-/// of `count` running sums stays within it.
+/// True if every float sum is over one axis, or its innermost axis has a multiple of `count` terms.
 bool rounds_are_whole(const LazyOpPtr& kernel, std::int64_t count);
 
-/// Whether running sums pay for the float sums of a kernel that are over several axes: the
-/// innermost one has 16 terms or more, as the kernel is given, so that the same is chosen for
-/// numbers and for variables below that; and as its `axes` are merged rounds are whole, or rows
-/// long and plain, as what fills up a round is added one by one.
+/// True if running sums pay for float sums over several axes: the innermost axis has at least 16
+/// terms in the kernel as given, so that numbers and variables below that choose alike; and with
+/// merged `axes`, rounds are whole, or rows are long and simple, as terms that fill up a round are
+/// added one by one.
 bool rounds_pay(const LazyOpPtr& kernel, const LazyOpPtr& axes);
 
 bool is_float_sum(const LazyOp& node);
 
-/// All float sums of the kernel, or none; and maxima and sums of integers, whose order is free.
-/// `apart`: also where terms lie apart in memory, for threads that each have a sum of their own.
+/// All float sums of the kernel, or none; and maxima and integer sums, whose order is free.
+/// `apart`: also if terms are not adjacent in memory, for threads with a sum each.
 RunningSums running_sums_of(const LazyOpPtr& kernel, const NodeMap<StillAxes>& still,
                             bool apart = false);
 
-/// The same, empty where neighbouring outputs serve better. Sizes do not decide, but for those of
-/// 1, and for the innermost of several axes of a reduce.
+/// As running_sums_of, but empty if adjacent outputs are better vectorized. The choice does not
+/// depend on sizes, except for size 1 and the innermost of several reduce axes.
 RunningSums plan_running_sums(const LazyOpPtr& kernel, const NodeMap<StillAxes>& still);
 
-/// How many accumulators a reduce of a plan with `count` has: those of a long axis whose order is
-/// free keep the processor busy also beside float sums, which are fewer.
+/// The number of accumulators of a reduce in a plan with `count`: order-free reduces over a long
+/// axis get more, to keep the processor busy beside float sums.
 std::int64_t accumulators_of(const LazyOp& reduce, std::int64_t count);
 
 }  // namespace touchstone::codegen

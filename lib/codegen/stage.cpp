@@ -9,11 +9,11 @@ namespace touchstone::codegen {
 
 namespace {
 
-constexpr std::size_t kMostLoops = 64;  // that a set of loops can name
+constexpr std::size_t kMostLoops = 64;  // that a bit set can hold
 
 struct Part {
-  std::uint64_t loops = 0;  // it depends on
-  bool gains = false;       // it holds an op, or a load whose lanes lie apart
+  std::uint64_t loops = 0;  // that it depends on
+  bool gains = false;       // it contains an op, or a load with non-adjacent lanes
   bool free = true;         // of reduces
 };
 
@@ -24,7 +24,7 @@ class Planner {
       : loops_(loops), dependence_(dependence), slide_of_(slide_of), sizes_(sizes) {}
 
   std::vector<Stage> plan(const LazyOpPtr& term) {
-    std::unordered_set<const LazyOp*> own;  // of this reduce, not of one below it
+    std::unordered_set<const LazyOp*> own;  // belongs to this reduce, not to a nested one
     walk(*term, [&](const LazyOp& node) {
       own.insert(&node);
       return !is_reduce(node.op());
@@ -46,7 +46,7 @@ class Planner {
   }
 
  private:
-  // From the term down, each node once, below those that `visit` says.
+  // Visits each node once from the term down, descending where `visit` returns true.
   template <class Visit>
   static void walk(const LazyOp& term, const Visit& visit) {
     std::vector<const LazyOp*> open{&term};
@@ -65,7 +65,7 @@ class Planner {
   }
   static bool depends(const Part& part, std::size_t loop) { return part.loops >> loop & 1; }
 
-  // A load never leaves a loop that may run zero times: its address may lie nowhere then.
+  // A load never leaves a loop that may run zero times, since its address may then be invalid.
   static bool certainly_runs(const sint& size) { return size.min().value_or(0) >= 1; }
 
   void describe(const LazyOp& node) {
@@ -117,7 +117,7 @@ class Planner {
     return node.op() == Op::Load && is_turned(node, loops_.lane_axis, loops_.far_axes);
   }
 
-  // Counts the elements, with one loop's terms as further lanes where that makes fewer.
+  // Counts the elements, storing one loop's terms as further lanes if that needs fewer.
   bool fits(Stage& stage, std::int64_t bytes, const LazyOp& node) const {
     if (stage.slide) {
       std::int64_t with = 0, without = 0;
@@ -141,7 +141,7 @@ class Planner {
     return stage.elements >= sizes_.least_staged && stage.elements <= bytes / bytes_of(node);
   }
 
-  // One block reads as if it was one row.
+  // One block reads like a single row.
   std::int64_t rows_that_share(const Stage& stage) const {
     std::int64_t rows = 1;
     for (std::size_t i = stage.rows; i < loops_.rows.size(); ++i)

@@ -17,7 +17,7 @@ void append(std::string& out, Number number) {
   out.append(digits, static_cast<std::size_t>(end - digits));
 }
 
-/// Puts texts and decimal numbers one after another. Code is written by the kilobyte.
+/// Appends texts and decimal numbers; fast, since code is long.
 template <class... Pieces>
 void append_all(std::string& out, const Pieces&... pieces) {
   (append(out, pieces), ...);

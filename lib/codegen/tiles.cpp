@@ -10,9 +10,9 @@ namespace touchstone::codegen {
 
 namespace {
 
-constexpr std::size_t kMostCrosswise = 4;  // arrays of a kernel
+constexpr std::size_t kMostCrosswise = 4;  // arrays per kernel
 
-// Elements apart along an axis, 0 where a variable says it.
+// The stride along an axis, 0 if variable.
 std::int64_t step(const View& view, std::size_t axis) {
   const sint& s = view.strides()[axis];
   return s.is_int() ? std::abs(s.as_int()) : 0;
@@ -20,8 +20,8 @@ std::int64_t step(const View& view, std::size_t axis) {
 
 bool is_one_view(const ShapeTracker& st) { return st.views().size() == 1 && !st.views()[0].mask(); }
 
-// The axis along which the neighbours of a load lie side by side while they are apart along
-// `column`; nullopt where there is none.
+// The axis along which a load is contiguous while it is strided along `column`; nullopt if there is
+// none.
 std::optional<std::size_t> row_of(const LazyOp& load, std::size_t column,
                                   const LayoutSizes& sizes) {
   const ShapeTracker& st = load.buffer().st;
@@ -33,7 +33,7 @@ std::optional<std::size_t> row_of(const LazyOp& load, std::size_t column,
   return std::nullopt;
 }
 
-// The largest divisor of an axis' size that is no more than a tile, and no less than a quarter.
+// The largest divisor of an axis size between a quarter tile and a tile.
 std::int64_t part_of(const sint& size, std::int64_t tile) {
   if (!size.is_int() || size.as_int() < tile) return 0;
   for (std::int64_t part = tile; part >= std::max<std::int64_t>(tile / 4, 2); --part)

@@ -9,7 +9,7 @@ namespace codegen {
 
 namespace {
 
-// What only serves one node, addresses and loops of its own, is that node's, too.
+// Addresses and loops that serve only one node are assigned to it.
 void spread(const LinearKernel& linear, std::vector<int>& nodes) {
   constexpr int kNone = -1, kSeveral = -2;
   std::vector<int> users(nodes.size(), kNone);
@@ -48,7 +48,7 @@ TracedKernel linearize_traced(const LazyOpPtr& kernel, const CodegenOptions& opt
   TracedKernel out{codegen::linearized(linearizer, kernel, options), {}};
   const std::vector<LinearStep>& steps = out.linear.uops;
   out.nodes.assign(steps.size(), -1);
-  // What is laid out has the kernel's nodes in their order, but for other views.
+  // The prepared kernel has the same nodes in the same order, with other views.
   const std::vector<const LazyOp*> laid_out = ordered_nodes(prepared.kernel);
   if (laid_out.size() != ordered_nodes(kernel).size()) {
     out.nodes.assign(codegen::finish(out.linear, kernel, options).size(), -1);

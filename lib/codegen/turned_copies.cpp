@@ -24,7 +24,7 @@ class CopyFinder {
 
   std::optional<std::int64_t> number(int i) const { return constant_of(uop(i)); }
 
-  // Turns of a loop that counts from 0.
+  // The iteration count of a loop that starts at 0.
   std::optional<std::int64_t> turns(int loop) const {
     return number(uop(loop).src[0]) == 0 ? number(uop(loop).src[1]) : std::nullopt;
   }
@@ -76,7 +76,7 @@ class CopyFinder {
     return true;
   }
 
-  // Of an index from one turn of a loop to the next, where it is always the same.
+  // The constant change of an index per iteration of a loop, if it has one.
   std::optional<std::int64_t> change(int index, int loop) const {
     if (index < loop) return 0;
     std::vector<std::optional<std::int64_t>> changes{1};  // of each step from the loop on

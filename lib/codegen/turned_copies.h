@@ -7,18 +7,18 @@
 
 namespace touchstone::codegen {
 
-/// A loop over lanes round one over terms, kSide of them, which copies an element of 4 bytes from
-/// where those of the terms are neighbours to where those of the lanes are.
+/// A loop over lanes around one over kSide terms that transposes elements of 4 bytes: read where
+/// terms are adjacent, written where lanes are adjacent.
 struct TurnedCopy {
   static constexpr std::int64_t kSide = 16;
-  std::int64_t lanes = 0;  // at least so many
-  int terms = 0;           // the inner loop
+  std::int64_t lanes = 0;  // minimum number
+  int terms = 0;           // loop step of the inner loop
   int load = 0, assign = 0;
-  std::int64_t from_apart = 0;  // elements between those of two lanes, where they are read
-  std::int64_t to_apart = 0;    // and between those of two terms, where they are written
+  std::int64_t from_apart = 0;  // elements between two lanes when read
+  std::int64_t to_apart = 0;    // elements between two terms when written
 };
 
-/// By the loop over lanes.
+/// Keyed by the loop over lanes.
 std::map<int, TurnedCopy> turned_copies(const LinearKernel& kernel);
 
 }  // namespace touchstone::codegen

@@ -9,11 +9,11 @@ namespace touchstone::codegen {
 
 namespace {
 
-// Of one loop: each vector is a text of its own.
+// Per loop, since each vector is separate text.
 constexpr std::int64_t kMostVectors = 8;
-constexpr int kMostBounds = 8;  // of a mask
+constexpr int kMostBounds = 8;  // per mask
 
-// Of fewer lanes maxima are computed one by one: a vector takes many steps for each.
+// With fewer lanes maxima are scalar: a vector maximum takes many steps.
 constexpr std::int64_t kLeastOfMaxima = 8;
 
 bool is_vector_op(Op op, std::int64_t lanes) {
@@ -39,7 +39,7 @@ class Finder {
  private:
   const LinearStep& uop(int i) const { return uops_[static_cast<std::size_t>(i)]; }
 
-  // The end of a loop without others in it; -1 where there are some.
+  // The end of a loop that contains no other; otherwise -1.
   int end_of(int loop) const {
     for (int i = loop + 1;; ++i) {
       if (uop(i).kind == StepKind::Loop) return -1;
@@ -88,13 +88,13 @@ class Finder {
     return std::holds_alternative<int>(uop(accumulator).arg);
   }
 
-  // nullopt where it is nothing that vectors do.
+  // nullopt if it cannot be vectorized.
   std::optional<LaneValue> kind_of(int i) const {
     const LinearStep& u = uop(i);
     const auto is_element = [&](int s) { return same(s) || of(s) == LaneValue::Vector; };
     switch (u.kind) {
       case StepKind::Load:
-        // A counter of two lanes may itself be the mask, 0 and 1.
+        // The counter of two lanes may itself be the mask, 0 and 1.
         if (u.src.size() == 3 && !same(u.src[2]) &&
             (of(u.src[2]) != LaneValue::Mask ||
              (of(u.src[1]) != LaneValue::Index && of(u.src[1]) != LaneValue::Twice)))
@@ -151,7 +151,7 @@ class Finder {
     return value == LaneValue::Index || value == LaneValue::Twice;
   }
 
-  // A value for what the mask of a load cuts off.
+  // True for a value selected where a load's mask is false.
   bool is_choice_by_mask(const LinearStep& u) const {
     if (std::get<Op>(u.arg) != Op::Where || of(u.src[1]) != LaneValue::Vector || !same(u.src[2]))
       return false;
@@ -160,7 +160,7 @@ class Finder {
     return load.kind == StepKind::Load && load.src.size() == 3 && load.src[2] == mask;
   }
 
-  // What lies at an index.
+  // The role of a value at this index.
   std::optional<LaneValue> place(int index) const {
     switch (of(index)) {
       case LaneValue::Same:
@@ -175,7 +175,7 @@ class Finder {
     return std::nullopt;
   }
 
-  // A bound of an index, or several at once: what holds at the ends of some lanes holds between.
+  // A bound on an index, or several: if it holds for the end lanes of a range, it holds in between.
   bool is_mask(int i) const {
     const LinearStep& u = uop(i);
     const IndexOp op = std::get<IndexOp>(u.arg);
@@ -192,7 +192,8 @@ class Finder {
     return bounds;
   }
 
-  // Whether what is read of an array that is written is what is written there.
+  // True if every read of a written array reads the element that the same lane writes, and each
+  // array has a single write.
   bool writes_apart(int loop, int end) const {
     for (int i = loop + 1; i < end; ++i) {
       if (uop(i).kind != StepKind::Assign) continue;
@@ -207,8 +208,8 @@ class Finder {
     return true;
   }
 
-  // Whether a place lies beyond all that the lanes of a loop write, as the half of an accumulator
-  // that is folded onto the other.
+  // True if a place lies beyond everything that the lanes of a loop write, as the half of an
+  // accumulator that is folded onto the other.
   bool is_beyond(int place, int written, int loop) const {
     const LinearStep& u = uop(place);
     if (written != loop || u.kind != StepKind::Index || std::get<IndexOp>(u.arg) != IndexOp::Add ||
@@ -233,7 +234,7 @@ class Finder {
                          loop->second.lanes == std::get<int>(uop(accumulator).arg) &&
                          loop->second.type == uop(accumulator).dtype;
       if (!whole && assigns) found_.accumulators.erase(accumulator);
-      // A loop of vectors takes all of them, or what lies in memory.
+      // A vector loop reads all lanes, or memory.
       if (!whole && !assigns && found_.steps.contains(i)) found_.accumulators.erase(accumulator);
       if (!whole && !assigns && !found_.steps.contains(i)) {
         if (uop(lane).kind != StepKind::Loop) found_.accumulators.erase(accumulator);
@@ -253,7 +254,7 @@ class Finder {
   }
 
   void add_choices() {
-    std::set<int> others;  // what anything else reads
+    std::set<int> others;  // read by anything else
     for (int i = 0; i < static_cast<int>(uops_.size()); ++i) {
       const LinearStep& u = uop(i);
       const auto known = found_.steps.find(i);
@@ -270,7 +271,7 @@ class Finder {
 
   const std::vector<LinearStep>& uops_;
   const int split_;
-  std::map<int, LaneValue> now_;  // of the loop that is looked at
+  std::map<int, LaneValue> now_;  // of the current loop
   std::optional<DType> type_;
   std::int64_t lanes_ = 0;
   VectorLoops found_;
@@ -284,8 +285,8 @@ std::optional<std::int64_t> number(const LinearKernel& kernel, int step) {
   return constant_of(kernel.uops[static_cast<std::size_t>(step)]);
 }
 
-// What is added to a loop's counter outside the loop, where an index is no more than this; -1 where
-// it is the counter.
+// The value added to a loop's counter outside the loop, if an index is just that sum; -1 if it is
+// the counter.
 std::optional<int> base_of(const LinearKernel& kernel, int index, int loop) {
   if (index == loop) return -1;
   const LinearStep& u = kernel.uops[static_cast<std::size_t>(index)];
@@ -330,7 +331,7 @@ Chunks chunks_of(const LinearKernel& kernel) {
     const LinearStep& u = uop(i);
     if (u.kind == StepKind::Loop) open.push_back(i);
     if (u.kind == StepKind::EndLoop) open.pop_back();
-    // What is read again goes through the caches.
+    // An output that is read again goes through the caches.
     if (u.kind == StepKind::Load && std::get<int>(uop(u.src[0]).arg) == 0) return {};
     if (u.kind != StepKind::Store) continue;
     if (found.store != -1 || open.empty()) return {};
@@ -338,7 +339,7 @@ Chunks chunks_of(const LinearKernel& kernel) {
     found.store = i;
   }
   if (found.store == -1) return {};
-  // A chunk that is computed again must leave no trace but its elements.
+  // Recomputing a chunk must have no effect except its elements.
   bool sines = false, traces = false;
   for (int i = found.loop + 1; uop(i).kind != StepKind::EndLoop; ++i) {
     if (uop(i).kind == StepKind::Loop) return {};

@@ -9,15 +9,15 @@ namespace touchstone::cuda {
 namespace {
 
 struct Own {
-  std::string_view declared;  // as the preamble has it, in the C library's name
-  std::string_view macro;     // of that name
+  std::string_view declared;  // in the preamble, under the C library's name
+  std::string_view macro;     // for that name
   std::string_view text;
 };
 
-// As SIN of float32 in codegen/c_functions.cpp: of 1 / 2 pi only the bits that do not count whole
-// turns, here 192 of them, so that what is left of a turn near a multiple of a quarter still has
-// more than 70. Times 2 pi it is a sum of two doubles. The polynomials are Taylor's, whose first
-// term left out is below 2^-64 of the result up to pi / 4.
+// As SIN of float32 in codegen/c_functions.cpp: only the bits of 1 / 2 pi below whole turns, here
+// 192, so that more than 70 remain near a multiple of a quarter turn. Times 2 pi this is a sum of
+// two doubles. The polynomials are Taylor's; the first omitted term is below 2^-64 of the result up
+// to pi / 4.
 constexpr std::string_view kSin = R"(static const u64 turns_f64[21] = {
     0ull,                  0x28be60db9391054aull, 0x7f09d5f47d4d3770ull, 0x36d8a5664f10e410ull,
     0x7f9458eaf7aef158ull, 0x6dc91b8e909374b8ull, 0x01924bba82746487ull, 0x3f877ac72c4a69cfull,
@@ -93,8 +93,8 @@ static inline f64 sin_f64(f64 x) {
 }
 )";
 
-// x = a 2^i, y = b 2^j with integers a and b: the remainder of a 2^(i - j) by b, as many bits at a
-// time as 64 have room for, times 2^j.
+// x = a 2^i, y = b 2^j with integers a and b: reduces a 2^(i - j) modulo b, as many bits at a time
+// as fit in 64, then multiplies by 2^j.
 constexpr std::string_view kMod = R"(static inline f64 mod_f64(f64 x, f64 y) {
   u64 a = bits_f64(x) & 0x7fffffffffffffffull, b = bits_f64(y) & 0x7fffffffffffffffull;
   u64 sign = bits_f64(x) & 0x8000000000000000ull;
@@ -138,7 +138,7 @@ constexpr std::array<Own, 3> kOwn = {{
 }  // namespace
 
 std::string preamble_without_libm(std::string_view functions) {
-  // Helpers that our functions call are found where they are called.
+  // Helpers that our functions call are found by their calls.
   std::string text = codegen::c_preamble(functions), macros, own;
   for (const Own& f : kOwn) {
     const std::size_t at = text.find(f.declared);

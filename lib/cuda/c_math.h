@@ -5,9 +5,9 @@
 
 namespace touchstone::cuda {
 
-/// What stands before kernels in C for a GPU, where no C library is: the preamble of
-/// codegen/c_preamble.h with SIN of float64 and MOD of floats as code of ours. sin_f64 errs by less
-/// than 0.6 ULP for every argument; the remainders are exact, as they always are.
+/// The preamble of kernels in C for a GPU, which has no C library: that of codegen/c_preamble.h
+/// plus our own SIN of float64 and MOD of floats. sin_f64 errs by less than 0.6 ULP for every
+/// argument; remainders are exact.
 std::string preamble_without_libm(std::string_view functions);
 
 }  // namespace touchstone::cuda

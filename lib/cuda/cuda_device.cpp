@@ -30,7 +30,7 @@ std::string source_of(const GridKernel& kernel) {
                      cuda::target_preamble(Target::Nvptx, function), function);
 }
 
-// Memory of the device that goes with its owner.
+// Device memory that is released with its owner.
 class Scratch {
  public:
   Scratch(Allocator& allocator, std::size_t bytes)
@@ -48,7 +48,7 @@ class Scratch {
 
 class CudaRunner final : public Runner {
  public:
-  /// `program` is null where there is nothing to compute.
+  /// `program` is null if there is nothing to compute.
   CudaRunner(GridKernel kernel, std::shared_ptr<Engine> engine, std::shared_ptr<Program> program,
              const std::string& name, Allocator& allocator)
       : kernel_(std::move(kernel)),
@@ -88,8 +88,8 @@ class CudaRunner final : public Runner {
     std::vector<std::int64_t> variables;
     for (const std::string& name : kernel_.linear.variables) variables.push_back(values.at(name));
     if (!aliased) return call(arguments, variables);
-    // The output's memory is an input as well: inputs are read as they were before the kernel, and
-    // what the kernel does not write keeps its contents.
+    // The output's memory is also an input: write to a copy, because inputs must be read unchanged
+    // and elements that the kernel does not write must keep their values.
     const Scratch result(allocator_, buffers[0]->bytes());
     void* const target = std::exchange(arguments.front(), result.memory());
     engine_->copy(result.memory(), target, buffers[0]->bytes());
@@ -126,7 +126,7 @@ class CudaRunner final : public Runner {
   Allocator& allocator_;
   bool checks_;
   cuda::Launch launch_;
-  std::unique_ptr<Scratch> scratch_;  // of blocks that share a row
+  std::unique_ptr<Scratch> scratch_;  // for blocks that share a row
 };
 
 class CudaDevice final : public Device {

@@ -9,31 +9,30 @@
 
 namespace touchstone {
 
-/// How the CUDA device lays out, compiles and runs.
+/// Options for layout, compilation and execution on the CUDA device.
 struct CudaOptions {
-  /// clang 19 or later, by name or path, with the target nvptx64; empty: clang-19, then clang.
+  /// clang 19 or later with the target nvptx64, by name or path; empty: clang-19, then clang.
   std::string compiler;
   process::Limits compiler_limits = ClangOptions{}.compiler_limits;
-  /// Whether PTX stays on disk for the next run, where compiled kernels are kept: in `cache_dir`,
-  /// at most `cache_size` bytes, as ClangOptions has them.
+  /// Keep PTX on disk for the next run, in `cache_dir`, with at most `cache_size` bytes, as in
+  /// ClangOptions.
   bool keep = false;
   std::filesystem::path cache_dir;
   std::uint64_t cache_size = ClangOptions{}.cache_size;
   int opt_level = 2;
-  int device = 0;  // of those that the driver counts
-  /// Threads of a block, and running sums of a reduce that a block does together at most; powers of
-  /// 2 up to 1024.
+  int device = 0;  // the driver's device number
+  /// Threads per block, and the maximum of running sums that a block computes together; powers of 2
+  /// up to 1024.
   int threads = 256;
-  CodegenOptions codegen;  // its math, never Library: there is none
-  /// With it, or codegen.opts, kernels are laid out so; else by what suits them.
+  CodegenOptions codegen;  // its math is never Library, which GPUs lack
+  /// If this or codegen.opts is set, it determines the layout; otherwise the kernel does.
   std::optional<cuda::GridOpts> grid;
-  /// Other than 0: layouts are drawn, for tests.
+  /// Nonzero: random layouts, for tests.
   std::uint64_t layout_seed = 0;
 
-  /// TOUCHSTONE_CC, TOUCHSTONE_MATH, the limits of the compiler and the cache as ClangOptions has
-  /// them, TOUCHSTONE_CUDA_FMA (1: codegen.contract) and TOUCHSTONE_CUDA_DEVICE where they are set.
-  /// Throws ParseError as ClangOptions does, and where TOUCHSTONE_CUDA_FMA is neither 0 nor 1 or
-  /// TOUCHSTONE_CUDA_DEVICE no number from 0 to 63.
+  /// Reads TOUCHSTONE_CC, TOUCHSTONE_MATH, and the limits of the compiler and cache as ClangOptions
+  /// does, TOUCHSTONE_CUDA_FMA (0 or 1: codegen.contract) and TOUCHSTONE_CUDA_DEVICE (0 to 63).
+  /// Throws ParseError as ClangOptions does and for other values of the latter two.
   static CudaOptions from_environment();
 };
 

@@ -6,8 +6,8 @@
 
 namespace touchstone::cuda {
 
-/// The functions of the CUDA driver API that are used here, as CUDA 13's documentation declares
-/// them ("CUDA Driver API", docs.nvidia.com/cuda/cuda-driver-api), from libcuda.so.1.
+/// The functions used from the CUDA driver API in libcuda.so.1, as declared in CUDA 13's
+/// documentation ("CUDA Driver API", docs.nvidia.com/cuda/cuda-driver-api).
 struct Driver {
   using Result = int;
   using Ordinal = int;
@@ -38,13 +38,13 @@ struct Driver {
   Result (*error_name)(Result result, const char** text);
   Result (*error_text)(Result result, const char** text);
 
-  /// Opened once in a process. Throws SystemError in one line where there is no such library.
+  /// Opens the library once per process. Throws a one-line SystemError if it is missing.
   static const Driver& get();
-  /// Throws SystemError "cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (...)" where `result` is not 0.
+  /// Throws SystemError "cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (...)" unless `result` is 0.
   void check(Result result, const char* call) const;
 };
 
-/// What the driver says of a GPU.
+/// Properties of a GPU as the driver reports them.
 struct GpuFacts {
   std::string name;
   int capability = 0;  // 90 for 9.0
@@ -52,7 +52,7 @@ struct GpuFacts {
   int driver_version = 0;  // 13000 for CUDA 13.0
 };
 
-/// Throws SystemError in one line where there is no driver or no such GPU.
+/// Throws a one-line SystemError if there is no driver or no such GPU.
 GpuFacts gpu_facts(int device);
 
 }  // namespace touchstone::cuda

@@ -1,4 +1,4 @@
-// Grids on a GPU, by way of the CUDA driver.
+// Grids on a GPU, through the CUDA driver.
 #include <optional>
 
 #include <fmt/format.h>
@@ -15,8 +15,8 @@ namespace {
 
 Driver::Address address(const void* memory) { return reinterpret_cast<Driver::Address>(memory); }
 
-// The primary context of a GPU, current for the thread that asks. It does not outlive a fork: the
-// driver would fail in the child with an error that names no cause, or hang.
+// A GPU's primary context, made current for the calling thread. It does not survive a fork: in the
+// child the driver would hang or fail with an unspecific error.
 class Gpu {
  public:
   explicit Gpu(int device) : number_(device) {}
@@ -69,7 +69,7 @@ class GpuAllocator final : public Allocator {
   void release(void* memory, std::size_t) noexcept override {
     try {
       gpu_->use().release(address(memory));
-    } catch (const Error&) {  // the driver is gone, and all memory with it
+    } catch (const Error&) {  // the driver has shut down and freed all memory
     }
   }
   void copy_in(void* memory, std::span<const std::byte> source) override {
@@ -96,7 +96,7 @@ class Module final : public Program {
   ~Module() override {
     try {
       gpu_->use().unload(module_);
-    } catch (const Error&) {  // the driver is gone, and the module with it
+    } catch (const Error&) {  // the driver has shut down and unloaded the module
     }
   }
   Module(const Module&) = delete;
@@ -125,7 +125,7 @@ class DriverEngine final : public Engine {
   std::unique_ptr<Allocator> allocator() override { return std::make_unique<GpuAllocator>(gpu_); }
 
   std::shared_ptr<Program> build(const std::string& source) override {
-    const int capability = gpu_->facts().capability;  // without a GPU nothing is compiled
+    const int capability = gpu_->facts().capability;  // fails before compiling if there is no GPU
     return std::make_shared<Module>(gpu_, options_.keep
                                               ? kept_ptx(cache_, source, capability, options_)
                                               : compile_to_ptx(source, capability, options_));

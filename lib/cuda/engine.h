@@ -12,47 +12,47 @@
 
 namespace touchstone::cuda {
 
-/// Compiled kernels, ready to be launched.
+/// Compiled kernels, ready to launch.
 class Program {
  public:
   virtual ~Program() = default;
-  /// Something that Engine::launch takes. Throws SystemError where there is no such kernel.
+  /// Returns a handle for Engine::launch. Throws SystemError if there is no such kernel.
   virtual void* function(const std::string& symbol) = 0;
 };
 
-/// One launch: the buffers by number and what else stands before the variables, the variables, and
-/// the grid.
+/// One launch: buffers by number and other arguments before the variables, the variables, and the
+/// grid.
 struct Launch {
   void* function = nullptr;
-  std::span<void* const> arguments;  // those after `buffers` stand behind the variables
+  std::span<void* const> arguments;  // those beyond `buffers` follow the variables
   std::size_t buffers = 0;
   std::span<const std::int64_t> variables;
   std::int64_t blocks = 1;
   int threads = 1;
-  bool waits = false;   // its threads for one another
-  int warp = 32;        // threads that may do so by themselves
-  bool joined = false;  // another launch follows at once
+  bool waits = false;   // threads wait for each other
+  int warp = 32;        // threads that can synchronize as a warp
+  bool joined = false;  // another launch follows directly
 };
 
-/// Where grids run: a GPU, or this process. Nothing is looked for before the first call.
+/// Runs grids on a GPU or in this process. Initialized by the first call.
 class Engine {
  public:
   virtual ~Engine() = default;
   virtual Target target() const = 0;
   virtual std::unique_ptr<Allocator> allocator() = 0;
-  /// Throws SystemError where it cannot be compiled, or where there is no driver.
+  /// Throws SystemError if compilation fails or there is no driver.
   virtual std::shared_ptr<Program> build(const std::string& source) = 0;
-  /// Returns once all of it is done, unless `joined`. Throws SystemError.
+  /// Returns when everything is done, unless `joined`. Throws SystemError.
   virtual void launch(Program& program, const Launch& launch) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
 };
 
-/// The GPU of that number that libcuda.so.1 knows. Every call throws SystemError in one line that
-/// says what is missing where there is none.
+/// Makes an engine for that GPU number of libcuda.so.1. Without one, every call throws a one-line
+/// SystemError that states what is missing.
 std::shared_ptr<Engine> make_driver_engine(const CudaOptions& options);
 
-/// The same grids in this process, thread by thread: blocks of even numbers from the first thread
-/// on, the others from the last one. Kernels are compiled for the host by clang.
+/// Makes an engine that runs the grids in this process thread by thread: even blocks from the first
+/// thread on, odd ones from the last. Compiles kernels for the host with clang.
 std::shared_ptr<Engine> make_host_engine(const CudaOptions& options);
 
 }  // namespace touchstone::cuda

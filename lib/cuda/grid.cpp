@@ -16,14 +16,14 @@ namespace touchstone::cuda {
 
 namespace {
 
-constexpr int kMostThreads = 1024;  // of a block, on every device
+constexpr int kMostThreads = 1024;  // per block, on every device
 
 constexpr std::int64_t kMostDirect = (std::int64_t{1} << 31) - kMostThreads;
-constexpr int kMostTogether = 1024;  // blocks that share one row
+constexpr int kMostTogether = 1024;  // blocks that share a row
 constexpr std::int64_t kTurnBlocks = 4096;
 constexpr std::int64_t kCheckingBlocks = 16;
 
-// The loops round the store that can be one: their steps, outermost first.
+// The loops around the store that can be merged: their steps, outermost first.
 std::vector<int> loops_of_grid(const LinearKernel& kernel) {
   std::vector<int> open;
   for (int i = 0; i < static_cast<int>(kernel.uops.size()); ++i) {
@@ -34,7 +34,7 @@ std::vector<int> loops_of_grid(const LinearKernel& kernel) {
   }
   const auto first_sum = std::ranges::find(kernel.uops, StepKind::DefineAcc, &LinearStep::kind);
   std::erase_if(open, [&](int loop) { return loop > first_sum - kernel.uops.begin(); });
-  // What stands behind the end of a loop has to stay behind all of its iterations.
+  // Steps after the end of a loop must stay after all of its iterations.
   const auto ends = [&](int loop) {
     return std::ranges::find_if(kernel.uops,
                                 [&](const LinearStep& s) {
@@ -96,13 +96,13 @@ class Mapper {
   int index(IndexOp op, int a, int b) { return add({StepKind::Index, DType::Int64, {a, b}, op}); }
 
   void copy(int i) {
-    if (place(i) != -1) return;  // a size, made before its turn
+    if (place(i) != -1) return;  // a size that is already copied
     LinearStep s = step(i);
     for (int& source : s.src) source = place(source);
     place(i) = add(std::move(s));
   }
 
-  // Sizes are made of constants and variables alone.
+  // Sizes consist of constants and variables only.
   void copy_size(int i) {
     if (place(i) != -1) return;
     for (const int s : step(i).src) copy_size(s);
@@ -111,8 +111,8 @@ class Mapper {
 
   std::optional<std::int64_t> constant(int i) const { return constant_of(step(i)); }
 
-  // A digit of a counter: how many values it has, the step that holds that, and its place in the
-  // loop's number.
+  // A digit of a counter: the number of its values, the step with that number, and its position in
+  // the loop's number.
   struct Digit {
     int size;
     std::optional<std::int64_t> known;
@@ -124,7 +124,7 @@ class Mapper {
       copy_size(step(loop).src[1]);
       sizes.push_back({place(step(loop).src[1]), constant(step(loop).src[1])});
     }
-    // Digits of the number of an iteration, the most significant first.
+    // Digits of an iteration's number, most significant first.
     std::vector<Digit> digits = sizes;
     if (opts_.vector > 1) split_last(digits);
     const bool patched = opts_.patch != 0;
@@ -147,7 +147,7 @@ class Mapper {
       return used != nullptr && *used == name;
     }))
       name += '_';
-    std::vector<int> units(digits.size(), -1);  // steps; -1 for 1
+    std::vector<int> units(digits.size(), -1);  // steps; -1: 1
     for (std::size_t i = digits.size() - 1; i-- > 0;) {
       const Digit& inner = digits[i + 1];
       if (units[i + 1] == -1)
@@ -193,7 +193,7 @@ class Mapper {
     return index(IndexOp::Add, index(IndexOp::Mul, outer, width), vector_);
   }
 
-  // The last two digits a, b become a / rows, b / columns, a % rows, b % columns.
+  // Splits the last two digits a, b into a / rows, b / columns, a % rows, b % columns.
   void split_patch(std::vector<Digit>& digits) {
     const std::int64_t columns = opts_.patch, rows = opts_.threads / opts_.patch;
     const std::size_t n = digits.size();
@@ -281,7 +281,7 @@ std::int64_t scratch_bytes(const GridKernel& grid) {
   std::int64_t bytes = 8 * kScratchHead;
   for (std::size_t i = 0; i < grid.linear.uops.size(); ++i)
     if (const LinearStep& s = grid.linear.uops[i]; s.kind == StepKind::DefineAcc && grid.shared[i])
-      bytes += std::int64_t{8} * std::get<int>(s.arg);  // each array begins at a multiple of 8
+      bytes += std::int64_t{8} * std::get<int>(s.arg);  // each array is aligned to 8
   return bytes;
 }
 

@@ -12,82 +12,78 @@
 
 namespace touchstone::cuda {
 
-/// How the loops of a kernel are shared by the threads of a grid. In text: `threads(256)`, then
-/// `team(1)` and what else is not as it is by default.
+/// How the threads of a grid share a kernel's loops. As text: `threads(256)`, then `team(1)` and
+/// other values that differ from the defaults.
 struct GridOpts {
-  int threads = 256;  // of a block: 1 to 1024
-  /// Whether the threads of a block work on one output row together, else each on outputs of its
-  /// own.
+  int threads = 256;  // per block: 1 to 1024
+  /// True: the threads of a block work on one output row together; false: each has its own outputs.
   bool team = false;
-  int vector = 1;  // neighbouring outputs of a thread: 1, 2, 4, 8 or 16
-  /// Other than 0: the threads of a block lie along the last two loops over the output, so many
-  /// along the inner one, threads / patch along the outer one.
+  int vector = 1;  // adjacent outputs per thread: 1, 2, 4, 8 or 16
+  /// Nonzero: the threads of a block cover the last two output loops, `patch` along the inner one,
+  /// threads / patch along the outer one.
   int patch = 0;
-  /// Of teams: rows of outputs that a block has side by side, threads / columns for each;
-  /// neighbouring threads belong to neighbouring rows.
+  /// For teams: output rows side by side in a block, with threads / columns threads each; adjacent
+  /// threads belong to adjacent rows.
   int columns = 1;
-  /// Of teams, other than 0: the one row of outputs is shared by so many blocks, whose running sums
-  /// the block that is done last folds.
+  /// For teams, nonzero: so many blocks share the single output row; the block that finishes last
+  /// folds their running sums.
   int blocks = 0;
-  /// With blocks, other than 0: neighbouring lanes that are one block's, which divides its threads;
-  /// the others are the other blocks'. It then folds its own before it leaves them. 0: all of
-  /// them.
+  /// With blocks, nonzero: adjacent lanes per block and turn, a divisor of its threads; each block
+  /// then folds its own sums before it stores them. 0: all lanes.
   int run = 0;
-  /// Neighbouring threads that may wait for one another by themselves: a power of 2 up to a warp's
-  /// 32; fewer in tests.
+  /// Adjacent threads that can synchronize as a warp: a power of 2 up to 32; fewer in tests.
   int warp = 32;
 
-  /// Threads of one block that work on one row of outputs.
+  /// The threads of a block that work on one output row.
   int lanes() const { return threads / columns; }
   bool operator==(const GridOpts&) const = default;
 };
 
 std::string str(const GridOpts& opts);
-/// Reads what str() writes; what is left out is as by default. Throws ParseError naming the part.
+/// Parses what str() writes; missing values are the defaults. Throws ParseError naming the fault.
 GridOpts parse_grid_opts(std::string_view text);
 
-/// Who waits for one another before a step.
+/// Which threads synchronize before a step.
 enum class Meeting : std::uint8_t { None, Warp, Block };
 
-/// A kernel whose loops over the output are one, `linear.split`: its iterations are shared by the
-/// threads of the grid, or, of teams, by its blocks. -1: there is no such loop, and one block.
+/// A kernel whose output loops are merged into one, `linear.split`; the grid's threads (for teams:
+/// its blocks) share its iterations. -1: no such loop, and a single block.
 struct GridKernel {
   LinearKernel linear;
   GridOpts opts;
-  std::vector<bool> shared;      // by step: a loop whose iterations the threads of a block share,
-                                 // or an array that they share
+  std::vector<bool> shared;      // by step: a loop whose iterations, or an array, that the threads
+                                 // of a block share
   std::vector<Meeting> meeting;  // by step
-  int cut = -1;                  // with opts.blocks: the step that the last block goes on with
-  std::int64_t left = 0;         // other than 0: places of an array that all blocks leave
-  std::optional<std::int64_t> iterations;  // of the loop; nothing where variables decide
+  int cut = -1;                  // with opts.blocks: the step where the last block continues
+  std::int64_t left = 0;         // nonzero: elements of an array that all blocks store
+  std::optional<std::int64_t> iterations;  // of the loop; nullopt if it depends on variables
 
-  /// Whether threads of a block wait for one another anywhere.
+  /// True if threads of a block synchronize anywhere.
   bool waits() const;
-  /// With opts.blocks: neighbouring lanes that one block has, and those of all blocks. Lanes so
-  /// many apart are one block's.
+  /// With opts.blocks: the adjacent lanes of one block, and of all blocks. Lanes that far apart
+  /// belong to the same block.
   int run() const { return opts.run != 0 ? opts.run : opts.threads; }
   std::int64_t turn() const { return std::int64_t{opts.blocks} * run(); }
-  /// Places of an array of `places` that one block has before it leaves them.
+  /// The number of elements, out of `places`, that one block holds before storing them.
   std::int64_t places_of_block(std::int64_t places) const {
     return (places + turn() - 1) / turn() * run();
   }
 };
 
-/// Whether each iteration has a thread, or block, of its own; else they take turns. Of a kernel
-/// that checks positions each thread notes the least fault of its own, so there are few.
+/// True if each iteration has its own thread or block; otherwise they take turns. In a kernel that
+/// checks positions, each thread records its least fault, so the grid is small.
 bool is_direct(const GridKernel& grid);
-/// Blocks of a launch: from 1 to 2^31 - 1.
+/// Blocks per launch: 1 to 2^31 - 1.
 std::int64_t blocks_of(const GridKernel& grid);
-/// Bytes of the device's memory that a kernel with opts.blocks needs: kScratchHead words of 8
-/// bytes, the first of which counts blocks and is 0 before and after each launch, then its shared
-/// arrays.
-inline constexpr std::int64_t kScratchHead = 16;
+inline constexpr std::int64_t kScratchHead = 16;  // words
+/// The bytes of device memory for a kernel with opts.blocks: kScratchHead 8-byte words, the first
+/// of which counts blocks and is 0 before and after each launch, then its shared arrays.
 std::int64_t scratch_bytes(const GridKernel& grid);
 
-/// Loops of `kernel` made one, as far as they stand round its store with nothing summed before
-/// them. Throws AstError where an opt does not fit, naming it and why: of teams, where a thread
-/// could read what another one has not written yet, or two could write to one place of an array.
-/// Every access of the result is shown to stay inside its buffer, or guarded (bounds_proof.h).
+/// Merges the loops around the kernel's store, as far as nothing is summed before them. Throws
+/// AstError naming an opt that does not fit and why; for teams also if a thread could read an
+/// element before another has written it, or two could write the same one. Every access of the
+/// result is proved in bounds or guarded (bounds_proof.h).
 GridKernel map_to_grid(const LinearKernel& kernel, const GridOpts& opts,
                        std::span<const symbolic::Node> variables = {});
 

@@ -1,5 +1,5 @@
-// Grids in this process: a context for each thread of a block, in turn from one meeting to the
-// next.
+// Grids in this process: one context per thread of a block, each run in turn up to the next
+// barrier.
 #include <algorithm>
 #include <cstring>
 
@@ -17,7 +17,7 @@ namespace touchstone::cuda {
 
 namespace {
 
-// As generated code declares it.
+// Must match the declaration in generated code.
 struct Grid {
   std::uint32_t thread = 0, block = 0, blocks = 1;
   void (*meet)(Grid*) = nullptr;
@@ -25,9 +25,9 @@ struct Grid {
 };
 using Entry = void (*)(void* const*, const std::int64_t*, Grid*);
 
-constexpr std::size_t kStack = std::size_t{256} << 10;  // bytes of a thread
+constexpr std::size_t kStack = std::size_t{256} << 10;  // bytes per thread
 
-// The threads of one block, which wait for one another.
+// The threads of one block, which synchronize.
 class Block : public Grid {
  public:
   Block(const Launch& launch, Entry entry) : launch_(launch), entry_(entry) {
@@ -64,7 +64,8 @@ class Block : public Grid {
     State state = State::Ready;
   };
 
-  // Threads from `first` to `end` until each waits for the whole block or is done; how many are.
+  // Runs threads [first, end) until each waits for the whole block or is done; returns how many are
+  // done.
   std::size_t run_warp(std::size_t first, std::size_t end) {
     const auto in = [&](State state) {
       return static_cast<std::size_t>(

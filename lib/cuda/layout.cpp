@@ -19,11 +19,11 @@ namespace touchstone::cuda {
 namespace {
 
 constexpr std::int64_t kMany = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kWideTerms = 64;  // loads under way of a thread of blocks that share a row
-constexpr std::int64_t kUnrolled = 8;    // terms whose loads are under way at a time
-constexpr int kTile = 8;                 // rows, and columns, of a thread
+constexpr std::int64_t kWideTerms = 64;  // concurrent loads per thread of blocks that share a row
+constexpr std::int64_t kUnrolled = 8;    // terms with concurrent loads
+constexpr int kTile = 8;                 // rows, and columns, per thread
 
-// How a thread reduces several rows and columns: its accumulators are registers.
+// Sizes for a thread that reduces several rows and columns with accumulators in registers.
 constexpr LayoutSizes kThreadSizes{.vector = kTile,
                                    .unit_lanes = kTile,
                                    .other_lanes = kTile,
@@ -38,7 +38,7 @@ struct Way {
 
 std::int64_t size_or_many(const sint& size) { return size.is_int() ? size.as_int() : kMany; }
 
-// Elements of the output, and the most terms along the innermost axis of a reduce.
+// Output elements, and the most terms along the innermost axis of a reduce.
 struct Extent {
   std::int64_t outputs = 1, terms = 0;
 };
@@ -78,9 +78,9 @@ std::vector<Way> ways(const LazyOpPtr& kernel, const CudaOptions& options) {
       if (side * side <= options.threads) add(opts, {.threads = side * side, .patch = side});
     add(opts, {.threads = std::min(options.threads, 64)});
   }
-  const int scale = options.threads;  // 256, and fewer in tests
+  const int scale = options.threads;  // 256; fewer in tests
   if (extent.outputs == 1) {
-    // As measured on an H200 (docs/measured/cuda.md).
+    // Measured on an H200 (docs/measured/cuda.md).
     const auto shared = [&](int threads, int blocks, int run, std::int64_t terms_of_lane) {
       if (threads >= 1 && extent.terms / threads / blocks >= terms_of_lane)
         add({{OptKind::Sums, {std::int64_t{blocks} * threads}}, {OptKind::Unroll, {kWideTerms}}},
@@ -99,7 +99,7 @@ std::vector<Way> ways(const LazyOpPtr& kernel, const CudaOptions& options) {
            {OptKind::Unroll, {rounds <= 2 * kUnrolled ? rounds : kUnrolled}}},
           {.threads = threads, .team = true});
   }
-  // Few rows of outputs that lie side by side, and far too few threads if each had one.
+  // Few adjacent output rows: one thread each would be far too few.
   for (int lanes = 16; lanes >= 2; lanes /= 2)
     if (const int columns = std::max(1, scale / 8);
         columns * lanes <= 1024 && extent.outputs <= 1024 * std::int64_t{scale} / lanes &&
@@ -112,7 +112,7 @@ std::vector<Way> ways(const LazyOpPtr& kernel, const CudaOptions& options) {
   return all;
 }
 
-// Any layout that may be legal, most of them unusual.
+// A random layout, which may be illegal and is usually unusual.
 Way drawn_way(const LazyOpPtr& kernel, std::uint64_t seed) {
   std::mt19937_64 random(seed ^ kernel->hash());
   const auto one_of = [&](auto... values) {
@@ -139,7 +139,7 @@ Way drawn_way(const LazyOpPtr& kernel, std::uint64_t seed) {
 }
 
 GridKernel made(const LazyOpPtr& kernel, CodegenOptions codegen, const GridOpts& grid) {
-  codegen.keep_values = false;  // the grid takes the loops over the output apart
+  codegen.keep_values = false;  // the grid splits the output loops
   const Opt* const sums = codegen.opts ? find(*codegen.opts, OptKind::Sums) : nullptr;
   if (sums != nullptr && !codegen::rounds_are_whole(axes_of_opts(kernel, codegen), sums->args[0]))
     throw AstError("threads share a sum by whole rounds of its innermost axis");
@@ -160,7 +160,7 @@ GridKernel lay_out(const LazyOpPtr& kernel, const CudaOptions& options) {
     codegen.opts = way.opts;
     try {
       return made(kernel, codegen, way.grid);
-    } catch (const AstError&) {  // not legal for this kernel: the next way is simpler
+    } catch (const AstError&) {  // illegal for this kernel: the next one is simpler
     }
   }
   codegen.opts = Opts{};

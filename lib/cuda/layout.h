@@ -6,16 +6,17 @@
 
 namespace touchstone::cuda {
 
-/// A kernel on its grid: as the options name it, else the first of these that is legal for it.
-/// - Without a reduce: a thread for so many neighbouring outputs as make 16 bytes, or one.
-/// - A product of matrices, where a load serves several rows and another several columns: a thread
-///   for 8 by 8 outputs, the threads of a block side by side in both directions.
-/// - A reduce whose terms lie side by side: a block for each row of outputs, whose threads take a
-///   running sum each and fold them in shared memory.
-/// - The same of one long row: several blocks, the last of which folds their sums.
-/// - Few outputs whose terms lie apart: several threads for each, neighbours side by side.
-/// - Else a thread for each output.
-/// Throws AstError where the kernel is not valid, or the options name what is not legal for it.
+/// Lays a kernel out on a grid as the options say; otherwise the first legal one of these:
+/// - No reduce: one thread per 16 bytes of adjacent outputs, or per output.
+/// - A matrix product, where one load serves several rows and another several columns: one thread
+///   per 8 by 8 outputs, with the block's threads arranged in two dimensions.
+/// - A reduce with contiguous terms: one block per output row, with one running sum per thread,
+///   folded in shared memory.
+/// - A single long row of that kind: several blocks; the last one folds their sums.
+/// - Few outputs with strided terms: several threads per output, with adjacent outputs side by
+///   side.
+/// - Otherwise one thread per output.
+/// Throws AstError if the kernel is invalid or the options are illegal for it.
 GridKernel lay_out(const LazyOpPtr& kernel, const CudaOptions& options);
 
 }  // namespace touchstone::cuda

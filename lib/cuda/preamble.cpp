@@ -1,4 +1,4 @@
-// What the capitals in a kernel's C mean to each target, and the helpers before it.
+// The definitions of the macros in a kernel's C for each target, and its helpers.
 #include "touchstone/cuda/c_math.h"
 #include "touchstone/cuda/render_cuda.h"
 
@@ -6,9 +6,9 @@ namespace touchstone::cuda {
 
 namespace {
 
-// LLVM reads a buffer by vectors where it knows its alignment, which is the allocator's. A read by
-// KEEP has no memory that a barrier could change: what was read before one, and what was computed
-// of that, is kept in registers where it is read again.
+// LLVM uses vector loads if it knows the alignment of a buffer, here the allocator's. KEEP marks
+// loads as unaffected by barriers, so that loaded values, and values computed from them, stay in
+// registers across a barrier.
 constexpr std::string_view kNvptx = R"(#define KERNEL(threads) __attribute__((nvptx_kernel)) void
 #define SHARED static __attribute__((address_space(3)))
 #define THREAD ((u32)__nvvm_read_ptx_sreg_tid_x())
@@ -29,9 +29,9 @@ constexpr std::string_view kNvptx = R"(#define KERNEL(threads) __attribute__((nv
 #define KEEP8(T, p) KEEP(T, u64, "ld.global.nc.b64", "=l", p)
 )";
 
-// The assembler of CUDA 13.0 joins two of max.s32 into one VIMNMX3 for sm_90, and loses the sign of
-// its second operand where that was negated: max(max(-a, -b), -c) becomes max(-a, b, -c). A choice
-// by a predicate stays one.
+// For sm_90 the assembler of CUDA 13.0 fuses two max.s32 into one VIMNMX3 and loses the sign of its
+// second operand if that was negated: max(max(-a, -b), -c) becomes max(-a, b, -c). A predicated
+// select is not fused.
 constexpr std::string_view kChosenMax = R"(static inline i32 max_i32(i32 a, i32 b) {
   i32 r;
   __asm__("{ .reg .pred p; setp.gt.s32 p, %1, %2; selp.b32 %0, %1, %2, p; }"
@@ -64,7 +64,7 @@ static struct grid* here;
 #define KEEP8(T, p) (*(p))
 )";
 
-// Puts them in the place of the helpers' one line each, where these are there.
+// Replaces the helpers' one-line definitions, where present.
 void choose_max(std::string& text) {
   for (const std::string_view chosen : {kChosenMax, kChosenMax16}) {
     const std::string_view head = chosen.substr(0, chosen.find('(') + 1);

@@ -38,9 +38,9 @@ std::filesystem::path find_compiler(const std::string& wanted) {
       fmt::join(names, " and ")));
 }
 
-// clang 19 cannot select comparisons of pairs of 16-bit integers, which its vectors become.
-// -ffp-contract=off keeps a * b + c in two roundings; divisions and roots round correctly and
-// subnormal numbers stay unless asked otherwise, which nothing here does.
+// No 16-bit vectors: clang 19 cannot select comparisons of 16-bit integer pairs. -ffp-contract=off
+// keeps the two roundings of a * b + c; by default divisions and roots round correctly and
+// subnormals are kept.
 std::vector<std::string> flags_for(int capability, const CudaOptions& options) {
   const auto known = std::ranges::upper_bound(kCapabilities, capability);
   if (known == kCapabilities.begin())
@@ -62,8 +62,9 @@ std::vector<std::string> flags_for(int capability, const CudaOptions& options) {
           "-S"};
 }
 
-// With the threads of a block of each kernel, KERNEL(n) in the source, which C for this target has
-// no word for: without them the assembler may give a thread more registers than so many can have.
+// Adds the block size of each kernel, KERNEL(n) in the source, which C for this target cannot
+// express: without it the assembler may use more registers per thread than a block that large can
+// have.
 std::string with_block_sizes(std::string ptx, std::string_view source) {
   constexpr std::string_view mark = "\nKERNEL(";
   for (std::size_t at = source.find(mark); at != std::string_view::npos;

@@ -7,13 +7,12 @@
 
 namespace touchstone::cuda {
 
-/// PTX of a C file for the given compute capability (90 for 9.0), at most what clang 19 knows.
-/// Throws SystemError where there is no such compiler or it fails, with its message, and
-/// clang::CompilerLimit where it takes too much.
+/// Compiles C to PTX for a compute capability (90 for 9.0), at most what clang 19 supports. Throws
+/// SystemError with the message if there is no such compiler or it fails, and clang::CompilerLimit
+/// if it exceeds a limit.
 std::string compile_to_ptx(const std::string& source, int capability, const CudaOptions& options);
 
-/// The same, read from `cache` where the same compiler made it of the same source, and else kept
-/// there for the next run.
+/// As compile_to_ptx, using `cache` for results of the same compiler and source.
 std::string kept_ptx(clang::ObjectCache& cache, const std::string& source, int capability,
                      const CudaOptions& options);
 

@@ -19,13 +19,13 @@ using codegen::c_memory_type;
 using codegen::c_type;
 using codegen::CText;
 
-constexpr std::int64_t kSharedLeft = 40 << 10;  // bytes that a block has for what all blocks leave
-constexpr std::int64_t kMostOwn = 128;  // places of what they leave that a thread folds by itself
-constexpr std::int64_t kMostUnrolled = 32;  // turns of a loop inside which arrays are registers
+constexpr std::int64_t kSharedLeft = 40 << 10;  // bytes for what all blocks stored
+constexpr std::int64_t kMostOwn = 128;          // elements of those that one thread folds alone
+constexpr std::int64_t kMostUnrolled = 32;  // iterations of a loop whose arrays become registers
 
 class Renderer {
  public:
-  // Of a kernel with opts.blocks: each block's part, and that of the one that is done last.
+  // With opts.blocks: each block's part, and the last block's.
   enum class Part : std::uint8_t { Whole, Sums, Fold };
   explicit Renderer(const GridKernel& grid, Part part = Part::Whole)
       : grid_(grid),
@@ -70,7 +70,7 @@ class Renderer {
       if (part_ != Part::Fold || i >= grid_.cut || !is_summing(i)) step(i);
   }
 
-  // What follows in the block that is done last, in a scope of its own.
+  // Renders the code of the last block, in its own scope.
   std::string fold() {
     for (int i = 0; i < grid_.cut; ++i)
       if (const LinearStep& u = uop(i); u.kind == StepKind::DefineAcc && grid_.shared[at(i)])
@@ -83,7 +83,7 @@ class Renderer {
     return std::move(out_);
   }
 
-  // Which of the threads of its row this one is, and which row of its block it has.
+  // Defines this thread's number in its row, and the row's number in the block.
   void open_team() {
     const int columns = grid_.opts.columns;
     if (part_ == Part::Sums && grid_.run() == grid_.opts.threads)
@@ -97,7 +97,7 @@ class Renderer {
       line("const u32 lane = THREAD / ", columns, "u, column = THREAD % ", columns, "u;");
   }
 
-  // What each block did: loops, and what is in them.
+  // True for what each block has done: loops and their bodies.
   bool is_summing(int i) {
     const StepKind kind = uop(i).kind;
     if (kind == StepKind::Loop) ++skipped_;
@@ -105,7 +105,7 @@ class Renderer {
     return skipped_ > 0 || kind == StepKind::EndLoop;
   }
 
-  // A place of an array, which has one for each row of a block; `index` is a step.
+  // An element of an array, which has one copy per row of a block; `index` is a step.
   std::string place(int array, int index) const {
     if (own_.contains(array)) return own_place(array, index);
     return place(array, text_[at(index)].text);
@@ -135,7 +135,8 @@ class Renderer {
     text_[at(i)] = {codegen::joined("x", i), true};
   }
 
-  // Whether all threads of a block run a step with the same values, and one is to do its effects.
+  // True if all threads of a block run a step with the same values, so that only one may have its
+  // effects.
   bool alone() const { return grid_.opts.team && shared_depth_ == 0; }
 
   void step(int i) {
@@ -169,7 +170,7 @@ class Renderer {
         return line(place(u.src[0], u.src[2]), " = ", src(u, 1).text, ";");
       case StepKind::Check:
         return check(u);
-      case StepKind::Prefetch:  // of one core
+      case StepKind::Prefetch:  // useful on a CPU core only
         return;
       case StepKind::LoadAcc:
         return name_value(i, place(u.src[0], u.src[1]));
@@ -178,8 +179,8 @@ class Renderer {
     }
   }
 
-  // A negative of 16 bits: the assembler of CUDA 13.0 widens neg.s16 to 32 bits and forgets that it
-  // wraps, so it is computed in 32 bits, which no compiler narrows.
+  // Negation in 16 bits is computed in 32: the assembler of CUDA 13.0 widens neg.s16 to 32 bits
+  // without wrapping.
   static bool wraps(const LinearStep& u) {
     if (u.kind != StepKind::Alu || u.dtype != DType::Int16) return false;
     const Op op = std::get<Op>(u.arg);
@@ -236,9 +237,9 @@ class Renderer {
     }
   }
 
-  // Each block has its part of an array in shared memory and leaves what the last one reads: into
-  // shared memory where it is not too much, else into registers where each place stays with one
-  // thread until there are no more places than threads.
+  // Each block holds its part of an array in shared memory and stores what the last block reads.
+  // The last block loads it into shared memory if it fits; else into registers, with each element
+  // owned by one thread, until no more elements than threads remain.
   void define_in_scratch(int i, const std::string& name, std::int64_t places) {
     const std::string_view type = c_type(uop(i).dtype);
     const std::string room = codegen::joined("(", type, "*)(scratch + ", scratch_, ")");
@@ -267,14 +268,14 @@ class Renderer {
     }
   }
 
-  // The bound of a loop where it is known, else 0.
+  // The bound of a loop if it is constant, else 0.
   std::int64_t turns_of(int loop) const {
     if (uop(loop).kind != StepKind::Loop) return 0;
     const LinearStep& end = uop(uop(loop).src[1]);
     return end.kind == StepKind::Const ? std::get<Scalar>(end.arg).to_int64() : 0;
   }
 
-  // Places of an array that a step from `first` on may reach; 0: it cannot be told.
+  // The number of elements of an array reachable by steps from `first` on; 0 if unknown.
   std::int64_t reach(int array, int first) const {
     std::int64_t most = 0;
     for (int i = first; i < static_cast<int>(kernel_.uops.size()); ++i) {
@@ -296,11 +297,11 @@ class Renderer {
     return most;
   }
 
-  // Whether all that is done to an array of `places`, from the cut to where it moves to shared
-  // memory, is done by the thread whose number is that of the place modulo the threads.
+  // True if, from the cut until an array of `places` moves to shared memory, each element is only
+  // accessed by the thread with its number modulo the threads.
   bool folds_in_threads(int array, std::int64_t places) const {
     if (places % lanes_ != 0 || places / lanes_ > kMostOwn) return false;
-    int loop = -1;  // the shared one round the step
+    int loop = -1;  // the shared loop around the step
     for (int i = grid_.cut; i < static_cast<int>(kernel_.uops.size()); ++i) {
       const LinearStep& u = uop(i);
       if (loop == -1 && u.kind == StepKind::Loop) {
@@ -323,7 +324,7 @@ class Renderer {
     return false;
   }
 
-  // By how much an index is more than a loop's; -1: it is something else.
+  // The constant by which an index exceeds a loop counter; -1 if it has another form.
   std::int64_t places_apart(int index, int loop) const {
     const LinearStep& u = uop(index);
     const auto* const op = std::get_if<IndexOp>(&u.arg);
@@ -333,7 +334,7 @@ class Renderer {
     return std::get<Scalar>(uop(u.src[1]).arg).to_int64();
   }
 
-  // In open_shared's loop of whole turns.
+  // Inside the loop of whole turns from open_shared.
   std::string own_place(int array, int index) const {
     const bool direct = uop(index).kind == StepKind::Loop;
     const int loop = direct ? index : uop(index).src[0];
@@ -343,8 +344,8 @@ class Renderer {
                            direct ? 0 : places_apart(index, loop) / lanes_, "]");
   }
 
-  // Once no more places of an array in the device's memory, or in registers, are left than there
-  // are threads, each of which has its own, they move to shared memory.
+  // Once an array in device memory or registers has no more elements than there are threads, each
+  // owned by one thread, moves it to shared memory.
   void take_to_shared(int i) {
     if (grid_.meeting[at(i)] == Meeting::None || uop(i).kind != StepKind::Loop ||
         in_scratch_.empty())
@@ -400,7 +401,7 @@ class Renderer {
     ++indent_;
   }
 
-  // Turns are counted, where their number is known, so that a compiler can unroll them all.
+  // Counts iterations if their number is known, so that the compiler can unroll them all.
   void open_shared(int i) {
     const LinearStep& u = uop(i);
     const std::string &name = std::get<std::string>(u.arg), &end = src(u, 1).text;
@@ -420,7 +421,7 @@ class Renderer {
          ") { const i64 ", name, " = (i64)t_", name, " * ", lanes_, " + lane;");
   }
 
-  // Where a fault is noted there are few threads, which take turns.
+  // With fault checks there are few threads, which take turns.
   void open_grid(const std::string& name, const std::string& end) {
     const bool strided = !is_direct(grid_);
     std::string first = "BLOCK", step = "BLOCKS";
@@ -434,8 +435,8 @@ class Renderer {
       line("for (i64 ", name, " = ", first, "; ", name, " < ", end, "; ", name, " += ", step,
            ") {");
     } else {
-      // Where a compiler knows how small the number is it computes with it in 16 bits, of which the
-      // assembler in the driver for CUDA 13.0 gets min.u16 beside a comparison wrong for sm_90.
+      // 32 bits: if clang knows the number to be small it uses 16 bits, and for sm_90 the assembler
+      // in the driver for CUDA 13.0 miscompiles min.u16 beside a comparison.
       line("u32 n_", name, " = ", first, ";");
       line("if (n_", name, " < ", end, ") {");
       line("  HIDE(n_", name, ");");
@@ -449,7 +450,7 @@ class Renderer {
     if (grid_.shared[at(loop)]) --shared_depth_;
   }
 
-  // In a team, a pass over it for each reduce and one for the output.
+  // In a team: one pass for each reduce and one for the output.
   bool is_read_again(int buffer) const {
     return grid_.opts.team && part_ == Part::Whole &&
            std::ranges::count_if(kernel_.uops, [&](const LinearStep& s) {
@@ -457,7 +458,7 @@ class Renderer {
            }) > 1;
   }
 
-  // Always by name: under a `?` the compiler could not read ahead.
+  // Always named: under a `?` the compiler could not hoist it.
   void load(int i) {
     const LinearStep& u = uop(i);
     std::string text;
@@ -484,13 +485,13 @@ class Renderer {
   const GridKernel& grid_;
   const LinearKernel& kernel_;
   Part part_;
-  std::int64_t lanes_;  // threads that share a loop
+  std::int64_t lanes_;  // threads sharing a loop
   std::vector<CText> text_;
   std::int64_t scratch_ = kScratchHead;
-  std::vector<std::string> leaves_;  // to the last block
-  std::vector<int> in_scratch_;      // arrays that it has there, or in registers
-  std::set<int> own_;                // of them those in registers
-  std::int64_t shared_left_ = 0;     // bytes of shared memory that are taken
+  std::vector<std::string> leaves_;  // stored for the last block
+  std::vector<int> in_scratch_;      // the last block's arrays in device memory or registers
+  std::set<int> own_;                // those of them in registers
+  std::int64_t shared_left_ = 0;     // bytes of shared memory in use
   int skipped_ = 0;
   std::string out_;
   std::size_t indent_ = 1;

@@ -13,9 +13,9 @@ namespace touchstone::cuda {
 
 namespace {
 
-constexpr std::int64_t kSharedBytes = 48 << 10;  // of a block, on every device
+constexpr std::int64_t kSharedBytes = 48 << 10;  // per block, on every device
 
-// An element of an array that a step reads or writes; `array` is -1 for any other step.
+// The array element that a step accesses; `array` is -1 for other steps.
 struct Access {
   int array = -1;
   int index = -1;
@@ -53,13 +53,13 @@ class Team {
     return s.kind == StepKind::DefineAcc && std::holds_alternative<int>(s.arg);
   }
 
-  // Arrays outside all loops but that of the grid, and the loops that count through them, or round
-  // the store: of each nest the innermost.
+  // Finds arrays outside all loops except the grid's, and the innermost loop of each nest that
+  // iterates over them or around the store.
   void find_shared() {
     std::vector<int> open;
-    std::vector<int> stores;  // the loop round each store
+    std::vector<int> stores;  // the loop around each store
     std::set<int> counting;
-    std::map<int, std::vector<int>> nest;  // of a loop: those round it
+    std::map<int, std::vector<int>> nest;  // of a loop: the loops around it
     for (int i = 0; i < count(); ++i) {
       const LinearStep& s = step(i);
       if (s.kind == StepKind::Loop && i != grid_.linear.split) {
@@ -99,7 +99,7 @@ class Team {
       refuse(fmt::format("its arrays take {} bytes, and a block has {}", bytes, kSharedBytes));
   }
 
-  // Threads that meet run the same turns of all loops, whatever their row of outputs.
+  // Threads that synchronize must run equal iterations of all loops, whatever their output row.
   void check_columns() const {
     if (!is_direct(grid_) || *grid_.iterations % grid_.opts.columns != 0)
       refuse(fmt::format("{} columns do not divide its rows of outputs", grid_.opts.columns));
@@ -110,7 +110,7 @@ class Team {
             refuse("a loop's bounds are not the same for all rows of outputs");
   }
 
-  // Where the first place is read that another thread of the grid wrote, outside all loops.
+  // Cuts at the first read, outside all loops, of an element that another thread of the grid wrote.
   void cut() {
     if (grid_.linear.split != -1 || grid_.linear.checks())
       refuse("blocks(...) is for kernels of one row of outputs that check no positions");
@@ -120,7 +120,7 @@ class Team {
       if (const Access a = access_of(i); a.array != -1 && is_shared(a.array))
         if (step(a.index).kind != StepKind::Loop || !is_shared(a.index)) {
           grid_.cut = i;
-          for (int k = i; depth > 0 && k >= 0; --k)  // the outermost loop round it
+          for (int k = i; depth > 0 && k >= 0; --k)  // the outermost loop around it
             if (step(k).kind == StepKind::Loop) {
               grid_.cut = k;
               --depth;
@@ -155,12 +155,13 @@ class Team {
     return end.kind == StepKind::Const ? std::get<Scalar>(end.arg).to_int64() : 0;
   }
 
-  // A shared loop that adds places whole turns of the blocks apart, which are one block's.
+  // True for a shared loop that adds elements a multiple of all blocks' lanes apart, which are one
+  // block's own.
   bool folds_in_block(int loop) const {
     if (loop >= count() || step(loop).kind != StepKind::Loop || !is_shared(loop)) return false;
     if (bound_of(loop) == 0 || bound_of(loop) % grid_.turn() != 0) return false;
     const int end = end_of(loop);
-    if (next_loop(end) >= count()) return false;  // something is left for the last block
+    if (next_loop(end) >= count()) return false;  // the last block needs some work left
     for (int i = loop + 1; i < end; ++i) {
       const StepKind kind = step(i).kind;
       if (kind == StepKind::Loop || kind == StepKind::Store || kind == StepKind::DefineAcc)
@@ -190,7 +191,7 @@ class Team {
       refuse(fmt::format("its arrays take {} bytes, and a block has {}", bytes, kSharedBytes));
   }
 
-  // Of all blocks: no store, and sums of arrays alone.
+  // The part that all blocks run may have no store, and only sums in arrays.
   void check_first_part() const {
     for (int i = 0; i < grid_.cut; ++i)
       if (const LinearStep& s = step(i);
@@ -204,10 +205,10 @@ class Team {
     if (depth != 0) refuse("blocks(...): the fold of the running sums stands in a loop");
   }
 
-  // A sum that is not an array's stays one thread's: no shared loop may be between its definition
-  // and what is added to it.
+  // A scalar sum belongs to one thread: no shared loop may separate its definition from additions
+  // to it.
   void check_sums() const {
-    std::vector<int> inside(static_cast<std::size_t>(count()), -1);  // the shared loop round a step
+    std::vector<int> inside(static_cast<std::size_t>(count()), -1);  // by step: its shared loop
     int open = -1;
     for (int i = 0; i < count(); ++i) {
       if (step(i).kind == StepKind::Loop && is_shared(i)) open = i;
@@ -232,19 +233,19 @@ class Team {
     in_warp_ = {};
   }
 
-  // The threads of the first warp alone, after what only they did.
+  // Only the first warp synchronizes, after work that only it did.
   void meet_in_warp(int i) {
     grid_.meeting[static_cast<std::size_t>(i)] = Meeting::Warp;
     in_warp_ = {};
   }
 
-  // Accesses from step `begin` to the end of its loop, or of a single step.
+  // Accesses from step `begin` to the end of its loop, or of one step.
   struct Phase {
     std::set<int> own_writes, far_reads;
-    bool in_warp = false;  // no thread beyond the first warp does any
+    bool in_warp = false;  // only threads of the first warp take part
   };
 
-  // Of one row of outputs a block: thread k runs iteration k of so short a loop.
+  // With one output row per block: thread k runs iteration k of a loop this short.
   bool is_of_first_warp(int loop) const {
     const std::int64_t end = bound_of(loop);
     return grid_.opts.blocks == 0 && grid_.opts.columns == 1 && end > 0 && end <= grid_.opts.warp;
@@ -274,7 +275,7 @@ class Team {
     }
   }
 
-  // A place so many whole turns of the threads further on is the same thread's.
+  // True if an element is a whole number of turns away, so that it belongs to the same thread.
   bool is_of_same_thread(const Access& access, int loop) const {
     const LinearStep& at = step(access.index);
     const auto* const op = std::get_if<IndexOp>(&at.arg);
@@ -283,7 +284,7 @@ class Team {
            std::get<Scalar>(step(at.src[1]).arg).to_int64() % grid_.opts.lanes() == 0;
   }
 
-  // Places beyond the end of the loop: nobody writes them in it.
+  // Elements beyond the loop's end are not written in it.
   void check_far(const Access& access, int loop) const {
     const LinearStep& at = step(access.index);
     const LinearStep& end = step(step(loop).src[1]);
@@ -300,7 +301,7 @@ class Team {
     if (s.kind == StepKind::EndLoop && is_shared(s.src[0])) inside_ = false;
     if (inside_) return;
     if (s.kind == StepKind::EndLoop) return end_of_loop(i);
-    if (has_places(s) && is_shared(i) && !s.src.empty()) {  // filled where it is defined
+    if (has_places(s) && is_shared(i) && !s.src.empty()) {  // filled at its definition
       if (since_block_.read.contains(i)) meet_before(i);
       since_block_.wide.insert(i);
       since_block_.written.insert(i);
@@ -317,8 +318,8 @@ class Team {
     return a.array != -1 && is_shared(a.array);
   }
 
-  // Arrays that threads wrote and that they read at others' places; `wide`: those of them that
-  // threads beyond the first warp touched.
+  // Arrays that threads wrote, and that they read at other threads' elements; `wide`: those
+  // accessed by threads beyond the first warp.
   struct Touched {
     std::set<int> written, read, wide;
 
@@ -334,7 +335,7 @@ class Team {
       read.merge(other.read);
       wide.merge(other.wide);
     }
-    // Arrays that `phase` reads and another wrote, or the other way round.
+    // Arrays that `phase` reads and another phase wrote, or vice versa.
     std::set<int> met_by(const Phase& phase) const {
       std::set<int> both;
       std::ranges::set_intersection(phase.far_reads, written, std::inserter(both, both.end()));
@@ -356,8 +357,8 @@ class Team {
       for (Open& loop : open_) loop.reads = true;
   }
 
-  // Where a loop comes round again with reads of what others wrote, all wait for one another; it
-  // may also run no turn at all.
+  // If the next iteration of a loop reads what other threads wrote, all synchronize; the loop may
+  // also run zero times.
   void end_of_loop(int i) {
     if (is_shared(step(i).src[0])) return;
     if (open_.back().reads) meet_before(i);
@@ -366,7 +367,7 @@ class Team {
     open_.pop_back();
   }
 
-  // A loop that all threads run: what was open before it, and whether it reads others' places.
+  // A loop that all threads run: the state before it, and whether it reads other threads' elements.
   struct Open {
     Touched since_block, in_warp;
     bool reads = false;
@@ -374,10 +375,10 @@ class Team {
 
   GridKernel& grid_;
   const std::vector<LinearStep>& steps_;
-  Touched since_block_;  // since all threads last met
-  Touched in_warp_;      // since those of the first warp did
+  Touched since_block_;  // since the last block barrier
+  Touched in_warp_;      // since the last warp barrier
   std::vector<Open> open_;
-  bool inside_ = false;  // a shared loop
+  bool inside_ = false;  // inside a shared loop
 };
 
 }  // namespace

@@ -4,8 +4,8 @@
 
 namespace touchstone::cuda {
 
-/// Says which loops and arrays of the body the threads of a block share, and where they must meet;
-/// nothing is shared where opts.team is not set. Throws AstError as map_to_grid does.
+/// Marks the loops and arrays of the body that the threads of a block share, and where they must
+/// synchronize; does nothing unless opts.team is set. Throws AstError as map_to_grid.
 void share_in_teams(GridKernel& grid);
 
 }  // namespace touchstone::cuda

@@ -16,7 +16,7 @@ std::int64_t count_of(const Sizes& shape) {
                          [](std::int64_t a, std::int64_t b) { return checked_mul(a, b); });
 }
 
-// Offsets are summed in 64 bits wherever an axis of size 0 does not make all of them void.
+// Offsets must fit in 64 bits, unless an axis of size 0 makes the array empty.
 void require_countable(const Sizes& shape) {
   std::int64_t count = 1;
   for (const std::int64_t size : shape) {
@@ -60,7 +60,7 @@ NodePtr typed(const NodePtr& node, DType to) {
   if (node->number.empty()) return node;
   ArrayNode made = *node;
   made.value = Scalar::parse(to, made.number);
-  if (is_float(to)) {  // an infinity has to be asked for
+  if (is_float(to)) {  // infinities must be written explicitly
     const double asked = Scalar::parse(DType::Float64, made.number).to_double();
     const double most = std::ldexp(1, info(to).max_exponent + 1);
     const bool digits = made.number.find_first_of("0123456789") != std::string::npos;
@@ -72,7 +72,7 @@ NodePtr typed(const NodePtr& node, DType to) {
   return finish(std::move(made));
 }
 
-// Of all operands that have a type; float32 where none has.
+// The common type of all typed operands; float32 if there is none.
 DType common_type(std::span<const Array> operands) {
   std::optional<DType> common;
   for (const Array& x : operands)
@@ -114,7 +114,7 @@ Array Array::constant(Scalar value, Sizes shape) {
 
 Array Array::number(std::string text) {
   ArrayNode node;
-  node.value = Scalar::parse(DType::Float32, text);  // throws where it is none
+  node.value = Scalar::parse(DType::Float32, text);  // throws if invalid
   node.number = std::move(text);
   return Array(finish(std::move(node)));
 }

@@ -17,49 +17,48 @@ using Pairs = std::vector<std::pair<std::int64_t, std::int64_t>>;  // per axis
 
 struct ArrayNode;
 
-/// A formula for an array of known shape and type over the inputs of a kernel: a small immutable
-/// value, made of others. Nothing is computed; `kernel` makes one kernel of it. Sizes are numbers
-/// (views with variables are built with ShapeTracker). Where operands of an elementwise operation
-/// have other shapes they are broadcast as NumPy does, and where they have other types they are
-/// cast to the least type that holds both (`promote`); a `number` takes the type of what it meets.
-/// An impossible one throws ShapeError, DTypeError or OverflowError where it is built.
+/// A formula for an array of known shape and type over a kernel's inputs: a small immutable value
+/// built from others. Nothing is computed; `kernel` makes one kernel of it. Sizes are numbers (for
+/// views with variables use ShapeTracker). Elementwise operands are broadcast as in NumPy and cast
+/// to their common type (`promote`); a `number` takes the type of the other operand. Invalid
+/// operations throw ShapeError, DTypeError or OverflowError when built.
 class Array {
  public:
-  /// Buffer `buffer` >= 1 of the kernel, in row-major order. One number has one shape and type.
+  /// Buffer `buffer` >= 1 of the kernel, row-major. All uses of a buffer have one shape and type.
   static Array input(int buffer, Sizes shape, DType dtype = DType::Float32);
   static Array constant(Scalar value, Sizes shape = {});
-  /// A scalar without a type of its own, as Scalar::parse reads it; float32 where it meets none.
+  /// An untyped scalar, parsed by Scalar::parse; float32 if it meets no typed operand.
   static Array number(std::string text);
-  Array(double value);  // NOLINT(google-explicit-constructor): so that x * 2.0 can be written
+  Array(double value);  // NOLINT(google-explicit-constructor): allows x * 2.0
 
   const Sizes& shape() const;
   DType dtype() const;
   int rank() const { return static_cast<int>(shape().size()); }
-  /// Size of an axis; negative ones count from the last.
+  /// Size of an axis; negative axes count from the last.
   std::int64_t size(int axis) const;
-  /// It is a `number` that has met no type.
+  /// True for a `number` that has no type yet.
   bool is_number() const;
 
-  // Movement, as that of ShapeTracker. Elements that pad adds are 0 of the type.
-  Array reshape(const Sizes& shape) const;  // one size may be -1: what is left
+  // Movement, as in ShapeTracker. Padding is 0 of the type.
+  Array reshape(const Sizes& shape) const;  // one size may be -1: inferred
   Array permute(const std::vector<int>& order) const;
-  Array expand(const Sizes& shape) const;  // axes of size 1 grow; new axes stand in front
+  Array expand(const Sizes& shape) const;  // axes of size 1 grow; new axes go in front
   Array pad(const Pairs& before_after) const;
   Array shrink(const Pairs& begin_end) const;
   Array stride(const Sizes& steps) const;  // every |m|-th; negative flips first
-  /// Reads the elements in row-major order at offset + sum(index[i] * strides[i]).
+  /// Element index is read at offset + sum(index[i] * strides[i]) of the row-major elements.
   Array as_strided(const Sizes& shape, const Sizes& strides, std::int64_t offset) const;
 
   Array cast(DType to) const;
   Array bitcast(DType to) const;
-  /// An input, moved or not.
+  /// True for an input, possibly moved.
   bool is_input() const;
-  /// Of an input (rows, X...): element (i..., x...) is that of (index[i...], x...), 0 where the
-  /// index is outside, or, where `checked`, an error. index: integers.
+  /// For an input (rows, X...): element (i..., x...) is that of (index[i...], x...); if the index,
+  /// an integer, is out of range it is 0 or, if `checked`, an error.
   Array rows(const Array& index, bool checked) const;
-  /// An elementwise operation of the table.
+  /// Applies an elementwise op of the table.
   static Array apply(Op op, std::vector<Array> operands);
-  /// REDUCE_SUM or REDUCE_MAX over axes, which stay with size 1 where `keep`. Over no axes it is
+  /// REDUCE_SUM or REDUCE_MAX over axes, which remain with size 1 if `keep`. Over no axes, returns
   /// the array itself.
   Array reduce(Op op, std::vector<int> axes, bool keep,
                std::optional<DType> accumulator = std::nullopt) const;
@@ -72,17 +71,17 @@ class Array {
   std::shared_ptr<const ArrayNode> node_;
 };
 
-/// The kernel that stores `value`. Movement is folded into the views of its leaves; a value that is
-/// broadcast after a reduce is reduced again for every reader, as one kernel has no memory of its
-/// own. The stored shape is that of `value` with an axis of size 1 behind it for each axis that
-/// stands reduced at its end. Throws AstError where that takes more than 16 reduces above each
-/// other or `kMostNodes` nodes.
+/// Returns the kernel that stores `value`. Movement is folded into the views of its leaves; a
+/// reduce whose result is broadcast is recomputed for every reader, since a kernel has no memory of
+/// its own. The stored shape is that of `value` plus a trailing axis of size 1 for each axis of its
+/// outermost reduces. Throws AstError if reduces nest more than 16 deep or there are more than
+/// `kMostNodes` nodes.
 LazyOpPtr kernel(const Array& value);
 inline constexpr std::size_t kMostNodes = 4'000;
 
-/// How many operations may stand above each other in an Array.
+/// The maximum nesting of operations in an Array.
 inline constexpr int kMostDepth = 1'000;
-/// How many reduces, as in every kernel.
+/// The maximum nesting of reduces, as in every kernel.
 inline constexpr int kMostReduces = 16;
 
 Array operator+(const Array& a, const Array& b);
@@ -95,14 +94,14 @@ Array equal(const Array& a, const Array& b);
 Array where(const Array& condition, const Array& yes, const Array& no);
 Array maximum(const Array& a, const Array& b);
 
-/// All operands, each of the shape that they are broadcast to together.
+/// Broadcasts all operands to their common shape.
 std::vector<Array> broadcast(std::vector<Array> operands);
-/// `axis` from 0; negative ones count from the last. Throws ShapeError where there is none.
+/// Maps a negative `axis`, counted from the last, to one from 0. Throws ShapeError if out of range.
 int axis_of(const Array& x, std::int64_t axis);
 std::string str(const Sizes& shape);  // "[2,3]"
 
-/// One node of the formula, for `kernel`: movement and reduces keep what they were asked for in
-/// `move`, whose pairs mean what the operation's argument does.
+/// A node of the formula. `move` holds the argument of movement and reduces, as pairs with the
+/// meaning of that operation's argument.
 struct ArrayNode {
   Op op = Op::Const;
   Sizes shape;
@@ -115,10 +114,10 @@ struct ArrayNode {
   std::string number;       // CONST without a type: its text
   CastArg cast;             // CAST
   ReduceArg reduce;         // reduces; axes sorted
-  bool checked = false;     // GATHER, of the table and of the positions, which have its shape
-  Sizes numbered;           // the shape in which these were given
-  int depth = 0;            // operations above each other
-  int reduces = 0;          // and the reduces among them
+  bool checked = false;     // GATHER, of the table and the positions
+  Sizes numbered;           // the original shape of the positions
+  int depth = 0;            // nesting of operations
+  int reduces = 0;          // nesting of reduces
 };
 
 }  // namespace touchstone::define

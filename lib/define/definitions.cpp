@@ -41,7 +41,7 @@ Array matmul_of(const Call& c) {
   return matmul(a, b, c.maybe_dtype("accumulate"));
 }
 
-// [begin, end) of each axis, or of the last ones where there are fewer entries.
+// [begin, end) of each axis, or of the last ones if there are fewer entries.
 Array slice_of(const Call& c) {
   const Array x = c.array("x");
   const Sizes begin = c.sizes("begin"), end = c.sizes("end");
@@ -250,7 +250,7 @@ std::string lower_name(Op op) {
   return out;
 }
 
-// A function for each elementwise op, which knows its own.
+// A function for each elementwise op.
 template <int I>
 Array apply_op(const Call& c) {
   constexpr Op op = static_cast<Op>(I);

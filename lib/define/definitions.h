@@ -12,23 +12,23 @@
 
 namespace touchstone::define {
 
-/// The text of a parameter that is no array: "2", "[1,2]", "f16".
+/// The text of a non-array parameter: "2", "[1,2]", "f16".
 struct Word {
   std::string text;
 };
 using Given = std::variant<Array, Sizes, Word>;
 
-/// The arguments of one use of a definition, by the names of its parameters. Numbers are Arrays
-/// that are a `number`. Members throw ParseError where an argument is of another kind.
+/// The arguments of one call by parameter name. Numbers are Arrays that are a `number`. Members
+/// throw ParseError if an argument is of another kind.
 class Call {
  public:
   explicit Call(std::map<std::string, Given, std::less<>> given) : given_(std::move(given)) {}
   Array array(std::string_view name) const;
-  std::optional<Array> maybe(std::string_view name) const;  // an array, or nothing
+  std::optional<Array> maybe(std::string_view name) const;  // an array, or nullopt if missing
   std::int64_t integer(std::string_view name) const;
   int axis(std::string_view name) const;
   bool flag(std::string_view name) const;                   // 0 or 1
-  Sizes sizes(std::string_view name) const;                 // a list, or one number
+  Sizes sizes(std::string_view name) const;                 // a list or a single number
   Axes axes(std::string_view name, const Array& of) const;  // or `all`
   DType dtype(std::string_view name) const;
   std::optional<DType> maybe_dtype(std::string_view name) const;
@@ -38,14 +38,13 @@ class Call {
   std::map<std::string, Given, std::less<>> given_;
 };
 
-/// One named operation. Its signature is what is printed and what calls are read by: "x" is an
-/// array that must be given, "b?" one that may be, "axis=-1" a value with what it is where left
-/// out, "to=..." one that must be given.
+/// A named operation. Its signature is printed and used to parse calls: "x" is a required array,
+/// "b?" an optional one, "axis=-1" a value with its default, "to=..." a required value.
 struct Definition {
   std::string group, signature, summary;
   Array (*make)(const Call&);
-  /// Functions of that name compute exp, log, a root or a mean by themselves, round a cast out of
-  /// range as they like, or give either zero.
+  /// Other implementations may compute exp, log, a root or a mean differently, round out-of-range
+  /// casts differently, or give either zero.
   bool is_loose = false;
 
   std::string_view name() const;
@@ -53,13 +52,13 @@ struct Definition {
 struct Parameter {
   std::string name;
   bool is_array = false, required = false;
-  std::string fallback;  // of a value that may be left out
+  std::string fallback;  // default of an optional value
 };
 std::vector<Parameter> parameters(const Definition& definition);
 
-/// By group; elementwise operations of the op table first.
+/// By group; the elementwise ops of the op table first.
 std::span<const Definition> definitions();
-/// Throws ParseError with the nearest name.
+/// Looks up a name. Throws ParseError with the nearest one.
 const Definition& definition(std::string_view name);
 
 }  // namespace touchstone::define

@@ -27,7 +27,7 @@ std::int64_t terms(const Array& x, const Axes& axes) {
   return n;
 }
 
-// x - max(x) of each row: exponents of which none overflows.
+// x - max(x) of each row, so that exponentials cannot overflow.
 Array centred(const Array& x, int axis) { return x - max(x, {axis}, true); }
 
 }  // namespace
@@ -41,7 +41,7 @@ Axes all_axes(const Array& x) {
 Array abs(const Array& x) { return is_unsigned(x.dtype()) ? x : maximum(x, -x); }
 Array minimum(const Array& a, const Array& b) {
   const DType type = maximum(a, b).dtype();
-  // By MAX, so that NaN counts as it does there; the least integer has no negative.
+  // Uses MAX for its NaN rule; the least integer cannot be negated.
   if (!is_float(type)) return where(less(b, a), b, a);
   return -maximum(-a.cast(type), -b.cast(type));
 }
@@ -78,7 +78,7 @@ Array max(const Array& x, const Axes& axes, bool keep) {
 }
 Array min(const Array& x, const Axes& axes, bool keep) {
   if (is_float(x.dtype())) return -max(-x, axes, keep);
-  // ~x turns the order of integers and of bool round; -x has no value for the least integer.
+  // ~x reverses the order of integers and bool; -x overflows for the least integer.
   const std::uint64_t ones = is_bool(x.dtype()) ? 1 : ~std::uint64_t{0};
   const Array all = Array::constant(Scalar::from_bits(x.dtype(), ones));
   return Array::apply(Op::Xor, {max(Array::apply(Op::Xor, {x, all}), axes, keep), all});
@@ -106,8 +106,7 @@ Array log_softmax(const Array& x, int axis) {
 Array logsumexp(const Array& x, int axis) {
   require_float(x, "logsumexp");
   const Array most = max(x, {axis}, true);
-  // Of a row whose largest is infinite nothing is taken off: inf - inf is NaN, and the result is
-  // that infinity.
+  // A row with an infinite maximum is not shifted: inf - inf would be NaN instead of that infinity.
   const Array off = info(most.dtype()).infinities
                         ? where(equal(abs(most), Array::number("inf")), Array::number("0"), most)
                         : most;
@@ -157,7 +156,7 @@ Array cumsum(const Array& x, int axis) {
   const int at = axis_of(x, axis);
   const std::int64_t n = x.size(at);
   Sizes repeated = x.shape();
-  repeated.insert(repeated.begin() + at, 1);  // the sums; behind it the terms
+  repeated.insert(repeated.begin() + at, 1);  // the sums; the terms come after it
   Sizes mask_shape(repeated.size(), 1);
   mask_shape[static_cast<std::size_t>(at)] = n;
   mask_shape[static_cast<std::size_t>(at) + 1] = n;

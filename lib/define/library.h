@@ -5,8 +5,8 @@
 
 #include "touchstone/define/array.h"
 
-// Operations on arrays by their usual names, each as a formula for one kernel. What takes floats
-// throws DTypeError for other types; what disagrees is ShapeError. Axes may be negative.
+// Operations on arrays under their usual names, each as a formula for one kernel. Float operations
+// throw DTypeError for other types; mismatches throw ShapeError. Axes may be negative.
 
 namespace touchstone::define {
 
@@ -15,7 +15,7 @@ Axes all_axes(const Array& x);
 
 // ---- elementwise
 Array abs(const Array& x);                      // max(x, -x)
-Array minimum(const Array& a, const Array& b);  // NaN where either is, as of MAX
+Array minimum(const Array& a, const Array& b);  // NaN if either is, as in MAX
 Array exp(const Array& x);                      // 2^(x log2 e)
 Array log(const Array& x);                      // log2 x ln 2
 Array rsqrt(const Array& x);
@@ -23,7 +23,7 @@ Array sigmoid(const Array& x);  // 1 / (1 + exp -x)
 Array tanh(const Array& x);     // 2 sigmoid(2x) - 1
 Array relu(const Array& x);
 Array silu(const Array& x);  // x sigmoid x
-Array gelu(const Array& x);  // by tanh: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+Array gelu(const Array& x);  // tanh form: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
 
 // ---- reduces
 Array sum(const Array& x, const Axes& axes, bool keep = false,
@@ -31,14 +31,14 @@ Array sum(const Array& x, const Axes& axes, bool keep = false,
 Array max(const Array& x, const Axes& axes, bool keep = false);
 Array min(const Array& x, const Axes& axes, bool keep = false);
 Array mean(const Array& x, const Axes& axes, bool keep = false);
-/// mean((x - mean)^2), over n - correction.
+/// Sum of (x - mean)^2, divided by n - correction.
 Array var(const Array& x, const Axes& axes, int correction = 0, bool keep = false);
 
 // ---- rows
 Array softmax(const Array& x, int axis = -1);
 Array log_softmax(const Array& x, int axis = -1);
-/// log(sum(exp(x - m))) + m, m the largest, or 0 where that is infinite: an infinity where a row
-/// has +inf or nothing but -inf.
+/// log(sum(exp(x - m))) + m, where m is the maximum, or 0 if that is infinite: infinite if a row
+/// has +inf or only -inf.
 Array logsumexp(const Array& x, int axis = -1);
 /// (x - mean) rsqrt(var + eps) over the last axis, times weight, plus bias.
 Array layer_norm(const Array& x, const std::optional<Array>& weight,
@@ -52,49 +52,49 @@ Array batch_norm(const Array& x, const Array& mean, const Array& variance,
                  const Array& eps);
 /// -log_softmax(x)[target] of each row. x: (rows, classes), target: (rows), integers.
 Array cross_entropy(const Array& x, const Array& target);
-/// Sums of what stands at or before each place of the axis, by a masked sum.
+/// Sums of the elements up to each place along the axis, as a masked sum.
 Array cumsum(const Array& x, int axis = -1);
 
 // ---- products
-/// (.., n, k) by (.., k, m); what stands before is broadcast. A vector is a row, or a column, that
-/// the result lacks.
+/// (.., n, k) by (.., k, m) with leading axes broadcast. A vector is a row or a column whose axis
+/// is dropped from the result.
 Array matmul(const Array& a, const Array& b, std::optional<DType> accumulator = std::nullopt);
 /// x weight^T + bias. x: (.., in), weight: (out, in), bias: (out).
 Array linear(const Array& x, const Array& weight, const std::optional<Array>& bias);
-/// q k^T scale, and where causal -inf for keys behind the query. q: (.., n, d), k: (.., m, d).
+/// q k^T scale; if causal, -inf for keys after the query. q: (.., n, d), k: (.., m, d).
 Array attention_scores(const Array& q, const Array& k, bool causal,
                        const std::optional<Array>& scale);
-/// softmax of those, times v: (.., m, e). Four reduces above each other.
+/// softmax of the scores, times v: (.., m, e). Nests four reduces.
 Array attention(const Array& q, const Array& k, const Array& v, bool causal,
                 const std::optional<Array>& scale);
 
-// ---- windows; lists have an entry for each spatial axis, or one for all
+// ---- windows; lists have one entry per spatial axis, or one for all
 struct Window {
   Sizes stride{1}, padding{0}, dilation{1};
 };
 /// x: (batch, in, sizes...), weight: (out, in / groups, windows...), bias: (out).
 Array conv(const Array& x, const Array& weight, const std::optional<Array>& bias,
            const Window& window, std::int64_t groups, int spatial);
-/// Over the last `spatial` axes; padding counts as 0 in the mean, as nothing in the maximum.
+/// Pools the last `spatial` axes; padding counts as 0 in the mean and is ignored by the maximum.
 Array avg_pool(const Array& x, const Sizes& size, const Window& window, int spatial);
 Array max_pool(const Array& x, const Sizes& size, const Window& window, int spatial);
-/// The last size.size() axes in windows, whose own axes stand behind them.
+/// Windows over the last size.size() axes; the axes within a window go last.
 Array windows(const Array& x, const Sizes& size, const Sizes& stride, const Sizes& dilation);
 
-// ---- masks, places and what is read by them
-/// True where column - row >= diagonal; made of views alone.
+// ---- masks, positions and indexing
+/// True where column - row >= diagonal; uses views only.
 Array upper_triangle(std::int64_t rows, std::int64_t columns, std::int64_t diagonal);
 /// 0, 1, 2, ... as a sum over a triangle of ones.
 Array arange(std::int64_t size, DType dtype = DType::Int32);
 Array tril(const Array& x, std::int64_t diagonal = 0);
 Array triu(const Array& x, std::int64_t diagonal = 0);
 Array one_hot(const Array& index, std::int64_t classes, DType dtype = DType::Float32);
-/// What a position outside a table gives.
+/// The result of a position outside the table.
 enum class Outside : std::uint8_t { Zero, Error };
-/// Rows of a table; zeros, or an error that names the position, where there is none. Those of an
-/// input, moved or not, are loads (GATHER); of a table that is computed each is the sum of it under
-/// a mask of one row, and has no error. table: (rows, size), index: any shape of integers. Throws
-/// ShapeError, DTypeError.
+/// Selects rows of a table; positions out of range give zeros, or an error that names the position.
+/// Rows of an input, moved or not, are loads (GATHER); rows of a computed table are masked sums
+/// over it, without errors. table: (rows, size), index: integers of any shape. Throws ShapeError,
+/// DTypeError.
 Array gather(const Array& table, const Array& index, Outside outside = Outside::Zero);
 Array pad_with(const Array& x, const Pairs& before_after, const Array& value);
 Array concat(const Array& a, const Array& b, int axis);
@@ -102,7 +102,7 @@ Array flip(const Array& x, const Axes& axes);
 Array roll(const Array& x, std::int64_t shift, int axis);
 Array transpose(const Array& x, int a = -2, int b = -1);
 Array diagonal(const Array& x);  // of a matrix
-/// Each element so often, one after the other, along the axis.
+/// Repeats each element `times` times along the axis.
 Array repeat(const Array& x, std::int64_t times, int axis);
 
 }  // namespace touchstone::define

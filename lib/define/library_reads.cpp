@@ -1,4 +1,4 @@
-// Windows, masks, and reads at places: what is mostly movement.
+// Windows, masks and indexing: mostly movement.
 #include <algorithm>
 
 #include "touchstone/define/library.h"
@@ -6,7 +6,7 @@
 namespace touchstone::define {
 namespace {
 
-// One entry for each axis, where one stands for all.
+// One entry per axis; a single entry stands for all.
 Sizes for_each_axis(const Sizes& values, std::size_t axes, std::string_view what) {
   if (values.size() == 1) return Sizes(axes, values[0]);
   if (values.size() != axes)
@@ -126,7 +126,7 @@ Array max_pool(const Array& x, const Sizes& size, const Window& window, int spat
   return max(windows(padded, kernel, window.stride, window.dilation), last_axes(spatial));
 }
 
-// Element (row, column) is element column - row + rows - 1 of a run of zeros and then ones.
+// Element (row, column) is element column - row + rows - 1 of a run of zeros followed by ones.
 Array upper_triangle(std::int64_t rows, std::int64_t columns, std::int64_t diagonal) {
   if (rows == 0 || columns == 0) return Array::constant(Scalar::of(true), {rows, columns});
   const std::int64_t length = checked_add(rows, columns - 1);

@@ -1,4 +1,4 @@
-// From an Array to the AST of one kernel, in which movement stands in the views of leaves alone.
+// Converts an Array to the AST of one kernel, where movement occurs only in the views of leaves.
 #include <algorithm>
 #include <string>
 #include <unordered_map>
@@ -9,13 +9,13 @@
 namespace touchstone::define {
 namespace {
 
-// A movement operation that waits above a node, as an ArrayNode holds it.
+// A pending movement operation above a node, in the form of ArrayNode.
 struct Move {
   Op op;
   Pairs of;
   std::int64_t offset = 0;
 };
-using Moves = std::vector<Move>;  // in the order in which they are applied
+using Moves = std::vector<Move>;  // in order of application
 
 ShapeTracker moved(const ShapeTracker& st, const Move& move) {
   Shape firsts, seconds;
@@ -51,8 +51,8 @@ ShapeTracker moved(const ShapeTracker& st, const Move& move) {
   return st.as_strided(firsts, seconds, move.offset);
 }
 
-// The same movement over axes of these sizes more, which stay as they are, last. AS_STRIDED counts
-// elements, of which there are then so many times as many.
+// The same movement with extra trailing axes of these sizes, which it keeps. For AS_STRIDED,
+// element counts are multiplied accordingly.
 Move with_axes(Move move, const Sizes& sizes) {
   std::int64_t all = 1;
   for (const std::int64_t size : sizes) all = checked_mul(all, size);
@@ -90,7 +90,7 @@ Move with_axes(Move move, const Sizes& sizes) {
   return move;
 }
 
-// The shape that a movement gives to one of `shape`.
+// The result shape of a movement applied to `shape`.
 Sizes shape_after(const Move& move, const Sizes& shape) {
   const ShapeTracker after =
       moved(ShapeTracker::contiguous(Shape(shape.begin(), shape.end())), move);
@@ -99,7 +99,7 @@ Sizes shape_after(const Move& move, const Sizes& shape) {
   return sizes;
 }
 
-// The same movement of axes of these sizes behind one more, of `first`, which stays as it is.
+// The same movement behind an extra leading axis of size `first`, which it keeps.
 Move behind(Move move, std::int64_t first, const Sizes& sizes) {
   std::int64_t all = 1;
   for (const std::int64_t size : sizes) all = checked_mul(all, size);
@@ -138,9 +138,8 @@ Pairs as_firsts(const Sizes& sizes) {
   return out;
 }
 
-// A value through movement has shape S; in the AST it has axes of size 1 behind that, one for each
-// axis that a reduce below, or one beside it, has at that place: the operand of a reduce has its
-// kept axes in the order of S and the reduced ones after them.
+// A value of shape S has, in the AST, trailing axes of size 1 for the reduced axes of reduces below
+// or beside it: a reduce's operand has the kept axes in the order of S, then the reduced ones.
 class Lowering {
  public:
   LazyOpPtr store(const Array& value) {
@@ -149,7 +148,7 @@ class Lowering {
   }
 
  private:
-  // How many axes of size 1 a value needs behind its own.
+  // The number of trailing axes of size 1 that a value needs.
   std::size_t spare_axes(const ArrayNode& node) {
     if (const auto it = spare_.find(&node); it != spare_.end()) return it->second;
     std::size_t most = 0;
@@ -196,7 +195,7 @@ class Lowering {
     return made;
   }
 
-  // Padding round a value that is computed is 0, and not what it computes of zeros.
+  // Padding around a computed value is 0, not the value computed from zeros.
   LazyOpPtr lower_movement(const ArrayNode& node, const Moves& moves, std::size_t spare) {
     Moves all{{node.op, node.move, node.offset}};
     all.insert(all.end(), moves.begin(), moves.end());
@@ -220,7 +219,8 @@ class Lowering {
     for (; is_movement(table->op); table = table->src[0].get())
       chain.insert(chain.begin(), {table->op, table->move, table->offset});
     check_buffer(*table);
-    // The axes of the positions behind the first of the table, of size 1, then all of this node.
+    // The axes of the positions after the table's first axis, with size 1, then all axes of this
+    // node.
     const std::size_t rank = node.numbered.size();
     Sizes between = node.src[0]->shape, whole = node.shape;
     between.insert(between.begin() + 1, rank, 1);

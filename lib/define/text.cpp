@@ -18,7 +18,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-// `why`, and below it the part of the text round `at` with a caret under that place.
+// Throws `why`, followed by the text around `at` with a caret below that position.
 [[noreturn]] void fail_at(std::string_view text, std::size_t at, std::string_view why) {
   constexpr std::size_t kBefore = 50, kAfter = 60;
   at = std::min(at, text.size());
@@ -26,7 +26,7 @@ bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; 
   const std::size_t end = std::min(text.size(), at + kAfter);
   std::string shown;
   for (const char c : text.substr(begin, end - begin))
-    shown += c >= ' ' && c <= '~' ? c : '?';  // a caret stands under a character of one column
+    shown += c >= ' ' && c <= '~' ? c : '?';  // keeps the caret aligned
   const std::string_view left = begin > 0 ? "..." : "", right = end < text.size() ? "..." : "";
   throw ParseError(fmt::format("{}\n  {}{}{}\n  {:{}}^", why, left, shown, right, "",
                                left.size() + (at - begin)));
@@ -69,7 +69,7 @@ class Parser {
     if (!take(token)) fail(fmt::format("expected '{}' {}", token, why));
   }
 
-  // An error of an operation of the builder is shown at the place of its text.
+  // Attaches the text position to an error of an operation.
   template <class Make>
   Array at_place(std::size_t place, const Make& make) const {
     try {
@@ -81,7 +81,7 @@ class Parser {
   Array array(const Given& given, std::size_t place) {
     if (const auto* word = std::get_if<Word>(&given)) {
       if (const auto known = inputs_.find(word->text); known != inputs_.end())
-        return known->second;  // its sizes became known behind this place
+        return known->second;  // its sizes are given further on
       if (names_.size() < shapes_.size()) {
         const InputShape& of = shapes_[names_.size()];
         return new_input(word->text, of.shape, of.dtype, place);
@@ -122,7 +122,7 @@ class Parser {
       return at_place(place, [&] { return make(a, b); });
     };
     const auto negated = [](const Array& x) { return Array::apply(Op::Neg, {x}); };
-    if (take("<="))  // false with NaN, as C has it
+    if (take("<="))  // false for NaN, as in C
       return compare([&](const Array& a, const Array& b) { return less(a, b) + equal(a, b); });
     if (take(">="))
       return compare([&](const Array& a, const Array& b) { return less(b, a) + equal(a, b); });
@@ -273,7 +273,7 @@ class Parser {
     return new_input(word, sizes, dtype, place);
   }
 
-  // An array that is given for an input has its sizes, or is flat. Axes of size 1 order nothing.
+  // An array given for an input must have its sizes, or be flat. Axes of size 1 are ignored.
   void expect_fits(const std::string& word, const Sizes& sizes, std::size_t place) const {
     const Sizes& given = shapes_[names_.size()].shape;
     const auto count = [](const Sizes& s) {
@@ -327,7 +327,7 @@ class Parser {
     return Word{text};
   }
 
-  // One argument, by name or by place.
+  // Parses one argument, by name or position.
   void argument(const Definition& of, const std::vector<Parameter>& wanted, std::size_t& count,
                 std::map<std::string, Given, std::less<>>& given) {
     const std::size_t place = after_space();

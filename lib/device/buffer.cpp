@@ -21,8 +21,7 @@ namespace {
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
-// Of large blocks the system may make huge pages, which the processor finds faster and reads ahead
-// in for longer.
+// Huge pages for large blocks: faster address translation and longer hardware prefetch.
 std::align_val_t alignment_of(std::size_t bytes) {
   return std::align_val_t{bytes >= 2 * kHugePage ? kHugePage : kAlignment};
 }
@@ -30,7 +29,7 @@ std::align_val_t alignment_of(std::size_t bytes) {
 void* take_from_system(std::size_t bytes) {
   void* const memory = ::operator new(bytes == 0 ? 1 : bytes, alignment_of(bytes), std::nothrow);
 #ifdef MADV_HUGEPAGE
-  // Where the system has none, pages are as they were.
+  // If the system has no huge pages, this does nothing.
   if (memory != nullptr && bytes >= 2 * kHugePage)
     ::madvise(memory, bytes - bytes % kHugePage, MADV_HUGEPAGE);
 #endif
@@ -43,7 +42,7 @@ void give_to_system(void* memory, std::size_t bytes) noexcept {
 
 }  // namespace
 
-// Blocks by size, and in the order of their release.
+// Blocks by size and in order of release.
 struct HostAllocator::Kept {
   struct Block {
     void* memory;
@@ -60,7 +59,7 @@ struct HostAllocator::Kept {
     return memory;
   }
 
-  // The oldest blocks that there is no room for beside one of `bytes`; false where it is too large.
+  // Keeps a block, freeing the oldest ones to make room; false if it is too large.
   bool keep(void* memory, std::size_t bytes) {
     if (bytes > kMostKept || bytes == 0) return false;
     const std::scoped_lock lock(mutex);
@@ -124,7 +123,7 @@ void* HostAllocator::allocate(std::size_t bytes) {
 void HostAllocator::release(void* memory, std::size_t bytes) noexcept {
   try {
     if (Config::current().lru && kept_->keep(memory, bytes)) return;
-  } catch (const std::exception&) {  // no memory to remember it by
+  } catch (const std::exception&) {  // no memory for the bookkeeping
   }
   give_to_system(memory, bytes);
 }

@@ -12,22 +12,22 @@ namespace touchstone {
 
 class Device;
 
-/// Memory of one device. Addresses are opaque to everyone but the device that made them.
+/// Memory of one device. Only that device can interpret the addresses.
 class Allocator {
  public:
   virtual ~Allocator() = default;
-  /// At least `bytes` bytes, aligned to 64. Throws BufferError where there is no room.
+  /// Returns at least `bytes` bytes, aligned to 64. Throws BufferError when out of memory.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory, std::size_t bytes) noexcept = 0;
   virtual void copy_in(void* memory, std::span<const std::byte> source) = 0;
   virtual void copy_out(std::span<std::byte> target, const void* memory) = 0;
-  /// Whether its addresses are those of the host, for this process to read and write.
+  /// True if the host can use its addresses directly.
   virtual bool is_host_memory() const { return false; }
 };
 
-/// Host memory from the C++ runtime, for devices that run in this process. What is released stays
-/// for the next buffer of exactly its size (Config::lru), the least recently released going first
-/// when kMostKept bytes are kept.
+/// Host memory from the C++ runtime, for devices in this process. Released blocks are kept for the
+/// next buffer of exactly their size (Config::lru); beyond kMostKept bytes the least recently
+/// released are freed.
 class HostAllocator : public Allocator {
  public:
   void* allocate(std::size_t bytes) override;
@@ -39,7 +39,7 @@ class HostAllocator : public Allocator {
   static constexpr std::size_t kMostKept = std::size_t{256} << 20;
   HostAllocator();
   ~HostAllocator() override;
-  std::size_t kept_bytes() const;  // released and not yet given out again
+  std::size_t kept_bytes() const;  // released but not reused yet
   void forget_kept() noexcept;
 
  private:
@@ -47,14 +47,14 @@ class HostAllocator : public Allocator {
   std::unique_ptr<Kept> kept_;
 };
 
-/// `size` elements of one dtype on one device, allocated at construction and counted in
-/// counters().mem_used; fresh memory is zero-filled. Not copyable; shared by pointer.
+/// `size` elements of one dtype on one device, allocated and zero-filled at construction and
+/// counted in counters().mem_used. Not copyable; shared by pointer.
 class Buffer : public std::enable_shared_from_this<Buffer> {
  public:
-  /// Throws BufferError on a negative size or when memory runs out.
+  /// Throws BufferError for a negative size or when out of memory.
   Buffer(Device& device, DType dtype, std::int64_t size);
-  /// Memory that exists and is kept by `owner`; not counted. For devices whose memory is the
-  /// host's; throws BufferError on others.
+  /// Wraps existing memory that `owner` keeps alive; not counted. Only for devices that use host
+  /// memory; throws BufferError on others.
   Buffer(Device& device, DType dtype, std::int64_t size, void* memory,
          std::shared_ptr<const void> owner);
   ~Buffer();
@@ -65,16 +65,16 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
   DType dtype() const { return dtype_; }
   std::int64_t size() const { return size_; }
   std::size_t bytes() const { return static_cast<std::size_t>(size_) * itemsize(dtype_); }
-  /// The device's own address; readable from the host only on host devices.
+  /// The device address; only on host devices may the host dereference it.
   void* memory() const { return memory_; }
 
-  /// Whether the memory is its own, not an owner's.
+  /// True if the memory is its own rather than an owner's.
   bool owns_memory() const { return owner_ == nullptr; }
-  /// Exchanges the contents with a buffer of the same device, dtype and size: the memory itself,
-  /// where both own theirs. Throws BufferError.
+  /// Exchanges the contents with a buffer of the same device, dtype and size, by swapping the
+  /// memory if both own theirs. Throws BufferError.
   void exchange(Buffer& other);
 
-  /// Exactly bytes() bytes. Throws BufferError where the length differs.
+  /// The span must have exactly bytes() bytes; throws BufferError otherwise.
   void copy_in(std::span<const std::byte> source);
   void copy_out(std::span<std::byte> target) const;
 
@@ -93,7 +93,7 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
   DType dtype_;
   std::int64_t size_;
   void* memory_;
-  std::shared_ptr<const void> owner_;  // null where the memory is the allocator's
+  std::shared_ptr<const void> owner_;  // null if the allocator owns the memory
 };
 using BufferPtr = std::shared_ptr<Buffer>;
 

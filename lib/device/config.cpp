@@ -12,7 +12,7 @@ namespace {
 
 thread_local const Config* innermost = nullptr;
 
-// A variable that is set, and not to nothing.
+// A variable that is set and not empty.
 struct Setting {
   std::string variable;
   const char* text;
@@ -46,7 +46,7 @@ std::string taken(const OptionInfo& option) {
                      option.most == INT64_MAX ? "" : fmt::format(" to {}", option.most));
 }
 
-// Of the environment.
+// The option's value from the environment.
 std::optional<std::int64_t> number(const OptionInfo& option) {
   const std::optional<Setting> s = setting(option.name);
   if (!s) return std::nullopt;

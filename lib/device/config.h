@@ -9,8 +9,8 @@
 
 namespace touchstone {
 
-/// Switches of the lazy stack for fewer or cheaper kernels. Results never depend on a switch,
-/// only which kernels there are and how fast they run.
+/// Optimisations of the lazy stack. A switch changes only the number and speed of kernels, never
+/// the results.
 enum class Switch : std::uint8_t {
   MergeViews,
   RemoveMovementNops,
@@ -32,8 +32,8 @@ struct OptionInfo;
 
 struct SwitchInfo {
   Switch id;
-  std::string_view name;  // also of its environment variable, behind TOUCHSTONE_
-  int level;              // on at this OPT and above
+  std::string_view name;  // also its environment variable, after TOUCHSTONE_
+  int level;              // on from this OPT level up
   std::string_view meaning;
 };
 
@@ -75,82 +75,82 @@ constexpr bool switch_rows_follow_enum() {
 }
 static_assert(switch_rows_follow_enum());
 
-/// Which way leads from a graph of tensors to kernels. All give the same bits where each op rounds
-/// to its own type and sums are exact or in the order of their terms, as on the reference.
+/// How a tensor graph becomes kernels. All schedulers give the same bits if each op rounds to its
+/// own type and sums are exact or in source order, as on the reference device.
 enum class Scheduler : std::uint8_t {
   Lazy,       // fusion of LazyBuffers (lib/lazy/fusion.h)
   Kernelize,  // rewriting of a graph of UOps (lib/kernelize)
-  Ranges,     // the same, with kernels of as many reduces as cost no more work than they save
-  Check       // every one of them; what they compute is compared bit for bit
+  Ranges,     // Kernelize, fusing reduces where that saves more work than it costs
+  Check       // all of them, comparing results bit for bit
 };
 inline constexpr std::array<std::string_view, 4> scheduler_names = {"lazy", "kernelize", "ranges",
                                                                     "check"};
 
-/// Options of the scheduler that rewrites.
+/// Options of the rewriting scheduler.
 struct KernelizeOptions {
-  bool fuse_arange = false;    // reduces that only count go into what reads them
-  bool fuse_conv_bw = false;   // a reduce of a reduce through a view is computed in one kernel
-  bool split_reduceop = true;  // large reduces are two, where no bit can change
-  bool dont_realize_expand = false;  // being expanded is no reason for memory
-  bool dont_group_reduces = false;   // reduces do not look for what may follow them in their kernel
-  int reduceop_split_size = 22;      // bits: elements between the two at most, 1..40
-  int ring = 1;  // allreduce as a ring: 0 never, 1 of many elements on 3 devices or more, 2 always
-  std::int64_t ring_allreduce_threshold = 256'000;  // elements that are no ring yet
-  int max_kernel_buffers = 0;  // buffers that a kernel may have, at least 3; 0: any number
+  bool fuse_arange = false;          // fuse reduces that only count into their users
+  bool fuse_conv_bw = false;         // compute a reduce of a viewed reduce in one kernel
+  bool split_reduceop = true;        // split large reduces in two if no bit changes
+  bool dont_realize_expand = false;  // do not realize a value because it is expanded
+  bool dont_group_reduces = false;   // do not look for ops to fuse after a reduce
+  int reduceop_split_size = 22;      // log2 of the most elements between the two, 1..40
+  int ring = 1;  // ring allreduce: 0 never, 1 for many elements on 3 or more devices, 2 always
+  std::int64_t ring_allreduce_threshold = 256'000;  // most elements without a ring
+  int max_kernel_buffers = 0;  // most buffers per kernel, at least 3; 0: no limit
   bool operator==(const KernelizeOptions&) const = default;
 };
 
-/// The options of the lazy stack, as one value.
+/// All options of the lazy stack.
 struct Config {
   static constexpr int kDefaultOpt = 2;
   static constexpr int kMostOpt = 4;
 
-  /// Exactly the switches up to level `opt`, 0..4. Throws Error.
+  /// Sets exactly the switches up to level `opt`, 0..4. Throws Error.
   explicit Config(int opt = kDefaultOpt);
-  /// The defaults, with what environment variables say: TOUCHSTONE_ and OPT, the name of a switch
-  /// (0 or 1) or of option_table, SCHEDULER (lazy, kernelize, ranges, check; by default ranges, but
-  /// lazy where OPT or a switch is set, which are of fusion), GRAPH or TRACE (a file).
-  /// Where TOUCHSTONE_LINEAGE_ENV is 1 the names without TOUCHSTONE_ are read, too, where those
-  /// with it are not set. Throws ParseError that names the variable and what it takes.
+  /// The defaults, overridden by environment variables, all prefixed with TOUCHSTONE_: OPT, the
+  /// switches (0 or 1), the names in option_table, SCHEDULER (lazy, kernelize, ranges, check;
+  /// default ranges, but lazy if OPT or a switch is set, since those concern fusion), GRAPH and
+  /// TRACE (a file). With TOUCHSTONE_LINEAGE_ENV=1, names without the prefix are read if the
+  /// prefixed one is unset. Throws ParseError naming the variable and its allowed values.
   static Config from_environment();
-  /// Whether a variable of the environment sets the option.
+  /// True if an environment variable sets the option.
   static bool is_set(std::string_view option);
-  /// Of this thread: what the innermost ConfigScope says, or from_environment() as the program
-  /// first asked for it.
+  /// The configuration of this thread: the innermost ConfigScope's, otherwise from_environment() as
+  /// of its first use in the program.
   static const Config& current();
 
   bool on(Switch s) const { return (switches >> static_cast<unsigned>(s) & 1U) != 0; }
   Config& set(Switch s, bool to);
-  /// Throws ParseError for a value that the option does not take.
+  /// Throws ParseError for a value outside the option's range.
   Config& set(const OptionInfo& option, std::int64_t value);
 
   bool operator==(const Config&) const = default;
 
-  int opt = kDefaultOpt;       // where the switches began
+  int opt = kDefaultOpt;       // the level that set the switches
   std::uint32_t switches = 0;  // bit i: switch_table[i]
-  bool lazy = true;            // false: every op runs as it is built
-  bool lazycache = true;       // the same op on the same sources is the same LazyBuffer
-  bool memory_planner = true;  // buffers that die in a schedule are used again in it
-  bool lru = true;             // allocators keep freed memory for the next buffer of its size
+  bool lazy = true;            // false: run each op as it is built
+  bool lazycache = true;       // reuse the LazyBuffer of an equal op on the same sources
+  bool memory_planner = true;  // reuse memory of buffers that die within a schedule
+  bool lru = true;             // allocators keep freed memory for buffers of the same size
   bool jit = true;             // TinyJit captures and replays
-  /// Terms for one result from which a reduce is split in two, at least 1.
+  /// Terms per result from which a reduce is split in two, at least 1.
   std::int64_t reduceop_split_threshold = 32768;
   Scheduler scheduler = Scheduler::Lazy;
   KernelizeOptions kernelize;
-  int debug = 0;  // 1 schedules, 2 a line a kernel, 3 ASTs, 4 code, 5 addresses, 6 plans of memory
-  std::string graph;  // Graphviz of all that is scheduled goes to this file
-  std::string trace;  // the times of all runs go to this file, in Chrome's format
+  int debug = 0;  // 1 schedules, 2 a line per kernel, 3 ASTs, 4 code, 5 addresses, 6 memory plans
+  std::string graph;  // file for a Graphviz graph of everything scheduled
+  std::string trace;  // file for a trace of all runs in Chrome's format
 };
 
-/// An option that is a number, for bool members 0 or 1.
+/// A numeric option; 0 or 1 for bool members.
 struct OptionInfo {
   using Member =
       std::variant<bool Config::*, int Config::*, std::int64_t Config::*, bool KernelizeOptions::*,
                    int KernelizeOptions::*, std::int64_t KernelizeOptions::*>;
-  std::string_view name;  // also of its environment variable, behind TOUCHSTONE_
+  std::string_view name;  // also its environment variable, after TOUCHSTONE_
   std::int64_t least, most;
-  bool or_zero;   // 0 is taken below `least`, too
-  bool rewrites;  // the scheduler that rewrites asks for it
+  bool or_zero;   // 0 is allowed even if below `least`
+  bool rewrites;  // used by the rewriting scheduler
   Member member;
 };
 
@@ -176,7 +176,7 @@ inline constexpr std::array<OptionInfo, 16> option_table = {{
 }};
 // clang-format on
 
-/// While it lives, Config::current() of this thread is `config`. Scopes nest.
+/// Sets this thread's Config::current() for its lifetime. Scopes nest.
 class ConfigScope {
  public:
   explicit ConfigScope(Config config);
@@ -189,11 +189,11 @@ class ConfigScope {
   const Config* previous_;
 };
 
-/// By name, "lazy"; throws ParseError that lists them.
+/// Looks up a name such as "lazy"; throws ParseError that lists the names.
 Scheduler scheduler_named(std::string_view name);
-/// By name; nullopt where there is none.
+/// Looks up a name; nullopt if unknown.
 std::optional<Switch> switch_named(std::string_view name);
-/// By name; null where there is none.
+/// Looks up a name; null if unknown.
 const OptionInfo* option_named(std::string_view name);
 
 }  // namespace touchstone

@@ -12,7 +12,7 @@
 namespace touchstone {
 namespace {
 
-// The kind in "KIND:7", whose number is not 0; nullopt for other names.
+// The kind in "KIND:7" if the number is not 0; otherwise nullopt.
 std::optional<std::string> numbered(const std::string& name) {
   const std::size_t colon = name.rfind(':');
   if (colon == std::string::npos || colon + 1 == name.size() || name.size() - colon > 5)
@@ -28,7 +28,7 @@ struct Registry {
   std::map<std::string, std::function<std::unique_ptr<Device>()>> factories;
   std::map<std::string, std::unique_ptr<Device>> devices;
 
-  // Of a canonical name or of its kind; the end where there is none.
+  // The factory of a canonical name or its kind; end() if none.
   auto factory_of(const std::string& key) {
     const auto factory = factories.find(key);
     if (factory != factories.end()) return factory;
@@ -273,7 +273,7 @@ void copy(Buffer& target, const Buffer& source) {
         fmt::format("cannot copy {} elements of {} into a buffer of {} elements of {}",
                     source.size(), name(source.dtype()), target.size(), name(target.dtype())));
   if (between_processes.copy != nullptr && between_processes.copy(target, source)) return;
-  // P2P: from one device's memory to the other's, where the host reaches both; else through its
+  // Copies directly if the host reaches both memories, else through host memory.
   // own.
   if (source.device().host_memory())
     return target.copy_in({static_cast<const std::byte*>(source.memory()), source.bytes()});

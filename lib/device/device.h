@@ -14,37 +14,36 @@
 
 namespace touchstone {
 
-/// Totals since the program (or reset()) began.
+/// Totals since the program's start or the last reset().
 struct GlobalCounters {
   std::int64_t kernels = 0;
-  std::int64_t ops = 0;       // floating-point or integer operations, by FlopCounter
+  std::int64_t ops = 0;       // arithmetic operations, by FlopCounter
   std::int64_t mem = 0;       // bytes touched, by FlopCounter
   double seconds = 0;         // time inside kernels
-  std::int64_t mem_used = 0;  // bytes now allocated; reset() leaves it
-  std::int64_t mem_peak = 0;  // the most they were since
+  std::int64_t mem_used = 0;  // bytes allocated now; not changed by reset()
+  std::int64_t mem_peak = 0;  // maximum of mem_used since then
   void reset();
 };
 GlobalCounters& counters();
 
-/// A kernel ready to run on one device.
+/// A compiled kernel for one device.
 class Runner {
  public:
   virtual ~Runner() = default;
-  /// buffers[i] is the buffer of number i; all on this runner's device, of the dtype and at least
-  /// the size that buffers_of(ast) asks for. values binds every variable of the kernel. The output
-  /// may have the memory of an input, which is read as it was before.
-  /// Returns the seconds it took.
+  /// Runs the kernel and returns the seconds it took. buffers[i] is buffer i, on this device, with
+  /// the dtype and at least the size from buffers_of(ast). `values` binds every variable. The
+  /// output may share memory with an input; the input is then read before it is overwritten.
   virtual double run(std::span<Buffer* const> buffers, const symbolic::Values& values) = 0;
-  /// The code that runs, where there is any.
+  /// The generated code; empty if none.
   virtual std::string source() const { return {}; }
-  /// What is declared of the kernel's arithmetic: JSON of a profile (interp/oracle/profile.h);
-  /// empty where nothing is.
+  /// The kernel's declared arithmetic: JSON of a profile (interp/oracle/profile.h); empty if
+  /// undeclared.
   virtual std::string profile() const { return {}; }
 };
 using RunnerPtr = std::shared_ptr<Runner>;
 
-/// A runner with what a launch has to know of its kernel, found out once. `ops` and `mem` are 0
-/// where the kernel has variables: its cost then depends on their values.
+/// A runner with the launch data of its kernel, computed once. `ops` and `mem` are 0 if the kernel
+/// has variables, whose values determine its cost.
 struct PreparedKernel {
   RunnerPtr runner;
   std::vector<BufferSpec> buffers;
@@ -53,7 +52,7 @@ struct PreparedKernel {
   std::int64_t mem = 0;
 };
 
-/// A place that holds buffers and runs kernels. Runners are cached by AST.
+/// Owns buffers and runs kernels. Caches runners by AST.
 class Device {
  public:
   Device(std::string name, std::unique_ptr<Allocator> allocator);
@@ -63,69 +62,68 @@ class Device {
 
   const std::string& name() const { return name_; }
   Allocator& allocator() const { return *allocator_; }
-  /// Whether its buffers lie in memory that the host computes in, too.
+  /// True if the host can access its buffers directly.
   bool host_memory() const { return allocator_->is_host_memory(); }
-  /// Whether it is another process's, so that nothing is computed or held here.
+  /// True if it belongs to another process and nothing is computed or stored here.
   virtual bool elsewhere() const { return false; }
 
-  /// The runner of a valid kernel, made at first use. Throws AstError or SystemError.
+  /// Returns the runner of a valid kernel, made at first use. Throws AstError or SystemError.
   RunnerPtr runner(const LazyOpPtr& kernel) { return entry(kernel).kernel.runner; }
   const PreparedKernel& prepared(const LazyOpPtr& kernel);
-  /// Makes the runners of many kernels at once, where that is cheaper than one by one.
+  /// Makes the runners of many kernels at once if that is cheaper than one by one.
   void prepare(std::span<const LazyOpPtr> kernels);
   void forget_runners() { runners_.clear(); }
 
-  /// Upper case, ":0" dropped, of each device of a tuple; what follows "DISK:" is a path and stays
-  /// as it is.
+  /// Upper case, without ":0", for each device of a tuple; the path after "DISK:" is unchanged.
   static std::string canonical(std::string_view name);
-  /// The names in that of a tuple of devices, "CPU,CPU:1"; one name of one device.
+  /// Splits the name of a tuple of devices such as "CPU,CPU:1"; a single device gives one name.
   static std::vector<std::string> names_in(std::string_view name);
-  /// The name of several devices together, in this order, or of one. Throws Error where there is
-  /// none, or one stands in it twice.
+  /// Joins names, in this order, into the name of a tuple, or returns a single name. Throws Error
+  /// for none or a repeated one.
   static std::string tuple(std::span<const std::string> names);
-  /// By canonical name. The same object each time. NAME:1, NAME:2, ... are further devices of the
-  /// kind NAME; DISK:path is a file (device/disk.h). Throws Error that lists the registered names,
-  /// and for a tuple.
+  /// Returns a device by canonical name, always the same object. NAME:1, NAME:2, ... are further
+  /// devices of kind NAME; DISK:path is a file (device/disk.h). Throws Error that lists the
+  /// registered names, also for a tuple.
   static Device& get(std::string_view name);
-  /// Throws as get does, and makes no device. Takes a tuple of such devices.
+  /// Throws as get does, without making a device. Accepts a tuple.
   static void require(std::string_view name);
-  /// Makes `name` known; the factory is called at the first get. Until then a later registration
-  /// takes the place of an earlier one.
+  /// Registers `name`; the factory is called at the first get. Until then a later registration
+  /// replaces it.
   static void add(const std::string& name, std::function<std::unique_ptr<Device>()> factory);
   static std::vector<std::string> names();
 
  private:
   virtual RunnerPtr make_runner(const LazyOpPtr& kernel) = 0;
-  /// One runner a kernel, in order. The default makes them one by one.
+  /// Makes one runner per kernel, in order. The default makes them one by one.
   virtual std::vector<RunnerPtr> make_runners(std::span<const LazyOpPtr> kernels);
   std::string name_;
   std::unique_ptr<Allocator> allocator_;
 
   struct Entry {
     PreparedKernel kernel;
-    bool complete = false;  // all but the runner is found out at the first launch
+    bool complete = false;  // the first launch fills in all but the runner
   };
   Entry& entry(const LazyOpPtr& kernel);
   std::unordered_map<LazyOpPtr, Entry, LazyOpHash, LazyOpSame> runners_;
 };
 
-/// Runs a kernel after checking buffers and values against it, and counts it. Throws BufferError
-/// or AstError saying which buffer or variable is wrong, before anything runs.
+/// Checks buffers and values against the kernel, runs it and counts it. Throws BufferError or
+/// AstError naming the wrong buffer or variable before anything runs.
 double run_kernel(Device& device, const LazyOpPtr& kernel, std::span<Buffer* const> buffers,
                   const symbolic::Values& values = {});
 
-/// Copies the elements of `source` to `target`, across devices; same dtype and size.
-/// Throws BufferError.
+/// Copies the elements of `source` to `target` across devices; same dtype and size. Throws
+/// BufferError.
 void copy(Buffer& target, const Buffer& source);
 
-/// Copies between processes, which may take a while to arrive. Empty functions for none, as at
-/// first. Not to be set while another thread copies or runs kernels.
+/// Functions for asynchronous copies between processes; null by default. Do not set while another
+/// thread copies or runs kernels.
 struct Transfer {
-  /// Is asked first by copy(), of buffers that fit each other: whether it does the copy.
+  /// Called first by copy() with matching buffers; returns whether it made the copy.
   bool (*copy)(Buffer& target, const Buffer& source) = nullptr;
-  /// Waits until buffers[0] can be written, and the others read.
+  /// Waits until buffers[0] can be written and the others read.
   void (*settle)(std::span<Buffer* const> buffers) = nullptr;
-  /// Waits for all that is on its way.
+  /// Waits for all copies in progress.
   void (*settle_all)() = nullptr;
 };
 void set_transfer(const Transfer& transfer);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "DISK:";
 
-// A file's bytes for as long as somebody holds them.
+// A mapped file, unmapped with its last owner.
 class Mapping {
  public:
   explicit Mapping(const std::filesystem::path& path) {
@@ -115,7 +115,7 @@ std::vector<DiskArray> map_array_file(const std::filesystem::path& path) {
         fmt::format("'{}' cannot be mapped: a .npz may be packed; read it, or save a .safetensors",
                     path.string()));
   } else {
-    read_array_file(path);  // throws: it is none by its name
+    read_array_file(path);  // throws, because of the extension
   }
   return arrays;
 }

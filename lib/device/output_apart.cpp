@@ -13,7 +13,7 @@ OutputApart::OutputApart(std::span<Buffer* const> buffers)
   if (output_ == nullptr || output_->bytes() == 0 ||
       std::ranges::none_of(buffers.subspan(1), is_its_memory))
     return;
-  // What the kernel does not write keeps its contents.
+  // Elements that the kernel does not write keep their values.
   answer_ = std::make_unique<Buffer>(output_->device(), output_->dtype(), output_->size());
   std::memcpy(answer_->memory(), output_->memory(), output_->bytes());
   apart_.assign(buffers.begin(), buffers.end());

@@ -8,20 +8,20 @@
 
 namespace touchstone {
 
-/// The buffers of one run of a kernel whose output (the first) is nobody's input: where its memory
-/// is also that of an input, another buffer takes the answer until all inputs are read. For
-/// devices whose memory is the host's.
+/// Buffers for one kernel run in which the output (the first) shares no memory with an input: if it
+/// does, a temporary buffer takes the result until all inputs are read. For devices that use host
+/// memory.
 class OutputApart {
  public:
   explicit OutputApart(std::span<Buffer* const> buffers);
   std::span<Buffer* const> buffers() const { return buffers_; }
-  /// After the run: the answer goes where it belongs.
+  /// Call after the run: moves the result to the output.
   void finish();
 
  private:
   std::span<Buffer* const> buffers_;
-  std::vector<Buffer*> apart_;      // empty where the memory is only the output's
-  std::unique_ptr<Buffer> answer_;  // null there
+  std::vector<Buffer*> apart_;      // empty if nothing is shared
+  std::unique_ptr<Buffer> answer_;  // null if nothing is shared
   Buffer* output_;
 };
 

@@ -34,7 +34,7 @@ void rounds(Lanes& x0, Lanes& x1) {
   ((x0 += x1, x1 = (x1 << kTurns | x1 >> (32 - kTurns)) ^ x0), ...);
 }
 
-// The blocks of kLanes counters from `counter` on, whose low halves do not wrap.
+// Computes kLanes blocks from `counter` on; the low halves must not wrap.
 void blocks(std::array<std::uint32_t, 2> key, std::array<std::uint32_t, 2> counter,
             std::uint32_t* out) {
   const std::uint32_t schedule[] = {key[0], key[1], 0x1BD11BDA ^ key[0] ^ key[1]};

@@ -11,12 +11,12 @@ namespace touchstone {
 std::array<std::uint32_t, 2> threefry2x32(std::array<std::uint32_t, 2> key,
                                           std::array<std::uint32_t, 2> counter);
 
-/// Elements first, first + 1, ... of the stream of `seed`: 32 random bits each. Element i is word
-/// i % 2 of threefry2x32(seed, i / 2), words of 64-bit values least significant first.
+/// Elements first, first + 1, ... of the stream of `seed`, 32 random bits each. Element i is word i
+/// % 2 of threefry2x32(seed, i / 2); 64-bit values are split least significant word first.
 void random_bits(std::uint64_t seed, std::uint64_t first, std::span<std::uint32_t> out);
 
-/// The same stream as float32 uniform in [0, 1): the high 24 bits over 2^24. Bit-identical on every
-/// device and machine.
+/// The same stream as float32, uniform in [0, 1): the high 24 bits over 2^24. Bit-identical on
+/// every device and machine.
 void random_uniform(std::uint64_t seed, std::uint64_t first, std::span<float> out);
 
 }  // namespace touchstone

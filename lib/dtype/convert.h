@@ -24,8 +24,8 @@ constexpr To float_to_integer(From x) {
   return x == x ? static_cast<To>(x) : To{0};
 }
 
-// Through double with the lost bits folded into the last one kept ("round to odd"), so that the
-// second rounding is the only one that counts: 53 >= 8 + 2 digits.
+// Via double, with the lost bits folded into the last one kept ("round to odd"), so that only the
+// second rounding counts: 53 >= 8 + 2 digits.
 constexpr bfloat16 uint64_to_bfloat16(std::uint64_t magnitude, bool negative) {
   if ((magnitude >> 53) != 0)
     magnitude = ((magnitude >> 11) | ((magnitude & 0x7ff) != 0 ? 1u : 0u)) << 11;
@@ -40,7 +40,7 @@ constexpr To to_float8(From x, Overflow overflow) {
     const auto bits = std::bit_cast<std::uint64_t>(wide);
     if ((bits & 0x7fffffffffffffff) > 0x7ff0000000000000)
       return To{static_cast<std::uint8_t>((bits >> 63) << 7 | 0x7f)};
-    // Infinity counts as 2^1024.
+    // Infinity is treated as 2^1024.
     return round_once<To>(unpacked(wide), Rounding::NearestEven, overflow);
   } else if constexpr (std::is_signed_v<From>) {
     const auto magnitude = static_cast<std::uint64_t>(std::int64_t{x});
@@ -56,7 +56,7 @@ constexpr To to_narrow_float(From x) {
   if constexpr (sizeof(To) == 1) {
     return to_float8<To>(x, kOverflow<To>);
   } else if constexpr (std::is_same_v<To, float16>) {
-    // From 2^17 up all is infinity, below that double is exact.
+    // Values from 2^17 up are infinity; below that double is exact.
     if constexpr (std::is_floating_point_v<From>)
       return to_float16(x);
     else
@@ -76,10 +76,10 @@ constexpr To to_narrow_float(From x) {
 
 }  // namespace detail
 
-/// Conversion of one element by the rules of docs/semantics.md: float to integer truncates and
+/// Converts one element by the rules of docs/semantics.md: float to integer truncates and
 /// saturates, NaN gives 0; integers wrap; to bool is x != 0 (NaN is true); everything to a float
-/// rounds once to nearest, ties to even; what is too large for float8_e4m3, infinity too, becomes
-/// +-448, in other types infinity.
+/// rounds once to nearest, ties to even; values too large, including infinity, become +-448 in
+/// float8_e4m3 and infinity in other types.
 template <class To, class From>
 constexpr To convert(From x) {
   if constexpr (std::is_same_v<To, From>) {
@@ -97,9 +97,8 @@ constexpr To convert(From x) {
   }
 }
 
-/// From a float to one of 8 bits, with that overflow mode instead of the type's own: Saturate gives
-/// the largest number, also for infinity, and Infinity gives infinity, or NaN in float8_e4m3. NaN
-/// stays NaN.
+/// Converts a float to an 8-bit one with this overflow mode: Saturate gives the largest number,
+/// also for infinity; Infinity gives infinity, or NaN in float8_e4m3. NaN stays NaN.
 template <class To, class From>
 requires(is_float_storage<From>&& is_float_storage<To> && sizeof(To) == 1) constexpr To
     convert_to_float8(From x, Overflow overflow) {

@@ -22,7 +22,7 @@ constexpr TypeSet set_of(std::initializer_list<DType> types) {
   return s;
 }
 
-// The edges of the lattice, from each type to those just above it (tinygrad@v0.8.0 dtype.py).
+// The edges of the lattice, from each type to those directly above it (tinygrad@v0.8.0 dtype.py).
 // Every edge goes to a later enumerator.
 constexpr std::array<TypeSet, kDTypeCount> direct_parents = {{
     set_of({DType::Int8, DType::UInt8, DType::Float8E4M3, DType::Float8E5M2}),  // bool
@@ -65,7 +65,7 @@ std::optional<DType> dtype_from_name(std::string_view name) {
 DType parse_dtype(std::string_view name) {
   if (const auto found = dtype_from_name(name)) return *found;
   std::vector<DTypeInfo> rows(dtype_table.begin(), dtype_table.end());
-  const std::string_view shown = name.substr(0, 40);  // a stray file must not cost a long search
+  const std::string_view shown = name.substr(0, 40);  // limits the search for long text
   std::ranges::sort(rows, {}, [&](const DTypeInfo& row) {
     return std::pair(std::min(edit_distance(shown, row.name), edit_distance(shown, row.short_name)),
                      row.dtype);
@@ -82,7 +82,7 @@ DType parse_dtype(std::string_view name) {
 DType promote(DType a, DType b) {
   const TypeSet both =
       at_or_above[static_cast<std::size_t>(a)] & at_or_above[static_cast<std::size_t>(b)];
-  return static_cast<DType>(std::countr_zero(both));  // float64 is above all, so never empty
+  return static_cast<DType>(std::countr_zero(both));  // never empty, as float64 is above all types
 }
 
 DType sum_accumulator(DType d) {

@@ -19,8 +19,8 @@ inline constexpr int kDTypeCount = 15;
 
 enum class DTypeKind : std::uint8_t { Bool, Signed, Unsigned, Float };
 
-/// Facts about one element type. `digits` counts the bits of the significand (with the hidden one)
-/// of a float, the value bits of an integer.
+/// Properties of an element type. `digits`: significand bits of a float (including the hidden one),
+/// value bits of an integer.
 struct DTypeInfo {
   DType dtype;
   std::string_view name;        // "float32"
@@ -30,12 +30,12 @@ struct DTypeInfo {
   int digits;
   int min_exponent;  // floats: exponent of the least normal number, 2^min_exponent
   int max_exponent;  // floats: the largest finite number is below 2^(max_exponent + 1)
-  /// Floats: whether there are infinities and many NaNs, as IEEE 754 has them. If not, all patterns
-  /// are numbers but that of all ones, which is NaN, and what is too large is the largest number.
+  /// Floats: true if there are infinities and many NaNs, as in IEEE 754. If false, only the pattern
+  /// of all ones is NaN, and values too large become the largest number.
   bool infinities = false;
 };
 
-// The two of 8 bits are E4M3 and E5M2 of the OCP 8-bit Floating Point Specification 1.0.
+// The 8-bit types are E4M3 and E5M2 of the OCP 8-bit Floating Point Specification 1.0.
 // clang-format off
 inline constexpr std::array<DTypeInfo, kDTypeCount> dtype_table = {{
     {DType::Bool,       "bool",        "bool",   DTypeKind::Bool,     1,  1,     0,    0},
@@ -69,25 +69,25 @@ constexpr std::size_t itemsize(DType d) { return static_cast<std::size_t>(info(d
 constexpr bool is_float(DType d) { return info(d).kind == DTypeKind::Float; }
 constexpr bool is_bool(DType d) { return d == DType::Bool; }
 constexpr bool is_unsigned(DType d) { return info(d).kind == DTypeKind::Unsigned; }
-/// Signed or unsigned integer; bool is neither.
+/// True for signed and unsigned integers; bool is neither.
 constexpr bool is_integer(DType d) {
   return info(d).kind == DTypeKind::Signed || info(d).kind == DTypeKind::Unsigned;
 }
 
-/// By full or short name ("float32", "f32"); nullopt where there is none.
+/// Looks up a full or short name ("float32", "f32"); nullopt if unknown.
 std::optional<DType> dtype_from_name(std::string_view name);
-/// The same, throwing DTypeError that lists the names, with the nearest one first.
+/// As dtype_from_name, but throws DTypeError that lists the names, nearest first.
 DType parse_dtype(std::string_view name);
 
-/// The least type that holds both in the promotion lattice of tinygrad@v0.8.0:
-/// bool < {int8, uint8} < {int16, uint16} < ... < int64, uint64 < {float16, bfloat16} < float32 <
-/// float64, and the two of 8 bits below {float16, bfloat16} and beside the integers; a signed with
-/// an unsigned of the same or larger width gives the next wider signed, and int64 with uint64 gives
-/// float16's level, as there.
+/// Returns the least type above both in the promotion lattice of tinygrad@v0.8.0: bool < {int8,
+/// uint8} < {int16, uint16} < ... < int64, uint64 < {float16, bfloat16} < float32 < float64; the
+/// 8-bit floats are below {float16, bfloat16} and not comparable with integers. A signed with an
+/// unsigned type of the same or larger width gives the next wider signed one; int64 with uint64
+/// gives the level of float16.
 DType promote(DType a, DType b);
 
-/// The accumulator of SUM over `d`: floats narrower than 32 bits accumulate in float32, bool and
-/// narrow integers in 32 bits, others in themselves.
+/// The accumulator of SUM over `d`: float32 for floats below 32 bits, 32-bit types for bool and
+/// narrow integers, otherwise `d`.
 DType sum_accumulator(DType d);
 
 }  // namespace touchstone

@@ -5,10 +5,10 @@
 
 namespace touchstone {
 
-/// IEEE 754 binary16 as bits. Arithmetic goes through float or double; this type only stores.
+/// IEEE 754 binary16 as bits. Storage only; arithmetic uses float or double.
 struct float16 {
   std::uint16_t bits = 0;
-  bool operator==(const float16&) const = default;  // equality of bits, not of values
+  bool operator==(const float16&) const = default;  // compares bits, not values
 };
 
 /// bfloat16 (8 exponent bits, 8 significand bits) as bits.
@@ -35,8 +35,8 @@ constexpr float to_float(bfloat16 x) {
 namespace detail {
 
 // Rounds the bits of a wider IEEE format (SrcMantissa stored bits, exponent bias SrcBias) to a
-// 16-bit one. Subnormal sources must lie below half the target's least subnormal, which holds for
-// every pair but float -> bfloat16.
+// 16-bit one. Subnormal sources must be below half the target's least subnormal, which holds for
+// every pair except float -> bfloat16.
 template <int SrcMantissa, int SrcBias, int DstMantissa, int DstBias>
 constexpr std::uint16_t narrow_bits(std::uint64_t magnitude, std::uint16_t sign) {
   constexpr int kDrop = SrcMantissa - DstMantissa;
@@ -57,8 +57,8 @@ constexpr std::uint16_t narrow_bits(std::uint64_t magnitude, std::uint16_t sign)
     if (drop > SrcMantissa + 2) return sign;
     value = (magnitude & (kHidden - 1)) | kHidden;
   }
-  // Half, less one unless the bit to keep is odd: carries exactly where rounding goes up. No
-  // branch, which on random data would be mispredicted half of the time.
+  // Half, minus one unless the kept bit is odd: carries exactly when rounding up. Branch-free, as a
+  // branch on random data would be mispredicted half of the time.
   const std::uint64_t odd = (value >> drop) & 1;
   const std::uint64_t up = (1ULL << (drop - 1)) - 1 + odd;
   return static_cast<std::uint16_t>(sign | ((value + up) >> drop));
@@ -66,8 +66,8 @@ constexpr std::uint16_t narrow_bits(std::uint64_t magnitude, std::uint16_t sign)
 
 }  // namespace detail
 
-// Nearest, ties to even, rounded once from the source format; overflow gives infinity, NaN a quiet
-// NaN that keeps the sign.
+// Nearest, ties to even, rounded once from the source format; overflow gives infinity; NaN gives a
+// quiet NaN with the same sign.
 constexpr float16 to_float16(float x) {
   const std::uint32_t b = std::bit_cast<std::uint32_t>(x);
   const auto sign = static_cast<std::uint16_t>((b >> 16) & 0x8000u);

@@ -6,20 +6,20 @@
 
 #include "touchstone/dtype/float16.h"
 
-// The two formats of the OCP 8-bit Floating Point Specification 1.0, as bits. What rounds to them
-// is in convert.h and rounding.h.
+// The two formats of the OCP 8-bit Floating Point Specification 1.0, as bits. Rounding to them is
+// in convert.h and rounding.h.
 
 namespace touchstone {
 
-/// 4 exponent bits of bias 7, 3 stored bits: +-448 is the largest number, 2^-9 the least. No
-/// infinities; of each sign the pattern of all ones is NaN.
+/// 4 exponent bits with bias 7, 3 stored bits: the largest number is +-448, the least 2^-9. No
+/// infinities; for each sign the pattern of all ones is NaN.
 struct float8_e4m3 {
   std::uint8_t bits = 0;
-  bool operator==(const float8_e4m3&) const = default;  // equality of bits, not of values
+  bool operator==(const float8_e4m3&) const = default;  // compares bits, not values
 };
 
-/// 5 exponent bits of bias 15, 2 stored bits, infinities and NaNs as IEEE 754 has them: the upper
-/// half of a float16. +-57344 is the largest number, 2^-16 the least.
+/// 5 exponent bits with bias 15, 2 stored bits, infinities and NaNs as in IEEE 754: the upper half
+/// of a float16. The largest number is +-57344, the least 2^-16.
 struct float8_e5m2 {
   std::uint8_t bits = 0;
   bool operator==(const float8_e5m2&) const = default;

@@ -17,7 +17,7 @@ constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   throw ShapeError(fmt::format("image of shape ({}): {}", fmt::join(shape, ", "), why));
 }
 
-// What stands in an image's name, from left to right.
+// Reads an image's name from left to right.
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {}

@@ -9,32 +9,32 @@
 namespace touchstone {
 
 /// A type with a shape: an image of height x width pixels of four elements, stored as float16 or
-/// float32. Arithmetic on either is float32's. Each side is 1 to 2^31 - 1 pixels, and all the
-/// elements are fewer than 2^63 bytes.
+/// float32 and computed in float32. Each side is 1 to 2^31 - 1 pixels; the total is below 2^63
+/// bytes.
 class ImageDType {
  public:
-  /// shape: (height, width, 4). Throws DTypeError where the storage is another type, ShapeError on
-  /// a shape that no image has.
+  /// shape: (height, width, 4). Throws DTypeError for another storage type, ShapeError for an
+  /// invalid shape.
   ImageDType(DType storage, std::span<const std::int64_t> shape);
   ImageDType(DType storage, std::initializer_list<std::int64_t> shape)
       : ImageDType(storage, std::span<const std::int64_t>(shape.begin(), shape.size())) {}
-  /// The inverse of str(); blanks may stand between the parts. Throws ParseError where the text is
-  /// of another form, and as the constructor does.
+  /// Parses str(), allowing blanks between its parts. Throws ParseError for other text, and as the
+  /// constructor does.
   static ImageDType parse(std::string_view text);
 
   DType storage() const { return storage_; }
-  DType base() const { return DType::Float32; }  // what its elements are in arithmetic
+  DType base() const { return DType::Float32; }  // type of its elements in arithmetic
   std::int64_t height() const { return height_; }
   std::int64_t width() const { return width_; }
   std::array<std::int64_t, 3> shape() const { return {height_, width_, 4}; }
   std::int64_t elements() const { return 4 * height_ * width_; }
 
-  /// Of one stored element; of all of a row's; of all: in bytes.
+  /// Size in bytes of one stored element, of a row, of everything.
   std::int64_t itemsize() const { return info(storage_).itemsize; }
   std::int64_t row_bytes() const { return 4 * width_ * itemsize(); }
   std::int64_t bytes() const { return elements() * itemsize(); }
-  /// Bytes from one row to the next where rows begin at multiples of `alignment` bytes, a power of
-  /// two. Throws ShapeError where it is none, or where all rows so are 2^63 bytes or more.
+  /// Bytes from one row to the next if rows start at multiples of `alignment` bytes, a power of
+  /// two. Throws ShapeError if it is not one, or if the total is 2^63 bytes or more.
   std::int64_t pitch(std::int64_t alignment) const;
 
   std::string str() const;  // "imageh((2, 3, 4))" of float16, "imagef((2, 3, 4))" of float32

@@ -8,8 +8,9 @@
 
 namespace touchstone {
 
-/// A real number in pieces: (-1)^negative * (mantissa + rest) * 2^exponent, where 0 < rest < 1 if
-/// `sticky`, else rest = 0. `sticky` asks for mantissa >= 2^55, so that no format sees more of it.
+/// An unpacked real number: (-1)^negative * (mantissa + rest) * 2^exponent, where 0 < rest < 1 if
+/// `sticky`, else rest = 0. `sticky` requires mantissa >= 2^55, beyond the precision of every
+/// format.
 struct UnpackedReal {
   bool negative = false;
   std::uint64_t mantissa = 0;
@@ -17,7 +18,7 @@ struct UnpackedReal {
   bool sticky = false;
 };
 
-/// The pieces of finite x; infinity counts as 2^1024.
+/// Unpacks finite x; infinity is treated as 2^1024.
 constexpr UnpackedReal unpacked(double x) {
   const auto bits = std::bit_cast<std::uint64_t>(x);
   const std::uint64_t fraction = bits & ((std::uint64_t{1} << 52) - 1);
@@ -28,15 +29,15 @@ constexpr UnpackedReal unpacked(double x) {
 
 enum class Rounding : std::uint8_t { NearestEven, Down, Up };
 
-/// The result for a number that rounds to more than the largest: the largest, or infinity (NaN in a
-/// type that has none).
+/// The result of rounding beyond the largest number: that number, or infinity (NaN in a type
+/// without infinities).
 enum class Overflow : std::uint8_t { Saturate, Infinity };
 
-/// That of arithmetic and of CAST.
+/// The overflow mode of arithmetic and CAST.
 template <class T>
 inline constexpr Overflow kOverflow = has_infinities<T> ? Overflow::Infinity : Overflow::Saturate;
 
-/// Bits of the largest finite T.
+/// The bits of the largest finite T.
 template <class T>
 inline constexpr std::uint64_t kLargestBits =
     has_infinities<T> ? (static_cast<std::uint64_t>(2 * info(dtype_v<T>).max_exponent + 1)
@@ -44,10 +45,10 @@ inline constexpr std::uint64_t kLargestBits =
                             1
                       : (std::uint64_t{1} << (sizeof(T) * 8 - 1)) - 2;
 
-/// Rounds to the float type T once, by default to nearest, ties to even, with gradual underflow;
-/// overflow gives what `overflow` says (Down of a positive and Up of a negative one the largest
-/// finite number in any case). Integer arithmetic only: neither the rounding mode nor flush-to-zero
-/// matters.
+/// Rounds once to the float type T, by default to nearest, ties to even, with gradual underflow.
+/// Overflow follows `overflow`, except that Down of a positive and Up of a negative number always
+/// give the largest finite number. Uses integer arithmetic only, so rounding mode and flush-to-zero
+/// have no effect.
 template <class T>
 constexpr T round_once(UnpackedReal x, Rounding rounding = Rounding::NearestEven,
                        Overflow overflow = kOverflow<T>) {
@@ -57,7 +58,7 @@ constexpr T round_once(UnpackedReal x, Rounding rounding = Rounding::NearestEven
   const auto pack = [sign](std::uint64_t bits) {
     return std::bit_cast<T>(static_cast<BitsOf<T>>(sign | bits));
   };
-  // The pattern after the largest is infinity, or NaN where there is none.
+  // The pattern after the largest number is infinity, or NaN.
   const std::uint64_t beyond = kLargestBits<T> + (overflow == Overflow::Infinity ? 1 : 0);
   if (x.mantissa == 0) return pack(0);
 
@@ -75,7 +76,7 @@ constexpr T round_once(UnpackedReal x, Rounding rounding = Rounding::NearestEven
   const std::uint64_t half = std::uint64_t{1} << (drop - 1);
   const bool up = nearest ? rest > half || (rest == half && (x.sticky || (kept & 1) != 0))
                           : away && (rest != 0 || x.sticky);
-  // `kept` holds the hidden bit of a normal number, so the biased exponent goes in less one.
+  // `kept` includes the hidden bit of a normal number, so the biased exponent is added minus one.
   const std::uint64_t biased =
       normal ? static_cast<std::uint64_t>(e - kInfo.min_exponent) << kStored : 0;
   const std::uint64_t bits = biased + kept + (up ? 1 : 0);

@@ -15,19 +15,19 @@
 
 namespace touchstone {
 
-/// One element of any type: its dtype and its bits, zero-extended to 64.
+/// One element of any type: its dtype, and its bits zero-extended to 64.
 class Scalar {
  public:
   Scalar() = default;  // false
-  /// Bits above the size of `dtype` are dropped; a bool is true where any of its 8 bits is set.
+  /// Drops bits beyond the size of `dtype`; a bool is true if any of its 8 bits is set.
   static Scalar from_bits(DType dtype, std::uint64_t bits);
   template <class T>
   static Scalar of(T value);
-  /// `value` converted to `dtype` (rounding once).
+  /// Converts `value` to `dtype`, rounding once.
   static Scalar from_double(DType dtype, double value);
   static Scalar from_int(DType dtype, std::int64_t value);
-  /// Decimal, "nan", "inf", "-inf", hexadecimal floats and integers, "true", "false" (bool only,
-  /// which also takes 0 and 1). Integers must fit; floats round once, overflow to infinity. No
+  /// Parses decimal numbers, "nan", "inf", "-inf", hexadecimal floats and integers, and for bool
+  /// "true", "false", 0 and 1. Integers must fit; floats round once and overflow to infinity. No
   /// spaces. Throws ParseError.
   static Scalar parse(DType dtype, std::string_view text);
 
@@ -38,11 +38,11 @@ class Scalar {
   double to_double() const;       // rounds int64 and uint64 beyond 2^53
   std::int64_t to_int64() const;  // as `convert<int64_t>`
   bool is_nan() const;
-  /// Shortest text that parses back to the same bits ("0.1", "-0.0", "inf", "nan"; a NaN's payload
-  /// is not kept).
+  /// The shortest text that parses back to the same bits ("0.1", "-0.0", "inf", "nan"; NaN payloads
+  /// are lost).
   std::string str() const;
 
-  bool operator==(const Scalar&) const = default;  // same type, same bits
+  bool operator==(const Scalar&) const = default;  // same type and bits
 
  private:
   Scalar(DType dtype, std::uint64_t bits) : dtype_(dtype), bits_(bits) {}
@@ -80,7 +80,7 @@ T Scalar::as() const {
 }
 
 Scalar convert(const Scalar& x, DType to);
-/// The same bits under a type of the same size. Throws DTypeError where sizes differ.
+/// Reinterprets the bits as another type of the same size. Throws DTypeError if sizes differ.
 Scalar bitcast(const Scalar& x, DType to);
 
 }  // namespace touchstone

@@ -54,17 +54,17 @@ T parse_integer(DType dtype, std::string_view text) {
   return static_cast<T>(u.negative ? 0 - magnitude : magnitude);
 }
 
-// A decimal number in normal form: 0.d1d2d3... * 10^exponent, d1 != 0 and the last digit != 0; no
-// digits for zero. `ok` is false where the text has another form.
+// A normalized decimal number: 0.d1d2d3... * 10^exponent with nonzero first and last digits; no
+// digits for zero. `ok` is false for other text.
 struct Decimal {
   std::string digits;
   std::int64_t exponent = 0;
   bool ok = false;
 };
 
-constexpr std::int64_t kExponentLimit = 1'000'000'000'000;  // larger ones are infinity or zero
+constexpr std::int64_t kExponentLimit = 1'000'000'000'000;  // beyond this: infinity or zero
 
-// The digits of an exponent with an optional sign, clamped; nullopt where that is not its form.
+// Parses the digits of an exponent with an optional sign, clamped; nullopt for other text.
 std::optional<std::int64_t> parse_exponent(std::string_view text) {
   const Unsigned u = strip_sign(text);
   if (u.hexadecimal || u.digits.empty()) return std::nullopt;
@@ -105,7 +105,7 @@ Decimal parse_decimal(std::string_view text) {
   return r;
 }
 
-// The sign of a - b.
+// Returns the sign of a - b.
 int compare(const Decimal& a, const Decimal& b) {
   if (a.digits.empty() || b.digits.empty())
     return static_cast<int>(b.digits.empty()) - static_cast<int>(a.digits.empty());
@@ -124,9 +124,9 @@ T nearest(const Decimal& d, std::string_view digits) {
   return value;
 }
 
-// The decimal rounded to a 16-bit float. Its nearest double rounds to the same, unless it is at
-// most one double away from a tie: then which side of that double the decimal lies on is made its
-// last bit ("round to odd"), by comparing all digits.
+// Rounds a decimal to a 16-bit float. Its nearest double rounds to the same value unless it is
+// within one double of a tie: then the side of that double on which the decimal lies becomes the
+// double's last bit ("round to odd"), found by comparing all digits.
 template <class T>
 T nearest_narrow(const Decimal& d, std::string_view digits) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -143,7 +143,7 @@ T nearest_narrow(const Decimal& d, std::string_view digits) {
   return touchstone::convert<T>(side < 0 ? less : more);
 }
 
-// The value of hexadecimal digits with an optional point and 'p' exponent.
+// Parses hexadecimal digits with an optional point and 'p' exponent.
 std::optional<UnpackedReal> parse_hexadecimal(std::string_view text) {
   UnpackedReal r;
   const std::size_t p = std::min(text.find_first_of("pP"), text.size());
@@ -201,7 +201,7 @@ T parse_float(DType dtype, std::string_view text) {
 }
 
 // The fewest digits that read back as x, finite, in the shorter of positional and scientific form,
-// as std::to_chars lays them out; by fmt, whose tables are a tenth of that one's.
+// laid out like std::to_chars; uses fmt, whose tables are a tenth the size.
 template <class T>
 std::string shortest(T x) {
   const std::string_view sign = std::signbit(x) ? "-" : "";
@@ -214,7 +214,7 @@ std::string shortest(T x) {
                   exponent < 0 ? '-' : '+', std::abs(exponent));
   std::string positional;
   if (count <= d.exponent)
-    positional = fmt::format("{:.0f}", std::abs(x));  // beyond the digits its own, not zeros
+    positional = fmt::format("{:.0f}", std::abs(x));  // exact digits, not zeros
   else if (d.exponent > 0)
     positional = fmt::format("{}.{}", d.digits.substr(0, static_cast<std::size_t>(d.exponent)),
                              d.digits.substr(static_cast<std::size_t>(d.exponent)));
@@ -226,8 +226,8 @@ std::string shortest(T x) {
   return text;
 }
 
-// Whether x is rounded to T by saturation alone, which other readers may not do: 500 to 448 of
-// float8_e4m3, in place of NaN.
+// True if x becomes T only by saturation, which other parsers may not apply: 500 becomes 448 in
+// float8_e4m3 instead of NaN.
 template <class T>
 bool is_too_large(double x) {
   if constexpr (sizeof(T) == 1 && !has_infinities<T>)
@@ -235,9 +235,9 @@ bool is_too_large(double x) {
   return false;
 }
 
-// Five digits tell all float16 apart, four all bfloat16; fewer often do. Of the decimals with a
-// given count of digits the nearest is tried, and the next one away from zero, since beyond a power
-// of two more numbers round to it than before.
+// Five digits distinguish all float16, four all bfloat16; fewer often suffice. For each digit count
+// this tries the nearest decimal and the next one away from zero, since above a power of two more
+// numbers round to it than below.
 template <class T>
 requires is_narrow_float<T> std::string shortest(T x) {
   const float value = to_float(x);
@@ -255,7 +255,7 @@ requires is_narrow_float<T> std::string shortest(T x) {
         return shortest(written);
     }
   }
-  return shortest(value);  // not reached: five digits are enough
+  return shortest(value);  // not reached: five digits suffice
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace touchstone {
 
 // clang-format off
-// The C++ type that stores one element; bool is one byte, 0 or 1.
+// The C++ type that stores an element; bool is one byte, 0 or 1.
 template <DType D> struct storage_of;
 template <> struct storage_of<DType::Bool> { using type = bool; };
 template <> struct storage_of<DType::Int8> { using type = std::int8_t; };
@@ -87,8 +87,7 @@ decltype(auto) with_storage(DType d, F&& f) {
   return f(std::type_identity<double>{});
 }
 
-/// The kind of T as dtype_table has it; narrow floats count as floats here, unlike in
-/// <type_traits>.
+/// The kind of T as in dtype_table; narrow floats count as floats, unlike in <type_traits>.
 template <class T>
 inline constexpr bool is_float_storage = is_float(dtype_v<T>);
 template <class T>
@@ -96,11 +95,11 @@ inline constexpr bool is_integer_storage = is_integer(dtype_v<T>);
 /// Floats of 16 and 8 bits: stored as bits, computed in float.
 template <class T>
 inline constexpr bool is_narrow_float = is_float_storage<T> && sizeof(T) <= 2;
-/// Whether T has infinities; without, what is too large is the largest number.
+/// True if T has infinities; otherwise values too large become the largest number.
 template <class T>
 inline constexpr bool has_infinities = info(dtype_v<T>).infinities;
 
-/// The unsigned integer that holds the bits of T.
+/// The unsigned integer with the size of T.
 template <class T>
 using BitsOf = std::conditional_t<
     sizeof(T) == 1, std::uint8_t,

@@ -23,7 +23,7 @@ Format format_of(const std::filesystem::path& path) {
       path.string()));
 }
 
-// The first of them: a file may hold many.
+// Lists the first names only: a file may hold many.
 std::string list_of(std::span<const std::string> names) {
   constexpr std::size_t kMost = 20;
   return fmt::format("{}{}", fmt::join(names.first(std::min(names.size(), kMost)), ", "),
@@ -131,7 +131,7 @@ void write_array_file(const std::filesystem::path& path, std::span<const NamedAr
 }
 
 HostArray read_array(const std::string& what, const Wanted& wanted) {
-  // A colon may also be part of the file's own name.
+  // The file's own name may contain a colon.
   const std::size_t colon = what.rfind(':');
   std::error_code ignored;
   const bool named = colon != std::string::npos && !std::filesystem::exists(what, ignored);

@@ -9,18 +9,18 @@
 #include "touchstone/base/file.h"
 #include "touchstone/files/array_file.h"
 
-// How a file of each format is read; of use to lib/device alone.
+// Readers of the file formats; internal to lib/device.
 
 namespace touchstone {
 
-/// Knows names, types and shapes; reads elements when they are asked for.
+/// Holds the names, types and shapes of a file; reads elements on request.
 struct ArrayFile::Reader {
   virtual ~Reader() = default;
   virtual HostArray read(std::size_t i, const Wanted& wanted) const = 0;
   std::vector<std::string> names;
 };
 
-/// Bytes that are in memory already and stay there.
+/// Bytes in memory, owned by the caller.
 class MemoryBytes final : public ByteSource {
  public:
   explicit MemoryBytes(std::string_view bytes) : bytes_(bytes) {}
@@ -34,12 +34,12 @@ class MemoryBytes final : public ByteSource {
   std::string_view bytes_;
 };
 
-/// Bytes of the elements that are wanted of an array; `at` then has the shape of those.
+/// Returns how many bytes of an array are wanted and sets `at` to the shape of that part.
 std::size_t wanted_of(ArrayLayout& at, const Wanted& wanted);
-/// The elements that are wanted of an array that lies in `bytes` as it is.
+/// Returns the wanted elements of an array that is stored plainly in `bytes`.
 HostArray elements(const ByteSource& bytes, ArrayLayout at, const Wanted& wanted);
 
-/// Bytes that tell of names, types and shapes.
+/// Limit on the bytes that describe names, types and shapes.
 inline constexpr std::uint64_t kMostDirectory = std::uint64_t{16} << 20;
 
 std::unique_ptr<ArrayFile::Reader> npz_reader(std::unique_ptr<ByteSource> bytes,

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 
-// As Python writes it. The floats of 8 bits are a structured type of one field, whose name tells
-// which: NumPy has no other way to tell two raw types of one size apart.
+// The type as NumPy writes it. 8-bit floats are a structure whose field name tells them apart:
+// NumPy cannot distinguish raw types of one size.
 struct Descr {
   DType dtype;
   std::string_view text;
@@ -41,7 +41,7 @@ constexpr std::array<Descr, kDTypeCount> kDescrs = {
   throw ParseError(fmt::format("'{}' is not a usable .npy file: {}", where, why));
 }
 
-// Reads the three entries of the header's Python dict, in any order.
+// Parses the three entries of the header's Python dict, in any order.
 class Header {
  public:
   Header(std::string_view text, const std::string& where) : text_(text), where_(where) {
@@ -96,7 +96,7 @@ class Header {
     text_.remove_prefix(end + 1);
     return word;
   }
-  // A type: quoted, or a list of one field, blanks as NumPy writes them.
+  // Parses a type: quoted, or a list of one field with NumPy's spacing.
   std::string_view descr() {
     skip_space();
     const std::string_view from = text_;
@@ -230,7 +230,7 @@ std::string npy_bytes(const HostArray& array) {
   if (array.shape.size() == 1) shape.resize(shape.size() - 1);
   std::string header = fmt::format("{{'descr': {}, 'fortran_order': False, 'shape': ({}), }}",
                                    kDescrs[static_cast<std::size_t>(array.dtype)].text, shape);
-  header.append(63 - (kMagic.size() + 4 + header.size()) % 64, ' ');  // data starts on 64 bytes
+  header.append(63 - (kMagic.size() + 4 + header.size()) % 64, ' ');  // data is aligned to 64
   header += '\n';
   std::string bytes(kMagic);
   bytes += {'\x01', '\x00', static_cast<char>(header.size() & 0xff),

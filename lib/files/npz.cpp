@@ -25,7 +25,7 @@ HostArray npz_array(ZipArchive& archive, std::size_t i, const std::string& path,
   const std::size_t begun = std::min(count, head.size() - offset);
   std::copy_n(head.begin() + static_cast<std::ptrdiff_t>(offset), begun, made.bytes.begin());
   member.read(std::span(made.bytes).subspan(begun));
-  // A checksum is of the whole member, and looked at where it ends.
+  // The checksum covers the whole member and is checked at its end.
   if (offset + count == member.size()) member.end();
   require_npy_bools(made.dtype, made.bytes, where);
   return made;
@@ -56,7 +56,7 @@ class NpzReader final : public ArrayFile::Reader {
   mutable ZipArchive archive_;
 };
 
-// An array as a .npy, of which only the header is made.
+// An array as a .npy; generates only the header.
 class NpyBytes final : public ByteSource {
  public:
   explicit NpyBytes(const HostArray& array)

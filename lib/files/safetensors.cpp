@@ -52,7 +52,7 @@ std::optional<DType> dtype_of(const std::string& tag) {
   return std::nullopt;
 }
 
-// A parser that keeps the last of two equal keys would hide an array.
+// A parser that keeps the last of two equal keys would lose an array.
 json parse_header(std::string_view text, const std::string& where) {
   json header;
   try {
@@ -69,7 +69,7 @@ json parse_header(std::string_view text, const std::string& where) {
   return header;
 }
 
-// Numbers that are not below 0.
+// Parses an array of non-negative numbers.
 std::vector<std::int64_t> numbers(const json& entry, const char* key, const std::string& where) {
   const auto at = entry.find(key);
   if (at == entry.end() || !at->is_array())
@@ -143,7 +143,7 @@ TensorsHeader header_of(const ByteSource& bytes, const std::string& where) {
   return {parse_header(bytes.read(8, static_cast<std::size_t>(length)), where), length};
 }
 
-// In the order of the file; no element is read.
+// Layouts in file order; reads no elements.
 std::vector<ArrayLayout> layout_of(const ByteSource& bytes, const std::string& where) {
   const auto [header, length] = header_of(bytes, where);
   const std::uint64_t data_size = bytes.size() - 8 - length;
@@ -224,7 +224,7 @@ Metadata safetensors_metadata(std::string_view bytes, const std::string& where) 
 }
 
 std::string safetensors_bytes(std::span<const NamedArray> arrays, const Metadata& metadata) {
-  // An object of the library that keeps the order looks each new name up among all before.
+  // The library's order-preserving object compares each new name with all earlier ones.
   const auto dump = [](const auto& value) {
     return value.dump(-1, ' ', false, json::error_handler_t::replace);
   };
@@ -240,7 +240,7 @@ std::string safetensors_bytes(std::span<const NamedArray> arrays, const Metadata
     data += a.array.bytes;
   }
   text += '}';
-  text.append((8 - text.size() % 8) % 8, ' ');  // elements start on 8 bytes
+  text.append((8 - text.size() % 8) % 8, ' ');  // elements start at a multiple of 8
   const std::uint64_t length = text.size();
   std::string out(8, '\0');
   std::memcpy(out.data(), &length, 8);

@@ -10,16 +10,16 @@
 #include "touchstone/files/torch_pickle.h"
 #include "touchstone/files/zip_archive.h"
 
-// A file of torch.save since PyTorch 1.6: a zip archive of data.pkl, a pickle that names tensors
-// and says how they lie in storages, and of the storages, data/0, data/1, ... Before it was one
-// stream of pickles and storages.
+// Since PyTorch 1.6 a torch.save file is a zip archive of data.pkl, a pickle that describes tensors
+// and their layout in storages, and of the storages data/0, data/1, ... Before, it was one stream
+// of pickles and storages.
 
 namespace touchstone {
 namespace {
 
-constexpr std::uint64_t kMostCopies = 16;  // bytes of all tensors by those of all storages
+constexpr std::uint64_t kMostCopies = 16;  // bytes of all tensors over bytes of all storages
 
-// That few tensors do not make many bytes of those that are held.
+// Limits the bytes of all tensors relative to the bytes stored.
 void require_few_copies(const std::vector<TorchTensor>& tensors, std::uint64_t held,
                         const TorchFault& bad) {
   constexpr std::uint64_t kEnough = std::uint64_t{1} << 62;
@@ -74,7 +74,7 @@ class TorchReader final : public ArrayFile::Reader {
     bytes.end();
     return all;
   }
-  // Kept where several tensors share it, so that each is unpacked once.
+  // Cached if several tensors share it, so that it is unpacked only once.
   const std::string& storage_of(const TorchStorage& storage, std::string& own) const {
     const std::string member = *folder_ + "data/" + storage.key;
     const auto shared = shared_.find(member);
@@ -83,7 +83,7 @@ class TorchReader final : public ArrayFile::Reader {
     return shared->second;
   }
 
-  // That each storage is there, of the size that is said.
+  // Checks that each storage exists and has the declared size.
   void require_storages() {
     std::map<std::string, std::uint64_t> sizes;
     std::uint64_t held = 0;
@@ -114,11 +114,11 @@ class TorchReader final : public ArrayFile::Reader {
   std::optional<std::string> folder_;
   std::vector<TorchTensor> tensors_;
   mutable std::mutex mutex_;
-  mutable std::map<std::string, std::string> shared_;  // storages by member, empty until read
+  mutable std::map<std::string, std::string> shared_;  // storages by member; empty until read
 };
 
-// A file of torch.save before PyTorch 1.6: pickles, then the storages, each behind the number of
-// its elements.
+// A torch.save file from before PyTorch 1.6: pickles, then the storages, each preceded by its
+// number of elements.
 class TorchStreamReader final : public ArrayFile::Reader {
  public:
   TorchStreamReader(std::unique_ptr<ByteSource> bytes, const std::string& where)
@@ -170,9 +170,9 @@ class TorchStreamReader final : public ArrayFile::Reader {
   std::unique_ptr<ByteSource> bytes_;
   TorchFault bad_;
   std::vector<TorchTensor> tensors_;
-  std::map<std::string, std::uint64_t> places_;  // of storages, by key
+  std::map<std::string, std::uint64_t> places_;  // offsets of storages, by key
   mutable std::mutex mutex_;
-  mutable std::map<std::string, std::string> shared_;  // storages of several tensors, by key
+  mutable std::map<std::string, std::string> shared_;  // storages shared by several tensors, by key
 };
 
 }  // namespace

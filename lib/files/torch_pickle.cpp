@@ -16,10 +16,10 @@
 namespace touchstone {
 namespace {
 
-constexpr int kDeepest = 64;                   // containers in containers
-constexpr std::size_t kMostNodes = 1'000'000;  // that are walked, each as often as it is met
+constexpr int kDeepest = 64;                   // nesting of containers
+constexpr std::size_t kMostNodes = 1'000'000;  // visited, counting repeats
 
-// A value of the pickle. Lists and dictionaries may hold themselves.
+// A value of the pickle. Lists and dictionaries may contain themselves.
 struct PickleValue {
   enum class Kind {
     None,
@@ -36,8 +36,8 @@ struct PickleValue {
   };
   Kind kind = Kind::None;
   std::int64_t whole = 0;
-  std::string text;                  // of a text, or a global's "module.name"
-  std::vector<PickleValue*> values;  // of a dictionary: keys and values in turn
+  std::string text;                  // the text, or a global's "module.name"
+  std::vector<PickleValue*> values;  // of a dictionary: alternating keys and values
   std::optional<TorchStorage> storage;
   std::optional<TorchTensor> tensor;
 };
@@ -58,12 +58,12 @@ constexpr std::string_view kDictionary = "collections.OrderedDict",
 
 class Unpickler {
  public:
-  /// `at`: where the pickle begins.
+  /// `at`: start of the pickle.
   Unpickler(std::string_view bytes, const TorchFault& bad, std::size_t at = 0)
       : bytes_(bytes), bad_(bad), at_(at) {}
 
   std::size_t end() const { return at_; }
-  /// Storages that are named, by key.
+  /// The storages named, by key.
   const std::map<std::string, TorchStorage>& storages() const { return storages_; }
 
   const PickleValue& run() {
@@ -79,7 +79,7 @@ class Unpickler {
  private:
   [[noreturn]] void bad(const std::string& why) const {
     bad_(fmt::format("its pickle, at byte {}: {}", at_, why));
-    std::abort();  // it throws
+    std::abort();  // not reached: bad() throws
   }
 
   std::string_view take(std::size_t count) {
@@ -129,7 +129,7 @@ class Unpickler {
       bad(fmt::format("it changes something that is no {}", what));
     return stack_.back();
   }
-  // The values above the last mark, which goes.
+  // Pops the values above the last mark, and the mark.
   std::vector<PickleValue*> above_mark() {
     if (marks_.empty()) bad("it has no mark");
     const auto begin = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
@@ -251,7 +251,7 @@ class Unpickler {
         const PickleValue *const arguments = pop(), *const function = pop();
         return call(*function, *arguments);
       }
-      case 'b':  // BUILD: attributes of a dictionary, _metadata, which say nothing of its values
+      case 'b':  // BUILD: attributes of a dictionary (_metadata); ignored
         (void)pop();
         (void)top(PickleKind::Dict, "dictionary");
         return;
@@ -287,7 +287,7 @@ class Unpickler {
     return all;
   }
 
-  // ('storage', torch.FloatStorage, '0', 'cpu', 12), and None before PyTorch 1.6.
+  // ('storage', torch.FloatStorage, '0', 'cpu', 12), plus None before PyTorch 1.6.
   void push_storage(const PickleValue* id) {
     const std::size_t parts = id->kind == PickleKind::Tuple ? id->values.size() : 0;
     if (parts == 6 && id->values[5]->kind != PickleKind::None)
@@ -335,7 +335,7 @@ class Unpickler {
             checked_add(last, checked_mul(x.strides[i], std::max<std::int64_t>(x.shape[i] - 1, 0)));
       }
       if (count > 0 && last >= x.storage.size) bad("a tensor lies outside its storage");
-      // Else a few bytes would be an array of any size.
+      // Otherwise a few bytes could make an array of any size.
       if (count > x.storage.size) bad("a tensor has more elements than its storage");
     } catch (const OverflowError&) {
       bad("the sizes of a tensor are too large");
@@ -352,7 +352,7 @@ class Unpickler {
   std::unordered_map<std::uint64_t, PickleValue*> memo_;
 };
 
-// All tensors of a value, by the keys and positions that lead to them.
+// Collects all tensors in a value, named by keys and positions.
 class Flattened {
  public:
   explicit Flattened(const TorchFault& bad) : bad_(bad) {}
@@ -400,7 +400,7 @@ std::vector<TorchTensor> torch_tensors(std::string_view pickle, const TorchFault
 }
 
 namespace {
-// pickle.dumps(0x1950a86a20f9469cfc6c, 2), which no other file begins with.
+// pickle.dumps(0x1950a86a20f9469cfc6c, 2); no other file starts with it.
 constexpr std::string_view kStream("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.", 15);
 constexpr std::int64_t kStreamVersion = 1001;
 }  // namespace

@@ -15,7 +15,7 @@
 namespace touchstone {
 namespace {
 
-// The end of a directory, without which nothing is an archive; to libzip an empty file is one.
+// The size of an end record, required in every archive; libzip accepts an empty file without one.
 constexpr std::uint64_t kEndSize = 22;
 // 1 January 1980, so that equal arrays give equal files.
 constexpr zip_uint16_t kTime = 0, kDate = 0x21;
@@ -46,18 +46,18 @@ std::string reason(zip_error_t* error) {
   }
 }
 
-// Bytes as libzip asks for them. An exception waits until libzip has returned.
+// A byte source for libzip. Exceptions are deferred until libzip has returned.
 class ZipBytes {
  public:
   explicit ZipBytes(const ByteSource& bytes) : bytes_(bytes) {}
 
-  // Lives no longer than this.
+  // Must not outlive this object.
   zip_source_t* source() {
     zip_source_t* const made = ::zip_source_function_create(answer, this, error_.get());
     if (made == nullptr) throw SystemError("libzip: " + reason(error_.get()));
     return made;
   }
-  // How many may be read from now on.
+  // Limits how many bytes may be read from now on.
   void limit(std::uint64_t most) { left_ = most; }
   bool spent() const { return spent_; }
   void rethrow() {
@@ -163,7 +163,7 @@ class ZipArchive::Impl {
     throw ParseError(fmt::format("'{}' is not a usable {} file: {}", where_, kind_, why));
   }
 
-  // The facts of a member, which could be so.
+  // The checked facts of a member.
   zip_stat_t facts(std::size_t i) {
     zip_stat_t m;
     require(::zip_stat_index(zip_.get(), i, ZIP_FL_ENC_RAW, &m) == 0);
@@ -178,7 +178,7 @@ class ZipArchive::Impl {
   [[noreturn]] void wrong_size(const zip_stat_t& m) const {
     bad(fmt::format("'{}' does not unpack to {} bytes", m.name, m.size));
   }
-  // The next bytes of a member: as many as there are, where it ends earlier.
+  // Reads the next bytes of a member; fewer at its end.
   std::size_t read_some(const ZipFile& file, const zip_stat_t& m, std::span<char> to) {
     std::size_t made = 0;
     while (made < to.size()) {
@@ -220,15 +220,15 @@ class ZipArchive::Impl {
       const std::string_view name = m.name;
       if (!seen.insert(name).second) bad(fmt::format("it has two members '{}'", name));
       names.emplace_back(name);
-      // Members that share bytes could unpack to any size.
+      // Members that share bytes could unpack to any total size.
       held += std::min(m.comp_size, size_ + 1);
       if (held > size_) bad("its members lie outside the file, or share bytes");
     }
   }
 
-  // What is said of a member could be so.
+  // Rejects impossible sizes.
   void require_possible(const zip_stat_t& m) const {
-    // Deflate makes nothing smaller than by 1,032.
+    // Deflate cannot compress by more than 1,032.
     constexpr std::uint64_t kMostRatio = 1032;
     if (m.encryption_method != ZIP_EM_NONE)
       bad(fmt::format("its member '{}' is encrypted", m.name));
@@ -283,7 +283,7 @@ void ZipArchive::Member::end() {
 }
 
 std::string zip_bytes(std::span<const ZipPart> parts) {
-  // libzip writes no archive that has no members.
+  // libzip does not write archives without members.
   if (parts.empty()) return "PK\5\6" + std::string(kEndSize - 4, '\0');
   ZipError error;
   const auto require = [](bool done, zip_error_t* why) {

@@ -8,17 +8,17 @@
 
 #include "touchstone/base/file.h"
 
-// Zip archives, read and written by libzip; of use to lib/device alone.
+// Zip archives, read and written with libzip; internal to lib/device.
 
 namespace touchstone {
 
-/// An archive to read. Its directory, of at most 16 MiB, is not believed before it is checked:
-/// throws ParseError for one that is damaged, has two members of one name, members outside the file
-/// or that share bytes, and, where a member is opened, for encryption, methods other than store and
-/// deflate, and a size that its bytes cannot unpack to.
+/// An archive to read. Its directory, at most 16 MiB, is checked before use: throws ParseError if
+/// it is damaged, repeats a name, or has members that share bytes or lie outside the file. Opening
+/// a member throws for encryption, for methods other than store and deflate, and for a size that
+/// its bytes cannot unpack to.
 class ZipArchive {
  public:
-  /// `bytes` stay as long as this. `where` and `kind` (".npz") are for messages.
+  /// `bytes` must outlive this. `where` and `kind` (".npz") are for messages.
   ZipArchive(const ByteSource& bytes, std::string where, std::string kind);
   ~ZipArchive();
   ZipArchive(const ZipArchive&) = delete;
@@ -28,7 +28,7 @@ class ZipArchive {
   /// Throws ParseError with `where`, `kind` and this reason.
   [[noreturn]] void bad(const std::string& why) const;
 
-  /// One member, read from its begin. Another thread that opens one waits until this one is gone.
+  /// One member, read from its start. Only one is open at a time; other threads wait.
   class Member {
    public:
     Member(ZipArchive& archive, std::size_t i);
@@ -37,9 +37,9 @@ class ZipArchive {
     Member& operator=(const Member&) = delete;
 
     std::uint64_t size() const;
-    /// The next bytes; throws ParseError where there are fewer.
+    /// Reads the next bytes; throws ParseError if there are fewer.
     void read(std::span<char> to);
-    /// Throws ParseError where there are more, or the checksum is wrong.
+    /// Throws ParseError if bytes remain or the checksum is wrong.
     void end();
 
    private:
@@ -56,7 +56,7 @@ struct ZipPart {
   std::string name;
   const ByteSource* bytes;
 };
-/// An archive of stored members. Throws ParseError for a name that is no UTF-8.
+/// Makes an archive of stored members. Throws ParseError for a name that is not UTF-8.
 std::string zip_bytes(std::span<const ZipPart> parts);
 
 }  // namespace touchstone

@@ -23,12 +23,12 @@ using nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kProtocol = 1;
-constexpr std::size_t kMostWords = std::size_t{1} << 20;  // of a line beside its array
+constexpr std::size_t kMostWords = std::size_t{1} << 20;  // of a line, not counting its array
 
-// Something of theirs as a person may be shown it.
+// Backend text made safe for display.
 std::string shown(std::string_view text) { return visible(text, 80); }
 
-constexpr std::size_t kMostReason = 2000;  // characters that it may say of why
+constexpr std::size_t kMostReason = 2000;  // characters kept of its error message
 
 json parse_line(std::string_view line) {
   require_shallow_json(line);
@@ -68,7 +68,7 @@ std::string decoded(const json& text, const HostArray& wanted) {
   return *bytes;
 }
 
-// A file that a backend left may be anything: only a regular one of about the right size is read.
+// A backend may leave any kind of file: read only a regular one of about the right size.
 std::string from_file(const json& said, const fs::path& path, const HostArray& wanted) {
   if (said != json(true))
     throw ParseError("its \"output\" is not true, though arrays are in files");
@@ -83,7 +83,7 @@ std::string from_file(const json& said, const fs::path& path, const HostArray& w
                         throw ParseError(fmt::format(
                             "its output is {} elements of {}, wanted are {} of {}", array.size(),
                             name(array.dtype), wanted.size(), name(wanted.dtype)));
-                      // Axes of size 1 order nothing.
+                      // Axes of size 1 do not affect the order.
                       std::vector<std::int64_t> given = array.shape, asked = wanted.shape;
                       std::erase(given, 1);
                       std::erase(asked, 1);
@@ -151,8 +151,8 @@ Answer answer_from(std::string_view line, std::int64_t id, HostArray wanted,
   return {Answer::Kind::Output, {}, std::move(wanted)};
 }
 
-// The folder that a backend may write to, where arrays travel in files, too. No link that it makes
-// there is followed.
+// The folder that a backend may write to; arrays pass through files in it. Its links are not
+// followed.
 struct BackendProcess::Scratch {
   TemporaryDirectory folder{"touchstone-backend"};
   PrivateFolder files{folder.path()};
@@ -215,7 +215,7 @@ void BackendProcess::start() {
   starts_.seconds += took;
 }
 
-// The line that asks for one kernel.
+// The request line for one kernel.
 std::string BackendProcess::question(const KernelFile& kernel, std::span<const HostArray> inputs,
                                      const HostArray& wanted) {
   ordered_json line = {{"id", asked_}, {"kernel", ordered_json::parse(to_json(kernel))}};

@@ -13,48 +13,49 @@
 
 namespace touchstone::foreign {
 
-/// A backend's own description at its start (docs/backends.md), as it says it: `visible` makes
-/// it fit for a terminal, and so it does with the `why` of an Answer.
+/// What a backend reports about itself at its start (docs/backends.md), unfiltered. Print it, and
+/// the `why` of an Answer, only through `visible`.
 struct Capabilities {
   std::string name;
-  std::string version;           // empty: not told
-  std::string profile;           // a name or the JSON of one; empty: not told
-  bool arrays_in_files = false;  // else in base64
+  std::string version;           // empty: not given
+  std::string profile;           // a name or JSON text; empty: not given
+  bool arrays_in_files = false;  // otherwise in base64
 };
 
 /// The outcome of one kernel.
 struct Answer {
   enum class Kind : std::uint8_t {
     Output,       // `output` is there
-    Unsupported,  // the backend does not do this kernel, which is no fault
-    Broken,       // it crashed, hung, or reached out of its bounds: a bug, whatever the kernel
-    Unusable      // no output: it said so, or what it said was no answer
+    Unsupported,  // the backend does not support this kernel; not a fault
+    Broken,       // it crashed, hung, or accessed memory out of bounds: always a bug
+    Unusable      // no output: it reported an error or gave an invalid answer
   };
   Kind kind = Kind::Unusable;
-  std::string why;  // where there is no output: a clause, as "it was ended by signal 9 (Killed)"
+  std::string why;  // set if there is no output: a clause, as "it was ended by signal 9 (Killed)"
   HostArray output;
 };
 
-/// How often a backend was started, how long that took, and why it was after the first time.
+/// How often and why a backend was started, and how long that took.
 struct Starts {
   int times = 0;
-  double first_seconds = 0, seconds = 0;  // of the first, of all
-  std::map<std::string, int> why;         // "it hung": how often it was started anew for that
+  double first_seconds = 0, seconds = 0;  // of the first start; of all starts
+  std::map<std::string, int> why;         // reason for restarting ("it hung") -> count
 
   /// "it started in 10.2 s; started anew 3 times, which took 30.7 s: it hung 2, it crashed 1".
   std::string str() const;
 };
 
-/// Reads a backend's first line. Throws ParseError.
+/// Parses the first line of a backend. Throws ParseError.
 Capabilities capabilities_from(std::string_view line);
-/// Reads a backend's answer to question `id`. `wanted` gives the type and shape of the output, and
-/// `file` where the backend wrote it; empty: the line has it in base64. Throws ParseError.
+/// Parses a backend's answer to question `id`, whose output has the type and shape of `wanted`.
+/// `file`: where the backend wrote the output; empty if the line has it in base64. Throws
+/// ParseError.
 Answer answer_from(std::string_view line, std::int64_t id, HostArray wanted,
                    const std::filesystem::path& file = {});
 
-/// A backend of somebody else's as a child process that speaks the line protocol of
-/// docs/backends.md, in a room (process/room.h) unless TOUCHSTONE_ROOM is `off`. After anything but
-/// an orderly answer it is ended, and started anew for the next kernel.
+/// An external backend as a child process that speaks the line protocol of docs/backends.md, in a
+/// room (process/room.h) unless TOUCHSTONE_ROOM is `off`. After an invalid answer, a hang or a
+/// crash it is ended and restarted for the next kernel.
 class BackendProcess {
  public:
   explicit BackendProcess(std::vector<std::string> argv, Limits limits = {});
@@ -62,17 +63,17 @@ class BackendProcess {
   BackendProcess(const BackendProcess&) = delete;
   BackendProcess& operator=(const BackendProcess&) = delete;
 
-  /// A command for the shell.
+  /// The argv that runs a shell command.
   static std::vector<std::string> shell(const std::string& command) {
     return {"/bin/sh", "-c", command};
   }
 
-  /// Starts it where it is not running. Throws SystemError where it cannot be started, ParseError
-  /// where what it says of itself is not as it should be.
+  /// Starts the backend if it is not running. Throws SystemError if it cannot be started,
+  /// ParseError if its description of itself is invalid.
   const Capabilities& capabilities();
 
-  /// Has it run a concrete kernel; inputs[i] is buffer i + 1. Never throws for what the backend
-  /// does. Once it has hung `kMostHangs` times, kernels are Unusable without being asked.
+  /// Runs a concrete kernel; inputs[i] is buffer i + 1. Never throws because of backend behaviour.
+  /// After `kMostHangs` hangs all kernels are Unusable without being sent.
   Answer run(const KernelFile& kernel, std::span<const HostArray> inputs);
   static constexpr int kMostHangs = 10;
 
@@ -91,11 +92,11 @@ class BackendProcess {
   Capabilities capabilities_;
   std::unique_ptr<Child> child_;
   struct Scratch;
-  std::unique_ptr<Scratch> scratch_;  // the folder of its room
+  std::unique_ptr<Scratch> scratch_;  // its room's folder
   std::int64_t asked_ = 0;
   int hangs_ = 0;
   Starts starts_;
-  std::string stopped_for_;  // why it will be started anew
+  std::string stopped_for_;  // why it must be restarted
 };
 
 }  // namespace touchstone::foreign

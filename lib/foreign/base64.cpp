@@ -55,7 +55,7 @@ std::optional<std::string> from_base64(std::string_view text) {
       bytes += static_cast<char>(bits >> held & 255U);
     }
   }
-  if ((bits & ((1U << held) - 1)) != 0) return std::nullopt;  // bits that are no part of a byte
+  if ((bits & ((1U << held) - 1)) != 0) return std::nullopt;  // padding bits must be zero
   return bytes;
 }
 

@@ -6,9 +6,9 @@
 
 namespace touchstone::foreign {
 
-/// RFC 4648, section 4: the usual alphabet, padded.
+/// Encodes as in RFC 4648, section 4: standard alphabet, padded.
 std::string to_base64(std::string_view bytes);
-/// nullopt where the text is not of that form; nothing may stand between the digits.
+/// Decodes strictly; nullopt for any other text, including text with whitespace.
 std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace touchstone::foreign

@@ -19,13 +19,13 @@
 namespace touchstone::foreign {
 namespace {
 
-constexpr std::size_t kKeptErrors = 2000;  // bytes of its standard error
+constexpr std::size_t kKeptErrors = 2000;  // bytes kept of its standard error
 
 std::string signal_text(int signal) {
   return fmt::format("signal {} ({})", signal, ::strsignal(signal));
 }
 
-// Parts of a room that were said to be missing: once for all processes that are forked later.
+// Missing room parts already reported, shared with all processes forked later.
 std::atomic<unsigned>* shared_parts() {
   void* const memory = ::mmap(nullptr, sizeof(std::atomic<unsigned>), PROT_READ | PROT_WRITE,
                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -51,7 +51,7 @@ Child::Child(const std::vector<std::string>& argv, const Limits& limits, const s
                process::names_of(missing));
 }
 
-// False at the end of the output.
+// Returns false at the end of the output.
 bool Child::take_output() {
   std::array<char, 65536> piece;
   const ssize_t n = ::read(process_->output(), piece.data(), piece.size());
@@ -99,7 +99,7 @@ Child::Heard Child::ask(std::string_view text, std::string& line, std::size_t mo
       if (n >= 0)
         text.remove_prefix(static_cast<std::size_t>(n));
       else if (errno != EAGAIN && errno != EINTR)
-        text = {};  // it no longer reads; that its output ends says why
+        text = {};  // it stopped reading; the end of its output tells why
       took_all_ = text.empty();
     }
     if (waiting[0].revents != 0 && !take_output()) {
@@ -115,7 +115,7 @@ Child::Heard Child::ask(std::string_view text, std::string& line, std::size_t mo
 
 std::string Child::end() {
   if (!process_) return "it was ended";
-  // One that closed its output is about to end by itself, and how it does is worth knowing.
+  // A child that closed its output is about to exit; wait to learn how.
   const auto patience = Clock::now() + std::chrono::seconds(5);
   process_->close_input();
   pollfd closed{process_->output(), 0, 0};
@@ -126,7 +126,7 @@ std::string Child::end() {
   if (ending.by_us) return "it was ended";
   if (ending.is_signal()) return "it was ended by " + signal_text(ending.signal());
   const int code = ending.exit_code();
-  if (code > 128 && code < 128 + SIGSYS)  // a shell's word for it
+  if (code > 128 && code < 128 + SIGSYS)  // a shell reports a signal this way
     return fmt::format("it ended with status {}, which is {}", code, signal_text(code - 128));
   return fmt::format("it ended with status {}", code);
 }

@@ -8,16 +8,15 @@
 
 namespace touchstone::foreign {
 
-/// Memory with guards before and behind it, pages that nobody may touch: as many bytes as it has
-/// itself, at least 4 MiB, at most 64 MiB. It touches one of them, and the rest of its pages is
-/// filled with a pattern.
+/// Memory between two inaccessible guards, each as large as the memory itself, at least 4 MiB, at
+/// most 64 MiB. The data touches one guard; the rest of its pages holds a pattern.
 class GuardedMemory {
  public:
   enum class Place : std::uint8_t {
-    AtEnd,   // its end touches the guard, as far as the alignment allows
-    AtStart  // its beginning does
+    AtEnd,   // its end touches the guard, up to alignment
+    AtStart  // its start touches the guard
   };
-  /// `alignment`: a power of two, at most a page. Throws BufferError where there is no room.
+  /// `alignment`: a power of two, at most a page. Throws BufferError if no memory is available.
   GuardedMemory(std::size_t bytes, std::size_t alignment, Place place);
   ~GuardedMemory();
   GuardedMemory(GuardedMemory&& other) noexcept;
@@ -26,17 +25,18 @@ class GuardedMemory {
 
   std::span<std::byte> data() const { return {begin_, bytes_}; }
   void make_read_only();
-  /// Whether the pattern round the data is whole; else where it is not: "before its beginning".
+  /// Where the pattern around the data was overwritten ("before its beginning"); empty if intact.
   std::string damage() const;
 
-  /// The place of an address: "at byte 20 of buffer 1, which has 16 bytes"; false where it is no
-  /// part. Async-signal-safe; `number` names the buffer.
+  /// Writes the position of an address: "at byte 20 of buffer 1, which has 16 bytes"; returns false
+  /// if the address is outside this memory and its guards. Async-signal-safe; `number` names the
+  /// buffer.
   bool describe(const void* address, int number, char* text, std::size_t size) const;
 
  private:
   std::span<std::byte> inner() const { return {pages_ + guard_, length_ - 2 * guard_}; }
 
-  std::byte* pages_ = nullptr;  // with the guards
+  std::byte* pages_ = nullptr;  // including the guards
   std::size_t length_ = 0, guard_ = 0;
   std::byte* begin_ = nullptr;
   std::size_t bytes_ = 0;

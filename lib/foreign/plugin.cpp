@@ -18,7 +18,7 @@ namespace {
 constexpr std::byte kFill{0xa5}, kOtherFill{0x5a};
 
 const touchstone_backend* load(const std::string& path) {
-  // A bare name would be searched for in the system's folders.
+  // dlopen would search the system's folders for a bare name.
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   void* const object = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (object == nullptr) throw SystemError(fmt::format("cannot load it: {}", ::dlerror()));
@@ -96,10 +96,10 @@ std::string Plugin::run(const std::string& kernel, std::span<const std::string> 
   const std::unique_ptr<void, decltype(release)> program(raw, release);
   using enum GuardedMemory::Place;
   std::string output = run_once(raw, inputs, output_bytes, kFill, AtEnd);
-  // Memory of the host is guarded at one end at a time.
+  // Host memory can be guarded at one end only, so run twice.
   std::string second;
   if (backend_->alloc == nullptr) second = run_once(raw, inputs, output_bytes, kOtherFill, AtStart);
-  // An element that looks unwritten must look otherwise where memory was filled otherwise.
+  // An element that looks unwritten must show the other fill in the second run.
   const auto unwritten = [&](std::size_t at, const std::string& bytes, std::byte fill) {
     return std::all_of(bytes.begin() + static_cast<std::ptrdiff_t>(at),
                        bytes.begin() + static_cast<std::ptrdiff_t>(at + itemsize),

@@ -11,17 +11,17 @@
 
 namespace touchstone::foreign {
 
-/// A plugin in this process; the caller is prepared for whatever it does.
+/// A plugin loaded in this process; the caller must expect crashes and hangs.
 class Plugin {
  public:
-  /// Loads it. Throws SystemError or ParseError: no such object, no touchstone_backend_get, another
-  /// ABI version, functions that are not there, capabilities that are no JSON object.
+  /// Loads it. Throws SystemError or ParseError: no such object, no touchstone_backend_get, a wrong
+  /// ABI version, missing functions, capabilities that are not a JSON object.
   explicit Plugin(const std::string& path);
 
-  /// Its capabilities as an answer to the first line of the protocol.
+  /// Its capabilities, formatted as the protocol's first answer.
   const std::string& hello() const { return hello_; }
 
-  /// A kernel that it does not do; a call that broke the contract.
+  /// Unsupported: the plugin does not support the kernel. Broken: a call broke the contract.
   struct Unsupported : std::runtime_error {
     using runtime_error::runtime_error;
   };
@@ -29,11 +29,11 @@ class Plugin {
     using runtime_error::runtime_error;
   };
 
-  /// The bytes of the output. Throws SystemError for what the plugin calls a failure.
+  /// Returns the output's bytes. Throws SystemError if the plugin reports a failure.
   std::string run(const std::string& kernel, std::span<const std::string> inputs,
                   std::size_t output_bytes, std::size_t itemsize);
 
-  /// Buffers on the host while run() is under way; for a signal handler.
+  /// The host buffers of the current run(); for a signal handler.
   std::span<const GuardedMemory> living() const { return buffers_; }
 
  private:

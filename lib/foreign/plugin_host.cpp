@@ -32,7 +32,7 @@ namespace {
 
 using nlohmann::json;
 
-// The state that the signal handler may look at.
+// State for the signal handler.
 struct UnderWay {
   const Plugin* plugin = nullptr;
   std::int64_t id = 0;
@@ -43,7 +43,7 @@ UnderWay under_way;
 void write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(fd, text.data(), text.size());
-    if (n < 0 && errno != EINTR) return;  // nobody listens
+    if (n < 0 && errno != EINTR) return;  // the reader is gone
     if (n > 0) text.remove_prefix(static_cast<std::size_t>(n));
   }
 }
@@ -57,7 +57,7 @@ const char* kind_of_access([[maybe_unused]] const void* context) {
 #endif
 }
 
-// Says which buffer the plugin left, if it was one; then the signal does what it does.
+// Reports which buffer the plugin overran, if any; then the signal takes its default action.
 void on_fault(int signal, siginfo_t* info, void* context) {
   ::signal(signal, SIG_DFL);
   if (under_way.plugin != nullptr) {
@@ -77,7 +77,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   ::raise(signal);
 }
 
-// On a stack of its own: the plugin may have used up the other.
+// On its own stack: the plugin may have exhausted the normal one.
 void watch_for_faults() {
   static std::array<char, 65536> stack;
   stack_t alternative{};
@@ -97,7 +97,7 @@ std::size_t count_of(const json& shape) {
   return static_cast<std::size_t>(count);
 }
 
-// The bytes of an answer's output.
+// Returns the output's bytes of an answer.
 std::string run(Plugin& plugin, const json& question) {
   std::vector<std::string> inputs;
   for (const json& input : question.at("inputs")) {
@@ -135,7 +135,7 @@ std::string answer(Plugin* plugin, const std::string& refusal, std::string_view 
 }  // namespace
 
 int host_plugin(const std::string& path) {
-  // The plugin may print and read as it likes: the lines go another way.
+  // The plugin may use standard input and output; the protocol moves to other descriptors.
   const int in = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
   const int out = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -160,7 +160,7 @@ int host_plugin(const std::string& path) {
     if (n <= 0) break;
     stream.take({piece.data(), static_cast<std::size_t>(n)});
   }
-  // Without the plugin's own farewells, which could crash when nobody asks any more.
+  // Skips the plugin's exit handlers, which could crash.
   std::fflush(nullptr);
   ::_exit(0);
 }

@@ -7,19 +7,19 @@
 
 namespace touchstone::foreign {
 
-/// The process in which a plugin of touchstone/backend.h lives: loads it, then speaks for it the
-/// line protocol of docs/backends.md on standard input and output, until the input ends. What the
-/// plugin itself prints goes to the standard error. An access of the plugin out of its buffers is
-/// told before the process ends. Returns the exit code.
+/// The main function of a plugin's process: loads a plugin of touchstone/backend.h and speaks the
+/// line protocol of docs/backends.md for it on standard input and output until the input ends. The
+/// plugin's own output goes to standard error. Reports an access outside its buffers before the
+/// process ends. Returns the exit code.
 int host_plugin(const std::string& path);
 
-/// Whether this program is built with a sanitizer, whose shadow takes more memory than any limit.
+/// True if built with a sanitizer, whose shadow memory exceeds any memory limit.
 bool has_shadow_memory();
 
-/// The same limits, without that on memory where this program has shadow memory.
+/// The limits, without the memory limit if has_shadow_memory().
 Limits plugin_limits(Limits limits);
 
-/// The command that hosts a plugin: this very program with its verb for that.
+/// The command that hosts a plugin: this program with its verb for hosting.
 std::vector<std::string> plugin_command(const std::string& path);
 
 }  // namespace touchstone::foreign

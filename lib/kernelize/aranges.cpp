@@ -1,4 +1,4 @@
-// Reduces that only count, put into the kernels that read them.
+// Merges counting reduces into the kernels that read them.
 #include "touchstone/kernelize/grouping.h"
 
 namespace touchstone::kernelize {
@@ -8,7 +8,7 @@ bool counts(const UOp& u) {
   return u.op() == Ops::ReduceAxis && u.src(0).base().op() == Ops::Const;
 }
 
-// Made of constants alone, and of at least one reduce of them.
+// Whether a node is computed from constants alone, and with at least one reduce.
 struct Made {
   bool alone = true, counted = false;
 };
@@ -30,7 +30,7 @@ UOpMap<Made> made_of_constants(const std::vector<UOp>& order) {
   return made;
 }
 
-// What a reduce of something else computes in its kernel.
+// Nodes that a reduce, other than a counting one, computes in its kernel.
 UOpSet under_reduces(const std::vector<UOp>& order) {
   UOpSet under;
   for (std::size_t i = order.size(); i-- > 0;) {

@@ -1,4 +1,4 @@
-// Laws of arithmetic, each true of every bit of every operand.
+// Arithmetic identities that are exact for all operands.
 #include <cmath>
 
 #include "touchstone/kernelize/op_of.h"
@@ -15,7 +15,7 @@ bool floats(const UOp& u) { return is_float(u.dtype().base); }
 
 UOp x_of(const Match& m) { return m[0]; }
 
-// Examples: x and y are buffers of some type.
+// Operands of the examples: buffers of some type.
 UOp one_of(DType d) { return UOp::new_buffer(UOp::device("HOST"), 4, d); }
 
 const std::vector<DType> kIntegers = {DType::Int8,  DType::UInt8,  DType::Int16, DType::UInt16,
@@ -85,7 +85,7 @@ UOp raised(const UOp& x, std::int64_t n) {
   return power;
 }
 
-// POW is no op of kernels: this is what it means.
+// POW has no kernel op; expands it.
 UOp power_of(const Match& m) {
   const UOp &x = m[0], &c = m[1];
   const double n = c.value().to_double();

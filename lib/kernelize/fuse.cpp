@@ -1,4 +1,4 @@
-// FUSE: down to reduces, which are then computed where they are read.
+// Pushes FUSE down to reduces, which are then computed where they are read.
 #include <algorithm>
 
 #include "touchstone/kernelize/grouping.h"
@@ -39,7 +39,7 @@ UOp fuse_others(const Match& m) {
   return x.with_src(std::move(src));
 }
 
-// A view of the results of a reduce as one of its terms: `reduced` more axes, innermost.
+// A view of a reduce's results as a view of its terms: adds the axes `reduced`, innermost.
 View with_reduced(const View& v, const Shape& reduced) {
   const sint n = elements(reduced);
   Shape shape = v.shape();

@@ -11,9 +11,9 @@
 namespace touchstone::kernelize {
 namespace {
 
-constexpr int kMostShared = 64;      // ops that several kernels compute again
-constexpr int kMostInKernel = 2048;  // ops that one kernel computes: compilers take longer ones ill
-constexpr std::size_t kMostBetween = 32;  // ops between a value and where its readers meet
+constexpr int kMostShared = 64;           // ops recomputed by several kernels
+constexpr int kMostInKernel = 2048;       // ops per kernel; compilers handle longer ones badly
+constexpr std::size_t kMostBetween = 32;  // ops between a value and the op where its readers meet
 
 class Grouping {
  public:
@@ -60,7 +60,7 @@ class Grouping {
     }
   }
 
-  // Of a view with a source that is computed.
+  // True for a view of a computed source.
   static bool is_seen(const UOp& u) {
     return u.op() == Ops::View && !u.src().empty() && !always_contiguous(u.src(0).op()) &&
            !u.src(0).dtype().is_none() && u.src(0).st() != nullptr;
@@ -88,7 +88,7 @@ class Grouping {
     return u.op() == Ops::ReduceAxis && u.arg_as<UOpReduce>().fused;
   }
 
-  // Sources first, so that what is decided below is known: independent of who is met when.
+  // Sources first, so that the result does not depend on visiting order.
   void before_unsafe_pad() {
     UOpSet masked, unsafe;
     for (const UOp& v : order_)
@@ -106,14 +106,14 @@ class Grouping {
 
   struct Use {
     UOp child;
-    ShapeTracker st;  // through which it reads
+    ShapeTracker st;  // how it reads the base
   };
   struct Step {
     UOp node;
-    ShapeTracker st;  // through which it sees the reduce
+    ShapeTracker st;  // how it sees the reduce
   };
 
-  // Consumers of a base, once each, in the order in which they stand; views are no consumers.
+  // Finds the distinct consumers of each base in graph order; views are not consumers.
   void find_children() {
     for (const UOp& u : order_) {
       if (u.op() == Ops::View || u.op() == Ops::Sink) continue;
@@ -127,7 +127,7 @@ class Grouping {
         if (s.dtype().is_none() || s.st() == nullptr) continue;
         std::vector<Use>& uses = children_[s.base()];
         const Use use{u, s.tracker()};
-        bool known = false;  // those of one consumer stand side by side
+        bool known = false;  // uses by one consumer are adjacent
         for (std::size_t k = uses.size(); !known && k > 0 && uses[k - 1].child == u; --k)
           known = uses[k - 1].st == use.st;
         if (!known) uses.push_back(use);
@@ -139,7 +139,7 @@ class Grouping {
     return certainly_eq(a.size(), b.size());
   }
 
-  // Where the work behind reduce r ends; r itself where something is in the way.
+  // The nodes where the work after reduce r ends; r itself if something blocks it.
   UOpSet follow(const UOp& r, std::vector<UOp>& group) {
     UOpSet members;
     const auto add = [&](const UOp& u) {
@@ -176,7 +176,7 @@ class Grouping {
     return members;
   }
 
-  // Sources of u down to what has memory, u included.
+  // Nodes from u, inclusive, down to realized ones.
   std::vector<UOp> below(const UOp& u) const {
     std::vector<UOp> all, open{u};
     UOpSet seen;
@@ -230,8 +230,8 @@ class Grouping {
     for (const UOp& member : group) serves_.set(member, r);
   }
 
-  // The end of the chain of ops that read all elements in their order and that all readers of the
-  // one before lead to.
+  // The end of the chain after r in which each op reads all elements in order and all readers of
+  // the previous op lead to it.
   UOp chased(const UOp& r) const {
     Step last{r, r.tracker()};
     for (;;) {
@@ -245,8 +245,8 @@ class Grouping {
     return u;
   }
 
-  // The first op that all readers of `from` are or lead to; none where one of them is stored, reads
-  // otherwise or is no such op, or where several meet in larger elements.
+  // The first op that is, or follows, every reader of `from`; none if a reader is stored, reads in
+  // another order or is not elementwise, or if several readers meet in a wider type.
   std::optional<Step> meeting(const Step& from, const ShapeTracker& whole) const {
     std::map<std::size_t, Step> open{{0, from}};  // by where they stand: sources first
     for (std::size_t before = 0; before <= kMostBetween; ++before) {
@@ -268,8 +268,8 @@ class Grouping {
     return std::nullopt;
   }
 
-  // A reduce of a reduce through a view, its only reader: the inner one is computed inside, also
-  // below padding, which lower_kernel puts around what makes something of zeros.
+  // Fuses a reduce that only another reduce reads through a view, even under padding: lower_kernel
+  // masks ops that do not map zeros to zero.
   void join_double_reduces() {
     for (const UOp& r : order_) {
       if (r.op() != Ops::ReduceAxis || r.src(0).op() != Ops::View || r.src(0).src().empty())
@@ -282,10 +282,10 @@ class Grouping {
     }
   }
 
-  // Work of more than kMostShared ops that several kernels would repeat: without a limit each link
-  // of a chain repeats all links before it.
+  // Realizes work of more than kMostShared ops that several kernels would repeat: without a limit,
+  // each link of a chain would repeat all earlier ones.
   void store_long_and_shared() {
-    UOpMap<UOp> home;  // of a node the only one with memory, or shared, that it is computed for
+    UOpMap<UOp> home;  // of a node: the only realized or shared node that it is computed for
     for (std::size_t i = order_.size(); i-- > 0;) {
       const UOp& u = order_[i];
       if (realized(u) || !home.has(u)) home.set(u, u);
@@ -304,7 +304,7 @@ class Grouping {
     return u.st() != nullptr && !u.dtype().is_none() && !realized(u) && !always_contiguous(u.op());
   }
 
-  // Ops that one kernel computes for u, itself among them.
+  // The ops, including u, that one kernel computes for u.
   std::vector<UOp> together(const UOp& u) const {
     std::vector<UOp> open{u}, ops;
     UOpSet seen;
@@ -318,11 +318,10 @@ class Grouping {
     return ops;
   }
 
-  // Gives memory to the work of kernels that would be too long: of what a kernel computes to that
-  // which needs the least of it, and of equal ones to that which takes the most ops with it. To
-  // none of a few ops: the pieces would be small.
+  // Splits kernels that are too long: realizes the op that needs the least memory, among equals the
+  // one with the most work. Skips ops with little work, which would give small kernels.
   void cut_too_long() {
-    UOpMap<int> bounds;  // at least what a kernel computes for a node
+    UOpMap<int> bounds;  // upper bounds of the ops that a kernel computes for a node
     const auto bound = [&](const UOp& u) {
       const int* known = computed_in_reader(u) ? bounds.find(u) : nullptr;
       return known == nullptr ? 0 : *known;
@@ -336,7 +335,7 @@ class Grouping {
       };
       int all = add_up();
       while (all > kMostInKernel) {
-        const std::vector<UOp> ops = together(u);  // what two sources share was counted twice
+        const std::vector<UOp> ops = together(u);  // ops shared by two sources were counted twice
         all = static_cast<int>(ops.size());
         if (all > kMostInKernel) all = cut(u, ops, bound) ? add_up() : kMostInKernel;
       }
@@ -378,11 +377,11 @@ class Grouping {
 
   std::vector<UOp> order_;
   const Config& config_;
-  UOpSet asked_;  // as outputs, or in so many words
+  UOpSet asked_;  // outputs or explicitly requested
   UOpSet memory_, taken_back_, assigned_;
   UOpMap<std::vector<Use>> children_;
   UOpMap<std::size_t> place_;  // of consumers, sources first
-  UOpMap<UOp> serves_;         // what is stored behind a reduce -> the reduce
+  UOpMap<UOp> serves_;         // stored node after a reduce -> the reduce
 };
 
 }  // namespace
@@ -394,7 +393,7 @@ UOpSet what_gets_memory(const UOp& sink, const Config& config, const UOpSet& als
 UOpSet seen_too_often(const UOp& sink, const UOpSet& memory, std::size_t most) {
   const std::vector<UOp> order = sink.toposort();
   UOpSet found;
-  UOpMap<std::vector<std::uint64_t>> views;  // of a node, by the path from what has memory
+  UOpMap<std::vector<std::uint64_t>> views;  // of a node, by path from the realized node
   const auto give = [&](const UOp& to, const std::vector<std::uint64_t>& from,
                         std::uint64_t through) {
     std::vector<std::uint64_t>& known = views[to];

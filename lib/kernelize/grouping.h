@@ -5,24 +5,24 @@
 
 namespace touchstone::kernelize {
 
-/// The nodes of a simplified graph that get memory, in an order that the graph alone decides.
-///
-/// Outputs, and what must have memory: ASSIGN, CONTIGUOUS, COPY and what it copies. What a masked
-/// view sees, where padding would become f(0) on the way to what has memory. What a view makes
-/// larger. Of each reduce that is not marked either it, or the one node that follows it in its
-/// kernel. `also`: further nodes that get memory.
+/// Returns the nodes of a simplified graph that are realized, in an order determined by the graph
+/// alone: outputs; ASSIGN, CONTIGUOUS, COPY and its source; nodes seen through a mask if padding
+/// would become f(0) on the way to the next realized node; nodes that a view expands; for each
+/// reduce not marked as fused, either the reduce or the one node after it in its kernel. `also`:
+/// further nodes to realize.
 UOpSet what_gets_memory(const UOp& sink, const Config& config, const UOpSet& also = {});
 
-/// The nodes that one kernel would see through more than `most` views: repeating their work that
-/// often costs more than a buffer, and chains of such nodes double with every link.
+/// Returns the nodes that one kernel would see through more than `most` views: repeating their work
+/// costs more than a buffer, and the work of a chain of such nodes doubles with every link.
 UOpSet seen_too_often(const UOp& sink, const UOpSet& memory, std::size_t most);
 inline constexpr std::size_t kMostViews = 64;
 
-/// FUSE_ARANGE: what is made of constants alone with a reduce among it, and is read by work that a
-/// reduce of something else computes, is FUSEd there.
+/// FUSE_ARANGE: applies FUSE to values that are computed from constants alone through a reduce and
+/// are read by work under another reduce.
 RewriteMap fuse_aranges(const UOp& sink, const RewriteMap& before);
 
-/// `view` of `reduce` as a marked reduce of what it reduces, FUSEd, seen through as many more axes.
+/// Rewrites `view` of `reduce` as a fused reduce of the same source, seen through equally many more
+/// axes.
 UOp reduce_through(const UOp& view, const UOp& reduce);
 
 }  // namespace touchstone::kernelize

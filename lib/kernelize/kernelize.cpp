@@ -33,7 +33,7 @@ PatternMatcher barriers() {
   });
 }
 
-// Distinct buffers met first below a node.
+// The first distinct buffers below a node.
 std::vector<UOp> buffers_below(const UOp& u) {
   constexpr OpSet kStored{Ops::Buffer, Ops::Gbarrier, Ops::Assign, Ops::MStack};
   std::vector<UOp> found, open{u};
@@ -152,7 +152,7 @@ int kernelize::most_buffers_of(std::string_view device) {
 RewriteMap kernelize_graph(const UOp& sink, const Config& config, Assigns assigns) {
   type_verify(sink, SpecLevel::Tensor);
 #ifndef NDEBUG
-  SpecRecorder verify;  // after every pass
+  SpecRecorder verify;  // checks after every pass
   const RecorderScope scope(verify);
 #endif
   static const PatternMatcher put_barriers = barriers(), tidy_up = tidy(), drop = drop_tags(),

@@ -12,8 +12,7 @@ namespace {
 
 constexpr OpSet kStored{Ops::Kernel, Ops::Assign, Ops::Buffer, Ops::MSelect, Ops::MStack};
 
-// What a kernel that computes x reads, in the order in which it meets it; and where its work came
-// from.
+// The inputs of the kernel that computes x, in order of discovery, and the origins of its work.
 struct Gathered {
   std::vector<UOp> reads;
   UOpMetadata metadata;
@@ -75,14 +74,14 @@ UOp store_assigned(const Match& m) {
                         "assign that follows; it must either depend on ASSIGN or BUFFER",
                         buffer.line()));
   const UOp kernel = kernel_of(u, buffer);
-  // A target that is itself just being written: this kernel follows that one.
+  // The target is itself being written by another kernel: wait for that one.
   std::vector<UOp> src{buffer, kernel};
   if (u.src(0).base().op() == Ops::Assign) src.push_back(u.src(0).base());
   return as_shape(UOp::make(Ops::Assign, u.dtype(), std::move(src)), u.shape());
 }
 
-// Whether `below` is a source of u, or of a source. Only what stands between them in `place`,
-// sources first, is walked.
+// True if `below` is a direct or indirect source of u. Visits only nodes after `below` in `place`
+// (sources first).
 bool is_below(const UOp& below, const UOp& u, const UOpMap<std::size_t>& place) {
   const std::size_t first = *place.find(below);
   std::vector<UOp> open{u};
@@ -98,7 +97,7 @@ bool is_below(const UOp& below, const UOp& u, const UOpMap<std::size_t>& place) 
   return false;
 }
 
-// The BUFFERs and ASSIGNs that a kernel reads or writes as one: those of all devices.
+// The BUFFERs and ASSIGNs behind an operand of a kernel, over all devices.
 std::vector<UOp> memory_of(const UOp& u) {
   std::vector<UOp> all, open{u};
   while (!open.empty()) {
@@ -149,7 +148,7 @@ PatternMatcher create_kernels() {
 RewriteMap order_assigns(const UOp& sink, const RewriteMap& before) {
   const std::vector<UOp> order = sink.toposort();
   UOpMap<std::size_t> place;
-  UOpMap<std::vector<UOp>> writers, readers;  // of a buffer; of a buffer or an ASSIGN
+  UOpMap<std::vector<UOp>> writers, readers;  // by buffer; by buffer or ASSIGN
   for (const UOp& u : order) {
     place.set(u, place.size());
     if (u.op() != Ops::Assign) continue;
@@ -162,7 +161,7 @@ RewriteMap order_assigns(const UOp& sink, const RewriteMap& before) {
         if (once.add(read)) readers[read].push_back(u);
   }
   UOpMap<std::vector<UOp>> first;  // what an ASSIGN must wait for
-  // The versions of a buffer one after the other: what it holds, then what each writer leaves.
+  // The versions of a buffer in order: its initial contents, then the result of each writer.
   for (const auto& [buffer, all] : writers)
     for (std::size_t i = 0; i < all.size(); ++i) {
       const UOp& writer = all[i];
@@ -173,7 +172,7 @@ RewriteMap order_assigns(const UOp& sink, const RewriteMap& before) {
             target_text(writer)));
       const UOp version = i == 0 ? buffer : all[i - 1];
       if (const auto* all_readers = readers.find(version))
-        for (const UOp& u : *all_readers)  // each once, as a kernel reads a thing once
+        for (const UOp& u : *all_readers)  // distinct, since a kernel reads a value once
           if (u != writer) first[writer].push_back(u);
     }
   if (first.empty()) return before;
@@ -190,8 +189,7 @@ RewriteMap order_assigns(const UOp& sink, const RewriteMap& before) {
   std::vector<Frame> path;
   UOpSet entered;
   UOpMap<UOp> made;
-  // A circle of waiting, in which there is an assign: a kernel needs the value both before and
-  // after.
+  // A waiting cycle with an assign in it: a kernel needs the value both before and after.
   const auto refuse = [&](const UOp& back_at) {
     std::size_t i = path.size();
     do --i;

@@ -1,4 +1,4 @@
-// From the nodes of a kernel to its AST.
+// Builds a kernel's AST from its nodes.
 #include <algorithm>
 #include <unordered_set>
 
@@ -22,10 +22,10 @@ struct ViewHash {
 
 bool is_leaf(const UOp& u) { return kMemory.has(u.op()) || u.op() == Ops::Const; }
 
-// A node that only looks at its first source.
+// True for nodes that only pass on their first source.
 bool looks_through(const UOp& u) { return group(u.op()) == OpsGroup::Ask || u.op() == Ops::Bind; }
 
-// Inside its kernel an op whose name LazyOps have another of, or two.
+// Translates ops that have no LazyOp of the same name.
 LazyOpPtr node_of(const UOp& u, std::vector<LazyOpPtr> of, int first_axis) {
   const DType d = u.dtype().base;
   switch (u.op()) {
@@ -60,7 +60,7 @@ class Lowering {
   Lowering(const UOp& assign, Assigns assigns)
       : own_(assign.src(0)), in_place_(assigns == Assigns::InPlace) {
     const UOpKernelPtr& kernel = assign.src(1).arg_as<UOpKernelPtr>();
-    if (kernel->ast.op() == Ops::BufferView) {  // of a device that lends no part of its memory
+    if (kernel->ast.op() == Ops::BufferView) {  // a device that cannot alias part of its memory
       const auto& [first, size] = kernel->ast.arg_as<Mask>()[0];
       root_ = kernel->ast.src(0).shrink({{first, first + size}}).bitcast(kernel->ast.dtype());
       return;
@@ -111,9 +111,9 @@ class Lowering {
   struct Frame {
     UOp node;
     const ShapeTracker* outer;  // how the node is seen
-    const ShapeTracker* inner;  // how its sources are
-    int outer_extra, extra;     // axes of size 1 at the end that reduces below will use
-    bool padded = false;  // outside the mask of `outer` it is to be 0, which its ops would not give
+    const ShapeTracker* inner;  // how its sources are seen
+    int outer_extra, extra;     // trailing axes of size 1 for reduces below
+    bool padded = false;        // must be 0 outside the mask of `outer`, unlike its ops' result
     std::vector<LazyOpPtr> operands;
   };
 
@@ -121,7 +121,7 @@ class Lowering {
     return u.op() == Ops::ReduceAxis ? 1 : u.src().size();
   }
 
-  // For each node the axes that reduces below it add; of the root.
+  // Counts, for each node, the axes that reduces below it add; returns the root's.
   int count_axes() const {
     UOpMap<int> need;
     for (const UOp& u : root_.toposort([&](const UOp& u) { return !kMemory.has(u.op()); })) {
@@ -132,7 +132,7 @@ class Lowering {
       need.set(u, most);
     }
     const int* of_root = need.find(root_);
-    return of_root == nullptr ? 0 : *of_root;  // what is in memory is only copied
+    return of_root == nullptr ? 0 : *of_root;  // realized values are only copied
   }
 
   const ShapeTracker* intern(ShapeTracker st) { return &*views_.insert(std::move(st)).first; }
@@ -143,7 +143,7 @@ class Lowering {
     return intern(merge_outermost(inner + *outer));
   }
 
-  // The source of a reduce; its reduced axes take the place of as many of size 1.
+  // The view of a reduce's source; its reduced axes replace as many axes of size 1.
   const ShapeTracker* under_reduce(const UOp& r, const ShapeTracker& st, int extra) {
     const std::size_t reduced = r.arg_as<UOpReduce>().axes.size();
     Shape kept = st.shape();
@@ -173,7 +173,7 @@ class Lowering {
   }
 
   void descend(UOp u, const ShapeTracker* st, int extra) {
-    bool masked = false;  // by what is between u and its reader
+    bool masked = false;  // by views between u and its reader
     for (;;) {
       if (looks_through(u)) {
         u = UOp(u.src(0));
@@ -199,7 +199,7 @@ class Lowering {
     give(std::move(leaf));
   }
 
-  // Whether padding what is loaded for u is not padding u.
+  // True if padding the loads of u differs from padding u.
   bool makes_something_of_zeros(const UOp& u) {
     if (unsafe_.empty())
       for (const UOp& n : root_.toposort([](const UOp& at) { return !kMemory.has(at.op()); })) {
@@ -231,7 +231,7 @@ class Lowering {
     return LazyOp::load(number, u.dtype().base, std::move(simple));
   }
 
-  // Each element is read where it is written.
+  // Requires that each element is read where it is written.
   static void check_self(const ShapeTracker& st) {
     if (st.is_contiguous()) return;
     if (st.views().size() == 1) {

@@ -1,4 +1,4 @@
-// Sharded tensors: MULTI goes from sources to results.
+// Sharded tensors: MULTI moves from sources to results.
 #include "touchstone/kernelize/multi.h"
 
 #include <algorithm>
@@ -28,8 +28,7 @@ Mask whole(const Shape& shape) {
                                text(multi.shape()), axis_of(multi), multi.device().size(), why));
 }
 
-// What every device holds a shard of, sharded along another axis: from each shard each device takes
-// its part.
+// Changes the sharding axis: each device takes its part of each shard.
 UOp resharded(const UOp& multi, int axis) {
   const std::size_t n = multi.device().size();
   std::vector<UOp> parts;
@@ -109,7 +108,7 @@ UOp permute_of_shards(const Match& m) {
   return shard(x).permute(order).multi(static_cast<int>(now));
 }
 
-// All of the axis, or exactly one shard, which then every device has.
+// The whole axis, or exactly one shard, which every device then gets.
 UOp shrink_of_shards(const Match& m) {
   const UOp &u = m.root(), &x = m[0];
   Mask keep = u.arg_as<Mask>();
@@ -168,7 +167,7 @@ UOp no_view_of_shards(const Match& m) {
   refuse(m.root(), m[0], "only the movement ops can move shards");
 }
 
-// What examples are made of: on devices A and B.
+// The devices of the examples, A and B.
 const UOp& pair() {
   static const UOp two = UOp::device(std::vector<std::string>{"A", "B"});
   return two;
@@ -395,7 +394,7 @@ int axis_of_reshaped(const Shape& before, const Shape& after, int axis, std::siz
   std::optional<int> found;
   for (std::size_t i = 0; i < after.size(); ++i)
     if (certainly_eq(product(after, i), outside)) found = static_cast<int>(i);
-  // As many elements stand behind `outside` as did: a shard has as many as before, too.
+  // As many elements precede the axis as before, so a shard also has as many as before.
   if (found && certainly_eq(floor_mod(after[at(*found)], n), 0)) return *found;
   throw ShapeError(fmt::format(
       "RESHAPE cannot move items between shards: {}, sharded along axis {} into {}, to {}; copy it "

@@ -6,42 +6,41 @@
 
 namespace touchstone::kernelize {
 
-/// Whether a graph has a node on several devices.
+/// True if a node of the graph is on several devices.
 bool has_several_devices(const UOp& sink);
 
-/// MULTI moves from what is sharded to what is computed of it: every device computes with its own
-/// shards, and what one needs of another is a COPY or an ALLREDUCE. Context: none. Throws
-/// ShapeError where a movement would take elements from one device to another in part, AstError
-/// where an assign's axes differ.
+/// Moves MULTI from sharded sources to results: every device computes with its own shards, and
+/// exchanges between devices are COPY or ALLREDUCE. Context: none. Throws ShapeError if a movement
+/// would split a device's elements between devices, AstError if the axes of an assign differ.
 PatternMatcher shard_rules();
 
-/// ALLREDUCE as copies and sums, naive or as a ring. Context: Simplifying.
+/// ALLREDUCE as copies and sums, directly or as a ring. Context: Simplifying.
 PatternMatcher allreduce_rules();
 
-/// Copies to several devices and from them; MSELECT and MSTACK go down to what is stored.
+/// Copies to and from several devices; pushes MSELECT and MSTACK down to stored values.
 PatternMatcher placement_rules();
 
-/// What stacks is stored. After `placement_rules`, where movement is views.
+/// Stores the sources of a stack. Apply after `placement_rules`, when movement is views.
 PatternMatcher stored_stacks();
 
-/// The three of them that make single devices of tuples, in the order of the pass "devices".
+/// The three rule sets that turn tuples into single devices, in the order of the pass "devices".
 PatternMatcher device_rules();
 
-/// The part along `axis` of what every device of a tuple of `count` holds whole that is the shard
-/// of its number. Throws ShapeError where the axis does not divide into that many.
+/// For a value that each of `count` devices holds whole: each device's own shard along `axis`.
+/// Throws ShapeError if the axis does not divide into `count`.
 UOp part_of(const UOp& x, int axis, std::size_t count);
 
-/// Parts one after the other along `axis`, bit for bit: each is padded by zeros to the whole, and
-/// the bits are added up as integers.
+/// Concatenates parts along `axis` bit for bit: pads each with zeros to the whole and adds the bits
+/// as integers.
 UOp side_by_side(const std::vector<UOp>& parts, int axis);
 
-/// Where the chunks of a ring begin and end: `count` elements for `devices` of them, in multiples
-/// of the first of 32, 16, 8, 4, 2 that divides `count`, the first chunks one multiple longer.
+/// The [begin, end) of the chunks of a ring: `count` elements over `devices`, in multiples of the
+/// first of 32, 16, 8, 4, 2 that divides `count`; the first chunks are one multiple longer.
 std::vector<std::pair<std::int64_t, std::int64_t>> ring_chunks(std::int64_t count,
                                                                std::size_t devices);
 
 /// The axis of a reshape's result along which `before`, sharded along `axis` into `count`, stays
-/// sharded with no element moved between shards. Throws ShapeError where there is none.
+/// sharded without moving elements between shards. Throws ShapeError if there is none.
 int axis_of_reshaped(const Shape& before, const Shape& after, int axis, std::size_t count);
 
 }  // namespace touchstone::kernelize

@@ -6,7 +6,7 @@
 namespace touchstone::kernelize {
 namespace {
 
-// DIV is two: of floats and of integers.
+// DIV has two ops: for floats and for integers.
 constexpr std::array<std::pair<Ops, Op>, 19> kPairs = {{
     {Ops::Exp2, Op::Exp2},
     {Ops::Log2, Op::Log2},

@@ -1,4 +1,4 @@
-// Copies from and to several devices; allreduce.
+// Copies to and from several devices; allreduce.
 #include <algorithm>
 
 #include "touchstone/kernelize/multi.h"
@@ -19,7 +19,7 @@ symbolic::Values numbered(std::size_t i) {
   return {{std::string(kDeviceNumber), static_cast<std::int64_t>(i)}};
 }
 
-// An argument of movement where the device is that of number i.
+// A movement argument with the device number set to i.
 UOpArg at_device(const UOpArg& arg, std::size_t i) {
   const symbolic::Values values = numbered(i);
   const auto bound = [&](const sint& s) { return s.is_int() ? s : shapetracker::bind(s, values); };
@@ -41,7 +41,7 @@ bool uses_number(const UOp& movement) {
   return !same(at_device(movement.arg(), 0), movement.arg());
 }
 
-// x moved as `movement` moves, on the device of number i.
+// Applies `movement` to x on device number i.
 UOp moved(const UOp& movement, const UOp& x, std::size_t i) {
   return UOp::make(movement.op(), movement.dtype(), {x}, at_device(movement.arg(), i),
                    movement.tag());
@@ -59,7 +59,7 @@ UOp copy_to_all(const Match& m) {
   return UOp::mstack(std::move(all));
 }
 
-// Which device of x a copy takes it from: the one that it goes to, where that is among them.
+// The device of x to copy from: the target itself if x is there.
 std::size_t source_for(const UOp& x, const std::string& target, std::size_t otherwise) {
   const std::vector<std::string> names = x.device();
   const auto own = std::ranges::find(names, target);
@@ -122,7 +122,7 @@ bool is_file(const UOp& x) {
   return of.size() == 1 && (of[0].starts_with("DISK") || of[0].starts_with("NPY"));
 }
 
-// The fewer elements travel: each device's part is taken where the copy comes from.
+// Shrinks each device's part before the copy, so that fewer elements travel.
 UOp shrunk_stack(const Match& m) {
   const UOp &u = m.root(), &stack = m[0];
   if (!uses_number(u) || !certainly_lt(u.size(), stack.size())) return {};
@@ -137,7 +137,7 @@ UOp shrunk_stack(const Match& m) {
   return UOp::mstack(std::move(src));
 }
 
-// Elements of a buffer, all of them in order: contiguous() of that is the view again.
+// True for all elements of a buffer in order: contiguous() of that is the view itself.
 bool is_whole_buffer(const UOp& view) {
   const UOp& x = view.src(0);
   return x.op() == Ops::Buffer && view.tracker().is_contiguous() &&
@@ -165,7 +165,7 @@ UOp in_order(const UOp& x, Ops op, const UOp& to) {
   return all;
 }
 
-// Chunk i is combined along the ring from device i on, then goes round once more.
+// Chunk i is combined along the ring from device i on, then sent around once more.
 UOp by_ring(const UOp& x, Ops op) {
   const std::vector<std::string> names = x.device();
   const std::size_t n = names.size();

@@ -10,16 +10,16 @@
 namespace touchstone::kernelize {
 namespace {
 
-constexpr std::size_t kMostSites = 4;    // of one node
-constexpr std::size_t kMostAround = 24;  // loops round one node
-constexpr int kMostReduces = 16;         // of a kernel
-constexpr int kMostCheap = 3;            // ops done again for every copy, as the lazy stack does
-constexpr int kMostShared = 16;          // ops that several kernels compute again, as there
-constexpr std::size_t kMostAbsorbing = 256;  // nodes of a kernel that takes in others
-constexpr std::size_t kMostLoading = 256;    // nodes of a kernel of which all loads are known
-constexpr std::int64_t kMostCounted = std::int64_t{1} << 22;  // terms of what only counts
+constexpr std::size_t kMostSites = 4;        // per node
+constexpr std::size_t kMostAround = 24;      // loops around one node
+constexpr int kMostReduces = 16;             // per kernel
+constexpr int kMostCheap = 3;                // ops recomputed for every copy, as in the lazy stack
+constexpr int kMostShared = 16;              // ops recomputed by several kernels, as there
+constexpr std::size_t kMostAbsorbing = 256;  // nodes of a kernel that absorbs others
+constexpr std::size_t kMostLoading = 256;    // nodes of a kernel whose loads are all counted
+constexpr std::int64_t kMostCounted = std::int64_t{1} << 22;  // terms of counting reduces
 
-using Loops = std::vector<int>;  // numbers, the outermost first
+using Loops = std::vector<int>;  // loop numbers, outermost first
 
 struct ViewHash {
   std::size_t operator()(const ShapeTracker& st) const {
@@ -27,13 +27,13 @@ struct ViewHash {
   }
 };
 
-// Where a node is computed: by the kernel of a node with memory, once for each index of `loops`,
-// from which `st` makes the node's element.
+// Where a node is computed: in the kernel of a realized node, once per index of `loops`; `st` maps
+// those to the node's elements.
 struct Site {
   const UOpNode* kernel = nullptr;
   const ShapeTracker* st = nullptr;
-  Loops loops;   // that it changes along
-  Loops around;  // that it would stand in as it is written
+  Loops loops;   // loops that it varies along
+  Loops around;  // loops that enclose it as written
 
   bool same(const Site& o) const { return kernel == o.kernel && st == o.st && loops == o.loops; }
 };
@@ -77,7 +77,7 @@ class Ranges {
     if (u.op() == Ops::Sink || u.st() == nullptr || u.dtype().is_none()) return;
     Sites* const known = sites_.find(u);
     if (!memory_.has(u)) {
-      if (known == nullptr) return;  // nobody computes it
+      if (known == nullptr) return;  // it is not computed
       if (several_kernels(*known) && is_elementwise(u.op()) && pays(u, *known)) {
         added_.add(u);
         return pass_down(u, own_kernel(u));
@@ -111,7 +111,7 @@ class Ranges {
 
   const ShapeTracker* intern(ShapeTracker st) { return &*views_.insert(std::move(st)).first; }
 
-  // Without the loops along which nothing changes.
+  // Removes loops along which nothing varies.
   Site compact(Site s) {
     const View& last = s.st->views().back();
     Mask once;
@@ -133,7 +133,7 @@ class Ranges {
     return s;
   }
 
-  // What u reads, as it reads it from this site.
+  // Records how u reads its sources from this site.
   void pass_down(const UOp& u, const Site& site) {
     if (u.op() == Ops::View) {
       if (u.src().empty()) return;
@@ -144,7 +144,7 @@ class Ranges {
     keep_order(site);
     if (u.op() == Ops::ReduceAxis) return give(u.src(0), compact(under_reduce(u, site)));
     if (u.op() == Ops::Assign) return give(u.src(1), site);
-    if (u.op() == Ops::Custom) return refuse_below(u);  // it takes them as buffers
+    if (u.op() == Ops::Custom) return refuse_below(u);  // its sources are buffers
     for (const UOp& s : u.src()) give(s, site);
   }
 
@@ -164,8 +164,8 @@ class Ranges {
       if (s.st() != nullptr && !s.dtype().is_none()) sites_[s].too_many = true;
   }
 
-  // A reduce stands in the loops that it changes along, and opens its own; two that are the same
-  // there are one.
+  // A reduce is placed in the loops that it varies along and opens its own; equal reduces there
+  // share one set.
   Site under_reduce(const UOp& r, const Site& site) {
     auto [own, fresh] = own_loops_.try_emplace({r.address(), site.kernel, site.st, site.loops});
     if (fresh)
@@ -200,7 +200,7 @@ class Ranges {
     return u.op() == Ops::ReduceAxis || is_elementwise(u.op());
   }
 
-  // Elements, without those that are masked: nothing is loaded for them.
+  // The number of unmasked elements; masked ones load nothing.
   static std::int64_t executed(const Site& s) {
     const View& last = s.st->views().back();
     if (!last.mask()) return most_elements(last.shape());
@@ -217,15 +217,15 @@ class Ranges {
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
   }
 
-  // Whether each term of a reduce takes another element of it: a reduce there would have no
-  // neighbours to be computed beside.
+  // True if each term of another reduce needs a different element: the reduce there could not be
+  // vectorized with neighbours.
   bool changes_in_reduce(const Site& s) const {
     return std::ranges::any_of(
         s.loops, [&](int loop) { return !loops_[static_cast<std::size_t>(loop)].of_output; });
   }
 
-  // Whether no loop that it does not change along is outside one that it does. Loops over the
-  // output stand in any order that suits all reduces of the kernel.
+  // True if no loop that it is constant along encloses one that it varies along. Output loops can
+  // be reordered to suit all reduces of the kernel.
   bool stands_outside(const Site& s, bool orders_output) {
     const auto changes = [&](int loop) { return std::ranges::count(s.loops, loop) > 0; };
     const auto trivial = [&](int loop) { return loops_[static_cast<std::size_t>(loop)].size == 1; };
@@ -241,8 +241,8 @@ class Ranges {
     return keeps_orders(s);
   }
 
-  // Whether the loops over the output can stand so that for this node, too, those that it changes
-  // along are the outermost.
+  // True if the output loops can be ordered so that, for this node too, the ones it varies along
+  // are outermost.
   bool keeps_orders(const Site& s) {
     const Loops mine = output_loops(s);
     return std::ranges::all_of(orders_[s.kernel], [&](const Loops& other) {
@@ -265,13 +265,13 @@ class Ranges {
 
   struct Region {
     int ops = 0, reduces = 0, buffers = 0;
-    int held = 0;            // of the buffers those that grouping made
+    int held = 0;            // buffers made by grouping
     std::int64_t terms = 1;  // of all reduces, multiplied
-    bool cheap = true;       // all of it
+    bool cheap = true;       // all ops are cheap
     bool reads_assigned = false, too_long = false;
   };
 
-  // u and what is computed with it, as far as is decided: down to what grouping gave memory.
+  // u and the nodes computed with it so far, down to nodes realized by grouping.
   Region region_of(const UOp& u) const {
     constexpr int kMostNodes = 1024;
     Region out;
@@ -304,7 +304,7 @@ class Ranges {
     return out;
   }
 
-  // Of one element of a reduce.
+  // The terms per result of a reduce.
   static std::int64_t terms_added(const UOp& r) {
     Shape axes;
     for (const int axis : r.arg_as<UOpReduce>().axes)
@@ -323,8 +323,8 @@ class Ranges {
       for (const UOp& s : u.src()) children_[s].push_back(u);
   }
 
-  // Whether memory for what several kernels compute saves work, bytes that are moved, or two
-  // kernels that are then computed in its own.
+  // True if realizing a value that several kernels compute saves work, bytes moved, or two kernels
+  // that can then merge into its own.
   bool pays(const UOp& u, const Sites& sites) {
     const Region region = region_of(u);
     if (region.reads_assigned) return false;
@@ -332,9 +332,9 @@ class Ranges {
     return !children_.empty() && !region.too_long && region.held >= 2 && absorbed(u) >= 2;
   }
 
-  // Whether fewer bytes are moved where u is computed once, stored, and loaded by all its kernels
-  // than where each loads what u is made of. What a kernel loads for something else is no more to
-  // it, and of masked and of small buffers as little is loaded as there is.
+  // True if computing u once, storing it and loading it in all its kernels moves fewer bytes than
+  // loading u's inputs in each. Inputs that a kernel loads anyway are free for it, and masked or
+  // small buffers count only the elements they have.
   bool moves_less(const UOp& u, const Sites& sites) const {
     Loads made_of, rest;
     if (!add_loads(u, UOp(), made_of) || made_of.empty()) return false;
@@ -356,14 +356,13 @@ class Ranges {
     return again > once;
   }
 
-  // Elements of each memory that are loaded.
+  // Elements loaded from each buffer.
   using Loads = UOpMap<std::int64_t>;
 
-  // What is loaded for u as far as is decided, but for what `without` alone takes; false where
-  // that is too long. Of a part no more is loaded than for the elements that the views above it
-  // let through.
+  // Adds the loads needed for u so far, except those only needed by `without`; false if there are
+  // too many nodes. A source counts at most the elements that the views above it can reach.
   bool add_loads(const UOp& u, const UOp& without, Loads& loads) const {
-    Loads inside;  // elements of each node that is computed
+    Loads inside;  // elements of each computed node
     std::vector<UOp> open{u};
     inside.set(u, most_elements(u.shape()));
     const auto take = [&](const UOp& s, std::int64_t elements) {
@@ -385,7 +384,7 @@ class Ranges {
     return true;
   }
 
-  // Elements of each source that so many elements of a node are made of at most.
+  // The maximum number of elements of each source needed for so many elements of a node.
   static std::int64_t loaded_below(const UOp& u, std::int64_t elements) {
     if (u.op() == Ops::View) return std::min(elements, moved_along(u.tracker()));
     if (u.op() == Ops::ReduceAxis) return times(elements, terms_added(u));
@@ -396,7 +395,7 @@ class Ranges {
     return (has_memory(u) && !taken_back_.has(u)) || added_.has(u);
   }
 
-  // Elements of the axes along which a view moves.
+  // The number of elements along axes on which a view moves.
   static std::int64_t moved_along(const ShapeTracker& st) {
     Shape moves;
     for (std::size_t i = 0; i < st.shape().size(); ++i)
@@ -408,7 +407,7 @@ class Ranges {
     return times(elements, static_cast<std::int64_t>(itemsize(u.dtype().base)));
   }
 
-  // Nodes with memory that nobody would read but the kernel of u.
+  // The number of realized nodes that only the kernel of u would read.
   int absorbed(const UOp& u) const {
     UOpSet inside;
     std::vector<UOp> held;
@@ -442,7 +441,7 @@ class Ranges {
     }
   }
 
-  // Whether all ways up from v lead to u and stay inside.
+  // True if all paths up from v lead to u within `inside`.
   bool ends_in(const UOp& v, const UOp& u, const UOpSet& inside) const {
     std::vector<UOp> open{v};
     UOpSet seen;
@@ -462,7 +461,7 @@ class Ranges {
 
   bool has_memory(const UOp& u) const { return memory_.has(u) && !cheap_.has(u); }
 
-  // Of what is made of constants alone.
+  // For values computed from constants alone.
   bool counts_little(const Sites& sites, const Region& region) const {
     std::int64_t all = 0;
     for (const Site& s : sites.all) {
@@ -478,14 +477,14 @@ class Ranges {
   const UOpSet& asked_;
   UOpSet taken_back_, added_, assigned_;
   UOpMap<std::vector<UOp>> children_;
-  UOpSet cheap_;  // computed wherever it is read
+  UOpSet cheap_;  // recomputed wherever it is read
   UOpMap<Sites> sites_;
   std::map<const UOpNode*, UOp> kernels_;
   std::vector<Loop> loops_;
   std::unordered_set<ShapeTracker, ViewHash> views_;
   std::map<std::tuple<const UOpNode*, const UOpNode*, const ShapeTracker*, Loops>, Loops>
       own_loops_;
-  std::map<const UOpNode*, std::vector<Loops>> orders_;  // of output loops, by kernel
+  std::map<const UOpNode*, std::vector<Loops>> orders_;  // orders of output loops, by kernel
   std::map<const UOpNode*, int> reduces_in_;
 };
 

@@ -5,14 +5,13 @@
 
 namespace touchstone::kernelize {
 
-/// The scheduler `ranges`: what keeps its memory of what grouping gave memory, where a kernel may
-/// hold any number of reduces. A node is computed in the kernel that reads it where that is no more
-/// work: it is read by one kernel, there in the same loops by all that read it, and no loop along
-/// which it stays the same lies outside of one along which it changes; and a reduce is not computed
-/// term by term of another, where it would have no neighbours. What only counts is computed
-/// wherever it is read, while that is cheap. What several kernels compute gets memory where fewer
-/// bytes are then moved. `asked`: outputs and the like, which keep theirs, as does what reads a
-/// buffer that is assigned to.
+/// The scheduler `ranges`: returns the nodes from grouping's set that stay realized if a kernel may
+/// hold any number of reduces. A node is computed in the kernel that reads it if that adds no work:
+/// exactly one kernel reads it, always in the same loops, with no loop that it is constant along
+/// outside a loop that it varies along; and a reduce is not computed for each term of another,
+/// where vectorization would fail. Counting reduces are inlined wherever they are read, if cheap. A
+/// value computed by several kernels is realized if that moves fewer bytes. `asked`: outputs and
+/// similar, which stay realized, as do readers of a buffer that is assigned to.
 UOpSet without_needless(const UOp& sink, const UOpSet& memory, const UOpSet& asked);
 
 }  // namespace touchstone::kernelize

@@ -1,4 +1,4 @@
-// Laws of tensors.
+// Tensor rules.
 #include <algorithm>
 #include <numeric>
 
@@ -37,7 +37,7 @@ UOp reduce_of_nothing(const Match& m) {
                                        : least_of(d));
 }
 
-// n equal terms: their sum is a rounded product where n is exact in the accumulator.
+// The sum of n equal terms is a rounded product if the accumulator represents n exactly.
 UOp sum_of_copies(const UOp& once, std::int64_t n) {
   const DType d = once.dtype().base;
   if (is_bool(d)) return once;
@@ -71,7 +71,7 @@ UOp reduce_of_copies(const Match& m) {
   return once.alu(Ops::Pow, {once.const_like(Scalar::from_int(r.dtype().base, copies))});
 }
 
-// Kept axes of `before` parted at `split`, the divisor moved last.
+// Splits a reduced axis of `before` at `split` and moves the divisor axis last.
 UOp split_reduce(const Match& m) {
   const UOp &r = m.root(), &x = m[0];
   const auto& [op, axes, fused] = r.arg_as<UOpReduce>();
@@ -115,7 +115,7 @@ UOp contiguous_of_whole(const Match& m) {
   return st.is_contiguous() && certainly_eq(st.size(), b.size()) ? v : UOp();
 }
 
-// Elements of a file one after the other are read where they lie.
+// Consecutive elements of a file are read in place.
 UOp part_of_disk(const Match& m) {
   const UOp &u = m.root(), &v = m[0], &b = m[1];
   const std::vector<std::string> device = b.device();
@@ -143,7 +143,7 @@ UOp assign_to_no_memory(const Match& m) {
   return m[1].contiguous();
 }
 
-// More elements are seen than there are.
+// True if the view has more elements than its source.
 bool repeats(const ShapeTracker& st) {
   for (const sint& s : st.shape())
     if (!s.is_int()) return false;
@@ -178,7 +178,7 @@ UOp cast_to_image(const Match& m) {
   return x.view(v.arg_as<ShapeTracker>());
 }
 
-// What examples are made of.
+// Operands of the examples.
 UOp array(const Shape& shape, DType d = DType::Float32) {
   return as_shape(UOp::new_buffer(UOp::device("HOST"), most_elements(shape), d), shape);
 }
@@ -428,7 +428,7 @@ std::optional<Split> split_of(const ShapeTracker& st, std::span<const int> axes,
     (reduced ? terms : results) *= st.shape()[i].as_int();
   }
   if (results == 0 || terms < config.reduceop_split_threshold) return std::nullopt;
-  // So many rows keep any number of threads busy, and short ones take longer.
+  // That many rows keep all threads busy, and shorter rows take longer.
   constexpr std::int64_t kManyRows = 256;
   if (config.scheduler == Scheduler::Ranges && results >= kManyRows) return std::nullopt;
   const std::int64_t most = std::min<std::int64_t>(

@@ -6,7 +6,7 @@
 namespace touchstone::kernelize {
 namespace {
 
-// What a chain of movement starts from: the tracker of a movement is one over this.
+// The source of a chain of movement; a movement's tracker is relative to it.
 UOp moved_from(const UOp& movement) {
   UOp at = movement.src(0);
   while (is_movement(at.op()) && at.op() != Ops::View && !at.src().empty()) at = UOp(at.src(0));

@@ -7,14 +7,14 @@
 
 namespace touchstone::lazy {
 
-/// Runs schedules in memory of its own, without touching a LazyBuffer: what is assigned to stays as
-/// it is, and the same graph can be run again, with other values of its variables.
+/// Runs schedules in its own memory without changing any LazyBuffer: assignments have no effect
+/// outside, and the same graph can be run again with other variable values.
 class Aside {
  public:
   void run(const ScheduleItem& item);
-  /// Null where it needed no work.
+  /// The result for a base; null if it needed no work.
   BufferPtr made(const LazyBuffer& base) const;
-  /// Of a base on several devices, what each has.
+  /// The result on each device, for a base on several.
   std::vector<BufferPtr> parts(const LazyBuffer& base) const;
 
  private:
@@ -22,7 +22,7 @@ class Aside {
 
   std::unordered_map<const LazyBuffer*, BufferPtr> made_;
   std::unordered_map<const LazyBuffer*, std::vector<BufferPtr>> parts_;
-  std::vector<LazyBufferPtr> held_;  // so that no address is used again
+  std::vector<LazyBufferPtr> held_;  // keeps addresses from being reused
 };
 
 }  // namespace touchstone::lazy

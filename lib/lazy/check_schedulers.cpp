@@ -10,7 +10,7 @@
 namespace touchstone::lazy {
 namespace {
 
-// Elements that a symbolic shape leaves out are nobody's.
+// Elements beyond a symbolic shape are not compared.
 std::int64_t elements_of(const Shape& shape, const symbolic::Values& values) {
   return elements(shape).evaluate(values);
 }

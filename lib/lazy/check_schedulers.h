@@ -6,10 +6,10 @@
 
 namespace touchstone::lazy {
 
-/// SCHEDULER=check: what realize() does, with every scheduler. The schedule of rewriting is run
-/// aside, in memory of its own, then that of fusion; `outputs` keep what the latter gave. Throws
-/// Error naming output, element and both values where a bit differs (NaN is NaN). Meant for devices
-/// whose result does not depend on what shares a kernel, as the reference's.
+/// SCHEDULER=check: realizes `outputs` with every scheduler. First runs the rewriting schedules
+/// aside, in their own memory, then the fusion schedule, whose results `outputs` keep. Throws Error
+/// naming output, element and both values if a bit differs (all NaNs are equal). Use it on devices
+/// whose results do not depend on fusion, such as the reference device.
 void realize_checked(std::span<const LazyBufferPtr> outputs, const symbolic::Values& values);
 
 }  // namespace touchstone::lazy

@@ -17,8 +17,8 @@ namespace {
 
 struct File {
   std::ofstream out;
-  std::string pending;  // events not yet written
-  bool any = false;     // an event is in the file
+  std::string pending;  // events not written yet
+  bool any = false;     // the file has an event
   int graphs = 0;
 };
 
@@ -130,7 +130,7 @@ void flush_log() {
   }
   require(file.out, name);
   if (file.pending.empty()) return;
-  file.out.seekp(-3, std::ios::end);  // before the line of the bracket that closes the list
+  file.out.seekp(-3, std::ios::end);  // before the closing bracket's line
   file.out << file.pending << "\n]\n" << std::flush;
   file.pending.clear();
   file.any = true;

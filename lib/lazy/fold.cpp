@@ -19,7 +19,7 @@ LazyBufferPtr filled(const Scalar& value, const LazyBufferPtr& like) {
 
 bool is(const LazyBufferPtr& b, const Scalar& value) { return b->constant_value() == value; }
 
-// x op y where y is what op leaves every x with, for one order of the two.
+// Folds x op y if y is a right identity or absorber of op.
 LazyBufferPtr with_constant(Op op, const LazyBufferPtr& x, const LazyBufferPtr& y) {
   const DType d = x->dtype();
   const Scalar one = Scalar::from_int(d, 1), zero = Scalar::from_int(d, 0);
@@ -28,7 +28,7 @@ LazyBufferPtr with_constant(Op op, const LazyBufferPtr& x, const LazyBufferPtr& 
       if (is(y, one)) return x;
       return !is_float(d) && is(y, zero) ? filled(zero, x) : nullptr;
     case Op::Add:
-      // -0.0 is what leaves every float as it is under +; 0.0 turns -0.0 into 0.0.
+      // For floats the identity of + is -0.0, as -0.0 + 0.0 is 0.0.
       if (is(y, is_float(d) ? Scalar::from_double(d, -0.0) : zero)) return x;
       return is_bool(d) && is(y, one) ? filled(one, x) : nullptr;
     case Op::Max:

@@ -10,9 +10,8 @@ namespace touchstone::lazy {
 using touchstone::fold;
 using touchstone::least_of;
 
-/// The equal, bit for bit, of `op` of these checked sources, where it needs no computing: one of
-/// them, or a constant. Null elsewhere. x*0 is 0 for integers only: a float may be a NaN,
-/// infinite or negative.
+/// Returns a source or constant that equals `op` of these checked sources bit for bit; null if
+/// there is none. x*0 is 0 only for integers: a float may be NaN, infinite or negative.
 LazyBufferPtr folded(Op op, std::span<const LazyBufferPtr> srcs);
 
 }  // namespace touchstone::lazy

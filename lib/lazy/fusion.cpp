@@ -10,10 +10,10 @@ namespace {
 
 bool needs_work(const LazyBuffer& base) { return !base.is_realized() && !base.is_const_base(); }
 
-// Not a kernel: it takes its sources as buffers.
+// These take their sources as buffers and are not kernels.
 bool reads_memory(Op op) { return op == Op::From || op == Op::Custom; }
 
-// How many elements of a masked view are inside its mask.
+// The number of elements inside a view's mask.
 std::int64_t unmasked_elements(const View& v) {
   if (!v.mask()) return max_elements(v.shape());
   Shape inside;
@@ -29,8 +29,7 @@ bool grows(const LazyBuffer& base, const ShapeTracker& st) {
   return !only_pads;
 }
 
-// Calls f(node of the source, the view it is seen through) for the sources of `node` that are in
-// the graph.
+// Calls f(node of the source, its view) for the sources of `node` that are in the graph.
 template <class F>
 void for_each_source(const Graph::Node& node, F&& f) {
   for (std::size_t i = 0; i < node.srcs.size(); ++i)
@@ -64,7 +63,7 @@ Graph discover(std::span<const LazyBufferPtr> outputs, const Config& config) {
         path.pop_back();
         continue;
       }
-      const int below = enter(srcs[next]->base());  // may move graph.nodes
+      const int below = enter(srcs[next]->base());  // may reallocate graph.nodes
       graph.nodes[at].srcs.push_back(below);
     }
   }

@@ -10,31 +10,31 @@
 
 namespace touchstone::lazy {
 
-/// The source of a GATHER that is read at the positions in the other; it is always in memory.
+/// The index of a GATHER's table among its sources; the table is always in memory.
 inline constexpr std::size_t kTable = 1;
 
-/// The bases that still have to be computed for some outputs, numbered, and for each the decision
-/// whether it gets memory of its own or is computed inside the kernels that read it.
+/// The bases that must be computed for some outputs, numbered, each with the decision whether it is
+/// realized (gets its own memory) or computed inside the kernels that read it.
 struct Graph {
   struct Node {
     LazyBuffer* buffer = nullptr;  // a base that is neither realized nor a constant
-    std::vector<int> srcs;         // one a source of buffer: the node of its base, -1 where none
-    std::vector<int> users;        // nodes that read it, each once, in order of discovery
-    bool realize = false;          // gets memory
-    bool for_expand = false;       // that is only because a view makes it larger
-    int reduce = -1;               // realized nodes: the reduce its kernel holds, -1 for none
-    Shape loop;                    // where the reduce is computed in the order of its reader
+    std::vector<int> srcs;         // one per source of buffer: the node of its base, -1 if none
+    std::vector<int> users;        // distinct nodes that read it, in order of discovery
+    bool realize = false;          // gets its own memory
+    bool for_expand = false;       // realized only because a view expands it
+    int reduce = -1;               // realized nodes: the reduce in its kernel, -1 for none
+    Shape loop;                    // set if the reduce runs in its reader's order
   };
-  std::vector<Node> nodes;     // in the order a depth-first walk from the outputs meets them
+  std::vector<Node> nodes;     // in depth-first order from the outputs
   std::vector<int> bottom_up;  // every node after its sources
-  std::vector<int> outputs;    // -1 where an output needs no work
-  Config config;               // which rules do what
+  std::vector<int> outputs;    // -1 if an output needs no work
+  Config config;               // enables and configures rules
 };
 
-/// Numbers the graph above `outputs`; no decision is taken yet.
+/// Numbers the graph above `outputs`; makes no decisions.
 Graph discover(std::span<const LazyBufferPtr> outputs, const Config& config = Config::current());
 
-/// One rule that decides what gets memory; each reads what the ones before it decided.
+/// A rule that decides what is realized, based on the decisions of earlier rules.
 struct FusionRule {
   std::string_view name;
   void (*apply)(Graph&);
@@ -43,45 +43,46 @@ std::span<const FusionRule> fusion_rules();
 
 // The rules, in order.
 
-/// Outputs, loads (RAND, FROM and what it copies, CONTIGUOUS), the tables of GATHERs, and what
-/// contiguous() asked for; at PUSH_CONTIGUOUS the only elementwise op that reads it, instead.
+/// Realizes outputs, loads (RAND, FROM and its source, CONTIGUOUS), tables of GATHERs, and bases
+/// marked by contiguous() or, with PUSH_CONTIGUOUS, the single elementwise op that reads such a
+/// base.
 void realize_what_must(Graph& graph);
-/// Bases that the switches that are off would have merged into their reader.
+/// Realizes bases that a disabled switch would have merged into their reader.
 void realize_what_is_not_merged(Graph& graph);
-/// A base that a view makes larger, so that it is not computed again for every copy. A view that
-/// only pads does not count: its new elements are never computed.
+/// Realizes a base that a view expands, so that it is not recomputed for every copy. Views that
+/// only pad do not count: padding is never computed.
 void realize_before_expand(Graph& graph);
-/// Every base seen through a mask where SHUFFLE_PAD_OPS is off. Where it is on, the mask ends up at
-/// the inputs, and a kernel computes where(valid, x, 0) of an x that would be something else of
-/// zeros.
+/// Realizes every base seen through a mask if SHUFFLE_PAD_OPS is off. If it is on, masks are pushed
+/// to the inputs, and a kernel computes where(valid, x, 0) for an x that does not map zeros to
+/// zero.
 void realize_before_pad(Graph& graph);
-/// Pairs each reduce with the one realized node that its kernel will compute, if all ways there are
-/// contiguous (or what PUSH_PERMUTES and PUSH_RESHAPES allow), of the same size, and meet no other
-/// reduce; otherwise the reduce gets memory, or the last of the contiguous elementwise ops that
-/// follow it one after the other.
+/// Pairs each reduce with the one realized node whose kernel will compute it: all paths from the
+/// reduce must lead to that node, be contiguous (or what PUSH_PERMUTES and PUSH_RESHAPES allow),
+/// keep the size, and meet no other reduce. Otherwise realizes the reduce, or the last op of the
+/// contiguous elementwise chain after it.
 void pair_reduces(Graph& graph);
-/// Takes the memory back from what has it because of an expand, where computing it again is cheap:
-/// at most kMostRecomputed ops, none of them a function, a division or a remainder, all on one
-/// buffer, which is then read instead.
+/// Undoes the realization of nodes realized because of an expand if recomputing is cheap: at most
+/// kMostRecomputed ops, no function, division or remainder, all on one buffer, which is read
+/// instead.
 void recompute_before_expand(Graph& graph);
 inline constexpr int kMostRecomputed = 3;
-/// A base that several kernels would compute, each more than kMostShared nodes for it. Sources are
-/// decided first, so that what all kernels together compute, and with it the time to schedule them,
-/// is at most kMostShared times the sources of the graph's nodes.
+/// Realizes a base that several kernels would compute with more than kMostShared nodes each.
+/// Sources are decided first, so the total work of all kernels, and the scheduling time, is at most
+/// kMostShared times the number of sources in the graph.
 void realize_what_is_long_and_shared(Graph& graph);
 inline constexpr int kMostShared = 16;
-/// Parts of a kernel of more than kMostInKernel nodes, so that none has more: where the least
-/// memory is needed for it. Compilers take more than twice the time for twice as many.
+/// Splits kernels of more than kMostInKernel nodes where that needs the least memory, since compile
+/// time grows faster than linearly.
 void realize_what_is_too_long(Graph& graph);
 inline constexpr int kMostInKernel = 2048;
 
-/// How a reader may see the elements of a reduce, of shape `kept`, all once each: axis order[i] of
-/// `digits` as its axis i, where `digits` is `kept` in other factors. Sizes 1 are left out of both.
+/// A view that reads each element of a reduce of shape `kept` exactly once: its axis i is axis
+/// order[i] of `digits`, a refactoring of `kept`. Axes of size 1 are omitted from both.
 struct Reordering {
   Shape digits;
   std::vector<int> order;
 };
-/// nullopt where the view repeats, leaves out or masks elements, or is not concrete.
+/// nullopt if the view repeats, omits or masks elements, or is not concrete.
 std::optional<Reordering> reordering(const ShapeTracker& st);
 
 }  // namespace touchstone::lazy

@@ -13,14 +13,14 @@
 namespace touchstone::lazy {
 namespace {
 
-constexpr int kMostJoined = 16;     // into one kernel, which is built anew for each
-constexpr std::size_t kFewOps = 4;  // that are done again for each copy of a position
+constexpr int kMostJoined = 16;     // into one kernel, which is rebuilt for each
+constexpr std::size_t kFewOps = 4;  // recomputed for each copy of a position
 
 const MemBuffer* memory_of(const LazyOp& node) {
   return is_load(node.op()) ? &node.buffer() : nullptr;
 }
 
-// One schedule, whose kernels are taken into each other.
+// Merges the kernels of one schedule.
 class Joiner {
  public:
   Joiner(std::vector<ScheduleItem>& items, std::span<const LazyBufferPtr> outputs,
@@ -62,7 +62,7 @@ class Joiner {
            item.ast->buffer().st.is_contiguous();
   }
 
-  // The item that reads what item i makes, where it could compute it itself.
+  // The only item that reads item i's result, if it can compute that itself.
   std::optional<std::size_t> only_reader(std::size_t i) const {
     const LazyBuffer* const out = items_[i].out.get();
     const auto readers = readers_.find(out);
@@ -79,7 +79,7 @@ class Joiner {
     return reader;
   }
 
-  // Of the kernel of `reader` that computes what item i makes itself.
+  // The number of buffers of the reader's kernel with item i inlined.
   int buffers_together(std::size_t i, std::size_t reader) const {
     std::unordered_set<const LazyBuffer*> all{items_[reader].out.get()};
     for (const std::size_t k : {i, reader})
@@ -88,7 +88,7 @@ class Joiner {
     return static_cast<int>(all.size());
   }
 
-  // The load of a base in a kernel, where there is one view of it; null where there are several.
+  // A kernel's load of a base; null if it has several.
   static LazyOpPtr only_load(const ScheduleItem& item, const LazyBuffer& base) {
     const auto at = std::ranges::find(item.inputs, &base, &LazyBufferPtr::get);
     const int number = static_cast<int>(at - item.inputs.begin()) + 1;
@@ -110,7 +110,7 @@ class Joiner {
     return true;
   }
 
-  // What makes the positions that `load` reads becomes part of the GATHER of item i.
+  // Merges the computation of `load`, which reads the positions, into the GATHER of item i.
   void take_in(std::size_t i, const LazyOpPtr& load) {
     if (load->op() != Op::Load) return;
     const LazyBuffer& base = *items_[i].inputs[static_cast<std::size_t>(load->buffer().idx - 1)];
@@ -129,11 +129,11 @@ class Joiner {
     if (ops <= kFewOps || no_element_twice(load->buffer().st)) put(maker->second, i, load);
   }
 
-  // Item i, without reduces, is computed where the kernel of item `into` loads it.
+  // Replaces `load` in the kernel of item `into` with item i, which has no reduces.
   void put(std::size_t i, std::size_t into, const LazyOpPtr& load) {
     ScheduleItem& reader = items_[into];
     std::vector<LazyBufferPtr> inputs = reader.inputs;
-    std::vector<int> numbers;  // of item i's inputs
+    std::vector<int> numbers;  // buffer numbers of item i's inputs
     for (const LazyBufferPtr& in : items_[i].inputs) {
       const auto known = std::ranges::find(inputs, in);
       numbers.push_back(static_cast<int>(known - inputs.begin()) + 1);
@@ -159,7 +159,7 @@ class Joiner {
     reader.var_vals = values_of(reader.ast, values);
   }
 
-  // Inputs in the order of first use.
+  // Numbers the inputs in order of first use.
   static void renumber(ScheduleItem& item, const LazyOpPtr& ast,
                        const std::vector<LazyBufferPtr>& all) {
     std::vector<int> now(all.size() + 1, 0);
@@ -186,7 +186,7 @@ class Joiner {
     return merges_ ? simplify(both) : both;
   }
 
-  // A value as one that sees it through `st` does; 0 where that is masked.
+  // `value` as seen through `st`; 0 where that is masked.
   LazyOpPtr seen(const LazyOpPtr& value, const ShapeTracker& st,
                  const std::vector<int>& numbers) const {
     const Shape shape = value->shape();
@@ -210,8 +210,8 @@ class Joiner {
   std::vector<ScheduleItem>& items_;
   std::vector<bool> gone_;
   const bool merges_;
-  const int most_buffers_;   // of a kernel; 0: what its device takes
-  std::vector<int> joined_;  // items that were put into each
+  const int most_buffers_;   // per kernel; 0: the device's limit
+  std::vector<int> joined_;  // number of items merged into each
   std::unordered_set<const LazyBuffer*> kept_;
   std::unordered_map<const LazyBuffer*, std::vector<std::size_t>> readers_;
   std::unordered_map<const LazyBuffer*, std::size_t> makers_;

@@ -7,13 +7,14 @@
 
 namespace touchstone::lazy {
 
-/// `st` with an axis in front that chooses from `rows` of what it views, each of the shape `row`.
+/// `st` with a new first axis that selects one of `rows` rows, each of shape `row`.
 ShapeTracker with_rows(const ShapeTracker& st, const sint& rows, const Shape& row);
 
-/// Where a GATHER is a kernel of its own, puts it into the kernel that reads it, and what computes
-/// its positions into it: where one kernel reads it, through one view, no element twice, and it is
-/// no output. What is assigned to in between does not matter: memories are exchanged. Up to 16 into
-/// one kernel, and no more buffers than the config and the device let it have.
+/// Merges each GATHER that is its own kernel into the kernel that reads it, and the computation of
+/// its positions into the GATHER: if exactly one kernel reads it, through one view, without
+/// repeating elements, and it is not an output. Assignments in between do not matter, because they
+/// exchange memory. Merges at most 16 into one kernel, within the buffer limit of the config and
+/// the device.
 void join_gathers(std::vector<ScheduleItem>& items, std::span<const LazyBufferPtr> outputs,
                   const Config& config);
 

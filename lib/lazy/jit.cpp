@@ -243,7 +243,7 @@ void TinyJit::check(std::span<const LazyBufferPtr> inputs, const symbolic::Value
 TinyJit::Tensors TinyJit::replay(std::span<const LazyBufferPtr> inputs,
                                  const symbolic::Values& values) {
   check(inputs, values);
-  // Memory that somebody still holds is kept; the place gets another.
+  // A buffer that has another owner is kept; the place gets a new one.
   for (Place& place : places_) {
     if (place.from == From::Made && place.buffer.use_count() > 1) {
       const Buffer& old = *place.buffer;

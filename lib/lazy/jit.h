@@ -12,18 +12,18 @@ namespace touchstone {
 
 namespace lazy {
 
-/// One step as it ran: buffers[0] was made, the others were read.
+/// A step as it ran: wrote buffers[0], read the others.
 struct CapturedStep {
   Op kind = Op::Store;
   Device* device = nullptr;
   LazyOpPtr ast;  // kernels only
   std::vector<BufferPtr> buffers;
   CustomFunctionPtr custom;  // CUSTOM only
-  BufferPtr exchanged;       // assign(): what buffers[0] was exchanged with afterwards
-  symbolic::Values values;   // kernels: of its variables
+  BufferPtr exchanged;       // assign(): the buffer then exchanged with buffers[0]
+  symbolic::Values values;   // kernels: values of its variables
 };
 
-/// While it lives, what this thread runs is noted. Throws Error where one lives already.
+/// Captures the steps that this thread runs during its lifetime. Throws Error if another is active.
 class CacheCollector {
  public:
   CacheCollector();
@@ -42,11 +42,12 @@ class CacheCollector {
 }  // namespace lazy
 
 /// A function of tensors that is built and scheduled only twice. The first call runs it, the second
-/// runs it and notes its kernels, each later call runs these kernels on its own inputs. So what the
-/// function does beside computing (print, count, read a file) happens twice, and buffers that it
-/// uses beside its inputs stay those of the second call; what it assigns is assigned each time.
+/// runs and captures it, each later call runs the captured kernels on its own inputs. Side effects
+/// (printing, counting, reading a file) therefore happen twice. Other buffers that the function
+/// uses stay those of the second call; assignments happen in every call.
 ///
-/// Inputs of a call have the shapes, types, devices and views of those of the second; a size that
+/// Inputs must match the shapes, types, devices and views of the second call; a varying size is a
+/// variable with its value in `values`. Results are new tensors each time.
 /// changes is a variable, with its value in `values`. Results are new tensors each time.
 class TinyJit {
  public:
@@ -55,14 +56,14 @@ class TinyJit {
 
   explicit TinyJit(Function function) : function_(std::move(function)) {}
 
-  /// The realized results. Throws Error that says which input differs from the captured one, that
-  /// one is given twice, that nothing was captured, that a variable is new or missing, or that the
-  /// function draws random numbers, which would be the same at each replay: pass them as an input.
+  /// Returns the realized results. Throws Error if an input differs from the captured one or is
+  /// given twice, if nothing was captured, if a variable is new or missing, or if the function
+  /// draws random numbers, which would repeat at each replay: pass them as an input.
   Tensors operator()(std::span<const LazyBufferPtr> inputs, const symbolic::Values& values = {});
 
-  /// Steps of a replay; 0 before the second call.
+  /// Steps per replay; 0 before the second call.
   std::size_t captured() const { return steps_.size(); }
-  /// The next call is a first one.
+  /// Makes the next call a first one.
   void reset();
 
  private:
@@ -70,11 +71,11 @@ class TinyJit {
   struct Place {
     From from = From::Fixed;
     int input = -1;    // From::Input
-    BufferPtr buffer;  // otherwise; Made: of the last call
+    BufferPtr buffer;  // Fixed; Made: from the last call
   };
   struct Step {
     lazy::CapturedStep what;  // its buffers are in places_
-    RunnerPtr runner;         // kernels without variables but the device's number
+    RunnerPtr runner;         // kernels whose only variable may be the device number
     std::int64_t ops = 0, mem = 0;
     std::vector<int> places;  // of buffers
     int exchanged = -1;
@@ -90,7 +91,7 @@ class TinyJit {
     Shape base, shape;
   };
 
-  // An input or a result as it is given; what is on several devices is noted by its parts.
+  // An input or result as given; one on several devices is recorded by its parts.
   struct Whole {
     std::string devices;
     Shape shape;
@@ -115,8 +116,8 @@ class TinyJit {
   std::vector<Step> steps_;
   std::vector<Output> outputs_;
   std::vector<Whole> given_, made_;      // inputs and results of the last call
-  symbolic::Values values_;              // of the second call
-  std::vector<Buffer*> now_, operands_;  // of a replay
+  symbolic::Values values_;              // from the second call
+  std::vector<Buffer*> now_, operands_;  // during a replay
 };
 
 }  // namespace touchstone

@@ -16,7 +16,7 @@
 namespace touchstone::lazy {
 namespace {
 
-// A node that cannot be computed inside this kernel.
+// A node that cannot be computed in this kernel.
 struct Conflict {
   int node;
 };
@@ -26,8 +26,8 @@ struct ViewHash {
     return static_cast<std::size_t>(st.hash());
   }
 };
-// One attempt at one kernel. Hash maps are only ever looked things up in, never walked, so that
-// addresses do not show in the result.
+// One attempt at one kernel. Hash maps are only used for lookup, never iterated, so that addresses
+// do not affect the result.
 class KernelBuilder {
  public:
   KernelBuilder(const Graph& graph, int root) : graph_(graph), root_(root) {}
@@ -56,7 +56,7 @@ class KernelBuilder {
   struct Key {
     const void* base;
     const ShapeTracker* view;  // interned
-    bool padded;               // 0 where the view is masked, whatever its ops make of zeros
+    bool padded;               // 0 where the view is masked, whatever its ops do
     bool operator==(const Key&) const = default;
   };
   struct KeyHash {
@@ -70,11 +70,11 @@ class KernelBuilder {
 
   struct Frame {
     int node;
-    const ShapeTracker* outer;  // the node's elements as its reader sees them
-    const ShapeTracker* inner;  // its operands' elements as the node sees them
+    const ShapeTracker* outer;  // how the reader views the node's elements
+    const ShapeTracker* inner;  // how the node views its operands' elements
     std::vector<LazyOpPtr> operands;
-    std::optional<std::vector<int>> axes;  // a reduce in the order of its reader: its axes there
-    bool padded = false;                   // as of Key
+    std::optional<std::vector<int>> axes;  // axes of a reduce that runs in its reader's order
+    bool padded = false;                   // as in Key
   };
 
   const Graph::Node& node(int i) const { return graph_.nodes[static_cast<std::size_t>(i)]; }
@@ -83,7 +83,7 @@ class KernelBuilder {
     return &*views_.insert(merges_ ? merge_outermost(st) : std::move(st)).first;
   }
 
-  // The table of a GATHER, as one that sees the GATHER through `outer` reads it.
+  // The table of a GATHER as read through the GATHER's view `outer`.
   MemBuffer table_of(const Graph::Node& gather, const ShapeTracker& outer) {
     LazyBuffer& table = *gather.buffer->srcs()[kTable];
     const ShapeTracker rows = with_rows(outer, table.shape()[0], gather.buffer->shape());
@@ -94,7 +94,7 @@ class KernelBuilder {
     return made;
   }
 
-  // The base of `source` as seen by one that sees `source` through `outer`.
+  // The view of `source`'s base when `source` is seen through `outer`.
   const ShapeTracker* through(const LazyBuffer& source, const ShapeTracker* outer) {
     if (source.is_base() || source.st().is_contiguous()) return outer;
     if (outer->is_contiguous() && outer->shape() == source.shape()) return intern(source.st());
@@ -131,8 +131,8 @@ class KernelBuilder {
     frames_.push_back({i, outer, inner, {}, std::move(axes), padded});
   }
 
-  // The operand of a reduce as it is read where its results are wanted in the order of `outer`,
-  // whose last axes stand for those that are reduced. Null where that is no order of them.
+  // The view of a reduce's operand for results in the order of `outer`, whose last axes stand for
+  // the reduced ones. Null if `outer` is not a reordering.
   const ShapeTracker* reordered(const LazyBuffer& reduce, const ShapeTracker& outer,
                                 std::optional<std::vector<int>>& axes) {
     const Shape& from = reduce.srcs()[0]->shape();
@@ -177,7 +177,7 @@ class KernelBuilder {
     }
   }
 
-  // Whether padding what is loaded for a node is not padding the node.
+  // True if padding the loads of a node differs from padding the node.
   bool makes_something_of_zeros(int i) {
     const auto known = unsafe_.find(i);
     if (known != unsafe_.end()) return known->second;
@@ -185,7 +185,7 @@ class KernelBuilder {
     while (!path.empty()) {
       auto& [at, next] = path.back();
       const auto entry = unsafe_.emplace(at, !info(node(at).buffer->op()).keeps_zero).first;
-      const bool passes = node(at).buffer->op() != Op::Gather;  // the view of its table is masked
+      const bool passes = node(at).buffer->op() != Op::Gather;  // masks its table's view
       if (passes && !entry->second && next < node(at).srcs.size()) {
         const int below = node(at).srcs[next];
         const auto of = unsafe_.find(below);

@@ -6,21 +6,21 @@
 
 namespace touchstone::lazy {
 
-/// A kernel for one realized node: a valid AST, and the bases it reads, inputs[i] as buffer i + 1.
+/// The kernel of one realized node: a valid AST, and the bases it reads: inputs[i] is buffer i + 1.
 struct Kernel {
   LazyOpPtr ast;
   std::vector<LazyBufferPtr> inputs;
-  std::vector<int> pending;  // the nodes of those inputs that have no memory yet
+  std::vector<int> pending;  // nodes of those inputs that are not realized yet
   bool has_variables = false;
 };
 
-/// An unrealized node seen through more views than this in one kernel gets memory: repeating its
-/// work that often costs more than a buffer, and chains of such nodes would double with every link.
+/// An unrealized node seen through more views than this in one kernel is realized: repeating its
+/// work costs more than a buffer, and the work of a chain of such nodes doubles with every link.
 inline constexpr int kMostViews = 64;
 
-/// The AST of node `root`, which must be one that gets memory and computes (no RAND, FROM, EMPTY).
-/// All movement is folded into the views of its leaves. Where a reduce turns out not to fit, or
-/// kMostViews is passed, the node in the way is given memory in `graph` and the rest is built.
+/// Builds the AST of node `root`, which must be realized by computing (not RAND, FROM, EMPTY). All
+/// movement is folded into the views of the leaves. If a reduce does not fit, or kMostViews is
+/// exceeded, realizes the offending node in `graph` and builds the rest.
 Kernel build_kernel(Graph& graph, int root);
 
 }  // namespace touchstone::lazy

@@ -13,7 +13,7 @@
 namespace touchstone::lazy {
 namespace {
 
-// A GATHER is a kernel of its own here; join_gathers puts it into its reader.
+// A GATHER becomes its own kernel here; join_gathers merges it into its reader.
 bool fills(Op op) {
   return op == Op::Empty || op == Op::Rand || op == Op::Custom || op == Op::Gather;
 }
@@ -24,7 +24,7 @@ class Converter {
 
   void add(LazyBuffer& base) {
     const UOp node = made(base);
-    if (RecorderScope::current() != nullptr) {  // which operation it is, for those who watch
+    if (RecorderScope::current() != nullptr) {  // record the operation for tracing
       const std::string op = fmt::format("{} #{}", name(base.op()), graph_.bases.size());
       const Origin from = base.origin();
       const std::string by = from.name == nullptr ? "" : from.name;
@@ -66,7 +66,7 @@ class Converter {
     for (const LazyBufferPtr& s : b.srcs())
       src.push_back(b.op() != Op::Gather ? seen(s)
                     : s->is_const_base() ? seen(s).contiguous()
-                                         : of(s->base()).contiguous());  // gather() has the view
+                                         : of(s->base()).contiguous());  // gather() keeps the view
     const UOp node = computed(b, std::move(src));
     return b.must_realize() && !b.assigns_to() ? node.contiguous() : node;
   }
@@ -91,12 +91,13 @@ class Converter {
   std::unordered_map<const LazyBuffer*, UOp> nodes_;
 };
 
-// The kernel whose result a rewritten node is, element by element in order; nullopt elsewhere.
+// The ASSIGN of the kernel whose result is a rewritten node, element by element in order; else
+// nullopt.
 std::optional<UOp> whole_result(const UOp& u, const LazyBuffer& base) {
   const UOp assign = u.base();
   if (assign.op() != Ops::Assign || u.dtype().base != base.dtype()) return std::nullopt;
   UOp at = u;
-  while (at != assign) {  // nothing on the way moves an element
+  while (at != assign) {  // no step may move an element
     if (!at.tracker().is_contiguous()) return std::nullopt;
     at = UOp(at.src(0));
   }
@@ -121,17 +122,17 @@ class Items {
   }
 
  private:
-  // The kernel's result is this LazyBuffer.
+  // Makes base i the result of its kernel.
   void claim(std::size_t i) {
     const LazyBufferPtr& base = graph_.bases[i];
     const UOp result = result_of(map_, graph_.nodes[i]);
     const auto assign = whole_result(result, *base);
     if (!assign) return;
-    const bool over = graph_.buffers.has(assign->src(0));  // memory that was there before
+    const bool over = graph_.buffers.has(assign->src(0));  // the memory existed before
     if (over != (base->assigns_to() != nullptr)) return;
-    if (assign->src(1).op() != Ops::Kernel) return;  // nothing that is computed needs it
+    if (assign->src(1).op() != Ops::Kernel) return;  // it is not computed
     const UOp& ast = assign->src(1).arg_as<UOpKernelPtr>()->ast;
-    if (is_fill(ast) && fill_of(ast) != base) return;  // a sum with zeros, say
+    if (is_fill(ast) && fill_of(ast) != base) return;  // e.g. a sum with zeros
     if (!owners_.emplace(*assign, base).second) return;
     own_.emplace(base.get(), *assign);
     axes_.emplace(base.get(), axis_of(result));
@@ -141,7 +142,7 @@ class Items {
     return LazyBuffer::empty({sint(buffer.arg_as<std::int64_t>())}, buffer.dtype().base, device);
   }
 
-  // What one device has.
+  // The LazyBuffer of memory on one device.
   LazyBufferPtr owner(const UOp& memory) {
     if (memory.op() == Ops::MSelect || memory.op() == Ops::MStack) return owners(memory).at(0);
     if (memory.op() == Ops::Buffer) return *graph_.buffers.find(memory);
@@ -151,7 +152,7 @@ class Items {
     return made;
   }
 
-  // What each device has of memory, a base each.
+  // The base of memory on each device.
   std::vector<LazyBufferPtr> owners(const UOp& memory) {
     if (memory.op() == Ops::MSelect)
       return {
@@ -190,7 +191,7 @@ class Items {
     items_.push_back(std::move(item));
   }
 
-  // One kernel, on each device with its number.
+  // Adds one kernel on each device, with the device's number.
   void add_on_each(const UOp& assign) {
     const LoweredKernel kernel = lower_kernel(assign, Assigns::Exchanged);
     const std::vector<LazyBufferPtr> out = owners(assign);
@@ -224,7 +225,7 @@ class Items {
     items_.push_back(std::move(item));
   }
 
-  // Written into the memory of the LazyBuffer that it is, and no other's.
+  // A fill writes the memory of its own LazyBuffer only.
   static bool is_fill(const UOp& ast) { return ast.op() == Ops::Custom; }
   const LazyBufferPtr& fill_of(const UOp& ast) const {
     return graph_.fills[static_cast<std::size_t>(ast.arg_as<UOpFill>().id)];
@@ -255,7 +256,7 @@ class Items {
     item.var_vals = values_of(item.ast, values_);
   }
 
-  // An output that is a view of other memory, or a constant.
+  // Copies an output that is a view of other memory, or a constant.
   void copy(std::size_t i) {
     const LazyBufferPtr& base = graph_.bases[i];
     if (own_.contains(base.get())) return;
@@ -277,8 +278,8 @@ class Items {
     add(assign);
   }
 
-  // A stack of whole memories, element by element in order: what holds them is its parts. Nobody
-  // changes them: an assign exchanges memories.
+  // A stack of whole buffers in order, which can share them as its parts: buffers never change,
+  // because assignments exchange memory.
   static std::optional<UOp> whole_stack(const UOp& result) {
     UOp at = result;
     while (is_movement(at.op()) && at.tracker().is_contiguous()) at = UOp(at.src(0));
@@ -296,9 +297,9 @@ class Items {
   TensorGraph graph_;
   const symbolic::Values& values_;
   RewriteMap map_;
-  UOpMap<LazyBufferPtr> owners_;                                    // of an ASSIGN
-  UOpMap<std::vector<LazyBufferPtr>> parts_;                        // of one on several devices
-  std::unordered_map<const LazyBuffer*, std::optional<int>> axes_;  // as which it is sharded
+  UOpMap<LazyBufferPtr> owners_;                                    // by ASSIGN
+  UOpMap<std::vector<LazyBufferPtr>> parts_;                        // by ASSIGN on several devices
+  std::unordered_map<const LazyBuffer*, std::optional<int>> axes_;  // sharding axis
   std::unordered_map<const LazyBuffer*, UOp> own_;
   std::vector<ScheduleItem> items_;
 };

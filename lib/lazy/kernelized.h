@@ -8,19 +8,19 @@
 
 namespace touchstone::lazy {
 
-/// A graph of LazyBuffers as a graph of UOps.
+/// A graph of LazyBuffers converted to UOps.
 struct TensorGraph {
-  UOp sink;                          // over the bases of the outputs that need work
-  std::vector<LazyBufferPtr> bases;  // sources first: what has to be computed
-  std::vector<UOp> nodes;            // of each of them
-  std::vector<int> outputs;          // which of them are asked for
-  UOpMap<LazyBufferPtr> buffers;     // BUFFER -> what holds it
-  std::vector<LazyBufferPtr> fills;  // by the id of a UOpFill: RAND, EMPTY, CUSTOM
+  UOp sink;                          // over the bases of all outputs that need work
+  std::vector<LazyBufferPtr> bases;  // bases to compute, sources first
+  std::vector<UOp> nodes;            // one per base
+  std::vector<int> outputs;          // indices of the requested bases
+  UOpMap<LazyBufferPtr> buffers;     // BUFFER -> the LazyBuffer that owns it
+  std::vector<LazyBufferPtr> fills;  // by id of UOpFill: RAND, EMPTY, CUSTOM
 };
 TensorGraph tensor_graph(std::span<const LazyBufferPtr> outputs);
 
-/// schedule(), with the kernels of lib/kernelize. Every output has memory of its own afterwards:
-/// one that rewriting found equal to something else is copied from it.
+/// As schedule(), with the kernels of lib/kernelize. Every output gets its own memory: one that
+/// rewriting found equal to another value is copied from it.
 std::vector<ScheduleItem> schedule_kernelized(std::span<const LazyBufferPtr> outputs,
                                               const symbolic::Values& values, const Config& config);
 

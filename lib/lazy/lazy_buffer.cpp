@@ -24,7 +24,7 @@ bool is_symbolic(const Shape& shape) {
   return std::ranges::any_of(shape, [](const sint& s) { return !s.is_int(); });
 }
 
-// Nothing that has a value of its own each time, or is another's memory.
+// Excludes what has a new value each time or uses foreign memory.
 bool may_be_remembered(const LazyBuffer& b) {
   if (!b.is_base()) return true;
   return !b.several() && b.move() == nullptr && b.op() != Op::Empty && b.op() != Op::Rand &&
@@ -33,7 +33,7 @@ bool may_be_remembered(const LazyBuffer& b) {
 
 using Family = std::vector<std::weak_ptr<LazyBuffer>>;
 
-// The list is never more than twice as long as it has to be.
+// Prunes the list so that it is at most twice as long as needed.
 void add_to(Family& family, const LazyBufferPtr& member) {
   if (family.size() == family.capacity() && family.size() >= 8)
     std::erase_if(family, [](const auto& weak) { return weak.expired(); });
@@ -58,7 +58,7 @@ LazyBuffer::LazyBuffer(std::string device, DType dtype, ShapeTracker st)
       several_(device_.find(',') != std::string::npos && !device_.starts_with("DISK:")) {}
 
 LazyBuffer::~LazyBuffer() {
-  // Takes over what only this node holds, so that no destructor nests in another.
+  // Takes over sources that only this node owns, so that destructors do not nest.
   if (remembered_) lazy::forget(*this);
   std::vector<LazyBufferPtr> doomed = std::move(srcs_);
   if (base_) doomed.push_back(std::move(base_));
@@ -168,12 +168,12 @@ LazyBufferPtr LazyBuffer::custom(CustomFunctionPtr function, std::vector<LazyBuf
                                     function->name, where, source->device()));
     if (source->several()) source = source->copy_to_device(source->devices()[0]);
     source = source->contiguous();
-    if (source->is_const_base())  // of no elements, or it would have memory now
+    if (source->is_const_base())  // without elements, otherwise it would be realized
       throw ShapeError(fmt::format("custom: a source of '{}' has no elements: {}", function->name,
                                    str(source->shape())));
   }
   const std::vector<std::string> all = Device::names_in(where);
-  if (all.size() > 1)  // one of them runs it
+  if (all.size() > 1)  // only one of them runs it
     return custom(std::move(function), std::move(srcs), std::move(shape), dtype, all[0])
         ->copy_to_device(where);
   LazyBufferPtr made = make_base(where, dtype, std::move(shape), Op::Custom, {}, std::move(srcs));
@@ -182,8 +182,8 @@ LazyBufferPtr LazyBuffer::custom(CustomFunctionPtr function, std::vector<LazyBuf
   return enter(std::move(made));
 }
 
-// Positions and the axes behind the table's first are in parts alike: each device looks up its own,
-// in a table of which it needs all rows.
+// Positions and the table's other axes are sharded alike: each device looks up its own positions in
+// a table with all rows.
 LazyBufferPtr LazyBuffer::gathered_on_each(const LazyBufferPtr& table,
                                            const LazyBufferPtr& positions,
                                            const std::optional<ShapeTracker>& checked) {
@@ -377,7 +377,7 @@ LazyBufferPtr LazyBuffer::copy_to_device(const std::string& device) {
     return from.srcs_[0]->copy_to_device(target)->reshape(shape());
   if (const auto value = constant_value()) return constant(*value, shape(), target);
   const LazyBufferPtr whole = contiguous();
-  if (whole->is_const_base())  // no elements: any constant will do
+  if (whole->is_const_base())  // no elements: any constant fits
     return constant(Scalar::from_int(dtype_, 0), shape(), target);
   return make_base(target, dtype_, whole->base().shape(), Op::From, {}, {whole->base_ptr()})
       ->reshape(shape());

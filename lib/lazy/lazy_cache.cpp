@@ -53,7 +53,7 @@ std::uint64_t cache_key(const LazyBuffer& made) {
 }
 
 LazyBufferPtr remembered(const LazyBufferPtr& made) {
-  std::vector<LazyBufferPtr> held;  // let go of after the lock: one may be the last to hold it
+  std::vector<LazyBufferPtr> held;  // released after the lock: one may be the last owner
   LazyBufferPtr found;
   const std::uint64_t key = cache_key(*made);
   {

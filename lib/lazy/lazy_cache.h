@@ -4,16 +4,16 @@
 
 namespace touchstone::lazy {
 
-/// Hash of what makes a LazyBuffer what it is: a view of `base`, or op and argument over `srcs`.
+/// Hash of a LazyBuffer's identity: a view of `base`, or op and argument over `srcs`.
 std::uint64_t cache_key(const LazyBuffer& made);
 
-/// The living LazyBuffer that is the same as `made`, or `made` itself, which is then found in its
-/// place until forget() or its end. Any thread may ask.
+/// Returns an existing LazyBuffer equal to `made`; if there is none, adds and returns `made`, which
+/// stays in the cache until forget() or its destruction. Thread-safe.
 LazyBufferPtr remembered(const LazyBufferPtr& made);
-/// No-op where it is not remembered.
+/// Removes it from the cache, if present.
 void forget(const LazyBuffer& made) noexcept;
 
-/// One lock for the table and for what every LazyBuffer knows of those above it.
+/// Locks the cache table and every LazyBuffer's lists of children and views.
 class FamilyLock {
  public:
   FamilyLock();

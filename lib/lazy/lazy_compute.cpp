@@ -1,4 +1,4 @@
-// The ops of LazyBuffer that compute: elementwise, cast, reduce.
+// The LazyBuffer ops that compute: elementwise, cast, reduce.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -43,12 +43,12 @@ DType check_types(Op op, std::span<const LazyBufferPtr> srcs) {
   return op == Op::CmpLt || op == Op::CmpEq ? DType::Bool : dtype;
 }
 
-// n equal values summed exactly and rounded once, where that is a single multiplication.
+// The sum of n equal values, rounded once, if one multiplication gives it.
 std::optional<Scalar> sum_of_equal(const Scalar& x, std::int64_t n) {
   const DType d = x.dtype();
   if (is_integer(d) && sum_accumulator(d) == d)
     return Scalar::from_bits(d, x.bits() * static_cast<std::uint64_t>(n));
-  // 24 bits of value and 29 of count: the product is exact in a double.
+  // 24 bits of value and 29 of count: the product is exact in double.
   if (d == DType::Float32 && n < (std::int64_t{1} << 29) && x.to_double() != 0.0)
     return Scalar::from_double(d, x.to_double() * static_cast<double>(n));
   return std::nullopt;
@@ -95,7 +95,7 @@ LazyBufferPtr LazyBuffer::bitcast(DType to) {
   if (const auto value = constant_value())
     return constant(touchstone::bitcast(*value, to), shape(), device_);
   if (is_base() && !is_realized() && op_ == Op::Cast && std::get<CastArg>(arg_).bitcast)
-    return srcs_[0]->bitcast(to);  // the bits never change
+    return srcs_[0]->bitcast(to);  // bits are unchanged in between
   return make_base(device_, to, shape(), Op::Cast, CastArg{to, true}, {shared_from_this()});
 }
 
@@ -105,7 +105,7 @@ LazyBufferPtr LazyBuffer::r(Op op, std::vector<int> axes) {
   std::erase_if(axes, [&](int a) { return shape()[static_cast<std::size_t>(a)] == sint(1); });
   if (axes.empty()) return shared_from_this();
   Shape reduced = shape();
-  std::int64_t count = 1;  // elements for each result; -1 where symbolic
+  std::int64_t count = 1;  // elements per result; -1 if symbolic
   for (const int a : axes) {
     sint& size = reduced[static_cast<std::size_t>(a)];
     count = count >= 0 && size.is_int() ? checked_mul(count, size.as_int()) : -1;
@@ -117,7 +117,7 @@ LazyBufferPtr LazyBuffer::r(Op op, std::vector<int> axes) {
   if (const auto value = constant_value(); value && count > 0)
     if (const auto whole = sums ? sum_of_equal(*value, count) : value)
       return constant(*whole, reduced, device_);
-  if (several()) return r_whole(op, std::move(axes));  // shards know no other way to part it
+  if (several()) return r_whole(op, std::move(axes));  // shards cannot be split differently
   const Config& config = Config::current();
   if (config.on(Switch::SimplifySumReshapeExpandSum))
     if (LazyBufferPtr made = r_of_copies(op, axes)) return made;
@@ -144,7 +144,7 @@ LazyBufferPtr LazyBuffer::r_whole(Op op, std::vector<int> axes) {
 LazyBufferPtr LazyBuffer::r_of_copies(Op op, const std::vector<int>& axes) {
   const std::vector<std::optional<sint>> strides = real_strides(st_);
   std::vector<int> left;    // axes to reduce
-  std::int64_t copies = 1;  // of each term, along the others
+  std::int64_t copies = 1;  // of each term, along the other axes
   Mask first;
   for (const sint& s : shape()) first.emplace_back(0, s);
   for (const int a : axes) {
@@ -158,7 +158,7 @@ LazyBufferPtr LazyBuffer::r_of_copies(Op op, const std::vector<int>& axes) {
   }
   if (copies == 1) return nullptr;
   const bool sums = op == Op::ReduceSum && !is_bool(dtype_);
-  // A float sum is rounded once: of terms that are all equal it is a rounded product.
+  // A float sum is rounded once: for equal terms it is a rounded product.
   const DType wide = sum_accumulator(dtype_);
   constexpr std::int64_t kExact32 = 1 << 24, kExact64 = std::int64_t{1} << 53;
   if (sums && is_float(dtype_) &&

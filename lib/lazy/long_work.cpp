@@ -1,4 +1,4 @@
-// The fusion rule that keeps a kernel to a length that compilers take well.
+// The fusion rule that limits the length of kernels.
 #include <algorithm>
 #include <utility>
 
@@ -23,7 +23,7 @@ class LongWork {
       bound(i) = 1;
       for (const int s : node(i).srcs)
         if (computed_in_reader(s)) bound(i) = std::min(bound(i) + bound(s), kMostInKernel + 1);
-      // What two sources share was counted twice.
+      // Nodes shared by two sources were counted twice.
       while (bound(i) > kMostInKernel && (bound(i) = count(i)) > kMostInKernel) cut(i);
     }
   }
@@ -33,7 +33,7 @@ class LongWork {
   int& bound(int i) { return bound_[static_cast<std::size_t>(i)]; }
   bool computed_in_reader(int i) { return i >= 0 && !node(i).realize; }
 
-  // Nodes that a kernel computes for `i`, itself among them; they are left in together_.
+  // Counts the nodes, including `i`, that a kernel computes for `i`; leaves them in together_.
   int count(int i) {
     together_.assign(1, i);
     ++round_;
@@ -45,9 +45,9 @@ class LongWork {
     return static_cast<int>(together_.size());
   }
 
-  // Gives memory to a reduce, as the work behind it is cut from it; else to the one of together_
-  // that needs the least, and of equal ones to that which takes the most work with it. To none of
-  // a few nodes: the pieces would be small.
+  // Realizes a reduce if there is one, separating the work after it; else the node of together_
+  // that needs the least memory, among equals the one with the most work. Skips nodes with little
+  // work, which would give small kernels.
   void cut(int i) {
     const auto key = [&](int n) {
       const LazyBuffer& b = *node(n).buffer;
@@ -73,9 +73,9 @@ class LongWork {
   }
 
   Graph& graph_;
-  std::vector<int> bound_;  // at least what a kernel computes for the node
+  std::vector<int> bound_;  // upper bound of count()
   std::vector<int> seen_;
-  std::vector<int> home_of_;  // reduces: the node whose kernel holds it
+  std::vector<int> home_of_;  // of reduces: the node whose kernel contains it
   std::vector<int> together_;
   int round_ = 0;
 };

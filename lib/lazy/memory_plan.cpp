@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::int64_t kAlignment = 64;
 
-// Which results die with the schedule: all that hold them are its items, or die, too, or let go of
-// their sources when they are realized.
+// Finds results that die with the schedule: all their owners are its items, or die too, or release
+// their sources when realized.
 class Survivors {
  public:
   explicit Survivors(std::span<const ScheduleItem> items) {
@@ -23,7 +23,7 @@ class Survivors {
       for (const LazyBufferPtr& input : item.inputs) hold(input);
     }
     for (const ScheduleItem& item : items)
-      if (item.kind == Op::Noop)  // its parts are what it is from now on
+      if (item.kind == Op::Noop)  // it consists of its parts from now on
         for (const LazyBufferPtr& part : item.inputs) facts_.at(part.get()).kept = true;
     for (const ScheduleItem& item : items) walk(*item.out);
     std::ranges::reverse(order_);  // readers first
@@ -44,9 +44,9 @@ class Survivors {
  private:
   struct Facts {
     const LazyBufferPtr* shared = nullptr;
-    long held = 0;  // references from items and from the graph
+    long held = 0;  // references from items and the graph
     bool realized_here = false;
-    bool kept = false;  // by a reader that lives on
+    bool kept = false;  // by a surviving reader
     bool seen = false;
   };
 
@@ -85,13 +85,13 @@ class Survivors {
   std::vector<const LazyBuffer*> order_;
 };
 
-// One block: what is free in it, by place and by size.
+// One block: its free pieces by position and by size.
 class Block {
  public:
   std::int64_t take(std::int64_t bytes) {
     auto fit = by_size_.lower_bound({bytes, 0});
     if (fit == by_size_.end()) {
-      // The last piece, where it is free, grows.
+      // Extends the last piece if it is free.
       std::int64_t at = end_;
       if (!by_place_.empty()) {
         const auto last = std::prev(by_place_.end());
@@ -163,7 +163,7 @@ MemoryPlan plan_memory(std::span<const ScheduleItem> items) {
   MemoryPlan plan;
   plan.places.resize(items.size());
   const Survivors survivors(items);
-  std::unordered_map<const LazyBuffer*, std::size_t> made;  // planned results, by their item
+  std::unordered_map<const LazyBuffer*, std::size_t> made;  // planned results with their items
   std::vector<std::size_t> last(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
     for (const LazyBufferPtr& input : items[i].inputs)

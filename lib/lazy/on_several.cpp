@@ -20,7 +20,7 @@ UOp some_of(const LazyBuffer& x) {
   return x.axis() ? held.multi(*x.axis()) : held;
 }
 
-// What device i has of x: of what is sharded first the elements of its shard.
+// The part of x on device i; for a shard, its elements only.
 UOp selected(const LazyBuffer& x, const UOp& node, std::size_t i) {
   if (!x.axis()) return node.mselect(i);
   Mask keep;

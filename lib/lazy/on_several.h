@@ -9,19 +9,19 @@
 
 namespace touchstone::lazy {
 
-/// The node that a base is over those of its sources: elementwise, CAST, a reduce, CONTIGUOUS, NOOP
-/// (a step of movement on several devices among them). Throws ShapeError where such a step would
-/// take elements of shards apart.
+/// Returns the node of a base given those of its sources: elementwise, CAST, a reduce, CONTIGUOUS,
+/// NOOP (including movement steps on several devices). Throws ShapeError if such a step would split
+/// shards.
 UOp node_of(const LazyBuffer& base, std::vector<UOp> src);
 
-/// Along which axis a base on several devices is sharded, by the rules for MULTI. Throws what they
-/// throw.
+/// The axis along which a base on several devices is sharded, by the rules for MULTI. Throws as
+/// they do.
 std::optional<int> axis_of_result(const LazyBuffer& base);
 
-/// Whether what has to be computed is on several devices, or reads what is.
+/// True if anything to compute is on several devices or reads from several.
 bool needs_several(const Graph& graph);
 
-/// What each device has of a base: its shape.
+/// The shape of a base on each device.
 Shape shape_on_each(const LazyBuffer& base);
 
 }  // namespace touchstone::lazy

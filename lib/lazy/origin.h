@@ -2,15 +2,14 @@
 
 namespace touchstone {
 
-/// The tensor operation that something was made by, for those who watch a graph on its way to
-/// kernels. Names live as long as the program.
+/// The tensor operation that something comes from, for tracing. Names have static lifetime.
 struct Origin {
   const char* name = nullptr;  // null: none
   bool gradient = false;       // made by its backward pass
 };
 
-/// While one lives, LazyBuffers that this thread makes come from an operation: of several the one
-/// that was called first.
+/// For its lifetime, LazyBuffers made by this thread have this origin; in nested scopes the
+/// outermost applies.
 class OriginScope {
  public:
   explicit OriginScope(const char* name) : OriginScope(Origin{name, false}) {}

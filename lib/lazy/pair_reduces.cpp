@@ -1,4 +1,4 @@
-// The fusion rule for reduces: which elementwise work shares a kernel with the reduce before it.
+// The fusion rule for reduces: which elementwise work shares the kernel of the reduce before it.
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
@@ -9,7 +9,7 @@
 namespace touchstone::lazy {
 namespace {
 
-// `outer` on top of `inner`, without work in the common cases.
+// Composes `outer` with `inner`, cheaply in common cases.
 ShapeTracker seen_through(const ShapeTracker& inner, const ShapeTracker& outer) {
   if (inner.is_contiguous()) return outer;
   if (outer.is_contiguous() && outer.shape() == inner.shape()) return inner;
@@ -45,11 +45,11 @@ class ReducePairing {
     bool fits = false;
     bool may_chase = true;
     int home = -1;
-    Shape loop;  // as Graph::Node::loop
+    Shape loop;  // as in Graph::Node::loop
     std::vector<int> met;
   };
 
-  // The one view through which `user` sees `source`; nullopt where there are several.
+  // The only view through which `user` reads `source`; nullopt if there are several.
   std::optional<ShapeTracker> only_view(int user, int source) const {
     const Graph::Node& node = graph_.nodes[static_cast<std::size_t>(user)];
     const ShapeTracker* found = nullptr;
@@ -62,8 +62,8 @@ class ReducePairing {
     return found == nullptr ? std::optional<ShapeTracker>() : *found;
   }
 
-  // All ways from `reduce` through nodes without memory: do they end in one realized node that can
-  // compute the reduce? The walk ends at the first thing that speaks against it.
+  // Follows all paths from `reduce` through unrealized nodes: do they end in one realized node that
+  // can compute the reduce? Stops at the first obstacle.
   Walk follow(int reduce) const {
     const ShapeTracker whole =
         ShapeTracker::contiguous(graph_.nodes[static_cast<std::size_t>(reduce)].buffer->shape());
@@ -75,7 +75,7 @@ class ReducePairing {
       const Graph::Node& node = graph_.nodes[static_cast<std::size_t>(at)];
       const ShapeTracker st = seen.at(at);
       if (const int other = taken_[static_cast<std::size_t>(at)]; other >= 0) {
-        walk.may_chase = false;  // its kernel has a reduce
+        walk.may_chase = false;  // its kernel already has a reduce
         return walk;
       }
       if (node.realize) {
@@ -104,8 +104,8 @@ class ReducePairing {
     return walk;
   }
 
-  // The loop in which `reduce` comes out in the order in which `st` reads it: the axes of st, and
-  // one of size 1 for each that is reduced.
+  // The loop nest in which `reduce` produces its results in the order that `st` reads them: the
+  // axes of st, and one of size 1 per reduced axis.
   std::optional<Shape> pushed(int reduce, const ShapeTracker& st) const {
     const Config& config = graph_.config;
     if (!config.on(Switch::PushPermutes) && !config.on(Switch::PushReshapes)) return std::nullopt;
@@ -122,8 +122,8 @@ class ReducePairing {
     return loop;
   }
 
-  // The last of the elementwise nodes that follow `reduce` one after the other, contiguous and of
-  // its size; the reduce itself where there is none.
+  // The last node of the contiguous elementwise chain of equal size after `reduce`; the reduce
+  // itself if there is none.
   int chase(int reduce) {
     int at = reduce;
     const sint size = graph_.nodes[static_cast<std::size_t>(reduce)].buffer->st().size();
@@ -142,17 +142,17 @@ class ReducePairing {
   }
 
   Graph& graph_;
-  std::vector<int> taken_;  // the reduce whose kernel computes this node, -1 for none
+  std::vector<int> taken_;  // the reduce in this node's kernel, -1 for none
 };
 
 }  // namespace
 
 std::optional<Reordering> reordering(const ShapeTracker& tracker) {
-  const ShapeTracker st = simplify(tracker);  // several views where MERGE_VIEWS is off
+  const ShapeTracker st = simplify(tracker);  // several views if MERGE_VIEWS is off
   if (st.views().size() != 1) return std::nullopt;
   const View& view = st.views()[0];
   if (view.mask() || view.offset() != sint(0) || !view.is_concrete()) return std::nullopt;
-  std::vector<int> axes;  // by falling stride
+  std::vector<int> axes;  // by decreasing stride
   for (int i = 0; i < view.rank(); ++i)
     if (view.shape()[static_cast<std::size_t>(i)] != sint(1)) axes.push_back(i);
   std::vector<int> sorted = axes;

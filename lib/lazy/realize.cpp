@@ -17,7 +17,7 @@ namespace {
 
 thread_local ExecutionObserver* current_observer = nullptr;
 
-// All kernels of a device at once: a compiler is started once for them.
+// Compiles all kernels of each device at once, to start its compiler only once.
 void prepare_devices(std::span<const ScheduleItem> items) {
   std::map<std::string, std::vector<LazyOpPtr>> kernels;
   for (const ScheduleItem& item : items)
@@ -31,7 +31,7 @@ void fill_random(Buffer& buffer, const RandArg& arg) {
   buffer.write<float>(values);
 }
 
-// Hands out the memory of a plan; a block is made when its first part is wanted.
+// Allocates from a plan; creates a block when its first part is needed.
 class Blocks {
  public:
   explicit Blocks(MemoryPlan plan) : plan_(std::move(plan)) {}
@@ -83,7 +83,7 @@ void run(ScheduleItem& item, std::size_t i, Blocks& blocks) {
   Buffer* const written[] = {place.get()};
   settle_transfers(written);
   place->exchange(*target);
-  old->set_realized(target);  // readers of the old value find it there
+  old->set_realized(target);  // readers of the old value use it
   item.out->set_realized(place);
 }
 
@@ -128,7 +128,7 @@ void run_schedule(std::vector<ScheduleItem> items) {
   Blocks blocks(std::move(plan));
   for (std::size_t i = 0; i < items.size(); ++i) {
     run(items[i], i, blocks);
-    items[i] = {};  // lets go of buffers nobody else needs
+    items[i] = {};  // releases buffers without other owners
   }
   settle_all_transfers();
   lazy::flush_log();

@@ -8,17 +8,17 @@
 
 namespace touchstone {
 
-/// Sees every item of a schedule as it is run.
+/// Observes every item of a schedule as it runs.
 struct ExecutionObserver {
   virtual ~ExecutionObserver() = default;
-  /// After `item` ran on `device` in `seconds`: buffers[0] holds the result, the others, one an
-  /// input, are as they were before. All buffers live at least as long as the call.
+  /// Called after `item` ran on `device` in `seconds`: buffers[0] holds the result; the others, one
+  /// per input, are unchanged. All buffers live at least until the call returns.
   virtual void ran(const ScheduleItem& item, Device& device, std::span<Buffer* const> buffers,
                    double seconds) = 0;
 };
 
-/// While it lives, what this thread realizes is shown to `observer`. Scopes nest; the innermost
-/// observer sees.
+/// Passes this thread's executions to `observer` during its lifetime. Scopes nest; only the
+/// innermost observer is called.
 class ObserverScope {
  public:
   explicit ObserverScope(ExecutionObserver& observer);
@@ -30,30 +30,30 @@ class ObserverScope {
   ExecutionObserver* previous_;
 };
 
-/// Computes the bases of `outputs`: schedules, has each device make all its kernels at once, and
-/// runs them in order. After it each base holds a Buffer and no graph. Intermediate buffers that
-/// nobody else holds are freed after their last use. Throws what schedule(), Device and Buffer
-/// throw; what ran before an error stays realized.
+/// Computes the bases of `outputs`: schedules, compiles all kernels of each device at once, and
+/// runs them in order. Afterwards each base holds a Buffer and no graph. Intermediate buffers
+/// without other owners are freed after their last use. Throws as schedule(), Device and Buffer do;
+/// results of steps before an error stay realized.
 void realize(std::span<const LazyBufferPtr> outputs, const symbolic::Values& values = {});
 
-/// The elements in row-major order, computed now. Throws ShapeError where the shape is symbolic.
+/// Computes and returns the elements in row-major order. Throws ShapeError for a symbolic shape.
 HostArray to_host(const LazyBufferPtr& x);
 
-/// Runs a schedule, which is used up.
+/// Runs a schedule and consumes it.
 void run_schedule(std::vector<ScheduleItem> items);
 
-/// Sees every schedule before it runs, and throws where it must not. Null for none, as at first.
+/// Called with every schedule before it runs; throws to refuse it. Null (the default) for none.
 using ScheduleGate = void (*)(std::span<const ScheduleItem> items);
 void set_schedule_gate(ScheduleGate gate);
 
 namespace lazy {
 
-/// x where its elements can be read: of several devices on the first of them, of a rank of an MPI
-/// job ("CLANG@1") on CPU, which every rank has.
+/// Returns x on a readable device: the first of several; CPU for a device of an MPI rank
+/// ("CLANG@1"), since every rank has one.
 LazyBufferPtr at_hand(const LazyBufferPtr& x);
 
-/// Runs and logs one step on `device`: buffers[0] is made, the others, one an input, are read.
-/// Gives the seconds of a kernel, else 0.
+/// Runs and logs one step on `device`: writes buffers[0], reads the others, one per input. Returns
+/// the seconds of a kernel, else 0.
 double run_step(const ScheduleItem& item, Device& device, std::span<Buffer* const> buffers);
 
 }  // namespace lazy

@@ -1,4 +1,4 @@
-// The fusion rule that computes cheap work again instead of keeping it in memory.
+// The fusion rule that recomputes cheap work instead of storing it.
 #include <algorithm>
 
 #include "touchstone/lazy/fusion.h"

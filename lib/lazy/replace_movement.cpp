@@ -34,12 +34,12 @@ bool can_be_made_anew(const LazyBufferPtr& x) {
          x->assigns_to() == nullptr && is_elementwise(x->op());
 }
 
-// One operation below all elementwise ops of a graph, each of which is made anew once.
+// Moves one operation below all elementwise ops of a graph, rebuilding each once.
 class Below {
  public:
   explicit Below(const MovementOp& op) : op_(op) {}
 
-  // An explicit stack: a chain may be any length.
+  // An explicit stack, for chains of any length.
   LazyBufferPtr run(const LazyBufferPtr& root) {
     std::vector<LazyBufferPtr> open{root};
     while (!open.empty()) {

@@ -6,8 +6,8 @@
 
 namespace touchstone::lazy {
 
-/// Runs a custom function, which reads and writes the host's memory: where a buffer's device has
-/// memory of its own, on copies. Throws as the function does.
+/// Runs a custom function on host memory, using copies for devices with their own memory. Throws as
+/// the function does.
 void run_custom(const CustomFunction& function, Buffer& out, std::span<Buffer* const> in);
 
 }  // namespace touchstone::lazy

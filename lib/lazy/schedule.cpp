@@ -42,13 +42,13 @@ class ByFusion {
   enum class State : std::uint8_t { New, Entered };
   struct Step {
     ScheduleItem item;
-    std::vector<int> pending;  // nodes that must be scheduled before
+    std::vector<int> pending;  // nodes to schedule before it
     std::size_t next = 0;
   };
 
   void enter(int i) {
     const auto at = static_cast<std::size_t>(i);
-    if (state_[at] == State::Entered) return;  // done, as a graph has no cycles
+    if (state_[at] == State::Entered) return;  // finished, since a graph has no cycles
     state_[at] = State::Entered;
     LazyBuffer& buffer = *graph_.nodes[at].buffer;
     Step step;

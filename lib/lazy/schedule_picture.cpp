@@ -1,4 +1,4 @@
-// Schedules for Graphviz.
+// Schedules as Graphviz graphs.
 #include <algorithm>
 #include <set>
 
@@ -21,7 +21,7 @@ bool reduces(const ScheduleItem& item) {
          });
 }
 
-// The class of its node, and a quiet fill; the fills differ in lightness, too.
+// The class and fill of an item's node; the fills also differ in lightness.
 std::pair<std::string_view, std::string_view> look_of(const ScheduleItem& item) {
   if (item.kind != Op::Store) return {"load", "#e6e6e6"};
   return reduces(item) ? std::pair("reduce", "#bcd6f0") : std::pair("elementwise", "#dff0d2");
@@ -39,7 +39,7 @@ std::string in_quotes(std::string_view text) {
   return out + '"';
 }
 
-// 12345 -> "12.3 k"; expressions as they are.
+// 12345 -> "12.3 k"; expressions are unchanged.
 std::string brief(const std::string& count) {
   if (count.empty() || count.find_first_not_of("0123456789") != std::string::npos) return count;
   const double n = std::stod(count);
@@ -48,19 +48,19 @@ std::string brief(const std::string& count) {
   return count;
 }
 
-// The pairs (from, to) of items of which one makes what the other reads. Of more than `most` those
-// are left out that a longer way implies: what orders the items stays.
+// Pairs (from, to) of items where `to` reads what `from` writes. With more than `most`, omits
+// transitive ones; the order of the items is preserved.
 std::set<std::pair<int, int>> edges_of(const ScheduleView& view, std::size_t most) {
   std::set<std::pair<int, int>> edges;
   for (std::size_t i = 0; i < view.items.size(); ++i)
     for (const int from : view.items[i].from) edges.insert({from, static_cast<int>(i)});
   if (edges.size() <= most) return edges;
   const std::size_t n = view.items.size();
-  std::vector<std::vector<bool>> above(n, std::vector<bool>(n, false));  // [to][from], by any way
+  std::vector<std::vector<bool>> above(n, std::vector<bool>(n, false));  // [to][from], by any path
   std::set<std::pair<int, int>> needed;
   for (std::size_t to = 0; to < n; ++to) {
     std::vector<int> sources = view.items[to].from;
-    std::ranges::sort(sources, std::greater());  // an item that is implied stands before
+    std::ranges::sort(sources, std::greater());  // an implied item has a smaller number
     for (const int from : sources) {
       const auto f = static_cast<std::size_t>(from);
       if (above[to][f]) continue;
@@ -76,7 +76,7 @@ std::set<std::pair<int, int>> edges_of(const ScheduleView& view, std::size_t mos
 }  // namespace
 
 std::string to_dot(std::span<const ScheduleItem> schedule, const std::string& title) {
-  constexpr std::size_t kMostEdges = 300;  // more take Graphviz minutes, and nobody can follow them
+  constexpr std::size_t kMostEdges = 300;  // more take Graphviz minutes and are unreadable
   const ScheduleView view(schedule);
   std::string dot = fmt::format(
       "digraph {0} {{\n  label={0}; labelloc=t; fontname=\"sans-serif\"; bgcolor=transparent; "

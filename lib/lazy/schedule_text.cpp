@@ -83,7 +83,7 @@ std::string to_json(std::span<const ScheduleItem> schedule) {
     for (const auto& [variable, value] : from.var_vals) row["variables"][variable] = value;
     if (from.out->assigns_to()) row["in_place"] = true;
     if (from.kind == Op::Store) {
-      // With the values of its variables: what runs, as it could run anywhere.
+      // With variables bound: the kernel as it runs, but runnable anywhere.
       const LazyOpPtr ast =
           from.var_vals.empty() ? from.ast : bind_variables(from.ast, from.var_vals);
       const FlopCounter cost = get_lazyop_info(ast);

@@ -4,7 +4,7 @@
 
 namespace touchstone::lazy {
 
-/// Of `values`, those of the variables of a kernel. Throws Error where one is missing.
+/// Selects the values of a kernel's variables. Throws Error if one is missing.
 symbolic::Values values_of(const LazyOpPtr& kernel, const symbolic::Values& values);
 
 }  // namespace touchstone::lazy

@@ -9,14 +9,14 @@
 
 namespace touchstone::lazy {
 
-/// The data that pictures and texts of a schedule have in common.
+/// The common data of schedule pictures and texts.
 struct ScheduleView {
   struct Item {
-    std::string name;        // kernel_name, or the load in lower case
-    std::vector<int> reads;  // buffers
+    std::string name;        // kernel_name, or the load op in lower case
+    std::vector<int> reads;  // buffer numbers
     int makes = 0;
-    std::vector<int> from;     // items that make what is read, each once
-    std::string flops, bytes;  // of kernels; symbolic costs as expressions
+    std::vector<int> from;     // distinct items that write what it reads
+    std::string flops, bytes;  // of kernels; symbolic costs are expressions
   };
   struct BufferFact {
     const LazyBuffer* base = nullptr;
@@ -25,7 +25,7 @@ struct ScheduleView {
   explicit ScheduleView(std::span<const ScheduleItem> items);
 
   std::vector<Item> items;
-  std::vector<BufferFact> buffers;  // of number i + 1
+  std::vector<BufferFact> buffers;  // of buffer i + 1
 };
 
 }  // namespace touchstone::lazy

@@ -1,4 +1,4 @@
-// The fusion rule that keeps kernels from computing the same long work again and again.
+// The fusion rule that keeps several kernels from repeating the same long work.
 #include <algorithm>
 
 #include "touchstone/lazy/fusion.h"
@@ -14,11 +14,11 @@ class SharedWork {
       region_[index(*it)] = region_of(*it);
   }
 
-  /// `i` has no memory and is read from several regions, so by several kernels, each of which
-  /// would compute it.
+  /// True if `i` is not realized and is read from several regions, so that several kernels would
+  /// compute it.
   bool is_shared(int i) const { return !node(i).realize && region_[index(i)] == i; }
 
-  /// Whether a kernel computes more than `most` nodes for `i`, itself among them.
+  /// True if a kernel computes more than `most` nodes for `i`, counting `i`.
   bool takes_more_than(int most, int i) {
     queue_.assign(1, i);
     counted_[index(i)] = i;
@@ -38,8 +38,8 @@ class SharedWork {
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
   const Graph::Node& node(int i) const { return graph_.nodes[index(i)]; }
 
-  // A region is the nodes that only one node, its name, is computed from: what has memory, or what
-  // is read from several regions. A node comes after all its users here.
+  // A region is the set of nodes used only to compute one node, its name, which is realized or read
+  // from several regions. Here a node comes after all its users.
   int region_of(int i) const {
     if (node(i).realize) return i;
     int only = kNone;

@@ -11,9 +11,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What MPI holds of messages that nobody receives yet stays small.
+// Limits what MPI buffers for messages that are not received yet.
 constexpr std::size_t kMostPending = 256;
-// MPI counts in int: large messages go in pieces.
+// MPI counts in int: large messages are split.
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 constexpr std::size_t kMostTrouble = 1024;
 
@@ -51,11 +51,11 @@ void Messages::hear(const std::string& what) {
            MPI_STATUS_IGNORE);
   const std::string why =
       fmt::format("{}: rank {} failed: {}", what, status.MPI_SOURCE, text.data());
-  failed_ = true;  // the others hear of it from where it comes from
+  failed_ = true;  // the rank that failed informs the others
   throw Error(fmt::format("rank {}: {}", rank_, why));
 }
 
-// Until it is done, or patience ends.
+// Waits until it is complete or the patience ends.
 void Messages::wait(MPI_Request& request, const std::string& what) {
   const auto start = Clock::now();
   for (int turn = 0;; ++turn) {
@@ -71,7 +71,7 @@ void Messages::wait(MPI_Request& request, const std::string& what) {
       fail(why);
       throw Error(fmt::format("rank {}: {}", rank_, why));
     }
-    // Another rank may need this core; what takes long is not waited for at full speed.
+    // Another rank may need this core: stop busy-waiting.
     if (waited > std::chrono::milliseconds(20)) {
       hear(what);
       std::this_thread::sleep_for(std::chrono::microseconds(200));
@@ -93,7 +93,7 @@ void Messages::post(const Buffer& b, bool arrives, int other, const std::string&
                   : MPI_Isend(memory + at, count, MPI_BYTE, other, 0, MPI_COMM_WORLD, &p.request),
           what);
     pending_.push_back(std::move(p));
-    if (held == nullptr) finish(std::prev(pending_.end()));  // it may go before the message does
+    if (held == nullptr) finish(std::prev(pending_.end()));  // the buffer may go earlier
   }
 }
 

@@ -14,35 +14,36 @@
 
 namespace touchstone::mpi {
 
-/// What travels between the ranks of a job, with a limit on how long anything is waited for. A rank
-/// that fails tells the others why, which then fail with that reason wherever they wait.
+/// Messages between the ranks of a job, with a time limit on every wait. A failing rank sends its
+/// reason to the others, which then fail with it wherever they wait.
 ///
-/// Messages between two ranks arrive in the order in which they were sent, and all ranks send and
-/// receive by one schedule: so nothing is waited for that waits for something later.
+/// Messages between two ranks arrive in order, and all ranks send and receive by one schedule, so
+/// waits cannot deadlock.
 class Messages {
  public:
-  /// MPI has been started.
+  /// Requires that MPI is started.
   explicit Messages(std::chrono::milliseconds patience);
 
   int rank() const { return rank_; }
   int size() const { return size_; }
   bool failed() const { return failed_; }
 
-  /// Begin to travel. Until settled, `from` is not to be written, nor `into` read or written.
+  /// Starts a transfer. Until it is settled, do not write `from`, nor read or write `into`.
   void send(const Buffer& from, int to, const std::string& what);
   void receive(Buffer& into, int from, const std::string& what);
-  /// Waits for the messages that `made` or `read` are part of.
+  /// Waits for the messages that use this buffer: before writing it if `written`, else before
+  /// reading it.
   void settle(const Buffer& made, bool written);
   void settle_all();
 
   void broadcast(std::byte* data, std::size_t bytes, int from, const std::string& what);
   void barrier(const std::string& what);
-  /// `bytes` of each rank, in the order of ranks.
+  /// Returns `bytes` of each rank, in rank order.
   std::vector<std::byte> gathered(const void* own, std::size_t bytes, const std::string& what);
 
-  /// Tells the others why this rank fails, once.
+  /// Sends the other ranks the reason why this one fails, once.
   void fail(std::string_view why);
-  /// Until every rank failed, or a while has passed.
+  /// Waits until every rank has failed or some time has passed.
   void part() noexcept;
 
  private:
@@ -64,8 +65,8 @@ class Messages {
   std::chrono::milliseconds patience_;
   int rank_ = 0, size_ = 1;
   bool failed_ = false;
-  MPI_Comm troubles_ = MPI_COMM_NULL;  // of their own, so that no message is taken for one
-  std::string trouble_;                // this rank's, while it is sent
+  MPI_Comm troubles_ = MPI_COMM_NULL;  // a communicator of its own for failures
+  std::string trouble_;                // this rank's reason, while it is being sent
   std::deque<Pending> pending_;
 };
 

@@ -57,7 +57,7 @@ bool has_mpi() { return true; }
 
 namespace {
 
-// The rank in "CLANG@3"; nullopt for what every rank has for itself.
+// The rank in "CLANG@3"; nullopt for devices that every rank has.
 std::optional<int> rank_of(std::string_view device) {
   const std::size_t at = device.rfind('@');
   if (at == std::string_view::npos || device.starts_with("DISK:")) return std::nullopt;
@@ -68,7 +68,7 @@ std::optional<int> rank_of(std::string_view device) {
   return rank;
 }
 
-// Another rank's: books without pages.
+// The allocator of another rank's device: counts bytes without memory.
 class RemoteAllocator final : public Allocator {
  public:
   explicit RemoteAllocator(std::string name) : name_(std::move(name)) {}
@@ -105,7 +105,7 @@ class RemoteDevice final : public Device {
   }
 };
 
-// What a step of a schedule is, the same on every rank.
+// The hash of a schedule step, equal on every rank.
 struct StepPrint {
   std::uint64_t hash = 0;
   std::string text;
@@ -148,7 +148,7 @@ struct MpiWorld::State {
     return only;
   }
 
-  // False where both are devices of each rank's own.
+  // Returns false if both devices are local to every rank.
   bool transfer(Buffer& target, const Buffer& source) {
     const std::optional<int> to = rank_of(target.device().name()),
                              from = rank_of(source.device().name());
@@ -161,7 +161,7 @@ struct MpiWorld::State {
       target.copy_in({static_cast<const std::byte*>(source.memory()), source.bytes()});
     };
     const int rank = messages.rank();
-    if (!from || (to && *to == *from)) {  // every rank has it, or one alone
+    if (!from || (to && *to == *from)) {  // every rank has it, or one rank has both
       if (*to == rank) own_copy();
     } else if (!to) {
       if (*from == rank) own_copy();
@@ -176,7 +176,7 @@ struct MpiWorld::State {
     return true;
   }
 
-  // Before a kernel: the first is written, the others are read.
+  // Before a kernel: the first buffer is written, the others are read.
   void settle(std::span<Buffer* const> buffers) {
     for (std::size_t i = 0; i < buffers.size(); ++i) messages.settle(*buffers[i], i == 0);
   }
@@ -205,7 +205,7 @@ struct MpiWorld::State {
     const std::vector<std::uint64_t> all =
         gathered(std::vector<std::uint64_t>{whole, own.size()}, what);
     std::size_t most = 0;
-    int other = -1;  // the first that differs from rank 0
+    int other = -1;  // the first rank that differs from rank 0
     for (int r = 0; r < messages.size(); ++r) {
       const auto at = 2 * static_cast<std::size_t>(r);
       most = std::max<std::size_t>(most, all[at + 1]);

@@ -9,46 +9,45 @@
 
 namespace touchstone {
 
-/// What MPI waits for, and how long.
+/// Limits on waits in MPI.
 struct MpiOptions {
-  /// After so long without the other rank an operation is an error on the rank that waits.
+  /// An operation fails after waiting so long for the other rank.
   std::chrono::milliseconds patience{60'000};
-  /// TOUCHSTONE_MPI_PATIENCE, in seconds. Throws ParseError.
+  /// Reads TOUCHSTONE_MPI_PATIENCE, in seconds. Throws ParseError.
   static MpiOptions from_environment();
 };
 
-/// The ranks of an MPI job, of which this process is one, while it lives. Every rank runs the same
-/// program on the same data. `CLANG@r` (and `CPU@r`) are devices of rank r, for r below size():
-/// there its kernels run and its buffers lie, while the others only keep the books. A device
-/// without @ is one that every rank has for itself, with the same values: a copy from `CLANG@r` to
-/// it is a broadcast, a copy to `CLANG@r` is made by rank r alone, and one between ranks is a
-/// message from one to the other.
+/// This process's membership in an MPI job, for its lifetime. Every rank runs the same program on
+/// the same data. `CLANG@r` and `CPU@r` are devices of rank r, for r below size(): only that rank
+/// runs their kernels and holds their buffers; the others only track them. Devices without @ exist
+/// on every rank with the same values: a copy from `CLANG@r` to one is a broadcast, a copy to
+/// `CLANG@r` is local to rank r, and a copy between ranks is a message.
 ///
-/// Before a schedule with such devices runs, ranks compare it: a difference is an Error on every
-/// rank that names the first step which differs. Where a rank fails, the others get an Error with
-/// its reason, and where it dies or does not come within the patience, one that says what they
-/// waited for; the job then ends with all its ranks when this object goes.
+/// Before a schedule with such devices runs, the ranks compare it: a difference is an Error on
+/// every rank that names the first differing step. If a rank fails, the others get an Error with
+/// its reason; if it dies or exceeds the patience, an Error that names the operation waited for.
+/// The whole job then ends when this object is destroyed.
 ///
-/// A message travels while kernels run. Its memory is waited for before a kernel needs it, and at
-/// the end of a schedule.
+/// Messages are transferred while kernels run; a kernel waits for its buffers, and a schedule ends
+/// after all transfers.
 class MpiWorld {
  public:
-  /// Starts MPI and registers the devices, CLANG's kind and CPU's as they are registered. Throws
-  /// Error where MPI cannot be started, or is already.
+  /// Starts MPI and registers the devices with the kinds registered for CLANG and CPU. Throws Error
+  /// if MPI cannot be started or already is.
   explicit MpiWorld(MpiOptions options = MpiOptions::from_environment());
-  /// Ends MPI; after an error, the whole job.
+  /// Ends MPI; after an error, ends the whole job.
   ~MpiWorld();
   MpiWorld(const MpiWorld&) = delete;
   MpiWorld& operator=(const MpiWorld&) = delete;
 
   int rank() const;
   int size() const;
-  /// KIND@0, KIND@1, ... of all ranks.
+  /// KIND@0, KIND@1, ... for all ranks.
   std::vector<std::string> devices(std::string_view kind = "CLANG") const;
   /// Waits for all ranks.
   void barrier();
-  /// Tells the other ranks that this one fails, which then fail with its reason wherever they wait;
-  /// the whole job ends when the object goes.
+  /// Sends the other ranks the reason why this one fails; they then fail with it wherever they
+  /// wait. The whole job ends when this object is destroyed.
   void fail(std::string_view why);
 
  private:
@@ -56,9 +55,9 @@ class MpiWorld {
   std::unique_ptr<State> state_;
 };
 
-/// Whether MPI was found when this was built.
+/// True if built with MPI.
 bool has_mpi();
-/// Whether this process was started by mpirun, as the environment says.
+/// True if the environment shows that mpirun started this process.
 bool under_mpirun();
 
 }  // namespace touchstone

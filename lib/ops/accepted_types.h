@@ -6,7 +6,7 @@
 
 namespace touchstone {
 
-/// For messages: "integers and floats".
+/// The types as text for messages: "integers and floats".
 std::string_view accepted(OpTypes types);
 
 }  // namespace touchstone

@@ -9,8 +9,8 @@
 namespace touchstone {
 namespace {
 
-// Elements of a buffer that a view touches: no more than its logical size over the axes along which
-// its outermost view moves, without what that masks, and no more than the addresses it reaches.
+// Elements of a buffer that a view touches: at most the unmasked size over the axes along which its
+// outermost view moves, and at most the number of addresses it reaches.
 sint touched(const ShapeTracker& st) {
   const View& last = st.views().back();
   sint count = 1;
@@ -39,8 +39,8 @@ sint elements_without(const Shape& shape, StillAxes still) {
   return elements(rest);
 }
 
-// Axes along which each node's work is done once for all. None is known of what is not met: below
-// a reduce that is the same as another.
+// The axes along which each node's work is done only once. Nodes below a duplicate of another
+// reduce are not visited and have no entry.
 class Work {
  public:
   explicit Work(const LazyOpPtr& kernel) : order_(ordered_nodes(kernel)), kernel_(*kernel) {
@@ -87,8 +87,8 @@ class Work {
     }
   }
 
-  // Values stand before the innermost loops that they do not depend on; loops over the output are
-  // outside those of reduces.
+  // Values are hoisted out of innermost loops that they do not depend on; output loops enclose
+  // reduce loops.
   StillAxes still_inside(const LazyOp& node, StillAxes still) const {
     if (is_reduce(node.op())) return 0;
     StillAxes inside = 0;
@@ -102,7 +102,7 @@ class Work {
     return inside;
   }
 
-  // Not those that it, or one below it, reduces.
+  // Without axes that this node or one below reduces.
   static StillAxes still_apart(const LazyOp& reduce, StillAxes still) {
     for (std::size_t i = 0; i < reduce.shape().size() && i < 64; ++i)
       if (reduce.shape()[i] == sint(1)) still &= ~(StillAxes{1} << i);
@@ -116,7 +116,7 @@ class Work {
     for (const int axis : made.axes) {
       const auto i = static_cast<std::size_t>(axis);
       if (reduce.shape()[i] == sint(1)) continue;
-      if (kernel_.shape()[i] == sint(1)) return true;  // a loop of some reduce above
+      if (kernel_.shape()[i] == sint(1)) return true;  // some enclosing reduce has a loop
       axes.push_back(axis);
     }
     std::vector<std::vector<int>>& known = met_[made.node];
@@ -153,7 +153,7 @@ FlopCounter get_lazyop_info(const LazyOpPtr& ast) {
         count = elements(node.shape());
       const sint bytes = count * sint(static_cast<std::int64_t>(itemsize(b->dtype)));
       auto [it, fresh] = counter.mem.try_emplace(b->idx, bytes);
-      // Several views of one buffer: the larger one, where that can be told, else the sum.
+      // Several views of one buffer: the larger if comparable, else the sum.
       if (!fresh && !certainly_le(bytes, it->second))
         it->second = certainly_le(it->second, bytes) ? bytes : it->second + bytes;
     }

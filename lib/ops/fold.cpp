@@ -7,10 +7,10 @@ namespace {
 
 std::uint64_t sign_bit(DType d) { return std::uint64_t{1} << (8 * itemsize(d) - 1); }
 
-// Two's complement; no division.
+// Two's complement; does not fold division.
 std::optional<Scalar> fold_integers(Op op, DType d, std::span<const Scalar> x) {
   const std::uint64_t a = x[0].bits(), b = x.size() > 1 ? x[1].bits() : 0;
-  // Signed values in the order of unsigned ones.
+  // The bias maps signed order to unsigned order.
   const std::uint64_t bias = info(d).kind == DTypeKind::Signed ? sign_bit(d) : 0;
   switch (op) {
     case Op::Neg:
@@ -72,7 +72,7 @@ std::optional<Scalar> fold_bools(Op op, std::span<const Scalar> x) {
   return std::nullopt;
 }
 
-// In double, then rounded once more: with 53 >= 2p + 2 digits the first rounding cannot show.
+// Computes in double, then rounds: with 53 >= 2p + 2 digits double rounding is harmless.
 std::optional<Scalar> fold_floats(Op op, DType d, std::span<const Scalar> x) {
   if (op == Op::Neg) return Scalar::from_bits(d, x[0].bits() ^ sign_bit(d));
   if (itemsize(d) == 1) return std::nullopt;
@@ -100,7 +100,7 @@ std::optional<Scalar> fold_floats(Op op, DType d, std::span<const Scalar> x) {
       return Scalar::of(a == b);
     case Op::Max:
       if (std::isnan(a) || std::isnan(b)) return std::nullopt;
-      if (a == b) return std::signbit(a) ? x[1] : x[0];  // +0 above -0
+      if (a == b) return std::signbit(a) ? x[1] : x[0];  // +0 is greater than -0
       return a < b ? x[1] : x[0];
     case Op::Noop:
     case Op::Exp2:

@@ -8,12 +8,12 @@
 
 namespace touchstone {
 
-/// `op` of constants, as the reference device computes it. nullopt where it is no single IEEE
-/// operation (EXP2, LOG2, SIN), the result is a NaN, whose bits are the device's, or the type is a
-/// float of 8 bits.
+/// Folds `op` on constants as the reference device computes it. nullopt if the op is not a single
+/// IEEE operation (EXP2, LOG2, SIN), if the result is a NaN (its bits depend on the device), or if
+/// the type is an 8-bit float.
 std::optional<Scalar> fold(Op op, std::span<const Scalar> x);
 
-/// The least value of a type: what MAX leaves alone.
+/// The least value of a type: the identity of MAX.
 Scalar least_of(DType dtype);
 
 }  // namespace touchstone

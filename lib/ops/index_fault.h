@@ -8,9 +8,9 @@
 
 namespace touchstone {
 
-/// A position of a checked GATHER outside what it chooses from: in row-major order the number of
-/// the position, the index that it holds, and the size of the axis. The least of those in a kernel
-/// is reported, whatever order its elements are computed in.
+/// An out-of-range position of a checked GATHER: its row-major number, the index it holds, and the
+/// size of the axis. A kernel reports the fault with the least number, whatever its evaluation
+/// order.
 struct IndexFault {
   std::int64_t number = std::numeric_limits<std::int64_t>::max();
   std::int64_t index = 0;
@@ -20,7 +20,7 @@ struct IndexFault {
   auto operator<=>(const IndexFault&) const = default;
 };
 
-/// An index, known only as a kernel runs, is outside the axis it is of.
+/// An index computed by a kernel is outside its axis.
 class IndexError : public ShapeError {
  public:
   explicit IndexError(const IndexFault& fault)
@@ -35,7 +35,7 @@ class IndexError : public ShapeError {
   IndexFault fault_;
 };
 
-// As generated code writes them.
+// The layout that generated code writes.
 static_assert(sizeof(IndexFault) == 3 * sizeof(std::int64_t));
 
 inline void raise_if_found(const IndexFault& fault) {

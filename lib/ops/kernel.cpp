@@ -1,4 +1,4 @@
-// Functions of a whole kernel rather than of one node.
+// Functions on whole kernels.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -10,7 +10,7 @@
 namespace touchstone {
 namespace {
 
-// The views of a node's argument; null where there is none.
+// The views in a node's argument; null if none.
 std::array<const ShapeTracker*, 2> views_of(const LazyOp& node) {
   if (const auto* b = std::get_if<MemBuffer>(&node.arg()))
     return {&b->st, b->checked ? &*b->checked : nullptr};
@@ -49,7 +49,7 @@ std::string arg_str(const LazyOp& node) {
   return std::visit(Visitor{}, node.arg());
 }
 
-// A device may evaluate a reduce below a reduce once for each use, and may recurse over them.
+// Devices may evaluate a nested reduce once per use, and may recurse over nested reduces.
 void check_reduce_depth(std::span<const LazyOp* const> order) {
   constexpr int kMost = 16;
   const auto reduces = [](const LazyOp* node) { return is_reduce(node->op()); };
@@ -161,8 +161,8 @@ LazyOpPtr bind_variables(const LazyOpPtr& kernel, const symbolic::Values& values
 }
 
 std::string str(const LazyOpPtr& root) {
-  // Shared nodes are drawn once and referred to by number after that. Below the deepest indentation
-  // a line says how deep it stands: that of a long chain would take the square of its length.
+  // A shared node is drawn once and then referred to by number. Beyond the deepest indentation a
+  // line states its depth, to keep a long chain from taking quadratic space.
   constexpr std::size_t kDeepest = 60;
   std::string text;
   std::map<const LazyOp*, std::size_t> number;

@@ -22,8 +22,8 @@ using Names = std::map<std::string, symbolic::Node>;
 
 constexpr std::size_t kUsualLength = 2048;  // of a kernel's text
 
-// One of all nodes that are equal. They come operands first, so that two are compared by what their
-// operands were found equal to, and nothing below is looked at again.
+// Maps equal nodes to one representative. Operands come first, so comparing two nodes needs only
+// the representatives of their operands.
 class Twins {
  public:
   const LazyOpPtr& only(const LazyOpPtr& node) {
@@ -45,12 +45,12 @@ class Twins {
   }
   std::unordered_multimap<std::uint64_t, LazyOpPtr> by_hash_;
   NodeMap<const LazyOp*> only_;
-  std::vector<LazyOpPtr> others_;  // whose addresses no other node may get meanwhile
+  std::vector<LazyOpPtr> others_;  // kept alive so that their addresses are not reused
 };
 
-// ---- out -----------------------------------------------------------------------------------
+// ---- writing -------------------------------------------------------------------------------
 
-// Written as it stands, keys in alphabetical order: a campaign writes each of its cases.
+// Written directly, keys in alphabetical order: a campaign writes every case.
 void write(std::string& out, std::int64_t value) {
   char digits[20];
   const auto [end, error] = std::to_chars(digits, std::end(digits), value);
@@ -96,7 +96,7 @@ void write(std::string& out, const View& view) {
   out += '}';
 }
 
-// Numbers, names and the like need no escapes.
+// For words that need no escapes, such as names.
 void write_word(std::string& out, std::string_view word) {
   out += '"';
   out += word;
@@ -157,7 +157,7 @@ void write_node(std::string& out, const LazyOp& node, int id, std::span<const in
   out += '}';
 }
 
-// Nodes in toposort order, structurally equal ones once: the canonical list.
+// The canonical list: nodes in toposort order, structurally equal ones once.
 void write_nodes(std::string& out, const LazyOpPtr& ast) {
   Twins twins;
   NodeMap<int> ids;
@@ -174,7 +174,7 @@ void write_nodes(std::string& out, const LazyOpPtr& ast) {
   }
 }
 
-// Everything but the hash, which is taken over this text.
+// Everything except the hash, which covers this text.
 void write_body(std::string& out, const KernelFile& kernel) {
   json variables = json::object();
   for (const symbolic::Node& v : variables_of(kernel.ast))
@@ -199,11 +199,11 @@ void write_body(std::string& out, const KernelFile& kernel) {
   out += "\n]";
 }
 
-// ---- in ------------------------------------------------------------------------------------
+// ---- reading -------------------------------------------------------------------------------
 
 constexpr std::string_view kPrefix = "kernel.json: ";
 
-// A product of distinct variables takes the square of their number.
+// A product of distinct variables takes quadratic time.
 constexpr std::size_t kMostSizeText = 4096, kMostVariables = 256;
 constexpr std::size_t kMostNodes = std::size_t{1} << 16;
 
@@ -218,7 +218,7 @@ const json& field(const json& object, const char* key, const std::string& where)
   return *it;
 }
 
-// An unknown member of an object is a slip of whoever wrote it, and may change the meaning.
+// An unknown member is a mistake that may change the meaning.
 void require_only(const json& object, std::span<const std::string_view> known,
                   const std::string& where) {
   if (!object.is_object()) bad(where, "is not an object");
@@ -295,7 +295,7 @@ ShapeTracker parse_views(const json& arg, const Names& names, const std::string&
   return ShapeTracker(std::move(views));
 }
 
-// The members that the argument of an op may have.
+// The members allowed in an op's argument.
 std::span<const std::string_view> arg_members(Op op) {
   static constexpr std::string_view kMemory[] = {"buffer", "views"};
   static constexpr std::string_view kGather[] = {"buffer", "checked", "views"};
@@ -428,7 +428,7 @@ void check_buffers(const KernelFile& kernel) {
     if (spec->dtype != b->dtype)
       throw AstError(fmt::format("kernel.json: {}: takes buffer {} as {}, but it holds {}", where,
                                  b->idx, name(b->dtype), name(spec->dtype)));
-    // The reach of the whole stack, as buffers_of counts it: outer views may leave elements out.
+    // The reach of the whole stack, as in buffers_of: outer views may skip elements.
     if (const std::int64_t needs = b->st.real_size(); needs > spec->size)
       throw AstError(fmt::format(
           "kernel.json: {}: {} reaches element {} of buffer {}, which holds {}", where,

@@ -11,24 +11,23 @@ namespace touchstone {
 
 inline constexpr int kKernelJsonVersion = 1;
 
-/// One kernel as it travels: the AST and the sizes of the buffers it runs on.
+/// A kernel file: the AST and the sizes of its buffers.
 struct KernelFile {
   LazyOpPtr ast;
   std::vector<BufferSpec> buffers;  // by number, output first
 };
 
-/// A kernel over buffers of the least size that holds its views.
+/// Makes a kernel file with the smallest buffers that hold the views.
 KernelFile kernel_file(LazyOpPtr ast);
 
-/// Canonical text, format in docs/kernel-json.md: equal kernels give equal text. One node a line.
+/// Canonical text (docs/kernel-json.md), one node per line: equal kernels have equal text.
 std::string to_json(const KernelFile& kernel);
-/// Hash of the canonical text (32 hexadecimal digits): the kernel's name across machines.
+/// Hash of the canonical text (32 hexadecimal digits); names the kernel on every machine.
 std::string kernel_hash(const KernelFile& kernel);
 
-/// Reads what to_json wrote, or a hand-written equivalent. Throws ParseError or AstError naming the
-/// node and what is wrong: not JSON, another version, an unknown op, wrong arity, shapes or dtypes
-/// that disagree, a mask outside its axis, a view that leaves its buffer, a node that nothing
-/// uses, a hash that does not match.
+/// Parses kernel.json. Throws ParseError or AstError naming the node and the fault: not JSON,
+/// unsupported version, unknown op, wrong arity, inconsistent shapes or dtypes, mask outside its
+/// axis, view outside its buffer, unused node, wrong hash.
 KernelFile kernel_from_json(std::string_view text);
 
 }  // namespace touchstone

@@ -213,20 +213,20 @@ LazyOp::LazyOp(Op op, std::vector<LazyOpPtr> src, OpArg arg)
 }
 
 LazyOp::~LazyOp() {
-  // Takes over operands that only this node holds, so that no destructor nests in another.
+  // Takes over operands that only this node owns, so that destructors do not nest.
   std::vector<LazyOpPtr> doomed = std::move(src_);
   while (!doomed.empty()) {
     const LazyOpPtr last = std::move(doomed.back());
     doomed.pop_back();
     if (last == nullptr || last.use_count() != 1) continue;
-    auto& below = const_cast<LazyOp&>(*last).src_;  // the last owner may take it apart
+    auto& below = const_cast<LazyOp&>(*last).src_;  // sole owner: may take it apart
     std::move(below.begin(), below.end(), std::back_inserter(doomed));
     below.clear();
   }
 }
 
 LazyOpPtr LazyOp::make(Op op, std::vector<LazyOpPtr> src, OpArg arg) {
-  struct Made : LazyOp {  // make_shared may construct it
+  struct Made : LazyOp {  // lets make_shared construct it
     Made(Op its_op, std::vector<LazyOpPtr> its_src, OpArg its_arg)
         : LazyOp(its_op, std::move(its_src), std::move(its_arg)) {}
   };

@@ -21,29 +21,29 @@ struct MemBuffer {
   int idx = 0;
   DType dtype = DType::Float32;
   ShapeTracker st;
-  /// Of a GATHER, whose positions it has the shape of: a position outside is an IndexError that
-  /// calls it by the number that this view gives it; where the view is masked nobody asks for the
-  /// element, and it is 0. Without it such an element is 0 everywhere.
+  /// For a GATHER; has the shape of the positions. A position out of range is an IndexError with
+  /// the number that this view maps it to; where this view is masked the element is unused and
+  /// reads as 0. Without it every out-of-range element is 0.
   std::optional<ShapeTracker> checked = std::nullopt;
   bool operator==(const MemBuffer&) const = default;
 };
 
-/// One value seen through a ShapeTracker: where the view is masked the element is 0, not the value.
+/// A constant viewed through a ShapeTracker; masked elements are 0.
 struct ConstBuffer {
   Scalar value;
   ShapeTracker st;
   bool operator==(const ConstBuffer&) const = default;
 };
 
-/// CAST converts values (docs/semantics.md); a bitcast keeps the bits, sizes must agree.
+/// CAST converts values (docs/semantics.md); a bitcast keeps the bits and needs equal sizes.
 struct CastArg {
   DType to = DType::Float32;
   bool bitcast = false;
   bool operator==(const CastArg&) const = default;
 };
 
-/// Axes are sorted and distinct; each stays, with size 1. The sum is rounded once to `accumulator`
-/// and then to the type of the operand, which is the type of the result.
+/// Axes are sorted and distinct; each remains with size 1. The sum is rounded once to `accumulator`
+/// and then to the operand's type, which is the result's type.
 struct ReduceArg {
   std::vector<int> axes;
   DType accumulator = DType::Float32;
@@ -62,16 +62,17 @@ using OpArg = std::variant<std::monostate, MemBuffer, ConstBuffer, CastArg, Redu
 class LazyOp;
 using LazyOpPtr = std::shared_ptr<const LazyOp>;
 
-/// A node of one kernel's AST, `STORE(...(LOAD st)...(CONST st))`: immutable, shared, its shape,
-/// dtype and hash computed once. Movement is folded into the ShapeTrackers of the leaves and the
-/// root, so all operands of an elementwise node have its shape. An ill-typed node cannot be built:
-/// every factory throws AstError naming the op and what disagrees.
+/// A node of a kernel's AST, `STORE(...(LOAD st)...(CONST st))`: immutable and shared; shape, dtype
+/// and hash are computed once. Movement ops are folded into the ShapeTrackers of the leaves and the
+/// root, so all operands of an elementwise node have its shape. Factories throw AstError naming the
+/// op and the mismatch, so no ill-typed node exists.
 class LazyOp {
  public:
   static LazyOpPtr load(int idx, DType dtype, ShapeTracker st);
-  /// Element p of the first axis of `st`, where p, an int64, is the element of `position`: element
-  /// (i, ...) is that of `st` at (p, i, ...), and 0, with nothing read, where p is outside the
-  /// axis, or as `checked` says (MemBuffer). The other axes of `st` are those of `position`.
+  /// Selects elements along the first axis of `st`: element (i, ...) of the result is element (p,
+  /// i, ...) of `st`, where p is the int64 element of `position`. If p is outside the axis, nothing
+  /// is read and the result is 0, or as `checked` defines (MemBuffer). The other axes of `st` are
+  /// those of `position`.
   static LazyOpPtr gather(int idx, DType dtype, ShapeTracker st, LazyOpPtr position,
                           std::optional<ShapeTracker> checked = std::nullopt);
   static LazyOpPtr constant(Scalar value, ShapeTracker st);
@@ -79,11 +80,11 @@ class LazyOp {
   static LazyOpPtr cast(LazyOpPtr x, DType to, bool bitcast = false);
   static LazyOpPtr binary(Op op, LazyOpPtr a, LazyOpPtr b);
   static LazyOpPtr ternary(Op op, LazyOpPtr a, LazyOpPtr b, LazyOpPtr c);
-  /// `accumulator` is sum_accumulator of x's type for SUM and x's type for MAX where not given.
+  /// The default `accumulator` is sum_accumulator of x's type for SUM and x's type for MAX.
   static LazyOpPtr reduce(Op op, LazyOpPtr x, std::vector<int> axes);
   static LazyOpPtr reduce(Op op, LazyOpPtr x, std::vector<int> axes, DType accumulator);
   static LazyOpPtr store(ShapeTracker st, LazyOpPtr x);  // into buffer 0
-  /// Any op by its parts, with the same checks.
+  /// Makes any op from its parts, with the same checks.
   static LazyOpPtr make(Op op, std::vector<LazyOpPtr> src, OpArg arg);
 
   Op op() const { return op_; }
@@ -93,13 +94,13 @@ class LazyOp {
   DType dtype() const { return dtype_; }
   std::uint64_t hash() const { return hash_; }
 
-  // The argument of an op that has it; throws std::bad_variant_access otherwise.
+  // The op's argument; throws std::bad_variant_access for other ops.
   const MemBuffer& buffer() const { return std::get<MemBuffer>(arg_); }
   const ConstBuffer& constant() const { return std::get<ConstBuffer>(arg_); }
   const CastArg& cast_arg() const { return std::get<CastArg>(arg_); }
   const ReduceArg& reduce_arg() const { return std::get<ReduceArg>(arg_); }
 
-  ~LazyOp();  // iterative: a chain of any length may end here
+  ~LazyOp();  // iterative, for chains of any length
   LazyOp(const LazyOp&) = delete;
   LazyOp& operator=(const LazyOp&) = delete;
 
@@ -113,7 +114,7 @@ class LazyOp {
   std::uint64_t hash_ = 0;
 };
 
-/// Same tree: same ops, arguments and structure. Linear in the number of distinct nodes.
+/// True if both trees have the same ops, arguments and structure. Linear in the distinct nodes.
 bool same(const LazyOpPtr& a, const LazyOpPtr& b);
 
 /// Hash and equality by structure, for containers keyed by AST.
@@ -124,43 +125,42 @@ struct LazyOpSame {
   bool operator()(const LazyOpPtr& a, const LazyOpPtr& b) const { return same(a, b); }
 };
 
-/// Every distinct node (by address) below and with `root`, operands before users, deterministic.
+/// Every distinct node (by address) of the tree, operands before users; deterministic order.
 std::vector<LazyOpPtr> toposort(const LazyOpPtr& root);
 
-/// Rebuilds the AST bottom-up: `f` gets each node with its rebuilt operands (the node itself where
-/// nothing below changed) and gives the node to stand in its place.
+/// Rebuilds the AST bottom-up: `f` gets each node with its rebuilt operands (the node itself if no
+/// operand changed) and returns the replacement.
 LazyOpPtr rebuild(const LazyOpPtr& root,
                   const std::function<LazyOpPtr(const LazyOpPtr& node,
                                                 const std::vector<LazyOpPtr>& new_src)>& f);
-/// The same op and argument over other operands.
+/// The same op and argument with other operands.
 LazyOpPtr with_src(const LazyOpPtr& node, std::vector<LazyOpPtr> src);
 
-/// The distinct buffers of a kernel, by number, output first.
+/// A buffer of a kernel.
 struct BufferSpec {
   int idx = 0;
   DType dtype = DType::Float32;
-  std::int64_t size = 0;  // elements; in buffers_of the least that all views stay inside
+  std::int64_t size = 0;  // elements; from buffers_of: the least that holds all views
   bool operator==(const BufferSpec&) const = default;
 };
+/// The distinct buffers of a kernel, by number, output first.
 std::vector<BufferSpec> buffers_of(const LazyOpPtr& kernel);
 /// The variables of all views, by name.
 std::vector<symbolic::Node> variables_of(const LazyOpPtr& kernel);
 
-/// Rules of a whole kernel, beyond those each node keeps by construction: the root is a STORE to
-/// buffer 0 through a contiguous view; there is no other STORE; one buffer number has one dtype;
-/// buffer 0 is not read; at most 16 reduces stand above each other. Throws AstError naming the node
-/// by its place in toposort order.
+/// Checks the rules of a whole kernel beyond those of its nodes: the root is the only STORE and
+/// writes buffer 0 through a contiguous view; each buffer number has one dtype; buffer 0 is not
+/// read; reduces nest at most 16 deep. Throws AstError naming the node by its toposort number.
 void validate_kernel(const LazyOpPtr& kernel);
 
-/// The kernel with its variables replaced by values; one without a value stays. Throws AstError
-/// where a value is outside its variable's range.
+/// Replaces the variables with values; those without a value remain. Throws AstError if a value is
+/// outside its variable's range.
 LazyOpPtr bind_variables(const LazyOpPtr& kernel, const symbolic::Values& values);
 
-/// A tree, one node a line, as a person would draw it.
+/// Formats as a tree, one node per line.
 std::string str(const LazyOpPtr& root);
 
-/// Short and descriptive, from the shape: "E_64_10" elementwise, "r_64_10_32" with the sizes of
-/// reduced axes last.
+/// A short name from the shape: "E_64_10" for elementwise, "r_64_10_32" with reduced sizes last.
 std::string kernel_name(const LazyOpPtr& kernel);
 
 }  // namespace touchstone

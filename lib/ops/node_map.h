@@ -10,19 +10,19 @@ namespace touchstone {
 
 class LazyOp;
 
-/// Values by the address of a node, in one array: a kernel's nodes are looked up many times over.
-/// References end with the next insertion.
+/// A map from node addresses to values in one array, for many lookups per node. Insertion
+/// invalidates references.
 template <class Value>
 class NodeMap {
  public:
-  /// `expected`: nodes that there is room for at once.
+  /// `expected`: number of nodes to reserve for.
   explicit NodeMap(std::size_t expected = 16) {
     std::size_t size = 32;
     while (size < 2 * expected) size *= 2;
     slots_.resize(size);
   }
 
-  /// The value of the node and whether it is new; where it was there it stays as it is.
+  /// Inserts the value unless the node is present; returns the stored value and whether it is new.
   std::pair<Value*, bool> emplace(const LazyOp* node, Value value) {
     if (2 * (count_ + 1) > slots_.size()) grow();
     Slot& slot = slots_[place_of(node)];
@@ -34,14 +34,14 @@ class NodeMap {
     return {&slot.value, fresh};
   }
 
-  /// Null where there is none.
+  /// Null if absent.
   Value* find(const LazyOp* node) {
     Slot& slot = slots_[place_of(node)];
     return slot.node == nullptr ? nullptr : &slot.value;
   }
   const Value* find(const LazyOp* node) const { return const_cast<NodeMap*>(this)->find(node); }
 
-  /// Of a node that is there.
+  /// The node must be present.
   const Value& operator[](const LazyOp* node) const { return slots_[place_of(node)].value; }
 
  private:
@@ -64,7 +64,7 @@ class NodeMap {
       if (slot.node != nullptr) slots_[place_of(slot.node)] = std::move(slot);
   }
 
-  std::vector<Slot> slots_;  // a power of 2 of them
+  std::vector<Slot> slots_;  // their number is a power of 2
   std::size_t count_ = 0;
 };
 

@@ -6,7 +6,7 @@
 
 namespace touchstone {
 
-/// The nodes of toposort(root), borrowed: they live as long as `root`.
+/// The nodes of toposort(root) as raw pointers, valid while `root` lives.
 std::vector<const LazyOp*> ordered_nodes(const LazyOpPtr& root);
 
 }  // namespace touchstone

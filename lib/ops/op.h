@@ -44,7 +44,7 @@ enum class Op : std::uint8_t {
   Shrink,
   Stride,
   AsStrided,
-  // Load: how a tensor comes to be
+  // Load: tensor sources
   Empty,
   LoadConst,
   From,
@@ -61,14 +61,14 @@ inline constexpr int kOpCount = 38;
 
 enum class OpGroup : std::uint8_t { Unary, Binary, Ternary, Reduce, Movement, Load, Buffer };
 
-/// Which element types an elementwise or reduce op takes.
+/// The element types that an elementwise or reduce op accepts.
 enum class OpTypes : std::uint8_t { None, All, Floats, Numbers, IntsAndBool };
 
-/// Facts about one op. `keeps_zero`: zeros in give exactly +0 (false, for bool) out for every type
-/// it takes, so that padding may pass through it; NEG does not, as -(+0) is -0 and not false is
-/// true. `commutes`: swapping the two operands gives the same value. `selects`: it gives a number
-/// that an operand has, or its negation, so that nothing is rounded. `cheap`: computing it again
-/// costs no more than keeping its result in memory and reading it.
+/// Properties of an op. `keeps_zero`: zero operands give exactly +0 (false for bool) in every
+/// accepted type, so padding may pass through it; not NEG, as -(+0) is -0 and not false is true.
+/// `commutes`: swapping the operands keeps the value. `selects`: the result is an operand or its
+/// negation, so nothing is rounded. `cheap`: recomputing costs no more than storing and loading the
+/// result.
 struct OpInfo {
   Op op;
   std::string_view name;
@@ -141,13 +141,12 @@ constexpr bool is_elementwise(Op op) {
 }
 constexpr bool is_reduce(Op op) { return group(op) == OpGroup::Reduce; }
 constexpr bool is_movement(Op op) { return group(op) == OpGroup::Movement; }
-/// Whether it reads a buffer, through the view of its argument.
+/// True for ops that read a buffer through their view.
 constexpr bool is_load(Op op) { return op == Op::Load || op == Op::Gather; }
-/// Axes that the view of a node has in front of those of the node: 1 for GATHER, where the position
-/// goes.
+/// The number of leading view axes that the node itself lacks: 1 for GATHER (the position axis).
 constexpr int position_axes(Op op) { return op == Op::Gather ? 1 : 0; }
 
-/// Whether an elementwise or reduce op takes operands of a type (the arms', for WHERE).
+/// True if an elementwise or reduce op accepts operands of a type (for WHERE: of the two arms).
 constexpr bool takes(Op op, DType d) {
   switch (info(op).types) {
     case OpTypes::None:
@@ -164,8 +163,8 @@ constexpr bool takes(Op op, DType d) {
   return false;
 }
 
-// Case labels of groups of ops. A switch over Op has no default (tests/build/op_switches.py), so
-// that of a new op, in no group yet, the compiler names every place that must know it.
+// Case labels for groups of ops. Switches over Op have no default (tests/build/op_switches.py), so
+// for a new op the compiler names every place to extend.
 // clang-format off
 #define TOUCHSTONE_CASES_FUNCTION \
   case Op::Exp2: case Op::Log2: case Op::Sin: case Op::Sqrt: case Op::Recip
@@ -188,9 +187,9 @@ constexpr bool takes(Op op, DType d) {
   TOUCHSTONE_CASES_MOVEMENT: TOUCHSTONE_CASES_LOAD: TOUCHSTONE_CASES_BUFFER
 // clang-format on
 
-/// By name, upper or lower case; nullopt where there is none.
+/// Looks up a name, ignoring case; nullopt if unknown.
 std::optional<Op> op_from_name(std::string_view name);
-/// The same, throwing AstError with the nearest name.
+/// As op_from_name, but throws AstError with the nearest name.
 Op parse_op(std::string_view name);
 
 }  // namespace touchstone

@@ -2,8 +2,7 @@
 
 #include "touchstone/ops/op.h"
 
-// Case labels of one more group of ops, as those of op.h: a new op is not among them, and asked
-// for.
+// One more group of case labels as in op.h: the compiler names the switches that lack a new op.
 // clang-format off
 #define TOUCHSTONE_CASES_ARITHMETIC \
   case Op::Noop: case Op::Cast: case Op::Neg: case Op::Add: case Op::Sub: case Op::Mul: \

@@ -18,7 +18,7 @@ const ShapeTracker* leaf_view(const LazyOp& node) {
 
 StillAxes still_of(const View& view) {
   const auto none = [](const Range& r) { return certainly_le(r.second, r.first); };
-  if (view.mask() && std::ranges::any_of(*view.mask(), none)) return ~StillAxes{0};  // all hidden
+  if (view.mask() && std::ranges::any_of(*view.mask(), none)) return ~StillAxes{0};  // all masked
   StillAxes still = 0;
   for (std::size_t i = 0; i < std::min(view.shape().size(), kMostAxes); ++i) {
     const bool all = !view.mask() || (*view.mask())[i] == Range{sint(0), view.shape()[i]};
@@ -31,8 +31,8 @@ bool contains(StillAxes set, std::size_t axis) {
   return axis < kMostAxes && (set >> axis & 1U) != 0;
 }
 
-// The node below the STORE and all leaves with their axes changed; a leaf's view by `move`, the
-// axes of a reduce by `place` (-1: gone). move(view, first): the node's axes begin at `first`.
+// The tree below the STORE with changed axes: leaf views through `move`, reduce axes through
+// `place` (-1: removed). move(view, first): the node's axes start at `first`.
 template <class Move>
 LazyOpPtr moved(const LazyOpPtr& root, const Move& move, const std::vector<int>& place) {
   return rebuild(root, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
@@ -63,7 +63,7 @@ NodeMap<StillAxes> still_axes(const LazyOpPtr& root) {
     for (const LazyOpPtr& s : node->src()) still &= all[s.get()];
     if (const ShapeTracker* st = leaf_view(*node); st != nullptr && node->op() != Op::Store)
       still &= still_of(st->views().back()) >> position_axes(node->op());
-    if (node->op() == Op::Gather && node->buffer().checked)  // a fault has the least number of all
+    if (node->op() == Op::Gather && node->buffer().checked)  // faults name positions
       still &= still_of(node->buffer().checked->views().back());
     all.emplace(node, still);
   }
@@ -73,7 +73,7 @@ NodeMap<StillAxes> still_axes(const LazyOpPtr& root) {
 LazyOpPtr order_axes(const LazyOpPtr& kernel) {
   const std::size_t rank = kernel->shape().size();
   if (rank < 2) return kernel;
-  std::vector<int> moving(rank, 0);  // reduces that move along an axis of the output
+  std::vector<int> moving(rank, 0);  // number of reduces that move along an output axis
   const NodeMap<StillAxes> still = still_axes(kernel);
   int reduces = 0;
   for (const LazyOp* node : ordered_nodes(kernel)) {
@@ -84,7 +84,7 @@ LazyOpPtr order_axes(const LazyOpPtr& kernel) {
   }
   std::vector<int> order(rank);
   std::iota(order.begin(), order.end(), 0);
-  const auto counts = [&](int axis) {  // an axis of one element needs no loop
+  const auto counts = [&](int axis) {  // an axis of size 1 has no loop
     const auto i = static_cast<std::size_t>(axis);
     return kernel->shape()[i] == sint(1) ? reduces : moving[i];
   };
@@ -115,9 +115,9 @@ Compact compact(const LazyOpPtr& node, StillAxes still) {
   for (const LazyOp* n : below) {
     for (std::size_t i = 0; i < rank; ++i)
       if (n->shape()[i] != sint(1) &&
-          !(contains(still, i) && n->shape()[i].min().value_or(0) >= 1))  // or there may be none
+          !(contains(still, i) && n->shape()[i].min().value_or(0) >= 1))  // or it may be empty
         used[i] = true;
-    if (is_reduce(n->op()))  // equal terms are added all the same
+    if (is_reduce(n->op()))  // equal terms are still added up
       for (const int axis : n->reduce_arg().axes) {
         const auto i = static_cast<std::size_t>(axis);
         if (n->src()[0]->shape()[i] != sint(1)) used[i] = true;

@@ -8,24 +8,24 @@
 
 namespace touchstone {
 
-/// Bit i: along axis i, of the first 64, all elements of a node are the same, since no view below
-/// it moves there or is masked there. What a view hides in its inner views is not looked for.
+/// Bit i (first 64 axes): all elements of a node along axis i are equal, because no view below
+/// moves or is masked along it. Inner views of a stack are not searched for masks.
 using StillAxes = std::uint64_t;
 
-/// Of every node below and with `root`.
+/// The still axes of every node of the tree.
 NodeMap<StillAxes> still_axes(const LazyOpPtr& root);
 
-/// Axes of a kernel's output put in such an order that each reduce that is the same along some of
-/// them can be computed outside the loops over those: what most reduces move along comes first.
-/// The kernel itself where it is so already. Its STORE is then no longer contiguous.
+/// Reorders the output axes so that each reduce can be computed outside the loops over its still
+/// axes: axes along which most reduces move come first. Returns the kernel itself if already so.
+/// The result's STORE is not contiguous.
 LazyOpPtr order_axes(const LazyOpPtr& kernel);
-/// The kernel with its axis order[i] as axis i: another order of elements and, where axes of one
-/// reduce change places, of its terms.
+/// The kernel with its axis order[i] as axis i. This changes the order of the elements and, if axes
+/// of one reduce change places, of the reduce's terms.
 LazyOpPtr with_axes(const LazyOpPtr& kernel, const std::vector<int>& order);
 
-/// A reduce, or other node, without the axes along which it is still and those of size 1 all the
-/// way down: equal for two nodes that compute the same from the same loops. Reduced axes stay.
-/// `axes`: those that are left, in order.
+/// A node without its still axes and axes that have size 1 in every node below: equal for two nodes
+/// that compute the same from the same loops. Reduced axes stay. `axes`: the remaining axes, in
+/// order.
 struct Compact {
   LazyOpPtr node;
   std::vector<int> axes;

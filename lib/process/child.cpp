@@ -25,11 +25,11 @@
 namespace touchstone::process {
 namespace {
 
-// How long a supervisor may take to end all there is below it.
+// Time allowed for a supervisor to end its descendants.
 constexpr std::chrono::seconds kMostForEnding{2};
 constexpr std::chrono::milliseconds kMostForEndingAll{300};
 
-// Supervisors of the children there are, and what becomes readable when one has ended. Never
+// Supervisors of running children, each with a descriptor that is readable once it has ended. Never
 // destroyed, since threads that have children may outlive main.
 struct Living {
   std::mutex mutex;
@@ -49,14 +49,14 @@ struct Ends {
   Descriptor ours, theirs;
 };
 
-// A descriptor of a child is none of 0, 1, 2, which it is about to replace.
+// Moves a child's descriptor above 0, 1 and 2, which the child is about to replace.
 Descriptor above_standard(int fd) {
   if (fd > 2) return Descriptor(fd);
   const Descriptor low(fd);
   return Descriptor(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
 }
 
-// Unlike a pipe, writing to a socket that nobody reads raises no signal where that is not wanted.
+// Sockets, because writing to a closed one can be kept from raising a signal, unlike a pipe.
 Ends open_sockets(const std::string& what) {
   int fds[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) cannot(what, errno);
@@ -82,7 +82,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return all;
 }
 
-// All that is told of the child until the pipe is closed.
+// Reads all reports on the child until the pipe is closed.
 Report read_reports(int pipe) {
   Report all{0, 0, 0};
   for (Report one{};;) {
@@ -97,13 +97,13 @@ Report read_reports(int pipe) {
 
 }  // namespace
 
-// The supervisor of a child that is made as `orders` say.
+// Starts the supervisor of a child with the given orders.
 struct Child::Start {
   Child child;
   Descriptor report;
 
-  // The lock is held from when the first end of the child's is open until ours alone is: a child
-  // that another thread makes meanwhile would hold it open.
+  // The lock is held while the child's ends are open here: a child that another thread starts
+  // meanwhile would inherit them.
   void fork_with(Orders& orders, Ends pipe, const std::string& what) {
     if (living().none_more) throw Interrupted();
     orders.parent = ::getpid();
@@ -112,7 +112,7 @@ struct Child::Start {
     if (orders.work == nullptr && !child.stacks_->reserve()) cannot(what, errno);
     const pid_t pid = start_supervisor(orders, *child.stacks_);
     if (pid < 0) cannot(what, errno);
-    ::setpgid(pid, pid);  // as it does: whoever comes first
+    ::setpgid(pid, pid);  // the supervisor does so too; either may be first
     child.supervisor_ = pid;
     child.supervised_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     living().supervisors.emplace(pid, child.supervised_.get());
@@ -143,7 +143,7 @@ std::string Ending::text() const {
 Child Child::of_program(const Program& program, const Refused& refused, Errors errors) {
   std::vector<std::string> words{program.file.string()};
   words.insert(words.end(), program.arguments.begin(), program.arguments.end());
-  // Some systems make a namespace and then refuse it a user.
+  // Some systems create a namespace but refuse to map its user.
   static std::atomic<bool> has_namespaces = true;
   const std::optional<Room> room =
       program.room.empty()
@@ -164,7 +164,7 @@ Child Child::of_program(const Program& program, const Refused& refused, Errors e
   shell_words.insert(shell_words.begin(), "/bin/sh");
   const std::vector<char*> argv = pointers(words), envp = pointers(environment),
                            shell = pointers(shell_words);
-  Orders orders;  // which are looked at until the child has begun
+  Orders orders;  // used until the child has started
   Start start;
   {
     const std::scoped_lock lock(living().mutex);
@@ -193,12 +193,12 @@ Child Child::of_program(const Program& program, const Refused& refused, Errors e
 Child Child::of_function(const Work& work, const Refused& refused) {
   const std::string what = "a copy of this process";
   Start start;
-  std::fflush(nullptr);  // unwritten output would be written twice
+  std::fflush(nullptr);  // otherwise the copy would write buffered output again
   {
     const std::scoped_lock lock(living().mutex);
     Ends ends = open_sockets(what);
     const std::function<int()> inside = [&] {
-      // The parent's supervisors are not the child's; the lock came with the thread that holds it.
+      // The parent's supervisors are not the copy's; the copied thread holds the lock.
       living().supervisors.clear();
       living().none_more = false;
       living().mutex.unlock();
@@ -235,7 +235,7 @@ Child::~Child() {
 }
 
 void Child::close_input() {
-  // Also where a copy of this process holds the socket, too.
+  // Works even if a copy of this process holds the socket.
   if (input_) ::shutdown(input_.get(), SHUT_WR);
   input_.close();
 }
@@ -254,7 +254,7 @@ bool Child::ends_before(Clock::time_point deadline) const {
     const int left = milliseconds_until(deadline);
     if (left == 0) return false;
     pollfd ended{supervised_.get(), POLLIN, 0};
-    // Without pidfd_open, which Linux has since 5.3, it is asked now and then.
+    // pidfd_open needs Linux 5.3; without it, poll.
     ::poll(&ended, 1, supervised_ ? left : std::min(left, 5));
   }
 }
@@ -266,7 +266,7 @@ Ending Child::end() {
   if (!has_ended()) {
     ending.by_us = true;
     kill();
-    // One that is stopped, or that waits for a process that cannot be ended, goes by itself.
+    // A stopped supervisor, or one waiting for an unkillable process, must be killed.
     if (!ends_before(Clock::now() + kMostForEnding)) ::kill(supervisor_, SIGKILL);
   }
   {
@@ -287,7 +287,7 @@ Ending Child::end() {
 }
 
 void end_all_children() noexcept {
-  // Held throughout: while it is, no supervisor is taken in, and so no number is another's.
+  // Held throughout, so that no supervisor is reaped and no process id reused.
   const std::scoped_lock lock(living().mutex);
   living().none_more = true;
   for (const auto& [pid, ended] : living().supervisors) ::kill(pid, SIGTERM);
@@ -312,7 +312,7 @@ int milliseconds_until(Clock::time_point deadline) {
 
 std::filesystem::path find_program(const std::string& name) {
   const auto runs = [](const std::filesystem::path& p) {
-    std::error_code ignored;  // a name too long names no program
+    std::error_code ignored;  // a name that is too long matches no program
     return std::filesystem::is_regular_file(p, ignored) && ::access(p.c_str(), X_OK) == 0;
   };
   if (name.find('/') != std::string::npos) return runs(name) ? std::filesystem::path(name) : "";

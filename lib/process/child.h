@@ -18,56 +18,56 @@ namespace touchstone::process {
 using Clock = std::chrono::steady_clock;
 class Stacks;
 
-/// Resources that the system refuses a child; 0: none is refused. Of each of its processes alone.
+/// Resource limits that the system enforces on each process of a child separately; 0: no limit.
 struct Refused {
-  std::uint64_t memory = 0;           // bytes of address space beyond
-  std::uint64_t file = 0;             // bytes of any file beyond
-  std::chrono::seconds processor{0};  // time of the processor beyond, which ends it by SIGXCPU
+  std::uint64_t memory = 0;           // bytes of address space
+  std::uint64_t file = 0;             // bytes of any one file
+  std::chrono::seconds processor{0};  // CPU time; SIGXCPU ends it
 };
 
-/// A program to be run, no shell between.
+/// A program to run directly, without a shell.
 struct Program {
-  std::filesystem::path file;  // a path, or a name that PATH leads to
+  std::filesystem::path file;  // a path, or a name to look up in PATH
   std::vector<std::string> arguments;
-  std::vector<std::string> environment;  // NAME=VALUE: added to what it inherits, or instead
+  std::vector<std::string> environment;  // NAME=VALUE: adds to or overrides what it inherits
   Inherits inherits = Inherits::Tool;
-  std::string room = {};  // the folder of the room it runs in (room.h); empty: in none
+  std::string room = {};  // the room's folder (room.h); empty: no room
 };
 
-/// How a child came to its end.
+/// How a child ended.
 struct Ending {
-  int status = 0;      // as waitpid(2) has it
-  bool by_us = false;  // it was there still and was ended
-  double seconds = 0;  // of processor time, with all that it started
+  int status = 0;      // as from waitpid(2)
+  bool by_us = false;  // it was still running and we ended it
+  double seconds = 0;  // of CPU time, including its descendants
 
   bool is_signal() const;
-  int signal() const;     // that ended it
-  int exit_code() const;  // 128 + n where signal n ended it
+  int signal() const;     // the one that ended it
+  int exit_code() const;  // 128 + n if signal n ended it
   /// "signal 11 (Segmentation fault)", "exit code 1".
   std::string text() const;
 };
 
-/// A child process and all that it starts. All of them are gone when the child itself ends, when
-/// the object goes, when the process that made it ends, however it does, and after
-/// end_all_children(). A process between us and the child sees to it (supervisor.h), which also
-/// takes in whatever leaves the child's process group or session.
+/// A child process and all its descendants. All of them are gone when the child itself ends, when
+/// this object is destroyed, when our process ends in any way, and after end_all_children(). A
+/// supervisor process between us and the child ensures this (supervisor.h); it also catches
+/// descendants that leave the child's process group or session.
 class Child {
  public:
   enum class Errors : std::uint8_t {
-    Apart,   // standard error has a pipe of its own
-    Merged,  // it is where standard output is
+    Apart,   // standard error has its own pipe
+    Merged,  // standard error goes to standard output
   };
-  /// Starts a program with default signals, in a process group of its own. `input` is a socket,
-  /// `output` and `errors` are pipes to be read, which do not block. Throws SystemError saying why
-  /// it cannot be run.
+  /// Starts a program with default signals in its own process group. `input` is a socket; `output`
+  /// and `errors` are non-blocking pipes to read from. Throws SystemError with the reason if it
+  /// cannot be run.
   static Child of_program(const Program& program, const Refused& refused = {},
                           Errors errors = Errors::Apart);
 
-  /// Gets the child's end of a socket; gives its exit code.
+  /// Takes the child's end of a socket; returns its exit code.
   using Work = std::function<int(int channel)>;
-  /// Calls `work` in a copy of this process which has but the thread that asks, ignores SIGPIPE and
-  /// leaves without destructors and `atexit`; what `work` throws makes it exit with 125. `channel`
-  /// is our end of the socket. Throws SystemError.
+  /// Calls `work` in a forked copy of this process that has only the calling thread, ignores
+  /// SIGPIPE and exits without destructors or `atexit` handlers; it exits with 125 if `work`
+  /// throws. `channel` is our end of the socket. Throws SystemError.
   static Child of_function(const Work& work, const Refused& refused = {});
 
   Child(Child&& other) noexcept;
@@ -75,27 +75,27 @@ class Child {
   ~Child();
 
   pid_t pid() const { return pid_; }             // of the program or function itself
-  unsigned missing() const { return missing_; }  // what its room lacks, as Room::enter says
+  unsigned missing() const { return missing_; }  // parts its room lacks, as from Room::enter
   int input() const { return input_.get(); }
   int output() const { return output_.get(); }
   int errors() const { return errors_.get(); }
   int channel() const { return input_.get(); }
-  /// Readable once it has ended; -1 where the system (Linux before 5.3) has no such thing.
+  /// A descriptor that is readable once the child has ended; -1 before Linux 5.3.
   int ended() const { return supervised_.get(); }
 
-  /// From now on `output` is the channel, to be read without blocking.
+  /// From now on `output` is the channel, read without blocking.
   void read_channel_as_output();
 
-  /// It reads the end of its input.
+  /// The child then reads the end of its input.
   void close_input();
   void close_errors() { errors_.close(); }
-  /// Whether it has ended; it stays there to be asked how.
+  /// True if it has ended; end() still returns how.
   bool has_ended() const { return ends_before(Clock::time_point::min()); }
-  /// Waits until it has ended, at most to `deadline`.
+  /// Waits for its end until `deadline`; true if it has ended.
   bool ends_before(Clock::time_point deadline) const;
-  /// Has it ended, and does not wait for that.
+  /// Starts ending it without waiting.
   void kill() const;
-  /// Ends it where it has not, and says how it ended: once, after which it is gone.
+  /// Ends it if it is running and returns how it ended. Call once; the object is empty afterwards.
   Ending end();
 
  private:
@@ -106,22 +106,21 @@ class Child {
   unsigned missing_ = 0;
   std::unique_ptr<Stacks> stacks_;
   Descriptor supervised_, input_, output_,
-      errors_;  // supervised_: of the supervisor, by pidfd_open
+      errors_;  // supervised_: pidfd_open of the supervisor
 };
 
-/// Ends every child there is and waits for that, for at most 0.3 s: the process is about to end.
-/// From now on none is made, which throws Interrupted. May be called by any thread, but by no
-/// signal handler.
+/// Ends all children and waits up to 0.3 s for that; for a process about to exit. Starting a child
+/// then throws Interrupted. Any thread may call it, but no signal handler.
 void end_all_children() noexcept;
 
-/// Whether that was called.
+/// True after end_all_children().
 bool all_children_end() noexcept;
 
-/// Milliseconds for poll(2) until `deadline`, a minute at most.
+/// Milliseconds until `deadline` for poll(2), at most a minute.
 int milliseconds_until(Clock::time_point deadline);
 
-/// The executable file of a name, by PATH as a shell finds it, or of a path (anything with a
-/// slash); empty where there is none.
+/// Finds the executable file of a name, searching PATH as a shell does, or of a path (anything with
+/// a slash); empty if there is none.
 std::filesystem::path find_program(const std::string& name);
 
 }  // namespace touchstone::process

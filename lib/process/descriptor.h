@@ -6,7 +6,7 @@
 
 namespace touchstone::process {
 
-/// Owns an open file of the system, -1 for none; it is closed when the object goes.
+/// Owns a file descriptor, -1 for none; closes it on destruction.
 class Descriptor {
  public:
   explicit Descriptor(int fd = -1) : fd_(fd) {}

@@ -10,13 +10,13 @@
 namespace touchstone::process {
 namespace {
 
-// A star at the end stands for any rest.
+// A trailing star matches any rest.
 constexpr std::string_view tool_variables[] = {"PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH"};
 constexpr std::string_view backend_variables[] = {
     "PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "LD_PRELOAD", "LANG", "LANGUAGE", "LC_*", "TERM",
     "TZ", "USER", "LOGNAME", "SHELL", "XDG_*", "TOUCHSTONE_*", "ASAN_OPTIONS", "LSAN_OPTIONS",
     "TSAN_OPTIONS", "UBSAN_OPTIONS", "PYTHON*", "VIRTUAL_ENV", "CONDA_*",
-    // Devices and the libraries that use them.
+    // Devices and their libraries.
     "CUDA*", "NVIDIA_*", "NCCL_*", "OCL_*", "POCL_*", "OMP_*", "KMP_*", "GOMP_*", "MKL_*",
     "OPENBLAS_*", "TORCH*", "PYTORCH_*", "TRITON_*", "JAX_*", "XLA_*", "CUPY_*"};
 
@@ -46,7 +46,7 @@ bool passes(Inherits kind, std::string_view name) {
 
 std::vector<std::string> environment_for(Inherits kind, const std::vector<std::string>& changes) {
   std::vector<std::string> all = changes;
-  // Messages are searched for words.
+  // Messages are searched for English words.
   if (kind == Inherits::Tool) all.emplace_back("LC_ALL=C");
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view name = name_of(*variable);
@@ -58,7 +58,7 @@ std::vector<std::string> environment_for(Inherits kind, const std::vector<std::s
 }
 
 std::string tool_environment() {
-  // Programs get a TMPDIR of their own.
+  // Programs get their own TMPDIR.
   std::vector<std::string> all = environment_for(Inherits::Tool, {"TMPDIR="});
   std::ranges::sort(all);
   return fmt::format("{}", fmt::join(all, "\n"));

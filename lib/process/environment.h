@@ -6,18 +6,19 @@
 
 namespace touchstone::process {
 
-/// Which of our variables a program gets: the two lists in environment.cpp. No other variable
-/// passes, so that a stray one (CPATH, CCC_OVERRIDE_OPTIONS) changes no result unseen.
+/// The environment variables that a program inherits: two lists in environment.cpp. No other
+/// variable passes, so that a stray one (CPATH, CCC_OVERRIDE_OPTIONS) cannot silently change
+/// results.
 enum class Inherits : std::uint8_t {
-  Tool,     // a compiler, a linker: what finds programs and libraries; it speaks English
-  Backend,  // somebody else's backend: also the settings of Python, of GPUs and of libraries
-  Whole,    // all of them
+  Tool,     // a compiler or linker: search paths; messages in English
+  Backend,  // an external backend: also Python, GPU and library settings
+  Whole,    // everything
 };
 
-/// The variables of a program, "NAME=VALUE": `changes`, then those of ours that it gets.
+/// Returns a program's environment as "NAME=VALUE": `changes`, then the inherited variables.
 std::vector<std::string> environment_for(Inherits kind, const std::vector<std::string>& changes);
 
-/// The variables of a Tool as one text: part of the key under which its results are kept.
+/// The environment of a Tool as one text; part of the cache key of its results.
 std::string tool_environment();
 
 }  // namespace touchstone::process

@@ -6,8 +6,8 @@
 
 namespace touchstone::process {
 
-/// A call of the system, by its number; -errno where it fails. Unlike those of libc it touches
-/// nothing that belongs to the thread, which the callers in supervisor.cpp share with another.
+/// Makes a system call by number; returns -errno on failure. Unlike libc it touches no thread-local
+/// state, which callers in supervisor.cpp share with another thread.
 inline long raw_call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0) {
 #if defined(__x86_64__)
   register long r10 asm("r10") = d;
@@ -27,7 +27,7 @@ inline long raw_call(long number, long a = 0, long b = 0, long c = 0, long d = 0
   register long x4 asm("x4") = e;
   asm volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4) : "memory");
   return x0;
-#else  // an errno that the other thread does not expect is the worst of it
+#else  // these do set errno, which the other thread may notice
   const long result = ::syscall(number, a, b, c, d, e);
   return result == -1 ? -errno : result;
 #endif

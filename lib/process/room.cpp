@@ -22,7 +22,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/process/raw_call.h"
 
-// Room::enter runs as supervisor.cpp does: beside a thread of ours, with no call of libc.
+// Room::enter runs beside one of our threads, so it must not call libc (see supervisor.cpp).
 
 namespace touchstone::process {
 namespace {
@@ -43,7 +43,7 @@ constexpr long refused_calls[] = {
     // other processes
     SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_process_madvise,
     SYS_process_mrelease, SYS_pidfd_getfd, SYS_kcmp,
-    // rooms in rooms, and the way out of one
+    // nested rooms and escapes
     SYS_unshare, SYS_setns, SYS_chroot, SYS_pivot_root, SYS_mount, SYS_umount2, SYS_open_tree,
     SYS_move_mount, SYS_mount_setattr, SYS_fsopen, SYS_fsconfig, SYS_fsmount, SYS_fspick,
     SYS_open_by_handle_at,
@@ -51,7 +51,7 @@ constexpr long refused_calls[] = {
     SYS_reboot, SYS_kexec_load, SYS_kexec_file_load, SYS_init_module, SYS_finit_module,
     SYS_delete_module, SYS_swapon, SYS_swapoff, SYS_acct, SYS_quotactl, SYS_syslog, SYS_sethostname,
     SYS_setdomainname, SYS_settimeofday, SYS_clock_settime,
-    // wide doors that it does not need, one of which passes by this filter
+    // powerful interfaces that it does not need; io_uring bypasses this filter
     SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_io_uring_setup, SYS_add_key, SYS_request_key,
     SYS_keyctl};
 
@@ -64,7 +64,7 @@ constexpr sock_filter unless(unsigned test, unsigned value, std::uint8_t skipped
 constexpr sock_filter load(std::size_t at) {
   return statement(BPF_LD | BPF_W | BPF_ABS, static_cast<unsigned>(at));
 }
-// The lower half of an argument; both machines are little-endian.
+// The lower half of an argument; both supported machines are little-endian.
 constexpr sock_filter load_argument(std::size_t i) {
   return load(offsetof(seccomp_data, args) + 8 * i);
 }
@@ -73,7 +73,7 @@ constexpr sock_filter fail(int error) {
   return statement(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(error));
 }
 
-// Allows what it does not name.
+// Allows every call that it does not name.
 std::vector<sock_filter> filter() {
   std::vector<sock_filter> all;
   const auto add = [&](std::initializer_list<sock_filter> some) { all.insert(all.end(), some); };
@@ -86,16 +86,16 @@ std::vector<sock_filter> filter() {
   add({unless(BPF_JGE, kOtherNumbers, 1), fail(EPERM)});
 #endif
   for (const long call : refused_calls) add({unless(BPF_JEQ, number(call), 1), fail(EPERM)});
-  // Its flags lie in memory; libc then calls clone.
+  // clone3 passes its flags in memory, out of the filter's sight; libc falls back to clone.
   add({unless(BPF_JEQ, number(SYS_clone3), 1), fail(ENOSYS)});
   add({unless(BPF_JEQ, number(SYS_clone), 4), load_argument(0), unless(BPF_JSET, kAnyNamespace, 1),
        fail(EPERM), allow()});
-  // Keys for a terminal, limits of other processes.
+  // Terminal input injection, limits of other processes.
   add({unless(BPF_JEQ, number(SYS_ioctl), 4), load_argument(1), unless(BPF_JEQ, TIOCSTI, 1),
        fail(EPERM), allow()});
   add({unless(BPF_JEQ, number(SYS_prlimit64), 4), load_argument(0), unless(BPF_JGT, 0, 1),
        fail(EPERM), allow()});
-  // This process, its group, and all there are; also where the system cannot refuse the others.
+  // Only itself, its group and "all"; also where the system cannot restrict signals otherwise.
   for (const long call : {SYS_kill, SYS_tkill, SYS_tgkill}) {
     const auto self = static_cast<unsigned>(::getpid()),
                group = static_cast<unsigned>(-::getpgrp());
@@ -122,14 +122,14 @@ bool is_bound(const char* what, const char* where, const char* type, unsigned lo
                   as_long(options)) == 0;
 }
 
-// As mount_attr has it: flags to set, flags to clear, propagation, a namespace.
+// mount_setattr; the array is a mount_attr: flags to set, flags to clear, propagation, namespace.
 bool is_changed(const char* where, unsigned at, std::uint64_t set, std::uint64_t clear) {
   const volatile std::uint64_t change[4] = {set, clear, 0, 0};
   return raw_call(SYS_mount_setattr, AT_FDCWD, as_long(where), at, as_long(&change[0]),
                   sizeof change) == 0;
 }
 
-// Allows what is named beneath a path, or of a file.
+// Allows access to one file, or to everything below a directory.
 bool may(long rules, const char* path, std::uint64_t what) {
   const long fd = raw_call(SYS_openat, AT_FDCWD, as_long(path), O_PATH | O_CLOEXEC);
   if (fd < 0) return false;
@@ -178,8 +178,8 @@ std::vector<std::string> Room::environment() const {
   return all;
 }
 
-// What is mounted here comes first. CUDA does not start
-// where it cannot write to files of its own process in /proc.
+// Mounts before making the rest read-only. /proc stays writable: CUDA does not start if it cannot
+// write to its process's own files there.
 bool Room::close_files() const {
   const char* const shared = "/dev/shm";
   if (!is_bound(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) ||
@@ -196,8 +196,8 @@ bool Room::close_files() const {
   return is_changed(folder_.c_str(), 0, 0, MS_RDONLY);
 }
 
-// Landlock, Linux 5.13: what else would open files for writing is refused; from 6.12 signals reach
-// only what this process starts. Gives the parts that hold now.
+// Uses Landlock (Linux 5.13) to refuse opening other files for writing; from 6.12 also limits
+// signals to processes that this one starts. Returns the parts now enforced.
 unsigned Room::keep_in(bool files) const {
   constexpr std::uint64_t kReads =
       LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
@@ -211,7 +211,7 @@ unsigned Room::keep_in(bool files) const {
                                1U),
                       writes = known & ~kReads,
                       of_files = known & (LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncates);
-  // As landlock_ruleset_attr has it today: files, the network, signals.
+  // A landlock_ruleset_attr: files, the network, signals.
   const volatile std::uint64_t handled[3] = {files ? writes : 0, 0, signals ? kSignalScope : 0};
   const long rules = raw_call(SYS_landlock_create_ruleset, as_long(&handled[0]),
                               signals ? sizeof handled : sizeof handled[0], 0);
@@ -249,10 +249,10 @@ unsigned Room::enter() const {
       return kStranded;
     if (!close_files()) missing |= kFiles;
     raise_loopback();
-    // From here on not even root has them.
+    // Not even root has capabilities from here on.
     for (long right = 0; raw_call(SYS_prctl, PR_CAPBSET_DROP, right) == 0;) ++right;
   }
-  // What is open here is not for it, but for what it was given.
+  // The program must not inherit our open descriptors, except its standard three.
   raw_call(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
   if (raw_call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return missing | kSignals | kCalls;
   missing = (missing | kSignals) & ~keep_in((missing & kFiles) != 0);

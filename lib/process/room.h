@@ -10,42 +10,42 @@
 
 namespace touchstone::process {
 
-/// What a program in a room is kept from. A system may refuse each of them. Where it has no
-/// namespaces but Landlock, files are opened by the same rule, but for devices and the /dev/shm of
-/// all; their modes and owners stay as free as they were.
+/// Restrictions on a program in a room. The system may lack any of them. With Landlock but no
+/// namespaces, the same files may be opened for writing, plus devices and the shared /dev/shm;
+/// modes and owners can still be changed.
 enum RoomPart : unsigned {
-  kFiles = 1,    // writing to files outside of its folder and a /dev/shm of its own
-  kNetwork = 2,  // any network but a loopback of its own
-  kSignals = 4,  // signals to processes that it did not start
-  kCalls = 8,    // calls of the system that no backend needs: ptrace, mount, bpf and the like
+  kFiles = 1,    // writing only to its folder and a private /dev/shm
+  kNetwork = 2,  // no network except a private loopback
+  kSignals = 4,  // signals only to processes that it started
+  kCalls = 8,    // no system calls that backends do not need: ptrace, mount, bpf and so on
 };
 
 /// "other files, the network".
 std::string names_of(unsigned parts);
 
-/// The folder of a room for a program that may write to it: absolute; empty, so that the program
-/// runs in none, where TOUCHSTONE_ROOM is `off`. ParseError where that is another word than on,
-/// off.
+/// Returns the absolute path of a writable room folder; empty (no room) if TOUCHSTONE_ROOM is
+/// `off`. Throws ParseError if TOUCHSTONE_ROOM is neither on nor off.
 std::string room_in(const std::filesystem::path& folder);
 
-/// A room for a program: all that the child needs to enter it, prepared before it is made. In the
-/// room it has the rights of its user and none of root, and gains none by programs that it runs.
+/// A room for a program: everything the child needs to enter it, prepared before the child starts.
+/// In the room it runs with its user's rights but no capabilities, and gains none from programs
+/// that it runs.
 class Room {
  public:
   enum class Kind : std::uint8_t {
     Backend,
-    Tool,  // a compiler, which starts too often for namespaces: it keeps the network
+    Tool,  // a compiler; starts too often for namespaces, so it keeps the network
   };
-  /// `folder`: an absolute path, writable by the program. Without `namespaces` a backend is not
-  /// kept from the network.
+  /// `folder`: an absolute path, writable by the program. Without `namespaces` a backend keeps the
+  /// network.
   Room(std::string folder, Kind kind, bool namespaces);
 
-  /// Variables that lead caches and temporary files into the folder, and turn off what cannot work
-  /// in a room, "NAME=VALUE": the search for leaks, which needs ptrace, and the cache of ccache.
+  /// "NAME=VALUE" variables that direct caches and temporary files into the folder and disable
+  /// features that cannot work in a room: leak detection, which needs ptrace, and ccache.
   std::vector<std::string> environment() const;
 
-  /// Called in the child; asks the system alone, by raw_call. Returns the parts that the system
-  /// refused, or kStranded where the child must not go on: it has a user without a number.
+  /// Called in the child; makes system calls only, through raw_call. Returns the parts that the
+  /// system refused, or kStranded if the child must not continue because its user is not mapped.
   unsigned enter() const;
   static constexpr unsigned kStranded = ~0U;
 

@@ -15,9 +15,9 @@
 namespace touchstone::process {
 namespace {
 
-constexpr int kLookMilliseconds = 100;  // for a wish to stop
+constexpr int kLookMilliseconds = 100;  // how often it checks for an interrupt
 
-/// The talk with one child, until it ends or has taken more than it may.
+/// Exchanges data with one child until it ends or exceeds a limit.
 class Talk {
  public:
   Talk(Child& child, std::string_view input, const Limits& limits)
@@ -79,10 +79,10 @@ class Talk {
     if (n >= 0)
       input_.remove_prefix(static_cast<std::size_t>(n));
     else if (errno != EAGAIN && errno != EINTR)
-      input_ = {};  // it stopped reading; its output says why
+      input_ = {};  // it stopped reading; its output tells why
   }
 
-  // Whether there was something; at_end_ says whether there will be.
+  // True if bytes were read; sets at_end_ at the end of the stream.
   bool take(int fd, std::string& to) {
     if (fd < 0) return false;
     for (;;) {
@@ -103,7 +103,7 @@ class Talk {
   std::array<char, 65536> piece_;
 };
 
-// Bytes as a person has set them.
+// Formats a byte limit.
 std::string amount(std::uint64_t bytes) {
   return bytes % (1 << 20) == 0 ? fmt::format("{} MiB", bytes >> 20)
                                 : fmt::format("{} bytes", bytes);

@@ -14,18 +14,18 @@
 
 #include "touchstone/process/raw_call.h"
 
-// Compiled without sanitizers (CMakeLists.txt): before a program this runs beside the thread that
-// asked for it, in the same memory and with the same thread-local storage. So no call of libc is
-// between start_in_our_memory and the end, and nothing that a compiler would make one.
+// Compiled without sanitizers (CMakeLists.txt): for a program, this runs in the memory and with the
+// thread-local storage of the thread that started it. So nothing from start_in_our_memory on may
+// call libc, nor contain code that a compiler turns into such a call.
 
 namespace touchstone::process {
 namespace {
 
-// Sent where a thread of the parent ends, and so may be no news.
+// Sent when any thread of the parent ends, so the parent may still be running.
 constexpr int kParentMayHaveEnded = SIGUSR1;
 constexpr std::size_t kStack = std::size_t{64} << 10;
 constexpr long kMaskBytes = 8;
-#ifdef TOUCHSTONE_SUPERVISOR_FORKS  // ThreadSanitizer wants a thread of its own for each
+#ifdef TOUCHSTONE_SUPERVISOR_FORKS  // ThreadSanitizer needs one thread per process
 constexpr bool kSharesMemory = false;
 #else
 constexpr bool kSharesMemory = true;
@@ -42,7 +42,7 @@ void set_mask(unsigned long mask) {
   raw_call(SYS_rt_sigprocmask, SIG_SETMASK, as_long(&mask), 0, kMaskBytes);
 }
 
-// As the system has it: handler, flags, what restores, mask.
+// The array is the kernel's sigaction: handler, flags, restorer, mask.
 void take_by_default(int signal) {
   const volatile unsigned long fresh[4] = {0, 0, 0, 0};
   raw_call(SYS_rt_sigaction, signal, as_long(&fresh[0]), 0, kMaskBytes);
@@ -63,11 +63,11 @@ void tell(int report, pid_t pid, long error, unsigned missing = 0) {
   raw_call(SYS_write, report, as_long(&what), sizeof what);
 }
 
-// In the child: its own group, its limits, and its end with the supervisor's.
+// In the child: sets its process group and limits, and ties its life to the supervisor's.
 void settle(const Refused& refused, pid_t supervisor) {
   raw_call(SYS_setpgid, 0, 0);
   raw_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
-  if (raw_call(SYS_getppid) != supervisor) leave(127);  // it went before it could be watched
+  if (raw_call(SYS_getppid) != supervisor) leave(127);  // the supervisor has already died
   if (refused.memory != 0) limit(RLIMIT_AS, refused.memory);
   if (refused.file != 0) limit(RLIMIT_FSIZE, refused.file);
   if (const auto seconds = refused.processor.count(); seconds > 0)
@@ -80,7 +80,7 @@ struct Beginning {
   pid_t supervisor;
 };
 
-// The program; the supervisor waits until it is that.
+// Runs the program; the supervisor waits for the exec.
 int become(void* argument) {
   const auto& from = *static_cast<const Beginning*>(argument);
   const Orders& o = *from.orders;
@@ -96,7 +96,7 @@ int become(void* argument) {
       if (missing == Room::kStranded) leave(127);
     }
     error = raw_call(SYS_execve, as_long(o.file), as_long(o.words), as_long(o.environment));
-    if (error == -ENOEXEC)  // as a shell does: it may be a script that does not say whose
+    if (error == -ENOEXEC)  // as a shell does: perhaps a script without `#!`
       error = raw_call(SYS_execve, as_long(o.shell_words[0]), as_long(o.shell_words),
                        as_long(o.environment));
   }
@@ -104,7 +104,7 @@ int become(void* argument) {
   leave(127);
 }
 
-// The function, in a process of its own memory.
+// Runs the function, in a process with its own memory.
 [[noreturn]] void call(const Orders& o, pid_t supervisor) {
   raw_call(SYS_close, o.report);
   settle(o.refused, supervisor);
@@ -115,7 +115,7 @@ int become(void* argument) {
   try {
     code = (*o.work)();
   } catch (...) {
-    // Whoever knows what to do about it caught it.
+    // Callers that can handle an exception catch it in `work`.
   }
   ::_exit(code);
 }
@@ -125,7 +125,7 @@ void close_everything() {
   for (int fd = 0; fd < 4096; ++fd) raw_call(SYS_close, fd);
 }
 
-// Ends what is a child of this process. False where the system does not list them.
+// Kills all children of this process. False if the system does not list them.
 bool kill_children() {
   const long list = raw_call(SYS_openat, AT_FDCWD, as_long("/proc/thread-self/children"), O_RDONLY);
   if (list < 0) return false;
@@ -145,7 +145,7 @@ bool kill_children() {
   return true;
 }
 
-// The children of what ends become ours, so that in the end there is none.
+// Children of killed processes become ours, so the loop reaches all descendants.
 void end_descendants(long child) {
   raw_call(SYS_kill, -child, SIGKILL);
   while (kill_children())
@@ -164,7 +164,7 @@ void end_descendants(long child) {
   end_by(WTERMSIG(status));
 }
 
-// Takes in all that has ended; true where the child is among them.
+// Reaps all ended children; true if `child` is among them.
 bool reap(long child, int& status) {
   bool ended = false;
   int how = 0;
@@ -176,7 +176,7 @@ bool reap(long child, int& status) {
   return ended;
 }
 
-// Orders are there until the child has begun.
+// `o` is valid only until the child has started.
 [[noreturn]] void supervise(const Orders& o, const Stacks& stacks) {
   const pid_t parent = o.parent;
   set_mask(~0UL);
@@ -201,7 +201,7 @@ bool reap(long child, int& status) {
     tell(o.report, 0, errno);
     leave(127);
   }
-  raw_call(SYS_setpgid, child, child);  // as it does: whoever comes first
+  raw_call(SYS_setpgid, child, child);  // the child does so too; either may be first
   tell(o.report, static_cast<pid_t>(child), 0);
   close_everything();
   unsigned long awaited = 0;
@@ -226,7 +226,7 @@ int supervise_here(void* argument) {
   supervise(*from.orders, *from.stacks);
 }
 
-// The child of clone has all signals blocked from the start: no handler of ours runs in it.
+// The clone starts with all signals blocked, so that no handler of ours runs in it.
 pid_t start_in_our_memory(const Orders& orders, const Stacks& stacks, Beginning& from) {
   from = {&orders, &stacks, 0};
   sigset_t all, before;

@@ -10,31 +10,31 @@
 
 namespace touchstone::process {
 
-/// Data prepared before a supervisor is made, which stays until all its reports are read.
+/// Parameters of a supervisor, prepared in advance; must live until all its reports are read.
 struct Orders {
   pid_t parent = 0;
   Refused refused;
-  // A program: its file, its words, those of a shell that reads it where it is no binary, its
-  // environment, and what become its descriptors 0, 1 and 2.
+  // A program: its file, arguments, arguments for a shell if it is a script without `#!`,
+  // environment, and descriptors 0, 1 and 2.
   const char* file = nullptr;
   char* const* words = nullptr;
   char* const* shell_words = nullptr;
   char* const* environment = nullptr;
   int standard[3] = {-1, -1, -1};
-  const Room* room = nullptr;  // which it enters, where there is one
+  const Room* room = nullptr;  // to enter; null: none
   // Or a function.
   const std::function<int()>* work = nullptr;
-  int report = -1;  // a pipe for reports, which is closed when there will be no more
+  int report = -1;  // a pipe for reports; closed after the last one
 };
 
-/// Told of a child: its number, why it cannot be run, what its room lacks.
+/// What a supervisor reports of a child.
 struct Report {
   pid_t pid;
   int error;         // errno
-  unsigned missing;  // as Room::enter says
+  unsigned missing;  // as from Room::enter
 };
 
-/// Memory that a supervisor needs as long as it lives.
+/// Stacks for a supervisor; must live as long as it does.
 class Stacks {
  public:
   Stacks() = default;
@@ -55,18 +55,18 @@ class Stacks {
   char* memory_ = nullptr;
 };
 
-/// Starts the process between us and a child, which starts the child in a group of its own and
-/// waits. Where the child ends, it ends all that the child has left and then ends as the child did.
-/// Where `parent` ends, or SIGTERM comes, it ends all of them and itself. Being the reaper of the
-/// child's orphans (PR_SET_CHILD_SUBREAPER), it finds those that have left group and session; the
-/// list of them is /proc/thread-self/children.
+/// Starts the supervisor process, which starts the child in its own process group and waits. When
+/// the child ends, the supervisor ends the child's remaining descendants and then exits with the
+/// child's status. When `parent` ends, or on SIGTERM, it ends all of them and itself. It adopts
+/// orphans (PR_SET_CHILD_SUBREAPER), so it finds descendants that left the group or session in
+/// /proc/thread-self/children.
 ///
-/// Before a function it is a copy of this process. Before a program it runs in our own memory, on
-/// stacks of its own, since to copy the tables of a gigabyte takes a tenth of a second. It asks the
-/// system alone there, and nothing of libc. Whoever kills all that run in our memory, as the system
-/// does where there is none left, kills it, too; the child itself then ends all the same.
+/// For a function it is a forked copy of this process. For a program it shares our memory and runs
+/// on its own stacks, because copying the page tables of a gigabyte takes a tenth of a second.
+/// There it makes only raw system calls, no libc calls. The out-of-memory killer, which kills every
+/// process sharing a memory, takes it too; the child still ends then.
 ///
-/// The number of the supervisor, or -1 and errno.
+/// Returns the supervisor's process id, or -1 with errno set.
 pid_t start_supervisor(const Orders& orders, const Stacks& stacks);
 
 }  // namespace touchstone::process

@@ -29,7 +29,7 @@ Expr read_part(Exprs& exprs, std::string_view text, std::size_t from, std::size_
 constexpr std::string_view kForm =
     "a witness reads \"x = c*q + r\" or \"x = c*(d*q + s) + r\", with new names q, s, r";
 
-/// Reads `number = form` into lets, outermost first.
+/// Parses `number = form` into lets, outermost first.
 class WitnessReader {
  public:
   WitnessReader(Claim& claim, std::string_view text) : claim_(claim), text_(text) {
@@ -81,7 +81,7 @@ class WitnessReader {
     }
   }
 
-  /// A name that the witness brings in.
+  /// Registers a name that the witness introduces.
   void claim(Expr variable, std::size_t at) {
     const Exprs& e = claim_.exprs;
     if (e.op(variable) != ExprOp::Variable) fail_at(text_, at, std::string(kForm));

@@ -15,14 +15,14 @@ using symbolic::ExprOp;
 using symbolic::Exprs;
 using symbolic::Int;
 
-/// number = divisor*quotient + remainder, with new variables for quotient and remainder: what a
-/// witness says of a number. The remainder lies between 0 and the divisor, as of a floor division.
+/// number = divisor*quotient + remainder with new variables for quotient and remainder: one part of
+/// a witness. The remainder lies between 0 and the divisor, as in floor division.
 struct Let {
   Expr number, divisor, quotient, remainder;
 };
 
-/// lhs -> rhs ; when. What is claimed stands at symbolic::Rule: where all conditions hold and lhs
-/// is defined, rhs is defined and equal. The trees are as written: nothing has simplified them.
+/// lhs -> rhs ; when. Semantics as in symbolic::Rule: where all conditions hold and lhs is defined,
+/// rhs is defined and equal. The expressions are as written, not simplified.
 struct Claim {
   Exprs exprs;
   Expr lhs = 0, rhs = 0;
@@ -30,9 +30,9 @@ struct Claim {
   std::vector<Let> witness;
 };
 
-/// The parts of a text as a person writes it: `LHS -> RHS` or `LHS -> RHS ; CONDITION`, and a
-/// witness `x = c*q + r`, `x = c*(d*q + s) + r`, more of them with `;` between. Throws ParseError
-/// pointing at the column; a claim may hold at most kMostParts different subexpressions.
+/// Parses `LHS -> RHS` or `LHS -> RHS ; CONDITION`, and witnesses `x = c*q + r`, `x = c*(d*q + s) +
+/// r`, separated by `;`. Throws ParseError that shows the column; a claim may have at most
+/// kMostParts distinct subexpressions.
 Claim read_claim(std::string_view text, std::string_view witness = "");
 Claim read_claim(const symbolic::Rule& rule);
 /// `law -> True`.
@@ -42,13 +42,13 @@ Claim read_claim(std::string_view lhs, std::string_view rhs, std::string_view wh
 
 inline constexpr std::size_t kMostParts = 1000;
 
-/// The claim as read_claim reads it.
+/// Formats a claim for read_claim.
 std::string text_of(const Claim& claim);
 
-/// Names of the variables in the roots, sorted.
+/// Sorted names of the variables in the roots.
 std::vector<std::string> variables_of(const Exprs& exprs, const std::vector<Expr>& roots);
 
-/// The conjuncts of a condition joined by `and`.
+/// The operands of a condition joined by `and`.
 std::vector<Expr> conjuncts_of(const Exprs& exprs, Expr condition);
 
 }  // namespace touchstone::prove

@@ -4,11 +4,11 @@
 
 namespace touchstone::prove {
 
-/// The condition under which an expression is defined, as an Evaluator sees it; the constant 1
-/// where it always is.
+/// Returns the condition under which Evaluator gives an expression a value; the constant 1 if it
+/// always does.
 Expr defined(Exprs& exprs, Expr root);
 
-/// tdiv and tmod written with floor divisions of numbers by the sign of their arguments.
+/// Rewrites tdiv and tmod as floor divisions, with cases on the signs of their arguments.
 Expr with_floor_divisions(Exprs& exprs, Expr root);
 
 }  // namespace touchstone::prove

@@ -82,7 +82,7 @@ void Elimination::split_by_sign(State& state, Expr divisor) {
       apply(ExprOp::Or, apply(ExprOp::Lt, zero, divisor), apply(ExprOp::Lt, divisor, zero)));
 }
 
-// l <= x and x <= u with u - l a small number leave few values for x - l.
+// l <= x <= u with a small constant u - l leaves few values for x - l.
 void Elimination::split_narrow_ranges(State& state) {
   constexpr int kMostValues = 4;
   std::vector<Polynomial> above;  // each is at least 0
@@ -140,7 +140,7 @@ bool Elimination::prove_cases(State& state) {
 bool Elimination::finish(State state) {
   for (std::size_t i = 0; i < state.goals.size(); ++i) {
     while (!implied(state, state.goals[i]))
-      if (questions_left_ <= 0 || !name_multiple(state)) {  // naming may go on for ever
+      if (questions_left_ <= 0 || !name_multiple(state)) {  // naming might not terminate
         steps_.push_back(fmt::format("not proved: {}", show(state.goals[i])));
         return false;
       }
@@ -149,7 +149,7 @@ bool Elimination::finish(State state) {
   return true;
 }
 
-// c*(x - q) + r < 0 is hard for a solver of polynomials, c*z + r < 0 is easy.
+// c*(x - q) + r < 0 is hard for a polynomial solver, c*z + r < 0 is easy.
 bool Elimination::name_multiple(State& state) {
   std::vector<Expr> roots = state.goals;
   roots.insert(roots.end(), state.facts.begin(), state.facts.end());
@@ -197,7 +197,7 @@ bool Elimination::use_equation(State& state) {
     gap->add(*right, -1);
     const auto lone = gap->lone_variables(e_);
     if (lone.empty()) continue;
-    const auto [variable, sign] = lone.back();  // the newest
+    const auto [variable, sign] = lone.back();  // newest
     gap->add(Monomial{variable}, -sign);
     Polynomial value;
     value.add(*gap, -sign);
@@ -291,7 +291,7 @@ bool Elimination::state_quotient(State& state, Expr division, const Division& fo
   };
   if (const auto known = known_quotient(state, found, divisor))
     return use(known->quotient, known->remainder, true);
-  // A remainder with a variable that no fact speaks of has no bounds.
+  // A remainder with a variable that is in no fact is unbounded.
   std::set<std::string> bound;
   for (const std::string& name : variables_of(e_, state.facts)) bound.insert(name);
   for (const auto& [m, c] : found.remainder.terms())
@@ -313,7 +313,7 @@ std::optional<Division> Elimination::known_quotient(const State& state, const Di
   for (const Let& let : state.written) {
     const auto number = polynomial(state, let.number), by = polynomial(state, let.divisor);
     if (!number || !by || !(*by == *d)) continue;
-    // found.remainder is the written number, give or take multiples of the divisor
+    // found.remainder is the written number plus a multiple of the divisor
     Polynomial gap = found.remainder;
     gap.add(*number, -1);
     const auto rest = divide(gap, *d);
@@ -332,7 +332,7 @@ void Elimination::write_number(State& state, const Let& let, Sign sign) {
                                show(between(let.remainder, let.divisor, sign))));
   const auto number = Polynomial::of(e_, let.number);
   const std::vector<std::string> divisor_names = variables_of(e_, {let.divisor});
-  // The variable that the fewest facts speak of is replaced.
+  // Replaces the variable that occurs in the fewest facts.
   std::optional<std::pair<Expr, int>> best;
   std::size_t fewest = 0;
   for (const auto& [variable, sign_of_it] :

@@ -9,7 +9,7 @@
 
 namespace touchstone::prove {
 
-/// One question to the solver on the way of a proof: do the facts imply the goal?
+/// One question to the solver in a proof: do the facts imply the goal?
 struct Query {
   std::string goal;
   std::string script;  // SMT-LIB; without (check-sat)
@@ -18,48 +18,48 @@ struct Query {
   double seconds = 0;
 };
 
-/// Proves a claim by taking its divisions out. Two lemmas carry it: for y != 0 every t is y*q + r
-/// for one q and one r between 0 and y, which are t // y and t % y. So
-/// - a number may be written as y*q + r with new variables q and r, by substitution where it has a
-///   variable that stands alone in it; the witness says which, or the simplest division left;
-/// - a division t by y whose quotient Q and remainder R can be stated is replaced by them, once
-///   t == y*Q + R and R between 0 and y are proved.
-/// In the end there is no division. Every step is a question to the solver; polynomial arithmetic
-/// only finds what to ask.
+/// Proves a claim by eliminating its divisions. It rests on two lemmas: for y != 0 every t equals
+/// y*q + r for exactly one q and one r between 0 and y, namely t // y and t % y. So
+/// - a number may be written as y*q + r with new variables q and r, by substitution if a variable
+///   stands alone in it; the witness chooses the number, or else the simplest remaining division;
+/// - a division t by y with candidates Q and R for quotient and remainder is replaced by them once
+///   t == y*Q + R, with R between 0 and y, is proved.
+/// The result has no divisions. The solver proves every step; polynomial arithmetic only suggests
+/// candidates.
 class Elimination {
  public:
   using Ask = std::function<bool(const Exprs&, const std::vector<Expr>& facts, Expr goal)>;
 
-  /// `ask` answers whether the facts imply the goal; false where it cannot tell.
+  /// `ask` returns true if the facts imply the goal; false if undecided.
   Elimination(const Claim& claim, Ask ask, std::vector<std::string>& steps);
 
-  /// Whether the claim is proved.
+  /// True if the claim is proved.
   bool run();
 
  private:
   enum class Sign : std::uint8_t { Negative, Positive, Nonzero, Unknown };
   struct State {
     std::vector<Expr> facts, goals;
-    std::vector<Expr> alternatives;  // conditions joined by `or`: proved case by case
-    std::vector<Let> witness;        // to be written yet, in order
-    std::vector<Let> written;        // now facts: number = divisor*quotient + remainder
-    std::vector<Expr> divisors;      // of the numbers written
+    std::vector<Expr> alternatives;  // conditions joined by `or`, proved case by case
+    std::vector<Let> witness;        // still to be applied, in order
+    std::vector<Let> written;        // applied, hence facts: number = divisor*quotient + remainder
+    std::vector<Expr> divisors;      // of the applied numbers
   };
 
   bool prove(State state);
   bool prove_cases(State& state);
   bool finish(State state);
-  /// Gives a sum that a divisor multiplies in a comparison a name; false where there is none left.
+  /// Names a sum that a comparison multiplies by a divisor; false if there is none.
   bool name_multiple(State& state);
-  /// Uses an equation among the facts to replace a variable.
+  /// Replaces a variable by means of an equation among the facts.
   bool use_equation(State& state);
   std::optional<Expr> next_division(const State& state) const;
   bool use_witness(State& state);
   void take_out(State& state, Expr division);
-  /// A choice within a division is made case by case; false where there is none.
+  /// Splits a `where` inside a division into cases; false if there is none.
   bool split_choice(State& state, Expr division);
-  /// Divides a variable of a product by a small number and takes its remainders case by case; false
-  /// where that cannot help.
+  /// Writes a variable of a product modulo a small number and splits on its remainder; false if
+  /// that cannot help.
   bool split_residues(State& state, Expr divisor, const Polynomial& number);
   bool state_quotient(State& state, Expr division, const Division& found, Sign sign);
   std::optional<Division> known_quotient(const State& state, const Division& found, Expr divisor);

@@ -1,4 +1,4 @@
-// The facts and goals of an elimination: what they imply, and what is put into them.
+// The facts and goals of an elimination: implications and substitutions.
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -47,7 +47,7 @@ std::optional<Polynomial> Elimination::polynomial(const State& state, Expr root)
   auto p = Polynomial::of(e_, root);
   constexpr int kMostRewrites = 50;
   for (int i = 0; p && i < kMostRewrites; ++i) {
-    // A written product, as k*d = c*q + r, is replaced where it divides a term.
+    // Replaces a written product, k*d = c*q + r, where it divides a term.
     bool changed = false;
     for (const Let& let : state.written) {
       const auto number = Polynomial::of(e_, let.number);

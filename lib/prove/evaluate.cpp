@@ -36,7 +36,7 @@ void Evaluator::at(std::span<const Int> point) {
 
 std::optional<Int> Evaluator::logic(ExprOp op, const std::optional<Int>& a,
                                     const std::optional<Int>& b) const {
-  const bool decisive = op == ExprOp::Or;  // the part that decides alone
+  const bool decisive = op == ExprOp::Or;  // the operand that decides alone
   const auto decides = [&](const std::optional<Int>& v) { return v && v->is_zero() != decisive; };
   if (decides(a) || decides(b)) return Int(decisive ? 1 : 0);
   if (!a || !b) return std::nullopt;

@@ -9,17 +9,16 @@
 
 namespace touchstone::prove {
 
-/// Values of expressions at points, by the definitions of the operators alone. An undefined value,
-/// nullopt, comes from a division by zero and passes through every operator but these: a branch of
-/// `where` that is not taken does not count, and a false part makes an `and`, a true part an `or`,
-/// whatever the other part is.
+/// Evaluates expressions at points by the definitions of the operators. A division by zero is
+/// undefined (nullopt) and so are operators on it, except that a branch of `where` that is not
+/// taken is ignored, and a false operand decides an `and`, a true operand an `or`.
 class Evaluator {
  public:
-  /// Variables of the roots are read from points in the order of `names`.
+  /// `names` is the order of the variables in points.
   Evaluator(const Exprs& exprs, const std::vector<Expr>& roots,
             const std::vector<std::string>& names);
 
-  /// Makes the point's values known to value().
+  /// Evaluates at a point; results are in value().
   void at(std::span<const Int> point);
   const std::optional<Int>& value(Expr e) const { return values_[place_[e]]; }
 
@@ -27,7 +26,7 @@ class Evaluator {
   struct Instruction {
     ExprOp op;
     std::size_t first, count;  // in args_
-    std::size_t variable;      // place in a point
+    std::size_t variable;      // index in a point
     Int constant;
   };
   std::optional<Int> step(const Instruction& i, std::span<const Int> point) const;
@@ -35,8 +34,8 @@ class Evaluator {
                            const std::optional<Int>& b) const;
 
   std::vector<Instruction> program_;
-  std::vector<std::size_t> args_;   // places
-  std::vector<std::size_t> place_;  // of each Expr
+  std::vector<std::size_t> args_;   // indices
+  std::vector<std::size_t> place_;  // index of each Expr
   std::vector<std::optional<Int>> values_;
 };
 

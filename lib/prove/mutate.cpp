@@ -10,7 +10,7 @@ namespace {
 
 using symbolic::Path;
 
-/// Paths to all parts of a tree, wholes first.
+/// Paths to all parts of a tree, parents first.
 std::vector<Path> paths_of(const Exprs& exprs, Expr root) {
   std::vector<Path> found{{}};
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -64,7 +64,7 @@ std::vector<ExprOp> operators_for(ExprOp op) {
   }
 }
 
-/// The mutations of one part of a side.
+/// All mutations of one part of a side.
 std::vector<Expr> changes(Exprs& exprs, Expr part) {
   const std::vector<Expr> args = [&] {
     const ExprOp op = exprs.op(part);
@@ -92,7 +92,7 @@ std::vector<Expr> changes(Exprs& exprs, Expr part) {
   return found;
 }
 
-/// The mutations of one part of a condition: signs, and inequalities wider by one.
+/// All mutations of one part of a condition: signs, and inequalities widened by one.
 std::vector<Expr> wider(Exprs& exprs, Expr part) {
   const ExprOp op = exprs.op(part);
   if (op == ExprOp::Add || op == ExprOp::Sub) return changes(exprs, part);

@@ -4,21 +4,19 @@
 
 namespace touchstone::prove {
 
-/// A claim with one change, such as a slip of the pen would make it.
+/// A claim with one change, like a typing mistake.
 struct Mutant {
   std::string what;  // "rhs: x//d -> x%d"
   Claim claim;
 };
 
-/// The claim without each of its conditions in turn. Where every condition is necessary, each has a
-/// counterexample.
+/// Drops each condition in turn. If every condition is necessary, each result has a counterexample.
 std::vector<Mutant> without_conditions(const Claim& claim);
 
-/// The claim with each of these changes in turn. In lhs and rhs: + and - exchanged, // and %, min
-/// and max, `and` and `or`; a comparison made strict, or not strict, or its opposite; `not` or a
-/// minus left out; the branches of a `where` exchanged; a number one larger. In the conditions: +
-/// and - exchanged, and each inequality wider by one. Most are false; one that a prover calls
-/// proved is another true law.
+/// Applies each of these changes in turn. In lhs and rhs: exchange + and -, // and %, min and max,
+/// `and` and `or`; make a comparison strict, non-strict or opposite; drop `not` or a minus;
+/// exchange the branches of `where`; increment a number. In the conditions: exchange + and -, widen
+/// each inequality by one. Most results are false; one that is proved is another valid rule.
 std::vector<Mutant> mutants(const Claim& claim);
 
 }  // namespace touchstone::prove

@@ -86,7 +86,7 @@ std::vector<std::pair<Expr, int>> Polynomial::lone_variables(const Exprs& exprs)
 }
 
 Expr expr_of(Exprs& exprs, const Polynomial& p) {
-  // Longer products first, the constant last: as a person would write it.
+  // Longer products first, the constant last.
   std::vector<std::pair<Monomial, Int>> terms(p.terms().begin(), p.terms().end());
   std::ranges::sort(terms, [](const auto& a, const auto& b) {
     if (a.first.size() != b.first.size()) return a.first.size() > b.first.size();

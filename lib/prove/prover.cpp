@@ -60,7 +60,7 @@ std::string_view name_of(Method method) {
 }
 
 bool Prover::ask(const Exprs& exprs, const std::vector<Expr>& facts, Expr goal, Proof& proof) {
-  // Where questions stay open the way leads nowhere.
+  // Gives up after so many undecided questions.
   constexpr int kMostOpen = 5;
   double spent = 0;
   for (const Query& q : proof.queries) spent += q.seconds;
@@ -137,8 +137,8 @@ Proof Prover::prove(const Claim& claim) {
   const auto decide = [&] {
     if (auto found = search(claim, limits_.first_points))
       return refute(proof, Method::Search, std::move(*found));
-    // A finite claim that is false is seen to be so before the solver wonders; of a true one a
-    // proof that uses no points says more.
+    // A false finite claim is refuted by enumeration before asking the solver; for a true one, a
+    // proof without points is more informative.
     auto all = enumerate(claim, limits_.first_enumerated);
     const auto refuted = [&] {
       if (all && all->counterexample)
@@ -165,8 +165,8 @@ Proof Prover::prove(const Claim& claim) {
 
 namespace {
 
-/// Takes out the conditions on variables that have nothing to do with the sides, which would only
-/// multiply the points to look at; all stay unless those taken out are seen to hold somewhere.
+/// Drops conditions on variables unrelated to the sides, which only multiply the points to test;
+/// keeps all unless those dropped are found to hold somewhere.
 void drop_unrelated(Claim& claim) {
   const auto names_of = [&](Expr e) { return variables_of(claim.exprs, {e}); };
   std::set<std::string> related;

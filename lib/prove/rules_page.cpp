@@ -12,14 +12,14 @@ namespace touchstone::prove {
 
 namespace {
 
-// An expression as `touchstone prove` writes it.
+// The expression in the format of `touchstone prove`.
 std::string as_written(std::string_view text) {
   Exprs exprs;
   const Expr root = symbolic::parse_expr(exprs, text);
   return render(exprs, root);
 }
 
-// "y=0..3" of "x=.. y=0..3": the variables whose bounds matter.
+// "y=0..3" from "x=.. y=0..3": the variables with bounds.
 std::string bounded(std::string_view vars) {
   std::string text;
   while (!vars.empty()) {

@@ -21,7 +21,7 @@ std::vector<Expr> roots_of(const Claim& claim) {
 
 bool true_at(const std::optional<Int>& value) { return value && !value->is_zero(); }
 
-/// Draws points: the same ones in every run.
+/// Draws a deterministic sequence of points.
 class Drawer {
  public:
   Drawer(const Claim& claim, std::size_t dimensions) : dimensions_(dimensions), random_(1) {
@@ -38,7 +38,7 @@ class Drawer {
     for (std::size_t i = 0; i < dimensions; ++i) cube_ = std::min(cube_ * kSide, kLargestCube + 1);
   }
 
-  /// First all points of a small cube, where they are few, then random ones.
+  /// First all points of a small cube, if few, then random ones.
   std::vector<Int> next() {
     const std::size_t n = count_++;
     std::vector<Int> point;
@@ -110,7 +110,7 @@ Counterexample shrunk_counterexample(Points& points, std::vector<Int> point) {
   return points.counterexample(point);
 }
 
-/// Inclusive ends that constant conditions give each variable.
+/// The inclusive bounds that constant conditions give a variable.
 struct Range {
   std::optional<Int> lo, hi;
 };

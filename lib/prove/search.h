@@ -7,7 +7,7 @@
 
 namespace touchstone::prove {
 
-/// A point that meets the conditions, at which lhs is defined and rhs is another number, or none.
+/// A point that meets the conditions, where lhs is defined and rhs differs or is undefined.
 struct Counterexample {
   std::vector<std::pair<std::string, Int>> point;  // sorted by name
   Int lhs;
@@ -17,15 +17,15 @@ struct Counterexample {
 /// "x = 3, y = -1: lhs is 2, rhs is 3"
 std::string text_of(const Counterexample& found);
 
-/// Looks at single points of a claim, by evaluation alone.
+/// Tests single points of a claim by evaluation.
 class Points {
  public:
   explicit Points(const Claim& claim);
 
   const std::vector<std::string>& names() const { return names_; }
-  enum class At { Outside, Holds, Fails };  // Outside: the claim says nothing there
+  enum class At { Outside, Holds, Fails };  // Outside: the claim does not apply there
   At at(std::span<const Int> point);
-  /// Of the point looked at last, which fails.
+  /// The counterexample at the last tested point, which must fail.
   Counterexample counterexample(std::span<const Int> point) const;
 
  private:
@@ -34,24 +34,25 @@ class Points {
   Evaluator values_;
 };
 
-/// Looks for a counterexample among `points` points: small ones first, then small and large ones
-/// and such as lie next to the claim's constants and to each other. Always the same points.
+/// Searches `points` points for a counterexample: small ones first, then small and large ones and
+/// ones near the claim's constants and each other. Deterministic.
 std::optional<Counterexample> search(const Claim& claim, std::size_t points);
 
-/// The counterexample at a point given by name, absent ones 0, where it is one.
+/// The counterexample at a named point (missing variables are 0), if it is one.
 std::optional<Counterexample> counterexample_at(const Claim& claim,
                                                 const std::map<std::string, Int>& point);
 
-/// Whether the claim holds at each of its points, where the conditions bound every variable by
-/// constants and there are at most `most` points within; nullopt where not.
+/// The result of testing every point of a claim.
 struct Enumeration {
   std::size_t points = 0;
-  std::size_t inside = 0;  // of which the claim says something, up to a counterexample
+  std::size_t inside = 0;  // of these, where the claim applies, up to a counterexample
   std::optional<Counterexample> counterexample;
 };
+/// Tests every point of a claim whose conditions bound each variable by constants; nullopt if they
+/// do not, or there are more than `most` points.
 std::optional<Enumeration> enumerate(const Claim& claim, std::size_t most);
 
-/// Points that meet the conditions, found as `search` does; at most `most`.
+/// At most `most` points that meet the conditions, found as by `search`.
 std::vector<std::vector<Int>> samples(const Claim& claim, std::size_t most);
 
 }  // namespace touchstone::prove

@@ -12,8 +12,8 @@ namespace {
 
 bool is_condition(ExprOp op) { return (op >= ExprOp::Or && op <= ExprOp::Ne); }
 
-/// Writes each part once: leaves and small parts where they are used, a part that is used again as
-/// a definition. Parts come before wholes, so nothing recurses.
+/// Writes each part once: leaves and small parts inline, reused parts as definitions. Operands come
+/// first, so nothing recurses.
 class Writer {
  public:
   Writer(const Exprs& exprs, const std::vector<Expr>& roots) : exprs_(exprs) {

@@ -19,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A message is its length and its bytes.
+// A message is its length, then its bytes.
 bool send_message(int socket, const std::string& text) {
   const std::uint64_t length = text.size();
   std::string message(sizeof length, '\0');
@@ -27,7 +27,7 @@ bool send_message(int socket, const std::string& text) {
   return process::send_all(socket, message + text);
 }
 
-// Seconds of processor time that a child has used; nothing where it is gone.
+// CPU seconds used by a child; nullopt if it is gone.
 std::optional<double> processor_seconds(pid_t child) {
   clockid_t clock{};
   timespec used{};
@@ -36,8 +36,8 @@ std::optional<double> processor_seconds(pid_t child) {
   return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
 }
 
-// How long a child may think: in processor time, so that a busy machine gives the same answers, and
-// many times that by the clock on the wall, for one that never gets to run.
+// The time limit of a child: CPU time, so that a busy machine gives the same answers, and a
+// multiple of it in wall-clock time, for a child that is never scheduled.
 class Patience {
  public:
   Patience(pid_t child, double seconds)
@@ -51,7 +51,7 @@ class Patience {
 
  private:
   pid_t child_;
-  double used_;  // before
+  double used_;  // before this question
   double seconds_;
   Clock::time_point until_;
 };
@@ -83,7 +83,7 @@ Received receive(int socket, std::string& text, const Patience* patience) {
   return receive_bytes(socket, text.data(), length, patience);
 }
 
-// The answer as lines: the word, then `name value` a line, or the reason.
+// The answer as lines: the word, then `name value` lines or the reason.
 std::string model_lines(Z3_context z3, Z3_model model) {
   std::string lines;
   for (unsigned i = 0; i < Z3_model_get_num_consts(z3, model); ++i) {
@@ -178,13 +178,13 @@ Reply Solver::ask(const std::string& script, unsigned effort, double seconds) {
       if (send_message(child_->channel(), message))
         received = receive(child_->channel(), text, &patience);
     } catch (const Interrupted&) {
-      stop();  // its answer would be taken for that to the next question
+      stop();  // its answer would be taken for the next question's
       throw;
     }
     spent = patience.spent();
     if (received == Received::Whole) break;
     stop();
-    // One that went between two questions is started anew, once.
+    // Restarts once a child that died between two questions.
     if (received == Received::Late || !used) break;
   }
   Reply reply;

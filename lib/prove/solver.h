@@ -13,21 +13,20 @@ enum class Answer : std::uint8_t { Unsat, Sat, Unknown };
 
 struct Reply {
   Answer answer = Answer::Unknown;
-  std::map<std::string, symbolic::Int> model;  // of a Sat
-  std::string reason;                          // of an Unknown
-  double seconds = 0;                          // processor time of the child
+  std::map<std::string, symbolic::Int> model;  // if Sat
+  std::string reason;                          // if Unknown
+  double seconds = 0;                          // CPU time of the child
 };
 
-/// Z3 in a child process, which is started when it is first asked and ended when it takes too long
-/// or the solver goes. Each question gets a solver of its own, so that answers do not depend on
-/// what was asked before.
+/// Z3 in a child process, started at the first question and ended when it exceeds a limit or the
+/// solver is destroyed. Each question gets a fresh solver, so that answers do not depend on earlier
+/// questions.
 class Solver {
  public:
-  /// Whether a script of SMT-LIB declarations, definitions and assertions can be satisfied. Z3
-  /// gives up after `effort` of its own steps, which are the same on every machine; after `seconds`
-  /// of processor time, or twenty times that by the clock on the wall, the child is killed, as it
-  /// is where Interrupted is thrown (interrupt.h). Throws SystemError where no child can be
-  /// started.
+  /// Decides whether a script of SMT-LIB declarations, definitions and assertions is satisfiable.
+  /// Z3 gives up after `effort` of its own steps, the same on every machine. The child is killed
+  /// after `seconds` of CPU time, after twenty times that of wall-clock time, and when Interrupted
+  /// is thrown (interrupt.h). Throws SystemError if no child can be started.
   Reply ask(const std::string& script, unsigned effort, double seconds);
 
  private:
@@ -36,7 +35,7 @@ class Solver {
   std::optional<process::Child> child_;
 };
 
-/// The version of the Z3 that is linked, "4.8.12".
+/// The version of the linked Z3, "4.8.12".
 std::string solver_version();
 
 }  // namespace touchstone::prove

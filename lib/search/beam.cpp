@@ -15,11 +15,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kBatch = 12;  // candidates a child, and a run of the compiler
-constexpr double kTimed = 0.02;     // seconds for one candidate
+constexpr std::size_t kBatch = 12;  // candidates per child and compiler run
+constexpr double kTimed = 0.02;     // seconds per candidate
 constexpr int kMostRuns = 200;
-constexpr double kWorthwhile = 0.97;                   // of the best time: less is noise
-constexpr std::chrono::milliseconds kMostTime{60000};  // of a batch
+constexpr double kWorthwhile = 0.97;                   // of the best time: smaller gains are noise
+constexpr std::chrono::milliseconds kMostTime{60000};  // per batch
 
 class Search {
  public:
@@ -33,7 +33,7 @@ class Search {
 
   BeamResult run() {
     const Opts usual = hand_coded_optimizations(kernel_, codegen_);
-    Opts plain;  // but for the order of sums, which is not ours to choose
+    Opts plain;  // no opts except Sums, whose order is fixed
     if (const Opt* const sums = find(usual, OptKind::Sums)) plain.push_back(*sums);
     measure({usual, plain}, 0);
     result_.hand_coded = time_of(usual);
@@ -72,7 +72,7 @@ class Search {
            std::chrono::duration<double>(Clock::now() - begin_).count() < options_.seconds;
   }
 
-  // What was slow once, as something else ran, is seen to be as quick as the best of the search.
+  // Repeats measurements: a list may have been slow once because of other load.
   void time_again(const Opts& usual) {
     const std::vector<Opts> both{usual, parse_opts(best().first)};
     if (time_of(usual) == search::Times::kNever || both[0] == both[1]) return;
@@ -99,7 +99,7 @@ class Search {
     }
   }
 
-  // A batch that crashes or hangs is tried again one by one: the others are innocent.
+  // If a batch crashes or hangs, its candidates are tried one by one to find the culprit.
   void batch(std::span<const Opts> lists) {
     const process::Finished child = process::run_function(
         [&] { return timed(lists); }, {.time = kMostTime, .output = 1 << 20, .refused = {}});
@@ -126,7 +126,7 @@ class Search {
     }
   }
 
-  // In the child: seconds a run of each list, a line each.
+  // In the child: the seconds per run of each list, one per line.
   std::string timed(std::span<const Opts> lists) const {
     ClangOptions here = clang_;
     here.codegen = codegen_;
@@ -173,7 +173,7 @@ BeamResult search_opts(const LazyOpPtr& kernel, const ClangOptions& clang,
   if (!variables_of(kernel).empty() || empty) return hand_coded();
   try {
     return Search(kernel, clang, options).run();
-  } catch (const IndexError&) {  // made-up positions lie outside the table of a GATHER
+  } catch (const IndexError&) {  // synthetic positions are outside a GATHER's table
     return hand_coded();
   }
 }

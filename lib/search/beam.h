@@ -12,46 +12,45 @@ namespace touchstone {
 
 struct BeamProgress {
   int round = 0;
-  std::size_t tried = 0, of = 0;  // candidates of this search so far, and with those of this round
-  double best = 0;                // seconds a run
+  std::size_t tried = 0, of = 0;  // candidates tried so far; total including this round
+  double best = 0;                // seconds per run
   double hand_coded = 0;
 };
 
-/// How opts are searched for.
+/// Options of a search for opts.
 struct BeamOptions {
-  int width = 4;         // lists that a round starts from
-  int rounds = 12;       // at most; it ends where none brought anything
-  double seconds = 120;  // of the whole search; 0: as long as it takes
+  int width = 4;         // lists kept per round
+  int rounds = 12;       // maximum; stops early without improvement
+  double seconds = 120;  // for the whole search; 0: no limit
   /// Called before each batch of candidates, and at the end.
   std::function<void(const BeamProgress&)> progress;
 };
 
-/// The outcome of a search.
+/// The result of a search.
 struct BeamResult {
   Opts opts;
-  double seconds = 0;     // a run with them, least of several, on made-up inputs
-  double hand_coded = 0;  // with hand_coded_optimizations
-  std::size_t tried = 0;  // candidates that were compiled and timed now; others were known
-  /// Lists whose output was not that of the hand-coded ones, or that crashed or hung: none, unless
-  /// code generation is wrong.
+  double seconds = 0;     // per run with `opts`: minimum of several, on synthetic inputs
+  double hand_coded = 0;  // per run with hand_coded_optimizations
+  std::size_t tried = 0;  // candidates compiled and timed now; other times were cached
+  /// Lists that gave another output than the hand-coded one, crashed or hung; empty unless code
+  /// generation has a bug.
   std::vector<std::string> wrong;
 };
 
-/// Looks for the list of opts with which the CLANG device runs a kernel fastest, from the
-/// hand-coded one and from none, by beam search over `neighbours`. Candidates are compiled and
-/// timed in a child process. The sums of all of them meet their terms in the same order, so that
-/// each must give the bits of the hand-coded one on its first run; and that one is judged by the
-/// oracle (interp/oracle/verdict.h), at every element where the kernel is small, at 32 of them
-/// elsewhere. Times are kept in the folder of compiled kernels, a file a kernel and machine, and
-/// not measured again: a search that was interrupted goes on where it was. Kernels with variables,
-/// of no elements, or whose checked positions no made-up ones meet, have their hand-coded opts.
-/// Throws AstError where the oracle refuses the hand-coded output, SystemError as Device::runner,
-/// Interrupted.
+/// Searches for the list of opts with which the CLANG device runs a kernel fastest: a beam search
+/// over `neighbours`, starting from the hand-coded list and the empty one. Candidates are compiled
+/// and timed in a child process. All use the same order of sums, so each must give the hand-coded
+/// list's bits in its first run; the oracle judges that output (interp/oracle/verdict.h), at every
+/// element of a small kernel, otherwise at 32. Times are kept in the folder of compiled kernels,
+/// one file per kernel and machine, so an interrupted search can continue. Kernels with variables,
+/// without elements, or with checked positions that synthetic inputs violate keep their hand-coded
+/// opts. Throws AstError if the oracle rejects the hand-coded output, SystemError as
+/// Device::runner, Interrupted.
 BeamResult search_opts(const LazyOpPtr& kernel, const ClangOptions& clang,
                        const BeamOptions& options = {});
 
-/// From now on CLANG devices whose options have a beam look for the opts of each kernel they make,
-/// and tell `progress` of it.
+/// Makes CLANG devices with a beam option search for the opts of each kernel, reporting to
+/// `progress`.
 void install_search(std::function<void(const BeamProgress&)> progress = {});
 
 }  // namespace touchstone

@@ -14,11 +14,11 @@ namespace touchstone::search {
 
 namespace {
 
-constexpr std::int64_t kSmall = 1 << 20;  // operations of a kernel that is judged at every element
+constexpr std::int64_t kSmall = 1 << 20;  // operations of a kernel judged at every element
 constexpr std::uint64_t kSamples = 32;
 
-// Floats of both signs and about 1, so that sums neither cancel nor overflow as a rule; small
-// integers, which are positions in any table.
+// Floats of both signs near 1, so that sums rarely cancel or overflow; small integers, which are
+// valid positions in any table.
 Scalar element(DType dtype, std::uint64_t bits) {
   if (is_bool(dtype)) return Scalar::of((bits & 1) != 0);
   if (!is_float(dtype)) return Scalar::from_int(dtype, static_cast<std::int64_t>(bits % 2));
@@ -50,7 +50,7 @@ void FirstRun::fill(Buffer& buffer, std::uint64_t seed) const {
   std::vector<std::byte> bytes(buffer.bytes());
   for (std::size_t i = 0; i < bytes.size() / width; ++i) {
     const std::uint64_t bits = element(buffer.dtype(), hash_mix(seed, i)).bits();
-    std::memcpy(bytes.data() + i * width, &bits, width);  // the lowest bytes come first
+    std::memcpy(bytes.data() + i * width, &bits, width);  // lowest bytes first
   }
   buffer.copy_in(bytes);
 }
@@ -60,7 +60,7 @@ double FirstRun::run(Runner& runner) const { return runner.run(buffers_, {}); }
 bool FirstRun::gives_its_bits(Runner& runner) const {
   std::vector<std::byte> wrong = right_;
   for (std::byte& b : wrong) b = ~b;
-  buffers_[0]->copy_in(wrong);  // nothing may be left as it was
+  buffers_[0]->copy_in(wrong);  // nothing may keep its old value
   run(runner);
   return output() == right_;
 }

@@ -10,15 +10,15 @@
 
 namespace touchstone::search {
 
-/// A kernel with made-up inputs, and the output that its hand-coded layout gives for them.
+/// A kernel with synthetic inputs and the output of its hand-coded layout.
 class FirstRun {
  public:
-  /// Runs it, and has the oracle judge what it gave. Throws AstError where that is not legal.
+  /// Runs the kernel and has the oracle judge the output. Throws AstError if it is not legal.
   FirstRun(const LazyOpPtr& kernel, const ClangOptions& options);
 
-  /// Seconds of one run on the inputs; the output is written over.
+  /// Returns the seconds of one run; overwrites the output.
   double run(Runner& runner) const;
-  /// Runs it once: whether the output has the same bits.
+  /// Runs it once; true if the output has the same bits.
   bool gives_its_bits(Runner& runner) const;
 
  private:
@@ -28,7 +28,7 @@ class FirstRun {
 
   std::unique_ptr<Device> device_;
   std::vector<std::unique_ptr<Buffer>> owned_;
-  std::vector<Buffer*> buffers_;  // by number
+  std::vector<Buffer*> buffers_;  // by buffer number
   std::vector<std::byte> right_;
 };
 

@@ -31,7 +31,7 @@ Times::Times(const LazyOpPtr& kernel, const ClangOptions& options) {
   if (const auto text = folder_->read(file_, kMostText)) read(*text);
 }
 
-// Seconds, a tab and the list, a line each. A line of any other form is not there.
+// Lines of seconds, a tab and the list. Skips other lines.
 void Times::read(const std::string& text) {
   if (!text.starts_with(kFirstLine)) return;
   std::size_t at = kFirstLine.size();
@@ -62,7 +62,7 @@ void Times::keep() const {
   for (const auto& [opts, seconds] : known_) text += fmt::format("{:.9g}\t{}\n", seconds, opts);
   try {
     folder_->write(file_, text);
-  } catch (const SystemError&) {  // measured again another time
+  } catch (const SystemError&) {  // will be measured again
   }
 }
 

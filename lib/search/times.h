@@ -12,21 +12,20 @@
 
 namespace touchstone::search {
 
-/// Seconds a run of each list of opts that was measured, of one kernel on one machine, on disk.
+/// The measured seconds per run of each list of opts, for one kernel on one machine, on disk.
 class Times {
  public:
-  /// Of a list whose output was wrong.
+  /// The time of a list with a wrong output.
   static constexpr double kNever = std::numeric_limits<double>::infinity();
 
-  /// Reads what is known; nothing, and nothing is kept, where the folder of compiled kernels cannot
-  /// be used.
+  /// Reads the stored times; stores nothing if the folder of compiled kernels is unusable.
   Times(const LazyOpPtr& kernel, const ClangOptions& options);
 
   bool knows(const std::string& opts) const { return known_.contains(opts); }
-  double of(const std::string& opts) const;  // kNever where it is not known
+  double of(const std::string& opts) const;  // kNever if unknown
   std::pair<std::string, double> best() const;
   void add(const std::string& opts, double seconds) { known_[opts] = seconds; }
-  /// Writes all of them. Does nothing where it cannot.
+  /// Writes all times; does nothing on failure.
   void keep() const;
 
  private:

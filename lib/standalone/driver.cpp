@@ -27,7 +27,7 @@ std::string_view c_type(DType dtype) {
       return "unsigned int";
     case DType::UInt64:
       return "unsigned long long";
-    default:  // uint8 and uint16, bool, and the bits of smaller floats
+    default:  // uint8, uint16, bool, and the bits of smaller floats
       return itemsize(dtype) == 1 ? "unsigned char" : "unsigned short";
   }
 }
@@ -39,7 +39,7 @@ std::string upper(std::string text) {
   return text;
 }
 
-// FNV-1a, which the driver computes, too: whether the file is the one that was written.
+// FNV-1a, which the driver computes too: detects a wrong weights file.
 std::uint64_t mark_of(std::string_view bytes) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;

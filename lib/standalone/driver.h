@@ -10,14 +10,14 @@
 
 namespace touchstone::standalone {
 
-/// An array that the program is given or gives.
+/// An input or output array of the program.
 struct Array {
   DType dtype;
   std::string shape;
   std::size_t bytes = 0;
 };
 
-/// A call of a kernel; buffers by number, as expressions of C.
+/// A kernel call; buffers by number, as C expressions.
 struct Call {
   std::string function;
   std::vector<std::string> buffers;
@@ -40,7 +40,7 @@ struct Program {
   std::size_t workspace = 0;  // bytes
 };
 
-/// The files, by name.
+/// Returns the files by name.
 std::map<std::string, std::string> files(const Program& program);
 
 }  // namespace touchstone::standalone

@@ -80,7 +80,7 @@ class Writer {
     if (!output.realized()) memory_.emplace(&output.base(), name);
   }
 
-  // Where the results between lie in the workspace.
+  // Assigns intermediate results to places in the workspace.
   void place(std::span<const ScheduleItem> items) {
     const MemoryPlan plan = plan_memory(items);
     std::size_t end = 0;
@@ -102,7 +102,7 @@ class Writer {
   void add(const ScheduleItem& item) {
     if (const auto why = why_no_kernel(item); !why.empty())
       throw Error(fmt::format("the graph needs {}", why));
-    if (item.kind != Op::Store) return;  // EMPTY: its contents are nobody's business
+    if (item.kind != Op::Store) return;  // EMPTY: contents do not matter
     LinearKernel linear = linearize(item.ast, codegen_);
     if (linear.uops.empty()) return;
     std::vector<std::string> buffers(linear.places(), "0");
@@ -132,7 +132,7 @@ class Writer {
     return memory_.emplace(&base, fmt::format("(const char*)weights + {}", at)).first->second;
   }
 
-  // Equal kernels are one function.
+  // Equal kernels share one function.
   std::string function_of(const LinearKernel& linear) {
     constexpr std::string_view kNameless = "@";
     const auto [known, is_new] = names_.emplace(render_c_function(linear, kNameless), "");
@@ -146,7 +146,7 @@ class Writer {
 
   CodegenOptions codegen_;
   std::vector<LazyBufferPtr> outputs_;
-  std::unordered_map<const LazyBuffer*, std::string> memory_;  // of bases: its address in C
+  std::unordered_map<const LazyBuffer*, std::string> memory_;  // of bases: their address in C
   std::unordered_map<std::string, std::string> names_;         // of functions, by their text
   standalone::Program program_;
 };

@@ -10,22 +10,21 @@
 
 namespace touchstone {
 
-/// A program of its own that computes what a graph computes: C11, which needs a C compiler and its
-/// math library and nothing of this project. The files by name:
-///   NAME.c, NAME.h   int NAME_run(weights, workspace, input0, ..., output0, ...), and the sizes of
-///                    all these; it allocates nothing, and may run in several threads at once, each
-///                    with a workspace of its own. It gives 1 where a position that an input holds
-///                    is outside its axis, else 0.
-///   NAME.weights     everything that has memory and is no input, each at a multiple of 64 bytes,
-///                    in the order of bytes of this machine
-///   main.c           reads weights and inputs from files of bare elements, writes the outputs so
-/// Compiled without contraction (gcc and clang: -ffp-contract=off) it gives the bits of the CLANG
-/// device with the same `codegen`.
+/// Returns the files of a standalone C11 program that computes a graph; it needs a C compiler and
+/// its math library, and nothing of this project:
+///   NAME.c, NAME.h   int NAME_run(weights, workspace, input0, ..., output0, ...), and the sizes
+///                    of all these. Allocates nothing; thread-safe with one workspace per thread.
+///                    Returns 1 if a position in an input is outside its axis, else 0.
+///   NAME.weights     all data that is not an input, aligned to 64 bytes, in this machine's byte
+///                    order
+///   main.c           reads weights and inputs from files of raw elements, writes the outputs alike
+/// Without contraction (gcc and clang: -ffp-contract=off) results equal those of the CLANG device
+/// with the same `codegen`, bit for bit.
 ///
-/// `name` is an identifier of C. Inputs have memory, whose contents do not matter; outputs that
-/// have none yet get it here. Sizes and variables are those of now. Throws Error, saying which,
-/// where an input has no memory, a size is not known, or there is work that is no kernel: random
-/// numbers, copies from another device, assign(), functions of the host.
+/// `name` is a C identifier. Inputs must have memory; its contents do not matter. Outputs without
+/// memory get it here. Current sizes and variables apply. Throws Error naming the cause if an input
+/// has no memory, a size is unknown, or there is work outside kernels: random numbers, copies from
+/// another device, assign(), host functions.
 std::map<std::string, std::string> standalone_c(std::string_view name,
                                                 std::span<const LazyBufferPtr> inputs,
                                                 std::span<const LazyBufferPtr> outputs,

@@ -13,13 +13,13 @@
 namespace touchstone::tcc {
 namespace {
 
-// libtcc keeps what it compiles in variables of its own.
+// libtcc keeps compilation state in globals.
 std::mutex& compiling() {
   static std::mutex only;
   return only;
 }
 
-// On x86-64 it calls these for what it has no instruction for, and to fill arrays.
+// Support functions that libtcc calls on x86-64 for missing instructions and to fill arrays.
 float u64_to_float(std::uint64_t x) { return static_cast<float>(x); }
 double u64_to_double(std::uint64_t x) { return static_cast<double>(x); }
 std::uint64_t float_to_u64(float x) { return static_cast<std::uint64_t>(x); }

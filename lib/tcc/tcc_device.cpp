@@ -18,7 +18,7 @@ using tcc::Program;
 
 class TccRunner final : public Runner {
  public:
-  /// `function` is null where there is nothing to compute.
+  /// `function` is null if there is nothing to compute.
   TccRunner(LazyOpPtr kernel, CodegenOptions codegen, Fault fault, int parts, std::size_t places,
             bool checks, std::vector<std::string> variables, std::string profile,
             std::shared_ptr<Program> program, KernelFunction function)
@@ -65,8 +65,8 @@ class TccRunner final : public Runner {
   LazyOpPtr kernel_;
   CodegenOptions codegen_;
   Fault fault_;
-  int parts_;           // 1 where no loop can be shared
-  std::size_t places_;  // of buffers, by number
+  int parts_;           // 1 if no loop can be shared
+  std::size_t places_;  // number of buffer numbers
   bool checks_;
   std::vector<std::string> variables_;
   std::string profile_;
@@ -74,7 +74,7 @@ class TccRunner final : public Runner {
   KernelFunction function_;
 };
 
-// What other compilers know of themselves.
+// Builtins of other compilers.
 const std::string kNotBuiltIn =
     "float __builtin_fmaf(float, float, float);\n"
     "double __builtin_fma(double, double, double);\n";
@@ -86,7 +86,7 @@ class TccDevice final : public Device {
         codegen_(std::move(codegen)),
         fault_(fault),
         parts_(parts) {
-    codegen_.math = MathLevel::Library;  // without vectors a call is quicker
+    codegen_.math = MathLevel::Library;  // without vectors a call is faster
   }
 
  private:

@@ -8,15 +8,14 @@
 
 namespace touchstone {
 
-/// Whether libtcc was there when this was built.
+/// True if built with libtcc.
 bool has_tcc();
 
-/// A device in host memory whose kernels are the C of the CLANG device, compiled by libtcc into
-/// memory: some 20 us a kernel instead of milliseconds, unoptimised, on one thread. Kernels that
-/// are prepared together are one compilation. What differs from CLANG is the compiler alone. The
-/// first kernel throws SystemError where libtcc was not there. `fault` is put into the code.
-/// `parts`: the iterations that threads of CLANG would share are done in so many parts, the last
-/// part first.
+/// Makes a host-memory device that compiles the CLANG device's C code with libtcc into memory:
+/// about 20 us per kernel instead of milliseconds, unoptimised, on one thread. Only the compiler
+/// differs from CLANG. Kernels prepared together are one compilation. Without libtcc the first
+/// kernel throws SystemError. `fault` is injected into the code. `parts`: runs the iterations that
+/// CLANG's threads would share in so many parts, the last one first.
 std::unique_ptr<Device> make_tcc_device(std::string name = "TCC",
                                         const CodegenOptions& codegen = {},
                                         Fault fault = Fault::None, int parts = 1);

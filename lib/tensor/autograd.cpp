@@ -9,7 +9,7 @@
 namespace touchstone {
 namespace {
 
-// The nodes that a gradient of `root` passes, each after everything that reads it.
+// The nodes reached by a gradient of `root`, each after all its readers.
 std::vector<TensorNode*> readers_first(TensorNode* root) {
   std::vector<TensorNode*> order;
   std::unordered_set<const TensorNode*> seen{root};
@@ -31,8 +31,8 @@ void accumulate(std::optional<Tensor>& sum, const Tensor& gradient) {
   sum = sum ? mlops::apply(mlops::Binary::Add, *sum, gradient) : gradient;
 }
 
-// The inputs of the step that made `node`, as they were; with their history where the gradient is
-// to be differentiated.
+// The inputs of the step that made `node`, as they were then; with history if the gradient is
+// itself to be differentiated.
 std::vector<Tensor> inputs_of(const TensorNode& node, CreateGraph create) {
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < node.parents.size(); ++i) {
@@ -48,7 +48,7 @@ std::vector<Tensor> inputs_of(const TensorNode& node, CreateGraph create) {
   return inputs;
 }
 
-// Walks from `root` to the leaves; `visit` sees each node with its whole gradient.
+// Walks from `root` to the leaves; calls `visit` with each node and its complete gradient.
 template <class Visit>
 void walk_back(const Tensor& root, const Tensor& seed, CreateGraph create, Visit visit) {
   std::unordered_map<const TensorNode*, std::optional<Tensor>> sums;
@@ -91,7 +91,7 @@ Tensor seed_of(const char* who, const Tensor& root, const std::optional<Tensor>&
   return *given;
 }
 
-// A function that a TensorJit replays begins with no gradient, at each call.
+// In a function that a TensorJit replays, each call must start without gradients.
 void note_gradient(StateLog& log, const TensorNode& node) {
   if (node.gradient == nullptr) return log.began_gradient(node);
   if (lazy::CacheCollector::current() != nullptr && !log.knows_gradient(node))

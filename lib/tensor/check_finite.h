@@ -4,10 +4,10 @@
 
 namespace touchstone {
 
-/// While it lives, each float result of a kernel that this thread computes is looked at, and the
-/// first NaN or infinity that the inputs of its kernel did not have is an Error: which kernel, made
-/// by which operation, where, from which inputs. Slow; a kernel may be several operations, so that
-/// Config's OPT=0 finds the place more narrowly. What a TensorJit replays is not looked at.
+/// For its lifetime, checks each float result of this thread's kernels and throws Error at the
+/// first NaN or infinity not present in the kernel's inputs, naming kernel, operation, position and
+/// inputs. Slow. A kernel may combine several operations; Config's OPT=0 locates the fault more
+/// precisely. Replays of a TensorJit are not checked.
 class CheckFinite final : public ExecutionObserver {
  public:
   enum class Infinities : bool { Refused, Allowed };

@@ -13,7 +13,7 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-// One number for each of `axes` axes, or one for all of them.
+// One number per axis, or one for all.
 Sizes each(const char* who, const char* what, const Sizes& given, std::size_t axes) {
   if (given.size() == axes) return given;
   if (given.size() != 1)
@@ -37,7 +37,7 @@ Padding around(const Tensor& x, const Sizes& padding) {
 
 using Pairs = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-// Zeros before and after each of the last axes; numbers below 0 take elements away.
+// Zeros before and after each of the last axes; negative numbers crop.
 Pairs pairs_of(const char* who, const ConvArgs& args, std::size_t axes) {
   if (args.padding_pairs.empty()) {
     Pairs both;
@@ -65,7 +65,7 @@ Tensor padded_by(const char* who, const Tensor& x, const Pairs& pairs) {
   return x.pad2d(flat);
 }
 
-// Windows over the last axes of x, which is padded already.
+// Windows over the last axes of x, which is already padded.
 Tensor slide(const char* who, const Tensor& x, const Sizes& kernel, const Sizes& stride,
              const Sizes& dilation) {
   const std::size_t axes = kernel.size(), lead = static_cast<std::size_t>(x.rank()) - axes;
@@ -94,7 +94,7 @@ Sizes kernel_of(const Tensor& weight) {
   return kernel;
 }
 
-// The shape of a bias that adds to each channel.
+// Adds a bias per channel.
 Tensor with_bias(const Tensor& out, const std::optional<Tensor>& bias) {
   if (!bias) return out;
   if (bias->shape() != Shape{out.shape()[1]})
@@ -146,10 +146,10 @@ PoolWindows pooled(const char* who, const Tensor& x, const Sizes& kernel, const 
           last};
 }
 
-// Where elements of an axis come from.
+// The source of each element of a resized axis.
 struct Source {
   std::vector<std::int64_t> low, high;
-  std::vector<double> part;  // of `high`
+  std::vector<double> part;  // weight of `high`
 };
 Source sources(std::int64_t size, std::int64_t count, Interpolation mode, AlignCorners corners) {
   Source from;
@@ -190,7 +190,7 @@ Shape joined(Shape front, const Shape& a, const Shape& b) {
   return front;
 }
 
-// The windows that each output sees: (n, groups, cout / groups, windows..., cin, kernel...).
+// The window of each output: (n, groups, cout / groups, windows..., cin, kernel...).
 struct Columns {
   Tensor seen;
   Shape windows, kernels;
@@ -212,7 +212,7 @@ Columns columns_of(const Tensor& x, const Tensor& weight, const ConvArgs& args) 
   return all;
 }
 
-// The columns times the weights, summed over channels and kernel: (n, cout, windows...).
+// The columns multiplied by the weights, summed over channels and kernel: (n, cout, windows...).
 Tensor product(const Tensor& x, const Tensor& weight, const ConvArgs& args) {
   const Columns columns = columns_of(x, weight, args);
   const std::size_t axes = columns.kernels.size();
@@ -225,8 +225,8 @@ Tensor product(const Tensor& x, const Tensor& weight, const ConvArgs& args) {
   return out.reshape(joined({x.size(0), weight.size(0)}, columns.windows, {}));
 }
 
-// One step, so that the gradient of its input is a convolution, too. That of the windows would add
-// up what the windows share, element by element of all of them.
+// A single step, so that the gradient of its input is a convolution too. The gradient of the
+// windows would add up their overlaps element by element.
 class Convolution final : public Function {
  public:
   explicit Convolution(ConvArgs args) : args_(std::move(args)) {}
@@ -252,7 +252,7 @@ class Convolution final : public Function {
     back.dilation = each("conv", "dilation", args_.dilation, axes);
     back.padding_pairs = pairs_of("conv", args_, axes);
     back.output_padding.clear();
-    for (std::size_t i = 0; i < axes; ++i) {  // what the last window did not reach
+    for (std::size_t i = 0; i < axes; ++i) {  // elements that the last window did not reach
       const auto axis = static_cast<int>(i) + 2;
       const auto& [before, after] = back.padding_pairs[i];
       back.output_padding.push_back(x.size(axis) + before + after -
@@ -317,7 +317,7 @@ Tensor conv_transpose(const Tensor& x, const Tensor& weight, const std::optional
               dilation = each(kWho, "dilation", args.dilation, axes),
               extra = whole_numbers(kWho, "output_padding", args.output_padding, axes);
   const Pairs padding = pairs_of(kWho, args, axes);
-  // The input with stride - 1 zeros between its elements, convolved with the kernel turned round.
+  // The input with stride - 1 zeros between elements, convolved with the reversed kernel.
   Tensor apart = x;
   Padding border(2, {0, 0});
   Mask cut = {{0, x.shape()[0]}, {0, x.shape()[1]}};
@@ -353,7 +353,7 @@ Tensor conv_transpose(const Tensor& x, const Tensor& weight, const std::optional
                                                              std::max<std::int64_t>(-after, 0));
     turned.push_back(-static_cast<int>(axes - i));
   }
-  // With memory of its own: the windows of what has gaps take divisions for each term.
+  // Copied: windows of an input with gaps need divisions for each term.
   if (std::ranges::any_of(stride, [](std::int64_t s) { return s > 1; })) apart = apart.contiguous();
   const std::int64_t groups = args.groups, cin = weight.size(0) / groups, cout = weight.size(1);
   const Tensor kernels = weight.flip(turned).unflatten(0, {groups, cin}).transpose(1, 2);

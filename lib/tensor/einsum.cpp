@@ -10,7 +10,7 @@
 namespace touchstone {
 namespace {
 
-// Broadcast axes are labelled by digits from the right: '0' is the last one.
+// Digits label broadcast axes from the right: '0' is the last one.
 constexpr int kMostBroadcast = 10;
 
 struct Parser {
@@ -20,7 +20,7 @@ struct Parser {
     throw ParseError(fmt::format("einsum: '{}': {}", notation, why));
   }
 
-  // The letters of one operand or of the result; `broadcast` axes stand for "...".
+  // The letters of an operand or the result; `broadcast` axes stand for "...".
   std::string labels(std::string_view text, int broadcast) const {
     std::string out;
     bool dots = false;
@@ -49,10 +49,10 @@ int letters_in(std::string_view text) {
 
 struct Operand {
   Tensor x;
-  std::string labels;  // one an axis
+  std::string labels;  // one per axis
 };
 
-// Repeated letters become one axis, their diagonal.
+// Replaces repeated letters with one axis, their diagonal.
 Operand without_repeats(const Parser& parser, Operand o) {
   for (std::size_t i = 0; i < o.labels.size(); ++i) {
     for (std::size_t j; (j = o.labels.find(o.labels[i], i + 1)) != std::string::npos;) {
@@ -67,7 +67,7 @@ Operand without_repeats(const Parser& parser, Operand o) {
   return o;
 }
 
-// Its axes in the order of `all`, size 1 where it has none.
+// The operand's axes in the order of `all`; missing axes have size 1.
 Tensor spread(const Operand& o, const std::string& all) {
   std::vector<int> order;
   Shape shape;
@@ -163,7 +163,7 @@ Tensor einsum(std::string_view notation, const std::vector<Tensor>& operands) {
     if (!needed.insert(label).second)
       parser.fail(fmt::format("'{}' stands twice in the result", label));
   }
-  // From the left, each letter summed once no later operand and not the result needs it.
+  // From the left; a letter is summed once neither a later operand nor the result needs it.
   std::vector<std::set<char>> later(all.size(), needed);
   for (std::size_t i = all.size() - 1; i > 0; --i) {
     later[i - 1] = later[i];

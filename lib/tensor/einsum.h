@@ -7,12 +7,12 @@
 
 namespace touchstone {
 
-/// Einstein's summation, in the notation of numpy.einsum: letters name axes, "ij,jk->ik"; letters
-/// that the result lacks are summed; a letter twice in one operand is its diagonal; "..." stands
-/// for axes that broadcast. Without "->" the result has the letters that occur once, in
-/// alphabetical order, behind the broadcast ones. Operands are multiplied from left to right, each
-/// letter summed after the last operand that has it. bool and narrow integers are summed in 32
-/// bits. Throws ShapeError, ParseError naming what is wrong in the notation.
+/// Einstein summation in the notation of numpy.einsum: letters name axes, "ij,jk->ik"; letters
+/// missing in the result are summed; a letter repeated in one operand takes its diagonal; "..."
+/// stands for broadcast axes. Without "->" the result has the broadcast axes, then the letters that
+/// occur once, in alphabetical order. Operands are multiplied from left to right; each letter is
+/// summed after the last operand that has it. bool and narrow integers are summed in 32 bits.
+/// Throws ShapeError, or ParseError for the notation.
 Tensor einsum(std::string_view notation, const std::vector<Tensor>& operands);
 
 }  // namespace touchstone

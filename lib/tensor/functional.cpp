@@ -23,7 +23,7 @@ void check_same(const char* who, const Tensor& x, const Tensor& wanted) {
                                  str(x.shape()), str(wanted.shape())));
 }
 
-// Shifted and scaled to mean 0 and variance 1 over axes.
+// Normalises to mean 0 and variance 1 over axes.
 Tensor normalised(const Tensor& x, const std::vector<int>& axes, double eps) {
   const Tensor centred = x - x.mean(axes, KeepDim::Yes);
   return centred * (centred.square().mean(axes, KeepDim::Yes) + eps).rsqrt();
@@ -34,7 +34,7 @@ Tensor scaled(const Tensor& x, const Affine& affine) {
   return affine.bias ? wide + *affine.bias : wide;
 }
 
-// One number a channel, shaped to broadcast over (n, channels, ...).
+// One number per channel, shaped to broadcast over (n, channels, ...).
 Tensor per_channel(const char* who, const Tensor& x, const Tensor& values) {
   if (x.rank() < 2 || values.shape() != Shape{x.shape()[1]})
     throw ShapeError(
@@ -67,7 +67,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
 
 namespace {
 
-// A scalar has axes 0 and -1 to these, as in PyTorch.
+// Softmax functions accept axes 0 and -1 of a scalar, as in PyTorch.
 bool of_scalar(const Tensor& x, int axis) { return x.rank() == 0 && (axis == 0 || axis == -1); }
 
 }  // namespace
@@ -200,7 +200,7 @@ Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& wanted,
 
 namespace {
 
-// (n, classes), bool: the place of each row's label.
+// (n, classes), bool: true at each row's label.
 Tensor label_places(const Tensor& log_p, const Tensor& labels) {
   if (log_p.rank() != 2 || labels.shape() != Shape{log_p.shape()[0]})
     throw ShapeError(
@@ -209,7 +209,7 @@ Tensor label_places(const Tensor& log_p, const Tensor& labels) {
   return one_hot(labels, log_p.size(1));
 }
 
-// Whether each label is a class. Throws ShapeError for one that is known not to be, and not `but`.
+// True for each label that is a class or `but`. Throws ShapeError for labels known to be neither.
 Tensor are_classes(const Tensor& labels, std::int64_t classes,
                    std::optional<std::int64_t> but = std::nullopt) {
   const bool constant = labels.lazy()->constant_value().has_value();
@@ -230,14 +230,14 @@ Tensor are_classes(const Tensor& labels, std::int64_t classes,
   return minimum(wide >= 0, wide < classes);
 }
 
-// Where a label is no class there is no loss to speak of.
+// The loss is NaN if a label is not a class.
 Tensor nan_outside(const Tensor& loss, const Tensor& is_class) {
   return Tensor::where(
       is_class, loss,
       Tensor::full({}, std::numeric_limits<double>::quiet_NaN(), {loss.dtype(), loss.device()}));
 }
 
-// Of each row, the sum of what stands where `places` is true: 0 * -inf is not in it.
+// Sums each row where `places` is true; a product would add 0 * -inf.
 Tensor sum_where(const Tensor& places, const Tensor& x) {
   return Tensor::where(places, x, Tensor::zeros({}, {x.dtype(), x.device()})).sum({1});
 }

@@ -4,7 +4,7 @@
 #include "touchstone/tensor/einsum.h"
 #include "touchstone/tensor/indexing.h"
 
-/// The functions of layers: products, normalisations, attention, losses.
+/// Functions for layers: products, normalisation, attention, losses.
 namespace touchstone {
 
 class Generator;
@@ -13,48 +13,48 @@ class Generator;
 Tensor linear(const Tensor& x, const Tensor& weight,
               const std::optional<Tensor>& bias = std::nullopt);
 
-/// exp(x) over its sum along `axis`, shifted by the maximum so that nothing overflows. A scalar is
-/// an axis of size 1.
+/// exp(x) divided by its sum along `axis`, shifted by the maximum to avoid overflow. A scalar
+/// counts as an axis of size 1.
 Tensor softmax(const Tensor& x, int axis = -1);
 Tensor log_softmax(const Tensor& x, int axis = -1);
 
-/// The scale and shift of a normalised tensor; none where not given.
+/// The optional scale and shift of a normalised tensor.
 struct Affine {
   std::optional<Tensor> weight = std::nullopt;
   std::optional<Tensor> bias = std::nullopt;
 };
 
-/// Shifted to mean 0 and scaled to variance 1 along `axis`; eps is added to the variance.
+/// Normalises to mean 0 and variance 1 along `axis`; eps is added to the variance.
 Tensor layernorm(const Tensor& x, int axis = -1, double eps = 1e-5);
-/// The same over the last axes, whose sizes weight and bias have, `axes` of them.
+/// As layernorm, over the last `axes` axes, which are the shape of weight and bias.
 Tensor layer_norm(const Tensor& x, int axes, const Affine& affine = {}, double eps = 1e-5);
-/// x over the root of the mean of its squares along the last axis, plus eps.
+/// x divided by the root mean square of its last axis; eps is added to the mean square.
 Tensor rms_norm(const Tensor& x, const std::optional<Tensor>& weight = std::nullopt,
                 double eps = 1e-6);
-/// x: (n, channels, ...), by one mean and variance a channel, (channels).
+/// Normalises x: (n, channels, ...) with one mean and variance per channel: (channels).
 Tensor batch_norm(const Tensor& x, const Tensor& mean, const Tensor& variance,
                   const Affine& affine = {}, double eps = 1e-5);
-/// x: (n, channels, ...), by the mean and variance of each image's group of channels (of each
-/// channel, for instance_norm); weight and bias: (channels). Throws ShapeError where the groups do
-/// not divide the channels.
+/// Normalises x: (n, channels, ...) with the mean and variance of each image's channel group (each
+/// channel for instance_norm); weight and bias: (channels). Throws ShapeError if the groups do not
+/// divide the channels.
 Tensor group_norm(const Tensor& x, std::int64_t groups, const Affine& affine = {},
                   double eps = 1e-5);
 Tensor instance_norm(const Tensor& x, const Affine& affine = {}, double eps = 1e-5);
 
 struct AttentionArgs {
-  /// bool: true where a key may be looked at; floats: added to the products. Broadcasts to
-  /// (..., queries, keys). A query that may look at nothing gives NaN.
+  /// bool: true where a query may attend to a key; floats: added to the products. Broadcasts to
+  /// (..., queries, keys). A query without keys gives NaN.
   std::optional<Tensor> mask = std::nullopt;
-  bool causal = false;                         // query i looks at keys 0..i
-  std::optional<double> scale = std::nullopt;  // 1/sqrt(size) where not given
-  double dropout = 0;                          // of the shares, drawn from the generator
+  bool causal = false;                         // query i attends to keys 0..i
+  std::optional<double> scale = std::nullopt;  // default 1/sqrt(size)
+  double dropout = 0;                          // of the attention weights; draws from the generator
   Generator* generator = nullptr;
 };
 /// softmax(q k^T scale) v. q: (..., queries, size), k: (..., keys, size), v: (..., keys, out).
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const AttentionArgs& args = {});
 
-/// The reduction of the losses of single elements.
+/// How the losses of the elements are combined.
 enum class Reduction : std::uint8_t { None, Mean, Sum };
 
 Tensor mse_loss(const Tensor& x, const Tensor& wanted, Reduction reduction = Reduction::Mean);
@@ -62,28 +62,27 @@ Tensor l1_loss(const Tensor& x, const Tensor& wanted, Reduction reduction = Redu
 /// d^2/2 for |d| < delta, delta (|d| - delta/2) elsewhere.
 Tensor huber_loss(const Tensor& x, const Tensor& wanted, double delta = 1,
                   Reduction reduction = Reduction::Mean);
-/// -wanted log(p) - (1 - wanted) log(1 - p), each logarithm at least -100.
+/// -wanted log(p) - (1 - wanted) log(1 - p), with each logarithm at least -100.
 Tensor binary_cross_entropy(const Tensor& p, const Tensor& wanted,
                             Reduction reduction = Reduction::Mean);
-/// The same of p = sigmoid(x), without overflow.
+/// As binary_cross_entropy for p = sigmoid(x), without overflow.
 Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& wanted,
                                         Reduction reduction = Reduction::Mean);
-/// -log_p[i, labels[i]]. log_p: (n, classes); labels: (n), integers in [0, classes). Another label
-/// is a ShapeError where labels are data of the host or a constant, and makes the loss NaN where
-/// they are computed. Throws ShapeError, DTypeError.
+/// -log_p[i, labels[i]]. log_p: (n, classes); labels: (n), integers in [0, classes). A label out of
+/// range is a ShapeError if the labels are host data or constant; if they are computed, the loss is
+/// NaN. Throws ShapeError, DTypeError.
 Tensor nll_loss(const Tensor& log_p, const Tensor& labels, Reduction reduction = Reduction::Mean);
-/// Mean over n of -log softmax(logits)[label], as nll_loss.
+/// Mean over n of -log softmax(logits)[label]; labels as in nll_loss.
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels,
                      Reduction reduction = Reduction::Mean);
 struct CrossEntropyArgs {
-  /// This share of the wanted distribution, [0, 1], is spread evenly over all classes.
+  /// Share of the target distribution, in [0, 1], spread evenly over all classes.
   double label_smoothing = 0;
-  /// Rows with this label count for nothing, in the mean neither: it is over the others, and NaN
-  /// where there are none.
+  /// Rows with this label do not count, in the mean either; the mean of no rows is NaN.
   std::optional<std::int64_t> ignore_index = std::nullopt;
   Reduction reduction = Reduction::Mean;
 };
-/// As PyTorch's cross_entropy. Throws Error on a share outside [0, 1].
+/// As PyTorch's cross_entropy. Throws Error if label_smoothing is outside [0, 1].
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const CrossEntropyArgs& args);
 
 }  // namespace touchstone

@@ -133,7 +133,7 @@ Tensor Generator::randint_now(const Shape& shape, std::int64_t low, std::uint64_
   random_bits(seed_, take(static_cast<std::int64_t>(bits.size())), bits);
   return with_storage(options.dtype, [&]<class T>(std::type_identity<T>) {
     std::vector<T> values;
-    // The high word of the product, without the 65th bit that a range of 2^32 would need.
+    // The high word of the product; a range of 2^32 would need a 65th bit.
     for (const std::uint32_t b : bits) {
       const std::uint64_t at = (range >> 32) != 0 ? b : (b * range) >> 32;
       values.push_back(convert<T>(low + static_cast<std::int64_t>(at)));
@@ -179,7 +179,7 @@ Tensor Generator::multinomial(const Tensor& weights, std::int64_t count, Replace
     return topk((exponential / wide).contiguous(), count, -1, Order::Ascending).indices;
   }
   shape.back() = count;
-  // u < 1 has 24 bits, so that u * total is below the total in float64, and in its own interval.
+  // u < 1 has 24 bits, so in float64 u * total stays below the total and in its interval.
   const Tensor ends = wide.cumsum(-1).contiguous();
   const Tensor at =
       uniform(shape, 0, 1, {DType::Float64, device}) * ends.narrow(-1, wide.size(-1) - 1, 1);

@@ -18,7 +18,7 @@ void check_positions(const char* who, const Tensor& at) {
                     who, name(at.dtype())));
 }
 
-// Checks positions that are known before anything runs: a constant, or data of the host.
+// Checks positions that are known before anything runs: constants and host data.
 void check_range(const char* who, const Tensor& at, std::int64_t size, const Tensor& x) {
   const bool constant = at.lazy()->constant_value().has_value();
   if ((!constant && !at.node()->given) || at.elements() == 0) return;
@@ -37,20 +37,20 @@ Tensor positions(const Tensor& x, std::int64_t count) {
   return Tensor::arange(0, count, 1, {DType::Int64, x.device()});
 }
 
-// Positions as int64, counted from the front; those outside stay as they are.
+// Positions as int64, counted from the front; those out of range stay unchanged.
 Tensor from_front(const Tensor& at, std::int64_t size) {
   const Tensor wide = at.detach().cast(DType::Int64);
   if (is_unsigned(at.dtype())) return wide;
   return Tensor::where(minimum(wide < 0, wide >= -size), wide + size, wide);
 }
 
-// x: (rest..., n), at: (rest..., k), from the front: (rest..., k). The rests broadcast. `numbers`:
-// of mlops::Gather.
+// x: (rest..., n), at: (rest..., k), from the front -> (rest..., k). The rests broadcast. `numbers`
+// as in mlops::Gather.
 Tensor chosen(const Tensor& x, const Tensor& at, std::optional<ShapeTracker> numbers) {
   return touchstone::apply<mlops::Gather>({x.movedim(-1, 0).unsqueeze(-1), at}, std::move(numbers));
 }
 
-// The number of each element of a tensor of `shape` that has `axis` moved to its end.
+// Numbers the elements of a tensor of `shape` whose `axis` was moved to the end.
 ShapeTracker in_order(const Shape& shape, int axis) {
   std::vector<int> order;
   for (int i = 0; i < static_cast<int>(shape.size()); ++i)
@@ -59,11 +59,11 @@ ShapeTracker in_order(const Shape& shape, int axis) {
   return ShapeTracker::contiguous(shape).permute(order);
 }
 
-// The arguments of gather and scatter, checked; the axis to the end.
+// The checked arguments of gather and scatter, with the axis last.
 struct Aligned {
   Tensor x, at;
   int axis;
-  ShapeTracker numbers;  // of the positions, as they were given
+  ShapeTracker numbers;  // of the positions, as given
 };
 Aligned aligned(const char* who, const Tensor& x, int axis, const Tensor& at) {
   check_positions(who, at);
@@ -86,7 +86,7 @@ Aligned aligned(const char* who, const Tensor& x, int axis, const Tensor& at) {
           normal, in_order(at.shape(), normal)};
 }
 
-// The last axis of `block` back in place, zero (false) around it up to `shape`.
+// Moves the last axis of `block` back and pads to `shape` with zeros (false).
 Tensor grown(const Tensor& block, int axis, const Shape& shape) {
   const Tensor placed = block.movedim(-1, axis);
   Padding padding;
@@ -104,7 +104,7 @@ void check_source(const char* who, const Tensor& x, const Tensor& at, const Tens
                                  name(source.dtype()), name(x.dtype())));
 }
 
-// How many elements of its row come before each, for `n` of them in the last axis.
+// For each of the `n` elements of the last axis, how many elements of its row come before it.
 Tensor ranks(const Tensor& x, Order order) {
   const Tensor a = x.unsqueeze(-1), b = x.unsqueeze(-2);  // b is compared with a
   Tensor before = order == Order::Ascending ? b < a : b > a, equal = a == b;
@@ -121,11 +121,11 @@ Tensor ranks(const Tensor& x, Order order) {
 
 struct Basic {
   Tensor x;
-  std::vector<std::pair<int, Tensor>> chosen;  // axes and the positions they are given
+  std::vector<std::pair<int, Tensor>> chosen;  // indexed axes and their positions
 };
 
-// An integer or bool part at `axis` of x: its axes and positions. A bool tensor is as many integer
-// ones as it has axes.
+// Adds the axes and positions of an integer or bool part at `axis` of x. A bool tensor counts as
+// one integer tensor per axis.
 void add_positions(std::vector<std::pair<int, Tensor>>& all, const Tensor& x, int axis,
                    const Tensor& part) {
   if (!is_bool(part.dtype())) {
@@ -153,7 +153,7 @@ int axes_of(const Index& part) {
              : 0;
 }
 
-// Everything but tensors, done; the tensors with the axes they apply to.
+// Applies everything except tensors; collects the tensors and their axes.
 Basic basic_parts(const Tensor& x, const std::vector<Index>& parts) {
   int named = 0, ellipses = 0;
   for (const Index& part : parts) {
@@ -201,12 +201,12 @@ Tensor index(const Tensor& x, const std::vector<Index>& parts) {
   const OriginScope origin("index");
   const auto [base, chosen_axes] = basic_parts(x, parts);
   if (chosen_axes.empty()) return base;
-  // The chosen axes in front of the others, as one; the positions in it.
+  // Moves the indexed axes to the front and merges them; combines their positions.
   std::vector<int> order, axes;
   for (const auto& [axis, at] : chosen_axes) axes.push_back(axis);
   for (int i = 0; i < base.rank(); ++i)
     if (std::ranges::find(axes, i) == axes.end()) order.push_back(i);
-  // The new axes go where the first chosen one stood, or in front.
+  // The new axes replace the first indexed one, or go in front.
   const bool together = axes.back() - axes.front() + 1 == static_cast<int>(axes.size());
   const int before = together ? axes.front() : 0;
   std::int64_t count = 1;
@@ -218,7 +218,7 @@ Tensor index(const Tensor& x, const std::vector<Index>& parts) {
   Tensor place = chosen_axes[0].second;
   if (chosen_axes.size() > 1) {
     const Tensor none = Tensor::zeros({}, {DType::Int64, x.device()});
-    Tensor fault = none;  // 0, or -1 - i for the first of them that is outside
+    Tensor fault = none;  // 0, or -1 - i for the first axis i that is out of range
     place = none;
     for (std::size_t i = chosen_axes.size(); i-- > 0;) {
       const auto& [axis, at] = chosen_axes[i];
@@ -251,7 +251,7 @@ void set_index(Tensor& x, const std::vector<Index>& parts, const Tensor& values)
   if (values.dtype() != x.dtype())
     throw DTypeError(fmt::format("set_index: the tensor is {}, the values are {}; cast them",
                                  name(x.dtype()), name(values.dtype())));
-  // The numbers of the elements, chosen as the elements would be.
+  // Indexes the elements' numbers like the elements.
   const std::int64_t count = x.elements();
   const Tensor places = index(positions(x, count).reshape(x.shape()), parts);
   if (broadcast_shape(values.shape(), places.shape()) != places.shape())
@@ -363,7 +363,7 @@ Sorted topk(const Tensor& x, std::int64_t k, int axis, Order order) {
     throw ShapeError(fmt::format("topk: {} elements of axis {} of shape {}; want 0 to {}", k, axis,
                                  str(x.shape()), x.size(normal)));
   const Tensor rows = x.movedim(normal, -1);
-  // The element at each place is the one with so many before it.
+  // The element at place i is the one with i elements before it.
   const Tensor rank = ranks(rows.detach(), order).contiguous().unsqueeze(-2);
   const Tensor at_place = rank == positions(x, k).cast(rank.dtype()).unsqueeze(-1);
   const Tensor indices =

@@ -55,8 +55,7 @@ Gradients Max::backward(const BackwardPass& pass) {
   return {apply(Binary::Mul, share, touchstone::apply<Expand>({pass.gradient}, shape))};
 }
 
-// The terms and their squares are neighbours along a first axis, so that both sums are one reduce,
-// of products.
+// Terms and squares alternate along a first axis, so that one reduce of products makes both sums.
 LazyBufferPtr SquaresAroundMean::forward(Inputs inputs) {
   const LazyBufferPtr& x = inputs[0];
   std::int64_t count = 1;

@@ -8,14 +8,13 @@
 
 #include "touchstone/tensor/function.h"
 
-/// The differentiable steps everything else is made of. The inputs of one step have one shape and
-/// dtype unless it says otherwise: broadcasting is the work of Expand, promotion that of Cast.
+/// The differentiable steps of which all tensor operations are made. Inputs of one step have the
+/// same shape and dtype unless stated otherwise: Expand broadcasts, Cast promotes.
 namespace touchstone::mlops {
 
 using Inputs = std::span<const LazyBufferPtr>;
 
-// Elementwise steps, as data: the value, and the gradient of each operand from the gradient g of
-// the result.
+// Elementwise steps as data: the value, and each operand's gradient from the result's gradient g.
 
 enum class Unary : std::uint8_t {
   Neg,
@@ -52,11 +51,12 @@ struct BinaryRule {
 std::span<const UnaryRule> unary_rules();    // in the order of Unary
 std::span<const BinaryRule> binary_rules();  // in the order of Binary
 
-Tensor real(const Tensor& x);                               // as Float32 where it is no float
-Tensor apply(Unary op, const Tensor& x);                    // floats; Neg, Square any type
+Tensor real(const Tensor& x);                               // cast to Float32 unless a float
+Tensor apply(Unary op, const Tensor& x);                    // floats; Neg and Square take any type
 Tensor apply(Binary op, const Tensor& x, const Tensor& y);  // one shape, one dtype
 
-/// A bool condition and two values of one dtype; each value's gradient is 0 where not taken.
+/// A bool condition and two values of one dtype; each value's gradient is 0 where the other is
+/// taken.
 class Where final : public Function {
  public:
   LazyBufferPtr forward(Inputs inputs) override;
@@ -74,9 +74,8 @@ class Cast final : public Function {
 };
 
 /// x: (n, X...), positions: int64, A...; X and A broadcast to S: element s of the result is
-/// x[positions[s], s]. A position outside [0, n) is an IndexError that calls it by its number in
-/// `numbers`, a view of the shape A..., and without that gives 0. The gradient is added up by
-/// ScatterAdd.
+/// x[positions[s], s]. A position outside [0, n) is an IndexError with its number in `numbers`, a
+/// view of the shape A...; without `numbers` it gives 0. ScatterAdd adds up the gradient.
 class Gather final : public Function {
  public:
   explicit Gather(std::optional<ShapeTracker> numbers) : numbers_(std::move(numbers)) {}
@@ -87,11 +86,11 @@ class Gather final : public Function {
   std::optional<ShapeTracker> numbers_;
 };
 
-/// terms: S, positions: int64, broadcast to S: a table (n, X...), X broadcast to S, of which
-/// element (positions[s], s) is the sum of terms[s], in row-major order of s from 0 on: of floats
-/// in double, rounded to the accumulator of the type (sum_accumulator) and to the type; of bool,
-/// or. Positions outside [0, n) as in Gather; without `numbers` their terms are left out. The same
-/// code on every device.
+/// terms: S, positions: int64, broadcast to S. The result is a table (n, X...), with X broadcast to
+/// S, whose element (positions[s], s) is the sum of terms[s] in row-major order of s, starting at
+/// 0: floats in double, rounded to the type's accumulator (sum_accumulator) and then to the type;
+/// bools by or. Positions outside [0, n) as in Gather; without `numbers` their terms are skipped.
+/// Runs the same code on every device.
 class ScatterAdd final : public Function {
  public:
   ScatterAdd(Shape table, std::optional<ShapeTracker> numbers)
@@ -105,22 +104,22 @@ class ScatterAdd final : public Function {
   std::optional<ShapeTracker> numbers_;
 };
 
-/// positions: int64, (rest..., k) -> int64 (rest..., size): of the positions along the last axis
-/// that name each place the last one's number, -1 where none does. Throws IndexError, when it runs,
-/// for one outside [0, size), by its number in `numbers`, a view of the shape of the positions, and
-/// ShapeError where a size is a variable.
+/// positions: int64, (rest..., k) -> int64 (rest..., size): for each place, the number of the last
+/// position along the last axis that names it, -1 if none does. Throws IndexError at run time for a
+/// position outside [0, size), with its number in `numbers`, a view of the positions' shape;
+/// ShapeError if a size is a variable.
 LazyBufferPtr last_writers(const LazyBufferPtr& positions, std::int64_t size,
                            const ShapeTracker& numbers);
 
-/// Memory of its own for the values; the gradient passes.
+/// Copies the values to their own memory; the gradient passes through.
 class Contiguous final : public Function {
  public:
   LazyBufferPtr forward(Inputs inputs) override;
   Gradients backward(const BackwardPass& pass) override;
 };
 
-/// A copy on another device, or on several, sharded along an axis or whole on each; the gradient is
-/// placed as what was copied.
+/// Copies to another device, or to several: sharded along an axis or whole on each. The gradient
+/// goes to the placement of the input.
 class CopyTo final : public Function {
  public:
   explicit CopyTo(std::string device, std::optional<int> axis = std::nullopt)
@@ -133,7 +132,7 @@ class CopyTo final : public Function {
   std::optional<int> axis_;
 };
 
-/// Sum over axes, which stay with size 1; the gradient is repeated over them.
+/// Sum over axes, which remain with size 1; the gradient is repeated over them.
 class Sum final : public Function {
  public:
   explicit Sum(std::vector<int> axes) : axes_(std::move(axes)) {}
@@ -144,7 +143,7 @@ class Sum final : public Function {
   std::vector<int> axes_;
 };
 
-/// Maximum over axes, which stay with size 1; the elements that reach it share the gradient
+/// Maximum over axes, which remain with size 1; elements equal to the maximum share the gradient
 /// equally.
 class Max final : public Function {
  public:
@@ -156,10 +155,10 @@ class Max final : public Function {
   std::vector<int> axes_;
 };
 
-/// Of float32, over axes that stay with size 1 and have a number of elements: the sum of squares
-/// around their mean, in one pass: as the sum of squares around the first element less that of the
-/// mean, in float64. It loses about 2^-53 of the former, so float32 is rounded as it should be
-/// unless the first element is 10^4 deviations away.
+/// For float32, over axes that remain with size 1 and have a numeric size: the sum of squares
+/// around their mean in one pass, computed in float64 as the sum of squares around the first
+/// element minus that of the mean. The error is about 2^-53 of the first sum, so the float32 result
+/// is correctly rounded unless the first element is 10^4 deviations away.
 class SquaresAroundMean final : public Function {
  public:
   explicit SquaresAroundMean(std::vector<int> axes) : axes_(std::move(axes)) {}
@@ -201,7 +200,7 @@ class Permute final : public Function {
   std::vector<int> order_;
 };
 
-/// Zeros around; the gradient loses them again.
+/// Pads with zeros; the gradient is cropped.
 class Pad final : public Function {
  public:
   explicit Pad(Padding padding) : padding_(std::move(padding)) {}
@@ -223,7 +222,7 @@ class Shrink final : public Function {
   Mask keep_;
 };
 
-/// Reverses axes; its own inverse.
+/// Reverses axes; inverse to itself.
 class Flip final : public Function {
  public:
   explicit Flip(std::vector<int> axes) : axes_(std::move(axes)) {}

@@ -20,7 +20,7 @@ LazyBufferPtr neg(P a) { return LazyBuffer::e(Op::Neg, {a}); }
 LazyBufferPtr sine(P x) { return LazyBuffer::e(Op::Sin, {x}); }
 LazyBufferPtr exponential(P x);
 
-// The same as steps, for gradients: they are differentiable in turn.
+// The same as differentiable steps, for gradients.
 Tensor like(T x, double value) { return Tensor(like(x.lazy(), value)); }
 Tensor add(T a, T b) { return apply(Binary::Add, a, b); }
 Tensor sub(T a, T b) { return apply(Binary::Sub, a, b); }
@@ -46,13 +46,13 @@ LazyBufferPtr sigmoid(P x) {
   return LazyBuffer::e(Op::Recip, {add(power, like(x, 1))});
 }
 
-// How much of the gradient of max(x, y) goes to x: all where it is no smaller, or either is NaN;
-// half at a tie.
+// The share of x in the gradient of max(x, y): 1 where x is not smaller or either is NaN; 1/2 at a
+// tie.
 Tensor share(T x, T y) { return sub(like(x, 1), add(less(x, y), mul(equal(x, y), like(x, 0.5)))); }
 
-// A function on [low, high] as the sum of coefficients[i] * T_i of u, which runs from -1 to 1 with
-// x: its Chebyshev interpolation, cut where the terms are less than `least`, which by default no
-// longer matters to a double.
+// The Chebyshev interpolation of a function on [low, high]: the sum of coefficients[i] * T_i(u),
+// with u running from -1 to 1. Terms below `least` are dropped; the default is below double
+// precision.
 std::vector<double> chebyshev(double low, double high, long double (*f)(long double),
                               double least = 2e-17) {
   constexpr int kPoints = 48;
@@ -70,7 +70,7 @@ std::vector<double> chebyshev(double low, double high, long double (*f)(long dou
   return coefficients;
 }
 
-// The sum by Clenshaw's recurrence.
+// Evaluates the sum by Clenshaw's recurrence.
 LazyBufferPtr chebyshev_sum(const std::vector<double>& coefficients, P u) {
   const LazyBufferPtr twice = mul(u, like(u, 2));
   LazyBufferPtr next = like(u, 0), after = next;
@@ -81,9 +81,9 @@ LazyBufferPtr chebyshev_sum(const std::vector<double>& coefficients, P u) {
   return sub(add(mul(u, next), like(u, coefficients[0])), after);
 }
 
-// Within a few units in the last place of float64: x f(x^2) for |x| < 1, where f(s) = erf(r)/r at
-// r = sqrt(s), and 1 - exp(-x^2) g(1/|x|) with the sign of x elsewhere, where g(v) = exp(1/v^2)
-// erfc(1/v). From |x| = 6 on the result is 1 in every type.
+// erf to a few ULP of float64: x f(x^2) for |x| < 1, where f(s) = erf(r)/r at r = sqrt(s); else 1 -
+// exp(-x^2) g(1/|x|) with the sign of x, where g(v) = exp(1/v^2) erfc(1/v). From |x| = 6 on the
+// result is 1 in every type.
 LazyBufferPtr erf(P x) {
   if (itemsize(x->dtype()) < 4) return erf(x->cast(DType::Float32))->cast(x->dtype());
   static const std::vector<double> near = chebyshev(
@@ -93,7 +93,7 @@ LazyBufferPtr erf(P x) {
   });
   const LazyBufferPtr square = mul(x, x), magnitude = LazyBuffer::e(Op::Max, {x, neg(x)});
   const LazyBufferPtr small = mul(x, chebyshev_sum(near, sub(mul(square, like(x, 2)), like(x, 1))));
-  // Both arms are computed: the argument of each is kept to where it is finite.
+  // Both arms are computed: clamp each argument to where its arm is finite.
   const LazyBufferPtr bounded = neg(
       LazyBuffer::e(Op::Max, {neg(LazyBuffer::e(Op::Max, {magnitude, like(x, 1)})), like(x, -6)}));
   const LazyBufferPtr inverse = LazyBuffer::e(Op::Recip, {bounded});
@@ -106,7 +106,7 @@ LazyBufferPtr erf(P x) {
       Op::Where, {is_near, small, LazyBuffer::e(Op::Where, {is_negative, neg(large), large})});
 }
 
-// The same as coefficients of the powers of x on [0, high], the highest last, of `terms` terms.
+// The interpolation as coefficients of `terms` powers of x on [0, high], the highest last.
 std::vector<double> power_series(double high, long double (*f)(long double), std::size_t terms) {
   std::vector<double> sum = chebyshev(0, high, f, 0);
   sum.resize(terms);
@@ -123,8 +123,8 @@ std::vector<double> power_series(double high, long double (*f)(long double), std
   return {powers.begin(), powers.end()};
 }
 
-// x f(x^2) near 0, where f(s) = tanh(r)/r at r = sqrt(s): as exact as x. Elsewhere
-// 2 / (1 + exp(-2x)) - 1. Few steps, so that kernels may repeat it.
+// x f(x^2) near 0, where f(s) = tanh(r)/r at r = sqrt(s), to the precision of x; else 2 / (1 +
+// exp(-2x)) - 1. Few steps, cheap enough to recompute in several kernels.
 LazyBufferPtr tanh(P x) {
   if (itemsize(x->dtype()) < 4) return tanh(x->cast(DType::Float32))->cast(x->dtype());
   const auto f = [](long double s) -> long double {

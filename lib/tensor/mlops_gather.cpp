@@ -11,7 +11,7 @@ namespace {
 
 using Steps = std::vector<std::int64_t>;
 
-// `shape` with axes of size 1 in front, up to `rank`.
+// `shape` with leading axes of size 1 up to `rank`.
 Shape with_rank(const Shape& shape, std::size_t rank) {
   Shape all(rank - shape.size(), sint(1));
   all.insert(all.end(), shape.begin(), shape.end());
@@ -20,8 +20,7 @@ Shape with_rank(const Shape& shape, std::size_t rank) {
 
 Shape row_of(const Shape& table) { return {table.begin() + 1, table.end()}; }
 
-// The elements of a contiguous array of `shape` that go with those of `all`, to which it
-// broadcasts: 0 along an axis that it repeats.
+// The strides of a contiguous array of `shape` when broadcast to `all`: 0 along repeated axes.
 Steps steps_in(const Shape& shape, const Shape& all) {
   const Shape sizes = with_rank(shape, all.size());
   Steps steps(all.size(), 0);
@@ -33,7 +32,7 @@ Steps steps_in(const Shape& shape, const Shape& all) {
 
 bool is_number(const sint& s) { return s.is_int(); }
 
-// The same sums where a size is a variable: each row against each position.
+// The same sums if a size is a variable: compares each row with each position.
 Tensor by_comparison(const Tensor& terms, const Tensor& positions, const Shape& table) {
   const Shape row = with_rank(row_of(table), terms.shape().size());
   Shape wide(1, table[0]);
@@ -50,7 +49,7 @@ Tensor by_comparison(const Tensor& terms, const Tensor& positions, const Shape& 
   return (axes.empty() ? kept : kept.sum(axes)).cast(terms.dtype()).reshape(table);
 }
 
-// Throws IndexError for the position outside [0, size) that has the least number.
+// Throws IndexError for the first position, by number, outside [0, size).
 void check(std::span<const std::int64_t> positions, std::int64_t size, const View& numbers) {
   IndexFault fault;
   for (std::size_t i = 0; i < positions.size(); ++i) {
@@ -72,10 +71,10 @@ std::span<const std::int64_t> positions_in(const Buffer& buffer) {
           static_cast<std::size_t>(buffer.size())};
 }
 
-// Terms added to a table, whose rows the positions choose.
+// How terms are added to the table rows selected by the positions.
 struct Route {
   Steps sizes;            // of the terms
-  Steps table, position;  // steps, by axis of the terms
+  Steps table, position;  // strides along the axes of the terms
   std::int64_t rows = 0, row_size = 0;
   std::optional<View> numbers;  // of the positions
 };
@@ -139,7 +138,7 @@ LazyBufferPtr Gather::forward(Inputs inputs) {
   LazyBufferPtr x = inputs[0];
   const LazyBufferPtr& positions = inputs[1];
   const Shape row = row_of(x->shape()), all = broadcast_shape(row, positions->shape());
-  if (x->is_const_base()) x = x->contiguous();  // before it is repeated
+  if (x->is_const_base()) x = x->contiguous();  // before it is broadcast
   Shape table = with_rank(row, all.size()), wide = all;
   table.insert(table.begin(), x->shape()[0]);
   wide.insert(wide.begin(), x->shape()[0]);
@@ -157,8 +156,8 @@ Gradients Gather::backward(const BackwardPass& pass) {
           std::nullopt};
 }
 
-// Each device adds up the terms that it has. Where they lie along an axis of the table's rows, it
-// makes that part of the table, else a table of its own, which are added up over the devices.
+// Each device adds up its own terms. If they are sharded along an axis of the table's rows, it
+// makes that part of the table; else it makes a whole table, and the tables are added up.
 LazyBufferPtr ScatterAdd::on_several(const LazyBufferPtr& terms, const LazyBufferPtr& positions) {
   const Shape &all = terms->shape(), row = row_of(table_);
   const int before_positions = static_cast<int>(all.size() - positions->shape().size()),

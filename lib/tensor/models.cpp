@@ -27,7 +27,7 @@ class Leaves {
   std::vector<Tensor> inputs_, parameters_;
 };
 
-// (n, channels, h, w), by the statistics of the batch or given ones, then scaled and shifted.
+// Normalises (n, channels, h, w) by the statistics of the batch or given ones, scales and shifts.
 Tensor batchnorm(const Tensor& x, Leaves& leaves, bool training) {
   const Shape per_channel = {x.shape()[1]}, row = {1, x.shape()[1], 1, 1};
   const Tensor weight = leaves.parameter(per_channel), bias = leaves.parameter(per_channel);
@@ -125,7 +125,7 @@ ModelGraph transformer_block(const std::string& device, bool) {
   return l.graph(attended + dense(hidden, 256, 64));
 }
 
-// Of a network, its parameters.
+// Adds a network's parameters.
 ModelGraph network(Leaves& l, const Tensor& output, const nn::Module& module) {
   ModelGraph graph = l.graph(output);
   graph.parameters = module.parameters();
@@ -156,7 +156,7 @@ ModelGraph resnet18(const std::string& device, bool training) {
   const ResNet18 net(3, 8, 10, generator, {.device = device});
   ModelGraph graph = network(
       l, net(l.input({2, 3, 16, 16}), training ? nn::Mode::Train : nn::Mode::Evaluate), net);
-  if (!training)  // where training, the running statistics are results
+  if (!training)  // in training, the running statistics are results
     for (const nn::NamedTensor& entry : net.state())
       if (!entry.tensor.requires_grad()) graph.inputs.push_back(entry.tensor);
   return graph;

@@ -2,19 +2,19 @@
 
 #include "touchstone/dtype/dtype.h"
 
-/// What holds for a thread while a scope lives, or until it is set otherwise.
+/// Thread-wide modes, set by scopes or functions.
 namespace touchstone {
 
-/// The type of new tensors whose options name none, float32 to begin with; of this thread. Results
-/// of operations follow promote(), whatever it is.
+/// This thread's type for new tensors whose options name none; initially float32. Operation results
+/// follow promote() regardless.
 DType default_dtype();
-/// Floats only; throws DTypeError. Gives the type that was the default before.
+/// Sets the default, floats only, and returns the previous one. Throws DTypeError.
 DType set_default_dtype(DType dtype);
 
-/// Whether what this thread computes is noted for gradients.
+/// True if this thread records history for gradients.
 bool gradients_are_noted();
-/// While it lives, nothing is: results have no history, as if every operand were detached. Scopes
-/// nest.
+/// Disables recording for its lifetime: results have no history, as if every operand were detached.
+/// Scopes nest.
 class NoGrad {
  public:
   NoGrad();
@@ -26,9 +26,9 @@ class NoGrad {
   bool before_;
 };
 
-/// Whether layers that are given no mode train, which they do not outside of a TrainingScope.
+/// True if layers that are given no mode train; false outside any TrainingScope.
 bool is_training();
-/// While it lives, they do (TrainingScope training;), or do not (TrainingScope evaluation(false);).
+/// Sets is_training() for its lifetime: TrainingScope training; or TrainingScope evaluation(false);
 class TrainingScope {
  public:
   explicit TrainingScope(bool wanted = true);

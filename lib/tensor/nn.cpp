@@ -27,7 +27,7 @@ Tensor if_affine(const Shape& shape, double value, const Options& options) {
   return options.affine ? constant(shape, value, options) : Tensor::none();
 }
 
-// Channels that one output of a grouped convolution sees.
+// Channels seen by one output of a grouped convolution.
 std::int64_t per_group(std::int64_t in, std::int64_t out, std::int64_t groups) {
   if (groups < 1 || in % groups != 0 || out % groups != 0)
     throw ShapeError(
@@ -132,7 +132,7 @@ Tensor BatchNorm::operator()(const Tensor& x, Mode mode) const {
   const double unbiased =
       static_cast<double>(count) / static_cast<double>(std::max<std::int64_t>(1, count - 1));
   const auto move = [&](Tensor running, const Tensor& seen) {
-    // Else a graph would grow where nobody reads them, as while training.
+    // Otherwise a graph that nobody reads would grow, as in training.
     if (StateLog::current() == nullptr) realize(std::vector{running});
     running.assign((running.detach() * (1 - momentum) + seen.detach() * momentum).contiguous());
     optim::realize_at_next_step(running);

@@ -6,27 +6,27 @@
 #include "touchstone/tensor/generator.h"
 #include "touchstone/tensor/state.h"
 
-/// Layers: parameters and what is done with them. Weights and biases are drawn uniformly from
-/// (-b, b) with b = 1/sqrt(inputs of one output), which is Kaiming's rule with a = sqrt(5), unless
-/// a layer says otherwise. Names and shapes of the state are those of PyTorch.
+/// Layers: parameters and their use. Unless a layer states otherwise, weights and biases are drawn
+/// uniformly from (-b, b) with b = 1/sqrt(inputs per output), Kaiming's rule with a = sqrt(5).
+/// Names and shapes of the state match PyTorch's.
 namespace touchstone::nn {
 
-/// Where and as what a layer's parameters live, and whether it has a bias. A layer without has
-/// Tensor::none() in its place.
+/// Dtype and device of a layer's parameters, and whether it has a bias; without one the bias is
+/// Tensor::none().
 struct LayerOptions {
   DType dtype = default_dtype();
   std::string device = "CPU";
   bool bias = true;
   operator TensorOptions() const { return {dtype, device}; }  // NOLINT(google-explicit-constructor)
 };
-/// The same of layers that normalise: whether they scale and shift (weight and bias).
+/// Options of normalising layers; affine: whether they scale and shift (weight and bias).
 struct NormOptions {
   DType dtype = default_dtype();
   std::string device = "CPU";
   bool affine = true;
   operator TensorOptions() const { return {dtype, device}; }  // NOLINT(google-explicit-constructor)
 };
-/// Whether there are running statistics; without, those of the batch count in both modes.
+/// Adds running statistics; without them both modes use the batch's statistics.
 struct BatchNormOptions {
   DType dtype = default_dtype();
   std::string device = "CPU";
@@ -35,7 +35,7 @@ struct BatchNormOptions {
   operator TensorOptions() const { return {dtype, device}; }  // NOLINT(google-explicit-constructor)
 };
 
-/// The tensor, where there is one.
+/// The tensor, or nullopt for Tensor::none().
 inline std::optional<Tensor> given(const Tensor& x) {
   return x.defined() ? std::optional(x) : std::nullopt;
 }
@@ -68,8 +68,8 @@ struct Conv2d final : Module {
   WindowArgs args;
 };
 
-/// conv_transpose over one axis and over two. Weights and biases are drawn with b = 1 /
-/// sqrt(out / groups * kernel), as PyTorch does.
+/// conv_transpose over one and over two axes. Weights and biases are drawn with b = 1 / sqrt(out /
+/// groups * kernel), as in PyTorch.
 struct ConvTranspose1d final : Module {
   ConvTranspose1d(std::int64_t in, std::int64_t out, std::int64_t kernel, Generator& generator,
                   ConvArgs args = {}, const LayerOptions& options = {});
@@ -91,13 +91,13 @@ struct ConvTranspose2d final : Module {
 
 enum class Mode : bool { Evaluate, Train };
 
-/// By the statistics of the batch while training, which move the running ones by `momentum` (the
-/// variance without bias); by the running ones otherwise. What training gives the running
-/// statistics is computed with whatever realizes them: give state() to Optimizer::step, say.
+/// In training uses the statistics of the batch and moves the running ones by `momentum` (the
+/// unbiased variance); otherwise uses the running ones. Training updates the running statistics
+/// lazily; realize them, for example by passing state() to Optimizer::step.
 struct BatchNorm final : Module {
   explicit BatchNorm(std::int64_t channels, double momentum = 0.1, double eps = 1e-5,
                      const BatchNormOptions& options = {});
-  /// x: (n, channels, ...). Without a mode: as is_training() says.
+  /// x: (n, channels, ...). Without a mode, is_training() decides.
   Tensor operator()(const Tensor& x, Mode mode) const;
   Tensor operator()(const Tensor& x) const {
     return (*this)(x, is_training() ? Mode::Train : Mode::Evaluate);
@@ -107,7 +107,7 @@ struct BatchNorm final : Module {
   double momentum, eps;
 };
 
-/// Over the last axes, of these sizes.
+/// Normalises over the last axes, which have these sizes.
 struct LayerNorm final : Module {
   explicit LayerNorm(Shape sizes, double eps = 1e-5, const NormOptions& options = {});
   Tensor operator()(const Tensor& x) const;
@@ -116,7 +116,7 @@ struct LayerNorm final : Module {
   Tensor weight, bias;
   double eps;
 };
-/// Over the channels of each place of (n, channels, h, w).
+/// Normalises over the channels at each place of (n, channels, h, w).
 struct LayerNorm2d final : Module {
   explicit LayerNorm2d(std::int64_t channels, double eps = 1e-5, const NormOptions& options = {});
   Tensor operator()(const Tensor& x) const;
@@ -135,8 +135,7 @@ struct GroupNorm final : Module {
   Tensor weight, bias;  // (channels)
   double eps;
 };
-/// By the mean and variance of each channel of each image. Scales and shifts unless told otherwise
-/// (PyTorch's does not).
+/// Normalises each channel of each image. Scales and shifts by default (PyTorch's does not).
 struct InstanceNorm final : Module {
   explicit InstanceNorm(std::int64_t channels, double eps = 1e-5, const NormOptions& options = {});
   Tensor operator()(const Tensor& x) const {
@@ -165,29 +164,29 @@ struct Embedding final : Module {
   Tensor weight;  // (count, size)
 };
 
-/// The keys and values of earlier tokens, (n, heads, context, size / heads) each.
+/// Keys and values of earlier tokens, (n, heads, context, size / heads) each.
 struct KvCache {
   Tensor keys, values;
 };
 
-/// Attention in `heads` parts of the last axis, each with its own share of four linear layers.
+/// Multi-head attention: splits the last axis into `heads` parts; four linear layers.
 struct MultiHeadAttention final : Module {
-  /// Throws ShapeError where the heads do not divide the size.
+  /// Throws ShapeError if the heads do not divide the size.
   MultiHeadAttention(std::int64_t size, std::int64_t heads, Generator& generator,
                      const LayerOptions& options = {});
   /// q: (n, queries, size); k, v: (n, keys, size). A mask broadcasts to (n, heads, queries, keys).
   Tensor operator()(const Tensor& q, const Tensor& k, const Tensor& v,
                     const AttentionArgs& args = {}) const;
-  /// Of one token more, (n, 1, size), which attends to itself and to the `position` tokens before
-  /// it; its key and value are assigned to the cache. `position` may be a variable. Throws
-  /// ShapeError where the cache has no room for it.
+  /// For one more token, (n, 1, size), which attends to itself and the `position` tokens before it;
+  /// its key and value are assigned to the cache. `position` may be a variable. Throws ShapeError
+  /// if the cache is full.
   Tensor next(const Tensor& x, const sint& position, KvCache& cache) const;
 
   std::int64_t heads;
   Linear query, key, value, out;
 };
 
-/// The memory of a recurrent layer: (n, hidden) each. A GRU has no cell.
+/// The state of a recurrent layer: (n, hidden) each. A GRU has no cell.
 struct RecurrentState {
   Tensor hidden;
   std::optional<Tensor> cell = std::nullopt;
@@ -202,7 +201,7 @@ struct RecurrentResult {
 struct LSTM final : Module {
   LSTM(std::int64_t in, std::int64_t hidden, Generator& generator,
        const LayerOptions& options = {});
-  /// x: (n, steps, in). Starts from zeros where no state is given.
+  /// x: (n, steps, in). The default initial state is zeros.
   RecurrentResult operator()(const Tensor& x,
                              const std::optional<RecurrentState>& from = std::nullopt) const;
 
@@ -210,8 +209,8 @@ struct LSTM final : Module {
   Tensor weight_ih, weight_hh, bias_ih, bias_hh;  // (4 hidden, in), (4 hidden, hidden), (4 hidden)
 };
 
-/// Cho et al., EMNLP 2014, as PyTorch has it: gates r, z, n; n = tanh(Wx + r (Uh + b)),
-/// h = (1 - z) n + z h.
+/// Gated recurrent unit (Cho et al., EMNLP 2014) in PyTorch's form: gates r, z, n; n = tanh(Wx + r
+/// (Uh + b)), h = (1 - z) n + z h.
 struct GRU final : Module {
   GRU(std::int64_t in, std::int64_t hidden, Generator& generator, const LayerOptions& options = {});
   RecurrentResult operator()(const Tensor& x,
@@ -221,8 +220,8 @@ struct GRU final : Module {
   Tensor weight_ih, weight_hh, bias_ih, bias_hh;  // (3 hidden, in), ...
 };
 
-/// dropout() where is_training(), nothing elsewhere. Draws from the generator of the thread where
-/// none is given, which must live as long as the layer.
+/// dropout() if is_training(), else the identity. Draws from the given generator, which must
+/// outlive the layer, or the thread's default.
 struct Dropout final : Module {
   explicit Dropout(double part, Generator* from = nullptr) : p(part), generator(from) {}
   Tensor operator()(const Tensor& x) const {
@@ -233,7 +232,7 @@ struct Dropout final : Module {
   Generator* generator;
 };
 
-/// Layers and functions of one tensor, one after the other; the state of layer i is "i....".
+/// Applies layers and functions of one tensor in turn; the state of layer i is "i....".
 class Sequential final : public Module {
  public:
   template <class... Steps>

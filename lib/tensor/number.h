@@ -8,8 +8,8 @@
 
 namespace touchstone {
 
-/// A number written in an expression with tensors. It has no dtype of its own: it takes that of the
-/// tensor it meets, made wide enough for its kind.
+/// A number in an expression with tensors. It takes the dtype of the other operand, widened if that
+/// cannot hold this kind of number.
 class Number {
  public:
   template <class T>
@@ -24,8 +24,8 @@ class Number {
     }
   }
 
-  /// The dtype of an operation with a tensor of type `met`: float32 for a fraction that meets
-  /// integers or bool, int32 for a whole number that meets bool, else `met`.
+  /// The dtype of an operation with a tensor of type `met`: float32 for a fraction with integers or
+  /// bool, int32 for a whole number with bool, else `met`.
   DType dtype_with(DType met) const {
     if (kind_ == Kind::Fraction && !is_float(met)) return DType::Float32;
     return kind_ == Kind::Whole && is_bool(met) ? DType::Int32 : met;
@@ -42,7 +42,7 @@ class Number {
   double fraction_ = 0;
 };
 
-/// -inf, or the least value of an integer type or bool: the maximum with it changes nothing.
+/// -inf, or the least value of an integer type or bool: the identity of maximum.
 inline Number least_number(DType dtype) {
   if (is_float(dtype)) return -std::numeric_limits<double>::infinity();
   if (info(dtype).kind != DTypeKind::Signed) return 0;

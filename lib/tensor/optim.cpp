@@ -16,7 +16,7 @@ thread_local std::vector<std::weak_ptr<TensorNode>> moved_state;
 }  // namespace
 
 void realize_at_next_step(const Tensor& state) {
-  constexpr std::size_t kMost = 4096;  // without a step
+  constexpr std::size_t kMost = 4096;  // states registered without a step
   std::erase_if(moved_state, [&](const auto& known) {
     const auto node = known.lock();
     return node == nullptr || node == state.node();

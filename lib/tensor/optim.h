@@ -8,23 +8,23 @@
 
 #include "touchstone/tensor/state.h"
 
-/// Optimizers: how parameters follow their gradients. A step computes everything, the gradients
-/// too, in one schedule and gives the parameters their new values. What changes from step to step
-/// is data, never a constant in a kernel, so that each step runs the kernels of the one before.
+/// Optimizers. A step computes everything, including the gradients, in one schedule and assigns the
+/// new parameters. Values that change between steps are data, never kernel constants, so every step
+/// runs the same kernels.
 namespace touchstone::optim {
 
-/// A state that a layer has given a new value, such as statistics: the next step of an optimizer of
-/// this thread realizes it, too, so that no graph grows where nobody reads it.
+/// Registers a state that a layer updated, such as statistics: this thread's next optimizer step
+/// realizes it too, so that its graph does not grow without bound.
 void realize_at_next_step(const Tensor& state);
 
-/// Parameters that are moved alike: at this multiple of the optimizer's learning rate, and with
-/// this weight decay in the place of the optimizer's.
+/// Parameters with their own settings: a multiple of the optimizer's learning rate, and a weight
+/// decay that replaces the optimizer's.
 struct Group {
   std::vector<Tensor> parameters;
   double lr_scale = 1;
   std::optional<double> weight_decay = std::nullopt;
 };
-/// Tensors, or groups of them.
+/// A list of tensors or of groups.
 class Parameters {
  public:
   Parameters() = default;
@@ -40,30 +40,29 @@ class Parameters {
 
 class Optimizer {
  public:
-  /// Parameters are leaves that require a gradient; throws Error where one does not, and where one
-  /// stands twice.
+  /// Parameters must be leaves that require a gradient, each listed once; throws Error otherwise.
   Optimizer(const Parameters& parameters, double lr);
   virtual ~Optimizer() = default;
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
   void zero_grad();
-  /// One step along the gradients; `also` (the loss, say) is realized in the same schedule.
-  /// Throws Error naming a parameter without gradient.
+  /// Takes one step along the gradients; `also` (for example the loss) is realized in the same
+  /// schedule. Throws Error naming a parameter without gradient.
   void step(const std::vector<Tensor>& also = {});
   const std::vector<Tensor>& parameters() const { return parameters_; }
 
-  /// The learning rate, which may change between steps, also of a step that a TensorJit replays;
-  /// throws Error in a function that one notes. schedules.h has rates for each step.
+  /// The learning rate. It may change between steps, also in replays of a TensorJit; set_lr throws
+  /// Error while one captures. See schedules.h for rates by step.
   double lr() const;
   void set_lr(double lr);
-  /// The learning rate, and what a step leaves for the next, such as momentum, named by the place
-  /// of its parameter: nn::save_state(file, optimizer.state()), and nn::load_state() into an
-  /// optimizer that was made alike.
+  /// The learning rate and the optimizer's state, such as momentum, named by parameter index: use
+  /// nn::save_state(file, optimizer.state()), and nn::load_state() into an optimizer constructed
+  /// alike.
   virtual nn::StateDict state() const;
 
  protected:
-  /// A tensor that takes a new value in this step.
+  /// A tensor and its new value in this step.
   struct Update {
     Tensor target;
     Tensor value;
@@ -71,20 +70,20 @@ class Optimizer {
   virtual void before_step() {}
   virtual std::vector<Update> updates(std::size_t parameter, const Tensor& value,
                                       const Tensor& gradient) = 0;
-  /// Zeros like each parameter, sharded as it is, realized.
+  /// Realized zeros like each parameter, sharded alike.
   std::vector<Tensor> zeros_like_parameters() const;
-  /// The learning rate of a parameter, float64 of one element, on its device.
+  /// The learning rate of a parameter: one float64 element on its device.
   Tensor rate_of(std::size_t parameter) const;
-  /// A number of one element, as what each element of a parameter is multiplied by.
+  /// A one-element number in the form that multiplies each element of a parameter.
   Tensor beside(std::size_t parameter, const Tensor& number) const;
-  /// Of its group, or this.
+  /// The weight decay of the parameter's group, or `otherwise`.
   double weight_decay_of(std::size_t parameter, double otherwise) const {
     return decays_[parameter].value_or(otherwise);
   }
   bool has_weight_decays() const;  // of groups
 
  private:
-  /// On each device of the parameters, float64, of one element.
+  /// The learning rate on one device of the parameters: one float64 element.
   struct Rate {
     std::string device;
     Tensor lr;
@@ -95,21 +94,21 @@ class Optimizer {
   std::vector<Rate> rates_;
 };
 
-/// Scales all gradients by one number, so that their norm as one vector is at most `most`, as
-/// PyTorch's clip_grad_norm_: by most / (norm + 1e-6) where that is below 1. Gives the norm from
-/// before, float32 or wider. Between backward() and step(). Throws Error where a parameter has no
-/// gradient, or for a norm that is not above 0.
+/// Scales all gradients by most / (norm + 1e-6) if that is below 1, so that their joint norm is at
+/// most `most`, as PyTorch's clip_grad_norm_. Returns the norm before scaling, float32 or wider.
+/// Call between backward() and step(). Throws Error if a parameter has no gradient or `most` is not
+/// positive.
 Tensor clip_grad_norm(const std::vector<Tensor>& parameters, double most);
-/// Brings each element of the gradients into [-most, most].
+/// Clamps each gradient element to [-most, most].
 void clip_grad_value(const std::vector<Tensor>& parameters, double most);
 
 enum class Nesterov : bool { No, Yes };
 
-/// g = gradient + weight_decay * p; m = momentum * m + g; p = p - lr * m (g where momentum is 0,
-/// g + momentum * m with Nesterov's momentum).
+/// g = gradient + weight_decay * p; m = momentum * m + g; p = p - lr * m (without momentum lr * g,
+/// with Nesterov lr * (g + momentum * m)).
 class SGD final : public Optimizer {
  public:
-  /// Throws Error where Nesterov's momentum is 0.
+  /// Throws Error for Nesterov with momentum 0.
   SGD(const Parameters& parameters, double lr, double momentum = 0, double weight_decay = 0,
       Nesterov nesterov = Nesterov::No);
   nn::StateDict state() const override;
@@ -129,7 +128,7 @@ class SGD final : public Optimizer {
 /// eps).
 class Adam : public Optimizer {
  public:
-  /// Throws Error where a group has a weight decay, which Adam has not.
+  /// Throws Error if a group has a weight decay, which Adam does not support.
   Adam(const Parameters& parameters, double lr = 1e-3, double beta1 = 0.9, double beta2 = 0.999,
        double eps = 1e-8);
   nn::StateDict state() const override;
@@ -141,11 +140,11 @@ class Adam : public Optimizer {
   void before_step() override;
   std::vector<Update> updates(std::size_t parameter, const Tensor& value,
                               const Tensor& gradient) final;
-  /// The parameter after a step of the corrected m / (sqrt(v) + eps).
+  /// The parameter after a step along the corrected m / (sqrt(v) + eps).
   virtual Tensor moved(std::size_t parameter, const Tensor& value, const Tensor& direction) const;
 
  private:
-  /// beta1^t and beta2^t on a device of the parameters, float64, of one element.
+  /// beta1^t and beta2^t on one device of the parameters: one float64 element each.
   struct Powers {
     std::string device;
     Tensor first, second;
@@ -160,13 +159,13 @@ class Adam : public Optimizer {
 
   double beta1_, beta2_, eps_;
   std::vector<Powers> powers_;
-  std::vector<Powers> now_;              // of this step
-  std::vector<Correction> corrections_;  // likewise
+  std::vector<Powers> now_;              // for this step
+  std::vector<Correction> corrections_;  // for this step
   std::vector<Tensor> first_, second_;
 };
 
-/// Loshchilov and Hutter, Decoupled weight decay regularization, ICLR 2019: Adam, and
-/// p = p - lr * weight_decay * p.
+/// AdamW (Loshchilov and Hutter, Decoupled weight decay regularization, ICLR 2019): Adam, and p = p
+/// - lr * weight_decay * p.
 class AdamW final : public Adam {
  public:
   AdamW(const Parameters& parameters, double lr = 1e-3, double weight_decay = 0.01,
@@ -179,9 +178,9 @@ class AdamW final : public Adam {
   double weight_decay_;
 };
 
-/// You et al., Large batch optimization for deep learning: training BERT in 76 minutes, ICLR 2020,
-/// algorithm 2 with the identity as phi: r = Adam's direction + weight_decay * p;
-/// p = p - lr * (|p| / |r|) r, where the ratio is 1 if one of the norms is 0.
+/// LAMB (You et al., Large batch optimization for deep learning: training BERT in 76 minutes, ICLR
+/// 2020), algorithm 2 with the identity as phi: r = Adam's direction + weight_decay * p; p = p - lr
+/// * (|p| / |r|) r; the ratio is 1 if either norm is 0.
 class LAMB final : public Adam {
  public:
   LAMB(const Parameters& parameters, double lr = 1e-3, double weight_decay = 0.01,

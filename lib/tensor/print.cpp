@@ -14,7 +14,7 @@ constexpr std::int64_t kMostPrinted = 1000, kEnds = 3;
 constexpr int kMostDigits = 8;
 constexpr std::size_t kLine = 75;
 
-// A number in its fewest digits that its type reads back: d.ddde+dd.
+// The shortest digits that read back as the same value: d.ddde+dd.
 template <class T>
 std::string shortest(T value) {
   const double wide = convert<double>(value);
@@ -25,7 +25,7 @@ std::string shortest(T value) {
   return fmt::format("{:.17e}", wide);
 }
 
-// Digits behind the point of d.ddde+dd, written with an exponent or without.
+// Digits after the point of d.ddde+dd, in scientific notation or not.
 int digits_of(const std::string& text, bool scientific) {
   const std::size_t e = text.find('e'), point = text.find('.');
   const int mantissa = point == text.npos ? 0 : static_cast<int>(e - point) - 1;
@@ -87,7 +87,7 @@ std::vector<std::string> written(const Tensor& x) {
   return texts;
 }
 
-// Nested lists of one block of texts; an axis of more than its two ends has dots between them.
+// Formats texts as nested lists; dots replace the middle of a long axis.
 struct Nested {
   const std::vector<std::string>& texts;
   std::vector<std::int64_t> sizes;

@@ -118,7 +118,7 @@ void save_state(const std::filesystem::path& path, const StateDict& state,
 }
 
 Metadata load_metadata(const std::filesystem::path& path) {
-  // The header alone, whose length the first eight bytes say.
+  // Reads only the header, whose length is in the first eight bytes.
   constexpr std::uint64_t kMost = (std::uint64_t{16} << 20) + 8;
   const InputFile file(path);
   const auto head = static_cast<std::size_t>(std::min(file.size(), kMost));
@@ -148,7 +148,7 @@ void write_elements(const std::filesystem::path& path, const Tensor& x, std::int
   if (offset < 0) throw Error(fmt::format("write_elements: offset {}; want 0 or more", offset));
   const std::string bytes = to_host(x).bytes;
   std::fstream file;
-  // Not truncated where it exists, made where it does not.
+  // Open without truncating, or create.
   for (const auto mode : {std::ios::in | std::ios::out, std::ios::out | std::ios::app}) {
     if (file.is_open()) break;
     file.open(path, mode | std::ios::binary);
@@ -171,7 +171,7 @@ std::string state_bytes(const StateDict& state, const Metadata& metadata) {
 
 namespace {
 
-// What is said of names, shapes and types that do not fit; `given` has what a state is to take.
+// Lists the mismatches of names, shapes and types between `given` and the state.
 std::string misfits(const std::vector<ArrayLayout>& given,
                     const std::map<std::string, Tensor>& wanted, Strict strict) {
   std::string wrong;

@@ -9,21 +9,21 @@
 #include "touchstone/files/array_file.h"
 #include "touchstone/tensor/tensor.h"
 
-/// The tensors of a layer, by name, and their way to a file and back.
+/// The named tensors of a layer, and how to save and load them.
 namespace touchstone::nn {
 
 struct NamedTensor {
   std::string name;  // "encoder.0.weight"
   Tensor tensor;
 };
-/// In the order of the layers. Tensors are handles: giving one a value gives it to the layer.
+/// In the order of the layers. Tensors are handles: assigning to one changes the layer.
 using StateDict = std::vector<NamedTensor>;
 
-/// The same with names behind "prefix.".
+/// The state with "prefix." before each name.
 StateDict prefixed(const std::string& prefix, StateDict state);
 
-/// Anything with a state: parameters, which require gradients, and buffers, which do not. A module
-/// names its tensors and its parts where it makes them, and lists them so:
+/// The base class of everything with a state: parameters, which require gradients, and buffers,
+/// which do not. A module names its tensors and parts as it constructs them:
 ///
 ///   struct Net final : nn::Module {
 ///     explicit Net(Generator& g)
@@ -33,14 +33,14 @@ StateDict prefixed(const std::string& prefix, StateDict state);
 ///     Tensor scale;
 ///   };
 ///
-/// Tensors are handles: a copy of a module has the same parameters, and a parameter takes a new
-/// value by assign(), not by giving the member another tensor.
+/// Tensors are handles: a copy of a module shares its parameters. Change a parameter with assign(),
+/// not by assigning to the member.
 class Module {
  public:
   virtual ~Module() = default;
-  /// "scale", "hidden.weight", ... in the order in which they were named.
+  /// "scale", "hidden.weight", ... in order of registration.
   virtual StateDict state() const { return listed_; }
-  /// The tensors of state() that require a gradient, and those that do not.
+  /// The tensors of state() that require a gradient; buffers() returns the others.
   std::vector<Tensor> parameters() const;
   StateDict named_parameters() const;
   StateDict buffers() const;
@@ -52,11 +52,11 @@ class Module {
   Module& operator=(const Module&) = default;
   Module& operator=(Module&&) = default;
 
-  /// Lists a tensor that is learned (one that is not); Tensor::none() is not listed. Throws
-  /// DTypeError for a parameter that is no float.
+  /// Registers a learned tensor (buffer: one that is not learned); Tensor::none() is skipped.
+  /// Throws DTypeError for a parameter that is not a float.
   Tensor parameter(const std::string& name, Tensor values);
   Tensor buffer(const std::string& name, Tensor values);
-  /// Lists the state of a part, as it is now, behind "name.".
+  /// Registers the current state of a part with "name." before its names.
   template <std::derived_from<Module> M>
   M part(const std::string& name, M module) {
     list(name, module);
@@ -69,42 +69,38 @@ class Module {
   StateDict listed_;
 };
 
-/// Gives the tensors of `to` the values of those of `from` with the same names, on their devices:
-/// a copy of a network is one made like it and copy_state(). Throws as load_state.
+/// Assigns the tensors of `from` to those of the same name in `to`, on their devices. To copy a
+/// network, construct a second one and call this. Throws as load_state.
 void copy_state(const StateDict& from, const StateDict& to);
 
-/// Writes .safetensors or .npz, by the extension; the whole file or none of it. Only .safetensors
-/// takes metadata. Throws Error for a name that stands twice and for metadata elsewhere,
-/// SystemError for the file.
+/// Writes .safetensors or .npz, by extension, atomically. Only .safetensors supports metadata.
+/// Throws Error for a repeated name or unsupported metadata, SystemError for the file.
 void save_state(const std::filesystem::path& path, const StateDict& state,
                 const Metadata& metadata = {});
-/// The metadata of a .safetensors file, of which only the header is read. Throws SystemError,
-/// ParseError.
+/// Reads the metadata of a .safetensors file from its header. Throws SystemError, ParseError.
 Metadata load_metadata(const std::filesystem::path& path);
 
-/// Whether names that only the file or only the state has are an error.
+/// Yes: names that only the file or only the state has are an error.
 enum class Strict : bool { No, Yes };
-/// Gives the tensors of `state` the values of the file (.safetensors, .npz, PyTorch's .pt and
-/// .pth), on their devices. Nothing changes where something does not fit: throws Error that lists
-/// every missing and every unexpected name, and every other shape or dtype; SystemError, ParseError
-/// for the file.
+/// Assigns the values of a file (.safetensors, .npz, PyTorch's .pt and .pth) to the tensors of
+/// `state`, on their devices. On a mismatch nothing changes and Error lists every missing and
+/// unexpected name and every differing shape or dtype; SystemError, ParseError for the file.
 void load_state(const std::filesystem::path& path, const StateDict& state,
                 Strict strict = Strict::Yes);
-/// The tensors of a file, on CPU. Throws SystemError, ParseError.
+/// Loads the tensors of a file on CPU. Throws SystemError, ParseError.
 StateDict load_tensors(const std::filesystem::path& path);
-/// The same of PyTorch's format, whatever the file's name is (parse_torch).
+/// As load_tensors, for PyTorch's format whatever the file's name (parse_torch).
 StateDict torch_load(const std::filesystem::path& path);
 
-/// The tensors of a .safetensors or .npy file as views of it, on DISK: nothing is read before one
-/// of them, or a part of one, goes to() a device that computes. Throws as map_array_file.
+/// Maps the tensors of a .safetensors or .npy file, on DISK: a tensor or part is read only when it
+/// goes to() a device that computes. Throws as map_array_file.
 StateDict map_tensors(const std::filesystem::path& path);
-/// Writes the elements of x over the bytes of a file from `offset` on, and makes the file where
-/// there is none and longer where it ends before: a tensor at a time, of a file larger than the
-/// memory. Unlike save_state it changes the file as it is. Throws Error for an offset below 0,
-/// SystemError.
+/// Writes the elements of x into a file from byte `offset` on, creating or extending it as needed:
+/// writes files larger than memory one tensor at a time. Unlike save_state it changes the file in
+/// place. Throws Error for a negative offset, SystemError.
 void write_elements(const std::filesystem::path& path, const Tensor& x, std::int64_t offset = 0);
 
-/// A .safetensors file in memory, and from there. Throw as the functions of files.
+/// Save and load as .safetensors in memory. Throw as the file functions.
 std::string state_bytes(const StateDict& state, const Metadata& metadata = {});
 void load_state_bytes(std::string_view bytes, const StateDict& state, Strict strict = Strict::Yes);
 

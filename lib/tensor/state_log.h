@@ -13,17 +13,17 @@
 
 namespace touchstone {
 
-/// While it lives, what this thread does to tensors beside computing is noted: what a TensorJit
-/// must do again at each replay, or cannot. Logs nest; what the inner notes the outer notes too.
+/// For its lifetime, records what this thread does to tensors besides computing, for a TensorJit to
+/// repeat or reject. Logs nest; an outer log also records what an inner one does.
 class StateLog {
  public:
-  /// Random numbers that were drawn, and may be drawn again.
+  /// A repeatable draw of random numbers.
   struct Draw {
     std::string what;
     std::shared_ptr<Generator::Handle> from;
     std::function<Tensor(Generator&)> draw;
 
-    /// The next numbers; those of the log that is open where there is one. Throws Error where the
+    /// Draws the next numbers, recorded in the open log if there is one. Throws Error if the
     /// generator is gone.
     Tensor again() const {
       if (from->generator == nullptr)
@@ -38,23 +38,23 @@ class StateLog {
   StateLog(const StateLog&) = delete;
   StateLog& operator=(const StateLog&) = delete;
 
-  /// The innermost of this thread, null where there is none.
+  /// This thread's innermost log; null if none.
   static StateLog* current() { return current_; }
 
-  /// `node` was given other values.
+  /// Records that `node` was assigned to.
   void assigned(const std::shared_ptr<TensorNode>& node) {
     if (seen_.insert(node.get()).second) assigned_.push_back(node);
     if (outer_ != nullptr) outer_->assigned(node);
   }
-  /// The values of `node` are used.
+  /// Records that the values of `node` are used.
   void read(const std::shared_ptr<TensorNode>& node) {
     if (node->number > before_) return;
     if (read_seen_.insert(node.get()).second) read_.push_back(node);
     if (outer_ != nullptr) outer_->read(node);
   }
-  /// Whether something with this number was there before.
+  /// True if the node or generator of this number existed before the log.
   bool was_there(std::uint64_t number) const { return number <= before_; }
-  /// Draws, or takes the next of what was played.
+  /// Draws, or takes the next of the numbers set by play().
   Tensor draw(const Draw& wanted) {
     if (played_ != nullptr) {
       if (next_ == played_->size() || (*played_)[next_].first != wanted.what)
@@ -68,30 +68,30 @@ class StateLog {
     draws_.push_back(wanted);
     return made;
   }
-  /// From now on these are what is drawn.
+  /// From now on draw() returns these.
   using Played = std::vector<std::pair<std::string, LazyBufferPtr>>;
   void play(const Played& drawn) { played_ = &drawn; }
   const std::vector<Draw>& all_draws() const { return draws_; }
 
-  /// A first gradient was put at `node`.
+  /// Records that `node` got its first gradient.
   void began_gradient(const TensorNode& node) {
     gradients_.insert(&node);
     if (outer_ != nullptr) outer_->began_gradient(node);
   }
-  /// Whether the gradient at `node` began since the outermost log did.
+  /// True if the gradient at `node` began within the outermost log.
   bool knows_gradient(const TensorNode& node) const {
     return outer_ != nullptr ? outer_->knows_gradient(node) : gradients_.contains(&node);
   }
 
-  /// Each once, in the order of their first assignments.
+  /// Each once, in order of first assignment.
   const std::vector<std::shared_ptr<TensorNode>>& all_assigned() const { return assigned_; }
-  /// The same of those that were there before and whose values were used.
+  /// Nodes older than the log whose values were used; each once, in order.
   const std::vector<std::shared_ptr<TensorNode>>& all_read() const { return read_; }
 
  private:
   static inline thread_local StateLog* current_ = nullptr;
   StateLog* outer_;
-  std::uint64_t before_;  // number of the last node that was there before
+  std::uint64_t before_;  // number of the last older node
   std::vector<std::shared_ptr<TensorNode>> assigned_, read_;
   std::unordered_set<const TensorNode*> seen_, read_seen_, gradients_;
   std::vector<Draw> draws_;

@@ -85,7 +85,7 @@ Tensor Tensor::empty_like(const Tensor& x, std::optional<DType> dtype) {
 }
 
 Tensor Tensor::eye(std::int64_t n, const TensorOptions& options) {
-  // Row i of n ones each followed by n zeros, cut to n x n, has its one in column i.
+  // Rows of n ones, each followed by n zeros, cut to n x n: row i has its one in column i.
   const std::vector<Slice> all_but_last = {{.end = n * n}};
   return ones({n, 1}, options).pad({{0, 0}, {0, n}}).flatten().slice(all_but_last).reshape({n, n});
 }
@@ -123,7 +123,7 @@ bool Tensor::requires_grad() const { return held().requires_grad; }
 
 namespace {
 
-// Of what was asked for by name: sizes that are variables are known when a kernel runs.
+// For sizes queried directly: variable sizes are known only when a kernel runs.
 std::int64_t number(const sint& size, const Shape& shape) {
   if (size.is_int()) return size.as_int();
   const char* const by = OriginScope::current().name;
@@ -187,7 +187,7 @@ Tensor Tensor::bind(const symbolic::Values& values) const {
   const std::int64_t count = touchstone::elements(bound).as_int();
   if (count == 0) return zeros(bound, {dtype(), device()});
   const LazyBufferPtr whole = lazy()->contiguous();
-  lazy::Aside aside;  // with other values all is computed again
+  lazy::Aside aside;  // other values recompute everything
   for (const ScheduleItem& item : schedule(std::span(&whole, 1), values)) aside.run(item);
   settle_all_transfers();
   if (whole->several()) {
@@ -223,8 +223,8 @@ BufferPtr Tensor::host_ready() const {
 
 namespace {
 
-// What a view of a file reads, in the file's memory, for a device that computes in the host's. Null
-// where it is no such view, and the whole of a file is copied as it is.
+// The part of a file that a view reads, as a buffer in the mapped memory, for host devices. Null if
+// x is no such view; a whole file is copied directly.
 LazyBufferPtr part_of_disk(const LazyBufferPtr& x, const std::string& device) {
   if (!x->device().starts_with("DISK:") || x->is_base() || x->realized() == nullptr) return nullptr;
   const std::vector<View>& views = x->st().views();

@@ -1,4 +1,4 @@
-// Movement made of the movement in tensor_movement.cpp.
+// Movement operations built on those of tensor_movement.cpp.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -16,7 +16,7 @@ Mask whole(const Tensor& x) {
   return keep;
 }
 
-// Whether row - column + k >= 0 at each place of the two last axes.
+// True where row - column + k >= 0 in the last two axes.
 Tensor on_or_below(const Tensor& x, std::int64_t k) {
   if (x.rank() < 2)
     throw ShapeError(
@@ -25,7 +25,7 @@ Tensor on_or_below(const Tensor& x, std::int64_t k) {
     return x.shape()[static_cast<std::size_t>(x.normal_axis(axis))];
   };
   const auto most = [&](int axis) { return max_elements({size(axis)}); };
-  k = std::clamp(k, -most(-2) - 1, most(-1) + 1);  // no diagonal is further away
+  k = std::clamp(k, -most(-2) - 1, most(-1) + 1);  // clamped to the outermost diagonals
   const auto positions = [&](int axis) {
     const Tensor all = Tensor::arange(0, most(axis), 1, {DType::Int64, x.device()});
     return all.narrow(0, 0, size(axis));
@@ -34,7 +34,7 @@ Tensor on_or_below(const Tensor& x, std::int64_t k) {
   return columns <= rows + k;
 }
 
-// One axis padded with elements of its own.
+// Pads one axis with its own elements.
 Tensor pad_axis(const Tensor& x, int axis, std::int64_t before, std::int64_t after, PadMode mode) {
   const std::int64_t size = x.size(axis), most = std::max(before, after);
   const std::int64_t limit = mode == PadMode::Reflect    ? size - 1
@@ -244,7 +244,7 @@ Tensor Tensor::diagonal(int a, int b) const {
         fmt::format("diagonal: axes {} and {} of shape {} are one", a, b, str(shape())));
   const Tensor x = movedim(first, -1).movedim(second - (first < second ? 1 : 0), -1);
   const std::int64_t size = std::min(x.size(-1), x.size(-2));
-  // Rows one longer than they are: element (i, i) comes first in row i.
+  // Rows of size + 1: the reshape puts element (i, i) first in row i.
   Tensor square = x.narrow(-1, 0, size).narrow(-2, 0, size).flatten(rank() - 2);
   if (size == 0) return square;
   Padding padding(square.shape().size(), {0, 0});

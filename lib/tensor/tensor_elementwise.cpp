@@ -31,9 +31,9 @@ Tensor plain(Op op, const Tensor& a, const Tensor& b) {  // no gradient
   return Tensor(LazyBuffer::e(op, {x.lazy(), y.lazy()}));
 }
 
-Tensor either(const Tensor& a, const Tensor& b) { return plain(Op::Max, a, b); }  // of two bools
+Tensor either(const Tensor& a, const Tensor& b) { return plain(Op::Max, a, b); }  // of bools
 
-// The number as a constant beside `x`.
+// The number as a constant of the shape of `x`.
 Tensor beside(const Tensor& x, const Number& number) {
   return Tensor::full(x.shape(), number, {number.dtype_with(x.dtype()), x.device()});
 }
@@ -64,7 +64,7 @@ Tensor operator/(const Tensor& a, const Tensor& b) { return binary(Binary::Div, 
 Tensor operator<(const Tensor& a, const Tensor& b) { return plain(Op::CmpLt, a, b); }
 Tensor operator>(const Tensor& a, const Tensor& b) { return plain(Op::CmpLt, b, a); }
 Tensor operator==(const Tensor& a, const Tensor& b) { return plain(Op::CmpEq, a, b); }
-// Not by negating the opposite, which would be true for NaN.
+// The negated opposite would be true for NaN.
 Tensor operator<=(const Tensor& a, const Tensor& b) { return either(a < b, a == b); }
 Tensor operator>=(const Tensor& a, const Tensor& b) { return either(b < a, a == b); }
 Tensor operator!=(const Tensor& a, const Tensor& b) { return -(a == b); }
@@ -76,7 +76,7 @@ Tensor minimum(const Tensor& a, const Tensor& b) {
   const OriginScope origin("minimum");
   const DType dtype = promote(a.dtype(), b.dtype());
   if (is_float(dtype)) return -maximum(-a.cast(dtype), -b.cast(dtype));
-  // ~x reverses the order of integers, of which -x would lose the least.
+  // ~x reverses the order of integers; -x overflows for the least one.
   const Tensor ones = is_bool(dtype) ? Tensor::full({}, true, {dtype, a.device()})
                                      : Tensor::full({}, -1, {dtype, a.device()});
   return plain(Op::Xor, maximum(plain(Op::Xor, a, ones), plain(Op::Xor, b, ones)), ones);
@@ -142,8 +142,8 @@ Tensor Tensor::erf() const { return unary(Unary::Erf, *this); }
 Tensor Tensor::abs() const {
   const OriginScope origin("abs");
   if (is_bool(dtype()) || is_unsigned(dtype())) return *this;
-  if (!is_float(dtype())) return where(*this < 0, -*this, *this);  // the least stays
-  return relu() + (-*this).relu();  // 0 for -0.0, and a gradient of 0 there
+  if (!is_float(dtype())) return where(*this < 0, -*this, *this);  // the least integer stays
+  return relu() + (-*this).relu();  // 0 for -0.0, with a gradient of 0
 }
 
 Tensor Tensor::square() const { return mlops::apply(Unary::Square, *this); }

@@ -1,6 +1,5 @@
-// exp(x) - 1, log(1 + x), the hyperbolic functions and what is made of these, without the
-// cancellation that their definitions have near 0, and without their overflow. Each is one step,
-// with a gradient of its own.
+// exp(x) - 1, log(1 + x), the hyperbolic functions and their relatives, without the cancellation of
+// the definitions near 0 and without their overflow. Each is one step with its own gradient.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -16,7 +15,7 @@ Tensor signed_as(const Tensor& magnitude, const Tensor& x) {
   return Tensor::where(x == 0, x, Tensor::where(x < 0, -magnitude, magnitude));
 }
 
-// Kahan's: with u = exp(x) as it was rounded, (u - 1) / log(u) is near (exp(x) - 1) / x.
+// Kahan's method: with u = exp(x) as rounded, (u - 1) / log(u) is near (exp(x) - 1) / x.
 Tensor expm1_of(const Tensor& x) {
   const Tensor u = x.exp(), rest = u - 1;
   const Tensor near = Tensor::where(u == 1, x, rest * (x / u.log()));
@@ -38,7 +37,7 @@ Tensor cosh_of(const Tensor& x) {
   return half * (half * 0.5) + half.square().reciprocal() * 0.5;
 }
 
-// From here on the square of x makes x^2 + 1 nothing but x^2.
+// From here on x^2 + 1 rounds to x^2.
 double alone(DType dtype) { return std::ldexp(1.0, (info(dtype).digits + 1) / 2); }
 
 Tensor asinh_of(const Tensor& x) {
@@ -67,10 +66,10 @@ Tensor softplus_of(const Tensor& x) {
 struct Curve {
   const char* name;
   Tensor (*value)(const Tensor& x);
-  Tensor (*slope)(const Tensor& x);  // made of differentiable steps
+  Tensor (*slope)(const Tensor& x);  // of differentiable steps
 };
 
-// The value in float32 at least.
+// Computes the value in at least float32.
 class OnCurve final : public Function {
  public:
   explicit OnCurve(const Curve& curve) : curve_(curve) {}

@@ -16,7 +16,7 @@ TensorJit::Tensors tensors_of(std::span<const LazyBufferPtr> all) {
   return tensors;
 }
 
-// The same values as a base with memory of its own, that none of `taken` has.
+// The values as a base whose buffer is not in `taken`.
 LazyBufferPtr apart(const LazyBufferPtr& values, std::unordered_set<const Buffer*>& taken) {
   const LazyBufferPtr whole = values->contiguous();
   realize(std::span(&whole, 1));
@@ -43,9 +43,9 @@ bool is_known(const TensorNode& node) {
   return std::ranges::all_of(node.data->shape(), [](const sint& n) { return n.is_int(); });
 }
 
-// Tensors that the function assigns to are inputs and results too, behind the others; those that it
-// reads are inputs, behind these. What is no memory yet when the kernels are noted, such as a
-// constant, is part of them: where it becomes another one, all is noted again.
+// Inputs in order: the arguments, the tensors that the function assigns to (results too), the
+// tensors that it reads. Values without memory at capture, such as constants, are part of the
+// kernels: if one changes, everything is captured again.
 struct TensorJit::Captured {
   using Function = std::function<Tensors(std::span<const Tensor>)>;
   explicit Captured(Function given)
@@ -92,7 +92,7 @@ struct TensorJit::Captured {
            std::ranges::find(reads, node) != reads.end();
   }
 
-  // Those that are not among the states, have elements, and memory or what is to be computed.
+  // Tensors read but not assigned to that have elements and are in memory or to be computed.
   std::vector<std::shared_ptr<TensorNode>> read_only(const StateLog& log) const {
     std::vector<std::shared_ptr<TensorNode>> all;
     for (const auto& node : log.all_read())
@@ -102,7 +102,7 @@ struct TensorJit::Captured {
     return all;
   }
 
-  // What the function draws, in the order of its first call.
+  // Repeats the function's draws in the order of its first call.
   void draw_again(TinyJit::Tensors& all) {
     played.clear();
     for (const StateLog::Draw& d : draws) {
@@ -131,7 +131,8 @@ struct TensorJit::Captured {
     std::unordered_set<const Buffer*> taken;
     for (const Tensor& t : given) {
       LazyBufferPtr input = t.lazy();
-      if (input->is_const_base()) input = input->contiguous();  // memory, which a replay replaces
+      if (input->is_const_base())
+        input = input->contiguous();  // gives the replay memory to replace
       all.push_back(std::move(input));
     }
     if (!states.empty() || !reads.empty()) realize(std::span<const LazyBufferPtr>(all), values);
@@ -161,8 +162,8 @@ struct TensorJit::Captured {
   std::vector<StateLog::Draw> draws;
   StateLog::Played played;  // of this call
   std::size_t inputs = 0, results = 0;
-  bool others_note = false;  // a jit whose function calls this one notes its kernels
-  bool outermost = true;     // and that is no TensorJit
+  bool others_note = false;  // an outer jit captures this call
+  bool outermost = true;     // and is not a TensorJit
 };
 
 TensorJit::TensorJit(std::function<Tensors(std::span<const Tensor>)> function)

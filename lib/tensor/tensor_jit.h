@@ -10,19 +10,18 @@
 
 namespace touchstone {
 
-/// A TinyJit (lazy/jit.h) of tensors: the first call runs the function, the second notes its
+/// A TinyJit (lazy/jit.h) for tensors: the first call runs the function, the second captures its
 /// kernels, each later call runs these on its own inputs.
 ///
-/// Tensors that the function uses beside its inputs are read as they are when a call begins; those
-/// that it assigns to, itself or through an optimizer or a layer, have their new values after it.
-/// So a step of training may be such a function, and another one that evaluates the same network.
-/// Where one that was a constant when the kernels were noted, such as zeros(), is assigned to
-/// elsewhere, the function is built again. What it does beside computing and assigning, print or
-/// set a gradient, is done twice, not at each call.
+/// Other tensors that the function uses are read as of the start of a call; those that it assigns
+/// to, directly or through an optimizer or layer, have their new values afterwards. So a training
+/// step can be such a function, and evaluation of the same network another. If a tensor that was
+/// constant at capture, such as zeros(), is assigned to elsewhere, the function is captured again.
+/// Other side effects, such as printing or setting a gradient, happen in the first two calls only.
 ///
-/// Inputs of a call have the shapes, dtypes, devices and views of those of the second; a size that
-/// changes is a variable with its value in `values`. Inputs and results have no history: a function
-/// that takes gradients returns them or steps an optimizer.
+/// Inputs must match the shapes, dtypes, devices and views of the second call; a varying size is a
+/// variable with its value in `values`. Inputs and results have no history: a function that
+/// computes gradients returns them or steps an optimizer.
 class TensorJit {
  public:
   using Tensors = std::vector<Tensor>;
@@ -33,18 +32,17 @@ class TensorJit {
   TensorJit(TensorJit&&) noexcept;
   TensorJit& operator=(TensorJit&&) noexcept;
 
-  /// The realized results, new tensors each time. Throws Error that says which input differs from
-  /// the one noted, that one is given twice, that nothing was computed, that a variable is new or
-  /// missing, that the function draws random numbers, which would be the same at each replay, that
-  /// it adds to a gradient from before or reads one, or that it assigns to other tensors than at
-  /// its first call.
+  /// Returns the realized results, new tensors each time. Throws Error if an input differs from the
+  /// captured one or is given twice, if nothing was computed, if a variable is new or missing, or
+  /// if the function draws random numbers that would repeat at each replay, adds to or reads a
+  /// gradient from before, or assigns to other tensors than in its first call.
   Tensors operator()(std::span<const Tensor> inputs, const symbolic::Values& values = {});
-  /// Of a function of one tensor that gives one. Throws Error where it gives several.
+  /// For a function from one tensor to one tensor. Throws Error if it returns several.
   Tensor operator()(const Tensor& input, const symbolic::Values& values = {});
 
-  /// Steps of a replay; 0 before the second call.
+  /// Steps per replay; 0 before the second call.
   std::size_t captured() const;
-  /// The next call is a first one.
+  /// Makes the next call a first one.
   void reset();
 
  private:

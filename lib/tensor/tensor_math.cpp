@@ -1,4 +1,4 @@
-// Elementwise functions made of the steps of mlops.h.
+// Elementwise functions built from the steps of mlops.h.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -11,26 +11,26 @@
 namespace touchstone {
 namespace {
 
-// From here on a float of this type is a whole number.
+// From here on every float of this type is a whole number.
 double all_whole(DType dtype) { return std::ldexp(1.0, info(dtype).digits - 1); }
 
-// The sign of x, also of a zero, on a result that is 0 there.
+// Gives a zero result the sign of x.
 Tensor with_zero_of(const Tensor& result, const Tensor& x) {
   return Tensor::where(result == 0, x * 0, result);
 }
 
-// Through integers, which hold every float that has a fraction; larger ones are kept out of the
-// conversion, which has no value for them.
+// Truncates through integers, which hold every float that has a fraction; larger floats are kept
+// out of the conversion, which is undefined for them.
 Tensor truncated(const Tensor& x) {
   const Tensor small = x.abs() < all_whole(x.dtype());
   const Tensor kept = Tensor::where(small, x, Tensor::zeros_like(x));
   return Tensor::where(small, with_zero_of(kept.cast(DType::Int64).cast(x.dtype()), kept), x);
 }
 
-// IEEE 754's pow of one shape and type, by 2^(y log2 |x|).
+// IEEE 754's pow for equal shapes and types, by 2^(y log2 |x|).
 Tensor power(const Tensor& base, const Tensor& exponent) {
   const Tensor one = Tensor::ones_like(base);
-  // 0, the infinities and NaN have no logarithm to go through: there the base is 1.
+  // 0, infinities and NaN cannot go through the logarithm: use base 1 there.
   const Tensor plain = minimum(base != 0, base.isfinite());
   const Tensor safe = Tensor::where(plain, base, one).abs();
   const Tensor even = minimum(safe == 1, -exponent.isfinite());  // 1, not 0 * inf
@@ -48,8 +48,8 @@ Tensor power(const Tensor& base, const Tensor& exponent) {
   return Tensor::where(base < 0, negative, positive);
 }
 
-// x^y: y x^(y-1) and x^y log(x), where 0 is the limit of what has no value: at y = 0 of the first,
-// at x = 0 and y >= 0 of the second.
+// x^y with derivatives y x^(y-1) and x^y log(x), defined as their limit 0 where undefined: the
+// first at y = 0, the second at x = 0 and y >= 0.
 class Pow final : public Function {
  public:
   LazyBufferPtr forward(std::span<const LazyBufferPtr> inputs) override {
@@ -88,7 +88,7 @@ Tensor Tensor::round() const {
   const OriginScope origin("round");
   if (!is_float(dtype())) return detach();
   const Tensor x = detach(), whole = truncated(x);
-  // Both are exact: x and its whole part have one sign, and half of a whole number is a float.
+  // Both are exact: x and its whole part have the same sign, and half of a whole number is a float.
   const Tensor rest = (x - whole).abs();
   const Tensor odd = truncated(whole * 0.5) * 2 != whole;
   const Tensor away = maximum(rest > 0.5, minimum(rest == 0.5, odd));
@@ -147,7 +147,7 @@ Tensor Tensor::gelu(GeluForm form) const {
   const OriginScope origin("gelu");
   const Tensor x = mlops::real(*this);
   if (form == GeluForm::Erf) return x * 0.5 * ((x * std::sqrt(0.5)).erf() + 1.0);
-  // (tanh(u) + 1) / 2 = sigmoid(2u), which keeps its digits below 0, too.
+  // (tanh(u) + 1) / 2 = sigmoid(2u), which stays accurate below 0.
   return x * (x * (2 * std::sqrt(2 / std::numbers::pi)) * (x * x * 0.044715 + 1.0)).sigmoid();
 }
 

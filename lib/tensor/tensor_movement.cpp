@@ -7,8 +7,7 @@
 namespace touchstone {
 namespace {
 
-// One slice of an axis of `size`, as a block [begin, end), walked from its end where `flip`, of
-// which every step-th element is taken.
+// One slice of an axis: every step-th element of the block [begin, end), from the end if `flip`.
 struct Walk {
   std::int64_t begin = 0, end = 0, step = 1;
   bool flip = false;
@@ -17,7 +16,7 @@ struct Walk {
 Walk walk_of(const Slice& slice, std::int64_t size) {
   if (slice.step == 0) throw ShapeError("slice: the step is 0; use a positive or negative step");
   const bool down = slice.step < 0;
-  // As Python's slice.indices: positions before the start and past the end are cut to these.
+  // As Python's slice.indices: clip positions out of range.
   const std::int64_t lowest = down ? -1 : 0, highest = down ? size - 1 : size;
   const auto place = [&](std::int64_t at) {
     return std::clamp(at < 0 ? at + size : at, lowest, highest);
@@ -34,22 +33,22 @@ bool is_identity(const std::vector<int>& order) {
   return true;
 }
 
-// Of two tensors with zeros wherever the other one's elements are: as their sum, but that zeros
-// keep their sign. `second`: where the second one's are.
+// Combines two tensors, each zero where the other has its elements, as their sum would but keeping
+// the sign of zeros. `second`: where the second one's elements are.
 class Joined final : public Function {
  public:
   explicit Joined(LazyBufferPtr second) : second_(std::move(second)) {}
   LazyBufferPtr forward(std::span<const LazyBufferPtr> inputs) override {
     return LazyBuffer::e(Op::Where, {second_, inputs[1], inputs[0]});
   }
-  // What surrounds elements loses the gradient in turn.
+  // The padding around elements drops its gradient.
   Gradients backward(const BackwardPass& pass) override { return {pass.gradient, pass.gradient}; }
 
  private:
   LazyBufferPtr second_;
 };
 
-// Every steps[i]-th element of axis i: the axis padded to whole steps, split, and cut.
+// Every steps[i]-th element of axis i: pads the axis to whole steps, splits and cuts it.
 Tensor take_every(const Tensor& x, const std::vector<std::int64_t>& steps) {
   Padding padding;
   Shape split, taken;
@@ -64,7 +63,7 @@ Tensor take_every(const Tensor& x, const std::vector<std::int64_t>& steps) {
   return x.pad(padding).reshape(split).shrink(first).reshape(taken);
 }
 
-// The inverse of a slice: x in the place of what it was taken from, zeros elsewhere.
+// The inverse of a slice: puts x back in place, with zeros elsewhere.
 Tensor put_back(const Tensor& x, const std::vector<Walk>& walks, const Shape& whole) {
   Padding gaps, around;
   Shape apart, together;
@@ -251,7 +250,7 @@ Tensor Tensor::cat(const std::vector<Tensor>& parts, int axis) {
                       str(parts[0].shape()), str(part.shape()), at));
     total = total + part.shape()[index];
   }
-  // Each part padded to the whole. Integers are added up, as the paddings are exact zeros.
+  // Pads each part to the whole. Integers are added up, as padding is exactly zero.
   std::optional<Tensor> whole;
   sint before = 0;
   for (const Tensor& part : parts) {

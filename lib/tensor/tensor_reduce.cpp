@@ -14,7 +14,7 @@ std::vector<int> all_axes(const Tensor& x) {
   return axes;
 }
 
-// Without the axes, which have size 1.
+// Drops the axes, which have size 1.
 Tensor dropped(const Tensor& kept, const std::vector<int>& normal) {
   Shape left;
   for (int i = 0; i < kept.rank(); ++i)
@@ -30,8 +30,8 @@ Tensor reduce(const Tensor& x, const std::vector<int>& axes, KeepDim keep) {
   return keep == KeepDim::Yes ? kept : dropped(kept, normal);
 }
 
-// Whether so many elements are more than a kernel holds: read for their mean, and then for what is
-// around it, they would come from memory twice. Their neighbours are terms of one sum.
+// True if each result has so many terms that reading them for the mean and again for the squares
+// would load them from memory twice, and adjacent elements belong to one sum.
 bool reads_once(const Tensor& x, const std::vector<int>& axes, const sint& count) {
   const std::int64_t threshold = Config::current().reduceop_split_threshold;
   if (x.dtype() != DType::Float32 || x.lazy()->several() || !count.is_int()) return false;
@@ -41,7 +41,7 @@ bool reads_once(const Tensor& x, const std::vector<int>& axes, const sint& count
   return std::ranges::find(axes, last) != axes.end();
 }
 
-// -1 of the type: every bit set, or true.
+// All bits set in the type, or true.
 Tensor all_bits(const Tensor& x) {
   return is_bool(x.dtype()) ? Tensor::full(x.shape(), true, {x.dtype(), x.device()})
                             : Tensor::full(x.shape(), -1, {x.dtype(), x.device()});
@@ -65,7 +65,7 @@ Tensor Tensor::mean(const std::vector<int>& axes, KeepDim keep) const {
   sint count = 1;
   for (const int axis : normal_axes(axes)) count = count * shape()[static_cast<std::size_t>(axis)];
   if (count.is_int()) return x.sum(axes, keep) * (1.0 / static_cast<double>(count.as_int()));
-  // Counted by the kernel, as the variables have their values there.
+  // The kernel counts, because it has the values of the variables.
   const Tensor ones = full(shape(), 1, {DType::Int64, device()});
   return x.sum(axes, keep) * (1 / ones.sum(axes, keep).cast(DType::Float64)).cast(x.dtype());
 }
@@ -78,7 +78,7 @@ Tensor Tensor::max(const std::vector<int>& axes, KeepDim keep) const {
 Tensor Tensor::min(const std::vector<int>& axes, KeepDim keep) const {
   const OriginScope origin("min");
   if (is_float(dtype())) return -(-*this).max(axes, keep);
-  // ~x reverses the order of integers, of which -x would lose the least.
+  // ~x reverses the order of integers; -x overflows for the least one.
   return complement(complement(*this).max(axes, keep));
 }
 
@@ -92,7 +92,7 @@ Tensor Tensor::argmax(int axis, KeepDim keep) const {
                     str(shape())));
   Shape along(static_cast<std::size_t>(rank()), 1);
   along[static_cast<std::size_t>(at)] = count;
-  // The first one has the most elements behind it.
+  // Counts down, so that the maximum selects the first.
   const Tensor behind = arange(count - 1, -1, -1, {DType::Int32, device()}).reshape(along);
   const Tensor x = detach(), equal = x == x.max({at}, KeepDim::Yes);
   const Tensor reaches = is_float(dtype()) ? maximum(equal, x.isnan()) : equal;
@@ -146,8 +146,8 @@ Tensor Tensor::prod(const std::vector<int>& axes, KeepDim keep) const {
   Shape flat = left;
   flat.emplace_back(count);
   x = x.reshape(flat);
-  // Halves are multiplied until one element is left, an odd one set aside. What five rounds read is
-  // stored, so that no expression grows with the size of the axis.
+  // Multiplies halves until one element is left, setting an odd one aside. Realizes every fifth
+  // round's input, so that expressions do not grow with the axis.
   std::optional<Tensor> odd;
   for (int round = 1; count > 1; ++round) {
     if (count % 2 == 1) {
@@ -207,7 +207,7 @@ Tensor Tensor::matmul(const Tensor& other) const {
                     str(shape()), str(other.shape()), shape().back().str(),
                     column == -1 ? "only" : "last but one",
                     other.shape()[static_cast<std::size_t>(other.normal_axis(column))].str()));
-  // (..., m, 1, k) * (..., 1, n, k), summed over k; a vector has no m or n.
+  // (..., m, 1, k) * (..., 1, n, k), summed over k; a vector lacks m or n.
   const Tensor x = other.rank() == 1 ? *this : unsqueeze(-2);
   const Tensor y = other.rank() == 1 ? other : other.transpose();
   return (x * (rank() == 1 || other.rank() == 1 ? y : y.unsqueeze(-3))).sum({-1});

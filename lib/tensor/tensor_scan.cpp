@@ -7,14 +7,14 @@ namespace {
 
 constexpr std::int64_t kChunk = 16, kDirect = 64;
 
-// A scan by windows: all that end at an element, reduced. Long axes go in chunks, whose totals are
-// scanned in turn.
+// A scan by windows: reduces all windows that end at an element. Long axes are scanned in chunks,
+// whose totals are scanned in turn.
 struct Scan {
   Tensor (*reduce)(const Tensor& x);  // over the last axis
   Tensor (*combine)(const Tensor& a, const Tensor& b);
   Number neutral;
 
-  // With so many neutral elements before the first and after the last one along an axis.
+  // Pads an axis with neutral elements before and after.
   Tensor padded(const Tensor& x, int axis, std::int64_t before, std::int64_t after) const {
     Padding padding(static_cast<std::size_t>(x.rank()), {0, 0});
     padding[static_cast<std::size_t>(axis)] = {before, after};
@@ -73,7 +73,7 @@ Tensor Tensor::cumprod(int axis) const {
   const int at = normal_axis(axis);
   Tensor x = (is_float(dtype()) ? *this : cast(sum_accumulator(dtype()))).movedim(at, -1);
   const std::int64_t size = x.size(-1);
-  // Each round an element has the product of twice as many.
+  // Each round doubles the number of elements in the products.
   int round = 0;
   for (std::int64_t reach = 1; reach < size; reach *= 2) {
     Padding padding(static_cast<std::size_t>(x.rank()), {0, 0});

@@ -3,7 +3,7 @@
 namespace touchstone {
 namespace {
 
-// One axis cut, or filled with zeros, to a size.
+// Cuts an axis to a size, or pads it with zeros.
 Tensor fit(const Tensor& x, std::size_t axis, std::int64_t size) {
   const std::int64_t had = x.size(static_cast<int>(axis));
   if (had < size) {
@@ -42,11 +42,11 @@ Window window_of(const char* who, const Tensor& x, std::size_t axis, std::int64_
   return {size, kernel, stride, dilation, (size - reach) / stride + 1};
 }
 
-// Axis of size i becomes two, (windows, kernel).
+// Splits an axis of size i into two, (windows, kernel).
 //
-// Windows that do not overlap are the axis split every `stride` elements. For others the axis is
-// repeated, and read in rows of i + dilation: row k begins k*dilation further in the (repeated)
-// axis than row 0, so that element o*stride of row k is x[o*stride + k*dilation].
+// Windows that do not overlap split the axis every `stride` elements. Otherwise the axis is
+// repeated and read in rows of i + dilation: row k starts k*dilation further along the axis than
+// row 0, so element o*stride of row k is x[o*stride + k*dilation].
 Tensor windows(const Tensor& x, std::size_t axis, const Window& w) {
   const Shape& shape = x.shape();
   if (w.kernel <= w.stride && w.dilation == 1) {

@@ -1,4 +1,4 @@
-// The matcher without GoogleTest's part, which only its users need to have.
+// The matcher's implementation that does not need GoogleTest.
 #include "touchstone/testing/is_legal_for.h"
 
 #include <cstring>

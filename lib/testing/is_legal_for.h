@@ -16,20 +16,20 @@
 #include "touchstone/files/npy.h"
 #include "touchstone/interp/oracle/verdict.h"
 
-// A matcher for GoogleTest: a failing test says what the oracle says.
+// A GoogleTest matcher that reports the oracle's explanation:
 //
 //   EXPECT_THAT(y, touchstone::testing::IsLegalFor(kernel).on(a, b));
 //   EXPECT_THAT(y, touchstone::testing::IsLegalFor(kernel).on(a, b).under(Profile::named("cuda")));
 
 namespace touchstone {
 
-/// The first elements, for messages.
+/// Prints the first elements, for messages.
 void PrintTo(const HostArray& array, std::ostream* out);
 
 namespace testing {
 
-/// An array as matchers take it: of a HostArray, a Buffer on any device or a pointer to one, a
-/// contiguous range of a storage type (float, std::int32_t, bfloat16, ...), a std::vector<bool>.
+/// Converts a matcher argument: a HostArray, a Buffer on any device or a pointer to one, a
+/// contiguous range of a storage type (float, std::int32_t, bfloat16, ...), or a std::vector<bool>.
 HostArray as_host_array(const HostArray& array);
 HostArray as_host_array(const Buffer& buffer);
 HostArray as_host_array(const BufferPtr& buffer);
@@ -46,9 +46,9 @@ requires std::ranges::sized_range<R> &&
   return array;
 }
 
-/// Matches what a conforming device could have given as the output of a concrete kernel: verdict
-/// PASS. A WEAK one, which says next to nothing, and a SUSPECT one, whose errors a fault explains
-/// better than rounding does, match only where that is allowed.
+/// Matches outputs that a conforming device could give for a concrete kernel: verdict PASS. WEAK
+/// (hardly conclusive) and SUSPECT (errors that a fault explains better than rounding) match only
+/// if allowed.
 class IsLegalFor {
  public:
   using is_gtest_matcher = void;
@@ -62,7 +62,7 @@ class IsLegalFor {
     (out.inputs_.push_back(as_host_array(inputs)), ...);
     return out;
   }
-  /// The arithmetic that the device declares; Profile{} where this is not called.
+  /// The device's declared arithmetic; Profile{} by default.
   IsLegalFor under(Profile profile) const {
     IsLegalFor out = *this;
     out.profile_ = std::move(profile);

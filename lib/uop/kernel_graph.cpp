@@ -8,7 +8,7 @@ namespace {
 std::optional<Ops> ops_of(Op op, DType of) {
   if (op == Op::Div) return is_float(of) ? Ops::Fdiv : Ops::Idiv;
   if (is_reduce(op)) return Ops::ReduceAxis;
-  for (const OpsInfo& row : ops_table)  // both tables name an op alike
+  for (const OpsInfo& row : ops_table)  // the names agree in both tables
     if (row.name == info(op).name && is_elementwise(row.op)) return row.op;
   return std::nullopt;
 }

@@ -14,33 +14,33 @@
 
 namespace touchstone {
 
-/// Kinds of linear code. A step names its operands by their place in the list.
+/// Kinds of linear code. A step refers to operands by their index in the list.
 enum class StepKind : std::uint8_t {
   DefineGlobal,  // a buffer;              arg: its number
   DefineVar,     // an int64 parameter;    arg: its name
-  DefineAcc,     // an accumulator; src: initial value; arg: its lanes, none for a single one, which
-                 // as an operand stands for its value at that point; lanes without an initial value
-                 // are an array, read where it was assigned
+  DefineAcc,     // an accumulator; src: initial value; arg: its lanes, none for a scalar, which as
+                 // an operand means its current value; lanes without an initial value are an array,
+                 // valid where assigned
   Const,         // arg: Scalar
-  Loop,          // an int64 loop counter; src: begin, end (exclusive)[, a Const: terms a compiler
-                 // should take in one turn]; arg: its name
+  Loop,          // an int64 loop counter; src: begin, end (exclusive)[, a Const: iterations to
+                 // unroll]; arg: its name
   EndLoop,       // src: the loop
-  Load,          // src: buffer, index[, valid]; 0 of the dtype, and no read, where valid is 0
+  Load,          // src: buffer, index[, valid]; if valid is 0, gives 0 without reading
   Store,         // src: buffer, index, value
   Alu,           // an elementwise op;     arg: Op (not CAST)
   Index,         // int64 index arithmetic, cannot overflow; arg: IndexOp
   Cast,          // conversion by the rules of convert<To, From>
-  Bitcast,       // the same bits under a type of the same size
+  Bitcast,       // the same bits as a type of equal size
   LoadAcc,       // src: accumulator with lanes, lane
   Assign,        // src: accumulator, value[, lane]
-  Check,         // src: position, size, number; a fault where the position is outside [0, size)
-                 // and the number, which the fault is called by, is not negative
-  Prefetch       // src: buffer, index; asks for the line of the cache, which may lie outside
+  Check,         // src: position, size, number; a fault with that number if the position is outside
+                 // [0, size) and the number is not negative
+  Prefetch       // src: buffer, index; prefetches the cache line, possibly outside the buffer
 };
 inline constexpr int kStepKindCount = 16;
 
-/// Index arithmetic on int64; comparisons and logic give 0 or 1. Div and Mod are C's, for operands
-/// proven non-negative with a divisor proven positive; FloorDiv and FloorMod take any operands and
+/// Index arithmetic on int64; comparisons and logic give 0 or 1. Div and Mod are C's, with operands
+/// proved non-negative and a divisor proved positive; FloorDiv and FloorMod accept any operands and
 /// give 0 for a divisor of 0.
 enum class IndexOp : std::uint8_t {
   Add,
@@ -62,7 +62,7 @@ enum class IndexOp : std::uint8_t {
   Where
 };
 
-/// Facts about one index operation.
+/// Properties of an index op.
 struct IndexOpInfo {
   IndexOp op;
   std::string_view name;
@@ -93,7 +93,7 @@ constexpr const IndexOpInfo& info(IndexOp op) {
 
 using StepArg = std::variant<std::monostate, int, std::string, Scalar, Op, IndexOp>;
 
-/// The operands of one step, in the step itself: a kernel has some hundred steps.
+/// The operands of a step, stored inline.
 class Operands {
  public:
   static constexpr std::size_t kMost = 3;
@@ -113,7 +113,7 @@ class Operands {
   int operator[](std::size_t i) const { return values_[i]; }
   int back() const { return values_[count_ - 1]; }
 
-  /// Throws AstError where there are kMost already: no step takes more.
+  /// Throws AstError if there are already kMost, the most that any step has.
   void push_back(int value);
   void pop_back() { values_[--count_] = 0; }
 
@@ -124,9 +124,8 @@ class Operands {
   std::uint32_t count_ = 0;
 };
 
-/// One step of linear code: what it does, the type of what it gives, its operands. Store, EndLoop,
-/// Assign, Check and Prefetch give nothing; their dtype is that of what they store, count or
-/// assign.
+/// One step of linear code: kind, result type, operands. Store, EndLoop, Assign, Check and Prefetch
+/// have no result; their dtype is that of what they store, count or assign.
 struct LinearStep {
   StepKind kind = StepKind::Const;
   DType dtype = DType::Int64;
@@ -137,10 +136,10 @@ struct LinearStep {
 };
 
 std::string_view name(StepKind kind);
-/// The value of a Const of an integer type; nothing of any other step.
+/// The value of an integer Const; nullopt for other steps.
 std::optional<std::int64_t> constant_of(const LinearStep& step);
 std::uint64_t hash_of(const LinearStep& uop);
-/// "ADD f32 %3 %4": one step without its own number.
+/// "ADD f32 %3 %4": a step without its number.
 std::string str(const LinearStep& uop);
 
 }  // namespace touchstone

@@ -9,10 +9,9 @@
 
 namespace touchstone {
 
-/// Kinds of nodes of the UOp graph, grouped by `OpsGroup`. How sources and arguments are laid out
-/// stands in uop.h.
+/// Kinds of UOp nodes, grouped by `OpsGroup`. Sources and arguments are described in uop.h.
 enum class Ops : std::uint8_t {
-  // Where things are
+  // Placement
   Unique,
   Device,
   Buffer,
@@ -66,7 +65,7 @@ enum class Ops : std::uint8_t {
   Detach,
   Fuse,
   Gbarrier,
-  // Between devices, and into memory
+  // Between devices and memory
   Copy,
   Custom,
   Assign,
@@ -98,10 +97,10 @@ enum class OpsGroup : std::uint8_t {
   Kernel
 };
 
-/// Facts about one kind of node. Sources: at least `least`, at most `most`. `commutes`: the two
-/// sources may change places. `unsafe_pad`: zeros in may give something else than +0, so that
-/// padding must not pass through (EXP2, RECIP, also 0 % 0 and a random number of 0; NEG gives -0,
-/// CMPEQ gives true). `contiguous`: the result is row-major in memory, or takes none.
+/// Properties of a kind of node. It has `least` to `most` sources. `commutes`: its two sources can
+/// be exchanged. `unsafe_pad`: zeros may give something other than +0, so padding must not pass
+/// through (EXP2, RECIP, also 0 % 0 and a random number of 0; NEG gives -0, CMPEQ true).
+/// `contiguous`: the result is row-major in memory or needs no memory.
 struct OpsInfo {
   Ops op;
   std::string_view name;
@@ -196,7 +195,7 @@ constexpr bool is_alu(Ops op) {
           group(op) == OpsGroup::Ternary) &&
          op != Ops::Cast && op != Ops::Bitcast;
 }
-/// A source in a graph of tensors whose result is made by something else than a kernel of ours.
+/// True for a source in a tensor graph that is not computed by one of our kernels.
 constexpr bool is_meta(Ops op) {
   return op == Ops::Copy || op == Ops::BufferView || op == Ops::Custom;
 }
@@ -204,7 +203,7 @@ constexpr bool is_comparison(Ops op) {
   return op == Ops::CmpLt || op == Ops::CmpNe || op == Ops::CmpEq;
 }
 
-/// A set of kinds, as two words.
+/// A set of kinds as a bit set.
 class OpSet {
  public:
   constexpr OpSet() = default;
@@ -217,7 +216,7 @@ class OpSet {
     for (int i = 0; i < kOpsCount; ++i) set.add(static_cast<Ops>(i));
     return set;
   }
-  /// Those whose row has a group.
+  /// All kinds of a group.
   static constexpr OpSet of(OpsGroup wanted) {
     OpSet set;
     for (const OpsInfo& row : ops_table)
@@ -230,7 +229,7 @@ class OpSet {
   constexpr bool empty() const { return word_ == 0; }
   constexpr int size() const { return std::popcount(word_); }
   constexpr bool has_all(OpSet other) const { return (word_ & other.word_) == other.word_; }
-  /// The only one; of no meaning unless size() is 1.
+  /// The only element; meaningless unless size() is 1.
   constexpr Ops front() const { return static_cast<Ops>(std::countr_zero(word_)); }
   friend constexpr OpSet operator|(OpSet a, OpSet b) {
     a.word_ |= b.word_;
@@ -253,12 +252,12 @@ constexpr OpSet unsafe_pad_ops() {
     if (row.unsafe_pad) set.add(row.op);
   return set;
 }
-/// Elementwise, CAST and BITCAST among them.
+/// Elementwise ops, including CAST and BITCAST.
 constexpr OpSet elementwise_ops() {
   return OpSet::of(OpsGroup::Unary) | OpSet::of(OpsGroup::Binary) | OpSet::of(OpsGroup::Ternary);
 }
 constexpr bool is_elementwise(Ops op) { return elementwise_ops().has(op); }
-/// Whether its result lies row-major in memory, or needs none.
+/// True if the result is row-major in memory or needs no memory.
 constexpr bool always_contiguous(Ops op) { return info(op).contiguous; }
 
 }  // namespace touchstone

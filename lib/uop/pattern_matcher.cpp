@@ -6,7 +6,7 @@
 namespace touchstone {
 namespace {
 
-// A pattern with its names as places in an array.
+// A compiled pattern, with names as array indices.
 struct Compact {
   OpSet ops, needed;  // `needed` must occur among the sources
   std::uint32_t dtypes = 0;
@@ -15,14 +15,14 @@ struct Compact {
   int name = -1;
   UPat::Sources sources = UPat::Sources::Any;
   bool or_more = false, alternatives = false, anything = false;
-  bool one_way = true, of_one_way = true;  // it, each of `src`, fits a node in at most one way
+  bool one_way = true, of_one_way = true;  // it, and each of `src`, matches in at most one way
   std::vector<Compact> src;
 };
 
 constexpr std::size_t kMostShuffled = 8;
 using Named = std::array<const UOp*, PatternMatcher::kMostNames>;
 
-// Calls a lambda that outlives the call, without the heap.
+// Calls a lambda, which outlives the call, without allocating.
 class Next {
  public:
   template <class F>
@@ -53,7 +53,7 @@ struct Matching {
     return p.or_more ? u.src().size() >= p.src.size() : u.src().size() == p.src.size();
   }
 
-  // Depth of calls: that of the pattern.
+  // The recursion depth is that of the pattern.
   bool match(const Compact& p, const UOp& u, Next next) {
     if (p.alternatives) {
       if (!fits(p, u) || !bind(p, u)) return false;
@@ -100,7 +100,7 @@ struct Matching {
     const auto rest = [&] { return ordered(p, u, i + 1, next); };
     return match(p.src[i], u.src(i), rest);
   }
-  // One order after the other, each with all its ways.
+  // Tries every order, each with all its matches.
   bool permuted(const Compact& p, const UOp& u, const Next& next) {
     std::array<std::uint8_t, kMostShuffled> order{};
     for (std::size_t i = 0; i < p.src.size(); ++i) order[i] = static_cast<std::uint8_t>(i);
@@ -116,8 +116,7 @@ struct Matching {
     const auto rest = [&] { return in_order(p, u, order, s + 1, next); };
     return match(p.src[order[s]], u.src(s), rest);
   }
-  // The same orders, cut where a source does not fit: source s is as a pattern says that no source
-  // before it took.
+  // The same orders with pruning: source s takes a pattern that no earlier source took.
   bool shuffled(const Compact& p, const UOp& u, std::size_t s, std::uint32_t taken,
                 const Next& next) {
     if (s == p.src.size()) return next();
@@ -140,7 +139,7 @@ struct Matching {
     return match(p.src[0], u.src(i), rest);
   }
 
-  // No call waits for another, however many sources there are.
+  // Not recursive, for any number of sources.
   bool each_in_turn(const Compact& p, const UOp& u, const Next& next) {
     const Named before = named;
     const auto yes = [] { return true; };
@@ -151,7 +150,7 @@ struct Matching {
     return false;
   }
 
-  static constexpr std::size_t kMostWithChoice = 2000;  // calls wait for each other
+  static constexpr std::size_t kMostWithChoice = 2000;  // of nested calls
   bool bound_here_ = false;
 };
 
@@ -159,7 +158,7 @@ struct Matching {
   throw AstError(fmt::format("rule '{}': {}", rule.name, why));
 }
 
-// No op of the pattern has that many sources.
+// Rejects a pattern if none of its ops can have that many sources.
 void check_arity(const Rule& rule, const UPat::Parts& p) {
   if (p.alternatives || p.sources == UPat::Sources::Any || p.ops == OpSet::all()) return;
   const auto given = static_cast<int>(p.src.size());
@@ -212,7 +211,7 @@ thread_local RewriteRecorder* current_recorder = nullptr;
 
 struct PatternMatcher::Compiled {
   Compact pattern;
-  std::vector<std::size_t> asked;  // places of the rule's names
+  std::vector<std::size_t> asked;  // indices of the rule's names
 };
 
 PatternMatcher::PatternMatcher(std::vector<Rule> rules) {
@@ -264,7 +263,7 @@ UOp PatternMatcher::rewrite(const UOp& node, const RewriteContext& context,
       for (std::size_t n = 0; n < compiled.asked.size(); ++n)
         asked[n] = matching.named[compiled.asked[n]];
       result = rule.apply(Match(node, std::span(asked).first(compiled.asked.size()), context));
-      return result && result != node;  // the node itself is no change
+      return result && result != node;  // returning the node is no change
     };
     if (!matching.match(compiled.pattern, node, apply)) continue;
     if (applied != nullptr) *applied = &rule;

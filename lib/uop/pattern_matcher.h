@@ -12,14 +12,14 @@
 
 namespace touchstone {
 
-/// Shared by the functions of rules during one rewrite: a reference to an object of any type,
-/// which must outlive it.
+/// State shared by the rules of a rewrite: a reference to an object of any type, which must outlive
+/// it.
 class RewriteContext {
  public:
   RewriteContext() = default;
   template <class T>
   explicit RewriteContext(T& object) : object_(&object), type_(&tag<T>) {}
-  /// Throws AstError where it is of another type, or there is none.
+  /// Throws AstError if there is none or it has another type.
   template <class T>
   T& as() const {
     if (object_ == nullptr || type_ != &tag<T>)
@@ -30,19 +30,19 @@ class RewriteContext {
 
  private:
   void* object_ = nullptr;
-  /// Its address says which type (builds may have no RTTI).
+  /// Its address identifies the type (builds may lack RTTI).
   template <class T>
   static inline char tag = 0;
 
   const char* type_ = nullptr;
 };
 
-/// The argument of a rule's function: the nodes of the names it asked for, in that order.
+/// The argument of a rule's function: the nodes bound to its names, in order.
 class Match {
  public:
   Match(const UOp& root, std::span<const UOp* const> named, const RewriteContext& context)
       : root_(root), named_(named), context_(context) {}
-  /// A name inside an alternative that was not taken has no node: has(i) is false.
+  /// A name in an alternative that was not taken has no node: has(i) is false.
   const UOp& operator[](std::size_t i) const { return *named_[i]; }
   bool has(std::size_t i) const { return named_[i] != nullptr; }
   const UOp& root() const { return root_; }
@@ -57,14 +57,14 @@ class Match {
   const RewriteContext& context_;
 };
 
-/// A graph, and what one rule makes of its root; `after` null: the rule leaves it.
+/// A graph and the result of one rule on its root; `after` is null if the rule does not apply.
 struct RuleExample {
   UOp before, after;
 };
 
-/// A law, a line. `apply` gives what stands for the root of the match, or null or the root itself:
-/// then the next match of the pattern is tried, and then the next rule. `names`: what it is called
-/// with, by name.
+/// A rewrite rule. `apply` returns the replacement of the matched root; if it returns null or the
+/// root itself, the next match of the pattern is tried, then the next rule. `names`: the names of
+/// its arguments.
 struct Rule {
   std::string name;
   UPat pattern;
@@ -74,18 +74,17 @@ struct Rule {
   std::function<std::vector<RuleExample>()> examples{};
 };
 
-/// Rules in order, found by the op of their root. Immutable; concatenated by +. A rule that does
-/// not match costs no allocation.
+/// An ordered list of rules, indexed by the op of their root. Immutable; + concatenates. A rule
+/// that does not match allocates nothing.
 class PatternMatcher {
  public:
   PatternMatcher() = default;
-  /// Throws AstError naming the rule where a name is not in its pattern (or the pattern has more
-  /// than kMostNames), where the top of the pattern says nothing of its op, or where no op that it
-  /// allows has that many sources.
+  /// Throws AstError naming a rule with a name missing in its pattern (or more than kMostNames
+  /// names), a pattern without ops at its root, or more sources than any of its ops can have.
   explicit PatternMatcher(std::vector<Rule> rules);
 
-  /// The first rule's result for the node; null where none has one. `rule`, where given, is set
-  /// to the rule that gave it.
+  /// Returns the first rule's result for the node; null if none applies. Stores that rule in `rule`
+  /// if given.
   UOp rewrite(const UOp& node, const RewriteContext& context = {},
               const Rule** rule = nullptr) const;
 
@@ -103,25 +102,25 @@ class PatternMatcher {
   std::array<std::vector<std::uint32_t>, kOpsCount> by_op_;
 };
 
-/// Is told of every rewrite of this thread while it is in scope: what a page that steps through
-/// them is made of.
+/// Observes every rewrite of this thread during its lifetime; used by pages that step through
+/// rewrites.
 struct RewriteRecorder {
   virtual ~RewriteRecorder() = default;
   virtual void begins(std::string_view /*pass*/, const UOp& /*sink*/) {}
   virtual void rewrote(const Rule& rule, const UOp& before, const UOp& after) = 0;
-  /// A node whose sources changed, over the new ones.
+  /// A node rebuilt over changed sources.
   virtual void rebuilt(const UOp& /*before*/, const UOp& /*after*/) {}
   virtual void ends(std::string_view /*pass*/, const UOp& /*sink*/) {}
 };
 
-/// Scopes nest; the innermost recorder is told.
+/// Scopes nest; only the innermost recorder is called.
 class RecorderScope {
  public:
   explicit RecorderScope(RewriteRecorder& recorder);
   ~RecorderScope();
   RecorderScope(const RecorderScope&) = delete;
   RecorderScope& operator=(const RecorderScope&) = delete;
-  static RewriteRecorder* current();  // null where there is none
+  static RewriteRecorder* current();  // null if none
 
  private:
   RewriteRecorder* previous_;

@@ -25,10 +25,10 @@ class Rewriter {
   static constexpr std::int64_t kFree = 100'000, kPerNode = 1000;
 
   struct Frame {
-    UOp original;          // the result is noted for it
-    UOp node;              // whose sources are rewritten
-    std::size_t next = 0;  // source
-    UOp awaited;           // whose result is this one's
+    UOp original;          // the result is recorded for this
+    UOp node;              // its sources are being rewritten
+    std::size_t next = 0;  // next source
+    UOp awaited;           // its result is also this one's
     const Rule* rule = nullptr;
   };
 
@@ -38,7 +38,7 @@ class Rewriter {
     const std::vector<UOp>& src = frame.node.src();
     while (frame.next < src.size()) {
       const UOp* done = memo_.find(src[frame.next]);
-      if (done == nullptr || !*done) return enter(UOp(src[frame.next]));  // moves frames
+      if (done == nullptr || !*done) return enter(UOp(src[frame.next]));  // may reallocate frames
       ++frame.next;
     }
     if (UOp rebuilt = with_new_sources(frame.node)) return await(std::move(rebuilt));
@@ -48,7 +48,7 @@ class Rewriter {
     settle(frame.node);
   }
 
-  // Null where none changed.
+  // Null if no source changed.
   UOp with_new_sources(const UOp& node) const {
     bool changed = false;
     for (const UOp& s : node.src()) changed = changed || *memo_.find(s) != s;
@@ -78,7 +78,7 @@ class Rewriter {
     if (!memo_.emplace(node, UOp()).second) comes_back(node);
     path_.push_back({node, node, 0, {}, nullptr});
     if (options_.order == RewriteOrder::TopDown) return;
-    UOp at = node, seen = node;  // a mark that follows by powers of two: a circle meets it
+    UOp at = node, seen = node;  // Brent's cycle detection
     std::int64_t steps = 0, mark = 1;
     const Rule* rule = nullptr;
     while (UOp made = applied(at, &rule)) {
@@ -130,7 +130,7 @@ class Rewriter {
   StepFunction step_;
   RewriteOptions options_;
   std::int64_t rewrites_ = 0, limit_ = 0;
-  UOpMap<UOp> memo_;  // null: being rewritten
+  UOpMap<UOp> memo_;  // null: in progress
   std::vector<Frame> path_;
 };
 

@@ -57,7 +57,7 @@ std::string is_constant(const UOp& u) {
   if (u.src(0).op() != Ops::View) return "its source is no VIEW";
   const auto* st = std::get_if<ShapeTracker>(&u.src(0).arg());
   if (st == nullptr || st->views().size() != 1) return "its shape is not one view without a mask";
-  // A view without elements has an empty mask, however it came about.
+  // An empty view may have an empty mask.
   const bool empty = std::ranges::any_of(st->shape(), [](const sint& n) { return n == sint(0); });
   if (st->masked() && !empty) return "its shape is not one view without a mask";
   return "";
@@ -175,7 +175,7 @@ std::string allreduces(const UOp& u) {
   if (u.src(0).device().size() < 2) return "its source is on one device";
   return keeps_type(u);
 }
-// DEVICE nodes are equal where their names are.
+// DEVICE nodes are equal if their names are.
 std::string in_one_place(const UOp& u) {
   UOp where;
   for (const UOp& s : u.src()) {
@@ -347,8 +347,8 @@ constexpr auto kKernelLaws = joined(kComputing, kInKernel);
   throw AstError(fmt::format("node {}, {} over ({}): {}: {}", place, u.line(), sources, law, why));
 }
 
-// What is stored has one shape; everything in the kernel has its rank, and along the axes of the
-// output its size or 1. Along the others each reduce has a size of its own.
+// The stored value has one shape; everything in the kernel has its rank and, along output axes, its
+// size or 1. Along the other axes each reduce has its own size.
 void check_axes(const std::vector<UOp>& order) {
   UOp stored;
   for (std::size_t place = 0; place < order.size(); ++place) {

@@ -8,24 +8,24 @@
 
 namespace touchstone {
 
-/// Which graphs are checked: those of tensors, or what a kernel computes.
+/// The kinds of graphs to check: tensors, or the work of a kernel.
 enum class SpecLevel : std::uint8_t { Tensor, Kernel };
 
-/// A law that nodes of some kinds keep. `holds` says what is wrong, or nothing.
+/// A rule for nodes of some kinds. `holds` returns the fault, or "".
 struct SpecRule {
   std::string_view name;
   OpSet ops;
   std::string (*holds)(const UOp& node);
 };
-/// The laws of a level, in the order in which they are asked.
+/// The rules of a level in the order in which they are checked.
 std::span<const SpecRule> spec(SpecLevel level);
 
-/// Checks every node below `sink`. Throws AstError naming the law, the node by its place in
-/// toposort order, its op, type, argument and sources, and what is wrong with it.
+/// Checks every node below `sink`. Throws AstError naming the rule, the node by its number in
+/// toposort order, its op, type, argument and sources, and the fault.
 void type_verify(const UOp& sink, SpecLevel level);
 
-/// Checks what every pass makes of a graph of tensors, while a RecorderScope has it; the error
-/// names the pass. What was told before is told all the same.
+/// A recorder that checks the tensor graph after every pass; errors name the pass. Forwards
+/// everything to the previous recorder.
 class SpecRecorder final : public RewriteRecorder {
  public:
   SpecRecorder() : before_(RecorderScope::current()) {}
@@ -33,7 +33,7 @@ class SpecRecorder final : public RewriteRecorder {
   void rewrote(const Rule& rule, const UOp& before, const UOp& after) override;
   void rebuilt(const UOp& before, const UOp& after) override;
   void ends(std::string_view pass, const UOp& sink) override;
-  int passes() const { return passes_; }  // that were checked
+  int passes() const { return passes_; }  // checked so far
 
  private:
   RewriteRecorder* before_;  // outlives this

@@ -18,9 +18,9 @@
 
 namespace touchstone {
 
-/// A node's result: nothing (SINK, DEVICE), elements, a pointer to elements (DEFINE_GLOBAL), or
-/// an image of height x width pixels of four elements, which counts as its base in arithmetic: of
-/// those stored as float16 that is float32. Any numbers do; image_dtype() says what is an image.
+/// A node's result type: none (SINK, DEVICE), elements, a pointer to elements (DEFINE_GLOBAL), or
+/// an image of height x width pixels of four elements, used in arithmetic as its base: float32 if
+/// stored as float16. The numbers are unchecked; image_dtype() validates them.
 struct UOpType {
   enum class Form : std::uint8_t { None, Elements, Pointer, Image };
 
@@ -39,13 +39,13 @@ struct UOpType {
   }
   bool is_none() const { return form == Form::None; }
   bool is_image() const { return form == Form::Image; }
-  /// Of an image. Throws DTypeError or ShapeError where there is no such one.
+  /// The type of an image. Throws DTypeError or ShapeError if invalid.
   ImageDType image_dtype() const { return ImageDType(storage, {height, width, 4}); }
   std::string str() const;  // "f32", "none", "pointer f32", "imagef((2, 3, 4))"
   bool operator==(const UOpType&) const = default;
 
-  DType base = DType::Bool;     // of None: Bool
-  DType storage = DType::Bool;  // of an image; else Bool
+  DType base = DType::Bool;     // Bool for None
+  DType storage = DType::Bool;  // of an image; otherwise Bool
   Form form = Form::None;
   std::int32_t height = 0, width = 0;  // of an image
 
@@ -54,8 +54,8 @@ struct UOpType {
       : base(d), form(f), height(h), width(w) {}
 };
 
-/// Of REDUCE_AXIS: ADD, MUL or MAX over `axes`, sorted and distinct, which stay with size 1.
-/// `fused`: marked to be computed inside the kernel that reads it.
+/// For REDUCE_AXIS: ADD, MUL or MAX over `axes`, sorted and distinct, which remain with size 1.
+/// `fused`: to be computed in the kernel that reads it.
 struct UOpReduce {
   Ops op = Ops::Add;
   std::vector<int> axes;
@@ -63,14 +63,14 @@ struct UOpReduce {
   bool operator==(const UOpReduce&) const = default;
 };
 
-/// Of DEFINE_VAR: an integer in [min, max].
+/// For DEFINE_VAR: an integer in [min, max].
 struct UOpVariable {
   std::string name;
   std::int64_t min = 0, max = 0;
   bool operator==(const UOpVariable&) const = default;
 };
 
-/// Of CUSTOM: what fills `shape` elements; `id` says which, to whoever made it.
+/// For CUSTOM: fills `shape` elements; `id` identifies it to its creator.
 struct UOpFill {
   std::string name;
   std::int64_t id = 0;
@@ -78,17 +78,17 @@ struct UOpFill {
   bool operator==(const UOpFill&) const = default;
 };
 
-/// Where in the program of a tensor a node comes from.
+/// The tensor operation that a node comes from.
 struct UOpOrigin {
   std::string name, caller;
   bool operator==(const UOpOrigin&) const = default;
 };
-using UOpMetadata = std::vector<UOpOrigin>;  // each once
+using UOpMetadata = std::vector<UOpOrigin>;  // distinct
 
 class UOp;
 struct UOpNode;
 struct UOpKernel;
-using UOpKernelPtr = std::shared_ptr<const UOpKernel>;  // compared by what it holds
+using UOpKernelPtr = std::shared_ptr<const UOpKernel>;  // compared by value
 
 using UOpArg = std::variant<std::monostate, std::int64_t, Scalar, std::string,
                             std::vector<std::string>, std::vector<int>, Shape, Mask, ShapeTracker,
@@ -96,29 +96,29 @@ using UOpArg = std::variant<std::monostate, std::int64_t, Scalar, std::string,
 std::string text_of(const UOpArg& arg);
 bool same(const UOpArg& a, const UOpArg& b);
 
-/// A node of a graph: what a tensor is, what a kernel computes. Immutable and hash-consed: two
-/// nodes of equal op, type, sources, argument and tag are one node while either lives, so that
-/// equality is identity. A handle is one pointer and counts references; a node dies with the last
-/// of them, however long the chain below it. All of it may be used by any number of threads.
+/// A node of a graph that describes tensors or a kernel. Immutable and hash-consed: nodes with
+/// equal op, type, sources, argument and tag are the same node while it lives, so equality is
+/// identity. A handle is a reference-counted pointer; destruction is iterative, for chains of any
+/// length. Thread-safe.
 ///
 ///   op           sources; argument
-///   UNIQUE       a number that makes a buffer this buffer
+///   UNIQUE       a number that identifies a buffer
 ///   DEVICE       a name, or the names of several
 ///   BUFFER       UNIQUE, DEVICE; number of elements (int64)
 ///   BUFFER_VIEW  BUFFER or MSTACK; Mask {{first element, number of elements}}
 ///   CONST        none in kernels, in tensors VIEW(DEVICE); Scalar
 ///   DEFINE_VAR   UOpVariable. BIND: DEFINE_VAR, CONST
 ///   RESHAPE EXPAND  x; Shape      PERMUTE  x; order (new axis i is order[i])
-///   PAD  x; Mask of what is added before and after    SHRINK  x; Mask of what is kept
+///   PAD  x; Mask of elements added before and after   SHRINK  x; Mask of the part kept
 ///   FLIP x; axes, sorted          VIEW     x, or none inside kernels and in shapes; ShapeTracker
 ///   elementwise  operands of one shape
 ///   REDUCE_AXIS  x; UOpReduce
 ///   CONTIGUOUS CONTIGUOUS_BACKWARD DETACH FUSE GBARRIER  x
-///   COPY         x, DEVICE        CUSTOM   DEVICE, what it reads; UOpFill
+///   COPY         x, DEVICE        CUSTOM   DEVICE, inputs; UOpFill
 ///   ASSIGN       target, value, then any ASSIGNs it must follow
-///   KERNEL       the output's buffer, then what it reads; UOpKernel
+///   KERNEL       the output's buffer, then its inputs; UOpKernel
 ///   SINK         anything
-///   MULTI x; axis   MSELECT x; which   MSTACK one a device   ALLREDUCE x, DEVICE; UOpReduce
+///   MULTI x; axis   MSELECT x; which   MSTACK one per device   ALLREDUCE x, DEVICE; UOpReduce
 ///   LOAD         VIEW(DEFINE_GLOBAL)  STORE  VIEW(DEFINE_GLOBAL), value   VALID  VIEW
 ///   DEFINE_GLOBAL  number (int64), type a pointer or image
 class UOp {
@@ -139,66 +139,66 @@ class UOp {
     if (node_ != nullptr) release();
   }
 
-  /// The node of these parts. Nothing is checked but that no source is null: what a graph must be
-  /// is said by `type_verify` (spec.h). Throws AstError on a null source.
+  /// Makes or finds a node. Throws AstError for a null source; other rules are checked by
+  /// `type_verify` (spec.h).
   static UOp make(Ops op, UOpType dtype, std::vector<UOp> src = {}, UOpArg arg = {},
                   std::optional<std::int64_t> tag = {});
 
-  // Parts. Of a null handle: undefined.
+  // Parts. Undefined for a null handle.
   inline Ops op() const;
   inline UOpType dtype() const;
   inline const std::vector<UOp>& src() const;
   inline const UOp& src(std::size_t i) const;
   inline const UOpArg& arg() const;
-  /// The argument as T. Throws AstError naming the node where it is another.
+  /// The argument as T. Throws AstError naming the node if it has another type.
   template <class T>
   const T& arg_as() const;
   inline std::optional<std::int64_t> tag() const;
-  inline std::uint64_t hash() const;  // of the parts; sources by address: differs from run to run
+  inline std::uint64_t hash() const;  // sources enter by address: differs from run to run
   inline OpSet src_ops() const;       // of the direct sources
 
   explicit operator bool() const { return node_ != nullptr; }
   bool operator==(const UOp&) const = default;
   const UOpNode* address() const { return node_; }
 
-  // Properties. Computed once a node; none of them recurses.
+  // Properties. Computed once per node, without recursion.
 
-  /// How the elements lie over `base()`; null for what has none (SINK, DEVICE, kernels' pointers).
-  /// Throws ShapeError naming the node where sources disagree or movement does not fit.
+  /// The view of `base()`; null for nodes without elements (SINK, DEVICE, kernels' pointers).
+  /// Throws ShapeError naming the node if sources disagree or movement does not fit.
   const ShapeTracker* st() const;
-  /// The same where there must be one. Throws AstError where there is none.
+  /// As st(), but throws AstError if there is none.
   const ShapeTracker& tracker() const;
   const Shape& shape() const { return tracker().shape(); }
-  /// Through VIEW with a source, movement and MULTI.
+  /// The node below VIEWs with a source, movement and MULTI.
   UOp base() const;
-  /// Elements: of BUFFER and BUFFER_VIEW what they hold, else of the shape.
+  /// Number of elements: for BUFFER and BUFFER_VIEW their size, else that of the shape.
   sint size() const;
-  /// The names of the devices it is on, one or several; empty where none is known.
+  /// The names of its devices; empty if unknown.
   std::vector<std::string> device() const;
-  /// The DEVICE node; null where none is known.
+  /// The DEVICE node; null if unknown.
   UOp device_node() const;
-  /// The BUFFER (or BUFFER_VIEW, MSELECT or MSTACK of buffers) that holds it. Throws AstError where
-  /// it has none.
+  /// The BUFFER (or BUFFER_VIEW, MSELECT or MSTACK of buffers) that holds it. Throws AstError if
+  /// there is none.
   UOp buf_uop() const;
-  /// The axis it is sharded along, if it is. Throws AstError where a RESHAPE tears it apart.
+  /// The axis it is sharded along, if any. Throws AstError if a RESHAPE splits shards.
   std::optional<int> axis() const;
 
-  /// Where it came from; beside the node, no part of its identity. Equal nodes share it.
+  /// Its origins; not part of the node's identity. Equal nodes share them.
   std::shared_ptr<const UOpMetadata> metadata() const;
   void set_metadata(UOpMetadata metadata) const;
-  /// Appends what is not there yet.
+  /// Appends the origins that are new.
   void add_metadata(std::span<const UOpOrigin> more) const;
 
-  /// Every node below and with this one, sources before users, left to right, each once. A node for
-  /// which `gate` is false is left out with all that is reached only through it.
+  /// Returns this node and all below it, sources before users, left to right, each once. Omits
+  /// nodes for which `gate` is false and everything reached only through them.
   std::vector<UOp> toposort(const std::function<bool(const UOp&)>& gate = {}) const;
 
-  // Makers. Movement gives *this where nothing moves. Each throws ShapeError or AstError.
-  static UOp unique();  // another one each time
+  // Makers. Movement returns *this if nothing moves. All throw ShapeError or AstError.
+  static UOp unique();  // a new one each time
   static UOp device(std::string name);
   static UOp device(std::vector<std::string> names);
   static UOp new_buffer(const UOp& device, std::int64_t size, DType dtype);
-  /// One value at every place of a tensor.
+  /// The same value in every element of a tensor.
   static UOp constant(Scalar value, const Shape& shape, const UOp& device);
   static UOp constant(Scalar value);  // inside a kernel
   static UOp variable(std::string name, std::int64_t min, std::int64_t max);
@@ -210,26 +210,26 @@ class UOp {
   UOp pad(const Padding& padding) const;
   UOp shrink(const Mask& keep) const;
   UOp flip(std::vector<int> axes) const;
-  /// The same seen through `st`, of one node; *this where st is this one's own contiguous shape.
+  /// This node viewed through `st`; *this if st is its own contiguous shape.
   UOp view(ShapeTracker st) const;
   /// Elementwise; comparisons give bool, WHERE the type of its second operand.
   UOp alu(Ops op, std::vector<UOp> others = {}) const;
-  UOp cast(UOpType to) const;     // *this where it has the type
-  UOp bitcast(UOpType to) const;  // the same
-  /// ADD, MUL or MAX; axes sorted, those of size 1 dropped, *this where none is left.
+  UOp cast(UOpType to) const;     // *this if it has that type
+  UOp bitcast(UOpType to) const;  // likewise
+  /// ADD, MUL or MAX; sorts axes, drops those of size 1, returns *this if none is left.
   UOp reduce(Ops op, std::vector<int> axes, bool fused = false) const;
-  UOp ask(Ops op) const;  // CONTIGUOUS, DETACH, FUSE, GBARRIER, ... of it
+  UOp ask(Ops op) const;  // applies CONTIGUOUS, DETACH, FUSE, GBARRIER, ...
   UOp contiguous() const { return ask(Ops::Contiguous); }
   UOp assign(const UOp& value) const;
   UOp copy_to(const UOp& device) const;
-  /// The same shards as one tensor: those of the devices of *this, in their order, along `axis`.
+  /// The shards on the devices of *this, in order, as one tensor sharded along `axis`.
   UOp multi(int axis) const;
-  /// What device `which` of several holds.
+  /// The part on device number `which`.
   UOp mselect(std::size_t which) const;
-  /// One tensor of one shape each, on one device each, as what a tuple of those devices holds.
+  /// Joins tensors of the same shape, each on one device, into one on the tuple of these devices.
   static UOp mstack(std::vector<UOp> of);
-  /// What the devices of *this hold, combined by ADD, MUL or MAX in the order that
-  /// docs/multi.md says, on `device`.
+  /// Combines the parts on all devices of *this by ADD, MUL or MAX, in the order of docs/multi.md,
+  /// on `device`.
   UOp allreduce(Ops op, const UOp& device) const;
   /// A CONST of the same type, shape and device.
   UOp const_like(const Scalar& value) const;
@@ -237,19 +237,19 @@ class UOp {
   /// The value of CONST.
   const Scalar& value() const { return arg_as<Scalar>(); }
 
-  /// The same with other sources, argument, type or tag.
+  /// The same node with other sources, argument, type or tag.
   UOp with_src(std::vector<UOp> src) const;
   UOp with_arg(UOpArg arg) const;
   UOp with_dtype(UOpType dtype) const;
   UOp with_tag(std::optional<std::int64_t> tag) const;
 
-  /// "ADD f32 (2, 3)": one node without its sources.
+  /// "ADD f32 (2, 3)": the node without its sources.
   std::string line() const;
-  /// One node a line, numbered, sources before users.
+  /// One node per line, numbered, sources before users.
   std::string str() const;
 
  private:
-  explicit UOp(const UOpNode* node) : node_(node) {}  // takes a reference over
+  explicit UOp(const UOpNode* node) : node_(node) {}  // takes over a reference
   inline void retain() const noexcept;
   void release() noexcept;
   friend struct UOpNode;
@@ -263,12 +263,12 @@ struct UOpKernel {
   UOpMetadata metadata;
 };
 
-/// The number of a device among `count` of a tuple: a variable in shapes and views, which has a
-/// value wherever a kernel runs. Kernels of a tuple are the same but for it.
+/// The number of a device among `count`, as a variable in shapes and views that has a value
+/// wherever a kernel runs. The kernels of a device tuple differ only in it.
 sint device_number(std::size_t count);
 inline constexpr std::string_view kDeviceNumber = "_device_num";
 
-/// Nodes alive in the process.
+/// The number of nodes alive in the process.
 std::int64_t living_uops();
 
 template <class T>

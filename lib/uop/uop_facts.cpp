@@ -1,4 +1,4 @@
-// Derived facts of a node: how its elements lie, and where.
+// Derived facts of a node: its layout and its devices.
 #include <algorithm>
 
 #include "touchstone/uop/uop.h"
@@ -46,7 +46,7 @@ ShapeTracker moved(const UOpNode& n, const ShapeTracker& st) {
   }
 }
 
-// The shape that all sources have; null where none has one.
+// The common shape of all sources; null if none has one.
 TrackerPtr common(const UOpNode& n) {
   const UOpFacts* first = nullptr;
   for (const UOp& s : n.src) {
@@ -172,7 +172,7 @@ const UOpNode* device_of_source(const UOpNode& n, std::size_t i) {
   return i < n.src.size() ? known(n.src[i].address())->device : nullptr;
 }
 
-// The DEVICE node below; null for MSELECT and MSTACK, which make other ones.
+// The DEVICE node below; null for MSELECT and MSTACK, which change it.
 const UOpNode* device_of(const UOpNode& n) {
   if (n.op == Ops::Device) return &n;
   if (n.op == Ops::MSelect || n.op == Ops::MStack) return nullptr;
@@ -190,7 +190,7 @@ std::vector<std::string> names_of(const UOpNode* device) {
   return one == nullptr ? std::vector<std::string>{} : std::vector{*one};
 }
 
-// Of MSELECT one of the names below, of MSTACK those of all sources; null where there is none.
+// MSELECT: one of the names below; MSTACK: those of all sources; null if there is none.
 UOp chosen_device(const UOpNode& n) {
   std::vector<std::string> names;
   if (n.op == Ops::MSelect) {
@@ -305,7 +305,7 @@ std::optional<int> axis_after_reshape(const Shape& before, const Shape& after, i
   return found;
 }
 
-// Of a node whose sources' axes are known.
+// The sharding axis of a node, given those of its sources.
 std::optional<int> axis_of(const UOp& u, const UOpMap<std::optional<int>>& known) {
   const auto of = [&](std::size_t i) { return *known.find(u.src(i)); };
   if (u.op() == Ops::Multi) return static_cast<int>(u.arg_as<std::int64_t>());

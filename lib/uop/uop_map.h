@@ -9,14 +9,14 @@
 
 namespace touchstone {
 
-/// Values by node, walked in the order in which they came. Holds its keys, so that no address is
-/// used again while it lives. Pointers to values end with the next insertion.
+/// A map from nodes to values, iterated in insertion order. Keeps its keys alive, so that addresses
+/// are not reused. Insertion invalidates pointers to values.
 template <class Value>
 class UOpMap {
  public:
   using Entry = std::pair<UOp, Value>;
 
-  /// The value of the node and whether it is new; where it was there it stays as it is.
+  /// Inserts the value unless the node is present; returns the stored value and whether it is new.
   std::pair<Value*, bool> emplace(const UOp& node, Value value) {
     if (2 * (entries_.size() + 1) > slots_.size()) grow();
     std::uint32_t& slot = slots_[place_of(node)];
@@ -29,7 +29,7 @@ class UOpMap {
     const auto [at, fresh] = emplace(node, value);
     if (!fresh) *at = std::move(value);
   }
-  /// Null where there is none.
+  /// Null if absent.
   const Value* find(const UOp& node) const {
     if (slots_.empty()) return nullptr;
     const std::uint32_t slot = slots_[place_of(node)];
@@ -39,7 +39,7 @@ class UOpMap {
     return const_cast<Value*>(static_cast<const UOpMap&>(*this).find(node));
   }
   bool has(const UOp& node) const { return find(node) != nullptr; }
-  /// The value of the node, made where there is none.
+  /// The value of the node; inserts a default if absent.
   Value& operator[](const UOp& node) { return *emplace(node, Value()).first; }
 
   std::size_t size() const { return entries_.size(); }
@@ -61,13 +61,13 @@ class UOpMap {
   }
 
   std::vector<Entry> entries_;
-  std::vector<std::uint32_t> slots_;  // a power of 2 of them; place of an entry, from 1
+  std::vector<std::uint32_t> slots_;  // their number is a power of 2; 1 + index of an entry
 };
 
-/// Nodes, walked in the order in which they came.
+/// A set of nodes, iterated in insertion order.
 class UOpSet {
  public:
-  bool add(const UOp& node) { return map_.emplace(node, {}).second; }  // whether it is new
+  bool add(const UOp& node) { return map_.emplace(node, {}).second; }  // true if new
   bool has(const UOp& node) const { return map_.has(node); }
   std::size_t size() const { return map_.size(); }
   bool empty() const { return map_.empty(); }

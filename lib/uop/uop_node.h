@@ -10,15 +10,15 @@
 
 namespace touchstone {
 
-/// Derived facts of a node: computed once, when first asked for.
+/// Derived facts of a node, computed at first use.
 struct UOpFacts {
   std::shared_ptr<const ShapeTracker> st;  // shared along chains of equal shape; may be null
-  std::string wrong;                       // why there is no st, where there should be one
-  const UOpNode* device = nullptr;         // a DEVICE node that the node reaches, or null
-  UOp chosen;                              // that one, where no source has it: of MSELECT, MSTACK
+  std::string wrong;                       // why st is null where one is required
+  const UOpNode* device = nullptr;         // a DEVICE node below this one, or null
+  UOp chosen;                              // the device, if no source has it: of MSELECT, MSTACK
 };
 
-/// The parts of a node as the table holds them. For lib/uop alone.
+/// A node as stored in the table. Internal to lib/uop.
 struct UOpNode {
   Ops op = Ops::Sink;
   UOpType dtype;
@@ -28,20 +28,20 @@ struct UOpNode {
   std::uint64_t hash = 0;
   OpSet src_ops;
   mutable std::atomic<std::uint32_t> references{1};
-  UOpNode* next = nullptr;  // in its bucket
+  UOpNode* next = nullptr;  // in the same bucket
   mutable std::atomic<const UOpFacts*> facts{nullptr};
-  mutable std::shared_ptr<const UOpMetadata> metadata;  // under the lock of its shard
+  mutable std::shared_ptr<const UOpMetadata> metadata;  // guarded by its shard's lock
 
   ~UOpNode() { delete facts.load(std::memory_order_relaxed); }
 
-  /// A handle of a node that somebody holds.
+  /// Makes a handle of a node that is kept alive elsewhere.
   static UOp handle(const UOpNode* node) {
     node->references.fetch_add(1, std::memory_order_relaxed);
     return UOp(node);
   }
 };
 
-/// The facts of `node`, and of all below that it needs.
+/// The facts of `node`, computing those below as needed.
 const UOpFacts& facts_of(const UOpNode* node);
 
 inline Ops UOp::op() const { return node_->op; }

@@ -1,4 +1,4 @@
-// The weak table of all nodes: who is equal is the same.
+// The weak table of all nodes, which makes equal nodes identical.
 #include <array>
 #include <mutex>
 
@@ -114,8 +114,7 @@ bool same_parts(const UOpNode& a, const UOpNode& b) {
          a.src == b.src && same(a.arg, b.arg);
 }
 
-// Nodes whose last handle is gone, of this thread: taken apart one after the other, so that a chain
-// of any length ends in no depth of calls.
+// This thread's nodes without handles, destroyed one at a time, so that long chains do not recurse.
 thread_local std::vector<const UOpNode*>* doomed = nullptr;
 
 }  // namespace
@@ -145,12 +144,12 @@ UOp UOp::make(Ops op, UOpType dtype, std::vector<UOp> src, UOpArg arg,
   Shard& shard = shard_of(made->hash);
   const std::lock_guard lock(shard.mutex);
   for (UOpNode* known = shard.bucket(made->hash); known != nullptr; known = known->next)
-    if (same_parts(*known, *made)) return UOpNode::handle(known);  // nodes in the table live
+    if (same_parts(*known, *made)) return UOpNode::handle(known);  // nodes in the table are alive
   shard.insert(made.get());
   return UOp(made.release());
 }
 
-// Only under the lock does a count become 0, so that what the table finds is alive.
+// A count reaches 0 only under the lock, so that nodes found in the table are alive.
 void UOp::release() noexcept {
   const UOpNode* const node = std::exchange(node_, nullptr);
   std::uint32_t count = node->references.load(std::memory_order_relaxed);
@@ -171,7 +170,7 @@ void UOp::release() noexcept {
   while (!list.empty()) {
     const UOpNode* const last = list.back();
     list.pop_back();
-    delete last;  // its sources, where nobody else holds them, come to the list
+    delete last;  // sources without other owners are added to the list
   }
   doomed = nullptr;
 }

@@ -49,7 +49,7 @@ UPat UPat::with_arg(UOpArg arg) const {
   return UPat(std::move(parts));
 }
 
-// The alternatives lie where the sources would.
+// Alternatives are stored in place of sources.
 UPat::Parts UPat::without_sources() const {
   if (parts_->alternatives)
     throw AstError(str() + " is alternatives; say of each of them what it is over");

@@ -10,29 +10,29 @@
 
 namespace touchstone {
 
-/// A pattern of nodes. A value: the makers below give new ones.
+/// A pattern of nodes. A value type: the makers below return new patterns.
 ///
 ///   UPat::var("x") * UPat::number(1)                 x * 1, and 1 * x
 ///   UPat(Ops::View).over({UPat::var("x")}).named("v")
 ///   UPat(Ops::ReduceAxis).over({UPat(Ops::View).or_casted()})
 ///
-/// A name that occurs twice must be the same node both times.
+/// A name that occurs twice must match the same node both times.
 class UPat {
  public:
-  /// How the sources of a node are compared with those of the pattern.
+  /// How a node's sources are matched.
   enum class Sources : std::uint8_t {
-    Any,       // not at all
+    Any,       // not matched
     Ordered,   // one each, in order
-    Shuffled,  // one each, in any order: first as given
-    Each       // every source, however many, is as the one pattern says
+    Shuffled,  // one each, in any order; the given order first
+    Each       // every source, of any number, matches the one pattern
   };
 
-  /// The parts of a pattern; `src` holds the alternatives where `alternatives` is set.
+  /// The parts of a pattern; if `alternatives` is set, `src` holds the alternatives.
   struct Parts {
     OpSet ops = OpSet::all();
-    std::uint32_t dtypes = 0;  // bit 1 << DType; 0: any type, none included
+    std::uint32_t dtypes = 0;  // bit 1 << DType; 0: any type, including none
     std::optional<UOpArg> arg;
-    std::optional<double> number;  // CONST of this value, with its sign where it is a zero
+    std::optional<double> number;  // CONST of this value, including the sign of zero
     std::string name;
     Sources sources = Sources::Any;
     bool or_more = false;  // further sources may follow
@@ -46,7 +46,7 @@ class UPat {
   static UPat var(std::string name);   // any node, named
   static UPat cvar(std::string name);  // a CONST, named
   static UPat number(double value);
-  /// Whichever of them fits, each way it does. Throws AstError where it is said to be over sources.
+  /// Tries each alternative, in every way it matches. Throws AstError if sources are added.
   static UPat any(std::vector<UPat> of);
 
   UPat named(std::string name) const;
@@ -56,7 +56,7 @@ class UPat {
   UPat over_any_order(std::vector<UPat> sources) const;
   UPat over_each(UPat source) const;
   UPat or_more() const;
-  /// It, or a CAST of it.
+  /// Matches it, or a CAST of it.
   UPat or_casted() const;
   UPat or_casted(std::string name_of_cast) const;
 
@@ -70,13 +70,13 @@ class UPat {
   std::shared_ptr<const Parts> parts_;
 };
 
-/// Elementwise patterns; both orders where the op commutes.
+/// Elementwise patterns; match both orders if the op commutes.
 UPat alu(Ops op, std::vector<UPat> of);
 inline UPat operator+(const UPat& a, const UPat& b) { return alu(Ops::Add, {a, b}); }
 inline UPat operator*(const UPat& a, const UPat& b) { return alu(Ops::Mul, {a, b}); }
 inline UPat operator-(const UPat& a, const UPat& b) { return alu(Ops::Sub, {a, b}); }
 
-/// Whether CONST `value` is what UPat::number(wanted) means.
+/// True if CONST `value` matches UPat::number(wanted).
 bool is_number(const Scalar& value, double wanted);
 
 }  // namespace touchstone

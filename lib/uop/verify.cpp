@@ -11,7 +11,7 @@ bool gives_value(StepKind kind) {
          kind != StepKind::Check && kind != StepKind::Prefetch;
 }
 
-// Walks the steps once, keeping the stack of open loops and, for each step, the loop it stands in.
+// Visits the steps once, keeping the stack of open loops and each step's loop.
 class Verifier {
  public:
   explicit Verifier(const LinearKernel& kernel) : kernel_(kernel) {}
@@ -204,9 +204,9 @@ class Verifier {
 
   const LinearKernel& kernel_;
   int at_ = 0;
-  bool stored_ = false;       // a step before this one writes
-  std::vector<int> open_;     // loops not yet ended
-  std::vector<int> loop_of_;  // per step: innermost loop it stands in, -1 for none
+  bool stored_ = false;       // an earlier step stores
+  std::vector<int> open_;     // loops not ended yet
+  std::vector<int> loop_of_;  // by step: its innermost loop, -1 for none
 };
 
 }  // namespace

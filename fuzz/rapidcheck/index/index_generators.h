@@ -12,13 +12,13 @@
 #include "touchstone/fuzz/index/expression_case.h"
 #include "touchstone/fuzz/index/view_case.h"
 
-// Index expressions and movements as `touchstone fuzz` draws them, for RapidCheck, and how the
-// cases of all areas are drawn and made smaller: by the campaign's own generators and steps. The
-// sizes of RapidCheck play no part.
+// RapidCheck generators of index expressions and movement chains as `touchstone fuzz` draws them;
+// the cases of all areas are drawn and shrunk by the campaign's own generators. RapidCheck's size
+// has no effect.
 
 namespace touchstone::testing {
 
-/// An index expression with the ranges of its variables and assumptions, of area `symbolic`.
+/// An index expression of area `symbolic`, with ranges of its variables and assumptions.
 struct Expression : fuzz::ExpressionCase {
   static constexpr const char* kArea = "symbolic";
   static Expression of(const std::string& text) { return {parse(text)}; }
@@ -42,7 +42,7 @@ struct Chain : fuzz::ViewCase {
   }
   static fuzz::Measure measure(const std::string& text) { return fuzz::measure_of(parse(text)); }
   std::string text() const { return str(); }
-  /// The buffer seen through the operations.
+  /// The buffer viewed through the operations.
   ShapeTracker tracker() const {
     ShapeTracker st = ShapeTracker::contiguous(base);
     for (const MovementOp& op : ops) st = apply(st, op);
@@ -50,13 +50,13 @@ struct Chain : fuzz::ViewCase {
   }
 };
 
-/// A chain whose numbers hold one to four variables.
+/// A chain whose numbers contain one to four variables.
 struct VariableChain : Chain {
   static VariableChain of(const std::string& text) { return {Chain::of(text)}; }
   static std::string draw(fuzz::Chooser& chooser) { return fuzz::draw_symbolic_chain(chooser); }
 };
 
-/// For RapidCheck: the text of the case, and how `touchstone fuzz` checks it.
+/// For RapidCheck: prints the case's text and the `touchstone fuzz` command that checks it.
 template <class Case>
 void show_case(const Case& c, std::ostream& os) {
   std::string quoted;
@@ -68,8 +68,8 @@ inline void showValue(const Chain& c, std::ostream& os) { show_case(c, os); }
 
 namespace detail {
 
-/// What all cases that one was made smaller to have in common: no text is tried twice, and steps up
-/// to the one that was taken come last, as in fuzz::shrink_case.
+/// Shared by all shrinks of one case: no text is tried twice, and steps up to the last accepted one
+/// come last, as in fuzz::shrink_case.
 struct Shrinking {
   std::unordered_set<std::string> tried;
 };
@@ -105,7 +105,7 @@ class CaseShrinkable {
       try {
         return Case::measure(text) < size_;
       } catch (const ParseError&) {
-        return false;  // no case at all, as where a divisor became 0
+        return false;  // not a case, for example because a divisor became 0
       }
     }
 
@@ -122,7 +122,7 @@ class CaseShrinkable {
 
 }  // namespace detail
 
-/// Cases as `draw` makes them of a Chooser, and a campaign's steps to smaller ones.
+/// Cases drawn by `draw` from a Chooser, shrunk by the campaign's steps.
 template <class Case, class Draw>
 rc::Gen<Case> cases(Draw draw) {
   return [draw = std::move(draw)](const rc::Random& random, int) {
@@ -135,7 +135,7 @@ rc::Gen<Case> cases(Draw draw) {
                                                             std::size_t{0});
   };
 }
-/// Cases as a campaign draws them.
+/// Cases drawn as in a campaign.
 template <class Case>
 rc::Gen<Case> cases() {
   return cases<Case>(&Case::draw);
