@@ -280,7 +280,7 @@ class League:
 
     def reproduce(self):
         tasks = collections.defaultdict(list)
-        found = set()  # one for a library and row, of float32 if it can be
+        found = set()  # one per library and row, of float32 if possible
         for (row, dtype), by_library in sorted(self.verdicts.items(),
                                                key=lambda item: item[0][1] != "float32"):
             for library, lines in by_library.items():

@@ -43,11 +43,11 @@ def answer(question, hello, run):
         inputs = [base64.b64decode(a["base64"]) for a in question["inputs"]]
         output = run(question["kernel"], [a["dtype"] for a in question["inputs"]], inputs)
         return {"id": question["id"], "output": base64.b64encode(output).decode()}
-    except (Unsupported, IndexError) as why:  # IndexError: of a position that is checked
+    except (Unsupported, IndexError) as why:  # IndexError: of a checked position
         return {"id": question["id"], "unsupported": str(why)}
 
 
-# What .npy files call the types that NumPy lacks.
+# .npy names of types that NumPy lacks.
 RAW = {"bfloat16": "<V2", "float8_e4m3": [("float8_e4m3", "u1")],
        "float8_e5m2": [("float8_e5m2", "u1")]}
 

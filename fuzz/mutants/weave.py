@@ -28,7 +28,7 @@ import re
 import sys
 import zlib
 
-# A part of an expression that begins or ends with an operator of two sides.
+# A part of an expression that begins or ends with a binary operator.
 BROKEN = re.compile(r"^\s*(<|>|=|/|%|\||\^|&&|\.|\?|,|!=)|([-+*/%<>=!&|^?,.]|\b(and|or))\s*$")
 
 FOLDERS = ("symbolic", "shapetracker", "lib", "interp")
@@ -178,7 +178,7 @@ def main():
             mutants += parse(table, file.read(), mistakes.append)
     number_of = {}
     for m in mutants:
-        number = zlib.crc32(m.name.encode())  # stays when others come, and with it what was compiled
+        number = zlib.crc32(m.name.encode())  # stable, so compiled objects stay valid
         if m.name in number_of:
             mistakes.append(f"{m.place}: there are two mutants {m.name}")
         elif number in number_of.values():
@@ -237,7 +237,7 @@ def main():
             for m in mutants if m.span)
         for path, text in woven.items():
             write(os.path.join(args.out, path), text)
-        for parent, _, files in os.walk(args.out):  # what is gone from the sources
+        for parent, _, files in os.walk(args.out):  # removed sources
             for file in files:
                 if os.path.relpath(os.path.join(parent, file), args.out) not in woven:
                     os.remove(os.path.join(parent, file))
