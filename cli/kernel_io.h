@@ -57,7 +57,7 @@ std::vector<fuzz::SuiteCase> draw_suite(const SuiteWords& words);
 /// A kernel on probe inputs of every applicable family (fuzz/judge/probe.h), named after the
 /// family.
 std::vector<fuzz::SuiteCase> probe_cases(const LazyOpPtr& kernel, std::uint64_t seed);
-/// A folder for each case, with kernel.json and its inputs, in a new folder or an empty one. Throws
+/// Writes a folder per case, with kernel.json and its inputs, into a new or empty folder. Throws
 /// SystemError.
 void write_cases(const std::string& folder, const std::vector<fuzz::SuiteCase>& cases,
                  const std::string& format);

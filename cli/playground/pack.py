@@ -21,7 +21,8 @@ MOST = 1 << 20
 NOT_KEPT = "\0\r<"  # a NUL is replaced, a CR becomes a LF, and a < may begin an end tag
 
 
-# What page/lzma.js is made for: the next byte depends on four bits of the last one, and on no position.
+# page/lzma.js supports only this: the next byte depends on four bits of the last one, and on no
+# position.
 LZMA = {"id": lzma.FILTER_LZMA1, "dict_size": 1 << 22, "lc": 4, "lp": 0, "pb": 0,
         "mode": lzma.MODE_NORMAL, "mf": lzma.MF_BT3, "nice_len": 96, "depth": 2000}
 
@@ -67,7 +68,7 @@ def tidied(page):
     return re.sub(r"(<(?:script|style)[^>]*>)(.*?)(</(?:script|style)>)", inside, page, flags=re.S)
 
 
-# Nothing is seen before the styles are there, or half a second has passed.
+# Hides the page until the styles are loaded, for half a second at most.
 UNTIL_STYLED = "body{opacity:0;animation:shown 0s .5s forwards}@keyframes shown{to{opacity:1}}"
 STYLED = "body{opacity:1;animation:none}"
 

@@ -1,4 +1,4 @@
-// interp/threads.h where there is one thread.
+// interp/threads.h for a single thread.
 #include "touchstone/interp/threads.h"
 
 namespace touchstone::interp {

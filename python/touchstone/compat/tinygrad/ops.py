@@ -121,7 +121,7 @@ def _dtype(given):
     return _EXTENDED.get(name, name)
 
 
-# In which a sum of this type is taken, where that is another: sums of integers wrap in either.
+# The accumulator of a sum, if it differs from the type: integer sums wrap in either.
 _ACCUMULATORS = {"bool": "int32", "int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32"}
 
 

@@ -184,7 +184,7 @@ def _core_variable(expr, low, high):
     if not expr.startswith("_") and not _keyword.iskeyword(expr):
         try:
             return _core.Variable(expr, low, high)
-        except _Error:  # what the core's notation cannot say
+        except _Error:  # the core's notation cannot express it
             pass
     return _core.Variable("__" + expr.encode().hex(), low, high)
 
@@ -224,7 +224,7 @@ class Variable(Node):
         return self.val
 
     @property
-    def _settled_by_more(self):  # than its name and bounds
+    def _settled_by_more(self):  # besides its name and bounds
         return self.val is not None or self._limit is not None
 
     def vars(self):

@@ -46,7 +46,7 @@ def _flat(pairs):
     return [] if pairs is None else [entry for pair in pairs for entry in pair]
 
 
-# What tinygrad asserts, is asserted here.
+# Asserts what tinygrad asserts.
 def _assert_within(shape, arg):
     assert len(arg) == len(shape), f"invalid shrink {arg} of {shape}"
     for n, (b, e) in zip(shape, arg):
