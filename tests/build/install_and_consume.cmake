@@ -3,7 +3,7 @@
 file(REMOVE_RECURSE "${WORK}")
 set(prefix "${WORK}/prefix")
 
-# run_to(CODE COMMAND...): the command, which is to exit with that.
+# run_to(CODE COMMAND...): runs the command, which must exit with CODE.
 function(run_to code)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE out)
   if(NOT status EQUAL code)
@@ -25,7 +25,7 @@ if(NOT out MATCHES "^a\n")
   message(FATAL_ERROR "the installed command said: ${out}")
 endif()
 
-# With MPI or without, the command itself needs none.
+# The command itself must not need MPI.
 run(ldd "${prefix}/bin/touchstone")
 if(out MATCHES "libmpi")
   message(FATAL_ERROR "the installed command loads MPI: ${out}")
@@ -38,7 +38,7 @@ if(MPI)
   endif()
 endif()
 
-# The programs that pages show: block_of(PAGE FILE) writes the first one in C++.
+# Programs from pages: block_of(PAGE FILE) writes a page's first C++ block.
 function(block_of page file)
   file(READ "${SOURCE}/../../../${page}" text)
   string(FIND "${text}" "```cpp\n" begin)
@@ -51,17 +51,17 @@ endfunction()
 block_of(README.md readme.cpp)
 block_of(docs/define.md define.cpp "int main() {}\n")
 
-# What is the same as last time is compiled once.
+# Unchanged sources are compiled once.
 set(ENV{CCACHE_BASEDIR} "${WORK}")
 set(ENV{CCACHE_NOHASHDIR} 1)
-# The build tool of the project itself: no other need be there.
+# The project's own build tool; no other need be installed.
 set(tools -G "${GENERATOR}" "-DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM}" "-DCMAKE_CXX_COMPILER=${CXX}"
           "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_CXX_COMPILER_LAUNCHER=${CCACHE}")
 run("${CMAKE_COMMAND}" -S "${SOURCE}" -B "${WORK}/build" ${tools} "-DCMAKE_CXX_FLAGS=${FLAGS}"
     "-DPAGES=${WORK}" "-DEXAMPLES=${prefix}/${DOCDIR}/examples")
 run("${CMAKE_COMMAND}" --build "${WORK}/build")
 
-# prints(PROGRAM REGEX): exits with 0 and prints that.
+# prints(PROGRAM REGEX): exits with 0 and prints a match.
 function(prints program regex)
   run("${WORK}/build/${program}")
   if(NOT out MATCHES "${regex}")
@@ -78,7 +78,7 @@ prints(readme "^7 11 9 13 $")
 prints(define "")
 prints(from_c "^${VERSION}\n$")
 
-# C as those without CMake have it.
+# C without CMake.
 find_program(pkg_config pkg-config)
 if(pkg_config)
   set(ENV{PKG_CONFIG_PATH} "${prefix}/${LIBDIR}/pkgconfig")
@@ -100,7 +100,7 @@ foreach(file ${DOCDIR}/README.md ${DOCDIR}/docs/README.md ${DOCDIR}/docs/measure
   endif()
 endforeach()
 
-# 4: a plugin that supports nothing has nothing checked.
+# 4: a plugin that supports nothing leaves nothing checked.
 run_to(4 "${prefix}/bin/touchstone" judge --plugin "${WORK}/build/libplugin.so" --ops neg --dtypes f32)
 if(NOT out MATCHES "on nothing under profile glibc")
   message(FATAL_ERROR "the plugin of the consumer gave: ${out}")
@@ -118,7 +118,7 @@ function(configured name lines)
   set(error "${error}" PARENT_SCOPE)
 endfunction()
 
-# Two refusals and a project that goes without Eigen, for the price of one.
+# Two refusals and a project without Eigen, in one run.
 configured(
   wrong "find_package(touchstone 0.1 CONFIG COMPONENTS nosuchthing)
 if(NOT touchstone_NOT_FOUND_MESSAGE MATCHES \"no component 'nosuchthing'; there are: base .* c$\")

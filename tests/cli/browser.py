@@ -19,7 +19,7 @@ class Browser:
         self.back, from_browser = os.pipe()
 
         def prepare():
-            # From there to 3 and 4, by way of numbers that are neither.
+            # Moves them to 3 and 4 via numbers that are neither.
             a, b = os.dup(to_browser), os.dup(from_browser)
             while a < 5:
                 a = os.dup(a)

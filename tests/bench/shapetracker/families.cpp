@@ -168,7 +168,7 @@ Stack random_strides(Numbers& numbers) {
   return {strided(sizes, strides, 100, mask), outer_within(numbers, size, weights)};
 }
 
-// Jumps of 1 and -1: neither floor is affine where the pair may still be one view.
+// Jumps of 1 and -1: neither floor is affine, but the pair may still be one view.
 Stack cancelling_carries(Numbers& numbers) {
   const std::int64_t s = numbers.between(3, 6), w = numbers.between(3, 6);
   const View inner = strided({2, s, w}, {1 - s, -1, 0}, 2 * s);
