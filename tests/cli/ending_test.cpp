@@ -285,7 +285,7 @@ TEST_F(CliEnding, AFolderIsResumedWhereItsFilesAreAsTheyWere) {
   EXPECT_THAT(third.text, HasSubstr(": 1 PASS, 0 WEAK, 0 FAIL"));
 }
 
-// What a terminal of so many columns gets, of standard output where `output` is "".
+// The output on a terminal of `columns`; with `output`, standard output goes to that file.
 std::string on_terminal(const std::string& arguments, unsigned columns,
                         const std::string& output = " > /dev/null") {
   winsize size{};
@@ -327,7 +327,7 @@ TEST_F(CliEnding, ATableFitsTheTerminalAndSaysWhatItLeavesOut) {
     std::size_t most = 0, wide = 0;
     for (const char c : text) {
       if (c == '\n') most = std::max(most, std::exchange(wide, 0));
-      // Without colours: bytes of one character but for the dots of a cut, and ends of lines.
+      // Without colours: single-byte characters except the ellipsis, and line ends.
       else if ((static_cast<unsigned char>(c) & 0xc0U) != 0x80U && c != '\r')
         ++wide;
     }

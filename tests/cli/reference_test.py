@@ -88,7 +88,7 @@ class Reference(unittest.TestCase):
         self.assertEqual(self.complete("check", ""), set())
         self.assertEqual(self.complete("check", "--out", ""), set())
         text = self.text("bash-completion/completions/touchstone")
-        for verb in self.verbs:  # bash is started for one of them: the others stand in the same list
+        for verb in self.verbs:  # bash is started for one verb; the others are in the same list
             line = re.search(rf"^    {verb}\) words='(.*)' ;;$", text, re.M)
             self.assertEqual(set(line[1].split()), self.options[verb])
         self.assertEqual(self.complete("check", "-"), self.options["check"])

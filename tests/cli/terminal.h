@@ -16,7 +16,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-// The command on a terminal of its own.
+// The command on its own terminal.
 
 namespace touchstone {
 
@@ -44,9 +44,9 @@ class Terminal {
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  /// False where the machine has no terminals (is /dev/pts mounted?).
+  /// False if the machine has no terminals (is /dev/pts mounted?).
   bool is_there() const { return child_ > 0; }
-  /// Waits until what is typed reaches the command: before, a Ctrl-C would be nobody's.
+  /// Waits until typed input reaches the command: an earlier Ctrl-C would be lost.
   void started() {
     const auto name = [&] {
       std::string comm;
@@ -63,7 +63,7 @@ class Terminal {
   void type(const std::string& keys) {
     ASSERT_EQ(::write(terminal_, keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
   }
-  /// Reads up to and with `text`; false where it does not come within a minute.
+  /// Reads up to and including `text`; false after a minute.
   bool shows(const std::string& text, int milliseconds = 60'000) {
     for (std::size_t at = seen_.find(text); at == seen_.npos; at = seen_.find(text))
       if (!reads(milliseconds)) return false;

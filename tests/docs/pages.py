@@ -17,10 +17,10 @@ import re
 import subprocess
 import sys
 
-# Text in which the words that pages use may stand: everything but the pages and this folder.
+# Sources searched for the words of pages: everything except the pages and this folder.
 ROOTS = ("symbolic", "shapetracker", "lib", "interp", "fuzz", "cli", "cmake", "examples", "tests", ".ci", "dev",
          "CMakeLists.txt", "CMakePresets.json", "LICENSE", "Dockerfile")
-OTHERS = {"NPY_DISABLE_CPU_FEATURES"}  # names of others
+OTHERS = {"NPY_DISABLE_CPU_FEATURES"}  # names of other projects
 
 
 def pages_of(source):
@@ -58,7 +58,7 @@ class Tree:
                     text.append(file.read())
         self.text = "\n".join(text)
         self.words = set(re.findall(r"\w+", self.text)) | {n.split(".")[0] for n in self.names}
-        # Programs that are named after a folder or a file.
+        # Programs named after a folder or a file.
         self.words |= {p.split("/")[1] + "_test" for p in self.paths if p.startswith("tests/")}
         self.words |= {"fuzz_" + n[:-5] for n in self.names if n.endswith(".dict")}
         self.flags = set(re.findall(r"--[a-z][a-z0-9-]*", self.text))
@@ -126,7 +126,7 @@ def check_links(path, text, read):
 def spans_of(text):
     """The text between backticks outside of blocks, with the line of its beginning."""
     outside, _ = prose_of(text)
-    # A span may go over the end of a line, not over that of a paragraph.
+    # A span may cross a line end but not a paragraph end.
     found, paragraph = [], []
     for number, line in outside + [(0, "")]:
         if line.strip():
