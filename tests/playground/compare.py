@@ -32,7 +32,7 @@ def main():
                 for line in f:
                     if b'"ask"' in line or not line.startswith(b'{"'):
                         asked += line
-                    else:  # of the lines of `touchstone simplify --jsonl`
+                    else:  # a line of `touchstone simplify --jsonl`
                         for ask in (b"simplify", b"steps"):
                             asked += b'{"ask":"' + ask + b'",' + line[1:]
         else:

@@ -61,7 +61,7 @@ def main(node, pack_path, script, wasm):
 
     wrong = []
     for name, data, packed in whole:
-        # Large ones cost a tenth of a second each: fewer of them.
+        # Large ones take a tenth of a second each, so there are fewer.
         for _ in range(8 if len(data) > 300_000 else 200):
             at = draw.randrange(len(packed))
             wrong += [(f"{name}, cut short at {at}", packed[:at], len(data)),

@@ -46,7 +46,7 @@ class Page(Browser):
 
     def wait(self, script, what, seconds=20):
         end = time.monotonic() + seconds
-        # What it asks for may not be there yet: the page's main part is unpacked as it opens.
+        # The script may not be ready: the page's main part is unpacked on opening.
         asked = f"(() => {{ try {{ return Boolean({script}) }} catch {{ return false }} }})()"
         while not self.value(asked):
             if time.monotonic() > end:
@@ -90,7 +90,7 @@ def fresh(page, path, tab=""):
     page.open_url(f"file://{path}{'#' + tab if tab else ''}")
 
 
-# The longest that the page did one thing, in which it hears no key, since it can be typed in.
+# The longest time during which the page does not handle keys, once it accepts input.
 HELD_UP = """new Promise(done => {
   let longest = 0;
   const from = Number(document.documentElement.dataset.typing);
@@ -274,7 +274,7 @@ def check_view(page):
     page.fill("#v-words", "4,6 permute 1,0 reshape 24")
     page.wait("document.querySelectorAll('#v-chips .chip').length === 3", "chips")
     page.wait("!document.querySelector('#v-result').hidden && document.querySelector('#v-index').textContent.includes('//')", "its index")
-    # Dragged: reshape before permute.
+    # Dragging: reshape before permute.
     page.value("""(() => { const [, from, to] = [...document.querySelectorAll('#v-chips .chip')].slice(0, 3).reverse();
       const data = new DataTransfer(), at = (e, t) => e.dispatchEvent(new DragEvent(t, { bubbles: true, cancelable: true, dataTransfer: data }));
       const chips = document.querySelectorAll('#v-chips .chip');
@@ -285,7 +285,7 @@ def check_view(page):
     page.press("Delete")
     page.wait("document.querySelector('#v-words').value === '4,6 reshape 24' && !document.querySelector('#v-error .error')", "taken out")
     page.wait("document.querySelector('#v-panels .cell')", "cells")
-    for _ in range(100):  # the panels are drawn anew once the answer is there: a tap may meet those of before
+    for _ in range(100):  # the panels are redrawn with the answer: a tap may hit the old ones
         try:
             page.tap("#v-panels section .cell")
             if "address 0" in text(page, "#v-readout"):

@@ -76,7 +76,7 @@ def test_other_protocols(rng):
         assert (k.eval(doubled, given) == 2 * x).all()
     used = x.__dlpack__()
     k.eval(doubled, used)
-    with pytest.raises(TypeError):  # a capsule is good for once
+    with pytest.raises(TypeError):  # a capsule can be consumed once
         k.eval(doubled, used)
     with pytest.raises(touchstone.BufferError, match="copy it to the host"):
         k.eval(doubled, DLPack(x, (2, 0)))
@@ -84,7 +84,7 @@ def test_other_protocols(rng):
 
 def test_bfloat16_and_float8_as_bits(rng):
     x = rng.normal(size=5).astype("f4")
-    bits = (x.view("u4") >> 16).astype("u2")  # of bfloat16, cut
+    bits = (x.view("u4") >> 16).astype("u2")  # truncated to bfloat16
     kernel = k.store(k.load(1, (5,), "bfloat16").cast("float32"))
     assert (k.eval(kernel, bits).view("u4") == bits.astype("u4") << 16).all()
     assert (k.eval(kernel, k.as_dtype(bits, "bfloat16")).view("u4") == bits.astype("u4") << 16).all()
@@ -160,7 +160,7 @@ def test_explain_and_blame(rng):
     assert any("EXP2" in n.text for n in nodes)
     assert nodes[-1].interval[0] <= np.exp2(x[2, 3]) * np.float32(3) <= nodes[-1].interval[1]
 
-    def run(prefix, *inputs):  # exp2 is off
+    def run(prefix, *inputs):  # exp2 errs
         out = k.eval(prefix, *inputs)
         return out * np.float32(1.01) if "EXP2" in str(prefix) else out
     found = k.blame(kernel, [x], run)
@@ -182,7 +182,7 @@ def test_exceptions_of_callbacks_come_back(rng):
         k.blame(kernel, [np.ones(4, "f4")], lambda *_: object())
     with pytest.raises(touchstone.BufferError):
         k.blame(kernel, [np.ones(4, "f4")], lambda *_: np.ones(3, "f4"))
-    assert k.eval(kernel, np.ones(4, "f4"))[0] == 2  # and nothing stays locked
+    assert k.eval(kernel, np.ones(4, "f4"))[0] == 2  # and no lock is held
 
 
 def test_kernels_travel():
