@@ -299,7 +299,7 @@ def test_arrays_stay_while_they_are_used():
             array.clear()
         return k.eval(prefix, *inputs) + np.float32(1)
     assert k.blame(kernel, [array], run).node
-    array.clear()  # nothing holds it any more
+    array.clear()  # no reference is left
     elements = k._kernel._eval(k.store(k.load(1, (2,)) + 1.0), np.ones(2, "f4"))
     view = memoryview(elements)
     del elements

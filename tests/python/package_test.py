@@ -117,7 +117,7 @@ def test_public_functions_have_docstrings():
 def test_importing_is_quick():
     code = "import time; t = time.process_time(); import touchstone, touchstone.symbolic; print(time.process_time() - t)"
     took = min(float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout) for _ in range(5))
-    assert took < 0.5  # 0.015 on a machine that is not busy
+    assert took < 0.5  # 0.015 on an idle machine
     loaded = "import sys, touchstone; print('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True).stdout == "False\n"
 

@@ -59,7 +59,7 @@ def test_several_devices():
 
 @pytest.mark.parametrize("device", ["CPU", "CLANG"])
 def test_gradients(device, rng, monkeypatch):
-    monkeypatch.delenv("LD_PRELOAD", raising=False)  # of a sanitizer, which is not the compiler's
+    monkeypatch.delenv("LD_PRELOAD", raising=False)  # not into the compiler
     x, w = rng.normal(size=(5, 3)).astype("f4"), rng.normal(size=(3, 2)).astype("f4")
     a, b = Tensor(x, device=device), Tensor(w, device=device, requires_grad=True)
     loss = ((a @ b) * (a @ b)).sum()
@@ -194,7 +194,7 @@ def test_what_threads_make_and_drop():
     threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
     for t in threads:
         t.start()
-    for _ in range(10):  # a child computes, though threads did when it was made
+    for _ in range(10):  # a forked child computes, although threads did so before
         child = os.fork()
         if child == 0:
             os._exit(0 if (Tensor([1.0, 2.0]) * 2).sum().item() == 6 else 1)

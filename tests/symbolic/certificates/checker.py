@@ -26,7 +26,7 @@ from points import Sampler, all_points
 
 RULES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../docs/rules.md")
 HOLE = "_"
-# Steps that name no law of the table: nothing but the values can be looked at.
+# Steps that name no law of the table: only their values can be checked.
 FREE_STEPS = {"arithmetic", "cases", "points"} | {
     "arithmetic." + law
     for law in ("numbers", "order", "terms", "comparison", "logic", "choice", "extremes", "signs")}
@@ -63,7 +63,7 @@ def read_json(text):
             raise Unreadable(f"a member is given twice: {[name for name, _ in pairs]}")
         return found
 
-    sys.setrecursionlimit(1_000)  # json recurses on the stack of C
+    sys.setrecursionlimit(1_000)  # json recurses on the C stack
     try:
         return json.loads(text, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:

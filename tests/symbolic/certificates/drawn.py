@@ -73,7 +73,7 @@ class Drawing:
             question["assume"] = [assumed if self.rng.random() < 0.4 else self.condition(variables, 1)]
         return question
 
-    # Certificates that are nearly right.
+    # Nearly correct certificates.
 
     def nearly(self, trees, tree):
         """The tree with one part changed."""
@@ -104,7 +104,7 @@ class Drawing:
         if variables and choice < 0.9:
             other = trees.name(self.rng.choice(variables))
             lost = trees.make("*", trees.number(0), trees.make("//", one, other))
-            return trees.make("+", part, lost)  # the same, but for the zeros of `other`
+            return trees.make("+", part, lost)  # equal except at zeros of `other`
         return trees.make(self.rng.choice("+-"), part, one)
 
     def step_alone(self, certificate):

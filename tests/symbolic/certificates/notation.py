@@ -11,7 +11,7 @@ import operator
 import re
 import sys
 
-DEEP = 1_000_000  # frames of the parser, which recurses on the depth of an expression
+DEEP = 1_000_000  # frames of the parser, which recurses on an expression's depth
 sys.setrecursionlimit(DEEP)
 sys.set_int_max_str_digits(0)
 
@@ -216,7 +216,7 @@ class _Parser:
 
     def made(self, op, *args):
         if op in DIVISIONS and args[-1].op == "number" and args[-1].leaf == 0:
-            self.fail("a divisor that is not 0")  # the notation has no such expression
+            self.fail("a divisor that is not 0")  # the notation cannot express it
         return self.trees.make(op, *args)
 
 
@@ -262,7 +262,7 @@ class Values:
             return [None if None in row else best(row) for row in zip(*args)]
         if op in DIVIDED:
             f = DIVIDED[op]
-            return [None if a is None or not b else f(a, b) for a, b in zip(*args)]  # b is None or 0: no value
+            return [None if a is None or not b else f(a, b) for a, b in zip(*args)]  # undefined
         f = TOTAL[op]
         if op in COMPARISONS:
             return [None if a is None or b is None else int(f(a, b)) for a, b in zip(*args)]
@@ -270,7 +270,7 @@ class Values:
 
     @staticmethod
     def _junction(op, left, right):
-        decides = int(op == "or")  # the value of an operand that settles the whole
+        decides = int(op == "or")  # the operand value that decides the whole
 
         def value(a, b):
             for x in (a, b):

@@ -33,7 +33,7 @@ class Sampler:
         everything = parts(*texts)
         numbers = {t.leaf for t in everything if t.op == "number"}
         self.likely = {name: self._likely(numbers, *ends) for name, ends in bounds.items()}
-        self.targets = []  # trees with zeros at or beside which a value may be lost or change
+        self.targets = []  # trees near whose zeros a value may be lost or change
         for t in everything:
             if t.op in DIVISIONS:
                 self.targets += [t.args[1], t if t.op in ("%", "tmod") else trees.make("%", *t.args)]

@@ -35,7 +35,7 @@ def option(name, default):
 
 
 EVERY, SEED, DRAWN = option("--every", 4), option("--seed", 1), CASES or option("--drawn", 300)
-POINTS = 400  # of a certificate
+POINTS = 400  # per certificate
 with open(os.path.join(SOURCES, "docs/rules.md"), encoding="utf-8") as page:
     RULES = checker.read_rules(page.read())
 
@@ -157,7 +157,7 @@ class Certificates(unittest.TestCase):
         for name, law in list(RULES.items()) * max(3, DRAWN // 40):
             try:
                 uses.append(drawing.law_in_use(name, law))
-            except NotationError:  # a divisor is the number 0
+            except NotationError:  # the divisor is the number 0
                 pass
         self.assertGreater(self.expect_no_flaw(("value", "rule"), uses), 0)
 
