@@ -1,4 +1,4 @@
-"""What cuda_league.py judges: kernels as touchstone writes them, and as each library has them."""
+"""The rows of cuda_league.py: kernels as Touchstone formulas, and as calls of each library."""
 import dataclasses
 
 PROFILES = {
@@ -28,7 +28,7 @@ LIBRARIES = ("torch", "compile", "triton", "jax", "cupy")
 
 @dataclasses.dataclass
 class Row:
-    """One line of the table."""
+    """A row of the table."""
     name: str
     text: str  # the kernel, T for the type (docs/define.md)
     types: tuple
@@ -69,7 +69,7 @@ def log(x):
 
 
 def from_top(x, again):
-    """Each element less the maximum of its row; `again` is x where it has been named."""
+    """Each element minus its row's maximum; `again` is x once it has been named."""
     return f"({x} - max({again}, axis=1, keep=1))"
 
 

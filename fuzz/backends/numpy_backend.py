@@ -2,8 +2,8 @@
 
 touchstone judge --backend '/usr/bin/python3 fuzz/backends/numpy_backend.py'
 
-It declares of NumPy's arithmetic what NumPy promises nothing of and is known to do
-(docs/measured/league.md); with --strict no more than C does.
+It declares NumPy's known deviations, which NumPy does not specify (docs/measured/league.md);
+with --strict only those of C.
 """
 import sys
 

@@ -1,4 +1,4 @@
-"""./dev, run in a folder of its own with commands that only write down what they are asked.
+"""Runs ./dev in a folder with commands that only record their arguments.
 
 usage: dev_test.py SOURCE
 """

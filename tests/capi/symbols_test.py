@@ -1,6 +1,6 @@
-"""What the library exports is what was promised, to the name, and what its header declares.
+"""The library's exports equal the promised symbols and its header's declarations.
 
-usage: symbols_test.py LIBRARY SYMBOLS HEADER; SYMBOLS is a symbols file of Debian's.
+usage: symbols_test.py LIBRARY SYMBOLS HEADER; SYMBOLS is a Debian symbols file.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Headless Chromium, and what tests of pages ask of it."""
+"""Headless Chromium for tests of pages."""
 import html
 import json
 import os
@@ -12,7 +12,7 @@ def same(is_, must, what):
 
 
 class Browser:
-    """Chromium, spoken to over two pipes."""
+    """Chromium, controlled over two pipes."""
 
     def __init__(self, chromium, folder):
         to_browser, self.out = os.pipe()

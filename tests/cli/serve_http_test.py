@@ -1,4 +1,4 @@
-"""`serve --listen` under load, and before clients that are slow, broken or hostile.
+"""`serve --listen` under load, and with slow, broken or hostile clients.
 
 usage: serve_http_test.py PROGRAM [sanitized]
 """
@@ -61,7 +61,7 @@ def get(path="/health", host="localhost", version="1.1"):
 
 
 class Service:
-    """The command as a process, until the end of a `with`."""
+    """The running command, as a context manager."""
 
     def __init__(self, listen="127.0.0.1", *words, token=TOKEN):
         environment = {name: value for name, value in os.environ.items() if name != "TOUCHSTONE_TOKEN"}
@@ -79,7 +79,7 @@ class Service:
         self.end(signal.SIGKILL)
 
     def end(self, how):
-        """The exit code as a shell has it."""
+        """The exit status as a shell reports it."""
         if self.process.poll() is None:
             self.process.send_signal(how)
         self.process.wait(PATIENCE)
@@ -96,14 +96,14 @@ class Service:
         return socket.create_connection((host, int(port)), PATIENCE)
 
     def talk(self, bytes_, then=lambda client: None):
-        """All that comes back until the connection ends."""
+        """The whole response until the connection ends."""
         with self.connect() as client:
             client.sendall(bytes_)
             then(client)
             return all_of(client)
 
     def ask(self, method="GET", path="/", body=None, **fields):
-        """One request by itself: status, body, fields of the answer."""
+        """Sends a single request; returns status, body and header fields."""
         with self.connect() as client:
             head = {"Host": "localhost", "Authorization": f"Bearer {TOKEN}", **{name.replace("_", "-"): value for name, value in fields.items()}}
             if body is not None and "Transfer-Encoding" not in head:
@@ -113,7 +113,7 @@ class Service:
             return answer_of(client, method)
 
     def works(self):
-        """Once a place is free."""
+        """Whether it answers, once a place is free."""
         end = time.monotonic() + PATIENCE
         while (status := self.ask("POST", "/", lines_of(RIGHT))[0]) == 503 and time.monotonic() < end:
             time.sleep(0.01)
@@ -123,13 +123,13 @@ class Service:
         return [child for supervisor in children_of(self.process.pid) for child in children_of(supervisor)]
 
     def judging_worker(self):
-        """The first, once it has begun to judge."""
+        """The first worker, once it is judging."""
         assert soon(self.workers) and soon(lambda: used_seconds(self.workers()[0]) > 0.05)
         return self.workers()[0]
 
 
 def used_seconds(pid):
-    """Of the processor."""
+    """Processor time."""
     with open(f"/proc/{pid}/stat") as file:
         fields = file.read().rsplit(") ", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -340,7 +340,7 @@ class Secrets(unittest.TestCase):
         return path
 
     def asks_of_files(self):
-        """A question for each thing that may be a file, which holds what it should."""
+        """A question for each argument that may be a file, with valid files."""
         header = b"\x93NUMPY\x01\0v\0{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }".ljust(127) + b"\n"
         output = self.file("y.npy", header + struct.pack("<2f", 2, 4))
         described = subprocess.run([PROGRAM, "kernel", "x[2] + x", "--stage", "profile"], stdout=subprocess.PIPE, check=True)

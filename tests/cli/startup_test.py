@@ -1,4 +1,4 @@
-"""The start of the command stays cheap: counted, not timed.
+"""The start of the command stays cheap, by counts instead of times.
 
 usage: startup_test.py PROGRAM
 """

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Checks README.md, its neighbours and docs/ against the tree: what they name must be there.
+"""Checks README.md, its neighbours and docs/ against the tree: everything they name must exist.
 
 usage: pages.py SOURCE [PROGRAM]
 
-- every relative link, and its anchor, leads somewhere, and every page is linked from docs/README.md;
+- every relative link and its anchor exist, and every page is linked from docs/README.md;
 - every file, header, test, environment variable and identifier between backticks is in the tree;
-- every `touchstone VERB --flag` is one that the program's help knows (with PROGRAM);
-- lists are whole: modules, files of symbolic, switches, members of a profile, relations, tables of
-  mutants, verbs.
+- every `touchstone VERB --flag` is in the program's help (with PROGRAM);
+- lists are complete: modules, files of symbolic, switches, members of a profile, relations, tables
+  of mutants, verbs.
 
-Each finding is a line PAGE:LINE: what is wrong. Exit code 1 where there is one.
+Prints each finding as PAGE:LINE: mistake, and then exits with 1.
 """
 
 import os
@@ -64,21 +64,21 @@ class Tree:
         self.flags = set(re.findall(r"--[a-z][a-z0-9-]*", self.text))
 
     def has_header(self, path):
-        """Of touchstone/MODULE/HEADER.h, and of what is installed beside the modules."""
+        """For touchstone/MODULE/HEADER.h, and headers installed besides the modules."""
         parts = path.split("/")
         return any(p.endswith("/".join(parts[1:])) for p in self.paths) and (
             len(parts) < 3 or any(f"/{parts[1]}/" in "/" + p for p in self.paths))
 
 
 def slug(heading):
-    """The anchor that a heading gets."""
+    """The anchor of a heading."""
     text = re.sub(r"<[^>]*>", "", heading)
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text).strip().lower()
     return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
 
 
 def prose_of(text):
-    """Lines with their numbers: outside of blocks, and inside of them."""
+    """Numbered lines outside and inside of blocks."""
     outside, inside, fenced = [], [], False
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("```"):
@@ -124,7 +124,7 @@ def check_links(path, text, read):
 
 
 def spans_of(text):
-    """The text between backticks outside of blocks, with the line of its beginning."""
+    """The text between backticks outside of blocks, with its first line."""
     outside, _ = prose_of(text)
     # A span may cross a line end but not a paragraph end.
     found, paragraph = [], []
@@ -148,7 +148,7 @@ def is_path(span):
 
 
 def check_span(span, tree):
-    """The finding on a name between backticks; None where it names nothing of ours."""
+    """The finding on a name between backticks; None if it is not a name of ours."""
     if span in OTHERS or "..." in span:
         return None
     top = span.split("/")[0]
@@ -174,7 +174,7 @@ def check_span(span, tree):
 
 
 class Help:
-    """The verbs of the program and their options, by its help."""
+    """The program's verbs and their options, from its help."""
 
     def __init__(self, program):
         self.program = program
@@ -193,7 +193,7 @@ class Help:
         return self.flags[verb]
 
     def check(self, line):
-        """Findings on the calls of the program in a line."""
+        """Findings on calls of the program in a line."""
         for call in re.findall(r"(?<![\w./'-])touchstone ([a-z][a-z-]*)((?: [^|;&#`\n]*)?)", line):
             verb, rest = call
             if verb not in self.verbs:
@@ -207,7 +207,7 @@ class Help:
 
 
 def lists_of(tree, known):
-    """Pages, what they list, and the names that must stand there."""
+    """Pages, the kinds of lists they have, and the required names."""
 
     def found(path, pattern):
         with open(os.path.join(tree.source, path), encoding="utf-8") as file:

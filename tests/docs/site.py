@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whether the site that ./dev docs builds holds every page, its links lead somewhere and its search works without a server.
+"""Tests that the site of ./dev docs contains every page, its links are valid and its search works without a server.
 
 usage: site.py SITE SOURCE [CHROMIUM]
 """
@@ -40,7 +40,7 @@ def plain(text):
 
 
 def check_pages(site, source):
-    """Every page is there, whole: its headings stand together in one file."""
+    """Every page is complete: all its headings are in one file."""
     texts = {name: plain(open(os.path.join(site, name), encoding="utf-8").read())
              for name in os.listdir(site) if name.endswith(".html") and (name.startswith("md_") or name == "index.html")}
     wrong = []

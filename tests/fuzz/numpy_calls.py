@@ -1,9 +1,8 @@
-"""Holds the definitions of tensor functions (fuzz/definitions) against NumPy.
+"""Compares the definitions of tensor functions (fuzz/definitions) with NumPy.
 
 A line of the input: {"name", "args": {...}, "in": [{"dtype", "shape", "values"}], "out": [{"dtype",
-"shape", "values", "off"}]}, where `values` are numbers as text and `off` says how far a value may be
-from another that is right, "inf" for anything. Prints a line a disagreement, last "checked N calls of
-M functions".
+"shape", "values", "off"}]}, where `values` are numbers as text and `off` is the tolerance of each,
+"inf" for anything. Prints a line per disagreement, and finally "checked N calls of M functions".
 """
 import json
 import sys

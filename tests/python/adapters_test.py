@@ -1,4 +1,4 @@
-"""Adapters of packages that are not there, on stand-ins for them that record what is asked."""
+"""Adapters of packages that are not installed, on stand-ins that record calls."""
 import os
 import pathlib
 import subprocess
@@ -12,7 +12,7 @@ from touchstone import adapters, kernel
 
 
 class Recording(types.ModuleType):
-    """A module that computes as NumPy does, and keeps the names that were asked of it."""
+    """A module that computes like NumPy and records the names requested from it."""
 
     def __init__(self, name, **members):
         super().__init__(name)
@@ -78,7 +78,7 @@ STANDINS = pathlib.Path(__file__).parent / "standins"
 
 @pytest.fixture
 def standins(monkeypatch):
-    """Packages that stand in for those that are not there, and record what is asked of them."""
+    """Stand-ins for packages that are not installed; they record calls."""
     monkeypatch.syspath_prepend(str(STANDINS))
     names = ("tinygrad", "tinygrad.device", "tinygrad.ops", "tinygrad.tensor", "onnx", "onnxruntime")
     fresh = [*names, "touchstone.adapters.onnxruntime", "touchstone.adapters.tinygrad"]

@@ -49,7 +49,7 @@ def test_layouts_are_copied_only_where_they_must(rng):
 
 
 class Interface:
-    """An array by __array_interface__ alone."""
+    """An array with __array_interface__ only."""
 
     def __init__(self, array, **changed):
         self.array = array
@@ -57,7 +57,7 @@ class Interface:
 
 
 class DLPack:
-    """An array by DLPack alone."""
+    """An array with DLPack only."""
 
     def __init__(self, array, device=(1, 0)):
         self.array, self.device = array, device
@@ -96,7 +96,7 @@ def test_bfloat16_and_float8_as_bits(rng):
 
 
 def test_bfloat16_of_ml_dtypes(rng, monkeypatch):
-    """By the names that ml_dtypes gives its types, and the interface that NumPy gives arrays of them."""
+    """By ml_dtypes' type names and NumPy's array interface for them."""
     import sys
     import types
     bits = rng.integers(0, 1 << 15, 6).astype("u2")
@@ -353,7 +353,7 @@ def test_other_threads_run_meanwhile():
 @pytest.mark.parametrize("work", ["k.eval(asked, x)", "k.check(asked, [x], y)", "symbolic.steps('(a*4 + b)//4', {'a': (0, 10), 'b': (0, 3)})",
                                   "(Tensor(x) + 1).numpy()"])
 def test_python_ends_while_threads_work(work):
-    """Threads that nobody waits for are in the library when the interpreter ends."""
+    """Daemon threads are inside the library when the interpreter ends."""
     code = f"""
 import threading, time
 import numpy as np

@@ -1,4 +1,4 @@
-"""Layers, functions, losses and optimizers: all that the headers of lib/tensor have, against NumPy."""
+"""Layers, functions, losses and optimizers, all of lib/tensor's headers, against NumPy."""
 import os
 import pathlib
 import re

@@ -1,9 +1,9 @@
-"""Runs programs of tensor operations, one JSON object a line, with NumPy, and says where a step
-gives other values. Each step is given the values its operands had, so that one rounding does not
-become the error of all that follows.
+"""Runs programs of tensor operations, one JSON object per line, with NumPy, and reports steps with
+other values. Each step receives the recorded values of its operands, so that one rounding does not
+affect later steps.
 
 A line: {"values": [{"dtype", "shape", "hex"}], "steps": [{"op", "args", "in": [...], "out": n}]}.
-Prints one line a disagreement, and last "checked N steps of M programs".
+Prints a line per disagreement, and finally "checked N steps of M programs".
 """
 import json
 import sys

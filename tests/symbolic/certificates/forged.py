@@ -1,6 +1,6 @@
-"""False certificates, made by hand: each claims what is wrong at some point of the bounds; both checkers refuse it.
+"""Handmade false certificates: each claim is wrong at some point of the bounds; both checkers refuse it.
 
-usage: forged.py FOLDER    writes each as a file of its own
+usage: forged.py FOLDER    writes each to its own file
 """
 
 import json
@@ -26,7 +26,7 @@ def claim(variables, start, result, *steps, assumptions=()):
 
 
 def one(variables, rule, before, after, *more, **options):
-    """A claim by one step of the whole."""
+    """A claim by one step on the whole."""
     return claim(variables, before, after, step(rule, before, after, *more, **options))
 
 
@@ -35,7 +35,7 @@ def law(variables, rule, before, after, context="_", facts=(), backwards=False, 
 
 
 def inside(variables, whole, path, result, rule, before, after, facts=(), **bindings):
-    """A claim by one step of a part."""
+    """A claim by one step on a part."""
     return claim(variables, whole, result,
                  step(rule, before, after, bindings, facts=facts, path=path, whole=result))
 
@@ -323,7 +323,7 @@ TWICE = {
 
 
 def forged():
-    """{title: (the text of the certificate, the certificate without what is given twice)}"""
+    """{title: (the text of the certificate, the certificate without duplicate members)}"""
     groups = (ZERO_DIVISOR, CONDITIONS, BRANCHES, ARITHMETIC, FACTS, STRUCTURE, NAMES)
     found = {title: (json.dumps(j), j) for group in groups for title, j in group.items()}
     for title, (old, new, j) in TWICE.items():

@@ -1,4 +1,4 @@
-"""Points at which a certificate is tried: all where these are few, else those where claims tend to fail."""
+"""Points for testing a certificate: all if there are few, else those where claims tend to fail."""
 
 import itertools
 
@@ -8,7 +8,7 @@ FAR = [2**31 - 1, 2**31, 2**63 - 1, 2**63, 2**63 + 1, 10**25]
 
 
 def all_points(bounds, most):
-    """Every point of the bounds, or None where there are more than `most`."""
+    """Every point of the bounds, or None if there are more than `most`."""
     count = 1
     for low, high in bounds.values():
         if low is None or high is None:
@@ -26,7 +26,7 @@ def within(value, low, high):
 
 class Sampler:
     """Draws points of the bounds: corners, numbers of the certificate and their neighbours, small and huge numbers,
-    and from there steps to the zeros of divisors, of remainders, and of differences that are compared."""
+    and from there steps to the zeros of divisors, remainders and compared differences."""
 
     def __init__(self, trees, bounds, texts, rng):
         self.trees, self.bounds, self.rng = trees, bounds, rng
@@ -81,7 +81,7 @@ class Sampler:
         return list(unique.values())
 
     def steps(self, targets, base, share):
-        """From some of the points of base, one variable moves to where a target is 0 if it is linear there."""
+        """From some points of base, moves one variable to a zero of a target, assuming it is linear."""
         moved = []
         for target in targets:
             free = sorted(names(target))

@@ -20,7 +20,7 @@ struct Tally {
   std::uint64_t swapped = 0;            // trees that give another node when operands are swapped
   std::uint64_t longer = 0;             // trees whose printed form is larger than they are
   std::uint64_t bounded = 0,
-                exact = 0;  // trees whose values are all known; of them with exact bounds
+                exact = 0;  // trees with all values known; of these, with exact bounds
 };
 
 /// Names and bounds.
