@@ -68,7 +68,7 @@ struct KernelOptions {
   std::string stage;     // ast, opts, uops, c, asm, profile, cuda or ptx instead; empty: json
   std::string html;      // a page of it all instead; "-": standard output
   std::string opts;      // instead of the hand-coded ones (codegen/opts.h)
-  int beam = 0;          // search for them, so many lists wide
+  int beam = 0;          // search for them with a beam of this many lists
   double seconds = 120;  // of the search
   WorkLimits limits;
 };
@@ -271,7 +271,7 @@ int run_fuzz(const FuzzOptions& options);
 struct MutantsOptions {
   std::vector<std::string> names;  // empty: all
   std::string area;                // of the table that holds them; empty: all
-  bool history = false;            // only those that were really made
+  bool history = false;            // only real past mistakes
   std::vector<std::string> with;   // the areas that hunt; empty: all
   bool list = false;
   std::string log;  // a file; each finished hunt appends a JSON object
@@ -325,7 +325,7 @@ int run_prove(const ProveOptions& options);
 struct BitsOptions {
   bool docs = false;             // print docs/semantics.md instead
   bool names = false;            // print the names of operations instead
-  std::string profile = "ieee";  // says how floats of 8 bits overflow; a name, or a file of JSON
+  std::string profile = "ieee";  // sets the overflow of 8-bit floats; a name, or a JSON file
 };
 /// Prints the right answers of single operations, one per line of standard input. kExitBad if a
 /// line was no question.

@@ -79,7 +79,7 @@ ClaimReply ask_claim(const ExpressionCase& c, const std::string& answer, std::ui
   step.rule = symbolic::kCases;
   step.before = c.root;
   const Expr base = chooser.chance(1, 4) ? c.root : parse_expr(d.exprs, answer);
-  // Another expression, or a number, which a condition is where it always holds, or never.
+  // Another expression; for a condition also a number, which claims that it always or never holds.
   const bool condition = d.exprs.op(base) >= ExprOp::Or && d.exprs.op(base) <= ExprOp::Ne;
   step.after = step.whole = condition && chooser.chance(1, 2)
                                 ? d.exprs.constant(chooser.between(0, 1))

@@ -172,8 +172,8 @@ class KernelArea final : public Area {
  private:
   static constexpr std::size_t kMostKnown = 4096;
 
-  /// Costly relations: a sample, all, or of them the one that a case is made smaller for: others,
-  /// which compile each case several times over, are not checked of it.
+  /// Which costly relations to check: a sample, all, or only the one that a case is being shrunk
+  /// for, because the others compile each case several times.
   struct Asked {
     Effort effort = Effort::Sampled;
     std::string_view only{};
@@ -202,7 +202,7 @@ class KernelArea final : public Area {
     return result;
   }
 
-  // A case read back means what was drawn: `round trip` holds that.
+  // `round trip` tests that a case read back is the one drawn.
   KernelCase case_of(const std::string& text) const {
     const auto known = known_.find(text);
     return known != known_.end() ? known->second.drawn : case_from_json(text);

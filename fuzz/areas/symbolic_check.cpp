@@ -32,7 +32,7 @@ constexpr std::size_t kMostNodes = 2000;  // of a simplified form that is checke
 constexpr std::size_t kLong = 200;        // text length of operators with many operands
 using Names = std::map<std::string, Node>;
 
-/// The expression as it stands in the text of a case.
+/// The expression in a case's text, unparsed.
 std::string expression_in(const std::string& text) {
   const std::size_t from = text.find_first_not_of(' ', text.find('|') + 1);
   if (from == std::string::npos) return {};

@@ -49,7 +49,7 @@ class Point {
   const Addresses& right() const { return right_; }
   std::int64_t elements() const { return elements_; }  // of the buffer
 
-  /// Describes where the tracker disagrees with the array.
+  /// Returns a description of where the tracker disagrees with the array.
   std::optional<std::string> differs(const ShapeTracker& tracker) const {
     const Addresses got = addresses_of(tracker.views());
     if (got == right_) return std::nullopt;

@@ -34,7 +34,7 @@ std::string_view take(std::optional<std::string_view>& text, char at) {
   return part;
 }
 
-/// Parses words; knows the variables.
+/// Parses words, with the variables.
 class Reader {
  public:
   std::map<std::string, symbolic::Node> names;

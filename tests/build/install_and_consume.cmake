@@ -1,5 +1,6 @@
 # -DBUILD -DSOURCE -DWORK -DCXX -DFLAGS -DGENERATOR -DMAKE_PROGRAM -DVERSION -DLIBDIR -DDOCDIR -DCCACHE -DMPI: installs
-# BUILD, builds and runs the consumer, and asks for components that do not exist or need little. CCACHE may be empty.
+# BUILD, builds and runs the consumer, and requests components that do not exist or need little.
+# CCACHE may be empty.
 file(REMOVE_RECURSE "${WORK}")
 set(prefix "${WORK}/prefix")
 

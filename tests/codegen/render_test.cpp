@@ -275,7 +275,7 @@ TEST(Lanes, AReduceOfNothingStandsBesideALongOne) {
 TEST(Stages, TakeNoMoreThanTheirShareOfTheCache) {
   EXPECT_EQ(count(body(product(8, 64, 90), without_blocks()), "f32 stage"), 2);
   EXPECT_EQ(count(body(product(8, 64, 96), without_blocks()), "f32 stage"),
-            1);  // 24576 for the one alone
+            1);  // 24576 for a single one
   EXPECT_EQ(count(body(product(8, 64, 18000), without_blocks()), "f32 stage"), 0);
 }
 

@@ -187,7 +187,7 @@ TEST(BoundsProof, AWrongNumberIsSeenWhereItReachesOutside) {
   EXPECT_GE(proved * 10, (changed - outside) * 9) << changed << " " << outside;
 }
 
-// sum of b1[i] and b1[i + 4], of which there are 6.
+// sum of b1[i] and b1[i + 4]; b1 has 6 elements.
 LinearKernel reads_beyond(bool masked) {
   LinearKernel k;
   k.name = "k";

@@ -254,7 +254,7 @@ TEST(Profile, ProductsThatAreAddedMayStayUnrounded) {
   EXPECT_EQ(judged<float>(Profile(), value, whole, {steps(15.1F, 1)}), Outcome::Fail);
 }
 
-// A compiler knows that two halves are 1, and that a product by 1 is the other factor.
+// A compiler evaluates two halves to 1, and a product by 1 to the other factor.
 TEST(Profile, ASumOfConstantsThatIsOneHandsAProductOn) {
   Profile rounds;
   rounds.contracts = false;

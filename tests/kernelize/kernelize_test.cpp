@@ -51,7 +51,7 @@ TEST(Kernelize, APartOfADiskIsNoCopy) {
   for (const UOp& part : {rows.contiguous(), rows.bitcast(DType::Int32)}) {
     const std::vector<UOp> order =
         order_of_kernels(kernelized({part.copy_to(kHost).alu(Ops::Neg)}));
-    ASSERT_EQ(order.size(), 3U);  // the part, its copy, what is computed
+    ASSERT_EQ(order.size(), 3U);  // the part, its copy, the result
     const UOp& ast = order[0].src(1).arg_as<UOpKernelPtr>()->ast;
     ASSERT_EQ(ast.op(), Ops::BufferView);
     EXPECT_EQ(ast.arg_as<Mask>(), (Mask{{6, 12}}));

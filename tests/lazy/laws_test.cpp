@@ -266,7 +266,7 @@ TEST_F(Laws, AssignKeepsTheMemoryAndTheOldValueForWhoReadsIt) {
   const auto x = counting({4});
   const BufferPtr place = x->realized();
   const auto before = add(x, number(10, {4}));  // reads the old value, whenever it runs
-  const auto after = x->assign(x->stride(std::vector<std::int64_t>{-1}));  // reads what it replaces
+  const auto after = x->assign(x->stride(std::vector<std::int64_t>{-1}));  // reads its target
   const auto both = add(after, x);
   realize(std::vector{both, after});
   EXPECT_EQ(after->realized(), place);

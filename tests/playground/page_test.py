@@ -162,7 +162,8 @@ def check_shifts(page, path):
     page.look(1400, 900)
 
 
-# The contrast of every piece of text with what is behind it (WCAG 2: relative luminance; AA asks for 4.5, for 3 of large text).
+# The contrast of every text with its background (WCAG 2: relative luminance; AA requires 4.5, for
+# large text 3).
 CONTRAST = """(() => {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   const rgba = colour => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = "#000"; canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);

@@ -126,7 +126,8 @@ def test_tinygrad_s_kernels_are_judged(standins):
     assert [v.status for _, v in verdicts] == ["PASS", "FAIL", "PASS", "PASS"] and verdicts[1][1].index is not None
     device.fault = lambda ast: np.float32(1)
     assert type(device.get_runner).__name__ == kept and "get_runner" not in vars(device) and "get_runner" in asked
-    # What was captured before the watch is replayed in it unseen; what is captured in it is judged at each replay.
+    # Kernels captured before the watch replay unseen; those captured in it are judged at each
+    # replay.
     with watch(device) as verdicts:
         x.exp2()
         runner, buffers, values = captured[-1]

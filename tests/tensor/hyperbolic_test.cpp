@@ -1,5 +1,5 @@
-// expm1, log1p, the hyperbolic functions and what is made of them against the C library in long
-// double.
+// expm1, log1p, the hyperbolic functions and functions built from them, against the C library in
+// long double.
 #include <cmath>
 #include <functional>
 #include <limits>

@@ -255,7 +255,7 @@ double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-// One row's member of the file.
+// Measures one row and returns its member of the file.
 std::string measure(const Row& row, int threads) {
   const std::string device = threads == 1 ? "ONE" : "TWO";
   Prepared ours(row.graph(device), device);
@@ -282,7 +282,7 @@ std::string measure(const Row& row, int threads) {
       bytes > 0 ? bytes : ours.bytes());
 }
 
-// What the machine can do: arithmetic in registers, and a copy that fits in no cache.
+// Measures the machine's limits: arithmetic in registers, and a copy larger than the caches.
 std::string roof(int threads) {
   constexpr std::int64_t kFloats = 1 << 25;
   constexpr double kBytes = 8.0 * kFloats;
@@ -336,9 +336,9 @@ int run(std::vector<std::string_view> wanted) {
 }  // namespace
 }  // namespace touchstone::peers
 
-// --json FILE: what was measured, for roofline.py. Words: only rows whose name has one of them.
-// OpenMP's threads would turn in circles after their work, on the cores that ours need; it reads
-// the variable as it is loaded.
+// --json FILE: the results, for roofline.py. Words: only rows whose name contains one of them.
+// OpenMP's threads would spin after their work on the cores that ours need; it reads the variable
+// when loaded.
 int main(int argc, char** argv) {
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) {
     ::setenv("OMP_WAIT_POLICY", "passive", 1);

@@ -71,7 +71,7 @@ class Sampler:
             return []
         found = [{name: self.drawn(name) for name in self.bounds} for _ in range(count // 2)]
         wanted = [t for a in assumptions for t in parts(a) if t.op in COMPARISONS and names(t)]
-        for t in wanted:  # each in turn: a point that fails one moves to its edge, the others are kept as well
+        for t in wanted:  # one by one: a point that fails one moves to its edge
             found += self.steps([self.difference(t)], found, 1)
         if self.targets:
             found += self.steps(self.rng.sample(self.targets, min(12, len(self.targets))), found, 2)
