@@ -6,8 +6,8 @@
 
 namespace touchstone::fuzz {
 
-/// An equivalent-shaped view that keeps the order of axes, reversals and repetitions but spans as
-/// little memory as possible; of a stack, drops the elements of each view before the first and
+/// The view with the same shape, order of axes, reversals and repetitions, but over as few elements
+/// of memory as possible; in a stack, also drops the elements of each view before the first and
 /// after the last one visible from above. Unchanged if it holds variables.
 ShapeTracker compacted(const ShapeTracker& st);
 
