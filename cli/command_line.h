@@ -23,8 +23,8 @@ struct Verb {
 /// An exit status of a verb and its meaning, as {0, "PASS"}.
 using ExitCode = std::pair<int, std::string_view>;
 
-/// A verb with its exit codes and an example below its options; `more` is text that does not fit
-/// the list of all verbs. {2, bad usage or input} may be omitted.
+/// Adds a verb with its exit codes and an example below its options; `more` is text that does not
+/// fit the list of all verbs. {2, bad usage or input} may be omitted.
 CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& what,
                    const std::string& example, std::vector<ExitCode> codes,
                    const std::string& more = {});
@@ -45,20 +45,20 @@ struct VerbGroup {
 };
 /// The verbs of this program: all, or only the demo's (program_demo.cpp).
 std::vector<VerbGroup> verbs_of_program(CLI::App& app);
-/// Its devices besides CPU and CLANG.
+/// Registers its devices besides CPU and CLANG.
 void register_devices_of_program();
 
-/// --scheduler.
+/// Adds --scheduler.
 void add_scheduler(CLI::App& v, std::string& scheduler);
-/// --timeout and --memory of a verb, for its Verb.
+/// Adds --timeout and --memory to a verb; its Verb takes the result.
 const WorkLimits* add_work_limits(CLI::App* v, WorkLimits& o);
 /// The same for a verb that does not read them; unlimited by default.
 const WorkLimits* add_work_limits(CLI::App* v);
 /// The same for one verdict; `of` is a prefix if they are a backend's: "verdict-".
 void add_verdict_limits(CLI::App* v, WorkLimits& o, const std::string& of);
-/// --timeout and --memory of a backend.
+/// Adds --timeout and --memory of a backend.
 void add_limits(CLI::App* v, BackendOptions& o);
-/// --backend, --plugin and the limits above.
+/// Adds --backend, --plugin and the limits above.
 void add_backend_options(CLI::App* v, BackendOptions& o);
 
 /// The words of the command line, last to first, as CLI11 takes them. An expression or a law may

@@ -69,7 +69,7 @@ class HttpReader {
   std::string reason_;
 };
 
-/// The first part of an answer.
+/// The head of an answer.
 struct HttpHead {
   int status = 200;
   std::string_view content_type;

@@ -25,9 +25,9 @@ struct ViewStart {
 /// The tracker of a shape with that layout. Throws ParseError and ShapeError.
 ShapeTracker parse_start(const std::string& shape, const ViewStart& start, const Names& names);
 
-/// Applies a movement operation given in words: `permute 1,0`, `pad 0:1,2:0`, `stride -1,2`, `flip
-/// 0`, `as_strided 2,3:1,2:0`. Throws ParseError on malformed words, ShapeError if it does not fit
-/// the shape.
+/// Applies a movement operation given in words: `permute 1,0`, `pad 0:1,2:0`, `stride -1,2`,
+/// `flip 0`, `as_strided 2,3:1,2:0`. Throws ParseError on malformed words, ShapeError if it does
+/// not fit the shape.
 ShapeTracker apply_words(const ShapeTracker& st, const std::string& op, const std::string& argument,
                          const Names& names = {});
 

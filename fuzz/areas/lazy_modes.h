@@ -10,7 +10,7 @@
 #include "touchstone/fuzz/program.h"
 #include "touchstone/lazy/lazy_buffer.h"
 
-/// The modes in which the areas lazy and kernelize run a program.
+// The modes in which the areas lazy and kernelize run a program.
 namespace touchstone::fuzz {
 
 /// Reference devices on which programs run.

@@ -6,7 +6,7 @@
 
 #include "touchstone/fuzz/kernel_case.h"
 
-/// Checks of the reference and the oracle, which judge the backends.
+// Checks of the reference and the oracle, which judge the backends.
 namespace touchstone::fuzz {
 
 /// The answer to a question about one case: the mistake, if any.

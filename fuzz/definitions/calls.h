@@ -8,9 +8,9 @@
 #include "touchstone/fuzz/call.h"
 #include "touchstone/fuzz/near.h"
 
-/// The functions, layers, losses and optimizers of the tensor library as loops over indices,
-/// without any code of that library. Results carry a rounding error bound from an error analysis of
-/// plain evaluation in the type (near.h); integers, bools and moved elements are exact.
+// The functions, layers, losses and optimizers of the tensor library as loops over indices,
+// without any code of that library. Results carry a rounding error bound from an error analysis of
+// plain evaluation in the type (near.h); integers, bools and moved elements are exact.
 namespace touchstone::fuzz::defined {
 
 using Sizes = std::vector<std::int64_t>;

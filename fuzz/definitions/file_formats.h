@@ -7,8 +7,8 @@
 
 #include "touchstone/device/array_file.h"
 
-/// Array files as their formats are defined, in a second implementation that uses only the types of
-/// lib/device. Each bit of `layout` chooses among the ways in which writers differ.
+// Array files as their formats are defined, in a second implementation that uses only the types of
+// lib/device. Each bit of `layout` chooses among the ways in which writers differ.
 namespace touchstone::fuzz::definition {
 
 /// A flaw in a file, which a reader must refuse.

@@ -8,7 +8,7 @@
 
 #include "touchstone/dtype/dtype.h"
 
-/// Values of tensor library functions with bounds on their rounding error.
+// Values of tensor library functions with bounds on their rounding error.
 namespace touchstone::fuzz::defined {
 
 __extension__ using Wide = __int128;

@@ -6,8 +6,8 @@
 
 #include "touchstone/dtype/dtype.h"
 
-/// Numbers and their formats, derived from dtype_table alone; shares nothing with lib/dtype's
-/// conversions or the interpreter.
+// Numbers and their formats, derived from dtype_table alone; shares nothing with lib/dtype's
+// conversions or the interpreter.
 namespace touchstone::fuzz::definition {
 
 __extension__ using Wide = __int128;

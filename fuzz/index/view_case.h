@@ -34,8 +34,9 @@ struct ViewCase {
   symbolic::Values largest() const;
 };
 
-/// An operation as text, without variables: its name and its argument, and back.
+/// True for the name of a movement operation.
 bool is_movement(std::string_view name);
+/// An operation from its name and argument, without variables, and back to text.
 MovementOp parse_movement(std::string_view name, std::string_view argument);
 std::string movement_text(const MovementOp& op);  // "pad 0:1,2:0"
 

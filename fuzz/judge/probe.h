@@ -25,7 +25,7 @@ enum class ProbeFamily : std::uint8_t {
   Random
 };
 std::string_view name(ProbeFamily family);
-/// In words, for a person.
+/// The faults that a family shows, in words.
 std::string_view shows(ProbeFamily family);
 
 struct Probe {
