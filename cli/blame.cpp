@@ -47,7 +47,7 @@ Case read_case(const BlameOptions& options) {
   return {file.ast, read_arrays(file, options.inputs, 1)};
 }
 
-// The nodes of a kernel by their numbers, which are those of kernel.json; the STORE is none.
+// Numbers a kernel's nodes as kernel.json does; the STORE has none.
 class Numbered {
  public:
   explicit Numbered(const LazyOpPtr& kernel) : nodes_(toposort(kernel)) {
@@ -75,7 +75,7 @@ class Numbered {
   std::map<const LazyOp*, std::size_t> numbers_;
 };
 
-// "4=exp.npy": what the candidate held at node 4.
+// "4=exp.npy": the candidate's value of node 4.
 std::map<const LazyOp*, BufferPtr> read_held(const std::vector<std::string>& words,
                                              const Numbered& nodes, Device& host) {
   std::map<const LazyOp*, BufferPtr> held;
@@ -105,7 +105,7 @@ std::map<const LazyOp*, BufferPtr> read_held(const std::vector<std::string>& wor
   return held;
 }
 
-// A prefix need not read every input; what it does read is numbered from 1 on.
+// A prefix may use only some inputs; those are numbered from 1.
 BufferPtr answered(foreign::BackendProcess& backend, const LazyOpPtr& prefix,
                    const std::vector<HostArray>& inputs, Device& host) {
   std::vector<HostArray> read;

@@ -32,7 +32,7 @@ std::uint64_t number(std::string_view text, int base, std::string_view what) {
   return n;
 }
 
-// Inputs [from, to) in whole blocks, then every so manyth of those.
+// Inputs [from, to) in whole blocks, then this shard's blocks of those.
 std::vector<std::uint64_t> wanted_blocks(const Certificate& c, const CertifyOptions& o) {
   const auto block_of = [&](const std::string& text, const char* option, std::uint64_t otherwise) {
     if (text.empty()) return otherwise;
@@ -124,7 +124,7 @@ int run_certify(const CertifyOptions& options) {
     if (!to_output) fmt::print("interrupted; the same command goes on from here\n");
   };
   OrderlyEnd end(say_interrupted);
-  save(c);  // fails now rather than at the end
+  save(c);  // fails early if unwritable
   const Clock::time_point start = Clock::now();
   Clock::time_point saved = start;
   bool too_many = false;

@@ -11,16 +11,16 @@ namespace touchstone::cli {
 
 Op op_of(CertifiedOp op);
 
-/// A backend of somebody else's that is asked for the outputs of a function, block by block.
+/// A foreign backend, asked for a function's outputs block by block.
 class CertifiedBackend {
  public:
   /// Starts it. Throws as start_backend does.
   explicit CertifiedBackend(const BackendOptions& options);
 
   std::string name();
-  /// What it declares.
+  /// The profile it declares.
   Profile profile();
-  /// The output of a kernel of one input, both as bytes. Throws SystemError where there is none.
+  /// The output of a kernel of one input, both as bytes. Throws SystemError if there is none.
   std::string run(const LazyOpPtr& kernel, std::string_view input);
   void print_starts() const;
 

@@ -22,7 +22,7 @@
 #include "touchstone/interp/oracle/legal_value.h"
 #include "verbs.h"
 
-// Every output of a device or a backend for a function, held against the correctly rounded one.
+// Compares every output of a device or backend for a function with the correctly rounded one.
 
 namespace touchstone::cli {
 namespace {
@@ -69,7 +69,7 @@ Op op_of(CertifiedOp op) {
 
 namespace {
 
-// The correctly rounded answer, and the value itself to some 50 bits.
+// The correctly rounded answer, and the value to some 50 bits.
 template <class T>
 std::pair<T, double> answer(CertifiedOp op, T x) {
   const auto wide = static_cast<double>(scalar::detail::computing(x));
@@ -156,7 +156,7 @@ class Check {
       tally.largest_at = bits(x);
     }
     ++(steps == 0 ? tally.nearest : steps == 1 ? tally.next : tally.farther);
-    // The nearest is within half a unit, whatever was declared.
+    // The nearest is within half a ULP, whatever was declared.
     if (steps > 0 && error > ulp_) mark_wrong(x, tally);
   }
 
@@ -175,7 +175,7 @@ class Check {
   double ulp_;
 };
 
-// What runs a kernel of one input, from bytes to bytes.
+// Runs a kernel of one input, from bytes to bytes.
 using RunBlock = std::function<std::string(std::string_view inputs)>;
 
 RunBlock on_device(Device& device, const LazyOpPtr& kernel, DType dtype) {
@@ -191,7 +191,7 @@ RunBlock on_device(Device& device, const LazyOpPtr& kernel, DType dtype) {
   };
 }
 
-// One run of the kernel, its outputs checked by several threads.
+// One run of the kernel, whose outputs several threads check.
 template <class T>
 Tally check_block(const RunBlock& run, const Check<T>& check, std::uint64_t first,
                   std::uint64_t count, int threads) {
@@ -222,7 +222,7 @@ Tally check_block(const RunBlock& run, const Check<T>& check, std::uint64_t firs
 
 struct Blocks {
   std::span<const std::uint64_t> wanted;
-  std::uint64_t inputs;  // of each
+  std::uint64_t inputs;  // per block
 };
 
 template <class T>

@@ -5,8 +5,8 @@
 
 namespace touchstone::cli {
 
-/// What somebody documents of a function's error, as text: KIND=VALUE[@LOW..HIGH], where KIND is
-///   steps:    places in the order of float32 from the correctly rounded result; the value may be
+/// A documented limit on a function's error, as text: KIND=VALUE[@LOW..HIGH], where KIND is
+///   steps:    representable float32 numbers from the correctly rounded result; the value may be
 ///             A+Bx, for A + floor(B |x|)
 ///   relative: |result - exact| / |exact|
 ///   absolute: |result - exact|
@@ -18,7 +18,7 @@ struct Limit {
   double value = 0, for_each_x = 0;
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
-  bool everywhere = true;  // NaN, too
+  bool everywhere = true;  // including NaN
   std::string text;
 
   /// Throws ParseError.

@@ -26,9 +26,9 @@
 #include "touchstone/base/fp_guard.h"
 #include "verbs.h"
 
-// Outputs of a function for every float32, as they come out of a file or a pipe, held against what
-// somebody documents of them. The right answers are libm's in double, a few units of 2^-53: where
-// one lies too near a tie to tell which float32 is nearest, both are.
+// Compares a function's outputs for every float32, read from a file or pipe, with documented
+// limits. The right answers come from libm in double, with errors of a few units of 2^-53; if one
+// is too near a tie to decide, both neighbours count as nearest.
 
 namespace touchstone::cli {
 namespace {
@@ -79,14 +79,14 @@ Function function_named(const std::string& name) {
       fmt::format("certify: '{}' is none of its functions: {}", name.substr(0, 40), names));
 }
 
-// Steps between floats in the order of numbers, both zeros one.
+// Steps between floats in numeric order; both zeros are one.
 std::int64_t place(float x) {
   const auto bits = std::bit_cast<std::int32_t>(x);
   return bits >= 0 ? bits
                    : static_cast<std::int64_t>(std::numeric_limits<std::int32_t>::min()) - bits;
 }
 
-// The nearest float32; `other` is the next best where the double is too near their middle to tell.
+// The nearest float32; `other` is the next best if the double is too near their midpoint to decide.
 struct Nearest {
   float one, other;
 };
@@ -97,7 +97,7 @@ Nearest nearest(double exact) {
   return {static_cast<float>(exact - d), static_cast<float>(exact + d)};
 }
 
-// What one limit makes of the outputs in its domain.
+// The outcome of one limit over its domain.
 struct LimitTally {
   std::uint64_t judged = 0, beyond = 0;
   std::uint32_t first_beyond = 0;
@@ -148,7 +148,7 @@ class OutputCheck {
     const auto x = std::bit_cast<float>(bits);
     double exact = f_(static_cast<double>(x));
     double steps = steps_from(exact, got);
-    if (flush_ && std::fpclassify(x) == FP_SUBNORMAL) {  // the operand may count as zero
+    if (flush_ && std::fpclassify(x) == FP_SUBNORMAL) {  // the operand may be flushed to zero
       const double other = f_(std::copysign(0.0, static_cast<double>(x)));
       if (const double s = steps_from(other, got); s < steps) {
         exact = other;
@@ -168,7 +168,7 @@ class OutputCheck {
         take(limits_[i], bits, error_of(limits_[i], exact, got, steps), tally.limits[i]);
   }
 
-  // Places in the order of float32 from the nearest; infinity where one alone is NaN.
+  // Representable numbers from the nearest; infinity if exactly one is NaN.
   static double steps_from(double exact, float got) {
     if (std::isnan(exact) || std::isnan(got))
       return std::isnan(exact) && std::isnan(got) ? 0 : std::numeric_limits<double>::infinity();
@@ -180,7 +180,7 @@ class OutputCheck {
 
   static double error_of(const Limit& limit, double exact, float got, double steps) {
     if (limit.kind == Limit::Kind::Steps || !std::isfinite(steps)) return steps;
-    if (steps == 0 && !(std::isfinite(exact) && std::isfinite(got))) return 0;  // alike
+    if (steps == 0 && !(std::isfinite(exact) && std::isfinite(got))) return 0;  // equal
     const double apart = std::fabs(static_cast<double>(got) - exact);
     if (limit.kind == Limit::Kind::Absolute || apart == 0) return apart;
     return apart / std::fabs(exact);
@@ -201,17 +201,17 @@ class OutputCheck {
   bool flush_;
 };
 
-// Outputs in the order of the inputs' bits.
+// Outputs in order of the inputs' bits.
 class Floats {
  public:
   virtual ~Floats() = default;
   virtual const std::string& name() const = 0;
-  /// Of the inputs from `first` on; `at`: how many there were before.
+  /// For the inputs from `first` on; `at`: how many came before.
   virtual void fill(std::vector<float>& block, std::uint64_t first, std::uint64_t at) = 0;
   virtual bool at_end() { return true; }
 };
 
-// Those of a backend, which is asked for a million at a time.
+// Outputs of a backend, a million at a time.
 class AskedFloats final : public Floats {
  public:
   explicit AskedFloats(const CertifyOptions& o)
@@ -240,7 +240,7 @@ class AskedFloats final : public Floats {
   std::string name_;
 };
 
-// A file of floats, or standard input.
+// Outputs from a file of floats or standard input.
 class FloatsOfFile final : public Floats {
  public:
   explicit FloatsOfFile(const std::string& path)
@@ -284,7 +284,7 @@ OutputTally in_threads(const OutputCheck& check, std::uint64_t first,
   return sum;
 }
 
-// Reads the next outputs while the last are checked.
+// Reads the next outputs while the previous ones are checked.
 OutputTally check_stream(Floats& in, const OutputCheck& check, std::size_t limits,
                          std::uint64_t first, std::uint64_t inputs, int threads,
                          Progress& progress) {

@@ -21,7 +21,7 @@ std::string codes_text(std::vector<ExitCode> codes) {
   return fmt::format("Exit codes: {}.", fmt::join(parts, ", "));
 }
 
-// The first word that is no option of the whole program; nothing where there is none.
+// The first word that is no global option; empty if there is none.
 std::string first_word(const std::vector<std::string>& words) {
   for (auto word = words.rbegin(); word != words.rend(); ++word) {
     if (*word == "--color" && word + 1 != words.rend())
@@ -32,13 +32,13 @@ std::string first_word(const std::vector<std::string>& words) {
   return {};
 }
 
-// The deepest verb that was named.
+// The innermost verb that was given.
 const CLI::App& named_verb(const CLI::App& app) {
   const std::vector<CLI::App*> verbs = app.get_subcommands();
   return verbs.empty() ? app : *verbs.front();
 }
 
-// The program may come by a path that says nothing to a reader.
+// Shows the plain program name, because its path may mean nothing to a reader.
 std::string help_of(const CLI::App& app, const CLI::App& verb) {
   return &app == &verb ? "`touchstone --help` lists all verbs"
                        : fmt::format("`touchstone {} --help` lists its options", verb.get_name());
@@ -69,7 +69,7 @@ CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& wh
                    const std::string& example, std::vector<ExitCode> codes,
                    const std::string& more) {
   CLI::App* verb = app.add_subcommand(name, what);
-  verb->fallthrough();  // --color may stand after the verb
+  verb->fallthrough();  // --color may follow the verb
   verb->footer((more.empty() ? "" : more + "\n") + "Example: touchstone " + example + "\n" +
                codes_text(std::move(codes)));
   return verb;

@@ -8,8 +8,8 @@
 
 namespace touchstone::cli {
 
-/// Standard output for data: while one lives, text that is printed for people goes to standard
-/// error. One at a time.
+/// Standard output reserved for data: while one lives, text for people goes to standard error. One
+/// at a time.
 class DataOutput {
  public:
   /// Throws SystemError.
@@ -19,21 +19,21 @@ class DataOutput {
   DataOutput& operator=(const DataOutput&) = delete;
 
   int fd() const { return kept_.get(); }
-  /// Throws SystemError where it cannot be written.
+  /// Throws SystemError if it cannot be written.
   void write(std::string_view text) const;
 
  private:
   process::Descriptor kept_;
 };
 
-/// One where that is wanted.
+/// A DataOutput if wanted, else null.
 inline std::unique_ptr<DataOutput> data_output_if(bool wanted) {
   return wanted ? std::make_unique<DataOutput>() : nullptr;
 }
 
-/// Where a log is to be standard output, which objects of --json may not share. Throws ParseError.
+/// Reserves standard output for a log named "-", which --json may not share. Throws ParseError.
 std::unique_ptr<DataOutput> log_output(const std::string& log, bool json);
-/// Throws ParseError where a run is to be resumed from no file.
+/// Throws ParseError if a run is to be resumed without a file.
 void require_log_file(bool resume, const std::string& log);
 
 }  // namespace touchstone::cli

@@ -23,7 +23,7 @@ namespace touchstone::cli {
 namespace {
 
 constexpr std::int64_t kBatch = 60;
-constexpr double kGoal = 0.96;  // share of held-out digits read right
+constexpr double kGoal = 0.96;  // required share of correct held-out digits
 constexpr int kEpochs = 40;
 
 using Clock = std::chrono::steady_clock;
@@ -50,7 +50,7 @@ Batch make_batch(const Digits& digits, std::span<const std::int64_t> which,
   return {Tensor::from(pixels, {n, 1, 8, 8}, device), Tensor::from(labels, {n}, device)};
 }
 
-// A fifth is held out; both parts are in random order and cut to whole batches.
+// A fifth is held out; both parts are shuffled and cut to whole batches.
 struct Split {
   std::vector<std::int64_t> train, test;
 };
@@ -63,7 +63,7 @@ Split split(const Digits& digits, Generator& generator) {
   return parts;
 }
 
-// Batches of one size, so that kernels are few; what is left over is dropped.
+// Batches of equal size, to keep kernels few; the remainder is dropped.
 std::vector<std::vector<std::int64_t>> batches(std::span<const std::int64_t> of,
                                                std::int64_t size) {
   std::vector<std::vector<std::int64_t>> out;
@@ -111,8 +111,8 @@ struct Accuracy {
   double fixed = 0;
 };
 
-// Share of images whose largest logit is the label's; and again with the logits scaled in integers
-// as a fixed-point accelerator would, which exercises integer division of negative numbers.
+// The share of images whose largest logit is the label's; and again with logits scaled in integers,
+// as in a fixed-point accelerator, which exercises integer division of negative numbers.
 Accuracy test(const models::DigitsNet& net, const Digits& digits,
               std::span<const std::int64_t> held_out, const std::string& device) {
   std::int64_t seen = 0, right = 0, right_fixed = 0;
@@ -143,13 +143,13 @@ std::string power_str(const Verdict& v) {
   if (v.outcome == Outcome::Unusable) return "-";
   if (v.determined == v.checked) return "exact";
   if (v.outcome == Outcome::Weak) return "too wide";
-  // Nine in ten elements leave no more open.
+  // Nine in ten elements are at least this tight.
   if (v.relative.most >= 1e-5) return fmt::format("{:.2g} %", 100 * v.relative.most);
   return fmt::format("{} ulp", count_str(v.ulp.most));
 }
 
 struct DemoSummary {
-  std::int64_t counts[4] = {};  // by Outcome, SUSPECT ones apart
+  std::int64_t counts[4] = {};  // by Outcome, SUSPECT ones separately
   std::int64_t suspects = 0;
   std::size_t failed = SIZE_MAX;
 };
@@ -175,7 +175,7 @@ DemoSummary print_table(const KernelLog& log, const std::vector<Judged>& judged,
       ++summary.suspects;
     else
       ++summary.counts[static_cast<std::size_t>(j.together.outcome)];
-    // The smallest kernel that fails makes the best reproducer.
+    // The smallest failing kernel makes the best reproducer.
     const bool bad = j.worst.outcome == Outcome::Fail || j.worst.outcome == Outcome::Unusable;
     const auto cost = [&](std::size_t k) { return fuzz::to_json(judged[k].evidence).size(); };
     if (bad && (summary.failed == SIZE_MAX || cost(i) < cost(summary.failed))) summary.failed = i;
@@ -194,7 +194,7 @@ std::vector<Judged> judge_all(const KernelLog& log, Device& device) {
   return judged;
 }
 
-// The failing run, made as small as it still fails.
+// Shrinks the failing run.
 fuzz::Reproducer smallest(const fuzz::Reproducer& evidence, Device& candidate) {
   constexpr int kMostRuns = 200;
   Progress progress("shrinking", kMostRuns);
@@ -238,7 +238,7 @@ nlohmann::ordered_json json_of_entry(const KernelLog::Entry& entry, const Judged
   return row;
 }
 
-// What a run leaves to judge: kernels, and how well the network reads digits where one learned to.
+// The results of a run: kernels to judge, and the accuracy if a network was trained.
 struct DemoRun {
   KernelLog log;
   int epochs = 0;
@@ -266,7 +266,7 @@ void run_digits(const DemoOptions& options, DemoRun& run) {
       100 * run.accuracy->floating, 100 * run.accuracy->fixed);
 }
 
-// A model's output as it is used, then a step of gradient descent on the mean of its squares.
+// A model's forward pass, then a gradient step on its mean square.
 void run_model(const models::Model& model, const std::string& device, DemoRun& run) {
   const auto start = Clock::now();
   const models::ModelGraph used = model.build(device, false);
@@ -290,7 +290,7 @@ void run_model(const models::Model& model, const std::string& device, DemoRun& r
 
 void run_models(const DemoOptions& options, DemoRun& run) {
   for (const std::string& wanted : options.models)
-    if (wanted != "all") models::model(wanted);  // known, before any runs
+    if (wanted != "all") models::model(wanted);  // fails on unknown names before any runs
   for (const models::Model& model : models::models())
     if (std::ranges::any_of(options.models, [&](const std::string& wanted) {
           return wanted == "all" || wanted == model.name;
@@ -304,7 +304,7 @@ void print_suspects(const KernelLog& log, const std::vector<Judged>& judged) {
       fmt::print("{} {}\n", kernel_name(log.entries()[i].kernel), judged[i].together.str());
 }
 
-// The run and its table, once all is judged.
+// The run and its table, after judging.
 std::string demo_json(const DemoOptions& options, const DemoRun& run,
                       const std::vector<Judged>& judged, const DemoSummary& summary) {
   nlohmann::ordered_json out = {{"device", options.device},

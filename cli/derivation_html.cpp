@@ -14,7 +14,7 @@ using namespace symbolic;
 
 namespace {
 
-constexpr std::size_t kMostNodes = 80;  // of an expression that is drawn
+constexpr std::size_t kMostNodes = 80;  // of an expression drawn as a graph
 constexpr std::size_t kMostGraphs = 400;
 
 Json marked(const MarkedText& m) {
@@ -37,8 +37,7 @@ std::string head_of(const Exprs& e, Expr x) {
   return text.size() <= kMost ? text : text.substr(0, kMost - 3) + "...";
 }
 
-// The part at the path and what is below it has the first mark, what the other side lacks the
-// second.
+// Marks the part at the path and its subtree first, and what the other side lacks second.
 std::size_t graph_of(StepReport& report, const Exprs& e, Expr whole, Expr part,
                      const std::set<Expr>& other, Mark changed, Mark differs) {
   ReportGraph graph;

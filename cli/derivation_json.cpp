@@ -98,7 +98,7 @@ std::string certificate_line(const Derivation& d) { return whole_json(d).dump();
 
 namespace {
 
-// Limits of a file: no derivation that is written here is past them.
+// Limits of a file; derivations written here stay within them.
 constexpr std::size_t kDeepest = 10'000, kMostParts = 1'000'000;
 
 ParseError no_derivation(const nlohmann::json::exception& error) {

@@ -19,7 +19,7 @@ class Latex {
  private:
   static constexpr std::size_t kOff = static_cast<std::size_t>(-1);
 
-  // Recurses: `derive` bounds the size of what comes here.
+  // Recurses: `derive` bounds the size of its input.
   std::string form(Expr x, int context, std::size_t along) {
     std::string s = plain(x, along);
     if (level(x) < context) s = "\\left(" + s + "\\right)";

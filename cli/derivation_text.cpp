@@ -34,7 +34,7 @@ void put_chain(const Derivation& d, const Chain& chain, std::string& out) {
       if (variable != value) bound.push_back(fmt::format("{} = {}", variable, value));
     if (!bound.empty()) out += dim(fmt::format("      with {}", fmt::join(bound, ", "))) + "\n";
     if (!s.facts.empty()) out += dim(fmt::format("      as {}", fmt::join(s.facts, ", "))) + "\n";
-    // The part that changes next is marked where it stands, after the one that changed.
+    // Marks the part that changes next, after the one that changed.
     out += fmt::format("= {}\n", marked(s.after, green));
     if (i + 1 < steps.size() &&
         !(steps[i + 1].before.begin == s.after.begin && steps[i + 1].before.end == s.after.end) &&

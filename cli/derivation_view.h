@@ -17,24 +17,24 @@ using explore::StepWords;
 using explore::verdict;
 using explore::words_of;
 
-/// For a terminal; colours as terminal.h decides.
+/// For a terminal, with colours as terminal.h decides.
 std::string derivation_text(const symbolic::Derivation& d,
                             const std::optional<symbolic::Flaw>& flaw);
-/// One object; what `derivation_of_json` reads.
+/// One JSON object, as `derivation_of_json` reads.
 std::string derivation_json(const symbolic::Derivation& d);
-/// A page that needs nothing else. Throws as StepReport::html.
+/// A self-contained page. Throws as StepReport::html.
 std::string derivation_html(const symbolic::Derivation& d,
                             const std::optional<symbolic::Flaw>& flaw);
 /// An align* environment; needs amsmath.
 std::string derivation_latex(const symbolic::Derivation& d);
 
-/// The same on one line, without its end.
+/// The JSON on one line, without a line end.
 std::string certificate_line(const symbolic::Derivation& d);
 
-/// The object that a text holds. Throws ParseError where it holds no object, or one with two
-/// members of one name, which readers take in different ways.
+/// The object in a text. Throws ParseError if it holds no object, or one with duplicate member
+/// names, which parsers read differently.
 nlohmann::ordered_json certificate_json(std::string_view text);
-/// Throws ParseError where the text is no derivation; whether it is a right one find_flaw tells.
+/// Throws ParseError if the text is no derivation; find_flaw checks whether it is correct.
 symbolic::Derivation derivation_of_json(const std::string& text);
 symbolic::Derivation derivation_of_json(const nlohmann::ordered_json& json);
 

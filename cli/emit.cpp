@@ -26,7 +26,7 @@ bool means_all(const std::vector<std::string>& words) {
   return words.empty() || (words.size() == 1 && words[0] == "all");
 }
 
-// A folder that holds something may be somebody's work.
+// Refuses a non-empty folder, which may hold somebody's work.
 void make_empty_folder(const fs::path& folder) {
   std::error_code error;
   if (fs::exists(folder, error) && !fs::is_empty(folder, error))
@@ -67,7 +67,7 @@ std::vector<fuzz::SuiteCase> draw_kernels(const SuiteWords& words) {
 
 namespace {
 
-// Each kernel of the model once, on probes for it; named by its place in the schedule.
+// Each kernel of the model once, on probe inputs; named by its place in the schedule.
 std::vector<fuzz::SuiteCase> draw_model(const SuiteWords& words) {
   const ConfigScope scope(config_of(-1, {}));
   const models::Model& model = models::model(words.model);
@@ -136,7 +136,7 @@ void write_cases(const std::string& root_name, const std::vector<fuzz::SuiteCase
   OrderlyEnd end([] {});
   try {
     write_into(root, cases, format);
-  } catch (...) {  // no part of a suite passes for one
+  } catch (...) {  // removes the incomplete suite
     std::error_code ignored;
     for (const fuzz::SuiteCase& c : cases) fs::remove_all(root / c.name, ignored);
     end.leave();

@@ -14,7 +14,7 @@
 namespace touchstone::cli {
 namespace {
 
-// The inputs given, or small integers drawn from the seed.
+// The given inputs, or small integers drawn from the seed.
 std::vector<HostArray> inputs_of(const KernelFile& kernel, const EvalOptions& options) {
   if (!options.inputs.empty()) return read_arrays(kernel, options.inputs, 1);
   fuzz::RandomChooser chooser(options.seed, 0);
@@ -42,7 +42,7 @@ int run_eval(const EvalOptions& options) {
       with_values(kernel_named(options.kernel, options.op, options.inputs), options.variables);
   const LazyOpPtr& concrete = kernel.ast;
   Device& device = Device::get(options.device);
-  // A compiled device reads the same element again and again much faster than the reference.
+  // A compiled device rereads elements much faster than the reference.
   require_feasible(kernel,
                    {device.name() == "CPU" ? options.limits.seconds : 0, options.limits.megabytes});
   HostArray output{concrete->dtype(), {}, {}};
@@ -60,7 +60,7 @@ int run_eval(const EvalOptions& options) {
   lazy::flush_log();
   output.bytes.resize(buffers[0]->bytes());
   buffers[0]->copy_out(std::as_writable_bytes(std::span(output.bytes)));
-  if (options.show_source)  // for people, where standard output is for the array
+  if (options.show_source)  // for people, if standard output carries the array
     fmt::print(options.output == "-" ? stderr : stdout, "{}", device.runner(concrete)->source());
   if (options.output.empty())
     print_values(output);

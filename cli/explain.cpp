@@ -36,7 +36,7 @@ std::vector<std::int64_t> parse_index(const std::string& text) {
   return at;
 }
 
-// Axes of size 1 at the end, as a definition's kernel may have them, need no index.
+// Trailing axes of size 1, as a definition's kernel may have, need no index.
 std::vector<std::int64_t> element_at(const std::string& text, const Shape& shape) {
   std::vector<std::int64_t> at = parse_index(text);
   const auto rest = static_cast<std::ptrdiff_t>(std::min(at.size(), shape.size()));
@@ -86,7 +86,7 @@ void print_nodes(const std::vector<ExplainedNode>& nodes) {
   }
 }
 
-// A kernel without variables, and the arrays that the options or the reproducer have.
+// A kernel without variables, with the arrays of the options or the reproducer.
 struct ExplainedRun {
   LazyOpPtr kernel;
   std::vector<HostArray> inputs;
@@ -109,7 +109,7 @@ ExplainedRun run_of(const ExplainOptions& options) {
   return run;
 }
 
-// The candidate's value there; nothing where there is no output.
+// The candidate's value there; nothing without an output.
 std::optional<Scalar> candidate_of(const ExplainedRun& run, const std::vector<std::int64_t>& at) {
   if (!run.output) return std::nullopt;
   std::int64_t flat = 0;

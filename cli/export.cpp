@@ -26,7 +26,7 @@ std::string bytes_of(const LazyBuffer& value) {
 
 int run_export(const ExportOptions& options) {
   const models::Model& model = models::model(options.model);
-  // Products are rounded, as every C compiler can.
+  // Products are rounded, which every C compiler can do.
   ClangOptions clang = ClangOptions::from_environment();
   clang.codegen.contract = false;
   register_clang_device(clang);
@@ -35,14 +35,14 @@ int run_export(const ExportOptions& options) {
   std::string name(model.name);
   std::ranges::replace(name, '-', '_');
   std::vector<LazyBufferPtr> inputs;
-  for (const Tensor& input : graph.inputs)  // of which some may be one
+  for (const Tensor& input : graph.inputs)  // some may be the same
     if (std::ranges::find(inputs, input.lazy()->base_ptr()) == inputs.end())
       inputs.push_back(input.lazy()->base_ptr());
   const LazyBufferPtr output = graph.output.lazy()->contiguous();
   std::map<std::string, std::string> files =
       standalone_c(name, inputs, std::span(&output, 1), clang.codegen);
 
-  // An example, and what comes out of it here.
+  // An example input and its output.
   std::string words;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::string file = fmt::format("input{}.bin", i);

@@ -43,7 +43,7 @@ std::atomic<bool> stop_wanted = false;
 std::atomic<int> stopped_by = 0;
 std::atomic<std::int64_t> stopped_at = 0;  // milliseconds
 
-// Of this thread, which blocks it.
+// On this thread, which blocks the signal.
 void raise_unblocked(int signal) {
   sigset_t only;
   sigemptyset(&only);
@@ -53,29 +53,29 @@ void raise_unblocked(int signal) {
   ::raise(signal);
 }
 
-// In the thread that waits for signals.
+// Runs in the thread that waits for signals.
 void end_fuzzing(int signal) {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   const std::int64_t at = now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
   stopped_by = signal;
   if (!stop_wanted.exchange(true)) {
-    Interrupt::request();  // of what waits for one case
+    Interrupt::request();  // interrupts work on a single case
     stopped_at = at;
     return;
   }
-  // One wish may come twice: timeout(1) sends a signal to the process and to its group.
+  // One request may arrive twice: timeout(1) signals the process and its group.
   if (at - stopped_at < 500) return;
-  raise_unblocked(signal);  // asked for twice
+  raise_unblocked(signal);  // requested twice
 }
 
-// Ctrl-C, and what a job scheduler sends, end the campaign and not the process.
+// Ctrl-C and a job scheduler's signals end the campaign, not the process.
 void stop_on_signals() {
   hand_signals_to(end_fuzzing);
-  ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write
+  ::signal(SIGXFSZ, SIG_IGN);  // exceeding the file size limit becomes a write error
 }
 
-// Having tidied up, ends as whoever sent the signal expects.
+// Tidies up, then ends by the signal, as its sender expects.
 void end_by_signal() {
   if (stopped_by == 0) return;
   std::fflush(stdout);
@@ -95,7 +95,7 @@ double parse_seconds(const std::string& text) {
   return n * scale;
 }
 
-// Whether the log is a file from which the campaign can go on.
+// Whether the log is a file that a campaign can resume from.
 bool has_log_file(const FuzzOptions& o) { return !o.log.empty() && o.log != "-"; }
 
 // Data goes to standard output, text for people to standard error.
@@ -138,7 +138,7 @@ Checked checked(const AreaPlan& plan, const std::string& text) {
   return area->check(text_of_case(*area, text), fuzz::Effort::Full);
 }
 
-// The result of a check in a process of its own: a crash or a hang is a finding like any other.
+// Checks a case in its own process: a crash or a hang is a finding.
 Checked checked_apart(const FuzzOptions& o, const AreaPlan& plan, const std::string& text) {
   using nlohmann::json;
   const auto work = [&] {
@@ -153,7 +153,7 @@ Checked checked_apart(const FuzzOptions& o, const AreaPlan& plan, const std::str
     }
     return told.dump(-1, ' ', false, json::error_handler_t::replace);
   };
-  constexpr double kAllRelations = 10;  // take so many times as long as the usual ones
+  constexpr double kAllRelations = 10;  // cost, as a multiple of a sampled check
   std::string ended;
   const auto told =
       fuzz::in_child(work, kAllRelations * o.case_seconds,
@@ -198,10 +198,10 @@ int one_case(const FuzzOptions& o, const AreaPlan& plan) {
   return kExitNo;
 }
 
-// Every case of the corpus in a process of its own.
+// Checks every corpus case in its own process.
 CorpusCount replay(const FuzzOptions& o, const std::vector<AreaPlan>& plans) {
   CorpusCount count;
-  if (!fs::exists(o.corpus)) return count;  // it is made when there is something to add
+  if (!fs::exists(o.corpus)) return count;  // created when there is a case to add
   for (const fuzz::CorpusCase& c : fuzz::read_corpus(o.corpus)) {
     if (stop_wanted) break;
     const auto plan = std::ranges::find(plans, c.area, &AreaPlan::name);
@@ -281,7 +281,7 @@ void summarize(const FuzzOptions& o, const AreaResult& r) {
   }
 }
 
-// As judge and league do: what starting a backend cost, where it was slow or was started anew.
+// As judge and league: the backend's start-up cost, if it was slow or restarted.
 void print_backend_starts() {
   constexpr double kSlow = 5;  // seconds
   const fuzz::SharedStarts& starts = *backend_starts();
@@ -290,7 +290,7 @@ void print_backend_starts() {
              counted(starts.times(), "time"), starts.anew(), seconds_str(starts.seconds()));
 }
 
-// Says so of each area of which every case was skipped; true where that is all of them.
+// Reports each area whose cases were all skipped; true if that is every area.
 bool nothing_checked(const fuzz::RunResult& result) {
   bool nothing = true;
   for (const AreaResult& r : result.areas) {
@@ -337,7 +337,7 @@ int run_fuzz(const FuzzOptions& o) {
   const std::unique_ptr<DataOutput> data = data_output(o);
   const fuzz::RunOptions options = run_options(o, data);
   const TemporaryDirectory scratch("touchstone-fuzz");
-  ::setenv("TMPDIR", scratch.path().c_str(), 1);  // files of killed workers go with it
+  ::setenv("TMPDIR", scratch.path().c_str(), 1);  // also collects files of killed workers
   const std::vector<AreaPlan> plans = fuzz_plans(o);
   if (o.one) {
     if (plans.size() != 1) throw ParseError("--case is of one area: name it with --area");

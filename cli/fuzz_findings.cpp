@@ -28,7 +28,7 @@ fs::path place_of(const FuzzOptions& o, const std::string& area, const AreaFindi
   return fs::path(o.findings) / (area + "-" + name);
 }
 
-// The same area under the same conditions.
+// The command for the same area under the same conditions.
 std::string same_again(const FuzzOptions& o, const std::string& area) {
   const std::string backend =
       area != "kernel" || o.backend == "tiers" ? "" : " --backend " + quoted(o.backend);
@@ -37,12 +37,12 @@ std::string same_again(const FuzzOptions& o, const std::string& area) {
   return fmt::format("fuzz --area {}{}{}", area, backend, plant);
 }
 
-// How a case is checked again; `word` is the case, or @FILE.
+// The command that checks a case again; `word` is the case, or @FILE.
 std::string again(const FuzzOptions& o, const std::string& area, const std::string& word) {
   return fmt::format("{} --case {}", same_again(o, area), word);
 }
 
-// The backend that gives the answer which is not legal, first of all the one that runs every case.
+// The backend whose answer is illegal, starting with the one that runs every case.
 fuzz::KernelBackend* culprit(fuzz::KernelBackends& backends, const fuzz::KernelCase& c) {
   std::vector<fuzz::KernelBackend*> all{backends.candidate.get()};
   for (const auto& v : backends.variants) all.push_back(v.get());
@@ -57,8 +57,8 @@ fuzz::KernelBackend* culprit(fuzz::KernelBackends& backends, const fuzz::KernelC
   return all[0];
 }
 
-// A kernel that fails, with all that belongs to it. It is run in a process of its own: it may
-// crash. False where its text is none: that it does not read back may be what is wrong.
+// Writes a failing kernel's folder, in a separate process because it may crash. False if its text
+// does not parse, which may be the fault itself.
 bool write_folder(const FuzzOptions& o, const AreaFinding& f, const fs::path& folder,
                   bool hurried) {
   fuzz::KernelCase c;
@@ -70,7 +70,7 @@ bool write_folder(const FuzzOptions& o, const AreaFinding& f, const fs::path& fo
   const std::string command =
       "\"${TOUCHSTONE:-touchstone}\" " + again(o, "kernel", "@\"$(dirname \"$0\")/case.txt\"");
   write_finding_folder(folder, c, f.failure, command, nullptr);
-  if (hurried) return true;  // nobody waits for another run
+  if (hurried) return true;  // no time for another run
   std::string ended;
   const auto work = [&] {
     fuzz::KernelBackends backends = kernel_backends(o);
@@ -81,12 +81,13 @@ bool write_folder(const FuzzOptions& o, const AreaFinding& f, const fs::path& fo
     if (!fuzz::in_child(work, 2 * o.case_seconds + 60, 0, ended))
       write_file_atomically(folder / "ended.txt", ended + "\n");
   } catch (const Interrupted&) {
-    // The folder is as good as it is: what is missing says who is to blame.
+    // An incomplete folder still helps: the missing part shows the culprit.
   }
   return true;
 }
 
-// Whether the answer in a file that may be there fails by itself: of some relations it is legal.
+// Whether the answer in a file, if present, is illegal by itself; some relations fail with a legal
+// answer.
 bool is_illegal(const fs::path& file) {
   if (!fs::exists(file)) return false;
   try {
@@ -96,7 +97,7 @@ bool is_illegal(const fs::path& file) {
   }
 }
 
-// Writes what a finding needs beside its line; why not, where the disk is full or the like.
+// Writes a finding's files; returns the reason on failure, such as a full disk.
 std::string keep(const FuzzOptions& o, const std::string& area, const AreaFinding& f, bool hurried,
                  std::string& word) {
   try {
@@ -153,7 +154,7 @@ void show_finding(const FuzzOptions& o, const std::string& area, const AreaFindi
 void show_unshrunk(const FuzzOptions& o, const std::string& area,
                    std::span<const AreaFinding> findings) {
   if (findings.empty()) return;
-  // A line each, in a file that --corpus takes.
+  // One line each, in a file that --corpus accepts.
   const fs::path file = fs::path(o.findings) / (area + "-unshrunk.txt");
   std::string lines;
   for (const AreaFinding& f : findings)

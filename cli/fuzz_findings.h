@@ -8,14 +8,14 @@
 
 namespace touchstone::cli {
 
-/// Prints a finding with the command that checks it again; of a kernel writes a folder with all
-/// that belongs to it, of other long cases a file. What cannot be written is printed. `hurried`:
-/// nothing is run for it, as where somebody waits for the end.
+/// Prints a finding with the command that checks it again. Writes a folder for a kernel, and a file
+/// for other long cases; prints them if writing fails. `hurried`: runs nothing, because the user
+/// wants to stop.
 void show_finding(const FuzzOptions& o, const std::string& area, const fuzz::AreaFinding& f,
                   bool hurried);
 
-/// The texts of findings that were not made smaller, in a file of the findings' folder, or where
-/// that cannot be written on standard output.
+/// Writes the texts of unshrunk findings to a file in the findings folder, or to standard output if
+/// that fails.
 void show_unshrunk(const FuzzOptions& o, const std::string& area,
                    std::span<const fuzz::AreaFinding> findings);
 

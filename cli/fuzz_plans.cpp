@@ -18,7 +18,7 @@ namespace {
 
 using fuzz::AreaPlan;
 
-// The point at which Z3, or a search, shows two expressions to differ.
+// A point where Z3, or a search, shows that two expressions differ.
 std::optional<std::string> refuted(const std::string& a, const std::string& b,
                                    const std::string& when) {
   prove::Limits limits;
@@ -45,9 +45,9 @@ void require_tcc() {
 ClangOptions clang_options(const FuzzOptions& o, int opt_level) {
   ClangOptions clang = ClangOptions::from_environment();
   clang.fault = parse_fault(o.plant);
-  clang.codegen.contract = false;  // a variant has it
+  clang.codegen.contract = false;  // a variant sets it
   clang.opt_level = opt_level;
-  // One kernel in a process takes longest of all, and none is drawn twice on purpose.
+  // A process per kernel would be slowest, and no kernel is repeated on purpose.
   clang.keep = false;
   clang.parallel_work = 0;
   clang.threads = 1;
@@ -59,7 +59,7 @@ std::unique_ptr<fuzz::KernelBackend> on_clang(const std::string& name,
   return fuzz::make_device_backend(make_clang_device(name, options));
 }
 
-// The candidate is clang at this level; each case is also run with other options.
+// The candidate is clang at this level; each case also runs with other options.
 fuzz::KernelBackends optimized_backends(const FuzzOptions& o) {
   fuzz::KernelBackends b;
   const ClangOptions clang = clang_options(o, 2);
@@ -78,7 +78,7 @@ fuzz::KernelBackends optimized_backends(const FuzzOptions& o) {
   return b;
 }
 
-// Kernels that clang compiles together cost little at -O0; other options are a second run of it.
+// Kernels compiled together by clang cost little at -O0; other options need a second run.
 fuzz::KernelBackends unoptimized_backends(const FuzzOptions& o) {
   fuzz::KernelBackends b;
   ClangOptions clang = clang_options(o, 0);
@@ -97,11 +97,11 @@ fuzz::KernelBackends unoptimized_backends(const FuzzOptions& o) {
   return b;
 }
 
-// A GPU, or its grids of threads on the host; each case also in a layout drawn at random.
+// A GPU, or its grids of threads on the host; each case also runs in a random layout.
 fuzz::KernelBackends grid_backends(const FuzzOptions& o) {
   const bool on_host = o.backend == "cuda-host";
   CudaOptions cuda = CudaOptions::from_environment();
-  if (on_host) {  // a thread is slow there, and small kernels are to have several blocks
+  if (on_host) {  // host threads are slow, and small kernels should have several blocks
     cuda.threads = 8;
     cuda.opt_level = 0;
   } else if (const std::string why = no_cuda_reason(cuda.device); !why.empty()) {
@@ -119,7 +119,7 @@ fuzz::KernelBackends grid_backends(const FuzzOptions& o) {
   return b;
 }
 
-// Kernels a batch: what a run of the compiler costs itself is shared by that many.
+// Kernels per batch, which share the compiler's start-up cost.
 std::int64_t kernels_together(const std::string& backend) {
   if (backend == "clang" || (backend == "tiers" && !has_tcc())) return 1024;
   if (backend == "clang-O2" || backend == "cuda" || backend == "cuda-host") return 256;
@@ -165,7 +165,7 @@ fuzz::KernelBackends kernel_backends(const FuzzOptions& o) {
     other = {};
     other.contract = true;
     vary("TCC of fused products", other);
-    // Numbers of elements that 3 does not divide, and fewer than 3.
+    // Element counts that 3 does not divide, and counts below 3.
     b.variants.push_back(
         fuzz::make_device_backend(make_tcc_device("TCC in 3 parts", {}, fault, 3)));
     if (o.backend == "tiers") b.slow = on_clang("CLANG", clang_options(o, 2));
@@ -185,13 +185,13 @@ fuzz::KernelBackends kernel_backends(const FuzzOptions& o) {
     b.candidate = fuzz::make_process_backend(
         plugin.empty() ? foreign::BackendProcess::shell(command) : foreign::plugin_command(plugin),
         plugin.empty() ? limits : foreign::plugin_limits(limits), backend_starts());
-    (void)b.candidate->name();  // starts it: what it says of itself is as it should be
+    (void)b.candidate->name();  // starts it and validates its greeting
   }
   return b;
 }
 
 std::vector<AreaPlan> fuzz_plans(const FuzzOptions& o) {
-  backend_starts();  // before workers are forked
+  backend_starts();  // before forking workers
   std::vector<AreaPlan> known;
   known.push_back({"symbolic", [](int) { return fuzz::make_symbolic_area(refuted); }, 4096, 2000});
   known.push_back({"view", [](int) { return fuzz::make_view_area(); }, 4096, 2000});

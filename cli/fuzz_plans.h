@@ -11,11 +11,11 @@
 
 namespace touchstone::cli {
 
-/// The areas that options name, in their order. Throws ParseError on a name that is none, or a
-/// backend that is not there.
+/// The areas that the options name, in order. Throws ParseError for an unknown area or a missing
+/// backend.
 std::vector<fuzz::AreaPlan> fuzz_plans(const FuzzOptions& options);
 
-/// How often a backend that is a process was started for kernel_backends.
+/// Starts of kernel_backends' process backends.
 const std::shared_ptr<fuzz::SharedStarts>& backend_starts();
 
 /// The backends of the area kernel; throws as above.

@@ -25,7 +25,8 @@ std::optional<std::int64_t> variable(const char* name) {
   return value == nullptr ? std::nullopt : number(value);
 }
 
-// Place and count; `first` is the number of the first one, as arrays of Slurm's may begin anywhere.
+// Place and count; `first` is the number of the first member, because Slurm arrays may start
+// anywhere.
 struct Job {
   const char *place, *count, *first;
 };
@@ -55,7 +56,7 @@ void merge(fuzz::AreaResult& to, fuzz::AreaResult&& from) {
   to.tally.failed += from.tally.failed;
   to.seconds += from.seconds;
   for (const auto& [relation, times] : from.passed_over) to.passed_over[relation] += times;
-  // Those that were made smaller come first, the last `unshrunk` were not.
+  // Shrunk findings come first; the last `unshrunk` are not shrunk.
   const auto small_end = [](fuzz::AreaResult& r) { return r.findings.end() - r.unshrunk; };
   std::vector<fuzz::AreaFinding> small(to.findings.begin(), small_end(to));
   std::vector<fuzz::AreaFinding> rest(small_end(to), to.findings.end());

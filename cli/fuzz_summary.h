@@ -7,7 +7,7 @@
 
 namespace touchstone::cli {
 
-/// What became of the cases of a corpus.
+/// The outcome of replaying a corpus.
 struct CorpusCount {
   int cases = 0, failed = 0, damaged = 0;
 };

@@ -34,7 +34,7 @@ constexpr char kAbout[] =
 // The client left, or does not read.
 struct ClientGone {};
 
-/// A connection that does not wait for its client for longer than `patience` in a request.
+/// A connection that waits at most `patience` for its client in a request.
 class PatientSocket {
  public:
   PatientSocket(int fd, double patience)
@@ -70,7 +70,7 @@ class PatientSocket {
   }
 
  private:
-  // False where patience is at its end.
+  // False when patience runs out.
   bool wait(short what) {
     using std::chrono::milliseconds;
     if (left_.count() <= 0) return false;
@@ -92,7 +92,7 @@ struct HttpRefusal {
   std::string_view allow = {};
 };
 
-// Takes as long for any text of that length.
+// Runs in constant time for texts of equal length.
 bool is_token(std::string_view text, std::string_view token) {
   unsigned differences = text.size() != token.size() ? 1 : 0;
   for (std::size_t i = 0; i < text.size(); ++i)
@@ -100,7 +100,7 @@ bool is_token(std::string_view text, std::string_view token) {
   return differences == 0;
 }
 
-// Whether a field Authorization has the token.
+// Whether an Authorization field holds the token.
 bool has_token(std::string_view field, std::string_view token) {
   constexpr std::string_view kBearer = "bearer ";
   if (!std::ranges::equal(field.substr(0, kBearer.size()), kBearer, {},
@@ -110,8 +110,8 @@ bool has_token(std::string_view field, std::string_view token) {
   return is_token(field, token);
 }
 
-// Why a request is refused by its head. A page of another site, which a browser shows, can ask us
-// by a name of its own for this machine, or without such a trick: by Host and Origin it is known.
+// The reason to refuse a request by its head. A page of another site in a browser can reach us,
+// through a DNS name for this machine or directly; Host and Origin reveal it.
 std::optional<HttpRefusal> refusal_of(const HttpRequest& request, const std::string& token) {
   if (!request.host.empty() && !is_loopback_host(request.host))
     return HttpRefusal{403, "the field Host names another machine than this one"};
@@ -210,7 +210,7 @@ class HttpConversation {
     return reader_.has_begun() && refuse({408, "the request came too slowly (--client-timeout)"});
   }
 
-  // Whether another request may come.
+  // Whether another request may follow.
   bool answer_request() {
     const HttpRequest& request = reader_.request();
     if (request.method != "POST") {
@@ -285,11 +285,11 @@ std::string error_line(const std::string& why) {
 void converse(int client, HttpProgress& progress, const ServeOptions& options) {
   limit_memory(options.limits);
   const int yes = 1;
-  ::setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);  // of a Unix socket: no effect
+  ::setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);  // no effect on a Unix socket
   try {
     HttpConversation(client, progress, options).hold();
   } catch (const ClientGone&) {
-    // Nobody is there to be told.
+    // The client is gone.
   }
 }
 

@@ -8,17 +8,17 @@
 
 namespace touchstone::cli {
 
-/// What a connection's process is doing, in memory that it shares with the one that made it: so
-/// that the latter can end a question that takes too long, and tell the client of an end by crash.
+/// The state of a connection's process, in memory shared with its parent, which can then end a
+/// question that takes too long, and report a crash to the client.
 struct HttpProgress {
   enum class Stage : std::uint8_t {
     Talking,   // reading, writing or waiting
-    Judging,   // nothing of the answer was written
+    Judging,   // before any of the answer is written
     InChunks,  // judging, between two chunks of an answer
     InText,    // judging, between two lines of an answer that ends with the connection
   };
   std::atomic<Stage> stage = Stage::Talking;
-  std::atomic<std::int64_t> since = 0;  // that stage; milliseconds of the steady clock
+  std::atomic<std::int64_t> since = 0;  // start of that stage; milliseconds of the steady clock
   static_assert(std::atomic<Stage>::is_always_lock_free);
   static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
@@ -26,12 +26,12 @@ struct HttpProgress {
   double seconds() const;  // in this stage
 };
 
-/// Answers the requests of one connection until it ends, the client leaves, or something is
-/// refused. Limits the memory of this process, which is to have no other work. `client` does not
-/// block.
+/// Answers the requests of one connection until it ends, the client leaves, or a request is
+/// refused. Limits the memory of this process, which must do no other work. `client` is
+/// non-blocking.
 void converse(int client, HttpProgress& progress, const ServeOptions& options);
 
-/// The line of an error.
+/// An error as an answer line.
 std::string error_line(const std::string& why);
 
 }  // namespace touchstone::cli

@@ -10,7 +10,7 @@
 #include <boost/beast/http/string_body.hpp>
 #include <fmt/format.h>
 
-// The only file that reads Boost.Beast, which is large.
+// The only file that includes Boost.Beast, which is large.
 
 namespace touchstone::cli {
 namespace {
@@ -19,7 +19,7 @@ namespace beast = boost::beast;
 namespace http = beast::http;
 
 constexpr std::uint32_t kMostHead = 16 << 10;
-// Bytes that are no part of a body and await the end of a head, a chunk's head or trailers.
+// The limit on bytes outside a body: a head, a chunk's head, trailers.
 constexpr std::size_t kMostPending = std::size_t{128} << 10;
 
 std::string text_of(beast::string_view text) { return {text.data(), text.size()}; }
@@ -36,7 +36,7 @@ http::response<Body> response_of(const HttpHead& head) {
   return response;
 }
 
-// To the end of the head, or of all.
+// Writes up to the end of the head, or everything.
 template <class Body>
 std::string bytes_of(http::response<Body>& response, bool head_alone) {
   http::response_serializer<Body> serializer(response);
@@ -49,7 +49,7 @@ std::string bytes_of(http::response<Body>& response, bool head_alone) {
       text += part;
       serializer.consume(part.size());
     });
-    if (error) break;  // of a body that is a text there is none
+    if (error) break;  // a string body reports none
   }
   return text;
 }
@@ -91,7 +91,7 @@ HttpReader::Found HttpReader::look() {
   beast::error_code error;
   while (status_ == 0 && !parser.is_done()) {
     const bool had_head = parser.is_header_done();
-    // Beast 1.74 asserts that no piece of a chunk's head is shorter than the last chunk.
+    // Beast 1.74 asserts that a chunk's head is at least as long as the last chunk.
     const std::size_t least = had_head && parser.chunked() ? kLastChunk.size() : 1;
     if (pending_.size() - used_ < least) return Found::Nothing;
     used_ += parser.put(boost::asio::buffer(pending_) + used_, error);
@@ -137,8 +137,8 @@ HttpReader::Found HttpReader::understand_head() {
        {http::field::host, http::field::origin, http::field::authorization})
     if (message.count(once) > 1)
       return refuse(400, fmt::format("two fields {}", text_of(http::to_string(once))));
-  // A server in front of us could take another coding, or a length beside it, for another end of
-  // the body, and what follows for the next request.
+  // A proxy in front of us could parse another coding, or an additional length, as another end of
+  // the body, and the rest as the next request.
   if (const auto codings = message.count(http::field::transfer_encoding); codings != 0) {
     if (codings > 1 || field(http::field::transfer_encoding) != "chunked" || message.version() < 11)
       return refuse(400, "the one field Transfer-Encoding may be 'chunked', of HTTP/1.1");

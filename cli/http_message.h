@@ -7,13 +7,13 @@
 #include <string_view>
 #include <utility>
 
-// HTTP/1.1 as bytes: requests are read, answers written, by Boost.Beast.
+// HTTP/1.1 as bytes: reads requests and writes answers with Boost.Beast.
 
 namespace touchstone::cli {
 
 struct HttpRequest {
   std::string method;
-  std::string path;  // without what follows a question mark
+  std::string path;  // without the query
   std::string host, origin, authorization, content_type, encoding;
   bool has_origin = false;
   bool keeps_alive = false;
@@ -22,10 +22,10 @@ struct HttpRequest {
   bool is_head() const { return method == "HEAD"; }
 };
 
-/// Reads requests from bytes that come in pieces of any length, one after the other.
+/// Reads consecutive requests from bytes that arrive in pieces of any length.
 class HttpReader {
  public:
-  /// most_body: bytes of a body, announced or chunked.
+  /// most_body: the body's limit in bytes, announced or chunked.
   explicit HttpReader(std::uint64_t most_body);
   ~HttpReader();
   HttpReader(const HttpReader&) = delete;
@@ -33,20 +33,20 @@ class HttpReader {
 
   enum class Found : std::uint8_t {
     Nothing,  // more bytes are needed
-    Head,     // `request` is complete, the body is to come; said once
-    Whole,    // `body` is, too
-    Bad,      // `status` and `reason` say why; nothing more can be read
+    Head,     // `request` is complete, the body not yet; reported once
+    Whole,    // `body` is complete too
+    Bad,      // `status` and `reason` say why; reading stops
   };
   void take(std::string_view bytes) {
     pending_.erase(0, std::exchange(used_, 0));
     pending_ += bytes;
   }
-  /// No more bytes will come.
+  /// Ends the input.
   void finish();
   Found look();
-  /// After Whole: the request after it.
+  /// After Whole: continues with the next request.
   void next();
-  /// Whether anything came of the request that is not whole.
+  /// Whether part of an incomplete request has arrived.
   bool has_begun() const;
 
   const HttpRequest& request() const { return request_; }
@@ -61,7 +61,7 @@ class HttpReader {
 
   std::uint64_t most_body_;
   std::string pending_;
-  std::size_t used_ = 0;  // of these, which a body of many small chunks does not move each time
+  std::size_t used_ = 0;  // bytes consumed; avoids moving the rest for each small chunk
   std::unique_ptr<Parser> parser_;
   bool head_was_said_ = false;
   HttpRequest request_;
@@ -69,16 +69,16 @@ class HttpReader {
   std::string reason_;
 };
 
-/// The first part of an answer.
+/// The head of an answer.
 struct HttpHead {
   int status = 200;
   std::string_view content_type;
   bool keeps_alive = false;
-  std::string_view allow = {};  // methods, where one was refused
+  std::string_view allow = {};  // the allowed methods, if one was refused
 };
-/// Head and body; of an answer to HEAD only the head.
+/// Head and body; for HEAD the head only.
 std::string http_answer(const HttpHead& head, const std::string& body, bool head_alone = false);
-/// The head of a body that comes in parts: in chunks, else up to the end of the connection.
+/// The head of a streamed body: chunked, or until the connection ends.
 std::string http_head(const HttpHead& head, bool chunked);
 std::string http_chunk(std::string_view bytes);
 inline constexpr std::string_view kLastChunk = "0\r\n\r\n";

@@ -15,7 +15,7 @@
 namespace touchstone::cli {
 namespace {
 
-// Kernels on clang without its optimiser: what is hunted for is ours.
+// Kernels on unoptimised clang: the faults hunted are ours.
 std::unique_ptr<fuzz::Area> kernels_on_clang() {
   ClangOptions options = ClangOptions::from_environment();
   options.codegen.contract = false;  // bits are compared
@@ -33,7 +33,7 @@ std::unique_ptr<fuzz::Area> kernels_on_clang() {
   return fuzz::make_kernel_area(std::move(backends));
 }
 
-// Compiled into memory: the same C, as fast as it judges.
+// Compiled into memory: the same C, as fast as judging.
 std::unique_ptr<fuzz::Area> kernels_on_tcc() {
   const auto device = [](const char* name, bool merge_axes, bool lanes,
                          const LayoutSizes& sizes = {}) {
@@ -57,8 +57,7 @@ std::unique_ptr<fuzz::Area> kernels_on_tcc() {
   return fuzz::make_kernel_area(std::move(backends));
 }
 
-// The reference as if it were a backend: what it gets wrong by itself, while the answers of others
-// are right, no comparison of theirs tells.
+// The reference as a backend: comparisons with other backends cannot show its own mistakes.
 std::unique_ptr<fuzz::Area> kernels_on_reference() {
   fuzz::KernelBackends backends;
   backends.candidate = fuzz::make_device_backend(make_interpreted_device("REFERENCE", 1));

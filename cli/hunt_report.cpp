@@ -22,7 +22,7 @@ std::string name_of(const Hunt& h) {
   return h.mutant.name.empty() ? "(none)" : std::string(h.mutant.name);
 }
 
-// A cell of a Markdown table: short, on one line, without what ends a cell.
+// A Markdown table cell: short, on one line, escaped.
 std::string cell(std::string text, std::size_t most = 90) {
   std::ranges::replace(text, '\n', ' ');
   std::ranges::replace(text, '`', '\'');
@@ -104,14 +104,14 @@ std::string hunt_row(std::span<const Hunt> hunts) {
 
 namespace {
 
-// How many hunts came to what they should.
+// How many hunts met each goal.
 struct HuntScore {
   std::string_view of;
   std::size_t all = 0, found = 0, in_time = 0, small = 0, cheap = 0;
-  double cases = 0, seconds = 0;  // medians of those that were found
+  double cases = 0, seconds = 0;  // medians over the found ones
 };
 
-// Of those mutants that `of` is true for.
+// Over the mutants for which `of` is true.
 template <class Of>
 HuntScore score_of(std::span<const Hunt> hunts, std::string_view what, Of of) {
   HuntScore score{what};

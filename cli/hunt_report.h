@@ -12,20 +12,19 @@
 namespace touchstone::cli {
 
 struct Hunt {
-  Mutant mutant;  // nameless: none is on, and nothing must be found
+  Mutant mutant;  // without a name: no mutant is active, and nothing must be found
   std::uint64_t seed = 0;
   fuzz::Hunted result;
 };
 
 /// The head of the table of hunts.
 std::string hunt_table_head();
-/// The hunts of one mutant, one a seed, as a row: medians, and the worst in brackets.
+/// The hunts of one mutant, one per seed, as a row: medians, with the worst in brackets.
 std::string hunt_row(std::span<const Hunt> hunts);
-/// The table of how many hunts came to what they should, and a line for each that did not find its
-/// mutant.
+/// A table of how many hunts met each goal, and a line for each that missed its mutant.
 std::string hunt_summary(std::span<const Hunt> hunts);
 
-/// All that is known of a hunt, as a line.
+/// Everything known about a hunt, as a JSON line.
 std::string hunt_json(const Hunt& hunt);
 /// {"hunts":[..],"summary":[..]}, both tables, as a line.
 std::string hunts_json(std::span<const Hunt> hunts);

@@ -19,7 +19,7 @@ struct Stats {
   IndexCost cost;
 };
 
-// The tracker of a node that has one. A constant has no address, only a condition.
+// A node's tracker, if it has one. A constant has no address, only a condition.
 const ShapeTracker* tracker_of(const LazyOp& node) {
   if (node.op() == Op::Const) return &node.constant().st;
   return node.op() == Op::Load || node.op() == Op::Store ? &node.buffer().st : nullptr;

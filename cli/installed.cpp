@@ -19,7 +19,7 @@ fs::path program_folder() {
   return fs::read_symlink("/proc/self/exe", error).parent_path();
 }
 
-// The first of these folders, from that of the program, in which `file` is.
+// The first of these folders, relative to the program's, that contains `file`.
 fs::path folder_with(const char* file, const std::vector<fs::path>& places) {
   std::error_code error;
   for (const fs::path& place : places)
@@ -43,7 +43,7 @@ fs::path adapter_folder() {
 }
 
 fs::path adapter(const std::string& file) {
-  // Shared objects of a build stand beside the program's folder, not among the sources.
+  // A build's shared objects are beside the program's folder, not in the sources.
   const fs::path among = adapter_folder(), built = program_folder() / "../fuzz/backends";
   const char* const told = std::getenv("TOUCHSTONE_BACKENDS");
   std::error_code error;
@@ -74,7 +74,7 @@ std::string quoted(const std::string& word) {
 Adapter adapter_named(const std::string& name) {
   if (name == "pocl") return {{}, adapter("opencl_plugin.so").string()};
   if (name != "numpy" && name != "torch") return {};
-  // Debian's packages are those of its own Python.
+  // Debian's packages belong to its own Python.
   const std::string python = fs::exists("/usr/bin/python3") ? "/usr/bin/python3 " : "python3 ";
   return {python + quoted(adapter(name + "_backend.py").string()), {}};
 }

@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The folders that hold a kernel.json, by name; `root` itself where it holds one.
+// The folders with a kernel.json, by name; `root` itself if it has one.
 std::vector<fs::path> cases_in(const fs::path& root) {
   std::error_code error;
   std::vector<fs::path> found;
@@ -58,12 +58,12 @@ std::vector<std::string> input_paths(const fs::path& folder, const KernelFile& f
 // One kernel, judged.
 struct JudgedKernel {
   std::string name;
-  LazyOpPtr kernel;  // null where it could not be read
+  LazyOpPtr kernel;  // null if it could not be read
   Verdict verdict;
-  std::optional<std::string> unsupported;  // why the backend did not take it
+  std::optional<std::string> unsupported;  // why the backend refused the kernel
 };
 
-// Changes when a file of the folder does.
+// Changes when a file of the folder changes.
 std::string stamp_of(const fs::path& folder) {
   std::vector<std::string> files;
   std::error_code error;
@@ -93,7 +93,7 @@ class Cases {
   std::string name(std::size_t i) const {
     return folders_.empty() ? drawn_[i].name : folders_[i].filename().string();
   }
-  /// Two cases of one name and stamp are the same.
+  /// Cases of equal name and stamp are the same.
   std::string stamp(std::size_t i) const {
     return folders_.empty() ? kernel_hash(kernel_file(drawn_[i].run.kernel))
                             : stamp_of(folders_[i]);
@@ -110,7 +110,7 @@ class Cases {
       }
       std::vector<HostArray> inputs;
       KernelFile file;
-      judged.verdict = within([&] {  // with reading
+      judged.verdict = within([&] {  // including reading
         file = read_kernel((folders_[i] / "kernel.json").string());
         judged.kernel = file.ast;
         require_feasible(file, options_.verdict, "--verdict-timeout, --verdict-memory");
@@ -166,7 +166,7 @@ JudgedLine line_of(const JudgedKernel& judged, const Profile& profile, bool with
   return line;
 }
 
-// Identifies a run by all that its lines depend on, beside the kernels themselves.
+// Identifies a run by everything its lines depend on, except the kernels.
 std::string run_of(const JudgeOptions& o, const foreign::Capabilities* backend,
                    const Profile& profile) {
   using Json = nlohmann::ordered_json;
@@ -184,7 +184,7 @@ std::string run_of(const JudgeOptions& o, const foreign::Capabilities* backend,
   return run.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
-// The lines as they come, and what they come to.
+// Prints lines as they arrive, and counts them.
 class SuiteReport {
  public:
   SuiteReport(const JudgeOptions& options, std::size_t kernels, std::string on, std::string profile)
@@ -196,7 +196,7 @@ class SuiteReport {
       ++unsupported_;
       return;
     }
-    if (line.suspect) {  // neither PASS nor WEAK, and nothing to hold back for a sharper input
+    if (line.suspect) {  // neither PASS nor WEAK; never held back
       ++suspects_;
       return;
     }
@@ -206,7 +206,8 @@ class SuiteReport {
     if (*line.outcome == Outcome::Weak) ++weak_[kernel];
   }
 
-  // WEAK waits until the inputs of its kernel have passed, as one of them may be sharp.
+  // Holds WEAK lines back until all inputs of the kernel are done, because one of them may be
+  // sharp.
   void print(const JudgedLine& line) {
     if (options_.json) {
       fmt::print("{}\n", line.json);
@@ -227,7 +228,7 @@ class SuiteReport {
     held_.clear();
   }
 
-  // Under --json, standard output has objects alone.
+  // Under --json, standard output carries objects only.
   void summarize() const {
     std::FILE* const to = options_.json ? stderr : stdout;
     const bool whole = done_ == kernels_;
@@ -263,12 +264,12 @@ class SuiteReport {
   static void show(const JudgedLine& line) {
     fmt::print("{} {}\n", bold(visible(line.name)), visible(line.text));
   }
-  // The same kernel on other inputs is the same here.
+  // Ignores the inputs: the same kernel on other inputs is equal here.
   static std::string kernel_of(const JudgedLine& line) {
     return line.kernel.empty() ? line.name : line.kernel;
   }
-  // WEAK on one input where another of the same kernel is sharp says nothing against it, as in
-  // combine (interp/oracle/verdict.h).
+  // WEAK on one input does not count if another input of the kernel is sharp, as in combine
+  // (interp/oracle/verdict.h).
   std::size_t weak_beside() const {
     std::size_t count = 0;
     for (const auto& [kernel, times] : weak_)
@@ -291,7 +292,7 @@ class SuiteReport {
   std::vector<JudgedLine> held_;
 };
 
-// The next step after a suite: a campaign of drawn kernels on the same backend.
+// Suggests the next step after a suite: a campaign of drawn kernels on the same backend.
 void print_campaign(const JudgeOptions& o) {
   const std::string backend = o.backend.command.empty() ? o.backend.plugin : o.backend.command;
   const std::string memory = o.backend.megabytes == BackendOptions().megabytes
@@ -308,7 +309,7 @@ void judge_all(const Cases& cases, const Profile& profile, JudgeLog& log, SuiteR
     const std::string stamp = log ? cases.stamp(i) : "";
     const JudgedLine* const known = log.find(cases.name(i), stamp);
     const JudgedLine line = known != nullptr ? *known : line_of(cases.judge(i), profile, with_json);
-    if (OrderlyEnd::wanted()) return;  // a case broken off by a signal has no verdict
+    if (OrderlyEnd::wanted()) return;  // an interrupted case has no verdict
     if (known == nullptr) log.add(stamp, line);
     end.change([&] { report.count(line); });
     progress.hide();
@@ -346,7 +347,7 @@ int run_judge(const JudgeOptions& options) {
   try {
     judge_all(cases, profile, log, report, end, *progress, options.json || log);
   } catch (const Interrupted&) {  // between kernels
-  } catch (const SystemError&) {  // the log cannot be written: what was done is said all the same
+  } catch (const SystemError&) {  // the log cannot be written; still reports the work done
     end.leave();
     throw;
   }

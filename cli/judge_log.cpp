@@ -40,7 +40,7 @@ JudgeLog::JudgeLog(const std::string& file, const std::string& run, bool resume)
       JudgedLine judged = judged_line(line);
       known_.insert_or_assign(std::pair(judged.name, line.at("hash").get<std::string>()),
                               std::move(judged));
-    } catch (const std::exception& e) {  // of ours or of the JSON library
+    } catch (const std::exception& e) {  // ours or the JSON library's
       throw ParseError(
           fmt::format("{}:{}: damaged: {}; cut the file before this line to go on from there", file,
                       number, json_fault(e.what())));

@@ -10,29 +10,28 @@
 
 namespace touchstone::cli {
 
-/// The report of judge on one kernel.
+/// The result of judge on one kernel.
 struct JudgedLine {
   std::string name;
-  std::optional<Outcome> outcome;  // none: the backend did not take the kernel
-  std::string text;                // the verdict in words, or why it was not taken
-  std::string json;                // the same as an object, where that is asked for
-  std::string kernel;              // its hash; empty where it could not be read
+  std::optional<Outcome> outcome;  // none: the backend refused the kernel
+  std::string text;                // the verdict in words, or the reason for refusal
+  std::string json;                // the same as an object, if requested
+  std::string kernel;              // its hash; empty if it could not be read
   bool suspect = false;            // each element legal, the errors together suspicious
 };
 
-/// The lines of a run of judge, a file of JSON lines: first one that says which run, then one a
-/// kernel as soon as it is judged. A run that was ended goes on from it.
+/// The log of a judge run, as JSON lines: first the run's identity, then one line per kernel once
+/// judged. An interrupted run resumes from it.
 class JudgeLog {
  public:
   JudgeLog() = default;  // none
-  /// `run`: the JSON that tells this run from others. Throws as LineLog, and ParseError where a
-  /// line is damaged.
+  /// `run`: JSON that identifies the run. Throws as LineLog, and ParseError if a line is damaged.
   JudgeLog(const std::string& file, const std::string& run, bool resume);
-  /// The lines go to an open file.
+  /// Writes to an open file.
   JudgeLog(int file, const std::string& run) : log_(std::make_unique<LineLog>(file, "-", run)) {}
 
   explicit operator bool() const { return log_ != nullptr; }
-  /// The line of a kernel that was judged before; `stamp` tells whether it is still the same.
+  /// The line of a kernel judged before, if `stamp` shows it unchanged.
   const JudgedLine* find(const std::string& name, const std::string& stamp) const;
   void add(const std::string& stamp, const JudgedLine& line);
 

@@ -53,7 +53,7 @@ int exit_code(const Verdict& verdict) {
 
 namespace {
 
-// p as what JSON can hold: its decimal logarithm.
+// p as a decimal logarithm, which JSON can hold.
 nlohmann::ordered_json evidence_json(const ErrorEvidence& e) {
   if (!e.none.empty()) return {{"none", e.none}};
   nlohmann::ordered_json out{{"elements", e.elements}, {"tests", e.tests}};
@@ -157,8 +157,8 @@ std::optional<FoundOrder> order_of_files(const KernelFile& kernel,
 
 namespace {
 
-// The fault of an output's shape; empty: none. Axes of size 1 order nothing, so that
-// a scalar may come as [], [1] or [1, 1].
+// The error in an output's shape; empty: none. Axes of size 1 carry no order, so a scalar may be
+// [], [1] or [1, 1].
 std::string unfit_shape(const LazyOpPtr& kernel, const HostArray& output) {
   std::vector<std::int64_t> wanted, given = output.shape;
   for (const sint& size : kernel->shape()) {

@@ -23,7 +23,7 @@
 namespace touchstone::cli {
 namespace {
 
-constexpr int kLeastCapability = 70;  // of the PTX shown, which later GPUs run too
+constexpr int kLeastCapability = 70;  // of the PTX shown, which later GPUs also run
 
 void list_definitions(bool as_json) {
   if (as_json) {
@@ -50,7 +50,7 @@ bool is_file(const std::string& text) {
   return text.ends_with(".json") || std::filesystem::is_regular_file(text, ignored);
 }
 
-// The axes that opts number, the list, and what each of it does.
+// The axes that opts number, the list of opts, and the effect of each.
 std::string layout_of(const LazyOpPtr& kernel, const CodegenOptions& options) {
   const LazyOpPtr axes = axes_of_opts(kernel, options);
   const Opts opts = options.opts ? *options.opts : hand_coded_optimizations(kernel, options);
@@ -62,7 +62,7 @@ std::string layout_of(const LazyOpPtr& kernel, const CodegenOptions& options) {
   return text;
 }
 
-// Gives the list that was found.
+// Returns the list found.
 std::string search_layout(const LazyOpPtr& kernel, const KernelOptions& o) {
   BeamOptions options;
   options.width = o.beam;
@@ -82,7 +82,7 @@ std::string search_layout(const LazyOpPtr& kernel, const KernelOptions& o) {
   return str(found.opts);
 }
 
-// The kernel on its way to the CLANG device.
+// The kernel at one stage of its compilation for CLANG.
 std::string at_stage(const LazyOpPtr& kernel, const std::string& stage, const std::string& opts) {
   if (stage == "ast") return str(kernel);
   if (stage == "cuda" || stage == "ptx") {

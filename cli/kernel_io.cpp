@@ -42,10 +42,10 @@ symbolic::Values parse_values(const std::vector<std::string>& words, const LazyO
   return values;
 }
 
-// An array that was named, not read yet.
+// A named array, not yet read.
 struct Named {
   std::string label;
-  std::shared_ptr<const ArrayFile> file;  // null: the label says where
+  std::shared_ptr<const ArrayFile> file;  // null: see the label
   std::size_t at = 0;
 
   HostArray read(const Wanted& wanted) const {
@@ -53,8 +53,8 @@ struct Named {
   }
 };
 
-// The arrays that words name. Where inputs are asked for and one file is given, it may hold all of
-// them: in1, in2 and on, as emit writes it, or arr_0, arr_1 and on, as numpy.savez does.
+// The arrays that the words name. A single file for the inputs may hold all of them: in1, in2, ...
+// as written by emit, or arr_0, arr_1, ... as by numpy.savez.
 std::vector<Named> named_by(const std::vector<std::string>& paths, int first) {
   std::vector<Named> found;
   if (first == 1 && paths.size() == 1 && std::filesystem::path(paths[0]).extension() != ".npy" &&
@@ -98,7 +98,7 @@ KernelFile kernel_named(const std::string& path, const std::string& op,
 define::Formula formula_of(const std::string& text, const std::vector<std::string>& inputs) {
   std::vector<define::InputShape> shapes;
   for (const Named& named : named_by(inputs, 1))
-    named.read([&](const ArrayLayout& at) {  // none of its elements
+    named.read([&](const ArrayLayout& at) {  // reads no elements
       shapes.push_back({at.shape, at.dtype});
       return std::int64_t{0};
     });
@@ -139,7 +139,7 @@ Wanted wanted_by(const KernelFile& kernel, int idx, const std::string& label) {
   return [&kernel, idx, label](const ArrayLayout& array) {
     const auto spec = std::ranges::lower_bound(kernel.buffers, idx, {}, &BufferSpec::idx);
     if (spec == kernel.buffers.end() || spec->idx != idx)
-      return std::int64_t{0};  // a number that no view uses
+      return std::int64_t{0};  // unused buffer number
     if (array.dtype != spec->dtype)
       throw ParseError(fmt::format("{}: holds {}, buffer {} of the kernel is {}", label,
                                    name(array.dtype), idx, name(spec->dtype)));

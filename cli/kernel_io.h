@@ -17,47 +17,47 @@ namespace touchstone::cli {
 
 /// A kernel.json. Throws ParseError or SystemError naming the file.
 KernelFile read_kernel(const std::string& path);
-/// The same from a text that came from `path`.
+/// The same from text read from `path`.
 KernelFile parse_kernel(const std::string& path, std::string_view text);
 
-/// A text as "softmax(x[64,128])" (docs/define.md); inputs that stand there without sizes have
-/// those of the arrays that `inputs` name, in order. Throws ParseError that shows the place.
+/// Parses text such as "softmax(x[64,128])" (docs/define.md); inputs without sizes take those of
+/// the arrays in `inputs`, in order. Throws ParseError that shows the place.
 define::Formula formula_of(const std::string& text, const std::vector<std::string>& inputs = {});
-/// Its kernel.
+/// The formula's kernel.
 KernelFile kernel_of_text(const std::string& text, const std::vector<std::string>& inputs = {});
-/// The kernel of a file or of a text, whichever is not empty. Throws as those, ParseError also
-/// where both are or neither is.
+/// The kernel of a file or a text, whichever is not empty. Throws as those, and ParseError if both
+/// or neither is given.
 KernelFile kernel_named(const std::string& path, const std::string& op,
                         const std::vector<std::string>& inputs = {});
 
 /// A reproducer. Throws ParseError naming the file.
 fuzz::Reproducer parse_reproducer(const std::string& path, std::string_view text);
 
-/// An elementwise operation or a reduce. Throws ParseError that lists them.
+/// An elementwise op or a reduce. Throws ParseError that lists them.
 Op computing_op(const std::string& word);
 
-/// The kernel with the values of "n=3" words in place of its variables, and the buffers it then
-/// takes. Throws ParseError or AstError where one has no value, two, or one outside its range.
+/// The kernel with its variables replaced by the values of "n=3" words, and the buffers it then
+/// takes. Throws ParseError or AstError if a variable has no value, two, or one out of range.
 KernelFile with_values(const KernelFile& kernel, const std::vector<std::string>& words);
 
-/// The condition that buffer `idx` of the kernel puts on an array: its type, at least its elements,
-/// of the output exactly those. Throws ParseError that begins with `label`. The kernel must stay.
+/// The condition on an array for buffer `idx`: its type, and at least its elements (exactly for the
+/// output). Throws ParseError that begins with `label`. `kernel` must outlive the result.
 Wanted wanted_by(const KernelFile& kernel, int idx, const std::string& label);
 
-/// One array a buffer, numbered from `first`, checked against the kernel's own list. A path is that
-/// of a .npy, or FILE:NAME of a .npz or .safetensors; the one path of inputs may be that of a file
-/// with arrays in1, in2, ... or arr_0, arr_1, ... Of an input that is longer than its buffer the
-/// rest is not read. Throws ParseError or SystemError naming file and buffer.
+/// Reads one array per buffer, numbered from `first`, checked against the kernel's buffers. A path
+/// names a .npy, or FILE:NAME in a .npz or .safetensors; a single path for the inputs may hold
+/// arrays in1, in2, ... or arr_0, arr_1, ... Excess elements of an input are not read. Throws
+/// ParseError or SystemError naming file and buffer.
 std::vector<HostArray> read_arrays(const KernelFile& kernel, const std::vector<std::string>& paths,
                                    int first);
 
-/// The suite of these words. Throws ParseError, DTypeError or AstError.
+/// The suite that the words describe. Throws ParseError, DTypeError or AstError.
 std::vector<fuzz::SuiteCase> draw_suite(const SuiteWords& words);
 
-/// A kernel on inputs of every family that is drawn for it (fuzz/judge/probe.h), each named as
-/// that is.
+/// A kernel on probe inputs of every applicable family (fuzz/judge/probe.h), named after the
+/// family.
 std::vector<fuzz::SuiteCase> probe_cases(const LazyOpPtr& kernel, std::uint64_t seed);
-/// A folder for each case, with kernel.json and its inputs, in a new folder or an empty one. Throws
+/// Writes a folder per case, with kernel.json and its inputs, into a new or empty folder. Throws
 /// SystemError.
 void write_cases(const std::string& folder, const std::vector<fuzz::SuiteCase>& cases,
                  const std::string& format);

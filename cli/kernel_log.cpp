@@ -68,12 +68,12 @@ Judged judge_entry(const KernelLog::Entry& entry, Device& candidate) {
     std::vector<Buffer*> raw;
     for (const BufferPtr& b : buffers) raw.push_back(b.get());
     run_kernel(candidate, entry.kernel, raw);
-    // By a copy: the memory of the candidate may be no host's.
+    // Copies, because the candidate's memory may not be the host's.
     const fuzz::Reproducer seen{std::move(probe), copy_of(*buffers[0]), {}};
     const Verdict verdict = fuzz::judge(seen);
     judged.probes.emplace_back(fuzz::name(family), verdict);
     all.push_back(verdict);
-    // Edge values make many results open, so a WEAK there says nothing against a kernel.
+    // Edge values leave many results open, so WEAK there does not count against a kernel.
     const bool worse = badness(verdict.outcome) > badness(judged.worst.outcome) &&
                        verdict.outcome != Outcome::Weak;
     if (!worse) continue;

@@ -9,8 +9,8 @@
 
 namespace touchstone::cli {
 
-/// Every distinct kernel that is realized while this observes: how often and how long it ran, and
-/// what its first run read and wrote.
+/// Records every distinct kernel realized while this observes: its runs, its time, and the inputs
+/// and output of its first run.
 class KernelLog : public ExecutionObserver {
  public:
   struct Entry {
@@ -22,27 +22,27 @@ class KernelLog : public ExecutionObserver {
 
   void ran(const ScheduleItem& item, Device& device, std::span<Buffer* const> buffers,
            double seconds) override;
-  const std::vector<Entry>& entries() const { return entries_; }  // in the order they first ran
+  const std::vector<Entry>& entries() const { return entries_; }  // in order of their first run
 
  private:
   std::vector<Entry> entries_;
   std::unordered_map<LazyOpPtr, std::size_t, LazyOpHash, LazyOpSame> places_;
 };
 
-/// The verdicts on one kernel: on what it really read, and on probe inputs that make faults show.
+/// The verdicts on one kernel: on its real inputs, and on probe inputs that expose faults.
 struct Judged {
   Verdict live;
-  std::vector<std::pair<std::string, Verdict>> probes;  // by the name of the input family
-  Verdict together;                                     // all of them combined
+  std::vector<std::pair<std::string, Verdict>> probes;  // by input family
+  Verdict together;                                     // all combined
   double reference_seconds = 0;                         // one run on the reference device
-  /// The first run that failed, or the one that is not PASS, or the live one.
+  /// The first run that failed, else the first that is not PASS, else the live one.
   std::string family;
   Verdict worst;
   fuzz::Reproducer evidence;
 };
 
-/// Judges a kernel's first run, then runs it on `candidate` again with inputs of small integers and
-/// with edge values of its types.
+/// Judges a kernel's first run, then runs it on `candidate` with small integers and with edge
+/// values of its types.
 Judged judge_entry(const KernelLog::Entry& entry, Device& candidate);
 
 }  // namespace touchstone::cli

@@ -44,7 +44,7 @@ void print_table(const std::vector<LazyOpPtr>& kernels) {
              count_str(static_cast<double>(flops)), count_str(static_cast<double>(bytes)));
 }
 
-// Buffers that kernels read, each once a kernel; buffers written; what is computed.
+// Buffers read, once per kernel; buffers written; operations.
 struct Work {
   std::int64_t kernels = 0, loads = 0, flops = 0;
 };

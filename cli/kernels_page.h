@@ -8,13 +8,13 @@
 
 namespace touchstone::cli {
 
-/// Kernels under the name of the model or program that they belong to.
+/// Kernels by the name of their model or program.
 using KernelParts = std::vector<std::pair<std::string, std::vector<LazyOpPtr>>>;
 
-/// A page that needs nothing else: of each kernel its AST, linear code and C. The lines of one node
-/// are lit together.
+/// A self-contained page with each kernel's AST, linear code and C. Lines of the same node are
+/// highlighted together.
 std::string kernels_html(const std::string& title, const KernelParts& parts);
-/// Writes it to a file and says so, or to standard output where that is "-".
+/// Writes the page to a file and reports it, or to standard output for "-".
 void write_kernels_page(const std::string& file, const std::string& title,
                         const KernelParts& parts);
 

@@ -21,21 +21,21 @@
 #include "touchstone/base/visible.h"
 #include "verbs.h"
 
-// How several backends do on the same kernels, as the tables of docs/measured/league.md.
+// Compares several backends on the same kernels, as the tables of docs/measured/league.md.
 
 namespace touchstone::cli {
 namespace {
 
 // The score of one operation on one type.
 struct Score {
-  std::int64_t elements = 0;    // floats that can be compared with the right answer
+  std::int64_t elements = 0;    // floats comparable with the right answer
   std::int64_t misrounded = 0;  // of those
-  std::uint64_t ulp = 0;        // the largest distance, in units in the last place
+  std::uint64_t ulp = 0;        // the largest error
   std::int64_t judged = 0;      // elements
   std::int64_t illegal = 0;     // of those
   std::int64_t kernels = 0, broken = 0, unusable = 0;
   std::int64_t suspect = 0;  // kernels whose errors together are suspicious
-  std::string unsupported;   // why, where no kernel ran
+  std::string unsupported;   // the reason, if no kernel ran
   std::string example;       // the first illegal result
 };
 
@@ -56,7 +56,7 @@ struct Contestant {
   std::map<std::string, std::map<std::string, Score>> scores;  // by operation, by type
 };
 
-// Order-preserving image of a float's bits, both zeros alike; nullopt for NaN.
+// A float's bits as an integer of the same order, both zeros equal; nullopt for NaN.
 std::optional<std::int64_t> order_of(DType dtype, std::uint64_t bits) {
   if (std::isnan(Scalar::from_bits(dtype, bits).to_double())) return std::nullopt;
   const std::uint64_t sign = std::uint64_t{1} << (8 * itemsize(dtype) - 1);
@@ -80,7 +80,7 @@ void compare(const HostArray& got, const HostArray& right, Score& score) {
     if (x == y || (!a && !b)) continue;
     ++score.misrounded;
     if (!a || !b) continue;
-    // Of opposite signs the difference may need all 64 bits.
+    // Between opposite signs the distance may need all 64 bits.
     const auto apart =
         static_cast<std::uint64_t>(std::max(*a, *b)) - static_cast<std::uint64_t>(std::min(*a, *b));
     score.ulp = std::max(score.ulp, apart);
@@ -153,7 +153,7 @@ std::string cell(const Score& s) {
   return text;
 }
 
-// The operation and the type of a case: "cast-float32-int8-edges" is cast of float32.
+// A case's operation and type: "cast-float32-int8-edges" is cast of float32.
 std::pair<std::string, std::string> place_of(const fuzz::SuiteCase& c) {
   std::pair<std::string, std::string> place{c.name, ""};
   for (const DTypeInfo& row : dtype_table) {
@@ -163,7 +163,7 @@ std::pair<std::string, std::string> place_of(const fuzz::SuiteCase& c) {
   return place;
 }
 
-// Types of one kind that any kernel ran with.
+// The types of one kind with which some kernel ran.
 std::vector<std::string> types_of(const Contestant& contestant, bool floats) {
   std::vector<std::string> types;
   for (const DTypeInfo& row : dtype_table) {
@@ -176,7 +176,7 @@ std::vector<std::string> types_of(const Contestant& contestant, bool floats) {
   return types;
 }
 
-// Integers and bool in one cell: how many types are as they must be, and those that are not.
+// Integers and bool in one cell: the number of correct types, and the incorrect ones.
 std::string summary(const std::map<std::string, Score>& scores,
                     const std::vector<std::string>& types) {
   int good = 0;
@@ -263,7 +263,7 @@ std::string dumped(const LeagueJson& json) {
   return json.dump(-1, ' ', true, LeagueJson::error_handler_t::replace);
 }
 
-/// How each backend did on each kernel, as lines of a file.
+/// The results of each backend on each kernel, as lines of a file.
 class LeagueLog {
  public:
   LeagueLog(const LeagueOptions& options, std::span<const Contestant> contestants,
@@ -286,7 +286,7 @@ class LeagueLog {
       try {
         require_shallow_json(line);
         take(LeagueJson::parse(line));
-      } catch (const std::exception& e) {  // of ours or of the JSON library
+      } catch (const std::exception& e) {  // ours or the JSON library's
         throw ParseError(
             fmt::format("{}:{}: damaged: {}; cut the file before this line to go on from there",
                         options.log, number, json_fault(e.what())));
@@ -314,7 +314,7 @@ class LeagueLog {
   void take(const LeagueJson& line) {
     Score score;
     for (const auto& [key, member] : kCounts)
-      score.*member = line.value(key, std::int64_t{0});  // a log of before may lack one
+      score.*member = line.value(key, std::int64_t{0});  // older logs may lack one
     score.ulp = line.at("ulp").get<std::uint64_t>();
     score.unsupported = line.at("unsupported").get<std::string>();
     score.example = line.at("example").get<std::string>();
@@ -352,7 +352,7 @@ Players start_players(const LeagueOptions& options) {
   return players;
 }
 
-// How each backend does on one kernel; of those that the log does not know, by running them.
+// The score of each backend on one kernel; runs those missing in the log.
 std::vector<Score> play_all(const Players& players, const fuzz::SuiteCase& c, LeagueLog& log) {
   const KernelFile kernel = kernel_file(c.run.kernel);
   const std::string hash = kernel_hash(kernel);
@@ -365,13 +365,13 @@ std::vector<Score> play_all(const Players& players, const fuzz::SuiteCase& c, Le
     }
     if (!right) right = right_answer(kernel, c.run.inputs);
     scores.push_back(play(*players.backends[k], c, kernel, *right, players.contestants[k].profile));
-    if (OrderlyEnd::wanted()) throw Interrupted();  // a run broken off by a signal is no score
+    if (OrderlyEnd::wanted()) throw Interrupted();  // an interrupted run has no score
     log.add(c.name, hash, k, scores.back());
   }
   return scores;
 }
 
-// On standard error: standard output has the tables.
+// On standard error, because standard output has the tables.
 void print_line(const fuzz::SuiteCase& c, const Players& players, std::span<const Score> scores) {
   std::vector<std::string> parts;
   for (std::size_t k = 0; k < scores.size(); ++k)

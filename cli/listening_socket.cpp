@@ -29,10 +29,10 @@ namespace {
 
 using process::Descriptor;
 
-constexpr int kWaiting = 1024;  // connections that were not accepted yet
+constexpr int kWaiting = 1024;  // pending connections
 
 struct HostAndPort {
-  std::string host, port;  // without brackets; port: empty where there is none
+  std::string host, port;  // without brackets; port: may be empty
 };
 
 std::optional<HostAndPort> split_host(std::string_view text) {
@@ -93,15 +93,15 @@ Descriptor new_socket(int family, const std::string& place) {
   return fd;
 }
 
-// Of a TCP connection whose other end sends no more: whether no process has that end any more. It
-// is on this machine, and the system's table tells: such a socket has left it, or has inode 0.
+// True if no process owns the closed other end of a TCP connection. That end is on this machine:
+// its socket has left the system's table, or has inode 0 there.
 bool has_no_owner(int client) {
   LoopbackAddress own{}, other{};
   socklen_t own_size = sizeof own, other_size = sizeof other;
   if (::getsockname(client, &own.any, &own_size) != 0 ||
       ::getpeername(client, &other.any, &other_size) != 0 || own.any.sa_family == AF_UNIX)
     return false;
-  const auto text = [](const LoopbackAddress& a) {  // as the table has it
+  const auto text = [](const LoopbackAddress& a) {  // in the table's format
     if (a.any.sa_family == AF_INET)
       return fmt::format("{:08X}:{:04X}", a.v4.sin_addr.s_addr, ntohs(a.v4.sin_port));
     std::array<std::uint32_t, 4> words{};
@@ -122,8 +122,7 @@ bool has_no_owner(int client) {
   return true;
 }
 
-// Whether the path is a socket of ours on which nobody listens; throws where anything else is
-// there.
+// True if the path is our socket without a listener; throws if anything else is there.
 bool has_dead_socket(const std::string& path, const sockaddr_un& address) {
   struct stat there {};
   if (::lstat(path.c_str(), &there) != 0) {
@@ -203,7 +202,7 @@ void ListeningSocket::listen_at_path(const std::string& path) {
   path.copy(address.sun_path, path.size());
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (folder.empty()) folder = ".";
-  // Locked, so that of two that find a dead socket one replaces it.
+  // The lock lets only one of two processes replace a dead socket.
   const Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat about {};
   if (!lock || ::fstat(lock.get(), &about) != 0 || ::flock(lock.get(), LOCK_EX) != 0)

@@ -10,13 +10,13 @@
 
 namespace touchstone::cli {
 
-/// A place where this machine's programs alone can connect: a loopback address, or a Unix socket
-/// for this user alone.
+/// A socket that only local programs can reach: on a loopback address, or a Unix socket of this
+/// user.
 class ListeningSocket {
  public:
-  /// `place`: ADDRESS[:PORT] of 127.0.0.0/8, ::1 or localhost, port 0 or none being a free one; or
-  /// a path with a slash, or unix:PATH. A socket of this user at that path on which nobody listens
-  /// any more is replaced, nothing else. Does not block. Throws ParseError or SystemError.
+  /// `place`: ADDRESS[:PORT] in 127.0.0.0/8, ::1 or localhost, where port 0 or none picks a free
+  /// one; or a path with a slash, or unix:PATH. Replaces a dead socket of this user at that path,
+  /// and nothing else. Does not block. Throws ParseError or SystemError.
   explicit ListeningSocket(const std::string& place);
   ~ListeningSocket() { remove(); }
   ListeningSocket(const ListeningSocket&) = delete;
@@ -25,9 +25,9 @@ class ListeningSocket {
   int fd() const { return fd_.get(); }
   /// "http://127.0.0.1:8080", "unix:/run/user/1000/touchstone".
   const std::string& where() const { return where_; }
-  /// Else a Unix socket, to which no other user can connect.
+  /// True for an address; false for a Unix socket, which no other user can connect to.
   bool is_address() const { return path_.empty(); }
-  /// Nobody connects any more; the file of a Unix socket goes, unless it is another by now.
+  /// Stops accepting; deletes the Unix socket's file unless it has been replaced.
   void remove();
 
  private:
@@ -41,11 +41,11 @@ class ListeningSocket {
   ino_t inode_ = 0;
 };
 
-/// Whether the other end of a connection from a listening socket is closed. One that closed but its
-/// sending half still reads, and is not gone.
+/// True if the other end of an accepted connection is closed. A client that only closed its sending
+/// half still reads and is not gone.
 bool is_gone(int client);
 
-/// Whether a name of a host, as in "localhost:8080" or "[::1]", is this machine's own.
+/// True if a host, as in "localhost:8080" or "[::1]", is this machine's own.
 bool is_loopback_host(std::string_view host_and_port);
 
 }  // namespace touchstone::cli

@@ -46,7 +46,7 @@ constexpr char kFooter[] =
     "A file named - is standard output. Colour: on a terminal only; NO_COLOR, CLICOLOR_FORCE and "
     "--color are honoured.";
 
-// The folders that a reader of --help looks for.
+// The folders shown by --help.
 std::string help_places() {
   std::string text;
   if (const auto docs = documentation_folder(); !docs.empty())
@@ -102,15 +102,15 @@ int run_command_line(int argc, char** argv) {
 
 namespace {
 
-// A signal that ends the process takes its temporary directories with it. It is waited for by a
-// thread of its own, where anything may be called; all other threads leave it blocked.
+// A terminating signal must also remove the process's temporary directories. A separate thread
+// waits for it and may call anything; all other threads block it.
 void tidy_up_on_signals() {
   sigset_t ending;
   sigemptyset(&ending);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction now {};
     if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
-      sigaddset(&ending, signal);  // signals ignored by nohup and the like stay so
+      sigaddset(&ending, signal);  // signals that nohup and the like ignore stay ignored
   }
   pthread_sigmask(SIG_BLOCK, &ending, nullptr);
   std::thread([ending] {
@@ -123,8 +123,8 @@ void tidy_up_on_signals() {
   }).detach();
 }
 
-// A signal came, and another thread ends us by it. What a verb made of backends and compilers that
-// the signal ended is no result.
+// A signal arrived, and another thread ends the process. Results computed while it also ended
+// backends and compilers do not count.
 void leave_to_signal() {
   while (touchstone::cli::OrderlyEnd::wanted()) ::pause();
 }
@@ -132,8 +132,8 @@ void leave_to_signal() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_DFL);     // a reader that leaves ends us quietly
-  std::signal(SIGXFSZ, [](int) {});  // of a file beyond `ulimit -f` a write fails, and says so
+  std::signal(SIGPIPE, SIG_DFL);     // end silently when the reader leaves
+  std::signal(SIGXFSZ, [](int) {});  // writing beyond `ulimit -f` fails and is reported
   std::string why;
   try {
     tidy_up_on_signals();

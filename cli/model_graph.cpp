@@ -9,12 +9,12 @@ Config config_of(int opt, const std::string& scheduler) {
   if (!scheduler.empty())
     config.scheduler = scheduler_named(scheduler);
   else if (opt != -1 && !Config::is_set("SCHEDULER"))
-    config.scheduler = Scheduler::Lazy;  // whose switches these are
+    config.scheduler = Scheduler::Lazy;  // OPT levels are its switches
   if (opt < 0) return config;
   const Config read = config;
   config.opt = opt;
   config.switches = Config(opt).switches;
-  for (const SwitchInfo& row : switch_table)  // a switch named by itself stands
+  for (const SwitchInfo& row : switch_table)  // an explicitly set switch wins
     if (Config::is_set(row.name)) config.set(row.id, read.on(row.id));
   return config;
 }

@@ -6,8 +6,8 @@
 
 namespace touchstone::cli {
 
-/// The environment's config, with the switches of `opt` where it is not -1 and the scheduler of
-/// that name where it is not empty. Throws ParseError for a name that no scheduler has.
+/// The environment's config, with the switches of `opt` unless -1 and the scheduler of that name
+/// unless empty. Throws ParseError for an unknown scheduler.
 Config config_of(int opt, const std::string& scheduler);
 /// The schedule of a model on CLANG, its leaves realized.
 struct ModelSchedule {

@@ -35,7 +35,7 @@ Hunted hunt_for(const Hunt& hunt, const MutantsOptions& options) {
   return fuzz::hunt(hunt_areas(options.with), how);
 }
 
-// A child each, `jobs` at a time; rows are printed in order, one for all seeds of a mutant.
+// One child process each, `jobs` at a time; prints rows in order, one for all seeds of a mutant.
 void run_all(std::vector<Hunt>& hunts, const MutantsOptions& options,
              const std::unique_ptr<DataOutput>& data) {
   std::ofstream log;
@@ -104,7 +104,7 @@ std::vector<Mutant> chosen_of(const std::vector<Mutant>& all, const MutantsOptio
   std::vector<Mutant> chosen;
   for (const std::string& name : options.names) {
     const auto at = std::ranges::find(all, name, &Mutant::name);
-    if (at == all.end()) select_mutant(name);  // says which are near
+    if (at == all.end()) select_mutant(name);  // throws, naming similar ones
     chosen.push_back(*at);
   }
   if (!options.names.empty()) return chosen;

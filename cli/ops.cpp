@@ -1,4 +1,4 @@
-// The operations that suites and kernels are made of, as a table.
+// The operations of suites and kernels, as a table.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace touchstone::cli {
 namespace {
 
-// What an operation gives for some types.
+// The results of an operation for some types.
 struct OpResult {
   std::string types;
   std::string_view rule, examples;
@@ -26,7 +26,7 @@ std::string lower_name(Op op) {
   return text;
 }
 
-// Types that share a rule are one where examples do not matter.
+// Types with the same rule are merged unless examples matter.
 std::vector<OpResult> results_of(Op op, bool merged = false) {
   std::vector<OpResult> results;
   if (op == Op::Cast) {

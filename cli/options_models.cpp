@@ -9,7 +9,7 @@
 namespace touchstone::cli {
 namespace {
 
-// Under mpirun this program becomes the one that knows MPI, which stands beside it.
+// Under mpirun, replaces this program by its MPI sibling.
 Verb train_verb_or_mpi(CLI::App& app) {
   Verb verb = train_verb(app);
   verb.run = [run = verb.run] {
@@ -72,7 +72,7 @@ Verb rewrite_verb(CLI::App& app) {
   return {v, [] { return run_rewrite(o); }, add_work_limits(v)};
 }
 
-// The page of `rewrite --html` under the name of what it is for.
+// The page of `rewrite --html`, as a verb of its own.
 Verb steps_verb(CLI::App& app) {
   static RewritingOptions o;
   CLI::App* v = add_verb(app, "steps", "A page that steps through what becomes of a graph",

@@ -1,4 +1,4 @@
-// Options of the verbs that put suites of kernels to backends.
+// Options of the verbs that run suites of kernels on backends.
 #include "command_line.h"
 #include "verbs.h"
 
@@ -15,7 +15,7 @@ void add_suite_options(CLI::App* v, SuiteWords& o) {
   v->add_option("--seed", o.seed, "The same seed draws the same inputs")->capture_default_str();
 }
 
-// Of those verbs whose suites go on to whole kernels.
+// For verbs whose suites include whole kernels.
 void add_kernel_suite_options(CLI::App* v, SuiteWords& o) {
   add_suite_options(v, o);
   v->add_option("--suite", o.suite,
@@ -106,7 +106,7 @@ Verb league_verb(CLI::App& app) {
 Verb plugin_host_verb(CLI::App& app) {
   static std::string plugin;
   CLI::App* v = app.add_subcommand("plugin-host", "The process that a plugin lives in");
-  v->group("");  // started by us, not by people
+  v->group("");  // for our own use
   v->add_option("plugin", plugin)->required();
   return {v, [] { return run_plugin_host(plugin); }};
 }

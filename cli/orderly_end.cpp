@@ -20,14 +20,14 @@
 namespace touchstone::cli {
 namespace {
 
-// Never destroyed: the thread that waits for signals may outlive main.
+// Never destroyed: the signal thread may outlive main.
 struct EndState {
   std::mutex mutex;
   std::condition_variable gone;
   bool living = false;
-  std::function<void()> last_words;  // empty once they were said
+  std::function<void()> last_words;  // empty after the call
   std::atomic<int> signal = 0;
-  std::atomic<bool> has_terminal = false;  // `terminal` is set, and no longer written to
+  std::atomic<bool> has_terminal = false;  // `terminal` is set and final
   termios terminal{};
 };
 EndState& end_state() {
@@ -35,13 +35,13 @@ EndState& end_state() {
   return *only;
 }
 
-// Of this thread; returns only where the signal is blocked for all. Calls nothing that a handler
-// may not.
+// Raises the signal with its default action; returns only if every thread blocks it.
+// Async-signal-safe.
 void raise_unhandled(int signal) {
   sigset_t only;
   if (end_state().has_terminal) {
     sigemptyset(&only);
-    sigaddset(&only, SIGTTOU);  // in the background we would be stopped by it
+    sigaddset(&only, SIGTTOU);  // in the background it would stop us
     ::pthread_sigmask(SIG_BLOCK, &only, nullptr);
     ::tcsetattr(STDIN_FILENO, TCSANOW, &end_state().terminal);
   }
@@ -52,7 +52,7 @@ void raise_unhandled(int signal) {
   std::raise(signal);
 }
 
-// Whoever does not read our output may keep us from ending: nobody waits for that.
+// A blocked reader of our output must not keep us from ending.
 extern "C" void end_now(int) { raise_unhandled(end_state().signal); }
 
 void end_at_latest_in(std::chrono::microseconds time) {
@@ -95,7 +95,7 @@ void OrderlyEnd::take(int signal) {
   end_at_latest_in(std::chrono::milliseconds(950));
   std::unique_lock lock(e.mutex);
   if (e.living) Interrupt::request();
-  process::end_all_children();  // before the folders go into which they write
+  process::end_all_children();  // before removing the folders they write to
   if (!e.living) return;
   e.gone.wait_for(lock, std::chrono::milliseconds(700), [&] { return !e.living; });
   if (const auto say = std::exchange(e.last_words, {})) say();
@@ -124,7 +124,7 @@ void end_by(int signal) {
   std::fflush(stdout);
   remove_temporary_directories();
   raise_unhandled(signal);
-  std::_Exit(128 + signal);  // as where the signal is blocked for all
+  std::_Exit(128 + signal);  // if the signal is blocked everywhere
 }
 
 }  // namespace touchstone::cli

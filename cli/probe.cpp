@@ -30,7 +30,7 @@ std::string size_words(const fuzz::FaultPower& power, std::size_t probe) {
   return power.fault.has_size ? fmt::format("{}", *least) : "yes";
 }
 
-// The probes' report on one fault, and where none shows it what would.
+// Describes which probes show a fault, and if none does, what would.
 std::string in_words(const fuzz::FaultPower& power, const std::vector<fuzz::Probe>& probes,
                      const Profile& profile) {
   const fuzz::PlannedFault& fault = power.fault;
@@ -75,7 +75,7 @@ void print_json(const KernelFile& file, const std::vector<fuzz::FaultPower>& pow
   for (const fuzz::FaultPower& power : powers) {
     nlohmann::ordered_json row = {{"fault", power.fault.where}, {"ulp", nlohmann::ordered_json()}};
     for (std::size_t i = 0; i < probes.size(); ++i) {
-      nlohmann::ordered_json least;  // null: not worked out
+      nlohmann::ordered_json least;  // null: not computed
       if (power.least[i]) least = *power.least[i];
       row["ulp"][std::string(fuzz::name(probes[i].family))] = least;
     }
@@ -89,7 +89,7 @@ void print_json(const KernelFile& file, const std::vector<fuzz::FaultPower>& pow
 
 namespace {
 
-// The inputs of all families are held in memory, ten times those of one.
+// Holds the inputs of all families in memory, ten times one family's.
 void require_small(const KernelFile& file) {
   constexpr double kMostMebibytes = 100;
   double bytes = 0;

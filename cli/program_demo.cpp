@@ -1,4 +1,4 @@
-// The program that `./dev demo` builds: it needs half of what the whole command needs.
+// The program of `./dev demo`: half the build time of the whole command.
 #include "command_line.h"
 
 namespace touchstone::cli {

@@ -28,7 +28,7 @@ void count(ProgramKernels& out, const LazyOpPtr& ast) {
   out.kernels.push_back(ast);
 }
 
-// An elementwise op that kernels lack counts one operation an element, as another that they have.
+// An elementwise op that kernels lack counts as one operation an element, like an existing one.
 UOp countable(const UOp& u) {
   constexpr OpSet kLacking{Ops::Or, Ops::And, Ops::Shl, Ops::Shr, Ops::Pow, Ops::Threefry};
   if (!kLacking.has(u.op()) || is_bool(u.dtype().base)) return {};
@@ -41,7 +41,7 @@ UOp reduce_countable(const UOp& u) {
   return u.with_arg(std::move(arg));
 }
 
-// Of this kernel alone: not of those that it reads from.
+// Replaces them in this kernel, not in kernels it reads from.
 UOp all_countable(const UOp& root) {
   RewriteMap map;
   for (const UOp& u : root.toposort([](const UOp& at) { return at.op() != Ops::Assign; })) {
@@ -93,7 +93,7 @@ MovementOp movement_of(const UOp& u) {
 
 class ByFusion {
  public:
-  /// Of each source of the sink, which are computed.
+  /// The computed sources of the sink.
   std::vector<LazyBufferPtr> outputs_of(const UOp& sink) {
     for (const UOp& n : sink.toposort())
       if (n.st() != nullptr && !n.dtype().is_none()) made_.set(n, made(n));
@@ -161,7 +161,7 @@ void set_option(Config& config, const std::string& name, std::int64_t value) {
   config.set(*option, value);
 }
 
-// The program of a line; its options are set in `config`. Throws ParseError.
+// Parses a line's program and sets its options in `config`. Throws ParseError.
 std::string read_question(std::string_view line, Config& config) {
   nlohmann::json question;
   try {

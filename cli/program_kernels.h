@@ -9,16 +9,16 @@
 
 namespace touchstone::cli {
 
-/// The schedule of a program, by config.scheduler: nothing of it is computed.
+/// The schedule of a program, by config.scheduler; nothing is computed.
 struct ProgramKernels {
-  std::vector<LazyOpPtr> kernels;  // of those that compute; null where an op is no op of kernels
+  std::vector<LazyOpPtr> kernels;  // computing kernels; null if they lack some op
   std::int64_t copies = 0, loads = 0, stores = 0, flops = 0;
 };
 
-/// Whether `--program` names a file: a program names the element type of an input, then a colon,
-/// before anything else.
+/// True if `--program` names a file: a program starts with the element type of an input and a
+/// colon.
 bool is_file(const std::string& program);
-/// What `--program` names: the text of a program, a file of one, or - for standard input.
+/// The program that `--program` names: its text, a file, or - for standard input.
 std::string program_text(const std::string& program);
 
 /// text: in the notation of fuzz/cases/uop_program.h. Throws ParseError, AstError.

@@ -1,4 +1,4 @@
-// What runs under mpirun: `touchstone train` becomes this program there.
+// The program for mpirun: `touchstone train` becomes this one there.
 #include "command_line.h"
 #include "touchstone/mpi/mpi_world.h"
 #include "train.h"

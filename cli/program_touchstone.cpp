@@ -10,7 +10,7 @@ namespace {
 Verb reference(CLI::App& app) {
   static std::string folder;
   CLI::App* v = app.add_subcommand("reference", "Write manual pages and completions into a folder");
-  v->group("");  // asked for by the build
+  v->group("");  // used by the build
   v->add_option("folder", folder)->required();
   return {v, [&app] { return run_reference(app, folder); }};
 }

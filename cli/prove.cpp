@@ -20,7 +20,7 @@ using prove::Proof;
 using Json = nlohmann::ordered_json;
 
 struct Named {
-  std::string name;  // empty: a claim of the user's
+  std::string name;  // empty: the user's claim
   Claim claim;
 };
 
@@ -68,7 +68,7 @@ std::string coloured(prove::Verdict verdict) {
                                               : yellow(text);
 }
 
-/// The proof of one claim, and those of claims changed a little.
+/// The proof of a claim, and of its mutants.
 struct ProvedRule {
   const Named* named;
   Proof proof;
@@ -90,7 +90,7 @@ ProvedRule judge(prove::Prover& prover, const Named& named, const ProveOptions& 
   return j;
 }
 
-/// The exit code: 1 where something is refuted or a condition is needless, 3 where something stays
+/// The exit status: 1 if something is refuted or a condition is needless, 3 if something stays
 /// open.
 int code_of(const ProvedRule& j) {
   int code = j.proof.verdict == prove::Verdict::Proved    ? kExitOk
@@ -166,7 +166,7 @@ void print_long(const ProvedRule& j) {
     if (const std::string example = prove::example_of(*rule); !example.empty())
       fmt::print("{}\n", dim("as " + example));
   }
-  // Steps of a way that led nowhere would be no proof.
+  // Steps of a failed attempt would be no proof.
   if (j.proof.method == prove::Method::Elimination)
     for (const std::string& step : j.proof.steps) fmt::print("  {}\n", step);
   fmt::print("{} {}\n", coloured(j.proof.verdict), ending(j.proof));
@@ -196,7 +196,7 @@ int run_prove(const ProveOptions& options) {
         progress.update(static_cast<std::int64_t>(i),
                         fmt::format("{}: {}", claims[i].name, change));
       });
-      if (!table || options.necessity || options.mutants) progress.hide();  // lines come now
+      if (!table || options.necessity || options.mutants) progress.hide();  // lines follow
       const int own = code_of(j);
       if (own == kExitNo || (own != kExitOk && code == kExitOk)) code = own;
       proved += j.proof.verdict == prove::Verdict::Proved ? 1 : 0;

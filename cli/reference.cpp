@@ -13,7 +13,7 @@
 namespace touchstone::cli {
 namespace {
 
-// Of a type as "TEXT:{auto,always}" what stands in braces.
+// The words in braces of a type such as "TEXT:{auto,always}".
 std::vector<std::string> choices_in(const std::string& type) {
   const std::size_t open = type.find('{'), close = type.find('}');
   if (open == std::string::npos || close == std::string::npos) return {};

@@ -10,13 +10,13 @@ class App;
 
 namespace touchstone::cli {
 
-/// An option or a positional, as manuals and shells are told of it.
+/// An option or a positional, as manuals and shell completions describe it.
 struct OptionWords {
   std::vector<std::string> flags;  // "-n", "--n"; empty for a positional
   std::string name;                // of a positional
-  std::string value;               // the type of its argument; empty where it takes none
-  std::string text;                // what it does
-  std::string preset;              // the argument where it is left out; may be empty
+  std::string value;               // the type of its argument; empty if none
+  std::string text;                // its description
+  std::string preset;              // the default argument; may be empty
   std::vector<std::string> choices;
   bool required = false, repeated = false;
 };
@@ -26,7 +26,7 @@ struct VerbWords {
   std::vector<OptionWords> options;
 };
 
-/// Everything that the command line takes and that is not hidden.
+/// All of the command line that is not hidden.
 struct CommandWords {
   VerbWords command;
   std::vector<VerbWords> verbs;
@@ -40,7 +40,7 @@ std::string bash_completion(const CommandWords& words);
 std::string zsh_completion(const CommandWords& words);
 std::string fish_completion(const CommandWords& words);
 
-/// Writes all of them into a folder laid out as /usr/share is, and returns the exit code. Throws
+/// Writes all of them into a folder laid out like /usr/share and returns the exit status. Throws
 /// SystemError.
 int run_reference(const CLI::App& app, const std::string& folder);
 

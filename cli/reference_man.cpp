@@ -9,7 +9,7 @@
 namespace touchstone::cli {
 namespace {
 
-// As running text; a line of it never begins a request.
+// Escapes running text, so that no line starts a troff request.
 std::string troff(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -74,7 +74,7 @@ std::string options_of(const VerbWords& verb) {
   return text;
 }
 
-// A footer's lines: those after "Example: " until the next one, and the others.
+// A footer's lines: those from "Example: " to the next heading, and the others.
 struct Footer {
   std::string examples, notes;
 };

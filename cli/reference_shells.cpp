@@ -8,7 +8,7 @@
 namespace touchstone::cli {
 namespace {
 
-// The first words of a text, for a line in a list.
+// The first words of a text, for a list entry.
 std::string brief(std::string text) {
   constexpr std::size_t kMost = 72;
   std::ranges::replace(text, '\n', ' ');
@@ -18,7 +18,7 @@ std::string brief(std::string text) {
   return text;
 }
 
-// In the quotes of sh.
+// Quotes for sh.
 std::string quoted_for_sh(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
@@ -47,7 +47,8 @@ std::vector<std::string> names_of(const CommandWords& words) {
   return names;
 }
 
-// 'check --profile' and on, a line for each option with an argument: words to choose from, or none.
+// A line such as 'check --profile' for each option with an argument: the words to choose from, if
+// any.
 std::string bash_values(const std::string& verb, const VerbWords& words) {
   std::string text;
   for (const OptionWords& option : words.options) {
@@ -61,7 +62,7 @@ std::string bash_values(const std::string& verb, const VerbWords& words) {
   return text;
 }
 
-// A description within [] of a specification.
+// A description inside [] of a zsh specification.
 std::string zsh_text(const std::string& text) {
   std::string out;
   for (const char c : brief(text)) {
@@ -75,7 +76,7 @@ std::string zsh_argument(const OptionWords& option) {
   return option.choices.empty() ? "_files" : fmt::format("({})", fmt::join(option.choices, " "));
 }
 
-// The arguments of _arguments, a line each.
+// The arguments of _arguments, one per line.
 std::string zsh_options(const VerbWords& verb, const std::string& indent) {
   std::string text;
   for (const OptionWords& option : verb.options) {

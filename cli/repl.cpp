@@ -34,7 +34,7 @@ namespace {
 
 constexpr int kRemembered = 1000;  // lines of history
 
-/// Shows the answer to a line; false where it is an error.
+/// Prints the answer to a line; false if it is an error.
 bool respond(ReplSession& session, const std::string& line) {
   try {
     fmt::print("{}", session.answer(line));
@@ -59,8 +59,8 @@ int run_script() {
   return good ? kExitOk : kExitBad;
 }
 
-/// Where lines are remembered from one session to the next; empty where there is no place, and then
-/// `why` says it where the place that is named cannot be used.
+/// The history file; empty if there is none, with the reason in `why` if the configured place is
+/// unusable.
 std::filesystem::path history_file(std::string& why) {
   constexpr std::uint64_t kMostHistory = std::uint64_t{1} << 20;
   const char* state = std::getenv("XDG_STATE_HOME");
@@ -91,12 +91,12 @@ std::atomic<bool> answering = false, pressed = false;
 extern "C" void heed_interrupt(int signal) {
   pressed = true;  // a read in progress ends with EINTR
   if (!answering || !Interrupt::request()) return;
-  ::signal(signal, SIG_DFL);  // asked for twice, and nothing heeds it
+  ::signal(signal, SIG_DFL);  // second request, and nothing reacts
   ::raise(signal);
 }
 
-/// While it is there Ctrl-C calls a handler in this thread, where other verbs leave the signal to
-/// the thread that ends the process.
+/// While one lives, Ctrl-C runs a handler on this thread; for other verbs, the signal thread ends
+/// the process.
 class OnInterrupt {
  public:
   OnInterrupt() {
@@ -120,8 +120,8 @@ class OnInterrupt {
   sigset_t mask_before_{};
 };
 
-/// Shows the answer to a line, of which Ctrl-C may be the end since it was read. A key is heeded
-/// once: one that comes too late for this answer does not end the next.
+/// Prints the answer to a line unless Ctrl-C interrupts it. Each key press counts once: one that
+/// comes too late does not end the next answer.
 void respond_unless_interrupted(ReplSession& session, const std::string& line) {
   answering = true;
   if (pressed) Interrupt::request();
@@ -149,7 +149,7 @@ class Editor {
     ::el_set(editor_, EL_EDITOR, "emacs");
     ::el_set(editor_, EL_HIST, ::history, history_);
     {
-      TOUCHSTONE_MAY_LEAK;  // el_end frees no name of an added function (libedit 3.1)
+      TOUCHSTONE_MAY_LEAK;  // el_end leaks the name of an added function (libedit 3.1)
       ::el_set(editor_, EL_ADDFN, "complete", "Complete the word", complete);
     }
     ::el_set(editor_, EL_BIND, "^I", "complete", nullptr);

@@ -61,14 +61,14 @@ std::string range_text(const Interval& r) {
   return (r.lo ? r.lo->str() : "") + ".." + (r.hi ? r.hi->str() : "");
 }
 
-/// "word rest" where the line begins with that word, else nullopt.
+/// Returns "rest" of "word rest" if the line begins with that word, else nullopt.
 std::optional<std::string_view> after_word(std::string_view line, std::string_view word) {
   if (!line.starts_with(word)) return std::nullopt;
   if (line.size() > word.size() && is_name_part(line[word.size()])) return std::nullopt;
   return trimmed(line.substr(word.size()));
 }
 
-/// The place of a lone `=`, that is no part of <= >= == !=.
+/// The position of an `=` that is not part of <= >= == !=.
 std::size_t lone_equals(std::string_view line) {
   for (std::size_t i = 0; i < line.size(); ++i) {
     if (line[i] != '=') continue;
@@ -159,7 +159,7 @@ std::string ReplSession::expanded(std::string_view text) const {
       throw ParseError(
           fmt::format("a definition needs \"{}\", which has no bounds", exprs.name(part)));
   }
-  if (full == root) return std::string(text);  // so that columns are those of the line
+  if (full == root) return std::string(text);  // columns stay those of the line
   if (exprs.size(full) > 1'000'000)
     throw Error("the definitions put in, this has more than a million parts");
   return render(exprs, full);
@@ -198,13 +198,13 @@ std::string ReplSession::define(std::string_view line, std::size_t equals) {
       throw ParseError(fmt::format("{} would have no values: {} is empty", name, text));
     d.text = range_text(d.range);
   }
-  // On a copy, in which everything must still have a meaning.
+  // Works on a copy, in which every definition must stay valid.
   const auto before = definitions_;
   const auto at = std::ranges::find(definitions_, name, &Definition::name);
   try {
     if (!d.variable) ask(question(d.text));
     if (at != definitions_.end() && at->variable && d.variable) {
-      *at = d;  // keeps its place: what was defined with it follows
+      *at = d;  // keeps its place: dependent definitions follow it
     } else {
       if (at != definitions_.end()) definitions_.erase(at);
       definitions_.push_back(d);

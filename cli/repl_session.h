@@ -11,11 +11,11 @@
 
 namespace touchstone::cli {
 
-/// A session's definitions, and the answers to the lines typed. Names are kept as
-/// text, so every line is answered as if it were the first.
+/// A session's definitions and the answers to typed lines. Names are stored as text, so each line
+/// is answered independently of earlier ones.
 class ReplSession {
  public:
-  /// The text to show for a line. Throws touchstone::Error, and changes nothing then.
+  /// The text to show for a line. Throws touchstone::Error and then changes nothing.
   std::string answer(std::string_view line);
   bool ended() const { return ended_; }
   /// Completions of the last word, from `word` on; sorted.
@@ -24,7 +24,7 @@ class ReplSession {
  private:
   struct Definition {
     std::string name;
-    std::string text;  // as it was typed
+    std::string text;  // as typed
     bool variable = false;
     symbolic::Interval range;  // of a variable
   };
@@ -49,7 +49,7 @@ class ReplSession {
   std::string help(std::string_view nothing);
   std::string quit(std::string_view nothing);
 
-  /// The text with definitions put in, so that only variables are left. Throws ParseError.
+  /// The text with definitions expanded, so that only variables remain. Throws ParseError.
   std::string expanded(std::string_view text) const;
   symbolic::Question question(std::string_view text) const;
   symbolic::Answer ask(const symbolic::Question& question);
@@ -62,7 +62,7 @@ class ReplSession {
   symbolic::Context scratch_;
   prove::Prover prover_;
   bool ended_ = false;
-  int loading_ = 0;  // files within files
+  int loading_ = 0;  // nesting depth of files
 };
 
 }  // namespace touchstone::cli

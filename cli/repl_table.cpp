@@ -22,7 +22,7 @@ struct Axis {
   bool all;
 };
 
-/// The values of a variable, from its lower end, or up to its upper one, or round 0.
+/// The values of a variable: from its lower end, up to its upper end, or around 0.
 Axis axis_of(const std::string& name, const symbolic::Interval& range, int most) {
   Axis axis{name, {}, false};
   Int v = range.lo ? *range.lo : range.hi ? *range.hi - (most - 1) : Int(-most / 2);
@@ -34,7 +34,7 @@ Axis axis_of(const std::string& name, const symbolic::Interval& range, int most)
   return axis;
 }
 
-/// The expression and the assumptions, at points of some of the variables.
+/// Evaluates the expression and assumptions at points of some of the variables.
 class Values {
  public:
   Values(const symbolic::Question& q, symbolic::Context& c) {
@@ -86,7 +86,7 @@ std::vector<Axis> axes_of(const symbolic::Question& question, const Values& valu
   return axes;
 }
 
-/// Which variables have more values than are shown; empty where all are.
+/// Names the variables with more values than shown; empty if none.
 std::string rest_of(const std::vector<Axis>& axes) {
   std::string rest;
   for (const Axis& a : axes)
@@ -94,7 +94,7 @@ std::string rest_of(const std::vector<Axis>& axes) {
   return rest.empty() ? rest : dim("not all values of " + rest) + "\n";
 }
 
-/// For a picture: NaN where there is no value.
+/// For a plot: NaN if there is no value.
 double drawn(const std::string& value) {
   if (value.empty() || value == "-") return std::numeric_limits<double>::quiet_NaN();
   return std::strtod(value.c_str(), nullptr);
@@ -124,7 +124,7 @@ std::string value_plot(const symbolic::Question& question, symbolic::Context& sc
                    axes[0].values.size() > 1 ? axes[0].values.back().str() : "", style) +
            rest_of(axes);
   }
-  // Rows go down by the first variable, as in a table.
+  // Rows follow the first variable, as in a table.
   constexpr std::size_t kMostRows = 24;
   if (axes[0].values.size() > kMostRows) {
     axes[0].values.resize(kMostRows);

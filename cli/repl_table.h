@@ -8,12 +8,12 @@
 namespace touchstone::cli {
 
 /// The values of an expression: a column for one variable, a grid for two, a list of points for
-/// more; the first points of each variable where there are many. "-" where it divides by zero, a
-/// blank where an assumption does not hold. Throws ParseError as symbolic::answer does.
+/// more; only the first points if there are many. "-" marks a division by zero, a blank a violated
+/// assumption. Throws ParseError as symbolic::answer does.
 std::string value_table(const symbolic::Question& question, symbolic::Context& scratch);
 
-/// The same as a picture of text: a bar for each value of one variable, a shade for each pair of
-/// two. Throws ParseError also for more variables, or none.
+/// The same as a text picture: a bar per value of one variable, a shade per pair of two. Also
+/// throws ParseError for none or more variables.
 std::string value_plot(const symbolic::Question& question, symbolic::Context& scratch,
                        const PlotStyle& style);
 

@@ -20,10 +20,10 @@ namespace {
 
 constexpr double kInch = 72;      // pixels of the page, as points
 constexpr double kHigh = 34;      // of a box
-constexpr double kMargin = 4;     // round a graph, for its borders
-constexpr std::size_t kRun = 50;  // graphs that one run of Graphviz lays out
+constexpr double kMargin = 4;     // around a graph, for its borders
+constexpr std::size_t kRun = 50;  // graphs per run of Graphviz
 
-/// What `dot -Tplain` writes, word by word (Graphviz, "Output Formats": plain).
+/// Reads the output of `dot -Tplain`, word by word (Graphviz, "Output Formats": plain).
 class PlainReader {
  public:
   explicit PlainReader(std::string_view text) : text_(text) {}
@@ -58,7 +58,7 @@ class PlainReader {
   std::size_t at_ = 0;
 };
 
-// A tenth of a pixel is enough.
+// Rounds to a tenth of a pixel.
 double rounded(double v) { return std::round(v * 10) / 10; }
 
 // A graph's layout: its size, and boxes and edges in pixels from the top left.
@@ -141,7 +141,7 @@ void StepReport::part(const std::string& name, const std::string& noun, const st
   parts_.push_back({{"name", name}, {"noun", noun}, {"kind", kind}, {"steps", std::move(steps)}});
 }
 
-// Of a box with room for its lines, in pixels.
+// The width of a box that holds its lines, in pixels.
 double StepReport::width_of(std::size_t node) const {
   const auto columns = [](const std::string& text) {
     return static_cast<double>(std::ranges::count_if(
@@ -189,7 +189,7 @@ Json StepReport::graphs_json() const {
 
 std::string StepReport::html() const {
   Json nodes = Json::array(), origins = Json::array();
-  std::map<std::string, std::size_t> places;  // origins are few, nodes many
+  std::map<std::string, std::size_t> places;  // origins repeat
   for (const Node* n : nodes_) {
     const auto [place, fresh] = places.emplace(n->origin, places.size());
     if (fresh) origins.push_back(n->origin);

@@ -8,27 +8,27 @@
 
 #include "touchstone/cli/explore/answers.h"
 
-// The page that steps through things: rewrites, derivations, views, schedules, kernels.
+// The page that steps through rewrites, derivations, views, schedules or kernels.
 
 namespace touchstone::cli {
 
 using explore::Json;
 
-/// What a picture marks a node as.
+/// A node's mark in a picture.
 enum class Mark : std::uint8_t {
   None,
-  Was,   // is replaced
-  Now,   // stands for it
-  Gone,  // goes with what is replaced
+  Was,   // is being replaced
+  Now,   // the replacement
+  Gone,  // disappears with the replaced node
   New,
 };
 
-/// Boxes and arrows between them, to be laid out.
+/// Boxes and arrows, to be laid out.
 struct ReportGraph {
   struct Box {
     std::size_t node = 0;  // of the report
     Mark mark = Mark::None;
-    bool cut = false;  // it has more sources, which are not drawn
+    bool cut = false;  // it has more sources than drawn
     bool operator==(const Box&) const = default;
   };
   std::vector<Box> boxes;
@@ -36,32 +36,32 @@ struct ReportGraph {
   std::string note;  // "120 nodes; shown: the 36 nearest to the match"
 };
 
-/// One page for any list of lists of steps: data/report.html with the steps put in. It needs
-/// nothing else and fetches nothing.
+/// A page for any list of lists of steps: data/report.html with the steps inserted. Self-contained;
+/// fetches nothing.
 class StepReport {
  public:
-  /// what: in the title of the window, as "Rewrites".
+  /// what: the kind of report, in the window's title, as "Rewrites".
   StepReport(std::string what, std::string title)
       : what_(std::move(what)), title_(std::move(title)) {}
 
   /// A line below the title.
   void note(std::string text) { notes_.push_back(std::move(text)); }
-  /// A node of graphs: head and arg are its two lines, `line` is all of it, `kind` its colour, one
-  /// of "move", "alu", "reduce", "memory", "place".
+  /// Adds a graph node: head and arg are its two lines, `line` its full text, `kind` its colour,
+  /// one of "move", "alu", "reduce", "memory", "place".
   std::size_t node(const std::string& head, const std::string& arg, const std::string& line,
                    const std::string& origin, const std::string& kind);
-  /// The number of a graph; equal ones have the same.
+  /// Adds a graph and returns its number; equal graphs share it.
   std::size_t graph(ReportGraph graph);
-  /// kind: how data/report.js shows its steps; noun: what one of them is called, as "match".
+  /// kind: how data/report.js shows the steps; noun: the name of one step, as "match".
   void part(const std::string& name, const std::string& noun, const std::string& kind, Json steps);
-  /// A member of the report that its kind of step needs.
+  /// A member of the report that its kind of steps needs.
   void more(const std::string& name, Json value) { more_[name] = std::move(value); }
 
   std::size_t graphs() const { return graphs_.size(); }
-  /// Whether Graphviz is there.
+  /// Whether Graphviz is installed.
   static bool can_draw();
-  /// Lays out the graphs by Graphviz. Throws SystemError where that is missing, fails, or takes
-  /// more than ten minutes.
+  /// The page, with graphs laid out by Graphviz. Throws SystemError if Graphviz is missing, fails,
+  /// or takes more than ten minutes.
   std::string html() const;
 
  private:

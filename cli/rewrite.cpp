@@ -1,4 +1,4 @@
-// Every rewrite of a graph on its way to kernels, as text or as a page.
+// Every rewrite of a graph on its way to kernels, as text or a page.
 #include <map>
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace touchstone::cli {
 namespace {
 
-// What is recorded, under a title.
+// A recording with its title.
 struct Recorded {
   std::string title;
   RewriteRecord record;
@@ -29,7 +29,7 @@ std::string origin_of(const UOp& assign) {
   return text;
 }
 
-// Statements say where nodes come from.
+// Statements become the nodes' origins.
 void record_program(Recorded& out, const std::string& text) {
   const fuzz::UOpProgram program = fuzz::UOpProgram::parse(text);
   const std::vector<std::string_view> statements = fuzz::split(text, ';');
@@ -56,7 +56,7 @@ void record_model(Recorded& out, const models::Model& model, bool backward) {
   const std::vector<LazyBufferPtr> outputs = graph.results(backward);
   const RecorderScope scope(out.record);
   const std::vector<ScheduleItem> items = schedule(outputs);
-  if (out.record.passes.empty()) return;  // nothing is left to compute
+  if (out.record.passes.empty()) return;  // nothing to compute
   // Items are the kernels in order, then copies of outputs that are views.
   const std::vector<UOp> nodes = out.record.nodes();
   const std::vector<UOp> kernels = order_of_kernels(nodes[out.record.passes.back().end]);

@@ -8,7 +8,7 @@
 namespace touchstone::cli {
 namespace {
 
-constexpr std::size_t kWhole = 60;  // nodes of a graph that is drawn whole
+constexpr std::size_t kWhole = 60;  // up to this many nodes, a graph is drawn whole
 constexpr std::size_t kNear = 36;   // nodes drawn of a larger one
 
 struct Kind {
@@ -30,7 +30,7 @@ std::string kind_of(std::string_view line) {
   return "alu";
 }
 
-// The two lines of a box: op and type, then the argument, of a stack of views the shape.
+// The two lines of a box: op and type, then the argument; for stacked views the shape.
 std::pair<std::string, std::string> label(const std::string& line) {
   constexpr std::size_t kMost = 30;
   const std::size_t first = line.find(' ');
@@ -83,8 +83,8 @@ RewriteGraphs::Id RewriteGraphs::over(Id id, std::vector<Id> src) {
 
 RewriteGraphs::Id RewriteGraphs::became(Id root, const Map& replaced, Map& known) {
   std::vector<Id> path{root};
-  Map wait;           // what a node was rebuilt to
-  std::set<Id> open;  // those whose replacement is being built: in it they stand for themselves
+  Map wait;           // the rebuilt node of each
+  std::set<Id> open;  // replacements in progress; inside them, nodes stand for themselves
   while (!path.empty()) {
     const Id id = path.back();
     if (known.contains(id) && !open.contains(id)) {
@@ -143,7 +143,7 @@ std::vector<RewriteGraphs::Id> RewriteGraphs::reach(Id root) const {
   return order;
 }
 
-// Going to sources and to users alike.
+// Follows sources and users alike.
 std::set<RewriteGraphs::Id> RewriteGraphs::near(const std::vector<Id>& order, Id focus) const {
   std::unordered_map<Id, std::vector<Id>> users;
   for (const Id id : order)
@@ -152,7 +152,7 @@ std::set<RewriteGraphs::Id> RewriteGraphs::near(const std::vector<Id>& order, Id
   std::vector<Id> todo{focus};
   for (std::size_t i = 0; i < todo.size(); ++i) {
     const Id id = todo[i];
-    if (id != focus && lines_[nodes_[id].line].starts_with("DEVICE")) continue;  // of everything
+    if (id != focus && lines_[nodes_[id].line].starts_with("DEVICE")) continue;  // is everywhere
     std::vector<Id> others = nodes_[id].src;
     if (const auto of = users.find(id); of != users.end())
       others.insert(others.end(), of->second.begin(), of->second.end());
@@ -221,7 +221,7 @@ std::pair<std::size_t, std::size_t> RewriteGraphs::around(std::size_t pass, std:
     return std::set<Id>(all.begin(), all.end());
   };
   const std::set<Id> first = both(root_before, was), second = both(root_after, now);
-  // A node over other sources is the same node to a reader.
+  // A node rebuilt over other sources counts as unchanged.
   std::unordered_map<Id, Mark> gone, fresh;
   std::set<Id> stays;
   for (const Id id : first) {

@@ -13,17 +13,17 @@
 
 namespace touchstone::cli {
 
-/// The graphs round each match of a record, before and after it.
+/// The graphs around each match of a record, before and after it.
 class RewriteGraphs {
  public:
   RewriteGraphs(const RewriteRecord& record, StepReport& report);
 
-  /// The numbers of the graphs before and after match `match` of a pass, in the report. Matches of
-  /// a pass are asked for in order.
+  /// The numbers, in the report, of the graphs before and after match `match` of a pass. Ask for a
+  /// pass's matches in order.
   std::pair<std::size_t, std::size_t> around(std::size_t pass, std::size_t match);
-  /// Those at the start and the end of a pass.
+  /// The same at the start and the end of a pass.
   std::pair<std::size_t, std::size_t> of(std::size_t pass);
-  /// A node in the report, by its number in the record.
+  /// The report's number of a node, by its number in the record.
   std::size_t node(std::size_t number);
 
  private:
@@ -32,10 +32,10 @@ class RewriteGraphs {
   struct Node {
     std::size_t line;  // in lines_
     std::vector<Id> src;
-    std::size_t origin;  // a node of the record
+    std::size_t origin;  // node number in the record
   };
   Id over(Id id, std::vector<Id> src);
-  /// What a node has become after some matches: itself where nothing below it has.
+  /// The node after some matches: itself if nothing below it changed.
   Id became(Id root, const Map& replaced, Map& known);
   std::vector<Id> reach(Id root) const;
   std::set<Id> near(const std::vector<Id>& order, Id focus) const;
@@ -46,7 +46,7 @@ class RewriteGraphs {
   std::vector<std::string> lines_;
   std::vector<Node> nodes_;
   std::map<std::pair<std::size_t, std::vector<Id>>, Id> interned_;
-  std::size_t pass_ = ~std::size_t{0}, done_ = 0;  // matches of the pass that are in replaced_
+  std::size_t pass_ = ~std::size_t{0}, done_ = 0;  // matches of the pass applied in replaced_
   Map replaced_;
 };
 

@@ -14,7 +14,7 @@ std::size_t RewriteRecord::add(const UOp& node) {
   return *numbers_.find(node);
 }
 
-// What stands for a node, and what is made below it, comes from where the node came from.
+// A replacement and the new nodes below it inherit the node's origin.
 void RewriteRecord::follow(const UOp& before, const UOp& after) {
   const UOpMetadata from = origins_[add(before)];
   const std::size_t known = origins_.size(), number = add(after);

@@ -8,7 +8,7 @@
 
 namespace touchstone::cli {
 
-/// Every rewrite of every pass while a RecorderScope has it. Nodes are kept, each once.
+/// Records every rewrite of every pass while a RecorderScope uses it. Each node is kept once.
 class RewriteRecord final : public RewriteRecorder {
  public:
   struct Match {
@@ -37,10 +37,10 @@ class RewriteRecord final : public RewriteRecorder {
   std::vector<UsedRule> rules;
   std::vector<Kernel> kernels;
 
-  /// Nodes by number; every source of a node is there, too.
+  /// Nodes by number; includes all sources of every node.
   std::vector<UOp> nodes() const;
   std::size_t number(const UOp& node) const { return *numbers_.find(node); }
-  /// The operations of the tensor that a node comes from: "exp2 %3, sum %4"; may be empty.
+  /// The tensor operations that a node comes from: "exp2 %3, sum %4"; may be empty.
   std::string origin(std::size_t node) const;
 
  private:
@@ -49,7 +49,7 @@ class RewriteRecord final : public RewriteRecorder {
 
   UOpMap<std::size_t> numbers_;
   std::vector<UOpMetadata> origins_;
-  std::vector<std::size_t> open_;  // passes inside passes
+  std::vector<std::size_t> open_;  // nested passes
 };
 
 /// The record as a page, with graphs of the first `most_graphs` matches. Throws as

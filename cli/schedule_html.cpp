@@ -1,4 +1,4 @@
-// The page of `touchstone schedule --html`: the picture, and of each kernel its code.
+// The page of `touchstone schedule --html`: the picture and each kernel's code.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

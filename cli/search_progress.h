@@ -7,7 +7,7 @@
 
 namespace touchstone::cli {
 
-/// What a search of layouts is at, on the line of `progress`.
+/// Shows the state of a layout search on the progress line.
 inline void show_search(Progress& progress, const BeamProgress& now) {
   progress.set_total(static_cast<std::int64_t>(now.of));
   progress.update(static_cast<std::int64_t>(now.tried),

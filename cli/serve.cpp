@@ -14,7 +14,7 @@
 #include "verbs.h"
 #include "work_limits.h"
 
-// The form of the lines is in docs/oracle.md.
+// docs/oracle.md defines the line format.
 
 namespace touchstone::cli {
 namespace {
@@ -33,7 +33,7 @@ std::string text_of(const json& object, const char* key) {
   return value.get<std::string>();
 }
 
-// The file that a question names. Verdicts and messages show parts of it.
+// The file that a question names. Verdicts and messages may reveal parts of it.
 std::string file_in(const json& said, const std::string& what, const ServeOptions& options) {
   if (options.no_files)
     throw ParseError(
@@ -43,7 +43,7 @@ std::string file_in(const json& said, const std::string& what, const ServeOption
   return said.get<std::string>();
 }
 
-// A file, as check takes it, or {"dtype", "base64"} with "shape" where that matters to anybody.
+// A file, as check takes it, or {"dtype", "base64"} with an optional "shape".
 HostArray array_of(const json& said, const std::string& what, const KernelFile& kernel, int idx,
                    const ServeOptions& options) {
   if (said.is_string()) {
@@ -60,7 +60,7 @@ HostArray array_of(const json& said, const std::string& what, const KernelFile& 
     throw ParseError(fmt::format("{} has {} bytes, an element of {} has {}", what,
                                  array.bytes.size(), name(array.dtype), width));
   array.shape = {static_cast<std::int64_t>(array.bytes.size() / width)};
-  if (idx == 0 && !said.contains("shape")) {  // as the kernel has it, where the count is right
+  if (idx == 0 && !said.contains("shape")) {  // the kernel's shape, if the count fits
     std::vector<std::int64_t> shape;
     for (const sint& size : kernel.ast->shape()) shape.push_back(size.as_int());
     const HostArray whole{array.dtype, shape, {}};

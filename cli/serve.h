@@ -6,7 +6,7 @@
 
 #include "verbs.h"
 
-// Verdicts for programs: one line, and requests by HTTP.
+// Verdicts for programs: by lines, and by HTTP requests.
 
 namespace touchstone::cli {
 
@@ -14,20 +14,19 @@ struct LineAnswer {
   enum class Kind : std::uint8_t {
     Verdict,
     NoQuestion,
-    NoMemory,  // it takes more than it may
+    NoMemory,  // it needs more than the limit
   };
   std::string text;  // a JSON object without a line end
   Kind kind = Kind::Verdict;
 };
 
-/// The answer to one question, whatever it holds. Its time covers all of it, from the text to the
-/// verdict. Memory is limited by limit_memory before.
+/// Answers one question, whatever it contains. The time limit covers everything from parsing to the
+/// verdict; limit_memory sets the memory limit beforehand.
 LineAnswer line_answer(std::string_view line, const ServeOptions& options);
 
-/// Listens until a signal ends the process. Each connection has a process of its own, so that no
-/// question and no client can harm the others. At an address every request needs a token and none
-/// may name a file: any user of this machine can connect. Throws ParseError or SystemError where it
-/// cannot listen.
+/// Serves until a signal ends the process. Each connection has its own process, so that no question
+/// or client can harm the others. At an address, which any local user can reach, every request
+/// needs a token and none may name a file. Throws ParseError or SystemError if it cannot listen.
 int serve_http(ServeOptions options);
 
 }  // namespace touchstone::cli

@@ -34,13 +34,13 @@ using process::Child;
 using process::Clock;
 using process::Descriptor;
 
-constexpr int kTickMilliseconds = 100;  // for a wish to stop, and for questions that take too long
+constexpr int kTickMilliseconds = 100;    // polling interval for stop requests and deadlines
 constexpr double kSecondsToBreakOff = 6;  // beyond the limit; a verdict ends itself after 5
 constexpr std::size_t kMostParting = 64;
 constexpr std::chrono::seconds kParting{1};
 
 void send_at_once(const Descriptor& client, const std::string& bytes) {
-  // To one that does not read nothing more can be said.
+  // A client that does not read gets no more.
   [[maybe_unused]] const ssize_t sent =
       ::send(client.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
@@ -51,7 +51,7 @@ std::string failure_text(HttpProgress::Stage stage, int status, const std::strin
       return "";
     case HttpProgress::Stage::Judging:
       return http_answer({status, "application/json"}, error_line(why));
-    case HttpProgress::Stage::InChunks:  // without a last chunk: it is not complete
+    case HttpProgress::Stage::InChunks:  // incomplete: no last chunk
       return http_chunk(error_line(why));
     case HttpProgress::Stage::InText:
       break;
@@ -59,7 +59,7 @@ std::string failure_text(HttpProgress::Stage stage, int status, const std::strin
   return error_line(why);
 }
 
-// Of a file or of the environment; empty: neither has one.
+// The token from a file or the environment; empty if neither has one.
 std::string given_token(const std::string& file) {
   constexpr std::size_t kLeast = 16, kMost = 4096;
   const char* const variable = std::getenv("TOUCHSTONE_TOKEN");
@@ -81,7 +81,7 @@ std::string new_token() {
   return fmt::format("{:02x}", fmt::join(bytes, ""));
 }
 
-/// Memory that processes share, one HttpProgress for each place.
+/// Shared memory with one HttpProgress per place.
 class ProgressTable {
  public:
   explicit ProgressTable(std::size_t count) : bytes_(count * sizeof(HttpProgress)) {
@@ -102,7 +102,7 @@ class ProgressTable {
   HttpProgress* first_;
 };
 
-/// The process that accepts connections. It reads nothing of what clients send.
+/// The process that accepts connections. It never reads clients' data.
 class HttpService {
  public:
   HttpService(ListeningSocket& listening, const ServeOptions& options)
@@ -136,7 +136,7 @@ class HttpService {
     for (const auto& place : places_) {
       if (!place) continue;
       waiting.push_back({place->child.ended(), POLLIN, 0});
-      waiting.push_back({place->client.get(), 0, 0});  // closed altogether
+      waiting.push_back({place->client.get(), 0, 0});  // reports a fully closed connection
     }
     for (const Parting& one : parting_) waiting.push_back({one.client.get(), POLLIN, 0});
     ::poll(waiting.data(), waiting.size(), kTickMilliseconds);
@@ -148,7 +148,7 @@ class HttpService {
       if (client) {
         welcome(std::move(client));
       } else {
-        // Out of descriptors or memory: a place may become free, the queue stays until then.
+        // Out of descriptors or memory: the queue waits until a place is free.
         accepts_ = errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
         return;
       }
@@ -209,7 +209,7 @@ class HttpService {
     place.reset();
   }
 
-  // To close a connection on which bytes are unread would take back what was sent last.
+  // Closing a connection with unread bytes would discard what was sent last.
   void part_with(Descriptor client) {
     ::shutdown(client.get(), SHUT_WR);
     if (parting_.size() == kMostParting) parting_.pop_front();
@@ -253,7 +253,7 @@ int serve_http(ServeOptions options) {
   try {
     HttpService(listening, options).run();
   } catch (const Interrupted&) {
-    // A signal came while a process was made.
+    // a signal arrived while forking
   }
   end.leave();
   return kExitOk;

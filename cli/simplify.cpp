@@ -36,7 +36,7 @@ struct Variable {
   Bound min, max;
 };
 
-// "a=0..10", both ends inclusive and each of them optional.
+// "a=0..10": both ends inclusive and optional.
 Variable parse_variable(const std::string& word) {
   const std::size_t equals = word.find('=');
   const std::string name = word.substr(0, equals);
@@ -57,10 +57,10 @@ std::vector<symbolic::Derivation::Variable> bounded(const std::vector<Variable>&
   return out;
 }
 
-/// A derivation that the checker accepts, or why there is none.
+/// A derivation that the checker accepts, or the reason why there is none.
 struct Certified {
   symbolic::Derivation derivation;
-  std::string missing;  // empty where there is one
+  std::string missing;  // empty if there is one
 };
 
 std::string unexplained(const symbolic::Flaw& flaw, const symbolic::Derivation& d) {
@@ -70,8 +70,8 @@ std::string unexplained(const symbolic::Flaw& flaw, const symbolic::Derivation& 
               : fmt::format("step {} of {}", flaw.step + 1, d.main.steps.size()));
 }
 
-/// The refused step with all facts that hold at its place, then by all points; false where both
-/// were tried.
+/// Retries the refused step with all facts that hold there, then by testing all points; false after
+/// both.
 bool show_otherwise(symbolic::Derivation& d, const symbolic::Flaw& flaw) {
   const std::size_t known = std::min(flaw.chain, d.assumptions.size());
   symbolic::Chain& chain = known < d.assumptions.size() ? d.assumptions[known] : d.main;
@@ -92,8 +92,8 @@ Certified certified(const std::string& text,
                     const std::vector<symbolic::Derivation::Variable>& variables,
                     const std::vector<std::string>& assumptions) {
   Certified c{symbolic::derive(text, variables, assumptions), ""};
-  // What shows a step may not do so where it is read, which looks at other parts first and may
-  // spend all it has on them.
+  // A step that passes alone may fail in the whole, where the checker visits other parts first and
+  // may exhaust its budget on them.
   for (;;) {
     auto flaw = symbolic::find_flaw(c.derivation);
     if (!flaw) {
@@ -107,7 +107,7 @@ Certified certified(const std::string& text,
   }
 }
 
-/// The members that an answer has in addition.
+/// The additional members of a certified answer.
 std::string certificate_members(std::string_view line) {
   const symbolic::Question q = symbolic::read_question(line);
   std::vector<symbolic::Derivation::Variable> variables;

@@ -1,4 +1,4 @@
-// A step of training on devices that sleep.
+// A training step on sleeping devices.
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -17,12 +17,12 @@ namespace {
 
 constexpr const char* kKind = "SIM";
 
-// A device of 10 G operations and 10 GB a second, links of 1 GB a second each way.
+// A device with 10 G operations and 10 GB per second, links of 1 GB per second each way.
 constexpr double kLaunch = 5e-6, kOps = 1e10, kBytes = 1e10, kMessage = 2e-5, kLink = 1e9;
-// So that a sleep's own error does not show.
+// Large enough to hide the inaccuracy of sleeping.
 constexpr double kSlower = 50;
 
-// Books without pages.
+// Bookkeeping without memory.
 class NoMemory final : public Allocator {
  public:
   void* allocate(std::size_t /*bytes*/) override { return &nothing_; }
@@ -53,7 +53,7 @@ class SimulatedDevice final : public Device {
   }
 };
 
-// Notes what runs on simulated devices. What they get from others is there before.
+// Records the work on simulated devices. Their inputs from other devices exist before.
 class Notes final : public ExecutionObserver {
  public:
   explicit Notes(const std::vector<std::string>& devices) {
@@ -87,12 +87,12 @@ class Notes final : public ExecutionObserver {
 
  private:
   std::map<std::string, std::size_t, std::less<>> number_;
-  std::vector<LazyBufferPtr> held_;  // so that no address is another's later
+  std::vector<LazyBufferPtr> held_;  // keeps addresses unique
   std::map<const LazyBuffer*, std::size_t> made_by_;
   std::vector<SimulatedStep> steps_;
 };
 
-// What lies in x, so many times over.
+// The elements of x, repeated.
 Tensor repeated(const Tensor& x, std::int64_t times) {
   Shape one = x.shape(), many = x.shape(), flat = x.shape();
   one.insert(one.begin(), 1);
@@ -110,7 +110,7 @@ std::vector<SimulatedStep> steps_of(const TrainOptions& o, int devices, std::int
     throw Error(
         fmt::format("train: no batch of {} in the data; make --batch smaller", batch_of(o)));
   const Tensor x = repeated(all[0].x, groups), labels = repeated(all[0].labels, groups);
-  (void)trainer.step(x, labels);  // from constants, unlike all others
+  (void)trainer.step(x, labels);  // from constants, unlike later steps
   Notes notes(names);
   const ObserverScope scope(notes);
   (void)trainer.step(x, labels);

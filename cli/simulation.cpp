@@ -43,7 +43,7 @@ double played(const std::vector<SimulatedStep>& steps, double slower) {
   std::vector<std::jthread> threads;
   for (const std::vector<std::size_t>& queue : queues)
     threads.emplace_back([&] {
-      prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);  // nanoseconds that a sleep may be longer
+      prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);  // nanoseconds of oversleeping
       begun.wait(false);
       for (const std::size_t i : queue) {
         for (const std::size_t before : steps[i].after) done[before].wait(false);

@@ -5,7 +5,7 @@
 
 namespace touchstone::cli {
 
-/// What takes a while in a queue, one after the other: a device computes, a link brings messages.
+/// A timed step in a queue: a computation on a device or a message on a link.
 struct SimulatedStep {
   std::size_t queue = 0;
   double seconds = 0;
@@ -13,7 +13,7 @@ struct SimulatedStep {
   std::vector<std::size_t> after;  // steps before it in the list, in any queue
 };
 
-/// The chain of steps that takes longest: each waits for one of its `after`, or for its queue.
+/// The longest chain of steps; each waits for one of its `after` or for its queue.
 struct CriticalPath {
   double seconds = 0;
   double messages = 0;  // of these seconds
@@ -21,8 +21,8 @@ struct CriticalPath {
 };
 CriticalPath critical_path(const std::vector<SimulatedStep>& steps);
 
-/// Seconds until all are done where a thread a queue sleeps for `slower` times as long as each step
-/// takes, divided by `slower`.
+/// The measured time until all steps are done, when one thread per queue sleeps `slower` times each
+/// step's duration, divided by `slower`.
 double played(const std::vector<SimulatedStep>& steps, double slower);
 
 }  // namespace touchstone::cli

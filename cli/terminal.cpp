@@ -41,7 +41,7 @@ std::string paint(std::string_view code, std::string_view text) {
   return use_color() ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
 }
 
-// Width on screen: escape sequences take none, and neither do the later bytes of a UTF-8 character.
+// Display width: ignores escape sequences and UTF-8 continuation bytes.
 std::size_t width(std::string_view text) {
   std::size_t columns = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -54,7 +54,7 @@ std::size_t width(std::string_view text) {
   return columns;
 }
 
-// Columns of a terminal; nothing where it is none or does not tell.
+// The columns of a terminal; nothing if it is none or does not report them.
 std::size_t columns_of(int file) {
   winsize size{};
   return ::ioctl(file, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
@@ -65,7 +65,7 @@ std::size_t terminal_width() {
   return columns > 0 ? columns : 80;
 }
 
-// At most `columns` columns of it: cut, "…" stands for the rest.
+// Cuts a cell to `columns`; "…" marks the cut.
 std::string cut_to(const std::string& cell, std::size_t columns) {
   if (width(cell) <= columns) return cell;
   std::string kept;
@@ -154,11 +154,11 @@ Waiting::Waiting(std::string task) {
   });
 }
 
-Waiting::~Waiting() = default;  // ends the thread and waits for it
+Waiting::~Waiting() = default;  // ends and joins the thread
 
 std::string progress_line(std::string_view task, std::int64_t done, std::int64_t total,
                           std::string_view note, std::size_t columns) {
-  // The last column stays free: some terminals begin a line when it is written to.
+  // Leaves the last column free: some terminals wrap when it is written.
   const std::size_t most = columns > 1 ? columns - 1 : 1;
   const std::string count = fmt::format("{}/{}", done, total);
   std::string line = fmt::format("{} {}", task, count);
@@ -204,7 +204,7 @@ std::string Table::fitted(std::size_t columns) const {
     return all - kGap;
   };
   if (columns == 0 || taken() <= columns) return text(wide);
-  while (taken() > columns) {  // text first, as half a number misleads
+  while (taken() > columns) {  // text first, because a cut number misleads
     std::size_t at = wide.size();
     for (std::size_t i = 0; i < wide.size(); ++i)
       if (!right_[i] && wide[i] > kLeast && (at == wide.size() || wide[i] > wide[at])) at = i;
@@ -228,7 +228,7 @@ std::string Table::fitted(std::size_t columns) const {
          "\n";
 }
 
-// A width of 0 leaves the column out.
+// A width of 0 omits the column.
 std::string Table::text(const std::vector<std::size_t>& widths) const {
   std::string text;
   for (std::size_t r = 0; r < rows_.size(); ++r) {

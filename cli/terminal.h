@@ -15,23 +15,22 @@ namespace touchstone::cli {
 enum class ColorChoice : std::uint8_t { Auto, Always, Never };
 void set_color(ColorChoice choice);
 
-/// ANSI colour round `text` on standard output where that is wanted: a terminal, NO_COLOR unset or
-/// empty, TERM not dumb; CLICOLOR_FORCE asks for it anyway, --color decides over all.
+/// Wraps text for standard output in ANSI colour if enabled: on a terminal with NO_COLOR unset or
+/// empty and TERM not dumb; CLICOLOR_FORCE enables it anyway, --color overrides everything.
 std::string green(std::string_view text);
 std::string red(std::string_view text);
 std::string yellow(std::string_view text);
 std::string dim(std::string_view text);
 std::string bold(std::string_view text);
 
-/// Whether drawings on standard output may use Unicode: the locale's text is UTF-8 and TERM is not
-/// dumb.
+/// True if drawings on standard output may use Unicode: a UTF-8 locale and TERM not dumb.
 bool draws_unicode();
-/// Whether standard output is a terminal, and its columns, 80 where it does not tell.
+/// Whether standard output is a terminal; and its columns, 80 if unknown.
 bool is_on_terminal();
 std::size_t output_columns();
 
-/// A line on standard error that follows a long task, no wider than the terminal; nothing where
-/// that is none. At most ten times a second. Removed when it goes.
+/// A progress line on standard error, no wider than the terminal; silent elsewhere. Updated at most
+/// ten times a second and removed at the end.
 class Progress {
  public:
   Progress(std::string task, std::int64_t total);
@@ -40,7 +39,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   void update(std::int64_t done, std::string_view note = {});
   void set_total(std::int64_t total) { total_ = std::max<std::int64_t>(total, 1); }
-  /// Takes it away until the next update, for a line of output to stand in its place.
+  /// Clears the line until the next update, to make room for a line of output.
   void hide();
 
  private:
@@ -51,7 +50,7 @@ class Progress {
   std::chrono::steady_clock::time_point last_{};
 };
 
-/// The same of a task whose length nobody knows: its seconds, from the second one on.
+/// The same for a task of unknown length: shows its seconds, from the second one on.
 class Waiting {
  public:
   explicit Waiting(std::string task);
@@ -63,7 +62,7 @@ class Waiting {
   std::jthread line_;
 };
 
-/// That line, in at most `columns` - 1 characters.
+/// The progress line, in at most `columns` - 1 characters.
 std::string progress_line(std::string_view task, std::int64_t done, std::int64_t total,
                           std::string_view note, std::size_t columns);
 
@@ -73,10 +72,10 @@ class Table {
   explicit Table(std::vector<std::string> header, std::vector<bool> right);
   void add(std::vector<std::string> row);
   std::string str() const;
-  /// For standard output: where that is a terminal and the table wider, cells of its widest columns
-  /// are cut, which a last line says.
+  /// For standard output: on a narrower terminal, cells of the widest columns are cut, and a last
+  /// line reports it.
   std::string fitted() const;
-  /// The same for so many columns; 0: any.
+  /// The same for this many columns; 0: unlimited.
   std::string fitted(std::size_t columns) const;
 
  private:
@@ -86,11 +85,10 @@ class Table {
   std::vector<bool> right_;
 };
 
-/// Writes a text to a file, whole or not at all, or to standard output where that is "-". Throws
-/// SystemError.
+/// Writes a text to a file, whole or not at all, or to standard output for "-". Throws SystemError.
 void deliver(const std::string& file, std::string_view text);
 
-/// 1234567 as "1.23 M" and so on; seconds as "12.3 us".
+/// Formats 1234567 as "1.23 M" and so on; seconds as "12.3 us".
 std::string count_str(double n);
 std::string seconds_str(double seconds);
 

@@ -22,7 +22,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// All of the network and of the optimizer, on CPU: every rank takes part, and one writes.
+// Saves network and optimizer on CPU: every rank takes part, one writes.
 void save(const TrainOptions& o, const nn::StateDict& state, int epoch) {
   nn::StateDict here;
   for (const auto& [name, tensor] : state)

@@ -8,32 +8,32 @@ namespace touchstone::cli {
 
 struct TrainOptions {
   std::string network;                         // digits, gpt
-  std::vector<std::string> devices;            // empty: those of the job, or CLANG
-  int data_parallel = 0, tensor_parallel = 0;  // 0: not said
-  int simulate = 0;                            // so many devices that sleep; 0: none
+  std::vector<std::string> devices;            // empty: the job's, or CLANG
+  int data_parallel = 0, tensor_parallel = 0;  // 0: unspecified
+  int simulate = 0;                            // that many sleeping devices; 0: none
   int epochs = 0;                              // 0: enough for a first look
-  std::int64_t batch = 0;                      // 0: the network's
-  double lr = 0;                               // 0: the network's
+  std::int64_t batch = 0;                      // 0: the network's default
+  double lr = 0;                               // 0: the network's default
   std::uint64_t seed = 1;
-  std::string data;        // of digits, as of the demo
+  std::string data;        // for digits, as in the demo
   std::string checkpoint;  // .safetensors
   bool resume = false;
 };
 
-/// The processes that train together, by default this one alone.
+/// The processes that train together; by default only this one.
 struct TrainJob {
-  std::vector<std::string> devices;  // of all ranks, where there are any
-  bool speaks = true;                // prints and writes files: one rank does
+  std::vector<std::string> devices;  // of all ranks, if several
+  bool speaks = true;                // prints and writes files: true on one rank
   void (*barrier)() = [] {};         // waits for all ranks
 };
-/// Of this program; set before a verb runs.
+/// This program's job; set before a verb runs.
 TrainJob& train_job();
 
-/// The size of a batch, where it is not said the network's.
+/// The batch size, by default the network's.
 std::int64_t batch_of(const TrainOptions& options);
 
-/// The table of a step on 1, 2, 4, ... simulated devices. Throws Error for options it does not
-/// take.
+/// Prints the time of a step on 1, 2, 4, ... simulated devices. Throws Error for unsupported
+/// options.
 int run_simulated_training(const TrainOptions& options);
 
 /// Throws Error for bad options or files.

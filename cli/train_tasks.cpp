@@ -22,7 +22,7 @@ class DigitsTask final : public Task {
     train_.assign(all.begin() + kept, all.end());
   }
   nn::StateDict state() const override { return net_.state(); }
-  // The second convolution gives each device some channels, of which the last layer takes them.
+  // The second convolution is sharded by output channels, the last layer by input channels.
   std::optional<int> axis_of(const std::string& name) const override {
     if (has(name, "second")) return 0;
     if (name == "out.weight") return 1;
@@ -55,7 +55,7 @@ class DigitsTask final : public Task {
   Digits digits_;
 };
 
-// Sums of two numbers below 50, "07+35=42", a character a token: the last two are to be told.
+// Sums of two numbers below 50, "07+35=42", one token per character: the last two are predicted.
 class SumsTask final : public Task {
  public:
   explicit SumsTask(const TrainOptions& o)
@@ -67,14 +67,14 @@ class SumsTask final : public Task {
       (test_.size() < 500 ? test_ : train_).push_back(i);
   }
   nn::StateDict state() const override { return net_.state(); }
-  // Heads of attention, and parts of what follows it.
+  // Attention is sharded by heads, and the following layers accordingly.
   std::optional<int> axis_of(const std::string& name) const override {
     for (const char* part : {"query", "key", "value", "widen"})
       if (has(name, part)) return 0;
     if (has(name, "out.weight") || has(name, "narrow.weight")) return 1;
     return std::nullopt;
   }
-  // Of the two last characters.
+  // For the last two characters.
   Tensor logits(const Tensor& x) const override {
     return net_(x).narrow(1, kTokens - 2, 2).reshape({-1, 12});
   }

@@ -8,7 +8,7 @@
 namespace touchstone::cli {
 namespace {
 
-// How many groups, and devices in each of them.
+// The number of groups, and of devices in each.
 struct Mesh {
   int data = 1, tensor = 1;
 };
@@ -70,7 +70,7 @@ Tensor Trainer::batch_of(const Tensor& x, std::size_t group) const {
   return placed(part, groups_[group]);
 }
 
-// Each group gets the mean over all, added up in their order: parameters stay equal.
+// Every group gets the mean of all gradients, added in group order: parameters stay equal.
 void Trainer::add_up_gradients() {
   const std::size_t count = groups_[0].parameters.size();
   for (std::size_t k = 0; k < count; ++k) {

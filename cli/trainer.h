@@ -9,23 +9,24 @@
 
 namespace touchstone::cli {
 
-/// A network and its optimizer on devices. Of D * T devices T in a row are a group that has the
-/// network once, in parts where T > 1; each of the D groups learns from its part of every batch.
-/// With T = 1 one group has all devices, and tensors are in parts along the batch.
+/// A network and its optimizer on D * T devices. Each group of T consecutive devices holds the
+/// network once, sharded if T > 1; each of the D groups learns from its part of every batch. With T
+/// = 1 a single group has all devices, and tensors are sharded along the batch.
 class Trainer {
  public:
-  /// As the options say, on these devices. Throws Error where their numbers do not fit.
+  /// Throws Error if the options' numbers do not fit these devices.
   Trainer(const TrainOptions& options, std::vector<std::string> devices);
 
-  /// The loss of a step, on CPU. x: [batch, ...] and labels: [batch, ...], on CPU. Throws Error
-  /// where a batch does not divide.
+  /// Trains on a batch and returns the loss, on CPU. x: [batch, ...], labels: [batch, ...], on CPU.
+  /// Throws Error if a batch does not divide.
   Tensor step(const Tensor& x, const Tensor& labels);
-  /// Of what is held out, in batches as large as there can be; 0 of it where there are none.
+  /// The share of correct held-out results, in the largest possible batches; 0 without held-out
+  /// data.
   double accuracy(std::int64_t batch) const;
 
-  /// Whole tensors of the network and of the optimizer, as one group has them.
+  /// Whole tensors of the network and optimizer, from one group.
   nn::StateDict state() const { return state_of(groups_[0]); }
-  /// Into every group. Throws what nn::load_state throws.
+  /// Loads into every group. Throws as nn::load_state.
   void load(const std::string& file);
   const Task& task() const { return *groups_[0].task; }
   /// "on CLANG CLANG:1, each batch in parts"
@@ -45,7 +46,7 @@ class Trainer {
   void add_up_gradients();
 
   std::vector<std::string> devices_;
-  bool batches_in_parts_ = false;  // along the devices of a group
+  bool batches_in_parts_ = false;  // sharded over a group's devices
   std::vector<Group> groups_;
 };
 

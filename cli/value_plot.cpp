@@ -10,7 +10,7 @@
 namespace touchstone::cli {
 namespace {
 
-constexpr std::size_t kScale = 12;  // columns of the numbers at the side
+constexpr std::size_t kScale = 12;  // columns of the scale
 constexpr int kHigh = 10;           // lines of the bars
 constexpr const char* kEighths[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 constexpr const char* kShades[] = {" ", "░", "▒", "▓", "█"};
@@ -20,7 +20,7 @@ struct Range {
   double low, high;
 };
 
-// Of the values that are there; none where no value is.
+// The range of the values present; nothing if there are none.
 std::optional<Range> range_of(const std::vector<double>& values) {
   Range r{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
   for (const double v : values) {
@@ -31,8 +31,8 @@ std::optional<Range> range_of(const std::vector<double>& values) {
   return r;
 }
 
-// Where a value stands between the least and the largest, 0 to 1; the difference of two large
-// numbers of different signs may be no double.
+// A value's position between the least and the largest, 0 to 1; the difference of two large numbers
+// of opposite signs may overflow a double.
 double share(double v, const Range& r) {
   if (r.low == r.high) return 0.5;
   return (v / 2 - r.low / 2) / (r.high / 2 - r.low / 2);
@@ -43,7 +43,7 @@ std::string number(double v) {
   return text.size() < kScale ? text : fmt::format("{:.3g}", v);
 }
 
-// A line below a picture of so many columns: what stands under the first and under the last.
+// A line below a picture, with labels under the first and the last column.
 std::string feet(std::size_t left, std::size_t width, const std::string& first,
                  const std::string& last) {
   const std::size_t used = first.size() + last.size();
@@ -62,7 +62,7 @@ std::string bars_of(const std::vector<double>& values, const std::string& first,
                     const std::string& last, const PlotStyle& style) {
   const auto range = range_of(values);
   if (!range) return "no value can be drawn\n";
-  // Few values get broad bars.
+  // Few values get wide bars.
   const std::size_t broad = std::max<std::size_t>(
       1, std::min<std::size_t>(4, plot_width(style, 64) / std::max<std::size_t>(values.size(), 1)));
   std::string out;
@@ -73,7 +73,7 @@ std::string bars_of(const std::vector<double>& values, const std::string& first,
     out += fmt::format("{:>{}} {}", side, kScale, style.unicode ? "│" : "|");
     std::string drawn;
     for (const double v : values) {
-      // The least value still has a bar of an eighth, or of a line.
+      // The least value still gets a bar of an eighth, or of a line.
       const int unit = style.unicode ? 8 : 1;
       const int tall =
           std::isfinite(v)

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-// One struct of options and one function a verb. Functions return the exit code and throw
-// touchstone::Error for bad input; main shows it.
+// One struct of options and one function per verb. Functions return the exit status and throw
+// touchstone::Error for bad input; main prints it.
 
 namespace touchstone::fuzz {
 struct HuntArea;
@@ -40,7 +40,7 @@ struct DemoOptions {
 };
 int run_demo(const DemoOptions& options);
 
-/// Limits of a verb, or of a verdict, for kernels that come from anywhere.
+/// Limits of a verb, or of a verdict, for untrusted kernels.
 struct WorkLimits {
   double seconds = 600;           // 0: no limit
   std::int64_t megabytes = 8192;  // of memory; 0: no limit
@@ -49,7 +49,7 @@ struct WorkLimits {
 struct EvalOptions {
   std::string kernel;
   std::string op;                   // or a kernel as text
-  std::vector<std::string> inputs;  // buffer 1 first; drawn where there are none
+  std::vector<std::string> inputs;  // buffer 1 first; drawn if none are given
   std::string output;               // .npy, .npz, .safetensors
   std::string device = "CPU";
   std::uint64_t seed = 0;
@@ -68,18 +68,18 @@ struct KernelOptions {
   std::string stage;     // ast, opts, uops, c, asm, profile, cuda or ptx instead; empty: json
   std::string html;      // a page of it all instead; "-": standard output
   std::string opts;      // instead of the hand-coded ones (codegen/opts.h)
-  int beam = 0;          // search for them, so many lists wide
+  int beam = 0;          // search for them with a beam of this many lists
   double seconds = 120;  // of the search
   WorkLimits limits;
 };
-/// Throws ParseError for what is neither a formula nor a kernel.json.
+/// Throws ParseError for a text that is neither a formula nor a kernel.json.
 int run_kernel(const KernelOptions& options);
 
 struct OpsOptions {
   std::vector<std::string> names;  // empty: all
   bool json = false;
 };
-/// The operations with their operands, types and results.
+/// Prints the operations with their operands, types and results.
 int run_ops(const OpsOptions& options);
 
 struct CheckOptions {
@@ -97,21 +97,20 @@ int run_check(const CheckOptions& options);
 
 struct ProbeOptions {
   std::string file, op;             // a kernel.json, or a kernel as text
-  std::vector<std::string> arrays;  // whose sizes and types the inputs of that text have
-  std::string folder;               // gets the inputs; empty: none are written
+  std::vector<std::string> arrays;  // give sizes and types to the inputs of that text
+  std::string folder;               // receives the inputs; empty: none are written
   std::vector<std::string> variables;
   std::string profile;
   std::uint64_t seed = 0;
-  double seconds = 60;  // for what the inputs would show
+  double seconds = 60;  // for predicting what the inputs show
   WorkLimits limits;
   bool json = false;
 };
-/// Draws inputs for one kernel, and says which faults of which node each would show.
+/// Draws inputs for one kernel, and reports which faults of which node each would show.
 int run_probe(const ProbeOptions& options);
 
 struct SuiteWords {
-  /// "ops", "kernels" or "all"; empty: all, but where ops are named those alone, and where kernels
-  /// are named these.
+  /// "ops", "kernels" or "all"; empty: all, unless ops or kernels are named, then only these.
   std::string suite;
   std::vector<std::string> kernels;      // definitions; empty or "all": every kernel
   std::vector<std::string> ops, dtypes;  // empty or "all": every one
@@ -136,14 +135,14 @@ int run_explain(const ExplainOptions& options);
 struct EmitOptions {
   std::string folder;
   std::string op;                   // a kernel as text, on inputs drawn for it, instead of a suite
-  std::vector<std::string> arrays;  // whose sizes and types its inputs have
+  std::vector<std::string> arrays;  // give sizes and types to its inputs
   std::string format = "npy";       // a file for each array, or npz, safetensors
   SuiteWords suite;
   WorkLimits limits;
 };
 int run_emit(const EmitOptions& options);
 
-/// A backend of somebody else's (docs/backends.md).
+/// A foreign backend (docs/backends.md).
 struct BackendOptions {
   std::string command;            // for the shell; speaks the line protocol
   std::string plugin;             // or a shared object with the C ABI of touchstone/backend.h
@@ -154,22 +153,22 @@ struct BackendOptions {
 struct BlameOptions {
   std::string file, op;  // a kernel.json or a reproducer; or a kernel as text
   std::vector<std::string> inputs, variables;
-  std::vector<std::string> held;  // "4=exp.npy": what the candidate held at node 4
-  std::string profile;            // empty: what the backend declares, else glibc
+  std::vector<std::string> held;  // "4=exp.npy": the candidate's value of node 4
+  std::string profile;            // empty: the backend's declared profile, else glibc
   BackendOptions backend;
   bool nodes = false;  // list them instead
   bool json = false;
 };
-/// Which node of a failing kernel a candidate gets wrong; kExitNo where one is found.
+/// Finds the node of a failing kernel that a candidate gets wrong; kExitNo if there is one.
 int run_blame(const BlameOptions& options);
 
 struct JudgeOptions {
   std::string folder;              // of emit; empty: a suite is drawn for the backend
   std::string output = "out.npy";  // in the folder of each kernel
-  std::string profile;             // empty: what the backend declares, else glibc
-  BackendOptions backend;          // runs the kernels where its command is not empty
+  std::string profile;             // empty: the backend's declared profile, else glibc
+  BackendOptions backend;          // runs the kernels if its command is not empty
   SuiteWords suite;
-  bool all = false;  // a line for those that pass, too
+  bool all = false;  // print passing kernels too
   bool json = false;
   std::string log;  // a file of JSON lines, one a kernel; empty: none
   bool resume = false;
@@ -177,21 +176,21 @@ struct JudgeOptions {
 };
 int run_judge(const JudgeOptions& options);
 
-/// The process that a plugin lives in; of no use to people.
+/// Runs the process that hosts a plugin; for internal use.
 int run_plugin_host(const std::string& plugin);
 
 struct ServeOptions {
-  WorkLimits limits{60, 8192};  // of a question, and of the process that answers it
+  WorkLimits limits{60, 8192};  // of a question and of its process
   std::string listen;           // ADDRESS[:PORT] or a socket; empty: standard input and output
-  bool no_files = false;        // that requests name; at an address always
+  bool no_files = false;        // forbid requests to name files; always at an address
   std::string token_file;       // of an address
-  std::string token;            // that requests must have; empty: none, as at a socket
+  std::string token;            // that requests must carry; empty: none, as at a socket
   int connections = 32;         // at a time
   std::int64_t megabytes_of_body = 64;  // of a request
-  double client_seconds = 10;  // that one request may wait for its client, reading and writing
+  double client_seconds = 10;           // per request, for waiting on its client
 };
-/// A verdict for each line of standard input, until it ends: kExitBad where a line was no question.
-/// Or for requests by HTTP, until a signal ends it.
+/// Prints a verdict for each line of standard input until it ends, and returns kExitBad if a line
+/// was no question; or serves HTTP requests until a signal ends it.
 int run_serve(const ServeOptions& options);
 
 struct LeagueOptions {
@@ -200,10 +199,10 @@ struct LeagueOptions {
   SuiteWords suite;
   std::string log;  // a file of JSON lines, one a kernel and backend; empty: none
   bool resume = false;
-  bool quiet = false;  // no line a kernel on standard error
+  bool quiet = false;  // no line per kernel on standard error
   bool json = false;
 };
-/// How backends do on the same kernels, as Markdown.
+/// Compares backends on the same kernels, as Markdown.
 int run_league(const LeagueOptions& options);
 
 struct KernelsOptions {
@@ -216,7 +215,7 @@ struct KernelsOptions {
   bool index_stats = false;
   std::string scheduler;  // lazy, kernelize, ranges; empty: of the environment
   std::string program;    // a program, a file of one, or - for standard input, instead of models
-  std::string html;       // a page of all of them, to this file; "-" is standard output
+  std::string html;       // a page of all kernels, to this file; "-" is standard output
 };
 int run_kernels(const KernelsOptions& options);
 
@@ -224,16 +223,16 @@ struct RewritingOptions {
   std::string model;
   bool backward = false;
   std::string program;    // as in KernelsOptions
-  std::string scheduler;  // one that rewrites; empty: kernelize
+  std::string scheduler;  // one that works by rewriting; empty: kernelize
   std::string html;       // a file for the page; "-" is standard output
-  int graphs = 500;       // matches of which the page has graphs
+  int graphs = 500;       // matches that the page shows as graphs
 };
 int run_rewrite(const RewritingOptions& options);
 
 struct ExportOptions {
   std::string model, folder;
 };
-/// Writes a model as a program in C, with an example of its inputs and what it gives for them.
+/// Writes a model as a C program, with example inputs and outputs.
 int run_export(const ExportOptions& options);
 
 struct ScheduleOptions {
@@ -253,14 +252,14 @@ struct FuzzOptions {
   int jobs = 0;                    // worker processes; 0: one a core
   std::uint64_t seed = 0;
   std::string shard;        // W/N, or job
-  std::int64_t gather = 0;  // so many shards are finished and made one result; 0: none
+  std::int64_t gather = 0;  // number of shards to finish and merge; 0: none
   std::string corpus, log, coverage, findings = "touchstone-findings";
   bool resume = false;
   std::optional<std::string> one;  // a case, or @FILE; no campaign
   bool shrink = false;             // of that case
   double case_seconds = 60;
-  /// MiB of address space that a worker, and a backend it runs, may take; 0: no limit. Left out:
-  /// none for workers, that of BackendOptions for a backend.
+  /// MiB of address space for a worker, and for a backend it runs; 0: no limit. By default none for
+  /// workers, and that of BackendOptions for a backend.
   std::optional<std::int64_t> megabytes;
   std::string plant = "none";
   std::string mutant;        // of a build that holds some; empty: none
@@ -272,10 +271,10 @@ int run_fuzz(const FuzzOptions& options);
 struct MutantsOptions {
   std::vector<std::string> names;  // empty: all
   std::string area;                // of the table that holds them; empty: all
-  bool history = false;            // only those that were really made
+  bool history = false;            // only real past mistakes
   std::vector<std::string> with;   // the areas that hunt; empty: all
   bool list = false;
-  std::string log;  // a file that gets a JSON object a hunt, at its end
+  std::string log;  // a file; each finished hunt appends a JSON object
   bool json = false;
   int seeds = 1;
   std::uint64_t seed = 0;           // the first
@@ -283,10 +282,10 @@ struct MutantsOptions {
   std::int64_t cases = 10'000'000;  // for each
   int jobs = 2;
 };
-/// Whether the fuzzer finds the faults of a build that holds mutants, as a Markdown table. kExitNo
-/// where one survives, or where something is found without any.
+/// Tests whether the fuzzer finds the mutants of a build, as a Markdown table. kExitNo if one
+/// survives, or if something is found without a mutant.
 int run_mutants(const MutantsOptions& options);
-/// The areas of a hunt: all, or those of these names.
+/// The areas of a hunt: all, or the named ones.
 std::vector<fuzz::HuntArea> hunt_areas(const std::vector<std::string>& names);
 
 struct SimplifyOptions {
@@ -294,8 +293,8 @@ struct SimplifyOptions {
   std::vector<std::string> variables;  // a=0..10
   std::vector<std::string> assumptions;
   bool steps = false;
-  std::string format;  // of the steps: text, json, html, latex; empty where not asked for
-  std::string html;    // a page of the steps, to this file; "-" is standard output
+  std::string format;                 // of the steps: text, json, html, latex; empty: none
+  std::string html;                   // a page of the steps, to this file; "-" is standard output
   std::optional<std::string> replay;  // check a derivation in this file instead
   bool jsonl = false;                 // questions from the standard input instead
   bool certify = false;               // the certificate, or one with each answer
@@ -305,10 +304,10 @@ int run_simplify(const SimplifyOptions& options);
 struct VerifyOptions {
   std::string file;  // certificates, or answers that hold them; empty or "-": standard input
 };
-/// Checks what `simplify --certify` wrote, without the simplifier.
+/// Checks the certificates of `simplify --certify`, without the simplifier.
 int run_verify(const VerifyOptions& options);
 
-/// Expressions, one after the other: with a line editor on a terminal, else the lines of a script.
+/// Evaluates expressions interactively, with a line editor on a terminal; else runs a script.
 int run_repl();
 
 struct ProveOptions {
@@ -326,20 +325,20 @@ int run_prove(const ProveOptions& options);
 struct BitsOptions {
   bool docs = false;             // print docs/semantics.md instead
   bool names = false;            // print the names of operations instead
-  std::string profile = "ieee";  // says how floats of 8 bits overflow; a name, or a file of JSON
+  std::string profile = "ieee";  // sets the overflow of 8-bit floats; a name, or a JSON file
 };
-/// The right answer of single operations, a line each from standard input. kExitBad where a line
-/// was no question.
+/// Prints the right answers of single operations, one per line of standard input. kExitBad if a
+/// line was no question.
 int run_bits(const BitsOptions& options);
 
 struct CertifyOptions {
   std::string op, dtype;
   std::string output;               // empty: OP-DTYPE.json
-  std::vector<std::string> parts;   // records of other runs to take over
+  std::vector<std::string> parts;   // records of other runs to merge
   std::string from, to;             // bits of inputs in hexadecimal
   std::string shard;                // W/N
   int threads = 0;                  // 0: one a core
-  bool fresh = false;               // forget what the output holds
+  bool fresh = false;               // discard the existing output
   std::string device;               // whose outputs; empty: the reference's
   double ulp = -1;                  // the limit on them; below 0: what the device declares
   std::string outputs;              // a file of float32, or "-", instead of a device
@@ -347,25 +346,25 @@ struct CertifyOptions {
   bool flush = false;               // subnormal operands and results may be zero there
   BackendOptions backend;           // whose outputs, where its command or plugin is not empty
 };
-/// The outputs in `options.outputs` for `inputs` float32 whose bits follow `first`, held against
-/// limits; kExitNo where one does not hold.
+/// Compares the outputs in `options.outputs`, for `inputs` float32 whose bits follow `first`, with
+/// the limits; kExitNo if one is exceeded.
 int certify_outputs(const CertifyOptions& options, std::uint64_t first, std::uint64_t inputs,
                     int threads);
-/// The outputs of `options.device` in these blocks, held against the correctly rounded ones;
-/// kExitNo where one is farther than the limit. Throws Error for a device that does not exist.
+/// Compares the outputs of `options.device` in these blocks with the correctly rounded ones;
+/// kExitNo if one exceeds the limit. Throws Error for an unknown device.
 int certify_device(const CertifyOptions& options, const Certificate& certificate,
                    std::span<const std::uint64_t> blocks, int threads);
-/// Every input of a function, checked; kExitNo where an output is wrong, kExitBad where the run was
-/// ended early.
+/// Checks a function on every input; kExitNo if an output is wrong, kExitBad if the run ended
+/// early.
 int run_certify(const CertifyOptions& options);
 
 struct ViewOptions {
   std::vector<std::string> words;                    // 10,10 permute 1,0 ...
   std::vector<std::string> variables;                // n=2..9
-  std::optional<std::string> strides, offset, mask;  // how the shape lies: 4,1 and 3 and 0:2,1:3
+  std::optional<std::string> strides, offset, mask;  // the initial layout: 4,1 and 3 and 0:2,1:3
   bool jsonl = false;                                // questions from the standard input instead
   std::optional<std::string> html;  // a page instead of text; a file, or empty for standard output
-  std::string draw = "auto";        // grids in text: auto is on a terminal alone; always, never
+  std::string draw = "auto";        // text grids: auto (only on a terminal), always, never
 };
 int run_view(const ViewOptions& options);
 

@@ -15,11 +15,11 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-/// Certificates, one after the other, and what the checker says of them.
+/// Checks certificates one after the other and prints the verdicts.
 class Verification {
  public:
-  /// Of a certificate, or of an answer of `simplify --jsonl --certify`, which holds one: "right: ",
-  /// "wrong: ", or why there is nothing to check. Never throws for what the text holds.
+  /// Checks a certificate, or an answer of `simplify --jsonl --certify`, which holds one: returns
+  /// "right: ", "wrong: ", or why there is nothing to check. Never throws because of the text.
   std::string line(std::string_view text) {
     ++lines_;
     try {
@@ -30,7 +30,7 @@ class Verification {
     }
   }
 
-  /// The last line, and the exit code.
+  /// Prints the last line and returns the exit status.
   int finish() const {
     const std::size_t all = right_ + wrong_ + none_ + unread_;
     std::string text = fmt::format("{} of {} certificates right", right_, all);
@@ -75,7 +75,7 @@ class Verification {
     if (!j.contains(name) || !j[name].is_string())
       throw ParseError(fmt::format("this is no certificate: \"{}\" must be a text", name));
     std::string words = j[name];
-    for (char& c : words)  // of a message: no line of its own
+    for (char& c : words)  // keep a message on one line
       if (static_cast<unsigned char>(c) < ' ' || c == 127) c = ' ';
     return words;
   }
@@ -93,7 +93,7 @@ int run_verify(const VerifyOptions& options) {
     return verification.finish();
   }
   const std::string text = read_file(options.file);
-  if (Json::accept(text)) {  // a certificate over several lines
+  if (Json::accept(text)) {  // a certificate on several lines
     fmt::print("{}\n", line(text));
     return verification.finish();
   }

@@ -33,13 +33,13 @@ void print_index(const char* title, const IndexText& text) {
   fmt::print("  {} {}\n  {} {}\n", dim("index"), text.index, dim("valid"), text.valid);
 }
 
-// draw: with grids below each step.
+// draw: adds grids below each step.
 void print(const ViewStory& story, bool draw) {
   std::vector<std::string> drawings;
   if (draw) drawings = view_drawings(story, {draws_unicode(), output_columns()});
   for (std::size_t i = 0; i < story.steps.size(); ++i) {
     print_step(story.steps[i]);
-    // The title stands above already.
+    // The title is already printed above.
     if (draw) fmt::print("{}", drawings[i].substr(drawings[i].find('\n') + 1));
   }
   print_index("as composed", story.composed);
@@ -61,7 +61,7 @@ int run_view(const ViewOptions& options) {
   }
   std::vector<std::string> words = options.words;
   std::string page = options.html.value_or("");
-  // `--html 10,10 permute 1,0`: what looks like a shape is no file.
+  // `--html 10,10 permute 1,0`: a shape is no file name.
   if (!page.empty() && page.find_first_not_of("0123456789,()") == std::string::npos) {
     words.insert(words.begin(), page);
     page.clear();

@@ -18,15 +18,15 @@ namespace {
 using Index = std::vector<std::int64_t>;
 constexpr std::size_t kMostRows = 16;
 
-/// Cells of a grid in text: all lines have as many cells, "" where there is none.
+/// A text grid: all lines have equally many cells, "" for none.
 struct Cells {
   std::string title;
   std::vector<std::vector<std::string>> lines;
-  std::vector<bool> gap;  // a blank line before that one
+  std::vector<bool> gap;  // blank line before each line
   bool cut = false;
 };
 
-// A view in numbers, as the story has it.
+// A view as numbers, from the story.
 struct Grid {
   Index shape, strides;
   std::int64_t offset = 0;
@@ -52,8 +52,7 @@ std::string shape_text(const Index& shape) {
   return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
 }
 
-// The last axis goes right, all others go down; a blank line stands where more than one of these
-// goes on.
+// The last axis runs right, all others down; a blank line marks a step of more than one of these.
 template <class Text>
 Cells cells_of(const Index& shape, std::size_t most_columns, const Text& text) {
   Cells out;
@@ -105,7 +104,7 @@ std::vector<std::string> lines_of(const Cells& cells, const PlotStyle& style) {
   return out;
 }
 
-// Texts beside one another where they fit, else below.
+// Places texts side by side if they fit, else below each other.
 std::string side_by_side(const std::vector<std::vector<std::string>>& blocks,
                          const PlotStyle& style) {
   std::vector<std::vector<std::string>> rows(1);
@@ -142,7 +141,7 @@ std::string side_by_side(const std::vector<std::vector<std::string>>& blocks,
 std::string drawing(const explore::Json& step, const Index& base, const PlotStyle& style) {
   const explore::Json& views = step["views"];
   const std::string masked = style.unicode ? "░" : ".", other = style.unicode ? "·" : "-";
-  // A cell has an address of at most so many digits, its brackets and a blank.
+  // The width of the largest address, with brackets and a blank.
   std::int64_t cells = 1;
   for (const std::int64_t s : base) cells *= s;
   const std::size_t most = std::max<std::size_t>(
@@ -163,7 +162,7 @@ std::string drawing(const explore::Json& step, const Index& base, const PlotStyl
         fmt::format("{} {}", i + 1 == views.size() ? "view" : "on view", shape_text(grid.shape));
     blocks.push_back(lines_of(drawn, style));
   }
-  // What the innermost view reads, where that can be told by looking at all of it.
+  // The range of the innermost view, found by visiting all of it if small.
   constexpr std::int64_t kMost = 1 << 16;
   const Grid inner(views[0]);
   std::int64_t points = 1;

@@ -7,8 +7,8 @@
 
 namespace touchstone::cli {
 
-/// A page that draws the steps: one file, no network. Where sizes have variables, with up to 24 of
-/// their values, to choose from.
+/// A self-contained page that draws the steps. With variable sizes it offers up to 24 of their
+/// values.
 std::string view_html(const std::vector<std::string>& words, const explore::ViewStory& story);
 
 }  // namespace touchstone::cli

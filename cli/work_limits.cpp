@@ -27,8 +27,8 @@ namespace {
 
 using Time = std::chrono::steady_clock;
 
-// Elements of a node that a core does in a second, at the very most: more than twice what a core of
-// 2023 does where one element is read again and again.
+// Elements of a node per core and second, as an upper bound: over twice the speed of a 2023 core
+// that rereads one element.
 constexpr double kMostFloats = 5e8, kMostIntegers = 4e9;
 
 std::int64_t now_in_ms() {
@@ -36,7 +36,7 @@ std::int64_t now_in_ms() {
       .count();
 }
 
-// One thread looks at the clock for all deadlines.
+// One thread watches the clock for all deadlines.
 struct Clockwork {
   std::mutex mutex;
   std::int64_t end = 0;  // milliseconds; 0: none is set
@@ -63,7 +63,7 @@ Clockwork& clockwork() {
   return *only;
 }
 
-// Within another one it ends with that one at the latest.
+// A nested deadline ends with the outer one at the latest.
 class Deadline {
  public:
   explicit Deadline(double seconds) {
@@ -75,7 +75,7 @@ class Deadline {
     if (before_ != 0) end_ = std::min(end_, before_);
     clock.end = end_;
   }
-  // What comes after work that was interrupted is not interrupted.
+  // Work after the interrupted part is not interrupted.
   ~Deadline() {
     Clockwork& clock = clockwork();
     const std::scoped_lock lock(clock.mutex);
@@ -109,7 +109,7 @@ struct Cost {
   double elements = 0, seconds = 0;
 };
 
-// A reduce does what it reads.
+// A reduce costs what it reads.
 Cost cost_of(const LazyOpPtr& kernel) {
   Cost cost;
   for (const LazyOpPtr& node : toposort(kernel)) {
@@ -123,7 +123,7 @@ Cost cost_of(const LazyOpPtr& kernel) {
 rlim_t memory_limit = 0;
 std::atomic<bool> slack_given = false;
 
-// Bytes of data that this process has mapped, as RLIMIT_DATA counts them.
+// Mapped data bytes of this process, as counted by RLIMIT_DATA.
 rlim_t data_bytes() {
   std::ifstream in("/proc/self/statm");
   rlim_t pages = 0;
@@ -131,7 +131,7 @@ rlim_t data_bytes() {
   return pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// More than there is by so much.
+// Allows that many bytes beyond the current use.
 void set_data_limit(rlim_t more) {
   rlimit now{};
   if (::getrlimit(RLIMIT_DATA, &now) != 0) return;
@@ -139,7 +139,7 @@ void set_data_limit(rlim_t more) {
   ::setrlimit(RLIMIT_DATA, &now);
 }
 
-// Letting go of what there is may take memory, too: a destructor that gets none ends the process.
+// Unwinding may allocate: a destructor that fails to ends the process.
 void out_of_memory() {
   constexpr rlim_t kSlack = rlim_t{512} << 20;
   rlimit now{};
@@ -171,7 +171,7 @@ void require_feasible(const KernelFile& kernel, const WorkLimits& limits,
   double bytes = 0;
   for (const BufferSpec& spec : kernel.buffers)
     bytes += static_cast<double>(spec.size) * static_cast<double>(itemsize(spec.dtype));
-  const double mib = 2 * bytes / (1 << 20);  // as read, and as the oracle has them
+  const double mib = 2 * bytes / (1 << 20);  // as read, and in the oracle's copy
   if (limits.megabytes > 0 && mib > static_cast<double>(limits.megabytes))
     throw ParseError(fmt::format(
         "the kernel's buffers take {:.0f} MiB at the very least; the limit is {} MiB ({})", mib,
@@ -201,7 +201,7 @@ bool done_within(const WorkLimits& limits, const std::function<void()>& work) {
   const Deadline deadline(limits.seconds);
   try {
     work();
-  } catch (const Error&) {  // an interruption, or what was made of one
+  } catch (const Error&) {  // an interruption, possibly rethrown as another error
     if (!deadline.passed()) throw;
   }
   return !deadline.passed();

@@ -9,30 +9,30 @@
 
 namespace touchstone::cli {
 
-/// Throws ParseError where the kernel could not possibly be done within the limits: by the number
-/// of elements that its nodes have, and the bytes of its buffers. To be asked before they are read.
-/// `options` names those that set the limits, as "--timeout, --memory".
+/// Throws ParseError if the kernel cannot possibly finish within the limits, judging by its nodes'
+/// element counts and its buffers' bytes. Call it before reading the buffers. `options` names the
+/// options that set the limits, as "--timeout, --memory".
 void require_feasible(const KernelFile& kernel, const WorkLimits& limits,
                       const std::string& options = "--timeout, --memory");
 
-/// From now on this process gets that much more memory for its data at most; 0: no limit. What asks
-/// for more gets std::bad_alloc, and 512 MiB to tidy up with. Under sanitizers, whose own memory
-/// would count, nothing is limited.
+/// Limits this process's additional data memory from now on; 0: no limit. Exceeding it throws
+/// std::bad_alloc, with 512 MiB left for cleanup. No limit under sanitizers, whose own memory would
+/// count.
 void limit_memory(const WorkLimits& limits);
-/// Takes those back; true where they were given.
+/// Removes the limit; true if one was set.
 bool restore_memory_limit();
 
-/// Runs `work`, which is interrupted when its time is over; false then. What does not heed the
-/// interruption for 5 s more ends the process, with kExitBad. Within another call of these three
-/// the time ends with that one's at the latest.
+/// Runs `work` and interrupts it when its time is over; then returns false. Work that ignores the
+/// interruption for 5 s more ends the process with kExitBad. A nested call ends with the outer one
+/// at the latest.
 bool done_within(const WorkLimits& limits, const std::function<void()>& work);
-/// What is said of a verdict then.
+/// The message for a verdict that ran over time.
 std::string over_time(const WorkLimits& limits, const std::string& option);
-/// The same for a verdict: UNUSABLE, with that reason, when its time is over.
+/// The same for a verdict: UNUSABLE, with that message, when its time is over.
 Verdict judge_within(const WorkLimits& limits, const std::function<Verdict()>& judge,
                      const std::string& option = "--timeout");
-/// The same for a whole verb, from reading its input to writing its output; its memory is limited,
-/// too. Throws SystemError naming the limit that it reached.
+/// The same for a whole verb, from reading its input to writing its output, with its memory limited
+/// too. Throws SystemError naming the limit reached.
 int run_within(const WorkLimits& limits, const std::function<int()>& run);
 
 }  // namespace touchstone::cli

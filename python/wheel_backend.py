@@ -1,8 +1,8 @@
-"""Makes wheels and source distributions for pip, by CMake: what pyproject.toml names as build-backend (PEP 517).
+"""Builds wheels and source distributions for pip with CMake: the build-backend of pyproject.toml (PEP 517).
 
-It needs cmake, a C++ compiler, pybind11 and the libraries of the build, and no package of Python's; what of cmake, ninja
-and pybind11 is missing pip is asked for. pip install --config-settings=KEY=VALUE takes `build-dir` (build/wheel), `jobs`
-and `module`, a file of touchstone._core that is built already.
+It needs cmake, a C++ compiler, pybind11 and the libraries of the build, and no Python package; it requests cmake, ninja
+and pybind11 from pip if they are missing. pip install --config-settings=KEY=VALUE takes `build-dir` (build/wheel), `jobs`
+and `module`, an already built file of touchstone._core.
 """
 import base64
 import hashlib
@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def project():
-    """[project] of pyproject.toml, of the values that are written in one line there."""
+    """[project] of pyproject.toml; only values on a single line."""
     text = (ROOT / "pyproject.toml").read_text().split("[project]")[1].split("\n[")[0]
     return dict(re.findall(r'^([\w-]+) = "(.*)"$', text, re.M))
 
@@ -48,7 +48,7 @@ def metadata():
 
 
 def info():
-    """The files of the .dist-info folder but for RECORD: {name: bytes}."""
+    """The files of the .dist-info folder except RECORD: {name: bytes}."""
     wheel = f"Wheel-Version: 1.0\nGenerator: touchstone\nRoot-Is-Purelib: false\nTag: {tag()}\n"
     texts = {"METADATA": metadata(), "WHEEL": wheel, "entry_points.txt": "[pytest11]\ntouchstone = touchstone.pytest_plugin\n",
              "LICENSE": (ROOT / "LICENSE").read_text()}
@@ -70,7 +70,7 @@ def installed(folder, settings):
 
 
 def packed(folder, settings):
-    """The package in a folder, with a module that is there."""
+    """Copies the package into a folder, with an existing module."""
     shutil.copytree(ROOT / "python" / "touchstone", folder / "touchstone", ignore=shutil.ignore_patterns("__pycache__"))
     module = folder / "touchstone" / f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
     shutil.copy(settings["module"], module)
@@ -118,7 +118,7 @@ def get_requires_for_build_sdist(config_settings=None):
 
 
 def build_sdist(sdist_directory, config_settings=None):
-    """What git knows, or, in a tree that came without it, everything but builds."""
+    """The files known to git; in a tree without git, everything except builds."""
     try:
         known = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         listed = subprocess.run(known, cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")

@@ -1,5 +1,5 @@
-// The AST of a kernel, its steps and its C in three boxes: what belongs together is lit where one of
-// them is pointed at, or walked through by the arrow keys.
+// A kernel's AST, its steps and its C in three boxes. Pointing at an entry, or moving with the
+// arrow keys, highlights the related entries.
 function showCode(boxes, k) {
   const columns = { ast: k.ast, uops: k.uops, c: k.c };
   for (const [id, lines] of Object.entries(columns))
@@ -11,7 +11,7 @@ function showCode(boxes, k) {
       e.textContent = line || " ";
       return e;
     }));
-  // What belongs together: nodes of the AST, steps, lines of C.
+  // Related entries: nodes of the AST, steps, lines of C.
   const related = (column, line) => {
     const nodes = new Set(), steps = new Set(), c = new Set();
     if (column === "ast") nodes.add(k.node[line]);
@@ -31,7 +31,7 @@ function showCode(boxes, k) {
         e.classList.toggle("lit", lit);
         if (lit) first ??= e;
       });
-      // Brought into view in its own column, not on the page.
+      // Scrolls its own column, not the page.
       const box = boxes[id];
       if (first && id !== column && (first.offsetTop < box.scrollTop || first.offsetTop + 20 > box.scrollTop + box.clientHeight))
         box.scrollTop = first.offsetTop - box.clientHeight / 3;

@@ -1,5 +1,5 @@
-// Views drawn as grids of cells, and what each cell reads.
-const kMost = 2048, kCropped = 640;  // cells of a grid drawn whole, and of one that is cut
+// Views drawn as grids of cells, with what each cell reads.
+const kMost = 2048, kCropped = 640;  // cells of a grid drawn whole, and of a cropped one
 const svg = (name, attributes) => {
   const e = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [k, v] of Object.entries(attributes)) e.setAttribute(k, v);
@@ -20,13 +20,13 @@ function unravel(flat, shape) {
   for (let i = shape.length; i-- > 0;) { index[i] = flat % shape[i]; flat = Math.floor(flat / shape[i]); }
   return index;
 }
-// What the view reads at an index: a number, or null where it is masked out.
+// What the view reads at an index: a number, or null where masked.
 function reads(view, index) {
   if (view.mask && index.some((x, i) => x < view.mask[i][0] || x >= view.mask[i][1])) return null;
   return index.reduce((sum, x, i) => sum + x * view.strides[i], view.offset);
 }
-// Where each cell of a shape stands: the last axis runs right, the one before down, and so on
-// towards whichever side is shorter. One long axis is wrapped.
+// Places the cells of a shape: the last axis runs right, the one before down, and the others
+// towards whichever side is shorter. A single long axis wraps.
 function layout(shape) {
   const n = count(shape), long = shape.filter(s => s > 1);
   if (long.length <= 1 && n > 20) {
@@ -48,7 +48,7 @@ function layout(shape) {
            side: i => step[i][0], at: index => { const p = [0, 0]; index.forEach((x, i) => { p[step[i][0]] += x * step[i][1]; }); return p; } };
 }
 
-// The first indices of each axis, as many as can be drawn; the longest axes are cut first.
+// The first indices of each axis, as many as can be drawn; the longest axes are cropped first.
 function cropOf(shape) {
   const crop = [...shape];
   while (count(shape) > kMost && count(crop) > kCropped) {
@@ -98,7 +98,7 @@ function grid(view, base, place, last) {
   return g;
 }
 
-// The indices of the axis that runs right, above, and of that which runs down, to the left.
+// Indices of the axis that runs right, above the grid; of the one that runs down, to the left.
 function ticks(g, crop, where) {
   const put = (x, y, text, anchor) => {
     const t = svg("text", { x, y, class: "tick", "text-anchor": anchor });
@@ -106,7 +106,7 @@ function ticks(g, crop, where) {
     g.svg.append(t);
   };
   const every = (size, room) => Math.max(1, Math.ceil(room / size));
-  if (where.rows) {  // one axis, wrapped: the index that each row begins with
+  if (where.rows) {  // one axis, wrapped: the first index of each row
     put(2, 11, `axis ${crop.findIndex(s => s > 1)}, ${where.rows} a row`, "start");
     for (let i = 0; i < count(crop); i += where.rows * every(g.size, 13)) put(30, g.centre(i)[1] + 4, i, "end");
     return;
@@ -116,7 +116,7 @@ function ticks(g, crop, where) {
     const axis = where.axis[side];
     if (axis < 0) return;
     const step = every(g.size, side ? 13 : 8 * String(crop[axis] - 1).length + 6);
-    // Along coarser axes of the same side the indices begin again.
+    // Along coarser axes of the same side the indices restart.
     const coarse = crop.map((s, i) => i !== axis && where.side(i) === side ? s : 1);
     for (let block = 0; block < count(coarse); ++block)
       for (let k = 0; k < crop[axis]; k += step) {
@@ -132,7 +132,7 @@ function ticks(g, crop, where) {
 
 function connect(grids, readout) {
   const buffer = grids[grids.length - 1];
-  // The address each cell comes to in the end: null is padding.
+  // The final address of each cell; null is padding.
   for (let i = grids.length; i-- > 0;) {
     const g = grids[i], below = grids[i + 1];
     const final = k => k === null ? null : !below ? k : below.final(k);
@@ -155,13 +155,13 @@ function connect(grids, readout) {
       for (const event of ["pointerenter", "pointerdown"])
         cell.addEventListener(event, () => light(grids, place, flat, readout));
     });
-    // A finger that was lifted has said its wish; a mouse that left has none.
+    // A lifted finger keeps its selection; a mouse that leaves clears it.
     g.svg.addEventListener("pointerleave", e => { if (e.pointerType === "mouse") light(grids, -1, 0, readout); });
   });
   for (let i = 0; i + 1 < grids.length; ++i) arrows(grids[i], grids[i + 1]);
 }
 
-// The cell reached in each grid from `place` on; it ends early at padding.
+// The cell reached in each grid from `place` on; stops at padding.
 function follow(grids, place, flat) {
   const path = new Array(place).fill(-1);
   for (let i = place; i < grids.length && flat !== null; ++i) {
@@ -176,7 +176,7 @@ function light(grids, place, flat, readout) {
   if (place < 0) return;
   const path = follow(grids, place, flat);
   path.forEach((k, i) => { const cell = grids[i].cells.get(k); if (cell) cell.classList.add("lit"); });
-  for (let i = place; i-- > 0;) {  // and those that read it
+  for (let i = place; i-- > 0;) {  // and the cells that read it
     if (!grids[i].drawn) break;
     grids[i].cells.forEach((cell, f) => { if (follow(grids, i, f)[place] === flat) cell.classList.add("lit"); });
   }
@@ -188,7 +188,7 @@ function light(grids, place, flat, readout) {
   readout.textContent = words.join("  →  ");
 }
 
-// One step along each axis from the first valid cell, here and where it leads in the grid below.
+// One step along each axis from the first valid cell, here and in the grid below.
 function arrows(g, below) {
   const axes = html("div", undefined, "axes");
   const begin = g.shape.map((_, i) => g.view.mask ? g.view.mask[i][0] : 0);
@@ -214,7 +214,7 @@ function arrow(g, from, to, axis, axes) {
   const [x0, y0] = g.centre(from), [x1, y1] = g.centre(to);
   const dx = x1 - x0, dy = y1 - y0, length = Math.hypot(dx, dy);
   if (length === 0) return;
-  // From cell to cell beside their numbers: the ends lie off the centres, arrows of other axes apart.
+  // Between cells, beside their numbers: ends lie off the centres, arrows of different axes apart.
   const side = axes > 1 ? (axis / (axes - 1) - 0.5) * 0.34 * g.size : 0;
   const bend = side * 1.6 + Math.min(26, Math.max(0, length - 1.5 * g.size) * 0.2);
   const nx = dy / length, ny = -dx / length, off = Math.min(0.3 * g.size, length * 0.3);
@@ -231,8 +231,8 @@ function arrow(g, from, to, axis, axes) {
                svg("path", { d: tip, fill: axisColor(axis), "pointer-events": "none" }));
 }
 
-// Draws a stack, outermost view first, and the buffer of shape `base` below it, into `host`. What is
-// pointed at is said in `readout`.
+// Draws a stack into `host`, outermost view first, above the buffer of shape `base`. `readout`
+// describes the cell pointed at.
 function drawStack(host, stack, base, readout) {
   readout.textContent = "Point at a cell, or tap it, to follow what it reads.";
   const grids = stack.map((view, i) => grid(view, base, i, stack.length));
@@ -244,8 +244,8 @@ function drawStack(host, stack, base, readout) {
   return grids;
 }
 
-// Marks the points that show why a view and the one below it are no single view; place: of the view
-// in the grids. Each is numbered, as is the cell that it reads.
+// Marks the points that show why two neighbouring views are no single view; place: of the view in
+// the grids. Each point and the cell it reads are numbered.
 function drawWitness(grids, place, witness) {
   const below = grids[place + 1];
   const mark = (g, flat, text) => {

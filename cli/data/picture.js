@@ -1,5 +1,5 @@
-// A whole schedule as Graphviz drew it: dragging moves it, two fingers or the wheel zoom; a press that
-// did not move chooses a node.
+// A whole schedule as Graphviz drew it: dragging moves it, two fingers or the wheel zoom, a click
+// selects a node.
 function pictureOf(host, text, choose) {
   host.innerHTML = text;
   const drawing = host.querySelector("svg");
@@ -60,14 +60,14 @@ function pictureOf(host, text, choose) {
   return {
     whole() { look({ ...all }); },
     zoom(by) { zoom(by, view.x + view.width / 2, view.y + view.height / 2); },
-    // Marks a node; `move` brings it to the middle at a size that can be read, where all does not fit.
+    // Marks a node; `move` centres it at a readable size unless all fits.
     mark(i, move) {
       nodes.forEach((n, k) => n.classList.toggle("lit", k === i));
       if (!nodes[i] || !move || (all.width <= host.clientWidth * 1.6 && all.height <= host.clientHeight * 1.6)) return;
       const box = nodes[i].getBBox(), origin = drawing.querySelector(".graph").transform.baseVal.consolidate().matrix;
       const x = box.x + box.width / 2 + origin.e, y = box.y + box.height / 2 + origin.f;
       const width = host.clientWidth * 0.8, height = host.clientHeight * 0.8;
-      // No more beyond the picture's edge than must be.
+      // Stays within the picture's edges as far as possible.
       const within = (at, from, whole, shown) =>
         shown >= whole ? from + (whole - shown) / 2 : Math.min(Math.max(at, from - 12), from + whole - shown + 12);
       look({ x: within(x - width / 2, all.x, all.width, width), y: within(y - height / 2, all.y, all.height, height), width, height });

@@ -1,4 +1,4 @@
-// Parts, the steps of each, and which of them is shown: by arrow keys, by the list, by a search.
+// Parts, their steps and the selected step: by arrow keys, list or search.
 const $ = id => document.getElementById(id);
 const kMostListed = 4000;
 const state = { part: 0, at: report.parts.map(() => 0), search: "" };
@@ -41,7 +41,7 @@ function turn(by) {
   const to = Math.min(report.parts.length - 1, Math.max(0, state.part + by));
   if (to !== state.part) { state.part = to; show(); }
 }
-// A step that is pointed at: the picture stays where it is.
+// Selects a step by pointing; the picture stays in place.
 function choose(i) {
   state.at[state.part] = i;
   kind().chosen = true;

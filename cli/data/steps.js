@@ -1,4 +1,4 @@
-// The kinds of steps: what stands in the list, what a search looks at, and what is shown.
+// The kinds of steps: list entry, searched text and display.
 
 function facts(host, rows) {
   const list = html("div", undefined, "facts");
@@ -76,7 +76,7 @@ const kinds = {
     none: (p, host) => host.append(heading("no kernel"), soft("Nothing is computed.")),
   },
 
-  // An item of a schedule, in the picture of all of it.
+  // An item of a schedule, in the whole picture.
   item: {
     name: s => s.name,
     words: s => `${s.line} ${s.code ? s.code.ast.join(" ") : ""}`,

@@ -14,10 +14,10 @@ namespace touchstone::explore {
 
 struct Explorer::State {
   symbolic::Session session;
-  std::string kernel_key;  // of what was run last
+  std::string kernel_key;  // of the last run
   std::shared_ptr<const KernelRun> kernel_run;
 
-  // The line as it stands goes to those that read it themselves: numbers may have any length there.
+  // Passes the raw line to readers of their own: it may hold numbers of any length.
   std::string answer(std::string_view line) {
     require_shallow_json(line);
     const Json question = Json::parse(line, nullptr, false);

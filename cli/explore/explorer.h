@@ -6,16 +6,14 @@
 
 namespace touchstone::explore {
 
-/// What pages ask, each question and each answer a JSON object on a line of its own; "ask" names
-/// the question. The form of each stands at its function in answers.h. It keeps what was asked
-/// before, but no answer depends on that.
+/// Answers the questions of pages: a JSON object per line, whose "ask" names the question.
+/// answers.h describes each form. Caches earlier work, but no answer depends on it.
 class Explorer {
  public:
   Explorer();
   ~Explorer();
 
-  /// Never throws for what a line holds: {"error":"..."} has the message that the command line
-  /// gives.
+  /// Never throws because of a line's content: {"error":"..."} holds the command line's message.
   std::string answer(std::string_view line);
 
  private:

@@ -44,7 +44,7 @@ Json json_of(const Derivation& d, const symbolic::Chain& chain) {
           {"steps", std::move(steps)}};
 }
 
-// What a double holds as a number, more as text.
+// A number if a double holds it, else text.
 Json json_of(const Int& value) {
   constexpr std::int64_t kMost = std::int64_t{1} << 53;
   const auto small = value.small();
@@ -74,7 +74,7 @@ Json steps_answer(std::string_view line) {
 
 namespace {
 
-/// The variables of a table: their names, and all points.
+/// The variables of a table, and all points.
 struct Table {
   struct Axis {
     std::string name;
@@ -207,7 +207,7 @@ Json prove_answer(const Json& question) {
             {"points", all->points},
             {"text", fmt::format("all {} points that the condition allows", all->points)}};
   }
-  // Small points first, as the prover looks.
+  // Small points first, like the prover.
   if (const auto found = prove::search(claim, kFirst)) return refutation(text, *found);
   const Json range = question.value("within", Json::array({-8, 8}));
   if (!range.is_array() || range.size() != 2)

@@ -53,8 +53,8 @@ std::vector<Scalar> parse_values(DType dtype, const std::string& text) {
   return values;
 }
 
-// Sevenths between -4 and 4, in an order that no loop has; of integers small ones, of either sign
-// where the type has both.
+// Sevenths between -4 and 4 in scrambled order; for integers small ones, of both signs if the type
+// allows.
 std::vector<Scalar> drawn_values(DType dtype, std::size_t number) {
   constexpr std::uint64_t kPeriod = 57;
   std::vector<Scalar> values;
@@ -118,7 +118,7 @@ void run_formula(KernelRun& run, const std::string& text, const Json& inputs) {
   run.kernels.push_back(std::move(k));
 }
 
-// The kernels of a program run one after the other; its buffers by their nodes.
+// Runs a program's kernels in sequence; keeps its buffers by node.
 class ProgramRun {
  public:
   ProgramRun(KernelRun& run, const std::string& text)
@@ -173,7 +173,7 @@ class ProgramRun {
   UOpMap<std::string> names_;
 };
 
-// A program names the element type of an input, then a colon, before anything else.
+// A program starts with the element type of an input and a colon.
 bool is_program(const std::string& text) {
   return text.find(':') != std::string::npos && text.find('(') > text.find(':');
 }
@@ -191,7 +191,7 @@ Json shown(const Buffer& buffer) {
   return out;
 }
 
-// Each ends with a line end.
+// Every line ends with a line end.
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> out;
   while (!text.empty()) {
@@ -202,8 +202,8 @@ std::vector<std::string> lines_of(std::string_view text) {
   return out;
 }
 
-// Of each line of str(kernel) the node, by its place in ordered_nodes: the line numbers nodes as it
-// comes to them, operands in order, and says `see` for those that it has shown.
+// The node of each line of str(kernel), by its place in ordered_nodes: lines number nodes on first
+// visit, operands in order, and print `see` for repeated ones.
 std::vector<int> nodes_of_lines(const LazyOpPtr& kernel) {
   std::map<const LazyOp*, int> places;
   for (const LazyOp* node : ordered_nodes(kernel))

@@ -13,7 +13,7 @@ using namespace symbolic;
 
 namespace {
 
-/// Bounds of one expression from both sides read as one: 0 <= b <= 3.
+/// Joins two-sided bounds of an expression: 0 <= b <= 3.
 std::vector<std::string> joined(const Exprs& e, const std::vector<Expr>& facts) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < facts.size(); ++i) {
@@ -32,7 +32,7 @@ std::vector<std::string> joined(const Exprs& e, const std::vector<Expr>& facts) 
   return out;
 }
 
-/// The summands of a text, each with the sign before it, as lengths.
+/// The lengths of a text's summands, each with its sign.
 std::vector<std::size_t> summands(std::string_view text) {
   std::vector<std::size_t> lengths;
   std::size_t begin = 0;
@@ -48,7 +48,7 @@ std::vector<std::size_t> summands(std::string_view text) {
   return lengths;
 }
 
-/// Leaves out of the marks the summands that both begin with, and those that both end with.
+/// Removes common leading and trailing summands from the marks.
 void narrow(MarkedText& before, MarkedText& after) {
   const auto part = [](const MarkedText& m) {
     return std::string_view(m.text).substr(m.begin, m.end - m.begin);

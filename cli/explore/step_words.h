@@ -10,20 +10,20 @@
 
 namespace touchstone::explore {
 
-/// A rewriting in words, for all forms of output.
+/// A rewrite step as text, for all output formats.
 struct StepWords {
-  symbolic::MarkedText before, after;  // the whole, the changed part marked
+  symbolic::MarkedText before, after;  // the whole, with the changed part marked
   std::string rule;                    // its name; empty for arithmetic
   std::string title;                   // the step in words
-  std::string from, to;                // the law as it was used; empty for arithmetic
-  std::string when;                    // the rule's condition; empty where it has none
+  std::string from, to;                // the law's instance; empty for arithmetic
+  std::string when;                    // the rule's condition; empty if none
   std::vector<std::pair<std::string, std::string>> bindings;
-  std::vector<std::string> facts;  // `0 <= b <= 3` in one
+  std::vector<std::string> facts;  // two-sided bounds joined: `0 <= b <= 3`
   bool explained = true;
 };
 std::vector<StepWords> words_of(const symbolic::Derivation& d, const symbolic::Chain& chain);
 
-/// "x in [0, 9]" of each variable.
+/// "x in [0, 9]" for each variable.
 std::vector<std::string> bounds_words(const symbolic::Derivation& d);
 
 /// The checker's verdict on the derivation.

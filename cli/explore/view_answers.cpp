@@ -43,7 +43,7 @@ std::vector<View> bound(const std::vector<View>& views, const symbolic::Values& 
   return out;
 }
 
-// All values of the variables, up to some; one that is empty where there are none.
+// Assignments of the variables, up to a limit; one empty assignment without variables.
 std::vector<symbolic::Values> some_values(const ViewStory& story) {
   constexpr std::size_t kMost = 24;
   std::map<std::string, symbolic::Node> variables;
@@ -63,14 +63,14 @@ std::vector<symbolic::Values> some_values(const ViewStory& story) {
   return all;
 }
 
-// The shape below the first view: its own, or the buffer as far as it reads.
+// The shape below the first view: its own, or the buffer as far as it is read.
 Json base_of(const ShapeTracker& start) {
   if (start.is_contiguous()) return numbers(start.shape());
   return Json::array({start.real_size()});
 }
 
-// What shows that a view and the one below it are no single view: points of it, and what they read
-// there. `on`: its place in the stack, innermost first.
+// Points where a view and the one below it cannot be a single view, and what they read. `on`: its
+// place in the stack, innermost first.
 Json witnesses_of(const std::vector<View>& views) {
   Json out = Json::array();
   for (std::size_t i = 1; i < views.size(); ++i) {
@@ -87,7 +87,7 @@ Json witnesses_of(const std::vector<View>& views) {
   return out;
 }
 
-// The views of all steps, in numbers.
+// The views of all steps, as numbers.
 Json numbers_of(const ViewStory& story, const symbolic::Values& values) {
   Json steps = Json::array();
   for (const ViewStep& step : story.steps) {

@@ -14,7 +14,7 @@ namespace {
 using shapetracker::cost;
 using shapetracker::reason;
 
-// The merges in `pushed`, the stack an operation made, and those that failed.
+// Notes on merges in `pushed`, the stack an operation made, and on failed ones.
 std::vector<std::string> notes(const std::vector<View>& pushed, const std::vector<View>& views) {
   std::vector<std::string> notes;
   if (views.size() < pushed.size()) {

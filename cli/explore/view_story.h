@@ -9,29 +9,29 @@
 
 namespace touchstone::explore {
 
-/// A chain of movement operations after one of them.
+/// The state of a chain after one movement operation.
 struct ViewStep {
   std::string title;               // "reshape 5,2,5,2"; the shape itself first
-  std::vector<View> composed;      // with nothing merged; innermost first, as all stacks
-  std::vector<View> views;         // as merged so far
-  std::vector<std::string> notes;  // merges, with the reason, and failed merges, with theirs
+  std::vector<View> composed;      // nothing merged; innermost first, like all stacks
+  std::vector<View> views;         // merged so far
+  std::vector<std::string> notes;  // merges and failed merges, with reasons
 };
 
-/// An address and its condition as text, and what both cost.
+/// An address and its condition as text, and the cost of both.
 struct IndexText {
   std::string index, valid;
   shapetracker::IndexCost cost;
 };
 
 struct ViewStory {
-  std::vector<ViewStep> steps;  // the last is "simplified" where that changes something
+  std::vector<ViewStep> steps;  // the last is "simplified" if that changes something
   IndexText composed, simplified;
   std::vector<std::optional<sint>> strides;
   bool contiguous = false;
 };
 
-/// Follows "10,10 permute 1,0 reshape 100"; `variables` as "n=2..9", then also "n,2*n permute 1,0".
-/// start: how the shape lies. Throws ParseError or ShapeError on a wrong word.
+/// Follows "10,10 permute 1,0 reshape 100"; with `variables` such as "n=2..9" also "n,2*n permute
+/// 1,0". start: the initial layout. Throws ParseError or ShapeError on a wrong word.
 ViewStory tell(const std::vector<std::string>& words,
                const std::vector<std::string>& variables = {}, const ViewStart& start = {});
 

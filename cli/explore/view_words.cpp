@@ -37,7 +37,7 @@ Numbers numbers(const std::string& word) {
   return out;
 }
 
-// A number, or an expression of the names where there are any.
+// A number, or an expression of the names if there are any.
 sint size(std::string_view text, const std::string& word, const Names& names) {
   if (names.empty()) return number(text, word);
   try {
@@ -47,7 +47,7 @@ sint size(std::string_view text, const std::string& word, const Names& names) {
   }
 }
 
-// "0:1,2:0": one pair an axis.
+// "0:1,2:0": a pair per axis.
 std::vector<std::pair<sint, sint>> pairs(const std::string& word, const Names& names) {
   std::vector<std::pair<sint, sint>> out;
   if (word == "()") return out;
@@ -104,7 +104,7 @@ ShapeTracker parse_start(const std::string& shape, const ViewStart& start, const
 
 namespace {
 
-// "2,3:1,2:0": shape, strides, and the offset, 0 where it is left out.
+// "2,3:1,2:0": shape, strides, and the offset, by default 0.
 ShapeTracker as_strided(const ShapeTracker& st, const std::string& word, const Names& names) {
   const auto parts = split(word, ':');
   if (parts.size() < 2 || parts.size() > 3)
@@ -121,7 +121,7 @@ ShapeTracker apply_words(const ShapeTracker& st, const std::string& op, const st
                          const Names& names) {
   if (op == "permute") {
     const Numbers n = numbers(argument);
-    for (const std::int64_t axis : n)  // before they are narrowed
+    for (const std::int64_t axis : n)  // before narrowing
       if (axis < 0 || axis >= st.rank())
         throw ShapeError(fmt::format("permute: axis {} is not in [0, {})", axis, st.rank()));
     return st.permute(std::vector<int>(n.begin(), n.end()));
@@ -133,7 +133,7 @@ ShapeTracker apply_words(const ShapeTracker& st, const std::string& op, const st
   if (op == "stride") return st.stride(numbers(argument));
   if (op == "flip") {
     const Numbers n = numbers(argument);
-    for (const std::int64_t axis : n)  // before they are narrowed
+    for (const std::int64_t axis : n)  // before narrowing
       if (axis < 0 || axis >= st.rank())
         throw ShapeError(fmt::format("flip: axis {} is not in [0, {})", axis, st.rank()));
     return st.flip(std::vector<int>(n.begin(), n.end()));

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """pack.py PAGE WASM OUT: the page with its scripts and the program in it, compressed, as text. Refuses more than 1 MB.
 
-Three of the 128 characters of one byte cannot stand there: HTML does not keep them, or they could end the script. Of the
-125 others the first three stand for six bits each, 0 to 2, and the rest for seven, 6 to 127: 6.95 bits a character of
-any program that is packed well. base64 has 6. The program is packed by LZMA, which page/lzma.js reads; the scripts, with
-that in them, by gzip, which a browser reads. Scripts and styles go without indentation and comments, but for those at the
-end of a line that hold a quote, which may be text; styles also without blanks that say nothing.
+Three of the 128 one-byte characters are excluded: HTML does not preserve them, or they could end the script. Of the other
+125 the first three encode six bits each, 0 to 2, and the rest seven, 6 to 127: 6.95 bits per character of any
+well-compressed program; base64 has 6. The program is compressed by LZMA, which page/lzma.js reads; the scripts, including
+that reader, by gzip, which browsers read. Scripts and styles lose indentation and comments, except comments at the end of
+a line that contain a quote and may be text; styles also lose redundant blanks.
 """
 import gzip
 import json
@@ -21,18 +21,19 @@ MOST = 1 << 20
 NOT_KEPT = "\0\r<"  # a NUL is replaced, a CR becomes a LF, and a < may begin an end tag
 
 
-# What page/lzma.js is made for: the next byte depends on four bits of the last one, and on no position.
+# page/lzma.js supports only this: the next byte depends on four bits of the last one, and on no
+# position.
 LZMA = {"id": lzma.FILTER_LZMA1, "dict_size": 1 << 22, "lc": 4, "lp": 0, "pb": 0,
         "mode": lzma.MODE_NORMAL, "mf": lzma.MF_BT3, "nice_len": 96, "depth": 2000}
 
 
 def by_lzma(data):
-    """A stream without a header, which ends with a marker, and a sum of the data: small streams hold little to be wrong."""
+    """A headerless stream with an end marker, and a checksum of the data, because short streams reveal few errors."""
     return lzma.compress(data, format=lzma.FORMAT_RAW, filters=[LZMA]) + zlib.crc32(data).to_bytes(4, "little")
 
 
 def by_gzip(path):
-    """A file, by zopfli where it is there, which takes twentieths less."""
+    """A gzip file, by zopfli if installed, which saves about a twentieth."""
     if shutil.which("zopfli"):
         return subprocess.run(["zopfli", "-c", "--i60", path], check=True, capture_output=True).stdout
     with open(path, "rb") as f:
@@ -43,7 +44,7 @@ KEPT = [chr(c) for c in range(128) if chr(c) not in NOT_KEPT]
 
 
 def text_of(data):
-    """Most significant bits first, filled up with zeros."""
+    """Most significant bits first, padded with zeros."""
     out, held, bits = [], 0, 0
     for byte in data + bytes(1):
         held, bits = held << 8 | byte, bits + 8
@@ -67,13 +68,13 @@ def tidied(page):
     return re.sub(r"(<(?:script|style)[^>]*>)(.*?)(</(?:script|style)>)", inside, page, flags=re.S)
 
 
-# Nothing is seen before the styles are there, or half a second has passed.
+# Hides the page until the styles are loaded, for half a second at most.
 UNTIL_STYLED = "body{opacity:0;animation:shown 0s .5s forwards}@keyframes shown{to{opacity:1}}"
 STYLED = "body{opacity:1;animation:none}"
 
 
 def without_scripts(page, out):
-    """The page with a mark in the place of its scripts, and these, packed. The first put in its styles and its main part."""
+    """The page with a mark in place of its scripts, and the compressed scripts. The first one inserts styles and main part."""
     style = re.search(r"(<style>)(.*?)(</style>)", page, flags=re.S)
     found = re.search(r'(<script id="scripts"[^>]*>)(.*?)(</script>)', page, flags=re.S)
     inner = re.search(r"(<main[^>]*>)(.*?)(</main>)", page, flags=re.S)

@@ -11,14 +11,14 @@
 namespace touchstone::fuzz {
 
 struct AnswerReply {
-  std::string what;               // is wrong; empty: nothing
-  std::optional<std::size_t> at;  // the point at which it is
+  std::string what;               // the mistake; empty: none
+  std::optional<std::size_t> at;  // the point where it shows
   bool refused = false;
 };
 
-/// What is wrong with the answer to a question whose expression has the values `right` at `points`,
-/// where its assumptions hold: a value, or one outside the bounds; a size that is not that of the
-/// text, or above that of the question's.
+/// Returns the mistake in the answer to a question whose expression has the values `right` at
+/// `points`, where its assumptions hold: a wrong value, a value outside the bounds, a size other
+/// than the text's, or a size above the question's.
 AnswerReply wrong_answer(const symbolic::Question& question, PointValues& values,
                          const Column& right, std::span<const std::size_t> points);
 

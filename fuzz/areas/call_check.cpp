@@ -18,10 +18,10 @@ using defined::Arrays;
 using defined::Near;
 using defined::Real;
 
-// Results differ from what is defined by at most so many times what rounding may do.
+// Tolerance, as a multiple of the rounding error bound.
 constexpr Real kSlack = 4;
 
-// Functions whose results have no gradient by what they are.
+// Functions whose results have no gradient.
 // clang-format off
 constexpr std::string_view kWithoutGradient[] = {
     "detach", "operator+=", "operator-=", "operator*=", "operator/=", "set", "set_index",
@@ -104,7 +104,7 @@ std::optional<Checked> value_differs(const Tensors& got, const Arrays& wanted) {
 
 double weight_of(std::size_t i) { return 1 + 0.37 * static_cast<double>(i % 5); }
 
-// The sum of all elements of float results, each with a weight.
+// The weighted sum of all elements of float results.
 Real weighted(const Call& call, const Arrays& inputs, std::size_t results) {
   Real sum = 0;
   const Arrays out = defined::define(call, inputs);
@@ -118,7 +118,7 @@ Real weighted(const Call& call, const Arrays& inputs, std::size_t results) {
   return sum;
 }
 
-// A derivative on which differences at two distances agree, on both sides; none elsewhere.
+// A derivative on which two-sided differences at two distances agree; nothing elsewhere.
 struct Slope {
   Real value, off;
 };
@@ -131,7 +131,7 @@ std::optional<Slope> slope_of(const Call& call, Arrays inputs, std::size_t which
     try {
       return weighted(call, inputs, results);
     } catch (const ParseError&) {
-      return std::numeric_limits<Real>::quiet_NaN();  // beyond where it is defined
+      return std::numeric_limits<Real>::quiet_NaN();  // outside the domain
     }
   };
   const Real up = at(kStep), down = at(-kStep), up2 = at(kStep / 2), down2 = at(-kStep / 2);
@@ -141,7 +141,7 @@ std::optional<Slope> slope_of(const Call& call, Arrays inputs, std::size_t which
   if (!std::isfinite(value) || !std::isfinite(f) || bend > 0.02L * (1 + std::fabs(value)) ||
       std::fabs(wide - narrow) > 1e-4L * (1 + std::fabs(value)))
     return std::nullopt;
-  // Of large results the last bits are lost.
+  // Large results lose their last bits.
   return Slope{value, std::fabs(wide - narrow) + std::ldexp(std::fabs(f) / kStep, -60)};
 }
 
@@ -154,7 +154,7 @@ std::optional<Checked> gradient_differs(const Call& call, const std::string& tex
   for (const Array& x : arrays)
     for (const Near& cell : x.cells)
       if (!std::isfinite(cell.v)) return std::nullopt;
-  if (call.name == "sort" || call.name == "topk") {  // the slope at a tie is that of one side
+  if (call.name == "sort" || call.name == "topk") {  // at a tie the slope is that of one side
     std::vector<Real> seen;
     for (const Near& cell : arrays[0].cells) seen.push_back(cell.v);
     std::ranges::sort(seen);
@@ -169,7 +169,7 @@ std::optional<Checked> gradient_differs(const Call& call, const std::string& tex
   for (Tensor& x : inputs)
     if (is_float(x.dtype())) x.set_requires_grad();
   Tensors out = called(call, inputs);
-  // What training makes of statistics is no function of the batch to be differentiated.
+  // BatchNorm's updated statistics are no differentiable function of the batch.
   const std::size_t results = call.name == "BatchNorm" ? 1 : out.size();
   Tensor loss = Tensor::zeros({}, {DType::Float64, device});
   for (std::size_t i = 0; i < results; ++i) {
@@ -208,7 +208,7 @@ std::optional<Checked> gradient_differs(const Call& call, const std::string& tex
 
 bool holds_nothing(const Array& x) { return x.cells.empty(); }
 
-// A label that is no class has NaN as its loss, and is refused where the host knows it.
+// The loss of a label outside the classes is NaN; it is refused if the host knows the label.
 bool has_label_outside(const Call& call, const Arrays& inputs) {
   if (call.name != "nll_loss" && call.name != "cross_entropy") return false;
   return std::ranges::any_of(inputs[1].cells, [&](const Near& label) {
@@ -216,8 +216,8 @@ bool has_label_outside(const Call& call, const Arrays& inputs) {
   });
 }
 
-// Whether no position was looked at to define the results: none are there, or x is as it was. Then
-// one outside may be refused.
+// True if the definition evaluated no position: there are none, or x is unchanged. Then a position
+// outside may be refused.
 bool chooses_nothing(const Call& call, const Arrays& inputs, const Arrays& wanted) {
   const auto same = [](Real a, Real b) { return a == b || (std::isnan(a) && std::isnan(b)); };
   if (call.name == "set_index" || call.name == "set")
@@ -229,8 +229,8 @@ bool may_be_refused(const Call& call, const Arrays& inputs, const Arrays& wanted
   return has_label_outside(call, inputs) || chooses_nothing(call, inputs, wanted);
 }
 
-// A number for an input of integers: any small one, or one at an end of an axis of the call's
-// tensors, counted from the front or the back.
+// A number for an integer input: any small one, or one at the end of an axis of the call's tensors,
+// counted from the front or the back.
 std::int64_t number_about(const Call& call, std::uint64_t hash) {
   std::vector<std::int64_t> sizes;
   for (const CallInput& x : call.inputs) sizes.insert(sizes.end(), x.shape.begin(), x.shape.end());
@@ -240,8 +240,8 @@ std::int64_t number_about(const Call& call, std::uint64_t hash) {
   return ends[hash / 4 % 4];
 }
 
-// The call with another number at one place of an input of integers, if it has one: where no
-// definition is left of it, as for a position outside, it is refused, unless nothing is read there.
+// The call with one element of an integer input changed, if it has any. If no definition is left,
+// as for a position outside, the call must be refused, unless nothing is read there.
 std::optional<Checked> outside_differs(const Call& call, std::uint64_t hash,
                                        const std::string& device) {
   std::vector<std::size_t> integers;
@@ -256,7 +256,7 @@ std::optional<Checked> outside_differs(const Call& call, std::uint64_t hash,
   if (static_cast<std::int64_t>(place) >= x.size()) return std::nullopt;
   if (Scalar::from_int(x.dtype, number).to_int64() != number) return std::nullopt;
   x.values[place] = fmt::format("{}", number);
-  if (hash_mix(hash, 3) % 2 == 0) x.via = "computed";  // looked at by a kernel, not as it is given
+  if (hash_mix(hash, 3) % 2 == 0) x.via = "computed";  // computed by a kernel, unknown to the host
   const Arrays inputs = defined::inputs_of(changed);
   std::optional<Arrays> wanted;
   try {
@@ -288,7 +288,7 @@ Checked check_call(const std::string& text, Effort effort, const std::string& de
     if (auto wrong = value_differs(called(call, tensors_of(call, device)), wanted)) return *wrong;
     if (effort == Effort::Full || hash % 2 == 0) {
       Config config = Config::current();
-      config.reduceop_split_threshold = 2;  // few elements are reduced as very many are
+      config.reduceop_split_threshold = 2;  // few elements take the path of very many
       const ConfigScope scope(config);
       if (auto wrong = value_differs(called(call, tensors_of(call, device)), wanted)) return *wrong;
     }

@@ -23,7 +23,7 @@ using symbolic::ExprOp;
 constexpr std::size_t kMostPoints = 100;
 constexpr std::size_t kLargest = 2000;  // parts of a claim
 
-/// The first point at which the assumptions hold and `before` has another value than `after`.
+/// The first point where the assumptions hold and `before` and `after` differ.
 std::string where_wrong(const Derivation& d, Expr before, Expr after, std::uint64_t choice) {
   std::vector<ExpressionCase::Variable> variables;
   for (const Derivation::Variable& v : d.variables) variables.push_back({v.name, v.lo, v.hi});
@@ -49,7 +49,7 @@ std::string where_wrong(const Derivation& d, Expr before, Expr after, std::uint6
   return "";
 }
 
-/// Divisions by the number 0, which no text of a certificate has.
+/// True if it divides by the literal 0, which no certificate text does.
 bool divides_by_literal_zero(const symbolic::Exprs& e, Expr root) {
   return std::ranges::any_of(e.parts(root), [&](Expr x) {
     return divides(e.op(x)) && e.is_constant(e.arg(x, 1), symbolic::Int(0));
@@ -79,7 +79,7 @@ ClaimReply ask_claim(const ExpressionCase& c, const std::string& answer, std::ui
   step.rule = symbolic::kCases;
   step.before = c.root;
   const Expr base = chooser.chance(1, 4) ? c.root : parse_expr(d.exprs, answer);
-  // Another expression, or a number, which a condition is where it always holds, or never.
+  // Another expression; for a condition also a number, which claims that it always or never holds.
   const bool condition = d.exprs.op(base) >= ExprOp::Or && d.exprs.op(base) <= ExprOp::Ne;
   step.after = step.whole = condition && chooser.chance(1, 2)
                                 ? d.exprs.constant(chooser.between(0, 1))

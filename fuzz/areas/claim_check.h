@@ -10,17 +10,17 @@
 
 namespace touchstone::fuzz {
 
-/// The verdict of the checker of certificates (symbolic/check) on a made-up claim about an
-/// expression: ask_claim claims by cases that it equals an expression near itself or near its
-/// answer, ask_forged takes a forged step (index/forge.h).
+/// The certificate checker's verdict (symbolic/check) on a made-up claim about an expression.
+/// ask_claim claims, with a proof by cases, that the expression equals one near itself or near its
+/// answer; ask_forged uses a forged step (index/forge.h).
 struct ClaimReply {
   bool accepted = false;
-  std::string wrong;  // where an accepted claim fails at a point: the claim and the point
+  std::string wrong;  // the accepted claim and the point where it fails
 };
 ClaimReply ask_claim(const ExpressionCase& c, const std::string& answer, std::uint64_t choice);
 ClaimReply ask_forged(const ExpressionCase& c, std::uint64_t choice);
 
-/// Whether a question refuses these assumptions, of one context, as never true together.
+/// True if a question refuses these assumptions, all of one context, as contradictory.
 bool excluded(std::span<const symbolic::Node> assumptions);
 
 }  // namespace touchstone::fuzz

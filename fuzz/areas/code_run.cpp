@@ -14,7 +14,7 @@
 namespace touchstone::fuzz {
 namespace {
 
-using Value = std::optional<std::int64_t>;  // nothing: it is made of what was loaded
+using Value = std::optional<std::int64_t>;  // nothing: it depends on loaded values
 
 class StepByStep {
  public:

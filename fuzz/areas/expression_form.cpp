@@ -71,7 +71,7 @@ Expr swapped(Exprs& exprs, Expr root) {
 }
 
 bool has_one_form(const Exprs& exprs, Expr root) {
-  constexpr std::size_t kMostMembers = 8;  // those of nested ones among them
+  constexpr std::size_t kMostMembers = 8;  // including nested ones
   std::map<Expr, std::size_t> members;
   for (const Expr e : exprs.parts(root)) {
     const bool extreme = exprs.op(e) == ExprOp::Min || exprs.op(e) == ExprOp::Max;

@@ -4,16 +4,16 @@
 
 namespace touchstone::fuzz {
 
-/// The tree with its operands exchanged wherever that changes nothing.
+/// The tree with the operands of every commutative operation exchanged.
 symbolic::Expr swapped(symbolic::Exprs& exprs, symbolic::Expr root);
 
-/// Whether no maximum or minimum has more members than are brought to one form: of more, the result
-/// depends on how they are nested and in which order they come.
+/// True if every maximum and minimum has few enough members for a canonical form; with more, the
+/// result depends on nesting and order.
 bool has_one_form(const symbolic::Exprs& exprs, symbolic::Expr root);
 
-/// Whether the bounds of the root, term by term, are attained for sure: all parts are read once, in
-/// sums, multiples, quotients of such by positive constants, minima and maxima, and a remainder of
-/// a sum of variables.
+/// True if the root's bounds, computed term by term, are certainly attained: every part is read
+/// once, in sums, multiples, quotients of these by positive constants, minima, maxima, and a
+/// remainder of a sum of variables.
 bool attains_bounds(const ExpressionCase& c);
 
 }  // namespace touchstone::fuzz

@@ -18,7 +18,7 @@
 namespace touchstone::fuzz {
 namespace {
 
-/// Memory of that size of which a page is there when it is written.
+/// Memory of which a page is allocated when it is first written.
 class SparseMemory {
  public:
   explicit SparseMemory(std::size_t bytes)
@@ -107,7 +107,7 @@ class FarArea final : public Area {
     return {};
   }
 
-  // Every cell that is read gets its number.
+  // Fills every cell that is read with its number.
   static void fill(const FarCase& c, const SparseMemory& memory) {
     const std::size_t width = itemsize(c.dtype);
     for (const std::int64_t cell : c.cells()) {
@@ -120,7 +120,7 @@ class FarArea final : public Area {
   static std::optional<Checked> differs(const FarCase& c, const SparseMemory& memory,
                                         const std::vector<std::uint64_t>& right, Device& device,
                                         std::string_view relation) {
-    // The memory outlives all that is made here.
+    // The caller's memory outlives everything made here.
     const std::shared_ptr<const void> kept(&memory, [](const void*) {});
     const auto table = std::make_unique<Buffer>(device, c.dtype, c.elements(), memory.data(), kept);
     std::vector<BufferPtr> more;
@@ -147,7 +147,7 @@ class FarArea final : public Area {
     return std::nullopt;
   }
 
-  // A sum of one number, more than 2^31 or 2^32 times.
+  // A sum of one number, repeated more than 2^31 or 2^32 times.
   static std::optional<Checked> long_sum(const FarCase& c, std::uint64_t choices, Device& device) {
     const std::int64_t times = (std::int64_t{1} << (31 + choices / 512 % 2)) +
                                static_cast<std::int64_t>(choices / 2048 % 1000);

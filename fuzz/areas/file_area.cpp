@@ -65,7 +65,7 @@ bool fits(const FileCase& c) {
       return true;
     case Damage::Long:
       return c.format != 1;
-    case Damage::Fortran:  // of one axis, or none, the order is no order
+    case Damage::Fortran:  // order matters only with two axes or more
       return numpy && any([](const NamedArray& a) {
                return std::ranges::count_if(a.array.shape, [](auto n) { return n > 1; }) > 1;
              });
@@ -170,7 +170,8 @@ std::string draw_file(Chooser& chooser) {
 
 std::string as_text(const NamedArray& a) { return FileCase{0, 0, Damage::None, {a}}.str(); }
 
-/// How two lists of arrays differ, by name: of .safetensors without elements the order is open.
+/// The first difference of two lists of arrays, matched by name; in .safetensors the order of empty
+/// arrays is free.
 std::string difference(const std::vector<NamedArray>& wanted, const std::vector<NamedArray>& got,
                        bool named) {
   if (wanted.size() != got.size())
@@ -299,7 +300,7 @@ class FileArea final : public Area {
     return c.format == 1 ? npz_bytes(c.arrays) : safetensors_bytes(c.arrays);
   }
 
-  // By name, and the first elements alone.
+  // Reads from disk by name, whole and the first elements only.
   std::optional<Checked> from_disk(const FileCase& c, const std::string& bytes) {
     const auto path = folder_.path() / fmt::format("case.{}", kFormats[c.format]);
     write_file_atomically(path, bytes);

@@ -15,13 +15,13 @@
 namespace touchstone::fuzz {
 namespace {
 
-// Shows and runs the program's graph.
+// Writes the program as a graph and runs it.
 class GraphRun {
  public:
   GraphRun(const Program& program, std::uint64_t choices, Device& device)
       : program_(program), choices_(choices), types_(program.types()), device_(device) {}
 
-  // In the notation of uop_program.h; false where that says it otherwise.
+  // Writes the text in the notation of uop_program.h; false if the graph cannot express it.
   bool write() {
     for (std::size_t i = 0; i < program_.steps.size(); ++i) {
       ProgramStep s = program_.steps[i];
@@ -63,10 +63,10 @@ class GraphRun {
 
   bool assigns() const { return !assigned_.empty(); }
 
-  /// Whether assigns alone are wanted, of what is read before, and where each reduce has memory
-  /// there is an order in which all that reads old values comes before what overwrites them.
+  /// True if only assigns of values read before are wanted, and with every reduce materialised some
+  /// order puts all reads of old values before the writes that overwrite them.
   bool can_be_ordered() const {
-    std::map<std::size_t, std::set<std::size_t>> after;  // of a reduce, or an assign
+    std::map<std::size_t, std::set<std::size_t>> after;  // keyed by reduce or assign
     std::vector<std::size_t> open;
     for (const std::size_t w : wanted_) {
       if (!target_of_.contains(w)) return false;
@@ -88,7 +88,7 @@ class GraphRun {
     for (auto& [at, later] : after)
       for (const std::size_t read : read_for(at))
         if (is_reduce(read)) after[read].insert(at);
-    for (bool some = true; some;) {  // takes away what nothing has to wait for
+    for (bool some = true; some;) {  // removes nodes that nothing waits for
       some = std::erase_if(after, [&](const auto& node) {
                return std::ranges::none_of(
                    after, [&](const auto& other) { return other.second.contains(node.first); });
@@ -106,7 +106,7 @@ class GraphRun {
     for (const std::size_t w : wanted_) {
       const ProgramType& type = types_[w];
       const UOp result = result_of(map, value(graph, w));
-      if (result.base().op() == Ops::Buffer && written_.has(result.base())) continue;  // as it was
+      if (result.base().op() == Ops::Buffer && written_.has(result.base())) continue;  // unchanged
       const std::optional<std::string> got = read(result, type);
       if (!got) return fmt::format("%{} is wanted and not in memory: {}", at_[w], text_);
       Program before;
@@ -125,7 +125,7 @@ class GraphRun {
   }
 
  private:
-  // Of more than one term: others are no reduces to the scheduler.
+  // True for a reduce of more than one term; the scheduler drops others.
   bool is_reduce(std::size_t i) const {
     const ProgramStep& s = program_.steps[i];
     if (!s.name.starts_with("reduce")) return false;
@@ -134,7 +134,7 @@ class GraphRun {
                                [&](int axis) { return from[static_cast<std::size_t>(axis)] > 1; });
   }
 
-  // Inputs, reduces and assigns whose values are read to compute an assign or a reduce.
+  // The inputs, reduces and assigns read to compute an assign or a reduce.
   std::set<std::size_t> read_for(std::size_t i) const {
     std::set<std::size_t> found, seen;
     const ProgramStep& s = program_.steps[i];
@@ -201,7 +201,7 @@ class GraphRun {
     device_.runner(kernel)->run(buffers, {});
   }
 
-  // The elements of a kernelized value; nullopt where there are none to read.
+  // The elements of a kernelized value; nullopt if there are none to read.
   std::optional<std::string> read(const UOp& result, const ProgramType& type) {
     const Shape shape(type.shape.begin(), type.shape.end());
     const std::int64_t n = max_elements(shape);
@@ -230,12 +230,12 @@ class GraphRun {
   const std::vector<ProgramType> types_;
   Device& device_;
   std::string text_;
-  int count_ = 0;                  // statements of the text
-  std::vector<int> at_;            // of a statement of the program, which it is
+  int count_ = 0;                  // statements in text_
+  std::vector<int> at_;            // statement of the program -> statement of text_
   std::vector<std::size_t> made_;  // statements that compute
   std::vector<std::size_t> wanted_;
   std::set<std::size_t> assigned_;
-  std::map<std::size_t, std::size_t> target_of_;  // of an assign in place, the input
+  std::map<std::size_t, std::size_t> target_of_;  // in-place assign -> input
   UOpMap<std::size_t> inputs_;
   UOpMap<BufferPtr> memory_;
   UOpSet written_;

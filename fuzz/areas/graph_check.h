@@ -11,18 +11,19 @@
 
 namespace touchstone::fuzz {
 
-/// What a check has to say of a case: whether it could be asked, and what is wrong.
+/// The result of a check: whether the question applied, and the failure.
 struct GraphChecked {
   bool asked = true;
   std::optional<Checked> wrong{};
 };
 
 /// The relation `graph` of the area kernelize: the program as a graph of UOps, without LazyBuffers,
-/// which fold and order before the scheduler sees anything. Two of its values are wanted, memory is
-/// written in place, and kernels run one after the other on `device`, the reference: each value is
-/// that of by_definition. `choices`: which values, and how "cmpeq" and "realize" are written. Not
-/// asked of programs that gather or use another device, and where an assign and its readers cannot
-/// be ordered; where reduces that get memory allow an order, there is one.
+/// which fold and order before the scheduler runs. Two of its values are wanted, memory is written
+/// in place, and kernels run in sequence on `device`, the reference; each value must be
+/// by_definition's. `choices` selects the values and the spelling of "cmpeq" and "realize". Not
+/// asked of programs that gather, use another device, or have an assign that cannot be ordered
+/// against its readers; if materialising reduces makes an order possible, the schedule must find
+/// one.
 GraphChecked graph_differs(const Program& program, std::uint64_t choices, const Config& config,
                            Device& device);
 

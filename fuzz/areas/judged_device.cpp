@@ -41,7 +41,7 @@ class JudgedDevice::Judged final : public Runner {
   double run(std::span<Buffer* const> buffers, const symbolic::Values& values) override {
     const double seconds = runner_->run(buffers, values);
     const LazyOpPtr bound = values.empty() ? kernel_ : bind_variables(kernel_, values);
-    // As much of the output's memory as the kernel writes.
+    // The part of the output's memory that the kernel writes.
     Buffer answer(device_, buffers[0]->dtype(), bound->buffer().st.real_size());
     std::memcpy(answer.memory(), buffers[0]->memory(), answer.bytes());
     Buffer right(device_, answer.dtype(), answer.size());
@@ -79,7 +79,7 @@ std::vector<RunnerPtr> JudgedDevice::make_runners(std::span<const LazyOpPtr> ker
   std::vector<RunnerPtr> runners;
   for (const LazyOpPtr& kernel : kernels)
     runners.push_back(std::make_shared<Judged>(*this, kernel));
-  device_->forget_runners();  // ours hold theirs
+  device_->forget_runners();  // our runners own theirs
   reference_->forget_runners();
   return runners;
 }

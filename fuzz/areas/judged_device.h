@@ -15,14 +15,13 @@ class NotLegal : public Error {
   using Error::Error;
 };
 
-/// Runs kernels on another device of the host's memory, and holds each answer: it is the
-/// reference's, or one that the oracle takes under what the other device declares. Runners throw
-/// NotLegal.
+/// Runs kernels on another device in host memory and judges each answer: it has the reference's
+/// bits, or the oracle accepts it under the other device's profile. Runners throw NotLegal.
 class JudgedDevice final : public Device {
  public:
   JudgedDevice(std::string name, std::unique_ptr<Device> device);
 
-  /// Whether all answers since the last call had the reference's bits, but for those of a NaN.
+  /// True if every answer since the last call had the reference's bits, ignoring NaN payloads.
   bool take_exact() { return std::exchange(exact_, true); }
 
  private:

@@ -28,7 +28,8 @@ namespace {
 
 using foreign::Answer;
 
-/// Which elements of each input some index of the kernel reads; nullopt where a view has too many.
+/// Marks the elements of each input that some index of the kernel reads; nullopt if a view has too
+/// many.
 std::optional<std::vector<std::vector<bool>>> read_elements(const KernelCase& c) {
   std::vector<std::vector<bool>> read;
   for (const HostArray& input : c.inputs)
@@ -47,7 +48,7 @@ std::optional<std::vector<std::vector<bool>>> read_elements(const KernelCase& c)
   return read;
 }
 
-// Whether every device must have the same positions: they are of integers, and nothing open.
+// True if every device must compute the same positions: they are integers and never undefined.
 bool positions_are_exact(const LazyOpPtr& kernel) {
   const auto is_divisor = [](const LazyOp& n) {
     return n.op() == Op::Const && !n.constant().st.masked() && is_integer(n.dtype()) &&
@@ -77,7 +78,7 @@ class SampleChoice {
   std::uint64_t hash_, mixed_;
 };
 
-// Of the end alone, which is the hash of the kernel: few cases share it.
+// Hashes only the end, which holds the hash of the kernel: few cases share it.
 struct TextHash {
   std::size_t operator()(const std::string& text) const {
     constexpr std::size_t kEnd = 40;
@@ -171,8 +172,8 @@ class KernelArea final : public Area {
  private:
   static constexpr std::size_t kMostKnown = 4096;
 
-  /// Costly relations: a sample, all, or of them the one that a case is made smaller for: others,
-  /// which compile each case several times over, are not checked of it.
+  /// Which costly relations to check: a sample, all, or only the one that a case is being shrunk
+  /// for, because the others compile each case several times.
   struct Asked {
     Effort effort = Effort::Sampled;
     std::string_view only{};
@@ -201,7 +202,7 @@ class KernelArea final : public Area {
     return result;
   }
 
-  // A case read back means what was drawn: `round trip` holds that.
+  // `round trip` tests that a case read back is the one drawn.
   KernelCase case_of(const std::string& text) const {
     const auto known = known_.find(text);
     return known != known_.end() ? known->second.drawn : case_from_json(text);
@@ -215,7 +216,7 @@ class KernelArea final : public Area {
     return backends_.slow != nullptr && asked.of("slow", choice, 64);
   }
 
-  // Counts a question that says nothing of this case.
+  // Counts a question that does not apply to this case.
   std::optional<std::string> answered(std::string_view relation, const Reply& finding) {
     if (!finding.asked) passed_over_.push_back(relation);
     return finding.what;
@@ -226,7 +227,7 @@ class KernelArea final : public Area {
     return *right_;
   }
 
-  // The reference's bits, but for those of a NaN, are legal.
+  // The reference's bits are legal, with any NaN payloads.
   bool is_right(const KernelCase& c, const HostArray& output) {
     const HostArray& right = right_answer(c);
     if (right.bytes == output.bytes) return true;
@@ -270,7 +271,7 @@ class KernelArea final : public Area {
     if (backends_.judge_all || full || choice.one_in(16) || !is_right(c, answer.output))
       if (auto wrong = legal(c, answer.output, *backends_.candidate, "verdict", &result.ending))
         return *wrong;
-    if (result.ending == Ending::Skipped) right_answer(c);  // throws what it is that cannot be run
+    if (result.ending == Ending::Skipped) right_answer(c);  // throws the reason
     if (asked.of("round trip", choice, 16))
       if (auto wrong = round_trip(c)) return *wrong;
     if (asked.of("threads", choice, 512))
@@ -318,8 +319,8 @@ class KernelArea final : public Area {
     return result;
   }
 
-  // A question that the text chooses, and has nothing to do with the kernel; or many, so that a
-  // fault that one text shows is shown by smaller ones, too.
+  // A question that the text chooses, independent of the kernel; in a full check many questions, so
+  // that smaller texts show the same fault.
   static std::optional<std::string> any_of_questions(
       std::optional<std::string> (*wrong)(std::uint64_t), const SampleChoice& choice, bool many) {
     constexpr std::uint64_t kMany = 200;
@@ -329,7 +330,7 @@ class KernelArea final : public Area {
     return what;
   }
 
-  // The answer does not change where its memory is an input's.
+  // The answer stays legal if its memory is an input's.
   std::optional<Checked> in_place(const KernelCase& c, const HostArray& output,
                                   const SampleChoice& choice, GoesOn goes_on) {
     const Answer answer =
@@ -342,8 +343,8 @@ class KernelArea final : public Area {
     return legal(c, answer.output, *backends_.candidate, "in place", nullptr);
   }
 
-  // Variables may become numbers one by one, in any order: the reference has the same bits, and the
-  // candidate's answer to a kernel of which all but the last are numbers is legal.
+  // Binds the variables one by one, in a drawn order: the reference keeps its bits, and the
+  // candidate's answer with only the last one open is legal.
   std::optional<Checked> bound_in_turn(const KernelCase& c, const SampleChoice& choice) {
     std::vector<std::string> names;
     for (const auto& [name, value] : c.values) names.push_back(name);
@@ -375,7 +376,7 @@ class KernelArea final : public Area {
     });
   }
 
-  // What the oracle should refuse and does not.
+  // An answer that the oracle wrongly accepts.
   Reply taken(const KernelCase& c, const SampleChoice& choice) {
     const HostArray& right = right_answer(c);
     const Reply near = not_refused(c, right, choice.other());
@@ -384,7 +385,7 @@ class KernelArea final : public Area {
     return {near.asked || far.asked, far.what};
   }
 
-  // Of the reference, where positions are checked and one of them is outside.
+  // The reference's error if a checked position is outside.
   std::optional<IndexFault> fault_of(const KernelCase& c) {
     if (std::ranges::none_of(ordered_nodes(c.kernel), [](const LazyOp* n) {
           return n->op() == Op::Gather && n->buffer().checked;
@@ -398,7 +399,7 @@ class KernelArea final : public Area {
     }
   }
 
-  // There is no right answer but this error; a process says in its own words that it gives none.
+  // The only right result is this error; a foreign process reports it in its own words.
   Checked faulted(const KernelCase& c, const IndexFault& wanted) {
     const Checked open{Ending::Skipped, {}};
     try {
@@ -415,7 +416,7 @@ class KernelArea final : public Area {
     }
   }
 
-  // The answer of another backend is legal, too.
+  // Another backend's answer must be legal as well.
   std::optional<Checked> other(const KernelCase& c, const HostArray& output, KernelBackend& backend,
                                const std::string& relation) {
     const Answer answer = backend.run(c);
@@ -433,8 +434,8 @@ class KernelArea final : public Area {
                                            str(c.kernel) + str(again.ast));
   }
 
-  // Elements that no index reads become NaN, or all ones, and memory beside the buffers is guarded:
-  // the answer must be as legal as before.
+  // Fills elements that no index reads with NaN, or all ones, and guards the memory beside the
+  // buffers: the answer must stay legal.
   std::optional<Checked> poisoned(const KernelCase& c, const HostArray& output) {
     const auto read = read_elements(c);
     if (!read) return std::nullopt;
@@ -456,7 +457,7 @@ class KernelArea final : public Area {
   using Cases = std::unordered_map<std::string, Known, TextHash>;
 
   KernelBackends backends_;
-  std::optional<HostArray> right_;  // the reference's answer to the case that is checked
+  std::optional<HostArray> right_;  // the reference's answer to the current case
   std::unique_ptr<Device> reference_ = make_interpreted_device("REFERENCE", 1);
   Cases known_;                                // drawn of late
   std::vector<std::string_view> passed_over_;  // of the case that is checked

@@ -24,7 +24,7 @@ class DeviceBackend final : public KernelBackend {
 
   std::string name() override { return device_->name(); }
   void prepare(std::span<const LazyOpPtr> kernels) override {
-    device_->forget_runners();  // no kernel is drawn twice on purpose
+    device_->forget_runners();  // kernels rarely repeat
     device_->prepare(kernels);
   }
   Profile profile(const LazyOpPtr& kernel) override {
@@ -67,7 +67,7 @@ class DeviceBackend final : public KernelBackend {
     if (!device_->host_memory()) return KernelBackend::run_in_place(c, input, goes_on);
     const std::vector<BufferPtr> buffers = make_buffers(c, *device_);
     const BufferPtr &target = buffers[0], &source = buffers[input + 1];
-    // Behind what the kernel writes all stays as it is.
+    // Memory behind the elements written must stay unchanged.
     const auto width = static_cast<std::int64_t>(itemsize(target->dtype()));
     const std::int64_t elements =
         std::max<std::int64_t>(target->size(), static_cast<std::int64_t>(source->bytes()) / width) +
@@ -115,7 +115,7 @@ class DeviceBackend final : public KernelBackend {
     return made;
   }
 
-  // The end that is exact depends on the case alone, so that what fails does so again.
+  // The case alone decides which end is exact, so failures reproduce.
   static foreign::GuardedMemory::Place place_of(const KernelCase& c) {
     std::size_t hash = c.inputs.size();
     for (const HostArray& input : c.inputs) hash += std::hash<std::string>()(input.bytes);
@@ -137,7 +137,7 @@ class ProcessBackend final : public KernelBackend {
   Profile profile(const LazyOpPtr& /*kernel*/) override {
     return declared_profile(capabilities().profile);
   }
-  // Its own words go on the terminal with the finding.
+  // The backend's own message is printed with the finding.
   foreign::Answer run(const KernelCase& c) override {
     foreign::Answer answer = process_.run(kernel_file(c.concrete()), c.inputs);
     count();
@@ -154,7 +154,7 @@ class ProcessBackend final : public KernelBackend {
     return said;
   }
 
-  // What it was started since the last time.
+  // Counts the starts since the last call.
   void count() {
     const foreign::Starts& now = process_.starts();
     if (!starts_ || now.times == counted_.times) return;

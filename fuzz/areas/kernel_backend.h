@@ -13,30 +13,30 @@
 
 namespace touchstone::fuzz {
 
-/// Whether a buffer ends with what a kernel writes to it.
+/// Whether the output's buffer continues beyond the elements that the kernel writes.
 enum class GoesOn : std::uint8_t { No, Yes };
 
-/// Something that runs kernels: a device of ours, or a process of somebody else's.
+/// Runs kernels: a device of ours or a foreign process.
 class KernelBackend {
  public:
   virtual ~KernelBackend() = default;
   virtual std::string name() = 0;
-  /// What it declares of its arithmetic for a kernel that it can run.
+  /// The arithmetic it declares for a kernel that it can run.
   virtual Profile profile(const LazyOpPtr& /*kernel*/) { return {}; }
-  /// Kernels that come next, where it is cheaper to compile them together.
+  /// Announces the next kernels, in case compiling them together is cheaper.
   virtual void prepare(std::span<const LazyOpPtr> /*kernels*/) {}
-  /// Whether it may answer otherwise than the candidate that it is a variant of.
+  /// Whether its answer may differ from that of the candidate it is a variant of.
   virtual bool differs_on(const LazyOpPtr& /*kernel*/) { return true; }
-  /// The code that runs for a kernel, where there is any to show.
+  /// The code that runs for a kernel, if available.
   virtual std::string source(const LazyOpPtr& /*kernel*/) { return {}; }
-  /// Never throws for what a foreign backend does; a device of ours throws what it throws.
+  /// Never throws for a fault of a foreign backend; a device of ours throws its own errors.
   virtual foreign::Answer run(const KernelCase& c) = 0;
-  /// The same where nobody may touch what lies beside the buffers, or write to an input: what
-  /// does ends the process, or makes the answer Broken. Of foreign backends `run` sees to that.
+  /// The same with memory beside the buffers guarded and inputs write-protected: a violation ends
+  /// the process or makes the answer Broken. For foreign backends `run` already does this.
   virtual foreign::Answer run_guarded(const KernelCase& c) { return run(c); }
-  /// The same where the output takes the memory of an input, inputs[input]: Broken where what lies
-  /// behind the elements that the kernel writes changes, Unsupported where the memory is not the
-  /// host's. `goes_on`: that is part of the output's buffer.
+  /// The same with the output in the memory of inputs[input]: Broken if memory behind the elements
+  /// that the kernel writes changes, Unsupported if the memory is not the host's. `goes_on`: that
+  /// memory is part of the output's buffer.
   virtual foreign::Answer run_in_place(const KernelCase& /*c*/, std::size_t /*input*/,
                                        GoesOn /*goes_on*/) {
     foreign::Answer answer;
@@ -46,14 +46,14 @@ class KernelBackend {
 };
 
 using DiffersOn = std::function<bool(const LazyOpPtr& kernel)>;
-/// `differs_on`: of a variant, where it can be told.
+/// `differs_on`: of a variant, if known.
 std::unique_ptr<KernelBackend> make_device_backend(std::unique_ptr<Device> device,
                                                    DiffersOn differs_on = {});
-/// How often the backends of a campaign were started, in whatever process: workers are forked, and
-/// what they count has to outlive them.
+/// Counts the backend starts of a campaign in all processes; shared memory, because workers are
+/// forked and the counts must outlive them.
 class SharedStarts {
  public:
-  /// Throws SystemError where there is no shared memory.
+  /// Throws SystemError if there is no shared memory.
   SharedStarts();
   ~SharedStarts();
   SharedStarts(const SharedStarts&) = delete;
@@ -61,7 +61,7 @@ class SharedStarts {
 
   void add(int times, int anew, double seconds);
   int times() const;
-  int anew() const;  // of these, after an answer that was none
+  int anew() const;  // restarts after an unusable answer
   double seconds() const;
 
  private:
@@ -69,7 +69,7 @@ class SharedStarts {
   Counts* counts_;
 };
 
-/// `starts`, where it is not null, counts.
+/// `starts`, if not null, counts the starts.
 std::unique_ptr<KernelBackend> make_process_backend(std::vector<std::string> argv,
                                                     const foreign::Limits& limits,
                                                     std::shared_ptr<SharedStarts> starts = {});

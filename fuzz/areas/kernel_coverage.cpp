@@ -25,13 +25,13 @@ int place_of(Op op) {
   return static_cast<int>(std::ranges::find(ops, op) - ops.begin());
 }
 
-// The operand's last operand. It counts with op and operand alone: chains of three.
+// The operand's last operand, counted only with op and operand: chains of three.
 constexpr std::size_t kBelow = 7;
 constexpr std::size_t kVerdict = 6;
 
 bool compares(Op op) { return op == Op::CmpLt || op == Op::CmpEq; }
 
-/// Whether a node of this op, or a leaf where there is none, may be of that type.
+/// Whether a node of this op, or a leaf if none, may have that type.
 bool gives(std::optional<Op> op, DType type) {
   if (!op || *op == Op::Cast) return true;
   return compares(*op) ? is_bool(type) : takes(*op, type);
@@ -71,7 +71,7 @@ std::vector<Dimension> kernel_dimensions() {
   return d;
 }
 
-// `dtype` is that of the last operand, which `operand` is the op of.
+// `dtype` is the type of the last operand, whose op is `operand`.
 bool kernel_row_is_feasible(std::span<const int> row) {
   static const std::vector<Op> ops = coverage_ops();
   const auto op_at = [&](int i) -> std::optional<Op> {
@@ -79,7 +79,7 @@ bool kernel_row_is_feasible(std::span<const int> row) {
     return ops[static_cast<std::size_t>(i)];
   };
   const std::optional<Op> op = op_at(row[0]), operand = op_at(row[1]);
-  if (row[kVerdict] == 2) return false;  // no aim, and no gap where it does not occur
+  if (row[kVerdict] == 2) return false;  // a failure is no coverage goal
   if (row[kBelow] >= 0)
     return op && operand &&
            std::ranges::all_of(row.subspan(2, kBelow - 2), [](int v) { return v < 0; }) &&
@@ -137,7 +137,7 @@ std::vector<CoverageRow> kernel_rows(const KernelCase& c, Ending ending) {
     const int op = place_of(node->op());
     if (node->src().empty() || op >= std::ssize(coverage_ops())) continue;
     const LazyOpPtr& operand = node->src().back();
-    const auto place = [](const LazyOpPtr& n) {  // leaves come after the ops
+    const auto place = [](const LazyOpPtr& n) {  // leaves follow the ops
       return n->op() == Op::Const ? place_of(Op::Load) + 1 : place_of(n->op());
     };
     const int below = place(operand);
@@ -149,7 +149,7 @@ std::vector<CoverageRow> kernel_rows(const KernelCase& c, Ending ending) {
       rows.push_back(std::move(chain));
     }
     const int rank = std::min(static_cast<int>(node->shape().size()), 4);
-    if (ending == Ending::Skipped) {  // nothing of it was checked together
+    if (ending == Ending::Skipped) {  // nothing was checked in combination
       for (const auto& [dimension, value] : {std::pair<std::size_t, int>{0, op},
                                              {1, below},
                                              {2, static_cast<int>(operand->dtype())},

@@ -8,7 +8,7 @@
 
 namespace touchstone::fuzz {
 
-/// What the coverage report of area `kernel` counts (Area::dimensions, feasible, coverage).
+/// The coverage report of area `kernel` (Area::dimensions, feasible, coverage).
 std::vector<Dimension> kernel_dimensions();
 bool kernel_row_is_feasible(std::span<const int> row);
 std::vector<CoverageRow> kernel_rows(const KernelCase& c, Ending ending);

@@ -26,7 +26,7 @@
 namespace touchstone::fuzz {
 namespace {
 
-// Compilers that run the kernels of programs, judged.
+// Devices that run programs' kernels through compilers, judged.
 constexpr const char* kOnTcc = "FUZZTCC";
 constexpr const char* kOnClang = "FUZZCLANG";
 constexpr std::string_view kTcc = "tcc", kClang = "clang", kBoth = "both";  // relations
@@ -59,14 +59,14 @@ const MultiDevices& several_devices() {
   return on;
 }
 
-// Whether a sum of floats is computed, which may be rounded where it is split.
+// Whether the program sums floats; splitting such a sum may round differently.
 bool sums_floats(const Program& program, const std::vector<ProgramType>& types) {
   for (std::size_t i = 0; i < types.size(); ++i)
     if (program.steps[i].name == "reduce_sum" && is_float(types[i].dtype)) return true;
   return false;
 }
 
-/// The invariants of a graph's schedule, whatever its kernels are.
+/// Invariants of a graph's schedule that hold for any kernels.
 class Promises {
  public:
   explicit Promises(const LazyBufferPtr& out) : out_(out) {
@@ -86,7 +86,7 @@ class Promises {
     }
   }
 
-  /// After out is realized.
+  /// Call after out is realized.
   std::optional<Checked> broken() const {
     if (scheduled_ > reduces_)
       return Checked::fail(
@@ -113,18 +113,18 @@ std::string bytes_of(const LazyBufferPtr& out, const ProgramType& type) {
   }
   std::string bytes(buffer->bytes(), '\0');
   buffer->copy_out(std::as_writable_bytes(std::span(bytes)));
-  if (bytes.size() > wanted) bytes.resize(wanted);  // of a size that is a variable
+  if (bytes.size() > wanted) bytes.resize(wanted);  // of a variable size
   return bytes;
 }
 
-// Graphs of kernels have no such node: it is a kernel of its own behind the passes.
+// Kernel graphs have no GATHER: it becomes its own kernel after the passes.
 bool gathers(const LazyOpPtr& kernel) {
   const auto is_gather = [](const LazyOpPtr& node) { return node->op() == Op::Gather; };
   return std::ranges::any_of(toposort(kernel), is_gather);
 }
 
-// Every pass and every kernel keeps the spec, or an AstError says which does not; and no kernel has
-// more buffers than it may, but what one op reads and its result.
+// Verifies the spec after every pass and for every kernel (AstError names the violation), and the
+// buffer limit of kernels, which one op with its operands may exceed.
 std::optional<Checked> too_many_buffers(const LazyBufferPtr& out) {
   constexpr int kOfOneOp = 4;
   const int asked = Config::current().kernelize.max_kernel_buffers;
@@ -159,13 +159,13 @@ std::string run(const Program& program, const ProgramType& type, const Mode& mod
   return bytes_of(out, type);
 }
 
-// The first statements of a program, up to and with this one.
+// The program's first statements up to this one, inclusive.
 Program up_to(const Program& program, std::size_t statement) {
   const auto end = program.steps.begin() + static_cast<std::ptrdiff_t>(statement) + 1;
   return {{program.steps.begin(), end}};
 }
 
-// Two values that are wanted at once, the last one and another.
+// Realizes two values at once: the last one and another.
 std::vector<std::string> both(const Program& program, const std::vector<ProgramType>& types,
                               std::size_t other, const Mode& mode) {
   const ConfigScope scope(mode.config);
@@ -183,7 +183,7 @@ bool captures_nothing(const Error& e) {
   return why.find("ran no kernel") != why.npos || why.find("has no elements") != why.npos;
 }
 
-// Of the third call, read after the fourth; nullopt where there is nothing to note or to replay.
+// The third call's result, read after the fourth; nullopt if there is nothing to capture or replay.
 std::optional<std::string> replayed(const Program& program, const ProgramType& type,
                                     const Mode& mode) {
   TinyJit jit([&](std::span<const LazyBufferPtr> inputs) {
@@ -203,7 +203,7 @@ std::optional<std::string> replayed(const Program& program, const ProgramType& t
   return bytes_of(out, type);
 }
 
-// Of the third call, with other values of the variables than the second, which noted the kernels.
+// The third call's result, with other variable values than the second call, which captured.
 std::optional<std::string> replayed(const Program& program, const ProgramType& type,
                                     const Mode& mode, const SymbolicSizes& symbolic,
                                     const std::function<std::vector<LazyBufferPtr>()>& inputs) {
@@ -222,8 +222,8 @@ std::optional<std::string> replayed(const Program& program, const ProgramType& t
   return bytes_of(jit(inputs(), symbolic.values())[0], type);
 }
 
-// nullopt where no size can be a variable in this program: movement operations compare sizes and
-// addresses, and what holds for a size of 3 need not for others.
+// nullopt if no size can be a variable: movement operations compare sizes and addresses, and a
+// comparison that holds for a size of 3 need not hold for others.
 std::optional<std::string> with_variable(const Program& program, const ProgramType& type,
                                          const Mode& mode, const std::string& text) {
   const SymbolicSizes symbolic(program, text);
@@ -289,7 +289,7 @@ class LazyArea final : public Area {
     std::vector<ProgramType> types;
     std::vector<Mode> modes;
     std::string right;      // by definition
-    std::uint64_t choices;  // of the text's
+    std::uint64_t choices;  // drawn from the text
     std::vector<std::string_view> passed_over;
   };
 
@@ -335,7 +335,7 @@ class LazyArea final : public Area {
               c.program, [&](const Config& config) { return at_the_end(c.program, config); }))
         return more;
     for (std::size_t m = 0; m < c.modes.size(); ++m) {
-      // Of a sample: as written, with what the text chooses, and two others.
+      // A sample: as written, the mode the text chooses, and two others.
       if (effort == Effort::Sampled && m != 2 && m + 1 != c.modes.size() &&
           m != c.choices % c.modes.size() && m != c.choices / 64 % c.modes.size())
         continue;
@@ -349,7 +349,7 @@ class LazyArea final : public Area {
     }
     if (effort != Effort::Sampled || c.choices / 256 % 8 == 0)
       if (auto wrong = both_differ(c)) return wrong;
-    // Of one in four, where not all is asked for.
+    // A quarter of the sampled cases.
     if (kernelizes_ && (effort != Effort::Sampled || c.choices % 4 == 0))
       if (auto wrong = multi_differs(c.program, c.text, c.right, several_devices(),
                                      effort != Effort::Sampled))
@@ -380,7 +380,7 @@ class LazyArea final : public Area {
     return differs(c.types[other], right, got[1], mode, kBoth);
   }
 
-  // In the way that the text chooses, or in all.
+  // In the mode that the text chooses, or in all.
   std::optional<Checked> on_tcc(const Case& c, Effort effort) {
     for (std::size_t m = 0; m < c.modes.size(); ++m)
       if (effort == Effort::Full || m == c.choices / 4096 % c.modes.size())
@@ -388,7 +388,7 @@ class LazyArea final : public Area {
     return std::nullopt;
   }
 
-  // Each kernel's answer is legal, and where all have the reference's bits, so has the program.
+  // Each kernel's answer is legal; if all have the reference's bits, so has the program.
   std::optional<Checked> on(const std::string& device, std::string_view relation, const Case& c,
                             Mode mode) {
     mode.device = device;
@@ -410,7 +410,7 @@ class LazyArea final : public Area {
     return wrong;
   }
 
-  // The bits of a NaN are nobody's, and so is all that is made of them.
+  // NaN payloads are unspecified, and so is everything computed from their bits.
   bool bitcasts_nan(const Program& program, const std::vector<ProgramType>& types) {
     for (const ProgramStep& s : program.steps) {
       if (s.name != "bitcast") continue;

@@ -37,9 +37,8 @@ LazyBufferPtr array(const ProgramStep& s, const Sizes& shape, const std::string&
   return LazyBuffer::from_buffer(buffer, Shape(shape.begin(), shape.end()));
 }
 
-// The input in memory that is not the device's: its axes in any order there, forwards or backwards,
-// with gaps between elements, in which all bits are ones. Where all elements are the same, an axis
-// may stand still.
+// The input in host memory: axes in any order, forwards or backwards, with gaps of all-one bits
+// between elements. If all elements are equal, an axis may have stride 0.
 LazyBufferPtr at_strides(const ProgramStep& s, std::uint64_t choices, const std::string& device) {
   const auto next = [&](std::uint64_t below) {
     choices = hash_mix(choices, 0x517);
@@ -89,7 +88,7 @@ std::vector<Mode> lazy_modes(const std::string& text, bool splits) {
                    .jit = true,
                    .symbolic = true});
   modes.push_back({.name = "read at any strides", .as_written = true, .from_host = true});
-  const std::uint64_t bits = hash_mix(hash_bytes(text), 1);  // switches that the text chooses
+  const std::uint64_t bits = hash_mix(hash_bytes(text), 1);  // switches chosen by the text
   Mode chosen{"", false, true};
   for (const SwitchInfo& row : switch_table) {
     const bool on = (bits >> static_cast<int>(row.id) & 1) != 0;
@@ -139,7 +138,7 @@ std::vector<Mode> kernelize_modes(const std::string& text, bool splits) {
   int& most = config.kernelize.max_kernel_buffers;
   if ((bits >> 8 & 1) != 0) most = 3 + static_cast<int>(bits >> 9 & 3);
   chosen += fmt::format("MAX_KERNEL_BUFFERS={}", most);
-  // As graphs are built sums of floats may be split, as they are scheduled none is.
+  // Graph construction may split sums of floats; scheduling may not.
   std::int64_t scheduled_split = 0;
   if ((bits >> 12 & 1) != 0) {
     (splits ? config.reduceop_split_threshold : scheduled_split) = 2;
@@ -163,7 +162,7 @@ SymbolicSizes::SymbolicSizes(const Program& program, const std::string& text) {
       if (size > 1) known.push_back(size);
   std::uint64_t bits = hash_mix(hash_bytes(text), 2);
   static constexpr const char* kNames[] = {"n", "a", "z", "k"};
-  for (const char* name : kNames) {  // as often one as several
+  for (const char* name : kNames) {  // one variable as often as several
     if (known.empty() || (any() && bits % 2 == 0)) break;
     const std::int64_t value = known[bits % known.size()];
     sizes_.push_back({value, sint(symbolic::variable(name, 1, value + 2))});
@@ -196,7 +195,7 @@ LazyBufferPtr SymbolicSizes::input(const ProgramStep& s, const std::string& devi
     seen.emplace_back(0, of(sint(n)));
     if (known(n) != nullptr) n += 2;
   }
-  // The element of the shape that lies at i of what is stored; outside it, any.
+  // Maps index i of the stored buffer to an element of the shape; outside it, to any.
   const auto place = [&](std::size_t i) {
     std::size_t at = 0, scale = 1;
     for (std::size_t axis = stored.size(); axis-- > 0;) {
@@ -262,7 +261,7 @@ std::vector<LazyBufferPtr> build_all(const Program& program, const Mode& mode,
   const auto now = [&](const LazyBufferPtr& x) { realize(std::vector{x}, symbolic.values()); };
   for (const ProgramStep& s : program.steps) {
     LazyBufferPtr v;
-    // Where the first one is.
+    // On the device of the first operand.
     const auto arg = [&](std::size_t i) {
       const LazyBufferPtr& x = values[static_cast<std::size_t>(s.of[i])];
       return i == 0 ? x : x->copy_to_device(values[static_cast<std::size_t>(s.of[0])]->device());

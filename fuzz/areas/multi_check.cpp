@@ -11,7 +11,7 @@
 namespace touchstone::fuzz {
 namespace {
 
-// One value twice: on several devices, and on one.
+// The same value on several devices and on one.
 struct Both {
   LazyBufferPtr there, here;
 };
@@ -52,7 +52,7 @@ class Sharded {
     return (bits_ >> 20) % below;
   }
 
-  // Along any axis that divides, or whole.
+  // Sharded along any axis that divides, or replicated.
   LazyBufferPtr placed(const LazyBufferPtr& x) {
     std::vector<int> axes;
     for (int a = 0; a < x->rank(); ++a)
@@ -62,7 +62,7 @@ class Sharded {
     return next(3) == 0 ? stacked(x, axis) : x->place(there_, axis);
   }
 
-  // The same by hand: each device takes its part of the whole that it has, computed or not.
+  // Sharding by hand: each device takes its part of its copy of the whole, realized or not.
   LazyBufferPtr stacked(const LazyBufferPtr& x, int axis) {
     const LazyBufferPtr whole = x->place(there_, std::nullopt);
     const std::int64_t size = x->shape()[static_cast<std::size_t>(axis)].as_int() / n_;
@@ -104,7 +104,7 @@ class Sharded {
     for (const ProgramStep& s : program_.steps) {
       const auto arg = [&](std::size_t i) { return values[static_cast<std::size_t>(s.of[i])]; };
       Both v = s.leaf() ? leaf(s) : step(s, arg);
-      // Now and then it is computed, or placed otherwise, on its way.
+      // Sometimes realizes it, or places it differently, midway.
       if (!s.leaf() && next(8) == 0) realize(std::vector{v.there});
       if (!s.leaf() && next(6) == 0) v.there = placed(v.there);
       values.push_back(std::move(v));
@@ -136,7 +136,7 @@ class Sharded {
       return Both{or_whole(arg(0).there, f), f(arg(0).here)};
     };
     if (is_movement(s.name)) {
-      // Steps of more than one are taken of what one device has.
+      // Strides other than 1 and -1 are applied to the copy on one device.
       const bool strides =
           std::ranges::any_of(s.movement.steps, [](std::int64_t k) { return k != 1 && k != -1; });
       if (strides)
@@ -162,12 +162,12 @@ class Sharded {
     return {LazyBuffer::e(op_of(s.name), there), LazyBuffer::e(op_of(s.name), here)};
   }
 
-  // Into memory that was there before, whose values are read no more.
+  // Assigns to memory that existed before and whose values are no longer read.
   static LazyBufferPtr assigned(const LazyBufferPtr& old, const LazyBufferPtr& value) {
     const LazyBufferPtr target = old->contiguous();
     realize(std::vector{target});
     if (target->realized() == nullptr && target->parts().empty()) return value;
-    if (std::ranges::count(target->shape(), sint(0)) > 0) return value;  // nothing, on any axis
+    if (std::ranges::count(target->shape(), sint(0)) > 0) return value;  // no elements
     if (target->axis() != value->axis()) {
       try {
         (void)target->assign(value);
@@ -194,7 +194,7 @@ class Sharded {
     return {there, ring_ ? along_ring(parts) : added_up(parts, 0)};
   }
 
-  // From the part of device `first` on, round.
+  // Adds the parts in ring order, from device `first` on.
   static LazyBufferPtr added_up(const std::vector<LazyBufferPtr>& parts, std::size_t first) {
     LazyBufferPtr sum = parts[first];
     for (std::size_t step = 1; step < parts.size(); ++step)
@@ -202,7 +202,7 @@ class Sharded {
     return sum;
   }
 
-  // Units of 32, 16, 8, 4, 2 or 1 elements, dealt out to the devices from the first on.
+  // Units of 32, 16, 8, 4, 2 or 1 elements, dealt to the devices from the first on.
   std::vector<std::int64_t> chunks(std::int64_t elements) const {
     std::int64_t unit = 1;
     while (unit < 32 && elements % (2 * unit) == 0) unit *= 2;
@@ -252,7 +252,7 @@ class Sharded {
   std::string here_, there_;  // one device, and several
   std::int64_t n_;
   bool ring_;
-  bool rounded_ = false;  // a sum of floats was added up in another order than the definition's
+  bool rounded_ = false;  // a float sum was added in another order than the definition's
 };
 
 }  // namespace
@@ -260,7 +260,7 @@ class Sharded {
 std::optional<Checked> multi_differs(const Program& program, const std::string& text,
                                      const std::string& right, const MultiDevices& on, bool every) {
   const std::uint64_t bits = hash_mix(hash_bytes(text), 5);
-  // A number of devices that divides a size, where there is one: else nothing would be sharded.
+  // A device count that divides some size, if possible; otherwise nothing would be sharded.
   std::vector<std::size_t> numbers;
   for (std::size_t n = 2; n <= on.several.size(); ++n)
     for (const ProgramStep& s : program.steps)

@@ -9,18 +9,18 @@
 
 namespace touchstone::fuzz {
 
-/// Where the relation `multi` computes. All devices are the definition's.
+/// Devices of the relation `multi`, all interpreted.
 struct MultiDevices {
-  std::string one;                   // without shards
-  std::vector<std::string> several;  // 1 of them to all
+  std::string one;                   // the unsharded run
+  std::vector<std::string> several;  // sharded runs use the first 1 to all of them
 };
 
-/// The relation `multi` of the area kernelize: the program on 1 to all of several devices, each
-/// input whole on all or sharded along an axis that the text chooses, gives the bits that one
-/// device gives where it adds up the shards of a sum in the order that docs/multi.md says, by the
-/// naive allreduce and by the ring; and those of `right`, the program's own, where no such sum is
-/// of floats. What the shards do not allow is done after a copy of the whole to all devices.
-/// `every`: naively and as a ring, on each number of devices.
+/// The relation `multi` of the area kernelize. The program runs on 1 to all of several devices,
+/// each input replicated or sharded along an axis that the text chooses. The result has the bits of
+/// one device that adds the shards of a sum in the order of docs/multi.md, with the naive and the
+/// ring allreduce; without such a sum of floats, also the bits of `right`, the program's own.
+/// Operations that the shards do not allow run after a copy of the whole to all devices. `every`:
+/// naively and as a ring, on each number of devices.
 std::optional<Checked> multi_differs(const Program& program, const std::string& text,
                                      const std::string& right, const MultiDevices& on, bool every);
 

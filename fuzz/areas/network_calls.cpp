@@ -84,7 +84,7 @@ std::vector<Index> parts_in(const Call& call, const Tensors& x) {
       parts.emplace_back(number(p));
     }
   }
-  std::vector<Index> again;  // from what each says that it is
+  std::vector<Index> again;  // from each index's own fields
   for (const Index& p : parts)
     again.push_back(std::visit([](const auto& part) { return Index(part); }, p.part()));
   return again;
@@ -93,7 +93,7 @@ std::vector<Index> parts_in(const Call& call, const Tensors& x) {
 struct LayerSizes {
   std::int64_t in, out;
 };
-// A layer with the weights that are given.
+// A layer with the given weights.
 template <class Layer>
 Layer& given_weights(Layer& layer, const Tensors& x) {
   layer.weight = x[1];
@@ -147,7 +147,7 @@ nn::MultiHeadAttention heads_layer(const Call& call, const Tensors& x) {
   }
   return layer;
 }
-// One token after the other, with a cache of those before it.
+// One token at a time, with a cache of the earlier ones.
 Tensors token_by_token(const Call& call, const Tensors& x) {
   const nn::MultiHeadAttention layer = heads_layer(call, x);
   const std::int64_t n = x[0].size(0), tokens = x[0].size(1), heads = layer.heads;
@@ -340,9 +340,9 @@ constexpr TensorFunction kNetwork[] = {
      }},
 };
 
-// The parameter after a step for each gradient; the learning rate then; and after how many steps a
-// state that moved along was realized. "saved": another optimizer takes over after the first step,
-// by what the first one left. "beside": a parameter of another type is trained, too.
+// The parameter after one step per gradient, the final learning rate, and the number of steps after
+// which a state tensor that travels along was realized. "saved": after the first step another
+// optimizer loads the first one's state. "beside": a parameter of another type is trained as well.
 template <class Make>
 Tensors trained(const Call& call, const Tensors& x, Make make) {
   Tensor p = x[0].detach().clone().set_requires_grad();
@@ -378,7 +378,7 @@ Tensors trained(const Call& call, const Tensors& x, Make make) {
           Tensor::from<double>({optimizer->lr()}, {}, device),
           Tensor::from<std::int64_t>({realized}, {}, device)};
 }
-// Tensors whose gradients are those given.
+// Tensors with the given gradients.
 Tensors with_gradients(const Tensors& x) {
   Tensors parameters;
   for (const Tensor& g : x) {

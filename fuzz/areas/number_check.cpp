@@ -32,8 +32,8 @@ class CastDraw {
   std::uint64_t any(int count) {
     return count == 0 ? 0 : chooser_.below(UINT64_MAX) >> (64 - count);
   }
-  // One below, at or above the middle of two multiples of 2^low, of which the lower one is drawn
-  // below 2^high, all of ones often.
+  // One below, at or above the midpoint of two multiples of 2^low; the lower one is drawn below
+  // 2^high, often as all ones.
   std::uint64_t halfway(int low, int high) {
     const std::uint64_t upper =
         chooser_.chance(1, 4) ? (std::uint64_t{1} << (high - low)) - 1 : any(high - low);
@@ -49,7 +49,7 @@ class CastDraw {
       const std::uint64_t place = chooser_.below(static_cast<std::uint64_t>(stored) + 1);
       return sign | last << stored | (place == 0 ? 0 : std::uint64_t{1} << (place - 1));
     }
-    // Bits that the result does not hold; more of them below its least normal number.
+    // Bits that the result drops; more of them below its least normal number.
     const int fewer = is_float(to_.dtype) ? from_.digits - to_.digits : 0;
     const bool least = is_float(to_.dtype) && chooser_.chance(1, 2);
     const int exponent =
@@ -95,7 +95,6 @@ std::optional<std::string> not_right(const KernelCase& c) {
   return not_right(c, answer_of(c, *reference));
 }
 
-/// The elements of an array.
 class Elements {
  public:
   Elements(DType dtype, std::int64_t count)
@@ -157,7 +156,7 @@ KernelCase drawn_sum(Chooser& chooser) {
   if (chooser.chance(3, 4))
     terms.push_back(std::ldexp(chooser.chance(1, 2) ? 1 : -1, first - digits));
   if (chooser.chance(1, 2)) terms.push_back(number(first - digits - 1 - up_to(80)));
-  if (chooser.chance(1, 2)) {  // two of which all cancels but the last bit
+  if (chooser.chance(1, 2)) {  // two that cancel except for the last bit
     terms.push_back(number(first - 2 - up_to(40)));
     const std::uint64_t bits = definition::bits_of_float(dtype, terms.back());
     terms.push_back(-definition::float_of_bits(dtype, bits ^ 1));

@@ -6,16 +6,15 @@
 
 namespace touchstone::fuzz {
 
-// Kernels of one operation on numbers that are drawn for it: where the reference's answer, or that
-// of numbers one by one as constants are folded, is not what the kernel is by definition
-// (kernel_value.h).
+// Kernels of one operation on numbers drawn for it. Each function returns where the reference's
+// answer, or constant folding of single numbers, differs from the definition (kernel_value.h).
 
-/// Casts between two types, drawn: any bits, NaNs of any payload, numbers halfway between two of
-/// the result's or next to that, near its least and largest ones.
+/// Casts between two drawn types: any bits, NaNs of any payload, ties of the result's type and
+/// their neighbours, numbers near its ends.
 std::optional<std::string> cast_not_right(std::uint64_t choice);
 
-/// Sums of floats that end halfway between two numbers, or next to that by a term that is smaller
-/// by up to 80 powers of two; larger terms cancel.
+/// Sums of floats that end on a tie, or off it by a term up to 80 powers of two smaller; larger
+/// terms cancel.
 std::optional<std::string> sum_not_right(std::uint64_t choice);
 
 }  // namespace touchstone::fuzz

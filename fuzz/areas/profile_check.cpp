@@ -49,7 +49,7 @@ class Questions {
   }
 
  private:
-  /// Adds an input; gives its elements.
+  /// Adds an input and returns its elements.
   LazyOpPtr input(const Values& values) {
     inputs_.push_back(array_of(values));
     const auto size = static_cast<std::int64_t>(values.size());
@@ -101,7 +101,7 @@ class Questions {
                                              : profile.sin;
     error = {static_cast<double>(ulp), 0};
     if (op == Op::Sin && Scalar::from_bits(dtype, bits).to_double() > 0.9) return;  // never above 1
-    // Off by n numbers is off by n - 1/2 to n + 1/2 units, as long as these stay what they are.
+    // An error of n numbers is n - 1/2 to n + 1/2 ULP, within one binade.
     const std::int64_t sign = chooser_.chance(1, 2) ? 1 : -1;
     const int digits = info(dtype).digits - 1;
     const auto moved = [&](std::int64_t by) {
@@ -115,7 +115,7 @@ class Questions {
     expect(false, value, answer(ulp + 2), profile);
   }
 
-  // x * 0, whose sign is x's.
+  // x * 0, which has x's sign.
   void zeros() {
     const DType dtype = float_type();
     const double x = chooser_.chance(1, 2) ? number(dtype) : -number(dtype);
@@ -207,7 +207,7 @@ class Questions {
     }
   }
 
-  // a * b less its rounded self, in forms that pass the product on: 0, or what rounding took.
+  // a * b minus its rounded value, in forms that keep the product: 0, or the rounding error.
   void unrounded_products() {
     constexpr DType f32 = DType::Float32;
     const double a = number(f32), b = number(f32);
@@ -252,11 +252,11 @@ class Questions {
       expect(true, value, {float_of(f32, 0)}, profile);
       expect(profile.contracts, value, {float_of(f32, rest)}, profile);
     }
-    expect(false, value, {float_of(f32, 0x1p-20)}, contracts);  // at least four units
+    expect(false, value, {float_of(f32, 0x1p-20)}, contracts);  // at least four ULP
   }
 
-  // A root that is known to a few units decides which of two numbers is taken, or cannot tell; the
-  // numbers are products, perhaps not rounded on their way to an addition.
+  // A square root known to a few ULP selects one of two numbers, or leaves it open; the numbers are
+  // products, perhaps unrounded on the way to an addition.
   void choices() {
     const DType dtype = float_type();
     const double x = number(dtype), a = number(dtype), b = number(dtype);
@@ -287,12 +287,12 @@ class Questions {
     profile.contracts = chooser_.chance(2, 3);
     expect(less != -1, value, {turned ? large : small}, profile);
     expect(less != 1, value, {turned ? small : large}, profile);
-    // Where the root cannot tell, the numbers between the two are not kept apart.
+    // An open comparison does not separate the numbers between the two.
     expect(false, value, {float_of(dtype, a * b * (less == kOpen ? 16 : 3))}, profile);
   }
 
-  // A sum of products whose operands keep 11 digits. These are inputs, or roots or quotients that
-  // are known to a unit.
+  // A sum of products whose operands keep 11 digits: inputs, or roots or quotients known to one
+  // ULP.
   void short_sums() {
     constexpr DType f32 = DType::Float32;
     constexpr int kDigits = 11;
@@ -334,10 +334,10 @@ class Questions {
     expect(false, value, {float_of(f32, cut - 0.0625)}, some);
   }
 
-  // A function's value, which may err, times a number up to the largest, alone or beside zeros.
+  // A function's value, which may be off, times a number up to the largest, alone or beside zeros.
   void one_term() {
     const DType dtype = chooser_.chance(1, 2) ? DType::Float64 : DType::Float32;
-    // Often so small that the function is 1, and the product may be the largest number.
+    // Often so small that the function is 1 and the product the largest number.
     const std::uint64_t small =
         chooser_.chance(1, 2) ? 54 + chooser_.below(16) : chooser_.below(70);
     const double exponent = -std::ldexp(number(dtype), -static_cast<int>(small));
@@ -357,12 +357,12 @@ class Questions {
     profile.order = kOrders[chooser_.below(std::size(kOrders))];
     const double right = sign * std::exp2(definition::rounded(exponent, dtype)) * most;
     expect(true, value, {float_of(dtype, definition::rounded(right, dtype))}, profile);
-    if (terms > 1) return;  // where one may overflow, nothing is said of a sum
+    if (terms > 1) return;  // a sum that may overflow is not judged
     expect(false, value, {float_of(dtype, right / 2)}, profile);
     expect(false, value, {float_of(dtype, std::numeric_limits<double>::quiet_NaN())}, profile);
   }
 
-  // 0/0 and 0%0 of zeros whose sign is open, then what is made of its comparison with itself.
+  // 0/0 and 0%0 of zeros of unknown sign, followed by a comparison of the result with itself.
   void zero_by_zero() {
     const DType dtype = float_type();
     const auto zero = [&] {
@@ -380,8 +380,8 @@ class Questions {
     expect(false, equal, {float_of(dtype, 1)}, exact_profile());
   }
 
-  // Up to 200 terms in an accumulator of few digits, near its largest number, as a tree whose
-  // additions round up where they can.
+  // Up to 200 terms in an accumulator of few digits near its largest number, added as a tree that
+  // rounds up where possible.
   void narrow_sums() {
     constexpr DType kNarrow[] = {DType::Float8E5M2, DType::Float8E4M3, DType::Float16,
                                  DType::BFloat16};

@@ -15,8 +15,8 @@ namespace {
 
 constexpr const char* kRandomDevice = "FUZZ-RANDOM";
 
-/// "uniform seed 7 first 12 count 40", and of integers "in -3..9": elements of a stream, from
-/// `first` on.
+/// "uniform seed 7 first 12 count 40", for integers "in -3..9": elements of a stream from `first`
+/// on.
 struct StreamCase {
   std::size_t kind = 0;
   std::uint64_t seed = 0, first = 0;
@@ -70,7 +70,7 @@ std::string StreamCase::str() const {
   return out;
 }
 
-/// Word `at` of the stream: Threefry-2x32-20 as its paper writes it, one round after the other.
+/// Word `at` of the stream: Threefry-2x32-20 as in its paper, round by round.
 std::uint32_t word(std::uint64_t seed, std::uint64_t at) {
   constexpr unsigned kTurns[] = {13, 15, 26, 6, 17, 29, 16, 24};  // table 2
   const std::uint64_t counter = at / 2;
@@ -91,7 +91,7 @@ std::uint32_t word(std::uint64_t seed, std::uint64_t at) {
   return static_cast<std::uint32_t>(at % 2 == 0 ? x : y);
 }
 
-// Places at which blocks of words, and counters of 32 bits, begin and end.
+// Positions where blocks of words and 32-bit counters begin and end.
 std::uint64_t draw_place(Chooser& chooser) {
   const std::uint64_t edge = std::uint64_t{1} << chooser.pick<int>({0, 3, 4, 8, 31, 32, 33, 40});
   switch (chooser.below(4)) {

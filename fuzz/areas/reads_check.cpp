@@ -21,7 +21,7 @@ namespace {
 using Axes = std::set<std::size_t>;
 using Nodes = std::set<const LazyOp*>;
 
-/// Axes along which some element's address differs from its neighbour's.
+/// Axes along which the address of some element differs from its neighbour's.
 Axes moving(const ShapeTracker& st) {
   const Addresses at = addresses_of(st.views());
   Axes axes;
@@ -44,14 +44,14 @@ std::int64_t size_along(const LazyOp& node, const Axes& axes) {
   return size;
 }
 
-/// What a concrete kernel may read, from the views of its loads alone.
+/// The reads allowed to a concrete kernel, from the views of its loads.
 class AllowedReads {
  public:
   explicit AllowedReads(const LazyOpPtr& kernel) : order_(ordered_nodes(kernel)) {
     for (const LazyOp* node : order_) meet(*node);
     for (auto node = order_.rbegin(); node != order_.rend(); ++node) pass_down(**node);
     const std::int64_t places = size_along(*kernel, depended_);
-    NodeMap<std::int64_t> runs(order_.size());  // of all terms of a reduce
+    NodeMap<std::int64_t> runs(order_.size());  // over all terms of a reduce
     for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
       const LazyOp& node = **at;
       if (node.op() == Op::Store) all_ += elements_of(*kernel) * loads_below(node);
@@ -85,7 +85,7 @@ class AllowedReads {
       const auto in_front = static_cast<std::size_t>(position_axes(node.op()));
       for (const std::size_t axis : moving(node.buffer().st))
         if (axis >= in_front) moves.insert(axis - in_front);
-      if (node.buffer().checked)  // the faults of positions have numbers of their own
+      if (node.buffer().checked)  // position errors report the index along these axes
         for (const std::size_t axis : moving(*node.buffer().checked)) moves.insert(axis);
       loads.insert(&node);
     } else if (node.op() == Op::Const) {
@@ -106,7 +106,7 @@ class AllowedReads {
     loads_[&node] = std::move(loads);
   }
 
-  // The reduces, or the store, in whose terms a node stands.
+  // The reduces, or the store, whose terms contain the node.
   void pass_down(const LazyOp& node) {
     const bool own = is_reduce(node.op()) || node.op() == Op::Store;
     for (const LazyOpPtr& s : node.src()) {
@@ -132,7 +132,7 @@ class AllowedReads {
   std::map<const LazyOp*, Axes> moves_, reduced_;
   std::map<const LazyOp*, Nodes> loads_;  // outside the reduces below
   std::map<const LazyOp*, Nodes> users_;
-  Axes depended_;  // on which some reduce does
+  Axes depended_;  // axes that some reduce depends on
   std::int64_t all_ = 0;
 };
 

@@ -20,7 +20,7 @@ std::int64_t count_of(const Shape& shape) {
   return count;
 }
 
-// The view, every element `times` times along a new last axis.
+// The view with every element repeated `times` times along a new last axis.
 ShapeTracker repeated(const ShapeTracker& st, std::int64_t times) {
   Shape shape = st.shape();
   shape.push_back(1);
@@ -29,7 +29,7 @@ ShapeTracker repeated(const ShapeTracker& st, std::int64_t times) {
   return taller.expand(shape);
 }
 
-// Nothing where there are no elements, or positions, whose views are of another form.
+// Nothing for empty kernels and for gathers, whose views have another form.
 std::optional<KernelCase> lengthened(const KernelCase& c, std::uint64_t choice) {
   constexpr std::int64_t kMostTimes = std::int64_t{1} << 16;
   const LazyOpPtr kernel = c.concrete();
@@ -56,7 +56,7 @@ std::optional<KernelCase> lengthened(const KernelCase& c, std::uint64_t choice) 
   return KernelCase{LazyOp::store(ShapeTracker::contiguous(value->shape()), value), c.inputs};
 }
 
-// Integers divided by 0, and what is read as another type, may be anything.
+// Integer division by 0 and bitcasts may give anything.
 bool leaves_one_answer(const LazyOpPtr& kernel) {
   return std::ranges::none_of(toposort(kernel), [](const LazyOpPtr& n) {
     const bool divides = n->op() == Op::Div || n->op() == Op::Mod;
@@ -114,7 +114,7 @@ Reply taken_from_afar(const KernelCase& c, const HostArray& right, const Profile
     const std::uint64_t bits = definition::bits_of_float(right.dtype, far);
     const double taken = definition::float_of_bits(right.dtype, bits);
     if (!std::isfinite(taken) || std::abs(taken - number) < kWidened * radius) continue;
-    // Among numbers so small a device may have 0 for any.
+    // A device may flush numbers this small to 0.
     if (std::max(std::abs(taken), std::abs(number)) < least_normal) continue;
     HostArray changed = right;
     std::memcpy(changed.bytes.data() + i * itemsize(right.dtype), &bits, itemsize(right.dtype));

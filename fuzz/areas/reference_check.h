@@ -6,39 +6,39 @@
 
 #include "touchstone/fuzz/judge/kernel_case.h"
 
-/// The reference and the oracle, which judge the backends, are checked themselves.
+// Checks of the reference and the oracle, which judge the backends.
 namespace touchstone::fuzz {
 
-/// The answer to a question of one case: what is wrong, if anything.
+/// The answer to a question about one case: the mistake, if any.
 struct Reply {
-  bool asked = true;  // false: the case is not one of which the question says anything
+  bool asked = true;  // false: the question does not apply
   std::optional<std::string> what{};
 };
 
-/// One answer to a kernel: no function or sum may be off, and no product stays unrounded.
+/// A profile that leaves one answer: no function or sum may be off, no product stays unrounded.
 Profile exact_profile();
 
-/// The kernel over an axis more, long enough for threads to share its elements, or the terms of
-/// a sum or a maximum of all of them, as `choice` says: in 1, 2 and 7 threads it has the same bits.
-/// What differs.
+/// Returns the difference between runs in 1, 2 and 7 threads, which must have the same bits. The
+/// kernel gets one more axis, long enough for threads to share its elements, or the terms of a sum
+/// or maximum over all of them, as `choice` selects.
 Reply threads_differ(const KernelCase& c, std::uint64_t choice);
 
-/// Where the oracle says that exact arithmetic leaves one answer, it takes `right`, and no
-/// other: one element, the last one often, is changed by its lowest bit; now and then of the kernel
-/// over an axis more, so that it is judged in parts. What it took.
+/// Where exact arithmetic leaves one answer, the oracle must accept `right` and refuse it with the
+/// lowest bit of one element changed, often the last; sometimes with one more axis, so that it is
+/// judged in parts. Returns the answer it judged wrongly.
 Reply not_refused(const KernelCase& c, const HostArray& right, std::uint64_t choice);
 
-/// Where `right`, the reference's answer, is not what the kernel is by definition
-/// (kernel_value.h), of small kernels.
+/// Returns where `right`, the reference's answer to a small kernel, differs from the definition
+/// (kernel_value.h).
 Reply untrue(const KernelCase& c, const HostArray& right);
 
-/// The oracle takes no element that is twenty times as far from its value as rounding may lead in
-/// any order of every sum, of small kernels. What it took, or nothing.
+/// The oracle must refuse an element twenty times further off than any summation order may lead, in
+/// small kernels. Returns what it accepted, or nothing.
 Reply taken_from_afar(const KernelCase& c, const HostArray& right, const Profile& profile,
                       std::uint64_t choice);
 
-/// An element of an answer that the oracle refuses, beside the reference's and the definition's:
-/// which of the two it bears out. Empty where the kernel is too large for that.
+/// Describes a refused element beside the reference's and the definition's, and which of the two
+/// the definition supports. Empty if the kernel is too large.
 std::string borne_out(const KernelCase& c, const HostArray& output, const HostArray& right,
                       std::int64_t index);
 

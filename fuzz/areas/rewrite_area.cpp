@@ -42,7 +42,7 @@ UPat upat(const Case::Pattern& p) {
   return p.name.empty() ? made : made.named(p.name);
 }
 
-// A rule of the matcher, named by its number, whose function notes how it was called.
+// A matcher rule named by its number; its function logs each call.
 Rule rule_of(const Case::Rule& rule, std::size_t number) {
   const std::vector<std::string> names = names_of(rule);
   const auto apply = [rule, names, number](const Match& m) {
@@ -58,7 +58,7 @@ Rule rule_of(const Case::Rule& rule, std::size_t number) {
           .apply = apply};
 }
 
-// Two matchers, added up: rules are tried in the order of both.
+// Two matchers, concatenated: rules are tried in the order of both.
 PatternMatcher matcher_of(const CaseRules& rules) {
   std::vector<Rule> first, second;
   for (std::size_t i = 0; i < rules.size(); ++i)
@@ -93,7 +93,7 @@ std::string shown(const RuleCall& call) {
   return text;
 }
 
-// Where two lists part.
+// The first difference of two lists.
 template <class T>
 std::string parting(const std::vector<T>& is, const std::vector<T>& must) {
   for (std::size_t i = 0; i < std::max(is.size(), must.size()); ++i)
@@ -147,7 +147,7 @@ class RewriteChecking {
  private:
   using Wrong = std::optional<Checked>;
 
-  // Equal parts, as the case says them, and only these, are one node.
+  // Nodes are identical exactly if their parts, as the case states them, are equal.
   Wrong table() {
     std::map<std::string, std::size_t> known;  // parts -> the first node of them
     std::unordered_map<UOp, std::size_t> by_node;
@@ -182,7 +182,7 @@ class RewriteChecking {
     return all;
   }
 
-  // Rules that can never match are refused, others are not. What is refused is left out.
+  // Exactly the rules that can never match are refused. Refused rules are dropped.
   Wrong refused() {
     for (Case::Pass& pass : case_.passes) {
       CaseRules good;
@@ -207,7 +207,7 @@ class RewriteChecking {
     return std::nullopt;
   }
 
-  // Sources first, left to right; with a gate, without what is reached through it alone.
+  // Sources come first, left to right; with a gate, nodes reachable only through it are left out.
   Wrong toposorted() {
     const UOp& root = nodes_.back();
     const Ops closed = nodes_[nodes_.size() / 2].op();
@@ -259,7 +259,7 @@ class RewriteChecking {
 
   std::int64_t budget() const { return 200 + 10 * std::ssize(nodes_); }
 
-  // The error of a rewrite that does not end, against what makes it so.
+  // Compares the error of an endless rewrite with its cause.
   Wrong endless(const std::optional<Endless>& must, const std::string& is, bool by_rules) {
     ended_ = ended_ || must.has_value();
     if (must.has_value() == is.empty())
@@ -360,7 +360,7 @@ class RewriteChecking {
     if (auto wrong = endless(stuck, error, true)) return wrong;
     if (stuck) return std::nullopt;
     for (const UOp& u : order)
-      if (!known || !known->has(u))  // else what the passes before made of it counts
+      if (!known || !known->has(u))  // else the results of earlier passes apply
         if (auto wrong = agree(result_of(is, u), must.at(u), "the map of " + shown(u)))
           return wrong;
     if (known)
@@ -414,7 +414,7 @@ class RewriteChecking {
 
   Case case_;
   std::vector<UOp> nodes_;
-  bool ended_ = false;  // a pass that does not end: nothing follows
+  bool ended_ = false;  // an endless pass: nothing follows
 };
 
 class RewriteArea final : public Area {

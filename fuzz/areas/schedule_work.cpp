@@ -14,14 +14,14 @@
 namespace touchstone::fuzz {
 namespace {
 
-// What the kernels of a schedule take.
+// Costs of a schedule's kernels.
 struct ScheduleWork {
   std::int64_t kernels = 0, terms = 0;
-  std::int64_t elements = 0, bytes = 0;  // that are loaded and stored
+  std::int64_t elements = 0, bytes = 0;  // loaded and stored
 };
 
-// Elements of each buffer that a kernel meets, by what its views give: the kernel's own count is an
-// estimate where one view lies over another. Nothing where there are positions.
+// Elements of each buffer that a kernel accesses, from its views; the kernel's own count is an
+// estimate for stacked views. Nothing if the kernel gathers.
 std::optional<std::map<int, std::int64_t>> elements_met(const LazyOpPtr& kernel) {
   std::map<int, std::set<std::int64_t>> met;
   try {
@@ -76,7 +76,7 @@ std::optional<Checked> ranges_cost_more(const Program& program,
   };
   const bool gathers =
       std::ranges::any_of(program.steps, [](const ProgramStep& s) { return s.name == "gather"; });
-  // A value of another type may be the one that is stored: as many elements, and more bytes.
+  // A stored value may have another type: as many elements, more bytes.
   if (!gathers && by_ranges.bytes > by_groups.bytes && by_ranges.elements > by_groups.elements)
     return more("elements moved", by_groups.elements, by_ranges.elements);
   if (!gathers && by_ranges.kernels > by_groups.kernels && by_ranges.bytes >= by_groups.bytes)

@@ -28,18 +28,18 @@ using symbolic::Int;
 using symbolic::Node;
 using symbolic::Path;
 
-constexpr std::size_t kMostNodes = 2000;  // of a simplified form that is looked at
-constexpr std::size_t kLong = 200;        // characters of operators of many operands
+constexpr std::size_t kMostNodes = 2000;  // of a simplified form that is checked
+constexpr std::size_t kLong = 200;        // text length of operators with many operands
 using Names = std::map<std::string, Node>;
 
-/// The expression as it stands in the text of a case.
+/// The expression in a case's text, unparsed.
 std::string expression_in(const std::string& text) {
   const std::size_t from = text.find_first_not_of(' ', text.find('|') + 1);
   if (from == std::string::npos) return {};
   return text.substr(from, text.find('|', from) - from);
 }
 
-/// The text of a node, unless it is of more than kMostNodes parts.
+/// The text of a node with at most kMostNodes parts.
 std::optional<std::string> short_text(Node node) {
   symbolic::Extractor extractor(*node.context(), symbolic::Extractor::For::Text);
   const int root = extractor.extract(node.id());
@@ -112,7 +112,7 @@ class Check {
     return {defined ? Ending::Pass : Ending::Skipped, {}};
   }
 
-  // Nothing is wrong, for nothing could be asked.
+  // The question did not apply, so nothing is wrong.
   std::nullopt_t nothing(std::string_view relation) {
     passed_over_.push_back(relation);
     return std::nullopt;
@@ -127,7 +127,7 @@ class Check {
     return true;
   }
 
-  // The first point at which something is wrong, and what.
+  // The first point with a mistake, and the mistake.
   Checked first_wrong(const std::string& shown, const std::optional<std::string>& under,
                       const symbolic::Interval& bounds) {
     const Column again = values_.evaluate(shown);
@@ -151,7 +151,7 @@ class Check {
     throw Error("a case of 'symbolic' is wrong at no point");  // not reached
   }
 
-  // The trees, which only some relations ask for.
+  // The trees; only some relations need them.
   const ExpressionCase& trees() const {
     if (!trees_) trees_ = ExpressionCase::parse(text_);
     return *trees_;
@@ -177,8 +177,8 @@ class Check {
     return names;
   }
 
-  // Whether there is no value at any point, or some divisor is 0 at every one: then the expression
-  // may be refused as a whole.
+  // True if no point has a value, or some divisor is 0 at every point: then the whole expression
+  // may be refused.
   bool divides_by_zero() const {
     bool nowhere = true;
     for (std::size_t p = 0; p < values_.points(); ++p) nowhere = nowhere && !right_.defined(p);
@@ -199,7 +199,7 @@ class Check {
     return full_ || hash_mix(hash_, salt) % every == 0;
   }
 
-  // `wrong`, where there is one, has another value at the point, or none.
+  // `wrong`, if not null, has another value at the point, or none.
   Checked differs(std::string relation, const std::string& as, std::size_t point,
                   const Column* wrong) const {
     const std::string wrongly = wrong != nullptr && wrong->defined(point)
@@ -228,7 +228,7 @@ class Check {
     }
   }
 
-  // The costly checks, of a sample.
+  // The costly checks, on a sample.
   std::optional<Checked> rest(Node node, const std::string& shown) {
     const auto one_form = [&] { return has_one_form(trees().exprs, trees().root); };
     if (often(8, 1) && size(node) <= symbolic::kLimits.reread_size && one_form() &&
@@ -259,12 +259,12 @@ class Check {
       if (auto wrong = shifted(node)) return wrong;
     if (often(4, 8))
       if (auto wrong = tight(context_[node.id()].bounds)) return wrong;
-    if (often(256, 9)) {  // one in 2048 of those with more than 8 nodes
+    if (often(256, 9)) {  // 1 in 2048 with more than 8 nodes
       const std::size_t nodes = trees().exprs.size(trees().root);
       if (nodes < 30 && (nodes <= 8 || often(2048, 9)))
         if (auto wrong = steps()) return wrong;
     }
-    // Of powers the checker knows more than of anything else.
+    // The checker has the most rules for powers.
     const bool powers = text_.find(")*(") != std::string_view::npos;
     if (often(powers ? 2 : 64, 13) && trees().exprs.size(trees().root) <= 16)
       if (auto wrong = claims(shown, powers ? 6 : 1)) return wrong;
@@ -319,7 +319,7 @@ class Check {
     return false;
   }
 
-  // What kernels compute, where its variables are constants and these decide it.
+  // Kernel code with constants for the variables, if it folds to a constant.
   std::optional<Checked> code(Node node) {
     for (std::size_t p = 0; p < std::min<std::size_t>(values_.points(), 4); ++p) {
       codegen::BlockBuilder builder;
@@ -347,7 +347,7 @@ class Check {
     return std::nullopt;
   }
 
-  // The same in a context that was asked for much the same before.
+  // The same in a context that simplified similar expressions before.
   std::optional<Checked> afterwards(const std::string& shown) {
     Context context;
     const Names names = declared(context);
@@ -360,7 +360,7 @@ class Check {
                                                 written_, shown, other, now));
   }
 
-  // A part of the tree becomes a variable of its own, which is then replaced by the part.
+  // Replaces a part of the tree by a variable, then the variable by the part.
   std::optional<Checked> put_back() {
     Exprs exprs = trees().exprs;
     Path path;
@@ -384,7 +384,7 @@ class Check {
     } catch (const Interrupted&) {
       throw;
     } catch (const Error&) {
-      return nothing("substitute");  // divides by zero wherever it is looked at
+      return nothing("substitute");  // divides by zero at every point tried
     }
     const Column of_part = values_.evaluate(inner);
     const Column& again = values_.evaluate(*result);
@@ -419,7 +419,7 @@ class Check {
                                      bounds.hi ? bounds.hi->str() : "above"));
   }
 
-  // What is answered under the assumptions, which is written in the fewest parts that were found.
+  // The answer under the assumptions, in the smallest form found.
   std::optional<Checked> answer() {
     symbolic::Question question{{}, {}, written_};
     for (const ExpressionCase::Variable& v : parts_.variables)
@@ -435,14 +435,14 @@ class Check {
     return std::nullopt;
   }
 
-  // What the checker of certificates accepts is so, where there is a value to compare.
+  // Claims that the certificate checker accepts must hold at every point with a value.
   std::optional<Checked> claims(const std::string& shown, std::uint64_t tries) {
     bool asked = false;
     for (std::size_t p = 0; p < values_.points(); ++p)
       asked = asked || (holds_[p] != 0 && right_.defined(p));
     for (std::uint64_t i = 0; asked && i < (full_ ? 40 : tries); ++i) {
       std::string wrong = ask_claim(trees(), shown, hash_mix(hash_, 20 + i)).wrong;
-      // A forged one takes as long as fifty cases.
+      // A forgery takes as long as fifty cases.
       const std::uint64_t forged = hash_mix(hash_, 60 + i);
       if (wrong.empty() && (full_ || forged % 16 == 0)) wrong = ask_forged(trees(), forged).wrong;
       if (!wrong.empty()) return Checked::fail("claim", wrong);
@@ -450,7 +450,7 @@ class Check {
     return std::nullopt;
   }
 
-  // Steps that are all explained pass the checker, which is another program.
+  // A derivation whose steps are all explained must pass the checker, an independent program.
   std::optional<Checked> steps() {
     std::vector<symbolic::Derivation::Variable> variables;
     for (const ExpressionCase::Variable& v : parts_.variables)
@@ -467,12 +467,12 @@ class Check {
     } catch (const Interrupted&) {
       throw;
     } catch (const Error&) {
-      return nothing("steps");  // divides by zero wherever it is looked at
+      return nothing("steps");  // divides by zero at every point tried
     }
     return std::nullopt;
   }
 
-  // Variable number k becomes, all at once, a new one that is less by k, plus k.
+  // Replaces all variables at once: variable number k becomes x_ + k, where x_ is smaller by k.
   std::optional<Checked> shifted(Node node) {
     std::map<std::string, Node> replacements;
     shifted_.begin(values_.points());
@@ -496,7 +496,7 @@ class Check {
     } catch (const Interrupted&) {
       throw;
     } catch (const Error&) {
-      return nothing("substitute");  // divides by zero wherever it is looked at
+      return nothing("substitute");  // divides by zero at every point tried
     }
     const Column& now = shifted_.evaluate(*result);
     for (std::size_t p = 0; p < values_.points(); ++p) {

@@ -9,15 +9,15 @@
 
 namespace touchstone::fuzz {
 
-/// Storage that the checks of one expression after the other share, for its memory alone.
+/// Storage reused across the checks of many expressions; it carries no state.
 struct ExpressionMemory {
   symbolic::Context context;
   PointValues values, shifted;
-  Column right;                      // of the expression as written
-  std::vector<unsigned char> holds;  // where all assumptions do
+  Column right;                      // the expression as written
+  std::vector<unsigned char> holds;  // where all assumptions hold
 };
 
-/// The relations of the area `symbolic` (areas.h). Throws ParseError where the text is no case.
+/// The relations of the area `symbolic` (areas.h). Throws ParseError if the text is no case.
 Checked check_expression(const std::string& text, Effort effort, ExpressionMemory& memory,
                          const Refute& refute);
 

@@ -50,7 +50,7 @@ constexpr Statement kStatements[] = {
     {"select", [](const std::vector<Tensor>& x) { return Tensor::where(x[0] < x[1], x[0], x[2]); }},
 };
 
-/// The sum of the last value's elements, each with a weight of its own.
+/// The weighted sum of the last value's elements.
 Tensor evaluate(const Program& program, const std::vector<Tensor>& inputs, bool early) {
   std::vector<Tensor> values;
   std::size_t next = 0;
@@ -185,7 +185,7 @@ class TensorArea final : public Area {
         return Checked::fail("gradient", fmt::format("input {} has {} elements, its gradient {}", k,
                                                      values[k].size(), told.size()));
       for (std::size_t i = 0; i < told.size(); ++i) {
-        // Of long inputs some elements, chosen by the text.
+        // A sample of long inputs, chosen by the text.
         if (effort == Effort::Sampled && told.size() > 3 &&
             hash_mix(hash_bytes(text), 64 * k + i) % told.size() > 1)
           continue;
@@ -195,7 +195,7 @@ class TensorArea final : public Area {
     return {};
   }
 
-  // A derivative that differences at two distances agree on, on both sides, where it is smooth.
+  // Compares with a derivative on which two-sided differences at two distances agree.
   static std::optional<Checked> differs(const Program& program, InputValues values, std::size_t k,
                                         std::size_t i, double f, double told) {
     const double x = values[k][i], h = 1.0 / 4096;

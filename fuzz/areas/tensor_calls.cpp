@@ -50,7 +50,7 @@ Tensor stored(const CallInput& input, const std::string& device) {
   });
 }
 
-// The same numbers, moved to where `back` brings them from.
+// The input's elements in the memory layout that `via` names.
 Tensor stored_as(const CallInput& input, const std::string& device) {
   const Tensor x = stored(input, device);
   const int rank = x.rank();
@@ -70,7 +70,7 @@ Tensor stored_as(const CallInput& input, const std::string& device) {
     for (const std::int64_t size : input.shape) inside.emplace_back(1, 1 + size);
     return x.pad(around).contiguous().realize().shrink(inside);
   }
-  if (input.via == "wide" && rank > 0) {  // one number along the first axis
+  if (input.via == "wide" && rank > 0) {  // broadcast along the first axis
     if (x.shape()[0] == sint(0)) return x;
     const Tensor first = x.narrow(0, 0, 1).contiguous().realize();
     return first.expand(x.shape());
@@ -405,7 +405,7 @@ constexpr TensorFunction kPlain[] = {
        y.assign(x[1]);
        return {other};
      }},
-    {"bind",  // the first elements of an axis, as many as a variable says
+    {"bind",  // the first elements of an axis, their number a variable
      [](const Call& call, const Tensors& x) -> Tensors {
        const auto axis = static_cast<std::size_t>(call.whole("axis", 0));
        const std::int64_t count = call.whole("count", 1);

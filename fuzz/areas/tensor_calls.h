@@ -12,7 +12,7 @@ namespace touchstone::fuzz {
 
 using Tensors = std::vector<Tensor>;
 
-/// A function of the tensor library, given what a call says.
+/// A function of the tensor library, as a call names it.
 struct TensorFunction {
   std::string_view name;
   Tensors (*of)(const Call& call, const Tensors& x);
@@ -21,9 +21,9 @@ std::span<const TensorFunction> plain_functions();     // methods and operators 
 std::span<const TensorFunction> network_functions();   // functional.h and what it includes, nn.h
 std::span<const TensorFunction> training_functions();  // optim.h, gradients
 
-/// The call's tensors on a device, each in memory as it says.
+/// The call's tensors on a device, laid out in memory as the call says.
 Tensors tensors_of(const Call& call, const std::string& device);
-/// What the library makes of the call. Throws ParseError where it is no call.
+/// The library's results for the call. Throws ParseError if it is no call.
 Tensors called(const Call& call, const Tensors& inputs);
 
 /// Helpers of the tables.

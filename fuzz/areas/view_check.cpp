@@ -38,7 +38,7 @@ ShapeTracker applied(ShapeTracker tracker, std::span<const MovementOp> ops) {
   return tracker;
 }
 
-/// The addresses that a chain must have for one combination of values of its variables.
+/// The addresses that a chain must have for one assignment of its variables.
 class Point {
  public:
   Point(const ViewCase& c, symbolic::Values values) : values_(std::move(values)) {
@@ -49,7 +49,7 @@ class Point {
   const Addresses& right() const { return right_; }
   std::int64_t elements() const { return elements_; }  // of the buffer
 
-  /// Where the tracker disagrees with the array, in words.
+  /// Returns a description of where the tracker disagrees with the array.
   std::optional<std::string> differs(const ShapeTracker& tracker) const {
     const Addresses got = addresses_of(tracker.views());
     if (got == right_) return std::nullopt;
@@ -91,7 +91,7 @@ class ViewCheck {
       if (auto wrong = rest()) return *wrong;
     } catch (const Interrupted&) {
       throw;
-    } catch (const TooManyCells&) {  // in a view below the others
+    } catch (const TooManyCells&) {  // in an inner view
       return {Ending::Skipped, {}};
     } catch (const Error& e) {
       return Checked::fail("refused", e.what());
@@ -103,7 +103,7 @@ class ViewCheck {
   bool often(std::uint64_t every, std::uint64_t salt) const {
     return full_ || hash_mix(hash_, salt) % every == 0;
   }
-  // Whether a variable has values between those at which a symbolic merge looks.
+  // Whether a variable takes values that a symbolic merge does not sample.
   bool is_wide() const {
     return std::ranges::any_of(case_.variables, [](const auto& v) { return v.high - v.low >= 6; });
   }
@@ -150,7 +150,7 @@ class ViewCheck {
       if (auto wrong = differs(on_the_way, p))
         return Checked::fail("merged", fmt::format("{}on the way {}", at(p), *wrong));
     const ShapeTracker simple = simplify(tracker_);
-    if (simple == tracker_) return std::nullopt;  // whose addresses were looked at
+    if (simple == tracker_) return std::nullopt;  // already checked
     if (simple.views().size() > tracker_.views().size())
       return Checked::fail("merged", fmt::format("{} became {}", tracker_.str(), simple.str()));
     if (simplify(simple) != simple)
@@ -177,11 +177,12 @@ class ViewCheck {
     return std::nullopt;
   }
 
-  // One variable, or each, is another one less a number; what may leave its bounds is refused.
+  // Replaces one variable, or each, by another minus a number; a replacement that may leave the
+  // bounds must be refused.
   std::optional<Checked> substituted() const {
     const std::uint64_t bits = hash_mix(hash_, 15);
     const std::int64_t less = static_cast<std::int64_t>(bits % 3);
-    const std::size_t only = bits / 3 % (2 * case_.variables.size());  // past the last: each
+    const std::size_t only = bits / 3 % (2 * case_.variables.size());  // beyond the variables: each
     const auto new_name = [](const std::string& name) { return "new_" + name; };
     const auto by = [&](std::int64_t more) {
       std::map<std::string, symbolic::Node> made;
@@ -220,7 +221,7 @@ class ViewCheck {
     return std::nullopt;
   }
 
-  // Address and validity, as text, evaluated by the definitions.
+  // Evaluates address and validity, as text, by the definitions.
   std::optional<Checked> expressions() const {
     using symbolic::Int;
     enum class Way : std::uint8_t { Flat, Axes, Shortest, Plain };
@@ -334,7 +335,7 @@ class ViewCheck {
     return std::nullopt;
   }
 
-  // One operation of the chain with a number changed.
+  // Changes a number in one operation of the chain.
   std::optional<Checked> accepted() const {
     if (case_.ops.empty()) return std::nullopt;
     const std::size_t i = hash_mix(hash_, 11) % case_.ops.size();
@@ -412,8 +413,8 @@ class ViewCheck {
     return std::nullopt;
   }
 
-  // Whether sizes old[from, ...) can be cut into groups that make made[i, ...), those of reduced
-  // axes not empty.
+  // True if old[from, ...) can be cut into groups whose products are made[i, ...), with non-empty
+  // groups for reduced axes.
   static bool groups_exist(const Ints& old, const Ints& made, const std::vector<bool>& reduced,
                            std::size_t i, std::size_t from) {
     if (i == made.size())
@@ -460,8 +461,8 @@ class ViewCheck {
     return std::nullopt;
   }
 
-  // The operations that make the tracker anew; with a variable there may be none that hold for all
-  // its values.
+  // The operations that rebuild the tracker; with variables there may be none that hold for all
+  // their values.
   std::optional<Checked> movement() const {
     const bool variables = !case_.variables.empty();
     const std::int64_t size = variables ? tracker_.real_size() : points_[0].elements();

@@ -1,10 +1,10 @@
-"""What NVIDIA documents of float32 functions, held against every input on a GPU.
+"""Tests NVIDIA's documented limits of float32 functions on every input, on a GPU.
 
 python3 fuzz/backends/cuda_functions.py --touchstone build/dev/cli/touchstone [--only tanh]
 
-Each row of cuda_limits.json is a function with its limits and where they are documented. A kernel
-makes its outputs for all 2^32 inputs, which `touchstone certify --outputs -` reads from a pipe.
-Rows of PyTorch, JAX and CuPy say whether their functions keep to the limits of CUDA's own.
+Each row of cuda_limits.json is a function with its limits and their source. A kernel writes its
+outputs for all 2^32 inputs to a pipe that `touchstone certify --outputs -` reads. Rows of PyTorch,
+JAX and CuPy test whether their functions meet the limits of CUDA's own.
 """
 import argparse
 import concurrent.futures
@@ -35,7 +35,7 @@ extern "C" __global__ void f(unsigned first, float* out, unsigned n) {
 def of_cuda(expression):
     """Blocks of outputs of an expression in CUDA C++, or of a line of PTX, as nvcc compiles it.
 
-    CuPy's own compiler is not asked: it flushes subnormal numbers (-ftz=true)."""
+    Does not use CuPy's compiler, which flushes subnormal numbers (-ftz=true)."""
     import cupy
     body = f"y = {expression}"
     if expression.endswith(";"):
@@ -98,7 +98,7 @@ MAKERS = {"cuda": of_cuda, "cupy": of_cupy, "torch": of_torch, "compile": of_com
 
 
 def write_outputs(row, file):
-    """All outputs of a row, in the order of the inputs' bits, into an open file."""
+    """Writes all outputs of a row to an open file, in the order of the inputs' bits."""
     block, to_host = MAKERS[row["of"]](row["call"])
     host = np.empty(CHUNK, np.float32)
     for first in range(0, INPUTS, CHUNK):
@@ -109,7 +109,7 @@ def write_outputs(row, file):
 
 
 def certify(row, options):
-    """The record of touchstone certify on a row; a process of its own makes the outputs."""
+    """touchstone certify's record of a row; a separate process makes the outputs."""
     words = [options.touchstone, "certify", row["op"], "float32", "--outputs", "-", "--out", "-"]
     words += ["--threads", str(options.threads)]
     words += [word for limit in row["limits"] for word in ("--limit", limit)]

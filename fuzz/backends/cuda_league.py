@@ -2,8 +2,8 @@
 
 python3 fuzz/backends/cuda_league.py --touchstone build/dev/cli/touchstone --work /tmp/league
 
-Kernels and inputs are written by `touchstone emit`; each library starts once and writes all its
-outputs; `touchstone judge` reads them. What fails is then said in the library's own words, and run.
+`touchstone emit` writes kernels and inputs; each library starts once and writes all its outputs;
+`touchstone judge` reads them. Each failure becomes a reproducer in the library's own API, and runs.
 """
 import argparse
 import collections
@@ -280,7 +280,7 @@ class League:
 
     def reproduce(self):
         tasks = collections.defaultdict(list)
-        found = set()  # one for a library and row, of float32 if it can be
+        found = set()  # one per library and row, of float32 if possible
         for (row, dtype), by_library in sorted(self.verdicts.items(),
                                                key=lambda item: item[0][1] != "float32"):
             for library, lines in by_library.items():
@@ -327,7 +327,7 @@ class League:
                              for x in line.get("legal", []))) or "nan")
 
     def alone_in_words(self, library, line, kernel, load):
-        """The same of a row whose call takes one array element by element."""
+        """The same for a row whose call is elementwise on one array."""
         if len(kernel["buffers"]) != 2 or any("REDUCE" in n["op"] for n in kernel["nodes"]):
             return None
         folder, dtype = pathlib.Path(line["folder"]) / line["case"], load["dtype"]
@@ -356,7 +356,7 @@ def hardware(device):
 
 
 def number_of(data, dtype):
-    """The number that these bytes are."""
+    """The number that these bytes encode."""
     if dtype == "bfloat16":
         return struct.unpack("<f", b"\0\0" + data)[0]
     if dtype.startswith("float8"):
@@ -370,7 +370,7 @@ def literal(x):
 
 
 def words_for(library, op, dtype, to, operands, got, legal):
-    """Three lines of Python, and what they print where the fault is seen on one element alone."""
+    """Three lines of Python, and their output if a single element shows the fault."""
     names = ["x", "y"][:len(operands)]
     values = [literal(v) for v in operands]
     fp8 = to.startswith("float8")

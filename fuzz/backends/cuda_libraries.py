@@ -4,7 +4,7 @@ docs/backends.md, or outputs for suites of `touchstone emit`, all in one start.
 touchstone judge --backend 'python3 fuzz/backends/cuda_libraries.py --library jax' --memory 0
 python3 fuzz/backends/cuda_libraries.py --library torch --suite SUITE --out torch.npy
 
---device cpu runs the same on the host: NumPy takes CuPy's place.
+--device cpu runs the same on the host, with NumPy instead of CuPy.
 """
 import argparse
 import contextlib
@@ -28,7 +28,7 @@ FLOATS = [name for name in BYTES if "float" in name]
 
 
 class Torch:
-    """PyTorch's own kernels, one call an operation."""
+    """PyTorch's own kernels, one call per operation."""
     name = "torch"
 
     def __init__(self, options):
@@ -123,7 +123,7 @@ class Torch:
 
 
 class Compile(Torch):
-    """The same through torch.compile: Inductor's kernels, fused where it likes."""
+    """The same through torch.compile: Inductor's kernels, fused as it chooses."""
     name = "torch.compile"
 
     def __init__(self, options):
@@ -136,7 +136,7 @@ class Compile(Torch):
 
 
 class Triton(Torch):
-    """Kernels of cuda_triton.py, for calls alone."""
+    """Kernels of cuda_triton.py, for calls only."""
     name = "triton"
 
     def __init__(self, options):
@@ -148,7 +148,7 @@ class Triton(Torch):
 
 
 class Jax:
-    """JAX: one jitted function a kernel, made by XLA."""
+    """JAX: one jitted function per kernel, compiled by XLA."""
     name = "jax"
 
     def __init__(self, options):
@@ -225,7 +225,7 @@ class Jax:
 
 
 class CuPy:
-    """CuPy, whose functions are kernels of their own; NumPy on the host."""
+    """CuPy, whose functions are separate kernels; NumPy on the host."""
     name = "cupy"
 
     def __init__(self, options):
@@ -313,7 +313,7 @@ LIBRARIES = {"torch": Torch, "compile": Compile, "triton": Triton, "jax": Jax, "
 
 
 class Runner:
-    """Kernels and calls on one library; what it makes of a kernel is kept."""
+    """Runs kernels and calls on one library; caches compiled kernels."""
 
     def __init__(self, library):
         self.library, self.kept = library, {}
@@ -411,7 +411,7 @@ def options_of(words, device):
 
 
 def answer_suite(runner, suite, out, expression=None, shapes=None):
-    """Writes `out` beside the inputs of each kernel of a suite; yields (folder, why not)."""
+    """Writes `out` beside the inputs of each kernel of a suite; yields (folder, reason) of failures."""
     for path in sorted(pathlib.Path(suite).glob("**/kernel.json")):
         kernel = json.loads(path.read_text())
         try:
@@ -429,7 +429,7 @@ def answer_suite(runner, suite, out, expression=None, shapes=None):
 
 
 def follow(runner, plan, device):
-    """A line of JSON for each line of the plan: {"suite", "out", "call", "shapes", "options"} or
+    """Prints a JSON line for each line of the plan: {"suite", "out", "call", "shapes", "options"} or
     {"run"}."""
     for text in open(plan, encoding="utf-8"):
         task = json.loads(text)
@@ -455,9 +455,9 @@ def follow(runner, plan, device):
 
 
 def declared(library):
-    """The profile of a library whose user names none. As docs/measured/league-h200.md found on all
-    casts: a number too large for a float8 saturates in torch.compile, is infinity or NaN in the
-    others; CuPy has no float8."""
+    """The default profile of a library. By docs/measured/league-h200.md, on all casts: a number too
+    large for a float8 saturates in torch.compile and gives infinity or NaN in the others; CuPy has
+    no float8."""
     if library == "cupy":
         return "cuda"
     return {"name": f"cuda as {library} has it", "base": "cuda",

@@ -1,21 +1,21 @@
-"""What cuda_league.py judges: kernels as touchstone writes them, and as each library has them."""
+"""The rows of cuda_league.py: kernels as Touchstone formulas, and as calls of each library."""
 import dataclasses
 
 PROFILES = {
     "cuda": "cuda",
     "cuda-approx": None,  # in profiles/, with its sources
     "tensorcore": "tensorcore",
-    # One kernel of a library may keep digits between the operations of a definition.
+    # A library kernel may keep digits between the operations of a definition.
     "wide": {"name": "wide", "base": "cuda", "excess": {"to": "float64", "rounds": "stores"}},
-    # The same in float32, whose roundings and whose exp2 are a library's, too.
+    # The same in float32, including its roundings and the library's exp2.
     "wide32": {"name": "wide32", "base": "cuda", "excess": {"to": "float32", "rounds": "stores"}},
-    # 1 / sqrt(x) as rsqrtf, of which the CUDA C++ Programming Guide says 2 ULP (17.1, table 17).
+    # 1 / sqrt(x) as rsqrtf: 2 ULP by the CUDA C++ Programming Guide (17.1, table 17).
     "norms": {"name": "norms", "base": "cuda", "excess": {"to": "float64", "rounds": "stores"},
               "ulp": {"recip": 2}},
-    # The same where each operation rounds to its own type.
+    # The same with each operation rounded to its type.
     "norms-own": {"name": "norms-own", "base": "cuda", "ulp": {"recip": 2}},
     "half-sums": {"name": "half-sums", "base": "tensorcore", "accumulator": "float16"},
-    # Floats out of an integer's range are undefined in all of these libraries.
+    # Out-of-range float to integer casts are undefined in all of these libraries.
     "casts": {"name": "casts", "base": "cuda", "casts_saturate": False},
     "fp8-infinity": {"name": "fp8-infinity", "base": "cuda", "float8_overflow": "infinity"},
     "fp8-saturates": {"name": "fp8-saturates", "base": "cuda", "float8_overflow": "saturates"},
@@ -28,11 +28,11 @@ LIBRARIES = ("torch", "compile", "triton", "jax", "cupy")
 
 @dataclasses.dataclass
 class Row:
-    """One line of the table."""
+    """A row of the table."""
     name: str
     text: str  # the kernel, T for the type (docs/define.md)
     types: tuple
-    calls: dict  # library: an expression of x1, x2, ...; "compile" does as "torch"
+    calls: dict  # library: an expression of x1, x2, ...; "compile" uses that of "torch"
     profile: str = "cuda"
     options: dict = dataclasses.field(default_factory=dict)  # library: flags of cuda_libraries.py
     twice: bool = False
@@ -58,8 +58,8 @@ CONV = {"torch": "F.conv2d(x1, x2, padding=1)",
 SUM = {"torch": "torch.sum(x1)", "jax": "jnp.sum(x1)", "cupy": "cupy.sum(x1)"}
 
 
-# log2(e) and log(2) in two parts, the first one exact in every type: the definitions of
-# docs/define.md take the constant rounded to the type, which libraries know to more digits.
+# log2(e) and log(2), each in two parts, the first exact in every type: docs/define.md rounds the
+# constant to the type, libraries know more digits.
 def exp(x):
     return f"exp2(({x})*1.4375 + ({x})*0.005195040888963407)"
 
@@ -69,7 +69,7 @@ def log(x):
 
 
 def from_top(x, again):
-    """Each element less the maximum of its row; `again` is x where it has been named."""
+    """Each element minus its row's maximum; `again` is x once it has been named."""
     return f"({x} - max({again}, axis=1, keep=1))"
 
 
@@ -85,7 +85,7 @@ ATTENTION_TEXT = (f"({softmax('((q[64,16]:T @ transpose(k[64,16]:T)) * 0.25)', S
                   " @ v[64,16]:T")
 
 
-# x sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3)), its two constants in two parts each, as above.
+# x sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3)), with its two constants split as above.
 GELU_TEXT = ("x[2000]:T * recip(exp2(x*-2.296875 + x*-0.005333198144325202 + x*x*x*-0.1025390625"
              " + x*x*x*-0.0004041770800234934) + 1)")
 
@@ -221,13 +221,13 @@ ROWS = [
          "jax": "jax.ops.segment_sum(x1.reshape(-1), jnp.arange(x1.size) % 64, 64)"}, twice=True),
 ]
 
-# Single operations: as suites of emit, node by node in each library.
+# Single operations: suites of emit, node by node in each library.
 OPS = ("exp2,log2,sin,sqrt,recip,div,mod,max,mulacc,reduce_sum,reduce_max", ALL)
 CASTS = ("cast", ALL)
 CAST_TARGETS = ("float16", "bfloat16", "float32", "float64", "int8", "uint8", "int32", "int64")
 FLOAT8 = ("float8_e4m3", "float8_e5m2")
 
-# Reproducers of single operations that no single element shows.
+# Reproducers of single operations that need more than one element.
 SHOWS = {"reduce-max": {
     "torch": "import torch\n"
              "x = torch.tensor([-0.0, 0.0]).cuda()\n"

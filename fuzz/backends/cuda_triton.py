@@ -1,4 +1,4 @@
-"""Triton by itself: a few kernels as its users write them, for cuda_league.py."""
+"""A few Triton kernels as its users write them, for cuda_league.py."""
 import torch
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-"""What backends in Python share: the line protocol of docs/backends.md, and views as index arrays."""
+"""Shared by backends in Python: the line protocol of docs/backends.md, and views as index arrays."""
 import base64
 import json
 import sys
@@ -7,11 +7,11 @@ import numpy as np
 
 
 class Unsupported(Exception):
-    """A kernel that the backend does not do."""
+    """A kernel that the backend does not support."""
 
 
 def flat_indices(views):
-    """Where each element that a stack of views shows lies in the buffer, and which are no zeros.
+    """The buffer index of each element of a stack of views, and which elements are valid.
 
     views[-1] is the outermost; both arrays have its shape."""
     shape = views[-1]["shape"]
@@ -43,17 +43,17 @@ def answer(question, hello, run):
         inputs = [base64.b64decode(a["base64"]) for a in question["inputs"]]
         output = run(question["kernel"], [a["dtype"] for a in question["inputs"]], inputs)
         return {"id": question["id"], "output": base64.b64encode(output).decode()}
-    except (Unsupported, IndexError) as why:  # IndexError: of a position that is checked
+    except (Unsupported, IndexError) as why:  # IndexError: of a checked position
         return {"id": question["id"], "unsupported": str(why)}
 
 
-# What .npy files call the types that NumPy lacks.
+# .npy names of types that NumPy lacks.
 RAW = {"bfloat16": "<V2", "float8_e4m3": [("float8_e4m3", "u1")],
        "float8_e5m2": [("float8_e5m2", "u1")]}
 
 
 def inputs_of(folder, kernel):
-    """The inputs that `touchstone emit` wrote, in order: bytes, type, shape."""
+    """The inputs written by `touchstone emit`, in order: bytes, type, shape."""
     arrays = []
     for buffer in sorted(kernel["buffers"], key=lambda b: b["idx"]):
         if buffer["idx"] == 0:
@@ -72,6 +72,6 @@ def write_output(path, kernel, output):
 
 
 def serve(hello, run):
-    """Answers until the input ends. run(kernel, dtypes, inputs as bytes) gives the output's bytes."""
+    """Answers until the input ends. run(kernel, dtypes, inputs as bytes) returns the output's bytes."""
     for line in sys.stdin:
         print(json.dumps(answer(json.loads(line), hello, run)), flush=True)

@@ -2,8 +2,8 @@
 
 touchstone judge --backend '/usr/bin/python3 fuzz/backends/numpy_backend.py'
 
-It declares of NumPy's arithmetic what NumPy promises nothing of and is known to do
-(docs/measured/league.md); with --strict no more than C does.
+It declares NumPy's known deviations, which NumPy does not specify (docs/measured/league.md);
+with --strict only those of C.
 """
 import sys
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from line_protocol import Unsupported, constant, flat_indices, serve
 
-# Casts of floats out of an integer's range are undefined in NumPy, as in C. MAX of zeros gives
-# either, and AVX-512 code is off by more than libm: LOG2 by 2 ULP, SIN by 3.
+# NumPy's out-of-range float to integer casts are undefined, as in C. MAX of zeros gives either
+# zero. AVX-512 code errs more than libm: LOG2 by 2 ULP, SIN by 3.
 PROFILE = {"name": "numpy", "base": "glibc", "casts_saturate": False, "zeros_alike": True,
            "ulp": {"log2": 2, "sin": 3}}
 if "--strict" in sys.argv[1:]:
@@ -46,7 +46,7 @@ def dtype_of(name):
 
 def looked_up(flat, views):
     at, valid = flat_indices(views)
-    out = np.zeros(at.shape, flat.dtype)  # what a mask leaves out may lie nowhere
+    out = np.zeros(at.shape, flat.dtype)  # masked elements may lie outside the buffer
     out[valid] = flat[at[valid]]
     return out
 

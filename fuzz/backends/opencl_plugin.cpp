@@ -18,7 +18,7 @@ std::string failure;
 
 struct Program {
   cl::Kernel kernel;
-  std::vector<std::size_t> arguments;  // numbers of the buffers that it takes
+  std::vector<std::size_t> arguments;  // numbers of the buffers it takes
   std::size_t items;                   // work-items
 };
 
@@ -40,7 +40,7 @@ int compile(const char* json, void** out) {
   return guarded([&] {
     touchstone::CodegenOptions options;
     options.stages = false;       // arrays of 24 KiB in each work item
-    options.keep_values = false;  // work items write the output at once
+    options.keep_values = false;  // work items write the output directly
     const auto linear = touchstone::linearize(touchstone::kernel_from_json(json).ast, options);
     cl::Program program(touchstone::render_opencl(linear));
     program.build("-cl-std=CL1.2");

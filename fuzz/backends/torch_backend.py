@@ -6,8 +6,8 @@ import torch
 
 from line_protocol import Unsupported, constant, flat_indices, serve
 
-# Casts of floats out of an integer's range are undefined in PyTorch, as in C; its maximum of zeros is
-# the one or the other.
+# PyTorch's out-of-range float to integer casts are undefined, as in C; its maximum of zeros may be
+# either.
 PROFILE = {"name": "torch", "base": "glibc", "casts_saturate": False, "zeros_alike": True}
 
 OPS = {
@@ -45,7 +45,7 @@ def evaluate(node, src, buffers):
         return looked_up(torch.tensor([constant(node)], dtype=dtype), arg["views"])
     if node["op"] == "CAST":
         return src[0].view(dtype) if arg["bitcast"] else src[0].to(dtype)
-    if node["op"] in ("REDUCE_SUM", "REDUCE_MAX") and not arg["axes"]:  # to PyTorch no axes are all
+    if node["op"] in ("REDUCE_SUM", "REDUCE_MAX") and not arg["axes"]:  # PyTorch: no axes, all axes
         return src[0]
     if node["op"] == "REDUCE_SUM":
         return torch.sum(src[0], dim=arg["axes"], keepdim=True, dtype=dtype_of(arg["accumulator"]))

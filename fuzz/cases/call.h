@@ -12,21 +12,21 @@
 
 namespace touchstone::fuzz {
 
-/// A tensor that a call is given: numbers of a shape, which lie in memory as `via` says.
+/// An input tensor of a call; `via` selects its memory layout.
 struct CallInput {
   DType dtype = DType::Float32;
-  std::string via{};  // "": as they are; "turned", "flipped", "cut", "wide", "computed"
+  std::string via{};  // "": contiguous; "turned", "flipped", "cut", "wide", "computed"
   std::vector<std::int64_t> shape{};
-  std::vector<std::string> values{};  // given out in turn over its elements
+  std::vector<std::string> values{};  // repeated to fill the elements
 
   std::int64_t size() const;
   Scalar at(std::int64_t element) const;
 };
 
-/// One use of a function of the tensor library: its name, arguments that are no tensors, tensors.
+/// A call of a function of the tensor library: name, non-tensor arguments, tensors.
 ///   "call conv1d stride=2 | float32 1,1,4: 1 2 -0.5 | float32@flipped 1,1,2: 1"
-/// What an argument means, and what stands for one that is left out, is up to the definition of the
-/// function (definitions/calls.h).
+/// The function's definition (definitions/calls.h) interprets the arguments and sets their
+/// defaults.
 struct Call {
   std::string name{};
   std::vector<std::pair<std::string, std::string>> args{};
@@ -37,12 +37,12 @@ struct Call {
   std::string str() const;
 
   std::optional<std::string_view> arg(std::string_view key) const;
-  /// Throws ParseError where it is left out.
+  /// Throws ParseError if it is missing.
   std::string_view required(std::string_view key) const;
   bool has(std::string_view key) const { return arg(key).has_value(); }
   std::int64_t whole(std::string_view key, std::int64_t otherwise) const;
   double real(std::string_view key, double otherwise) const;
-  /// "1,2", "()" for none of them.
+  /// "1,2"; "()" for an empty list.
   std::vector<std::int64_t> list(std::string_view key,
                                  const std::vector<std::int64_t>& otherwise = {}) const;
   void set(std::string_view key, std::string value);

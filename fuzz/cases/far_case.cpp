@@ -12,7 +12,7 @@
 namespace touchstone::fuzz {
 using Sizes = std::vector<std::int64_t>;
 
-// Names of their own, in one namespace.
+// A namespace of its own avoids name clashes.
 namespace far {
 namespace {
 
@@ -40,7 +40,7 @@ std::int64_t count(const Sizes& shape) {
   throw ParseError(fmt::format("{} does not fit the shape ({})", op.str(), fmt::join(shape, ", ")));
 }
 
-// The shape behind an operation.
+// The shape after an operation.
 Sizes behind(const MovementOp& op, const Sizes& shape) {
   Sizes out = shape;
   const auto require = [&](bool fits) {
@@ -101,7 +101,7 @@ Sizes apart(std::int64_t at, const Sizes& shape) {
   return index;
 }
 
-// The element before the operation that is the element `index` behind it; false for padding.
+// Maps element `index` of the result to the element before the operation; false for padding.
 bool before(const MovementOp& op, const Sizes& shape, const Sizes& wide, Sizes& index) {
   switch (op.kind) {
     case Kind::Reshape:
@@ -154,7 +154,7 @@ std::uint64_t cut(DType type, std::uint64_t bits) {
 }
 
 std::uint64_t larger(DType type, std::uint64_t a, std::uint64_t b) {
-  const auto place = [&](std::uint64_t x) {  // the sign of a signed one turned
+  const auto place = [&](std::uint64_t x) {  // flips the sign bit of signed numbers
     return is_unsigned(type) ? x : x ^ std::uint64_t{1} << (8 * itemsize(type) - 1);
   };
   return place(a) > place(b) ? a : b;
@@ -303,7 +303,7 @@ std::vector<std::string> smaller_far(const FarCase& c) {
     FarCase smaller = c;
     smaller.chain = ViewCase::parse(text);
     add(smaller);
-    if (!c.axes.empty()) {  // an axis less
+    if (!c.axes.empty()) {  // drop an axis
       smaller.axes.pop_back();
       if (!smaller.axes.empty()) add(smaller);
     }

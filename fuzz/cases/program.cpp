@@ -78,7 +78,7 @@ bool among(std::string_view name, std::span<const std::string_view> names) {
 constexpr std::string_view kSettling[] = {"realize", "contiguous", "copy",
                                           "away",    "back",       "assign"};
 
-/// How many values a statement reads; -1 where there is no such statement.
+/// The number of values a statement reads; -1 if there is no such statement.
 int operands_of(std::string_view name) {
   if (is_movement(name) || among(name, kSmoothUnary)) return 1;
   if (among(name, kSmoothBinary) || name == "matmul") return 2;
@@ -314,8 +314,8 @@ Scalar value_of(const ProgramStep& input, std::size_t i) {
   return Scalar::parse(input.dtype, input.values[i % input.values.size()]);
 }
 
-// Operations, inputs and how unusual their types are, elements of all values, values that are
-// neither 0 nor 1, characters.
+// Operations, inputs and the cost of their types, elements of all values, values other than 0 and
+// 1, characters.
 Measure measure_of(const Program& program) {
   Measure m{};
   for (const ProgramType& t : program.types()) m[2] += 1 + count(t.shape) + std::ssize(t.shape);

@@ -17,15 +17,15 @@ class Device;
 
 namespace touchstone::fuzz {
 
-/// One statement of a program: an input, or an operation on values of earlier ones.
+/// A statement of a program: an input, or an operation on earlier values.
 struct ProgramStep {
   std::string name;                   // "input", "const", "exp2", "reshape", "realize", ...
   std::vector<int> of;                // statements that it reads
-  std::string word;                   // of a cast the dtype; of reductions the axes
+  std::string word;                   // a cast's dtype, a reduction's axes
   MovementOp movement{};              // of movement operations
   DType dtype = DType::Float32;       // of an input or a constant
   std::vector<std::int64_t> shape{};  // the same
-  std::vector<std::string> values{};  // the same, given out in turn over its elements
+  std::vector<std::string> values{};  // the same, repeated to fill the elements
 
   bool leaf() const { return name == "input" || name == "const"; }
 };
@@ -37,34 +37,35 @@ struct ProgramType {
   bool operator==(const ProgramType&) const = default;
 };
 
-/// Straight-line code over tensors, one statement after the other, %0 the value of the first:
+/// Straight-line code over tensors; %0 is the first statement's value:
 ///   "float32 2,3: 1 -2.5 nan; exp2 %0; pad %1 0:1,0:0; const float32 3,3: 2; add %2 %3"
-/// The last statement's value is what the program computes. The value of "assign %a %b" is that of
-/// %b, put into the memory of %a; whoever reads %a finds it as it was. "away" and "back" copy to
-/// another device and to the first, "copy" there and back; an operation runs where its first
-/// operand is.
+/// The program computes the last statement's value. "assign %a %b" writes %b into the memory of %a
+/// and has the value of %b; readers of %a still see its old value. "away" and "back" copy to
+/// another device and back, "copy" does both; an operation runs on the device of its first operand.
 struct Program {
   std::vector<ProgramStep> steps;
 
-  /// Throws ParseError saying what is wrong, types and shapes included.
+  /// Throws ParseError saying what is wrong, including types and shapes.
   static Program parse(std::string_view text);
   std::string str() const;
-  /// Of every statement. Throws ParseError where one does not fit.
+  /// One per statement. Throws ParseError if a statement does not fit.
   std::vector<ProgramType> types() const;
 };
 
-/// Whether a statement says when or where to compute, and changes no value: "realize", "copy", ...
+/// True for statements that control when or where values are computed without changing them:
+/// "realize", "copy", ...
 bool settles(std::string_view name);
 
-/// Of a statement behind those of the types `before`. Throws ParseError where it does not fit.
+/// The type of a statement after statements of the types `before`. Throws ParseError if it does not
+/// fit.
 ProgramType type_of(const ProgramStep& s, const std::vector<ProgramType>& before);
 
-/// The parts of a text between `at`, without empty ones.
+/// Splits a text at `at` and drops empty parts.
 std::vector<std::string_view> split(std::string_view text, char at);
-/// Throws ParseError where a word is not a number that fits.
+/// Throws ParseError if the word is no number or out of range.
 std::int64_t number(std::string_view word);
 
-/// x moved by `op`, of reshape to stride; `strided(x, steps)` takes every so many.
+/// Applies `op`, reshape to stride, to x; `strided(x, steps)` applies the steps.
 template <class T, class Strided>
 auto apply_movement(T& x, const MovementOp& op, const Strided& strided)
     -> decltype(x.reshape(op.shape)) {
@@ -85,12 +86,12 @@ auto apply_movement(T& x, const MovementOp& op, const Strided& strided)
   }
 }
 
-/// The op of an elementwise statement or a reduce. Throws ParseError where it is of area tensor.
+/// The op of an elementwise statement or a reduce. Throws ParseError for statements of area tensor.
 Op op_of(std::string_view statement);
 std::vector<int> axes_of(const ProgramStep& reduce);
 
-/// The bytes of what a program of area lazy computes: each statement in a kernel of its own, made
-/// here and run on `device`, movement element by element. None of lib/lazy takes part.
+/// The result's bytes for a program of area lazy: each statement is a kernel built here and run on
+/// `device`; movement is done element by element. Uses nothing of lib/lazy.
 std::string by_definition(const Program& program, Device& device);
 
 /// The kind of an area's programs.
@@ -99,7 +100,7 @@ struct ProgramKind {
 };
 std::string draw_program(Chooser& chooser, const ProgramKind& kind);
 
-/// Smaller programs, the boldest first, and how large one is.
+/// Smaller programs, the boldest first, and the size of one.
 std::vector<std::string> smaller_programs(const Program& program, const ProgramKind& kind);
 Measure measure_of(const Program& program);
 Extent extent_of(const Program& program);

@@ -98,7 +98,7 @@ std::vector<UOp> Case::build() const {
       if (n.counts) value = i;
       if (n.counts && n.op == Ops::Const) value = Scalar::from_int(n.type.base, i);
       all.push_back(UOp::make(n.op, n.type, std::move(src), std::move(value), n.tag));
-      // Beside the node, which may have been made for another: what the last of equal ones says.
+      // The node may exist from an earlier case: the last of equal nodes sets the metadata.
       all.back().set_metadata(n.origin.empty() ? UOpMetadata()
                                                : UOpMetadata{{n.origin, std::string()}});
     }

@@ -161,7 +161,7 @@ class RewriteReader {
   void need(std::string_view word) {
     if (!take(word)) fail(fmt::format("'{}'", word));
   }
-  // Right here, without a space before.
+  // Directly next, without a space.
   bool glued(char c) {
     if (at_ >= text_.size() || text_[at_] != c) return false;
     ++at_;
@@ -322,7 +322,7 @@ class RewriteReader {
     return r;
   }
 
-  // `name@` first, where there is one.
+  // An optional leading `name@`.
   std::string maybe_name() {
     const std::size_t begin = at_;
     const std::string name(word());

@@ -92,7 +92,7 @@ class Builder {
   }
 
   void add(const UOp& u) {
-    (void)u.st();  // throws where the operation does not fit
+    (void)u.st();  // throws if the operation does not fit
     out_.values.push_back(u);
   }
 
@@ -155,7 +155,7 @@ class Builder {
     }
     if (name == "assign") {
       expect(name, of, 2, rest, 0);
-      // Without elements there is no memory to put it into.
+      // An empty value has no memory to assign to.
       if (kernelize::most_elements(x.shape()) == 0) return of[1];
       return (x.base().op() == Ops::Const ? x.contiguous() : x).assign(of[1]);
     }

@@ -8,9 +8,9 @@
 
 namespace touchstone::fuzz {
 
-/// Where a generator's decisions come from: a pseudo-random stream, a property tester's choices, a
+/// The source of a generator's decisions: a pseudo-random stream, a property tester's choices or a
 /// fuzzer's bytes. Choice 0 is always the simplest, so a shorter or smaller source draws a simpler
-/// case. Header-only, like all of its kinds; the one of RapidCheck is rapidcheck_chooser.h.
+/// case. Header-only, like its kinds; RapidCheck's is in rapidcheck_chooser.h.
 class Chooser {
  public:
   virtual ~Chooser() = default;
@@ -21,7 +21,7 @@ class Chooser {
   std::int64_t between(std::int64_t low, std::int64_t high) {  // inclusive
     return low + static_cast<std::int64_t>(below(static_cast<std::uint64_t>(high - low) + 1));
   }
-  /// True in `times` of `of` cases; false is the simpler.
+  /// True in `times` of `of` cases; false is simpler.
   bool chance(std::uint64_t times, std::uint64_t of) { return below(of) >= of - times; }
   template <class T>
   const T& pick(const std::vector<T>& from) {
@@ -42,8 +42,8 @@ class ListChooser : public Chooser {
   std::size_t next_ = 0;
 };
 
-/// Choices from a fuzzer's bytes: as many bytes a choice as its range needs, 0 once they are used
-/// up, so that what a byte decides stays in place while others change.
+/// Choices from a fuzzer's bytes: each takes as many bytes as its range needs, 0 when they run out,
+/// so a byte keeps its meaning when others change.
 class BytesChooser : public Chooser {
  public:
   explicit BytesChooser(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
@@ -59,8 +59,8 @@ class BytesChooser : public Chooser {
   std::size_t next_ = 0;
 };
 
-/// Case `index` of campaign `seed`: a counter-based stream, the same on every machine and for any
-/// number of workers. The bits are those of Threefry-2x32 with 20 rounds (device/threefry.h).
+/// Case `index` of campaign `seed`: a counter-based stream, equal on every machine and for any
+/// number of workers. The bits are Threefry-2x32's with 20 rounds (device/threefry.h).
 class RandomChooser : public Chooser {
  public:
   RandomChooser(std::uint64_t seed, std::uint64_t index) : key_(hash_mix(seed, index)) {}

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kMostCells = 20000;
 
-// Modulo 2^n, in the range of the type.
+// Reduces modulo 2^n to the type's range.
 Real wrapped(DType dtype, Real value) {
   if (is_bool(dtype)) return value != 0 ? 1 : 0;
   const int bits = 8 * static_cast<int>(itemsize(dtype));
@@ -86,7 +86,7 @@ Near as_type(DType dtype, const Near& x) {
   if (!is_float(dtype)) return std::isinf(x.e) ? x : Near(wrapped(dtype, x.v));
   const Real value = nearest(dtype, x.v);
   if (x.exact() || std::isinf(x.e)) return {value, x.e};
-  // Too large by a hair, or not: either is right.
+  // Possibly too large: either result is right.
   if (std::isfinite(x.v) && std::fabs(x.v) + 2 * x.e >= most_of(dtype)) return anything();
   const Rounding of(dtype);
   return rounded(x.v, x.e);
@@ -180,7 +180,7 @@ Arrays define(const Call& call, const Arrays& inputs) {
     for (const Definition& row : table)
       if (row.name == call.name) {
         want(!inputs.empty(), "it takes a tensor");
-        // Results are in the type of the first float there is.
+        // Results have the type of the first float operand.
         DType in = DType::Float64;
         for (const Array& x : inputs)
           if (is_float(x.dtype) && info(x.dtype).digits < info(in).digits) in = x.dtype;
@@ -191,7 +191,7 @@ Arrays define(const Call& call, const Arrays& inputs) {
         for (Array& y : out)
           for (Near& cell : y.cells) {
             if (is_float(y.dtype) && !cell.exact()) cell = as_type(y.dtype, cell);
-            // Where the type has no infinity to go on with, steps differ.
+            // Without an infinity in the type, results depend on the steps.
             if (is_float(y.dtype) && !info(y.dtype).infinities && !y.signed_zeros &&
                 !std::isfinite(cell.v))
               cell = anything();

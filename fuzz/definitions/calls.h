@@ -8,10 +8,9 @@
 #include "touchstone/fuzz/cases/call.h"
 #include "touchstone/fuzz/definitions/near.h"
 
-/// The functions, layers, losses and optimizers of the tensor library as loops over indices, made
-/// of nothing of that library. A result carries what rounding may do to it, by analysis of the
-/// errors of a plain evaluation in the type at hand (near.h); integers, bools and what only moves
-/// are exact.
+// The functions, layers, losses and optimizers of the tensor library as loops over indices,
+// without any code of that library. Results carry a rounding error bound from an error analysis of
+// plain evaluation in the type (near.h); integers, bools and moved elements are exact.
 namespace touchstone::fuzz::defined {
 
 using Sizes = std::vector<std::int64_t>;
@@ -21,7 +20,7 @@ struct Array {
   DType dtype = DType::Float32;
   Sizes shape{};
   std::vector<Near> cells{};
-  /// Whether the sign of a zero is told, as where elements only move.
+  /// Whether zeros have a defined sign, as when elements only move.
   bool signed_zeros = false;
 
   std::int64_t size() const;
@@ -33,17 +32,17 @@ struct Array {
 };
 using Arrays = std::vector<Array>;
 
-/// Array of `shape` with the cells of f.
+/// An array of `shape` with cells f(index).
 Array made(DType dtype, Sizes shape, const std::function<Near(const Sizes& at)>& f);
 /// Calls f with every index of the shape, in row-major order.
 void each(const Sizes& shape, const std::function<void(const Sizes& at)>& f);
 
-/// A number as the type takes it: integers modulo 2^n, floats rounded, and off by a rounding more
-/// where they were not exact.
+/// A number converted to the type: integers modulo 2^n, floats rounded; one rounding more error
+/// unless exact.
 Near as_type(DType dtype, const Near& x);
 Near cast_cell(DType from, DType to, const Near& x);
 Array cast_to(DType to, const Array& x);
-/// float32 in the place of integers and bool.
+/// float32 for integers and bool, else the type itself.
 DType real_type(DType dtype);
 /// What bool and narrow integers are summed in, and returned as; floats in themselves.
 DType summed_type(DType dtype);
@@ -54,9 +53,9 @@ DType type_with(std::string_view number, DType met);
 int axis_in(std::int64_t axis, int rank);
 std::vector<bool> axes_in(const Sizes& axes, int rank);
 Sizes broadcast(const Sizes& a, const Sizes& b);
-/// The index of an operand that broadcasts, where the result has `at`.
+/// The index into a broadcast operand for the result's index `at`.
 Sizes within(const Sizes& at, const Sizes& shape);
-/// Throws ParseError where it does not hold.
+/// Throws ParseError(what) unless it holds.
 void want(bool holds, std::string_view what);
 
 struct Definition {
@@ -72,9 +71,9 @@ std::span<const Definition> layer_definitions();
 std::span<const Definition> loss_definitions();
 std::span<const Definition> optimizer_definitions();
 
-/// The call's tensors.
+/// The call's input tensors.
 Arrays inputs_of(const Call& call);
-/// The tensors that it gives. Throws ParseError where it is no call, or its arguments do not fit.
+/// The call's results. Throws ParseError if it is no call or its arguments do not fit.
 Arrays define(const Call& call, const Arrays& inputs);
 
 // Shared by definitions.

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Real kPi = std::numbers::pi_v<Real>;
 
-// A function of one number, in the reals.
+// A real function of one number.
 struct Curve {
   std::string_view name;
   Real (*f)(Real x, const Call& call);
@@ -90,12 +90,12 @@ Arrays curve_of(const Call& call, const Arrays& x) {
     const Near v = cast_cell(x[0].dtype, dtype, x[0][at]);
     Near y = through([&](Real r) { return kCurve.f(r, call); }, v, kCurve.times);
     if (std::string_view(kCurve.name) == "tan" && std::fabs(std::cos(v.v)) < 16 * Rounding::unit)
-      y = anything();  // on which side of a pole is not told
+      y = anything();  // the side of the pole is unknown
     if (kCurve.times <= 1 && std::isinf(y.v)) y = as_type(dtype, y);
-    // A power on the way may be too large, or too small: 1 over it, times x, is lost.
+    // An intermediate power may overflow or underflow: its reciprocal times x is lost.
     const Real lost = (2 / Rounding::most + kCurve.times * Rounding::least) * (1 + std::fabs(v.v));
     if (kCurve.times > 1 && std::isfinite(v.v) && std::isfinite(y.v)) y.e += lost;
-    // Functions that approximate by parts are off by a part of what they are made of.
+    // Piecewise approximations err by a fraction of their parts.
     if (kCurve.times > 6 && std::isfinite(y.v) && y.e > 0)
       y.e += kCurve.times * Rounding::unit * std::fmin(1, std::fabs(v.v));
     return y;
@@ -107,7 +107,7 @@ constexpr auto curves_of(std::index_sequence<I...>) {
   return std::array<Definition, sizeof...(I)>{Definition{kCurves[I].name, curve_of<I>}...};
 }
 
-// Functions that are exact, in the type they are given.
+// Functions that are exact in their operand's type.
 struct Exact {
   std::string_view name;
   Near (*f)(const Near& x, DType dtype, const Call& call);
@@ -176,7 +176,7 @@ Near remainder_of(const Near& a, const Near& b, DType t) {
   return static_cast<Real>(static_cast<Wide>(a.v) % static_cast<Wide>(b.v));
 }
 Near power_of(const Near& a, const Near& b, DType) {
-  if (a.v == 0 && std::signbit(a.v) && b.v < 0) return anything();  // of either sign
+  if (a.v == 0 && std::signbit(a.v) && b.v < 0) return anything();  // of unknown sign
   const Real v = std::pow(a.v, b.v);
   if (!std::isfinite(v) || !std::isfinite(a.v) || !std::isfinite(b.v)) return v;
   const Real steps = a.v == 0 ? 0 : std::fabs(b.v * std::log2(std::fabs(a.v)));
@@ -221,7 +221,7 @@ constexpr Pair kPairs[] = {
     {"pow", power_of, false, true},
 };
 
-// Two tensors; or one and a number, which `side` says the place of.
+// Two tensors, or one tensor and a number whose side is `side`.
 Arrays pair_of(const Pair& pair, const Call& call, const Arrays& x) {
   Array a = x[0], b;
   if (const auto number = call.arg("number")) {
@@ -256,7 +256,7 @@ constexpr auto pairs_of(std::index_sequence<I...>) {
   return std::array<Definition, sizeof...(I)>{Definition{kPairs[I].name, pair_at<I>}...};
 }
 
-// In the place of x: the type and the shape stay.
+// Writes to x: type and shape stay.
 template <std::size_t I>
 Arrays updated(const Call& call, const Arrays& x) {
   Arrays out = pair_of(kPairs[I], call, x);
@@ -264,7 +264,7 @@ Arrays updated(const Call& call, const Arrays& x) {
   return out;
 }
 
-// A number, or another tensor, in the place of an arm.
+// Each arm is a number or a tensor.
 Arrays where_of(const Call& call, const Arrays& x) {
   std::size_t next = 1;
   std::optional<Array> arms[2];
@@ -308,7 +308,7 @@ Arrays relu6_of(const Call&, const Arrays& x) {
       made(dtype, x[0].shape, [&](const Sizes& at) { return smaller_of(larger(x[0][at], 0), 6); })};
 }
 
-// x^n of the type itself, for a whole n of any sign; "real" makes it one of the reals.
+// x^n in the type itself, for any integer n; "real" computes in the reals.
 Arrays pow_int(const Call& call, const Arrays& x) {
   const auto n = static_cast<int>(call.whole("exponent", 2));
   want(n >= -8 && n <= 8, "an exponent");
@@ -343,7 +343,7 @@ Arrays cast_as(const Call&, const Arrays& x) {
   return {cast_to(To, x[0])};
 }
 
-// The bits of integers of one width.
+// Reinterprets the bits of integers of one width.
 Arrays bitcast_of(const Call& call, const Arrays& x) {
   const DType to = parse_dtype(call.required("to"));
   want(itemsize(to) == itemsize(x[0].dtype) && is_integer(to) && is_integer(x[0].dtype),
@@ -353,7 +353,7 @@ Arrays bitcast_of(const Call& call, const Arrays& x) {
 
 Arrays same(const Call&, const Arrays& x) { return {x[0]}; }
 
-// f(g(x)) of relu and of negation.
+// f(g(x)) for relu and negation.
 Arrays sequential_of(const Call&, const Arrays& x) {
   want(is_float(x[0].dtype), "floats");
   return {made(x[0].dtype, x[0].shape,

@@ -12,7 +12,7 @@ std::size_t axis_of_call(const Call& call, const Array& x, std::int64_t otherwis
   return static_cast<std::size_t>(axis_in(call.whole("axis", otherwise), x.rank()));
 }
 
-// Positions of integers, negative ones from the end.
+// Integer positions; negative ones count from the end.
 std::int64_t position_in(const Array& at, const Sizes& index, std::int64_t size) {
   want(is_integer(at.dtype), "positions");
   const std::int64_t p = at.whole(index);
@@ -25,7 +25,7 @@ Array moved_elements(const Array& x, Sizes shape, const std::function<Near(const
   return out;
 }
 
-// The place of x's `axis` is taken by the axes of the positions.
+// Replaces x's `axis` by the axes of the positions.
 Array taken_rows(const Array& x, const Array& at, std::size_t axis) {
   each(at.shape, [&](const Sizes& i) { (void)position_in(at, i, x.shape[axis]); });
   Sizes shape = x.shape;
@@ -114,7 +114,7 @@ Arrays masked_fill_call(const Call& call, const Arrays& x) {
 Arrays nonzero_call(const Call&, const Arrays& x) {
   Array out{DType::Int64, {0, x[0].rank()}, {}};
   each(x[0].shape, [&](const Sizes& at) {
-    if (x[0][at].v == 0) return;  // NaN is not
+    if (x[0][at].v == 0) return;  // NaN counts
     ++out.shape[0];
     for (const std::int64_t i : at) out.cells.emplace_back(static_cast<Real>(i));
   });
@@ -131,7 +131,7 @@ Arrays one_hot_call(const Call& call, const Arrays& x) {
   })};
 }
 
-// The places of the elements of a row in order: stable, NaN the largest.
+// The order of a row's elements: stable, NaN largest.
 std::vector<std::int64_t> order_of(const Array& x, Sizes at, std::size_t axis, bool descending) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(x.shape[axis]));
   std::iota(order.begin(), order.end(), 0);
@@ -170,7 +170,7 @@ Arrays sorted_call(const Call& call, const Arrays& x) {
   return {values, places};
 }
 
-// A slice as it is written: "begin:end:step", each of them may be left out.
+// A slice as written: "begin:end:step", each part optional.
 struct Steps {
   std::vector<std::int64_t> at;
 };
@@ -199,12 +199,12 @@ Steps steps_of(std::string_view text, std::int64_t size) {
   return out;
 }
 
-// What index() chooses: the place in x of each element of the result.
+// The selection of index(): the place in x of each element of the result.
 struct Chosen {
   Sizes shape;
   std::vector<Sizes> from;
 };
-// `parts`: "2", "1:5:2", "new", "...", "tensor" (the next of the call's tensors).
+// `parts`: "2", "1:5:2", "new", "...", "tensor" (the call's next tensor).
 Chosen chosen_by(const Call& call, const Array& x, std::span<const Array> tensors) {
   std::vector<std::string_view> parts = split(call.arg("parts").value_or(""), ',');
   std::size_t covered = 0, next = 0;
@@ -226,7 +226,7 @@ Chosen chosen_by(const Call& call, const Array& x, std::span<const Array> tensor
   want(covered <= x.shape.size() && next == tensors.size(), "more parts than axes");
   if (!dots) parts.push_back("...");
 
-  // An axis of the result that walks one axis of x, or none.
+  // An axis of the result: it walks one axis of x, or none.
   struct Axis {
     std::int64_t of = -1;
     std::vector<std::int64_t> at;
@@ -241,7 +241,7 @@ Chosen chosen_by(const Call& call, const Array& x, std::span<const Array> tensor
   std::size_t axis = 0, front = 0;
   bool together = true;
   std::optional<std::size_t> last;  // part of the last tensor
-  bool apart = false;               // something but a number stood behind it
+  bool apart = false;               // another part than a number follows it
   next = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::string_view p = parts[i];
@@ -311,7 +311,7 @@ Arrays index_call(const Call& call, const Arrays& x) {
   for (const Sizes& from : chosen.from) out.cells.push_back(x[0][from]);
   return {out};
 }
-// x with other elements where index() would choose: of a number, or of the last tensor.
+// Writes a number or the last tensor to the elements that index() would select.
 Arrays set_index_call(const Call& call, const Arrays& x) {
   const bool number_given = call.has("value");
   want(number_given || x.size() >= 2, "values");

@@ -20,7 +20,7 @@ Array softmax_of(const Array& x, int axis, bool logarithm) {
     };
     Near most = x.cells[cell(0)];
     for (std::int64_t i = 1; i < size; ++i) most = larger(most, x.cells[cell(i)]);
-    // Shifted by what is a number of its own: no error comes from it.
+    // Shifting by one of the elements adds no error.
     const Near shift(most.v);
     Sum sum;
     for (std::int64_t i = 0; i < size; ++i) sum.add(exp(x.cells[cell(i)] - shift));
@@ -60,7 +60,7 @@ Arrays linear_call(const Call&, const Arrays& x) {
   want_floats(x, 2, 3);
   return {linear_of(x[0], x[1], nth(x, 2))};
 }
-// Relu, then a linear layer.
+// Relu followed by a linear layer.
 Arrays sequential_call(const Call&, const Arrays& x) {
   want_floats(x, 3, 3);
   Array positive = x[0];
@@ -76,7 +76,7 @@ Arrays softmax_call(const Call& call, const Arrays& x) {
   return {softmax_of(x[0], x[0].rank() == 0 ? 0 : axis_in(axis, x[0].rank()), kLogarithm)};
 }
 
-// Mean 0 and variance 1 over elements that `group` gives one number.
+// Normalises to mean 0 and variance 1 over the elements of each `group` number.
 Array normalised_by(const Array& x, double eps,
                     const std::function<std::int64_t(const Sizes& at)>& group,
                     std::int64_t groups) {
@@ -98,7 +98,7 @@ Array normalised_by(const Array& x, double eps,
   return made(x.dtype, x.shape,
               [&](const Sizes& at) { return (x[at] - mean[of(at)]) * inverse[of(at)]; });
 }
-// Times weight, plus bias, of the channels (axis 1) or of the last axes.
+// Times weight plus bias, per channel (axis 1) or over the last axes.
 Array affine_of(const Array& x, const Array* weight, const Array* bias, bool channels) {
   for (const Array* part : {weight, bias}) {
     if (part == nullptr) continue;
@@ -178,7 +178,7 @@ Arrays group_norm_call(const Call& call, const Arrays& x) {
                                   x[0].shape[0] * std::max<std::int64_t>(groups, 1)),
                     nth(x, 1), nth(x, 2), true)};
 }
-// By a mean and a variance a channel.
+// By a mean and a variance per channel.
 Array batch_normed(const Array& x, const std::vector<Near>& mean, const std::vector<Near>& variance,
                    const Array* weight, const Array* bias, double eps) {
   const Array even = made(x.dtype, x.shape, [&](const Sizes& at) {
@@ -187,7 +187,7 @@ Array batch_normed(const Array& x, const std::vector<Near>& mean, const std::vec
   });
   return affine_of(even, weight, bias, true);
 }
-// x, mean, variance, weight, bias; in training the moved mean and variance are results, too.
+// x, mean, variance, weight, bias; in training the updated mean and variance are results too.
 Arrays batch_norm_call(const Call& call, const Arrays& x) {
   want_floats(x, 3, 5);
   want(x[0].rank() >= 2, "channels");
@@ -253,7 +253,7 @@ Array attention_of(const Array& q, const Array& k, const Array& v, const Attendi
     });
   want(products.shape.back() > 0, "keys");
   Array out = matmul_of(softmax_of(products, products.rank() - 1, false), v, q.dtype);
-  // Beside a share that is 0, or nearly, an infinite value is NaN, or not.
+  // An infinite value times a weight of 0, or nearly 0, may be NaN.
   if (std::ranges::any_of(v.cells, [](const Near& cell) { return !std::isfinite(cell.v); }))
     for (Near& cell : out.cells) cell = anything();
   return out;
@@ -275,12 +275,12 @@ Array heads_of(const Array& x, std::int64_t heads) {
   return moved_axis(apart, 2, 1);
 }
 Arrays multi_head_call(const Call& call, const Arrays& x) {
-  want_floats(x, 11, 11);  // q, k, v and weights and biases of query, key, value, out
+  want_floats(x, 11, 11);  // q, k, v; weights and biases of query, key, value, out
   const std::int64_t heads = call.whole("heads", 1);
   for (const int i : {0, 1, 2}) want(x[static_cast<std::size_t>(i)].rank() == 3, "tokens");
   const std::int64_t size = x[0].shape[2];
   want(heads >= 1 && size % heads == 0 && size > 0, "heads");
-  if (call.name == "next")  // each token attends to itself and those before it
+  if (call.name == "next")  // each token attends to itself and earlier ones
     want(call.whole("causal", 0) != 0 && call.inputs[1].values == call.inputs[0].values &&
              call.inputs[2].values == call.inputs[0].values && x[1].shape == x[0].shape &&
              x[2].shape == x[0].shape,
@@ -297,7 +297,7 @@ Arrays multi_head_call(const Call& call, const Arrays& x) {
   return {linear_of(mixed, x[9], &x[10])};
 }
 
-// Linear parts of the gates: W x + b.
+// The linear part of the gates: W x + b.
 std::vector<Near> gates_of(const Array& x, const Sizes& row, const Array& w, const Array& b) {
   std::vector<Near> out;
   for (std::int64_t g = 0; g < w.shape[0]; ++g) {
@@ -312,7 +312,7 @@ std::vector<Near> gates_of(const Array& x, const Sizes& row, const Array& w, con
   }
   return out;
 }
-// x, weight_ih, weight_hh, bias_ih, bias_hh and, where given, the hidden state and the cell.
+// x, weight_ih, weight_hh, bias_ih, bias_hh and, if given, the hidden state and the cell.
 template <bool kCell>
 Arrays recurrent_call(const Call&, const Arrays& x) {
   want_floats(x, 5, kCell ? 7 : 6);

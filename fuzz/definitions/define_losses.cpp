@@ -64,7 +64,7 @@ Arrays bce_logits_call(const Call& call, const Arrays& x) {
   });
 }
 
-// log_p, or logits: (n, classes); labels: (n), whose loss is NaN where they are no class.
+// log_p, or logits: (n, classes); labels: (n), with a NaN loss outside the classes.
 Arrays nll_call(const Call& call, const Arrays& x) {
   want(x.size() == 2 && x[0].rank() == 2 && is_float(x[0].dtype) && is_integer(x[1].dtype) &&
            x[1].shape == Sizes{x[0].shape[0]},

@@ -24,7 +24,7 @@ Array moved_axis(const Array& x, int from, int to) {
 
 namespace {
 
-// An array of x's elements: where each comes from.
+// An array that moves elements of x.
 Array taken(const Array& x, Sizes shape, const std::function<Near(const Sizes& at)>& f) {
   Array out = made(x.dtype, std::move(shape), f);
   out.signed_zeros = true;
@@ -99,7 +99,7 @@ Arrays expand_of(const Call& call, const Arrays& x) {
   return {taken(x[0], shape, [&](const Sizes& at) { return x[0][within(at, x[0].shape)]; })};
 }
 
-// Where element `at` of an axis with `before` elements more comes from; -1: from none.
+// The source of element `at` of an axis padded by `before` elements in front; -1: none.
 std::int64_t from_padded(std::string_view mode, std::int64_t at, std::int64_t before,
                          std::int64_t size) {
   const std::int64_t i = at - before;
@@ -154,7 +154,7 @@ Arrays pad2d_of(const Call& call, const Arrays& x) {
     return x[0][from];
   })};
 }
-// The first elements of an axis, their sign turned, and the sums of them.
+// The first elements of an axis, their negation, and their sums.
 Arrays bind_of(const Call& call, const Arrays& x) {
   const std::size_t axis = axis_arg(call, x[0]);
   const std::int64_t count = call.whole("count", 1);
@@ -259,7 +259,7 @@ Arrays unflatten_of(const Call& call, const Arrays& x) {
   return {reshaped(x[0], shape)};
 }
 
-// Elements [begin, begin + size) of an axis, for each size.
+// Consecutive slices of an axis, one per size.
 Arrays parts_of(const Array& x, std::size_t axis, const Sizes& sizes) {
   Arrays out;
   std::int64_t begin = 0;
@@ -407,7 +407,7 @@ Arrays stack_of(const Call& call, const Arrays& x) {
   })};
 }
 
-// Creation: of the shape or the type of x, or of numbers.
+// Creation: with the shape or type of x, or from numbers.
 Array filled(DType dtype, const Sizes& shape, Real value) {
   return made(dtype, shape, [&](const Sizes&) { return as_type(dtype, value); });
 }

@@ -8,13 +8,13 @@ namespace {
 using Cells = std::vector<Near>;
 Near near_of(double value) { return static_cast<Real>(value); }
 
-// The parameter, and its gradient in each step.
+// The parameter and its gradient in each step.
 void want_steps(const Arrays& x) {
   want(x.size() >= 2 && x.size() <= 6, "a parameter and gradients");
   for (const Array& a : x)
     want(is_float(a.dtype) && a.dtype == x[0].dtype && a.shape == x[0].shape, "one shape and type");
 }
-// The learning rate of step t, from 1 on: another one from the second step on where it is given.
+// The learning rate of step t, from 1 on; a different one from step 2 on if given.
 Near rate_at(const Call& call, std::size_t t, double otherwise) {
   const double lr = call.real("lr", otherwise);
   return near_of(t > 1 ? call.real("then", lr) : lr) * near_of(call.real("scale", 1));
@@ -61,7 +61,7 @@ Near norm_of(const Cells& all) {
   return sqrt(squares.value());
 }
 
-// Adam, AdamW and LAMB differ in what is made of the direction.
+// Adam, AdamW and LAMB differ in their use of the direction.
 Arrays adam_call(const Call& call, const Arrays& x) {
   want_steps(x);
   const bool lamb = call.name == "LAMB", decoupled = call.name == "AdamW";
@@ -89,7 +89,7 @@ Arrays adam_call(const Call& call, const Arrays& x) {
       const Near size = norm_of(p.cells), length = norm_of(step);
       if (size.v > 0 && length.v > 0) ratio = size / length;
       if ((size.e > 0 && size.v <= 2 * size.e) || (length.e > 0 && length.v <= 2 * length.e))
-        ratio = anything();  // of what is 0, or not
+        ratio = anything();  // 0 or not: unknown
     }
     for (std::size_t i = 0; i < m.size(); ++i) {
       Near& value = p.cells[i];
@@ -100,7 +100,7 @@ Arrays adam_call(const Call& call, const Arrays& x) {
   return after_steps(call, x, p, 1e-3);
 }
 
-// Gradients, scaled by one number; and the norm from before.
+// Gradients scaled by one factor, and the norm before scaling.
 Arrays clip_norm_call(const Call& call, const Arrays& x) {
   const double most = call.real("most", 1);
   want(most > 0 && x.size() <= 3, "a norm");
@@ -133,7 +133,7 @@ Arrays clip_value_call(const Call& call, const Arrays& x) {
   }
   return out;
 }
-// The gradient of sum(p g1) + sum(p g2) ..., told by grad() and gradients().
+// The gradient of sum(p g1) + sum(p g2) ..., from grad() and gradients().
 Arrays gradient_sum(const Call& call, const Arrays& x) {
   want_steps(x);
   Array out = x[0];

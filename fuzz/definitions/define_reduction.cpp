@@ -7,11 +7,11 @@ namespace touchstone::fuzz::defined {
 namespace {
 
 struct Group {
-  Sizes at;                    // of the result, reduced axes kept
+  Sizes at;                    // in the result, reduced axes kept
   std::vector<Near> elements;  // in row-major order
 };
 
-// The elements that become one, for each element of the result; without "axes" all of them.
+// The elements reduced to each element of the result; all without "axes".
 std::vector<Group> groups_of(const Call& call, const Array& x, Sizes& shape) {
   std::vector<bool> gone(x.shape.size(), true);
   if (call.has("axes")) gone = axes_in(call.list("axes"), x.rank());
@@ -67,7 +67,7 @@ Near product_of(DType dtype, const std::vector<Near>& all) {
                         static_cast<std::uint64_t>(static_cast<Wide>(x.v));
       value = as_type(dtype, static_cast<Real>(static_cast<std::int64_t>(bits)));
     }
-  // In another order a part may overflow on the way.
+  // In another order a partial sum may overflow.
   if (is_float(dtype) && std::isfinite(value.v) && all.size() > 2 &&
       std::isinf(as_type(dtype, high).v))
     return anything();
@@ -104,7 +104,7 @@ Near variance(DType dtype, const std::vector<Near>& all, std::int64_t correction
   const Near sum = squares.value();
   if (std::isfinite(sum.v) && std::isinf(as_type(dtype, 2 * sum.v).v)) return anything();
   const auto count = static_cast<std::int64_t>(all.size());
-  // Divided by 0: of a type without infinities its root may be that of the largest number.
+  // Division by 0: in a type without infinities, maybe the root of the largest number.
   if (count <= correction && !info(dtype).infinities) return anything();
   return sum / Near(static_cast<Real>(std::max<std::int64_t>(count - correction, 0)));
 }
@@ -134,7 +134,7 @@ Arrays prod_of(const Call& call, const Arrays& x) {
 template <bool kAll>
 Arrays truth_of(const Call& call, const Arrays& x) {
   return reduced(call, x[0], DType::Bool, [](const auto& all) {
-    const auto holds = [](const Near& v) { return v.v != 0; };  // NaN does
+    const auto holds = [](const Near& v) { return v.v != 0; };  // NaN is true
     return Near(kAll ? std::ranges::all_of(all, holds) : std::ranges::any_of(all, holds));
   });
 }
@@ -174,7 +174,7 @@ Arrays position_of(const Call& call, const Arrays& x) {
   return {out};
 }
 
-// Element i: of elements 0..i.
+// Element i reduces elements 0..i.
 template <class F>
 Arrays scanned(const Call& call, const Array& x, DType dtype, F f) {
   const auto axis = static_cast<std::size_t>(axis_in(call.whole("axis", 0), x.rank()));
@@ -206,7 +206,7 @@ Arrays matmul_call(const Call&, const Arrays& x) {
   return {matmul_of(cast_to(product, x[0]), cast_to(product, x[1]), summed_type(product))};
 }
 
-// Letters of the operands and of the result; "." is an axis of "...".
+// Letters of the operands and the result; "." is an axis of "...".
 struct Notation {
   std::vector<std::string> operands;
   std::string result;
@@ -225,7 +225,7 @@ Notation notation_of(std::string_view text, const Arrays& x) {
     want(n.operands[i].size() - 3 <= x[i].shape.size(), "letters");
     widest = std::max(widest, x[i].shape.size() - (n.operands[i].size() - 3));
   }
-  // The axes of "..." are named from the last one: '0', '1', ...
+  // The axes of "..." are named from the last on: '0', '1', ...
   const auto spelled = [&](std::string letters, std::size_t axes) {
     const std::size_t dots = letters.find("...");
     if (dots == std::string::npos) return letters;
@@ -352,7 +352,7 @@ Array matmul_of(const Array& x, const Array& y, DType type) {
       const Near &u = left[p], &v = right[q];
       if (is_float(x.dtype))
         terms.push_back(u * v);
-      else  // a product of the type of the operands
+      else  // a product in the operands' type
         terms.push_back(as_type(x.dtype, product_of(DType::Int64, {u, v})));
     }
     return as_type(type, total(type, terms));

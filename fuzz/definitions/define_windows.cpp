@@ -5,7 +5,7 @@
 namespace touchstone::fuzz::defined {
 namespace {
 
-// One number an axis, or one for all.
+// One number per axis, or one for all.
 Sizes per_axis(const Sizes& given, std::size_t axes) {
   want(given.size() == axes || given.size() == 1, "a number an axis");
   return given.size() == axes ? given : Sizes(axes, given[0]);
@@ -42,10 +42,10 @@ struct Windows {
   // The position on x's axis lead + i of element `k` of window `at`; -1 in the padding.
   std::int64_t position(std::size_t i, std::int64_t at, std::int64_t k, std::int64_t size) const {
     const std::int64_t p = at * stride[i] + k * dilation[i] - before[i];
-    // What is taken away is not there, whatever lies there.
+    // Cropped elements count as absent.
     return p < 0 || p >= size ? -1 : p;
   }
-  // The element of x; nothing in the padding.
+  // The element of x; null in the padding.
   const Near* element(const Array& x, Sizes& from, const Sizes& at, const Sizes& k) const {
     for (std::size_t i = 0; i < axes; ++i) {
       from[lead + i] = position(i, at[i], k[i], x.shape[lead + i]);
@@ -115,7 +115,6 @@ DType product_type(const Arrays& x) {
   return dtype;
 }
 
-// x: (n, cin, sizes...), weight: (cout, cin / groups, kernel...), bias: (cout).
 Arrays conv_call(const Call& call, const Arrays& x) {
   want(x.size() == 2 || x.size() == 3, "x, weight and a bias");
   want(is_float(product_type(x)) && (x.size() < 3 || x[2].dtype == x[0].dtype) &&
@@ -145,7 +144,7 @@ Arrays conv_call(const Call& call, const Arrays& x) {
   })};
 }
 
-// Each element of x is added to the places that it was read from, were it the result of a conv.
+// Adds each element of x to the positions that a convolution would read for it.
 Arrays conv_transpose_call(const Call& call, const Arrays& x) {
   want(x.size() == 2 || x.size() == 3, "x, weight and a bias");
   want(is_float(x[0].dtype) && x[1].dtype == x[0].dtype &&
@@ -173,7 +172,7 @@ Arrays conv_transpose_call(const Call& call, const Arrays& x) {
   }
   return {made(x[0].dtype, shape, [&](const Sizes& at) {
     Sum sum;
-    bool any = false;  // of a product with what is not there
+    bool any = false;  // a product with an absent element
     const std::int64_t group = at[1] / each_out;
     each(joined_sizes({in / groups}, kernel), [&](const Sizes& k) {
       Sizes from = at;
@@ -196,7 +195,7 @@ Arrays conv_transpose_call(const Call& call, const Arrays& x) {
   })};
 }
 
-// Positions between two elements of an axis, and the part of the second.
+// Positions between two elements of an axis, and the second one's share.
 struct Between {
   std::int64_t low = 0, high = 0;
   Real part = 0;

@@ -31,8 +31,8 @@ struct Element {
   Wide integer = 0;   // of an integer or bool
   bool open = false;
   double radius = 0;
-  double loose = 0;  // a product may be as far off where it is added without having been rounded
-  bool either_zero = false;  // a 0 of a sum, whose sign is not said
+  double loose = 0;          // error of a product added without rounding
+  bool either_zero = false;  // a 0 from a sum, of unknown sign
 };
 
 Element decoded(DType type, std::uint64_t bits) {
@@ -50,7 +50,7 @@ std::uint64_t encoded(DType type, const Element& e) {
   return static_cast<std::uint64_t>(e.integer < 0 ? e.integer + turn : e.integer);
 }
 
-// The unit roundoff of a type, and its least positive number.
+// A type's unit roundoff, and its least positive number.
 double half_unit(DType type) { return std::ldexp(1.0, -info(type).digits); }
 double tiny(DType type) { return std::ldexp(1.0, info(type).min_exponent - info(type).digits + 1); }
 double rounding(DType type, double value) { return half_unit(type) * std::abs(value) + tiny(type); }
@@ -63,7 +63,7 @@ class Definition {
 
   const Elements& of(const LazyOpPtr& node) { return values_.at(node.get()); }
 
-  /// False where the kernel is not one of those that are looked at.
+  /// False if the kernel is not supported.
   bool compute(const LazyOpPtr& node) {
     std::int64_t count = 1;
     for (const sint& size : node->shape()) count *= size.as_int();
@@ -185,7 +185,7 @@ class Definition {
     return e;
   }
 
-  // Beyond it the sum of a kernel's terms may be near the end of the type.
+  // Beyond it a sum of the kernel's terms may be near the end of the type.
   static double limit(DType type) { return std::ldexp(1.0, info(type).max_exponent - 2); }
 
   static Element larger(DType type, const Element& a, const Element& b) {
@@ -241,13 +241,12 @@ class Definition {
     else
       e = of_integers(node.op(), type, a, b, c);
     e.open = e.open || a.open || b.open || c.open;
-    // Added on without having been rounded, what passes the end of a type without infinities is
-    // not that end.
+    // A product added without rounding may exceed the largest number of a type without infinities.
     if (type == DType::Float8E4M3 && node.op() != Op::Cast &&
         std::abs(e.number) == float_of_bits(type, kMostE4M3))
       e.radius = kInfinity;
     if (a.either_zero || b.either_zero || c.either_zero) {
-      // Beside that zero it jumps.
+      // These functions jump at that zero.
       if (node.op() == Op::Recip || node.op() == Op::Div || node.op() == Op::Mod ||
           (node.op() == Op::Cast && node.cast_arg().bitcast))
         e.radius = kInfinity;
@@ -355,7 +354,7 @@ class Definition {
     return e;
   }
 
-  // Two factors of 64 bits may pass 127 bits: their residues do not.
+  // A product of two 64-bit factors may exceed 127 bits; its residue does not.
   static Wide product(Wide x, Wide y, DType type) {
     if (is_bool(type)) return x & y;
     const auto low = static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y);
@@ -401,7 +400,7 @@ class Definition {
         exact([&](mpfr_ptr r) { mpfr_mul_d(r, r, y, MPFR_RNDN); });
         if (off) {
           const double all = std::abs(x) * b.radius + std::abs(y) * a.radius + a.radius * b.radius;
-          // A factor of 0 and one that may be anything leave NaN here: nothing is known.
+          // 0 times an unknown factor gives NaN here: nothing is known.
           e.radius = std::isnan(all) ? kInfinity : all + rounding(type, std::abs(e.number) + all);
         }
         e.loose = rounding(type, e.number);

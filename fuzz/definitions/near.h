@@ -8,14 +8,14 @@
 
 #include "touchstone/dtype/dtype.h"
 
-/// Numbers that the functions of the tensor library stand for, with what rounding may do to them.
+// Values of tensor library functions with bounds on their rounding error.
 namespace touchstone::fuzz::defined {
 
 __extension__ using Wide = __int128;
 __extension__ using WideBits = unsigned __int128;
 using Real = long double;  // holds every int64, uint64 and float64
 
-/// A value, and how far what a type of few bits computes may lie from it.
+/// A value v, and a bound e on the error of computing it in a low-precision type.
 struct Near {
   Real v = 0, e = 0;
 
@@ -24,11 +24,11 @@ struct Near {
   Near(Real value, Real error) : v(value), e(error) {}
   bool exact() const { return e == 0; }
 };
-/// Anything is right, as for a quotient of integers by 0.
+/// Any value is right, as for integer division by 0.
 inline Near anything() { return {0, std::numeric_limits<Real>::infinity()}; }
 
-/// The rounding of a type: each operation on Near adds a unit in the last place and the least
-/// number of it, for the rounding of its own, while one lives.
+/// The rounding of a type: while one lives, each operation on Near adds one ULP and the type's
+/// least number to the error.
 class Rounding {
  public:
   explicit Rounding(DType dtype) : unit_before_(unit), least_before_(least), most_before_(most) {
@@ -51,15 +51,15 @@ class Rounding {
   Real unit_before_, least_before_, most_before_;
 };
 
-/// A value of `times` roundings, near which `error` was made before: anything where it may be too
-/// large for the type.
+/// A value after `times` roundings, with an earlier `error`; anything() if it may overflow the
+/// type.
 inline Near rounded(Real v, Real error = 0, Real times = 1) {
   if (!std::isfinite(v)) return {v, std::isnan(v) || !std::isinf(error) ? 0 : error};
   const Real off = error + times * (Rounding::unit * std::fabs(v) + Rounding::least);
   return std::fabs(v) + off >= Rounding::most ? anything() : Near{v, off};
 }
 
-/// Whether one of two is anything, and the other is no NaN, which is one beside anything.
+/// True if one of two is anything() and neither is NaN; NaN stays NaN beside anything().
 inline bool unknown(const Near& a, const Near& b) {
   return (std::isinf(a.e) || std::isinf(b.e)) && !std::isnan(a.v) && !std::isnan(b.v);
 }
@@ -83,8 +83,8 @@ inline Near operator/(const Near& a, const Near& b) {
   return rounded(v, (a.e + std::fabs(v) * b.e) / (std::fabs(b.v) - b.e));
 }
 
-/// f of x, where f is continuous near x: off by what x is off, and by `times` roundings of the
-/// result, and of x on the way to it.
+/// f of x, for f continuous near x: the error is x's, plus `times` roundings of the result, and of
+/// x on the way to it.
 template <class F>
 Near through(F f, const Near& x, Real times = 4) {
   const Real v = f(x.v);
@@ -101,7 +101,7 @@ Near through(F f, const Near& x, Real times = 4) {
   for (const Real part : {Real{1}, Real{0.77L}, Real{0.5L}, Real{0.31L}}) {
     look(x.v - off * part);
     look(x.v + off * part);
-    if (off < 0.01L) break;  // f is no wave at that scale
+    if (off < 0.01L) break;  // f does not oscillate at that scale
   }
   return rounded(v, error, times);
 }
@@ -122,11 +122,11 @@ inline Near tanh(const Near& x) {
 }
 inline Near sigmoid(const Near& x) {
   Near y = through([](Real v) { return 1 / (1 + std::exp(-v)); }, x);
-  if (!std::isnan(y.v)) y.e += 2 / Rounding::most;  // where the power is too large
+  if (!std::isnan(y.v)) y.e += 2 / Rounding::most;  // where the exponential overflows
   return y;
 }
 
-/// A sum in any order: each of its roundings is one of at most the sum of the magnitudes.
+/// A sum in any order: each rounding is at most one of the sum of the magnitudes.
 class Sum {
  public:
   void add(const Near& x) {
@@ -147,7 +147,7 @@ class Sum {
   Real v_ = 0, error_ = 0, size_ = 0, count_ = 0;
 };
 
-/// The larger, NaN where one is. Off by what either is off.
+/// The larger, NaN if one is. Carries the errors of both.
 inline Near larger(const Near& a, const Near& b) {
   if (std::isnan(a.v)) return a;
   if (std::isnan(b.v)) return b;

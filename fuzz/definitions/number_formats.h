@@ -6,13 +6,13 @@
 
 #include "touchstone/dtype/dtype.h"
 
-/// Numbers and the formats they are kept in, from the facts of dtype_table alone: nothing here is
-/// shared with lib/dtype's conversions or the interpreter.
+// Numbers and their formats, derived from dtype_table alone; shares nothing with lib/dtype's
+// conversions or the interpreter.
 namespace touchstone::fuzz::definition {
 
 __extension__ using Wide = __int128;
 
-/// A number of MPFR. kExact bits hold any sum of products of doubles of one element.
+/// An MPFR number. kExact bits hold any sum of products of one element's doubles.
 class Number {
  public:
   static constexpr mpfr_prec_t kExact = 2300, kFunction = 400;
@@ -29,17 +29,17 @@ class Number {
   mpfr_t value_;
 };
 
-/// The number in a format, ties to even; what is too large is infinity, or the largest number of a
-/// format without one. The first one leaves x rounded, too.
+/// The number rounded to a format, ties to even; overflow gives infinity, or the largest number if
+/// the format has none. The first overload also rounds x.
 double rounded(Number& x, DType to);
 double rounded(double value, DType to);
 
-/// An integer in a type, modulo 2^bits, and the ends of a type.
+/// An integer modulo 2^bits of a type; the least and the largest number of a type.
 Wide wrapped(Wide value, DType to);
 Wide least(DType type);
 Wide most(DType type);
 
-/// The number with these bits, and the bits of a number, rounded once where it needs more digits.
+/// The number with these bits; the bits of a number, rounded once if needed.
 double float_of_bits(DType dtype, std::uint64_t bits);
 std::uint64_t bits_of_float(DType dtype, double value);
 

@@ -1,4 +1,4 @@
-// The value of a program, without the lazy stack.
+// A program's value, without the lazy stack.
 #include <algorithm>
 #include <cstring>
 
@@ -36,7 +36,7 @@ HostArray moved_value(const HostArray& x, const ProgramStep& s) {
   return out;
 }
 
-// Element p of the first axis of a table at each position p; 0 where there is none.
+// Row p of a table for each position p; 0 if outside.
 HostArray gathered_value(const HostArray& table, const HostArray& positions) {
   HostArray out{table.dtype, positions.shape, {}};
   const std::int64_t rows = table.shape[0], size = positions.size();
@@ -61,7 +61,7 @@ LazyOpPtr node_of(const ProgramStep& s, const std::vector<LazyOpPtr>& x) {
   return x.size() == 2 ? LazyOp::binary(op, x[0], x[1]) : LazyOp::ternary(op, x[0], x[1], x[2]);
 }
 
-// One operation in a kernel of its own, over whole buffers.
+// Runs one operation as its own kernel, over whole buffers.
 HostArray computed_value(const ProgramStep& s, const ProgramType& type,
                          const std::vector<const HostArray*>& of, Device& device) {
   HostArray out{type.dtype, type.shape, {}};

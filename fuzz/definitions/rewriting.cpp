@@ -11,7 +11,7 @@ using Sources = Pattern::Sources;
 
 constexpr std::size_t kMostWays = 5000, kDeepest = 2600, kMostWork = 150'000;
 
-// Whether a constant is this number: of floats with the sign of a zero, of integers exactly.
+// Whether a constant equals this number: floats with the sign of zero, integers exactly.
 bool is_this(const Scalar& value, double number) {
   if (is_float(value.dtype()))
     return value.to_double() == number && std::signbit(value.to_double()) == std::signbit(number);
@@ -20,7 +20,7 @@ bool is_this(const Scalar& value, double number) {
   return value.str() == fmt::format("{:.0f}", number == 0 ? 0.0 : number);
 }
 
-// The node itself, without its sources.
+// Matches the node itself, without its sources.
 bool looks_right(const Pattern& p, const UOp& node) {
   if (!p.ops.empty() && std::ranges::find(p.ops, node.op()) == p.ops.end()) return false;
   if (!p.types.empty() &&
@@ -47,7 +47,7 @@ std::string refusal_of(const Pattern& p) {
   return std::ranges::any_of(ops, has_op_of) ? "" : "no op has so many sources";
 }
 
-// Whether a pattern at the top says which ops it is for.
+// True if a top-level pattern names its ops.
 bool says_ops(const Pattern& p) {
   switch (p.kind) {
     case Pattern::Kind::Plain:
@@ -93,7 +93,7 @@ std::vector<PlainRewriting::Names> PlainRewriting::ways(const Pattern& p, const 
     if (found.size() > kMostWays) throw TooMuch("matches");
   };
   if (p.kind == Pattern::Kind::Casted) {
-    // The pattern, or a CAST of it: the name is the CAST's.
+    // The pattern, or a CAST of it, which then takes the name.
     add(ways(p.of[0], node, names, rule));
     if (node.op() == Ops::Cast && node.src().size() == 1 && bind(names))
       add(ways(p.of[0], node.src(0), names, rule));
@@ -118,7 +118,7 @@ std::vector<PlainRewriting::Names> PlainRewriting::ways_of_sources(const Pattern
   std::vector<std::size_t> order(p.sources == Sources::Each ? has : p.of.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = p.sources == Sources::Each ? 0 : i;
   std::vector<Names> all;
-  do {  // source i is as pattern order[i] says
+  do {  // source i matches pattern order[i]
     std::vector<Names> now{bound};
     for (std::size_t i = 0; i < order.size(); ++i) {
       std::vector<Names> next;
@@ -178,7 +178,7 @@ void PlainRewriting::enter(const UOp& node) {
   path_.push_back({node, {}});
 }
 
-// The node over what `visit` makes of its sources; itself where they stay.
+// The node over visited sources; the node itself if they are unchanged.
 UOp PlainRewriting::with_sources(const UOp& node, UOp (PlainRewriting::*visit)(const UOp&)) {
   std::vector<UOp> src;
   for (const UOp& s : node.src()) src.push_back((this->*visit)(s));

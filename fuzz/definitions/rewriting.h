@@ -10,55 +10,55 @@
 
 namespace touchstone::fuzz {
 
-/// The definition needs more than it has: patterns tried, matches, depth. Nothing is said of the
-/// case then.
+/// The definition exceeds a limit on patterns tried, matches or depth; the case is not judged.
 struct TooMuch : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A rewrite that does not end: rules of which one is to blame, and nodes of which one comes back;
-/// no nodes where the budget is used up.
+/// A rewrite that does not end: rules of which one is to blame, and nodes of which one recurs; no
+/// nodes if the budget ran out.
 struct Endless {
   std::set<std::size_t> rules;
   std::set<std::string> lines;
 };
 
-/// A function of a rule was called with these nodes, null where a name has none.
+/// A call of a rule's function with these nodes; null for an unbound name.
 struct RuleCall {
   std::size_t rule = 0;
   std::vector<UOp> named;
   bool operator==(const RuleCall&) const = default;
 };
-/// A rule's result took the place of a node.
+/// A use of a rule: its result replaced a node.
 struct RuleUse {
   std::size_t rule = 0;
   UOp before, after;
   bool operator==(const RuleUse&) const = default;
 };
 
-/// Why a rule can never match or be called, so that a matcher refuses it; empty where it can.
+/// The reason why a rule can never match or be called, so that a matcher refuses it; empty if it
+/// can.
 std::string refusal_of(const RewriteCase::Rule& rule);
 
-/// Matching and rewriting as they are defined: every way of every pattern is listed, every source
-/// is visited by a call of its own. Patterns are those of the case; lib/uop gives nodes alone.
+/// Matching and rewriting by definition: lists every way of matching every pattern and visits every
+/// source by its own call. Patterns are the case's; only nodes come from lib/uop.
 class PlainRewriting {
  public:
   explicit PlainRewriting(const std::vector<RewriteCase::Rule>& rules);
 
-  /// The first rule's result; null where none has one. Notes calls and, where there is a result,
-  /// its use.
+  /// The first rule's result, or null if no rule gives one. Records calls, and the use if there is
+  /// a result.
   UOp matched(const UOp& node);
   std::vector<RuleCall> calls;
   std::vector<RuleUse> uses;
 
-  /// The graph rewritten, sources first or outer nodes first; `step` in place of rules where there
-  /// is one. Throws Endless past `budget` results, or where a node is reached that is being
-  /// rewritten. What was done stays known, as in one call of a map.
+  /// The graph rewritten, sources first or outer nodes first, by `in_place` instead of the rules if
+  /// given. Throws Endless beyond `budget` results, or on reaching a node that is being rewritten.
+  /// Results are kept, as in one map call.
   UOp rewritten(const UOp& root, bool bottom_up, std::int64_t budget,
                 const std::unordered_map<UOp, UOp>* in_place = nullptr);
 
  private:
-  using Names = std::vector<UOp>;  // by place in names_[rule]
+  using Names = std::vector<UOp>;  // indexed as names_[rule]
   std::vector<Names> ways(const RewriteCase::Pattern& p, const UOp& node, const Names& bound,
                           std::size_t rule) const;
   std::vector<Names> ways_of_sources(const RewriteCase::Pattern& p, const UOp& node,

@@ -248,7 +248,7 @@ Call draw_call(Chooser& chooser) {
       (void)defined::define(d.call, defined::inputs_of(d.call));
       return d.call;
     } catch (const ParseError&) {
-      continue;  // an empty axis that is not to be, say
+      continue;  // e.g. an empty axis where none is allowed
     }
   }
   return Call::parse("call neg | float64 (): 1");

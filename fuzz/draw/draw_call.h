@@ -15,7 +15,7 @@ namespace touchstone::fuzz {
 
 using CallSizes = std::vector<std::int64_t>;
 
-// What a call's numbers are like: one way for all of them, so that ties and edges meet.
+// How a call's numbers are drawn; one way for all inputs, so that ties and edges meet.
 enum class Numbers : std::uint8_t { Plain, Fine, Ties, Edges };
 
 struct Drawing {
@@ -91,7 +91,7 @@ struct Drawing {
     return call.inputs.back();
   }
   CallInput& input(const CallSizes& shape) { return input(shape, dtype); }
-  // Integers below `size`, some of them from the end where that is taken.
+  // Integers below `size`, some counted from the end if that is allowed.
   void positions(const CallSizes& shape, std::int64_t size, bool from_end = true) {
     const DType of = from_end || chance(1, 2) ? DType::Int64 : DType::Int32;
     CallInput& at = input(shape, of);
@@ -101,7 +101,7 @@ struct Drawing {
                       size == 0 ? 0 : between(0, size - 1) - (from_end && chance(1, 4) ? size : 0));
   }
   void mask(const CallSizes& shape) { input(shape, DType::Bool); }
-  // Makes every value of the last input one of [low, high].
+  // Restricts the last input to [low, high].
   void in_range(double low, double high) {
     CallInput& x = call.inputs.back();
     for (std::string& v : x.values)
@@ -152,7 +152,7 @@ struct Drawing {
   }
 };
 
-/// A function, and how its calls are drawn; `floats`: of floats alone.
+/// A function and how its calls are drawn; `floats`: floats only.
 struct DrawnCall {
   std::string_view name;
   void (*draw)(Drawing& d);

@@ -13,10 +13,9 @@ namespace {
 
 constexpr std::int64_t kMostTerms = 2048;
 
-/// Two operands that have one axis in common, each with little computed on it before they meet:
-/// where code is made for rows, tiles and lanes, much is shared there, and computed ahead. Now and
-/// then there are several of these, with parts that are theirs, and perhaps as many as a variable
-/// says, which may be none.
+/// Two operands with a common axis, each with a little computation before they meet; code for rows,
+/// tiles and lanes shares and precomputes much of it. Sometimes a batch of these, with parts of
+/// their own; the batch size may be a variable and 0.
 class ContractionDraw {
  public:
   explicit ContractionDraw(Chooser& chooser) : chooser_(chooser) {}
@@ -50,14 +49,14 @@ class ContractionDraw {
  private:
   enum Role : std::uint8_t { Rows, Columns, Contracted, Batch };
 
-  // Sizes round those of lanes and tiles; the axes in any order.
+  // Sizes around those of lanes and tiles; the axes in any order.
   void draw_sizes() {
     constexpr std::int64_t kSizes[] = {4, 2, 8, 3, 16, 1, 5, 12, 17, 33};
     for (const Role role : {Rows, Columns, Contracted})
       sizes_[role] = kSizes[chooser_.below(std::size(kSizes))];
     if (chooser_.chance(1, 2)) sizes_[Batch] = chooser_.between(2, 4);
     all_ = !batched() || !chooser_.chance(1, 3);
-    if (!all_)  // enough for code to be made for lanes, and for arrays ahead of loops
+    if (!all_)  // large enough for lanes and for arrays precomputed ahead of loops
       for (const Role role : {Columns, Contracted})
         sizes_[role] = std::max<std::int64_t>(sizes_[role], 8);
     while (std::accumulate(sizes_.begin(), sizes_.end(), std::int64_t{1}, std::multiplies()) >
@@ -89,7 +88,7 @@ class ContractionDraw {
     return chooser_.pick(ops);
   }
 
-  // Something computed of leaves that have these axes, or some of them.
+  // A computation over leaves with some or all of these axes.
   LazyOpPtr part(const std::vector<Role>& roles) {
     LazyOpPtr x = leaf(roles);
     for (std::uint64_t steps = chooser_.below(4); steps > 0; --steps) {
@@ -105,7 +104,7 @@ class ContractionDraw {
     return x;
   }
 
-  // What all of the batch share, and what each of them has beside it.
+  // The part shared by the batch, and each member's own.
   LazyOpPtr shared_part() {
     LazyOpPtr x = leaf({Columns, Contracted});
     if (chooser_.chance(1, 2)) x = LazyOp::unary(unary_op(), x);
@@ -113,8 +112,8 @@ class ContractionDraw {
                           leaf({Batch, Columns}, false));
   }
 
-  // A buffer with these axes, perhaps transposed, or padded at one end of an axis, or of a narrower
-  // type; seen with the kernel's axes.
+  // A buffer with these axes, viewed along the kernel's axes; perhaps transposed, padded at one end
+  // of an axis, or of a narrower type.
   LazyOpPtr leaf(std::vector<Role> roles, bool turns = true) {
     std::ranges::sort(roles, {}, [&](Role role) { return place_[role]; });
     Padding padding(roles.size(), {sint(0), sint(0)});
@@ -150,7 +149,7 @@ class ContractionDraw {
     return LazyOp::cast(LazyOp::load(++buffers_, kNarrow[chooser_.below(3)], st), dtype_);
   }
 
-  // The same along an axis, but for an end of it.
+  // Broadcast along an axis except at one end.
   ShapeTracker padded_where_it_repeats(ShapeTracker st) {
     const auto axis = static_cast<std::size_t>(chooser_.index(shape_.size()));
     if (shape_[axis] < 2) return st;
@@ -175,7 +174,7 @@ class ContractionDraw {
   std::array<int, 4> place_{0, 1, 2, 3};           // of a role among the axes
   std::vector<std::int64_t> shape_;                // by axis; 1 where it was reduced
   bool all_ = true;                                // of a batch
-  bool shared_ = false;                            // some of the columns' part is of all the batch
+  bool shared_ = false;                            // the batch shares some of the columns' part
   int buffers_ = 0;
 };
 

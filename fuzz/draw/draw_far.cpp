@@ -29,7 +29,7 @@ class FarDraw {
     return (std::int64_t{5} << 30) / static_cast<std::int64_t>(itemsize(case_.dtype));
   }
 
-  // A little below or beyond 2^31 or 2^32 elements, or bytes.
+  // Slightly below or above 2^31 or 2^32 elements, or bytes.
   std::int64_t round_edge() {
     std::int64_t n = std::int64_t{1} << (31 + chooser_.below(2));
     if (chooser_.chance(1, 2)) n /= static_cast<std::int64_t>(itemsize(case_.dtype));
@@ -114,7 +114,7 @@ class FarDraw {
     for (std::int64_t& size : shape_) {
       std::int64_t a = chooser_.between(0, 2);
       const std::int64_t b = chooser_.between(0, 2);
-      // Elements are counted in 64 bits, also behind the next such step.
+      // Keeps the element count within 64 bits, also after another such step.
       if (chooser_.chance(1, 6) && product() / size < std::int64_t{1} << 16) a = round_edge();
       op.ends.emplace_back(a, b);
       size += a + b;
@@ -122,7 +122,7 @@ class FarDraw {
     add(op);
   }
 
-  // An axis as two, where a number divides it.
+  // Splits an axis by a divisor.
   void divide() {
     const auto axis = static_cast<std::size_t>(chooser_.index(shape_.size()));
     for (const std::int64_t by : {65536, 1000, 256, 5, 3, 2}) {
@@ -157,7 +157,7 @@ class FarDraw {
     add(op);
   }
 
-  // A few elements of each axis: its last ones, those round an edge, any.
+  // A few elements of each axis: at its end, around an edge, or anywhere.
   void window() {
     MovementOp op{.kind = MovementOp::Kind::Shrink};
     std::int64_t left = kMostFar / 4;

@@ -24,7 +24,7 @@ class KernelDraw {
     draw_dtypes();
     draw_symbols(shape);
     std::vector<LazyOpPtr> pool = draw_dag(shape, {});
-    // Sums of sums and normalisations: reduces over what is left, and beside one another.
+    // Sums of sums and normalisations: nested and sibling reduces.
     for (std::uint64_t level = 0; level < 2 && chooser_.chance(1, 2 + level); ++level) {
       const std::vector<int> axes = draw_axes(shape);
       const Sizes before = shape;
@@ -49,8 +49,8 @@ class KernelDraw {
   }
 
  private:
-  // An axis whose size is a variable, as long as it can be wherever sizes are numbers; or whose
-  // elements are hidden from that one on, or up to it.
+  // A variable that is an axis size (at its largest where sizes are numbers), or that masks the
+  // elements from it on, or those before it.
   struct Symbol {
     int axis = 0;
     sint n;
@@ -62,7 +62,7 @@ class KernelDraw {
     constexpr std::int64_t kSizes[] = {2, 1, 3, 4, 5, 7, 2, 3, 4, 6, 8, 0};
     Sizes shape(chooser_.below(5));
     for (std::int64_t& size : shape) size = kSizes[chooser_.below(12)];
-    // Now and then more elements than an interpreter or a compiler takes at a time.
+    // Sometimes more elements than an interpreter or compiler handles in one chunk.
     if (chooser_.chance(1, 64)) {
       shape = {chooser_.between(2, 70), chooser_.between(60, 140)};
       if (chooser_.chance(1, 3)) shape = {chooser_.between(1, 4), chooser_.between(250, 600)};
@@ -70,7 +70,7 @@ class KernelDraw {
     return shape;
   }
 
-  // Up to four, of an axis each, in any order.
+  // Up to four, each of its own axis, in any order.
   void draw_symbols(const Sizes& shape) {
     if (shape.empty() || !chooser_.chance(shape.size() > 2 ? 2 : 1, 8)) return;
     std::vector<std::string> names{"n", "m", "k", "j"};
@@ -111,7 +111,7 @@ class KernelDraw {
     return st;
   }
 
-  // Elements from the variable on are hidden, or those before it.
+  // Masks the elements from the variable on, or those before it.
   ShapeTracker masked(const ShapeTracker& st, const Symbol& s, std::int64_t size) {
     Mask keep;
     for (const sint& n : st.shape()) keep.emplace_back(0, n);
@@ -126,8 +126,8 @@ class KernelDraw {
     return st.shrink(keep).pad(padding);
   }
 
-  // A view as long as the variables say: of a buffer of that size, or a part of a longer one, or
-  // one element for all.
+  // A view with variable sizes: of a buffer of that size, a part of a larger one, or one broadcast
+  // element.
   ShapeTracker sized_view(const Sizes& sizes) {
     std::vector<const Symbol*> sized;
     for (const Symbol& s : symbols_)
@@ -164,7 +164,7 @@ class KernelDraw {
     return draw_view(chooser_, stored).shrink(keep).expand(wanted);
   }
 
-  // Few types a case, so that nodes find partners.
+  // Few types per case, so that nodes find partners.
   void draw_dtypes() {
     const std::uint64_t count = 1 + chooser_.below(3);
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -179,7 +179,7 @@ class KernelDraw {
   LazyOpPtr leaf(const Sizes& shape, DType dtype) {
     const ShapeTracker st = view(shape);
     if (chooser_.chance(1, 5)) return LazyOp::constant(chooser_.pick(edge_values(dtype)), st);
-    // Now and then another view of a buffer that is there already.
+    // Sometimes another view of an existing buffer.
     std::vector<int> known;
     for (std::size_t i = 0; i < buffers_.size(); ++i)
       if (buffers_[i] == dtype) known.push_back(static_cast<int>(i) + 1);
@@ -189,7 +189,7 @@ class KernelDraw {
     return LazyOp::load(static_cast<int>(buffers_.size()), dtype, st);
   }
 
-  // A node of the pool with this type, the last ones favoured, or a new leaf.
+  // A node of the pool with this type, preferring later ones, or a new leaf.
   LazyOpPtr operand(std::vector<LazyOpPtr>& pool, const Sizes& shape, DType dtype) {
     std::vector<const LazyOpPtr*> fitting;
     for (auto node = pool.rbegin(); node != pool.rend(); ++node)
@@ -223,7 +223,7 @@ class KernelDraw {
     return table[static_cast<std::size_t>(dtype)];
   }
 
-  // A buffer at positions inside its first axis, at the ends of it, and outside.
+  // A buffer gathered at positions inside its first axis, at its ends and outside.
   LazyOpPtr gather(std::vector<LazyOpPtr>& pool, const Sizes& shape) {
     LazyOpPtr at = operand(pool, shape, DType::Int64);
     const std::int64_t rows = chooser_.between(0, 6);
@@ -259,7 +259,7 @@ class KernelDraw {
       return LazyOp::ternary(op, condition, a, b);
     }
     if (info(op).arity == 1) return LazyOp::unary(op, a);
-    if (info(op).arity == 2 && chooser_.chance(1, 6)) {  // what folding may remove, and may not
+    if (info(op).arity == 2 && chooser_.chance(1, 6)) {  // operands that folding may remove
       const LazyOpPtr k = LazyOp::constant(chooser_.pick(neutral_values(a->dtype())), view(shape));
       return chooser_.chance(1, 2) ? LazyOp::binary(op, k, a) : LazyOp::binary(op, a, k);
     }
@@ -297,11 +297,11 @@ class KernelDraw {
   Checks checks_;
   std::vector<DType> dtypes_;
   std::vector<DType> buffers_;   // type of buffer i + 1
-  std::vector<Symbol> symbols_;  // of axes that are not reduced yet
+  std::vector<Symbol> symbols_;  // of axes not yet reduced
   symbolic::Values values_;
 };
 
-/// An operation over one type; of CAST, with the type that it gives.
+/// An operation over one type; for CAST with the result type.
 struct Operation {
   Op op;
   DType of, to;
@@ -327,8 +327,8 @@ const std::vector<Operation>& operations() {
   return all;
 }
 
-/// One operation, or two on top of each other, of any type over as many elements as it has operands
-/// that tell: in larger kernels few pairs of an operation and a type meet values at their edge.
+/// One operation, or two stacked, of any type, over one element per edge operand: in larger kernels
+/// few pairs of operation and type meet edge values.
 class OperationDraw {
  public:
   explicit OperationDraw(Chooser& chooser)
@@ -354,7 +354,7 @@ class OperationDraw {
     return LazyOp::load(++buffers_, dtype, st_);
   }
 
-  // `below`, if any, is one of the operands, but for the condition of a WHERE.
+  // `below`, if any, is one of the operands, never the condition of a WHERE.
   LazyOpPtr apply(const Operation& o, const LazyOpPtr& below) {
     const bool chooses = o.op == Op::Where;
     const LazyOpPtr condition = chooses ? leaf(DType::Bool) : nullptr;

@@ -174,7 +174,7 @@ void draw_index(Drawing& d) {
       case 3:
         d.mask({shape[i]});
         parts.emplace_back("tensor");
-        // Masks of other counts do not broadcast: one position stays.
+        // Masks of different counts do not broadcast: keep one position.
         for (std::size_t k = 0; k < d.call.inputs.back().values.size(); ++k)
           d.call.inputs.back().values[k] = k == 0 ? "1" : "0";
         d.call.inputs.back().via = "";

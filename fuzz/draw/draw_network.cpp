@@ -1,4 +1,4 @@
-// Kernels as networks have them, for the area `kernel`.
+// Kernels of neural networks, for the area `kernel`.
 #include <algorithm>
 #include <set>
 
@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kMostFlops = 1 << 14, kMostElements = 1 << 11;
 constexpr std::int64_t kMostDefined = 1 << 16;  // elements of a node
 
-/// Gives memory to what is scheduled, and computes nothing.
+/// Gives memory to scheduled values and computes nothing.
 class Draft final : public Device {
  public:
   Draft() : Device("DRAFT", std::make_unique<HostAllocator>()) {}
@@ -31,7 +31,7 @@ class Draft final : public Device {
 bool is_small(const LazyOpPtr& kernel) {
   const FlopCounter cost = get_lazyop_info(kernel);
   if (!cost.flops.is_int() || cost.flops.as_int() > kMostFlops) return false;
-  // A reduce in another one's terms is counted once, and is defined for each.
+  // A reduce inside another's terms is counted once but evaluated for each.
   for (const LazyOpPtr& node : toposort(kernel))
     if (const auto size = elements(node->shape()).max(); !size || *size > kMostDefined)
       return false;
@@ -45,7 +45,7 @@ std::vector<LazyOpPtr> small_kernels() {
   std::set<std::string> known;
   for (const models::Model& model : models::models())
     for (const bool training : {false, true}) {
-      const ConfigScope by_fusion{Config()};  // whatever the environment says
+      const ConfigScope by_fusion{Config()};  // independent of the environment
       const models::ModelGraph graph = model.build("DRAFT", training);
       realize(graph.leaves());
       Config ranges;

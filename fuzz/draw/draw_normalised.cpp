@@ -7,8 +7,8 @@
 namespace touchstone::fuzz {
 namespace {
 
-/// Values f(x), or f(x - max of the row), and a reduce of the same over the row, as a softmax has
-/// them; or almost the same: of another function, of other elements, or of another buffer.
+/// Values f(x), or f(x - max of the row), and a reduce of the same over the row, as in softmax; or
+/// almost the same: with another function, other elements or another buffer.
 class NormalisedDraw {
  public:
   explicit NormalisedDraw(Chooser& chooser) : chooser_(chooser) {}
@@ -71,7 +71,7 @@ class NormalisedDraw {
     return change;
   }
 
-  // The elements of a buffer along the output's columns, or along another axis of the row.
+  // A buffer's elements along the output's columns or another axis of the row.
   LazyOpPtr load(int buffer, const Shape& shape, std::size_t axis, const Change& change) const {
     std::vector<sint> strides(shape.size(), sint(0));
     strides[0] = pitch_;

@@ -28,7 +28,7 @@ void ProgramDraw::first_value() {
     if (product(shape) > most_inputs()) shape.back() = 1;
   }
   const bool splits = !smooth_ && !shape.empty() && chooser_.chance(1, 12);
-  if (splits)  // a reduce, which rounds elsewhere then
+  if (splits)  // then a reduce rounds differently
     shape[static_cast<std::size_t>(chooser_.index(shape.size()))] = 16;
   often_constant_ = !smooth_ && chooser_.chance(1, 8);
   if (!smooth_ && chooser_.chance(1, often_constant_ ? 2 : 12))
@@ -62,14 +62,14 @@ int ProgramDraw::emit(const std::string& statement, ProgramType result) {
 int ProgramDraw::input(const Sizes& shape, DType dtype, std::uint64_t wanted) {
   std::string values;
   const std::int64_t n = std::clamp<std::int64_t>(product(shape), 1, smooth_ ? 64 : 7);
-  // Small numbers; any; those at an edge of their type; zeros of both signs, and ones; what is
-  // neutral or hides the other operand.
+  // Small numbers; any; edges of the type; zeros of both signs and ones; neutral and absorbing
+  // elements.
   const std::uint64_t family = smooth_                ? 0
                                : wanted == kAnyFamily ? chooser_.below(kAnyFamily)
                                                       : wanted;
   static constexpr std::string_view kSigned[] = {"0", "-0.0", "1", "0"};
   for (std::int64_t i = 0; i < n; ++i) {
-    if (smooth_)  // no two alike, and none near where a kink would be
+    if (smooth_)  // no two alike, none near a kink
       values += fmt::format(" {}", static_cast<double>(chooser_.between(-12, 12)) / 8 + 0.03 +
                                        0.001 * static_cast<double>(i + std::int64_t{7} * last()));
     else if (family == 3)

@@ -1,4 +1,4 @@
-// Statements that compute, and those that say when and where.
+// Statements that compute, and those that control when and where.
 #include <fmt/format.h>
 
 #include "touchstone/fuzz/draw/program_draw.h"

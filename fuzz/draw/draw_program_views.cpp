@@ -1,4 +1,4 @@
-// Statements that move elements, and such values beside others.
+// Statements that move elements, and combine such values with others.
 #include <algorithm>
 #include <numeric>
 
@@ -81,7 +81,7 @@ void ProgramDraw::padded(int x) {
   const bool front = chooser_.chance(1, 2);
   std::string keep;
   for (std::size_t i = 0; i < t.shape.size(); ++i) {
-    // One element less, at the other end.
+    // One element less, at the opposite end.
     const std::int64_t begin = i == axis && !front ? 1 : 0;
     keep += fmt::format("{}{}:{}", i == 0 ? "" : ",", begin, begin + t.shape[i]);
   }
@@ -265,7 +265,7 @@ void ProgramDraw::gathered(int x) {
   }
   const bool pads = !t.shape.empty() && chooser_.chance(1, 4);
   int at = x;
-  if (pads) {  // of what is computed
+  if (pads) {  // pad a computed value
     unary(at);
     at = last();
   }
@@ -282,7 +282,7 @@ void ProgramDraw::gathered(int x) {
   emit(fmt::format("gather %{} %{}", from, at), {shape, table.dtype});
   overwritten(from);
   if (shape.empty() || !chooser_.chance(1, 5)) return;
-  // What was chosen, through views that are no single one.
+  // Gathers through views that no single view can express.
   lengthened(last(), static_cast<std::size_t>(chooser_.index(shape.size())), chooser_.chance(1, 2));
   ProgramType seen = type(last());
   std::ranges::reverse(seen.shape);

@@ -7,9 +7,9 @@
 namespace touchstone::fuzz {
 namespace {
 
-/// Reduces that compute the same of their lines, which are the rows of the output or its columns,
-/// a number each or some side by side, or add up equal terms: those of the same lines, as many
-/// terms and one function are one.
+/// Reduces that compute the same per line, with one or several results side by side, or add up
+/// equal terms. Lines are rows or columns of the output. Reduces of the same lines, term count and
+/// function are the ones that fuse.
 class ReducesDraw {
  public:
   explicit ReducesDraw(Chooser& chooser) : chooser_(chooser) {}
@@ -51,7 +51,7 @@ class ReducesDraw {
   Chooser& chooser_;
   DType dtype_ = DType::Int32;
   std::int64_t lines_ = 2, terms_ = 2;
-  std::int64_t lanes_ = 1;  // of each line: as many sums of its terms
+  std::int64_t lanes_ = 1;  // sums per line
   bool side_by_side_ = false;
 };
 

@@ -1,5 +1,4 @@
-// Graphs, and rules that fit them: most patterns are made from a part of the graph that they are
-// for.
+// Graphs and matching rules: most patterns are derived from a part of their graph.
 #include <algorithm>
 #include <map>
 
@@ -84,7 +83,7 @@ class RewriteDrawing {
     return n;
   }
 
-  // One of the nodes before, the last ones more often.
+  // An earlier node, preferring later ones.
   Case::Node::Source source() {
     if (choose_.chance(1, 2)) {
       const std::int64_t back =
@@ -107,7 +106,7 @@ class RewriteDrawing {
     add(std::move(n));
   }
 
-  // A node once more, but for its tag.
+  // A copy of a node with another tag.
   void twin() {
     const auto which = static_cast<std::size_t>(choose_.index(case_.nodes.size()));
     std::int64_t here = 0;
@@ -134,7 +133,7 @@ class RewriteDrawing {
       Case::Node n = node(choose_.pick(ops_));
       n.times = choose_.between(2, 2000);
       const std::int64_t wanted = number_of_sources(n.op);
-      constexpr std::int64_t kMost = Case::kMostSources - 1000;  // the rest have less
+      constexpr std::int64_t kMost = Case::kMostSources - 1000;  // leaves room for the rest
       n.times = std::min(n.times, kMost / std::max<std::int64_t>(wanted, 1));
       for (std::int64_t i = 0; i < wanted; ++i)
         n.src.push_back(i == 0 || choose_.chance(1, 2) ? Case::Node::Source{true, 1, 1} : source());
@@ -163,7 +162,7 @@ class RewriteDrawing {
     return std::string(1, static_cast<char>('a' + static_cast<char>(names_++ % 12)));
   }
 
-  // The name of a node in this pattern: the same for the same node, with rare mistakes.
+  // The name of a node in this pattern: equal nodes get equal names, with rare mistakes.
   std::string name_of(const UOp& u) {
     if (!named_.empty() && choose_.chance(1, 12)) return choose_.pick(named_).second;
     for (const auto& [node, name] : named_)
@@ -222,7 +221,7 @@ class RewriteDrawing {
       std::swap(p.of[0], p.of[static_cast<std::size_t>(choose_.index(wanted))]);
   }
 
-  // Without choices and names, so that many sources have few ways.
+  // Without choices and names, so that many sources match in few ways.
   Pattern narrow(const UOp& u) {
     Pattern p;
     if (choose_.chance(1, 2)) p.ops = {u.op()};
@@ -293,7 +292,7 @@ class RewriteDrawing {
       return r;
     }
     r.kind = Result::Kind::Make;
-    // Ops that no graph has: what they make is left alone, unless rules may grow.
+    // Ops that the graph lacks, so that results do not match again, unless rules may grow.
     const std::vector<Ops> quiet{Ops::Sqrt, Ops::And};
     r.op = grows_ || choose_.chance(1, 10) ? choose_.pick(ops_) : choose_.pick(quiet);
     if (depth > 1 || choose_.chance(1, 5)) r.op = leaves_[0];
@@ -347,7 +346,7 @@ class RewriteDrawing {
       const std::int64_t key = choose_.index(static_cast<std::size_t>(count_));
       if (std::ranges::find(from, key) != from.end()) continue;
       from.push_back(key);
-      // What comes before ends; what comes after may not.
+      // Rewrites before it end; those after it may not.
       const bool any = choose_.chance(1, 4);
       const std::int64_t most = any ? count_ : std::max<std::int64_t>(key, 1);
       p.substitutes.emplace_back(key, choose_.index(static_cast<std::size_t>(most)));

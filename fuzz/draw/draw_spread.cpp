@@ -1,5 +1,4 @@
-// Kernels that reduce some axes of what another reduce along one of them is taken from, for the
-// area `kernel`.
+// Kernels that subtract a reduce along one axis and then reduce some axes, for the area `kernel`.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -14,10 +13,10 @@ namespace {
 
 constexpr std::int64_t kMostOfSpread = 1 << 12;
 
-/// Elements with three axes; less one or two reduces of them along one axis, as of a variance or a
-/// softmax, where the second sees them in another place; reduced over none, some or all axes. Axes
-/// are shorter and longer than what runs in lanes or in several sums, one size may be a variable.
-/// One in four is a sum over long rows alone.
+/// Elements with three axes, minus one or two reduces of them along one axis, as in variance or
+/// softmax, where the second reads them at another place; reduced over none, some or all axes. Axes
+/// are shorter and longer than the lanes and parallel sums; one size may be a variable. One case in
+/// four is only a sum over long rows.
 class SpreadDraw {
  public:
   explicit SpreadDraw(Chooser& chooser) : chooser_(chooser) {}
@@ -47,14 +46,14 @@ class SpreadDraw {
   }
 
  private:
-  static constexpr std::size_t kLine = 3;  // the axis along which the inner reduces see a line
+  static constexpr std::size_t kLine = 3;  // the axis along which inner reduces read a line
 
-  // Of which each begins at another one of the sums that its terms go to.
+  // Long rows, each starting at another of the parallel sums.
   KernelCase long_rows() {
     constexpr std::int64_t kLong[] = {70, 100, 65, 83};
     shape_ = {chooser_.between(1, 3), chooser_.between(2, 5),
               kLong[chooser_.below(std::size(kLong))]};
-    apart_ = chooser_.between(1, 3);  // or rows are one long row
+    apart_ = chooser_.between(1, 3);  // otherwise the rows form one long row
     blocks_apart_ = chooser_.between(0, 1);
     LazyOpPtr result = load(kLine, 0, false);
     if (chooser_.chance(1, 3)) result = LazyOp::binary(Op::Mul, result, result);
@@ -91,8 +90,8 @@ class SpreadDraw {
     if (chooser_.chance(1, 4)) std::swap(order_[chooser_.below(2)], order_[2]);
   }
 
-  // The elements along the axes of the output; `along` lies in the place of the lines, where it is
-  // another one. `further`: elements on in the buffer; `backwards`: along the lines.
+  // The elements along the output's axes; `along` replaces the axis of the lines if it differs.
+  // `further`: offset in the buffer; `backwards`: reversed along the lines.
   LazyOpPtr load(std::size_t along, std::int64_t further, bool backwards) const {
     std::vector<sint> strides(kLine + 1, sint(0));
     sint stride = 1;
@@ -124,10 +123,10 @@ class SpreadDraw {
   Chooser& chooser_;
   DType dtype_ = DType::Float32;
   Shape shape_;
-  std::array<std::size_t, kLine> order_{0, 1, 2};  // axes of the elements as they lie in memory
-  std::optional<std::size_t> alike_;               // an axis along which inner reduces see the same
-  std::int64_t count_ = 0;                         // of the variable
-  std::int64_t apart_ = 0, blocks_apart_ = 0;      // elements between the innermost rows
+  std::array<std::size_t, kLine> order_{0, 1, 2};  // memory order of the axes
+  std::optional<std::size_t> alike_;               // an axis along which inner reduces repeat
+  std::int64_t count_ = 0;                         // value of the variable
+  std::int64_t apart_ = 0, blocks_apart_ = 0;      // gaps between the innermost rows
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Kernels as products of matrices have them, for the area `kernel`.
+// Kernels like matrix products, for the area `kernel`.
 #include <algorithm>
 #include <iterator>
 
@@ -10,10 +10,9 @@ namespace {
 
 constexpr std::int64_t kMostOfTiles = 1 << 14;
 
-/// A product of two matrices, windows into a row beside a factor of each output, or a reduce of
-/// rows alone, of sizes just below, at and above those from which code packs an operand in tiles,
-/// and turns these in registers where neighbours of the lanes lie apart and those of the terms side
-/// by side.
+/// A matrix product, windows into a row with a factor per output, or a plain reduce of rows. Sizes
+/// lie just below, at and above the thresholds from which code packs an operand in tiles, and
+/// transposes these in registers if lanes are strided and terms contiguous.
 class TilesDraw {
  public:
   explicit TilesDraw(Chooser& chooser) : chooser_(chooser) {}
@@ -51,7 +50,7 @@ class TilesDraw {
     rows_ = std::min(rows_, kMostOfTiles / (lanes_ * terms_));
   }
 
-  // A buffer with elements so far apart along rows, lanes and terms.
+  // A buffer with these strides along rows, lanes and terms.
   LazyOpPtr load(const Strides& strides) {
     const Shape shape{rows_, lanes_, terms_};
     std::int64_t first = 0;
@@ -62,7 +61,7 @@ class TilesDraw {
     return LazyOp::load(++buffers_, dtype_, st);
   }
 
-  // One or two elements at an end of an axis are padding instead.
+  // Replaces one or two elements at an end of an axis by padding.
   ShapeTracker padded(const ShapeTracker& st, const Shape& shape) {
     const auto axis = static_cast<std::size_t>(chooser_.index(shape.size()));
     const std::int64_t size = shape[axis].as_int(), off = std::min(chooser_.between(1, 2), size);
@@ -75,8 +74,8 @@ class TilesDraw {
     return st.shrink(kept).pad(padding);
   }
 
-  // The operand that all rows share: transposed, backwards, with elements between those that are
-  // read, as windows of a row, or as it is.
+  // The operand that all rows share: transposed, reversed, with gaps, as windows of a row, or
+  // plain.
   LazyOpPtr lanes() {
     const std::int64_t backwards = chooser_.chance(1, 3) ? -1 : 1;  // along the terms
     constexpr std::int64_t kSteps[] = {1, 2, 16, 3};

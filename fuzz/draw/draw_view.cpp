@@ -12,7 +12,7 @@ using Sizes = std::vector<std::int64_t>;
 
 Shape as_shape(const Sizes& sizes) { return {sizes.begin(), sizes.end()}; }
 
-// A movement operation found backwards: from the shape wanted to the shape it is applied to.
+// A movement operation drawn in reverse: from the wanted shape to its operand's shape.
 using Step = std::function<ShapeTracker(const ShapeTracker&)>;
 
 Step step_permute(Chooser& chooser, Sizes& shape) {
@@ -67,7 +67,7 @@ Step step_stride(Chooser& chooser, Sizes& shape) {
   return [steps](const ShapeTracker& st) { return st.stride(steps); };
 }
 
-// Any factorisation of the element count, with 1s here and there.
+// Any factorisation of the element count, with some 1s.
 Step step_reshape(Chooser& chooser, Sizes& shape) {
   const Shape wanted = as_shape(shape);
   std::int64_t rest = product(shape);

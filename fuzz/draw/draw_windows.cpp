@@ -1,4 +1,4 @@
-// Kernels as convolutions have them, for the area `kernel`.
+// Kernels like convolutions, for the area `kernel`.
 #include <array>
 #include <cstdlib>
 #include <iterator>
@@ -14,9 +14,9 @@ namespace {
 constexpr std::int64_t kMostTerms = 2048;
 constexpr std::size_t kRank = 5;
 
-/// A reduce over windows into rows that are padded on any side, alone or beside a factor of the
-/// outputs and one of some of the axes. Terms of a window lie any step apart, and so do windows; a
-/// window may be of several rows. What is cut off may be another number than 0.
+/// A reduce over windows into rows padded on any side, alone or with a factor of the outputs and
+/// one of some axes. Window terms lie any step apart, and so do windows; a window may span several
+/// rows. Padding may be another number than 0.
 class WindowsDraw {
  public:
   explicit WindowsDraw(Chooser& chooser) : chooser_(chooser) {}
@@ -76,12 +76,12 @@ class WindowsDraw {
     return LazyOp::load(++buffers_, dtype_, st);
   }
 
-  // Of each channel some rows, of each row `Lanes` windows of `Terms` elements; before the windows
-  // are taken the rows may be padded, or the windows themselves.
+  // For each channel some rows, for each row `Lanes` windows of `Terms` elements; padding applies
+  // to the rows or to the windows.
   LazyOpPtr windows() {
     constexpr std::int64_t kSteps[] = {1, 1, 2, -1, 3, -2};
     const std::int64_t apart = kSteps[chooser_.below(std::size(kSteps))];
-    // Often a multiple: then every so many terms see what other lanes do.
+    // Often a multiple: then terms periodically read what other lanes read.
     const std::int64_t step = chooser_.chance(1, 3) ? apart * chooser_.between(2, 3)
                                                     : kSteps[chooser_.below(std::size(kSteps))];
     const auto ends = [&](std::int64_t most) {
@@ -101,7 +101,7 @@ class WindowsDraw {
     const std::int64_t cut = whole_windows || left + right >= reach ? 0 : left + right;
     const std::int64_t first =
         (step < 0 ? -step * (lanes - 1) : 0) + (apart < 0 ? -apart * (sizes_[Terms] - 1) : 0);
-    // Channels are images of their own, or rows of one, which windows further down see, too.
+    // Channels are separate images, or rows of one image shared by windows further down.
     const bool of_rows = chooser_.chance(1, 3);
     const std::int64_t down = of_rows ? 1 + static_cast<std::int64_t>(chooser_.below(2)) : 1;
     const std::int64_t rows = of_rows ? (height - 1) * down + sizes_[Channels] : height;
@@ -121,15 +121,15 @@ class WindowsDraw {
             .expand(shape_of(sizes_));
     const LazyOpPtr x = LazyOp::load(++buffers_, dtype_, st);
     if (chooser_.chance(1, 4)) return padded_with_another(x);
-    // What is computed of a window may be computed ahead, once for all that see it.
+    // A computation on a window may be done once, ahead, for all that read it.
     return chooser_.chance(2, 3) ? LazyOp::binary(Op::Add, x, x) : x;
   }
 
-  // A choice by the mask of a load, seldom by another one, between it and a number or another load.
+  // A choice by a load's own mask, seldom by another, between it and a number or another load.
   LazyOpPtr padded_with_another(const LazyOpPtr& x) {
     const ShapeTracker all = ShapeTracker::contiguous({1, 1, 1, 1, 1}).expand(shape_of(sizes_));
     ShapeTracker mask = x->buffer().st;
-    if (chooser_.chance(1, 8))  // one lane more is cut off, at the other end
+    if (chooser_.chance(1, 8))  // mask one lane more, at the other end
       mask = all.shrink({{0, sizes_[Outputs]},
                          {0, sizes_[Height]},
                          {0, sizes_[Lanes] > 1 ? sizes_[Lanes] - 1 : 1},

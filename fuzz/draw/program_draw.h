@@ -10,8 +10,8 @@
 
 namespace touchstone::fuzz {
 
-/// Draws one program, statement by statement. Each step is asked for a statement about value x, and
-/// takes a simpler one where its own does not fit.
+/// Draws a program statement by statement. Each step draws a statement about value x and falls back
+/// to a simpler one if its own does not fit.
 class ProgramDraw {
  public:
   ProgramDraw(Chooser& chooser, const ProgramKind& kind)
@@ -29,67 +29,68 @@ class ProgramDraw {
   const ProgramType& type(int i) const { return known_[static_cast<std::size_t>(i)]; }
   static std::string words(const Sizes& sizes);
 
-  // draw_program.cpp: what there is to compute with.
+  // draw_program.cpp: the building blocks.
   void first_value();
-  // The sum over an axis that divides among several devices, which rounds in each order otherwise.
+  // A sum over an axis that divides among several devices and rounds differently in each order.
   void summed_shards();
   DType any_type();
   int emit(const std::string& statement, ProgramType result);
   int input(const Sizes& shape, DType dtype, std::uint64_t wanted = kAnyFamily);
-  // Of a float, all digits are in use; an integer is anywhere in its range.
+  // Floats with all digits in use; integers over the whole range.
   Scalar any_number(DType dtype);
-  // The constants that rules look for, and others.
+  // Constants that rules test for, and others.
   int constant(const ProgramType& wanted);
   int usual_constant(const ProgramType& wanted);
   int constant(const ProgramType& wanted, std::string value);
-  // A value of this type: one that is there, or a new input.
+  // A value of this type: an existing one or a new input.
   int operand(const ProgramType& wanted);
-  // An input, expanded where it would be large.
+  // An input, broadcast if it would be large.
   int input_like(const ProgramType& wanted, std::uint64_t family = kAnyFamily);
   void step();
 
   // draw_program_ops.cpp
   void unary(int x);
   void binary(int x);
-  // Two values of one type as one.
+  // Joins two values of one type.
   void joined(int x, int y);
-  // Operands that folding may remove: a constant, with zeros of both signs, with infinities and the
-  // ends of the type, or with another.
+  // Operands that folding may remove: with a constant, zeros of both signs, infinities and the ends
+  // of the type.
   void folded(int x);
-  // A quotient and a remainder of integers put together again, by 0, too.
+  // An integer quotient and remainder recombined, also for divisor 0.
   void recombined(int x);
   void choice(int x);
   void special(int x);
   void reduce(int x);
-  // A copy that is reduced, or what is reduced copied, to another device and perhaps back.
+  // A reduced copy, or a copied reduce, on another device and perhaps back.
   void carried(int x);
   void settle(int x);
-  // Two inputs take values made of each other: one that of a reduce of the other; or one value.
+  // Assigns to two inputs values made of each other, one from a reduce of the other; or one value
+  // to both.
   void exchanged(int x);
 
   // draw_program_views.cpp
-  // A value read twice, once turned, shifted, transposed, as it is kept that way, or through an
-  // operation.
+  // A value read twice, the second time flipped, shifted, transposed, materialised that way, or
+  // through an operation.
   void meet(int x);
-  // What is computed, of one value or of two apart, and then padded: the padding is 0 whatever the
-  // operations make of zeros, also where another shape is seen that no single view gives.
+  // Computes on one value, or on two apart, and then pads: the padding is 0 whatever the operations
+  // give for zeros, also in a shape that no single view can express.
   void padded(int x);
-  // A value and what is computed of it, padded alike and joined.
+  // A value and a computation on it, padded alike and joined.
   void padded_alike(int x);
-  // A value made of two or more in memory, perhaps padded, that is read by a reduce and beside it,
-  // where all that it is made of may be read again; or the reduce seen in another shape, where
-  // several loops read each result again.
+  // A value made of two or more in memory, perhaps padded, read by a reduce and beside it, so that
+  // its sources may be read again; or the reduce in another shape, so that several loops read each
+  // result.
   void reread(int x);
-  // A value expanded to the shape of one that is there, as what was reduced, and joined with it.
+  // A value expanded to an existing value's shape, such as its reduce's operand, and joined with
+  // it.
   void broadcast(int x);
   void movement(int x);
-  // With one more element at an end of an axis, 0.
+  // Extends an axis by one element, 0, at one end.
   int lengthened(int x, std::size_t axis, bool front);
-  // A value as a table, or as the positions in one: inside, at its ends and outside, and as they
-  // are computed, perhaps padded behind that.
+  // A value as a table, or as positions in one: inside, at the ends and outside, computed, and
+  // perhaps padded afterwards.
   void gathered(int x);
-  // Now and then the table that was read last is written to, and what it then has is read beside
-  // what was read.
+  // Sometimes writes to the table read last, and reads its new values beside those read before.
   void overwritten(int table);
 
   Chooser& chooser_;

@@ -9,8 +9,8 @@
 
 namespace touchstone::fuzz {
 
-/// Choices as RapidCheck draws and shrinks them: one generated type, a list of numbers for a
-/// ListChooser. Of use to programs that link RapidCheck alone; the library does not.
+/// Choices drawn and shrunk by RapidCheck: one type, a list of numbers for a ListChooser. For
+/// programs that link RapidCheck; the library does not.
 inline rc::Gen<std::vector<std::uint32_t>> any_choices(int most = 400) {
   return rc::gen::resize(most, rc::gen::container<std::vector<std::uint32_t>>(
                                    rc::gen::inRange<std::uint32_t>(0, 5040)));

@@ -16,7 +16,7 @@ ShrunkCase shrink_case(Area& area, const std::string& text, const StillFails& fa
   ShrunkCase result{text, 0};
   Measure size = area.measure(text);
   std::unordered_set<std::string> tried{text};
-  // Steps up to the one that was taken were tried a moment ago: they come last.
+  // Steps up to the accepted one were just tried: they come last.
   std::size_t from = 0;
   for (bool progress = true; progress;) {
     progress = false;
@@ -28,7 +28,7 @@ ShrunkCase shrink_case(Area& area, const std::string& text, const StillFails& fa
       try {
         smaller = area.measure(candidates[i]);
       } catch (const ParseError&) {
-        continue;  // no case at all, as where a divisor became 0
+        continue;  // no valid case, for example after a divisor became 0
       }
       if (!(smaller < size)) continue;
       if (result.runs == most_runs) return result;

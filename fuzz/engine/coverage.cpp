@@ -11,7 +11,7 @@ Coverage::Coverage(std::vector<Dimension> dimensions, Feasible feasible)
   for (const Dimension& d : dimensions_) first_.push_back(first_.back() + d.values.size());
 }
 
-// Cells are numbers in base (values + 1): a digit for each value, 0 for none.
+// Cells are numbers in base (values + 1), one digit per value, 0 for none.
 std::uint64_t Coverage::cell(std::span<const std::size_t> dimensions,
                              std::span<const std::size_t> values) const {
   std::uint64_t number = 0;
@@ -83,7 +83,7 @@ bool Coverage::can(std::size_t x, std::size_t a, std::size_t y, std::size_t b) c
   return feasible_(row);
 }
 
-// Calls visit(values, row, reached) for each cell of two or three dimensions that can be reached.
+// Calls visit(values, row, reached) for each possible cell of two or three dimensions.
 template <class Visit>
 void Coverage::each_cell(std::span<const std::size_t> dimensions, const Visit& visit) const {
   std::vector<std::size_t> values(dimensions.size(), 0);
@@ -141,7 +141,7 @@ std::string coverage_text(const std::string& area, const Coverage& coverage) {
   std::string text = fmt::format("coverage of {}: {} rows\n", area, coverage.rows());
   std::uint64_t reached[2] = {0, 0}, possible[2] = {0, 0};
   for (const Coverage::Share& s : coverage.shares()) {
-    if (s.possible == 0) continue;  // those dimensions are not counted together
+    if (s.possible == 0) continue;  // these dimensions are not counted together
     reached[s.dimensions.size() - 2] += s.reached;
     possible[s.dimensions.size() - 2] += s.possible;
     std::string names;

@@ -36,7 +36,7 @@ std::string colour(std::uint64_t count, std::uint64_t most) {
   return fmt::format("hsl(205 60% {:.0f}%)", 88 - 60 * share);
 }
 
-/// Those dimensions whose values are counted in pairs.
+/// Dimensions whose values are counted in pairs.
 std::vector<std::size_t> paired(const Coverage& c) {
   std::set<std::size_t> found;
   for (const Coverage::Share& s : c.shares())

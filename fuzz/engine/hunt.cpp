@@ -34,7 +34,7 @@ double seconds_of(const rusage& usage) {
   return in_seconds(usage.ru_utime) + in_seconds(usage.ru_stime);
 }
 
-// Of this process and of those it has waited for, as compilers.
+// Of this process and its reaped children, such as compilers.
 double processor_seconds() {
   rusage self{}, children{};
   getrusage(RUSAGE_SELF, &self);
@@ -42,25 +42,25 @@ double processor_seconds() {
   return seconds_of(self) + seconds_of(children);
 }
 
-void be_silent() {  // assertions have much to say
+void be_silent() {  // assertions are verbose
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (nowhere < 0) return;
   dup2(nowhere, STDERR_FILENO);
   dup2(nowhere, STDOUT_FILENO);
 }
 
-/// The state of the child, in memory shared with its parent: it may not live to tell.
+/// The child's state, in memory shared with its parent, because the child may crash.
 struct Log {
   static constexpr std::size_t kMost = std::size_t{1} << 20;  // of a text
   static constexpr std::size_t kMostAreas = 16;
-  /// How far an area is. A hunter that follows another goes on from here.
+  /// Progress of an area. A succeeding hunter continues from here.
   struct Progress {
-    std::int64_t drawn;    // cases, up to where its last turn began
-    std::int64_t turns;    // that were finished
-    std::int64_t reached;  // of these, come to the mutant's place
+    std::int64_t drawn;    // cases, up to the start of its last turn
+    std::int64_t turns;    // completed
+    std::int64_t reached;  // of these, reached the mutant's place
     double credit;         // 1 is a turn
   };
-  enum class At : std::int32_t { Drawing, Asking, End };  // Asking: is what failed a find?
+  enum class At : std::int32_t { Drawing, Asking, End };  // Asking: is the failure a find?
 
   std::atomic<At> at;
   std::atomic<std::uint64_t> beat;  // counts cases
@@ -70,7 +70,7 @@ struct Log {
   Progress areas[kMostAreas];
   std::int64_t round;
   std::size_t area;    // whose turn it is
-  std::int64_t place;  // of the case that is checked in its batch; -1: they are prepared
+  std::int64_t place;  // of the current case in its batch; -1: preparing
   bool one_by_one;     // preparing them together ended a hunter
   char relation[64];
   char text[kMost], detail[4096];
@@ -85,7 +85,7 @@ void put(char (&to)[N], std::string_view what) {
 
 class Hunter {
  public:
-  /// Goes on from what the log says, behind the case that ended the hunter before.
+  /// Continues from the log, after the case that ended the previous hunter.
   Hunter(const std::vector<HuntArea>& plans, const HuntOptions& options, Log& log, double seconds)
       : plans_(plans), options_(options), log_(log), seconds_(seconds) {
     for (const HuntArea& plan : plans) areas_.push_back(plan.make());
@@ -103,13 +103,13 @@ class Hunter {
   }
 
  private:
-  // Of places that no turn comes to now, one may later.
+  // A place that no turn reaches now may be reached later.
   static constexpr double kLeastShare = 1.0 / 16;
-  static constexpr std::int64_t kTrial = 2;  // turns of an area until its share tells
+  static constexpr std::int64_t kTrial = 2;  // turns of an area before its share counts
 
   bool over() const { return log_.cases >= options_.cases || processor_seconds() >= seconds_; }
 
-  // How often its turns come to the mutant's place.
+  // The fraction of its turns that reach the mutant's place.
   double share(std::size_t a) const {
     const Log::Progress& p = log_.areas[a];
     return p.turns == 0 ? 0 : static_cast<double>(p.reached) / static_cast<double>(p.turns);
@@ -127,7 +127,7 @@ class Hunter {
     return true;
   }
 
-  // The cases of a turn from number `first` on. True where the hunt ends.
+  // Checks the cases of a turn from number `first` on. True if the hunt ends.
   bool turn(std::size_t a, std::int64_t first) {
     Area& area = *areas_[a];
     Log::Progress& progress = log_.areas[a];
@@ -212,7 +212,7 @@ class SharedLog {
   void* memory_;
 };
 
-/// A hunt as its parent process sees it: starts hunters, and says whether what they find is one.
+/// The hunt in the parent process: starts hunters and decides whether a failure is a find.
 class Hunt {
  public:
   Hunt(const std::vector<HuntArea>& areas, const HuntOptions& options)
@@ -223,7 +223,7 @@ class Hunt {
     log_.area = areas_.size();  // the turn before the first
     log_.round = -1;
     log_.place = -1;
-    // A hunter that a case ended which is no find is followed by one that begins behind that case.
+    // If a case that is no find ended a hunter, the next hunter starts after that case.
     while (!hunter()) {
     }
     result_.reached = !options_.reached || log_.reached || result_.found;
@@ -233,7 +233,7 @@ class Hunt {
   }
 
  private:
-  // True where that was all of it.
+  // True if the hunt is over.
   bool hunter() {
     log_.at = Log::At::Drawing;
     process::Child child = process::Child::of_function(
@@ -264,7 +264,8 @@ class Hunt {
     used_ += ended ? ending.seconds : log_.seconds;
     result_.seconds = used_;
     if (!ended) return true;
-    // A hunter that ends while it prepares several goes on one by one: no case is at fault yet.
+    // A hunter that dies while preparing several cases is restarted case by case: no case is to
+    // blame yet.
     if (log_.place < 0 && !log_.one_by_one && log_.area < areas_.size()) {
       log_.one_by_one = true;
       return used_ >= options_.seconds;
@@ -272,7 +273,7 @@ class Hunt {
     return is_find(hung ? "hang" : "crash") || used_ >= options_.seconds;
   }
 
-  // A failure of the case in the log: the mutant's, where it passes without.
+  // Whether the failure of the logged case is the mutant's: it passes without the mutant.
   bool is_find(const std::string& relation) {
     const std::string text = log_.text;
     const bool first = result_.relation.empty();
@@ -291,7 +292,7 @@ class Hunt {
     return result_.found;
   }
 
-  // In a process of its own, which may run what it makes smaller.
+  // Runs in its own process, which may execute the cases it shrinks.
   void shrink() {
     using nlohmann::json;
     std::string ended;
@@ -346,15 +347,15 @@ class Hunt {
     if (!result_.alone) return;
     result_.relation = alone;
     result_.detail = detail;
-    // By its relation first, which is checked alone, and then by whichever does not hold, as a
-    // mutant is one fault; where compilers leave the time.
+    // First keeps the same relation, checked alone, then any relation, because a mutant is one
+    // fault; limited by compile time.
     shrink_by(*area, alone);
     if (options_.begin && processor_seconds() - start < kMostShrinkSeconds / 4)
       shrink_by(*area, {});
     result_.shrink_seconds = processor_seconds() - start;
   }
 
-  // While `relation` does not hold; where it is empty, any.
+  // Shrinks while `relation` fails; empty: while any does.
   void shrink_by(Area& area, std::string_view relation) {
     const ShrunkCase shrunk = shrink_case(
         area, result_.text,
@@ -381,7 +382,7 @@ class Hunt {
   Log& log_;
   Hunted result_;
   std::size_t area_ = 0;
-  double used_ = 0;  // seconds of hunters that ended
+  double used_ = 0;  // seconds of finished hunters
 };
 
 }  // namespace
@@ -397,7 +398,7 @@ std::string check_alone(const HuntArea& area, const HuntOptions& options, bool w
       if (checked.ending != Ending::Fail) return {};
       return checked.failure.relation + '\0' + checked.failure.detail;
     } catch (const ParseError&) {
-      return {};  // no case at all
+      return {};  // no valid case
     }
   };
   std::string ended;

@@ -52,7 +52,7 @@ RunLog::RunLog(const std::vector<AreaPlan>& plans, const RunOptions& options)
                       path_.string()));
     read(plans, options);
   }
-  // A pipe that nobody reads is an error and not waited for.
+  // Opening a pipe without a reader fails instead of blocking.
   file_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
   if (file_ >= 0) ::fcntl(file_, F_SETFL, O_APPEND);
   if (file_ < 0)
@@ -70,7 +70,7 @@ void RunLog::read(const std::vector<AreaPlan>& plans, const RunOptions& options)
   std::size_t number = 0, whole = 0;
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t end = text.find('\n', from);
-    if (end == std::string::npos) break;  // the line at which a killed process was
+    if (end == std::string::npos) break;  // incomplete line of a killed process
     ++number;
     try {
       const json line = json::parse(text.substr(from, end - from));
@@ -85,7 +85,7 @@ void RunLog::read(const std::vector<AreaPlan>& plans, const RunOptions& options)
         if (line.contains("cases")) {
           const std::size_t batch = line.at("batch");
           if (batch > record.batches.size()) throw ParseError("a batch out of order");
-          record.batches.resize(batch);  // it was done again, as where a run is made longer
+          record.batches.resize(batch);  // repeated, as when a run is extended
           record.batches.push_back({{line.at("cases"), line.at("passed"), line.at("weak"),
                                      line.at("skipped"), line.at("failed")},
                                     line.value("coverage", std::vector<std::uint64_t>()),
@@ -144,7 +144,7 @@ void RunLog::write(const std::string& line) {
     if (n <= 0) {
       const std::string why = n < 0 ? std::strerror(errno) : "nothing is taken";
       if (file && done > 0 && ::ftruncate(file_, before.st_size) != 0) {
-        // The next run cuts the line off.
+        // The next run removes the partial line.
       }
       throw SystemError(
           fmt::format("cannot write the log {}: {}; what is in it is whole, and "

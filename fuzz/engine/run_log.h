@@ -16,24 +16,23 @@ struct BatchRecord {
   PassedOver passed_over{};
 };
 
-/// The log of one area: batches 0, 1, ... in order, and findings in them.
+/// The log of one area: batches 0, 1, ... in order, and its findings.
 struct AreaRecord {
   std::vector<BatchRecord> batches;
   std::vector<AreaFinding> findings;
 };
 
-/// The log of a campaign: JSON lines that are only ever added to, each with one call, so that what
-/// is there is whole but for the last line of a process that was killed. A line that a full disk
-/// cuts short is taken back.
+/// The log of a campaign: JSON lines, append-only, one call per line, so that only the last line of
+/// a killed process can be incomplete. A line cut short by a full disk is removed.
 class RunLog {
  public:
-  /// Begins a log, or takes up an old one. Throws SystemError, ParseError.
+  /// Starts a log or continues an old one. Throws SystemError, ParseError.
   RunLog(const std::vector<AreaPlan>& plans, const RunOptions& options);
   ~RunLog();
   RunLog(const RunLog&) = delete;
   RunLog& operator=(const RunLog&) = delete;
 
-  /// The old log of an area, cut to batches that are as long as this run has them.
+  /// The old log of an area, up to the first batch whose length differs from this run's.
   AreaRecord record(const AreaPlan& plan, const RunOptions& options) const;
 
   void batch(const std::string& area, std::int64_t number, const BatchRecord& record);

@@ -53,7 +53,7 @@ class Shared {
   FlightRecorder* recorder_;
 };
 
-/// The workers of one area, until its cases are done or somebody says stop.
+/// The workers of one area, until its cases are done or a stop is requested.
 class Crew {
  public:
   Crew(const AreaPlan& plan, const RunOptions& options, RunLog& log, AreaResult& result)
@@ -66,7 +66,7 @@ class Crew {
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  /// True where it was asked to stop. What was found is in the result, whatever is thrown.
+  /// True if a stop was requested. Findings are in the result even if this throws.
   bool run(const std::atomic<bool>& stop, const RunProgress& progress) {
     const Clock::time_point start = Clock::now();
     stop_ = &stop;
@@ -115,19 +115,19 @@ class Crew {
     int number = 0;
     Shared shared;
     std::optional<process::Child> worker;
-    std::string heard;  // of a line that is not whole yet
-    std::string error;  // its own message before it ended
+    std::string heard;  // an incomplete line
+    std::string error;  // its message before it ended
     std::uint64_t beat = 0;
     Clock::time_point since;
     bool hung = false;
-    std::int64_t unprepared = -1;  // the batch that was not prepared together
+    std::int64_t unprepared = -1;  // the batch not to prepare together
   };
 
   Tally now() const {
     Tally t = result_.tally;
     t += partial_;
     for (const auto& [number, record] : done_) t += record.tally;
-    for (const Member& m : members_)  // of workers that run: numbers of one moment, or two
+    for (const Member& m : members_)  // of running workers: a snapshot, possibly of two moments
       if (m.worker && !is_reported(m.shared->batch)) t += m.shared->record().tally;
     return t;
   }
@@ -155,7 +155,7 @@ class Crew {
       if (fds[i].revents != 0 && !hear(*of[i])) ended(*of[i]);
   }
 
-  // Reads what a worker has said; false where it says no more.
+  // Reads a worker's output; false at its end.
   bool hear(Member& m) {
     char bytes[65536];
     const ssize_t n = ::read(m.worker->channel(), bytes, sizeof bytes);
@@ -172,10 +172,10 @@ class Crew {
     return true;
   }
 
-  // Ends a worker; what it has said by then is not lost.
+  // Ends a worker and keeps the output received so far.
   void dismiss(Member& m) {
     if (!m.worker) return;
-    constexpr int kMostWait = 100;  // milliseconds: a child of its own may hold the channel
+    constexpr int kMostWait = 100;  // milliseconds: its own child may hold the channel
     m.worker->kill();
     for (pollfd fd{m.worker->channel(), POLLIN, 0}; ::poll(&fd, 1, kMostWait) > 0;)
       if (!hear(m)) break;
@@ -183,7 +183,7 @@ class Crew {
     leave_off(m);
   }
 
-  // Of a worker that has ended for good: what it has done of its batch.
+  // Counts the completed part of a finished worker's batch.
   void leave_off(Member& m) {
     const At at = m.shared->at.load();
     if (at == At::Checking || at == At::Preparing) partial_ += m.shared->record().tally;
@@ -233,15 +233,15 @@ class Crew {
     if (result_.coverage) result_.coverage->add(record.coverage);
   }
 
-  // A worker that a limit of the system may have ended, as of its processor time (ulimit -t) or of
-  // memory, or somebody who ends all that runs here, whichever case it was at.
+  // True if the system may have ended the worker, by a limit on processor time (ulimit -t) or
+  // memory, or a user killed it, whatever its case.
   static bool is_from_outside(const process::Ending& ending) {
     if (!ending.is_signal()) return false;
     constexpr int kSignals[] = {SIGKILL, SIGXCPU, SIGINT, SIGTERM, SIGHUP};
     return std::ranges::find(kSignals, ending.signal()) != std::end(kSignals);
   }
 
-  // The case by itself, in a process that has done nothing else.
+  // The case by itself in a fresh process.
   Checked look_again(const AreaFinding& f) const {
     const auto work = [&] {
       const std::unique_ptr<Area> area = plan_.make(0);
@@ -267,7 +267,7 @@ class Crew {
   }
 
   void ended(Member& m) {
-    m.worker->ends_before(Clock::time_point::max());  // it has closed its channel
+    m.worker->ends_before(Clock::time_point::max());  // its channel is closed
     const process::Ending ending = m.worker->end();
     m.worker.reset();
     if (!m.error.empty()) throw SystemError(m.error);
@@ -295,7 +295,7 @@ class Crew {
         restart(m, r.batch, 0, {}, false);
         return;
       case At::Between:
-        restart(m, r.batch, 0, {}, true);  // whatever it did not say, it says again
+        restart(m, r.batch, 0, {}, true);  // repeats unreported work
         return;
       case At::Checking:
         break;
@@ -312,7 +312,7 @@ class Crew {
       try {
         if (stop_->load()) throw Interrupted();
         alone = look_again(f);
-      } catch (const Interrupted&) {  // what was cut off shows nothing
+      } catch (const Interrupted&) {  // an interrupted check proves nothing
         partial_ += at.tally;
         return;
       }
@@ -343,7 +343,7 @@ class Crew {
       const double limit = options_.case_seconds * (at == At::Checking ? 1 : 10);
       if (seconds_since(m.since) <= limit || m.hung) continue;
       m.hung = true;
-      m.worker->kill();  // the end of its output says the rest
+      m.worker->kill();  // the end of its output is handled elsewhere
     }
   }
 
@@ -356,7 +356,7 @@ class Crew {
   std::map<std::int64_t, BatchRecord> done_;  // not yet in order
   std::int64_t next_ = 0;
   std::map<std::int64_t, AreaFinding> findings_;
-  Tally partial_;  // of batches that were not ended
+  Tally partial_;  // of unfinished batches
 };
 
 }  // namespace
@@ -389,7 +389,7 @@ RunResult run_areas(const std::vector<AreaPlan>& plans, const RunOptions& option
   const Clock::time_point start = Clock::now();
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const AreaPlan& plan = plans[i];
-    RunOptions own = options;  // of the time that is left, an even share
+    RunOptions own = options;  // an even share of the remaining time
     if (options.seconds > 0)
       own.seconds = std::max(options.seconds - seconds_since(start), 1e-3) /
                     static_cast<double>(plans.size() - i);

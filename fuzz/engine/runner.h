@@ -14,54 +14,54 @@
 
 namespace touchstone::fuzz {
 
-/// One area of a campaign. `make` is called in each worker process, with the worker's number.
+/// An area of a campaign. `make` is called in each worker process with the worker's number.
 struct AreaPlan {
   std::string name;
   std::function<std::unique_ptr<Area>(int worker)> make;
-  std::int64_t batch = 64;  // cases that are prepared together, and logged together
+  std::int64_t batch = 64;  // cases prepared and logged together
   int most_shrink_runs = 2000;
-  int most_shrunk = 16;  // findings that are shrunk; the rest are kept as drawn
+  int most_shrunk = 16;  // shrunk findings; the rest are kept as drawn
 };
 
 struct RunOptions {
   std::uint64_t seed = 0;
   std::int64_t cases = 1000;           // of each area, over all shards
-  double seconds = 0;                  // for all areas, which share it evenly; 0: no limit
+  double seconds = 0;                  // for all areas, shared evenly; 0: no limit
   int jobs = 1;                        // worker processes
   std::int64_t shard = 0, shards = 1;  // this run has the cases i with i % shards == shard
-  double case_seconds = 60;            // a case that takes longer hangs
-  std::uint64_t memory = 0;            // bytes of address space a worker may take; 0: no limit
-  std::uint64_t growth = 512 << 20;    // bytes a worker may grow by before a new one goes on
+  double case_seconds = 60;            // a case that takes longer counts as hanging
+  std::uint64_t memory = 0;            // bytes of address space of a worker; 0: no limit
+  std::uint64_t growth = 512 << 20;    // bytes a worker may grow by before it is replaced
   std::filesystem::path log{};         // JSON lines; empty: none
-  int log_file = -1;                   // or an open file for them, which cannot be resumed
-  bool resume = false;                 // go on where the log ends
+  int log_file = -1;                   // or an open file for it, which cannot be resumed
+  bool resume = false;                 // continue at the end of the log
   bool coverage = false;
   int most_shrunk = 16;  // the same, for all areas
 };
 
-/// A case that failed, ended its worker, or hung.
+/// A case that failed, ended its worker or hung.
 struct AreaFinding {
   std::int64_t index = 0;
   std::string text;        // as drawn
-  Failure failure;         // of the shrunk case; relation "crash" or "hang" where it ended a worker
-  std::string shrunk;      // no smaller one fails in the same way; as drawn where not shrunk
-  int runs = 0;            // to get there
+  Failure failure;         // of the shrunk case; "crash" or "hang" if it ended a worker
+  std::string shrunk;      // no smaller case fails in the same way; as drawn if not shrunk
+  int runs = 0;            // of shrinking
   std::int64_t times = 1;  // findings that shrank to this
-  /// Checked as it was drawn the case fails, and not as its text reads: what writes or reads texts
-  /// may be at fault. `drawn_case` names it.
+  /// The case fails as drawn but not when read from its text: writing or reading texts may be at
+  /// fault. `drawn_case` names it.
   bool only_drawn = false;
-  /// Checked again it passes either way: what is tested does not always answer alike.
+  /// The case passes when checked again: the subject is not deterministic.
   bool unsteady = false;
 };
 
-/// The case that a seed draws as number `index`, without its text: "#SEED:INDEX", which
-/// `checked_again` and a replay take in the place of one.
+/// The case that a seed draws as number `index`, as "#SEED:INDEX"; `checked_again` and replays
+/// accept it instead of a text.
 std::string drawn_case(std::uint64_t seed, std::int64_t index);
-/// Draws such a case, else gives the text as it is. The area checks what it drew itself as it was
-/// drawn. Throws ParseError where the text begins as one and is none.
+/// Draws such a case, otherwise returns the text. The area checks a case that it drew itself as
+/// drawn. Throws ParseError if the text begins like "#SEED:INDEX" but is malformed.
 std::string text_of_case(Area& area, const std::string& text);
 
-/// How often relations that were asked for said nothing (Checked::passed_over).
+/// How often each relation did not apply (Checked::passed_over).
 using PassedOver = std::map<std::string, std::int64_t>;
 
 struct Tally {
@@ -74,32 +74,31 @@ struct Tally {
 struct AreaResult {
   std::string name;
   Tally tally;
-  std::vector<AreaFinding> findings;  // by index; equal shrunk ones are one
+  std::vector<AreaFinding> findings;  // by index; equal shrunk cases are merged
   double seconds = 0;
-  std::unique_ptr<Coverage> coverage;  // where asked for
+  std::unique_ptr<Coverage> coverage;  // if requested
   std::int64_t unshrunk = 0;           // findings beyond most_shrunk
   PassedOver passed_over;
 };
 
 struct RunResult {
   std::vector<AreaResult> areas;
-  bool ended_early = false;  // asked to by `stop`
-  std::string trouble;       // why it could not go on: a full disk, a worker that does not start
+  bool ended_early = false;  // by `stop`
+  std::string trouble;       // why it could not continue: a full disk, a worker that does not start
 };
 
-/// Told what goes on, at most some times a second.
+/// Reports progress, a few times a second at most.
 using RunProgress =
     std::function<void(const std::string& area, const Tally& tally, double seconds)>;
 
-/// Runs a campaign in worker processes. Case i of an area is a function of (seed, area, i) alone,
-/// so equal seeds give equal findings for any number of jobs, and N shards together what one run
-/// gives. What a worker is about to check stands in memory that is shared with this process: where
-/// the worker dies or hangs, the case is a finding, and another worker goes on behind it. Setting
-/// `stop` ends the campaign in order. A log holds each batch of cases that is done, in order, and
-/// each finding at once; where it cannot be written any more, the campaign ends and `trouble` says
-/// so. Throws SystemError where the log cannot be opened, ParseError where it is damaged, or is to
-/// be resumed and is of another campaign. The calling process must not have begun to use threads of
-/// its own that the areas use.
+/// Runs a campaign in worker processes. Case i of an area depends only on (seed, area, i), so equal
+/// seeds give equal findings for any number of jobs, and N shards together equal one whole run. The
+/// case that a worker is about to check is in memory shared with this process: if the worker dies
+/// or hangs, that case is a finding and a new worker continues after it. Setting `stop` ends the
+/// campaign in order. A log receives each completed batch, in order, and each finding at once; if
+/// it can no longer be written, the campaign ends and `trouble` gives the reason. Throws
+/// SystemError if the log cannot be opened, ParseError if it is damaged or to be resumed but of
+/// another campaign. The calling process must not have started threads that the areas use.
 RunResult run_areas(const std::vector<AreaPlan>& plans, const RunOptions& options,
                     const std::atomic<bool>& stop, const RunProgress& progress = {});
 

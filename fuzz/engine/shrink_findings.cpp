@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Whether a case breaks its relation when it is checked as its text reads, or as it was drawn.
+/// Whether a case breaks its relation when checked from its text, or as drawn.
 bool fails_as(const std::string& text, Area& area, const AreaFinding& f) {
   try {
     const Checked c = area.check_for(text_of_case(area, text), f.failure.relation);
@@ -25,18 +25,18 @@ bool fails_as(const std::string& text, Area& area, const AreaFinding& f) {
   }
 }
 
-/// Shrinks one finding in a process of its own; one that ends its worker has a process each try.
+/// Shrinks one finding in its own process; one that ends its worker uses a process per try.
 void shrink_finding(const AreaPlan& plan, const RunOptions& options, AreaFinding& f) {
   const bool ends = f.failure.relation == "crash" || f.failure.relation == "hang";
   if (ends && f.text.starts_with('#')) return;
-  // Each try of one that hangs takes as long; a campaign of less time than some tries is to end.
+  // Each try of a hanging case takes as long, and short campaigns must end.
   constexpr int kMostHangs = 12;
   const double hangs = options.seconds / options.case_seconds;
   const int tries =
       options.seconds <= 0 ? kMostHangs : static_cast<int>(std::min<double>(hangs, kMostHangs));
   if (f.failure.relation == "hang" && tries < 1) return;
   double limit = ends ? options.case_seconds : 2 * options.case_seconds;
-  // A backend that hangs does so at each try.
+  // A hanging backend hangs at each try.
   constexpr double kLeast = 5;
   if (!ends && options.seconds > 0) limit = std::min(limit, std::max(options.seconds, kLeast));
   std::string ended;
@@ -75,7 +75,7 @@ void shrink_finding(const AreaPlan& plan, const RunOptions& options, AreaFinding
     if (in_child(work, limit, options.memory, how)) return false;
     return (how == "hang") == (f.failure.relation == "hang") && !how.starts_with("exception");
   };
-  if (!fails(f.text)) return;  // not again: a matter of what ran before, or of luck
+  if (!fails(f.text)) return;  // not reproducible: it depends on earlier cases or chance
   const std::unique_ptr<Area> area = plan.make(0);
   const ShrunkCase s =
       shrink_case(*area, f.text, fails, f.failure.relation == "hang" ? tries : 200);
@@ -123,7 +123,7 @@ void shrink_findings(const AreaPlan& plan, const RunOptions& options, const std:
     }
     try {
       log.shrunk(plan.name, f);
-    } catch (const SystemError&) {  // the disk is full: what is known stays
+    } catch (const SystemError&) {  // the disk is full: keep the result so far
       f.times = 1;
       const auto place = &f - result.findings.data();
       result.findings.erase(result.findings.begin(), result.findings.begin() + place);

@@ -6,9 +6,9 @@
 
 namespace touchstone::fuzz {
 
-/// Makes findings of an area smaller, each in a process of its own, until enough are or `stop` is
-/// set; of those that become one case one is left. Throws SystemError where the log cannot be
-/// written: then, too, every finding is in the result.
+/// Shrinks findings of an area, each in its own process, until enough are shrunk or `stop` is set;
+/// findings with equal shrunk cases are merged. Throws SystemError if the log cannot be written;
+/// the result still holds every finding.
 void shrink_findings(const AreaPlan& plan, const RunOptions& options, const std::atomic<bool>& stop,
                      RunLog& log, AreaResult& result);
 

@@ -19,10 +19,10 @@ namespace {
 using nlohmann::json;
 
 void send(int out, const std::string& text) {
-  if (!process::send_all(out, text)) ::_exit(0);  // nobody listens any more
+  if (!process::send_all(out, text)) ::_exit(0);  // the supervisor is gone
 }
 
-// Memory that is in use, 0 where the system does not say.
+// Resident memory; 0 if unknown.
 std::uint64_t resident_bytes() {
   std::ifstream in("/proc/self/statm");
   std::uint64_t total = 0, resident = 0;
@@ -30,7 +30,7 @@ std::uint64_t resident_bytes() {
   return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// Relations that also break where somebody ends a process of a case's own: a backend, a compiler.
+// Relations that also break if a process of the case, a backend or compiler, is killed.
 bool may_be_cut_off(std::string_view relation) {
   return relation == "broken" || relation == "unusable" || relation == "refused" ||
          relation == "exception";
@@ -41,7 +41,7 @@ class Work {
   Work(const WorkOrder& order, FlightRecorder& recorder, int out)
       : order_(order), recorder_(recorder), out_(out) {}
 
-  /// The exit code: 0 where all is done, or kGrown.
+  /// The exit status: 0 when done, or kGrown.
   int run() {
     const std::unique_ptr<Area> area = order_.plan->make(order_.worker);
     if (order_.options->coverage) coverage_ = std::make_unique<Coverage>(area->dimensions());
@@ -81,7 +81,7 @@ class Work {
       try {
         area.prepare(texts);
       } catch (const std::exception&) {
-        // One of them cannot be prepared: it says so when it is checked alone.
+        // One of them cannot be prepared; its own check reports it.
       }
     }
     for (std::int64_t place = begin; place < end; ++place) {
@@ -102,7 +102,7 @@ class Work {
     return false;
   }
 
-  // False where the case was cut off.
+  // False if the case was interrupted.
   bool one(Area& area, std::int64_t b, std::int64_t place, const std::string& text) {
     recorder_.take(place, tally_, text);
     const Checked c = checked(area, text);
@@ -128,11 +128,11 @@ class Work {
     }
   }
 
-  // Who ends a campaign may end the processes of a case first, and us a moment later, or have our
-  // supervisor tell us to stop: a case that fails no more waits for that.
+  // Ending a campaign may kill the processes of a case before us, or before our supervisor tells us
+  // to stop: a failure that does not repeat waits for that.
   bool was_cut_off(Area& area, const std::string& text, const Checked& c) {
     try {
-      Interrupt::poll();  // what computes was told to stop, and says so as it can
+      Interrupt::poll();  // lets interrupted work report it
     } catch (const Interrupted&) {
       return true;
     }

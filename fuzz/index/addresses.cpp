@@ -30,8 +30,8 @@ Ints ints(const std::vector<sint>& sizes) {
   return out;
 }
 
-/// Where each element of an array is taken from: element sum(index * step) + start where
-/// lo <= index < hi on every axis, padding elsewhere.
+/// The source of each element: element sum(index * step) + start where lo <= index < hi on every
+/// axis, padding elsewhere.
 struct Source {
   struct Axis {
     std::int64_t size = 0, step = 0, lo = 0, hi = 0;
@@ -40,7 +40,7 @@ struct Source {
   std::int64_t start = 0;
 };
 
-/// Elements in row-major order: of(place it is taken from), -1 for padding.
+/// Elements in row-major order: of(source place), -1 for padding.
 template <class Of>
 void gather(const Source& source, std::vector<std::int64_t>& cells, const Of& of) {
   if (cells.empty()) return;
@@ -187,15 +187,15 @@ std::int64_t address_of(const std::vector<View>& views, std::int64_t place) {
         return -1;
       address += index * view.strides()[i].as_int();
     }
-    if (place != 0 || address < 0) return -2;  // the last view below has no such element
+    if (place != 0 || address < 0) return -2;  // beyond the view below
     place = address;
   }
   return place;
 }
 
 Addresses addresses_of(const std::vector<View>& views) {
-  // From the buffer outwards: each view gathers from the array that the one below it gives. The
-  // buffer itself is no array: the innermost view's own addresses are what it reads.
+  // From the buffer outwards: each view gathers from the array of the one below. The innermost view
+  // reads the buffer's addresses directly.
   Addresses below;
   for (std::size_t v = 0; v < views.size(); ++v) {
     const View& view = views[v];
@@ -216,7 +216,7 @@ Addresses addresses_of(const std::vector<View>& views) {
     } else {
       gather(source, now.cells, [&](std::int64_t from) {
         const bool there = from >= 0 && from < std::ssize(below.cells);
-        // Out of the view below: equal to no array.
+        // Out of range in the view below: equal to no array.
         return there ? below.cells[static_cast<std::size_t>(from)] : -2;
       });
     }

@@ -9,7 +9,7 @@
 namespace touchstone::fuzz {
 namespace {
 
-/// scale * n + plus, where n is the variable of the case.
+/// scale * n + plus, with the case's variable n.
 struct Size {
   std::int64_t scale = 0, plus = 0;
   bool operator==(const Size&) const = default;
@@ -38,7 +38,7 @@ class ChainDraw {
     std::int64_t length = chooser_.between(kind.least, kind.most);
     kind.dense ? draw_dense_base() : draw_base();
     put(shape_);
-    // Masks on several axes, then a reshape.
+    // Masks several axes, then reshapes.
     const bool masked_first = among_.empty() && chooser_.chance(1, 3);
     if (masked_first && length < 2) length = 2;
     for (std::int64_t i = 0; i < length; ++i) {
@@ -65,7 +65,7 @@ class ChainDraw {
     if (s.plus > 0) out_ += '+';
     if (s.plus != 0) put(s.plus);
   }
-  /// The list, with what `write` makes of each entry, as "1,2"; one of no entries is "()".
+  /// The list with each entry written by `write`, as "1,2"; "()" if empty.
   template <class List, class Write>
   void put_list(List& list, const Write& write) {
     if (list.empty()) out_ += "()";
@@ -90,7 +90,7 @@ class ChainDraw {
     for (const Size& s : shape_) n *= most(s);
     return n;
   }
-  // The same with axes of size 0 left out: what the others would hold.
+  // The element count ignoring axes of size 0.
   std::int64_t bulk() const {
     std::int64_t n = 1;
     for (const Size& s : shape_) n *= std::max<std::int64_t>(most(s), 1);
@@ -119,9 +119,8 @@ class ChainDraw {
       shape_.push_back({0, chooser_.between(2, 6)});
   }
 
-  // One view after the other, whatever the shapes: the strides of each are small, or those of rows
-  // of the one below, of either sign, or one number alike. Outside the padding each stays within
-  // the one below.
+  // Draws stacked views, independent of shapes: strides are small, or row strides of the view
+  // below, of either sign, or all equal. Outside the padding each stays within the view below.
   std::string draw_strided(int views) {
     Strided s = draw_strides(chooser_.below(4), 0);
     const std::int64_t slack = static_cast<std::int64_t>(chooser_.below(3));
@@ -137,7 +136,7 @@ class ChainDraw {
     return out_;
   }
 
-  // The same shape, all of it padding.
+  // The same shape, fully masked.
   void mask_all() {
     if (shape_.empty()) return;
     const Size* const axis = &shape_[chooser_.below(shape_.size())];
@@ -154,10 +153,10 @@ class ChainDraw {
   struct Strided {
     std::vector<Size> shape;
     std::vector<std::int64_t> strides;
-    std::int64_t low = 0, high = 0;  // what is read lies between these
+    std::int64_t low = 0, high = 0;  // range of the addresses read
   };
 
-  // Below `elements` elements, any number where that is 0.
+  // Within `elements` elements; unlimited if 0.
   Strided draw_strides(std::uint64_t style, std::int64_t elements) {
     Strided s;
     const std::int64_t alike = chooser_.between(-3, 3);
@@ -173,7 +172,7 @@ class ChainDraw {
         case 2:
           stride = alike * chooser_.between(-1, 1);
           break;
-        case 3:  // rows of its own: the last axis first
+        case 3:  // contiguous rows: the last axis first
           stride = (s.high - s.low + 1) * (chooser_.chance(1, 4) ? -1 : 1);
           break;
         default:
@@ -301,8 +300,8 @@ class ChainDraw {
     });
   }
 
-  // Any factorisation of the number of elements, with 1s here and there. With a variable: two
-  // neighbours become one, or one that a number divides becomes two.
+  // Any factorisation of the element count, with some 1s. With a variable: joins two neighbours, or
+  // splits one by a divisor.
   void reshape() {
     if (!concrete()) {
       reshape_symbolic();
@@ -313,7 +312,7 @@ class ChainDraw {
     now.reserve(8);
     if (rest == 0) {
       now = shape_;
-      if (now.size() > 4) {  // one axis less, but not the last that has no elements
+      if (now.size() > 4) {  // drop an axis, but not the last empty one
         const auto some = std::ranges::find_if(now, [](const Size& s) { return s.plus != 0; });
         now.erase(some == now.end() ? now.begin() : some);
       }
@@ -322,7 +321,7 @@ class ChainDraw {
       if (chooser_.chance(1, 2)) std::ranges::reverse(now);
     }
     while (rest > 1 && now.size() < 5) {
-      // Those above 1, rising: at most 24, and the last is all of it.
+      // Divisors above 1, ascending: at most 24, including the number itself.
       std::int64_t divisors[24], large[24];
       std::size_t found = 0, above = 0;
       for (std::int64_t d = 2; d * d <= rest && found < 24; ++d) {
@@ -388,7 +387,7 @@ class ChainDraw {
   }
 
   Chooser& chooser_;
-  std::uint64_t left_out_ = 0;  // two bits an operation; both set: this case does without
+  std::uint64_t left_out_ = 0;  // two bits per operation; both set: this case omits it
   std::vector<MovementOp::Kind> among_;
   bool symbolic_ = false;
   std::int64_t low_ = 0, high_ = 0;

@@ -35,7 +35,7 @@ class ExpressionDraw {
     text += "| ";
     if (chooser_.chance(1, 128))
       wide(text);
-    else if (chooser_.chance(1, 768))  // each takes a hundred times as long as others
+    else if (chooser_.chance(1, 768))  // each is a hundred times as slow as others
       choices(text);
     else
       grow(text, deep_);
@@ -119,7 +119,7 @@ class ExpressionDraw {
     }
   }
 
-  // One operator of many operands, up to 200 of them: small ones, since their number is the point.
+  // One operator with up to 200 operands, all small.
   void wide(std::string& out) {
     static constexpr std::string_view kOpens[] = {"max(", "min(", "(", "(", "(", "max(", "min("};
     static constexpr std::string_view kBetween[] = {", ", ", ", " and ", " or ", " + ", ", ", ", "};
@@ -143,7 +143,7 @@ class ExpressionDraw {
     out += ')';
   }
 
-  // A sum of choices on two or three conditions, which some of them share.
+  // A sum of choices on two or three conditions, some shared.
   void choices(std::string& out) {
     std::array<std::string, 3> conditions;
     for (std::string& condition : conditions) {
@@ -167,7 +167,7 @@ class ExpressionDraw {
     }
   }
 
-  // c*x + d, where c and d are mostly 1 and 0.
+  // c*x + d, with c mostly 1 and d mostly 0.
   void small(std::string& out) {
     variable(out);
     if (chooser_.chance(1, 3)) {
@@ -208,7 +208,7 @@ class ExpressionDraw {
     }
   }
 
-  // Mostly a positive constant of the case; negative, huge, a variable, or an expression at times.
+  // Mostly a positive constant of the case; sometimes negative, huge, a variable or an expression.
   void divisor(std::string& out, int depth) {
     switch (chooser_.below(8)) {
       default:
@@ -366,7 +366,7 @@ class ExpressionDraw {
     }
   }
 
-  // A quotient or a remainder, alone, in an arm that may be taken, or both of the same.
+  // A quotient or remainder, alone, in one arm of a choice, or both of the same operands.
   void truncating(std::string& out, int depth) {
     std::string operands;
     grow(operands, depth - 1);
@@ -392,9 +392,8 @@ class ExpressionDraw {
     }
   }
 
-  // What a rule is about where its conditions hold, and where they hardly fail: a side of it with
-  // numbers for most of its coefficients, or now and then variables, of which one may be another
-  // where it stands a second time.
+  // A rule's subject where its conditions hold or barely fail: one side of it with numbers for most
+  // coefficients, sometimes variables, one of which may differ at its second occurrence.
   void law(std::string& out, int depth) {
     const std::span<const symbolic::Rule> rules = symbolic::rules();
     const symbolic::Rule& rule = rules[chooser_.below(rules.size())];
@@ -437,7 +436,7 @@ class ExpressionDraw {
       linear(text);
     else
       grow(text, depth - 1);
-    // No number divides by zero, however it is written.
+    // Avoids division by the number zero, however written.
     const auto says = [](char c) {
       return std::isalpha(static_cast<unsigned char>(c)) != 0 || ('1' <= c && c <= '9');
     };
@@ -463,7 +462,7 @@ class ExpressionDraw {
     out += ')';
   }
 
-  // That a variable or a sum lies within a few numbers, perhaps one.
+  // Assumes that a variable or a sum lies within a few numbers, perhaps one.
   void assume_window(std::string& out) {
     std::string side;
     chooser_.chance(1, 2) ? linear(side) : variable(side);
@@ -471,7 +470,7 @@ class ExpressionDraw {
     out += fmt::format(" | {} >= {} | {} < {}", side, low, side, low + chooser_.between(1, 3));
   }
 
-  // Two or three times the same.
+  // The same factor two or three times.
   void power(std::string& out) {
     std::string side;
     chooser_.chance(2, 3) ? variable(side) : linear(side);
@@ -521,7 +520,7 @@ class ExpressionDraw {
                                      Extreme, Digit,  Product, Truncating, Law};
 
   Chooser& chooser_;
-  std::uint64_t left_out_;  // two bits a kind; both set: this case does without
+  std::uint64_t left_out_;  // two bits per kind; both set: this case omits it
   std::array<std::int64_t, 3> constants_{};
   bool huge_ = false;
   int deep_ = 1;

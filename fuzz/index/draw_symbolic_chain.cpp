@@ -11,9 +11,9 @@ namespace {
 
 using Kind = MovementOp::Kind;
 
-/// Chains whose numbers hold up to four variables. An operation that the bounds of these leave open
-/// is left out. Some chains are wide: of one variable or two that take many values, between the
-/// few at which a symbolic merge looks.
+/// Chains whose numbers use up to four variables. Operations that the variables' bounds do not
+/// prove valid are skipped. Some chains are wide: of one or two variables with many values, between
+/// the few that a symbolic merge samples.
 class SymbolicChainDraw {
  public:
   explicit SymbolicChainDraw(Chooser& chooser) : chooser_(chooser) {}
@@ -67,7 +67,7 @@ class SymbolicChainDraw {
     }
   }
 
-  // A stride of any sign; no size.
+  // Declares a variable stride of any sign; it is no size.
   void declare_turn() {
     if (wide_ || variables_.size() > 2 || !chooser_.chance(1, 8)) return;
     const std::int64_t low = chooser_.between(-2, 0);
@@ -76,7 +76,7 @@ class SymbolicChainDraw {
     variables_.pop_back();
   }
 
-  // Rows, some of whose elements are padding, seen by strides. How many operations remain.
+  // Strided rows with some padding. Returns how many operations remain.
   std::int64_t rows() {
     if (chooser_.chance(1, 2)) add(permute());
     add(pad());
@@ -85,9 +85,9 @@ class SymbolicChainDraw {
     return chooser_.between(0, 2);
   }
 
-  // Steps of n elements along rows of `row`: from n = row on they lead into other rows, whose
-  // elements are not n apart. There the end of another axis, times * n long, turns, too, or nearly
-  // so. What is one view for smaller n and one for larger n is none for all.
+  // Steps of n elements along rows of `row`: from n = row on they reach other rows, whose elements
+  // are not n apart. The end of another axis, times * n long, crosses there too, or nearly so. One
+  // view fits smaller n, one larger n, and none fits all.
   void turning() {
     const std::int64_t row = chooser_.between(3, 6), times = chooser_.between(2, 3);
     const std::int64_t most = 2 * row - chooser_.between(1, 2);
@@ -104,7 +104,7 @@ class SymbolicChainDraw {
     add({.kind = Kind::AsStrided, .shape = {2, n * times}, .strides = {n * (end + rest), 1}});
   }
 
-  // One element or none, padded to one, of which there are several then.
+  // One element or none, padded to one and then expanded.
   void one_or_none() {
     declare("n", 0, 1);
     if (chooser_.chance(1, 2)) declare("m", 1, 3);
@@ -118,7 +118,7 @@ class SymbolicChainDraw {
 
   const sint& any_variable() { return variables_[chooser_.below(variables_.size())]; }
 
-  // A number that is small, never negative.
+  // A small number, never negative.
   sint number(std::int64_t most) {
     const std::uint64_t kind = chooser_.below(8);
     if (kind < 2) return chooser_.between(chooser_.chance(1, 6) ? 0 : 1, most);
@@ -132,7 +132,7 @@ class SymbolicChainDraw {
         const sint& w = any_variable();
         return certainly_le(w, v) ? v - w : v + w;
       }
-      case 5:  // as many as a variable leaves of its largest value
+      case 5:  // the variable's distance from its largest value
         return certainly_le(1, v) ? v - 1 : sint(*v.max()) - v;
       default:
         return v;
@@ -147,7 +147,7 @@ class SymbolicChainDraw {
     tracker_ = ShapeTracker::contiguous(case_.base);
   }
 
-  // Whether the axes that have elements hold few, whether others have some or not.
+  // Whether non-empty axes hold few elements, possibly none.
   bool is_small(const Shape& shape) const {
     std::int64_t elements = 1;
     for (const sint& size : shape) {
@@ -189,7 +189,7 @@ class SymbolicChainDraw {
     }
   }
 
-  // Neighbours joined, an axis split by a factor, ones put in and left out.
+  // Joins neighbours, splits an axis by a factor, inserts and drops ones.
   MovementOp reshape() {
     MovementOp op{.kind = Kind::Reshape};
     for (const sint& size : tracker_.shape()) {
@@ -246,7 +246,7 @@ class SymbolicChainDraw {
     for (std::size_t i = 0; i < tracker_.shape().size(); ++i) {
       const sint& size = tracker_.shape()[i];
       sint begin = chooser_.chance(1, 2) ? number(2) : sint(0), end = size;
-      if (at_edges)  // from the last of the padding, or the last that is none
+      if (at_edges)  // from the last padding element, or the last element before it
         begin = (chooser_.chance(1, 2) ? (*mask)[i].first : (*mask)[i].second) - 1;
       if (!certainly_le(0, begin)) begin = 0;
       if (!certainly_le(begin, size)) begin = 0;
@@ -268,8 +268,8 @@ class SymbolicChainDraw {
     return op;
   }
 
-  // Strides of 0, negative ones and overlaps among them; in wide chains also some that step along
-  // one axis of the shape as it is.
+  // Strides include 0, negative ones and overlaps; in wide chains also the stride of one axis of
+  // the shape as it is.
   MovementOp as_strided() {
     MovementOp op{.kind = Kind::AsStrided};
     for (std::int64_t rank = chooser_.between(0, 3); rank > 0; --rank) {

@@ -113,10 +113,10 @@ std::string ExpressionCase::str() const {
 
 void take_points(PointValues& values, const std::vector<ExpressionCase::Variable>& variables,
                  std::uint64_t hash, std::size_t most) {
-  // Where an end is open, values on either side of 0 and far away stand for the rest.
+  // An open end is represented by values on either side of 0 and far away.
   struct Span {
     Int low;
-    std::uint64_t count;  // of values beside each other; 0: more than 64 bits tell
+    std::uint64_t count;  // adjacent values; 0: more than 64 bits hold
     bool open_low, open_high;
   };
   std::vector<Span> spans;

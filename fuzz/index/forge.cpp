@@ -62,7 +62,7 @@ class Forge {
   }
 
  private:
-  /// Variables get the names that rules and contexts use.
+  /// Renames variables to names that rules and contexts use.
   void rename(std::vector<Expr>& assumptions) {
     std::vector<std::string> names{"_", "x", "y", "b", "c", "k", "m", "d"};
     if (d_.variables.size() > names.size()) return;
@@ -79,7 +79,7 @@ class Forge {
 
   Expr apply(ExprOp op, Expr a, Expr b) { return e_.apply(op, {a, b}); }
 
-  /// 0 at every point or at some.
+  /// An expression that is 0 at every point or at some.
   Expr zero() {
     const Expr x = chooser_.pick(leaves_);
     switch (chooser_.below(12)) {
@@ -129,7 +129,7 @@ class Forge {
     }
   }
 
-  /// Something that holds the part as an operand, and the operand's number.
+  /// An expression with the part as an operand, and the operand's number.
   std::pair<Expr, std::uint32_t> surrounded(Expr part) {
     const Expr other = chooser_.chance(1, 2) ? condition() : value(2);
     const auto place = static_cast<std::uint32_t>(chooser_.below(2));
@@ -151,7 +151,7 @@ class Forge {
     }
   }
 
-  /// Bindings of the rule's variables; those that its condition gives are solved for.
+  /// Bindings of the rule's variables; solves for those that its condition determines.
   NamedExprs bindings(const Rule& rule, Expr when) {
     std::set<std::string> names, divisors;
     for (const std::string_view side : {rule.lhs, rule.rhs, rule.when}) {
@@ -185,7 +185,7 @@ class Forge {
     const auto draw = [&]() -> const Rule& { return all[chooser_.below(all.size())]; };
     const Rule* drawn = &draw();
     for (int again = 0; again < 3 && drawn->lhs.find_first_of("/%") == drawn->lhs.npos; ++again)
-      drawn = &draw();  // rules that divide, more often than the others
+      drawn = &draw();  // prefers rules that divide
     const Rule& rule = *drawn;
     step.rule = rule.name;
     step.backwards = chooser_.chance(1, 3);
@@ -203,7 +203,7 @@ class Forge {
       case 1:
         step.context = e_.apply(ExprOp::Where, {condition(), hole, part});
         break;
-      default:  // so that it is the part before, whatever the rule says
+      default:  // makes it equal the previous part, whatever the rule
         step.context =
             apply(ExprOp::Add, part, apply(ExprOp::Mul, factor, apply(ExprOp::Sub, hole, from)));
     }
@@ -215,7 +215,7 @@ class Forge {
     step.after = hidden || chooser_.chance(1, 2) ? rewritten(within(to)) : within(to);
   }
 
-  /// The same normal form, written anew: what cancels is gone.
+  /// The same normal form in another writing, with cancelling terms removed.
   Expr rewritten(Expr x) {
     Ring ring(e_);
     return symbolic::RingText(e_, ring).of(ring.normal(x));

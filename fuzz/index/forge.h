@@ -6,11 +6,10 @@
 
 namespace touchstone::fuzz {
 
-/// A certificate of one step about the expression of a case, a part of it or a number, made to
-/// deceive the checker: an instance of a rule whose bindings divide by 0 at some point, in a
-/// context chosen so that both sides have the normal forms that the checker asks for; arithmetic
-/// that brings in a division; variables with the names of rules' variables; facts from elsewhere.
-/// Its claim may be true, too.
+/// A one-step certificate about the case's expression, a part of it or a number, made to deceive
+/// the checker: a rule instance whose bindings divide by 0 at some point, in a context where both
+/// sides have the normal forms the checker requires; arithmetic that introduces a division;
+/// variables named like rule variables; unrelated facts. Its claim may still be true.
 symbolic::Derivation forge_certificate(const ExpressionCase& c, Chooser& chooser);
 
 }  // namespace touchstone::fuzz

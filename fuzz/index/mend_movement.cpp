@@ -1,4 +1,4 @@
-// Movement operations changed so that they fit the shape before them.
+// Adjusts movement operations to the shape before them.
 #include <algorithm>
 #include <numeric>
 
@@ -17,8 +17,8 @@ sint elements_of(const Shape& shape) {
   return n;
 }
 
-// Sizes of a reshape become their largest common divisors with what the number of elements leaves,
-// and one of them takes the rest.
+// Reduces each wanted size to its greatest common divisor with the remaining element count; one of
+// them takes the rest.
 void divide_among(std::int64_t count, Shape& wanted) {
   if (wanted.empty() || count == 0) return;
   for (sint& size : wanted) {
@@ -29,7 +29,7 @@ void divide_among(std::int64_t count, Shape& wanted) {
   wanted.front() = wanted.front() * count;
 }
 
-// One size of a reshape becomes what the number of elements asks for; where none can, all do.
+// Adjusts one size of a reshape to the element count; if none can, all of them.
 void mend_reshape(const Shape& shape, Shape& wanted) {
   const sint count = elements_of(shape);
   for (sint& size : wanted) {

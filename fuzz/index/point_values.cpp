@@ -20,7 +20,7 @@ void each(std::span<std::int64_t> a, std::span<const std::int64_t> b, const Of& 
   for (std::size_t p = 0; p < a.size(); ++p) a[p] = of(a[p], b[p]);
 }
 
-/// The same of machine integers whose result is one, put in the place of a. 0 divides as 1 does.
+/// The same for machine integers if the result fits; stored in a. Division by 0 acts as by 1.
 template <class Word>
 void put_quotient(ExprOp op, std::span<std::int64_t> a, std::span<const std::int64_t> b) {
   const auto put = [&](const auto& of) {
@@ -120,8 +120,8 @@ void Column::leave_out(const Column& other) {
   for (std::size_t p = 0; p < count_; ++p) defined_[p] &= other.defined_[p];
 }
 
-/// Computes while the grammar reads: a value is its place on the stack, as operands are always the
-/// last values there are.
+/// Computes during parsing: a value is its place on the stack, because operands are always the last
+/// values.
 class PointValues::Builder final : public symbolic::ExpressionBuilder {
  public:
   explicit Builder(PointValues& owner) : o_(owner) { o_.literals_.clear(); }
@@ -220,7 +220,7 @@ class PointValues::Builder final : public symbolic::ExpressionBuilder {
     a.narrow();
   }
 
-  /// Whether the result is known to be small, and then stands in a.
+  /// True if the result is known to be small; it is then in a.
   static bool narrow(ExprOp op, Column& a, Column& b) {
     const std::span<const std::int64_t> by(b.numbers_);
     if (symbolic::divides(op)) {

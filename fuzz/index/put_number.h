@@ -6,7 +6,7 @@
 
 namespace touchstone::fuzz {
 
-/// Writes a number at the end of a text.
+/// Appends a number to a text.
 inline void put_number(std::string& out, std::int64_t value) {
   char digits[24];
   out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);

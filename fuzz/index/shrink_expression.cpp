@@ -14,7 +14,7 @@ using symbolic::Exprs;
 using symbolic::Int;
 using symbolic::Path;
 
-/// Smaller cases, roots and assumptions alike.
+/// Smaller cases; shrinks roots and assumptions alike.
 class SmallerExpression {
  public:
   explicit SmallerExpression(ExpressionCase c) : case_(std::move(c)), exprs_(case_.exprs) {
@@ -53,7 +53,7 @@ class SmallerExpression {
   }
 
   void trees(std::size_t i) {
-    std::vector<Path> paths{{}};  // those of large parts first
+    std::vector<Path> paths{{}};  // larger parts first
     for (std::size_t at = 0; at < paths.size() && paths.size() < 400; ++at) {
       const Expr e = *exprs_.at(roots_[i], paths[at]);
       for (std::uint32_t a = 0; a < exprs_.args(e).size(); ++a) {
@@ -87,7 +87,7 @@ class SmallerExpression {
     Int factor;
     Expr of;
   };
-  // The terms of a sum of sums, each times its factor; constants are multiples of 1.
+  // The terms of nested sums, each with its factor; constants are multiples of 1.
   void flatten(Expr e, const Int& factor, std::vector<Term>& terms) {
     const std::vector<Expr> args(exprs_.args(e).begin(), exprs_.args(e).end());
     switch (exprs_.op(e)) {
@@ -123,7 +123,7 @@ class SmallerExpression {
     return sum ? *sum : exprs_.constant(0);
   }
 
-  // Two terms of a sum that are multiples of the same become one.
+  // Merges two terms of a sum that are multiples of the same part.
   void like_terms(std::size_t i, const Path& path, Expr e) {
     if (exprs_.op(e) != ExprOp::Add && exprs_.op(e) != ExprOp::Sub) return;
     std::vector<Term> terms;
@@ -138,7 +138,7 @@ class SmallerExpression {
       }
   }
 
-  /// The tree with `from` replaced by `to`, wherever it stands.
+  /// The tree with every `from` replaced by `to`.
   Expr everywhere(Expr root, Expr from, Expr to) {
     std::map<Expr, Expr> now;
     for (const Expr e : exprs_.parts(root)) {
@@ -156,7 +156,7 @@ class SmallerExpression {
     emit(roots, variables);
   }
 
-  // A number that stands in several places, less in all of them, ranges that end there among them.
+  // Decreases a number in all its places at once, including range ends.
   void constants() {
     for (const Expr e : all_parts()) {
       if (!exprs_.is_constant(e)) continue;
@@ -174,7 +174,7 @@ class SmallerExpression {
     }
   }
 
-  // A part becomes a variable of its own, of the values that it has.
+  // Replaces a part by a variable with the part's range.
   void parts() {
     constexpr std::size_t kPoints = 64;
     std::string name;
@@ -205,7 +205,7 @@ class SmallerExpression {
     }
   }
 
-  /// Of all roots, wholes after their parts.
+  /// Of all roots, parents after their parts.
   std::vector<Expr> all_parts() const {
     std::set<Expr> all;
     for (const Expr root : roots_) {

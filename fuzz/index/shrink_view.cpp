@@ -12,7 +12,7 @@ namespace {
 
 using Kind = MovementOp::Kind;
 
-// Numbers to put in the place of one, the least first.
+// Smaller numbers to try in place of one, the least first.
 template <class Take>
 void lower(const sint& size, std::int64_t least, const Take& take) {
   if (!size.is_int()) {
@@ -25,7 +25,7 @@ void lower(const sint& size, std::int64_t least, const Take& take) {
     if (v != value && v >= least) take(v);
 }
 
-// The least and the largest value of each variable, in all combinations.
+// All combinations of each variable's least and largest value.
 std::vector<symbolic::Values> corners(const ViewCase& c) {
   std::vector<symbolic::Values> all = c.all_values();
   std::erase_if(all, [&](const symbolic::Values& values) {
@@ -37,8 +37,7 @@ std::vector<symbolic::Values> corners(const ViewCase& c) {
   return all;
 }
 
-// Operations mended, one after the other, so that they fit a base or operations that have changed;
-// nullopt where that does not do.
+// Mends the operations in order to fit a changed base or changed operations; nullopt if that fails.
 std::optional<ViewCase> mended(ViewCase c) {
   try {
     Shape shape = c.base;
@@ -80,7 +79,7 @@ class SmallerView {
     if (const std::optional<ViewCase> fit = mended(c)) out_.push_back(fit->str());
   }
 
-  // Numbers for all variables, or for one of several.
+  // Replaces all variables, or one of several, by numbers.
   void bound() {
     if (case_.variables.empty()) return;
     for (const symbolic::Values& values : case_.all_values())
@@ -118,7 +117,7 @@ class SmallerView {
       }
   }
 
-  // Begin with a buffer of the shape that stands there after some operations.
+  // Starts from a buffer of the shape after some operations.
   void starts() {
     Shape shape = case_.base;
     for (std::size_t i = 0; i < case_.ops.size(); ++i) {
@@ -129,7 +128,7 @@ class SmallerView {
     }
   }
 
-  // One axis of size 1 less, from the buffer, or from a reshape, on to the next reshape.
+  // Drops an axis of size 1, from the buffer or a reshape, up to the next reshape.
   void axes() {
     for (std::size_t from = 0; from <= case_.ops.size(); ++from) {
       if (from > 0 && case_.ops[from - 1].kind != Kind::Reshape) continue;
@@ -178,7 +177,7 @@ class SmallerView {
     return true;
   }
 
-  // Two neighbours of one kind as one.
+  // Merges two neighbouring operations of one kind.
   void joined() {
     for (std::size_t i = 0; i + 1 < case_.ops.size(); ++i) {
       ViewCase c = case_;
@@ -192,7 +191,7 @@ class SmallerView {
     }
   }
 
-  // `next` on top of `op`, in the place of op.
+  // Composes `next` into `op`.
   static bool join(MovementOp& op, const MovementOp& next) {
     if (op.kind != next.kind || op.order.size() != next.order.size() ||
         op.ends.size() != next.ends.size() || op.steps.size() != next.steps.size())
@@ -223,7 +222,7 @@ class SmallerView {
     }
   }
 
-  // Without a permute: what follows is turned back, up to where the order of axes ends.
+  // Removes a permute and reorders later operations, up to where the axis order ends.
   void turned() {
     for (std::size_t i = 0; i < case_.ops.size(); ++i) {
       const std::vector<int>& order = case_.ops[i].order;
@@ -246,7 +245,7 @@ class SmallerView {
     }
   }
 
-  /// Each of 0, 1, ... once.
+  /// True if `order` is a permutation of 0, 1, ...
   static bool is_order(std::vector<int> order) {
     std::ranges::sort(order);
     for (std::size_t k = 0; k < order.size(); ++k)
@@ -262,7 +261,7 @@ class SmallerView {
       list[static_cast<std::size_t>(order[k])] = old[k];
   }
 
-  /// The numbers of a case that say a size, where they stand.
+  /// Pointers to the numbers of a case that are sizes.
   static std::vector<sint*> sizes_of(ViewCase& c) {
     std::vector<sint*> found;
     for (sint& size : c.base) found.push_back(&size);
@@ -274,7 +273,7 @@ class SmallerView {
     return found;
   }
 
-  // All sizes that are equal, less.
+  // Decreases all equal sizes together.
   void sizes() {
     ViewCase c = case_;
     std::vector<std::int64_t> values;
@@ -291,7 +290,7 @@ class SmallerView {
         emit(c);
         if (const auto first = std::ranges::find(c.ops, Kind::Reshape, &MovementOp::kind);
             first != c.ops.end() && c.base.size() == 1) {
-          c.base[0] = elements(first->shape);  // where nothing before it takes elements away
+          c.base[0] = elements(first->shape);  // provided that earlier operations keep all elements
           emit(c);
         }
       }
@@ -309,7 +308,7 @@ class SmallerView {
       }
   }
 
-  // Shorter steps, over axes of the buffer that hold as many of them.
+  // Shorter steps, over buffer axes with room for as many.
   void steps() {
     if (case_.ops.empty() || case_.ops[0].kind != Kind::Stride) return;
     for (std::size_t k = 0; k < std::min(case_.base.size(), case_.ops[0].steps.size()); ++k) {
@@ -326,7 +325,7 @@ class SmallerView {
     }
   }
 
-  // Any two numbers less by one.
+  // Decreases any two numbers by one.
   void pairs() {
     constexpr std::size_t kMost = 14;
     const auto numbers = [](ViewCase& c) {
@@ -393,7 +392,7 @@ std::vector<MovementOp> simpler(const MovementOp& op) {
     lower(op.ends[k].first, 0, with([k](MovementOp& o, std::int64_t v) { o.ends[k].first = v; }));
     lower(op.ends[k].second, 0, with([k](MovementOp& o, std::int64_t v) { o.ends[k].second = v; }));
     if (op.kind == Kind::Shrink && !certainly_eq(op.ends[k].first, 0)) {
-      out.push_back(op);  // keep as many, from the first on
+      out.push_back(op);  // the same count from the start
       out.back().ends[k] = {0, op.ends[k].second - op.ends[k].first};
     }
   }

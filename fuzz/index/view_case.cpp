@@ -15,8 +15,8 @@ using Kind = MovementOp::Kind;
 constexpr std::string_view kNames[] = {"reshape", "permute", "expand",    "pad",
                                        "shrink",  "stride",  "as_strided"};
 
-/// Takes the part of the text before the next `at` that no parentheses hold off it, and that, too;
-/// the last part is the rest, and leaves none.
+/// Takes the text up to the next `at` outside parentheses, and removes it with the separator; the
+/// last part is the rest and leaves nullopt.
 std::string_view take(std::optional<std::string_view>& text, char at) {
   int open = 0;
   const auto ends = [&](char c) {
@@ -34,7 +34,7 @@ std::string_view take(std::optional<std::string_view>& text, char at) {
   return part;
 }
 
-/// Reads words; knows the variables.
+/// Parses words, with the variables.
 class Reader {
  public:
   std::map<std::string, symbolic::Node> names;
@@ -112,7 +112,7 @@ class Reader {
   }
 
  private:
-  /// Calls `read` with each part of a list, for which `out` has room then.
+  /// Calls `read` for each part of a list, with a new entry of `out` to fill.
   template <class List, class Read>
   static void each(std::string_view word, List& out, const Read& read) {
     if (word == "()") return;

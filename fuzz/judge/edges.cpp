@@ -13,7 +13,7 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// The numbers at which a float type ends.
+// The edges of a float type.
 struct FloatEdges {
   double largest, least_normal, least, ulp;  // ulp: of 1
 
@@ -63,13 +63,13 @@ std::vector<Scalar> integer_values(DType d, std::int64_t most, std::int64_t leas
   return out;
 }
 
-// The ends of an integer type; uint64's largest as the int64 with its bits, which converts to it.
+// The largest value of an integer type; for uint64 the int64 with its bits.
 std::int64_t most_of(DType d) {
   const int digits = info(d).digits;
   return digits == 64 ? -1 : static_cast<std::int64_t>((std::uint64_t{1} << digits) - 1);
 }
 std::int64_t least_of(DType d) { return is_unsigned(d) ? 0 : -most_of(d) - 1; }
-// The first unsigned value that is negative as a signed one of the same width.
+// The first unsigned value that is negative in the signed type of that width.
 std::int64_t middle_of(DType d) {
   const int width = 8 * info(d).itemsize;
   return static_cast<std::int64_t>(std::uint64_t{1} << (width - 1));
@@ -78,7 +78,7 @@ std::int64_t middle_of(DType d) {
 std::vector<Scalar> make_values(DType d) {
   if (is_bool(d)) return {Scalar::of(false), Scalar::of(true)};
   if (is_float(d)) return float_values(d);
-  // Of uint64 the largest, halved, is not what halving its bits as a signed number gives.
+  // Halving uint64's largest value as a signed number gives another result.
   if (d == DType::UInt64) {
     std::vector<Scalar> out = integer_values(d, most_of(d), least_of(d));
     out[8] = Scalar::from_int(d, middle_of(d));
@@ -199,7 +199,7 @@ EdgeRows float_binary(Op op, DType d) {
       return {{0.0, -0.0},    {-0.0, 0.0},         {kNan, 1},      {1, kNan}, {-1, -2},
               {-kInf, kNan},  {kNan, -kInf},       {-kInf, -kInf}, {kInf, 1}, {-e.least, -0.0},
               {e.least, 0.0}, {-kInf, -e.largest}, {kNan, kNan},   {1, 2},    {2, 1}};
-    // comparisons; neighbours part, so that results swapped show
+    // comparisons; neighbours have different results, so that swapped results show
     case Op::Noop:
     case Op::Cast:
     case Op::Neg:
@@ -266,7 +266,7 @@ Integers integer_operands(Op op, DType d) {
   return {{least}, {most}, {-1}, {0}, {1}, {middle}};
 }
 
-// A number between two that `to` holds, in the middle or a little above it; its ends.
+// A number halfway between two of `to`, or slightly above; the ends of `to`.
 EdgeRows float_to_float(DType d, DType to) {
   const FloatEdges e(to), own(d);
   const double above = std::max(0x1p-40, own.ulp);
@@ -286,7 +286,7 @@ EdgeRows float_to_float(DType d, DType to) {
           {own.largest},
           {e.largest},
           {e.least / 2},
-          {e.largest * (1 + e.ulp / 4)},  // by less, and by more, than half a step too large
+          {e.largest * (1 + e.ulp / 4)},  // less and more than half a step too large
           {e.largest * (1 + e.ulp / 3)},
           {std::ldexp(2 - e.ulp / 2, info(to).max_exponent)},
           {0.625 * e.least},
@@ -295,7 +295,7 @@ EdgeRows float_to_float(DType d, DType to) {
           {2.7}};
 }
 EdgeRows float_to_integer(DType to) {
-  const double most = std::ldexp(1, info(to).digits);  // one more than the largest
+  const double most = std::ldexp(1, info(to).digits);  // one above the largest
   return {{kNan},  {2.7},    {-2.7},     {300.7}, {kInf},   {-kInf},   {most},
           {-most}, {-1.5},   {1e10},     {0.4},   {-0.0},   {-0.6},    {most / 2},
           {2.5},   {-129.0}, {-70000.0}, {3e9},   {0x1p63}, {2 * most}};
@@ -308,8 +308,7 @@ Integers from_integer(DType d, DType to) {
   const std::int64_t most = most_of(d), least = least_of(d);
   Integers out{{most}, {least}, {-1}, {most - 1}, {middle_of(d)}, {0}, {1}, {300}, {-129}, {257}};
   if (!is_float(to) || info(d).digits <= info(to).digits) return out;
-  // Ties of either kind; one that is none, but would be had it been rounded to float or to double
-  // before.
+  // Ties of both kinds, and a near tie that becomes one if rounded to float or double first.
   const std::int64_t last = std::int64_t{1} << info(to).digits;
   out.insert(out.begin(), {{last + 3}, {last + 1}, {-last - 3}});
   if (info(d).digits > 30 && info(to).digits < 22)
@@ -347,7 +346,7 @@ std::vector<Operands> of_bools(int arity) {
   return out;
 }
 
-// Each arm beside one that would show through.
+// Each arm beside a value that would show through.
 std::vector<Operands> of_where(DType d) {
   const std::vector<Scalar>& values = edge_values(d);
   std::vector<Operands> out;
@@ -400,7 +399,7 @@ std::vector<Operands> edge_operands(Op op, DType dtype, DType to) {
     std::vector<Operands> out = converted(dtype, is_float(to)  ? float_to_float(dtype, to)
                                                  : is_bool(to) ? float_to_bool(dtype)
                                                                : float_to_integer(to));
-    // A NaN of which the last bit alone says so: one cut short is infinity.
+    // A NaN only by its last bit: truncated, it is infinity.
     if (info(dtype).digits > 8)
       out.insert(out.begin() + 1,
                  {Scalar::from_bits(dtype, Scalar::from_double(dtype, kInf).bits() + 1)});

@@ -7,24 +7,24 @@
 
 namespace touchstone::fuzz {
 
-/// The values of a type at which implementations part: the simplest first.
+/// The values of a type on which implementations differ, the simplest first.
 const std::vector<Scalar>& edge_values(DType dtype);
 
-/// The identities and the absorbing elements of the operations over a type: 0 of both signs, 1, -1,
-/// the ends of an integer type, infinities.
+/// The identities and absorbing elements of a type's operations: 0 of both signs, 1, -1, the ends
+/// of an integer type, infinities.
 const std::vector<Scalar>& neutral_values(DType dtype);
 
-/// Operands of one operation, in its order.
+/// Operands of one operation, in order.
 using Operands = std::vector<Scalar>;
 
-/// The operands on which implementations of `op` over `dtype` part, the most telling first: a NaN
-/// beside a number on either side, zeros of both signs, ties, overflow and underflow by little,
-/// division by 0, quotients of either sign. WHERE has a bool before them. Empty for movement and
-/// reduces, and where `op` does not take `dtype`. `to`: what a CAST gives.
+/// Operands on which implementations of `op` over `dtype` differ, the most revealing first: a NaN
+/// on either side of a number, zeros of both signs, ties, narrow overflow and underflow, division
+/// by 0, quotients of either sign. WHERE has a leading bool. Empty for movement and reduces, and if
+/// `op` does not take `dtype`. `to`: the result type of a CAST.
 std::vector<Operands> edge_operands(Op op, DType dtype, DType to = DType::Float32);
 
-/// Rows of terms on which implementations of a reduce part, each given by the two values that it
-/// holds: `rare` once in the row, `usual` everywhere else.
+/// Rows of terms on which implementations of a reduce differ, given by two values: `rare` once in
+/// the row, `usual` everywhere else.
 struct EdgeRow {
   Scalar rare, usual;
 };

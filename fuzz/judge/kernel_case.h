@@ -9,8 +9,8 @@
 
 namespace touchstone::fuzz {
 
-/// A concrete kernel and what it reads: inputs[i] is buffer i + 1. A value: nothing about it
-/// depends on random numbers once it is drawn.
+/// A concrete kernel and its inputs: inputs[i] is buffer i + 1. A plain value; no randomness once
+/// drawn.
 struct KernelCase {
   LazyOpPtr kernel;
   std::vector<HostArray> inputs;
@@ -29,7 +29,7 @@ HostArray answer_of(const KernelCase& c, Device& device);
 /// Runs the case on the candidate and judges the output.
 Verdict run_case(const KernelCase& c, Device& candidate, const Profile& profile = {});
 
-/// The case for a person: the kernel as a tree and the first elements of each input.
+/// The case as text: the kernel as a tree and the first elements of each input.
 std::string str(const KernelCase& c);
 
 }  // namespace touchstone::fuzz

@@ -13,21 +13,21 @@
 namespace touchstone::fuzz {
 namespace {
 
-constexpr std::int64_t kMostPoints = std::int64_t{1} << 22;  // of a view that is walked
+constexpr std::int64_t kMostPoints = std::int64_t{1} << 22;  // points of a view to walk
 
-// For each element of a buffer, of which row it is and at which place.
+// The row and the place of each element of a buffer.
 struct Rows {
-  std::vector<std::int64_t> row, place;  // -1: of none
+  std::vector<std::int64_t> row, place;  // -1: in no row
   std::int64_t terms = 1;
 };
 
-// A LOAD and the reduces above it, the outermost first.
+// A LOAD and the reduces above it, outermost first.
 struct Use {
   const LazyOp* load;
   std::vector<const LazyOp*> reduces;
 };
 
-// Uses of each buffer; of a LOAD that is reached in several ways, the first.
+// The uses of each buffer; for a LOAD reached in several ways, the first.
 std::map<int, std::vector<Use>> uses_of(const LazyOpPtr& kernel) {
   std::map<int, std::vector<Use>> uses;
   std::map<const LazyOp*, bool> seen;
@@ -45,7 +45,7 @@ std::map<int, std::vector<Use>> uses_of(const LazyOpPtr& kernel) {
   return uses;
 }
 
-// Buffers of integers that CMPEQ compares, perhaps after a CAST: places in something.
+// Integer buffers compared by CMPEQ, perhaps after a CAST: indices into something.
 std::set<const LazyOp*> compared_loads(const LazyOpPtr& kernel) {
   std::set<const LazyOp*> found;
   for (const LazyOpPtr& node : toposort(kernel)) {
@@ -59,7 +59,7 @@ std::set<const LazyOp*> compared_loads(const LazyOpPtr& kernel) {
   return found;
 }
 
-// LOADs of integers that the position of a GATHER is made of, and how many rows it chooses from.
+// Integer LOADs that form a GATHER's position, and the number of rows it selects from.
 std::map<const LazyOp*, std::int64_t> position_loads(const LazyOpPtr& kernel) {
   std::map<const LazyOp*, std::int64_t> found;
   for (const LazyOpPtr& node : toposort(kernel)) {
@@ -71,7 +71,7 @@ std::map<const LazyOp*, std::int64_t> position_loads(const LazyOpPtr& kernel) {
   return found;
 }
 
-// Whether the address changes along an axis, as the outermost view says.
+// Whether the outermost view's address changes along an axis.
 bool moves_along(const LazyOp& load, std::size_t axis) {
   const View& top = load.buffer().st.views().back();
   return top.shape()[axis].as_int() > 1 && top.strides()[axis] != sint(0);
@@ -83,8 +83,8 @@ bool reads_along(const LazyOp& load, const LazyOp& reduce) {
   });
 }
 
-// How many places a LOAD is held against: what is reduced above it, or the last axis along which it
-// stays the same.
+// The number of places a LOAD is compared with: the terms of the reduce above it, or the last axis
+// along which it is constant.
 std::int64_t places_of(const Use& use) {
   std::int64_t places = 0;
   for (const LazyOp* reduce : use.reduces)
@@ -99,7 +99,7 @@ std::int64_t places_of(const Use& use) {
   return places;
 }
 
-// The rows that a reduce makes of what a LOAD reads; nullopt where that is too much to walk.
+// The rows that a reduce forms of a LOAD's elements; nullopt if there are too many to walk.
 std::optional<Rows> rows_of(const LazyOp& load, const LazyOp& reduce, std::int64_t size) {
   const ShapeTracker& st = load.buffer().st;
   const std::vector<std::int64_t> shape = concrete(st.shape());
@@ -136,9 +136,9 @@ std::optional<Rows> rows_of(const LazyOp& load, const LazyOp& reduce, std::int64
 // The role of a buffer in the kernel.
 struct Role {
   BufferSpec spec;
-  std::optional<Rows> rows;  // of the outermost reduce that it is reduced by
-  bool under_max = false;    // that is a maximum, or stands beside one
-  std::int64_t places = 0;   // of integers that are compared for being equal: of so many places
+  std::optional<Rows> rows;  // of its outermost reduce
+  bool under_max = false;    // under a maximum, or beside one
+  std::int64_t places = 0;   // range of integers that are compared for equality
 };
 
 class ProbeDrawer {
@@ -190,7 +190,7 @@ class ProbeDrawer {
         draw_places(chooser, inputs);
       return inputs;
     }
-    // Inputs that are no floats are drawn as integers are.
+    // Integer inputs are drawn as such.
     std::vector<HostArray> inputs = draw_inputs(chooser, ValueFamily::Integers, kernel_);
     bool first = true;
     for (const Role& role : roles_) {
@@ -231,7 +231,7 @@ class ProbeDrawer {
       }
   }
 
-  // Places that are there, the last one among them, and now and then one that is not.
+  // Places that exist, including the last one, and sometimes one that does not.
   void draw_places(Chooser& chooser, std::vector<HostArray>& inputs) const {
     for (const Role& role : roles_) {
       if (role.places < 2) continue;
@@ -259,7 +259,7 @@ class ProbeDrawer {
     return signs && chooser.chance(1, 2) ? -x : x;
   }
 
-  // In these families one operand of a product tells and the others leave it as it is.
+  // In these families one factor of a product carries the signal and the others preserve it.
   void fill(ProbeFamily family, const Role& role, bool first, Chooser& chooser,
             HostArray& array) const {
     const bool tells = role.rows && role.rows->terms > 1 &&
@@ -277,8 +277,8 @@ class ProbeDrawer {
     }
   }
 
-  // Operands beside the one that tells: where that has one element a row, the deep one is what it
-  // picks of them, as queries pick keys.
+  // Factors beside the signal: if that has one element per row, the deep one is selected by it, as
+  // queries select keys.
   double other(ProbeFamily family, const Rows& rows, std::size_t at, Chooser& chooser) const {
     if (family == ProbeFamily::Deep && any_max_)
       return rows.row[at] >= 0 && rows.place[at] == rows.row[at] % rows.terms ? 1 : 0;
@@ -290,7 +290,7 @@ class ProbeDrawer {
   double telling(ProbeFamily family, const Role& role, std::int64_t row, std::int64_t place,
                  std::int64_t element, Chooser& chooser) const {
     const std::int64_t terms = role.rows->terms;
-    if (row < 0) row = element;  // read by nobody, or by another view
+    if (row < 0) row = element;  // unread, or read by another view
     const auto mixed = static_cast<std::int64_t>(
         (static_cast<std::uint64_t>(row) * 0x9e3779b97f4a7c15U + seed_) >> 33);
     if (family == ProbeFamily::OneHot || family == ProbeFamily::Deep) {
@@ -302,7 +302,7 @@ class ProbeDrawer {
       return hot ? -full(chooser, std::ldexp(1, static_cast<int>(chooser.between(-3, 1))))
                  : depth(role, row);
     }
-    // As many above the centre as below; of an odd number one in the middle.
+    // As many above the centre as below; of an odd count one at the centre.
     const double up = (place + row) % 2 == 0 ? 1 : -1;
     const double sign = terms % 2 == 1 && place == terms - 1 ? 0 : up;
     const int digits = info(role.spec.dtype).digits;
@@ -314,8 +314,8 @@ class ProbeDrawer {
     return centre + sign * off;
   }
 
-  // 2^x of it vanishes: exactly of an infinity, which every other row has where nothing multiplies
-  // it, and of the rest but for what a device may be off.
+  // Makes 2^x vanish: exactly for an infinity, in every other row if nothing multiplies the array;
+  // otherwise within a device's tolerance.
   double depth(const Role& role, std::int64_t row) const {
     if (row % 2 == 0 && arrays_in_rows_ == 1) return -std::numeric_limits<double>::infinity();
     return -std::min(10'000.0, std::ldexp(1, info(role.spec.dtype).max_exponent));

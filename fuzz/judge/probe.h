@@ -10,23 +10,22 @@
 
 namespace touchstone::fuzz {
 
-/// Families of inputs for one kernel. What one hides another shows: errors of what lies between are
-/// drowned by sums whose order is free, and are not where a row has one or two terms that count, or
-/// where all partial results are exact.
+/// Families of inputs for one kernel; each shows errors that others hide. Sums of free order drown
+/// small errors, except in rows with one or two significant terms or with exact partial results.
 enum class ProbeFamily : std::uint8_t {
   Integers,  // small: sums are exact in any order
-  Powers,    // powers of two of both signs: products are exact, too
-  OneHot,    // rows of zeros but for one element, or two
-  Deep,      // rows far below zero but for one element, or two: the other terms of 2^x vanish
+  Powers,    // powers of two of both signs: products are exact too
+  OneHot,    // rows of zeros except one or two elements
+  Deep,      // rows far below zero except one or two elements: other 2^x vanish
   Balanced,  // rows c + d, c - d: means and deviations are exact
-  Offset,    // the same about a centre whose square takes too many digits
+  Offset,    // the same about a centre whose square is not exact
   Full,      // full significands (values.h)
-  Edges,     // the operands on which implementations part
+  Edges,     // operands on which implementations differ
   Zeros,     // of both signs
   Random
 };
 std::string_view name(ProbeFamily family);
-/// In words, for a person.
+/// The faults that a family shows, in words.
 std::string_view shows(ProbeFamily family);
 
 struct Probe {
@@ -34,9 +33,9 @@ struct Probe {
   std::vector<HostArray> inputs;  // inputs[i] is buffer i + 1
 };
 
-/// Inputs of every family that means something for this concrete kernel: those of rows where floats
-/// are reduced, those of floats where it reads some. A row is what one result of a reduce is made
-/// of, however the buffer is strided. The same seed gives the same inputs.
+/// Inputs of every family that applies to this concrete kernel: row families if floats are reduced,
+/// float families if it reads floats. A row is the terms of one reduce result, whatever the
+/// buffer's strides. Equal seeds give equal inputs.
 std::vector<Probe> draw_probes(const LazyOpPtr& kernel, std::uint64_t seed = 0);
 
 }  // namespace touchstone::fuzz

@@ -38,7 +38,7 @@ DType bits_of(DType d) {
   }
 }
 
-// x moved by so many representable numbers away from zero; zeros, infinities and NaN stay.
+// x moved by `ulp` representable numbers away from zero; zeros, infinities and NaN stay.
 LazyOpPtr off_by(const LazyOpPtr& x, std::int64_t ulp) {
   const DType bits = bits_of(x->dtype());
   const LazyOpPtr moved =
@@ -58,7 +58,7 @@ LazyOpPtr off_by(const LazyOpPtr& x, std::int64_t ulp) {
 
 using Replace = std::function<LazyOpPtr(const LazyOpPtr&, const std::vector<LazyOpPtr>&)>;
 
-// The kernel in which `replace` gives another node for some; nullptr leaves one as it is.
+// The kernel with nodes replaced; `replace` returns nullptr to keep a node.
 LazyOpPtr with(const LazyOpPtr& kernel, const Replace& replace) {
   return rebuild(kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
     if (LazyOpPtr made = replace(node, src)) return made;
@@ -93,7 +93,7 @@ LazyOpPtr in_bfloat16(const LazyOpPtr& node, const std::vector<LazyOpPtr>&) {
   return LazyOp::cast(LazyOp::cast(node, DType::BFloat16), node->dtype());
 }
 
-// The operand of a reduce with what leaves the result as it is in the place of its last term.
+// The operand of a reduce with its last term replaced by the identity.
 LazyOpPtr without_last(const LazyOpPtr& reduce, const std::vector<LazyOpPtr>& src) {
   const LazyOp& x = *src[0];
   const auto axis = static_cast<std::size_t>(reduce->reduce_arg().axes.back());
@@ -121,7 +121,7 @@ bool computes_floats(const LazyOp& node) {
   return !info(node.op()).selects;
 }
 
-// All legal results on one probe, to hold many outputs against.
+// All legal results on one probe, for judging many outputs.
 class LegalOutput {
  public:
   LegalOutput(const LazyOpPtr& kernel, std::span<Buffer* const> buffers, const Profile& profile) {
@@ -170,11 +170,11 @@ class Subject {
     differed_ = differed_ || output_ != right_;
     return !legal_->accepts(output_.data());
   }
-  // In whichever direction it lies.
+  // In either direction.
   bool shows(const PlannedFault& fault, std::int64_t ulp) {
     return shows(fault.plant(ulp)) && (!fault.has_size || shows(fault.plant(-ulp)));
   }
-  // Since it was last asked.
+  // Since the last call.
   bool differed() { return std::exchange(differed_, false); }
 
  private:
@@ -225,7 +225,7 @@ LazyOpPtr shortened(const LazyOpPtr& kernel, std::size_t axis, std::int64_t size
 
 std::int64_t least_shown(Subject& subject, const PlannedFault& fault) {
   if (!fault.has_size) return subject.shows(fault, 1) ? 1 : 0;
-  int low = 0, high = 0;  // powers of two; what is larger shows, too
+  int low = 0, high = 0;  // powers of two; larger sizes show too
   while ((std::int64_t{2} << high) <= fault.most) ++high;
   if (!subject.shows(fault, std::int64_t{1} << high)) return 0;
   while (low < high) {

@@ -10,40 +10,39 @@
 
 namespace touchstone::fuzz {
 
-/// A fault that a backend might have in this kernel, as a kernel: what the reference gives for that
-/// is what the backend would give.
+/// A possible backend fault in this kernel, expressed as a kernel whose reference result is the
+/// faulty backend's.
 struct PlannedFault {
-  std::string where;  // "%6 = EXP2", or what is done instead
-  /// The kernel with the fault: off by `ulp` units in the last place, up or down, where the fault
-  /// has a size, else once for all.
+  std::string where;  // "%6 = EXP2", or the replacement
+  /// The kernel with the fault: off by `ulp` units in the last place, up or down, if the fault has
+  /// a size; otherwise `ulp` is ignored.
   std::function<LazyOpPtr(std::int64_t ulp)> plant;
   bool has_size = false;
-  std::int64_t most = 1;  // the largest size that is tried
-  Op op = Op::Noop;       // at which it lies
+  std::int64_t most = 1;  // the largest size tried
+  Op op = Op::Noop;       // the op at fault
 };
 
-/// The same kernel on fewer outputs, its first ones along axes that are not reduced, where it is
-/// large: what a fault does to these it does to all. Each such axis keeps at least 12.
+/// A large kernel on fewer outputs, the first ones along axes that are not reduced; a fault there
+/// affects all outputs alike. Each such axis keeps at least 12.
 LazyOpPtr part_of(const LazyOpPtr& kernel);
 
-/// For each node that computes floats: its results off by so many ULP; and DIV as a product with
-/// the reciprocal, variances as a difference of means, the last term of a reduce left out, inputs
+/// For each node that computes floats: its results off by some ULP; also DIV as a product with the
+/// reciprocal, variances as a difference of means, the last term of a reduce left out, inputs
 /// rounded to bfloat16. Nodes are numbered as in kernel.json.
 std::vector<PlannedFault> planned_faults(const LazyOpPtr& kernel);
 
-/// Whether, and from which size on, each probe would show a fault. 0: not at any size that was
-/// tried; nullopt: not worked out.
+/// The smallest size of a fault that each probe shows. 0: none of the sizes tried; nullopt: not
+/// computed.
 struct FaultPower {
   PlannedFault fault;
   std::vector<std::optional<std::int64_t>> least;  // by probe
-  bool differs = false;  // on some probe it gives other bits than the reference
-  /// The probe that shows the smallest; nullopt where none shows it.
+  bool differs = false;                            // some probe gives other bits than the reference
+  /// The probe that shows the smallest size; nullopt if none does.
   std::optional<std::size_t> best() const;
 };
 
-/// Plants each fault in part_of(kernel) on the reference and judges what it gives on each probe: a
-/// prediction that is a measurement. Stops when `go_on` says false, or where it is interrupted
-/// then; what is left is nullopt.
+/// Measures each fault: plants it in part_of(kernel) on the reference and judges the result on each
+/// probe. Stops when `go_on` returns false or is interrupted; the rest stays nullopt.
 std::vector<FaultPower> probe_power(
     const LazyOpPtr& kernel, const std::vector<Probe>& probes, const Profile& profile,
     const std::function<bool()>& go_on = [] { return true; });

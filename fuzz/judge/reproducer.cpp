@@ -65,7 +65,7 @@ void write_array(std::string& out, const HostArray& array) {
   out += "]}";
 }
 
-// Without the ends of lines; none of them is inside a string, where JSON escapes them.
+// Drops line ends; JSON escapes those inside strings.
 void write_as_one_line(std::string& out, std::string_view text) {
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
@@ -96,7 +96,7 @@ HostArray parse_array(const json& value, const std::string& where) {
   }
 }
 
-// What a kernel reads has to mean something; an output is judged, and fails by such a byte.
+// A kernel's input must be valid; an invalid byte in an output fails its verdict.
 HostArray parse_input(const json& value, std::size_t number) {
   const std::string where = fmt::format("input {}", number);
   HostArray array = parse_array(value, where);
@@ -106,7 +106,7 @@ HostArray parse_input(const json& value, std::size_t number) {
   return array;
 }
 
-// A value for each variable of the kernel, inside its range.
+// A value in range for each variable of the kernel.
 symbolic::Values parse_values(const json& root, const LazyOpPtr& kernel) {
   symbolic::Values values;
   const auto it = root.find("values");
@@ -121,7 +121,7 @@ symbolic::Values parse_values(const json& root, const LazyOpPtr& kernel) {
   }
   if (it != root.end() && it->size() != values.size())
     bad_reproducer("values", "has some that the kernel does not have");
-  (void)bind_variables(kernel, values);  // throws where one is outside its range
+  (void)bind_variables(kernel, values);  // throws if one is out of range
   return values;
 }
 

@@ -23,8 +23,8 @@ LazyOpPtr stored(const LazyOpPtr& value) {
   return LazyOp::store(ShapeTracker::contiguous(value->shape()), value);
 }
 
-// Buffers that are still read, numbered from 1 in order of first use and cut to what is reached;
-// values of the variables that are still there.
+// Keeps the buffers that are read, numbered from 1 in order of first use and cut to the part read,
+// and the values of the remaining variables.
 KernelCase renumbered(const LazyOpPtr& kernel, const std::vector<HostArray>& inputs,
                       const symbolic::Values& values = {}) {
   std::map<int, int> places;
@@ -48,7 +48,7 @@ KernelCase renumbered(const LazyOpPtr& kernel, const std::vector<HostArray>& inp
   return out;
 }
 
-// The case with one node replaced; nothing where that is ill-typed.
+// The case with one node replaced; nothing if ill-typed.
 std::optional<KernelCase> with_node(const KernelCase& c, const LazyOp* old,
                                     const LazyOpPtr& replacement,
                                     const std::vector<HostArray>& inputs) {
@@ -68,8 +68,8 @@ void add(Candidates& out, std::optional<KernelCase> c) {
   if (c) out.push_back(std::move(*c));
 }
 
-// A node's value as a plain buffer with what the reference computes for it; nothing where it is an
-// error, as of positions that are checked.
+// A node replaced by a plain buffer of the reference's values; nothing if they are an error, as for
+// checked positions.
 std::optional<KernelCase> frozen(const KernelCase& c, const LazyOpPtr& node) {
   const KernelCase part = renumbered(stored(node), c.inputs, c.values);
   std::vector<HostArray> inputs = c.inputs;
@@ -84,7 +84,7 @@ std::optional<KernelCase> frozen(const KernelCase& c, const LazyOpPtr& node) {
   return with_node(c, node.get(), load, inputs);
 }
 
-// A variable that is at most so large, and has another value.
+// A variable with a maximum of `most` and another value.
 std::optional<KernelCase> rebounded(const KernelCase& c, const symbolic::Node& variable,
                                     std::int64_t most, std::int64_t value) {
   const std::string name = symbolic::variable_name(variable);
@@ -110,7 +110,7 @@ std::optional<KernelCase> rebounded(const KernelCase& c, const symbolic::Node& v
   }
 }
 
-// All variables become numbers, or one of them, or one smaller.
+// Replaces all variables or one by numbers, or makes one smaller.
 void variables(const KernelCase& c, Candidates& out) {
   if (c.values.empty()) return;
   out.push_back(renumbered(c.concrete(), c.inputs));
@@ -126,7 +126,7 @@ void variables(const KernelCase& c, Candidates& out) {
   }
 }
 
-// Operand i in the place of each of two nodes of one operation.
+// Operand i in place of each of two nodes of one operation.
 std::optional<KernelCase> without_both(const KernelCase& c, const LazyOp* one, const LazyOp* other,
                                        std::size_t i) {
   try {
@@ -141,7 +141,7 @@ std::optional<KernelCase> without_both(const KernelCase& c, const LazyOp* one, c
   }
 }
 
-// Of some faults two parts of a kernel are the same.
+// Some faults need two equal parts of a kernel.
 void pairs(const KernelCase& c, const std::vector<LazyOpPtr>& order, Candidates& out) {
   const auto is_like = [](const LazyOpPtr& n, std::size_t i) {
     return n->src()[i]->dtype() == n->dtype();
@@ -171,7 +171,7 @@ void structural(const KernelCase& c, Candidates& out) {
     if (!leaf || !plain) add(out, frozen(c, node));
   }
   pairs(c, order, out);
-  // One operand in the place of another, constants in the place of buffers.
+  // One operand replaced by another, buffers by constants.
   for (const LazyOpPtr& node : order) {
     for (std::size_t i = 0; i < node->src().size(); ++i)
       for (const LazyOpPtr& other : node->src()) {
@@ -210,7 +210,7 @@ HostArray converted(const HostArray& array, DType to) {
   return out;
 }
 
-// One type replaced by another wherever it stands; nothing where an operation does not take that.
+// Replaces a type everywhere; nothing if an operation does not take the new one.
 std::optional<KernelCase> retyped(const KernelCase& c, DType from, DType to) {
   std::vector<HostArray> inputs = c.inputs;
   for (HostArray& input : inputs)
@@ -242,7 +242,7 @@ void types(const KernelCase& c, Candidates& out) {
     if (!is_plain(d)) add(out, retyped(c, d, is_float(d) ? DType::Float32 : DType::Int32));
 }
 
-// Two buffers of a type are one.
+// Merges two buffers of a type.
 void buffers(const KernelCase& c, Candidates& out) {
   for (int a = 1; a <= static_cast<int>(c.inputs.size()); ++a)
     for (int b = a + 1; b <= static_cast<int>(c.inputs.size()); ++b) {
@@ -266,8 +266,7 @@ void buffers(const KernelCase& c, Candidates& out) {
     }
 }
 
-// Every view of the kernel cut to [begin, end) on one axis, where it is not of size 1 there.
-// `compact`: what is left lies as close together as before.
+// Cuts every view to [begin, end) on one axis, unless of size 1 there. `compact`: closes the gaps.
 std::optional<KernelCase> cut(const KernelCase& c, std::size_t axis, std::int64_t begin,
                               std::int64_t end, bool compact) {
   const auto cut_view = [&](const ShapeTracker& st, Op op) {
@@ -298,7 +297,7 @@ std::optional<KernelCase> cut(const KernelCase& c, std::size_t axis, std::int64_
   }
 }
 
-// An axis of size 1 taken out of every view and reduce.
+// Removes an axis of size 1 from every view and reduce.
 std::optional<KernelCase> without_axis(const KernelCase& c, std::size_t axis) {
   const auto drop = [&](const ShapeTracker& st, Op op) {
     Shape shape = st.shape();
@@ -334,7 +333,7 @@ std::optional<KernelCase> without_axis(const KernelCase& c, std::size_t axis) {
 void dimensional(const KernelCase& c, Candidates& out) {
   std::vector<std::int64_t> sizes(c.kernel->shape().size(), 1);
   for (const LazyOpPtr& node : toposort(c.kernel))
-    for (std::size_t i = 0; i < sizes.size(); ++i)  // one that is no number stays
+    for (std::size_t i = 0; i < sizes.size(); ++i)  // symbolic sizes stay
       sizes[i] = node->shape()[i].is_int() && sizes[i] >= 0
                      ? std::max(sizes[i], node->shape()[i].as_int())
                      : -1;
@@ -350,7 +349,7 @@ void dimensional(const KernelCase& c, Candidates& out) {
                                      {std::int64_t{0}, power},
                                      {std::int64_t{0}, n - 1}})
       for (std::size_t other = axis; other < sizes.size(); ++other) {
-        // Two axes at once where they are equal: of some faults one alone would hide it.
+        // Equal axes are cut together: for some faults a single cut hides it.
         if (sizes[other] != n) continue;
         for (const bool compact : {false, true}) {
           const std::optional<KernelCase> one = cut(c, axis, begin, end, compact);
@@ -360,7 +359,7 @@ void dimensional(const KernelCase& c, Candidates& out) {
   }
 }
 
-// Of views that variables are in: they are contiguous.
+// Views with variables become contiguous.
 void plain_views(const KernelCase& c, Candidates& out) {
   for (const LazyOpPtr& node : toposort(c.kernel)) {
     const ShapeTracker st = ShapeTracker::contiguous(node->shape());
@@ -392,7 +391,7 @@ void views(const KernelCase& c, Candidates& out) {
         MemBuffer simpler{node->buffer().idx, node->dtype(), st, node->buffer().checked};
         const LazyOpPtr changed = LazyOp::make(node->op(), node->src(), simpler);
         add(out, with_node(c, node.get(), changed, inputs));
-        // What it reads elsewhere may be 0, which hides as much as what is cut off.
+        // Elements read elsewhere may be 0, which hides as much as cutting them off.
         const std::uint64_t one = Scalar::from_int(input.dtype, 1).bits();
         const std::size_t width = itemsize(input.dtype);
         for (std::size_t at = 0; at < input.bytes.size(); at += width)
@@ -402,7 +401,7 @@ void views(const KernelCase& c, Candidates& out) {
   }
 }
 
-// All elements of an input, halves and smaller parts of it, down to one by one, become 0 or 1.
+// Sets elements of an input to 0 or 1: all, halves and smaller parts, down to single ones.
 void values(const KernelCase& c, Candidates& out) {
   for (std::size_t b = 0; b < c.inputs.size(); ++b) {
     const std::size_t width = itemsize(c.inputs[b].dtype);

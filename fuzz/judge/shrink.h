@@ -6,7 +6,7 @@
 
 namespace touchstone::fuzz {
 
-/// How large a case is, most important first; every accepted shrink lowers it, so shrinking ends.
+/// The size of a case, most important first; every accepted shrink lowers it, so shrinking ends.
 struct CaseSize {
   std::size_t nodes = 0;      // of the AST
   std::int64_t elements = 0;  // of all shapes, and the sizes of their axes
@@ -18,8 +18,8 @@ struct CaseSize {
 };
 CaseSize size_of(const KernelCase& c);
 
-/// Cases that may be smaller: those of one kind of step after the other, the boldest first. `take`
-/// is handed each kind; false ends it.
+/// Produces cases that may be smaller, one kind of step at a time, the boldest first. `take`
+/// receives each kind; false stops.
 void smaller_cases(const KernelCase& c,
                    const std::function<bool(std::vector<KernelCase> candidates)>& take);
 
@@ -28,15 +28,15 @@ struct Shrunk {
   int runs = 0;  // calls of `fails`
 };
 
-/// Delta debugging on the graph: an inner node becomes the root, a node is replaced by an operand
-/// or by the values it had, or two nodes of one operation by theirs, variables become numbers or
-/// smaller, an operand takes another's place, buffers become constants or one buffer, types become
-/// float32 or int32, axes are cut, views become simpler or plain buffers, values become 0 or 1,
-/// until no such step still fails. Deterministic. `c` itself must fail. At most `most_runs` trials.
+/// Delta debugging on the graph until no step still fails. Steps: an inner node becomes the root; a
+/// node is replaced by an operand or its values, or two nodes of one operation by theirs; variables
+/// become numbers or smaller; an operand replaces another; buffers become constants or are merged;
+/// types become float32 or int32; axes are cut; views become simpler or plain buffers; values
+/// become 0 or 1. Deterministic. `c` must fail. At most `most_runs` trials.
 Shrunk shrink(const KernelCase& c, const std::function<bool(const KernelCase&)>& fails,
               int most_runs = 2000);
 
-/// The candidate's answer to a case, to be judged again.
+/// Records the candidate's answer to a case for later judging.
 Reproducer record(const KernelCase& c, Device& candidate);
 
 struct ShrunkRun {
@@ -44,8 +44,8 @@ struct ShrunkRun {
   int runs = 0;         // of the candidate
 };
 
-/// Shrinks a run whose verdict is FAIL. The answer is that of the very run that failed: a broken
-/// candidate need not repeat itself. `progress` is called with each count of runs.
+/// Shrinks a run whose verdict is FAIL. The result holds the answer of the failing run itself,
+/// because a broken candidate need not repeat it. `progress` receives each count of runs.
 ShrunkRun shrink_failure(const Reproducer& failing, Device& candidate, int most_runs = 2000,
                          const std::function<void(int runs)>& progress = {});
 

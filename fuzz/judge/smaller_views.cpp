@@ -7,8 +7,8 @@
 namespace touchstone::fuzz {
 namespace {
 
-// The view with the same order of axes, turned and repeated where it is, over as few elements as
-// that needs.
+// A view that keeps the order of axes, reversals and repetitions but spans as few elements as
+// possible.
 View close_together(const View& v) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < v.shape().size(); ++i)
@@ -32,7 +32,7 @@ bool is_concrete(const View& v) {
   return std::ranges::all_of(v.shape(), number) && std::ranges::all_of(v.strides(), number);
 }
 
-// The least and the greatest place that a view without elements left out reaches.
+// The least and the greatest place that a non-empty view reaches.
 std::pair<std::int64_t, std::int64_t> reach(const View& v) {
   std::int64_t low = v.offset().as_int(), high = low;
   for (std::size_t i = 0; i < v.shape().size(); ++i) {
@@ -42,8 +42,8 @@ std::pair<std::int64_t, std::int64_t> reach(const View& v) {
   return {low, high};
 }
 
-// Without the elements of each view of a stack that no view above it sees, before the first of them
-// and behind the last.
+// Drops the elements of each view of a stack before the first and after the last one visible from
+// above.
 ShapeTracker trimmed(const ShapeTracker& st) {
   std::vector<View> views = st.views();
   for (std::size_t p = views.size(); p-- > 1;) {
@@ -52,7 +52,7 @@ ShapeTracker trimmed(const ShapeTracker& st) {
       if (!is_concrete(v) || !v.offset().is_int() || v.size() == sint(0)) return st;
     auto [low, high] = reach(above);
     std::int64_t row = below.size().as_int(), first = 0;
-    if (low < 0 || high >= row) return st;  // where a mask hides it
+    if (low < 0 || high >= row) return st;  // hidden by a mask
     Mask keep;
     for (bool whole = false; const sint& size : below.shape()) {
       row /= size.as_int();

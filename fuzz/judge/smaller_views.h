@@ -6,14 +6,13 @@
 
 namespace touchstone::fuzz {
 
-/// A view of as many elements, with the same order of axes, turned and repeated where it is, over
-/// as few elements of memory as that needs; of a stack, without the elements of each view that no
-/// view above it sees, before the first of them and behind the last. As it is where it holds
-/// variables.
+/// The view with the same shape, order of axes, reversals and repetitions, but over as few elements
+/// of memory as possible; in a stack, also drops the elements of each view before the first and
+/// after the last one visible from above. Unchanged if it holds variables.
 ShapeTracker compacted(const ShapeTracker& st);
 
-/// One view of a stack with another offset, strides or without its mask, where all still lies
-/// inside. Numbers alone.
+/// Stacks with one view simplified: another offset, other strides or no mask, with everything still
+/// in range. Numbers only.
 std::vector<ShapeTracker> simpler_views(const ShapeTracker& st);
 
 }  // namespace touchstone::fuzz

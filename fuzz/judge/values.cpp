@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::int64_t kMostSmall = 7;
 
-// The same for ever, and asked for by every other kernel.
+// Cached for good: every other kernel needs them.
 const std::vector<Operands>& known_edges(Op op, DType of, DType to) {
   thread_local std::unordered_map<int, std::vector<Operands>> known;
   const int key = (static_cast<int>(op) * kDTypeCount + static_cast<int>(of)) * kDTypeCount +
@@ -33,7 +33,7 @@ const std::vector<Operands>& known_edges(Op op, DType of, DType to) {
   return it->second;
 }
 
-// The properties of a kernel that draws depend on.
+// Kernel properties that determine the draws.
 struct Needs {
   Op reduce = Op::Noop;    // its first reduce, if any
   std::int64_t terms = 1;  // of the longest
@@ -41,7 +41,7 @@ struct Needs {
   bool sums_products = false;
   struct Operation {
     Op op;
-    DType of, to;  // of the last operand, of the result
+    DType of, to;  // of the last operand; of the result
   };
   std::vector<Operation> elementwise;
 };
@@ -75,7 +75,7 @@ Needs needs_of(const LazyOpPtr& kernel) {
   return needs;
 }
 
-// The largest integers whose sums stay exact, and, for signs that cancel, below 2^digits.
+// The largest integers with exact sums; where signs cancel, below 2^digits.
 std::int64_t integer_bound(const Needs& needs) {
   const auto terms = static_cast<double>(needs.terms);
   for (std::int64_t bound = kMostSmall; bound > 1; --bound) {
@@ -86,7 +86,7 @@ std::int64_t integer_bound(const Needs& needs) {
   return 1;
 }
 
-// The elements of one array, set one by one.
+// Sets the elements of one array in sequence.
 class Filler {
  public:
   Filler(DType dtype, std::int64_t size) : array_{dtype, {size}, {}}, width_(itemsize(dtype)) {
@@ -95,7 +95,7 @@ class Filler {
   void set(std::int64_t i, const Scalar& x) {
     char* const to = array_.bytes.data() + static_cast<std::size_t>(i) * width_;
     const std::uint64_t bits = x.bits();
-    switch (width_) {  // copies of a size that is known are a store
+    switch (width_) {  // a copy of constant size is one store
       case 1:
         std::memcpy(to, &bits, 1);
         return;
@@ -126,13 +126,13 @@ class Drawer {
         needs_(std::move(needs)),
         draw_(draw),
         bound_(integer_bound(needs_)) {
-    // Where a reduce is all there is, or all but its products, its rows matter most.
+    // In a plain reduce, perhaps of products, rows matter most.
     const std::size_t others = needs_.elementwise.size() - (needs_.sums_products ? 1 : 0);
     edges_in_rows_ = is_reduce(needs_.reduce) &&
                      (others == 0 || (family == ValueFamily::Edges && chooser_.chance(1, 2)));
   }
 
-  /// `place` counts the kernel's inputs from 0.
+  /// `place` is the kernel's input number, from 0.
   void fill(Filler& out, int place) {
     switch (family_) {
       case ValueFamily::Integers:
@@ -158,10 +158,10 @@ class Drawer {
     if (is_bool(d)) return Scalar::of(chooser_.below(2) == 1);
     const bool one_sided = info(d).kind == DTypeKind::Unsigned;
     std::int64_t x = chooser_.between(0, 2 * bound_);
-    if (x == 0 && chooser_.chance(3, 4)) x = chooser_.between(1, 2);  // few zeros, which hide much
+    if (x == 0 && chooser_.chance(3, 4)) x = chooser_.between(1, 2);  // zeros hide much
     return integer(d, one_sided ? x : x % 2 == 0 ? -x / 2 : (x + 1) / 2);
   }
-  // Of [-kMostSmall, 2 * kMostSmall], converted once for all arrays of a type.
+  // Of [-kMostSmall, 2 * kMostSmall], converted once per type.
   static const Scalar& integer(DType d, std::int64_t x) {
     constexpr std::size_t kCount = 3 * kMostSmall + 1;
     static const auto table = [] {
@@ -186,7 +186,7 @@ class Drawer {
     return Scalar::from_double(d, chooser_.below(2) == 0 ? magnitude : -magnitude);
   }
 
-  // One such value everywhere, or any of them, and small integers among them.
+  // One such value everywhere, or a mix with small integers.
   void fill_neutral(Filler& out) {
     const std::vector<Scalar>& neutral = neutral_values(out.dtype());
     if (chooser_.chance(1, 4)) {
@@ -206,8 +206,8 @@ class Drawer {
       out.set(i, marked(i, out) ? mark(place, out.dtype()) : small(out.dtype()));
   }
 
-  // The first, the last and the middle element of an elementwise kernel get operands of which few
-  // results are 0, so that one that was not written shows.
+  // The first, middle and last element of an elementwise kernel get operands with mostly nonzero
+  // results, so that an unwritten one shows.
   bool marked(std::int64_t i, const Filler& out) const {
     return !is_reduce(needs_.reduce) && (i == 0 || i == out.size() / 2 || i == out.size() - 1);
   }
@@ -215,9 +215,9 @@ class Drawer {
     return is_bool(d) ? Scalar::of(place == 0) : Scalar::from_int(d, 1 + place);
   }
 
-  // Where a reduce picks a term, runs that one term decides: the last, the first (all of them below
-  // 0 where the type goes there), the first again and larger, any. Of bools: the last alone true,
-  // the first alone, none, two.
+  // For a reduce that picks a term, runs in which one term decides: the last, the first (all below
+  // 0 if the type allows), the first again and larger, any. For bools: only the last true, only the
+  // first, none, two.
   void fill_winners(Filler& out) {
     const DType d = out.dtype();
     const bool below_zero = is_float(d) || info(d).kind == DTypeKind::Signed;
@@ -239,7 +239,7 @@ class Drawer {
     }
   }
 
-  // Every other run of terms is dense, where what is added up in too few digits shows.
+  // Every other run of terms is dense, which shows accumulators of too few digits.
   void fill_full(Filler& out, int place) {
     const DType d = out.dtype();
     const bool sparse = needs_.reduce == Op::ReduceSum && needs_.terms > 2 && place == 0;
@@ -265,9 +265,9 @@ class Drawer {
 
   bool sums_floats(DType d) const { return needs_.reduce == Op::ReduceSum && is_float(d); }
 
-  // Terms of a sum are multiples of one power of two, together below 1 and short enough for the
-  // accumulator even beside kBig, which comes first and is taken away last: one answer is legal,
-  // and a narrower accumulator loses some of it.
+  // Terms of a sum are multiples of one power of two, together below 1 and short enough to be exact
+  // beside kBig, which is added first and subtracted last: one answer is legal, and a narrower
+  // accumulator loses part of it.
   static constexpr double kBig = 16;
   Scalar dense(DType d, int place) {
     if (!sums_floats(d)) return random(d);
@@ -281,7 +281,7 @@ class Drawer {
     return Scalar::from_double(d, chooser_.chance(1, 4) ? -x : x);
   }
 
-  // Whether the sum of two floats rounds away from zero, so that cutting it shows.
+  // Whether the sum of two floats rounds away from zero, so that truncation shows.
   static bool rounds_away(DType d, const Scalar& a, const Scalar& b) {
     if (!is_float(d)) return true;
     const double x = a.to_double(), y = b.to_double(), sum = x + y;
@@ -291,7 +291,7 @@ class Drawer {
     return lost != 0 && (lost > 0) == (sum > 0);
   }
 
-  // In turn the operands that tell, in no order, and among them small integers once all were there.
+  // Edge operands in rotation and scattered, mixed with small integers once all have occurred.
   void fill_edges(Filler& out, int place) {
     std::vector<const Operands*> telling;
     for (const auto& [op, of, to] : needs_.elementwise)
@@ -313,12 +313,12 @@ class Drawer {
               chooser_.chance(1, 2) ? chooser_.pick(edge_values(out.dtype())) : small(out.dtype()));
     }
   }
-  // The same in every input, so that operands stay together.
+  // Equal for every input, so that operands stay together.
   static std::uint64_t hash_turn(std::int64_t turn) {
     return static_cast<std::uint64_t>(turn) * 0x9e3779b97f4a7c15U >> 32;
   }
 
-  // Runs of terms with one rare value; the other inputs are 1, 2 and 3, which hide none.
+  // Runs of terms with one rare value; the other inputs are 1, 2 and 3, which hide nothing.
   void fill_edge_rows(Filler& out, int place) {
     const std::vector<EdgeRow> rows = edge_rows(needs_.reduce, out.dtype());
     for (std::int64_t first = 0; first < out.size(); first += needs_.terms) {
@@ -344,9 +344,9 @@ class Drawer {
   bool edges_in_rows_ = false;
 };
 
-// Integers that the positions of a checked GATHER are made of: inside it, whatever was drawn.
+// Moves integers that form the positions of a checked GATHER inside its table.
 void put_inside(std::vector<HostArray>& inputs, const LazyOpPtr& kernel) {
-  std::map<int, std::int64_t> rows;  // by buffer, the least
+  std::map<int, std::int64_t> rows;  // by buffer, the smallest
   for (const LazyOpPtr& node : toposort(kernel)) {
     if (node->op() != Op::Gather || !node->buffer().checked) continue;
     const std::int64_t size = node->buffer().st.shape()[0].as_int();

@@ -9,35 +9,34 @@
 
 namespace touchstone::fuzz {
 
-/// How the elements of the inputs of a kernel are drawn. Each family shows what the others hide.
+/// How the elements of a kernel's inputs are drawn. Each family shows errors that others hide.
 enum class ValueFamily : std::uint8_t {
-  Integers,  // so small that sums are exact in any order: one term too few or too many shows
-  Full,      // full significands; of every other sum all but two terms are zeros, so that one
-             // answer is legal and cut inputs show
-  Edges,     // the operands at which implementations of the kernel's own operations part
-  Zeros,     // of both signs: what was in an accumulator before shows
+  Integers,  // so small that sums are exact in any order: a missing or extra term shows
+  Full,      // full significands; every other sum has only two nonzero terms, so that one answer
+             // is legal and truncated inputs show
+  Edges,     // operands on which implementations of the kernel's operations differ
+  Zeros,     // of both signs: stale accumulator contents show
   Random,    // floats over a few binades, integers over their range
-  Neutral    // 0, 1, -1, the ends of the type and infinities: what leaves the other operand as it
-             // is, or hides it
+  Neutral    // 0, 1, -1, the ends of the type and infinities: identities and absorbing elements
 };
-/// Those of a suite.
+/// The families of a suite.
 inline constexpr ValueFamily kValueFamilies[] = {ValueFamily::Integers, ValueFamily::Full,
                                                  ValueFamily::Edges, ValueFamily::Zeros,
                                                  ValueFamily::Random};
-/// One of these or, as often, Neutral.
+/// One of these or, equally often, Neutral.
 ValueFamily draw_family(Chooser& chooser);
 std::string_view name(ValueFamily family);
 
-/// Elements of a shape.
+/// The number of elements of a shape.
 std::int64_t product(const std::vector<std::int64_t>& sizes);
 
-/// `size` elements of `dtype`, for no kernel in particular.
+/// `size` elements of `dtype`, for no particular kernel.
 HostArray draw_values(Chooser& chooser, ValueFamily family, DType dtype, std::int64_t size);
 
-/// Inputs for every buffer of a concrete kernel that it reads; element i is buffer i + 1. What the
-/// kernel computes decides what has power: the terms of its sums bound the integers, its operations
-/// choose the edges; positions that are checked are inside. Edges come in a fixed turn; `draw` says
-/// how many inputs of this family the same kernel had before, so that the turn goes on.
+/// Inputs for every buffer that a concrete kernel reads; element i is buffer i + 1. The kernel
+/// decides which values have power: the terms of its sums bound the integers, its operations choose
+/// the edges, checked positions are inside. Edges follow a fixed rotation; `draw` is the number of
+/// earlier inputs of this family for the same kernel and continues it.
 std::vector<HostArray> draw_inputs(Chooser& chooser, ValueFamily family, const LazyOpPtr& kernel,
                                    int draw = 0);
 

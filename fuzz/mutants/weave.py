@@ -3,23 +3,24 @@
 
 usage: weave.py [--check | --names | --out FOLDER] [--root FOLDER] TABLE...
 
-A mutant is a small fault in one place. A table holds those of one area, its name is the table's:
+A mutant is a small fault in one place. A table holds the mutants of the area it is named after:
 
     [name] path/of/source.cpp
     what goes wrong, in a line
     - the text of the source, `the part that changes` between backticks
     + the faulty part
 
-Without backticks all of the text changes. White space does not count; the text must occur exactly
-once. Rows under the heading "# From history" are mistakes that were really made. An expression becomes (mutant_on(i) ? (faulty) : (right)), statements, of which the last ends in ;,
-become { if (mutant_on(i)) { faulty } else { right } }; an empty faulty part leaves them out. Lines
-keep their numbers. Mutants may share a place or lie one inside the other.
+Without backticks the whole text changes. White space does not count; the text must occur exactly
+once. Rows under the heading "# From history" are real past mistakes. An expression becomes
+(mutant_on(i) ? (faulty) : (right)); statements, the last ending in ;, become
+{ if (mutant_on(i)) { faulty } else { right } }; an empty faulty part removes them. Line numbers
+stay. Mutants may share a place or nest.
 
---check only looks whether every text is found; --names prints the names. --out writes the folders
-symbolic, shapetracker, lib and interp as far as they hold C++, and lib/base/mutant_table.inc, one
-row a mutant; files that would not change are left alone. Exit code 1 and a line a mistake where a
-table does not fit the sources. A line of the sources may change now and then: --most-stale N leaves
-up to N mutants out whose text is there no more, and says which.
+--check only tests that every text is found; --names prints the names. --out writes the C++ files of
+the folders symbolic, shapetracker, lib and interp, and lib/base/mutant_table.inc, one row per
+mutant; unchanged files are not rewritten. If a table does not fit the sources, prints a line per
+mistake and exits with 1. --most-stale N skips, and reports, up to N mutants whose source text has
+changed.
 """
 
 import argparse
@@ -28,7 +29,7 @@ import re
 import sys
 import zlib
 
-# A part of an expression that begins or ends with an operator of two sides.
+# A part of an expression that begins or ends with a binary operator.
 BROKEN = re.compile(r"^\s*(<|>|=|/|%|\||\^|&&|\.|\?|,|!=)|([-+*/%<>=!&|^?,.]|\b(and|or))\s*$")
 
 FOLDERS = ("symbolic", "shapetracker", "lib", "interp")
@@ -98,7 +99,7 @@ def parse(path, text, wrong):
 
 
 def squeezed(text):
-    """The text without white space, and where each of its characters was."""
+    """The text without white space, and the original position of each character."""
     kept = [(c, i) for i, c in enumerate(text) if not c.isspace()]
     return "".join(c for c, _ in kept), [i for _, i in kept]
 
@@ -119,12 +120,12 @@ def locate(mutant, text, flat, origin, wrong, stale):
 
 
 def raw_literals(text):
-    """Where raw string literals stand: what is in them is no C++."""
+    """The positions of raw string literals, whose content is no C++."""
     return [found.span() for found in re.finditer(r'R"([^()\\\s]*)\(.*?\)\1"', text, re.DOTALL)]
 
 
 def weave(text, begin, end, mutants, number_of, wrong):
-    """text[begin:end] with the mutants in it, outermost first in `mutants`."""
+    """text[begin:end] with its mutants woven in; `mutants` lists outer ones first."""
     out = ""
     while mutants:
         place = mutants[0].span
@@ -178,7 +179,7 @@ def main():
             mutants += parse(table, file.read(), mistakes.append)
     number_of = {}
     for m in mutants:
-        number = zlib.crc32(m.name.encode())  # stays when others come, and with it what was compiled
+        number = zlib.crc32(m.name.encode())  # stable, so compiled objects stay valid
         if m.name in number_of:
             mistakes.append(f"{m.place}: there are two mutants {m.name}")
         elif number in number_of.values():
@@ -237,7 +238,7 @@ def main():
             for m in mutants if m.span)
         for path, text in woven.items():
             write(os.path.join(args.out, path), text)
-        for parent, _, files in os.walk(args.out):  # what is gone from the sources
+        for parent, _, files in os.walk(args.out):  # removed sources
             for file in files:
                 if os.path.relpath(os.path.join(parent, file), args.out) not in woven:
                     os.remove(os.path.join(parent, file))

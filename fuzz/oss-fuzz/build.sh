@@ -1,7 +1,7 @@
 #!/bin/bash -eu
-# Builds the fuzz targets as OSS-Fuzz and ClusterFuzzLite ask: compilers and flags come in $CC, $CXX,
+# Builds the fuzz targets for OSS-Fuzz and ClusterFuzzLite: compilers and flags come in $CC, $CXX,
 # $CFLAGS, $CXXFLAGS and $LIB_FUZZING_ENGINE, sources are in $SRC/touchstone, targets go to $OUT with
-# their seeds, dictionaries and options, and the libraries that the runner does not have.
+# their seeds, dictionaries and options, and the libraries that the runner lacks.
 #
 # TOUCHSTONE_DRY_RUN=1 configures, packs seeds and dictionaries, and compiles nothing: what CI can
 # check without the container.

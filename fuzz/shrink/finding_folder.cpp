@@ -15,7 +15,7 @@ namespace {
 
 using Index = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMostListed = 8;  // of a reduce that are shown
+constexpr std::int64_t kMostListed = 8;  // terms of a reduce that are listed
 
 Index unraveled(std::int64_t flat, const Shape& shape) {
   Index at(shape.size());
@@ -45,7 +45,7 @@ std::string value_at(const HostArray& array, std::int64_t element) {
                      Scalar::from_bits(array.dtype, bits).str());
 }
 
-// From the outermost view, which the kernel indexes, to the buffer.
+// From the outermost view, indexed by the kernel, to the buffer.
 std::string read_of(const KernelCase& c, const LazyOp& leaf, Index at) {
   const bool loads = leaf.op() == Op::Load;
   const std::vector<View>& views = loads ? leaf.buffer().st.views() : leaf.constant().st.views();
@@ -91,7 +91,7 @@ std::string index_trace(const KernelCase& c, std::span<const std::int64_t> at) {
                                                     name(leaf->dtype()), leaf->buffer().st.str())
                                       : fmt::format("CONST {} {}", leaf->constant().value.str(),
                                                     leaf->constant().st.str()));
-    // An axis that a reduce above makes one element of is as long as in the leaf.
+    // An axis that a reduce above collapses has the leaf's size.
     Index sizes, index(at.begin(), at.end());
     std::int64_t terms = 1;
     for (std::size_t i = 0; i < at.size(); ++i) {

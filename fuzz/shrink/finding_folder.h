@@ -9,20 +9,20 @@
 
 namespace touchstone::fuzz {
 
-/// How each leaf of a concrete kernel reads on the way to element `at` of the output, view by view:
-/// flat places, masks, the element read; of reduces the first terms.
+/// How each leaf of a concrete kernel is read for element `at` of the output, view by view: flat
+/// places, masks, the element read; for reduces the first terms.
 std::string index_trace(const KernelCase& c, std::span<const std::int64_t> at);
 
-/// All that is needed to look into a finding of the area kernel, in a folder that is made:
+/// Writes a folder with everything needed to investigate a finding of the area kernel:
 ///   case.txt         the case, a line for tests/corpus/kernel.txt
-///   kernel.json      its kernel, and input-1.npy, ... what that reads
-///   verdict.txt      the relation that does not hold, in full, and the backend
+///   kernel.json      its kernel, with inputs input-1.npy, ...
+///   verdict.txt      the broken relation in full, and the backend
 ///   again.sh         `again`, the command that checks case.txt again
-///   kernel.c         the code that the backend runs, where it shows it
-///   answer.npy       what it answers, where it answers
+///   kernel.c         the backend's code, if available
+///   answer.npy       the backend's answer, if any
 ///   reproducer.json  kernel, inputs and answer in one, for `touchstone check`
 ///   trace.txt        the first wrong element: its nodes with legal values, and its indices
-/// The last four only with a `backend`, which is asked once. Throws SystemError.
+/// The last four only with a `backend`, which runs once. Throws SystemError.
 void write_finding_folder(const std::filesystem::path& folder, const KernelCase& c,
                           const Failure& failure, const std::string& again, KernelBackend* backend);
 

@@ -8,7 +8,7 @@ namespace {
 
 using Candidates = std::vector<std::string>;
 
-// What a dtype costs: float64 nothing, then float32, then the rest.
+// The cost of a dtype: float64 none, then float32, then the rest.
 std::int64_t type_cost(DType dtype) {
   return dtype == DType::Float64 ? 0 : dtype == DType::Float32 ? 1 : 2;
 }
@@ -26,7 +26,7 @@ void spread(CallInput& x) {
   x.values = std::move(all);
 }
 
-// Without the last rows of an axis; values stay where they are.
+// Drops the last rows of an axis; values keep their places.
 void cut(CallInput& x, std::size_t axis, std::int64_t to) {
   spread(x);
   std::int64_t inner = 1;
@@ -47,7 +47,7 @@ void smaller_sizes(const Call& call, Candidates& out) {
     for (const std::int64_t size : x.shape)
       if (size > 0 && std::ranges::find(sizes, size) == sizes.end()) sizes.push_back(size);
   std::ranges::sort(sizes, std::greater());
-  for (const std::int64_t size : sizes)  // of all axes of one size together
+  for (const std::int64_t size : sizes)  // all axes of one size together
     for (const std::int64_t to : {std::int64_t{1}, size - 1}) {
       if (to >= size || to < 0) continue;
       Call c = call;
@@ -70,7 +70,7 @@ void smaller_sizes(const Call& call, Candidates& out) {
       c.inputs[k].shape.erase(c.inputs[k].shape.begin() + static_cast<std::ptrdiff_t>(i));
       out.push_back(c.str());
     }
-  for (int front = 0; front < 2; ++front) {  // an axis of all tensors
+  for (int front = 0; front < 2; ++front) {  // an axis shared by all tensors
     Call c = call;
     bool all = !c.inputs.empty();
     for (CallInput& x : c.inputs) {
@@ -175,7 +175,7 @@ Measure measure_of(const Call& call) {
     try {
       for (const std::int64_t n : numbers_of(value)) m[4] += 2 * std::abs(n) + (n < 0 ? 1 : 0);
     } catch (const ParseError&) {
-      continue;  // a word
+      continue;  // no number
     }
   }
   return m;

@@ -11,7 +11,7 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-// Without statements that nothing reads; nullopt where it does not fit together.
+// Removes unread statements; nullopt if the rest does not fit.
 std::optional<std::string> cleaned(const Program& p) {
   std::vector<bool> used(p.steps.size(), false);
   used.back() = true;
@@ -35,8 +35,8 @@ std::optional<std::string> cleaned(const Program& p) {
   }
 }
 
-// Statements changed so that they fit what those before them have become: movement as `mend` says,
-// inputs in the shape of what they are used with. False where that does not do.
+// Adjusts statements to changed ones before them: movement by `mend`, inputs to the shapes they are
+// combined with. False if that fails.
 bool mend_program(Program& p) {
   for (std::size_t tries = 0; tries <= p.steps.size(); ++tries) {
     std::vector<ProgramType> types;
@@ -103,7 +103,7 @@ class SmallerProgram {
   void statement(std::size_t i) {
     const ProgramStep& s = program_.steps[i];
     if (s.leaf()) return;
-    for (const int o : s.of) {  // an operand in its place
+    for (const int o : s.of) {  // replace it by an operand
       Program p = program_;
       if (i + 1 == p.steps.size()) {
         p.steps.resize(static_cast<std::size_t>(o) + 1);
@@ -114,14 +114,14 @@ class SmallerProgram {
       }
       emit(p);
     }
-    for (const char* value : {"0", "1"}) {  // or an input
+    for (const char* value : {"0", "1"}) {  // or by an input
       Program p = program_;
       p.steps[i] = {"input", {}, "", {}, types_[i].dtype, types_[i].shape, {value}};
       emit(p);
     }
   }
 
-  // One size less, wherever it stands.
+  // Decreases one size everywhere.
   void sizes() {
     std::vector<std::int64_t> known;
     for (const ProgramType& t : types_)
@@ -143,7 +143,7 @@ class SmallerProgram {
       }
   }
 
-  // One axis less of all inputs.
+  // Drops one axis of all inputs.
   void axes() {
     for (std::size_t axis = 0; axis < 4; ++axis) {
       Program p = program_;
@@ -154,7 +154,7 @@ class SmallerProgram {
     }
   }
 
-  // One type replaced by a plainer one, wherever it stands.
+  // Replaces a type by a plainer one everywhere.
   void dtypes() {
     for (const DTypeInfo& from : dtype_table)
       for (const DType to : {DType::Float32, DType::Int32}) {

@@ -1,4 +1,4 @@
-// SmallerRewrite rewriting cases: fewer nodes, rules, parts of patterns.
+// Smaller rewriting cases: fewer nodes, rules, parts of patterns.
 #include <algorithm>
 #include <cstdlib>
 
@@ -12,7 +12,7 @@ using Case = RewriteCase;
 using Pattern = Case::Pattern;
 using Result = Case::Result;
 
-// Every node by itself, sources by number.
+// Expands repetitions: every node by itself, sources by number.
 Case one_by_one(const Case& c) {
   Case out;
   out.passes = c.passes;
@@ -90,14 +90,14 @@ class SmallerRewrite {
            {std::int64_t{1}, std::int64_t{2}, case_.nodes[n].times / 2, case_.nodes[n].times - 1})
         if (less >= 1 && less < case_.nodes[n].times)
           with([&](Case& c) {
-            for (Case::Node& other : c.nodes)  // what takes all of them takes fewer
+            for (Case::Node& other : c.nodes)  // users of all copies use fewer
               for (Case::Node::Source& s : other.src)
                 if (s.from == c.nodes[n].times && s.back) s.from = less;
             c.nodes[n].times = less;
           });
   }
 
-  // The one_by_one case without some nodes: who read one reads the first of its sources that stays.
+  // The one_by_one case without some nodes: a user of one reads its first remaining source instead.
   void without(const std::vector<bool>& gone) {
     Case c;
     c.passes = flat_.passes;
@@ -126,7 +126,7 @@ class SmallerRewrite {
     emit(c);
   }
 
-  // Another node is the root, with what it needs.
+  // Makes another node the root, with its sources.
   void roots() {
     const std::size_t n = flat_.nodes.size();
     std::vector<std::size_t> tried{n - 1};
@@ -285,7 +285,7 @@ void add_to(Measure& m, const Result& r) {
 }  // namespace
 
 std::vector<std::string> smaller_rewrites(const Case& c) {
-  (void)c.build();  // throws where a source is not there
+  (void)c.build();  // throws if a source is missing
   return SmallerRewrite(c).all();
 }
 

@@ -10,7 +10,7 @@
 namespace touchstone::fuzz {
 namespace {
 
-// The dtypes that T stands for.
+// The dtypes that T may be.
 enum class Takes : std::uint8_t { Floats, Numbers, All };
 
 struct Row {
@@ -18,7 +18,7 @@ struct Row {
   Takes types = Takes::Floats;
 };
 
-// "T" stands for the type. Sizes are no multiples of what vectors and tiles hold.
+// "T" is the dtype. Sizes are not multiples of vectors or tiles.
 constexpr Row kRows[] = {
     {"softmax-8x17", "softmax(x[8,17]:T)"},
     {"softmax-5x1", "softmax(x[5,1]:T)"},
@@ -118,7 +118,7 @@ bool holds(std::string_view text, std::string_view definition) {
   return false;
 }
 
-// It computes nothing: three families tell all.
+// It only moves elements: three families suffice.
 bool only_moves(const LazyOpPtr& kernel) {
   return std::ranges::all_of(toposort(kernel), [](const LazyOpPtr& node) {
     return group(node->op()) == OpGroup::Buffer || node->op() == Op::Where;

@@ -11,16 +11,16 @@
 namespace touchstone::fuzz {
 
 struct KernelSuiteOptions {
-  std::vector<std::string> names;  // definitions (docs/define.md) that occur in them; empty: all
-  std::vector<DType> dtypes;       // empty: float32 and float16, and int32 for what takes it
+  std::vector<std::string> names;  // definitions (docs/define.md) used in them; empty: all
+  std::vector<DType> dtypes;       // empty: float32 and float16, and int32 where allowed
   std::uint64_t seed = 0;
 };
 
-/// Whole kernels, small, where single operations do not go: softmax and normalisations, products,
-/// convolutions, attention, reads that are masked, strided, flipped or gathered, axes of size 1 and
-/// 0; on every family of probe inputs (probe.h), those that only move elements on three of them.
-/// Named as "softmax-8x17-float32-deep". The same options give the same cases. Throws ParseError
-/// where a name is no definition.
+/// Small whole kernels that single operations do not cover: softmax and normalisations, products,
+/// convolutions, attention, masked, strided, flipped or gathered reads, axes of size 1 and 0. They
+/// run on every family of probe inputs (probe.h), those that only move elements on three. Names
+/// look like "softmax-8x17-float32-deep". Equal options give equal cases. Throws ParseError if a
+/// name is no definition.
 std::vector<SuiteCase> draw_kernel_suite(const KernelSuiteOptions& options);
 
 }  // namespace touchstone::fuzz

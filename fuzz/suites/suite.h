@@ -11,7 +11,7 @@
 
 namespace touchstone::fuzz {
 
-/// One kernel of a suite: a single operation on n elements of one family of values.
+/// A kernel of a suite: a single operation on n elements of one family of values.
 struct SuiteCase {
   std::string name;  // "exp2-float32-edges", "cast-float32-int8-random"; a file name
   KernelCase run;
@@ -24,10 +24,10 @@ struct SuiteOptions {
   std::uint64_t seed = 0;
 };
 
-/// Every op of every type it takes, on every family of values (values.h). CAST gives a
-/// case for each type it may give, as itself and as a bitcast; REDUCE_SUM one more of products
-/// ("dot"). Reduces are of rows of a matrix of some n elements. The same options give the same
-/// cases. Throws AstError where an op is neither elementwise nor a reduce.
+/// Every op in every type it takes, on every family of values (values.h). CAST gives a case per
+/// result type, as a conversion and as a bitcast; REDUCE_SUM one more of products ("dot"). Reduces
+/// are over rows of a matrix of about n elements. Equal options give equal cases. Throws AstError
+/// if an op is neither elementwise nor a reduce.
 std::vector<SuiteCase> draw_suite(const SuiteOptions& options);
 
 }  // namespace touchstone::fuzz

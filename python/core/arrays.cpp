@@ -34,7 +34,7 @@ std::optional<DType> float_of(std::int64_t bytes) {
   return std::nullopt;
 }
 
-// Formats of the struct module, of one element. The size decides where a letter has several.
+// One-element formats of the struct module. The size resolves letters with several meanings.
 DType dtype_of_format(const char* format, std::int64_t bytes, const std::string& what) {
   std::string_view text = format == nullptr ? "B" : format;
   const std::string whole(text);
@@ -62,7 +62,7 @@ DType dtype_of_format(const char* format, std::int64_t bytes, const std::string&
   return *found;
 }
 
-// Types that NumPy knows from ml_dtypes, by name.
+// Types that NumPy gets from ml_dtypes, by name.
 std::optional<DType> extended_type(const std::string& name) {
   if (name == "bfloat16") return DType::BFloat16;
   if (name == "float8_e4m3fn") return DType::Float8E4M3;
@@ -76,7 +76,7 @@ bool is_bits_of(DType given, DType wanted) {
   return narrow && is_unsigned(given) && itemsize(given) == itemsize(wanted);
 }
 
-// An attribute; nothing where there is none. What its getter raises is raised.
+// An attribute, or nothing if missing. Passes on exceptions of its getter.
 std::optional<py::object> attribute(py::handle object, const char* name) {
   if (PyObject* const found = PyObject_GetAttrString(object.ptr(), name))
     return py::reinterpret_steal<py::object>(found);
@@ -113,7 +113,7 @@ std::int64_t product(const std::vector<std::int64_t>& shape, std::size_t width,
   return size;
 }
 
-// The elements at these strides, in bytes, one after the other.
+// Copies the elements at these strides, in bytes, to contiguous memory.
 void gather(std::byte*& to, const std::byte* from, std::span<const std::int64_t> shape,
             std::span<const std::int64_t> strides, std::size_t width) {
   if (shape.empty()) {
@@ -155,7 +155,7 @@ Borrowed::Borrowed(py::handle object, const std::string& what, std::optional<DTy
 }
 
 bool Borrowed::by_buffer(py::handle object, const std::string& what) {
-  if (py::isinstance<Elements>(object)) {  // which know of types that buffers do not
+  if (py::isinstance<Elements>(object)) {  // handles types that the buffer protocol lacks
     auto& e = object.cast<Elements&>();
     owner_ = std::make_shared<py::object>(py::reinterpret_borrow<py::object>(object));
     dtype_ = e.dtype;
@@ -167,7 +167,7 @@ bool Borrowed::by_buffer(py::handle object, const std::string& what) {
   if (PyObject_CheckBuffer(object.ptr()) == 0) return false;
   auto held = std::make_unique<Py_buffer>();
   if (PyObject_GetBuffer(object.ptr(), held.get(), PyBUF_FULL_RO) != 0) {
-    // NumPy's types from elsewhere have no format; they have the other ways.
+    // NumPy's extension types have no format; the other protocols handle them.
     if (py::hasattr(object, "__array_interface__") || py::hasattr(object, "__dlpack__")) {
       PyErr_Clear();
       return by_interface(object, what) || by_dlpack(object, what);
@@ -216,7 +216,7 @@ bool Borrowed::by_interface(py::handle object, const std::string& what) {
   if (type[1] == 'b' && bytes == 1) found = DType::Bool;
   if (type[1] == 'i' || type[1] == 'u') found = integer_of(type[1] == 'i', bytes);
   if (type[1] == 'f') found = float_of(bytes);
-  // As ml_dtypes calls its types, by NumPy's version.
+  // By its ml_dtypes name; NumPy versions spell such types differently.
   if ((type[1] == 'V' || (type[1] == 'f' && bytes == 1)) && py::hasattr(object, "dtype"))
     found = extended_type(py::str(object.attr("dtype").attr("name")).cast<std::string>());
   if (!found || static_cast<std::int64_t>(itemsize(*found)) != bytes)
@@ -234,7 +234,7 @@ bool Borrowed::by_interface(py::handle object, const std::string& what) {
     if (pair.empty() || !py::isinstance<py::int_>(pair[0]))
       throw BufferError(what + ": __array_interface__ has no address");
     data_ = reinterpret_cast<const std::byte*>(pair[0].cast<std::uintptr_t>());
-    // Both what was asked and what it says of itself: either may hold the memory.
+    // Keeps the object and its interface dict: either may own the memory.
     owner_ = std::make_shared<py::object>(py::make_tuple(object, said));
     if (data_ == nullptr && product(shape_, itemsize(dtype_), what) != 0)
       throw BufferError(what + ": __array_interface__ has no address");
@@ -258,7 +258,7 @@ void Borrowed::lie_within(const py::object& data, const py::object& offset,
     PyBuffer_Release(p);
     delete p;
   });
-  // From the least to the byte after the last that is read.
+  // The range from the lowest byte to the one after the highest.
   const auto width = static_cast<std::int64_t>(itemsize(dtype_));
   std::int64_t least = offset.cast<std::int64_t>(), step = width;
   std::int64_t most = checked_add(least, width);
@@ -293,7 +293,7 @@ bool Borrowed::by_dlpack(py::handle object, const std::string& what) {
   const py::object held = capsule ? py::reinterpret_borrow<py::object>(object) : (*give)();
   auto* const managed = static_cast<dlpack::Managed*>(PyCapsule_GetPointer(held.ptr(), "dltensor"));
   if (managed == nullptr) throw py::error_already_set();
-  // From here on it is ours to delete; a capsule of that name is used up.
+  // Takes ownership; renaming the capsule marks it as consumed.
   if (PyCapsule_SetName(held.ptr(), "used_dltensor") != 0) throw py::error_already_set();
   owner_ = std::shared_ptr<dlpack::Managed>(managed, [](dlpack::Managed* m) {
     if (m->deleter != nullptr) m->deleter(m);
@@ -333,7 +333,7 @@ void Borrowed::lay_out(const std::vector<std::int64_t>& strides, const std::stri
     wanted *= shape_[i] == 0 ? 1 : shape_[i];
   }
   const bool aligned = reinterpret_cast<std::uintptr_t>(data_) % width == 0;
-  // Bools are copied: what others write there meanwhile could be neither.
+  // Bools are copied, because another writer could store neither 0 nor 1.
   if (size_ == 0 || (in_order && aligned && !is_bool(dtype_))) return;
   copy_ = Memory(static_cast<std::size_t>(size_) * width);
   std::byte* to = copy_.data();
@@ -346,7 +346,7 @@ void Borrowed::lay_out(const std::vector<std::int64_t>& strides, const std::stri
 
 std::unique_ptr<Buffer> Borrowed::buffer(Device& host) const {
   static const std::shared_ptr<const void> elsewhere(&host, [](const void*) {});
-  // Nothing writes through it: what reads it is a kernel's input or an output to be judged.
+  // Nothing writes through it: it is a kernel's input or an output to be judged.
   return std::make_unique<Buffer>(host, dtype_, size_, const_cast<std::byte*>(data_), elsewhere);
 }
 

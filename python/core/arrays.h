@@ -10,11 +10,11 @@
 #include "touchstone/device/buffer.h"
 #include "touchstone/files/npy.h"
 
-// Arrays of Python, by the buffer protocol, __array_interface__ or DLPack.
+// Python arrays, by the buffer protocol, __array_interface__ or DLPack.
 
 namespace touchstone::python {
 
-/// Memory of zeros, aligned for every type. Throws BufferError where there is none.
+/// Zeroed memory, aligned for every type. Throws BufferError if there is none.
 class Memory {
  public:
   Memory() = default;
@@ -28,13 +28,12 @@ class Memory {
   std::unique_ptr<std::byte, Free> bytes_;
 };
 
-/// An array of Python's, its elements in row-major order: where they lie, or a copy where they do
-/// not lie so. It keeps what it was taken from; to be destroyed by a thread that has the
-/// interpreter.
+/// A Python array with row-major elements: in place, or copied if they lie otherwise. Keeps its
+/// source alive; must be destroyed by a thread that holds the interpreter.
 class Borrowed {
  public:
-  /// what: as errors call it, "input 1". wanted: bits of a float of 8 or 16 bits may come as
-  /// unsigned integers. Throws DTypeError, BufferError, or TypeError for what is no array.
+  /// what: its name in errors, "input 1". wanted: 8- and 16-bit floats may be given as unsigned
+  /// integers. Throws DTypeError, BufferError, or TypeError if it is no array.
   Borrowed(py::handle object, const std::string& what, std::optional<DType> wanted = {});
 
   DType dtype() const { return dtype_; }
@@ -51,7 +50,7 @@ class Borrowed {
   bool by_buffer(py::handle object, const std::string& what);
   bool by_interface(py::handle object, const std::string& what);
   bool by_dlpack(py::handle object, const std::string& what);
-  /// Takes data of a buffer with shape_ and dtype_ at `offset`, which it must not leave.
+  /// Takes the data of a buffer with shape_ and dtype_ at `offset`; it must lie inside.
   void lie_within(const py::object& data, const py::object& offset,
                   const std::vector<std::int64_t>& strides, const std::string& what);
   void lay_out(const std::vector<std::int64_t>& strides, const std::string& what);
@@ -64,7 +63,7 @@ class Borrowed {
   Memory copy_;
 };
 
-/// Elements that the library made, with Python's buffer protocol and __array_interface__.
+/// Elements made by the library, with Python's buffer protocol and __array_interface__.
 struct Elements {
   DType dtype = DType::Float32;
   std::vector<std::int64_t> shape;
@@ -75,9 +74,9 @@ struct Elements {
   std::byte* data() const { return memory.data(); }
 };
 
-/// A letter of Python's struct module; of floats that it does not know, that of their bits.
+/// A format letter of Python's struct module; for floats without one, that of their bits.
 const char* format_of(DType dtype);
-/// A Python number with the value.
+/// The value as a Python number.
 py::object python_scalar(const Scalar& value);
 
 void bind_arrays(py::module_& m);

@@ -14,7 +14,7 @@ using define::Given;
 
 namespace {
 
-/// What stands on either side of an operator: an array or a number.
+/// An operand of an operator: an array or a number.
 std::optional<Array> array_of(py::handle value) {
   if (py::isinstance<Array>(value)) return value.cast<Array>();
   if (PyBool_Check(value.ptr()) != 0) return Array::number(value.ptr() == Py_True ? "1" : "0");
@@ -72,7 +72,7 @@ Given given_of(const Definition& of, const define::Parameter& p, py::handle valu
   return sizes;
 }
 
-// As in a text: arguments by place or by name.
+// Calls a definition with arguments by position or name, as in a text.
 Array called(const Definition& of, const py::args& args, const py::kwargs& named) {
   const std::vector<define::Parameter> wanted = parameters(of);
   if (args.size() > wanted.size())
@@ -136,7 +136,7 @@ void bind_builder(py::module_& m) {
          [](const Array& a, const Array& b) { return define::less(a, b); });
   binary(array, "__gt__", nullptr,
          [](const Array& a, const Array& b) { return define::less(b, a); });
-  // False with NaN, as in a text.
+  // False for NaN, as in a text.
   binary(array, "__le__", nullptr,
          [](const Array& a, const Array& b) { return define::less(a, b) + define::equal(a, b); });
   binary(array, "__ge__", nullptr,
@@ -215,13 +215,13 @@ void bind_builder(py::module_& m) {
     return std::string(define::usual_profile(define::definition(op).is_loose));
   });
   m.def("_of_arrays", [](const std::string& op, const py::args& args, const py::kwargs& named) {
-    // Arrays become the buffers 1, 2, ... in the order in which they stand.
+    // Arrays become buffers 1, 2, ... in order of appearance.
     int count = 0;
     py::list inputs;
     const Definition& definition = define::definition(op);
     const std::vector<define::Parameter> wanted = parameters(definition);
     const auto input = [&](py::handle value, bool is_array) -> py::object {
-      // A NumPy scalar is a number where no array may stand.
+      // A NumPy scalar counts as a number where no array is allowed.
       const bool plain = (!is_array || PyObject_CheckBuffer(value.ptr()) == 0) && array_of(value);
       if (plain || value.is_none() || py::isinstance<py::str>(value) ||
           py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value))

@@ -12,7 +12,7 @@
 #include "touchstone/symbolic/node/sint.h"
 #include "working.h"
 
-// From Python's values to the library's and back.
+// Conversions between Python's values and the library's.
 
 namespace touchstone::python {
 
@@ -20,22 +20,22 @@ namespace py = pybind11;
 
 using Guard = py::call_guard<Working>;
 
-/// A whole number of any length, or an expression: what stands on either side of an operator.
+/// An operand of an operator: an integer of any length or an expression.
 struct Operand {
   symbolic::Node node;
 };
 
 /// A Python int, of any length.
 py::int_ python_int(const symbolic::Int& value);
-/// None where the end is open.
+/// None if the end is open.
 py::object python_end(const symbolic::End& end);
 symbolic::Int int_of(py::handle value);
 
-/// The number, of any length, as a constant expression.
+/// A constant expression of an integer of any length.
 symbolic::Node constant_of(py::handle integer);
-/// The expression, or the number where it is constant and fits in 64 bits.
+/// The expression, or a number if it is constant and fits in 64 bits.
 py::object python_sint(const sint& value);
-/// Ints and expressions; false for anything else.
+/// Accepts ints and expressions; false for anything else.
 bool load_operand(py::handle source, symbolic::Node& node);
 
 void bind_errors(py::module_& m);

@@ -13,12 +13,12 @@ namespace {
 
 using Range = std::pair<std::optional<py::int_>, std::optional<py::int_>>;
 
-/// One rewriting, in words.
+/// A rewrite step as text.
 struct Step {
   cli::StepWords words;
 };
 
-/// A derivation in words.
+/// A derivation as text.
 struct Steps {
   std::string start, result, verdict, latex;
   std::vector<std::string> given;

@@ -7,7 +7,7 @@
 namespace touchstone::python::dlpack {
 
 struct Device {
-  std::int32_t type;  // 1 is the host, 3 host memory that is pinned for CUDA
+  std::int32_t type;  // 1: host, 3: CUDA-pinned host memory
   std::int32_t id;
 };
 struct DataType {

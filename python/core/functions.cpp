@@ -3,7 +3,7 @@
 #include "touchstone/tensor/generator.h"
 #include "touchstone/tensor/state.h"
 
-// Functions of layers, and the tensors of layers in files.
+// Functions of layers, and layers' tensors in files.
 
 namespace touchstone::python {
 
@@ -166,7 +166,7 @@ void bind_windows(py::module_& m) {
             "The gradient of conv; weight: (in, out / groups, kernel...).");
 }
 
-// Of files: a dict of names, or what a layer's state() gives.
+// From a dict of names, or from a layer's state().
 nn::StateDict state_of(const std::vector<std::pair<std::string, Tensor>>& state) {
   nn::StateDict out;
   for (const auto& [name, tensor] : state) out.push_back({name, tensor});

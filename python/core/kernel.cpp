@@ -16,7 +16,7 @@ namespace touchstone::python {
 namespace {
 
 Device& host() {
-  static Device* const only = make_interpreted_device().release();  // as long as the process
+  static Device* const only = make_interpreted_device().release();  // for the process lifetime
   return *only;
 }
 
@@ -32,7 +32,7 @@ std::string text_of(const std::vector<std::int64_t>& shape) {
   return str(std::span<const sint>(sizes));
 }
 
-/// The arrays of a kernel, and buffers over them; [0] is the output, null where there is none.
+/// The arrays of a kernel and buffers over them; [0] is the output, or null.
 struct Arrays {
   std::vector<std::unique_ptr<Borrowed>> arrays;
   std::vector<std::unique_ptr<Buffer>> buffers;
@@ -130,7 +130,7 @@ std::vector<ExplainedNode> explained(const KernelFile& kernel,
   return explain(kernel.ast, arrays.raw(), at, allowed);
 }
 
-// A prefix need not read every input; what it does read is numbered from 1 on.
+// A prefix may use only some inputs; those are numbered from 1.
 BufferPtr answered(const py::function& run, const LazyOpPtr& prefix,
                    const std::vector<py::object>& inputs, std::vector<py::object>& kept) {
   std::map<int, int> numbers;
@@ -202,7 +202,7 @@ py::list probes_of(const KernelFile& kernel, std::uint64_t seed) {
   return out;
 }
 
-// The inputs of a formula as they stand in it.
+// The shapes of a formula's inputs.
 void collect_shapes(const define::ArrayNode& node, std::map<int, define::Sizes>& shapes,
                     std::set<const define::ArrayNode*>& seen) {
   if (!seen.insert(&node).second) return;

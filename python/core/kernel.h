@@ -5,7 +5,7 @@
 
 namespace touchstone::python {
 
-/// Within Working: the lock is free, and this thread runs Python.
+/// Inside Working: releases the lock and lets this thread run Python.
 class Paused {
  public:
   Paused() {

@@ -38,7 +38,7 @@ WindowArgs window_args(const PerAxis& stride, const PerAxis& padding, const PerA
           .groups = groups};
 }
 
-// None in the place of what a layer was made without.
+// Exposes members; None for those that a layer was made without.
 template <class L>
 void weights(LayerClass<L>& c, std::initializer_list<std::pair<const char*, Tensor L::*>> members) {
   for (const auto& [name, member] : members)
@@ -50,7 +50,7 @@ void one_tensor(LayerClass<L>& c, const char* name = "x") {
       "__call__", [](const L& l, const Tensor& x) { return l(x); }, py::arg(name), Guard());
 }
 
-// Arguments that all layers with weights take, behind those of their own.
+// Trailing arguments of all layers with weights.
 py::arg_v of_type() { return py::arg("dtype") = py::none(); }
 py::arg_v of_device() { return py::arg("device") = "CPU"; }
 
@@ -82,7 +82,7 @@ void bind_linear(py::module_& m) {
   one_tensor(dropout);
 }
 
-// One axis and two, of a kernel that is a number or an array of two.
+// One and two axes; a kernel is a number or an array of two.
 template <class L, class Kernel, class Args>
 void bind_conv(py::module_& m, const char* name, const char* doc, Kernel kernel, Args args) {
   LayerClass<L> c(m, name, doc);
@@ -138,7 +138,7 @@ void bind_convolutions(py::module_& m) {
       m, "ConvTranspose2d", "x: (n, in, h, w): the gradient of Conv2d, as a layer.", &of_two_axes);
 }
 
-// Layers that normalise the axes that their sizes name.
+// Layers that normalise the axes named by their sizes.
 template <class L, class Sizes>
 void bind_norm(py::module_& m, const char* name, const char* of, const char* doc) {
   LayerClass<L> c(m, name, doc);

@@ -16,9 +16,10 @@ using Mutex = std::recursive_mutex;
 alignas(Mutex) unsigned char stack_mutex_place[sizeof(Mutex)];
 Mutex* const stack_mutex_there = new (stack_mutex_place) Mutex;
 
-// A thread that held a lock when the process forked is not there in the child, so what others
-// compute is waited for: by a thread with the interpreter, which they do not wait for. One without
-// it is the library's own, which may fork within a computation.
+// A thread that holds a lock while the process forks does not exist in the child, so forking waits
+// for other threads' computations. It waits on threads that hold the interpreter, because
+// computations do not wait for the interpreter. A thread without it is the library's own and may
+// fork within a computation.
 thread_local bool computations_wait = false;
 void before_fork() {
   computations_wait = PyGILState_Check() != 0;
@@ -34,7 +35,7 @@ void after_fork_in_child() {
   new (stack_mutex_place) Mutex;
 }
 
-// Of Python, while an Interruptible listens; it goes on to be called.
+// Python's handler while an Interruptible listens; it still gets called.
 void (*python_handler)(int) = nullptr;
 std::atomic<bool> interrupted = false;
 void on_interrupt(int signal) {
@@ -43,7 +44,7 @@ void on_interrupt(int signal) {
   python_handler(signal);
 }
 
-// The classes of exceptions, owned by the module; they live as long as the process.
+// The exception classes, owned by the module; they live as long as the process.
 struct Classes {
   PyObject *error, *shape, *dtype, *ast, *parse, *overflow, *buffer, *system, *interrupted;
 };
@@ -64,8 +65,8 @@ PyObject* made(py::module_& m, const char* name, const char* doc, PyObject* base
 PyObject* new_instance(PyTypeObject* type, PyObject* args, PyObject* named) {
   return py::detail::pybind11_object_new(type, args, named);
 }
-// cls.__new__(cls) would be an object without a value, which methods would take for one. Python
-// refuses it for a class whose constructor is not that of the class where __new__ stands.
+// cls.__new__(cls) would make an object without a value, which methods would use. Python refuses it
+// for a class whose constructor differs from that of the class that defines __new__.
 void refuse_bare_objects(const py::module_& m) {
   for (const auto& [name, member] : py::dict(m.attr("__dict__"))) {
     if (!PyType_Check(member.ptr()) ||
@@ -102,7 +103,7 @@ void translate(std::exception_ptr thrown) {
   } catch (const std::system_error& e) {
     raise(classes.system, e.what());
   } catch (
-      const py::cast_error& e) {  // what an object said, or a function gave, is of another type
+      const py::cast_error& e) {  // an object's attribute or a function's result has another type
     raise(PyExc_TypeError, e.what());
   }
 }

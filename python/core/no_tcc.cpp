@@ -1,4 +1,4 @@
-// libtcc of Debian fits no shared library: the module does without, in the place of lib/tcc.
+// Replaces lib/tcc: Debian's libtcc cannot be linked into a shared library.
 #include "touchstone/base/error.h"
 #include "touchstone/tcc/tcc_device.h"
 

@@ -4,7 +4,7 @@
 #include "touchstone/tensor/optim.h"
 #include "touchstone/tensor/schedules.h"
 
-// Optimizers, and learning rates by the step.
+// Optimizers and learning rate schedules.
 
 namespace touchstone::python {
 namespace {
@@ -87,7 +87,7 @@ void bind_decaying(py::module_& m, const char* name, const char* doc, double eps
           py::arg("betas") = Betas(0.9, 0.999), py::arg("eps") = eps);
 }
 
-// A schedule, from a function of C++ or of Python.
+// A schedule from a C++ or Python function.
 using Rates = std::function<double(std::int64_t)>;
 
 void bind_schedules(py::module_& m) {

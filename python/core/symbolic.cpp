@@ -93,7 +93,7 @@ py::int_ whole_number_of(const Node& n) {
   return python_int(*bounds.lo);
 }
 
-// Of a constant, that of the number, with which it compares equal.
+// A constant hashes like its number, with which it compares equal.
 Py_hash_t node_hash(const Node& n) {
   if (n.is_constant()) return PyObject_Hash(whole_number_of(n).ptr());
   const auto hash = static_cast<Py_hash_t>(context()[n.id()].hash);

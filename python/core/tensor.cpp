@@ -22,7 +22,7 @@ TensorOptions options_of(const std::optional<std::string>& dtype, const std::str
   return options;
 }
 
-// Numbers in lists in lists, all rows of one length.
+// Nested lists of numbers, all rows of one length.
 struct Nested {
   std::vector<std::int64_t> shape;
   std::vector<py::object> numbers;
@@ -138,7 +138,8 @@ std::vector<Index> parts_of(const py::object& key) {
   return parts;
 }
 
-// x[1, :] = values: values lack the axes of whole numbers, which here are slices of one element.
+// x[1, :] = values: adds the axes that values lack for integer indices, which here are slices of
+// one element.
 Tensor with_axes(Tensor values, const py::tuple& key, int rank) {
   for (int i = static_cast<int>(key.size()); i-- > 0;) {
     const int behind = rank - 1 - i;
@@ -385,7 +386,7 @@ TensorJit::Tensors called(const py::function& f, std::span<const Tensor> inputs)
   return out;
 }
 
-// The function is Python's to free, the tensors are not: they go first, under their lock.
+// Python frees the function, but not the tensors: they are freed first, under their lock.
 struct Jit {
   explicit Jit(py::function f)
       : function(std::move(f)),

@@ -3,7 +3,7 @@
 #include "touchstone/tensor/einsum.h"
 #include "touchstone/tensor/indexing.h"
 
-// Elements of tensors that other tensors choose, and their order.
+// Indexing tensors by tensors, and sorting.
 
 namespace touchstone::python {
 namespace {

@@ -273,7 +273,7 @@ bool load_number(py::handle source, Arg& to) {
       return false;
     py::object plain;
     if (PyIndex_Check(p) != 0) plain = py::reinterpret_steal<py::object>(PyNumber_Index(p));
-    if (!plain) {  // arrays have an index where their type is whole
+    if (!plain) {  // integer arrays have an index
       PyErr_Clear();
       const bool has_float =
           Py_TYPE(p)->tp_as_number != nullptr && Py_TYPE(p)->tp_as_number->nb_float != nullptr;

@@ -9,8 +9,8 @@
 
 namespace touchstone::python {
 
-// A tensor, and what has some, may hold the last of a graph and of memory, whose counts are those
-// of all threads.
+// A tensor, or an object with tensors, may own the last reference to a graph and to memory; these
+// counts are shared by all threads.
 struct FreeTensors {
   template <class T>
   void operator()(T* held) const {
@@ -24,14 +24,14 @@ struct FreeTensors {
   }
 };
 
-/// How Python holds what has tensors.
+/// Python's holder of objects with tensors.
 template <class T>
 using Held = std::unique_ptr<T, FreeTensors>;
 
 /// A tensor or a Python number.
 using Arg = std::variant<std::monostate, Tensor, bool, std::int64_t, double>;
 
-/// f of the tensor or the Number.
+/// f of the tensor or Number.
 template <class F>
 Tensor with_arg(const Arg& arg, const F& f) {
   return std::visit(
@@ -48,17 +48,17 @@ Tensor with_arg(const Arg& arg, const F& f) {
 
 using TensorClass = py::class_<Tensor, Held<Tensor>>;
 
-/// One number for all axes, or one for each.
+/// One number for all axes, or one per axis.
 using PerAxis = std::variant<std::int64_t, std::vector<std::int64_t>>;
 std::vector<std::int64_t> per_axis(const PerAxis& given);
-/// The same of two axes. Throws ShapeError for other numbers of them.
+/// The same for two axes. Throws ShapeError for other counts.
 std::array<std::int64_t, 2> of_two_axes(const PerAxis& given);
 
-/// What Python calls a number, NumPy's scalars and arrays without an axis among it; false for
-/// anything else. A number may say whether it is true, so that pybind11 would take it for a bool.
+/// Loads Python numbers, including NumPy's scalars and arrays without axes; false for anything
+/// else. Such objects have a truth value, so pybind11 would take them for a bool.
 bool load_number(py::handle source, Arg& to);
 
-/// Elements chosen by other tensors.
+/// Indexing by other tensors.
 void bind_indexing(TensorClass& t);
 /// Functions of layers: products, windows, normalisation, losses.
 void bind_functions(py::module_& m);

@@ -55,7 +55,7 @@ std::optional<std::int64_t> checked_at(const T& t, const std::vector<std::int64_
   return t.at(index);
 }
 
-/// What both classes have: movement, each giving a new value.
+/// Movement methods of both classes; each returns a new value.
 template <class T>
 void movement(py::class_<T>& c) {
   c.def(
@@ -139,7 +139,7 @@ View made_view(const Shape& shape, const std::optional<Strides>& strides, const 
   return View::strided(shape, strides ? *strides : row_major_strides(shape), offset, mask);
 }
 
-// Reads the parts of a Movement in the idiom of Python.
+// The parts of a Movement as Python values.
 py::tuple of_movement(const MovementOp& op) {
   using Kind = MovementOp::Kind;
   const auto pairs = [&] {

@@ -8,7 +8,7 @@
 
 namespace touchstone::python {
 
-/// While it lives, other threads run Python.
+/// While one lives, other threads may run Python.
 class Released {
  public:
   Released() : thread_(PyEval_SaveThread()) {}
@@ -16,9 +16,8 @@ class Released {
     try {
       PyEval_RestoreThread(thread_);
     } catch (...) {
-      // Python ends, and wants this thread, one that it does not wait for, to end first, by
-      // unwinding it. What it holds of Python's could not be given back: it waits for the process
-      // to end.
+      // Python is shutting down and unwinds this daemon thread. Its Python objects could not be
+      // released, so it waits for the process to end.
       for (;;) pause();
     }
   }
@@ -29,13 +28,13 @@ class Released {
   PyThreadState* thread_;
 };
 
-/// The lock of devices and tensors, which are for one thread at a time. Whoever holds it does not
-/// wait for the interpreter, so that a thread with the interpreter may wait for it, as one that
-/// forks does. A forked child begins with a free one.
+/// The lock of devices and tensors, which one thread at a time may use. A holder does not wait for
+/// the interpreter, so a thread that holds the interpreter, such as one that forks, may wait for
+/// the lock. It is free in a forked child.
 std::recursive_mutex& stack_mutex();
 
-/// While it lives, in the main thread, an interrupt from the keyboard ends what the library does,
-/// too, which throws Interrupted.
+/// While one lives in the main thread, a keyboard interrupt also ends library work, which throws
+/// Interrupted.
 class Interruptible {
  public:
   Interruptible();
@@ -48,7 +47,7 @@ class Interruptible {
   bool listens_ = false;
 };
 
-/// While it lives, this thread alone works with devices and tensors, and others run Python.
+/// While one lives, only this thread uses devices and tensors, and others may run Python.
 class Working {
  private:
   Released released_;

@@ -21,7 +21,7 @@ __all__ = sorted({"AstError", "BufferError", "DTypeError", "Error", "Interrupted
                   "ShapeError", "SystemError"} | _MODULES | _OF_TENSOR)
 
 
-def __getattr__(name):  # so that importing the package costs what is used of it
+def __getattr__(name):  # lazy: importing the package loads only the modules used
     if name in _MODULES:
         return importlib.import_module("." + name, __name__)
     if name in _OF_TENSOR:

@@ -1,14 +1,14 @@
-"""What judge, testing and the adapters share."""
+"""Code shared by judge, testing and the adapters."""
 import json as _json
 
 from . import kernel as _kernel
 
-# Of functions that compute exp, log, roots and means by themselves (docs/oracle.md).
+# The profile of functions that compute exp, log, roots and means themselves (docs/oracle.md).
 LIBRARY = "library"
 
 
 def profile(declared, name="declared"):
-    """The JSON of a profile: what an adapter declares, of which "base" is a name."""
+    """The JSON of a profile: an adapter's declarations, with a profile name as "base"."""
     return _json.dumps({"name": name, "base": "glibc", **declared})
 
 
@@ -17,7 +17,7 @@ def _pair(error):
 
 
 def library(declared, more):
-    """What an adapter declares of its device and, with `more`, of its functions, and what LIBRARY allows beside."""
+    """An adapter's declarations for its device and, with `more`, its functions, plus LIBRARY's allowances."""
     base, usual = (_json.loads(_kernel._kernel._profile(name))["ulp"] for name in (declared.get("base", "glibc"), LIBRARY))
     own = {**base, **declared.get("ulp", {}), **more.get("ulp", {})}
     ulp = {function: [max(numbers) for numbers in zip(_pair(own[function]), _pair(usual[function]))] for function in usual}
@@ -25,7 +25,7 @@ def library(declared, more):
 
 
 def profile_for(op, asked, declared=None, more=None):
-    """The profile that was asked for; else that which is usual for a definition, with what is declared."""
+    """The requested profile, by default the definition's usual one with the declarations applied."""
     if asked is not None:
         return asked
     usual = _kernel._kernel._usual_profile(op)

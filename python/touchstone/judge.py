@@ -1,4 +1,4 @@
-"""judge(fn, reference="softmax", inputs=[...]): whether what a function gives is legal.
+"""judge(fn, reference="softmax", inputs=[...]): the verdict on a function's results.
 
 >>> import numpy as np, touchstone
 >>> x = np.linspace(-2, 2, 64, dtype="float32").reshape(4, 16)
@@ -22,7 +22,7 @@ __all__ = ["LIBRARY", "judge"]
 
 
 def _copied(array):
-    """What a function may write over: NumPy's and CuPy's arrays have copy(), PyTorch's clone(); JAX's are constant."""
+    """A copy that a function may overwrite: NumPy and CuPy arrays have copy(), PyTorch's clone(); JAX's are constant."""
     for copy in ("copy", "clone"):
         if hasattr(array, copy):
             return getattr(array, copy)()
@@ -36,13 +36,13 @@ def _of_shapes(reference, shapes, dtype, attributes):
 
 def judge(fn, reference: str | _kernel.Kernel, inputs=None, *, profile: str | None = None, dtype: str = "float32",
           seed: int = 0, **attributes: object) -> _kernel.Verdict:
-    """The verdict on what fn gives, against the legal results of a definition.
+    """The verdict on fn's results, against the legal results of a definition.
 
-    fn: called with arrays; gives an array (buffer protocol, __array_interface__ or DLPack, on the host).
+    fn: takes arrays and returns one (buffer protocol, __array_interface__ or DLPack, on the host).
     reference: a definition's name ("softmax"), a formula with its inputs ("softmax(x[8,33]) * 2"), or a Kernel.
-    inputs: arrays, on which fn is called once; or shapes, tuples or lists, of arrays of `dtype` that are drawn in every
-        family that shows faults, from the seed. None for a formula, whose shapes are known, or a kernel, whose inputs
-        are drawn flat.
+    inputs: arrays, on which fn is called once; or shapes (tuples or lists) of arrays of `dtype`, which are drawn from
+        the seed in every family that shows faults. None for a formula, whose shapes are known, or a kernel, whose
+        inputs are drawn flat.
     profile: the arithmetic that is allowed, a name or the JSON of one; None: "library" for what functions compute as
         they like, and for a Kernel, else "glibc" (docs/oracle.md).
     attributes: of the definition, as axis=1.
@@ -77,7 +77,7 @@ def judge(fn, reference: str | _kernel.Kernel, inputs=None, *, profile: str | No
 
 
 class _Module(_types.ModuleType):
-    """touchstone.judge is this module and, called, the function in it."""
+    """Makes the module touchstone.judge callable as its function judge."""
 
     def __call__(self, *args, **kwargs):
         return self.judge(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""Kernels: built, read, evaluated by the reference, and outputs of others judged.
+"""Kernels: build and read them, evaluate them on the reference, judge other outputs.
 
 >>> x = load(1, (2, 3))
 >>> k = store(reduce_sum(x * 2.0, axes=[1]))
@@ -27,8 +27,8 @@ _EXTENDED = {"bfloat16": "bfloat16", "float8_e4m3": "float8_e4m3fn", "float8_e5m
 
 
 def as_array(elements: Elements):
-    """Elements as a NumPy array over the same memory; of bfloat16 and float8 by ml_dtypes where that is there, else
-    their bits. A memoryview where there is no NumPy."""
+    """Elements as a NumPy array over the same memory; bfloat16 and float8 by ml_dtypes if installed, else as bits. A
+    memoryview without NumPy."""
     try:
         import numpy
     except ImportError:
@@ -45,15 +45,15 @@ def as_array(elements: Elements):
 
 def eval(kernel: Kernel, *inputs: object):
     """The reference's output for these arrays, each of the dtype of the kernel's buffer 1, 2, ...: correctly rounded,
-    sums exact. Throws BufferError, DTypeError, AstError, and TypeError for what is no array."""
+    sums exact. Throws BufferError, DTypeError, AstError, and TypeError for an argument that is no array."""
     return as_array(_kernel._eval(kernel, *inputs))
 
 
 def probes(kernel: Kernel, seed: int = 0) -> list[tuple[str, list]]:
-    """Inputs of every family that shows faults of this kernel, drawn from a seed: (family, arrays) of each."""
+    """Inputs of every family that shows faults of this kernel, drawn from a seed: a list of (family, arrays)."""
     return [(family, [as_array(e) for e in inputs]) for family, inputs in _kernel._probes(kernel, seed)]
 
 
 def _restored(text: str) -> Kernel:
-    """What pickle calls."""
+    """Called by pickle."""
     return Kernel.from_json(text)

@@ -23,7 +23,7 @@ __all__ = ["BatchNorm", "Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d"
 
 
 class Module:
-    """What has layers, modules and tensors as attributes, or in lists of them."""
+    """Base of classes with layers, modules and tensors as attributes, or in list attributes."""
 
     def state(self):
         """(name, tensor) of each, by attribute."""
@@ -44,7 +44,7 @@ def _state(name, value):
 
 
 class Sequential(Module):
-    """Layers and functions of one tensor, one after the other."""
+    """Layers and one-tensor functions, applied in sequence."""
 
     def __init__(self, *steps):
         self.steps = steps

@@ -1,4 +1,4 @@
-"""Optimizers: zero_grad(), loss.backward(), step(); and learning rates by the step.
+"""Optimizers: zero_grad(), loss.backward(), step(); and learning rate schedules.
 
 >>> from touchstone import Tensor
 >>> x = Tensor([1.0, 2.0], requires_grad=True)

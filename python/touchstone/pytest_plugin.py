@@ -1,6 +1,6 @@
 """pytest --touchstone-report[=FILE.html]: the verdicts of touchstone.testing in a table, and as a page.
 
-pytest loads it by its entry point, which lies beside the package.
+pytest loads it by its entry point, which is beside the package.
 """
 import os
 from html import escape
@@ -19,14 +19,14 @@ def pytest_addoption(parser):
 
 
 def pytest_load_initial_conftests(args):
-    """Without a page the option takes nothing: what stands behind it is a test, not the file of a page."""
+    """Without a page the option takes no argument: the next word is a test, not a page."""
     for i, arg in enumerate(args):
         if arg == _OPTION and not (i + 1 < len(args) and args[i + 1].endswith(".html")):
             args[i] += "="
 
 
 def _refuse(path):
-    """Why no page can be written there, or None."""
+    """The reason why no page can be written there, or None."""
     if not path.endswith(".html"):
         return "a page's name ends in .html"
     folder = os.path.dirname(path) or "."
@@ -93,7 +93,7 @@ def _page(records):
 def pytest_configure(config):
     path = config.getoption(_OPTION)
     if path:
-        path = os.path.abspath(path)  # tests may go to other folders
+        path = os.path.abspath(path)  # tests may change directory
         if why := _refuse(path):
             raise pytest.UsageError(f"{_OPTION}={path}: {why}")
     if path is not None:

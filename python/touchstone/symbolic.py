@@ -46,5 +46,5 @@ Node._repr_html_ = lambda node: f"<code>{_escape(node.render())}</code>"  # type
 
 
 def _restored(text, variables):
-    """What pickle calls; of Python, since it finds functions by their names."""
+    """Called by pickle; in Python, because pickle finds functions by name."""
     return _symbolic._read(text, variables)

@@ -50,6 +50,6 @@ Tensor.__int__ = lambda self: int(self.item())
 
 
 def jit(function):
-    """A decorator: the first call runs the function of tensors, the second notes its kernels, each later one runs
-    these on its own inputs. Gives the tensors as a list."""
+    """A decorator: the first call runs the function of tensors, the second captures its kernels, later calls run
+    these on their own inputs. Returns the tensors as a list."""
     return TensorJit(function)

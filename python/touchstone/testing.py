@@ -1,4 +1,4 @@
-"""For tests: arrays are legal results of named operations, or the test fails.
+"""For tests: assertions that arrays are legal results of named operations.
 
 >>> import numpy as np
 >>> x = np.arange(6, dtype="float32").reshape(2, 3)
@@ -23,13 +23,13 @@ from ._judging import LIBRARY, check_op
 
 __all__ = ["LIBRARY", "Record", "assert_legal", "judged", "judging"]
 
-_listeners: list = []  # of every thread
-# Of the scopes that are open in a thread or task, outermost first: their profiles and records.
+_listeners: list = []  # shared by all threads
+# The open scopes of a thread or task, outermost first: their profiles and records.
 _scopes: _contextvars.ContextVar[tuple] = _contextvars.ContextVar("touchstone_judging", default=())
 
 
 class Record:
-    """One verdict: .op, .verdict, .where (what a listener adds), .call (as it was asked)."""
+    """One verdict: .op, .verdict, .where (added by a listener), .call (the call as text)."""
 
     def __init__(self, op: str, call: str, verdict: Verdict):
         self.op, self.call, self.verdict, self.where = op, call, verdict, ""
@@ -37,13 +37,13 @@ class Record:
 
 def assert_legal(actual: object, op: str, *inputs: object, profile: str | None = None, sharp: bool = False,
                  **attributes: object) -> Verdict:
-    """Asserts that a conforming device could give `actual` as the operation on these inputs; gives the verdict.
+    """Asserts that `actual` is a legal result of the operation on these inputs; returns the verdict.
 
-    actual: an array of the operation's shape, but for axes of size 1, and dtype.
+    actual: an array of the operation's shape, ignoring axes of size 1, and dtype.
     op: a name of touchstone.kernel.definitions; inputs and attributes are its arguments.
-    profile: the arithmetic that is allowed, a name or the JSON of one; None: that of a `judging` scope, else "library"
-        for what functions compute as they like, else "glibc" (docs/oracle.md).
-    sharp: whether a verdict that says little (WEAK) fails, too.
+    profile: the allowed arithmetic, a profile's name or its JSON; None: that of a `judging` scope, else "library" for
+        operations whose algorithm is free, else "glibc" (docs/oracle.md).
+    sharp: whether a verdict without power (WEAK) fails, too.
 
     Raises AssertionError with the first illegal element, its index and its legal values. Throws ParseError, ShapeError,
     DTypeError, BufferError, TypeError where the question is wrong.
@@ -62,7 +62,7 @@ def assert_legal(actual: object, op: str, *inputs: object, profile: str | None =
 
 
 def judged(op: str, *, profile: str | None = None, **attributes: object):
-    """A decorator: what the function gives for arrays is asserted to be legal, at every call."""
+    """A decorator: asserts at every call that the function's result is legal."""
     def decorate(fn):
         @_functools.wraps(fn)
         def wrapper(*inputs):
@@ -76,7 +76,7 @@ def judged(op: str, *, profile: str | None = None, **attributes: object):
 
 @_contextlib.contextmanager
 def judging(profile: str | None = None):
-    """A scope with a profile of its own, which gives the list of its records; of the thread or task that opens it."""
+    """A scope with its own profile that yields the list of its records; belongs to the thread or task that opens it."""
     records: list[Record] = []
     outside = _scopes.get()
     _scopes.set((*outside, (profile, records)))

@@ -1,4 +1,4 @@
-"""Views of buffers: from an index to an element, and whether it may be read.
+"""Views of buffers: map an index to an element and its validity.
 
 >>> v = ShapeTracker.from_shape((2, 3)).permute((1, 0)).reshape((6,))
 >>> len(v.views), v.at((1,))
@@ -16,7 +16,7 @@ _CELL, _MOST = 34, 4096
 
 
 def _svg(view):
-    """A grid of the elements that are read, row by row; what is padding is grey."""
+    """A grid of the elements read, row by row; padding is grey."""
     shape = view.shape
     if not all(isinstance(n, int) for n in shape):
         return f'<svg xmlns="http://www.w3.org/2000/svg" width="600" height="20"><text y="15">{view}</text></svg>'

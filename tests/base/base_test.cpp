@@ -88,7 +88,7 @@ TEST(File, ALinkThatAnotherUserMadeIsNotFollowed) {
   EXPECT_EQ(read_file(target), "kept");
 }
 
-// As a later process finds it.
+// As seen by a later process.
 TEST(TemporaryDirectories, ThoseThatKilledProcessesLeftGoWithTheNext) {
   const TemporaryDirectory dir;
   const char* const set = std::getenv("TMPDIR");
@@ -212,7 +212,7 @@ TEST(OwnFolder, NoLevelOfItIsALinkOrFolderOfAnotherUser) {
   std::filesystem::current_path(here);
 }
 
-// A file of `kibibytes`, used so many seconds ago.
+// Creates a file of `kibibytes`, last used `seconds` ago.
 void used_before(const PrivateFolder& folder, const std::string& name, int kibibytes, int seconds) {
   folder.write(name, std::string(static_cast<std::size_t>(kibibytes) << 10, 'x'));
   std::filesystem::last_write_time(
@@ -292,7 +292,7 @@ TEST(PrivateFolder, NothingInItIsFollowed) {
   ::mkfifo((path / "pipe").c_str(), 0600);
   EXPECT_EQ(folder.read("pipe", 100), std::nullopt);
   EXPECT_EQ(folder.read("none", 100), std::nullopt);
-  // Another folder takes the name: what was looked at is what is used.
+  // Another folder takes the name; the checked folder is still the one used.
   std::filesystem::rename(path, dir.path() / "moved");
   std::filesystem::create_directory(path);
   folder.write("c", "here");
@@ -308,7 +308,7 @@ TEST(File, AMissingFolderIsAnErrorAndStaysMissing) {
 }
 
 TEST(File, AFullDiskLosesNothing) {
-  // A limit on the size of files stops the write in its middle, as a full disk does.
+  // A file size limit stops the write halfway, like a full disk.
   const TemporaryDirectory dir;
   const auto path = dir.path() / "a.txt";
   write_file_atomically(path, "old");
@@ -453,7 +453,8 @@ TEST(Visible, WhatATerminalWouldObeyIsSpelledOut) {
   EXPECT_EQ(visible("\u009b31m\u202egnp.\u2066\u200b\ufeff\u2028"),
             "\\u{9b}31m\\u{202e}gnp.\\u{2066}\\u{200b}\\u{feff}\\u{2028}");
   EXPECT_EQ(visible("\U000e0041\U0001d173"), "\\u{e0041}\\u{1d173}");
-  // No UTF-8: a byte alone, an overlong form, half of a pair, above the last, cut.
+  // Invalid UTF-8: a lone byte, an overlong form, a lone surrogate, beyond the last code point,
+  // truncated.
   EXPECT_EQ(visible("\x9b[\xc0\x8a\xed\xa0\x80\xf4\x90\x80\x80\xe2\x80"),
             "\\x9b[\\xc0\\x8a\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80\\xe2\\x80");
   EXPECT_EQ(visible("aöüb", 3), "aöü...");
@@ -461,7 +462,7 @@ TEST(Visible, WhatATerminalWouldObeyIsSpelledOut) {
   EXPECT_EQ(visible_lines("one\ntwo\x1b\r\n"), "one\ntwo\\x1b\\r\n");
 }
 
-// Whatever the bytes, no control character is left and the rest is UTF-8.
+// For any bytes, no control character remains and the rest is UTF-8.
 TEST(Visible, NoByteGetsThroughThatMovesAnything) {
   for (int first = 0; first < 256; ++first)
     for (int second = 0; second < 256; ++second) {

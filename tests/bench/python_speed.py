@@ -1,4 +1,4 @@
-"""What Python costs beside C++: PYTHONPATH=build/release/python /usr/bin/python3 tests/bench/python_speed.py [COMMAND]
+"""The cost of Python compared with C++: PYTHONPATH=build/release/python /usr/bin/python3 tests/bench/python_speed.py [COMMAND]
 
 COMMAND, build/release/cli/touchstone, is timed beside check() on the same files.
 """

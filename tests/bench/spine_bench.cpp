@@ -11,7 +11,7 @@
 #include "touchstone/tensor/models.h"
 #include "touchstone/tensor/optim.h"
 
-// The whole way from a tensor to a verdict, timed. Names are "workload/device"; numpy_peer.py runs
+// Times the whole path from a tensor to a verdict. Names are "workload/device"; numpy_peer.py runs
 // the same workloads under the same names.
 
 namespace touchstone {
@@ -58,7 +58,7 @@ const Workload kWorkloads[] = {
      }},
 };
 
-// The kernels of one graph with buffers of their own, ready to run again and again.
+// A graph's kernels with their own buffers, ready to run repeatedly.
 class Prepared {
  public:
   Prepared(const Workload& workload, const std::string& device) : device_(Device::get(device)) {
@@ -135,7 +135,7 @@ void training_step(benchmark::State& state, const std::string& device) {
       benchmark::Counter((counters().seconds - before) / static_cast<double>(steps));
 }
 
-// n kernels that nobody compiled before, in one call of the compiler or from a warm disk.
+// Compiles n new kernels in one compiler call, or loads them from a warm disk cache.
 void compile(benchmark::State& state, bool warm) {
   const auto n = state.range(0);
   const TemporaryDirectory cache;

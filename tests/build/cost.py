@@ -1,10 +1,10 @@
-"""Seconds that the parts of a build take, the dearest first.
+"""Prints the seconds that the parts of a build take, the most expensive first.
 
 usage: cost.py BUILD_FOLDER [STEPS]
 
-Where ccache is used they are processor time of the compilers, which cmake/timed notes in costs.log; what ccache
-answered keeps the time of an earlier run, or has none. Elsewhere they are by the clock on the wall, from the log that
-ninja keeps. Of each step it is the last run that counts. STEPS: how many single steps are listed [5].
+With ccache they are processor time of the compilers, which cmake/timed records in costs.log; a cache hit keeps the time
+of an earlier run, or has none. Otherwise they are wall-clock time from ninja's log. The last run of each step counts.
+STEPS: how many single steps are listed [5].
 """
 
 import os
@@ -44,7 +44,7 @@ def read_costs(path):
 
 
 def module_of(output):
-    """The target that a file is compiled for; those of tests/build that each compile a few lines are one."""
+    """The target that compiles a file; the small targets of tests/build count as one."""
     target = re.search(r"(?:^|/)CMakeFiles/([^/]+)\.dir/", output)
     if not target:
         return "(links and the rest)"
@@ -52,7 +52,7 @@ def module_of(output):
 
 
 def table(steps, most):
-    """The text: modules, then the dearest steps."""
+    """The text: modules, then the most expensive steps."""
     modules = {}
     for output, milliseconds in steps.items():
         entry = modules.setdefault(module_of(output), [0, 0])

@@ -90,7 +90,7 @@ class Cost(unittest.TestCase):
         seconds = [float(s) for s, _ in modules]
         self.assertEqual(seconds[:-1], sorted(seconds[:-1], reverse=True))
         self.assertAlmostEqual(sum(seconds[:-1]), seconds[-1], delta=0.06 * len(seconds))
-        if "wall" in done.stdout:  # of all steps; the other is of those that were compiled here
+        if "wall" in done.stdout:  # of all steps; the table has only steps compiled here
             self.assertLess({"touchstone", "symbolic", "interp", "all"}, {name for _, name in modules})
         print("\n" + done.stdout)
 

@@ -1,6 +1,6 @@
-"""Whether the linker takes any of the named sources into touchstone-demo.
+"""Tests whether the linker takes any of the named sources into touchstone-demo.
 
-usage: demo_reach.py BUILD SOURCE...    of a build whose object files are of one source each
+usage: demo_reach.py BUILD SOURCE...    BUILD must compile each source to its own object file
 """
 
 import glob

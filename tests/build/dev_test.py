@@ -1,4 +1,4 @@
-"""./dev, run in a folder of its own with commands that only write down what they are asked.
+"""Runs ./dev in a folder with commands that only record their arguments.
 
 usage: dev_test.py SOURCE
 """
@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 SOURCE = sys.argv.pop(1)
-# What the script needs of every system.
+# The programs the script needs on every system.
 PLAIN = ("sh", "dirname", "id", "cat", "cksum", "xargs", "sort", "uniq", "cut", "nproc", "head", "grep", "env", "mkdir",
          "sed", "printf", "awk", "tr", "seq", "rm", "wc")
 TOOLS = ("c++", "cmake", "ninja", "git", "python3", "clang-format", "clang-tidy-19")
@@ -150,7 +150,7 @@ class Dev(unittest.TestCase):
         self.fake("python3")
         self.assertEqual(self.dev("lint", "a.cpp")[0], 0)
 
-    # cmake/lint.py: the files of a unity source as one, and places in the files themselves.
+    # cmake/lint.py merges a unity source's files, and reports places in the original files.
     def lint(self, *words):
         path = f"{self.bin}:{os.environ['PATH']}"
         run = subprocess.run([sys.executable, "-B", os.path.join(SOURCE, "cmake/lint.py"), "build/lint", *words],

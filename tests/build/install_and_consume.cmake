@@ -1,9 +1,10 @@
 # -DBUILD -DSOURCE -DWORK -DCXX -DFLAGS -DGENERATOR -DMAKE_PROGRAM -DVERSION -DLIBDIR -DDOCDIR -DCCACHE -DMPI: installs
-# BUILD, builds and runs the consumer, and asks for components that do not exist or need little. CCACHE may be empty.
+# BUILD, builds and runs the consumer, and requests components that do not exist or need little.
+# CCACHE may be empty.
 file(REMOVE_RECURSE "${WORK}")
 set(prefix "${WORK}/prefix")
 
-# run_to(CODE COMMAND...): the command, which is to exit with that.
+# run_to(CODE COMMAND...): runs the command, which must exit with CODE.
 function(run_to code)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE out)
   if(NOT status EQUAL code)
@@ -25,7 +26,7 @@ if(NOT out MATCHES "^a\n")
   message(FATAL_ERROR "the installed command said: ${out}")
 endif()
 
-# With MPI or without, the command itself needs none.
+# The command itself must not need MPI.
 run(ldd "${prefix}/bin/touchstone")
 if(out MATCHES "libmpi")
   message(FATAL_ERROR "the installed command loads MPI: ${out}")
@@ -38,7 +39,7 @@ if(MPI)
   endif()
 endif()
 
-# The programs that pages show: block_of(PAGE LANGUAGE FILE) writes the first one in a language.
+# Programs from pages: block_of(PAGE LANGUAGE FILE) writes a page's first block in a language.
 function(block_of page language file)
   file(READ "${SOURCE}/../../../${page}" text)
   string(FIND "${text}" "```${language}\n" begin)
@@ -53,17 +54,17 @@ block_of(README.md cpp readme.cpp)
 block_of(README.md c readme_c.cpp)
 block_of(docs/define.md cpp define.cpp "int main() {}\n")
 
-# What is the same as last time is compiled once.
+# Unchanged sources are compiled once.
 set(ENV{CCACHE_BASEDIR} "${WORK}")
 set(ENV{CCACHE_NOHASHDIR} 1)
-# The build tool of the project itself: no other need be there.
+# The project's own build tool; no other need be installed.
 set(tools -G "${GENERATOR}" "-DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM}" "-DCMAKE_CXX_COMPILER=${CXX}"
           "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_CXX_COMPILER_LAUNCHER=${CCACHE}")
 run("${CMAKE_COMMAND}" -S "${SOURCE}" -B "${WORK}/build" ${tools} "-DCMAKE_CXX_FLAGS=${FLAGS}"
     "-DPAGES=${WORK}" "-DEXAMPLES=${prefix}/${DOCDIR}/examples")
 run("${CMAKE_COMMAND}" --build "${WORK}/build")
 
-# prints(PROGRAM REGEX): exits with 0 and prints that.
+# prints(PROGRAM REGEX): exits with 0 and prints a match.
 function(prints program regex)
   run("${WORK}/build/${program}")
   if(NOT out MATCHES "${regex}")
@@ -81,7 +82,7 @@ prints(readme_c "^FAIL: 1 of 4 elements; first at \\(3\\): ")
 prints(define "")
 prints(from_c "^${VERSION}\n$")
 
-# C as those without CMake have it.
+# C without CMake.
 find_program(pkg_config pkg-config)
 if(pkg_config)
   set(ENV{PKG_CONFIG_PATH} "${prefix}/${LIBDIR}/pkgconfig")
@@ -103,7 +104,7 @@ foreach(file ${DOCDIR}/README.md ${DOCDIR}/docs/README.md ${DOCDIR}/docs/measure
   endif()
 endforeach()
 
-# 4: a plugin that supports nothing has nothing checked.
+# 4: a plugin that supports nothing leaves nothing checked.
 run_to(4 "${prefix}/bin/touchstone" judge --plugin "${WORK}/build/libplugin.so" --ops neg --dtypes f32)
 if(NOT out MATCHES "on nothing under profile glibc")
   message(FATAL_ERROR "the plugin of the consumer gave: ${out}")
@@ -121,7 +122,7 @@ function(configured name lines)
   set(error "${error}" PARENT_SCOPE)
 endfunction()
 
-# Two refusals and a project that goes without Eigen, for the price of one.
+# Two refusals and a project without Eigen, in one run.
 configured(
   wrong "find_package(touchstone 0.1 CONFIG COMPONENTS nosuchthing)
 if(NOT touchstone_NOT_FOUND_MESSAGE MATCHES \"no component 'nosuchthing'; there are: base .* c$\")

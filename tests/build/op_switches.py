@@ -1,4 +1,4 @@
-"""No switch over Op has a default, so that the compiler names every place that a new op must be decided in.
+"""No switch over Op has a default, so that the compiler reports every place that a new op affects.
 
     python3 op_switches.py SOURCE_FOLDER
 """

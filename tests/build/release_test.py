@@ -1,4 +1,4 @@
-"""What names the version of the project names the same one.
+"""All places that state the version of the project agree.
 
 usage: release_test.py SOURCE VERSION
 """

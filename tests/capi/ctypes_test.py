@@ -1,4 +1,4 @@
-"""The library from Python, by ctypes and what touchstone.h says.
+"""The library from Python by ctypes, following touchstone.h.
 
 usage: ctypes_test.py LIBRARY VERSION
 """

@@ -10,12 +10,12 @@
 #include <touchstone.h>
 #include <unistd.h>
 
-// The library in a child that was forked: it works, or refuses at once.
+// The library in a forked child: it works, or refuses at once.
 
 namespace {
 
-constexpr std::size_t kElements = std::size_t{1} << 18;  // worth several threads
-constexpr unsigned kPatience = 60;                       // seconds that a child gets
+constexpr std::size_t kElements = std::size_t{1} << 18;  // enough for several threads
+constexpr unsigned kPatience = 60;                       // seconds a child may take
 
 class Forks : public testing::Test {
  protected:
@@ -24,7 +24,7 @@ class Forks : public testing::Test {
   }
   void TearDown() override { touchstone_kernel_free(kernel_); }
 
-  // Whether the output of this call is that of the first one.
+  // True if this call's output equals the first one's.
   touchstone_status eval(std::vector<float>& output) {
     output.assign(kElements, 0);
     void* const buffers[] = {output.data(), input_.data()};
@@ -32,7 +32,7 @@ class Forks : public testing::Test {
     return touchstone_eval(kernel_, buffers, sizes, 2);
   }
 
-  // 0: it worked, 1: it refused, others: neither, or a signal ended it.
+  // 0: it worked, 1: it refused; anything else is a failure.
   int in_child() {
     const pid_t child = ::fork();
     if (child == 0) {

@@ -1,6 +1,6 @@
-"""What the library exports is what was promised, to the name, and what its header declares.
+"""The library's exports equal the promised symbols and its header's declarations.
 
-usage: symbols_test.py LIBRARY SYMBOLS HEADER; SYMBOLS is a symbols file of Debian's.
+usage: symbols_test.py LIBRARY SYMBOLS HEADER; SYMBOLS is a Debian symbols file.
 """
 
 import re
@@ -23,7 +23,7 @@ soname = re.search(r"SONAME\s+(\S+)",
 
 wrong = []
 exported.discard("TOUCHSTONE_0@TOUCHSTONE_0")
-exported.discard("TOUCHSTONE_0")  # nm gives the version itself no version
+exported.discard("TOUCHSTONE_0")  # nm prints the version without a version
 for kind, names in (("exported but not promised", exported - promised), ("promised but gone", promised - version - exported),
                     ("declared but not exported", declared - exported), ("exported but not declared", exported - declared)):
     wrong += [f"{kind}: {name}" for name in sorted(names)]

@@ -30,7 +30,7 @@ using View = std::unique_ptr<touchstone_view, Freed<touchstone_view_free>>;
 using Kernel = std::unique_ptr<touchstone_kernel, Freed<touchstone_kernel_free>>;
 using Verdict = std::unique_ptr<touchstone_verdict, Freed<touchstone_verdict_free>>;
 
-// The object that `make` gives, which has to succeed.
+// The object from `make`, which must succeed.
 template <class Owner, class Make>
 Owner made_by(const Make& make) {
   typename Owner::pointer made = nullptr;

@@ -5,8 +5,8 @@
 
 #include "harness.h"
 
-// Loops over the output that are taken in chunks: written past the caches, or with short sines.
-// Held bit for bit to loops that are not.
+// Loops over the output in chunks, written past the caches or with short sines; compared bit for
+// bit with plain loops.
 
 namespace touchstone {
 namespace {
@@ -53,7 +53,7 @@ TEST(Chunks, PastTheCachesHoldEveryElement) {
   }
   expect_the_same<double>(squares<double>(ShapeTracker::contiguous({3000})), 3000);
   expect_the_same<std::uint16_t>(squares<std::uint16_t>(ShapeTracker::contiguous({3000})), 3000);
-  // Rows that lie apart, backwards, with a mask and repeated.
+  // Rows that are strided, reversed, masked and broadcast.
   for (const ShapeTracker& st : {ShapeTracker({View::strided({70, 130}, {131, 1}, 5)}),
                                  ShapeTracker({View::strided({70, 130}, {130, -1}, 129)}),
                                  ShapeTracker::contiguous({68, 130}).pad({{1, 1}, {0, 0}}),
@@ -82,7 +82,7 @@ TEST(Chunks, PastTheCachesKeepToMemoryOfAnyAlignment) {
   }
 }
 
-// Tiles, whose reads are asked for ahead, also beyond the last one.
+// Tiles whose reads are prefetched, also beyond the last one.
 TEST(Chunks, OfTilesHoldEveryElement) {
   const TestDevice device(with(256));
   for (const auto& [rows, columns] : {std::pair(64, 64), std::pair(192, 128), std::pair(70, 320)}) {
@@ -95,7 +95,7 @@ TEST(Chunks, OfTilesHoldEveryElement) {
   }
 }
 
-// What follows is asked for ahead, also beyond the end of what is read, which changes no value.
+// Prefetching beyond the end of the input changes no value.
 TEST(Chunks, AskAheadForWhatLiesSideBySide) {
   const TestDevice past(with(256)), through(with(std::int64_t{1} << 40));
   const auto expect_asked = [&]<class T>(const LazyOpPtr& kernel, std::int64_t input, T) {
@@ -124,7 +124,7 @@ TEST(Chunks, AskAheadForWhatLiesSideBySide) {
     }
 }
 
-// Rows that are a few vectors are written as these.
+// Rows of a few vectors are written as vectors, not in chunks.
 TEST(Chunks, OfRowsOfVectorsAreNone) {
   for (const std::int64_t columns : {64, 100, 128, 129, 40, 33}) {
     const TestDevice past(with(256)), through(with(std::int64_t{1} << 40));
@@ -144,7 +144,7 @@ TEST(Chunks, OfShortRowsAreNone) {
   EXPECT_FALSE(is_in("write_past_cache(", device, rows));
 }
 
-// All numbers below 2^22, or one in `step`, and those about it, of both signs.
+// All numbers below 2^22, or one in `step`, and their neighbourhood, of both signs.
 void expect_equal_sines(std::uint32_t step) {
   constexpr std::uint32_t kEnd = std::bit_cast<std::uint32_t>(0x1p22F);
   constexpr std::int64_t kRow = 8, kAtOnce = std::int64_t{1} << 22;
@@ -176,7 +176,7 @@ void expect_equal_sines(std::uint32_t step) {
     x.push_back(-at);
     if (std::ssize(x) == kAtOnce) compare();
   }
-  // Near and far in one chunk, where products are fused and where they are not.
+  // Small and large arguments in one chunk, with and without fused products.
   for (const float end : {0x1p13F, 0x1p22F})
     for (std::uint32_t i = 0; i < 3000; ++i)
       x.push_back(std::bit_cast<float>(std::bit_cast<std::uint32_t>(end) - 1500 + i) *

@@ -46,14 +46,14 @@ Device& compiled() {
   static TestDevice device;
   return *device;
 }
-// The kernels of a test by one call of the compiler.
+// Compiles a test's kernels in one compiler call.
 void compile(const std::vector<LazyOpPtr>& values) {
   std::vector<LazyOpPtr> kernels;
   for (const LazyOpPtr& value : values) kernels.push_back(stored(value));
   compiled().prepare(kernels);
 }
 
-// The output of the value on CPU and on CLANG, which must agree bit for bit.
+// The value's output on CPU and CLANG, which must agree bit for bit.
 Bits output_of(const LazyOpPtr& value, const std::vector<Input>& inputs,
                const symbolic::Values& values = {}) {
   static const auto reference = make_interpreted_device("REFERENCE", 1);
@@ -82,7 +82,7 @@ LazyOpPtr places(int buffer, const Shape& shape) {
   return LazyOp::load(buffer, kPlaces, ShapeTracker::contiguous(shape));
 }
 
-// Row p of a contiguous table (rows, row) at each of `at`; zeros where p is outside.
+// Row p of a contiguous table (rows, row) for each p in `at`; zeros if outside.
 Bits rows_at(const Bits& table, std::int64_t rows, std::int64_t row, const Places& at) {
   Bits out;
   for (const std::int64_t p : at)
@@ -117,7 +117,7 @@ TEST(Gather, GivesTheBitsOfEveryTypeAndZeroOutside) {
   compile(values);
   for (const DTypeInfo& type : dtype_table) {
     const std::uint64_t all = type.itemsize == 8 ? ~0ULL : (1ULL << (8 * type.itemsize)) - 1;
-    Bits table;  // -0.0, payloads of NaN and the ends of the range among them
+    Bits table;  // includes -0.0, NaN payloads and the ends of the range
     for (std::uint64_t i = 0; i < 10; ++i)
       table.push_back(is_bool(type.dtype) ? i % 2
                       : i == 3            ? all ^ (all >> 1)
@@ -144,7 +144,7 @@ TEST(Gather, SeesTheTableThroughAnyView) {
   Bits memory;
   for (std::uint64_t i = 1; i <= 24; ++i) memory.push_back(i);
   const std::vector<ShapeTracker> tables = {
-      // (positions' axis 4, 3 elements), made in many ways
+      // (positions' axis 4, 3 elements), built in several ways
       ShapeTracker::contiguous({3, 4}).permute(std::vector<int>{1, 0}),
       ShapeTracker::contiguous({4, 3}).stride(std::vector<std::int64_t>{-1, -1}),
       ShapeTracker::contiguous({8, 3}).stride(std::vector<std::int64_t>{2, 1}),
@@ -159,7 +159,7 @@ TEST(Gather, SeesTheTableThroughAnyView) {
           .reshape({4, 3}),
   };
   const Places at = {3, 0, -1, 1, 4, 2};
-  // Rows at positions, and each element with a position of its own in another order of axes.
+  // Rows at positions, and each element with its own position in another axis order.
   const auto rows_of = [](const ShapeTracker& table) {
     return LazyOp::gather(
         1, DType::Int32, table.reshape({4, 1, 3}).expand({4, 6, 3}),
@@ -185,7 +185,7 @@ TEST(Gather, SeesTheTableThroughAnyView) {
   }
 }
 
-// (4) positions in 5 numbers: a table that other tests choose from.
+// (4) positions in 5 numbers: a table for other tests.
 const std::vector<Input> kInputs = {{DType::Int64, {3, 1, 4, 0, 2}}, {kPlaces, {4, 0, 3, 9}}};
 LazyOpPtr chosen(const LazyOpPtr& at) {
   Shape shape = at->shape();
@@ -209,11 +209,11 @@ TEST(Gather, StandsBesideAndAboveAnother) {
 TEST(Gather, BelowAReduceAndAtTheResultOfOne) {
   const LazyOpPtr one = chosen(places(2, {4}));
   EXPECT_EQ(output_of(LazyOp::reduce(Op::ReduceSum, one, {0}), kInputs), (Bits{5}));
-  // The position is a sum: 2 + 3 + 0 + 0 is outside, and the largest is not.
+  // The position is a sum: 2 + 3 + 0 + 0 is outside, the largest is not.
   const LazyOpPtr sum = LazyOp::reduce(Op::ReduceSum, one, {0});
   EXPECT_EQ(output_of(chosen(sum), kInputs), (Bits{0}));
   EXPECT_EQ(output_of(chosen(LazyOp::reduce(Op::ReduceMax, one, {0})), kInputs), (Bits{0}));
-  // Sums of 5 products of rows that are chosen, 64 results side by side: lanes and stages.
+  // Sums of 5 products of selected rows, 64 adjacent results: lanes and stages.
   std::vector<Input> inputs(2);
   inputs[0] = {DType::Int32, {}};
   inputs[1] = {kPlaces, as_bits({6, 0, -1, 2, 7})};
@@ -238,7 +238,7 @@ TEST(Gather, BelowAReduceAndAtTheResultOfOne) {
   EXPECT_EQ(
       output_of(LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, rows, rows), {0}), inputs),
       squares);
-  // Beside a reduce that is the same for all columns.
+  // Beside a reduce that is equal for all columns.
   const LazyOpPtr still = LazyOp::gather(1, DType::Int32,
                                          ShapeTracker::contiguous({7, 64})
                                              .shrink({{0, 7}, {0, 1}})

@@ -9,7 +9,7 @@
 
 namespace touchstone {
 
-/// A device with a cache of its own, which goes with it.
+/// A device with its own cache, removed with it.
 struct TestDevice {
   explicit TestDevice(ClangOptions options = ClangOptions::from_environment()) {
     options.cache_dir = cache.path();
@@ -21,8 +21,8 @@ struct TestDevice {
   std::unique_ptr<Device> device;
 };
 
-/// Kernels of any size laid out so, not optimised, shared by so many threads, with undefined
-/// behaviour at an end.
+/// Unoptimised kernels of any size in this layout, on `threads` threads, trapping on undefined
+/// behaviour.
 inline ClangOptions laid_out(const LayoutSizes& sizes, int threads) {
   ClangOptions options = ClangOptions::from_environment();
   options.codegen.sizes = sizes;
@@ -37,7 +37,7 @@ inline LazyOpPtr stored(const LazyOpPtr& x) {
   return LazyOp::store(ShapeTracker::contiguous(x->shape()), x);
 }
 
-/// Elements of the output of a kernel over inputs of one type. inputs[i] is buffer i + 1.
+/// A kernel's output elements for inputs of one type. inputs[i] is buffer i + 1.
 template <class T>
 std::vector<T> run(Device& device, const LazyOpPtr& kernel,
                    const std::vector<std::vector<T>>& inputs, const symbolic::Values& values = {}) {
@@ -63,7 +63,7 @@ std::vector<T> counting(std::int64_t size, T first = T{1}) {
   return values;
 }
 
-/// The right output of a kernel that only copies `st`: a plain loop over the logical elements.
+/// The right output of a kernel that copies `st`: a plain loop over the logical elements.
 template <class T>
 std::vector<T> gathered(const ShapeTracker& st, const std::vector<T>& buffer) {
   std::vector<T> out;

@@ -6,8 +6,8 @@
 #include "harness.h"
 #include "touchstone/codegen/linearize.h"
 
-// Values that a reduce and the output both take are computed once and kept in the output: held bit
-// for bit to kernels that compute them twice, and to where this must not be done.
+// Values used by both a reduce and the output are computed once and kept in the output; compared
+// bit for bit with kernels that compute them twice, and with cases where this is not allowed.
 
 namespace touchstone {
 namespace {
@@ -16,14 +16,14 @@ ShapeTracker view(const Shape& sizes, std::vector<sint> strides, std::int64_t of
   return ShapeTracker({View::strided(sizes, std::move(strides), offset)});
 }
 
-// f(x)/sum(f(x)) over rows of a buffer, where each reads what `own` and `summed` say.
+// f(x)/sum(f(x)) over rows of a buffer, read as `own` and `summed` specify.
 struct Rows {
   std::int64_t rows = 5, columns = 64;
   std::int64_t own_step = 1, own_offset = 0;  // along a row
   std::int64_t summed_step = 1, summed_offset = 0;
   Op function = Op::Exp2;
   bool other_function = false;  // of the sum
-  double scale_of_sum = 1;      // another function where it is not 1
+  double scale_of_sum = 1;      // unless 1, the sum has another function
   std::int64_t row_step = 0;    // 0: columns
   bool two_inputs = false;
 };
@@ -98,7 +98,7 @@ TEST(KeptValues, AreOfFunctionsAndQuotientsOfSeveralInputs) {
 }
 
 TEST(KeptValues, AreNotWhereTheTwoDiffer) {
-  // Another function; other elements; those in another order; those of rows that lie apart.
+  // Another function; other elements; another order of elements; strided rows.
   const Rows differ[] = {{.scale_of_sum = 2},
                          {.other_function = true},
                          {.summed_offset = 1},

@@ -78,7 +78,7 @@ TEST(ClangReduce, OfNothingGivesTheInitialValue) {
 }
 
 TEST(ClangReduce, NestsAndStandsBesideOthers) {
-  // For each i: the sum over j of (max over k of x[i][j][k]), less the sum of all x[i].
+  // For each i: the sum over j of (max over k of x[i][j][k]), minus the sum of all x[i].
   const auto x = LazyOp::load(1, kF32, dense({2, 3, 4}));
   const auto most = LazyOp::reduce(Op::ReduceMax, x, {2});
   const auto outer = LazyOp::reduce(Op::ReduceSum, most, {1});
@@ -150,7 +150,7 @@ TEST(ClangReduce, MatmulIsTheTripleLoop) {
 }
 
 TEST(ClangLanes, NeverChangeABit) {
-  // Every way a tile can lie: one, several, overlapping; unit and other strides; masks; reduces
+  // All placements of tiles: one, several, overlapping; unit and other strides; masks; reduces
   // below and beside the one in lanes.
   std::vector<LazyOpPtr> kernels;
   const auto add = [&](LazyOpPtr x, Op op, std::vector<int> axes) {
@@ -171,7 +171,7 @@ TEST(ClangLanes, NeverChangeABit) {
     kernels.push_back(stored(LazyOp::binary(Op::Sub, LazyOp::reduce(Op::ReduceMax, blocks, {0, 1}),
                                             LazyOp::reduce(Op::ReduceSum, blocks, {0, 1}))));
   }
-  // Parts that lanes or rows share: ops, masks, reduces in them and beside them.
+  // Parts shared by lanes or rows: ops, masks, reduces inside and beside them.
   for (const std::int64_t n : {8, 65, 100}) {
     const Shape all{5, n, 9};
     const auto of = [&](const ShapeTracker& st) { return LazyOp::load(1, kF32, st.expand(all)); };

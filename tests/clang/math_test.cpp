@@ -42,7 +42,7 @@ std::vector<T> computed(Device& device, Op op, const std::vector<T>& inputs) {
   return run<T>(device, kernel, {inputs});
 }
 
-// The largest number of steps from the reference's answer, over arguments for which `claims`.
+// The largest distance from the reference's answer, over arguments for which `claims`.
 template <class T, class Claims>
 std::int64_t most_steps(Device& device, Op op, const std::vector<T>& inputs, const Claims& claims) {
   const std::vector<T> outputs = computed(device, op, inputs);
@@ -59,7 +59,7 @@ std::int64_t most_steps(Device& device, Op op, const std::vector<T>& inputs, con
   return most;
 }
 
-// Every 1021st pattern, all about the places where a method changes, and the ends.
+// Every 1021st bit pattern, the neighbourhood of method switches, and the ends.
 std::vector<float> float_inputs() {
   std::vector<float> inputs;
   for (std::uint64_t bits = 0; bits < std::uint64_t{1} << 32; bits += 1021)
@@ -115,7 +115,7 @@ TEST(ClangMath, FastKeepsToWhatItDeclares) {
   };
   for (const Op op : kFunctions)
     EXPECT_LE(most_steps(*device, op, float_inputs(), normal(op)), 3) << info(op).name;
-  // Subnormal results are zero, or right.
+  // Subnormal results are zero or right.
   const std::vector<float> low{-126.5F, -127.0F, -140.0F, -149.0F, -1000.0F, -INFINITY};
   for (const float y : computed(*device, Op::Exp2, low)) EXPECT_EQ(y, 0.0F);
 }

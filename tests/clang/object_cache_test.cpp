@@ -1,4 +1,4 @@
-// Compiled objects on disk: damaged, unwritable, others', shared by processes.
+// Compiled objects on disk: damaged, unwritable, foreign, shared by processes.
 #include "touchstone/clang/object_cache.h"
 
 #include <atomic>
@@ -87,7 +87,7 @@ TEST(ClangCache, ANamedOneThatCannotBeWrittenIsAClearError) {
   EXPECT_EQ(read_file(file), "in the way");
 }
 
-// A sealed object that somebody put there must not be run: it would be this user's own doing.
+// An object planted by another user must not run with this user's rights.
 TEST(ClangCache, WhatOthersMayWriteIsNotUsed) {
   const TemporaryDirectory folder;
   const fs::path open = folder.path() / "touchstone";
@@ -111,7 +111,7 @@ TEST(ClangCache, WhatOthersMayWriteIsNotUsed) {
   ClangOptions options;
   options.cache_dir = link;
   EXPECT_THAT(error_of(*make_clang_device("A", options)), HasSubstr("a link"));
-  // One that others can read alone is closed to them.
+  // A folder that others can only read is closed to them.
   ASSERT_EQ(::chmod(open.c_str(), 0755), 0);
   options.cache_dir = open;
   expect_works(*make_clang_device("A", options));
@@ -150,7 +150,7 @@ TEST(ClangCache, NoLinkIsFollowedNorFileOfOthersLoaded) {
   }
 }
 
-// The same version and flags, and others that only the script knows of.
+// The same version and flags; only the script differs.
 TEST(ClangCache, AnotherProgramMakesObjectsOfItsOwn) {
   const TemporaryDirectory folder;
   const CountingCompiler first, second;
@@ -165,7 +165,7 @@ TEST(ClangCache, AnotherProgramMakesObjectsOfItsOwn) {
 }
 
 TEST(ClangCache, BeyondItsSizeTheLeastRecentlyUsedObjectsGo) {
-  const TemporaryDirectory dir;  // which is locked while it lives
+  const TemporaryDirectory dir;  // locked while it lives
   const fs::path folder = dir.path() / "objects";
   constexpr std::uint64_t kObject = 64 << 10;
   const auto key = [](int i) { return fmt::format("k{:02}", i); };
@@ -178,7 +178,7 @@ TEST(ClangCache, BeyondItsSizeTheLeastRecentlyUsedObjectsGo) {
   };
   for (int i = 0; i < 8; ++i) object_of(i);
   for (int i = 0; i < 8; ++i) EXPECT_TRUE(fs::exists(folder / (key(i) + ".so")));
-  EXPECT_TRUE(cache.find(key(0)).has_value());  // which is its use
+  EXPECT_TRUE(cache.find(key(0)).has_value());  // counts as its use
   for (int i = 8; i < 40; ++i) {
     object_of(i);
     std::uint64_t bytes = 0;
@@ -193,9 +193,8 @@ TEST(ClangCache, BeyondItsSizeTheLeastRecentlyUsedObjectsGo) {
   for (int i = 34; i < 40; ++i) EXPECT_TRUE(cache.find(key(i)).has_value()) << i;
 }
 
-// A disk is full in the middle of a write: here a file may grow no further.
-// Kernels that were compiled together are one object, which is found by each of them, whoever
-// stores the first of them beside others meanwhile.
+// Kernels compiled together are one object, found by each of them, even if another process
+// meanwhile stores the first one in other company.
 TEST(ClangCache, WhatIsStoredTogetherIsFoundTogether) {
   const TemporaryDirectory folder;
   std::atomic<int> wrong = 0;
@@ -215,7 +214,7 @@ TEST(ClangCache, WhatIsStoredTogetherIsFoundTogether) {
     EXPECT_EQ(file.path().extension(), ".so");
 }
 
-// An object that others put in the place of a kernel's, which is loaded already for its own.
+// Another object replaces a kernel's file after its own was loaded.
 TEST(ClangCache, AnObjectOfOtherKernelsIsCompiledAnew) {
   const auto kernel = [](Op op) {
     const auto x = LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({5}));

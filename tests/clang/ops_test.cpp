@@ -1,5 +1,5 @@
-// Every op, cast and reduce on every element type, over the values where backends go wrong, against
-// the scalar functions that are the truth.
+// Every op, cast and reduce on every element type, over values where backends fail, against the
+// scalar functions that define the truth.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -106,7 +106,7 @@ LazyOpPtr stored_kernel(const LazyOpPtr& x) {
   return LazyOp::store(ShapeTracker::contiguous(x->shape()), x);
 }
 
-// Pairs of all values, as two columns.
+// All pairs of values, as two columns.
 template <class T>
 std::array<std::vector<T>, 2> pairs(const std::vector<T>& values) {
   std::array<std::vector<T>, 2> out;
@@ -245,7 +245,7 @@ void add_casts(std::vector<Case>& cases) {
   }
 }
 
-// Sums one after the other, in the accumulator's type.
+// Sums in sequence, in the accumulator's type.
 Scalar summed(const std::vector<Scalar>& values, DType accumulator) {
   return with_storage(accumulator, [&]<class A>(std::type_identity<A>) {
     A sum{};
@@ -257,7 +257,7 @@ Scalar summed(const std::vector<Scalar>& values, DType accumulator) {
 template <class T>
 void add_reduces(std::vector<Case>& cases) {
   const auto [a, b] = pairs(edge_values<T>());
-  std::vector<T> mixed;  // rows of eight: from all pairs
+  std::vector<T> mixed;  // rows of eight, from all pairs
   for (std::size_t i = 0; i + 1 < a.size(); i += 2) mixed.insert(mixed.end(), {a[i], b[i + 1]});
   while (mixed.size() % 8 != 0) mixed.push_back(mixed.front());
   const std::vector<Scalar> values = scalars(mixed);
@@ -330,8 +330,8 @@ void check(Device& device, const Case& c) {
   }
 }
 
-// Vector bodies and the tails of loops must agree, so what is easy to get wrong in a vector is
-// optimised in full.
+// Vector bodies and loop tails must agree, so error-prone vector code is compiled with full
+// optimisation.
 void check_all(const std::vector<Case>& cases, int opt_level) {
   const TemporaryDirectory cache;
   ClangOptions options = ClangOptions::from_environment();

@@ -1,4 +1,4 @@
-// Devices that meet the world outside: other compilers, the environment, files.
+// Tests' access to the outside world: compilers, the environment, files.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ inline std::string error_of(Device& device) {
   return "no error";
 }
 
-// Sets a variable of the environment for a while; null takes it away.
+// Sets an environment variable temporarily; null unsets it.
 class Environment {
  public:
   Environment(const char* name, const char* value) : name_(name) {
@@ -57,7 +57,7 @@ class Environment {
   std::optional<std::string> before_;
 };
 
-// A compiler that counts its compilations and hands on to the true one.
+// Counts compilations and calls the real compiler.
 struct CountingCompiler {
   CountingCompiler() {
     std::ofstream(path()) << "#!/bin/sh\n[ \"$1\" = --version ] || echo x >> "
@@ -70,7 +70,7 @@ struct CountingCompiler {
     return std::filesystem::exists(file) ? static_cast<int>(read_file(file).size() / 2) : 0;
   }
   TemporaryDirectory folder;
-  Environment room{"TOUCHSTONE_ROOM", "off"};  // it writes to a folder that is not the device's
+  Environment room{"TOUCHSTONE_ROOM", "off"};  // it writes outside the device's folder
 };
 
 inline std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder) {

@@ -4,7 +4,7 @@
 #include "touchstone/codegen/linearize.h"
 #include "touchstone/codegen/render_c.h"
 
-// Products whose second operand a tile of lanes packs before the rows that share it.
+// Products whose second operand is packed per tile of lanes, before the rows that share it.
 
 namespace touchstone {
 namespace {
@@ -14,9 +14,9 @@ using Sizes = std::vector<std::int64_t>;
 
 struct Product {
   std::int64_t batch, rows, columns, terms;
-  Sizes strides;  // of the second operand, by batch, column, term
+  Sizes strides;  // of the second operand: batch, column, term
   std::int64_t offset = 0;
-  bool doubled = false;  // an op stands between the load and the product
+  bool doubled = false;  // an op between the load and the product
 
   std::int64_t elements() const {
     std::int64_t last = offset, first = offset;
@@ -56,7 +56,8 @@ struct Product {
   }
 };
 
-// The second operand of columns x terms: turned, upright, turned and reversed, every other one.
+// Second operands of columns x terms: transposed, upright, transposed and reversed, every other
+// element.
 std::vector<Product> products(std::int64_t batch, std::int64_t rows, std::int64_t columns,
                               std::int64_t terms) {
   const std::int64_t size = columns * terms;
@@ -68,7 +69,7 @@ std::vector<Product> products(std::int64_t batch, std::int64_t rows, std::int64_
           {batch, rows, columns, terms, {0, 1, 1000}, 0, true}};
 }
 
-// Rows alone, or blocks of them.
+// Single rows, or blocks of them.
 LayoutSizes in_blocks_of(std::int64_t rows, LayoutSizes sizes = {}) {
   sizes.block_rows = rows;
   return sizes;
@@ -89,7 +90,7 @@ std::string code(const Product& p, CodegenOptions options) {
   return render_c_function(linear, "f");
 }
 
-/// Whether a tile is packed within the loop over tiles, before that over its rows.
+/// True if a tile is packed inside the loop over tiles, before the loop over rows.
 bool packs(const Product& p, const CodegenOptions& options = {}) {
   const std::string text = code(p, options);
   const std::size_t stage = text.find(" stage");
@@ -97,13 +98,13 @@ bool packs(const Product& p, const CodegenOptions& options = {}) {
          text.find("for (i64 i", stage) != std::string::npos;
 }
 
-/// Whether threads take tiles, and each packs its own.
+/// True if threads take tiles and pack their own.
 bool shares_tiles(const Product& p) {
   const std::string text = code(p, {});
   return text.find("split_at(") < text.find(" stage");
 }
 
-// Where neighbouring lanes lie far apart, and the terms of each side by side.
+// Where lanes are far apart and terms contiguous.
 TEST(PackedTiles, ReadLinesOfTheirSourceWhole) {
   const TestDevice device(laid_out(in_blocks_of(4), 3));
   const CodegenOptions options{.sizes = in_blocks_of(4)};
@@ -116,7 +117,7 @@ TEST(PackedTiles, ReadLinesOfTheirSourceWhole) {
         return text.find(what) != std::string::npos;
       };
       EXPECT_EQ(has(code(p, {}), "unroll_count(16)"), across) << str(p.kernel());
-      // Plain loads that move forwards.
+      // Plain forward loads.
       EXPECT_EQ(has(render_vector_function(linearize(p.kernel(), options), "f"), "transpose_16("),
                 across && p.strides[2] == 1)
           << str(p.kernel());
@@ -130,7 +131,7 @@ TEST(PackedTiles, HoldTheRightElementsAtTheSizesOfUse) {
   for (const Product& p : products(1, 8, 130, 300))
     EXPECT_EQ(packs(p), p.strides[2] != 130)
         << str(p.kernel());                            // columns of upright ones are near
-  expect_products(*device, products(1, 8, 130, 300));  // the last tile overlaps the one before
+  expect_products(*device, products(1, 8, 130, 300));  // the last tile overlaps the previous one
   expect_products(*device, products(3, 9, 128, 65));
   for (const std::int64_t rows : {1, 2, 7}) expect_products(*device, products(2, rows, 130, 49));
 }
@@ -151,7 +152,7 @@ TEST(PackedTiles, StandWhereRowsShareThem) {
   for (const std::int64_t rows : {1, 2, 7, 8})
     EXPECT_NE(code(turned(rows), {}).find(" stage"), std::string::npos) << rows;
   EXPECT_TRUE(packs({1, 64, 512, 512, {0, 1, 512}}));     // terms half a page apart
-  EXPECT_FALSE(packs({1, 64, 256, 512, {0, 1, 256}}));    // read as they lie
+  EXPECT_FALSE(packs({1, 64, 256, 512, {0, 1, 256}}));    // read in place
   EXPECT_TRUE(packs({1, 64, 64, 16384, {0, 16384, 1}}));  // in fewer lanes
   EXPECT_FALSE(packs({1, 64, 64, 32768, {0, 32768, 1}}));
   CodegenOptions without;

@@ -1,4 +1,4 @@
-// Sums in the order that their kernel declares, bit for bit, added up by hand in that order.
+// Sums in the order that their kernel declares, compared bit for bit with a loop in that order.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@ std::vector<float> drawn_terms(std::size_t count, unsigned seed) {
   return values;
 }
 
-// As a profile says it: running sums filled in turn, the upper half onto the lower one.
+// As a profile declares it: fills running sums in turn, then adds the upper half to the lower half.
 float added(const std::vector<float>& terms, std::size_t lanes) {
   std::vector<float> sums(lanes);
   for (std::size_t i = 0; i < terms.size(); ++i) sums[i % lanes] += terms[i];
@@ -34,7 +34,7 @@ std::size_t lanes_of(const LazyOpPtr& kernel, const CodegenOptions& options = {}
   return static_cast<std::size_t>(linearize(kernel, options).running_sums);
 }
 
-// Rows of `inner` terms, behind `outer` others of the reduce.
+// Rows of `inner` terms, with `outer` other terms of the reduce before them.
 LazyOpPtr row_sums(std::int64_t rows, std::int64_t outer, std::int64_t inner) {
   const auto view = packed_view({outer, rows, inner}).permute(std::vector<int>{1, 0, 2});
   return stored(LazyOp::reduce(Op::ReduceSum, LazyOp::load(1, DType::Float32, view), {1, 2}));
@@ -68,18 +68,18 @@ TEST(RunningSums, MeetTheirTermsInTheDeclaredOrder) {
       for (const std::int64_t rows : {1, 3, 5}) kernels.push_back(row_sums(rows, 1, inner));
     for (const std::int64_t inner : {2, 3, 8, 10, 16, 21, 63, 64, 72, 80})
       for (const std::int64_t outer : {2, 4, 5, 19}) kernels.push_back(row_sums(3, outer, inner));
-    (*device).prepare(kernels);  // by few runs of the compiler
+    (*device).prepare(kernels);  // in few compiler runs
     for (const std::int64_t inner :
          {2, 3, 7, 8, 9, 15, 16, 17, 31, 63, 64, 65, 100, 255, 1000, 5000})
       for (const std::int64_t rows : {1, 3, 5}) expect_declared_order(*device, rows, 1, inner, 16);
-    // Rows whose terms begin at any of the running sums, where these pay.
+    // Rows whose terms start at any of the running sums, where these pay.
     for (const std::int64_t inner : {2, 3, 8, 10, 16, 21, 63, 64, 72, 80})
       for (const std::int64_t outer : {2, 4, 5, 19})
         expect_declared_order(*device, 3, outer, inner, inner % 16 == 0 || inner > 64 ? 16 : 1);
   }
 }
 
-// The same kernel for every size: a variable, bound to each.
+// One kernel for every size, bound to a variable.
 TEST(RunningSums, OfAVariableNumberOfTermsHaveTheSameBits) {
   const symbolic::Node n = symbolic::variable("n", 1, 100);
   const auto view = ShapeTracker({View::strided({3, sint(n)}, {100, 1}, 0)});
@@ -97,7 +97,7 @@ TEST(RunningSums, OfAVariableNumberOfTermsHaveTheSameBits) {
   }
 }
 
-// Also where they do not pay, of rows of any number of terms, and of very many rows.
+// Also where running sums do not pay: any number of terms, and very many rows.
 TEST(RunningSums, MeetTheTermsOfRowsInTheDeclaredOrder) {
   ClangOptions options = ClangOptions::from_environment();
   options.codegen.opts = parse_opts("sums(16)");
@@ -122,8 +122,8 @@ TEST(RunningSums, MeetTheTermsOfRowsInTheDeclaredOrder) {
   }
 }
 
-// Rows of a variable number of terms, of which there are a variable number, too: the bits of the
-// same kernel of these numbers, whose axes may be one.
+// A variable number of rows with a variable number of terms: the same bits as the kernel with these
+// numbers, whose axes may merge.
 TEST(RunningSums, OfRowsOfAVariableNumberOfTermsHaveTheSameBits) {
   const symbolic::Node n = symbolic::variable("n", 1, 40), m = symbolic::variable("m", 1, 9);
   const auto of = [](const sint& outer, const sint& inner, const sint& stride) {
@@ -169,7 +169,7 @@ TEST(RunningSums, AreOneWhereTheSourcesOrderIsAskedFor) {
   EXPECT_EQ(sums[1], added({x.begin() + 1000, x.end()}, 1));
 }
 
-// Softmax without its division: a maximum, a sum of what depends on it, an output as long as both.
+// Softmax without division: a maximum, a sum that depends on it, an output as long as both.
 TEST(RunningSums, OfAReduceOfAReduce) {
   const std::int64_t rows = 3, columns = 300;
   const auto x = LazyOp::load(1, DType::Float32, packed_view({rows, columns}));
@@ -211,7 +211,7 @@ TEST(RunningSums, AreNotForTermsThatLieApart) {
       1U);
 }
 
-// The sum in another order is legal in any order, and no answer where one is declared.
+// A sum in another order is legal if any order is, and wrong if one is declared.
 TEST(RunningSums, LeaveTheOracleOneAnswer) {
   const TestDevice device;
   const LazyOpPtr kernel = row_sums(1, 1, 1000);
@@ -245,8 +245,8 @@ TEST(RunningSums, AreWhatTheProfileOfTheKernelSays) {
             SumOrder::Sequential);
 }
 
-// Products that are summed, by the definition of either arithmetic: along columns one after the
-// other, along rows in lanes.
+// Sums of products, by the definition of either arithmetic: along columns in sequence, along rows
+// in lanes.
 TEST(RunningSums, LeaveProductsUnroundedWhereThatIsDeclared) {
   constexpr std::int64_t kTerms = 500;
   constexpr auto kCount = static_cast<std::size_t>(kTerms);
@@ -294,7 +294,7 @@ TEST(RunningSums, LeaveProductsUnroundedWhereThatIsDeclared) {
     }
 }
 
-// Terms that are no products, or are rounded to another type first, leave nothing unrounded.
+// Terms that are no products, or are first rounded to another type, leave nothing unrounded.
 TEST(RunningSums, OfOtherTermsAreJudgedToTheLastBit) {
   ClangOptions options = ClangOptions::from_environment();
   options.codegen.contract = true;

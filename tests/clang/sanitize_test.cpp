@@ -1,4 +1,4 @@
-// Kernels that are compiled to end at undefined behaviour.
+// Kernels compiled to trap on undefined behaviour.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -30,7 +30,7 @@ bool runs_under_asan() {
 
 using Function = std::int64_t(const std::int64_t*, std::int64_t);
 
-// Calls `f` of C code that was compiled so.
+// Calls `f` of C code compiled that way.
 std::int64_t call(const std::string& body, const std::int64_t* data, std::int64_t n) {
   const TemporaryDirectory folder("sanitized");
   clang::Compiler(sanitizing())
@@ -52,7 +52,7 @@ TEST(SanitizedKernels, UndefinedBehaviourEndsTheProcess) {
   }
 }
 
-// Of every layout: lanes that overlap, blocks, packed tiles, staged rows, running sums, masks.
+// Every layout: overlapping lanes, blocks, packed tiles, staged rows, running sums, masks.
 TEST(SanitizedKernels, OurKernelsHaveNone) {
   const TestDevice device(sanitizing());
   ClangOptions tiny = sanitizing();

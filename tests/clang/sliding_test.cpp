@@ -8,24 +8,24 @@
 #include "touchstone/codegen/bounds_proof.h"
 #include "touchstone/codegen/linearize.h"
 
-// Windows over a row: neighbouring terms see the lanes moved on, and what is computed ahead holds
-// each element of the row once.
+// Windows over a row: neighbouring terms read shifted lanes, and the precomputed array holds each
+// element of the row once.
 
 namespace touchstone {
 namespace {
 
 using Ints = std::vector<std::int32_t>;
 
-// out[b, o, y, x] = sum over c, k of w[o, c, k] * row[b, y, c, at(x, k)], where at counts from
-// `first`, moves by `step` from x to x and by `apart` from k to k, and outside the row all is 0.
+// out[b, o, y, x] = sum over c, k of w[o, c, k] * row[b, y, c, at(x, k)], where at starts at
+// `first` and advances by `step` with x and by `apart` with k; outside the row is 0.
 struct Windows {
   std::int64_t outputs, height, lanes, channels, terms;
   std::int64_t step = 1, apart = 1;
   std::int64_t before = 0, after = 0;  // elements of padding
   std::int64_t batch = 1;
-  bool squared = false;  // an op stands between the load and the product
+  bool squared = false;  // an op between the load and the product
 
-  // Of the row with its padding.
+  // The length of the row with its padding.
   std::int64_t reach() const { return (lanes - 1) * step + (terms - 1) * std::abs(apart) + 1; }
   std::int64_t length() const { return reach() - before - after; }
   std::int64_t first() const { return apart < 0 ? (terms - 1) * -apart : 0; }
@@ -160,7 +160,7 @@ TEST(Sliding, HoldsTheRightElementsAtTinySizes) {
   expect_sums(*TestDevice(laid_out(rows, 1)));
 }
 
-// Elements of the arrays, in their order.
+// The sizes of the arrays, in order.
 Ints arrays(const Windows& w) {
   Ints sizes;
   for (const LinearStep& step : linearize(w.kernel()).uops)
@@ -170,11 +170,11 @@ Ints arrays(const Windows& w) {
   return sizes;
 }
 
-// Of the largest.
+// The size of the largest.
 std::int64_t staged(const Windows& w) { return std::ranges::max(arrays(w)); }
 
-// Rows of an image that is padded above: of a block the first row may lie in the padding, where
-// nothing says what the others see.
+// Rows of an image that is padded above: a block's first row may lie in the padding, which says
+// nothing about the others.
 TEST(Sliding, IsProvedForEachRowOfABlock) {
   const Shape shape{2, 5, 4, 34};
   const auto load = [](int buffer, const ShapeTracker& st) {
@@ -204,7 +204,7 @@ TEST(Sliding, IsProvedForEachRowOfABlock) {
   EXPECT_EQ(run<std::int32_t>(*TestDevice(laid_out(kTinySizes, 2)), kernel, inputs), sums);
 }
 
-// Where the terms are no multiple of the step, some elements of the array are no term's.
+// If the terms are no multiple of the step, some array elements belong to no term.
 TEST(Sliding, ReadsNothingOutsideABuffer) {
   std::vector<Windows> all = all_windows();
   all.push_back({.outputs = 32, .height = 2, .lanes = 64, .channels = 8, .terms = 3, .step = 2});
@@ -224,7 +224,7 @@ TEST(Sliding, ReadsNothingOutsideABuffer) {
   EXPECT_EQ(staged(all.back()), 3 * 2 * (56 + 3)) << "what is past the end is masked";
 }
 
-// Phases of neighbours are read as they lie in memory, then taken apart.
+// Neighbouring phases are read in memory order, then separated.
 TEST(Sliding, ReadsRowsOfPhasesAtOnce) {
   const std::vector<Windows> all = all_windows();
   const auto has = [](const Windows& w, std::int32_t size) {

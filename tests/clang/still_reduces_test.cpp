@@ -9,7 +9,7 @@
 #include "touchstone/codegen/render_c.h"
 #include "touchstone/ops/flop_counter.h"
 
-// Kernels whose reduces are the same along axes of those that read them.
+// Kernels whose reduces are constant along axes of their readers.
 
 namespace touchstone {
 namespace {
@@ -41,8 +41,8 @@ Loops loops_of(const LazyOpPtr& kernel, const CodegenOptions& options = {}) {
   return made;
 }
 
-// x - most(x) - sum(x - most(x)) over lines of m elements, of n lines. `x`: (n, m). The largest is
-// written twice, as it is seen by the line's elements and by the terms of the sum.
+// x - most(x) - sum(x - most(x)) over n lines of m elements. `x`: (n, m). The maximum occurs twice,
+// for the line's elements and for the terms of the sum.
 LazyOpPtr centred(const ShapeTracker& x) {
   const sint n = x.shape()[0], m = x.shape()[1];
   const LazyOpPtr inner = most(seen(x.reshape({n, 1, 1, m}).expand({n, m, m, m})), 3);
@@ -51,7 +51,7 @@ LazyOpPtr centred(const ShapeTracker& x) {
   return minus(minus(seen(x.reshape({n, m, 1, 1})), outer), sum(terms, 2));
 }
 
-// The same for element j of line i at values[i * step_i + j * step_j], by the definition.
+// The same by definition; element j of line i is values[i * step_i + j * step_j].
 Ints centred(const Ints& values, int n, int m, int step_i, int step_j) {
   Ints out(values.size());
   for (int i = 0; i < n; ++i) {
@@ -72,7 +72,7 @@ Ints mixed(int size) {
 }
 
 TEST(StillReduces, StandOutsideTheLoopsThatTheyDoNotDependOn) {
-  // Lines, and in each: largest, sum, elements.
+  // Lines, each with its maximum, sum and elements.
   const LazyOpPtr kernel = stored(centred(ShapeTracker::contiguous({5, 11})));
   for (const bool lanes : {false, true}) {
     CodegenOptions options{true, lanes, lanes};
@@ -94,7 +94,7 @@ TEST(StillReduces, GiveTheirValuesInRowsAndColumns) {
   EXPECT_EQ(run<std::int32_t>(*device, stored(centred(columns)), {x}), centred(x, 11, 5, 1, 11));
 }
 
-// Each element minus the largest of its column, stored in rows: columns are lanes of both.
+// Each element minus its column's maximum, stored in rows: columns are the lanes of both.
 TEST(StillReduces, MayDependOnTheInnerAxisAlone) {
   const TestDevice device;
   const int n = 6, m = 9;
@@ -117,7 +117,7 @@ TEST(StillReduces, MayDependOnTheInnerAxisAlone) {
   EXPECT_EQ(run<std::int32_t>(*device, kernel, {values}), right);
 }
 
-// The sum of a row, and of that row whose number is the column's: the same work in other loops.
+// The sum of a row, and of the row numbered like the column: the same work in other loops.
 TEST(StillReduces, AreSharedInTheSameLoopsOnly) {
   const TestDevice device;
   const int n = 5, m = 3;
@@ -137,7 +137,7 @@ TEST(StillReduces, AreSharedInTheSameLoopsOnly) {
   EXPECT_EQ(run<std::int32_t>(*device, kernel, {values}), right);
 }
 
-// Three copies of an element and five are not the same sum.
+// Sums of three and of five copies of an element differ.
 TEST(StillReduces, AreNotSharedByCountsOfEqualTerms) {
   const TestDevice device;
   const ShapeTracker x = ShapeTracker::contiguous({4});
@@ -148,7 +148,7 @@ TEST(StillReduces, AreNotSharedByCountsOfEqualTerms) {
   EXPECT_EQ(out, (Ints{-2, -2, -4, -4, -6, -6, -8, -8}));
 }
 
-// Sums of equal terms: an axis that nothing moves along is still added up.
+// Sums of equal terms: an axis without movement is still summed.
 TEST(StillReduces, AddEqualTermsAsOftenAsThereAre) {
   const TestDevice device;
   const ShapeTracker x = ShapeTracker::contiguous({4});
@@ -160,7 +160,7 @@ TEST(StillReduces, AddEqualTermsAsOftenAsThereAre) {
   EXPECT_EQ(get_lazyop_info(kernel).flops, sint(4 * 3 + 4));
 }
 
-// A loop that may not run at all keeps what reads memory that is then not there.
+// A loop that may not run keeps reads of memory that then does not exist.
 TEST(StillReduces, StayInALoopThatMayNotRun) {
   const sint n = symbolic::variable("n", 0, 4);
   const ShapeTracker x = ShapeTracker::contiguous({3});
@@ -172,7 +172,7 @@ TEST(StillReduces, StayInALoopThatMayNotRun) {
   EXPECT_TRUE(run<std::int32_t>(*device, kernel, {{5, 7, 6}}, {{"n", 0}}).empty());
 }
 
-// How often a kernel reads an element.
+// The number of element reads of a kernel.
 std::int64_t reads_of(const LinearKernel& linear) {
   std::int64_t reads = 0;
   std::vector<std::int64_t> open{1};
@@ -187,8 +187,8 @@ std::int64_t reads_of(const LinearKernel& linear) {
   return reads;
 }
 
-// Of x with three axes: the sum over the axes `outer` of x less its largest along the axis `inner`,
-// one of these.
+// Sums x, which has three axes, minus its maximum along the axis `inner` over the axes `outer`,
+// which include it.
 LazyOpPtr spread(const std::vector<int>& sizes, const std::vector<int>& outer, int inner) {
   const auto at = [](int axis) { return static_cast<std::size_t>(axis); };
   Shape one, all;
@@ -200,7 +200,7 @@ LazyOpPtr spread(const std::vector<int>& sizes, const std::vector<int>& outer, i
   all.push_back(sizes[at(inner)]);
   const ShapeTracker x = ShapeTracker::contiguous({sizes[0], sizes[1], sizes[2]}).reshape(one);
   std::vector<int> order{0, 1, 2, 3};
-  std::swap(order[at(inner)], order[3]);  // along the last axis what lay along `inner`
+  std::swap(order[at(inner)], order[3]);  // moves `inner` to the last axis
   const LazyOpPtr largest = most(seen(x.permute(order).expand(all)), 3);
   return LazyOp::reduce(Op::ReduceSum, minus(seen(x), largest), outer);
 }
@@ -240,8 +240,8 @@ TEST(StillReduces, RunByLanesBeforeTheReduceThatReadsThem) {
     Ints wanted;
     for (const auto& [at, sum] : right) wanted.push_back(sum);
     EXPECT_EQ(run<std::int32_t>(*device, kernel, {values}), wanted) << outer.size() << ' ' << inner;
-    // Elements of the sum, and those of the maximum once for each line; tiles may overlap. Where
-    // the sum has other axes, too, the maximum may be computed for each of its terms.
+    // The elements of the sum, and those of the maximum once per line; tiles may overlap. If the
+    // sum has other axes too, the maximum may be computed for each of its terms.
     const LinearKernel linear = linearize(kernel);
     EXPECT_LE(reads_of(linear), (outer.size() == 1 ? 9 : 40) * all / 4)
         << render_c_function(linear, "f");
@@ -268,8 +268,8 @@ TEST(StillReduces, OfColumnsRunOnceForAllRows) {
     }
 }
 
-// The sum is the same all along each row, of which the last is hidden: rows and columns stay two
-// axes, though their elements could be counted through.
+// The sum is constant along each row, and the last row is masked: rows and columns stay two axes,
+// although they could be counted as one.
 TEST(StillReduces, AreNotMergedIntoLoopsOverWhatTheyDoNotDependOn) {
   const TestDevice device;
   const Padding last_row{{sint(0), sint(1)}, {sint(0), sint(0)}, {sint(0), sint(0)}};
@@ -283,7 +283,7 @@ TEST(StillReduces, AreNotMergedIntoLoopsOverWhatTheyDoNotDependOn) {
   EXPECT_EQ(run<std::int32_t>(*device, kernel, {values}), right);
 }
 
-// Rows of no number are read by nobody, though what they share is the same for all of them.
+// If there are no rows, nothing is read, although all rows would share it.
 TEST(StillReduces, OfColumnsReadNothingWhereThereIsNoRow) {
   const TestDevice device;
   const sint n = symbolic::variable("n", 0, 4);

@@ -1,4 +1,4 @@
-// Failures of the world outside: no compiler, bad source, limits, options that are none.
+// External failures: no compiler, bad source, limits, invalid options.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -69,7 +69,7 @@ TEST(ClangCompiler, ManyKernelsTakeOneCall) {
   EXPECT_EQ(compiler.count(), 1);
 }
 
-// Variables by which clang, gcc and their helpers change the code they make, or fail to make it.
+// Environment variables that change or break the code of clang, gcc and their helpers.
 TEST(ClangCompiler, StrayVariablesChangeNeitherCodeNorKey) {
   const TemporaryDirectory folder;
   for (const char* const file : {"stdint.h", "as", "ld"}) {
@@ -105,7 +105,7 @@ TEST(ClangCompiler, StrayVariablesChangeNeitherCodeNorKey) {
   }
 }
 
-// A compiler that counts, and refuses what takes roots.
+// A compiler that counts calls and refuses square roots.
 struct RootlessCompiler {
   RootlessCompiler() {
     const std::string source = (folder.path() / "source.c").string();
@@ -122,7 +122,7 @@ struct RootlessCompiler {
   Environment room{"TOUCHSTONE_ROOM", "off"};
 };
 
-// A compiler that writes down its passes, and hands on to the true one.
+// A compiler that records its passes and calls the real one.
 struct PassListingCompiler {
   PassListingCompiler() {
     std::ofstream(path()) << "#!/bin/sh\n[ \"$1\" != --version ] || exec clang-19 --version\n"
@@ -136,7 +136,7 @@ struct PassListingCompiler {
   Environment room{"TOUCHSTONE_ROOM", "off"};
 };
 
-// clang 19 makes 1 of (float)0xffffffff in the pass that looks for vectors outside of loops.
+// clang 19 turns (float)0xffffffff into 1 in the SLP vectoriser.
 TEST(ClangCompiler, NegatedConditionsAreConvertedAsUnsigned) {
   const PassListingCompiler compiler;
   // Windows of two: the loop along them is unrolled.
@@ -218,7 +218,7 @@ TEST(ClangThreads, ShareAKernelOfAnySizeWhereAskedTo) {
   }
 }
 
-// A compiler that knows its version and then does something else.
+// A compiler that reports its version and then runs a script.
 struct ScriptedCompiler {
   explicit ScriptedCompiler(const std::string& script) {
     std::ofstream(path()) << "#!/bin/sh\n[ \"$1\" != --version ] || exec clang-19 --version\n"
@@ -283,7 +283,7 @@ TEST(ClangOptions, ThreadsMustBeANumber) {
   ::unsetenv("TOUCHSTONE_THREADS");
 }
 
-// The order of sums, and whether their products are rounded, by the environment.
+// The environment sets the order of sums and the rounding of their products.
 TEST(ClangOptions, SayInWhichOrderAndHowSumsAreComputed) {
   const auto read = [](const char* order, const char* fma) {
     const Environment a("TOUCHSTONE_ORDER", order), b("TOUCHSTONE_FMA", fma);

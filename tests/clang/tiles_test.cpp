@@ -1,4 +1,4 @@
-// Kernels that read across the order in which they write, against plain loops over their elements.
+// Kernels that read across their write order, against plain loops over their elements.
 #include "touchstone/codegen/tiles.h"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ TEST(CrosswiseTiles, AreForLoadsThatLieAcrossAlone) {
       in_tiles(ShapeTracker::contiguous({64, 64}).permute(swap).pad(Padding{{1, 0}, {0, 0}})));
 }
 
-// Two arrays of different types and one buffer read both ways.
+// Two arrays of different types, and one buffer read in both orders.
 TEST(CrosswiseTiles, SeveralLoadsOfAKernel) {
   const std::int64_t n = 64, m = 96;
   const ShapeTracker rows = ShapeTracker::contiguous({m, n});

@@ -10,16 +10,16 @@
 #include "touchstone/codegen/layout.h"
 #include "touchstone/codegen/opts.h"
 
-// Loops over lanes that are written as vectors, held bit for bit to loops of one element: all
-// counts of lanes, with and without what keeps accumulators in memory.
+// Loops over lanes written as vectors, compared bit for bit with scalar loops: all lane counts,
+// with and without conditions that keep accumulators in memory.
 
 namespace touchstone {
 namespace {
 
 struct Case {
   std::int64_t rows, columns, terms;
-  bool clamped;  // what follows the sum is max(sum, 0), no vector of fewer than eight lanes
-  bool shifted;  // what follows it is: sum * 3 - row of the bias
+  bool clamped;  // the result is max(sum, 0): no vector of fewer than eight lanes
+  bool shifted;  // the result is sum * 3 - row of the bias
 };
 
 template <class T>
@@ -115,7 +115,7 @@ TEST(VectorLoops, GiveTheBitsOfOneElementAtATime) {
   }
 }
 
-// ImageWindows at the edge of an image: whole rows are cut off, and lanes at both ends.
+// Windows at the edge of an image: whole rows are masked, and lanes at both ends.
 TEST(VectorLoops, OfMaskedLoadsReadNothingOutside) {
   constexpr std::int64_t kSize = 20, kChannels = 3, kOut = 16;
   const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
@@ -158,7 +158,7 @@ TEST(VectorLoops, OfMaskedLoadsReadNothingOutside) {
   }
 }
 
-// ImageWindows of one image each for themselves, in rows and columns so far apart.
+// Windows over each image, in rows and columns with these distances.
 struct ImageWindows {
   std::int64_t size, window, step, padding;
   Op op;  // Mul: sums of products with weights; Add: sums; Max: maxima, padded with -inf
@@ -220,7 +220,7 @@ std::vector<T> by_loops(const ImageWindows& w, const std::vector<T>& x,
 template <class T>
 void expect_right(const ImageWindows& w, const std::string& opts, int level) {
   ClangOptions options = ClangOptions::from_environment();
-  // An image may be one axis with its rows, which then has no axis before it.
+  // An image with its rows may be one axis, without an axis before it.
   if (!opts.empty() && !refusal(kernel_of<T>(w), parse_opts(opts)))
     options.codegen.opts = parse_opts(opts);
   options.codegen.contract = false;
@@ -242,8 +242,8 @@ void expect_right(const ImageWindows& w, const std::string& opts, int level) {
         << opts << " -O" << level << ": element " << i << " is " << got[i] << ", not " << wanted[i];
 }
 
-// Terms are written out and rows share loads, elements are every second one, what is cut off a
-// maximum is -inf: in the usual layout, which has blocks of rows where they divide, and in others.
+// Terms are unrolled and rows share loads, elements are strided by two, and padding of a maximum is
+// -inf: in the usual layout, with blocks of rows where they divide, and in others.
 TEST(VectorLoops, OfWindowsGiveTheBitsOfOneElementAtATime) {
   int turn = 0;
   for (const Op op : {Op::Mul, Op::Add, Op::Max})
@@ -267,7 +267,7 @@ TEST(VectorLoops, OfWindowsGiveTheBitsOfOneElementAtATime) {
       }
 }
 
-// Loops round loops stay rolled but where an opt says how many turns they take at once.
+// Outer loops stay rolled unless an opt sets their unroll factor.
 TEST(VectorLoops, RoundLoopsAreUnrolledAsAnOptSays) {
   ClangOptions options = ClangOptions::from_environment();
   std::vector<std::int32_t> x(5000);
@@ -301,7 +301,7 @@ TEST(VectorLoops, OfPeeledRowsHoldEveryElement) {
   }
 }
 
-// Rows of few lanes, of which some are cut off: a mask may then be the lane's number itself.
+// Rows of few lanes, some masked: a mask may be the lane's number itself.
 TEST(VectorLoops, OfFewLanesHaveEveryMask) {
   ClangOptions options = ClangOptions::from_environment();
   options.opt_level = 0;

@@ -10,7 +10,7 @@
 namespace touchstone::clang {
 namespace {
 
-// Rounds one after the other, and some after those who wait have gone to sleep.
+// Rounds in sequence, some after the waiting workers have fallen asleep.
 TEST(WorkerPool, EachPartRunsOnceARound) {
   constexpr int kRounds = 2000;
   for (const int threads : {1, 2, 3, 9}) {

@@ -8,7 +8,7 @@
 #include "command.h"
 #include "touchstone/base/file.h"
 
-// Backends of somebody else's through the command: what it says of them.
+// Foreign backends through the command, and its reports on them.
 
 namespace touchstone {
 namespace {
@@ -25,7 +25,7 @@ class CliBackend : public testing::Test {
   TemporaryDirectory dir_;
 };
 
-// How many of the kernels were `what`, in the last line of judge; -1 where it does not say.
+// The count of kernels in the category `what`, in judge's last line; -1 if missing.
 int count(const Answer& run, const std::string& what) {
   const std::size_t end = run.text.rfind(" " + what);
   if (end == std::string::npos) return -1;
@@ -33,7 +33,7 @@ int count(const Answer& run, const std::string& what) {
   return begin == end ? -1 : std::stoi(run.text.substr(begin, end - begin));
 }
 
-// A Python that has a library; empty where there is none.
+// A Python with a library; empty if there is none.
 std::string python(const std::string& library = "numpy") {
   for (const char* name : {"/usr/bin/python3", "python3"})
     if (std::system((std::string(name) + " -c 'import " + library + "' 2>/dev/null").c_str()) == 0)
@@ -41,7 +41,7 @@ std::string python(const std::string& library = "numpy") {
   return {};
 }
 
-// The program that docs/backends.md shows.
+// The example program of docs/backends.md.
 std::string example() {
   const std::string page = read_file(TOUCHSTONE_SOURCE_DIR "/docs/backends.md");
   const std::size_t begin = page.find("```python adder.py\n") + 19;
@@ -110,7 +110,7 @@ TEST_F(CliBackend, TheExampleOfTheDocsWorks) {
   EXPECT_EQ(count(run, "UNUSABLE"), 0);
 }
 
-// The quick start as it stands there: all types, all operations, all kernels.
+// The quick start as documented: all types, operations and kernels.
 TEST_F(CliBackend, TheQuickStartOfTheDocsWorksAsTyped) {
   if (python().empty()) GTEST_SKIP() << "no Python with NumPy; install python3-numpy";
   const std::string page = read_file(TOUCHSTONE_SOURCE_DIR "/docs/backends.md");
@@ -125,7 +125,7 @@ TEST_F(CliBackend, TheQuickStartOfTheDocsWorksAsTyped) {
   EXPECT_EQ(count(run, "UNUSABLE"), 0) << run.text;
   EXPECT_EQ(count(run, "unsupported"), 15) << run.text;  // three types that NumPy lacks
   EXPECT_THAT(run.text, HasSubstr("touchstone fuzz --area kernel --backend '"));
-  // The line that it ends with starts a campaign.
+  // The last line's command starts a campaign.
   const std::size_t begin = run.text.find("touchstone fuzz --area kernel");
   const std::string next =
       run.text.substr(begin + 11, run.text.find(" --time", begin) - begin - 11);
@@ -136,8 +136,8 @@ TEST_F(CliBackend, TheQuickStartOfTheDocsWorksAsTyped) {
   EXPECT_EQ(kernels.code, 4) << kernels.text;
 }
 
-// Masks, strides and sizes that go wrong in whole kernels alone: three planted faults that no
-// single operation meets.
+// Masks, strides and sizes that fail only in whole kernels: three planted faults that no single
+// operation shows.
 TEST_F(CliBackend, FaultsOfWholeKernelsAreFoundByTheSuite) {
   if (python().empty()) GTEST_SKIP() << "no Python with NumPy; install python3-numpy";
   const std::string folder = TOUCHSTONE_SOURCE_DIR "/fuzz/backends/";
@@ -164,14 +164,14 @@ TEST_F(CliBackend, FaultsOfWholeKernelsAreFoundByTheSuite) {
     std::string views, program, shown;
   };
   const Fault faults[] = {
-      // A mask that begins behind the first element begins one late.
+      // A mask with an offset above 0 begins one element late.
       {replaced(sound_views, "(i >= begin)", "(i >= begin + (begin > 1))"), sound,
        "pad-7x5-float32"},
-      // Negative strides are taken for those of an axis that was not flipped.
+      // Negative strides are treated as positive ones.
       {replaced(sound_views, "at = at + i * stride",
                 "at = at + (i * stride if stride >= 0 else stride * (view['shape'][0] // 2))"),
        sound, "flip-stride-9x14-float32"},
-      // Of several axes that are reduced at once the last one is cut to a multiple of four.
+      // A reduce over several axes truncates the last one to a multiple of four.
       {sound_views,
        replaced(sound, "return np.sum(src[0],",
                 "cut = src[0].shape[-1] // 4 * 4 if len(arg['axes']) > 1 else src[0].shape[-1]\n"
@@ -187,7 +187,7 @@ TEST_F(CliBackend, FaultsOfWholeKernelsAreFoundByTheSuite) {
   }
 }
 
-// Probes for one kernel, judged together from their folders.
+// Probes of one kernel, judged together from their folders.
 TEST_F(CliBackend, ProbesAreJudgedTogether) {
   const std::string folder = file("probes");
   const Answer drawn = touchstone_run("probe --op 'softmax(x[6,9])' --seconds 0 --out " + folder);
@@ -211,11 +211,11 @@ TEST_F(CliBackend, ProbesAreJudgedTogether) {
   const Answer json = touchstone_run("probe --json --op 'sum(x[3,4], axis=1)'");
   EXPECT_THAT(json.text, HasSubstr(R"("fault":"%1 REDUCE_SUM")"));
   EXPECT_EQ(touchstone_run("probe").code, 2);
-  EXPECT_EQ(touchstone_run("emit " + folder + " --op 'x[3]'").code, 2);  // it holds something
+  EXPECT_EQ(touchstone_run("emit " + folder + " --op 'x[3]'").code, 2);  // not empty
   EXPECT_EQ(touchstone_run("emit " + file("one") + " --op 'softmax(x[2,3])'").code, 0);
 }
 
-// Operations for which NumPy has no approximation of its own.
+// Operations that NumPy does not approximate.
 TEST_F(CliBackend, NumPyGivesWhatItMust) {
   if (python().empty()) GTEST_SKIP() << "no Python with NumPy; install python3-numpy";
   const std::string backend = "--timeout 120 --backend '" + python() +
@@ -236,7 +236,7 @@ TEST_F(CliBackend, NumPyGivesWhatItMust) {
   EXPECT_GE(count(emitted, "unsupported"), 3);
 }
 
-// A device may be off by what the OpenCL profile allows; these may not.
+// Devices may be off within the OpenCL profile; these may not.
 TEST_F(CliBackend, BlameNamesTheNodeThatIsWrong) {
   const std::string kernel = write("kernel.json", R"({"touchstone_kernel":1,"variables":{},
 "buffers":[{"dtype":"float32","idx":0,"size":4},{"dtype":"float32","idx":1,"size":4},
@@ -252,9 +252,9 @@ TEST_F(CliBackend, BlameNamesTheNodeThatIsWrong) {
   const Answer listed = touchstone_run("blame --nodes " + kernel);
   EXPECT_EQ(listed.code, 0) << listed.text;
   EXPECT_THAT(listed.text, HasSubstr("%4 = MUL(%1, %3) float32 (4)\n%5 = NEG(%4) float32 (4)\n"));
-  EXPECT_EQ(touchstone_run("blame " + kernel).code, 2);  // nobody to blame
+  EXPECT_EQ(touchstone_run("blame " + kernel).code, 2);  // no backend given
 
-  // Values that a candidate held, its inputs by eval: loads alone are not wrong whoever read them.
+  // Values held by a candidate, with inputs from eval: loads alone are never at fault.
   const std::string suite = file("suite");
   ASSERT_EQ(touchstone_run("emit " + suite + " --ops mul --dtypes f32 -n 4").code, 0);
   const std::string at = suite + "/mul-float32-random/";
@@ -299,7 +299,7 @@ TEST_F(CliBackend, OpenClRunsWhatOurCodeGeneratorWrites) {
   EXPECT_GE(count(run, "PASS"), 20) << run.text;
   EXPECT_EQ(count(run, "FAIL"), 0) << run.text;
   EXPECT_EQ(count(run, "UNUSABLE"), 0) << run.text;
-  // Buffers may be numbered with gaps.
+  // Buffer numbers may have gaps.
   const std::string views = R"("views":[{"mask":null,"offset":0,"shape":[],"strides":[]}]})";
   const std::string gap =
       write("gap.case", R"({"inputs":[{"bytes":"","dtype":"bool","shape":[0]},)"

@@ -1,4 +1,4 @@
-"""Headless Chromium, and what tests of pages ask of it."""
+"""Headless Chromium for tests of pages."""
 import html
 import json
 import os
@@ -12,14 +12,14 @@ def same(is_, must, what):
 
 
 class Browser:
-    """Chromium, spoken to over two pipes."""
+    """Chromium, controlled over two pipes."""
 
     def __init__(self, chromium, folder):
         to_browser, self.out = os.pipe()
         self.back, from_browser = os.pipe()
 
         def prepare():
-            # From there to 3 and 4, by way of numbers that are neither.
+            # Moves them to 3 and 4 via numbers that are neither.
             a, b = os.dup(to_browser), os.dup(from_browser)
             while a < 5:
                 a = os.dup(a)

@@ -92,7 +92,7 @@ TEST_F(Certificates, OfDeepNestsAreReadAgain) {
   EXPECT_EQ(verified(deep.text).code, 0);
 }
 
-// The fewest facts that show a step where it is made did not show it where it was read.
+// The minimal facts that proved a step when it was made did not prove it when read back.
 TEST_F(Certificates, OfProductsOfQuotientsAreRightWhereTheyAreRead) {
   const Answer one = touchstone_run(
       "simplify --certify '(m*21 - i + 12)//8*((i*5 + m*11 + 8)//8) < 4' --var i=-100..-95 "
@@ -121,7 +121,7 @@ TEST_F(Certificates, BesideAnotherAnswerOrChangedAreWrong) {
   EXPECT_EQ(changed("/certificate/steps/0/facts", Json::array()).code, 1);
 }
 
-/// A division by 0 that a step brings in would leave no point at which the next one is wrong.
+/// A step that introduces a division by 0 would leave no point where the next one is wrong.
 TEST_F(Certificates, ThatLoseAValueAreWrong) {
   const auto step = [](const char* rule, const char* before, const char* after,
                        Json facts = Json::array()) {
@@ -154,7 +154,7 @@ TEST_F(Certificates, ThatLoseAValueAreWrong) {
       code(a, {step("arithmetic.choice", "where(a > 0, 1//a, 5)", "where(not a > 0, 5, 1//a)")}),
       0);
   EXPECT_EQ(code(a, {step("arithmetic", "1//(a + 1)", "1//(1 + a)")}), 0);
-  // What stands beside a part of `or` may have no value where the part decides.
+  // An operand beside a deciding part of `or` may be undefined.
   Json beside = step("points", "1", "a > 0", {"not 1//a < 100"});
   beside["path"] = {0};
   beside["whole"] = "a > 0 or 1//a < 100";
@@ -162,7 +162,7 @@ TEST_F(Certificates, ThatLoseAValueAreWrong) {
   j["start"] = "1 or 1//a < 100";
   j["result"] = "a > 0 or 1//a < 100";
   EXPECT_EQ(verified(j.dump()).code, 1);
-  // Nor does it say whether the part is computed, neither of the new text nor of the old.
+  // Nor is it known whether the part is evaluated, in the new or the old text.
   EXPECT_EQ(code({{"z", {0, 0}}}, {step("cases", "5", "5*(1%z >= 0 or 1%z >= 0)", {"z <= 0"}),
                                    step("points", "5*(1%z >= 0 or 1%z >= 0)", "7")}),
             1);
@@ -179,11 +179,11 @@ TEST_F(Certificates, ThatLoseAValueAreWrong) {
   known["start"] = "1//z and x%y == 0";
   known["result"] = "0*(1//w)";
   EXPECT_EQ(verified(known.dump()).code, 1);
-  // Bounds past 2^63 are not below 0.
+  // Bounds above 2^63 are not negative.
   EXPECT_EQ(code({{"a", {0, 18446744073709551615U}}}, {step("points", "a", "7")}), 1);
 }
 
-/// Facts whose consequences would grow without bound: each in a moment, not in gigabytes.
+/// Facts with unbounded consequences: each check ends in a moment, without gigabytes.
 TEST_F(Certificates, OfManyAndLongFactsEnd) {
   const auto claim = [&](const std::vector<std::string>& facts, const char* before,
                          const char* after) {
@@ -259,7 +259,7 @@ TEST_F(Certificates, ThatAreNoneAreNamed) {
   EXPECT_THAT(none.text, HasSubstr("without a certificate: too large"));
   EXPECT_EQ(verified(R"({"error":"in: column 1"})").code, 4);
   EXPECT_EQ(touchstone_run("verify none").code, 2);
-  // Variables without a range are open, so the points of `a` cannot be looked at.
+  // Variables without a range are unbounded, so testing the points of `a` is impossible.
   EXPECT_EQ(
       verified(R"({"variables":{},"assumptions":[],"start":"a","result":"a*1","steps":[{"rule":)"
                R"("points","backwards":false,"path":[],"before":"a","after":"a*1","bindings":{},)"

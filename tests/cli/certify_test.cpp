@@ -9,7 +9,7 @@
 
 #include "touchstone/base/file.h"
 
-// `touchstone certify` as a person meets it; what it checks is tested in tests/interp.
+// `touchstone certify` from a user's view; tests/interp tests the checks themselves.
 
 namespace touchstone {
 namespace {
@@ -41,7 +41,7 @@ class CertifyVerb : public testing::Test {
   TemporaryDirectory dir_;
 };
 
-// A device of ours, against the reference; the limit is what it declares, or another.
+// A device of ours against the reference, within its declared limit or another.
 TEST_F(CertifyVerb, HoldsADeviceToWhatItDeclares) {
   const Answer a = certify("exp2 f32 --device clang --from 3f800000 --to 3f900000 --out r.json");
   EXPECT_EQ(a.code, 0) << a.text;
@@ -67,7 +67,7 @@ TEST_F(CertifyVerb, HoldsADeviceToWhatItDeclares) {
       2);
 }
 
-// A backend over the line protocol, asked block by block, whose first root of each may be off.
+// A line-protocol backend, asked block by block, whose first root of each block may be off.
 constexpr const char* kRoots = R"(import base64, json, math, struct, sys
 for line in sys.stdin:
     ask = json.loads(line)

@@ -14,8 +14,7 @@
 #include "touchstone/files/npy.h"
 #include "touchstone/ops/kernel_json.h"
 
-// The command as a person meets it: what it prints, what it exits with, what it does with bad
-// input.
+// The command from a user's view: output, exit status and bad input.
 
 namespace touchstone {
 namespace {
@@ -231,7 +230,7 @@ TEST_F(Cli, OutputThatCannotBeWrittenIsAnError) {
   const Answer run = touchstone_run("view 2,3 3>&1 >/dev/full 2>&3 #");
   EXPECT_EQ(run.code, 2);
   EXPECT_THAT(run.text, HasSubstr("No space left on device"));
-  EXPECT_EQ(touchstone_run("view 2,3 >/dev/full 2>/dev/full #").code, 2);  // nor can it be told
+  EXPECT_EQ(touchstone_run("view 2,3 >/dev/full 2>/dev/full #").code, 2);  // no way to report it
 }
 
 TEST_F(Cli, AMissingCompilerSaysHowToGetOne) {
@@ -249,7 +248,7 @@ TEST_F(Cli, ASignalLeavesNoTemporaryDirectory) {
                                     "export TMPDIR=" + file("") + ";");
   EXPECT_THAT(run.text, HasSubstr("touchstone-fuzz")) << "it had one";
   EXPECT_THAT(run.text, HasSubstr("code 143"));
-  // A compiler that was at work ends by itself, and takes its own files with it.
+  // A running compiler ends by itself and removes its own files.
   for (int i = 0; i < 100 && !std::filesystem::is_empty(dir_.path()); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   EXPECT_TRUE(std::filesystem::is_empty(dir_.path()));
@@ -282,7 +281,7 @@ TEST_F(Cli, FuzzFindsAPlantedFaultAndCheckConfirmsIt) {
   EXPECT_EQ(found.code, 1);
   EXPECT_THAT(found.text, HasSubstr("judge it again: touchstone check '" + out));
   for (const auto& entry : std::filesystem::directory_iterator(out)) {
-    if (!entry.is_directory()) continue;  // a list of those that were not shrunk
+    if (!entry.is_directory()) continue;  // a list of unshrunk findings
     const std::string folder = entry.path();
     EXPECT_EQ(touchstone_run("check " + folder + "/reproducer.json").code, 1);
     EXPECT_THAT(read_file(folder + "/trace.txt"), HasSubstr("What it reads:"));
@@ -351,7 +350,7 @@ TEST_F(Cli, DemoJudgesAStepOfModels) {
 TEST_F(Cli, DemoJudgesTheKernelsOfAnotherScheduler) {
   const std::string err = file("err");
   const Answer run = touchstone_run("demo --epochs 1 --scheduler kernelize --json 2>" + err + " #");
-  EXPECT_EQ(run.code, 1) << run.text;  // the goal is further off
+  EXPECT_EQ(run.code, 1) << run.text;  // the goal is missed
   EXPECT_THAT(read_file(err), HasSubstr("0 FAIL, 0 UNUSABLE"));
   const auto json = nlohmann::json::parse(run.text);
   EXPECT_EQ(json["epochs"], 1);
@@ -369,7 +368,7 @@ TEST_F(Cli, DemoJudgesTheKernelsOfAnotherScheduler) {
   EXPECT_EQ(touchstone_run("demo --scheduler greedy").code, 2);
 }
 
-// What it prints last is to be typed in the folder.
+// The printed command must work in the folder.
 TEST_F(Cli, ExportedProgramsGiveWhatIsExpected) {
   for (const std::string model : {"softmax", "layernorm", "lenet"}) {
     const Answer run = touchstone_run("export " + model + " " + file(model));

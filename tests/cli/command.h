@@ -5,7 +5,7 @@
 
 #include <sys/wait.h>
 
-// The command as a shell runs it.
+// Runs the command through a shell.
 
 namespace touchstone {
 

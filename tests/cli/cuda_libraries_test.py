@@ -1,6 +1,6 @@
-"""The adapter for libraries on a GPU and the league, here with NumPy in the place of CuPy.
+"""The adapter for GPU libraries and the league, here with NumPy instead of CuPy.
 
-usage: cuda_libraries_test.py PROGRAM BACKENDS   (a folder); skipped where there is no NumPy
+usage: cuda_libraries_test.py PROGRAM BACKENDS   (a folder); skipped without NumPy
 """
 
 import json

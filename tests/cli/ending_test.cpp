@@ -12,15 +12,15 @@
 #include "running.h"
 #include "touchstone/base/file.h"
 
-// Runs that are ended before they are done: what is left of them, and how they go on.
+// Interrupted runs: their partial results, and resuming.
 
 namespace touchstone {
 namespace {
 
 using testing::HasSubstr;
 
-// A backend of NEG and XOR of bytes, in Python alone. It notes its number and each question; after
-// as many questions as it is told it hangs, with a child that hangs too.
+// A backend of NEG and XOR of bytes, in plain Python. It logs its process number and each question,
+// and hangs after a given number of questions, with a child that hangs too.
 constexpr char kBytes[] = R"py(
 import base64, json, os, subprocess, sys, time
 notes, most = sys.argv[1], int(sys.argv[2])
@@ -56,7 +56,7 @@ class CliEnding : public testing::Test {
   void SetUp() override {
     if (std::system("python3 -c pass 2>/dev/null") != 0) GTEST_SKIP() << "no python3";
     write_file_atomically(file("bytes.py"), kBytes);
-    ::setenv("TOUCHSTONE_ROOM", "off", 1);  // it notes what it does beside its folder
+    ::setenv("TOUCHSTONE_ROOM", "off", 1);  // it logs outside its folder
   }
   void TearDown() override { ::unsetenv("TOUCHSTONE_ROOM"); }
   std::string file(const std::string& name) const { return (dir_.path() / name).string(); }
@@ -77,12 +77,12 @@ class CliEnding : public testing::Test {
       EXPECT_TRUE(soon([&] { return !lives(pid); })) << pid << " lives";
     std::filesystem::remove(file("notes"));
   }
-  // Ended by the signal once the backend hangs.
+  // Sends the signal once the backend hangs.
   int ended(const std::string& arguments, int signal, std::string* output = nullptr) {
     Running run(arguments, file("out"), file("err"));
     EXPECT_TRUE(soon([&] { return !notes("hangs").empty(); }, 120)) << run.errors();
     const int code = run.end(signal);
-    EXPECT_LT(run.seconds(), 3) << arguments;  // a second, on a machine that does other things
+    EXPECT_LT(run.seconds(), 3) << arguments;  // a second, on a busy machine
     if (output != nullptr) *output = run.output();
     return code;
   }
@@ -133,7 +133,7 @@ TEST_F(CliEnding, ASignalEndsBlameAndFuzzAndAllChildren) {
   }
 }
 
-// A compiler that hangs, as does what it starts, in its group and in a session of its own.
+// A compiler that hangs with its children, in its process group and in a new session.
 constexpr char kHangingCompiler[] = R"sh(
 export NOTES
 [ "$1" != --version ] || exec echo some version
@@ -224,7 +224,7 @@ TEST_F(CliEnding, LinesComeAsSoonAsKernelsAreJudged) {
   expect_no_child_left();
 }
 
-// However often it is ended, and however, what is printed in the end is what one run prints.
+// However a run is interrupted and resumed, the final output is that of one run.
 TEST_F(CliEnding, AResumedRunIsOneThatWasNeverEnded) {
   for (const std::string verb : {"judge --all", "league"}) {
     const std::string log = file("log"), whole = file("whole");
@@ -236,7 +236,7 @@ TEST_F(CliEnding, AResumedRunIsOneThatWasNeverEnded) {
     const std::string again = " --resume --log " + log + " ";
     for (const int signal : {SIGKILL, SIGINT, SIGTERM}) {
       EXPECT_EQ(ended(verb + backend(2) + kSuite + again, signal), 128 + signal);
-      asked += notes("asked").size() - 1;  // one of them had no answer
+      asked += notes("asked").size() - 1;  // one question had no answer
       expect_no_child_left();
       std::ofstream(log, std::ios::app) << "{\"case\":\"cut in the mid";
     }
@@ -246,7 +246,8 @@ TEST_F(CliEnding, AResumedRunIsOneThatWasNeverEnded) {
     EXPECT_EQ(read_file(log), read_file(whole)) << verb;
     EXPECT_EQ(asked + notes("asked").size(), questions) << "none is asked twice";
     std::filesystem::remove(file("notes"));
-    // Of another run, taken up unasked, or damaged: refused, and left as it is.
+    // The log of another run, an unrequested resume and a damaged log are refused and left
+    // unchanged.
     const std::string before = read_file(log);
     const auto refused = [&](const std::string& words, const char* why) {
       const Answer run = touchstone_run(verb + backend(0) + words);
@@ -284,7 +285,7 @@ TEST_F(CliEnding, AFolderIsResumedWhereItsFilesAreAsTheyWere) {
   EXPECT_THAT(third.text, HasSubstr(": 1 PASS, 0 WEAK, 0 FAIL"));
 }
 
-// What a terminal of so many columns gets, of standard output where `output` is "".
+// The output on a terminal of `columns`; with `output`, standard output goes to that file.
 std::string on_terminal(const std::string& arguments, unsigned columns,
                         const std::string& output = " > /dev/null") {
   winsize size{};
@@ -326,7 +327,7 @@ TEST_F(CliEnding, ATableFitsTheTerminalAndSaysWhatItLeavesOut) {
     std::size_t most = 0, wide = 0;
     for (const char c : text) {
       if (c == '\n') most = std::max(most, std::exchange(wide, 0));
-      // Without colours: bytes of one character but for the dots of a cut, and ends of lines.
+      // Without colours: single-byte characters except the ellipsis, and line ends.
       else if ((static_cast<unsigned char>(c) & 0xc0U) != 0x80U && c != '\r')
         ++wide;
     }

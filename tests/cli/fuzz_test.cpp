@@ -73,7 +73,7 @@ TEST_F(CliFuzz, TheSummaryIsJsonToo) {
     EXPECT_TRUE(area["findings"].empty());
   }
   EXPECT_FALSE(json.contains("corpus"));
-  // A backend that answers wrongly, and a log on the same output: the summary is its last line.
+  // A backend with wrong answers, and a log on the same output: the summary is the last line.
   const Answer bad = touchstone_run(
       "fuzz --cases 3 --jobs 1 --json --log - --findings " + file("findings") + " --backend " +
       script("while read q; do echo nonsense; done") + " 2>" + err + " #");
@@ -220,7 +220,7 @@ TEST_F(CliFuzz, AreasShareTheTime) {
 TEST_F(CliFuzz, ShardsOfAJobAreGatheredAsOneRun) {
   const std::string what = "fuzz --area view,symbolic --cases 3000 --jobs 1 --seed 4 ";
   const std::string log = file("night.jsonl");
-  for (const char* const rank : {"0", "2"}) {  // the second one was never run, the last one is cut
+  for (const char* const rank : {"0", "2"}) {  // the second rank never ran, the last log is cut
     const std::string job = std::string("OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK=") + rank;
     EXPECT_EQ(touchstone_run(what + "--shard job --log " + log, job).code, 0);
   }
@@ -239,7 +239,7 @@ TEST_F(CliFuzz, ShardsOfAJobAreGatheredAsOneRun) {
 }
 
 TEST_F(CliFuzz, ALimitOfTheProcessorIsNoCrash) {
-  // Several seconds of work; a sanitizer's needs more of the second for the process that watches.
+  // Several seconds of work; under a sanitizer the watching process needs more of each.
   const std::string cases = test::kSanitized ? "2400" : "60000";
   const Answer run = touchstone_run("fuzz --area symbolic --cases " + cases + " --jobs 1 --seed 9",
                                     "bash -c 'ulimit -t 1; exec \"$@\"' bash");

@@ -15,7 +15,7 @@
 #include "touchstone/files/npy.h"
 #include "touchstone/ops/kernel_json.h"
 
-// Files and words from strangers: no verb waits, takes all the memory, or shows what is not so.
+// Untrusted files and words: no verb hangs, exhausts memory, or prints falsehoods.
 
 namespace touchstone {
 namespace {
@@ -58,7 +58,7 @@ class CliHostile : public testing::Test {
   Answer served(const std::string& lines, const std::string& options = "") const {
     return touchstone_run("serve " + options, "", "< " + write("questions", lines));
   }
-  // A backend of shell that gives this answer to every kernel; @ is its id.
+  // A shell backend that gives this answer to every kernel; @ is the question's id.
   std::string backend(const std::string& hello, const std::string& answer) const {
     write("hello", hello + "\n");
     write("answer", answer + "\n");
@@ -148,8 +148,7 @@ TEST_F(CliHostile, AFolderOfTrapsIsJudgedToItsEnd) {
   EXPECT_THAT(run.text, HasSubstr("9 kernels under profile glibc: 1 PASS, "));
 }
 
-// A file is checked against the kernel before it is read: within the memory of a small
-// process.
+// A file is checked against the kernel before reading: within a small process's memory.
 TEST_F(CliHostile, SizesAreCheckedBeforeAnythingIsRead) {
   const std::string k = write("k.json", kernel()), x = array("x.npy");
   HostArray huge{DType::Float32, {4'990'000'000}, {}};
@@ -162,7 +161,7 @@ TEST_F(CliHostile, SizesAreCheckedBeforeAnythingIsRead) {
       touchstone_run("check " + k + " --in " + x + " --out " + big, little + "timeout 60");
   EXPECT_EQ(output.code, 2) << output.text;
   EXPECT_THAT(output.text, HasSubstr("holds 4990000000 elements, the kernel's output has 4"));
-  // Of an input that is longer than its buffer only that much is read.
+  // Excess elements of an input are not read.
   const Answer input =
       touchstone_run("check " + k + " --in " + big + " --out " + x, little + "timeout 60");
   EXPECT_EQ(input.code, 0) << input.text;
@@ -185,7 +184,7 @@ TEST_F(CliHostile, WorkWithoutEndIsRefusedOrBrokenOff) {
   EXPECT_EQ(endless.code, 2);
   EXPECT_THAT(endless.text, HasSubstr("elements, which take "));
   EXPECT_THAT(endless.text, HasSubstr("at the very least; the limit is 600 s (--timeout"));
-  // Of a reduce it is the terms that count.
+  // For a reduce the number of terms counts.
   const View all = View::strided({std::int64_t{1} << 50}, {0}, 0, std::nullopt);
   const std::string terms = write(
       "terms.json",
@@ -194,7 +193,7 @@ TEST_F(CliHostile, WorkWithoutEndIsRefusedOrBrokenOff) {
           LazyOp::reduce(Op::ReduceMax, LazyOp::load(1, DType::Int8, ShapeTracker({all})), {0})))));
   EXPECT_THAT(touchstone_run("check " + terms + " --in x.npy --out y.npy").text,
               HasSubstr("the kernel's nodes have 2.25e+15 elements"));
-  // More than it can do in that time, and not so much that this is plain beforehand.
+  // Too much for that time, but not obviously so beforehand.
   const double cores = std::max(1U, std::thread::hardware_concurrency());
   const std::string limit = fmt::format("--timeout {}", 0.1 + 0.6 / cores);
   const auto start = std::chrono::steady_clock::now();
@@ -202,7 +201,7 @@ TEST_F(CliHostile, WorkWithoutEndIsRefusedOrBrokenOff) {
   EXPECT_EQ(late.code, 2);
   EXPECT_THAT(late.text, HasSubstr("UNUSABLE: the verdict takes longer than "));
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
-  // A service goes on with the next question.
+  // A service continues with the next question.
   std::string sum = long_sum(std::int64_t{1} << 26), small = long_sum(4);
   std::erase(sum, '\n');
   std::erase(small, '\n');
@@ -212,7 +211,7 @@ TEST_F(CliHostile, WorkWithoutEndIsRefusedOrBrokenOff) {
   EXPECT_THAT(asked.text, HasSubstr(R"("verdict":"FAIL")"));
   EXPECT_EQ(std::ranges::count(asked.text, '\n'), 2);
 
-  // A line that takes more memory to read than it gets.
+  // A line that needs more memory than allowed.
   std::string many = "{\"id\":7,\"a\":[1";
   for (int i = 0; i < 2'500'000; ++i) many += ",[]";
   const Answer starved =
@@ -322,7 +321,7 @@ TEST_F(CliHostile, WhatCheckedNothingIsNotGreen) {
   EXPECT_EQ(touchstone_run("judge --json " + kSmall + none).code, 4);
 }
 
-// A program that wants more address space than a backend gets where nothing is said.
+// A program that needs more address space than a backend's default.
 TEST_F(CliHostile, FuzzLiftsABackendsMemory) {
   write("vast.sh", R"sh(read q; echo '{"touchstone_backend":1,"name":"'$(ulimit -v)'"}'
 n=0; while read q; do n=$((n+1)); echo '{"id":'$n',"error":"limit '$(ulimit -v)'"}'; done

@@ -231,8 +231,7 @@ TEST_F(CliIndices, ViewTakesSizesWithVariables) {
   refused("--jsonl --var n=2..9", "nothing else");
 }
 
-// Views, divisions and modulos only go away from row to row; what takes their place may have a part
-// more.
+// Views, divisions and modulos decrease from row to row; their replacement may have one node more.
 TEST_F(CliIndices, ViewsOfKernelsAreCountedBeforeAndAfterMergingAndSimplifying) {
   for (const std::string command :
        {"fuzz --cases 400 --seed 7 --index-stats", "kernels digits --index-stats"}) {
@@ -277,7 +276,7 @@ TEST_F(CliIndices, ViewDrawsSizesWithVariables) {
     EXPECT_THAT(html, HasSubstr(part));
 }
 
-// The same as the pages draw, in ASCII where the locale or the terminal has no more.
+// The drawings of the pages, in ASCII if the locale or terminal requires it.
 TEST_F(CliIndices, ViewDrawsInText) {
   const std::string ask = "view 3,2 permute 1,0 pad 0:0,0:1 --draw always";
   const std::string plain = touchstone_run(ask, "LC_ALL=C").text;
@@ -290,7 +289,8 @@ TEST_F(CliIndices, ViewDrawsInText) {
   const std::string rich = touchstone_run(ask, "LC_ALL=C.UTF-8 TERM=xterm").text;
   EXPECT_THAT(rich, HasSubstr("│ 0 2 4 ░ │   │ 0 1 │\n"));
   EXPECT_EQ(touchstone_run(ask, "LC_ALL=C.UTF-8 TERM=dumb").text, plain);
-  // Not into a pipe by itself; what is not read, and points that show why it is no single view.
+  // No drawing into a pipe by default; elements not read, and points that show why two views cannot
+  // merge.
   EXPECT_THAT(touchstone_run("view 3,2", "LC_ALL=C").text, Not(HasSubstr("memory")));
   EXPECT_THAT(touchstone_run("view 4,6 shrink 0:4,0:3 --draw always", "LC_ALL=C").text,
               HasSubstr("|  0  1  2  -  -  - |"));
@@ -305,7 +305,7 @@ TEST_F(CliIndices, ViewDrawsInText) {
               HasSubstr("| 2 3 |"));
 }
 
-// One answer for each line, also where nothing is asked.
+// One answer per line, also for blank lines.
 TEST_F(CliIndices, ViewAnswersBlankLines) {
   const std::string question = R"({"base":[2],"ops":[]})";
   const Answer run = touchstone_run("view --jsonl", "",
@@ -328,7 +328,7 @@ TEST_F(CliIndices, ViewDrawsAPageThatNeedsNothingElse) {
   EXPECT_THAT(html, Not(HasSubstr("/*REPORT*/")));
   EXPECT_THAT(html, Not(HasSubstr("https://")));
   EXPECT_THAT(html, Not(HasSubstr("src=")));
-  // Without a file, on standard output, wherever the option stands.
+  // Without a file, on standard output, at any position of the option.
   EXPECT_EQ(touchstone_run("view 3,4 pad 1:1,0:2 reshape 30 --html").text, html);
   EXPECT_EQ(touchstone_run("view --html 3,4 pad 1:1,0:2 reshape 30").text, html);
   EXPECT_EQ(touchstone_run("view 3,4 --html /dev/full/page.html").code, 2);

@@ -8,14 +8,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// The verbs that answer lines, as a program on the other end of two pipes meets them.
+// Verbs that answer lines, as seen by a program that talks to them through two pipes.
 
 namespace touchstone {
 namespace {
 
 using testing::HasSubstr;
 
-/// The command with its standard input and output in our hands.
+/// The command, with pipes to its standard input and output.
 class Peer {
  public:
   template <class... Word>
@@ -53,7 +53,7 @@ class Peer {
       line += static_cast<char>(c);
     return line;
   }
-  /// Ends the input; the command's exit code.
+  /// Ends the input; returns the command's exit status.
   int finish() {
     std::fclose(to_);
     to_ = nullptr;
@@ -134,7 +134,7 @@ TEST(KernelsJsonl, EveryLineGetsAnAnswer) {
                 HasSubstr("no option 'LAZY'"));
     EXPECT_THAT(answer(R"({"program":"float32 4: 1; neg %0","options":{"MAX_KERNEL_BUFFERS":2}})"),
                 HasSubstr("give 0 or a number from 3"));
-    // Without elements, and assigned to what has no memory.
+    // No elements, assigned to a value without memory.
     const std::string none = R"({"kernels":0,"copies":0,"loads":0,"stores":0,"flops":0})";
     EXPECT_EQ(answer(R"({"program":"int32 2,0: 1; div %0 %0; assign %0 %1"})"), none) << scheduler;
     EXPECT_THAT(answer(R"({"program":"bool 4,0: 1; pad %0 0:0,2:1; assign %1 %1"})"),
@@ -144,7 +144,7 @@ TEST(KernelsJsonl, EveryLineGetsAnAnswer) {
   }
 }
 
-// Of a verb that gets what a shell command prints.
+// The exit status of a verb fed by a shell command.
 int code_of(const std::string& printed, const std::string& verb) {
   const std::string line = printed + " | " TOUCHSTONE_COMMAND " " + verb + " >/dev/null 2>&1";
   return WEXITSTATUS(std::system(line.c_str()));

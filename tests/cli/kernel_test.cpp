@@ -30,7 +30,7 @@ class CliKernel : public testing::Test {
   TemporaryDirectory dir_;
 };
 
-// exp by itself is not 2^(x log2 e) in float32; a kernel's own nodes are.
+// exp alone need not be 2^(x log2 e) in float32; a kernel's own nodes must.
 TEST_F(CliKernel, WhatFunctionsComputeAsTheyLikeIsJudgedAsOfALibrary) {
   std::vector<float> x, y;
   for (int i = 1; i <= 40; ++i) {
@@ -110,7 +110,7 @@ TEST_F(CliKernel, EachStageOfItsWayIsShown) {
   EXPECT_THAT(at("profile").text, HasSubstr(R"("sum": {"folded": 16})"));
   ASSERT_EQ(touchstone_run("kernel 'sum(x[3,40], axis=1)' --out " + file("k.json")).code, 0);
   EXPECT_EQ(at("c", file("k.json")).text, at("c").text);
-  EXPECT_EQ(touchstone_run("kernel " + file("k.json")).code, 2);  // it is one already
+  EXPECT_EQ(touchstone_run("kernel " + file("k.json")).code, 2);  // it is a kernel.json already
   EXPECT_EQ(at("wasm").code, 2);
   EXPECT_EQ(at("c", file("none.json")).code, 2);
 }
@@ -127,7 +127,7 @@ TEST_F(CliKernel, APageShowsAllStages) {
               HasSubstr("LOAD_ACC f32"));
   for (const char* other : {"--stage c", "--beam 2", "--tree", "--list", "--out k.json"})
     EXPECT_EQ(touchstone_run(std::string("kernel 'x[3]' --html a.html ") + other).code, 2) << other;
-  // A size that is a variable, as --stage takes it.
+  // A variable size, as --stage accepts.
   write_file_atomically(file("n.json"),
                         R"({"touchstone_kernel":1,"variables":{"n":[1,8]},"buffers":[
     {"dtype":"float32","idx":0,"size":4},{"dtype":"float32","idx":1,"size":32}],"nodes":[

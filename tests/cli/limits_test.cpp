@@ -27,13 +27,13 @@ class CliLimits : public testing::Test {
     std::ofstream(file(name), std::ios::binary) << text;
     return file(name);
   }
-  // A pipe without readers and writers but those of the shell itself, as descriptor 3 of `command`.
+  // Provides a pipe with no other readers and writers than the shell, as descriptor 3 of `command`.
   Answer beside_a_pipe(const std::string& command) const {
     ::mkfifo(file("pipe").c_str(), 0600);
     write("script", "exec 3<>" + file("pipe") + "\n" + command + "\n");
     return touchstone_run("--version > /dev/null; sh " + file("script"));
   }
-  // A value over a view of stride 0 of so many float32 elements.
+  // A value over a stride-0 view of `n` float32 elements.
   std::string expanded(std::int64_t n, bool summed) const {
     const ShapeTracker all({View::strided({n}, {0}, 0, std::nullopt)});
     LazyOpPtr x = LazyOp::load(1, DType::Float32, all);
@@ -42,7 +42,7 @@ class CliLimits : public testing::Test {
     return write(fmt::format("{}{}.json", summed ? "sum" : "all", n),
                  to_json(kernel_file(LazyOp::store(ShapeTracker::contiguous(shape), x))));
   }
-  // The product of a million of its own, over and over: longer than any test waits.
+  // A product of a million copies of itself, repeatedly: longer than any test waits.
   static std::string long_product(int factors) {
     std::string text = "x[262144]";
     for (int i = 1; i < factors; ++i) text += i % 2 == 0 ? "*x" : "/x";
@@ -71,7 +71,7 @@ TEST_F(CliLimits, AnExpandedViewIsRefusedBeforeAnyWork) {
 
 TEST_F(CliLimits, WhatTakesLongerIsInterrupted) {
   const std::string op = "--op '" + long_product(900) + "'";
-  std::string sine = "x[1048576]";  // each takes many times as long as the least that is expected
+  std::string sine = "x[1048576]";  // each takes many times the least expected time
   for (int i = 0; i < 80; ++i) sine = "sin(" + sine + ")";
   const std::string sines = "--op '" + sine + "'";
   for (const std::string& verb :

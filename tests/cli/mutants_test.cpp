@@ -6,7 +6,7 @@
 #include "command.h"
 #include "hunt_report.h"
 
-// The tables of a hunt for mutants, which an ordinary build cannot run.
+// The tables of a mutant hunt, which an ordinary build cannot run.
 
 namespace touchstone {
 namespace {
@@ -47,7 +47,7 @@ TEST(HuntReport, JsonHasBothTables) {
   EXPECT_EQ(json["hunts"][2]["text"], "4 flip 0");
   EXPECT_EQ(json["hunts"][3]["found"], false);
   EXPECT_EQ(nlohmann::json::parse(cli::hunt_json(four_hunts()[2])), json["hunts"][2]);
-  // Of each table, and of all; the hunt without a mutant does not count.
+  // Per table and in total; the hunt without a mutant does not count.
   ASSERT_EQ(json["summary"].size(), 3);
   EXPECT_EQ(json["summary"][0],
             nlohmann::json::parse(R"({"of":"views","hunts":2,"found":2,"in_time":1,"small":2,

@@ -1,5 +1,5 @@
-"""Opens the pages that `touchstone` writes of views, schedules, kernels and derivations in headless Chromium, with keys,
-mouse and touch.
+"""Opens the pages of `touchstone` for views, schedules, kernels and derivations in headless Chromium and uses keys, mouse
+and touch.
 
 pages_test.py TOUCHSTONE CHROMIUM
 """

@@ -1,4 +1,4 @@
-"""Manual pages and completions hold every verb and option that the help of the command names.
+"""Manual pages and completions contain every verb and option of the command's help.
 
 usage: reference_test.py PROGRAM
 """
@@ -19,7 +19,7 @@ def output(*words, **more):
 
 
 def options_in(text):
-    """Of a help: what stands at the beginning of a line below "Options:"."""
+    """The options at line starts below "Options:" in a help text."""
     found = set()
     for line in text.split("Options:\n")[1].splitlines():
         match = re.match(r"  (-[\w-]+)(?:,(-[\w-]+))?", line)
@@ -74,7 +74,7 @@ class Reference(unittest.TestCase):
         self.assertEqual((run.returncode, run.stderr), (0, ""))
 
     def complete(self, *words):
-        """The words that bash offers for the last of these."""
+        """The completions that bash offers for the last word."""
         script = (f'source "{self.path("bash-completion/completions/touchstone")}"; COMP_WORDS=("$@"); '
                   'COMP_CWORD=$(($# - 1)); _touchstone; printf "%s\\n" "${COMPREPLY[@]}"')
         return set(output("bash", "-c", script, "bash", "touchstone", *words).split())
@@ -88,7 +88,7 @@ class Reference(unittest.TestCase):
         self.assertEqual(self.complete("check", ""), set())
         self.assertEqual(self.complete("check", "--out", ""), set())
         text = self.text("bash-completion/completions/touchstone")
-        for verb in self.verbs:  # bash is started for one of them: the others stand in the same list
+        for verb in self.verbs:  # bash is started for one verb; the others are in the same list
             line = re.search(rf"^    {verb}\) words='(.*)' ;;$", text, re.M)
             self.assertEqual(set(line[1].split()), self.options[verb])
         self.assertEqual(self.complete("check", "-"), self.options["check"])

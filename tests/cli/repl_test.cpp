@@ -15,7 +15,7 @@
 #include "terminal.h"
 #include "touchstone/base/file.h"
 
-// `touchstone repl` with a script as its input: what is printed for each line.
+// `touchstone repl` with a script as input: the output for each line.
 
 namespace touchstone {
 namespace {
@@ -88,12 +88,12 @@ TEST_F(Repl, ShowsTablesOfValues) {
   EXPECT_EQ(run("a = 0..3\n:table 2*3\n").text, "value\n    6\n");
 }
 
-// Bars and shades stand for the values of the table; what has no value leaves a gap.
+// Bars and shades represent the table's values; missing values leave a gap.
 TEST_F(Repl, DrawsValues) {
   ASSERT_EQ(::setenv("LC_ALL", "C", 1), 0);
   const Reply one = run("a = 0..3\n:plot 6//a\n");
   EXPECT_EQ(one.code, 0);
-  // 6, 3 and 2 at 1, 2 and 3: ten lines, of which the largest fills all and the least one.
+  // 6, 3 and 2 at 1, 2 and 3 over ten lines: the largest fills all, the least one.
   EXPECT_THAT(one.text, HasSubstr("           6 |    ####\n"));
   EXPECT_THAT(one.text,
               HasSubstr("           2 |    ############\n              a = 0          3\n"));
@@ -198,7 +198,7 @@ TEST_F(Repl, CtrlCEndsTheAnswerAndNotTheProgram) {
   t.type("left out");
   ASSERT_TRUE(t.shows("left out"));
   ::usleep(100'000);
-  t.type("\x03");  // the line is dropped, and nothing of it begins the next one
+  t.type("\x03");  // drops the line; none of it starts the next one
   ASSERT_TRUE(t.shows("^C"));
   ASSERT_TRUE(t.shows("> "));
   t.type("20 + 3\r");

@@ -13,7 +13,7 @@
 
 #include "command.h"
 
-// What the pages of `touchstone steps` and of --html hold, read from the data in them.
+// The content of the pages of `touchstone steps` and --html, read from their embedded data.
 
 namespace touchstone {
 namespace {
@@ -30,7 +30,7 @@ json report_of(const std::string& page) {
   return json::parse(page.substr(from + mark.size(), page.find(";\n", from) - from - mark.size()));
 }
 
-/// The lines of a graph's nodes, where its boxes stand, and how many are marked.
+/// A drawn graph: node lines, box positions and mark counts.
 struct Drawn {
   std::multiset<std::string> nodes;
   std::vector<std::tuple<double, double, double>> boxes;  // x, y, half the width
@@ -49,7 +49,7 @@ Drawn drawn(const json& report, const json& graph) {
   return d;
 }
 
-// No box lies on another one, all in the picture; each edge begins and ends at the border of one.
+// Boxes do not overlap and lie inside the picture; edges begin and end at box borders.
 void expect_layout(const json& graph, const Drawn& d) {
   constexpr double kHalf = 17, kNear = 2;
   const double wide = graph["size"][0], high = graph["size"][1];
@@ -125,7 +125,7 @@ TEST(Steps, AsManyGraphsAsAskedFor) {
       }
   EXPECT_EQ(with, 2U);
   EXPECT_GT(all, 2U);
-  // None need no Graphviz.
+  // No graphs need no Graphviz.
   const Answer none = touchstone_run(ask + "--graphs 0", "PATH=/nowhere");
   EXPECT_EQ(none.code, 0) << none.text;
   EXPECT_TRUE(report_of(none.text)["graphs"].empty());

@@ -1,6 +1,6 @@
-"""Opens the page of `touchstone steps` in headless Chromium, presses keys, and holds what
-its document then says to what the command prints as text. Keys and documents go through the
-browser's own protocol, so that no script of the page is asked.
+"""Opens the page of `touchstone steps` in headless Chromium, presses keys, and compares the
+document with the command's text output. Keys and documents go through the browser's own protocol,
+independent of the page's scripts.
 
 rewrite_page_test.py TOUCHSTONE CHROMIUM
 """
@@ -18,7 +18,7 @@ PROGRAM = ("float32 2,3: 1 2 3 4 5 6; exp2 %0; reduce_sum %1 1; reshape %2 2,1; 
 
 
 def printed_passes(text):
-    """[(name, [(rule, before, after)])] of what the command prints."""
+    """[(name, [(rule, before, after)])] from the command's output."""
     passes = []
     for line in text.splitlines():
         head = re.match(r"(\S.*): (\d+) matches?, \d+ nodes become \d+$", line)

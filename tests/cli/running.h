@@ -13,7 +13,7 @@
 
 #include "touchstone/base/file.h"
 
-// The command as a process of its own, which a test talks to by signals.
+// The command as a child process that a test controls by signals.
 
 namespace touchstone {
 
@@ -28,7 +28,7 @@ bool soon(Done done, double seconds = 30) {
   return true;
 }
 
-/// Whether a process is there and no zombie.
+/// True if a process exists and is no zombie.
 inline bool lives(const std::string& pid) {
   std::ifstream stat("/proc/" + pid + "/stat");
   std::string text;
@@ -37,7 +37,7 @@ inline bool lives(const std::string& pid) {
 
 class Running {
  public:
-  /// The command with arguments as a shell reads them; standard output and error go to files.
+  /// Runs the command with shell-quoted arguments; standard output and error go to files.
   Running(const std::string& arguments, std::filesystem::path out, std::filesystem::path err)
       : out_(std::move(out)), err_(std::move(err)) {
     const std::string line = "exec " TOUCHSTONE_COMMAND " " + arguments;
@@ -60,7 +60,7 @@ class Running {
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
 
-  /// Sends a signal (0: none) and waits; the code as a shell has it.
+  /// Sends a signal (0: none) and waits; returns the exit status as a shell reports it.
   int end(int signal) {
     const auto start = std::chrono::steady_clock::now();
     if (signal != 0) ::kill(pid_, signal);
@@ -70,7 +70,7 @@ class Running {
     seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
-  /// From the signal to the end.
+  /// From the signal until the end.
   double seconds() const { return seconds_; }
   std::string output() const { return std::filesystem::exists(out_) ? read_file(out_) : ""; }
   std::string errors() const { return std::filesystem::exists(err_) ? read_file(err_) : ""; }

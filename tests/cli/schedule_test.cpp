@@ -9,7 +9,7 @@
 #include "command.h"
 #include "touchstone/base/file.h"
 
-// Kernels and schedules of the models, as the command shows them.
+// Kernels and schedules of the models, as printed by the command.
 
 namespace touchstone {
 namespace {

@@ -1,4 +1,4 @@
-"""`serve --listen` under load, and before clients that are slow, broken or hostile.
+"""`serve --listen` under load, and with slow, broken or hostile clients.
 
 usage: serve_http_test.py PROGRAM [sanitized]
 """
@@ -24,7 +24,7 @@ import unittest
 PROGRAM = sys.argv.pop(1)
 SANITIZED = "sanitized" in sys.argv
 sys.argv = [word for word in sys.argv if word != "sanitized"]
-PATIENCE = 120  # of the tests, for machines that do other things
+PATIENCE = 120  # seconds, for busy machines
 TOKEN = "a.token-of/these+tests~"
 BEARER = f"Authorization: Bearer {TOKEN}"
 
@@ -43,7 +43,7 @@ WRONG = {"id": 2, "kernel": TWICE, "inputs": [array(1, 2)], "output": array(2, 5
 SIDE = 8192
 LONG = {"id": 3, "kernel": kernel(f"sum(x[{SIDE},1] * y[1,{SIDE}])"), "output": array(1),
         "inputs": [array(*[1.5] * SIDE), array(*[1.25] * SIDE)]}
-# More than the long one may take, and not so little that it is refused beforehand.
+# Less than the long one needs, but enough that it is not refused beforehand.
 SHORT_TIME = 0.1 + 0.6 / os.cpu_count()
 
 
@@ -61,7 +61,7 @@ def get(path="/health", host="localhost", version="1.1"):
 
 
 class Service:
-    """The command as a process, until the end of a `with`."""
+    """The running command, as a context manager."""
 
     def __init__(self, listen="127.0.0.1", *words, token=TOKEN):
         environment = {name: value for name, value in os.environ.items() if name != "TOUCHSTONE_TOKEN"}
@@ -79,7 +79,7 @@ class Service:
         self.end(signal.SIGKILL)
 
     def end(self, how):
-        """The exit code as a shell has it."""
+        """The exit status as a shell reports it."""
         if self.process.poll() is None:
             self.process.send_signal(how)
         self.process.wait(PATIENCE)
@@ -96,14 +96,14 @@ class Service:
         return socket.create_connection((host, int(port)), PATIENCE)
 
     def talk(self, bytes_, then=lambda client: None):
-        """All that comes back until the connection ends."""
+        """The whole response until the connection ends."""
         with self.connect() as client:
             client.sendall(bytes_)
             then(client)
             return all_of(client)
 
     def ask(self, method="GET", path="/", body=None, **fields):
-        """One request by itself: status, body, fields of the answer."""
+        """Sends a single request; returns status, body and header fields."""
         with self.connect() as client:
             head = {"Host": "localhost", "Authorization": f"Bearer {TOKEN}", **{name.replace("_", "-"): value for name, value in fields.items()}}
             if body is not None and "Transfer-Encoding" not in head:
@@ -113,7 +113,7 @@ class Service:
             return answer_of(client, method)
 
     def works(self):
-        """Once a place is free."""
+        """Whether it answers, once a place is free."""
         end = time.monotonic() + PATIENCE
         while (status := self.ask("POST", "/", lines_of(RIGHT))[0]) == 503 and time.monotonic() < end:
             time.sleep(0.01)
@@ -123,13 +123,13 @@ class Service:
         return [child for supervisor in children_of(self.process.pid) for child in children_of(supervisor)]
 
     def judging_worker(self):
-        """The first, once it has begun to judge."""
+        """The first worker, once it is judging."""
         assert soon(self.workers) and soon(lambda: used_seconds(self.workers()[0]) > 0.05)
         return self.workers()[0]
 
 
 def used_seconds(pid):
-    """Of the processor."""
+    """Processor time."""
     with open(f"/proc/{pid}/stat") as file:
         fields = file.read().rsplit(") ", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -317,7 +317,7 @@ class Answers(unittest.TestCase):
         for beside in [twice, plain.replace(chunked, chunked + b"Transfer-Encoding: identity\r\n"),
                        plain.replace(chunked, chunked + b"Content-Length: 12\r\n"),
                        plain.replace(chunked, b"Content-Length: 12\r\n" + chunked), plain.replace(b"/1.1", b"/1.0")]:
-            text = self.service.talk(beside + get())  # which is not read as a request
+            text = self.service.talk(beside + get())  # must not be read as a request
             self.assertRegex(text, rb"^HTTP/1.1 400 ", beside)
             self.assertEqual(text.count(b"HTTP/1.1 "), 1)
 
@@ -340,7 +340,7 @@ class Secrets(unittest.TestCase):
         return path
 
     def asks_of_files(self):
-        """A question for each thing that may be a file, which holds what it should."""
+        """A question for each argument that may be a file, with valid files."""
         header = b"\x93NUMPY\x01\0v\0{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }".ljust(127) + b"\n"
         output = self.file("y.npy", header + struct.pack("<2f", 2, 4))
         described = subprocess.run([PROGRAM, "kernel", "x[2] + x", "--stage", "profile"], stdout=subprocess.PIPE, check=True)
@@ -453,7 +453,7 @@ class Limits(unittest.TestCase):
             announced = post(b"").replace(b"Content-Length: 0", b"Content-Length: 1000000000")
             self.assertIn(b"(--max-body)", service.talk(announced))
             chunked = post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
-            with service.connect() as client:  # which has no end
+            with service.connect() as client:  # endless
                 client.sendall(chunked)
                 try:
                     while not select.select([client], [], [], 0)[0]:
@@ -493,8 +493,8 @@ class Limits(unittest.TestCase):
                     client.sendall(many)
                     self.assertTrue(client.recv(10).startswith(b"HTTP/1.1"))
                     self.assertTrue(service.works())
-                    self.assertFalse(all_of(client).endswith(b"0\r\n\r\n"))  # it is told that this is not all
-                for _ in range(5):  # some vanish amid their answer, some before
+                    self.assertFalse(all_of(client).endswith(b"0\r\n\r\n"))  # marked as incomplete
+                for _ in range(5):  # some vanish during their answer, some before
                     with service.connect() as client:
                         client.sendall(many)
                         client.recv(10)
@@ -520,7 +520,7 @@ class Limits(unittest.TestCase):
             for client in clients:
                 try:
                     client.sendall(post(lines_of(RIGHT, WRONG), "Connection: close"))
-                except ConnectionError:  # turned away already
+                except ConnectionError:  # refused already
                     pass
             answers = [answer_of(client)[:2] for client in clients]
             for client in clients:
@@ -642,7 +642,7 @@ class Places(unittest.TestCase):
             self.assertFalse(os.path.lexists(self.path))
         with Service("unix:" + self.path) as service:
             self.assertTrue(service.works())
-            os.rename(self.path, self.path + "2")  # whatever is there now is not ours
+            os.rename(self.path, self.path + "2")  # now another process's file
             open(self.path, "w").close()
             service.end(signal.SIGTERM)
         self.assertTrue(os.path.exists(self.path))
@@ -684,7 +684,7 @@ class Places(unittest.TestCase):
                     workers = service.workers()
                     start = time.monotonic()
                     self.assertEqual(service.end(how), 128 + how)
-                    self.assertLess(time.monotonic() - start, 3)  # a second, on a machine that does other things
+                    self.assertLess(time.monotonic() - start, 3)  # a second, on a busy machine
                     self.assertTrue(soon(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in workers)))
                     all_of(busy)
         self.assertFalse(os.path.lexists(self.path))

@@ -10,7 +10,7 @@
 #include "touchstone/files/npy.h"
 #include "touchstone/ops/kernel_json.h"
 
-// Verdicts a line each.
+// One verdict per line.
 
 namespace touchstone {
 namespace {

@@ -1,4 +1,4 @@
-// Simulated devices: the critical path against all paths, what threads take, and the command.
+// Simulated devices: the critical path against all paths, measured threads, and the command.
 #include "simulation.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using cli::played;
 using cli::SimulatedStep;
 using testing::HasSubstr;
 
-// Of all chains that end with step i, the one that takes longest, one by one.
+// The longest chain that ends with step i, by enumeration.
 double longest_to(const std::vector<SimulatedStep>& steps, std::size_t i) {
   double before = 0;
   for (std::size_t j = 0; j < i; ++j) {
@@ -70,7 +70,7 @@ TEST(Simulation, ThreadsTakeAtLeastTheCriticalPathAndNotTheSum) {
   for (std::size_t q = 0; q < 16; ++q) steps.push_back({q, 0.01, false, {(q + 1) % 16}});
   const double seconds = played(steps, 2);
   EXPECT_GE(seconds, critical_path(steps).seconds);
-  EXPECT_LT(seconds, 0.2);  // one after the other: 0.32
+  EXPECT_LT(seconds, 0.2);  // in sequence: 0.32
 }
 
 TEST(Simulation, TheCommandTimesAStepOnMoreAndMoreDevices) {
@@ -91,7 +91,7 @@ TEST(Simulation, TheCommandTimesAStepOnMoreAndMoreDevices) {
     EXPECT_EQ(n, 1 << i);
     EXPECT_GE(rows[i][3] * 1.01, rows[i][4]) << answer.text;
     EXPECT_EQ(rows[i][2] == 0, n == 1);
-    // The same work for each device, and what adds up gradients.
+    // Equal work per device, plus the gradient sums.
     EXPECT_LT(rows[i][4], 2 * rows[0][4]);
     EXPECT_LT(rows[i][1], 2 * n * rows[0][1]);
   }

@@ -1,4 +1,4 @@
-"""The start of the command stays cheap: counted, not timed.
+"""The start of the command stays cheap, by counts instead of times.
 
 usage: startup_test.py PROGRAM
 """
@@ -11,7 +11,7 @@ import unittest
 
 PROGRAM = sys.argv.pop(1)
 
-# Lookups of symbols are most of a start: a thousand of them take a third of a millisecond.
+# Symbol lookups dominate start-up: a thousand take a third of a millisecond.
 MOST_LOOKUPS = 9000
 MOST_RELATIVE = 55000
 MOST_LIBRARIES = 23

@@ -16,7 +16,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-// The command on a terminal of its own.
+// The command on its own terminal.
 
 namespace touchstone {
 
@@ -44,9 +44,9 @@ class Terminal {
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  /// False where the machine has no terminals (is /dev/pts mounted?).
+  /// False if the machine has no terminals (is /dev/pts mounted?).
   bool is_there() const { return child_ > 0; }
-  /// Waits until what is typed reaches the command: before, a Ctrl-C would be nobody's.
+  /// Waits until typed input reaches the command: an earlier Ctrl-C would be lost.
   void started() {
     const auto name = [&] {
       std::string comm;
@@ -63,25 +63,25 @@ class Terminal {
   void type(const std::string& keys) {
     ASSERT_EQ(::write(terminal_, keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
   }
-  /// Reads up to and with `text`; false where it does not come within a minute.
+  /// Reads up to and including `text`; false after a minute.
   bool shows(const std::string& text, int milliseconds = 60'000) {
     for (std::size_t at = seen_.find(text); at == seen_.npos; at = seen_.find(text))
       if (!reads(milliseconds)) return false;
     seen_.erase(0, seen_.find(text) + text.size());
     return true;
   }
-  /// Reads for so long.
+  /// Reads for this time.
   void watch(int milliseconds) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
     while (std::chrono::steady_clock::now() < end)
       if (!reads(5)) ::usleep(1000);
   }
-  /// Kills what is there.
+  /// Kills the command if it runs.
   void end() {
     if (child_ > 0) ::kill(child_, SIGKILL);
   }
   const std::string& seen() const { return seen_; }
-  /// The code as a shell has it; what is written meanwhile is read. Killed after two minutes.
+  /// The exit status as a shell reports it; reads output meanwhile. Kills after two minutes.
   int exit_status() {
     int status = 0;
     const auto last = std::chrono::steady_clock::now() + std::chrono::minutes(2);
@@ -92,7 +92,7 @@ class Terminal {
     child_ = 0;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
-  /// Whether what is typed is edited by the terminal and shown, as a shell left it.
+  /// True if the terminal edits and echoes input, as a shell left it.
   bool is_cooked() const {
     termios now{};
     constexpr tcflag_t kCooked = ICANON | ECHO | ISIG;
@@ -100,7 +100,7 @@ class Terminal {
   }
 
  private:
-  /// As the kernel shortens it.
+  /// Truncated as the kernel does.
   static std::string name_of(const std::string& path) {
     return path.substr(path.rfind('/') + 1).substr(0, 15);
   }

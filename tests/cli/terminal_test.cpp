@@ -14,7 +14,7 @@
 #include "command.h"
 #include "touchstone/base/file.h"
 
-// Every verb on a terminal, ended by Ctrl-C, SIGTERM and SIGHUP while it works or waits for lines.
+// Every verb on a terminal, ended by Ctrl-C, SIGTERM and SIGHUP while working or waiting for lines.
 
 namespace touchstone {
 namespace {
@@ -36,7 +36,7 @@ class CliTerminal : public testing::Test {
  protected:
   std::string file(const std::string& name) const { return (dir_.path() / name).string(); }
 
-  // Kernel of some seconds on the reference device, and an array of zeros for its inputs and
+  // A kernel of some seconds on the reference device, and an array of zeros for its inputs and
   // output.
   void SetUp() override {
     const Answer written =
@@ -50,7 +50,7 @@ class CliTerminal : public testing::Test {
     std::filesystem::resize_file(file("zeros.npy"), 10 + header.size() + 2048ULL * 2048 * 4);
   }
 
-  // A verb at work that lasts longer than the test waits for it, or reads the terminal.
+  // Verbs that work longer than the test waits, or that read the terminal.
   std::vector<Words> long_runs() const {
     const std::string kernel = file("kernel.json"), zeros = file("zeros.npy");
     const Words on = {"--in", zeros, "--in", zeros};
@@ -86,7 +86,7 @@ class CliTerminal : public testing::Test {
         {"serve"},
     };
   }
-  // Verbs that end by themselves at once, with the example of each.
+  // Verbs that finish at once, with their examples.
   static constexpr const char* kShort[] = {"explain", "kernel", "schedule", "mutants",
                                            "ops",     "export", "steps"};
 
@@ -99,7 +99,7 @@ class CliTerminal : public testing::Test {
     const auto start = std::chrono::steady_clock::now();
     const int code = t.exit_status();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    EXPECT_LT(took.count(), 3) << words[0];  // a second, on a machine that does other things
+    EXPECT_LT(took.count(), 3) << words[0];  // a second, on a busy machine
     EXPECT_TRUE(t.is_cooked()) << words[0];
     said_ = t.seen();
     return code;
@@ -139,7 +139,7 @@ TEST_F(CliTerminal, ASignalEndsEveryVerb) {
         << words[0] << "\n"
         << said_;
   EXPECT_TRUE(std::filesystem::is_empty(file("tmp")));
-  for (int suite = 1; suite <= suites_; ++suite) {  // no part of one passes for it
+  for (int suite = 1; suite <= suites_; ++suite) {  // incomplete suites are removed
     const std::string folder = file("suite") + std::to_string(suite);
     EXPECT_TRUE(!std::filesystem::exists(folder) || std::filesystem::is_empty(folder));
   }
@@ -183,7 +183,7 @@ TEST_F(CliTerminal, TheReplIsEndedWhileItReadsAndWhileItAnswers) {
     EXPECT_EQ(ended({"repl"}, [&](Terminal& t) { at_the_prompt(t, signal); }), 128 + signal);
     EXPECT_EQ(ended({"repl"}, [&](Terminal& t) { at_work(t, signal); }), 128 + signal);
   }
-  // After an answer that Ctrl-C ended the prompt is back, and a signal ends it like any other.
+  // After Ctrl-C ended an answer the prompt returns, and a signal ends it as usual.
   const auto interrupted_before = [&](Terminal& t) {
     at_work(t, SIGINT);
     ASSERT_TRUE(t.shows("interrupted"));
@@ -213,14 +213,14 @@ TEST_F(CliTerminal, TheReplRemembersLinesInAFileOfItsUserAlone) {
             fs::perms::none);
 
   ASSERT_EQ(fs::remove(history), true);
-  ASSERT_EQ(::mkfifo(history.c_str(), 0600), 0);  // nobody writes to it
+  ASSERT_EQ(::mkfifo(history.c_str(), 0600), 0);  // without a writer
   EXPECT_EQ(ended({"repl"}, leave), 0);
   ASSERT_EQ(fs::remove(history), true);
   fs::create_symlink("/dev/zero", history);
   EXPECT_EQ(ended({"repl"}, leave), 0);
   ASSERT_EQ(fs::remove(history), true);
 
-  fs::permissions(folder, fs::perms::all);  // anybody may put a link there
+  fs::permissions(folder, fs::perms::all);  // anybody may plant a link there
   const auto noted = [&](Terminal& t) {
     ASSERT_TRUE(t.shows("lines are not remembered: "));
     leave(t);

@@ -13,7 +13,7 @@
 #include "touchstone/base/json_fault.h"
 #include "touchstone/files/npy.h"
 
-// The words of the command line, and the words that come back.
+// The words of the command line, and the messages about them.
 
 namespace touchstone {
 namespace {
@@ -143,7 +143,7 @@ TEST_F(CliUsage, AFileNamedMinusIsStandardOutput) {
   const std::string with_source = "eval --device CLANG --source --op 'exp2(x[2])' --out - ";
   EXPECT_EQ(touchstone_run(with_source + "2>/dev/null | wc -c #").text, "136\n");
   EXPECT_THAT(touchstone_run(with_source + "2>&1 >/dev/null #").text, HasSubstr("void "));
-  // What is for people then goes to standard error.
+  // Text for people then goes to standard error.
   const std::string fuzz = "fuzz --area view --cases 64 --jobs 1 ";
   const Answer log = touchstone_run(fuzz + "--log - 2>/dev/null #");
   EXPECT_THAT(log.text, StartsWith(R"({"campaign":{"areas":[{"batch")"));

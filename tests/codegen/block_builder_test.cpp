@@ -13,7 +13,7 @@ constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 const std::vector<std::int64_t> kNumbers{kLeast, kLeast + 1, -7, -2, -1,        0,
                                          1,      2,          3,  7,  kMost - 1, kMost};
 
-// The definition, in wider integers; no value where it has none.
+// The definition in wider integers; nothing where undefined.
 std::optional<Wide> defined(IndexOp op, Wide a, Wide b) {
   const auto floor_div = [&] {
     const Wide q = a / b;
@@ -69,7 +69,7 @@ TEST(BlockBuilder, ConstantsDecideWhatTheyCan) {
           ASSERT_TRUE(right.has_value());
           EXPECT_TRUE(Wide(*known) == *right)
               << static_cast<int>(op) << " of " << a << " and " << b;
-        } else {  // left to the code: a quotient, or what is beyond 64 bits
+        } else {  // left to the code: a quotient, or beyond 64 bits
           const bool quotient = op == IndexOp::FloorDiv || op == IndexOp::FloorMod ||
                                 op == IndexOp::Div || op == IndexOp::Mod;
           EXPECT_TRUE(quotient || *right < Wide(kLeast) || *right > Wide(kMost));
@@ -89,7 +89,7 @@ TEST(BlockBuilder, OneConstantDecidesAndOrAndWhere) {
   EXPECT_EQ(builder.index(IndexOp::Where, {loop, five, five}), five);
   EXPECT_EQ(builder.index(IndexOp::Where, {zero, five, loop}), loop);
   EXPECT_EQ(builder.index(IndexOp::Where, {five, five, loop}), five);
-  // Not decided: the counter may be any of 0 to 4.
+  // Undecided: the counter may be 0 to 4.
   EXPECT_FALSE(builder.known(builder.index(IndexOp::And, {loop, one})).has_value());
   EXPECT_FALSE(builder.known(builder.index(IndexOp::Or, {loop, zero})).has_value());
   EXPECT_FALSE(builder.known(builder.index(IndexOp::Where, {loop, five, one})).has_value());

@@ -29,8 +29,8 @@ TEST(Fault, UnknownNameSuggestsTheNearest) {
 }
 
 TEST(Fault, StaysInsideTheBuffer) {
-  // Three elements of twelve: with the strides of the axes of size 2 exchanged they would lie
-  // 24 apart, beyond the last element that the kernel reaches.
+  // Three elements of twelve: with the strides of the two axes of size 2 exchanged they would be 24
+  // apart, beyond the last element that the kernel accesses.
   const ShapeTracker few({View::strided({2, 6, 2}, {24, 4, 1}, 49), View::contiguous({3})});
   const LazyOpPtr kernel = stored(load(few));
   EXPECT_FALSE(holds_fault(kernel, Fault::StrideSwapped));

@@ -181,7 +181,7 @@ TEST(Opts, HandCodedOnesAreWhatIsAppliedWithoutAny) {
   EXPECT_EQ(str(hand_coded_optimizations(transposed(4096, 4096))), "tile(0,1,64,64) prefetch(1)");
 }
 
-// Windows of 3 by 3 that overlap are written out where they are read as vectors.
+// Overlapping 3 by 3 windows are unrolled if read as vectors.
 TEST(Opts, WindowsAreWrittenOutWhereVectorsReadThem) {
   const auto windows = [](DType type, std::int64_t step, Op op = Op::ReduceMax) {
     const ShapeTracker st = strided({2, 12, 24, 3, 3}, {10'000, 80 * step, step, 80, 1});
@@ -240,7 +240,7 @@ TEST(Opts, MasksOfRowsPartTheirLoop) {
   EXPECT_EQ(chosen({4096, 1024}, {{0, 0}, {1024, 0}}), "peel(1024,0)");
 }
 
-// A maximum has more of them than the sum beside it, whose order is declared.
+// A maximum has more accumulators than a sum, whose order is declared.
 TEST(Opts, MaximaOfLongRowsHaveAccumulatorsOfTheirOwn) {
   const auto accumulators = [](std::int64_t terms, std::int64_t sums) {
     const LazyOpPtr row = LazyOp::load(1, kFloat, strided({4, terms, terms}, {terms, 0, 1}));
@@ -260,7 +260,7 @@ TEST(Opts, MaximaOfLongRowsHaveAccumulatorsOfTheirOwn) {
   EXPECT_EQ(accumulators(255, 16), (std::vector{16, 16}));
 }
 
-// As the gradient of a convolution's weight: three places of the kernel last, and channels before.
+// As in the gradient of a convolution's weight: three kernel positions last, channels before.
 TEST(Opts, LanesAreAlongAnAxisThatHasWholeVectors) {
   const auto kernel = [](std::int64_t channels) {
     const LazyOpPtr x = LazyOp::load(1, kFloat, strided({channels, 3, 64}, {64, 0, 1}));

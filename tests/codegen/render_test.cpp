@@ -17,7 +17,7 @@ LazyOpPtr stored_kernel(const LazyOpPtr& x) {
   return LazyOp::store(ShapeTracker::contiguous(x->shape()), x);
 }
 
-// The body of the function, without what every function begins with.
+// The function's body without the common prologue.
 std::string body(const LazyOpPtr& kernel, const CodegenOptions& options = {}) {
   const LinearKernel linear = linearize(kernel, options);
   verify(linear);
@@ -88,7 +88,7 @@ TEST(RenderC, SameLoadStandsOnce) {
 }
 
 TEST(RenderC, InvariantLoadsLeaveTheirLoops) {
-  // A column, the same for all j, times x[i][j]: read once an i.
+  // A column, constant in j, times x[i][j]: read once per i.
   const auto x = load(1, dense_view({3, 5}));
   const auto column = load(2, dense_view({3, 1}).expand({3, 5}));
   const std::string text = body(stored_kernel(LazyOp::binary(Op::Mul, x, column)));
@@ -171,12 +171,12 @@ TEST(Lanes, NeighbouringOutputsShareTheReduceLoop) {
   EXPECT_TRUE(has(text, "f32 acc")) << text;
   EXPECT_TRUE(has(text, "[56];")) << text;  // two tiles, the second overlaps the first
   EXPECT_TRUE(has(text, "min_i64(i0 * 56, 44)")) << text;
-  EXPECT_FALSE(has(text, "split_at")) << text;  // their outputs must not be written at once
+  EXPECT_FALSE(has(text, "split_at")) << text;  // their outputs must not be streamed
   EXPECT_FALSE(has(body(kernel, {true, false}), "[56]"));
 }
 
 // x[m, k] times y[n, k], over the last axis: each row of lanes shares an element of x, and all rows
-// the elements of y, whose lanes lie apart.
+// the elements of y, whose lanes are strided.
 LazyOpPtr product(std::int64_t m, std::int64_t n, std::int64_t k) {
   const auto x = load(1, dense_view({m, 1, k}).expand({m, n, k}));
   const auto y = load(2, dense_view({1, n, k}).expand({m, n, k}));
@@ -209,7 +209,7 @@ TEST(Stages, WhatRowsShareIsTurnedForTheLanesBeforeThem) {
   EXPECT_EQ(count(text, "= b2["), 1) << text;
 }
 
-// y[k, j // 64] times x[k, j]: the same for all lanes of a tile, and another for the next one.
+// y[k, j // 64] times x[k, j]: constant within a tile, different in the next.
 TEST(Stages, WhatATileSharesIsNotThatOfAnother) {
   const auto y = load(
       1, dense_view({32, 2}).reshape({1, 32, 2, 1}).expand({4, 32, 2, 64}).reshape({4, 32, 128}));
@@ -222,7 +222,7 @@ TEST(Stages, WhatATileSharesIsNotThatOfAnother) {
       << body(kernel, without_blocks());  // for the whole axis
 }
 
-// Four rows of x[m, k] times y[k, n], each with accumulators of its own, share every load of y.
+// Four rows of x[m, k] times y[k, n], each with its own accumulators, share every load of y.
 TEST(Blocks, RowsThatShareALoadReduceTogether) {
   const auto text_of = [](std::int64_t m, const LayoutSizes& sizes = {.block_rows = 4}) {
     const auto x = load(1, dense_view({m, 1, 9}).expand({m, 32, 9}));
@@ -243,7 +243,7 @@ TEST(Blocks, RowsThatShareALoadReduceTogether) {
   EXPECT_TRUE(has(text, "split_at(2, part, parts)")) << text;
 }
 
-// The sum of a row and that of its squares, one beside the other: each element is read once.
+// The sum of a row and the sum of its squares: each element is read once.
 TEST(Blocks, OutputsOfTheSameTermsReduceTogether) {
   const auto text_of = [](std::int64_t rows, std::int64_t pairs) {
     const auto x = load(1, dense_view({1, rows, 40}).expand({pairs, rows, 40}));
@@ -275,7 +275,7 @@ TEST(Lanes, AReduceOfNothingStandsBesideALongOne) {
 TEST(Stages, TakeNoMoreThanTheirShareOfTheCache) {
   EXPECT_EQ(count(body(product(8, 64, 90), without_blocks()), "f32 stage"), 2);
   EXPECT_EQ(count(body(product(8, 64, 96), without_blocks()), "f32 stage"),
-            1);  // 24576 for the one alone
+            1);  // 24576 for a single one
   EXPECT_EQ(count(body(product(8, 64, 18000), without_blocks()), "f32 stage"), 0);
 }
 
@@ -306,7 +306,7 @@ TEST(Linearize, NamesOfVariablesMayBeThoseOfLoops) {
   EXPECT_TRUE(has(render_c(linear), "v_i0"));
 }
 
-// The first element of a tile has a name, too.
+// The first element of a tile is named like a variable.
 TEST(Linearize, NamesOfVariablesMayBeThoseOfTiles) {
   const auto first = symbolic::variable("i0_begin", 0, 8);
   const auto view = dense_view({40, 100}).shrink(Mask{{first, first + 32}, {0, 100}});

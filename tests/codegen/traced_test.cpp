@@ -53,7 +53,7 @@ TEST(Traced, StepsAreOfNodesWithTheirOperation) {
         EXPECT_EQ(std::get<Op>(step.arg), node.op()) << text << ' ' << i;
       }
     }
-    // Of reduces that are the same, one is computed.
+    // Equal reduces are computed once.
     EXPECT_EQ(
         std::ranges::any_of(nodes, [](const LazyOp* n) { return is_reduce(n->op()); }),
         std::ranges::any_of(
@@ -72,8 +72,8 @@ TEST(Traced, EveryLineOfCBetweenTheBracesIsOfAStep) {
       EXPECT_LT(line, count - 1);
       if (line >= 0) lines.insert(line);
     }
-    // But for the head, the line about unused parameters, and the closing brace; an accumulator of
-    // lanes has a line more.
+    // Without the head, the line about unused parameters, and the closing brace; an accumulator of
+    // lanes has one more line.
     std::size_t lanes = 0;
     for (const LinearStep& step : traced.linear.uops)
       lanes += step.kind == StepKind::DefineAcc && std::holds_alternative<int>(step.arg) &&

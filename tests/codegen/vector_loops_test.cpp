@@ -14,7 +14,7 @@ namespace {
 using codegen::vector_loops;
 using codegen::VectorLoops;
 
-// acc[l] = OP(acc[l + shift], b1[l]) in 8 lanes, and what reads them then.
+// acc[l] = OP(acc[l + shift], b1[l]) in 8 lanes, and its readers.
 struct Steps {
   LinearKernel kernel;
   int accumulator = 0, loop = 0;
@@ -78,7 +78,7 @@ TEST(VectorLoopsFound, AreNoneOfManyLanesOtherOpsAndOtherTypes) {
   EXPECT_EQ(vector_loops(steps_of(8, Op::Max).kernel).loops.size(), 2U);
 }
 
-// An element further on may have been written before or after: that is left to the compiler.
+// A later element may be written before or after: left to the compiler.
 TEST(VectorLoopsFound, ReadNothingThatAnotherLaneWrites) {
   for (const std::int64_t shift : {-1, 1, 4}) {
     const Steps s = steps_of(8, Op::Add, shift);
@@ -88,7 +88,7 @@ TEST(VectorLoopsFound, ReadNothingThatAnotherLaneWrites) {
   }
 }
 
-// The upper half of an accumulator, which is folded onto the lower one; not lanes of both.
+// Folds an accumulator's upper half onto the lower; these are not lanes of both.
 TEST(VectorLoopsFound, FoldWhatLiesBeyondTheirLanes) {
   for (const std::int64_t shift : {7, 8, 9}) {
     Steps s = steps_of(8, Op::Add, shift);
@@ -135,9 +135,9 @@ TEST(RenderVectors, FoldsByVectors) {
       EXPECT_EQ(loops_over_lanes(text), 0) << text;
       EXPECT_NE(text.find("acc"), std::string::npos) << text;
     }
-  // By itself one that fills, a round, the rest and a loop for each half but the last.
+  // Separate loops for filling, a round, the rest, and each half but the last.
   EXPECT_EQ(loops_over_lanes(text_of(DType::Int32, 34, "sums(16)")), 1 + 2 + 3);
-  // No text of many vectors.
+  // Does not unroll many vectors.
   const std::string wide = text_of(DType::Float64, 200000, "sums(65536)");
   EXPECT_LT(std::ranges::count(wide, '\n'), 150) << wide.substr(0, 4000);
 }
@@ -160,7 +160,7 @@ TEST(RenderVectors, KeepsAccumulatorsInRegisters) {
   EXPECT_EQ(plain.find("acc["), std::string::npos) << plain;
   EXPECT_EQ(plain.find("f32 acc"), std::string::npos) << plain;
   EXPECT_NE(plain.find("f32x16 acc"), std::string::npos) << plain;
-  // What is no vector reads a copy, which is made before its loop.
+  // A non-vector operand is copied before the loop.
   const std::string rest = text_of(LazyOp::binary(
       Op::Mod, sum, LazyOp::load(3, DType::Float32, ShapeTracker::contiguous(sum->shape()))));
   EXPECT_NE(rest.find("f32x16 acc"), std::string::npos) << rest;

@@ -1,5 +1,5 @@
-// The device as far as a driver goes that runs nothing (driver/stand_in.c): each test is a process
-// of its own, in which that one is libcuda.so.1, whether or not there is another.
+// The device on a driver that runs nothing (driver/stand_in.c): each test is a process in which it
+// is libcuda.so.1, even if a real one exists.
 #include "touchstone/cuda/driver.h"
 
 #include <gtest/gtest.h>
@@ -28,12 +28,12 @@ void require(bool condition, std::string_view what) {
   std::_Exit(1);
 }
 
-// The loader finds by its name what is loaded already.
+// The loader returns an already loaded library by name.
 void take_the_stand_in() {
   require(::dlopen(TOUCHSTONE_STAND_IN_DRIVER, RTLD_NOW) != nullptr, TOUCHSTONE_STAND_IN_DRIVER);
 }
 
-// What `work` throws, in a child of this process; empty: nothing.
+// The exception of `work` in a child process; empty: none.
 template <class Work>
 std::string in_a_child(const Work& work) {
   std::array<int, 2> pipe{};
@@ -81,7 +81,7 @@ std::string in_a_child(const Work& work) {
                 "fork first, or start a new program",
             what);
   }
-  // One that was not in use is, and so is the parent's own.
+  // A device unused before works, and so does the parent's own.
   require(in_a_child([&] { Buffer(*late, DType::Float32, 4); }).empty(), "opened in the child");
   Buffer(*early, DType::Float32, 4);
   runner->run(both, {});
@@ -93,7 +93,7 @@ TEST(CudaDriver, BehindAForkOneLineSaysWhyItCannotBeUsed) {
   EXPECT_EXIT(use_behind_a_fork(), ::testing::ExitedWithCode(0), "a launch: CUDA was in use");
 }
 
-// How often a compiler that notes its runs was run, for a kernel of a new device.
+// The number of compiler runs, as logged by the compiler, for a kernel on a new device.
 int compiled(const std::filesystem::path& notes, const CudaOptions& options,
              std::string_view formula) {
   std::filesystem::remove(notes);

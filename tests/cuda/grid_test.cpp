@@ -82,28 +82,29 @@ TEST(Grid, ThreadsMeetWhereOneReadsWhatAnotherWrote) {
   std::size_t met = 0;
   for (std::size_t at = text.find("MEET"); at != std::string::npos; at = text.find("MEET", at + 1))
     ++met;
-  EXPECT_GE(met, 5U) << text;  // before each half, and before the sum is read
+  EXPECT_GE(met, 5U) << text;  // before each half, and before reading the sum
   EXPECT_FALSE(mapped("x[64] + 1", Opts{}, {.threads = 16}).waits());
 }
 
-// Where the threads that write and those that read are all of one warp, the others do not wait.
+// If writing and reading threads are in one warp, the others do not wait.
 TEST(Grid, OneWarpWaitsByItself) {
   const auto meetings = [](std::string_view formula, const GridOpts& opts) {
     const GridKernel grid = mapped(formula, {{OptKind::Sums, {128}}}, opts);
     return std::pair(std::ranges::count(grid.meeting, Meeting::Block),
                      std::ranges::count(grid.meeting, Meeting::Warp));
   };
-  // Halves of 64 and 32 need all, those of 16 to 1 the warp; all read the sum, and go on to a row.
+  // Halves of 64 and 32 need all threads, those of 16 to 1 the warp; all read the sum and continue
+  // with a row.
   EXPECT_EQ(meetings("sum(x[2,512], axis=1)", {.threads = 128, .team = true}),
             std::pair(std::ptrdiff_t{4}, std::ptrdiff_t{5}));
   EXPECT_EQ(meetings("sum(x[2,512], axis=1)", {.threads = 128, .team = true, .warp = 4}),
             std::pair(std::ptrdiff_t{7}, std::ptrdiff_t{2}));
-  // Neighbouring threads belong to other rows.
+  // Neighbouring threads belong to different rows.
   EXPECT_EQ(meetings("sum(x[2,512], axis=1)", {.threads = 256, .team = true, .columns = 2}),
             std::pair(std::ptrdiff_t{9}, std::ptrdiff_t{0}));
 }
 
-// Each access stays inside its buffer with the counters made of the number of a thread.
+// Each access stays in its buffer, with counters derived from the thread number.
 TEST(Grid, BoundsOfDrawnKernelsAreProvedOnTheGrid) {
   int guarded_loads = 0;
   for (std::uint64_t i = 0; i < 200; ++i) {

@@ -1,4 +1,4 @@
-// What the CUDA device writes, run on the host one thread at a time.
+// The CUDA device's code, run on the host one thread at a time.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -64,7 +64,7 @@ TEST(CudaOnHost, ACampaignHasNoFinding) {
   }
 }
 
-// The order that the profile declares is the one that the bits have.
+// The bits follow the order that the profile declares.
 TEST(CudaOnHost, EveryWayOfSummingHasTheBitsOfItsDeclaredOrder) {
   const auto kernel = define::parse("sum(x[24,160], axis=1)").kernel();
   const auto columns = define::parse("sum(x[160,24], axis=0)").kernel();
@@ -94,7 +94,7 @@ TEST(CudaOnHost, EveryWayOfSummingHasTheBitsOfItsDeclaredOrder) {
     options.grid = cuda::parse_grid_opts(c.grid);
     const auto device = make_cuda_on_host("CUDA on the host", options);
     const auto bits = answer<float>(*device, c.kernel, {x});
-    // Any order is legal for the reference; this one order is asked for by its name.
+    // The reference allows any order; this one is requested by name.
     const std::string profile = device->runner(c.kernel)->profile();
     const std::string order =
         c.opts.empty() ? "sequential" : fmt::format(R"("folded": {})", c.opts[0].args[0]);
@@ -112,9 +112,9 @@ TEST(CudaOnHost, EveryWayOfSummingHasTheBitsOfItsDeclaredOrder) {
   }
 }
 
-// More running sums than a block has shared memory for: the last block has them in registers, or in
-// the device's memory where a thread would have too many. The second run of a runner finds its
-// count of blocks as the first one did.
+// More running sums than a block's shared memory holds: the last block keeps them in registers, or
+// in device memory if a thread had too many. A runner's second run finds its block counter as the
+// first did.
 TEST(CudaOnHost, ManyRunningSumsFoldInOrder) {
   constexpr std::size_t kSums = 16384;
   std::vector<float> x(2 * kSums), lanes(kSums);

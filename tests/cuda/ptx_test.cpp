@@ -1,4 +1,4 @@
-// PTX, made without a GPU and without a CUDA toolkit.
+// PTX, generated without a GPU or CUDA toolkit.
 #include "touchstone/cuda/ptx.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ std::size_t count(std::string_view text, std::string_view part) {
   return found;
 }
 
-// By NVIDIA's assembler where it is there.
+// Runs NVIDIA's assembler if installed.
 void assemble(const std::string& ptx) {
   const auto program = process::find_program("ptxas");
   if (program.empty()) return;
@@ -86,7 +86,7 @@ TEST(Ptx, ATeamFoldsInSharedMemory) {
   EXPECT_THAT(ptx, HasSubstr("bar.sync"));
 }
 
-// What a team reads again behind a barrier, and what it computed of that, stays in registers.
+// Values that a team rereads behind a barrier, and results computed from them, stay in registers.
 TEST(Ptx, ATeamReadsARowOnce) {
   const std::string ptx = ptx_of("softmax(x[64,4096])");
   EXPECT_LE(count(ptx, "ld.global"), 18U);
@@ -95,9 +95,8 @@ TEST(Ptx, ATeamReadsARowOnce) {
   assemble(ptx);
 }
 
-// Of a sum that blocks share: each thread of the block that is done last folds its places by
-// itself, in registers, then the block in shared memory; all of it there where the blocks fold
-// their own first.
+// A sum shared by blocks: each thread of the last block folds its places in registers, then the
+// block folds in shared memory; all in shared memory if blocks fold their own part first.
 TEST(Ptx, TheLastBlockFoldsInRegistersAndSharedMemory) {
   const LazyOpPtr kernel = define::parse("sum(x[268435456])").kernel();
   EXPECT_THAT(cuda_source(kernel),
@@ -121,14 +120,14 @@ TEST(Ptx, TheLastBlockFoldsInRegistersAndSharedMemory) {
                AstError);
 }
 
-// Where it is max.s32 the assembler for sm_90 may lose a sign (preamble.cpp).
+// With max.s32 the assembler for sm_90 may lose a sign (preamble.cpp).
 TEST(Ptx, TheMaximumOfIntegersIsChosenByAPredicate) {
   const std::string ptx = ptx_of("max(-x[64,3]:i32, axis=1)");
   EXPECT_THAT(ptx, HasSubstr("setp.gt.s32"));
   EXPECT_THAT(ptx, Not(HasSubstr("max.s32")));
 }
 
-// neg.s16 is widened without its wrap, as max.s32 above.
+// neg.s16 is widened without its wrap, like max.s32 above.
 TEST(Ptx, NegativesOf16BitsAreComputedIn32) {
   const std::string ptx = ptx_of("cast(-x[64]:i16, i32)");
   EXPECT_THAT(ptx, Not(HasSubstr("neg.s16")));
@@ -136,7 +135,7 @@ TEST(Ptx, NegativesOf16BitsAreComputedIn32) {
   EXPECT_THAT(ptx, HasSubstr("cvt.s32.s16"));
 }
 
-// Pairs of 16-bit integers, which clang 19 has no instructions for.
+// clang 19 has no instructions for pairs of 16-bit integers.
 TEST(Ptx, SmallIntegersAreTakenOneByOne) {
   const std::string ptx = ptx_of("cast(x[64]:i16, bool)");
   EXPECT_THAT(ptx, HasSubstr(".visible .entry"));

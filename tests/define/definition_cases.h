@@ -1,4 +1,4 @@
-// Formulas, each beside the loops that say what it is.
+// Formulas, each with the loops that define it.
 #pragma once
 
 #include "loops.h"
@@ -233,7 +233,7 @@ inline std::vector<Case> product_cases() {
            Real s = 0;
            for (std::int64_t i = 0; i < 4; ++i) s += std::exp(in[0]({at[0], i}));
            const auto target = static_cast<std::int64_t>(in[1](at));
-           // No class is that: no term of the sum is left.
+           // No such class: the sum keeps no term.
            return target < 0 || target >= 4 ? Real(0) : std::log(s) - in[0]({at[0], target});
          });
        }},
@@ -288,7 +288,7 @@ inline std::vector<Case> window_cases() {
   };
 }
 
-// An element of a row of a table; 0 where there is no such row.
+// An element of a table's row; 0 if there is no such row.
 inline Real row_of(const Values& table, std::int64_t rows, Real row, std::int64_t at) {
   return row < 0 || row >= static_cast<Real>(rows) ? 0
                                                    : table({static_cast<std::int64_t>(row), at});

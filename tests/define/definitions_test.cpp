@@ -1,5 +1,5 @@
 // Every definition against plain loops over indices in long double: in float64 to 12 digits, in
-// float32 by the oracle, and bit for bit where all values are small integers.
+// float32 by the oracle, and bit for bit if all values are small integers.
 #include "touchstone/define/definitions.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ std::string with_type(std::string text, const std::string& type) {
   return text;
 }
 
-// The inputs of a formula, of fractions that float32 and float64 hold alike, and of integers.
+// A formula's inputs: fractions exact in both float32 and float64, and integers.
 struct Inputs {
   std::vector<BufferPtr> buffers;
   std::vector<Values> values;
@@ -74,7 +74,7 @@ Sizes without_ones(const Sizes& shape) {
   return out;
 }
 
-// The elements that the reference gives, as doubles.
+// The reference's elements as doubles.
 std::vector<double> by_reference(const LazyOpPtr& ast, Inputs& in, BufferPtr& out) {
   std::int64_t size = 1;
   for (const sint& s : ast->shape()) size *= s.as_int();
@@ -116,7 +116,7 @@ void check(const Case& c) {
       ASSERT_TRUE(close(got[i], wanted.v[i], 1e-12))
           << "element " << i << ": " << got[i] << ", not " << static_cast<double>(wanted.v[i]);
   }
-  // float32: loops in long double, rounded once, are near enough to any legal order.
+  // float32: long double loops, rounded once, are close to any legal order.
   const Formula formula = parse(with_type(c.text, "f32"));
   Inputs in = draw(formula, false, 11);
   const Values wanted = c.loops(in.values);
@@ -147,7 +147,7 @@ TEST(Definitions, ReadsAreWhatLoopsGive) {
   for (const Case& c : read_cases()) check(c);
 }
 
-// What loops in long double give, rounded once, is the best that a function can do.
+// Long double loops, rounded once, are the best result of a function.
 void check_best(const Case& c, const std::string& type, int largest) {
   SCOPED_TRACE(c.text + " " + type + " up to " + std::to_string(largest));
   const Formula formula = parse(with_type(c.text, type));
@@ -176,7 +176,7 @@ TEST(Definitions, TheBestAnswerIsLegal) {
         for (const int largest : {3, 30, 120}) check_best(c, type, largest);
 }
 
-// A wrong answer, where something on the way overflows.
+// A wrong answer where an intermediate result overflows.
 TEST(Definitions, WhatIsFarOffIsNot) {
   struct Far {
     const char* text;
@@ -249,7 +249,7 @@ std::vector<T> given(const std::string& text, const std::vector<T>& x) {
   return test::run<T>(parse(text).kernel()->src()[0], {test::buffer<T>(x)});
 }
 
-// What NumPy, SciPy and PyTorch give, and IEEE 754-2019 for the smaller of two.
+// The results of NumPy, SciPy and PyTorch, and IEEE 754-2019 for the smaller of two.
 TEST(Definitions, InfinitiesAndNanAreWhatTheMathematicsGives) {
   constexpr float inf = INFINITY, nan = NAN;
   const std::vector<float> rows = {1,   inf,  2,   -inf, -inf, -inf, -inf,  0,     0,
@@ -265,7 +265,7 @@ TEST(Definitions, InfinitiesAndNanAreWhatTheMathematicsGives) {
   for (const std::size_t i : {0U, 3U, 4U, 9U, 12U}) EXPECT_TRUE(std::isnan(parts[i])) << i;
   EXPECT_EQ(std::vector<float>(parts.begin() + 6, parts.begin() + 9),
             (std::vector<float>{0, 0.5F, 0.5F}));
-  // One number against one of each kind, in either order.
+  // One number against one of each kind, in both orders.
   for (const float other : {nan, inf, -inf, 1.0F}) {
     const std::vector<float> x = {other, 2};
     const std::vector<float> least = given<float>("minimum(x[2], flip(x))", x);

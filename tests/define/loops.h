@@ -61,7 +61,7 @@ inline Loops both(Real (*f)(Real, Real)) {
   };
 }
 
-// Rows of the last axis: f(row, place) for each element.
+// f(row, place) for each element, over rows of the last axis.
 inline Loops by_rows(std::function<Real(const std::vector<Real>&, std::size_t)> f) {
   return [f](const std::vector<Values>& in) {
     return filled(in[0].shape, [&](const Index& at) {
@@ -73,7 +73,7 @@ inline Loops by_rows(std::function<Real(const std::vector<Real>&, std::size_t)> 
     });
   };
 }
-// The same, one value a row.
+// The same with one value per row.
 inline Loops of_rows(std::function<Real(const std::vector<Real>&)> f) {
   return [f](const std::vector<Values>& in) {
     const Sizes shape(in[0].shape.begin(), in[0].shape.end() - 1);

@@ -40,7 +40,7 @@ TEST(Text, AnInputWithoutSizesHasThoseThatAreGiven) {
   EXPECT_TRUE(equal("x + y", "x[8,16] + y[16]:f16"));
   EXPECT_TRUE(equal("softmax(x, axis=1) * x", "softmax(x[8,16], axis=1) * x"));
   EXPECT_TRUE(equal("x + x[8,16]", "x[8,16] + x"));
-  EXPECT_TRUE(equal("a[8,1,16] + b[16]:f16", "a[8,1,16] + b[16]:f16"));  // what is written stands
+  EXPECT_TRUE(equal("a[8,1,16] + b[16]:f16", "a[8,1,16] + b[16]:f16"));  // explicit types stay
   EXPECT_TRUE(equal("where(x < 0, 0, x) + y", "where(x[8,16] < 0, 0, x) + y[16]:f16"));
   EXPECT_TRUE(equal("sum(cast(y, f32))", "sum(cast(y[8,16], f32))"));  // the first input
   const std::string third = error_of([&] { parse("x + y + z", shapes); });
@@ -141,11 +141,11 @@ TEST(Text, HostileTextGivesAnError) {
   std::string doubling = "x[2]";
   for (int i = 0; i < 40; ++i) doubling = "roll(" + doubling + ", 1)";
   EXPECT_THAT(error_for(doubling), HasSubstr("more than 4000 nodes"));
-  // Large sizes are no error: nothing is computed.
+  // Large sizes are no error, because nothing is computed.
   EXPECT_EQ(kernel_file(parse("sum(x[4096,4194304], axis=1)").kernel()).buffers[1].size, 1LL << 34);
 }
 
-// Every text that is one or two mutations away from a formula ends in a formula or a ParseError.
+// Every formula mutated once or twice gives a formula or a ParseError.
 TEST(Text, MutatedFormulasNeverCrash) {
   const std::string texts[] = {"softmax(x[2,3]:f16, axis=-1) + 0.5e-3*y[3]",
                                "conv2d(x[1,2,5,5], w[2,2,3,3], b[2], stride=[2,1], padding=1)",
@@ -174,7 +174,7 @@ TEST(Text, MutatedFormulasNeverCrash) {
       ++good;
     } catch (const ParseError& e) {
       ASSERT_NE(std::string(e.what()).find('^'), std::string::npos) << text;
-    } catch (const Error&) {  // of the whole kernel
+    } catch (const Error&) {  // about the whole kernel
     }
   }
   EXPECT_GT(good, 20);
@@ -192,7 +192,7 @@ TEST(Text, SignaturesReadBack) {
   }
 }
 
-// A kernel is a pure function of its text, and equal whether read or built.
+// A kernel depends only on its text; parsing and building give equal ones.
 TEST(Text, BuildsWhatTheBuilderDoes) {
   const Array x = Array::input(1, {4, 8}), w = Array::input(2, {8});
   EXPECT_TRUE(same(kernel(rms_norm(x, w, 1e-6)), parse("rms_norm(x[4,8], w[8])").kernel()));

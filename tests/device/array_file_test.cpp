@@ -14,7 +14,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 
-// Files of several arrays: what is written is read again, what is damaged is refused.
+// Files of several arrays: written ones read back, damaged ones are refused.
 
 namespace touchstone {
 namespace {
@@ -100,7 +100,7 @@ TEST(ArrayFile, OnlyWhatAFormatHoldsIsWritten) {
   }
 }
 
-// A safetensors file of this header and so many bytes.
+// A safetensors file with this header and `bytes` bytes.
 std::string safetensors(const std::string& header, std::size_t bytes) {
   std::string out(8, '\0');
   out[0] = static_cast<char>(header.size() & 255);
@@ -148,7 +148,7 @@ TEST(Safetensors, SaysWhatIsWrong) {
   EXPECT_EQ(good[1].array.shape, std::vector<std::int64_t>{2});
 }
 
-// Neither compares each name with all before it, nor walks over all of them at the end of each.
+// No quadratic name comparison, no repeated walk over all of them.
 TEST(ArrayFile, TensOfThousandsOfArraysAreQuick) {
   std::vector<NamedArray> arrays;
   for (int i = 0; i < 60'000; ++i)
@@ -170,7 +170,7 @@ std::string number(std::uint64_t n, int width) {
   return out;
 }
 
-// The end of a directory that begins at `at`, as APPNOTE 4.3.16 has it.
+// The end of a directory at `at` (APPNOTE 4.3.16).
 std::string end_of(std::uint64_t members, std::uint64_t size, std::uint64_t at) {
   return "PK\5\6" + number(0, 4) + number(members, 2) + number(members, 2) + number(size, 4) +
          number(at, 4) + number(0, 2);
@@ -187,7 +187,7 @@ TEST(Npz, SaysWhatIsWrong) {
     bytes.replace(at, to.size(), to);
     return error_of(parse_npz, bytes);
   };
-  // In the header of the member, and in the directory, where it stands two bytes later.
+  // In the member's header, and in the directory, two bytes later.
   const auto changed_twice = [&](std::size_t at, const std::string& to, std::size_t later = 2) {
     std::string bytes = whole;
     bytes.replace(at, to.size(), to);
@@ -206,7 +206,7 @@ TEST(Npz, SaysWhatIsWrong) {
   EXPECT_THAT(changed_twice(30 + 5, "npx", 16), HasSubstr("no .npy"));
 }
 
-// The directory of `whole`, an archive of one member, with that member so many times.
+// The directory of `whole`, an archive of one member, with that member repeated.
 std::string repeated_member(const std::string& whole, int times, bool renamed) {
   const std::size_t directory = whole.find("PK\1\2"), end = whole.find("PK\5\6");
   std::string entries;
@@ -225,7 +225,7 @@ TEST(Npz, MembersHaveNamesAndBytesOfTheirOwn) {
   EXPECT_EQ(parse_npz(repeated_member(whole, 1, false), "here").size(), 1U);
   EXPECT_THAT(error_of(parse_npz, repeated_member(whole, 2, false)), HasSubstr("here"));
   EXPECT_THAT(error_of(parse_npz, repeated_member(whole, 2, true)), HasSubstr("here"));
-  // The bytes of the second one are a part of the first one's.
+  // The second one's bytes are part of the first's.
   const std::size_t inner = whole.find("PK\1\2");
   std::string common = whole.substr(4, 26), entries;
   common.replace(14, 8, number(inner, 4) + number(inner, 4));
@@ -238,7 +238,7 @@ TEST(Npz, MembersHaveNamesAndBytesOfTheirOwn) {
   EXPECT_THAT(error_of(parse_npz, outer + whole.substr(0, inner) + entries +
                                       end_of(2, entries.size(), outer.size() + inner)),
               HasSubstr("share bytes"));
-  // A name is no path: it leads nowhere.
+  // A name is no path and leads nowhere.
   const NamedArray far{"../../etc/x", array.array};
   EXPECT_EQ(parse_npz(npz_bytes({&far, 1}), "here")[0].name, "../../etc/x");
   for (const std::string& name : {std::string("a\0b", 3), std::string("\xff\xfe")}) {
@@ -247,7 +247,7 @@ TEST(Npz, MembersHaveNamesAndBytesOfTheirOwn) {
   }
 }
 
-// What tells of members is read before any is asked for, and bounded.
+// The directory is read first, and bounded.
 TEST(Npz, ADirectoryOfMoreThanSixteenMebibytesIsRefused) {
   const std::string entry = "PK\1\2" + number(20, 2) + number(20, 2) + std::string(20, '\0') +
                             number(5, 2) + number(0xffff, 2) + std::string(14, '\0') + "a.npy" +
@@ -258,8 +258,8 @@ TEST(Npz, ADirectoryOfMoreThanSixteenMebibytesIsRefused) {
               HasSubstr("more than the 16777216 bytes that are read"));
 }
 
-// Sizes and places of 64 bits, as of archives of 4 GiB and more (APPNOTE 4.3.14 and 4.5.3), and a
-// number of members that nothing could hold.
+// 64-bit sizes and offsets, as in archives of 4 GiB and more (APPNOTE 4.3.14 and 4.5.3), and an
+// impossible member count.
 TEST(Npz, ReadsSizesOf64Bits) {
   const NamedArray array{"x", {DType::UInt8, {4}, "\1\2\3\4"}};
   const std::string whole = npz_bytes({&array, 1});
@@ -285,7 +285,7 @@ TEST(Npz, ReadsSizesOf64Bits) {
     EXPECT_THAT(error_of(parse_npz, archive(members)), HasSubstr("here"));
 }
 
-// Every prefix is refused; what has bytes changed is refused or has arrays that fit their types.
+// Every prefix is refused; changed bytes are refused or give arrays that fit their types.
 TEST(ArrayFile, DamagedFilesAreRefused) {
   const std::vector<NamedArray> all = some_arrays();
   const auto arrays = std::span(all).last(4);
@@ -310,7 +310,7 @@ TEST(ArrayFile, DamagedFilesAreRefused) {
   }
 }
 
-// A zip archive of one deflated member: its first bytes, then `times` a chunk of 1 MiB of zeros.
+// A zip archive of one deflated member: a head, then `times` chunks of 1 MiB of zeros.
 std::string bomb(const std::string& head, std::uint64_t size, int times, std::string tail) {
   const auto deflated = [](const std::string& bytes) {
     z_stream stream{};
@@ -320,7 +320,7 @@ std::string bomb(const std::string& head, std::uint64_t size, int times, std::st
     stream.avail_in = static_cast<uInt>(bytes.size());
     stream.next_out = reinterpret_cast<Bytef*>(out.data());
     stream.avail_out = static_cast<uInt>(out.size());
-    deflate(&stream, Z_FULL_FLUSH);  // later data depends on nothing before it
+    deflate(&stream, Z_FULL_FLUSH);  // later data is independent of earlier data
     out.resize(out.size() - stream.avail_out);
     deflateEnd(&stream);
     return out;
@@ -342,8 +342,7 @@ std::string npy_head(std::int64_t elements) {
   return npy_bytes(shape);
 }
 
-// Four thousand million elements in 4 MB; the last bytes are damaged, which shows what was
-// unpacked.
+// Four billion elements in 4 MB; damage in the last bytes shows how much was unpacked.
 TEST(ArrayFile, NothingIsUnpackedBeforeItIsWanted) {
   TemporaryDirectory dir;
   const auto path = dir.path() / "bomb.npz";
@@ -364,7 +363,7 @@ TEST(ArrayFile, NothingIsUnpackedBeforeItIsWanted) {
   const HostArray few = read_array(path.string(), [](const ArrayLayout&) { return 300'000; });
   EXPECT_EQ(few.shape, std::vector<std::int64_t>{300'000});
   EXPECT_EQ(few.bytes, std::string(300'000, '\0'));
-  // A shape that the size of the member does not fit is refused before it is asked about.
+  // A shape that contradicts the member's size is refused before use.
   for (const std::uint64_t said : {std::uint64_t{200}, std::uint64_t{1} << 31}) {
     std::ofstream(path) << bomb(head, said, 4, "");
     EXPECT_THROW(read_array(path.string(),
@@ -373,7 +372,7 @@ TEST(ArrayFile, NothingIsUnpackedBeforeItIsWanted) {
   }
 }
 
-// 20 GB that take no room on the disk.
+// 20 GB that occupy no disk space.
 TEST(ArrayFile, OfASparseFileOnlyWhatIsWantedIsRead) {
   TemporaryDirectory dir;
   constexpr std::int64_t kBytes = 20'000'000'000;
@@ -398,7 +397,7 @@ TEST(ArrayFile, OfASparseFileOnlyWhatIsWantedIsRead) {
         read_array(path, [](const ArrayLayout&) -> std::int64_t { throw BufferError("refused"); }),
         BufferError);
   }
-  // Headers that say they go on and on.
+  // Endless headers.
   const std::pair<std::string, const char*> cases[] = {
       {sparse("b.npy", std::string("\x93NUMPY\2\0\xff\xff\xff\x7f", 12), kBytes), "its header has"},
       {sparse("b.safetensors", std::string("\0\0\0\0\4\0\0\0", 8), kBytes), "its header has"},
@@ -424,7 +423,7 @@ TEST(ArrayFile, AFileThatShrinksIsRefusedAndOneThatGrowsIsReadAsItWas) {
     std::ofstream(path, std::ios::app) << "more";
     EXPECT_EQ(file.read(0).bytes, array.bytes);
   }
-  EXPECT_THROW(read_npy(path), ParseError);  // too long by then
+  EXPECT_THROW(read_npy(path), ParseError);  // now too long
   write_npy(path, array);
   const ArrayFile file(path);
   std::filesystem::resize_file(path, 50'000);
@@ -468,7 +467,7 @@ TEST(Npz, NumPyReadsOursAndWeReadItsOwn) {
     EXPECT_EQ(a.shape, (std::vector<std::int64_t>{50, 100}));
     EXPECT_EQ(a.bytes.substr(4 * 4999, 2), "\x87\x13");
   }
-  // Deflated files, too, are refused where they are cut or changed.
+  // Truncated or changed deflated files are refused too.
   const std::string deflated = read_file(at + "c.npz");
   std::mt19937 random(5);
   for (int round = 0; round < 500; ++round) {

@@ -15,7 +15,7 @@ namespace {
 using test::error_of;
 using testing::HasSubstr;
 
-// A device that runs nothing, to see what is checked before anything would run.
+// A device that runs nothing, to test the checks before running.
 class Idle : public Device {
  public:
   Idle() : Device("IDLE", std::make_unique<HostAllocator>()) {}
@@ -44,7 +44,7 @@ TEST(Buffer, HoldsWhatWasWritten) {
   EXPECT_EQ(b.at(1), Scalar::of(std::int32_t{-2}));
 }
 
-// Memory that the host does not reach, or says so; its copies are counted.
+// Memory that the host cannot access, or claims so; its copies are counted.
 class Counted final : public Allocator {
  public:
   explicit Counted(bool host) : host_(host) {}
@@ -171,7 +171,7 @@ TEST(Threefry, AStreamIsTheSameFromAnyStart) {
   random_bits(42, 0, whole);
   random_bits(42, 333, part);
   EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + 333));
-  // Many at once are each counter's own, also where the low half of the counter wraps.
+  // A batch equals single counters, also where the low half of the counter wraps.
   const std::uint64_t seed = 0x85a308d313198a2eU, first = (std::uint64_t{0xffffffff} - 20) * 2 + 1;
   random_bits(seed, first, part);
   for (std::uint64_t i = 0; i < part.size(); ++i) {

@@ -42,7 +42,7 @@ TEST(Npy, EveryTypeAndRankComesBack) {
     }
 }
 
-// The floats of 8 bits are bytes in a field of their name, however NumPy spaces it.
+// 8-bit floats are bytes in a field with their name, however NumPy spaces it.
 TEST(Npy, BytesAreToldApartByTheirField) {
   const TemporaryDirectory dir;
   write_npy(dir.path() / "a.npy", array_of(DType::Float8E5M2, {3}));

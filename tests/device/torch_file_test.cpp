@@ -1,4 +1,4 @@
-// Files of torch.save: as Python's pickle writes them, and damaged and hostile ones by hand.
+// Files of torch.save: as written by Python's pickle, and damaged and hostile ones by hand.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -28,7 +28,7 @@ std::string archive_of(const Members& members) {
   return zip_bytes(parts);
 }
 
-// Pieces of a pickle of protocol 2.
+// Parts of a protocol 2 pickle.
 const std::string kBegin = "\x80\x02", kEnd = ".";
 std::string text(const std::string& s) {
   return std::string("X") + static_cast<char>(s.size()) + std::string(3, '\0') + s;
@@ -85,7 +85,7 @@ TEST(Torch, ReadsTensorsOfDictionariesAndLists) {
   EXPECT_EQ(one[0].name, "");
   EXPECT_EQ(one[0].array.shape, (std::vector<std::int64_t>{2, 3}));
   EXPECT_EQ(floats_of(one[0].array), (std::vector<float>{0, 1, 2, 3, 4, 5}));
-  // A transposed view, a part from an offset, a row repeated by stride 0, and what is no tensor.
+  // A transposed view, a slice, a row repeated by stride 0, and a non-tensor.
   const std::string turned = tensor(kSix, small(0), small(3) + small(2), small(1) + small(3)),
                     part = tensor(kSix, small(2), small(2), small(2)),
                     rows = tensor(kSix, small(4), small(2) + small(2), small(0) + small(1)),
@@ -154,7 +154,7 @@ TEST(Torch, ATensorLiesWithinItsStorage) {
 }
 
 TEST(Torch, ValuesThatHoldThemselvesAndBombsAreRefused) {
-  // A list and a dictionary in themselves; a pair of a pair of ... 40 deep.
+  // A list and a dictionary that contain themselves; pairs nested 40 deep.
   EXPECT_THAT(torch_error(file_of("]q\1h\1a")), HasSubstr("hold themselves"));
   EXPECT_THAT(torch_error(file_of("}q\1" + text("a") + "h\1s")), HasSubstr("hold themselves"));
   std::string pairs = kPlain + "q\1";
@@ -168,14 +168,14 @@ TEST(Torch, ValuesThatHoldThemselvesAndBombsAreRefused) {
   for (int i = 0; i < 5000; ++i) deep += "]";
   deep += std::string(4999, 'a');
   EXPECT_THAT(torch_error(file_of(deep)), HasSubstr("65 deep"));
-  // Many tensors of one storage.
+  // Many tensors share one storage.
   std::string many = "](";
   for (int i = 0; i < 17; ++i) many += kPlain;
   EXPECT_THAT(torch_error(file_of(many + "e")), HasSubstr("16 times"));
   EXPECT_THAT(torch_error(file_of("}(" + text("a.b") + kPlain + text("a") + "}" + text("b") +
                                   kPlain + "su")),
               HasSubstr("two tensors 'a.b'"));
-  // A pickle that unpacks to more than is read.
+  // A pickle that unpacks to more than the limit.
   EXPECT_THAT(torch_error(archive_of({{"data.pkl", std::string((16u << 20) + 1, 'N')}})),
               HasSubstr("at most 16777216 are read"));
 }
@@ -230,7 +230,7 @@ TEST(Torch, DamagedFilesAreRefusedOrReadWithinTheirBounds) {
   }
 }
 
-// A file of before PyTorch 1.6.
+// A file from before PyTorch 1.6.
 const std::string kMagic("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.", 15);
 std::string stream_of(const std::string& pickle, const std::string& keys, const std::string& data,
                       const std::string& little = "\x88", int version = 1001) {
@@ -338,7 +338,7 @@ TEST(Torch, FilesAreReadByTheirEndingAndNotWritten) {
       floats(2));
 }
 
-// Python's own pickler, with classes of the names that PyTorch has.
+// Python's own pickler, with classes named like PyTorch's.
 constexpr const char* kScript = R"(
 import collections, io, pickle, struct, sys, types, zipfile
 torch = types.ModuleType("torch"); utils = types.ModuleType("torch._utils")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The checks of pages find what they are for: a small tree with one mistake of each kind."""
+"""The page checks find their mistakes, in a small tree with one of each kind."""
 
 import os
 import sys

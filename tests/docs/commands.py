@@ -3,11 +3,11 @@
 
 usage: commands.py [--write] PROGRAM SOURCE PAGE.md...
 
-A block of ```console holds commands behind "$ " ("> " goes on) and below each its output, standard
-error with it. "..." stands for any text of a line, alone for any lines. A block whose info string
-names a file, as ```python mine.py, is that file. All blocks of a page share a folder of their own,
-in which `fuzz` is the project's; "numpy" behind "console" asks for NumPy at /usr/bin/python3.
---write puts into the page what is printed where that differs.
+A block of ```console holds commands after "$ " ("> " continues) and below each its output, with
+standard error. "..." matches any text in a line, or any lines if alone. A block whose info string
+names a file, as ```python mine.py, is that file. The blocks of a page share a temporary folder, in
+which `fuzz` is the project's; "numpy" after "console" requires NumPy at /usr/bin/python3. --write
+updates the page's output where it differs.
 """
 
 import os
@@ -36,7 +36,7 @@ def blocks(text):
 
 
 def commands(lines):
-    """The commands of a block: text of the command, lines that it must print."""
+    """The commands of a block: text of the command, expected lines."""
     found = []
     for line in lines:
         if line.startswith("$ "):
@@ -51,7 +51,7 @@ def commands(lines):
 
 
 def matches(wanted, printed):
-    """Whether `printed` is what `wanted` says, in which "..." stands for anything."""
+    """Whether `printed` matches `wanted`, in which "..." matches anything."""
     if not wanted:
         return not printed
     if wanted[0] == "...":
@@ -69,7 +69,7 @@ def has_numpy():
 
 
 class Shell:
-    """Runs commands one after the other in one folder; `$?` is that of the last."""
+    """Runs commands in sequence in one folder; `$?` is the last one's."""
 
     def __init__(self, folder, program, source):
         tools, self.home = os.path.join(folder, ".tools"), os.path.join(folder, "page")
@@ -84,7 +84,7 @@ class Shell:
         self.status = 0
 
     def run(self, command):
-        """The lines that a command prints."""
+        """A command's output lines."""
         script = f"exec 2>&1\n(exit {self.status})\n{command}\n"
         done = subprocess.run(["bash", "-c", script], cwd=self.home, env=self.environment,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=LIMIT,
@@ -94,7 +94,7 @@ class Shell:
 
 
 def run_page(path, program, source):
-    """How many commands ran, what was wrong, and the page with what they print."""
+    """The number of commands run, the mistakes, and the page with the actual output."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
     ran, wrong, page, done = 0, [], [], 0

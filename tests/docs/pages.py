@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Checks README.md, its neighbours and docs/ against the tree: what they name must be there.
+"""Checks README.md, its neighbours and docs/ against the tree: everything they name must exist.
 
 usage: pages.py SOURCE [PROGRAM]
 
-- every relative link, and its anchor, leads somewhere, and every page is linked from docs/README.md;
+- every relative link and its anchor exist, and every page is linked from docs/README.md;
 - every file, header, test, environment variable and identifier between backticks is in the tree;
-- every `touchstone VERB --flag` is one that the program's help knows (with PROGRAM);
-- on the pages that map the source, what stands before "(`file`" or "in `file`" is in that file, and
-  the table of modules has the links of CMakeLists.txt;
-- lists are whole: modules, rooms, files of symbolic, switches, members of a profile, relations,
+- every `touchstone VERB --flag` is in the program's help (with PROGRAM);
+- on the pages that map the source, names before "(`file`" or "in `file`" occur in that file, and the
+  table of modules has the links of CMakeLists.txt;
+- lists are complete: modules, rooms, files of symbolic, switches, members of a profile, relations,
   tables of mutants, verbs.
 
-Each finding is a line PAGE:LINE: what is wrong. Exit code 1 where there is one.
+Prints each finding as PAGE:LINE: mistake, and then exits with 1.
 """
 
 import os
@@ -19,11 +19,11 @@ import re
 import subprocess
 import sys
 
-# Text in which the words that pages use may stand: everything but the pages and this folder.
+# Sources searched for the words of pages: everything except the pages and this folder.
 ROOMS = ("symbolic", "shapetracker", "lib", "interp", "fuzz", "cli", "python")  # the folders of rooms
 ROOTS = ROOMS + ("cmake", "examples", "tests", ".ci", "dev", "CMakeLists.txt", "CMakePresets.json", "LICENSE", "Dockerfile")
-MAP = ("architecture.md", "maintaining.md", "codegen.md")  # pages by which one finds a place in the source
-OTHERS = {"NPY_DISABLE_CPU_FEATURES"}  # names of others
+MAP = ("architecture.md", "maintaining.md", "codegen.md")  # pages that map the source
+OTHERS = {"NPY_DISABLE_CPU_FEATURES"}  # names of other projects
 
 
 def pages_of(source):
@@ -61,27 +61,27 @@ class Tree:
                     text.append(file.read())
         self.text = "\n".join(text)
         self.words = set(re.findall(r"\w+", self.text)) | {n.split(".")[0] for n in self.names}
-        # Programs that are named after a folder or a file.
+        # Programs named after a folder or a file.
         self.words |= {p.split("/")[1] + "_test" for p in self.paths if p.startswith("tests/")}
         self.words |= {"fuzz_" + n[:-5] for n in self.names if n.endswith(".dict")}
         self.flags = set(re.findall(r"--[a-z][a-z0-9-]*", self.text))
 
     def has_header(self, path):
-        """Of touchstone/MODULE/HEADER.h, and of what is installed beside the modules."""
+        """For touchstone/MODULE/HEADER.h, and headers installed besides the modules."""
         parts = path.split("/")
         return any(p.endswith("/".join(parts[1:])) for p in self.paths) and (
             len(parts) < 3 or any(f"/{parts[1]}/" in "/" + p for p in self.paths))
 
 
 def slug(heading):
-    """The anchor that a heading gets."""
+    """The anchor of a heading."""
     text = re.sub(r"<[^>]*>", "", heading)
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text).strip().lower()
     return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
 
 
 def prose_of(text):
-    """Lines with their numbers: outside of blocks, and inside of them."""
+    """Numbered lines outside and inside of blocks."""
     outside, inside, fenced = [], [], False
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("```"):
@@ -127,9 +127,9 @@ def check_links(path, text, read):
 
 
 def spans_of(text):
-    """The text between backticks outside of blocks, with the line of its beginning."""
+    """The text between backticks outside of blocks, with its first line."""
     outside, _ = prose_of(text)
-    # A span may go over the end of a line, not over that of a paragraph.
+    # A span may cross a line end but not a paragraph end.
     found, paragraph = [], []
     for number, line in outside + [(0, "")]:
         if line.strip():
@@ -151,7 +151,7 @@ def is_path(span):
 
 
 def check_span(span, tree):
-    """The finding on a name between backticks; None where it names nothing of ours."""
+    """The finding on a name between backticks; None if it is not a name of ours."""
     if span in OTHERS or "..." in span:
         return None
     top = span.split("/")[0]
@@ -221,7 +221,7 @@ def check_modules(text, modules):
 
 
 class Help:
-    """The verbs of the program and their options, by its help."""
+    """The program's verbs and their options, from its help."""
 
     def __init__(self, program):
         self.program = program
@@ -240,7 +240,7 @@ class Help:
         return self.flags[verb]
 
     def check(self, line):
-        """Findings on the calls of the program in a line."""
+        """Findings on calls of the program in a line."""
         for call in re.findall(r"(?<![\w./'-])touchstone ([a-z][a-z-]*)((?: [^|;&#`\n]*)?)", line):
             verb, rest = call
             if verb not in self.verbs:
@@ -254,7 +254,7 @@ class Help:
 
 
 def lists_of(tree, known):
-    """Pages, what they list, and the names that must stand there."""
+    """Pages, the kinds of lists they have, and the required names."""
 
     def found(path, pattern):
         with open(os.path.join(tree.source, path), encoding="utf-8") as file:

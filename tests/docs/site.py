@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whether the site that ./dev docs builds holds every page, its links lead somewhere and its search works without a server.
+"""Tests that the site of ./dev docs contains every page, its links are valid and its search works without a server.
 
 usage: site.py SITE SOURCE [CHROMIUM]
 """
@@ -40,7 +40,7 @@ def plain(text):
 
 
 def check_pages(site, source):
-    """Every page is there, whole: its headings stand together in one file."""
+    """Every page is complete: all its headings are in one file."""
     texts = {name: plain(open(os.path.join(site, name), encoding="utf-8").read())
              for name in os.listdir(site) if name.endswith(".html") and (name.startswith("md_") or name == "index.html")}
     wrong = []
@@ -77,7 +77,7 @@ def check_links(site):
                 to = os.path.normpath(os.path.join(os.path.dirname(here), urllib.parse.unquote(target))) if target else here
                 if not os.path.isfile(os.path.join(site, to)):
                     wrong.append(f"{here}: there is no {link}")
-                # Doxygen itself names places that are not there in its tables of types.
+                # Doxygen's own type tables name missing anchors.
                 elif anchor and here.startswith(("md_", "index")) and to != "touchstone.html" and urllib.parse.unquote(anchor) not in anchors_of(to):
                     wrong.append(f"{here}: {to} has no place '{anchor}'")
     return wrong, count
@@ -96,7 +96,7 @@ def check_browser(site, chromium):
                 for letter in word:
                     page.press(letter, letter)
                 end = time.monotonic() + 20
-                # The results stand in a frame of their own, which a page opened from the disk may not look into.
+                # The results are in a frame that a page opened from disk may not inspect.
                 script = "document.querySelector('#MSearchResultsWindow').style.display === 'block'"
                 while not page.value(script):
                     if time.monotonic() > end:

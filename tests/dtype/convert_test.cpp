@@ -40,7 +40,7 @@ To truncate_and_saturate(long double x) {
                     : static_cast<To>(t);
 }
 
-// The definition, by way of long double.
+// The definition, via long double.
 template <class To, class From>
 To expected(From x) {
   if constexpr (std::is_same_v<To, bool>) {
@@ -139,7 +139,7 @@ TEST(Convert, LoopBodyAndTailAgreeOutOfRange) {
 }
 
 TEST(Convert, Int64ToBfloat16RoundsOnce) {
-  // Just above a tie of bfloat16 that double and float cannot tell from it.
+  // Just above a tie of bfloat16, indistinguishable from it in double and float.
   const std::int64_t x = (std::int64_t{1} << 62) + (std::int64_t{1} << 54) + 1;
   EXPECT_EQ(convert<bfloat16>(x).bits, 0x5e81);
   EXPECT_EQ(convert<bfloat16>(-x).bits, 0xde81);

@@ -47,7 +47,7 @@ TYPED_TEST(Narrow, RoundsFloatToNearestEven) {
   }
 }
 
-// Halfway between two neighbours and the two doubles next to that: where rounding twice goes wrong.
+// Ties and the adjacent doubles, where double rounding fails.
 TYPED_TEST(Narrow, RoundsDoubleNextToATieOnce) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   for (std::uint32_t i = 0; i < 0x7fff; ++i) {

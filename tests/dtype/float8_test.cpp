@@ -55,8 +55,8 @@ TYPED_TEST(Float8Type, EveryPatternIsExactInFloatAndComesBack) {
   }
 }
 
-// All floats whose further digits are a few ones: between every two neighbours their middle, and
-// what lies next to it on both sides.
+// All floats whose further digits are a few ones: includes the midpoint of any two neighbours and
+// the floats next to it on both sides.
 TYPED_TEST(Float8Type, RoundsEveryFloatNearATieAndManyOthers) {
   const test::NearestInList<TypeParam> nearest;
   for (std::uint32_t i = 0; i < (1u << 16); ++i)
@@ -78,7 +78,7 @@ TEST(Float8, OverflowModesGiveWhatTheyAreNamedFor) {
   const auto e5m2 = [](float x, Overflow mode) {
     return convert_to_float8<float8_e5m2>(x, mode).bits;
   };
-  // 464 and 61440 are the ties between the largest number and the next, were there one.
+  // 464 and 61440 are the ties between the largest number and the next, if that existed.
   for (const Overflow mode : {Overflow::Saturate, Overflow::Infinity}) {
     EXPECT_EQ(e4m3(464, mode), 0x7e);
     EXPECT_EQ(e4m3(-464, mode), 0xfe);

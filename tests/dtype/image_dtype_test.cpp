@@ -18,7 +18,7 @@ using ::testing::ThrowsMessage;
 constexpr std::int64_t kSide = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
-// Rounded up by counting, for small numbers.
+// Rounds up by counting, for small numbers.
 std::int64_t next_multiple(std::int64_t n, std::int64_t of) {
   while (n % of != 0) ++n;
   return n;
@@ -125,7 +125,7 @@ TEST(ImageDType, ShapesThatNoImageHasAreErrors) {
   }
 }
 
-// height * width * 4 * size < 2^63, asked of numbers of 128 bits.
+// height * width * 4 * size < 2^63, in 128-bit arithmetic.
 TEST(ImageDType, ElementsMayBeMoreThan31Bits) {
   for (const std::int64_t h : {1L, 65536L, 1L << 29, (1L << 30) - 1, 1L << 30, kSide})
     for (const std::int64_t w : {1L, 65536L, 1L << 29, (1L << 30) - 1, 1L << 30, kSide})

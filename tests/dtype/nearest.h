@@ -10,17 +10,17 @@
 
 namespace touchstone::test {
 
-/// The plainest rounding to a narrow float: a sorted list of all its non-negative numbers, the
-/// nearest of them by subtraction in long double, the even one on a tie.
+/// The simplest rounding to a narrow float: the nearest entry of a sorted list of its non-negative
+/// numbers, by long double subtraction, the even one on a tie.
 template <class T>
 class NearestInList {
  public:
   NearestInList() {
     for (std::uint32_t bits = 0; bits < kBeyond; ++bits) values_.push_back(value(bits));
-    values_.push_back(2 * values_[kBeyond - 1] - values_[kBeyond - 2]);  // where overflow begins
+    values_.push_back(2 * values_[kBeyond - 1] - values_[kBeyond - 2]);  // overflow threshold
   }
 
-  /// The value of the pattern `bits` of a number, from the definition of the format.
+  /// The value of the bit pattern of a number, by the format's definition.
   static long double value(std::uint32_t bits) {
     const int exponent = static_cast<int>(bits >> kFraction);
     const std::uint32_t fraction = bits & ((1u << kFraction) - 1);
@@ -30,7 +30,7 @@ class NearestInList {
                       exponent - bias - kFraction);
   }
 
-  /// Exact for every x that is the difference of two of our long doubles: 64 bits suffice for all
+  /// Exact for every x that is the difference of two such long doubles: 64 bits suffice for all
   /// int64, uint64 and double near a tie.
   T operator()(long double x) const {
     const std::uint32_t sign = std::signbit(x) ? kSign : 0;
@@ -51,7 +51,7 @@ class NearestInList {
   static constexpr DTypeInfo kInfo = info(dtype_v<T>);
   static constexpr int kFraction = kInfo.digits - 1;
   static constexpr std::uint32_t kSign = 1u << (8 * sizeof(T) - 1);
-  // The first pattern that is no number: infinity, or in its absence NaN.
+  // The first non-number pattern: infinity, or else NaN.
   static constexpr std::uint32_t kBeyond =
       kInfo.infinities ? (kSign - 1) & ~((1u << kFraction) - 1) : kSign - 1;
   static constexpr std::uint32_t kOverflow = kInfo.infinities ? kBeyond : kBeyond - 1;

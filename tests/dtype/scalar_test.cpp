@@ -54,7 +54,7 @@ TEST(ScalarText, ReadsAsAPersonWouldWriteIt) {
   EXPECT_EQ(shown(UInt64, "0xffffffffffffffff"), "18446744073709551615");
 }
 
-// 500 is shorter for 448, the largest of float8_e4m3, but only where what is too large saturates.
+// 500 is shorter than 448, the largest float8_e4m3, but correct only if overflow saturates.
 TEST(ScalarText, Float8NeedsNoOverflowModeToBeRead) {
   EXPECT_EQ(Scalar::parse(Float8E4M3, "500").str(), "450.0");
   EXPECT_EQ(Scalar::parse(Float8E4M3, "-inf").str(), "-450.0");
@@ -140,7 +140,7 @@ TEST(ScalarText, ComesBackForRandomBits) {
     }
 }
 
-// Whether some decimal of `digits` significant digits rounds to x: one of the two around it would.
+// Whether some decimal of `digits` significant digits rounds to x; tries the two around it.
 bool some_shorter(Scalar x, int digits) {
   const double v = std::abs(x.to_double());
   const int exponent = static_cast<int>(std::floor(std::log10(v))) - digits + 1;

@@ -1,5 +1,5 @@
-// The networks of touchstone/tensor/networks.h at work on handwritten digits (cli/data): how each
-// is built, fed and trained, and that it learns.
+// The networks of touchstone/tensor/networks.h on handwritten digits (cli/data): how to build, feed
+// and train each, and that it learns.
 #include <gtest/gtest.h>
 
 #include <charconv>
@@ -19,7 +19,7 @@ namespace touchstone {
 namespace {
 
 struct Digits {
-  std::vector<float> pixels;         // 64 an image, row by row, 0 to 16
+  std::vector<float> pixels;         // 64 per image, row-major, 0 to 16
   std::vector<std::int32_t> labels;  // 0 to 9
 };
 
@@ -57,7 +57,7 @@ float accuracy(const Tensor& logits, const Tensor& labels) {
   return (logits.argmax(1) == labels).cast(DType::Float32).mean().item<float>();
 }
 
-// `steps` times one step on one batch; the first loss and the last.
+// Takes `steps` steps on one batch; returns the first loss and the last.
 template <class Loss>
 std::pair<float, float> train(optim::Optimizer& optimizer, int steps, Loss&& loss_of) {
   float first = 0, last = 0;
@@ -155,7 +155,7 @@ TEST_F(Examples, ASmallGptIsTrainedAndRunByJits) {
     last = step(std::vector{before, after})[0].item<float>();
     if (i == 0) first = last;
   }
-  EXPECT_GT(first, 2.5F);  // log 17 = 2.83 where nothing is known
+  EXPECT_GT(first, 2.5F);  // log 17 = 2.83 for uniform guessing
   EXPECT_LT(last, 0.75F * first);
   TensorJit next([&](const Tensor& x) { return net(x).argmax(-1); });
   const std::vector<std::int32_t> wanted = net(before).argmax(-1).read<std::int32_t>();

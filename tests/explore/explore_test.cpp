@@ -56,7 +56,7 @@ TEST(Explorer, AClaimIsProvedByAllItsPointsOnlyWhereTheyAreAll) {
   const Json wrong = ask(R"q({"ask":"prove","claim":"x//-2 -> -(x//2)"})q");
   EXPECT_EQ(wrong["verdict"], "refuted");
   EXPECT_EQ(wrong["point"]["x"], 1);
-  // Right for small numbers, wrong beyond them.
+  // True for small numbers, false beyond.
   EXPECT_EQ(ask(R"q({"ask":"prove","claim":"(x < 50) -> 1","within":[-9,9]})q")["verdict"],
             "refuted");
 }
@@ -66,7 +66,7 @@ TEST(Explorer, WitnessesShowWhatNoSingleViewCanRead) {
   const Json& w = s["steps"][2]["witnesses"];
   ASSERT_EQ(w.size(), 1U);
   EXPECT_EQ(w[0]["on"], 1);
-  // Points a, b, c, d with b - a = d - c, and addresses that differ by unequal amounts.
+  // Points a, b, c, d with b - a = d - c whose addresses differ by unequal amounts.
   ASSERT_EQ(w[0]["points"].size(), 4U);
   const auto at = [&](int i) { return w[0]["points"][static_cast<std::size_t>(i)][0].get<int>(); };
   const auto reads = [&](int i) { return w[0]["reads"][static_cast<std::size_t>(i)].get<int>(); };
@@ -87,7 +87,7 @@ TEST(Explorer, AKernelHasItsCodeLinkedAndItsValues) {
   EXPECT_EQ(k["ast"].size(), k["node"].size());
   EXPECT_EQ(k["uops"].size(), k["nodes"].size());
   EXPECT_EQ(k["uops"].size(), k["lines"].size());
-  // The line of the store belongs to the STORE, the accumulator's to the reduce.
+  // The line of the store maps to the STORE, the accumulator's to the reduce.
   for (std::size_t i = 0; i < k["uops"].size(); ++i) {
     const std::string step = k["uops"][i];
     const int node = k["nodes"][i], line = k["lines"][i];

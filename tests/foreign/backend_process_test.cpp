@@ -14,7 +14,7 @@
 #include "touchstone/base/file.h"
 #include "touchstone/foreign/base64.h"
 
-// Backends written in a few lines of shell, most of them bad.
+// Backends in a few lines of shell, most of them faulty.
 
 namespace touchstone::foreign {
 namespace {
@@ -32,7 +32,7 @@ Limits quick(int milliseconds) {
   return limits;
 }
 
-// y = x over four float32 elements, so that the right answer is the input.
+// y = x over four float32 elements: the right answer is the input.
 KernelFile kernel() {
   const ShapeTracker st = ShapeTracker::contiguous({4});
   return kernel_file(LazyOp::store(st, LazyOp::load(1, DType::Float32, st)));
@@ -48,7 +48,7 @@ Answer ask(BackendProcess& backend) {
   return backend.run(kernel(), inputs);
 }
 
-// The answer of a backend that says hello, reads the question and then does `script`.
+// The answer of a backend that greets, reads the question and then runs `script`.
 Answer answer_of(const std::string& script, const std::string& hello = kHello,
                  Limits limits = quick(60'000)) {
   BackendProcess backend(BackendProcess::shell(hello + " read question; " + script), limits);
@@ -168,7 +168,7 @@ TEST(BackendProcess, HangsEndInTimeAndLeaveNoProcess) {
       answer_of("wait", "sleep 1000 & echo $! > " + file + "; " + kHello, quick(250));
   EXPECT_EQ(hung.kind, Kind::Broken);
   EXPECT_THAT(hung.why, HasSubstr("hung: no answer within 0.25 s"));
-  // The orphan is gone, or a zombie that nobody collects; killing takes a moment.
+  // The orphan is gone or a zombie; killing takes a moment.
   std::string pid = read_file(file);
   ASSERT_FALSE(pid.empty());
   pid.pop_back();
@@ -199,7 +199,7 @@ TEST(BackendProcess, IsNotRunAnyMoreAfterManyHangs) {
 }
 
 TEST(BackendProcess, SaysHowOftenItWasStartedAndWhy) {
-  const std::string count = "$TMPDIR/n";  // answers it has given; the folder stays
+  const std::string count = "$TMPDIR/n";  // answers so far; the folder stays
   BackendProcess backend(
       BackendProcess::shell(kHello + "read q; n=$(cat " + count + " 2>/dev/null || echo 0); echo " +
                             "$((n + 1)) > " + count +
@@ -230,7 +230,7 @@ TEST(BackendProcess, FloodsEnd) {
   EXPECT_EQ(flooded.kind, Kind::Unusable);
   EXPECT_THAT(flooded.why, HasSubstr("where an answer belongs"));
   EXPECT_EQ(answer_of("yes").kind, Kind::Unusable);
-  // Output to the standard error is not in the way.
+  // Standard error does not interfere.
   const Answer noisy =
       answer_of("head -c 3000000 /dev/zero | tr '\\0' x >&2; " + say(right_answer()));
   EXPECT_EQ(noisy.kind, Kind::Output) << noisy.why;
@@ -280,7 +280,7 @@ TEST(BackendProcess, LimitsMemory) {
   EXPECT_EQ(backend.capabilities().name, "1048576");  // KiB
 }
 
-// The path that a question names for its output, and that of its input.
+// The paths that a question names for its output and its input.
 const std::string kOut =
     R"sh(out=$(printf '%s' "$question" | sed 's/.*"npy":"\([^"]*out.npy\)".*/\1/');)sh";
 const std::string kIn = "in=${out%out.npy}in1.npy;";
@@ -309,7 +309,7 @@ TEST(BackendProcess, ArraysTravelInFilesWhereAskedFor) {
   EXPECT_THAT(answer_of(say(right_answer()), kFiles).why, HasSubstr("is not true"));
 }
 
-// Damaged answers: none is taken for an output of another size, none stops the run.
+// Damaged answers: none counts as an output of another size, none stops the run.
 TEST(BackendProcess, DamagedAnswersAreVerdictsToo) {
   TemporaryDirectory dir;
   const std::string file = (dir.path() / "answer").string();

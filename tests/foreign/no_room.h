@@ -4,7 +4,7 @@
 
 namespace touchstone::foreign {
 
-/// While it is there backends run without a room.
+/// While one lives, backends run without a room.
 struct NoRoom {
   NoRoom() { ::setenv("TOUCHSTONE_ROOM", "off", 1); }
   ~NoRoom() { ::unsetenv("TOUCHSTONE_ROOM"); }

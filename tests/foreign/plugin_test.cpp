@@ -10,7 +10,7 @@
 #include "touchstone/foreign/guarded_memory.h"
 #include "touchstone/foreign/plugin_host.h"
 
-// A plugin in C that does what it must not, in the process that Touchstone keeps for it.
+// A misbehaving C plugin in its host process.
 
 namespace touchstone::foreign {
 namespace {

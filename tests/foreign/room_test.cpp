@@ -1,4 +1,4 @@
-// What backends and plugins cannot do in their room, and what they can.
+// What backends and plugins can and cannot do in their room.
 #include "touchstone/process/room.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ using testing::HasSubstr;
 
 const std::string kGreeting = R"(read q; echo '{"touchstone_backend":1,"name":"shell"}';)";
 
-// What this system refuses a room.
+// The features of a room that this system lacks.
 unsigned lacking() {
   static const unsigned parts = [] {
     const TemporaryDirectory folder;
@@ -45,7 +45,7 @@ unsigned lacking() {
   if ((lacking() & (part)) != 0) \
   GTEST_SKIP() << "this system does not keep backends from " << process::names_of(part)
 
-// The reason it gives for an answer that is none.
+// The reason given for an unusable answer.
 std::string reason_of(const std::string& command) {
   const ShapeTracker st = ShapeTracker::contiguous({4});
   const KernelFile kernel = kernel_file(LazyOp::store(st, LazyOp::load(1, DType::UInt8, st)));
@@ -59,7 +59,7 @@ std::string reason_of_plugin(const std::string& environment) {
                                  " plugin-host " TOUCHSTONE_TEST_PLUGIN);
 }
 
-// The reason of a shell that does `script`, which sets `said`.
+// The reason for a shell that runs `script`, which sets `said`.
 std::string reason_of_shell(const std::string& script) {
   return reason_of(kGreeting + " read q; " + script +
                    R"(; printf '{"id":1,"error":"%s"}\n' "$said"; read q)");
@@ -69,7 +69,7 @@ std::string with(const std::string& evil, const std::string& argument) {
   return "TOUCHSTONE_EVIL=" + evil + " WITH='" + argument + "'";
 }
 
-// A port of this machine where somebody listens.
+// A local port with a listener.
 class Listener {
  public:
   Listener() {
@@ -129,7 +129,7 @@ TEST(Room, FilesAreWrittenInItsFolderAlone) {
   EXPECT_THAT(written("/dev/shm/file"), HasSubstr("error: yes"));
   EXPECT_FALSE(std::filesystem::exists("/dev/shm/file"));
   EXPECT_THAT(written("/dev/null"), HasSubstr("error: yes"));
-  // CUDA does not start without this; settings of the system are another matter.
+  // CUDA needs this to start; system settings stay protected.
   EXPECT_THAT(written("/proc/self/comm"), HasSubstr("error: yes"));
   EXPECT_THAT(written("/proc/sys/kernel/hostname"), HasSubstr("error: no"));
   EXPECT_THAT(written("/proc/sysrq-trigger"), HasSubstr("error: no"));
@@ -164,7 +164,7 @@ TEST(Room, TheEnvironmentIsThatOfBackends) {
   for (const char* const name : {"NPY_DISABLE_CPU_FEATURES", "CPATH"}) ::unsetenv(name);
 }
 
-// A backend of a backend: there are no rooms in rooms.
+// A backend's backend: rooms do not nest.
 TEST(Room, APartThatIsRefusedIsNamedOnceAndTheBackendRuns) {
   NEEDS(RoomPart::kFiles | RoomPart::kCalls);
   const TemporaryDirectory folder;

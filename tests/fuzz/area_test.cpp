@@ -93,7 +93,7 @@ TEST_P(EachArea, EverySmallerCaseIsACaseAndShrinkingIsTheSameEachTime) {
   for (std::uint64_t i = 0; i < 12; ++i) {
     RandomChooser chooser(8, i);
     const std::string text = area_->draw(chooser);
-    // A fault that is not one: the case has a 3 in it.
+    // An artificial fault: the case contains a 3.
     const auto fails = [](const std::string& t) { return t.find('3') != t.npos; };
     if (!fails(text)) continue;
     const ShrunkCase once = shrink_case(*area_, text, fails),
@@ -107,7 +107,7 @@ TEST_P(EachArea, EverySmallerCaseIsACaseAndShrinkingIsTheSameEachTime) {
   }
 }
 
-// The smallest case that shrinking finds for a fault.
+// The smallest case that shrinking reaches for a fault.
 std::string smallest(Area& area, const std::string& text, const StillFails& fails) {
   EXPECT_TRUE(fails(text));
   return shrink_case(area, text, fails).text;
@@ -115,7 +115,7 @@ std::string smallest(Area& area, const std::string& text, const StillFails& fail
 
 TEST(Shrinking, MakesOneOfTwoPermutes) {
   const std::unique_ptr<Area> area = make_view_area();
-  // The last axis comes first: no exchange of two does that.
+  // The last axis moves first, which no swap of two axes does.
   const auto fails = [](const std::string& text) {
     ShapeTracker tracker = ShapeTracker::contiguous(ViewCase::parse(text).base);
     for (const MovementOp& op : ViewCase::parse(text).ops) tracker = apply(tracker, op);
@@ -164,7 +164,7 @@ TEST(Shrinking, LowersEqualConstantsTogether) {
 
 TEST(Shrinking, AddsUpTermsThatAreAlike) {
   const std::unique_ptr<Area> area = make_symbolic_area();
-  const auto fails = [](const std::string& text) {  // three times x, which has several values
+  const auto fails = [](const std::string& text) {  // three times x, with several values
     const ExpressionCase c = ExpressionCase::parse(text);
     if (c.variables.empty() || c.variables[0].name != "x") return false;
     if (!c.variables[0].high || *c.variables[0].high < symbolic::Int(1)) return false;
@@ -180,7 +180,7 @@ TEST(Shrinking, AddsUpTermsThatAreAlike) {
 
 TEST(Shrinking, MakesAVariableOfAPart) {
   const std::unique_ptr<Area> area = make_symbolic_area();
-  // A sum whose left side goes from -3 to 3.
+  // A sum whose left side ranges from -3 to 3.
   const auto fails = [](const std::string& text) {
     const ExpressionCase c = ExpressionCase::parse(text);
     if (c.exprs.op(c.root) != symbolic::ExprOp::Add) return false;
@@ -247,7 +247,7 @@ TEST(ExpressionCases, ReadBackAndNameWhatIsWrong) {
     EXPECT_THROW(ExpressionCase::parse(bad), ParseError) << bad;
 }
 
-// By the definitions, and not as the simplifier does it.
+// By the definitions, independent of the simplifier.
 TEST(PointValues, AreThoseOfTheExpressionAsWritten) {
   PointValues values;
   values.begin(1);
@@ -272,7 +272,7 @@ TEST(PointValues, AreThoseOfTheExpressionAsWritten) {
   EXPECT_EQ(values.unknown(), "y");
   EXPECT_EQ(value("y < 0 and x < 0"), "undefined");
   EXPECT_THROW(values.evaluate("x//-0"), ParseError);
-  EXPECT_EQ(value("where(y, 1, 2)"), "undefined");  // nothing is left of what was refused
+  EXPECT_EQ(value("where(y, 1, 2)"), "undefined");  // no state remains after an error
 }
 
 symbolic::Int definition(char op, const symbolic::Int& a, const symbolic::Int& b) {
@@ -283,7 +283,7 @@ symbolic::Int definition(char op, const symbolic::Int& a, const symbolic::Int& b
                      : floor_mod(a, b);
 }
 
-// In machine words where these hold the result, else without bounds: the same numbers.
+// In machine words if they hold the result, else unbounded: the same numbers.
 TEST(PointValues, AreTheSameAtBothEndsOfAMachineWord) {
   std::vector<symbolic::Int> numbers;
   for (const int bits : {0, 1, 30, 31, 32, 61, 62, 63, 64})
@@ -343,7 +343,7 @@ TEST(ViewCases, OfSeveralVariablesAreDrawnAndBound) {
       EXPECT_TRUE(bound.variables.empty());
       Addresses array = addresses_of(bound.base);
       for (const MovementOp& op : bound.ops) move(array, op);
-      // One variable after the other is the same.
+      // Binding one variable after the other is the same.
       ViewCase steps = c;
       for (const auto& [name, value] : values) steps = steps.bind({{name, value}});
       EXPECT_EQ(steps.str(), bound.str()) << c.str();
@@ -387,7 +387,7 @@ TEST(Programs, ReadBackAndNameWhatIsWrong) {
   EXPECT_THROW(make_lazy_area()->check("float64 2: 1; gelu %0", Effort::Full), ParseError);
 }
 
-// Any bits are right for what is made of a NaN's.
+// Any bits are right for results made of a NaN's bits.
 TEST(LazyArea, BitsOfANanAreNotCompared) {
   EXPECT_EQ(make_lazy_area()
                 ->check("float64 1,1,1: 0; log2 %0; sqrt %1; reduce_max %2 0,2; bitcast %3 int64",
@@ -396,7 +396,7 @@ TEST(LazyArea, BitsOfANanAreNotCompared) {
             Ending::Skipped);
 }
 
-// Reads outside of what is checked as if nobody had asked.
+// Ignores the checks of positions.
 class Unchecked final : public Device {
  public:
   Unchecked() : Device("UNCHECKED", std::make_unique<HostAllocator>()) {}
@@ -435,7 +435,7 @@ TEST(KernelArea, CheckedPositionsAreFaultsOfBoth) {
   EXPECT_GT(missed, 10);
 }
 
-// Where its output is in an input's memory, the last byte stays the input's.
+// If its output shares an input's memory, the last byte stays the input's.
 class LeavesTheEnd final : public Device {
  public:
   LeavesTheEnd() : Device("LEAVES", std::make_unique<HostAllocator>()) {}

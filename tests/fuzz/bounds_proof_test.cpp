@@ -12,12 +12,12 @@
 namespace touchstone {
 namespace {
 
-// Runs the index arithmetic of a kernel and nothing else, loop by loop.
+// Runs only a kernel's index arithmetic, loop by loop.
 class Walk {
  public:
   explicit Walk(const LinearKernel& kernel) : kernel_(kernel), values_(kernel.uops.size(), 0) {}
 
-  /// The first step that reaches outside its memory; -1 where none does.
+  /// The first step with an access out of bounds; -1 if there is none.
   int run() {
     for (int i = 0; i < static_cast<int>(values_.size()); ++i) {
       const LinearStep& step = at(i);
@@ -116,7 +116,7 @@ int budget(int usual) {
   return asked == nullptr ? usual : std::max(1, std::atoi(asked));
 }
 
-// Drawn kernels with sizes known and no positions that memory decides, in several layouts.
+// Drawn kernels with known sizes and no data-dependent positions, in several layouts.
 std::vector<LinearKernel> drawn_kernels(int count) {
   std::vector<LinearKernel> all;
   for (std::uint64_t i = 0; static_cast<int>(all.size()) < count; ++i) {
@@ -142,7 +142,7 @@ TEST(BoundsProof, KernelsOfEveryLayoutAreProved) {
   }
 }
 
-// Blocks of rows of which the last begins earlier, as many elements a row as a variable says.
+// Blocks of rows, the last one starting earlier; a variable sets the row length.
 TEST(BoundsProof, RowsOfAVariableLengthAreProvedTermByTerm) {
   const sint n = symbolic::variable("n", 0, 40);
   const auto load = [](const Shape& shape, const Strides& strides) {
@@ -160,7 +160,8 @@ TEST(BoundsProof, RowsOfAVariableLengthAreProvedTermByTerm) {
   }
 }
 
-// One number of the index arithmetic is changed by one: what then reaches outside is never proved.
+// Changes one number of the index arithmetic by one: if that causes an access out of bounds, it
+// must not be proved.
 TEST(BoundsProof, AWrongNumberIsSeenWhereItReachesOutside) {
   int outside = 0, proved = 0, changed = 0;
   for (const LinearKernel& kernel : drawn_kernels(150)) {
@@ -168,7 +169,7 @@ TEST(BoundsProof, AWrongNumberIsSeenWhereItReachesOutside) {
       const LinearStep& step = kernel.uops[i];
       if (step.kind != StepKind::Const || step.dtype != DType::Int64) continue;
       for (const std::int64_t by : {-1, 1}) {
-        std::int64_t other = 0;  // a constant of the data may be the last number there is
+        std::int64_t other = 0;  // a data constant may be the last representable number
         if (__builtin_add_overflow(std::get<Scalar>(step.arg).to_int64(), by, &other)) continue;
         LinearKernel wrong = kernel;
         wrong.uops[i].arg = Scalar::of(other);
@@ -182,11 +183,11 @@ TEST(BoundsProof, AWrongNumberIsSeenWhereItReachesOutside) {
     }
   }
   EXPECT_GE(outside, changed / 20);
-  EXPECT_GE(proved, changed / 20);  // and what stays inside is mostly seen to
+  EXPECT_GE(proved, changed / 20);  // most remaining ones are proved
   EXPECT_GE(proved * 10, (changed - outside) * 9) << changed << " " << outside;
 }
 
-// sum of b1[i] and b1[i + 4], of which there are 6.
+// sum of b1[i] and b1[i + 4]; b1 has 6 elements.
 LinearKernel reads_beyond(bool masked) {
   LinearKernel k;
   k.name = "k";

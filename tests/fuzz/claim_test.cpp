@@ -1,4 +1,4 @@
-// Certificates made to deceive the checker: none of a false claim is accepted.
+// Certificates made to deceive the checker: no false claim is accepted.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -41,7 +41,7 @@ TEST(Claims, OfForgedCertificatesAreAcceptedOnlyWhereTheyHold) {
     EXPECT_EQ(reply.wrong, "") << text << ", forgery " << i;
   }
   std::cout << accepted << " of " << count - open << " forged certificates accepted\n";
-  EXPECT_GT(accepted, (count - open) / 100);  // a forgery may happen to be right
+  EXPECT_GT(accepted, (count - open) / 100);  // a forgery may be true by chance
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Linear code run step by step: each access to memory is looked at.
+// Linear code run step by step, with every memory access checked.
 #include "touchstone/fuzz/areas/code_run.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ LazyOpPtr stored(const LazyOpPtr& value) {
   return LazyOp::store(ShapeTracker::contiguous(value->shape()), value);
 }
 
-// Rows of three elements, five apart, behind the first one.
+// Rows of three elements, five apart, from the second element on.
 LinearKernel sums_of_rows(const sint& rows) {
   const LazyOpPtr x = LazyOp::load(1, DType::Int32,
                                    ShapeTracker({View::strided({rows, 3}, {sint(5), sint(1)}, 1)}));

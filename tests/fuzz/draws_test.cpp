@@ -1,5 +1,5 @@
-// How often each kind of kernel and program is drawn, of 10,000: what is never drawn is not
-// watched.
+// The frequency of each kind of kernel and program among 10,000 draws: kinds never drawn are never
+// tested.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace touchstone::fuzz {
 namespace {
 
 constexpr std::uint64_t kCases = test::kSanitized ? 2000 : 10'000;
-constexpr int kSlack = test::kSanitized ? 2 : 1;  // of few cases shares vary
+constexpr int kSlack = test::kSanitized ? 2 : 1;  // shares vary more with few cases
 
 template <class Case>
 struct Kind {
@@ -82,7 +82,7 @@ bool reads_what_is_not_finite(const KernelCase& c, const LazyOp& n) {
   return false;
 }
 
-// An operation of a buffer, and of a constant beside it.
+// An operation on a buffer and a constant.
 bool beside_constant(const LazyOp& n, const std::function<bool(const LazyOp&)>& load) {
   if (!is_elementwise(n.op()) || n.src().size() != 2) return false;
   for (const int i : {0, 1})
@@ -101,14 +101,14 @@ bool any_reduce(const LazyOpPtr& value) {
   return any_node(value, [](const LazyOp& n) { return is_reduce(n.op()); });
 }
 
-// An operation of what is read and of a reduce of what is read, too.
+// An operation on a value and a reduce of the same value.
 bool beside_its_reduce(const LazyOp& n) {
   if (!is_elementwise(n.op()) || n.src().size() != 2) return false;
   const auto &own = n.src()[0], &all = n.src()[1];
   return reads(own, 1) && !any_reduce(own) && reads(all, 1) && any_reduce(all);
 }
 
-// An operation of two reduces of one buffer, one of its rows and one of its columns.
+// An operation on two reduces of one buffer, by rows and by columns.
 bool of_rows_and_columns(const LazyOp& n) {
   if (!is_elementwise(n.op()) || n.src().size() != 2 || n.shape().size() != 4) return false;
   const auto still_along = [](const LazyOpPtr& reduce, std::size_t axis) {
@@ -120,8 +120,8 @@ bool of_rows_and_columns(const LazyOp& n) {
   return still_along(n.src()[0], 0) && still_along(n.src()[1], 1);
 }
 
-// A reduce of which all rows share a factor whose terms lie side by side, or backwards, and its
-// lanes apart: enough of all to be packed in tiles that are turned in registers.
+// A reduce with a factor shared by all rows, whose terms are contiguous, or reversed, and whose
+// lanes are strided: large enough to be packed in tiles that are transposed in registers.
 bool of_turned_tiles(const LazyOp& n, std::int64_t apart) {
   if (!is_reduce(n.op()) || n.shape().size() != 3 || n.reduce_arg().axes != std::vector<int>{2})
     return false;
@@ -209,7 +209,7 @@ TEST(Draws, KernelsAreOfEveryKind) {
                          [](Chooser& chooser) { return draw_kernel_case(chooser, Checks::Drawn); });
 }
 
-// Whether a value of statement i of the program is read by one that is so.
+// True if a matching statement reads the value of statement i.
 bool read_by(const Program& p, const std::function<bool(const ProgramStep&)>& value,
              const std::function<bool(const ProgramStep&)>& reader) {
   for (const ProgramStep& s : p.steps)
@@ -232,7 +232,7 @@ bool is_elementwise_step(const ProgramStep& s) {
          !s.name.ends_with("cast") && !is_reduce_step(s);
 }
 
-// A statement's value as movement sees another one, which is none.
+// A statement's value, looking through movement.
 struct Seen {
   const ProgramStep* base;
   ShapeTracker view;
@@ -253,7 +253,7 @@ bool any_seen(const Program& p,
   return false;
 }
 
-// Whether the value of a statement is made of that of another.
+// True if a statement's value depends on another's.
 bool reads(const Program& p, int value, int of) {
   const ProgramStep& s = p.steps[static_cast<std::size_t>(value)];
   return value == of || std::ranges::any_of(s.of, [&](int i) { return reads(p, i, of); });

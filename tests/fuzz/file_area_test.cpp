@@ -1,4 +1,4 @@
-// Readers that take what they should refuse, and lose what they should read, are told.
+// Readers that accept invalid files or lose content are detected.
 #include <gtest/gtest.h>
 
 #include "touchstone/fuzz/areas/areas.h"

@@ -16,7 +16,7 @@ GraphChecked checked(const std::string& text, Device& device, std::uint64_t choi
   return graph_differs(Program::parse(text), choices, config, device);
 }
 
-// Kernels of more than one operation give ones.
+// Wrong device: kernels of more than one operation give ones.
 class OneAtATime final : public Device {
  public:
   OneAtATime() : Device("ONE", std::make_unique<HostAllocator>()) {}
@@ -52,7 +52,7 @@ TEST(GraphCheck, DrawnProgramsHaveTheirValues) {
 TEST(GraphCheck, WrongKernelsAreFound) {
   OneAtATime device;
   for (std::uint64_t i = 0; i < 8; ++i) {
-    // Two of the four may be wanted: some kernel computes two.
+    // Two of the four may be wanted; then some kernel computes two.
     const GraphChecked answer =
         checked("float32 3: 1 2 3; exp2 %0; neg %1; exp2 %2; neg %3", device, i);
     ASSERT_TRUE(answer.wrong);
@@ -60,7 +60,7 @@ TEST(GraphCheck, WrongKernelsAreFound) {
   }
 }
 
-// Who reads the old value comes before who writes; a swap cannot be ordered.
+// Readers of the old value come before the writer; a swap cannot be ordered.
 TEST(GraphCheck, MemoryIsWrittenInPlace) {
   const std::unique_ptr<Device> device = make_interpreted_device();
   for (std::uint64_t i = 0; i < 8; ++i) {
@@ -75,7 +75,7 @@ TEST(GraphCheck, MemoryIsWrittenInPlace) {
   }
 }
 
-// Each reads the other's old value, one by way of a reduce, which is computed before both.
+// Each reads the other's old value, one through a reduce, which is computed first.
 TEST(GraphCheck, AReduceInMemoryBreaksACycle) {
   const std::unique_ptr<Device> device = make_interpreted_device();
   int asked = 0;

@@ -16,7 +16,7 @@ namespace {
 
 bool mutant = false;
 
-/// Numbers. Multiples of 97 fail always; with the mutant, even ones above 1000, and those above
+/// Numbers. Multiples of 97 always fail; with the mutant also even ones above 1000, and those above
 /// 900,000 end the process.
 class Numbers : public Area {
  public:

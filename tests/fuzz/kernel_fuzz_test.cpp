@@ -23,7 +23,7 @@
 namespace touchstone::fuzz {
 namespace {
 
-// A clang device with its own throw-away cache.
+// A clang device with a temporary cache.
 class Candidate {
  public:
   explicit Candidate(Fault fault = Fault::None) {
@@ -45,7 +45,7 @@ std::int64_t kernel_budget(std::int64_t usual) {
   return asked != nullptr ? std::max<std::int64_t>(1, std::atoll(asked)) : usual;
 }
 
-// The choices of one case, as RapidCheck draws and shrinks them: a list of numbers.
+// The choices of one case, drawn and shrunk by RapidCheck: a list of numbers.
 rc::Gen<std::vector<std::uint32_t>> any_choices() {
   return rc::gen::resize(400, rc::gen::container<std::vector<std::uint32_t>>(
                                   rc::gen::inRange<std::uint32_t>(0, 5040)));
@@ -64,8 +64,8 @@ TEST(KernelFuzz, KernelsOfNetworksAreLegalOnLibtcc) {
   }
 }
 
-// On libtcc, which takes a tenth of a millisecond where clang takes a hundred: of kernels on clang
-// there is a campaign below.
+// On libtcc, which compiles in a tenth of a millisecond, clang in a hundred; a campaign below
+// covers clang.
 RC_GTEST_PROP(KernelFuzz, OurCAgreesWithTheReferenceByVerdict, ()) {
   static const std::unique_ptr<Device> candidate =
       has_tcc() ? make_tcc_device() : make_interpreted_device("CANDIDATE");
@@ -79,7 +79,7 @@ RC_GTEST_PROP(KernelFuzz, OurCAgreesWithTheReferenceByVerdict, ()) {
   RC_ASSERT(verdict.outcome != Outcome::Unusable);
 }
 
-// Cases of the one engine there is, on a device that each worker makes for itself.
+// Runs the campaign engine on a device that each worker makes.
 AreaResult campaign(const std::function<std::unique_ptr<Device>()>& make, std::uint64_t seed,
                     std::int64_t cases) {
   AreaPlan plan;
@@ -99,7 +99,7 @@ AreaResult campaign(const std::function<std::unique_ptr<Device>()>& make, std::u
   return std::move(result.areas.at(0));
 }
 
-// On clang with a throw-away cache.
+// On clang with a temporary cache.
 AreaResult campaign_on_clang(Fault fault, std::uint64_t seed, std::int64_t cases) {
   const TemporaryDirectory cache;
   ClangOptions options = ClangOptions::from_environment();
@@ -135,7 +135,7 @@ TEST(KernelFuzz, TheReferenceAgreesWithItself) {
   expect_no_findings(campaign([] { return make_interpreted_device(); }, 7, kernel_budget(2000)));
 }
 
-// Wrong for its first forty runs, right from then on.
+// Wrong for its first forty runs, then right.
 class Wavering final : public Device {
  public:
   Wavering() : Device("WAVERING", std::make_unique<HostAllocator>()) {}
@@ -317,7 +317,7 @@ TEST(Shrink, AGatherKeepsItsTable) {
   RandomChooser chooser(1, 1);
   c.inputs = draw_inputs(chooser, ValueFamily::Integers, c.kernel);
   EXPECT_EQ(case_to_json(case_from_json(case_to_json(c))), case_to_json(c));
-  // A device that takes row 0 for the last one: a case fails where both are read and differ.
+  // A device that reads row 0 instead of the last: a case fails if both are read and differ.
   const auto fails = [&](const KernelCase& k) {
     const LazyOpPtr wrong = rebuild(k.kernel, [](const LazyOpPtr& node, const auto& src) {
       if (node->op() != Op::Gather) return with_src(node, src);
@@ -357,7 +357,7 @@ TEST(KernelCases, NeedAValueInRangeForEachVariable) {
 }
 
 TEST(FindingFolder, HoldsAllThatBelongsToAFinding) {
-  // Elements 1 and 2 of a buffer, backwards, behind a masked one; the candidate drops a term.
+  // Elements 1 and 2 of a buffer, reversed, after a masked one; the candidate drops a term.
   const ShapeTracker st = ShapeTracker::contiguous({3})
                               .shrink({{sint(1), sint(3)}})
                               .stride(std::vector<std::int64_t>{-1})
@@ -386,7 +386,7 @@ TEST(FindingFolder, HoldsAllThatBelongsToAFinding) {
                SystemError);
 }
 
-// Kernels with a sine end the process; all of a batch are one object.
+// Kernels with a sine end the process; a batch is compiled as one object.
 TEST(KernelCampaign, ACrashAmongKernelsCompiledTogetherIsItsCase) {
   const TemporaryDirectory folder;
   const std::string compiler = folder.path() / "cc";
@@ -439,7 +439,7 @@ TEST(Reproducer, RoundTripGivesTheSameVerdict) {
   EXPECT_EQ(first.str(), second.str());
 }
 
-// Of an output, not of an input, whose bytes have to mean something.
+// Allowed in an output, not in an input, whose bytes must be valid.
 TEST(Reproducer, ByteThatIsNoBoolIsJudgedAgain) {
   const LazyOpPtr x = LazyOp::load(1, DType::Bool, ShapeTracker::contiguous({2}));
   const Reproducer r{{LazyOp::store(ShapeTracker::contiguous({2}), x),
@@ -480,7 +480,7 @@ TEST(Reproducer, DamageIsNamed) {
       reproducer_from_json(damaged("\"note\":\"note\"", "\"note\":" + std::string(300'000, '[') +
                                                             std::string(300'000, ']'))),
       ParseError);
-  // However an editor has ordered it.
+  // In any key order.
   EXPECT_TRUE(
       is_reproducer("{\"inputs\":[" + std::string(100, ' ') + "],\"touchstone_reproducer\":1}"));
 }

@@ -1,4 +1,4 @@
-// What a kernel is by definition, and the checks of the reference and the oracle that use it.
+// Kernels' values by definition, and the checks of the reference and oracle that use them.
 #include "touchstone/fuzz/definitions/kernel_value.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ TEST(NumberFormats, EveryPatternOfANarrowFloatIsTheNumberItReadsAs) {
 }
 
 TEST(NumberFormats, RoundsToTheNearestAndTiesToEven) {
-  // Between 1 and 1 + 2^-10, and between the largest number of float16 and twice as much.
+  // Ties between 1 and 1 + 2^-10, and between float16's largest number and twice that.
   EXPECT_EQ(definition::rounded(1 + 0x1p-11, DType::Float16), 1);
   EXPECT_EQ(definition::rounded(1 + 0x3p-11, DType::Float16), 1 + 0x4p-11);
   EXPECT_EQ(definition::rounded(1 + 0x1.8p-11, DType::Float16), 1 + 0x2p-11);
@@ -110,7 +110,7 @@ TEST(ReferenceCheck, BoundsThatAreFarTooWideAreTold) {
 }
 
 TEST(KernelValue, IsTheReferencesOfDrawnKernels) {
-  // More kernels, others each time, are drawn where they are asked for.
+  // On request draws more kernels, with a new seed each time.
   const std::uint64_t seed =
       std::getenv("TOUCHSTONE_FUZZ_CASES") != nullptr ? std::random_device()() : 1;
   SCOPED_TRACE(fmt::format("seed {}", seed));

@@ -1,9 +1,8 @@
-"""Holds the definitions of tensor functions (fuzz/definitions) against NumPy.
+"""Compares the definitions of tensor functions (fuzz/definitions) with NumPy.
 
 A line of the input: {"name", "args": {...}, "in": [{"dtype", "shape", "values"}], "out": [{"dtype",
-"shape", "values", "off"}]}, where `values` are numbers as text and `off` says how far a value may be
-from another that is right, "inf" for anything. Prints a line a disagreement, last "checked N calls of
-M functions".
+"shape", "values", "off"}]}, where `values` are numbers as text and `off` is the tolerance of each,
+"inf" for anything. Prints a line per disagreement, and finally "checked N calls of M functions".
 """
 import json
 import sys
@@ -67,7 +66,7 @@ def ordered(a, x, otherwise):
     down = a.get("order", otherwise) == "descending"
     key = np.flip(x, axis) if down else x
     at = np.argsort(key, axis=axis, kind="stable")
-    if down:  # the first of equals stays first
+    if down:  # keeps the first of equals first
         at = np.flip(x.shape[axis] - 1 - at, axis)
     return np.take_along_axis(x, at, axis), at
 
@@ -162,7 +161,7 @@ for line in sys.stdin:
         continue
     try:
         results = f(call["args"], *map(array, call["in"]))
-    except Exception as error:  # NumPy takes all that is drawn, but for extremes of nothing
+    except Exception as error:  # NumPy accepts every draw except extremes of nothing
         if "zero-size array" in str(error):
             continue
         results, said = None, f"{type(error).__name__}: {error}"

@@ -25,7 +25,7 @@ TEST(OptionsMatter, WhereTheyDoNotTheCodeIsTheSame) {
       EXPECT_TRUE(options_matter(kernel, options) || !differs) << str(kernel);
     }
     EXPECT_GE(other, 10);
-    EXPECT_LE(matter, 200);  // most kernels are spared
+    EXPECT_LE(matter, 200);  // most kernels are skipped
   }
 }
 

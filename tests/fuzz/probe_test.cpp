@@ -1,5 +1,5 @@
-// Probes against candidates of plain loops: what is right passes on every family, and each planted
-// fault is shown by some.
+// Probes against candidates of plain loops: correct ones pass on every family, and some family
+// shows each planted fault.
 #include "touchstone/fuzz/judge/probe.h"
 
 #include <gtest/gtest.h>
@@ -92,7 +92,7 @@ Rows rows_of(const HostArray& array, std::size_t size) {
   return rows;
 }
 
-// The verdict on each probe of a kernel of one input.
+// The verdict on each probe of a one-input kernel.
 std::vector<Verdict> judged(const std::string& text, std::size_t row_size, const Profile& profile,
                             const RowLoops& candidate) {
   register_interpreted_device();
@@ -165,7 +165,7 @@ TEST(Probe, OneRowOfASumShows) {
   EXPECT_EQ(with(-64), Outcome::Fail);
 }
 
-// The report's prediction for a fault is what a candidate with it meets.
+// The predicted detection matches the verdicts on a faulty candidate.
 TEST(Probe, ThePredictionSaysWhatIsShownAndWhatIsNot) {
   register_interpreted_device();
   const LazyOpPtr kernel = define::parse("softmax(x[24,9])").kernel();
@@ -186,12 +186,13 @@ TEST(Probe, ThePredictionSaysWhatIsShownAndWhatIsNot) {
       judged("softmax(x[24,9])", 9, Profile::named("glibc"),
              [](const Rows& rows) { return softmax_of(rows, true); });
   for (const Verdict& v : verdicts) EXPECT_NE(v.outcome, Outcome::Fail);
-  // No time: nothing is claimed.
+  // No time: no prediction.
   for (const FaultPower& power : probe_power(kernel, probes, {}, [] { return false; }))
     for (const auto& least : power.least) EXPECT_FALSE(least);
 }
 
-// The reference is right on every probe of every kind of kernel, and probes are what they say.
+// The reference passes every probe of every kind of kernel, and probes have their stated
+// properties.
 TEST(Probe, TheReferenceIsLegalOnAllOfThem) {
   register_interpreted_device();
   Device& host = Device::get("CPU");
@@ -240,7 +241,7 @@ TEST(Probe, APartOfAKernelGivesTheFirstOfItsOutputs) {
                    define::parse("softmax(x[4,5])").kernel()));
 }
 
-// Integers that choose rows choose the last one, too, and such as are not there.
+// Integers that select rows include the last row and missing ones.
 TEST(Probe, PlacesAreWithinWhatTheyChooseFrom) {
   for (const char* text : {"gather(table[7,5], index[12]:i32)", "one_hot(index[12]:i16, classes=7)",
                            "cross_entropy(x[12,7], target[12]:i32)"}) {
@@ -264,8 +265,8 @@ TEST(Probe, PlacesAreWithinWhatTheyChooseFrom) {
 }
 
 TEST(Probe, RowsFollowTheReduceAndNotTheMemory) {
-  // Of a column sum the rows are columns: balanced ones have a sum that is their size times the
-  // centre, an integer.
+  // For a column sum the rows are columns: balanced ones sum to their size times the centre, an
+  // integer.
   const LazyOpPtr kernel = define::parse("sum(x[6,4], axis=0)").kernel();
   bool found = false;
   for (const Probe& probe : draw_probes(kernel)) {

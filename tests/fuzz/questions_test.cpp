@@ -8,7 +8,7 @@
 #include "touchstone/fuzz/index/view_case.h"
 #include "touchstone/shapetracker/symbolic/symbolic_merge.h"
 
-// Questions that a number chooses, whatever the kernel of the case.
+// Questions chosen by a number, independent of the case's kernel.
 
 namespace touchstone::fuzz {
 namespace {
@@ -24,8 +24,8 @@ TEST(Questions, CastsAreWhatTheyAreByDefinition) { expect_none(cast_not_right, 5
 TEST(Questions, SumsAreWhatTheyAreByDefinition) { expect_none(sum_not_right, 500); }
 TEST(Questions, ProfilesAreTakenAtTheirWords) { expect_none(profile_not_kept, 2000); }
 
-// Stacks that are one view for some values of a variable and another one for others, or none, of
-// which a few values say nothing.
+// Stacks that merge to different views for different values of a variable, or not at all; sampling
+// a few values does not reveal it.
 TEST(ViewCases, OfVariablesWithManyValuesNeedTheProofsOfASymbolicMerge) {
   int many = 0, turns = 0;
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {

@@ -1,4 +1,4 @@
-// How often code may read, of kernels whose reads are counted by hand.
+// The allowed reads of kernels, against counts by hand.
 #include "touchstone/fuzz/areas/reads_check.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ KernelCase stored(const LazyOpPtr& value) {
   return {LazyOp::store(ShapeTracker::contiguous(value->shape()), value), {}};
 }
 
-// x of 30 rows and 20 columns, less the largest of each column: a read for the maximum and one for
+// x of 30 rows and 20 columns, minus each column's maximum: one read for the maximum and one for
 // the element.
 LazyOpPtr less_largest_of_column(int rows, int columns) {
   const LazyOpPtr largest = LazyOp::reduce(
@@ -28,13 +28,13 @@ LazyOpPtr less_largest_of_column(int rows, int columns) {
 
 TEST(ReadsCheck, CountsEachReduceOnceForWhatItDependsOn) {
   EXPECT_EQ(allowed_reads(stored(less_largest_of_column(30, 20)).kernel), 2 * 30 * 20);
-  // Summed over the rows, as a variance is: the maximum is the same for all terms.
+  // Summed over the rows, as in a variance: the maximum is equal for all terms.
   const LazyOpPtr sum = LazyOp::reduce(Op::ReduceSum, less_largest_of_column(30, 20), {0});
   EXPECT_EQ(allowed_reads(stored(sum).kernel), 2 * 30 * 20);
-  // Over the columns it is another one for each term.
+  // Summed over the columns it differs per term.
   const LazyOpPtr other = LazyOp::reduce(Op::ReduceSum, less_largest_of_column(30, 20), {1});
   EXPECT_EQ(allowed_reads(stored(other).kernel), 30 * 20 + 30 * 20 * 30);
-  // A product of matrices reads two operands for each term.
+  // A matrix product reads two operands per term.
   const LazyOpPtr a = seen({4, 5, 6}, {sint(6), sint(0), sint(1)}),
                   b = LazyOp::load(
                       2, DType::Int32,

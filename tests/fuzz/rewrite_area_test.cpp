@@ -27,7 +27,8 @@ TEST(RewriteCases, ReadBackAndNameWhatIsWrong) {
     EXPECT_THROW(make_rewrite_area()->check(bad, Effort::Full), ParseError) << bad;
 }
 
-// What the definition says is written out here: a fault in it would hide those that it is for.
+// Tests the definition against hand-written results: a fault in it would hide faults in the
+// library.
 struct Plainly {
   UOp result;
   std::size_t calls = 0;
@@ -47,11 +48,11 @@ TEST(PlainRewriting, IsAsDefined) {
   const UOp v = UOp::make(Ops::DefineVar, DType::Float32);
   EXPECT_EQ(plainly(graph + "top" + rules).result, v.alu(Ops::Sqrt).alu(Ops::Sqrt).alu(Ops::Sqrt));
   EXPECT_EQ(plainly(graph + "bottom" + rules).result, v.alu(Ops::Sqrt).alu(Ops::Exp2));
-  // Both orders of two sources, and the function is asked again where it gives null.
+  // Both orders of two sources; null makes the matcher try the next.
   EXPECT_EQ(plainly("DEFINE_VAR; UNIQUE; ADD %0 %1 | top | ADD{a, b} -> null").calls, 2U);
   EXPECT_EQ(plainly("DEFINE_VAR; UNIQUE; ADD %0 %1 | top | ADD{a, b} -> b if a:UNIQUE").result,
             UOp::make(Ops::DefineVar, UOpType::none()));
-  // Each of no sources fits; two sources are not one, and a name is one node.
+  // Each pattern without sources fits; two sources are not one, and a name binds one node.
   EXPECT_EQ(plainly("SINK | top | SINK[NEG] -> UNIQUE()").result.op(), Ops::Unique);
   EXPECT_EQ(plainly("UNIQUE; SINK %0 %0 | top | SINK(_) -> UNIQUE()").result.op(), Ops::Sink);
   EXPECT_EQ(plainly("UNIQUE; SINK %0 %0 | top | SINK(_, ...) -> UNIQUE()").result.op(),

@@ -19,7 +19,7 @@
 namespace touchstone::fuzz {
 namespace {
 
-/// Numbers. Multiples of 97 fail; what is done with those above a million is the test's.
+/// Numbers. Multiples of 97 fail; tests define the behaviour above a million.
 class Counting : public Area {
  public:
   std::string_view name() const override { return "numbers"; }
@@ -106,7 +106,7 @@ TEST(Runner, FindingsOfOneShrunkFormAreOne) {
   EXPECT_GT(r.areas[0].unshrunk, 0) << "beyond most_shrunk they are kept as drawn";
 }
 
-/// Fails only once, or only what it drew itself.
+/// Fails only once, or only on cases it drew itself.
 class Fickle final : public Counting {
  public:
   explicit Fickle(std::filesystem::path met) : met_(std::move(met)) {}
@@ -169,7 +169,7 @@ TEST(Runner, ACrashIsAFindingAndTheCampaignGoesOn) {
   EXPECT_EQ(list(run_areas({plan}, o, go_on)), list(one));
 }
 
-/// Somebody ends its worker once, as `killall` does.
+/// Kills its worker once, as `killall` would.
 class Ended final : public Counting {
  public:
   Ended(std::filesystem::path mark, int signal) : mark_(std::move(mark)), signal_(signal) {}
@@ -198,8 +198,7 @@ TEST(Runner, AWorkerThatSomebodyEndsIsNoFinding) {
   }
 }
 
-/// Large cases of one letter each, whose worker is killed wherever it is, some while after it began
-/// to check what it drew.
+/// Large cases of one repeated letter; a timer kills the worker at an arbitrary point of checking.
 class Killed final : public Counting {
  public:
   std::string draw(Chooser& chooser) override {
@@ -238,7 +237,8 @@ TEST(Runner, AWorkerThatIsKilledAnywhereLeavesAWholeCase) {
   EXPECT_EQ(list(r), std::vector<std::string>{fmt::format("letters {0} {0} 0 0", cases)});
 }
 
-/// What it works with is ended as the campaign is: the case fails, and would not fail again.
+/// Its helper process is killed together with the campaign: the case fails, but would not fail
+/// again.
 class CutOff final : public Counting {
  public:
   CutOff(std::filesystem::path mark, std::string relation)
@@ -302,7 +302,7 @@ TEST(Runner, AHangIsAFindingAndTheCampaignGoesOn) {
   while (wanted() != 1) ++o.seed;
   const RunResult r = run_areas({plan}, o, go_on);
   EXPECT_EQ(r.areas[0].tally.cases, 40);
-  bool found = false;  // a machine that stands still may have others seem to hang
+  bool found = false;  // on a stalled machine others may seem to hang
   for (const AreaFinding& f : r.areas[0].findings)
     found = found || (f.text == "hang" && f.failure.relation == "hang");
   EXPECT_TRUE(found);
@@ -327,7 +327,7 @@ TEST(Runner, ALogIsTakenUpWhereAKilledCampaignEnded) {
     ::_exit(0);
   }
   ::waitpid(child, nullptr, 0);
-  std::ofstream(o.log, std::ios::app) << "{\"area\":\"numb";  // the line it was at
+  std::ofstream(o.log, std::ios::app) << "{\"area\":\"numb";  // an incomplete line
   EXPECT_THROW(run_areas({numbers()}, o, go_on), ParseError) << "--resume was not asked for";
   o.resume = true;
   EXPECT_EQ(list(run_areas({numbers()}, o, go_on)), whole);

@@ -1,4 +1,4 @@
-// What a kernel's case becomes of while something about it stays.
+// Shrinking a kernel case while a property holds.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ int times(const KernelCase& c, Op op) {
       std::ranges::count_if(toposort(c.kernel), [&](const auto& n) { return n->op() == op; }));
 }
 
-// Of a view of two axes; -1 where it is masked.
+// The addresses of a two-axis view; -1 where masked.
 std::vector<std::int64_t> addresses(const ShapeTracker& st) {
   std::vector<std::int64_t> all;
   for (std::int64_t i = 0; i < st.shape()[0].as_int(); ++i)

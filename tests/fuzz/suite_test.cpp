@@ -93,8 +93,8 @@ TEST(KernelSuite, HoldsWholeKernelsOnProbes) {
   EXPECT_THROW(draw_kernel_suite({{"softmx"}, {}, 1}), ParseError);
 }
 
-// Of every type, on the reference and on code that libtcc compiled; on each kernel some input is
-// sharp but for types of few digits.
+// Every type, on the reference and on libtcc's code; each kernel has a sharp input unless its type
+// has few digits.
 TEST(KernelSuite, OursPassesAllOfIt) {
   register_interpreted_device();
   const std::unique_ptr<Device> compiled =

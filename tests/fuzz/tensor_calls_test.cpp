@@ -1,4 +1,4 @@
-// What the area `tensor` calls, and what its definitions say.
+// The calls of the area `tensor`, and the values of its definitions.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -34,8 +34,7 @@ std::set<std::string> declared_names() {
   return names;
 }
 
-// Functions that are not drawn as calls of their own: the call in which each is used, or "" where
-// every call uses it.
+// Functions without calls of their own: the call that uses each, or "" if every call does.
 const std::map<std::string, std::string> kWithin = {{"shape", ""},
                                                     {"rank", ""},
                                                     {"size", ""},
@@ -123,7 +122,7 @@ TEST(TensorCalls, TextsThatAreNoCallAreRefused) {
     EXPECT_THROW(area->check(bad, Effort::Full), ParseError) << bad;
 }
 
-// What a definition gives, for values that are known.
+// A definition's result for known values.
 std::vector<double> defined_values(const std::string& text, std::size_t result = 0) {
   const Call call = Call::parse(text);
   std::vector<double> values;
@@ -167,7 +166,7 @@ std::string number_text(defined::Real value) {
   return std::isnan(value) ? "nan" : fmt::format("{:.17g}", static_cast<double>(value));
 }
 
-// {"name", "args", "in", "out"} as numpy_calls.py reads it.
+// {"name", "args", "in", "out"}, as read by numpy_calls.py.
 std::string as_json(const Call& call, const defined::Arrays& inputs,
                     const defined::Arrays& results) {
   const auto arrays = [](const defined::Arrays& all) {

@@ -31,7 +31,7 @@ Scalar element(const HostArray& a, std::int64_t i) {
   return Scalar::from_bits(a.dtype, bits);
 }
 
-// The reference's verdict on itself under a profile that allows any order.
+// The reference's verdict on itself, under a profile that allows any order.
 Verdict verdict_of(const LazyOpPtr& kernel, ValueFamily family) {
   register_interpreted_device();
   RandomChooser chooser(1, 1);
@@ -66,7 +66,7 @@ TEST(Values, FullSignificandsLeaveOneAnswerToEveryOtherSum) {
   }
 }
 
-// Where an operation's implementations part, all of it is drawn before anything else.
+// Every edge operand is drawn before other values.
 TEST(Values, EdgesComeInTurn) {
   for (const OpInfo& row : op_table) {
     if (!is_elementwise(row.op) || row.op == Op::Cast) continue;

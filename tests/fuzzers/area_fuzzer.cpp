@@ -1,6 +1,6 @@
-// One area of fuzz/, driven by bytes: they decide what is drawn, or, behind a '=', are the text of
-// a case. Options of its own: --reduce FILE shrinks the case of an input as `touchstone fuzz` does,
-// and --seeds N FOLDER writes the bytes that draw N cases.
+// One area of fuzz/, driven by bytes: they are draw choices, or, after a '=', the text of a case.
+// Extra options: --reduce FILE shrinks an input's case as `touchstone fuzz` does, and --seeds N
+// FOLDER writes the bytes that draw N cases.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -16,7 +16,7 @@
 #include "touchstone/fuzz/areas/areas.h"
 #include "touchstone/interp/device/interpreted.h"
 
-extern const char* const kFuzzedArea;  // of this program: a file of one line says it
+extern const char* const kFuzzedArea;  // set by a one-line file of the program
 
 using namespace touchstone;
 using namespace touchstone::fuzz;
@@ -41,7 +41,7 @@ Area& area() {
   return *it;
 }
 
-/// Any text may be a case, but not one that takes minutes.
+/// Any text may be a case, except texts that take minutes.
 bool too_large(const std::string& text) { return text.size() > 300 || area().name() == "kernel"; }
 
 std::string case_of(const std::uint8_t* data, std::size_t size) {
@@ -50,7 +50,7 @@ std::string case_of(const std::uint8_t* data, std::size_t size) {
   return area().draw(chooser);
 }
 
-/// Records a chooser's draws, as the bytes from which BytesChooser gives the same.
+/// Records a chooser's draws as the bytes that make BytesChooser repeat them.
 class Recorder final : public Chooser {
  public:
   explicit Recorder(Chooser& from) : from_(from) {}
@@ -80,7 +80,7 @@ class Recorder final : public Chooser {
       std::exit(1);
     }
     std::string bytes = recorder.bytes;
-    if (bytes.starts_with('=')) continue;  // it would be a text
+    if (bytes.starts_with('=')) continue;  // would be read as a text
     write_file_atomically(folder / fmt::format("{:04}", i), bytes);
   }
   std::exit(0);
@@ -119,6 +119,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                c.failure.relation, c.failure.detail, area().name(), text);
     std::abort();
   } catch (const ParseError&) {
-    return 0;  // no case at all
+    return 0;  // no valid case
   }
 }

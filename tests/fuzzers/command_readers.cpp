@@ -1,4 +1,4 @@
-// Readers of the command: derivations, questions of `serve`, requests by HTTP.
+// Readers of the command: derivations, questions of `serve`, HTTP requests.
 #include <nlohmann/json.hpp>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ using symbolic::Derivation;
 using symbolic::Expr;
 using symbolic::Int;
 
-// Start and result are equal at a few points of the bounds where the assumptions hold.
+// Start and result must be equal at a few points in bounds where the assumptions hold.
 void require_sound(const Derivation& d) {
   std::vector<Expr> roots = {d.main.start, d.main.result};
   for (const symbolic::Chain& a : d.assumptions) roots.push_back(a.start);
@@ -30,7 +30,7 @@ void require_sound(const Derivation& d) {
       Int value = shift * static_cast<std::int64_t>(3 + point.size()) % 7 - 3;
       for (const Derivation::Variable& v : d.variables) {
         if (v.name != name) continue;
-        if (v.lo && v.hi && *v.lo > *v.hi) return;  // no point at all
+        if (v.lo && v.hi && *v.lo > *v.hi) return;  // no point
         if (v.lo) value = *v.lo + shift % static_cast<std::int64_t>(4 + point.size());
         if (v.hi && (!v.lo || value > *v.hi)) value = v.lo && shift % 2 == 0 ? *v.lo : *v.hi;
       }
@@ -70,7 +70,7 @@ cli::WorkLimits small_limits() {
 void question(std::string_view text) {
   cli::ServeOptions options;
   options.limits = small_limits();
-  options.no_files = true;  // none of this machine is read by chance
+  options.no_files = true;  // never reads local files by chance
   const cli::LineAnswer answer = cli::line_answer(text, options);
   require(answer.text.find('\n') == answer.text.npos, "an answer of more than a line");
   const auto said = nlohmann::json::parse(answer.text);
@@ -78,14 +78,14 @@ void question(std::string_view text) {
           "an answer that is not of its kind");
 }
 
-// Everything that a reader says of the bytes, which come in pieces of `piece` bytes.
+// Everything a reader reports for the bytes, fed in pieces of `piece`.
 std::string read_in_pieces(std::string_view bytes, std::size_t piece) {
   cli::HttpReader reader(1024);
   std::string told;
   for (bool ended = false;;) {
     switch (reader.look()) {
       case cli::HttpReader::Found::Bad:
-        return told + "refused";  // for a reason that the pieces may decide
+        return told + "refused";  // the reason may depend on the pieces
       case cli::HttpReader::Found::Head:
         told += fmt::format("{} {} {}\n", reader.request().method, reader.request().path,
                             reader.request().host);
@@ -119,7 +119,7 @@ void http(std::string_view bytes) {
   ::shutdown(ends[0], SHUT_WR);
   cli::ServeOptions options;
   options.limits = small_limits();
-  options.limits.megabytes = 0;  // of this process, which has other work
+  options.limits.megabytes = 0;  // no limit: this process does other work
   options.client_seconds = 0;
   cli::HttpProgress progress;
   cli::converse(ends[1], progress, options);

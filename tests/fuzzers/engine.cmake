@@ -1,8 +1,8 @@
 # Runs a libFuzzer target for some seconds, from seeds and with its dictionary:
 #   cmake -DPROGRAM=FILE -DTARGET=NAME -DSECONDS=N -DRATE=N -DSOURCES=FOLDER -DFOLDER=FOLDER -P engine.cmake
-# RATE: inputs for each second, at which it ends before its time, so that a quicker machine goes no
-# further than where it was seen to pass. Nothing is kept but what fails. The environment's
-# TOUCHSTONE_ENGINE_SECONDS sets other seconds.
+# RATE: inputs per second, a cap that ends the run early, so that a faster machine goes no further
+# than was seen to pass. Only failures are kept. The environment's TOUCHSTONE_ENGINE_SECONDS
+# overrides SECONDS.
 if(DEFINED ENV{TOUCHSTONE_ENGINE_SECONDS})
   set(SECONDS "$ENV{TOUCHSTONE_ENGINE_SECONDS}")
 endif()
@@ -11,7 +11,7 @@ math(EXPR runs "${SECONDS} * ${RATE}")
 set(corpus "${FOLDER}/engine-${TARGET}")
 file(REMOVE_RECURSE "${corpus}")
 file(MAKE_DIRECTORY "${corpus}/new")
-# Seeds: a folder, a packed corpus, or those that the program of an area writes for so many cases.
+# Seeds: a folder, a packed corpus, or those that an area's program writes for a number of cases.
 set(seeds "${SOURCES}/seeds/${TARGET}")
 set(write "")
 set(longest 512)

@@ -1,5 +1,5 @@
-// Any text as an expression: it is refused with an error of ours, or it simplifies to something
-// that prints, reads back and has the same values, within its bounds.
+// Any text as an expression: refused with an error of ours, or simplified to a text that reads back
+// with the same values, within its bounds.
 #include <cstdint>
 #include <cstdlib>
 #include <map>

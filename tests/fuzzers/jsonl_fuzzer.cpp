@@ -1,5 +1,5 @@
-// Any line as a question of the machine interface: the answer is one line of JSON that holds "out"
-// or "error".
+// Any line as a question of the machine interface: the answer is one JSON line with "out" or
+// "error".
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -59,7 +59,7 @@ void npz(std::string_view bytes) {
   const auto arrays = accepted([&] { return parse_npz(bytes, "here"); });
   if (!arrays) return;
   for (const NamedArray& a : *arrays) require_whole(a.array);
-  // Names of an archive may be in an older encoding, which is not written.
+  // Names in an archive may use an older encoding, which is never written.
   if (const auto written = accepted([&] { return npz_bytes(*arrays); }))
     require_same(parse_npz(*written, "again"), *arrays);
 }
@@ -84,13 +84,13 @@ void torch(std::string_view bytes) {
     require_whole(a.array);
     total += a.array.bytes.size();
   }
-  // A storage is as long as its member, which deflate packs to a thousandth at most.
+  // A storage is as long as its member, which deflate compresses by at most a thousand.
   require(total <= 16 * 1100 * (bytes.size() + 1), "more elements than a file may have");
 }
 
 // ---- kernels
 
-/// The reference's result is legal, and the kernel becomes code; where it is small.
+/// For small kernels: the reference's result is legal, and the kernel compiles to code.
 void run_kernel(const LazyOpPtr& kernel) {
   constexpr double kMostElements = 3000, kMostBuffer = 1 << 16;
   if (!variables_of(kernel).empty()) return;
@@ -162,7 +162,7 @@ void reproducer(std::string_view text) {
           "a reproducer that reads back as another");
 }
 
-// A kernel stands before the opts, which are those of its loops.
+// A kernel precedes the opts for its loops.
 void opts(std::string_view text) {
   static const LazyOpPtr kernel = define::parse("softmax(x[6,8] @ y[8,16])").kernel();
   const auto read = accepted([&] { return parse_opts(text); });

@@ -12,8 +12,8 @@
 #include "touchstone/base/file.h"
 #include "touchstone/base/hash.h"
 
-// A corpus as one text file: an input a line, where a backslash stands before itself and before the
-// two hexadecimal digits of a byte that is no printable ASCII.
+// A corpus as one text file: one input per line; a backslash escapes itself, and starts the two
+// hexadecimal digits of a byte that is not printable ASCII.
 
 namespace touchstone::fuzzers {
 
@@ -44,7 +44,7 @@ inline std::vector<std::string> unpacked_inputs(std::string_view text) {
       i += 2;
     }
   }
-  inputs.pop_back();  // the last line has an end, too
+  inputs.pop_back();  // the last line has an end too
   return inputs;
 }
 

@@ -1,6 +1,6 @@
-// The readers of input from outside in one program. TOUCHSTONE_FUZZ_AREA names the target, or the
-// program's own name does: "fuzz_npz", say. Two options of its own: --unpack FILE FOLDER writes the
-// inputs of a packed corpus as files, --pack FOLDER FILE the reverse, one input a line.
+// The readers of external input in one program. TOUCHSTONE_FUZZ_AREA or the program's name, such as
+// "fuzz_npz", selects the target. Extra options: --unpack FILE FOLDER writes a packed corpus as
+// files, --pack FOLDER FILE does the reverse, one input per line.
 #include <filesystem>
 #include <vector>
 

@@ -12,12 +12,12 @@
 
 #include "touchstone/base/error.h"
 
-// The readers of input from outside, each as a fuzz target.
+// Readers of external input as fuzz targets.
 
 namespace touchstone::fuzzers {
 
-/// Reads any bytes: they are refused as the reader's header says, or what they hold is checked.
-/// Everything else, an exception of another type among it, ends the process.
+/// Reads any bytes: refuses them as the reader's header says, or checks their content. Anything
+/// else, such as an exception of another type, ends the process.
 struct ReaderTarget {
   std::string_view name;
   void (*check)(std::string_view bytes);
@@ -31,7 +31,7 @@ inline void require(bool holds, std::string_view what) {
   std::abort();
 }
 
-/// What `read` gives, or nothing where it refuses its input with a ParseError.
+/// The result of `read`, or nothing if it throws ParseError.
 template <class Read>
 auto accepted(Read read) -> std::optional<decltype(read())> {
   try {

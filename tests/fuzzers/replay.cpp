@@ -1,6 +1,6 @@
-// Runs a fuzz target over files, over every file of a folder or input of a packed corpus (.txt),
-// and, with --random N, over N inputs (or as many as TOUCHSTONE_FUZZ_CASES says), in turn random
-// bytes and one of the files with some bytes changed, as a plain test.
+// Runs a fuzz target as a plain test: over files, every file of a folder or input of a packed
+// corpus (.txt), and, with --random N, over N inputs (TOUCHSTONE_FUZZ_CASES overrides N),
+// alternating random bytes and a mutated file.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -23,7 +23,7 @@ void run(const std::string& text) {
   ++count;
 }
 
-// Of any length up to 160, one byte in four small, as choices often are.
+// Up to 160 bytes, a quarter of them small, like typical choices.
 std::string random_bytes(std::uint64_t seed) {
   std::string bytes(touchstone::hash_mix(seed, 0) % 160, '\0');
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -33,7 +33,7 @@ std::string random_bytes(std::uint64_t seed) {
   return bytes;
 }
 
-// A file with a piece left out or some bytes replaced.
+// A file with a piece removed or some bytes replaced.
 std::string changed(std::string bytes, std::uint64_t seed) {
   std::uint64_t drawn = 0;
   const auto draw = [&](std::uint64_t below) {
@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
       files.push_back(touchstone::read_file(word));
     }
   }
-  std::ranges::sort(files);  // a folder has no order
+  std::ranges::sort(files);  // folders are unordered
   for (const std::string& file : files) run(file);
   for (std::uint64_t n = 0; n < wanted; ++n)
     run(n % 2 == 0 || files.empty() ? random_bytes(n) : changed(files[n / 2 % files.size()], n));

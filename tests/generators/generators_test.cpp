@@ -17,7 +17,7 @@ namespace gen = touchstone::testing;
 
 std::uint64_t drawn_seed() { return std::random_device()(); }
 
-// Every kind reads back from its text, and many of them differ.
+// Every kind reads back from its text, and many cases differ.
 template <class Case>
 void expect_cases() {
   const std::uint64_t seed = drawn_seed();
@@ -46,7 +46,7 @@ TEST(Generators, AValueIsShownWithTheCommandThatChecksIt) {
   EXPECT_EQ(shown.str(), "4,6 permute 1,0\n  touchstone fuzz --area view --case '4,6 permute 1,0'");
 }
 
-// RapidCheck's steps, as many as it takes, against those of a campaign.
+// RapidCheck's shrinking, without a limit, against a campaign's.
 template <class Case, class Fails>
 void expect_shrinks_alike(const std::unique_ptr<fuzz::Area>& area, const Fails& fails) {
   const std::uint64_t seed = drawn_seed();
@@ -65,7 +65,7 @@ void expect_shrinks_alike(const std::unique_ptr<fuzz::Area>& area, const Fails& 
     });
     const fuzz::ShrunkCase campaign = fuzz::shrink_case(
         *area, text, [&](const std::string& c) { return fails(Case::of(c)); }, 1'000'000);
-    // As drawn a text may have blanks that this one has not: then steps come in another order.
+    // A drawn text may have extra blanks, which changes the order of steps.
     EXPECT_EQ(area->measure(smallest.text())[0], area->measure(campaign.text)[0]) << text;
     EXPECT_LE(tries, 10 * std::max(campaign.runs, 1)) << text;
   }

@@ -7,7 +7,7 @@
 
 #include "touchstone/fuzz/index/view_case.h"
 
-// Held against ShapeTracker::at, element by element.
+// Compared with ShapeTracker::at, element by element.
 
 namespace touchstone {
 namespace {
@@ -22,7 +22,7 @@ ShapeTracker any_tracker(fuzz::Chooser& chooser) {
   return st;
 }
 
-// By the definition: the flat index taken apart, the tracker asked.
+// By definition: unravels the flat index and queries the tracker.
 std::int64_t defined(const ShapeTracker& st, const std::vector<int>& order, std::int64_t flat) {
   std::vector<std::int64_t> index(st.shape().size());
   for (std::size_t i = order.size(); i-- > 0;) {
@@ -88,7 +88,7 @@ TEST(AddressRuns, AreAsLongAsTheViewsLetThemBe) {
   EXPECT_EQ(runs(square.shrink({{0, 1}, {0, 6}}).pad({{1, 0}, {0, 2}})),
             (std::vector<AddressRun>{{8, -1, 0}, {6, 0, 1}, {2, -1, 0}}));
   EXPECT_EQ(runs(square.permute(std::vector<int>{1, 0})).size(), 6U);
-  // Two views: rows of the lower one that follow one another are one run.
+  // Two views: consecutive rows of the lower one form one run.
   const ShapeTracker two = square.permute(std::vector<int>{1, 0}).reshape({24});
   EXPECT_EQ(runs(two).size(), 6U);
   EXPECT_EQ(runs(square.pad({{0, 0}, {0, 1}}).reshape({28})).size(), 8U);

@@ -26,7 +26,7 @@ using test::same;
 using test::show;
 using testing::HasSubstr;
 
-// A float whose exponent is often near that of `near`, where roundings are hard.
+// A float whose exponent is often near that of `near`, where rounding is hard.
 template <class T>
 T any_float(double near = 1) {
   constexpr DTypeInfo kInfo = info(dtype_v<T>);
@@ -90,7 +90,7 @@ TYPED_TEST(NamedOperations, FlooredModuloRoundsOnce) {
   EXPECT_TRUE(ok);
 }
 
-// A product that lies half-way but for the addend, far below: rounding twice goes to even.
+// Without the addend, far below, the product is a tie: double rounding goes to even.
 TEST(Bits, FmaIsNotTheWiderFma) {
   const float16 a = of_bits<float16>(0x3c01);  // 1 + 2^-10
   const float16 b = of_bits<float16>(0x3e00);  // 1.5: the product is a tie in 11 digits
@@ -214,19 +214,19 @@ TEST(Bits, OpsOfTheTableAnswerByTheirNames) {
            {"where\tint8\t0,5,-6", "-6"},
            {"noop\tint16\t-3", "-3"},
            {"MULACC\tint8\t127,2,1", "-1"},
-           // 1 + 2^-24 of float32: fused it is seen, rounded twice it is lost.
+           // 1 + 2^-24 of float32: visible if fused, lost if rounded twice.
            {"fma\tfloat32\t3f800001,3f800001,bf800002", "28800000"},
            {"mulacc\tfloat32\t3f800001,3f800001,bf800002", "00000000"},
            {"CAST:float16\tfloat32\t3f800000", "3c00"},
            {"reduce_max\tfloat32\t", "ff800000"},
            {"reduce_max\tuint8\t3,200,7", "200"},
            {"REDUCE_SUM\tint8\t100,100", "-56"},
-           // 1 + 2^-11 + 2^-24 of float16: to float32 the last term is lost, and then it is a tie.
+           // 1 + 2^-11 + 2^-24 of float16: in float32 the last term is lost, which leaves a tie.
            {"sum\tfloat16\t3c00,1000,0001", "3c01"},
            {"reduce_sum\tfloat16\t3c00,1000,0001", "3c00"},
            {"sub\tfloat32\t3f800000,3f800000", "00000000"}})
     EXPECT_EQ(bits_answer(line), answer) << line;
-  // Every name of the table is known, or said to be no operation on elements.
+  // Every name of the table is known, or reported as no elementwise operation.
   for (const OpInfo& known : op_table) {
     const Scalar one = Scalar::of(1.0F);
     try {
@@ -244,8 +244,7 @@ TEST(Bits, OpsOfTheTableAnswerByTheirNames) {
   EXPECT_THAT(bits_names(), HasSubstr("mulacc is the op of the table"));
 }
 
-// The number of T nearest to v, with one number more beyond the largest, which stands for too
-// large.
+// The number of T nearest to v; one more number beyond the largest represents overflow.
 template <class T>
 std::string nearest(double v, Overflow overflow) {
   std::vector<std::pair<double, unsigned>> numbers;  // of v's sign
@@ -312,7 +311,7 @@ TEST(Bits, Float8OverflowsAsAProfileSays) {
            {"cast.saturate:float8_e5m2\tfloat32\t7f800000", Mode::Infinity, "7b"},
            {"recip\tfloat8_e4m3\t80", Mode::Either, "fe|nan"},
            {"exp2\tfloat8_e4m3\t52", Mode::Infinity, "nan"},
-           // 16 * 32 is too large, and less 448 is not.
+           // 16 * 32 overflows, but not after subtracting 448.
            {"mulacc\tfloat8_e4m3\t58,60,fe", Mode::Saturates, "00"},
            {"fma\tfloat8_e4m3\t58,60,fe", Mode::Saturates, "68"},
            {"reduce_max\tfloat8_e4m3\t", Mode::Infinity, "fe"},

@@ -18,8 +18,8 @@ LazyOpPtr in(int idx) {
   return LazyOp::load(idx, DType::Float32, ShapeTracker::contiguous({kSize}));
 }
 
-// A candidate that is the reference but for one node, whose elements it negates; everything above
-// is computed from that.
+// A candidate that equals the reference except for one node, whose elements it negates; everything
+// above is computed from that.
 class Faulty {
  public:
   Faulty(LazyOpPtr wrong, std::vector<BufferPtr> inputs)
@@ -96,7 +96,7 @@ TEST(Blame, WithIntermediatesTheFirstNodeOutsideItsEnvelope) {
   };
   const LazyOpPtr kernel = interp::kernel_of(top);
   EXPECT_EQ(blame(kernel, candidate.inputs(), held).node, root);
-  values.erase(root.get());  // then the first node above it that is known
+  values.erase(root.get());  // then the first known node above it
   EXPECT_EQ(blame(kernel, candidate.inputs(), held).node, top);
   values[top.get()] = buffer<float>(std::vector<float>(kSize, -1));
   values[root.get()] = buffer<float>(std::vector<float>(kSize, 2));

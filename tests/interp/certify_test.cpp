@@ -39,7 +39,7 @@ void expect_within_bound(F second, G mpfr, double x) {
   mpfr_sub_d(difference.get(), want.get(), got.hi, MPFR_RNDN);
   mpfr_sub_d(difference.get(), difference.get(), got.lo, MPFR_RNDN);
   mpfr_div(difference.get(), difference.get(), want.get(), MPFR_RNDN);
-  // A quarter of what is claimed: the rest is margin for arguments that are not drawn.
+  // A quarter of the claim; the rest is margin for arguments not drawn.
   ASSERT_LT(std::abs(mpfr_get_d(difference.get(), MPFR_RNDN)), interp::kSecondPathError / 4) << x;
 }
 
@@ -61,14 +61,14 @@ TEST(SecondPath, StaysWithinItsBound) {
   }
 }
 
-// Of all float32 the nearest to a multiple of pi / 2.
+// Among all float32, the nearest to a multiple of pi / 2.
 TEST(SecondPath, ReducesTheHardestAngles) {
   for (const float x : {0x1.f0ac5ep+101F, 0x1.29a0f4p+5F, 0x1.5fdbbep+1F, 0x1.921fb6p+0F,
                         0x1.921fb4p+0F, 0x1.921fb6p+1F, 0x1.fffffep+127F, 0.5F, 0x1.fffffep-2F})
     expect_within_bound(interp::second_sin, mpfr_sin, x);
 }
 
-// ---- a checker that cannot say no is worth nothing
+// ---- the checker must be able to refuse
 
 std::uint32_t scalar_output(CertifiedOp op, DType dtype, std::uint32_t input) {
   return with_storage(dtype, [&]<class T>(std::type_identity<T>) -> std::uint32_t {
@@ -112,7 +112,7 @@ TEST(Certify, RefusesTheNeighboursAndTheOtherSign) {
       }
 }
 
-// Where values lie as near to a tie as double cannot tell, the wrong one of two is refused too.
+// If a value is too near a tie for double, the wrong neighbour is refused too.
 TEST(Certify, TellsTheHardestRoundings) {
   for (const float x : {0x1.853a6ep-9F, -0x1.e7526ep-6F, 0x1.0f0af8p-11F}) {
     const auto bits = static_cast<std::uint32_t>(Scalar::of(x).bits());
@@ -184,7 +184,7 @@ TEST(Certify, RefusesBadRecords) {
   }
 }
 
-// ---- the certificates of docs/certificates: complete, clean, and still true of this build
+// ---- the certificates of docs/certificates: complete, clean, and valid for this build
 
 TEST(Certificates, AreThereForEveryOpAndHoldForBlocksDrawnAnew) {
   std::random_device entropy;

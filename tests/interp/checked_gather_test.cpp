@@ -1,4 +1,4 @@
-// GATHER with a rule for positions outside: the devices against a loop over the positions.
+// GATHER with checked positions: the devices against a loop over the positions.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -51,11 +51,11 @@ LazyOpPtr stored(const LazyOpPtr& x) {
 
 struct Answer {
   IndexFault fault;
-  std::vector<std::int64_t> output;  // none with a fault
+  std::vector<std::int64_t> output;  // empty with a fault
   bool operator==(const Answer&) const = default;
 };
 
-// What a device makes of a kernel of int64 buffers.
+// A device's result for a kernel of int64 buffers.
 Answer answer(Device& device, const LazyOpPtr& kernel, const std::vector<Places>& inputs,
               const symbolic::Values& values = {}) {
   const std::int64_t size = elements(bind_variables(kernel, values)->shape()).as_int();
@@ -137,7 +137,7 @@ TEST(CheckedGather, InManyThreadsTheLeastOfAll) {
 }
 
 TEST(CheckedGather, KnowsPositionsByTheirNumberInAnyOrder) {
-  // Positions (2, 3), seen turned and transposed; numbers count as they lie in memory.
+  // Positions (2, 3), flipped and transposed; fault numbers follow the order in memory.
   const ShapeTracker at = ShapeTracker::contiguous({2, 3})
                               .permute(std::vector<int>{1, 0})
                               .stride(std::vector<std::int64_t>{-1, 1});
@@ -153,7 +153,7 @@ TEST(CheckedGather, KnowsPositionsByTheirNumberInAnyOrder) {
 }
 
 TEST(CheckedGather, AsksForNothingWhereItsNumbersAreMasked) {
-  // Padding around three positions, which are 9 there: 9 - 0.
+  // Padding around three positions that are 9 there: 9 - 0.
   const ShapeTracker padded = ShapeTracker::contiguous({3}).pad({{2, 1}});
   const LazyOpPtr nine =
       LazyOp::constant(Scalar::of(std::int64_t{9}), ShapeTracker().reshape({1}).expand({6}));
@@ -183,7 +183,7 @@ TEST(CheckedGather, BelowReducesAndBesideOthers) {
   for (const std::vector<int>& axes : {std::vector<int>{0}, {1}, {0, 1}})
     for (const LazyOpPtr& value : {sum(rows, axes), sum(LazyOp::binary(Op::Mul, rows, rows), axes)})
       expect_answer(value, {counting(320), far}, {{2, 9, 5}, {}});
-  // The position is a sum of chosen numbers, and two tables are read at it.
+  // The position is a sum of gathered numbers and indexes two tables.
   const auto pick = [](std::int64_t rows_there, const LazyOpPtr& at) {
     return LazyOp::gather(1, DType::Int64, ShapeTracker::contiguous({rows_there, 1}), at,
                           ShapeTracker::contiguous({1}));
@@ -197,7 +197,7 @@ TEST(CheckedGather, BelowReducesAndBesideOthers) {
 }
 
 TEST(CheckedGather, ANumberMayMoveWhereNothingElseDoes) {
-  // Two reduces that are the same along the output, whose numbers are not.
+  // Two reduces that are equal along the output, with different numbers.
   const ShapeTracker at = ShapeTracker().reshape({1, 1}).expand({4, 3});
   const ShapeTracker numbers = ShapeTracker::contiguous({4, 3});
   const LazyOpPtr row = LazyOp::gather(
@@ -206,7 +206,7 @@ TEST(CheckedGather, ANumberMayMoveWhereNothingElseDoes) {
                                         LazyOp::reduce(Op::ReduceMax, row, {1}));
   expect_answer(both, {counting(15), {2}}, {{}, {69, 69, 69, 69}});
   expect_answer(both, {counting(15), {5}}, {{0, 5, 5}, {}});
-  // Asked for in the last row alone.
+  // Needed in the last row only.
   const LazyOpPtr last =
       LazyOp::gather(1, DType::Int64, ShapeTracker::contiguous({5, 1, 3}).expand({5, 4, 3}),
                      load(2, at), ShapeTracker::contiguous({1, 3}).pad({{3, 0}, {0, 0}}));
@@ -233,7 +233,7 @@ TEST(CheckedGather, OfVariableSizes) {
   expect_answer(value, inputs, {{}, {14, 12, 10, 13}}, {{"n", 5}, {"k", 4}});
   expect_answer(value, inputs, {{0, 4, 4}, {}}, {{"n", 4}, {"k", 1}});
   expect_answer(value, inputs, {{}, {}}, {{"n", 4}, {"k", 0}});
-  // A loop that may run zero times holds what is only asked for inside.
+  // A loop that may run zero times contains code needed only inside.
   const ShapeTracker one = ShapeTracker::contiguous({1}).expand({k});
   const LazyOpPtr same_one = LazyOp::gather(
       1, DType::Int64, ShapeTracker::contiguous({n, 1}).expand({n, k}), load(2, one), one);

@@ -19,24 +19,24 @@
 #include "touchstone/process/run.h"
 #include "touchstone/tcc/program.h"
 
-// Results of C compilers are legal under the profile that says how they may compute: random
-// expressions written as C (not by lib/codegen), compiled by gcc, clang and libtcc at every setting
-// of contraction and of excess precision, run, judged. TOUCHSTONE_COMPILER_EXPRESSIONS says how
-// many (docs/measured/oracle.md).
+// Results of C compilers are legal under the profile that describes them: random expressions
+// written as C (not by lib/codegen), compiled by gcc, clang and libtcc at every setting of
+// contraction and excess precision, run and judged. TOUCHSTONE_COMPILER_EXPRESSIONS sets their
+// number (docs/measured/oracle.md).
 
 namespace touchstone {
 namespace {
 
 constexpr std::int64_t kElements = 24;
 
-// How float16 and bfloat16 are written.
+// The C spelling of float16 and bfloat16 computations.
 enum class Style : std::uint8_t {
   Each,  // every operation rounds
-  Bare,  // bfloat16 the same, float16 without casts: the compiler may keep more
-  Wide,  // computed in float, rounded where they are stored or cast to
+  Bare,  // the same for bfloat16; float16 without casts: the compiler may keep more
+  Wide,  // computed in float, rounded when stored or cast
 };
 
-// An expression as a kernel and as C: elements in rows of one, and rows of terms inside a sum.
+// An expression as a kernel and as C: rows of one element, and rows of terms inside a sum.
 class Expression {
  public:
   Expression(std::uint64_t seed, bool with_float16)
@@ -52,7 +52,7 @@ class Expression {
   const LazyOpPtr& kernel() const { return kernel_; }
   std::vector<Buffer*> inputs() const { return test::raw(inputs_); }
   DType dtype() const { return node(root_).dtype; }
-  /// What the element reads.
+  /// The source text that reads the element.
   std::string read_at(std::int64_t element) const {
     std::string text;
     for (std::size_t i = 1; i < inputs_.size(); ++i) {
@@ -103,7 +103,7 @@ class Expression {
     Op op = Op::Load;
     DType dtype = DType::Float32;
     std::vector<int> src = {};
-    bool inside = false;    // of a sum
+    bool inside = false;    // a sum
     int input = 0;          // LOAD
     double constant = 0;    // CONST
     std::size_t first = 0;  // REDUCE_SUM: the first node of its terms
@@ -200,7 +200,7 @@ class Expression {
     return LazyOp::ternary(n.op, x(0), x(1), x(2));
   }
 
-  // Full significands mostly, few digits so that sums cancel, and in some kernels edges.
+  // Mostly full significands; few digits so that sums cancel; in some kernels edges.
   void draw_inputs() {
     const bool edges = random_() % 4 == 0;
     static const double kEdges[] = {0.0,  -0.0,  HUGE_VAL, -HUGE_VAL, NAN,    1e-40, -1e-40,
@@ -231,13 +231,13 @@ class Expression {
     if (d == DType::BFloat16 || (style == Style::Wide && d == DType::Float16)) return "float";
     return stored(d);
   }
-  // A value of type d out of a computation in the type that holds it, or out of a wider one.
+  // Rounds to type d from the type that holds it or a wider one.
   static std::string round_to(DType d, const std::string& x, Style style) {
     if (d == DType::BFloat16) return fmt::format("bf((float)({}))", x);
     if (d == DType::Float16 && style == Style::Wide) return fmt::format("(float)(_Float16)({})", x);
     return fmt::format("({})({})", held(d, style), x);
   }
-  // The same after every operation, but where results stay wide.
+  // The same after every operation, unless results stay wide.
   static std::string finish(DType d, const std::string& x, Style style) {
     if (!dtype_is_half(d)) return fmt::format("({})", x);
     if (style == Style::Wide || (style == Style::Bare && d == DType::Float16))
@@ -287,7 +287,7 @@ class Expression {
       case Op::Where:
         return fmt::format("({} ? {} : {})", x(0), x(1), x(2));
       case Op::Cast:
-        // To a type that holds every number of the other nothing is rounded.
+        // Conversion to a type that holds all numbers of the other does not round.
         if (dtype_is_half(n.dtype)) return round_to(n.dtype, x(0), style);
         return fmt::format("(({}){})", held(n.dtype, style), x(0));
       default:
@@ -337,7 +337,7 @@ static inline double max_double(double a, double b) {
 }
 )";
 
-// A compiler at one setting, and what it may do there.
+// A compiler at one setting, and its freedom there.
 struct Setting {
   std::string compiler;  // empty: libtcc
   std::vector<std::string> options;
@@ -417,10 +417,10 @@ class Compiled {
 };
 
 struct Counts {
-  std::int64_t judged = 0, illegal = 0, loose = 0;  // loose: illegal where nothing is allowed
+  std::int64_t judged = 0, illegal = 0, loose = 0;  // loose: illegal under a strict profile
 };
 
-// One file of expressions by one setting.
+// Runs a file of expressions at one setting.
 void run_batch(const Setting& setting, const std::vector<Expression>& all,
                const std::filesystem::path& folder, Counts& counts) {
   std::string source = kPreamble;

@@ -33,7 +33,7 @@ T dot(const Pairs<T>& pairs) {
   return sum.result();
 }
 
-// With more bits than any sum of products of doubles has.
+// With more bits than any sum of products of doubles needs.
 template <class T>
 T expected(const Pairs<T>& pairs) {
   const mpfr_exp_t emin = mpfr_get_emin(), emax = mpfr_get_emax();
@@ -119,7 +119,7 @@ TYPED_TEST(ExactDotOf, ZerosAndSpecialValues) {
   }
 }
 
-// 2^17 products of the largest number with itself, and as many that take them away.
+// 2^17 squares of the largest number, and as many that cancel them.
 TYPED_TEST(ExactDotOf, ManyProductsDoNotOverflowTheDigits) {
   using T = TypeParam;
   const T most = of_bits<T>(kLargestBits<T>);

@@ -32,7 +32,7 @@ ExactSum<T> sum_of(const std::vector<T>& terms) {
   return s;
 }
 
-// The same by MPFR with more bits than any double sum has.
+// The same by MPFR, with more bits than any sum of doubles needs.
 template <class R, class T>
 R expected(const std::vector<T>& terms) {
   Real sum(0, 2400);
@@ -95,7 +95,7 @@ TYPED_TEST(ExactSumOf, OverflowInBetweenLeavesNoTrace) {
   EXPECT_EQ(this->sum({max, max, -max, -max, 1}), 1.0);
   EXPECT_EQ(this->sum({max, max}), kInfinity);
   EXPECT_EQ(this->sum({-max, -max}), -kInfinity);
-  // The tie above the largest number goes to infinity, anything less does not.
+  // The tie above the largest number rounds to infinity, anything smaller does not.
   const double half_ulp = std::ldexp(1.0, this->kInfo.max_exponent - this->kInfo.digits);
   EXPECT_EQ(this->sum({max, half_ulp}), kInfinity);
   EXPECT_EQ(this->sum({max, half_ulp, -1}), max);
@@ -160,7 +160,7 @@ TYPED_TEST(ExactSumOf, DirectedResultsEncloseTheSum) {
   }
 }
 
-// A million equal terms, so that digits fill up; doubling by merging takes it past any carry.
+// A million equal terms fill up the digits; doubling by merging exceeds any carry.
 TYPED_TEST(ExactSumOf, ManyTermsDoNotOverflowTheDigits) {
   ExactSum<TypeParam> s;
   const double third = convert<double>(this->of(1.0 / 3));
@@ -174,8 +174,8 @@ TYPED_TEST(ExactSumOf, ManyTermsDoNotOverflowTheDigits) {
   EXPECT_EQ(t.template result<double>(), -1000 * third);
 }
 
-// `n` finite numbers whose exponents spread over `binades`; every eighth but the first is a zero,
-// of either sign.
+// `n` finite numbers with exponents spread over `binades`; every eighth except the first is a
+// signed zero.
 template <class T>
 std::vector<T> spread_values(std::mt19937_64& random, std::size_t n, int binades) {
   constexpr DTypeInfo kInfo = info(dtype_v<T>);
@@ -212,8 +212,8 @@ TYPED_TEST(ExactSumOf, RunsAgreeWithMpfrAndTermByTerm) {
     }
 }
 
-// Large terms cancel and leave one whose last digit lies ever farther below theirs: past what
-// doubles hold of the sums in between, at each of the limits.
+// Large terms cancel and leave one whose last digit is ever further below theirs, beyond the
+// precision of double partial sums, at each of the limits.
 TYPED_TEST(ExactSumOf, RunsLoseNothingAtAnyDistance) {
   using T = TypeParam;
   const DTypeInfo kInfo = this->kInfo;
@@ -223,7 +223,7 @@ TYPED_TEST(ExactSumOf, RunsLoseNothingAtAnyDistance) {
       const T small = this->of(std::ldexp(1 + std::ldexp(1.0, 1 - kInfo.digits), -distance));
       std::vector<T> terms(n, large);
       std::fill(terms.begin() + static_cast<std::ptrdiff_t>(n / 2), terms.end(), negated(large));
-      terms[n / 2 - 1] = small;  // among the partial sums that are largest
+      terms[n / 2 - 1] = small;  // among the largest partial sums
       terms[n - 1] = this->of(0);
       ExactSum<T> run;
       run.add(std::span<const T>(terms));
@@ -283,7 +283,7 @@ TYPED_TEST(ExactSumOf, SpecialValuesAndZerosOfRunsAreThoseOfTerms) {
       run.add(std::span<const T>(terms));
       EXPECT_TRUE(same(run.result(), sum_of(terms).result()));
     }
-    // Terms that cancel leave +0, and the least subnormal beside it is seen.
+    // Cancelling terms leave +0, and the least subnormal beside them shows.
     auto terms = spread_values<T>(random, n, 20);
     for (std::size_t i = terms.size(); i-- > 0;) terms.push_back(negated(terms[i]));
     ExactSum<T> run;

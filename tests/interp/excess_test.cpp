@@ -15,7 +15,7 @@
 #include "touchstone/interp/oracle/explain.h"
 #include "touchstone/interp/oracle/verdict.h"
 
-// Excess precision and the overflow of 8-bit floats, as profiles declare them.
+// Excess precision and overflow of 8-bit floats, as profiles declare them.
 
 namespace touchstone {
 namespace {
@@ -78,7 +78,7 @@ TEST(Excess, IntermediateResultsMayStayWide) {
   const Profile ops = excess(R"({"to": "float32", "rounds": "each op"})");
   EXPECT_EQ(outcome_of<float16>(sum, in, each, ops), Outcome::Pass);
   EXPECT_EQ(outcome_of<float16>(sum, in, once, ops), Outcome::Fail);
-  // A cast to float16 on the way rounds, one to float32 does not.
+  // An intermediate cast to float16 rounds, one to float32 does not.
   const auto rounded = LazyOp::binary(
       Op::Add, LazyOp::cast(LazyOp::cast(sum->src()[0], DType::Float32), d), vec(3, d));
   EXPECT_EQ(outcome_of<float16>(rounded, in, once, stores), Outcome::Fail);
@@ -97,7 +97,7 @@ TEST(Excess, OverflowsOfTheNarrowTypeMayStayNumbers) {
   EXPECT_EQ(outcome_of<float16>(back, in, to_float16(20000.0F), stores), Outcome::Fail);
 }
 
-// float32 kept in double, as x87 does: (x * y) / y is x again.
+// float32 kept in double, as by x87: (x * y) / y is x again.
 TEST(Excess, Float32MayBeComputedInFloat64) {
   const DType d = DType::Float32;
   const auto there =
@@ -117,7 +117,7 @@ TEST(Excess, Float32MayBeComputedInFloat64) {
   EXPECT_GT(differ, 10);
 }
 
-// MULACC of bfloat16 in float32, rounded twice: neither split nor fused, and legal for "each op".
+// bfloat16 MULACC in float32, rounded twice: neither split nor fused, and legal for "each op".
 TEST(Excess, MulaccMayRoundThroughTheWiderType) {
   const DType d = DType::BFloat16;
   const auto value = LazyOp::ternary(Op::MulAcc, vec(1, d), vec(2, d), vec(3, d));
@@ -138,8 +138,8 @@ TEST(Excess, MulaccMayRoundThroughTheWiderType) {
   RecordProperty("third", third);
 }
 
-// Chains of float16 and bfloat16 in float32, rounded at random places: all legal, by intervals and
-// by radius alone.
+// float16 and bfloat16 chains in float32, rounded at random places: all legal, both by intervals
+// and by radius.
 template <class T>
 void every_choice_of_roundings_is_legal(std::uint32_t seed) {
   std::mt19937 random(seed);
@@ -202,7 +202,7 @@ TEST(Excess, EveryChoiceOfRoundingsIsLegal) {
   every_choice_of_roundings_is_legal<bfloat16>(2);
 }
 
-// A loop that computes in float32 and rounds once: exp2, sums and all.
+// A loop that computes in float32 and rounds once, including exp2 and sums.
 TEST(Excess, LoopsInFloat32AreLegalForNarrowKernels) {
   std::mt19937 random(6);
   for (const DType d : {DType::Float16, DType::BFloat16})
@@ -270,7 +270,7 @@ TEST(Float8Overflow, IsAsDeclared) {
   EXPECT_NE(of_float8<E4>("either", Op::Mul, 448, -2, nan), Outcome::Fail);
   EXPECT_NE(of_float8<E4>("either", Op::Mul, 448, -2, -448), Outcome::Fail);
   EXPECT_EQ(of_float8<E4>("either", Op::Mul, 448, -2, -416), Outcome::Fail);
-  // 448 + 16 is a tie that rounds to 448; no overflow in any mode.
+  // 448 + 16 is a tie that rounds to 448: no overflow in any mode.
   EXPECT_EQ(of_float8<E4>("infinity", Op::Add, 448, 16, 448), Outcome::Pass);
   EXPECT_EQ(of_float8<E4>("infinity", Op::Add, 448, 16, nan), Outcome::Fail);
   EXPECT_EQ(of_float8<E5>("saturates", Op::Mul, 57344, 2, 57344), Outcome::Pass);

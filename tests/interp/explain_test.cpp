@@ -35,7 +35,7 @@ TEST(Explain, TakesTheRadiusApart) {
   for (const auto& term : root.terms) sum += term.amount;
   EXPECT_NEAR(sum, *root.radius, *root.radius * 1e-5);
   EXPECT_GE(root.terms[0].amount, root.terms[1].amount);
-  // One legal value needs no radius.
+  // A single legal value needs no radius.
   const std::int64_t first[] = {0};
   EXPECT_FALSE(explain(kernel, test::raw(buffers), first)[3].legal.nan);
   EXPECT_TRUE(explain(kernel, test::raw(buffers), first)[0].terms.empty());

@@ -17,7 +17,7 @@
 #include "touchstone/interp/device/bits.h"
 #include "touchstone/interp/oracle/verdict.h"
 
-// The answers do not depend on the floating-point control word that the caller left behind.
+// The results do not depend on the caller's floating-point control word.
 
 namespace touchstone {
 namespace {
@@ -27,7 +27,7 @@ constexpr std::pair<const char*, int> kOperations[] = {
     {"add", 2},       {"mul", 2},  {"div", 2},          {"fma", 3},          {"mod.trunc", 2},
     {"mod.floor", 2}, {"sum", 3},  {"cast:float16", 1}, {"cast:float32", 1}, {"cast:float64", 1}};
 
-/// The answers of every interface where rounding and subnormals show.
+/// Results of every interface that rounding and subnormals affect.
 std::string answers() {
   std::string all;
   std::mt19937_64 draw(7);
@@ -87,7 +87,7 @@ TEST(FloatControl, IsTheCallersAgainAfterwards) {
   std::fesetenv(&before);
 }
 
-// A shared object linked with -ffast-math sets flush-to-zero in the thread that loads it.
+// A shared object linked with -ffast-math sets flush-to-zero in its loading thread.
 TEST(FloatControl, OfAFastMathObjectDoesNotReachTheAnswers) {
   expect_same_answers("fast-math object", [] {
     void* object = ::dlopen(TOUCHSTONE_FAST_MATH_OBJECT, RTLD_NOW | RTLD_LOCAL);

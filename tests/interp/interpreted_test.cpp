@@ -49,7 +49,7 @@ TEST(Interpreted, ReducesAnyAxesInAnyPlace) {
 }
 
 TEST(Interpreted, AReduceOfAReduceKeepsItsOrder) {
-  // Row sums times the value, summed over columns: both orders of the axes in one kernel.
+  // Row sums times the value, summed over columns: both axis orders in one kernel.
   const auto x = in(1, ShapeTracker::contiguous({2, 2}));
   const auto rows = LazyOp::reduce(Op::ReduceSum, x, {1});  // (2, 1): 1, 5
   const auto twice = LazyOp::reduce(Op::ReduceMax, rows, {0});
@@ -118,7 +118,7 @@ TEST(Interpreted, BoolsAreLogic) {
             (std::vector<bool>{true, true, false, false}));
 }
 
-// Each node has blocks of its own: those of a chain of many nodes are short.
+// Each node has its own blocks: long chains get short ones.
 TEST(Interpreted, BlocksOfManyNodesTakeNoMoreMemoryThanThoseOfSome) {
   const auto chain = [](LazyOpPtr x, int length) {
     for (int i = 0; i < length; ++i) x = LazyOp::unary(Op::Neg, x);
@@ -135,7 +135,7 @@ TEST(Interpreted, BlocksOfManyNodesTakeNoMoreMemoryThanThoseOfSome) {
   EXPECT_EQ(run<float>(sum, {buffer(wanted)}), (std::vector<float>{449'985'000.0F}));
 }
 
-// What a reduce repeats is looked for below it.
+// The search below a reduce for repeated work must not recurse.
 TEST(Interpreted, ALongChainBelowAReduceDoesNotRecurse) {
   LazyOpPtr x = in(1, ShapeTracker::contiguous({2}));
   for (int i = 0; i < 400'000; ++i) x = LazyOp::unary(Op::Neg, x);

@@ -6,7 +6,7 @@
 #include "touchstone/device/device.h"
 #include "touchstone/interp/device/interpreted.h"
 
-// Small kernels and the buffers to run them on.
+// Small kernels, and buffers for running them.
 
 namespace touchstone::test {
 
@@ -36,7 +36,7 @@ inline std::vector<Buffer*> raw(const std::vector<BufferPtr>& buffers) {
   return out;
 }
 
-/// Runs `value` stored, on inputs numbered from 1; the output.
+/// Stores `value` and runs it on inputs numbered from 1; returns the output.
 template <class R>
 std::vector<R> run(const LazyOpPtr& value, std::vector<BufferPtr> inputs,
                    const symbolic::Values& values = {}) {

@@ -12,8 +12,8 @@ namespace {
 
 using test::buffer;
 
-// Rows of eight floats and three sums of each: exact, in turn, and in turn with every other
-// addition cut towards zero instead of rounded.
+// Rows of eight floats with three sums each: exact, in sequence, and in sequence with every other
+// addition truncated.
 struct Sums {
   std::vector<float> terms, exact, in_turn, cut;
 
@@ -56,7 +56,7 @@ TEST(Levels, ExactSumsLeaveOneAnswer) {
   EXPECT_EQ(sums.judged(sums.in_turn, "{}").outcome, Outcome::Pass);
 }
 
-// Each cut sum is within the bound of some order; all of them lie on one side.
+// Each truncated sum is within some order's bound, but all err on one side.
 TEST(Levels, StatisticsSeeWhatNoElementShows) {
   const Sums sums(2000);
   const Verdict each = sums.judged(sums.cut, "{}");
@@ -74,7 +74,7 @@ TEST(Levels, StatisticsSeeWhatNoElementShows) {
   EXPECT_EQ(few.judged(few.cut, R"({"most_mean": 0.1})").outcome, Outcome::Pass);
 }
 
-// Rows of terms, and what a loop of some kind makes of each.
+// Rows of terms, and the result of a kind of loop for each.
 struct FoundIn {
   FoundOrder order;
   explicit FoundIn(std::int64_t terms, float (*sum)(const float*, std::int64_t)) {

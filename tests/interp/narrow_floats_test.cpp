@@ -9,8 +9,7 @@
 #include "touchstone/interp/device/scalar_named.h"
 #include "touchstone/interp/device/scalar_ops.h"
 
-// Types small enough that all of their inputs can be asked for: every pattern of 16 bits, every
-// pair of patterns of 8.
+// Types small enough for exhaustive inputs: every 16-bit pattern, every pair of 8-bit patterns.
 
 namespace touchstone {
 namespace {
@@ -27,7 +26,7 @@ std::vector<T> all_patterns() {
   return all;
 }
 
-// ---- the CPU device, one kernel an op, on every pattern
+// ---- the CPU device, one kernel per op, on every pattern
 
 template <class T>
 class NarrowFloat : public testing::Test {};
@@ -55,7 +54,7 @@ TYPED_TEST(NarrowFloat, DeviceGivesWhatMpfrGivesForEveryPattern) {
     ASSERT_EQ(Scalar::of(negated[i]).bits(), i ^ (in.size() / 2));  // the sign bit, NaN's too
 }
 
-// The values of CAST are tested in tests/dtype by definition; here that the device gives them.
+// tests/dtype tests the values of CAST by definition; this tests that the device returns them.
 TYPED_TEST(NarrowFloat, DeviceCastsEveryPatternToEveryType) {
   using T = TypeParam;
   const std::vector<T> in = all_patterns<T>();
@@ -127,7 +126,7 @@ TYPED_TEST(Float8Pairs, ProductsAreAddedOnceOrTwiceRounded) {
       }
 }
 
-// Sums run in float32: 256 * 448 fits there, and saturates when it becomes a byte again.
+// Sums run in float32: 256 * 448 fits there and saturates when converted to 8 bits.
 TEST(Float8, SumsAreExactUntilTheyAreRounded) {
   const std::vector<float8_e4m3> many(256, convert<float8_e4m3>(448.0F));
   const auto sum = [](const std::vector<float8_e4m3>& terms) {

@@ -10,7 +10,7 @@
 namespace touchstone::interp {
 namespace {
 
-// A number of any kind, edges often.
+// A number of any kind, often an edge.
 template <class T>
 T drawn(std::mt19937_64& random) {
   using Bits = scalar::detail::FloatBits<T>;
@@ -55,7 +55,7 @@ LegalBlock drawn_block(std::mt19937_64& random, std::int64_t n) {
   return block;
 }
 
-// The rule of one element, by legal.h.
+// The rule for one element, from legal.h.
 template <class T>
 Legal<T> general(const ProgramNode& node, const LegalBlock& a, const LegalBlock& b,
                  std::int64_t i) {
@@ -105,7 +105,7 @@ void rows_are_the_general_rules() {
         ASSERT_EQ(order_key(got.hi), order_key(want.hi)) << name(op) << " element " << i;
       }
     }
-  EXPECT_GT(answered, finite * 9 / 10);  // hardly any that could be is left to the general rules
+  EXPECT_GT(answered, finite * 9 / 10);  // few are left to the general rules
 }
 
 TEST(OpenRows, AreTheGeneralRulesForFloat32) { rows_are_the_general_rules<float>(); }
@@ -130,7 +130,7 @@ TEST(OpenRows, LeaveProfilesWithOtherRulesAlone) {
   }
 }
 
-// Every element of a kernel that is worth several threads, whatever their number.
+// A kernel large enough for several threads gives equal results for any number of them.
 TEST(LegalRuns, AreTheSameForAnyNumberOfThreads) {
   constexpr std::int64_t n = 300'000;
   std::mt19937 random(3);
@@ -177,7 +177,7 @@ TEST(LegalRuns, AreTheSameForAnyNumberOfThreads) {
   }
 }
 
-// Each run of one row's softmax takes the sum of the row for itself.
+// Several runs over one row's softmax share the row's sum.
 TEST(LegalRuns, OneLongRowIsNotSummedByManyRuns) {
   const auto runs_of = [](std::int64_t rows, std::int64_t columns) {
     const ShapeTracker wide =

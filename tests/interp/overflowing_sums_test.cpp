@@ -1,4 +1,4 @@
-// Sums whose partial sums may pass the largest number, beside all orders of them one by one.
+// Sums whose partial sums may exceed the largest number, compared with all orders by enumeration.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ struct Reached {
   bool nan = false;
 };
 
-// What any tree over the terms gives, each addition rounded.
+// The results of all trees over the terms, each addition rounded.
 Reached reached(const std::vector<float>& terms) {
   if (terms.size() == 1) return {{terms[0]}, std::isnan(terms[0])};
   Reached all;
@@ -60,7 +60,7 @@ TEST(OverflowingSums, AllowWhatSomeOrderReachesAndNoOtherInfinity) {
   for (unsigned draw = 0; draw < 3'000; ++draw) {
     std::mt19937 random(draw);
     std::vector<float> terms;
-    // An infinity now and then.
+    // Sometimes an infinity.
     const std::size_t from = std::size(kPool) - (random() % 8 == 0 ? 0 : 2);
     for (std::size_t n = 2 + random() % 4; n > 0; --n) terms.push_back(kPool[random() % from]);
     const Reached right = reached(terms);
@@ -83,20 +83,20 @@ TEST(OverflowingSums, AllowWhatSomeOrderReachesAndNoOtherInfinity) {
   EXPECT_GT(mixed, 20);
 }
 
-// The largest number stays what it is where only terms of the other sign are beside it.
+// The largest number stays if only terms of the other sign accompany it.
 TEST(OverflowingSums, KeepTheLargestNumber) {
   constexpr float kLargest = std::numeric_limits<float>::max();
   const LegalScalars row = legal_sum({-1e38F, -2e38F, kLargest, 0});
   for (const float x : {kInfinity, -kInfinity, kNaN, 1.0F, kLargest})
     EXPECT_FALSE(row.accepts(Scalar::of(x))) << x;
   EXPECT_TRUE(row.accepts(Scalar::of((kLargest - 1e38F) - 2e38F)));
-  // Two that pass it together, in any order.
+  // Two that exceed it together, in any order.
   const LegalScalars two = legal_sum({2e38F, 2e38F, -1});
   EXPECT_TRUE(two.accepts(Scalar::of(kInfinity)));
   EXPECT_FALSE(two.accepts(Scalar::of(-kInfinity)) || two.accepts(Scalar::of(kNaN)));
 }
 
-// Where digits are dropped a sum that passes the largest number may stay there, and go on from it.
+// If digits are dropped, a sum that exceeds the largest number may stay there and continue.
 TEST(OverflowingSums, MayEndAtTheLargestNumberWhereDigitsAreDropped) {
   Profile drops;
   drops.truncates_sums = true;
@@ -107,7 +107,7 @@ TEST(OverflowingSums, MayEndAtTheLargestNumberWhereDigitsAreDropped) {
   EXPECT_FALSE(legal_sum({1e38F, 2e38F, -1e38F}, drops).accepts(Scalar::of(kInfinity)));
 }
 
-// Sums of doubles whose absolute values pass the largest together.
+// Sums of doubles whose magnitudes together exceed the largest number.
 TEST(OverflowingSums, OfDoublesKnowTheirSides) {
   const LazyOpPtr kernel = test::store(LazyOp::reduce(
       Op::ReduceSum, LazyOp::load(1, DType::Float64, ShapeTracker::contiguous({3})), {0}));

@@ -44,7 +44,7 @@ TEST(Profile, LibraryIsWhatFunctionsOfTheirOwnMayDo) {
     return std::fabs(static_cast<double>(static_cast<float>(multiplier) * static_cast<float>(x)) -
                      multiplier * x);
   };
-  // exp by itself beside 2^(x log2 e): off by that much of 2^x ln 2, whose unit is 2^-23 or less.
+  // exp itself and 2^(x log2 e) differ by that multiple of 2^x ln 2, whose ULP is at most 2^-23.
   double worst = 0;
   for (float x = 0.01F; x < 80; x += 0.0137F)
     worst = std::max(worst, error_of(std::numbers::log2e, x) * std::numbers::ln2 * 0x1p23 / x);
@@ -104,7 +104,7 @@ TEST(Profile, SaysWhichMemberIsWrong) {
   }
 }
 
-// ---- what a profile makes legal
+// ---- results that a profile makes legal
 
 ShapeTracker row(std::int64_t n) { return ShapeTracker::contiguous({n}); }
 LazyOpPtr in(int idx, std::int64_t n, DType d = DType::Float32) {
@@ -153,7 +153,7 @@ TEST(Profile, FunctionsMayErrAsFarAsDeclared) {
   EXPECT_EQ(unary(vulkan, Op::Sin, 1, std::sin(1.0F) + 0x1p-10F), Outcome::Fail);
 }
 
-// What bounds a sum of one term must not become infinite where the term does not.
+// The bound of a one-term sum must stay finite if the term does.
 TEST(Profile, ASumOfOneTermMayBeTheLargestNumber) {
   for (const bool contracts : {false, true})
     for (const SumOrder order : {SumOrder::Sequential, SumOrder::Any, SumOrder::Exact})
@@ -171,12 +171,12 @@ TEST(Profile, ASumOfOneTermMayBeTheLargestNumber) {
         };
         EXPECT_NE(outcome(most * std::exp2(small)), Outcome::Fail) << contracts << sign;
         if (contracts) continue;
-        EXPECT_EQ(outcome(most / 2), Outcome::Fail) << sign;  // though it may be infinite, too
+        EXPECT_EQ(outcome(most / 2), Outcome::Fail) << sign;  // though it may also be infinite
         EXPECT_EQ(outcome(std::numeric_limits<double>::quiet_NaN()), Outcome::Fail) << sign;
       }
 }
 
-// float16 has more digits than bfloat16 and fewer small numbers: 2^-25 is half of its least one.
+// float16 has more digits than bfloat16 and fewer small numbers: 2^-25 is half its least one.
 TEST(Profile, AnAccumulatorOfFewerExponentsRoundsTerms) {
   Profile profile;
   profile.accumulator = DType::Float16;
@@ -197,7 +197,7 @@ TEST(Profile, AnAccumulatorOfFewerExponentsRoundsTerms) {
   EXPECT_EQ(sum(large, 0x1.04p-2), Outcome::Fail);
 }
 
-// Whichever zeros they are.
+// For any signs of the zeros.
 TEST(Profile, ZeroDividedByZeroIsNotANumber) {
   const LazyOpPtr zero = LazyOp::reduce(Op::ReduceSum, in(1, 2), {0});
   const auto outcome = [&](const LazyOpPtr& value, float answer) {
@@ -223,7 +223,7 @@ TEST(Profile, SubnormalsMayBeFlushedWhereDeclared) {
   EXPECT_NE(binary(outputs, Op::Mul, tiny, 1, tiny), Outcome::Fail);
   EXPECT_EQ(binary(outputs, Op::Mul, tiny, 1, -tiny), Outcome::Fail);
   EXPECT_EQ(binary(outputs, Op::Mul, tiny, 0x1p20F, 0), Outcome::Fail);  // a normal result
-  EXPECT_NE(binary(cl, Op::Mul, tiny, 0x1p20F, 0), Outcome::Fail);       // of a flushed operand
+  EXPECT_NE(binary(cl, Op::Mul, tiny, 0x1p20F, 0), Outcome::Fail);       // with a flushed operand
   EXPECT_EQ(binary(cl, Op::Mul, 1, 0x1p-126F, 0), Outcome::Fail);
   EXPECT_NE(binary(outputs, Op::Sub, 0x1.8p-126F, 0x1p-126F, 0), Outcome::Fail);
   const auto sum = LazyOp::reduce(Op::ReduceSum, in(1, 3), {0});
@@ -245,16 +245,16 @@ TEST(Profile, ProductsThatAreAddedMayStayUnrounded) {
     EXPECT_EQ(judged<float>(p, value, inputs, {apart}), Outcome::Pass);
     EXPECT_EQ(judged<float>(p, value, inputs, {fused}),
               p.contracts ? Outcome::Pass : Outcome::Fail);
-    // The product by itself is always rounded.
+    // A product alone is always rounded.
     EXPECT_EQ(binary(p, Op::Mul, a, a, steps(a * a, 1)), Outcome::Fail);
   }
-  // Products that are exact leave one answer.
+  // Exact products leave one answer.
   const std::vector<BufferPtr> whole{test::buffer<float>({3}), test::buffer<float>({5}),
                                      test::buffer<float>({0.1F})};
   EXPECT_EQ(judged<float>(Profile(), value, whole, {steps(15.1F, 1)}), Outcome::Fail);
 }
 
-// A compiler knows that two halves are 1, and that a product with 1 is the product.
+// A compiler evaluates two halves to 1, and a product by 1 to the other factor.
 TEST(Profile, ASumOfConstantsThatIsOneHandsAProductOn) {
   Profile rounds;
   rounds.contracts = false;
@@ -284,13 +284,13 @@ TEST(Profile, ASumOfConstantsThatIsOneHandsAProductOn) {
     EXPECT_EQ(judged<float>(p, times(Op::ReduceMax, 1, 7), inputs, {fused}) != Outcome::Fail,
               p.contracts);
   }
-  // A product with another number is rounded before.
+  // A product by another number is rounded first.
   const auto twice = times(Op::ReduceSum, 0.75F, 4);
   EXPECT_EQ(judged<float>(rounds, twice, inputs, {std::fma(a * a, 3.0F, c)}) == Outcome::Fail,
             std::fma(a * a, 3.0F, c) != a * a * 3.0F + c);
 }
 
-// An overflow that contraction leaves out meets an infinity that is one.
+// An overflow that contraction avoids meets a true infinity.
 TEST(Profile, AProductThatOverflowsIsNoInfinityWhereItIsNotRounded) {
   Profile rounds;
   rounds.contracts = false;
@@ -304,13 +304,13 @@ TEST(Profile, AProductThatOverflowsIsNoInfinityWhereItIsNotRounded) {
     for (const float other : {-kProfileInf, wrong})
       EXPECT_EQ(judged<float>(p, dot, inputs, {other}), Outcome::Fail);
   }
-  // Two that are infinities give one answer.
+  // Two infinities give one answer.
   const std::vector<BufferPtr> both{test::buffer<float>({1, kProfileInf, kProfileInf}),
                                     test::buffer<float>({0.3F, 2, -1.33F})};
   EXPECT_EQ(judged<float>(Profile(), dot, both, {kProfileInf}), Outcome::Fail);
 }
 
-// x + x is x * 2 to a compiler, which matters where the double overflows.
+// Compilers treat x + x as x * 2, which matters if it overflows.
 TEST(Profile, TwiceANumberIsAProductThatMayStayUnrounded) {
   Profile rounds;
   rounds.contracts = false;
@@ -330,20 +330,20 @@ TEST(Profile, TwiceANumberIsAProductThatMayStayUnrounded) {
       EXPECT_EQ(judged<float>(p, sum, with(3e38F, -3.2e38F), {fused}) != Outcome::Fail,
                 p.contracts);
       EXPECT_EQ(judged<float>(p, sum, with(3e38F, -3.2e38F), {-fused}), Outcome::Fail);
-      // Where it does not overflow it is exact, and there is one answer.
+      // Without overflow it is exact, and there is one answer.
       EXPECT_EQ(judged<float>(p, sum, with(1.1F, 0.3F), {1.1F + 1.1F + 0.3F}), Outcome::Pass);
       EXPECT_EQ(judged<float>(p, sum, with(1.1F, 0.3F), {steps(1.1F + 1.1F + 0.3F, 1)}),
                 Outcome::Fail);
       EXPECT_EQ(judged<float>(p, t, with(3e38F, 0), {std::numeric_limits<float>::max()}),
                 Outcome::Fail);
-      // Of an interval, and in a sum.
+      // From an interval, and inside a sum.
       const auto power = LazyOp::unary(Op::Exp2, x);
       const float high = std::fma(std::exp2(127.75F), 2.0F, -3.2e38F);
       EXPECT_EQ(judged<float>(p, plus(plus(power, power), c), with(127.75F, -3.2e38F), {high}) !=
                     Outcome::Fail,
                 p.contracts);
     }
-  // In a wider type where the values are narrow.
+  // In a wider type if the values are narrow.
   Profile excess;
   excess.excess = DType::Float32;
   const auto narrow = [](int i) {
@@ -365,7 +365,7 @@ TEST(Profile, MaxOfNanIsAsDeclared) {
     EXPECT_EQ(binary(Profile(), Op::Max, a, b, 2), Outcome::Fail);
     EXPECT_EQ(binary(number, Op::Max, a, b, 2), Outcome::Pass);
     EXPECT_EQ(binary(number, Op::Max, a, b, kProfileNan), Outcome::Fail);
-    // Both are legal, which leaves little to see: weak.
+    // Both are legal, which leaves little power: WEAK.
     EXPECT_EQ(binary(either, Op::Max, a, b, 2), Outcome::Weak);
     EXPECT_EQ(binary(either, Op::Max, a, b, kProfileNan), Outcome::Weak);
     EXPECT_EQ(binary(either, Op::Max, a, b, 3), Outcome::Fail);
@@ -409,7 +409,7 @@ TEST(Profile, CastsOutOfRangeGiveAnythingWhereDeclared) {
   EXPECT_EQ(cast(cl, -128.9F, -128), Outcome::Pass);
 }
 
-// Sums as a device of each order takes them, and none is ever called wrong.
+// Sums as devices of each order compute them; none may be called wrong.
 RC_GTEST_PROP(Profile, EveryDeclaredOrderIsLegal, ()) {
   const auto n = *rc::gen::inRange<std::int64_t>(1, 200);
   std::mt19937_64 draw(*rc::gen::arbitrary<std::uint64_t>());
@@ -449,7 +449,7 @@ RC_GTEST_PROP(Profile, EveryDeclaredOrderIsLegal, ()) {
   RC_ASSERT(judged<float>(p, kernel, {input}, {sum}) != Outcome::Fail);
 }
 
-// Dot products of a device that keeps products, accumulates in fewer digits, or cuts its operands.
+// Dot products of a device that keeps products, accumulates in fewer digits, or truncates operands.
 RC_GTEST_PROP(Profile, EveryDeclaredProductIsLegal, ()) {
   const auto n = *rc::gen::inRange<std::int64_t>(1, 100);
   std::mt19937_64 draw(*rc::gen::arbitrary<std::uint64_t>());
@@ -484,8 +484,8 @@ RC_GTEST_PROP(Profile, EveryDeclaredProductIsLegal, ()) {
   }
 }
 
-// Sums whose every addition drops what does not fit, in any order, of all signs or of one: legal
-// for a device that declares it, and for some rows for no other.
+// Sums with truncating additions, in any order, of mixed or equal signs: legal for a device that
+// declares it, and for some rows for no other.
 TEST(Profile, SumsMayTruncateWhereDeclared) {
   std::mt19937 random(4);
   std::uniform_real_distribution<float> uniform(0, 1);

@@ -35,7 +35,7 @@ std::vector<Legal<T>> legal_of(const LazyOpPtr& value, std::vector<BufferPtr> in
   return out;
 }
 
-// Every result of adding the terms of `set`, by every tree over every order; memo by subset.
+// Every result of adding the terms of `set`, over all trees and orders; memoised by subset.
 template <class A>
 class AllSums {
  public:
@@ -49,7 +49,7 @@ class AllSums {
     if (!sums.empty()) return sums;
     if (std::has_single_bit(set))
       return sums = {terms_[static_cast<std::size_t>(std::countr_zero(set))]};
-    // One side holds the lowest term, so that each split is met once: addition commutes.
+    // One side holds the lowest term, so that each split occurs once: addition commutes.
     const unsigned lowest = set & (0U - set);
     for (unsigned part = (set - 1) & set; part != 0; part = (part - 1) & set) {
       if ((part & lowest) == 0) continue;
@@ -66,7 +66,7 @@ class AllSums {
   std::vector<std::vector<A>> sums_;
 };
 
-// T: of the terms; A: of the accumulator.
+// T: the terms' type; A: the accumulator's.
 template <class T, class A>
 void every_tree_is_legal(int cases) {
   std::mt19937_64 random(7);
@@ -129,14 +129,14 @@ T by_halves(const std::vector<T>& terms, std::size_t run) {
                      by_halves(std::vector<T>(terms.begin() + half, terms.end()), run));
 }
 
-// For every number of a small type above 0 a tree of additions that rounds to it, with the least
-// sum of terms that was found; a tree of the next height joins any two of the trees so far.
+// For every positive number of a small type, a tree of additions that rounds to it, with the least
+// term sum found; a tree of the next height joins any two earlier trees.
 template <class A>
 class LeastSums {
  public:
   struct Tree {
     double exact = HUGE_VAL;
-    std::vector<double> terms;  // of each number how many
+    std::vector<double> terms;  // per number: its count
   };
   LeastSums() : first_(order_key(A{}) + 1), trees_(static_cast<std::size_t>(last() - first_ + 1)) {
     for (std::size_t i = 0; i < trees_.size(); ++i) {
@@ -147,7 +147,7 @@ class LeastSums {
   A number(std::size_t i) const { return from_order_key<A>(first_ + static_cast<std::int64_t>(i)); }
   double largest() const { return convert<double>(number(trees_.size() - 1)); }
 
-  /// Once more; the tree of the least sum that then overflows.
+  /// Adds a level; returns the tree with the least sum that then overflows.
   Tree higher() {
     std::vector<Tree> next = trees_;
     Tree over;
@@ -170,8 +170,8 @@ class LeastSums {
   std::vector<Tree> trees_;
 };
 
-// Terms of far less than the largest number together, whose rounded partial sums pass it; with as
-// many below zero the last addition is of two infinities.
+// Terms whose exact sum is far below the largest number but whose rounded partial sums exceed it;
+// with as many negative ones, the last addition is of two infinities.
 TEST(Radius, SumsThatOverflowOnlyByRoundingUpMayDoSo) {
   const FpGuard guard;
   Profile profile;
@@ -190,7 +190,7 @@ TEST(Radius, SumsThatOverflowOnlyByRoundingUpMayDoSo) {
   }
 }
 
-// Every order of six terms of either sign, in lanes and by halves.
+// Every order of six terms of mixed signs, in lanes and by halves.
 template <class T>
 void every_declared_order_is_legal() {
   std::mt19937_64 random(3);
@@ -228,8 +228,7 @@ TEST(Radius, EveryDeclaredOrderOfSixTermsIsLegal) {
   every_declared_order_is_legal<bfloat16>();
 }
 
-// sum and that term of the pool whose addition is rounded furthest to one side; the pool keeps the
-// rest.
+// The sum plus the pool's term whose addition is rounded furthest to one side; removes that term.
 template <class T>
 T worst_step(T sum, std::vector<T>& pool, double side) {
   std::size_t worst = 0;
@@ -247,8 +246,8 @@ T worst_step(T sum, std::vector<T>& pool, double side) {
   return out;
 }
 
-// Positive terms first, so that partial sums are as large as they can be, and every rounding the
-// same way; reaches a good part of the bound.
+// Positive terms first, for the largest possible partial sums, with all roundings in one direction;
+// reaches a good part of the bound.
 template <class T>
 void chosen_orders_are_legal(std::size_t count, double least_reach) {
   std::mt19937_64 random(5);
@@ -285,7 +284,7 @@ TEST(Radius, LongSumsWhoseAdditionsAllRoundOneWayAreLegal) {
   chosen_orders_are_legal<bfloat16>(60, 0.1);
 }
 
-// The legal ways through small chains, all of them.
+// All legal evaluations of small chains.
 template <class T>
 struct Chain {
   const char* what;
@@ -392,13 +391,13 @@ std::uint64_t chains_stay_inside() {
 }
 
 TEST(Radius, BothFormsHoldEveryLegalWayAndTheirIntersectionIsNeverWider) {
-  EXPECT_GT(chains_stay_inside<float>(), 1000U);  // the radius form adds something
+  EXPECT_GT(chains_stay_inside<float>(), 1000U);  // the radius form tightens these
   EXPECT_GT(chains_stay_inside<float16>(), 1000U);
   EXPECT_GT(chains_stay_inside<bfloat16>(), 1000U);
   chains_stay_inside<double>();
 }
 
-// One rule at a time, against both ends of the operands.
+// One rule at a time, at both ends of the operands.
 TEST(Radius, RulesHoldAtTheEndsOfTheirOperands) {
   std::mt19937_64 random(3);
   const auto draw = [&] { return static_cast<double>(random() >> 11) * 0x1p-52 - 1; };
@@ -430,7 +429,7 @@ TEST(Radius, RulesHoldAtTheEndsOfTheirOperands) {
   }
 }
 
-// Where a number beats NaN, the maximum of 2 and of what is 4 or NaN may be 2.
+// If a number beats NaN, the maximum of 2 and an operand that is 4 or NaN may be 2.
 TEST(Radius, AMaximumOfWhatMayBeNanHasBothOperands) {
   const auto of = [](float v) {
     return LazyOp::constant(Scalar::of(v), ShapeTracker::contiguous({1}));

@@ -8,8 +8,8 @@
 #include "touchstone/interp/oracle/envelope.h"
 #include "touchstone/interp/oracle/subkernel.h"
 
-// A reduce whose terms are the same along an axis of its result is computed once for all along it.
-// Held against kernels of one element each, where nothing repeats along that axis.
+// A reduce whose terms are equal along an axis of its result is computed once for the whole axis.
+// Compared with one-element kernels, where nothing repeats.
 
 namespace touchstone {
 namespace {
@@ -33,7 +33,7 @@ ShapeTracker apart(std::int64_t n, std::int64_t m) {
   return ShapeTracker::contiguous({n, m}).reshape({n, 1, m}).expand({n, m, m});
 }
 
-// exp2(x - max) / sum of the same, each reduce repeated for whoever reads it.
+// exp2(x - max) / sum of the same, with each reduce repeated for every reader.
 LazyOpPtr softmax(std::int64_t n, std::int64_t m) {
   const ShapeTracker x = ShapeTracker::contiguous({n, m});
   const LazyOpPtr inner = most(loaded(x.reshape({n, 1, 1, m}).expand({n, m, m, m})), {3});
@@ -52,22 +52,22 @@ std::vector<LazyOpPtr> kernels() {
   const LazyOpPtr rows = sum(loaded(apart(n, m)), {2});  // along the last axis
   // Along the first: sums of columns for each of 7.
   const LazyOpPtr columns = sum(loaded(turned.reshape({1, m, n}).expand({7, m, n})), {2});
-  // Along the middle one; a constant beside the load.
+  // Along the middle axis; a constant beside the load.
   const LazyOpPtr c = LazyOp::constant(Scalar::of(0.3F),
                                        ShapeTracker::contiguous({1, 1, 1, 1}).expand({n, 3, m, 4}));
   const LazyOpPtr middle =
       sum(binary(Op::Mul, loaded(x.reshape({n, 1, m, 1}).expand({n, 3, m, 4})), c), {3});
-  // Not along an axis where a mask differs, or where the other operand moves.
+  // Not along an axis where a mask differs or the other operand moves.
   const LazyOpPtr masked = sum(loaded(x.reshape({n, 1, m}).pad({{0, 0}, {2, 1}, {0, 0}})), {2});
   const LazyOpPtr moves = sum(
       binary(Op::Mul, loaded(apart(n, m)), loaded(ShapeTracker::contiguous({n, m, m}), 2)), {2});
-  // More results than are kept.
+  // More results than the cache keeps.
   const LazyOpPtr many =
       sum(loaded(ShapeTracker::contiguous({70'000, 1, 2}).expand({70'000, 2, 2})), {2});
   const LazyOpPtr first =
       sum(loaded(ShapeTracker::contiguous({1, 70'000, 2}).expand({2, 70'000, 2})), {2});
   const LazyOpPtr all = sum(loaded(x.reshape({1, n, m}).expand({9, n, m})), {1, 2});
-  // Terms of two reduces of which one repeats, both orders of the axes.
+  // Terms of two reduces, one repeating, in both axis orders.
   const LazyOpPtr nested =
       sum(binary(Op::Sub, loaded(x.reshape({n, m, 1})), most(loaded(apart(n, m)), {2})), {0});
   return {rows, columns, middle, masked, moves, many, first, all, nested, softmax(n, m)};

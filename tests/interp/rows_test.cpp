@@ -10,8 +10,8 @@
 #include "kernels.h"
 #include "scalar_reference.h"
 
-// Every row of the Interpreted device's table, for every type, on arrays of awkward lengths and
-// through views, against the definition: MPFR for floats, integers of 128 bits for integers.
+// Every row of the Interpreted device's table, for every type, on awkward lengths and through
+// views, against the definition: MPFR for floats, 128-bit integers for integers.
 
 namespace touchstone {
 namespace {
@@ -34,7 +34,7 @@ Scalar wrapped(DType d, Wide x) {
 }
 Scalar truth(bool x) { return Scalar::of(x); }
 
-// A float type's answer where f computes it in MPFR's number of its format.
+// A float result that f computes in MPFR's format for the type.
 Scalar rounded(DType d, const std::function<int(mpfr_ptr, mpfr_rnd_t)>& f) {
   return with_storage(d, [&]<class T>(std::type_identity<T>) {
     if constexpr (is_float_storage<T>)
@@ -174,15 +174,15 @@ Scalar cast_defined(const Scalar& x, DType to) {
 
 // ---- values
 
-// The ends, the neighbours of zero, halves and NaNs of a float, then random bits; the ends and
-// powers of two of an integer.
+// For floats the ends, the neighbours of zero, halves and NaNs, then random bits; for integers the
+// ends and powers of two.
 Scalars values(DType d, std::size_t n, std::mt19937_64& random) {
   const int bits = info(d).itemsize * 8;
   const std::uint64_t all = bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
   std::vector<std::uint64_t> special{0, 1, all, all >> 1, (all >> 1) + 1, (all >> 1) - 1, 2};
   if (is_bool(d)) special = {0, 1};
   if (is_float(d)) {
-    const std::uint64_t hidden = std::uint64_t{1} << (info(d).digits - 1);  // the least normal
+    const std::uint64_t hidden = std::uint64_t{1} << (info(d).digits - 1);  // least normal
     const std::uint64_t one = Scalar::from_double(d, 1).bits();
     const std::uint64_t infinity = Scalar::from_double(d, HUGE_VAL).bits();
     for (const std::uint64_t x : {hidden, hidden - 1, one, one + 1, one - 1, infinity, infinity - 1,
@@ -300,7 +300,7 @@ void check(const std::vector<DType>& operands, std::int64_t n, std::size_t first
   }
 }
 
-// Awkward lengths as they lie, three of them in every other way.
+// Awkward lengths contiguously, three of them in every other layout.
 void check_all(const std::vector<DType>& operands, const Make& make, const Define& define,
                const std::string& what) {
   std::mt19937_64 random(std::hash<std::string>()(what));

@@ -38,7 +38,7 @@ TEST(ScalarBool, IsATableOfTruth) {
     }
 }
 
-// T within a wider int, where nothing can overflow.
+// T computed in a wider int, where nothing overflows.
 template <class T>
 void check_all_pairs() {
   using Limits = std::numeric_limits<T>;
@@ -151,11 +151,11 @@ TYPED_TEST(ScalarFloat, SpecialValuesFollowIeee754) {
     EXPECT_TRUE(same(mul(of(kInf), of(0)), of(kNan)));
     EXPECT_TRUE(same(mod(of(kInf), of(2)), of(kNan)));
   } else {
-    EXPECT_TRUE(same(sub(of(kInf), of(kInf)), of(0)));  // the largest number, less itself
+    EXPECT_TRUE(same(sub(of(kInf), of(kInf)), of(0)));  // the largest number, minus itself
   }
 }
 
-// Pairs near each other's exponent too, so that sums cancel and quotients come near ties.
+// Pairs with similar exponents too, so that sums cancel and quotients approach ties.
 TYPED_TEST(ScalarFloat, BinaryOpsRoundOnce) {
   std::mt19937_64 random(7);
   constexpr int kFraction = info(dtype_v<TypeParam>).digits - 1;
@@ -177,7 +177,7 @@ TYPED_TEST(ScalarFloat, BinaryOpsRoundOnce) {
   }
 }
 
-// Products and quotients that end among the subnormals.
+// Products and quotients with subnormal results.
 TYPED_TEST(ScalarFloat, TinyResultsRoundOnce) {
   std::mt19937_64 random(8);
   constexpr DTypeInfo kInfo = info(dtype_v<TypeParam>);
@@ -193,9 +193,9 @@ TYPED_TEST(ScalarFloat, TinyResultsRoundOnce) {
   }
 }
 
-// bfloat16 and float underflow together, so what float computes there was rounded once already: all
-// significands, all exponents around the least number, against double, where nothing is rounded
-// that counts.
+// bfloat16 and float have the same exponent range, so a float result near underflow is already
+// rounded once. Tests all significands, and all exponents around the least number, against double,
+// where rounding does not matter.
 TEST(ScalarBfloat16, TinyProductsAndQuotientsAreNotHarmedByFloat) {
   const auto number = [](std::uint32_t significand, int e) {
     return convert<bfloat16>(std::ldexp(static_cast<double>(significand), e - 7));

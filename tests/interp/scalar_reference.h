@@ -12,7 +12,7 @@
 
 namespace touchstone::test {
 
-/// A number of MPFR's.
+/// An MPFR number.
 class Real {
  public:
   explicit Real(double x = 0, mpfr_prec_t precision = 53) {
@@ -28,9 +28,8 @@ class Real {
   mpfr_t value_;
 };
 
-/// f(result, arguments..., rounding) of MPFR in exactly the format of T: its precision, its
-/// exponent range, its subnormals, as the manual of mpfr_subnormalize says. Shares nothing with the
-/// scalars.
+/// f(result, arguments..., rounding) by MPFR in exactly T's format (precision, exponent range,
+/// subnormals), as the manual of mpfr_subnormalize describes. Shares nothing with the scalars.
 template <class T, class F, class... Args>
 T in_format(F f, Args... arguments) {
   constexpr DTypeInfo kInfo = info(dtype_v<T>);

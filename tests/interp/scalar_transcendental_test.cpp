@@ -123,8 +123,8 @@ TYPED_TEST(Transcendental, RandomValuesAgreeWithMpfr) {
   }
 }
 
-// The number x nearest to where f(x) is a tie between two neighbours of T, f given by its inverse:
-// the true value then lies by far nearer to the tie than libm can tell.
+// The number x nearest to where f(x), given by its inverse, is a tie between two neighbours of T:
+// the true value is far closer to the tie than libm can resolve.
 template <class T, class Inverse>
 T near_tie(T below, Inverse inverse) {
   const T above = of_bits<T>(Scalar::of(below).bits() + 1);
@@ -153,8 +153,8 @@ void check_near_ties() {
 TEST(TranscendentalFloat32, RoundsRightBesideTies) { check_near_ties<float>(); }
 TEST(TranscendentalFloat64, RoundsRightBesideTies) { check_near_ties<double>(); }
 
-// Of all float32 the two whose exp2, and the one whose sin, comes out wrong when glibc 2.36's
-// double is just rounded again; and others that come as near to a tie as double can tell.
+// Among all float32, the two for exp2 and the one for sin where rounding glibc 2.36's double result
+// again is wrong; and others as near to a tie as double can resolve.
 TEST(TranscendentalFloat32, HardestOfAllArguments) {
   for (const float x : {0x1.33333p+13f, 0x1.e35bc6p+7f, 0x1.95f654p+44f, 0x1.411b04p+63f,
                         0x1.524856p+80f, 0x1.487e0cp+103f})
@@ -175,8 +175,8 @@ TYPED_TEST(Transcendental, TinyArgumentsKeepTheirCubes) {
     }
 }
 
-// Full range reduction: multiples of pi / 2 as near as a number can come, and huge powers, where
-// some libraries return 0.
+// Full range reduction: numbers nearest to multiples of pi / 2, and huge powers, for which some
+// libraries return 0.
 TYPED_TEST(Transcendental, SinReducesByTheTruePi) {
   constexpr DTypeInfo kInfo = info(dtype_v<TypeParam>);
   for (int k = 1; k <= kInfo.max_exponent; ++k)
@@ -194,7 +194,7 @@ TYPED_TEST(Transcendental, SinReducesByTheTruePi) {
 }
 
 TEST(TranscendentalFloat64, SinOfTheHardestDouble) {
-  // Of all doubles the nearest to a multiple of pi / 2 (Kahan; Muller, Elementary Functions).
+  // Among all doubles, the nearest to a multiple of pi / 2 (Kahan; Muller, Elementary Functions).
   ASSERT_TRUE(sin_right(std::ldexp(6381956970095103.0, 797)));
   ASSERT_TRUE(sin_right(std::ldexp(6381956970095103.0, 796)));
   ASSERT_TRUE(sin_right(std::numeric_limits<double>::max()));
@@ -219,7 +219,7 @@ TYPED_TEST(Transcendental, FallbackAloneAgreesWithMpfr) {
   }
 }
 
-// The header's bounds of libm, with a third of the margin to spare.
+// The header's bounds on libm hold with a third of the margin to spare.
 TEST(Libm, StaysWithinTheBoundsAssumed) {
   std::mt19937_64 random(19);
   std::uniform_real_distribution<double> wide(-1000, 1000);

@@ -9,7 +9,7 @@
 #include "kernels.h"
 #include "touchstone/base/file.h"
 
-// The examples of docs/semantics.md, each run on the CPU device for every type it speaks of.
+// The examples of docs/semantics.md, run on the CPU device for every type they mention.
 
 namespace touchstone {
 namespace {
@@ -23,7 +23,7 @@ std::vector<std::string> split(const std::string& text, const std::string& by) {
   return parts;
 }
 
-// least, most, tiny and their negations; anything else as Scalar reads it.
+// least, most, tiny and their negations; otherwise as Scalar parses.
 Scalar value(DType d, const std::string& word) {
   const bool minus = word.starts_with('-');
   const std::string bare = minus ? word.substr(1) : word;

@@ -12,8 +12,8 @@
 namespace touchstone::interp {
 namespace {
 
-// MPFR's 64 bits and whether more follow, against those of the series. Where an exact result has
-// trailing zeros, both are shifted to 64 bits.
+// Compares MPFR's 64 bits, and whether more follow, with the series'. Exact results with trailing
+// zeros are both shifted to 64 bits.
 void expect_equal(const UnpackedReal& series, const UnpackedReal& mpfr, const char* name,
                   double x) {
   EXPECT_EQ(series.negative, mpfr.negative) << name << ' ' << x;
@@ -62,7 +62,7 @@ TEST(Series, AgreeWithMpfrOnAllKindsOfDoubles) {
   std::mt19937_64 random(26);
   for (int i = 0; i < 1500; ++i) {
     double x = 0;
-    std::uint64_t bits = random();  // every exponent alike
+    std::uint64_t bits = random();  // all exponents equally likely
     std::memcpy(&x, &bits, sizeof x);
     check(x);
     check(std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -60));  // moderate

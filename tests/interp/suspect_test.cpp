@@ -14,7 +14,7 @@ namespace {
 
 using test::buffer;
 
-// x [rows, terms] and y [columns, terms], and x times y by loops of float.
+// x [rows, terms], y [columns, terms], and their product by float loops.
 struct Product {
   std::int64_t rows = 32, columns = 32, terms = 0;
   std::vector<float> x, y;
@@ -54,7 +54,7 @@ struct Product {
   }
 };
 
-// The explanation of an answer: a fault may also leave the bounds of an element or two.
+// The explanation of an answer; a fault may also push an element or two out of bounds.
 std::string explanation(const Product& p, const std::vector<float>& answer,
                         const Profile& profile = {}) {
   const Outcome outcome = p.judged(answer, profile).outcome;
@@ -71,7 +71,7 @@ float positive(std::mt19937_64& random) {
   return std::uniform_real_distribution<float>(0, 1)(random);
 }
 
-// The significand without its `drop` low bits, rounded to nearest or cut.
+// The significand without its `drop` low bits, rounded to nearest or truncated.
 float shortened(float x, int drop, bool rounds) {
   const float unit = std::ldexp(1.0F, std::ilogb(x) - 23 + drop);
   return (rounds ? std::nearbyint(x / unit) : std::trunc(x / unit)) * unit;
@@ -115,7 +115,7 @@ TEST(Suspect, EachFaultIsNamedThatTheBoundsOfALongSumHide) {
 }
 
 TEST(Suspect, ATermThatIsMissingIsNamed) {
-  // So many terms that the bound of any order is wider than a term.
+  // So many terms that the any-order bound is wider than a term.
   Product p(4096, positive);
   for (std::vector<float>* v : {&p.x, &p.y})
     for (std::size_t i = 0; i < v->size(); ++i)
@@ -134,7 +134,7 @@ TEST(Suspect, WhatTheProfileAllowsIsNotSuspect) {
   EXPECT_FALSE(allowed.suspect()) << allowed.str();
 }
 
-// Every partial sum cut towards zero: biased, but within the bounds.
+// Every partial sum truncated: biased, but within the bounds.
 TEST(Suspect, TruncatingAccumulatorsAreNotSuspect) {
   for (const auto& draw : {normal, positive}) {
     const Product p(1024, draw);
@@ -173,7 +173,7 @@ TEST(Suspect, SaysWhyThereWasNothingToTest) {
   EXPECT_FALSE(few.suspicion);
 }
 
-// Of one row the copies of all others: one observation, however often.
+// Copies of one row are one observation, however many there are.
 TEST(Suspect, CopiesOfARowSayAThingOnce) {
   std::mt19937_64 random(1);
   std::vector<float> row, x;

@@ -9,8 +9,8 @@
 #include "scalar_reference.h"
 #include "touchstone/base/error.h"
 
-// The CPU device gives the same bits whatever the number of threads: they part outputs, or the
-// terms of an exact sum or a maximum.
+// The CPU device gives equal bits for any number of threads, which divide outputs, or the terms of
+// an exact sum or maximum.
 
 namespace touchstone {
 namespace {

@@ -13,9 +13,8 @@
 #include "touchstone/interp/device/bits.h"
 #include "touchstone/interp/device/scalar_ops.h"
 
-// Traps that others fell into, one test each, on the devices. That a fast-math object does not
-// reach the answers is in float_control_test.cpp, that the scalars have the same bits however
-// compiled in builds/.
+// Known traps of other implementations, one test each, on the devices. float_control_test.cpp tests
+// fast-math objects, builds/ tests that scalars do not depend on compilation.
 
 namespace touchstone {
 namespace {
@@ -33,8 +32,8 @@ LazyOpPtr operand(int idx, const std::vector<T>& values) {
                       ShapeTracker::contiguous({static_cast<std::int64_t>(values.size())}));
 }
 
-// Eigen's vector square root misrounds, makes NaN of infinity and +0 of -0, and its body and tail
-// differ: here 67 neighbours in an array, each as the scalar function has it.
+// Eigen's vector square root misrounds, maps infinity to NaN and -0 to +0, and its body and tail
+// differ: 67 adjacent elements must equal the scalar function's.
 TEST(Traps, NoFunctionIsEigensOwn) {
   std::mt19937 random(23);
   std::vector<float> in{kTrapInf, -0.0F,     0.0F,
@@ -57,7 +56,7 @@ TEST(Traps, NoFunctionIsEigensOwn) {
   }
 }
 
-// Eigen's maximum, like x86's, gives the second operand where one is NaN.
+// Eigen's maximum, like x86's, returns the second operand if one is NaN.
 TEST(Traps, MaximumOfNanIsNanOnBothSides) {
   const std::vector<float> nans(67, kTrapNan), ones(67, 1.0F);
   const auto max = [](const std::vector<float>& a, const std::vector<float>& b) {
@@ -68,7 +67,7 @@ TEST(Traps, MaximumOfNanIsNanOnBothSides) {
   for (const float x : max(ones, nans)) EXPECT_TRUE(std::isnan(x));
 }
 
-// Boost's 50-digit sine is 0 from 2^167 on, its quadruple one from 2^112.
+// Boost's 50-digit sine is 0 from 2^167 on, its quadruple-precision one from 2^112.
 TEST(Traps, SineOfLargeArgumentsIsNotZero) {
   for (int k = 100; k < 128; ++k) {
     const float x = std::ldexp(1.0F, k);
@@ -82,7 +81,7 @@ TEST(Traps, SineOfLargeArgumentsIsNotZero) {
   }
 }
 
-// clang's cast of 300.7 to a byte is 255 in the body of a loop and 44 in its tail.
+// clang casts 300.7 to a byte as 255 in a loop body and as 44 in its tail.
 TEST(Traps, CastsSaturateInBodyAndTail) {
   const std::vector<float> in(67, 300.7F);
   for (const std::uint8_t x :
@@ -94,18 +93,18 @@ TEST(Traps, NarrowingRoundsOnce) {
   const std::vector<double> in{1 + 0x1p-11 + 0x1p-40, 1 + 0x1p-8 + 0x1p-40};
   const auto halves =
       test::run<float16>(LazyOp::cast(operand(1, in), DType::Float16), {buffer(in)});
-  EXPECT_EQ(halves[0].bits, 0x3c01);  // by way of float 0x3c00
+  EXPECT_EQ(halves[0].bits, 0x3c01);  // via float 0x3c00
   const auto brains =
       test::run<bfloat16>(LazyOp::cast(operand(1, in), DType::BFloat16), {buffer(in)});
-  EXPECT_EQ(brains[1].bits, 0x3f81);  // by way of float 0x3f80
+  EXPECT_EQ(brains[1].bits, 0x3f81);  // via float 0x3f80
   const std::vector<std::int64_t> ints{(std::int64_t{1} << 62) + (std::int64_t{1} << 54) + 1};
   EXPECT_EQ(
       test::run<bfloat16>(LazyOp::cast(operand(1, ints), DType::BFloat16), {buffer(ints)})[0].bits,
-      0x5e81);                                                      // by way of double 0x5e80
-  EXPECT_EQ(bits_answer("fma\tbfloat16\t3f81,3fc0,0001"), "3fc2");  // by way of float's fma 3fc1
+      0x5e81);                                                      // via double 0x5e80
+  EXPECT_EQ(bits_answer("fma\tbfloat16\t3f81,3fc0,0001"), "3fc2");  // via float's fma 3fc1
 }
 
-// a * b + c in one rounding is what clang makes of it where it may.
+// clang fuses a * b + c where allowed.
 TEST(Traps, ProductsAreRoundedBeforeTheyAreAdded) {
   const std::vector<float> x(67, 1 + 0x1p-12F), c(67, -1.0F);
   const LazyOpPtr a = operand(1, x), b = operand(2, c);

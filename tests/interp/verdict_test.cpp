@@ -167,7 +167,7 @@ TEST(Verdict, FusedMulaccOfNarrowFloatsIsLegal) {
 }
 
 TEST(Verdict, ZeroTimesAnyNumberMayBeZero) {
-  // Fused and unfused differ, so of the remainder nothing is known: times 0 it is 0, or NaN.
+  // Fused and unfused results differ, so the remainder is unknown: times 0 it is 0 or NaN.
   const auto load = [](int b) {
     return LazyOp::load(b, DType::Float16, ShapeTracker::contiguous({1}));
   };

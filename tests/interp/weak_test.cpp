@@ -10,7 +10,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/interp/oracle/verdict.h"
 
-// A verdict that no answer could have failed is not PASS.
+// A verdict that no answer could fail must not be PASS.
 
 namespace touchstone {
 namespace {
@@ -24,7 +24,7 @@ LazyOpPtr terms(int idx, std::int64_t n, DType d = DType::Float32) {
   return LazyOp::load(idx, d, ShapeTracker::contiguous({n}));
 }
 LazyOpPtr total(const LazyOpPtr& x) { return LazyOp::reduce(Op::ReduceSum, x, {0}); }
-// In an accumulator of the terms' own type.
+// With an accumulator of the terms' type.
 LazyOpPtr narrow_total(const LazyOpPtr& x) {
   return LazyOp::reduce(Op::ReduceSum, x, {0}, x->dtype());
 }
@@ -36,7 +36,7 @@ Verdict verdict_on(const LazyOpPtr& value, std::vector<BufferPtr> inputs, const 
   return judge(test::store(value), test::raw(inputs), *buffer(out), profile);
 }
 
-// No answer of these is illegal, or nearly none: not one of them is a PASS.
+// Nearly every answer to these is legal: none may be a PASS.
 template <class T>
 void expect_no_pass(const LazyOpPtr& value, const std::vector<BufferPtr>& inputs,
                     const Profile& profile = {}) {
@@ -140,7 +140,7 @@ TEST(Weak, ANumberOrNan) {
 }
 
 TEST(Weak, AResultThatMayOverflowOrNot) {
-  // 2^127.99999 within 1 ULP is the largest number, one less, or infinity.
+  // 2^127.99999 within 1 ULP is the largest number, its predecessor, or infinity.
   const float x = std::nextafter(128.0F, 0.0F);
   const Verdict v =
       verdict_on<float>(LazyOp::unary(Op::Exp2, terms(1, 1)), {buffer<float>({x})}, {std::exp2(x)});
@@ -166,7 +166,7 @@ TEST(Weak, MostElementsDecide) {
 }
 
 TEST(Weak, IntegersByTheShareThatIsOpen) {
-  // Within 3 ULP either of two whole numbers of seven digits, or of one digit.
+  // Within 3 ULP: one of two integers of seven digits, or of one digit.
   Profile loose;
   loose.exp2 = {3, 0};
   const auto whole = LazyOp::cast(LazyOp::unary(Op::Exp2, terms(1, 1)), DType::Int32);
@@ -181,8 +181,8 @@ TEST(Weak, IntegersByTheShareThatIsOpen) {
 
 // ---- garbage --------------------------------------------------------------------------------
 
-// A kernel of one element, drawn: a few operations of one type over rows of up to five terms, in
-// the end perhaps a cast.
+// Draws a one-element kernel: a few operations of one type over rows of up to five terms, perhaps a
+// final cast.
 class Drawn {
  public:
   Drawn(std::mt19937_64& random, DType dtype) : random_(random), dtype_(dtype) {
@@ -210,7 +210,7 @@ class Drawn {
   Op sum_or_max() { return random_() % 2 == 0 ? Op::ReduceSum : Op::ReduceMax; }
   DType any_type() { return dtype_table[random_() % dtype_table.size()].dtype; }
 
-  // Bits at random, numbers of ordinary size, and the edges of the type.
+  // Random bits, ordinary numbers, and edges of the type.
   Scalar operand() {
     const std::uint64_t bits = random_();
     if (is_bool(dtype_)) return Scalar::from_bits(dtype_, bits & 1);
@@ -273,8 +273,8 @@ class Drawn {
   LazyOpPtr value_, kernel_;
 };
 
-// Of an element that does not count as weak most bit patterns are illegal, and at most one of NaN,
-// the infinities and the largest numbers is legal. An element that counts as weak is no PASS.
+// If an element does not count as weak, most bit patterns are illegal, and at most one of NaN, the
+// infinities and the largest numbers is legal. A weak element is no PASS.
 TEST(Weak, GarbageChangesTheVerdictOrCountsAsWeak) {
   std::mt19937_64 random(2024);
   int weak = 0, strong = 0;

@@ -19,8 +19,8 @@ namespace {
 using kernelize::why_no_image;
 using ::testing::HasSubstr;
 
-// By definition, from addresses alone: the elements are as many as the image's, and along some axis
-// of a multiple of four neighbours are valid together and one address apart.
+// By definition, from the addresses: as many elements as the image has, and along some axis of a
+// multiple of four, neighbours are valid together and adjacent in memory.
 bool lies_as_image(const ShapeTracker& st, std::int64_t elements) {
   std::vector<std::int64_t> sizes;
   std::int64_t n = 1;
@@ -57,7 +57,7 @@ std::vector<Shape> shapes_of(std::int64_t n) {
   return all;
 }
 
-// What movement makes of a buffer in order, with `shape` at the end.
+// Views of a contiguous buffer by movement that ends in `shape`.
 std::vector<ShapeTracker> moved_to(const Shape& shape) {
   std::vector<ShapeTracker> all;
   std::vector<int> order(shape.size());
@@ -105,7 +105,7 @@ TEST(Images, AreKeptWhereElementsLieInFours) {
   EXPECT_GT(dropped, 100);
 }
 
-// Of several views an axis may meet in memory where that is not found out; never the other way.
+// Stacked views may miss an axis of adjacent elements, but never claim one falsely.
 TEST(Images, OfSeveralViewsNoneIsKeptThatDoesNotLieInFours) {
   const UOpType image = UOpType::image(DType::Float32, 2, 3);
   int kept = 0;
@@ -148,7 +148,7 @@ TEST(Images, FourKindsOfNodesKeepTheType) {
   EXPECT_EQ(keep, (std::set<Ops>{Ops::Buffer, Ops::View, Ops::Const, Ops::Device}));
 }
 
-// Devices have none: kernels read and write float32, whatever the buffers of the graph say.
+// Devices have no images: kernels read and write float32, whatever the graph's buffers are.
 TEST(Images, KernelsHaveNone) {
   const UOp host = UOp::device("HOST");
   const UOpType image = UOpType::image(DType::Float16, 2, 3);

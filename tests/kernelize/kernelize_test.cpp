@@ -44,14 +44,14 @@ TEST(Kernelize, Groups) {
   EXPECT_EQ(count({s.alu(Ops::Exp2), s.alu(Ops::Sin)}), 3U);                      // two outputs
 }
 
-// What lies in a file one after the other has a kernel of its own, which others read from.
+// A contiguous part of a file gets its own kernel, which others read.
 TEST(Kernelize, APartOfADiskIsNoCopy) {
   const UOp file = UOp::new_buffer(UOp::device("DISK:file"), 24, DType::Float32);
   const UOp rows = file.reshape({4, 6}).shrink({{1, 3}, {0, 6}});
   for (const UOp& part : {rows.contiguous(), rows.bitcast(DType::Int32)}) {
     const std::vector<UOp> order =
         order_of_kernels(kernelized({part.copy_to(kHost).alu(Ops::Neg)}));
-    ASSERT_EQ(order.size(), 3U);  // the part, its copy, what is computed
+    ASSERT_EQ(order.size(), 3U);  // the part, its copy, the result
     const UOp& ast = order[0].src(1).arg_as<UOpKernelPtr>()->ast;
     ASSERT_EQ(ast.op(), Ops::BufferView);
     EXPECT_EQ(ast.arg_as<Mask>(), (Mask{{6, 12}}));
@@ -76,7 +76,7 @@ TEST(Kernelize, TheChaseStopsBeforeACastToLargerElements) {
   EXPECT_EQ(order[0].src(0).dtype().base, DType::Float32);
 }
 
-// Ops that read a reduce and meet again are computed with it; what they make of it is stored.
+// Ops that read a reduce and meet again are computed with it; their result is stored.
 TEST(Kernelize, TheChaseGoesToWhereAllReadersMeet) {
   const UOp y = array({4, 1}), r = array({4, 8}).reduce(Ops::Add, {1});
   const auto is_stored = [](const UOp& u, const UOp& shared, Scheduler scheduler) {
@@ -85,7 +85,7 @@ TEST(Kernelize, TheChaseGoesToWhereAllReadersMeet) {
     const UOp sink = UOp::sink({shared.alu(Ops::Neg), shared.alu(Ops::Sin)});
     return kernelize::what_gets_memory(sink, config).has(u);
   };
-  // Whether what two outputs are made of is stored and r is not; or the other way round.
+  // Whether the common source of two outputs is stored and r is not, or the reverse.
   const auto stores = [&](const UOp& shared, bool reduce) {
     const auto as_asked = [&](Scheduler s) {
       return is_stored(shared, shared, s) != reduce && is_stored(r, shared, s) == reduce;
@@ -95,11 +95,11 @@ TEST(Kernelize, TheChaseGoesToWhereAllReadersMeet) {
   const UOp m = r.alu(Ops::Max, {y}).alu(Ops::Mod, {r});
   EXPECT_TRUE(stores(m, false));
   const UOp below = m.alu(Ops::Exp2), twice = add(add(below, below.alu(Ops::Sin)), m);
-  EXPECT_TRUE(stores(twice, false));  // one between the ends of another
+  EXPECT_TRUE(stores(twice, false));  // one inside another
   const UOp less = r.alu(Ops::CmpLt, {r.alu(Ops::Recip)});
   EXPECT_TRUE(stores(less, false));  // bools are stored for floats
   const UOp wide = add(r.cast(DType::Float64), r.alu(Ops::Sin).cast(DType::Float64));
-  EXPECT_TRUE(stores(wide, true));  // and no doubles
+  EXPECT_TRUE(stores(wide, true));  // but doubles are not
   EXPECT_TRUE(stores(add(r.alu(Ops::Sin), r.view(r.tracker().flip(std::vector{0}))), true));
   const auto chain = [&](const UOp& from, int ops) {
     UOp end = from;
@@ -148,7 +148,7 @@ TEST(Kernelize, PadsAndUnsafeOps) {
   EXPECT_EQ(memory.size(), 1U);
 }
 
-// Whether padding meets 2^x on its way to memory, whoever is met first.
+// Whether padding applies to 2^x before memory must not depend on the visiting order.
 TEST(Kernelize, WhatGetsMemoryDependsOnNoOrderOfVisits) {
   const auto graph = [](bool swapped) {
     const UOp x = array({4});
@@ -179,7 +179,7 @@ TEST(Kernelize, FuseMakesOneKernelOfASoftmax) {
   EXPECT_EQ(count({y.ask(Ops::Fuse)}), 1U);
 }
 
-// 1, 2, ... n as the sums of the rows of a triangle of ones.
+// 1, 2, ... n as row sums of a triangle of ones.
 UOp arange(std::int64_t n) {
   const UOp ones = UOp::constant(Scalar::of(std::int32_t{1}), {n}, kHost);
   const UOp rows = ones.pad({{n - 1, 0}}).reshape({1, 2 * n - 1}).expand({n, 2 * n - 1});
@@ -209,7 +209,7 @@ TEST(Kernelize, DistinctContiguousNodesStayDistinctUnderFuse) {
   EXPECT_EQ(lower_kernel(order[2]).inputs.size(), 2U);
 }
 
-// Readers of the old value run before its writer, also where one waits for another kernel.
+// Readers of the old value run before its writer, even if one waits for another kernel.
 TEST(Order, WriteAfterReadIsKept) {
   for (const bool swapped : {false, true}) {
     const UOp a = array({4}), b = array({4}), c = array({4});
@@ -242,7 +242,7 @@ TEST(Order, AnAssignReadsItselfWhereItWrites) {
 TEST(Order, OneKernelThatNeedsBothValuesIsACycle) {
   const UOp a = array({4}), b = array({4});
   const UOp w = a.assign(b);
-  // x needs the old value of a and the new one.
+  // x needs both the old and the new value of a.
   const UOp x = add(a.alu(Ops::Sin), w.alu(Ops::Neg)).contiguous();
   try {
     kernelized({x});

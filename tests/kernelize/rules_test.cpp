@@ -11,7 +11,7 @@
 namespace touchstone::kernelize {
 namespace {
 
-// Two graphs that differ in nothing but which buffers they name.
+// A graph's text, independent of buffer names.
 std::string shape_of(const UOp& u) {
   std::string text;
   UOpMap<std::size_t> number;
@@ -106,12 +106,12 @@ TEST(Split, TakesTheFirstAxisThatHasADivisorAndWhoseNeighboursLieApart) {
   EXPECT_EQ(split_of(copies, both, config), (Split{1, 256}));
   const std::vector<int> last = {1};
   EXPECT_EQ(split_of(ShapeTracker::contiguous({1 << 16, 32768}), last, config), (Split{1, 64}));
-  // Either part has fewer terms than the whole, so that splitting ends at any threshold.
+  // Each part has fewer terms than the whole, so splitting ends at any threshold.
   Config least;
   least.reduceop_split_threshold = 2;
   EXPECT_EQ(split_of(ShapeTracker::contiguous({9}), one, least), std::nullopt);
   EXPECT_EQ(split_of(ShapeTracker::contiguous({144}), one, least), (Split{0, 72}));
-  // By ranges rows that are many stay whole.
+  // With ranges, many rows are not split.
   Config ranges;
   ranges.scheduler = Scheduler::Ranges;
   EXPECT_EQ(split_of(ShapeTracker::contiguous({256, 65536}), last, ranges), std::nullopt);

@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 class ConfigTest : public LazyTest {
  protected:
-  // Kernels of what `make` builds under a config.
+  // The number of kernels for the result of `make` under a config.
   template <class F>
   static std::size_t count(const Config& config, F&& make) {
     const ConfigScope scope(config);
@@ -79,7 +79,7 @@ TEST_F(ConfigTest, VariablesAreReadByName) {
   EXPECT_EQ(switch_named("PUSH"), std::nullopt);
 }
 
-// Other programs read variables of these names.
+// Other programs use variables of these names.
 TEST_F(ConfigTest, NamesWithoutPrefixAreReadWhereAskedFor) {
   const Variable debug("DEBUG", "*"), opt("OPT", "-O2"), trace("TRACE", "1"), lazy("LAZY", "0");
   EXPECT_EQ(Config::from_environment(), by_ranges());
@@ -117,7 +117,7 @@ TEST_F(ConfigTest, BadVariablesAreNamed) {
   EXPECT_THAT(error_with("DEBUG", "2x"), HasSubstr("DEBUG is '2x'"));
 }
 
-// Each of them is a member of its own, which both of its bounds reach.
+// Each option sets its own member and reaches both bounds.
 TEST_F(ConfigTest, AnOptionIsSetByNameWithinItsBounds) {
   std::vector<Config> seen{by_ranges()};
   for (const OptionInfo& row : option_table) {
@@ -143,7 +143,7 @@ TEST_F(ConfigTest, AnOptionIsSetByNameWithinItsBounds) {
 }
 
 TEST_F(ConfigTest, ProgramsFollowTheEnvironmentWithoutAScope) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process that has not asked yet
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a fresh process
   const Variable opt("TOUCHSTONE_OPT", "0"), debug("DEBUG", "*");
   EXPECT_EXIT(std::exit(Config::current() == Config(0) ? 7 : 8), ::testing::ExitedWithCode(7), "");
   const Variable wrong("TOUCHSTONE_OPT", "9");
@@ -280,7 +280,7 @@ TEST_F(ConfigTest, WithoutLazinessEveryOpRunsAsItIsBuilt) {
   EXPECT_EQ(exp2(x)->realized()->read<float>(), (Floats{4, 16, 64, 256}));
   EXPECT_NE(LazyBuffer::random({1, 0}, {3}, "CPU")->realized(), nullptr);
   const sint n(symbolic::variable("n", 1, 4));
-  EXPECT_EQ(exp2(x->shrink({{0, n}}))->realized(), nullptr);  // of no known size
+  EXPECT_EQ(exp2(x->shrink({{0, n}}))->realized(), nullptr);  // of unknown size
 }
 
 }  // namespace

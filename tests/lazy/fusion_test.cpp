@@ -16,7 +16,7 @@ std::int64_t any_in(std::int64_t low, std::int64_t high) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(low, high + 1));
 }
 
-// A step of a drawn program on earlier values; numbers are reduced to what fits.
+// A step of a drawn program on earlier values; numbers are reduced to the valid range.
 struct Step {
   int what = 0;
   std::vector<std::int64_t> numbers;
@@ -61,7 +61,7 @@ LazyBufferPtr unary(const LazyBufferPtr& x, int what) {
   return LazyBuffer::e(kOps[what], {x});
 }
 
-// y brought to the shape of x, by cutting and padding.
+// y cropped and padded to the shape of x.
 LazyBufferPtr fit(const LazyBufferPtr& y, const LazyBufferPtr& x) {
   Mask keep;
   Padding fill;
@@ -102,7 +102,7 @@ LazyBufferPtr run_step(const Step& step, const std::vector<LazyBufferPtr>& value
 
 enum class How { NodeByNode, Fused };
 
-// The bits of all outputs of a program: of the last values, and of one in the middle.
+// The bits of all outputs of a program: the last values and one from the middle.
 std::vector<std::vector<std::uint32_t>> run(const std::vector<Step>& program, How how) {
   std::vector<float> start;
   for (int i = 0; i < 12; ++i) start.push_back(static_cast<float>(i % 5) - 1.5F);
@@ -133,7 +133,7 @@ std::vector<std::vector<std::uint32_t>> run(const std::vector<Step>& program, Ho
   return bits;
 }
 
-// The device rounds every op the same in any kernel, so that fusion must not change one bit.
+// The device rounds every op the same in any kernel, so fusion must not change a bit.
 RC_GTEST_PROP(Fusion, GivesTheBitsOfRunningNodeByNode, ()) {
   register_interpreted_device();
   const std::vector<Step> program = any_program();

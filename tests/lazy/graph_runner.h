@@ -11,7 +11,7 @@
 
 namespace touchstone {
 
-/// An array as numbers, row-major: what graphs of small integers give exactly.
+/// A row-major array of numbers; graphs of small integers give exact results.
 struct Numbers {
   std::vector<std::int64_t> shape;
   std::vector<double> values;
@@ -20,12 +20,12 @@ struct Numbers {
 
 inline Shape shape_of(const Numbers& x) { return {x.shape.begin(), x.shape.end()}; }
 
-/// Runs graphs of UOps kernel by kernel on the devices that they name, in place.
+/// Runs graphs of UOps kernel by kernel on their devices, in place.
 class GraphRunner {
  public:
   explicit GraphRunner(Config config = Config()) : config_(std::move(config)) {}
 
-  /// A BUFFER of one device with these values, float32, of their shape.
+  /// A float32 BUFFER on a device with these values and their shape.
   UOp given(const Numbers& x, const std::string& device) {
     const auto n = static_cast<std::int64_t>(x.values.size());
     const UOp buffer = UOp::new_buffer(UOp::device(Device::canonical(device)), n, DType::Float32);
@@ -34,7 +34,7 @@ class GraphRunner {
     return buffer.reshape(shape_of(x));
   }
 
-  /// Computes outputs, which are asked for as contiguous().
+  /// Computes outputs through contiguous().
   std::vector<Numbers> run(const std::vector<UOp>& outputs) {
     std::vector<UOp> stored;
     for (const UOp& u : outputs) stored.push_back(u.contiguous());
@@ -47,7 +47,7 @@ class GraphRunner {
   }
   Numbers run(const UOp& output) { return run(std::vector{output})[0]; }
 
-  std::int64_t kernels = 0, copies = 0, copied = 0;  // of every device; elements that travelled
+  std::int64_t kernels = 0, copies = 0, copied = 0;  // over all devices; elements transferred
 
  private:
   std::vector<BufferPtr>& memory(const UOp& buffer) {
@@ -138,7 +138,7 @@ class GraphRunner {
   UOpMap<std::vector<BufferPtr>> memory_;
 };
 
-/// What a graph on one device gives, by loops over whole arrays.
+/// The result of a graph on one device, by loops over whole arrays.
 class PlainNumbers {
  public:
   void give(const UOp& x, Numbers values) { known_.set(x, std::move(values)); }
@@ -229,7 +229,7 @@ class PlainNumbers {
         case Ops::Neg:
           return -source(0, at);
         default:
-          return source(0, at);  // what is asked of it, casts that change no value, copies
+          return source(0, at);  // requests, value-preserving casts, copies
       }
     });
   }

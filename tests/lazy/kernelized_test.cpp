@@ -82,7 +82,7 @@ TEST_F(KernelizedTest, AssignsReadWhatTheyReplace) {
   const std::vector<int> turn = {1, 0};
   const auto turned = more->assign(add(more, more->permute(turn)));
   EXPECT_EQ(values(turned), (Floats{4, 7, 7, 10}));
-  // Two that read each other.
+  // Two assigns that read each other.
   const auto p = counting({2}), q = mul(counting({2}), number(10, {2}))->contiguous();
   realize(Outputs{q});
   const auto p2 = p->assign(add(q, number(0, {2}))), q2 = q->assign(add(p, number(0, {2})));
@@ -192,7 +192,7 @@ TEST_F(KernelizedTest, AnAssignOfABufferCopiesIt) {
   const auto next = a->assign(b);
   realize(Outputs{next});
   EXPECT_EQ(next->realized()->read<float>(), (Floats{2, 4, 6}));
-  // The assign is an output, too.
+  // The assign is an output too.
   const auto c = counting({1}), w = c->assign(mul(counting({1}), number(3, {1})));
   const auto nothing = w->pad({{1, 0}})->shrink({{0, 1}});
   const auto again = LazyBuffer::e(Op::Sub, {w, nothing});
@@ -202,7 +202,7 @@ TEST_F(KernelizedTest, AnAssignOfABufferCopiesIt) {
   EXPECT_EQ(values(column->assign(add(column, column))), (Floats{2, 4, 6}));
 }
 
-// Each link would double the views of all before it.
+// Each link would double all earlier views.
 TEST_F(KernelizedTest, ChainsThatDoubleTheirViewsStaySmall) {
   const ConfigScope scope(kernelizing());
   LazyBufferPtr x = counting({2, 3});

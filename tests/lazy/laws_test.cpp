@@ -1,4 +1,4 @@
-// Laws of LazyBuffers, beyond their ops: sharing, families, folding, memory of others, assign().
+// Laws of LazyBuffers beyond their ops: sharing, families, folding, external memory, assign().
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -97,7 +97,7 @@ TEST_F(Laws, AbsorbingElementsFoldWhereTheyAbsorb) {
   const auto yes = LazyBuffer::constant(Scalar::of(true), {2}, "CPU");
   EXPECT_EQ(LazyBuffer::e(Op::Where, {yes, x, exp2(x)}), x);
   EXPECT_EQ(LazyBuffer::e(Op::Where, {LazyBuffer::e(Op::CmpLt, {x, exp2(x)}), x, x}), x);
-  // A float may be a NaN: it is not equal to itself, and times 0 no 0.
+  // A float may be NaN, which is not equal to itself, and times 0 is not 0.
   EXPECT_FALSE(LazyBuffer::e(Op::CmpEq, {x, x})->is_unrealized_const());
   EXPECT_FALSE(LazyBuffer::e(Op::Sub, {x, x})->is_unrealized_const());
   EXPECT_FALSE(mul(x, number(0, {2}))->is_unrealized_const());
@@ -197,7 +197,7 @@ TEST_F(Laws, ACustomFunctionFillsItsMemoryFromWholeBuffers) {
   EXPECT_TRUE(LazyBuffer::custom(reversed, {x}, {0}, DType::Float32, "CPU")->is_const_base());
 }
 
-// Memory of its own: what lies there is unreadable where it was not copied out.
+// A separate memory, unreadable unless copied out.
 class FarMemory final : public Allocator {
   void* allocate(std::size_t bytes) override { return ::operator new(bytes); }
   void release(void* memory, std::size_t /*bytes*/) noexcept override { ::operator delete(memory); }
@@ -241,7 +241,7 @@ TEST_F(Laws, HostMemoryIsReadWhereItLies) {
   const auto data = std::make_shared<std::vector<float>>();
   for (int i = 0; i < 12; ++i) data->push_back(static_cast<float>(i));
   const std::int64_t before = counters().mem_used;
-  // Every second column of a 3 x 4 array, rows backwards.
+  // Every second column of a 3 x 4 array, rows reversed.
   const auto x =
       LazyBuffer::from_host(data->data() + 8, DType::Float32, std::vector<std::int64_t>{3, 2},
                             std::vector<std::int64_t>{-4, 2}, data, "CPU");
@@ -265,8 +265,8 @@ TEST_F(Laws, HostMemoryIsReadWhereItLies) {
 TEST_F(Laws, AssignKeepsTheMemoryAndTheOldValueForWhoReadsIt) {
   const auto x = counting({4});
   const BufferPtr place = x->realized();
-  const auto before = add(x, number(10, {4}));  // of the old value, whenever it runs
-  const auto after = x->assign(x->stride(std::vector<std::int64_t>{-1}));  // reads what it replaces
+  const auto before = add(x, number(10, {4}));  // reads the old value, whenever it runs
+  const auto after = x->assign(x->stride(std::vector<std::int64_t>{-1}));  // reads its target
   const auto both = add(after, x);
   realize(std::vector{both, after});
   EXPECT_EQ(after->realized(), place);
@@ -285,10 +285,10 @@ TEST_F(Laws, AssignOverAndOverKeepsOnePlace) {
     EXPECT_EQ(x->realized().get(), place);
   }
   EXPECT_EQ(values(x), (Floats{6, 7, 8, 9}));
-  // A target without memory has none to keep, and the value is the same.
+  // A target without memory has nothing to keep, and the value is the same.
   EXPECT_EQ(values(x->assign(add(x, x))->assign(add(x, number(1, {4})))), (Floats{7, 8, 9, 10}));
   EXPECT_EQ(x->assign(exp2(x))->assigns_to()->realized().get(), place);
-  // Memory of the host, too, is written in place.
+  // Host memory is also written in place.
   const auto data = std::make_shared<std::vector<float>>(Floats{1, 2});
   const auto host =
       LazyBuffer::from_host(data->data(), DType::Float32, std::vector<std::int64_t>{2},

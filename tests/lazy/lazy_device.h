@@ -11,7 +11,7 @@
 
 namespace touchstone {
 
-/// Tests whose graphs live on the interpreted device.
+/// Base of tests with graphs on the interpreted device.
 class LazyTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {

@@ -5,7 +5,7 @@
 #include "touchstone/lazy/fusion.h"
 #include "touchstone/ops/node_order.h"
 
-// Kernels that would be longer than compilers take well.
+// Kernels that would be too long for compilers.
 
 namespace touchstone {
 namespace {
@@ -14,7 +14,7 @@ using lazy::kMostInKernel;
 
 class LongWork : public LazyTest {
  protected:
-  // Computed ops of each kernel.
+  // The number of computed ops of each kernel.
   static std::vector<int> lengths(const std::vector<LazyBufferPtr>& outputs) {
     std::vector<int> all;
     for (const ScheduleItem& item : plan(outputs)) {
@@ -101,7 +101,7 @@ TEST_F(LongWork, ByRewritingIsCutAsWell) {
     EXPECT_EQ(all.size(), 10u);
     for (const int n : all) EXPECT_LE(n, kMostInKernel);
     EXPECT_EQ(values(chain(x, b, 20'000)), wanted);
-    // Where the least is kept, round reduces, and of a tree of many terms.
+    // Split where the least is stored, around reduces, and in a tree of many terms.
     const auto narrow = chain(counting({1, 4}), counting({1, 4}), 1500);
     const auto large = counting({64, 4});
     const std::vector<ScheduleItem> items =

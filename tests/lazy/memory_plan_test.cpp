@@ -18,7 +18,7 @@ TEST_F(Plan, AChainNeedsTwoPlaces) {
   for (int i = 0; i < 10; ++i) x = add(x, number(i + 1, {1024}))->contiguous();
   const auto items = schedule(std::vector{x});
   const MemoryPlan plan = plan_memory(items);
-  EXPECT_EQ(plan.unplanned, 9 * 4096);  // the last one is wanted
+  EXPECT_EQ(plan.unplanned, 9 * 4096);  // the last one is an output
   EXPECT_EQ(plan.planned(), 2 * 4096);
   EXPECT_FALSE(plan.places.back().has_value());
 }
@@ -47,13 +47,13 @@ TEST_F(Plan, WhatAnUnrealizedTensorOfSomebodyReadsIsKept) {
   middle.reset();
   ASSERT_FALSE(alive.expired());
   const auto items = schedule(std::vector{out});
-  EXPECT_EQ(plan_memory(items).unplanned, 64);  // not of what `later` reads
+  EXPECT_EQ(plan_memory(items).unplanned, 64);  // without the input of `later`
   realize(std::vector{out});
   EXPECT_NE(alive.lock()->realized(), nullptr);
   EXPECT_EQ(values(later), values(exp2(exp2(counting({16})))));
 }
 
-// Random graphs of kernels that each read some earlier results.
+// Random graphs of kernels that read some earlier results.
 std::vector<LazyBufferPtr> drawn(std::uint64_t seed, int steps) {
   std::vector<LazyBufferPtr> all{LazyBuffer::random({seed, 0}, {7}, "CPU")};
   for (int i = 0; i < steps; ++i) {

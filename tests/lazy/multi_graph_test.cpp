@@ -34,7 +34,7 @@ Numbers counted(std::vector<std::int64_t> shape, int seed) {
   return all;
 }
 
-// A leaf: what it holds, and along which axis it is sharded; -1: every device has it whole.
+// A leaf: its content and sharding axis; -1: replicated.
 struct Leaf {
   Numbers values;
   int axis;
@@ -96,7 +96,7 @@ TEST_F(MultiGraph, ReduceOverItsAxisIsAnAllreduce) {
         for (const std::vector<int>& axes : {std::vector{0}, std::vector{1}, std::vector{0, 1}})
           expect_same({{counted({4, 8}, 3), axis}}, n,
                       [&](const auto& x) { return x[0].reduce(op, axes); });
-  // One row a device: nothing is left to reduce on it.
+  // One row per device: nothing is left to reduce there.
   expect_same({{counted({3, 2}, 3), 0}}, 3,
               [](const auto& x) { return x[0].reduce(Ops::Add, {0}); });
 }
@@ -144,7 +144,7 @@ TEST_F(MultiGraph, CopiesGatherBitForBit) {
       expect_same({{counted({6, 6}, 1), axis}}, n,
                   [&](const auto& x) { return x[0].copy_to(tuple(n + 2)); });
     }
-  // -0, infinities and the bits of a NaN stay.
+  // -0, infinities and NaN payloads are preserved.
   GraphRunner runner;
   Numbers odd{{4}, {-0.0, 0.0, -INFINITY, NAN}};
   const UOp x = put(runner, {odd, 0}, 2);
@@ -186,7 +186,7 @@ TEST_F(MultiGraph, AssignsGoToTheMemoryOfEachDevice) {
               HasSubstr("the value is not sharded"));
 }
 
-// Who reads one device's part does so before all parts are written.
+// Readers of one device's part run before all parts are written.
 TEST_F(MultiGraph, AnAssignWaitsForThoseThatReadAPart) {
   for (const bool swapped : {false, true}) {
     GraphRunner runner;
@@ -255,10 +255,10 @@ TEST_F(MultiGraph, ShardingCopiesNoMoreThanTheShards) {
   GraphRunner runner;
   const UOp x = put(runner, {counted({8, 4}, 1), 0}, 4);
   runner.run(x.alu(Ops::Neg));
-  EXPECT_EQ(runner.copied, 24);  // the first shard stays where it is
+  EXPECT_EQ(runner.copied, 24);  // the first shard stays in place
 }
 
-// One device's part is padding alone, and no memory of anything.
+// One device's part is only padding and has no memory.
 TEST_F(MultiGraph, PartsThatAreAllPadding) {
   for (const std::size_t n : {2U, 3U})
     expect_same({{counted({2, 3}, 1), -1}, {counted({6, 3}, 2), 0}}, n, [](const auto& x) {
@@ -266,7 +266,7 @@ TEST_F(MultiGraph, PartsThatAreAllPadding) {
     });
 }
 
-// What is seen otherwise on each device, and is larger than what is copied.
+// Parts with different views per device, larger than the data copied.
 TEST_F(MultiGraph, PartsOfWhatIsPaddedBeforeItIsCopied) {
   for (const std::size_t n : {2U, 4U}) {
     GraphRunner runner;
@@ -280,7 +280,7 @@ TEST_F(MultiGraph, PartsOfWhatIsPaddedBeforeItIsCopied) {
   }
 }
 
-/// What becomes of a value, beside the leaves of its graph, which are all as large.
+/// Transforms a value, using leaves of equal size.
 using Step = std::function<UOp(const UOp& x, const std::vector<UOp>& leaves)>;
 
 Step draw_step(fuzz::Chooser& chooser, std::int64_t size) {
@@ -341,7 +341,7 @@ TEST_F(MultiGraph, RandomGraphs) {
     std::vector<Leaf> leaves;
     for (const int seed : {1, 2})
       leaves.push_back({counted({size, size}, seed), chooser.index(3) - 1});
-    // A step that the shards do not allow is left out of both.
+    // A step that the shards do not allow is skipped in both.
     GraphRunner trial;
     std::vector<UOp> sharded;
     for (const Leaf& leaf : leaves) sharded.push_back(put(trial, leaf, n));
@@ -371,7 +371,7 @@ TEST_F(MultiGraph, RandomGraphs) {
   EXPECT_GT(refused, 30U);
 }
 
-// Each device of a tuple runs the same kernel; only its number differs.
+// Devices of a tuple run one kernel; only the device number differs.
 TEST_F(MultiGraph, KernelsOfATupleAreOne) {
   GraphRunner runner;
   const UOp whole = put(runner, {counted({4, 4}, 1), -1}, 2).contiguous();

@@ -5,7 +5,7 @@
 #include "lazy_device.h"
 #include "touchstone/device/config.h"
 
-// Kernels of the scheduler `ranges`: how many there are, and that they compute the same.
+// Kernels of the scheduler `ranges`: their number, and that results are equal.
 
 namespace touchstone {
 namespace {
@@ -23,7 +23,7 @@ struct RangesTest : LazyTest {
     const ConfigScope scope(by(Scheduler::Ranges));
     return kernels(outputs);
   }
-  /// Of a graph that is made anew for each: in a kernel a node, and by ranges.
+  /// For a graph built anew each time: a kernel per node, and by ranges.
   template <class Make>
   static void expect_same(const Make& make) {
     Floats one_by_one, together;
@@ -52,7 +52,7 @@ struct RangesTest : LazyTest {
     const auto e = exp2(less(x, most(x, axis)));
     return LazyBuffer::e(Op::Div, {e, sum(e, {axis})->expand(x->shape())});
   }
-  static LazyBufferPtr small(Shape shape) {  // so that exp2 of it is no infinity
+  static LazyBufferPtr small(Shape shape) {  // keeps exp2 finite
     return LazyBuffer::e(Op::Mod, {counting(shape), number(5, shape)});
   }
 };
@@ -72,14 +72,14 @@ TEST_F(RangesTest, ReducesOfOneLoopAreOneKernel) {
 }
 
 TEST_F(RangesTest, AReduceWhoseTermsAreReducesIsAKernelOfItsOwn) {
-  const auto pooled = [] {  // sums, the largest of each two neighbours
+  const auto pooled = [] {  // sums, then the maximum of each two neighbours
     return most(sum(counting({6, 4}), {1})->reshape({3, 2}), 1);
   };
   EXPECT_EQ(count({pooled()}), 2U);
   expect_same(pooled);
 }
 
-// A product of matrices of which one is a product: computed once, not for each column.
+// A matrix product with a product as its operand: computed once, not per column.
 TEST_F(RangesTest, WorkIsNotRepeated) {
   const auto product = [](const LazyBufferPtr& a, const LazyBufferPtr& b) {
     const sint n = a->shape()[0], k = a->shape()[1], m = b->shape()[1];
@@ -93,7 +93,7 @@ TEST_F(RangesTest, WorkIsNotRepeated) {
   };
   EXPECT_EQ(count({chain()}), 2U);
   expect_same(chain);
-  // Windows that overlap see each sum more than once.
+  // Overlapping windows read each sum more than once.
   const auto windows = [] {
     const auto s = sum(counting({6, 4}), {1})->reshape({6});
     return add(s->shrink({{0, 5}}), s->shrink({{1, 6}}));
@@ -118,7 +118,7 @@ TEST_F(RangesTest, PaddingIsNoReasonForMemory) {
     EXPECT_EQ(count({padded()}), 1U) << name(op);
     expect_same(padded);
   }
-  const auto of_reduce = [] {  // of what a reduce gives, and twice
+  const auto of_reduce = [] {  // of a reduce's result, and twice
     const auto y = exp2(sum(small({3, 4}), {1}))->pad({{1, 1}, {0, 0}});
     return LazyBuffer::e(Op::Neg, {y})->pad({{0, 0}, {1, 1}});
   };
@@ -127,7 +127,7 @@ TEST_F(RangesTest, PaddingIsNoReasonForMemory) {
 }
 
 TEST_F(RangesTest, WhatOnlyCountsVanishes) {
-  const auto arange = [](std::int64_t n) {  // 1, 2, ...: sums of rows of a triangle of ones
+  const auto arange = [](std::int64_t n) {  // 1, 2, ...: row sums of a triangle of ones
     const auto ones = number(1, {2 * n - 1});
     const auto wide = number(1, {n})->pad({{n - 1, 0}});
     const auto rows = wide->reshape({1, 2 * n - 1})
@@ -137,7 +137,7 @@ TEST_F(RangesTest, WhatOnlyCountsVanishes) {
                           ->reshape({n, 2 * n - 2});
     return sum(rows->shrink({{0, n}, {0, n}}), {1})->reshape({n});
   };
-  const auto picked = [&] {  // x[i] where i is 3
+  const auto picked = [&] {  // x[3]
     const auto at = LazyBuffer::e(Op::CmpEq, {arange(6), number(3, {6})});
     return sum(LazyBuffer::e(Op::Where, {at, counting({6}), number(0, {6})}), {0});
   };
@@ -154,7 +154,7 @@ TEST_F(RangesTest, OutputsAndWhatIsAskedForKeepTheirMemory) {
   EXPECT_EQ(count({less(y, sum(y, {1})->contiguous())}), 2U);
 }
 
-// What several kernels would compute again, with a reduce in it, is stored.
+// A value with a reduce that several kernels would recompute is stored.
 TEST_F(RangesTest, OneKernelForWhatManyRead) {
   const auto graph = [] {
     const auto y = softmax(small({4, 8}), 1);
@@ -163,7 +163,7 @@ TEST_F(RangesTest, OneKernelForWhatManyRead) {
   EXPECT_EQ(count(graph()), 3U);
 }
 
-// y is a product of buffers, read by a sum and by what reads both.
+// y is a product of buffers, read by a sum and by a kernel that reads both.
 TEST_F(RangesTest, WhatSeveralReadIsStoredWhereThatMovesLess) {
   const auto read_twice = [](const LazyBufferPtr& y) {
     const auto rows = sum(y, {1})->expand(y->shape());
@@ -183,13 +183,13 @@ TEST_F(RangesTest, WhatSeveralReadIsStoredWhereThatMovesLess) {
     for (int i = 0; i < narrow; ++i) factors.push_back(counting({1, 8})->expand({4, 8}));
     return of_all(factors);
   };
-  // Twice b buffers against b, y stored and read twice.
+  // 2b buffers read against b, plus y stored and read twice.
   EXPECT_EQ(count({graph(3, 0)}), 2U);
   EXPECT_EQ(count({graph(4, 0)}), 3U);
-  EXPECT_EQ(count({graph(2, 4)}), 2U);  // little is loaded of narrow ones
+  EXPECT_EQ(count({graph(2, 4)}), 2U);  // narrow ones load little
   expect_same([&] { return graph(3, 0); });
   expect_same([&] { return graph(4, 0); });
-  // Of a part of what is made of whole buffers as little is loaded as there is in it.
+  // Reading a part of a product of whole buffers loads only that part.
   const auto part = [&](int factors) {
     std::vector<LazyBufferPtr> wide;
     for (int i = 0; i < factors; ++i) wide.push_back(counting({4, 4}));
@@ -198,7 +198,7 @@ TEST_F(RangesTest, WhatSeveralReadIsStoredWhereThatMovesLess) {
   EXPECT_EQ(count({part(3)}), 2U);
   EXPECT_EQ(count({part(4)}), 3U);
   expect_same([&] { return part(4); });
-  // The second reader has what y is made of at hand.
+  // The second reader already reads the sources of y.
   const auto at_hand = [&] {
     const std::vector<LazyBufferPtr> x = {counting({4, 8}), counting({4, 8}), counting({4, 8}),
                                           counting({4, 8})};

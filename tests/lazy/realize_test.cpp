@@ -64,7 +64,7 @@ TEST_F(Realize, PaddingIsZeroWhateverOpsMakeOfZeros) {
   const auto product = mul(x, x)->pad({{1, 1}});
   EXPECT_EQ(kernels({add(product, number(0, {5}))}), 1u);
   EXPECT_EQ(values(product), (Floats{0, 1, 4, 9, 0}));
-  // A pad that is cut off again on the other side makes nothing larger, but is a pad.
+  // Padding and cropping the other side keeps the size, but is still a pad.
   const auto shifted = exp2(x)->pad({{2, 0}})->shrink({{0, 3}});
   EXPECT_EQ(values(shifted), (Floats{0, 0, 2}));
   const auto negated = LazyBuffer::e(Op::Neg, {x})->pad({{1, 0}});
@@ -133,7 +133,7 @@ TEST_F(Realize, WhatRanBeforeAnErrorStays) {
   EXPECT_EQ(values(good), (Floats{2, 4}));
 }
 
-// All constants of a value on a device are views of one node.
+// All constants of one value on a device are views of one node.
 TEST_F(Realize, NothingOnSeveralDevicesLeavesConstantsAsTheyAre) {
   const auto zero = [](const Shape& shape, const char* device) {
     return LazyBuffer::constant(Scalar::from_int(DType::Float32, 0), shape, device);

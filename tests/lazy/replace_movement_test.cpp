@@ -4,7 +4,7 @@
 
 #include "lazy_device.h"
 
-// Movement of what is computed as movement of what it is computed from.
+// Moves movement operations from a result to its operands.
 
 namespace touchstone {
 namespace {
@@ -14,7 +14,7 @@ using Ops = std::vector<MovementOp>;
 
 class ReplaceMovement : public LazyTest {
  protected:
-  // Ops of the graph above memory, and whether movement stands above one of them.
+  // True if movement is applied to an op of the graph above memory.
   static bool moves_a_result(const LazyBufferPtr& x) {
     if (!x->is_base() && x->base().realized() == nullptr && !x->is_const_base()) return true;
     for (const LazyBufferPtr& s : x->base().srcs())

@@ -62,7 +62,7 @@ TEST_F(Schedule, AReduceSeenPermutedIsNotFused) {
 }
 
 TEST_F(Schedule, TheChainBehindAReduceThatCannotGoOnIsKept) {
-  // relu-like work stays with the first reduce; the second reads its result.
+  // Elementwise work stays with the first reduce; the second reads its result.
   const auto s = exp2(sum(counting({4, 4, 8}), {2}));
   const auto items = plan({sum(s, {0})});
   ASSERT_EQ(items.size(), 2u);
@@ -108,7 +108,7 @@ TEST_F(Schedule, ContiguousMakesABoundary) {
   EXPECT_EQ(kernels({number(2, {4})->contiguous()}), 1u);
 }
 
-// The kernels of a graph that holds all kinds of decisions, as text.
+// The kernels of a graph with all kinds of decisions, as text.
 std::string text_of(const std::vector<ScheduleItem>& items) {
   std::string text;
   for (const ScheduleItem& item : items)
@@ -173,7 +173,7 @@ TEST_F(Schedule, ManyReducesIntoOneChainStayNearLinear) {
 }
 
 TEST_F(Schedule, WorkSeenThroughVeryManyViewsGetsMemory) {
-  // A running sum by doubling: the number of views of the first term doubles at each step.
+  // A running sum by doubling: the first term's views double at each step.
   constexpr std::int64_t kSize = 1 << 12;
   LazyBufferPtr x = mul(counting({kSize}), number(0, {kSize}));
   x = add(x, number(1, {kSize}));
@@ -187,7 +187,7 @@ TEST_F(Schedule, WorkSeenThroughVeryManyViewsGetsMemory) {
   EXPECT_EQ(values(x), expected);
 }
 
-// Each x is read by the kernel of the next sum and, twice, by the next x; nothing asks for memory.
+// The kernel of the next sum reads each x, and the next x reads it twice; nothing requests memory.
 LazyBufferPtr sums_of_itself(int steps) {
   constexpr std::int64_t kSide = 3;
   LazyBufferPtr x = LazyBuffer::empty({kSide, kSide}, DType::Float32, "CPU");
@@ -200,7 +200,7 @@ LazyBufferPtr sums_of_itself(int steps) {
 }
 
 struct Work {
-  std::size_t kernels = 0, nodes = 0;  // of all their ASTs
+  std::size_t kernels = 0, nodes = 0;  // over all ASTs
 };
 
 Work work_of(const LazyBufferPtr& x) {
@@ -214,7 +214,7 @@ Work work_of(const LazyBufferPtr& x) {
 }
 
 TEST_F(Schedule, WorkThatManyKernelsWouldDoAgainIsDoneOnce) {
-  // One kernel a sum, and one more for every few: each of constant size.
+  // One kernel per sum, and one more for every few, each of constant size.
   const Work some = work_of(sums_of_itself(250)), more = work_of(sums_of_itself(500));
   EXPECT_LT(more.kernels, 2 * 500u);
   EXPECT_LE(more.kernels, 2 * some.kernels);

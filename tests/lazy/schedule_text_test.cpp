@@ -71,7 +71,7 @@ TEST_F(ScheduleShown, PicturesHaveANodeAnItemAndAnEdgeABufferBetween) {
                              "reads 1\\n"));
 }
 
-// 40 items of which each reads all before it: the chain of 39 edges orders them.
+// 40 items that each read all earlier ones: a chain of 39 edges orders them.
 TEST_F(ScheduleShown, OfManyEdgesThoseThatALongerWayImpliesAreLeftOut) {
   const auto drawn = [](int n) {
     std::vector<LazyBufferPtr> made{LazyBuffer::random({1, 0}, {4}, "CPU")->contiguous()};

@@ -1,4 +1,4 @@
-// Ranks under mpirun: what the scenarios print, how they end, and how soon.
+// Ranks under mpirun: the scenarios' output, exit status and time.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -34,7 +34,7 @@ Ended ended_of(const std::string& command) {
   return ended;
 }
 
-// In a folder of its own: runs that end clear one that they share, while others begin there.
+// In a folder of its own: ending runs clear a shared folder while others start there.
 Ended run(int ranks, const std::string& scenario, const std::string& environment = "") {
   const TemporaryDirectory folder;
   return ended_of(
@@ -55,8 +55,7 @@ class Mpi : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!has_mpi()) GTEST_SKIP() << "built without MPI";
-    // Ranks leave what Open MPI and its plugins never free; where sanitizers look on, other tests
-    // hold our own code to it.
+    // Open MPI and its plugins leak memory in ranks; other tests check our own code for leaks.
     const char* const given = std::getenv("ASAN_OPTIONS");
     setenv("ASAN_OPTIONS", fmt::format("{}:detect_leaks=0", given ? given : "").c_str(), 1);
   }
@@ -101,7 +100,7 @@ TEST_F(Mpi, OneRankWritesTheCheckpointWhole) {
   std::filesystem::remove(path);
 }
 
-// Every rank says which step differs.
+// Every rank names the differing step.
 TEST_F(Mpi, DifferentGraphsAreAnErrorOnEveryRank) {
   const Ended ended = run(3, "differs");
   EXPECT_NE(ended.code, 0);
@@ -123,7 +122,7 @@ TEST_F(Mpi, ARankThatDiesEndsTheJob) {
   EXPECT_LT(failed.seconds, 30) << failed.out;
 }
 
-// Every rank says which one it was, and why.
+// Every rank names the failing rank and the reason.
 TEST_F(Mpi, ARankWithoutMemoryIsAnErrorOnEveryRank) {
   setenv("ASAN_OPTIONS",
          fmt::format("{}:allocator_may_return_null=1", std::getenv("ASAN_OPTIONS")).c_str(), 1);
@@ -159,7 +158,7 @@ TEST_F(Mpi, ACheckpointIsWholeWhereItsWriterIsKilled) {
   std::filesystem::remove(path);
 }
 
-// The fuzzer's relation `multi`.
+// The relation `multi` of the fuzzer.
 TEST_F(Mpi, RandomProgramsOverRanksGiveTheBitsOfOneDevice) {
   for (const int ranks : {2, 3}) {
     const Ended ended = ended_of(
@@ -187,7 +186,7 @@ TEST_F(Mpi, ValuesOfOtherRanksAndRanksThatAreNot) {
 }
 
 #ifdef TOUCHSTONE_COMMAND
-// Of any number of ranks or devices the same network, a stopped and resumed one, too.
+// Any number of ranks or devices gives the same network, also when stopped and resumed.
 TEST_F(Mpi, TheCommandTrainsUnderMpirun) {
   const auto file = std::filesystem::temp_directory_path() / "touchstone_train_test.safetensors";
   const auto last = [](const Ended& ended) {

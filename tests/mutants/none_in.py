@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whether a program holds the name of any mutant.
+"""Tests that a program contains no name of a mutant.
 
 usage: none_in.py WEAVE PROGRAM TABLE...
 """

@@ -1,6 +1,6 @@
-// How small RapidCheck's own shrinking leaves what it found, beside the shrinker of fuzz: of faults
-// that `touchstone mutants --log FILE` found, each is looked for once more by RapidCheck, with the
-// same generators and relations, and the first case that fails is handed to both.
+// Compares the sizes reached by RapidCheck's shrinking and by fuzz's: RapidCheck searches again for
+// faults found by `touchstone mutants --log FILE`, with the same generators and relations, and both
+// shrink the first failing case.
 
 #include <rapidcheck.h>
 
@@ -30,8 +30,8 @@ namespace {
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-constexpr double kMostSeconds = 20;  // of shrinking, each
-constexpr int kMostCases = 20'000;   // until RapidCheck is given up
+constexpr double kMostSeconds = 20;  // of shrinking, for each
+constexpr int kMostCases = 20'000;   // until RapidCheck gives up
 
 HuntArea area_of(const std::string& name) {
   if (name == "symbolic") return {name, [] { return make_symbolic_area(); }};
@@ -50,7 +50,7 @@ struct Ended {
   Extent extent{};
   int calls = 0;
   double seconds = 0;
-  bool cut = false;  // for want of time
+  bool cut = false;  // ran out of time
   json to_json() const {
     return {{"text", text},   {"ops", extent.ops},  {"dim", extent.dim},
             {"calls", calls}, {"seconds", seconds}, {"cut", cut}};
@@ -67,7 +67,7 @@ class Silent : public rc::detail::TestListener {
   void onTestFinished(const rc::detail::TestMetadata&, const rc::detail::TestResult&) override {}
 };
 
-/// One fault with both shrinkers. In a process where it is on.
+/// One fault with both shrinkers, in a process with its mutant active.
 class Contest {
  public:
   explicit Contest(const HuntArea& plan) : plan_(plan), area_(plan.make()) {}
@@ -105,7 +105,7 @@ class Contest {
     return check_alone(plan_, HuntOptions{}, true, text) == relation_;
   }
 
-  // The property that RapidCheck is given.
+  // The property given to RapidCheck.
   bool holds(const std::vector<std::uint32_t>& choices) {
     ListChooser chooser(choices);
     const std::string text = area_->draw(chooser);
@@ -131,8 +131,8 @@ class Contest {
   Clock::time_point begin_{};
 };
 
-/// Of the texts with which a contest ended, all hold where no fault is on: else the case is about
-/// something else.
+/// True if the final texts of a contest pass without the mutant; otherwise the case shows another
+/// fault.
 bool is_about_it(const HuntArea& plan, const json& result) {
   for (const char* who : {"rapidcheck", "ours"})
     if (!check_alone(plan, HuntOptions{}, true, result[who]["text"]).empty()) return false;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Weaving mutants into sources: what becomes of them, and what is refused.
+"""Weaving mutants into sources: the results, and refused tables.
 
 usage: weave_test.py SOURCE_FOLDER COMPILER
 """

@@ -29,7 +29,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-// The text without its hash, which no longer fits once something was changed.
+// The text without its hash, which a change invalidates.
 std::string edited(const std::string& from, const std::string& to) {
   std::string text = to_json(kernel_file(sample()));
   text.resize(text.find(",\n\"hash\""));
@@ -55,7 +55,7 @@ TEST(KernelJson, RoundTripGivesTheSameKernelAndTheSameText) {
   EXPECT_EQ(kernel_hash(back), kernel_hash(kernel));
 }
 
-// A file in which so many products stand above each other, each of which is there twice.
+// A file with two equal chains of that many products.
 std::string twin_chains(std::size_t products) {
   const std::string views = R"("views":[{"mask":null,"offset":0,"shape":[4],"strides":[1]}])";
   std::string nodes;
@@ -85,13 +85,13 @@ TEST(KernelJson, EqualNodesAreReadAsOne) {
   EXPECT_EQ(toposort(kernel.ast).size(), 6U);
 }
 
-// Each of two equal chains of thousands of products was compared with the other one from its top to
-// its bottom, node by node.
+// Comparing two equal chains of thousands of products must not compare them from top to bottom at
+// each node.
 TEST(KernelJson, LongChainsThatAreEqualTakeNoLonger) {
   const auto begin = std::chrono::steady_clock::now();
   const KernelFile kernel = kernel_from_json(twin_chains(30'000));
   const LazyOpPtr x = LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({4}));
-  std::array<LazyOpPtr, 2> chains{x, x};  // made apart, and equal
+  std::array<LazyOpPtr, 2> chains{x, x};  // built separately, and equal
   for (LazyOpPtr& chain : chains)
     for (int i = 0; i < 30'000; ++i) chain = LazyOp::binary(Op::Mul, chain, x);
   const LazyOpPtr sum = LazyOp::binary(Op::Add, chains[0], chains[1]);
@@ -129,7 +129,7 @@ TEST(KernelJson, SymbolicSizesKeepTheirVariables) {
 }
 
 TEST(KernelJson, AStackWhoseOuterViewLeavesElementsOutIsReadBack) {
-  // Column by column, the first half: the last rows' last columns are never reached.
+  // Column by column, the first half: the last columns of the last rows are never read.
   const ShapeTracker half = ShapeTracker::contiguous({10, 10})
                                 .permute(std::vector{1, 0})
                                 .reshape({100})
@@ -166,7 +166,7 @@ TEST(KernelJson, DeepNestingIsAnErrorNotAnOverflow) {
 }
 
 TEST(KernelJson, ANodeThatNothingUsesIsRefused) {
-  // The MUL's place in the sum is taken by its first operand.
+  // The MUL's first operand replaces it in the sum.
   EXPECT_THAT(error_of(edited("\"id\":3,\"op\":\"REDUCE_SUM\",\"src\":[2]",
                               "\"id\":3,\"op\":\"REDUCE_SUM\",\"src\":[0]")),
               HasSubstr("node 1 (CONST): the last node does not depend on it"));

@@ -185,7 +185,7 @@ TEST(FlopCounter, BytesAreThoseAViewTouches) {
 TEST(FlopCounter, BytesOfWhatIsMaskedAreNotTouched) {
   const ShapeTracker padded = ShapeTracker::contiguous({2, 3}).pad({{1, 1}, {0, 0}});
   EXPECT_EQ(get_lazyop_info(LazyOp::load(1, DType::Float32, padded)).mem.at(1), sint(24));
-  const std::vector<std::int64_t> steps = {2, 1};  // its addresses reach over two elements more
+  const std::vector<std::int64_t> steps = {2, 1};  // its addresses span two more elements
   const ShapeTracker every_other =
       ShapeTracker::contiguous({5, 1}).stride(steps).pad({{1, 1}, {0, 0}});
   EXPECT_EQ(get_lazyop_info(LazyOp::load(1, DType::Float32, every_other)).mem.at(1), sint(12));

@@ -1,5 +1,5 @@
-// node answers.mjs WASM WORKER.js < questions > answers: the page's own code, without the page. What
-// ends the program is told as {"stopped":..}, and a fresh one goes on.
+// node answers.mjs WASM WORKER.js < questions > answers: the page's own code, without the page. If
+// the program ends, prints {"stopped":..} and continues with a new one.
 import { readFileSync, writeSync } from "node:fs";
 import vm from "node:vm";
 

@@ -1,9 +1,9 @@
-"""Holds the playground's WebAssembly against the native explorer, answer by answer.
+"""Compares the playground's WebAssembly with the native explorer, answer by answer.
 
 compare.py QUESTIONS NODE WASM WORKER.js [--drawn COUNT] [--seed SEED] FILE...
 
 QUESTIONS: the program playground_questions. FILE: corpora of the fuzzer (symbolic.txt, view.txt), or lines of questions
-(.jsonl). Times are left out; everything else has to be the same text.
+(.jsonl). Times are ignored; everything else must be equal.
 """
 import argparse
 import difflib
@@ -32,7 +32,7 @@ def main():
                 for line in f:
                     if b'"ask"' in line or not line.startswith(b'{"'):
                         asked += line
-                    else:  # of the lines of `touchstone simplify --jsonl`
+                    else:  # a line of `touchstone simplify --jsonl`
                         for ask in (b"simplify", b"steps"):
                             asked += b'{"ask":"' + ask + b'",' + line[1:]
         else:

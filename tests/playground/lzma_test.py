@@ -1,4 +1,4 @@
-"""The page's reader of LZMA gives back what pack.py packed, and refuses what was cut short or changed.
+"""The page's LZMA reader restores data that pack.py compressed, and refuses truncated or changed data.
 
 lzma_test.py NODE PACK.py LZMA.js WASM
 """
@@ -11,7 +11,7 @@ import sys
 
 
 def unpacked(node, script, streams):
-    """What the page makes of each (packed, size): bytes, or None where it refuses."""
+    """The page's result for each (packed, size): bytes, or None if refused."""
     asked = b"".join(struct.pack("<II", len(packed), size) + packed for packed, size in streams)
     here = os.path.dirname(os.path.abspath(__file__))
     run = subprocess.run([node, os.path.join(here, "unpack.mjs"), script], input=asked, check=True, capture_output=True,
@@ -61,7 +61,7 @@ def main(node, pack_path, script, wasm):
 
     wrong = []
     for name, data, packed in whole:
-        # Large ones cost a tenth of a second each: fewer of them.
+        # Large ones take a tenth of a second each, so there are fewer.
         for _ in range(8 if len(data) > 300_000 else 200):
             at = draw.randrange(len(packed))
             wrong += [(f"{name}, cut short at {at}", packed[:at], len(data)),

@@ -1,8 +1,8 @@
-"""Opens the playground in headless Chromium: types, drags, reads what is shown; no request may leave it, nothing may be
-said on the console.
+"""Opens the playground in headless Chromium: types, drags, reads the page; it may send no request and print nothing on the
+console.
 
-page_test.py CHROMIUM PAGE QUESTIONS [FOLDER]: QUESTIONS is the program playground_questions, whose messages the page has
-to give; pictures of what was seen go to FOLDER.
+page_test.py CHROMIUM PAGE QUESTIONS [FOLDER]: QUESTIONS is the program playground_questions, whose messages the page must
+show; screenshots go to FOLDER.
 """
 import base64
 import json
@@ -18,7 +18,7 @@ from browser import Browser, same  # noqa: E402
 
 
 class Page(Browser):
-    """Keeps what the page asks of the network and says on the console."""
+    """Records the page's network requests and console messages."""
 
     def __init__(self, chromium, folder, pictures):
         self.requests, self.said, self.pictures = [], [], pictures
@@ -46,7 +46,7 @@ class Page(Browser):
 
     def wait(self, script, what, seconds=20):
         end = time.monotonic() + seconds
-        # What it asks for may not be there yet: the page's main part is unpacked as it opens.
+        # The script may not be ready: the page's main part is unpacked on opening.
         asked = f"(() => {{ try {{ return Boolean({script}) }} catch {{ return false }} }})()"
         while not self.value(asked):
             if time.monotonic() > end:
@@ -55,7 +55,7 @@ class Page(Browser):
             time.sleep(0.02)
 
     def fill(self, selector, text):
-        """As a person does: picks all of it, and types."""
+        """Like a person: selects everything, then types."""
         self.value(f"document.querySelector({json.dumps(selector)}).focus(); document.querySelector({json.dumps(selector)}).select()")
         self.ask("Input.insertText", text=text)
 
@@ -85,12 +85,12 @@ def text(page, selector):
 
 
 def fresh(page, path, tab=""):
-    """Opens the file anew: another fragment alone would not."""
+    """Reloads the file, which changing the fragment alone does not."""
     page.open_url("about:blank")
     page.open_url(f"file://{path}{'#' + tab if tab else ''}")
 
 
-# The longest that the page did one thing, in which it hears no key, since it can be typed in.
+# The longest time during which the page does not handle keys, once it accepts input.
 HELD_UP = """new Promise(done => {
   let longest = 0;
   const from = Number(document.documentElement.dataset.typing);
@@ -102,7 +102,7 @@ HELD_UP = """new Promise(done => {
 
 
 def check_start(page, path):
-    """How long it takes until one can type, until the first answer is shown, and how long keys wait in between."""
+    """The time until typing works, until the first answer, and the longest wait of a key in between."""
     typing, ready, held_up = [], [], []
     for _ in range(7):
         fresh(page, path)
@@ -118,7 +118,7 @@ def check_start(page, path):
 
 
 def check_not_whole(page, path, folder):
-    """A program that was cut short or changed on the way is never run: the page says so."""
+    """A truncated or changed program never runs, and the page reports it."""
     with open(path, encoding="utf-8") as f:
         whole = f.read()
     begin = re.search(r'<script id="packed"[^>]*>', whole).end()
@@ -149,7 +149,7 @@ SHIFTS = """new Promise(done => {
 
 
 def check_shifts(page, path):
-    """Nothing moves by itself while a page opens."""
+    """No layout shifts while a page opens."""
     for width, height in ((1400, 900), (390, 844)):
         page.look(width, height)
         for tab in ("expression", "view", "kernel"):
@@ -162,7 +162,8 @@ def check_shifts(page, path):
     page.look(1400, 900)
 
 
-# The contrast of every piece of text with what is behind it (WCAG 2: relative luminance; AA asks for 4.5, for 3 of large text).
+# The contrast of every text with its background (WCAG 2: relative luminance; AA requires 4.5, for
+# large text 3).
 CONTRAST = """(() => {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   const rgba = colour => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = "#000"; canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
@@ -243,7 +244,7 @@ def check_expression(page):
 
 
 def check_frames(page):
-    """From a key to the answer on the page, of every example; the best of five, for a busy machine."""
+    """The time from a key to the answer for every example; the best of five, for busy machines."""
     took = page.value("""(async () => {
       const all = [];
       for (const e of expression.examples) {
@@ -274,7 +275,7 @@ def check_view(page):
     page.fill("#v-words", "4,6 permute 1,0 reshape 24")
     page.wait("document.querySelectorAll('#v-chips .chip').length === 3", "chips")
     page.wait("!document.querySelector('#v-result').hidden && document.querySelector('#v-index').textContent.includes('//')", "its index")
-    # Dragged: reshape before permute.
+    # Dragging: reshape before permute.
     page.value("""(() => { const [, from, to] = [...document.querySelectorAll('#v-chips .chip')].slice(0, 3).reverse();
       const data = new DataTransfer(), at = (e, t) => e.dispatchEvent(new DragEvent(t, { bubbles: true, cancelable: true, dataTransfer: data }));
       const chips = document.querySelectorAll('#v-chips .chip');
@@ -285,7 +286,7 @@ def check_view(page):
     page.press("Delete")
     page.wait("document.querySelector('#v-words').value === '4,6 reshape 24' && !document.querySelector('#v-error .error')", "taken out")
     page.wait("document.querySelector('#v-panels .cell')", "cells")
-    for _ in range(100):  # the panels are drawn anew once the answer is there: a tap may meet those of before
+    for _ in range(100):  # the panels are redrawn with the answer: a tap may hit the old ones
         try:
             page.tap("#v-panels section .cell")
             if "address 0" in text(page, "#v-readout"):
@@ -323,7 +324,7 @@ BAD = {
 
 
 def check_hostile(page, native):
-    """Bad input gets the message that the native program gives, at once, and the page lives on."""
+    """Bad input gives the native message at once, and the page keeps working."""
     slots = {"e": ("expression", "#e-in", "#e-error", 'expression.question("simplify")'),
              "v": ("view", "#v-words", "#v-error", '''JSON.stringify({ ask: "view", words: $("v-words").value, vars: [] })'''),
              "k": ("kernel", "#k-text", "#k-error", 'JSON.stringify(kernels.question("kernel"))')}
@@ -359,7 +360,7 @@ def check_hostile(page, native):
 
 
 def check_endless(page):
-    """What does not end is ended, by itself or when the next key comes, and a fresh worker goes on."""
+    """Endless work is terminated, by timeout or by the next key, and a new worker takes over."""
     restarts = page.value("engine.restarts")
     endless = "min(" + ", ".join(f"max(a*{i % 7 - 3} + {i}, b*{i % 5 - 2} + {i % 11}, c*{i % 3 - 1})" for i in range(60)) + ")"
     page.fill("#e-in", endless)

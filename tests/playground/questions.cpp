@@ -1,7 +1,7 @@
-// Questions for the explorer, and its answers, natively: what the page's are held against.
+// Questions for the explorer, and native answers to compare with the page's.
 //
-// playground_questions drawn COUNT SEED: so many drawn questions, each on a line
-// playground_questions cases FILE: those of a corpus of the fuzzer, symbolic.txt or view.txt
+// playground_questions drawn COUNT SEED: drawn questions, one per line
+// playground_questions cases FILE: the questions of a fuzzer corpus, symbolic.txt or view.txt
 // playground_questions answer: the answers to the lines of standard input
 
 #include <cstdio>
@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Ends may have any number of digits, so the line is not made by the library.
+// Bounds may have any number of digits, so the JSON library cannot write the line.
 std::string expression_question(const std::string& text, const char* ask) {
   const fuzz::ExpressionCase::Parts parts = fuzz::ExpressionCase::split(text);
   std::string vars;

@@ -1,5 +1,5 @@
 // node unpack.mjs LZMA.js: reads packed streams, each as two sizes of four bytes (packed, unpacked) and its bytes, and
-// writes for each the bytes as the page would unpack them, behind their size; for a refusal -1 and nothing.
+// writes for each its size and the bytes that the page would unpack; -1 and nothing if refused.
 import { readFileSync, writeSync } from "node:fs";
 import vm from "node:vm";
 
@@ -13,7 +13,7 @@ for (let at = 0; at < asked.length;) {
   const begin = performance.now(), head = Buffer.alloc(4);
   let out = new Uint8Array(0);
   try {
-    // A copy of its own, as in the page: what lies behind it cannot be read.
+    // A separate copy, as in the page: nothing beyond it can be read.
     out = unpacked(Uint8Array.from(asked.subarray(at, at + packed)), size);
     head.writeInt32LE(out.length);
   } catch (e) {

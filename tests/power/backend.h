@@ -12,14 +12,13 @@
 #include "touchstone/interp/device/scalar_named.h"
 #include "touchstone/interp/oracle/legal.h"
 
-// A small backend of loops, as a compiler of kernels would write them, with one fault at a time.
+// A small backend of loops, as a kernel compiler would write them, with one fault at a time.
 
 namespace touchstone::power {
 
 using Bytes = std::vector<std::uint8_t>;
 
-/// The output of the backend with this fault for `subject`. Every byte of it is `before`
-/// until it is written.
+/// The output of the backend with this fault for `subject`. Unwritten bytes are `before`.
 Bytes run(const Subject& subject, std::span<const HostArray> inputs, Bug bug, std::uint8_t before);
 Bytes run_map(const Subject& subject, std::span<const HostArray> inputs, Bug bug,
               std::uint8_t before);
@@ -32,7 +31,7 @@ const T* data(const HostArray& array) {
   return reinterpret_cast<const T*>(array.bytes.data());
 }
 
-// The next format up, where there is one in hardware.
+// The next wider hardware format, if any.
 template <class T>
 using Wide = std::conditional_t<is_narrow_float<T>, float,
                                 std::conditional_t<std::is_same_v<T, float>, double, long double>>;
@@ -52,7 +51,7 @@ T nearest(W x) {
     return static_cast<T>(x);
 }
 
-/// x as a T by a rounding other than the right one: towards zero, or ties away from it.
+/// x rounded to T in a wrong mode: towards zero, or ties away from zero.
 template <class T, class W>
 T misrounded(W x, Bug bug) {
   const T right = nearest<T>(x);
@@ -68,7 +67,7 @@ T misrounded(W x, Bug bug) {
   return std::abs(far) - std::abs(x) == std::abs(x) - std::abs(back) ? away : right;
 }
 
-/// x with the digits that a unit of few would keep.
+/// x with only the digits that a low-precision unit keeps.
 template <class T>
 T cut(T x, Bug bug) {
   if constexpr (is_float_storage<T>) {

@@ -8,7 +8,7 @@
 
 namespace touchstone::power {
 
-/// Kinds of fault that backends have had, each one line of a kernel. None is the backend without.
+/// Kinds of real backend faults, each one line of a kernel. None is the faultless backend.
 enum class Bug : std::uint8_t {
   None,
   // indices
@@ -81,7 +81,7 @@ enum class Bug : std::uint8_t {
 struct BugInfo {
   Bug bug;
   std::string_view what;
-  bool (*applies)(const Subject&);  // whether it could change a result of this kernel at all
+  bool (*applies)(const Subject&);  // whether it could change a result of this kernel
 };
 std::span<const BugInfo> bug_table();
 

@@ -9,7 +9,7 @@
 namespace touchstone::power {
 namespace {
 
-// One input with all that is judged by: the legal results and the reference's own.
+// An input, its legal results and the reference's result.
 struct Judged {
   std::vector<HostArray> inputs;
   std::vector<interp::LegalBlock> legal;
@@ -31,7 +31,7 @@ struct Judged {
         [&](std::int64_t, const interp::LegalBlock& block) { legal.push_back(block); });
   }
 
-  // Whether some element of `got` is illegal.
+  // True if some element of `got` is illegal.
   bool refuses(DType dtype, const Bytes& got) const {
     return with_storage(dtype, [&]<class T>(std::type_identity<T>) {
       const T* at = reinterpret_cast<const T*>(got.data());
@@ -43,7 +43,7 @@ struct Judged {
   }
 };
 
-// Every byte of the output before a run: zeros, then garbage.
+// The output's initial bytes: zeros for the first run, then garbage.
 std::uint8_t before(DType dtype, int input) {
   if (input == 0) return 0;
   return is_bool(dtype) ? 1 : 0x5a;
@@ -76,7 +76,7 @@ std::vector<Trial> try_all(const Subject& s, std::uint64_t seed) {
       }
       if (random) trial.torch_random = trial.torch_random || misses(Practice::Torch);
     }
-    // The backend without a fault is legal on every input.
+    // The faultless backend must be legal on every input.
     if (judged.refuses(s.to, run(s, judged.inputs, Bug::None, before(s.to, t))))
       throw Error("false alarm: " + s.str() + " on " + std::string(fuzz::name(family)));
   }

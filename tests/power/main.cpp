@@ -11,8 +11,8 @@
 #include "suspects.h"
 #include "touchstone/base/error.h"
 
-// The power of the oracle's verdicts: planted faults that it catches, and legal results that it
-// refuses, beside checks by tolerance on the same inputs. Everything follows from the seed.
+// The power of the oracle's verdicts: planted faults caught and legal results refused, beside
+// tolerance checks on the same inputs. Deterministic for a seed.
 
 namespace touchstone::power {
 namespace {
@@ -32,7 +32,7 @@ struct Tally {
 
 std::string share(int part, int whole) {
   if (part == whole) return "all";
-  // Never rounded to all or none.
+  // Never rounds to all or none.
   return fmt::format("{:.1f} %",
                      std::min(std::max(100.0 * part / whole, part == 0 ? 0 : 0.1), 99.9));
 }
@@ -52,7 +52,7 @@ void print_row(std::string_view what, const Tally& t) {
 
 struct Options {
   std::vector<std::int64_t> sizes{15, 255, 4095, 65535};
-  int every = 1;  // one subject of so many
+  int every = 1;  // use one subject of this many
   std::uint64_t seed = 1;
   unsigned threads = 1;
   bool misses = false;
@@ -115,7 +115,7 @@ int run_bugs(const Options& options) {
   return all.caught == all.kernels ? 0 : 1;
 }
 
-// Of long sums fewer, as they take longer.
+// Fewer long sums, because they take longer.
 double weight(std::int64_t terms) { return std::pow(static_cast<double>(terms), -0.6); }
 
 int run_legal(const Options& options) {

@@ -172,7 +172,7 @@ To cast_to_integer(From x, Bug bug) {
     const auto v = static_cast<double>(scalar::detail::computing(x));
     if (bug == Bug::CastRounds) return convert<To>(std::nearbyint(v));
     if (bug == Bug::CastNanIsLeast && v != v) return std::numeric_limits<To>::min();
-    if (bug == Bug::CastWraps)  // as x86 does, which knows int64 only
+    if (bug == Bug::CastWraps)  // as on x86, which has int64 only
       return std::abs(v) < 0x1p63 ? static_cast<To>(static_cast<std::int64_t>(v))
                                   : static_cast<To>(std::numeric_limits<std::int64_t>::min());
   } else if constexpr (!std::is_same_v<From, bool>) {
@@ -215,7 +215,7 @@ bool finite(T x) {
   return !interp::is_infinite(x) && !interp::is_nan_value(x);
 }
 
-// A result as each store leaves it.
+// A result as each store variant writes it.
 template <class R>
 R stored(R x, bool finite_operands, Bug bug) {
   if constexpr (is_float_storage<R>) {
@@ -227,7 +227,7 @@ R stored(R x, bool finite_operands, Bug bug) {
   return bug == Bug::SignLost ? magnitude(x) : x;
 }
 
-// Which elements an elementwise loop reads and writes.
+// The elements that an elementwise loop reads and writes.
 template <class R, class F>
 void loop(std::int64_t n, Bug bug, R* out, F f) {
   const std::int64_t first = bug == Bug::DropFirst ? 1 : 0;

@@ -15,7 +15,7 @@ namespace {
 
 using RatioRandom = std::mt19937_64;
 
-// Orders of the sum of terms that a double holds exactly, each partial sum rounded to float.
+// Orders of a sum of terms that a double holds exactly, each partial sum rounded to float.
 class OrderSearch {
  public:
   OrderSearch(std::vector<double> terms, RatioRandom& random)
@@ -30,7 +30,7 @@ class OrderSearch {
     }
     return in_turn(sums);
   }
-  // Pairs of neighbours, then pairs of their sums.
+  // Adds pairs of neighbours, then pairs of their sums.
   float pairs(std::vector<double> v) const {
     while (v.size() > 1) {
       std::vector<double> next;
@@ -47,8 +47,8 @@ class OrderSearch {
     return v;
   }
 
-  /// One after the other, of some candidates always the one whose addition is rounded furthest
-  /// towards `sign`: first those that lead away from zero, then the rest.
+  /// Adds in sequence, always the candidate whose addition is rounded furthest towards `sign`:
+  /// first those that lead away from zero, then the rest.
   float greedy_in_turn(double sign, bool positive_first) {
     std::vector<double> first, rest;
     for (const double v : shuffled())
@@ -58,8 +58,8 @@ class OrderSearch {
       while (!pool->empty()) sum = step(sum, *pool, sign);
     return static_cast<float>(sum);
   }
-  /// Lanes of one sign as far as there are such terms. Each begins with the largest that is left
-  /// and takes the rest from all of that sign, chosen so.
+  /// Lanes of one sign while such terms last. Each starts with the largest one left and greedily
+  /// takes more of that sign.
   float greedy_lanes(double sign, std::size_t k) {
     std::vector<double> up, down, sums;
     for (const double v : shuffled()) (v > 0 ? up : down).push_back(v);
@@ -86,7 +86,7 @@ class OrderSearch {
     while (!sums.empty()) sum = step(sum, sums, sign);
     return static_cast<float>(sum);
   }
-  /// A balanced tree whose pairs are chosen so.
+  /// A balanced tree with greedily chosen pairs.
   float greedy_pairs(double sign) {
     std::vector<double> v = shuffled();
     while (v.size() > 1) {
@@ -113,7 +113,7 @@ class OrderSearch {
     return static_cast<float>(sum);
   }
 
-  // sum and one of the last of `pool`, which it leaves.
+  // The sum plus one of the last terms of `pool`, which it removes.
   static double step(double sum, std::vector<double>& pool, double sign) {
     constexpr std::size_t kCandidates = 256;
     std::size_t best = pool.size() - 1;

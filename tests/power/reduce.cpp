@@ -9,12 +9,12 @@ using namespace detail;
 
 constexpr int kLanes = 8;
 
-// Which elements a row takes.
+// The elements that a row uses.
 struct Walk {
   Bug bug;
   std::int64_t terms;
 
-  // f(i, j): element i of the first operand, j of the second, k-th of the row.
+  // f(i, j): element i of the first operand and j of the second are the row's k-th.
   template <class F>
   void each(std::int64_t row, F f) const {
     if (bug == Bug::WrongRow && row == kRows - 1) --row;
@@ -34,11 +34,11 @@ struct Walk {
   }
 };
 
-// The accumulator that a fault brings instead of A.
+// The accumulator type that a fault substitutes for A.
 template <class A>
 using Narrow = std::conditional_t<std::is_same_v<A, double>, float, float16>;
 
-// Eight running sums in type A, then those; A is the accumulator or what a fault makes of it.
+// Eight running sums in type A, then their sum; A is the accumulator, or the fault's substitute.
 template <class A, class T>
 A float_row(const Walk& walk, std::int64_t row, const T* x, const T* y, A start) {
   std::array<A, kLanes> lanes{};

@@ -37,7 +37,7 @@ std::string Subject::str() const {
   return fmt::format("{} {}{} {}", dot ? "DOT" : name(op), name(dtype), to_part, size);
 }
 
-// Many a fault is none in 8 bits (nothing overflows to infinity, no operand is too long for
+// Many faults cannot occur in 8 bits (nothing overflows to infinity, no operand is too long for
 // bfloat16), and no other tool has a tolerance for them.
 bool is_measured(DType d) { return !is_float(d) || itemsize(d) > 1; }
 

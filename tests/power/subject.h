@@ -8,8 +8,8 @@
 
 namespace touchstone::power {
 
-/// A kernel of one operation that faults are planted in: an elementwise op over `size` elements, or
-/// a reduce of kRows rows of `size` terms each.
+/// A kernel of one operation for planting faults: an elementwise op over `size` elements, or a
+/// reduce of kRows rows of `size` terms each.
 struct Subject {
   Op op;
   bool dot;     // REDUCE_SUM of products

@@ -77,14 +77,14 @@ std::vector<T> draw(Random& random, Values kind, std::int64_t rows, std::int64_t
   return out;
 }
 
-// How a device adds and multiplies.
+// A device's addition and multiplication.
 struct Adder {
   int order =
-      0;  // 0 as it comes, 1 last first, 2 shuffled, 3 lanes, 4 halves, 5 blocks, 6 sorted axes
+      0;  // 0 in sequence, 1 reversed, 2 shuffled, 3 lanes, 4 halves, 5 blocks, 6 sorted axes
   int width = 8;     // of lanes and blocks
   int products = 0;  // 0 rounded, 1 as the accumulator has them, 2 fused
   bool wide = false, truncates = false;
-  bool narrow = false;  // sums in the type of the terms, not in that of the kernel
+  bool narrow = false;  // sums in the terms' type instead of the kernel's
 
   std::string str() const {
     return fmt::format("order {} width {} products {}{}{}", order, width, products,
@@ -102,7 +102,7 @@ struct Adder {
   }
 };
 
-// Arithmetic in A, rounded or cut.
+// Arithmetic in A, rounded or truncated.
 template <class A>
 struct Sums {
   using W = Wide<A>;
@@ -132,13 +132,13 @@ struct Sums {
   }
 };
 
-// Where term i of n is in the order of a device.
+// The position of term i of n in a device's order.
 std::vector<std::size_t> order_of(const Adder& d, std::size_t n, Random& random) {
   std::vector<std::size_t> at(n);
   for (std::size_t i = 0; i < n; ++i) at[i] = i;
   if (d.order == 1) std::ranges::reverse(at);
   if (d.order == 2) std::ranges::shuffle(at, random);
-  if (d.order == 6) {  // the inner of two axes outside
+  if (d.order == 6) {  // the inner of two axes outermost
     at.clear();
     const auto inner = static_cast<std::size_t>(d.width);
     for (std::size_t j = 0; j < inner; ++j)
@@ -216,7 +216,7 @@ template <class T>
 std::vector<T> shares(const Adder& d, std::int64_t rows, std::int64_t terms,
                       const std::vector<T>& x, Random& random) {
   std::vector<T> powers;
-  const int off = below(random, 4) - 2;  // always one way, or by chance
+  const int off = below(random, 4) - 2;  // always in one direction, or random
   for (const T v : x) {
     const T right = scalar::exp2(v);
     const int by = off == -2 ? below(random, 3) - 1 : off;
@@ -449,7 +449,7 @@ std::vector<PlantedFault> run_planted_suspects(std::int64_t rows, std::int64_t t
         std::vector<Buffer*> raw{nullptr, in1.get(), in2.get()};
         const BufferPtr output = buffer_of(*device, got);
         const Verdict verdict = judge(kernel, raw, *output);
-        // Of sums in the thousands 0.05 is less than what truncation gives.
+        // For sums in the thousands, 0.05 is less than truncation's error.
         if (f == 7 && (kind == Values::Positive || kind == Values::Binades)) continue;
         all.push_back({faults[f], kValuesNames[static_cast<int>(kind)], d.str(), verdict.str(),
                        verdict.suspect() || verdict.outcome == Outcome::Fail});

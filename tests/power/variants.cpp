@@ -51,9 +51,9 @@ LazyOpPtr kernel_of(Chain c, DType d, std::int64_t terms) {
 
 // One way to run a chain.
 struct Way {
-  int order;     // 0 as it comes, 1 shuffled, 2 a random tree, 3 lanes, 4 halves, 5 blocks
+  int order;     // 0 in sequence, 1 shuffled, 2 a random tree, 3 lanes, 4 halves, 5 blocks
   int width;     // of lanes and blocks
-  int products;  // 0 rounded to T, 1 as the accumulator holds them, 2 fused where one by one
+  int products;  // 0 rounded to T, 1 in the accumulator's type, 2 fused if in sequence
   bool wide;     // accumulators of double
   Random random;
 

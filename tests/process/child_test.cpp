@@ -21,7 +21,7 @@
 #include "touchstone/base/interrupt.h"
 #include "touchstone/process/run.h"
 
-// Each test asks the system who is there, in /proc, and not the module.
+// Each test checks processes in /proc, independent of the module.
 
 namespace touchstone::process {
 namespace {
@@ -46,7 +46,7 @@ bool within(std::chrono::milliseconds time, Done done) {
 
 Program shell(const std::string& script) { return {"/bin/sh", {"-c", script}, {}}; }
 
-// Processes whose parent is this one, zombies too.
+// Child processes of this one, including zombies.
 int children_here() {
   std::ifstream list("/proc/thread-self/children");
   return static_cast<int>(
@@ -56,7 +56,7 @@ int children_here() {
 class ProcessTest : public testing::Test {
  protected:
   std::string note() const { return (dir_.path() / "note").string(); }
-  // The numbers that children write, once there are so many.
+  // The process numbers that children write, once there are `count`.
   std::vector<std::string> numbers(std::size_t count) const {
     std::vector<std::string> all;
     EXPECT_TRUE(within(20s, [&] {
@@ -66,8 +66,8 @@ class ProcessTest : public testing::Test {
     }));
     return all;
   }
-  // A family of four: a shell, a child in its group, one in a session of its own, and the child of
-  // that one, whose parent has ended.
+  // A family of four: a shell, a child in its group, one in a new session, and that one's orphaned
+  // child.
   std::string family() const {
     const std::string say = " >> " + note();
     return "echo $$" + say + "; sleep 1000 & echo $!" + say + "; setsid sh -c 'echo $$" + say +
@@ -139,7 +139,7 @@ TEST_F(ProcessTest, AllThatAChildStartedEndsWithIt) {
   }
 }
 
-// A process of its own, so that it can be killed: it makes a child and waits.
+// A separate process that can be killed: it makes a child and waits.
 class Parent {
  public:
   explicit Parent(const std::function<void()>& makes_children) : pid_(::fork()) {
@@ -229,7 +229,7 @@ TEST_F(ProcessTest, TimeProcessorAndOutputAreLimited) {
   Limits limits;
   limits.time = 150ms;
   const auto start = Clock::now();
-  // It closes its output and runs on; it never reads.
+  // It closes its output, keeps running and never reads.
   const Finished late =
       run_program(shell("exec >&- 2>&-; sleep 1000"), std::string(1 << 20, 'x'), limits);
   EXPECT_LT(Clock::now() - start, 5s);
@@ -260,7 +260,7 @@ TEST_F(ProcessTest, MemoryAndFilesAreLimited) {
   EXPECT_EQ(std::filesystem::file_size(big), 4096U);
   limits = {};
   limits.refused.memory = std::uint64_t{64} << 20;
-  // dd wants its block at once.
+  // dd allocates its block at once.
   const Finished fat =
       run_program({"dd", {"if=/dev/zero", "of=/dev/null", "bs=256M", "count=1"}, {}}, {}, limits);
   EXPECT_NE(fat.ending.exit_code(), 0);
@@ -311,7 +311,7 @@ TEST_F(ProcessTest, AFunctionReturnsOrSaysHowItEnded) {
 TEST_F(ProcessTest, AFunctionHasNoneOfOurChildrenAndTalksBothWays) {
   Child other = Child::of_program(shell("sleep 1000"));
   Child echo = Child::of_function([](int channel) {
-    end_all_children();  // of the function, which has none
+    end_all_children();  // of this function, which has none
     std::array<char, 16> text{};
     const ssize_t n = ::read(channel, text.data(), text.size());
     return send_all(channel, {text.data(), static_cast<std::size_t>(n)}) ? 7 : 8;
@@ -363,7 +363,7 @@ TEST_F(ProcessTest, ProgramsAreFoundAsAShellFindsThem) {
   EXPECT_EQ(find_program("no-such-program"), "");
   EXPECT_EQ(find_program(dir_.path()), "");
   EXPECT_EQ(find_program(std::string(10'000, '/') + "cc"), "");
-  EXPECT_EQ(find_program("a/" + std::string(1'000, 'a')), "");  // longer than a name may be
+  EXPECT_EQ(find_program("a/" + std::string(1'000, 'a')), "");  // longer than a file name may be
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST(Prover, FindsCounterexamplesFarFromZero) {
   EXPECT_NE(q.verdict, Verdict::Proved);  // 1000003 * 1000033
 }
 
-// Claims where something divides by zero.
+// Claims that may divide by zero.
 TEST(Prover, ClaimsNothingWhereTheLeftSideIsUndefined) {
   EXPECT_EQ(decide("x//b*b + x%b -> x").verdict, Verdict::Proved);
   EXPECT_EQ(decide("x -> x//b*b + x%b").verdict, Verdict::Refuted);
@@ -142,11 +142,11 @@ TEST(Prover, EqualIsNotSlowedDownByVariablesThatDoNotOccur) {
   EXPECT_EQ(p.verdict, Verdict::Refuted);
   EXPECT_EQ(p.counterexample->point.size(), 2U);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
-  // What is left out must hold somewhere.
+  // An assumption must hold somewhere.
   EXPECT_TRUE(prover.equal("x", "x + 1", "y < y").vacuous);
 }
 
-// New names for parts that are multiples of a divisor led to others without end.
+// Renaming parts that are multiples of a divisor produced new names without end.
 TEST(Prover, EndsWhereNamesLeadToNames) {
   Limits limits;
   limits.elimination_seconds = 2;
@@ -172,7 +172,7 @@ TEST(Prover, SaysUnknownWhereItCannotTell) {
       prover.prove(read_claim("x*x*x + y*y*y == z*z*z -> False ; x > 0 and y > 0 and z > 0"));
   EXPECT_EQ(p.verdict, Verdict::Unknown);
   EXPECT_FALSE(p.reason.empty());
-  // And goes on with the next question.
+  // Then continues with the next question.
   EXPECT_EQ(prover.prove(read_claim("x%4//4 -> 0")).verdict, Verdict::Proved);
 }
 
@@ -207,7 +207,7 @@ TEST(Smt, KeepsNamesApartFromItsOwn) {
   EXPECT_NE(script.find("(define-fun floor_mod"), std::string::npos) << script;
 }
 
-// The solver's reading of every operator is that of the evaluator.
+// The solver interprets every operator like the evaluator.
 TEST(Smt, MeansWhatTheEvaluatorComputes) {
   Solver solver;
   std::mt19937 random(7);
@@ -245,7 +245,7 @@ TEST(Smt, MeansWhatTheEvaluatorComputes) {
     }
 }
 
-// defined() says where the evaluator finds a value.
+// defined() holds exactly where the evaluator has a value.
 TEST(Defined, IsWhereThereIsAValue) {
   const char* texts[] = {"x//y",
                          "x%y + 1//x",
@@ -268,7 +268,7 @@ TEST(Defined, IsWhereThereIsAValue) {
       for (int y = -2; y <= 2; ++y) {
         const std::vector<Int> point{x, y};
         values.at(point);
-        // The condition divides nowhere that counts.
+        // The condition divides nowhere that matters.
         ASSERT_TRUE(values.value(is)) << text << ": " << render(e, is) << " at " << x << ", " << y;
         EXPECT_EQ(values.value(root).has_value(), !values.value(is)->is_zero())
             << text << " at " << x << ", " << y;

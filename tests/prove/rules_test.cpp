@@ -12,8 +12,8 @@
 #include "touchstone/prove/prover.h"
 #include "touchstone/prove/rules_page.h"
 
-// The rules of the simplifier, each proved for all integers; each of its conditions shown to be
-// necessary; and the prover shown to refute what is nearly a rule.
+// The simplifier's rules, each proved for all integers; each condition shown necessary; and
+// near-rules refuted by the prover.
 
 namespace touchstone::symbolic {
 
@@ -46,8 +46,8 @@ TEST_P(RuleTest, NeedsEachOfItsConditions) {
     EXPECT_EQ(decide(m.claim).verdict, Verdict::Refuted) << m.what;
 }
 
-// A mutant is false, and has a counterexample, or it is another law, and has a proof: nothing is
-// left open. The few laws are counted below.
+// A mutant is false and has a counterexample, or is another law and has a proof; none stays open.
+// The few laws are counted below.
 TEST_P(RuleTest, LeavesNoMutantOpen) {
   for (const Mutant& m : mutants(read_claim(GetParam()))) {
     const Proof p = decide(m.claim);
@@ -55,7 +55,7 @@ TEST_P(RuleTest, LeavesNoMutantOpen) {
   }
 }
 
-// A sanitizer watches the prover, not the rules: every fourth will do there.
+// Under a sanitizer, which watches the prover and not the rules, every fourth rule suffices.
 template <class Rule>
 auto rules_of(std::span<const Rule> all) {
   std::vector<Rule> list;
@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(All, BoundRuleTest, rules_of(symbolic::bound_rules()),
                            return name;
                          });
 
-// docs/rules.md is what the tables give.
+// docs/rules.md is generated from the tables.
 TEST(Page, IsUpToDate) {
   std::ifstream file(TOUCHSTONE_SOURCE_DIR "/docs/rules.md");
   const std::string page{std::istreambuf_iterator<char>(file), {}};

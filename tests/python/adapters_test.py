@@ -1,4 +1,4 @@
-"""Adapters of packages that are not there, on stand-ins for them that record what is asked."""
+"""Adapters of packages that are not installed, on stand-ins that record calls."""
 import os
 import pathlib
 import subprocess
@@ -12,7 +12,7 @@ from touchstone import adapters, kernel
 
 
 class Recording(types.ModuleType):
-    """A module that computes as NumPy does, and keeps the names that were asked of it."""
+    """A module that computes like NumPy and records the names requested from it."""
 
     def __init__(self, name, **members):
         super().__init__(name)
@@ -78,7 +78,7 @@ STANDINS = pathlib.Path(__file__).parent / "standins"
 
 @pytest.fixture
 def standins(monkeypatch):
-    """Packages that stand in for those that are not there, and record what is asked of them."""
+    """Stand-ins for packages that are not installed; they record calls."""
     monkeypatch.syspath_prepend(str(STANDINS))
     names = ("tinygrad", "tinygrad.device", "tinygrad.ops", "tinygrad.tensor", "onnx", "onnxruntime")
     fresh = [*names, "touchstone.adapters.onnxruntime", "touchstone.adapters.tinygrad"]
@@ -96,7 +96,7 @@ def test_onnxruntime(standins):
         assert adapters.judge(adapter, op).legal, op
     assert set(onnxruntime.ran) == set(adapter.functions.values())
     assert adapters.judge(adapter, "add", dtype="float64").ok and adapters.judge(adapter, "matmul", dtype="float16").legal
-    with pytest.raises(ImportError, match="has no CUDAExecutionProvider"):  # rather than to run on the host
+    with pytest.raises(ImportError, match="has no CUDAExecutionProvider"):  # not on the host
         adapters.load("onnxruntime", device="cuda")
     with pytest.raises(TypeError, match="choose from: cpu, cuda"):
         adapters.load("onnxruntime", device="tpu")
@@ -119,14 +119,15 @@ def test_tinygrad_s_kernels_are_judged(standins):
     assert [v.status for _, v in verdicts] == ["PASS"] * 6 and not verdicts.refused
     assert [k.shape for k, _ in verdicts] == [(4, 1), (4, 6), (4, 1), (4, 6), (4, 2, 1), (8,)]
     assert "REDUCE_MAX" in str(verdicts[0][0]) and isinstance(verdicts[0][0], kernel.Kernel)
-    # A kernel that is wrong, alone among three that are right; the device is as it was behind the watch.
+    # One wrong kernel among three right ones; the device is unchanged after the watch.
     device.fault = lambda ast: np.float32(1.001 if "EXP2" in str(ast) else 1)
     with watch(device) as verdicts:
         x.softmax()
     assert [v.status for _, v in verdicts] == ["PASS", "FAIL", "PASS", "PASS"] and verdicts[1][1].index is not None
     device.fault = lambda ast: np.float32(1)
     assert type(device.get_runner).__name__ == kept and "get_runner" not in vars(device) and "get_runner" in asked
-    # What was captured before the watch is replayed in it unseen; what is captured in it is judged at each replay.
+    # Kernels captured before the watch replay unseen; those captured in it are judged at each
+    # replay.
     with watch(device) as verdicts:
         x.exp2()
         runner, buffers, values = captured[-1]
@@ -148,7 +149,7 @@ def test_tinygrad_s_sizes_may_be_variables(standins):
     with watch(Device["CLANG"]) as verdicts:
         Device["CLANG"].get_runner(ast).exec(buffers, {n: 5, tiny.Variable("other", 0, 3): 1})
     assert [(k.shape, v.status, v.checked) for k, v in verdicts] == [((5, 3), "PASS", 15)]
-    # What is no kernel here runs all the same, and is said.
+    # Work that is no kernel here still runs, and is reported.
     odd = tiny.LazyOp(tiny.BufferOps.STORE, (tiny.LazyOp(tiny.BinaryOps.ADD, (x, x)),),
                       tiny.MemBuffer(0, tiny.DType("imageh", np.float32), st))
     with watch(Device["CLANG"]) as verdicts:

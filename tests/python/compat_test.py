@@ -11,7 +11,7 @@ from touchstone.compat.tinygrad.shape.view import View
 
 
 def agree(node, plain, *variables):
-    """render() is Python that evaluates to what the plain expression gives, and the bounds hold."""
+    """render() is Python with the plain expression's value, and the bounds hold."""
     text = node.render()
     for values in itertools.product(*(range(v.min, v.max + 1) for v in variables)):
         at = dict(zip((v.expr for v in variables), values))
@@ -122,7 +122,7 @@ def test_random_expressions(rng):
 
 
 def test_variables_up_to_an_expression():
-    """gidx0 goes to i, whatever i is: so do // and % of what is not below i."""
+    """gidx0 ranges up to i for any i: so do // and % of values not below i."""
     i = Variable("i", 1, 10)
     row, lane, low = Variable("row", 0, i), Variable("lane", 0, 7), Variable("low", 0, i * 3 - 1)
     assert row.max == i and low // (i * 3) == 0 and low % (i * 3) == low and (i + 1 + row) // (i + 1) == 1
@@ -150,7 +150,7 @@ def test_numbers_render_and_infer():
 
 
 def interpreted(steps, x):
-    """What an interpreter does that knows AS_STRIDED, PAD and EXPAND alone."""
+    """An interpreter of AS_STRIDED, PAD and EXPAND only."""
     import numpy as np
     for op, arg in steps:
         if op is ops.MovementOps.AS_STRIDED:

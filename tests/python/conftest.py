@@ -1,4 +1,4 @@
-"""The module as it is built: PYTHONPATH names its folder."""
+"""Uses the built module, whose folder PYTHONPATH names."""
 import pytest
 
 

@@ -49,7 +49,7 @@ def test_layouts_are_copied_only_where_they_must(rng):
 
 
 class Interface:
-    """An array by __array_interface__ alone."""
+    """An array with __array_interface__ only."""
 
     def __init__(self, array, **changed):
         self.array = array
@@ -57,7 +57,7 @@ class Interface:
 
 
 class DLPack:
-    """An array by DLPack alone."""
+    """An array with DLPack only."""
 
     def __init__(self, array, device=(1, 0)):
         self.array, self.device = array, device
@@ -76,7 +76,7 @@ def test_other_protocols(rng):
         assert (k.eval(doubled, given) == 2 * x).all()
     used = x.__dlpack__()
     k.eval(doubled, used)
-    with pytest.raises(TypeError):  # a capsule is good for once
+    with pytest.raises(TypeError):  # a capsule can be consumed once
         k.eval(doubled, used)
     with pytest.raises(touchstone.BufferError, match="copy it to the host"):
         k.eval(doubled, DLPack(x, (2, 0)))
@@ -84,7 +84,7 @@ def test_other_protocols(rng):
 
 def test_bfloat16_and_float8_as_bits(rng):
     x = rng.normal(size=5).astype("f4")
-    bits = (x.view("u4") >> 16).astype("u2")  # of bfloat16, cut
+    bits = (x.view("u4") >> 16).astype("u2")  # truncated to bfloat16
     kernel = k.store(k.load(1, (5,), "bfloat16").cast("float32"))
     assert (k.eval(kernel, bits).view("u4") == bits.astype("u4") << 16).all()
     assert (k.eval(kernel, k.as_dtype(bits, "bfloat16")).view("u4") == bits.astype("u4") << 16).all()
@@ -96,7 +96,7 @@ def test_bfloat16_and_float8_as_bits(rng):
 
 
 def test_bfloat16_of_ml_dtypes(rng, monkeypatch):
-    """By the names that ml_dtypes gives its types, and the interface that NumPy gives arrays of them."""
+    """By ml_dtypes' type names and NumPy's array interface for them."""
     import sys
     import types
     bits = rng.integers(0, 1 << 15, 6).astype("u2")
@@ -160,7 +160,7 @@ def test_explain_and_blame(rng):
     assert any("EXP2" in n.text for n in nodes)
     assert nodes[-1].interval[0] <= np.exp2(x[2, 3]) * np.float32(3) <= nodes[-1].interval[1]
 
-    def run(prefix, *inputs):  # exp2 is off
+    def run(prefix, *inputs):  # exp2 errs
         out = k.eval(prefix, *inputs)
         return out * np.float32(1.01) if "EXP2" in str(prefix) else out
     found = k.blame(kernel, [x], run)
@@ -182,7 +182,7 @@ def test_exceptions_of_callbacks_come_back(rng):
         k.blame(kernel, [np.ones(4, "f4")], lambda *_: object())
     with pytest.raises(touchstone.BufferError):
         k.blame(kernel, [np.ones(4, "f4")], lambda *_: np.ones(3, "f4"))
-    assert k.eval(kernel, np.ones(4, "f4"))[0] == 2  # and nothing stays locked
+    assert k.eval(kernel, np.ones(4, "f4"))[0] == 2  # and no lock is held
 
 
 def test_kernels_travel():
@@ -299,7 +299,7 @@ def test_arrays_stay_while_they_are_used():
             array.clear()
         return k.eval(prefix, *inputs) + np.float32(1)
     assert k.blame(kernel, [array], run).node
-    array.clear()  # nothing holds it any more
+    array.clear()  # no reference is left
     elements = k._kernel._eval(k.store(k.load(1, (2,)) + 1.0), np.ones(2, "f4"))
     view = memoryview(elements)
     del elements
@@ -353,7 +353,7 @@ def test_other_threads_run_meanwhile():
 @pytest.mark.parametrize("work", ["k.eval(asked, x)", "k.check(asked, [x], y)", "symbolic.steps('(a*4 + b)//4', {'a': (0, 10), 'b': (0, 3)})",
                                   "(Tensor(x) + 1).numpy()"])
 def test_python_ends_while_threads_work(work):
-    """Threads that nobody waits for are in the library when the interpreter ends."""
+    """Daemon threads are inside the library when the interpreter ends."""
     code = f"""
 import threading, time
 import numpy as np

@@ -1,4 +1,4 @@
-"""Layers, functions, losses and optimizers: all that the headers of lib/tensor have, against NumPy."""
+"""Layers, functions, losses and optimizers, all of lib/tensor's headers, against NumPy."""
 import os
 import pathlib
 import re
@@ -12,7 +12,7 @@ from touchstone.tensor import training
 
 HEADERS = pathlib.Path(os.environ["TOUCHSTONE_SOURCE"]) / "lib" / "tensor"
 
-# Names that Python has otherwise: as operators, protocols and items, or by another word.
+# Names that Python spells differently: operators, protocols and items, or other words.
 ELSEWHERE = {
     "from": "__init__", "none": "__init__", "full_like": "full", "elements": "size", "defined": "__init__", "lazy": "_elements",
     "node": "_elements", "read": "numpy", "to_": "to", "half": "cast", "float_": "cast", "double_": "cast", "int_": "cast",
@@ -99,7 +99,7 @@ def test_convolutions(rng):
     wanted = np.einsum("ncpk,ock->nop", windows(np.pad(x, ((0, 0), (0, 0), (1, 1))), 3), layer.weight.numpy())
     assert near(layer(Tensor(x)), wanted + layer.bias.numpy()[:, None])
     assert near(nn.conv(Tensor(x), layer.weight, padding=1), wanted) and nn.Conv1d(4, 6, 3, stride=2, groups=2)(Tensor(x)).shape == (2, 6, 4)
-    # The transposed one is the gradient.
+    # The transposed convolution is the gradient.
     y = Tensor(x, requires_grad=True)
     nn.conv(y, layer.weight, stride=2).sum().backward()
     back = nn.conv_transpose(Tensor.ones((2, 3, 4)), layer.weight, stride=2)

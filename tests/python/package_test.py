@@ -1,4 +1,4 @@
-"""Doctests, stubs, pages, notebooks, and what importing costs."""
+"""Doctests, stubs, pages, notebooks, and the cost of importing."""
 import ast
 import doctest
 import importlib
@@ -65,7 +65,7 @@ def test_stubs_name_what_there_is(name):
 
 
 def taken(function):
-    """[(parameter, whether it may be left out)] of a stub."""
+    """[(parameter, whether it is optional)] of a stub."""
     a = function.args
     least = len(a.args) - len(a.defaults)
     named = [(x.arg, i >= least) for i, x in enumerate(a.args)] + [(x.arg, d is not None) for x, d in zip(a.kwonlyargs, a.kw_defaults)]
@@ -73,7 +73,7 @@ def taken(function):
 
 
 def said(doc, name):
-    """The same of each overload that a docstring of pybind11's begins with."""
+    """The same for each overload at the start of a pybind11 docstring."""
     for line in re.findall(rf"^(?:\d+\. )?{re.escape(name)}\((.*)\) -> ", doc, re.M):
         parts, depth = [""], 0
         for c in line:
@@ -117,7 +117,7 @@ def test_public_functions_have_docstrings():
 def test_importing_is_quick():
     code = "import time; t = time.process_time(); import touchstone, touchstone.symbolic; print(time.process_time() - t)"
     took = min(float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout) for _ in range(5))
-    assert took < 0.5  # 0.015 on a machine that is not busy
+    assert took < 0.5  # 0.015 on an idle machine
     loaded = "import sys, touchstone; print('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True).stdout == "False\n"
 

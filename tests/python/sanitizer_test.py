@@ -1,4 +1,4 @@
-"""That a sanitizer watches, where it does: a read past the end of an array is caught, in the library and in the bindings."""
+"""In a sanitizer build, a read past the end of an array is caught in the library and in the bindings."""
 import os
 import subprocess
 import sys

@@ -9,7 +9,7 @@ from touchstone import symbolic as s
 
 A, B = s.Variable("a", 0, 10), s.Variable("b", -3, 7)
 
-# What Python computes of the same text is the check.
+# Checked against Python's evaluation of the same text.
 TEXTS = ["(a*4 + b)//4", "a%3 + b//2", "-a", "a - b*2", "3 - a", "7*b + a*a", "(a*3)//(b + 20)", "(100 + b)%(a + 1)",
          "a//3*3 + a%3", "5//(a + 1)", "17%(a + 2)"]
 

@@ -59,7 +59,7 @@ def test_several_devices():
 
 @pytest.mark.parametrize("device", ["CPU", "CLANG"])
 def test_gradients(device, rng, monkeypatch):
-    monkeypatch.delenv("LD_PRELOAD", raising=False)  # of a sanitizer, which is not the compiler's
+    monkeypatch.delenv("LD_PRELOAD", raising=False)  # not into the compiler
     x, w = rng.normal(size=(5, 3)).astype("f4"), rng.normal(size=(3, 2)).astype("f4")
     a, b = Tensor(x, device=device), Tensor(w, device=device, requires_grad=True)
     loss = ((a @ b) * (a @ b)).sum()
@@ -177,7 +177,7 @@ def test_threads():
 
 
 def test_what_threads_make_and_drop():
-    """Layers, optimizers and functions that are replayed go while other threads compute."""
+    """Layers, optimizers and replayed functions are freed while other threads compute."""
     done = []
 
     def work(number):
@@ -194,7 +194,7 @@ def test_what_threads_make_and_drop():
     threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
     for t in threads:
         t.start()
-    for _ in range(10):  # a child computes, though threads did when it was made
+    for _ in range(10):  # a forked child computes, although threads did so before
         child = os.fork()
         if child == 0:
             os._exit(0 if (Tensor([1.0, 2.0]) * 2).sum().item() == 6 else 1)
@@ -216,7 +216,7 @@ def test_one_element_and_one_after_the_other():
 
 
 def test_arrays_are_no_operands():
-    """An array on the left would take the tensor for an array, and its gradients would be lost."""
+    """An array as the left operand would convert the tensor to an array and lose its gradients."""
     x, t = np.ones(3, "f4"), Tensor([1.0, 2.0, 3.0])
     for mixed in (lambda: x + t, lambda: t + x, lambda: np.add(x, t), lambda: x @ t):
         with pytest.raises(TypeError):
@@ -228,7 +228,7 @@ def test_arrays_are_no_operands():
 
 
 def test_numbers_of_numpy_are_numbers():
-    """They say whether they are true, which is not what is meant."""
+    """They have a truth value, which must not be used."""
     t = Tensor([1.0, 2.0, 3.0])
     for two in (2, 2.0, np.float32(2), np.float64(2), np.float16(2), np.int64(2), np.int8(2), np.uint8(2), np.array(2), np.array(2.0)):
         for got in (two * t, t * two, t / (1 / two) if two != 0 else t, t.maximum(two) * 0 + t * two):

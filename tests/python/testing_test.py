@@ -190,7 +190,7 @@ def test_infinite_rows_are_what_numpy_gives():
         testing.assert_legal(np.logaddexp.reduce(x.astype("f8"), axis=1).astype("f4"), "logsumexp", x, axis=1)
         testing.assert_legal(softmax(x, 1), "softmax", x, axis=1)
         testing.assert_legal(np.minimum(x, x[::-1]), "minimum", x, x[::-1].copy())
-        with pytest.raises(AssertionError, match=r"first at \(0"):  # what it was
+        with pytest.raises(AssertionError, match=r"first at \(0"):  # the earlier profile
             testing.assert_legal(np.full(7, nan, "f4"), "logsumexp", x, axis=1)
     least = np.array([[5, -2**31], [3, 4]], "i4")
     testing.assert_legal(least.min(1), "min", least, axis=1)
@@ -226,7 +226,7 @@ def test_the_command_allows_what_python_does(op, formula, tmp_path, rng):
         np.save(tmp_path / "y.npy", y)
         run = subprocess.run([command, "check", "--op", formula, "--in", tmp_path / "x.npy", "--out", tmp_path / "y.npy"],
                              capture_output=True, text=True,
-                             env={**os.environ, "LD_PRELOAD": ""})  # its sanitizer is its own
+                             env={**os.environ, "LD_PRELOAD": ""})  # it has its own sanitizer
         try:
             testing.assert_legal(y, op, x)
             assert run.returncode in (0, 3), run

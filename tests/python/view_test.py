@@ -10,7 +10,7 @@ from touchstone.view import ShapeTracker, View, get_contraction
 
 
 def read(tracker, size):
-    """What a tracker reads of 0, 1, 2, ...; -1 is padding."""
+    """The elements that a tracker reads from 0, 1, 2, ...; -1 is padding."""
     buffer = np.arange(size)
     out = np.empty(tracker.shape, int)
     for index in itertools.product(*map(range, tracker.shape)):

@@ -1,4 +1,4 @@
-"""pip install . as a user does it, but for the compiler: the module is the one that the tests run."""
+"""pip install . as a user would, but without compiling: it uses the module under test."""
 import importlib.util
 import os
 import pathlib

@@ -74,7 +74,7 @@ TEST(Beam, GoesOnWhereItWasAndDoesNotTrustADamagedFile) {
   const std::size_t all = search_opts(kernel, scratch.options, options).tried;
   const std::filesystem::path file = times_in(scratch.options.cache_dir);
   const std::string text = read_file(file);
-  // An interrupted search: the last three lines are not there yet, the one before was cut short.
+  // An interrupted search: the last three lines are missing, the one before is truncated.
   std::size_t end = text.size();
   for (int lines = 0; lines < 5; ++lines) end = text.rfind('\n', end - 1);
   write_file_atomically(file, text.substr(0, end + 4));
@@ -99,7 +99,7 @@ TEST(Beam, ADeviceUsesWhatWasFound) {
   set_opts_chooser({});
 }
 
-// The output of another kernel over the same inputs is not that of this one.
+// The output of a different kernel over the same inputs is detected.
 TEST(Beam, AWrongFirstRunIsSeen) {
   Scratch scratch;
   const LazyOpPtr kernel = product(6);
@@ -119,7 +119,7 @@ TEST(Beam, VariablesAndEmptyOutputsHaveTheHandCodedLayout) {
   EXPECT_EQ(search_opts(product(0), scratch.options).tried, 0U);
 }
 
-// Position 1 of a table of one row.
+// Position 1 of a one-row table.
 TEST(Beam, PositionsThatNoneCanMeetAreNoError) {
   Scratch scratch;
   const ShapeTracker rows = ShapeTracker::contiguous({8});

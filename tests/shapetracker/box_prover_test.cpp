@@ -1,4 +1,4 @@
-// Polynomial inequalities over boxes of integers, against trying every point.
+// Polynomial inequalities over integer boxes, against testing every point.
 #include "touchstone/shapetracker/view/box_prover.h"
 
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ TEST(BoxProver, CutsTheBoxOnlyWhereItMust) {
   EXPECT_EQ(decide(x * y - x - y, {{2, 2}, {9, 7}}, 1), Answer::Proved);
   EXPECT_EQ(decide(x * x - x * 6 + 9, {{0}, {100}}), Answer::Proved);
   EXPECT_EQ(decide(x * x - x * 6 + 9, {{0}, {100}}, 2), Answer::Unknown);
-  // -1 between the integers 2 and 3 only: nothing is lost there.
+  // Negative only between the integers 2 and 3, which does not matter.
   EXPECT_EQ(decide(x * x - x * 5 + 6, {{0}, {100}}), Answer::Proved);
   EXPECT_EQ(decide(x * x - x * 5 + 5, {{0}, {100}}), Answer::Refuted);
   EXPECT_EQ(decide(0, {{}, {}}), Answer::Proved);

@@ -1,4 +1,4 @@
-// Equality, hashes and text of views: all three see the canonical form and nothing else.
+// Equality, hashes and text of views depend only on the canonical form.
 #include <gtest/gtest.h>
 
 #include <rapidcheck/gtest.h>
@@ -37,7 +37,7 @@ TEST(Canonical, TextTellsViewsApart) {
             "ShapeTracker(View((4,), strides (1,), offset 0), View((3,), strides (0,), offset 0))");
 }
 
-// A few shapes and small numbers, so that many views are the same function.
+// Few shapes and small numbers, so that many views are the same function.
 View small_view(fuzz::Chooser& draws) {
   const Ints shape = draws.chance(1, 2) ? Ints{2, 2} : Ints{1, 3};
   const Ints strides = {draws.between(0, 2), draws.between(0, 2)};
@@ -50,7 +50,7 @@ RC_GTEST_PROP(Canonical, EqualMeansTheSameFunctionTheSameHashAndTheSameText, ())
   const bool same = model::materialise(a) == model::materialise(b);
   RC_ASSERT((a == b) == same);
   RC_ASSERT((a.str() == b.str()) == same);
-  RC_ASSERT((a.hash() == b.hash()) == same);  // of so few views none collide
+  RC_ASSERT((a.hash() == b.hash()) == same);  // no collisions among so few views
   RC_ASSERT(model::only_view(model::materialise(a)) == a);
 }
 

@@ -64,7 +64,7 @@ RC_GTEST_PROP(Chain, IndexExpressionsSayTheSame, ()) {
   }
 }
 
-// Along an axis with a real stride every two neighbours differ by it, wherever both are valid.
+// Along an axis with a real stride, valid neighbours differ by it.
 void check_strides(const Chain& chain, const std::vector<std::optional<sint>>& strides,
                    bool ignore_valid) {
   const Array& array = chain.array;

@@ -1,5 +1,4 @@
-// Chains of movement operations, as the fuzzer draws them, beside the arrays of addresses that
-// their operations define.
+// Chains of movement operations drawn by the fuzzer, with the arrays of addresses that define them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,17 +12,17 @@
 
 namespace touchstone::model {
 
-/// The views of a chain: merged after each operation, as the scheduler does, or all of them.
+/// The views of a chain: merged after each operation, as in the scheduler, or all of them.
 enum class Keep { Fewest, All };
 
-/// What a chain of numbers alone defines.
+/// The array that a chain without variables defines.
 inline Array array_of(const fuzz::ViewCase& chain) {
   fuzz::Addresses array = fuzz::addresses_of(chain.base);
   for (const MovementOp& op : chain.ops) fuzz::move(array, op);
   return {std::move(array.shape), std::move(array.cells)};
 }
 
-/// A tracker and what it must say.
+/// A tracker and its expected array.
 struct Chain {
   std::string story;
   ShapeTracker tracker;
@@ -42,16 +41,16 @@ struct Chain {
 using Kind = MovementOp::Kind;
 using ChainKind = fuzz::ChainKind;
 
-/// The movement operations alike.
+/// All movement operations equally often.
 inline const ChainKind kEveryday{
     2, 8, {Kind::Permute, Kind::Reshape, Kind::Pad, Kind::Shrink, Kind::Expand, Kind::Stride}};
-/// Two in three a reshape.
+/// Reshapes, two in three.
 inline const ChainKind kReshapes{
     2,
     8,
     {Kind::Reshape, Kind::Permute, Kind::Reshape, Kind::Pad, Kind::Reshape, Kind::Stride,
      Kind::Reshape, Kind::Reshape, Kind::Shrink, Kind::Reshape, Kind::Expand, Kind::Reshape}};
-/// Reshapes and permutes, and nothing padded: this leaves most views.
+/// Reshapes and permutes without padding: leaves the most views.
 inline const ChainKind kPermutes{
     2,
     8,
@@ -67,18 +66,18 @@ inline ChainKind of_length(ChainKind kind, std::int64_t least, std::int64_t most
   return kind;
 }
 
-/// In a property: a chain of numbers alone.
+/// For properties: a chain without variables.
 inline Chain any_chain(const ChainKind& kind = {}, Keep keep = Keep::Fewest) {
   return Chain(*testing::chains(kind), keep);
 }
-/// Number `index` of the chains of a seed.
+/// Chain number `index` of a seed.
 inline Chain chain_at(std::uint64_t seed, std::uint64_t index, const ChainKind& kind = {},
                       Keep keep = Keep::Fewest) {
   fuzz::RandomChooser chooser(hash_mix(seed, 0), index);
   return Chain(fuzz::ViewCase::parse(fuzz::draw_chain(chooser, kind)), keep);
 }
 
-/// The views of a chain where each reshape makes one, whether it must or not.
+/// The views of a chain in which each reshape makes a new one.
 inline std::vector<View> stack_of(const fuzz::ViewCase& chain) {
   std::vector<View> views = {View::contiguous(chain.base)};
   for (const MovementOp& op : chain.ops) {
@@ -111,7 +110,7 @@ inline std::vector<View> stack_of(const fuzz::ViewCase& chain) {
   return views;
 }
 
-/// In a property: so many views, each by strides of the one below.
+/// For properties: `views` views, each strided over the one below.
 inline std::vector<View> any_stack(int views) {
   return stack_of(*testing::chains({.strided = views}));
 }

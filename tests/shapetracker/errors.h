@@ -9,7 +9,7 @@
 
 namespace touchstone {
 
-/// `call` throws exactly an E, and its message holds every one of `parts`.
+/// Expects `call` to throw exactly an E whose message contains all of `parts`.
 template <typename E, typename Call>
 void expect_error(const Call& call, std::initializer_list<std::string> parts) {
   try {

@@ -1,4 +1,4 @@
-// Every answer of a merge is held against a checker that only evaluates views.
+// Every merge explanation is tested by a checker that only evaluates views.
 #include "touchstone/shapetracker/merge/explain.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ RC_GTEST_PROP(Explain, EveryAnswerPassesTheChecker, ()) {
     require_checked(stack, why);
     RC_ASSERT(why.result.view == merge_stack(stack).view);
     RC_ASSERT(why.result.answer != MergeAnswer::OverBudget);
-    // The same by sets of bits alone.
+    // The same, by bit sets alone.
     const Explanation by_bits = explain_merge(stack, {0, 1000, 0, 0, 0});
     RC_ASSERT(by_bits.result.view == why.result.view);
     RC_ASSERT(by_bits.result.answer == why.result.answer);
@@ -56,12 +56,12 @@ RC_GTEST_PROP(Explain, EveryAnswerPassesTheChecker, ()) {
     RC_ASSERT(by_points.result.view == why.result.view);
     RC_ASSERT(by_points.result.answer == why.result.answer);
     require_checked(stack, by_points);
-    // And by lists of sums, where that is a way.
+    // By lists of sums, if applicable.
     const Explanation by_sums = explain_merge(stack, {0, 0, 1000, 0, 0});
     if (by_sums.result.answer == MergeAnswer::OverBudget) continue;
     RC_ASSERT(by_sums.result.view == why.result.view);
     require_checked(stack, by_sums);
-    // A merge decided beyond the boxes is not decided again.
+    // A merge decided beyond boxes is not decided twice.
     RC_ASSERT(explain_merge(stack, merge_stack(stack, {0, 0, 1000, 0, 0})).str() == by_sums.str());
   }
 }
@@ -122,16 +122,16 @@ TEST(Explain, TheCheckerRefusesWhatIsNotShown) {
     return check_witness(stack, {kind, std::move(points)}).accepted;
   };
   EXPECT_TRUE(accepts(Kind::Bend, {{0}, {1}, {2}, {3}}));
-  EXPECT_FALSE(accepts(Kind::Bend, {{0}, {1}, {1}, {2}}));  // alike
+  EXPECT_FALSE(accepts(Kind::Bend, {{0}, {1}, {1}, {2}}));  // equal points
   EXPECT_FALSE(accepts(Kind::Bend, {{0}, {1}, {2}, {4}}));  // steps of 1 and 2
-  EXPECT_FALSE(accepts(Kind::Bend, {{0}, {1}, {2}}));       // a point short
-  EXPECT_FALSE(accepts(Kind::Bend, {{0}, {1}, {5}, {6}}));  // outside
+  EXPECT_FALSE(accepts(Kind::Bend, {{0}, {1}, {2}}));       // one point missing
+  EXPECT_FALSE(accepts(Kind::Bend, {{0}, {1}, {5}, {6}}));  // out of range
   EXPECT_FALSE(accepts(Kind::Hole, {{0}, {2}, {1}}));       // 1 is valid
   EXPECT_FALSE(accepts(Kind::NoAxis, {{}}));
   EXPECT_FALSE(accepts(Kind::TooFar, {{0}}));
   EXPECT_FALSE(accepts(Kind::Hole, {}));
   const Stack masked = {strided({6}, {1}, 0, Mask{{0, 3}}), View::contiguous({6})};
-  EXPECT_FALSE(check_witness(masked, {Kind::Hole, {{0}, {2}, {4}}}).accepted);  // not between
+  EXPECT_FALSE(check_witness(masked, {Kind::Hole, {{0}, {2}, {4}}}).accepted);  // not the midpoint
   EXPECT_FALSE(check_witness(masked, {Kind::Hole, {{0}, {5}, {4}}}).accepted);  // 5 is not valid
   EXPECT_FALSE(check_view(stack, View::contiguous({6})).accepted);
   EXPECT_FALSE(check_view(stack, View::contiguous({2, 3})).accepted);

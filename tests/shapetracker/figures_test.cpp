@@ -88,7 +88,7 @@ TEST(DISABLED_Figures, OfInverses) {
   }
 }
 
-// Subset sums of many numbers: random, with a solution, and all nearly equal.
+// Subset sums of many numbers: random, solvable, and nearly equal ones.
 TEST(DISABLED_Figures, OfSubsetSums) {
   std::mt19937_64 random(2);
   const auto below = [&](std::int64_t n) {
@@ -120,7 +120,7 @@ TEST(DISABLED_Figures, OfSubsetSums) {
   std::printf("%d of %d subset sums decided, the slowest in %.2f s\n", decided, asked, slowest);
 }
 
-// Mean number of views: as composed, greedily merged, and as they are simplified.
+// Mean number of views: as composed, greedily merged, and simplified.
 TEST(DISABLED_Figures, OfChains) {
   for (const Family& family : kFamilies) {
     const int chains = rounds(7000);

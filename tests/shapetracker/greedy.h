@@ -1,12 +1,12 @@
-// The plainest way to reduce a stack: what ShapeTracker.simplify has to be no longer than.
+// The simplest reduction of a stack: ShapeTracker.simplify must not be longer.
 #pragma once
 
 #include "pairs.h"
 
 namespace touchstone::model {
 
-/// The last two views merged as long as they are one, then left: as tinygrad's simplify goes about
-/// it, but with every pair decided by trying all elements, where its own merge misses some.
+/// Merges the last two views while possible, then stops: tinygrad's simplify, except that every
+/// pair is decided by trying all elements, because its own merge misses some.
 inline std::vector<View> merge_last_two(std::vector<View> views) {
   while (views.size() >= 2) {
     auto merged = merge_by_enumeration(views[views.size() - 2], views.back());
@@ -17,7 +17,7 @@ inline std::vector<View> merge_last_two(std::vector<View> views) {
   return views;
 }
 
-/// Any two neighbours merged, the outermost that are one first, until no two are.
+/// Merges neighbours, outermost mergeable pair first, until none merges.
 inline std::vector<View> merge_neighbours(std::vector<View> views) {
   for (std::size_t i = views.size() - 1; i-- > 0;) {
     auto merged = merge_by_enumeration(views[i], views[i + 1]);

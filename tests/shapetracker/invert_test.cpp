@@ -19,7 +19,7 @@ using model::Ints;
 using model::materialise;
 using Order = std::vector<int>;
 
-/// Facts read off the array: whether every address below the largest is read, and each once.
+/// Facts from the array: whether every address below the largest is read, and each once.
 struct Facts {
   std::int64_t size = 0, valid = 0;
   bool onto = false;
@@ -48,11 +48,12 @@ TEST(Invert, OneViewIsUndoneByOneView) {
             View::strided({2, 3, 4}, {18, 6, 1}, 18));
   EXPECT_EQ(invert(base.permute(Order{2, 1, 0}), {24}), std::nullopt);  // takes two
   EXPECT_EQ(invert(base.shrink(Mask{{0, 2}, {0, 3}, {0, 3}}), shape), std::nullopt);
-  EXPECT_EQ(invert(base, {2, 3}), std::nullopt);  // of another buffer
+  EXPECT_EQ(invert(base, {2, 3}), std::nullopt);  // another buffer's shape
   EXPECT_EQ(invert(View::contiguous({1, 3}).expand({2, 3}), {3}), View::contiguous({3}));
 }
 
-// Any view against enumeration: what undoes it does, and there is one where every address is read.
+// Any view against enumeration: a returned inverse is right, and one exists if every address is
+// read.
 RC_GTEST_PROP(Invert, OfOneViewIsNeverWrong, ()) {
   for (int i = 0; i < 20; ++i) {
     const View any = model::any_stack(1)[0];
@@ -105,7 +106,7 @@ TEST(Invert, UndoesWhatReachesEveryAddress) {
   EXPECT_EQ(undone, onto);
 }
 
-// Addresses 10, 11, padding, 0 to 5, padding, 12 to 17, padding, 6 to 9: no digits undo them.
+// Addresses 10, 11, padding, 0 to 5, padding, 12 to 17, padding, 6 to 9: no digits invert them.
 TEST(Invert, TurnsThatAreCutOff) {
   const ShapeTracker tracker({View::strided({2, 2, 8}, {6, -6, 1}, 6, Mask{{0, 2}, {0, 2}, {0, 6}}),
                               View::strided({24}, {1}, 4)});
@@ -115,7 +116,7 @@ TEST(Invert, TurnsThatAreCutOff) {
             (Ints{4, 5, 6, 7, 8, 9, 20, 21, 22, 23, 0, 1, 12, 13, 14, 15, 16, 17}));
 }
 
-// Every second element of rows read twice is each once, and no order of digits says where.
+// Every second element of rows read twice: each once, but no order of digits locates it.
 TEST(Invert, TurnedAxesAreUndoneAsTheirMirrorImageIs) {
   const ShapeTracker twice = ShapeTracker::contiguous({4, 1, 25}).expand({4, 2, 25});
   const ShapeTracker halves = twice.reshape({50, 2, 2}).stride(Ints{1, 1, 2});
@@ -143,7 +144,7 @@ void expect_inverted(const ShapeTracker& tracker) {
     ASSERT_EQ(addresses[static_cast<std::size_t>(flat[y])], static_cast<std::int64_t>(y));
 }
 
-// Twenty jumps and more take several flat indices, one after the other.
+// Twenty and more jumps need several consecutive flat indices.
 TEST(Invert, MoreJumpsThanOneFlatIndexHolds) {
   expect_inverted(ShapeTracker({View::strided({3, 2, 3, 2, 2}, {1, 6, 12, 3, -24}, 24),
                                 View::strided({6, 10}, {12, 1}, 1)}));
@@ -152,7 +153,7 @@ TEST(Invert, MoreJumpsThanOneFlatIndexHolds) {
                                 View::strided({3, 2, 24}, {48, 162, 1}, 12)}));
 }
 
-// Any table at all is a stack of views.
+// Any table is a stack of views.
 RC_GTEST_PROP(Invert, StagesGiveTheirTable, ()) {
   const auto size = *rc::gen::inRange<std::size_t>(1, 40);
   const auto limit = *rc::gen::inRange<std::int64_t>(1, 60);
@@ -170,7 +171,7 @@ TEST(Invert, Bijections) {
   EXPECT_EQ(inverse.tracker, ShapeTracker({View::strided({2, 3}, {1, 2})}));
   const Inverse flipped = invert(ShapeTracker::contiguous({6}).stride(Ints{-1}));
   EXPECT_EQ(flipped.tracker, ShapeTracker({View::strided({6}, {-1}, 5)}));
-  // Padding is no obstacle: the valid elements are what is undone.
+  // Padding is allowed: only valid elements are inverted.
   const Inverse padded = invert(ShapeTracker::contiguous({2, 3}).pad(Padding{{1, 0}, {0, 2}}));
   EXPECT_TRUE(padded.bijection);
   EXPECT_EQ(padded.tracker, ShapeTracker({View::strided({2, 3}, {5, 1}, 5)}));
@@ -181,7 +182,7 @@ TEST(Invert, RightInverses) {
   const Inverse expanded = invert(ShapeTracker::contiguous({1, 3}).expand({4, 3}));
   EXPECT_FALSE(expanded.bijection);
   EXPECT_EQ(materialise(*expanded.tracker).address, (Ints{0, 1, 2}));
-  // Windows that overlap: y = i + 2 j with i < 4, j < 3. Every second j is enough.
+  // Overlapping windows: y = i + 2 j with i < 4, j < 3. Every second j suffices.
   const Inverse windows = invert(ShapeTracker::contiguous({8}).as_strided({4, 3}, {1, 2}));
   ASSERT_TRUE(windows.tracker);
   EXPECT_EQ(materialise(*windows.tracker).address, (Ints{0, 3, 6, 9, 2, 5, 8, 11}));

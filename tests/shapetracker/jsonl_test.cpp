@@ -4,12 +4,12 @@
 
 #include <string>
 
-// The machine interface, line by line: what is asked and what is answered.
+// The machine interface line by line: questions and answers.
 
 namespace touchstone::shapetracker {
 namespace {
 
-/// The answer without its time, which must be there.
+/// The answer without its time, which must be present.
 std::string asked(const std::string& question) {
   const std::string answer = answer_json(question);
   const std::size_t ns = answer.find(",\"ns\":");
@@ -114,7 +114,7 @@ TEST(Jsonl, InvertAddsTheInverseWhereThereIsOne) {
   EXPECT_EQ(inverse(R"({"views":[[[3],[1],0,null]],"invert":false})"), "");
 }
 
-// The answer behind its time.
+// The answer after its time.
 std::string added(const std::string& question) {
   const std::string answer = answer_json(question);
   return answer.substr(answer.find(',', answer.find(",\"ns\":") + 1));

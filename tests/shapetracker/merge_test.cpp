@@ -40,8 +40,7 @@ RC_GTEST_PROP(Merge, FindsExactlyTheViewsThatExist, ()) {
 }
 
 // One in 97 of the pairs of an unmasked inner view of shape (2..3)^3 with strides -1..2 and an
-// outer one of shape (2, 2, 2) with strides -5..5: small enough to hold every kind of carry
-// relation.
+// outer one of shape (2, 2, 2) with strides -5..5: small, but with every kind of carry relation.
 TEST(Merge, ASliceOfTheSmallUniverse) {
   std::int64_t pairs = 0, merged = 0;
   for (std::int64_t code = 0; code < 8 * 64 * 1331; code += 97) {
@@ -89,7 +88,7 @@ TEST(Merge, DecidesSubsetSums) {
   }
 }
 
-// Whether some of the parts add up to `wanted`, by all sums of each half.
+// Whether some of the parts sum to `wanted`; combines all sums of each half.
 bool subset_exists(const Ints& parts, std::int64_t wanted) {
   std::vector<std::set<std::int64_t>> sums(2, {0});
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -101,7 +100,7 @@ bool subset_exists(const Ints& parts, std::int64_t wanted) {
                              [&](std::int64_t sum) { return sums[1].contains(wanted - sum); });
 }
 
-// Too many subsets for boxes, numbers too large for bits.
+// Too many subsets for boxes, too large numbers for bit sets.
 TEST(Merge, DecidesSubsetSumsOfLargeNumbers) {
   std::mt19937_64 random(3);
   int solvable = 0, by_sums = 0;
@@ -125,7 +124,7 @@ TEST(Merge, DecidesSubsetSumsOfLargeNumbers) {
   EXPECT_GT(by_sums, 10);
 }
 
-// Every second element masked in rows of 2^40: the mask comes again and again.
+// Every second element masked in rows of 2^40: the mask repeats.
 TEST(Merge, SumsAreMetModuloTheRow) {
   const std::int64_t row = std::int64_t{1} << 40;
   std::mt19937_64 random(4);
@@ -144,7 +143,7 @@ TEST(Merge, SumsAreMetModuloTheRow) {
   }
 }
 
-// Where boxes, sums and bits do not do, the points do: up to 2^22 of them.
+// When boxes, sums and bits fail, up to 2^22 points decide.
 TEST(Merge, PointsDecideWhatIsLeft) {
   std::mt19937_64 random(7);
   for (const int count : {14, 18}) {
@@ -173,7 +172,7 @@ TEST(Merge, OverTheBudgetIsNotMerged) {
 }
 
 TEST(Merge, CarriesThatCancelAreFound) {
-  // Jumps 1 and -1: each floor alone is not affine, their sum is.
+  // Jumps of 1 and -1: neither floor is affine, but their sum is.
   const View inner = strided({2, 4, 3}, {-3, -1, 0}, 20);
   std::int64_t merged = 0;
   for (std::int64_t a = 1; a < 12; ++a)
@@ -186,7 +185,7 @@ TEST(Merge, CarriesThatCancelAreFound) {
 }
 
 TEST(Merge, AffineInsideTheValidBoxIsEnough) {
-  // Rows of 4 of which columns 0 to 1 are valid; every third element from 0 to 9 leaves 0, 9.
+  // Rows of 4 with columns 0 and 1 valid; every third element from 0 to 9 leaves 0 and 9.
   const View inner = strided({3, 4}, {10, 1}, 0, Mask{{0, 3}, {0, 2}});
   const View outer = strided({2}, {9});
   EXPECT_EQ(merge(inner, outer), strided({2}, {21}));
@@ -228,7 +227,7 @@ TEST(Merge, MalformedStacksAreRejected) {
   expect_error<ShapeError>([&] { merge_stack(symbolic); }, {"variables", "bind"});
 }
 
-// Too many elements to try each: whatever is merged must agree at corners and random points.
+// Too many elements to test each: merged views must agree at corners and random points.
 RC_GTEST_PROP(Merge, LargePairsAgreeAtSamples, ()) {
   fuzz::RandomChooser draws(*rc::gen::arbitrary<std::uint64_t>(), 0);
   Ints shape, strides;

@@ -28,7 +28,7 @@ inline Ints unravel(std::int64_t flat, const Ints& shape) {
   return index;
 }
 
-/// Every element's buffer address in row-major order, -1 where it is padding.
+/// Every element's buffer address in row-major order, -1 for padding.
 struct Array {
   Ints shape;
   Ints address;
@@ -74,8 +74,8 @@ inline Array materialise(const ShapeTracker& tracker) {
   return array;
 }
 
-/// The one view that says what `shape` and `address` (of a flat index; nullopt is padding) say, by
-/// trying every element, or nullopt where there is none.
+/// The single view equal to `shape` and `address` (of a flat index; nullopt is padding), found by
+/// testing every element; nullopt if there is none.
 inline std::optional<View> only_view(
     const Ints& shape, const std::function<std::optional<std::int64_t>(const Ints&)>& address) {
   const std::size_t rank = shape.size();

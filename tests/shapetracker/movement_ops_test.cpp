@@ -1,4 +1,4 @@
-// A tracker written as movement operations, and how axes of two shapes correspond.
+// A tracker as movement operations, and the correspondence of axes of two shapes.
 #include "touchstone/shapetracker/invert/movement_ops.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ TEST(MovementOps, MakeWindowsOfARepeatedAxis) {
 }
 
 TEST(MovementOps, GoBeyondABufferWhereNothingIsRead) {
-  // The inner view could reach 12 elements, of which the outer reads the first 6.
+  // The inner view spans 12 elements; the outer reads the first 6.
   const ShapeTracker tracker({strided({4, 3}, {3, -1}, 2), strided({3, 2}, {2, 1})});
   EXPECT_EQ(tracker.real_size(), 6);
   EXPECT_EQ(ops_of(tracker).substr(0, 15), "pad ((0, 6),), ");
@@ -79,7 +79,7 @@ TEST(MovementOps, OfALargerBufferCutItFirst) {
 
 TEST(MovementOps, AreAsStridedOnlyWhereAShapeWouldBeTooLarge) {
   const std::int64_t big = std::int64_t{1} << 31;
-  // The repeated axis would hold 2^93 elements.
+  // The repeated axis would have 2^93 elements.
   const ShapeTracker windows({strided({big, 2}, {big, big})});
   const auto ops = to_movement_ops(windows);
   ASSERT_TRUE(uses_as_strided(ops));
@@ -107,12 +107,12 @@ TEST(MovementOps, KeepVariables) {
   round_trip(ShapeTracker::contiguous({n, m, 3}).pad(Padding{{1, 0}, {0, n}, {0, 0}}));
   round_trip(ShapeTracker::contiguous({n, m}).stride(Ints{-1, -1}));
   round_trip(ShapeTracker::contiguous({1, m}).expand({n, m}).permute(Order{1, 0}));
-  // Which stride is the larger depends on the values.
+  // The order of strides depends on the values.
   const auto ops = to_movement_ops(ShapeTracker({View::strided({2, 2}, {n, m})}), 1000);
   EXPECT_EQ(story(ops), "as_strided (2, 2) strides (n, m) offset 0");
 }
 
-// Apart from the numbers: a size of a shape on the way may not be shown to be positive.
+// Uses operations without concrete numbers: an intermediate size may not be provably positive.
 TEST(MovementOps, WithVariablesAreTakenByApply) {
   const Node n = symbolic::variable("n", 2, 6);
   const ShapeTracker tracker =
@@ -188,12 +188,12 @@ bool groups_fit(const Ints& from, const Ints& to, const std::vector<bool>& wante
   return false;
 }
 
-// Against trying every way to cut the old axes into groups.
+// Against all ways to cut the old axes into groups.
 RC_GTEST_PROP(Contraction, IsFoundExactlyWhereThereIsOne, ()) {
   fuzz::RandomChooser draws(*rc::gen::arbitrary<std::uint64_t>(), 0);
   Ints from, to;
   for (std::int64_t i = draws.between(0, 5); i > 0; --i) from.push_back(draws.between(0, 3));
-  for (std::size_t i = 0; i < from.size();) {  // join some of them, with ones between
+  for (std::size_t i = 0; i < from.size();) {  // joins some of them, with ones between
     if (draws.chance(1, 3)) to.push_back(1);
     std::int64_t product = 1;
     for (std::int64_t n = draws.between(1, 2); n > 0 && i < from.size(); --n) product *= from[i++];

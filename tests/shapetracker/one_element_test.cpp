@@ -1,4 +1,4 @@
-// Axes of one element whose only index is valid for some values of a variable.
+// Axes of one element whose index is valid only for some values of a variable.
 #include <gtest/gtest.h>
 
 #include "chains.h"
@@ -17,7 +17,7 @@ ShapeTracker element_n() {
   return ShapeTracker::contiguous({4}).pad(Padding{{0, 2}}).shrink(Mask{{n(), n() + 1}});
 }
 
-// Every element reads address n, or padding from n = 4 on: bound, merged and as expressions.
+// Every element reads address n, or padding from n = 4 on: when bound, merged, and as expressions.
 void expect_reads_n(const ShapeTracker& tracker) {
   for (std::int64_t value = 0; value <= 5; ++value) {
     const std::int64_t right = value < 4 ? value : -1;

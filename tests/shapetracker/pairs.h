@@ -11,7 +11,7 @@ inline View strided(const Ints& shape, const Ints& strides, std::int64_t offset 
                        std::move(mask));
 }
 
-/// The same by trying every element: what `outer` reads of `inner`.
+/// The same by testing every element that `outer` reads of `inner`.
 inline std::optional<View> merge_by_enumeration(const View& inner, const View& outer) {
   const Ints shape = concrete(inner.shape());
   return only_view(concrete(outer.shape()), [&](const Ints& index) -> std::optional<std::int64_t> {
@@ -34,7 +34,7 @@ inline Mask any_mask(fuzz::Chooser& draws, const Ints& shape, std::uint64_t one_
 }
 
 // VIEWS: the valid set is (subsets of `parts` with the sum `wanted`) x {(1, 0), (0, 1)}: a box only
-// where there is no such subset.
+// if no such subset exists.
 inline std::vector<View> subset_sum(const Ints& parts, std::int64_t wanted) {
   std::int64_t total = 1;
   for (const std::int64_t part : parts) total += part;
@@ -45,9 +45,9 @@ inline std::vector<View> subset_sum(const Ints& parts, std::int64_t wanted) {
   return {strided({3 * total}, {1}, 0, Mask{{only, only + 1}}), strided(shape, strides)};
 }
 
-/// A pair without masks that is one view exactly where no subset of `parts` has the sum `wanted`.
-/// The two floors of the inner view cancel, and along the last axis both carry when the sum of the
-/// parts is `wanted` or more; only where it is `wanted` and the index before is 0 one does alone.
+/// An unmasked pair that merges exactly if no subset of `parts` has the sum `wanted`. The inner
+/// view's two floors cancel, and along the last axis both carry when the parts' sum is at least
+/// `wanted`; only if it equals `wanted` and the preceding index is 0 does one carry alone.
 inline std::vector<View> subset_sum_unmasked(const Ints& parts, std::int64_t wanted) {
   std::int64_t total = 1;
   for (const std::int64_t part : parts) total += part;

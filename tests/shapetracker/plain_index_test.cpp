@@ -60,8 +60,7 @@ TEST(IndexCost, OfASimplifiedExpressionCountsItsSteps) {
   EXPECT_EQ(cost(expr_idxs(digits_swapped())).modulos, 0);
 }
 
-// The index gives the addresses of the views, and the simplified expression never costs more
-// divisions.
+// The index yields the views' addresses, and simplifying never adds divisions.
 RC_GTEST_PROP(PlainIndex, IsWhatTheViewsRead, ()) {
   const ShapeTracker st = model::any_chain({}, model::Keep::All).tracker;
   const PlainIndex plain = plain_index(st.views());
@@ -83,7 +82,7 @@ RC_GTEST_PROP(PlainIndex, IsWhatTheViewsRead, ()) {
   }
 }
 
-// An expression that is given costs no more than the composed one, and says the same.
+// The shortest expression costs no more than the composed one and has the same values.
 RC_GTEST_PROP(ShortestIndex, CostsNoMoreThanTheComposedOne, ()) {
   for (int round = 0; round < 4; ++round) {
     const model::ChainKind& kind = round % 2 == 0 ? model::kPermutes : model::kReshapes;
@@ -95,7 +94,7 @@ RC_GTEST_PROP(ShortestIndex, CostsNoMoreThanTheComposedOne, ()) {
     if (shapetracker::cheaper(cost(composed), cost(shortest))) RC_FAIL(chain.story);
     const IndexExpr expr = shapetracker::shortest_idxs(simple, axis_indices(simple));
     if (shapetracker::cheaper(cost(expr_idxs(simple)), cost(expr))) RC_FAIL(chain.story);
-    symbolic::Exprs nodes;  // the text, read again as nodes
+    symbolic::Exprs nodes;  // the text parsed to nodes again
     std::map<std::string, symbolic::Node> names;
     for (std::size_t axis = 0; axis < chain.array.shape.size(); ++axis)
       names.emplace(shortest.indices[axis],
@@ -119,7 +118,7 @@ RC_GTEST_PROP(ShortestIndex, CostsNoMoreThanTheComposedOne, ()) {
   }
 }
 
-// An expression with more parts than can be counted is not written down.
+// An expression with more parts than can be counted is not expanded.
 TEST(ShortestIndex, OfHundredsOfOperationsIsAText) {
   const model::ChainKind turns{400, 400, {model::Kind::Reshape, model::Kind::Permute}, true};
   const ShapeTracker st = model::chain_at(3, 0, turns, model::Keep::All).tracker;
@@ -132,13 +131,13 @@ TEST(ShortestIndex, OfHundredsOfOperationsIsAText) {
 
 TEST(ShortestIndex, ConditionsOnOneIndexBecomeARangeOrAResidue) {
   const symbolic::Node x = symbolic::variable("x", 0, 20);
-  // Every third element of a reversed axis is read, two of three are padding.
+  // Reads every third element of a reversed axis; two of three are padding.
   const View digits = View::strided({7, 3}, {1, 0}, 0, Mask{{0, 7}, {2, 3}});
   const View row = View::contiguous({21});
   const IndexExpr one = shapetracker::shortest_idxs(ShapeTracker({digits, row}), std::vector{x});
   EXPECT_EQ(render(one.valid), "x%3 == 2");
   EXPECT_EQ(render(one.index), "x//3");
-  // The same backwards, with a second mask of other digits: -x%3 != 0 and x%3 != 1, in effect.
+  // The same reversed, with a second mask on other digits: in effect -x%3 != 0 and x%3 != 1.
   const View back = View::strided({21}, {-1}, 20);
   const View ends = View::strided({7, 3}, {3, 1}, 0, Mask{{0, 7}, {0, 2}});
   const View starts = View::strided({7, 3}, {1, 0}, 0, Mask{{0, 7}, {0, 1}});

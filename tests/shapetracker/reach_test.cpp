@@ -1,4 +1,4 @@
-// The largest address, against every address.
+// The largest address, compared with all addresses.
 #include "touchstone/shapetracker/view/reach.h"
 
 #include <gtest/gtest.h>
@@ -20,8 +20,8 @@ TEST(Reach, IsFoundFarBeyond32Bits) {
                                   .reshape({big * big})
                                   .shrink(Mask{{0, big * big - 1}})
                                   .stride(Ints{-3});
-  // Index k of the transpose reads (k % 2^20) * 2^20 + k // 2^20; of the k = 2 modulo 3 that are
-  // read, (2^20 - 2) * 2^20 + 2^20 - 1 reads most.
+  // Index k of the transpose reads (k % 2^20) * 2^20 + k // 2^20; among the k = 2 modulo 3 that are
+  // read, (2^20 - 2) * 2^20 + 2^20 - 1 reads the largest address.
   EXPECT_EQ(turned.real_size(), (big - 1) * big + (big - 2) + 1);
 }
 

@@ -1,4 +1,4 @@
-// Stacks become no longer than they must, and say what they said.
+// Stacks reduce to the least number of views and keep their meaning.
 #include "touchstone/shapetracker/merge/reduce.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST(Reduce, AChainWhoseNeighboursDoNotMergeIsOneView) {
   EXPECT_EQ(reduced(views), (Views{strided({4, 2, 3}, {0, 1, 2})}));
 }
 
-// Axes 0 and 1 part after the first view, axes 2 and 3 after the second: no run is one view.
+// Axes 0 and 1 split after the first view, axes 2 and 3 after the second: no run merges.
 TEST(Reduce, BlocksThatPartAtDifferentViewsAreTwoViews) {
   const ShapeTracker composed = ShapeTracker::contiguous({3, 2, 3, 2})
                                     .permute(Order{1, 0, 2, 3})
@@ -45,8 +45,8 @@ TEST(Reduce, BlocksThatPartAtDifferentViewsAreTwoViews) {
             (Views{strided({2, 3, 2, 3}, {6, 12, 1, 2}), View::contiguous({6, 6})}));
 }
 
-// The bits of an index in reverse, and then the pairs of bits in reverse: the bits of each pair
-// change places, which is one view of bits and one that reads them in a row.
+// Reverses the bits of an index, then the pairs of bits: the bits of each pair swap, which is one
+// view of bits and one that reads them in order.
 TEST(Reduce, BitsReversedTwiceAreTwoViews) {
   for (std::size_t bits = 4; bits <= 30; bits += bits < 20 ? 2 : 10) {
     const std::int64_t size = std::int64_t{1} << bits;
@@ -75,7 +75,7 @@ TEST(Reduce, BitsReversedTwiceAreTwoViews) {
 }
 
 TEST(Reduce, SaysWhereASearchEndedByALimit) {
-  // Of this size every position is looked at, and no two views are found.
+  // At this size every position is tested, and no two views are found.
   const Views small = {strided({4, 3, 3}, {3, 1, 12}), strided({2, 3, 6}, {1, 12, 2}),
                        View::contiguous({34})};
   const Reduction seen = shapetracker::reduce(small);
@@ -92,7 +92,7 @@ TEST(Reduce, SaysWhereASearchEndedByALimit) {
   EXPECT_TRUE(cut.limited);
 }
 
-// Up to 2^36 elements in other orders and groups, with some left out.
+// Up to 2^36 elements, reordered and regrouped, some dropped.
 ShapeTracker large_chain(fuzz::Chooser& draws) {
   Shape shape;
   std::int64_t size = 1;
@@ -116,7 +116,7 @@ ShapeTracker large_chain(fuzz::Chooser& draws) {
       st = st.shrink(Mask{{begin, end}}).pad(Padding{{begin, size - end}});
     }
     if (draws.chance(1, 3)) st = st.flip(std::vector{0});
-    Shape regrouped;  // neighbours joined
+    Shape regrouped;  // joins neighbours
     for (const sint& axis : st.views()[0].shape())
       if (!regrouped.empty() && draws.chance(1, 2))
         regrouped.back() = regrouped.back() * axis;
@@ -127,7 +127,7 @@ ShapeTracker large_chain(fuzz::Chooser& draws) {
   return st;
 }
 
-// Large stacks are read in windows: what comes out says what went in.
+// Large stacks are read in windows; the result equals the input.
 RC_GTEST_PROP(Reduce, LargeStacksSayWhatTheySaid, ()) {
   fuzz::RandomChooser draws(*rc::gen::arbitrary<std::uint64_t>(), 0);
   const ShapeTracker st = large_chain(draws);
@@ -143,8 +143,8 @@ RC_GTEST_PROP(Reduce, LargeStacksSayWhatTheySaid, ()) {
   }
 }
 
-// Two views are compared with three along the flat index they have in common: by some thousand
-// boxes where elements would be a million.
+// Compares two views with three along their common flat index: some thousand boxes instead of a
+// million elements.
 TEST(Reduce, LongStacksTakeLittleWork) {
   const auto masked_rows = [](std::int64_t rows, std::int64_t row, std::int64_t first) {
     return strided({rows, row}, {row, 1}, -first * row, Mask{{first, rows - first}, {0, row}});
@@ -173,7 +173,8 @@ TEST(Reduce, LongStacksTakeLittleWork) {
   EXPECT_GT(work, 0);
 }
 
-// Blocks that part at different views, one of them flipped and cut: its digits begin within a turn.
+// Blocks that split at different views, one of them flipped and cropped: its digits start within a
+// period.
 TEST(Reduce, BlocksThatBeginWithinATurnAreTwoViews) {
   const ShapeTracker composed = ShapeTracker::contiguous({5, 4, 3, 2})
                                     .permute(Order{1, 0, 2, 3})
@@ -214,7 +215,7 @@ RC_GTEST_PROP(Reduce, IsNoLongerThanMergingNeighbours, ()) {
   }
 }
 
-// 200 views of which no two neighbours are one.
+// 200 views with no mergeable neighbours.
 TEST(Reduce, ALongStackTakesNoLongTime) {
   Views views;
   for (int i = 0; i < 200; ++i) views.push_back(strided({7, 11, 13}, {1, 7, 77}));
@@ -223,9 +224,8 @@ TEST(Reduce, ALongStackTakesNoLongTime) {
   EXPECT_LE(fewest.size(), 200U);
 }
 
-// A pair with the same addresses whose flat index is a multiple of what it was, and more: the inner
-// view has an axis of `factor` more, of which the first alone is read, and padding before the first
-// row.
+// A pair with the same addresses but a scaled flat index: the inner view has an additional axis of
+// `factor`, only whose first index is read, and padding before the first row.
 Views with_scaled_index(const Views& pair, std::int64_t factor, std::int64_t padding,
                         std::int64_t stride) {
   const View &inner = pair[0], &outer = pair[1];

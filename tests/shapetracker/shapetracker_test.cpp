@@ -35,7 +35,7 @@ TEST(ShapeTracker, APaddedTransposeStaysOneView) {
   EXPECT_EQ(padded.at(Ints{0, 0}), std::nullopt);
 }
 
-// VIEWS: neither pair of neighbours merges, and the three are one view.
+// VIEWS: neither pair of neighbours merges, but the three are one view.
 TEST(ShapeTracker, ARunOfThreeViewsMayBeOneThoughNoTwoAre) {
   const ShapeTracker start = ShapeTracker::contiguous({3, 2}).permute(Order{1, 0});
   const ShapeTracker end = start.reshape({1, 2, 3})
@@ -132,7 +132,7 @@ TEST(ShapeTracker, RealSizeIsTheReachOfValidElements) {
 TEST(ShapeTracker, AsStrided) {
   const ShapeTracker windows = ShapeTracker::contiguous({10}).as_strided({4, 3}, {2, 1}, 1);
   EXPECT_EQ(windows.views(), std::vector{View::strided({4, 3}, {2, 1}, 1)});
-  // Flat logical elements, not those of the buffer.
+  // Indexes flat logical elements, not the buffer's.
   EXPECT_EQ(transposed().as_strided({3}, {1}, 0).at(Ints{1}), 4);
   expect_error<ShapeError>(
       [] {
@@ -180,7 +180,7 @@ TEST(ShapeTracker, AStackMustStayWithinItself) {
   expect_error<ShapeError>([&] { ShapeTracker({six, View::strided({6}, {-1}, 4)}); }, {"-1 to 4"});
   expect_error<ShapeError>([] { ShapeTracker({View::strided({3}, {1}, -1)}); },
                            {"view 0", "address -1", "below the buffer"});
-  // Outside the mask an address may be anything.
+  // Outside the mask any address is allowed.
   const ShapeTracker masked({six, View::strided({8}, {1}, -1, Mask{{1, 7}})});
   EXPECT_EQ(masked.at(Ints{0}), std::nullopt);
   EXPECT_EQ(masked.at(Ints{1}), 0);

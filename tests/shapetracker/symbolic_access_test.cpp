@@ -1,4 +1,4 @@
-// Accesses of a tracker with variables, against enumeration with values.
+// Accesses of a tracker with variables, against enumeration of their values.
 #include <gtest/gtest.h>
 
 #include <rapidcheck/gtest.h>
@@ -24,7 +24,7 @@ bool left_open(const ShapeError& error) {
   return std::string(error.what()).find("depends on the variables") != std::string::npos;
 }
 
-/// A tracker with variables, values of these, and every address with the values.
+/// A tracker with variables, their values, and every address at these values.
 struct Case {
   ShapeTracker tracker;
   Values values;
@@ -55,7 +55,7 @@ std::int64_t value_of(const IndexExpr& expr, const Values& values) {
   return symbolic::evaluate(expr.valid, values) != 0 ? symbolic::evaluate(expr.index, values) : -1;
 }
 
-// Some of many elements.
+// Samples large arrays.
 std::int64_t step_of(const Array& array) { return 1 + model::count(array.shape) / 40; }
 
 RC_GTEST_PROP(SymbolicAccess, ExpressionsGiveTheAddresses, ()) {

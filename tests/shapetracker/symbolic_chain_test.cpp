@@ -1,5 +1,5 @@
-// Chains of movement operations with up to four variables, against the addresses that they define
-// with every combination of their values.
+// Chains of movement operations with up to four variables, against their defined addresses at every
+// combination of values.
 #include <gtest/gtest.h>
 
 #include <rapidcheck/gtest.h>
@@ -25,7 +25,7 @@ using model::SymbolicChain;
 using symbolic::Node;
 using symbolic::Values;
 
-// A tracker that must read what the chain defines, reshaped.
+// Expects the tracker, reshaped, to read the chain's addresses.
 void expect_same(const SymbolicChain& chain, const ShapeTracker& tracker, const std::string& what) {
   for (std::size_t i = 0; i < chain.bindings.size(); ++i)
     if (const Array found = materialise(tracker.bind(chain.bindings[i])); found != chain.arrays[i])
@@ -40,7 +40,7 @@ RC_GTEST_PROP(SymbolicChain, ReadsWhatItsOperationsDefine,
   RC_ASSERT(chain.tracker.max_size() >= chain.largest());
 }
 
-/// A size that is written in another way when its text is read, which is rare.
+/// A size that parses to another spelling of itself, which is rare.
 bool is_another_size(const ShapeError& error) {
   return std::string(error.what()).starts_with("expand: ");
 }
@@ -60,7 +60,7 @@ TEST(SymbolicChain, OfTwoHundredOperationsIsNearlyAlwaysReadAsDrawn) {
   EXPECT_LE(otherwise, kChains / 200);
 }
 
-// Two hundred operations, of which the bounds let many pass.
+// Two hundred operations; the variables' bounds allow many of them.
 RC_GTEST_PROP(SymbolicChain, OfTwoHundredOperationsReadsWhatTheyDefine, (std::uint64_t seed)) {
   fuzz::RandomChooser chooser(seed, 0);
   const auto drawn = fuzz::draw_symbolic_chain(chooser, 200);
@@ -77,11 +77,11 @@ RC_GTEST_PROP(SymbolicChain, OfTwoHundredOperationsReadsWhatTheyDefine, (std::ui
     RC_ASSERT(materialise(bound) == chain.arrays[i]);
     RC_ASSERT(materialise(simplify(bound)) == chain.arrays[i]);
   }
-  (void)bounded_text(expr_idxs(chain.tracker).index);  // however long it is
+  (void)bounded_text(expr_idxs(chain.tracker).index);  // any length
   RC_ASSERT(chain.tracker.str().size() < 1'000'000);
 }
 
-// Addresses past 2^33: the same chain where the buffer is seen through larger strides.
+// Addresses above 2^33: the same chain over a buffer with larger strides.
 RC_GTEST_PROP(SymbolicChain, FarApartReadsTheSameFurtherApart,
               (const touchstone::testing::VariableChain& drawn)) {
   const SymbolicChain chain(drawn);
@@ -135,17 +135,17 @@ RC_GTEST_PROP(SymbolicChain, ConsecutiveIsRowMajorWithEveryValue,
       RC_ASSERT(array.address[i] == array.address[0] + static_cast<std::int64_t>(i));
 }
 
-// Names that the axes would have where the tracker has no such variable, of every other chain.
+// In every other chain, gives variables the names that axes would have.
 SymbolicChain maybe_with_taken_names(const touchstone::testing::Chain& chain) {
   return SymbolicChain(chain.text().size() % 2 == 0 ? chain : model::with_taken_names(chain));
 }
 
-// By the definitions of the operators.
+// Evaluates by the operators' definitions.
 std::int64_t value_of(const symbolic::Exprs& exprs, symbolic::Expr e, const Values& values) {
   using symbolic::ExprOp;
   if (exprs.is_constant(e)) return *exprs.value(e).small();
   if (exprs.op(e) == ExprOp::Variable) return values.at(exprs.name(e));
-  if (exprs.op(e) == ExprOp::And)  // arguments after a false condition are not looked at
+  if (exprs.op(e) == ExprOp::And)  // arguments after a false condition are not evaluated
     return static_cast<std::int64_t>(std::ranges::all_of(
         exprs.args(e), [&](symbolic::Expr arg) { return value_of(exprs, arg, values) != 0; }));
   Ints args;
@@ -180,7 +180,7 @@ std::int64_t value_of(const symbolic::Exprs& exprs, symbolic::Expr e, const Valu
   }
 }
 
-// The values of the variables and of the indices of a flat element.
+// The values of the variables and of a flat element's indices.
 Values values_at(const ShapeTracker& tracker, const Values& binding, const Array& array,
                  std::int64_t flat) {
   const std::string prefix = index_prefix(tracker);
@@ -189,7 +189,7 @@ Values values_at(const ShapeTracker& tracker, const Values& binding, const Array
   const Ints index = model::unravel(flat, array.shape);
   for (std::size_t a = 0; a < index.size(); ++a) values[fmt::format("{}{}", prefix, a)] = index[a];
   values[prefix] = flat;
-  RC_ASSERT(values.size() == variables + index.size() + 1);  // none has the name of another
+  RC_ASSERT(values.size() == variables + index.size() + 1);  // all names differ
   return values;
 }
 
@@ -218,8 +218,8 @@ RC_GTEST_PROP(SymbolicChain, ExpressionsGiveTheAddresses,
     }
 }
 
-// Where all strides are known they and the offset say every address; an axis that is not masked
-// changes nothing about what is valid.
+// If all strides are known, they and the offset give every address; an unmasked axis does not
+// affect validity.
 RC_GTEST_PROP(SymbolicChain, StridesAndOffsetSayTheAddresses,
               (const touchstone::testing::VariableChain& drawn)) {
   const SymbolicChain chain = maybe_with_taken_names(drawn);
@@ -251,7 +251,7 @@ RC_GTEST_PROP(SymbolicChain, StridesAndOffsetSayTheAddresses,
   }
 }
 
-// The operations found give the tracker's addresses; the answer may be that there are none.
+// Returned operations reproduce the tracker's addresses; there may be none.
 RC_GTEST_PROP(SymbolicChain, MovementOpsAreTakenAndGiveTheAddresses,
               (const touchstone::testing::VariableChain& drawn)) {
   const SymbolicChain chain(drawn);
@@ -279,7 +279,7 @@ RC_GTEST_PROP(SymbolicChain, MovementOpsAreTakenAndGiveTheAddresses,
   expect_same(chain, made, story);
 }
 
-// Variables put for each other at once, and numbers for some of them.
+// Substitutes variables for each other simultaneously, and numbers for some.
 RC_GTEST_PROP(SymbolicChain, SubstitutedReadsAsWithTheValuesOfTheExpressions,
               (const touchstone::testing::VariableChain& drawn)) {
   const SymbolicChain chain(drawn);
@@ -302,7 +302,7 @@ RC_GTEST_PROP(SymbolicChain, SubstitutedReadsAsWithTheValuesOfTheExpressions,
   }
   const ShapeTracker put = chain.tracker.substitute(replacements);
   for (std::size_t i = 0; i < chain.bindings.size(); ++i) {
-    // The values of the variables that are put in, wherever they are those of this binding.
+    // The values of the substituted variables that match this binding.
     for (std::int64_t n = 0; n <= 5; ++n)
       for (std::int64_t m = 0; m <= 5; ++m) {
         Values inner = chain.bindings[i];

@@ -1,4 +1,4 @@
-// Chains of movement operations with variables, as the fuzzer draws them, and what they must say.
+// Chains of movement operations with variables, drawn by the fuzzer, and their expected arrays.
 #pragma once
 
 #include <algorithm>
@@ -8,14 +8,14 @@
 
 namespace touchstone::model {
 
-/// The tracker of a chain, and for every combination of values of its variables the array of
-/// addresses that its operations define, worked out with the numbers alone.
+/// A chain's tracker, and the array of addresses for every combination of its variables' values,
+/// computed with numbers alone.
 struct SymbolicChain {
   std::string story;
   std::vector<fuzz::ViewCase::Range> variables;
   ShapeTracker tracker;
   std::vector<symbolic::Values> bindings;
-  std::vector<Array> arrays;  // one a binding
+  std::vector<Array> arrays;  // one per binding
 
   explicit SymbolicChain(const testing::Chain& chain)
       : story(chain.text()),
@@ -33,7 +33,7 @@ struct SymbolicChain {
   }
 };
 
-/// The same chain where its variables have names that axes would have.
+/// The same chain with variables named like axes.
 inline testing::Chain with_taken_names(const testing::Chain& chain) {
   constexpr const char* kTaken[][2] = {{"n", "idx0"}, {"m", "idx"}, {"k", "idx_1"}, {"j", "idx1"}};
   std::string text = chain.text();

@@ -1,4 +1,4 @@
-// Stacks with variables as one view, for every value at once.
+// Stacks with variables merged for all values at once.
 #include "touchstone/shapetracker/symbolic/symbolic_merge.h"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ TEST(SymbolicMerge, JoinsAndSplitsAxes) {
 }
 
 TEST(SymbolicMerge, NeedsNoCommonFactors) {
-  // Rows of a padded array: (v, 2w) of which the right half is read.
+  // The right half of the rows of a padded array (v, 2w).
   const View rows = View::contiguous({v(), w() * 2});
   const View right = View::strided({v(), w()}, {w() * 2, 1}, w());
   EXPECT_EQ(merged(rows, right), "merged: View((v, w), strides (w*2, 1), offset w)");
@@ -54,7 +54,7 @@ TEST(SymbolicMerge, NeedsNoCommonFactors) {
             "merged: View((v, w), strides (w*-2, 1), offset w*(v*2 - 1))");
 }
 
-// The cut of an outer view in a mask depends on the values.
+// The part of a mask that an outer view keeps depends on the values.
 TEST(SymbolicMerge, CutsMasks) {
   const View padded = View::contiguous({v()}).pad(Padding{{w(), 3}});
   EXPECT_EQ(merged(padded, View::contiguous({v() + w() + 3}).shrink(Mask{{2, v() + w()}})),
@@ -92,7 +92,7 @@ TEST(SymbolicMerge, ARefusalNamesValuesAndPoints) {
             "no single view: with v = 2, from (0) to (1) the address changes otherwise than from "
             "(3) to (4)");
   EXPECT_TRUE(check_witness(bound({stack[0], stack[1]}, result.values), *result.witness).accepted);
-  // One view for every value but the largest: that is found too, without trying each.
+  // One view for every value except the largest; found without testing each.
   const sint n = symbolic::variable("n", 0, 5);
   EXPECT_EQ(
       merged(View::contiguous({2, 6})
@@ -122,14 +122,14 @@ TEST(SymbolicMerge, WhatIsNotProvedSaysWhy) {
   }
   EXPECT_EQ(merged(View::contiguous(many).stride(model::Ints(7, -1)), View::contiguous({product})),
             "not decided: 7 variables; at most 6 are tried");
-  // One name whose bounds exclude each other stands for no value.
+  // Contradictory bounds for one name leave no value.
   const View a = View::strided({symbolic::variable("x", 1, 3)}, {2});
   const View b = View::strided({symbolic::variable("x", 7, 9)}, {0});
   EXPECT_EQ(merged(a, b), "not decided: the bounds of a variable leave it no value");
 }
 
-// Element n of three columns, read row by row, lies elsewhere for n = 8 than 9 to 11 tell: the sign
-// of the step from there to element 0, less what whole rows take, depends on n.
+// Element n of three columns, read row by row, is elsewhere for n = 8 than 9 to 11 suggest: the
+// sign of the step from there to element 0, minus whole rows, depends on n.
 TEST(SymbolicMerge, BothEndsOfAnAxisAreLookedAtWhereAVariableDecidesTheSign) {
   const sint n = symbolic::variable("n", 8, 11);
   EXPECT_EQ(merged(View::contiguous({3, n + 1}).permute(Order{1, 0}),
@@ -144,7 +144,7 @@ TEST(SymbolicMerge, NumbersBeyond64BitsAreNotDecided) {
   EXPECT_THAT(merged(rows, View::strided({n, 2}, {4, 1})),
               ::testing::HasSubstr("not decided: with n = 1048576"));
   expect_error<OverflowError>([&] { rows.bind({{"n", 3}}); }, {"64 bits"});
-  // Large values alone do no harm.
+  // Large values alone are harmless.
   const sint m = symbolic::variable("m", 1, big / 8);
   EXPECT_EQ(merged(View::contiguous({m, 4}).stride(model::Ints{-1, -1}), View::contiguous({m * 4})),
             "merged: View((m*4,), strides (-1,), offset m*4 - 1)");
@@ -156,7 +156,7 @@ TEST(SymbolicMerge, AStackThatLeavesItselfForSomeValuesIsAnError) {
   expect_error<ShapeError>([] { symbolic_merge({}); }, {"no views"});
 }
 
-/// Counts of stacks by outcome. Everything is held against every element at every value.
+/// Counts stacks by outcome. Compares every element at every value.
 struct MergeCounts {
   int stacks = 0, mergeable = 0, proved = 0, refuted = 0, left = 0;
   double seconds = 0;
@@ -199,7 +199,7 @@ RC_GTEST_PROP(SymbolicMerge, IsRightForEveryElementAtEveryValue,
   if (::testing::Test::HasFatalFailure()) RC_FAIL(chain.text());
 }
 
-/// Whether only numbers that axes have stand in the views: no quotient of steps, no strides told.
+/// True if the views contain only axis numbers: no quotients of steps, no given strides.
 bool keeps_its_axes(const fuzz::ViewCase& chain) {
   return std::ranges::none_of(chain.ops, [](const MovementOp& op) {
     return op.kind == MovementOp::Kind::AsStrided ||

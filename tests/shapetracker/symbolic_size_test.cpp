@@ -1,4 +1,4 @@
-// Views whose sizes, strides and masks hold variables.
+// Views whose sizes, strides and masks contain variables.
 #include <gtest/gtest.h>
 
 #include <rapidcheck/gtest.h>
@@ -50,7 +50,7 @@ TEST(SymbolicSize, MaxSizeIsTheProductOfTheLargest) {
   EXPECT_THROW(View::contiguous({big, big}).max_size(), OverflowError);
 }
 
-// A variable may have the name that the index of an axis has elsewhere.
+// A variable may have the name of an axis index.
 TEST(SymbolicSize, VariablesAreNoAxes) {
   const Node rows = symbolic::variable("idx0", 1, 4);
   const ShapeTracker tracker =
@@ -63,7 +63,7 @@ TEST(SymbolicSize, VariablesAreNoAxes) {
   EXPECT_FALSE(axis_is_masked(row.reshape({4, (rows + 1) * 3}), 0));
 }
 
-// Sizes that hold no element whatever the variables are: n*(1 - n) of n in 0..1.
+// Sizes that are empty for all values: n*(1 - n) for n in 0..1.
 TEST(SymbolicSize, NothingIsReadWhereNoValuesLeaveAnElement) {
   const Node o = symbolic::variable("n", 0, 1);
   const ShapeTracker tracker = ShapeTracker::contiguous({m() - o, sint(1) - o, o});
@@ -79,7 +79,7 @@ TEST(SymbolicSize, SubstitutePutsExpressionsForVariables) {
   const Node k = symbolic::variable("k", 2, 5);
   EXPECT_EQ(tracker.substitute({{"n", k * 2}}),
             ShapeTracker::contiguous({k * 2, m()}).permute(Order{1, 0}));
-  // All at once: what is put in is not replaced again.
+  // Simultaneous: substituted expressions are not substituted again.
   EXPECT_EQ(tracker.substitute({{"n", m()}, {"m", k}}),
             ShapeTracker::contiguous({m(), k}).permute(Order{1, 0}));
   EXPECT_EQ(tracker.substitute({{"n", 3}, {"m", 2}}),
@@ -107,7 +107,7 @@ TEST(SymbolicSize, ReshapeGroupByGroup) {
             View::strided({n(), 4, 3, 1, 2}, {6, n() * 6, 2, 0, 1}));
   EXPECT_EQ(view.reshape({n(), 24}), std::nullopt);
   const View padded = View::contiguous({n(), 4}).pad(Padding{{0, 0}, {0, 4}});
-  EXPECT_EQ(padded.reshape({n(), 2, 4}), std::nullopt);  // two groups, of which one is merged
+  EXPECT_EQ(padded.reshape({n(), 2, 4}), std::nullopt);  // two groups, one of them merged
   EXPECT_EQ(merge(padded, View::contiguous({n(), 2, 4})),
             View::strided({n(), 2, 4}, {4, 0, 1}, 0, Mask{{0, n()}, {0, 1}, {0, 4}}));
   const View columns = View::contiguous({2, n(), m()}).permute(Order{1, 2, 0});
@@ -174,7 +174,7 @@ TEST(SymbolicSize, BindGivesTheConcreteView) {
   const View view = View::contiguous({n(), m()}).pad(Padding{{1, 0}, {0, m()}});
   EXPECT_EQ(view.bind({{"n", 4}, {"m", 3}}), View::contiguous({4, 3}).pad(Padding{{1, 0}, {0, 3}}));
   EXPECT_EQ(view.bind({{"n", 4}}).bind({{"m", 3}}), view.bind({{"n", 4}, {"m", 3}}));
-  // An axis of one element, only now known to be one, has no stride.
+  // An axis found to have one element loses its stride.
   EXPECT_EQ(View::contiguous({n(), 3}).bind({{"n", 1}}), View::contiguous({1, 3}));
   expect_error<ShapeError>(
       [] {
@@ -204,7 +204,7 @@ TEST(SymbolicSize, WhatTheBoundsDoNotDecideIsAnError) {
                            {"as_strided", "depends on the variables"});
 }
 
-// Residues and quotients of the variables are no polynomials: each value is tried.
+// Residues and quotients of variables are no polynomials: each value is tested.
 TEST(SymbolicSize, FewValuesAreDecidedOneByOne) {
   const sint n = symbolic::variable("n", 1, 3), many = symbolic::variable("n", 1, 3000);
   const auto half_up = [](const sint& v) { return floor_div(v * 3 + 1, 2); };
@@ -215,7 +215,7 @@ TEST(SymbolicSize, FewValuesAreDecidedOneByOne) {
         View::contiguous({n * 2, half_up(n)}).reshape({doubled(n) + floor_div(n, 3)});
       },
       {"depends on the variables"});
-  // Of many values a law decides, or nothing: the sizes of the second differ at the last one.
+  // For many values a law decides, or nothing: the second pair of sizes differs at the last value.
   EXPECT_NO_THROW(View::contiguous({many * 2, half_up(many)}).reshape({doubled(many)}));
   expect_error<ShapeError>(
       [&] {
@@ -243,7 +243,7 @@ TEST(SymbolicSize, NothingIsReadWhereASizeIsZero) {
       {"reads addresses"});
 }
 
-// A mask that begins at 2 holds nothing of an axis of 1.
+// A mask that begins at 2 is empty on an axis of 1.
 TEST(SymbolicSize, AMaskMayBeEmptyForSomeValues) {
   const sint n = symbolic::variable("n", 1, 4);
   const View view = View::contiguous({3}).pad(Padding{{2, 0}}).shrink(Mask{{0, n}});

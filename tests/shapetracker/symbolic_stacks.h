@@ -1,11 +1,11 @@
-// Stacks of views, walked over fast.
+// Stacks of views with fast iteration.
 #pragma once
 
 #include "model.h"
 
 namespace touchstone::model {
 
-/// A view's numbers, to walk over it fast.
+/// A view's numbers, for fast iteration.
 struct Numbers {
   Ints shape, strides, begin, end;
   std::int64_t offset;
@@ -19,7 +19,7 @@ struct Numbers {
       end.push_back(view.mask() ? (*view.mask())[i].second.as_int() : shape[i]);
     }
   }
-  /// Address of an index, or -1 where it is masked out; addresses of valid points are not negative.
+  /// The address of an index, or -1 if masked; valid addresses are not negative.
   std::int64_t at(const Ints& index) const {
     std::int64_t address = offset;
     for (std::size_t i = 0; i < index.size(); ++i) {
@@ -30,7 +30,7 @@ struct Numbers {
   }
 };
 
-/// Whether the one view `single` reads what the stack reads, at every index. All are concrete.
+/// True if `single` reads what the stack reads at every index. All are concrete.
 inline bool same_everywhere(const std::vector<View>& stack, const View& single) {
   const Numbers one(single), outer(stack.back());
   if (one.shape != outer.shape) return false;

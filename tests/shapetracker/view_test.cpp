@@ -141,7 +141,7 @@ TEST(View, ReshapeOfAMaskNeedsTheValidElementsToBeABox) {
   EXPECT_EQ(reshape(padded, {6, 2}), std::nullopt);     // elements 3 to 8
   EXPECT_EQ(padded.reshape({4, 3, 1}),
             View::strided({4, 3, 1}, {3, 1, 0}, -3, Mask{{1, 3}, {0, 3}, {0, 1}}));
-  // A size that the chunk does not divide: the rows of 5 valid elements of 7 are no box.
+  // A size that the chunk does not divide: rows with 5 valid elements of 7 are no box.
   const View line = View::contiguous({5}).pad(Padding{{0, 7}});
   EXPECT_EQ(reshape(line, {3, 4}), std::nullopt);
   EXPECT_EQ(reshape(line, {2, 6}), View::strided({2, 6}, {0, 1}, 0, Mask{{0, 1}, {0, 5}}));

@@ -33,8 +33,8 @@ class Standalone : public testing::Test {
     return bytes;
   }
 
-  // Compiles and runs the program; what it wrote for each output, and nothing where it failed: then
-  // `said_` is why.
+  // Compiles and runs the program; returns its outputs, or nothing on failure, with the reason in
+  // `said_`.
   std::vector<std::string> run(std::span<const LazyBufferPtr> inputs,
                                std::span<const LazyBufferPtr> outputs,
                                const std::string& name = "net",
@@ -66,12 +66,12 @@ class Standalone : public testing::Test {
   std::string said_;
 };
 
-// The bits of CLANG, and near what the reference gives.
+// The bits equal CLANG's, and are close to the reference's.
 TEST_F(Standalone, ModelsGiveWhatTheyGiveHere) {
   for (const char* const name : {"softmax", "lenet", "digits", "mlp", "lstm", "gpt"}) {
     const models::ModelGraph graph = models::model(name).build("CLANG", false);
     realize(graph.leaves());
-    std::vector<LazyBufferPtr> inputs;  // of which some are one
+    std::vector<LazyBufferPtr> inputs;  // some may be the same
     for (const Tensor& input : graph.inputs)
       if (std::ranges::find(inputs, input.lazy()->base_ptr()) == inputs.end())
         inputs.push_back(input.lazy()->base_ptr());
@@ -90,8 +90,8 @@ TEST_F(Standalone, ModelsGiveWhatTheyGiveHere) {
   }
 }
 
-// Inputs that are read again by the next call, results that are inputs or constants themselves,
-// types of every size, and an axis without elements.
+// Inputs reread by the next call, results that are inputs or constants, types of every size, and an
+// empty axis.
 TEST_F(Standalone, OutputsOfEveryKind) {
   const Tensor a = Tensor::from(std::vector<float>{1, -2, 3, -4, 5, 6}, {2, 3}, "CPU");
   const Tensor b = Tensor::from(std::vector<std::int64_t>{7, -8, 9}, {3}, "CPU");

@@ -6,7 +6,7 @@
 
 namespace touchstone::test {
 
-/// The message of the error that f throws; "no error" where it throws none.
+/// The message of the error that f throws; "no error" if none.
 template <class F>
 std::string error_of(F f) {
   try {

@@ -7,7 +7,7 @@
 
 namespace touchstone::test {
 
-/// Functions that the text of a header declares for users, and its layers, optimizers and scopes.
+/// Functions that a header declares for users, and its layers, optimizers and scopes.
 inline std::set<std::string> public_names(const std::string& header) {
   const std::regex function(
       R"(^(?:  )?(?:static |inline |virtual |const )*[A-Za-z_][\w:]*(?:<[^()]*>)?[&*]? )"

@@ -2,7 +2,7 @@
 
 namespace touchstone::test {
 
-/// Whether a sanitizer watches: what is only larger, not other, may then be a fraction of its size.
+/// True under a sanitizer: tests that only vary in size then run at a fraction.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kSanitized = true;
 #elif defined(__has_feature)

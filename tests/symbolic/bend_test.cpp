@@ -1,4 +1,4 @@
-// Bounds of sums that are straight but for some bends, against all their values.
+// Bounds of piecewise linear sums, against all their values.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ TEST(Bends, BoundsAreAttained) {
     const Node node = parse(text, names);
     ASSERT_TRUE(node.min() && node.max()) << text;
     const std::string where = fmt::format("{}, x from {} to {}, y to {}", text, first, last, end);
-    if (two && step > end + 1) {  // x*3 - y leaves numbers out
+    if (two && step > end + 1) {  // x*3 - y skips numbers
       EXPECT_LE(*node.min(), least) << where;
       EXPECT_GE(*node.max(), most) << where;
     } else {

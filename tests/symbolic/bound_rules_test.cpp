@@ -1,5 +1,5 @@
-// The laws of bounds, which are proved, against the code that computes bounds: on drawn intervals
-// and congruences each answer is what the law's formula gives, so neither can change by itself.
+// The proved laws of bounds against the code that computes bounds: on drawn intervals and
+// congruences each result equals the law's formula, so neither can change alone.
 #include "touchstone/symbolic/rules/bound_rules.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ const BoundRule& rule(std::string_view name) {
   throw std::runtime_error("no law " + std::string(name));
 }
 
-/// Both sides of a law at the first place where `by` stands.
+/// Both sides of a law, split at the first `by`.
 std::pair<std::string, std::string> sides(std::string_view name, std::string_view by) {
   const std::string_view law = rule(name).law;
   const std::size_t at = law.find(by);
@@ -38,7 +38,7 @@ std::pair<std::string, std::string> sides(std::string_view name, std::string_vie
   return {std::string(law.substr(0, at)), std::string(law.substr(at + by.size()))};
 }
 
-/// The bound below, or above, the operation of a law `formula <= operation`, or the reverse.
+/// The lower, or upper, bound of a law `formula <= operation`, or the reverse.
 Int least(std::string_view name, const Point& at) {
   return value_of(sides(name, " <= ").first, at);
 }
@@ -89,7 +89,7 @@ RC_GTEST_PROP(BoundRules, AreWhatIntervalsComputeOfDivisors, ()) {
     at["x"] = at.at(end);
     return at;
   };
-  if (e.y.at_least(1)) {  // a larger divisor brings a quotient nearer to 0, or to -1
+  if (e.y.at_least(1)) {  // a larger divisor moves a quotient towards 0, or -1
     const bool low = e.x.at_least(0), high = e.x.at_most(0);
     const Interval quotient = floor_div(e.x, e.y);
     if (low) {
@@ -104,7 +104,7 @@ RC_GTEST_PROP(BoundRules, AreWhatIntervalsComputeOfDivisors, ()) {
     }
   }
   const Interval remainder = floor_mod(e.x, e.y);
-  if (e.at.at("n") - e.at.at("m") < 16) {  // each divisor by itself
+  if (e.at.at("n") - e.at.at("m") < 16) {  // each divisor separately
     std::optional<Interval> all;
     for (int y = e.at.at("m"); y <= e.at.at("n"); ++y) {
       if (y == 0) continue;
@@ -123,7 +123,7 @@ RC_GTEST_PROP(BoundRules, AreWhatIntervalsComputeOfDivisors, ()) {
 }
 
 RC_GTEST_PROP(BoundRules, AreWhatSumsWithProductsCompute, ()) {
-  // A line that touches the product: the sum of both has the line's constant as its end.
+  // A tangent line of the product: their sum has the line's constant as its bound.
   const Ends e = Ends::drawn();
   RC_PRE(e.at.at("l") < e.at.at("h") && e.at.at("m") < e.at.at("n"));
   Context context;
@@ -190,8 +190,8 @@ RC_GTEST_PROP(BoundRules, AreWhereCongruencesTrim, ()) {
   if (range) RC_ASSERT(*range == (Interval{lo, hi}));
 }
 
-/// `operation == residue + factor*(..) + ..`: the residue, and the greatest common divisor of the
-/// factors.
+/// For `operation == residue + factor*(..) + ..`: the residue, and the greatest common divisor of
+/// the factors.
 Congruence congruence_of(std::string_view name, const Point& at) {
   std::string text = sides(name, " == ").second;
   std::vector<std::string> summands(1);

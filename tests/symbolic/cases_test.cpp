@@ -1,4 +1,4 @@
-// The sample of expectations from six compilers' own tests, tests/symbolic/data/.
+// The sample of test expectations of six compilers, tests/symbolic/data/.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ Case read(const Json& j) {
   return c;
 }
 
-/// A few values of each variable: the ends, and what lies near them and near 0.
+/// A few values of each variable: the ends, and numbers near them and near 0.
 std::vector<Values> points(const Json& j) {
   std::vector<Values> all{{}};
   for (const auto& [name, ends] : j["vars"].items()) {
@@ -65,7 +65,7 @@ std::vector<Values> points(const Json& j) {
   return all;
 }
 
-/// The text with numbers for its names, which only folds constants; nullopt where it divides by 0.
+/// The text with numbers for its names, which only folds constants; nullopt for a division by 0.
 std::optional<Node> folded(const std::string& text, const Values& v) {
   std::map<std::string, Node> numbers;
   for (const auto& [name, x] : v) numbers.emplace(name, Node(x));
@@ -91,7 +91,7 @@ TEST(Cases, AreNeverWrong) {
   }
 }
 
-/// How many of a source's cases come out at most as large as expected. May rise, not fall.
+/// How many of a source's cases are at most as large as expected. May rise, not fall.
 const std::map<std::string, int> kReached = {
     {"halide-simplify", 314},
     {"mlir-affine-map", 28},
@@ -112,7 +112,7 @@ const std::map<std::string, int> kReached = {
     {"xla-indexing_map", 25},
     {"xla-symbolic_expr", 15},
 };
-constexpr int kReachedBest = 1054;  // of all, at most as large as the smallest form known
+constexpr int kReachedBest = 1054;  // of all cases, at most as large as the smallest known form
 
 TEST(Cases, AreAsShortAsExpected) {
   int all = 0, wanted = 0, best = 0;

@@ -37,7 +37,7 @@ TEST(Depth, NestsOfQuotients) {
   walk(e, 123'456, 4);
 }
 
-// What an equation says of a variable may hold the variable: it was put into itself without end.
+// An equation for a variable may contain the variable: it was substituted without end.
 TEST(Depth, OfAChoiceThatAnEquationGives) {
   const Node x = variable("x", 0, 2), y = variable("y", 0, 3);
   const Node same = eq(y * 2, where(lt(y, 2), x, y));
@@ -52,7 +52,7 @@ TEST(Depth, OfAChoiceThatAnEquationGives) {
     }
 }
 
-// A residue took away what a remainder brought back as it was opened, again and again.
+// A residue removed and a remainder restored the same term, again and again.
 TEST(Depth, OfResiduesAndRemaindersThatOpen) {
   const Node x = variable("x", -6, 5), y = variable("y", 1, 4);
   const Node whole = floor_div(x, 8) * 8 + floor_mod(x, 8);
@@ -62,7 +62,7 @@ TEST(Depth, OfResiduesAndRemaindersThatOpen) {
   EXPECT_EQ(render(both), "0");
 }
 
-// Any number of coefficients above the limit, and sums that step over what they are compared with.
+// More coefficients than the limit, and sums with gaps at the values compared with.
 TEST(Depth, OfManyCoefficientsReadsBackAsItIs) {
   const Node x = variable("x", 0, 1), y = variable("y", 0, 2), n = variable("n", 0, 1);
   const Node many = lt(x, (x * 3 + y * 2) * y + x * 3 + y * 2);
@@ -76,8 +76,8 @@ TEST(Depth, OfManyCoefficientsReadsBackAsItIs) {
   }
 }
 
-// What is told of a comparison is told of its negation, and a remainder by a sum whose terms bring
-// themselves back is as it is when it is read again.
+// Facts about a comparison apply to its negation, and a remainder by a sum whose terms recur reads
+// back unchanged.
 TEST(Depth, OfNegationsAndLongDivisionsReadsBackAsItIs) {
   const Node x = variable("x", -1, 0), y = variable("y", 0, 1), z = variable("z", 0, 4);
   EXPECT_EQ(render(lt(x * 3, y * 2)), "x*3 < y");

@@ -1,5 +1,5 @@
-// Derivations of the sample cases and of random expressions are replayed by the checker, and a
-// derivation that was tampered with is refused.
+// The checker replays derivations of the sample cases and of random expressions, and refuses a
+// modified derivation.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,12 +33,11 @@ std::string text_of(const Derivation& d, const Chain& c) {
   return s;
 }
 
-/// Counts derivations, and asks of each that the checker accepts it unless it says itself that a
-/// step is unexplained.
+/// Counts derivations; the checker must accept each, unless it declares a step unexplained.
 struct Tally {
   int all = 0, explained = 0, steps = 0;
   std::string open;
-  int unnamed = 0;  // with a step of several laws of arithmetic
+  int unnamed = 0;  // with a step of several arithmetic laws
 
   void take(Derivation d) {
     ++all;
@@ -91,19 +90,16 @@ struct Claim {
   const char* answer;
 };
 
-/// Whatever `answer` gives, a derivation leads there.
+/// A derivation leads to every result of `answer`.
 TEST(Derivation, EndsInTheAnswer) {
   const Variables any = {{"x", {}, {}}, {"y", {}, {}}};
   const Variables below = {{"x", Int(0), Int(9)}, {"y", Int(1), Int(8)}};
   const Claim claims[] = {
       {"tmod(x, x)", below, {}, "0"},
       {"-(15%y)", below, {}, "-15%-y"},
-      {"(x//10%25) + (y*10)%2", below, {}, "0"},  // one number by its points
-      {"(x%x) - (x%8) + (x + x*8 + x)%8",
-       {{"x", Int(0), Int(1)}},
-       {},
-       "1"},                                            // of those with a value
-      {"x%8 + 1024", any, {"x*3 % 256 == 1"}, "1027"},  // by an inverse
+      {"(x//10%25) + (y*10)%2", below, {}, "0"},  // constant, by testing its points
+      {"(x%x) - (x%8) + (x + x*8 + x)%8", {{"x", Int(0), Int(1)}}, {}, "1"},  // where defined
+      {"x%8 + 1024", any, {"x*3 % 256 == 1"}, "1027"},                        // by an inverse
       {"x*y - min(x, y)", {{"x", Int(0), Int(9)}, {"y", Int(2), {}}}, {"x%9 == 1"}, "y - 1"},
       {"max(x, min(x, 4))", any, {}, "x"},
       {"x + 0", any, {}, "x"},
@@ -115,7 +111,7 @@ TEST(Derivation, EndsInTheAnswer) {
   }
 }
 
-/// The laws of a derivation, in order, each with the part that it gives.
+/// The laws of a derivation in order, each with its result.
 std::string laws(const char* text, const Variables& variables) {
   Derivation d = derive(text, variables);
   EXPECT_EQ(find_flaw(d), std::nullopt) << text_of(d, d.main);
@@ -155,14 +151,14 @@ TEST(Points, AreAllLookedAtWithEachOperatorByItsDefinition) {
   EXPECT_EQ(compare("tmod(x, 3)", "x%3"), AtPoints::Differ);
   EXPECT_EQ(compare("tmod(x, 3)", "x%3", "x >= 0"), AtPoints::Equal);
   EXPECT_EQ(compare("tdiv(x, 3)", "where(x < 0, -(-x//3), x//3)"), AtPoints::Equal);
-  EXPECT_EQ(compare("x != 5", "1"), AtPoints::Differ);  // at the last point alone
+  EXPECT_EQ(compare("x != 5", "1"), AtPoints::Differ);  // only at the last point
   EXPECT_EQ(compare("x != -4", "1"), AtPoints::Differ);
   EXPECT_EQ(compare("where(y == 0, 7, x//y)", "7", "y == 0"), AtPoints::Equal);
   EXPECT_EQ(compare("y == 0 or x//y < 9", "1"), AtPoints::Equal);
   EXPECT_EQ(compare("y != 0 and x//y < 9", "y > 0"), AtPoints::Equal);
-  EXPECT_EQ(compare("y", "y", "x//y < 9"), AtPoints::Equal);  // no fact where it has no value
+  EXPECT_EQ(compare("y", "y", "x//y < 9"), AtPoints::Equal);  // an undefined fact does not hold
   EXPECT_EQ(compare("x//y*0", "0"), AtPoints::Equal);
-  EXPECT_EQ(compare("0", "x//y*0"), AtPoints::Differ);  // the second has no value at y = 0
+  EXPECT_EQ(compare("0", "x//y*0"), AtPoints::Differ);  // the second is undefined at y = 0
   EXPECT_EQ(compare("min(x, y, 2)", "-max(-x, -y, -2)"), AtPoints::Equal);
   EXPECT_EQ(compare("z", "z"), AtPoints::TooMany);
   EXPECT_EQ(compare("z", "z", "z < 9"), AtPoints::TooMany);
@@ -178,7 +174,7 @@ TEST(Points, AreAllLookedAtWithEachOperatorByItsDefinition) {
   EXPECT_EQ(compare("x", "x"), AtPoints::TooMany);
 }
 
-/// A claim that is nearly right is accepted only where it is right.
+/// A near-miss claim is accepted only if it is right.
 TEST(Checker, AcceptsByCasesWhatHoldsAtEveryPointAlone) {
   const Variables variables = {{"x", Int(-9), Int(9)}, {"y", Int(1), Int(6)}};
   const char* terms[] = {"x",
@@ -245,7 +241,7 @@ TEST(Checker, AcceptsByCasesWhatHoldsAtEveryPointAlone) {
   std::cout << accepted << " of " << equal << " equations shown by cases\n";
 }
 
-/// The remainder's divisor is the remainder of another one that is congruent to it.
+/// The remainder's divisor is the remainder of a congruent one.
 TEST(Checker, EndsWhereCongruencesLeadBackToWhereTheyBegan) {
   Derivation d;
   d.variables = {{"x", Int(0), Int(7)}};
@@ -369,7 +365,7 @@ TEST(Derivation, RefusesWhatCannotHold) {
   EXPECT_THROW(derive(text, variables), Error);
 }
 
-/// Every change of one field of one step must be noticed, by whatever check comes first.
+/// Every change of one field of one step must be detected, by whichever check is first.
 TEST(Checker, RefusesADerivationThatWasTamperedWith) {
   using Change = std::function<bool(Derivation&, DerivationStep&)>;
   const auto other = [](Derivation& d, Expr e) {  // an expression of another value
@@ -467,7 +463,7 @@ TEST(Checker, RefusesADerivationThatWasTamperedWith) {
 }
 
 }  // namespace
-// A division whose quotient has ever higher powers is given up, not worked out for minutes.
+// A division whose quotient has ever higher powers is abandoned quickly.
 TEST(DerivationInTime, OfALongDivisionWithoutEnd) {
   const Derivation::Variable variables[] = {{"x", Int(0), Int(1)}, {"y", Int(3), Int(10)}};
   const std::string fact = "4 + (-7 - y*4)%(x*18 - 2 - y*2)*10 == y + 8";

@@ -1,4 +1,4 @@
-// The digits of a number, however each of them is written, are the number.
+// A number's digits recombine to the number, however each is spelled.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace touchstone::symbolic {
 namespace {
 
-/// A linear expression and a sum of its digits with the quotient above them, as text.
+/// A linear expression, and the sum of its digits and the quotient above them, as text.
 class Digits {
  public:
   explicit Digits(unsigned seed) : random_(seed) {
@@ -52,7 +52,7 @@ class Digits {
   std::string times(const std::string& part, long n) {
     return below(2) == 0 ? str(n) + "*(" + part + ")" : "(" + part + ")*" + str(n);
   }
-  /// The number, any multiples of a period added to its parts; or -1 less it.
+  /// The number with any multiples of a period added to its parts; or its complement, -1 minus it.
   std::string number(long period = 0, bool complement = false) {
     const auto turns = [&] { return period * (static_cast<long>(below(3)) - 1); };
     const long sign = complement ? -1 : 1;
@@ -83,7 +83,7 @@ class Digits {
   long constant_ = 0;
 };
 
-/// How many of so many draws are not the number itself.
+/// The number of draws that do not recombine.
 int unlike(int draws, bool bounded) {
   constexpr unsigned kSeed = 20'261;
   int wrong = 0;
@@ -109,11 +109,11 @@ int unlike(int draws, bool bounded) {
 
 TEST(Digits, OfALinearNumberAreIt) { EXPECT_EQ(unlike(1'000, false), 0); }
 
-// Bounds make other expressions of some digits, of which not all are known to be the same.
+// Bounds rewrite some digits; not all of these are known to be equal.
 TEST(Digits, OfABoundedNumberAreNearlyAlwaysIt) { EXPECT_LE(unlike(1'000, true), 15); }
 
-// Digits found a short while ago are looked up: neither those of a branch, where more is known,
-// nor those of variables of the same names with other bounds may stand for one.
+// Recently found digits are cached: those of a branch, with more known facts, or of variables with
+// other bounds must not match.
 TEST(Digits, HoldWhereTheyAreAskedFor) {
   std::mt19937 random(7);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
@@ -134,7 +134,7 @@ TEST(Digits, HoldWhereTheyAreAskedFor) {
       for (int i = 0; i < (most + 1) * 4 * (most + 2); ++i) {
         const int x = i % (most + 1), y = i / (most + 1) % 4, z = i / (most + 1) / 4 - 1;
         const int sum = k * x + m * y + z + l + d,
-                  quotient = sum / d - 1;  // sum - d is -1 at least
+                  quotient = sum / d - 1;  // sum - d is at least -1
         const int both = quotient + sum % d * f;
         const int value = (x + y < c ? both : 0) + both + (z < e ? 3 : both);
         const Values at{{"x", x}, {"y", y}, {"z", z}};
@@ -147,8 +147,8 @@ TEST(Digits, HoldWhereTheyAreAskedFor) {
   }
 }
 
-// Coefficients of a quotient count modulo the divisor: where any choice of them keeps the sum
-// within one period, nothing is left to divide.
+// Coefficients of a quotient count modulo the divisor: if some choice keeps the sum within one
+// period, no division remains.
 TEST(Digits, FallAwayWhereAnyResiduesKeepTheSumInAPeriod) {
   std::mt19937 random(11);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
@@ -199,8 +199,7 @@ TEST(Digits, OfTwoValuesAreTheNumberHoweverMany) {
   }
 }
 
-// One number takes the digits of two or three others, each one's in their order: they come back out
-// of it.
+// One number takes the digits of two or three others, each in order: they can be extracted again.
 TEST(Digits, OfSeveralNumbersComeBackOutOfATile) {
   constexpr int kDraws = 600;
   int unlike = 0;
@@ -263,7 +262,7 @@ TEST(Digits, ShiftsAndSignsMayDiffer) {
   is("7 - (x + 7)%8", "-x%8");
 }
 
-// Two divisors together have a factor that neither shares with the dividend alone.
+// The product of two divisors shares a factor with the dividend that neither shares alone.
 TEST(Quotients, OfQuotientsAreReducedByWhatTheirDivisorsShare) {
   Context context;
   const std::map<std::string, Node> names{{"x", context.variable("x", 1, 2)},
@@ -275,7 +274,7 @@ TEST(Quotients, OfQuotientsAreReducedByWhatTheirDivisorsShare) {
   EXPECT_EQ(render(parse("2//x//(x + 1)", names, context)), "1//(x*2 - 1)");
 }
 
-// The first coefficient of a product of divisors says nothing of its sign.
+// The first coefficient of a product of divisors does not determine its sign.
 TEST(Quotients, OfQuotientsKnowTheSignOfTheirDivisors) {
   Context context;
   const std::map<std::string, Node> names{{"m", context.variable("m", 1, std::nullopt)},

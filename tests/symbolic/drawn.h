@@ -1,4 +1,4 @@
-// Expressions as the fuzzer draws them, and their values by the definitions of the operators.
+// Expressions drawn by the fuzzer, and their values by the operators' definitions.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +15,11 @@ namespace touchstone::symbolic {
 
 using Point = std::map<std::string, Int, std::less<>>;
 
-/// The values of an expression as written; exact.
+/// The exact values of an expression as written.
 class Definition {
  public:
-  /// Where a division by zero leaves no value: if what it decides matters, so that a `where` takes
-  /// one arm and a part may decide an `and` or an `or`; or anywhere.
+  /// When a division by zero makes the value undefined: only if it matters (a `where` evaluates one
+  /// arm, and a part may decide an `and` or `or`), or anywhere.
   enum class Zero { IfItMatters, Anywhere };
 
   Definition(const Exprs& exprs, Expr root, Zero zero = Zero::IfItMatters)
@@ -99,8 +99,8 @@ class Definition {
   Zero zero_;
 };
 
-/// Whether an extreme has more members than are brought to one form, those of nested ones among
-/// them: of such the text is not promised to read back as the same node.
+/// True if an extreme has more members, nested ones included, than canonicalisation handles: its
+/// text may then read back as another node.
 inline bool has_many_members(const Exprs& exprs, Expr root) {
   std::map<Expr, std::size_t> members;
   for (const Expr e : exprs.parts(root)) {
@@ -129,7 +129,7 @@ struct Drawn {
     return fuzz::draw_expression(chooser);
   }
 
-  /// Variables with their ranges.
+  /// Variables and their ranges.
   std::vector<std::pair<std::string, Interval>> ranges() const {
     const auto end = [](const std::optional<Int>& i) { return i ? End(*i) : End(); };
     std::vector<std::pair<std::string, Interval>> all;
@@ -138,7 +138,7 @@ struct Drawn {
     return all;
   }
 
-  /// Some of the points within the ranges: all where there are no more than `most`.
+  /// Points within the ranges: all if there are at most `most`.
   std::vector<Point> points(std::size_t most) const {
     fuzz::PointValues values;
     fuzz::take_points(values, asked.variables, asked.root, most);
@@ -148,7 +148,7 @@ struct Drawn {
         all[p].emplace(asked.variables[v].name, values.variable(v).at(p));
     return all;
   }
-  /// How many points there are; nullopt: more than can be counted.
+  /// The number of points; nullopt if it overflows.
   std::optional<std::int64_t> all_points() const {
     Int all = 1;
     for (const auto& v : asked.variables) {

@@ -1,4 +1,4 @@
-// Comparisons of few points that hold at all of them, or at none, are constants; others never are.
+// Comparisons with few points are constants exactly if they hold at all of them, or at none.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -16,7 +16,7 @@
 namespace touchstone::symbolic {
 namespace {
 
-/// Texts over x and y with divisions by what may be 0, products, choices and flags.
+/// Texts over x and y with divisions by possible zeros, products, choices and flags.
 class FewPoints {
  public:
   explicit FewPoints(unsigned seed) : random_(seed) {}
@@ -80,7 +80,7 @@ TEST(FewPoints, AComparisonThatHoldsAtAllOrAtNoneIsAConstant) {
                                             {"y", context.variable("y", y0, y1)}};
     const Node node = parse(text, names, context);
     ++(mixed ? open : decided);
-    // Where some points have no value, what is left may have one there.
+    // If some points are undefined, the result may be defined there.
     if (mixed || !undefined) {
       EXPECT_EQ(node.is_constant(), !mixed) << where << " -> " << render(node);
     }
@@ -92,7 +92,7 @@ TEST(FewPoints, AComparisonThatHoldsAtAllOrAtNoneIsAConstant) {
   EXPECT_GT(open, 500);
 }
 
-// As part of a choice, a sum and a product.
+// Inside a choice, a sum and a product.
 TEST(FewPoints, MayBeInsideAnExpression) {
   Context context;
   const std::map<std::string, Node> names{{"x", context.variable("x", -6, -3)},
@@ -105,7 +105,7 @@ TEST(FewPoints, MayBeInsideAnExpression) {
   EXPECT_EQ(shown("y + 7*(y*y + y != y*y*y + 2*y + 5)"), "y + 7");
 }
 
-// Whatever x and z are: what is left of y lies between two multiples of 27, or may be one.
+// For all x and z the rest of y lies between two multiples of 27, or may be one.
 TEST(FewPoints, AreNotNeededBetweenMultiples) {
   Context context;
   for (const std::int64_t most : {30, 31}) {

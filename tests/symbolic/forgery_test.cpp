@@ -1,5 +1,5 @@
-// Certificates of false claims, made by hand: each rests on a division by zero or on a fact that is
-// not known at its place.
+// Handmade certificates of false claims: each relies on a division by zero or on a fact that is
+// unknown at its place.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -19,7 +19,7 @@ struct Forged {
   std::vector<const char*> facts = {};
 };
 
-/// The first flaw of a derivation of one step at the root; a is in 0..10, b in 0..3.
+/// The first flaw of a one-step derivation at the root; a is in 0..10, b in 0..3.
 std::string flaw_of(const Forged& f) {
   Derivation d;
   d.variables = {{"a", Int(0), Int(10)}, {"b", Int(0), Int(3)}, {"n", {}, {}}};

@@ -1,4 +1,4 @@
-// Mistakes of the systems before this one, each kept as a test, and what v0.8.0 of tinygrad gave.
+// Mistakes of earlier systems, each kept as a test, and the results of tinygrad v0.8.0.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -79,7 +79,7 @@ TEST(History, ResultsDoNotDependOnTheOrderOfOperandsOrOfCreation) {
   Names first, second;
   for (const char* v : {"a", "b", "c"}) first.emplace(v, one.variable(v, 0, 9));
   for (const char* v : {"c", "b", "a"}) second.emplace(v, two.variable(v, 0, 9));
-  parse("c*7 + b//2 + max(a, c)", second);  // other ids, other places in the table
+  parse("c*7 + b//2 + max(a, c)", second);  // other ids, other table slots
   const std::string text = "b//3 + a*c + min(a, b) + (c < a) + a%5*2 + where(b < 2, c, a)";
   const std::string other = "where(b < 2, c, a) + min(b, a) + 2*(a%5) + (a > c) + c*a + b//3";
   EXPECT_EQ(parse(text, first), parse(other, first));
@@ -125,7 +125,7 @@ TEST(History, WorkloadsOfTheLineageBecomeShort) {
   EXPECT_EQ(simplified("(4*a + f)//4%16", n), "a%16");
 }
 
-// The remainder of 3a + b modulo 4 is kept as (b - a) % 4, and is still its quotient's remainder.
+// The remainder of 3a + b modulo 4 is stored as (b - a) % 4, and still matches its quotient.
 TEST(History, ThreeDigitsOfASumAreTheSum) {
   for (const auto& [most_a, most_b] : {std::pair{3, 2}, {7, 2}, {50, 2}, {1000, 11}}) {
     const Names n{{"a", variable("a", 0, most_a)}, {"b", variable("b", 0, most_b)}};
@@ -146,7 +146,7 @@ TEST(Sint, HoldsAConstantAsANumber) {
   EXPECT_THROW(sint(1) + sint(INT64_MAX), OverflowError);
 }
 
-// A quotient that a rule of sums makes is turned as any other.
+// A quotient made by a rule for sums is normalised like any other.
 TEST(History, AQuotientOfAProductIsThatOfTheSumAlone) {
   const Names names = {{"n", variable("n", 0, 1)}, {"y", variable("y", 1, std::nullopt)}};
   const Node halves = parse("y//3 - y//6 - y + n", names);
@@ -167,7 +167,7 @@ TEST(History, EqualMembersOfAMaximumAreOneInEveryOrder) {
   EXPECT_EQ(simplified("min(2, 2//y*y)", n), simplified("min(2//y*y, 2)", n));
 }
 
-// Each was another node when its text was read again.
+// Each of these read back as another node.
 TEST(History, WhatIsReadAgainStays) {
   struct Text {
     const char* text;
@@ -195,7 +195,7 @@ TEST(History, WhatIsReadAgainStays) {
   }
 }
 
-// In the arm that is taken the other one divides by zero: that must not leave the arm.
+// The other arm divides by zero where this arm is taken: the division must stay in its arm.
 TEST(History, ADivisionStaysInTheArmThatGuardsIt) {
   const Names n{{"x", variable("x", 0, 5)}, {"y", variable("y", 1, 9)}, {"z", variable("z", 0, 5)}};
   for (const std::string text : {"where(x < 1, y*y % 27 != 0, (-1431655767 - z) % x)",
@@ -203,7 +203,7 @@ TEST(History, ADivisionStaysInTheArmThatGuardsIt) {
     EXPECT_EQ(evaluate(parse(text, n), {{"x", 0}, {"y", 5}, {"z", 2}}), 1) << text;
 }
 
-// Nor may it leave as the term that both arms are written around.
+// Nor may it be factored out as a common term of both arms.
 TEST(History, WhatMayDivideByZeroIsNoCommonTermOfAChoice) {
   const Names n{{"x", variable("x", 0, 2)}, {"y", variable("y", 1, 2)}, {"n", variable("n", 0, 1)}};
   EXPECT_EQ(simplified("where(y > x, x, 1%x)", n), "where(x < y, x, 1%x)");
@@ -213,7 +213,7 @@ TEST(History, WhatMayDivideByZeroIsNoCommonTermOfAChoice) {
       << "what both arms compute may stand outside";
 }
 
-// Nor is a choice dropped since its other arm is 0 there, where that arm has no value.
+// Nor may a choice be dropped because its other arm is 0, if that arm is undefined there.
 TEST(History, WhatIsZeroOrHasNoValueIsNotZero) {
   const Names n{{"x", variable("x", 0, 1)}, {"y", variable("y", 0, 9)}, {"z", variable("z", 0, 9)}};
   const Node e = parse("max(1//max(y, not z), (not z)*x + (1 - z))", n);
@@ -221,8 +221,8 @@ TEST(History, WhatIsZeroOrHasNoValueIsNotZero) {
     EXPECT_EQ(evaluate(e, {{"x", x}, {"y", 0}, {"z", 0}}), x + 1);
 }
 
-// Under y == (z != 0) + x the number x - y + 1 is 0 or 1, elsewhere not: as a part of `and` it is
-// x + 1 != y.
+// Under y == (z != 0) + x the number x - y + 1 is 0 or 1, elsewhere it is not: inside `and` it
+// means x + 1 != y.
 TEST(History, WhatIsAFlagUnderAConditionAloneIsNoPartOfAnAnd) {
   const Names n{{"x", variable("x", 0, 1)}, {"y", variable("y", 0, 2)}, {"z", variable("z", 0, 2)}};
   EXPECT_EQ(simplified("(z == 0 and x == y)*(y == (z != 0) + x)", n), "z == 0 and x == y");
@@ -230,8 +230,7 @@ TEST(History, WhatIsAFlagUnderAConditionAloneIsNoPartOfAnAnd) {
             "z == 0 and x == y");
 }
 
-// A long sum in a choice is a product of itself alone, which may stand beside its product with
-// something else.
+// A long sum in a choice is a product of itself, possibly beside its product with another factor.
 TEST(History, ALongSumBesideItsProductIsWritten) {
   const Names n{{"x", variable("x", 8, std::nullopt)},
                 {"y", variable("y", 8, 4611686018427387897)},
@@ -244,7 +243,7 @@ TEST(History, ALongSumBesideItsProductIsWritten) {
   EXPECT_EQ(evaluate(e, {{"x", 9}, {"y", 8}, {"z", -5}}), -10);
 }
 
-// The joint form of a sum does not depend on how its summands are bracketed.
+// The joint form of a sum does not depend on the bracketing of its summands.
 TEST(History, DigitsJoinAlikeHoweverTheyAreBracketed) {
   const Names n{{"x", variable("x", 0, 50)}};
   for (const auto& [a, b, c] : {std::array{"x%98", "x//2*5", "x%2"},
@@ -257,14 +256,15 @@ TEST(History, DigitsJoinAlikeHoweverTheyAreBracketed) {
   }
 }
 
-// Digits of so small a number that one quotient is a multiple of another must not feed each other.
+// In a number so small that one quotient is a multiple of another, digits must not expand each
+// other.
 TEST(History, QuotientsOfTwoValuesDoNotGrow) {
   const Names n{{"x", variable("x", -2, 0)}};
   for (const char* text : {"x + (x//48*2 + x//2%48)", "x%48 + (x//48*48 + x//2%48)"})
     EXPECT_LE(size(parse(text, n)), 13U) << simplified(text, n);
 }
 
-// A rule whose right side divides by what is 0 in an arm that no point takes is not taken.
+// A rule is skipped if its right side divides by 0 in an arm that is never taken.
 TEST(History, NoRuleMakesADivisionByZero) {
   const Names n{{"x", variable("x", 0, 100)},
                 {"y", variable("y", std::nullopt, 100)},
@@ -276,7 +276,8 @@ TEST(History, NoRuleMakesADivisionByZero) {
   EXPECT_EQ(evaluate(e, {{"x", 7}, {"y", 50}, {"z", 3}}), 7);
 }
 
-// Under a condition a divisor in a dividend may be 0, which is no multiple of the divisor outside.
+// Under a condition a divisor inside a dividend may be 0, which is no multiple of the outer
+// divisor.
 TEST(History, ADivisorThatIsZeroUnderAConditionOpensNoRemainder) {
   const Names n{{"x", variable("x", std::nullopt, 9)}, {"y", variable("y", -10, 19)}};
   const Node e = parse("(x == -5) % (x*7) % (where(y == 0, 19%x, 0) - min(3 <= y, x == 0)) + x", n);

@@ -1,4 +1,4 @@
-// The simplex method of the checker against the elimination of one unknown after the other.
+// The checker's simplex method against Fourier-Motzkin elimination.
 #include "touchstone/symbolic/check/inequalities.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ struct Line {
   Int most;
 };
 
-/// By Fourier and Motzkin: each pair of lines of opposite signs gives one without the unknown.
+/// Fourier-Motzkin: each pair of lines with opposite signs gives one without the unknown.
 bool contradict(std::vector<Line> lines, std::size_t unknowns) {
   for (std::size_t x = 0; x < unknowns; ++x) {
     std::vector<Line> next;

@@ -1,4 +1,4 @@
-// Maxima and minima: one form however they are nested.
+// Maxima and minima: one form for any nesting.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -105,7 +105,7 @@ TEST(Maximum, OfQuotientsIsTheSameInAnyOrder) {
                          draw(0, 2) ? 0 : k});
     std::vector<std::size_t> order(members.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::optional<std::string> first;  // what the members in their order are
+    std::optional<std::string> first;  // the form of the members in their first order
     do {
       Context c;
       const Names n{{"x", c.variable("x", 0, 2)}, {"y", c.variable("y", 0, 2)}};

@@ -1,5 +1,5 @@
-// The simplifier against the expression as written: same values at every point, bounds that hold,
-// text that reads back, steps that compute the same.
+// The simplifier against the expression as written: the same values at every point, valid bounds,
+// text that reads back, and lowered steps with the same result.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace touchstone::symbolic {
 namespace {
 
-/// The value that the steps of `lower` compute; nullopt where one divides by zero.
+/// The result of the steps of `lower`; nullopt for a division by zero.
 std::optional<Int> run(const std::vector<Step>& steps, const Values& values) {
   std::vector<Int> v;
   for (const Step& s : steps) {
@@ -142,7 +142,7 @@ TEST(Simplified, EqualsTheExpressionAsWritten) {
   EXPECT_EQ(tally.changed_by_rereading, 0);
 }
 
-// But for a few sums, of quotients and remainders of which different ones meet first.
+// Except for a few sums, whose quotients and remainders combine in different pairs.
 TEST(Simplified, DoesNotDependOnTheOrderOfOperands) {
   int sums = 0, otherwise = 0;
   for (std::uint64_t i = 0; i < 300; ++i) {

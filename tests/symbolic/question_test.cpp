@@ -28,8 +28,8 @@ std::string text(const Interval& i) {
   return (i.lo ? i.lo->str() : "open") + ".." + (i.hi ? i.hi->str() : "open");
 }
 
-/// Counts a printed expression as a reader would, from its words and signs alone: operators,
-/// variables and constants, a negative constant once.
+/// Counts a printed expression as a reader would, from its text alone: operators, variables and
+/// constants; a negative constant counts once.
 std::size_t counted(const std::string& text) {
   std::size_t count = 0;
   bool operand_before = false;
@@ -47,7 +47,7 @@ std::size_t counted(const std::string& text) {
     } else if (text[i] == '(' || text[i] == ')' || text[i] == ',') {
       operand_before = text[i++] == ')';
     } else if (text[i] == ' ' || (text[i] == '-' && !operand_before && std::isdigit(text[i + 1]))) {
-      ++i;  // the number that follows a sign is counted
+      ++i;  // counts the number after a sign
     } else {
       const std::string two = text.substr(i, 2);
       i += two == "//" || two == "<=" || two == ">=" || two == "==" || two == "!=" ? 2 : 1;
@@ -110,7 +110,7 @@ TEST(Answer, NamesThePartAndTheColumnOfWhatIsWrong) {
   EXPECT_NE(error({{}, {}, "3 // (2 - 2)"}).find("division by zero"), std::string::npos);
 }
 
-// The values at every point, against the bounds of the answer.
+// The values at every point, against the answer's bounds.
 TEST(AnswerBounds, AreExactOnBoxesThatCanBeEnumerated) {
   constexpr std::int64_t kMost = 600;
   int made = 0;
@@ -122,7 +122,7 @@ TEST(AnswerBounds, AreExactOnBoxesThatCanBeEnumerated) {
     Definition tree(e, drawn.asked.root);
     std::vector<Definition> given;
     for (const Expr a : drawn.asked.assumptions) given.emplace_back(e, a);
-    Interval defined;  // of the tree as written, at the points where it has a value
+    Interval defined;  // of the tree as written, where defined
     bool met = false;
     for (const Point& at : drawn.points(kMost)) {
       const bool holds = std::ranges::all_of(given, [&](Definition& assumption) {
@@ -140,7 +140,7 @@ TEST(AnswerBounds, AreExactOnBoxesThatCanBeEnumerated) {
     if (!met) {
       EXPECT_NE(test::error_of([&] { answer(q); }), "no error") << drawn.text;
     }
-    if (!defined.lo) continue;  // it may be refused
+    if (!defined.lo) continue;  // refusal is allowed
     const Answer a = answer(q);
     ++made;
     EXPECT_EQ(text(a.bounds), text(defined)) << drawn.text << " -> " << a.text;
@@ -231,7 +231,7 @@ TEST(Question, AnswersWhatDividesByZeroInAPartThatNeverCounts) {
     EXPECT_THROW(text_of(nowhere), ParseError) << nowhere;
 }
 
-// Where the divisor is 0 at all points but one, the one decides; a truncated quotient of it, too.
+// If the divisor is 0 at all points but one, that point decides; also for a truncated quotient.
 TEST(Question, OfAQuotientWithAValueAtOnePointIsAnswered) {
   Context context;
   const std::vector<std::pair<std::string, Interval>> box{{"x", {Int(0), Int(8)}},
@@ -243,7 +243,7 @@ TEST(Question, OfAQuotientWithAValueAtOnePointIsAnswered) {
   EXPECT_EQ(answer({box, {}, "tdiv(x//(x//-224 + 1), x*-222 + 1)"}, context).text, "0");
 }
 
-// A condition that says what a part is by a choice of that part brought the choice back for ever.
+// A condition that defines a part by a choice of that part reintroduced the choice forever.
 TEST(Question, OfAChoiceThatItsConditionBringsBackEnds) {
   Context context;
   for (const int from : {-3, 0})
@@ -259,7 +259,7 @@ TEST(Question, OfAChoiceThatItsConditionBringsBackEnds) {
     }
 }
 
-// A digit that a remainder or a choice keeps keeps its bounds.
+// A digit inside a remainder or a choice keeps its bounds.
 TEST(Question, BoundsOfRemaindersInChoicesAndOfTilesStay) {
   Context context;
   const auto bounds = [&](const char* text) {
@@ -297,7 +297,7 @@ TEST(AnswerBounds, LeaveOutPointsWithoutAValueBelowALongDivisor) {
   q.variables.emplace_back("x", range(0, 7));
   q.text = dividend + "//x//226508000000100000000000009";
   EXPECT_EQ(text(answer(q).bounds), "58023873..406167111");
-  q.text = "100//x//2 - 30//x//2";  // at 0 one would make up for the other
+  q.text = "100//x//2 - 30//x//2";  // at 0 they would cancel
   EXPECT_EQ(text(answer(q).bounds), "5..35");
   q.text = "100//x//2 - 30//x//4";
   EXPECT_EQ(text(answer(q).bounds), "6..43");

@@ -1,5 +1,5 @@
-// Conditions on remainders of one number: those that hold at the same points are one form where
-// that is one remainder, and all have the value that they are written with.
+// Conditions on remainders of one number: those that hold at the same points share one form if that
+// is one remainder, and all keep their values.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
   return (a - floor_remainder(a, b)) / b;
 }
 
-/// The remainders by `period` at which something holds.
+/// The remainders modulo `period` for which a condition holds.
 std::vector<int> met(int period, const std::function<bool(int)>& holds) {
   std::vector<int> found;
   for (int x = 0; x < period; ++x)
@@ -150,7 +150,7 @@ TEST(RemainderConditions, HaveTheirValueAtEveryPoint) {
   }
 }
 
-// A sum of products with remainders, and the same with each written by its quotient.
+// A sum of products with remainders, and the same with each rewritten by its quotient.
 TEST(ProductsWithRemainders, AreOneFormByRemaindersAndByQuotients) {
   std::mt19937 random(11);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };

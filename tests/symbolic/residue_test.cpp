@@ -1,4 +1,4 @@
-// Residues: by the parts of an expression, and by assumptions.
+// Residues from an expression's parts and from assumptions.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -86,7 +86,8 @@ TEST(Residue, MovesTheEndsOfBounds) {
   EXPECT_EQ(simplify_under(parse("min(max(x, 3), 38)", all), conditions), all.at("x"));
 }
 
-// The values at every point where the assumptions hold, and a derivation that the checker accepts.
+// Compares values at every point where the assumptions hold; the checker must accept the
+// derivation.
 TEST(Residue, ChangesNoValueAndIsDerived) {
   const std::vector<std::string> facts = {
       "x % 3 == 1",   "y % 4 == 2",   "(x + y) % 4 == 1", "(2*x + y) % 5 == 0",
@@ -120,7 +121,7 @@ TEST(Residue, ChangesNoValueAndIsDerived) {
   EXPECT_GE(derived * 20, all * 19) << derived << " of " << all;
 }
 
-// A factor of which nothing is known takes nothing from another's multiples, in any order.
+// An unknown factor preserves another's multiples, in any order.
 TEST(Residue, OfAProductIsThatOfAnyFactor) {
   for (const auto& [first, second] : {std::pair("a", "b"), std::pair("b", "a")}) {
     Context context;
@@ -133,7 +134,7 @@ TEST(Residue, OfAProductIsThatOfAnyFactor) {
   }
 }
 
-// x//c == k bounds x from both sides.
+// x//c == k bounds x on both sides.
 TEST(Residue, AQuotientThatIsANumberBoundsItsDividend) {
   const Question q{{{"x", {}}, {"y", {Int(0), Int(3)}}}, {"(x - y)//4 == -3"}, "x + y*0"};
   Context context;
@@ -142,7 +143,7 @@ TEST(Residue, AQuotientThatIsANumberBoundsItsDividend) {
   EXPECT_EQ(answer({q.variables, {"x//4 == 3"}, "x < 16 and x >= 12"}, context).text, "1");
 }
 
-// n is also in n*3%5: solved for it, the coefficients would grow with each reading.
+// n also occurs in n*3%5: solving for it would grow the coefficients with each reading.
 TEST(Residue, AnEquationIsNotSolvedForAPartOfItsOtherTerms) {
   Context context;
   const std::map<std::string, Node> vars{{"x", context.variable("x", -2, 0)},

@@ -1,5 +1,5 @@
-// Premises of the checker of derivations, against values: the normal form changes none, and no
-// value is outside what facts imply.
+// Premises of the derivation checker, tested by values: the normal form preserves values, and no
+// value violates implied facts.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -23,7 +23,7 @@ TEST(Ring, TheNormalFormHasTheSameValues) {
     Ring ring(e);
     const Expr t = drawn.asked.root;
     const Expr n = RingText(e, ring).of(ring.normal(t));
-    if (e.size(t) <= 60) {  // what is too long to multiply out has more forms than one
+    if (e.size(t) <= 60) {  // an expression too long to expand has several forms
       EXPECT_EQ(ring.normal(n), ring.normal(t)) << drawn.root << "  " << render(e, n);
     }
     Definition as_drawn = strict(e, t), as_normal = strict(e, n);

@@ -19,7 +19,7 @@ namespace {
 
 using Ends = std::pair<std::optional<std::int64_t>, std::optional<std::int64_t>>;
 
-/// The variables of "x=0..7 y=..", and their bounds.
+/// The variables of "x=0..7 y=.." and their bounds.
 std::map<std::string, Ends> ranges_of(std::string_view text) {
   std::map<std::string, Ends> ranges;
   std::istringstream in{std::string(text)};
@@ -41,7 +41,7 @@ std::map<std::string, Node> variables_of(std::string_view text) {
   return names;
 }
 
-/// Values for all names a rule may use, from a fixed stream.
+/// Values for all names that a rule may use, from a fixed stream.
 std::map<std::string, Node> any_values(std::mt19937& random) {
   std::map<std::string, Node> values;
   std::uniform_int_distribution<int> near(-7, 7), far(-1000, 1000), kind(0, 9);
@@ -52,7 +52,7 @@ std::map<std::string, Node> any_values(std::mt19937& random) {
 
 class RuleTest : public testing::TestWithParam<Rule> {};
 
-/// The value of an expression of constants; nullopt where it divides by zero.
+/// The value of a constant expression; nullopt for a division by zero.
 std::optional<Node> value_of(std::string_view text, const std::map<std::string, Node>& values) {
   try {
     return parse(std::string(text), values);

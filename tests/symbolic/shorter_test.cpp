@@ -1,5 +1,5 @@
-// Expressions that once came out longer: one line a pattern, with other names and numbers
-// than the rules' examples have.
+// Expressions that used to come out longer: one line per pattern, with other names and numbers than
+// the rules' examples.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -52,7 +52,7 @@ TEST(Shorter, WhatStandsAroundATruncation) {
       {"where(tmod(x, 4) < 2, y + y, y*2)", "y*2"},
       {"tdiv(x - 5, y) + z*2 - z", "z + tdiv(x - 5, y)", 1, 9},
       {"tdiv(x, y) + z*2 - z", "z + tdiv(x, y)", -9, 9},
-      // There is a value where y is 0, too.
+      // It is also defined where y is 0.
       {"where(y < 1, z*2 - z, tdiv(x, y))", "where(y < 1, z*2 - z, tdiv(x, y))", -9, 9},
   };
   expect(cases);

@@ -1,5 +1,5 @@
-// Promises of time and memory: no heap once warm, n log n for tied terms and nests, and
-// results that are remembered without changing any.
+// Guarantees of time and memory: no heap use once warm, n log n for tied terms and nests, and
+// caching that changes no results.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -72,7 +72,7 @@ std::vector<TimedCase> timed_cases() {
   return all;
 }
 
-/// The names and assumptions of a case, in a context that holds nothing else.
+/// A case's names and assumptions in a context of its own.
 struct Prepared {
   std::map<std::string, Node> names;
   std::vector<Node> assumptions;
@@ -116,7 +116,7 @@ TEST(Speed, WhatIsRememberedChangesNoResult) {
     const Prepared p = prepare(c, warm);  // alone
     texts[c.id] = render(simplify_under(parse(c.text, p.names), p.assumptions));
   }
-  Context crowded;  // after and between all others, twice
+  Context crowded;  // before, between and after all others, twice
   for (int round = 0; round < 2; ++round)
     for (const TimedCase& c : timed_cases()) {
       Prepared p;
@@ -130,7 +130,7 @@ TEST(Speed, WhatIsRememberedChangesNoResult) {
     }
 }
 
-/// Processor seconds of this thread, the least of three runs.
+/// Processor seconds of this thread, the best of three runs.
 template <class Work>
 double seconds(const Work& work) {
   double least = 1e9;
@@ -145,8 +145,8 @@ double seconds(const Work& work) {
   return least;
 }
 
-/// Ten times the input may take ten times the time, and as much again for n log n, caches and a
-/// busy machine; a quadratic method would take a hundred times.
+/// Tenfold input may take ten times the time, and as much again for n log n, caches and load; a
+/// quadratic method would take a hundred times.
 constexpr double kTenfold = 40;
 
 Node nest(Context& context, int depth, int kind) {
@@ -196,7 +196,7 @@ TEST(Speed, TiedTermsAreNotTriedInAllWays) {
   EXPECT_LT(many, kTenfold * few + 1e-3);
 }
 
-/// `between` n parts, each made of its number.
+/// `between` joins n parts, each made from its number.
 template <class Part>
 std::string listed(int n, const char* between, const Part& part) {
   std::string text;

@@ -1,5 +1,5 @@
-// One number written in two ways: its digits and quotients, and those of -1 less it. By definition
-// D % c is c - 1 - (-1 - D) % c and D // c is -1 - (-1 - D) // c, whatever D is.
+// A number in two spellings: by its digits and quotients, or by those of its complement. By
+// definition D % c is c - 1 - (-1 - D) % c and D // c is -1 - (-1 - D) // c, for any D.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -13,7 +13,7 @@ namespace {
 
 using Names = std::map<std::string, Node>;
 
-/// Draws an expression in two spellings, which differ where a division is turned.
+/// Draws an expression in two spellings that differ in complemented divisions.
 class Spelling {
  public:
   Spelling(unsigned seed, int depth, bool bounded) : random_(seed) {
@@ -74,7 +74,7 @@ class Spelling {
   Names names_;
 };
 
-/// Of so many draws: how many have a division that is turned, and those of them that are not one.
+/// Among the draws: how many contain a complemented division, and how many of those differ.
 std::pair<int, int> unlike(int draws, int depth, bool bounded) {
   int turned = 0, wrong = 0;
   for (int i = 0; i < draws; ++i) {
@@ -87,7 +87,8 @@ std::pair<int, int> unlike(int draws, int depth, bool bounded) {
   return {turned, wrong};
 }
 
-// In 2 or 3 of 4,468 a quotient beside terms of its number stays: its remainder takes as much room.
+// In 2 or 3 of 4,468 a quotient beside terms of its number stays, because its remainder is as
+// large.
 TEST(Spelling, OfDivisionsOfLinearSumsDoesNotMatter) {
   for (const bool bounded : {false, true}) {
     const auto [turned, wrong] = unlike(10'000, 2, bounded);
@@ -96,7 +97,7 @@ TEST(Spelling, OfDivisionsOfLinearSumsDoesNotMatter) {
   }
 }
 
-// A number less its remainder is a multiple of the divisor.
+// A number minus its remainder is a multiple of the divisor.
 TEST(Spelling, OfMultiplesBelowANumberDoesNotMatter) {
   const struct {
     const char *one, *other;
@@ -132,7 +133,7 @@ TEST(Spelling, OfDivisionsInDivisionsSeldomMatters) {
   }
 }
 
-// A choice that is 0 beside a condition is a condition, whatever the names.
+// A choice that is 0 beside a condition is a condition, for any names.
 TEST(Spelling, MasksAreConditionsUnderAnyNames) {
   std::vector<std::string> names{"i", "j", "n"};
   do {

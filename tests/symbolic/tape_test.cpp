@@ -27,7 +27,7 @@ TEST(Tape, SimplifiesNothing) {
   TapeNames n;
   EXPECT_EQ(n.read("x + y - x").parts(), 3U);
   EXPECT_EQ(n.read("0*x + 0").size(), 5U);
-  EXPECT_EQ(n.context.size(), 4U);  // 0, 2, x and y: reading makes no node
+  EXPECT_EQ(n.context.size(), 4U);  // 0, 2, x and y: parsing makes no node
 }
 
 TEST(Tape, HoldsEachPartOnce) {

@@ -12,7 +12,7 @@ namespace {
 
 using Names = std::map<std::string, Node>;
 
-/// v0 to v199 with small ranges, among them points and ranges of negative numbers.
+/// v0 to v199 with small ranges, including single points and negative ranges.
 Names many_variables() {
   Names names;
   for (int i = 0; i < 200; ++i) {
@@ -47,7 +47,7 @@ const Operator kOperators[] = {
     {"(", " and ", true, 1, [](std::int64_t a, std::int64_t b) { return a & b; }},
     {"(", " or ", true, 0, [](std::int64_t a, std::int64_t b) { return a | b; }}};
 
-// The operand v[i]*c + d, as text and at a point.
+// The operand v[i]*c + d, as text and by value.
 struct Operand {
   int i;
   std::int64_t c, d;
@@ -109,8 +109,8 @@ TEST(Wide, MinimaOfMaximaAndMaximaOfMinimaLoseNoMember) {
       for (int round = 0; round < 2; ++round) check(op, count, true, random);
 }
 
-// Members that differ as sums and are one by their bounds: of a variable with two values, with
-// numbers again and again among them.
+// Members that differ as sums but are equal by their bounds: of a two-valued variable, mixed with
+// numbers.
 TEST(Wide, MembersThatBoundsMakeOneAreOne) {
   std::mt19937 random(22);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };

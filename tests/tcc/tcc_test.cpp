@@ -55,7 +55,7 @@ TEST_F(Tcc, KernelsPreparedTogetherRunApart) {
 }
 
 TEST_F(Tcc, ConstantsRoundOnce) {
-  // In long double the sum is a tie, which then goes to even: 1.
+  // In long double the sum is a tie that rounds to even, 1.
   const double tiny = std::ldexp(1.0, -53) + std::ldexp(1.0, -70);
   const auto x = LazyOp::load(1, DType::Float64, ShapeTracker::contiguous({2}));
   const LazyOpPtr sum = LazyOp::binary(Op::Add, constant(1, 2), constant(tiny, 2));
@@ -63,7 +63,7 @@ TEST_F(Tcc, ConstantsRoundOnce) {
   EXPECT_EQ(got[0], std::nextafter(1.0, 2.0));
 }
 
-// (1 + 2^-12)^2 is 1 + 2^-11 rounded, and more by 2^-24.
+// (1 + 2^-12)^2 is 1 + 2^-11 when rounded, and 2^-24 more exactly.
 TEST_F(Tcc, FusedProductsAreNotRounded) {
   const auto x =
       LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({4, 16}).shrink({{0, 2}, {0, 16}}));

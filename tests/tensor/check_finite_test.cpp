@@ -40,7 +40,7 @@ TEST_P(Finite, InfinitiesMayBeAllowedAndInputsExplainWhatFollows) {
   const Tensor inverse = x.reciprocal().contiguous();
   EXPECT_EQ(said([&] { (void)inverse.realize(); }), "");
   EXPECT_EQ(said([&] { (void)(inverse - inverse).contiguous().realize(); }), "");
-  // Integers and bools have none.
+  // Integers and bools are always finite.
   EXPECT_EQ(said([&] { (void)(x > 0).contiguous().realize(); }), "");
 }
 

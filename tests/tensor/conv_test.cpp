@@ -118,12 +118,12 @@ RC_GTEST_PROP(Convolutions, OfAnySizesEqualTheLoops, ()) {
   for (std::size_t i = 0; i < got.size(); ++i) RC_ASSERT(std::abs(got[i] - wanted[i]) < 1e-12);
 }
 
-// The sum over all taps of x * w * r, r a factor of each output, is linear in each of the three:
-// its gradients, added up tap by tap, are all that there is to know.
+// The sum over all taps of x * w * r, with r a factor per output, is linear in each of the three;
+// its gradients, summed tap by tap, determine everything.
 struct Taps {
-  std::int64_t n, groups, cin, cout;  // channels of a group
+  std::int64_t n, groups, cin, cout;  // channels per group
   std::array<std::int64_t, 2> size, kernel, stride, dilation;
-  std::array<std::pair<std::int64_t, std::int64_t>, 2> padding;  // below 0: taken away
+  std::array<std::pair<std::int64_t, std::int64_t>, 2> padding;  // negative: cropping
 
   std::int64_t out(std::size_t a) const {
     const std::int64_t room =
@@ -207,7 +207,7 @@ RC_GTEST_PROP(Convolutions, OfAnySizesHaveTheGradientsOfTheirTaps, ()) {
   same(first[0], wanted.x);
   same(first[1], wanted.w);
   same(first[2], wanted.r);
-  // The gradient of the input, weighted by q, is the sum over taps of q * w * r.
+  // The input's gradient, weighted by q, is the sum over taps of q * w * r.
   const std::vector<Tensor> second =
       gradients((first[0] * Tensor::from<double>(q, t.x_shape())).sum(), {tw, tr});
   const Taps::Gradients of_second = t.of(q, w, r);

@@ -1,4 +1,4 @@
-// The example of docs/tensor.md: what is compiled here is what is written there.
+// The example of docs/tensor.md: the page shows the code compiled here.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -24,7 +24,7 @@ std::string text_of(const std::string& path) {
   return text.str();
 }
 
-// The text between two others, each line without `indent` spaces.
+// The text between two others, with `indent` spaces removed from each line.
 std::string between(const std::string& text, const std::string& from, const std::string& to,
                     std::size_t indent) {
   const std::size_t begin = text.find(from) + from.size();
@@ -72,7 +72,7 @@ TEST(TensorDocs, TheirExampleRuns) {
   EXPECT_LT(loss_was, 0.4F);
   EXPECT_GT(right.item<float>(), 0.85F);
   EXPECT_TRUE(std::filesystem::exists(folder / "net.safetensors"));
-  // The markers, so put together that they are not found here.
+  // Built so that the markers are not found here.
   const std::string mark = "// [";
   EXPECT_EQ(between(text_of("docs/tensor.md"), "```cpp\n", "```", 0),
             between(text_of("tests/tensor/docs_test.cpp"), mark + "example]\n", mark + "end]", 2));

@@ -1,4 +1,4 @@
-// Names that people look for first.
+// Commonly expected names.
 #include <set>
 
 #include "tensor_check.h"
@@ -135,7 +135,7 @@ TEST_P(Everyday, FunctionsAreAppliedInTheirOrder) {
   expect_near(x.sequential({}), {1, 2});
 }
 
-// The sum over windows of a padded list, by its definition.
+// The sum over windows of a padded list, by definition.
 Doubles convolved(const Doubles& x, const Doubles& w, std::int64_t before, std::int64_t after) {
   Doubles padded;
   for (std::int64_t i = -before; i < std::ssize(x) + after; ++i)
@@ -158,7 +158,7 @@ TEST_P(Everyday, ConvolutionsPadUnevenlyAndCut) {
                    convolved(x, w, before, after)});
   all.push_back({conv(tx, tw, std::nullopt, {.padding = {-1}}), convolved(x, w, -1, -1)});
   expect_near(all);
-  // The transposed one is the same with the kernel turned round and kernel - 1 - padding around.
+  // The transposed one equals it with the kernel reversed and padding of kernel - 1 - padding.
   const Doubles turned(w.rbegin(), w.rend());
   expect_near(conv_transpose(tx, tw, std::nullopt, {.padding_pairs = {{1, -1}}}),
               convolved(x, turned, 1, 3));
@@ -218,7 +218,7 @@ TEST_P(Everyday, DrawsPositionsByWeight) {
   EXPECT_EQ(generator.multinomial(rows, 3, Replacement::Yes).shape(), (Shape{2, 3}));
   EXPECT_THROW(generator.multinomial(rows, 5), ShapeError);
   EXPECT_THROW(generator.multinomial(make({1}, {}), 1), ShapeError);
-  // The first of two without replacement is 1 of 4 as often as its weight says.
+  // Without replacement, the first of two is 1 of 4 in proportion to its weight.
   const Tensor many = make({1, 3}, {2}).expand({2000, 2});
   int first = 0;
   const auto at = generator.multinomial(many, 1).read<std::int32_t>();

@@ -8,7 +8,7 @@ namespace {
 
 using Ts = std::vector<Tensor>;
 
-// Ranks and sizes small enough that every row is cheap.
+// Small ranks and sizes keep every row cheap.
 Shape any_shape(int low_rank = 0, int high_rank = 3, std::int64_t smallest = 1) {
   Shape shape;
   for (std::int64_t rank = any_in(low_rank, high_rank); rank > 0; --rank)
@@ -27,7 +27,7 @@ std::vector<int> any_axes(const Shape& shape) {
   return axes;
 }
 KeepDim any_keep() { return any_in(0, 1) == 0 ? KeepDim::No : KeepDim::Yes; }
-// Rows x and x^2, each on a device of its own.
+// Rows x and x^2, one per device.
 Tensor sharded(const Tensor& x) {
   return Tensor::stack({x, x.square()}).shard({x.device(), x.device() + ":1"}, 0);
 }
@@ -56,7 +56,7 @@ template <auto F>
 Drawn unary(double low = -2, double high = 2) {
   return {{any_shape()}, [](const Ts& x) { return F(x[0]); }, low, high};
 }
-// Two operands that broadcast to one shape.
+// Two operands that broadcast together.
 template <auto F>
 Drawn binary(double low = -2, double high = 2) {
   const Shape whole = any_shape();
@@ -73,7 +73,7 @@ Drawn with_number(double low = -2, double high = 2) {
   const double n = static_cast<double>(any_in(1, 5)) + 0.21;
   return {{any_shape()}, [n](const Ts& x) { return F(x[0], n); }, low, high};
 }
-// Of axes, an axis, a position.
+// By axes, by one axis, by position.
 template <auto F>
 Drawn reduction(double low = -2, double high = 2) {
   const Shape shape = any_shape(1);
@@ -325,7 +325,7 @@ constexpr auto kRows = std::to_array<GradientRow>({
   {"diagonal", [] { return Drawn{{any_shape(3, 3)}, [a = static_cast<int>(any_in(0, 1))](const Ts& x) { return x[0].diagonal(a, 2).exp(); }}; }},
   {"cat", [] { return Drawn{{{2, any_in(0, 2)}, {2, any_in(1, 3)}}, [](const Ts& x) { return Tensor::cat({x[0], x[1].exp(), x[0]}, 1); }}; }},
   {"stack", [] { const Shape s = any_shape(); return Drawn{{s, s}, [](const Ts& x) { return Tensor::stack({x[0], x[1].exp()}, -1); }}; }},
-  // Chosen by tensors.
+  // Indexed by tensors.
   {"take", [] {
      const Shape s = any_shape(1);
      const int axis = any_axis(s);

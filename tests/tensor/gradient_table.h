@@ -9,22 +9,22 @@
 
 namespace touchstone {
 
-/// One drawn use of an operation: the shapes of its differentiable operands, whose values come from
-/// [low, high], and a function that has the operation in it.
+/// A drawn use of an operation: the shapes of its differentiable operands, with values from [low,
+/// high], and a function that uses the operation.
 struct Drawn {
   std::vector<Shape> shapes;
   std::function<Tensor(const std::vector<Tensor>&)> f;
   double low = -2, high = 2;
 };
 
-/// A differentiable operation. `name` is that in the header, with a variant behind a slash.
+/// A differentiable operation. `name` is the header's, with a variant after a slash.
 struct GradientRow {
   std::string_view name;
   Drawn (*draw)();
 };
 std::span<const GradientRow> gradient_rows();
 
-/// A public operation that has no gradient, and why.
+/// A public operation without a gradient, and the reason.
 struct WithoutGradient {
   std::string_view name;
   std::string_view why;

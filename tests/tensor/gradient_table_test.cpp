@@ -14,7 +14,7 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-// All different, of one operand and of two, and away from the numbers where operations have edges.
+// Distinct values within and across operands, away from the operations' edges.
 Doubles apart(std::int64_t count, const Drawn& d, std::size_t operand, std::uint64_t seed) {
   const double step = (d.high - d.low) / 128;
   std::vector<double> grid;
@@ -37,7 +37,7 @@ Tensors tensors(const std::vector<Doubles>& values, const std::vector<Shape>& sh
   return all;
 }
 
-// Sum of the products with weights that no symmetry hides anything from.
+// A weighted sum whose weights have no symmetry.
 Tensor weighted(const Tensor& out, std::uint64_t seed) {
   return (out * Tensor::from<double>(some(out.elements(), 0.5, 1.5, seed), out.shape())).sum();
 }
@@ -51,7 +51,7 @@ bool near(double got, double wanted, double tolerance) {
   return std::abs(got - wanted) <= tolerance * std::max(1.0, std::abs(wanted));
 }
 
-// A function of all operands, its derivative along a direction, and that of its gradient.
+// Checks a function, its directional derivative, and that of its gradient.
 void check(const GradientRow& row) {
   const Drawn d = row.draw();
   const auto seed = static_cast<std::uint64_t>(any_in(1, 1000));
@@ -112,7 +112,7 @@ TEST(GradientTable, EqualsCentralDifferencesOnAnyShape) {
     expect_holds(row.name, test::kSanitized ? 2 : 5, [&] { check(row); });
 }
 
-// Names of what returns tensors in a header.
+// Names of functions in a header that return tensors.
 std::set<std::string> operations(const std::string& path) {
   std::ifstream file(std::string(TOUCHSTONE_SOURCE_DIR) + "/lib/tensor/" + path);
   EXPECT_TRUE(file.is_open()) << path;

@@ -209,7 +209,7 @@ TEST_F(Gradient, OfPowersIsTheirDerivativeWhereverItHasAValue) {
     }
 }
 
-// A NaN is no constant: where the result is NaN so is the gradient, or it passes.
+// NaN is not constant: a NaN result has a NaN gradient, or passes it on.
 TEST_F(Gradient, OfNanIsNoZero) {
   for (const mlops::UnaryRule& rule : mlops::unary_rules())
     EXPECT_NE(derivative([&](const Tensor& t) { return mlops::apply(rule.op, t); }, NAN), 0)
@@ -252,7 +252,7 @@ TEST_F(Gradient, OfNanIsNoZero) {
   for (const auto& [name, f] : others) EXPECT_NE(derivative(f, NAN), 0) << name;
 }
 
-// The operation that was called first names what is made, forward and backward.
+// The operation called first names the results, forward and backward.
 TEST(Origins, AreThoseOfTheOperationThatWasCalled) {
   register_devices();
   const auto named = [](const Tensor& x) {
@@ -273,7 +273,7 @@ TEST(Origins, AreThoseOfTheOperationThatWasCalled) {
     const OriginScope mine("mine");
     EXPECT_EQ(named(log_softmax(x * 0.25, 1)), "mine");
   }
-  EXPECT_THROW(x.mean({7}), Error);  // an operation that fails leaves no name behind
+  EXPECT_THROW(x.mean({7}), Error);  // a failed operation leaves no name behind
   EXPECT_EQ(OriginScope::current().name, nullptr);
 }
 

@@ -1,5 +1,5 @@
-// expm1, log1p, the hyperbolic functions and what is made of them against the C library in long
-// double.
+// expm1, log1p, the hyperbolic functions and functions built from them, against the C library in
+// long double.
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -84,7 +84,7 @@ void expect_close(const std::string& device, double units) {
       } else if (wanted == 0) {
         EXPECT_EQ(got[i], 0);
       } else {
-        // exp and its like have an error that grows with the argument.
+        // The error of exp and related functions grows with the argument.
         const long double size = std::abs(static_cast<long double>(points[i]));
         static const std::set<std::string> kGrow = {"expm1", "sinh", "cosh", "softplus",
                                                     "log_sigmoid"};
@@ -102,8 +102,8 @@ TEST_P(Hyperbolic, IsNearTheLimitOfItsTypeEverywhere) {
   expect_close<float>(device(), 6);
 }
 
-// Of both signs, some of each power of two from the least number to 2: relative errors where the
-// result goes to 0 with x, or is a number that x does not change.
+// Both signs, several per power of two from the least number to 2: tests relative errors where the
+// result approaches 0 with x, or is unaffected by x.
 template <class T>
 void expect_close_near_zero(const std::string& device, double units) {
   std::mt19937_64 random(3);

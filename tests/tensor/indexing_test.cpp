@@ -1,4 +1,4 @@
-// take, gather, scatter_add and Embedding against loops over the definition.
+// take, gather, scatter_add and Embedding against loops by definition.
 #include "touchstone/tensor/indexing.h"
 
 #include <cstring>
@@ -20,7 +20,7 @@ using Words = std::vector<std::uint32_t>;
 
 class Indexing : public OnDevice {
  protected:
-  // Positions that are not known before the kernel runs.
+  // Positions that are unknown until the kernel runs.
   Tensor computed(const Positions& at, const Shape& shape) const {
     return Tensor::from<std::int64_t>(at, shape, device()) +
            0 * Tensor::from<std::int64_t>({1}, {1}, device());
@@ -41,7 +41,7 @@ std::size_t kernels_of(const Tensor& x) {
   return n;
 }
 
-// Row p of (rows, row), counted from the end where negative.
+// Row p of (rows, row), counted from the end if negative.
 Doubles rows_at(const Doubles& table, std::int64_t rows, std::int64_t row, const Positions& at) {
   Doubles out;
   for (const std::int64_t p : at)
@@ -50,7 +50,7 @@ Doubles rows_at(const Doubles& table, std::int64_t rows, std::int64_t row, const
   return out;
 }
 
-// One that is not found where there is none.
+// Returns an impossible fault if there is none.
 IndexFault fault_in(const std::function<void()>& f) {
   try {
     f();
@@ -59,7 +59,7 @@ IndexFault fault_in(const std::function<void()>& f) {
   }
   return {};
 }
-// Of what computes `x`.
+// The fault of computing `x`.
 IndexFault fault_of(const Tensor& x) {
   return fault_in([&] { x.realize(); });
 }
@@ -76,7 +76,7 @@ TEST_P(Indexing, PositionsOfEveryIntegerType) {
   const Doubles table = some(12);
   const Tensor x = make(table, {4, 3});
   const auto as = [&](Positions at, DType type) {
-    if (is_unsigned(type))  // nothing below 0 there
+    if (is_unsigned(type))  // unsigned: no negative positions
       for (std::int64_t& p : at) p = p < 0 && p >= -4 ? p + 4 : p;
     return at;
   };
@@ -140,21 +140,21 @@ TEST_P(Indexing, AnErrorNamesThePositionTheIndexAndTheAxis) {
                  "index 4 (number 2 of the positions, from 0) is outside an axis of 4 "
                  "elements; want 0 to 3");
   }
-  // Again, and behind any movement: what nobody asks for is not computed.
+  // Repeatedly, and under any movement: values not needed are not computed.
   EXPECT_EQ(fault_of(rows), (IndexFault{2, 4, 4}));
   EXPECT_EQ(fault_of(rows.permute({2, 1, 0}).flip({0, 1}) * 2), (IndexFault{2, 4, 4}));
   EXPECT_EQ(fault_of(rows.sum({0, 2})), (IndexFault{2, 4, 4}));
   EXPECT_EQ(fault_of(rows.pad({{1, 1}, {2, 0}, {0, 1}}) + 1), (IndexFault{2, 4, 4}));
-  const auto part = [&](const Mask& of) {  // of another node than `rows`, which wants all
+  const auto part = [&](const Mask& of) {  // of another node than `rows`, which needs all
     return take(x, computed({0, 1, 4, -5, 2, 9}, {2, 3}), 0).shrink(of) * 2;
   };
   EXPECT_EQ(fault_of(part({{1, 2}, {0, 3}, {0, 1}})), (IndexFault{3, -5, 4}));
   EXPECT_EQ(fault_of(part({{1, 2}, {2, 3}, {0, 1}})), (IndexFault{5, 9, 4}));
   EXPECT_EQ(fault_of(part({{0, 1}, {0, 2}, {0, 3}})), IndexFault{});
-  // Padding computes nothing, though what makes the positions gives 9 of a 0 there.
+  // Padding evaluates nothing, although its positions would be 9 - 0 = 9.
   const Tensor ninth = 9 - computed({9, 7, 6}, {3});
   expect_near(take(x, ninth, 0).pad({{2, 1}, {1, 0}}).sum({1}), {0, 0, 6, 24, 33, 0});
-  // On another axis, as gather's, in a mask's row-major order.
+  // On another axis, as in gather, in row-major order of a mask.
   EXPECT_EQ(fault_of(take(x, computed({2, 3}, {2}), 1)), (IndexFault{1, 3, 3}));
   EXPECT_EQ(fault_of(gather(x, 0, computed({0, 1, 2, 3, -5, 7}, {2, 3}))), (IndexFault{4, -5, 4}));
   EXPECT_EQ(fault_of(index(x, {computed({0, 4}, {2}), computed({1, 1}, {2})})),
@@ -174,7 +174,7 @@ TEST_P(Indexing, EveryWayToTheGradientNamesTheFault) {
   const Tensor wide = computed({0, 1, 2, -3, 1, 0}, {2, 3});
   for (const auto& f : {&scatter, &scatter_add})
     EXPECT_EQ(fault_of((*f)(counting({2, 3}), 0, wide, counting({2, 3}))), (IndexFault{2, 2, 2}));
-  // What was assigned is an error until it is assigned anew; nothing else holds on to the fault.
+  // The assigned value stays an error until reassigned; nothing else keeps the fault.
   Tensor kept = counting({4, 3});
   kept.realize();
   kept.assign(kept + take(x, at, 0).sum());
@@ -208,7 +208,7 @@ TEST_P(Indexing, TablesSeenThroughAnyView) {
         at[axis] = p;
         return values[static_cast<std::size_t>((at[0] * sizes[1] + at[1]) * sizes[2] + at[2])];
       };
-      // The two axes of the positions stand where the axis stood.
+      // The two axes of the positions replace the axis.
       Sizes outer(sizes.begin(), sizes.begin() + axis),
           inner(sizes.begin() + axis + 1, sizes.end());
       for (std::int64_t o = 0; o < count(outer); ++o)
@@ -242,7 +242,7 @@ TEST_P(Indexing, IsOneKernelWithWhatComesBeforeAndAfter) {
   EXPECT_EQ(kernels_of((take(x, at, 0) * 2).sum({1})), 1u);
   EXPECT_EQ(kernels_of(take(x, at, 0) + take(x, at, 0)), 1u);
   const Tensor y = counting({6}) * 2;
-  EXPECT_EQ(kernels_of(take(y, at, 0)), 2u);  // the table, which is computed
+  EXPECT_EQ(kernels_of(take(y, at, 0)), 2u);  // one for computing the table
 }
 
 TEST_P(Indexing, JoinNoKernelPastItsLimits) {

@@ -10,8 +10,8 @@
 namespace touchstone::models {
 namespace {
 
-// Forward, and loss with all gradients. The forward column is that of tinygrad@v0.8.0; the other
-// is below its (5, 8, 9, 8, 6, 6, 29, 13, 27, 55). docs/measured/performance.md has some by level.
+// Forward, and loss with all gradients. The forward column is tinygrad@v0.8.0's; the other is below
+// its (5, 8, 9, 8, 6, 6, 29, 13, 27, 55). docs/measured/performance.md has some by level.
 const std::map<std::string_view, KernelCount> kCounts = {{"abc", {1, 4}},
                                                          {"softmax", {3, 5}},
                                                          {"log-softmax", {3, 6}},
@@ -39,7 +39,7 @@ TEST(Models, HaveTheKernelCountsOfTinygrad) {
 
 TEST(Models, NetworksTakeFewKernels) {
   register_devices();
-  // As many as they had when they were first counted.
+  // At most the counts when first recorded.
   const std::map<std::string_view, KernelCount> most = {
       {"mlp", {3, 13}}, {"lstm", {25, 84}}, {"resnet18", {42, 314}}, {"gpt", {45, 135}}};
   EXPECT_EQ(models().size(), kCounts.size() + most.size());

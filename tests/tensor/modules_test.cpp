@@ -1,4 +1,4 @@
-// Layers without a bias, modules that list their state, new layers against loops.
+// Layers without a bias, modules that list their state, and new layers against loops.
 #include "tensor_check.h"
 #include "touchstone/base/file.h"
 #include "touchstone/tensor/networks.h"
@@ -52,7 +52,7 @@ TEST(ModuleState, ListsParametersAndBuffersOfPartsOfParts) {
             (Names{"blocks.0.norm.running_mean", "blocks.0.norm.running_var", "blocks.0.count",
                    "blocks.1.norm.running_mean", "blocks.1.norm.running_var", "blocks.1.count"}));
   EXPECT_EQ(net.named_parameters()[0].name, "blocks.0.dense.weight");
-  // The list has the members themselves, also of a copy.
+  // The list refers to the members themselves, also in a copy.
   const Outer copy = net;
   Tensor(copy.blocks[1].scale).assign(Tensor::full({3}, 7));
   EXPECT_EQ(net.state()[12].tensor.read<float>(), (std::vector<float>{7, 7, 7}));

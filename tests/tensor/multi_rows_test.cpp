@@ -1,5 +1,4 @@
-// What each device does for itself of its part: rows of tables, random numbers, sizes that are
-// variables, memory that is assigned to.
+// Per-device work on shards: table rows, random numbers, variable sizes, assignment.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -19,7 +18,7 @@ namespace {
 using Names = std::vector<std::string>;
 using Floats = std::vector<float>;
 
-// How often each kind of step runs on each device.
+// Counts the steps of each kind on each device.
 struct Steps final : ExecutionObserver {
   std::map<std::pair<Op, std::string>, int> count;
   void ran(const ScheduleItem& item, Device& device, std::span<Buffer* const> /*buffers*/,
@@ -47,7 +46,7 @@ class MultiRows : public ::testing::Test {
     for (int i = 0; i < n; ++i) all.push_back("CPU:" + std::to_string(i));
     return all;
   }
-  // Eighths: sums of them are exact in any order.
+  // Eighths, whose sums are exact in any order.
   static Tensor make(const Shape& shape, int seed) {
     Floats values;
     std::int64_t n = 1;
@@ -70,7 +69,7 @@ class MultiRows : public ::testing::Test {
   }
 };
 
-// Rows of a table, and elements along an axis, of every placement, with their gradients.
+// Rows of a table, and elements along an axis, in every placement, with gradients.
 TEST_F(MultiRows, EveryPlacementLooksUpAndAddsUpAsOneDevice) {
   const Tensor table = make({5, 4, 6}, 1), at = positions({6, 4}, 5),
                along = positions({3, 4, 6}, 5);
@@ -131,7 +130,7 @@ TEST_F(MultiRows, ShardsGoToAsManyOtherDevicesOneByOne) {
   }
 }
 
-// Of parts of the positions: number 7 of all of them.
+// With sharded positions: position 7 of the whole.
 TEST_F(MultiRows, APositionOutsideIsNamedByItsNumberInTheWhole) {
   const Tensor at = Tensor::from<std::int64_t>({0, 1, 2, 3, 4, 0, 1, 9}, {8});
   for (const int axis : {-1, 0}) try {
@@ -174,7 +173,7 @@ TEST_F(MultiRows, SizesThatAreVariablesAreBoundOnEachDevice) {
   }
 }
 
-// The memory stays, and who reads the old values has them; so where a jit replays it.
+// The memory stays, and readers of the old values get them; also when replayed by a jit.
 TEST_F(MultiRows, EachDeviceAssignsToItsOwnMemory) {
   const Tensor x = make({4, 6}, 1), more = make({4, 6}, 2);
   for (const int axis : {-1, 0, 1}) {
@@ -199,7 +198,7 @@ TEST_F(MultiRows, EachDeviceAssignsToItsOwnMemory) {
     TinyJit jit([&](std::span<const LazyBufferPtr> in) {
       return TinyJit::Tensors{state->assign(LazyBuffer::e(Op::Add, {state, in[0]}))};
     });
-    (void)jit(std::vector{step});  // state is what it was, and its parts hold the old values
+    (void)jit(std::vector{step});  // restores the state; its parts hold the old values
     const Tensor second(jit(std::vector{step})[0]);
     EXPECT_EQ(values(second), values(x + more));
     for (int i = 2; i < 5; ++i)

@@ -1,4 +1,4 @@
-// Tensors on several devices against the same on one.
+// Tensors on several devices against one device.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -33,7 +33,7 @@ class Multi : public ::testing::Test {
     for (int i = 0; i < n; ++i) all.push_back(kind + ":" + std::to_string(i));
     return all;
   }
-  // Small integers over 8: sums of them are exact in any order.
+  // Small integers over 8, whose sums are exact in any order.
   static Tensor make(const Shape& shape, int seed, const std::string& device = "CPU") {
     std::vector<float> values;
     std::int64_t n = 1;
@@ -104,7 +104,7 @@ TEST_F(Multi, ComputesAsOneDeviceDoes) {
             values(Tensor::cat({x, y}, 1)));
 }
 
-// y = relu(x w1) w2, with the batch on the devices, or the columns and rows of the weights.
+// y = relu(x w1) w2, with the batch sharded, or the weights' columns and rows.
 TEST_F(Multi, GradientsOfDataAndTensorParallelLayers) {
   const auto grads = [](Tensor x, Tensor w1, Tensor w2) {
     for (Tensor* t : {&x, &w1, &w2}) t->set_requires_grad();
@@ -130,7 +130,7 @@ TEST_F(Multi, GradientsOfDataAndTensorParallelLayers) {
   }
 }
 
-// Loss and gradients of a network that is placed by `place`, of inputs by `put`.
+// Loss and gradients of a network placed by `place`, with inputs placed by `put`.
 template <class Net, class Place>
 std::vector<Tensor> loss_and_gradients(const Net& net, const Tensor& x, const Tensor& labels,
                                        const Place& place) {
@@ -158,7 +158,7 @@ TEST_F(Multi, ConvolutionsLearnOnPartsOfABatch) {
   }
 }
 
-// The batch in parts, or the heads of attention and the width of what follows it.
+// The batch sharded, or attention heads and the width of the following layers.
 TEST_F(Multi, AGptLearnsInPartsOfItsBatchOrOfItsWidth) {
   const auto net = [] {
     Generator generator(3);
@@ -317,7 +317,7 @@ TEST_F(Multi, RefusesWhatCannotBe) {
   EXPECT_EQ(moved.shard_axis(), 1);
 }
 
-// Steps of training that a jit replays give the bits of steps that are scheduled.
+// A jit's replayed training steps give the bits of scheduled ones.
 TEST_F(Multi, JitsReplaySeveralDevices) {
   for (const int axis : {-1, 1}) {
     const auto trained = [&](bool jit) {

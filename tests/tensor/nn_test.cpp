@@ -201,7 +201,7 @@ TEST_F(States, ComeBackFromAFile) {
     load_state(file(name), other.state());
     EXPECT_EQ(other(x, Mode::Evaluate).read<float>(), wanted);
     EXPECT_TRUE(other.parameters()[0].requires_grad());
-    for (const NamedTensor& entry : other.state()) {  // to begin the next round with others
+    for (const NamedTensor& entry : other.state()) {  // resets for the next round
       Tensor target = entry.tensor;
       target.assign(target.detach() * 0.5);
     }
@@ -253,7 +253,7 @@ TEST_F(States, SayAllThatDoesNotFitAndChangeNothing) {
   EXPECT_THROW(load_state(file("absent.safetensors"), target.state()), SystemError);
 }
 
-// A network follows its gradients: the loss falls to a part of what it was.
+// A network follows its gradients: the loss falls to a fraction.
 template <class Net>
 void expect_learns(const Net& loss_of, const std::vector<Tensor>& parameters, int steps,
                    double part, double lr = 0.02) {
@@ -313,7 +313,7 @@ TEST_F(NeuralLayers, AResNetTakesAStepAndMovesItsStatistics) {
             (std::vector<float>{0, 0}));  // stem.norm.running_mean
 }
 
-// Nobody reads the statistics while training.
+// Nothing reads the statistics while training.
 TEST(BatchNormStatistics, LeaveNothingPending) {
   register_devices();
   for (const bool steps : {true, false}) {

@@ -6,7 +6,7 @@
 
 #include "tensor_check.h"
 
-// Programs of tensor operations as tests/tensor/numpy_programs.py reads them.
+// Programs of tensor operations, in the format of tests/tensor/numpy_programs.py.
 namespace touchstone::numpy {
 
 using Ts = std::vector<Tensor>;
@@ -66,7 +66,7 @@ inline Tensor any_tensor(const Shape& shape, DType dtype, bool special) {
   return Tensor::from<double>(values, shape).cast(dtype).contiguous().realize();
 }
 
-// A program as it grows. A draw that finds no operand that suits does nothing.
+// A growing program. A draw without suitable operands does nothing.
 class Program {
  public:
   Program() {
@@ -105,7 +105,7 @@ class Program {
     last_ = values_.size() - 1;
   }
 
-  // One line. The last result was computed in one piece first: its bits are those of the steps.
+  // One line. The last result is also computed in one piece: its bits equal the stepwise ones.
   std::string line() const {
     const std::string whole = last_ ? hex(values_[*last_]) : "";
     std::vector<Tensor> stored;
@@ -126,7 +126,7 @@ class Program {
  private:
   Ts values_;
   std::vector<std::string> steps_;
-  std::optional<std::size_t> last_;  // of the steps, among the values
+  std::optional<std::size_t> last_;  // of the steps' results, index into the values
 };
 
 }  // namespace touchstone::numpy

@@ -1,9 +1,9 @@
-"""Runs programs of tensor operations, one JSON object a line, with NumPy, and says where a step
-gives other values. Each step is given the values its operands had, so that one rounding does not
-become the error of all that follows.
+"""Runs programs of tensor operations, one JSON object per line, with NumPy, and reports steps with
+other values. Each step receives the recorded values of its operands, so that one rounding does not
+affect later steps.
 
 A line: {"values": [{"dtype", "shape", "hex"}], "steps": [{"op", "args", "in": [...], "out": n}]}.
-Prints one line a disagreement, and last "checked N steps of M programs".
+Prints a line per disagreement, and finally "checked N steps of M programs".
 """
 import json
 import sys
@@ -14,7 +14,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 np.seterr(all="ignore")
 warnings.simplefilter("ignore")  # degrees of freedom of 0
-# Units in the last place of the magnitude that an operation works with.
+# ULP of the magnitude that an operation works with.
 UNITS = 64
 
 
@@ -30,7 +30,7 @@ def kept(a):
     return {"keepdims": bool(a["keep"])}
 
 
-def total(x, a, out):  # sums, and the magnitude of their terms
+def total(x, a, out):  # sums, and the sums of magnitudes
     kind = dict(axis=axes(a, x), dtype=out.dtype, **kept(a))
     return x.sum(**kind), np.abs(x).sum(**kind)
 
@@ -44,7 +44,7 @@ def mean(x, a, out):
 def var(x, a, out):
     x = x.astype(out.dtype)
     v = x.var(axis=axes(a, x), ddof=a["correction"], **kept(a))
-    # The mean is off by a unit of the largest element, and so is each difference from it.
+    # The mean errs by one ULP of the largest element, and so does each difference from it.
     largest = np.max(np.abs(x[np.isfinite(x)]), initial=0)
     if a["root"]:
         return np.sqrt(v), 1 + largest
@@ -125,7 +125,7 @@ def product(f):  # the value, and that of the magnitudes
     return lambda v, a, out: (f(v, a, out), f([np.abs(x) for x in v], a, out))
 
 
-# The compute type comes first: operands are converted to it, as both sides promote differently.
+# The compute type comes first: operands are converted to it, because promotion rules differ.
 def arithmetic(f):
     return lambda v, a, out: f(*[x.astype(a["dtype"]) for x in v])
 
@@ -239,7 +239,7 @@ OPS = {
     "split": lambda v, a, out: np.split(v[0], [a["at"]], a["axis"])[a["part"]],
     "cat": lambda v, a, out: np.concatenate([x.astype(a["dtype"]) for x in v], a["axis"]),
     "stack": lambda v, a, out: np.stack(v, a["axis"]),
-    # Chosen by tensors.
+    # Indexed by tensors.
     "take": lambda v, a, out: np.take(v[0], v[1], a["axis"]),
     "gather": lambda v, a, out: np.take_along_axis(v[0], v[1], a["axis"]),
     "scatter": lambda v, a, out: scatter(v[0], v[1], v[2], a, out),
@@ -253,7 +253,7 @@ OPS = {
     "conv": lambda v, a, out: conv(v[0], v[1], a, out),
     "pool": lambda v, a, out: pool(v[0], a, out),
 }
-# Nothing is computed: the sign of a zero counts, too.
+# Nothing is computed, so the sign of zero counts too.
 EXACT = {"reshape", "permute", "expand", "flip", "slice", "unfold", "movedim", "unsqueeze", "squeeze",
          "repeat", "repeat_interleave", "diagonal", "split", "round", "trunc", "floor", "ceil", "neg"}
 
@@ -293,7 +293,7 @@ def main():
             steps += 1
             try:
                 bad = disagreement(step, values)
-            except Exception as error:  # NumPy refuses what we took
+            except Exception as error:  # NumPy refuses an accepted input
                 bad = f"{type(error).__name__}: {error}"
             if bad:
                 shapes = [f"{values[i].dtype}{list(values[i].shape)}" for i in step["in"]]

@@ -386,7 +386,7 @@ constexpr auto kRows = std::to_array<Row>({
 });
 // clang-format on
 
-// The package is that of the system's own Python.
+// NumPy is installed for the system's Python.
 std::string python_with_numpy() {
   for (const std::string python : {"/usr/bin/python3", "python3"})
     if (std::system((python + " -c 'import numpy' 2>/dev/null").c_str()) == 0) return python;
@@ -400,7 +400,7 @@ TEST(Numpy, AgreesWithRandomProgramsOfTensorOperations) {
   std::string programs;
   int steps = 0;
   const auto draw = [&] {
-    // Every row is drawn at least twice in the batch, whatever the seed.
+    // Every row occurs at least twice per batch, for any seed.
     std::size_t row = 0;
     for (int i = 0; i < 60; ++i) {
       Program program;

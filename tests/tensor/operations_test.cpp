@@ -1,5 +1,5 @@
-// Cases beyond the programs against NumPy: functions that NumPy lacks, long axes, positions
-// outside, errors.
+// Cases beyond the NumPy programs: functions that NumPy lacks, long axes, positions outside,
+// errors.
 #include <gmock/gmock.h>
 
 #include "tensor_check.h"
@@ -100,7 +100,7 @@ TEST_P(Operations, ScansOfLongAxesEqualLoops) {
       least.push_back(first ? x[i] : std::min(x[i], least.back()));
     }
     expect_near({{t.cumsum(1), sums}, {t.cummax(1), most}, {t.cummin(-1), least}});
-    // Along another axis than the last, of two.
+    // Along the first of two axes.
     const Tensor up = make(x, {2, n}).transpose().contiguous();
     expect_near({{up.cumsum(0).transpose(), sums}, {up.cummax(0).transpose(), most}});
     expect_near({{up.unsqueeze(0).cummin(1).squeeze(0).transpose(), least}});
@@ -121,7 +121,7 @@ TEST_P(Operations, ScatterWritesInOrderOnce) {
                {scatter(x, 0, at, source), {40, 2, 50}},
                {scatter_add(x, 0, at, source), {71, 2, 83}},
                {index(make({1, 2, 3, 4, 5, 6, 7, 8, 9}, {3, 3}), {at, at}), {9, 9, 1, 1, 9}}});
-  // Along each axis of three, of some of the rows, against a loop.
+  // Along each of three axes, over some of the rows, against a loop.
   for (int axis = 0; axis < 3; ++axis) {
     const std::int64_t sizes[] = {2, 3, 4};
     std::int64_t given[] = {2, 2, 3};
@@ -143,7 +143,7 @@ TEST_P(Operations, ScatterWritesInOrderOnce) {
   }
   EXPECT_EQ(scatter(x, 0, at.shrink({{0, 0}}), source.shrink({{0, 0}})).read<double>(),
             (Doubles{1, 2, 3}));
-  // Of several writes the last stays; NaN elsewhere does no harm.
+  // The last of several writes counts; NaN elsewhere is harmless.
   const Tensor twice = Tensor::from<int>({1, 1, 0}, {3}, device());
   expect_near(
       {{scatter(make({NAN, 0, INFINITY}, {3}), 0, twice, make({7, 8, 9}, {3})), {9, 8, INFINITY}},
@@ -188,7 +188,7 @@ TEST_P(Operations, LossesEqualTheirFormulas) {
 
 TEST_P(Operations, AttentionMixesWhatTheMaskAllows) {
   const Tensor q = make({0, 0, 0, 0}, {2, 2}), v = make({1, 3, 8}, {3, 1});
-  const Tensor k = make(some(6), {3, 2});  // queries of 0 look at all keys alike
+  const Tensor k = make(some(6), {3, 2});  // zero queries weight all keys equally
   const Tensor mask = Tensor::from<bool>({true, false, true, false, false, true}, {2, 3}, device());
   expect_near({{scaled_dot_product_attention(q, k, v), {4, 4}},
                {scaled_dot_product_attention(q, k, v, {.mask = mask}), {4.5, 8}},
@@ -262,7 +262,7 @@ TEST(HigherGradients, OfWhatIsNotThereAreZeros) {
   expect_near(gradients(y, {y})[0], {1});
   expect_near(gradients(other * 3, {other}, CreateGraph::No, Tensor::from<double>({1, 10}, {2}))[0],
               {3, 30});
-  // The values as they were count; a graph of them cannot be had.
+  // The earlier values count; a graph of them is not available.
   x.assign(Tensor::from<double>({7}, {1}));
   expect_near(gradients(y, {x})[0], {4});
   EXPECT_THROW(gradients(y, {x}, CreateGraph::Yes), Error);

@@ -159,7 +159,7 @@ TEST_P(Optim, ASmallConvnetLearnsToTellPatternsApart) {
   std::vector<int> labels;
   for (std::int64_t i = 0; i < n; ++i) {
     labels.push_back(static_cast<int>(i % 2));
-    for (std::int64_t at = 0; at < 64; ++at)  // stripes across or down
+    for (std::int64_t at = 0; at < 64; ++at)  // horizontal or vertical stripes
       pixels.push_back((i % 2 == 0 ? at / 8 : at) % 2 == 0 ? 1.0F : 0.0F);
   }
   const Tensor x = Tensor::from<float>(pixels, {n, 1, 8, 8}, device());

@@ -54,7 +54,7 @@ TEST_P(Reduce, SplitReducesGiveTheSameSum) {
   expect_near(make(x, {n}).sum(), {total}, 1e-9);
 }
 
-// The sum of squares round the mean of float32, by doubles in two passes.
+// The sum of squares around the float32 mean, in double, in two passes.
 double squares_round_mean(const std::vector<float>& all) {
   long double sum = 0, squares = 0;
   for (const float v : all) sum += v;
@@ -101,7 +101,7 @@ TEST_P(Reduce, VariancesOfFewElementsAreThoseOfMany) {
   EXPECT_TRUE(std::isnan(var({1, std::nanf("")})));
   EXPECT_EQ(var({1, 2}, 2), inf);
   EXPECT_TRUE(std::isnan(var({1, 1}, 5)));
-  // Axes that are next to each other and not; kept ones; sizes of 1.
+  // Adjacent and separate axes; kept ones; sizes of 1.
   Doubles values;
   for (int i = 0; i < 2 * 3 * 1 * 4; ++i) values.push_back((i * i) % 7 - 2.5);
   const Tensor x = make(values, {2, 3, 1, 4}).cast(DType::Float32);
@@ -179,7 +179,7 @@ TEST_P(Reduce, CrossEntropyIsTheMeanOfTheLabelsLogarithms) {
 TEST_P(Reduce, CrossEntropySmoothsLabelsAndLeavesRowsOut) {
   const Doubles x = some(12, -1, 1);
   const std::vector<int> labels = {2, -100, 3};
-  Doubles wanted;  // of each row
+  Doubles wanted;  // by row
   for (std::size_t i = 0; i < 3; ++i) {
     double s = 0, loss = 0;
     for (std::size_t j = 0; j < 4; ++j) s += std::exp(x[4 * i + j]);
@@ -197,7 +197,7 @@ TEST_P(Reduce, CrossEntropySmoothsLabelsAndLeavesRowsOut) {
   const Tensor classes = Tensor::from<int>({2, 0, 3}, {3}, device());
   expect_near(cross_entropy(logits, classes, CrossEntropyArgs{}),
               {cross_entropy(logits, classes).item<double>()});
-  // An impossible class is no NaN where nobody asks for it.
+  // An impossible class gives no NaN unless it is the label.
   const Tensor never = make({0, -INFINITY}, {1, 2}), first = Tensor::from<int>({0}, {1}, device());
   expect_near(cross_entropy(never, first), {0});
   EXPECT_THROW(cross_entropy(logits, at, {.label_smoothing = 1.5}), Error);

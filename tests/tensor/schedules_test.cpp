@@ -33,7 +33,7 @@ TEST(Schedules, FollowTheirFormulas) {
   expect_rates(first(polynomial(1, 2, 2), 3), {1, 0.25, 0});
   expect_rates(first(warmup(4, exponential(1, 0.5)), 7), {0.25, 0.5, 0.75, 1, 1, 0.5, 0.25});
   expect_rates(first(warmup(0, exponential(1, 0.5)), 2), {1, 0.5});
-  // Of 10 steps 0.3 rise: the top is step 2, half way at 1; the end is step 9.
+  // Of 10 steps 0.3 rise: the peak is step 2, halfway at 1; the end is step 9.
   const Doubles cycle = first(one_cycle(1, 10), 11);
   EXPECT_NEAR(cycle[0], 0.04, 1e-15);
   EXPECT_NEAR(cycle[1], (0.04 + 1) / 2, 1e-12);
@@ -52,8 +52,8 @@ TEST(Schedules, APlateauLowersTheRate) {
   Plateau plateau(1, 0.1, 1);
   EXPECT_EQ(plateau(5), 1);
   EXPECT_EQ(plateau(4), 1);
-  EXPECT_EQ(plateau(4), 1);      // one that is no better
-  EXPECT_EQ(plateau(4.5), 0.1);  // a second
+  EXPECT_EQ(plateau(4), 1);      // no improvement
+  EXPECT_EQ(plateau(4.5), 0.1);  // a second one
   EXPECT_EQ(plateau(3), 0.1);
   EXPECT_EQ(plateau(std::nan("")), 0.1);
   EXPECT_NEAR(plateau(3), 0.01, 1e-15);

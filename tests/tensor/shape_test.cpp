@@ -71,7 +71,7 @@ TEST_P(Movement, Creation) {
   EXPECT_EQ(Tensor::ones({2, 2}).to(device()).sum().item<float>(), 4);
 }
 
-// Python's list slicing, the plainest way.
+// Python's list slicing, in the simplest way.
 Doubles sliced(std::int64_t size, const Slice& s) {
   std::int64_t begin = s.begin.value_or(s.step > 0 ? 0 : size - 1);
   std::int64_t end = s.end.value_or(s.step > 0 ? size : -1 - size);
@@ -109,7 +109,7 @@ RC_GTEST_PROP(Slices, AnySliceIsThatOfPython, ()) {
   register_devices();
   const auto size = any_in(1, 8);
   Slice s;
-  // Starts beyond the end are left to the fixed cases: the plain loop above does not cut them.
+  // Fixed cases cover starts beyond the end, which the plain loop above does not clamp.
   if (*rc::gen::arbitrary<bool>()) s.begin = any_in(-size, size - 1);
   if (*rc::gen::arbitrary<bool>()) s.end = any_in(-size, size + 2);
   s.step = any_in(1, 4) * (any_in(0, 1) == 0 ? 1 : -1);

@@ -1,4 +1,4 @@
-// States in memory, with metadata, of PyTorch's files, on DISK.
+// States in memory, with metadata, from PyTorch files, on DISK.
 #include "touchstone/tensor/state.h"
 
 #include "tensor_check.h"

@@ -12,7 +12,7 @@
 #include "touchstone/tensor/networks.h"
 #include "touchstone/tensor/tensor_jit.h"
 
-// Tensors with sizes that are variables, against the same with numbers.
+// Tensors with variable sizes, against the same with numbers.
 
 namespace touchstone {
 namespace {
@@ -37,8 +37,8 @@ class SymbolicShapes : public ::testing::Test {
     return symbolic::variable(name, low, high);
   }
 
-  // A function of a tensor and a size, with every value of the size as a number and as a variable,
-  // noted once by a jit.
+  // Compares a function of a tensor and a size: every value of the size as a number, and as a
+  // variable, captured once by a jit.
   using Sized = std::function<Tensor(const Tensor& x, const sint& n)>;
   static void expect_same_bits(const Tensor& x, const Sized& f, std::int64_t low, std::int64_t high,
                                std::int64_t step) {
@@ -60,7 +60,7 @@ class SymbolicShapes : public ::testing::Test {
   }
   static void expect_same_bits(const Sized& f, std::int64_t low, std::int64_t high) {
     expect_same_bits(counting({4, 9}).realize(), f, low, high, 1);
-    // Each size is a kernel to compile.
+    // Each size compiles a kernel.
     expect_same_bits(counting({4, 9}, "CLANG").realize(), f, low, high, high - low);
   }
 };
@@ -165,7 +165,7 @@ TEST_F(SymbolicShapes, TwoVariablesAtATime) {
                 (x.narrow(0, 0, i).narrow(1, 0, j).sum({1}) + 5).read<float>());
 }
 
-// Of the weights beside a variable axis, against the same with numbers.
+// Gradients of weights beside a variable axis, against the same with numbers.
 TEST_F(SymbolicShapes, GradientsGoThroughThem) {
   for (const char* const device : {"CPU", "CLANG"}) {
     const Tensor x = counting({9, 4}, device);

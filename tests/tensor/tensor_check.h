@@ -28,7 +28,7 @@ inline void register_devices() {
   register_clang_device();
 }
 
-/// Tests that run on the interpreted and on the compiled device.
+/// Tests on the interpreted and on the compiled device.
 class OnDevice : public ::testing::TestWithParam<std::string> {
  protected:
   static void SetUpTestSuite() { register_devices(); }
@@ -48,7 +48,7 @@ inline std::int64_t count(const Sizes& sizes) {
 }
 inline Shape shape_of(const Sizes& sizes) { return {sizes.begin(), sizes.end()}; }
 
-/// Some values in [low, high], the same each time for one seed.
+/// Values in [low, high], deterministic for a seed.
 inline Doubles some(std::int64_t n, double low = -2, double high = 2, std::uint64_t seed = 1) {
   Doubles values;
   std::uint64_t state = seed * 0x9e3779b97f4a7c15ULL + 1;
@@ -59,12 +59,12 @@ inline Doubles some(std::int64_t n, double low = -2, double high = 2, std::uint6
   return values;
 }
 
-/// A number in [low, high], all alike from the first case on (inRange alone starts out small).
+/// A uniform number in [low, high] (inRange alone starts out small).
 inline std::int64_t any_in(std::int64_t low, std::int64_t high) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(low, high + 1));
 }
 
-/// A property of a name, for so many cases, or for TOUCHSTONE_FUZZ_CASES where that is set.
+/// A named property for a number of cases; TOUCHSTONE_FUZZ_CASES overrides it.
 template <class Property>
 void expect_holds(std::string_view name, int cases, Property property, bool shrink = true) {
   const char* asked = std::getenv("TOUCHSTONE_FUZZ_CASES");
@@ -82,7 +82,7 @@ void expect_holds(std::string_view name, int cases, Property property, bool shri
 
 inline Doubles read_doubles(const Tensor& x) { return x.cast(DType::Float64).read<double>(); }
 
-/// Equal but for rounding: a few units in the last place of a float64 sum of some terms.
+/// Equal up to rounding: a few ULP of a float64 sum of some terms.
 inline void expect_near(const Tensor& x, const Doubles& wanted, double relative = 1e-12) {
   const Doubles got = read_doubles(x);
   ASSERT_EQ(got.size(), wanted.size());
@@ -97,7 +97,7 @@ inline void expect_near(const Tensor& x, const Doubles& wanted, double relative 
   }
 }
 
-/// Many of them: realized in one schedule, so that a compiler is started once.
+/// Batches expectations: realized in one schedule, so that the compiler starts once.
 struct Expectation {
   Tensor tensor;
   Doubles wanted;
@@ -112,13 +112,13 @@ inline void expect_near(std::vector<Expectation> all, double relative = 1e-12) {
   }
 }
 
-/// Central differences of `f`, a sum over its result, in float64 on the CPU device, against
+/// Compares central differences of `f`, summed over its result, in float64 on the CPU device, with
 /// backward(), for all elements of all inputs.
 inline void expect_gradients(const std::function<Tensor(const std::vector<Tensor>&)>& f,
                              const std::vector<std::pair<Doubles, Shape>>& inputs,
                              double tolerance = 1e-6) {
   const auto weighted = [&](const std::vector<Tensor>& xs) {
-    const Tensor out = f(xs);  // weighted, so that no symmetry hides a wrong place
+    const Tensor out = f(xs);  // weighted, so that no symmetry hides a misplaced element
     return (out * Tensor::from<double>(some(out.elements(), 0.5, 1.5, 9), out.shape())).sum();
   };
   std::vector<Tensor> xs;

@@ -109,7 +109,7 @@ TEST_F(JitOfTensors, WhatItAssignsIsReadAndWrittenAtEachCall) {
   Floats wanted = {0, 0};
   for (int i = 0; i < 6; ++i) {
     const auto k = static_cast<float>(i);
-    if (i == 4) state.assign(of({10, 20}, {2}).flip({0}).expand({2}));  // somebody else does
+    if (i == 4) state.assign(of({10, 20}, {2}).flip({0}).expand({2}));  // assigned outside the jit
     if (i == 4) wanted = {20, 10};
     const Tensor before = state.detach();
     const Floats was = wanted;
@@ -117,13 +117,13 @@ TEST_F(JitOfTensors, WhatItAssignsIsReadAndWrittenAtEachCall) {
     wanted = {2 * (wanted[0] + k), 2 * (wanted[1] + 1)};
     EXPECT_EQ(state.read<float>(), wanted) << i;
     EXPECT_EQ(out.read<float>(), (Floats{1.5F * wanted[0], 1.5F * wanted[1]})) << i;
-    EXPECT_EQ(before.read<float>(), was) << i;  // the old value is there for who holds it
+    EXPECT_EQ(before.read<float>(), was) << i;  // holders keep the old value
     EXPECT_EQ(unused.read<float>(), Floats(2, 5));
   }
   EXPECT_EQ(built, 2);
 }
 
-// A step of training: the loss, and all that it changes.
+// A training step: the loss, and everything it changes.
 struct Training {
   Training(std::uint64_t seed, const std::string& kind, const std::string& where)
       : generator(seed),
@@ -151,7 +151,7 @@ struct Training {
   std::unique_ptr<optim::Optimizer> optimizer;
 };
 
-// Beside a jitted step of training, after what others assign, and of what was a constant before.
+// Beside a jitted training step, after outside assignments, and reading former constants.
 TEST_F(JitOfTensors, WhatItReadsIsAsItIsWhenACallBegins) {
   Training trained(5, "SGD", "CPU");
   TensorJit step(
@@ -177,7 +177,7 @@ TEST_F(JitOfTensors, WhatItReadsIsAsItIsWhenACallBegins) {
     if (i == 4) trained.first.weight.assign(trained.first.weight * 2.0);
   }
   EXPECT_GT(eval.captured(), 0u);
-  EXPECT_LE(built, 4);  // the constants of BatchNorm have memory after the first step
+  EXPECT_LE(built, 4);  // BatchNorm's constants have memory after the first step
 }
 
 TEST_F(JitOfTensors, ReadsConstantsViewsAndSharedMemoryAsTheyAre) {
@@ -226,7 +226,7 @@ TEST_F(JitOfTensors, ReadsConstantsViewsAndSharedMemoryAsTheyAre) {
   EXPECT_THAT(error_of([&] { uses_gradient(x); }), HasSubstr("reads a gradient from before"));
 }
 
-// The bits of the function itself, call by call, from generators that others draw from, too.
+// The bits of the plain function, call by call, also from shared generators.
 TEST_F(JitOfTensors, RandomNumbersAdvance) {
   for (const std::string where : {"CPU", "CLANG"}) {
     Generator plain(11), jitted(11), other_plain(5), other_jitted(5);
@@ -251,7 +251,7 @@ TEST_F(JitOfTensors, RandomNumbersAdvance) {
       EXPECT_TRUE(seen.insert(got).second);
       EXPECT_EQ(jitted.position(), plain.position());
       EXPECT_EQ(other_jitted.position(), other_plain.position());
-      EXPECT_EQ(jitted.permutation(5), plain.permutation(5));  // outside
+      EXPECT_EQ(jitted.permutation(5), plain.permutation(5));  // outside the jit
     }
     EXPECT_EQ(built, 2);
   }
@@ -295,7 +295,7 @@ TEST_F(JitOfTensors, DrawsThatCannotBeDoneAgainAreNamed) {
   const LazyBufferPtr lazy = x.lazy();
   lower(std::span(&lazy, 1));
   EXPECT_THAT(error_of([&] { lower(std::span(&lazy, 1)); }), HasSubstr("with a TensorJit"));
-  // A generator of the function's own gives the same each time, as without a jit.
+  // A generator local to the function repeats itself, as without a jit.
   TensorJit local([&](const Tensor& in) { return in + Generator(4).normal({2}); });
   for (int i = 0; i < 4; ++i)
     EXPECT_EQ(local(x).read<float>(), (x + Generator(4).normal({2})).read<float>());

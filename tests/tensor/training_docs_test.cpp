@@ -1,4 +1,4 @@
-// The program of docs/training.md: what is compiled here is what is written there.
+// The program of docs/training.md: the page shows the code compiled here.
 #include <fstream>
 #include <sstream>
 
@@ -27,7 +27,7 @@ struct Net final : nn::Module {
 };
 // [end]
 
-// The text between markers of this file, each line without `indent` spaces.
+// The text between markers of this file, with `indent` spaces removed from each line.
 std::string marked(const std::string& name, std::size_t indent) {
   std::ifstream file(std::string(TOUCHSTONE_SOURCE_DIR) + "/tests/tensor/training_docs_test.cpp");
   std::string out;

@@ -1,4 +1,4 @@
-// Operators that change a tensor, slices that are written to, scopes.
+// In-place operators, assignment to slices, scopes.
 #include <random>
 
 #include "tensor_check.h"
@@ -42,12 +42,12 @@ TEST_P(Update, WithAGradientTheyAreOrdinarySums) {
     const NoGrad scope;
     w -= *w.grad() * 0.25;
     EXPECT_TRUE(w.requires_grad());
-    w.set_requires_grad();  // no error: it is a leaf still
+    w.set_requires_grad();  // no error: still a leaf
   }
   expect_near(w, {0});
 }
 
-// Every way to slice an axis, by a loop that is Python's.
+// Every way to slice an axis, by a loop like Python's.
 TEST_P(Update, SetWritesWhatSliceReads) {
   std::mt19937 random(7);
   std::vector<Expectation> all;
@@ -106,7 +106,7 @@ TEST_P(Update, SetTakesNumbersBroadcastsAndSaysWhatDoesNotFit) {
   EXPECT_TRUE(std::signbit(bits.read<double>()[0]));
 }
 
-// The elements that index() reads, one by one: 0, 1, ... in their places.
+// The elements that index() selects, one by one: 0, 1, ... in their places.
 TEST_P(Update, SetIndexWritesWhatIndexReads) {
   const auto at = [&](const std::vector<std::int64_t>& places, const Shape& shape) {
     return Tensor::from<std::int64_t>(places, shape, device());

@@ -63,7 +63,7 @@ TEST(IsLegalFor, AWeakVerdictMatchesWhereThatIsAllowed) {
   EXPECT_THAT(any, IsLegalFor(kernel).on(one, zero).even_if_weak());
 }
 
-// Sums of what was rounded to tf32 first: each within its bounds, and not by chance so.
+// Sums of operands first rounded to tf32: each within its bounds, but jointly suspicious.
 TEST(IsLegalFor, ASuspectVerdictMatchesWhereThatIsAllowed) {
   constexpr std::int64_t kRows = 512, kTerms = 2048;
   std::mt19937_64 random(7);

@@ -4,7 +4,7 @@
 
 namespace touchstone {
 
-// The parts of small graphs in tests.
+// Building blocks of small test graphs.
 inline const UOp kHost = UOp::device("HOST");
 inline UOp buffer(std::int64_t n = 4, DType d = DType::Float32) {
   return UOp::new_buffer(kHost, n, d);

@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 using Names = std::vector<std::string>;
 
-// The node that the name `wanted` is bound to in the first match; null where there is none.
+// The node bound to `wanted` in the first match; null if there is none.
 UOp bound(const UPat& pattern, const UOp& node, const std::string& wanted = "x") {
   const PatternMatcher m(
       {{"it", pattern, {wanted}, [](const Match& m) { return UOp::sink({m[0]}); }}});
@@ -61,7 +61,7 @@ TEST(UPat, NumbersOfIntegersAreExact) {
   EXPECT_FALSE(is(DType::Int32, 0.5, Scalar::from_int(DType::Int32, 0)));
 }
 
-// One order of the patterns after the other, the first as given, and of each all ways.
+// Tries one order of the patterns after the other, starting with the given one, each in all ways.
 TEST(UPat, OrdersOfSourcesAreTriedOneAfterTheOther) {
   const UOp a = buffer(), b = buffer(), c = buffer();
   const auto orders = [&](const UPat& first) {
@@ -99,7 +99,7 @@ TEST(UPat, EachOfAHundredThousandSources) {
   const UOp wide = UOp::sink(std::vector<UOp>(100'000, a));
   EXPECT_EQ(bound(UPat(Ops::Sink).over_each(UPat::var("x")), wide), a);
   EXPECT_FALSE(bound(UPat(Ops::Sink).named("x").over_each(UPat(Ops::Neg)), wide));
-  // Of a pattern with several ways, calls wait for each other: an error, not the end of the stack.
+  // For a pattern with several ways calls nest: an error instead of a stack overflow.
   EXPECT_THROW(bound(UPat(Ops::Sink).over_each(UPat::var("x").or_casted()), wide), AstError);
 }
 

@@ -28,7 +28,7 @@ TEST(GraphRewrite, TopDownTakesSourcesFirstBottomUpTheOuterOne) {
   EXPECT_EQ(graph_rewrite(two, m), a.alu(Ops::Sqrt).alu(Ops::Sqrt));
   const RewriteOptions up{.order = RewriteOrder::BottomUp};
   EXPECT_EQ(graph_rewrite(two, m, {}, up), a.alu(Ops::Exp2));
-  // The sources of what a rule made are still rewritten.
+  // The sources of a rule's result are rewritten too.
   EXPECT_EQ(graph_rewrite(three, m, {}, up), a.alu(Ops::Sqrt).alu(Ops::Exp2));
 }
 
@@ -137,7 +137,7 @@ TEST(Substitute, ReplacesNodesAlsoInsideReplacements) {
   EXPECT_THROW(substitute(a, endless), AstError);
 }
 
-// The definition, without index, memo, early rejects or stack.
+// The definition, without an index, memo, early rejection or explicit stack.
 namespace plain {
 
 using Binding = std::map<std::string, UOp>;
@@ -242,7 +242,7 @@ class Draw {
     return chance(6) ? made.or_more() : made;
   }
 
-  // Gives one of what is named, or the smallest node over it: smaller than the match.
+  // Returns one of the named nodes, or the smallest node over it: smaller than the match.
   Rule rule(int number) {
     std::vector<std::string> names;
     UPat p = pattern(2, names, true);

@@ -92,7 +92,7 @@ std::vector<Breach> tensor_breaches() {
       {"of kernels", "does not belong",
        made(Ops::DefineGlobal, UOpType::pointer(f), {}, std::int64_t{0})},
       {"shape", "sources of shapes", add(buffer(4), buffer(5))},
-      // Each of the other things that a law says.
+      // Every other condition of a law.
       {"device", "gives no elements", made(Ops::Device, f, {}, std::string("A"))},
       {"unique", "gives no elements", made(Ops::Unique, f, {}, std::int64_t{1})},
       {"buffer", "of no type", made(Ops::Buffer, none, {UOp::unique(), kHost}, std::int64_t{4})},
@@ -159,7 +159,7 @@ std::vector<Breach> kernel_breaches() {
                 ShapeTracker::contiguous(std::move(s)));
   };
   const UOp load = made(Ops::Load, f, {seen(1, {4})});
-  // A value of shape (4,) below which something has another.
+  // A value of shape (4,) above a node of another shape.
   const auto over_flat = [&](const UOp& view) {
     return made(Ops::Load, f, {seen(1, {4}), made(Ops::Load, f, {view})});
   };
@@ -210,7 +210,7 @@ void hold(const std::vector<Breach>& breaches, SpecLevel level) {
       "conversion", "reduce",   "number of sources", "shape"};
   for (const SpecRule& rule : spec(level)) {
     const std::string law(rule.name);
-    if (level == SpecLevel::Kernel && shared.contains(law)) continue;  // broken above
+    if (level == SpecLevel::Kernel && shared.contains(law)) continue;  // broken by an earlier case
     EXPECT_TRUE(broken.contains(law)) << law;
   }
 }

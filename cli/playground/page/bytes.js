@@ -1,6 +1,7 @@
-// What the page holds packed: its scripts, and the program.
+// Unpacks the page's scripts and program.
 
-// The bytes of what stands in the page as text: of the 125 characters that a page holds as they are, by their code, the first three are six bits each, 0 to 2, the others seven, 6 to 127.
+// The bytes encoded as text in the page. It uses the 125 characters that survive in a page, by code: the first
+// three stand for six bits, 0 to 2, the others for seven, 6 to 127.
 function bytesOf(text, size) {
   const bytes = new Uint8Array(size);
   let held = 0, bits = 0, at = 0;
@@ -19,7 +20,7 @@ function bytesOf(text, size) {
   return bytes;
 }
 
-// The scripts of the page, which the program does not have to wait for.
+// The page's scripts, which need not wait for the program.
 const scripts = (held => new Response(new Blob([bytesOf(held.textContent, Number(held.dataset.size))]).stream()
   .pipeThrough(new DecompressionStream("gzip"))).text())(document.getElementById("scripts")).then(text => {
   const script = document.createElement("script");

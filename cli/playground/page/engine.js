@@ -1,8 +1,8 @@
-// Asks the C++ in a worker. A question replaces the unanswered ones that it makes pointless; a worker
-// that still works on one of those, or does not answer in time, is ended, and another one goes on.
+// Runs questions in a C++ worker. A question replaces unanswered ones that it makes obsolete; a
+// worker that is busy with one of those, or takes too long, is terminated and replaced.
 
 const kMostSeconds = 5;
-const kPatience = 60;  // milliseconds that a pointless question may hold up the next one
+const kPatience = 60;  // milliseconds that an obsolete question may delay the next one
 
 class Engine {
   constructor(source) {
@@ -21,11 +21,11 @@ onmessage = ({ data }) => {
     }
   } catch (e) { postMessage({ failed: String(e) }); }
 };`], { type: "text/javascript" }));
-    this.spawn();  // while the program is still read
+    this.spawn();  // while the program is still loading
   }
 
-  // The program as text, the bytes of that, and of the program. The first worker unpacks and compiles it; the page can be
-  // typed in meanwhile.
+  // The program as text, with its packed and unpacked sizes in bytes. The first worker unpacks and compiles it; the
+  // page already accepts input.
   load(text, size, unpacked) { return this.start({ text, size, unpacked }); }
 
   spawn() {
@@ -37,7 +37,7 @@ onmessage = ({ data }) => {
     const worker = this.worker;
     return new Promise((resolve, reject) => {
       worker.onmessage = ({ data }) => {
-        if (worker !== this.worker) return;  // it was ended
+        if (worker !== this.worker) return;  // terminated
         if (data.ready) {
           this.module = data.ready;
           this.idle = true;
@@ -55,8 +55,8 @@ onmessage = ({ data }) => {
     });
   }
 
-  // A question is an object, or its text; the answer is text, or null where a newer question of the
-  // slot, or one that names the slot in `drops`, took its place.
+  // A question is an object or its text. Resolves to the answer's text, or null if a newer question
+  // of the slot, or one with the slot in `drops`, replaced it.
   askText(slot, question, drops = []) {
     return new Promise(resolve => {
       const pointless = [slot, ...drops];

@@ -1,7 +1,7 @@
 // The tab "Expression".
 
 const expression = {
-  // name -> { lo, hi, value } as texts; what was there stays while its name is typed away.
+  // name -> { lo, hi, value } as text; kept while its name is edited away
   variables: new Map(),
   answer: null,
   steps: null,
@@ -65,7 +65,7 @@ const expression = {
     return [...new Set(words)].filter(w => !known.has(w)).sort().slice(0, 24);
   },
 
-  // Rows for the variables of the text.
+  // Shows rows for the text's variables.
   find() {
     const names = this.names(), rows = $("e-variables");
     if (names.join() === [...rows.children].map(r => r.dataset.name).join() && !this.fresh) return;
@@ -101,7 +101,7 @@ const expression = {
     slider.value = v.value;
   },
 
-  // The question as text: ends may have any number of digits, which JSON.stringify would round.
+  // The question as text: bounds may have more digits than JSON.stringify keeps.
   question(ask) {
     const end = t => t === "" || t === undefined ? "null" : /^-?\d+$/.test(t) ? t.replace(/^(-?)0+(?=\d)/, "$1") : JSON.stringify(t);
     const vars = this.names().map(n => { const v = this.variables.get(n); return `${JSON.stringify(n)}:[${end(v.lo)},${end(v.hi)}]`; });
@@ -114,12 +114,12 @@ const expression = {
     const vars = this.names().map(n => `${n}=${this.variables.get(n).lo}..${this.variables.get(n).hi}`).join(" ");
     state.write({ in: $("e-in").value, vars, assume: $("e-assume").value, claim: $("e-claim").value });
     const asked = this.question("simplify"), text = await engine.askText("simplify", asked, ["steps", "values"]);
-    if (text === null || asked !== this.question("simplify")) return;  // another one is on its way
+    if (text === null || asked !== this.question("simplify")) return;  // superseded
     const a = JSON.parse(text);
     complain($("e-error"), a.error);
     $("e-result").hidden = Boolean(a.error);
     if (a.error) { this.answer = null; $("e-steps").replaceChildren(); this.clearPlot(); return; }
-    // Bounds are read from the text: a number may have any length.
+    // Reads bounds from the text, because numbers may have any length.
     const [, min] = /"min":(null|-?\d+)/.exec(text), [, max] = /"max":(null|-?\d+)/.exec(text);
     const short = t => t.length > 24 ? `${t.slice(0, 10)}…(${t.replace("-", "").length} digits)` : t;
     this.answer = a;
@@ -172,7 +172,7 @@ const expression = {
       line(" ", s.before, "was"), line("=", s.after, "now"), facts.children.length ? facts : null);
   },
 
-  // Which variables the picture is over: what was chosen, else the widest ranges.
+  // The variables of the picture: the chosen ones, else those with the widest ranges.
   choose() {
     const able = this.names().filter(n => this.ends(n));
     const size = n => this.ends(n)[1] - this.ends(n)[0];
@@ -223,7 +223,7 @@ const expression = {
                                                      : wide ? plots.heat(this.table) : plots.curve(this.table));
   },
 
-  // Values at the sliders.
+  // The values at the sliders.
   point(again = true) {
     for (const row of $("e-variables").children)
       row.querySelector("output").textContent = row.querySelector("[type=range]").disabled ? "" : `= ${this.variables.get(row.dataset.name).value}`;

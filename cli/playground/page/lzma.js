@@ -1,10 +1,10 @@
-// The `size` bytes that `all` holds: an LZMA stream without a header (lc=4, lp=0, pb=0), closed by its end marker, and
-// their CRC-32. What is written so far is the dictionary. Each round of the loop writes at least one byte of the `size` or
-// is the last one, whatever the input.
+// Unpacks the `size` bytes in `all`: an LZMA stream without a header (lc=4, lp=0, pb=0), closed by its end marker, and
+// their CRC-32. The output is the dictionary. Each round of the loop writes at least one of the `size` bytes or is the
+// last one, whatever the input.
 function unpacked(all, size) {
   const packed = all.subarray(0, -4);
   const broken = () => { throw new Error("the page is not whole"); };
-  // Where the chances of each kind of decision begin. A state is what the last few steps were; lengths are coded in two ways.
+  // Start indices of each decision's probabilities. A state encodes the last few steps.
   const kMatch = 0, kRep = 12, kRep0 = 24, kRep1 = 36, kRep2 = 48, kLong = 60, kLength = 72, kRepLength = kLength + 274;
   const kSlot = kRepLength + 274, kDistance = kSlot + 4 * 64, kAlign = kDistance + 128, kLiteral = kAlign + 16;
   const out = new Uint8Array(size), chances = new Uint16Array(kLiteral + (0x300 << 4)).fill(1024);
@@ -12,7 +12,7 @@ function unpacked(all, size) {
   let from = 5, to = 0, state = 0, rep0 = 1, rep1 = 1, rep2 = 1, rep3 = 1;
   if (packed.length < 5 || packed[0]) broken();
 
-  // One decision, with the chance of a 0 in 2048ths, which learns.
+  // Decodes one bit with an adaptive probability of 0, in 2048ths.
   const bit = at => {
     const chance = chances[at], range = coder[0], code = coder[1], bound = Math.imul(range >>> 11, chance) >>> 0;
     let rest = bound, left = code, one = 0;
@@ -31,7 +31,7 @@ function unpacked(all, size) {
     coder[1] = left;
     return one;
   };
-  // A number of some bits, the most significant first; and the least significant first.
+  // Decodes a number, most significant bit first; and least significant bit first.
   const tree = (at, bits) => {
     let node = 1;
     for (let i = 0; i < bits; ++i) node = node << 1 | bit(at + node);
@@ -46,7 +46,7 @@ function unpacked(all, size) {
     }
     return value;
   };
-  // Bits that are as often 0 as 1.
+  // Bits of equal probability.
   const direct = bits => {
     let value = 0;
     for (let i = 0; i < bits; ++i) {
@@ -75,7 +75,7 @@ function unpacked(all, size) {
       if (to === size) broken();
       const at = kLiteral + 0x300 * (to && out[to - 1] >> 4);
       let node = 1;
-      if (state > 6) {  // after a match: beside the byte that would have gone on with it
+      if (state > 6) {  // after a match: relative to the byte that would have continued it
         let beside = out[to - rep0], same = true;
         while (same && node < 256) {
           const wanted = beside >> 7 & 1, b = bit(at + (1 + wanted << 8) + node);

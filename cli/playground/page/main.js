@@ -19,7 +19,7 @@ const engine = new Engine(String(inWorker).replace(/^[^{]*{|}$/g, "") + bytesOf)
 for (const tab of Object.values(tabs)) tab.init();
 const left = {};
 for (const id of Object.keys(tabs)) {
-  // What a tab was left with, it has again.
+  // A tab restores its last state.
   $(`tab-${id}`).addEventListener("click", () => {
     if (id === state.tab) return;
     state.flush();
@@ -38,10 +38,10 @@ $("tabs").addEventListener("keydown", e => {
 addEventListener("hashchange", () => { const query = state.read(); openTab(state.tab, query); });
 const query = state.read();
 openTab(state.tab, query);
-// From here on the page can be typed in.
+// From here on the page accepts input.
 document.documentElement.dataset.typing = Math.round(performance.now());
 
-// What follows the program in the file.
+// Called by the rest of the file, after the program.
 function begin() {
   const packed = $("packed");
   engine.load(packed.textContent, Number(packed.dataset.size), Number(packed.dataset.unpacked)).then(() => setTimeout(() => expression.rules(), 300),

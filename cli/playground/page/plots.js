@@ -1,9 +1,9 @@
-// Pictures of the values of an expression as written and as simplified, on top of each other.
+// Overlaid plots of an expression's values, as written and simplified.
 
 const plots = {
   finite(v) { return v === null ? NaN : Number(v); },
 
-  // Round numbers between two, about as many as wanted.
+  // About `wanted` round numbers between two.
   ticks(lo, hi, wanted) {
     const raw = Math.max((hi - lo) / wanted, 1), power = 10 ** Math.floor(Math.log10(raw));
     const step = Math.max(1, power * [1, 2, 5, 10].find(f => f * power >= raw));

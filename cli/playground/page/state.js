@@ -7,7 +7,7 @@ const state = {
     this.tab = ["expression", "view", "kernel"].includes(tab) ? tab : "expression";
     return new URLSearchParams(rest);
   },
-  // Not at every key: browsers refuse what changes the address too often, and what makes it too long.
+  // Not on every key: browsers limit the rate of address changes and the length.
   write(values) {
     this.values = values;
     this.timer ??= setTimeout(() => this.flush(), 200);
@@ -31,7 +31,7 @@ const make = (name, attributes = {}, ...children) => {
   e.append(...children.filter(c => c !== null && c !== undefined));
   return e;
 };
-// Runs once things are quiet for that long; at once where they were.
+// Runs after a quiet period; at once if it was quiet before.
 function calmly(run, quiet = 0) {
   let timer = 0;
   return () => { clearTimeout(timer); timer = setTimeout(run, quiet); };
@@ -47,6 +47,6 @@ function fillExamples(select, examples, use) {
 function complain(host, message) {
   host.replaceChildren(...(message ? [make("pre", { class: "error", role: "alert" }, message)] : []));
 }
-// That an answer is on the page; how long the first one took is told to whoever measures it.
+// Marks that an answer is shown, and records how long the first one took.
 function shown() { document.documentElement.dataset.ready ??= Math.round(performance.now()); }
 const count1 = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;

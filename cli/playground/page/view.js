@@ -86,8 +86,8 @@ const views = {
     shown();
   },
 
-  // A chip for the shape and for each operation, to be picked, dragged, moved by Alt and an arrow,
-  // taken out by Delete.
+  // Chips for the shape and each operation: click to select, drag or Alt+arrow to move, Delete to
+  // remove.
   chips() {
     const chips = [make("button", { class: "chip", type: "button", onclick: () => this.show(0, true) }, this.shape)];
     this.ops.forEach(([op, argument], i) => {

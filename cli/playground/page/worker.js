@@ -1,17 +1,17 @@
-// Runs in a worker: one question at a time. The page ends it where an answer takes too long.
+// Runs in a worker, one question at a time. The page terminates it if an answer takes too long.
 "use strict";
 const nothing = () => 0;
 let wasm = null, bytes = null, said = "";
 const view = () => (bytes === null || bytes.buffer !== wasm.memory.buffer) ? (bytes = new Uint8Array(wasm.memory.buffer)) : bytes;
 
-// The little of the system interface that the C++ library asks for: a clock, and no files.
+// The system interface that the C++ library needs: a clock, and no files.
 const system = {
   clock_time_get(_, __, at) {
     new DataView(wasm.memory.buffer).setBigUint64(at, BigInt(Math.round(performance.now() * 1e6)), true);
     return 0;
   },
   proc_exit() { throw new Error("the program ended"); },
-  // What the C++ library says before it gives up.
+  // The C++ library's message before it aborts.
   fd_write(_, list, count, written) {
     const data = new DataView(wasm.memory.buffer);
     let size = 0;

@@ -1,4 +1,4 @@
-// Opts drawn at random are of campaigns, which the page has none of: their code stays out of it.
+// Only campaigns draw random opts, and the page has none: a stub keeps their code out.
 #include "touchstone/base/error.h"
 #include "touchstone/codegen/plan.h"
 

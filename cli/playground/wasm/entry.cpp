@@ -1,4 +1,4 @@
-// What the page calls: text in, text out.
+// The page's entry points: text in, text out.
 
 #include <cstdlib>
 #include <string>
@@ -19,13 +19,13 @@ std::string answered;
 
 extern "C" {
 
-/// Room for a question of so many bytes; nullptr where there is none.
+/// Allocates a question of `bytes`; nullptr if out of memory.
 [[clang::export_name("room")]] char* room(std::size_t bytes) {
   return static_cast<char*>(std::malloc(bytes == 0 ? 1 : bytes));
 }
 
-/// Answers the question at `line`, which was given by room() and is no longer the caller's. The
-/// answer lies at answer_text() until the next one.
+/// Answers the question at `line`, allocated by room() and consumed here. The answer stays at
+/// answer_text() until the next call.
 [[clang::export_name("ask")]] std::size_t ask(char* line, std::size_t bytes) {
   answered = explorer().answer(std::string_view(line, bytes));
   std::free(line);

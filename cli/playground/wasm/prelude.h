@@ -1,7 +1,7 @@
 #pragma once
 
-// What libc++ 19 for WASI lacks of the standard library, and this program uses; read before every
-// source.
+// Standard library features that this program uses and libc++ 19 for WASI lacks; included before
+// every source.
 
 #include <cerrno>
 #include <charconv>
@@ -11,7 +11,7 @@
 
 namespace std {
 
-// There are no threads, and so nothing to lock.
+// There are no threads, so nothing to lock.
 class mutex {
  public:
   constexpr mutex() noexcept = default;
@@ -28,8 +28,8 @@ class scoped_lock {
   explicit scoped_lock(Mutexes&...) {}
 };
 
-// The C library's reading is correctly rounded. Callers hand over decimal digits, a point and an
-// exponent, nothing else that it would read. A subnormal number is in range.
+// The C library's parsing is correctly rounded. Callers pass only decimal digits, a point and an
+// exponent. Subnormal numbers are in range.
 template <class T, class Read>
 from_chars_result read_float(const char* first, const char* last, T& value, Read read) {
   const string text(first, last);

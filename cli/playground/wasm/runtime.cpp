@@ -1,6 +1,6 @@
-// What Debian's C++ library for WASI lacks: exceptions, by WebAssembly's own instructions, and an
-// operator new that throws. The compiler names the functions (Itanium C++ ABI: Exception Handling,
-// level II; LLVM's WebAssembly exception handling), so their names are not ours.
+// The exception support that Debian's C++ library for WASI lacks, with WebAssembly's own
+// instructions, and an operator new that throws. The compiler dictates the names (Itanium C++ ABI:
+// Exception Handling, level II; LLVM's WebAssembly exception handling).
 
 #include <cstdint>
 #include <cstdlib>
@@ -10,7 +10,7 @@
 
 namespace __cxxabiv1 {
 
-/// What libc++abi's type_info objects are: `can_catch` is there although nothing throws in it.
+/// libc++abi's base of type_info objects: it has `can_catch` although nothing throws in it.
 class __shim_type_info : public std::type_info {
  public:
   ~__shim_type_info() override;
@@ -23,13 +23,13 @@ class __shim_type_info : public std::type_info {
 
 namespace {
 
-/// Stands before each thrown object.
+/// Precedes each thrown object in memory.
 struct alignas(16) Thrown {
   const std::type_info* type = nullptr;
-  void* (*destroy)(void*) = nullptr;  // destructors give their object back
+  void* (*destroy)(void*) = nullptr;  // destructors return their object
   void* adjusted = nullptr;           // the object as the handler sees it
-  Thrown* caught = nullptr;           // the one caught before it
-  int handlers = 0;                   // that have it; negative while it is thrown again
+  Thrown* caught = nullptr;           // the previously caught exception
+  int handlers = 0;                   // active handlers; negative while rethrown
 
   void* object() { return this + 1; }
   static Thrown* of(void* object) { return static_cast<Thrown*>(object) - 1; }
@@ -39,7 +39,7 @@ Thrown* innermost = nullptr;
 
 [[noreturn]] void raise(Thrown* thrown) { __builtin_wasm_throw(0, thrown); }
 
-/// A table of a function's handlers, as the compiler writes it.
+/// Reads a function's handler table, as the compiler writes it.
 class Reader {
  public:
   explicit Reader(const std::uint8_t* at) : at_(at) {}
@@ -73,14 +73,14 @@ class Reader {
   const std::uint8_t* at_;
 };
 
-/// The number of the first handler that takes it, 0 for none.
+/// The number of the first matching handler, 0 for none.
 std::int32_t handler_of(Thrown* thrown, const std::uint8_t* table, std::uint32_t place) {
   Reader head(table);
-  head.byte();  // where landing pads start: left out
+  head.byte();  // skip the start of landing pads
   const bool typed = head.byte() != 0xff;
   const std::uint32_t to_types = typed ? head.number() : 0;
   const std::uint8_t* const types = head.at() + to_types;
-  head.byte();  // how calls are written
+  head.byte();  // skip the encoding of calls
   const std::uint32_t to_actions = head.number();
   const std::uint8_t* const actions = head.at() + to_actions;
   for (std::uint32_t i = 0; i < place; ++i) {
@@ -116,14 +116,14 @@ std::int32_t handler_of(Thrown* thrown, const std::uint8_t* table, std::uint32_t
 
 extern "C" {
 
-// Debian's compiler support is built with a stack protector, its C library has none.
+// Debian's compiler runtime uses a stack protector, which its C library lacks.
 std::uintptr_t __stack_chk_guard = 0x2f6c1b5d;
 [[noreturn]] void __stack_chk_fail() { std::abort(); }
 
 // The only thread never ends.
 int __cxa_thread_atexit(void (*)(void*), void*, void*) noexcept { return 0; }
 
-/// Where a landing pad asks which of its handlers it is.
+/// A landing pad reads its handler's number from here.
 struct {
   std::uint32_t place;
   const std::uint8_t* table;
@@ -136,7 +136,7 @@ int _Unwind_CallPersonality(void* thrown) {
   return 0;
 }
 
-int __gxx_wasm_personality_v0(int) { return 0; }  // is named by every function, and never called
+int __gxx_wasm_personality_v0(int) { return 0; }  // referenced by every function, never called
 
 void* __cxa_allocate_exception(std::size_t bytes) noexcept {
   void* const memory = std::malloc(sizeof(Thrown) + bytes);
@@ -170,7 +170,7 @@ void* __cxa_get_exception_ptr(void* caught) noexcept {
 void __cxa_end_catch() {
   Thrown* const thrown = innermost;
   if (thrown == nullptr) return;
-  if (thrown->handlers < 0) {  // it is on its way again
+  if (thrown->handlers < 0) {  // being rethrown
     if (++thrown->handlers == 0) innermost = thrown->caught;
     return;
   }

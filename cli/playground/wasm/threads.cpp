@@ -1,4 +1,4 @@
-// interp/device/threads.h where there is one thread.
+// interp/device/threads.h for a single thread.
 #include "touchstone/interp/device/threads.h"
 
 namespace touchstone::interp {

@@ -1,16 +1,17 @@
 """Other packages, judged: python -m touchstone.judge numpy --ops exp2,matmul
 
-An adapter is a module with an Adapter class, below; adapters of packages that are not installed say so when they are
-asked for. All but tinygrad's were run against the packages (docs/measured/frameworks.md); that one, which no longer has
-the interface, is written against that of version 0.8, and tested with a stand-in. What an adapter declares of a package's
-arithmetic is what its compiler is documented to do, or what these runs showed.
+An adapter is a module with an Adapter class, below; requesting one whose package is not installed is an error. All but
+tinygrad's were run against the packages (docs/measured/frameworks.md); tinygrad no longer has the interface of version
+0.8, for which its adapter is written and tested with a stand-in. An adapter's declarations are its compiler's documented
+behaviour, or results of these runs.
 """
 import importlib
 import inspect
 
 NAMES = ("numpy", "torch", "jax", "cupy", "onnxruntime", "tinygrad")
 
-# Shapes and attributes with which a definition is judged; the others are elementwise, of 500 elements.
+# Shapes and attributes with which definitions are judged; the others are elementwise, on 500
+# elements.
 CASES = {
     "matmul": ([(17, 40), (40, 9)], {}), "softmax": ([(16, 33)], {"axis": -1}), "log_softmax": ([(16, 33)], {"axis": -1}),
     "logsumexp": ([(16, 33)], {"axis": -1}), "sum": ([(16, 100)], {"axis": 1}), "mean": ([(16, 100)], {"axis": 1}),
@@ -23,19 +24,19 @@ CASES = {
 
 
 class Adapter:
-    """A package: functions, by the names of touchstone.kernel.definitions, of its own arrays."""
+    """A package: its functions on its own arrays, by the names of touchstone.kernel.definitions."""
     name = ""
-    declared: dict = {}  # of its arithmetic: members of a profile, "base" among them
-    library: dict = {}  # more of them for definitions of several operations
+    declared: dict = {}  # its arithmetic: members of a profile, including "base"
+    library: dict = {}  # more of them, for definitions of several operations
     functions: dict = {}
-    kernels: list = []  # (kernel, verdict) of those that ran, of a package that shows them
+    kernels: list = []  # (kernel, verdict) of those that ran, if the package exposes them
 
     def to(self, array):
-        """Its array of a NumPy array."""
+        """Converts a NumPy array to the package's."""
         return array
 
     def back(self, array):
-        """An array on the host."""
+        """Converts the package's array to one on the host."""
         return array
 
     def run(self, op, arrays, attributes):
@@ -43,8 +44,8 @@ class Adapter:
 
 
 def load(name, **options):
-    """The adapter of that name. Throws ImportError where its package is missing, ValueError for another name, TypeError for
-    an option that it has not."""
+    """The adapter of that name. Throws ImportError if its package is missing, ValueError for an unknown name, TypeError for
+    an unknown option."""
     if name not in NAMES:
         raise ValueError(f"there is no adapter '{name}'; choose from: {', '.join(NAMES)}")
     made = importlib.import_module("." + name, __name__).Adapter
@@ -55,11 +56,11 @@ def load(name, **options):
 
 
 def judge(adapter, op, *, dtype="float32", profile=None, seed=0):
-    """The verdict on an operation of an adapter, on inputs of every family that shows faults of it."""
+    """The verdict on an adapter's operation, on inputs of every family that shows its faults."""
     from .. import kernel
     from .._judging import profile_for
     if op not in kernel.definitions:
-        kernel.call(op)  # throws, with the nearest name
+        kernel.call(op)  # throws with the nearest name
     if op not in adapter.functions:
         return None
     arrays = sum(1 for part in kernel.definitions[op][0].split("(")[1].rstrip(")").split(",") if "=" not in part)

@@ -7,7 +7,7 @@ _WORST = (1, 2, 5, 3, 4, 0)
 
 
 def _of_kernels(judged, name):
-    """Says how many kernels ran for it, and which of them are wrong."""
+    """Prints how many kernels ran for it, and the wrong ones."""
     by_status = {}
     for kernel, verdict in judged:
         by_status.setdefault(verdict.status, []).append((kernel, verdict))
@@ -44,7 +44,7 @@ def main(arguments=None):
                     verdict = adapters.judge(adapter, op, dtype=dtype, profile=asked.profile, seed=asked.seed)
                 except Error:
                     raise
-                except Exception as why:  # of the package
+                except Exception as why:  # the package's
                     print(f"{op}-{dtype} UNUSABLE: {type(why).__name__}: {str(why).strip().partition(chr(10))[0]}", flush=True)
                     codes.append(2)
                     continue

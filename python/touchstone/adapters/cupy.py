@@ -1,4 +1,4 @@
-"""CuPy, on CUDA's current device or --device NUMBER. It compiles its functions so that subnormal numbers are zeros."""
+"""CuPy, on CUDA's current device or --device NUMBER. Its compiled functions flush subnormal numbers to zero."""
 import cupy as cp
 
 from . import Adapter as _Adapter

@@ -1,4 +1,4 @@
-"""NumPy. Its log2 and sin are off by more than libm's where it has AVX-512 code of its own."""
+"""NumPy. Its own AVX-512 code for log2 and sin errs more than libm."""
 import numpy as np
 
 from . import Adapter as _Adapter

@@ -5,7 +5,7 @@ from onnx import helper
 
 from . import Adapter as _Adapter
 
-# Node, and attributes for those of a definition.
+# Node, with the attributes that a definition needs.
 _NODES = {
     "neg": "Neg", "sqrt": "Sqrt", "recip": "Reciprocal", "sin": "Sin", "exp": "Exp", "log": "Log", "abs": "Abs",
     "sigmoid": "Sigmoid", "relu": "Relu", "add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "maximum": "Max",
@@ -25,7 +25,7 @@ class Adapter(_Adapter):
         if device not in _PROVIDERS:
             raise TypeError(f"there is no device '{device}' for it; choose from: {', '.join(_PROVIDERS)}")
         there, name = onnxruntime.get_available_providers(), _PROVIDERS[device]
-        if name not in there:  # it would run elsewhere, with a warning
+        if name not in there:  # it would warn and run elsewhere
             raise ImportError(f"this onnxruntime has no {name}; it has {', '.join(there)}")
         self.providers = [name]
         if device == "cuda":

@@ -9,7 +9,7 @@ from . import Adapter as _Adapter
 from .._judging import profile as _profile
 from ..compat.tinygrad.ops import _dtype, to_kernel
 
-# Its C takes a maximum by a ternary, so that a NaN may lose, and either zero may come.
+# Its C takes a maximum by a ternary, so that NaN may be dropped and either zero returned.
 _DECLARED = {"max": "either", "casts_saturate": False, "zeros_alike": True}
 _BITS = {"bfloat16": "uint16", "float8_e4m3": "uint8", "float8_e5m2": "uint8"}
 

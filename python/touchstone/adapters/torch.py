@@ -17,7 +17,7 @@ class Adapter(_Adapter):
         self.version, self.device = torch.__version__, torch.device(device)
         if self.device.type == "cuda":
             self.declared = {"base": "cuda", "casts_saturate": False, "zeros_alike": True}
-            self.library = {"ulp": {"recip": 2}}  # of rsqrtf, as CUDA documents it
+            self.library = {"ulp": {"recip": 2}}  # rsqrtf's documented error in CUDA
             if compile:  # Triton's exp2 and division are PTX's ex2.approx.ftz and div.full
                 self.declared.update({"flush": "both", "ulp": {"exp2": 2.5, "recip": 2.5, "div": 2.5}})
             torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False

@@ -1,1 +1,1 @@
-"""Other libraries' names over this one: touchstone.compat.tinygrad."""
+"""Interfaces of other libraries on top of this one: touchstone.compat.tinygrad."""

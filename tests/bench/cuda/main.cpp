@@ -1,5 +1,5 @@
-// Kernels of the CUDA device by their formulas, and what a launch and a copy cost: a line of JSON
-// each. usage: cuda_bench [formula[|opts[|grid opts]]...]
+// Kernels of the CUDA device from formulas, and the cost of a launch and a copy, as JSON lines.
+// usage: cuda_bench [formula[|opts[|grid opts]]...]
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -32,7 +32,7 @@ double median_seconds(const Way& way, int turns = 21) {
   return times[static_cast<std::size_t>(turns / 2)];
 }
 
-// Numbers from -1 to 1, another sequence in each buffer.
+// Numbers from -1 to 1, a different sequence per buffer.
 void fill(Buffer& buffer, std::uint32_t seed) {
   std::vector<std::byte> bytes(buffer.bytes());
   std::uint32_t state = seed * 2654435761U + 1;
@@ -46,7 +46,7 @@ void fill(Buffer& buffer, std::uint32_t seed) {
   buffer.copy_in(bytes);
 }
 
-// "matmul(a[64,64], b[64,64]) | lanes(8) | threads(64)": laid out so.
+// "matmul(a[64,64], b[64,64]) | lanes(8) | threads(64)": with this layout.
 void time_formula(Device& usual, const std::string& text, CudaOptions options) {
   const std::size_t bar = text.find('|'), second = text.find('|', bar + 1);
   const std::string formula = text.substr(0, bar);
@@ -79,7 +79,7 @@ void time_formula(Device& usual, const std::string& text, CudaOptions options) {
   std::fflush(stdout);
 }
 
-// By the driver; small ones show what the launch and the wait cost of kernels as large.
+// Copies by the driver; small ones show the launch and wait cost of kernels of that size.
 void time_copy(std::size_t mebibytes) {
   const cuda::Driver& driver = cuda::Driver::get();
   const std::size_t bytes = mebibytes << 20;
@@ -96,7 +96,7 @@ void time_copy(std::size_t mebibytes) {
              seconds * 1e3, 2 * static_cast<double>(bytes) / seconds * 1e-9);
 }
 
-// What the host pays for a launch, where a thousand follow one another and the last is waited for.
+// The host's cost per launch: a thousand in sequence, waiting for the last.
 void time_launches(const CudaOptions& options) {
   constexpr int kLaunches = 1000;
   const auto engine = cuda::make_driver_engine(options);

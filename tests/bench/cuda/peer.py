@@ -1,4 +1,4 @@
-"""PyTorch beside cuda_bench: the same kernels, timed in the same way, a line of JSON each.
+"""PyTorch beside cuda_bench: the same kernels with the same timing, a JSON line each.
 
 python3 tests/bench/cuda/peer.py
 """
@@ -11,7 +11,7 @@ import torch.nn.functional as F
 
 
 def milliseconds(way, turns=21):
-    """The median of 21 runs after three, the wait for the GPU counted."""
+    """The median of 21 runs after three warm-ups, including the wait for the GPU."""
     times = []
     for turn in range(turns + 3):
         begin = time.perf_counter()

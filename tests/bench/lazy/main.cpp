@@ -1,6 +1,6 @@
-// Cost and savings of the lazy stack: scheduling by the node, replay by the kernel, and each
-// model's kernels with RECOMPUTE_BEFORE_EXPAND and without, and by ranges and by fusion, in turns;
-// rows of a table that are taken.
+// Cost and savings of the lazy stack: scheduling per node, replay per kernel, each model's kernels
+// with and without RECOMPUTE_BEFORE_EXPAND and by ranges and by fusion, alternating; and taking
+// rows of a table.
 // Prints the tables of docs/measured/performance.md. usage: lazy_bench [OPTION of Google
 // Benchmark...]
 #include <algorithm>
@@ -32,7 +32,7 @@ constexpr std::string_view kCompared[] = {
     "lstm",  "resnet18",     "gpt"};
 constexpr std::string_view kRecompute = "recomputing", kRanges = "ranges";
 
-/// The kernels of loss and gradients with buffers of their own, ready to run again and again.
+/// A loss and its gradients as kernels with their own buffers, ready to run repeatedly.
 class ModelKernels {
  public:
   ModelKernels(std::string_view name, const Config& config)
@@ -90,7 +90,7 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// Both ways in turns, so that what else the machine does falls on both alike.
+/// Alternates both ways, so that other load affects both alike.
 void model_step(benchmark::State& state, std::string_view name, const Config& one,
                 const Config& another) {
   ModelKernels with(name, one);
@@ -116,7 +116,7 @@ LazyBufferPtr number(float value, const Shape& shape, const char* device) {
   return LazyBuffer::constant(Scalar::of(value), shape, device);
 }
 
-/// Elementwise ops one after the other, two nodes a step: one kernel.
+/// A chain of elementwise ops, two nodes a step: one kernel.
 LazyBufferPtr chain(std::int64_t nodes) {
   LazyBufferPtr x = LazyBuffer::empty({4}, DType::Float32, "CPU");
   for (std::int64_t i = 0; i < nodes; ++i)
@@ -124,7 +124,7 @@ LazyBufferPtr chain(std::int64_t nodes) {
   return x;
 }
 
-/// x = x*sum(x) + exp2(x^T), four nodes a step: a kernel a step and more.
+/// x = x*sum(x) + exp2(x^T), four nodes a step: at least a kernel a step.
 LazyBufferPtr sums(std::int64_t nodes) {
   LazyBufferPtr x = LazyBuffer::empty({3, 3}, DType::Float32, "CPU");
   for (std::int64_t i = 0; i < nodes; i += 4) {
@@ -203,7 +203,7 @@ void embedding(benchmark::State& state, bool backward) {
   }
 }
 
-/// Keeps the least time of each benchmark, by name, in seconds.
+/// Keeps the best time of each benchmark, by name, in seconds.
 class Least final : public benchmark::ConsoleReporter {
  public:
   struct Row {
@@ -304,7 +304,7 @@ int main(int argc, char** argv) {
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   touchstone::register_interpreted_device();
   touchstone::ClangOptions options = touchstone::ClangOptions::from_environment();
-  options.threads = 1;  // other programs disturb one less than several
+  options.threads = 1;  // other programs disturb one thread less than several
   touchstone::register_clang_device(options);
   touchstone::register_all();
   touchstone::Least least;

@@ -13,7 +13,7 @@ namespace {
 using dnnl::memory;
 using Tag = memory::format_tag;
 
-// A primitive with its arguments, run to its end.
+// A primitive with its arguments; runs to completion.
 std::function<void()> ready(const dnnl::primitive& primitive, dnnl::stream stream,
                             std::unordered_map<int, memory> arguments, int threads) {
   for (auto& [what, m] : arguments) {

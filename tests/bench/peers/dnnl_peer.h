@@ -10,7 +10,7 @@ struct ConvSizes {
   std::int64_t in, out, size, kernel, stride, padding, groups;
 };
 
-/// oneDNN's, in the layouts that it asks for; weights are packed beforehand, the image is not.
+/// oneDNN's, in its preferred layouts; weights are packed beforehand, the image is not.
 std::function<void()> dnnl_convolution(const ConvSizes& sizes, int threads);
 std::function<void()> dnnl_softmax(std::int64_t rows, std::int64_t columns, int threads);
 

@@ -1,5 +1,5 @@
-// CLANG beside the libraries that people would use instead: OpenBLAS, oneDNN, SLEEF, and the copy
-// of a buffer, by 1 and by 2 threads. Medians of runs in turns.
+// CLANG beside competing libraries (OpenBLAS, oneDNN, SLEEF, and copying a buffer) on 1 and 2
+// threads. Medians of alternating runs.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -51,7 +51,7 @@ std::vector<float> numbers(std::size_t count) {
   return values;
 }
 
-// The kernels of a graph with buffers of their own.
+// A graph's kernels with their own buffers.
 class Prepared {
  public:
   Prepared(const Tensor& output, const std::string& device) : device_(Device::get(device)) {
@@ -65,7 +65,7 @@ class Prepared {
         runs_.back().raw.push_back(b.get());
         if (b != nullptr) bytes_ += b->bytes();
       }
-      // No subnormal numbers: others get none.
+      // No subnormal numbers, so that peers get none.
       for (std::size_t i = 1; i < runs_.back().raw.size(); ++i)
         if (Buffer& b = *runs_.back().raw[i]; b.dtype() == DType::Float32)
           b.write(std::span<const float>(numbers(static_cast<std::size_t>(b.size()))));
@@ -77,7 +77,7 @@ class Prepared {
     for (const Run& r : runs_) run_kernel(device_, r.kernel, r.raw);
   }
   double flops() const { return static_cast<double>(flops_); }
-  /// That are read and written.
+  /// Bytes read and written.
   double bytes() const { return static_cast<double>(bytes_); }
 
  private:
@@ -96,9 +96,9 @@ struct Row {
   std::string name, peer;
   std::function<Tensor(const std::string& device)> graph;
   std::function<Work(int threads)> other;  // empty: no peer
-  std::size_t reads = 0;                   // arrays that have to move, one of which may be written
+  std::size_t reads = 0;                   // arrays that must move, including the one written
   bool writes = false;
-  std::int64_t floats = 0;  // of each
+  std::int64_t floats = 0;  // elements of each
 };
 
 Tensor input(const Shape& shape, const std::string& device) {
@@ -148,7 +148,7 @@ Row convolution(const std::string& name, const ConvSizes& s) {
           [=](int threads) { return dnnl_convolution(s, threads); }};
 }
 
-// What reads so many arrays and may write one, beside a pass over as many.
+// Reads `reads` arrays, and writes one if `writes`, beside a plain pass over as many.
 Row moving(const std::string& name, std::size_t reads, bool writes,
            const std::function<Tensor(const std::string&)>& graph) {
   return {name, "memory", graph, {}, reads, writes, kMany};
@@ -222,8 +222,8 @@ bool pass_over(std::span<const char* const> from, char* to, std::size_t bytes) {
 #endif
 }
 
-// As many floats read of each of `sources` as are written, if any is, in one pass: the time that
-// memory alone takes. In memory of our own buffers, whose pages may be larger than those of others.
+// The time of memory alone: one pass that reads each of `sources` and writes as many floats, if
+// any. Uses our own buffers, whose pages may be larger than others'.
 Work pass_of(std::size_t sources, bool writes, std::int64_t floats, int threads) {
   const auto memory = [=] {
     return std::make_shared<Buffer>(Device::get("ONE"), DType::Float32, floats);
@@ -255,7 +255,7 @@ double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-// One row's member of the file.
+// Measures one row and returns its member of the file.
 std::string measure(const Row& row, int threads) {
   const std::string device = threads == 1 ? "ONE" : "TWO";
   Prepared ours(row.graph(device), device);
@@ -282,7 +282,7 @@ std::string measure(const Row& row, int threads) {
       bytes > 0 ? bytes : ours.bytes());
 }
 
-// What the machine can do: arithmetic in registers, and a copy that fits in no cache.
+// Measures the machine's limits: arithmetic in registers, and a copy larger than the caches.
 std::string roof(int threads) {
   constexpr std::int64_t kFloats = 1 << 25;
   constexpr double kBytes = 8.0 * kFloats;
@@ -336,9 +336,9 @@ int run(std::vector<std::string_view> wanted) {
 }  // namespace
 }  // namespace touchstone::peers
 
-// --json FILE: what was measured, for roofline.py. Words: only rows whose name has one of them.
-// OpenMP's threads would turn in circles after their work, on the cores that ours need; it reads
-// the variable as it is loaded.
+// --json FILE: the results, for roofline.py. Words: only rows whose name contains one of them.
+// OpenMP's threads would spin after their work on the cores that ours need; it reads the variable
+// when loaded.
 int main(int argc, char** argv) {
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) {
     ::setenv("OMP_WAIT_POLICY", "passive", 1);

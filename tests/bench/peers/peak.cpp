@@ -11,7 +11,7 @@
 namespace touchstone::peers {
 namespace {
 
-constexpr int kSums = 12;  // as many as hide the latency of both operations
+constexpr int kSums = 12;  // enough to hide the latency of both operations
 constexpr std::int64_t kRounds = 4'000'000;
 
 struct Wide {

@@ -5,13 +5,13 @@
 
 namespace touchstone::peers {
 
-/// Floating-point operations of float32 a second that `threads` cores reach in registers, each
-/// product and sum rounded, or `fused`.
+/// The float32 operations per second that `threads` cores reach in registers, with each product and
+/// sum rounded, or `fused`.
 double peak_flops(int threads, bool fused);
 
-/// One pass of a core over `bytes` bytes, a multiple of 64, of each source: their bits or-ed are
-/// written past the caches, to memory that begins at a multiple of 64; without `to`, gives whether
-/// there is one.
+/// One pass of a core over `bytes` bytes of each source, a multiple of 64. ORs their bits and
+/// streams the result past the caches to `to`, which is aligned to 64; without `to`, returns
+/// whether any bit is set.
 bool pass(std::span<const char* const> from, char* to, std::size_t bytes);
 
 }  // namespace touchstone::peers

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Draws what `peers_bench --json FILE` measured: a roofline of every row by one and by two threads, and the rate over
-the size of square products of matrices.
+"""Plots the results of `peers_bench --json FILE`: a roofline of every row on one and two threads, and the rate over the
+size of square matrix products.
 
 usage: roofline.py FILE ROOFLINE.svg SIZES.svg
 """
@@ -58,7 +58,7 @@ class Plot:
                           f'cy="{self.at_y(y):.1f}" r="4"><title>{name}</title></circle>')
 
     def label(self, x, y, text, kind=""):
-        """Left out where it would stand on another one: each dot says its name where it is pointed at."""
+        """Omitted if it would overlap another one: each dot shows its name when pointed at."""
         left, base = self.at_x(x) + 6, self.at_y(y) - 5
         right = left + 6 * len(text)
         if any(abs(base - b) < 11 and left < r and l < right for l, r, b in self.labels):

@@ -6,8 +6,8 @@
 
 namespace touchstone::peers {
 
-/// exp2, log2 or sin of `count` float32 by SLEEF's vector functions of 1 ULP, in registers as wide
-/// as this processor has.
+/// exp2, log2 or sin of `count` float32 by SLEEF's 1 ULP vector functions, in the processor's
+/// widest registers.
 std::function<void()> sleef_function(std::string_view name, std::int64_t count, int threads);
 
 }  // namespace touchstone::peers

@@ -8,8 +8,8 @@
 
 #include "touchstone/interp/device/interpreted.h"
 
-// The reference device alone, by the kernel: the figures of docs/measured/performance.md. In one
-// thread, and in one for each core.
+// The reference device alone, per kernel: the figures of docs/measured/performance.md. On one
+// thread, and on one per core.
 
 namespace touchstone {
 namespace {
@@ -69,10 +69,10 @@ LazyOpPtr conv() {  // 3x3, 32 channels to 32, 28x28, padded
       binary(Op::Mul, load(1, windows.expand(shape)), load(2, weights.expand(shape))), {3, 4, 5});
 }
 
-// exp2(x - max) / sum in one kernel: what is reduced is repeated for each element that reads it.
+// exp2(x - max) / sum in one kernel: the reduces are repeated for each element that reads them.
 LazyOpPtr softmax(int rows, int columns) {
   const ShapeTracker x = ShapeTracker::contiguous({rows, columns});
-  // (rows, columns, columns, columns) -> one value for each element of the sum's terms.
+  // (rows, columns, columns, columns) -> one value per element of the sum's terms.
   Shape four{rows, columns, columns, columns};
   const LazyOpPtr inner_max =
       LazyOp::reduce(Op::ReduceMax, load(1, x.reshape({rows, 1, 1, columns}).expand(four)), {3});

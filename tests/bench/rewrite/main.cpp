@@ -1,4 +1,4 @@
-// Matching, rewriting and kernelize, by the node; matching as defined beside it.
+// Matching, rewriting and kernelize, per node; matching by definition beside it.
 #include <benchmark/benchmark.h>
 
 #include "touchstone/fuzz/cases/rewrite_case.h"
@@ -12,7 +12,7 @@ using namespace touchstone;
 
 const UOp kHost = UOp::device("HOST");
 
-// x * 1 -> x, x + 0 -> x, - -x -> x, max(x, x) -> x: as the case and as the matcher say them.
+// x * 1 -> x, x + 0 -> x, - -x -> x, max(x, x) -> x: in the case's notation and the matcher's.
 constexpr const char* kRules =
     " | top | MUL{x, #1} -> x | ADD{x, #0} -> x | NEG(NEG(x)) -> x | MAX(x, x) -> x";
 PatternMatcher few_rules() {
@@ -24,7 +24,7 @@ PatternMatcher few_rules() {
                          {"max of one", UPat(Ops::Max).over({x, x}), {"x"}, first}});
 }
 
-// A thousand nodes that all go, or of which none does.
+// A thousand nodes that all disappear, or none.
 constexpr const char* kAll = "DEFINE_VAR:f32; CONST:f32=f32/1.0; 1000*MUL:f32 ^1 %1";
 constexpr const char* kNone = "DEFINE_VAR:f32; CONST:f32=f32/2.0; 1000*MUL:f32 ^1 %1";
 
@@ -55,7 +55,7 @@ UOp chain(std::int64_t length) {
   return UOp::sink({at.contiguous()});
 }
 
-// All rules of the first pass, on nodes that none of them changes.
+// All rules of the first pass, on nodes that they do not change.
 void matched_by_the_simplifier(benchmark::State& state) {
   const std::vector<UOp> nodes = chain(1000).toposort();
   const PatternMatcher rules = kernelize::simplification();

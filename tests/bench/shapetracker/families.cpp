@@ -35,7 +35,7 @@ enum class Move : std::uint8_t { Permute, Reshape, Expand, Shrink, Flip, Stride,
 
 struct ChainKind {
   const char* name;
-  std::vector<Move> moves;  // drawn from, so one that is there twice comes twice as often
+  std::vector<Move> moves;  // drawn from; repeated entries are more frequent
   std::int64_t most;        // elements
 };
 
@@ -64,7 +64,7 @@ Ints any_sizes(Numbers& numbers, std::int64_t most) {
   return sizes;
 }
 
-// The prime factors of the elements, spread over some axes.
+// The prime factors of the element count, distributed over some axes.
 Ints any_reshape(Numbers& numbers, std::int64_t elements) {
   Ints sizes(static_cast<std::size_t>(numbers.between(1, 4)), 1);
   for (std::int64_t prime = 2; elements > 1; ++prime) {
@@ -168,15 +168,15 @@ Stack random_strides(Numbers& numbers) {
   return {strided(sizes, strides, 100, mask), outer_within(numbers, size, weights)};
 }
 
-// Jumps of 1 and -1: neither floor is affine where the pair may still be one view.
+// Jumps of 1 and -1: neither floor is affine, but the pair may still be one view.
 Stack cancelling_carries(Numbers& numbers) {
   const std::int64_t s = numbers.between(3, 6), w = numbers.between(3, 6);
   const View inner = strided({2, s, w}, {1 - s, -1, 0}, 2 * s);
   return {inner, outer_within(numbers, 2 * s * w, {1, 2, w, w + 1})};
 }
 
-// One element of a long axis, sought by an outer view whose axes are the parts: deciding it is
-// deciding whether some parts have the sum.
+// One element of a long axis, searched for by an outer view whose axes are the parts: deciding it
+// decides whether some parts have the sum.
 Stack subset_sum(Numbers& numbers) {
   Ints parts;
   for (int i = 0; i < 12; ++i) parts.push_back(numbers.between(50, 400));

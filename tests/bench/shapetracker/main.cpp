@@ -1,5 +1,5 @@
 // The cost of views: merge, simplify, expr_idxs and hash over families of stacks. Prints a table.
-// usage: shapetracker_bench [STACKS a family, 2000 where left out]
+// usage: shapetracker_bench [STACKS per family, default 2000]
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -21,7 +21,7 @@ namespace {
 std::int64_t allocations = 0;
 }
 
-// Counts what the operations below ask of the heap; one thread runs at a time.
+// Counts heap allocations of the operations below; one thread runs at a time.
 void* operator new(std::size_t size) {
   ++allocations;
   if (void* p = std::malloc(size == 0 ? 1 : size)) return p;
@@ -35,7 +35,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Mean of a pair in tinygrad of 2025-07-31, the last with ShapeTrackers, on a mix of such pairs.
+// Mean per pair in tinygrad of 2025-07-31, the last with ShapeTrackers, on a mix of such pairs.
 constexpr double kLineageNs = 644e3;
 
 /// Per stack, in nanoseconds.
@@ -43,8 +43,8 @@ struct Timing {
   double mean = 0, p50 = 0, p99 = 0, most = 0, allocations = 0;
 };
 
-// Each stack's time is its best of the passes: what disturbs a run disturbs one pass of it.
-// Memory::Fresh: every pass runs on a thread of its own, which remembers nothing of those before.
+// Each stack's time is its best pass, because disturbances hit single passes. Memory::Fresh: every
+// pass runs on a new thread, without caches of earlier ones.
 enum class Memory : std::uint8_t { Kept, Fresh };
 Timing measure(std::size_t count, int passes, const std::function<void(std::size_t)>& run,
                Memory memory = Memory::Kept) {

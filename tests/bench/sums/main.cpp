@@ -7,7 +7,7 @@
 #include "touchstone/interp/device/exact_dot.h"
 #include "touchstone/interp/device/exact_sum.h"
 
-// Exact sums and dot products, by the element: the figures of docs/measured/performance.md.
+// Exact sums and dot products, per element: the figures of docs/measured/performance.md.
 
 namespace touchstone {
 namespace {

@@ -31,7 +31,7 @@ std::size_t size_of(isl_ast_expr* e) {
 
 }  // namespace
 
-/// A part is a function, or a set where it is a condition.
+/// A part is a function, or a set if it is a condition.
 struct IslPeer::Work {
   isl_pw_aff* value = nullptr;
   isl_set* set = nullptr;

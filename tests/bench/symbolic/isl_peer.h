@@ -10,19 +10,19 @@ struct isl_ctx;
 
 namespace touchstone::symbolic {
 
-/// isl on the same expression: a piecewise quasi-affine function, or a set where it is a condition,
-/// over the box of the variables; coalesced, and simplified in the knowledge of the box.
+/// isl on the same expression: a piecewise quasi-affine function, or a set for a condition, over
+/// the variables' box; coalesced, and simplified using the box.
 class IslPeer {
  public:
-  /// Reads the question; its expression may use + - * // % by constants, comparisons and `and`.
+  /// Parses the question; its expression may use + - * // % by constants, comparisons and `and`.
   explicit IslPeer(const Question& question);
   ~IslPeer();
   IslPeer(const IslPeer&) = delete;
   IslPeer& operator=(const IslPeer&) = delete;
 
-  /// One simplification; false where isl gave up within its limit of operations.
+  /// One simplification; false if isl exceeded its operation limit.
   bool run();
-  /// Operators, variables and constants of isl's own printing of the last result.
+  /// Operators, variables and constants in isl's printed form of the last result.
   std::size_t size() const { return size_; }
 
  private:

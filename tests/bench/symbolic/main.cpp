@@ -1,6 +1,6 @@
-// R1 to R5, the sample cases, and series that grow: from the tape to the smallest form in a context
-// without nodes ("cold"), and the same question again ("again").
-// `symbolic_bench histogram [RUNS]` tells where the time of the sample cases goes.
+// R1 to R5, the sample cases, and growing series: from the tape to the smallest form in an empty
+// context ("cold"), and the same question again ("again"). `symbolic_bench histogram [RUNS]` shows
+// the distribution of the sample cases' times.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -22,7 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// Nanoseconds from the tape to the smallest form, in a context that holds only the variables and
-/// the conditions.
+/// conditions.
 double cold_ns(const Question& q, Context& c, std::size_t& size) {
   const Reading reading(q, c);
   const auto start = Clock::now();
@@ -31,7 +31,7 @@ double cold_ns(const Question& q, Context& c, std::size_t& size) {
   return static_cast<double>((Clock::now() - start).count());
 }
 
-/// The median of some runs' times in nanoseconds, which what else runs disturbs least.
+/// The median time of some runs in nanoseconds; robust against other load.
 template <class Run>
 double median(int runs, const Run& run) {
   std::vector<double> times;
@@ -50,7 +50,7 @@ void cold(benchmark::State& state, const Question& q) {
   state.counters["size"] = static_cast<double>(size);
 }
 
-/// The same question once more: what a session remembers.
+/// The same question again, answered from the session's cache.
 void again(benchmark::State& state, const Question& q) {
   Session session;
   const std::size_t size = session.answer(q).size;
@@ -82,7 +82,7 @@ void cold_sample(benchmark::State& state, const std::vector<Question>& all) {
   state.counters["each"] = static_cast<double>(all.size());
 }
 
-/// Where the time of the sample goes: percentiles, and the slowest.
+/// The distribution of the sample's times: percentiles, and the slowest.
 void print_histogram(const std::vector<Question>& all, int runs) {
   std::vector<Measured> list = measured(all, runs);
   std::ranges::sort(list, {}, &Measured::ns);
@@ -101,7 +101,7 @@ void print_histogram(const std::vector<Question>& all, int runs) {
                 m.question->assumptions.empty() ? "" : "  under assumptions");
 }
 
-/// A root that is a node already, asked for once more: (i*10)%100//10 on handles.
+/// Requests an existing root node again: (i*10)%100//10 on handles.
 void on_handles(benchmark::State& state) {
   Context c;
   const Node i = c.variable("i", 0, 99), a = i * 10;

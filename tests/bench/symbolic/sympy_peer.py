@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""SymPy on R1 to R5: {"R1": {"us": .., "size": ..}, ..}. Its symbols are integers of known sign; it
-has no bounds to give them."""
+"""SymPy on R1 to R5: {"R1": {"us": .., "size": ..}, ..}. Its symbols are integers of known sign,
+without bounds."""
 import json
 import sys
 import time

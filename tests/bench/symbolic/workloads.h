@@ -12,16 +12,15 @@ struct Workload {
   Question question;
 };
 
-/// Index expressions of the kinds that compilers meet, R1 to R5.
+/// Typical index expressions of compilers, R1 to R5.
 std::vector<Workload> reference_workloads();
 
-/// `terms` digits with coefficients of half the period under one `%`, which could be split in
-/// 2^terms ways.
+/// `terms` digits with coefficients of half the period under one `%`, with 2^terms possible splits.
 Question tied_terms(int terms);
-/// (x*3 + y) % 1009 of itself, `depth` levels deep.
+/// (x*3 + y) % 1009 nested `depth` levels deep.
 Question nest(int depth);
 
-/// The sample of expectations of compilers' own tests.
+/// A sample of compilers' own test expectations.
 std::vector<Question> sample_cases();
 
 }  // namespace touchstone::symbolic

@@ -1,5 +1,5 @@
-// What programs made of tensors do most: layers, a step of training, text. Prints a table of two
-// ways each, timed in turns on CLANG. usage: tensor_bench
+// Typical tensor programs: layers, a training step, text. Prints a table of two ways each,
+// alternating on CLANG. usage: tensor_bench
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -26,10 +26,10 @@ double seconds_of(const Way& way) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// The best of some turns.
+// Compares the best times of alternating runs.
 void compare(std::string_view name, std::string_view first, const Way& a, std::string_view second,
              const Way& b, int turns = 15) {
-  for (int i = 0; i < 3; ++i) {  // compiled, noted
+  for (int i = 0; i < 3; ++i) {  // compiled, captured
     a();
     b();
   }

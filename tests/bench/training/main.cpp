@@ -1,5 +1,5 @@
-// Networks as whole programs, a step of training (forward, backward, SGD) and the answer alone,
-// noted once and replayed on CLANG. Prints JSON: milliseconds by name, the best of some turns.
+// Whole networks: a training step (forward, backward, SGD) and inference alone, captured once and
+// replayed on CLANG. Prints JSON: milliseconds by name, the best of some runs.
 // usage: training_bench [SECONDS of each]
 #include <chrono>
 #include <cstdlib>
@@ -22,7 +22,7 @@ using Inputs = std::span<const Tensor>;
 const TensorOptions kOptions{.device = "CLANG"};
 
 double best_ms(const std::function<void()>& run, double seconds) {
-  for (int i = 0; i < 3; ++i) run();  // compiled, noted
+  for (int i = 0; i < 3; ++i) run();  // compiled, captured
   double best = 0;
   const auto begin = Clock::now();
   for (auto from = begin; std::chrono::duration<double>(from - begin).count() < seconds;) {

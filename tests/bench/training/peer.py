@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The networks of training_bench in PyTorch, both in turns, by one thread and by two; prints a table.
+"""The networks of training_bench, alternating with PyTorch, on one thread and on two; prints a table.
 
 usage: peer.py BUILD [SECONDS of each]
 """

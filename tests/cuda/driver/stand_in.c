@@ -1,5 +1,5 @@
 /* A stand-in for libcuda.so.1: one GPU whose memory is the host's and whose kernels do nothing. As
-   with the real driver, what one process opened is of no use to its children: each call says so. */
+   with the real driver, a child process cannot use its parent's handles: each call fails. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* A plugin that copies its input to its output, or does what the environment variable
- * TOUCHSTONE_EVIL says. */
+/* A plugin that copies its input to its output, or misbehaves as the environment variable
+ * TOUCHSTONE_EVIL selects. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <arpa/inet.h>
@@ -36,7 +36,7 @@ static int64_t my_copy_out(void* host, const void* memory, size_t bytes) {
   return (int64_t)most;
 }
 
-/* Says how a call of the system went, as a failure. */
+/* Reports the result of a system call, as a failure. */
 static int tried(int result) {
   failure = result < 0 ? strerror(errno) : "it could";
   return TOUCHSTONE_FAILED;

@@ -1,4 +1,4 @@
-# Runs every program of PROGRAMS; all must print the same lines.
+# Runs every program of PROGRAMS; all must print equal lines.
 cmake_minimum_required(VERSION 3.25)
 list(LENGTH PROGRAMS count)
 if(count LESS 2)

@@ -1,5 +1,5 @@
-// Prints a digest of what every row of the Interpreted device's table answers, on arrays of many
-// lengths: one line a row and type. Compiled for several processors, the lines must be the same.
+// Prints a digest of the results of every row of the Interpreted device's table, on arrays of many
+// lengths: one line per row and type. Builds for different processors must print equal lines.
 
 #include <cstdint>
 #include <cstdio>
@@ -13,7 +13,7 @@
 namespace touchstone::interp {
 namespace {
 
-// The edges of the format between random bits.
+// Random bits mixed with the edges of the format.
 Block filled(DType d, std::int64_t n, std::mt19937_64& draw) {
   Block block;
   block.resize(d, n);

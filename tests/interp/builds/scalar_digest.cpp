@@ -1,5 +1,5 @@
-// Prints a digest of what every scalar function answers, on edge values and at random: one line a
-// function and type. Compiled with several compilers and flags, the lines must be the same.
+// Prints a digest of every scalar function's results, on edge and random values: one line per
+// function and type. Different compilers and flags must print equal lines.
 
 #include <cmath>
 #include <cstdint>
@@ -71,7 +71,7 @@ void unary(const char* name, const std::vector<Argument>& x, F... functions) {
   std::printf("%s %s %016llx\n", info(dtype_v<T>).name.data(), name, digest.value());
 }
 
-// Functions a loop's vectoriser gets hold of: applied over arrays, then digested.
+// Functions that loop vectorisers transform: applied over arrays, then digested.
 template <class T, class F>
 void binary(const char* name, const std::vector<T>& x, F function) {
   const std::size_t n = x.size();
@@ -94,7 +94,7 @@ void cast(const std::vector<T>& x) {
               digest.value());
 }
 
-// Finite numbers, not far from one another.
+// Finite numbers of similar magnitude.
 template <class T>
 std::vector<T> near_values() {
   std::vector<T> out;

@@ -1,5 +1,5 @@
-// What mpi_test runs under mpirun: programs SEED COUNT. Random programs sharded over the ranks, and
-// each rank's values against one device's. A case that fails is printed, with its relation.
+// Run by mpi_test under mpirun: programs SEED COUNT. Random programs sharded over the ranks;
+// compares each rank's values with one device's. Prints failing cases with their relation.
 #include <cstdlib>
 #include <iostream>
 

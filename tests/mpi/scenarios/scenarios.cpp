@@ -1,5 +1,4 @@
-// What mpi_test runs under mpirun: scenarios NAME. Each rank prints a line for each thing that
-// holds.
+// Run by mpi_test under mpirun: scenarios NAME. Each rank prints a line for each fact that holds.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -52,7 +51,7 @@ bool same(const Tensor& a, const Tensor& b) {
   return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(float)) == 0;
 }
 
-// The bits are those of as many devices of one process, by either allreduce.
+// The bits equal those of as many devices in one process, by either allreduce.
 void computes(MpiWorld& world) {
   const std::int64_t n = world.size();
   const Tensor x = make({4 * n, 6}, 1), y = make({4 * n, 2 * n}, 2);
@@ -76,7 +75,7 @@ void computes(MpiWorld& world) {
     }
 }
 
-// Rows of a table, where positions are, and what adds up gradients.
+// Table lookup by positions, and summing gradients.
 void looks_up(MpiWorld& world) {
   const std::int64_t n = world.size();
   const Tensor table = make({5, 3}, 1), at = Tensor::arange(0, 2 * n).clamp(0, 4);
@@ -95,8 +94,8 @@ void looks_up(MpiWorld& world) {
   say(world, loss.item<float>() > 0, "labels that are checked");
 }
 
-// Data-parallel and tensor-parallel layers, trained: every rank has the same parameters, which are
-// those of devices of one process.
+// Trains data-parallel and tensor-parallel layers: every rank has the parameters that devices in
+// one process have.
 void trains(MpiWorld& world) {
   const auto run = [](const Names& on, bool data) {
     const auto n = static_cast<std::int64_t>(on.size());
@@ -141,7 +140,7 @@ void large(MpiWorld& world) {
 }
 
 #ifdef TOUCHSTONE_HAS_MPI
-// An allreduce of 64 MB, and MPI's own beside it, in turns; the best of each, for docs/multi.md.
+// Alternates an allreduce of 64 MB with MPI's own; the best of each, for docs/multi.md.
 void times(MpiWorld& world) {
   const std::int64_t n = world.size(), count = 16'000'000;
   const Tensor x = Tensor::full({n, count}, 1).shard(world.devices("CLANG"), 0).contiguous();
@@ -170,7 +169,7 @@ void times(MpiWorld& world) {
 void times(MpiWorld&) {}
 #endif
 
-// More than MPI's buffers hold, to a rank that is busy elsewhere, and back at the same time.
+// Sends more than MPI's buffers hold to a busy rank, and back at the same time.
 void floods(MpiWorld& world) {
   const std::string next = "CLANG@" + std::to_string(world.size() - 1);
   std::vector<Tensor> there, back;
@@ -197,7 +196,7 @@ void floods(MpiWorld& world) {
   say(world, right, "600 messages each way");
 }
 
-// A tensor that one rank has no memory for, in the middle of other work.
+// One rank lacks memory for a tensor, in the middle of other work.
 void exhausts(MpiWorld& world) {
   const Tensor x = make({2 * world.size(), 3}, 1).shard(world.devices("CLANG"), 0);
   (void)x.sum().item<float>();
@@ -207,8 +206,8 @@ void exhausts(MpiWorld& world) {
       .item<float>();
 }
 
-// Rank 0 is killed while it writes a checkpoint over an older one: the first bytes of it fill what
-// it may write.
+// Rank 0 is killed while it writes a checkpoint over an older one, after its first bytes reach the
+// file size limit.
 void cut_off(MpiWorld& world) {
   const char* const path = std::getenv("SCENARIO_FILE");
   const auto save = [&](float value) {
@@ -227,7 +226,7 @@ void cut_off(MpiWorld& world) {
   say(world, true, "saved twice");
 }
 
-// What cut_off() left.
+// Resumes from cut_off()'s files.
 void goes_on(MpiWorld& world) {
   const char* const path = std::getenv("SCENARIO_FILE");
   Tensor w = Tensor::zeros({2 * world.size(), 5000}).shard(world.devices("CLANG"), 0);
@@ -272,7 +271,7 @@ void stalls(MpiWorld& world) {
   (void)x.sum().item<float>();
 }
 
-// One rank gives up with an error of its own, in the middle.
+// One rank fails with its own error in the middle.
 void fails(MpiWorld& world) {
   const Tensor x = make({2 * world.size(), 3}, 1).shard(world.devices("CLANG"), 0);
   (void)x.sum().item<float>();

@@ -1,4 +1,4 @@
-// Merges against enumeration, by the million: see docs/measured/views.md.
+// Merges against enumeration, by the million: docs/measured/views.md.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 namespace touchstone::model {
 namespace {
 
-/// Every question is counted; wrong: an answer that is not what enumeration says; missed: of these,
-/// a view that exists and was not found.
+/// Counts questions. wrong: answers that differ from enumeration; missed: among these, existing
+/// views that were not found.
 struct Tally {
   std::int64_t asked = 0, merged = 0, wrong = 0, missed = 0;
 
@@ -29,7 +29,7 @@ struct Tally {
   }
 };
 
-/// Counts through all values of some digits.
+/// Counts through all combinations of digits.
 class Odometer {
  public:
   explicit Odometer(Ints sizes) : sizes_(std::move(sizes)), digits_(sizes_.size(), 0) {}
@@ -46,12 +46,12 @@ class Odometer {
   Ints sizes_, digits_;
 };
 
-/// Asks about every `every`-th pair of those that are handed to it.
+/// Tests every `every`-th pair.
 class Sample {
  public:
   Sample(std::int64_t every, Tally& tally) : every_(every), tally_(tally) {}
 
-  // inner seen through every view of the shape with strides in [-most, most], at all offsets.
+  // Tests inner under every view of the shape with strides in [-most, most], at all offsets.
   void ask(const View& inner, const Ints& outer_shape, std::int64_t most) {
     const std::int64_t size = inner.size().as_int();
     Odometer steps(Ints(outer_shape.size(), 2 * most + 1));
@@ -88,8 +88,8 @@ void all_small(std::int64_t every, Tally& tally) {
   } while (digits.next());
 }
 
-// Six inner shapes with every mask that is not empty and five sets of strides; outer shapes (2, 2),
-// (3, 2) and (5,), strides -4 to 4.
+// Six inner shapes with every non-empty mask and five sets of strides; outer shapes (2, 2), (3, 2)
+// and (5,), strides -4 to 4.
 void all_masked(std::int64_t every, Tally& tally) {
   Sample sample(every, tally);
   for (const Ints& shape : std::vector<Ints>{{4}, {6}, {2, 3}, {3, 2}, {2, 2, 2}, {3, 4}}) {
@@ -135,7 +135,7 @@ void random_pairs(std::int64_t count, std::uint64_t seed, Tally& tally) {
   }
 }
 
-// Chains of 2 to 8 operations: one view exactly where there is one.
+// Chains of 2 to 8 operations: merged to one view exactly if one exists.
 void random_chains(std::int64_t count, std::uint64_t seed, Tally& tally) {
   for (std::int64_t i = 0; i < count; ++i) {
     const Chain chain = chain_at(seed, static_cast<std::uint64_t>(i), of_length({}, 2, 8));

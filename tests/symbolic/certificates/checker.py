@@ -3,13 +3,13 @@
 
 usage: checker.py [--rules docs/rules.md] [--points N] [--laws] [FILE]
 
-FILE holds one certificate, or lines as `touchstone simplify --certify` and `--jsonl --certify` write them. Prints a
-line for each, ACCEPT or the first flaw with a point as its witness; exits with 0, 1 where one is refused, 2 where one
-cannot be read. `--laws` tries each law of the table on small integers instead.
+FILE holds one certificate, or lines as written by `touchstone simplify --certify` and `--jsonl --certify`. Prints a
+line for each, ACCEPT or the first flaw with a point as its witness; exits with 0, 1 if one is refused, 2 if one cannot
+be read. `--laws` tests each law of the table on small integers instead.
 
-It shares no code with symbolic/check: structure is compared, and every obligation of a step is evaluated with exact
-integers at all points of the bounds, or at sampled ones where there are more than N. So it can refute any certificate;
-ACCEPT is a proof only where it says that all points were tried.
+It shares no code with symbolic/check: it compares structure, and evaluates every proof obligation of a step with exact
+integers at all points of the bounds, or at samples if there are more than N. So it can refute any certificate; ACCEPT
+is a proof only if it reports that all points were tried.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from points import Sampler, all_points
 
 RULES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../docs/rules.md")
 HOLE = "_"
-# Steps that name no law of the table: nothing but the values can be looked at.
+# Steps that name no law of the table: only their values can be checked.
 FREE_STEPS = {"arithmetic", "cases", "points"} | {
     "arithmetic." + law
     for law in ("numbers", "order", "terms", "comparison", "logic", "choice", "extremes", "signs")}
@@ -37,7 +37,7 @@ class Unreadable(Exception):
 
 
 class Flaw(Exception):
-    """Why a certificate is refused. kind: "structure", "fact", "rule", or "value" where the claim itself is wrong."""
+    """The reason to refuse a certificate. kind: "structure", "fact", "rule", or "value" if the claim itself is wrong."""
 
     def __init__(self, kind, where, what, point=None):
         at_point = "" if point is None else " at " + (", ".join(f"{n} = {v}" for n, v in point.items()) or "any point")
@@ -46,7 +46,7 @@ class Flaw(Exception):
 
 
 def read_rules(text):
-    """{name: (lhs, rhs, condition or None)} of a page as `touchstone prove --docs` writes it."""
+    """{name: (lhs, rhs, condition or None)} of a page written by `touchstone prove --docs`."""
     found = {}
     for line in text.split("```")[1].strip().splitlines():
         name, law = re.fullmatch(r"(\S+) +(.*)", line).groups()
@@ -63,7 +63,7 @@ def read_json(text):
             raise Unreadable(f"a member is given twice: {[name for name, _ in pairs]}")
         return found
 
-    sys.setrecursionlimit(1_000)  # json recurses on the stack of C
+    sys.setrecursionlimit(1_000)  # json recurses on the C stack
     try:
         return json.loads(text, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
@@ -117,7 +117,7 @@ def end_of(j):
 
 
 class Certificate:
-    """Of an object as `simplify --certify` writes it, or of an answer with its "certificate" and its "out"."""
+    """From an object written by `simplify --certify`, or from an answer with "certificate" and "out"."""
 
     def __init__(self, answer):
         self.trees = Trees()
@@ -161,7 +161,7 @@ class Checker:
         self.values = Values(points)
 
     def run(self):
-        """Throws the first Flaw; gives the points at which the claim was tried."""
+        """Throws the first Flaw; returns the points where the claim was tried."""
         known = list(range(len(self.values.points)))
         for i, assumption in enumerate(self.c.assumptions):
             self.check_chain(f"assumption {i + 1}", assumption, known)
@@ -212,7 +212,7 @@ class Checker:
             self.same(where, "rule", f"{words}, as its context has it,", around, self.values.of(part), live)
 
     def reached(self, whole, path, live):
-        """Where the whole's value depends on the part: branches taken, and nothing beside it decides."""
+        """The points where the whole depends on the part: its branches are taken, and no other operand decides."""
         for child in path:
             if whole.op == "where" and child > 0:
                 chooses = self.values.of(whole.args[0])
@@ -237,7 +237,7 @@ class Checker:
 
 
 def check(j, rules, most_points=20_000):
-    """Throws Unreadable or Flaw; gives the number of points tried and whether these are all."""
+    """Throws Unreadable or Flaw; returns the number of points tried and whether these are all."""
     certificate = Certificate(j)
     checker = Checker(certificate, rules, most_points)
     tried = checker.run()
@@ -254,7 +254,7 @@ def law_points(free, rng, count):
 
 
 def check_law(law, count=4_000):
-    """The claim of one law, on small integers: a point that refutes it or None, and at how many it says something."""
+    """Tests a law on small integers: returns a counterexample or None, and the number of points where it applies."""
     trees = Trees()
     lhs, rhs, when = (trees.parse(text or "1") for text in law)
     points = law_points(sorted(names(lhs, rhs, when)), random.Random(1), count)
@@ -269,7 +269,7 @@ def check_law(law, count=4_000):
 
 
 def verdict(text, rules, most_points):
-    """The line to print, and the exit code."""
+    """The line to print, and the exit status."""
     try:
         j = read_json(text)
         if isinstance(j, dict) and "error" in j:

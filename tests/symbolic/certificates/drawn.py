@@ -1,5 +1,5 @@
-"""Random questions, and certificates that are nearly right: steps of real ones changed, laws put to use on parts that
-may have no value."""
+"""Random questions, and nearly correct certificates: changed steps of real ones, laws applied to parts that may be
+undefined."""
 
 import copy
 
@@ -73,7 +73,7 @@ class Drawing:
             question["assume"] = [assumed if self.rng.random() < 0.4 else self.condition(variables, 1)]
         return question
 
-    # Certificates that are nearly right.
+    # Nearly correct certificates.
 
     def nearly(self, trees, tree):
         """The tree with one part changed."""
@@ -104,12 +104,12 @@ class Drawing:
         if variables and choice < 0.9:
             other = trees.name(self.rng.choice(variables))
             lost = trees.make("*", trees.number(0), trees.make("//", one, other))
-            return trees.make("+", part, lost)  # the same, but for the zeros of `other`
+            return trees.make("+", part, lost)  # equal except at zeros of `other`
         return trees.make(self.rng.choice("+-"), part, one)
 
     def step_alone(self, certificate):
-        """One step of the main chain as a certificate, changed in one way that keeps its texts fitting each other;
-        None where it has no step."""
+        """One step of the main chain as a certificate, with one change that keeps its texts consistent; None without
+        a step."""
         j = copy.deepcopy(certificate)
         if not j["steps"]:
             return None
@@ -142,7 +142,7 @@ class Drawing:
         return j
 
     def put_everywhere(self, j, step):
-        """Replaces a variable by an expression that may have no value, in the step and all that it rests on."""
+        """Replaces a variable by a possibly undefined expression, in the step and everything it depends on."""
         trees, variables = Trees(), sorted(j["variables"])
         name, other = self.rng.choice(variables), self.rng.choice(variables)
         put = trees.parse(self.rng.choice((
@@ -159,7 +159,7 @@ class Drawing:
         j.update(start=replaced(j["start"]), result=replaced(j["result"]))
 
     def law_in_use(self, name, law):
-        """One step by a law whose variables are drawn parts; its condition holds where the step stands."""
+        """One step by a law whose variables are drawn parts; its condition holds at the step."""
         trees = Trees()
         sides = [None if s is None else trees.parse(s) for s in law]
         variables = {"a": [0, 4], "b": [0, 2], "c": [-2, 2]}
@@ -189,7 +189,7 @@ class Drawing:
                 "steps": [step]}
 
     def context(self, lhs, rhs):
-        """One in which divisions of a side cancel."""
+        """A context in which divisions of a side cancel."""
         s, t = (text_of(self.rng.choice([p for p in parts(lhs, rhs) if p.op in DIVISIONS] + [lhs, rhs])) for _ in "st")
         return self.rng.choice((f"_ - {s}", f"_ - {s}", f"_ - {s} - {t}", f"a*_ - a*{s}", f"where(_ == {s}, a, 5)",
                                 f"where(_ < {s} + 1, a, c)", f"(_ - {s})*{t}", f"(_ - {s})//(b + 1)",

@@ -1,6 +1,6 @@
-"""False certificates, made by hand: each claims what is wrong at some point of the bounds; both checkers refuse it.
+"""Handmade false certificates: each claim is wrong at some point of the bounds; both checkers refuse it.
 
-usage: forged.py FOLDER    writes each as a file of its own
+usage: forged.py FOLDER    writes each to its own file
 """
 
 import json
@@ -26,7 +26,7 @@ def claim(variables, start, result, *steps, assumptions=()):
 
 
 def one(variables, rule, before, after, *more, **options):
-    """A claim by one step of the whole."""
+    """A claim by one step on the whole."""
     return claim(variables, before, after, step(rule, before, after, *more, **options))
 
 
@@ -35,12 +35,12 @@ def law(variables, rule, before, after, context="_", facts=(), backwards=False, 
 
 
 def inside(variables, whole, path, result, rule, before, after, facts=(), **bindings):
-    """A claim by one step of a part."""
+    """A claim by one step on a part."""
     return claim(variables, whole, result,
                  step(rule, before, after, bindings, facts=facts, path=path, whole=result))
 
 
-# Laws of a divisor that is 0, in a context that divides by it as well: the old part, put in, has no value.
+# Laws with divisor 0, in a context with the same division: the old part, substituted, is undefined.
 ZERO_DIVISOR = {
     "0 is a, by div.multiple of a divisor a - a":
         law(A, "div.multiple", "0", "a", "_ - 0//(a - a)", x="a", b="a - a", y="0"),
@@ -98,7 +98,7 @@ ZERO_DIVISOR = {
             a="4", d="3", x="1//(a - a)", y="a"),
 }
 
-# Conditions that hold by their text alone, as a remainder by 0 equals itself.
+# Conditions that hold syntactically, as a remainder by 0 equals itself.
 CONDITIONS = {
     "a + 1 is a, by mod.residue of a divisor a - a":
         law(A, "mod.residue", "0", "a", "a*(_ - (a%(a - a) + 1 - a)%(a - a))", x="a", y="1 - a", c="a - a",
@@ -123,7 +123,7 @@ CONDITIONS = {
         one(A, "points", "a", "3", facts=["a == 3 + 0*(1//(a - a))"]),
 }
 
-# Branches that are not taken and operands beside one that decides have no value of their own.
+# Untaken branches, and operands beside a deciding one, need not be defined.
 BRANCHES = {
     "where.min of a factor that divides by 0":
         law(AB, "where.min", "where(a < 0, 1//b*a, 0)", "1//b*min(a, 0)", x="a", k="1//b"),
@@ -207,7 +207,7 @@ ARITHMETIC = {
     "a multiple of 2^64 drops out": one(AB, "arithmetic", "a*18446744073709551616 + b", "b"),
 }
 
-# Facts that do not hold at the place, and assumptions that prove themselves.
+# Facts that do not hold at the place, and circular assumptions.
 SIMPLE = chain("a < 3", "a < 3")
 FACTS = {
     "facts that contradict each other": one(A, "cases", "a", "7", facts=["a < 3", "3 < a"]),
@@ -247,7 +247,7 @@ FACTS = {
         law(AB, "div.range", "a//3", "0", facts=["0 <= a", "a < 3"], k="0", b="3", y="a"),
 }
 
-# Texts that do not fit each other.
+# Inconsistent texts.
 STRUCTURE = {
     "a path into another operand":
         inside({"a": [0, 0], "b": [5, 9]}, "a + b", [1], "a + 0", "points", "a", "0", ["a == 0"]),
@@ -281,7 +281,7 @@ STRUCTURE = {
         one({}, "points", "a", "7"),
 }
 
-# Names that are none, or that two things have.
+# Invalid or duplicate names.
 HIDDEN = [0, 0]
 NAMES = {
     "a variable with the name of the hole":
@@ -303,7 +303,7 @@ NAMES = {
     "a name that is empty": one({"a": [0, 10], "": HIDDEN}, "points", "a", "0"),
 }
 
-# What is given twice cannot be said in a dictionary.
+# A dictionary cannot hold duplicate members.
 TWICE = {
     "bounds given twice, the wider ones first":
         ('"a": [0, 10]', '"a": [0, 10], "a": [0, 0]', one(A, "points", "a", "0", facts=["0 <= a", "a <= 0"])),
@@ -323,7 +323,7 @@ TWICE = {
 
 
 def forged():
-    """{title: (the text of the certificate, the certificate without what is given twice)}"""
+    """{title: (the text of the certificate, the certificate without duplicate members)}"""
     groups = (ZERO_DIVISOR, CONDITIONS, BRANCHES, ARITHMETIC, FACTS, STRUCTURE, NAMES)
     found = {title: (json.dumps(j), j) for group in groups for title, j in group.items()}
     for title, (old, new, j) in TWICE.items():

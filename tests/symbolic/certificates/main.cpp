@@ -1,5 +1,5 @@
-// Certificates by the million: every answer to a drawn question has one, and claims that are nearly
-// right are accepted only where they are right at drawn points (docs/measured/symbolic.md).
+// Certificates by the million: every answer to a drawn question has one, and near-miss claims are
+// accepted only if they hold at drawn points (docs/measured/symbolic.md).
 #include <map>
 
 #include <CLI/CLI.hpp>
@@ -33,7 +33,7 @@ struct Tally {
   std::uint64_t claims = 0, accepted = 0, points = 0, wrong = 0;
 };
 
-/// By the definition of each operator; recursion as deep as the expression.
+/// By the operators' definitions; recurses to the depth of the expression.
 Value value_at(const Exprs& e, Expr x, const Point& point) {
   const ExprOp op = e.op(x);
   const auto arg = [&](std::size_t i) { return value_at(e, e.arg(x, i), point); };
@@ -65,7 +65,7 @@ class Run {
   explicit Run(const Options& options) : options_(options) {}
 
   void look_at(std::uint64_t number) {
-    RandomChooser chooser(hash_mix(options_.seed, 0), number);  // else near seeds draw the same
+    RandomChooser chooser(hash_mix(options_.seed, 0), number);  // else close seeds draw alike
     const std::string text = fuzz::draw_expression(chooser);
     const ExpressionCase c = ExpressionCase::parse(text);
     if (c.exprs.size(c.root) > options_.most) return;
@@ -95,8 +95,7 @@ class Run {
   Tally tally;
 
  private:
-  /// The answer, or the question, with one part changed, is claimed to be the question in each
-  /// case.
+  /// Claims, by cases, that the answer or the question with one part changed equals the question.
   void claim(Derivation& d, const std::string& text, RandomChooser& chooser) {
     Exprs& e = d.exprs;
     const Expr base = chooser.chance(1, 2) ? d.main.result : d.main.start;

@@ -1,17 +1,17 @@
 """The notation of index expressions: trees, their text, and their values, each from its definition.
 
-Nothing here is shared with symbolic/expr, and no tree is ever simplified. A value is an exact integer or None: division
-and remainder by 0 have none, nor has an operator of an operand without one, except that
+Shares nothing with symbolic/expr and never simplifies a tree. A value is an exact integer or None (undefined): division
+and remainder by 0 are undefined, and so is an operator with an undefined operand, except that
 
-- `where(c, a, b)` asks for c and for the branch taken only;
-- `and` and `or` have the value that an operand decides, 0 and 1, also where the other operand has none.
+- `where(c, a, b)` evaluates only c and the branch taken;
+- in `and` and `or` a deciding operand, 0 and 1, gives the value even if the other operand is undefined.
 """
 
 import operator
 import re
 import sys
 
-DEEP = 1_000_000  # frames of the parser, which recurses on the depth of an expression
+DEEP = 1_000_000  # frames of the parser, which recurses on an expression's depth
 sys.setrecursionlimit(DEEP)
 sys.set_int_max_str_digits(0)
 
@@ -97,7 +97,7 @@ class Trees:
 
 
 def at(tree, path):
-    """The part at the path; None where the path leaves the tree."""
+    """The part at the path; None if the path leaves the tree."""
     for child in path:
         if child >= len(tree.args):
             return None
@@ -125,7 +125,7 @@ def names(*trees):
 
 
 def text_of(tree):
-    """A text that reads back to the same tree, with more parentheses than it needs."""
+    """A text that reads back to the same tree, with redundant parentheses."""
     a = [text_of(x) for x in tree.args]
     if not a:
         text = str(tree.leaf)
@@ -138,7 +138,7 @@ def text_of(tree):
 
 
 class _Parser:
-    """Precedence climbing, as Python binds; comparisons do not chain."""
+    """Precedence climbing with Python's precedences; comparisons do not chain."""
 
     def __init__(self, trees, text):
         self.trees, self.text, self.tokens = trees, text, []
@@ -216,7 +216,7 @@ class _Parser:
 
     def made(self, op, *args):
         if op in DIVISIONS and args[-1].op == "number" and args[-1].leaf == 0:
-            self.fail("a divisor that is not 0")  # the notation has no such expression
+            self.fail("a divisor that is not 0")  # the notation cannot express it
         return self.trees.make(op, *args)
 
 
@@ -230,7 +230,7 @@ DIVIDED = {"//": operator.floordiv, "%": operator.mod, "tdiv": truncated, "tmod"
 
 
 class Values:
-    """The values of trees at a list of points, a column a tree. A point is {name: number}."""
+    """The values of trees at a list of points, a column per tree. A point is {name: number}."""
 
     def __init__(self, points):
         self.points, self.columns = points, {}
@@ -262,7 +262,7 @@ class Values:
             return [None if None in row else best(row) for row in zip(*args)]
         if op in DIVIDED:
             f = DIVIDED[op]
-            return [None if a is None or not b else f(a, b) for a, b in zip(*args)]  # b is None or 0: no value
+            return [None if a is None or not b else f(a, b) for a, b in zip(*args)]  # undefined
         f = TOTAL[op]
         if op in COMPARISONS:
             return [None if a is None or b is None else int(f(a, b)) for a, b in zip(*args)]
@@ -270,7 +270,7 @@ class Values:
 
     @staticmethod
     def _junction(op, left, right):
-        decides = int(op == "or")  # the value of an operand that settles the whole
+        decides = int(op == "or")  # the operand value that decides the whole
 
         def value(a, b):
             for x in (a, b):

@@ -1,4 +1,4 @@
-"""Points at which a certificate is tried: all where these are few, else those where claims tend to fail."""
+"""Points for testing a certificate: all if there are few, else those where claims tend to fail."""
 
 import itertools
 
@@ -8,7 +8,7 @@ FAR = [2**31 - 1, 2**31, 2**63 - 1, 2**63, 2**63 + 1, 10**25]
 
 
 def all_points(bounds, most):
-    """Every point of the bounds, or None where there are more than `most`."""
+    """Every point of the bounds, or None if there are more than `most`."""
     count = 1
     for low, high in bounds.values():
         if low is None or high is None:
@@ -26,14 +26,14 @@ def within(value, low, high):
 
 class Sampler:
     """Draws points of the bounds: corners, numbers of the certificate and their neighbours, small and huge numbers,
-    and from there steps to the zeros of divisors, of remainders, and of differences that are compared."""
+    and from there steps to the zeros of divisors, remainders and compared differences."""
 
     def __init__(self, trees, bounds, texts, rng):
         self.trees, self.bounds, self.rng = trees, bounds, rng
         everything = parts(*texts)
         numbers = {t.leaf for t in everything if t.op == "number"}
         self.likely = {name: self._likely(numbers, *ends) for name, ends in bounds.items()}
-        self.targets = []  # trees with zeros at or beside which a value may be lost or change
+        self.targets = []  # trees near whose zeros a value may be lost or change
         for t in everything:
             if t.op in DIVISIONS:
                 self.targets += [t.args[1], t if t.op in ("%", "tmod") else trees.make("%", *t.args)]
@@ -71,7 +71,7 @@ class Sampler:
             return []
         found = [{name: self.drawn(name) for name in self.bounds} for _ in range(count // 2)]
         wanted = [t for a in assumptions for t in parts(a) if t.op in COMPARISONS and names(t)]
-        for t in wanted:  # each in turn: a point that fails one moves to its edge, the others are kept as well
+        for t in wanted:  # one by one: a point that fails one moves to its edge
             found += self.steps([self.difference(t)], found, 1)
         if self.targets:
             found += self.steps(self.rng.sample(self.targets, min(12, len(self.targets))), found, 2)
@@ -81,7 +81,7 @@ class Sampler:
         return list(unique.values())
 
     def steps(self, targets, base, share):
-        """From some of the points of base, one variable moves to where a target is 0 if it is linear there."""
+        """From some points of base, moves one variable to a zero of a target, assuming it is linear."""
         moved = []
         for target in targets:
             free = sorted(names(target))

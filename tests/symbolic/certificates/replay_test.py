@@ -1,10 +1,10 @@
-"""Certificates have the same verdict by `touchstone verify` and by a second checker (checker.py).
+"""`touchstone verify` and a second checker (checker.py) give certificates the same verdict.
 
 usage: replay_test.py PROGRAM SOURCES [--every N] [--seed S] [unittest options]
 
-Certificates of every N-th question of the sample and of drawn questions are accepted by both. Of changed ones, and of
-uses of laws on parts that may have no value, `touchstone verify` accepts none in which the second checker finds a flaw;
-false ones made by hand are refused by both. TOUCHSTONE_FUZZ_CASES draws so many questions instead.
+Both accept certificates of every N-th sample question and of drawn questions. For changed certificates, and for laws
+applied to possibly undefined parts, `touchstone verify` accepts none with a flaw by the second checker; both refuse
+handmade false ones. TOUCHSTONE_FUZZ_CASES sets the number of drawn questions.
 """
 
 import json
@@ -35,7 +35,7 @@ def option(name, default):
 
 
 EVERY, SEED, DRAWN = option("--every", 4), option("--seed", 1), CASES or option("--drawn", 300)
-POINTS = 400  # of a certificate
+POINTS = 400  # per certificate
 with open(os.path.join(SOURCES, "docs/rules.md"), encoding="utf-8") as page:
     RULES = checker.read_rules(page.read())
 
@@ -47,7 +47,7 @@ def run(words, lines):
 
 
 def verified(lines):
-    """What `touchstone verify` says of each."""
+    """`touchstone verify`'s line for each."""
     _, said = run(["verify"], lines)
     said = [line for line in said if re.match(r"right: |wrong: |line \d+: ", line)]  # others go on with a message
     if len(said) != len(lines):
@@ -56,7 +56,7 @@ def verified(lines):
 
 
 def flaw_of(j):
-    """The Flaw that the second checker finds, or None."""
+    """The second checker's Flaw, or None."""
     try:
         checker.check(j, RULES, POINTS)
         return None
@@ -115,7 +115,7 @@ class Certificates(unittest.TestCase):
         cls.answers = {}
 
     def certified(self, kind, questions):
-        """The answers with a certificate, each once for the tests of this class."""
+        """The answers with a certificate, computed once for the tests of this class."""
         if kind not in self.answers:
             _, said = run(["simplify", "--jsonl", "--certify"], map(json.dumps, questions))
             self.assertEqual(len(said), len(questions))
@@ -157,7 +157,7 @@ class Certificates(unittest.TestCase):
         for name, law in list(RULES.items()) * max(3, DRAWN // 40):
             try:
                 uses.append(drawing.law_in_use(name, law))
-            except NotationError:  # a divisor is the number 0
+            except NotationError:  # the divisor is the number 0
                 pass
         self.assertGreater(self.expect_no_flaw(("value", "rule"), uses), 0)
 

@@ -1,13 +1,13 @@
-"""A tree as a sum of products in which like terms are joined: what cancels is gone, with the divisions in it.
+"""A tree as a sum of products with like terms merged: cancelling terms vanish, with their divisions.
 
-This is how a false certificate hides a division by 0, and no more is computed than that takes.
+This is how a false certificate hides a division by 0; nothing more is computed.
 """
 
 from notation import CALLS, COMPARISONS, DIVISIONS, LEVELS
 
 
 def cancelled(tree):
-    """The text of the sum; parts that are no sums or products are written as they are, cancelled inside."""
+    """The text of the sum; other parts are written unchanged, cancelled inside."""
     return text(terms(tree))
 
 
@@ -23,12 +23,12 @@ def added(left, right, times=1):
 
 
 def number(found):
-    """Its value, where the sum is a number."""
+    """The value of a constant sum."""
     return found.get((), 0) if set(found) <= {()} else None
 
 
 def terms(tree):
-    """{sorted factors of a product: how often it is added}"""
+    """{sorted factors of a product: its coefficient}"""
     if not tree.args:
         return added({}, {(): tree.leaf} if tree.op == "number" else {(tree.leaf,): 1})
     args = [terms(a) for a in tree.args]

@@ -1,4 +1,4 @@
-// Trees by the million against their simplified form: see docs/measured/symbolic.md.
+// Trees by the million against their simplified form: docs/measured/symbolic.md.
 #include <chrono>
 #include <functional>
 
@@ -22,7 +22,7 @@ struct Options {
 class Progress {
  public:
   explicit Progress(const Checker& checker) : checker_(checker) {}
-  /// At most a line every ten seconds.
+  /// Prints at most a line every ten seconds.
   void at(std::uint64_t index, std::uint64_t end) {
     const auto now = std::chrono::steady_clock::now();
     if (now - last_ < std::chrono::seconds(10)) return;

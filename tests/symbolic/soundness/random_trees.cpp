@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kPoints = 8;
 
-/// With the operands exchanged wherever that changes nothing.
+/// Exchanges the operands of commutative operations.
 Expr swapped(Exprs& exprs, Expr root) {
   std::map<Expr, Expr> now;
   for (const Expr e : exprs.parts(root)) {

@@ -7,7 +7,7 @@
 
 namespace touchstone::symbolic {
 
-/// A tree that the fuzzer draws, and its values at a few points. The seed and the number name it.
+/// A tree drawn by the fuzzer, with its values at a few points; identified by seed and number.
 class RandomTree {
  public:
   RandomTree(std::uint64_t seed, std::uint64_t number);

@@ -11,7 +11,7 @@ std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
 }
 
-/// b is not 0 where op divides.
+/// If op divides, b is not 0.
 std::int64_t value_of(const std::string& op, std::int64_t a, std::int64_t b) {
   if (op == "+") return a + b;
   if (op == "-") return a - b;

@@ -1,4 +1,4 @@
-"""tinygrad.ops: the enumerations of operations, LazyOp, and what a kernel costs.
+"""tinygrad.ops: the enumerations of operations, LazyOp, and the cost of a kernel.
 
 >>> from touchstone.compat.tinygrad.shape.shapetracker import ShapeTracker
 >>> st = ShapeTracker.from_shape((4,))
@@ -121,7 +121,7 @@ def _dtype(given):
     return _EXTENDED.get(name, name)
 
 
-# In which a sum of this type is taken, where that is another: sums of integers wrap in either.
+# The accumulator of a sum, if it differs from the type: integer sums wrap in either.
 _ACCUMULATORS = {"bool": "int32", "int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32"}
 
 
@@ -172,7 +172,7 @@ class _Writer:
         return self.places[op]
 
     def real_size(self, views):
-        """Elements up to the last that is read: tinygrad's own counts those behind a mask."""
+        """The elements up to the last one read; tinygrad also counts masked ones."""
         def entry(n):
             return n if isinstance(n, int) else _symbolic.parse(n, self.variables)
 
@@ -208,7 +208,7 @@ class _Writer:
 
 
 def _axes(arg, shape):
-    """The reduced axes: 0.8 writes the new shape, versions behind it the axes, among which is 0 where they are all."""
+    """The reduced axes: 0.8 stores the new shape, later versions the axes, which include 0 if they are all."""
     if len(arg) < len(shape) or any(isinstance(n, int) and n == 0 for n in arg):
         return sorted(arg)
     return [i for i, (n, m) in enumerate(zip(shape, arg)) if n != m]
@@ -225,13 +225,13 @@ class FlopCounter:
         return sum(self.mem.values())
 
     def consume_flops(self):
-        """The flops, which are 0 from now on."""
+        """Returns the flops and resets them to 0."""
         flops, self.flops = self.flops, 0
         return flops
 
 
 def get_lazyop_info(ast):
-    """What a kernel costs: an operation for each element that an elementwise operation makes or a reduce takes."""
+    """The cost of a kernel: one operation per element that an elementwise operation produces or a reduce consumes."""
     kernel = to_kernel(ast)
     ops, mem = kernel.cost
     return FlopCounter(kernel.shape, kernel.dtype, ops, mem)
@@ -246,5 +246,5 @@ class _Counters(type):
 
 
 class GlobalCounters(metaclass=_Counters):
-    """What touchstone's devices ran: kernel_count, global_ops, global_mem, time_sum_s; and mem_used, which reset leaves."""
+    """Counts work on touchstone's devices: kernel_count, global_ops, global_mem, time_sum_s; and mem_used, which reset keeps."""
     reset = staticmethod(_tensor.reset_counters)

@@ -1,4 +1,4 @@
-"""A stand-in for onnx: models are dicts; the checker holds types and attributes to what ONNX's operators (opset 17) have."""
+"""A stand-in for onnx: models are dicts; the checker tests types and attributes against ONNX's operators (opset 17)."""
 import types
 
 import numpy as np

@@ -1,2 +1,2 @@
-"""A stand-in for tinygrad 0.8, which is not there: as much of its interface as touchstone.adapters.tinygrad asks for, after
-its documentation, over NumPy. It records what is asked of it (device.asked)."""
+"""A stand-in for tinygrad 0.8, which is not installed: the part of its interface that touchstone.adapters.tinygrad uses,
+following its documentation, over NumPy. It records calls (device.asked)."""

@@ -1,4 +1,4 @@
-"""LazyOps of tinygrad's form: a reduce's argument is its new shape, and real_size counts what stands behind a mask."""
+"""LazyOps in tinygrad's form: a reduce's argument is its new shape, and real_size counts masked elements."""
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, NamedTuple
@@ -107,7 +107,7 @@ _NUMPY = {"EXP2": np.exp2, "LOG2": np.log2, "SIN": np.sin, "SQRT": np.sqrt, "NEG
 
 
 def evaluate(ast, buffers, values):
-    """What a kernel gives, of the buffers' elements."""
+    """A kernel's output for the buffers' elements."""
     if ast.op is BufferOps.LOAD:
         return ast.arg.st.read(buffers[ast.arg.idx], values)
     if ast.op is BufferOps.CONST:

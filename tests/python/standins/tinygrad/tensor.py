@@ -1,4 +1,4 @@
-"""Tensors of float32, a kernel for each operation or a few."""
+"""float32 tensors, with a kernel for one or a few operations."""
 import numpy as np
 
 from .device import Buffer, Device
@@ -16,7 +16,7 @@ class Tensor:
         return self.buffer._buf.copy().reshape(self.shape)
 
     def _run(self, shape, build, *others):
-        """A kernel of this and others, each a load of its own shape or of a view."""
+        """A kernel over this and others, each loaded in its own shape or by a view."""
         inputs, out = [self, *others], Tensor.__new__(Tensor)
         out.device, out.shape = self.device, tuple(shape)
         out.buffer = Buffer(self.device, int(np.prod(shape, dtype=int)), float32)
@@ -91,7 +91,7 @@ class Tensor:
         return e._run(self.shape, lambda: LazyOp(BinaryOps.DIV, (e._load(1), total._load(2, wide))), total)
 
     def pad(self, before, after):
-        """Zeros round a vector: a mask, behind which tinygrad's real_size counts."""
+        """Zero padding of a vector: a mask, whose elements tinygrad's real_size counts."""
         n, = self.shape
         st = ShapeTracker((View((before + n + after,), (1,), -before, ((before, before + n),)),))
         chosen = LazyOp(TernaryOps.WHERE, (LazyOp(BinaryOps.CMPLT, (self._load(1, st), self._load(1, st))),

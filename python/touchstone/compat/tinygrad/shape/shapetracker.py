@@ -16,12 +16,12 @@ __all__ = ["ShapeTracker", "View", "get_contraction"]
 
 
 def get_contraction(old_shape, new_shape):
-    """For each new axis the old axes that it is made of, or None."""
+    """For each new axis the old axes that form it, or None."""
     return _core.get_contraction(_all_in(old_shape), _all_in(new_shape))
 
 
 class ShapeTracker:
-    """A stack of views, the last one seen. Immutable."""
+    """A stack of views, the last one outermost. Immutable."""
     __slots__ = ("views",)
 
     def __init__(self, views):
@@ -78,13 +78,13 @@ class ShapeTracker:
         return (NumNode(-1), valid) if valid == 0 else (index, valid)
 
     def expr_idxs(self, idxs=None):
-        """(element, when it may be read) of one expression an axis, idx0, ... by default."""
+        """(element index, validity) for one expression per axis, by default idx0, ..."""
         if idxs is None:
             return self._indexed(self._core.expr_idxs())
         return self._indexed(self._core.expr_idxs(_all_in(idxs)), idxs)
 
     def expr_node(self, idx="idx"):
-        """The same of one flat index."""
+        """The same for one flat index."""
         if isinstance(idx, str):
             size = self.size
             idx = NumNode(0) if size <= 1 else Variable(idx, 0, size - 1)
@@ -125,8 +125,8 @@ class ShapeTracker:
         return None if inverse is None else self._of(inverse).reshape(out_shape)
 
     def to_movement_ops(self):
-        """(MovementOps, argument) that make it of a flat buffer: of each view AS_STRIDED, PAD of axes with a stride, EXPAND
-        of those without, PAD of these."""
+        """(MovementOps, argument) that build it from a flat buffer: for each view AS_STRIDED, PAD of axes with a stride,
+        EXPAND of the others, PAD of these."""
         return [step for view in self.views for step in _steps(view)]
 
     def __add__(self, outer):

@@ -31,7 +31,7 @@ def _core_of(value):
 
 
 def _variables_of(*values):
-    """The Variable objects of operands, by what the core calls them."""
+    """The Variable objects of operands, by their names in the core."""
     known = {}
     for value in values:
         if isinstance(value, Node):
@@ -50,8 +50,8 @@ class Node:
         self.min, self.max = node.bounds
 
     def render(self, ops=None, ctx=None):
-        """Text that Python evaluates; ops: a function of (node, ops, ctx) for each class. ctx "DEBUG" writes bounds of
-        variables, "REPR" an expression that builds the node."""
+        """Text that Python evaluates; ops: a function of (node, ops, ctx) per class. ctx "DEBUG" adds the bounds of
+        variables, "REPR" gives an expression that builds the node."""
         ops = render_python if ops is None else ops
         return ops[type(self)](self, ops, ctx)
 
@@ -59,7 +59,7 @@ class Node:
         return set(self._variables)
 
     def unbind(self):
-        """The expression with every bound variable as it was before bind, and None."""
+        """The expression with all bindings removed, and None."""
         return self.substitute({v: v.unbind()[0] for v in self._variables if v.val is not None}), None
 
     def substitute(self, var_vals):
@@ -149,7 +149,7 @@ class Node:
         return self._of(self._node >= _core_of(b), b)
 
     def expand_idx(self):
-        """The anonymous variable in it, or NumNode(0)."""
+        """Its anonymous variable, or NumNode(0)."""
         return next((v for v in self._variables if v.expr is None), NumNode(0))
 
     def expand(self, idxs=None):
@@ -178,20 +178,20 @@ class Node:
 
 
 def _core_variable(expr, low, high):
-    """The core's variable of any name; None is anonymous."""
+    """The core's variable for any name; None is anonymous."""
     if expr is None:
         return _core.Variable("_", low, high)
     if not expr.startswith("_") and not _keyword.iskeyword(expr):
         try:
             return _core.Variable(expr, low, high)
-        except _Error:  # what the core's notation cannot say
+        except _Error:  # the core's notation cannot express it
             pass
     return _core.Variable("__" + expr.encode().hex(), low, high)
 
 
 class Variable(Node):
-    """A variable with inclusive bounds; NumNode where they are one number. nmax may be a Node. .val is the value that it
-    is bound to, or None."""
+    """A variable with inclusive bounds; NumNode if they are equal. nmax may be a Node. .val is its bound value, or
+    None."""
 
     def __new__(cls, expr, nmin, nmax):
         if nmin == nmax:
@@ -224,7 +224,7 @@ class Variable(Node):
         return self.val
 
     @property
-    def _settled_by_more(self):  # than its name and bounds
+    def _settled_by_more(self):  # besides its name and bounds
         return self.val is not None or self._limit is not None
 
     def vars(self):
@@ -428,7 +428,7 @@ _MOST_KNOWN = 4096
 
 
 def _wrap(node, variables):
-    """The tree of a core node; variables: the objects that stand for its variables, by core node."""
+    """The tree of a core node; variables: the objects for its variables, by core node."""
     limits = [v._limit for v in variables.values() if v._limit is not None]
     if limits:
         node = node.simplify(limits)
@@ -461,7 +461,7 @@ def _bound(expr, nmin, nmax, val):
 
 
 def create_node(ret):
-    """A number where the bounds leave one value."""
+    """A number if the bounds leave one value."""
     assert ret.min <= ret.max, f"min greater than max! {ret.min} {ret.max}"
     return NumNode(ret.min) if ret.min == ret.max else ret
 
@@ -484,7 +484,7 @@ def sym_render(a, ops=None, ctx=None):
 
 
 def sym_infer(a, var_vals):
-    """The number of an expression where its variables have these values."""
+    """The value of an expression for these values of its variables."""
     if isinstance(a, (int, float)):
         return a
     ret = a.substitute({k: NumNode(v) if isinstance(v, int) else v for k, v in var_vals.items()})

@@ -27,7 +27,7 @@ def _pairs_in(pairs):
 
 
 class _Known:
-    """The Variable objects behind the core's variables, so that a bound one stays bound."""
+    """The Variable objects for the core's variables; keeps their bindings."""
 
     def __init__(self, *groups):
         self.variables = {v._node: v for group in groups for n in group if isinstance(n, Node) for v in n.vars()}
@@ -46,7 +46,7 @@ def _flat(pairs):
     return [] if pairs is None else [entry for pair in pairs for entry in pair]
 
 
-# What tinygrad asserts, is asserted here.
+# Asserts what tinygrad asserts.
 def _assert_within(shape, arg):
     assert len(arg) == len(shape), f"invalid shrink {arg} of {shape}"
     for n, (b, e) in zip(shape, arg):
@@ -93,7 +93,7 @@ class View:
         return None if mask is None else tuple(map(self._known.all_out, mask))
 
     def size(self):
-        """Elements where every variable is at its largest."""
+        """The number of elements with every variable at its largest value."""
         return math.prod(n.max if isinstance(n, Node) else n for n in self.shape)
 
     def pad(self, arg):
@@ -117,7 +117,7 @@ class View:
         return self._of(self._view.stride(list(mul)))
 
     def reshape(self, new_shape):
-        """None where no one view says it."""
+        """None if no single view expresses it."""
         if -1 in new_shape:
             raise ValueError(f"reshape to {new_shape}: sizes are not negative")
         return self._of(self._view.reshape(_all_in(new_shape)), new_shape)
@@ -136,7 +136,7 @@ class View:
                 for v in n.vars()}
 
     def unbind(self):
-        """The view with every bound variable as it was before bind, and {variable: value}."""
+        """The view with all bindings removed, and {variable: value}."""
         values = dict(v.unbind() for v in self.vars() if v.val is not None)
         made = View.__new__(View)
         made._view, made._known = self._view, _Known(values)
