@@ -235,7 +235,7 @@ TEST_F(Certificates, WithHostileTextsBreakNothing) {
 TEST_F(Certificates, ThatAreNoneAreNamed) {
   EXPECT_EQ(verified("").code, 4);
   const std::pair<const char*, const char*> texts[] = {
-      {"x", "this is no certificate: line 1, column 1"},
+      {"x", "not a certificate: line 1, column 1"},
       {"[1]", "expected an object"},
       {"3", "expected an object"},
       {"{}", "no member \"variables\""},

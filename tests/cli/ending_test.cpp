@@ -255,7 +255,7 @@ TEST_F(CliEnding, AResumedRunIsOneThatWasNeverEnded) {
     };
     refused(kSuite + ("--seed 9" + again), "is of another run");
     refused(kSuite + ("--log " + log), "is there already");
-    refused(kSuite + std::string("--resume"), "--resume needs the --log");
+    refused(kSuite + std::string("--resume"), "--resume needs --log FILE");
     refused(kSuite + ("--resume --log " + file(".")), "log");
     EXPECT_EQ(read_file(log), before);
     std::ofstream(log, std::ios::app) << "{}\n";

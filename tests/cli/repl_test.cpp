@@ -75,7 +75,7 @@ TEST_F(Repl, DerivesStepByStep) {
   const Reply a = run("a = 0..10\nb = 0..3\n:steps (a*4 + b)//4\n");
   EXPECT_EQ(a.code, 0);
   EXPECT_THAT(a.text, AllOf(HasSubstr("  (a*4 + b)//4\n    div.split: "),
-                            HasSubstr("as 0 <= b <= 3\n= a\n"), HasSubstr("all right")));
+                            HasSubstr("as 0 <= b <= 3\n= a\n"), HasSubstr("all correct")));
 }
 
 TEST_F(Repl, ShowsTablesOfValues) {

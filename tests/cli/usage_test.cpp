@@ -43,17 +43,17 @@ TEST_F(CliUsage, WordsThatAreUnknownAreNamedWithTheNearest) {
   const std::pair<std::string, std::string> cases[] = {
       {"chekc", "touchstone: there is no verb 'chekc'; did you mean 'check'?"},
       {"plugin-hots", "there is no verb 'plugin-hots'; "},  // hidden ones are not offered
-      {"", "name a verb, as `touchstone demo`"},
+      {"", "no verb given, as in `touchstone demo`"},
       {"--colour always view 2,3", "no option '--colour'; did you mean '--color'?"},
       {"check --profil x", "no option '--profil'; did you mean '--profile'?; `touchstone check"},
       {"simplify x --vra=x=0..3", "no option '--vra'; did you mean '--var'?"},
       {"view 2,3 --zzzzzzzzzz", "no option '--zzzzzzzzzz'; `touchstone view --help`"},
-      {"check a b", "'b' is one word too many"},
-      {"eval --seed abc", "--seed: 'abc' is no number"},
+      {"check a b", "unexpected argument 'b'"},
+      {"eval --seed abc", "--seed: 'abc' is not a number"},
       {"explain --op 'exp2(x[4])'", "--at is required; `touchstone explain --help`"},
       {"emit x --ops foo", "no operation 'foo'"},
       {"ops load", "nothing is computed by the op 'load'"},
-      {"emit - --ops add", "which standard output is not"},
+      {"emit - --ops add", "not standard output"},
       {"kernel --json", "--json is of --list"}};
   for (const auto& [words, says] : cases) {
     const Answer run = touchstone_run(words);
@@ -153,7 +153,7 @@ TEST_F(CliUsage, AFileNamedMinusIsStandardOutput) {
   EXPECT_THAT(touchstone_run(fuzz + "--coverage - 2>/dev/null #").text,
               StartsWith("<!doctype html>"));
   EXPECT_THAT(touchstone_run(fuzz + "--coverage - --json").text,
-              HasSubstr("a file for one of them"));
+              HasSubstr("a file name for one of them"));
   const Answer certificate =
       touchstone_run("certify sqrt f16 --from 0 --to 0 --out - 2>/dev/null #");
   EXPECT_EQ(certificate.code, 0);
