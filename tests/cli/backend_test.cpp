@@ -89,7 +89,7 @@ TEST_F(CliBackend, OneThatDoesNotStartIsAnError) {
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(none.text, HasSubstr("the backend does not start"));
   EXPECT_THAT(touchstone_run("judge").text,
-              HasSubstr("name a folder that emit wrote, or a --backend or a --plugin"));
+              HasSubstr("give a folder that emit wrote, or a --backend or a --plugin"));
   const std::string script =
       write("profile.sh",
             R"sh(read q; echo '{"touchstone_backend":1,"name":"x","profile":"exact"}'; read q)sh");
@@ -207,7 +207,7 @@ TEST_F(CliBackend, ProbesAreJudgedTogether) {
   EXPECT_GE(count(judged, "PASS"), 4) << judged.text;
   const Answer words = touchstone_run("probe --op 'sum(exp2(x[6,9]), axis=1)'");
   EXPECT_EQ(words.code, 0) << words.text;
-  EXPECT_THAT(words.text, HasSubstr("%1 EXP2: off by 2 ULP or more: deep shows it"));
+  EXPECT_THAT(words.text, HasSubstr("%1 EXP2: off by 2 ULP or more: shown by deep"));
   const Answer json = touchstone_run("probe --json --op 'sum(x[3,4], axis=1)'");
   EXPECT_THAT(json.text, HasSubstr(R"("fault":"%1 REDUCE_SUM")"));
   EXPECT_EQ(touchstone_run("probe").code, 2);

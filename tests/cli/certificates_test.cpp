@@ -244,8 +244,8 @@ TEST_F(Certificates, ThatAreNoneAreNamed) {
       {R"({"variables":{"a":[0]},"assumptions":[],"start":"a","result":"a","steps":[]})", ""},
       {R"({"certificate":7,"out":"a"})", ""},
       {R"({"certificate":{},"out":"a"})", "no member"},
-      {R"({"certificate":null})", "\"uncertified\" must be a text"},
-      {R"({"error":3})", "\"error\" must be a text"},
+      {R"({"certificate":null})", "\"uncertified\" must be a string"},
+      {R"({"error":3})", "\"error\" must be a string"},
   };
   for (const auto& [text, part] : texts) {
     const Answer run = verified(std::string(text) + "\n");

@@ -135,7 +135,7 @@ TEST_F(CliHostile, AFolderOfTrapsIsJudgedToItsEnd) {
       {"b-zero UNUSABLE: ", "it is a device"},
       {"c-output UNUSABLE: ", "it is a device"},
       {"d-input UNUSABLE: ", "it is a pipe"},
-      {"e-long UNUSABLE: ", "at the very least"},
+      {"e-long UNUSABLE: ", "at least"},
       {"f-sparse UNUSABLE: ", "20000000000 bytes"},
       {"g-good PASS", ""},
       {"h-\\x1b[32mPASS\\n UNUSABLE: ", ""},
@@ -161,7 +161,8 @@ TEST_F(CliHostile, SizesAreCheckedBeforeAnythingIsRead) {
   const Answer output =
       touchstone_run("check " + k + " --in " + x + " --out " + big, little + "timeout 60");
   EXPECT_EQ(output.code, 2) << output.text;
-  EXPECT_THAT(output.text, HasSubstr("holds 4990000000 elements, the kernel's output has 4"));
+  EXPECT_THAT(output.text,
+              HasSubstr("contains 4990000000 elements, but the kernel's output has 4"));
   // Of an input that is longer than its buffer only that much is read.
   const Answer input =
       touchstone_run("check " + k + " --in " + big + " --out " + x, little + "timeout 60");
@@ -184,7 +185,7 @@ TEST_F(CliHostile, WorkWithoutEndIsRefusedOrBrokenOff) {
   const Answer endless = check(std::int64_t{1} << 50, "");
   EXPECT_EQ(endless.code, 2);
   EXPECT_THAT(endless.text, HasSubstr("elements, which take "));
-  EXPECT_THAT(endless.text, HasSubstr("at the very least; the limit is 600 s (--timeout"));
+  EXPECT_THAT(endless.text, HasSubstr("; the limit is 600 s (--timeout"));
   // Of a reduce it is the terms that count.
   const View all = View::strided({std::int64_t{1} << 50}, {0}, 0, std::nullopt);
   const std::string terms = write(
@@ -231,7 +232,7 @@ TEST_F(CliHostile, WorkWithoutEndIsRefusedOrBrokenOff) {
   const Answer large =
       touchstone_run("check " + copy + " --in none.npy --out none.npy --memory 31");
   EXPECT_EQ(large.code, 2);
-  EXPECT_THAT(large.text, HasSubstr("the kernel's buffers take 32 MiB at the very least"));
+  EXPECT_THAT(large.text, HasSubstr("the kernel's buffers take at least 32 MiB"));
   EXPECT_THAT(touchstone_run("check " + copy + " --in none.npy --out none.npy --memory 32").text,
               HasSubstr("none.npy"));
 }
@@ -309,7 +310,7 @@ TEST_F(CliHostile, AProfileIsShownAsDeclared) {
   const std::string cuda = write("p.json", R"({"name":"cuda","ulp":{"exp2":1e6}})");
   const Answer file = touchstone_run("judge " + kSmall + backend(kEvil, "") + "--profile " + cuda);
   EXPECT_EQ(file.code, 2);
-  EXPECT_THAT(file.text, HasSubstr("'cuda' is a built-in profile, which this is not"));
+  EXPECT_THAT(file.text, HasSubstr("'cuda' is the name of a built-in profile"));
 }
 
 TEST_F(CliHostile, WhatCheckedNothingIsNotGreen) {

@@ -227,8 +227,8 @@ TEST_F(CliIndices, ViewTakesSizesWithVariables) {
   refused("2,3 --strides 1", "1 strides");
   refused("2,3 --strides 1,-1", "below the buffer");
   refused("2,3 --mask 0:3,0:3", "mask (0, 3) of axis 0");
-  refused("--jsonl --offset 3", "nothing else");
-  refused("--jsonl --var n=2..9", "nothing else");
+  refused("--jsonl --offset 3", "no other arguments");
+  refused("--jsonl --var n=2..9", "no other arguments");
 }
 
 // Views, divisions and modulos only go away from row to row; what takes their place may have a part

@@ -54,7 +54,7 @@ TEST_F(CliUsage, WordsThatAreUnknownAreNamedWithTheNearest) {
       {"emit x --ops foo", "no operation 'foo'"},
       {"ops load", "nothing is computed by the op 'load'"},
       {"emit - --ops add", "not standard output"},
-      {"kernel --json", "--json is of --list"}};
+      {"kernel --json", "--json needs --list"}};
   for (const auto& [words, says] : cases) {
     const Answer run = touchstone_run(words);
     EXPECT_EQ(run.code, 2) << words;
