@@ -120,7 +120,8 @@ constexpr bool table_is_complete() {
     }
   return true;
 }
-static_assert(table_is_complete());
+static_assert(table_is_complete(),
+              "kFxnForOp needs a function for exactly the elementwise ops and the types they take");
 
 // convert<To>(From) as one row, or two by way of a type that holds every From.
 template <class To, class From>

@@ -73,7 +73,8 @@ constexpr bool switch_rows_follow_enum() {
     if (switch_table[i].id != static_cast<Switch>(i)) return false;
   return static_cast<int>(Switch::PushReshapes) + 1 == kSwitchCount;
 }
-static_assert(switch_rows_follow_enum());
+static_assert(switch_rows_follow_enum(),
+              "switch_table needs one row per Switch, in the order of Switch");
 
 /// Which way leads from a graph of tensors to kernels. All give the same bits where each op rounds
 /// to its own type and sums are exact or in the order of their terms, as on the reference.

@@ -31,7 +31,7 @@ class Mapping {
     }
     if (!S_ISREG(facts.st_mode)) {
       ::close(file);
-      throw SystemError(fmt::format("cannot map '{}': it is no regular file", path.string()));
+      throw SystemError(fmt::format("cannot map '{}': it is not a regular file", path.string()));
     }
     size_ = static_cast<std::size_t>(facts.st_size);
     if (size_ > 0) memory_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);

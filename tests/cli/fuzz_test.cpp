@@ -101,7 +101,7 @@ TEST_F(CliFuzz, OneCaseIsCheckedAndBadTextIsNamed) {
   EXPECT_THAT(touchstone_run("fuzz --shard 3/3").text, HasSubstr("0 <= W < N"));
   const Answer mutant = touchstone_run("fuzz --area view --mutant flip-mask-unturned");
   EXPECT_EQ(mutant.code, 2);
-  EXPECT_THAT(mutant.text, HasSubstr("this build holds none; the preset mutants does"));
+  EXPECT_THAT(mutant.text, HasSubstr("this build contains none; the preset mutants does"));
   EXPECT_THAT(touchstone_run("fuzz --time 5d").text,
               HasSubstr("write a duration as 60s, 5m or 2h"));
 }

@@ -223,9 +223,9 @@ TEST(JsonFault, IsInOurWords) {
                        "error while parsing value - invalid literal; last read: 'h'"),
             "line 2, column 1: invalid literal at 'h'");
   EXPECT_EQ(json_fault("[json.exception.out_of_range.403] key 'steps' not found"),
-            "it has no member \"steps\"");
+            "\"steps\" is missing");
   EXPECT_EQ(json_fault("[json.exception.type_error.302] type must be string, but is number"),
-            "a member that must be string is number");
+            "a member must be string, not number");
   EXPECT_EQ(json_fault("too deep"), "too deep");
   EXPECT_EQ(json_fault("[json.exception."), "[json.exception.");
 }

@@ -79,7 +79,7 @@ TEST_F(Disk, MisuseIsNamed) {
   EXPECT_THAT(error_of([&] { map_file(file("gone.bin"), DType::UInt8, 1, 0); }),
               HasSubstr("cannot read"));
   EXPECT_THAT(error_of([&] { map_file(file(""), DType::UInt8, 0, 0); }),
-              HasSubstr("no regular file"));
+              HasSubstr("not a regular file"));
   EXPECT_THAT(error_of([&] { Device::get("DISK:"); }), HasSubstr("needs the path of a file"));
   Device& disk = Device::get("disk:" + file("raw.bin").string());
   EXPECT_EQ(disk.name(), "DISK:" + file("raw.bin").string());
