@@ -14,7 +14,7 @@ int parse_number(const char* name, const char* text, int least, int most) {
   const char* const end = text + std::strlen(text);
   const auto [stop, error] = std::from_chars(text, end, number);
   if (error != std::errc() || stop != end || number < least || number > most)
-    throw ParseError(fmt::format("{} is '{}'; use a number from {} to {}, or unset it", name, text,
+    throw ParseError(fmt::format("{} is '{}'; give a number from {} to {}, or unset it", name, text,
                                  least, most));
   return number;
 }
@@ -65,7 +65,7 @@ ClangOptions ClangOptions::from_environment() {
     const std::string_view word = order;
     if (word != "source" && word != "lanes")
       throw ParseError(
-          fmt::format("TOUCHSTONE_ORDER is '{}'; use source or lanes, or unset it", word));
+          fmt::format("TOUCHSTONE_ORDER is '{}'; give source or lanes, or unset it", word));
     if (word == "source") options.codegen.order = TermOrder::Source;
   }
   const bool fuses = options.codegen.order != TermOrder::Source && fuses_products_at_once();

@@ -132,7 +132,7 @@ TEST_F(CliUsage, AnInputWithoutSizesHasThoseOfItsArray) {
   EXPECT_EQ(touchstone_run("probe --in " + x).code, 2);
   const Answer lacks = touchstone_run("check --op 'x + y' --in " + x + " --out " + sum);
   EXPECT_EQ(lacks.code, 2);
-  EXPECT_THAT(lacks.text, HasSubstr("'y' is input 2, and arrays are given for 1"));
+  EXPECT_THAT(lacks.text, HasSubstr("'y' is input 2, but there are only 1 arrays"));
 }
 
 TEST_F(CliUsage, AFileNamedMinusIsStandardOutput) {

@@ -130,7 +130,7 @@ TEST_F(Mpi, ARankWithoutMemoryIsAnErrorOnEveryRank) {
   const Ended ended = run(3, "exhausts");
   EXPECT_NE(ended.code, 0);
   EXPECT_LT(ended.seconds, 30) << ended.out;
-  const std::string why = "no memory for a buffer of 17592186044416 bytes";
+  const std::string why = "cannot allocate a buffer of 17592186044416 bytes";
   EXPECT_THAT(ended.out, HasSubstr("rank 1 ERROR " + why));
   EXPECT_EQ(count(ended.out, "rank 1 failed: " + why), 2U) << ended.out;
 }

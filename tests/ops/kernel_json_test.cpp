@@ -202,7 +202,7 @@ TEST(KernelJson, BadInputIsNamed) {
   EXPECT_THAT(error_of(edited("\"variables\":{}", "\"variables\":{\"1n\":[0,1]}")),
               HasSubstr("kernel.json: variable '1n': "));
   EXPECT_THAT(error_of(edited("\"dtype\":\"float32\",\"idx\":1", "\"dtype\":\"int9\",\"idx\":1")),
-              HasSubstr("kernel.json: buffer 1: no element type is called 'int9'"));
+              HasSubstr("kernel.json: buffer 1: there is no element type 'int9'"));
 }
 
 TEST(KernelJson, AHashThatDoesNotMatchIsRefused) {
