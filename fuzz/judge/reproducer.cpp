@@ -153,12 +153,12 @@ Reproducer reproducer_from_json(std::string_view text) {
     throw ParseError(fmt::format("reproducer: not JSON: {}", json_fault(e.what())));
   }
   if (!root.is_object() || !root.contains(kKey))
-    bad_reproducer("the file", fmt::format("has no \"{}\"", kKey));
+    bad_reproducer("the file", fmt::format("\"{}\" is missing", kKey));
   if (root[std::string(kKey)] != kReproducerVersion)
     bad_reproducer("the file", fmt::format("is version {}, this program reads version {}",
                                            root[std::string(kKey)].dump(), kReproducerVersion));
   for (const char* key : {"inputs", "output", "kernel"})
-    if (!root.contains(key)) bad_reproducer("the file", fmt::format("has no \"{}\"", key));
+    if (!root.contains(key)) bad_reproducer("the file", fmt::format("\"{}\" is missing", key));
   Reproducer r;
   if (!root["inputs"].is_array()) bad_reproducer("inputs", "is not a list");
   if (root.contains("note") && !root["note"].is_string()) bad_reproducer("note", "is not a string");
@@ -198,7 +198,7 @@ KernelCase case_from_json(std::string_view text) {
   }
   for (const char* key : {"inputs", "kernel"})
     if (!root.is_object() || !root.contains(key))
-      bad_reproducer("a case", fmt::format("has no \"{}\"", key));
+      bad_reproducer("a case", fmt::format("\"{}\" is missing", key));
   if (!root["inputs"].is_array()) bad_reproducer("inputs", "is not a list");
   KernelCase c{kernel_from_json(root["kernel"].dump()).ast, {}};
   c.values = parse_values(root, c.kernel);

@@ -32,7 +32,8 @@ constexpr std::size_t kMostReason = 2000;  // characters that it may say of why
 json parse_line(std::string_view line) {
   require_shallow_json(line);
   json parsed = json::parse(line, nullptr, false);
-  if (!parsed.is_object()) throw ParseError(fmt::format("it is no JSON object: {}", shown(line)));
+  if (!parsed.is_object())
+    throw ParseError(fmt::format("it is not a JSON object: {}", shown(line)));
   return parsed;
 }
 
@@ -53,15 +54,16 @@ std::size_t bytes_of(const HostArray& array) {
 void require_bools(const HostArray& array) {
   if (!is_bool(array.dtype)) return;
   for (const char c : array.bytes)
-    if (c != 0 && c != 1) throw ParseError("an element of its bool output is neither 0 nor 1");
+    if (c != 0 && c != 1)
+      throw ParseError("its bool output contains an element that is neither 0 nor 1");
 }
 
 std::string decoded(const json& text, const HostArray& wanted) {
   const std::optional<std::string> bytes =
       text.is_string() ? from_base64(text.get_ref<const std::string&>()) : std::nullopt;
-  if (!bytes) throw ParseError("its \"output\" is not a text in base64");
+  if (!bytes) throw ParseError("its \"output\" is not a base64 string");
   if (bytes->size() != bytes_of(wanted))
-    throw ParseError(fmt::format("its output has {} bytes, {} elements of {} have {}",
+    throw ParseError(fmt::format("its output has {} bytes, but {} elements of {} have {}",
                                  bytes->size(), wanted.size(), name(wanted.dtype),
                                  bytes_of(wanted)));
   return *bytes;
@@ -70,24 +72,24 @@ std::string decoded(const json& text, const HostArray& wanted) {
 // A file that a backend left may be anything: only a regular one of about the right size is read.
 std::string from_file(const json& said, const fs::path& path, const HostArray& wanted) {
   if (said != json(true))
-    throw ParseError("its \"output\" is not true, though arrays are in files");
+    throw ParseError("its \"output\" must be true, since arrays are in files");
   std::error_code error;
   if (fs::symlink_status(path, error).type() != fs::file_type::regular)
-    throw ParseError("it wrote no file for its output");
+    throw ParseError("it wrote no output file");
   if (fs::file_size(path, error) > bytes_of(wanted) + kMostWords || error)
-    throw ParseError("the file of its output holds too much");
+    throw ParseError("the output file is too large");
   return read_array(path.string(),
                     [&](const ArrayLayout& array) {
                       if (array.dtype != wanted.dtype || array.size() != wanted.size())
                         throw ParseError(fmt::format(
-                            "its output is {} elements of {}, wanted are {} of {}", array.size(),
+                            "its output has {} elements of {}, expected {} of {}", array.size(),
                             name(array.dtype), wanted.size(), name(wanted.dtype)));
                       // Axes of size 1 order nothing.
                       std::vector<std::int64_t> given = array.shape, asked = wanted.shape;
                       std::erase(given, 1);
                       std::erase(asked, 1);
                       if (given != asked)
-                        throw ParseError(fmt::format("its output has shape ({}), wanted is ({})",
+                        throw ParseError(fmt::format("its output has shape ({}), expected ({})",
                                                      fmt::join(array.shape, ", "),
                                                      fmt::join(wanted.shape, ", ")));
                       return array.size();
@@ -98,7 +100,7 @@ std::string from_file(const json& said, const fs::path& path, const HostArray& w
 std::string text_member(const json& object, const char* key) {
   const auto it = object.find(key);
   if (it == object.end()) return {};
-  if (!it->is_string()) throw ParseError(fmt::format("its \"{}\" is not a text", key));
+  if (!it->is_string()) throw ParseError(fmt::format("its \"{}\" is not a string", key));
   return it->get<std::string>();
 }
 
@@ -109,18 +111,18 @@ Capabilities capabilities_from(std::string_view line) {
     throw ParseError(visible(why, kMostReason));
   if (version == said.end() || *version != kProtocol)
     throw ParseError(fmt::format(
-        "it speaks protocol {}, this touchstone speaks {}: answer {{\"touchstone_backend\":{}, "
+        "it speaks protocol {}, but this touchstone speaks {}: answer {{\"touchstone_backend\":{}, "
         "...}}",
         version == said.end() ? "unknown" : shown(version->dump()), kProtocol, kProtocol));
   Capabilities c;
   c.name = text_member(said, "name");
   c.version = text_member(said, "version");
-  if (c.name.empty()) throw ParseError("it does not tell its \"name\"");
+  if (c.name.empty()) throw ParseError("its \"name\" is missing");
   if (const auto profile = said.find("profile"); profile != said.end())
     c.profile = profile->is_string() ? profile->get<std::string>() : profile->dump();
   const std::string arrays = text_member(said, "arrays");
   if (!arrays.empty() && arrays != "base64" && arrays != "files")
-    throw ParseError("its \"arrays\" are neither \"base64\" nor \"files\"");
+    throw ParseError("its \"arrays\" must be \"base64\" or \"files\"");
   c.arrays_in_files = arrays == "files";
   return c;
 }
@@ -146,7 +148,7 @@ std::string Starts::str() const {
   if (times < 2) return text;
   std::vector<std::string> parts;
   for (const auto& [reason, count] : why) parts.push_back(fmt::format("{} {}", reason, count));
-  return fmt::format("{}; started anew {} time{}, which took {:.1f} s: {}", text, times - 1,
+  return fmt::format("{}; restarted {} time{}, which took {:.1f} s: {}", text, times - 1,
                      times == 2 ? "" : "s", seconds - first_seconds, fmt::join(parts, ", "));
 }
 
@@ -170,8 +172,8 @@ void BackendProcess::start() {
   const auto failed = [&](const std::string& why) {
     const std::string words = child_->last_words();
     child_.reset();
-    return fmt::format("the backend does not start: {}{}{}", why,
-                       words.empty() ? "" : "; it said: ", visible(words));
+    return fmt::format("the backend failed to start: {}{}{}", why,
+                       words.empty() ? "" : "; its standard error: ", visible(words));
   };
   if (heard == Child::Heard::Nothing)
     throw SystemError(failed(
@@ -221,12 +223,12 @@ Answer BackendProcess::stop(Answer::Kind kind, const std::string& why,
     words = child_->last_words();
     child_.reset();
   }
-  return {kind, words.empty() ? why : fmt::format("{}; it said: {}", why, words), {}};
+  return {kind, words.empty() ? why : fmt::format("{}; its standard error: {}", why, words), {}};
 }
 
 Answer BackendProcess::run(const KernelFile& kernel, std::span<const HostArray> inputs) {
   if (hangs_ >= kMostHangs)
-    return {Answer::Kind::Unusable, fmt::format("it was not run after {} hangs", hangs_), {}};
+    return {Answer::Kind::Unusable, fmt::format("it was not run again after {} hangs", hangs_), {}};
   try {
     start();
     ++asked_;
@@ -252,14 +254,13 @@ Answer BackendProcess::listen(const std::string& question, HostArray wanted) {
                               static_cast<double>(limits_.answer.count()) / 1000),
                   "it hung");
     case Child::Heard::TooMuch:
-      return stop(Answer::Kind::Unusable,
-                  fmt::format("it wrote more than {} bytes where an answer belongs", most));
+      return stop(Answer::Kind::Unusable, fmt::format("its answer exceeds {} bytes", most));
     case Child::Heard::Line:
       break;
   }
   if (!child_->took_all())
     return stop(Answer::Kind::Unusable,
-                fmt::format("it answered before it was asked: {}", shown(line)));
+                fmt::format("it answered before a question: {}", shown(line)));
   try {
     return understand(line, std::move(wanted));
   } catch (const Error& e) {
@@ -271,19 +272,19 @@ Answer BackendProcess::understand(std::string_view line, HostArray wanted) {
   const json said = parse_line(line);
   const auto id = said.find("id");
   if (id == said.end() || *id != asked_)
-    throw ParseError(fmt::format("it has id {}, asked was {}",
+    throw ParseError(fmt::format("it has id {}, expected {}",
                                  id == said.end() ? "none" : shown(id->dump()), asked_));
   if (const std::string why = text_member(said, "unsupported"); !why.empty())
     return {Answer::Kind::Unsupported, why.substr(0, kMostReason), {}};
   if (const std::string why = text_member(said, "error"); !why.empty())
     return {Answer::Kind::Unusable,
-            fmt::format("it gave an error: {}", why.substr(0, kMostReason)),
+            fmt::format("it reported an error: {}", why.substr(0, kMostReason)),
             {}};
   if (const std::string why = text_member(said, "broken"); !why.empty())
-    return stop(Answer::Kind::Broken, why.substr(0, kMostReason), "it found itself broken");
+    return stop(Answer::Kind::Broken, why.substr(0, kMostReason), "it reported that it is broken");
   const auto output = said.find("output");
   if (output == said.end())
-    throw ParseError("it has none of \"output\", \"unsupported\", \"error\", \"broken\"");
+    throw ParseError("none of \"output\", \"unsupported\", \"error\", \"broken\" is present");
   wanted.bytes = capabilities_.arrays_in_files
                      ? from_file(*output, scratch_->path("out.npy"), wanted)
                      : decoded(*output, wanted);

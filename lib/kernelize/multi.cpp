@@ -82,7 +82,7 @@ UOp expand_of_shards(const Match& m) {
   const UOp &u = m.root(), &x = m[0];
   Shape to = u.arg_as<Shape>();
   if (to[at(axis_of(x))] != x.shape()[at(axis_of(x))])
-    refuse(u, x, "that axis cannot grow; copy it to the devices whole before");
+    refuse(u, x, "that axis cannot be expanded; copy the tensor whole to the devices first");
   to[at(axis_of(x))] = shard(x).shape()[at(axis_of(x))];
   return shard(x).expand(to).multi(axis_of(x));
 }
@@ -90,15 +90,16 @@ UOp expand_of_shards(const Match& m) {
 UOp pad_of_shards(const Match& m) {
   const UOp &u = m.root(), &x = m[0];
   if (u.arg_as<Mask>()[at(axis_of(x))] != std::pair<sint, sint>(0, 0))
-    refuse(u, x,
-           "that axis cannot be padded; pad before sharding, or copy it to the devices whole");
+    refuse(
+        u, x,
+        "that axis cannot be padded; pad before sharding, or copy the tensor whole to the devices");
   return shard(x).pad(u.arg_as<Mask>()).multi(axis_of(x));
 }
 
 UOp flip_of_shards(const Match& m) {
   const UOp &u = m.root(), &x = m[0];
   if (std::ranges::count(u.arg_as<std::vector<int>>(), axis_of(x)) > 0)
-    refuse(u, x, "that axis cannot be turned round; copy it to the devices whole before");
+    refuse(u, x, "that axis cannot be flipped; copy the tensor whole to the devices first");
   return shard(x).flip(u.arg_as<std::vector<int>>()).multi(axis_of(x));
 }
 
@@ -123,12 +124,13 @@ UOp shrink_of_shards(const Match& m) {
     const sint first = size * sint(static_cast<std::int64_t>(i));
     if (!certainly_eq(begin, first) || !certainly_eq(end, first + size)) continue;
     if (keep != whole(shard(x).shape()))
-      refuse(u, x, "one shard is taken whole; shrink the other axes in a step of its own");
+      refuse(u, x, "one shard must be taken whole; shrink the other axes in a separate step");
     return shard(x).mselect(i).copy_to(x.device_node());
   }
   refuse(u, x,
-         fmt::format("({}, {}) of that axis is no shard; copy it to the devices whole before",
-                     begin.str(), end.str()));
+         fmt::format(
+             "({}, {}) of that axis is not a shard; copy the tensor whole to the devices first",
+             begin.str(), end.str()));
 }
 
 UOp pass_to_shards(const Match& m) {
@@ -155,7 +157,7 @@ UOp assign_of_shards(const Match& m) {
                          : fmt::format("sharded along axis {}", axis(s));
     };
     throw AstError(
-        fmt::format("ASSIGN: the target is {}, the value is {}; shard one like the other",
+        fmt::format("ASSIGN: the target is {}, but the value is {}; shard one like the other",
                     say(target), say(value)));
   }
   std::vector<UOp> src;
@@ -165,7 +167,7 @@ UOp assign_of_shards(const Match& m) {
 }
 
 UOp no_view_of_shards(const Match& m) {
-  refuse(m.root(), m[0], "only the movement ops can move shards");
+  refuse(m.root(), m[0], "only movement ops can move shards");
 }
 
 // What examples are made of: on devices A and B.
@@ -355,10 +357,10 @@ UOp part_of(const UOp& x, int axis, std::size_t count) {
   const auto n = static_cast<std::int64_t>(count);
   const sint& size = shape[at(axis)];
   if (!certainly_eq(floor_mod(size, n), 0))
-    throw ShapeError(fmt::format(
-        "multi axis uneven: axis {} of {} does not divide into {} shards; pad it, or take another "
-        "axis or number of devices",
-        axis, text(shape), n));
+    throw ShapeError(
+        fmt::format("multi axis uneven: axis {} of {} does not divide into {} shards; pad it, or "
+                    "choose another axis or number of devices",
+                    axis, text(shape), n));
   const sint part = floor_div(size, n), first = device_number(count) * part;
   Mask keep = whole(shape);
   keep[at(axis)] = {first, first + part};
@@ -397,10 +399,10 @@ int axis_of_reshaped(const Shape& before, const Shape& after, int axis, std::siz
     if (certainly_eq(product(after, i), outside)) found = static_cast<int>(i);
   // As many elements stand behind `outside` as did: a shard has as many as before, too.
   if (found && certainly_eq(floor_mod(after[at(*found)], n), 0)) return *found;
-  throw ShapeError(fmt::format(
-      "RESHAPE cannot move items between shards: {}, sharded along axis {} into {}, to {}; copy it "
-      "to the devices whole before",
-      text(before), axis, n, text(after)));
+  throw ShapeError(
+      fmt::format("RESHAPE cannot move items between shards: {}, sharded along axis {} into {}, to "
+                  "{}; copy the tensor whole to the devices first",
+                  text(before), axis, n, text(after)));
 }
 
 PatternMatcher shard_rules() {

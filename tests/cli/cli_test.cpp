@@ -224,7 +224,7 @@ TEST_F(Cli, ArraysTheKernelHasNoPlaceForAreRefused) {
 
 TEST_F(Cli, ErrorsInAKernelNameItsFile) {
   const Answer run = touchstone_run("eval " + write("mine.json", "{\"touchstone_kernel\":1}"));
-  EXPECT_THAT(run.text, HasSubstr("mine.json: the kernel: has no \"buffers\""));
+  EXPECT_THAT(run.text, HasSubstr("mine.json: the kernel: \"buffers\" is missing"));
 }
 
 TEST_F(Cli, OutputThatCannotBeWrittenIsAnError) {

@@ -283,7 +283,7 @@ TEST_F(CliHostile, ABackendsWordsMoveNoCursorAndFakeNoLine) {
   write("last.sh", "printf 'o\\033[31m\\302\\233h\\nPASS\\033[0m\\n' >&2; exit 3");
   const Answer last = touchstone_run("judge --backend 'sh " + file("last.sh") + "'");
   EXPECT_EQ(last.code, 2);
-  EXPECT_THAT(last.text, HasSubstr("it said: PASS"));
+  EXPECT_THAT(last.text, HasSubstr("its standard error: PASS"));
   expect_tame(last);
 }
 

@@ -215,7 +215,7 @@ TEST_F(CliUsage, ErrorsNameFilesAndNoLibrary) {
   const std::string empty = write("empty.json", "{\"touchstone_reproducer\":1}");
   for (const char* verb : {"check ", "blame --nodes ", "explain --at 0 "})
     EXPECT_THAT(touchstone_run(verb + empty).text,
-                HasSubstr("empty.json: reproducer: the file: has no \"inputs\""));
+                HasSubstr("empty.json: reproducer: the file: \"inputs\" is missing"));
 }
 
 TEST(JsonFault, IsInOurWords) {

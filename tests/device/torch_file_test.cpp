@@ -144,7 +144,7 @@ TEST(Torch, ATensorLiesWithinItsStorage) {
   EXPECT_THAT(torch_error(file_of(kPlain, floats(5))), HasSubstr("20 bytes, not 6 elements"));
   EXPECT_THAT(torch_error(file_of(kPlain, floats(7))), HasSubstr("28 bytes"));
   EXPECT_THAT(torch_error(archive_of({{"net/data.pkl", kBegin + kPlain + kEnd}})),
-              HasSubstr("lacks 'net/data/0'"));
+              HasSubstr("'net/data/0' is missing"));
   const std::string bools =
       tensor(storage("BoolStorage", "0", small(2)), small(0), small(2), small(1));
   EXPECT_EQ(torch_error(file_of(bools, std::string("\0\1", 2))), "no error");

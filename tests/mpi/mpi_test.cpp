@@ -105,7 +105,7 @@ TEST_F(Mpi, OneRankWritesTheCheckpointWhole) {
 TEST_F(Mpi, DifferentGraphsAreAnErrorOnEveryRank) {
   const Ended ended = run(3, "differs");
   EXPECT_NE(ended.code, 0);
-  EXPECT_EQ(count(ended.out, "ERROR ranks are to run different graphs: step "), 3U) << ended.out;
+  EXPECT_EQ(count(ended.out, "ERROR the ranks run different graphs: step "), 3U) << ended.out;
   EXPECT_EQ(count(ended.out, "on rank 1; every rank must run the same program"), 3U) << ended.out;
   EXPECT_LT(ended.seconds, 20);
   const Ended shorter = run(2, "shorter");
@@ -173,14 +173,15 @@ TEST_F(Mpi, RandomProgramsOverRanksGiveTheBitsOfOneDevice) {
 TEST_F(Mpi, ARankThatStandsStillIsAnErrorWithinThePatience) {
   const Ended ended = run(3, "stalls");
   EXPECT_NE(ended.code, 0);
-  for (const char* rank : {"rank 0 ERROR", "rank 2 ERROR", "nothing came for 2 s"})
+  for (const char* rank : {"rank 0 ERROR", "rank 2 ERROR", "no message for 2 s"})
     EXPECT_THAT(ended.out, HasSubstr(rank));
   EXPECT_LT(ended.seconds, 20) << ended.out;
 }
 
 TEST_F(Mpi, ValuesOfOtherRanksAndRanksThatAreNot) {
-  EXPECT_THAT(run(2, "foreign").out,
-              HasSubstr("rank 1 ERROR the values of CLANG@0 are another rank's; copy them to CPU"));
+  EXPECT_THAT(
+      run(2, "foreign").out,
+      HasSubstr("rank 1 ERROR the values of CLANG@0 belong to another rank; copy them to CPU"));
   const Ended ended = run(2, "nowhere");
   EXPECT_EQ(count(ended.out, "there is no device 'CLANG@2'"), 2U) << ended.out;
   EXPECT_NE(ended.code, 0);

@@ -84,7 +84,7 @@ TEST_F(JitOfTensors, WhatAReplayWouldNotDoIsNamed) {
   EXPECT_THAT(error_of([&] {
                 twice(of({1, 2, 3}, {3}));
               }),
-              HasSubstr("input 0 is float32 (3,) on CPU, captured with float32 (2,)"));
+              HasSubstr("input 0 is float32 (3,) on CPU, but was captured with float32 (2,)"));
   EXPECT_THAT(error_of([&] { twice(x.cast(DType::Float64)); }), HasSubstr("input 0 is float64"));
   EXPECT_THAT(error_of([&] { twice(std::vector{x, x}); }), HasSubstr("2 inputs given"));
   EXPECT_EQ(twice(x).read<float>(), (Floats{2, 4}));  // and it still works
