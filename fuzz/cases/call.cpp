@@ -27,10 +27,10 @@ std::int64_t elements_of(const std::vector<std::int64_t>& shape) {
 CallInput parse_call_input(std::string_view text) {
   const std::size_t colon = text.find(':');
   if (colon == text.npos)
-    throw ParseError(fmt::format("'{}': want TYPE SHAPE: VALUES", text.substr(0, 40)));
+    throw ParseError(fmt::format("'{}': expected TYPE SHAPE: VALUES", text.substr(0, 40)));
   const std::vector<std::string_view> words = split(text.substr(0, colon), ' ');
   if (words.size() != 2)
-    throw ParseError(fmt::format("'{}': want TYPE SHAPE: VALUES", text.substr(0, 40)));
+    throw ParseError(fmt::format("'{}': expected TYPE SHAPE: VALUES", text.substr(0, 40)));
   CallInput input;
   const std::size_t at = words[0].find('@');
   const std::optional<DType> dtype = dtype_from_name(words[0].substr(0, at));
@@ -38,7 +38,7 @@ CallInput parse_call_input(std::string_view text) {
   input.dtype = *dtype;
   if (at != words[0].npos) input.via = words[0].substr(at + 1);
   if (std::ranges::find(kVias, input.via) == std::end(kVias))
-    throw ParseError(fmt::format("'{}': want one of {}", input.via, fmt::join(kVias, " ")));
+    throw ParseError(fmt::format("'{}': expected one of {}", input.via, fmt::join(kVias, " ")));
   input.shape = numbers_of(words[1]);
   elements_of(input.shape);
   for (const std::string_view value : split(text.substr(colon + 1), ' ')) {
@@ -73,7 +73,7 @@ Scalar CallInput::at(std::int64_t element) const {
 }
 
 Call Call::parse(std::string_view text) {
-  if (!is_call(text)) throw ParseError("want 'call NAME ...'");
+  if (!is_call(text)) throw ParseError("expected 'call NAME ...'");
   const std::vector<std::string_view> parts = split(text.substr(kCall.size()), '|');
   const std::vector<std::string_view> words =
       parts.empty() ? std::vector<std::string_view>() : split(parts[0], ' ');
@@ -83,7 +83,7 @@ Call Call::parse(std::string_view text) {
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::size_t equals = words[i].find('=');
     if (equals == words[i].npos || equals == 0 || equals + 1 == words[i].size())
-      throw ParseError(fmt::format("'{}': want KEY=VALUE", words[i].substr(0, 40)));
+      throw ParseError(fmt::format("'{}': expected KEY=VALUE", words[i].substr(0, 40)));
     if (call.has(words[i].substr(0, equals)))
       throw ParseError(fmt::format("'{}' stands twice", words[i].substr(0, equals)));
     call.args.emplace_back(words[i].substr(0, equals), words[i].substr(equals + 1));

@@ -33,7 +33,7 @@ std::string arg_text(const StepArg& arg) {
 }  // namespace
 
 void Operands::push_back(int value) {
-  if (count_ == kMost) throw AstError(fmt::format("a step takes no more than {} operands", kMost));
+  if (count_ == kMost) throw AstError(fmt::format("a step must have at most {} operands", kMost));
   values_[count_++] = value;
 }
 

@@ -213,7 +213,7 @@ TEST_F(Mpi, TheCommandTrainsUnderMpirun) {
   const std::string four = "--epochs 2 --devices CLANG:0,CLANG:1,CLANG:2,CLANG:3 ";
   same(last(train(four + "--data-parallel 2 --tensor-parallel 2")));
   EXPECT_THAT(train(four + "--data-parallel 3 --tensor-parallel 2").out,
-              HasSubstr("--data-parallel 3 and --tensor-parallel 2 want 6 devices, not 4"));
+              HasSubstr("--data-parallel 3 and --tensor-parallel 2 need 6 devices, not 4"));
   EXPECT_THAT(train(four + "--tensor-parallel 2 --batch 7").out,
               HasSubstr("a batch of 7 does not divide into 2 shards"));
   EXPECT_EQ(under(4, "--epochs 1 --tensor-parallel 2 --checkpoint " + file.string()).code, 0);

@@ -296,8 +296,8 @@ TEST_F(Multi, RefusesWhatCannotBe) {
   EXPECT_THAT(why([&] { x.shard(on(3), 0); }),
               HasSubstr("multi axis uneven: axis 0 of (4, 6) does not divide into 3 shards"));
   EXPECT_THAT(why([&] { x.shard(on(2), 2); }), HasSubstr("axis 2 is outside [-2, 2)"));
-  EXPECT_THAT(why([&] { x.shard({"CPU", "cpu:0"}, 0); }), HasSubstr("CPU stands twice"));
-  EXPECT_THAT(why([&] { x.to({"CPU:1", "CPU:1"}); }), HasSubstr("CPU:1 stands twice"));
+  EXPECT_THAT(why([&] { x.shard({"CPU", "cpu:0"}, 0); }), HasSubstr("CPU is given twice"));
+  EXPECT_THAT(why([&] { x.to({"CPU:1", "CPU:1"}); }), HasSubstr("CPU:1 is given twice"));
   EXPECT_THAT(why([&] { x.to(Names{}); }), HasSubstr("none given"));
   EXPECT_THAT(why([&] { x.to({"CPU", "NOWHERE"}); }), HasSubstr("there is no device 'NOWHERE'"));
   EXPECT_THAT(why([&] { x.to({"CPU", "CPU@1"}); }), HasSubstr("(mpirun -n)"));

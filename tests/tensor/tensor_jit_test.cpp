@@ -223,7 +223,7 @@ TEST_F(JitOfTensors, ReadsConstantsViewsAndSharedMemoryAsTheyAre) {
   w.set_requires_grad();
   (w * 3.0).sum().backward();
   TensorJit uses_gradient([&](const Tensor& in) { return in + *w.grad(); });
-  EXPECT_THAT(error_of([&] { uses_gradient(x); }), HasSubstr("reads a gradient from before"));
+  EXPECT_THAT(error_of([&] { uses_gradient(x); }), HasSubstr("reads an earlier gradient"));
 }
 
 // The bits of the function itself, call by call, from generators that others draw from, too.
@@ -287,7 +287,8 @@ TEST_F(JitOfTensors, DrawsThatCannotBeDoneAgainAreNamed) {
               HasSubstr("draws uniform of float32 (2,) on CPU in this call, not in its first"));
   for (int i = 0; i < 3; ++i) gone(x);
   generator.reset();
-  EXPECT_THAT(error_of([&] { gone(x); }), HasSubstr("that the function draws is gone; keep it"));
+  EXPECT_THAT(error_of([&] { gone(x); }),
+              HasSubstr("that the function draws was destroyed; keep it"));
   Generator own(2);
   TinyJit lower([&](std::span<const LazyBufferPtr> in) {
     return TinyJit::Tensors{(Tensor(in[0]) + own.normal({2})).lazy()};
@@ -376,7 +377,8 @@ TEST_F(JitOfTensors, WhatCannotBeDoneAgainIsNamed) {
   });
   const LazyBufferPtr lazy = x.lazy();
   lower(std::span(&lazy, 1));
-  EXPECT_THAT(error_of([&] { lower(std::span(&lazy, 1)); }), HasSubstr("note it with a TensorJit"));
+  EXPECT_THAT(error_of([&] { lower(std::span(&lazy, 1)); }),
+              HasSubstr("capture it with a TensorJit"));
 }
 
 TEST_F(JitOfTensors, OneInsideAnotherIsPartOfIt) {
