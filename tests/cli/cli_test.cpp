@@ -154,7 +154,7 @@ TEST_F(Cli, CheckTakesAProfile) {
   EXPECT_THAT(touchstone_run(command + mine).text, HasSubstr(R"("profile":"mine")"));
   const std::pair<std::string, std::string> bad[] = {
       {"cude", "did you mean 'cuda'?"},
-      {write("bad.json", R"({"ulp":{"tan":1}})"), "bad.json: profile: \"ulp\" knows no 'tan'"},
+      {write("bad.json", R"({"ulp":{"tan":1}})"), "bad.json: profile: \"ulp\" has no 'tan'"},
       {file("none.json"), "none.json"}};
   for (const auto& [profile, says] : bad) {
     const Answer run = touchstone_run(command + profile);

@@ -53,7 +53,7 @@ TEST_F(CliFuzz, AreasRunAndLogTheSameForAnyNumberOfJobs) {
   EXPECT_THAT(one.text, HasSubstr("lazy: 120 cases, 120 PASS"));
   EXPECT_EQ(touchstone_run(what + "--jobs 3 --log " + file("3.jsonl")).code, 0);
   EXPECT_EQ(sorted_lines(read_file(file("1.jsonl"))), sorted_lines(read_file(file("3.jsonl"))));
-  EXPECT_EQ(touchstone_run(what + "--log " + file("1.jsonl")).code, 2) << "it is there already";
+  EXPECT_EQ(touchstone_run(what + "--log " + file("1.jsonl")).code, 2) << "already exists";
   EXPECT_EQ(touchstone_run(what + "--resume --log " + file("1.jsonl")).code, 0);
 }
 
@@ -186,7 +186,7 @@ TEST_F(CliFuzz, ACaseIsNamedByWhatDrewItToo) {
   EXPECT_EQ(touchstone_run("fuzz --area view --case '#3:5'").code, 0);
   const Answer none = touchstone_run("fuzz --area view --case '#3'");
   EXPECT_EQ(none.code, 2);
-  EXPECT_THAT(none.text, HasSubstr("a case that is drawn is #SEED:INDEX, as #7:123, not '#3'"));
+  EXPECT_THAT(none.text, HasSubstr("a drawn case is written #SEED:INDEX, as #7:123, not '#3'"));
 }
 
 TEST_F(CliFuzz, ACaseThatEndsItsProcessIsAFinding) {

@@ -108,7 +108,7 @@ TEST(Bits, AnswersEachLineBeforeTheNextAndGoesOnAfterAnError) {
   peer.write("sin\tfloat32\t3f800000\n");
   EXPECT_EQ(peer.read_line(), "3f576aa4");
   peer.write("sine\tfloat32\t3f800000\ndiv\tint32\t1,0\r\n");
-  EXPECT_THAT(peer.read_line(), HasSubstr("error: no operation is called 'sine'"));
+  EXPECT_THAT(peer.read_line(), HasSubstr("error: there is no operation 'sine'"));
   EXPECT_EQ(peer.read_line(), "undef");
   EXPECT_EQ(peer.finish(), 2);
 }
