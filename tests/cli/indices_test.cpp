@@ -349,7 +349,7 @@ nonsense
   ASSERT_TRUE(std::getline(lines, line));
   EXPECT_THAT(line, HasSubstr("{\"error\":\"not JSON"));
   ASSERT_TRUE(std::getline(lines, line));
-  EXPECT_THAT(line, HasSubstr("{\"error\":\"a blank line"));
+  EXPECT_THAT(line, HasSubstr("{\"error\":\"the line is blank"));
   ASSERT_TRUE(std::getline(lines, line));
   EXPECT_THAT(line, HasSubstr("\"single\":[[2],[-1],1,null]"));
   EXPECT_FALSE(std::getline(lines, line));

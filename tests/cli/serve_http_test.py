@@ -392,7 +392,7 @@ class Secrets(unittest.TestCase):
             self.assertEqual(done.returncode, 2, file)
             self.assertIn(why, done.stderr)
         with Service("localhost", token="short") as service:
-            self.assertIn("TOUCHSTONE_TOKEN: a token must have 16 or more characters", service.told)
+            self.assertIn("TOUCHSTONE_TOKEN: a token must have 16 or more ASCII characters", service.told)
             self.assertEqual(service.process.wait(PATIENCE), 2)
 
     def test_files_are_read_at_a_socket_and_from_standard_input_alone(self):
@@ -404,7 +404,7 @@ class Secrets(unittest.TestCase):
         for place, words in ("localhost", []), ("localhost", ["--no-files"]), (self.folder.name + "/socket", ["--no-files"]):
             with Service(place, *words) as service:
                 for line, what in zip(service.ask("POST", "/", lines_of(*asks.values()))[1].splitlines(), asks):
-                    self.assertIn(f"{what} names a file, ", json.loads(line)["error"])
+                    self.assertIn(f"{what} names a file; ", json.loads(line)["error"])
                 self.assertTrue(service.works())
         done = subprocess.run([PROGRAM, "serve", "--no-files"], input=lines_of(*asks.values()), stdout=subprocess.PIPE)
         self.assertEqual((done.returncode, verdicts(done.stdout)), (2, ["error"] * 4))

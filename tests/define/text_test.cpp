@@ -99,7 +99,7 @@ TEST(Text, ErrorsNameThePlaceAndSuggest) {
   EXPECT_THAT(error_for("x[2] + x[3]"), HasSubstr("at its first use"));
   EXPECT_THAT(error_for("matmul(a[2,3], b[4,5])"), HasSubstr("sizes 3 and 4 differ"));
   EXPECT_THAT(error_for("conv2d(x[1,3,4,4], w[2,2,3,3])"), HasSubstr("groups"));
-  EXPECT_THAT(error_for("conv2d(x[1,1,2,2], w[1,1,3,3])"), HasSubstr("reaches over 3"));
+  EXPECT_THAT(error_for("conv2d(x[1,1,2,2], w[1,1,3,3])"), HasSubstr("spans 3"));
   EXPECT_THAT(error_for("x[3]:f16 * 1e10"), HasSubstr("1e10 is too large for float16"));
   EXPECT_EQ(error_for("x[3]:f16 * inf"), "no error");
   EXPECT_THAT(error_for("x[2"), HasSubstr("expected ']'"));

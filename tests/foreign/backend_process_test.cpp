@@ -227,7 +227,7 @@ TEST(BackendProcess, SaysHowOftenItWasStartedAndWhy) {
 TEST(BackendProcess, FloodsEnd) {
   const Answer flooded = answer_of("yes | tr -d '\\n'");
   EXPECT_EQ(flooded.kind, Kind::Unusable);
-  EXPECT_THAT(flooded.why, HasSubstr("where an answer belongs"));
+  EXPECT_THAT(flooded.why, HasSubstr("its answer exceeds"));
   EXPECT_EQ(answer_of("yes").kind, Kind::Unusable);
   // Output to the standard error is not in the way.
   const Answer noisy =

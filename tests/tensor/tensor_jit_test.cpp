@@ -284,7 +284,7 @@ TEST_F(JitOfTensors, DrawsThatCannotBeDoneAgainAreNamed) {
   EXPECT_THAT(error_of([&] { host(x); }), HasSubstr("pass them as an input"));
   changes(x);
   EXPECT_THAT(error_of([&] { changes(x); }),
-              HasSubstr("draws uniform of float32 (2,) on CPU in this call, not in its first"));
+              HasSubstr("draws uniform of float32 (2,) on CPU in this call, but not in its first"));
   for (int i = 0; i < 3; ++i) gone(x);
   generator.reset();
   EXPECT_THAT(error_of([&] { gone(x); }),
@@ -370,7 +370,7 @@ TEST_F(JitOfTensors, WhatCannotBeDoneAgainIsNamed) {
     return in + 1.0;
   });
   changes(x);
-  EXPECT_THAT(error_of([&] { changes(x); }), HasSubstr("in its second call, not in its first"));
+  EXPECT_THAT(error_of([&] { changes(x); }), HasSubstr("in its second call, but not in its first"));
   TinyJit lower([&](std::span<const LazyBufferPtr> in) {
     a.assign(Tensor(in[0]) * 2.0);
     return TinyJit::Tensors{a.lazy()};
