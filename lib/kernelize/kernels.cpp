@@ -132,17 +132,17 @@ PatternMatcher create_kernels() {
        UPat(Ops::Gbarrier).over({UPat::var("x")}),
        {"x"},
        store_new,
-       "between two barriers all is one kernel"},
+       "all nodes between two barriers are one kernel"},
       {"a kernel that assigns",
        UPat(Ops::Assign),
        {},
        store_assigned,
-       "its buffer is that of the target"},
+       "its buffer is the target's"},
       {"reshape out of a selection or a stack",
        UPat(OpSet{Ops::MSelect, Ops::MStack}),
        {},
        reshape_out,
-       "what is read is the memory, however it is seen"},
+       "memory is read, whatever its view"},
   });
 }
 

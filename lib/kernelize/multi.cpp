@@ -187,8 +187,8 @@ std::vector<Rule> of_computing() {
        UPat(elementwise),
        {},
        elementwise_on_shards,
-       "operands of the last one's axis as they are; what every device holds, its part of it; of "
-       "another axis, a part from every shard",
+       "operands sharded along the last one's axis stay; replicated ones give their part; others "
+       "give a part of every shard",
        [] {
          const UOp a = on_pair({2, 4}), b = on_pair({2, 4}), w = on_pair({4, 4});
          const UOp turned = on_pair({4, 2});
@@ -205,7 +205,7 @@ std::vector<Rule> of_computing() {
        UPat(Ops::ReduceAxis).over({x}),
        {"x"},
        reduce_of_shards,
-       "over the axis of the shards each device reduces its own, and what they give is combined",
+       "over the axis of the shards each device reduces its own part, and the results are combined",
        [] {
          const UOp a = on_pair({2, 4});
          return Examples{{a.multi(0).reduce(Ops::Add, {1}), a.reduce(Ops::Add, {1}).multi(0)},
@@ -219,7 +219,7 @@ std::vector<Rule> of_computing() {
        UPat(OpSet{Ops::Contiguous, Ops::ContiguousBackward, Ops::Detach, Ops::Fuse}).over({x}),
        {"x"},
        pass_to_shards,
-       "what is asked of the whole is asked of every shard",
+       "it applies to every shard",
        [] {
          const UOp a = on_pair({2, 4});
          return Examples{{a.multi(0).contiguous(), a.contiguous().multi(0)},
@@ -230,7 +230,7 @@ std::vector<Rule> of_computing() {
        UPat(Ops::Copy).over({x, UPat(Ops::Device).named("d")}),
        {"x", "d"},
        copy_of_shards,
-       "every shard is copied to its place in the whole",
+       "every shard is copied to its place in the result",
        [] {
          const UOp a = on_pair({2, 4}), there = UOp::device("C");
          return Examples{
@@ -242,7 +242,7 @@ std::vector<Rule> of_computing() {
        UPat(Ops::Assign),
        {},
        assign_of_shards,
-       "every device has its own; sharded along one axis, or both whole",
+       "every device assigns its own; both are sharded along one axis, or both whole",
        [] {
          const UOp a = on_pair({2, 4}), v = a.alu(Ops::Neg);
          return Examples{{a.multi(0).assign(v.multi(0)), a.assign(v).multi(0)}, {a.assign(v), {}}};
@@ -257,7 +257,7 @@ std::vector<Rule> of_moving() {
        UPat(Ops::Reshape).over({x}),
        {"x"},
        reshape_of_shards,
-       "where no element moves between shards",
+       "if no element moves between shards",
        [] {
          const UOp a = on_pair({2, 6});
          return Examples{{a.multi(0).reshape({4, 2, 3}), a.reshape({2, 2, 3}).multi(0)},
@@ -309,7 +309,7 @@ std::vector<Rule> of_moving() {
        UPat(Ops::Shrink).over({x}),
        {"x"},
        shrink_of_shards,
-       "the other axes, or one shard, which every device then has",
+       "the other axes, or one whole shard, which every device then has",
        [] {
          const UOp a = on_pair({2, 3});
          return Examples{{a.multi(0).shrink({{0, 4}, {1, 2}}), a.shrink({{0, 2}, {1, 2}}).multi(0)},
@@ -320,7 +320,7 @@ std::vector<Rule> of_moving() {
        UPat(Ops::View).over({x}),
        {"x"},
        no_view_of_shards,
-       "a view does not say how it moves shards",
+       "a view does not describe how it moves shards",
        [] {
          return Examples{{on_pair({2}).view(ShapeTracker::contiguous({1})), {}}};
        }},
