@@ -416,7 +416,7 @@ TEST_F(MultiGraph, WhatWouldTearShardsIsRefused) {
               }),
               HasSubstr("there is no axis 2 in (4, 6)"));
   const UOp twice = UOp::device(std::vector<std::string>{"CPU", "CPU"});
-  EXPECT_THAT(why(rows.copy_to(twice)), HasSubstr("CPU stands in it twice"));
+  EXPECT_THAT(why(rows.copy_to(twice)), HasSubstr("CPU is given twice"));
 }
 
 }  // namespace
