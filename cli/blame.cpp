@@ -29,13 +29,12 @@ struct Case {
 
 Case read_case(const BlameOptions& options) {
   if (options.file.empty() == options.op.empty())
-    throw ParseError(
-        "name a kernel.json or a reproducer, or a kernel as --op 'softmax(x[64,128])'");
+    throw ParseError("give a kernel.json, a reproducer, or a kernel as --op 'softmax(x[64,128])'");
   const std::string text = options.op.empty() ? read_file(options.file) : std::string();
   if (options.op.empty() && fuzz::is_reproducer(text)) {
     if (!options.inputs.empty())
       throw ParseError(
-          fmt::format("{} is a reproducer and holds its own inputs; leave out --in", options.file));
+          fmt::format("{} is a reproducer and contains its own inputs; omit --in", options.file));
     fuzz::Reproducer reproducer = parse_reproducer(options.file, text);
     return {reproducer.run.kernel, std::move(reproducer.run.inputs)};
   }
@@ -85,7 +84,7 @@ std::map<const LazyOp*, BufferPtr> read_held(const std::vector<std::string>& wor
     const auto [stop, error] = std::from_chars(from, word.data() + word.size(), number);
     if (error != std::errc() || *stop != '=' || stop[1] == '\0')
       throw ParseError(
-          fmt::format("'{}' holds nothing; write NODE=FILE.npy, as --held 4=exp.npy", word));
+          fmt::format("'{}' is incomplete; write NODE=FILE.npy, as --held 4=exp.npy", word));
     if (number >= nodes.size())
       throw ParseError(fmt::format("'{}': the kernel has nodes %0 to %{}; --nodes lists them", word,
                                    nodes.size() - 1));
@@ -95,7 +94,7 @@ std::map<const LazyOp*, BufferPtr> read_held(const std::vector<std::string>& wor
       std::int64_t size = 1;
       for (const sint& s : node->shape()) size = checked_mul(size, s.as_int());
       if (at.dtype != node->dtype() || at.size() != size)
-        throw ParseError(fmt::format("{} holds {} of {}, node {}", path,
+        throw ParseError(fmt::format("{} contains {} of {}, node {}", path,
                                      counted(at.size(), "element"), name(at.dtype),
                                      nodes.text(node)));
       return size;
@@ -125,7 +124,7 @@ BufferPtr answered(foreign::BackendProcess& backend, const LazyOpPtr& prefix,
   const foreign::Answer answer = backend.run(kernel_file(asked), read);
   if (answer.kind != foreign::Answer::Kind::Output)
     throw BufferError(
-        fmt::format("the backend gave no output for the kernel that ends in {} {}: {}",
+        fmt::format("the backend returned no output for the kernel that ends in {} {}: {}",
                     name(prefix->src()[0]->op()), name(prefix->dtype()), visible(answer.why)));
   return to_buffer(host, answer.output);
 }
@@ -146,7 +145,8 @@ int run_blame(const BlameOptions& options) {
   const bool foreign = !options.backend.command.empty() || !options.backend.plugin.empty();
   if (foreign == !options.held.empty())
     throw ParseError(
-        "who is to blame? name a --backend or a --plugin to run, or what it --held at its nodes");
+        "no backend given: name one with --backend or --plugin, or give its values at nodes with "
+        "--held");
   std::vector<BufferPtr> buffers{nullptr};
   for (const HostArray& input : c.inputs) buffers.push_back(to_buffer(host, input));
   std::vector<Buffer*> raw;
@@ -154,7 +154,7 @@ int run_blame(const BlameOptions& options) {
 
   Blame found;
   Profile profile;
-  auto waiting = std::make_optional<Waiting>("looking for the node");
+  auto waiting = std::make_optional<Waiting>("searching for the node");
   if (foreign) {
     const std::unique_ptr<foreign::BackendProcess> backend = start_backend(options.backend);
     profile = profile_of(backend->capabilities(), options.profile);
@@ -187,7 +187,7 @@ int run_blame(const BlameOptions& options) {
   } else {
     fmt::print("{}\n{}\n", nodes.text(found.node), visible(found.verdict.str()));
     if (found.runs > 0)
-      fmt::print("what it reads is legal; found in {} of the backend\n",
+      fmt::print("its operands are legal; found in {} of the backend\n",
                  counted(found.runs, "run"));
   }
   return found.node == nullptr ? kExitOk : kExitNo;

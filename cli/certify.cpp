@@ -37,11 +37,11 @@ std::vector<std::uint64_t> wanted_blocks(const Certificate& c, const CertifyOpti
   const auto block_of = [&](const std::string& text, const char* option, std::uint64_t otherwise) {
     if (text.empty()) return otherwise;
     const std::uint64_t input =
-        number(text, 16, fmt::format("{} takes the bits of an input in hexadecimal", option));
+        number(text, 16, fmt::format("{} must be the bits of an input in hexadecimal", option));
     if (input > c.inputs() || input % c.block_inputs() != 0)
       throw ParseError(
-          fmt::format("certify: {} {} does not begin a block: blocks have {:x} inputs, "
-                      "and there are {:x}",
+          fmt::format("certify: {} {} is not at the start of a block: a block has {:x} inputs, and "
+                      "there are {:x}",
                       option, text, c.block_inputs(), c.inputs()));
     return input / c.block_inputs();
   };
@@ -49,7 +49,7 @@ std::vector<std::uint64_t> wanted_blocks(const Certificate& c, const CertifyOpti
   const std::uint64_t to = block_of(o.to, "--to", c.blocks.size());
   std::uint64_t which = 0, of = 1;
   if (!o.shard.empty()) {
-    constexpr std::string_view kForm = "--shard takes W/N with 0 <= W < N, as 0/4";
+    constexpr std::string_view kForm = "--shard must be W/N with 0 <= W < N, as 0/4";
     const std::size_t slash = std::min(o.shard.find('/'), o.shard.size() - 1);
     which = number(std::string_view(o.shard).substr(0, slash), 10, kForm);
     of = number(std::string_view(o.shard).substr(slash + 1), 10, kForm);
@@ -72,12 +72,14 @@ int run_certify_outputs(const CertifyOptions& o) {
     const std::uint64_t bits =
         text.empty()
             ? otherwise
-            : number(text, 16, fmt::format("{} takes the bits of an input in hexadecimal", option));
-    if (bits > kInputs) throw ParseError(fmt::format("certify: {} {} is no float32", option, text));
+            : number(text, 16,
+                     fmt::format("{} must be the bits of an input in hexadecimal", option));
+    if (bits > kInputs)
+      throw ParseError(fmt::format("certify: {} {} is not a float32", option, text));
     return bits;
   };
   const std::uint64_t from = input(o.from, "--from", 0), to = input(o.to, "--to", kInputs);
-  if (from >= to) throw ParseError("certify: --to is not behind --from");
+  if (from >= to) throw ParseError("certify: --to must be greater than --from");
   return certify_outputs(o, from, to - from, threads_of(o));
 }
 
@@ -87,9 +89,10 @@ int run_certify(const CertifyOptions& options) {
   const bool backend = !options.backend.command.empty() || !options.backend.plugin.empty();
   const bool documented = !options.limits.empty() || options.flush;
   if (documented && options.outputs.empty() && !backend)
-    throw ParseError("certify: --limit and --flush are of --outputs or a backend");
+    throw ParseError("certify: --limit and --flush need --outputs or a backend");
   if (options.ulp >= 0 && (documented || (options.device.empty() && !backend)))
-    throw ParseError("certify: --ulp is of --device or a backend, without --limit and --flush");
+    throw ParseError(
+        "certify: --ulp needs --device or a backend, and excludes --limit and --flush");
   if (!options.outputs.empty() || (backend && documented)) return run_certify_outputs(options);
   Certificate c = empty_certificate(parse_certified_op(options.op), parse_dtype(options.dtype),
                                     TOUCHSTONE_VERSION);
@@ -121,7 +124,7 @@ int run_certify(const CertifyOptions& options) {
   };
   const std::int64_t before = left();
   const auto say_interrupted = [&] {
-    if (!to_output) fmt::print("interrupted; the same command goes on from here\n");
+    if (!to_output) fmt::print("interrupted; the same command continues from here\n");
   };
   OrderlyEnd end(say_interrupted);
   save(c);  // fails early if unwritable
@@ -160,7 +163,7 @@ int run_certify(const CertifyOptions& options) {
              name(c.op), name(c.dtype), c.done() * c.block_inputs(), c.inputs(), undecided,
              disputed, c.wrong(), file.string());
   if (c.complete()) fmt::print("all outputs: {}\n", c.outputs());
-  if (too_many) fmt::print("stopped: too many are wrong\n");
+  if (too_many) fmt::print("stopped: too many wrong outputs\n");
   if (left() != 0 && OrderlyEnd::wanted()) end.leave();
   return c.wrong() != 0 || disputed != 0 ? kExitNo : kExitOk;
 }

@@ -20,8 +20,9 @@ std::string CertifiedBackend::run(const LazyOpPtr& kernel, std::string_view inpu
   foreign::Answer answer = process_->run(kernel_file(kernel), std::span(&array, 1));
   if (answer.kind == foreign::Answer::Kind::Output && answer.output.bytes.size() == input.size())
     return std::move(answer.output.bytes);
-  throw SystemError(fmt::format("certify: no outputs of {}: {}", name(),
-                                answer.why.empty() ? "too few" : visible(answer.why)));
+  throw SystemError(
+      fmt::format("certify: no usable outputs of {}: {}", name(),
+                  answer.why.empty() ? "fewer elements than inputs" : visible(answer.why)));
 }
 
 void CertifiedBackend::print_starts() const { cli::print_starts(*process_, stdout); }

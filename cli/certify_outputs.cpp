@@ -76,7 +76,7 @@ Function function_named(const std::string& name) {
     names += (names.empty() ? "" : " ") + std::string(row.name);
   }
   throw ParseError(
-      fmt::format("certify: '{}' is none of its functions: {}", name.substr(0, 40), names));
+      fmt::format("certify: unknown function '{}'; known: {}", name.substr(0, 40), names));
 }
 
 // Steps between floats in numeric order; both zeros are one.
@@ -258,9 +258,10 @@ class FloatsOfFile final : public Floats {
   void fill(std::vector<float>& block, std::uint64_t, std::uint64_t at) override {
     const std::size_t got = std::fread(block.data(), sizeof(float), block.size(), file_);
     if (got != block.size())
-      throw ParseError(fmt::format(
-          "{} ends after {} outputs; one is wanted for each of the inputs' bits, in their order",
-          name_, at + got));
+      throw ParseError(
+          fmt::format("{} ends after {} outputs; it must contain one for every input, in the order "
+                      "of the inputs' bits",
+                      name_, at + got));
   }
   bool at_end() override { return std::fgetc(file_) == EOF; }
   const std::string& name() const override { return name_; }
@@ -341,7 +342,7 @@ void print_tally(const std::string& op, std::span<const Limit> limits, const Out
   for (std::size_t i = 0; i < limits.size(); ++i) {
     const LimitTally& l = t.limits[i];
     fmt::print("  {}: {}; {} of {} beyond{}; largest {} at {:08x}\n", limits[i].text,
-               l.beyond == 0 ? green("holds") : red("does not hold"), l.beyond, l.judged,
+               l.beyond == 0 ? green("holds") : red("violated"), l.beyond, l.judged,
                l.beyond == 0 ? "" : fmt::format(", the first at {:08x}", l.first_beyond),
                limits[i].shown(l.largest), l.largest_at);
   }
@@ -352,7 +353,7 @@ void print_tally(const std::string& op, std::span<const Limit> limits, const Out
 int certify_outputs(const CertifyOptions& o, std::uint64_t first, std::uint64_t inputs,
                     int threads) {
   if (o.dtype != "float32" && o.dtype != "f32")
-    throw ParseError("certify: outputs to hold against limits are float32, not '" +
+    throw ParseError("certify: outputs that are compared with limits must be float32, not '" +
                      o.dtype.substr(0, 40) + "'");
   const Function f = function_named(o.op);
   std::vector<Limit> limits;
@@ -374,8 +375,8 @@ int certify_outputs(const CertifyOptions& o, std::uint64_t first, std::uint64_t 
   if (OrderlyEnd::wanted()) end.leave();
   if (!in.at_end())
     throw ParseError(
-        fmt::format("{} has more than the {} outputs asked for; --from and --to say "
-                    "of which inputs",
+        fmt::format("{} contains more than the expected {} outputs; --from and --to select the "
+                    "inputs they belong to",
                     in.name(), inputs));
   print_tally(o.op, limits, tally);
   if (asked) asked->backend().print_starts();

@@ -20,8 +20,7 @@ int run_check(const CheckOptions& options) {
   const ConfigScope scope(Config::from_environment());
   const Profile profile = read_profile(options.profile, options.op, options.inputs);
   if (options.file.empty() == options.op.empty())
-    throw ParseError(
-        "name a kernel.json or a reproducer, or a kernel as --op 'softmax(x[64,128])'");
+    throw ParseError("give a kernel.json, a reproducer, or a kernel as --op 'softmax(x[64,128])'");
   const std::string text = options.op.empty() ? read_file(options.file) : std::string();
   Verdict verdict;
   auto waiting = std::make_optional<Waiting>("judging");
@@ -31,7 +30,7 @@ int run_check(const CheckOptions& options) {
   if (options.op.empty() && fuzz::is_reproducer(text)) {
     if (!options.inputs.empty() || !options.output.empty())
       throw ParseError(fmt::format(
-          "{} is a reproducer and holds its own arrays; leave out --in and --out", options.file));
+          "{} is a reproducer and contains its own arrays; omit --in and --out", options.file));
     const fuzz::Reproducer reproducer = parse_reproducer(options.file, text);
     kernel = reproducer.run.kernel;
     note = reproducer.note;
@@ -42,7 +41,7 @@ int run_check(const CheckOptions& options) {
                                                 : kernel_of_text(options.op, options.inputs);
     kernel = whole.ast;
     if (options.output.empty())
-      throw ParseError("a kernel.json is checked with --in A.npy ... --out Y.npy");
+      throw ParseError("a kernel.json needs its arrays: --in A.npy ... --out Y.npy");
     const KernelFile file = with_values(whole, options.variables);
     require_feasible(file, options.limits);
     verdict = judge_within(options.limits, [&] {
@@ -62,9 +61,11 @@ int run_check(const CheckOptions& options) {
     fmt::print("{}\n", visible(verdict.str()));
     if (verdict.evidence) fmt::print("{}\n", dim(verdict.evidence->str()));
     if (options.find_order)
-      fmt::print("{}\n", order ? order->str()
-                               : "the order of summing shows only where a kernel is one sum of "
-                                 "floats or of their products");
+      fmt::print(
+          "{}\n",
+          order
+              ? order->str()
+              : "--find-order needs a kernel that is a single sum of floats or of their products");
   }
   return exit_code(verdict);
 }

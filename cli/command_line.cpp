@@ -55,7 +55,7 @@ std::string unknown_words(const CLI::App& app, const CLI::App& verb,
                           const std::vector<std::string>& left) {
   const auto option = std::ranges::find_if(
       left, [](const std::string& w) { return w.size() > 1 && w.front() == '-'; });
-  if (option == left.end()) return fmt::format("'{}' is one word too many", visible(left.front()));
+  if (option == left.end()) return fmt::format("unexpected argument '{}'", visible(left.front()));
   const std::string word = option->substr(0, option->find('='));
   std::vector<std::string> names = option_names(verb);
   std::ranges::copy(option_names(app), std::back_inserter(names));
@@ -83,38 +83,36 @@ const WorkLimits* add_work_limits(CLI::App* v) {
 const WorkLimits* add_work_limits(CLI::App* v, WorkLimits& o) {
   add_verdict_limits(v, o, "");
   v->get_option("--timeout")
-      ->description("Seconds that all may take, with reading and writing; 0: no limit");
+      ->description("Limit in seconds for the whole run, including files; 0: none");
   return &o;
 }
 
 void add_verdict_limits(CLI::App* v, WorkLimits& o, const std::string& of) {
-  v->add_option("--" + of + "timeout", o.seconds, "Seconds that one verdict may take; 0: no limit")
+  v->add_option("--" + of + "timeout", o.seconds, "Limit in seconds for one verdict; 0: none")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1e7));
   v->add_option("--" + of + "memory", o.megabytes,
-                of.empty() ? "MiB of memory that may be taken; 0: no limit"
-                           : "MiB that the buffers of a kernel may take; 0: no limit")
+                of.empty() ? "Memory limit in MiB; 0: none"
+                           : "Memory limit for the buffers of a kernel, in MiB; 0: none")
       ->capture_default_str()
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30));
 }
 
 void add_limits(CLI::App* v, BackendOptions& o) {
-  v->add_option("--timeout", o.seconds, "Seconds that the backend may take for one kernel")
+  v->add_option("--timeout", o.seconds, "Limit in seconds for one kernel on the backend")
       ->capture_default_str()
       ->check(CLI::Range(0.001, 86400.0));
-  v->add_option("--memory", o.megabytes,
-                "MiB of address space that the backend may take; 0: no limit")
+  v->add_option("--memory", o.megabytes, "Limit of the backend's address space in MiB; 0: none")
       ->capture_default_str()
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30));
 }
 
 void add_backend_options(CLI::App* v, BackendOptions& o) {
-  v->add_option(
-      "--backend", o.command,
-      "A command that runs kernels, spoken to by the lines of docs/backends.md; or numpy, "
-      "torch, pocl, the adapters that come with the program");
+  v->add_option("--backend", o.command,
+                "A command that runs kernels and speaks the protocol of docs/backends.md; or an "
+                "included adapter: numpy, torch, pocl");
   v->add_option("--plugin", o.plugin,
-                "A shared object that does, with the functions of touchstone/backend.h")
+                "A shared object that runs kernels, with the functions of touchstone/backend.h")
       ->excludes("--backend");
   add_limits(v, o);
 }
@@ -143,7 +141,7 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error,
     return unknown_words(app, app, {words.back()}) + "; " + help_of(app, app);
   if (&verb == &app && first.empty()) {
     const std::vector<std::string> left = app.remaining();
-    return left.empty() ? "name a verb, as `touchstone demo`; " + help_of(app, app)
+    return left.empty() ? "no verb given, as in `touchstone demo`; " + help_of(app, app)
                         : unknown_words(app, app, left) + "; " + help_of(app, app);
   }
   if (&verb == &app) {
@@ -159,7 +157,7 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error,
   } else if (constexpr std::string_view kPrefix = "Could not convert: ";
              why.starts_with(kPrefix)) {  // "--seed = abc"
     const std::size_t equals = why.find(" = ");
-    why = fmt::format("{}: '{}' is no number, or too large a one",
+    why = fmt::format("{}: '{}' is not a number, or is out of range",
                       why.substr(kPrefix.size(), equals - kPrefix.size()),
                       equals == std::string::npos ? "" : visible(why.substr(equals + 3)));
   }

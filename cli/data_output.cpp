@@ -36,13 +36,13 @@ void DataOutput::write(std::string_view text) const {
 
 std::unique_ptr<DataOutput> log_output(const std::string& log, bool json) {
   if (json && log == "-")
-    throw ParseError("both --json and --log - write to standard output; name a file for the log");
+    throw ParseError("both --json and --log - write to standard output; give the log a file name");
   return data_output_if(log == "-");
 }
 
 void require_log_file(bool resume, const std::string& log) {
   if (resume && (log.empty() || log == "-"))
-    throw ParseError("--resume needs the --log of the run, a file");
+    throw ParseError("--resume needs --log FILE, the log of the run to continue");
 }
 
 }  // namespace touchstone::cli

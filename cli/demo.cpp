@@ -336,12 +336,14 @@ std::string demo_json(const DemoOptions& options, const DemoRun& run,
 int run_demo(const DemoOptions& options) {
   const bool gives_reproducer = options.reproducer == "-";
   if (options.json && gives_reproducer)
-    throw ParseError("both --json and --reproducer - write to standard output; name a file");
+    throw ParseError(
+        "both --json and --reproducer - write to standard output; give a file name for one");
   const std::unique_ptr<DataOutput> data = data_output_if(options.json || gives_reproducer);
   const ConfigScope scope(config_of(-1, options.scheduler));
   const Fault fault = parse_fault(options.plant);
   if (fault != Fault::None && options.device != "CLANG")
-    throw ParseError("demo: faults are planted into the code of CLANG, not of " + options.device);
+    throw ParseError("demo: faults can only be planted into the code of CLANG, not of " +
+                     options.device);
   ClangOptions clang = ClangOptions::from_environment();
   clang.fault = fault;
   register_clang_device(clang);
@@ -367,7 +369,7 @@ int run_demo(const DemoOptions& options) {
   if (options.json) data->write(demo_json(options, run, judged, summary));
   if (summary.failed != SIZE_MAX) return kExitNo;
   if (fault != Fault::None) {
-    fmt::print("{} the planted fault was not seen\n", red("MISSED"));
+    fmt::print("{} the planted fault was not detected\n", red("MISSED"));
     return kExitNo;
   }
   if (!run.accuracy) return kExitOk;

@@ -56,7 +56,7 @@ std::size_t graph_of(StepReport& report, const Exprs& e, Expr whole, Expr part,
     for (const Expr a : e.args(x))
       if (drawn.insert(places.at(a)).second) graph.edges.emplace_back(places.at(a), place);
   }
-  graph.note = fmt::format("{} different parts", graph.boxes.size());
+  graph.note = fmt::format("{} distinct parts", graph.boxes.size());
   return report.graph(std::move(graph));
 }
 

@@ -49,7 +49,8 @@ std::optional<Int> end_of(const Json& j) {
   if (j.is_number_integer()) return Int(j.get<std::int64_t>());
   Exprs e;
   const Expr number = parse_expr(e, j.get<std::string>());
-  if (!e.is_constant(number)) throw ParseError("a bound is a whole number, or null where open");
+  if (!e.is_constant(number))
+    throw ParseError("a bound must be a whole number, or null where open");
   return e.value(number);
 }
 
@@ -64,7 +65,7 @@ Chain chain_of(Exprs& e, const Json& j) {
     s.backwards = item.at("backwards");
     for (const Json& child : item.at("path")) {
       if (!child.is_number_unsigned() || child.get<std::uint64_t>() > UINT32_MAX)
-        throw ParseError("this is no derivation: a path has the numbers of operands, from 0");
+        throw ParseError("not a derivation: a path is a list of operand numbers from 0");
       s.path.push_back(child.get<std::uint32_t>());
     }
     s.before = read(item.at("before"));
@@ -102,23 +103,21 @@ namespace {
 constexpr std::size_t kDeepest = 10'000, kMostParts = 1'000'000;
 
 ParseError no_derivation(const nlohmann::json::exception& error) {
-  return ParseError(
-      fmt::format("this is no derivation: {}; `touchstone simplify --certify` writes one",
-                  json_fault(error.what())));
+  return ParseError(fmt::format("not a derivation: {}; `touchstone simplify --certify` writes one",
+                                json_fault(error.what())));
 }
 
 void check_size(const symbolic::Exprs& exprs) {
   if (exprs.count() > kMostParts)
-    throw ParseError(
-        fmt::format("this derivation is too large: its expressions have {} different "
-                    "parts, and at most {} are read",
-                    exprs.count(), kMostParts));
+    throw ParseError(fmt::format(
+        "the derivation is too large: its expressions have {} distinct parts; the limit is {}",
+        exprs.count(), kMostParts));
   std::vector<std::size_t> depth(exprs.count(), 1);  // parts have smaller indices than the whole
   for (symbolic::Expr e = 0; e < exprs.count(); ++e) {
     for (const symbolic::Expr a : exprs.args(e)) depth[e] = std::max(depth[e], depth[a] + 1);
     if (depth[e] > kDeepest)
       throw ParseError(fmt::format(
-          "this derivation is too deep: an expression is nested more than {} levels", kDeepest));
+          "the derivation is too deep: an expression is nested more than {} levels", kDeepest));
   }
 }
 
@@ -128,13 +127,13 @@ Json certificate_json(std::string_view text) {
   try {
     Json j = Json::parse(text);
     if (const auto name = member_twice(text, Objects::All))
-      throw ParseError(fmt::format("this is no certificate: an object has two members {}",
+      throw ParseError(fmt::format("not a certificate: an object has two members {}",
                                    Json(*name).dump(-1, ' ', true)));
     if (j.is_object()) return j;
   } catch (const Json::exception& error) {
-    throw ParseError("this is no certificate: " + json_fault(error.what()));
+    throw ParseError("not a certificate: " + json_fault(error.what()));
   }
-  throw ParseError("this is no certificate: expected an object");
+  throw ParseError("not a certificate: expected an object");
 }
 
 Derivation derivation_of_json(const std::string& text) {
@@ -145,14 +144,14 @@ Derivation derivation_of_json(const Json& j) {
   try {
     Derivation d;
     if (!j.at("variables").is_object())
-      throw ParseError("this is no derivation: \"variables\" is an object, {\"a\":[0,8]}");
+      throw ParseError("not a derivation: \"variables\" must be an object, as {\"a\":[0,8]}");
     for (const auto& [name, ends] : j.at("variables").items()) {
       const Expr variable = parse_expr(d.exprs, name);
       if (d.exprs.op(variable) != ExprOp::Variable || d.exprs.name(variable) != name)
-        throw ParseError("this is no derivation: a name of \"variables\" is none");
+        throw ParseError("not a derivation: \"variables\" contains an invalid name");
       if (!ends.is_array() || ends.size() != 2)
         throw ParseError(fmt::format(
-            "this is no derivation: the bounds of {} are two numbers, [0,8], or null where open",
+            "not a derivation: the bounds of {} must be two numbers, as [0,8], or null where open",
             name));
       d.variables.push_back({name, end_of(ends[0]), end_of(ends[1])});
     }

@@ -20,7 +20,7 @@ constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // no archive may unpa
 
 std::string gunzip(std::string_view packed, const std::string& where) {
   z_stream stream{};
-  if (inflateInit2(&stream, 15 + 16) != Z_OK) throw SystemError("zlib could not start");
+  if (inflateInit2(&stream, 15 + 16) != Z_OK) throw SystemError("zlib failed to start");
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
   stream.avail_in = static_cast<uInt>(packed.size());
   std::string out;
@@ -47,7 +47,7 @@ void parse_line(std::string_view line, std::size_t number, const std::string& wh
     int value = 0;
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), value);
     if (error != std::errc())
-      bad(fmt::format("column {} is not a number; 64 pixels and a label belong there", column + 1));
+      bad(fmt::format("column {} is not a number; a line has 64 pixels and a label", column + 1));
     line.remove_prefix(static_cast<std::size_t>(end - line.data()));
     if (column < kPixels) {
       if (value < 0 || value > 16)
@@ -57,7 +57,7 @@ void parse_line(std::string_view line, std::size_t number, const std::string& wh
       digits.pixels.push_back(static_cast<float>(value));
     } else {
       if (value < 0 || value > 9) bad(fmt::format("the label is {}, not in [0, 9]", value));
-      if (!line.empty() && line != "\r") bad("there is more after the label");
+      if (!line.empty() && line != "\r") bad("extra text after the label");
       digits.labels.push_back(value);
     }
   }
@@ -80,8 +80,8 @@ Digits load_digits(const std::string& path) {
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   if (digits.count() < 100)
-    throw ParseError(fmt::format("{}: {} images are too few to learn from; 100 is the least", where,
-                                 digits.count()));
+    throw ParseError(
+        fmt::format("{}: {} images; training needs at least 100", where, digits.count()));
   return digits;
 }
 

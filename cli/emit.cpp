@@ -30,7 +30,8 @@ bool means_all(const std::vector<std::string>& words) {
 void make_empty_folder(const fs::path& folder) {
   std::error_code error;
   if (fs::exists(folder, error) && !fs::is_empty(folder, error))
-    throw SystemError(fmt::format("{} is not empty; name a new folder", folder.string()));
+    throw SystemError(
+        fmt::format("{} is not empty; give the name of a new folder", folder.string()));
   make_own_folder(folder);
 }
 
@@ -102,7 +103,7 @@ std::vector<fuzz::SuiteCase> draw_suite(const SuiteWords& words) {
   if (ops) cases = draw_ops(words);
   if (kernels)
     for (fuzz::SuiteCase& c : draw_kernels(words)) cases.push_back(std::move(c));
-  if (cases.empty()) throw ParseError("none of these operations takes any of these types");
+  if (cases.empty()) throw ParseError("none of these operations supports any of these types");
   return cases;
 }
 
@@ -146,7 +147,7 @@ void write_cases(const std::string& root_name, const std::vector<fuzz::SuiteCase
 
 int run_emit(const EmitOptions& options) {
   if (options.folder == "-")
-    throw ParseError("emit writes a folder, which standard output is not; name a new one");
+    throw ParseError("emit writes a folder, not standard output; give the name of a new one");
   if (!options.op.empty() && !options.suite.model.empty())
     throw ParseError("emit: --op and --model exclude each other");
   const std::vector<fuzz::SuiteCase> cases =
@@ -155,10 +156,10 @@ int run_emit(const EmitOptions& options) {
           : probe_cases(kernel_of_text(options.op, options.arrays).ast, options.suite.seed);
   write_cases(options.folder, cases, options.format);
   fmt::print(
-      "{} in {}: each folder holds kernel.json and its inputs, {}\n"
-      "write each output beside them as out.{}, then: touchstone judge {}{}\n",
+      "{} in {}: each folder contains kernel.json and its inputs, {}\nwrite each output into the "
+      "same folder as out.{}, then: touchstone judge {}{}\n",
       counted(cases.size(), "kernel"), options.folder,
-      options.format == "npy" ? "in1.npy and on" : "in." + options.format, options.format,
+      options.format == "npy" ? "in1.npy, in2.npy, ..." : "in." + options.format, options.format,
       options.folder, options.format == "npy" ? "" : " --out out." + options.format);
   return kExitOk;
 }

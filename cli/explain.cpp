@@ -28,8 +28,8 @@ std::vector<std::int64_t> parse_index(const std::string& text) {
     const auto [stop, error] = std::from_chars(from, end, value);
     const bool more = stop != end && *stop == ',' && stop + 1 != end;
     if (error != std::errc() || (stop != end && !more))
-      throw ParseError(
-          fmt::format("'{}' is no element; write an index per axis, as --at 3,7", text));
+      throw ParseError(fmt::format(
+          "'{}' is not an element of the output; write an index per axis, as --at 3,7", text));
     at.push_back(value);
     from = more ? stop + 1 : stop;
   }
@@ -98,7 +98,7 @@ ExplainedRun run_of(const ExplainOptions& options) {
   if (options.op.empty() && fuzz::is_reproducer(text)) {
     if (!options.inputs.empty() || !options.output.empty())
       throw ParseError(fmt::format(
-          "{} is a reproducer and holds its own arrays; leave out --in and --out", options.file));
+          "{} is a reproducer and contains its own arrays; omit --in and --out", options.file));
     fuzz::Reproducer r = parse_reproducer(options.file, text);
     return {r.run.concrete(), std::move(r.run.inputs), std::move(r.output)};
   }

@@ -91,7 +91,7 @@ double parse_seconds(const std::string& text) {
   const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
   const double scale = unit == "h" ? 3600 : unit == "m" || unit == "min" ? 60 : 1;
   if (error != std::errc() || n <= 0 || n > 1e7 || (scale == 1 && !unit.empty() && unit != "s"))
-    throw ParseError(fmt::format("--time takes 60s, 5m or 2h, not '{}'", text));
+    throw ParseError(fmt::format("--time '{}': write a duration as 60s, 5m or 2h", text));
   return n * scale;
 }
 
@@ -103,14 +103,13 @@ std::unique_ptr<DataOutput> data_output(const FuzzOptions& o) {
   const bool lines = o.json || o.log == "-", page = o.coverage == "-";
   if (lines && page)
     throw ParseError(
-        "the page of --coverage is to be standard output, and so are lines of JSON; "
-        "name a file for one of them");
+        "both --coverage - and JSON write to standard output; give a file name for one of them");
   return data_output_if(lines || page);
 }
 
 fuzz::RunOptions run_options(const FuzzOptions& o, const std::unique_ptr<DataOutput>& data) {
   if (o.findings == "-" || o.corpus == "-")
-    throw ParseError("--findings and --corpus are folders, which standard output is not");
+    throw ParseError("--findings and --corpus are folders, not standard output; give a folder");
   fuzz::RunOptions run;
   run.seed = o.seed;
   run.seconds = parse_seconds(o.time);
@@ -124,11 +123,12 @@ fuzz::RunOptions run_options(const FuzzOptions& o, const std::unique_ptr<DataOut
     run.log = o.shard == "job" ? log_of_shard(o.log, run.shard, run.shards) : fs::path(o.log);
   if (o.gather > 0 && (!has_log_file(o) || o.cases == 0 || !o.shard.empty()))
     throw ParseError(
-        "--gather needs the --log and the --cases that the shards had, and takes all shards");
+        "--gather needs the --log and the --cases of the shards, and reads all of them: omit "
+        "--shard");
   if (o.log == "-") run.log_file = data->fd();
   run.resume = o.resume;
   if (o.resume && !has_log_file(o))
-    throw ParseError("--resume needs the --log of the campaign, a file");
+    throw ParseError("--resume needs --log FILE, the log of the campaign to continue");
   run.coverage = !o.coverage.empty();
   return run;
 }
@@ -227,7 +227,7 @@ CorpusCount replay(const FuzzOptions& o, const std::vector<AreaPlan>& plans) {
     if (told && told->starts_with('P')) continue;
     if (told && told->starts_with('D')) {
       ++count.damaged;
-      fmt::print(stderr, "touchstone: {}: not a case of '{}': {}\n", c.where, c.area,
+      fmt::print(stderr, "touchstone: {}: not a case of area '{}': {}\n", c.where, c.area,
                  told->substr(1));
       continue;
     }
@@ -277,7 +277,7 @@ void summarize(const FuzzOptions& o, const AreaResult& r) {
     std::string parts;
     for (const auto& [relation, times] : r.passed_over)
       parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", relation, times);
-    fmt::print("  asked for and said nothing: {}\n", parts);
+    fmt::print("  checks that did not apply: {}\n", parts);
   }
 }
 
@@ -286,7 +286,7 @@ void print_backend_starts() {
   constexpr double kSlow = 5;  // seconds
   const fuzz::SharedStarts& starts = *backend_starts();
   if (starts.anew() == 0 && starts.seconds() < kSlow) return;
-  fmt::print("backend: started {}, {} of them after an answer that was none, in {} in all\n",
+  fmt::print("backend: started {}, {} of them after an invalid answer, in {} in all\n",
              counted(starts.times(), "time"), starts.anew(), seconds_str(starts.seconds()));
 }
 
@@ -311,7 +311,7 @@ void write_coverage(const FuzzOptions& o, const fuzz::RunResult& result,
     fmt::print("{}", coverage_text(r.name, *r.coverage));
     pages.emplace_back(r.name, r.coverage.get());
   }
-  const std::string page = coverage_html(pages, fmt::format("What seed {} reached", o.seed));
+  const std::string page = coverage_html(pages, fmt::format("Coverage of seed {}", o.seed));
   if (o.coverage == "-") return data->write(page);
   write_file_atomically(o.coverage, page);
   fmt::print("coverage: {}\n", o.coverage);
@@ -340,7 +340,7 @@ int run_fuzz(const FuzzOptions& o) {
   ::setenv("TMPDIR", scratch.path().c_str(), 1);  // also collects files of killed workers
   const std::vector<AreaPlan> plans = fuzz_plans(o);
   if (o.one) {
-    if (plans.size() != 1) throw ParseError("--case is of one area: name it with --area");
+    if (plans.size() != 1) throw ParseError("--case needs one area: name it with --area");
     return one_case(o, plans[0]);
   }
   stop_on_signals();
@@ -375,7 +375,7 @@ int run_fuzz(const FuzzOptions& o) {
   print_backend_starts();
   if (!o.coverage.empty()) write_coverage(o, result, data);
   if (result.ended_early)
-    fmt::print("ended early{}\n", has_log_file(o) ? "; --resume goes on from the log" : "");
+    fmt::print("ended early{}\n", has_log_file(o) ? "; --resume continues from the log" : "");
   if (o.json) data->write(fuzz_summary_json(o, corpus, result));
   end_by_signal();
   if (!result.trouble.empty()) throw SystemError(result.trouble);

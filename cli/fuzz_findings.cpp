@@ -139,15 +139,14 @@ void show_finding(const FuzzOptions& o, const std::string& area, const AreaFindi
   if (as_given) {
     word = o.one->starts_with('@') ? "@" + quoted(o.one->substr(1)) : quoted(*o.one);
   } else if (const std::string why = keep(o, area, f, hurried, word); !why.empty()) {
-    fmt::print("  not kept in a file: {}\n", why);
+    fmt::print("  not written to a file: {}\n", why);
     if (f.shrunk.size() > kMostShown) fmt::print("  {}\n", f.shrunk);
   }
   if (f.only_drawn) {
-    fmt::print("  its text reads as a case that passes: it fails as it is drawn\n");
+    fmt::print("  its text parses as a case that passes; as drawn it fails\n");
     word = quoted(fuzz::drawn_case(o.seed, f.index));
   }
-  if (f.unsteady)
-    fmt::print("  checked again it passes: what is tested answers the same question in two ways\n");
+  if (f.unsteady) fmt::print("  it passes when checked again: the result is not reproducible\n");
   fmt::print("  again: touchstone {}\n", again(o, area, word));
 }
 
@@ -167,7 +166,7 @@ void show_unshrunk(const FuzzOptions& o, const std::string& area,
     fmt::print(": {}\n  again: touchstone {} --corpus {} --cases 1\n", file.string(),
                same_again(o, area), quoted(o.findings));
   } catch (const SystemError& e) {
-    fmt::print(", and not kept in a file: {}\n{}", e.what(), lines);
+    fmt::print(", and not written to a file: {}\n{}", e.what(), lines);
   }
 }
 

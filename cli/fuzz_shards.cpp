@@ -44,8 +44,8 @@ void take_shard_of_job(fuzz::RunOptions& run) {
     return;
   }
   throw ParseError(
-      "--shard job: no job started this process; start it by mpirun, srun or an array of Slurm's, "
-      "or name the part, as 0/4");
+      "--shard job: no job environment found; start under mpirun, srun or a Slurm array, or give "
+      "the part, as 0/4");
 }
 
 void merge(fuzz::AreaResult& to, fuzz::AreaResult&& from) {
@@ -90,8 +90,7 @@ void take_shard(const std::string& text, fuzz::RunOptions& run) {
   const auto shard = number(std::string_view(text).substr(0, slash));
   const auto shards = number(std::string_view(text).substr(std::min(slash + 1, text.size())));
   if (!shard || !shards || *shard < 0 || *shards < 1 || *shard >= *shards || *shards > 1'000'000)
-    throw ParseError(
-        fmt::format("--shard takes W/N with 0 <= W < N, as 0/4, or job, not '{}'", text));
+    throw ParseError(fmt::format("--shard '{}': write W/N with 0 <= W < N, as 0/4, or job", text));
   run.shard = *shard;
   run.shards = *shards;
 }

@@ -28,8 +28,8 @@ using HttpClock = std::chrono::steady_clock;
 constexpr std::string_view kJson = "application/json", kLines = "application/x-ndjson";
 constexpr char kAbout[] =
     "touchstone " TOUCHSTONE_VERSION
-    ": verdicts on the results of kernels. POST here a question as application/json, or lines of "
-    "them; docs/oracle.md has their form. GET /health says whether it serves.\n";
+    ": verdicts on the results of kernels. POST a question to / as application/json, or one per "
+    "line; docs/oracle.md describes the format. GET /health reports whether the server is up.\n";
 
 // The client left, or does not read.
 struct ClientGone {};
@@ -114,24 +114,25 @@ bool has_token(std::string_view field, std::string_view token) {
 // through a DNS name for this machine or directly; Host and Origin reveal it.
 std::optional<HttpRefusal> refusal_of(const HttpRequest& request, const std::string& token) {
   if (!request.host.empty() && !is_loopback_host(request.host))
-    return HttpRefusal{403, "the field Host names another machine than this one"};
+    return HttpRefusal{403, "the Host header names another machine"};
   if (request.has_origin && request.origin != "http://" + request.host)
-    return HttpRefusal{403, "a page of another origin asks (field Origin)"};
+    return HttpRefusal{403, "the request comes from a page of another origin (Origin header)"};
   if (!token.empty() && !has_token(request.authorization, token))
     return HttpRefusal{401,
-                       "the token is missing or another one; send the field 'Authorization: Bearer "
+                       "the token is missing or wrong; send the header 'Authorization: Bearer "
                        "TOKEN' with the token that the server printed or was given"};
   const bool is_root = request.path == "/", is_ask = request.path == "/ask";
   if (!is_root && !is_ask && request.path != "/health")
-    return HttpRefusal{404, "there are / and /ask for POST, / and /health for GET"};
+    return HttpRefusal{404, "only / and /ask accept POST; only / and /health accept GET"};
   const bool is_get = request.method == "GET" || request.is_head();
   if (is_get ? is_ask : request.method != "POST" || (!is_root && !is_ask))
-    return HttpRefusal{405, fmt::format("no {} of {}", request.method, request.path),
-                       is_root  ? "GET, HEAD, POST"
-                       : is_ask ? "POST"
-                                : "GET, HEAD"};
+    return HttpRefusal{
+        405, fmt::format("the method {} is not allowed for {}", request.method, request.path),
+        is_root  ? "GET, HEAD, POST"
+        : is_ask ? "POST"
+                 : "GET, HEAD"};
   if (!request.encoding.empty() && request.encoding != "identity")
-    return HttpRefusal{415, "the body is to be sent as it is (field Content-Encoding)"};
+    return HttpRefusal{415, "Content-Encoding is not supported; send the body uncompressed"};
   return {};
 }
 
@@ -207,7 +208,8 @@ class HttpConversation {
       case PatientSocket::Read::Silence:
         break;
     }
-    return reader_.has_begun() && refuse({408, "the request came too slowly (--client-timeout)"});
+    return reader_.has_begun() &&
+           refuse({408, "the request arrived too slowly (--client-timeout)"});
   }
 
   // Whether another request may follow.

@@ -18,9 +18,9 @@ struct HttpProgress {
     InText,    // judging, between two lines of an answer that ends with the connection
   };
   std::atomic<Stage> stage = Stage::Talking;
-  std::atomic<std::int64_t> since = 0;  // start of that stage; milliseconds of the steady clock
-  static_assert(std::atomic<Stage>::is_always_lock_free);
-  static_assert(std::atomic<std::int64_t>::is_always_lock_free);
+  std::atomic<std::int64_t> since = 0;  // that stage; milliseconds of the steady clock
+  static_assert(std::atomic<Stage>::is_always_lock_free, "processes share it");
+  static_assert(std::atomic<std::int64_t>::is_always_lock_free, "processes share it");
 
   void enter(Stage next);
   double seconds() const;  // in this stage

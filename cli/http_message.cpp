@@ -83,7 +83,7 @@ HttpReader::Found HttpReader::refuse(int status, std::string reason) {
 
 void HttpReader::finish() {
   if (parser_->http.is_done() || !has_begun()) return;
-  refuse(400, "the request ends before it is complete");
+  refuse(400, "the request is incomplete");
 }
 
 HttpReader::Found HttpReader::look() {
@@ -101,10 +101,10 @@ HttpReader::Found HttpReader::look() {
       return Found::Nothing;
     }
     if (error == http::error::body_limit)
-      return refuse(413, fmt::format("a body has {} MiB at most (--max-body)", most_body_ >> 20));
+      return refuse(413, fmt::format("the body exceeds {} MiB (--max-body)", most_body_ >> 20));
     if (error == http::error::header_limit)
-      return refuse(431, fmt::format("the head of a request has {} KiB at most", kMostHead >> 10));
-    if (error) return refuse(400, "this is not HTTP/1.1: " + error.message());
+      return refuse(431, fmt::format("the head of the request exceeds {} KiB", kMostHead >> 10));
+    if (error) return refuse(400, "not HTTP/1.1: " + error.message());
     if (!had_head && parser.is_header_done()) {
       head_was_said_ = true;
       return understand_head();
@@ -136,17 +136,17 @@ HttpReader::Found HttpReader::understand_head() {
   for (const http::field once :
        {http::field::host, http::field::origin, http::field::authorization})
     if (message.count(once) > 1)
-      return refuse(400, fmt::format("two fields {}", text_of(http::to_string(once))));
-  // A proxy in front of us could parse another coding, or an additional length, as another end of
-  // the body, and the rest as the next request.
+      return refuse(400, fmt::format("two {} headers", text_of(http::to_string(once))));
+  // A server in front of us could take another coding, or a length beside it, for another end of
+  // the body, and what follows for the next request.
   if (const auto codings = message.count(http::field::transfer_encoding); codings != 0) {
     if (codings > 1 || field(http::field::transfer_encoding) != "chunked" || message.version() < 11)
-      return refuse(400, "the one field Transfer-Encoding may be 'chunked', of HTTP/1.1");
+      return refuse(400, "Transfer-Encoding must be a single 'chunked', in HTTP/1.1");
     if (message.count(http::field::content_length) != 0)
-      return refuse(400, "it has both fields, Transfer-Encoding and Content-Length; send one");
+      return refuse(400, "both Transfer-Encoding and Content-Length are present; send one");
   }
   if (request_.host.empty() && request_.takes_chunks)
-    return refuse(400, "the field Host is missing");
+    return refuse(400, "the Host header is missing");
   return Found::Head;
 }
 

@@ -51,8 +51,8 @@ fs::path adapter(const std::string& file) {
     if (!place.empty() && fs::exists(place / file, error))
       return fs::weakly_canonical(place / file, error);
   throw ParseError(
-      fmt::format("{} was not found in {}; name the folder that holds it in TOUCHSTONE_BACKENDS",
-                  file, among.empty() ? "any folder beside this program" : among.string()));
+      fmt::format("{} was not found in {}; set TOUCHSTONE_BACKENDS to the folder that contains it",
+                  file, among.empty() ? "any folder relative to this program" : among.string()));
 }
 
 void become_sibling(const char* name) {

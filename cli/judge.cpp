@@ -40,8 +40,9 @@ std::vector<fs::path> cases_in(const fs::path& root) {
   if (error)
     throw SystemError(fmt::format("cannot read the folder {}: {}", root.string(), error.message()));
   if (found.empty())
-    throw ParseError(fmt::format(
-        "{} holds no folder with a kernel.json; touchstone emit makes some", root.string()));
+    throw ParseError(
+        fmt::format("{} contains no folder with a kernel.json; write some with touchstone emit",
+                    root.string()));
   std::ranges::sort(found);
   return found;
 }
@@ -235,7 +236,7 @@ class SuiteReport {
     if (!whole)
       fmt::print(
           to, "ended after {} of {}{}\n", done_, counted(kernels_, "kernel"),
-          options_.log.empty() || options_.log == "-" ? "" : "; --resume goes on from the log");
+          options_.log.empty() || options_.log == "-" ? "" : "; --resume continues from the log");
     if (!options_.json) {
       std::vector<std::string> parts;
       for (const Outcome o : kOutcomes)
@@ -331,7 +332,7 @@ int run_judge(const JudgeOptions& options) {
   }
   if (!backend && options.folder.empty())
     throw ParseError(
-        "nothing to judge: name a folder that emit wrote, or a --backend or a --plugin");
+        "nothing to judge: give a folder that emit wrote, or a --backend or a --plugin");
   const Profile profile = backend ? profile_of(backend->capabilities(), options.profile)
                                   : read_profile(options.profile);
   const Cases cases(options, backend.get(), profile);

@@ -17,7 +17,7 @@ JudgedLine judged_line(const LogJson& line) {
   judged.name = line.at("case").get<std::string>();
   if (const LogJson& said = line.at("outcome"); !said.is_null()) {
     judged.outcome = outcome_named(said.get<std::string>());
-    if (!judged.outcome) throw ParseError("there is no such outcome");
+    if (!judged.outcome) throw ParseError("unknown outcome");
   }
   judged.text = line.at("text").get<std::string>();
   judged.suspect = line.value("suspect", false);
@@ -40,10 +40,10 @@ JudgeLog::JudgeLog(const std::string& file, const std::string& run, bool resume)
       JudgedLine judged = judged_line(line);
       known_.insert_or_assign(std::pair(judged.name, line.at("hash").get<std::string>()),
                               std::move(judged));
-    } catch (const std::exception& e) {  // ours or the JSON library's
-      throw ParseError(
-          fmt::format("{}:{}: damaged: {}; cut the file before this line to go on from there", file,
-                      number, json_fault(e.what())));
+    } catch (const std::exception& e) {  // of ours or of the JSON library
+      throw ParseError(fmt::format(
+          "{}:{}: damaged: {}; truncate the file before this line to continue from there", file,
+          number, json_fault(e.what())));
     }
   }
 }

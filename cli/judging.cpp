@@ -122,9 +122,9 @@ Profile read_profile(const std::string& wanted) {
   try {
     Profile profile = Profile::from_json(text);
     if (is_builtin_name(profile.name) && profile != Profile::named(profile.name))
-      throw ParseError(fmt::format(
-          "profile: '{}' is a built-in profile, which this is not; give it another name",
-          profile.name));
+      throw ParseError(
+          fmt::format("profile: '{}' is the name of a built-in profile; give this one another name",
+                      profile.name));
     return profile;
   } catch (const Error& e) {
     throw ParseError(fmt::format("{}: {}", wanted, e.what()));
@@ -165,7 +165,7 @@ std::string unfit_shape(const LazyOpPtr& kernel, const HostArray& output) {
     if (!size.is_int()) return {};
     wanted.push_back(size.as_int());
   }
-  const std::string why = fmt::format("the output has shape ({}), the kernel's has ({})",
+  const std::string why = fmt::format("the output has shape ({}), the kernel has ({})",
                                       fmt::join(given, ", "), fmt::join(wanted, ", "));
   std::erase(wanted, 1);
   std::erase(given, 1);

@@ -105,14 +105,15 @@ std::string at_stage(const LazyOpPtr& kernel, const std::string& stage, const st
 }  // namespace
 
 int run_kernel(const KernelOptions& options) {
-  if (options.json && !options.list) throw ParseError("kernel: --json is of --list");
+  if (options.json && !options.list) throw ParseError("kernel: --json needs --list");
   if (options.list) {
     list_definitions(options.json);
     return kExitOk;
   }
   if (options.text.empty())
     throw ParseError(
-        "name a kernel, as 'softmax(x[64,128])'; touchstone kernel --list prints the definitions");
+        "no kernel given, as in 'softmax(x[64,128])'; touchstone kernel --list prints the "
+        "definitions");
   const auto kernel_of = [](const std::string& text) {
     return is_file(text) ? read_kernel(text).ast : define::parse(text).kernel();
   };
@@ -132,9 +133,8 @@ int run_kernel(const KernelOptions& options) {
     return kExitOk;
   }
   if (is_file(options.text))
-    throw ParseError(
-        fmt::format("kernel: {} is a kernel already; --stage and --html show what becomes of it",
-                    options.text));
+    throw ParseError(fmt::format("kernel: {} is already a kernel; --stage and --html show its code",
+                                 options.text));
   const define::Formula formula = define::parse(options.text);
   const KernelFile file = kernel_file(formula.kernel());
   if (options.tree) {

@@ -28,16 +28,15 @@ symbolic::Values parse_values(const std::vector<std::string>& words, const LazyO
     if (error == std::errc::result_out_of_range)
       throw ParseError(fmt::format("the value of '{}' does not fit in 64 bits", word));
     if (error != std::errc() || stop != end)
-      throw ParseError(
-          fmt::format("'{}' does not give a variable its value; write it as n=3", word));
+      throw ParseError(fmt::format("'{}' is not NAME=VALUE, as n=3", word));
     const std::string name = word.substr(0, equals);
     if (std::find(known.begin(), known.end(), name) == known.end())
       throw ParseError(known.empty()
-                           ? fmt::format("'{}': the kernel has no variables; leave --var out", word)
+                           ? fmt::format("'{}': the kernel has no variables; omit --var", word)
                            : fmt::format("'{}': the kernel has no variable '{}'; it has {}", word,
                                          name, fmt::join(known, ", ")));
     if (!values.emplace(name, value).second)
-      throw ParseError(fmt::format("'{}': '{}' has a value already; give it once", word, name));
+      throw ParseError(fmt::format("'{}': '{}' is given twice", word, name));
   }
   return values;
 }
@@ -91,7 +90,7 @@ KernelFile with_values(const KernelFile& kernel, const std::vector<std::string>&
 KernelFile kernel_named(const std::string& path, const std::string& op,
                         const std::vector<std::string>& inputs) {
   if (path.empty() == op.empty())
-    throw ParseError("name a kernel.json, or a kernel as --op 'softmax(x[64,128])'");
+    throw ParseError("give a kernel.json, or a kernel as --op 'softmax(x[64,128])'");
   return op.empty() ? read_kernel(path) : kernel_of_text(op, inputs);
 }
 
@@ -123,8 +122,8 @@ KernelFile read_kernel(const std::string& path) {
 
 KernelFile parse_kernel(const std::string& path, std::string_view text) {
   if (text.size() > kMostKernelText)
-    throw ParseError(fmt::format("{}: a kernel of {} bytes, at most {} are read", path, text.size(),
-                                 kMostKernelText));
+    throw ParseError(fmt::format("{}: the kernel file has {} bytes; the limit is {}", path,
+                                 text.size(), kMostKernelText));
   try {
     return kernel_from_json(text);
   } catch (const Error& e) {
@@ -141,13 +140,13 @@ Wanted wanted_by(const KernelFile& kernel, int idx, const std::string& label) {
     if (spec == kernel.buffers.end() || spec->idx != idx)
       return std::int64_t{0};  // unused buffer number
     if (array.dtype != spec->dtype)
-      throw ParseError(fmt::format("{}: holds {}, buffer {} of the kernel is {}", label,
+      throw ParseError(fmt::format("{}: contains {}, but buffer {} of the kernel is {}", label,
                                    name(array.dtype), idx, name(spec->dtype)));
     if (array.size() < spec->size)
-      throw ParseError(fmt::format("{}: holds {}, buffer {} of the kernel has {}", label,
+      throw ParseError(fmt::format("{}: contains {}, but buffer {} of the kernel has {}", label,
                                    counted(array.size(), "element"), idx, spec->size));
     if (idx == 0 && array.size() != spec->size)
-      throw ParseError(fmt::format("{}: holds {}, the kernel's output has {}", label,
+      throw ParseError(fmt::format("{}: contains {}, but the kernel's output has {}", label,
                                    counted(array.size(), "element"), spec->size));
     return spec->size;
   };
@@ -159,9 +158,9 @@ std::vector<HostArray> read_arrays(const KernelFile& kernel, const std::vector<s
   for (const Named& named : named_by(paths, first)) {
     const int idx = first + static_cast<int>(arrays.size());
     if (kernel.buffers.empty() || idx > kernel.buffers.back().idx)
-      throw ParseError(fmt::format("{}: would be buffer {}, but the kernel's last is buffer {}",
-                                   named.label, idx,
-                                   kernel.buffers.empty() ? -1 : kernel.buffers.back().idx));
+      throw ParseError(fmt::format(
+          "{}: too many inputs: this would be buffer {}, the kernel's last is buffer {}",
+          named.label, idx, kernel.buffers.empty() ? -1 : kernel.buffers.back().idx));
     arrays.push_back(named.read(wanted_by(kernel, idx, named.label)));
   }
   return arrays;

@@ -137,7 +137,7 @@ int run_kernels(const KernelsOptions& options) {
   const ConfigScope scope(config_of(options.opt, options.scheduler));
   if (!options.program.empty()) return print_program(options);
   if (!options.html.empty()) {
-    if (options.models.empty()) throw ParseError("kernels --html: name a model, or --program");
+    if (options.models.empty()) throw ParseError("kernels --html: give a model, or --program");
     KernelParts parts;
     std::string title;
     for (const std::string& wanted : options.models) {

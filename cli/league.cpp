@@ -286,10 +286,10 @@ class LeagueLog {
       try {
         require_shallow_json(line);
         take(LeagueJson::parse(line));
-      } catch (const std::exception& e) {  // ours or the JSON library's
-        throw ParseError(
-            fmt::format("{}:{}: damaged: {}; cut the file before this line to go on from there",
-                        options.log, number, json_fault(e.what())));
+      } catch (const std::exception& e) {  // of ours or of the JSON library
+        throw ParseError(fmt::format(
+            "{}:{}: damaged: {}; truncate the file before this line to continue from there",
+            options.log, number, json_fault(e.what())));
       }
     }
   }
@@ -342,7 +342,7 @@ Players start_players(const LeagueOptions& options) {
     all.push_back(options.limits);
     all.back().plugin = plugin;
   }
-  if (all.empty()) throw ParseError("nobody plays: name backends with --backend or --plugin");
+  if (all.empty()) throw ParseError("no backends given: name them with --backend or --plugin");
   Players players;
   for (const BackendOptions& one : all) {
     players.backends.push_back(start_backend(one));
@@ -402,7 +402,7 @@ int run_league(const LeagueOptions& options) {
       fmt::print(
           options.json ? stderr : stdout, "Ended after {} of {}{}.\n", done,
           counted(cases.size(), "kernel"),
-          options.log.empty() || options.log == "-" ? "" : "; `--resume` goes on from the log");
+          options.log.empty() || options.log == "-" ? "" : "; `--resume` continues from the log");
   });
   for (const fuzz::SuiteCase& c : cases) {
     progress.update(static_cast<std::int64_t>(done), c.name);

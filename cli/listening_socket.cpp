@@ -130,12 +130,12 @@ bool has_dead_socket(const std::string& path, const sockaddr_un& address) {
     cannot_listen(path, std::strerror(errno));
   }
   if (!S_ISSOCK(there.st_mode))
-    cannot_listen(path, "it is there and is no socket; name a path that is free");
-  if (there.st_uid != ::geteuid()) cannot_listen(path, "it is a socket of another user");
+    cannot_listen(path, "the path exists and is not a socket; choose another path");
+  if (there.st_uid != ::geteuid()) cannot_listen(path, "the socket belongs to another user");
   const Descriptor probe = new_socket(AF_UNIX, path);
   if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
       errno != ECONNREFUSED)
-    cannot_listen(path, "another process listens there");
+    cannot_listen(path, "another process listens on it");
   return true;
 }
 
@@ -167,14 +167,12 @@ void ListeningSocket::listen_at_address(const std::string& place) {
   auto address = parts ? loopback(parts->host) : std::nullopt;
   if (!address)
     throw ParseError(fmt::format(
-        "--listen {}: neither a loopback address (127.0.0.1:8080, [::1]:8080, localhost) nor a "
-        "path "
-        "with a slash; it listens to this machine alone, so let a server in front of it, which "
-        "knows who may ask, do the rest",
+        "--listen {}: must be a loopback address (127.0.0.1:8080, [::1]:8080, localhost) or a path "
+        "with a slash; to serve other machines, put a server with access control in front",
         place));
   const auto port = port_of(parts->port);
   if (!port)
-    throw ParseError(fmt::format("--listen {}: a port is a number from 0 to 65535", place));
+    throw ParseError(fmt::format("--listen {}: the port must be a number from 0 to 65535", place));
   const bool is_v4 = address->any.sa_family == AF_INET;
   (is_v4 ? address->v4.sin_port : address->v6.sin6_port) = htons(*port);
   fd_ = new_socket(address->any.sa_family, place);
@@ -197,7 +195,7 @@ void ListeningSocket::listen_at_path(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof address.sun_path)
-    throw ParseError(fmt::format("--listen {}: the path of a socket has 1 to {} bytes", path,
+    throw ParseError(fmt::format("--listen {}: the path of a socket must have 1 to {} bytes", path,
                                  sizeof address.sun_path - 1));
   path.copy(address.sun_path, path.size());
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
@@ -208,7 +206,7 @@ void ListeningSocket::listen_at_path(const std::string& path) {
   if (!lock || ::fstat(lock.get(), &about) != 0 || ::flock(lock.get(), LOCK_EX) != 0)
     cannot_listen(path, fmt::format("{}: {}", folder.string(), std::strerror(errno)));
   if ((about.st_mode & S_IWOTH) != 0 && (about.st_mode & S_ISVTX) == 0)
-    cannot_listen(path, fmt::format("everybody may replace files of {}; take a folder of your own, "
+    cannot_listen(path, fmt::format("every user may replace files in {}; use a folder of your own, "
                                     "or set its sticky bit (chmod +t)",
                                     folder.string()));
   if (has_dead_socket(path, address) && ::unlink(path.c_str()) != 0)

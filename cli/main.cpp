@@ -26,25 +26,24 @@ namespace touchstone::cli {
 namespace {
 
 constexpr char kEnvironment[] =
-    "Compiled kernels: TOUCHSTONE_CC is the compiler, TOUCHSTONE_CACHE the folder where they are "
-    "kept, which must be yours alone, TOUCHSTONE_CACHE_SIZE how many MiB of them (1024), of which "
-    "the least recently used go first, TOUCHSTONE_THREADS how many threads share a large one, "
-    "TOUCHSTONE_BEAM how many layouts of a kernel a search for the fastest keeps from round to "
-    "round (0: no search), TOUCHSTONE_KERNEL_SAN=1 ends the process where a kernel's behaviour is "
-    "undefined, TOUCHSTONE_ORDER=source adds up term by term, TOUCHSTONE_FMA=0 rounds products "
-    "before they are added to a sum, also within EXP2, LOG2 and SIN (1: not, the default where the "
-    "processor can; a kernel's profile says both of its sums), "
-    "TOUCHSTONE_MATH how accurate EXP2, LOG2 and SIN are: 1ulp, correctly-rounded, fast or "
-    "library. "
-    "A run of the compiler is ended after TOUCHSTONE_CC_SECONDS (120), or when it has printed more "
-    "than TOUCHSTONE_CC_OUTPUT (16) MiB; none of its processes gets more than TOUCHSTONE_CC_MEMORY "
-    "(8192) MiB of addresses, and no file more. 0 lifts a limit. TOUCHSTONE_ROOM=off runs backends "
-    "of others without a room (docs/backends.md).";
+    "Environment variables, with defaults in parentheses.\nCompiled kernels: TOUCHSTONE_CC: the "
+    "compiler. TOUCHSTONE_CACHE: the cache folder, which must be yours alone. "
+    "TOUCHSTONE_CACHE_SIZE: its limit in MiB (1024); the least recently used kernels are deleted "
+    "first. TOUCHSTONE_THREADS: threads for a large kernel. TOUCHSTONE_BEAM: search for the "
+    "fastest layout of each kernel, with this many candidates kept per round (0: no search). "
+    "TOUCHSTONE_KERNEL_SAN=1: undefined behaviour in a kernel ends the process.\nArithmetic: "
+    "TOUCHSTONE_ORDER=source: sum term by term. TOUCHSTONE_FMA=0: round products before they are "
+    "added to a sum, also within EXP2, LOG2 and SIN (1: fuse them, the default where the processor "
+    "can); a kernel's profile declares the sums that it uses. TOUCHSTONE_MATH: accuracy of EXP2, "
+    "LOG2 and SIN: 1ulp, correctly-rounded, fast or library.\nLimits of one run of the compiler, 0 "
+    "for none: TOUCHSTONE_CC_SECONDS (120); TOUCHSTONE_CC_OUTPUT, MiB that it prints (16); "
+    "TOUCHSTONE_CC_MEMORY, MiB of address space for each of its processes and of each file "
+    "(8192).\nTOUCHSTONE_ROOM=off: run foreign backends without a sandbox (docs/backends.md).";
 constexpr char kFooter[] =
     "Exit codes: 0 done or PASS, 1 FAIL or a goal missed, 2 bad usage or input (also UNUSABLE), 3 "
-    "WEAK, 4 nothing was checked, 5 SUSPECT; --help of a verb lists its own.\n"
-    "A file named - is standard output. Colour: on a terminal only; NO_COLOR, CLICOLOR_FORCE and "
-    "--color are honoured.";
+    "WEAK, 4 nothing was checked, 5 SUSPECT; --help of a verb lists its own.\nThe file name - "
+    "means standard output. Colour: on a terminal only; NO_COLOR, CLICOLOR_FORCE and --color are "
+    "honoured.";
 
 // The folders shown by --help.
 std::string help_places() {

@@ -22,8 +22,8 @@ Config config_of(int opt, const std::string& scheduler) {
 ModelSchedule schedule_of(const models::Model& model, bool backward) {
   if (!Config::current().lazy)
     throw Error(
-        "TOUCHSTONE_LAZY=0 runs every op as it is built, so that nothing is left to schedule; "
-        "unset it, or ask for TOUCHSTONE_OPT=0");
+        "TOUCHSTONE_LAZY=0 runs every op as it is built, so there is nothing to schedule; unset "
+        "it, or use TOUCHSTONE_OPT=0");
   const models::ModelGraph graph = model.build("CLANG", backward);
   realize(graph.leaves());
   ModelSchedule made;

@@ -113,7 +113,7 @@ std::vector<Mutant> chosen_of(const std::vector<Mutant>& all, const MutantsOptio
            (!options.history || mutant_from_history(m.name));
   });
   if (chosen.empty())
-    throw Error(fmt::format("no mutant {}has the area '{}'; --list shows which there are",
+    throw Error(fmt::format("no mutant {}has the area '{}'; --list shows all mutants",
                             options.history ? "from history " : "", options.area));
   return chosen;
 }
@@ -123,7 +123,7 @@ std::vector<Mutant> chosen_of(const std::vector<Mutant>& all, const MutantsOptio
 int run_mutants(const MutantsOptions& options) {
   const std::vector<Mutant> all = mutants();
   if (all.empty())
-    throw Error("this build holds no mutants; ./dev mutants makes one that does, and runs them");
+    throw Error("this build contains no mutants; ./dev mutants builds and runs them");
   if (options.list) return options.json ? list_json(all) : list(all);
   const std::unique_ptr<DataOutput> data = data_output_if(options.json || options.log == "-");
   std::vector<Hunt> hunts;

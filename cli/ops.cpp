@@ -61,8 +61,8 @@ void print_op_table(const std::vector<Op>& ops) {
   for (const OpInfo& row : op_table)
     if (!is_elementwise(row.op) && !is_reduce(row.op)) others.push_back(lower_name(row.op));
   fmt::print(
-      "Reduces take the terms of their axes. `touchstone ops NAME` gives examples. These compute "
-      "nothing: {}\n",
+      "Reduces take the terms of their axes as operands. `touchstone ops NAME` shows examples. "
+      "These compute nothing: {}\n",
       fmt::join(others, " "));
 }
 
@@ -100,7 +100,7 @@ Op computing_op(const std::string& word) {
   std::vector<std::string> names;
   for (const Op known : all) names.push_back(lower_name(known));
   throw ParseError(
-      fmt::format("{} '{}'{}; known: {}; `touchstone ops` says what each gives",
+      fmt::format("{} '{}'{}; known: {}; `touchstone ops` describes them",
                   op ? "nothing is computed by the op" : "there is no operation", word,
                   did_you_mean(word, std::vector<std::string_view>(names.begin(), names.end())),
                   fmt::join(names, " ")));

@@ -6,8 +6,8 @@ namespace touchstone::cli {
 
 void add_scheduler(CLI::App& v, std::string& scheduler) {
   v.add_option("--scheduler", scheduler,
-               "lazy, by fusion; kernelize, by rewriting; ranges, with any number of reduces in a "
-               "kernel [TOUCHSTONE_SCHEDULER, or ranges; with --opt lazy]")
+               "lazy: by fusion; kernelize: by rewriting; ranges: any number of reduces per kernel "
+               "[TOUCHSTONE_SCHEDULER, or ranges; with --opt lazy]")
       ->check(CLI::IsMember({"lazy", "kernelize", "ranges"}));
 }
 
@@ -18,29 +18,29 @@ Verb demo_verb(CLI::App& app) {
                "demo --plant mask-off-by-one",
                {{kExitOk, "the goal is reached and no kernel fails"},
                 {kExitNo, "FAIL, or the goal is missed"}});
-  v->add_option("--device", o.device, "CLANG, CPU or CUDA: where it learns")->capture_default_str();
+  v->add_option("--device", o.device, "Device to train on: CLANG, CPU or CUDA")
+      ->capture_default_str();
   v->add_option("--model", o.models,
-                "Instead: the output and a step of gradient descent of these models of `touchstone "
-                "kernels`, or all")
+                "Instead of training: judge the output and one step of gradient descent of these "
+                "models (see `touchstone kernels`), or all")
       ->delimiter(',');
   v->add_option("--plant", o.plant,
-                "Put a fault into the compiled code: drop-last-reduce, mask-off-by-one, "
+                "Plant a fault into the compiled code: drop-last-reduce, mask-off-by-one, "
                 "stride-swapped, int-div-floors, max-without-nan");
   v->add_option("--data", o.data,
-                "CSV of 64 pixels (0 to 16) and a label a line, gzipped or not [the digits inside "
-                "the program]");
+                "CSV with 64 pixels (0 to 16) and a label per line, optionally gzipped [the "
+                "built-in digits]");
   v->add_option("--epochs", o.epochs,
                 "Passes over the training images [40; 1 with a planted fault]")
       ->check(CLI::Range(1, 1000));
-  v->add_option("--seed", o.seed, "Of the split, the weights and the order of images")
+  v->add_option("--seed", o.seed, "Seed of the split, the weights and the order of images")
       ->capture_default_str();
   add_scheduler(*v, o.scheduler);
-  v->add_option("--reproducer", o.reproducer, "Where a failing kernel is written")
+  v->add_option("--reproducer", o.reproducer, "Write a failing kernel to this file")
       ->capture_default_str();
-  v->add_flag(
-      "--json", o.json,
-      "The result and the table as one JSON object on standard output, the rest on standard "
-      "error");
+  v->add_flag("--json", o.json,
+              "Write the result and the table as one JSON object to standard output, the rest to "
+              "standard error");
   return {v, [] { return run_demo(o); }};
 }
 

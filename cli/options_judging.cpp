@@ -6,11 +6,11 @@ namespace touchstone::cli {
 namespace {
 
 constexpr char kOpHelp[] =
-    "Instead: the kernel as text, 'softmax(x[64,128])' (docs/define.md); an input without sizes "
-    "has those of its array";
+    "Instead of a file: the kernel as text, 'softmax(x[64,128])' (docs/define.md); an input "
+    "without sizes takes those of its array";
 
 constexpr char kSizesHelp[] =
-    "Arrays whose sizes and types its inputs have, buffer 1 first, as of check";
+    "Arrays that give the inputs their sizes and types, buffer 1 first, as in check";
 
 Verb eval_verb(CLI::App& app) {
   static EvalOptions o;
@@ -26,9 +26,9 @@ Verb eval_verb(CLI::App& app) {
                 "Write the output: FILE.npy, .npz or .safetensors, or - for .npy on standard "
                 "output [print the first elements]");
   v->add_option("--device", o.device, "CPU (the reference) or CLANG")->capture_default_str();
-  v->add_option("--seed", o.seed, "Of the inputs where none are given")->capture_default_str();
+  v->add_option("--seed", o.seed, "Seed of the inputs if none are given")->capture_default_str();
   v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
-  v->add_flag("--source", o.show_source, "Print the code that runs");
+  v->add_flag("--source", o.show_source, "Print the generated code");
   return {v, [] { return run_eval(o); }, add_work_limits(v, o.limits)};
 }
 
@@ -41,61 +41,62 @@ Verb check_verb(CLI::App& app) {
                           {kExitBad, "UNUSABLE, bad usage or input"},
                           {kExitWeak, "WEAK"},
                           {kExitSuspect, "SUSPECT"}});
-  v->add_option("file", o.file, "A kernel.json, or a reproducer, which holds its own arrays");
+  v->add_option("file", o.file, "A kernel.json, or a reproducer, which contains its own arrays");
   v->add_option("--op", o.op, kOpHelp)->excludes("file");
   v->add_option("--in", o.inputs,
                 "Inputs, buffer 1 first: FILE.npy, FILE.npz:NAME or FILE.safetensors:NAME, or a "
                 "file with arrays in1, in2, ...");
-  v->add_option("--out", o.output, "The candidate's output, in the same ways");
+  v->add_option("--out", o.output, "The candidate's output, in the same formats");
   v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
-  v->add_option(
-      "--profile", o.profile,
-      "What the candidate declares of its arithmetic: ieee, glibc, library, cuda, opencl, "
-      "vulkan, fastmath, tensorcore, or a JSON file (docs/oracle.md) [library for an --op "
-      "that functions compute as they like, else glibc]");
-  v->add_flag("--find-order", o.find_order,
-              "Also say in which order the candidate summed, and what a profile may declare");
-  v->add_flag("--json", o.json, "One JSON object and nothing else");
+  v->add_option("--profile", o.profile,
+                "The declared arithmetic of the candidate: ieee, glibc, library, cuda, opencl, "
+                "vulkan, fastmath, tensorcore, or a JSON file (docs/oracle.md) [library for an "
+                "--op with functions of loose accuracy, else glibc]");
+  v->add_flag(
+      "--find-order", o.find_order,
+      "Also report the order in which the candidate summed, and what a profile may declare");
+  v->add_flag("--json", o.json, "Print one JSON object and nothing else");
   return {v, [] { return run_check(o); }, add_work_limits(v, o.limits)};
 }
 
 Verb explain_verb(CLI::App& app) {
   static ExplainOptions o;
-  CLI::App* v = add_verb(app, "explain",
-                         "One element: its exact value, every rounding, why results are legal",
-                         "explain kernel.json --in a.npy b.npy --out y.npy --at 3,7",
-                         {{kExitOk, "the candidate's element is legal, or none was given"},
-                          {kExitNo, "it is not legal"}});
-  v->add_option("file", o.file, "A kernel.json, or a reproducer, which holds its own arrays");
+  CLI::App* v = add_verb(
+      app, "explain", "Explain one element: its exact value, every rounding, why results are legal",
+      "explain kernel.json --in a.npy b.npy --out y.npy --at 3,7",
+      {{kExitOk, "the candidate's element is legal, or no output was given"},
+       {kExitNo, "the element is not legal"}});
+  v->add_option("file", o.file, "A kernel.json, or a reproducer, which contains its own arrays");
   v->add_option("--op", o.op, kOpHelp)->excludes("file");
-  v->add_option("--in", o.inputs, "Inputs, as of check");
-  v->add_option("--out", o.output, "The candidate's output, in the same ways");
+  v->add_option("--in", o.inputs, "Inputs, as in check");
+  v->add_option("--out", o.output, "The candidate's output, in the same formats");
   v->add_option("--at", o.at,
-                "The element: an index per axis, those of size 1 at the end left out or not")
+                "The element: an index per axis; trailing axes of size 1 may be omitted")
       ->required();
   v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
-  v->add_option("--profile", o.profile, "As of check");
-  v->add_flag("--json", o.json, "One JSON object and nothing else");
+  v->add_option("--profile", o.profile, "As in check");
+  v->add_flag("--json", o.json, "Print one JSON object and nothing else");
   return {v, [] { return run_explain(o); }, add_work_limits(v, o.limits)};
 }
 
 Verb blame_verb(CLI::App& app) {
   static BlameOptions o;
-  CLI::App* v = add_verb(app, "blame", "Which node of a failing kernel a backend gets wrong",
-                         "blame kernel.json --in a.npy b.npy --backend 'python3 mine.py'",
-                         {{kExitOk, "no node is wrong"}, {kExitNo, "one is"}});
-  v->add_option("file", o.file, "A kernel.json, or a reproducer, which holds its own inputs");
+  CLI::App* v =
+      add_verb(app, "blame", "Find the node of a failing kernel that a backend gets wrong",
+               "blame kernel.json --in a.npy b.npy --backend 'python3 mine.py'",
+               {{kExitOk, "no node is wrong"}, {kExitNo, "one is"}});
+  v->add_option("file", o.file, "A kernel.json, or a reproducer, which contains its own inputs");
   v->add_option("--op", o.op, kOpHelp)->excludes("file");
-  v->add_option("--in", o.inputs, "Inputs, as of check");
+  v->add_option("--in", o.inputs, "Inputs, as in check");
   v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
   v->add_option("--profile", o.profile,
-                "As of check [what the backend declares, else glibc; with --held as there]");
+                "As in check [what the backend declares, else glibc; with --held as in check]");
   add_backend_options(v, o.backend);
-  v->add_option("--held", o.held,
-                "What the candidate held at a node, in row-major order, as 4=exp.npy: instead of "
-                "running it");
+  v->add_option(
+      "--held", o.held,
+      "Instead of a run: the candidate's values at a node, in row-major order, as 4=exp.npy");
   v->add_flag("--nodes", o.nodes, "List the nodes and their numbers");
-  v->add_flag("--json", o.json, "One JSON object and nothing else");
+  v->add_flag("--json", o.json, "Print one JSON object and nothing else");
   return {v, [] { return run_blame(o); }};
 }
 
@@ -103,36 +104,35 @@ Verb kernel_verb(CLI::App& app) {
   static KernelOptions o;
   CLI::App* v = add_verb(app, "kernel", "Write a kernel.json for a formula of named operations",
                          "kernel 'softmax(x[64,128])' --out kernel.json", {{kExitOk, "done"}});
-  v->add_option(
-      "text", o.text,
-      "Inputs with sizes and types, x[64,128]:f16; definitions, + - * / % @ and comparisons; or a "
-      "kernel.json");
-  v->add_option("--out", o.output, "Where it is written [standard output]");
+  v->add_option("text", o.text,
+                "Inputs with sizes and types, x[64,128]:f16; definitions, + - * / % @ and "
+                "comparisons; or a kernel.json");
+  v->add_option("--out", o.output, "Write it to this file [standard output]");
   v->add_flag("--list", o.list, "Print the definitions with their arguments");
-  v->add_flag("--json", o.json, "Of --list one JSON object a line and nothing else");
-  v->add_flag("--tree", o.tree, "Print it as a tree instead");
+  v->add_flag("--json", o.json, "With --list: print one JSON object per line and nothing else");
+  v->add_flag("--tree", o.tree, "Print the kernel as a tree instead");
   v->add_option(
        "--stage", o.stage,
-       "Print what the CLANG device makes of it instead: ast, opts (how its loops are laid out), "
-       "uops (linear code), c, asm, profile (the arithmetic that it declares); or what the CUDA "
-       "device makes: cuda, ptx")
+       "Print a stage of its compilation instead. CLANG: ast, opts (the layout of its loops), uops "
+       "(linear code), c, asm, profile (the arithmetic that it declares). CUDA: cuda, ptx")
       ->check(CLI::IsMember({"ast", "opts", "uops", "c", "asm", "profile", "cuda", "ptx"}));
-  v->add_option("--html", o.html,
-                "Write a page to this file instead, - for standard output: its AST, linear code "
-                "and C")
+  v->add_option(
+       "--html", o.html,
+       "Write a page to this file instead, - for standard output: its AST, linear code and C")
       ->excludes("--stage")
       ->excludes("--out")
       ->excludes("--tree")
       ->excludes("--list");
   v->add_option("--opts", o.opts,
-                "Of --stage: lay it out so, 'lanes(16) block(0,4)' or none [what pays as a rule]")
+                "With --stage: use this layout, 'lanes(16) block(0,4)' or none [a heuristic]")
       ->needs("--stage");
-  v->add_option("--beam", o.beam,
-                "Search for the layout that runs fastest here, keeping so many from round to round")
+  v->add_option(
+       "--beam", o.beam,
+       "Search for the fastest layout on this machine, keeping this many candidates per round")
       ->check(CLI::Range(1, 64))
       ->excludes("--opts")
       ->excludes("--html");
-  v->add_option("--time", o.seconds, "Seconds of the search; 0: as long as it takes")
+  v->add_option("--time", o.seconds, "Time limit of the search in seconds; 0: none")
       ->needs("--beam")
       ->capture_default_str();
   return {v,
@@ -145,20 +145,23 @@ Verb kernel_verb(CLI::App& app) {
 
 Verb probe_verb(CLI::App& app) {
   static ProbeOptions o;
-  CLI::App* v = add_verb(app, "probe", "Inputs for one kernel, and which faults each would show",
-                         "probe --op 'softmax(x[16,33])' --out probes", {{kExitOk, "done"}});
+  CLI::App* v =
+      add_verb(app, "probe", "Draw inputs for one kernel, and report which faults each would show",
+               "probe --op 'softmax(x[16,33])' --out probes", {{kExitOk, "done"}});
   v->add_option("file", o.file, "A kernel.json");
   v->add_option("--op", o.op, kOpHelp)->excludes("file");
   v->add_option("--in", o.arrays, kSizesHelp)->needs("--op");
-  v->add_option("--out", o.folder,
-                "A new folder for them: kernel.json and in1.npy and on in a folder a family");
+  v->add_option(
+      "--out", o.folder,
+      "A new folder; each family of inputs gets a folder with kernel.json, in1.npy, in2.npy, ...");
   v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
-  v->add_option("--profile", o.profile, "As of check");
+  v->add_option("--profile", o.profile, "As in check");
   v->add_option("--seed", o.seed, "The same seed draws the same inputs")->capture_default_str();
-  v->add_option("--seconds", o.seconds, "For finding out what the inputs would show; 0: do not")
+  v->add_option("--seconds", o.seconds,
+                "Seconds for finding out what the inputs would show; 0: skip")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
-  v->add_flag("--json", o.json, "One JSON object and nothing else");
+  v->add_flag("--json", o.json, "Print one JSON object and nothing else");
   return {v, [] { return run_probe(o); }, add_work_limits(v, o.limits)};
 }
 
@@ -167,23 +170,22 @@ Verb ops_verb(CLI::App& app) {
   CLI::App* v = add_verb(app, "ops", "The operations: operands, element types, results",
                          "ops max div", {{kExitOk, "done"}});
   v->add_option("op", o.names, "Which [all]");
-  v->add_flag("--json", o.json, "One JSON object a line and nothing else");
+  v->add_flag("--json", o.json, "Print one JSON object per line and nothing else");
   return {v, [] { return run_ops(o); }};
 }
 
 Verb bits_verb(CLI::App& app) {
   static BitsOptions o;
-  CLI::App* v = add_verb(
-      app, "bits", "The right bits of single operations",
-      "bits < questions    # sin<TAB>float32<TAB>3f800000 gives 3f576aa4",
-      {{kExitOk, "done"}, {kExitBad, "a line was no question"}},
-      "Reads a line op<TAB>dtype<TAB>in[,in...] from standard input and writes an answer a line.");
-  v->add_flag("--docs", o.docs, "Print docs/semantics.md: what every op gives, with examples");
+  CLI::App* v = add_verb(app, "bits", "The correct bits of single operations",
+                         "bits < questions    # sin<TAB>float32<TAB>3f800000 gives 3f576aa4",
+                         {{kExitOk, "done"}, {kExitBad, "a line is invalid"}},
+                         "Reads a line op<TAB>dtype<TAB>in[,in...] from standard input and writes "
+                         "one answer per line.");
+  v->add_flag("--docs", o.docs, "Print docs/semantics.md: the result of every op, with examples");
   v->add_flag("--names", o.names, "Print the names of all operations, and how similar ones differ");
-  v->add_option(
-       "--profile", o.profile,
-       "As of check: its float8_overflow says what a float8 gives that is too large; where "
-       "either is legal, both are written, a|b")
+  v->add_option("--profile", o.profile,
+                "As in check; its float8_overflow decides the result of a float8 overflow; if two "
+                "results are legal, both are printed as a|b")
       ->capture_default_str();
   return {v, [] { return run_bits(o); }, add_work_limits(v)};
 }
@@ -192,48 +194,48 @@ Verb certify_verb(CLI::App& app) {
   static CertifyOptions o;
   CLI::App* v =
       add_verb(app, "certify", "Check every input of a function of one float type",
-               "certify exp2 f32    # hours of one core at most; ends and goes on at will",
-               {{kExitOk, "every output is right"},
-                {kExitNo, "some are wrong"},
-                {kExitBad, "bad usage or input, or ended early"}},
-               "The correctly rounded outputs against a second path that shares nothing with the "
-               "first, and MPFR. The file keeps what was checked; the same command goes on.");
-  v->add_option("op", o.op, "exp2, log2, sin, sqrt or recip; with --outputs exp, tanh, ..., too")
+               "certify exp2 f32    # up to hours of one core; can be interrupted and continued",
+               {{kExitOk, "every output is correct"},
+                {kExitNo, "some outputs are wrong"},
+                {kExitBad, "bad usage or input, or stopped early"}},
+               "Compares the correctly rounded outputs with a second, independent implementation "
+               "and MPFR. The file records what was checked; the same command continues.");
+  v->add_option("op", o.op, "exp2, log2, sin, sqrt or recip; with --outputs also exp, tanh, ...")
       ->required();
   v->add_option("dtype", o.dtype, "float32, float16 or bfloat16")->required();
   v->add_option(
       "--out", o.output,
-      "The certificate, complete or not yet; -: standard output, once it is done [OP-DTYPE.json]");
-  v->add_option("--with", o.parts, "Take over what these records of other runs hold")
-      ->allow_extra_args(false);
-  v->add_option("--from", o.from, "The first input: its bits in hexadecimal, the first of a block");
+      "The certificate, complete or partial; -: standard output, when complete [OP-DTYPE.json]");
+  v->add_option("--with", o.parts, "Merge the records of other runs")->allow_extra_args(false);
+  v->add_option("--from", o.from,
+                "The first input: its bits in hexadecimal, at the start of a block");
   v->add_option("--to", o.to, "The input after the last");
-  v->add_option("--shard", o.shard, "Of N machines this is number W, from 0: W/N");
-  v->add_option("--threads", o.threads, "How many [one a core]")->check(CLI::Range(1, 1024));
-  CLI::Option* const fresh = v->add_flag("--fresh", o.fresh, "Begin anew, whatever the file holds");
-  CLI::Option* const device =
-      v->add_option(
-           "--device", o.device,
-           "Hold the outputs of this device against the correctly rounded ones; --out then "
-           "is a record of the figures")
-          ->excludes("--with")
-          ->excludes(fresh);
+  v->add_option("--shard", o.shard, "Part W of N, counted from 0, as W/N");
+  v->add_option("--threads", o.threads, "Worker threads [one per core]")
+      ->check(CLI::Range(1, 1024));
+  CLI::Option* const fresh =
+      v->add_flag("--fresh", o.fresh, "Start over, ignoring the contents of the file");
+  CLI::Option* const device = v->add_option("--device", o.device,
+                                            "Compare the outputs of this device with the correctly "
+                                            "rounded ones; --out then records the figures")
+                                  ->excludes("--with")
+                                  ->excludes(fresh);
   add_backend_options(v, o.backend);
   v->add_option("--ulp", o.ulp,
                 "The limit, in ULP of the result [what the device or backend declares]")
       ->check(CLI::Range(0.0, 1e9));
   CLI::Option* const outputs =
       v->add_option("--outputs", o.outputs,
-                    "Hold these against the right answers: a file, or - for standard input, of a "
-                    "float32 for each input in the order of bits, from --from to --to")
+                    "Compare these outputs with the correct ones: a file, or - for standard input, "
+                    "with a float32 for each input in the order of bits, from --from to --to")
           ->excludes(device)
           ->excludes("--with")
           ->excludes("--shard")
           ->excludes(fresh);
-  v->add_option("--limit", o.limits,
-                "What is documented of these or of a backend's outputs, as steps=2, "
-                "relative=2^-22, absolute=2^-20.5@-6.28.."
-                "6.28; may be given again [steps=0: correctly rounded]")
+  v->add_option(
+       "--limit", o.limits,
+       "A documented error limit of these or of a backend's outputs, as steps=2, relative=2^-22, "
+       "absolute=2^-20.5@-6.28..6.28; may be repeated [steps=0: correctly rounded]")
       ->allow_extra_args(false);
   v->add_flag("--flush", o.flush, "Subnormal operands and results may count as zero");
   for (const char* const whose : {"--backend", "--plugin"})
@@ -243,31 +245,32 @@ Verb certify_verb(CLI::App& app) {
 }
 
 Verb serve_verb(CLI::App& app) {
-  CLI::App* v = add_verb(app, "serve", "Verdicts for a program, a line each", "serve < questions",
-                         {{kExitOk, "done"}, {kExitBad, "a line was no question"}},
+  CLI::App* v = add_verb(app, "serve", "Serve verdicts to a program, one per line",
+                         "serve < questions", {{kExitOk, "done"}, {kExitBad, "a line is invalid"}},
                          "Reads a line {\"kernel\":..,\"inputs\":[..],\"output\":..} from standard "
-                         "input and writes a verdict a line; or does so over HTTP.");
+                         "input and writes one verdict per line; or serves verdicts over HTTP.");
   static ServeOptions o;
   add_verdict_limits(v, o.limits, "");
   v->add_flag("--no-files", o.no_files,
-              "Take kernels, profiles and arrays in the question only, never a file that it names; "
-              "at an address always");
-  CLI::Option* const listen = v->add_option(
-      "--listen", o.listen,
-      "Take POST requests over HTTP at a loopback address, 127.0.0.1:8080 (no port: a "
-      "free one), with a token and without files; or at a Unix socket, ./socket");
+              "Accept kernels, profiles and arrays only within the question, never as the name of "
+              "a file; always on at an address");
+  CLI::Option* const listen =
+      v->add_option("--listen", o.listen,
+                    "Serve POST requests over HTTP at a loopback address, 127.0.0.1:8080 (no port: "
+                    "a free one), with a token and without files; or at a Unix socket, ./socket");
   const auto of_listen = [&](CLI::Option* option) { option->capture_default_str()->needs(listen); };
-  of_listen(v->add_option("--connections", o.connections,
-                          "Clients at a time, each in a process of its own; others get 503")
-                ->check(CLI::Range(1, 200)));
+  of_listen(
+      v->add_option("--connections", o.connections,
+                    "Limit of simultaneous clients, each in a process of its own; others get 503")
+          ->check(CLI::Range(1, 200)));
   v->add_option("--token-file", o.token_file,
-                "A file that holds the token of an address, which requests send as "
-                "'Authorization: Bearer TOKEN' [TOUCHSTONE_TOKEN, or a new one, which is printed]")
+                "File with the token of an address, which requests send as 'Authorization: Bearer "
+                "TOKEN' [TOUCHSTONE_TOKEN, or a new one, which is printed]")
       ->needs(listen);
-  of_listen(v->add_option("--max-body", o.megabytes_of_body, "MiB that a request may have")
+  of_listen(v->add_option("--max-body", o.megabytes_of_body, "Limit of a request in MiB")
                 ->check(CLI::Range(1, 1024)));
   of_listen(v->add_option("--client-timeout", o.client_seconds,
-                          "Seconds that a request may wait for its client, in all")
+                          "Limit in seconds that a request may wait for its client in total")
                 ->check(CLI::Range(0.1, 3600.0)));
   return {v, [] { return run_serve(o); }};
 }

@@ -19,19 +19,20 @@ void add_suite_options(CLI::App* v, SuiteWords& o) {
 void add_kernel_suite_options(CLI::App* v, SuiteWords& o) {
   add_suite_options(v, o);
   v->add_option("--suite", o.suite,
-                "ops, single operations; kernels, whole ones: softmax, convolutions, masked reads; "
-                "or all [all; where --ops or --kernels names some, those]")
+                "Cases: ops, single operations; kernels, whole ones: softmax, convolutions, masked "
+                "reads; or all [all; those that --ops or --kernels selects, if given]")
       ->check(CLI::IsMember({"ops", "kernels", "all"}));
   v->add_option("--kernels", o.kernels,
-                "Whole kernels in which these definitions occur, as softmax,conv2d [all]")
+                "Kernels in which these definitions occur, as softmax,conv2d [all]")
       ->delimiter(',');
   v->add_option("--model", o.model,
-                "The kernels of a model of `touchstone kernels` instead, on inputs drawn for each")
+                "Instead of a suite: the kernels of a model (see `touchstone kernels`), each on "
+                "drawn inputs")
       ->excludes("--suite")
       ->excludes("--ops")
       ->excludes("--kernels")
       ->excludes("--dtypes");
-  v->add_flag("--backward", o.backward, "Of that model with the gradients of mean(output^2)")
+  v->add_flag("--backward", o.backward, "With --model: include the gradients of mean(output^2)")
       ->needs("--model");
 }
 
@@ -42,14 +43,14 @@ Verb emit_verb(CLI::App& app) {
                "emit suite --ops exp2,div --dtypes f32,f16 --seed 1", {{kExitOk, "done"}});
   v->add_option("folder", o.folder, "A new folder")->required();
   v->add_option("--op", o.op,
-                "A kernel as text, 'softmax(x[64,128])', on inputs drawn for it, instead");
+                "Instead of a suite: a kernel as text, 'softmax(x[64,128])', on drawn inputs");
   v->add_option("--in", o.arrays,
-                "Arrays whose sizes and types its inputs have, buffer 1 first, as of check")
+                "Arrays that give the inputs their sizes and types, buffer 1 first, as in check")
       ->needs("--op");
   add_kernel_suite_options(v, o.suite);
   v->add_option(
        "--format", o.format,
-       "npy, a file for each input, in1.npy and on; or npz, safetensors: all in one, in.npz")
+       "npy: one file per input, in1.npy, in2.npy, ...; npz, safetensors: all in one, in.npz")
       ->capture_default_str()
       ->check(CLI::IsMember({"npy", "npz", "safetensors"}));
   return {v, [] { return run_emit(o); }, add_work_limits(v, o.limits)};
@@ -57,56 +58,57 @@ Verb emit_verb(CLI::App& app) {
 
 Verb judge_verb(CLI::App& app) {
   static JudgeOptions o;
-  CLI::App* v = add_verb(app, "judge",
-                         "Judge the outputs written into the folders of emit, or a backend that "
-                         "runs the kernels",
-                         "judge suite --profile cuda\n         touchstone judge --backend "
-                         "'python3 mine.py' --ops exp2,div --dtypes f32",
-                         {{kExitOk, "PASS"},
-                          {kExitNo, "FAIL"},
-                          {kExitBad, "UNUSABLE, bad usage or input"},
-                          {kExitWeak, "WEAK"},
-                          {kExitNothing, "nothing was checked"},
-                          {kExitSuspect, "SUSPECT"}});
+  CLI::App* v = add_verb(
+      app, "judge", "Judge the outputs in the folders of emit, or a backend that runs the kernels",
+      "judge suite --profile cuda\n         touchstone judge --backend "
+      "'python3 mine.py' --ops exp2,div --dtypes f32",
+      {{kExitOk, "PASS"},
+       {kExitNo, "FAIL"},
+       {kExitBad, "UNUSABLE, bad usage or input"},
+       {kExitWeak, "WEAK"},
+       {kExitNothing, "nothing was checked"},
+       {kExitSuspect, "SUSPECT"}});
   v->add_option(
       "folder", o.folder,
-      "What emit wrote, outputs beside the inputs [with a backend: a suite drawn for it]");
-  v->add_option("--profile", o.profile, "As of check [what the backend declares, else glibc]");
+      "Folder that emit wrote, with the outputs beside the inputs [with a backend: a drawn suite]");
+  v->add_option("--profile", o.profile, "As in check [what the backend declares, else glibc]");
   add_backend_options(v, o.backend);
   add_kernel_suite_options(v, o.suite);
-  v->add_option("--out", o.output, "What each output is called")->capture_default_str();
-  v->add_flag("--all", o.all, "A line for kernels that pass, too");
-  v->add_flag("--json", o.json, "One JSON object a kernel and nothing else");
-  v->add_option("--log", o.log,
-                "A file of JSON lines: the verdict on each kernel, at once; -: standard output");
-  v->add_flag("--resume", o.resume, "Go on where the log ends");
+  v->add_option("--out", o.output, "File name of each output")->capture_default_str();
+  v->add_flag("--all", o.all, "Also print a line for kernels that pass");
+  v->add_flag("--json", o.json, "Print one JSON object per kernel and nothing else");
+  v->add_option(
+      "--log", o.log,
+      "Write the verdict on each kernel at once to this file as JSON lines; -: standard output");
+  v->add_flag("--resume", o.resume, "Continue where the log ends");
   add_verdict_limits(v, o.verdict, "verdict-");
   return {v, [] { return run_judge(o); }};
 }
 
 Verb league_verb(CLI::App& app) {
   static LeagueOptions o;
-  CLI::App* v = add_verb(app, "league", "How far backends are from the right answers, as Markdown",
-                         "league --backend 'python3 mine.py' --plugin ./yours.so",
-                         {{kExitOk, "done"}, {kExitNothing, "nothing was checked"}});
-  v->add_option("--backend", o.commands, "As of judge; may be given again")
-      ->allow_extra_args(false);
-  v->add_option("--plugin", o.plugins, "As of judge; may be given again")->allow_extra_args(false);
+  CLI::App* v =
+      add_verb(app, "league", "Measure how far backends are from the correct results, as Markdown",
+               "league --backend 'python3 mine.py' --plugin ./yours.so",
+               {{kExitOk, "done"}, {kExitNothing, "nothing was checked"}});
+  v->add_option("--backend", o.commands, "As in judge; may be repeated")->allow_extra_args(false);
+  v->add_option("--plugin", o.plugins, "As in judge; may be repeated")->allow_extra_args(false);
   add_limits(v, o.limits);
   add_suite_options(v, o.suite);
-  v->add_option(
-      "--log", o.log,
-      "A file of JSON lines: how each backend did on each kernel, at once; -: standard output");
-  v->add_flag("--resume", o.resume, "Go on where the log ends");
-  v->add_flag("--quiet", o.quiet, "No line a kernel on standard error");
-  v->add_flag("--json", o.json, "One JSON object a backend, operation and type and nothing else");
+  v->add_option("--log", o.log,
+                "Write the result of each backend on each kernel at once to this file as JSON "
+                "lines; -: standard output");
+  v->add_flag("--resume", o.resume, "Continue where the log ends");
+  v->add_flag("--quiet", o.quiet, "Omit the line per kernel on standard error");
+  v->add_flag("--json", o.json,
+              "Print one JSON object per backend, operation and type and nothing else");
   return {v, [] { return run_league(o); }};
 }
 
 Verb plugin_host_verb(CLI::App& app) {
   static std::string plugin;
-  CLI::App* v = app.add_subcommand("plugin-host", "The process that a plugin lives in");
-  v->group("");  // for our own use
+  CLI::App* v = app.add_subcommand("plugin-host", "The child process of a plugin");
+  v->group("");  // started by us, not by people
   v->add_option("plugin", plugin)->required();
   return {v, [] { return run_plugin_host(plugin); }};
 }

@@ -41,8 +41,8 @@ std::string page_with(const unsigned char* page, std::size_t size, std::string_v
 std::string svg_of_dot(const std::string& dot) {
   if (process::find_program("dot").empty())
     throw SystemError(
-        "pictures are laid out by Graphviz, whose program dot was not found; install graphviz, or "
-        "lay out elsewhere what --dot writes");
+        "Graphviz's program dot was not found; install graphviz, or lay out the output of --dot "
+        "elsewhere");
   process::Limits limits;
   limits.time = std::chrono::minutes(1);
   const process::Finished done =
@@ -51,7 +51,7 @@ std::string svg_of_dot(const std::string& dot) {
     throw SystemError("Graphviz took more than a minute; --dot writes the graph without layout");
   const std::size_t begin = done.output.find("<svg");
   if (done.ending.status != 0 || begin == std::string::npos)
-    throw SystemError(fmt::format("Graphviz gave no picture ({}): {}", done.ending.text(),
+    throw SystemError(fmt::format("Graphviz returned no picture ({}): {}", done.ending.text(),
                                   visible(done.errors, 300)));
   std::string svg = done.output.substr(begin);
   return svg.insert(svg.find('>') + 1, std::string("\n") + kSvgStyle);

@@ -37,12 +37,12 @@ std::string in_words(const fuzz::FaultPower& power, const std::vector<fuzz::Prob
   if (const auto best = power.best()) {
     const std::string_view family = fuzz::name(probes[*best].family);
     return fault.has_size
-               ? fmt::format("off by {} ULP or more: {} shows it", *power.least[*best], family)
-               : fmt::format("{} shows it", family);
+               ? fmt::format("off by {} ULP or more: shown by {}", *power.least[*best], family)
+               : fmt::format("shown by {}", family);
   }
   if (std::ranges::any_of(power.least, [](const auto& x) { return !x; }))
-    return "not worked out in the time; --seconds gives more, smaller sizes take less";
-  if (!power.differs) return "it gives the right bits on all of these inputs";
+    return "not determined within the time limit; raise --seconds or use smaller sizes";
+  if (!power.differs) return "all of its results are correct on these inputs";
   const std::string alone =
       is_elementwise(fault.op) || is_reduce(fault.op)
           ? fmt::format("; touchstone judge --ops {} shows it of the operation alone",
@@ -96,10 +96,9 @@ void require_small(const KernelFile& file) {
   for (const BufferSpec& spec : file.buffers)
     bytes += static_cast<double>(spec.size) * static_cast<double>(itemsize(spec.dtype));
   if (bytes / (1 << 20) > kMostMebibytes)
-    throw ParseError(
-        fmt::format("the kernel's buffers take {:.0f} MiB; probes are drawn for up to "
-                    "{:.0f} MiB: take smaller sizes",
-                    bytes / (1 << 20), kMostMebibytes));
+    throw ParseError(fmt::format(
+        "the kernel's buffers take {:.0f} MiB; the limit of probe is {:.0f} MiB: use smaller sizes",
+        bytes / (1 << 20), kMostMebibytes));
 }
 
 std::vector<fuzz::SuiteCase> cases_of(const LazyOpPtr& kernel, std::vector<fuzz::Probe>& probes) {
@@ -119,7 +118,7 @@ std::vector<fuzz::SuiteCase> probe_cases(const LazyOpPtr& kernel, std::uint64_t 
 
 int run_probe(const ProbeOptions& options) {
   if (options.folder == "-")
-    throw ParseError("probe writes a folder, which standard output is not; name a new one");
+    throw ParseError("probe writes a folder, not standard output; give the name of a new one");
   const Profile profile = read_profile(options.profile, options.op, options.arrays);
   const KernelFile file =
       with_values(kernel_named(options.file, options.op, options.arrays), options.variables);
@@ -132,13 +131,13 @@ int run_probe(const ProbeOptions& options) {
       probes[i].inputs = std::move(cases[i].run.inputs);
     if (!options.json)
       fmt::print(
-          "{} in {}: each folder holds kernel.json and in1.npy and on\n"
-          "write each output beside them as out.npy, then: touchstone judge {}\n",
+          "{} in {}: each folder contains kernel.json, in1.npy, in2.npy, ...\nwrite each output "
+          "into the same folder as out.npy, then: touchstone judge {}\n",
           counted(probes.size(), "family"), options.folder, options.folder);
   }
   std::vector<fuzz::FaultPower> powers;
   if (options.seconds > 0) {
-    const Waiting waiting("finding out what they would show");
+    const Waiting waiting("determining what they would show");
     const auto end =
         std::chrono::steady_clock::now() + std::chrono::duration<double>(options.seconds);
     const auto go_on = [&] { return std::chrono::steady_clock::now() < end; };
@@ -159,7 +158,7 @@ int run_probe(const ProbeOptions& options) {
                                                  : fmt::format(", worked out on {} of {} outputs",
                                                                elements(part->shape()).str(),
                                                                elements(file.ast->shape()).str());
-  fmt::print("\nThe least error, in ULP of the node, that each would show under profile {}{}:\n",
+  fmt::print("\nThe smallest error, in ULP of the node, that each would show under profile {}{}:\n",
              profile.name, where);
   print_power(powers, probes, profile);
   return kExitOk;

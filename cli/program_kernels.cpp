@@ -83,7 +83,8 @@ MovementOp movement_of(const UOp& u) {
                                                     {Ops::Shrink, Kind::Shrink}};
   const auto row = std::ranges::find(kKinds, u.op(), &std::pair<Ops, Kind>::first);
   if (row == std::end(kKinds))
-    throw AstError(u.line() + ": no movement of LazyBuffers; ask for --scheduler kernelize");
+    throw AstError(u.line() +
+                   ": movement of LazyBuffers does not support it; use --scheduler kernelize");
   MovementOp op{.kind = row->second};
   if (const auto* shape = std::get_if<Shape>(&u.arg())) op.shape = *shape;
   if (const auto* order = std::get_if<std::vector<int>>(&u.arg())) op.order = *order;
@@ -135,7 +136,8 @@ class ByFusion {
       return source(u)->r(op == Ops::Max ? Op::ReduceMax : Op::ReduceSum, axes);
     }
     const auto op = kernelize::op_of(u.op());
-    if (!op) throw AstError(u.line() + ": fusion has no such op; ask for --scheduler kernelize");
+    if (!op)
+      throw AstError(u.line() + ": fusion does not support this op; use --scheduler kernelize");
     std::vector<LazyBufferPtr> of;
     for (std::size_t i = 0; i < u.src().size(); ++i) of.push_back(source(u, i));
     return LazyBuffer::e(*op, of);
@@ -167,18 +169,19 @@ std::string read_question(std::string_view line, Config& config) {
   try {
     question = nlohmann::json::parse(line);
   } catch (const nlohmann::json::parse_error& e) {
-    throw ParseError(fmt::format("the line is no JSON from byte {} on", e.byte));
+    throw ParseError(fmt::format("the line is not valid JSON from byte {} on", e.byte));
   }
   if (!question.is_object() || !question.contains("program") || !question["program"].is_string())
-    throw ParseError(R"(a line is an object with a text, as {"program": "float32 4: 1; neg %0"})");
+    throw ParseError(
+        R"(a line must be an object with a string, as {"program": "float32 4: 1; neg %0"})");
   for (const auto& [name, value] : question.items())
     if (name != "program" && name != "options")
-      throw ParseError(fmt::format("a line has no member '{}', only program and options", name));
+      throw ParseError(fmt::format("unknown member '{}'; known: program and options", name));
   if (const auto options = question.find("options"); options != question.end()) {
-    if (!options->is_object()) throw ParseError("options are an object of whole numbers");
+    if (!options->is_object()) throw ParseError("options must be an object of integers");
     for (const auto& [name, value] : options->items()) {
       if (!value.is_number_integer())
-        throw ParseError(fmt::format("option '{}' is {}, not a whole number", name, value.dump()));
+        throw ParseError(fmt::format("option '{}' is {}, not an integer", name, value.dump()));
       set_option(config, name, value.get<std::int64_t>());
     }
   }

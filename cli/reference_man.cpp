@@ -109,7 +109,7 @@ std::string manual(const CommandWords& words) {
         fmt::format(".TP\n\\fBtouchstone\\-{}\\fR(1)\n{}\n", troff(verb.name), troff(verb.text));
   const Footer footer = footer_of(words.command.footer);
   return title("touchstone") +
-         section("NAME", "touchstone \\- judge, simplify, prove, fuzz: for tensor backends\n") +
+         section("NAME", "touchstone \\- judge, simplify, prove and fuzz for tensor backends\n") +
          section("SYNOPSIS",
                  "\\fBtouchstone\\fR [\\fIoption\\fR...] \\fIverb\\fR [\\fIargument\\fR...]\n") +
          section("DESCRIPTION", troff(words.command.text) + ".\n") + section("VERBS", verbs) +

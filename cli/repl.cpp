@@ -135,11 +135,12 @@ class Editor {
   explicit Editor(ReplSession& session) : session_(session) {
     std::string why;
     file_ = history_file(why);
-    if (!why.empty()) fmt::print("{} lines are not remembered: {}\n", yellow("note:"), why);
+    if (!why.empty())
+      fmt::print("{} lines are not stored in the history: {}\n", yellow("note:"), why);
     std::setlocale(LC_CTYPE, "");
     history_ = ::history_init();
     editor_ = ::el_init("touchstone", stdin, stdout, stderr);
-    if (!history_ || !editor_) throw SystemError("repl: the line editor could not be set up");
+    if (!history_ || !editor_) throw SystemError("repl: the line editor failed to start");
     HistEvent event;
     ::history(history_, &event, H_SETSIZE, kRemembered);
     ::history(history_, &event, H_SETUNIQUE, 1);
@@ -234,7 +235,8 @@ int run_interactive() {
   ReplSession session;
   Editor editor(session);
   const OnInterrupt interrupts;
-  fmt::print("Index expressions; a = 0..10 gives a variable its bounds, :help tells the rest.\n");
+  fmt::print(
+      "Index expressions; a = 0..10 gives a variable its bounds, :help lists the commands.\n");
   std::fflush(stdout);
   for (std::string line; !session.ended();) {
     switch (editor.read(line)) {

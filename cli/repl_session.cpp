@@ -52,8 +52,8 @@ End end_of(std::string_view text, std::string_view range) {
   if (digits.empty() || digits.size() > 1'000'000 ||
       digits.find_first_not_of("0123456789") != digits.npos)
     throw ParseError(fmt::format(
-        "\"{}\": expected bounds as 0..10, an end left out is open; \"{}\" is not a number", range,
-        text));
+        "\"{}\": expected bounds as 0..10, omit a bound to leave it open; \"{}\" is not a number",
+        range, text));
   return Int::from_digits(std::string(text));
 }
 
@@ -90,8 +90,7 @@ std::size_t lone_equals(std::string_view line) {
     at = text.find(name, at + 1);
   if (at == text.npos) at = 0;
   throw ParseError(
-      fmt::format("column {}: \"{}\" is not known; give it values with {} = 0..10\n"
-                  "  {}\n  {}^",
+      fmt::format("column {}: unknown name \"{}\"; declare a variable with {} = 0..10\n  {}\n  {}^",
                   at + 1, name, name, text.substr(0, 200), std::string(at, ' ')));
 }
 
@@ -100,15 +99,16 @@ std::size_t lone_equals(std::string_view line) {
 const ReplSession::Command ReplSession::kCommands[] = {
     {":steps", "EXPR", "how it is simplified, rule by rule", &ReplSession::steps},
     {":table", "EXPR", "its values", &ReplSession::table},
-    {":plot", "EXPR", "the same as a picture, of one variable or two", &ReplSession::plot},
+    {":plot", "EXPR", "the same as a plot, of one variable or two", &ReplSession::plot},
     {":view", "SHAPE OP ARGUMENT ..", "what a view reads: 4,6 permute 1,0", &ReplSession::view},
     {":equal", "EXPR ; EXPR", "whether they are equal: proved, refuted by a point, or unknown",
      &ReplSession::equal},
     {":names", "", "variables, definitions and assumptions", &ReplSession::names},
-    {":load", "FILE", "the lines of a file, as if typed", &ReplSession::load},
-    {":save", "FILE", "names and assumptions to a file that :load reads", &ReplSession::save},
+    {":load", "FILE", "runs the lines of a file, as if typed", &ReplSession::load},
+    {":save", "FILE", "writes names and assumptions to a file that :load reads",
+     &ReplSession::save},
     {":help", "", "this", &ReplSession::help},
-    {":quit", "", "end, as does Ctrl-D", &ReplSession::quit},
+    {":quit", "", "quits, as does Ctrl-D", &ReplSession::quit},
 };
 
 std::string ReplSession::answer(std::string_view line) {
@@ -121,7 +121,7 @@ std::string ReplSession::answer(std::string_view line) {
       std::vector<std::string> known;
       for (const Command& c : kCommands) known.emplace_back(c.name);
       throw ParseError(
-          fmt::format("there is no command {}; there are {}", word, fmt::join(known, " ")));
+          fmt::format("there is no command {}; known: {}", word, fmt::join(known, " ")));
     }
     const std::string_view argument = trimmed(line.substr(word.size()));
     if (argument.empty() != command->arguments.empty())
@@ -161,7 +161,7 @@ std::string ReplSession::expanded(std::string_view text) const {
   }
   if (full == root) return std::string(text);  // columns stay those of the line
   if (exprs.size(full) > 1'000'000)
-    throw Error("the definitions put in, this has more than a million parts");
+    throw Error("with the definitions inserted, this has more than a million parts");
   return render(exprs, full);
 }
 
@@ -186,10 +186,8 @@ std::string ReplSession::define(std::string_view line, std::size_t equals) {
   const std::string name(trimmed(line.substr(0, equals)));
   const std::string_view text = trimmed(line.substr(equals + 1));
   if (!is_name(name))
-    throw ParseError(
-        fmt::format("\"{}\" is no name to define; write a = 0..10, or t = a//4; "
-                    "equality is ==",
-                    name));
+    throw ParseError(fmt::format(
+        "\"{}\" cannot be defined; write a = 0..10, or t = a//4; equality is ==", name));
   Definition d{name, std::string(text), text.find("..") != text.npos, {}};
   if (d.variable) {
     const std::size_t dots = text.find("..");
@@ -253,7 +251,7 @@ std::string ReplSession::forget(std::string_view what) {
     for (const std::string& a : assumptions_) expanded(a);
   } catch (const Error&) {
     definitions_ = before;
-    throw ParseError(fmt::format("{} is used by what is still known; forget that first", what));
+    throw ParseError(fmt::format("{} is still in use; forget that first", what));
   }
   return "";
 }
@@ -320,7 +318,7 @@ std::string ReplSession::equal(std::string_view pair) {
   switch (proof.verdict) {
     case prove::Verdict::Proved:
       return fmt::format("{}, wherever both have a value{}: proved by {}\n", green("equal"),
-                         proof.vacuous ? ", which is nowhere" : "", name_of(proof.method));
+                         proof.vacuous ? ", but they never have one" : "", name_of(proof.method));
     case prove::Verdict::Refuted:
       return fmt::format("{}: at {}\n", red("not equal"), text_of(*proof.counterexample));
     case prove::Verdict::Unknown:
@@ -338,7 +336,7 @@ std::string ReplSession::names(std::string_view) {
 
 std::string ReplSession::load(std::string_view path) {
   constexpr int kDeepest = 8;
-  if (loading_ == kDeepest) throw ParseError(":load: files that load files, more than 8 deep");
+  if (loading_ == kDeepest) throw ParseError(":load: files nest more than 8 deep");
   std::istringstream in(read_file(std::string(path)));
   ++loading_;
   std::string shown;
@@ -363,11 +361,10 @@ std::string ReplSession::save(std::string_view path) {
 
 std::string ReplSession::help(std::string_view) {
   std::string r =
-      "a = 0..10           a variable and its bounds; an end left out is open\n"
-      "t = a//4            a name for an expression\n"
-      "a*4//4 + t          an expression: its simplest form, bounds and size\n"
-      "assume a < b        holds from now on; forget a < b drops it, forget all of them\n"
-      "forget a            drops a name\n";
+      "a = 0..10           a variable and its bounds; omit a bound to leave it open\nt = a//4      "
+      "      a name for an expression\na*4//4 + t          an expression: its simplest form, "
+      "bounds and size\nassume a < b        holds from now on; forget a < b drops it, forget drops "
+      "all assumptions\nforget a            drops a name\n";
   for (const Command& c : kCommands)
     r += fmt::format("{:<19} {}\n", fmt::format("{} {}", c.name, c.arguments), c.what);
   return r +

@@ -107,7 +107,7 @@ std::string value_plot(const symbolic::Question& question, symbolic::Context& sc
   Values values(question, scratch);
   const std::size_t count = values.names().size();
   if (count == 0 || count > 2)
-    throw ParseError(fmt::format("a picture is of one variable or two; this has {}", count));
+    throw ParseError(fmt::format("a plot needs one variable or two; this has {}", count));
   const auto most = static_cast<int>(plot_width(style, count == 1 ? 64 : 32));
   std::vector<Axis> axes = axes_of(question, values, most);
   std::map<std::string, Int> point;
@@ -153,7 +153,7 @@ std::string value_table(const symbolic::Question& question, symbolic::Context& s
   constexpr std::size_t kMostAxes = 4;
   if (axes.size() > kMostAxes)
     throw ParseError(
-        fmt::format("a table of {} variables; at most {} are shown", axes.size(), kMostAxes));
+        fmt::format("a table of {} variables; the limit is {}", axes.size(), kMostAxes));
   std::map<std::string, Int> point;
   const std::string rest = rest_of(axes);
 

@@ -156,8 +156,8 @@ Json StepReport::graphs_json() const {
   if (graphs_.empty()) return out;
   if (!can_draw())
     throw SystemError(
-        "graphs are laid out by Graphviz, whose program dot was not found; install graphviz, or "
-        "leave graphs out with --graphs 0");
+        "Graphviz's program dot was not found; install graphviz, or omit the graphs with --graphs "
+        "0");
   std::vector<double> widths;
   for (std::size_t i = 0; i < nodes_.size(); ++i) widths.push_back(width_of(i));
   const auto begin = std::chrono::steady_clock::now();
@@ -175,8 +175,7 @@ Json StepReport::graphs_json() const {
                                                         process::Child::Errors::Apart);
     if (done.exceeded != process::Exceeded::Nothing)
       throw SystemError(
-          fmt::format("Graphviz took more than ten minutes for {} graphs; ask for "
-                      "fewer with --graphs",
+          fmt::format("Graphviz took more than ten minutes for {} graphs; use fewer with --graphs",
                       graphs_.size()));
     if (done.ending.status != 0)
       throw SystemError("Graphviz failed (" + done.ending.text() + "): " + done.errors);

@@ -99,7 +99,7 @@ void print(const Recorded& recorded) {
 
 int run_rewrite(const RewritingOptions& options) {
   if (options.model.empty() == options.program.empty())
-    throw ParseError("name a model, or a program by --program");
+    throw ParseError("give a model, or a program with --program");
   Config config = Config::from_environment();
   config.scheduler = scheduler_named(options.scheduler.empty() ? "kernelize" : options.scheduler);
   const ConfigScope scope(config);

@@ -23,13 +23,13 @@ using nlohmann::json;
 
 const json& member(const json& object, const char* key) {
   const auto at = object.find(key);
-  if (at == object.end()) throw ParseError(fmt::format("it lacks \"{}\"", key));
+  if (at == object.end()) throw ParseError(fmt::format("\"{}\" is missing", key));
   return *at;
 }
 
 std::string text_of(const json& object, const char* key) {
   const json& value = member(object, key);
-  if (!value.is_string()) throw ParseError(fmt::format("\"{}\" is not a text", key));
+  if (!value.is_string()) throw ParseError(fmt::format("\"{}\" must be a string", key));
   return value.get<std::string>();
 }
 
@@ -37,8 +37,8 @@ std::string text_of(const json& object, const char* key) {
 std::string file_in(const json& said, const std::string& what, const ServeOptions& options) {
   if (options.no_files)
     throw ParseError(
-        fmt::format("{} names a file, which is read at a Unix socket or from standard "
-                    "input alone, and without --no-files; put its content here",
+        fmt::format("{} names a file; files are read only at a Unix socket or from standard input, "
+                    "without --no-files; send the contents instead",
                     what));
   return said.get<std::string>();
 }
@@ -51,13 +51,13 @@ HostArray array_of(const json& said, const std::string& what, const KernelFile& 
     return read_array(path, wanted_by(kernel, idx, path));
   }
   if (!said.is_object())
-    throw ParseError(fmt::format("{} is neither a file nor {{\"dtype\", \"base64\"}}", what));
+    throw ParseError(fmt::format("{} must be a file name or {{\"dtype\", \"base64\"}}", what));
   std::optional<std::string> bytes = foreign::from_base64(text_of(said, "base64"));
-  if (!bytes) throw ParseError(fmt::format("{} is not in base64", what));
+  if (!bytes) throw ParseError(fmt::format("{} is not valid base64", what));
   HostArray array{parse_dtype(text_of(said, "dtype")), {}, *std::move(bytes)};
   const std::size_t width = itemsize(array.dtype);
   if (array.bytes.size() % width != 0)
-    throw ParseError(fmt::format("{} has {} bytes, an element of {} has {}", what,
+    throw ParseError(fmt::format("{} has {} bytes, but one element of {} has {}", what,
                                  array.bytes.size(), name(array.dtype), width));
   array.shape = {static_cast<std::int64_t>(array.bytes.size() / width)};
   if (idx == 0 && !said.contains("shape")) {  // the kernel's shape, if the count fits
@@ -68,11 +68,11 @@ HostArray array_of(const json& said, const std::string& what, const KernelFile& 
   }
   if (const auto shape = said.find("shape"); shape != said.end()) {
     const std::int64_t count = array.size();
-    if (!shape->is_array()) throw ParseError(fmt::format("the shape of {} is no list", what));
+    if (!shape->is_array()) throw ParseError(fmt::format("the shape of {} must be a list", what));
     array.shape.clear();
     for (const json& size : *shape) {
       if (!size.is_number_unsigned() || size.get<std::uint64_t>() > INT64_MAX)
-        throw ParseError(fmt::format("the shape of {} holds something that is not a size", what));
+        throw ParseError(fmt::format("the shape of {} contains an invalid size", what));
       array.shape.push_back(size.get<std::int64_t>());
     }
     if (array.size() != count)
@@ -80,7 +80,8 @@ HostArray array_of(const json& said, const std::string& what, const KernelFile& 
   }
   if (is_bool(array.dtype))
     for (const char c : array.bytes)
-      if (c != 0 && c != 1) throw ParseError(fmt::format("a bool of {} is neither 0 nor 1", what));
+      if (c != 0 && c != 1)
+        throw ParseError(fmt::format("{} contains a bool that is neither 0 nor 1", what));
   return array;
 }
 
@@ -109,7 +110,7 @@ std::string verdict_of(const json& question, const ServeOptions& options) {
   const Profile profile = profile_in(question, options);
   const HostArray output = array_of(member(question, "output"), "the output", kernel, 0, options);
   const json& said = member(question, "inputs");
-  if (!said.is_array()) throw ParseError("\"inputs\" is no list");
+  if (!said.is_array()) throw ParseError("\"inputs\" must be a list");
   std::vector<HostArray> inputs;
   for (const json& one : said) {
     Interrupt::poll();
@@ -119,7 +120,7 @@ std::string verdict_of(const json& question, const ServeOptions& options) {
   for (const BufferSpec& spec : kernel.buffers)
     if (spec.idx == 0 && output.size() > spec.size)
       return json_of(no_verdict(Outcome::Unusable,
-                                fmt::format("the output holds {} elements, the kernel's has {}",
+                                fmt::format("the output has {} elements, the kernel's has {}",
                                             output.size(), spec.size)),
                      kernel.ast, profile);
   return json_of(judge_arrays(kernel.ast, inputs, output, profile), kernel.ast, profile);
@@ -135,7 +136,7 @@ LineAnswer line_answer(std::string_view line, const ServeOptions& options) {
     const bool in_time = done_within(options.limits, [&] {
       require_shallow_json(line);
       const json question = json::parse(line, nullptr, false);
-      if (!question.is_object()) throw ParseError("it is no JSON object");
+      if (!question.is_object()) throw ParseError("not a JSON object");
       if (const auto id = question.find("id"); id != question.end()) out["id"] = *id;
       verdict = verdict_of(question, options);
     });

@@ -68,7 +68,7 @@ std::string given_token(const std::string& file) {
   if (token.empty() && file.empty()) return token;
   const auto allowed = [](char c) { return c > ' ' && c <= '~'; };
   if (token.size() < kLeast || !std::ranges::all_of(token, allowed))
-    throw ParseError(fmt::format("{}: a token has {} or more characters of ASCII and no spaces",
+    throw ParseError(fmt::format("{}: a token must have {} or more ASCII characters and no spaces",
                                  file.empty() ? "TOUCHSTONE_TOKEN" : "--token-file " + file,
                                  kLeast));
   return token;
@@ -160,7 +160,7 @@ class HttpService {
     while (at < places_.size() && places_[at]) ++at;
     if (at == places_.size())
       return turn_away(std::move(client),
-                       fmt::format("{} connections are served already (--connections); try again",
+                       fmt::format("{} connections are already open (--connections); try again",
                                    places_.size()));
     progress_[at].enter(HttpProgress::Stage::Talking);
     try {
@@ -247,7 +247,8 @@ int serve_http(ServeOptions options) {
       told += fmt::format("requests need: Authorization: Bearer {}\n", options.token);
     }
   } else if (!options.token_file.empty()) {
-    throw ParseError("--token-file: a Unix socket needs no token, since only its user can connect");
+    throw ParseError(
+        "--token-file: a Unix socket needs no token, since only its owner can connect");
   }
   std::fputs(told.c_str(), stderr);
   try {

@@ -25,9 +25,9 @@ Bound parse_bound(std::string_view text, const std::string& word) {
   const bool minus = text.front() == '-';
   const std::string_view digits = text.substr(minus ? 1 : 0);
   if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos)
-    throw ParseError(
-        fmt::format("--var {}: '{}' is not a whole number; write a=0..10, an end left out is open",
-                    word, text));
+    throw ParseError(fmt::format(
+        "--var {}: '{}' is not a whole number; write a=0..10, omit a bound to leave it open", word,
+        text));
   return Int::from_digits(text);
 }
 
@@ -184,12 +184,12 @@ int run_replay(const std::string& path) {
 int run_simplify(const SimplifyOptions& options) {
   const bool asked = !options.expression.empty();
   if (asked + options.jsonl + options.replay.has_value() != 1)
-    throw ParseError("simplify: give an expression, or --replay, or --jsonl");
-  if (options.certify && options.replay) throw ParseError("simplify: --certify checks no file");
+    throw ParseError("simplify: no expression given; give one, or --replay, or --jsonl");
+  if (options.certify && options.replay)
+    throw ParseError("simplify: --certify cannot be used with --replay");
   if (!asked && (!options.variables.empty() || !options.assumptions.empty() || options.steps ||
                  !options.format.empty() || !options.html.empty()))
-    throw ParseError(
-        "simplify: --var, --assume, --steps, --format and --html go with an expression");
+    throw ParseError("simplify: --var, --assume, --steps, --format and --html need an expression");
   if (options.jsonl) return run_jsonl(options.certify);
   if (options.replay) return run_replay(*options.replay);
   std::vector<Variable> variables;

@@ -108,7 +108,7 @@ std::vector<SimulatedStep> steps_of(const TrainOptions& o, int devices, std::int
   const std::vector<Batch> all = trainer.task().epoch(1, batch_of(o));
   if (all.empty())
     throw Error(
-        fmt::format("train: no batch of {} in the data; make --batch smaller", batch_of(o)));
+        fmt::format("train: the data has no full batch of {}; use a smaller --batch", batch_of(o)));
   const Tensor x = repeated(all[0].x, groups), labels = repeated(all[0].labels, groups);
   (void)trainer.step(x, labels);  // from constants, unlike later steps
   Notes notes(names);
@@ -121,12 +121,12 @@ std::vector<SimulatedStep> steps_of(const TrainOptions& o, int devices, std::int
 
 int run_simulated_training(const TrainOptions& o) {
   if (!o.devices.empty() || !o.checkpoint.empty() || o.data_parallel > 0)
-    throw Error("train: --simulate takes no --devices, --checkpoint or --data-parallel");
+    throw Error("train: --simulate excludes --devices, --checkpoint and --data-parallel");
   Device::add(kKind, [] { return std::make_unique<SimulatedDevice>(); });
   const int first = std::max(1, o.tensor_parallel);
   if (o.simulate < first)
     throw Error(
-        fmt::format("train: --simulate {} is fewer than --tensor-parallel {}", o.simulate, first));
+        fmt::format("train: --simulate {} is less than --tensor-parallel {}", o.simulate, first));
   fmt::print(
       "{}, a batch of {} for each {}: a kernel takes {:.0f} us, and a second for {:.0f} G "
       "operations or {:.0f} GB; a message {:.0f} us, and a second for {:.0f} GB\n",

@@ -224,7 +224,8 @@ std::string Table::fitted(std::size_t columns) const {
   if (!cut.empty()) notes.push_back(fmt::format("cut: {}", fmt::join(cut, ", ")));
   if (!left_out.empty()) notes.push_back(fmt::format("left out: {}", fmt::join(left_out, ", ")));
   return text(wide) +
-         dim(fmt::format("{} columns: {}; a pipe gets all", columns, fmt::join(notes, "; "))) +
+         dim(fmt::format("{} columns: {}; redirect to a pipe to see all", columns,
+                         fmt::join(notes, "; "))) +
          "\n";
 }
 

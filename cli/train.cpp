@@ -44,7 +44,7 @@ int resumed(const TrainOptions& o, Trainer& trainer) {
     if (key == "network") network = value;
   }
   if (epochs < 0 || network != o.network)
-    throw Error(fmt::format("train: '{}' is no checkpoint of {}", o.checkpoint, o.network));
+    throw Error(fmt::format("train: '{}' is not a checkpoint of {}", o.checkpoint, o.network));
   trainer.load(o.checkpoint);
   return epochs;
 }
@@ -63,10 +63,9 @@ std::int64_t batch_of(const TrainOptions& o) {
 int run_train(const TrainOptions& o) {
   const bool digits = o.network == "digits";
   if (o.simulate > 0) return run_simulated_training(o);
-  if (o.resume && o.checkpoint.empty())
-    throw Error("train: --resume: from which file? name it with --checkpoint");
+  if (o.resume && o.checkpoint.empty()) throw Error("train: --resume needs --checkpoint FILE");
   if (!o.checkpoint.empty() && fs::path(o.checkpoint).extension() != ".safetensors")
-    throw Error(fmt::format("train: '{}': a checkpoint is a .safetensors", o.checkpoint));
+    throw Error(fmt::format("train: '{}': a checkpoint must be a .safetensors", o.checkpoint));
   Trainer trainer(o, !o.devices.empty()             ? o.devices
                      : !train_job().devices.empty() ? train_job().devices
                                                     : std::vector<std::string>{"CLANG"});
@@ -87,7 +86,8 @@ int run_train(const TrainOptions& o) {
     const std::vector<Batch> all =
         trainer.task().epoch(o.seed * 1'000'003 + static_cast<std::uint64_t>(epoch), batch);
     if (all.empty())
-      throw Error(fmt::format("train: no batch of {} in the data; make --batch smaller", batch));
+      throw Error(
+          fmt::format("train: the data has no full batch of {}; use a smaller --batch", batch));
     if (progress) progress->set_total(static_cast<std::int64_t>(all.size()) * (epochs - first));
     float last = 0;
     for (const Batch& b : all) {

@@ -30,7 +30,7 @@ class DigitsTask final : public Task {
   }
   Tensor logits(const Tensor& x) const override { return net_(x); }
   Tensor loss(const Batch& b) const override { return cross_entropy(net_(b.x), b.labels); }
-  std::string_view goal() const override { return "held-out digits read right"; }
+  std::string_view goal() const override { return "held-out digits classified correctly"; }
 
  private:
   std::vector<Batch> batches(const std::vector<std::int64_t>& of,
@@ -81,7 +81,7 @@ class SumsTask final : public Task {
   Tensor loss(const Batch& b) const override {
     return cross_entropy(logits(b.x), b.labels.reshape({-1}));
   }
-  std::string_view goal() const override { return "digits of held-out sums right"; }
+  std::string_view goal() const override { return "digits of held-out sums predicted correctly"; }
 
  private:
   static constexpr std::int64_t kTokens = 7;

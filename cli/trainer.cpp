@@ -19,8 +19,8 @@ Mesh mesh_of(const TrainOptions& o, const std::vector<std::string>& devices) {
   const int data = o.data_parallel > 0 ? o.data_parallel : std::max(1, n / tensor);
   if (data * tensor != n)
     throw Error(
-        fmt::format("train: --data-parallel {} and --tensor-parallel {} want {}, not {} "
-                    "({}); name as many with --devices",
+        fmt::format("train: --data-parallel {} and --tensor-parallel {} need {}, not {} ({}); name "
+                    "as many with --devices",
                     data, tensor, counted(data * tensor, "device"), n, fmt::join(devices, " ")));
   return {data, tensor};
 }

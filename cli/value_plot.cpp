@@ -61,8 +61,8 @@ std::size_t plot_width(const PlotStyle& style, std::size_t most) {
 std::string bars_of(const std::vector<double>& values, const std::string& first,
                     const std::string& last, const PlotStyle& style) {
   const auto range = range_of(values);
-  if (!range) return "no value can be drawn\n";
-  // Few values get wide bars.
+  if (!range) return "there are no values to draw\n";
+  // Few values get broad bars.
   const std::size_t broad = std::max<std::size_t>(
       1, std::min<std::size_t>(4, plot_width(style, 64) / std::max<std::size_t>(values.size(), 1)));
   std::string out;
@@ -95,7 +95,7 @@ std::string heat_of(const std::vector<std::vector<double>>& rows,
   std::vector<double> all;
   for (const auto& row : rows) all.insert(all.end(), row.begin(), row.end());
   const auto range = range_of(all);
-  if (!range) return "no value can be drawn\n";
+  if (!range) return "there are no values to draw\n";
   const std::vector<std::string> shades =
       style.unicode ? std::vector<std::string>(std::begin(kShades), std::end(kShades))
                     : std::vector<std::string>(std::begin(kPlainShades), std::end(kPlainShades));

@@ -73,7 +73,7 @@ class Verification {
 
   static std::string member(const Json& j, const char* name) {
     if (!j.contains(name) || !j[name].is_string())
-      throw ParseError(fmt::format("this is no certificate: \"{}\" must be a text", name));
+      throw ParseError(fmt::format("not a certificate: \"{}\" must be a string", name));
     std::string words = j[name];
     for (char& c : words)  // keep a message on one line
       if (static_cast<unsigned char>(c) < ' ' || c == 127) c = ' ';

@@ -56,7 +56,8 @@ int run_view(const ViewOptions& options) {
   if (options.jsonl) {
     if (!options.words.empty() || !options.variables.empty() || options.html || options.strides ||
         options.offset || options.mask)
-      throw ParseError("view --jsonl: takes questions from standard input and nothing else");
+      throw ParseError(
+          "view --jsonl: reads questions from standard input and takes no other arguments");
     return answer_lines("view", shapetracker::answer_json, LineStream::Blank::Answered);
   }
   std::vector<std::string> words = options.words;
@@ -68,7 +69,8 @@ int run_view(const ViewOptions& options) {
   }
   if (page == "-") page.clear();
   if (words.empty())
-    throw ParseError("view: give a shape and operations, as 10,10 permute 1,0; or --jsonl");
+    throw ParseError(
+        "view: no shape and operations given, as in 10,10 permute 1,0; or use --jsonl");
   const ViewStory story =
       explore::tell(words, options.variables, {options.strides, options.offset, options.mask});
   if (!options.html || !page.empty())

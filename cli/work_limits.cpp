@@ -164,18 +164,17 @@ void require_feasible(const KernelFile& kernel, const WorkLimits& limits,
   const Cost cost = cost_of(kernel.ast);
   const double seconds = cost.seconds / cores;
   if (limits.seconds > 0 && seconds > limits.seconds)
-    throw ParseError(
-        fmt::format("the kernel's nodes have {:.3g} elements, which take {} at the very least; the "
-                    "limit is {:g} s ({})",
-                    cost.elements, duration_text(seconds), limits.seconds, options));
+    throw ParseError(fmt::format(
+        "the kernel's nodes have {:.3g} elements, which take at least {}; the limit is {:g} s ({})",
+        cost.elements, duration_text(seconds), limits.seconds, options));
   double bytes = 0;
   for (const BufferSpec& spec : kernel.buffers)
     bytes += static_cast<double>(spec.size) * static_cast<double>(itemsize(spec.dtype));
   const double mib = 2 * bytes / (1 << 20);  // as read, and in the oracle's copy
   if (limits.megabytes > 0 && mib > static_cast<double>(limits.megabytes))
-    throw ParseError(fmt::format(
-        "the kernel's buffers take {:.0f} MiB at the very least; the limit is {} MiB ({})", mib,
-        limits.megabytes, options));
+    throw ParseError(
+        fmt::format("the kernel's buffers take at least {:.0f} MiB; the limit is {} MiB ({})", mib,
+                    limits.megabytes, options));
 }
 
 void limit_memory(const WorkLimits& limits) {
@@ -193,7 +192,7 @@ bool restore_memory_limit() {
 }
 
 std::string over_time(const WorkLimits& limits, const std::string& option) {
-  return fmt::format("the verdict takes longer than {:g} s; {} sets another limit, 0 none",
+  return fmt::format("the verdict takes longer than {:g} s; set another limit with {}, 0 for none",
                      limits.seconds, option);
 }
 
@@ -225,12 +224,12 @@ int run_within(const WorkLimits& limits, const std::function<int()>& run) {
     if (!deadline.passed()) throw;
   } catch (const std::bad_alloc&) {
     if (limits.megabytes == 0) throw;
-    throw SystemError(
-        fmt::format("it takes more than {} MiB of memory; --memory sets another limit, 0 none",
-                    limits.megabytes));
+    throw SystemError(fmt::format(
+        "it takes more than {} MiB of memory; set another limit with --memory, 0 for none",
+        limits.megabytes));
   }
-  throw SystemError(fmt::format("it takes longer than {:g} s; --timeout sets another limit, 0 none",
-                                limits.seconds));
+  throw SystemError(fmt::format(
+      "it takes longer than {:g} s; set another limit with --timeout, 0 for none", limits.seconds));
 }
 
 }  // namespace touchstone::cli

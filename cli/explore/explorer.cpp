@@ -21,7 +21,7 @@ struct Explorer::State {
   std::string answer(std::string_view line) {
     require_shallow_json(line);
     const Json question = Json::parse(line, nullptr, false);
-    if (!question.is_object()) throw ParseError("it is no JSON object");
+    if (!question.is_object()) throw ParseError("not a JSON object");
     const std::string ask = text_in(question, "ask");
     if (ask == "simplify") return symbolic::answer_json(line, session);
     if (ask == "merge") return shapetracker::answer_json(line);
@@ -79,7 +79,7 @@ std::string Explorer::answer(std::string_view line) {
 std::string text_in(const Json& question, const char* name) {
   const auto at = question.find(name);
   if (at == question.end() || !at->is_string())
-    throw ParseError(fmt::format("\"{}\": expected a text", name));
+    throw ParseError(fmt::format("\"{}\": expected a string", name));
   return at->get<std::string>();
 }
 
@@ -87,9 +87,9 @@ std::vector<std::string> texts_in(const Json& question, const char* name) {
   std::vector<std::string> out;
   const auto at = question.find(name);
   if (at == question.end()) return out;
-  if (!at->is_array()) throw ParseError(fmt::format("\"{}\": expected a list of texts", name));
+  if (!at->is_array()) throw ParseError(fmt::format("\"{}\": expected a list of strings", name));
   for (const Json& one : *at) {
-    if (!one.is_string()) throw ParseError(fmt::format("\"{}\": expected a list of texts", name));
+    if (!one.is_string()) throw ParseError(fmt::format("\"{}\": expected a list of strings", name));
     out.push_back(one.get<std::string>());
   }
   return out;

@@ -87,7 +87,7 @@ struct Table {
 };
 
 std::int64_t whole(const Json& value, const std::string& what) {
-  if (!value.is_number_integer()) throw ParseError(what + ": expected a whole number of 64 bits");
+  if (!value.is_number_integer()) throw ParseError(what + ": expected a 64-bit integer");
   return value.get<std::int64_t>();
 }
 
@@ -205,13 +205,13 @@ Json prove_answer(const Json& question) {
     return {{"claim", text},
             {"verdict", "proved"},
             {"points", all->points},
-            {"text", fmt::format("all {} points that the condition allows", all->points)}};
+            {"text", fmt::format("all {} points that satisfy the condition", all->points)}};
   }
   // Small points first, like the prover.
   if (const auto found = prove::search(claim, kFirst)) return refutation(text, *found);
   const Json range = question.value("within", Json::array({-8, 8}));
   if (!range.is_array() || range.size() != 2)
-    throw ParseError("\"within\": expected two ends as [-8,8]");
+    throw ParseError("\"within\": expected two bounds as [-8,8]");
   std::int64_t lo = std::max(whole(range[0], "within"), -kWidest);
   std::int64_t hi = std::min(whole(range[1], "within"), kWidest);
   if (hi < lo) throw ParseError("\"within\": the range is empty");
@@ -228,9 +228,10 @@ Json prove_answer(const Json& question) {
           {"verdict", "open"},
           {"points", some ? some->points : 0},
           {"within", {lo, hi}},
-          {"text", fmt::format("no point with all variables from {} to {} refutes it, and none of "
-                               "{} larger ones",
-                               lo, hi, kSearched)}};
+          {"text",
+           fmt::format(
+               "no counterexample among all points with variables from {} to {} and {} larger ones",
+               lo, hi, kSearched)}};
 }
 
 Json rules_answer() {

@@ -49,7 +49,7 @@ std::vector<Scalar> parse_values(DType dtype, const std::string& text) {
   std::vector<Scalar> values;
   for (const std::string_view word : fuzz::split(text, ' '))
     values.push_back(Scalar::parse(dtype, word));
-  if (values.empty()) throw ParseError("an input has at least one value");
+  if (values.empty()) throw ParseError("an input needs at least one value");
   return values;
 }
 
@@ -74,14 +74,15 @@ void require_feasible(const LazyOpPtr& kernel, std::int64_t& flops) {
   for (const BufferSpec& spec : buffers_of(kernel))
     if (spec.size > kMostElements)
       throw Error(
-          fmt::format("buffer {} has {} elements; a page shows kernels of up to {}, "
-                      "touchstone eval runs the others",
+          fmt::format("buffer {} has {} elements; the limit of a page is {}. touchstone eval runs "
+                      "larger kernels",
                       spec.idx, spec.size, kMostElements));
   const sint cost = get_lazyop_info(kernel).flops;
   flops = checked_add(flops, cost.is_int() ? cost.as_int() : kMostFlops + 1);
   if (flops > kMostFlops)
-    throw Error(fmt::format("it takes {} operations; a page runs up to {}, touchstone eval more",
-                            flops, kMostFlops));
+    throw Error(fmt::format(
+        "it takes {} operations; the limit of a page is {}. touchstone eval runs larger kernels",
+        flops, kMostFlops));
 }
 
 std::vector<std::int64_t> concrete_shape(const LazyOpPtr& kernel) {
@@ -272,7 +273,7 @@ Json code_json(const LazyOpPtr& kernel) {
     out["lines"] = c.lines;
   } catch (const Error& e) {
     out["uops"] = out["nodes"] = out["lines"] = Json::array();
-    out["c"] = {fmt::format("/* no C: {} */", e.what())};
+    out["c"] = {fmt::format("/* no C code: {} */", e.what())};
   }
   return out;
 }

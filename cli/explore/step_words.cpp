@@ -94,14 +94,15 @@ std::vector<StepWords> words_of(const Derivation& d, const Chain& chain) {
     } else if (s.rule == kCases) {
       w.rule = "cases";
       w.title =
-          "the same in each case: whichever members are the largest, whichever conditions hold";
+          "equal in each case, that is, for each choice of the largest members and each outcome of "
+          "the conditions";
       w.facts = joined(e, s.facts);
     } else if (s.rule == kPoints) {
       w.rule = "points";
-      w.title = "the same at each point: of all values that the variables can take";
+      w.title = "equal at each point, that is, for all values of the variables";
       w.facts = joined(e, s.facts);
     } else if (!w.explained) {
-      w.title = "a step of the simplifier that no rule explains: not checked";
+      w.title = "a step of the simplifier that no rule explains; not checked";
     } else if (const symbolic::Rule* rule = find_rule(s.rule)) {
       w.rule = s.rule;
       w.title = rule->title;
@@ -130,10 +131,9 @@ std::string verdict(const Derivation& d, const std::optional<Flaw>& flaw) {
   for (const Chain& c : d.assumptions) steps += c.steps.size();
   const auto count = [](std::size_t n) { return n == 1 ? "1 step" : fmt::format("{} steps", n); };
   if (!flaw && steps == 0 && d.longer)
-    return fmt::format("it stays as written: the canonical form is longer, {}",
-                       render(d.exprs, *d.longer));
-  if (!flaw) return fmt::format("{} replayed without the simplifier: all right", count(steps));
-  if (open > 0) return fmt::format("{} of {} not explained, so not checked", open, count(steps));
+    return fmt::format("unchanged: the canonical form is longer, {}", render(d.exprs, *d.longer));
+  if (!flaw) return fmt::format("{} replayed without the simplifier: all correct", count(steps));
+  if (open > 0) return fmt::format("{} of {} not explained, hence not checked", open, count(steps));
   const std::string where =
       flaw->chain < d.assumptions.size()
           ? fmt::format("step {} of assumption {}", flaw->step + 1, flaw->chain + 1)

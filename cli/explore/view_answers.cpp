@@ -134,7 +134,7 @@ Json view_answer(const Json& question) {
       word.clear();
     }
   }
-  if (words.empty()) throw ParseError("give a shape and operations, as 10,10 permute 1,0");
+  if (words.empty()) throw ParseError("no shape and operations given, as in 10,10 permute 1,0");
   ViewStart start;
   const Json said = question.value("start", Json::object());
   if (said.contains("strides")) start.strides = text_in(said, "strides");

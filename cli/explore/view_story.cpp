@@ -29,10 +29,11 @@ std::vector<std::string> notes(const std::vector<View>& pushed, const std::vecto
   }
   for (std::size_t i = views.size(); i-- > 1;) {
     const auto pair = std::span(views).subspan(i - 1, 2);
-    notes.push_back(fmt::format("{} on {} stay two: {}", str(std::span(pair[1].shape())),
+    notes.push_back(fmt::format("{} on {} cannot merge: {}", str(std::span(pair[1].shape())),
                                 str(std::span(pair[0].shape())), reason(pair).text));
   }
-  if (views.size() > 2) notes.push_back("all of them are no single view: " + reason(views).text);
+  if (views.size() > 2)
+    notes.push_back("all of them together are not a single view: " + reason(views).text);
   return notes;
 }
 
@@ -58,7 +59,7 @@ ViewStory tell(const std::vector<std::string>& words, const std::vector<std::str
   story.steps.push_back(std::move(first));
   if (words.size() % 2 == 0)
     throw ParseError(fmt::format(
-        "'{}' has no argument; operations come in pairs, as in: 10,10 permute 1,0 reshape 100",
+        "'{}' has no argument; give operations in pairs, as in 10,10 permute 1,0 reshape 100",
         words.back()));
   for (std::size_t i = 1; i < words.size(); i += 2)
     story.steps.push_back(after(story.steps.back(), words[i], words[i + 1], names));
@@ -72,7 +73,8 @@ ViewStory tell(const std::vector<std::string>& words, const std::vector<std::str
   }
   if (reduced.limited)
     story.steps.back().notes.emplace_back(
-        "a search for two views in place of three or more ended at a limit: there may be fewer");
+        "the search for two views in place of three or more hit a limit: fewer views may be "
+        "possible");
   const shapetracker::PlainIndex plain = shapetracker::plain_index(story.steps.back().composed);
   story.composed = {shapetracker::bounded_text(plain.exprs, plain.index),
                     shapetracker::bounded_text(plain.exprs, plain.valid), cost(plain)};

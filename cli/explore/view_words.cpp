@@ -13,8 +13,7 @@ std::int64_t number(std::string_view text, const std::string& word) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::result_out_of_range)
-    throw ParseError(fmt::format(
-        "'{}' in '{}' is beyond 64 bits; numbers go from -2^63 to 2^63 - 1", text, word));
+    throw ParseError(fmt::format("'{}' in '{}' does not fit in 64 bits", text, word));
   if (error != std::errc() || end != text.data() + text.size() || text.empty())
     throw ParseError(fmt::format("'{}' in '{}' is not a number; write sizes as 10,10", text, word));
   return value;
@@ -55,7 +54,7 @@ std::vector<std::pair<sint, sint>> pairs(const std::string& word, const Names& n
     const auto ends = split(part, ':');
     if (ends.size() != 2)
       throw ParseError(
-          fmt::format("'{}' in '{}' is not a pair; write one an axis, as 0:1,2:0", part, word));
+          fmt::format("'{}' in '{}' is not a pair; write one per axis, as 0:1,2:0", part, word));
     out.emplace_back(size(ends[0], word, names), size(ends[1], word, names));
   }
   return out;
@@ -69,16 +68,16 @@ Names parse_ranges(const std::vector<std::string>& words) {
     const std::size_t equals = word.find('='), dots = word.find("..");
     if (equals == std::string::npos || dots == std::string::npos || dots < equals)
       throw ParseError(
-          fmt::format("--var {}: give the least and the largest value, as n=2..9", word));
+          fmt::format("--var {}: give the lower and the upper bound, as n=2..9", word));
     const std::string name = word.substr(0, equals);
     const std::string_view range = std::string_view(word).substr(equals + 1);
     const std::int64_t low = number(range.substr(0, dots - equals - 1), word),
                        high = number(range.substr(dots - equals + 1), word);
     if (low > high)
       throw ParseError(
-          fmt::format("--var {}: the range is empty; {} is above {}", word, low, high));
+          fmt::format("--var {}: the range is empty: {} is greater than {}", word, low, high));
     if (!names.emplace(name, symbolic::variable(name, low, high)).second)
-      throw ParseError(fmt::format("--var {}: '{}' is there twice", word, name));
+      throw ParseError(fmt::format("--var {}: '{}' is given twice", word, name));
   }
   return names;
 }
@@ -108,8 +107,8 @@ namespace {
 ShapeTracker as_strided(const ShapeTracker& st, const std::string& word, const Names& names) {
   const auto parts = split(word, ':');
   if (parts.size() < 2 || parts.size() > 3)
-    throw ParseError(fmt::format(
-        "as_strided: '{}' is not a shape, strides and an offset; write 2,3:1,2:0", word));
+    throw ParseError(
+        fmt::format("as_strided: '{}' is not shape:strides:offset; write 2,3:1,2:0", word));
   return st.as_strided(parse_shape(std::string(parts[0]), names),
                        parse_shape(std::string(parts[1]), names),
                        parts.size() == 3 ? size(parts[2], word, names) : sint(0));

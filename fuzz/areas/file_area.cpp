@@ -50,7 +50,7 @@ std::string bytes_of(std::string_view digits) {
     unsigned value = 0;
     const auto [end, error] = std::from_chars(&digits[i], &digits[i] + 2, value, 16);
     if (error != std::errc() || end != &digits[i] + 2)
-      throw ParseError(fmt::format("'{}' is no byte", digits.substr(i, 2)));
+      throw ParseError(fmt::format("'{}' is not a byte", digits.substr(i, 2)));
     out += static_cast<char>(value);
   }
   return out;
@@ -88,21 +88,21 @@ bool fits(const FileCase& c) {
 
 FileCase FileCase::parse(std::string_view text) {
   const std::vector<std::string_view> parts = split(text, '|');
-  if (parts.size() < 2) throw ParseError("a file needs an array behind '|'");
+  if (parts.size() < 2) throw ParseError("a file needs an array after '|'");
   const auto words = split(parts[0], ' ');
   if (words.size() != 4 || words[1] != "layout")
-    throw ParseError("a file begins as 'npz layout 5 none'");
+    throw ParseError("a file must begin as 'npz layout 5 none'");
   FileCase c;
   const auto format = std::ranges::find(kFormats, words[0]);
   const auto damage = std::ranges::find(definition::kDamages, words[3]);
   if (format == std::end(kFormats) || damage == std::end(definition::kDamages))
-    throw ParseError(fmt::format("no format '{}', or no damage '{}'", words[0], words[3]));
+    throw ParseError(fmt::format("unknown format '{}' or damage '{}'", words[0], words[3]));
   c.format = static_cast<std::size_t>(format - kFormats);
   c.damage = static_cast<Damage>(damage - definition::kDamages);
   c.layout = static_cast<unsigned>(number(words[2])) % kLayouts;
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const auto of = split(parts[i], ' ');
-    if (of.size() != 4) throw ParseError("an array is NAME TYPE SHAPE BYTES");
+    if (of.size() != 4) throw ParseError("an array must be NAME TYPE SHAPE BYTES");
     NamedArray a{std::string(of[0]), {parse_dtype(of[1]), {}, bytes_of(of[3])}};
     for (const std::string_view size : split(of[2], ','))
       if (size != ".") a.array.shape.push_back(number(size));
@@ -118,10 +118,10 @@ FileCase FileCase::parse(std::string_view text) {
         a.array.bytes.find_first_not_of(std::string("\0\1", 2)) != std::string::npos)
       throw ParseError("a bool that is neither 0 nor 1");
     for (const NamedArray& other : c.arrays)
-      if (other.name == a.name) throw ParseError("two arrays of one name");
+      if (other.name == a.name) throw ParseError("two arrays have the same name");
     c.arrays.push_back(std::move(a));
   }
-  if (c.format == 0 && c.arrays.size() > 1) throw ParseError("a .npy holds one array");
+  if (c.format == 0 && c.arrays.size() > 1) throw ParseError("a .npy contains one array");
   if (!fits(c)) throw ParseError(fmt::format("the damage '{}' needs other arrays", words[3]));
   return c;
 }

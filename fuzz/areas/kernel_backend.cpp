@@ -57,7 +57,7 @@ class DeviceBackend final : public KernelBackend {
     foreign::Answer answer;
     const std::string damage = target.memory->damage();
     answer.kind = damage.empty() ? foreign::Answer::Kind::Output : foreign::Answer::Kind::Broken;
-    if (!damage.empty()) answer.why = "it wrote beside its output, " + damage;
+    if (!damage.empty()) answer.why = "it wrote outside its output, " + damage;
     answer.output = {output->dtype, {output->size}, std::string(target.buffer->bytes(), '\0')};
     target.buffer->copy_out(std::as_writable_bytes(std::span(answer.output.bytes)));
     return answer;
@@ -91,7 +91,7 @@ class DeviceBackend final : public KernelBackend {
     if (std::string_view(before).substr(target->bytes()) !=
         std::string_view(after).substr(target->bytes())) {
       answer.kind = foreign::Answer::Kind::Broken;
-      answer.why = "it wrote behind the output, which has the memory of an input";
+      answer.why = "it wrote past the end of the output, which shares memory with an input";
       return answer;
     }
     answer.kind = foreign::Answer::Kind::Output;
@@ -183,7 +183,7 @@ struct SharedStarts::Counts {
 SharedStarts::SharedStarts() {
   void* const memory =
       ::mmap(nullptr, sizeof(Counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) throw SystemError("no memory to share with workers");
+  if (memory == MAP_FAILED) throw SystemError("cannot share memory with workers");
   counts_ = new (memory) Counts;
 }
 SharedStarts::~SharedStarts() { ::munmap(counts_, sizeof(Counts)); }

@@ -32,7 +32,7 @@ std::uint64_t natural(std::string_view word) {
   std::uint64_t value = 0;
   for (const char digit : word) {
     if (digit < '0' || digit > '9' || value > (UINT64_MAX - 9) / 10 + 1)
-      throw ParseError(fmt::format("'{}' is no number of 64 bits", word));
+      throw ParseError(fmt::format("'{}' is not a 64-bit number", word));
     value = value * 10 + static_cast<std::uint64_t>(digit - '0');
   }
   return value;
@@ -44,7 +44,8 @@ StreamCase StreamCase::parse(std::string_view text) {
   const bool integers = kind == kKinds + 2;
   if (kind == std::end(kKinds) || words.size() != (integers ? 9U : 7U) || words[1] != "seed" ||
       words[3] != "first" || words[5] != "count")
-    throw ParseError("a stream is 'bits seed 7 first 12 count 40', or 'integers' with 'in -3..9'");
+    throw ParseError(
+        "a stream must be 'bits seed 7 first 12 count 40', or 'integers' with 'in -3..9'");
   StreamCase c;
   c.kind = static_cast<std::size_t>(kind - kKinds);
   c.seed = natural(words[2]);
@@ -54,13 +55,14 @@ StreamCase StreamCase::parse(std::string_view text) {
     throw ParseError(fmt::format("at most {} elements", kMostCount));
   if (!integers) return c;
   const std::size_t dots = words[8].find("..");
-  if (words[7] != "in" || dots == words[8].npos) throw ParseError("integers are 'in LOW..HIGH'");
+  if (words[7] != "in" || dots == words[8].npos)
+    throw ParseError("integers must be 'in LOW..HIGH'");
   c.low = number(words[8].substr(0, dots));
   c.high = number(words[8].substr(dots + 2));
   if (c.high < c.low || c.high == INT64_MAX ||
       static_cast<std::uint64_t>(c.high) - static_cast<std::uint64_t>(c.low) >= std::uint64_t{1}
                                                                                     << 32)
-    throw ParseError("integers of more than 2^32 numbers, or of none");
+    throw ParseError("the range of integers is empty, or has more than 2^32 numbers");
   return c;
 }
 

@@ -79,7 +79,7 @@ Tensor evaluate(const Program& program, const std::vector<Tensor>& inputs, bool 
     } else {
       const auto* const found = std::ranges::find(kStatements, s.name, &Statement::name);
       if (found == std::end(kStatements))
-        throw ParseError(fmt::format("'{}' is a statement of area lazy", s.name));
+        throw ParseError(fmt::format("the statement '{}' belongs to area lazy", s.name));
       values.push_back(found->apply(x));
     }
     if (early) values.back().realize();
@@ -110,7 +110,7 @@ class TensorArea final : public Area {
     }
     const Program program = Program::parse(text);
     for (const ProgramType& t : program.types())
-      if (t.dtype != DType::Float64) throw ParseError("programs of area tensor are in float64");
+      if (t.dtype != DType::Float64) throw ParseError("programs of area tensor must be in float64");
     try {
       const Checked c = check(program, text, effort);
       Device::get(kDevice).forget_runners();

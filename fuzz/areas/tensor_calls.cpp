@@ -453,7 +453,7 @@ Tensors called(const Call& call, const Tensors& inputs) {
   }();
   const auto row = known.find(call.name);
   if (row == known.end())
-    throw ParseError(fmt::format("'{}' is no function that is called", call.name.substr(0, 40)));
+    throw ParseError(fmt::format("there is no function '{}'", call.name.substr(0, 40)));
   return row->second->of(call, inputs);
 }
 

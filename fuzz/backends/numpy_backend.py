@@ -61,7 +61,7 @@ def gathered(flat, views, positions, checked):
             index = np.min(positions[outside & (number == first)])
             raise IndexError(
                 f"index {index} (number {first} of the positions, from 0) is outside an axis of "
-                f"{rows} elements; want 0 to {rows - 1}"
+                f"{rows} elements; expected 0 to {rows - 1}"
             )
     if rows == 0:
         return np.zeros(positions.shape, flat.dtype)

@@ -29,7 +29,7 @@ int guarded(const F& body) {
     body();
     return TOUCHSTONE_OK;
   } catch (const cl::Error& e) {
-    failure = fmt::format("{} gave OpenCL error {}", e.what(), e.err());
+    failure = fmt::format("{} returned OpenCL error {}", e.what(), e.err());
   } catch (const std::exception& e) {
     failure = e.what();
   }

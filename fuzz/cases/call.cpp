@@ -27,25 +27,25 @@ std::int64_t elements_of(const std::vector<std::int64_t>& shape) {
 CallInput parse_call_input(std::string_view text) {
   const std::size_t colon = text.find(':');
   if (colon == text.npos)
-    throw ParseError(fmt::format("'{}': want TYPE SHAPE: VALUES", text.substr(0, 40)));
+    throw ParseError(fmt::format("'{}': expected TYPE SHAPE: VALUES", text.substr(0, 40)));
   const std::vector<std::string_view> words = split(text.substr(0, colon), ' ');
   if (words.size() != 2)
-    throw ParseError(fmt::format("'{}': want TYPE SHAPE: VALUES", text.substr(0, 40)));
+    throw ParseError(fmt::format("'{}': expected TYPE SHAPE: VALUES", text.substr(0, 40)));
   CallInput input;
   const std::size_t at = words[0].find('@');
   const std::optional<DType> dtype = dtype_from_name(words[0].substr(0, at));
-  if (!dtype) throw ParseError(fmt::format("'{}' is no type", words[0].substr(0, 40)));
+  if (!dtype) throw ParseError(fmt::format("'{}' is not a type", words[0].substr(0, 40)));
   input.dtype = *dtype;
   if (at != words[0].npos) input.via = words[0].substr(at + 1);
   if (std::ranges::find(kVias, input.via) == std::end(kVias))
-    throw ParseError(fmt::format("'{}': want one of {}", input.via, fmt::join(kVias, " ")));
+    throw ParseError(fmt::format("'{}': expected one of {}", input.via, fmt::join(kVias, " ")));
   input.shape = numbers_of(words[1]);
   elements_of(input.shape);
   for (const std::string_view value : split(text.substr(colon + 1), ' ')) {
     (void)Scalar::parse(input.dtype, value);
     input.values.emplace_back(value);
   }
-  if (input.values.empty()) throw ParseError("a tensor without values");
+  if (input.values.empty()) throw ParseError("a tensor has no values");
   return input;
 }
 
@@ -61,7 +61,7 @@ std::vector<std::int64_t> numbers_of(std::string_view word) {
   std::vector<std::int64_t> out;
   if (word == "()") return out;
   for (const std::string_view part : split(word, ',')) out.push_back(number(part));
-  if (out.empty()) throw ParseError("a list without numbers; write ()");
+  if (out.empty()) throw ParseError("a list has no numbers; write ()");
   return out;
 }
 
@@ -73,19 +73,19 @@ Scalar CallInput::at(std::int64_t element) const {
 }
 
 Call Call::parse(std::string_view text) {
-  if (!is_call(text)) throw ParseError("want 'call NAME ...'");
+  if (!is_call(text)) throw ParseError("expected 'call NAME ...'");
   const std::vector<std::string_view> parts = split(text.substr(kCall.size()), '|');
   const std::vector<std::string_view> words =
       parts.empty() ? std::vector<std::string_view>() : split(parts[0], ' ');
-  if (words.empty()) throw ParseError("a call without a name");
+  if (words.empty()) throw ParseError("a call has no name");
   Call call;
   call.name = words[0];
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::size_t equals = words[i].find('=');
     if (equals == words[i].npos || equals == 0 || equals + 1 == words[i].size())
-      throw ParseError(fmt::format("'{}': want KEY=VALUE", words[i].substr(0, 40)));
+      throw ParseError(fmt::format("'{}': expected KEY=VALUE", words[i].substr(0, 40)));
     if (call.has(words[i].substr(0, equals)))
-      throw ParseError(fmt::format("'{}' stands twice", words[i].substr(0, equals)));
+      throw ParseError(fmt::format("'{}' is given twice", words[i].substr(0, equals)));
     call.args.emplace_back(words[i].substr(0, equals), words[i].substr(equals + 1));
   }
   for (std::size_t i = 1; i < parts.size(); ++i) call.inputs.push_back(parse_call_input(parts[i]));

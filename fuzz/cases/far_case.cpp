@@ -172,21 +172,21 @@ FarCase FarCase::parse(std::string_view text) {
     rest.remove_prefix(end + 3);
   }
   if (parts.size() != 3)
-    throw ParseError("a case of 'far' is TYPE | SHAPE OPERATION ARGUMENT ... | PROGRAM");
+    throw ParseError("a case of 'far' must be TYPE | SHAPE OPERATION ARGUMENT ... | PROGRAM");
   FarCase c;
   try {
     c.dtype = parse_dtype(std::string(parts[0]));
     if (is_float(c.dtype) || is_bool(c.dtype))
-      throw ParseError(fmt::format("{} are no integers", parts[0]));
+      throw ParseError(fmt::format("{} are not integers", parts[0]));
     c.chain = ViewCase::parse(parts[1]);
     if (!c.chain.variables.empty()) throw ParseError("a case of 'far' has no variables");
     const auto words = split(parts[2], ' ');
     const auto known = std::ranges::find(far::kPrograms, words.empty() ? "" : words[0]);
     if (known == std::end(far::kPrograms))
-      throw ParseError("a program is load, neg, sum, max or rows");
+      throw ParseError("a program must be load, neg, sum, max or rows");
     c.program = static_cast<Program>(known - far::kPrograms);
     const bool worded = c.program >= Program::Sum;
-    if (words.size() != (worded ? 2U : 1U)) throw ParseError("a word too many, or too few");
+    if (words.size() != (worded ? 2U : 1U)) throw ParseError("too many or too few words");
     for (const std::string_view word : split(worded ? words[1] : "", ',')) {
       if (c.program == Program::Rows)
         c.rows.push_back(number(word));
@@ -197,17 +197,18 @@ FarCase FarCase::parse(std::string_view text) {
     const Sizes &base = shapes.front(), &last = shapes.back();
     if (far::count(base) == 0 ||
         far::count(base) > far::kMostBytes / static_cast<std::int64_t>(itemsize(c.dtype)))
-      throw ParseError("a buffer of no elements, or of more than 5 GiB");
+      throw ParseError("the buffer has no elements, or more than 5 GiB");
     if (c.program == Program::Rows) {
       if (last.size() != 2 || last[1] != std::ssize(c.rows))
-        throw ParseError("rows are of two axes, a position for each column");
+        throw ParseError("rows need two axes and one position per column");
     } else if (far::count(last) > kMostFar) {
       throw ParseError(fmt::format("more than {} elements", kMostFar));
     }
     for (const int axis : c.axes)
       if (axis < 0 || axis >= std::ssize(last)) throw ParseError(fmt::format("axis {}", axis));
     std::ranges::sort(c.axes);
-    if (std::ranges::adjacent_find(c.axes) != c.axes.end()) throw ParseError("an axis twice");
+    if (std::ranges::adjacent_find(c.axes) != c.axes.end())
+      throw ParseError("an axis is given twice");
   } catch (const ParseError&) {
     throw;
   } catch (const Error& e) {

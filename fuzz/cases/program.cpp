@@ -206,20 +206,20 @@ ProgramStep parse_step(std::string_view text, int index) {
       words.erase(words.begin());
     }
     if (words.size() != 2)
-      throw ParseError(
-          "an input is written DTYPE SHAPE: VALUES, a constant const DTYPE SHAPE: VALUE");
+      throw ParseError("an input must be DTYPE SHAPE: VALUES, a constant const DTYPE SHAPE: VALUE");
     s.dtype = parse_dtype(std::string(words[0]));
     s.shape = numbers(words[1]);
     for (const std::string_view v : split(text.substr(colon + 2), ' ')) {
       s.values.emplace_back(v);
       Scalar::parse(s.dtype, v);
     }
-    if (s.values.empty()) throw ParseError("an input without values");
-    if (s.name == "const" && s.values.size() != 1) throw ParseError("a constant has one value");
+    if (s.values.empty()) throw ParseError("an input has no values");
+    if (s.name == "const" && s.values.size() != 1)
+      throw ParseError("a constant must have one value");
     return s;
   }
   const auto words = split(text, ' ');
-  if (words.empty()) throw ParseError("an empty statement");
+  if (words.empty()) throw ParseError("a statement is empty");
   s.name = words[0];
   const int operands = operands_of(s.name);
   if (operands < 0) throw ParseError(fmt::format("there is no statement '{}'", s.name));
@@ -228,7 +228,7 @@ ProgramStep parse_step(std::string_view text, int index) {
     const std::int64_t of = number(words[at].substr(1));
     if (of < 0 || of >= index)
       throw ParseError(
-          fmt::format("statement %{} reads {}, which is not before it", index, words[at]));
+          fmt::format("statement %{} reads {}, which does not come before it", index, words[at]));
     s.of.push_back(static_cast<int>(of));
   }
   if (std::ssize(s.of) != operands)
@@ -301,7 +301,7 @@ std::string Program::str() const {
 
 Op op_of(std::string_view statement) {
   if (const std::optional<Op> op = op_named(statement)) return *op;
-  throw ParseError(fmt::format("'{}' is a statement of area tensor", statement));
+  throw ParseError(fmt::format("the statement '{}' belongs to area tensor", statement));
 }
 
 std::vector<int> axes_of(const ProgramStep& reduce) {

@@ -79,14 +79,15 @@ std::vector<UOp> Case::build() const {
   std::int64_t sources = 0;
   for (const Node& n : nodes) {
     if (n.times < 1 || std::ssize(all) + n.times > kMostNodes)
-      throw ParseError(fmt::format("a graph has at least one node, and at most {}", kMostNodes));
+      throw ParseError(fmt::format("a graph must have 1 to {} nodes", kMostNodes));
     for (std::int64_t i = 0; i < n.times; ++i) {
       std::vector<UOp> src;
       const auto add = [&](std::int64_t at) {
         if (at < 0 || at >= std::ssize(all))
-          throw ParseError(fmt::format("node {} reads one that does not come before", all.size()));
+          throw ParseError(
+              fmt::format("node {} reads one that does not come before it", all.size()));
         if (++sources > kMostSources)
-          throw ParseError(fmt::format("a graph has at most {} sources", kMostSources));
+          throw ParseError(fmt::format("a graph can have at most {} sources", kMostSources));
         src.push_back(all[static_cast<std::size_t>(at)]);
       };
       for (const Node::Source& s : n.src) {

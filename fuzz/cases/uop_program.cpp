@@ -24,7 +24,8 @@ Shape shape_of(std::string_view word) {
 
 UOp device_of(std::string_view word) {
   if (word.size() < 2 || word[0] != 'D' || number(word.substr(1)) < 0)
-    throw ParseError(fmt::format("'{}' is no device; D0 is where it runs, D1 the host", word));
+    throw ParseError(
+        fmt::format("'{}' is not a device; D0 is the device under test, D1 the host", word));
   return UOp::device(std::string(word));
 }
 
@@ -56,10 +57,10 @@ std::optional<Ops> asked(std::string_view name) {
 class Builder {
  public:
   void statement(std::string_view text) {
-    if (out_.sink) throw ParseError("sink is the last statement");
+    if (out_.sink) throw ParseError("sink must be the last statement");
     if (text.find(':') != text.npos && text.find('%') == text.npos) return leaf(text);
     Words words = split(text, ' ');
-    if (words.empty()) throw ParseError("an empty statement");
+    if (words.empty()) throw ParseError("a statement is empty");
     const std::string_view name = words[0];
     std::vector<UOp> of;
     Words rest;
@@ -78,7 +79,7 @@ class Builder {
   }
 
   UOpProgram finish() {
-    if (out_.values.empty()) throw ParseError("an empty program");
+    if (out_.values.empty()) throw ParseError("the program is empty");
     if (!out_.sink) out_.sink = UOp::sink({out_.values.back()});
     return std::move(out_);
   }
@@ -87,7 +88,7 @@ class Builder {
   UOp value(std::string_view word) const {
     const std::int64_t i = number(word.substr(1));
     if (i < 0 || i >= std::ssize(out_.values))
-      throw ParseError(fmt::format("{} is not before it", word));
+      throw ParseError(fmt::format("{} does not come before it", word));
     return out_.values[static_cast<std::size_t>(i)];
   }
 
@@ -109,13 +110,12 @@ class Builder {
     const bool constant = !words.empty() && words[0] == "const";
     if (constant) words.erase(words.begin());
     if (words.size() != 2)
-      throw ParseError(
-          "an input is written DTYPE SHAPE: VALUES, a constant const DTYPE SHAPE: VALUE");
+      throw ParseError("an input must be DTYPE SHAPE: VALUES, a constant const DTYPE SHAPE: VALUE");
     const DType dtype = parse_dtype(words[0]);
     const Shape shape = shape_of(words[1]);
     for (const std::string_view v : values) (void)Scalar::parse(dtype, v);
     if (constant) {
-      if (values.size() != 1) throw ParseError("a constant has one value");
+      if (values.size() != 1) throw ParseError("a constant must have one value");
       return add(UOp::constant(Scalar::parse(dtype, values[0]), shape, device));
     }
     const std::int64_t n = kernelize::most_elements(shape);

@@ -56,7 +56,7 @@ std::int64_t Array::whole(const Sizes& at) const {
 }
 
 void want(bool holds, std::string_view what) {
-  if (!holds) throw ParseError(fmt::format("no call: {}", what));
+  if (!holds) throw ParseError(fmt::format("not a call: {}", what));
 }
 
 void each(const Sizes& shape, const std::function<void(const Sizes& at)>& f) {
@@ -198,7 +198,7 @@ Arrays define(const Call& call, const Arrays& inputs) {
           }
         return out;
       }
-  throw ParseError(fmt::format("'{}' is no function that is called", call.name.substr(0, 40)));
+  throw ParseError(fmt::format("there is no function '{}'", call.name.substr(0, 40)));
 }
 
 }  // namespace touchstone::fuzz::defined

@@ -201,7 +201,7 @@ class SharedLog {
   SharedLog()
       : memory_(
             mmap(nullptr, sizeof(Log), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
-    if (memory_ == MAP_FAILED) throw SystemError("hunt: no memory to share with a child process");
+    if (memory_ == MAP_FAILED) throw SystemError("hunt: cannot share memory with a child process");
   }
   SharedLog(const SharedLog&) = delete;
   SharedLog& operator=(const SharedLog&) = delete;
@@ -219,7 +219,7 @@ class Hunt {
       : areas_(areas), options_(options), log_(*shared_) {}
 
   Hunted run() {
-    if (areas_.size() > Log::kMostAreas) throw Error("hunt: at most 16 areas take part");
+    if (areas_.size() > Log::kMostAreas) throw Error("hunt: at most 16 areas can take part");
     log_.area = areas_.size();  // the turn before the first
     log_.round = -1;
     log_.place = -1;

@@ -46,10 +46,8 @@ RunLog::RunLog(const std::vector<AreaPlan>& plans, const RunOptions& options)
   const bool there = std::filesystem::is_regular_file(path_) && !std::filesystem::is_empty(path_);
   if (there) {
     if (!options.resume)
-      throw ParseError(
-          fmt::format("{} is there already: --resume goes on where it ends, or name "
-                      "another log",
-                      path_.string()));
+      throw ParseError(fmt::format(
+          "{} already exists: continue it with --resume, or choose another log", path_.string()));
     read(plans, options);
   }
   // Opening a pipe without a reader fails instead of blocking.
@@ -76,7 +74,7 @@ void RunLog::read(const std::vector<AreaPlan>& plans, const RunOptions& options)
       const json line = json::parse(text.substr(from, end - from));
       if (number == 1) {
         if (line.at("campaign") != campaign(plans, options))
-          throw ParseError(fmt::format("{} is of another campaign: {}; this one is {}",
+          throw ParseError(fmt::format("{} belongs to another campaign: {}; this one is {}",
                                        path_.string(), line.at("campaign").dump(),
                                        campaign(plans, options).dump()));
       } else {
@@ -84,8 +82,8 @@ void RunLog::read(const std::vector<AreaPlan>& plans, const RunOptions& options)
         AreaRecord& record = old_[area];
         if (line.contains("cases")) {
           const std::size_t batch = line.at("batch");
-          if (batch > record.batches.size()) throw ParseError("a batch out of order");
-          record.batches.resize(batch);  // repeated, as when a run is extended
+          if (batch > record.batches.size()) throw ParseError("batches are out of order");
+          record.batches.resize(batch);  // it was done again, as where a run is made longer
           record.batches.push_back({{line.at("cases"), line.at("passed"), line.at("weak"),
                                      line.at("skipped"), line.at("failed")},
                                     line.value("coverage", std::vector<std::uint64_t>()),
@@ -100,10 +98,9 @@ void RunLog::read(const std::vector<AreaPlan>& plans, const RunOptions& options)
         }
       }
     } catch (const json::exception& e) {
-      throw ParseError(
-          fmt::format("{}:{}: damaged: {}; cut the log before this line to go on from "
-                      "there",
-                      path_.string(), number, json_fault(e.what())));
+      throw ParseError(fmt::format(
+          "{}:{}: damaged: {}; truncate the log before this line to continue from there",
+          path_.string(), number, json_fault(e.what())));
     } catch (const ParseError& e) {
       throw ParseError(fmt::format("{}:{}: {}", path_.string(), number, e.what()));
     }
@@ -114,7 +111,7 @@ void RunLog::read(const std::vector<AreaPlan>& plans, const RunOptions& options)
     std::filesystem::resize_file(path_, whole, error);
     if (error)
       throw SystemError(
-          fmt::format("cannot mend the last line of {}: {}", path_.string(), error.message()));
+          fmt::format("cannot repair the last line of {}: {}", path_.string(), error.message()));
   }
 }
 
@@ -146,10 +143,9 @@ void RunLog::write(const std::string& line) {
       if (file && done > 0 && ::ftruncate(file_, before.st_size) != 0) {
         // The next run removes the partial line.
       }
-      throw SystemError(
-          fmt::format("cannot write the log {}: {}; what is in it is whole, and "
-                      "--resume goes on from there",
-                      path_.string(), why));
+      throw SystemError(fmt::format(
+          "cannot write the log {}: {}; it is intact so far, and --resume continues from there",
+          path_.string(), why));
     }
     done += static_cast<std::size_t>(n);
   }

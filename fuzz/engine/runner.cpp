@@ -36,7 +36,7 @@ class Shared {
     void* const at = ::mmap(nullptr, sizeof(FlightRecorder), PROT_READ | PROT_WRITE,
                             MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED)
-      throw SystemError(fmt::format("no memory to share with a worker: {}", std::strerror(errno)));
+      throw SystemError(fmt::format("cannot share memory with a worker: {}", std::strerror(errno)));
     recorder_ = new (at) FlightRecorder;
   }
   ~Shared() {
@@ -283,10 +283,10 @@ class Crew {
     }
     const std::string how = m.hung ? "hang" : "crash";
     const std::string why = m.hung ? fmt::format("no answer in {} seconds", options_.case_seconds)
-                                   : fmt::format("the worker was ended by {}", ending.text());
+                                   : fmt::format("the worker was killed by {}", ending.text());
     switch (r.at.load()) {
       case At::Starting:
-        throw SystemError(fmt::format("a worker of '{}' came to no case: {}", plan_.name, why));
+        throw SystemError(fmt::format("a worker of '{}' reached no case: {}", plan_.name, why));
       case At::Preparing:
         if (m.unprepared == r.batch)
           throw SystemError(

@@ -98,7 +98,7 @@ std::string text_of_case(Area& area, const std::string& text) {
   const char* const second = colon == end ? end : colon + 1;
   const auto [rest, worse] = std::from_chars(second, end, index);
   if (bad != std::errc() || worse != std::errc() || *colon != ':' || rest != end || index < 0)
-    throw ParseError(fmt::format("a case that is drawn is #SEED:INDEX, as #7:123, not '{}'", text));
+    throw ParseError(fmt::format("a drawn case is written #SEED:INDEX, as #7:123, not '{}'", text));
   RandomChooser chooser(seed, case_key(area.name(), index));
   return area.draw(chooser);
 }

@@ -28,14 +28,14 @@ std::optional<Int> end_of(std::string_view digits, std::string_view word) {
   const std::string_view plain = digits.substr(digits[0] == '-' ? 1 : 0);
   if (plain.empty() || plain.size() > 1000 ||
       !std::ranges::all_of(plain, [](char c) { return c >= '0' && c <= '9'; }))
-    bad(word, "an end of a range is a number, or nothing where it is open, as x=0..7");
+    bad(word, "the end of a range must be a number, or nothing if it is open, as x=0..7");
   return Int::from_digits(digits);
 }
 
 ExpressionCase::Variable variable_of(std::string_view word) {
   const std::size_t equals = word.find('='), dots = word.find("..");
   if (equals == std::string_view::npos || dots == std::string_view::npos || dots < equals)
-    bad(word, "a variable is written with its range, as x=0..7");
+    bad(word, "a variable must be written with its range, as x=0..7");
   ExpressionCase::Variable v{std::string(word.substr(0, equals)), {}, {}};
   const auto letter = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
   if (v.name.empty() || std::isdigit(static_cast<unsigned char>(v.name[0])) != 0 ||
@@ -61,12 +61,12 @@ ExpressionCase::Parts ExpressionCase::split(std::string_view text) {
   }
   if (parts.size() < 2)
     throw ParseError(
-        "a case of 'symbolic' is written 'x=0..7 y=-3.. | EXPRESSION | ASSUMPTION | ...'");
+        "a case of 'symbolic' must be 'x=0..7 y=-3.. | EXPRESSION | ASSUMPTION | ...'");
   for (std::string_view rest = parts[0]; !rest.empty();) {
     const std::size_t space = std::min(rest.find(' '), rest.size());
     c.variables.push_back(variable_of(rest.substr(0, space)));
     for (std::size_t i = 0; i + 1 < c.variables.size(); ++i)
-      if (c.variables[i].name == c.variables.back().name) bad(rest, "a name that is there twice");
+      if (c.variables[i].name == c.variables.back().name) bad(rest, "a name is given twice");
     rest = trimmed(rest.substr(space));
   }
   c.root = parts[1];

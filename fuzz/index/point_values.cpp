@@ -155,7 +155,7 @@ class PointValues::Builder final : public symbolic::ExpressionBuilder {
     return last();
   }
 
-  std::string known_names() const override { return "a variable"; }
+  std::string known_names() const override { return "a variable may have any other name"; }
   bool is_zero(Value value) const override { return o_.literals_[value].zero; }
 
   Value apply(ExprOp op, std::span<const Value> args) override {

@@ -67,7 +67,7 @@ class Reader {
     each(word, out, [&](std::string_view part) {
       const std::size_t colon = part.find(':');
       if (colon == std::string_view::npos || part.find(':', colon + 1) != std::string_view::npos)
-        throw ParseError(fmt::format("'{}' is not a pair; write one an axis, as 0:1,2:0", part));
+        throw ParseError(fmt::format("'{}' is not a pair; write one per axis, as 0:1,2:0", part));
       out.emplace_back(size(part.substr(0, colon)), size(part.substr(colon + 1)));
     });
     return out;
@@ -100,7 +100,7 @@ class Reader {
         break;
       case Kind::AsStrided: {
         if (std::ranges::count(word, ':') != 2)
-          throw ParseError("as_strided is written as_strided SHAPE:STRIDES:OFFSET, as 2,3:1,2:0");
+          throw ParseError("write as_strided as as_strided SHAPE:STRIDES:OFFSET, as 2,3:1,2:0");
         std::optional<std::string_view> rest = word;
         op.shape = list(take(rest, ':'));
         op.strides = list(take(rest, ':'));
@@ -171,7 +171,7 @@ std::vector<ViewCase::Range> ranges_of(std::string_view head) {
   for (const std::string_view word : words_of(head)) {
     const std::size_t equals = word.find('='), dots = word.find("..");
     if (equals == std::string_view::npos || dots == std::string_view::npos || dots < equals)
-      throw ParseError("before | stand variables with their ranges, as n=2..5 m=0..2");
+      throw ParseError("write variables with their ranges before |, as n=2..5 m=0..2");
     const Reader reader;
     const ViewCase::Range range{std::string(word.substr(0, equals)),
                                 reader.number(word.substr(equals + 1, dots - equals - 1)),
@@ -185,7 +185,7 @@ std::vector<ViewCase::Range> ranges_of(std::string_view head) {
                                    kMostVariables, kMostValues));
   }
   if (ranges.empty())
-    throw ParseError("before | stand variables with their ranges, as n=2..5 m=0..2");
+    throw ParseError("write variables with their ranges before |, as n=2..5 m=0..2");
   return ranges;
 }
 
@@ -211,7 +211,7 @@ ViewCase ViewCase::parse(std::string_view text) {
     for (const auto& [name, low, high] : c.variables) {
       try {
         if (!reader.names.emplace(name, symbolic::variable(name, low, high)).second)
-          throw ParseError(fmt::format("the variable {} is there twice", name));
+          throw ParseError(fmt::format("the variable {} is given twice", name));
       } catch (const ParseError&) {
         throw;
       } catch (const Error& e) {
@@ -222,7 +222,8 @@ ViewCase ViewCase::parse(std::string_view text) {
   }
   const std::vector<std::string_view> words = words_of(text);
   if (words.size() % 2 == 0)
-    throw ParseError("a case of 'view' is a shape, then operations: 4,6 permute 1,0 reshape 24");
+    throw ParseError(
+        "a case of 'view' must be a shape, then operations: 4,6 permute 1,0 reshape 24");
   c.base = reader.list(words[0]);
   c.ops.reserve(words.size() / 2);
   for (std::size_t i = 1; i < words.size(); i += 2)

@@ -339,14 +339,14 @@ std::string_view name(ProbeFamily family) {
 std::string_view shows(ProbeFamily family) {
   constexpr std::string_view kShows[] = {
       "terms left out, doubled or of another row: small integers, so that sums are exact",
-      "factors and exponents that are wrong: powers of two, so that products are exact",
-      "errors of the terms of a sum: rows of zeros but for one or two elements",
-      "errors of 2^x, and of what it is divided by: rows in which all but one or two vanish",
+      "wrong factors and exponents: powers of two, so that products are exact",
+      "errors of the terms of a sum: rows that are zero except for one or two elements",
+      "errors of 2^x, and of its divisor: rows in which all but one or two vanish",
       "errors behind a mean or a variance: rows c + d, c - d, whose means are exact",
       "means and variances that cancel: such rows, far from zero",
       "operands cut to fewer digits, accumulators that are too narrow: full significands",
-      "NaN, infinities, overflow, ties: the operands on which implementations part",
-      "what an accumulator held before: zeros of both signs",
+      "NaN, infinities, overflow, ties: operands on which implementations differ",
+      "initial values of an accumulator: zeros of both signs",
       "the rest: floats over a few binades"};
   return kShows[static_cast<std::size_t>(family)];
 }

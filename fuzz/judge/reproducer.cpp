@@ -113,10 +113,10 @@ symbolic::Values parse_values(const json& root, const LazyOpPtr& kernel) {
   if (it != root.end() && !it->is_object()) bad_reproducer("values", "is not an object");
   for (const symbolic::Node& v : variables_of(kernel)) {
     const std::string& name = symbolic::variable_name(v);
-    if (it == root.end() || !it->contains(name)) bad_reproducer("values", "has none for " + name);
+    if (it == root.end() || !it->contains(name)) bad_reproducer("values", "lacks one for " + name);
     const json& value = (*it)[name];
     if (!value.is_number_integer())
-      bad_reproducer("values", fmt::format("{} is no integer", value.dump()));
+      bad_reproducer("values", fmt::format("{} is not an integer", value.dump()));
     values[name] = value.get<std::int64_t>();
   }
   if (it != root.end() && it->size() != values.size())
@@ -153,12 +153,12 @@ Reproducer reproducer_from_json(std::string_view text) {
     throw ParseError(fmt::format("reproducer: not JSON: {}", json_fault(e.what())));
   }
   if (!root.is_object() || !root.contains(kKey))
-    bad_reproducer("the file", fmt::format("has no \"{}\"", kKey));
+    bad_reproducer("the file", fmt::format("\"{}\" is missing", kKey));
   if (root[std::string(kKey)] != kReproducerVersion)
-    bad_reproducer("the file", fmt::format("is version {}, this program reads version {}",
+    bad_reproducer("the file", fmt::format("has version {}, but this program reads version {}",
                                            root[std::string(kKey)].dump(), kReproducerVersion));
   for (const char* key : {"inputs", "output", "kernel"})
-    if (!root.contains(key)) bad_reproducer("the file", fmt::format("has no \"{}\"", key));
+    if (!root.contains(key)) bad_reproducer("the file", fmt::format("\"{}\" is missing", key));
   Reproducer r;
   if (!root["inputs"].is_array()) bad_reproducer("inputs", "is not a list");
   if (root.contains("note") && !root["note"].is_string()) bad_reproducer("note", "is not a string");
@@ -194,11 +194,11 @@ KernelCase case_from_json(std::string_view text) {
   try {
     root = json::parse(text);
   } catch (const json::exception& e) {
-    throw ParseError(fmt::format("a case of 'kernel' is JSON: {}", json_fault(e.what())));
+    throw ParseError(fmt::format("a case of 'kernel' must be JSON: {}", json_fault(e.what())));
   }
   for (const char* key : {"inputs", "kernel"})
     if (!root.is_object() || !root.contains(key))
-      bad_reproducer("a case", fmt::format("has no \"{}\"", key));
+      bad_reproducer("a case", fmt::format("\"{}\" is missing", key));
   if (!root["inputs"].is_array()) bad_reproducer("inputs", "is not a list");
   KernelCase c{kernel_from_json(root["kernel"].dump()).ast, {}};
   c.values = parse_values(root, c.kernel);
@@ -210,7 +210,7 @@ KernelCase case_from_json(std::string_view text) {
     if (i >= c.inputs.size() || c.inputs[i].dtype != spec.dtype || c.inputs[i].size() < spec.size)
       bad_reproducer(
           fmt::format("input {}", spec.idx),
-          fmt::format("the kernel wants {} elements of {}", spec.size, name(spec.dtype)));
+          fmt::format("the kernel needs {} elements of {}", spec.size, name(spec.dtype)));
   }
   return c;
 }

@@ -24,14 +24,14 @@ std::uint64_t hex(const std::string& text, std::string_view what) {
   const char* end = text.data() + text.size();
   const auto [p, ec] = std::from_chars(text.data(), end, bits, 16);
   if (ec != std::errc() || p != end)
-    throw ParseError(fmt::format("certificate: {} holds '{}', which is no hexadecimal number", what,
-                                 text.substr(0, 40)));
+    throw ParseError(fmt::format("certificate: {} contains '{}', which is not a hexadecimal number",
+                                 what, text.substr(0, 40)));
   return bits;
 }
 
 Certificate read(const Json& j) {
   if (j.at("format") != kFormat)
-    throw ParseError(fmt::format("this is no certificate of the form {}", kFormat));
+    throw ParseError(fmt::format("not a certificate of format {}", kFormat));
   Certificate c = empty_certificate(parse_certified_op(j.at("op").get<std::string>()),
                                     parse_dtype(j.at("dtype").get<std::string>()),
                                     j.at("version").get<std::string>());
@@ -39,7 +39,7 @@ Certificate read(const Json& j) {
   c.libm = j.at("libm").get<std::string>();
   const Json& hashes = j.at("block_hashes");
   if (hashes.size() != c.blocks.size())
-    throw ParseError(fmt::format("certificate: {} block hashes; {} of {} has {} blocks",
+    throw ParseError(fmt::format("certificate: {} block hashes, but {} of {} has {} blocks",
                                  hashes.size(), name(c.op), name(c.dtype), c.blocks.size()));
   for (std::size_t b = 0; b < hashes.size(); ++b)
     if (hashes[b] != std::string())
@@ -48,7 +48,8 @@ Certificate read(const Json& j) {
     for (const Json& item : j.at(key)) {
       const std::uint64_t bits = hex(item.get<std::string>(), key);
       if (bits >= c.inputs())
-        throw ParseError(fmt::format("certificate: {} holds {:x}, which is no input", key, bits));
+        throw ParseError(
+            fmt::format("certificate: {} contains {:x}, which is not an input", key, bits));
       (c.blocks[bits / c.block_inputs()].*list).push_back(static_cast<std::uint32_t>(bits));
     }
   return c;

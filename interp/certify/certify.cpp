@@ -73,14 +73,14 @@ CertifiedOp parse_certified_op(std::string_view name) {
   const auto found = std::ranges::find(kNames, lower);
   if (found != kNames.end()) return static_cast<CertifiedOp>(found - kNames.begin());
   const std::vector<std::string_view> names(kNames.begin(), kNames.end());
-  throw ParseError(fmt::format("'{}' cannot be certified{}; there are: {}", lower,
+  throw ParseError(fmt::format("'{}' cannot be certified{}; known: {}", lower,
                                did_you_mean(lower, names), fmt::join(names, " ")));
 }
 
 Certificate empty_certificate(CertifiedOp op, DType dtype, std::string version) {
   if (dtype != DType::Float32 && dtype != DType::Float16 && dtype != DType::BFloat16)
     throw DTypeError(
-        fmt::format("{} cannot be certified; float32, float16 and bfloat16 can", name(dtype)));
+        fmt::format("{} cannot be certified; use float32, float16 or bfloat16", name(dtype)));
   Certificate c{op, dtype, compiler_name(), libm_name(), std::move(version), {}};
   c.blocks.resize(c.inputs() / c.block_inputs());
   return c;

@@ -122,15 +122,15 @@ const Row& row_of(std::string_view op) {
     if (row.name == op) return row;
   for (const OpInfo& known : op_table)
     if (lower_case(known.name) == op && op != "cast")
-      throw ParseError(fmt::format("{} is no operation on elements", known.name));
+      throw ParseError(fmt::format("{} is not an operation on elements", known.name));
   for (const auto& [name, differ] : kVariants)
     if (op.substr(0, op.find('.')) == name)
-      throw ParseError(fmt::format("no operation is called '{}': {}", op.substr(0, 40), differ));
+      throw ParseError(fmt::format("there is no operation '{}': {}", op.substr(0, 40), differ));
   std::vector<std::string_view> names{"cast:float32", "cast.saturate:float8_e5m2",
                                       "cast.infinity:float8_e4m3"};
   for (const Row& row : kRows) names.push_back(row.name);
   const std::string_view shown = op.substr(0, 40);
-  throw ParseError(fmt::format("no operation is called '{}'{}; there are: {}", shown,
+  throw ParseError(fmt::format("there is no operation '{}'{}; known: {}", shown,
                                did_you_mean(shown, names), fmt::join(names, " ")));
 }
 
@@ -157,8 +157,8 @@ Scalar sum_of(std::span<const Scalar> terms) {
 template <class T>
 Scalar dot_of(std::span<const Scalar> terms) {
   if (terms.size() % 2 != 0)
-    throw ShapeError(fmt::format(
-        "'dot' takes pairs, a1,b1,a2,b2 and on, and {} operands were given", terms.size()));
+    throw ShapeError(fmt::format("'dot' takes pairs, a1,b1,a2,b2,..., but {} operands were given",
+                                 terms.size()));
   if constexpr (is_float_storage<T>) {
     ExactDot<T> sum;
     for (std::size_t i = 0; i < terms.size(); i += 2)
@@ -328,7 +328,7 @@ std::optional<Scalar> scalar_answer(std::string_view named, DType dtype,
       if (divides(row.op) && scalar::div_is_poison(operands[0].as<T>(), operands[1].as<T>()))
         return std::nullopt;
     std::optional<Scalar> value = value_of<T>(row.op, operands);
-    if (!value) throw DTypeError(fmt::format("'{}' does not take {}", op, name(dtype)));
+    if (!value) throw DTypeError(fmt::format("'{}' does not support {}", op, name(dtype)));
     return value;
   });
 }
@@ -401,7 +401,7 @@ std::string bits_names() {
 
 std::string bits_answer(std::string_view line, Float8Overflow overflow) {
   constexpr std::string_view kForm =
-      "a line is an operation, a type and operands, op<TAB>dtype<TAB>in,in: "
+      "a line must be an operation, a type and operands, op<TAB>dtype<TAB>in,in: "
       "add<TAB>float32<TAB>3f800000,40000000";
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   const std::size_t first = line.find('\t');

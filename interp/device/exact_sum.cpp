@@ -159,8 +159,8 @@ const {
       return Scalar::of(result<R>());
     else
       throw DTypeError(
-          fmt::format("an exact sum of floats rounds to a float type, not to {}; "
-                      "convert the rounded sum",
+          fmt::format("an exact sum of floats must be rounded to a float type, not to {}; convert "
+                      "the rounded sum",
                       name(dtype)));
   });
 }

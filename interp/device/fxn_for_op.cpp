@@ -119,7 +119,8 @@ constexpr bool table_is_complete() {
     }
   return true;
 }
-static_assert(table_is_complete());
+static_assert(table_is_complete(),
+              "kFxnForOp needs a function for exactly the elementwise ops and the types they take");
 
 // convert<To>(From) as one row, or as two through a type that represents every From.
 template <class To, class From>

@@ -105,7 +105,7 @@ void spread(std::size_t itemsize, std::uint64_t bits, std::span<const AddressRun
 void check_runs(std::span<const AddressRun> runs, const Buffer& buffer, int number) {
   for (const AddressRun& run : runs)
     if (run.valid() && run.most() >= buffer.size())
-      throw BufferError(fmt::format("a LOAD reaches element {} of buffer {}, which holds {}",
+      throw BufferError(fmt::format("a LOAD accesses element {} of buffer {}, which has {}",
                                     run.most(), number, buffer.size()));
 }
 

@@ -252,9 +252,9 @@ void check_inputs(const LazyOpPtr& kernel, std::span<Buffer* const> inputs) {
     if (idx >= inputs.size() || inputs[idx] == nullptr)
       throw BufferError(fmt::format("input buffer {} was not given", idx));
     if (inputs[idx]->dtype() != spec.dtype || inputs[idx]->size() < spec.size)
-      throw BufferError(fmt::format("input buffer {} holds {} of {}, the kernel reads {} of {}",
-                                    idx, inputs[idx]->size(), name(inputs[idx]->dtype()), spec.size,
-                                    name(spec.dtype)));
+      throw BufferError(fmt::format(
+          "input buffer {} has {} elements of {}, but the kernel reads {} of {}", idx,
+          inputs[idx]->size(), name(inputs[idx]->dtype()), spec.size, name(spec.dtype)));
   }
 }
 
@@ -293,8 +293,8 @@ std::vector<ExplainedNode> explain(const LazyOpPtr& kernel, std::span<Buffer* co
   constexpr std::size_t kMostNodes = 1000;  // each is computed with all nodes below it
   if (program.regions[0].nodes.size() > kMostNodes)
     throw AstError(
-        fmt::format("the element depends on {} nodes; up to {} are explained: store what lies "
-                    "between in a buffer of its own",
+        fmt::format("the element depends on {} nodes; the limit is {}: store an intermediate "
+                    "result in a buffer",
                     program.regions[0].nodes.size(), kMostNodes));
   const std::vector<MaybeReal> exact = Exact(program, inputs).region(0, 0);
   std::vector<ExplainedNode> out;

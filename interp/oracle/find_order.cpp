@@ -198,10 +198,10 @@ std::string legal_order(const LazyOpPtr& kernel, std::span<Buffer* const> inputs
 }  // namespace
 
 std::string FoundOrder::str() const {
-  std::string text = "no usual order gives these bits";
+  std::string text = "no common order gives these bits";
   if (!bits.empty())
     text = fmt::format("{} gives the bits of all {} elements looked at", bits, elements);
-  if (declare.empty()) return text + "; no declared order explains every element";
+  if (declare.empty()) return text + "; no single order explains every element";
   return text + fmt::format(
                     "; every element is explained by {}: a profile with \"sum\": {} makes a "
                     "sharper verdict",

@@ -209,7 +209,7 @@ void apply_function(Op op, const Allowance<T>& allow, const LegalBlock& in, Lega
     TOUCHSTONE_CASES_NOT_COMPUTED:
       break;
   }
-  throw AstError(fmt::format("{} is no function of {}", name(op), name(dtype_v<T>)));
+  throw AstError(fmt::format("{} is not a function of {}", name(op), name(dtype_v<T>)));
 }
 
 template <class T>

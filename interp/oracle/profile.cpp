@@ -144,7 +144,7 @@ double number(std::string_view member, const Json& value) {
 }
 
 std::string text(std::string_view member, const Json& value) {
-  if (!value.is_string()) fail(member, "a text", value);
+  if (!value.is_string()) fail(member, "a string", value);
   return value.get<std::string>();
 }
 
@@ -166,7 +166,7 @@ void read_ulp(Profile& p, const Json& value) {
       }
     if (!known)
       throw ParseError(fmt::format(
-          "profile: \"ulp\" knows no '{}'; it has exp2, log2, sin, sqrt, recip and div", key));
+          "profile: \"ulp\" has no '{}'; known: exp2, log2, sin, sqrt, recip and div", key));
   }
 }
 
@@ -181,7 +181,7 @@ constexpr std::int64_t kMostFolded = 1 << 16;
 
 void read_sum(Profile& p, const Json& value) {
   constexpr const char* kWanted =
-      "\"any\", \"sequential\", \"exact\", {\"pairwise\": terms a run}, {\"lanes\": how many} or "
+      "\"any\", \"sequential\", \"exact\", {\"pairwise\": terms per run}, {\"lanes\": count} or "
       "{\"folded\": a power of 2}";
   p.block = 1;
   if (value == "any")
@@ -292,10 +292,10 @@ void read_member(Profile& p, const std::string& key, const Json& value) {
     p.product_digits = value.get<int>();
   } else if (key == "source") {  // documents the source of each figure; ignored
     const bool list = value.is_array() && std::ranges::all_of(value, &Json::is_string);
-    if (!list && !value.is_string()) fail(key, "a text, or a list of them", value);
+    if (!list && !value.is_string()) fail(key, "a string, or a list of strings", value);
   } else if (key != "base") {
     const std::string_view shown = std::string_view(key).substr(0, 40);
-    throw ParseError(fmt::format("profile: there is no member '{}'{}; there are: {}", shown,
+    throw ParseError(fmt::format("profile: there is no member '{}'{}; known: {}", shown,
                                  did_you_mean(shown, kMembers), fmt::join(kMembers, " ")));
   }
 }
@@ -315,7 +315,7 @@ Profile Profile::named(std::string_view wanted) {
     names.push_back(p.name);
   }
   const std::string_view shown = wanted.substr(0, 40);
-  throw ParseError(fmt::format("no profile is called '{}'{}; there are: {}", shown,
+  throw ParseError(fmt::format("there is no profile '{}'{}; known: {}", shown,
                                did_you_mean(shown, names), fmt::join(names, ", ")));
 }
 
@@ -327,7 +327,7 @@ Profile Profile::from_json(std::string_view text_of_it) {
   } catch (const Json::exception& e) {
     throw ParseError(fmt::format("profile: not JSON: {}", json_fault(e.what())));
   }
-  if (!json.is_object()) throw ParseError("profile: a JSON object was expected");
+  if (!json.is_object()) throw ParseError("profile: expected a JSON object");
   Profile p;
   if (json.contains("base")) p = named(text("base", json["base"]));
   p.name = "custom";

@@ -126,7 +126,9 @@ constexpr bool semantics_complete() {
     }
   return true;
 }
-static_assert(semantics_complete());
+static_assert(
+    semantics_complete(),
+    "the tables of this file need one row per op and type class, and one per pair of a cast");
 
 }  // namespace
 

@@ -137,8 +137,7 @@ class Tests {
     out_.log_lambda_p =
         std::min(std::log(2 * terms * static_cast<double>(kept_.size())) - exponent, 0.0);
     candidates_.push_back(
-        {{"size",
-          fmt::format("errors of up to {:.3g} sqrt(n) u sum|v|, of no fault in the list", most),
+        {{"size", fmt::format("errors of up to {:.3g} sqrt(n) u sum|v|, of no known fault", most),
           out_.log_lambda_p, 0, 0},
          HUGE_VAL});
   }
@@ -380,14 +379,14 @@ ErrorEvidence gather(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, c
     out.none = std::move(why);
     return out;
   };
-  if (!is_float(output.dtype())) return none("the output is not of floats");
+  if (!is_float(output.dtype())) return none("the output has no floats");
   const Program program = make_program(kernel);
   const Arithmetic a = arithmetic_of(program, profile);
   if (!a.sums) return none("the kernel has no sum of floats");
   const std::vector<ElementRun> runs = elements_of(program, thorough);
   if (runs.empty())
     return none(
-        fmt::format("fewer than {} elements, or sums too long to look at so many", kLeastSuspects));
+        fmt::format("fewer than {} elements, or too many terms to test that many", kLeastSuspects));
   std::vector<Hypothesis> hypotheses{{Hypothesis::Kind::Exact, 0},
                                      {Hypothesis::Kind::Nudged, 0},
                                      {Hypothesis::Kind::LastMissing, 0},
@@ -396,8 +395,7 @@ ErrorEvidence gather(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, c
   std::vector<std::int64_t> shape;
   for (const sint& s : kernel->shape()) shape.push_back(s.as_int());
   Tests tests(u, shape, a.rounding.unit, output.dtype(), out);
-  if (!tests.enough())
-    return none(fmt::format("fewer than {} elements that differ from one another", kLeastSuspects));
+  if (!tests.enough()) return none(fmt::format("fewer than {} distinct elements", kLeastSuspects));
   double terms = 1;
   for (const Region& region : program.regions)
     for (const ProgramNode& node : region.nodes)
@@ -431,7 +429,7 @@ std::string Suspicion::str() const {
 }
 
 std::string ErrorEvidence::str() const {
-  if (!none.empty()) return "errors together say nothing: " + none;
+  if (!none.empty()) return "bias not tested: " + none;
   std::string text = fmt::format("errors of {} elements, {} tests", elements, tests);
   if (lambda)
     text += fmt::format("; beyond bias at most {:.3g} sqrt(n) u sum|v|, p {}", *lambda,

@@ -337,11 +337,11 @@ class RealNumbers {
       TOUCHSTONE_CASES_NOT_COMPUTED:
         break;
     }
-    throw AstError(fmt::format("{} is no function of real numbers", name(node.op)));
+    throw AstError(fmt::format("{} is not a function of real numbers", name(node.op)));
   }
 
   static void cast(const ProgramNode& node, const W* a, std::size_t count, W* out) {
-    if (node.bitcast) throw AstError("the bits of a number are no function of it");
+    if (node.bitcast) throw AstError("the bits of a number are not a function of its value");
     with_storage(node.dtype, [&]<class T>(std::type_identity<T>) {
       const DType from = node.src_dtypes[0];
       const bool holds =

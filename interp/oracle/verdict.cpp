@@ -70,11 +70,11 @@ std::string beyond_statistics(const Verdict& v, const Profile& profile) {
   if (v.errors < kStatistics) return {};
   if (profile.most_mean && std::abs(v.mean_error) > *profile.most_mean)
     return fmt::format(
-        "the mean error is {:.3g} half widths over {} elements, the profile allows {:.3g}",
+        "the mean error is {:.3g} half widths over {} elements; the profile allows {:.3g}",
         v.mean_error, v.errors, *profile.most_mean);
   if (profile.most_variance && v.variance > *profile.most_variance)
     return fmt::format(
-        "the variance of the error is {:.3g} over {} elements, the profile allows {:.3g}",
+        "the variance of the error is {:.3g} over {} elements; the profile allows {:.3g}",
         v.variance, v.errors, *profile.most_variance);
   return {};
 }
@@ -190,10 +190,10 @@ void check_usable(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
     if (b == nullptr) throw BufferError(fmt::format("input buffer {} was not given", idx));
     const std::string what = idx == 0 ? "the output" : fmt::format("input buffer {}", idx);
     if (b->dtype() != spec.dtype)
-      throw BufferError(
-          fmt::format("{} holds {}, the kernel has {}", what, name(b->dtype()), name(spec.dtype)));
+      throw BufferError(fmt::format("{} has type {}, but the kernel has {}", what, name(b->dtype()),
+                                    name(spec.dtype)));
     if (b->size() < spec.size)
-      throw BufferError(fmt::format("{} holds {} elements, the kernel reaches element {}", what,
+      throw BufferError(fmt::format("{} has {} elements, but the kernel accesses element {}", what,
                                     b->size(), spec.size - 1));
   }
 }
@@ -207,8 +207,9 @@ void require_bools(const Buffer& input, int idx, std::int64_t reach) {
   const auto* bytes = static_cast<const std::uint8_t*>(input.memory());
   const auto* end = bytes + reach;
   if (const auto* at = std::find_if(bytes, end, [](std::uint8_t b) { return b > 1; }); at != end)
-    throw BufferError(fmt::format(
-        "input buffer {} holds the byte {} at element {}; a bool is 0 or 1", idx, *at, at - bytes));
+    throw BufferError(
+        fmt::format("input buffer {} contains the byte {} at element {}; a bool must be 0 or 1",
+                    idx, *at, at - bytes));
 }
 
 void judge_elements(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,

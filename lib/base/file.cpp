@@ -160,7 +160,7 @@ std::string ByteSource::read(std::uint64_t at, std::size_t count) const {
 
 InputFile::InputFile(fs::path path) : path_(std::move(path)) {
   Descriptor fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (fd.get() < 0 && errno == ENXIO) refuse(path_, "a socket, or a device that is not there");
+  if (fd.get() < 0 && errno == ENXIO) refuse(path_, "a socket, or a device that does not exist");
   struct stat facts {};
   if (fd.get() < 0 || ::fstat(fd.get(), &facts) != 0) fail("read", path_, errno);
   if (!S_ISREG(facts.st_mode)) refuse(path_, kind_of(facts.st_mode));
@@ -178,7 +178,7 @@ void InputFile::read(std::uint64_t at, std::span<char> to) const {
     if (n < 0) fail("read", path_, errno);
     if (n == 0)
       throw SystemError(
-          fmt::format("cannot read '{}': it ends at byte {}, and had {} bytes when it was opened",
+          fmt::format("cannot read '{}': it ends at byte {}, but had {} bytes when it was opened",
                       path_.string(), at, size_));
     at += static_cast<std::uint64_t>(n);
     to = to.subspan(static_cast<std::size_t>(n));
@@ -188,7 +188,7 @@ void InputFile::read(std::uint64_t at, std::span<char> to) const {
 std::string read_file(const fs::path& path, std::uint64_t most) {
   const InputFile file(path);
   if (file.size() > most)
-    throw SystemError(fmt::format("cannot read '{}': it has {} bytes, at most {} are read",
+    throw SystemError(fmt::format("cannot read '{}': it has {} bytes; the limit is {}",
                                   path.string(), file.size(), most));
   return file.read(0, static_cast<std::size_t>(file.size()));
 }
@@ -203,7 +203,7 @@ void write_file_atomically(const fs::path& wanted, std::string_view bytes) {
   const bool linked = exists && ::lstat(wanted.c_str(), &link) == 0 && S_ISLNK(link.st_mode);
   if (linked && link.st_uid != ::geteuid() && link.st_uid != 0)
     throw SystemError(
-        fmt::format("cannot write '{}': it is a link that another user made", wanted.string()));
+        fmt::format("cannot write '{}': it is a link created by another user", wanted.string()));
   const fs::path path = linked ? fs::canonical(wanted) : wanted;
   Neighbour file(path);
   int error = write_all(file.fd(), bytes);

@@ -27,7 +27,7 @@ class Interrupt {
 
  private:
   inline static std::atomic<bool> wanted_ = false;
-  static_assert(std::atomic<bool>::is_always_lock_free);
+  static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
 };
 
 }  // namespace touchstone

@@ -40,9 +40,9 @@ std::string json_fault(std::string_view what) {
     return visible(place.empty() ? fault : fmt::format("{}: {}", place, fault));
   }
   if (what.starts_with("key '"))
-    return fmt::format("it has no member \"{}\"", visible(between(what, "key '", "' not found")));
+    return fmt::format("\"{}\" is missing", visible(between(what, "key '", "' not found")));
   if (what.starts_with("type must be "))
-    return fmt::format("a member that must be {} is {}",
+    return fmt::format("a member must be {}, not {}",
                        visible(between(what, "type must be ", ", but is ")),
                        visible(between(what, ", but is ", "\n")));
   return visible(what);
@@ -64,7 +64,7 @@ void require_shallow_json(std::string_view text) {
     if (c == '[' || c == '{') ++level;
     if (c == ']' || c == '}') --level;
     if ((c == ',' || c == '[' || c == '{') && ++values > kMostValues)
-      throw ParseError(fmt::format("it has more than {} values by byte {}", kMostValues, i));
+      throw ParseError(fmt::format("it exceeds {} values at byte {}", kMostValues, i));
     if (level > kMostLevels)
       throw ParseError(
           fmt::format("lists and objects nest deeper than {} levels at byte {}; neither a kernel "

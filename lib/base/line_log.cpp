@@ -27,20 +27,20 @@ LineLog::LineLog(const std::filesystem::path& path, const std::string& first, bo
   constexpr int kHow = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW;
   file_ = ::open(path.c_str(), kHow, 0666);
   if (file_ < 0 && errno == ELOOP)
-    throw SystemError(
-        fmt::format("'{}' is a link; a log is no link, name the file itself", path.string()));
+    throw SystemError(fmt::format("'{}' is a link; name the log file itself", path.string()));
   if (file_ < 0) cannot("open", path);
   try {
     struct stat facts {};
     if (::fstat(file_, &facts) != 0) cannot("read", path);
     if (!S_ISREG(facts.st_mode))
-      throw SystemError(fmt::format("'{}' is no regular file, and can be no log", path.string()));
+      throw SystemError(
+          fmt::format("'{}' is not a regular file and cannot be a log", path.string()));
     if (facts.st_uid != ::geteuid())
       throw SystemError(
-          fmt::format("'{}' belongs to another user; name another log", path.string()));
+          fmt::format("'{}' belongs to another user; choose another log", path.string()));
     if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK) cannot("lock", path);
-      throw SystemError(fmt::format("another run writes to '{}'", path.string()));
+      throw SystemError(fmt::format("another run is writing to '{}'", path.string()));
     }
     if (facts.st_size == 0)
       add(first);
@@ -67,9 +67,8 @@ LineLog::~LineLog() { ::close(file_); }
 
 void LineLog::take_up(const std::string& first, bool resume) {
   if (!resume)
-    throw ParseError(
-        fmt::format("'{}' is there already: --resume goes on where it ends, or name another log",
-                    path_.string()));
+    throw ParseError(fmt::format(
+        "'{}' already exists: continue it with --resume, or choose another log", path_.string()));
   const std::string text = read_file(path_, std::uint64_t{4} << 30);
   std::size_t whole = 0;
   bool begun = false;
@@ -79,7 +78,7 @@ void LineLog::take_up(const std::string& first, bool resume) {
       lines_.push_back(std::move(line));
     else if (line != first)
       throw ParseError(
-          fmt::format("'{}' is of another run: it begins with\n  {}\nthis one with\n  {}",
+          fmt::format("'{}' belongs to another run: it begins with\n  {}\nthis one with\n  {}",
                       path_.string(), line.substr(0, 1000), first));
   }
   if (::ftruncate(file_, static_cast<off_t>(whole)) != 0) cannot("mend", path_);

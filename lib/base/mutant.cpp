@@ -69,10 +69,9 @@ bool mutant_from_history(std::string_view name) {
 std::vector<Mutant> mutants() { return {}; }
 
 void select_mutant(std::string_view name) {
-  throw ParseError(
-      fmt::format("no mutant '{}': this build holds none; the preset mutants does"
-                  " (./dev build mutants)",
-                  name));
+  throw ParseError(fmt::format(
+      "no mutant '{}': this build contains none; the preset mutants does (./dev build mutants)",
+      name));
 }
 
 bool mutant_reached() { return false; }

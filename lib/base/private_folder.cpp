@@ -48,9 +48,9 @@ void require_private(int folder, const fs::path& path) {
   if (facts.st_uid != ::geteuid()) cannot("use", path, "it belongs to another user");
   if ((facts.st_mode & 022) != 0)
     cannot("use", path,
-           "others may write to it; close it to them (chmod 700) after a look at what is in it, or "
-           "name another folder");
-  // On a read-only system, a readable folder is harmless.
+           "other users may write to it; check its contents and close it to them (chmod 700), or "
+           "use another folder");
+  // Where the system is read-only, what others can read is no danger.
   if ((facts.st_mode & 077) != 0) (void)::fchmod(folder, facts.st_mode & 0700);
 }
 
@@ -109,8 +109,8 @@ class Walk {
     }
     const bool is_ours = facts.st_uid == ::geteuid();
     if (S_ISLNK(facts.st_mode)) {
-      if (is_last) refuse("it is a link, which is not followed; name the folder it leads to");
-      if (!is_ours && facts.st_uid != root_) refuse("it is a link of another user");
+      if (is_last) refuse("it is a link, which is not followed; name its target");
+      if (!is_ours && facts.st_uid != root_) refuse("it is a link owned by another user");
       if (++links_ > kMostLinks) refuse(std::strerror(ELOOP));
       std::string target(4096, '\0');
       const ssize_t n = ::readlinkat(folder_.fd, name.c_str(), target.data(), target.size());
@@ -122,9 +122,9 @@ class Walk {
     enter(::openat(folder_.fd, name.c_str(), kFlags));
     if (::fstat(folder_.fd, &facts) != 0) refuse(std::strerror(errno));
     if (facts.st_uid != ::geteuid() && (is_last || facts.st_uid != root_))
-      refuse("it belongs to another user; name a folder of yours");
+      refuse("it belongs to another user; use a folder of your own");
     if ((facts.st_mode & 002) != 0 && (is_last || (facts.st_mode & S_ISVTX) == 0))
-      refuse("anybody may write to it; close it to them (chmod o-w), or name another");
+      refuse("every user may write to it; close it to them (chmod o-w), or use another folder");
   }
 
   static constexpr int kFlags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;

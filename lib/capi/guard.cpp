@@ -42,7 +42,7 @@ Call::Call() {
   if (forks_watched != 0 || forked_amid_calls)
     throw SystemError(
         "this process was forked while another thread was in this library, which cannot be used "
-        "behind such a fork; fork before, or when no call is running, or start a new program");
+        "after such a fork; fork before, or when no call is running, or start a new program");
   ++calls;
   ++own_calls;
 }

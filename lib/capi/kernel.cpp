@@ -71,21 +71,23 @@ Buffers buffers_with(touchstone::Device& device, const touchstone_kernel* kernel
   const std::size_t wanted = touchstone_kernel_buffers(kernel);
   if (count != wanted)
     throw touchstone::BufferError(
-        fmt::format("{} buffers were given, the kernel has {}", count, wanted));
+        fmt::format("{} buffers given, but the kernel has {}", count, wanted));
   Buffers made(wanted);
   for (const BufferSpec& spec : kernel->file.buffers) {
     const auto i = static_cast<std::size_t>(spec.idx);
     const std::size_t size = touchstone_kernel_bytes(kernel, i);
     if (size != 0) require(given[i], fmt::format("buffer {}", i));
     if (bytes[i] < size)
-      throw touchstone::BufferError(fmt::format("buffer {} has {} bytes, {} elements of {} take {}",
-                                                i, bytes[i], spec.size, name(spec.dtype), size));
+      throw touchstone::BufferError(
+          fmt::format("buffer {} has {} bytes, but {} elements of {} take {}", i, bytes[i],
+                      spec.size, name(spec.dtype), size));
     made[i] = std::make_unique<Buffer>(device, spec.dtype, spec.size);
     if (i == 0 && !output) continue;
     const std::span from(static_cast<const std::byte*>(given[i]), size);
     if (is_bool(spec.dtype) &&
         std::ranges::any_of(from, [](std::byte b) { return b > std::byte{1}; }))
-      throw touchstone::BufferError(fmt::format("buffer {}: a bool that is neither 0 nor 1", i));
+      throw touchstone::BufferError(
+          fmt::format("buffer {}: contains a bool that is neither 0 nor 1", i));
     made[i]->copy_in(from);
   }
   return made;

@@ -34,7 +34,7 @@ touchstone::symbolic::End end_of(const char* digits, const char* which) {
   const std::string_view number = text.substr(text.starts_with('-') ? 1 : 0);
   if (number.empty() || number.find_first_not_of("0123456789") != std::string_view::npos)
     throw touchstone::ParseError(
-        fmt::format("{}: '{}' is not a whole number; NULL is an open end", which, text));
+        fmt::format("{}: '{}' is not a whole number; NULL leaves a bound open", which, text));
   return touchstone::symbolic::Int::from_digits(text);
 }
 
@@ -57,7 +57,7 @@ touchstone_status touchstone_scope_variable(touchstone_scope* scope, const char*
     touchstone::symbolic::Interval range{end_of(low, "low"), end_of(high, "high")};
     if (range.lo && range.hi && *range.hi < *range.lo)
       throw touchstone::ParseError(
-          fmt::format("{}: no number lies in [{}, {}]", called, low, high));
+          fmt::format("{}: the range [{}, {}] is empty", called, low, high));
     const auto there =
         std::ranges::find(scope->variables, called, [](const auto& v) { return v.first; });
     if (there == scope->variables.end())

@@ -29,7 +29,7 @@ std::span<const T> numbers(const T* given, std::size_t rank, std::string_view na
                            std::size_t each = 1) {
   if (rank > kMostAxes)
     throw touchstone::ShapeError(
-        fmt::format("{}: {} axes, there may be {}", name, rank, kMostAxes));
+        fmt::format("{}: {} axes; the limit is {}", name, rank, kMostAxes));
   if (rank != 0) require(given, name);
   return {given, rank * each};
 }
@@ -57,8 +57,8 @@ touchstone_status moved(touchstone_view* view, const Move& move) {
 
 const View& part_of(const touchstone_view& view, std::size_t part) {
   if (part >= view.tracker.views().size())
-    throw touchstone::ShapeError(
-        fmt::format("part {} of a stack of {}; count from 0", part, view.tracker.views().size()));
+    throw touchstone::ShapeError(fmt::format("there is no part {} in a stack of {}; count from 0",
+                                             part, view.tracker.views().size()));
   return view.tracker.views()[part];
 }
 
@@ -160,7 +160,7 @@ touchstone_status touchstone_view_at(const touchstone_view* view, const int64_t*
     const auto at = numbers(index, rank, "index");
     const Shape& shape = view->tracker.shape();
     if (rank != shape.size())
-      throw touchstone::ShapeError(fmt::format("an index of {} numbers into {}", rank, str(shape)));
+      throw touchstone::ShapeError(fmt::format("{} indices given for {}", rank, str(shape)));
     for (std::size_t i = 0; i < rank; ++i)
       if (at[i] < 0 || at[i] >= shape[i].as_int())
         throw touchstone::ShapeError(

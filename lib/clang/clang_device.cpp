@@ -163,7 +163,7 @@ class ClangDevice final : public Device {
     if (options_.beam == 0 || codegen.opts || options_.fault != Fault::None) return codegen;
     if (!chooser())
       throw SystemError(
-          "TOUCHSTONE_BEAM asks for a search of layouts, which this program does not hold; unset "
+          "TOUCHSTONE_BEAM needs the search of layouts, which this program does not contain; unset "
           "it, or link touchstone_search and call install_search()");
     codegen.opts = chooser()(kernel, options_);
     return codegen;

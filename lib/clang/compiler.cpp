@@ -128,7 +128,7 @@ std::string version_of(const std::filesystem::path& program, const process::Limi
   const process::Finished result = process::run_program({program, {"--version"}, {}}, {}, limits);
   const std::string limit = result.limit_text(limits, kLimitNames);
   if (result.exceeded != process::Exceeded::Nothing)
-    throw CompilerLimit(fmt::format("{} --version was ended: {}", program.string(), limit));
+    throw CompilerLimit(fmt::format("{} --version was killed: {}", program.string(), limit));
   if (const int status = result.ending.exit_code(); status != 0)
     throw SystemError(fmt::format("{} --version failed with status {}{}; is it a C compiler? {}",
                                   program.string(), status, limit.empty() ? "" : "; " + limit,
@@ -216,11 +216,12 @@ void Compiler::run(std::vector<std::string> arguments, const std::string& source
   std::error_code ignored;
   if (status == 0 && !ended_by_us && std::filesystem::exists(output, ignored)) return;
   if (status == 0 && !ended_by_us)
-    throw SystemError(fmt::format("{} made no object; is it a C compiler?", program_.string()));
+    throw SystemError(
+        fmt::format("{} produced no object file; is it a C compiler?", program_.string()));
   std::filesystem::remove(output, ignored);
   const std::string limit = result.limit_text(limits_, kLimitNames);
   if (ended_by_us)
-    throw CompilerLimit(fmt::format("{} was ended as it compiled: {}", program_.string(), limit));
+    throw CompilerLimit(fmt::format("{} was killed while compiling: {}", program_.string(), limit));
   throw SystemError(fmt::format("{} failed with status {}{}:\n{}\nin\n{}", program_.string(),
                                 status, limit.empty() ? "" : "; " + limit,
                                 result.output.substr(0, kShownOutput),

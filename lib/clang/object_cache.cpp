@@ -51,18 +51,18 @@ ObjectCache::ObjectCache(std::filesystem::path folder, std::uint64_t most)
 
 void ObjectCache::open() {
   if (opened_ || substitute_) return;
-  if (folder_.empty()) return substitute("no folder for it: HOME is not set");
+  if (folder_.empty()) return substitute("there is no folder for it: HOME is not set");
   try {
     opened_ = std::make_unique<PrivateFolder>(folder_);
   } catch (const SystemError& e) {
     if (named_)
       throw SystemError(
-          fmt::format("cannot keep a compiled kernel: {}; set TOUCHSTONE_CACHE to a "
-                      "folder that can be written, by you alone",
+          fmt::format("cannot store a compiled kernel: {}; set TOUCHSTONE_CACHE to a writable "
+                      "folder that is yours alone",
                       e.what()));
     std::error_code ignored;
     if (std::filesystem::is_directory(folder_, ignored))
-      fmt::print(stderr, "touchstone: {}: compiled kernels are kept in a temporary folder\n",
+      fmt::print(stderr, "touchstone: {}: compiled kernels are stored in a temporary folder\n",
                  e.what());
     substitute(e.what());
   }
@@ -73,8 +73,8 @@ void ObjectCache::substitute(const std::string& reason) {
     substitute_ = std::make_unique<Substitute>();
   } catch (const SystemError& e) {
     throw SystemError(
-        fmt::format("cannot keep a compiled kernel: {}; nor in a temporary folder: "
-                    "{}; set TOUCHSTONE_CACHE to a folder that can be written",
+        fmt::format("cannot store a compiled kernel: {}; nor in a temporary folder: {}; set "
+                    "TOUCHSTONE_CACHE to a writable folder",
                     reason, e.what()));
   }
 }
@@ -114,10 +114,10 @@ void ObjectCache::store(std::span<const std::string> keys, std::string object) {
     return keep_to_limit(object.size());
   } catch (const SystemError& e) {
     if (named_ || substitute_)
-      throw SystemError(fmt::format(
-          "cannot keep a compiled kernel: {}; make room there, or set TOUCHSTONE_CACHE to "
-          "a folder that can be written",
-          e.what()));
+      throw SystemError(
+          fmt::format("cannot store a compiled kernel: {}; free space there, or set "
+                      "TOUCHSTONE_CACHE to a writable folder",
+                      e.what()));
     substitute(e.what());
   }
   store_in(in_use(), keys, object);

@@ -270,7 +270,7 @@ class Prover {
     const Node known = symbolic::simplify_under(index, facts);
     const bool low = known.min().value_or(-1) < 0;
     const auto end = low ? known.min() : known.max();
-    return fmt::format("the index {} of step {} may be {}, and its memory has {} element{}",
+    return fmt::format("the index {} of step {} may be {}, but its memory has {} element{}",
                        render(known), access.memory,
                        end   ? fmt::to_string(*end)
                        : low ? "negative"

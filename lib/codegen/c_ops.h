@@ -67,7 +67,9 @@ constexpr bool c_rows_complete() {
   }
   return !is_elementwise(static_cast<Op>(c_for_op.size()));
 }
-static_assert(c_rows_complete());
+static_assert(
+    c_rows_complete(),
+    "c_for_op needs one row per elementwise Op, in the order of Op, with text for its types");
 
 /// The C expression of an index op; all operands are int64.
 struct CIndexOp {
@@ -95,7 +97,8 @@ constexpr bool c_index_rows_follow_enum() {
       return false;
   return true;
 }
-static_assert(c_index_rows_follow_enum());
+static_assert(c_index_rows_follow_enum(),
+              "c_for_index_op needs one row per IndexOp, in the order of IndexOp");
 
 /// C names of element types. In memory they are the same, except bool, which is a byte.
 // clang-format off

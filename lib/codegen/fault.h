@@ -42,7 +42,8 @@ constexpr bool fault_rows_follow_enum() {
     if (fault_table[i].fault != static_cast<Fault>(i)) return false;
   return static_cast<std::size_t>(Fault::MaxWithoutNan) + 1 == fault_table.size();
 }
-static_assert(fault_rows_follow_enum());
+static_assert(fault_rows_follow_enum(),
+              "fault_table needs one row per Fault, in the order of Fault");
 
 constexpr const FaultInfo& info(Fault fault) {
   return fault_table[static_cast<std::size_t>(fault)];

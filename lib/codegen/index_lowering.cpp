@@ -97,10 +97,8 @@ class Lowering {
       case StepOp::Var: {
         const auto found = names_.find(step.name);
         if (found == names_.end())
-          throw AstError(
-              fmt::format("an index names '{}', which is no axis or variable of the "
-                          "kernel",
-                          step.name));
+          throw AstError(fmt::format(
+              "an index uses '{}', which is not an axis or variable of the kernel", step.name));
         value_[i] = found->second;
         return;
       }

@@ -280,7 +280,7 @@ void refuse_wide_functions(const LazyOpPtr& kernel) {
   for (const LazyOp* node : ordered_nodes(kernel))
     if (node->dtype() == DType::Float64 && is_function(node->op()))
       throw DTypeError(fmt::format(
-          "{} of float64 is not compiled with correct rounding; choose the accuracy 1ulp",
+          "{} of float64 cannot be compiled with correct rounding; use the accuracy 1ulp",
           info(node->op()).name));
 }
 

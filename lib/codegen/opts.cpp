@@ -19,32 +19,35 @@ namespace {
 // clang-format off
 constexpr std::array<OptInfo, kOptKinds> kOpts = {{
     {OptKind::Reorder,  "reorder",  "axis,...",
-     "the loops over the output stand in this order of its axes"},
+     "order of the loops over the output's axes"},
     {OptKind::Lanes,    "lanes",    "count",
-     "so many neighbours along the last axis compute side by side, an accumulator each"},
+     "compute this many neighbours along the last axis side by side, each with its own "
+     "accumulator"},
     {OptKind::Block,    "block",    "axis,rows",
-     "so many rows along the axis run together and share what their lanes or sums load"},
+     "run this many rows along the axis together, so that they share the loads of their lanes or "
+     "sums"},
     {OptKind::Stage,    "stage",    "bytes",
-     "what lanes or rows share is computed ahead of them, into arrays of so many bytes in all"},
+     "compute the values that lanes or rows share in advance, into arrays of this many bytes in "
+     "all"},
     {OptKind::Pack,     "pack",     "axis,bytes",
-     "the axes from this one on run inside the tiles of lanes, and share what a tile copies"},
+     "run the axes from this one on inside the tiles of lanes, where they share the copies of a "
+     "tile"},
     {OptKind::Tile,     "tile",     "row axis,column axis,rows,columns",
-     "the output is written tile by tile, and loads that lie across it are copied first"},
+     "write the output tile by tile, and first copy the loads that cross its order"},
     {OptKind::Sums,     "sums",     "count",
-     "each reduce runs as so many sums side by side, maxima and integers of 256 terms as 64 at "
-     "least, which are folded at its end; sums(count,1): also where its terms lie apart in memory"},
+     "run each reduce as this many sums side by side (maxima and integers of 256 terms as at "
+     "least 64), folded at its end; sums(count,1): also if its terms are not adjacent in memory"},
     {OptKind::Unroll,   "unroll",   "count",
-     "the innermost loop of a reduce takes so many terms a turn; in lanes without stage(...) loops "
-     "of no more terms together are written out"},
+     "the innermost loop of a reduce takes this many terms per iteration; with lanes but without "
+     "stage(...), loops of at most this many terms in all are unrolled"},
     {OptKind::Parallel, "parallel", "loop",
-     "the iterations of this loop over the output, counted from outside, are shared by threads"},
+     "threads share the iterations of this loop over the output, counted from outside"},
     {OptKind::Prefetch, "prefetch", "count",
-     "what a tile reads is asked for so many tiles ahead along its columns, what a round of "
-     "running sums reads so many rounds ahead"},
+     "prefetch the reads of a tile this many tiles ahead along its columns, and those of a round "
+     "of running sums this many rounds ahead"},
     {OptKind::Peel,     "peel",     "first,last",
-     "the loop over the last axis of an output without reduces runs in three parts, so many "
-     "elements at its beginning and end apart: between them no mask is looked at that cuts these "
-     "off"},
+     "the loop over the last axis of an output without reduces runs in three parts, with this "
+     "many elements at its beginning and end: the middle part skips the masks that these settle"},
 }};
 // clang-format on
 
@@ -55,7 +58,7 @@ constexpr bool opt_rows_follow_enum() {
     if (kOpts[i].kind != static_cast<OptKind>(i)) return false;
   return true;
 }
-static_assert(opt_rows_follow_enum());
+static_assert(opt_rows_follow_enum(), "kOpts needs one row per OptKind, in the order of OptKind");
 
 std::size_t arguments_of(const OptInfo& opt) {
   return static_cast<std::size_t>(std::ranges::count(opt.arguments, ',')) + 1;
@@ -73,7 +76,7 @@ std::int64_t read_number(std::string_view& text, std::string_view name) {
   if (error == std::errc::result_out_of_range)
     throw ParseError(fmt::format("a number in {}(...) does not fit in 64 bits", name));
   if (error != std::errc())
-    throw ParseError(fmt::format("a whole number is due in {}(...), at '{}'", name, text));
+    throw ParseError(fmt::format("expected a whole number in {}(...), at '{}'", name, text));
   text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
   skip_space(text);
   return number;
@@ -94,7 +97,7 @@ Opt read_opt(std::string_view& text) {
   text.remove_prefix(opt.name.size());
   skip_space(text);
   if (text.empty() || text.front() != '(')
-    throw ParseError(fmt::format("'(' is due after {0}: {0}({1})", opt.name, opt.arguments));
+    throw ParseError(fmt::format("expected '(' after {0}: {0}({1})", opt.name, opt.arguments));
   Opt read{opt.kind, {}};
   do {
     text.remove_prefix(1);
@@ -104,7 +107,7 @@ Opt read_opt(std::string_view& text) {
   } while (!text.empty() && text.front() == ',');
   if (text.empty() || text.front() != ')')
     throw ParseError(
-        fmt::format("')' is due at the end of {0}: {0}({1})", opt.name, opt.arguments));
+        fmt::format("expected ')' at the end of {0}: {0}({1})", opt.name, opt.arguments));
   text.remove_prefix(1);
   const bool apart = opt.kind == OptKind::Sums && read.args.size() == 2;
   if (opt.kind != OptKind::Reorder && !apart && read.args.size() != arguments_of(opt))
@@ -135,7 +138,7 @@ Opts parse_opts(std::string_view text) {
   if (text.starts_with("none")) {
     text.remove_prefix(4);
     skip_space(text);
-    if (!text.empty()) throw ParseError("'none' stands alone in a list of opts");
+    if (!text.empty()) throw ParseError("'none' cannot be combined with other opts");
     return opts;
   }
   while (!text.empty()) {

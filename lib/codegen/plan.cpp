@@ -26,7 +26,7 @@ template <class... Args>
 
 void in_range(const Opt& opt, std::size_t arg, std::int64_t least, std::int64_t most) {
   if (opt.args[arg] < least || opt.args[arg] > most)
-    refuse(opt, "number {} is from {} to {}", arg + 1, least, most);
+    refuse(opt, "number {} must be from {} to {}", arg + 1, least, most);
 }
 
 std::size_t axis_of(const Opt& opt, std::size_t arg, const Shape& shape) {
@@ -44,7 +44,7 @@ LazyOpPtr reordered(const LazyOpPtr& kernel, const Opt& opt) {
   std::ranges::sort(sorted);
   std::iota(all.begin(), all.end(), 0);
   if (sorted != all)
-    refuse(opt, "the numbers are not the axes 0 to {} in some order",
+    refuse(opt, "the numbers must be a permutation of the axes 0 to {}",
            static_cast<std::int64_t>(rank) - 1);
   std::vector<int> place(rank);
   for (std::size_t i = 0; i < rank; ++i)
@@ -54,7 +54,7 @@ LazyOpPtr reordered(const LazyOpPtr& kernel, const Opt& opt) {
     std::vector<int> axes = node->reduce_arg().axes;
     const auto where = [&](int axis) { return place[static_cast<std::size_t>(axis)]; };
     if (!std::ranges::is_sorted(axes, {}, where))
-      refuse(opt, "axes {} of one reduce keep their order", fmt::join(axes, ", "));
+      refuse(opt, "the axes {} of one reduce must keep their order", fmt::join(axes, ", "));
   }
   return with_axes(kernel, order);
 }
@@ -83,12 +83,12 @@ void add_block(Plan& plan, const Opt& opt, std::int64_t side_by_side) {
   const std::size_t axis = axis_of(opt, 0, shape);
   in_range(opt, 1, 2, kMostRows);
   if (plan.lanes && axis >= plan.lanes->axis)
-    refuse(opt, "rows are along an axis before that of the lanes, {}", plan.lanes->axis);
+    refuse(opt, "rows must be along an axis before that of the lanes, {}", plan.lanes->axis);
   if (!shape[axis].is_int() || shape[axis].as_int() % opt.args[1] != 0)
     refuse(opt, "{} rows do not divide axis {} of {}", opt.args[1], axis,
            render(shape[axis].node()));
   if (opt.args[1] * side_by_side > kMostLanes)
-    refuse(opt, "{} rows of {} {} are more than {} accumulators", opt.args[1], side_by_side,
+    refuse(opt, "{} rows of {} {} exceed {} accumulators", opt.args[1], side_by_side,
            plan.lanes ? "lanes" : "sums", kMostLanes);
   (plan.lanes ? plan.lanes->block_axis : plan.running.block_axis) = axis;
   (plan.lanes ? plan.lanes->block : plan.running.block) = opt.args[1];
@@ -97,14 +97,14 @@ void add_block(Plan& plan, const Opt& opt, std::int64_t side_by_side) {
 TilePlan tile_plan(const LazyOpPtr& kernel, const Opt& opt) {
   const Shape& shape = kernel->shape();
   const std::size_t row = axis_of(opt, 0, shape), column = axis_of(opt, 1, shape);
-  if (row == column) refuse(opt, "rows and columns are along two axes");
+  if (row == column) refuse(opt, "rows and columns must be along different axes");
   for (const auto& [axis, size] : {std::pair(row, opt.args[2]), std::pair(column, opt.args[3])}) {
     if (size < 1 || !shape[axis].is_int() || shape[axis].as_int() % size != 0)
       refuse(opt, "{} does not divide axis {} of {}", size, axis, render(shape[axis].node()));
   }
   if (opt.args[2] > kMostInTile / opt.args[3])
-    refuse(opt, "a tile has {} elements at most", kMostInTile);
-  if (reduces(kernel)) refuse(opt, "the kernel reduces; lanes(count) lays out such a one");
+    refuse(opt, "a tile must have at most {} elements", kMostInTile);
+  if (reduces(kernel)) refuse(opt, "the kernel reduces; use lanes(count)");
   return tiles_of(kernel, row, column, opt.args[2], opt.args[3]);
 }
 
@@ -115,13 +115,13 @@ Plan::Peel peel_of(const LazyOpPtr& kernel, const Opt& opt) {
   if (reduces(kernel)) refuse(opt, "the kernel reduces");
   const sint& size = kernel->shape()[*axis];
   if (!size.is_int())
-    refuse(opt, "axis {} has the size {}, which is no number", *axis, render(size.node()));
+    refuse(opt, "axis {} has the size {}, which is not a number", *axis, render(size.node()));
   if (size == sint(0)) refuse(opt, "axis {} has no elements", *axis);
   for (const std::size_t arg : {std::size_t{0}, std::size_t{1}})
     in_range(opt, arg, 0, size.as_int() - 1);
   const Plan::Peel peel{opt.args[0], opt.args[1]};
   if (peel.first >= size.as_int() - peel.last || peel.first + peel.last == 0)
-    refuse(opt, "of {} elements some stay between and some are taken off", size.as_int());
+    refuse(opt, "of {} elements, the peeled parts must take some and leave some", size.as_int());
   return peel;
 }
 
@@ -147,11 +147,11 @@ std::size_t loops_to_share(const Plan& plan) {
 void check_together(const Opts& opts) {
   const auto needs = [&](OptKind kind, OptKind other) {
     if (const Opt* const opt = find(opts, kind); opt != nullptr && find(opts, other) == nullptr)
-      refuse(*opt, "it needs {0}({1})", info(other).name, info(other).arguments);
+      refuse(*opt, "needs {0}({1})", info(other).name, info(other).arguments);
   };
   const auto excludes = [&](OptKind kind, OptKind other) {
     if (const Opt* const opt = find(opts, kind); opt != nullptr && find(opts, other) != nullptr)
-      refuse(*opt, "it excludes {}(...)", info(other).name);
+      refuse(*opt, "excludes {}(...)", info(other).name);
   };
   for (const OptKind kind : {OptKind::Stage, OptKind::Pack}) needs(kind, OptKind::Lanes);
   if (find(opts, OptKind::Sums) == nullptr) needs(OptKind::Block, OptKind::Lanes);
@@ -202,11 +202,11 @@ Plan make_plan(const LazyOpPtr& kernel, const Opts& opts) {
   if (const Opt* const sums = find(opts, OptKind::Sums)) {
     in_range(*sums, 0, 2, kMostSums);
     if (!std::has_single_bit(static_cast<std::uint64_t>(sums->args[0])))
-      refuse(*sums, "the number is a power of 2");
+      refuse(*sums, "the number must be a power of 2");
     const bool apart = sums->args.size() > 1 && sums->args[1] != 0;
     plan.running = running_sums_of(plan.kernel, still_axes(plan.kernel), apart);
     if (plan.running.reduces.empty())
-      refuse(*sums, "the terms of its reduces do not lie side by side in memory");
+      refuse(*sums, "the terms of its reduces are not adjacent in memory");
     plan.running.count = sums->args[0];
     if (block != nullptr) add_block(plan, *block, plan.running.count);
   }
@@ -216,7 +216,7 @@ Plan make_plan(const LazyOpPtr& kernel, const Opts& opts) {
     plan.unroll = unroll->args[0];
     if (plan.lanes && plan.staged_bytes == 0 &&
         plan.unroll * plan.lanes->block > kMostInText / plan.lanes->lanes)
-      refuse(*unroll, "terms of all rows and lanes would be more than {} at a turn", kMostInText);
+      refuse(*unroll, "terms of all rows and lanes together exceed {} per iteration", kMostInText);
   }
   if (const Opt* const peel = find(opts, OptKind::Peel)) plan.peel = peel_of(plan.kernel, *peel);
   if (const Opt* const parallel = find(opts, OptKind::Parallel)) {

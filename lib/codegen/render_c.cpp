@@ -241,8 +241,8 @@ void Renderer::load(int i) {
 void Renderer::check(const LinearStep& u) {
   if (dialect_ == Dialect::OpenCl)
     throw AstError(
-        fmt::format("{}: OpenCL kernels do not check the positions of a GATHER; leave "
-                    "\"checked\" out, for which outside is 0",
+        fmt::format("{}: OpenCL kernels do not check the positions of a GATHER; omit \"checked\", "
+                    "so that positions outside give 0",
                     kernel_.name));
   const std::string &position = src(u, 0).operand(), &size = src(u, 1).operand();
   line("if (", position, " < 0 || ", position, " >= ", size, ") note_fault(bufs[", kernel_.places(),

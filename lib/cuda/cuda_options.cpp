@@ -19,7 +19,7 @@ int number_from(const char* name, int fallback, int most) {
   int value = -1;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error != std::errc() || end != digits.data() + digits.size() || value < 0 || value > most)
-    throw ParseError(fmt::format("{}={}: want a number from 0 to {}", name, digits, most));
+    throw ParseError(fmt::format("{}={}: expected a number from 0 to {}", name, digits, most));
   return value;
 }
 

@@ -20,7 +20,7 @@ class Opened {
     void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
       why_ =
-          "no CUDA driver: libcuda.so.1 was not found; install NVIDIA's driver, or run on CPU or "
+          "no CUDA driver: libcuda.so.1 was not found; install NVIDIA's driver, or use CPU or "
           "CLANG";
       return;
     }
@@ -86,7 +86,7 @@ GpuFacts gpu_facts(int device) {
   int count = 0;
   driver.check(driver.device_count(&count), "cuDeviceGetCount");
   if (device >= count)
-    throw SystemError(fmt::format("no GPU of number {}: the CUDA driver counts {}", device, count));
+    throw SystemError(fmt::format("there is no GPU {}; the CUDA driver reports {}", device, count));
   Driver::Ordinal ordinal = 0;
   driver.check(driver.device(&ordinal, device), "cuDeviceGet");
   GpuFacts facts;

@@ -25,7 +25,7 @@ class Gpu {
     const Driver& driver = Driver::get();
     if (facts_ && opened_at_ != forks_deep())
       throw SystemError(
-          "CUDA was in use before this process was forked, and cannot be used behind a fork; fork "
+          "CUDA was in use before this process was forked, and cannot be used after a fork; fork "
           "first, or start a new program");
     if (!facts_) {
       opened_at_ = forks_deep();
@@ -62,7 +62,7 @@ class GpuAllocator final : public Allocator {
     Driver::Address at = 0;
     const std::size_t room = bytes == 0 ? 1 : bytes;
     if (const int result = driver.allocate(&at, room); result != 0)
-      throw BufferError(fmt::format("the GPU has no room for {} bytes (error {})", bytes, result));
+      throw BufferError(fmt::format("the GPU cannot allocate {} bytes (error {})", bytes, result));
     driver.check(driver.fill(at, 0, room), "cuMemsetD8");
     return reinterpret_cast<void*>(at);
   }

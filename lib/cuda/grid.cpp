@@ -181,8 +181,7 @@ class Mapper {
     const auto size = digits.back().known;
     if (!size || *size % opts_.vector != 0)
       throw AstError(
-          fmt::format("vector({}): it does not divide the size of the last loop over "
-                      "the output, {}",
+          fmt::format("vector({}): must divide the size of the last loop over the output, {}",
                       opts_.vector, size ? fmt::to_string(*size) : "a variable"));
     digits.back() = {number(*size / opts_.vector), *size / opts_.vector};
   }
@@ -200,8 +199,8 @@ class Mapper {
     if (n < 2 || !digits[n - 1].known || !digits[n - 2].known ||
         *digits[n - 1].known % columns != 0 || *digits[n - 2].known % rows != 0)
       throw AstError(
-          fmt::format("patch({}): the last two loops over the output are not of "
-                      "multiples of {} and {} iterations",
+          fmt::format("patch({}): the last two loops over the output must have multiples of {} and "
+                      "{} iterations",
                       opts_.patch, rows, columns));
     const std::int64_t a = *digits[n - 2].known / rows, b = *digits[n - 1].known / columns;
     digits.resize(n - 2);
@@ -233,26 +232,26 @@ void check(const GridOpts& opts) {
     throw AstError(fmt::format("{}({}): {}", what, value, why));
   };
   if (opts.threads < 1 || opts.threads > kMostThreads)
-    refuse("threads", opts.threads, "a block has 1 to 1024 threads");
+    refuse("threads", opts.threads, "must be from 1 to 1024, the threads of a block");
   if (opts.vector < 1 || opts.vector > 16 || !std::has_single_bit(unsigned(opts.vector)))
-    refuse("vector", opts.vector, "the number is 1, 2, 4, 8 or 16");
+    refuse("vector", opts.vector, "must be 1, 2, 4, 8 or 16");
   if (opts.patch < 0 || (opts.patch != 0 && opts.threads % opts.patch != 0))
-    refuse("patch", opts.patch, "it divides the number of threads");
+    refuse("patch", opts.patch, "must divide the number of threads");
   if (opts.columns < 1 || opts.threads % opts.columns != 0)
-    refuse("columns", opts.columns, "it divides the number of threads");
+    refuse("columns", opts.columns, "must divide the number of threads");
   if (opts.blocks < 0 || opts.blocks > kMostTogether)
-    refuse("blocks", opts.blocks, "the number is from 0 to 1024");
+    refuse("blocks", opts.blocks, "must be from 0 to 1024");
   if (!opts.team && (opts.columns != 1 || opts.blocks != 0))
     refuse(opts.blocks != 0 ? "blocks" : "columns", opts.blocks != 0 ? opts.blocks : opts.columns,
-           "it needs team(1)");
+           "needs team(1)");
   if (opts.columns != 1 && opts.blocks != 0)
-    refuse("columns", opts.columns, "it excludes blocks(...)");
+    refuse("columns", opts.columns, "excludes blocks(...)");
   if (opts.run < 0 || (opts.run != 0 && (opts.blocks == 0 || opts.threads % opts.run != 0)))
-    refuse("run", opts.run, "it needs blocks(...), and divides the number of threads");
+    refuse("run", opts.run, "needs blocks(...), and must divide the number of threads");
   if (opts.warp < 1 || opts.warp > 32 || !std::has_single_bit(unsigned(opts.warp)))
-    refuse("warp", opts.warp, "the number is a power of 2 up to 32");
+    refuse("warp", opts.warp, "must be a power of 2 up to 32");
   if (opts.team && (opts.vector > 1 || opts.patch != 0))
-    refuse("team", 1, "it excludes vector(...) and patch(...)");
+    refuse("team", 1, "excludes vector(...) and patch(...)");
 }
 
 }  // namespace
@@ -312,10 +311,8 @@ GridOpts parse_grid_opts(std::string_view text) {
     const std::string_view digits = whole ? text.substr(open + 1, close - open - 1) : "";
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (!whole || error != std::errc() || end != digits.data() + digits.size())
-      throw ParseError(
-          fmt::format("'{}': an opt of a grid is a name and one number, as in "
-                      "threads(256)",
-                      text));
+      throw ParseError(fmt::format(
+          "'{}': an opt of a grid must be a name and a number, as in threads(256)", text));
     if (name == "threads")
       opts.threads = value;
     else if (name == "team")

@@ -53,7 +53,8 @@ class Block : public Grid {
         met += std::min(first + warp, count) - first - done_of_warp;
       }
       if (done != 0 && met != 0)
-        throw SystemError("threads of a block do not all meet: some ended before a barrier");
+        throw SystemError(
+            "the threads of a block do not all reach the barrier: some ended before it");
     }
   }
 
@@ -76,7 +77,8 @@ class Block : public Grid {
     do {
       for (std::size_t i = first; i < end; ++i) resume(block % 2 == 0 ? i : end - 1 - (i - first));
       if (in(State::WaitingInWarp) != 0 && in(State::WaitingInWarp) != end - first)
-        throw SystemError("threads of a warp do not all meet: some are at another barrier");
+        throw SystemError(
+            "the threads of a warp do not all reach the barrier: some are at another one");
     } while (in(State::WaitingInWarp) != 0);
     return in(State::Done);
   }

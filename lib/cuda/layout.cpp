@@ -142,7 +142,7 @@ GridKernel made(const LazyOpPtr& kernel, CodegenOptions codegen, const GridOpts&
   codegen.keep_values = false;  // the grid splits the output loops
   const Opt* const sums = codegen.opts ? find(*codegen.opts, OptKind::Sums) : nullptr;
   if (sums != nullptr && !codegen::rounds_are_whole(axes_of_opts(kernel, codegen), sums->args[0]))
-    throw AstError("threads share a sum by whole rounds of its innermost axis");
+    throw AstError("threads must share a sum by whole rounds of its innermost axis");
   return map_to_grid(linearize(kernel, codegen), grid, variables_of(kernel));
 }
 

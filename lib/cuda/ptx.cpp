@@ -44,10 +44,8 @@ std::filesystem::path find_compiler(const std::string& wanted) {
 std::vector<std::string> flags_for(int capability, const CudaOptions& options) {
   const auto known = std::ranges::upper_bound(kCapabilities, capability);
   if (known == kCapabilities.begin())
-    throw SystemError(
-        fmt::format("compute capability {}.{} is below 5.0, the least there is code "
-                    "for",
-                    capability / 10, capability % 10));
+    throw SystemError(fmt::format("compute capability {}.{} is below 5.0, the lowest supported",
+                                  capability / 10, capability % 10));
   return {"-xc",
           "-std=gnu11",
           "--target=nvptx64-nvidia-cuda",
@@ -100,8 +98,8 @@ std::string compile_to_ptx(const std::string& source, int capability, const Cuda
   const std::string limit = result.limit_text(options.compiler_limits, kLimitNames);
   if (result.exceeded != process::Exceeded::Nothing)
     throw clang::CompilerLimit(
-        fmt::format("{} was ended as it compiled for CUDA: {}", program.string(), limit));
-  throw SystemError(fmt::format("{} failed with status {}{} as it compiled for CUDA:\n{}\nin\n{}",
+        fmt::format("{} was killed while compiling for CUDA: {}", program.string(), limit));
+  throw SystemError(fmt::format("{} failed with status {}{} while compiling for CUDA:\n{}\nin\n{}",
                                 program.string(), result.ending.exit_code(),
                                 limit.empty() ? "" : "; " + limit,
                                 result.output.substr(0, kShownOutput), source));

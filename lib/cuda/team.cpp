@@ -96,7 +96,7 @@ class Team {
                  static_cast<std::int64_t>(itemsize(step(i).dtype));
     bytes *= grid_.opts.columns;
     if (bytes > kSharedBytes && grid_.opts.blocks == 0)
-      refuse(fmt::format("its arrays take {} bytes, and a block has {}", bytes, kSharedBytes));
+      refuse(fmt::format("its arrays take {} bytes, but a block has {}", bytes, kSharedBytes));
   }
 
   // Threads that synchronize must run equal iterations of all loops, whatever their output row.
@@ -113,7 +113,7 @@ class Team {
   // Cuts at the first read, outside all loops, of an element that another thread of the grid wrote.
   void cut() {
     if (grid_.linear.split != -1 || grid_.linear.checks())
-      refuse("blocks(...) is for kernels of one row of outputs that check no positions");
+      refuse("blocks(...) needs a kernel of one row of outputs that checks no positions");
     int depth = 0;
     for (int i = 0; i < count() && grid_.cut == -1; ++i) {
       if (step(i).kind == StepKind::EndLoop) --depth;
@@ -130,7 +130,7 @@ class Team {
       if (step(i).kind == StepKind::Store) break;
       if (step(i).kind == StepKind::Loop) ++depth;
     }
-    if (grid_.cut == -1) refuse("blocks(...) is for reduces with running sums");
+    if (grid_.cut == -1) refuse("blocks(...) needs reduces with running sums");
     check_first_part();
     while (folds_in_block(grid_.cut)) {
       grid_.meeting[static_cast<std::size_t>(grid_.cut)] = Meeting::Block;
@@ -188,7 +188,7 @@ class Team {
         bytes += grid_.places_of_block(std::get<int>(step(i).arg)) *
                  static_cast<std::int64_t>(itemsize(step(i).dtype));
     if (bytes > kSharedBytes)
-      refuse(fmt::format("its arrays take {} bytes, and a block has {}", bytes, kSharedBytes));
+      refuse(fmt::format("its arrays take {} bytes, but a block has {}", bytes, kSharedBytes));
   }
 
   // The part that all blocks run may have no store, and only sums in arrays.
@@ -196,13 +196,13 @@ class Team {
     for (int i = 0; i < grid_.cut; ++i)
       if (const LinearStep& s = step(i);
           s.kind == StepKind::Store || (s.kind == StepKind::DefineAcc && !is_shared(i)))
-        refuse("blocks(...) is for kernels that first do one reduce with running sums");
+        refuse("blocks(...) needs a kernel that begins with one reduce with running sums");
     int depth = 0;
     for (int i = 0; i < grid_.cut; ++i) {
       if (step(i).kind == StepKind::Loop) ++depth;
       if (step(i).kind == StepKind::EndLoop) --depth;
     }
-    if (depth != 0) refuse("blocks(...): the fold of the running sums stands in a loop");
+    if (depth != 0) refuse("blocks(...): the fold of the running sums is inside a loop");
   }
 
   // A scalar sum belongs to one thread: no shared loop may separate its definition from additions
@@ -219,7 +219,7 @@ class Team {
       const LinearStep& s = step(i);
       if (s.kind != StepKind::Assign || s.src.size() == 3) continue;
       if (inside[static_cast<std::size_t>(i)] != inside[static_cast<std::size_t>(s.src[0])])
-        refuse("a sum outside a loop that threads share is added to inside it");
+        refuse("a sum outside a loop that threads share is updated inside it");
     }
   }
 
@@ -265,7 +265,7 @@ class Team {
 
   void add(Phase& phase, const Access& access, int loop) const {
     const bool own = loop != -1 && access.index == loop;
-    if (access.writes && !own) refuse("a place of an array is not written by its own thread");
+    if (access.writes && !own) refuse("an array element is not written by its own thread");
     if (access.writes) {
       phase.own_writes.insert(access.array);
     } else if (!own) {
@@ -293,7 +293,7 @@ class Team {
         at.kind == StepKind::Index && op != nullptr && *op == IndexOp::Add && at.src[0] == loop &&
         end.kind == StepKind::Const && step(at.src[1]).kind == StepKind::Const &&
         std::get<Scalar>(step(at.src[1]).arg).to_int64() >= std::get<Scalar>(end.arg).to_int64();
-    if (!beyond) refuse("a thread reads a place of an array that another one may be writing");
+    if (!beyond) refuse("a thread reads an array element that another thread may be writing");
   }
 
   void visit(int i) {

@@ -33,14 +33,11 @@ NodePtr finish(ArrayNode node) {
   }
   if (is_reduce(node.op)) ++node.reduces;
   if (node.depth > kMostDepth)
-    throw AstError(
-        fmt::format("more than {} operations stand above each other; store what lies "
-                    "between in a buffer of its own",
-                    kMostDepth));
+    throw AstError(fmt::format(
+        "more than {} nested operations; store an intermediate result in a buffer", kMostDepth));
   if (node.reduces > kMostReduces)
-    throw AstError(
-        fmt::format("more than {} nested reduces; store what lies between in a buffer of its own",
-                    kMostReduces));
+    throw AstError(fmt::format(
+        "more than {} nested reduces; store an intermediate result in a buffer", kMostReduces));
   return std::make_shared<const ArrayNode>(std::move(node));
 }
 
@@ -136,10 +133,11 @@ bool Array::is_input() const {
 
 Array Array::rows(const Array& index, bool checked) const {
   if (!is_input() || rank() == 0)
-    throw ShapeError(fmt::format("rows: a table of shape {} that is {}; want an input with rows",
-                                 str(shape()), is_input() ? "an input" : "computed"));
+    throw ShapeError(
+        fmt::format("rows: a table of shape {} that is {}; expected an input with rows",
+                    str(shape()), is_input() ? "an input" : "computed"));
   if (!is_integer(index.dtype()))
-    throw DTypeError(fmt::format("rows: positions of {}; want integers", name(index.dtype())));
+    throw DTypeError(fmt::format("rows: positions of {}; expected integers", name(index.dtype())));
   ArrayNode node;
   node.op = Op::Gather;
   node.dtype = dtype();
@@ -170,13 +168,13 @@ Array Array::reshape(const Sizes& wanted) const {
     *open = 1;
     const std::int64_t rest = count_of(sizes), all = count_of(shape());
     if (std::ranges::find(sizes, -1) != sizes.end() || rest == 0 || all % rest != 0)
-      throw ShapeError(fmt::format("reshape: no size stands for -1 where {} becomes {}",
-                                   str(shape()), str(wanted)));
+      throw ShapeError(fmt::format("reshape: no size fits for -1 where {} becomes {}", str(shape()),
+                                   str(wanted)));
     *open = all / rest;
   }
   require_countable(sizes);
   if (count_of(sizes) != count_of(shape()))
-    throw ShapeError(fmt::format("reshape: {} holds {} elements, {} holds {}", str(shape()),
+    throw ShapeError(fmt::format("reshape: {} has {} elements, {} has {}", str(shape()),
                                  count_of(shape()), str(sizes), count_of(sizes)));
   if (sizes == shape()) return *this;
   return make(Op::Reshape, sizes, firsts(sizes));
@@ -189,7 +187,7 @@ Array Array::permute(const std::vector<int>& order) const {
   Pairs move;
   for (const int axis : order) {
     const auto at = static_cast<std::size_t>(axis_of(*this, axis));
-    if (seen[at]) throw ShapeError(fmt::format("permute: axis {} stands twice in the order", axis));
+    if (seen[at]) throw ShapeError(fmt::format("permute: axis {} is given twice", axis));
     seen[at] = true;
     sizes.push_back(shape()[at]);
     move.emplace_back(static_cast<std::int64_t>(at), 0);
@@ -218,7 +216,7 @@ Array Array::pad(const Pairs& before_after) const {
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const auto [before, after] = before_after[i];
     if (before < 0 || after < 0)
-      throw ShapeError(fmt::format("pad: ({}, {}) is negative; shrink instead", before, after));
+      throw ShapeError(fmt::format("pad: ({}, {}) is negative; use shrink", before, after));
     sizes[i] = checked_add(sizes[i], checked_add(before, after));
     adds = adds || before != 0 || after != 0;
   }
@@ -324,7 +322,7 @@ Array Array::reduce(Op op, std::vector<int> axes, bool keep,
   for (int& axis : axes) axis = axis_of(*this, axis);
   std::ranges::sort(axes);
   if (std::ranges::adjacent_find(axes) != axes.end())
-    throw ShapeError(fmt::format("{}: an axis stands twice", name(op)));
+    throw ShapeError(fmt::format("{}: an axis is given twice", name(op)));
   if (axes.empty()) return *this;
   ArrayNode node;
   node.op = op;

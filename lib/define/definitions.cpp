@@ -64,8 +64,7 @@ Array pad_of(const Call& c) {
   Pairs padding(x.shape().size());
   for (std::size_t i = 0; i < before.size(); ++i) {
     if (before[i] < 0 || after[i] < 0)
-      throw ShapeError(
-          fmt::format("pad: ({}, {}) is negative; slice instead", before[i], after[i]));
+      throw ShapeError(fmt::format("pad: ({}, {}) is negative; use slice", before[i], after[i]));
     padding[padding.size() - before.size() + i] = {before[i], after[i]};
   }
   const Array value = c.array("value");
@@ -138,7 +137,7 @@ const Definition kNamed[] = {
      },
      kLoose},
     {"reduces", "logsumexp(x, axis=-1)",
-     "log(sum(exp(x - m))) + m, m the maximum, or 0 where that is infinite",
+     "log(sum(exp(x - m))) + m, with m the maximum, or 0 where that is infinite",
      [](const Call& c) { return logsumexp(c.array("x"), c.axis("axis")); }, kLoose},
     {"reduces", "cumsum(x, axis=-1)", "running sums, each a sum under a mask",
      [](const Call& c) { return cumsum(c.array("x"), c.axis("axis")); }},
@@ -182,7 +181,7 @@ const Definition kNamed[] = {
     {"windows", "conv1d(x, w, b?, stride=1, padding=0, dilation=1, groups=1)",
      "x: (batch, in, size), w: (out, in/groups, window)", conv_of<1>},
     {"windows", "conv2d(x, w, b?, stride=1, padding=0, dilation=1, groups=1)",
-     "lists give one number for each of the two axes", conv_of<2>},
+     "lists give one number per axis", conv_of<2>},
     {"windows", "avg_pool1d(x, size=..., stride=1, padding=0)", "means; padding counts as 0",
      avg_pool_of<1>, kLoose},
     {"windows", "avg_pool2d(x, size=..., stride=1, padding=0)", "the same over two axes",
@@ -192,12 +191,12 @@ const Definition kNamed[] = {
     {"windows", "max_pool2d(x, size=..., stride=1, padding=0, dilation=1)",
      "the same over two axes", max_pool_of<2>},
     {"windows", "windows(x, size=..., stride=1, dilation=1)",
-     "windows over the last axes, behind them",
+     "windows over the last axes, as new axes behind them",
      [](const Call& c) {
        return windows(c.array("x"), c.sizes("size"), c.sizes("stride"), c.sizes("dilation"));
      }},
 
-    {"reads", "reshape(x, shape=...)", "the same elements; -1 for what is left",
+    {"reads", "reshape(x, shape=...)", "the same elements; -1: inferred",
      [](const Call& c) { return c.array("x").reshape(c.sizes("shape")); }},
     {"reads", "permute(x, order=...)", "axis i is axis order[i] of x", permute_of},
     {"reads", "transpose(x, a=-2, b=-1)", "two axes exchanged",
@@ -213,11 +212,11 @@ const Definition kNamed[] = {
        const Array x = c.array("x");
        return flip(x, c.axes("axis", x));
      }},
-    {"reads", "roll(x, shift=..., axis=-1)", "moved on, what falls off comes in",
+    {"reads", "roll(x, shift=..., axis=-1)", "rotated along an axis",
      [](const Call& c) { return roll(c.array("x"), c.integer("shift"), c.axis("axis")); }},
-    {"reads", "repeat(x, times=..., axis=-1)", "each element so often",
+    {"reads", "repeat(x, times=..., axis=-1)", "each element repeated",
      [](const Call& c) { return repeat(c.array("x"), c.integer("times"), c.axis("axis")); }},
-    {"reads", "concat(x, y, axis=0)", "one behind the other",
+    {"reads", "concat(x, y, axis=0)", "joined along an axis",
      [](const Call& c) { return concat(c.array("x"), c.array("y"), c.axis("axis")); }},
     {"reads", "as_strided(x, shape=..., strides=..., offset=0)",
      "elements at offset + sum(index * stride)",
@@ -231,12 +230,12 @@ const Definition kNamed[] = {
      [](const Call& c) { return triu(c.array("x"), c.integer("diagonal")); }},
     {"reads", "arange(size=..., dtype=i32)", "0, 1, 2, ...; the sum of a triangle of ones",
      [](const Call& c) { return arange(c.integer("size"), c.dtype("dtype")); }},
-    {"reads", "one_hot(index, classes=..., dtype=f32)", "1 at the place, else 0",
+    {"reads", "one_hot(index, classes=..., dtype=f32)", "1 at the index, else 0",
      [](const Call& c) {
        return one_hot(c.array("index"), c.integer("classes"), c.dtype("dtype"));
      }},
     {"reads", "gather(table, index, checked=0)",
-     "rows of a table; zeros, or an error, where there is none",
+     "rows of a table; outside it zeros, or an error with checked=1",
      [](const Call& c) {
        return gather(c.array("table"), c.array("index"),
                      c.flag("checked") ? Outside::Error : Outside::Zero);

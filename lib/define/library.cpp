@@ -135,7 +135,7 @@ Array batch_norm(const Array& x, const Array& mean, const Array& variance,
   require_rank(x, 2, "batch_norm", "x");
   const auto of_channels = [&](const Array& a) {
     if (a.shape() != Sizes{x.size(1)})
-      throw ShapeError(fmt::format("batch_norm: {} is not ({}), a number for each channel of {}",
+      throw ShapeError(fmt::format("batch_norm: {} must be ({}), a number for each channel of {}",
                                    str(a.shape()), x.size(1), str(x.shape())));
     Sizes beside(x.shape().size(), 1);
     beside[1] = x.size(1);
@@ -147,7 +147,7 @@ Array batch_norm(const Array& x, const Array& mean, const Array& variance,
 }
 Array cross_entropy(const Array& x, const Array& target) {
   if (x.rank() != 2 || target.rank() != 1 || x.size(0) != target.size(0))
-    throw ShapeError(fmt::format("cross_entropy: {} and {} are not (rows, classes) and (rows)",
+    throw ShapeError(fmt::format("cross_entropy: {} and {} must be (rows, classes) and (rows)",
                                  str(x.shape()), str(target.shape())));
   const Array chosen = one_hot(target, x.size(1), DType::Bool);
   return -sum(where(chosen, log_softmax(x, 1), Array::number("0")), {1});
@@ -184,7 +184,7 @@ Array matmul(const Array& a, const Array& b, std::optional<DType> accumulator) {
 }
 Array linear(const Array& x, const Array& weight, const std::optional<Array>& bias) {
   if (weight.rank() != 2)
-    throw ShapeError(fmt::format("linear: the weight {} is not (out, in)", str(weight.shape())));
+    throw ShapeError(fmt::format("linear: the weight {} must be (out, in)", str(weight.shape())));
   const Array y = matmul(x, transpose(weight));
   return bias ? y + *bias : y;
 }

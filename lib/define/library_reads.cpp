@@ -16,7 +16,7 @@ Sizes for_each_axis(const Sizes& values, std::size_t axes, std::string_view what
 
 void require_positive(const Sizes& values, std::string_view what) {
   for (const std::int64_t v : values)
-    if (v < 1) throw ShapeError(fmt::format("{} {} is not positive", what, v));
+    if (v < 1) throw ShapeError(fmt::format("{} {} must be positive", what, v));
 }
 
 Pairs padding_of(const Array& x, const Sizes& padding) {
@@ -40,7 +40,8 @@ Axes last_axes(int count) {
 
 void require_integers(const Array& index, std::string_view what) {
   if (!is_integer(index.dtype()))
-    throw DTypeError(fmt::format("{}: places are integers, not {}", what, name(index.dtype())));
+    throw DTypeError(
+        fmt::format("{}: positions must be integers, not {}", what, name(index.dtype())));
 }
 
 }  // namespace
@@ -60,7 +61,7 @@ Array windows(const Array& x, const Sizes& size, const Sizes& stride, const Size
     const std::size_t axis = shape.size() - size.size() + i;
     const std::int64_t reach = checked_add(checked_mul(gaps[i], size[i] - 1), 1);
     if (reach > shape[axis])
-      throw ShapeError(fmt::format("a window reaches over {} elements, axis {} of shape {} has {}",
+      throw ShapeError(fmt::format("a window spans {} elements, but axis {} of shape {} has {}",
                                    reach, axis, str(x.shape()), shape[axis]));
     shape[axis] = (shape[axis] - reach) / steps[i] + 1;
     inner.push_back(checked_mul(strides[axis], gaps[i]));
@@ -75,14 +76,13 @@ Array conv(const Array& x, const Array& weight, const std::optional<Array>& bias
            const Window& window, std::int64_t groups, int spatial) {
   const auto axes = static_cast<std::size_t>(spatial);
   if (x.rank() != spatial + 2 || weight.rank() != spatial + 2)
-    throw ShapeError(fmt::format("conv{}d: x {} and weight {} need {} axes", spatial,
+    throw ShapeError(fmt::format("conv{}d: x {} and weight {} must have {} axes", spatial,
                                  str(x.shape()), str(weight.shape()), spatial + 2));
   const std::int64_t in = x.size(1), out = weight.size(0), part = weight.size(1);
   if (groups < 1 || out % groups != 0 || in % groups != 0 || part != in / groups)
-    throw ShapeError(
-        fmt::format("conv{}d: {} channels in, {} out, {} of the weight do not go "
-                    "with {} groups",
-                    spatial, in, out, part, groups));
+    throw ShapeError(fmt::format(
+        "conv{}d: {} input channels, {} output channels and {} in the weight do not fit {} groups",
+        spatial, in, out, part, groups));
   const Sizes kernel(weight.shape().begin() + 2, weight.shape().end());
   const Sizes padding = for_each_axis(window.padding, axes, "padding");
   const Array seen = windows(x.pad(padding_of(x, padding)), kernel, window.stride, window.dilation);
@@ -160,10 +160,10 @@ Array one_hot(const Array& index, std::int64_t classes, DType dtype) {
 Array gather(const Array& table, const Array& index, Outside outside) {
   require_integers(index, "gather");
   if (table.rank() != 2)
-    throw ShapeError(fmt::format("gather: the table {} is not (rows, size)", str(table.shape())));
+    throw ShapeError(fmt::format("gather: the table {} must be (rows, size)", str(table.shape())));
   if (table.is_input()) return table.rows(index, outside == Outside::Error);
   if (outside == Outside::Error)
-    throw ShapeError("gather: positions are checked in a table that is an input; store this one");
+    throw ShapeError("gather: checked positions need a table that is an input; store this one");
   Sizes shape = index.shape();
   shape.insert(shape.end(), {table.size(0), 1});
   const Array chosen = one_hot(index, table.size(0), DType::Bool).reshape(shape);
@@ -181,8 +181,8 @@ Array concat(const Array& a, const Array& b, int axis) {
   Sizes sides = b.shape();
   if (sides.size() == a.shape().size()) sides[at] = a.shape()[at];
   if (sides != a.shape())
-    throw ShapeError(
-        fmt::format("concat: {} and {} differ beside axis {}", str(a.shape()), str(b.shape()), at));
+    throw ShapeError(fmt::format("concat: {} and {} differ on an axis other than {}",
+                                 str(a.shape()), str(b.shape()), at));
   Pairs behind(sides.size()), before(sides.size());
   behind[at].second = b.shape()[at];
   before[at].first = a.shape()[at];
@@ -217,7 +217,7 @@ Array transpose(const Array& x, int a, int b) {
 
 Array diagonal(const Array& x) {
   if (x.rank() != 2)
-    throw ShapeError(fmt::format("diagonal: shape {} is no matrix", str(x.shape())));
+    throw ShapeError(fmt::format("diagonal: shape {} is not a matrix", str(x.shape())));
   const std::int64_t n = std::min(x.size(0), x.size(1));
   return x.as_strided({n}, {checked_add(x.size(1), 1)}, 0);
 }

@@ -188,8 +188,8 @@ class Lowering {
     }
     if (made_.size() >= kMostNodes)
       throw AstError(
-          fmt::format("the kernel has more than {} nodes, as what is read several times "
-                      "is computed as often; store what lies between in a buffer",
+          fmt::format("the kernel has more than {} nodes, since values that are read several times "
+                      "are computed as often; store an intermediate result in a buffer",
                       kMostNodes));
     made_.emplace(std::move(name), made);
     return made;

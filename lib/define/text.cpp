@@ -39,8 +39,9 @@ class Parser {
 
   Formula parse() {
     if (text_.size() > kLongestText)
-      fail_at(text_, 0,
-              fmt::format("the text has {} characters; {} are read", text_.size(), kLongestText));
+      fail_at(
+          text_, 0,
+          fmt::format("the text has {} characters; the limit is {}", text_.size(), kLongestText));
     const std::size_t start = after_space();
     const Given result = comparison();
     if (after_space() != text_.size())
@@ -87,24 +88,23 @@ class Parser {
         return new_input(word->text, of.shape, of.dtype, place);
       }
       if (!shapes_.empty())
-        fail_from(place,
-                  fmt::format("'{}' is input {}, and arrays are given for {}; give its sizes, "
-                              "as {}[64,128], or its array",
-                              word->text, names_.size() + 1, shapes_.size(), word->text));
+        fail_from(place, fmt::format("'{}' is input {}, but there are only {} arrays; give its "
+                                     "sizes, as {}[64,128], or its array",
+                                     word->text, names_.size() + 1, shapes_.size(), word->text));
       std::vector<std::string_view> known(names_.begin(), names_.end());
-      fail_from(place,
-                fmt::format("'{0}' is no input yet{1}; give its sizes where it first stands, "
-                            "as {0}[64,128]",
-                            word->text, did_you_mean(word->text, known)));
+      fail_from(
+          place,
+          fmt::format("unknown input '{0}'{1}; give its sizes at its first use, as {0}[64,128]",
+                      word->text, did_you_mean(word->text, known)));
     }
-    if (!std::holds_alternative<Array>(given)) fail_from(place, "a list stands for no array here");
+    if (!std::holds_alternative<Array>(given)) fail_from(place, "expected an array, found a list");
     return std::get<Array>(given);
   }
 
   struct Deeper {
     explicit Deeper(Parser& p) : parser(p) {
       if (++p.depth_ > kDeepestNesting)
-        p.fail(fmt::format("more than {} parentheses and signs are nested", kDeepestNesting));
+        p.fail(fmt::format("more than {} nested parentheses and signs", kDeepestNesting));
     }
     ~Deeper() { --parser.depth_; }
     Deeper(const Deeper&) = delete;
@@ -222,7 +222,7 @@ class Parser {
     std::int64_t value = 0;
     const auto [end, error] =
         std::from_chars(text_.data() + begin, text_.data() + text_.size(), value);
-    if (error == std::errc::result_out_of_range) fail("the number is not below 2^63");
+    if (error == std::errc::result_out_of_range) fail("the number must be below 2^63");
     if (error != std::errc()) fail("expected a whole number");
     at_ = static_cast<std::size_t>(end - text_.data());
     return value;
@@ -265,7 +265,7 @@ class Parser {
       if (known->second.shape() != sizes || known->second.dtype() != dtype)
         fail_from(
             place,
-            fmt::format("'{}' is {} of {} where it first stands; name it alone after that", word,
+            fmt::format("'{}' is {} of {} at its first use; use its name alone after that", word,
                         str(known->second.shape()), touchstone::name(known->second.dtype())));
       return known->second;
     }
@@ -344,7 +344,7 @@ class Parser {
     const Parameter* p = nullptr;
     if (by_name.empty()) {
       if (count >= wanted.size())
-        fail_from(place, fmt::format("one argument too many for {}", of.signature));
+        fail_from(place, fmt::format("too many arguments for {}", of.signature));
       p = &wanted[count++];
     } else {
       std::vector<std::string_view> known;
@@ -353,7 +353,7 @@ class Parser {
         if (one.name == by_name) p = &one;
       }
       if (p == nullptr)
-        fail_from(place, fmt::format("{} takes no '{}'{}", of.signature, by_name,
+        fail_from(place, fmt::format("{} has no argument '{}'{}", of.signature, by_name,
                                      did_you_mean(by_name, known)));
     }
     const std::size_t value_place = after_space();

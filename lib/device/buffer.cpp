@@ -115,7 +115,7 @@ void* HostAllocator::allocate(std::size_t bytes) {
     memory = take_from_system(bytes);
   }
   if (memory == nullptr)
-    throw BufferError(fmt::format("no memory for a buffer of {} bytes", bytes));
+    throw BufferError(fmt::format("cannot allocate a buffer of {} bytes", bytes));
   std::memset(memory, 0, bytes);
   return memory;
 }
@@ -142,7 +142,7 @@ Buffer::Buffer(Device& device, DType dtype, std::int64_t size)
   const std::int64_t limit = PTRDIFF_MAX / static_cast<std::int64_t>(itemsize(dtype));
   if (size > limit)
     throw BufferError(
-        fmt::format("no memory for a buffer of {} elements of {}", size, name(dtype)));
+        fmt::format("cannot allocate a buffer of {} elements of {}", size, name(dtype)));
   memory_ = device_.allocator().allocate(bytes());
   GlobalCounters& c = counters();
   c.mem_used += static_cast<std::int64_t>(bytes());
@@ -153,10 +153,11 @@ Buffer::Buffer(Device& device, DType dtype, std::int64_t size, void* memory,
                std::shared_ptr<const void> owner)
     : device_(device), dtype_(dtype), size_(size), memory_(memory), owner_(std::move(owner)) {
   if (size < 0) throw BufferError(fmt::format("a buffer cannot hold {} elements", size));
-  if (owner_ == nullptr) throw BufferError("memory that is not the device's needs an owner");
+  if (owner_ == nullptr)
+    throw BufferError("memory that does not belong to the device needs an owner");
   if (!device.host_memory())
-    throw BufferError(fmt::format("{} does not compute in the host's memory; copy the array to it",
-                                  device.name()));
+    throw BufferError(
+        fmt::format("{} does not compute in host memory; copy the array to it", device.name()));
 }
 
 Buffer::~Buffer() {
@@ -198,7 +199,7 @@ void Buffer::copy_out(std::span<std::byte> target) const {
 
 Scalar Buffer::at(std::int64_t index) const {
   if (index < 0 || index >= size_)
-    throw BufferError(fmt::format("element {} of a buffer that holds {}", index, size_));
+    throw BufferError(fmt::format("element {} is outside a buffer of {} elements", index, size_));
   std::uint64_t bits = 0;
   const std::size_t width = itemsize(dtype_);
   const auto* from =
@@ -209,7 +210,7 @@ Scalar Buffer::at(std::int64_t index) const {
 
 void Buffer::check_type(DType wanted) const {
   if (wanted != dtype_)
-    throw BufferError(fmt::format("the buffer holds {}, not {}; cast the tensor first",
+    throw BufferError(fmt::format("the buffer contains {}, not {}; cast the tensor first",
                                   name(dtype_), name(wanted)));
 }
 

@@ -129,7 +129,7 @@ Scheduler scheduler_named(std::string_view name) {
     if (scheduler_names[i] == name) return static_cast<Scheduler>(i);
     all += (i == 0 ? "" : ", ") + std::string(scheduler_names[i]);
   }
-  throw ParseError(fmt::format("there is no scheduler '{}'; there are {}", name, all));
+  throw ParseError(fmt::format("there is no scheduler '{}'; known: {}", name, all));
 }
 
 std::optional<Switch> switch_named(std::string_view name) {

@@ -40,29 +40,29 @@ struct SwitchInfo {
 // clang-format off
 inline constexpr std::array<SwitchInfo, kSwitchCount> switch_table = {{
     {Switch::MergeViews, "MERGE_VIEWS", 0,
-     "views of views are looked through for fewer that say the same"},
+     "views of views are replaced by fewer equivalent ones"},
     {Switch::RemoveMovementNops, "REMOVE_MOVEMENT_NOPS", 1,
-     "a movement that moves nothing is no view, and contiguous() of it no copy"},
+     "a movement that moves nothing makes no view, and contiguous() of it no copy"},
     {Switch::MergeElementwiseIntoReduce, "MERGE_ELEMENTWISE_INTO_REDUCE", 1,
-     "a reduce computes the elementwise work that it reads"},
+     "a reduce computes its elementwise operands"},
     {Switch::ShuffleMovementOps, "SHUFFLE_MOVEMENT_OPS", 1,
-     "movement goes through elementwise work to what is loaded"},
+     "movement passes through elementwise work to the loads"},
     {Switch::MergeElementwiseOps, "MERGE_ELEMENTWISE_OPS", 1,
-     "elementwise ops that follow each other are one kernel"},
+     "consecutive elementwise ops are one kernel"},
     {Switch::MergeOneReduceIntoElementwise, "MERGE_ONE_REDUCE_INTO_ELEMENTWISE", 2,
-     "elementwise work that is all behind one reduce is done in its kernel"},
+     "elementwise work that depends on one reduce runs in its kernel"},
     {Switch::MergeChainBehindReduce, "MERGE_CHAIN_BEHIND_REDUCE", 2,
-     "where that work parts, the reduce still does the ops before the parting"},
+     "if that work branches, the reduce still runs the ops before the branch"},
     {Switch::ShufflePadOps, "SHUFFLE_PAD_OPS", 2,
-     "padding, too, goes through ops: where(valid, x, 0) where they make something of zeros"},
+     "padding also passes through ops, as where(valid, x, 0) if they change zeros"},
     {Switch::SimplifySumReshapeExpandSum, "SIMPLIFY_SUM_RESHAPE_EXPAND_SUM", 2,
      "a reduce over equal copies is a product, or the copy itself"},
     {Switch::RecomputeBeforeExpand, "RECOMPUTE_BEFORE_EXPAND", 2,
-     "a few cheap ops on one buffer are done for every copy, not stored"},
+     "a few cheap ops on one buffer are recomputed for every copy, not stored"},
     {Switch::PushPermutes, "PUSH_PERMUTES", 3,
      "a reduce is computed in the order in which it is read"},
     {Switch::PushContiguous, "PUSH_CONTIGUOUS", 3,
-     "contiguous() is asked of the only elementwise op that reads it"},
+     "contiguous() moves to the only elementwise op that reads it"},
     {Switch::PushReshapes, "PUSH_RESHAPES", 4,
      "a reduce is computed in the shape in which it is read"},
 }};
@@ -73,7 +73,8 @@ constexpr bool switch_rows_follow_enum() {
     if (switch_table[i].id != static_cast<Switch>(i)) return false;
   return static_cast<int>(Switch::PushReshapes) + 1 == kSwitchCount;
 }
-static_assert(switch_rows_follow_enum());
+static_assert(switch_rows_follow_enum(),
+              "switch_table needs one row per Switch, in the order of Switch");
 
 /// How a tensor graph becomes kernels. All schedulers give the same bits if each op rounds to its
 /// own type and sums are exact or in source order, as on the reference device.

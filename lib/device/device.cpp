@@ -39,11 +39,11 @@ struct Registry {
     std::vector<std::string_view> known;
     for (const auto& [name, f] : factories) known.push_back(name);
     const bool of_a_rank = wanted.find('@') != std::string_view::npos;
-    throw Error(fmt::format(
-        "there is no device '{}'{} (known: {})", wanted,
-        of_a_rank ? ": a rank's, of an MPI job with as many (mpirun -n), which this is not"
-                  : did_you_mean(Device::canonical(wanted), known),
-        fmt::join(known, ", ")));
+    throw Error(fmt::format("there is no device '{}'{} (known: {})", wanted,
+                            of_a_rank ? ": it belongs to another rank of an MPI job (mpirun -n), "
+                                        "which this process is not part of"
+                                      : did_you_mean(Device::canonical(wanted), known),
+                            fmt::join(known, ", ")));
   }
 };
 
@@ -57,17 +57,17 @@ void check_buffers(const Device& device, std::span<const BufferSpec> specs,
   for (const BufferSpec& spec : specs) {
     const auto idx = static_cast<std::size_t>(spec.idx);
     if (idx >= buffers.size() || buffers[idx] == nullptr)
-      throw BufferError(fmt::format("the kernel takes buffer {}, which was not given", idx));
+      throw BufferError(fmt::format("the kernel needs buffer {}, which was not given", idx));
     const Buffer& b = *buffers[idx];
     if (b.dtype() != spec.dtype)
-      throw BufferError(fmt::format("buffer {} holds {}, the kernel takes {}", idx, name(b.dtype()),
-                                    name(spec.dtype)));
+      throw BufferError(fmt::format("buffer {} contains {}, but the kernel needs {}", idx,
+                                    name(b.dtype()), name(spec.dtype)));
     if (b.size() < spec.size)
-      throw BufferError(fmt::format("buffer {} holds {} elements, the kernel reaches element {}",
+      throw BufferError(fmt::format("buffer {} has {} elements, but the kernel accesses element {}",
                                     idx, b.size(), spec.size - 1));
     if (&b.device() != &device)
-      throw BufferError(fmt::format("buffer {} is on {}, the kernel runs on {}; copy it first", idx,
-                                    b.device().name(), device.name()));
+      throw BufferError(fmt::format("buffer {} is on {}, but the kernel runs on {}; copy it first",
+                                    idx, b.device().name(), device.name()));
   }
 }
 
@@ -174,13 +174,13 @@ std::string Device::tuple(std::span<const std::string> names) {
   for (const std::string& name : names) {
     seen.push_back(canonical(name));
     if (std::find(seen.begin(), seen.end() - 1, seen.back()) != seen.end() - 1)
-      throw Error(fmt::format("devices: {} stands twice in ({}); name each once", seen.back(),
+      throw Error(fmt::format("devices: {} is given twice in ({}); name each once", seen.back(),
                               fmt::join(names, ", ")));
     if (seen.back().starts_with("DISK:") && names.size() > 1)
-      throw Error(fmt::format("devices: {} is a file, which is none of several devices", name));
+      throw Error(fmt::format("devices: {} is a file and cannot be one of several devices", name));
     all += (all.empty() ? "" : ",") + seen.back();
   }
-  if (seen.empty()) throw Error("devices: there is none; name one or more");
+  if (seen.empty()) throw Error("devices: none given; name one or more");
   return all;
 }
 
@@ -190,7 +190,7 @@ Device& Device::get(std::string_view wanted) {
   const std::scoped_lock lock(r.mutex);
   if (const auto it = r.devices.find(key); it != r.devices.end()) return *it->second;
   if (names_in(key).size() > 1)
-    throw Error(fmt::format("'{}' is several devices, where one is needed", key));
+    throw Error(fmt::format("'{}' is several devices, but one is needed", key));
   const auto factory = r.factory_of(key);
   if (factory == r.factories.end() && key.starts_with("DISK:"))
     return *r.devices.emplace(key, make_disk_device(key)).first->second;

@@ -31,7 +31,7 @@ class Mapping {
     }
     if (!S_ISREG(facts.st_mode)) {
       ::close(file);
-      throw SystemError(fmt::format("cannot map '{}': it is no regular file", path.string()));
+      throw SystemError(fmt::format("cannot map '{}': it is not a regular file", path.string()));
     }
     size_ = static_cast<std::size_t>(facts.st_size);
     if (size_ > 0) memory_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
@@ -57,10 +57,10 @@ class Mapping {
 class DiskAllocator final : public HostAllocator {
  public:
   void* allocate(std::size_t) override {
-    throw BufferError("DISK makes no buffers; save arrays to a file instead");
+    throw BufferError("DISK cannot allocate buffers; save arrays to a file instead");
   }
   void copy_in(void*, std::span<const std::byte>) override {
-    throw BufferError("a buffer on DISK is only read; save arrays to another file");
+    throw BufferError("a buffer on DISK is read-only; save arrays to another file");
   }
 };
 
@@ -71,7 +71,8 @@ class DiskDevice final : public Device {
 
  private:
   RunnerPtr make_runner(const LazyOpPtr&) override {
-    throw Error(fmt::format("{} runs no kernels; copy the tensor to another device first", name()));
+    throw Error(
+        fmt::format("{} cannot run kernels; copy the tensor to another device first", name()));
   }
 };
 
@@ -80,8 +81,9 @@ BufferPtr part(const std::filesystem::path& path, const std::shared_ptr<const Ma
   const auto held = static_cast<std::int64_t>(mapping->bytes().size());
   if (size < 0 || offset < 0 || offset > held ||
       size > (held - offset) / static_cast<std::int64_t>(itemsize(dtype)))
-    throw BufferError(fmt::format("'{}' has {} bytes: {} elements of {} from byte {} on do not fit",
-                                  path.string(), held, size, name(dtype), offset));
+    throw BufferError(
+        fmt::format("'{}' has {} bytes, too few for {} elements of {} from byte {} on",
+                    path.string(), held, size, name(dtype), offset));
   Device& device = Device::get(std::string(kPrefix) + path.string());
   return std::make_shared<Buffer>(device, dtype, size, mapping->at(offset), mapping);
 }
@@ -111,9 +113,9 @@ std::vector<DiskArray> map_array_file(const std::filesystem::path& path) {
   } else if (extension == ".safetensors") {
     for (const ArrayLayout& a : safetensors_layout(mapping->bytes(), path.string())) add(a);
   } else if (extension == ".npz") {
-    throw ParseError(
-        fmt::format("'{}' cannot be mapped: a .npz may be packed; read it, or save a .safetensors",
-                    path.string()));
+    throw ParseError(fmt::format(
+        "'{}' cannot be mapped, since a .npz may be compressed; read it, or save a .safetensors",
+        path.string()));
   } else {
     read_array_file(path);  // throws, because of the extension
   }

@@ -76,7 +76,7 @@ DType parse_dtype(std::string_view name) {
     names += row.name;
   }
   throw DTypeError(
-      fmt::format("no element type is called '{}'; nearest first, there are: {}", shown, names));
+      fmt::format("there is no element type '{}'; known, nearest first: {}", shown, names));
 }
 
 DType promote(DType a, DType b) {

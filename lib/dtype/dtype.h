@@ -61,7 +61,8 @@ constexpr bool dtype_rows_follow_enum() {
     if (dtype_table[i].dtype != static_cast<DType>(i)) return false;
   return true;
 }
-static_assert(dtype_rows_follow_enum());
+static_assert(dtype_rows_follow_enum(),
+              "dtype_table needs one row per DType, in the order of DType");
 
 constexpr const DTypeInfo& info(DType d) { return dtype_table[static_cast<std::size_t>(d)]; }
 constexpr std::string_view name(DType d) { return info(d).name; }

@@ -45,8 +45,8 @@ class Reader {
   }
   [[noreturn]] void fail(std::string_view wanted) const {
     throw ParseError(fmt::format(
-        "image type \"{}\", at {}: {} is wanted; write imageh((height, width, 4)), or imagef",
-        text_, at_, wanted));
+        "image type \"{}\", at {}: expected {}; write imageh((height, width, 4)), or imagef", text_,
+        at_, wanted));
   }
 
  private:
@@ -64,9 +64,9 @@ ImageDType::ImageDType(DType storage, std::span<const std::int64_t> shape) : sto
     throw DTypeError(
         fmt::format("image of {}: images are stored as float16 or float32", name(storage)));
   if (shape.size() != 3) no_image(shape, "it must be (height, width, 4)");
-  if (shape[2] != 4) no_image(shape, "a pixel has 4 elements, the last size");
+  if (shape[2] != 4) no_image(shape, "a pixel must have 4 elements, the last size");
   for (const std::int64_t side : shape.first(2)) {
-    if (side < 1) no_image(shape, "each side has at least one pixel");
+    if (side < 1) no_image(shape, "each side must have at least one pixel");
     if (side > kLongestSide) no_image(shape, "a side is longer than 2^31 - 1 pixels");
   }
   height_ = shape[0];
@@ -83,7 +83,7 @@ ImageDType ImageDType::parse(std::string_view text) {
   std::vector<std::int64_t> shape;
   while (!reader.take(")")) {
     if (!shape.empty()) reader.need(",");
-    if (shape.size() == 3) reader.fail("')' behind three sizes");
+    if (shape.size() == 3) reader.fail("')' after three sizes");
     shape.push_back(reader.number());
   }
   reader.need(")");
@@ -93,8 +93,8 @@ ImageDType ImageDType::parse(std::string_view text) {
 
 std::int64_t ImageDType::pitch(std::int64_t alignment) const {
   if (alignment < 1 || !std::has_single_bit(static_cast<std::uint64_t>(alignment)))
-    throw ShapeError(
-        fmt::format("{}: rows aligned to {} bytes; that must be a power of two", str(), alignment));
+    throw ShapeError(fmt::format(
+        "{}: rows aligned to {} bytes; the alignment must be a power of two", str(), alignment));
   const std::int64_t past = row_bytes() & (alignment - 1), gap = past == 0 ? 0 : alignment - past;
   if (gap > kMost - row_bytes() || height_ > kMost / (row_bytes() + gap))
     throw ShapeError(

@@ -49,7 +49,7 @@ T parse_integer(DType dtype, std::string_view text) {
   const std::uint64_t limit = !u.negative ? most : std::is_signed_v<T> ? most + 1 : 0;
   if (ec == std::errc::result_out_of_range || magnitude > limit)
     fail(dtype, text,
-         fmt::format("it holds {} to {}", std::numeric_limits<T>::min(),
+         fmt::format("the range is {} to {}", std::numeric_limits<T>::min(),
                      std::numeric_limits<T>::max()));
   return static_cast<T>(u.negative ? 0 - magnitude : magnitude);
 }

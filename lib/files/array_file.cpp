@@ -18,9 +18,10 @@ Format format_of(const std::filesystem::path& path) {
   if (extension == ".npz") return Format::Npz;
   if (extension == ".safetensors") return Format::Safetensors;
   if (extension == ".pt" || extension == ".pth") return Format::Torch;
-  throw ParseError(fmt::format(
-      "'{}' is no file of arrays; .npy, .npz and .safetensors are, and PyTorch's .pt and .pth",
-      path.string()));
+  throw ParseError(
+      fmt::format("'{}' has an unknown extension; arrays are read from .npy, .npz and "
+                  ".safetensors, and from PyTorch's .pt and .pth",
+                  path.string()));
 }
 
 // Lists the first names only: a file may hold many.
@@ -111,10 +112,9 @@ void write_array_file(const std::filesystem::path& path, std::span<const NamedAr
   switch (format_of(path)) {
     case Format::Npy:
       if (arrays.size() != 1)
-        throw ParseError(
-            fmt::format("'{}' holds one array, given were {}; write a .npz or a "
-                        ".safetensors",
-                        path.string(), arrays.size()));
+        throw ParseError(fmt::format(
+            "'{}' can hold one array, but {} were given; write a .npz or a .safetensors",
+            path.string(), arrays.size()));
       return write_npy(path, arrays[0].array);
     case Format::Npz:
       require_names(arrays, path.string());
@@ -124,8 +124,8 @@ void write_array_file(const std::filesystem::path& path, std::span<const NamedAr
       return write_file_atomically(path, safetensors_bytes(arrays));
     case Format::Torch:
       throw ParseError(
-          fmt::format("'{}': PyTorch's files are read, not written; write a "
-                      ".safetensors, which PyTorch reads",
+          fmt::format("'{}': PyTorch's files can be read, not written; write a .safetensors, which "
+                      "PyTorch reads",
                       path.string()));
   }
 }
@@ -140,15 +140,15 @@ HostArray read_array(const std::string& what, const Wanted& wanted) {
   const std::vector<std::string>& names = file.names();
   if (!named) {
     if (names.size() == 1) return file.read(0, wanted);
-    throw ParseError(fmt::format("'{0}' holds {1} arrays; name one, as {0}:{2} (there are: {3})",
+    throw ParseError(fmt::format("'{0}' contains {1} arrays; name one, as {0}:{2} (there are: {3})",
                                  path, names.size(), names.empty() ? "NAME" : names[0],
                                  list_of(names)));
   }
   const std::string name = what.substr(colon + 1);
   const auto at = std::ranges::find(names, name);
   if (at == names.end())
-    throw ParseError(
-        fmt::format("'{}' holds no array named '{}'; there are: {}", path, name, list_of(names)));
+    throw ParseError(fmt::format("'{}' contains no array named '{}'; there are: {}", path, name,
+                                 list_of(names)));
   return file.read(static_cast<std::size_t>(at - names.begin()), wanted);
 }
 

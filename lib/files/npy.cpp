@@ -68,11 +68,9 @@ class Header {
         out.dtype = d.dtype;
         return out;
       }
-    bad(where_,
-        fmt::format(
-            "its type {} is not one of ours: little-endian bool, int, uint or float, V2, or "
-            "[('float8_e4m3', '|u1')] and [('float8_e5m2', '|u1')]",
-            descr_.substr(0, 80)));
+    bad(where_, fmt::format("its type {} is not supported: use little-endian bool, int, uint or "
+                            "float, V2, or [('float8_e4m3', '|u1')] and [('float8_e5m2', '|u1')]",
+                            descr_.substr(0, 80)));
   }
 
  private:
@@ -86,12 +84,12 @@ class Header {
     return true;
   }
   void expect(char c) {
-    if (!accept(c)) bad(where_, fmt::format("its header has no '{}' where one belongs", c));
+    if (!accept(c)) bad(where_, fmt::format("its header lacks an expected '{}'", c));
   }
   std::string_view quoted() {
     expect('\'');
     const std::size_t end = text_.find('\'');
-    if (end == std::string_view::npos) bad(where_, "its header has an open quote");
+    if (end == std::string_view::npos) bad(where_, "its header has an unterminated quote");
     const std::string_view word = text_.substr(0, end);
     text_.remove_prefix(end + 1);
     return word;
@@ -116,7 +114,7 @@ class Header {
     skip_space();
     std::int64_t n = 0;
     const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), n);
-    if (error != std::errc() || n < 0) bad(where_, "its shape holds something that is not a size");
+    if (error != std::errc() || n < 0) bad(where_, "its shape contains an invalid size");
     text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
     return n;
   }
@@ -184,14 +182,14 @@ ArrayLayout npy_header(std::string_view head, std::uint64_t size, const std::str
     bad(where, "it does not begin with the NumPy magic");
   const int version = static_cast<unsigned char>(head[6]);
   if (version != 1 && version != 2)
-    bad(where, fmt::format("its format is version {}; versions 1 and 2 are read", version));
+    bad(where, fmt::format("its format has version {}; versions 1 and 2 are supported", version));
   const std::size_t length_bytes = version == 1 ? 2 : 4;
   if (head.size() < 8 + length_bytes) bad(where, "it ends inside the header");
   const std::size_t length = little_endian(head.substr(8, length_bytes));
   const std::size_t start = 8 + length_bytes + length;
   if (start > size) bad(where, "it ends inside the header");
   if (start > kNpyHead)
-    bad(where, fmt::format("its header has {} bytes, at most {} are read", length,
+    bad(where, fmt::format("its header has {} bytes; the limit is {}", length,
                            kNpyHead - 8 - length_bytes));
   const HostArray array = Header(head.substr(8 + length_bytes, length), where).array();
   std::int64_t wanted = 0;
@@ -201,7 +199,7 @@ ArrayLayout npy_header(std::string_view head, std::uint64_t size, const std::str
     bad(where, "its shape is too large");
   }
   if (size - start != static_cast<std::uint64_t>(wanted))
-    bad(where, fmt::format("it holds {} bytes of elements, its shape and type need {}",
+    bad(where, fmt::format("it has {} bytes of elements, but its shape and type need {}",
                            size - start, wanted));
   return {"", array.dtype, array.shape, start};
 }
@@ -209,7 +207,7 @@ ArrayLayout npy_header(std::string_view head, std::uint64_t size, const std::str
 void require_npy_bools(DType dtype, std::string_view elements, const std::string& where) {
   if (dtype != DType::Bool) return;
   for (const char c : elements)
-    if (c != 0 && c != 1) bad(where, "a bool is neither 0 nor 1");
+    if (c != 0 && c != 1) bad(where, "it contains a bool that is neither 0 nor 1");
 }
 
 HostArray read_npy(const std::filesystem::path& path) {

@@ -34,7 +34,7 @@ HostArray npz_array(ZipArchive& archive, std::size_t i, const std::string& path,
 std::vector<std::string> names_of(const ZipArchive& archive) {
   std::vector<std::string> names;
   for (const std::string& name : archive.names()) {
-    if (!name.ends_with(kEnding)) archive.bad(fmt::format("its member '{}' is no .npy", name));
+    if (!name.ends_with(kEnding)) archive.bad(fmt::format("its member '{}' is not a .npy", name));
     names.push_back(name.substr(0, name.size() - kEnding.size()));
   }
   return names;
@@ -97,7 +97,8 @@ std::vector<NamedArray> parse_npz(std::string_view bytes, const std::string& whe
 std::string npz_bytes(std::span<const NamedArray> arrays) {
   std::vector<NpyBytes> members;
   for (const NamedArray& a : arrays) {
-    if (a.name.find('\0') != a.name.npos) throw ParseError("a .npz takes no name with a zero byte");
+    if (a.name.find('\0') != a.name.npos)
+      throw ParseError("a name in a .npz must not contain a zero byte");
     members.emplace_back(a.array);
   }
   std::vector<ZipPart> parts;

@@ -59,13 +59,13 @@ json parse_header(std::string_view text, const std::string& where) {
     require_shallow_json(text);
     header = json::parse(text);
   } catch (const json::exception&) {
-    bad_tensors(where, "its header is no JSON");
+    bad_tensors(where, "its header is not JSON");
   } catch (const Error& e) {
     bad_tensors(where, e.what());
   }
   if (const auto twice = member_twice(text, Objects::Outermost))
     bad_tensors(where, fmt::format("it has two arrays '{}'", *twice));
-  if (!header.is_object()) bad_tensors(where, "its header is no JSON object");
+  if (!header.is_object()) bad_tensors(where, "its header is not a JSON object");
   return header;
 }
 
@@ -77,7 +77,7 @@ std::vector<std::int64_t> numbers(const json& entry, const char* key, const std:
   std::vector<std::int64_t> out;
   for (const json& n : *at) {
     if (!n.is_number_unsigned() || n.get<std::uint64_t>() > INT64_MAX)
-      bad_tensors(where, fmt::format("{} of an array holds something that is not a size", key));
+      bad_tensors(where, fmt::format("{} of an array contains an invalid size", key));
     out.push_back(n.get<std::int64_t>());
   }
   return out;
@@ -98,7 +98,7 @@ Part part_of(const std::string& name, const json& entry, std::uint64_t data_size
   const std::string tag = entry["dtype"].get<std::string>();
   const std::optional<DType> dtype = dtype_of(tag);
   if (!dtype)
-    bad_tensors(where, fmt::format("array '{}' is of type '{}', which is not ours", name, tag));
+    bad_tensors(where, fmt::format("array '{}' has the unsupported type '{}'", name, tag));
   array.dtype = *dtype;
   array.shape = numbers(entry, "shape", where);
   const std::vector<std::int64_t> offsets = numbers(entry, "data_offsets", where);
@@ -114,7 +114,7 @@ Part part_of(const std::string& name, const json& entry, std::uint64_t data_size
     bad_tensors(where, fmt::format("the shape of array '{}' is too large", name));
   }
   if (wanted != offsets[1] - offsets[0])
-    bad_tensors(where, fmt::format("array '{}' has {} bytes, its shape and type need {}", name,
+    bad_tensors(where, fmt::format("array '{}' has {} bytes, but its shape and type need {}", name,
                                    offsets[1] - offsets[0], wanted));
   return part;
 }
@@ -124,7 +124,7 @@ void require_bools_of(const std::string& name, DType dtype, std::string_view byt
   if (!is_bool(dtype)) return;
   for (const char c : bytes)
     if (c != 0 && c != 1)
-      bad_tensors(where, fmt::format("a bool of '{}' is neither 0 nor 1", name));
+      bad_tensors(where, fmt::format("'{}' contains a bool that is neither 0 nor 1", name));
 }
 
 struct TensorsHeader {
@@ -138,8 +138,8 @@ TensorsHeader header_of(const ByteSource& bytes, const std::string& where) {
   if (length > bytes.size() - 8)
     bad_tensors(where, "it ends inside the header, or is of another format");
   if (length > kMostDirectory)
-    bad_tensors(
-        where, fmt::format("its header has {} bytes, at most {} are read", length, kMostDirectory));
+    bad_tensors(where,
+                fmt::format("its header has {} bytes; the limit is {}", length, kMostDirectory));
   return {parse_header(bytes.read(8, static_cast<std::size_t>(length)), where), length};
 }
 
@@ -157,12 +157,13 @@ std::vector<ArrayLayout> layout_of(const ByteSource& bytes, const std::string& w
   std::vector<ArrayLayout> out;
   for (Part& part : parts) {
     if (part.begin != covered)
-      bad_tensors(where, part.begin < covered ? "its arrays overlap" : "it has bytes of no array");
+      bad_tensors(where, part.begin < covered ? "its arrays overlap"
+                                              : "some of its bytes belong to no array");
     covered = part.end;
     part.array.offset = 8 + length + part.begin;
     out.push_back(std::move(part.array));
   }
-  if (covered != data_size) bad_tensors(where, "it has bytes of no array");
+  if (covered != data_size) bad_tensors(where, "some of its bytes belong to no array");
   return out;
 }
 
@@ -215,9 +216,10 @@ Metadata safetensors_metadata(std::string_view bytes, const std::string& where) 
   const auto at = header.find("__metadata__");
   if (at == header.end()) return {};
   Metadata out;
-  if (!at->is_object()) bad_tensors(where, "its metadata is no JSON object");
+  if (!at->is_object()) bad_tensors(where, "its metadata is not a JSON object");
   for (const auto& [name, text] : at->items()) {
-    if (!text.is_string()) bad_tensors(where, fmt::format("its metadata '{}' is no text", name));
+    if (!text.is_string())
+      bad_tensors(where, fmt::format("its metadata '{}' is not a string", name));
     out[name] = text.get<std::string>();
   }
   return out;

@@ -67,8 +67,8 @@ class TorchReader final : public ArrayFile::Reader {
   std::string whole_of(const std::string& member, std::uint64_t most) const {
     ZipArchive::Member bytes(archive_, places_.at(member));
     if (bytes.size() > most)
-      archive_.bad(fmt::format("'{}' has {} bytes; at most {} are read", visible(member),
-                               bytes.size(), most));
+      archive_.bad(
+          fmt::format("'{}' has {} bytes; the limit is {}", visible(member), bytes.size(), most));
     std::string all(static_cast<std::size_t>(bytes.size()), '\0');
     bytes.read(all);
     bytes.end();
@@ -91,7 +91,7 @@ class TorchReader final : public ArrayFile::Reader {
       const TorchStorage& storage = tensor.storage;
       const std::string member = *folder_ + "data/" + storage.key;
       const auto place = places_.find(member);
-      if (place == places_.end()) archive_.bad(fmt::format("it lacks '{}'", visible(member)));
+      if (place == places_.end()) archive_.bad(fmt::format("'{}' is missing", visible(member)));
       if (!sizes.contains(member)) {
         sizes[member] = ZipArchive::Member(archive_, place->second).size();
         held += sizes[member];
@@ -144,11 +144,11 @@ class TorchStreamReader final : public ArrayFile::Reader {
       at += 8 + count * each;
       held += count * each;
     }
-    if (at != bytes_->size()) bad_("it goes on behind its storages");
+    if (at != bytes_->size()) bad_("extra bytes after its storages");
     std::set<std::string> named;
     for (const TorchTensor& tensor : tensors_) {
       if (!places_.contains(tensor.storage.key))
-        bad_(fmt::format("it lacks storage '{}'", visible(tensor.storage.key)));
+        bad_(fmt::format("storage '{}' is missing", visible(tensor.storage.key)));
       if (!named.insert(tensor.storage.key).second) shared_[tensor.storage.key];
       names.push_back(tensor.name);
     }

@@ -72,7 +72,7 @@ class Unpickler {
       if (code == '.') break;
       step(code);
     }
-    if (stack_.size() != 1 || !marks_.empty()) bad("it ends with values that nothing holds");
+    if (stack_.size() != 1 || !marks_.empty()) bad("it ends with unused values");
     return *stack_[0];
   }
 
@@ -119,14 +119,14 @@ class Unpickler {
   }
   std::size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
   PickleValue* pop() {
-    if (stack_.size() <= floor()) bad("it takes a value that is not there");
+    if (stack_.size() <= floor()) bad("it uses a value that is not there");
     PickleValue* const value = stack_.back();
     stack_.pop_back();
     return value;
   }
   PickleValue* top(PickleKind kind, const char* what) {
     if (stack_.size() <= floor() || stack_.back()->kind != kind)
-      bad(fmt::format("it changes something that is no {}", what));
+      bad(fmt::format("it modifies something that is not a {}", what));
     return stack_.back();
   }
   // Pops the values above the last mark, and the mark.
@@ -149,20 +149,20 @@ class Unpickler {
     push_tuple(std::move(values));
   }
   void remember(std::uint64_t i) {
-    if (stack_.size() <= floor()) bad("it remembers a value that is not there");
+    if (stack_.size() <= floor()) bad("it memoizes a value that is not there");
     memo_[i] = stack_.back();
   }
   void recall(std::uint64_t i) {
     const auto found = memo_.find(i);
-    if (found == memo_.end()) bad("it recalls a value that it did not remember");
+    if (found == memo_.end()) bad("it recalls a value that was not memoized");
     push(found->second);
   }
   void push_global(const std::string& name) {
     if (name != kDictionary && name != kTensor && name != kParameter &&
         !storage_types().contains(name))
       bad(
-          fmt::format("it names '{}', which no state of tensors needs; nothing is called that a "
-                      "file names. Save the state_dict() alone",
+          fmt::format("it names '{}', which tensors do not need; functions named by a file are "
+                      "never called. Save the state_dict() alone",
                       visible(name)));
     PickleValue* const value = make(PickleKind::Global);
     value->text = name;
@@ -242,7 +242,7 @@ class Unpickler {
       case 0x93: {  // STACK_GLOBAL
         const PickleValue *const name = pop(), *const module = pop();
         if (name->kind != PickleKind::Text || module->kind != PickleKind::Text)
-          bad("a name is no text");
+          bad("a name is not a string");
         return push_global(module->text + "." + name->text);
       }
       case 'Q':
@@ -256,7 +256,8 @@ class Unpickler {
         (void)top(PickleKind::Dict, "dictionary");
         return;
       default:
-        bad(fmt::format("instruction 0x{:02x} is none of those that tensors need", code));
+        bad(fmt::format("instruction 0x{:02x} is not supported, since tensors do not need it",
+                        code));
     }
   }
 
@@ -277,11 +278,11 @@ class Unpickler {
 
   std::int64_t whole(const PickleValue& value) const {
     if (value.kind != PickleKind::Whole || value.whole < 0)
-      bad("a size, stride or offset is no such number");
+      bad("a size, stride or offset is invalid");
     return value.whole;
   }
   std::vector<std::int64_t> wholes(const PickleValue& value) const {
-    if (value.kind != PickleKind::Tuple) bad("a shape or strides are no tuple");
+    if (value.kind != PickleKind::Tuple) bad("a shape or strides are not a tuple");
     std::vector<std::int64_t> all;
     for (const PickleValue* const v : value.values) all.push_back(whole(*v));
     return all;
@@ -291,13 +292,13 @@ class Unpickler {
   void push_storage(const PickleValue* id) {
     const std::size_t parts = id->kind == PickleKind::Tuple ? id->values.size() : 0;
     if (parts == 6 && id->values[5]->kind != PickleKind::None)
-      bad("it names a storage that is a part of another; load it in PyTorch and save it again");
+      bad("it uses a part of another storage; load it in PyTorch and save it again");
     if ((parts != 5 && parts != 6) || id->values[0]->kind != PickleKind::Text ||
         id->values[0]->text != "storage" || id->values[1]->kind != PickleKind::Global ||
         id->values[2]->kind != PickleKind::Text)
-      bad("it names something that is no storage");
+      bad("it uses something that is not a storage");
     const auto type = storage_types().find(id->values[1]->text);
-    if (type == storage_types().end()) bad("a storage has no type of elements");
+    if (type == storage_types().end()) bad("a storage has no element type");
     PickleValue* const made = make(PickleKind::Storage);
     made->storage = TorchStorage{type->second, id->values[2]->text, whole(*id->values[4])};
     const auto [known, fresh] = storages_.emplace(made->storage->key, *made->storage);
@@ -309,13 +310,13 @@ class Unpickler {
 
   void call(const PickleValue& function, const PickleValue& arguments) {
     if (function.kind != PickleKind::Global || arguments.kind != PickleKind::Tuple)
-      bad("it calls something that has no name");
+      bad("it calls something without a name");
     const std::vector<PickleValue*>& given = arguments.values;
     if (function.text == kDictionary && given.empty()) return push(make(PickleKind::Dict));
     if (function.text == kParameter && !given.empty() && given[0]->kind == PickleKind::Strided)
       return push(given[0]);
     if (function.text != kTensor || given.size() < 4 || given[0]->kind != PickleKind::Storage)
-      bad(fmt::format("it calls '{}' with arguments that make no tensor", function.text));
+      bad(fmt::format("it calls '{}' with arguments that do not make a tensor", function.text));
     TorchTensor tensor{"", *given[0]->storage, whole(*given[1]), wholes(*given[2]),
                        wholes(*given[3])};
     require_within(tensor);
@@ -326,7 +327,7 @@ class Unpickler {
 
   void require_within(const TorchTensor& x) const {
     if (x.shape.size() != x.strides.size())
-      bad("a tensor has another number of strides than sizes");
+      bad("a tensor has different numbers of strides and sizes");
     try {
       std::int64_t count = 1, last = x.offset;
       for (std::size_t i = 0; i < x.shape.size(); ++i) {
@@ -359,7 +360,7 @@ class Flattened {
   std::vector<TorchTensor> all;
 
   void add(const PickleValue& value, const std::string& name, int depth = 0) {
-    if (depth > kDeepest) bad_("its containers hold themselves, or stand 65 deep or more");
+    if (depth > kDeepest) bad_("its containers contain themselves, or nest 65 deep or more");
     if (++nodes_ > kMostNodes) bad_("it has more than 1,000,000 values");
     if (value.kind == PickleKind::Strided) {
       if (!seen_.insert(name).second) bad_(fmt::format("it has two tensors '{}'", visible(name)));
@@ -381,7 +382,7 @@ class Flattened {
   std::string key_of(const PickleValue& key) const {
     if (key.kind == PickleKind::Text) return key.text;
     if (key.kind == PickleKind::Whole) return std::to_string(key.whole);
-    bad_("a key of a dictionary is neither text nor a whole number");
+    bad_("a key of a dictionary is neither a string nor an integer");
     return {};
   }
 
@@ -425,7 +426,7 @@ TorchStream torch_stream(std::string_view front, const TorchFault& bad) {
   made.tensors = std::move(flat.all);
   Unpickler list(front, bad, tensors.end());
   const PickleValue& keys = list.run();
-  if (keys.kind != PickleKind::List) bad("the keys of its storages are no list");
+  if (keys.kind != PickleKind::List) bad("the keys of its storages are not a list");
   for (const PickleValue* const key : keys.values) {
     const auto known = tensors.storages().find(key->text);
     if (key->kind != PickleKind::Text || known == tensors.storages().end())
@@ -456,7 +457,7 @@ HostArray strided_elements(const TorchTensor& x, std::string_view storage, const
   }
   if (is_bool(made.dtype) &&
       made.bytes.find_first_not_of(std::string_view("\0\1", 2)) != made.bytes.npos)
-    bad(fmt::format("a bool of '{}' is neither 0 nor 1", visible(x.name)));
+    bad(fmt::format("'{}' contains a bool that is neither 0 nor 1", visible(x.name)));
   return made;
 }
 

@@ -36,7 +36,7 @@ class ZipError {
 std::string reason(zip_error_t* error) {
   switch (::zip_error_code_zip(error)) {
     case ZIP_ER_NOZIP:
-      return "it is no zip archive, or its end or directory is damaged";
+      return "it is not a zip archive, or its end or directory is damaged";
     case ZIP_ER_INCONS:
       return "its directory does not agree with its members";
     case ZIP_ER_CRC:
@@ -141,11 +141,11 @@ using ZipFile = std::unique_ptr<zip_file_t, decltype(&::zip_fclose)>;
 std::string bytes_of(zip_source_t* source) {
   zip_stat_t facts;
   if (::zip_source_stat(source, &facts) != 0 || ::zip_source_open(source) != 0)
-    throw SystemError("libzip does not give back what it wrote");
+    throw SystemError("libzip does not return what it wrote");
   std::string out(static_cast<std::size_t>(facts.size), '\0');
   const zip_int64_t n = ::zip_source_read(source, out.data(), out.size());
   ::zip_source_close(source);
-  if (n != std::ssize(out)) throw SystemError("libzip does not give back what it wrote");
+  if (n != std::ssize(out)) throw SystemError("libzip does not return what it wrote");
   return out;
 }
 
@@ -176,7 +176,7 @@ class ZipArchive::Impl {
     return opened;
   }
   [[noreturn]] void wrong_size(const zip_stat_t& m) const {
-    bad(fmt::format("'{}' does not unpack to {} bytes", m.name, m.size));
+    bad(fmt::format("'{}' does not decompress to {} bytes", m.name, m.size));
   }
   // Reads the next bytes of a member; fewer at its end.
   std::size_t read_some(const ZipFile& file, const zip_stat_t& m, std::span<char> to) {
@@ -196,7 +196,7 @@ class ZipArchive::Impl {
 
  private:
   void open() {
-    if (size_ < kEndSize) bad("it is no zip archive");
+    if (size_ < kEndSize) bad("it is not a zip archive");
     bytes_.limit(kMostDirectory);
     ZipError error;
     zip_source_t* const source = bytes_.source();
@@ -204,8 +204,7 @@ class ZipArchive::Impl {
     if (!zip_) ::zip_source_free(source);
     bytes_.rethrow();
     if (bytes_.spent())
-      bad(fmt::format("what it says of its members has more than the {} bytes that are read",
-                      kMostDirectory));
+      bad(fmt::format("its directory has more than the limit of {} bytes", kMostDirectory));
     if (!zip_) bad(reason(error.get()));
     bytes_.limit(UINT64_MAX);
   }
@@ -233,11 +232,12 @@ class ZipArchive::Impl {
     if (m.encryption_method != ZIP_EM_NONE)
       bad(fmt::format("its member '{}' is encrypted", m.name));
     if (m.comp_method != ZIP_CM_STORE && m.comp_method != ZIP_CM_DEFLATE)
-      bad(fmt::format("'{}' is packed by method {}; 0 and 8 are read", m.name, m.comp_method));
+      bad(fmt::format("'{}' is compressed by method {}; 0 and 8 are supported", m.name,
+                      m.comp_method));
     if (m.comp_method == ZIP_CM_STORE && m.comp_size != m.size)
       bad(fmt::format("the sizes of '{}' disagree", m.name));
     if (m.size / kMostRatio > m.comp_size + 1)
-      bad(fmt::format("'{}' claims more than its bytes can hold", m.name));
+      bad(fmt::format("'{}' claims to be larger than its bytes allow", m.name));
   }
 
   void require(bool done) {
@@ -299,13 +299,13 @@ std::string zip_bytes(std::span<const ZipPart> parts) {
   zip_error_t* const why = ::zip_get_error(zip.get());
   for (const ZipPart& part : parts) {
     if (part.name.find('\0') != part.name.npos)
-      throw ParseError("a zip archive takes no name with a zero byte");
+      throw ParseError("a name in a zip archive must not contain a zero byte");
     members.push_back(std::make_unique<ZipBytes>(*part.bytes));
     zip_source_t* const member = members.back()->source();
     const zip_int64_t i = ::zip_file_add(zip.get(), part.name.c_str(), member, ZIP_FL_ENC_UTF_8);
     if (i < 0) {
       ::zip_source_free(member);
-      throw ParseError(fmt::format("a zip archive takes no member named '{}': {}",
+      throw ParseError(fmt::format("a zip archive cannot contain a member named '{}': {}",
                                    visible(part.name), reason(why)));
     }
     const auto at = static_cast<zip_uint64_t>(i);

@@ -33,7 +33,8 @@ constexpr std::size_t kMostReason = 2000;  // characters kept of its error messa
 json parse_line(std::string_view line) {
   require_shallow_json(line);
   json parsed = json::parse(line, nullptr, false);
-  if (!parsed.is_object()) throw ParseError(fmt::format("it is no JSON object: {}", shown(line)));
+  if (!parsed.is_object())
+    throw ParseError(fmt::format("it is not a JSON object: {}", shown(line)));
   return parsed;
 }
 
@@ -54,15 +55,16 @@ std::size_t bytes_of(const HostArray& array) {
 void require_bools(const HostArray& array) {
   if (!is_bool(array.dtype)) return;
   for (const char c : array.bytes)
-    if (c != 0 && c != 1) throw ParseError("an element of its bool output is neither 0 nor 1");
+    if (c != 0 && c != 1)
+      throw ParseError("its bool output contains an element that is neither 0 nor 1");
 }
 
 std::string decoded(const json& text, const HostArray& wanted) {
   const std::optional<std::string> bytes =
       text.is_string() ? from_base64(text.get_ref<const std::string&>()) : std::nullopt;
-  if (!bytes) throw ParseError("its \"output\" is not a text in base64");
+  if (!bytes) throw ParseError("its \"output\" is not a base64 string");
   if (bytes->size() != bytes_of(wanted))
-    throw ParseError(fmt::format("its output has {} bytes, {} elements of {} have {}",
+    throw ParseError(fmt::format("its output has {} bytes, but {} elements of {} have {}",
                                  bytes->size(), wanted.size(), name(wanted.dtype),
                                  bytes_of(wanted)));
   return *bytes;
@@ -71,24 +73,24 @@ std::string decoded(const json& text, const HostArray& wanted) {
 // A backend may leave any kind of file: read only a regular one of about the right size.
 std::string from_file(const json& said, const fs::path& path, const HostArray& wanted) {
   if (said != json(true))
-    throw ParseError("its \"output\" is not true, though arrays are in files");
+    throw ParseError("its \"output\" must be true, since arrays are in files");
   std::error_code error;
   if (fs::symlink_status(path, error).type() != fs::file_type::regular)
-    throw ParseError("it wrote no file for its output");
+    throw ParseError("it wrote no output file");
   if (fs::file_size(path, error) > bytes_of(wanted) + kMostWords || error)
-    throw ParseError("the file of its output holds too much");
+    throw ParseError("the output file is too large");
   return read_array(path.string(),
                     [&](const ArrayLayout& array) {
                       if (array.dtype != wanted.dtype || array.size() != wanted.size())
                         throw ParseError(fmt::format(
-                            "its output is {} elements of {}, wanted are {} of {}", array.size(),
+                            "its output has {} elements of {}, expected {} of {}", array.size(),
                             name(array.dtype), wanted.size(), name(wanted.dtype)));
                       // Axes of size 1 do not affect the order.
                       std::vector<std::int64_t> given = array.shape, asked = wanted.shape;
                       std::erase(given, 1);
                       std::erase(asked, 1);
                       if (given != asked)
-                        throw ParseError(fmt::format("its output has shape ({}), wanted is ({})",
+                        throw ParseError(fmt::format("its output has shape ({}), expected ({})",
                                                      fmt::join(array.shape, ", "),
                                                      fmt::join(wanted.shape, ", ")));
                       return array.size();
@@ -99,7 +101,7 @@ std::string from_file(const json& said, const fs::path& path, const HostArray& w
 std::string text_member(const json& object, const char* key) {
   const auto it = object.find(key);
   if (it == object.end()) return {};
-  if (!it->is_string()) throw ParseError(fmt::format("its \"{}\" is not a text", key));
+  if (!it->is_string()) throw ParseError(fmt::format("its \"{}\" is not a string", key));
   return it->get<std::string>();
 }
 
@@ -112,18 +114,18 @@ Capabilities capabilities_from(std::string_view line) {
     throw ParseError(visible(why, kMostReason));
   if (version == said.end() || *version != kProtocol)
     throw ParseError(fmt::format(
-        "it speaks protocol {}, this touchstone speaks {}: answer {{\"touchstone_backend\":{}, "
+        "it speaks protocol {}, but this touchstone speaks {}: answer {{\"touchstone_backend\":{}, "
         "...}}",
         version == said.end() ? "unknown" : shown(version->dump()), kProtocol, kProtocol));
   Capabilities c;
   c.name = text_member(said, "name");
   c.version = text_member(said, "version");
-  if (c.name.empty()) throw ParseError("it does not tell its \"name\"");
+  if (c.name.empty()) throw ParseError("its \"name\" is missing");
   if (const auto profile = said.find("profile"); profile != said.end())
     c.profile = profile->is_string() ? profile->get<std::string>() : profile->dump();
   const std::string arrays = text_member(said, "arrays");
   if (!arrays.empty() && arrays != "base64" && arrays != "files")
-    throw ParseError("its \"arrays\" are neither \"base64\" nor \"files\"");
+    throw ParseError("its \"arrays\" must be \"base64\" or \"files\"");
   c.arrays_in_files = arrays == "files";
   return c;
 }
@@ -133,19 +135,19 @@ Answer answer_from(std::string_view line, std::int64_t id, HostArray wanted,
   const json said = parse_line(line);
   const auto named = said.find("id");
   if (named == said.end() || *named != id)
-    throw ParseError(fmt::format("it has id {}, asked was {}",
+    throw ParseError(fmt::format("it has id {}, expected {}",
                                  named == said.end() ? "none" : shown(named->dump()), id));
   if (const std::string why = text_member(said, "unsupported"); !why.empty())
     return {Answer::Kind::Unsupported, why.substr(0, kMostReason), {}};
   if (const std::string why = text_member(said, "error"); !why.empty())
     return {Answer::Kind::Unusable,
-            fmt::format("it gave an error: {}", why.substr(0, kMostReason)),
+            fmt::format("it reported an error: {}", why.substr(0, kMostReason)),
             {}};
   if (const std::string why = text_member(said, "broken"); !why.empty())
     return {Answer::Kind::Broken, why.substr(0, kMostReason), {}};
   const auto output = said.find("output");
   if (output == said.end())
-    throw ParseError("it has none of \"output\", \"unsupported\", \"error\", \"broken\"");
+    throw ParseError("none of \"output\", \"unsupported\", \"error\", \"broken\" is present");
   wanted.bytes = file.empty() ? decoded(*output, wanted) : from_file(*output, file, wanted);
   require_bools(wanted);
   return {Answer::Kind::Output, {}, std::move(wanted)};
@@ -170,7 +172,7 @@ std::string Starts::str() const {
   if (times < 2) return text;
   std::vector<std::string> parts;
   for (const auto& [reason, count] : why) parts.push_back(fmt::format("{} {}", reason, count));
-  return fmt::format("{}; started anew {} time{}, which took {:.1f} s: {}", text, times - 1,
+  return fmt::format("{}; restarted {} time{}, which took {:.1f} s: {}", text, times - 1,
                      times == 2 ? "" : "s", seconds - first_seconds, fmt::join(parts, ", "));
 }
 
@@ -194,8 +196,8 @@ void BackendProcess::start() {
   const auto failed = [&](const std::string& why) {
     const std::string words = child_->last_words();
     child_.reset();
-    return fmt::format("the backend does not start: {}{}{}", why,
-                       words.empty() ? "" : "; it said: ", visible(words));
+    return fmt::format("the backend failed to start: {}{}{}", why,
+                       words.empty() ? "" : "; its standard error: ", visible(words));
   };
   if (heard == Child::Heard::Nothing)
     throw SystemError(failed(
@@ -245,12 +247,12 @@ Answer BackendProcess::stop(Answer::Kind kind, const std::string& why,
     words = child_->last_words();
     child_.reset();
   }
-  return {kind, words.empty() ? why : fmt::format("{}; it said: {}", why, words), {}};
+  return {kind, words.empty() ? why : fmt::format("{}; its standard error: {}", why, words), {}};
 }
 
 Answer BackendProcess::run(const KernelFile& kernel, std::span<const HostArray> inputs) {
   if (hangs_ >= kMostHangs)
-    return {Answer::Kind::Unusable, fmt::format("it was not run after {} hangs", hangs_), {}};
+    return {Answer::Kind::Unusable, fmt::format("it was not run again after {} hangs", hangs_), {}};
   try {
     start();
     ++asked_;
@@ -276,19 +278,18 @@ Answer BackendProcess::listen(const std::string& question, HostArray wanted) {
                               static_cast<double>(limits_.answer.count()) / 1000),
                   "it hung");
     case Child::Heard::TooMuch:
-      return stop(Answer::Kind::Unusable,
-                  fmt::format("it wrote more than {} bytes where an answer belongs", most));
+      return stop(Answer::Kind::Unusable, fmt::format("its answer exceeds {} bytes", most));
     case Child::Heard::Line:
       break;
   }
   if (!child_->took_all())
     return stop(Answer::Kind::Unusable,
-                fmt::format("it answered before it was asked: {}", shown(line)));
+                fmt::format("it answered before a question: {}", shown(line)));
   try {
     const fs::path file = capabilities_.arrays_in_files ? scratch_->path("out.npy") : fs::path();
     Answer answer = answer_from(line, asked_, std::move(wanted), file);
     if (answer.kind == Answer::Kind::Broken)
-      return stop(answer.kind, answer.why, "it found itself broken");
+      return stop(answer.kind, answer.why, "it reported that it is broken");
     return answer;
   } catch (const Error& e) {
     return stop(Answer::Kind::Unusable, fmt::format("its answer is unusable: {}", e.what()));

@@ -46,8 +46,8 @@ Child::Child(const std::vector<std::string>& argv, const Limits& limits, const s
   const unsigned missing = process_->missing();
   if (missing != 0 && (said == nullptr || (missing & ~said->fetch_or(missing)) != 0))
     fmt::print(stderr,
-               "touchstone: this system does not let backends be kept from {}; they have your "
-               "rights there (docs/backends.md)\n",
+               "touchstone: this system cannot keep backends away from {}; they have your "
+               "permissions there (docs/backends.md)\n",
                process::names_of(missing));
 }
 
@@ -114,8 +114,8 @@ Child::Heard Child::ask(std::string_view text, std::string& line, std::size_t mo
 }
 
 std::string Child::end() {
-  if (!process_) return "it was ended";
-  // A child that closed its output is about to exit; wait to learn how.
+  if (!process_) return "it was killed";
+  // One that closed its output is about to end by itself, and how it does is worth knowing.
   const auto patience = Clock::now() + std::chrono::seconds(5);
   process_->close_input();
   pollfd closed{process_->output(), 0, 0};
@@ -123,12 +123,12 @@ std::string Child::end() {
     process_->ends_before(patience);
   const process::Ending ending = process_->end();
   process_.reset();
-  if (ending.by_us) return "it was ended";
-  if (ending.is_signal()) return "it was ended by " + signal_text(ending.signal());
+  if (ending.by_us) return "it was killed";
+  if (ending.is_signal()) return "it was killed by " + signal_text(ending.signal());
   const int code = ending.exit_code();
-  if (code > 128 && code < 128 + SIGSYS)  // a shell reports a signal this way
-    return fmt::format("it ended with status {}, which is {}", code, signal_text(code - 128));
-  return fmt::format("it ended with status {}", code);
+  if (code > 128 && code < 128 + SIGSYS)  // a shell's word for it
+    return fmt::format("it exited with status {}, which is {}", code, signal_text(code - 128));
+  return fmt::format("it exited with status {}", code);
 }
 
 std::string Child::last_words() const {

@@ -33,11 +33,11 @@ GuardedMemory::GuardedMemory(std::size_t bytes, std::size_t alignment, Place pla
   length_ = size + 2 * guard_;
   void* const pages = ::mmap(nullptr, length_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED)
-    throw BufferError(fmt::format("no memory for {} bytes: {}", bytes, std::strerror(errno)));
+    throw BufferError(fmt::format("cannot allocate {} bytes: {}", bytes, std::strerror(errno)));
   pages_ = static_cast<std::byte*>(pages);
   if (::mprotect(inner().data(), size, PROT_READ | PROT_WRITE) != 0) {
     ::munmap(pages_, length_);
-    throw BufferError(fmt::format("no memory for {} bytes: {}", bytes, std::strerror(errno)));
+    throw BufferError(fmt::format("cannot allocate {} bytes: {}", bytes, std::strerror(errno)));
   }
   begin_ = inner().data() + (place == Place::AtStart ? 0 : size - rounded_up(bytes, alignment));
   std::ranges::fill(inner(), kPattern);
@@ -64,7 +64,7 @@ std::string GuardedMemory::damage() const {
     return std::all_of(from, to, [](std::byte b) { return b == kPattern; });
   };
   if (!whole(inner().data(), begin_)) return "before its beginning";
-  if (!whole(begin_ + bytes_, inner().data() + inner().size())) return "behind its end";
+  if (!whole(begin_ + bytes_, inner().data() + inner().size())) return "past its end";
   return {};
 }
 

@@ -25,17 +25,17 @@ const touchstone_backend* load(const std::string& path) {
   void* const symbol = ::dlsym(object, "touchstone_backend_get");
   if (symbol == nullptr)
     throw ParseError(fmt::format(
-        "{} has no touchstone_backend_get(), which touchstone/backend.h asks for", path));
+        "{} has no touchstone_backend_get(), which touchstone/backend.h requires", path));
   const auto* const backend =
       reinterpret_cast<const touchstone_backend* (*)()>(reinterpret_cast<std::uintptr_t>(symbol))();
-  if (backend == nullptr) throw ParseError("its touchstone_backend_get() gave nothing");
+  if (backend == nullptr) throw ParseError("its touchstone_backend_get() returned NULL");
   if (backend->abi != TOUCHSTONE_BACKEND_ABI)
-    throw ParseError(fmt::format(
-        "it has ABI version {}, this touchstone has {}: build it with the touchstone/backend.h of "
-        "this version",
-        backend->abi, TOUCHSTONE_BACKEND_ABI));
+    throw ParseError(
+        fmt::format("it has ABI version {}, but this touchstone has {}: build it with the "
+                    "touchstone/backend.h of this version",
+                    backend->abi, TOUCHSTONE_BACKEND_ABI));
   if (backend->size < sizeof(touchstone_backend))
-    throw ParseError(fmt::format("its touchstone_backend has {} bytes, that of version {} has {}",
+    throw ParseError(fmt::format("its touchstone_backend has {} bytes, but version {} has {}",
                                  backend->size, TOUCHSTONE_BACKEND_ABI,
                                  sizeof(touchstone_backend)));
   if (backend->compile == nullptr || backend->run == nullptr || backend->capabilities == nullptr)
@@ -43,7 +43,7 @@ const touchstone_backend* load(const std::string& path) {
   const bool any = backend->alloc || backend->free || backend->copy_in || backend->copy_out;
   const bool all = backend->alloc && backend->free && backend->copy_in && backend->copy_out;
   if (any != all)
-    throw ParseError("it has some of alloc, free, copy_in and copy_out; all or none must be there");
+    throw ParseError("it has some of alloc, free, copy_in and copy_out; it must have all or none");
   return backend;
 }
 
@@ -51,7 +51,7 @@ nlohmann::json capabilities_of(const touchstone_backend& backend) {
   const std::string_view text = backend.capabilities;
   require_shallow_json(text);
   nlohmann::json said = nlohmann::json::parse(text, nullptr, false);
-  if (!said.is_object()) throw ParseError("its capabilities are no JSON object");
+  if (!said.is_object()) throw ParseError("its capabilities are not a JSON object");
   said["touchstone_backend"] = 1;
   said["arrays"] = "base64";
   return said;
@@ -63,7 +63,7 @@ std::size_t alignment_of(const nlohmann::json& capabilities) {
   const bool number = said->is_number_unsigned();
   const std::uint64_t bytes = number ? said->get<std::uint64_t>() : 0;
   if (!std::has_single_bit(bytes) || bytes > 4096)
-    throw ParseError("its \"alignment\" is not a power of two of at most 4096");
+    throw ParseError("its \"alignment\" must be a power of two of at most 4096");
   return bytes;
 }
 
@@ -77,7 +77,7 @@ Plugin::Plugin(const std::string& path) : backend_(load(path)) {
 
 std::string Plugin::reason() const {
   const char* const text = backend_->error == nullptr ? nullptr : backend_->error();
-  return text == nullptr || *text == '\0' ? "it does not say why" : text;
+  return text == nullptr || *text == '\0' ? "it gives no reason" : text;
 }
 
 void Plugin::call(int status, const char* what) const {
@@ -157,7 +157,7 @@ std::string Plugin::run_once(void* program, std::span<const std::string> inputs,
     const std::int64_t copied = backend_->copy_out(output.data(), on_device[0], output.size());
     if (copied < 0) call(TOUCHSTONE_FAILED, "copy_out");
     if (copied != static_cast<std::int64_t>(output.size()))
-      throw Broken(fmt::format("copy_out gave {} bytes of {}", copied, output.size()));
+      throw Broken(fmt::format("copy_out returned {} of {} bytes", copied, output.size()));
   }
   for (std::size_t i = 0; i < buffers_.size(); ++i)
     if (const std::string where = buffers_[i].damage(); !where.empty())

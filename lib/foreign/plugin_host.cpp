@@ -93,7 +93,7 @@ void watch_for_faults() {
 std::size_t count_of(const json& shape) {
   std::int64_t count = 1;
   for (const json& size : shape) count = checked_mul(count, size.get<std::int64_t>());
-  if (count < 0) throw ParseError("a size below 0");
+  if (count < 0) throw ParseError("a negative size");
   return static_cast<std::size_t>(count);
 }
 
@@ -102,7 +102,7 @@ std::string run(Plugin& plugin, const json& question) {
   std::vector<std::string> inputs;
   for (const json& input : question.at("inputs")) {
     std::optional<std::string> bytes = from_base64(input.at("base64").get<std::string>());
-    if (!bytes) throw ParseError("an input that is not base64");
+    if (!bytes) throw ParseError("an input that is not valid base64");
     inputs.push_back(*std::move(bytes));
   }
   const json& output = question.at("output");
@@ -141,7 +141,7 @@ int host_plugin(const std::string& path) {
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (in < 0 || out < 0 || nothing < 0 || ::dup2(nothing, STDIN_FILENO) < 0 ||
       ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
-    throw SystemError(fmt::format("cannot prepare the plugin's process: {}", std::strerror(errno)));
+    throw SystemError(fmt::format("cannot set up the plugin's process: {}", std::strerror(errno)));
   ::close(nothing);
   watch_for_faults();
   std::unique_ptr<Plugin> plugin;

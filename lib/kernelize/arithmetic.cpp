@@ -199,7 +199,7 @@ std::vector<Rule> with_itself() {
        UPat(OpSet{Ops::Max, Ops::And, Ops::Or}).over({x, x}),
        {"x"},
        x_of,
-       "nothing is chosen between equals",
+       "the operands are equal",
        [] {
          const UOp f = one_of(DType::Float32);
          return Examples{{f.alu(Ops::Max, {f}), f},
@@ -218,7 +218,7 @@ std::vector<Rule> with_itself() {
        alu(Ops::CmpLt, {x, x}),
        {},
        [](const Match& m) { return m.root().const_like(Scalar::of(false)); },
-       "of NaN, too",
+       "also for NaN",
        [] {
          const UOp f = one_of(DType::Float32), lt = f.alu(Ops::CmpLt, {f});
          return Examples{{lt, lt.const_like(Scalar::of(false))}};
@@ -246,7 +246,7 @@ std::vector<Rule> with_itself() {
        alu(Ops::Mod, {alu(Ops::Mod, {x, y}).named("m"), y}).of_type(ints),
        {"m"},
        x_of,
-       "a remainder is its own",
+       "a remainder by the same divisor is unchanged",
        [] {
          const UOp i = one_of(DType::Int32), j = one_of(DType::Int32), k = i.alu(Ops::Mod, {j});
          return Examples{{k.alu(Ops::Mod, {j}), k}, {k.alu(Ops::Mod, {i}), {}}};
@@ -315,7 +315,7 @@ std::vector<Rule> choices() {
          const bool both = m.root().op() == Ops::And || m.root().op() == Ops::Mul;
          return (m[1].value().bits() != 0) == both ? m[0] : m[1];
        },
-       "true is the one of and, false of or; the other constant decides",
+       "true is neutral for and, false for or; the other constant decides",
        [] {
          return Examples{two(DType::Bool, Ops::Mul, 1, "x"), two(DType::Bool, Ops::Or, 1, "c"),
                          two(DType::Int8, Ops::Or, 1, "")};
@@ -355,7 +355,7 @@ std::vector<Rule> choices() {
        UPat(elementwise_ops()),
        {},
        fold_constants,
-       "one IEEE operation, rounded as the reference rounds; a NaN is left to it",
+       "one IEEE operation, rounded as the reference rounds; NaN results are left to the reference",
        [] {
          const UOp a = one_of(DType::Float32);
          const auto of = [&](double v) { return a.const_like(v); };

@@ -109,7 +109,7 @@ PatternMatcher fuse() {
        UPat(Ops::Fuse).over({UPat(Ops::View).over({x}).named("v")}),
        {"v", "x"},
        fuse_view,
-       "a reduce is computed for each place where it is read; elementwise work sees the view",
+       "a reduce is computed wherever it is read; elementwise work moves below the view",
        [a] {
          const UOp b = a(), s = b.alu(Ops::Sin);
          const std::vector<int> order = {1, 0};
@@ -120,7 +120,7 @@ PatternMatcher fuse() {
        UPat(Ops::Fuse).over({UPat(Ops::ReduceAxis).named("x")}),
        {"x"},
        fuse_reduce,
-       "it is marked, and left alone by grouping",
+       "it is marked, so that grouping leaves it alone",
        [a] {
          const UOp b = a(), r = b.reduce(Ops::Add, {1});
          return Examples{{fused(r), fused(b).reduce(Ops::Add, {1}, true)}};
@@ -129,7 +129,7 @@ PatternMatcher fuse() {
        UPat(Ops::Fuse).over({x}),
        {"x"},
        fuse_others,
-       "to all that is computed",
+       "fusion continues to all operands",
        [a] {
          const UOp b = a();
          return Examples{{fused(b.alu(Ops::Sin)), fused(b).alu(Ops::Sin)},

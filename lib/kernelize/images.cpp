@@ -9,7 +9,7 @@ namespace touchstone::kernelize {
 std::string why_no_image(const UOpType& image, const ShapeTracker& st) {
   const std::int64_t wanted = image.image_dtype().elements();
   if (st.size() != sint(wanted))
-    return fmt::format("it has {} elements, {} has {}", st.size().str(), image.str(), wanted);
+    return fmt::format("it has {} elements, but {} has {}", st.size().str(), image.str(), wanted);
   const auto in_fours = [&](int axis) {
     return floor_mod(st.shape()[static_cast<std::size_t>(axis)], 4) == sint(0);
   };

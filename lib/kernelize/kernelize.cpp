@@ -21,7 +21,7 @@ OpSet all_but(OpSet without) {
 
 PatternMatcher barriers() {
   return PatternMatcher({
-      {"a barrier behind what gets memory",
+      {"a barrier behind each value that gets memory",
        UPat(all_but({Ops::Gbarrier, Ops::Assign, Ops::Sink})),
        {},
        [](const Match& m) {
@@ -29,7 +29,7 @@ PatternMatcher barriers() {
          if (u.tag() || !m.context<UOpSet>().has(u)) return UOp();
          return u.with_tag(1).ask(Ops::Gbarrier).with_tag({});
        },
-       "the tag says that it has its barrier"},
+       "the tag records that it has its barrier"},
   });
 }
 
@@ -87,12 +87,12 @@ PatternMatcher tidy() {
        UPat(OpSet::of(OpsGroup::Binary) | OpSet::of(OpsGroup::Ternary)),
        {},
        limit_buffers,
-       "a kernel takes no more than so many"},
+       "a kernel has a limited number of buffers"},
       {"barrier of a barrier",
        UPat(OpSet{Ops::Gbarrier, Ops::Contiguous}).over({UPat(Ops::Gbarrier).named("x")}),
        {"x"},
        [](const Match& m) { return m[0]; },
-       "it has memory"},
+       "it already has memory"},
       {"barrier of a view",
        UPat(Ops::Gbarrier).over({UPat(Ops::View).named("x")}),
        {"x"},
@@ -105,7 +105,7 @@ PatternMatcher tidy() {
        UPat(Ops::Gbarrier).over({UPat::cvar("x")}),
        {"x"},
        [](const Match& m) { return m[0].with_tag({}); },
-       "it takes no memory"},
+       "it needs no memory"},
   });
 }
 
@@ -115,7 +115,7 @@ PatternMatcher drop_tags() {
         UPat(all_but({Ops::Gbarrier})),
         {},
         [](const Match& m) { return m.root().tag() ? m.root().with_tag({}) : UOp(); },
-        "equal nodes are one again"}});
+        "equal nodes are merged again"}});
 }
 
 const PatternMatcher& devices_alone() {

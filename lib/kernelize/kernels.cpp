@@ -57,7 +57,7 @@ UOp kernel_of(const UOp& x, const UOp& buffer) {
 UOp store_new(const Match& m) {
   const UOp& x = m[0];
   const UOp where = x.device_node();
-  if (!where) throw AstError(x.line() + " is on no device, so there is no memory for it");
+  if (!where) throw AstError(x.line() + " is on no device, so it has no memory");
   const UOp buffer = UOp::new_buffer(where, most_elements(x.shape()), x.dtype().base);
   return as_shape(buffer.assign(kernel_of(x, buffer)), x.shape());
 }
@@ -70,8 +70,8 @@ UOp store_assigned(const Match& m) {
     for (const UOp& read : gather({u.src(1)}).reads)
       if (read == buffer)
         throw AstError(
-            fmt::format("cycle detected: {} is read as it was before an assign, by the "
-                        "assign that follows; it must either depend on ASSIGN or BUFFER",
+            fmt::format("cycle detected: {} is read as it was before an assign, by the assign that "
+                        "follows; it must either depend on ASSIGN or BUFFER",
                         buffer.line()));
   const UOp kernel = kernel_of(u, buffer);
   // The target is itself being written by another kernel: wait for that one.
@@ -131,17 +131,17 @@ PatternMatcher create_kernels() {
        UPat(Ops::Gbarrier).over({UPat::var("x")}),
        {"x"},
        store_new,
-       "between two barriers all is one kernel"},
+       "all nodes between two barriers are one kernel"},
       {"a kernel that assigns",
        UPat(Ops::Assign),
        {},
        store_assigned,
-       "its buffer is that of the target"},
+       "its buffer is the target's"},
       {"reshape out of a selection or a stack",
        UPat(OpSet{Ops::MSelect, Ops::MStack}),
        {},
        reshape_out,
-       "what is read is the memory, however it is seen"},
+       "memory is read, whatever its view"},
   });
 }
 
@@ -166,10 +166,10 @@ RewriteMap order_assigns(const UOp& sink, const RewriteMap& before) {
     for (std::size_t i = 0; i < all.size(); ++i) {
       const UOp& writer = all[i];
       if (i > 0 && !is_below(all[i - 1], writer, place))
-        throw AstError(fmt::format(
-            "two kernels write {} and neither waits for the other; assign to the result of the "
-            "first assign, or make one of them contiguous()",
-            target_text(writer)));
+        throw AstError(
+            fmt::format("two kernels write {} and neither waits for the other; assign to the "
+                        "result of the first assign, or make one of them contiguous()",
+                        target_text(writer)));
       const UOp version = i == 0 ? buffer : all[i - 1];
       if (const auto* all_readers = readers.find(version))
         for (const UOp& u : *all_readers)  // distinct, since a kernel reads a value once

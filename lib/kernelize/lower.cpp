@@ -52,7 +52,7 @@ LazyOpPtr node_of(const UOp& u, std::vector<LazyOpPtr> of, int first_axis) {
         return LazyOp::make(*op, std::move(of), {});
       break;
   }
-  throw AstError(u.line() + ": kernels have no such op");
+  throw AstError(u.line() + ": kernels do not support this op");
 }
 
 class Lowering {
@@ -66,7 +66,7 @@ class Lowering {
       return;
     }
     if (kernel->ast.op() != Ops::Sink)
-      throw AstError(kernel->ast.line() + " is no kernel that computes");
+      throw AstError(kernel->ast.line() + " is not a kernel that computes");
     root_ = kernel->ast.src(0);
     if (root_.op() == Ops::Assign && root_.src(1).op() != Ops::Kernel) root_ = UOp(root_.src(1));
   }
@@ -248,7 +248,7 @@ class Lowering {
     }
     throw AstError(
         "self operand of augmented assign must be contiguous: " + st.str() +
-        " is read of the buffer that is written; write a += a.T.contiguous(), not a += a.T");
+        " is read from the buffer that is written; write a += a.T.contiguous(), not a += a.T");
   }
 
   void close() {

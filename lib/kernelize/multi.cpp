@@ -81,7 +81,7 @@ UOp expand_of_shards(const Match& m) {
   const UOp &u = m.root(), &x = m[0];
   Shape to = u.arg_as<Shape>();
   if (to[at(axis_of(x))] != x.shape()[at(axis_of(x))])
-    refuse(u, x, "that axis cannot grow; copy it to the devices whole before");
+    refuse(u, x, "that axis cannot be expanded; copy the tensor whole to the devices first");
   to[at(axis_of(x))] = shard(x).shape()[at(axis_of(x))];
   return shard(x).expand(to).multi(axis_of(x));
 }
@@ -89,15 +89,16 @@ UOp expand_of_shards(const Match& m) {
 UOp pad_of_shards(const Match& m) {
   const UOp &u = m.root(), &x = m[0];
   if (u.arg_as<Mask>()[at(axis_of(x))] != std::pair<sint, sint>(0, 0))
-    refuse(u, x,
-           "that axis cannot be padded; pad before sharding, or copy it to the devices whole");
+    refuse(
+        u, x,
+        "that axis cannot be padded; pad before sharding, or copy the tensor whole to the devices");
   return shard(x).pad(u.arg_as<Mask>()).multi(axis_of(x));
 }
 
 UOp flip_of_shards(const Match& m) {
   const UOp &u = m.root(), &x = m[0];
   if (std::ranges::count(u.arg_as<std::vector<int>>(), axis_of(x)) > 0)
-    refuse(u, x, "that axis cannot be turned round; copy it to the devices whole before");
+    refuse(u, x, "that axis cannot be flipped; copy the tensor whole to the devices first");
   return shard(x).flip(u.arg_as<std::vector<int>>()).multi(axis_of(x));
 }
 
@@ -122,12 +123,13 @@ UOp shrink_of_shards(const Match& m) {
     const sint first = size * sint(static_cast<std::int64_t>(i));
     if (!certainly_eq(begin, first) || !certainly_eq(end, first + size)) continue;
     if (keep != whole(shard(x).shape()))
-      refuse(u, x, "one shard is taken whole; shrink the other axes in a step of its own");
+      refuse(u, x, "one shard must be taken whole; shrink the other axes in a separate step");
     return shard(x).mselect(i).copy_to(x.device_node());
   }
   refuse(u, x,
-         fmt::format("({}, {}) of that axis is no shard; copy it to the devices whole before",
-                     begin.str(), end.str()));
+         fmt::format(
+             "({}, {}) of that axis is not a shard; copy the tensor whole to the devices first",
+             begin.str(), end.str()));
 }
 
 UOp pass_to_shards(const Match& m) {
@@ -154,7 +156,7 @@ UOp assign_of_shards(const Match& m) {
                          : fmt::format("sharded along axis {}", axis(s));
     };
     throw AstError(
-        fmt::format("ASSIGN: the target is {}, the value is {}; shard one like the other",
+        fmt::format("ASSIGN: the target is {}, but the value is {}; shard one like the other",
                     say(target), say(value)));
   }
   std::vector<UOp> src;
@@ -164,7 +166,7 @@ UOp assign_of_shards(const Match& m) {
 }
 
 UOp no_view_of_shards(const Match& m) {
-  refuse(m.root(), m[0], "only the movement ops can move shards");
+  refuse(m.root(), m[0], "only movement ops can move shards");
 }
 
 // The devices of the examples, A and B.
@@ -184,8 +186,8 @@ std::vector<Rule> of_computing() {
        UPat(elementwise),
        {},
        elementwise_on_shards,
-       "operands of the last one's axis as they are; what every device holds, its part of it; of "
-       "another axis, a part from every shard",
+       "operands sharded along the last one's axis stay; replicated ones give their part; others "
+       "give a part of every shard",
        [] {
          const UOp a = on_pair({2, 4}), b = on_pair({2, 4}), w = on_pair({4, 4});
          const UOp turned = on_pair({4, 2});
@@ -202,7 +204,7 @@ std::vector<Rule> of_computing() {
        UPat(Ops::ReduceAxis).over({x}),
        {"x"},
        reduce_of_shards,
-       "over the axis of the shards each device reduces its own, and what they give is combined",
+       "over the axis of the shards each device reduces its own part, and the results are combined",
        [] {
          const UOp a = on_pair({2, 4});
          return Examples{{a.multi(0).reduce(Ops::Add, {1}), a.reduce(Ops::Add, {1}).multi(0)},
@@ -216,7 +218,7 @@ std::vector<Rule> of_computing() {
        UPat(OpSet{Ops::Contiguous, Ops::ContiguousBackward, Ops::Detach, Ops::Fuse}).over({x}),
        {"x"},
        pass_to_shards,
-       "what is asked of the whole is asked of every shard",
+       "it applies to every shard",
        [] {
          const UOp a = on_pair({2, 4});
          return Examples{{a.multi(0).contiguous(), a.contiguous().multi(0)},
@@ -227,7 +229,7 @@ std::vector<Rule> of_computing() {
        UPat(Ops::Copy).over({x, UPat(Ops::Device).named("d")}),
        {"x", "d"},
        copy_of_shards,
-       "every shard is copied to its place in the whole",
+       "every shard is copied to its place in the result",
        [] {
          const UOp a = on_pair({2, 4}), there = UOp::device("C");
          return Examples{
@@ -239,7 +241,7 @@ std::vector<Rule> of_computing() {
        UPat(Ops::Assign),
        {},
        assign_of_shards,
-       "every device has its own; sharded along one axis, or both whole",
+       "every device assigns its own; both are sharded along one axis, or both whole",
        [] {
          const UOp a = on_pair({2, 4}), v = a.alu(Ops::Neg);
          return Examples{{a.multi(0).assign(v.multi(0)), a.assign(v).multi(0)}, {a.assign(v), {}}};
@@ -254,7 +256,7 @@ std::vector<Rule> of_moving() {
        UPat(Ops::Reshape).over({x}),
        {"x"},
        reshape_of_shards,
-       "where no element moves between shards",
+       "if no element moves between shards",
        [] {
          const UOp a = on_pair({2, 6});
          return Examples{{a.multi(0).reshape({4, 2, 3}), a.reshape({2, 2, 3}).multi(0)},
@@ -306,7 +308,7 @@ std::vector<Rule> of_moving() {
        UPat(Ops::Shrink).over({x}),
        {"x"},
        shrink_of_shards,
-       "the other axes, or one shard, which every device then has",
+       "the other axes, or one whole shard, which every device then has",
        [] {
          const UOp a = on_pair({2, 3});
          return Examples{{a.multi(0).shrink({{0, 4}, {1, 2}}), a.shrink({{0, 2}, {1, 2}}).multi(0)},
@@ -317,7 +319,7 @@ std::vector<Rule> of_moving() {
        UPat(Ops::View).over({x}),
        {"x"},
        no_view_of_shards,
-       "a view does not say how it moves shards",
+       "a view does not describe how it moves shards",
        [] {
          return Examples{{on_pair({2}).view(ShapeTracker::contiguous({1})), {}}};
        }},
@@ -354,10 +356,10 @@ UOp part_of(const UOp& x, int axis, std::size_t count) {
   const auto n = static_cast<std::int64_t>(count);
   const sint& size = shape[at(axis)];
   if (!certainly_eq(floor_mod(size, n), 0))
-    throw ShapeError(fmt::format(
-        "multi axis uneven: axis {} of {} does not divide into {} shards; pad it, or take another "
-        "axis or number of devices",
-        axis, text(shape), n));
+    throw ShapeError(
+        fmt::format("multi axis uneven: axis {} of {} does not divide into {} shards; pad it, or "
+                    "choose another axis or number of devices",
+                    axis, text(shape), n));
   const sint part = floor_div(size, n), first = device_number(count) * part;
   Mask keep = whole(shape);
   keep[at(axis)] = {first, first + part};
@@ -396,10 +398,10 @@ int axis_of_reshaped(const Shape& before, const Shape& after, int axis, std::siz
     if (certainly_eq(product(after, i), outside)) found = static_cast<int>(i);
   // As many elements precede the axis as before, so a shard also has as many as before.
   if (found && certainly_eq(floor_mod(after[at(*found)], n), 0)) return *found;
-  throw ShapeError(fmt::format(
-      "RESHAPE cannot move items between shards: {}, sharded along axis {} into {}, to {}; copy it "
-      "to the devices whole before",
-      text(before), axis, n, text(after)));
+  throw ShapeError(
+      fmt::format("RESHAPE cannot move items between shards: {}, sharded along axis {} into {}, to "
+                  "{}; copy the tensor whole to the devices first",
+                  text(before), axis, n, text(after)));
 }
 
 PatternMatcher shard_rules() {

@@ -221,7 +221,7 @@ std::vector<Rule> of_copies() {
        UPat(Ops::Copy).over({UPat::cvar("c"), to}),
        {"c", "d"},
        copy_of_constant_to_all,
-       "it is there already",
+       "it is already there",
        [] {
          const UOp c = on(one("C"), {2}).const_like(1.0);
          return Examples{{c.copy_to(a_and_b()), UOp::constant(c.value(), {2}, a_and_b())}};
@@ -230,7 +230,7 @@ std::vector<Rule> of_copies() {
        UPat(Ops::Copy).over({x, to}),
        {"x", "d"},
        copy_to_all,
-       "a copy a device",
+       "one copy per device",
        [] {
          const UOp c = on(one("C"), {2});
          return Examples{
@@ -242,7 +242,7 @@ std::vector<Rule> of_copies() {
        UPat(Ops::Copy).over({x, to}),
        {"x", "d"},
        copy_from_several,
-       "from the device itself, where it has it, else from the first",
+       "from the device itself if it has the value, else from the first",
        [] {
          const UOp a = on(a_and_b(), {2});
          const UOp others = UOp::device(std::vector<std::string>{"B", "C"});
@@ -256,7 +256,7 @@ std::vector<Rule> of_copies() {
        UPat(Ops::MSelect).over({UPat(Ops::MStack).named("x")}),
        {"x"},
        selected_of_stack,
-       "it is what was stacked there",
+       "it is the value stacked there",
        [] {
          const UOp a = on(one("A"), {2}), b = on(one("B"), {2});
          return Examples{{UOp::mstack({a, b}).mselect(1), b},
@@ -267,7 +267,7 @@ std::vector<Rule> of_copies() {
            .over({UPat(OpSet::of(OpsGroup::Movement)).over({UPat::var("s")}).named("x")}),
        {"x"},
        selected_of_moved,
-       "the same of one device, whose number is known",
+       "the same for one device whose number is known",
        [] {
          const UOp a = UOp::new_buffer(a_and_b(), 4, DType::Float32);
          return Examples{{a.reshape({2, 2}).mselect(1), a.mselect(1).reshape({2, 2})},
@@ -287,7 +287,7 @@ std::vector<Rule> of_copies() {
        UPat(Ops::MStack),
        {},
        stack_of_moved,
-       "the stack moved, where all are moved alike",
+       "the stack is moved, if all are moved alike",
        [] {
          const UOp a = on(one("A"), {4}), b = on(one("B"), {4});
          return Examples{{UOp::mstack({a.reshape({2, 2}), b.reshape({2, 2})}),
@@ -299,7 +299,7 @@ std::vector<Rule> of_copies() {
        UPat(Ops::MStack),
        {},
        stack_of_constants,
-       "the constant, where they are equal",
+       "the constant, if all are equal",
        [] {
          const UOp a = on(one("A"), {4}).const_like(1.0), b = on(one("B"), {4}).const_like(1.0);
          return Examples{{UOp::mstack({a, b}), UOp::constant(a.value(), {4}, a_and_b())},
@@ -309,7 +309,7 @@ std::vector<Rule> of_copies() {
        UPat(OpSet{Ops::Shrink, Ops::View}).over({UPat(Ops::MStack).named("x")}),
        {"x"},
        shrunk_stack,
-       "each device's part, before it is copied where it comes from no file",
+       "each device's part, before the copy, unless it is copied from a file",
        [] {
          const UOp c = on(one("C"), {4}), file = on(one("DISK:f"), {4});
          const auto to_both = [](const UOp& x) {
@@ -354,8 +354,8 @@ PatternMatcher allreduce_rules() {
        UPat(Ops::Allreduce).over({UPat::var("x"), UPat(Ops::Device).named("d")}),
        {"x", "d"},
        allreduced,
-       "few elements, or for two devices: all are copied to all, and combined in the order of the "
-       "devices; else chunks go round a ring",
+       "few elements, or two devices: all are copied to all, and combined in the order of the "
+       "devices; otherwise chunks go round a ring",
        [] {
          const UOp a = on(a_and_b(), {4}), c = a.contiguous(), there = one("C");
          return Examples{
@@ -375,7 +375,7 @@ PatternMatcher stored_stacks() {
        UPat(Ops::MStack),
        {},
        stored_stack,
-       "a stack is of memory",
+       "a stack needs memory",
        [] {
          const UOp a = on(one("A"), {4}), b = on(one("B"), {2});
          const UOp v = a.view(ShapeTracker::contiguous({4}).shrink({{0, 2}}));

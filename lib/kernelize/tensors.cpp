@@ -196,7 +196,7 @@ std::vector<Rule> of_nothing() {
        UPat(any),
        {},
        nothing_is_zero,
-       "any constant will do",
+       "any constant is correct",
        [] {
          const UOp none = array({2, 3}).shrink({{0, 0}, {0, 3}}).alu(Ops::Sin);
          return Examples{{none, none.const_like(0.0)}, {array({2}).alu(Ops::Sin), {}}};
@@ -205,7 +205,7 @@ std::vector<Rule> of_nothing() {
        UPat(OpSet{Ops::Detach, Ops::ContiguousBackward}).over({x}),
        {"x"},
        source,
-       "asked of gradients, not of kernels",
+       "only gradients use it, not kernels",
        [] {
          const UOp a = array({2});
          return Examples{{a.ask(Ops::Detach), a}, {a.ask(Ops::ContiguousBackward), a}};
@@ -226,7 +226,7 @@ std::vector<Rule> of_nothing() {
        UPat(Ops::ReduceAxis).over({x}),
        {"x"},
        reduce_of_copies,
-       "n equal terms, where every reduced axis only repeats",
+       "n equal terms, if every reduced axis only repeats",
        [] {
          const UOp a = array({1}), v = seen(a, wide(5)), once = v.shrink({{0, 1}});
          return Examples{{v.reduce(Ops::Max, {0}), once},
@@ -237,7 +237,7 @@ std::vector<Rule> of_nothing() {
        UPat(Ops::ReduceAxis).over({x}),
        {"x"},
        split_reduce,
-       "many terms for few results: parts of them first",
+       "many terms for few results: reduce parts of them first",
        [] {
          const auto sum = [](std::int64_t n) {
            return array({n}, DType::Int32).reduce(Ops::Add, {0});
@@ -261,7 +261,7 @@ std::vector<Rule> of_memory() {
        UPat(Ops::Copy).over({UPat::cvar("c"), where}),
        {"c", "d"},
        copy_of_constant,
-       "it is there already",
+       "it is already there",
        [] {
          const UOp c = array({2}).const_like(1.0), there = UOp::device("THERE");
          return Examples{{c.copy_to(there), UOp::constant(c.value(), {2}, there)}};
@@ -270,7 +270,7 @@ std::vector<Rule> of_memory() {
        UPat(Ops::Copy).over({x, where}),
        {"x", "d"},
        copy_to_itself,
-       "it is there already",
+       "it is already there",
        [] {
          const UOp a = array({2});
          return Examples{{a.copy_to(UOp::device("HOST")), a},
@@ -280,7 +280,7 @@ std::vector<Rule> of_memory() {
        UPat(Ops::Copy).over({view, where}),
        {"v", "x", "d"},
        copy_of_view,
-       "the fewer elements travel",
+       "the copy with fewer elements",
        [] {
          const UOp a = array({6}), there = UOp::device("THERE");
          const UOp part = seen(a, ShapeTracker::contiguous({6}).shrink({{1, 3}}));
@@ -293,7 +293,7 @@ std::vector<Rule> of_memory() {
        UPat(Ops::Cast).over({UPat(Ops::View).over({UPat(Ops::Contiguous).named("x")}).named("v")}),
        {"v", "x"},
        cast_to_image,
-       "what is one already is seen as one",
+       "an image is already seen as one",
        [] {
          const UOpType image = UOpType::image(DType::Float32, 1, 2);
          const UOp i = array({8}).cast(image).contiguous();
@@ -316,7 +316,7 @@ std::vector<Rule> of_memory() {
        UPat(ops_that_lose_images()),
        {},
        no_image,
-       "an image has height x width x 4 elements and an axis of fours along which neighbours meet",
+       "an image has height x width x 4 elements and an axis of fours of adjacent elements",
        [] {
          const UOpType image = UOpType::image(DType::Float32, 1, 2);
          const UOp a = array({8}), nine = array({9}), narrow = a.reshape({4, 2});
@@ -335,7 +335,7 @@ std::vector<Rule> of_memory() {
            .over({UPat(Ops::View).over({UPat(Ops::Buffer).named("x")}).named("v")}),
        {"v", "x"},
        part_of_disk,
-       "a file is not copied to be read elsewhere or as another type",
+       "a file is not copied, only read elsewhere or as another type",
        [] {
          const UOp file = UOp::new_buffer(UOp::device("DISK:file"), 24, DType::Float32);
          const UOp rows = seen(file, ShapeTracker::contiguous({4, 6}).shrink({{1, 3}, {0, 6}}));
@@ -353,7 +353,7 @@ std::vector<Rule> of_memory() {
            .over({UPat(Ops::View).over({UPat(Ops::Buffer).named("x")}).named("v")}),
        {"v", "x"},
        contiguous_of_whole,
-       "it lies there in order",
+       "it is already in order there",
        [] {
          const UOp b = array({6}), v = seen(b, ShapeTracker::contiguous({2, 3}));
          return Examples{{v.contiguous(), v},
@@ -363,7 +363,7 @@ std::vector<Rule> of_memory() {
        UPat(Ops::Contiguous).over({UPat(stored).named("x")}),
        {"x"},
        source,
-       "it has memory of its own",
+       "it has its own memory",
        [] {
          const UOp b = array({6});
          return Examples{{b.contiguous(), b}, {b.alu(Ops::Sin).contiguous(), {}}};
@@ -372,7 +372,7 @@ std::vector<Rule> of_memory() {
        UPat(Ops::Assign).over({UPat::var("t"), UPat(Ops::Assign).named("x")}),
        {"t", "x"},
        assign_of_assign,
-       "the inner one leaves the same there",
+       "the inner one has the same effect",
        [] {
          const UOp b = array({6}), v = b.alu(Ops::Sin);
          return Examples{{b.assign(b.assign(v)), b.assign(v)},
@@ -382,7 +382,7 @@ std::vector<Rule> of_memory() {
        UPat(Ops::Assign).over({UPat::var("t"), x}),
        {"t", "x"},
        assign_to_no_memory,
-       "what has no memory yet is given some",
+       "a value without memory gets some",
        [] {
          const UOp b = array({6}), v = b.alu(Ops::Sin);
          return Examples{{v.assign(b), b.contiguous()}, {b.assign(v), {}}};

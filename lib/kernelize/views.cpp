@@ -106,7 +106,7 @@ PatternMatcher merge_views() {
        view.over({UPat(Ops::View).over({x}).named("inner")}),
        {"v", "inner"},
        view_of_view,
-       "trackers add up, and what one view can say one view says",
+       "trackers compose, and views merge if one view can express them",
        [] {
          const UOp b = some_buffer({2, 3}), flat = b.base();
          return std::vector<RuleExample>{
@@ -119,7 +119,7 @@ PatternMatcher merge_views() {
        UPat(moves),
        {},
        movement_is_a_view,
-       "what moves nothing in memory is said by a tracker",
+       "movement in memory is described by a tracker",
        [] {
          const UOp b = some_buffer({2, 3});
          return std::vector<RuleExample>{{b.permute({1, 0}), b.base().view(turned())}};
@@ -128,7 +128,7 @@ PatternMatcher merge_views() {
        view.over({x}),
        {"v", "x"},
        contiguous_view,
-       "all elements in their order are the elements",
+       "all elements in order are the elements themselves",
        [] {
          const UOp b = some_buffer({6}), part = b.shrink({{0, 3}});
          return std::vector<RuleExample>{
@@ -139,7 +139,7 @@ PatternMatcher merge_views() {
        view.over({x}),
        {"v", "x"},
        view_of_nothing,
-       "where every element is padding it is 0",
+       "if every element is padding it is 0",
        [] {
          const UOp b = some_buffer({2});
          const ShapeTracker st = ShapeTracker::contiguous({2}).pad({{2, 0}}).shrink({{0, 2}});
@@ -171,12 +171,12 @@ PatternMatcher replace_contiguous() {
        UPat(Ops::Contiguous).over({view}).named("c"),
        {"c", "v", "x"},
        remember_stored,
-       "a view that can be inverted stores all of its base"},
+       "an invertible view stores all of its base"},
       {"read what is stored",
        UPat(elementwise_ops()),
        {},
        read_stored,
-       "what is in memory is not computed again"},
+       "values in memory are not computed again"},
   });
 }
 

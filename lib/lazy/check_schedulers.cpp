@@ -31,9 +31,8 @@ void compare(const LazyBuffer& output, std::size_t number, const Buffer& by_fusi
                  right = Scalar::from_bits(output.dtype(), y);
     if (left.is_nan() && right.is_nan()) continue;
     throw Error(fmt::format(
-        "TOUCHSTONE_SCHEDULER=check: element {} of output {} is {} by fusion, {} by {}; report it "
-        "with the "
-        "program, and use TOUCHSTONE_SCHEDULER=lazy; on CLANG bits are the same with "
+        "TOUCHSTONE_SCHEDULER=check: element {} of output {} is {} by fusion, but {} by {}; report "
+        "it with the program, and use TOUCHSTONE_SCHEDULER=lazy; on CLANG bits are the same with "
         "TOUCHSTONE_ORDER=source alone",
         i, number, left.str(), right.str(), scheduler_names[static_cast<std::size_t>(other)]));
   }

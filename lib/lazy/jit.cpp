@@ -22,7 +22,8 @@ thread_local CacheCollector* collecting = nullptr;
 CacheCollector::CacheCollector() {
   if (collecting != nullptr)
     throw Error(
-        "jit: a captured function calls another that would be captured; jit the outer only");
+        "jit: a captured function calls another one that would be captured; jit only the outer "
+        "one");
   collecting = this;
 }
 CacheCollector::~CacheCollector() { collecting = nullptr; }
@@ -67,8 +68,8 @@ TinyJit::Tensors TinyJit::parted(std::span<const LazyBufferPtr> all) {
   for (const LazyBufferPtr& x : all) {
     if (x->several() && x->parts().empty())
       throw Error(
-          "jit: a constant on several devices, which the kernels would keep; make it contiguous() "
-          "first");
+          "jit: a constant on several devices, which the kernels would capture; make it "
+          "contiguous() first");
     if (x->several())
       out.insert(out.end(), x->parts().begin(), x->parts().end());
     else
@@ -101,8 +102,8 @@ TinyJit::Tensors TinyJit::operator()(std::span<const LazyBufferPtr> inputs,
   std::vector<Whole> given = wholes(inputs);
   if (!steps_.empty() && given.size() == given_.size() && given != given_)
     throw Error(
-        "jit: inputs are on other devices, or in other parts, than those of the call that was "
-        "captured; use another TinyJit for them");
+        "jit: inputs are on other devices, or sharded differently, than in the captured call; use "
+        "another TinyJit for them");
   if (steps_.empty()) given_ = std::move(given);
   return together(call(parts, values), made_);
 }
@@ -112,7 +113,8 @@ TinyJit::Tensors TinyJit::call(std::span<const LazyBufferPtr> inputs,
   if (!Config::current().jit) return run(inputs, values);
   if (steps_.empty() && lazy::CacheCollector::current() != nullptr) return run(inputs, values);
   if (!steps_.empty() && lazy::CacheCollector::current() != nullptr)
-    throw Error("jit: a function that is captured calls one that is replayed; jit the outer only");
+    throw Error(
+        "jit: a function that is captured calls one that is replayed; jit only the outer one");
   realize(inputs, values);
   if (calls_ == 0) {
     Tensors made = run(inputs, values);
@@ -126,7 +128,7 @@ TinyJit::Tensors TinyJit::run(std::span<const LazyBufferPtr> inputs,
                               const symbolic::Values& values) {
   Tensors made = function_(together(inputs, given_));
   for (LazyBufferPtr& output : made) {
-    if (output == nullptr) throw Error("jit: the function gave a result that is null");
+    if (output == nullptr) throw Error("jit: the function returned a null result");
     output = output->contiguous();
   }
   realize(made, values);
@@ -142,7 +144,7 @@ TinyJit::Tensors TinyJit::capture(std::span<const LazyBufferPtr> inputs,
     const Buffer* const buffer = inputs[i]->realized().get();
     if (buffer == nullptr)
       throw Error(
-          fmt::format("jit: input {} is a constant, which the kernels would keep; make it "
+          fmt::format("jit: input {} is a constant, which the kernels would capture; make it "
                       "contiguous() first",
                       i));
     if (!place_of.emplace(buffer, static_cast<int>(i)).second)
@@ -158,7 +160,9 @@ TinyJit::Tensors TinyJit::capture(std::span<const LazyBufferPtr> inputs,
     captured = collector.finish();
   }
   if (captured.empty())
-    throw Error("jit: the function ran no kernel; it depends on nothing, or computed elsewhere");
+    throw Error(
+        "jit: the function ran no kernel; its result does not depend on the inputs, or was "
+        "computed elsewhere");
   const auto place = [&](const BufferPtr& buffer, From from) {
     const auto [it, fresh] = place_of.emplace(buffer.get(), static_cast<int>(places.size()));
     if (fresh) places.push_back({from, -1, buffer});
@@ -168,8 +172,8 @@ TinyJit::Tensors TinyJit::capture(std::span<const LazyBufferPtr> inputs,
   for (lazy::CapturedStep& from : captured) {
     if (from.kind == Op::Rand)
       throw Error(
-          "jit: the function draws random numbers, which every replay would repeat; pass "
-          "them as an input");
+          "jit: the function draws random numbers, which every replay would repeat; pass them as "
+          "an input");
     Step& step = steps.emplace_back();
     for (std::size_t b = 0; b < from.buffers.size(); ++b)
       step.places.push_back(place(from.buffers[b], b == 0 ? From::Made : From::Fixed));
@@ -210,24 +214,22 @@ TinyJit::Tensors TinyJit::capture(std::span<const LazyBufferPtr> inputs,
 void TinyJit::check(std::span<const LazyBufferPtr> inputs, const symbolic::Values& values) const {
   if (inputs.size() != inputs_.size())
     throw Error(
-        fmt::format("jit: {} inputs given, captured with {}", inputs.size(), inputs_.size()));
+        fmt::format("jit: {} inputs given, but captured with {}", inputs.size(), inputs_.size()));
   std::unordered_map<const Buffer*, std::size_t> memory;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const LazyBuffer& given = *inputs[i];
     const Input& wanted = inputs_[i];
     if (given.dtype() != wanted.dtype || given.device() != wanted.device ||
         given.shape() != wanted.st.shape())
-      throw Error(fmt::format(
-          "jit: input {} is {}, captured with {} {} on {}; use another TinyJit for it, or a "
-          "variable for a size that changes",
-          i, described(given), name(wanted.dtype), str(std::span<const sint>(wanted.st.shape())),
-          wanted.device));
+      throw Error(
+          fmt::format("jit: input {} is {}, but was captured with {} {} on {}; use another TinyJit "
+                      "for it, or a variable for a size that changes",
+                      i, described(given), name(wanted.dtype),
+                      str(std::span<const sint>(wanted.st.shape())), wanted.device));
     if (given.realized() == nullptr || given.st() != wanted.st ||
         given.base().shape() != wanted.base_shape)
-      throw Error(
-          fmt::format("jit: input {} is seen through another view than the captured one; "
-                      "make both contiguous()",
-                      i));
+      throw Error(fmt::format(
+          "jit: input {} has a different view from the captured one; make both contiguous()", i));
     if (const auto [first, fresh] = memory.emplace(given.realized().get(), i); !fresh)
       throw Error(fmt::format("jit: input {} is the same memory as input {}; copy one of them", i,
                               first->second));
@@ -236,8 +238,8 @@ void TinyJit::check(std::span<const LazyBufferPtr> inputs, const symbolic::Value
       values.size() == values_.size() &&
       std::ranges::all_of(values, [&](const auto& v) { return values_.contains(v.first); });
   if (!same)
-    throw Error(
-        fmt::format("jit: variables {} given, captured with {}", names(values), names(values_)));
+    throw Error(fmt::format("jit: variables {} given, but captured with {}", names(values),
+                            names(values_)));
 }
 
 TinyJit::Tensors TinyJit::replay(std::span<const LazyBufferPtr> inputs,

@@ -164,7 +164,7 @@ LazyBufferPtr LazyBuffer::custom(CustomFunctionPtr function, std::vector<LazyBuf
   const std::string where = canonical(device);
   for (LazyBufferPtr& source : srcs) {
     if (source->device() != where)
-      throw BufferError(fmt::format("custom: '{}' runs on {}, a source is on {}; copy it first",
+      throw BufferError(fmt::format("custom: '{}' runs on {}, but a source is on {}; copy it first",
                                     function->name, where, source->device()));
     if (source->several()) source = source->copy_to_device(source->devices()[0]);
     source = source->contiguous();
@@ -215,14 +215,14 @@ LazyBufferPtr LazyBuffer::gather(LazyBufferPtr table, LazyBufferPtr positions,
   const Shape& axes = table->shape();
   if (axes.empty() || !std::ranges::equal(std::span(axes).subspan(1), positions->shape()))
     throw ShapeError(
-        fmt::format("gather: positions of shape {} in a table of shape {}; want the shape of the "
-                    "table without its first axis",
+        fmt::format("gather: positions of shape {} in a table of shape {}; expected the shape of "
+                    "the table without its first axis",
                     str(positions->shape()), str(axes)));
   if (positions->dtype() != DType::Int64)
     throw DTypeError(
         fmt::format("gather: positions of {}; cast them to int64", name(positions->dtype())));
   if (positions->device() != table->device())
-    throw BufferError(fmt::format("gather: positions on {}, the table on {}; copy one",
+    throw BufferError(fmt::format("gather: positions on {}, but the table is on {}; copy one",
                                   positions->device(), table->device()));
   if (checked && checked->shape() != positions->shape())
     throw ShapeError(fmt::format("gather: numbers of shape {} for positions of shape {}",
@@ -248,7 +248,7 @@ LazyBufferPtr LazyBuffer::from_host(void* data, DType dtype, std::span<const std
                                     std::shared_ptr<const void> owner, const std::string& device) {
   Device& where = Device::get(device);
   if (shape.size() != strides.size())
-    throw ShapeError(fmt::format("from_host: {} sizes and {} strides; give one stride an axis",
+    throw ShapeError(fmt::format("from_host: {} sizes but {} strides; give one stride per axis",
                                  shape.size(), strides.size()));
   std::int64_t low = 0, high = 0;
   bool none = false;
@@ -273,7 +273,7 @@ LazyBufferPtr LazyBuffer::from_host(void* data, DType dtype, std::span<const std
 LazyBufferPtr LazyBuffer::from_buffer(BufferPtr buffer, Shape shape) {
   const std::int64_t wanted = max_elements(shape);
   if (buffer->size() != wanted)
-    throw ShapeError(fmt::format("from_buffer: shape {} has {} elements, the buffer holds {}",
+    throw ShapeError(fmt::format("from_buffer: shape {} has {} elements, but the buffer has {}",
                                  str(shape), wanted, buffer->size()));
   if (wanted == 0)
     return constant(Scalar::from_int(buffer->dtype(), 0), shape, buffer->device().name());
@@ -339,10 +339,9 @@ LazyBufferPtr LazyBuffer::contiguous() {
 
 LazyBufferPtr LazyBuffer::assign(const LazyBufferPtr& value) {
   if (!is_const_base() && (!st_.is_contiguous() || st_.size() != base().st_.size()))
-    throw ShapeError(
-        fmt::format("assign: shape {} is a part or a rearrangement of its buffer; assign to the "
-                    "whole of it",
-                    str(shape())));
+    throw ShapeError(fmt::format(
+        "assign: shape {} is a part or a rearrangement of its buffer; assign to the whole buffer",
+        str(shape())));
   if (value->shape() != shape())
     throw ShapeError(fmt::format("assign: shape {} to shape {}; reshape or expand it first",
                                  str(value->shape()), str(shape())));
@@ -350,14 +349,13 @@ LazyBufferPtr LazyBuffer::assign(const LazyBufferPtr& value) {
     throw DTypeError(
         fmt::format("assign: {} to {}; cast it first", name(value->dtype()), name(dtype_)));
   if (value->device() != device_)
-    throw BufferError(fmt::format("assign: the value is on {}, the memory on {}; copy it first",
+    throw BufferError(fmt::format("assign: the value is on {}, but the memory on {}; copy it first",
                                   value->device(), device_));
   if (several_ && axis_ != value->axis_)
-    throw BufferError(
-        fmt::format("assign: the target is sharded along {}, the value along {}; shard one like "
-                    "the other",
-                    axis_ ? fmt::format("axis {}", *axis_) : "none",
-                    value->axis_ ? fmt::format("axis {}", *value->axis_) : "none"));
+    throw BufferError(fmt::format(
+        "assign: the target is sharded along {}, but the value along {}; shard one like the other",
+        axis_ ? fmt::format("axis {}", *axis_) : "none",
+        value->axis_ ? fmt::format("axis {}", *value->axis_) : "none"));
   if (!is_realized()) return value->contiguous();
   LazyBufferPtr made(new LazyBuffer(device_, dtype_, ShapeTracker::contiguous(shape())));
   made->op_ = Op::Contiguous;
@@ -386,16 +384,16 @@ LazyBufferPtr LazyBuffer::copy_to_device(const std::string& device) {
 LazyBufferPtr LazyBuffer::shard(int axis) {
   if (!several_)
     throw BufferError(fmt::format("shard: {} is one device; copy it to several first", device_));
-  if (axis_) throw BufferError("shard: it is sharded already; copy it to the devices whole first");
+  if (axis_) throw BufferError("shard: it is already sharded; copy it whole to the devices first");
   if (axis < 0 || axis >= rank())
     throw ShapeError(fmt::format("shard: there is no axis {} in {}", axis, str(shape())));
   const auto n = static_cast<std::int64_t>(devices().size());
   const sint& size = shape()[static_cast<std::size_t>(axis)];
   if (!size.is_int() || size.as_int() % n != 0)
-    throw ShapeError(fmt::format(
-        "shard: multi axis uneven: axis {} of {} does not divide into {} shards; pad it, or take "
-        "another axis or number of devices",
-        axis, str(shape()), n));
+    throw ShapeError(
+        fmt::format("shard: multi axis uneven: axis {} of {} does not divide into {} shards; pad "
+                    "it, or choose another axis or number of devices",
+                    axis, str(shape()), n));
   return moved(Ops::Multi, static_cast<std::int64_t>(axis), st_);
 }
 
@@ -450,7 +448,8 @@ LazyBufferPtr LazyBuffer::stride(std::span<const std::int64_t> steps) {
     if (steps[i] == -1) turned.push_back(static_cast<int>(i));
     if (steps[i] != 1 && steps[i] != -1)
       throw ShapeError(fmt::format(
-          "stride: step {} on several devices; copy it to one of them first", steps[i]));
+          "stride: step {} is not supported on several devices; copy it to one of them first",
+          steps[i]));
   }
   return moved(Ops::Flip, std::move(turned), st_.stride(steps));
 }

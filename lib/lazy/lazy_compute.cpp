@@ -62,7 +62,7 @@ std::vector<int> checked_axes(Op op, std::vector<int> axes, const Shape& shape) 
                                    shape.size(), str(shape)));
     if (i > 0 && axes[i] == axes[i - 1])
       throw ShapeError(
-          fmt::format("{}: axis {} is named twice for shape {}", name(op), axes[i], str(shape)));
+          fmt::format("{}: axis {} is given twice for shape {}", name(op), axes[i], str(shape)));
   }
   return axes;
 }

@@ -25,7 +25,7 @@ LazyBufferPtr moved(const LazyBufferPtr& x, const MovementOp& op) {
       break;
   }
   throw ShapeError(
-      "replace_with_movement_ops: AS_STRIDED of what is computed has no such form; make it "
+      "replace_with_movement_ops: AS_STRIDED of a computed value has no such form; make it "
       "contiguous() first");
 }
 

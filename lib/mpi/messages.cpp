@@ -65,8 +65,8 @@ void Messages::wait(MPI_Request& request, const std::string& what) {
     const auto waited = Clock::now() - start;
     if (waited > patience_) {
       const std::string why = fmt::format(
-          "{}: nothing came for {} s, so another rank has ended or stands still; look at its "
-          "output, or set TOUCHSTONE_MPI_PATIENCE higher",
+          "{}: no message for {} s, so another rank has ended or hangs; look at its output, or "
+          "raise TOUCHSTONE_MPI_PATIENCE",
           what, std::chrono::duration<double>(patience_).count());
       fail(why);
       throw Error(fmt::format("rank {}: {}", rank_, why));

@@ -42,7 +42,7 @@ bool under_mpirun() {
 bool has_mpi() { return false; }
 struct MpiWorld::State {};
 MpiWorld::MpiWorld(MpiOptions) {
-  throw Error("this Touchstone was built without MPI; install libopenmpi-dev and build it again");
+  throw Error("this Touchstone was built without MPI; install libopenmpi-dev and rebuild");
 }
 MpiWorld::~MpiWorld() = default;
 int MpiWorld::rank() const { return 0; }
@@ -78,7 +78,8 @@ class RemoteAllocator final : public Allocator {
   void copy_out(std::span<std::byte> target, const void* /*memory*/) override {
     if (!target.empty())
       throw BufferError(fmt::format(
-          "the values of {} are another rank's; copy them to CPU, which every rank has", name_));
+          "the values of {} belong to another rank; copy them to CPU, which every rank has",
+          name_));
   }
 
  private:
@@ -201,7 +202,7 @@ struct MpiWorld::State {
     const std::vector<StepPrint> own = prints(items);
     std::uint64_t whole = own.size();
     for (const StepPrint& step : own) whole = hash_mix(whole, step.hash);
-    const std::string what = "comparing what ranks are to run";
+    const std::string what = "comparing what the ranks run";
     const std::vector<std::uint64_t> all =
         gathered(std::vector<std::uint64_t>{whole, own.size()}, what);
     std::size_t most = 0;
@@ -219,14 +220,14 @@ struct MpiWorld::State {
     while (i < most && steps[i] == steps[static_cast<std::size_t>(other) * most + i]) ++i;
     constexpr std::size_t kText = 160;
     std::vector<char> text(kText, '\0');
-    const std::string mine = i < own.size() ? own[i].text : "nothing more";
+    const std::string mine = i < own.size() ? own[i].text : "no further step";
     std::copy_n(mine.data(), std::min(mine.size(), kText - 1), text.data());
     const std::vector<char> texts = gathered(text, what);
     const auto text_of = [&](int r) {
       return std::string(texts.data() + static_cast<std::size_t>(r) * kText);
     };
     const std::string why = fmt::format(
-        "ranks are to run different graphs: step {} is [{}] on rank 0, [{}] on rank {}; every rank "
+        "the ranks run different graphs: step {} is [{}] on rank 0, [{}] on rank {}; every rank "
         "must run the same program on the same shapes",
         i, text_of(0), text_of(other), other);
     messages.fail(why);
@@ -237,10 +238,10 @@ struct MpiWorld::State {
 MpiWorld::MpiWorld(MpiOptions options) {
   int started = 0;
   MPI_Initialized(&started);
-  if (started != 0) throw Error("MPI was started before; one MpiWorld lives in a process");
+  if (started != 0) throw Error("MPI was started before; a process can have one MpiWorld");
   int provided = 0;
   if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
-    throw Error("MPI cannot be started; start the program by mpirun");
+    throw Error("MPI failed to start; start the program with mpirun");
   state_ = std::make_unique<State>(mpi::Messages(options.patience));
   for (int r = 0; r < size(); ++r) {
     const bool own = r == rank();

@@ -24,10 +24,9 @@ struct IndexFault {
 class IndexError : public ShapeError {
  public:
   explicit IndexError(const IndexFault& fault)
-      : ShapeError(
-            fmt::format("index {} (number {} of the positions, from 0) is outside an axis of "
-                        "{} elements; want 0 to {}",
-                        fault.index, fault.number, fault.size, fault.size - 1)),
+      : ShapeError(fmt::format("index {} (number {} of the positions, from 0) is outside an axis "
+                               "of {} elements; expected 0 to {}",
+                               fault.index, fault.number, fault.size, fault.size - 1)),
         fault_(fault) {}
   const IndexFault& fault() const { return fault_; }
 

@@ -62,10 +62,9 @@ void check_reduce_depth(std::span<const LazyOp* const> order) {
       depth = std::max(depth, below);
     }
     if (depth > kMost)
-      throw AstError(
-          fmt::format("{} is the top of more than {} nested reduces; store what lies "
-                      "between in a buffer of its own",
-                      describe(i, *order[i]), kMost));
+      throw AstError(fmt::format(
+          "{} is the top of more than {} nested reduces; store an intermediate result in a buffer",
+          describe(i, *order[i]), kMost));
     depths.emplace(order[i], depth);
   }
 }
@@ -118,14 +117,14 @@ void validate_kernel(const LazyOpPtr& kernel) {
   if (kernel == nullptr) throw AstError("the kernel is null");
   const std::vector<const LazyOp*> order = ordered_nodes(kernel);
   if (kernel->op() != Op::Store)
-    throw AstError(fmt::format("{} is the root; a kernel ends in a STORE",
+    throw AstError(fmt::format("{} is the root; a kernel must end in a STORE",
                                describe(order.size() - 1, *kernel)));
   std::unordered_map<int, DType> dtypes;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const LazyOp& node = *order[i];
     if (node.op() == Op::Store && i + 1 != order.size())
-      throw AstError(
-          fmt::format("{} is below the root; a kernel has one STORE", describe(i, node)));
+      throw AstError(fmt::format("{} is below the root; a kernel must have exactly one STORE",
+                                 describe(i, node)));
     const auto* b = std::get_if<MemBuffer>(&node.arg());
     if (b == nullptr) continue;
     if (is_load(node.op()) && b->idx == 0)

@@ -214,7 +214,7 @@ constexpr std::size_t kMostNodes = std::size_t{1} << 16;
 const json& field(const json& object, const char* key, const std::string& where) {
   if (!object.is_object()) bad(where, "is not an object");
   const auto it = object.find(key);
-  if (it == object.end()) bad(where, fmt::format("has no \"{}\"", key));
+  if (it == object.end()) bad(where, fmt::format("\"{}\" is missing", key));
   return *it;
 }
 
@@ -227,8 +227,8 @@ void require_only(const json& object, std::span<const std::string_view> known,
     const std::string shown =
         json(key.substr(0, 40)).dump(-1, ' ', true, json::error_handler_t::replace);
     bad(where, known.empty()
-                   ? fmt::format("takes no members, and has {}", shown)
-                   : fmt::format("has a member {} that is not known{}; it takes {}", shown,
+                   ? fmt::format("takes no members, but has {}", shown)
+                   : fmt::format("unknown member {}{}; known: {}", shown,
                                  did_you_mean(key.substr(0, 40), known), fmt::join(known, ", ")));
   }
 }
@@ -260,7 +260,7 @@ sint parse_sint(const json& value, const Names& names, const std::string& where)
   if (!value.is_string()) return integer(value, where);
   const auto& expression = value.get_ref<const std::string&>();
   if (expression.size() > kMostSizeText)
-    bad(where, fmt::format("an expression of {} characters; {} are read", expression.size(),
+    bad(where, fmt::format("the expression has {} characters; the limit is {}", expression.size(),
                            kMostSizeText));
   return symbolic::parse(expression, names);
 }
@@ -278,7 +278,7 @@ View parse_view(const json& value, const Names& names, const std::string& where)
   if (const json& m = field(value, "mask", where); !m.is_null()) {
     mask.emplace();
     for (const json& range : list(m, where + " mask")) {
-      if (!range.is_array() || range.size() != 2) bad(where, "a mask range is [begin, end]");
+      if (!range.is_array() || range.size() != 2) bad(where, "a mask range must be [begin, end]");
       mask->emplace_back(parse_sint(range[0], names, where), parse_sint(range[1], names, where));
     }
   }
@@ -363,7 +363,8 @@ LazyOpPtr parse_node(const json& node, const std::vector<LazyOpPtr>& earlier, co
     }
     LazyOpPtr made = LazyOp::make(op, std::move(src), parse_arg(op, dtype, node, names, where));
     if (made->dtype() != dtype)
-      bad(where, fmt::format("says dtype {}, but it gives {}", name(dtype), name(made->dtype())));
+      bad(where,
+          fmt::format("says dtype {}, but its dtype is {}", name(dtype), name(made->dtype())));
     return made;
   } catch (const ParseError& e) {
     if (std::string_view(e.what()).starts_with(kPrefix)) throw;
@@ -379,10 +380,10 @@ Names parse_variables(const json& root) {
   if (it == root.end()) return names;
   if (!it->is_object()) bad("variables", "is not an object");
   if (it->size() > kMostVariables)
-    bad("variables", fmt::format("there are {}; at most {} are read", it->size(), kMostVariables));
+    bad("variables", fmt::format("there are {}; the limit is {}", it->size(), kMostVariables));
   for (const auto& [name, range] : it->items()) {
     const std::string where = fmt::format("variable '{}'", name);
-    if (!range.is_array() || range.size() != 2) bad(where, "its range is [min, max]");
+    if (!range.is_array() || range.size() != 2) bad(where, "its range must be [min, max]");
     const std::int64_t least = integer(range[0], where), most = integer(range[1], where);
     try {
       names.emplace(name, symbolic::variable(name, least, most));
@@ -408,7 +409,7 @@ std::vector<BufferSpec> parse_buffers(const json& root) {
     spec.size = integer(field(b, "size", where), where);
     if (spec.size < 0) bad(where, fmt::format("size {} is negative", spec.size));
     if (!found.emplace(spec.idx, spec).second)
-      bad(where, fmt::format("number {} stands twice", spec.idx));
+      bad(where, fmt::format("number {} is given twice", spec.idx));
   }
   std::vector<BufferSpec> specs;
   for (const auto& [idx, spec] : found) specs.push_back(spec);
@@ -426,12 +427,12 @@ void check_buffers(const KernelFile& kernel) {
       throw AstError(
           fmt::format("kernel.json: {}: buffer {} is not in \"buffers\"", where, b->idx));
     if (spec->dtype != b->dtype)
-      throw AstError(fmt::format("kernel.json: {}: takes buffer {} as {}, but it holds {}", where,
-                                 b->idx, name(b->dtype), name(spec->dtype)));
-    // The reach of the whole stack, as in buffers_of: outer views may skip elements.
+      throw AstError(fmt::format("kernel.json: {}: takes buffer {} as {}, but it contains {}",
+                                 where, b->idx, name(b->dtype), name(spec->dtype)));
+    // The reach of the whole stack, as buffers_of counts it: outer views may leave elements out.
     if (const std::int64_t needs = b->st.real_size(); needs > spec->size)
       throw AstError(fmt::format(
-          "kernel.json: {}: {} reaches element {} of buffer {}, which holds {}", where,
+          "kernel.json: {}: {} accesses element {} of buffer {}, which has {}", where,
           b->st.views().size() == 1 ? "the view " + b->st.views()[0].str() : b->st.str(), needs - 1,
           b->idx, spec->size));
   }
@@ -443,18 +444,17 @@ void check_all_used(const std::vector<LazyOpPtr>& nodes) {
   for (std::size_t i = 0; i < nodes.size(); ++i)
     if (!used.contains(nodes[i].get()))
       bad(fmt::format("node {} ({})", i, name(nodes[i]->op())),
-          "the last node does not depend on it; take it out, or put the STORE last");
+          "the last node does not depend on it; remove it, or put the STORE last");
 }
 
 void check_version(const json& root) {
   if (!root.is_object() || !root.contains("touchstone_kernel"))
-    bad("the file", "is not a kernel: it has no \"touchstone_kernel\"");
+    bad("the file", "is not a kernel: \"touchstone_kernel\" is missing");
   const std::int64_t version = integer(root["touchstone_kernel"], "touchstone_kernel");
   if (version != kKernelJsonVersion)
-    bad("the file",
-        fmt::format("is version {}, this program reads version {}; write it again with a "
-                    "matching touchstone",
-                    version, kKernelJsonVersion));
+    bad("the file", fmt::format("has version {}, but this program reads version {}; write it again "
+                                "with a matching touchstone",
+                                version, kKernelJsonVersion));
 }
 
 }  // namespace
@@ -500,7 +500,7 @@ KernelFile kernel_from_json(std::string_view input) {
   Twins twins;
   const json& said = list(field(root, "nodes", "the kernel"), "nodes");
   if (said.size() > kMostNodes)
-    bad("nodes", fmt::format("there are {}; at most {} are read", said.size(), kMostNodes));
+    bad("nodes", fmt::format("there are {}; the limit is {}", said.size(), kMostNodes));
   for (const json& node : said) {
     Interrupt::poll();
     nodes.push_back(
@@ -516,7 +516,7 @@ KernelFile kernel_from_json(std::string_view input) {
     if (wanted != found)
       bad("hash",
           fmt::format(
-              "says {}, the content gives {}; if the file was edited by hand, remove the line",
+              "is {}, but its contents have {}; if the file was edited by hand, remove the line",
               wanted, found));
   }
   return kernel;

@@ -101,7 +101,7 @@ Typed check_store(const LazyOp& x, const MemBuffer& buffer) {
     reject(Op::Store, fmt::format("writes {} into a {} buffer; insert a CAST", name(x.dtype()),
                                   name(buffer.dtype)));
   if (buffer.st.shape() != x.shape())
-    reject(Op::Store, fmt::format("the view has shape {}, the value {}", str(buffer.st.shape()),
+    reject(Op::Store, fmt::format("the view has shape {}, but the value {}", str(buffer.st.shape()),
                                   str(x.shape())));
   return {x.dtype(), x.shape()};
 }
@@ -113,13 +113,12 @@ Typed check_gather(const LazyOp& position, const MemBuffer& buffer) {
   const Shape& axes = buffer.st.shape();
   if (axes.empty() ||
       !std::equal(axes.begin() + 1, axes.end(), position.shape().begin(), position.shape().end()))
-    reject(Op::Gather,
-           fmt::format("the view has shape {}, the positions {}; the view has one axis more, in "
-                       "front, which they choose from",
-                       str(axes), str(position.shape())));
+    reject(Op::Gather, fmt::format("the view has shape {}, but the positions {}; the view must "
+                                   "have one more axis, in front, which they index",
+                                   str(axes), str(position.shape())));
   if (buffer.checked && buffer.checked->shape() != position.shape())
     reject(Op::Gather,
-           fmt::format("the view that numbers the positions has shape {}, the positions {}",
+           fmt::format("the view that numbers the positions has shape {}, but the positions {}",
                        str(buffer.checked->shape()), str(position.shape())));
   return {buffer.dtype, position.shape()};
 }
@@ -156,7 +155,8 @@ Typed check(Op op, const std::vector<LazyOpPtr>& src, const OpArg& arg) {
       break;
   }
   reject(op,
-         "does not belong in a kernel; movement is folded into views, loads are scheduled apart");
+         "does not belong in a kernel; movement is folded into views, and loads are scheduled "
+         "separately");
 }
 
 std::uint64_t hash_of(const OpArg& arg) {

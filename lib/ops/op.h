@@ -130,7 +130,7 @@ constexpr bool op_rows_follow_enum() {
     if (op_table[i].op != static_cast<Op>(i)) return false;
   return static_cast<int>(Op::Store) + 1 == kOpCount;
 }
-static_assert(op_rows_follow_enum());
+static_assert(op_rows_follow_enum(), "op_table needs one row per Op, in the order of Op");
 
 constexpr const OpInfo& info(Op op) { return op_table[static_cast<std::size_t>(op)]; }
 constexpr std::string_view name(Op op) { return info(op).name; }

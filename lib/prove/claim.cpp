@@ -21,7 +21,7 @@ Expr read_part(Exprs& exprs, std::string_view text, std::size_t from, std::size_
   const Expr e = parse_expr(exprs, text, from, to);
   if (exprs.count() > kMostParts)
     fail_at(text, from,
-            fmt::format("this has more than {} different subexpressions; prove a smaller claim",
+            fmt::format("the claim has more than {} different subexpressions; prove a smaller one",
                         kMostParts));
   return e;
 }
@@ -54,7 +54,7 @@ class WitnessReader {
     Expr number = read_part(claim_.exprs, text_, from, equals);
     for (const std::string& name : variables_of(claim_.exprs, {number}))
       if (!taken_.contains(name))
-        fail_at(text_, from, fmt::format("\"{}\" is no variable of the claim", name));
+        fail_at(text_, from, fmt::format("\"{}\" is not a variable of the claim", name));
     Expr form = read_part(claim_.exprs, text_, equals + 1, to);
     for (bool more = true; more;) {
       const Exprs& e = claim_.exprs;
@@ -66,7 +66,7 @@ class WitnessReader {
         if (!taken_.contains(name))
           fail_at(
               text_, equals + 1,
-              fmt::format("\"{}\" is no variable of the claim: a divisor holds none that is new",
+              fmt::format("\"{}\" is not a variable of the claim: a divisor must not use new names",
                           name));
       claim(remainder, equals + 1);
       more = e.op(inner) != ExprOp::Variable;
@@ -87,7 +87,7 @@ class WitnessReader {
     if (e.op(variable) != ExprOp::Variable) fail_at(text_, at, std::string(kForm));
     if (!taken_.insert(e.name(variable)).second)
       fail_at(text_, at,
-              fmt::format("\"{}\" is taken; a quotient or remainder needs a new name",
+              fmt::format("\"{}\" is already used; a quotient or remainder needs a new name",
                           e.name(variable)));
   }
 

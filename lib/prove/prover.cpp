@@ -128,7 +128,7 @@ void Prover::ask_directly(const Claim& claim, Proof& proof) {
         point.emplace(name, found->second);
   if (auto found = counterexample_at(claim, point))
     return refute(proof, Method::Model, std::move(*found));
-  proof.reason = "the solver's model is no counterexample";
+  proof.reason = "the solver's model is not a counterexample";
 }
 
 Proof Prover::prove(const Claim& claim) {

@@ -110,7 +110,8 @@ std::string solve(const std::string& script, unsigned effort) {
   Z3_solver_from_string(z3, solver, script.c_str());
   std::string answer;
   if (const Z3_error_code error = Z3_get_error_code(z3); error != Z3_OK) {
-    answer = fmt::format("unknown\nthe solver refused the script: {}", Z3_get_error_msg(z3, error));
+    answer =
+        fmt::format("unknown\nthe solver rejected the script: {}", Z3_get_error_msg(z3, error));
   } else if (const Z3_lbool result = Z3_solver_check(z3, solver); result == Z3_L_FALSE) {
     answer = "unsat\n";
   } else if (result == Z3_L_TRUE) {

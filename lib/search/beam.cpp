@@ -121,7 +121,7 @@ class Search {
       at = std::from_chars(at, end, seconds).ptr + 1;
       if (seconds == search::Times::kNever)
         result_.wrong.push_back(
-            fmt::format("{}: its output is not that of the hand-coded ones", str(opts)));
+            fmt::format("{}: its output differs from that of the hand-coded layout", str(opts)));
       times_.add(str(opts), std::min(seconds, times_.of(str(opts))));
     }
   }

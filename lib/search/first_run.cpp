@@ -76,10 +76,9 @@ void FirstRun::judge(const LazyOpPtr& kernel, const std::string& profile) const 
   const auto refuse_illegal = [&](const LazyOpPtr& part, const Buffer& candidate) {
     const Verdict verdict = touchstone::judge(part, buffers_, candidate, declared);
     if (verdict.outcome == Outcome::Fail)
-      throw AstError(
-          fmt::format("the hand-coded layout of {} gives what is not legal, and no search is made "
-                      "beside it: {}",
-                      kernel_name(kernel), verdict.str()));
+      throw AstError(fmt::format(
+          "the hand-coded layout of {} gives an illegal output, so no search is made: {}",
+          kernel_name(kernel), verdict.str()));
   };
   if (get_lazyop_info(kernel).flops.as_int() <= kSmall) return refuse_illegal(kernel, *buffers_[0]);
   const Shape& shape = kernel->shape();

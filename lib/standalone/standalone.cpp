@@ -27,13 +27,13 @@ std::size_t bytes_of_value(const LazyBuffer& value, std::string_view what) {
   for (const sint& size : value.shape())
     if (!size.is_int())
       throw Error(
-          fmt::format("{} has the shape {}, of which not all sizes are known; bind its variables",
+          fmt::format("{} has the shape {}, not all of whose sizes are known; bind its variables",
                       what, str(std::span(value.shape()))));
   return static_cast<std::size_t>(value.st().size().as_int()) * itemsize(value.dtype());
 }
 
 std::string_view why_no_kernel(const ScheduleItem& item) {
-  if (item.out->assigns_to()) return "assign(), which changes what is there before";
+  if (item.out->assigns_to()) return "assign(), which overwrites memory";
   if (item.kind == Op::Rand) return "random numbers; realize them first, or draw them outside";
   if (item.kind == Op::From) return "a copy from another device; realize it first";
   return item.kind == Op::Custom ? "a function of the host" : "";
@@ -67,9 +67,9 @@ class Writer {
       throw Error(fmt::format("{} of the program has no memory yet; realize it first", name));
     const std::size_t bytes = bytes_of_value(input, name);
     if (!memory_.emplace(&input.base(), name).second)
-      throw Error(fmt::format("{} of the program is an input already", name));
+      throw Error(fmt::format("{} of the program is already an input", name));
     if (bytes != input.realized()->bytes())
-      throw Error(fmt::format("{} is a part of an array; give the whole of it, or a copy", name));
+      throw Error(fmt::format("{} is a part of an array; give the whole array, or a copy", name));
     program_.inputs.push_back({input.dtype(), str(std::span(input.shape())), bytes});
   }
 
@@ -163,8 +163,8 @@ std::map<std::string, std::string> standalone_c(std::string_view name,
   const auto known = [&](char c) { return letter(c) || (c >= '0' && c <= '9'); };
   if (name.empty() || !letter(name[0]) || !std::ranges::all_of(name, known) || name == "main")
     throw Error(
-        fmt::format("'{}' is no name for a function of C; take letters, digits and _", name));
-  if (outputs.empty()) throw Error("a program needs an output");
+        fmt::format("'{}' is not a valid C function name; use letters, digits and _", name));
+  if (outputs.empty()) throw Error("a program must have an output");
   const Writer writer(name, inputs, outputs, codegen);
   return standalone::files(writer.program());
 }

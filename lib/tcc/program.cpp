@@ -64,7 +64,7 @@ TCCState* state(void* s) { return static_cast<TCCState*>(s); }
 Program::Program(const std::string& source) {
   const std::scoped_lock lock(compiling());
   TCCState* const s = tcc_new();
-  if (s == nullptr) throw SystemError("libtcc has no memory left");
+  if (s == nullptr) throw SystemError("libtcc is out of memory");
   std::string messages;
   tcc_set_error_func(s, &messages, [](void* to, const char* text) {
     *static_cast<std::string*>(to) += std::string(text) + "\n";
@@ -74,7 +74,7 @@ Program::Program(const std::string& source) {
   add_symbols(s);
   if (tcc_compile_string(s, source.c_str()) != 0 || tcc_relocate(s, TCC_RELOCATE_AUTO) != 0) {
     tcc_delete(s);
-    throw SystemError(fmt::format("libtcc refuses this:\n{}in\n{}", messages, source));
+    throw SystemError(fmt::format("libtcc rejects this:\n{}in\n{}", messages, source));
   }
   state_ = s;
 }
@@ -87,7 +87,7 @@ Program::~Program() {
 KernelFunction Program::function(const std::string& symbol) const {
   const std::scoped_lock lock(compiling());
   void* const at = tcc_get_symbol(state(state_), symbol.c_str());
-  if (at == nullptr) throw SystemError(fmt::format("libtcc made no function {}", symbol));
+  if (at == nullptr) throw SystemError(fmt::format("libtcc produced no function {}", symbol));
   return reinterpret_cast<KernelFunction>(at);
 }
 

@@ -40,7 +40,7 @@ std::vector<Tensor> inputs_of(const TensorNode& node, CreateGraph create) {
     if (create == CreateGraph::Yes && !same && node.parents[i]->requires_grad)
       throw Error(fmt::format(
           "gradients: a tensor of shape {} was assigned other values after the result was computed "
-          "from it, so that no graph of the gradient can be made; compute the result again",
+          "from it, so the gradient cannot be derived; compute the result again",
           str(node.inputs[i]->shape())));
     inputs.push_back(create == CreateGraph::Yes && same ? Tensor(node.parents[i])
                                                         : Tensor(node.inputs[i]));
@@ -73,12 +73,12 @@ void walk_back(const Tensor& root, const Tensor& seed, CreateGraph create, Visit
 Tensor seed_of(const char* who, const Tensor& root, const std::optional<Tensor>& given) {
   if (!given && root.elements() != 1)
     throw ShapeError(
-        fmt::format("{}: shape {} has {} elements; reduce it to one (sum or "
-                    "mean) first, or give the gradient that arrives at it",
+        fmt::format("{}: shape {} has {} elements; reduce it to one (sum or mean) first, or pass "
+                    "the gradient with respect to it",
                     who, str(root.shape()), root.elements()));
   if (!root.requires_grad())
     throw Error(
-        fmt::format("{}: no tensor this one was computed from requires a gradient; call "
+        fmt::format("{}: no tensor that this one was computed from requires a gradient; call "
                     "set_requires_grad() on the parameters before the forward pass",
                     who));
   if (!given) return Tensor::ones(root.shape(), {root.dtype(), root.device()});
@@ -96,9 +96,8 @@ void note_gradient(StateLog& log, const TensorNode& node) {
   if (node.gradient == nullptr) return log.began_gradient(node);
   if (lazy::CacheCollector::current() != nullptr && !log.knows_gradient(node))
     throw Error(
-        fmt::format("backward: a function that is noted by a TensorJit adds to a gradient from "
-                    "before, of shape "
-                    "{}, which a replay would not do again; call zero_grad() in the function",
+        fmt::format("backward: a function captured by a TensorJit adds to an earlier gradient, of "
+                    "shape {}, which a replay would not repeat; call zero_grad() in the function",
                     str(node.data->shape())));
 }
 

@@ -44,8 +44,8 @@ void CheckFinite::ran(const ScheduleItem& item, Device& device, std::span<Buffer
                                  : found->value < 0       ? "-inf"
                                                           : "inf";
   throw Error(fmt::format(
-      "check_finite: element {} of kernel {} on {}, made by {}{}, is {}, and its {} input(s) are "
-      "finite; look at what it divides by, takes the logarithm or root of, or lets overflow",
+      "check_finite: element {} of kernel {} on {}, made by {}{}, is {}, although its {} input(s) "
+      "are finite; look for division by zero, logarithms or roots of invalid values, and overflow",
       found->at, kernel_name(item.ast), device.name(),
       origin.name == nullptr ? "an operator" : origin.name, origin.gradient ? "'s gradient" : "",
       value, buffers.size() - 1));

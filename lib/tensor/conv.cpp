@@ -17,7 +17,7 @@ using Sizes = std::vector<std::int64_t>;
 Sizes each(const char* who, const char* what, const Sizes& given, std::size_t axes) {
   if (given.size() == axes) return given;
   if (given.size() != 1)
-    throw ShapeError(fmt::format("{}: {} ({}) for {} axes; give one number, or one an axis", who,
+    throw ShapeError(fmt::format("{}: {} ({}) for {} axes; give one number, or one per axis", who,
                                  what, fmt::join(given, ", "), axes));
   return Sizes(axes, given[0]);
 }
@@ -25,7 +25,7 @@ Sizes each(const char* who, const char* what, const Sizes& given, std::size_t ax
 Sizes whole_numbers(const char* who, const char* what, const Sizes& given, std::size_t axes) {
   Sizes all = each(who, what, given, axes);
   for (const std::int64_t n : all)
-    if (n < 0) throw ShapeError(fmt::format("{}: {} of {}; want 0 or more", who, what, n));
+    if (n < 0) throw ShapeError(fmt::format("{}: {} of {}; expected 0 or more", who, what, n));
   return all;
 }
 
@@ -45,7 +45,7 @@ Pairs pairs_of(const char* who, const ConvArgs& args, std::size_t axes) {
     return both;
   }
   if (args.padding_pairs.size() != axes)
-    throw ShapeError(fmt::format("{}: {} padding_pairs for {} axes; give one an axis", who,
+    throw ShapeError(fmt::format("{}: {} padding_pairs for {} axes; give one per axis", who,
                                  args.padding_pairs.size(), axes));
   return args.padding_pairs;
 }
@@ -58,9 +58,9 @@ Tensor padded_by(const char* who, const Tensor& x, const Pairs& pairs) {
     const std::int64_t size = x.size(x.rank() - static_cast<int>(pairs.size() - i));
     if (std::max<std::int64_t>(-pairs[i].first, 0) + std::max<std::int64_t>(-pairs[i].second, 0) >
         size)
-      throw ShapeError(
-          fmt::format("{}: padding of {} and {} takes more than there is of shape {}; take less",
-                      who, pairs[i].first, pairs[i].second, str(x.shape())));
+      throw ShapeError(fmt::format(
+          "{}: padding of {} and {} removes more than the size of shape {}; remove less", who,
+          pairs[i].first, pairs[i].second, str(x.shape())));
   }
   return x.pad2d(flat);
 }
@@ -98,8 +98,8 @@ Sizes kernel_of(const Tensor& weight) {
 Tensor with_bias(const Tensor& out, const std::optional<Tensor>& bias) {
   if (!bias) return out;
   if (bias->shape() != Shape{out.shape()[1]})
-    throw ShapeError(fmt::format("conv: bias {} for an output {}: want ({})", str(bias->shape()),
-                                 str(out.shape()), out.shape()[1].str()));
+    throw ShapeError(fmt::format("conv: bias {} for an output {}: expected ({})",
+                                 str(bias->shape()), str(out.shape()), out.shape()[1].str()));
   Shape row(static_cast<std::size_t>(out.rank()), 1);
   row[1] = out.shape()[1];
   return out + bias->reshape(row);
@@ -108,13 +108,14 @@ Tensor with_bias(const Tensor& out, const std::optional<Tensor>& bias) {
 void check_conv(const char* who, const Tensor& x, const Tensor& weight, std::int64_t groups,
                 bool transposed) {
   const bool ranks = x.rank() >= 3 && weight.rank() == x.rank();
-  if (groups < 1) throw ShapeError(fmt::format("{}: {} groups; want 1 or more", who, groups));
+  if (groups < 1) throw ShapeError(fmt::format("{}: {} groups; expected 1 or more", who, groups));
   const bool channels =
       ranks && (transposed ? x.size(1) == weight.size(0) && x.size(1) % groups == 0
                            : x.size(1) == weight.size(1) * groups && weight.size(0) % groups == 0);
   if (!channels)
     throw ShapeError(fmt::format(
-        "{}: input {} and weight {} in {} group(s): want (n, cin, sizes...) and {}, both channel "
+        "{}: input {} and weight {} in {} group(s): expected (n, cin, sizes...) and {}, both "
+        "channel "
         "counts multiples of the groups; reshape or transpose one",
         who, str(x.shape()), str(weight.shape()), groups,
         transposed ? "(cin, cout / groups, kernel...)" : "(cout, cin / groups, kernel...)"));
@@ -136,8 +137,9 @@ PoolWindows pooled(const char* who, const Tensor& x, const Sizes& kernel, const 
   const Sizes padding = whole_numbers(who, "padding", args.padding, axes);
   for (std::size_t i = 0; i < axes; ++i)
     if (2 * padding[i] > kernel[i])
-      throw ShapeError(fmt::format("{}: padding {} is more than half of the window, {}; pad less",
-                                   who, padding[i], kernel[i]));
+      throw ShapeError(
+          fmt::format("{}: padding {} is more than half of the window, {}; use less padding", who,
+                      padding[i], kernel[i]));
   const Tensor padded = x.pad(around(x, padding), PadMode::Constant, fill);
   std::vector<int> last;
   for (std::size_t i = axes; i > 0; --i) last.push_back(-static_cast<int>(i));
@@ -290,9 +292,10 @@ Tensor conv(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& 
 Tensor conv1d(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
               const ConvArgs& args) {
   if (x.rank() != 3)
-    throw ShapeError(fmt::format(
-        "conv1d: input {} and weight {}: want an input of (n, cin, size); unsqueeze or reshape it",
-        str(x.shape()), str(weight.shape())));
+    throw ShapeError(
+        fmt::format("conv1d: input {} and weight {}: expected an input of (n, cin, size); "
+                    "unsqueeze or reshape it",
+                    str(x.shape()), str(weight.shape())));
   return conv(x, weight, bias, args);
 }
 
@@ -300,9 +303,10 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
               const WindowArgs& args) {
   const OriginScope origin("conv2d");
   if (x.rank() != 4)
-    throw ShapeError(fmt::format(
-        "conv2d: input {} and weight {}: want an input of (n, cin, h, w); unsqueeze or reshape it",
-        str(x.shape()), str(weight.shape())));
+    throw ShapeError(
+        fmt::format("conv2d: input {} and weight {}: expected an input of (n, cin, h, w); "
+                    "unsqueeze or reshape it",
+                    str(x.shape()), str(weight.shape())));
   return conv(x, weight, bias, general(args));
 }
 
@@ -345,7 +349,7 @@ Tensor conv_transpose(const Tensor& x, const Tensor& weight, const std::optional
     if (grown + before + after - reach < 1 || extra[i] >= std::max(stride[i], dilation[i]))
       throw ShapeError(
           fmt::format("{}: axis {} of {}: padding {}, {} leaves nothing, or output_padding {} is "
-                      "not below the stride and the dilation; take less",
+                      "not less than the stride and the dilation; use less",
                       kWho, axis, str(x.shape()), padding[i].first, padding[i].second, extra[i]));
     border.emplace_back(std::max<std::int64_t>(before, 0), std::max<std::int64_t>(after, 0));
     cut.emplace_back(std::max<std::int64_t>(-before, 0), grown + std::max<std::int64_t>(before, 0) +

@@ -28,14 +28,14 @@ struct Parser {
       const auto c = static_cast<unsigned char>(text[i]);
       if (c == ' ') continue;
       if (text.substr(i).starts_with("...")) {
-        if (dots) fail("'...' stands twice in one operand");
+        if (dots) fail("'...' is given twice in one operand");
         dots = true;
         for (int axis = broadcast; axis-- > 0;) out += static_cast<char>('0' + axis);
         i += 2;
       } else if (std::isalpha(c) != 0) {
         out += text[i];
       } else {
-        fail(fmt::format("'{}' is no letter; want letters, '...', ',' and '->'", text[i]));
+        fail(fmt::format("'{}' is not a letter; expected letters, '...', ',' and '->'", text[i]));
       }
     }
     return out;
@@ -117,7 +117,7 @@ Tensor einsum(std::string_view notation, const std::vector<Tensor>& operands) {
   const std::size_t arrow = notation.find("->");
   const std::vector<std::string_view> parts = split_at_commas(notation.substr(0, arrow));
   if (parts.size() != operands.size())
-    parser.fail(fmt::format("{} operands are named and {} given", parts.size(), operands.size()));
+    parser.fail(fmt::format("{} operands are named, but {} given", parts.size(), operands.size()));
   std::vector<Operand> all;
   std::map<char, std::int64_t> sizes;
   std::map<char, int> uses;
@@ -130,7 +130,8 @@ Tensor einsum(std::string_view notation, const std::vector<Tensor>& operands) {
                               str(operands[i].shape()), operands[i].rank(), parts[i],
                               letters_in(parts[i])));
     if (broadcast > kMostBroadcast)
-      parser.fail(fmt::format("'...' stands for {} axes, at most {}", broadcast, kMostBroadcast));
+      parser.fail(
+          fmt::format("'...' stands for {} axes; the limit is {}", broadcast, kMostBroadcast));
     most = std::max(most, broadcast);
     const DType dtype = operands[i].dtype();
     Operand o{operands[i].cast(is_float(dtype) ? dtype : sum_accumulator(dtype)),
@@ -161,7 +162,7 @@ Tensor einsum(std::string_view notation, const std::vector<Tensor>& operands) {
   for (const char label : wanted) {
     if (!sizes.contains(label)) parser.fail(fmt::format("no operand has '{}'", label));
     if (!needed.insert(label).second)
-      parser.fail(fmt::format("'{}' stands twice in the result", label));
+      parser.fail(fmt::format("'{}' is given twice in the result", label));
   }
   // From the left; a letter is summed once neither a later operand nor the result needs it.
   std::vector<std::set<char>> later(all.size(), needed);

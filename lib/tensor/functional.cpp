@@ -38,8 +38,8 @@ Tensor scaled(const Tensor& x, const Affine& affine) {
 Tensor per_channel(const char* who, const Tensor& x, const Tensor& values) {
   if (x.rank() < 2 || values.shape() != Shape{x.shape()[1]})
     throw ShapeError(
-        fmt::format("{}: {} for each channel of {}; want (n, channels, ...) and (channels)", who,
-                    str(values.shape()), str(x.shape())));
+        fmt::format("{}: {} for each channel of {}; expected (n, channels, ...) and (channels)",
+                    who, str(values.shape()), str(x.shape())));
   Shape row(static_cast<std::size_t>(x.rank()), 1);
   row[1] = x.shape()[1];
   return values.reshape(row);
@@ -94,7 +94,7 @@ Tensor layernorm(const Tensor& x, int axis, double eps) {
 Tensor layer_norm(const Tensor& x, int axes, const Affine& affine, double eps) {
   const OriginScope origin("layer_norm");
   if (axes < 1 || axes > x.rank())
-    throw ShapeError(fmt::format("layer_norm: over {} axes of shape {}; want 1 to {}", axes,
+    throw ShapeError(fmt::format("layer_norm: over {} axes of shape {}; expected 1 to {}", axes,
                                  str(x.shape()), x.rank()));
   const Shape normal(x.shape().end() - axes, x.shape().end());
   for (const auto& part : {affine.weight, affine.bias})
@@ -122,7 +122,7 @@ Tensor group_norm(const Tensor& x, std::int64_t groups, const Affine& affine, do
   const OriginScope origin("group_norm");
   if (x.rank() < 2 || groups < 1 || x.size(1) % groups != 0)
     throw ShapeError(
-        fmt::format("group_norm: {} groups of the channels of shape {}; want (n, channels, "
+        fmt::format("group_norm: {} groups of the channels of shape {}; expected (n, channels, "
                     "...) and groups that divide the channels",
                     groups, str(x.shape())));
   const Tensor apart = x.unflatten(1, {groups, x.size(1) / groups});
@@ -142,10 +142,11 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
   };
   if (q.rank() < 2 || k.rank() < 2 || v.rank() < 2 || from_end(q, 1) != from_end(k, 1) ||
       from_end(k, 2) != from_end(v, 2))
-    throw ShapeError(fmt::format(
-        "scaled_dot_product_attention: queries {}, keys {}, values {}: want (..., queries, size), "
-        "(..., keys, size), (..., keys, out)",
-        str(q.shape()), str(k.shape()), str(v.shape())));
+    throw ShapeError(
+        fmt::format("scaled_dot_product_attention: queries {}, keys {}, values {}: expected (..., "
+                    "queries, size), "
+                    "(..., keys, size), (..., keys, out)",
+                    str(q.shape()), str(k.shape()), str(v.shape())));
   const double scale = args.scale.value_or(1 / std::sqrt(static_cast<double>(q.size(-1))));
   Tensor products = q.matmul(k.transpose()) * scale;
   const Tensor never =
@@ -180,7 +181,8 @@ Tensor l1_loss(const Tensor& x, const Tensor& wanted, Reduction reduction) {
 Tensor huber_loss(const Tensor& x, const Tensor& wanted, double delta, Reduction reduction) {
   const OriginScope origin("huber_loss");
   check_same("huber_loss", x, wanted);
-  if (!(delta > 0)) throw Error(fmt::format("huber_loss: delta {}; want a number above 0", delta));
+  if (!(delta > 0))
+    throw Error(fmt::format("huber_loss: delta {}; expected a number above 0", delta));
   const Tensor d = mlops::real(x - wanted), size = d.abs();
   return reduced(Tensor::where(size < delta, d.square() * 0.5, (size - delta / 2) * delta),
                  reduction);
@@ -204,7 +206,7 @@ namespace {
 Tensor label_places(const Tensor& log_p, const Tensor& labels) {
   if (log_p.rank() != 2 || labels.shape() != Shape{log_p.shape()[0]})
     throw ShapeError(
-        fmt::format("nll_loss, cross_entropy: {} and labels {}: want (n, classes) and (n)",
+        fmt::format("nll_loss, cross_entropy: {} and labels {}: expected (n, classes) and (n)",
                     str(log_p.shape()), str(labels.shape())));
   return one_hot(labels, log_p.size(1));
 }
@@ -221,9 +223,9 @@ Tensor are_classes(const Tensor& labels, std::int64_t classes,
         for (std::size_t i = 0; i < seen.size(); ++i)
           if ((std::cmp_less(seen[i], 0) || std::cmp_greater_equal(seen[i], classes)) &&
               !(but && std::cmp_equal(seen[i], *but)))
-            throw ShapeError(
-                fmt::format("nll_loss, cross_entropy: label {} of row {} is none of the {} classes",
-                            seen[i], i, classes));
+            throw ShapeError(fmt::format(
+                "nll_loss, cross_entropy: label {} of row {} is not one of the {} classes", seen[i],
+                i, classes));
       }
     });
   const Tensor wide = labels.detach().cast(DType::Int64);
@@ -258,7 +260,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const CrossEntr
   const OriginScope origin("cross_entropy");
   const double share = args.label_smoothing;
   if (!(share >= 0 && share <= 1))
-    throw Error(fmt::format("cross_entropy: label_smoothing {}; want a share from 0 to 1", share));
+    throw Error(
+        fmt::format("cross_entropy: label_smoothing {}; expected a share from 0 to 1", share));
   const Tensor log_p = log_softmax(logits);
   const Tensor places = label_places(log_p, labels);
   const Tensor none = Tensor::zeros({}, {log_p.dtype(), log_p.device()});

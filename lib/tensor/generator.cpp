@@ -24,8 +24,9 @@ struct Fans {
 };
 Fans fans(const Shape& shape) {
   if (shape.size() < 2)
-    throw ShapeError(fmt::format(
-        "glorot, kaiming: shape {} has no inputs and outputs; want (out, in, ...)", str(shape)));
+    throw ShapeError(
+        fmt::format("glorot, kaiming: shape {} has no inputs and outputs; expected (out, in, ...)",
+                    str(shape)));
   double each = 1;
   for (std::size_t i = 2; i < shape.size(); ++i) each *= static_cast<double>(shape[i].as_int());
   return {static_cast<double>(shape[1].as_int()) * each,
@@ -57,8 +58,8 @@ Tensor Generator::drawn(const std::string& what, const Draw& draw) {
     return log->draw({what, handle_, draw});
   if (StateLog::current() == nullptr && lazy::CacheCollector::current() != nullptr)
     throw Error(
-        "jit: the function draws random numbers, which every replay would repeat; note it with a "
-        "TensorJit, or pass them as an input");
+        "jit: the function draws random numbers, which every replay would repeat; capture it with "
+        "a TensorJit, or pass them as an input");
   return draw(*this);
 }
 
@@ -111,8 +112,7 @@ Tensor Generator::randint(const Shape& shape, std::int64_t low, std::int64_t hig
                           const TensorOptions& options) {
   const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
   if (low >= high || range > std::uint64_t{1} << 32)
-    throw Error(
-        fmt::format("randint: [{}, {}) has no number or more than 2^32; change it", low, high));
+    throw Error(fmt::format("randint: [{}, {}) is empty or has more than 2^32 numbers", low, high));
   if (!is_integer(options.dtype))
     throw DTypeError(
         fmt::format("randint: integers as {}; say {{DType::Int32, device}}, or cast "
@@ -121,7 +121,7 @@ Tensor Generator::randint(const Shape& shape, std::int64_t low, std::int64_t hig
   if (Scalar::from_int(options.dtype, low).to_double() != static_cast<double>(low) ||
       Scalar::from_int(options.dtype, high - 1).to_double() != static_cast<double>(high - 1))
     throw DTypeError(
-        fmt::format("randint: {} does not hold the numbers of [{}, {}); take a wider integer",
+        fmt::format("randint: {} cannot represent the numbers of [{}, {}); use a wider integer",
                     name(options.dtype), low, high));
   return drawn(described("randint", shape, options),
                [=](Generator& g) { return g.randint_now(shape, low, range, options); });
@@ -168,7 +168,7 @@ Tensor Generator::multinomial(const Tensor& weights, std::int64_t count, Replace
   if (weights.rank() < 1 || weights.size(-1) < 1 || count < 0 ||
       (replacement == Replacement::No && count > weights.size(-1)))
     throw ShapeError(
-        fmt::format("multinomial: {} positions of weights {}; want 0 or more, and without "
+        fmt::format("multinomial: {} positions of weights {}; expected 0 or more, and without "
                     "replacement at most the size of the last axis, which is 1 or more",
                     count, str(weights.shape())));
   const Tensor wide = weights.detach().cast(DType::Float64);
@@ -189,8 +189,8 @@ Tensor Generator::multinomial(const Tensor& weights, std::int64_t count, Replace
 std::vector<std::int64_t> Generator::permutation(std::int64_t n) {
   if (const StateLog* const log = StateLog::current(); log != nullptr && log->was_there(number_))
     throw Error(
-        "permutation: a function that is noted by a TensorJit takes numbers of the host, which "
-        "would be the same at each replay; draw them outside and pass them as an input");
+        "permutation: a function captured by a TensorJit draws numbers on the host, which would be "
+        "the same at each replay; draw them outside and pass them as an input");
   std::vector<std::int64_t> order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), 0);
   std::vector<std::uint32_t> bits(order.size());
@@ -220,7 +220,7 @@ Tensor randn_like(const Tensor& x, std::optional<DType> dtype) {
 
 Tensor dropout(const Tensor& x, double p, Generator& generator) {
   if (!(p >= 0 && p < 1))
-    throw Error(fmt::format("dropout: a part of {} cannot be dropped; want 0 <= p < 1", p));
+    throw Error(fmt::format("dropout: a part of {} cannot be dropped; expected 0 <= p < 1", p));
   const Tensor keep = generator.uniform(x.shape(), 0, 1, {DType::Float32, x.device()}) >= p;
   return x * keep.cast(x.dtype()) * (1 / (1 - p));
 }

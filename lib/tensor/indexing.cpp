@@ -13,7 +13,7 @@ namespace {
 void check_positions(const char* who, const Tensor& at) {
   if (!is_integer(at.dtype()))
     throw DTypeError(
-        fmt::format("{}: positions of {}; want integers: cast them, or give a bool tensor "
+        fmt::format("{}: positions of {}; expected integers: cast them, or give a bool tensor "
                     "to index()",
                     who, name(at.dtype())));
 }
@@ -76,11 +76,11 @@ Aligned aligned(const char* who, const Tensor& x, int axis, const Tensor& at) {
     keep.emplace_back(0, wanted);
   }
   if (!fits)
-    throw ShapeError(
-        fmt::format("{}: positions of shape {} in {} along axis {}: want the same rank, and sizes "
-                    "of at most those "
-                    "of the tensor on the other axes; unsqueeze, expand or shrink",
-                    who, str(at.shape()), str(x.shape()), axis));
+    throw ShapeError(fmt::format(
+        "{}: positions of shape {} in {} along axis {}: expected the same rank, and sizes "
+        "of at most those "
+        "of the tensor on the other axes; unsqueeze, expand or shrink",
+        who, str(at.shape()), str(x.shape()), axis));
   check_range(who, at, x.size(normal), x);
   return {x.shrink(keep).movedim(normal, -1), from_front(at, x.size(normal)).movedim(normal, -1),
           normal, in_order(at.shape(), normal)};
@@ -136,9 +136,8 @@ void add_positions(std::vector<std::pair<int, Tensor>>& all, const Tensor& x, in
   }
   const Shape covered(x.shape().begin() + axis, x.shape().begin() + axis + part.rank());
   if (part.rank() == 0 || part.shape() != covered)
-    throw ShapeError(
-        fmt::format("index: a mask of shape {} over sizes {} of {}; they must be equal",
-                    str(part.shape()), str(covered), str(x.shape())));
+    throw ShapeError(fmt::format("index: a mask of shape {} for sizes {} of {}; they must be equal",
+                                 str(part.shape()), str(covered), str(x.shape())));
   const Tensor places = nonzero(part);
   for (int i = 0; i < part.rank(); ++i)
     all.emplace_back(axis + i, places.narrow(1, i, 1).squeeze(1));
@@ -246,10 +245,10 @@ void set_index(Tensor& x, const std::vector<Index>& parts, const Tensor& values)
   const OriginScope origin("set_index");
   if ((x.requires_grad() || values.requires_grad()) && gradients_are_noted())
     throw Error(
-        "set_index: a gradient is wanted of the tensor or of the values, whose history would be "
+        "set_index: a gradient is required of the tensor or of the values, whose history would be "
         "lost; detach() them, set them in a NoGrad scope, or use scatter()");
   if (values.dtype() != x.dtype())
-    throw DTypeError(fmt::format("set_index: the tensor is {}, the values are {}; cast them",
+    throw DTypeError(fmt::format("set_index: the tensor is {}, but the values are {}; cast them",
                                  name(x.dtype()), name(values.dtype())));
   // Indexes the elements' numbers like the elements.
   const std::int64_t count = x.elements();
@@ -342,7 +341,7 @@ Tensor one_hot(const Tensor& labels, std::int64_t classes) {
   const OriginScope origin("one_hot");
   if (!is_integer(labels.dtype()) || classes < 0)
     throw DTypeError(
-        fmt::format("one_hot: labels of {} in {} classes; want integers, and 0 or more classes",
+        fmt::format("one_hot: labels of {} in {} classes; expected integers, and 0 or more classes",
                     name(labels.dtype()), classes));
   return labels.unsqueeze(-1) == Tensor::arange(0, classes, 1, {labels.dtype(), labels.device()});
 }
@@ -360,8 +359,8 @@ Sorted topk(const Tensor& x, std::int64_t k, int axis, Order order) {
   const OriginScope origin("topk");
   const int normal = x.normal_axis(axis);
   if (k < 0 || k > x.size(normal))
-    throw ShapeError(fmt::format("topk: {} elements of axis {} of shape {}; want 0 to {}", k, axis,
-                                 str(x.shape()), x.size(normal)));
+    throw ShapeError(fmt::format("topk: {} elements of axis {} of shape {}; expected 0 to {}", k,
+                                 axis, str(x.shape()), x.size(normal)));
   const Tensor rows = x.movedim(normal, -1);
   // The element at place i is the one with i elements before it.
   const Tensor rank = ranks(rows.detach(), order).contiguous().unsqueeze(-2);

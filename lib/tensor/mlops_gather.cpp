@@ -213,7 +213,7 @@ LazyBufferPtr ScatterAdd::forward(Inputs inputs) {
   const Shape &all = terms->shape(), row = row_of(table_);
   if (!std::ranges::all_of(all, is_number) || !std::ranges::all_of(table_, is_number))
     throw ShapeError(
-        fmt::format("scatter_add: terms of shape {} for a table of {}; want numbers, "
+        fmt::format("scatter_add: terms of shape {} for a table of {}; expected numbers, "
                     "not variables: take the largest size and shrink",
                     str(all), str(table_)));
   if (terms->several() && terms->dtype() != DType::Bool) return on_several(terms, positions);
@@ -246,7 +246,7 @@ LazyBufferPtr last_writers(const LazyBufferPtr& positions, std::int64_t size,
   Shape places = positions->shape();
   if (!std::ranges::all_of(places, is_number))
     throw ShapeError(
-        fmt::format("scatter: positions of shape {}; want numbers, not variables: take "
+        fmt::format("scatter: positions of shape {}; expected numbers, not variables: take "
                     "the largest size and shrink",
                     str(places)));
   const std::int64_t along = places.back().as_int();

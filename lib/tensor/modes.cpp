@@ -15,10 +15,9 @@ thread_local bool notes_gradients = true, trains = false;
 DType default_dtype() { return dtype_of_new; }
 DType set_default_dtype(DType dtype) {
   if (!is_float(dtype))
-    throw DTypeError(
-        fmt::format("set_default_dtype: {} is no float; name the type of a tensor of integers in "
-                    "its TensorOptions",
-                    name(dtype)));
+    throw DTypeError(fmt::format(
+        "set_default_dtype: {} is not a float; give integers their type in TensorOptions",
+        name(dtype)));
   return std::exchange(dtype_of_new, dtype);
 }
 

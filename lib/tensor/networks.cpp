@@ -7,8 +7,8 @@ namespace touchstone::models {
 Mlp::Mlp(const std::vector<std::int64_t>& sizes, Generator& generator,
          const TensorOptions& options) {
   if (sizes.size() < 2)
-    throw ShapeError(fmt::format("Mlp: {} sizes; want those of the input and the output at least",
-                                 sizes.size()));
+    throw ShapeError(fmt::format(
+        "Mlp: {} sizes; expected those of the input and the output at least", sizes.size()));
   for (std::size_t i = 1; i < sizes.size(); ++i)
     layers_.push_back(part(fmt::format("layers.{}", i - 1),
                            nn::Linear(sizes[i - 1], sizes[i], generator, options)));
@@ -102,7 +102,7 @@ Gpt::Gpt(const GptSizes& sizes, Generator& generator, const TensorOptions& optio
 Tensor Gpt::operator()(const Tensor& tokens) const {
   if (tokens.rank() != 2 || tokens.size(1) > sizes_.context)
     throw ShapeError(
-        fmt::format("Gpt: tokens {}: want (n, tokens) with at most {} tokens; cut them",
+        fmt::format("Gpt: tokens {}: expected (n, tokens) with at most {} tokens; cut them",
                     str(tokens.shape()), sizes_.context));
   Tensor x = tokens_(tokens) + positions_.weight.narrow(0, 0, tokens.size(1));
   for (const Layer& layer : layers_) {
@@ -127,7 +127,7 @@ Gpt::Cache Gpt::cache(std::int64_t n) const {
 Tensor Gpt::next(const Tensor& tokens, const sint& position, Cache& cache) const {
   if (tokens.rank() != 2 || tokens.shape()[1] != sint(1) || cache.size() != layers_.size())
     throw ShapeError(
-        fmt::format("Gpt: tokens {} with a cache of {} layers: want (n, 1), and {} layers",
+        fmt::format("Gpt: tokens {} with a cache of {} layers: expected (n, 1), and {} layers",
                     str(tokens.shape()), cache.size(), layers_.size()));
   Tensor x = tokens_(tokens) + positions_.weight.narrow(0, position, 1);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
@@ -154,9 +154,10 @@ std::vector<std::int64_t> GptWriter::operator()(std::vector<std::int64_t> prompt
   const auto most = net_.sizes().context;
   const auto length = static_cast<std::int64_t>(prompt.size());
   if (prompt.empty() || count < 0 || count > most - length)
-    throw ShapeError(fmt::format(
-        "GptWriter: {} tokens behind a prompt of {}: want a prompt, and {} tokens together at most",
-        count, length, most));
+    throw ShapeError(
+        fmt::format("GptWriter: {} tokens behind a prompt of {}: expected a prompt, and {} tokens "
+                    "together at most",
+                    count, length, most));
   const auto end = static_cast<std::size_t>(length + count);
   for (std::size_t at = 0; at + 1 < end; ++at) {
     if (prompt[at] < 0 || prompt[at] >= net_.sizes().vocabulary)

@@ -31,15 +31,15 @@ Tensor if_affine(const Shape& shape, double value, const Options& options) {
 std::int64_t per_group(std::int64_t in, std::int64_t out, std::int64_t groups) {
   if (groups < 1 || in % groups != 0 || out % groups != 0)
     throw ShapeError(
-        fmt::format("convolution: {} channels to {} in {} groups; want groups that divide both", in,
-                    out, groups));
+        fmt::format("convolution: {} channels to {} in {} groups; expected groups that divide both",
+                    in, out, groups));
   return in / groups;
 }
 
 void check_steps(const char* who, const Tensor& x, const Tensor& weight_ih) {
   if (x.rank() != 3 || x.size(1) < 1 || x.size(2) != weight_ih.size(1))
     throw ShapeError(fmt::format(
-        "{}: input {}: want (n, steps, {}) with a step or more; unsqueeze or transpose it", who,
+        "{}: input {}: expected (n, steps, {}) with a step or more; unsqueeze or transpose it", who,
         str(x.shape()), weight_ih.size(1)));
 }
 
@@ -84,7 +84,7 @@ ConvTranspose1d::ConvTranspose1d(std::int64_t in, std::int64_t out, std::int64_t
 Tensor ConvTranspose1d::operator()(const Tensor& x) const {
   if (x.rank() != 3)
     throw ShapeError(
-        fmt::format("ConvTranspose1d: input {}: want (n, channels, size)", str(x.shape())));
+        fmt::format("ConvTranspose1d: input {}: expected (n, channels, size)", str(x.shape())));
   return conv_transpose(x, weight, given(bias), args);
 }
 
@@ -102,7 +102,7 @@ ConvTranspose2d::ConvTranspose2d(std::int64_t in, std::int64_t out,
 Tensor ConvTranspose2d::operator()(const Tensor& x) const {
   if (x.rank() != 4)
     throw ShapeError(
-        fmt::format("ConvTranspose2d: input {}: want (n, channels, h, w)", str(x.shape())));
+        fmt::format("ConvTranspose2d: input {}: expected (n, channels, h, w)", str(x.shape())));
   return conv_transpose(x, weight, given(bias), args);
 }
 
@@ -124,7 +124,8 @@ Tensor BatchNorm::operator()(const Tensor& x, Mode mode) const {
   if (mode == Mode::Evaluate && running_mean.defined())
     return batch_norm(x, running_mean, running_var, affine, eps);
   if (x.rank() < 2)
-    throw ShapeError(fmt::format("BatchNorm: input {}: want (n, channels, ...)", str(x.shape())));
+    throw ShapeError(
+        fmt::format("BatchNorm: input {}: expected (n, channels, ...)", str(x.shape())));
   std::vector<int> axes = {0};
   for (int axis = 2; axis < x.rank(); ++axis) axes.push_back(axis);
   const Tensor mean = x.mean(axes), variance = x.var(axes, 0);
@@ -152,8 +153,8 @@ LayerNorm::LayerNorm(Shape over, double epsilon, const NormOptions& options)
 Tensor LayerNorm::operator()(const Tensor& x) const {
   const auto axes = static_cast<int>(sizes.size());
   if (x.rank() < axes || !std::ranges::equal(std::span(x.shape()).last(sizes.size()), sizes))
-    throw ShapeError(fmt::format("LayerNorm: input {}: its last sizes are to be {}", str(x.shape()),
-                                 str(sizes)));
+    throw ShapeError(
+        fmt::format("LayerNorm: input {}: its last sizes must be {}", str(x.shape()), str(sizes)));
   return layer_norm(x, axes, {given(weight), given(bias)}, eps);
 }
 
@@ -165,7 +166,7 @@ LayerNorm2d::LayerNorm2d(std::int64_t count, double epsilon, const NormOptions& 
 Tensor LayerNorm2d::operator()(const Tensor& x) const {
   if (x.rank() != 4 || x.size(1) != channels)
     throw ShapeError(
-        fmt::format("LayerNorm2d: input {}: want (n, {}, h, w)", str(x.shape()), channels));
+        fmt::format("LayerNorm2d: input {}: expected (n, {}, h, w)", str(x.shape()), channels));
   return layer_norm(x.movedim(1, -1), 1, {given(weight), given(bias)}, eps).movedim(-1, 1);
 }
 
@@ -209,7 +210,7 @@ MultiHeadAttention::MultiHeadAttention(std::int64_t size, std::int64_t parts, Ge
       out(part("out", Linear(size, size, generator, options))) {
   if (parts < 1 || size % parts != 0)
     throw ShapeError(fmt::format(
-        "MultiHeadAttention: {} heads of size {}; want heads that divide it", parts, size));
+        "MultiHeadAttention: {} heads of size {}; expected heads that divide it", parts, size));
 }
 
 Tensor MultiHeadAttention::operator()(const Tensor& q, const Tensor& k, const Tensor& v,
@@ -217,7 +218,7 @@ Tensor MultiHeadAttention::operator()(const Tensor& q, const Tensor& k, const Te
   for (const Tensor& x : {q, k, v})
     if (x.rank() != 3)
       throw ShapeError(
-          fmt::format("MultiHeadAttention: input {}: want (n, tokens, size)", str(x.shape())));
+          fmt::format("MultiHeadAttention: input {}: expected (n, tokens, size)", str(x.shape())));
   const Tensor mixed = scaled_dot_product_attention(
       in_heads(query(q), heads), in_heads(key(k), heads), in_heads(value(v), heads), args);
   return out(mixed.transpose(1, 2).flatten(2));
@@ -225,8 +226,8 @@ Tensor MultiHeadAttention::operator()(const Tensor& q, const Tensor& k, const Te
 
 Tensor MultiHeadAttention::next(const Tensor& x, const sint& position, KvCache& cache) const {
   if (x.rank() != 3 || x.shape()[1] != sint(1))
-    throw ShapeError(
-        fmt::format("MultiHeadAttention: input {}: want one token, (n, 1, size)", str(x.shape())));
+    throw ShapeError(fmt::format("MultiHeadAttention: input {}: expected one token, (n, 1, size)",
+                                 str(x.shape())));
   const auto with = [&](Tensor& earlier, const Tensor& one) {
     const sint context = earlier.shape()[2], after = context - position - 1;
     if (!certainly_le(0, position) || !certainly_le(0, after))

@@ -34,10 +34,10 @@ Optimizer::Optimizer(const Parameters& parameters, double lr) {
                         "set_requires_grad() on it",
                         parameters_.size(), str(p.shape())));
       if (!seen.insert(p.node().get()).second)
-        throw Error(fmt::format(
-            "optimizer: parameter {} of shape {} stands twice and would be moved twice; leave one "
-            "out",
-            parameters_.size(), str(p.shape())));
+        throw Error(
+            fmt::format("optimizer: parameter {} of shape {} is given twice and would be updated "
+                        "twice; remove one",
+                        parameters_.size(), str(p.shape())));
       parameters_.push_back(p);
       scales_.push_back(group.lr_scale);
       decays_.push_back(group.weight_decay);
@@ -50,8 +50,8 @@ double Optimizer::lr() const { return rates_.empty() ? 0 : rates_[0].lr.read<dou
 void Optimizer::set_lr(double lr) {
   if (StateLog::current() != nullptr)
     throw Error(
-        "set_lr: a function that is noted by a TensorJit sets a learning rate, which would be the "
-        "same at each replay; set it outside, before the call");
+        "set_lr: a function captured by a TensorJit sets a learning rate, which would be the same "
+        "at each replay; set it outside, before the call");
   for (Rate& rate : rates_) rate.lr.assign(Tensor::from<double>({lr}, {1}, rate.device));
 }
 
@@ -133,7 +133,7 @@ Tensor gradient_of(const char* who, const Tensor& p) {
 Tensor clip_grad_norm(const std::vector<Tensor>& parameters, double most) {
   const OriginScope origin("clip_grad_norm");
   if (!(most > 0))
-    throw Error(fmt::format("clip_grad_norm: a norm of {}; want a number above 0", most));
+    throw Error(fmt::format("clip_grad_norm: a norm of {}; expected a number above 0", most));
   std::vector<Tensor> gradients;
   std::optional<Tensor> squares;
   for (const Tensor& p : parameters) {
@@ -156,7 +156,7 @@ Tensor clip_grad_norm(const std::vector<Tensor>& parameters, double most) {
 void clip_grad_value(const std::vector<Tensor>& parameters, double most) {
   const OriginScope origin("clip_grad_value");
   if (!(most > 0))
-    throw Error(fmt::format("clip_grad_value: values up to {}; want a number above 0", most));
+    throw Error(fmt::format("clip_grad_value: values up to {}; expected a number above 0", most));
   for (Tensor p : parameters) p.set_grad(gradient_of("clip_grad_value", p).clamp(-most, most));
 }
 
@@ -201,7 +201,7 @@ Adam::Adam(const Parameters& parameters, double lr, double beta1, double beta2, 
       first_(zeros_like_parameters()),
       second_(zeros_like_parameters()) {
   if (decays == WeightDecay::No && has_weight_decays())
-    throw Error("Adam: a group with weight decay, which Adam has not; use AdamW");
+    throw Error("Adam: a group with weight decay, which Adam does not support; use AdamW");
   for (const Tensor& p : this->parameters())
     if (std::ranges::find(powers_, p.device(), &Powers::device) == powers_.end())
       powers_.push_back({p.device(), Tensor::from<double>({1}, {1}, p.device()),

@@ -11,7 +11,8 @@ namespace touchstone::optim {
 namespace {
 
 void require_steps(const char* who, std::int64_t steps, std::int64_t least) {
-  if (steps < least) throw Error(fmt::format("{}: {} steps; want {} or more", who, steps, least));
+  if (steps < least)
+    throw Error(fmt::format("{}: {} steps; expected {} or more", who, steps, least));
 }
 
 double half_cosine(double from, double to, double part) {
@@ -66,7 +67,8 @@ Schedule warmup(std::int64_t steps, const Schedule& then) {
 Schedule one_cycle(double highest, std::int64_t steps, double rising) {
   require_steps("one_cycle", steps, 2);
   if (!(rising > 0 && rising < 1))
-    throw Error(fmt::format("one_cycle: a rising part of {}; want one between 0 and 1", rising));
+    throw Error(
+        fmt::format("one_cycle: a rising part of {}; expected one between 0 and 1", rising));
   return [=](std::int64_t step) {
     const double top = rising * static_cast<double>(steps) - 1,
                  last = static_cast<double>(steps) - 1,

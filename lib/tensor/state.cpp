@@ -113,7 +113,7 @@ void save_state(const std::filesystem::path& path, const StateDict& state,
                 const Metadata& metadata) {
   if (metadata.empty()) return write_array_file(path, arrays_of(state));
   if (path.extension() != ".safetensors")
-    throw Error(fmt::format("'{}' takes no metadata; a .safetensors does", path.string()));
+    throw Error(fmt::format("'{}' cannot store metadata; a .safetensors can", path.string()));
   write_file_atomically(path, state_bytes(state, metadata));
 }
 
@@ -145,7 +145,7 @@ StateDict map_tensors(const std::filesystem::path& path) {
 }
 
 void write_elements(const std::filesystem::path& path, const Tensor& x, std::int64_t offset) {
-  if (offset < 0) throw Error(fmt::format("write_elements: offset {}; want 0 or more", offset));
+  if (offset < 0) throw Error(fmt::format("write_elements: offset {}; expected 0 or more", offset));
   const std::string bytes = to_host(x).bytes;
   std::fstream file;
   // Open without truncating, or create.
@@ -235,8 +235,8 @@ void copy_state(const StateDict& from, const StateDict& to) {
     for (const sint& size : entry.tensor.shape()) given.back().shape.push_back(size.as_int());
   }
   if (const std::string wrong = misfits(given, wanted, Strict::Yes); !wrong.empty())
-    throw Error(
-        fmt::format("copy_state: the states do not fit:{}\n(copy that of a like model)", wrong));
+    throw Error(fmt::format(
+        "copy_state: the states do not fit:{}\n(copy the state of an equal model)", wrong));
   for (const NamedTensor& entry : from) {
     Tensor& target = wanted.at(entry.name);
     target.assign(entry.tensor.detach().shard_like(target));

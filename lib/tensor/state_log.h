@@ -28,7 +28,7 @@ class StateLog {
     Tensor again() const {
       if (from->generator == nullptr)
         throw Error(fmt::format(
-            "jit: the generator of the {} that the function draws is gone; keep it", what));
+            "jit: the generator of the {} that the function draws was destroyed; keep it", what));
       return current_ != nullptr ? current_->draw(*this) : draw(*from->generator);
     }
   };
@@ -59,8 +59,8 @@ class StateLog {
     if (played_ != nullptr) {
       if (next_ == played_->size() || (*played_)[next_].first != wanted.what)
         throw Error(
-            fmt::format("jit: the function draws {} in this call, not in its first; what "
-                        "it draws must not change from call to call",
+            fmt::format("jit: the function draws {} in this call, but not in its first; it must "
+                        "draw the same in every call",
                         wanted.what));
       return Tensor((*played_)[next_++].second);
     }

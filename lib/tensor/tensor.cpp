@@ -57,10 +57,10 @@ Tensor Tensor::arange_of(double begin, double end, double step, const TensorOpti
 Tensor Tensor::linspace(double begin, double end, std::int64_t count,
                         const TensorOptions& options) {
   if (count < 0)
-    throw ShapeError(fmt::format("linspace: {} values cannot be made; ask for 0 or more", count));
+    throw ShapeError(fmt::format("linspace: cannot make {} values; use 0 or more", count));
   if (!is_float(options.dtype))
     throw DTypeError(
-        fmt::format("linspace: gives floats, not {}; cast the result", name(options.dtype)));
+        fmt::format("linspace: makes floats, not {}; cast the result", name(options.dtype)));
   return with_storage(options.dtype, [&]<class T>(std::type_identity<T>) {
     std::vector<T> values;
     const double step = count > 1 ? (end - begin) / static_cast<double>(count - 1) : 0;
@@ -109,8 +109,8 @@ Tensor Tensor::from_bytes(DType dtype, std::span<const std::byte> bytes, const S
 TensorNode& Tensor::held() const {
   if (node_ == nullptr)
     throw Error(
-        "the tensor was moved from, or its layer was made without it, so it has no values; give it "
-        "some, copy it before, or ask defined()");
+        "the tensor was moved from, or its layer was created without it, so it has no values; "
+        "assign to it, copy it before the move, or check defined()");
   return *node_;
 }
 const LazyBufferPtr& Tensor::lazy() const {
@@ -282,8 +282,8 @@ Tensor& Tensor::place_(const char* who, const std::string& device, std::optional
     throw Error(fmt::format(
         "{}_: this tensor was computed from others; use {}(), or detach() it first", who, who));
   if (StateLog::current() != nullptr)
-    throw Error(fmt::format(
-        "{}_: a function that is noted by a TensorJit moves a tensor; move it before", who));
+    throw Error(
+        fmt::format("{}_: a function captured by a TensorJit moves a tensor; move it before", who));
   held().data = held().data->place(device, axis);
   if (held().gradient != nullptr) held().gradient = held().gradient->place(device, axis);
   return *this;
@@ -299,14 +299,13 @@ Tensor Tensor::detach() const { return Tensor(lazy()); }
 void Tensor::assign(const Tensor& values) {
   if (values.shape() != shape())
     throw ShapeError(
-        fmt::format("assign: the tensor has shape {}, the values {}; reshape or "
-                    "expand them",
+        fmt::format("assign: the tensor has shape {}, but the values {}; reshape or expand them",
                     str(shape()), str(values.shape())));
   if (values.dtype() != dtype())
-    throw DTypeError(fmt::format("assign: the tensor is {}, the values are {}; cast them",
+    throw DTypeError(fmt::format("assign: the tensor is {}, but the values are {}; cast them",
                                  name(dtype()), name(values.dtype())));
   if (values.device() != device())
-    throw BufferError(fmt::format("assign: the tensor is on {}, the values are on {}; use to()",
+    throw BufferError(fmt::format("assign: the tensor is on {}, but the values are on {}; use to()",
                                   device(), values.device()));
   if (values.shard_axis() != shard_axis())
     throw BufferError(
@@ -316,8 +315,8 @@ void Tensor::assign(const Tensor& values) {
     log->assigned(node_);
   else if (lazy::CacheCollector::current() != nullptr)
     throw Error(
-        "assign: a function that is noted by a TinyJit assigns to a tensor, which a replay would "
-        "not do again; note it with a TensorJit");
+        "assign: a function captured by a TinyJit assigns to a tensor, which a replay would not "
+        "repeat; capture it with a TensorJit");
   held().data = values.lazy();
   held().given = values.held().given;
   held().function.reset();
@@ -339,11 +338,11 @@ std::optional<Tensor> Tensor::grad() const {
   if (held().gradient == nullptr) return std::nullopt;
   if (const StateLog* const log = StateLog::current();
       log != nullptr && !log->knows_gradient(*node_))
-    throw Error(fmt::format(
-        "grad: a function that is noted by a TensorJit reads a gradient from before, of shape {}, "
-        "which would be the same at each replay; call backward() in the function, or give the "
-        "gradient as an input",
-        str(held().data->shape())));
+    throw Error(
+        fmt::format("grad: a function captured by a TensorJit reads an earlier gradient, of shape "
+                    "{}, which would be the same at each replay; call backward() in the function, "
+                    "or give the gradient as an input",
+                    str(held().data->shape())));
   return Tensor(held().gradient);
 }
 
@@ -359,7 +358,7 @@ void Tensor::set_grad(const Tensor& gradient) {
 Tensor& Tensor::retain_grad() {
   if (!requires_grad())
     throw Error(
-        "retain_grad: no gradient is wanted of this tensor; call set_requires_grad() on what it "
+        "retain_grad: this tensor requires no gradient; call set_requires_grad() on the tensors it "
         "is computed from");
   held().keeps_gradient = true;
   return *this;

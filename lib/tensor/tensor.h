@@ -467,8 +467,8 @@ Tensor Tensor::from(std::initializer_list<std::initializer_list<T>> rows) {
   std::vector<T> values;
   for (const auto& row : rows) {
     if (row.size() != width)
-      throw ShapeError(
-          fmt::format("from: rows of {} and {} values; make them equal", width, row.size()));
+      throw ShapeError(fmt::format("from: rows of {} and {} values; they must have equal lengths",
+                                   width, row.size()));
     values.insert(values.end(), row.begin(), row.end());
   }
   return from(values, {rows.size(), width});
@@ -481,7 +481,7 @@ Tensor Tensor::from(std::initializer_list<std::initializer_list<std::initializer
   std::vector<T> values;
   for (const Tensor& part : parts) {
     if (part.shape() != parts[0].shape())
-      throw ShapeError(fmt::format("from: blocks of shapes {} and {}; make them equal",
+      throw ShapeError(fmt::format("from: blocks of shapes {} and {}; they must be equal",
                                    str(parts[0].shape()), str(part.shape())));
     const std::vector<T> some = part.read<T>();
     values.insert(values.end(), some.begin(), some.end());
@@ -494,8 +494,8 @@ Tensor Tensor::from(std::initializer_list<std::initializer_list<std::initializer
 template <class T>
 std::vector<T> Tensor::read() const {
   if (dtype_v<T> != dtype())
-    throw DTypeError(fmt::format("read: the tensor is {}, asked for {}; cast first", name(dtype()),
-                                 name(dtype_v<T>)));
+    throw DTypeError(
+        fmt::format("read: the tensor is {}, not {}; cast first", name(dtype()), name(dtype_v<T>)));
   if (elements() == 0) return {};
   return host_ready()->template read<T>();
 }

@@ -81,7 +81,7 @@ Tensor Tensor::movedim(int from, int to) const {
 Tensor Tensor::pad(const Padding& padding, PadMode mode, Number value) const {
   const OriginScope origin("pad");
   if (static_cast<int>(padding.size()) != rank())
-    throw ShapeError(fmt::format("pad: {} pairs for shape {} of {} axes; give one pair an axis",
+    throw ShapeError(fmt::format("pad: {} pairs for shape {} of {} axes; give one pair per axis",
                                  padding.size(), str(shape()), rank()));
   if (mode == PadMode::Constant) {
     const Tensor padded = pad(padding);
@@ -104,7 +104,7 @@ Tensor Tensor::pad2d(const std::vector<std::int64_t>& padding, Number value) con
   const std::size_t axes = padding.size() / 2;
   if (padding.size() % 2 != 0 || axes > shape().size())
     throw ShapeError(
-        fmt::format("pad2d: ({}) for shape {}; give two numbers an axis, of the last axis first",
+        fmt::format("pad2d: ({}) for shape {}; give two numbers per axis, of the last axis first",
                     fmt::join(padding, ", "), str(shape())));
   Mask keep = whole(*this);
   Padding more(shape().size(), {0, 0});
@@ -114,10 +114,9 @@ Tensor Tensor::pad2d(const std::vector<std::int64_t>& padding, Number value) con
                        size = this->size(static_cast<int>(axis));
     const std::int64_t begin = before < 0 ? -before : 0, end = after < 0 ? size + after : size;
     if (begin > end)
-      throw ShapeError(
-          fmt::format("pad2d: {} and {} take more than the {} elements of axis {} of "
-                      "shape {}; take less",
-                      before, after, size, axis, str(shape())));
+      throw ShapeError(fmt::format(
+          "pad2d: {} and {} remove more than the {} elements of axis {} of shape {}; remove less",
+          before, after, size, axis, str(shape())));
     keep[axis] = {begin, end};
     more[axis] = {std::max<std::int64_t>(before, 0), std::max<std::int64_t>(after, 0)};
   }
@@ -135,7 +134,7 @@ Tensor Tensor::unflatten(int axis, const Shape& sizes) const {
 Tensor Tensor::narrow(int axis, const sint& begin, const sint& size) const {
   const auto at = static_cast<std::size_t>(normal_axis(axis));
   if (!certainly_le(0, begin) || !certainly_le(0, size) || !certainly_le(begin, shape()[at] - size))
-    throw ShapeError(fmt::format("narrow: elements {} to {} are not within axis {} of shape {}",
+    throw ShapeError(fmt::format("narrow: elements {} to {} are outside axis {} of shape {}",
                                  begin.str(), (begin + size).str(), axis, str(shape())));
   Mask keep = whole(*this);
   keep[at] = {begin, begin + size};
@@ -163,8 +162,7 @@ std::vector<Tensor> Tensor::split(const std::vector<std::int64_t>& sizes, int ax
 std::vector<Tensor> Tensor::split(std::int64_t size, int axis) const {
   const OriginScope origin("split");
   const std::int64_t whole_size = this->size(axis);
-  if (size < 1)
-    throw ShapeError(fmt::format("split: parts of {} elements; ask for 1 or more", size));
+  if (size < 1) throw ShapeError(fmt::format("split: parts of {} elements; use 1 or more", size));
   std::vector<std::int64_t> sizes;
   for (std::int64_t left = whole_size; left > 0; left -= size)
     sizes.push_back(std::min(left, size));
@@ -173,7 +171,7 @@ std::vector<Tensor> Tensor::split(std::int64_t size, int axis) const {
 }
 
 std::vector<Tensor> Tensor::chunk(std::int64_t count, int axis) const {
-  if (count < 1) throw ShapeError(fmt::format("chunk: {} parts; ask for 1 or more", count));
+  if (count < 1) throw ShapeError(fmt::format("chunk: {} parts; use 1 or more", count));
   return split(std::max<std::int64_t>(1, ceil_div(size(axis), count)), axis);
 }
 
@@ -181,7 +179,7 @@ Tensor Tensor::repeat(const std::vector<std::int64_t>& times) const {
   const OriginScope origin("repeat");
   if (static_cast<int>(times.size()) < rank() ||
       std::ranges::any_of(times, [](std::int64_t t) { return t < 0; }))
-    throw ShapeError(fmt::format("repeat: ({}) for shape {}; give one number of 0 or more an axis",
+    throw ShapeError(fmt::format("repeat: ({}) for shape {}; give one number of 0 or more per axis",
                                  fmt::join(times, ", "), str(shape())));
   if (static_cast<int>(times.size()) > rank()) {
     Shape taller(times.size() - shape().size(), 1);
@@ -200,8 +198,7 @@ Tensor Tensor::repeat(const std::vector<std::int64_t>& times) const {
 Tensor Tensor::repeat_interleave(std::int64_t times, int axis) const {
   const OriginScope origin("repeat_interleave");
   const int at = normal_axis(axis);
-  if (times < 0)
-    throw ShapeError(fmt::format("repeat_interleave: {} times; ask for 0 or more", times));
+  if (times < 0) throw ShapeError(fmt::format("repeat_interleave: {} times; use 0 or more", times));
   const Tensor apart = unsqueeze(at + 1);
   Shape wide = apart.shape(), together = shape();
   wide[static_cast<std::size_t>(at) + 1] = times;
@@ -241,7 +238,7 @@ Tensor Tensor::diagonal(int a, int b) const {
   const int first = normal_axis(a), second = normal_axis(b);
   if (first == second)
     throw ShapeError(
-        fmt::format("diagonal: axes {} and {} of shape {} are one", a, b, str(shape())));
+        fmt::format("diagonal: axes {} and {} of shape {} are the same", a, b, str(shape())));
   const Tensor x = movedim(first, -1).movedim(second - (first < second ? 1 : 0), -1);
   const std::int64_t size = std::min(x.size(-1), x.size(-2));
   // Rows of size + 1: the reshape puts element (i, i) first in row i.

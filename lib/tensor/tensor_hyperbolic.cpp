@@ -121,7 +121,7 @@ Tensor Tensor::softplus() const { return on(kSoftplus, *this); }
 Tensor Tensor::celu(double alpha) const {
   const OriginScope origin("celu");
   if (!(alpha > 0 || alpha < 0))
-    throw Error(fmt::format("celu: alpha {}; want a number that is not 0", alpha));
+    throw Error(fmt::format("celu: alpha {}; expected a number that is not 0", alpha));
   const Tensor x = mlops::real(*this);
   return where(x < 0, (minimum(x, 0) / alpha).expm1() * alpha, x);
 }

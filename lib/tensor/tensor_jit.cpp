@@ -58,8 +58,8 @@ struct TensorJit::Captured {
     const Tensors made = function(tensors_of(all.first(inputs)));
     if (others_note && outermost && !log.all_assigned().empty())
       throw Error(
-          "assign: a function that is noted by a TinyJit assigns to a tensor, which a replay would "
-          "not do again; note it with a TensorJit");
+          "assign: a function captured by a TinyJit assigns to a tensor, which a replay would not "
+          "repeat; capture it with a TensorJit");
     std::vector<std::shared_ptr<TensorNode>> assigned;
     for (const auto& node : log.all_assigned())
       if (!is_empty(*node)) assigned.push_back(node);
@@ -69,10 +69,10 @@ struct TensorJit::Captured {
     else if (capturing)
       for (const auto& node : assigned)
         if (std::ranges::find(states, node) == states.end())
-          throw Error(fmt::format(
-              "jit: the function assigns to a tensor of shape {} in its second call, not in its "
-              "first; what it assigns to must not change from call to call",
-              str(node->data->shape())));
+          throw Error(
+              fmt::format("jit: the function assigns to a tensor of shape {} in its second call, "
+                          "but not in its first; it must assign to the same tensors in every call",
+                          str(node->data->shape())));
     if (!capturing && !others_note && jit.captured() == 0) {
       reads = read_only(log);
       if (draws.empty()) draws = log.all_draws();
@@ -170,12 +170,12 @@ TensorJit::TensorJit(std::function<Tensors(std::span<const Tensor>)> function)
     : captured_(std::make_unique<Captured>(std::move(function))) {}
 
 TensorJit::TensorJit(std::function<Tensor(const Tensor&)> function)
-    : captured_(
-          std::make_unique<Captured>([run = std::move(function)](std::span<const Tensor> inputs) {
-            if (inputs.size() != 1)
-              throw Error(fmt::format("jit: {} inputs given, the function takes 1", inputs.size()));
-            return Tensors{run(inputs[0])};
-          })) {}
+    : captured_(std::make_unique<Captured>([run = std::move(function)](
+                                               std::span<const Tensor> inputs) {
+        if (inputs.size() != 1)
+          throw Error(fmt::format("jit: {} inputs given, but the function takes 1", inputs.size()));
+        return Tensors{run(inputs[0])};
+      })) {}
 
 TensorJit::~TensorJit() = default;
 TensorJit::TensorJit(TensorJit&&) noexcept = default;
@@ -193,7 +193,7 @@ TensorJit::Tensors TensorJit::operator()(std::span<const Tensor> inputs,
 Tensor TensorJit::operator()(const Tensor& input, const symbolic::Values& values) {
   Tensors made = (*this)(std::span(&input, 1), values);
   if (made.size() != 1)
-    throw Error(fmt::format("jit: the function gives {} results; call it with a list of inputs",
+    throw Error(fmt::format("jit: the function returns {} results; call it with a list of inputs",
                             made.size()));
   return std::move(made[0]);
 }

@@ -94,8 +94,8 @@ Tensor Tensor::reshape(Shape wanted) const {
     const sint known = touchstone::elements(wanted), all = touchstone::elements(shape());
     if (known == sint(0) || floor_mod(all, known) != sint(0))
       throw ShapeError(
-          fmt::format("reshape: {} elements of shape {} are no multiple of the {} "
-                      "that the sizes beside -1 give; change them",
+          fmt::format("reshape: {} elements of shape {} are not a multiple of the {} that the "
+                      "sizes other than -1 give; change them",
                       all.str(), str(shape()), known.str()));
     *open = floor_div(all, known);
   }
@@ -156,7 +156,7 @@ Tensor Tensor::flip(const std::vector<int>& axes) const {
 
 Tensor Tensor::slice(const std::vector<Slice>& slices) const {
   if (static_cast<int>(slices.size()) > rank())
-    throw ShapeError(fmt::format("slice: {} slices for shape {} of {} axes; leave some out",
+    throw ShapeError(fmt::format("slice: {} slices for shape {} of {} axes; remove some",
                                  slices.size(), str(shape()), rank()));
   Mask keep;
   std::vector<int> flipped;
@@ -179,8 +179,8 @@ Tensor& Tensor::set(const std::vector<Slice>& slices, const Tensor& values) {
   if (requires_grad() || values.requires_grad()) {
     if (gradients_are_noted())
       throw Error(
-          "set: a gradient is wanted of the tensor or of the values, whose history would be lost; "
-          "detach() them, set them in a NoGrad scope, or choose with where()");
+          "set: a gradient is required of the tensor or of the values, whose history would be "
+          "lost; detach() them, set them in a NoGrad scope, or use where()");
   }
   const Tensor part = slice(slices);
   const Shape& shape = part.shape();
@@ -188,7 +188,7 @@ Tensor& Tensor::set(const std::vector<Slice>& slices, const Tensor& values) {
     throw ShapeError(fmt::format("set: values of shape {} do not fit the {} elements chosen of {}",
                                  str(values.shape()), str(shape), str(this->shape())));
   if (values.dtype() != dtype())
-    throw DTypeError(fmt::format("set: the tensor is {}, the values are {}; cast them",
+    throw DTypeError(fmt::format("set: the tensor is {}, but the values are {}; cast them",
                                  name(dtype()), name(values.dtype())));
   std::vector<Walk> walks;
   for (int axis = 0; axis < rank(); ++axis) {
@@ -244,10 +244,9 @@ Tensor Tensor::cat(const std::vector<Tensor>& parts, int axis) {
     Shape other = part.shape();
     if (other.size() == parts[0].shape().size()) other[index] = parts[0].shape()[index];
     if (other != parts[0].shape())
-      throw ShapeError(
-          fmt::format("cat: shapes {} and {} differ on another axis than {}; make "
-                      "them equal there",
-                      str(parts[0].shape()), str(part.shape()), at));
+      throw ShapeError(fmt::format(
+          "cat: shapes {} and {} differ on an axis other than {}; make them equal there",
+          str(parts[0].shape()), str(part.shape()), at));
     total = total + part.shape()[index];
   }
   // Pads each part to the whole. Integers are added up, as padding is exactly zero.

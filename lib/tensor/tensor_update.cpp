@@ -7,18 +7,18 @@ Tensor& Tensor::become(const Tensor& result, const char* what) {
   if (result.requires_grad() || (requires_grad() && gradients_are_noted())) {
     if (held().function == nullptr && requires_grad())
       throw Error(
-          fmt::format("{}: a gradient is wanted of this leaf, which would change under it; write x "
-                      "= x {} y, or "
-                      "change it in a NoGrad scope",
+          fmt::format("{}: this leaf requires a gradient and cannot change in place; write x = x "
+                      "{} y, or change it in a NoGrad scope",
                       what, what[0]));
     return *this = result;
   }
   if (result.shape() != shape())
-    throw ShapeError(fmt::format("{}: the tensor has shape {}, the result {}; write x = x {} y",
+    throw ShapeError(fmt::format("{}: the tensor has shape {}, but the result {}; write x = x {} y",
                                  what, str(shape()), str(result.shape()), what[0]));
   if (result.dtype() != dtype())
-    throw DTypeError(fmt::format("{}: the tensor is {}, the result {}; write x = x {} y, or cast",
-                                 what, name(dtype()), name(result.dtype()), what[0]));
+    throw DTypeError(
+        fmt::format("{}: the tensor is {}, but the result {}; write x = x {} y, or cast", what,
+                    name(dtype()), name(result.dtype()), what[0]));
   assign(result);
   return *this;
 }

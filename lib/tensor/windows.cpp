@@ -36,8 +36,8 @@ Window window_of(const char* who, const Tensor& x, std::size_t axis, std::int64_
   const std::int64_t reach = checked_add(checked_mul(dilation, kernel - 1), 1);
   if (reach > size)
     throw ShapeError(
-        fmt::format("{}: a window of {} elements, {} apart, every {}, does not fit "
-                    "axis {} of shape {}; pad it or take a smaller window",
+        fmt::format("{}: a window of {} elements, {} apart, every {}, does not fit axis {} of "
+                    "shape {}; pad it or use a smaller window",
                     who, kernel, dilation, stride, axis, str(x.shape())));
   return {size, kernel, stride, dilation, (size - reach) / stride + 1};
 }

@@ -42,7 +42,7 @@ UOp node_of(const LazyOp& n, std::vector<UOp> src) {
     return UOp::make(n.cast_arg().bitcast ? Ops::Bitcast : Ops::Cast, n.dtype(), std::move(src));
   if (n.op() == Op::Noop) return src[0];
   const std::optional<Ops> op = ops_of(n.op(), n.src().empty() ? n.dtype() : n.src()[0]->dtype());
-  if (!op) throw AstError(fmt::format("{}: graphs have no such op", info(n.op()).name));
+  if (!op) throw AstError(fmt::format("{}: graphs do not support this op", info(n.op()).name));
   UOpArg arg;
   if (*op == Ops::ReduceAxis)
     arg = UOpReduce{n.op() == Op::ReduceMax ? Ops::Max : Ops::Add, n.reduce_arg().axes, false};
@@ -52,7 +52,7 @@ UOp node_of(const LazyOp& n, std::vector<UOp> src) {
 }  // namespace
 
 UOp kernel_graph(const LazyOpPtr& kernel) {
-  if (kernel->op() != Op::Store) throw AstError("a kernel is a STORE");
+  if (kernel->op() != Op::Store) throw AstError("a kernel must be a STORE");
   std::unordered_map<const LazyOp*, UOp> made;
   for (const LazyOpPtr& n : toposort(kernel)) {
     std::vector<UOp> src;

@@ -10,7 +10,8 @@ constexpr std::array<std::string_view, kStepKindCount> kind_names = {
     "DEFINE_GLOBAL", "DEFINE_VAR", "DEFINE_ACC", "CONST",   "LOOP", "ENDLOOP",
     "LOAD",          "STORE",      "ALU",        "INDEX",   "CAST", "BITCAST",
     "LOAD_ACC",      "ASSIGN",     "CHECK",      "PREFETCH"};
-static_assert(static_cast<int>(StepKind::Prefetch) + 1 == kStepKindCount);
+static_assert(static_cast<int>(StepKind::Prefetch) + 1 == kStepKindCount,
+              "kind_names needs one name per StepKind, in the order of StepKind");
 
 std::uint64_t hash_of(const StepArg& arg) {
   if (const auto* number = std::get_if<int>(&arg)) return static_cast<std::uint64_t>(*number);
@@ -32,7 +33,7 @@ std::string arg_text(const StepArg& arg) {
 }  // namespace
 
 void Operands::push_back(int value) {
-  if (count_ == kMost) throw AstError(fmt::format("a step takes no more than {} operands", kMost));
+  if (count_ == kMost) throw AstError(fmt::format("a step must have at most {} operands", kMost));
   values_[count_++] = value;
 }
 

@@ -85,7 +85,8 @@ constexpr bool index_op_rows_follow_enum() {
     if (index_op_table[i].op != static_cast<IndexOp>(i)) return false;
   return static_cast<std::size_t>(IndexOp::Where) + 1 == index_op_table.size();
 }
-static_assert(index_op_rows_follow_enum());
+static_assert(index_op_rows_follow_enum(),
+              "index_op_table needs one row per IndexOp, in the order of IndexOp");
 
 constexpr const IndexOpInfo& info(IndexOp op) {
   return index_op_table[static_cast<std::size_t>(op)];

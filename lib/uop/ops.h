@@ -184,7 +184,7 @@ constexpr bool ops_rows_follow_enum() {
     if (ops_table[i].op != static_cast<Ops>(i)) return false;
   return static_cast<int>(Ops::DefineGlobal) + 1 == kOpsCount;
 }
-static_assert(ops_rows_follow_enum());
+static_assert(ops_rows_follow_enum(), "ops_table needs one row per Ops, in the order of Ops");
 
 constexpr const OpsInfo& info(Ops op) { return ops_table[static_cast<std::size_t>(op)]; }
 constexpr std::string_view name(Ops op) { return info(op).name; }
@@ -241,7 +241,7 @@ class OpSet {
   static constexpr std::uint64_t bit(Ops op) {
     return std::uint64_t{1} << static_cast<std::uint64_t>(op);
   }
-  static_assert(kOpsCount <= 64);
+  static_assert(kOpsCount <= 64, "an OpSet holds at most 64 ops");
   std::uint64_t word_ = 0;
 };
 

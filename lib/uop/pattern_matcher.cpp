@@ -131,8 +131,7 @@ struct Matching {
     if (p.src[0].one_way) return each_in_turn(p, u, next);
     if (i > kMostWithChoice)
       throw AstError(
-          fmt::format("{} has {} sources, and {} are the most that a pattern which fits "
-                      "in several ways takes each of",
+          fmt::format("{} has {} sources; patterns that fit in several ways take at most {} each",
                       u.line(), u.src().size(), kMostWithChoice));
     if (i == u.src().size()) return next();
     const auto rest = [&] { return each(p, u, i + 1, next); };
@@ -223,11 +222,11 @@ PatternMatcher::PatternMatcher(std::vector<Rule> rules) {
     made->pattern = compact(*rule, rule->pattern, names);
     if (made->pattern.ops == OpSet::all() || made->pattern.ops.empty())
       refuse(*rule,
-             "the top of its pattern says nothing of its op, so it would be tried everywhere");
+             "the top of its pattern does not restrict its op, so it would be tried everywhere");
     for (const std::string& wanted : rule->names) {
       const auto at = std::ranges::find(names, wanted);
       if (at == names.end())
-        refuse(*rule, fmt::format("its function asks for '{}', which {} does not name", wanted,
+        refuse(*rule, fmt::format("its function needs '{}', which {} does not name", wanted,
                                   rule->pattern.str()));
       made->asked.push_back(static_cast<std::size_t>(at - names.begin()));
     }

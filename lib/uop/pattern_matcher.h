@@ -23,7 +23,7 @@ class RewriteContext {
   template <class T>
   T& as() const {
     if (object_ == nullptr || type_ != &tag<T>)
-      throw AstError("a rule asks for a context that this rewrite does not have");
+      throw AstError("a rule needs a context that this rewrite does not have");
     return *static_cast<T*>(object_);
   }
   bool empty() const { return object_ == nullptr; }

@@ -25,36 +25,37 @@ std::string names_device(const UOp& u) {
   if (!u.dtype().is_none()) return "a device gives no elements";
   if (has_arg<std::string>(u)) return "";
   const auto* names = std::get_if<std::vector<std::string>>(&u.arg());
-  if (names == nullptr || names->size() < 2) return "its argument is no name, nor two or more";
+  if (names == nullptr || names->size() < 2)
+    return "its argument is neither a name nor two or more";
   for (std::size_t i = 0; i < names->size(); ++i)
     if (std::find(names->begin(), names->begin() + static_cast<std::ptrdiff_t>(i), (*names)[i]) !=
         names->begin() + static_cast<std::ptrdiff_t>(i))
-      return (*names)[i] + " stands in it twice";
+      return (*names)[i] + " is given twice";
   return "";
 }
 std::string is_unique(const UOp& u) {
   if (!u.dtype().is_none()) return "it gives no elements";
-  return has_arg<std::int64_t>(u) ? "" : "its argument is no number";
+  return has_arg<std::int64_t>(u) ? "" : "its argument is not a number";
 }
 std::string is_buffer(const UOp& u) {
   if (u.src(0).op() != Ops::Unique || u.src(1).op() != Ops::Device)
     return "its sources are not UNIQUE and DEVICE";
   const auto* size = std::get_if<std::int64_t>(&u.arg());
-  if (size == nullptr || *size < 0) return "its argument is no number of elements";
+  if (size == nullptr || *size < 0) return "its argument is not a number of elements";
   return u.dtype().is_none() ? "it holds elements of no type" : "";
 }
 std::string is_part(const UOp& u) {
   if (u.src(0).op() != Ops::Buffer && u.src(0).op() != Ops::MStack)
-    return "its source is no buffer";
+    return "its source is not a buffer";
   const auto* part = std::get_if<Mask>(&u.arg());
-  return part != nullptr && part->size() == 1 ? "" : "its argument is no (first, size)";
+  return part != nullptr && part->size() == 1 ? "" : "its argument is not (first, size)";
 }
 std::string is_constant(const UOp& u) {
   const auto* value = std::get_if<Scalar>(&u.arg());
-  if (value == nullptr) return "its argument is no value";
+  if (value == nullptr) return "its argument is not a value";
   if (value->dtype() != u.dtype().base) return "its value is of another type";
   if (u.src().empty()) return "";
-  if (u.src(0).op() != Ops::View) return "its source is no VIEW";
+  if (u.src(0).op() != Ops::View) return "its source is not a VIEW";
   const auto* st = std::get_if<ShapeTracker>(&u.src(0).arg());
   if (st == nullptr || st->views().size() != 1) return "its shape is not one view without a mask";
   // An empty view may have an empty mask.
@@ -64,17 +65,17 @@ std::string is_constant(const UOp& u) {
 }
 std::string is_variable(const UOp& u) {
   const auto* v = std::get_if<UOpVariable>(&u.arg());
-  if (v == nullptr) return "its argument is no variable";
+  if (v == nullptr) return "its argument is not a variable";
   if (v->min > v->max) return "its bounds are empty";
-  return is_integer(u.dtype().base) ? "" : "it is no integer";
+  return is_integer(u.dtype().base) ? "" : "it is not an integer";
 }
 std::string is_bound(const UOp& u) {
   if (u.src(0).op() != Ops::DefineVar || u.src(1).op() != Ops::Const)
     return "its sources are not DEFINE_VAR and CONST";
-  return is_integer(u.dtype().base) ? "" : "it is no integer";
+  return is_integer(u.dtype().base) ? "" : "it is not an integer";
 }
 std::string is_view(const UOp& u) {
-  return has_arg<ShapeTracker>(u) ? "" : "its argument is no ShapeTracker";
+  return has_arg<ShapeTracker>(u) ? "" : "its argument is not a ShapeTracker";
 }
 std::string moves(const UOp& u) {
   const bool image = u.dtype().is_image() || u.src(0).dtype().is_image();
@@ -82,10 +83,10 @@ std::string moves(const UOp& u) {
     return "movement keeps the type";
   const Ops op = u.op();
   if (op == Ops::Reshape || op == Ops::Expand)
-    return has_arg<Shape>(u) ? "" : "its argument is no shape";
+    return has_arg<Shape>(u) ? "" : "its argument is not a shape";
   if (op == Ops::Permute || op == Ops::Flip)
-    return has_arg<std::vector<int>>(u) ? "" : "its argument is no list of axes";
-  return has_arg<Mask>(u) ? "" : "its argument is no pairs";
+    return has_arg<std::vector<int>>(u) ? "" : "its argument is not a list of axes";
+  return has_arg<Mask>(u) ? "" : "its argument is not a list of pairs";
 }
 std::string keeps_type(const UOp& u) {
   return u.dtype().base == u.src(0).dtype().base && !u.dtype().is_none()
@@ -93,19 +94,19 @@ std::string keeps_type(const UOp& u) {
              : "it keeps the type of its source";
 }
 std::string is_copy(const UOp& u) {
-  if (u.src(1).op() != Ops::Device) return "its second source is no DEVICE";
+  if (u.src(1).op() != Ops::Device) return "its second source is not a DEVICE";
   return keeps_type(u);
 }
 std::string is_custom(const UOp& u) {
-  if (u.src(0).op() != Ops::Device) return "its first source is no DEVICE";
-  return has_arg<UOpFill>(u) ? "" : "its argument does not say what fills it";
+  if (u.src(0).op() != Ops::Device) return "its first source is not a DEVICE";
+  return has_arg<UOpFill>(u) ? "" : "its argument does not give its contents";
 }
 std::string is_assign(const UOp& u) {
   const Ops target = u.src(0).base().op();
   if (u.src(1).op() != Ops::Kernel && u.src(0).dtype().base != u.src(1).dtype().base)
     return "the value is of another type than the target";
   for (std::size_t i = 2; i < u.src().size(); ++i)
-    if (u.src(i).op() != Ops::Assign) return fmt::format("source {} is no ASSIGN to follow", i);
+    if (u.src(i).op() != Ops::Assign) return fmt::format("source {} is not an ASSIGN to follow", i);
   if (target == Ops::Const || target == Ops::Device) return "a constant cannot be assigned to";
   if (u.src(1).op() != Ops::Kernel && u.src(0).st() != nullptr && u.src(1).st() != nullptr &&
       u.src(0).shape() != u.src(1).shape())
@@ -119,13 +120,13 @@ std::string is_kernel(const UOp& u) {
   if (kernel == nullptr || *kernel == nullptr || !(*kernel)->ast) return "it has no AST";
   constexpr OpSet kReads{Ops::Buffer, Ops::BufferView, Ops::Assign, Ops::MSelect, Ops::MStack};
   for (const UOp& s : u.src())
-    if (!kReads.has(s.op())) return "it reads " + s.line() + ", which is no memory";
+    if (!kReads.has(s.op())) return "it reads " + s.line() + ", which is not memory";
   const UOp& ast = (*kernel)->ast;
-  return ast.op() == Ops::Sink || is_meta(ast.op()) ? "" : "its AST is no SINK, COPY or the like";
+  return ast.op() == Ops::Sink || is_meta(ast.op()) ? "" : "its AST is not a SINK, COPY or similar";
 }
 std::string is_selected(const UOp& u) {
   const auto* which = std::get_if<std::int64_t>(&u.arg());
-  if (which == nullptr) return "its argument is no number";
+  if (which == nullptr) return "its argument is not a number";
   const auto names = u.src(0).device();
   if (names.size() < 2) return "its source is on one device";
   return *which >= 0 && static_cast<std::size_t>(*which) < names.size()
@@ -141,20 +142,20 @@ std::string is_stack(const UOp& u) {
   }
   std::vector<std::string> names = u.device();
   std::ranges::sort(names);
-  return std::ranges::adjacent_find(names) == names.end() ? "" : "a device stands in it twice";
+  return std::ranges::adjacent_find(names) == names.end() ? "" : "a device is given twice";
 }
 std::string is_shard(const UOp& u) {
   const auto* axis = std::get_if<std::int64_t>(&u.arg());
   if (axis == nullptr || *axis < 0 ||
       (u.src(0).st() != nullptr && *axis >= u.src(0).tracker().rank()))
-    return "its argument is no axis";
-  if (u.src(0).op() == Ops::Multi) return "its source is sharded already";
+    return "its argument is not an axis";
+  if (u.src(0).op() == Ops::Multi) return "its source is already sharded";
   if (u.device().size() < 2) return "its source is on one device";
   return keeps_type(u);
 }
 std::string is_reduce(const UOp& u) {
   const auto* arg = std::get_if<UOpReduce>(&u.arg());
-  if (arg == nullptr) return "its argument says nothing of axes";
+  if (arg == nullptr) return "its argument lacks axes";
   if (arg->op != Ops::Add && arg->op != Ops::Mul && arg->op != Ops::Max)
     return std::string(name(arg->op)) + " cannot be reduced by; ADD, MUL and MAX can";
   if (arg->axes.empty() || !std::ranges::is_sorted(arg->axes) ||
@@ -166,9 +167,9 @@ std::string is_reduce(const UOp& u) {
   return u.dtype().base == u.src(0).dtype().base ? "" : "a reduce keeps the type";
 }
 std::string allreduces(const UOp& u) {
-  if (u.src(1).op() != Ops::Device) return "its second source is no DEVICE";
+  if (u.src(1).op() != Ops::Device) return "its second source is not a DEVICE";
   const auto* arg = std::get_if<UOpReduce>(&u.arg());
-  if (arg == nullptr) return "its argument is no op";
+  if (arg == nullptr) return "its argument is not an op";
   if (arg->op != Ops::Add && arg->op != Ops::Mul && arg->op != Ops::Max)
     return std::string(name(arg->op)) + " cannot be reduced by; ADD, MUL and MAX can";
   if (!arg->axes.empty()) return "it has axes";
@@ -189,7 +190,7 @@ std::string in_one_place(const UOp& u) {
   return "";
 }
 std::string chooses(const UOp& u) {
-  if (!is_bool(u.src(0).dtype().base)) return "its condition is no bool";
+  if (!is_bool(u.src(0).dtype().base)) return "its condition is not a bool";
   if (u.src(1).dtype().base != u.dtype().base || u.src(2).dtype().base != u.dtype().base)
     return "its arms are of another type";
   return "";
@@ -223,9 +224,10 @@ std::string has_shape(const UOp& u) {
 std::string is_sink(const UOp& u) { return u.dtype().is_none() ? "" : "it gives no elements"; }
 
 std::string is_global(const UOp& u) {
-  if (u.dtype().form != UOpType::Form::Pointer && !u.dtype().is_image()) return "it is no pointer";
+  if (u.dtype().form != UOpType::Form::Pointer && !u.dtype().is_image())
+    return "it is not a pointer";
   const auto* number = std::get_if<std::int64_t>(&u.arg());
-  return number != nullptr && *number >= 0 ? "" : "its argument is no number of a buffer";
+  return number != nullptr && *number >= 0 ? "" : "its argument is not a number of a buffer";
 }
 bool views_global(const UOp& u) {
   return u.op() == Ops::View && u.src().size() == 1 && u.src(0).op() == Ops::DefineGlobal;
@@ -243,7 +245,7 @@ std::string stores(const UOp& u) {
   return "";
 }
 std::string valid(const UOp& u) {
-  if (u.src(0).op() != Ops::View) return "its source is no VIEW";
+  if (u.src(0).op() != Ops::View) return "its source is not a VIEW";
   return u.dtype() == UOpType(DType::Bool) ? "" : "it gives bool";
 }
 std::string at_the_edge(const UOp& u) {
@@ -252,7 +254,7 @@ std::string at_the_edge(const UOp& u) {
 }
 std::string stores_only(const UOp& u) {
   for (const UOp& s : u.src())
-    if (s.op() != Ops::Store) return s.line() + " is no STORE";
+    if (s.op() != Ops::Store) return s.line() + " is not a STORE";
   return u.src().empty() ? "it stores nothing" : "";
 }
 std::string no_place(const UOp& /*u*/) { return "it does not belong here"; }

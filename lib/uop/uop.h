@@ -274,7 +274,7 @@ std::int64_t living_uops();
 template <class T>
 const T& UOp::arg_as() const {
   if (const T* found = std::get_if<T>(&arg())) return *found;
-  throw AstError("the argument of " + line() + " is of another kind");
+  throw AstError("the argument of " + line() + " is of another type");
 }
 
 }  // namespace touchstone

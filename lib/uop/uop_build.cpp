@@ -87,7 +87,8 @@ UOp UOp::alu(Ops op, std::vector<UOp> others) const {
   for (UOp& other : others) of.push_back(std::move(other));
   const OpsInfo& row = info(op);
   if (!is_alu(op) || static_cast<int>(of.size()) != row.least)
-    throw AstError(fmt::format("{} of {} operands is no elementwise node", name(op), of.size()));
+    throw AstError(
+        fmt::format("{} of {} operands is not an elementwise node", name(op), of.size()));
   UOpType type = op == Ops::Where ? of[1].dtype() : dtype();
   if (is_comparison(op)) type = DType::Bool;
   if (type.is_image()) type = type.base;
@@ -113,7 +114,7 @@ UOp UOp::reduce(Ops op, std::vector<int> axes, bool fused) const {
 
 UOp UOp::ask(Ops op) const {
   if (group(op) != OpsGroup::Ask)
-    throw AstError(fmt::format("{} is nothing to be asked of a tensor", name(op)));
+    throw AstError(fmt::format("a tensor cannot be asked for {}", name(op)));
   return make(op, dtype(), {*this});
 }
 
@@ -127,7 +128,7 @@ UOp UOp::mselect(std::size_t which) const {
   return make(Ops::MSelect, dtype(), {*this}, static_cast<std::int64_t>(which));
 }
 UOp UOp::mstack(std::vector<UOp> of) {
-  if (of.empty()) throw AstError("MSTACK: of no device");
+  if (of.empty()) throw AstError("MSTACK: no devices given");
   const UOpType type = of[0].dtype();
   return make(Ops::MStack, type, std::move(of));
 }

@@ -20,7 +20,7 @@ TrackerPtr shared(ShapeTracker st) { return std::make_shared<const ShapeTracker>
 TrackerPtr contiguous(Shape shape) { return shared(ShapeTracker::contiguous(std::move(shape))); }
 
 [[noreturn]] void no_arg(const UOpNode& n) {
-  throw AstError(fmt::format("{} has an argument of another kind", name(n.op)));
+  throw AstError(fmt::format("{} has an argument of another type", name(n.op)));
 }
 template <class T>
 const T& arg_of(const UOpNode& n) {
@@ -70,7 +70,7 @@ TrackerPtr with_axis(const TrackerPtr& st, std::size_t axis, const sint& size) {
 }
 
 TrackerPtr st_of_source(const UOpNode& n, std::size_t i) {
-  if (n.src.size() <= i) throw AstError(fmt::format("{} lacks source {}", name(n.op), i));
+  if (n.src.size() <= i) throw AstError(fmt::format("{} has no source {}", name(n.op), i));
   const UOpFacts* facts = known(n.src[i].address());
   if (!facts->wrong.empty()) throw ShapeError(facts->wrong);
   return facts->st;
@@ -300,7 +300,7 @@ std::optional<int> axis_after_reshape(const Shape& before, const Shape& after, i
     product = product * after[i];
   }
   if (!found)
-    throw AstError(fmt::format("RESHAPE of {} to {} tears axis {} apart, along which it is sharded",
+    throw AstError(fmt::format("RESHAPE of {} to {} splits axis {}, along which it is sharded",
                                str(before), str(after), axis));
   return found;
 }

@@ -52,7 +52,7 @@ UPat UPat::with_arg(UOpArg arg) const {
 // Alternatives are stored in place of sources.
 UPat::Parts UPat::without_sources() const {
   if (parts_->alternatives)
-    throw AstError(str() + " is alternatives; say of each of them what it is over");
+    throw AstError(str() + " is a set of alternatives; give the sources of each of them");
   return *parts_;
 }
 UPat UPat::over(std::vector<UPat> sources) const {

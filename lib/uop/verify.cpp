@@ -21,7 +21,7 @@ class Verifier {
     if (!open_.empty()) fail(fmt::format("loop %{} never ends", open_.back()));
     const int split = kernel_.split;
     if (split != -1 && (split < 0 || split >= at_ || kind(split) != StepKind::Loop))
-      fail(fmt::format("split names %{}, which is no loop", split));
+      fail(fmt::format("split names %{}, which is not a loop", split));
   }
 
  private:
@@ -54,8 +54,8 @@ class Verifier {
   }
 
   void check_visible(int s) const {
-    if (s < 0 || s >= at_) fail(fmt::format("operand %{} does not stand before its user", s));
-    if (!gives_value(kind(s))) fail(fmt::format("operand %{} gives no value", s));
+    if (s < 0 || s >= at_) fail(fmt::format("operand %{} does not precede its user", s));
+    if (!gives_value(kind(s))) fail(fmt::format("operand %{} has no value", s));
     const int loop = loop_of_[static_cast<std::size_t>(s)];
     if (loop != -1 && std::find(open_.begin(), open_.end(), loop) == open_.end())
       fail(fmt::format("operand %{} belongs to loop %{}, which has ended", s, loop));
@@ -63,8 +63,7 @@ class Verifier {
 
   void operands(std::size_t least, std::size_t most) const {
     const std::size_t n = uop().src.size();
-    if (n < least || n > most)
-      fail(fmt::format("{} operands where {} to {} are due", n, least, most));
+    if (n < least || n > most) fail(fmt::format("{} operands, expected {} to {}", n, least, most));
   }
   void index_operand(std::size_t i) const {
     require(dtype(src(i)) == DType::Int64, "an index operand must be int64");
@@ -101,7 +100,7 @@ class Verifier {
       case StepKind::Index:
         operands(static_cast<std::size_t>(info(arg<IndexOp>()).arity),
                  static_cast<std::size_t>(info(arg<IndexOp>()).arity));
-        require(uop().dtype == DType::Int64, "index arithmetic gives int64");
+        require(uop().dtype == DType::Int64, "index arithmetic must be int64");
         for (std::size_t i = 0; i < uop().src.size(); ++i) index_operand(i);
         return;
       case StepKind::Check:
@@ -113,7 +112,7 @@ class Verifier {
       case StepKind::Bitcast:
         operands(1, 1);
         return require(itemsize(uop().dtype) == itemsize(dtype(src(0))),
-                       "a bitcast keeps the size");
+                       "a bitcast must keep the size");
     }
   }
 
@@ -130,13 +129,13 @@ class Verifier {
       require(std::find(kernel_.variables.begin(), kernel_.variables.end(), arg<std::string>()) !=
                   kernel_.variables.end(),
               "the kernel declares no such variable");
-      require(uop().dtype == DType::Int64, "a variable is int64");
+      require(uop().dtype == DType::Int64, "a variable must be int64");
     } else if (uop().kind == StepKind::DefineAcc) {
       const bool lanes = std::holds_alternative<int>(uop().arg);
       operands(lanes ? 0 : 1, 1);
       if (!uop().src.empty())
         require(dtype(src(0)) == uop().dtype, "the initial value is of another dtype");
-      if (lanes) require(arg<int>() > 0, "an accumulator has one lane at least");
+      if (lanes) require(arg<int>() > 0, "an accumulator must have at least one lane");
     } else {
       operands(0, 0);
       require(arg<Scalar>().dtype() == uop().dtype, "the constant is of another dtype");
@@ -147,10 +146,10 @@ class Verifier {
     if (uop().kind == StepKind::Loop) {
       operands(2, 3);
       arg<std::string>();
-      require(uop().dtype == DType::Int64, "a loop counter is int64");
+      require(uop().dtype == DType::Int64, "a loop counter must be int64");
       for (std::size_t i = 0; i < uop().src.size(); ++i) index_operand(i);
       if (uop().src.size() == 3)
-        require(kind(src(2)) == StepKind::Const, "terms of a turn must be a constant");
+        require(kind(src(2)) == StepKind::Const, "the terms per iteration must be a constant");
     } else {
       operands(1, 1);
       require(!open_.empty() && open_.back() == src(0), "does not end the innermost open loop");
@@ -168,7 +167,8 @@ class Verifier {
     require(kind(src(0)) == StepKind::DefineAcc, "the first operand must be an accumulator");
     require(dtype(src(0)) == uop().dtype, "the accumulator is of another dtype");
     const bool lane = load || uop().src.size() == 3;
-    require(lane == has_lanes(src(0)), "a lane is due for an accumulator with lanes and no other");
+    require(lane == has_lanes(src(0)),
+            "a lane is required for an accumulator with lanes, and only there");
     if (lane) index_operand(load ? 1 : 2);
     if (!load) require(dtype(src(1)) == uop().dtype, "the value is of another dtype");
   }
@@ -179,8 +179,9 @@ class Verifier {
     require(kind(src(0)) == StepKind::DefineGlobal, "the first operand must be a buffer");
     require(dtype(src(0)) == uop().dtype, "the buffer is of another dtype");
     const int number = std::get<int>(kernel_.uops[static_cast<std::size_t>(src(0))].arg);
-    require(load || number == 0, "buffer 0 alone is written");
-    require(!load || number != 0 || stored_, "of buffer 0 is read only what was written");
+    require(load || number == 0, "only buffer 0 may be written");
+    require(!load || number != 0 || stored_,
+            "only elements of buffer 0 that were written may be read");
     stored_ = stored_ || !load;
     index_operand(1);
     if (load && uop().src.size() == 3) index_operand(2);

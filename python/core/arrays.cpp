@@ -57,8 +57,8 @@ DType dtype_of_format(const char* format, std::int64_t bytes, const std::string&
     found = integer_of(false, bytes);
   }
   if (!found)
-    refused(what, fmt::format("elements of format '{}', {}, are of no type that there is here",
-                              whole, counted(bytes, "byte")));
+    refused(what, fmt::format("elements of format '{}', {}, are not supported", whole,
+                              counted(bytes, "byte")));
   return *found;
 }
 
@@ -92,8 +92,7 @@ std::vector<std::int64_t> whole_numbers(const py::handle given, const char* memb
     return given.cast<std::vector<std::int64_t>>();
   } catch (const py::cast_error&) {
     throw py::type_error(
-        fmt::format("{}: the {} of __array_interface__ is no tuple of whole "
-                    "numbers below 2^63",
+        fmt::format("{}: the {} of __array_interface__ must be a tuple of whole numbers below 2^63",
                     what, member));
   }
 }
@@ -134,24 +133,25 @@ void gather(std::byte*& to, const std::byte* from, std::span<const std::int64_t>
 
 Memory::Memory(std::size_t bytes)
     : bytes_(static_cast<std::byte*>(std::calloc(std::max<std::size_t>(bytes, 1), 1))) {
-  if (!bytes_) throw BufferError(fmt::format("no memory for an array of {} bytes", bytes));
+  if (!bytes_) throw BufferError(fmt::format("cannot allocate an array of {} bytes", bytes));
 }
 
 Borrowed::Borrowed(py::handle object, const std::string& what, std::optional<DType> wanted) {
   if (!by_buffer(object, what) && !by_interface(object, what) && !by_dlpack(object, what))
-    throw py::type_error(fmt::format(
-        "{}: a {} is no array; it has neither the buffer protocol nor __array_interface__ nor "
-        "__dlpack__",
-        what, py::str(py::type::of(object).attr("__name__")).cast<std::string>()));
+    throw py::type_error(
+        fmt::format("{}: {} is not an array; it has neither the buffer protocol nor "
+                    "__array_interface__ nor __dlpack__",
+                    what, py::str(py::type::of(object).attr("__name__")).cast<std::string>()));
   if (wanted && dtype_ != *wanted) {
     if (!is_bits_of(dtype_, *wanted))
-      throw DTypeError(fmt::format("{} is {}, wanted is {}; convert it, as x.astype('{}')", what,
+      throw DTypeError(fmt::format("{} is {}, expected {}; convert it, as x.astype('{}')", what,
                                    name(dtype_), name(*wanted), name(*wanted)));
     dtype_ = *wanted;
   }
   if (is_bool(dtype_))
     for (std::int64_t i = 0; i < size_; ++i)
-      if (data_[i] > std::byte{1}) throw BufferError(what + ": a bool that is neither 0 nor 1");
+      if (data_[i] > std::byte{1})
+        throw BufferError(what + ": contains a bool that is neither 0 nor 1");
 }
 
 bool Borrowed::by_buffer(py::handle object, const std::string& what) {
@@ -179,10 +179,10 @@ bool Borrowed::by_buffer(py::handle object, const std::string& what) {
     PyBuffer_Release(p);
     delete p;
   });
-  if (b.suboffsets != nullptr) throw BufferError(what + ": an array of pointers");
+  if (b.suboffsets != nullptr) throw BufferError(what + ": arrays of pointers are not supported");
   dtype_ = dtype_of_format(b.format, b.itemsize, what);
   data_ = static_cast<const std::byte*>(b.buf);
-  if (b.ndim > 0 && b.shape == nullptr) throw BufferError(what + ": an array without a shape");
+  if (b.ndim > 0 && b.shape == nullptr) throw BufferError(what + ": the array has no shape");
   shape_.assign(b.shape, b.shape + b.ndim);
   std::vector<std::int64_t> strides;
   if (b.strides != nullptr) strides.assign(b.strides, b.strides + b.ndim);
@@ -194,20 +194,20 @@ bool Borrowed::by_interface(py::handle object, const std::string& what) {
   const std::optional<py::object> asked = attribute(object, "__array_interface__");
   if (!asked) return false;
   if (!py::isinstance<py::dict>(*asked))
-    throw py::type_error(what + ": __array_interface__ is no dict");
+    throw py::type_error(what + ": __array_interface__ must be a dict");
   const py::dict said = *asked;
   for (const char* const member : {"typestr", "shape", "data"})
     if (!said.contains(member))
       throw BufferError(fmt::format("{}: __array_interface__ has no '{}'", what, member));
   if (said.contains("mask") && !said["mask"].is_none())
-    throw BufferError(what + ": __array_interface__ has a mask; fill what it hides first");
+    throw BufferError(what + ": __array_interface__ has a mask; fill the masked elements first");
   if (!py::isinstance<py::str>(said["typestr"]))
-    throw py::type_error(what + ": the typestr of __array_interface__ is no text");
+    throw py::type_error(what + ": the typestr of __array_interface__ must be a string");
   const auto type = said["typestr"].cast<std::string>();
-  if (type.size() < 3) refused(what, "the typestr '" + type + "' is none");
+  if (type.size() < 3) refused(what, "the typestr '" + type + "' is invalid");
   std::int64_t bytes = 0;
   for (const char c : type.substr(2)) {
-    if (c < '0' || c > '9' || bytes > 1000) refused(what, "the typestr '" + type + "' is none");
+    if (c < '0' || c > '9' || bytes > 1000) refused(what, "the typestr '" + type + "' is invalid");
     bytes = bytes * 10 + (c - '0');
   }
   std::optional<DType> found;
@@ -220,14 +220,14 @@ bool Borrowed::by_interface(py::handle object, const std::string& what) {
   if ((type[1] == 'V' || (type[1] == 'f' && bytes == 1)) && py::hasattr(object, "dtype"))
     found = extended_type(py::str(object.attr("dtype").attr("name")).cast<std::string>());
   if (!found || static_cast<std::int64_t>(itemsize(*found)) != bytes)
-    refused(what, "elements of typestr '" + type + "' are of no type that there is here");
+    refused(what, "elements of typestr '" + type + "' are not supported");
   dtype_ = *found;
   shape_ = whole_numbers(said["shape"], "shape", what);
   std::vector<std::int64_t> strides;
   if (said.contains("strides") && !said["strides"].is_none())
     strides = whole_numbers(said["strides"], "strides", what);
   if (!strides.empty() && strides.size() != shape_.size())
-    throw BufferError(what + ": __array_interface__ has other strides than axes");
+    throw BufferError(what + ": __array_interface__ has different numbers of strides and axes");
   const py::object data = said["data"];
   if (py::isinstance<py::tuple>(data)) {
     const py::tuple pair = data;
@@ -287,7 +287,7 @@ bool Borrowed::by_dlpack(py::handle object, const std::string& what) {
   if (!capsule && py::hasattr(object, "__dlpack_device__")) {
     const py::object said = object.attr("__dlpack_device__")();
     if (!py::isinstance<py::tuple>(said) || py::len(said) != 2)
-      throw py::type_error(what + ": __dlpack_device__() gave no pair (type, number)");
+      throw py::type_error(what + ": __dlpack_device__() did not return a pair (type, number)");
     elsewhere(py::int_(said[py::int_(0)]).cast<std::int32_t>());
   }
   const py::object held = capsule ? py::reinterpret_borrow<py::object>(object) : (*give)();
@@ -301,7 +301,7 @@ bool Borrowed::by_dlpack(py::handle object, const std::string& what) {
   const dlpack::Tensor& t = managed->tensor;
   elsewhere(t.device.type);
   if (t.dtype.lanes != 1 || t.dtype.bits % 8 != 0 || t.rank < 0)
-    refused(what, "its elements are packed");
+    refused(what, "packed elements are not supported");
   const std::int64_t bytes = t.dtype.bits / 8;
   std::optional<DType> found;
   if (t.dtype.code <= 1) found = integer_of(t.dtype.code == 0, bytes);
@@ -311,8 +311,8 @@ bool Borrowed::by_dlpack(py::handle object, const std::string& what) {
   if (t.dtype.code == 10 && bytes == 1) found = DType::Float8E4M3;
   if (t.dtype.code == 12 && bytes == 1) found = DType::Float8E5M2;
   if (!found)
-    refused(what, fmt::format("DLPack's type {} of {} bits is none that there is here",
-                              t.dtype.code, t.dtype.bits));
+    refused(what, fmt::format("DLPack's type {} of {} bits is not supported", t.dtype.code,
+                              t.dtype.bits));
   dtype_ = *found;
   shape_.assign(t.shape, t.shape + t.rank);
   data_ = static_cast<const std::byte*>(t.data) + t.byte_offset;
@@ -399,8 +399,8 @@ py::object python_scalar(const Scalar& value) {
 
 void bind_arrays(py::module_& m) {
   py::class_<Elements>(m, "Elements", py::buffer_protocol(),
-                       "Elements in row-major order, with the buffer protocol; bfloat16 and "
-                       "float8 are their bits there.")
+                       "Elements in row-major order, with the buffer protocol; bfloat16 and float8 "
+                       "appear as their bits.")
       .def_buffer([](Elements& e) {
         const auto width = static_cast<py::ssize_t>(itemsize(e.dtype));
         std::vector<py::ssize_t> shape(e.shape.begin(), e.shape.end()), strides(shape.size());
@@ -424,8 +424,8 @@ void bind_arrays(py::module_& m) {
         return e;
       },
       py::arg("array"), py::arg("dtype"),
-      "A copy of the elements as that dtype: unsigned integers are the bits of a float of 8 or "
-      "16 bits, as of bfloat16.");
+      "A copy of the elements as that dtype: unsigned integers are the bits of a float of 8 or 16 "
+      "bits, as of bfloat16.");
   m.def(
       "_layout",
       [](py::handle array) {
@@ -433,7 +433,7 @@ void bind_arrays(py::module_& m) {
         return py::make_tuple(std::string(name(b.dtype())), py::tuple(py::cast(b.shape())),
                               b.copied());
       },
-      py::arg("array"), "(dtype, shape, whether its elements have to be copied)");
+      py::arg("array"), "(dtype, shape, whether its elements must be copied)");
 }
 
 }  // namespace touchstone::python

@@ -54,7 +54,7 @@ void binary(py::class_<Array>& c, const char* name, const char* reversed, Make m
 Given given_of(const Definition& of, const define::Parameter& p, py::handle value) {
   const auto wrong = [&](const char* wanted) {
     throw py::type_error(
-        fmt::format("{}: {} is a {}, wanted is {}", of.name(), p.name,
+        fmt::format("{}: {} is a {}, expected {}", of.name(), p.name,
                     py::str(py::type::of(value).attr("__name__")).cast<std::string>(), wanted));
   };
   if (const auto array = array_of(value)) return *array;
@@ -76,7 +76,7 @@ Given given_of(const Definition& of, const define::Parameter& p, py::handle valu
 Array called(const Definition& of, const py::args& args, const py::kwargs& named) {
   const std::vector<define::Parameter> wanted = parameters(of);
   if (args.size() > wanted.size())
-    throw py::type_error(fmt::format("one argument too many for {}", of.signature));
+    throw py::type_error(fmt::format("too many arguments for {}", of.signature));
   std::map<std::string, Given, std::less<>> given;
   for (std::size_t i = 0; i < args.size(); ++i)
     if (!args[i].is_none()) given.emplace(wanted[i].name, given_of(of, wanted[i], args[i]));
@@ -87,7 +87,7 @@ Array called(const Definition& of, const py::args& args, const py::kwargs& named
     const auto p = std::ranges::find_if(wanted, [&](const auto& w) { return w.name == name; });
     if (p == wanted.end())
       throw py::type_error(
-          fmt::format("{} takes no '{}'{}", of.signature, name, did_you_mean(name, known)));
+          fmt::format("{} has no argument '{}'{}", of.signature, name, did_you_mean(name, known)));
     if (value.is_none()) continue;
     if (!given.emplace(name, given_of(of, *p, value)).second)
       throw py::type_error(fmt::format("{}: {} is given twice", of.name(), name));
@@ -119,9 +119,9 @@ Array reduced(Op op, const Array& x, const std::optional<std::vector<int>>& axes
 
 void bind_builder(py::module_& m) {
   py::class_<Array> array(m, "Array",
-                          "A formula for a kernel, immutable; nothing is computed. Operands of "
-                          "other shapes are broadcast as in NumPy, of other types promoted; a "
-                          "number takes the type of what it meets.");
+                          "An immutable formula for a kernel; nothing is computed. Operands of "
+                          "different shapes broadcast as in NumPy, different types are promoted; a "
+                          "number takes the type of the other operand.");
   binary(array, "__add__", "__radd__", [](const Array& a, const Array& b) { return a + b; });
   binary(array, "__sub__", "__rsub__", [](const Array& a, const Array& b) { return a - b; });
   binary(array, "__mul__", "__rmul__", [](const Array& a, const Array& b) { return a * b; });
@@ -144,14 +144,14 @@ void bind_builder(py::module_& m) {
   array.def("__neg__", [](const Array& a) { return -a; })
       .def("__bool__",
            [](const Array&) -> bool {
-             throw py::type_error("a formula is neither true nor false; choose by where()");
+             throw py::type_error("a formula is neither true nor false; use where()");
            })
       .def_property_readonly("shape", [](const Array& a) { return py::tuple(py::cast(a.shape())); })
       .def_property_readonly("dtype", [](const Array& a) { return std::string(name(a.dtype())); })
-      .def("reshape", &Array::reshape, py::arg("shape"), "One size may be -1: what is left.")
+      .def("reshape", &Array::reshape, py::arg("shape"), "One size may be -1: inferred.")
       .def("permute", &Array::permute, py::arg("order"), "New axis i is old axis order[i].")
-      .def("expand", &Array::expand, py::arg("shape"), "Axes of size 1 grow.")
-      .def("pad", &Array::pad, py::arg("before_after"), "With zeros, a pair an axis.")
+      .def("expand", &Array::expand, py::arg("shape"), "Expands axes of size 1.")
+      .def("pad", &Array::pad, py::arg("before_after"), "With zeros, a pair per axis.")
       .def("shrink", &Array::shrink, py::arg("begin_end"), "[begin, end) of each axis.")
       .def("stride", &Array::stride, py::arg("steps"), "Every |n|-th element of each axis.")
       .def(
@@ -160,7 +160,7 @@ void bind_builder(py::module_& m) {
       .def(
           "bitcast",
           [](const Array& a, const std::string& to) { return a.bitcast(parse_dtype(to)); },
-          py::arg("to"), "The same bits as a type of that size.")
+          py::arg("to"), "The same bits as a type of the same size.")
       .def("__repr__", [](const Array& a) {
         return fmt::format("<Array {}{}>", name(a.dtype()), define::str(a.shape()));
       });
@@ -193,14 +193,14 @@ void bind_builder(py::module_& m) {
         return reduced(Op::ReduceSum, x, axes, keep, accumulator);
       },
       py::arg("x"), py::arg("axes") = py::none(), py::arg("keep") = false,
-      py::arg("accumulator") = py::none(), "The sum over axes, all where there are none.");
+      py::arg("accumulator") = py::none(), "The sum over axes, over all if none are given.");
   m.def(
       "reduce_max",
       [](const Array& x, const std::optional<std::vector<int>>& axes, bool keep) {
         return reduced(Op::ReduceMax, x, axes, keep, std::nullopt);
       },
       py::arg("x"), py::arg("axes") = py::none(), py::arg("keep") = false,
-      "The largest over axes, all where there are none.");
+      "The maximum over axes, over all if none are given.");
   py::dict signatures;
   for (const Definition& d : define::definitions()) {
     const std::string name(d.name());

@@ -67,17 +67,17 @@ std::string latex_of(const std::string& text) {
 }  // namespace
 
 void bind_derivations(py::module_& m) {
-  py::class_<Step>(m, "Step", "One rewriting of a part of an expression.")
+  py::class_<Step>(m, "Step", "One rewriting step of a part of an expression.")
       .def_property_readonly(
           "rule", [](const Step& s) { return s.words.rule; },
           "The law's name; empty for arithmetic.")
       .def_property_readonly(
-          "title", [](const Step& s) { return s.words.title; }, "In words.")
+          "title", [](const Step& s) { return s.words.title; }, "The law in words.")
       .def_property_readonly("before", [](const Step& s) { return s.words.before.text; })
       .def_property_readonly("after", [](const Step& s) { return s.words.after.text; })
       .def_property_readonly(
           "before_parts", [](const Step& s) { return marked(s.words.before); },
-          "(what stands before, what changes, what stands behind)")
+          "(text before the part, the part, text behind it)")
       .def_property_readonly("after_parts", [](const Step& s) { return marked(s.words.after); })
       .def_property_readonly(
           "law",
@@ -89,20 +89,21 @@ void bind_derivations(py::module_& m) {
             return std::map<std::string, std::string>(s.words.bindings.begin(),
                                                       s.words.bindings.end());
           },
-          "What the law's variables stand for.")
+          "The values of the law's variables.")
       .def_property_readonly(
-          "facts", [](const Step& s) { return s.words.facts; }, "What the condition follows from.")
+          "facts", [](const Step& s) { return s.words.facts; },
+          "The facts that imply the condition.")
       .def_property_readonly("explained", [](const Step& s) { return s.words.explained; })
       .def("__repr__", [](const Step& s) {
         return "<Step " + s.words.before.text + " = " + s.words.after.text +
                (s.words.rule.empty() ? std::string() : " by " + s.words.rule) + ">";
       });
-  py::class_<Steps>(m, "Derivation", "How an expression came to its simplest form.")
+  py::class_<Steps>(m, "Derivation", "How an expression was simplified.")
       .def_readonly("start", &Steps::start)
       .def_readonly("result", &Steps::result)
       .def_readonly("given", &Steps::given, "Bounds and assumptions, as text.")
       .def_readonly("steps", &Steps::steps)
-      .def_readonly("checked", &Steps::checked, "The checker accepts every step.")
+      .def_readonly("checked", &Steps::checked, "Whether the checker accepts every step.")
       .def_readonly("verdict", &Steps::verdict, "The checker's verdict, in words.")
       .def("_repr_latex_", [](const Steps& s) { return s.latex; })
       .def("__len__", [](const Steps& s) { return s.steps.size(); })
@@ -135,20 +136,20 @@ void bind_derivations(py::module_& m) {
       },
       py::arg("text"), py::arg("variables") = std::map<std::string, Range>(),
       py::arg("assume") = std::vector<std::string>(),
-      "Simplifies a text and writes down every step.\n\n"
-      "variables: {name: (low, high)}, inclusive, None is open. At most 5,000 parts.");
+      "Simplifies a text and records every step.\n\nvariables: {name: (low, high)}, inclusive, "
+      "None is open. At most 5,000 parts.");
   m.def("_latex", &latex_of);
 
-  py::class_<prove::Proof>(m, "Proof", "What came of a rule: proved, refuted or unknown.")
+  py::class_<prove::Proof>(m, "Proof", "The verdict on a rule: proved, refuted or unknown.")
       .def_property_readonly(
           "verdict", [](const prove::Proof& p) { return std::string(prove::name_of(p.verdict)); },
           "'proved', 'refuted' or 'unknown'")
       .def_property_readonly(
           "method", [](const prove::Proof& p) { return std::string(prove::name_of(p.method)); })
-      .def_readonly("steps", &prove::Proof::steps, "In words, where there are any.")
-      .def_readonly("reason", &prove::Proof::reason, "Why it is not decided.")
+      .def_readonly("steps", &prove::Proof::steps, "The reason in words, if any.")
+      .def_readonly("reason", &prove::Proof::reason, "Why it is undecided.")
       .def_property_readonly("counterexample", &counterexample_of,
-                             "{variable: value} at which it fails, or None.")
+                             "{variable: value} of a counterexample, or None.")
       .def("__bool__", [](const prove::Proof& p) { return p.verdict == prove::Verdict::Proved; })
       .def("__repr__", [](const prove::Proof& p) {
         std::string text = "<Proof " + std::string(prove::name_of(p.verdict));
@@ -165,8 +166,8 @@ void bind_derivations(py::module_& m) {
         return prover.prove(claim);
       },
       py::arg("rule"), py::arg("witness") = "",
-      "Decides 'LHS -> RHS ; CONDITION' for all integers. Takes up to minutes.\n\n"
-      "witness: how to write a number, as 'x = c*q + r'; it is found where there is none.");
+      "Decides 'LHS -> RHS ; CONDITION' for all integers. Takes up to minutes.\n\nwitness: a "
+      "decomposition of a number, as 'x = c*q + r'; found automatically if omitted.");
 }
 
 }  // namespace touchstone::python

@@ -16,7 +16,7 @@ std::array<std::int64_t, 2> of_two_axes(const PerAxis& given) {
   if (numbers.size() == 1) return {numbers[0], numbers[0]};
   if (numbers.size() != 2)
     throw ShapeError(
-        fmt::format("{} numbers for two axes; give one, or one an axis", numbers.size()));
+        fmt::format("{} numbers for two axes; give one, or one per axis", numbers.size()));
   return {numbers[0], numbers[1]};
 }
 
@@ -90,7 +90,7 @@ void bind_normalisation(py::module_& m) {
       },
       py::arg("x"), py::arg("mean"), py::arg("variance"), py::arg("weight") = py::none(),
       py::arg("bias") = py::none(), py::arg("eps") = 1e-5, Guard(),
-      "x: (n, channels, ...), by one mean and variance a channel.");
+      "x: (n, channels, ...), with one mean and variance per channel.");
   m.def(
       "group_norm",
       [](const Tensor& x, std::int64_t groups, const Maybe& weight, const Maybe& bias, double eps) {
@@ -98,14 +98,14 @@ void bind_normalisation(py::module_& m) {
       },
       py::arg("x"), py::arg("groups"), py::arg("weight") = py::none(), py::arg("bias") = py::none(),
       py::arg("eps") = 1e-5, Guard(),
-      "x: (n, channels, ...), by the mean and variance of each image's group of channels.");
+      "x: (n, channels, ...), with the mean and variance of each image's group of channels.");
   m.def(
       "instance_norm",
       [](const Tensor& x, const Maybe& weight, const Maybe& bias, double eps) {
         return instance_norm(x, {weight, bias}, eps);
       },
       py::arg("x"), py::arg("weight") = py::none(), py::arg("bias") = py::none(),
-      py::arg("eps") = 1e-5, Guard(), "By the mean and variance of each channel of each image.");
+      py::arg("eps") = 1e-5, Guard(), "With the mean and variance of each channel of each image.");
 }
 
 void bind_windows(py::module_& m) {
@@ -127,8 +127,9 @@ void bind_windows(py::module_& m) {
         py::arg("dilation") = 1, Guard(), doc);
   };
   pooled("max_pool", &max_pool,
-         "The largest of each window over the last axes; stride: the kernel.");
-  pooled("avg_pool", &avg_pool, "The mean of each window over the last axes; stride: the kernel.");
+         "The maximum of each window over the last axes; stride: default the kernel.");
+  pooled("avg_pool", &avg_pool,
+         "The mean of each window over the last axes; stride: default the kernel.");
   const auto pooled2d = [&](const char* name,
                             Tensor (*f)(const Tensor&, std::array<std::int64_t, 2>,
                                         std::optional<std::array<std::int64_t, 2>>)) {
@@ -139,7 +140,7 @@ void bind_windows(py::module_& m) {
                    stride ? std::optional(of_two_axes(*stride)) : std::nullopt);
         },
         py::arg("x"), py::arg("kernel"), py::arg("stride") = py::none(), Guard(),
-        "Over the two last axes, no padding.");
+        "Over the last two axes, without padding.");
   };
   pooled2d("max_pool2d", &max_pool2d);
   pooled2d("avg_pool2d", &avg_pool2d);
@@ -185,8 +186,8 @@ void bind_files(py::module_& m) {
         nn::load_state(path, state_of(state), strict ? nn::Strict::Yes : nn::Strict::No);
       },
       py::arg("path"), py::arg("state"), py::arg("strict") = true, Guard(),
-      "Gives the tensors of layer.state() the values of a file: .safetensors, .npz, PyTorch's .pt. "
-      "Nothing changes where something does not fit.");
+      "Loads the values of layer.state() from a file: .safetensors, .npz, PyTorch's .pt. Changes "
+      "nothing if something does not fit.");
   m.def(
       "load_tensors",
       [](const std::string& path) {
@@ -194,7 +195,7 @@ void bind_files(py::module_& m) {
         for (const nn::NamedTensor& n : nn::load_tensors(path)) out.emplace_back(n.name, n.tensor);
         return out;
       },
-      py::arg("path"), Guard(), "(name, tensor) of each in a file.");
+      py::arg("path"), Guard(), "(name, tensor) of each tensor in a file.");
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ struct Arrays {
 void require_concrete(const KernelFile& kernel) {
   const auto variables = variables_of(kernel.ast);
   if (!variables.empty())
-    throw AstError(fmt::format("the kernel has a variable, '{}'; give it a value by bind()",
+    throw AstError(fmt::format("the kernel has a variable, '{}'; give it a value with bind()",
                                variable_name(variables[0])));
 }
 
@@ -55,7 +55,7 @@ Arrays arrays_of(const KernelFile& kernel, const std::vector<py::object>& inputs
   require_concrete(kernel);
   const int last = kernel.buffers.back().idx;
   if (inputs.size() != static_cast<std::size_t>(last))
-    throw BufferError(fmt::format("{} inputs were given, the kernel has {}", inputs.size(), last));
+    throw BufferError(fmt::format("{} inputs given, but the kernel has {}", inputs.size(), last));
   Arrays out;
   out.arrays.resize(inputs.size() + 1);
   out.buffers.resize(inputs.size() + 1);
@@ -65,7 +65,7 @@ Arrays arrays_of(const KernelFile& kernel, const std::vector<py::object>& inputs
     out.arrays[i] =
         std::make_unique<Borrowed>(inputs[i - 1], fmt::format("input {}", i), spec.dtype);
     if (out.arrays[i]->size() < spec.size)
-      throw BufferError(fmt::format("input {} has {} elements, the kernel reads {}", i,
+      throw BufferError(fmt::format("input {} has {} elements, but the kernel reads {}", i,
                                     out.arrays[i]->size(), spec.size));
     out.buffers[i] = out.arrays[i]->buffer(host());
   }
@@ -76,7 +76,7 @@ void add_output(const KernelFile& kernel, Arrays& to, py::handle output) {
   to.arrays[0] = std::make_unique<Borrowed>(output, "the output", kernel.ast->dtype());
   const auto shape = sizes_of(kernel.ast);
   if (without_ones(to.arrays[0]->shape()) != without_ones(shape))
-    throw BufferError(fmt::format("the output has shape {}, the kernel stores {}",
+    throw BufferError(fmt::format("the output has shape {}, but the kernel stores {}",
                                   text_of(to.arrays[0]->shape()), text_of(shape)));
   to.buffers[0] = to.arrays[0]->buffer(host());
 }
@@ -152,10 +152,10 @@ BufferPtr answered(const py::function& run, const LazyOpPtr& prefix,
         given.append(inputs.at(static_cast<std::size_t>(old) - 1));
       const KernelFile file = kernel_file(asked);
       const py::object output = run(py::cast(file), *given);
-      const Borrowed held(output, "what run() gave", prefix->dtype());
+      const Borrowed held(output, "the result of run()", prefix->dtype());
       if (held.size() != made->size())
-        throw BufferError(
-            fmt::format("run() gave {} elements, the kernel stores {}", held.size(), made->size()));
+        throw BufferError(fmt::format("run() returned {} elements, but the kernel stores {}",
+                                      held.size(), made->size()));
       made->copy_in({held.data(), held.bytes()});
       kept.push_back(output);
     } catch (...) {
@@ -248,37 +248,38 @@ void bind_verdict(py::module_& m) {
           "legal",
           [](const Verdict& v) { return v.outcome == Outcome::Pass || v.outcome == Outcome::Weak; },
           "No element is illegal.")
-      .def_readonly("checked", &Verdict::checked, "Elements looked at.")
-      .def_readonly("wrong", &Verdict::wrong, "Elements that are not legal.")
-      .def_readonly("weak", &Verdict::weak, "Elements whose legal values are too many.")
-      .def_readonly("determined", &Verdict::determined, "Elements with one legal answer.")
+      .def_readonly("checked", &Verdict::checked, "Number of elements checked.")
+      .def_readonly("wrong", &Verdict::wrong, "Number of illegal elements.")
+      .def_readonly("weak", &Verdict::weak, "Number of elements with too many legal values.")
+      .def_readonly("determined", &Verdict::determined, "Number of elements with one legal answer.")
       .def_property_readonly(
           "power", [](const Verdict& v) { return v.relative.most; },
-          "The relative error that could pass in a tenth of the elements; 0: "
-          "every bit had to match.")
+          "The largest relative error that would pass in a tenth of the elements; 0: every bit had "
+          "to match.")
       .def_readonly("power_ulp", &Verdict::power_ulp, "The widest legal interval, in ULP.")
-      .def_property_readonly("unseen", &Verdict::unseen, "What it could not have seen, in words.")
+      .def_property_readonly("unseen", &Verdict::unseen,
+                             "What it could not have detected, in words.")
       .def_property_readonly(
           "index",
           [](const Verdict& v) -> py::object {
             if (v.outcome != Outcome::Fail || v.index < 0) return py::none();
             return py::tuple(py::cast(v.at));
           },
-          "Of the first illegal element, one number an axis; None where there is none.")
+          "Index of the first illegal element; None if there is none.")
       .def_property_readonly(
           "candidate",
           [](const Verdict& v) -> py::object {
             return v.outcome == Outcome::Fail && v.index >= 0 ? python_scalar(v.candidate)
                                                               : py::none();
           },
-          "What was there.")
+          "The value there.")
       .def_property_readonly(
           "interval",
           [](const Verdict& v) -> py::object {
             if (v.outcome != Outcome::Fail || v.index < 0 || !v.number) return py::none();
             return py::make_tuple(python_scalar(v.low), python_scalar(v.high));
           },
-          "(least, largest) legal number there; None where no number is legal.")
+          "(least, largest) legal number there; None if no number is legal.")
       .def_property_readonly("nan_is_legal", [](const Verdict& v) { return v.nan; })
       .def_property_readonly(
           "op", [](const Verdict& v) { return std::string(name(v.op)); },
@@ -291,9 +292,9 @@ void bind_verdict(py::module_& m) {
             return py::str(v.evidence->suspicion->str());
           },
           "The fault that explains the errors better than rounding does, or None.")
-      .def_readonly("advice", &Verdict::advice, "What would make a weak verdict sharper.")
+      .def_readonly("advice", &Verdict::advice, "How to make a weak verdict sharper.")
       .def_readonly("why", &Verdict::why, "Why it is unusable.")
-      .def_property_readonly("explanation", &Verdict::str, "One line, as of the command.")
+      .def_property_readonly("explanation", &Verdict::str, "One line, as printed by the command.")
       .def("__bool__", [](const Verdict& v) { return v.outcome == Outcome::Pass && !v.suspect(); })
       .def("__str__", &Verdict::str)
       .def("__repr__", [](const Verdict& v) { return "<Verdict " + v.str() + ">"; });
@@ -307,21 +308,21 @@ void bind_verdict(py::module_& m) {
 void bind_kernel(py::module_& m) {
   bind_arrays(m);
   bind_verdict(m);
-  py::class_<KernelFile>(m, "Kernel", "One kernel: what is stored, and the buffers it reads.")
+  py::class_<KernelFile>(m, "Kernel", "One kernel: what it stores, and the buffers it reads.")
       .def_static(
           "from_json",
           [](const std::string& text) {
             const Released r;
             return kernel_from_json(text);
           },
-          py::arg("text"), "Reads a kernel.json. Throws ParseError, AstError.")
+          py::arg("text"), "Parses a kernel.json. Raises ParseError, AstError.")
       .def_static(
           "from_formula",
           [](const std::string& text) {
             const Released r;
             return kernel_file(define::parse(text).kernel());
           },
-          py::arg("text"), "Reads a formula, as 'softmax(x[64,128])'.")
+          py::arg("text"), "Parses a formula, as 'softmax(x[64,128])'.")
       .def(
           "to_json",
           [](const KernelFile& k) {
@@ -335,7 +336,7 @@ void bind_kernel(py::module_& m) {
             const Released r;
             return bound(k, values);
           },
-          py::arg("values"), "Its variables replaced by numbers, {name: value}.")
+          py::arg("values"), "The kernel with its variables replaced by numbers, {name: value}.")
       .def_property_readonly(
           "shape",
           [](const KernelFile& k) {
@@ -344,10 +345,10 @@ void bind_kernel(py::module_& m) {
               out[i] = python_sint(k.ast->shape()[i]);
             return out;
           },
-          "Of what it stores.")
+          "The shape of the output.")
       .def_property_readonly(
           "dtype", [](const KernelFile& k) { return std::string(name(k.ast->dtype())); },
-          "Of what it stores.")
+          "The dtype of the output.")
       .def_property_readonly(
           "buffers",
           [](const KernelFile& k) {
@@ -356,7 +357,7 @@ void bind_kernel(py::module_& m) {
               out.append(py::make_tuple(b.idx, std::string(name(b.dtype)), b.size));
             return out;
           },
-          "(number, dtype, elements) of each; 0 is the output.")
+          "(number, dtype, elements) of each buffer; 0 is the output.")
       .def_property_readonly("name", [](const KernelFile& k) { return kernel_name(k.ast); })
       .def_property_readonly(
           "hash",
@@ -364,7 +365,7 @@ void bind_kernel(py::module_& m) {
             const Released r;
             return kernel_hash(k);
           },
-          "Its name across machines, 32 hexadecimal digits.")
+          "Its hash, equal on all machines, 32 hexadecimal digits.")
       .def_property_readonly("variables", [](const KernelFile& k) { return variables_of(k.ast); })
       .def_property_readonly(
           "cost",
@@ -398,23 +399,23 @@ void bind_kernel(py::module_& m) {
       });
   m.def("_formula", &read_formula);
   m.def("_eval", &evaluated);
-  m.def(
-      "check", &checked, py::arg("kernel"), py::arg("inputs"), py::arg("output"),
-      py::arg("profile") = "",
-      "Judges an output against every legal result.\n\n"
-      "inputs: arrays, of the dtypes of the kernel's buffers 1, 2, ...\n"
-      "output: of the kernel's dtype and shape, but for axes of size 1.\n"
-      "profile: the arithmetic that is allowed, a name or the JSON of one; '' is 'glibc'.\n"
-      "Throws BufferError, DTypeError, AstError, ParseError, and TypeError for what is no array.");
+  m.def("check", &checked, py::arg("kernel"), py::arg("inputs"), py::arg("output"),
+        py::arg("profile") = "",
+        "Judges an output against every legal result.\n\ninputs: arrays, of the dtypes of the "
+        "kernel's buffers 1, 2, ...\noutput: of the kernel's dtype and shape, except for axes of "
+        "size 1.\nprofile: the allowed arithmetic, a name or the JSON of one; '' is "
+        "'glibc'.\nRaises BufferError, DTypeError, AstError, ParseError, and TypeError for a value "
+        "that is not an array.");
   m.def("find_order", &order_of, py::arg("kernel"), py::arg("inputs"), py::arg("output"),
         py::arg("profile") = "",
-        "In which order a sum was taken, in words; '' where the kernel is no sum.");
+        "The order in which a sum was taken, in words; '' if the kernel is not a sum.");
   py::class_<ExplainedNode>(m, "ExplainedNode", "One node on the way to an element.")
       .def_readonly("text", &ExplainedNode::text)
       .def_property_readonly(
           "reference", [](const ExplainedNode& n) { return python_scalar(n.reference); },
-          "Every node below it rounded once, correctly.")
-      .def_readonly("exact", &ExplainedNode::exact, "Nothing rounded, to 25 digits; '' where none.")
+          "The value with every node below it rounded once, correctly.")
+      .def_readonly("exact", &ExplainedNode::exact,
+                    "The unrounded value, to 25 digits; '' if there is none.")
       .def_property_readonly(
           "interval",
           [](const ExplainedNode& n) -> py::object {
@@ -433,30 +434,31 @@ void bind_kernel(py::module_& m) {
             for (const auto& t : n.terms) terms.emplace_back(t.what, t.amount);
             return terms;
           },
-          "(what, how much) the radius is the sum of.")
+          "(reason, amount) of each part of the radius.")
       .def("__repr__",
            [](const ExplainedNode& n) { return fmt::format("<{}: {}>", n.text, n.legal.str()); });
   m.def("explain", &explained, py::arg("kernel"), py::arg("inputs"), py::arg("at"),
         py::arg("profile") = "",
-        "How the legal values of one element come about: its nodes, operands first.\n\n"
-        "at: an index an axis.");
+        "Explains the legal values of one element: its nodes, operands first.\n\nat: an index per "
+        "axis.");
   py::class_<Blame>(m, "Blame", "The node at which a candidate goes wrong.")
       .def_property_readonly(
           "node",
           [](const Blame& b) -> py::object {
             return b.node == nullptr ? py::object(py::none()) : py::str(node_text(b.node));
           },
-          "'MUL float32 (3, 4)'; None where none does.")
+          "'MUL float32 (3, 4)'; None if no node does.")
       .def_property_readonly(
-          "verdict", [](const Blame& b) { return b.verdict; }, "On the kernel that ends in it.")
-      .def_readonly("runs", &Blame::runs, "Kernels that the candidate was asked to run.")
+          "verdict", [](const Blame& b) { return b.verdict; },
+          "The verdict on the kernel that ends in it.")
+      .def_readonly("runs", &Blame::runs, "Number of kernels that the candidate ran.")
       .def("__repr__", [](const Blame& b) {
         return "<Blame " + (b.node == nullptr ? std::string("nobody") : node_text(b.node)) + ">";
       });
   m.def("blame", &blamed, py::arg("kernel"), py::arg("inputs"), py::arg("run"),
         py::arg("profile") = "",
-        "Runs prefixes of a failing kernel on a candidate, to find the node that is wrong.\n\n"
-        "run(kernel, *inputs) gives the candidate's output. What it raises is raised.");
+        "Runs prefixes of a failing kernel on a candidate, to find the wrong node.\n\nrun(kernel, "
+        "*inputs) must return the candidate's output. Its exceptions propagate.");
   m.def("_profile", [](const std::string& name) { return Profile::named(name).to_json(); });
   m.def("_probes", &probes_of, py::arg("kernel"), py::arg("seed") = 0);
   bind_builder(m);

@@ -76,7 +76,7 @@ void bind_linear(py::module_& m) {
   one_tensor(embedding, "tokens");
   weights(embedding, {{"weight", &nn::Embedding::weight}});
   LayerClass<nn::Dropout> dropout(
-      m, "Dropout", "While training a part p of the elements is 0, and the rest are scaled up.");
+      m, "Dropout", "During training zeros a part p of the elements and scales the rest up.");
   dropout.def(py::init([](double p) { return Held<nn::Dropout>(new nn::Dropout(p)); }),
               py::arg("p"));
   one_tensor(dropout);
@@ -122,7 +122,7 @@ void bind_conv_transpose(py::module_& m, const char* name, const char* doc, Kern
 void bind_convolutions(py::module_& m) {
   const auto one = [](const PerAxis& size) {
     const std::vector<std::int64_t> sizes = per_axis(size);
-    if (sizes.size() != 1) throw ShapeError("a kernel over one axis has one size");
+    if (sizes.size() != 1) throw ShapeError("a kernel over one axis must have one size");
     return sizes[0];
   };
   const auto several = [](const PerAxis& stride, const PerAxis& padding, const PerAxis& dilation,
@@ -155,8 +155,8 @@ void bind_norm(py::module_& m, const char* name, const char* of, const char* doc
 void bind_batch_norm(py::module_& m) {
   using nn::BatchNorm;
   LayerClass<BatchNorm> c(m, "BatchNorm",
-                          "x: (n, channels, ...). By the statistics of the batch while training, "
-                          "which move the running ones; by the running ones elsewhere.");
+                          "x: (n, channels, ...). During training with the statistics of the "
+                          "batch, which update the running ones; otherwise with the running ones.");
   c.def(py::init([](std::int64_t channels, double momentum, double eps, bool affine, bool track,
                     const Dtype& dtype, const std::string& device) {
           const Working w;
@@ -177,14 +177,15 @@ void bind_batch_norm(py::module_& m) {
 
 void bind_norms(py::module_& m) {
   bind_batch_norm(m);
-  bind_norm<nn::LayerNorm, Shape>(m, "LayerNorm", "sizes", "Over the last axes, of these sizes.");
+  bind_norm<nn::LayerNorm, Shape>(m, "LayerNorm", "sizes",
+                                  "Over the last axes, which must have these sizes.");
   bind_norm<nn::LayerNorm2d, std::int64_t>(
-      m, "LayerNorm2d", "channels", "Over the channels of each place of (n, channels, h, w).");
+      m, "LayerNorm2d", "channels", "Over the channels at each position of (n, channels, h, w).");
   bind_norm<nn::InstanceNorm, std::int64_t>(
       m, "InstanceNorm", "channels",
-      "x: (n, channels, ...), each channel of each image by itself.");
+      "x: (n, channels, ...), each channel of each image separately.");
   LayerClass<nn::GroupNorm> group(
-      m, "GroupNorm", "x: (n, channels, ...), each group of channels of each image by itself.");
+      m, "GroupNorm", "x: (n, channels, ...), each group of channels of each image separately.");
   group.def(py::init([](std::int64_t groups, std::int64_t channels, double eps, bool affine,
                         const Dtype& dtype, const std::string& device) {
               const Working w;
@@ -238,11 +239,11 @@ void bind_attention(py::module_& m) {
           },
           py::arg("q"), py::arg("k"), py::arg("v"), py::arg("mask") = py::none(),
           py::arg("causal") = false, Guard(),
-          "mask: bool, true where a key may be looked at, or numbers that are added; broadcasts to "
-          "(n, heads, queries, keys).")
+          "mask: bool, true where a key may be attended to, or numbers that are added; broadcasts "
+          "to (n, heads, queries, keys).")
       .def("next", &Attention::next, py::arg("x"), py::arg("position"), py::arg("cache"), Guard(),
-           "Of one token more, (n, 1, size), behind `position` tokens that the cache knows; its "
-           "key and value are written to the cache.");
+           "One more token, (n, 1, size), after the `position` tokens in the cache; its key and "
+           "value are written to the cache.");
 }
 
 // PyTorch's results: all outputs, and the last state.
@@ -289,8 +290,8 @@ void bind_recurrences(py::module_& m) {
 
 void bind_layers(py::module_& m) {
   py::class_<nn::Module, Held<nn::Module>>(m, "Layer",
-                                           "A layer: parameters and what is done with them.")
-      .def("parameters", &nn::Module::parameters, Guard(), "The tensors that are learned.")
+                                           "A layer: parameters and a function of them.")
+      .def("parameters", &nn::Module::parameters, Guard(), "The trainable tensors.")
       .def(
           "state",
           [](const nn::Module& l) {
@@ -298,7 +299,7 @@ void bind_layers(py::module_& m) {
             for (const nn::NamedTensor& n : l.state()) out.emplace_back(n.name, n.tensor);
             return out;
           },
-          Guard(), "(name, tensor) of each.");
+          Guard(), "(name, tensor) of each parameter.");
   bind_linear(m);
   bind_convolutions(m);
   bind_norms(m);

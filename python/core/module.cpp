@@ -129,21 +129,21 @@ Interruptible::~Interruptible() {
 }
 
 void bind_errors(py::module_& m) {
-  classes.error = made(m, "Error", "The root of the library's errors.", PyExc_Exception, nullptr);
+  classes.error =
+      made(m, "Error", "The base class of the library's errors.", PyExc_Exception, nullptr);
   PyObject* const root = classes.error;
-  classes.shape = made(m, "ShapeError", "A shape, axis, stride, mask or view that cannot be.", root,
+  classes.shape = made(m, "ShapeError", "An invalid shape, axis, stride, mask or view.", root,
                        PyExc_ValueError);
-  classes.dtype = made(m, "DTypeError", "An element type that an operation does not take.", root,
+  classes.dtype = made(m, "DTypeError", "An element type that an operation does not support.", root,
                        PyExc_TypeError);
   classes.ast = made(m, "AstError", "A kernel that breaks a rule.", root, PyExc_ValueError);
-  classes.parse = made(m, "ParseError", "Text that does not parse.", root, PyExc_ValueError);
-  classes.overflow =
-      made(m, "OverflowError", "A number that left its range.", root, PyExc_OverflowError);
+  classes.parse = made(m, "ParseError", "Text that cannot be parsed.", root, PyExc_ValueError);
+  classes.overflow = made(m, "OverflowError", "A number out of range.", root, PyExc_OverflowError);
   classes.buffer = made(m, "BufferError", "An array that does not fit.", root, PyExc_BufferError);
   classes.system =
       made(m, "SystemError", "A file, a compiler or a process that failed.", root, PyExc_OSError);
   classes.interrupted =
-      made(m, "Interrupted", "A computation that was asked to stop.", root, nullptr);
+      made(m, "Interrupted", "A computation that was interrupted.", root, nullptr);
   py::register_exception_translator(&translate);
 }
 
@@ -151,7 +151,7 @@ void bind_errors(py::module_& m) {
 
 PYBIND11_MODULE(_core, m) {
   using namespace touchstone::python;
-  m.doc() = "The library in C++; what is meant for users is in touchstone.";
+  m.doc() = "The C++ library; users import touchstone.";
   m.attr("__version__") = TOUCHSTONE_VERSION;
   pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
   bind_errors(m);

@@ -37,7 +37,8 @@ optim::Parameters parameters_of(const Grouped& given) {
 }
 
 void bind_optimizer(py::module_& m) {
-  py::class_<Optimizer, Held<Optimizer>>(m, "Optimizer", "How parameters follow their gradients.")
+  py::class_<Optimizer, Held<Optimizer>>(m, "Optimizer",
+                                         "Optimizers update parameters from their gradients.")
       .def("zero_grad", &Optimizer::zero_grad, Guard())
       .def("step", &Optimizer::step, py::arg("also") = std::vector<Tensor>(), Guard(),
            "One step; `also` is computed in the same schedule.")
@@ -49,14 +50,14 @@ void bind_optimizer(py::module_& m) {
             for (const nn::NamedTensor& n : o.state()) out.emplace_back(n.name, n.tensor);
             return out;
           },
-          Guard(), "(name, tensor) of the learning rate and of what a step leaves for the next.")
+          Guard(), "(name, tensor) of the learning rate and of the state for the next step.")
       .def_property("lr", py::cpp_function(&Optimizer::lr, Guard()),
                     py::cpp_function(&Optimizer::set_lr, Guard()), "The learning rate.");
   m.def("clip_grad_norm", &optim::clip_grad_norm, py::arg("parameters"), py::arg("most"), Guard(),
         "Scales all gradients by one number, so that their norm as one vector is at most `most`; "
-        "gives the norm from before.");
+        "returns the norm before.");
   m.def("clip_grad_value", &optim::clip_grad_value, py::arg("parameters"), py::arg("most"), Guard(),
-        "Brings each element of the gradients into [-most, most].");
+        "Clips each element of the gradients to [-most, most].");
 }
 
 void bind_sgd(py::module_& m) {
@@ -104,7 +105,7 @@ void bind_schedules(py::module_& m) {
       "warmup", [](std::int64_t steps, const Rates& then) { return optim::warmup(steps, then); },
       py::arg("steps"), py::arg("then"), "Rises evenly to then(0), and goes on as `then`.");
   m.def("one_cycle", &optim::one_cycle, py::arg("highest"), py::arg("steps"),
-        py::arg("rising") = 0.3, "By half cosines up to `highest`, and down.");
+        py::arg("rising") = 0.3, "Rises by half a cosine to `highest`, and falls by another.");
   py::class_<optim::Plateau>(m, "Plateau",
                              "lr * factor each time a loss did not fall for `patience` calls.")
       .def(py::init<double, double, std::int64_t, double, double>(), py::arg("lr"),

@@ -88,7 +88,8 @@ py::int_ whole_number_of(const Node& n) {
       const Released released;
       text = render(n);
     }
-    throw py::type_error("'" + text + "' is no number; give its variables values by evaluate()");
+    throw py::type_error("'" + text +
+                         "' is not a number; give its variables values with evaluate()");
   }
   return python_int(*bounds.lo);
 }
@@ -137,7 +138,7 @@ Node node_of_text(
   std::map<std::string, Node> names;
   for (const auto& [name, low, high] : variables)
     if (!names.emplace(name, variable_of(name, low, high)).second)
-      throw ParseError("variable '" + name + "' stands with several bounds: no text can say that");
+      throw ParseError("variable '" + name + "' has several bounds, which text cannot express");
   const Released released;
   return parse(text, names);
 }
@@ -149,7 +150,7 @@ std::map<std::string, Node> nodes_of(const std::map<std::string, Operand>& opera
 }
 
 Node folded(Node (*f)(Node, Node), const py::args& args) {
-  if (args.empty()) throw py::type_error("at least one operand is wanted");
+  if (args.empty()) throw py::type_error("at least one operand is required");
   std::optional<Node> result;
   for (const py::handle a : args) {
     const Node n = a.cast<Operand>().node;
@@ -179,10 +180,9 @@ Question question_of(const std::string& text, const std::map<std::string, Range>
 void bind_symbolic(py::module_& m) {
   py::class_<Node> node(
       m, "Node",
-      "An immutable integer expression in its simplest known form: equal means "
-      "same.\n\n`/` is not defined; // and % floor. Comparisons give 0 or 1 as an "
-      "expression, but `==`, which tells whether two expressions are the same; "
-      "`eq` compares values.");
+      "An immutable integer expression in its simplest known form.\n\n`/` is not defined; // and % "
+      "floor. Comparisons give 0 or 1 as an expression, "
+      "except `==`, which tests whether two expressions are the same; `eq` compares values.");
   const auto binary = [&](const char* name, const char* reversed, auto build) {
     node.def(name, building(build), py::is_operator());
     if (reversed != nullptr) node.def(reversed, building_reversed(build), py::is_operator());
@@ -234,7 +234,7 @@ void bind_symbolic(py::module_& m) {
             const Released r;
             return render(n);
           },
-          "The expression as text that `parse` reads back to the same expression.")
+          "The expression as text, which `parse` reads back to the same expression.")
       .def(
           "substitute",
           [](const Node& n, const std::map<std::string, Operand>& by) {
@@ -243,7 +243,7 @@ void bind_symbolic(py::module_& m) {
             return substitute(n, nodes);
           },
           py::arg("replacements"),
-          "Variables, by name, replaced by expressions or numbers, all at once.")
+          "Replaces variables, by name, by expressions or numbers, all at once.")
       .def(
           "evaluate",
           [](const Node& n, const std::map<std::string, std::int64_t>& at) {
@@ -251,15 +251,15 @@ void bind_symbolic(py::module_& m) {
             const Released released;
             return evaluate(n, values);
           },
-          py::arg("values"), "The number at a point: {name: value} of every variable. 64 bits.")
+          py::arg("values"), "The value at a point: {name: value} of every variable. 64 bits.")
       .def("simplify", &under, py::arg("assume") = std::vector<Operand>(),
-           "The expression where all conditions of `assume` hold.")
+           "The expression under the conditions of `assume`.")
       .def_property_readonly(
           "min", [](const Node& n) { return python_end(bounds_of(n).lo); },
-          "A bound that no value is below; None where there is none.")
+          "A lower bound; None if there is none.")
       .def_property_readonly(
           "max", [](const Node& n) { return python_end(bounds_of(n).hi); },
-          "A bound that no value is above; None where there is none.")
+          "An upper bound; None if there is none.")
       .def_property_readonly(
           "bounds",
           [](const Node& n) {
@@ -274,7 +274,7 @@ void bind_symbolic(py::module_& m) {
               throw py::attribute_error("only a variable has a name");
             return variable_name(n);
           },
-          "Of a variable.")
+          "The name of a variable.")
       .def_property_readonly(
           "variables",
           [](const Node& n) {
@@ -304,7 +304,7 @@ void bind_symbolic(py::module_& m) {
         return parse(text, nodes);
       },
       py::arg("text"), py::arg("names") = std::map<std::string, Operand>(),
-      "Reads what `render` writes. names: what each variable of the text stands for.");
+      "Parses the output of `render`. names: the value of each variable of the text.");
   m.def("_read", &node_of_text);
   const auto two = [&](const char* name, Node (*f)(Node, Node), const char* doc) {
     m.def(
@@ -325,9 +325,9 @@ void bind_symbolic(py::module_& m) {
     m.def(
         name, [f](const py::args& args) { return folded(f, args); }, doc);
   };
-  many("and_", &logical_and, "1 where no operand is 0.");
-  many("or_", &logical_or, "1 where some operand is not 0.");
-  many("min_", static_cast<Node (*)(Node, Node)>(&min), "The least of the operands.");
+  many("and_", &logical_and, "1 if no operand is 0.");
+  many("or_", &logical_or, "1 if some operand is not 0.");
+  many("min_", static_cast<Node (*)(Node, Node)>(&min), "The smallest of the operands.");
   many("max_", static_cast<Node (*)(Node, Node)>(&max), "The largest of the operands.");
   m.def(
       "not_",
@@ -335,25 +335,25 @@ void bind_symbolic(py::module_& m) {
         const Released r;
         return logical_not(a.node);
       },
-      py::arg("a"), "1 where it is 0.");
+      py::arg("a"), "1 if it is 0.");
   m.def(
       "where",
       [](const Operand& c, const Operand& a, const Operand& b) {
         const Released released;
         return where(c.node, a.node, b.node);
       },
-      py::arg("condition"), py::arg("a"), py::arg("b"), "a where the condition is not 0, else b.");
+      py::arg("condition"), py::arg("a"), py::arg("b"), "a if the condition is not 0, else b.");
   m.def(
       "simplify",
       [](const Operand& n, const std::vector<Operand>& assume) { return under(n.node, assume); },
       py::arg("expr"), py::arg("assume") = std::vector<Operand>(),
-      "The expression in its simplest known form where all conditions of `assume` hold.");
+      "The expression in its simplest known form under the conditions of `assume`.");
   m.def(
       "bounds",
       [](const Operand& n) {
         return py::make_tuple(python_end(bounds_of(n.node).lo), python_end(bounds_of(n.node).hi));
       },
-      py::arg("expr"), "(least, largest) that the values cannot leave; None is open.");
+      py::arg("expr"), "(lower, upper) bounds of the values; None is open.");
   m.def(
       "render",
       [](const Operand& n) {
@@ -370,8 +370,7 @@ void bind_symbolic(py::module_& m) {
       },
       py::arg("expr"), py::arg("replacements"), "As Node.substitute.");
 
-  py::class_<Session>(m, "Session",
-                      "Simplifies texts, and remembers the answers in bounded memory.")
+  py::class_<Session>(m, "Session", "Simplifies texts, and caches the answers in bounded memory.")
       .def(py::init<>())
       .def(
           "simplify",

@@ -30,7 +30,7 @@ struct Nested {
 void collect(py::handle value, std::size_t depth, Nested& to) {
   if (!py::isinstance<py::list>(value) && !py::isinstance<py::tuple>(value)) {
     if (depth != to.shape.size())
-      throw ShapeError("Tensor: rows of lists and of numbers; make them equal");
+      throw ShapeError("Tensor: lists mix rows and numbers; make them equal");
     to.numbers.push_back(py::reinterpret_borrow<py::object>(value));
     return;
   }
@@ -39,7 +39,7 @@ void collect(py::handle value, std::size_t depth, Nested& to) {
   const auto size = static_cast<std::int64_t>(py::len(list));
   if (to.shape.size() == depth && to.numbers.empty()) to.shape.push_back(size);
   if (to.shape.size() <= depth || to.shape[depth] != size)
-    throw ShapeError(fmt::format("Tensor: rows of {} and {} values; make them equal",
+    throw ShapeError(fmt::format("Tensor: rows of {} and {} values; they must have equal lengths",
                                  to.shape.size() <= depth ? 0 : to.shape[depth], size));
   for (const py::handle entry : list) collect(entry, depth + 1, to);
 }
@@ -185,7 +185,7 @@ void bind_creation(py::module_& m, TensorClass& t) {
                   if constexpr (std::is_arithmetic_v<T>)
                     return Tensor::full(shape, x, o);
                   else
-                    throw DTypeError("full: the value is no number");
+                    throw DTypeError("full: the value is not a number");
                 },
                 v);
           },
@@ -260,7 +260,7 @@ void bind_creation(py::module_& m, TensorClass& t) {
           py::arg("shape"), py::arg("low"), py::arg("high"), py::arg("dtype") = "int32",
           py::arg("device") = "CPU", Guard(), "Integers in [low, high).");
   m.def("manual_seed", &manual_seed, py::arg("seed"), Guard(),
-        "The random numbers of this thread begin anew.");
+        "Reseeds the random numbers of this thread.");
 }
 
 void bind_values(TensorClass& t) {
@@ -284,20 +284,21 @@ void bind_values(TensorClass& t) {
       .def_property_readonly("size", &Tensor::elements, "Elements.")
       .def_property_readonly("nbytes", &Tensor::nbytes, "Of the elements.")
       .def_property_readonly("devices", &Tensor::devices, "The names of all that it is on.")
-      .def_property_readonly("shard_axis", &Tensor::shard_axis,
-                             "Along which each device has a part; None where each has the whole.")
+      .def_property_readonly(
+          "shard_axis", &Tensor::shard_axis,
+          "The axis along which each device has a part; None if each has the whole tensor.")
       .def(
           "to",
           [](const Tensor& x, const std::variant<std::string, std::vector<std::string>>& device) {
             return std::visit([&](const auto& there) { return x.to(there); }, device);
           },
-          py::arg("device"), Guard(), "On another device, or the whole on each of several.")
+          py::arg("device"), Guard(), "The tensor on another device, or whole on each of several.")
       .def("shard", &Tensor::shard, py::arg("devices"), py::arg("axis") = 0, Guard(),
            "An equal part along an axis on each of several devices.")
       .def("shard_", &Tensor::shard_, py::arg("devices"), py::arg("axis") = 0, Guard(),
-           "The same of this tensor, wherever it is held.")
+           "Shards this tensor in place, for all of its handles.")
       .def("shard_like", &Tensor::shard_like, py::arg("other"), Guard(),
-           "Where the other tensor is, in the same parts.")
+           "This tensor in the same parts and on the same devices as the other.")
       .def("contiguous", &Tensor::contiguous, Guard())
       .def("clone", &Tensor::clone, Guard())
       .def(
@@ -408,8 +409,9 @@ struct TrainingMode {
 };
 
 void bind_modes(py::module_& m) {
-  py::class_<Jit>(m, "TensorJit",
-                  "The first call runs, the second notes its kernels, each later one runs these.")
+  py::class_<Jit>(
+      m, "TensorJit",
+      "The first call runs, the second captures its kernels, each later one replays them.")
       .def(py::init<py::function>(), py::arg("function"))
       .def("__call__",
            [](Jit& jit, const py::args& args) {
@@ -423,7 +425,8 @@ void bind_modes(py::module_& m) {
           "Steps of a replay; 0 before the second call.")
       .def(
           "reset", [](Jit& jit) { jit.replayed->reset(); }, Guard());
-  py::class_<NoGradScope>(m, "no_grad", "with no_grad(): nothing is noted for gradients.")
+  py::class_<NoGradScope>(m, "no_grad",
+                          "with no_grad(): operations are not recorded for gradients.")
       .def(py::init([] { return NoGradScope{}; }))
       .def("__enter__", [](NoGradScope& s) { s.scope = std::make_unique<NoGrad>(); })
       .def("__exit__", [](NoGradScope& s, const py::args&) { s.scope.reset(); });
@@ -449,10 +452,11 @@ void bind_modes(py::module_& m) {
         out["mem_peak"] = c.mem_peak;
         return out;
       },
-      "What ran since reset_counters(): kernels, their operations, bytes touched and seconds; and "
-      "the bytes that are allocated now and were at most.");
+      "Counters since reset_counters(): kernels, their operations, bytes touched and seconds; and "
+      "the bytes allocated now and at most.");
   m.def(
-      "reset_counters", [] { counters().reset(); }, "All but the bytes allocated begin at 0.");
+      "reset_counters", [] { counters().reset(); },
+      "Resets all counters except the bytes allocated to 0.");
 }
 
 }  // namespace
@@ -463,7 +467,7 @@ void bind_tensor(py::module_& m) {
   register_cuda_device();
   TensorClass t(m, "Tensor",
                 "A lazily computed array with reverse-mode differentiation. Copies of the handle "
-                "are the same tensor; nothing is computed before its values are asked for.");
+                "are the same tensor; nothing is computed until its values are read.");
   bind_creation(m, t);
   bind_values(t);
   bind_gradients(m, t);

@@ -133,7 +133,7 @@ void bind_arithmetic(TensorClass& t) {
   t.def(
        "gelu",
        [](const Tensor& x, bool tanh) { return x.gelu(tanh ? GeluForm::Tanh : GeluForm::Erf); },
-       py::arg("tanh") = true, Guard(), "By its approximation with tanh, or by erf.")
+       py::arg("tanh") = true, Guard(), "With the approximation by tanh, or with erf.")
       .def("hardtanh", &Tensor::hardtanh, py::arg("low") = -1.0, py::arg("high") = 1.0, Guard())
       .def(
           "__neg__", [](const Tensor& x) { return -x; }, Guard())

@@ -31,7 +31,7 @@ py::object pairs_of(const std::optional<Mask>& mask) {
 template <class T>
 int normal_axis(const T& t, int axis) {
   if (axis < -t.rank() || axis >= t.rank())
-    throw ShapeError(fmt::format("axis {} of a view of rank {}", axis, t.rank()));
+    throw ShapeError(fmt::format("axis {} is outside a view of rank {}", axis, t.rank()));
   return axis < 0 ? axis + t.rank() : axis;
 }
 template <class T>
@@ -45,8 +45,7 @@ template <class T>
 std::optional<std::int64_t> checked_at(const T& t, const std::vector<std::int64_t>& index) {
   const Shape& shape = t.shape();
   if (index.size() != shape.size())
-    throw ShapeError(
-        fmt::format("an index of {} numbers into {}", index.size(), str(std::span(shape))));
+    throw ShapeError(fmt::format("{} indices given for {}", index.size(), str(std::span(shape))));
   for (std::size_t i = 0; i < index.size(); ++i)
     if (index[i] < 0 || index[i] >= number_at(shape[i]))
       throw ShapeError(
@@ -72,7 +71,7 @@ void movement(py::class_<T>& c) {
             const Released r;
             return t.expand(shape);
           },
-          py::arg("shape"), "Axes of size 1 grow to those of the shape.")
+          py::arg("shape"), "Expands axes of size 1 to those of the shape.")
       .def(
           "pad",
           [](const T& t, const Padding& ends) {
@@ -93,7 +92,7 @@ void movement(py::class_<T>& c) {
             const Released r;
             return t.stride(steps);
           },
-          py::arg("steps"), "Every |n|-th element of each axis; from its end on where negative.")
+          py::arg("steps"), "Every |n|-th element of each axis; from its end if negative.")
       .def(
           "flip",
           [](const T& t, const std::vector<int>& axes) {
@@ -101,16 +100,16 @@ void movement(py::class_<T>& c) {
             const Released r;
             return t.flip(normal);
           },
-          py::arg("axes"), "These axes from their ends on.")
+          py::arg("axes"), "Reverses these axes.")
       .def("at", &checked_at<T>, py::arg("index"),
-           "The element of the buffer that an index reads; None where it is padding.")
+           "The element of the buffer that an index reads; None if it is padding.")
       .def(
           "bind",
           [](const T& t, const symbolic::Values& values) {
             const Released r;
             return t.bind(values);
           },
-          py::arg("values"), "Its variables replaced by numbers, {name: value}.")
+          py::arg("values"), "The view with its variables replaced by numbers, {name: value}.")
       .def_property_readonly(
           "shape", [](const T& t) { return tuple_of(t.shape()); }, "Elements of each axis.")
       .def_property_readonly("rank", &T::rank)
@@ -186,13 +185,14 @@ std::pair<Node, Node> index_pair(const ShapeTracker& t,
 }  // namespace
 
 void bind_view(py::module_& m) {
-  py::class_<View> view(m, "View",
-                        "From an index to an element of a buffer, offset + sum(index * strides), "
-                        "and whether it may be read. Immutable; sizes are ints or expressions.");
+  py::class_<View> view(
+      m, "View",
+      "A map from an index to an element of a buffer, offset + sum(index * strides), and whether "
+      "it may be read. Immutable; sizes are ints or expressions.");
   view.def(py::init(&made_view), py::arg("shape"), py::arg("strides") = py::none(),
            py::arg("offset") = 0, py::arg("mask") = py::none(),
-           "shape: elements an axis. strides: in elements, row-major where None. mask: a pair "
-           "[begin, end) an axis, outside of which nothing is read. Throws ShapeError.");
+           "shape: elements per axis. strides: in elements, row-major if None. mask: a pair "
+           "[begin, end) per axis, outside of which nothing is read. Raises ShapeError.");
   movement(view);
   view.def_property_readonly(
           "strides", [](const View& v) { return tuple_of(v.strides()); },
@@ -200,14 +200,14 @@ void bind_view(py::module_& m) {
       .def_property_readonly("offset", [](const View& v) { return python_sint(v.offset()); })
       .def_property_readonly(
           "mask", [](const View& v) { return pairs_of(v.mask()); },
-          "A pair [begin, end) an axis, or None.")
+          "A pair [begin, end) per axis, or None.")
       .def(
           "reshape",
           [](const View& v, const Shape& shape) {
             const Released r;
             return v.reshape(shape);
           },
-          py::arg("shape"), "One view of the same elements, where strides show it; else None.")
+          py::arg("shape"), "One view of the same elements, if the strides allow it; else None.")
       .def(
           "minify",
           [](const View& v) {
@@ -237,13 +237,13 @@ void bind_view(py::module_& m) {
 
   py::class_<ShapeTracker> tracker(m, "ShapeTracker",
                                    "A stack of views, the first next to the buffer, the last one "
-                                   "seen. Immutable: movement gives a new one.");
+                                   "visible. Immutable: movement returns a new one.");
   tracker
       .def(py::init([](std::vector<View> views) {
              const Released r;
              return ShapeTracker(std::move(views));
            }),
-           py::arg("views"), "Throws ShapeError where a view can leave the one below it.")
+           py::arg("views"), "Raises ShapeError if a view can leave the one below it.")
       .def_static(
           "from_shape",
           [](const Shape& shape, const std::optional<Strides>& strides) {
@@ -251,8 +251,7 @@ void bind_view(py::module_& m) {
             return strides ? ShapeTracker::from_shape(shape, *strides)
                            : ShapeTracker::from_shape(shape);
           },
-          py::arg("shape"), py::arg("strides") = py::none(),
-          "Row-major where there are no strides.");
+          py::arg("shape"), py::arg("strides") = py::none(), "Row-major if no strides are given.");
   movement(tracker);
   tracker
       .def(
@@ -279,31 +278,31 @@ void bind_view(py::module_& m) {
           },
           py::is_operator(), "`outer` on top.")
       .def_property_readonly("views", &ShapeTracker::views, "The first is next to the buffer.")
-      .def_property_readonly("masked", &ShapeTracker::masked, "Some view has a mask.")
+      .def_property_readonly("masked", &ShapeTracker::masked, "Whether some view has a mask.")
       .def(
           "real_size",
           [](const ShapeTracker& t) {
             const Released r;
             return t.real_size();
           },
-          "Elements of the least buffer that it reads from.")
+          "Elements of the smallest buffer that it reads from.")
       .def(
           "simplify",
           [](const ShapeTracker& t) {
             const Released r;
             return simplify(t);
           },
-          "The fewest views found that say the same.")
+          "The fewest views found for the same elements.")
       .def(
           "invert",
           [](const ShapeTracker& t) {
             const Released r;
             return invert(t).tracker;
           },
-          "A tracker that undoes this one, or None.")
+          "A tracker that inverts this one, or None.")
       .def("expr_idxs", &index_pair, py::arg("indices") = py::none(),
-           "(element of the buffer, when it may be read: 1 is always), of one expression an axis, "
-           "idx0, idx1, ... where there are none.")
+           "(element of the buffer, condition for reading it: 1 is always), as functions of one "
+           "expression per axis, by default idx0, idx1, ...")
       .def(
           "expr_node",
           [](const ShapeTracker& t, const std::optional<Operand>& flat) {
@@ -311,7 +310,7 @@ void bind_view(py::module_& m) {
             const IndexExpr e = flat ? expr_node(t, flat->node) : expr_node(t);
             return std::pair(e.index, e.valid);
           },
-          py::arg("index") = py::none(), "The same of one flat index, idx where there is none.")
+          py::arg("index") = py::none(), "The same as functions of one flat index, by default idx.")
       .def(
           "real_strides",
           [](const ShapeTracker& t, bool ignore_valid) {
@@ -323,21 +322,21 @@ void bind_view(py::module_& m) {
             return py::tuple(py::cast(strides));
           },
           py::arg("ignore_valid") = false,
-          "The stride of the element along each axis; None where there is none.")
+          "The stride of the element along each axis; None if there is none.")
       .def(
           "unit_stride_axes",
           [](const ShapeTracker& t) {
             const Released r;
             return unit_stride_axes(t);
           },
-          "Axes along which neighbours are neighbours in memory.")
+          "Axes along which neighbours are adjacent in memory.")
       .def(
           "axis_is_masked",
           [](const ShapeTracker& t, int axis) {
             const Released r;
             return axis_is_masked(t, axis);
           },
-          py::arg("axis"), "Whether what may be read depends on its index.")
+          py::arg("axis"), "Whether the valid elements depend on its index.")
       .def(
           "to_movement_ops",
           [](const ShapeTracker& t) {
@@ -350,7 +349,7 @@ void bind_view(py::module_& m) {
             for (const MovementOp& op : ops) out.append(of_movement(op));
             return out;
           },
-          "(name, argument) of operations that make it of a flat buffer of real_size().")
+          "(name, argument) of operations that make it from a flat buffer of real_size().")
       .def(
           "vars",
           [](const ShapeTracker& t) {
@@ -358,7 +357,7 @@ void bind_view(py::module_& m) {
             return t.vars();
           },
           "The variables in it, by name.")
-      .def("explain", &merge_words, "Why it is one view, or is none, in a sentence.")
+      .def("explain", &merge_words, "Why it is, or is not, one view, in a sentence.")
       .def("__reduce__", [](const ShapeTracker& t) {
         return py::make_tuple(py::type::of<ShapeTracker>(), py::make_tuple(t.views()));
       });
@@ -366,7 +365,7 @@ void bind_view(py::module_& m) {
       "get_contraction",
       [](const Shape& from, const Shape& to) { return get_contraction(from, to); },
       py::arg("old_shape"), py::arg("new_shape"),
-      "For each new axis the old axes that it is made of, or None.");
+      "For each new axis the old axes that it consists of, or None.");
 }
 
 }  // namespace touchstone::python

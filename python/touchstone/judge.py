@@ -57,11 +57,11 @@ def judge(fn, reference: str | _kernel.Kernel, inputs=None, *, profile: str | No
         allowed = usual if profile is None else profile
     else:
         if inputs is None:
-            raise TypeError("judge: inputs is missing: arrays, or the shapes of arrays to be drawn")
+            raise TypeError("judge: inputs is missing; give arrays, or the shapes of arrays to draw")
         are_shapes = [isinstance(i, (tuple, list)) for i in inputs]
         if not all(are_shapes):
             if any(are_shapes):
-                raise TypeError("judge: inputs are arrays, or shapes of arrays to be drawn, not both")
+                raise TypeError("judge: give arrays, or shapes of arrays to draw, not both")
             before = [_copied(i) for i in inputs]
             return check_op(fn(*inputs), reference, before, profile, attributes)
         kernel, shapes, inputs = _of_shapes(reference, inputs, dtype, attributes), inputs, None

@@ -15,7 +15,7 @@ _OPTION = "--touchstone-report"
 def pytest_addoption(parser):
     parser.getgroup("touchstone").addoption(
         _OPTION, nargs="?", const="", default=None, metavar="FILE.html",
-        help="a table of the verdicts of assert_legal, and a page where a file is named")
+        help="print a table of the verdicts of assert_legal; with a file name also write a page")
 
 
 def pytest_load_initial_conftests(args):

@@ -187,8 +187,8 @@ std::vector<int> unit_stride_axes(const ShapeTracker& tracker) {
 
 bool axis_is_masked(const ShapeTracker& tracker, int axis) {
   if (axis < 0 || axis >= tracker.rank())
-    throw ShapeError(fmt::format("axis_is_masked: axis {} of shape {}; must be within [0, {})",
-                                 axis, str(tracker.shape()), tracker.rank()));
+    throw ShapeError(fmt::format("axis_is_masked: axis {} of shape {} must be within [0, {})", axis,
+                                 str(tracker.shape()), tracker.rank()));
   const auto at = static_cast<std::size_t>(axis);
   const ShapeTracker simple = simplify(tracker);
   if (simple.views().size() == 1) return masks(simple.views()[0], at);

@@ -42,7 +42,7 @@ Check check_hole(std::span<const View> views, const std::vector<Index>& points) 
     if (!std::ranges::any_of(others, at_most) || !std::ranges::any_of(others, at_least))
       return reject(fmt::format("{} is not between the others along axis {}", str(gap), axis));
   }
-  if (others.empty()) return reject("no valid point");
+  if (others.empty()) return reject("no point is valid");
   return accept();
 }
 
@@ -59,7 +59,7 @@ Check check_bend(std::span<const View> views, const std::vector<Index>& points) 
     address[i] = *at;
   }
   if (address[1] - address[0] == address[3] - address[2])
-    return reject("the two steps change the address alike");
+    return reject("the two steps change the address by the same amount");
   return accept();
 }
 
@@ -96,10 +96,9 @@ std::optional<std::int64_t> evaluate(std::span<const View> views,
   for (std::size_t v = views.size() - 1; address && v-- > 0;) {
     const std::int64_t size = views[v].size().as_int();
     if (*address < 0 || *address >= size)
-      throw ShapeError(
-          fmt::format("evaluate: element {} of view {}, which has {}; mask or shrink "
-                      "the view above",
-                      *address, v, size));
+      throw ShapeError(fmt::format(
+          "evaluate: element {} is outside view {}, which has {}; mask or shrink the view above",
+          *address, v, size));
     address = views[v].at(unravel(*address, views[v].shape()));
   }
   return address;
@@ -121,13 +120,13 @@ Check check_witness(std::span<const View> views, const Witness& witness) {
       if (!shape.empty()) return reject("the stack has axes");
       return evaluate(views, Index{}) ? reject("the only point is valid") : accept();
   }
-  return reject("no such kind");
+  return reject("unknown kind");
 }
 
 Check check_view(std::span<const View> views, const View& single, std::int64_t most) {
   const Shape& shape = views.back().shape();
   if (single.shape() != shape)
-    return reject(fmt::format("shape {} where the stack has {}", touchstone::str(single.shape()),
+    return reject(fmt::format("shape {}, but the stack has {}", touchstone::str(single.shape()),
                               touchstone::str(shape)));
   const std::int64_t size = elements(shape).as_int();
   const auto differs = [&](const Index& index) {
@@ -167,7 +166,7 @@ Check check_view(std::span<const View> views, const View& single, std::int64_t m
 Check check(std::span<const View> views, const Explanation& explanation, std::int64_t most) {
   switch (explanation.result.answer) {
     case MergeAnswer::Merged:
-      if (!explanation.result.view) return reject("merged, but there is no view");
+      if (!explanation.result.view) return reject("merged, but without a view");
       return check_view(views, *explanation.result.view, most);
     case MergeAnswer::NoSuchView:
       if (!explanation.witness) return reject("refused without a witness");
@@ -175,7 +174,7 @@ Check check(std::span<const View> views, const Explanation& explanation, std::in
     case MergeAnswer::OverBudget:
       return accept(false);
   }
-  return reject("no such answer");
+  return reject("unknown answer");
 }
 
 }  // namespace touchstone::shapetracker

@@ -251,9 +251,8 @@ ordered_json answer(const json& question) {
              ops = question.find("ops");
   const bool has_views = stack != question.end(), has_base = base != question.end();
   if (has_views == has_base) throw ParseError("expected either \"views\" or \"base\" with \"ops\"");
-  if (has_base && ops == question.end()) throw ParseError("ops: missing beside \"base\"");
-  if (has_views && ops != question.end())
-    throw ParseError("ops: go with \"base\", not with \"views\"");
+  if (has_base && ops == question.end()) throw ParseError("ops: missing; \"base\" needs it");
+  if (has_views && ops != question.end()) throw ParseError("ops: needs \"base\", not \"views\"");
   const bool inverse = flag(question, "invert"), expr = flag(question, "expr"),
              strides = flag(question, "real_strides");
   const auto vars = question.find("vars");
@@ -278,7 +277,7 @@ ordered_json answer(const json& question) {
 std::string answer_json(std::string_view line) {
   try {
     if (line.find_first_not_of(" \t\r") == std::string::npos)
-      throw ParseError("a blank line asks nothing; give a question, as {\"base\":[2],\"ops\":[]}");
+      throw ParseError("the line is blank; give a question, as {\"base\":[2],\"ops\":[]}");
     return line_of(answer(parse_line(line)));
   } catch (const Error& e) {
     return line_of({{"error", e.what()}});

@@ -47,7 +47,7 @@ class LineReader final : public nlohmann::json_sax<Wide> {
   bool end_array() override { return close(); }
   bool key(std::string& name) override {
     if (open_.back()->contains(name))
-      throw ParseError(fmt::format("\"{}\" is there twice", name.substr(0, Limits::kQuotedText)));
+      throw ParseError(fmt::format("\"{}\" is given twice", name.substr(0, Limits::kQuotedText)));
     key_ = std::move(name);
     return true;
   }
@@ -56,12 +56,12 @@ class LineReader final : public nlohmann::json_sax<Wide> {
                    const nlohmann::detail::exception& e) override {
     constexpr int kOutOfRange = 406;
     if (e.id == kOutOfRange) out_of_range();
-    throw ParseError(fmt::format("not JSON: wrong or missing at byte {}", position));
+    throw ParseError(fmt::format("not JSON: invalid or missing at byte {}", position));
   }
 
  private:
   [[noreturn]] static void out_of_range() {
-    throw ParseError("not JSON that can be read: a number is beyond a float's range");
+    throw ParseError("a number exceeds the range of a float");
   }
   json& place(json value) {
     if (open_.empty()) return root_ = std::move(value);
@@ -116,7 +116,7 @@ std::string json_name(const std::string& name) {
 }
 
 std::int64_t number(const json& value, const std::string& where) {
-  if (!value.is_number_integer()) wrong(where, "an integer of 64 bits", value);
+  if (!value.is_number_integer()) wrong(where, "a 64-bit integer", value);
   return value.get<std::int64_t>();
 }
 
@@ -143,7 +143,7 @@ sint entry(const json& value, const std::string& where, const Names& names) {
   if (names.empty() || !value.is_string() || is_large(value)) return number(value, where);
   const std::string& text = value.get_ref<const std::string&>();
   if (text.size() > Limits::kExpressionText)
-    wrong(where, "an expression of at most 200 letters", value);
+    wrong(where, "an expression of at most 200 characters", value);
   try {
     return symbolic::parse(text, names);
   } catch (const Error& e) {
@@ -238,10 +238,11 @@ Names variables(const json& value) {
   for (const auto& [name, range] : value.items()) {
     const std::string where = "vars: " + json_name(name);
     if (!range.is_array() || range.size() != 2)
-      wrong(where, "the least and the largest value as [2,9]", range);
+      wrong(where, "the lower and the upper bound as [2,9]", range);
     const std::int64_t low = number(range[0], where), high = number(range[1], where);
     if (low > high)
-      throw ParseError(fmt::format("{}: the range is empty; {} is above {}", where, low, high));
+      throw ParseError(
+          fmt::format("{}: the range is empty: {} is greater than {}", where, low, high));
     try {
       names.emplace(name, symbolic::variable(name, low, high));
     } catch (const Error& e) {

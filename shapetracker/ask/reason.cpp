@@ -15,9 +15,9 @@ std::string words(MergeClass why) {
     case MergeClass::Empty:
       return "no index is valid";
     case MergeClass::Coalesced:
-      return "what lies below is one run of evenly spaced elements";
+      return "the view below is one run of evenly spaced elements";
     case MergeClass::LevelAffine:
-      return "every quotient of the flat index that matters is affine on the shape";
+      return "every relevant quotient of the flat index is affine on the shape";
     case MergeClass::Masked:
       return "the valid indices are a box and the address is affine on it";
     case MergeClass::CarryCancel:
@@ -42,9 +42,11 @@ std::string evidence(std::span<const View> views, const Witness& witness) {
   };
   switch (witness.kind) {
     case Witness::Kind::Hole:
-      return all + ": the last lies in the box round the others, so the valid indices are no box";
+      return all +
+             ": the last lies in the bounding box of the others, so the valid indices are not a "
+             "box";
     case Witness::Kind::Bend:
-      return fmt::format("{}: the same step of the index moves the address by {} and by {}", all,
+      return fmt::format("{}: one index step moves the address by {} here and by {} there", all,
                          step(0), step(2));
     case Witness::Kind::TooFar:
     case Witness::Kind::NoAxis:

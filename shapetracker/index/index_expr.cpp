@@ -106,7 +106,7 @@ Node flat_index(const ShapeTracker& tracker) {
 
 std::string bounded_text(Node node, std::size_t most) {
   const std::size_t parts = symbolic::size(node);
-  return parts <= most ? render(node) : fmt::format("({} parts: too long to show)", parts);
+  return parts <= most ? render(node) : fmt::format("({} parts: too long to print)", parts);
 }
 
 IndexConditions index_conditions(const ShapeTracker& tracker, std::span<const Node> indices) {

@@ -125,7 +125,7 @@ PlainIndex plain_index(std::span<const View> views, const std::string& prefix) {
 
 std::string bounded_text(const Exprs& exprs, Expr root, std::size_t most) {
   const std::size_t size = exprs.size(root);
-  return size <= most ? render(exprs, root) : fmt::format("({} parts: too long to show)", size);
+  return size <= most ? render(exprs, root) : fmt::format("({} parts: too long to print)", size);
 }
 
 IndexCost& IndexCost::operator+=(const IndexCost& other) {

@@ -58,7 +58,7 @@ std::optional<Contraction> get_contraction_with_reduce(std::span<const sint> old
   for (const int axis : reduce_axes) {
     if (axis < 0 || static_cast<std::size_t>(axis) >= new_shape.size())
       throw ShapeError(
-          fmt::format("get_contraction_with_reduce: axis {} of shape {}; must be within [0, {})",
+          fmt::format("get_contraction_with_reduce: axis {} of shape {} must be within [0, {})",
                       axis, str(new_shape), new_shape.size()));
     wanted[static_cast<std::size_t>(axis)] = true;
   }

@@ -170,7 +170,7 @@ Maps in_stages(const Evened& table, std::int64_t size, std::int64_t limit) {
     while (next < table.jumps.size() && steps.place <= kRoom / sums / table.turns() / 8)
       steps.add(table.jumps[next++], block);
     if (steps.digits.empty() || maps.size() + 2 > Limits::kStages)
-      throw OverflowError("steps: more than some views hold");
+      throw OverflowError("steps: too large for a view");
     maps.push_back(view_of({{table.weight, 1},
                             {table.turns(), checked_mul(table.weight, steps.repeats)},
                             {sums, steps.place},

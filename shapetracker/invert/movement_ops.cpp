@@ -87,7 +87,7 @@ class Ops {
     (void)elements(shape);  // throws OverflowError beyond 64 bits
     // An operation applies to a tracker iff it applies to its shape.
     if (tried_ && apply(ShapeTracker::contiguous(shape_), op).shape() != shape)
-      throw ShapeError(fmt::format("{} of {} has another shape than {}", op.str(),
+      throw ShapeError(fmt::format("{} of {} has a different shape from {}", op.str(),
                                    touchstone::str(shape_), touchstone::str(shape)));
     list_.push_back(std::move(op));
     shape_ = std::move(shape);
@@ -284,7 +284,7 @@ void make_view(Ops& ops, const View& view) {
     return;
   }
   const ViewWriter writer(view);
-  std::string refused = "bounds do not show the order of its strides";
+  std::string refused = "the bounds do not determine the order of its strides";
   for (const auto write :
        {&ViewWriter::by_rows, &ViewWriter::as_strided, &ViewWriter::as_strided_whole}) {
     Ops attempt = ops;
@@ -314,8 +314,8 @@ std::vector<MovementOp> to_movement_ops(const ShapeTracker& tracker, const sint&
       make_view(ops, view);
     } catch (const ShapeError& refused) {
       throw ShapeError(
-          fmt::format("to_movement_ops: no operations found for {} that are shown to be right for "
-                      "all values of the variables ({}); bind them first",
+          fmt::format("to_movement_ops: no operations for {} are proved correct for all values of "
+                      "the variables ({}); bind them first",
                       view.str(), refused.what()));
     }
   return ops.list();

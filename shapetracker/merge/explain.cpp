@@ -27,14 +27,14 @@ std::string Witness::str() const {
     case Kind::Hole: {
       const std::string gap = names.back();
       names.pop_back();
-      return fmt::format("{} is padding though it lies between {}, which are not", gap,
+      return fmt::format("{} is padding although it lies between {}, which are not", gap,
                          fmt::join(names, ", "));
     }
     case Kind::Bend:
-      return fmt::format("from {} to {} the address changes otherwise than from {} to {}", names[0],
-                         names[1], names[2], names[3]);
+      return fmt::format("the address changes differently from {} to {} than from {} to {}",
+                         names[0], names[1], names[2], names[3]);
     case Kind::TooFar:
-      return fmt::format("the view that fits round {} has an offset or a stride beyond 64 bits",
+      return fmt::format("the view that fits around {} has an offset or a stride beyond 64 bits",
                          names[0]);
     case Kind::NoAxis:
       return "the only point is padding, and a view of rank 0 has no axis to mask";

@@ -322,7 +322,7 @@ void require_within(const View& outer, const View& inner) {
   const auto [low, high] = wide_range(outer);
   if (low < 0 || high >= inner.size().as_int())
     throw ShapeError(
-        fmt::format("merge: {} reads addresses {} to {}, the view below it, {}, has {} "
+        fmt::format("merge: {} reads addresses {} to {}, but the view below it, {}, has {} "
                     "elements; mask or shrink the outer view",
                     outer.str(), static_cast<std::int64_t>(low), static_cast<std::int64_t>(high),
                     inner.str(), inner.size().str()));

@@ -97,7 +97,7 @@ class Merger {
       const std::optional<Address> found = prove_choice(ends, grid_for(conditions_));
       if (!found) return std::nullopt;
       if (address && *address != *found) {
-        failure_ = "for different values it has different strides";
+        failure_ = "its strides depend on the values of the variables";
         return std::nullopt;
       }
       address = found;
@@ -149,7 +149,7 @@ class Merger {
       const auto& [begin, end] = outer_.mask[axis];
       if (!prover_.proves_nonnegative(low - begin, conditions_) ||
           !prover_.proves_nonnegative(end - high, conditions_)) {
-        failure_ = fmt::format("the valid range of axis {} is not found", axis);
+        failure_ = fmt::format("the valid range of axis {} was not found", axis);
         return std::nullopt;
       }
       valid.low.push_back(low);
@@ -166,7 +166,7 @@ class Merger {
       form = std::move(*address);
     }
     if (const std::optional<std::size_t> axis = valid_outside(valid, grid)) {
-      failure_ = fmt::format("that nothing is valid beyond [{}, {}) of axis {} is not proved",
+      failure_ = fmt::format("not proved that nothing is valid beyond [{}, {}) of axis {}",
                              write(valid.low[*axis]), write(ends.high[*axis].polynomial()), *axis);
       return std::nullopt;
     }
@@ -225,13 +225,13 @@ class Merger {
   std::string text(const AffineProof::Failure& failure) const {
     switch (failure.kind) {
       case AffineProof::Failure::Kind::Range:
-        return fmt::format("that the flat index stays within [0, {}) is not proved",
+        return fmt::format("not proved that the flat index stays within [0, {})",
                            write(failure.value));
       case AffineProof::Failure::Kind::Mask:
-        return fmt::format("that a digit stays within its mask [{}, {}) is not proved",
+        return fmt::format("not proved that a digit stays within its mask [{}, {})",
                            write(failure.value), write(failure.end));
       case AffineProof::Failure::Kind::Floor:
-        return fmt::format("that k // ({}) of the flat index k is affine is not proved",
+        return fmt::format("not proved that k // ({}) of the flat index k is affine",
                            write(failure.value));
     }
     return "";
@@ -309,7 +309,7 @@ SymbolicResult merge(std::span<const View> views, const SymbolicBudget& budget) 
   Merger merger(samples, budget.boxes);
   if (samples.all_empty()) {
     if (merger.proves_empty()) return {MergeAnswer::Merged, nothing_of(shape)};
-    return undecided("that nothing is ever valid is not proved");
+    return undecided("not proved that nothing is ever valid");
   }
   if (!samples.looks().empty())
     if (const std::optional<ValidEnds> ends = fit_ends(samples))
@@ -317,11 +317,12 @@ SymbolicResult merge(std::span<const View> views, const SymbolicBudget& budget) 
         return {MergeAnswer::Merged, std::move(view)};
   if (std::optional<SymbolicResult> refused = samples.look_everywhere()) return *refused;
   if (samples.looks().empty())
-    return undecided("for some values nothing is valid, and no grid avoids them");
+    return undecided("for some values nothing is valid, and no sample grid avoids them");
   std::optional<ValidEnds> ends = fit_ends(samples);
   if (ends) merger.add_limits(*ends);
   if (!ends || ends->choices() > Limits::kChoices)
-    return undecided("the valid ranges are neither polynomials nor the largest or least of some");
+    return undecided(
+        "the valid ranges are neither polynomials nor minima or maxima of polynomials");
   if (std::optional<View> view = merger.view_with(*ends, shape))
     return {MergeAnswer::Merged, std::move(view)};
   return undecided(merger.failure());

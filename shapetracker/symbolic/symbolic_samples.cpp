@@ -47,14 +47,14 @@ std::optional<SymbolicResult> SymbolicSamples::read() {
     poly.offset = read(view.offset());
     if (!polynomial)
       return undecided(
-          fmt::format("{} has an entry that is no polynomial in at most {} variables with bounds",
+          fmt::format("{} has an entry that is not a polynomial in at most {} bounded variables",
                       view.str(), ViewLimits::kPolynomialVariables));
     polynomials_.push_back(std::move(poly));
   }
-  if (table_.has_empty_range()) return undecided("the bounds of a variable leave it no value");
+  if (table_.has_empty_range()) return undecided("the bounds of a variable are empty");
   if (table_.size() > Limits::kVariables)
     return undecided(
-        fmt::format("{} variables; at most {} are tried", table_.size(), Limits::kVariables));
+        fmt::format("{} variables; the limit is {}", table_.size(), Limits::kVariables));
   return std::nullopt;
 }
 

@@ -32,10 +32,9 @@ View View::permute(std::span<const int> order) const {
   if (mask_) view.mask_.emplace();
   for (const int axis : order) {
     if (axis < 0 || axis >= rank() || seen[static_cast<std::size_t>(axis)])
-      throw ShapeError(
-          fmt::format("permute: ({}) is not an order of {} axes; each of 0 to {} must "
-                      "occur once",
-                      fmt::join(order, ", "), rank(), rank() - 1));
+      throw ShapeError(fmt::format(
+          "permute: ({}) is not a permutation of {} axes; each of 0 to {} must occur once",
+          fmt::join(order, ", "), rank(), rank() - 1));
     const auto from = static_cast<std::size_t>(axis);
     seen[from] = true;
     view.shape_.push_back(shape_[from]);

@@ -16,7 +16,8 @@ int bits(Wide value) {
 }
 
 [[noreturn]] void too_large() {
-  throw OverflowError("a polynomial of the variables has a value beyond 127 bits; narrow them");
+  throw OverflowError(
+      "a polynomial of the variables has a value beyond 127 bits; narrow their bounds");
 }
 
 int power(std::uint64_t powers, int variable) {
@@ -38,7 +39,8 @@ Wide wide_mul(Wide a, Wide b) {
 
 std::int64_t narrow(Wide value) {
   if (value < INT64_MIN || value > INT64_MAX)
-    throw OverflowError("a number of the view does not fit in 64 bits; narrow its variables");
+    throw OverflowError(
+        "a number of the view does not fit in 64 bits; narrow the bounds of its variables");
   return static_cast<std::int64_t>(value);
 }
 

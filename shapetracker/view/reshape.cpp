@@ -154,13 +154,12 @@ std::optional<View> View::reshape(const Shape& shape) const {
   const sint have = size(), want = target.size();
   if (!certainly_eq(have, want) && !shapetracker::proved_eq(have, want)) {
     if (certainly_lt(have, want) || certainly_lt(want, have) || (have.is_int() && want.is_int()))
-      throw ShapeError(
-          fmt::format("reshape: {} holds {} elements, {} holds {}; sizes must agree "
-                      "(pad or shrink first)",
-                      touchstone::str(shape_), have.str(), touchstone::str(shape), want.str()));
+      throw ShapeError(fmt::format(
+          "reshape: {} has {} elements, {} has {}; sizes must agree (pad or shrink first)",
+          touchstone::str(shape_), have.str(), touchstone::str(shape), want.str()));
     throw ShapeError(
-        fmt::format("reshape: whether {} ({} elements) and {} ({}) hold equally many "
-                    "depends on the variables; bind them first",
+        fmt::format("reshape: whether {} ({} elements) and {} ({}) have the same size depends on "
+                    "the variables; bind them first",
                     touchstone::str(shape_), have.str(), touchstone::str(shape), want.str()));
   }
   if (is_contiguous()) return target;

@@ -59,8 +59,8 @@ void require_within(const View& outer, const sint& size, const What& what) {
   };
   if (!decided())
     throw ShapeError(
-        fmt::format("{}: reads addresses {} to {}, the view below has [0, {}); shrink "
-                    "or mask the outer view",
+        fmt::format("{}: reads addresses {} to {}, but the view below has [0, {}); shrink or mask "
+                    "the outer view",
                     what(), low.str(), high.str(), size.str()));
 }
 
@@ -81,8 +81,8 @@ ShapeTracker::ShapeTracker(std::vector<View> views) : views_(std::move(views)) {
   const auto what = [&] { return "shape tracker: view 0, " + base.str(); };
   if (!base.nothing_valid() && !decide_le(0, address_range(base).first, what))
     throw ShapeError(
-        fmt::format("{}: reads address {}, below the buffer; mask it or move the offset", what(),
-                    address_range(base).first.str()));
+        fmt::format("{}: reads address {}, below the buffer; mask it or increase the offset",
+                    what(), address_range(base).first.str()));
   for (std::size_t i = 1; i < views_.size(); ++i)
     require_within(views_[i], views_[i - 1].size(), [&] {
       return fmt::format("shape tracker: view {}, {}, on view {}, {}", i, views_[i].str(), i - 1,

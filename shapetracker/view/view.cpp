@@ -36,9 +36,8 @@ void require_ranges(const Shape& shape, const Mask& mask) {
     // If variables decide, an end before the begin is an empty range.
     if (!decide_le(0, begin, what) || certainly_lt(end, begin) || !decide_le(end, shape[i], what))
       throw ShapeError(
-          fmt::format("{}: must be within [0, {}), the size of the axis, and its begin "
-                      "no larger than its end",
-                      what(), shape[i].str()));
+          fmt::format("{}: must be within [0, {}), the size of the axis, with begin <= end", what(),
+                      shape[i].str()));
   }
 }
 
@@ -71,15 +70,14 @@ sint elements(std::span<const sint> shape) {
   for (; i < shape.size() && shape[i].is_int(); ++i)
     if (__builtin_mul_overflow(number, shape[i].as_int(), &number))
       throw OverflowError(
-          fmt::format("shape {} holds more elements than 64 bits can count", str(shape)));
+          fmt::format("shape {} has more elements than 64 bits can count", str(shape)));
   sint product = number;
   for (; i < shape.size(); ++i) product = product * shape[i];
   // Without a least value in 64 bits, the product may exceed them for all values of the variables.
   if (!product.is_int() && !product.min() && certainly_lt(INT64_MAX, product))
-    throw OverflowError(
-        fmt::format("shape {} holds more elements than 64 bits can count, with any values of the "
-                    "variables",
-                    str(shape)));
+    throw OverflowError(fmt::format(
+        "shape {} has more elements than 64 bits can count for all values of the variables",
+        str(shape)));
   return product;
 }
 

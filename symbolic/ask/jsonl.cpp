@@ -32,7 +32,7 @@ class Reader : public nlohmann::json_sax<Json> {
       member_ = name;
       const bool known = name == "vars" || name == "assume" || name == "in";
       if (known && !seen_.insert(name).second)
-        throw ParseError(fmt::format("\"{}\" is there twice", name));
+        throw ParseError(fmt::format("\"{}\" is given twice", name));
     } else if (place_ == Place::Vars) {
       q_.variables.emplace_back(name, Interval());
     }
@@ -79,18 +79,18 @@ class Reader : public nlohmann::json_sax<Json> {
                    const nlohmann::detail::exception& e) override {
     if (e.id == 406)
       throw ParseError(
-          fmt::format("column {}: a number beyond the 4,932 digits that are read", position));
+          fmt::format("column {}: a number has more than the supported 4,932 digits", position));
     std::string_view what = e.what();
     constexpr std::string_view kFrom = ": ";
     if (const auto at = what.find(kFrom); at != what.npos) what.remove_prefix(at + kFrom.size());
-    throw ParseError(fmt::format("column {}: this is not JSON: {}", position,
+    throw ParseError(fmt::format("column {}: not JSON: {}", position,
                                  what.size() > 200 ? what.substr(0, 200) : what));
   }
 
   /// The checks that need the whole text.
   void finish() const {
     if (!seen_.contains("in"))
-      throw ParseError("there is no \"in\"; give the expression as \"in\":\"a//2*2\"");
+      throw ParseError("\"in\" is missing; give the expression as \"in\":\"a//2*2\"");
   }
 
  private:
@@ -146,15 +146,16 @@ class Reader : public nlohmann::json_sax<Json> {
       case Place::Bounds:
         wrong_bounds(found);
       case Place::Assume:
-        throw ParseError(fmt::format("assume[{}]: expected a condition as text, found {}",
+        throw ParseError(fmt::format("assume[{}]: expected a condition as a string, found {}",
                                      q_.assumptions.size(), found));
       case Place::Top:
         break;
     }
-    if (member_ == "in") throw ParseError("in: expected the expression as text, found " + found);
+    if (member_ == "in")
+      throw ParseError("in: expected the expression as a string, found " + found);
     if (member_ == "vars")
       throw ParseError("vars: expected an object as {\"a\":[0,8]}, found " + found);
-    if (member_ == "assume") throw ParseError("assume: expected a list of texts, found " + found);
+    if (member_ == "assume") throw ParseError("assume: expected a list of strings, found " + found);
     if (opens) {
       ignored_ = 1;
       place_ = Place::Ignored;

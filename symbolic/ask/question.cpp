@@ -31,7 +31,7 @@ Names names_of(const Question& q, Context& context) {
   for (const auto& [name, range] : q.variables) {
     try {
       if (!names.emplace(name, context.variable(name, range)).second)
-        throw ParseError(fmt::format("{} is there twice; give each variable once", name));
+        throw ParseError(fmt::format("{} is given twice", name));
     } catch (const Error& e) {
       throw ParseError(fmt::format("vars: {}", e.what()));
     }
@@ -50,7 +50,7 @@ auto in_part(const std::string& part, const Work& work) {
 }
 
 [[noreturn]] void refuse_contradiction() {
-  throw ParseError("assume: no values of the variables meet all of these");
+  throw ParseError("assume: the conditions contradict each other");
 }
 
 /// The conditions of the question, without those that always hold.

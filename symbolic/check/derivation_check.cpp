@@ -129,12 +129,12 @@ std::optional<std::string> value_flaw(Derivation& d, Ring& ring, const Derivatio
   if (const Rule* rule = find_rule(step.rule)) return rule_flaw(d, ring, step, *rule, known, words);
   if (step.rule != kCases && step.rule != kPoints)
     return fmt::format("there is no rule {}", step.rule);
-  if (!step.bindings.empty()) return "there are no variables to bind";
+  if (!step.bindings.empty()) return "no variables are bound";
   if (step.rule == kPoints) {
     const AtPoints found = compare_at_points(d, step.before, step.after, facts);
     if (found == AtPoints::Equal) return std::nullopt;
     return found == AtPoints::Differ ? "the two sides are not equal at every point"
-                                     : "there are too many points to look at";
+                                     : "too many points to enumerate";
   }
   Entailment shown = known.facts();
   shown.spend_from(nullptr);
@@ -152,9 +152,9 @@ std::optional<std::string> value_flaw(Derivation& d, Ring& ring, const Derivatio
 std::optional<std::string> step_flaw(Derivation& d, Ring& ring, const DerivationStep& step,
                                      Expr whole, std::size_t known, Words words) {
   Exprs& e = d.exprs;
-  if (e.at(whole, step.path) != step.before) return "the part does not stand at its place";
+  if (e.at(whole, step.path) != step.before) return "the part is not at its place";
   if (e.replace(whole, step.path, step.after) != step.whole)
-    return "the new part does not stand at its place";
+    return "the new part is not at its place";
   std::vector<Expr> facts;
   if (!step.facts.empty()) {
     const std::vector<Expr> allowed = facts_at(d, known, whole, step.path);
@@ -162,7 +162,7 @@ std::optional<std::string> step_flaw(Derivation& d, Ring& ring, const Derivation
       const auto found =
           std::ranges::find_if(allowed, [&](Expr a) { return ring.truth(a) == ring.truth(f); });
       if (found == allowed.end())
-        return fmt::format("nothing says {} there",
+        return fmt::format("no assumption gives {} there",
                            words == Words::All ? render(e, f) : std::string());
       facts.push_back(*found);
     }
@@ -184,7 +184,7 @@ std::optional<Flaw> find_flaw(Derivation& d) {
       whole = chain.steps[i].whole;
     }
     if (whole != chain.result)
-      return Flaw{c, chain.steps.size(), "the last step does not end in the result"};
+      return Flaw{c, chain.steps.size(), "the last step does not produce the result"};
   }
   return std::nullopt;
 }

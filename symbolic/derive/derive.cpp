@@ -458,8 +458,8 @@ Derivation derive(const std::string& text, std::span<const Derivation::Variable>
   d.variables.assign(variables.begin(), variables.end());
   d.main.start = parse_expr(d.exprs, text);
   if (const std::size_t n = d.exprs.size(d.main.start); n > kLimits.derivation_parts)
-    throw Error(fmt::format("the expression has {} parts; steps are written down of at most {}", n,
-                            kLimits.derivation_parts));
+    throw Error(fmt::format("the expression has {} parts; derivations are recorded for at most {}",
+                            n, kLimits.derivation_parts));
   {
     Context apart;  // its errors point at the text
     const auto names = named(apart, variables);
@@ -479,7 +479,7 @@ Derivation derive(const std::string& text, std::span<const Derivation::Variable>
     d.assumptions.push_back(std::move(chain));
     if (context[id].kind == Kind::Constant) {
       if (context[id].first.is_zero())
-        throw Error(fmt::format("the assumption {} never holds; leave it out or mend it", a));
+        throw Error(fmt::format("the assumption {} never holds; remove or correct it", a));
       continue;
     }
     conditions.push_back(Simplifier(context).truth(id));

@@ -24,7 +24,7 @@ class TreeBuilder final : public ExpressionBuilder {
     if (is_reserved(name)) return std::nullopt;
     return exprs_.variable(name);
   }
-  std::string known_names() const override { return "a variable"; }
+  std::string known_names() const override { return "a variable may have any other name"; }
   bool is_zero(Value value) const override { return exprs_.is_constant(value, 0); }
   Value apply(ExprOp op, std::span<const Value> args) override { return exprs_.apply(op, args); }
   Value chain(std::span<const ExprOp> ops, std::span<const Value> values) override {

@@ -47,7 +47,8 @@ class Writer {
 
   void open(const Item& item) {
     if (out_.text.size() > kLimits.text_parts)
-      throw Error("render: the text is beyond 50 million characters; shared parts are written out");
+      throw Error(
+          "render: the text exceeds 50 million characters, since shared parts are written out");
     const ExprOp op = e_.op(item.form);
     const OperatorInfo& s = info(op);
     const bool negative = op == ExprOp::Constant && e_.value(item.form).sign() < 0;

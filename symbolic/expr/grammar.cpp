@@ -133,7 +133,7 @@ Token Parser::next() {
     length = 2;
   }
   if ((row == kNoPlace && first != '(' && first != ')' && first != ',') || first < 0)
-    fail(at, fmt::format("\"{}\" means nothing here; expected a number, a name or an operator",
+    fail(at, fmt::format("unknown operator \"{}\"; expected a number, a name or an operator",
                          first >= ' ' && first < 127 ? std::string(1, first) : "?"));
   position_ = at + length;
   return {Tok::Symbol, text_.substr(at, length), at, row == kNoPlace ? nullptr : &kOperators[row]};
@@ -161,10 +161,10 @@ Parser::Value Parser::run() {
 void Parser::operand(const Token& t) {
   constexpr const char* wanted = "a number, a name, \"(\", \"-\" or \"not\"";
   if (t.kind == Tok::Number) {
-    if (!std::ranges::all_of(t.text, digit)) fail(t.at, "a name may not begin with a digit");
+    if (!std::ranges::all_of(t.text, digit)) fail(t.at, "a name must not begin with a digit");
     if (t.text.size() > kLimits.digits)
-      fail(t.at, fmt::format("a number of {} digits; at most {} are read", t.text.size(),
-                             kLimits.digits));
+      fail(t.at,
+           fmt::format("a number of {} digits; the limit is {}", t.text.size(), kLimits.digits));
     const std::size_t zeros = std::min(t.text.find_first_not_of('0'), t.text.size() - 1);
     values_.push_back(builder_.constant(Int::from_digits(t.text.substr(zeros))));
   } else if (t.text == "not") {
@@ -195,7 +195,7 @@ void Parser::name(const Token& t) {
     return o.notation == Notation::Call && o.text == t.text;
   });
   if (f == kOperators.end())
-    fail(t.at, fmt::format("unknown name \"{}\"; expected {}", t.text, builder_.known_names()));
+    fail(t.at, fmt::format("unknown name \"{}\"; {}", t.text, builder_.known_names()));
   const Token open = next();
   if (open.text != "(") unexpected(open, fmt::format("\"(\" after {}", t.text));
   pending_.push_back({f->op, 0, t.at, &*f, values_.size()});
@@ -227,7 +227,7 @@ void Parser::binary(const OperatorInfo& o, std::size_t at) {
   const bool list = o.level == kSum || o.op == ExprOp::And || o.op == ExprOp::Or;
   reduce(list ? o.level + 1 : o.level);
   if (o.level == kCompared && !pending_.empty() && pending_.back().level == kCompared)
-    fail(at, "a comparison of a comparison; use parentheses");
+    fail(at, "chained comparison: write 0 <= b and b < 8");
   pending_.push_back({o.op, o.level, at});
 }
 
@@ -276,8 +276,7 @@ void Parser::apply_call(const Pending& call, std::size_t end) {
   const std::size_t n = values_.size() - call.base;
   const OperatorInfo& f = *call.function;
   if (n < f.least)
-    fail(end,
-         fmt::format("expected \",\": {} takes {} arguments, here are {}", f.text, f.least, n));
+    fail(end, fmt::format("expected \",\": {} takes {} arguments, found {}", f.text, f.least, n));
   const auto args = std::span(values_).subspan(call.base);
   refuse_zero(f.op, args.back(), call.at);
   const Value value = builder_.apply(f.op, args);

@@ -9,8 +9,21 @@
 
 namespace touchstone::symbolic {
 
-/// Receives the parsed expression: implementations build canonical nodes, trees as written, or any
-/// other 32-bit value.
+/// The names of a map, at most eight, for a message about an unknown one: "declared: a, b".
+template <typename Names>
+std::string declared_names(const Names& names) {
+  if (names.empty()) return "no names are declared";
+  std::string text = "declared:";
+  int left = 8;
+  for (const auto& [name, value] : names) {
+    if (left-- == 0) return text + ", ...";
+    text += (text.back() == ':' ? " " : ", ") + name;
+  }
+  return text;
+}
+
+/// Builds the result of parsing: canonical nodes, the tree as written, or anything else that
+/// fits in 32 bits.
 class ExpressionBuilder {
  public:
   using Value = std::uint32_t;

@@ -54,7 +54,7 @@ Int value_of(ExprOp op, const Int& a, const Int& b) {
     case ExprOp::Where:
       break;
   }
-  throw Error(fmt::format("value_of: '{}' is no operator of two numbers", info(op).name()));
+  throw Error(fmt::format("value_of: '{}' is not an operator of two numbers", info(op).name()));
 }
 
 }  // namespace touchstone::symbolic

@@ -66,7 +66,8 @@ constexpr bool operator_rows_follow_enum() {
     if (kOperators[i].op != static_cast<ExprOp>(i)) return false;
   return static_cast<std::size_t>(ExprOp::TruncMod) + 1 == kOperators.size();
 }
-static_assert(operator_rows_follow_enum());
+static_assert(operator_rows_follow_enum(),
+              "kOperators needs one row per ExprOp, in the order of ExprOp");
 
 constexpr const OperatorInfo& info(ExprOp op) { return kOperators[static_cast<std::size_t>(op)]; }
 

@@ -112,13 +112,12 @@ Node Context::variable(const std::string& name, std::optional<std::int64_t> min,
 
 Node Context::variable(const std::string& name, const Interval& bounds) {
   if (!is_identifier(name))
-    throw Error(
-        fmt::format("variable: \"{}\" is not a name; use letters, digits and _, and begin "
-                    "with no digit",
-                    name));
+    throw Error(fmt::format(
+        "variable: \"{}\" is not a name; use letters, digits and _, and do not begin with a digit",
+        name));
   if (is_reserved(name))
     throw Error(
-        fmt::format("variable: \"{}\" is a word of the notation; choose another name", name));
+        fmt::format("variable: \"{}\" is reserved by the notation; choose another name", name));
   if (bounds.lo && bounds.hi && *bounds.hi < *bounds.lo)
     throw Error(
         fmt::format("variable: {} has no values, its bounds are [{}, {}]; min must not "

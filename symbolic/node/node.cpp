@@ -17,7 +17,7 @@ Context& common_context(std::span<const Node> nodes) {
   for (const Node& n : nodes) {
     if (n.is_constant()) continue;
     if (found && found != n.context())
-      throw Error("symbolic: nodes of two contexts in one expression; build both in one");
+      throw Error("symbolic: the expression mixes nodes of two contexts; build all in one");
     found = n.context();
   }
   for (const Node& n : nodes)

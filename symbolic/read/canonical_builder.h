@@ -30,11 +30,7 @@ class CanonicalBuilder final : public ExpressionBuilder {
     return n.context() == &c_ ? n.id() : c_.make_constant((*n.context())[n.id()].first);
   }
 
-  std::string known_names() const override {
-    return names_.empty() ? "a number, since no names were given"
-                          : fmt::format("one of the {} names given, as \"{}\"", names_.size(),
-                                        names_.begin()->first);
-  }
+  std::string known_names() const override { return declared_names(names_); }
 
   bool is_zero(Value value) const override {
     return c_[value].kind == Kind::Constant && c_[value].first.is_zero();

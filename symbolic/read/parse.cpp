@@ -9,7 +9,8 @@ Node parse(const std::string& text, const std::map<std::string, Node>& names) {
     if (!node.is_constant()) context = node.context();
   for (const auto& [name, node] : names)
     if (!node.is_constant() && node.context() != context)
-      throw Error(fmt::format("parse: \"{}\" is of another context than the other names", name));
+      throw Error(
+          fmt::format("parse: \"{}\" belongs to another context than the other names", name));
   return parse(text, names, *context);
 }
 

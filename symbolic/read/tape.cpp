@@ -47,11 +47,7 @@ class TapeBuilder final : public ExpressionBuilder {
 
   Value variable(Id id) { return t_.keep(ExprOp::Variable, {&id, 1}, 1); }
 
-  std::string known_names() const override {
-    return names_.empty() ? "a number, since no names were given"
-                          : fmt::format("one of the {} names given, as \"{}\"", names_.size(),
-                                        names_.begin()->first);
-  }
+  std::string known_names() const override { return declared_names(names_); }
 
   // A division by 0 in a branch not taken is harmless: building the node decides.
   bool is_zero(Value) const override { return false; }
@@ -273,7 +269,7 @@ Tape::Part Tape::keep(ExprOp op, std::span<const std::uint32_t> operands, std::s
   }
   const auto part = static_cast<Part>(starts_.size());
   if (part >> 31 != 0 || words_.size() > kNoPart)
-    throw Error("an expression has more than 2^31 parts");
+    throw Error("the expression has more than 2^31 parts");
   table_[at] = {hash, part};
   starts_.push_back(static_cast<std::uint32_t>(words_.size()));
   sizes_.push_back(size);

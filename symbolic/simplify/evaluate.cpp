@@ -28,7 +28,8 @@ Node substitute(Node node, const std::map<std::string, Node>& replacements) {
   Context& c = *node.context();
   for (const auto& [name, to] : replacements)
     if (to.context() != &c && !to.is_constant())
-      throw Error(fmt::format("substitute: the replacement of \"{}\" is of another context", name));
+      throw Error(
+          fmt::format("substitute: the replacement of \"{}\" belongs to another context", name));
   const std::lock_guard lock(c.mutex());
   Simplifier::Replacements now;
   for (const Id id : reachable(c, node.id())) {
@@ -50,7 +51,7 @@ Node simplify_under(Node node, std::span<const Node> assumptions) {
   Context& c = *node.context();
   for (const Node& a : assumptions)
     if (a.context() != &c && !a.is_constant())
-      throw Error("simplify_under: an assumption is of another context than the expression");
+      throw Error("simplify_under: an assumption belongs to another context than the expression");
   const std::lock_guard lock(c.mutex());
   Simplifier s(c);
   Ids conditions;

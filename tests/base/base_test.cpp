@@ -153,7 +153,7 @@ TEST(PrivateFolder, IsOursAndClosedToOthers) {
   EXPECT_EQ(mode_of(path), 0700U);
   for (const mode_t mode : {0777U, 01777U, 0702U, 0720U}) {
     ::chmod(path.c_str(), mode);
-    EXPECT_NE(why_not(path).find("others may write"), std::string::npos) << why_not(path);
+    EXPECT_NE(why_not(path).find("other users may write"), std::string::npos) << why_not(path);
     EXPECT_EQ(mode_of(path), mode) << "it is left as it is";
   }
   ::chmod(path.c_str(), 0777);
@@ -194,14 +194,15 @@ TEST(OwnFolder, NoLevelOfItIsALinkOrFolderOfAnotherUser) {
   std::filesystem::create_symlink("loop", findings / "loop");
   EXPECT_NE(why_not_own(findings / "loop" / "x"), "");
   ::chmod(findings.c_str(), 0777);
-  EXPECT_THAT(why_not_own(findings / "kernel-1"), HasSubstr("anybody may write to it"));
+  EXPECT_THAT(why_not_own(findings / "kernel-1"), HasSubstr("every user may write to it"));
   ::chmod(findings.c_str(), 01777);
   EXPECT_EQ(why_not_own(findings / "kernel-1"), "");
   if (::geteuid() != 0) GTEST_SKIP() << "to give folders away takes root";
   ::chmod(findings.c_str(), 0755);
   const auto in = findings / "kernel-1" / "in";
   ASSERT_EQ(::lchown((findings / "kernel-2").c_str(), 1234, 1234), 0);
-  EXPECT_THAT(why_not_own(findings / "kernel-2" / "deeper"), HasSubstr("link of another user"));
+  EXPECT_THAT(why_not_own(findings / "kernel-2" / "deeper"),
+              HasSubstr("link owned by another user"));
   ASSERT_EQ(::chown((findings / "kernel-1").c_str(), 1234, 1234), 0);
   EXPECT_THAT(why_not_own(findings / "kernel-1"), HasSubstr("belongs to another user"));
   EXPECT_THAT(why_not_own(in), HasSubstr("belongs to another user"));
@@ -398,7 +399,7 @@ TEST(File, ASizeIsAskedBeforeAnythingIsRead) {
   write_file_atomically(path, std::string("a\0b", 3));
   EXPECT_EQ(read_file(path), std::string("a\0b", 3));
   EXPECT_EQ(read_file(path, 3).size(), 3U);
-  EXPECT_NE(refusal(path, 2).find("it has 3 bytes, at most 2 are read"), std::string::npos);
+  EXPECT_NE(refusal(path, 2).find("it has 3 bytes; the limit is 2"), std::string::npos);
   std::filesystem::resize_file(path, 20'000'000'000);
   EXPECT_NE(refusal(path).find("it has 20000000000 bytes"), std::string::npos);
 }

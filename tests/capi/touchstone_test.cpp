@@ -132,7 +132,7 @@ TEST(CApi, RefusesWhatIsNoExpressionAndKeepsTheScope) {
   EXPECT_EQ(out, reinterpret_cast<touchstone_simplified*>(1));
   EXPECT_WRONG(touchstone_scope_variable(s.get(), "a", "x", "1"), "'x' is not a whole number");
   EXPECT_WRONG(touchstone_scope_variable(s.get(), "a", "", "1"), "not a whole number");
-  EXPECT_WRONG(touchstone_scope_variable(s.get(), "a", "3", "-3"), "no number lies in [3, -3]");
+  EXPECT_WRONG(touchstone_scope_variable(s.get(), "a", "3", "-3"), "the range [3, -3] is empty");
   EXPECT_WRONG(touchstone_scope_variable(s.get(), "a", std::string(5000, '9').c_str(), nullptr),
                "more than 4933 bytes");
   EXPECT_WRONG(touchstone_scope_variable(s.get(), nullptr, "0", "1"), "name is NULL");
@@ -289,7 +289,7 @@ TEST(CApi, KernelsTravelAsText) {
 TEST(CApi, RefusesBuffersThatDoNotFit) {
   const Kernel k = formula("a[3] + b[3]");
   Arrays few({{0, 0, 0}, {1, 2, 3}}), shorter({{0, 0, 0}, {1, 2, 3}, {1, 2}});
-  EXPECT_WRONG(few.eval(k), "2 buffers were given, the kernel has 3");
+  EXPECT_WRONG(few.eval(k), "2 buffers given, but the kernel has 3");
   EXPECT_WRONG(shorter.eval(k), "buffer 2 has 8 bytes");
   Arrays null({{7, 7, 7}, {1, 2, 3}, {1, 2, 3}});
   null.pointers[1] = nullptr;

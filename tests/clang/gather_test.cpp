@@ -283,9 +283,9 @@ TEST(Gather, IsRefusedWhereItIsIllTyped) {
   EXPECT_THAT(error([&] {
                 LazyOp::gather(1, DType::Int32, st, places(2, {5, 4}));
               }),
-              ::testing::HasSubstr("one axis more"));
+              ::testing::HasSubstr("one more axis"));
   EXPECT_THAT(error([&] { LazyOp::gather(1, DType::Int32, ShapeTracker(), places(2, {})); }),
-              ::testing::HasSubstr("one axis more"));
+              ::testing::HasSubstr("one more axis"));
   EXPECT_THAT(error([&] { LazyOp::gather(-1, DType::Int32, st, places(2, {4})); }),
               ::testing::HasSubstr("is negative"));
   EXPECT_THAT(

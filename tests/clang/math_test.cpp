@@ -185,7 +185,7 @@ TEST(ClangMath, RoundedDoublesAreRefusedWithTheWayOut) {
     computed<double>(*device, Op::Exp2, {1.0});
     FAIL() << "took float64";
   } catch (const DTypeError& e) {
-    EXPECT_NE(std::string(e.what()).find("choose the accuracy 1ulp"), std::string::npos);
+    EXPECT_NE(std::string(e.what()).find("use the accuracy 1ulp"), std::string::npos);
   }
 }
 

@@ -97,7 +97,7 @@ TEST(ClangCache, WhatOthersMayWriteIsNotUsed) {
     ClangOptions options;
     options.cache_dir = open;
     EXPECT_THAT(error_of(*make_clang_device("A", options)),
-                AllOf(HasSubstr(open.string()), HasSubstr("others may write"),
+                AllOf(HasSubstr(open.string()), HasSubstr("other users may write"),
                       HasSubstr("TOUCHSTONE_CACHE")));
     const Environment cache("XDG_CACHE_HOME", folder.path().c_str());
     ::testing::internal::CaptureStderr();
@@ -250,7 +250,7 @@ TEST(ClangCache, AFullDiskIsAClearErrorAndLeavesNothing) {
   const std::string message = store_error(cache, 1 << 20);
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
-  EXPECT_THAT(message, AllOf(HasSubstr(folder.path().string()), HasSubstr("make room")));
+  EXPECT_THAT(message, AllOf(HasSubstr(folder.path().string()), HasSubstr("free space")));
   EXPECT_TRUE(fs::is_empty(folder.path()));
   EXPECT_EQ(store_error(cache, 1 << 20), "no error");
 }

@@ -65,7 +65,7 @@ TEST_F(CliBackend, BreaksAreVerdictsAndTheRunGoesOn) {
       touchstone_run("judge --json --backend 'sh " + garbage + "' --ops neg --dtypes f32 -n 4");
   EXPECT_EQ(bad.code, 2);
   EXPECT_THAT(bad.text, HasSubstr(R"("case":"neg-float32-edges","verdict":"UNUSABLE")"));
-  EXPECT_THAT(bad.text, HasSubstr(R"("why":"its answer is unusable: it is no JSON object: 7)"));
+  EXPECT_THAT(bad.text, HasSubstr(R"("why":"its answer is unusable: it is not a JSON object: 7)"));
 }
 
 TEST_F(CliBackend, APluginIsJudgedToo) {
@@ -77,7 +77,7 @@ TEST_F(CliBackend, APluginIsJudgedToo) {
   const Answer evil = touchstone_run("judge" + suite, "TOUCHSTONE_EVIL=past-end");
   EXPECT_EQ(evil.code, 1);
   EXPECT_THAT(evil.text,
-              HasSubstr("bitcast-int8-uint8-edges FAIL: it wrote to buffer 0 behind its "));
+              HasSubstr("bitcast-int8-uint8-edges FAIL: it wrote to buffer 0 past its "));
   const Answer other = touchstone_run("judge" + suite, "TOUCHSTONE_EVIL=version");
   EXPECT_EQ(other.code, 2);
   EXPECT_THAT(other.text, HasSubstr("ABI version 99"));
@@ -87,9 +87,9 @@ TEST_F(CliBackend, APluginIsJudgedToo) {
 TEST_F(CliBackend, OneThatDoesNotStartIsAnError) {
   const Answer none = touchstone_run("judge --backend /no/such/program");
   EXPECT_EQ(none.code, 2);
-  EXPECT_THAT(none.text, HasSubstr("the backend does not start"));
+  EXPECT_THAT(none.text, HasSubstr("the backend failed to start"));
   EXPECT_THAT(touchstone_run("judge").text,
-              HasSubstr("name a folder that emit wrote, or a --backend or a --plugin"));
+              HasSubstr("give a folder that emit wrote, or a --backend or a --plugin"));
   const std::string script =
       write("profile.sh",
             R"sh(read q; echo '{"touchstone_backend":1,"name":"x","profile":"exact"}'; read q)sh");
@@ -207,7 +207,7 @@ TEST_F(CliBackend, ProbesAreJudgedTogether) {
   EXPECT_GE(count(judged, "PASS"), 4) << judged.text;
   const Answer words = touchstone_run("probe --op 'sum(exp2(x[6,9]), axis=1)'");
   EXPECT_EQ(words.code, 0) << words.text;
-  EXPECT_THAT(words.text, HasSubstr("%1 EXP2: off by 2 ULP or more: deep shows it"));
+  EXPECT_THAT(words.text, HasSubstr("%1 EXP2: off by 2 ULP or more: shown by deep"));
   const Answer json = touchstone_run("probe --json --op 'sum(x[3,4], axis=1)'");
   EXPECT_THAT(json.text, HasSubstr(R"("fault":"%1 REDUCE_SUM")"));
   EXPECT_EQ(touchstone_run("probe").code, 2);

@@ -235,17 +235,17 @@ TEST_F(Certificates, WithHostileTextsBreakNothing) {
 TEST_F(Certificates, ThatAreNoneAreNamed) {
   EXPECT_EQ(verified("").code, 4);
   const std::pair<const char*, const char*> texts[] = {
-      {"x", "this is no certificate: line 1, column 1"},
+      {"x", "not a certificate: line 1, column 1"},
       {"[1]", "expected an object"},
       {"3", "expected an object"},
-      {"{}", "no member \"variables\""},
-      {R"({"variables":{},"assumptions":[],"start":"a","result":"a","steps":[{}]})", "no member"},
+      {"{}", "\"variables\" is missing"},
+      {R"({"variables":{},"assumptions":[],"start":"a","result":"a","steps":[{}]})", "is missing"},
       {R"({"variables":{},"assumptions":[],"start":"a +","result":"a","steps":[]})", "column 4"},
       {R"({"variables":{"a":[0]},"assumptions":[],"start":"a","result":"a","steps":[]})", ""},
       {R"({"certificate":7,"out":"a"})", ""},
-      {R"({"certificate":{},"out":"a"})", "no member"},
-      {R"({"certificate":null})", "\"uncertified\" must be a text"},
-      {R"({"error":3})", "\"error\" must be a text"},
+      {R"({"certificate":{},"out":"a"})", "is missing"},
+      {R"({"certificate":null})", "\"uncertified\" must be a string"},
+      {R"({"error":3})", "\"error\" must be a string"},
   };
   for (const auto& [text, part] : texts) {
     const Answer run = verified(std::string(text) + "\n");

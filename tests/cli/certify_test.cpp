@@ -103,10 +103,10 @@ TEST_F(CertifyVerb, AsksABackendForEveryOutput) {
   const Answer documented = asked("2e-7", "--limit steps=2 --limit relative=2^-24");
   EXPECT_EQ(documented.code, 1) << documented.text;
   EXPECT_THAT(documented.text, HasSubstr("steps=2: holds; 0 of 2097152 beyond"));
-  EXPECT_THAT(documented.text, HasSubstr("relative=2^-24: does not hold"));
+  EXPECT_THAT(documented.text, HasSubstr("relative=2^-24: violated"));
   const Answer none = certify("exp2 f32 --backend 'python3 roots.py' --to 100000");
   EXPECT_EQ(none.code, 2);
-  EXPECT_THAT(none.text, HasSubstr("no outputs of roots: roots alone"));
+  EXPECT_THAT(none.text, HasSubstr("no usable outputs of roots: roots alone"));
   EXPECT_EQ(certify("tanh f32 --backend 'python3 roots.py' --limit steps=1").code, 2);
   EXPECT_EQ(certify("sqrt f32 --backend true --device CLANG").code, 2);
   EXPECT_EQ(certify("sqrt f32 --limit steps=1").code, 2);
@@ -135,7 +135,7 @@ TEST_F(CertifyVerb, KeepsWhatIsDoneWhenItIsEnded) {
                          " certify sin f32 --threads 1 & p=$!; until [ -e sin-float32.json ]; do "
                          "sleep 0.02; done; kill -TERM $p; wait $p");
   EXPECT_EQ(a.code, 143) << a.text;
-  EXPECT_THAT(a.text, HasSubstr("interrupted; the same command goes on from here"));
+  EXPECT_THAT(a.text, HasSubstr("interrupted; the same command continues from here"));
   const Answer b = certify("sin f32 --from 0 --to 100000");
   EXPECT_EQ(b.code, 0) << b.text;
 }
@@ -146,11 +146,11 @@ TEST_F(CertifyVerb, SaysWhatIsWrong) {
       {"exp2 float31", "float32"},
       {"exp2 f64", "float64 cannot be certified"},
       {"exp2 i32", "int32 cannot be certified"},
-      {"exp2 f32 --shard 4/4", "--shard takes W/N"},
-      {"exp2 f32 --shard 1", "--shard takes W/N"},
+      {"exp2 f32 --shard 4/4", "--shard must be W/N"},
+      {"exp2 f32 --shard 1", "--shard must be W/N"},
       {"exp2 f32 --from 3f8xyz", "hexadecimal"},
-      {"exp2 f32 --from 3f800001", "does not begin a block"},
-      {"exp2 f32 --to 100100000", "does not begin a block"},
+      {"exp2 f32 --from 3f800001", "is not at the start of a block"},
+      {"exp2 f32 --to 100100000", "is not at the start of a block"},
       {"exp2 f32 --with none.json", "none.json"},
       {"exp2 f32 --out /none/x.json --to 0", "/none/x.json"},
   };

@@ -153,7 +153,7 @@ TEST_F(Cli, CheckTakesAProfile) {
   EXPECT_THAT(touchstone_run(command + mine).text, HasSubstr(R"("profile":"mine")"));
   const std::pair<std::string, std::string> bad[] = {
       {"cude", "did you mean 'cuda'?"},
-      {write("bad.json", R"({"ulp":{"tan":1}})"), "bad.json: profile: \"ulp\" knows no 'tan'"},
+      {write("bad.json", R"({"ulp":{"tan":1}})"), "bad.json: profile: \"ulp\" has no 'tan'"},
       {file("none.json"), "none.json"}};
   for (const auto& [profile, says] : bad) {
     const Answer run = touchstone_run(command + profile);
@@ -202,9 +202,9 @@ TEST_F(Cli, ValuesOfSizesAreCheckedAndUsed) {
     for (const auto& [values, says] : {std::pair{"", "has no value"},
                                        {"--var n=9", "outside [1, 8]"},
                                        {"--var n=99999999999999999999", "64 bits"},
-                                       {"--var n=3 --var n=4", "has a value already"},
+                                       {"--var n=3 --var n=4", "is given twice"},
                                        {"--var n=3 m=4", "no variable 'm'; it has n"},
-                                       {"--var n=3x", "write it as n=3"}}) {
+                                       {"--var n=3x", "is not NAME=VALUE, as n=3"}}) {
       const Answer run = touchstone_run(verb + " " + values);
       EXPECT_EQ(run.code, 2) << verb << " " << values << "\n" << run.text;
       EXPECT_THAT(run.text, HasSubstr(says));
@@ -214,16 +214,16 @@ TEST_F(Cli, ValuesOfSizesAreCheckedAndUsed) {
 TEST_F(Cli, ArraysTheKernelHasNoPlaceForAreRefused) {
   const std::string k = kernel(), x = array("x.npy", {1, 2, 3, 4});
   EXPECT_THAT(touchstone_run("eval " + k + " --in " + x + " " + x).text,
-              HasSubstr("would be buffer 2, but the kernel's last is buffer 1"));
+              HasSubstr("this would be buffer 2, the kernel's last is buffer 1"));
   const Answer longer = touchstone_run("check " + k + " --in " + x + " --out " +
                                        array("longer.npy", {2, 4, 6, 8, 10}));
   EXPECT_EQ(longer.code, 2);
-  EXPECT_THAT(longer.text, HasSubstr("holds 5 elements, the kernel's output has 4"));
+  EXPECT_THAT(longer.text, HasSubstr("contains 5 elements, but the kernel's output has 4"));
 }
 
 TEST_F(Cli, ErrorsInAKernelNameItsFile) {
   const Answer run = touchstone_run("eval " + write("mine.json", "{\"touchstone_kernel\":1}"));
-  EXPECT_THAT(run.text, HasSubstr("mine.json: the kernel: has no \"buffers\""));
+  EXPECT_THAT(run.text, HasSubstr("mine.json: the kernel: \"buffers\" is missing"));
 }
 
 TEST_F(Cli, OutputThatCannotBeWrittenIsAnError) {

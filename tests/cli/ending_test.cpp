@@ -254,9 +254,9 @@ TEST_F(CliEnding, AResumedRunIsOneThatWasNeverEnded) {
       EXPECT_EQ(run.code, 2) << run.text;
       EXPECT_THAT(run.text, HasSubstr(why));
     };
-    refused(kSuite + ("--seed 9" + again), "is of another run");
-    refused(kSuite + ("--log " + log), "is there already");
-    refused(kSuite + std::string("--resume"), "--resume needs the --log");
+    refused(kSuite + ("--seed 9" + again), "belongs to another run");
+    refused(kSuite + ("--log " + log), "already exists");
+    refused(kSuite + std::string("--resume"), "--resume needs --log FILE");
     refused(kSuite + ("--resume --log " + file(".")), "log");
     EXPECT_EQ(read_file(log), before);
     std::ofstream(log, std::ios::app) << "{}\n";

@@ -71,7 +71,7 @@ TEST_F(CliFormats, DamagedFilesAreNamed) {
     EXPECT_THAT(run.text, HasSubstr(std::string(name) + "' is not a usable"));
   }
   EXPECT_THAT(touchstone_run("eval " + kernel + " --out y.txt").text,
-              HasSubstr(".npy, .npz and .safetensors are"));
+              HasSubstr("from .npy, .npz and .safetensors"));
 }
 
 }  // namespace

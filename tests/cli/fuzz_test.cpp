@@ -53,7 +53,7 @@ TEST_F(CliFuzz, AreasRunAndLogTheSameForAnyNumberOfJobs) {
   EXPECT_THAT(one.text, HasSubstr("lazy: 120 cases, 120 PASS"));
   EXPECT_EQ(touchstone_run(what + "--jobs 3 --log " + file("3.jsonl")).code, 0);
   EXPECT_EQ(sorted_lines(read_file(file("1.jsonl"))), sorted_lines(read_file(file("3.jsonl"))));
-  EXPECT_EQ(touchstone_run(what + "--log " + file("1.jsonl")).code, 2) << "it is there already";
+  EXPECT_EQ(touchstone_run(what + "--log " + file("1.jsonl")).code, 2) << "already exists";
   EXPECT_EQ(touchstone_run(what + "--resume --log " + file("1.jsonl")).code, 0);
 }
 
@@ -101,8 +101,9 @@ TEST_F(CliFuzz, OneCaseIsCheckedAndBadTextIsNamed) {
   EXPECT_THAT(touchstone_run("fuzz --shard 3/3").text, HasSubstr("0 <= W < N"));
   const Answer mutant = touchstone_run("fuzz --area view --mutant flip-mask-unturned");
   EXPECT_EQ(mutant.code, 2);
-  EXPECT_THAT(mutant.text, HasSubstr("this build holds none; the preset mutants does"));
-  EXPECT_THAT(touchstone_run("fuzz --time 5d").text, HasSubstr("--time takes 60s, 5m or 2h"));
+  EXPECT_THAT(mutant.text, HasSubstr("this build contains none; the preset mutants does"));
+  EXPECT_THAT(touchstone_run("fuzz --time 5d").text,
+              HasSubstr("write a duration as 60s, 5m or 2h"));
 }
 
 TEST_F(CliFuzz, ADamagedCorpusIsNamedAndTheRestIsChecked) {
@@ -111,7 +112,7 @@ TEST_F(CliFuzz, ADamagedCorpusIsNamedAndTheRestIsChecked) {
   write("corpus/view.txt", "# a comment\n4,6 permute 1,0\nnonsense\n3 stride -1\n");
   const Answer run = touchstone_run("fuzz --area view --cases 10 --jobs 1 --corpus " + corpus);
   EXPECT_EQ(run.code, 2) << run.text;
-  EXPECT_THAT(run.text, HasSubstr("view.txt:3: not a case of 'view'"));
+  EXPECT_THAT(run.text, HasSubstr("view.txt:3: not a case of area 'view'"));
   EXPECT_THAT(run.text, HasSubstr("3 cases, 0 FAIL, 1 damaged"));
   EXPECT_THAT(run.text, HasSubstr("view: 10 cases, 10 PASS"));
 }
@@ -185,7 +186,7 @@ TEST_F(CliFuzz, ACaseIsNamedByWhatDrewItToo) {
   EXPECT_EQ(touchstone_run("fuzz --area view --case '#3:5'").code, 0);
   const Answer none = touchstone_run("fuzz --area view --case '#3'");
   EXPECT_EQ(none.code, 2);
-  EXPECT_THAT(none.text, HasSubstr("a case that is drawn is #SEED:INDEX, as #7:123, not '#3'"));
+  EXPECT_THAT(none.text, HasSubstr("a drawn case is written #SEED:INDEX, as #7:123, not '#3'"));
 }
 
 TEST_F(CliFuzz, ACaseThatEndsItsProcessIsAFinding) {
@@ -249,7 +250,7 @@ TEST_F(CliFuzz, ALimitOfTheProcessorIsNoCrash) {
 
 TEST_F(CliFuzz, RelationsThatSayNothingAreCounted) {
   const Answer run = touchstone_run("fuzz --area lazy --cases 100 --jobs 1 --seed 9");
-  EXPECT_THAT(run.text, HasSubstr("asked for and said nothing: "));
+  EXPECT_THAT(run.text, HasSubstr("checks that did not apply: "));
 }
 
 TEST_F(CliFuzz, CoverageIsATableAndAPage) {
@@ -301,7 +302,7 @@ TEST_F(CliFuzz, AnInterruptEndsWithASummary) {
                                     "timeout --preserve-status -s INT 2");
   EXPECT_EQ(run.code, 130) << run.text;
   EXPECT_THAT(run.text, HasSubstr("view: "));
-  EXPECT_THAT(run.text, HasSubstr("ended early; --resume goes on from the log"));
+  EXPECT_THAT(run.text, HasSubstr("ended early; --resume continues from the log"));
 }
 
 TEST_F(CliFuzz, AnInterruptOfTheCorpusIsNoFinding) {

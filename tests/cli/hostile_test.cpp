@@ -135,7 +135,7 @@ TEST_F(CliHostile, AFolderOfTrapsIsJudgedToItsEnd) {
       {"b-zero UNUSABLE: ", "it is a device"},
       {"c-output UNUSABLE: ", "it is a device"},
       {"d-input UNUSABLE: ", "it is a pipe"},
-      {"e-long UNUSABLE: ", "at the very least"},
+      {"e-long UNUSABLE: ", "at least"},
       {"f-sparse UNUSABLE: ", "20000000000 bytes"},
       {"g-good PASS", ""},
       {"h-\\x1b[32mPASS\\n UNUSABLE: ", ""},
@@ -160,8 +160,9 @@ TEST_F(CliHostile, SizesAreCheckedBeforeAnythingIsRead) {
   const Answer output =
       touchstone_run("check " + k + " --in " + x + " --out " + big, little + "timeout 60");
   EXPECT_EQ(output.code, 2) << output.text;
-  EXPECT_THAT(output.text, HasSubstr("holds 4990000000 elements, the kernel's output has 4"));
-  // Excess elements of an input are not read.
+  EXPECT_THAT(output.text,
+              HasSubstr("contains 4990000000 elements, but the kernel's output has 4"));
+  // Of an input that is longer than its buffer only that much is read.
   const Answer input =
       touchstone_run("check " + k + " --in " + big + " --out " + x, little + "timeout 60");
   EXPECT_EQ(input.code, 0) << input.text;
@@ -183,8 +184,8 @@ TEST_F(CliHostile, WorkWithoutEndIsRefusedOrBrokenOff) {
   const Answer endless = check(std::int64_t{1} << 50, "");
   EXPECT_EQ(endless.code, 2);
   EXPECT_THAT(endless.text, HasSubstr("elements, which take "));
-  EXPECT_THAT(endless.text, HasSubstr("at the very least; the limit is 600 s (--timeout"));
-  // For a reduce the number of terms counts.
+  EXPECT_THAT(endless.text, HasSubstr("; the limit is 600 s (--timeout"));
+  // Of a reduce it is the terms that count.
   const View all = View::strided({std::int64_t{1} << 50}, {0}, 0, std::nullopt);
   const std::string terms = write(
       "terms.json",
@@ -230,7 +231,7 @@ TEST_F(CliHostile, WorkWithoutEndIsRefusedOrBrokenOff) {
   const Answer large =
       touchstone_run("check " + copy + " --in none.npy --out none.npy --memory 31");
   EXPECT_EQ(large.code, 2);
-  EXPECT_THAT(large.text, HasSubstr("the kernel's buffers take 32 MiB at the very least"));
+  EXPECT_THAT(large.text, HasSubstr("the kernel's buffers take at least 32 MiB"));
   EXPECT_THAT(touchstone_run("check " + copy + " --in none.npy --out none.npy --memory 32").text,
               HasSubstr("none.npy"));
 }
@@ -281,7 +282,7 @@ TEST_F(CliHostile, ABackendsWordsMoveNoCursorAndFakeNoLine) {
   write("last.sh", "printf 'o\\033[31m\\302\\233h\\nPASS\\033[0m\\n' >&2; exit 3");
   const Answer last = touchstone_run("judge --backend 'sh " + file("last.sh") + "'");
   EXPECT_EQ(last.code, 2);
-  EXPECT_THAT(last.text, HasSubstr("it said: PASS"));
+  EXPECT_THAT(last.text, HasSubstr("its standard error: PASS"));
   expect_tame(last);
 }
 
@@ -308,7 +309,7 @@ TEST_F(CliHostile, AProfileIsShownAsDeclared) {
   const std::string cuda = write("p.json", R"({"name":"cuda","ulp":{"exp2":1e6}})");
   const Answer file = touchstone_run("judge " + kSmall + backend(kEvil, "") + "--profile " + cuda);
   EXPECT_EQ(file.code, 2);
-  EXPECT_THAT(file.text, HasSubstr("'cuda' is a built-in profile, which this is not"));
+  EXPECT_THAT(file.text, HasSubstr("'cuda' is the name of a built-in profile"));
 }
 
 TEST_F(CliHostile, WhatCheckedNothingIsNotGreen) {

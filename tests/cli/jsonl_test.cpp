@@ -77,7 +77,7 @@ TEST(SimplifyJsonl, AnswersEachQuestionBeforeTheNextIsAsked) {
   peer.write("what?\n");
   EXPECT_THAT(peer.read_line(), HasSubstr("{\"error\":\"column 1"));
   peer.write("{\"in\":\"5\"}");  // no line end
-  EXPECT_EQ(peer.finish(), 2) << "a line was no question";
+  EXPECT_EQ(peer.finish(), 2) << "an invalid line";
   EXPECT_THAT(peer.read_line(), HasSubstr("{\"out\":\"5\""));
   EXPECT_EQ(peer.read_line(), "");
 }
@@ -108,7 +108,7 @@ TEST(Bits, AnswersEachLineBeforeTheNextAndGoesOnAfterAnError) {
   peer.write("sin\tfloat32\t3f800000\n");
   EXPECT_EQ(peer.read_line(), "3f576aa4");
   peer.write("sine\tfloat32\t3f800000\ndiv\tint32\t1,0\r\n");
-  EXPECT_THAT(peer.read_line(), HasSubstr("error: no operation is called 'sine'"));
+  EXPECT_THAT(peer.read_line(), HasSubstr("error: there is no operation 'sine'"));
   EXPECT_EQ(peer.read_line(), "undef");
   EXPECT_EQ(peer.finish(), 2);
 }
@@ -122,14 +122,14 @@ TEST(KernelsJsonl, EveryLineGetsAnAnswer) {
     };
     const std::string one = R"({"kernels":1,"copies":0,"loads":1,"stores":1,"flops":4})";
     EXPECT_EQ(answer(R"({"program":"float32 4: 1 2 3 4; neg %0"})"), one) << scheduler;
-    EXPECT_THAT(answer(""), HasSubstr("no JSON from byte 1 on"));
-    EXPECT_THAT(answer("[1]"), HasSubstr("a line is an object with a text"));
+    EXPECT_THAT(answer(""), HasSubstr("not valid JSON from byte 1 on"));
+    EXPECT_THAT(answer("[1]"), HasSubstr("a line must be an object with a string"));
     EXPECT_THAT(answer(R"({"program":"float32 4: 1; foo %0"})"), HasSubstr("'foo'"));
     EXPECT_THAT(answer(R"({"program":"float32 4: 1; neg %0","other":1})"), HasSubstr("'other'"));
     EXPECT_THAT(answer(R"({"program":"float32 4: 1; neg %0","options":{"NOPE":1}})"),
                 HasSubstr("no option 'NOPE'"));
     EXPECT_THAT(answer(R"({"program":"float32 4: 1; neg %0","options":{"FUSE_ARANGE":"x"}})"),
-                HasSubstr("not a whole number"));
+                HasSubstr("not an integer"));
     EXPECT_THAT(answer(R"({"program":"float32 4: 1; neg %0","options":{"LAZY":0}})"),
                 HasSubstr("no option 'LAZY'"));
     EXPECT_THAT(answer(R"({"program":"float32 4: 1; neg %0","options":{"MAX_KERNEL_BUFFERS":2}})"),

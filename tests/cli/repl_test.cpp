@@ -75,7 +75,7 @@ TEST_F(Repl, DerivesStepByStep) {
   const Reply a = run("a = 0..10\nb = 0..3\n:steps (a*4 + b)//4\n");
   EXPECT_EQ(a.code, 0);
   EXPECT_THAT(a.text, AllOf(HasSubstr("  (a*4 + b)//4\n    div.split: "),
-                            HasSubstr("as 0 <= b <= 3\n= a\n"), HasSubstr("all right")));
+                            HasSubstr("as 0 <= b <= 3\n= a\n"), HasSubstr("all correct")));
 }
 
 TEST_F(Repl, ShowsTablesOfValues) {
@@ -102,7 +102,7 @@ TEST_F(Repl, DrawsValues) {
   EXPECT_THAT(two.text, HasSubstr("       a = 0 |xx    |\n           1 |ooxx##|\n"));
   EXPECT_THAT(two.text, HasSubstr("1 [ .-+o#] 12\n"));
   for (const char* line : {":plot 2*3", "a = 0..1\nb = 0..1\nc = 0..1\n:plot a + b + c"})
-    EXPECT_THAT(run(std::string(line) + "\n").text, HasSubstr("of one variable or two")) << line;
+    EXPECT_THAT(run(std::string(line) + "\n").text, HasSubstr("needs one variable or two")) << line;
   EXPECT_THAT(run("a = 0..\n:plot a\n").text, HasSubstr("not all values of a"));
   EXPECT_THAT(run("a = 0..1\n:plot a*1" + std::string(400, '0') + "\n").text,
               HasSubstr("|"));  // beyond doubles
@@ -133,7 +133,7 @@ TEST_F(Repl, ErrorsPointAtTheColumnAndTheSessionGoesOn) {
   EXPECT_EQ(a.code, 2);
   EXPECT_THAT(a.text, HasSubstr("error: column 5: expected a number"));
   EXPECT_THAT(a.text, HasSubstr("  a + * 3\n      ^\n"));
-  EXPECT_THAT(a.text, HasSubstr("error: column 5: \"zz\" is not known"));
+  EXPECT_THAT(a.text, HasSubstr("error: column 5: unknown name \"zz\""));
   EXPECT_THAT(a.text, HasSubstr("a\nin [0, 10], size 1\n"));
 }
 
@@ -148,11 +148,11 @@ TEST_F(Repl, RefusesWhatHasNoMeaningAndKeepsWhatWas) {
   refused("a = 5..3", "no values");
   refused("a = 0..x", "is not a number");
   refused("a = b = 3", "column");
-  refused("min = 0..3", "no name");
-  refused("1a = 0..3", "no name");
+  refused("min = 0..3", "cannot be defined");
+  refused("1a = 0..3", "cannot be defined");
   refused("t = t + 1", "\"t\"");
   refused("c = a//0", "division by zero");
-  refused("forget a", "is used");
+  refused("forget a", "still in use");
   refused("forget q", "neither");
   refused("assume", "assume a < b");
   refused("assume 1 < 0", "never holds");

@@ -131,19 +131,19 @@ TEST(Steps, AsManyGraphsAsAskedFor) {
   EXPECT_TRUE(report_of(none.text)["graphs"].empty());
   const Answer missing = touchstone_run(ask, "PATH=/nowhere");
   EXPECT_EQ(missing.code, 2);
-  EXPECT_THAT(missing.text, HasSubstr("install graphviz, or leave graphs out with --graphs 0"));
+  EXPECT_THAT(missing.text, HasSubstr("install graphviz, or omit the graphs with --graphs 0"));
 }
 
 TEST(Steps, BadQuestionsAreNamed) {
   for (const auto& [ask, says] : std::vector<std::pair<std::string, std::string>>{
            {"steps softmax", "--output"},
-           {"steps -o -", "name a model, or a program by --program"},
+           {"steps -o -", "give a model, or a program with --program"},
            {"steps softmaxx -o -", "softmax"},
            {"steps --program 'float32 2: 1; exp3 %0' -o -", "exp3"},
            {"steps softmax --graphs -1 -o -", "--graphs"},
-           {"kernels --html -", "name a model"},
+           {"kernels --html -", "give a model"},
            {"kernels softmax --html - --json", "--html"},
-           {"simplify --html - --jsonl", "go with an expression"},
+           {"simplify --html - --jsonl", "need an expression"},
            {"simplify a --var a=0..1 --html - --format json", "--html"}}) {
     const Answer run = touchstone_run(ask);
     EXPECT_EQ(run.code, 2) << ask;

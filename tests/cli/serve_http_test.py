@@ -392,7 +392,7 @@ class Secrets(unittest.TestCase):
             self.assertEqual(done.returncode, 2, file)
             self.assertIn(why, done.stderr)
         with Service("localhost", token="short") as service:
-            self.assertIn("TOUCHSTONE_TOKEN: a token has 16 or more characters", service.told)
+            self.assertIn("TOUCHSTONE_TOKEN: a token must have 16 or more ASCII characters", service.told)
             self.assertEqual(service.process.wait(PATIENCE), 2)
 
     def test_files_are_read_at_a_socket_and_from_standard_input_alone(self):
@@ -404,7 +404,7 @@ class Secrets(unittest.TestCase):
         for place, words in ("localhost", []), ("localhost", ["--no-files"]), (self.folder.name + "/socket", ["--no-files"]):
             with Service(place, *words) as service:
                 for line, what in zip(service.ask("POST", "/", lines_of(*asks.values()))[1].splitlines(), asks):
-                    self.assertIn(f"{what} names a file, ", json.loads(line)["error"])
+                    self.assertIn(f"{what} names a file; ", json.loads(line)["error"])
                 self.assertTrue(service.works())
         done = subprocess.run([PROGRAM, "serve", "--no-files"], input=lines_of(*asks.values()), stdout=subprocess.PIPE)
         self.assertEqual((done.returncode, verdicts(done.stdout)), (2, ["error"] * 4))
@@ -606,9 +606,9 @@ class Places(unittest.TestCase):
     def test_it_listens_to_this_machine_alone(self):
         for place in ["0.0.0.0", "0.0.0.0:80", "10.0.0.1", "192.168.0.1:8080", "[::]", "::", "::ffff:127.0.0.1", "8080",
                       ":8080", "example.com", "localhost.", "127.1", "128.0.0.1", "[::1", "[::1]80", "localhost:"]:
-            self.assertIn("neither a loopback address", self.refusal(place), place)
+            self.assertIn("must be a loopback address", self.refusal(place), place)
         for place in ["localhost:65536", "localhost:-1", "localhost:x", "[::1]:1x"]:
-            self.assertIn("a port is a number", self.refusal(place), place)
+            self.assertIn("the port must be a number", self.refusal(place), place)
         for option in "--connections", "--max-body", "--client-timeout":
             done = subprocess.run([PROGRAM, "serve", option, "1"], stdin=subprocess.DEVNULL, capture_output=True)
             self.assertEqual(done.returncode, 2)
@@ -653,16 +653,16 @@ class Places(unittest.TestCase):
         self.assertTrue(os.path.lexists(self.path))
         with Service(self.path) as service:
             self.assertTrue(service.works())
-            self.assertIn("another process listens there", self.refusal(self.path))
+            self.assertIn("another process listens on it", self.refusal(self.path))
             self.assertTrue(service.works())
         os.unlink(self.path)
         open(self.path, "w").close()
-        self.assertIn("is no socket", self.refusal(self.path))
+        self.assertIn("is not a socket", self.refusal(self.path))
         os.unlink(self.path)
         os.symlink(self.folder.name + "/elsewhere", self.path)
-        self.assertIn("is no socket", self.refusal(self.path))
+        self.assertIn("is not a socket", self.refusal(self.path))
         self.assertTrue(os.path.islink(self.path))
-        self.assertIn("is no socket", self.refusal(self.folder.name + "/"))
+        self.assertIn("is not a socket", self.refusal(self.folder.name + "/"))
         self.assertIn("1 to 107 bytes", self.refusal("/" + "x" * 107))
         self.assertIn("1 to 107 bytes", self.refusal("unix:"))
         self.assertIn("No such file", self.refusal(self.folder.name + "/no/socket"))
@@ -670,7 +670,7 @@ class Places(unittest.TestCase):
     def test_others_cannot_put_their_socket_there(self):
         os.mkdir(self.folder.name + "/open")
         os.chmod(self.folder.name + "/open", 0o777)
-        self.assertIn("everybody may replace", self.refusal(self.folder.name + "/open/socket"))
+        self.assertIn("every user may replace", self.refusal(self.folder.name + "/open/socket"))
         os.chmod(self.folder.name + "/open", 0o1777)
         with Service(self.folder.name + "/open/socket") as service:
             self.assertTrue(service.works())
@@ -701,7 +701,7 @@ class Places(unittest.TestCase):
                 thread.join()
             told = sorted(service.told for service in both)
             self.assertTrue(told[0].startswith("listening on unix:"), told)
-            self.assertIn("another process listens there", told[1])
+            self.assertIn("another process listens on it", told[1])
             winner = next(service for service in both if service.told == told[0])
             self.assertTrue(winner.works())
             for service in both:

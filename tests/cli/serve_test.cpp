@@ -68,23 +68,23 @@ TEST_F(CliServe, TakesFilesToo) {
 
 TEST_F(CliServe, WhatIsNoQuestionGetsAnError) {
   const std::pair<std::string, const char*> cases[] = {
-      {"garbage", "no JSON object"},
-      {"[]", "no JSON object"},
+      {"garbage", "not a JSON object"},
+      {"[]", "not a JSON object"},
       {std::string(100, '['), "deep"},
-      {"{}", R"(it lacks \"kernel\")"},
+      {"{}", R"(\"kernel\" is missing)"},
       {R"({"kernel":{}})", "touchstone_kernel"},
       {R"({"kernel":"/no/such.json"})", "/no/such.json"},
-      {question("7", kOut), R"(\"inputs\" is no list)"},
-      {question("[7]", kOut), "input 1 is neither a file"},
-      {question(kIn, R"({"dtype":"u8"})"), R"(it lacks \"base64\")"},
+      {question("7", kOut), R"(\"inputs\" must be a list)"},
+      {question("[7]", kOut), "input 1 must be a file name"},
+      {question(kIn, R"({"dtype":"u8"})"), R"(\"base64\" is missing)"},
       {question(kIn, R"({"dtype":"u9","base64":""})"), "u9"},
-      {question(kIn, R"({"dtype":"u8","base64":"?"})"), "the output is not in base64"},
+      {question(kIn, R"({"dtype":"u8","base64":"?"})"), "the output is not valid base64"},
       {question(kIn, R"({"dtype":"u16","base64":"AQ=="})"), "has 1 bytes"},
       {question(kIn, R"({"dtype":"u8","shape":[3],"base64":"AQ=="})"), "its shape 3"},
-      {question(kIn, R"({"dtype":"u8","shape":[-3],"base64":"AQ=="})"), "not a size"},
+      {question(kIn, R"({"dtype":"u8","shape":[-3],"base64":"AQ=="})"), "an invalid size"},
       {question(kIn, R"({"dtype":"u8","shape":[18446744073709551615,18446744073709551615],)"
                      R"("base64":"AQ=="})"),
-       "not a size"},
+       "an invalid size"},
       {question(kIn, "\"/no/such.npy\""), "/no/such.npy"},
       {question(kIn, kOut, R"(,"profile":"exact")"), "exact"},
       {question(kIn, kOut, R"(,"profile":7)"), "error"},
@@ -109,7 +109,7 @@ TEST_F(CliServe, ArraysThatDoNotFitAreUnusable) {
       asked(question("[]", kOut) + "\n" + question(R"([{"dtype":"i8","base64":"AQI="}])", kOut) +
             "\n" + question(R"([{"dtype":"u8","base64":"AQ=="}])", kOut) + "\n" +
             question(kIn, R"({"dtype":"u8","base64":"AQIDBAUGBwg="})") + "\n");
-  EXPECT_THAT(run.text, HasSubstr("the output holds 8 elements, the kernel's has"));
+  EXPECT_THAT(run.text, HasSubstr("the output has 8 elements, the kernel's has"));
   EXPECT_THAT(run.text, HasSubstr("input buffer 1 was not given"));
   EXPECT_THAT(run.text, HasSubstr("holds int8"));
   EXPECT_THAT(run.text, HasSubstr("holds 1 elements"));

@@ -96,9 +96,9 @@ TEST(Simulation, TheCommandTimesAStepOnMoreAndMoreDevices) {
     EXPECT_LT(rows[i][1], 2 * n * rows[0][1]);
   }
   EXPECT_THAT(touchstone_run("train gpt --simulate 2 --tensor-parallel 4").text,
-              HasSubstr("--simulate 2 is fewer than --tensor-parallel 4"));
+              HasSubstr("--simulate 2 is less than --tensor-parallel 4"));
   EXPECT_THAT(touchstone_run("train digits --simulate 2 --devices CLANG:0,CLANG:1").text,
-              HasSubstr("takes no --devices"));
+              HasSubstr("excludes --devices"));
 }
 
 }  // namespace

@@ -222,7 +222,7 @@ TEST_F(CliTerminal, TheReplRemembersLinesInAFileOfItsUserAlone) {
 
   fs::permissions(folder, fs::perms::all);  // anybody may plant a link there
   const auto noted = [&](Terminal& t) {
-    ASSERT_TRUE(t.shows("lines are not remembered: "));
+    ASSERT_TRUE(t.shows("lines are not stored in the history: "));
     leave(t);
   };
   EXPECT_EQ(ended({"repl"}, noted), 0);

@@ -43,18 +43,18 @@ TEST_F(CliUsage, WordsThatAreUnknownAreNamedWithTheNearest) {
   const std::pair<std::string, std::string> cases[] = {
       {"chekc", "touchstone: there is no verb 'chekc'; did you mean 'check'?"},
       {"plugin-hots", "there is no verb 'plugin-hots'; "},  // hidden ones are not offered
-      {"", "name a verb, as `touchstone demo`"},
+      {"", "no verb given, as in `touchstone demo`"},
       {"--colour always view 2,3", "no option '--colour'; did you mean '--color'?"},
       {"check --profil x", "no option '--profil'; did you mean '--profile'?; `touchstone check"},
       {"simplify x --vra=x=0..3", "no option '--vra'; did you mean '--var'?"},
       {"view 2,3 --zzzzzzzzzz", "no option '--zzzzzzzzzz'; `touchstone view --help`"},
-      {"check a b", "'b' is one word too many"},
-      {"eval --seed abc", "--seed: 'abc' is no number"},
+      {"check a b", "unexpected argument 'b'"},
+      {"eval --seed abc", "--seed: 'abc' is not a number"},
       {"explain --op 'exp2(x[4])'", "--at is required; `touchstone explain --help`"},
       {"emit x --ops foo", "no operation 'foo'"},
       {"ops load", "nothing is computed by the op 'load'"},
-      {"emit - --ops add", "which standard output is not"},
-      {"kernel --json", "--json is of --list"}};
+      {"emit - --ops add", "not standard output"},
+      {"kernel --json", "--json needs --list"}};
   for (const auto& [words, says] : cases) {
     const Answer run = touchstone_run(words);
     EXPECT_EQ(run.code, 2) << words;
@@ -132,7 +132,7 @@ TEST_F(CliUsage, AnInputWithoutSizesHasThoseOfItsArray) {
   EXPECT_EQ(touchstone_run("probe --in " + x).code, 2);
   const Answer lacks = touchstone_run("check --op 'x + y' --in " + x + " --out " + sum);
   EXPECT_EQ(lacks.code, 2);
-  EXPECT_THAT(lacks.text, HasSubstr("'y' is input 2, and arrays are given for 1"));
+  EXPECT_THAT(lacks.text, HasSubstr("'y' is input 2, but there are only 1 arrays"));
 }
 
 TEST_F(CliUsage, AFileNamedMinusIsStandardOutput) {
@@ -153,7 +153,7 @@ TEST_F(CliUsage, AFileNamedMinusIsStandardOutput) {
   EXPECT_THAT(touchstone_run(fuzz + "--coverage - 2>/dev/null #").text,
               StartsWith("<!doctype html>"));
   EXPECT_THAT(touchstone_run(fuzz + "--coverage - --json").text,
-              HasSubstr("a file for one of them"));
+              HasSubstr("a file name for one of them"));
   const Answer certificate =
       touchstone_run("certify sqrt f16 --from 0 --to 0 --out - 2>/dev/null #");
   EXPECT_EQ(certificate.code, 0);
@@ -215,7 +215,7 @@ TEST_F(CliUsage, ErrorsNameFilesAndNoLibrary) {
   const std::string empty = write("empty.json", "{\"touchstone_reproducer\":1}");
   for (const char* verb : {"check ", "blame --nodes ", "explain --at 0 "})
     EXPECT_THAT(touchstone_run(verb + empty).text,
-                HasSubstr("empty.json: reproducer: the file: has no \"inputs\""));
+                HasSubstr("empty.json: reproducer: the file: \"inputs\" is missing"));
 }
 
 TEST(JsonFault, IsInOurWords) {
@@ -223,9 +223,9 @@ TEST(JsonFault, IsInOurWords) {
                        "error while parsing value - invalid literal; last read: 'h'"),
             "line 2, column 1: invalid literal at 'h'");
   EXPECT_EQ(json_fault("[json.exception.out_of_range.403] key 'steps' not found"),
-            "it has no member \"steps\"");
+            "\"steps\" is missing");
   EXPECT_EQ(json_fault("[json.exception.type_error.302] type must be string, but is number"),
-            "a member that must be string is number");
+            "a member must be string, not number");
   EXPECT_EQ(json_fault("too deep"), "too deep");
   EXPECT_EQ(json_fault("[json.exception."), "[json.exception.");
 }

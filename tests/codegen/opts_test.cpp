@@ -68,14 +68,14 @@ TEST(OptsText, ReadsBackAsItWasWritten) {
 
 TEST(OptsText, ErrorsNameTheOptAndTheMend) {
   EXPECT_EQ(parse_error("lane(4)").substr(0, 43), "there is no opt 'lane'; did you mean 'lanes");
-  EXPECT_EQ(parse_error("lanes"), "'(' is due after lanes: lanes(count)");
-  EXPECT_EQ(parse_error("lanes(4"), "')' is due at the end of lanes: lanes(count)");
-  EXPECT_EQ(parse_error("lanes(four)"), "a whole number is due in lanes(...), at 'four)'");
+  EXPECT_EQ(parse_error("lanes"), "expected '(' after lanes: lanes(count)");
+  EXPECT_EQ(parse_error("lanes(4"), "expected ')' at the end of lanes: lanes(count)");
+  EXPECT_EQ(parse_error("lanes(four)"), "expected a whole number in lanes(...), at 'four)'");
   EXPECT_EQ(parse_error("lanes(99999999999999999999)"),
             "a number in lanes(...) does not fit in 64 bits");
   EXPECT_EQ(parse_error("block(4)"), "block(4) has 1 numbers; it takes 2: block(axis,rows)");
   EXPECT_EQ(parse_error("lanes(4) lanes(8)"), "lanes(...) is given twice");
-  EXPECT_EQ(parse_error("none lanes(4)"), "'none' stands alone in a list of opts");
+  EXPECT_EQ(parse_error("none lanes(4)"), "'none' cannot be combined with other opts");
   EXPECT_EQ(parse_error("reorder(" + std::string(200, '0') + ")").substr(0, 10), "no error");
   std::string many = "reorder(0";
   for (int i = 0; i < 100; ++i) many += ",0";
@@ -93,51 +93,50 @@ TEST(Opts, WhatIsNotLegalIsRefusedWithTheReason) {
   const LazyOpPtr p = matmul(12, 20, 24);
   EXPECT_EQ(refused(p, "lanes(8) block(0,4) stage(4096) pack(0,65536) unroll(4) parallel(0)"),
             "legal");
-  EXPECT_EQ(refused(p, "lanes(25)"), "lanes(25): number 1 is from 2 to 24");
+  EXPECT_EQ(refused(p, "lanes(25)"), "lanes(25): number 1 must be from 2 to 24");
   EXPECT_EQ(refused(p, "lanes(8) block(0,5)"), "block(0,5): 5 rows do not divide axis 0 of 12");
-  EXPECT_EQ(refused(p, "block(0,4)"), "block(0,4): it needs lanes(count)");
+  EXPECT_EQ(refused(p, "block(0,4)"), "block(0,4): needs lanes(count)");
   EXPECT_EQ(refused(p, "lanes(8) block(2,4)"),
-            "block(2,4): rows are along an axis before that of the lanes, 2");
+            "block(2,4): rows must be along an axis before that of the lanes, 2");
   EXPECT_EQ(refused(p, "reorder(0,0,1)"),
-            "reorder(0,0,1): the numbers are not the axes 0 to 2 in some order");
-  EXPECT_EQ(refused(p, "tile(0,2,4,4)"),
-            "tile(0,2,4,4): the kernel reduces; lanes(count) lays out such a one");
+            "reorder(0,0,1): the numbers must be a permutation of the axes 0 to 2");
+  EXPECT_EQ(refused(p, "tile(0,2,4,4)"), "tile(0,2,4,4): the kernel reduces; use lanes(count)");
   EXPECT_EQ(refused(p, "sums(16)"),
-            "sums(16): the terms of its reduces do not lie side by side in memory");
-  EXPECT_EQ(refused(p, "lanes(8) stage(2000000)"), "stage(2000000): number 1 is from 1 to 1048576");
-  EXPECT_EQ(refused(p, "parallel(7)"), "parallel(7): number 1 is from 0 to 1");
+            "sums(16): the terms of its reduces are not adjacent in memory");
+  EXPECT_EQ(refused(p, "lanes(8) stage(2000000)"),
+            "stage(2000000): number 1 must be from 1 to 1048576");
+  EXPECT_EQ(refused(p, "parallel(7)"), "parallel(7): number 1 must be from 0 to 1");
   EXPECT_EQ(refused(row_sums(), "sums(8)"), "legal");
-  EXPECT_EQ(refused(row_sums(), "sums(12)"), "sums(12): the number is a power of 2");
+  EXPECT_EQ(refused(row_sums(), "sums(12)"), "sums(12): the number must be a power of 2");
   EXPECT_EQ(refused(row_sums(), "sums(8) block(0,2)"), "legal");
   EXPECT_EQ(refused(row_sums(), "sums(8) block(0,4)"),
             "block(0,4): 4 rows do not divide axis 0 of 6");
   EXPECT_EQ(refused(row_sums(), "sums(1024) block(0,6)"),
-            "block(0,6): 6 rows of 1024 sums are more than 4096 accumulators");
-  EXPECT_EQ(refused(row_sums(), "sums(8) lanes(2)"), "sums(8): it excludes lanes(...)");
+            "block(0,6): 6 rows of 1024 sums exceed 4096 accumulators");
+  EXPECT_EQ(refused(row_sums(), "sums(8) lanes(2)"), "sums(8): excludes lanes(...)");
   EXPECT_EQ(refused(transposed(8, 12), "lanes(4)"),
             "lanes(4): no reduce differs along axis 1, the last");
   EXPECT_EQ(refused(transposed(8, 12), "unroll(4)"), "unroll(4): the kernel has no reduce");
   EXPECT_EQ(refused(transposed(8, 12), "tile(0,0,2,2)"),
-            "tile(0,0,2,2): rows and columns are along two axes");
+            "tile(0,0,2,2): rows and columns must be along different axes");
   EXPECT_EQ(refused(transposed(8, 12), "prefetch(1)"),
-            "prefetch(1): it needs tile(row axis,column axis,rows,columns)");
+            "prefetch(1): needs tile(row axis,column axis,rows,columns)");
   EXPECT_EQ(refused(transposed(8, 12), "peel(1,2)"), "legal");
   EXPECT_EQ(refused(transposed(8, 12), "peel(0,0)"),
-            "peel(0,0): of 12 elements some stay between and some are taken off");
+            "peel(0,0): of 12 elements, the peeled parts must take some and leave some");
   EXPECT_EQ(refused(transposed(8, 12), "peel(6,6)"),
-            "peel(6,6): of 12 elements some stay between and some are taken off");
-  EXPECT_EQ(refused(transposed(8, 12), "peel(-1,2)"), "peel(-1,2): number 1 is from 0 to 11");
-  EXPECT_EQ(refused(transposed(8, 12), "tile(0,1,4,4) peel(1,1)"),
-            "peel(1,1): it excludes tile(...)");
+            "peel(6,6): of 12 elements, the peeled parts must take some and leave some");
+  EXPECT_EQ(refused(transposed(8, 12), "peel(-1,2)"), "peel(-1,2): number 1 must be from 0 to 11");
+  EXPECT_EQ(refused(transposed(8, 12), "tile(0,1,4,4) peel(1,1)"), "peel(1,1): excludes tile(...)");
   EXPECT_EQ(refused(transposed(8, 12), "peel(1,1) parallel(1)"),
-            "parallel(1): number 1 is from 0 to 0");
+            "parallel(1): number 1 must be from 0 to 0");
   EXPECT_EQ(refused(transposed(8, 0), "peel(1,1)"), "peel(1,1): axis 1 has no elements");
   EXPECT_EQ(refused(row_sums(), "peel(1,1)"), "peel(1,1): the kernel reduces");
   EXPECT_EQ(refused(row_sums(), "sums(8) prefetch(3)"), "legal");
   EXPECT_EQ(refused(p, "lanes(8) prefetch(1)"),
-            "prefetch(1): it needs tile(row axis,column axis,rows,columns)");
+            "prefetch(1): needs tile(row axis,column axis,rows,columns)");
   EXPECT_EQ(refused(transposed(8, 12), "tile(0,1,4,4) prefetch(65)"),
-            "prefetch(65): number 1 is from 1 to 64");
+            "prefetch(65): number 1 must be from 1 to 64");
   EXPECT_EQ(refused(transposed(8, 12), "tile(0,1,3,4)"),
             "tile(0,1,3,4): 3 does not divide axis 0 of 8");
   EXPECT_EQ(refused(written(LazyOp::load(1, kFloat, ShapeTracker::contiguous({1}))), "lanes(4)"),
@@ -149,7 +148,7 @@ TEST(Opts, TermsOfOneReduceKeepTheirOrder) {
   const LazyOpPtr both =
       written(LazyOp::reduce(Op::ReduceSum, LazyOp::load(1, kFloat, st), {0, 2}));
   EXPECT_EQ(refused(both, "reorder(2,1,0)"),
-            "reorder(2,1,0): axes 0, 2 of one reduce keep their order");
+            "reorder(2,1,0): the axes 0, 2 of one reduce must keep their order");
   EXPECT_EQ(refused(both, "reorder(0,2,1)"), "legal");
 }
 
@@ -196,7 +195,7 @@ TEST(Opts, WindowsAreWrittenOutWhereVectorsReadThem) {
   for (const DType type : {DType::Int32, DType::Float16})
     EXPECT_EQ(chosen(type, 2).find("unroll"), std::string::npos) << chosen(type, 2);
   EXPECT_EQ(refused(windows(kFloat, 1), "lanes(24) block(1,12) unroll(64)"),
-            "unroll(64): terms of all rows and lanes would be more than 8192 at a turn");
+            "unroll(64): terms of all rows and lanes together exceed 8192 per iteration");
   EXPECT_EQ(refused(windows(kFloat, 1), "lanes(24) block(1,12) unroll(9)"), "legal");
 }
 

@@ -77,7 +77,7 @@ std::string in_a_child(const Work& work) {
                   in_a_child([&] { early->runner(define::parse("x[4] + 2").kernel()); })}}) {
     std::cerr << what << ": " << said << '\n';
     require(said ==
-                "CUDA was in use before this process was forked, and cannot be used behind a fork; "
+                "CUDA was in use before this process was forked, and cannot be used after a fork; "
                 "fork first, or start a new program",
             what);
   }

@@ -54,7 +54,7 @@ TEST(Grid, OptsThatDoNotFitAreRefused) {
   EXPECT_EQ(refusal({.threads = 4, .vector = 2}), "taken");
   EXPECT_THAT(refusal({.threads = 0}), HasSubstr("threads(0)"));
   EXPECT_THAT(refusal({.threads = 2048}), HasSubstr("1 to 1024"));
-  EXPECT_THAT(refusal({.threads = 4, .vector = 8}), HasSubstr("does not divide"));
+  EXPECT_THAT(refusal({.threads = 4, .vector = 8}), HasSubstr("must divide"));
   EXPECT_THAT(refusal({.threads = 4, .vector = 3}), HasSubstr("vector(3)"));
   EXPECT_THAT(refusal({.threads = 4, .patch = 3}), HasSubstr("patch(3)"));
   EXPECT_THAT(refusal({.threads = 4, .columns = 2}), HasSubstr("needs team(1)"));

@@ -44,7 +44,7 @@ TEST(Text, AnInputWithoutSizesHasThoseThatAreGiven) {
   EXPECT_TRUE(equal("where(x < 0, 0, x) + y", "where(x[8,16] < 0, 0, x) + y[16]:f16"));
   EXPECT_TRUE(equal("sum(cast(y, f32))", "sum(cast(y[8,16], f32))"));  // the first input
   const std::string third = error_of([&] { parse("x + y + z", shapes); });
-  EXPECT_THAT(third, HasSubstr("'z' is input 3, and arrays are given for 2; give its sizes"));
+  EXPECT_THAT(third, HasSubstr("'z' is input 3, but there are only 2 arrays; give its sizes"));
   EXPECT_THAT(error_of([&] { parse("x[16,8] + y", shapes); }),
               HasSubstr("x has the sizes [16,8], and the array given for it [8,16]"));
   EXPECT_THAT(error_of([&] { parse("x + y[4]:f16", shapes); }), HasSubstr("given for it [16]"));
@@ -82,35 +82,35 @@ TEST(Text, ErrorsNameThePlaceAndSuggest) {
             "there is no definition 'softmx'; did you mean 'softmax'?; touchstone kernel --list "
             "shows all\n  softmx(x[2,3])\n  ^");
   EXPECT_EQ(error_for("a[2] + softmax(a, axs=1)"),
-            "softmax(x, axis=-1) takes no 'axs'; did you mean 'axis'?\n"
+            "softmax(x, axis=-1) has no argument 'axs'; did you mean 'axis'?\n"
             "  a[2] + softmax(a, axs=1)\n"
             "                    ^");
-  EXPECT_THAT(error_for("x[2,3] + y"), HasSubstr("'y' is no input yet"));
+  EXPECT_THAT(error_for("x[2,3] + y"), HasSubstr("unknown input 'y'"));
   EXPECT_THAT(error_for("sum(x[2,3], axis=2)"),
               HasSubstr("axis 2 is not in [-2, 2) of shape [2,3]"));
   EXPECT_THAT(error_for("a[2,3] + b[4]"), HasSubstr("[2,3] and [4] do not broadcast"));
-  EXPECT_THAT(error_for("x[2]:f31"), HasSubstr("no element type is called 'f31'"));
+  EXPECT_THAT(error_for("x[2]:f31"), HasSubstr("there is no element type 'f31'"));
   EXPECT_THAT(error_for("softmax(x[2]:i32)"), HasSubstr("softmax takes floats, not int32"));
   EXPECT_THAT(error_for("cast(x[2])"), HasSubstr("cast(x, to=...) lacks to"));
   EXPECT_THAT(error_for("cast(x[2], 3)"), HasSubstr("an element type"));
-  EXPECT_THAT(error_for("exp(x[2], x)"), HasSubstr("one argument too many"));
+  EXPECT_THAT(error_for("exp(x[2], x)"), HasSubstr("too many arguments"));
   EXPECT_THAT(error_for("softmax(x[2], 0, axis=0)"), HasSubstr("axis is given twice"));
   EXPECT_THAT(error_for("softmax(x[2], axis=0.5)"), HasSubstr("a whole number"));
-  EXPECT_THAT(error_for("x[2] + x[3]"), HasSubstr("where it first stands"));
+  EXPECT_THAT(error_for("x[2] + x[3]"), HasSubstr("at its first use"));
   EXPECT_THAT(error_for("matmul(a[2,3], b[4,5])"), HasSubstr("sizes 3 and 4 differ"));
   EXPECT_THAT(error_for("conv2d(x[1,3,4,4], w[2,2,3,3])"), HasSubstr("groups"));
-  EXPECT_THAT(error_for("conv2d(x[1,1,2,2], w[1,1,3,3])"), HasSubstr("reaches over 3"));
+  EXPECT_THAT(error_for("conv2d(x[1,1,2,2], w[1,1,3,3])"), HasSubstr("spans 3"));
   EXPECT_THAT(error_for("x[3]:f16 * 1e10"), HasSubstr("1e10 is too large for float16"));
   EXPECT_EQ(error_for("x[3]:f16 * inf"), "no error");
   EXPECT_THAT(error_for("x[2"), HasSubstr("expected ']'"));
   EXPECT_THAT(error_for("x[2] y"), HasSubstr("expected the end"));
-  EXPECT_THAT(error_for("[1,2]"), HasSubstr("a list stands for no array"));
+  EXPECT_THAT(error_for("[1,2]"), HasSubstr("expected an array, found a list"));
   EXPECT_THAT(error_for("x[2]:i32 + 0.5"), HasSubstr("0.5"));
   EXPECT_THAT(error_for(""), HasSubstr("the text ends"));
 }
 
 TEST(Text, HostileTextGivesAnError) {
-  EXPECT_THAT(error_for(std::string(1'000'000, '(')), HasSubstr("65536 are read"));
+  EXPECT_THAT(error_for(std::string(1'000'000, '(')), HasSubstr("the limit is 65536"));
   EXPECT_THAT(error_for(std::string(60'000, '(')), HasSubstr("more than 100"));
   EXPECT_THAT(error_for(std::string(60'000, '-') + "x[1]"), HasSubstr("more than 100"));
   std::string calls;
@@ -118,7 +118,7 @@ TEST(Text, HostileTextGivesAnError) {
   EXPECT_THAT(error_for(calls), HasSubstr("more than 100"));
   std::string sum = "x[1]";
   for (int i = 0; i < 20'000; ++i) sum += "+x";
-  EXPECT_THAT(error_for(sum), HasSubstr("stand above each other"));
+  EXPECT_THAT(error_for(sum), HasSubstr("nested operations"));
   EXPECT_THAT(error_for(std::string("x[2]\0+1", 7)), HasSubstr("expected the end"));
   EXPECT_THAT(error_for("\xff\xfe\x1b[31m"), AllOf(HasSubstr("expected"), HasSubstr("??")));
   EXPECT_THAT(error_for("x[9223372036854775808]"), HasSubstr("below 2^63"));

@@ -112,13 +112,14 @@ TEST(Safetensors, SaysWhatIsWrong) {
   const std::pair<std::string, const char*> cases[] = {
       {"", "ends inside the header"},
       {std::string(8, '\xff'), "ends inside the header, or is of another format"},
-      {safetensors("[]", 0), "no JSON object"},
-      {safetensors("{", 0), "no JSON"},
+      {safetensors("[]", 0), "not a JSON object"},
+      {safetensors("{", 0), "not JSON"},
       {safetensors(std::string(300, '['), 0), "deep"},
       {safetensors(R"({"a":7})", 0), "'a' has no dtype"},
       {safetensors(R"({"a":{"dtype":"F99","shape":[],"data_offsets":[0,4]}})", 4), "type 'F99'"},
       {safetensors(R"({"a":{"dtype":"F32","data_offsets":[0,4]}})", 4), "lacks its shape"},
-      {safetensors(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 4), "not a size"},
+      {safetensors(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 4),
+       "invalid size"},
       {safetensors(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,8]}})", 4), "outside"},
       {safetensors(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})", 4), "outside"},
       {safetensors(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", 4), "need 8"},
@@ -179,8 +180,8 @@ std::string end_of(std::uint64_t members, std::uint64_t size, std::uint64_t at) 
 TEST(Npz, SaysWhatIsWrong) {
   const std::vector<NamedArray> arrays = some_arrays();
   const std::string whole = npz_bytes(std::span(arrays).subspan(1, 1));
-  EXPECT_THAT(error_of(parse_npz, ""), HasSubstr("no zip archive"));
-  EXPECT_THAT(error_of(parse_npz, std::string(1000, 'x')), HasSubstr("no zip archive"));
+  EXPECT_THAT(error_of(parse_npz, ""), HasSubstr("not a zip archive"));
+  EXPECT_THAT(error_of(parse_npz, std::string(1000, 'x')), HasSubstr("not a zip archive"));
   const std::size_t directory = whole.find("PK\1\2");
   const auto changed = [&](std::size_t at, const std::string& to) {
     std::string bytes = whole;
@@ -203,7 +204,7 @@ TEST(Npz, SaysWhatIsWrong) {
   EXPECT_THAT(changed_twice(8, "\10"), HasSubstr("'int8.npy': "));
   EXPECT_THAT(changed_twice(22, "\1"), HasSubstr("sizes of 'int8.npy' disagree"));
   EXPECT_THAT(changed_twice(18, "\xfe\xff\xff\x7f\xfe\xff\xff\x7f"), HasSubstr("here"));
-  EXPECT_THAT(changed_twice(30 + 5, "npx", 16), HasSubstr("no .npy"));
+  EXPECT_THAT(changed_twice(30 + 5, "npx", 16), HasSubstr("not a .npy"));
 }
 
 // The directory of `whole`, an archive of one member, with that member repeated.
@@ -255,7 +256,7 @@ TEST(Npz, ADirectoryOfMoreThanSixteenMebibytesIsRefused) {
   std::string all;
   for (int i = 0; i < 300; ++i) all += entry;
   EXPECT_THAT(error_of(parse_npz, all + end_of(300, all.size(), 0)),
-              HasSubstr("more than the 16777216 bytes that are read"));
+              HasSubstr("more than the limit of 16777216 bytes"));
 }
 
 // 64-bit sizes and offsets, as in archives of 4 GiB and more (APPNOTE 4.3.14 and 4.5.3), and an
@@ -401,7 +402,7 @@ TEST(ArrayFile, OfASparseFileOnlyWhatIsWantedIsRead) {
   const std::pair<std::string, const char*> cases[] = {
       {sparse("b.npy", std::string("\x93NUMPY\2\0\xff\xff\xff\x7f", 12), kBytes), "its header has"},
       {sparse("b.safetensors", std::string("\0\0\0\0\4\0\0\0", 8), kBytes), "its header has"},
-      {sparse("b.npz", "PK", kBytes), "no zip archive"},
+      {sparse("b.npz", "PK", kBytes), "not a zip archive"},
       {sparse("c.npy", "", 0), "does not begin"}};
   for (const auto& [path, why] : cases) {
     try {

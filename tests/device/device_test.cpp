@@ -107,12 +107,12 @@ TEST(Buffer, MisuseIsNamed) {
   Idle device;
   Buffer b(device, DType::Int32, 3);
   EXPECT_THAT(error_of([&] { b.read<float>(); }), HasSubstr("holds int32, not float32"));
-  EXPECT_THAT(error_of([&] { b.at(3); }), HasSubstr("element 3 of a buffer that holds 3"));
+  EXPECT_THAT(error_of([&] { b.at(3); }), HasSubstr("element 3 is outside a buffer of 3"));
   EXPECT_THAT(error_of([&] { b.write<std::int32_t>(std::vector<std::int32_t>{1}); }),
               HasSubstr("4 bytes given"));
   EXPECT_THAT(error_of([&] { Buffer(device, DType::Int32, -1); }), HasSubstr("-1 elements"));
   EXPECT_THAT(error_of([&] { Buffer(device, DType::Int64, INT64_MAX / 4); }),
-              HasSubstr("no memory"));
+              HasSubstr("cannot allocate"));
 }
 
 TEST(Device, NamesAreCanonical) {
@@ -138,8 +138,8 @@ TEST(RunKernel, ChecksBuffersAndValuesBeforeRunning) {
   };
   EXPECT_EQ(run({&out, &in}), "no error");
   EXPECT_THAT(run({&out}), HasSubstr("takes buffer 1, which was not given"));
-  EXPECT_THAT(run({&out, &small}), HasSubstr("reaches element 3"));
-  EXPECT_THAT(run({&out, &wrong}), HasSubstr("holds int32, the kernel takes float32"));
+  EXPECT_THAT(run({&out, &small}), HasSubstr("accesses element 3"));
+  EXPECT_THAT(run({&out, &wrong}), HasSubstr("contains int32, but the kernel needs float32"));
   EXPECT_THAT(run({&out, &elsewhere}), HasSubstr("copy it first"));
   const LazyOpPtr symbolic = negation(symbolic::variable("n", 1, 9));
   const std::vector<Buffer*> both{&out, &in};
@@ -152,7 +152,7 @@ TEST(RunKernel, ChecksBuffersAndValuesBeforeRunning) {
   EXPECT_THAT(error_of([&] {
                 run_kernel(device, symbolic, both, {{"n", 5}});
               }),
-              HasSubstr("reaches element 4"));
+              HasSubstr("accesses element 4"));
   EXPECT_EQ(error_of([&] { run_kernel(device, symbolic, both, {{"n", 4}}); }), "no error");
 }
 

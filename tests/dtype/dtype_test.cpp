@@ -38,10 +38,10 @@ TEST(DType, ErrorNamesTheNearestFirst) {
     return "";
   };
   using testing::HasSubstr;
-  EXPECT_THAT(message("flot32"), HasSubstr("there are: float32, "));
-  EXPECT_THAT(message("bfloat"), HasSubstr("there are: bfloat16, "));
-  EXPECT_THAT(message("uint7"), HasSubstr("there are: uint8, "));
-  EXPECT_THAT(message("boolean"), HasSubstr("there are: bool, "));
+  EXPECT_THAT(message("flot32"), HasSubstr("nearest first: float32, "));
+  EXPECT_THAT(message("bfloat"), HasSubstr("nearest first: bfloat16, "));
+  EXPECT_THAT(message("uint7"), HasSubstr("nearest first: uint8, "));
+  EXPECT_THAT(message("boolean"), HasSubstr("nearest first: bool, "));
   EXPECT_LT(message(std::string(1000000, 'x')).size(), 400u);
 }
 

@@ -112,7 +112,7 @@ TEST(ScalarText, RefusesWhatIsNotANumberOfTheType) {
   try {
     Scalar::parse(Int8, "128");
   } catch (const ParseError& e) {
-    EXPECT_THAT(e.what(), testing::HasSubstr("it holds -128 to 127"));
+    EXPECT_THAT(e.what(), testing::HasSubstr("the range is -128 to 127"));
   }
 }
 

@@ -125,8 +125,8 @@ TEST(Explorer, AnElementSaysWhereItsIntervalComesFrom) {
 
 TEST(Explorer, BadQuestionsAreAnsweredByWhatTheCommandLineSays) {
   const auto error = [](const std::string& line) { return ask(line)["error"].get<std::string>(); };
-  EXPECT_THAT(error("no JSON"), testing::HasSubstr("no JSON object"));
-  EXPECT_THAT(error("[1]"), testing::HasSubstr("no JSON object"));
+  EXPECT_THAT(error("no JSON"), testing::HasSubstr("not a JSON object"));
+  EXPECT_THAT(error("[1]"), testing::HasSubstr("not a JSON object"));
   EXPECT_THAT(error(R"q({"ask":"veiw"})q"), testing::HasSubstr("'view'"));
   EXPECT_THAT(error(R"q({"ask":"simplify","vars":{"a":[0,2]},"in":"a * * 2"})q"),
               testing::HasSubstr("column 5"));

@@ -120,19 +120,19 @@ TEST(BackendProcess, TellsWhatABackendDoesNotDoFromWhatItDoesWrong) {
 
 TEST(BackendProcess, CallsWhatIsNoAnswerUnusable) {
   const std::pair<std::string, const char*> cases[] = {
-      {"garbage", "no JSON object: garbage"},
-      {"", "no JSON object"},
-      {"[1]", "no JSON object"},
-      {R"({"id":1)", "no JSON object"},
+      {"garbage", "not a JSON object: garbage"},
+      {"", "not a JSON object"},
+      {"[1]", "not a JSON object"},
+      {R"({"id":1)", "not a JSON object"},
       {std::string(5000, '['), "deep"},
-      {"{}", "id none, asked was 1"},
-      {right_answer(2), "id 2, asked was 1"},
-      {R"({"id":"1","output":""})", R"(id "1", asked was 1)"},
+      {"{}", "id none, expected 1"},
+      {right_answer(2), "id 2, expected 1"},
+      {R"({"id":"1","output":""})", R"(id "1", expected 1)"},
       {R"({"id":1})", "none of"},
-      {R"({"id":1,"error":7})", R"("error" is not a text)"},
-      {R"({"id":1,"output":7})", "not a text in base64"},
-      {R"({"id":1,"output":"AAAA!AAA"})", "not a text in base64"},
-      {R"({"id":1,"output":"AAAA"})", "its output has 3 bytes, 4 elements of float32 have 16"},
+      {R"({"id":1,"error":7})", R"("error" is not a string)"},
+      {R"({"id":1,"output":7})", "not a base64 string"},
+      {R"({"id":1,"output":"AAAA!AAA"})", "not a base64 string"},
+      {R"({"id":1,"output":"AAAA"})", "its output has 3 bytes, but 4 elements of float32 have 16"},
       {R"({"id":1,"output":")" + to_base64(std::string(32, 'x')) + "\"}", "32 bytes"}};
   for (const auto& [line, why] : cases) {
     const Answer answer = answer_of(say(line));
@@ -156,7 +156,7 @@ TEST(BackendProcess, SaysHowOneCrashed) {
   EXPECT_THAT(crashed.why, HasSubstr("signal 11"));
   const Answer left = answer_of("echo first >&2; echo 'no such tensor' >&2; exit 3");
   EXPECT_EQ(left.kind, Kind::Broken);
-  EXPECT_THAT(left.why, HasSubstr("status 3; it said: no such tensor"));
+  EXPECT_THAT(left.why, HasSubstr("status 3; its standard error: no such tensor"));
   EXPECT_THAT(answer_of("sh -c 'kill -ABRT $$'; exit $?").why, HasSubstr("signal 6"));
 }
 
@@ -195,7 +195,7 @@ TEST(BackendProcess, IsNotRunAnyMoreAfterManyHangs) {
   for (int i = 0; i < BackendProcess::kMostHangs; ++i) EXPECT_EQ(ask(backend).kind, Kind::Broken);
   const Answer answer = ask(backend);
   EXPECT_EQ(answer.kind, Kind::Unusable);
-  EXPECT_THAT(answer.why, HasSubstr("not run after 10 hangs"));
+  EXPECT_THAT(answer.why, HasSubstr("not run again after 10 hangs"));
 }
 
 TEST(BackendProcess, SaysHowOftenItWasStartedAndWhy) {
@@ -215,20 +215,19 @@ TEST(BackendProcess, SaysHowOftenItWasStartedAndWhy) {
   const std::map<std::string, int> why = {{"it crashed", 1},
                                           {"it hung", 1},
                                           {"its answer was unusable", 1},
-                                          {"it found itself broken", 1}};
+                                          {"it reported that it is broken", 1}};
   EXPECT_EQ(backend.starts().why, why);
   const Starts once{1, 10.25, 10.25, {}};
   EXPECT_EQ(once.str(), "it started in 10.2 s");
   const Starts thrice{3, 10, 31, {{"it crashed", 1}, {"it hung", 1}}};
-  EXPECT_EQ(
-      thrice.str(),
-      "it started in 10.0 s; started anew 2 times, which took 21.0 s: it crashed 1, it hung 1");
+  EXPECT_EQ(thrice.str(),
+            "it started in 10.0 s; restarted 2 times, which took 21.0 s: it crashed 1, it hung 1");
 }
 
 TEST(BackendProcess, FloodsEnd) {
   const Answer flooded = answer_of("yes | tr -d '\\n'");
   EXPECT_EQ(flooded.kind, Kind::Unusable);
-  EXPECT_THAT(flooded.why, HasSubstr("where an answer belongs"));
+  EXPECT_THAT(flooded.why, HasSubstr("its answer exceeds"));
   EXPECT_EQ(answer_of("yes").kind, Kind::Unusable);
   // Standard error does not interfere.
   const Answer noisy =
@@ -254,11 +253,11 @@ TEST(BackendProcess, SaysWhyOneDoesNotStart) {
     }
     return "it started";
   };
-  EXPECT_THAT(why("/no/such/program"), HasSubstr("status 127; it said: "));
-  EXPECT_THAT(why("exit 4"), HasSubstr("does not start: it ended with status 4"));
-  EXPECT_THAT(why("read q; echo hello; read q"), HasSubstr("no JSON object: hello"));
+  EXPECT_THAT(why("/no/such/program"), HasSubstr("status 127; its standard error: "));
+  EXPECT_THAT(why("exit 4"), HasSubstr("failed to start: it exited with status 4"));
+  EXPECT_THAT(why("read q; echo hello; read q"), HasSubstr("not a JSON object: hello"));
   EXPECT_THAT(why(R"(read q; echo '{"touchstone_backend":2,"name":"x"}'; read q)"),
-              HasSubstr("it speaks protocol 2, this touchstone speaks 1"));
+              HasSubstr("it speaks protocol 2, but this touchstone speaks 1"));
   EXPECT_THAT(why(R"(read q; echo '{"name":"x"}'; read q)"), HasSubstr("protocol unknown"));
   EXPECT_THAT(why(R"(read q; echo '{"touchstone_backend":1}'; read q)"), HasSubstr("\"name\""));
   EXPECT_THAT(why(R"(read q; echo '{"touchstone_backend":1,"name":"x","arrays":"x"}'; read q)"),
@@ -291,22 +290,22 @@ TEST(BackendProcess, ArraysTravelInFilesWhereAskedFor) {
   ASSERT_EQ(good.kind, Kind::Output) << good.why;
   EXPECT_EQ(good.output.bytes, input().bytes);
   const std::pair<const char*, const char*> cases[] = {
-      {"", "wrote no file"},
-      {"mkfifo $out;", "wrote no file"},
-      {"mkdir $out;", "wrote no file"},
-      {"ln -s $in $out;", "wrote no file"},
+      {"", "wrote no output file"},
+      {"mkfifo $out;", "wrote no output file"},
+      {"mkdir $out;", "wrote no output file"},
+      {"ln -s $in $out;", "wrote no output file"},
       {"echo hello > $out;", "not a usable .npy file"},
       {"head -c 100 $in > $out;", "ends inside the header"},
       {"head -c 140 $in > $out;", "holds 12 bytes"},
       {"(cat $in; echo x) > $out;", "holds 18 bytes"},
-      {"head -c 5000000 /dev/zero > $out;", "holds too much"},
-      {"sed 's/<f4/<i4/' $in > $out;", "4 elements of int32, wanted are 4 of float32"}};
+      {"head -c 5000000 /dev/zero > $out;", "output file is too large"},
+      {"sed 's/<f4/<i4/' $in > $out;", "4 elements of int32, expected 4 of float32"}};
   for (const auto& [script, why] : cases) {
     const Answer answer = answer_of(kOut + kIn + script + kDone, kFiles);
     EXPECT_EQ(answer.kind, Kind::Unusable) << script;
     EXPECT_THAT(answer.why, HasSubstr(why)) << script;
   }
-  EXPECT_THAT(answer_of(say(right_answer()), kFiles).why, HasSubstr("is not true"));
+  EXPECT_THAT(answer_of(say(right_answer()), kFiles).why, HasSubstr("must be true"));
 }
 
 // Damaged answers: none counts as an output of another size, none stops the run.

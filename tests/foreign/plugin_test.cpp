@@ -62,7 +62,7 @@ TEST(GuardedMemory, EndsAtTheGuardAsFarAsAlignmentAllows) {
       EXPECT_FALSE(memory.describe(end + kGuard, 3, text, sizeof text));
       if (bytes % alignment == 0) continue;
       end[-1] = std::byte{0};
-      EXPECT_EQ(memory.damage(), "behind its end");
+      EXPECT_EQ(memory.damage(), "past its end");
     }
   GuardedMemory memory(8, 8, GuardedMemory::Place::AtEnd);
   memory.data().data()[-1] = std::byte{0};
@@ -78,7 +78,7 @@ TEST(GuardedMemory, BeginsAtTheGuard) {
   EXPECT_STREQ(text, "at byte -4194304 of buffer 0, which has 21 bytes");
   EXPECT_FALSE(memory.describe(begin - kGuard - 1, 0, text, sizeof text));
   begin[21] = std::byte{0};
-  EXPECT_EQ(memory.damage(), "behind its end");
+  EXPECT_EQ(memory.damage(), "past its end");
 }
 
 TEST(Plugin, RunsOnHostMemoryAndOnItsOwn) {
@@ -92,10 +92,10 @@ TEST(Plugin, RunsOnHostMemoryAndOnItsOwn) {
 
 TEST(Plugin, BreaksAreTold) {
   const std::pair<const char*, const char*> cases[] = {
-      {"TOUCHSTONE_EVIL=null", "crashed: it was ended by signal 11"},
-      {"TOUCHSTONE_EVIL=stack", "crashed: it was ended by signal 11"},
-      {"TOUCHSTONE_EVIL=abort", "crashed: it was ended by signal 6"},
-      {"TOUCHSTONE_EVIL=exit", "crashed: it ended with status 0"},
+      {"TOUCHSTONE_EVIL=null", "crashed: it was killed by signal 11"},
+      {"TOUCHSTONE_EVIL=stack", "crashed: it was killed by signal 11"},
+      {"TOUCHSTONE_EVIL=abort", "crashed: it was killed by signal 6"},
+      {"TOUCHSTONE_EVIL=exit", "crashed: it exited with status 0"},
       {"TOUCHSTONE_EVIL=past-end", "at byte 16 of buffer 0, which has 16 bytes"},
       {"TOUCHSTONE_EVIL=far-past-end", "at byte 3016 of buffer 0, which has 16 bytes"},
       {"TOUCHSTONE_EVIL=far-before", "at byte -5000 of buffer 0, which has 16 bytes"},
@@ -108,7 +108,7 @@ TEST(Plugin, BreaksAreTold) {
       {"TOUCHSTONE_EVIL=into-input", "at byte 2 of buffer 1, which is an input"},
       {"TOUCHSTONE_EVIL=before", "it wrote to buffer 0 before its beginning"},
       {"TOUCHSTONE_EVIL=half", "left 8 of 16 elements of its output unwritten, the first is 8"},
-      {"DEVICE=1 TOUCHSTONE_EVIL=little", "copy_out gave 12 bytes of 16"}};
+      {"DEVICE=1 TOUCHSTONE_EVIL=little", "copy_out returned 12 of 16 bytes"}};
   for (const auto& [environment, why] : cases) {
     const Answer answer = plugin_answer(environment);
     EXPECT_EQ(answer.kind, Kind::Broken) << environment;
@@ -120,7 +120,7 @@ TEST(Plugin, BreaksAreTold) {
 #endif
   const Answer odd = plugin_answer("TOUCHSTONE_EVIL=past-end", 21);  // within the last page
   EXPECT_EQ(odd.kind, Kind::Broken);
-  EXPECT_EQ(odd.why, "it wrote to buffer 0 behind its end");
+  EXPECT_EQ(odd.why, "it wrote to buffer 0 past its end");
 }
 
 TEST(Plugin, HangsEnd) {
@@ -157,14 +157,14 @@ TEST(Plugin, OneThatIsNoneDoesNotStart) {
     return "it started";
   };
   EXPECT_THAT(why("TOUCHSTONE_EVIL=version"),
-              HasSubstr("it has ABI version 99, this touchstone has 1"));
+              HasSubstr("it has ABI version 99, but this touchstone has 1"));
   EXPECT_THAT(why("TOUCHSTONE_EVIL=size"), HasSubstr("its touchstone_backend has 24 bytes"));
   EXPECT_THAT(why("TOUCHSTONE_EVIL=no-run"), HasSubstr("it lacks capabilities, compile or run"));
   EXPECT_THAT(why("TOUCHSTONE_EVIL=half-memory"), HasSubstr("all or none"));
   EXPECT_THAT(why("TOUCHSTONE_EVIL=capabilities"),
-              HasSubstr("its capabilities are no JSON object"));
-  EXPECT_THAT(why("TOUCHSTONE_EVIL=alignment"), HasSubstr("not a power of two"));
-  EXPECT_THAT(why("TOUCHSTONE_EVIL=nothing"), HasSubstr("gave nothing"));
+              HasSubstr("its capabilities are not a JSON object"));
+  EXPECT_THAT(why("TOUCHSTONE_EVIL=alignment"), HasSubstr("must be a power of two"));
+  EXPECT_THAT(why("TOUCHSTONE_EVIL=nothing"), HasSubstr("returned NULL"));
   EXPECT_THAT(why("TOUCHSTONE_EVIL=load"), HasSubstr("signal 6"));
   EXPECT_THAT(why("", "/no/such/plugin.so"), HasSubstr("cannot load it"));
   EXPECT_THAT(why("", TOUCHSTONE_NO_PLUGIN), HasSubstr("has no touchstone_backend_get()"));

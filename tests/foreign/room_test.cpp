@@ -176,9 +176,9 @@ TEST(Room, APartThatIsRefusedIsNamedOnceAndTheBackendRuns) {
                             .inherits = process::Inherits::Backend,
                             .room = folder.path().string()},
                            {}, {}, process::Child::Errors::Apart);
-  EXPECT_THAT(inner.errors, HasSubstr("does not let backends be kept from "));
-  EXPECT_THAT(inner.errors, HasSubstr("the network; they have your rights there"));
-  EXPECT_EQ(inner.errors.find("does not let"), inner.errors.rfind("does not let"));
+  EXPECT_THAT(inner.errors, HasSubstr("cannot keep backends away from "));
+  EXPECT_THAT(inner.errors, HasSubstr("the network; they have your permissions there"));
+  EXPECT_EQ(inner.errors.find("cannot keep"), inner.errors.rfind("cannot keep"));
   EXPECT_THAT(inner.output, HasSubstr("PASS"));
 }
 

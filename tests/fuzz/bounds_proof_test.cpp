@@ -217,7 +217,7 @@ TEST(BoundsProof, ALoadThatIsNotProvedIsGuarded) {
   const LinearKernel open = reads_beyond(false);
   ASSERT_EQ(unproved_accesses(open).size(), 1U);
   EXPECT_EQ(unproved_accesses(open)[0].why,
-            "the index c0 + 4 of step 1 may be 7, and its memory has 6 elements");
+            "the index c0 + 4 of step 1 may be 7, but its memory has 6 elements");
   EXPECT_NE(Walk(open).run(), -1);
   const LinearKernel safe = guarded(open);
   verify(safe);
@@ -234,7 +234,7 @@ TEST(BoundsProof, AStoreThatIsNotProvedIsRefused) {
     FAIL();
   } catch (const AstError& e) {
     EXPECT_STREQ(e.what(),
-                 "k: step 9, STORE f32 %0 %5 %8: the index c0 of step 0 may be 3, and its memory "
+                 "k: step 9, STORE f32 %0 %5 %8: the index c0 of step 0 may be 3, but its memory "
                  "has 3 elements");
   }
 }

@@ -166,11 +166,11 @@ TEST(Certify, RefusesBadRecords) {
   const std::pair<std::string, const char*> kCases[] = {
       {"", "certificate"},
       {"[]", "certificate"},
-      {with("certificate-1", "certificate-0"), "no certificate of the form"},
+      {with("certificate-1", "certificate-0"), "not a certificate of format"},
       {with("\"sin\"", "\"sine\""), "did you mean 'sin'?"},
       {with("float16", "float64"), "float64"},
-      {with("\"undecided\": []", "\"undecided\": [\"10000\"]"), "no input"},
-      {with("\"wrong\": []", "\"wrong\": [\"xyz\"]"), "no hexadecimal number"},
+      {with("\"undecided\": []", "\"undecided\": [\"10000\"]"), "not an input"},
+      {with("\"wrong\": []", "\"wrong\": [\"xyz\"]"), "not a hexadecimal number"},
       {with("\"block_hashes\": [", "\"block_hashes\": [\"1\","), "2 block hashes"},
       {with("\"dtype\"", "\"dtypes\""), "dtype"},
   };

@@ -280,7 +280,7 @@ TEST(CheckedGather, IsRefusedWhereItIsIllTyped) {
     return "none";
   };
   EXPECT_THAT(error([&] { LazyOp::gather(1, DType::Int64, st, load(2, at), st); }),
-              HasSubstr("numbers the positions has shape (5, 4), the positions (4,)"));
+              HasSubstr("numbers the positions has shape (5, 4), but the positions (4,)"));
   EXPECT_THAT(error([&] {
                 LazyOp::make(Op::Load, {}, MemBuffer{1, DType::Int64, at, at});
               }),

@@ -77,21 +77,21 @@ TEST(Profile, JsonHoldsAllOfIt) {
 TEST(Profile, SaysWhichMemberIsWrong) {
   const std::pair<const char*, const char*> kCases[] = {
       {"[", "profile: "},
-      {"[]", "a JSON object was expected"},
+      {"[]", "expected a JSON object"},
       {R"({"ulps": {}})", "no member 'ulps'"},
       {R"({"ulp": 3})", "\"ulp\" must be an object"},
-      {R"({"ulp": {"tan": 3}})", "knows no 'tan'"},
+      {R"({"ulp": {"tan": 3}})", "has no 'tan'"},
       {R"({"ulp": {"sin": -1}})", "\"ulp.sin\" must be a number from 0"},
       {R"({"ulp": {"sin": "2"}})", "\"ulp.sin\" must be a number of ULP"},
       {R"({"flush": "always"})", "never, inputs, outputs or both"},
-      {R"({"sum": "pairwise"})", "{\"pairwise\": terms a run}"},
+      {R"({"sum": "pairwise"})", "{\"pairwise\": terms per run}"},
       {R"({"sum": {"lanes": 0}})", "\"sum.lanes\" must be a whole number"},
       {R"({"accumulator": "int32"})", "a float type"},
       {R"({"accumulator": "float33"})", "float32"},
       {R"({"max": true})", "\"nan wins\""},
       {R"({"contracts": 1})", "true or false"},
       {R"({"product_digits": 54})", "from 0 to 53"},
-      {R"({"source": 3})", "a text, or a list of them"},
+      {R"({"source": 3})", "a string, or a list of strings"},
       {R"({"base": "cude"})", "did you mean 'cuda'?"},
   };
   for (const auto& [json, part] : kCases) {

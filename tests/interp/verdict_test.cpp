@@ -204,7 +204,7 @@ TEST(Verdict, BytesThatAreNoBoolFail) {
   const std::vector<BufferPtr> read{nullptr, bools(165)};
   const Verdict unread = judge(test::store(load(1, 3, DType::Bool)), test::raw(read), *bools(1));
   EXPECT_EQ(unread.outcome, Outcome::Unusable);
-  EXPECT_EQ(unread.why, "input buffer 1 holds the byte 165 at element 2; a bool is 0 or 1");
+  EXPECT_EQ(unread.why, "input buffer 1 contains the byte 165 at element 2; a bool must be 0 or 1");
 }
 
 TEST(Verdict, WhatDoesNotFitTogetherIsUnusable) {

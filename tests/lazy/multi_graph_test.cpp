@@ -180,8 +180,9 @@ TEST_F(MultiGraph, AssignsGoToTheMemoryOfEachDevice) {
     return error_of([&] { runner.run(t.assign(v)); });
   };
   const UOp square = UOp::new_buffer(tuple(2), 8, DType::Float32);
-  EXPECT_THAT(refused(square.reshape({2, 4}).multi(0), put(runner, {counted({4, 4}, 1), 1}, 2)),
-              HasSubstr("the target is sharded along axis 0, the value is sharded along axis 1"));
+  EXPECT_THAT(
+      refused(square.reshape({2, 4}).multi(0), put(runner, {counted({4, 4}, 1), 1}, 2)),
+      HasSubstr("the target is sharded along axis 0, but the value is sharded along axis 1"));
   EXPECT_THAT(refused(square.reshape({2, 4}).multi(0), put(runner, {counted({4, 4}, 1), -1}, 2)),
               HasSubstr("the value is not sharded"));
 }
@@ -396,14 +397,14 @@ TEST_F(MultiGraph, WhatWouldTearShardsIsRefused) {
   EXPECT_THAT(why(put(runner, {counted({4, 6}, 1), 1}, 2).reshape({24})),
               HasSubstr("(4, 6), sharded along axis 1 into 2, to (24,)"));
   EXPECT_THAT(why(rows.pad({{1, 0}, {0, 0}})), HasSubstr("that axis cannot be padded"));
-  EXPECT_THAT(why(rows.flip({0})), HasSubstr("that axis cannot be turned round"));
-  EXPECT_THAT(why(rows.shrink({{0, 3}, {0, 6}})), HasSubstr("(0, 3) of that axis is no shard"));
-  EXPECT_THAT(why(rows.shrink({{1, 3}, {0, 6}})), HasSubstr("no shard"));
-  EXPECT_THAT(why(rows.shrink({{2, 4}, {0, 5}})), HasSubstr("in a step of its own"));
+  EXPECT_THAT(why(rows.flip({0})), HasSubstr("that axis cannot be flipped"));
+  EXPECT_THAT(why(rows.shrink({{0, 3}, {0, 6}})), HasSubstr("(0, 3) of that axis is not a shard"));
+  EXPECT_THAT(why(rows.shrink({{1, 3}, {0, 6}})), HasSubstr("not a shard"));
+  EXPECT_THAT(why(rows.shrink({{2, 4}, {0, 5}})), HasSubstr("in a separate step"));
   EXPECT_THAT(why(put(runner, {counted({2, 1}, 1), 0}, 2)
                       .alu(Ops::Neg)
                       .view(ShapeTracker::contiguous({1}))),
-              HasSubstr("only the movement ops can move shards"));
+              HasSubstr("only movement ops can move shards"));
   EXPECT_THAT(why(add(rows, runner.given(counted({4, 6}, 1), "CPU"))), HasSubstr("one place"));
   EXPECT_THAT(error_of([&] {
                 put(runner, {counted({4, 6}, 1), 0}, 3);
@@ -415,7 +416,7 @@ TEST_F(MultiGraph, WhatWouldTearShardsIsRefused) {
               }),
               HasSubstr("there is no axis 2 in (4, 6)"));
   const UOp twice = UOp::device(std::vector<std::string>{"CPU", "CPU"});
-  EXPECT_THAT(why(rows.copy_to(twice)), HasSubstr("CPU stands in it twice"));
+  EXPECT_THAT(why(rows.copy_to(twice)), HasSubstr("CPU is given twice"));
 }
 
 }  // namespace

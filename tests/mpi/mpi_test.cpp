@@ -104,7 +104,7 @@ TEST_F(Mpi, OneRankWritesTheCheckpointWhole) {
 TEST_F(Mpi, DifferentGraphsAreAnErrorOnEveryRank) {
   const Ended ended = run(3, "differs");
   EXPECT_NE(ended.code, 0);
-  EXPECT_EQ(count(ended.out, "ERROR ranks are to run different graphs: step "), 3U) << ended.out;
+  EXPECT_EQ(count(ended.out, "ERROR the ranks run different graphs: step "), 3U) << ended.out;
   EXPECT_EQ(count(ended.out, "on rank 1; every rank must run the same program"), 3U) << ended.out;
   EXPECT_LT(ended.seconds, 20);
   const Ended shorter = run(2, "shorter");
@@ -129,7 +129,7 @@ TEST_F(Mpi, ARankWithoutMemoryIsAnErrorOnEveryRank) {
   const Ended ended = run(3, "exhausts");
   EXPECT_NE(ended.code, 0);
   EXPECT_LT(ended.seconds, 30) << ended.out;
-  const std::string why = "no memory for a buffer of 17592186044416 bytes";
+  const std::string why = "cannot allocate a buffer of 17592186044416 bytes";
   EXPECT_THAT(ended.out, HasSubstr("rank 1 ERROR " + why));
   EXPECT_EQ(count(ended.out, "rank 1 failed: " + why), 2U) << ended.out;
 }
@@ -172,14 +172,15 @@ TEST_F(Mpi, RandomProgramsOverRanksGiveTheBitsOfOneDevice) {
 TEST_F(Mpi, ARankThatStandsStillIsAnErrorWithinThePatience) {
   const Ended ended = run(3, "stalls");
   EXPECT_NE(ended.code, 0);
-  for (const char* rank : {"rank 0 ERROR", "rank 2 ERROR", "nothing came for 2 s"})
+  for (const char* rank : {"rank 0 ERROR", "rank 2 ERROR", "no message for 2 s"})
     EXPECT_THAT(ended.out, HasSubstr(rank));
   EXPECT_LT(ended.seconds, 20) << ended.out;
 }
 
 TEST_F(Mpi, ValuesOfOtherRanksAndRanksThatAreNot) {
-  EXPECT_THAT(run(2, "foreign").out,
-              HasSubstr("rank 1 ERROR the values of CLANG@0 are another rank's; copy them to CPU"));
+  EXPECT_THAT(
+      run(2, "foreign").out,
+      HasSubstr("rank 1 ERROR the values of CLANG@0 belong to another rank; copy them to CPU"));
   const Ended ended = run(2, "nowhere");
   EXPECT_EQ(count(ended.out, "there is no device 'CLANG@2'"), 2U) << ended.out;
   EXPECT_NE(ended.code, 0);
@@ -211,7 +212,7 @@ TEST_F(Mpi, TheCommandTrainsUnderMpirun) {
   const std::string four = "--epochs 2 --devices CLANG:0,CLANG:1,CLANG:2,CLANG:3 ";
   same(last(train(four + "--data-parallel 2 --tensor-parallel 2")));
   EXPECT_THAT(train(four + "--data-parallel 3 --tensor-parallel 2").out,
-              HasSubstr("--data-parallel 3 and --tensor-parallel 2 want 6 devices, not 4"));
+              HasSubstr("--data-parallel 3 and --tensor-parallel 2 need 6 devices, not 4"));
   EXPECT_THAT(train(four + "--tensor-parallel 2 --batch 7").out,
               HasSubstr("a batch of 7 does not divide into 2 shards"));
   EXPECT_EQ(under(4, "--epochs 1 --tensor-parallel 2 --checkpoint " + file.string()).code, 0);

@@ -109,7 +109,7 @@ TEST(Kernel, TensOfThousandsOfBuffersAreQuick) {
 TEST(Kernel, EndsInOneStoreOfBufferZero) {
   const LazyOpPtr a = in(1, 4);
   EXPECT_THAT(error_of([&] { validate_kernel(a); }),
-              HasSubstr("is the root; a kernel ends in a STORE"));
+              HasSubstr("is the root; a kernel must end in a STORE"));
   EXPECT_THAT(error_of([&] { validate_kernel(LazyOp::store(flat(4), in(0, 4))); }),
               HasSubstr("reads buffer 0"));
   const LazyOpPtr mixed =

@@ -55,11 +55,11 @@ TEST(Claim, ErrorsPointAtTheColumnInTheWholeText) {
   EXPECT_EQ(error("-> y").substr(0, 9), "column 1:");
   EXPECT_EQ(error("x -> y -> z").substr(0, 9), "column 9:");
   EXPECT_EQ(error("x -> y", "x = c*q").substr(0, 36), "column 4: a witness reads \"x = c*q +");
-  EXPECT_EQ(error("x//c -> y", "x = c*x + r").substr(0, 23), "column 4: \"x\" is taken;");
-  EXPECT_EQ(error("x//c -> y", "z = c*q + r").substr(0, 37),
-            "column 1: \"z\" is no variable of the c");
-  EXPECT_EQ(error("x//c -> y", "x = e*q + r").substr(0, 37),
-            "column 4: \"e\" is no variable of the c");
+  EXPECT_EQ(error("x//c -> y", "x = c*x + r").substr(0, 24), "column 4: \"x\" is already");
+  EXPECT_EQ(error("x//c -> y", "z = c*q + r").substr(0, 34),
+            "column 1: \"z\" is not a variable of");
+  EXPECT_EQ(error("x//c -> y", "x = e*q + r").substr(0, 34),
+            "column 4: \"e\" is not a variable of");
 }
 
 TEST(Claim, IsRefusedWhereItIsTooLarge) {

@@ -98,10 +98,10 @@ std::string why_not(const Stack& stack) {
 
 TEST(Explain, AWitnessIsPlainNumbers) {
   EXPECT_EQ(why_not({strided({2, 3}, {1, 2}), View::contiguous({6})}),
-            "no single view: from (0) to (1) the address changes otherwise than from (2) to (3)");
+            "no single view: the address changes differently from (0) to (1) than from (2) to (3)");
   const View rows = strided({3, 4}, {10, 1}, 0, Mask{{0, 3}, {0, 2}});
   EXPECT_EQ(why_not({rows, View::contiguous({12})}),
-            "no single view: (3) is padding though it lies between (0), (9), which are not");
+            "no single view: (3) is padding although it lies between (0), (9), which are not");
   const View nothing = strided({2}, {0}, 0, Mask{{0, 0}});
   EXPECT_EQ(why_not({nothing, View()}),
             "no single view: the only point is padding, and a view of rank 0 has no axis to mask");
@@ -112,7 +112,7 @@ TEST(Explain, AViewBeyond64BitsIsNone) {
   const std::int64_t big = std::int64_t{1} << 61;
   EXPECT_EQ(
       why_not({strided({2}, {big}), strided({8}, {1}, -6, Mask{{6, 8}})}),
-      "no single view: the view that fits round (6) has an offset or a stride beyond 64 bits");
+      "no single view: the view that fits around (6) has an offset or a stride beyond 64 bits");
 }
 
 TEST(Explain, TheCheckerRefusesWhatIsNotShown) {

@@ -44,15 +44,16 @@ TEST(Jsonl, WhyGivesTheWitnessOfARefusal) {
   EXPECT_EQ(asked(R"({"views":[[[2,2],[1,2],0,null],[[4],[1],0,null]]})"),
             R"({"views":[[[2,2],[1,2],0,null],[[4],[1],0,null]],"single":null,)"
             R"("why":"no single view: (0) reads 0, (1) reads 2, (1) reads 2, (2) reads 1: )"
-            R"(the same step of the index moves the address by 2 and by -1",)"
+            R"(one index step moves the address by 2 here and by -1 there",)"
             R"("witness":{"kind":"bend","points":[[0],[1],[1],[2]],"reads":[0,2,2,1],)"
             R"("needs":[{"from":[0],"to":[1],"step":2},{"from":[1],"to":[2],"step":-1}]})");
-  EXPECT_EQ(asked(R"({"base":[3,4],"ops":[["pad",[[1,1],[0,2]]],["reshape",[30]]]})"),
-            R"({"views":[[[5,6],[4,1],-4,[[1,4],[0,4]]],[[30],[1],0,null]],"single":null,)"
-            R"("why":"no single view: (6) reads 0, (21) reads 11, (10) is padding: )"
-            R"(the last lies in the box round the others, so the valid indices are no box",)"
-            R"("witness":{"kind":"hole","points":[[6],[21],[10]],"reads":[0,11,null],)"
-            R"("needs":[{"at":[10],"valid":true}]})");
+  EXPECT_EQ(
+      asked(R"({"base":[3,4],"ops":[["pad",[[1,1],[0,2]]],["reshape",[30]]]})"),
+      R"({"views":[[[5,6],[4,1],-4,[[1,4],[0,4]]],[[30],[1],0,null]],"single":null,)"
+      R"("why":"no single view: (6) reads 0, (21) reads 11, (10) is padding: )"
+      R"(the last lies in the bounding box of the others, so the valid indices are not a box",)"
+      R"("witness":{"kind":"hole","points":[[6],[21],[10]],"reads":[0,11,null],)"
+      R"("needs":[{"at":[10],"valid":true}]})");
 }
 
 TEST(Jsonl, EntriesMayHaveVariables) {
@@ -64,7 +65,7 @@ TEST(Jsonl, EntriesMayHaveVariables) {
   EXPECT_EQ(asked(R"({"vars":{"n":[2,9]},"views":[[[4,"n"],[1,4],0,null],[["n*4"],[1],0,null]]})"),
             R"({"views":[[[4,"n"],[1,4],0,null],[["n*4"],[1],0,null]],"single":null,)"
             R"("why":"no single view: with n = 2, (0) reads 0, (1) reads 4, (1) reads 4, )"
-            R"((2) reads 1: the same step of the index moves the address by 4 and by -3",)"
+            R"((2) reads 1: one index step moves the address by 4 here and by -3 there",)"
             R"("witness":{"kind":"bend","values":{"n":2},"points":[[0],[1],[1],[2]],)"
             R"("reads":[0,4,4,1],)"
             R"("needs":[{"from":[0],"to":[1],"step":4},{"from":[1],"to":[2],"step":-3}]})");
@@ -80,9 +81,9 @@ TEST(Jsonl, EntriesMayHaveVariables) {
   };
   error(R"({"base":["n"],"ops":[]})", "base: expected an integer");
   error(R"({"vars":{"n":[2,9]},"base":["k"],"ops":[]})", "unknown name");
-  error(R"({"vars":{"n":[9,2]},"base":["n"],"ops":[]})", "the range is empty; 9 is above 2");
-  error(R"({"vars":{"n":[2]},"base":["n"],"ops":[]})", "the least and the largest value");
-  error(R"({"vars":{"n":2},"base":["n"],"ops":[]})", "the least and the largest value");
+  error(R"({"vars":{"n":[9,2]},"base":["n"],"ops":[]})", "the range is empty: 9 is greater than 2");
+  error(R"({"vars":{"n":[2]},"base":["n"],"ops":[]})", "the lower and the upper bound");
+  error(R"({"vars":{"n":2},"base":["n"],"ops":[]})", "the lower and the upper bound");
   error(R"({"vars":[],"base":[2],"ops":[]})", "vars: expected an object");
   error(R"({"vars":{"2":[2,9]},"base":[2],"ops":[]})", "is not a name");
   error(R"({"vars":{"n":[-2,9]},"base":["n"],"ops":[]})", "depends on the variables");
@@ -93,7 +94,7 @@ TEST(Jsonl, EntriesMayHaveVariables) {
   error(R"({"vars":{"n":[2,9]},"views":[[["n"],[1],0,null],[[3],[1],0,null]]})",
         "depends on the variables");
   error(R"({"vars":{"n":[2,9]},"base":[")" + std::string(300, '(') + R"("],"ops":[]})",
-        "at most 200 letters");
+        "at most 200 characters");
 }
 
 TEST(Jsonl, InvertAddsTheInverseWhereThereIsOne) {
@@ -230,15 +231,15 @@ struct Refusal {
 
 const Refusal kRefusals[] = {
     {"hello", "not JSON"},
-    {R"({"views":[[[2],[1],0,null])", "not JSON: wrong or missing at byte"},
+    {R"({"views":[[[2],[1],0,null])", "not JSON: invalid or missing at byte"},
     {"[1,2]", "question: expected an object"},
     {"{}", "either"},
     {R"({"views":[[[2],[1],0,null]],"base":[2],"ops":[]})", "either"},
-    {R"({"views":[[[2],[1],0,null]],"ops":[]})", "ops: go with"},
-    {R"({"views":[],"views":[]})", "is there twice"},
-    {R"({"vars":{"n":[0,1],"n":[2,3]},"base":["n"],"ops":[]})", "is there twice"},
-    {R"({"base":[99999999999999999999],"ops":x})", "wrong or missing at byte 38"},
-    {"{\"base\":[" + std::string(400, '9') + "],\"ops\":[]}", "integer of 64 bits, found 9999"},
+    {R"({"views":[[[2],[1],0,null]],"ops":[]})", "ops: needs"},
+    {R"({"views":[],"views":[]})", "is given twice"},
+    {R"({"vars":{"n":[0,1],"n":[2,3]},"base":["n"],"ops":[]})", "is given twice"},
+    {R"({"base":[99999999999999999999],"ops":x})", "invalid or missing at byte 38"},
+    {"{\"base\":[" + std::string(400, '9') + "],\"ops\":[]}", "64-bit integer, found 9999"},
     {std::string(100000, '['), "nested more than"},
     {R"({"x":)" + std::string(100000, '[') + std::string(100000, ']') + "}", "nested more than"},
     {"{\"views\":[" + repeated("[[2],[1],0,null],", 256) + "[[2],[1],0,null]]}",
@@ -260,17 +261,17 @@ const Refusal kRefusals[] = {
     {R"({"views":[[[2,2],[1],0,null]]})", "views[0]: view of shape (2, 2): 1 strides"},
     {R"({"views":[[[2],[1],0,[]]]})", "0 mask ranges"},
     {R"({"views":[[[-2],[1],0,null]]})", "a size is negative"},
-    {"", "a blank line asks nothing"},
-    {" \t", "a blank line asks nothing"},
+    {"", "the line is blank"},
+    {" \t", "the line is blank"},
     {R"({"views":[[[9223372036854775808],[1],0,null]]})",
-     "views[0]: shape: expected an integer of 64 bits, found 9223372036854775808"},
+     "views[0]: shape: expected a 64-bit integer, found 9223372036854775808"},
     {R"({"views":[[[99999999999999999999999],[1],0,null]]})",
-     "expected an integer of 64 bits, found 99999999999999999999999"},
+     "expected a 64-bit integer, found 99999999999999999999999"},
     {R"({"views":[[[1],[1],-9223372036854775809,null]]})", "found -9223372036854775809"},
     {R"({"vars":{"n":[1,99999999999999999999]},"base":["n"],"ops":[]})",
      "found 99999999999999999999"},
     {R"({"vars":{"n":[1,2]},"base":[99999999999999999999],"ops":[]})",
-     "base: expected an integer of 64 bits, found 99999999999999999999"},
+     "base: expected a 64-bit integer, found 99999999999999999999"},
     {R"({"base":[2],"ops":[["permute",[99999999999999999999]]]})", "found 99999999999999999999"},
     {R"({"base":[2],"ops":[["flip",[1]]]})", "ops[0]: flip: "},
     {R"({"base":[2],"ops":[["as_strided",[[3],[1]]]]})", "expected [shape, strides, offset]"},

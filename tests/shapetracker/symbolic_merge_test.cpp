@@ -89,7 +89,7 @@ TEST(SymbolicMerge, ARefusalNamesValuesAndPoints) {
   const SymbolicResult result = symbolic_merge(stack);
   EXPECT_EQ(result.answer, MergeAnswer::NoSuchView);
   EXPECT_EQ(result.str(),
-            "no single view: with v = 2, from (0) to (1) the address changes otherwise than from "
+            "no single view: with v = 2, the address changes differently from (0) to (1) than from "
             "(3) to (4)");
   EXPECT_TRUE(check_witness(bound({stack[0], stack[1]}, result.values), *result.witness).accepted);
   // One view for every value except the largest; found without testing each.
@@ -99,7 +99,7 @@ TEST(SymbolicMerge, ARefusalNamesValuesAndPoints) {
                  .pad(Padding{{0, 0}, {0, 5}})
                  .shrink(Mask{{0, 2}, {0, sint(6) + n}}),
              View::contiguous({sint(12) + n * 2})),
-      "no single view: with n = 5, (6) is padding though it lies between (0), (16), which are "
+      "no single view: with n = 5, (6) is padding although it lies between (0), (16), which are "
       "not");
 }
 
@@ -107,8 +107,8 @@ TEST(SymbolicMerge, WhatIsNotProvedSaysWhy) {
   const sint n = symbolic::variable("n", 1, 100);
   EXPECT_EQ(merged(View::strided({symbolic::floor_div(n.node(), 2), 3}, {3, 2}),
                    View::contiguous({symbolic::floor_div(n.node(), 2) * 3})),
-            "not decided: View((n//2, 3), strides (3, 2), offset 0) has an entry that is no "
-            "polynomial in at most 8 variables with bounds");
+            "not decided: View((n//2, 3), strides (3, 2), offset 0) has an entry that is not a "
+            "polynomial in at most 8 bounded variables");
   const sint open = symbolic::variable("open", 1, std::nullopt);
   EXPECT_EQ(
       symbolic_merge(std::vector{View::strided({open}, {2}), View::strided({open}, {-1}, open - 1)})
@@ -121,11 +121,11 @@ TEST(SymbolicMerge, WhatIsNotProvedSaysWhy) {
     product = product * many.back();
   }
   EXPECT_EQ(merged(View::contiguous(many).stride(model::Ints(7, -1)), View::contiguous({product})),
-            "not decided: 7 variables; at most 6 are tried");
-  // Contradictory bounds for one name leave no value.
+            "not decided: 7 variables; the limit is 6");
+  // One name whose bounds exclude each other stands for no value.
   const View a = View::strided({symbolic::variable("x", 1, 3)}, {2});
   const View b = View::strided({symbolic::variable("x", 7, 9)}, {0});
-  EXPECT_EQ(merged(a, b), "not decided: the bounds of a variable leave it no value");
+  EXPECT_EQ(merged(a, b), "not decided: the bounds of a variable are empty");
 }
 
 // Element n of three columns, read row by row, is elsewhere for n = 8 than 9 to 11 suggest: the
@@ -134,7 +134,7 @@ TEST(SymbolicMerge, BothEndsOfAnAxisAreLookedAtWhereAVariableDecidesTheSign) {
   const sint n = symbolic::variable("n", 8, 11);
   EXPECT_EQ(merged(View::contiguous({3, n + 1}).permute(Order{1, 0}),
                    View::strided({2}, {sint(0) - n}, n)),
-            "not decided: that k // (3) of the flat index k is affine is not proved");
+            "not decided: not proved that k // (3) of the flat index k is affine");
 }
 
 TEST(SymbolicMerge, NumbersBeyond64BitsAreNotDecided) {

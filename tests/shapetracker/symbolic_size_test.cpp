@@ -159,7 +159,7 @@ TEST(SymbolicSize, InequalitiesOfProductsAreProved) {
 
 TEST(SymbolicSize, WhatCannotBeCountedIsAnError) {
   const std::int64_t big = std::int64_t{1} << 62;
-  expect_error<OverflowError>([&] { View::contiguous({m(), big}); }, {"64 bits", "any values"});
+  expect_error<OverflowError>([&] { View::contiguous({m(), big}); }, {"64 bits", "all values"});
   const View some = View::contiguous({n(), big});  // with n = 1
   EXPECT_EQ(some.bind({{"n", 1}}), View::contiguous({1, big}));
   expect_error<OverflowError>([&] { some.bind({{"n", 2}}); }, {"64 bits"});

@@ -148,11 +148,11 @@ TEST_F(Standalone, WhatCannotBeWrittenIsNamed) {
   const std::vector<LazyBufferPtr> one{a.lazy()}, out{(a + 1.0).lazy()};
   EXPECT_EQ(refusal("net", one, out), "none");
   for (const char* const name : {"", "2x", "a-b", "a b", "main"})
-    EXPECT_THAT(refusal(name, one, out), HasSubstr("no name for a function of C")) << name;
-  EXPECT_THAT(refusal("net", one, {}), HasSubstr("needs an output"));
+    EXPECT_THAT(refusal(name, one, out), HasSubstr("not a valid C function name")) << name;
+  EXPECT_THAT(refusal("net", one, {}), HasSubstr("must have an output"));
   EXPECT_THAT(refusal("net", out, out), HasSubstr("input0 of the program has no memory yet"));
   EXPECT_THAT(refusal("net", {one[0], one[0]}, out),
-              HasSubstr("input1 of the program is an input already"));
+              HasSubstr("input1 of the program is already an input"));
   EXPECT_THAT(refusal("net", one, {LazyBuffer::random({1, 0}, {2}, "CPU")}),
               HasSubstr("random numbers"));
   EXPECT_THAT(refusal("net", one, {a.to("CLANG").lazy()}), HasSubstr("another device"));

@@ -108,7 +108,7 @@ TEST(Checker, SaysWhichDivisorMayBeZero) {
                      "_ - 0//(a - a)"}),
             "the divisor a - a may be 0 where nothing divided by 0 before");
   EXPECT_EQ(flaw_of({"", "0", "0*(1//a)", "arithmetic", {}, "_", false, {"0 < a"}}),
-            "nothing says 0 < a there");
+            "no assumption gives 0 < a there");
 }
 
 TEST(Checker, TakesADivisorThatIsZeroAtNoPointAsked) {

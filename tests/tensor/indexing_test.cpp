@@ -137,8 +137,8 @@ TEST_P(Indexing, AnErrorNamesThePositionTheIndexAndTheAxis) {
     FAIL();
   } catch (const ShapeError& e) {
     EXPECT_STREQ(e.what(),
-                 "index 4 (number 2 of the positions, from 0) is outside an axis of 4 "
-                 "elements; want 0 to 3");
+                 "index 4 (number 2 of the positions, from 0) is outside an axis of 4 elements; "
+                 "expected 0 to 3");
   }
   // Repeatedly, and under any movement: values not needed are not computed.
   EXPECT_EQ(fault_of(rows), (IndexFault{2, 4, 4}));

@@ -296,9 +296,9 @@ TEST_F(Multi, RefusesWhatCannotBe) {
   EXPECT_THAT(why([&] { x.shard(on(3), 0); }),
               HasSubstr("multi axis uneven: axis 0 of (4, 6) does not divide into 3 shards"));
   EXPECT_THAT(why([&] { x.shard(on(2), 2); }), HasSubstr("axis 2 is outside [-2, 2)"));
-  EXPECT_THAT(why([&] { x.shard({"CPU", "cpu:0"}, 0); }), HasSubstr("CPU stands twice"));
-  EXPECT_THAT(why([&] { x.to({"CPU:1", "CPU:1"}); }), HasSubstr("CPU:1 stands twice"));
-  EXPECT_THAT(why([&] { x.to(Names{}); }), HasSubstr("there is none"));
+  EXPECT_THAT(why([&] { x.shard({"CPU", "cpu:0"}, 0); }), HasSubstr("CPU is given twice"));
+  EXPECT_THAT(why([&] { x.to({"CPU:1", "CPU:1"}); }), HasSubstr("CPU:1 is given twice"));
+  EXPECT_THAT(why([&] { x.to(Names{}); }), HasSubstr("none given"));
   EXPECT_THAT(why([&] { x.to({"CPU", "NOWHERE"}); }), HasSubstr("there is no device 'NOWHERE'"));
   EXPECT_THAT(why([&] { x.to({"CPU", "CPU@1"}); }), HasSubstr("(mpirun -n)"));
   EXPECT_THAT(why([&] { x.to({"CPU", "DISK:f"}); }), HasSubstr("is a file"));
@@ -307,8 +307,8 @@ TEST_F(Multi, RefusesWhatCannotBe) {
   EXPECT_THAT(why([&] { (void)(a + x.to({"CPU:1", "CPU"})); }), HasSubstr("copy one"));
   EXPECT_THAT(why([&] { a.reshape({3, 8}); }), HasSubstr("cannot move items between shards"));
   EXPECT_THAT(why([&] { a.pad({{1, 0}, {0, 0}}); }), HasSubstr("cannot be padded"));
-  EXPECT_THAT(why([&] { a.flip({0}); }), HasSubstr("cannot be turned round"));
-  EXPECT_THAT(why([&] { a.shrink({{0, 3}, {0, 6}}); }), HasSubstr("is no shard"));
+  EXPECT_THAT(why([&] { a.flip({0}); }), HasSubstr("cannot be flipped"));
+  EXPECT_THAT(why([&] { a.shrink({{0, 3}, {0, 6}}); }), HasSubstr("is not a shard"));
   EXPECT_EQ(values(a.shrink({{2, 4}, {0, 6}})), values(x.shrink({{2, 4}, {0, 6}})));
   EXPECT_THAT(why([&] { Tensor(a.lazy()).assign(x.to(on(2))); }), HasSubstr("different axes"));
   EXPECT_THAT(why([&] { Tensor(a.lazy()).shard_(on(2), 7); }), HasSubstr("axis 7"));
@@ -358,7 +358,7 @@ TEST_F(Multi, JitsReplaySeveralDevices) {
   const Tensor x = make({4, 6}, 1);
   for (int i = 0; i < 3; ++i) (void)other({x.shard(on(2), 0).contiguous()});
   EXPECT_THAT(error_of([&] { (void)other({x.shard(on(2), 1).contiguous()}); }),
-              HasSubstr("in other parts"));
+              HasSubstr("sharded differently"));
   EXPECT_THAT(error_of([&] { (void)other({x.contiguous()}); }), HasSubstr("on other devices"));
 }
 

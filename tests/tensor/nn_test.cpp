@@ -350,7 +350,8 @@ TEST(Losses, LabelsThatAreNoClassAreNamedOrMakeNan) {
   const auto labels = [](std::int64_t a, std::int64_t b) {
     return Tensor::from<std::int64_t>({a, b}, {2});
   };
-  EXPECT_THAT(error(labels(0, 3)), testing::HasSubstr("label 3 of row 1 is none of the 3 classes"));
+  EXPECT_THAT(error(labels(0, 3)),
+              testing::HasSubstr("label 3 of row 1 is not one of the 3 classes"));
   EXPECT_THAT(error(labels(-1, 0)), testing::HasSubstr("label -1 of row 0"));
   EXPECT_THAT(error(Tensor::full({2}, 7, {DType::Int32, "CPU"})), testing::HasSubstr("label 7"));
   EXPECT_EQ(error(labels(-100, 0), {.ignore_index = -100}), "no error");

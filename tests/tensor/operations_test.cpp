@@ -283,17 +283,17 @@ TEST(OperationErrors, SayWhatAndHowToMendIt) {
          x.split({1, 1}, 1);
        },
        "1 + 1 do not add up to 3"},
-      {[&] { x.split(0); }, "ask for 1 or more"},
-      {[&] { x.chunk(0); }, "ask for 1 or more"},
-      {[&] { x.repeat({2}); }, "one number of 0 or more an axis"},
+      {[&] { x.split(0); }, "use 1 or more"},
+      {[&] { x.chunk(0); }, "use 1 or more"},
+      {[&] { x.repeat({2}); }, "one number of 0 or more per axis"},
       {[&] { x.unfold(1, 4); }, "does not fit axis 1 of shape (2, 3)"},
       {[&] { x.unfold(1, 1, 0); }, "all three are 1 or more"},
       {[&] { ints.triu(); }, "no rows and columns"},
-      {[&] { x.diagonal(1, -1); }, "are one"},
+      {[&] { x.diagonal(1, -1); }, "are the same"},
       {[&] {
          x.pad({{0, 0}}, PadMode::Reflect);
        },
-       "one pair an axis"},
+       "one pair per axis"},
       {[&] {
          x.pad({{2, 0}, {0, 0}}, PadMode::Reflect);
        },
@@ -307,12 +307,12 @@ TEST(OperationErrors, SayWhatAndHowToMendIt) {
          Tensor::zeros({2, 0}).argmax(1);
        },
        "is empty"},
-      {[&] { Tensor::linspace(0, 1, -1); }, "ask for 0 or more"},
+      {[&] { Tensor::linspace(0, 1, -1); }, "use 0 or more"},
       {[&] {
          Tensor::linspace(0, 1, 2, {DType::Int32, "CPU"});
        },
        "not int32"},
-      {[&] { einsum("ij,jk->ik", {x}); }, "2 operands are named and 1 given"},
+      {[&] { einsum("ij,jk->ik", {x}); }, "2 operands are named, but 1 given"},
       {[&] { einsum("ijk", {x}); }, "has 2 axes, 'ijk' names 3"},
       {[&] { einsum("ii", {x}); }, "'i' is 2 and 3"},
       {[&] {
@@ -320,12 +320,12 @@ TEST(OperationErrors, SayWhatAndHowToMendIt) {
        },
        "'j' is 3 and 4"},
       {[&] { einsum("ij->ik", {x}); }, "no operand has 'k'"},
-      {[&] { einsum("ij->ii", {x}); }, "stands twice in the result"},
+      {[&] { einsum("ij->ii", {x}); }, "is given twice in the result"},
       {[&] { einsum("i+j", {x}); }, "'+' is no letter"},
       {[&] { einsum("...j->j", {x}); }, "lacks the '...'"},
       {[&] { einsum("", {x}); }, "names 0"},
       {[&] { take(x, {3}, 1); }, "position 3 is outside axis 1"},
-      {[&] { take(x, x, 1); }, "want integers"},
+      {[&] { take(x, x, 1); }, "expected integers"},
       {[&] {
          take(x, Tensor::from<std::int8_t>({0, 3, 1}, {3}), 1);
        },
@@ -350,7 +350,7 @@ TEST(OperationErrors, SayWhatAndHowToMendIt) {
       {[&] { index(x, {-3}); }, "position -3 is outside an axis of 2"},
       {[&] { index(x, {ints == 0}); }, "a mask of shape (3,)"},
       {[&] { index(x, {Slice{.step = 0}}); }, "step is 0"},
-      {[&] { gather(x, 0, ints); }, "want the same rank"},
+      {[&] { gather(x, 0, ints); }, "expected the same rank"},
       {[&] {
          gather(x, 1, Tensor::zeros({3, 1}, {DType::Int32, "CPU"}));
        },
@@ -363,7 +363,7 @@ TEST(OperationErrors, SayWhatAndHowToMendIt) {
          scatter_add(x, 0, Tensor::zeros({2, 3}, {DType::Int32, "CPU"}), x.cast(DType::Float64));
        },
        "cast it"},
-      {[&] { topk(x, 4); }, "want 0 to 3"},
+      {[&] { topk(x, 4); }, "expected 0 to 3"},
       {[&] { sort(scalar); }, "axis -1 is outside"},
       {[&] { one_hot(ints, -1); }, "0 or more classes"},
       {[&] { conv1d(x, x); }, "(n, cin, size)"},
@@ -374,15 +374,15 @@ TEST(OperationErrors, SayWhatAndHowToMendIt) {
       {[&] {
          conv(Tensor::zeros({1, 3, 4}), Tensor::zeros({2, 3, 2}), std::nullopt, {.stride = {1, 2}});
        },
-       "one number, or one an axis"},
+       "one number, or one per axis"},
       {[&] {
          conv(Tensor::zeros({1, 3, 4}), Tensor::zeros({2, 3, 2}), std::nullopt, {.padding = {-3}});
        },
-       "takes more than there is"},
+       "removes more than the size"},
       {[&] {
          conv(Tensor::zeros({1, 3, 4}), Tensor::zeros({2, 3, 2}), Tensor::zeros({3}));
        },
-       "want (2)"},
+       "expected (2)"},
       {[&] {
          conv_transpose(Tensor::zeros({1, 2, 1}), Tensor::zeros({2, 1, 1}), std::nullopt,
                         {.padding = {1}});
@@ -399,7 +399,7 @@ TEST(OperationErrors, SayWhatAndHowToMendIt) {
        "more than half"},
       {[&] { avg_pool(scalar, {2}); }, "has no 1 axes"},
       {[&] { interpolate(x, {0}); }, "both sizes are 1 or more"},
-      {[&] { layer_norm(x, 3); }, "want 1 to 2"},
+      {[&] { layer_norm(x, 3); }, "expected 1 to 2"},
       {[&] { group_norm(x, 2); }, "groups that divide"},
       {[&] { batch_norm(x, scalar, scalar); }, "(channels)"},
       {[&] { scaled_dot_product_attention(x, x.transpose(), x); }, "(..., keys, size)"},

@@ -223,16 +223,16 @@ TEST_F(SymbolicShapes, WhatNeedsANumberSaysSo) {
   EXPECT_THAT(error_of([&] { (void)x.elements(); }), HasSubstr("is the variable n"));
   EXPECT_THAT(
       error_of([&] { scatter(Tensor::zeros({4}), 0, (x.sum({1}) * 0).long_(), x.sum({1})); }),
-      HasSubstr("want numbers, not variables"));
+      HasSubstr("expected numbers, not variables"));
 }
 
 TEST_F(SymbolicShapes, WhatDoesNotFitIsNamed) {
   const Tensor x = counting({4, 9});
   const sint n = variable("n", 1, 12);
-  EXPECT_THAT(error_of([&] { x.narrow(1, 0, n); }), HasSubstr("elements 0 to n are not within"));
-  EXPECT_THAT(error_of([&] { x.narrow(1, 0, variable("k", -1, 3)); }), HasSubstr("not within"));
+  EXPECT_THAT(error_of([&] { x.narrow(1, 0, n); }), HasSubstr("elements 0 to n are outside"));
+  EXPECT_THAT(error_of([&] { x.narrow(1, 0, variable("k", -1, 3)); }), HasSubstr("are outside"));
   const Tensor part = x.narrow(1, 0, variable("k", 1, 9));
-  EXPECT_THAT(error_of([&] { part.reshape({3, -1}); }), HasSubstr("no multiple of the 3"));
+  EXPECT_THAT(error_of([&] { part.reshape({3, -1}); }), HasSubstr("not a multiple of the 3"));
   EXPECT_THAT(error_of([&] { part.bind({}); }), HasSubstr("variable k, which has no value"));
   EXPECT_THAT(error_of([&] {
                 part.bind({{"k", 10}});
@@ -296,7 +296,7 @@ TEST_F(GptText, IsWrittenByOneSetOfKernels) {
     return static_cast<std::int64_t>(logits.size()) - 1;
   };
   EXPECT_EQ(writer({1, 2}, 3, last_of_all), (std::vector<std::int64_t>{1, 2, 16, 16, 16}));
-  EXPECT_THAT(error_of([&] { writer({}, 1); }), HasSubstr("want a prompt"));
+  EXPECT_THAT(error_of([&] { writer({}, 1); }), HasSubstr("expected a prompt"));
   EXPECT_THAT(error_of([&] { writer({1}, 12); }), HasSubstr("12 tokens together at most"));
   EXPECT_THAT(error_of([&] { writer({1, 17}, 1); }), HasSubstr("token 1 is 17"));
 }

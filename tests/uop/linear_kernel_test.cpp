@@ -76,9 +76,9 @@ struct Break {
 
 TEST(Verify, NamesWhatIsBroken) {
   const Break breaks[] = {
-      {"does not stand before", [](LinearKernel& k) { k.uops[9].src[1] = 14; }},
-      {"does not stand before", [](LinearKernel& k) { k.uops[9].src[1] = -1; }},
-      {"gives no value", [](LinearKernel& k) { k.uops[14].src[0] = 10; }},
+      {"does not precede", [](LinearKernel& k) { k.uops[9].src[1] = 14; }},
+      {"does not precede", [](LinearKernel& k) { k.uops[9].src[1] = -1; }},
+      {"has no value", [](LinearKernel& k) { k.uops[14].src[0] = 10; }},
       {"which has ended", [](LinearKernel& k) { k.uops[14].src[0] = 8; }},
       {"which has ended", [](LinearKernel& k) { k.uops[13].src[1] = 7; }},
       {"innermost open loop", [](LinearKernel& k) { k.uops[11].src[0] = 5; }},
@@ -86,12 +86,13 @@ TEST(Verify, NamesWhatIsBroken) {
       {"different dtypes", [](LinearKernel& k) { k.uops[14].src[1] = 12; }},
       {"wrong dtype", [](LinearKernel& k) { k.uops[14].dtype = kI64; }},
       {"not take this dtype", [](LinearKernel& k) { k.uops[14].arg = Op::Xor; }},
-      {"operands where", [](LinearKernel& k) { k.uops[14].src.pop_back(); }},
+      {"operands, expected", [](LinearKernel& k) { k.uops[14].src.pop_back(); }},
       {"argument is of the wrong type", [](LinearKernel& k) { k.uops[14].arg = 3; }},
       {"index operand must be int64", [](LinearKernel& k) { k.uops[13].src[1] = 4; }},
       {"first operand must be a buffer", [](LinearKernel& k) { k.uops[13].src[0] = 4; }},
-      {"of buffer 0 is read only what was written", [](LinearKernel& k) { k.uops[13].src[0] = 0; }},
-      {"buffer 0 alone is written", [](LinearKernel& k) { k.uops[15].src[0] = 1; }},
+      {"only elements of buffer 0 that were written may be read",
+       [](LinearKernel& k) { k.uops[13].src[0] = 0; }},
+      {"only buffer 0 may be written", [](LinearKernel& k) { k.uops[15].src[0] = 1; }},
       {"no such buffer", [](LinearKernel& k) { k.uops[1].arg = 2; }},
       {"buffer is of another dtype", [](LinearKernel& k) { k.buffers[1].dtype = kI64; }},
       {"constant is of another dtype", [](LinearKernel& k) { k.uops[4].dtype = kI64; }},
@@ -101,7 +102,7 @@ TEST(Verify, NamesWhatIsBroken) {
        [](LinearKernel& k) {
          k.uops[3] = {StepKind::DefineVar, kI64, {}, std::string("n")};
        }},
-      {"which is no loop", [](LinearKernel& k) { k.split = 6; }},
+      {"which is not a loop", [](LinearKernel& k) { k.split = 6; }},
   };
   for (const Break& b : breaks) {
     LinearKernel broken = sample();

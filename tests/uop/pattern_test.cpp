@@ -199,7 +199,7 @@ std::string refusal(const UPat& pattern, const Names& names) {
 
 TEST(PatternMatcher, RefusesPatternsThatCannotMatch) {
   EXPECT_THAT(refusal(UPat::var("x") + UPat::var("y"), {"z"}),
-              HasSubstr("rule 'bad': its function asks for 'z'"));
+              HasSubstr("rule 'bad': its function needs 'z'"));
   EXPECT_THAT(refusal(UPat(Ops::Add).over({UPat()}), {}), HasSubstr("ADD allows has 1 source"));
   EXPECT_THAT(refusal(UPat(Ops::Sin).over({UPat(), UPat()}), {}),
               HasSubstr("SIN allows has 2 sources"));

@@ -5,7 +5,7 @@
 namespace touchstone::codegen {
 
 Opts drawn(const LazyOpPtr&, const LazyOpPtr&, const CodegenOptions&) {
-  throw Error("no opts are drawn here");
+  throw Error("this build draws no opts");
 }
 
 }  // namespace touchstone::codegen

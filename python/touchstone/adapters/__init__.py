@@ -51,7 +51,7 @@ def load(name, **options):
     made = importlib.import_module("." + name, __name__).Adapter
     for option in options:
         if option not in inspect.signature(made).parameters:
-            raise TypeError(f"its adapter takes no {option}")
+            raise TypeError(f"the adapter takes no option {option}")
     return made(**options)
 
 

@@ -23,12 +23,12 @@ def main(arguments=None):
     from .. import Error, adapters
     parser = argparse.ArgumentParser(prog="python -m touchstone.judge", description="Judges the operations of a package.")
     parser.add_argument("package", choices=adapters.NAMES)
-    parser.add_argument("--device", help="as the package calls it; its default where there is none")
-    parser.add_argument("--ops", help="names, as exp2,matmul; all that the adapter has where there are none")
+    parser.add_argument("--device", help="device, in the notation of the package [its default]")
+    parser.add_argument("--ops", help="operations, as exp2,matmul [all of the adapter]")
     parser.add_argument("--dtypes", default="float32")
-    parser.add_argument("--profile", help="the arithmetic that is allowed, a name or the JSON of one")
+    parser.add_argument("--profile", help="allowed arithmetic: a name or the JSON of a profile")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--compile", action="store_true", help="what torch.compile makes of each")
+    parser.add_argument("--compile", action="store_true", help="judge the output of torch.compile")
     asked = parser.parse_args(arguments)
     options = {name: getattr(asked, name) for name in ("device", "compile") if getattr(asked, name)}
     try:

@@ -39,7 +39,7 @@ class Adapter(_Adapter):
             self.functions["attention"] = F.scaled_dot_product_attention
         if compile:
             if not hasattr(torch, "compile"):
-                raise ImportError(f"torch {torch.__version__} has no torch.compile, which came with 2.0")
+                raise ImportError(f"torch {torch.__version__} has no torch.compile; it needs 2.0 or later")
             self.functions = {name: torch.compile(f) for name, f in self.functions.items()}
 
     def to(self, array):

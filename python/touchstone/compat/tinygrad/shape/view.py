@@ -55,7 +55,7 @@ def _assert_within(shape, arg):
 
 def _assert_grows(shape, new_shape):
     if len(new_shape) != len(shape):
-        raise ValueError(f"expand {shape} to {new_shape}: the axes differ in number")
+        raise ValueError(f"expand {shape} to {new_shape}: different numbers of axes")
     assert all(n == m or n == 1 for n, m in zip(shape, new_shape)), f"invalid expand of {shape} to {new_shape}"
 
 
@@ -119,7 +119,7 @@ class View:
     def reshape(self, new_shape):
         """None if no single view expresses it."""
         if -1 in new_shape:
-            raise ValueError(f"reshape to {new_shape}: sizes are not negative")
+            raise ValueError(f"reshape to {new_shape}: sizes must not be negative")
         return self._of(self._view.reshape(_all_in(new_shape)), new_shape)
 
     def invert(self, out_shape):
