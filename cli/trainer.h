@@ -10,8 +10,8 @@
 namespace touchstone::cli {
 
 /// A network and its optimizer on D * T devices. Each group of T consecutive devices holds the
-/// network once, sharded if T > 1; each of the D groups learns from its part of every batch. With T
-/// = 1 a single group has all devices, and tensors are sharded along the batch.
+/// network once, sharded if T > 1; each of the D groups learns from its part of every batch. If T
+/// is 1, a single group has all devices, and tensors are sharded along the batch.
 class Trainer {
  public:
   /// Throws Error if the options' numbers do not fit these devices.

@@ -14,7 +14,7 @@ namespace touchstone::fuzz {
 ///   "float32 4 @D1: 1 2" for an input on a device
 ///   "sink %a %b ..." as the last statement: all of these are wanted
 ///   "cmpne", "and", "or", "shl", "shr", "pow", "threefry", "reduce_prod %a AXES"
-/// Devices are D0, the default, D1, the host, D2 and so on. An input is a BUFFER, whatever its
+/// Devices are D0 (where it runs), D1 (the host), D2 and so on. An input is a BUFFER, whatever its
 /// values.
 struct UOpProgram {
   std::vector<UOp> values;  // of each statement

@@ -44,9 +44,10 @@ Near cast_cell(DType from, DType to, const Near& x);
 Array cast_to(DType to, const Array& x);
 /// float32 for integers and bool, else the type itself.
 DType real_type(DType dtype);
-/// What bool and narrow integers are summed in, and returned as; floats in themselves.
+/// The type of sums and their results: wider for bool and narrow integers, unchanged for floats.
+/// floats.
 DType summed_type(DType dtype);
-/// The type of a result of an operation with the number that is written so.
+/// The result type of an operation with this number, as written.
 DType type_with(std::string_view number, DType met);
 
 /// `axis` in [0, rank). Throws ParseError.
