@@ -125,9 +125,9 @@ TEST(Images, TheReasonSaysWhatIsWrong) {
   const auto of = [&](const Shape& s) { return why_no_image(image, ShapeTracker::contiguous(s)); };
   EXPECT_EQ(of({2, 3, 4}), "");
   EXPECT_EQ(of({24}), "");
-  EXPECT_EQ(of({2, 3}), "it has 6 elements, imageh((2, 3, 4)) has 24");
-  EXPECT_EQ(of({0, 24}), "it has 0 elements, imageh((2, 3, 4)) has 24");
-  EXPECT_EQ(of({}), "it has 1 elements, imageh((2, 3, 4)) has 24");
+  EXPECT_EQ(of({2, 3}), "it has 6 elements, but imageh((2, 3, 4)) has 24");
+  EXPECT_EQ(of({0, 24}), "it has 0 elements, but imageh((2, 3, 4)) has 24");
+  EXPECT_EQ(of({}), "it has 1 elements, but imageh((2, 3, 4)) has 24");
   EXPECT_EQ(of({4, 6}), "no axis of (4, 6) with stride 1 has a multiple of 4 elements");
   const sint n = symbolic::variable("n", 1, 24);
   EXPECT_THAT(of({n}), HasSubstr("it has n elements"));

@@ -196,7 +196,7 @@ TEST(View, MovementErrors) {
   expect_error<ShapeError>([&] { view.shrink(Mask{{0, 2}, {0, 4}}); }, {"(0, 4) on axis 1", "pad"});
   expect_error<ShapeError>([&] { view.stride(Ints{0, 1}); }, {"step 0 on axis 0"});
   expect_error<ShapeError>([&] { view.stride(Ints{1, INT64_MIN}); }, {"axis 1", "64 bits"});
-  expect_error<ShapeError>([&] { view.reshape({4}); }, {"(2, 3) holds 6", "(4,) holds 4", "agree"});
+  expect_error<ShapeError>([&] { view.reshape({4}); }, {"(2, 3) has 6", "(4,) has 4", "agree"});
   expect_error<ShapeError>([&] { view.reshape({-2, -3}); }, {"(-2, -3)", "negative"});
   expect_error<ShapeError>([&] { view.at(Ints{0}); }, {"1 indices", "(2, 3)"});
   expect_error<ShapeError>([&] { view.at(Ints{0, 3}); }, {"index 3 of axis 1", "[0, 3)"});
