@@ -4,7 +4,7 @@ option(TOUCHSTONE_BUILD_BENCH "Build the benchmarks" OFF)
 option(TOUCHSTONE_BUILD_FUZZERS "Build the libFuzzer programs; needs clang" OFF)
 option(TOUCHSTONE_ENGINE "Run the fuzz targets under libFuzzer as tests; needs clang and TOUCHSTONE_SANITIZE"
        OFF)
-set(TOUCHSTONE_ENGINE_SECONDS 40 CACHE STRING "Seconds of each target under libFuzzer, as a test")
+set(TOUCHSTONE_ENGINE_SECONDS 30 CACHE STRING "Seconds of each target under libFuzzer, as a test")
 option(TOUCHSTONE_BUILD_CLI "Build the touchstone command" ON)
 set(TOUCHSTONE_PYTHON OFF CACHE STRING "Build the Python module: ON, OFF, or AUTO, where pybind11 and Python's headers are there")
 option(TOUCHSTONE_WERROR "Treat warnings as errors" OFF)

@@ -7,13 +7,15 @@ usage: pages.py SOURCE [PROGRAM]
 - every file, header, test, environment variable and identifier between backticks is in the tree;
 - every `touchstone VERB --flag` is in the program's help (with PROGRAM);
 - on the pages that map the source, names before "(`file`" or "in `file`" occur in that file, and the
-  table of modules has the links of CMakeLists.txt;
+  tables of modules and rooms have the links of CMakeLists.txt and the includes of the sources;
 - lists are complete: modules, rooms, files of symbolic, switches, members of a profile, relations,
   tables of mutants, verbs.
 
 Prints each finding as PAGE:LINE: mistake, and then exits with 1.
 """
 
+import glob
+import itertools
 import os
 import re
 import subprocess
@@ -220,6 +222,31 @@ def check_modules(text, modules):
             yield f"no row of the module `{folder}` that links {', '.join(sorted(links)) or 'nothing'}"
 
 
+def rooms_of(source, cmake):
+    """The includes among rooms of one module: from each room, the rooms whose headers it includes."""
+    edges = {}
+    for call in re.findall(r"touchstone_module\(([^)]*)\)", cmake):
+        _, folder, *words = call.split()
+        named = words[1:] if words[:1] == ["ROOMS"] else []
+        rooms = [f"{folder}/{room}" for room in itertools.takewhile(lambda word: not word.isupper(), named)]
+        for room in rooms:
+            seen = set()
+            for path in glob.glob(os.path.join(source, room, "*.[hc]*")):
+                with open(path, encoding="utf-8") as file:
+                    seen |= set(re.findall(r'#include "touchstone/([^"]+)/[^"/]+"', file.read()))
+            edges[room] = seen.intersection(rooms) - {room}
+    return edges
+
+
+def check_rooms(text, edges):
+    """Findings on the table of rooms: rows that differ from the includes."""
+    rows = {row[1]: set(re.findall(r"`([\w/]+)`", row[2]))
+            for row in re.finditer(r"^\| `([\w/]+)` \| ([^|]*) ?\|$", text, re.MULTILINE) if row[1] in edges}
+    for room, seen in edges.items():
+        if rows.get(room, set()) != seen:
+            yield f"the room `{room}` includes headers of {', '.join(sorted(seen)) or 'no other room'}"
+
+
 class Help:
     """The program's verbs and their options, from its help."""
 
@@ -315,9 +342,10 @@ def main():
         if path not in linked and os.path.basename(path) != "README.md" and os.path.dirname(path) != source:
             wrong.append(f"docs/README.md: no link to {os.path.relpath(path, source)}")
     with open(os.path.join(source, "CMakeLists.txt"), encoding="utf-8") as file:
-        modules = modules_of(file.read())
+        cmake = file.read()
     architecture = read(os.path.join(source, "docs", "architecture.md"))
-    wrong += ["docs/architecture.md: " + what for what in check_modules(architecture, modules)]
+    wrong += ["docs/architecture.md: " + what for what in check_modules(architecture, modules_of(cmake))]
+    wrong += ["docs/architecture.md: " + what for what in check_rooms(architecture, rooms_of(source, cmake))]
     for page, kind, names in lists_of(tree, known):
         text = "\n".join(read(p) for p in pages if not page or os.path.basename(p) in page.split(" or "))
         wrong += [f"docs/{page}: no {kind} {name}" for name in sorted(names)
