@@ -5,6 +5,8 @@
 #include <cstring>
 #include <optional>
 
+#include "touchstone/process/room.h"
+
 namespace touchstone {
 
 namespace {
@@ -51,6 +53,7 @@ ClangOptions ClangOptions::from_environment() {
     const char* const value = std::getenv(name);
     return value == nullptr || *value == '\0' ? nullptr : value;
   };
+  process::room_in("/");  // throws now if TOUCHSTONE_ROOM is wrong
   if (const char* const compiler = text("TOUCHSTONE_CC")) options.compiler = compiler;
   if (const char* const dir = text("TOUCHSTONE_CACHE")) options.cache_dir = dir;
   const auto number = [&](const char* name, int least, int most) -> std::optional<int> {

@@ -216,12 +216,14 @@ unsigned Room::keep_in(bool files) const {
   const long rules = raw_call(SYS_landlock_create_ruleset, as_long(&handled[0]),
                               signals ? sizeof handled : sizeof handled[0], 0);
   if (rules < 0) return 0;
-  bool is_kept = !files || may(rules, folder_.c_str(), writes);
+  constexpr std::uint64_t kDevices = LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK;
+  bool is_kept = !files || may(rules, folder_.c_str(), writes & ~kDevices);
   if (files && kind_ == Kind::Tool) may(rules, "/dev/null", of_files);
   if (files && kind_ == Kind::Backend) {
     may(rules, "/dev", of_files);
-    may(rules, "/dev/shm", writes);
-    may(rules, "/proc", of_files);
+    may(rules, "/dev/shm", writes & ~kDevices);
+    const bool is_root = users_[0] == '0';  // who may write settings of the system in /proc
+    may(rules, is_root ? "/proc/self" : "/proc", of_files);
   }
   is_kept = is_kept && raw_call(SYS_landlock_restrict_self, rules, 0) == 0;
   raw_call(SYS_close, rules);
@@ -249,9 +251,9 @@ unsigned Room::enter() const {
       return kStranded;
     if (!close_files()) missing |= kFiles;
     raise_loopback();
-    // Not even root has capabilities from here on.
-    for (long right = 0; raw_call(SYS_prctl, PR_CAPBSET_DROP, right) == 0;) ++right;
   }
+  // Not even root has capabilities in the program.
+  for (long right = 0; raw_call(SYS_prctl, PR_CAPBSET_DROP, right) == 0;) ++right;
   // The program must not inherit our open descriptors, except its standard three.
   raw_call(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
   if (raw_call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return missing | kSignals | kCalls;

@@ -11,8 +11,8 @@
 namespace touchstone::process {
 
 /// Restrictions on a program in a room. The system may lack any of them. With Landlock but no
-/// namespaces, the same files may be opened for writing, plus devices and the shared /dev/shm;
-/// modes and owners can still be changed.
+/// namespaces, the same files may be opened for writing, plus devices, /proc and the shared
+/// /dev/shm; modes and owners can still be changed.
 enum RoomPart : unsigned {
   kFiles = 1,    // writing only to its folder and a private /dev/shm
   kNetwork = 2,  // no network except a private loopback
@@ -20,7 +20,7 @@ enum RoomPart : unsigned {
   kCalls = 8,    // no system calls that backends do not need: ptrace, mount, bpf and so on
 };
 
-/// "other files, the network".
+/// "files outside of its folder, the network".
 std::string names_of(unsigned parts);
 
 /// Returns the absolute path of a writable room folder; empty (no room) if TOUCHSTONE_ROOM is

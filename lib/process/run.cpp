@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "touchstone/base/interrupt.h"
@@ -127,8 +128,13 @@ std::string Finished::limit_text(const Limits& limits, const LimitNames& names) 
     case Exceeded::Nothing:
       break;
   }
-  if (ending.exit_code() == 128 + SIGXFSZ)
+  if (ending.exit_code() == 128 + SIGXFSZ) {
+    rlimit own{};
+    const std::uint64_t file = limits.refused.file;
+    if (file != 0 && (::getrlimit(RLIMIT_FSIZE, &own) != 0 || file <= own.rlim_cur))
+      return fmt::format("it wrote a file of more than {}{}", amount(file), set_by(names.memory));
     return "it wrote a file larger than this process may make (ulimit -f sets this limit)";
+  }
   const auto says = [&](std::string_view words) {
     return output.find(words) != std::string::npos || errors.find(words) != std::string::npos;
   };

@@ -106,7 +106,7 @@ TEST(Buffer, MemoryIsCounted) {
 TEST(Buffer, MisuseIsNamed) {
   Idle device;
   Buffer b(device, DType::Int32, 3);
-  EXPECT_THAT(error_of([&] { b.read<float>(); }), HasSubstr("holds int32, not float32"));
+  EXPECT_THAT(error_of([&] { b.read<float>(); }), HasSubstr("contains int32, not float32"));
   EXPECT_THAT(error_of([&] { b.at(3); }), HasSubstr("element 3 is outside a buffer of 3"));
   EXPECT_THAT(error_of([&] { b.write<std::int32_t>(std::vector<std::int32_t>{1}); }),
               HasSubstr("4 bytes given"));
@@ -137,7 +137,7 @@ TEST(RunKernel, ChecksBuffersAndValuesBeforeRunning) {
     return error_of([&] { run_kernel(device, negation(4), b); });
   };
   EXPECT_EQ(run({&out, &in}), "no error");
-  EXPECT_THAT(run({&out}), HasSubstr("takes buffer 1, which was not given"));
+  EXPECT_THAT(run({&out}), HasSubstr("the kernel needs buffer 1, which was not given"));
   EXPECT_THAT(run({&out, &small}), HasSubstr("accesses element 3"));
   EXPECT_THAT(run({&out, &wrong}), HasSubstr("contains int32, but the kernel needs float32"));
   EXPECT_THAT(run({&out, &elsewhere}), HasSubstr("copy it first"));

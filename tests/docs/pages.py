@@ -69,10 +69,11 @@ class Tree:
         self.flags = set(re.findall(r"--[a-z][a-z0-9-]*", self.text))
 
     def has_header(self, path):
-        """For touchstone/MODULE/HEADER.h, and headers installed besides the modules."""
-        parts = path.split("/")
-        return any(p.endswith("/".join(parts[1:])) for p in self.paths) and (
-            len(parts) < 3 or any(f"/{parts[1]}/" in "/" + p for p in self.paths))
+        """For touchstone/ and a file path without lib/, and headers installed besides the modules."""
+        file = path.split("/", 1)[-1]
+        if "/" not in path or "/" not in file:  # installed besides the modules
+            return os.path.basename(file) in self.names
+        return file in self.paths or f"lib/{file}" in self.paths
 
 
 def slug(heading):

@@ -180,8 +180,8 @@ TEST_F(KernelizedTest, CheckRunsBothAndKeepsTheResult) {
     realize(Outputs{exp2(other)});
     FAIL();
   } catch (const Error& e) {
-    EXPECT_THAT(e.what(),
-                ::testing::HasSubstr("element 0 of output 0 is 8.0 by fusion, 2.0 by kernelize"));
+    EXPECT_THAT(e.what(), ::testing::HasSubstr(
+                              "element 0 of output 0 is 8.0 by fusion, but 2.0 by kernelize"));
   }
 }
 

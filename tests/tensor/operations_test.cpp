@@ -321,7 +321,7 @@ TEST(OperationErrors, SayWhatAndHowToMendIt) {
        "'j' is 3 and 4"},
       {[&] { einsum("ij->ik", {x}); }, "no operand has 'k'"},
       {[&] { einsum("ij->ii", {x}); }, "is given twice in the result"},
-      {[&] { einsum("i+j", {x}); }, "'+' is no letter"},
+      {[&] { einsum("i+j", {x}); }, "'+' is not a letter"},
       {[&] { einsum("...j->j", {x}); }, "lacks the '...'"},
       {[&] { einsum("", {x}); }, "names 0"},
       {[&] { take(x, {3}, 1); }, "position 3 is outside axis 1"},
