@@ -296,8 +296,8 @@ TEST(BackendProcess, ArraysTravelInFilesWhereAskedFor) {
       {"ln -s $in $out;", "wrote no output file"},
       {"echo hello > $out;", "not a usable .npy file"},
       {"head -c 100 $in > $out;", "ends inside the header"},
-      {"head -c 140 $in > $out;", "holds 12 bytes"},
-      {"(cat $in; echo x) > $out;", "holds 18 bytes"},
+      {"head -c 140 $in > $out;", "has 12 bytes"},
+      {"(cat $in; echo x) > $out;", "has 18 bytes"},
       {"head -c 5000000 /dev/zero > $out;", "output file is too large"},
       {"sed 's/<f4/<i4/' $in > $out;", "4 elements of int32, expected 4 of float32"}};
   for (const auto& [script, why] : cases) {

@@ -196,7 +196,7 @@ TEST(SymbolicSize, WhatTheBoundsDoNotDecideIsAnError) {
         view.reshape({m(), 4});
       },
       {"reshape", "depends on the variables"});
-  expect_error<ShapeError>([&] { view.reshape({n(), 5}); }, {"holds n*5", "agree"});
+  expect_error<ShapeError>([&] { view.reshape({n(), 5}); }, {"has n*5", "agree"});
   expect_error<ShapeError>([&] { View::contiguous({n() - 3}); }, {"depends on the variables"});
   expect_error<ShapeError>([&] { view.at(Ints{0, 0}); }, {"n"});
   expect_error<ShapeError>([&] { concrete(view.shape()); }, {"n"});
