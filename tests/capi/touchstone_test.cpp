@@ -222,7 +222,7 @@ TEST(CApi, ViewsThatFailStayAsTheyWere) {
   EXPECT_WRONG(touchstone_view_reshape(v.get(), nullptr, 1), "shape is NULL");
   EXPECT_WRONG(touchstone_view_reshape(v.get(), five, SIZE_MAX), "axes");
   EXPECT_WRONG(touchstone_view_at(v.get(), outside, 2, &element), "index 2 of axis 0");
-  EXPECT_WRONG(touchstone_view_at(v.get(), one, 1, &element), "1 number");
+  EXPECT_WRONG(touchstone_view_at(v.get(), one, 1, &element), "1 indices given for (2, 3)");
   EXPECT_WRONG(touchstone_view_part(v.get(), 1, nullptr, nullptr, nullptr, nullptr), "part 1");
   EXPECT_EQ(element, 7);
   EXPECT_EQ(at(v, {1, 2}), 5);

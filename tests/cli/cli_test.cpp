@@ -181,7 +181,7 @@ TEST_F(Cli, BadFilesAreNamedAndNothingIsWritten) {
   refused("eval " + k + " --device GPU", "there is no device 'GPU'");
   refused("eval " + k + " --in " + write("bad.npy", "hello"), "bad.npy");
   refused("eval " + k + " --in " + array("short.npy", {1}) + " --out " + file("never.npy"),
-          "holds 1 element,");
+          "contains 1 element,");
   refused("eval " + k + " --in " + x + " --out /dev/full/y.npy", "/dev/full/y.npy");
   refused("check " + k, "--out");
   refused("kernels nosuchmodel", "known: ");

@@ -58,7 +58,7 @@ TEST_F(CliFormats, NamesThatSayNoOrderAreNotGuessed) {
   const Answer run =
       touchstone_run("eval " + file("s") + "/add-float32-edges/kernel.json --in " + file("ab.npz"));
   EXPECT_EQ(run.code, 2);
-  EXPECT_THAT(run.text, HasSubstr("holds 2 arrays; name one, as"));
+  EXPECT_THAT(run.text, HasSubstr("contains 2 arrays; name one, as"));
 }
 
 TEST_F(CliFormats, DamagedFilesAreNamed) {

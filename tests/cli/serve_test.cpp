@@ -111,8 +111,8 @@ TEST_F(CliServe, ArraysThatDoNotFitAreUnusable) {
             question(kIn, R"({"dtype":"u8","base64":"AQIDBAUGBwg="})") + "\n");
   EXPECT_THAT(run.text, HasSubstr("the output has 8 elements, the kernel's has"));
   EXPECT_THAT(run.text, HasSubstr("input buffer 1 was not given"));
-  EXPECT_THAT(run.text, HasSubstr("holds int8"));
-  EXPECT_THAT(run.text, HasSubstr("holds 1 elements"));
+  EXPECT_THAT(run.text, HasSubstr("has type int8"));
+  EXPECT_THAT(run.text, HasSubstr("has 1 elements"));
   EXPECT_THAT(run.text, Not(HasSubstr("PASS")));
 }
 
