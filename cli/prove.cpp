@@ -90,7 +90,7 @@ ProvedRule judge(prove::Prover& prover, const Named& named, const ProveOptions& 
   return j;
 }
 
-/// The exit status: 1 if something is refuted or a condition is needless, 3 if something stays
+/// The exit code: 1 if something is refuted or a condition is needless, 3 if something stays
 /// open.
 int code_of(const ProvedRule& j) {
   int code = j.proof.verdict == prove::Verdict::Proved    ? kExitOk

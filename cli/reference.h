@@ -40,7 +40,7 @@ std::string bash_completion(const CommandWords& words);
 std::string zsh_completion(const CommandWords& words);
 std::string fish_completion(const CommandWords& words);
 
-/// Writes all of them into a folder laid out like /usr/share and returns the exit status. Throws
+/// Writes all of them into a folder laid out like /usr/share and returns the exit code. Throws
 /// SystemError.
 int run_reference(const CLI::App& app, const std::string& folder);
 

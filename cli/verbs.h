@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-// One struct of options and one function per verb. Functions return the exit status and throw
+// One struct of options and one function per verb. Functions return the exit code and throw
 // touchstone::Error for bad input; main prints it.
 
 namespace touchstone::fuzz {

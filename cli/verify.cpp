@@ -30,7 +30,7 @@ class Verification {
     }
   }
 
-  /// Prints the last line and returns the exit status.
+  /// Prints the last line and returns the exit code.
   int finish() const {
     const std::size_t all = right_ + wrong_ + none_ + unread_;
     std::string text = fmt::format("{} of {} certificates right", right_, all);

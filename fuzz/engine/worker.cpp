@@ -41,7 +41,7 @@ class Work {
   Work(const WorkOrder& order, FlightRecorder& recorder, int out)
       : order_(order), recorder_(recorder), out_(out) {}
 
-  /// The exit status: 0 when done, or kGrown.
+  /// The exit code: 0 when done, or kGrown.
   int run() {
     const std::unique_ptr<Area> area = order_.plan->make(order_.worker);
     if (order_.options->coverage) coverage_ = std::make_unique<Coverage>(area->dimensions());

@@ -55,7 +55,7 @@ struct WorkOrder {
   bool prepare = true;  // false: do not prepare the first batch's cases together
 };
 
-/// The exit status of a worker that has grown too large between two batches; it is replaced.
+/// The exit code of a worker that has grown too large between two batches; it is replaced.
 constexpr int kGrown = 75;
 
 /// Starts a worker, which writes JSON lines to its channel: one per finding and one per batch.

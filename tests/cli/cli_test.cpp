@@ -14,7 +14,7 @@
 #include "touchstone/files/npy.h"
 #include "touchstone/ops/kernel_json.h"
 
-// The command from a user's view: output, exit status and bad input.
+// The command from a user's view: output, exit code and bad input.
 
 namespace touchstone {
 namespace {

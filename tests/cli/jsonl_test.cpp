@@ -53,7 +53,7 @@ class Peer {
       line += static_cast<char>(c);
     return line;
   }
-  /// Ends the input; returns the command's exit status.
+  /// Ends the input; returns the command's exit code.
   int finish() {
     std::fclose(to_);
     to_ = nullptr;
@@ -144,7 +144,7 @@ TEST(KernelsJsonl, EveryLineGetsAnAnswer) {
   }
 }
 
-// The exit status of a verb fed by a shell command.
+// The exit code of a verb fed by a shell command.
 int code_of(const std::string& printed, const std::string& verb) {
   const std::string line = printed + " | " TOUCHSTONE_COMMAND " " + verb + " >/dev/null 2>&1";
   return WEXITSTATUS(std::system(line.c_str()));

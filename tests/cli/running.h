@@ -60,7 +60,7 @@ class Running {
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
 
-  /// Sends a signal (0: none) and waits; returns the exit status as a shell reports it.
+  /// Sends a signal (0: none) and waits; returns the exit code as a shell reports it.
   int end(int signal) {
     const auto start = std::chrono::steady_clock::now();
     if (signal != 0) ::kill(pid_, signal);

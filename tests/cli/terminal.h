@@ -81,7 +81,7 @@ class Terminal {
     if (child_ > 0) ::kill(child_, SIGKILL);
   }
   const std::string& seen() const { return seen_; }
-  /// The exit status as a shell reports it; reads output meanwhile. Kills after two minutes.
+  /// The exit code as a shell reports it; reads output meanwhile. Kills after two minutes.
   int exit_status() {
     int status = 0;
     const auto last = std::chrono::steady_clock::now() + std::chrono::minutes(2);

@@ -1,4 +1,4 @@
-// Ranks under mpirun: the scenarios' output, exit status and time.
+// Ranks under mpirun: the scenarios' output, exit code and time.
 #include <gtest/gtest.h>
 
 #include <cstdio>
