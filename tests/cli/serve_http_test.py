@@ -580,6 +580,9 @@ class Limits(unittest.TestCase):
 
         def crash_after_a_verdict(client):
             self.assertTrue(soon(lambda: b'"verdict"' in client.recv(65536, socket.MSG_PEEK)))
+            worker = service.judging_worker()
+            used = used_seconds(worker)  # a crash before it judges the next question has no message
+            self.assertTrue(soon(lambda: used_seconds(worker) > used + 0.05))
             crash(client)
 
         with Service("localhost") as service:
