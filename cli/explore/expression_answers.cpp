@@ -2,10 +2,10 @@
 
 #include "touchstone/base/suggest.h"
 #include "touchstone/cli/explore/answers.h"
-#include "touchstone/cli/explore/step_words.h"
 #include "touchstone/prove/search.h"
 #include "touchstone/symbolic/ask/jsonl.h"
-#include "touchstone/symbolic/derive/derive.h"
+#include "touchstone/symbolic/certificate/certify.h"
+#include "touchstone/symbolic/certificate/step_words.h"
 #include "touchstone/symbolic/rules/rules.h"
 
 namespace touchstone::explore {
@@ -14,6 +14,7 @@ using symbolic::Derivation;
 using symbolic::Expr;
 using symbolic::ExprOp;
 using symbolic::Int;
+using symbolic::StepWords;
 
 namespace {
 
@@ -56,18 +57,14 @@ Json json_of(const Int& value) {
 
 Json steps_answer(std::string_view line) {
   const symbolic::Question q = symbolic::read_question(line);
-  std::vector<Derivation::Variable> variables;
-  const auto end = [](const symbolic::End& e) { return e ? std::optional<Int>(*e) : std::nullopt; };
-  for (const auto& [name, range] : q.variables)
-    variables.push_back({name, end(range.lo), end(range.hi)});
-  Derivation d = symbolic::derive(q.text, variables, q.assumptions);
+  Derivation d = symbolic::derive(q);
   const auto flaw = symbolic::find_flaw(d);
   Json assumptions = Json::array();
   for (const symbolic::Chain& a : d.assumptions) assumptions.push_back(json_of(d, a));
   Json out = json_of(d, d.main);
   out["given"] = bounds_words(d);
   out["assumptions"] = std::move(assumptions);
-  out["verdict"] = verdict(d, flaw);
+  out["verdict"] = derivation_verdict(d, flaw);
   out["good"] = !flaw;
   return out;
 }

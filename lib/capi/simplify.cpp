@@ -6,6 +6,8 @@
 #include "touchstone/base/file.h"
 #include "touchstone/capi/guard.h"
 #include "touchstone/symbolic/ask/session.h"
+#include "touchstone/symbolic/certificate/certificate_json.h"
+#include "touchstone/symbolic/certificate/certify.h"
 
 using touchstone::capi::guarded;
 using touchstone::capi::require;
@@ -21,6 +23,11 @@ struct touchstone_simplified {
   std::string text, low, high;
   bool has_low = false, has_high = false;
   std::size_t size = 0;
+};
+
+struct touchstone_certificate {
+  bool right = false;
+  std::string reason, claim, json;
 };
 
 namespace {
@@ -109,4 +116,48 @@ const char* touchstone_simplified_high(const touchstone_simplified* simplified) 
 
 size_t touchstone_simplified_size(const touchstone_simplified* simplified) {
   return simplified == nullptr ? 0 : simplified->size;
+}
+
+touchstone_status touchstone_certify(const touchstone_scope* scope, const char* expression,
+                                     touchstone_certificate** certificate) {
+  return guarded([&] {
+    require(scope, "scope");
+    require(certificate, "certificate");
+    const touchstone::symbolic::Certified c = touchstone::symbolic::certify(
+        {scope->variables, scope->assumptions,
+         std::string(text_argument(expression, "expression", kMostExpression))});
+    *certificate = new touchstone_certificate{c.missing.empty(), c.missing, claim_of(c.derivation),
+                                              touchstone::symbolic::certificate_line(c.derivation)};
+  });
+}
+
+touchstone_status touchstone_verify(const char* json, touchstone_certificate** certificate) {
+  return guarded([&] {
+    using Outcome = touchstone::symbolic::CertificateCheck::Outcome;
+    constexpr std::size_t kMostJson = std::size_t{1} << 30;
+    require(certificate, "certificate");
+    const std::string text(text_argument(json, "json", kMostJson));
+    const touchstone::symbolic::CertificateCheck check =
+        touchstone::symbolic::check_certificate(text);
+    *certificate =
+        new touchstone_certificate{check.outcome == Outcome::Right, check.why, check.claim, text};
+  });
+}
+
+void touchstone_certificate_free(touchstone_certificate* certificate) { delete certificate; }
+
+int touchstone_certificate_right(const touchstone_certificate* certificate) {
+  return certificate != nullptr && certificate->right ? 1 : 0;
+}
+
+const char* touchstone_certificate_reason(const touchstone_certificate* certificate) {
+  return certificate == nullptr ? nullptr : certificate->reason.c_str();
+}
+
+const char* touchstone_certificate_claim(const touchstone_certificate* certificate) {
+  return certificate == nullptr ? nullptr : certificate->claim.c_str();
+}
+
+const char* touchstone_certificate_json(const touchstone_certificate* certificate) {
+  return certificate == nullptr ? nullptr : certificate->json.c_str();
 }

@@ -70,6 +70,26 @@ TOUCHSTONE_API const char* touchstone_simplified_high(const touchstone_simplifie
 /* The number of operators, variables and constants. */
 TOUCHSTONE_API size_t touchstone_simplified_size(const touchstone_simplified* simplified);
 
+/* A certificate: the simplification of an expression as steps that a checker replays without the
+ * simplifier (docs/symbolic.md). touchstone_certify searches for one; touchstone_verify checks a
+ * line of JSON, also an answer of `touchstone simplify --jsonl --certify`. */
+typedef struct touchstone_certificate touchstone_certificate;
+TOUCHSTONE_API touchstone_status touchstone_certify(const touchstone_scope* scope,
+                                                    const char* expression,
+                                                    touchstone_certificate** certificate);
+TOUCHSTONE_API touchstone_status touchstone_verify(const char* json,
+                                                   touchstone_certificate** certificate);
+TOUCHSTONE_API void touchstone_certificate_free(touchstone_certificate* certificate);
+/* 1 if the checker accepts every step, else 0. */
+TOUCHSTONE_API int touchstone_certificate_right(const touchstone_certificate* certificate);
+/* Why it is not accepted; "" if it is. */
+TOUCHSTONE_API const char* touchstone_certificate_reason(const touchstone_certificate* certificate);
+/* "a*4//4 = a where a in [0, 9]". */
+TOUCHSTONE_API const char* touchstone_certificate_claim(const touchstone_certificate* certificate);
+/* The certificate as JSON: one line from touchstone_certify, the given text from touchstone_verify.
+ */
+TOUCHSTONE_API const char* touchstone_certificate_json(const touchstone_certificate* certificate);
+
 /* ---- Rules, for all integers (docs/rules.md) ---- */
 
 typedef struct touchstone_proof touchstone_proof;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include <pybind11/stl.h>
 
 #include "touchstone/base/error.h"
+#include "touchstone/symbolic/ask/question.h"
 #include "touchstone/symbolic/node/context.h"
 #include "touchstone/symbolic/node/sint.h"
 #include "working.h"
@@ -37,6 +39,12 @@ symbolic::Node constant_of(py::handle integer);
 py::object python_sint(const sint& value);
 /// Accepts ints and expressions; false for anything else.
 bool load_operand(py::handle source, symbolic::Node& node);
+
+/// Inclusive bounds of a variable; None is open.
+using Range = std::pair<std::optional<py::int_>, std::optional<py::int_>>;
+symbolic::Question question_of(const std::string& text,
+                               const std::map<std::string, Range>& variables,
+                               const std::vector<std::string>& assume);
 
 void bind_errors(py::module_& m);
 void bind_symbolic(py::module_& m);

@@ -1,6 +1,8 @@
-#include "cli/derivation_view.h"
 #include "convert.h"
 #include "touchstone/prove/prover.h"
+#include "touchstone/symbolic/certificate/certificate_json.h"
+#include "touchstone/symbolic/certificate/certify.h"
+#include "touchstone/symbolic/certificate/step_words.h"
 #include "touchstone/symbolic/derive/derive.h"
 
 // Derivations as objects, and proofs.
@@ -11,11 +13,9 @@ using namespace symbolic;
 
 namespace {
 
-using Range = std::pair<std::optional<py::int_>, std::optional<py::int_>>;
-
 /// A rewrite step as text.
 struct Step {
-  cli::StepWords words;
+  StepWords words;
 };
 
 /// A derivation as text.
@@ -26,22 +26,21 @@ struct Steps {
   bool checked = false;
 };
 
-Steps steps_of(const std::string& text, const std::vector<Derivation::Variable>& variables,
-               const std::vector<std::string>& assume) {
-  Derivation d = derive(text, variables, assume);
+Steps steps_of(const Question& question) {
+  Derivation d = derive(question);
   const std::optional<Flaw> flaw = find_flaw(d);
   Steps out;
   out.start = render(d.exprs, d.main.start);
   out.result = render(d.exprs, d.main.result);
-  out.verdict = cli::verdict(d, flaw);
-  out.latex = cli::derivation_latex(d);
-  out.given = cli::bounds_words(d);
+  out.verdict = derivation_verdict(d, flaw);
+  out.latex = derivation_latex(d);
+  out.given = bounds_words(d);
   out.checked = !flaw && unexplained(d.main) == 0;
   for (const Chain& a : d.assumptions) {
     out.given.push_back(render(d.exprs, a.start));
-    for (cli::StepWords& s : cli::words_of(d, a)) out.steps.push_back({std::move(s)});
+    for (StepWords& s : words_of(d, a)) out.steps.push_back({std::move(s)});
   }
-  for (cli::StepWords& s : cli::words_of(d, d.main)) out.steps.push_back({std::move(s)});
+  for (StepWords& s : words_of(d, d.main)) out.steps.push_back({std::move(s)});
   return out;
 }
 
@@ -61,7 +60,7 @@ py::object counterexample_of(const prove::Proof& proof) {
 std::string latex_of(const std::string& text) {
   Derivation d;
   d.main.start = d.main.result = parse_expr(d.exprs, text);
-  return cli::derivation_latex(d);
+  return derivation_latex(d);
 }
 
 }  // namespace
@@ -124,20 +123,44 @@ void bind_derivations(py::module_& m) {
       "steps",
       [](const std::string& text, const std::map<std::string, Range>& variables,
          const std::vector<std::string>& assume) {
-        std::vector<Derivation::Variable> known;
-        for (const auto& [name, range] : variables) {
-          known.push_back({name, {}, {}});
-          if (range.first) known.back().lo = int_of(*range.first);
-          if (range.second) known.back().hi = int_of(*range.second);
-        }
+        const Question question = question_of(text, variables, assume);
         const Released released;
         const Interruptible interruptible;
-        return steps_of(text, known, assume);
+        return steps_of(question);
       },
       py::arg("text"), py::arg("variables") = std::map<std::string, Range>(),
       py::arg("assume") = std::vector<std::string>(),
       "Simplifies a text and records every step.\n\nvariables: {name: (low, high)}, inclusive, "
       "None is open. At most 5,000 parts.");
+  m.def(
+      "certify",
+      [](const std::string& text, const std::map<std::string, Range>& variables,
+         const std::vector<std::string>& assume) {
+        const Question question = question_of(text, variables, assume);
+        const Released released;
+        const Interruptible interruptible;
+        const Certified c = certify(question);
+        if (!c.missing.empty()) throw ParseError("no certificate: " + c.missing);
+        return certificate_line(c.derivation);
+      },
+      py::arg("text"), py::arg("variables") = std::map<std::string, Range>(),
+      py::arg("assume") = std::vector<std::string>(),
+      "Simplifies a text; returns the steps as a certificate, one line of JSON that `verify` "
+      "checks.\n\nvariables: {name: (low, high)}, inclusive, None is open. Raises ValueError if no "
+      "law explains a step.");
+  m.def(
+      "verify",
+      [](const std::string& certificate) {
+        const Released released;
+        const Interruptible interruptible;
+        const CertificateCheck check = check_certificate(certificate);
+        return std::pair(check.outcome == CertificateCheck::Outcome::Right,
+                         check.why.empty() ? check.claim : check.why);
+      },
+      py::arg("certificate"),
+      "Replays a certificate without the simplifier: (True, the claim) if every step is right, "
+      "else (False, the reason).\n\ncertificate: a line of `certify` or of `touchstone simplify "
+      "--jsonl --certify`. Raises ValueError if it cannot be read.");
   m.def("_latex", &latex_of);
 
   py::class_<prove::Proof>(m, "Proof", "The verdict on a rule: proved, refuted or unknown.")

@@ -101,7 +101,6 @@ Py_hash_t node_hash(const Node& n) {
   return hash == -1 ? -2 : hash;
 }
 
-using Range = std::pair<std::optional<py::int_>, std::optional<py::int_>>;
 Interval interval_of(const Range& range) {
   Interval bounds;
   if (range.first) bounds.lo = int_of(*range.first);
@@ -168,14 +167,14 @@ Node under(const Node& n, const std::vector<Operand>& assume) {
   return simplify_under(n, conditions);
 }
 
+}  // namespace
+
 Question question_of(const std::string& text, const std::map<std::string, Range>& variables,
                      const std::vector<std::string>& assume) {
   Question q{{}, assume, text};
   for (const auto& [name, range] : variables) q.variables.emplace_back(name, interval_of(range));
   return q;
 }
-
-}  // namespace
 
 void bind_symbolic(py::module_& m) {
   py::class_<Node> node(

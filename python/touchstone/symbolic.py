@@ -13,16 +13,19 @@ a where(a < 5, a, 7)
 <Proof proved>
 >>> steps("(a*4 + b)//4", {"a": (0, 10), "b": (0, 3)})
 <Derivation (a*4 + b)//4 = a, 1 steps>
+>>> verify(certify("a*2//2", {"a": (0, 9)}))
+(True, 'a*2//2 = a where a in [0, 9]')
 """
 from html import escape as _escape
 
 from ._core import symbolic as _symbolic
-from ._core.symbolic import (Derivation, Node, Proof, Session, Step, Variable, _latex, and_, bounds, constant, eq, ge, gt,
-                             le, lt, max_, min_, ne, not_, or_, parse, prove, render, simplify, steps, substitute, where)
+from ._core.symbolic import (Derivation, Node, Proof, Session, Step, Variable, _latex, and_, bounds, certify, constant, eq, ge,
+                             gt, le, lt, max_, min_, ne, not_, or_, parse, prove, render, simplify, steps, substitute,
+                             verify, where)
 
-__all__ = ["Derivation", "Node", "Proof", "Session", "Step", "Variable", "and_", "bounds", "constant", "eq", "ge", "gt",
+__all__ = ["Derivation", "Node", "Proof", "Session", "Step", "Variable", "and_", "bounds", "certify", "constant", "eq", "ge", "gt",
            "le", "lt", "max_", "min_", "ne", "not_", "or_", "parse", "prove", "render", "simplify", "steps", "substitute",
-           "where"]
+           "verify", "where"]
 
 
 def _marked(parts, tag):

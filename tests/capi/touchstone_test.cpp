@@ -110,6 +110,40 @@ TEST(CApi, SimplifiesUnderRangesAndConditions) {
   EXPECT_STREQ(touchstone_simplified_text(x.get()), "a") << "a result outlives later questions";
 }
 
+TEST(CApi, CertifiesAndVerifies) {
+  using Certificate = std::unique_ptr<touchstone_certificate, Freed<touchstone_certificate_free>>;
+  const Scope s = scope();
+  ASSERT_EQ(touchstone_scope_variable(s.get(), "a", "0", "10"), TOUCHSTONE_STATUS_OK);
+  ASSERT_EQ(touchstone_scope_assume(s.get(), "a < 9"), TOUCHSTONE_STATUS_OK);
+  touchstone_certificate* out = nullptr;
+  ASSERT_EQ(touchstone_certify(s.get(), "a*4//4 + 7//2", &out), TOUCHSTONE_STATUS_OK);
+  const Certificate made(out);
+  EXPECT_EQ(touchstone_certificate_right(made.get()), 1);
+  EXPECT_STREQ(touchstone_certificate_reason(made.get()), "");
+  EXPECT_STREQ(touchstone_certificate_claim(made.get()),
+               "a*4//4 + 7//2 = a + 3 where a in [0, 10], a < 9");
+
+  std::string json = touchstone_certificate_json(made.get());
+  ASSERT_EQ(touchstone_verify(json.c_str(), &out), TOUCHSTONE_STATUS_OK);
+  const Certificate read(out);
+  EXPECT_EQ(touchstone_certificate_right(read.get()), 1);
+  EXPECT_STREQ(touchstone_certificate_claim(read.get()), touchstone_certificate_claim(made.get()));
+  const auto at = json.find("\"result\":\"a + 3\"");
+  ASSERT_NE(at, std::string::npos) << json;
+  json[json.find('3', at)] = '4';
+  ASSERT_EQ(touchstone_verify(json.c_str(), &out), TOUCHSTONE_STATUS_OK);
+  const Certificate wrong(out);
+  EXPECT_EQ(touchstone_certificate_right(wrong.get()), 0);
+  EXPECT_THAT(touchstone_certificate_reason(wrong.get()), HasSubstr("is wrong"));
+
+  EXPECT_WRONG(touchstone_verify("{}", &out), "not a derivation");
+  EXPECT_WRONG(touchstone_verify(nullptr, &out), "json is NULL");
+  EXPECT_WRONG(touchstone_certify(nullptr, "a", &out), "scope is NULL");
+  EXPECT_WRONG(touchstone_certify(s.get(), "a +", &out), "column");
+  EXPECT_EQ(touchstone_certificate_right(nullptr), 0);
+  EXPECT_EQ(touchstone_certificate_json(nullptr), nullptr);
+}
+
 TEST(CApi, OpenEndsAndLargeNumbers) {
   const Scope s = scope();
   const std::string large = "1" + std::string(40, '0');

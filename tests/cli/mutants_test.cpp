@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command.h"
-#include "hunt_report.h"
+#include "touchstone/cli/fuzz/hunt_report.h"
 
 // The tables of a mutant hunt, which an ordinary build cannot run.
 

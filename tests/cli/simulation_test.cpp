@@ -1,5 +1,5 @@
 // Simulated devices: the critical path against all paths, measured threads, and the command.
-#include "simulation.h"
+#include "touchstone/cli/models/simulation.h"
 
 #include <gtest/gtest.h>
 

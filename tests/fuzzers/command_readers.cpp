@@ -3,11 +3,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "derivation_view.h"
-#include "http_conversation.h"
-#include "http_message.h"
 #include "reader_targets.h"
-#include "serve.h"
+#include "touchstone/symbolic/certificate/certificate_json.h"
+#include "touchstone/cli/serve/http_conversation.h"
+#include "touchstone/cli/serve/http_message.h"
+#include "touchstone/cli/serve/serve.h"
 #include "touchstone/prove/evaluate.h"
 #include "touchstone/symbolic/check/derivation_check.h"
 
@@ -49,12 +49,12 @@ void require_sound(const Derivation& d) {
 }
 
 void derivation(std::string_view text) {
-  auto read = accepted([&] { return cli::derivation_of_json(std::string(text)); });
+  auto read = accepted([&] { return symbolic::derivation_of_json(std::string(text)); });
   if (!read) return;
   const auto flaw = symbolic::find_flaw(*read);
-  const std::string written = cli::certificate_line(*read);
-  Derivation again = cli::derivation_of_json(written);
-  require(cli::certificate_line(again) == written, "a derivation that reads back as another");
+  const std::string written = symbolic::certificate_line(*read);
+  Derivation again = symbolic::derivation_of_json(written);
+  require(symbolic::certificate_line(again) == written, "a derivation that reads back as another");
   require(symbolic::find_flaw(again) == flaw,
           "a derivation with another flaw once it is read back");
   if (!flaw) require_sound(*read);

@@ -101,7 +101,7 @@ class Weave(unittest.TestCase):
         self.refuses("[one-two] symbolic/sample.h\n- `x / 2`\n+ x\n", "says nowhere")
         self.refuses("[One] symbolic/sample.h\n", "expected [some-name]")
         self.refuses("[one-two] symbolic/none.h\nwrong\n- x\n+ y\n", "No such file")
-        self.refuses("[one-two] cli/main.cpp\nwrong\n- x\n+ y\n", "cli/main.cpp")
+        self.refuses("[one-two] cli/program/main.cpp\nwrong\n- x\n+ y\n", "cli/program/main.cpp")
         self.refuses(TABLE + TABLE, "two mutants half-rounds-up")
         self.refuses(TABLE + "[one-two] symbolic/sample.h\nwrong\n- `width; return sum`\n+ x\n",
                      "overlap")

@@ -90,6 +90,15 @@ def test_derivations_are_objects():
     assert "lfloor" in (A // 3)._repr_latex_() and "&lt;" in (A < 3)._repr_html_()
 
 
+def test_certificates_are_checked():
+    line = s.certify("(a*4 + b)//4", {"a": (0, 10), "b": (0, 3)}, ["a < 9"])
+    assert s.verify(line) == (True, "(a*4 + b)//4 = a where a in [0, 10], b in [0, 3], a < 9")
+    right, why = s.verify(line.replace('"result":"a"', '"result":"b"'))
+    assert not right and "is wrong" in why
+    with pytest.raises(ValueError, match="not a certificate"):
+        s.verify("[]")
+
+
 def test_proofs():
     assert s.prove("x//c*c + x%c -> x ; c > 0")
     wrong = s.prove("x + 1 -> x")

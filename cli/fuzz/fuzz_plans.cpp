@@ -1,0 +1,227 @@
+#include "touchstone/cli/fuzz/fuzz_plans.h"
+
+#include <algorithm>
+
+#include "touchstone/base/suggest.h"
+#include "touchstone/clang/clang_device.h"
+#include "touchstone/cli/program/installed.h"
+#include "touchstone/codegen/options_matter.h"
+#include "touchstone/cuda/cuda_device.h"
+#include "touchstone/foreign/plugin_host.h"
+#include "touchstone/fuzz/areas/areas.h"
+#include "touchstone/interp/device/interpreted.h"
+#include "touchstone/prove/prover.h"
+#include "touchstone/tcc/tcc_device.h"
+
+namespace touchstone::cli {
+namespace {
+
+using fuzz::AreaPlan;
+
+// A point where Z3, or a search, shows that two expressions differ.
+std::optional<std::string> refuted(const std::string& a, const std::string& b,
+                                   const std::string& when) {
+  prove::Limits limits;
+  limits.first_points = 300;
+  limits.last_points = 0;
+  limits.enumerated = 5000;
+  limits.step_effort = limits.effort = 200'000;
+  limits.step_seconds = limits.seconds = limits.elimination_seconds = 2;
+  static prove::Prover prover(limits);
+  const prove::Proof proof = prover.equal(a, b, when);
+  if (proof.verdict != prove::Verdict::Refuted) return std::nullopt;
+  std::string at;
+  if (proof.counterexample) at = text_of(*proof.counterexample);
+  return at;
+}
+
+void require_tcc() {
+  if (!has_tcc())
+    throw ParseError(
+        "--backend tcc: this program was built without libtcc; install libtcc-dev, then configure "
+        "and build again");
+}
+
+ClangOptions clang_options(const FuzzOptions& o, int opt_level) {
+  ClangOptions clang = ClangOptions::from_environment();
+  clang.fault = parse_fault(o.plant);
+  clang.codegen.contract = false;  // a variant sets it
+  clang.opt_level = opt_level;
+  // A process per kernel would be slowest, and no kernel is repeated on purpose.
+  clang.keep = false;
+  clang.parallel_work = 0;
+  clang.threads = 1;
+  return clang;
+}
+
+std::unique_ptr<fuzz::KernelBackend> on_clang(const std::string& name,
+                                              const ClangOptions& options) {
+  return fuzz::make_device_backend(make_clang_device(name, options));
+}
+
+// The candidate is clang at this level; each case also runs with other options.
+fuzz::KernelBackends optimized_backends(const FuzzOptions& o) {
+  fuzz::KernelBackends b;
+  const ClangOptions clang = clang_options(o, 2);
+  b.candidate = on_clang("CLANG", clang);
+  const auto variant = [&](const std::string& name, const auto& set) {
+    ClangOptions options = clang;
+    set(options);
+    b.variants.push_back(on_clang("CLANG " + name, options));
+  };
+  variant("-O0", [](ClangOptions& c) { c.opt_level = 0; });
+  variant("without merged axes", [](ClangOptions& c) { c.codegen.merge_axes = false; });
+  variant("without lanes", [](ClangOptions& c) { c.codegen.lanes = false; });
+  variant("in 3 threads", [](ClangOptions& c) { c.threads = 3; });
+  variant("of a drawn layout", [](ClangOptions& c) { c.codegen.layout_seed = 1; });
+  variant("of fused products", [](ClangOptions& c) { c.codegen.contract = true; });
+  return b;
+}
+
+// Kernels compiled together by clang cost little at -O0; other options need a second run.
+fuzz::KernelBackends unoptimized_backends(const FuzzOptions& o) {
+  fuzz::KernelBackends b;
+  ClangOptions clang = clang_options(o, 0);
+  b.candidate = on_clang("CLANG -O0", clang);
+  clang.codegen.merge_axes = clang.codegen.lanes = false;
+  clang.threads = 3;
+  b.variants.push_back(on_clang("CLANG -O0 without merged axes and lanes, in 3 threads", clang));
+  ClangOptions drawn = clang_options(o, 0);
+  drawn.codegen.layout_seed = 1;
+  b.variants.push_back(on_clang("CLANG -O0 of a drawn layout", drawn));
+  ClangOptions fused = clang_options(o, 0);
+  fused.codegen.contract = true;
+  b.variants.push_back(on_clang("CLANG -O0 of fused products", fused));
+  b.vary_every = 16;
+  b.slow = on_clang("CLANG -O2", clang_options(o, 2));
+  return b;
+}
+
+// A GPU, or its grids of threads on the host; each case also runs in a random layout.
+fuzz::KernelBackends grid_backends(const FuzzOptions& o) {
+  const bool on_host = o.backend == "cuda-host";
+  CudaOptions cuda = CudaOptions::from_environment();
+  if (on_host) {  // host threads are slow, and small kernels should have several blocks
+    cuda.threads = 8;
+    cuda.opt_level = 0;
+  } else if (const std::string why = no_cuda_reason(cuda.device); !why.empty()) {
+    throw ParseError("--backend cuda: " + why);
+  }
+  const auto device = [&](const std::string& name, const CudaOptions& options) {
+    return fuzz::make_device_backend(on_host ? make_cuda_on_host(name, options)
+                                             : make_cuda_device(name, options));
+  };
+  fuzz::KernelBackends b;
+  const std::string name = on_host ? "CUDA on the host" : "CUDA";
+  b.candidate = device(name, cuda);
+  cuda.layout_seed = 1;
+  b.variants.push_back(device(name + " of a drawn layout", cuda));
+  return b;
+}
+
+// Kernels per batch, which share the compiler's start-up cost.
+std::int64_t kernels_together(const std::string& backend) {
+  if (backend == "clang" || (backend == "tiers" && !has_tcc())) return 1024;
+  if (backend == "clang-O2" || backend == "cuda" || backend == "cuda-host") return 256;
+  return backend == "tiers" || backend == "tcc" ? 512 : 64;
+}
+
+}  // namespace
+
+const std::shared_ptr<fuzz::SharedStarts>& backend_starts() {
+  static const auto starts = std::make_shared<fuzz::SharedStarts>();
+  return starts;
+}
+
+fuzz::KernelBackends kernel_backends(const FuzzOptions& o) {
+  fuzz::KernelBackends b;
+  if (o.backend == "cpu") {
+    b.candidate = fuzz::make_device_backend(make_interpreted_device());
+    b.judge_all = true;
+  } else if (o.backend == "tcc" || (o.backend == "tiers" && has_tcc())) {
+    require_tcc();
+    const Fault fault = parse_fault(o.plant);
+    b.candidate = fuzz::make_device_backend(make_tcc_device("TCC", {}, fault));
+    const auto vary = [&](const std::string& name, const CodegenOptions& options) {
+      b.variants.push_back(fuzz::make_device_backend(
+          make_tcc_device(name, options, fault),
+          [options](const LazyOpPtr& kernel) { return options_matter(kernel, options); }));
+    };
+    CodegenOptions other;
+    other.merge_axes = false;
+    vary("TCC without merged axes", other);
+    other = {};
+    other.lanes = false;
+    vary("TCC without lanes", other);
+    other = {};
+    other.sizes = kTinySizes;
+    vary("TCC of tiny caches", other);
+    other = {};
+    other.layout_seed = 1;
+    vary("TCC of a drawn layout", other);
+    while (++other.layout_seed <= fuzz::kDrawnLayouts)
+      b.layouts.push_back(
+          fuzz::make_device_backend(make_tcc_device("TCC of a drawn layout", other, fault)));
+    other = {};
+    other.contract = true;
+    vary("TCC of fused products", other);
+    // Element counts that 3 does not divide, and counts below 3.
+    b.variants.push_back(
+        fuzz::make_device_backend(make_tcc_device("TCC in 3 parts", {}, fault, 3)));
+    if (o.backend == "tiers") b.slow = on_clang("CLANG", clang_options(o, 2));
+  } else if (o.backend == "cuda" || o.backend == "cuda-host") {
+    b = grid_backends(o);
+  } else if (o.backend == "clang-O2") {
+    b = optimized_backends(o);
+  } else if (o.backend == "clang" || o.backend == "tiers") {
+    b = unoptimized_backends(o);
+  } else {
+    foreign::Limits limits;
+    if (o.megabytes) limits.memory = static_cast<std::uint64_t>(*o.megabytes) << 20;
+    limits.answer = std::chrono::milliseconds(static_cast<std::int64_t>(o.case_seconds * 500));
+    const Adapter known = adapter_named(o.backend);
+    const std::string plugin = o.backend.ends_with(".so") ? o.backend : known.plugin;
+    const std::string command = known.command.empty() ? o.backend : known.command;
+    b.candidate = fuzz::make_process_backend(
+        plugin.empty() ? foreign::BackendProcess::shell(command) : foreign::plugin_command(plugin),
+        plugin.empty() ? limits : foreign::plugin_limits(limits), backend_starts());
+    (void)b.candidate->name();  // starts it and validates its greeting
+  }
+  return b;
+}
+
+std::vector<AreaPlan> fuzz_plans(const FuzzOptions& o) {
+  backend_starts();  // before forking workers
+  std::vector<AreaPlan> known;
+  known.push_back({"symbolic", [](int) { return fuzz::make_symbolic_area(refuted); }, 4096, 2000});
+  known.push_back({"view", [](int) { return fuzz::make_view_area(); }, 4096, 2000});
+  known.push_back({"kernel", [o](int) { return fuzz::make_kernel_area(kernel_backends(o)); },
+                   kernels_together(o.backend), 1000, 3});
+  constexpr auto kAll = fuzz::Compilers::All;
+  known.push_back({"lazy", [](int) { return fuzz::make_lazy_area(kAll); }, 128, 1000});
+  known.push_back({"kernelize", [](int) { return fuzz::make_kernelize_area(kAll); }, 128, 1000});
+  known.push_back({"far", [](int) { return fuzz::make_far_area(kAll); }, 256, 1000});
+  known.push_back({"rewrite", [](int) { return fuzz::make_rewrite_area(); }, 1024, 2000});
+  known.push_back({"tensor", [](int) { return fuzz::make_tensor_area(); }, 64, 1000});
+  known.push_back({"files", [](int) { return fuzz::make_file_area(); }, 1024, 2000});
+  known.push_back({"random", [](int) { return fuzz::make_random_area(); }, 1024, 2000});
+  std::vector<std::string> names = o.areas.empty() ? std::vector<std::string>{"kernel"} : o.areas;
+  std::vector<AreaPlan> plans;
+  for (const std::string& name : names) {
+    if (name == "all") {
+      plans = known;
+      break;
+    }
+    const auto plan = std::ranges::find(known, name, &AreaPlan::name);
+    if (plan == known.end()) {
+      std::vector<std::string_view> all{"all"};
+      for (const AreaPlan& p : known) all.push_back(p.name);
+      throw ParseError(fmt::format("there is no area '{}'{}; known: {}", name,
+                                   did_you_mean(name, all), fmt::join(all, ", ")));
+    }
+    if (std::ranges::find(plans, name, &AreaPlan::name) == plans.end()) plans.push_back(*plan);
+  }
+  return plans;
+}
+
+}  // namespace touchstone::cli

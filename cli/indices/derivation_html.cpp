@@ -1,0 +1,116 @@
+// The page of `touchstone simplify --html`: the steps, and expressions as graphs.
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "touchstone/cli/indices/derivation_view.h"
+#include "touchstone/cli/program/report.h"
+
+namespace touchstone::cli {
+
+using namespace symbolic;
+
+namespace {
+
+constexpr std::size_t kMostNodes = 80;  // of an expression drawn as a graph
+constexpr std::size_t kMostGraphs = 400;
+
+Json marked(const MarkedText& m) {
+  const std::string_view t = m.text;
+  return {t.substr(0, m.begin), t.substr(m.begin, m.end - m.begin), t.substr(m.end)};
+}
+
+std::string head_of(const Exprs& e, Expr x) {
+  constexpr std::size_t kMost = 24;
+  constexpr std::string_view kSigns[] = {
+      "or", "and", "not", "<", ">", "<=",  ">=",  "==",    "!=",   "+",
+      "-",  "*",   "//",  "%", "-", "min", "max", "where", "tdiv", "tmod"};
+  std::string text;
+  if (e.op(x) == ExprOp::Constant)
+    text = e.value(x).str();
+  else if (e.op(x) == ExprOp::Variable)
+    text = e.name(x);
+  else
+    text = kSigns[static_cast<std::size_t>(e.op(x)) - static_cast<std::size_t>(ExprOp::Or)];
+  return text.size() <= kMost ? text : text.substr(0, kMost - 3) + "...";
+}
+
+// Marks the part at the path and its subtree first, and what the other side lacks second.
+std::size_t graph_of(StepReport& report, const Exprs& e, Expr whole, Expr part,
+                     const std::set<Expr>& other, Mark changed, Mark differs) {
+  ReportGraph graph;
+  std::map<Expr, std::size_t> places;
+  for (const Expr x : e.parts(whole)) {
+    const bool leaf = e.op(x) == ExprOp::Constant || e.op(x) == ExprOp::Variable;
+    const std::string text = render(e, x);
+    const std::size_t node =
+        report.node(head_of(e, x), "", text.size() <= 200 ? text : text.substr(0, 197) + "...", "",
+                    leaf ? "place" : "alu");
+    const Mark mark = x == part ? changed : other.contains(x) ? Mark::None : differs;
+    const std::size_t place = graph.boxes.size();
+    graph.boxes.push_back({node, mark, false});
+    places.emplace(x, place);
+    std::set<std::size_t> drawn;
+    for (const Expr a : e.args(x))
+      if (drawn.insert(places.at(a)).second) graph.edges.emplace_back(places.at(a), place);
+  }
+  graph.note = fmt::format("{} distinct parts", graph.boxes.size());
+  return report.graph(std::move(graph));
+}
+
+Json steps_of(StepReport& report, const Derivation& d, const Chain& chain) {
+  const Exprs& e = d.exprs;
+  Json steps = Json::array();
+  const std::vector<StepWords> words = words_of(d, chain);
+  Expr whole = chain.start;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const StepWords& w = words[i];
+    const DerivationStep& s = chain.steps[i];
+    Json bindings = Json::array();
+    for (const auto& [name, value] : w.bindings) bindings.push_back({name, value});
+    Json step = {{"rule", w.rule},
+                 {"title", w.title},
+                 {"before", marked(w.before)},
+                 {"after", marked(w.after)},
+                 {"law", {w.from, w.to}},
+                 {"when", w.when},
+                 {"bindings", std::move(bindings)},
+                 {"facts", w.facts}};
+    const std::vector<Expr> first = e.parts(whole), second = e.parts(s.whole);
+    if (first.size() <= kMostNodes && second.size() <= kMostNodes &&
+        report.graphs() + 2 <= kMostGraphs && StepReport::can_draw())
+      step["graphs"] = {graph_of(report, e, whole, s.before, {second.begin(), second.end()},
+                                 Mark::Was, Mark::Gone),
+                        graph_of(report, e, s.whole, s.after, {first.begin(), first.end()},
+                                 Mark::Now, Mark::New)};
+    whole = s.whole;
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+}  // namespace
+
+std::string derivation_html(const Derivation& d, const std::optional<Flaw>& flaw) {
+  StepReport report("Derivation", fmt::format("{}  =  {}", render(d.exprs, d.main.start),
+                                              render(d.exprs, d.main.result)));
+  std::string given;
+  for (const std::string& b : bounds_words(d)) given += (given.empty() ? "" : ", ") + b;
+  for (const Chain& a : d.assumptions)
+    given += (given.empty() ? "" : ", ") + render(d.exprs, a.start);
+  if (!given.empty()) report.note("given: " + given);
+  report.note(derivation_verdict(d, flaw));
+  report.note(
+      "// and % round down: a = b*(a//b) + a%b, and 0 <= a%b < b for positive b. A law holds for "
+      "all "
+      "integers that meet its condition and divide by no zero.");
+  for (const Chain& a : d.assumptions)
+    if (!a.steps.empty())
+      report.part("assumption " + render(d.exprs, a.start), "step", "law", steps_of(report, d, a));
+  report.part("expression", "step", "law", steps_of(report, d, d.main));
+  return report.html();
+}
+
+}  // namespace touchstone::cli

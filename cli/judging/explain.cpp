@@ -1,0 +1,151 @@
+#include "touchstone/interp/oracle/explain.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <optional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "touchstone/base/error.h"
+#include "touchstone/base/file.h"
+#include "touchstone/cli/judging/judging.h"
+#include "touchstone/cli/judging/kernel_io.h"
+#include "touchstone/cli/program/terminal.h"
+#include "touchstone/cli/program/verbs.h"
+#include "touchstone/fuzz/judge/reproducer.h"
+
+namespace touchstone::cli {
+namespace {
+
+std::vector<std::int64_t> parse_index(const std::string& text) {
+  std::vector<std::int64_t> at;
+  const char* from = text.data();
+  const char* const end = from + text.size();
+  while (from != end) {
+    std::int64_t value = 0;
+    const auto [stop, error] = std::from_chars(from, end, value);
+    const bool more = stop != end && *stop == ',' && stop + 1 != end;
+    if (error != std::errc() || (stop != end && !more))
+      throw ParseError(fmt::format(
+          "'{}' is not an element of the output; write an index per axis, as --at 3,7", text));
+    at.push_back(value);
+    from = more ? stop + 1 : stop;
+  }
+  return at;
+}
+
+// Trailing axes of size 1, as a definition's kernel may have, need no index.
+std::vector<std::int64_t> element_at(const std::string& text, const Shape& shape) {
+  std::vector<std::int64_t> at = parse_index(text);
+  const auto rest = static_cast<std::ptrdiff_t>(std::min(at.size(), shape.size()));
+  if (std::all_of(shape.begin() + rest, shape.end(), [](const sint& n) { return n == sint(1); }))
+    at.resize(std::max(at.size(), shape.size()), 0);
+  return at;
+}
+
+std::string sum_of(const std::vector<ExplainedNode::Term>& terms) {
+  std::vector<std::string> parts;
+  for (const ExplainedNode::Term& t : terms)
+    parts.push_back(fmt::format("{:.3g} {}", t.amount, t.what));
+  return fmt::format("{}", fmt::join(parts, " + "));
+}
+
+Scalar element_of(const HostArray& array, std::int64_t flat) {
+  std::uint64_t bits = 0;
+  const std::size_t width = itemsize(array.dtype);
+  std::memcpy(&bits, array.bytes.data() + static_cast<std::size_t>(flat) * width, width);
+  return Scalar::from_bits(array.dtype, bits);
+}
+
+nlohmann::ordered_json node_json(const ExplainedNode& node) {
+  nlohmann::ordered_json out{{"text", node.text},
+                             {"dtype", name(node.reference.dtype())},
+                             {"reference", hex_bits(node.reference)},
+                             {"value", node.reference.str()}};
+  if (!node.exact.empty()) out["exact"] = node.exact;
+  if (node.legal.number) out["legal"] = {hex_bits(node.legal.low), hex_bits(node.legal.high)};
+  out["nan_is_legal"] = node.legal.nan || node.legal.any;
+  if (node.legal.any) out["anything_is_legal"] = true;
+  if (node.radius) {
+    out["radius"] = *node.radius;
+    for (const ExplainedNode::Term& t : node.terms)
+      out["terms"].push_back({{"what", t.what}, {"amount", t.amount}});
+  }
+  return out;
+}
+
+void print_nodes(const std::vector<ExplainedNode>& nodes) {
+  for (const ExplainedNode& node : nodes) {
+    fmt::print("{}\n  reference  0x{} ({})\n", node.text, hex_bits(node.reference),
+               node.reference.str());
+    if (!node.exact.empty()) fmt::print("  exact      {}\n", node.exact);
+    fmt::print("  legal      {}\n", node.legal.str());
+    if (node.radius) fmt::print("  radius     {:.3g} = {}\n", *node.radius, sum_of(node.terms));
+  }
+}
+
+// A kernel without variables, with the arrays of the options or the reproducer.
+struct ExplainedRun {
+  LazyOpPtr kernel;
+  std::vector<HostArray> inputs;
+  std::optional<HostArray> output;
+};
+
+ExplainedRun run_of(const ExplainOptions& options) {
+  const std::string text = options.file.empty() ? "" : read_file(options.file);
+  if (options.op.empty() && fuzz::is_reproducer(text)) {
+    if (!options.inputs.empty() || !options.output.empty())
+      throw ParseError(fmt::format(
+          "{} is a reproducer and contains its own arrays; omit --in and --out", options.file));
+    fuzz::Reproducer r = parse_reproducer(options.file, text);
+    return {r.run.concrete(), std::move(r.run.inputs), std::move(r.output)};
+  }
+  const KernelFile file =
+      with_values(kernel_named(options.file, options.op, options.inputs), options.variables);
+  ExplainedRun run{file.ast, read_arrays(file, options.inputs, 1), std::nullopt};
+  if (!options.output.empty()) run.output = read_arrays(file, {options.output}, 0)[0];
+  return run;
+}
+
+// The candidate's value there; nothing without an output.
+std::optional<Scalar> candidate_of(const ExplainedRun& run, const std::vector<std::int64_t>& at) {
+  if (!run.output) return std::nullopt;
+  std::int64_t flat = 0;
+  const Shape& shape = run.kernel->src()[0]->shape();
+  for (std::size_t i = 0; i < at.size(); ++i) flat = flat * shape[i].as_int() + at[i];
+  return element_of(*run.output, flat);
+}
+
+}  // namespace
+
+int run_explain(const ExplainOptions& options) {
+  const Profile profile = read_profile(options.profile, options.op, options.inputs);
+  const ExplainedRun run = run_of(options);
+  Device& host = Device::get("CPU");
+  std::vector<BufferPtr> buffers{nullptr};
+  for (const HostArray& input : run.inputs) buffers.push_back(to_buffer(host, input));
+  std::vector<Buffer*> raw;
+  for (const BufferPtr& b : buffers) raw.push_back(b.get());
+  const std::vector<std::int64_t> at = element_at(options.at, run.kernel->src()[0]->shape());
+  auto waiting = std::make_optional<Waiting>("explaining");
+  const std::vector<ExplainedNode> nodes = explain(run.kernel, raw, at, profile);
+  waiting.reset();
+  const std::optional<Scalar> got = candidate_of(run, at);
+  const bool legal = !got || nodes.back().legal.accepts(*got);
+  if (options.json) {
+    nlohmann::ordered_json out{{"at", at}, {"profile", profile.name}};
+    for (const ExplainedNode& node : nodes) out["nodes"].push_back(node_json(node));
+    if (got) out.update({{"candidate", hex_bits(*got)}, {"is_legal", legal}});
+    fmt::print("{}\n", out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  } else {
+    print_nodes(nodes);
+    if (got)
+      fmt::print("candidate    0x{} ({}): {} under profile {}\n", hex_bits(*got), got->str(),
+                 legal ? "legal" : "not legal", profile.name);
+  }
+  return legal ? kExitOk : kExitNo;
+}
+
+}  // namespace touchstone::cli

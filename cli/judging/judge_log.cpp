@@ -1,0 +1,67 @@
+#include "touchstone/cli/judging/judge_log.h"
+
+#include <nlohmann/json.hpp>
+
+#include "touchstone/base/error.h"
+#include "touchstone/base/json_fault.h"
+#include "touchstone/cli/judging/judging.h"
+#include "touchstone/ops/kernel_json.h"
+
+namespace touchstone::cli {
+namespace {
+
+using LogJson = nlohmann::ordered_json;
+
+JudgedLine judged_line(const LogJson& line) {
+  JudgedLine judged;
+  judged.name = line.at("case").get<std::string>();
+  if (const LogJson& said = line.at("outcome"); !said.is_null()) {
+    judged.outcome = outcome_named(said.get<std::string>());
+    if (!judged.outcome) throw ParseError("unknown outcome");
+  }
+  judged.text = line.at("text").get<std::string>();
+  judged.suspect = line.value("suspect", false);
+  judged.kernel = line.at("json").value("kernel", "");
+  judged.json = line.at("json").dump(-1, ' ', true, LogJson::error_handler_t::replace);
+  return judged;
+}
+
+}  // namespace
+
+JudgeLog::JudgeLog(const std::string& file, const std::string& run, bool resume) {
+  if (file.empty()) return;
+  log_ = std::make_unique<LineLog>(file, run, resume);
+  std::size_t number = 1;
+  for (const std::string& text : log_->lines()) {
+    ++number;
+    try {
+      require_shallow_json(text);
+      const LogJson line = LogJson::parse(text);
+      JudgedLine judged = judged_line(line);
+      known_.insert_or_assign(std::pair(judged.name, line.at("hash").get<std::string>()),
+                              std::move(judged));
+    } catch (const std::exception& e) {  // of ours or of the JSON library
+      throw ParseError(fmt::format(
+          "{}:{}: damaged: {}; truncate the file before this line to continue from there", file,
+          number, json_fault(e.what())));
+    }
+  }
+}
+
+const JudgedLine* JudgeLog::find(const std::string& name, const std::string& stamp) const {
+  const auto at = known_.find({name, stamp});
+  return at == known_.end() ? nullptr : &at->second;
+}
+
+void JudgeLog::add(const std::string& stamp, const JudgedLine& line) {
+  if (!log_) return;
+  const LogJson out = {{"case", line.name},
+                       {"hash", stamp},
+                       {"outcome", line.outcome ? LogJson(name(*line.outcome)) : LogJson()},
+                       {"suspect", line.suspect},
+                       {"text", line.text},
+                       {"json", LogJson::parse(line.json)}};
+  log_->add(out.dump(-1, ' ', true, LogJson::error_handler_t::replace));
+}
+
+}  // namespace touchstone::cli

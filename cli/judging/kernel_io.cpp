@@ -1,0 +1,175 @@
+#include "touchstone/cli/judging/kernel_io.h"
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <unordered_map>
+
+#include "touchstone/base/counted.h"
+#include "touchstone/base/file.h"
+#include "touchstone/define/text.h"
+#include "touchstone/files/array_file.h"
+
+namespace touchstone::cli {
+
+namespace {
+
+symbolic::Values parse_values(const std::vector<std::string>& words, const LazyOpPtr& kernel) {
+  std::vector<std::string> known;
+  for (const symbolic::Node& v : variables_of(kernel)) known.push_back(symbolic::variable_name(v));
+  symbolic::Values values;
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    std::int64_t value = 0;
+    const char* const end = word.data() + word.size();
+    const bool formed = equals != std::string::npos && equals != 0 && equals + 1 != word.size();
+    const auto [stop, error] = formed ? std::from_chars(word.data() + equals + 1, end, value)
+                                      : std::from_chars_result{end, std::errc::invalid_argument};
+    if (error == std::errc::result_out_of_range)
+      throw ParseError(fmt::format("the value of '{}' does not fit in 64 bits", word));
+    if (error != std::errc() || stop != end)
+      throw ParseError(fmt::format("'{}' is not NAME=VALUE, as n=3", word));
+    const std::string name = word.substr(0, equals);
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw ParseError(known.empty()
+                           ? fmt::format("'{}': the kernel has no variables; omit --var", word)
+                           : fmt::format("'{}': the kernel has no variable '{}'; it has {}", word,
+                                         name, fmt::join(known, ", ")));
+    if (!values.emplace(name, value).second)
+      throw ParseError(fmt::format("'{}': '{}' is given twice", word, name));
+  }
+  return values;
+}
+
+// A named array, not yet read.
+struct Named {
+  std::string label;
+  std::shared_ptr<const ArrayFile> file;  // null: see the label
+  std::size_t at = 0;
+
+  HostArray read(const Wanted& wanted) const {
+    return file ? file->read(at, wanted) : read_array(label, wanted);
+  }
+};
+
+// The arrays that the words name. A single file for the inputs may hold all of them: in1, in2, ...
+// as written by emit, or arr_0, arr_1, ... as by numpy.savez.
+std::vector<Named> named_by(const std::vector<std::string>& paths, int first) {
+  std::vector<Named> found;
+  if (first == 1 && paths.size() == 1 && std::filesystem::path(paths[0]).extension() != ".npy" &&
+      std::filesystem::exists(paths[0])) {
+    const auto file = std::make_shared<const ArrayFile>(paths[0]);
+    const std::vector<std::string>& all = file->names();
+    std::unordered_map<std::string, std::size_t> places;
+    for (std::size_t i = 0; i < all.size(); ++i) places.emplace(all[i], i);
+    for (const auto& [prefix, begin] : {std::pair("in", 1U), std::pair("arr_", 0U)}) {
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const std::string name = prefix + std::to_string(i + begin);
+        const auto at = places.find(name);
+        if (at == places.end()) break;
+        found.push_back({paths[0] + ":" + name, file, at->second});
+      }
+      if (found.size() == all.size() && !all.empty()) return found;
+      found.clear();
+    }
+  }
+  for (const std::string& path : paths) found.push_back({path, nullptr, 0});
+  return found;
+}
+
+}  // namespace
+
+KernelFile with_values(const KernelFile& kernel, const std::vector<std::string>& words) {
+  const symbolic::Values values = parse_values(words, kernel.ast);
+  for (const symbolic::Node& v : variables_of(kernel.ast))
+    if (const std::string& name = symbolic::variable_name(v); !values.contains(name))
+      throw ParseError(fmt::format("variable '{0}' has no value; give one with --var {0}=N", name));
+  return values.empty() ? kernel : kernel_file(bind_variables(kernel.ast, values));
+}
+
+KernelFile kernel_named(const std::string& path, const std::string& op,
+                        const std::vector<std::string>& inputs) {
+  if (path.empty() == op.empty())
+    throw ParseError("give a kernel.json, or a kernel as --op 'softmax(x[64,128])'");
+  return op.empty() ? read_kernel(path) : kernel_of_text(op, inputs);
+}
+
+define::Formula formula_of(const std::string& text, const std::vector<std::string>& inputs) {
+  std::vector<define::InputShape> shapes;
+  for (const Named& named : named_by(inputs, 1))
+    named.read([&](const ArrayLayout& at) {  // reads no elements
+      shapes.push_back({at.shape, at.dtype});
+      return std::int64_t{0};
+    });
+  return define::parse(text, shapes);
+}
+
+KernelFile kernel_of_text(const std::string& text, const std::vector<std::string>& inputs) {
+  return kernel_file(formula_of(text, inputs).kernel());
+}
+
+fuzz::Reproducer parse_reproducer(const std::string& path, std::string_view text) {
+  try {
+    return fuzz::reproducer_from_json(text);
+  } catch (const Error& e) {
+    throw ParseError(fmt::format("{}: {}", path, e.what()));
+  }
+}
+
+KernelFile read_kernel(const std::string& path) {
+  return parse_kernel(path, read_file(path, kMostKernelText));
+}
+
+KernelFile parse_kernel(const std::string& path, std::string_view text) {
+  if (text.size() > kMostKernelText)
+    throw ParseError(fmt::format("{}: the kernel file has {} bytes; the limit is {}", path,
+                                 text.size(), kMostKernelText));
+  try {
+    return kernel_from_json(text);
+  } catch (const Error& e) {
+    constexpr std::string_view kPrefix = "kernel.json: ";
+    std::string_view why = e.what();
+    if (why.starts_with(kPrefix)) why.remove_prefix(kPrefix.size());
+    throw ParseError(fmt::format("{}: {}", path, why));
+  }
+}
+
+Wanted wanted_by(const KernelFile& kernel, int idx, const std::string& label) {
+  return [&kernel, idx, label](const ArrayLayout& array) {
+    const auto spec = std::ranges::lower_bound(kernel.buffers, idx, {}, &BufferSpec::idx);
+    if (spec == kernel.buffers.end() || spec->idx != idx)
+      return std::int64_t{0};  // unused buffer number
+    if (array.dtype != spec->dtype)
+      throw ParseError(fmt::format("{}: contains {}, but buffer {} of the kernel is {}", label,
+                                   name(array.dtype), idx, name(spec->dtype)));
+    if (array.size() < spec->size)
+      throw ParseError(fmt::format("{}: contains {}, but buffer {} of the kernel has {}", label,
+                                   counted(array.size(), "element"), idx, spec->size));
+    if (idx == 0 && array.size() != spec->size)
+      throw ParseError(fmt::format("{}: contains {}, but the kernel's output has {}", label,
+                                   counted(array.size(), "element"), spec->size));
+    return spec->size;
+  };
+}
+
+std::vector<HostArray> read_arrays(const KernelFile& kernel, const std::vector<std::string>& paths,
+                                   int first) {
+  std::vector<HostArray> arrays;
+  for (const Named& named : named_by(paths, first)) {
+    const int idx = first + static_cast<int>(arrays.size());
+    if (kernel.buffers.empty() || idx > kernel.buffers.back().idx)
+      throw ParseError(fmt::format(
+          "{}: too many inputs: this would be buffer {}, the kernel's last is buffer {}",
+          named.label, idx, kernel.buffers.empty() ? -1 : kernel.buffers.back().idx));
+    arrays.push_back(named.read(wanted_by(kernel, idx, named.label)));
+  }
+  return arrays;
+}
+
+BufferPtr to_buffer(Device& device, const HostArray& array) {
+  auto buffer = std::make_shared<Buffer>(device, array.dtype, array.size());
+  buffer->copy_in(std::as_bytes(std::span(array.bytes)));
+  return buffer;
+}
+
+}  // namespace touchstone::cli

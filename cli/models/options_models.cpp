@@ -1,0 +1,130 @@
+// Options of the verbs about models and their kernels.
+#include <cstdlib>
+
+#include "touchstone/base/error.h"
+#include "touchstone/cli/program/command_line.h"
+#include "touchstone/cli/program/installed.h"
+#include "touchstone/cli/program/verbs.h"
+
+namespace touchstone::cli {
+namespace {
+
+// Under mpirun, replaces this program by its MPI sibling.
+Verb train_verb_or_mpi(CLI::App& app) {
+  Verb verb = train_verb(app);
+  verb.run = [run = verb.run] {
+    if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr) return run();
+    become_sibling("touchstone-mpi");
+    throw Error(
+        "train under mpirun: this Touchstone was built without MPI; install libopenmpi-dev and "
+        "rebuild");
+  };
+  return verb;
+}
+
+Verb kernels_verb(CLI::App& app) {
+  static KernelsOptions o;
+  CLI::App* v = add_verb(app, "kernels", "List the kernels of a model's schedule",
+                         "kernels lenet --backward", {{kExitOk, "done"}});
+  v->add_option("model", o.models, "One or more models [a table of all]");
+  v->add_flag("--backward", o.backward, "Include the gradients of mean(output^2)");
+  v->add_flag("--source", o.source, "Print each AST and its C");
+  v->add_flag("--json", o.json, "Print one kernel per line; without a model one model per line");
+  v->add_flag("--jsonl", o.jsonl,
+              "Print one JSON object per model: kernels, loads, stores and flops");
+  v->add_option("--opt", o.opt, "Level of fusion (docs/lazy.md) [TOUCHSTONE_OPT, or 2]")
+      ->check(CLI::Range(0, 4));
+  v->add_flag(
+      "--index-stats", o.index_stats,
+      "Count views, divisions and modulos of all accesses: as composed, merged, simplified");
+  add_scheduler(*v, o.scheduler);
+  v->add_option("--program", o.program,
+                "Instead of a model, a program: 'float32 2,3: 1 2; exp2 %0', a file with one, or - "
+                "for standard input; with --jsonl one object per line, {\"program\": ..}")
+      ->excludes("model");
+  v->add_option("--html", o.html,
+                "Write a page to this file, - for standard output: AST, steps and C of each "
+                "kernel, with related parts highlighted")
+      ->excludes("--json", "--jsonl", "--index-stats");
+  return {v, [] { return run_kernels(o); }, add_work_limits(v)};
+}
+
+void add_graphs(CLI::App& v, RewritingOptions& o) {
+  v.add_option("--graphs", o.graphs,
+               "Matches drawn as graphs in the page; each takes Graphviz some milliseconds")
+      ->check(CLI::Range(0, 100'000))
+      ->capture_default_str();
+}
+
+Verb rewrite_verb(CLI::App& app) {
+  static RewritingOptions o;
+  CLI::App* v = add_verb(app, "rewrite", "Record every rewrite of a graph on its way to kernels",
+                         "rewrite lenet --backward --html lenet.html", {{kExitOk, "done"}});
+  v->add_option("model", o.model, "A model of `touchstone kernels`");
+  v->add_flag("--backward", o.backward, "Include the gradients of mean(output^2)");
+  v->add_option("--program", o.program,
+                "Instead of a model, a program: its text, a file with one, or - for standard input")
+      ->excludes("model");
+  v->add_option("--scheduler", o.scheduler, "A scheduler that rewrites [kernelize]")
+      ->check(CLI::IsMember({"kernelize", "ranges"}));
+  v->add_option("--html", o.html,
+                "Write a page that steps through all rewrites to this file, - for standard output");
+  add_graphs(*v, o);
+  return {v, [] { return run_rewrite(o); }, add_work_limits(v)};
+}
+
+// The page of `rewrite --html`, as a verb of its own.
+Verb steps_verb(CLI::App& app) {
+  static RewritingOptions o;
+  CLI::App* v =
+      add_verb(app, "steps", "Write a page that steps through the rewrites of a graph",
+               "steps softmax -o report.html", {{kExitOk, "done"}},
+               "Passes and their matches by arrow keys, the graph before and after each, and the "
+               "AST, steps and C of every kernel. The page is one file and needs no network.");
+  v->add_option("model", o.model, "A model of `touchstone kernels`");
+  v->add_flag("--backward", o.backward, "Include the gradients of mean(output^2)");
+  v->add_option("--program", o.program,
+                "Instead of a model, a program: its text, a file with one, or - for standard input")
+      ->excludes("model");
+  v->add_option("--scheduler", o.scheduler, "A scheduler that rewrites [kernelize]")
+      ->check(CLI::IsMember({"kernelize", "ranges"}));
+  v->add_option("-o,--output", o.html, "The page, - for standard output")->required();
+  add_graphs(*v, o);
+  return {v, [] { return run_rewrite(o); }, add_work_limits(v)};
+}
+
+Verb schedule_verb(CLI::App& app) {
+  static ScheduleOptions o;
+  CLI::App* v = add_verb(app, "schedule", "Show the schedule of a model, as text or picture",
+                         "schedule lenet --html lenet.html", {{kExitOk, "done"}});
+  v->add_option("model", o.model, "A model of `touchstone kernels`")->required();
+  v->add_flag("--backward", o.backward, "Include the gradients of mean(output^2)");
+  v->add_option("--opt", o.opt, "Level of fusion (docs/lazy.md) [TOUCHSTONE_OPT, or 2]")
+      ->check(CLI::Range(0, 4));
+  add_scheduler(*v, o.scheduler);
+  v->add_option("--html", o.html,
+                "Write a page to this file, - for standard output: the picture, and AST and C of "
+                "each kernel");
+  v->add_option("--svg", o.svg, "Print the picture alone");
+  v->add_option("--dot", o.dot, "Print it in Graphviz format");
+  v->add_option("--json", o.json, "Print it with all kernels");
+  return {v, [] { return run_schedule(o); }, add_work_limits(v)};
+}
+
+Verb export_verb(CLI::App& app) {
+  static ExportOptions o;
+  CLI::App* v = add_verb(app, "export", "Export a model as self-contained C files",
+                         "export lenet lenet-c", {{kExitOk, "done"}});
+  v->add_option("model", o.model, "A model of `touchstone kernels`")->required();
+  v->add_option("folder", o.folder, "Folder for the files, created if needed")->required();
+  return {v, [] { return run_export(o); }, add_work_limits(v)};
+}
+
+}  // namespace
+
+std::vector<Verb> model_verbs(CLI::App& app) {
+  return {demo_verb(app),     train_verb_or_mpi(app), kernels_verb(app), rewrite_verb(app),
+          schedule_verb(app), steps_verb(app),        export_verb(app)};
+}
+
+}  // namespace touchstone::cli

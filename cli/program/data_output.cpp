@@ -1,0 +1,48 @@
+#include "touchstone/cli/program/data_output.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "touchstone/base/error.h"
+
+namespace touchstone::cli {
+
+DataOutput::DataOutput() {
+  std::fflush(stdout);
+  kept_ = process::Descriptor(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+  if (!kept_ || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+    throw SystemError(fmt::format("cannot use standard output: {}", std::strerror(errno)));
+}
+
+DataOutput::~DataOutput() {
+  std::fflush(stdout);
+  ::dup2(kept_.get(), STDOUT_FILENO);
+}
+
+void DataOutput::write(std::string_view text) const {
+  while (!text.empty()) {
+    const ssize_t n = ::write(kept_.get(), text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0)
+      throw SystemError(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+std::unique_ptr<DataOutput> log_output(const std::string& log, bool json) {
+  if (json && log == "-")
+    throw ParseError("both --json and --log - write to standard output; give the log a file name");
+  return data_output_if(log == "-");
+}
+
+void require_log_file(bool resume, const std::string& log) {
+  if (resume && (log.empty() || log == "-"))
+    throw ParseError("--resume needs --log FILE, the log of the run to continue");
+}
+
+}  // namespace touchstone::cli
