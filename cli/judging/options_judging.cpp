@@ -113,9 +113,10 @@ Verb kernel_verb(CLI::App& app) {
   v->add_flag("--tree", o.tree, "Print the kernel as a tree instead");
   v->add_option(
        "--stage", o.stage,
-       "Print a stage of its compilation instead. CLANG: ast, opts (the layout of its loops), uops "
-       "(linear code), c, asm, profile (the arithmetic that it declares). CUDA: cuda, ptx")
-      ->check(CLI::IsMember({"ast", "opts", "uops", "c", "asm", "profile", "cuda", "ptx"}));
+       "Print a stage of its compilation instead. CLANG: ast, opts (the layout of its loops), "
+       "steps (linear code), c, asm, profile (the arithmetic that it declares). CUDA: cuda, ptx")
+      ->check(CLI::IsMember({"ast", "opts", "steps", "c", "asm", "profile", "cuda", "ptx"}))
+      ->transform([](const std::string& stage) { return stage == "uops" ? "steps" : stage; });
   v->add_option(
        "--html", o.html,
        "Write a page to this file instead, - for standard output: its AST, linear code and C")

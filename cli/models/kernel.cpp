@@ -96,7 +96,7 @@ std::string at_stage(const LazyOpPtr& kernel, const std::string& stage, const st
   if (!opts.empty()) options.codegen.opts = parse_opts(opts);
   if (stage == "opts") return layout_of(kernel, options.codegen);
   const LinearKernel linear = linearize(kernel, options.codegen);
-  if (stage == "uops") return str(linear);
+  if (stage == "steps") return str(linear);
   if (stage == "profile") return profile_json(linear) + "\n";
   const std::string c = render_vector_c(linear);
   return stage == "c" ? c : clang::Compiler(options).assembly(c);

@@ -65,7 +65,7 @@ struct KernelOptions {
   bool list = false;     // the definitions instead
   bool json = false;     // of that list
   bool tree = false;     // as a tree, for a person
-  std::string stage;     // ast, opts, uops, c, asm, profile, cuda or ptx instead; empty: json
+  std::string stage;     // ast, opts, steps, c, asm, profile, cuda or ptx instead; empty: json
   std::string html;      // a page of it all instead; "-": standard output
   std::string opts;      // instead of the hand-coded ones (codegen/opts.h)
   int beam = 0;          // search for them with a beam of this many lists

@@ -104,7 +104,8 @@ TEST_F(CliKernel, EachStageOfItsWayIsShown) {
     return touchstone_run("kernel " + text + " --stage " + stage);
   };
   EXPECT_THAT(at("ast").text, HasSubstr("REDUCE_SUM axes [1]"));
-  EXPECT_THAT(at("uops").text, HasSubstr("LOAD_ACC f32"));
+  EXPECT_THAT(at("steps").text, HasSubstr("LOAD_ACC f32"));
+  EXPECT_EQ(at("uops").text, at("steps").text);  // its old name
   EXPECT_THAT(at("c").text, HasSubstr("f32 acc"));
   EXPECT_THAT(at("asm").text, HasSubstr("r_3_40:"));
   EXPECT_THAT(at("profile").text, HasSubstr(R"("sum": {"folded": 16})"));
