@@ -83,41 +83,6 @@ function(touchstone_include_root root source_dir)
   endforeach()
 endfunction()
 
-# Sources that the demo does not use: a sixth of what it would compile.
-set(TOUCHSTONE_BEYOND_THE_DEMO
-    lib/base/html.cpp lib/base/line_log.cpp lib/base/line_stream.cpp lib/base/mutant.cpp
-    symbolic/rules/bound_rules.cpp
-    symbolic/check/definedness.cpp symbolic/check/entailment.cpp symbolic/check/derivation_check.cpp
-    symbolic/check/entailment_bounds.cpp
-    symbolic/check/points.cpp symbolic/check/inequalities.cpp
-    symbolic/check/entailment_points.cpp symbolic/derive/ring_text.cpp symbolic/check/ring.cpp
-    symbolic/ask/question.cpp symbolic/ask/truncated_parts.cpp symbolic/ask/jsonl.cpp symbolic/ask/session.cpp
-    symbolic/derive/arithmetic.cpp symbolic/derive/fold_identities.cpp symbolic/derive/derive.cpp
-    symbolic/derive/rewrite.cpp
-    symbolic/node/node_expr.cpp symbolic/read/tape_program.cpp symbolic/simplify/contradiction.cpp
-    shapetracker/ask/check.cpp shapetracker/ask/jsonl.cpp shapetracker/ask/jsonl_question.cpp
-    shapetracker/ask/reason.cpp shapetracker/invert/contraction.cpp shapetracker/invert/movement_ops.cpp
-    lib/lazy/replace_movement.cpp
-    lib/tensor/check_finite.cpp lib/tensor/einsum.cpp lib/tensor/schedules.cpp lib/tensor/print.cpp
-    lib/tensor/tensor_update.cpp lib/codegen/traced.cpp
-    interp/certify/certificate_json.cpp interp/oracle/find_order.cpp interp/oracle/blame.cpp interp/certify/certify.cpp interp/certify/certify_block.cpp
-    interp/oracle/explain.cpp interp/oracle/real.cpp interp/certify/second_path.cpp interp/oracle/semantics.cpp interp/device/series.cpp
-    fuzz/judge/probe.cpp fuzz/judge/probe_power.cpp)
-
-# The preset demo, which builds one program, does not compile them. The linker reports one that is needed again.
-function(touchstone_only_demo variable)
-  if(NOT TOUCHSTONE_IN_A_HURRY)
-    return()
-  endif()
-  foreach(source IN LISTS TOUCHSTONE_BEYOND_THE_DEMO)
-    if(NOT EXISTS "${PROJECT_SOURCE_DIR}/${source}")
-      message(FATAL_ERROR "TOUCHSTONE_BEYOND_THE_DEMO names ${source}, which is not there")
-    endif()
-    list(REMOVE_ITEM ${variable} "${PROJECT_SOURCE_DIR}/${source}")
-  endforeach()
-  set(${variable} ${${variable}} PARENT_SCOPE)
-endfunction()
-
 function(touchstone_module name folder)
   cmake_parse_arguments(ARG "" "" "ROOMS;DEPENDS;LINK;LINK_PRIVATE;LINK_HEADERS" ${ARGN})
   set(root "${PROJECT_BINARY_DIR}/include-roots/${name}")
@@ -135,7 +100,6 @@ function(touchstone_module name folder)
   file(GLOB headers CONFIGURE_DEPENDS ${header_globs})
   touchstone_include_root("${root}" "${tree}" ${headers})
   file(GLOB sources CONFIGURE_DEPENDS ${source_globs})
-  touchstone_only_demo(sources)
   touchstone_unoptimized_json(${sources})
   touchstone_json_first(sources)
   set(target touchstone_${name})
