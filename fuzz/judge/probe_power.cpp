@@ -14,6 +14,7 @@
 #include "touchstone/dtype/storage.h"
 #include "touchstone/interp/device/interpreted.h"
 #include "touchstone/interp/oracle/envelope.h"
+#include "touchstone/ops/flop_counter.h"
 
 namespace touchstone::fuzz {
 namespace {
@@ -192,14 +193,9 @@ class Subject {
   std::optional<LegalOutput> legal_;
 };
 
-double elements_of(const LazyOpPtr& kernel) {
-  double all = 0;
-  for (const LazyOpPtr& node : toposort(kernel)) {
-    double count = 1;
-    for (const sint& size : node->shape()) count *= static_cast<double>(size.as_int());
-    all += count;
-  }
-  return all;
+// Values that the kernel computes and stores.
+double work_of(const LazyOpPtr& kernel) {
+  return static_cast<double>((get_lazyop_info(kernel).flops + elements(kernel->shape())).as_int());
 }
 
 LazyOpPtr shortened(const LazyOpPtr& kernel, std::size_t axis, std::int64_t size) {
@@ -238,14 +234,14 @@ std::int64_t least_shown(Subject& subject, const PlannedFault& fault) {
 }  // namespace
 
 LazyOpPtr part_of(const LazyOpPtr& kernel) {
-  constexpr double kMostElements = 400'000;
+  constexpr double kMostValues = 400'000;
   constexpr std::int64_t kKept = 12;
   std::set<int> reduced;
   for (const LazyOpPtr& node : toposort(kernel))
     if (is_reduce(node->op()))
       reduced.insert(node->reduce_arg().axes.begin(), node->reduce_arg().axes.end());
   LazyOpPtr part = kernel;
-  while (elements_of(part) > kMostElements) {
+  while (work_of(part) > kMostValues) {
     const std::vector<std::int64_t> shape = concrete(part->shape());
     int longest = -1;
     for (int axis = 0; axis < static_cast<int>(shape.size()); ++axis)

@@ -294,7 +294,10 @@ std::vector<ElementRun> elements_of(const Program& program, bool thorough) {
   const std::int64_t size = program.regions[0].size;
   std::int64_t most = 0;
   for (const Region& region : program.regions) most = std::max(most, region.size);
-  const std::int64_t terms = std::max(most / std::max(size, std::int64_t{1}), std::int64_t{1});
+  std::int64_t terms = std::max(most / std::max(size, std::int64_t{1}), std::int64_t{1});
+  for (const Region& region : program.regions)
+    for (const ProgramNode& node : region.nodes)  // at worst once for each element
+      if (node.repeats && node.distinct > 1) terms = std::max(terms, node.terms);
   std::int64_t wanted = thorough ? kMostElements : std::clamp(size / 8, kFew, kMostElements);
   wanted = std::min({wanted, size, kMostTerms / terms});
   if (wanted < kLeastSuspects) return {};
@@ -380,7 +383,9 @@ ErrorEvidence gather(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, c
     return out;
   };
   if (!is_float(output.dtype())) return none("the output has no floats");
-  const Program program = make_program(kernel);
+  Program program = make_program(kernel, Repeats::Kept);
+  if (const ProgramNode* sum = only_sum(program); sum != nullptr && sum->repeats)
+    program = make_program(kernel);  // facts about the sum are needed for every element
   const Arithmetic a = arithmetic_of(program, profile);
   if (!a.sums) return none("the kernel has no sum of floats");
   const std::vector<ElementRun> runs = elements_of(program, thorough);

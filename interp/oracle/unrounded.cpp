@@ -258,6 +258,13 @@ class RealNumbers {
       out.of[h].resize(static_cast<std::size_t>(count));
   }
 
+  void repeat(const Block& from, const AddressRun& run, Block& out, std::int64_t at) const {
+    for (std::size_t h = 0; h < hypotheses_.size(); ++h)
+      for (std::int64_t k = 0; k < run.count; ++k)
+        out.of[h][static_cast<std::size_t>(at + k)] =
+            from.of[h][static_cast<std::size_t>(run.at(k))];
+  }
+
   std::vector<SumFacts> facts;  // of the kernel's one sum, in the order of its results
 
  private:

@@ -136,10 +136,11 @@ class Work {
 }  // namespace
 
 FlopCounter get_lazyop_info(const LazyOpPtr& ast) {
-  FlopCounter counter{ast->shape(), ast->dtype(), 0, 0, {}};
+  FlopCounter counter{ast->shape(), ast->dtype(), 0, 0, 0, {}};
   const LazyOpPtr ordered = order_axes(ast);
   Work(ordered).each([&](const LazyOp& node, StillAxes once) {
     const Op op = node.op();
+    const sint before = counter.flops;
     if (is_reduce(op)) {
       const sint terms = elements_without(node.src()[0]->shape(), once);
       counter.flops = counter.flops + terms;
@@ -157,6 +158,7 @@ FlopCounter get_lazyop_info(const LazyOpPtr& ast) {
       if (!fresh && !certainly_le(bytes, it->second))
         it->second = certainly_le(it->second, bytes) ? bytes : it->second + bytes;
     }
+    if (is_float(node.dtype())) counter.float_flops = counter.float_flops + counter.flops - before;
   });
   return counter;
 }

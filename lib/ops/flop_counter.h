@@ -16,7 +16,8 @@ struct FlopCounter {
   Shape shape;
   DType dtype = DType::Float32;
   sint flops = 0;
-  sint terms = 0;  // the part of `flops` from reduces
+  sint terms = 0;        // the part of `flops` from reduces
+  sint float_flops = 0;  // the part of `flops` that makes floats
   std::map<int, sint> mem;
 
   sint total_mem() const;

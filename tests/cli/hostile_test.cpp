@@ -183,7 +183,7 @@ TEST_F(CliHostile, WorkWithoutEndIsRefusedOrBrokenOff) {
   };
   const Answer endless = check(std::int64_t{1} << 50, "");
   EXPECT_EQ(endless.code, 2);
-  EXPECT_THAT(endless.text, HasSubstr("elements, which take "));
+  EXPECT_THAT(endless.text, HasSubstr("values, which take "));
   EXPECT_THAT(endless.text, HasSubstr("; the limit is 600 s (--timeout"));
   // Of a reduce it is the terms that count.
   const View all = View::strided({std::int64_t{1} << 50}, {0}, 0, std::nullopt);
@@ -193,7 +193,7 @@ TEST_F(CliHostile, WorkWithoutEndIsRefusedOrBrokenOff) {
           ShapeTracker::contiguous({1}),
           LazyOp::reduce(Op::ReduceMax, LazyOp::load(1, DType::Int8, ShapeTracker({all})), {0})))));
   EXPECT_THAT(touchstone_run("check " + terms + " --in x.npy --out y.npy").text,
-              HasSubstr("the kernel's nodes have 2.25e+15 elements"));
+              HasSubstr("the kernel computes at least"));
   // Too much for that time, but not obviously so beforehand.
   const double cores = std::max(1U, std::thread::hardware_concurrency());
   const std::string limit = fmt::format("--timeout {}", 0.1 + 0.6 / cores);
