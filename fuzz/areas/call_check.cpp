@@ -280,6 +280,25 @@ std::optional<Checked> outside_differs(const Call& call, std::uint64_t hash,
 
 void require_call(const Call& call) { (void)defined::define(call, defined::inputs_of(call)); }
 
+std::vector<std::string> differing_calls(const std::vector<std::string>& texts,
+                                         const std::string& device) {
+  std::vector<Arrays> wanted;
+  std::vector<Tensors> results;
+  Tensors all;
+  for (const std::string& text : texts) {
+    const Call call = Call::parse(text);
+    wanted.push_back(defined::define(call, defined::inputs_of(call)));
+    results.push_back(called(call, tensors_of(call, device)));
+    all.insert(all.end(), results.back().begin(), results.back().end());
+  }
+  realize(all);
+  std::vector<std::string> differing;
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    if (const auto wrong = value_differs(results[i], wanted[i]))
+      differing.push_back(fmt::format("{}: {}", texts[i], wrong->failure.detail));
+  return differing;
+}
+
 Checked check_call(const std::string& text, Effort effort, const std::string& device) {
   const Call call = Call::parse(text);
   const Arrays inputs = defined::inputs_of(call), wanted = defined::define(call, inputs);

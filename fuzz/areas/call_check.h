@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "touchstone/fuzz/cases/call.h"
 
@@ -15,6 +16,11 @@ namespace touchstone::fuzz {
 ///   gradient     backward() agrees with differences of the definition where it is smooth
 /// Throws ParseError if the text is no call.
 Checked check_call(const std::string& text, Effort effort, const std::string& device);
+
+/// The relations `form` and `value` for many calls, computed in one schedule, so that a compiler
+/// starts once: a line for each call that differs from its definition.
+std::vector<std::string> differing_calls(const std::vector<std::string>& texts,
+                                         const std::string& device);
 
 /// Throws ParseError if the call does not fit.
 void require_call(const Call& call);

@@ -1,5 +1,5 @@
-// Every definition against plain loops over indices in long double: in float64 to 12 digits, in
-// float32 by the oracle, and bit for bit if all values are small integers.
+// Every definition against loops over indices in long double (fuzz/definitions): in float64 to 12
+// digits, of fractions and of integers, and in float32 by the oracle.
 #include "touchstone/define/definitions.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +10,8 @@
 #include "../interp/kernels.h"
 #include "definition_cases.h"
 #include "touchstone/define/text.h"
+#include "touchstone/fuzz/cases/program.h"
+#include "touchstone/fuzz/definitions/calls.h"
 #include "touchstone/interp/oracle/verdict.h"
 #include "touchstone/ops/index_fault.h"
 
@@ -27,10 +29,35 @@ std::string with_type(std::string text, const std::string& type) {
   return text;
 }
 
+namespace defined = fuzz::defined;
+
+defined::Array value_of(const Case& c, defined::Arrays values) {
+  const std::size_t inputs = values.size();
+  std::string_view rest = c.calls;
+  while (!rest.empty()) {
+    const std::string_view one = rest.substr(0, rest.find(';'));
+    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+    std::string call = "call";
+    defined::Arrays operands;
+    for (const std::string_view word : fuzz::split(one, ' '))
+      if (word == "$")
+        operands.push_back(values.back());
+      else if (word[0] == '%')
+        operands.push_back(values.at(static_cast<std::size_t>(fuzz::number(word.substr(1)))));
+      else
+        call += fmt::format(" {}", word);
+    if (operands.empty())
+      operands = values.size() == inputs ? values : defined::Arrays{values.back()};
+    values.push_back(defined::define(fuzz::Call::parse(call), operands)[0]);
+  }
+  for (const defined::Near& cell : values.back().cells) EXPECT_FALSE(std::isinf(cell.e)) << c.calls;
+  return values.back();
+}
+
 // A formula's inputs: fractions exact in both float32 and float64, and integers.
 struct Inputs {
   std::vector<BufferPtr> buffers;
-  std::vector<Values> values;
+  defined::Arrays values;
 };
 
 struct Shaped {
@@ -48,16 +75,18 @@ Inputs draw(const Formula& formula, bool integers, unsigned seed, int largest = 
   Inputs drawn;
   unsigned state = seed;
   for (const auto& [number, shaped] : shapes) {
-    Values values = filled(shaped.shape, [&](const Index&) {
+    // Computed in float64, also for narrower types.
+    const DType dtype = is_float(shaped.dtype) ? DType::Float64 : shaped.dtype;
+    defined::Array values = defined::made(dtype, shaped.shape, [&](const Sizes&) -> defined::Near {
       state = state * 1664525U + 1013904223U;
       const auto small = static_cast<int>(state >> 24) % 49 - 24;
-      return is_float(shaped.dtype) && !integers ? static_cast<Real>(small * largest) / 24
-                                                 : static_cast<Real>(small % 5);
+      return is_float(shaped.dtype) && !integers ? static_cast<defined::Real>(small * largest) / 24
+                                                 : static_cast<defined::Real>(small % 5);
     });
-    auto buffer = test::buffer(shaped.dtype, static_cast<std::int64_t>(values.v.size()));
+    auto buffer = test::buffer(shaped.dtype, values.size());
     std::string bytes;
-    for (const Real x : values.v) {
-      const std::uint64_t bits = Scalar::from_double(shaped.dtype, static_cast<double>(x)).bits();
+    for (const defined::Near& x : values.cells) {
+      const std::uint64_t bits = Scalar::from_double(shaped.dtype, static_cast<double>(x.v)).bits();
       bytes.append(reinterpret_cast<const char*>(&bits), itemsize(shaped.dtype));
     }
     buffer->copy_in(std::as_bytes(std::span(bytes)));
@@ -94,10 +123,11 @@ std::vector<double> by_reference(const LazyOpPtr& ast, Inputs& in, BufferPtr& ou
   return values;
 }
 
-bool close(double got, Real wanted, double digits) {
+bool close(double got, defined::Real wanted, double digits) {
   if (std::isnan(got) || std::isnan(wanted)) return std::isnan(got) && std::isnan(wanted);
   if (std::isinf(wanted)) return got == static_cast<double>(wanted);
-  return std::abs(static_cast<Real>(got) - wanted) <= digits * std::max<Real>(1, std::abs(wanted));
+  return std::abs(static_cast<defined::Real>(got) - wanted) <=
+         digits * std::max<defined::Real>(1, std::abs(wanted));
 }
 
 void check(const Case& c) {
@@ -105,26 +135,27 @@ void check(const Case& c) {
     SCOPED_TRACE(c.text + (integers ? " of integers" : ""));
     const Formula formula = parse(with_type(c.text, "f64"));
     Inputs in = draw(formula, integers, 7);
-    const Values wanted = c.loops(in.values);
+    const defined::Array wanted = value_of(c, in.values);
     ASSERT_EQ(formula.value.shape(), wanted.shape);
     const LazyOpPtr ast = formula.kernel();
     ASSERT_EQ(without_ones(concrete(ast->shape())), without_ones(wanted.shape));
     BufferPtr out;
     const std::vector<double> got = by_reference(ast, in, out);
-    ASSERT_EQ(got.size(), wanted.v.size());
+    ASSERT_EQ(got.size(), wanted.cells.size());
     for (std::size_t i = 0; i < got.size(); ++i)
-      ASSERT_TRUE(close(got[i], wanted.v[i], 1e-12))
-          << "element " << i << ": " << got[i] << ", not " << static_cast<double>(wanted.v[i]);
+      ASSERT_TRUE(close(got[i], wanted.cells[i].v, 1e-12))
+          << "element " << i << ": " << got[i] << ", not "
+          << static_cast<double>(wanted.cells[i].v);
   }
   // float32: long double loops, rounded once, are close to any legal order.
   const Formula formula = parse(with_type(c.text, "f32"));
   Inputs in = draw(formula, false, 11);
-  const Values wanted = c.loops(in.values);
+  const defined::Array wanted = value_of(c, in.values);
   const LazyOpPtr ast = formula.kernel();
   BufferPtr out;
   const std::vector<double> got = by_reference(ast, in, out);
   for (std::size_t i = 0; i < got.size(); ++i)
-    ASSERT_TRUE(close(got[i], wanted.v[i], 1e-5)) << c.text << " element " << i;
+    ASSERT_TRUE(close(got[i], wanted.cells[i].v, 1e-5)) << c.text << " element " << i;
   std::vector<Buffer*> raw{out.get()};
   for (const BufferPtr& b : in.buffers) raw.push_back(b.get());
   const Verdict verdict = judge(ast, raw, *out);
@@ -153,15 +184,15 @@ void check_best(const Case& c, const std::string& type, int largest) {
   const Formula formula = parse(with_type(c.text, type));
   if (!formula.is_loose) return;
   Inputs in = draw(formula, false, 17, largest);
-  const Values wanted = c.loops(in.values);
+  const defined::Array wanted = value_of(c, in.values);
   const LazyOpPtr ast = formula.kernel();
   const DType dtype = ast->dtype();
   std::string bytes;
-  for (const Real x : wanted.v) {
-    const std::uint64_t bits = Scalar::from_double(dtype, static_cast<double>(x)).bits();
+  for (const defined::Near& x : wanted.cells) {
+    const std::uint64_t bits = Scalar::from_double(dtype, static_cast<double>(x.v)).bits();
     bytes.append(reinterpret_cast<const char*>(&bits), itemsize(dtype));
   }
-  const BufferPtr out = test::buffer(dtype, static_cast<std::int64_t>(wanted.v.size()));
+  const BufferPtr out = test::buffer(dtype, wanted.size());
   out->copy_in(std::as_bytes(std::span(bytes)));
   std::vector<Buffer*> raw{out.get()};
   for (const BufferPtr& b : in.buffers) raw.push_back(b.get());

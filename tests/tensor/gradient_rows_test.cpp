@@ -128,6 +128,26 @@ Drawn convolution() {
                                : conv(t[0], t[1], t[2], args);
           }};
 }
+// Padded unevenly, or cropped.
+Drawn uneven_convolution() {
+  const std::int64_t groups = any_in(1, 2), in = any_in(1, 2), out = any_in(1, 2);
+  Shape x = {1, groups * in}, w = {groups * out, in};
+  ConvArgs args{.groups = groups};
+  args.stride.clear();
+  args.dilation.clear();
+  for (int axis = 0; axis < 2; ++axis) {
+    const std::int64_t size = any_in(1, 5), kernel = any_in(1, 3), before = any_in(-1, 3),
+                       after = any_in(-1, 3);
+    args.stride.push_back(any_in(1, 3));
+    args.dilation.push_back(any_in(1, 2));
+    args.padding_pairs.emplace_back(before, after);
+    RC_PRE(std::min<std::int64_t>(before, 0) + std::min<std::int64_t>(after, 0) + size >= 0);
+    RC_PRE(size + before + after > args.dilation.back() * (kernel - 1));
+    x.emplace_back(size);
+    w.emplace_back(kernel);
+  }
+  return {{x, w}, [args](const Ts& t) { return conv(t[0], t[1], std::nullopt, args); }};
+}
 template <auto F>
 Drawn pooling() {
   const PoolArgs args = {.stride = {{any_in(1, 2), any_in(1, 2)}}, .padding = {any_in(0, 1)}};
@@ -349,7 +369,7 @@ constexpr auto kRows = std::to_array<GradientRow>({
   {"einsum/ellipsis", [] { return einsum_of("...i,i,j...->j...", {{any_in(1, 2), 2, 2}, {2}, {3, 2}}); }},
   {"conv", convolution<false>},
   {"conv_transpose", convolution<true>},
-  {"conv/pairs", [] { return Drawn{{{1, 1, 5}, {1, 1, 2}}, [a = any_in(-1, 2), b = any_in(-1, 2)](const Ts& x) { return conv(x[0], x[1], std::nullopt, {.padding_pairs = {{a, b}}}); }}; }},
+  {"conv/pairs", uneven_convolution},
   {"conv_transpose/pairs", [] { return Drawn{{{1, 1, 3}, {1, 1, 2}}, [a = any_in(-1, 1), b = any_in(-1, 1)](const Ts& x) { return conv_transpose(x[0], x[1], std::nullopt, {.padding_pairs = {{a, b}}}); }}; }},
   {"conv1d", [] { return Drawn{{{1, 2, 3}, {2, 2, 2}}, [](const Ts& x) { return conv1d(x[0], x[1]); }}; }},
   {"conv2d", [] { return Drawn{{{1, 2, 3, 2}, {1, 2, 2, 2}, {1}}, [](const Ts& x) { return conv2d(x[0], x[1], x[2], {.stride = {2, 1}, .padding = {1, 0}}); }}; }},

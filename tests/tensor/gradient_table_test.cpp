@@ -108,8 +108,10 @@ void check(const GradientRow& row) {
 
 TEST(GradientTable, EqualsCentralDifferencesOnAnyShape) {
   register_devices();
-  for (const GradientRow& row : gradient_rows())
-    expect_holds(row.name, test::kSanitized ? 2 : 5, [&] { check(row); });
+  for (const GradientRow& row : gradient_rows()) {
+    const int cases = row.name == "conv/pairs" ? 100 : 5;
+    expect_holds(row.name, test::kSanitized ? 2 : cases, [&] { check(row); });
+  }
 }
 
 // Names of functions in a header that return tensors.

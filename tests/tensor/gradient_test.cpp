@@ -33,77 +33,6 @@ TEST_F(Gradient, OfEveryBinaryStep) {
   }
 }
 
-TEST_F(Gradient, OfWhatIsMadeOfThem) {
-  const std::vector<std::pair<const char*, Tensor (*)(const Tensors&)>> cases = {
-      {"cos", [](const Tensors& x) { return x[0].cos(); }},
-      {"rsqrt", [](const Tensors& x) { return x[0].rsqrt(); }},
-      {"tanh", [](const Tensors& x) { return x[0].tanh(); }},
-      {"gelu", [](const Tensors& x) { return x[0].gelu(); }},
-      {"abs", [](const Tensors& x) { return (x[0] - 1.5).abs(); }},
-      {"pow", [](const Tensors& x) { return x[0].pow(3) + x[0].pow(-2); }},
-      {"where",
-       [](const Tensors& x) { return Tensor::where(x[0] < 1.5, x[0] * 3, x[0].square()); }},
-      {"minimum", [](const Tensors& x) { return minimum(x[0], 3 - x[0]); }},
-      {"softmax", [](const Tensors& x) { return softmax(x[0]); }},
-      {"log_softmax", [](const Tensors& x) { return log_softmax(x[0], 0); }},
-      {"layernorm", [](const Tensors& x) { return layernorm(x[0]); }},
-      {"max", [](const Tensors& x) { return x[0].max({1}); }},
-      {"min", [](const Tensors& x) { return x[0].min({0}); }},
-      {"mean", [](const Tensors& x) { return x[0].mean(); }},
-      {"slice",
-       [](const Tensors& x) {
-         return x[0].slice({{.step = -1}, {.begin = 2, .step = -2}});
-       }},
-      {"pad",
-       [](const Tensors& x) {
-         return x[0].pad({{1, 0}, {0, 2}}).exp();
-       }},
-      {"cat",
-       [](const Tensors& x) {
-         return Tensor::cat({x[0], x[0].square()}, 1);
-       }},
-      {"stack",
-       [](const Tensors& x) {
-         return Tensor::stack({x[0], x[0].exp()});
-       }},
-      {"flip", [](const Tensors& x) { return x[0].flip({1}) * x[0]; }},
-      {"contiguous", [](const Tensors& x) { return x[0].transpose().contiguous().square(); }},
-      {"to", [](const Tensors& x) { return x[0].square().to("CLANG").to("CPU").exp(); }},
-      {"cross_entropy",
-       [](const Tensors& x) {
-         return cross_entropy(x[0], Tensor::from<int>({2, 0}, {2}));
-       }},
-      {"used often", [](const Tensors& x) { return x[0] * x[0] + x[0] / (x[0] + 1); }},
-  };
-  for (const auto& [name, f] : cases) {
-    SCOPED_TRACE(name);
-    expect_gradients(f, {{some(6, 0.3, 3), {2, 3}}});
-  }
-}
-
-TEST_F(Gradient, OfMatmulAndConvolution) {
-  expect_gradients([](const Tensors& x) { return x[0].matmul(x[1]); },
-                   {{some(6), {2, 3}}, {some(12, -1, 1, 2), {2, 3, 2}}});
-  const auto conv = [](const WindowArgs& args) {
-    return [args](const Tensors& x) { return conv2d(x[0], x[1], x[2], args); };
-  };
-  const std::vector<std::pair<Doubles, Shape>> inputs = {
-      {some(16), {1, 1, 4, 4}}, {some(8, -1, 1, 2), {2, 1, 2, 2}}, {some(2), {2}}};
-  expect_gradients(conv({}), inputs);
-  expect_gradients(conv({.stride = {2, 1}, .padding = {1, 0}}), inputs);
-  expect_gradients([](const Tensors& x) { return max_pool2d(x[0], {2, 2}); }, {inputs[0]});
-  expect_gradients(
-      [](const Tensors& x) {
-        return avg_pool2d(x[0], {2, 3}, {{1, 1}});
-      },
-      {inputs[0]});
-}
-
-TEST_F(Gradient, OfBroadcastOperandsIsSummedToTheirShape) {
-  expect_gradients([](const Tensors& x) { return x[0] * x[1] + x[2]; },
-                   {{some(3), {3, 1}}, {some(4, -1, 1, 2), {4}}, {some(1), {}}});
-}
-
 TEST_F(Gradient, OfAMaximumIsSharedByTies) {
   Tensor x = Tensor::from<double>({3, 1, 3, 3}, {4});
   x.set_requires_grad();
@@ -159,22 +88,6 @@ TEST_F(Gradient, OfAVeryDeepGraphNeedsNoDeepStack) {
   y.sum().backward();
   const LazyBufferPtr gradient = x.grad()->lazy();
   EXPECT_TRUE(schedule(std::vector{gradient}).empty());  // it is a constant
-}
-
-RC_GTEST_PROP(Gradients, OfMovementAndReductionOnAnyShape, ()) {
-  register_devices();
-  const std::int64_t rows = any_in(1, 3), columns = any_in(1, 3);
-  const std::int64_t before = any_in(0, 2), after = any_in(0, 2);
-  const std::int64_t step = any_in(1, 2) * (any_in(0, 1) == 0 ? 1 : -1);
-  const int axis = static_cast<int>(any_in(0, 1));
-  expect_gradients(
-      [&](const Tensors& x) {
-        const Tensor moved =
-            x[0].pad({{before, after}, {0, before}}).slice({{.step = step}}).transpose();
-        const Tensor reduced = (moved * moved.sum({axis}, KeepDim::Yes)).sigmoid();
-        return reduced.expand({2, moved.size(0), moved.size(1)}).sum({-1 - axis});
-      },
-      {{some(rows * columns), {rows, columns}}});
 }
 
 double derivative(const std::function<Tensor(const Tensor&)>& f, double x) {

@@ -22,62 +22,6 @@ class NeuralLayers : public ::testing::Test {
   static void SetUpTestSuite() { register_devices(); }
 };
 
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-
-// rows of W x + b, W: (rows, x.size())
-Doubles affine(const Doubles& w, const Doubles& b, const Doubles& x) {
-  Doubles out = b;
-  for (std::size_t i = 0; i < b.size(); ++i)
-    for (std::size_t j = 0; j < x.size(); ++j) out[i] += w[i * x.size() + j] * x[j];
-  return out;
-}
-
-template <class Cell>
-void expect_recurrent(std::size_t gates, Cell cell) {
-  constexpr std::size_t kIn = 3, kHidden = 2, kSteps = 4;
-  Generator generator(5);
-  const auto run = [&](const auto& layer) {
-    const Doubles x = some(2 * kSteps * kIn);
-    const RecurrentResult result = layer(Tensor::from<double>(x, {2, int{kSteps}, int{kIn}}));
-    const Doubles wi = layer.weight_ih.template read<double>(),
-                  wh = layer.weight_hh.template read<double>(),
-                  bi = layer.bias_ih.template read<double>(),
-                  bh = layer.bias_hh.template read<double>();
-    EXPECT_EQ(wi.size(), gates * kHidden * kIn);
-    Doubles wanted;
-    for (std::size_t n = 0; n < 2; ++n) {
-      Doubles h(kHidden), c(kHidden);
-      for (std::size_t t = 0; t < kSteps; ++t) {
-        const auto from = x.begin() + static_cast<std::ptrdiff_t>((n * kSteps + t) * kIn);
-        cell(affine(wi, bi, Doubles(from, from + kIn)), affine(wh, bh, h), h, c);
-        wanted.insert(wanted.end(), h.begin(), h.end());
-      }
-    }
-    expect_near(result.outputs, wanted);
-    expect_near(result.last.hidden, {wanted[6], wanted[7], wanted[14], wanted[15]});
-  };
-  if (gates == 4)
-    run(LSTM(kIn, kHidden, generator, kDouble));
-  else
-    run(GRU(kIn, kHidden, generator, kDouble));
-}
-
-TEST_F(NeuralLayers, LstmAndGruEqualTheirEquations) {
-  expect_recurrent(4, [](const Doubles& a, const Doubles& b, Doubles& h, Doubles& c) {
-    for (std::size_t i = 0; i < 2; ++i) {
-      const auto gate = [&](std::size_t k) { return a[2 * k + i] + b[2 * k + i]; };
-      c[i] = sigmoid(gate(1)) * c[i] + sigmoid(gate(0)) * std::tanh(gate(2));
-      h[i] = sigmoid(gate(3)) * std::tanh(c[i]);
-    }
-  });
-  expect_recurrent(3, [](const Doubles& a, const Doubles& b, Doubles& h, Doubles&) {
-    for (std::size_t i = 0; i < 2; ++i) {
-      const double r = sigmoid(a[i] + b[i]), z = sigmoid(a[2 + i] + b[2 + i]);
-      h[i] = (1 - z) * std::tanh(a[4 + i] + r * b[4 + i]) + z * h[i];
-    }
-  });
-}
-
 TEST_F(NeuralLayers, RecurrentLayersGoOnFromAState) {
   Generator generator(6);
   const LSTM lstm(2, 3, generator, kDouble);
@@ -142,32 +86,7 @@ TEST_F(NeuralLayers, CausalAttentionSeesNoLaterToken) {
   EXPECT_THROW(MultiHeadAttention(4, 3, generator), ShapeError);
   EXPECT_THROW(Conv2d(4, 4, {3, 3}, generator, {.groups = 3}), ShapeError);
   EXPECT_THROW(Conv1d(4, 4, 3, generator, {.groups = 0}), ShapeError);
-}
-
-TEST_F(NeuralLayers, ConvolutionsOfGroupsAreConvolutionsSideBySide) {
-  Generator generator(9);
-  const Conv1d conv(4, 6, 3, generator, {.stride = {2}, .padding = {1}, .groups = 2}, kDouble);
-  const Tensor x = Tensor::from<double>(some(2 * 4 * 7), {2, 4, 7});
-  const ConvArgs one = {.stride = {2}, .padding = {1}};
-  const auto half = [&](int g) {
-    return conv1d(x.narrow(1, 2 * g, 2), conv.weight.narrow(0, 3 * g, 3),
-                  conv.bias.narrow(0, 3 * g, 3), one);
-  };
-  expect_near(conv(x), read_doubles(Tensor::cat({half(0), half(1)}, 1)));
-}
-
-TEST_F(NeuralLayers, ConvTransposeIsTheGradientOfConv) {
-  const ConvArgs args = {
-      .stride = {2, 1}, .padding = {1, 0}, .dilation = {1, 2}, .output_padding = {1, 0}};
-  Tensor x = Tensor::from<double>(some(2 * 6 * 5), {1, 2, 6, 5});
-  x.set_requires_grad();
-  const Tensor w = Tensor::from<double>(some(3 * 2 * 3 * 2, -1, 1, 2), {3, 2, 3, 2});
-  const Tensor out = conv(x, w, std::nullopt, args);
-  const Tensor arriving = Tensor::from<double>(some(out.elements(), -1, 1, 3), out.shape());
-  out.backward(arriving);
-  const Tensor back = conv_transpose(arriving, w, std::nullopt, args);
-  ASSERT_EQ(back.shape(), x.shape());
-  expect_near(back, x.grad()->read<double>());
+  EXPECT_EQ(Conv1d(4, 6, 3, generator, {.groups = 2}).weight.shape(), (Shape{6, 2, 3}));
 }
 
 class States : public NeuralLayers {

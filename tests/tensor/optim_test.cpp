@@ -32,81 +32,8 @@ TEST_P(Optim, SgdStepsAsComputedByHand) {
   expect_near(p, {0.81, -0.98});
 }
 
-TEST_P(Optim, SgdWithMomentumAndDecay) {
-  const Tensor p = parameter({1, -2}), c = make({1, 3}, {2});
-  optim::SGD sgd({p}, 0.1, 0.9, 0.5);
-  Doubles x = {1, -2}, v = {0, 0};
-  const Doubles k = {1, 3};
-  for (int t = 0; t < 3; ++t) {
-    step(sgd, p, c);
-    for (std::size_t i = 0; i < 2; ++i) {
-      v[i] = 0.9 * v[i] + (k[i] * x[i] + 0.5 * x[i]);
-      x[i] -= 0.1 * v[i];
-    }
-    expect_near(p, x);
-  }
-}
-
-TEST_P(Optim, AdamStepsAsInThePaper) {
-  const Tensor p = parameter({1, -2}), c = make({1, 3}, {2});
-  optim::Adam adam({p}, 0.01);
-  Doubles x = {1, -2}, m = {0, 0}, v = {0, 0};
-  const Doubles k = {1, 3};
-  for (int t = 1; t <= 4; ++t) {
-    step(adam, p, c);
-    for (std::size_t i = 0; i < 2; ++i) {
-      const double g = k[i] * x[i];
-      m[i] = 0.9 * m[i] + 0.1 * g;
-      v[i] = 0.999 * v[i] + 0.001 * g * g;
-      x[i] -= 0.01 * (m[i] / (1 - std::pow(0.9, t))) /
-              (std::sqrt(v[i] / (1 - std::pow(0.999, t))) + 1e-8);
-    }
-    expect_near(p, x);
-  }
-}
-
-TEST_P(Optim, NesterovLooksAhead) {
-  const Tensor p = parameter({1, -2}), c = make({1, 3}, {2});
-  optim::SGD sgd({p}, 0.1, 0.9, 0.5, optim::Nesterov::Yes);
-  Doubles x = {1, -2}, v = {0, 0};
-  const Doubles k = {1, 3};
-  for (int t = 0; t < 3; ++t) {
-    step(sgd, p, c);
-    for (std::size_t i = 0; i < 2; ++i) {
-      const double g = k[i] * x[i] + 0.5 * x[i];
-      v[i] = 0.9 * v[i] + g;
-      x[i] -= 0.1 * (g + 0.9 * v[i]);
-    }
-    expect_near(p, x);
-  }
-  EXPECT_THROW(optim::SGD({p}, 0.1, 0, 0, optim::Nesterov::Yes), Error);
-}
-
-TEST_P(Optim, AdamWAndLambStepAsInThePapers) {
-  const Doubles k = {1, 3};
-  for (const bool lamb : {false, true}) {
-    const Tensor p = parameter({1, -2}), c = make({1, 3}, {2});
-    optim::AdamW adamw({p}, 0.01, 0.1);
-    optim::LAMB other({p}, 0.01, 0.1);
-    Doubles x = {1, -2}, m = {0, 0}, v = {0, 0};
-    const double eps = lamb ? 1e-6 : 1e-8;
-    for (int t = 1; t <= 3; ++t) {
-      step(lamb ? static_cast<optim::Optimizer&>(other) : adamw, p, c);
-      Doubles r(2);
-      for (std::size_t i = 0; i < 2; ++i) {
-        const double g = k[i] * x[i];
-        m[i] = 0.9 * m[i] + 0.1 * g;
-        v[i] = 0.999 * v[i] + 0.001 * g * g;
-        r[i] =
-            (m[i] / (1 - std::pow(0.9, t))) / (std::sqrt(v[i] / (1 - std::pow(0.999, t))) + eps) +
-            0.1 * x[i];
-      }
-      const double ratio = lamb ? std::hypot(x[0], x[1]) / std::hypot(r[0], r[1]) : 1;
-      for (std::size_t i = 0; i < 2; ++i) x[i] -= 0.01 * ratio * r[i];
-      expect_near(p, x);
-    }
-  }
-  const Tensor zero = parameter({0, 0});  // no norm to divide by
+TEST_P(Optim, LambDividesByNoNormOfZero) {
+  const Tensor zero = parameter({0, 0});
   optim::LAMB lamb({zero}, 0.01);
   step(lamb, zero, make({1, 3}, {2}));
   expect_near(zero, {0, 0});
@@ -148,6 +75,7 @@ TEST(OptimErrors, NameTheParameter) {
   p.set_requires_grad();
   optim::SGD sgd({p}, 0.1);
   EXPECT_THROW(sgd.step(), Error);
+  EXPECT_THROW(optim::SGD({p}, 0.1, 0, 0, optim::Nesterov::Yes), Error);
 }
 
 TEST_P(Optim, ASmallConvnetLearnsToTellPatternsApart) {
