@@ -9,9 +9,19 @@
 
 namespace touchstone {
 
-/// A device with its own cache, removed with it.
+/// A device with the user's cache, so that a kernel is compiled once for all tests and presets: its
+/// key contains its source, the compiler and the flags.
 struct TestDevice {
-  explicit TestDevice(ClangOptions options = ClangOptions::from_environment()) {
+  explicit TestDevice(const ClangOptions& options = ClangOptions::from_environment())
+      : device(make_clang_device("TEST", options)) {}
+  Device& operator*() const { return *device; }
+
+  std::unique_ptr<Device> device;
+};
+
+/// A device with its own cache, removed with it: for tests of how kernels are compiled.
+struct FreshDevice {
+  explicit FreshDevice(ClangOptions options = ClangOptions::from_environment()) {
     options.cache_dir = cache.path();
     device = make_clang_device("TEST", options);
   }

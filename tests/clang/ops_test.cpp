@@ -7,7 +7,6 @@
 #include <cstring>
 #include <limits>
 
-#include "touchstone/base/file.h"
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/interp/device/scalar_ops.h"
 
@@ -333,9 +332,7 @@ void check(Device& device, const Case& c) {
 // Vector bodies and loop tails must agree, so error-prone vector code is compiled with full
 // optimisation.
 void check_all(const std::vector<Case>& cases, int opt_level) {
-  const TemporaryDirectory cache;
   ClangOptions options = ClangOptions::from_environment();
-  options.cache_dir = cache.path();
   options.opt_level = opt_level;
   options.codegen.order = TermOrder::Source;
   const auto device = make_clang_device("OPS", options);

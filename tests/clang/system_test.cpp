@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 TEST(ClangCompiler, MissingSaysWhatToInstall) {
   ClangOptions options;
   options.compiler = "no-such-compiler";
-  const TestDevice device(options);
+  const FreshDevice device(options);
   EXPECT_THAT(error_of(*device),
               AllOf(HasSubstr("no-such-compiler"), HasSubstr("apt-get install clang-19"),
                     HasSubstr("TOUCHSTONE_CC")));
@@ -31,7 +31,7 @@ TEST(ClangCompiler, MissingSaysWhatToInstall) {
 TEST(ClangCompiler, FailureShowsMessageAndNumberedSource) {
   ClangOptions options;
   options.extra_flags = {"-DpartS", "-Dpart=+"};
-  const TestDevice device(options);
+  const FreshDevice device(options);
   EXPECT_THAT(error_of(*device),
               AllOf(HasSubstr("error:"), HasSubstr("   1 | typedef"), HasSubstr("void E_3_")));
   EXPECT_TRUE(files_in(device.cache.path()).empty());
@@ -51,7 +51,7 @@ TEST(ClangCompiler, LinksWhereTheLinkerAloneMissesSomething) {
 TEST(ClangCompiler, ThatIsNoCompilerIsNamed) {
   ClangOptions options;
   options.compiler = "/bin/false";
-  const TestDevice device(options);
+  const FreshDevice device(options);
   EXPECT_THAT(error_of(*device), HasSubstr("/bin/false"));
 }
 
@@ -59,7 +59,7 @@ TEST(ClangCompiler, ManyKernelsTakeOneCall) {
   const CountingCompiler compiler;
   ClangOptions options;
   options.compiler = compiler.path();
-  const TestDevice device(options);
+  const FreshDevice device(options);
   std::vector<LazyOpPtr> kernels;
   for (std::int64_t i = 1; i <= 12; ++i) kernels.push_back(doubling(1 + i % 6));
   (*device).prepare(kernels);
@@ -152,7 +152,7 @@ TEST(ClangCompiler, NegatedConditionsAreConvertedAsUnsigned) {
     ClangOptions options;
     options.compiler = compiler.path();
     options.opt_level = level;
-    const TestDevice device(options);
+    const FreshDevice device(options);
     const BufferPtr out = std::make_shared<Buffer>(*device, DType::Float32, 6);
     const BufferPtr in = std::make_shared<Buffer>(*device, DType::UInt32, 4);
     in->write(std::span<const std::uint32_t>(given));
@@ -168,7 +168,7 @@ TEST(ClangUnkept, OneKernelThatIsRefusedLeavesTheOthers) {
   ClangOptions options;
   options.compiler = compiler.path();
   options.keep = false;
-  const TestDevice device(options);
+  const FreshDevice device(options);
   const LazyOpPtr root = stored(
       LazyOp::unary(Op::Sqrt, LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({3}))));
   std::vector<LazyOpPtr> kernels{root};
@@ -193,7 +193,7 @@ TEST(ClangUnkept, KernelsThatDifferInNameAloneAreOne) {
   ClangOptions options;
   options.compiler = compiler.path();
   options.keep = false;
-  const TestDevice device(options);
+  const FreshDevice device(options);
   const auto shaped = [](std::vector<sint> shape) {
     return stored(LazyOp::load(1, DType::Float32, ShapeTracker::contiguous(std::move(shape))));
   };
@@ -209,7 +209,7 @@ TEST(ClangThreads, ShareAKernelOfAnySizeWhereAskedTo) {
   options.keep = false;
   options.threads = 3;
   options.parallel_work = 0;
-  const TestDevice device(options);
+  const FreshDevice device(options);
   for (std::int64_t n = 1; n < 9; ++n) {
     const Floats x = counting<float>(n);
     Floats twice;
@@ -239,7 +239,7 @@ TEST(ClangCompiler, IsEndedWhereItTakesMoreThanItMay) {
     options.compiler_limits.time = time;
     options.compiler_limits.output = 1 << 20;
     options.compiler_limits.refused.memory = std::uint64_t{512} << 20;
-    const TestDevice device(options);
+    const FreshDevice device(options);
     return error_of(*device);
   };
   for (const bool keep : {true, false}) {
@@ -265,7 +265,7 @@ TEST(ClangCompiler, WritesToItsFolderAlone) {
     const Environment set("TOUCHSTONE_ROOM", room);
     ClangOptions options;
     options.compiler = compiler.path();
-    const TestDevice device(options);
+    const FreshDevice device(options);
     return error_of(*device);
   };
   EXPECT_THAT(words(nullptr), HasSubstr("\nkept\n"));
@@ -313,7 +313,7 @@ TEST(ClangOptions, LimitsOfTheCompilerAreNumbers) {
 }
 
 TEST(ClangFloatingPoint, ModeOfTheCallerIsNeitherUsedNorLost) {
-  const TestDevice device;
+  const FreshDevice device;
   const auto x = LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({2}));
   const auto kernel = stored(LazyOp::binary(Op::Mul, x, x));
   run<float>(*device, kernel, {{1, 1}});

@@ -8,6 +8,7 @@
 #include <functional>
 #include <set>
 
+#include "../support/sanitized.h"
 #include "touchstone/base/file.h"
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/fuzz/areas/areas.h"
@@ -23,12 +24,11 @@
 namespace touchstone::fuzz {
 namespace {
 
-// A clang device with a temporary cache.
+// A clang device whose kernels are compiled at -O1.
 class Candidate {
  public:
   explicit Candidate(Fault fault = Fault::None) {
     ClangOptions options = ClangOptions::from_environment();
-    options.cache_dir = cache_.path();
     options.opt_level = 1;
     options.fault = fault;
     device_ = make_clang_device("CANDIDATE", options);
@@ -36,7 +36,6 @@ class Candidate {
   Device& device() { return *device_; }
 
  private:
-  TemporaryDirectory cache_;
   std::unique_ptr<Device> device_;
 };
 
@@ -99,11 +98,8 @@ AreaResult campaign(const std::function<std::unique_ptr<Device>()>& make, std::u
   return std::move(result.areas.at(0));
 }
 
-// On clang with a temporary cache.
 AreaResult campaign_on_clang(Fault fault, std::uint64_t seed, std::int64_t cases) {
-  const TemporaryDirectory cache;
   ClangOptions options = ClangOptions::from_environment();
-  options.cache_dir = cache.path();
   options.opt_level = 1;
   options.fault = fault;
   return campaign([options] { return make_clang_device("CANDIDATE", options); }, seed, cases);
@@ -126,13 +122,16 @@ TEST(KernelFuzz, ACampaignHasNoFalseAlarm) {
   EXPECT_LT(result.tally.weak, cases / 4) << "most kernels must be able to fail";
 }
 
+constexpr std::int64_t kManyCases = test::kSanitized ? 500 : 2000;
+
 TEST(KernelFuzz, ACampaignOnTccHasNoFalseAlarm) {
   if (!has_tcc()) GTEST_SKIP() << "built without libtcc";
-  expect_no_findings(campaign([] { return make_tcc_device(); }, 17, kernel_budget(2000)));
+  expect_no_findings(campaign([] { return make_tcc_device(); }, 17, kernel_budget(kManyCases)));
 }
 
 TEST(KernelFuzz, TheReferenceAgreesWithItself) {
-  expect_no_findings(campaign([] { return make_interpreted_device(); }, 7, kernel_budget(2000)));
+  expect_no_findings(
+      campaign([] { return make_interpreted_device(); }, 7, kernel_budget(kManyCases)));
 }
 
 // Wrong for its first forty runs, then right.

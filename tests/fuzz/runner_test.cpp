@@ -231,7 +231,7 @@ class Killed final : public Counting {
 
 TEST(Runner, AWorkerThatIsKilledAnywhereLeavesAWholeCase) {
   const AreaPlan plan{"letters", [](int) { return std::make_unique<Killed>(); }, 8, 500};
-  const std::int64_t cases = test::kSanitized ? 100 : 400;
+  const std::int64_t cases = test::kSanitized ? 25 : 400;
   const RunResult r = run_areas({plan}, {.cases = cases, .jobs = 2, .most_shrunk = 0}, go_on);
   EXPECT_EQ(r.trouble, "");
   EXPECT_EQ(list(r), std::vector<std::string>{fmt::format("letters {0} {0} 0 0", cases)});

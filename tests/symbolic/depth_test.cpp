@@ -1,9 +1,12 @@
-// Nests of 100,000 operations: nothing may recurse on depth.
+// Nests so deep that a call for each operation would overflow the stack: nothing may recurse on
+// depth.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 #include <string>
+
+#include <pthread.h>
 
 #include "../support/sanitized.h"
 #include "touchstone/symbolic/node/context.h"
@@ -11,7 +14,25 @@
 namespace touchstone::symbolic {
 namespace {
 
-constexpr int kDeep = test::kSanitized ? 5'000 : 100'000;
+// 52 bytes of stack for each operation: too few for a call. Sanitizers need more.
+constexpr int kDeep = test::kSanitized ? 5'000 : 20'000;
+constexpr std::size_t kStack = test::kSanitized ? std::size_t{8} << 20 : std::size_t{1} << 20;
+
+/// Runs `f` in a thread with a stack of kStack bytes.
+template <class F>
+void on_small_stack(F f) {
+  pthread_attr_t attributes;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, kStack), 0);
+  const auto body = [](void* g) -> void* {
+    (*static_cast<F*>(g))();
+    return nullptr;
+  };
+  pthread_t thread{};
+  ASSERT_EQ(pthread_create(&thread, &attributes, body, &f), 0);
+  ASSERT_EQ(pthread_join(thread, nullptr), 0);
+  pthread_attr_destroy(&attributes);
+}
 
 void walk(const Node& e, std::int64_t x, std::int64_t y) {
   const std::int64_t value = evaluate(e, {{"x", x}, {"y", y}});
@@ -24,17 +45,21 @@ void walk(const Node& e, std::int64_t x, std::int64_t y) {
 }
 
 TEST(Depth, NestsOfDivision) {
-  const Node x = variable("x", 0, 1000), y = variable("y", 0, 9);
-  Node e = x;
-  for (int i = 0; i < kDeep; ++i) e = floor_mod(e * 3 + y, 1009 + i % 7);
-  walk(e, 17, 4);
+  on_small_stack([] {
+    const Node x = variable("x", 0, 1000), y = variable("y", 0, 9);
+    Node e = x;
+    for (int i = 0; i < kDeep; ++i) e = floor_mod(e * 3 + y, 1009 + i % 7);
+    walk(e, 17, 4);
+  });
 }
 
 TEST(Depth, NestsOfQuotients) {
-  const Node x = variable("x", std::nullopt, std::nullopt), y = variable("y", 0, 9);
-  Node e = x;
-  for (int i = 0; i < kDeep; ++i) e = floor_div(e + y * 5, 3);
-  walk(e, 123'456, 4);
+  on_small_stack([] {
+    const Node x = variable("x", std::nullopt, std::nullopt), y = variable("y", 0, 9);
+    Node e = x;
+    for (int i = 0; i < kDeep; ++i) e = floor_div(e + y * 5, 3);
+    walk(e, 123'456, 4);
+  });
 }
 
 // An equation for a variable may contain the variable: it was substituted without end.
@@ -87,12 +112,14 @@ TEST(Depth, OfNegationsAndLongDivisionsReadsBackAsItIs) {
 }
 
 TEST(Depth, NestsOfChoices) {
-  const Node x = variable("x", 0, 1000), y = variable("y", 0, 9);
-  Node e = x;
-  for (int i = 0; i < kDeep; ++i)
-    e = i % 2 ? where(eq(floor_mod(x + i * y, 1009), 3), y * i, e)
-              : floor_mod(min(e * 3, x + i), 1013);
-  walk(e, 17, 4);
+  on_small_stack([] {
+    const Node x = variable("x", 0, 1000), y = variable("y", 0, 9);
+    Node e = x;
+    for (int i = 0; i < kDeep; ++i)
+      e = i % 2 ? where(eq(floor_mod(x + i * y, 1009), 3), y * i, e)
+                : floor_mod(min(e * 3, x + i), 1013);
+    walk(e, 17, 4);
+  });
 }
 
 TEST(Depth, ChoicesInChoicesGrowNoFasterThanTheirNumber) {
@@ -153,20 +180,24 @@ TEST(Depth, MinimaOfQuotientsGrowNoFasterThanTheirNumber) {
 }
 
 TEST(Depth, NestsOfLogic) {
-  const Node x = variable("x", 0, 1000), y = variable("y", 0, 9);
-  Node e = lt(x, y);
-  for (int i = 0; i < kDeep; ++i) {
-    const Node part = eq(floor_mod(x * (i + 3) + y, 1013), i % 1013);
-    e = i % 2 ? logical_and(e, part) : logical_or(e, part);
-  }
-  walk(e, 17, 4);
+  on_small_stack([] {
+    const Node x = variable("x", 0, 1000), y = variable("y", 0, 9);
+    Node e = lt(x, y);
+    for (int i = 0; i < kDeep; ++i) {
+      const Node part = eq(floor_mod(x * (i + 3) + y, 1013), i % 1013);
+      e = i % 2 ? logical_and(e, part) : logical_or(e, part);
+    }
+    walk(e, 17, 4);
+  });
 }
 
 TEST(Depth, NestsOfProducts) {
-  const Node x = variable("x", 0, 1000), y = variable("y", 0, 9);
-  Node e = x;
-  for (int i = 0; i < kDeep; ++i) e = floor_mod(e * (y + x), 101);
-  walk(e, 17, 4);
+  on_small_stack([] {
+    const Node x = variable("x", 0, 1000), y = variable("y", 0, 9);
+    Node e = x;
+    for (int i = 0; i < kDeep; ++i) e = floor_mod(e * (y + x), 101);
+    walk(e, 17, 4);
+  });
 }
 
 }  // namespace
