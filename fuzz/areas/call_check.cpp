@@ -280,8 +280,8 @@ std::optional<Checked> outside_differs(const Call& call, std::uint64_t hash,
 
 void require_call(const Call& call) { (void)defined::define(call, defined::inputs_of(call)); }
 
-Checked check_call(const std::string& text, Effort effort, const std::string& device) {
-  const Call call = Call::parse(text);
+Checked check_call(const Call& call, const std::string& text, Effort effort,
+                   const std::string& device) {
   const Arrays inputs = defined::inputs_of(call), wanted = defined::define(call, inputs);
   try {
     const std::uint64_t hash = hash_bytes(text);

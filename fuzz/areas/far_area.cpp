@@ -11,6 +11,7 @@
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/fuzz/areas/areas.h"
 #include "touchstone/fuzz/cases/far_case.h"
+#include "touchstone/fuzz/engine/last_parsed.h"
 #include "touchstone/fuzz/judge/kernel_case.h"
 #include "touchstone/interp/device/interpreted.h"
 #include "touchstone/tcc/tcc_device.h"
@@ -60,11 +61,11 @@ class FarArea final : public Area {
     return check_asked(text, Effort::Full, relation);
   }
   std::vector<std::string> smaller(const std::string& text) override {
-    return smaller_far(FarCase::parse(text));
+    return smaller_far(cases_.of(text));
   }
-  Measure measure(const std::string& text) override { return measure_of(FarCase::parse(text)); }
+  Measure measure(const std::string& text) override { return measure_of(cases_.of(text)); }
   Extent extent(const std::string& text) override {
-    const FarCase c = FarCase::parse(text);
+    const FarCase& c = cases_.of(text);
     Extent e{std::ssize(c.chain.ops) + (c.program == FarCase::Program::Load ? 0 : 1), 0};
     for (const sint& size : c.chain.base) e.dim = std::max(e.dim, size.as_int());
     return e;
@@ -72,12 +73,13 @@ class FarArea final : public Area {
 
  private:
   const Compilers compilers_;
+  LastParsed<FarCase> cases_;
   const std::unique_ptr<Device> reference_ = make_interpreted_device("REFERENCE", 1);
   const std::unique_ptr<Device> tcc_ = has_tcc() ? make_tcc_device() : nullptr;
   std::unique_ptr<Device> clang_, optimizing_;
 
   Checked check_asked(const std::string& text, Effort effort, std::string_view only) {
-    const FarCase c = FarCase::parse(text);
+    const FarCase& c = cases_.of(text);
     const std::uint64_t choices = hash_mix(hash_bytes(text), 6);
     const auto asked = [&](std::string_view relation, std::uint64_t every) {
       return effort == Effort::Sampled ? choices % every == 0 : only.empty() || only == relation;

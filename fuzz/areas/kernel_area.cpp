@@ -16,6 +16,7 @@
 #include "touchstone/fuzz/areas/reads_check.h"
 #include "touchstone/fuzz/areas/reference_check.h"
 #include "touchstone/fuzz/draw/draw_kernel.h"
+#include "touchstone/fuzz/engine/last_parsed.h"
 #include "touchstone/fuzz/index/view_case.h"
 #include "touchstone/fuzz/judge/shrink.h"
 #include "touchstone/interp/device/interpreted.h"
@@ -68,7 +69,7 @@ bool positions_are_exact(const LazyOpPtr& kernel) {
 // Samples the costly checks by the hash of a case's text.
 class SampleChoice {
  public:
-  explicit SampleChoice(const std::string& text)
+  explicit SampleChoice(std::string_view text)
       : hash_(hash_bytes(text)), mixed_(hash_mix(0x5a17, hash_)) {}
   bool one_in(std::uint64_t every) const { return mixed_ % every == 0; }
   std::size_t variant(std::size_t of) const { return hash_ / 64 % of; }
@@ -90,6 +91,8 @@ struct Known {
   KernelCase drawn;
   SampleChoice choice;
   bool varies = true;  // the chosen variant may answer otherwise
+
+  static Known parse(std::string_view text) { return {case_from_json(text), SampleChoice(text)}; }
 };
 
 class KernelArea final : public Area {
@@ -111,10 +114,9 @@ class KernelArea final : public Area {
     std::vector<std::vector<LazyOpPtr>> varied(backends_.variants.size());
     for (const std::string& text : cases) {
       auto drawn = known_.extract(text);
-      auto& [c, choice, differs] =
-          !drawn.empty() ? batch.insert(std::move(drawn)).position->second
-                         : batch.try_emplace(text, Known{case_from_json(text), SampleChoice(text)})
-                               .first->second;
+      auto& [c, choice, differs] = !drawn.empty()
+                                       ? batch.insert(std::move(drawn)).position->second
+                                       : batch.try_emplace(text, Known::parse(text)).first->second;
       kernels.push_back(c.kernel);
       if (varies(choice, {})) {
         const std::size_t v = choice.variant(varied.size());
@@ -139,7 +141,7 @@ class KernelArea final : public Area {
 
   std::vector<std::string> smaller(const std::string& text) override {
     std::vector<std::string> texts;
-    smaller_cases(case_from_json(text), [&](const std::vector<KernelCase>& candidates) {
+    smaller_cases(read_.of(text).drawn, [&](const std::vector<KernelCase>& candidates) {
       for (const KernelCase& c : candidates) texts.push_back(case_to_json(c));
       return true;
     });
@@ -147,13 +149,13 @@ class KernelArea final : public Area {
   }
 
   Measure measure(const std::string& text) override {
-    const CaseSize s = size_of(case_from_json(text));
+    const CaseSize s = size_of(read_.of(text).drawn);
     return {static_cast<std::int64_t>(s.nodes), s.elements, static_cast<std::int64_t>(s.views),
             s.buffer_bytes, static_cast<std::int64_t>(s.plain)};
   }
 
   Extent extent(const std::string& text) override {
-    const KernelCase c = case_from_json(text);
+    const KernelCase& c = read_.of(text).drawn;
     Extent extent;
     for (const LazyOpPtr& node : toposort(c.kernel)) {
       extent.ops += node->src().empty() || node->op() == Op::Store ? 0 : 1;
@@ -166,7 +168,7 @@ class KernelArea final : public Area {
   std::vector<Dimension> dimensions() const override { return kernel_dimensions(); }
   bool feasible(std::span<const int> row) const override { return kernel_row_is_feasible(row); }
   std::vector<CoverageRow> coverage(const std::string& text, Ending ending) override {
-    return kernel_rows(case_of(text), ending);
+    return kernel_rows(known_of(text).drawn, ending);
   }
 
  private:
@@ -184,10 +186,7 @@ class KernelArea final : public Area {
   };
 
   Checked check_asked(const std::string& text, const Asked& asked) {
-    const auto drawn = known_.find(text);
-    std::optional<Known> read;
-    if (drawn == known_.end()) read = Known{case_from_json(text), SampleChoice(text)};
-    const Known& known = read ? *read : drawn->second;
+    const Known& known = known_of(text);
     Checked result;
     try {
       result = judged(known, asked);
@@ -203,9 +202,9 @@ class KernelArea final : public Area {
   }
 
   // `round trip` tests that a case read back is the one drawn.
-  KernelCase case_of(const std::string& text) const {
+  const Known& known_of(const std::string& text) {
     const auto known = known_.find(text);
-    return known != known_.end() ? known->second.drawn : case_from_json(text);
+    return known != known_.end() ? known->second : read_.of(text);
   }
 
   bool varies(const SampleChoice& choice, const Asked& asked) const {
@@ -459,6 +458,7 @@ class KernelArea final : public Area {
   KernelBackends backends_;
   std::optional<HostArray> right_;  // the reference's answer to the current case
   std::unique_ptr<Device> reference_ = make_interpreted_device("REFERENCE", 1);
+  LastParsed<Known> read_;
   Cases known_;                                // drawn of late
   std::vector<std::string_view> passed_over_;  // of the case that is checked
 };

@@ -10,7 +10,6 @@
 #include "touchstone/fuzz/areas/answer_check.h"
 #include "touchstone/fuzz/areas/claim_check.h"
 #include "touchstone/fuzz/areas/expression_form.h"
-#include "touchstone/fuzz/index/expression_case.h"
 #include "touchstone/symbolic/check/derivation_check.h"
 #include "touchstone/symbolic/derive/derive.h"
 #include "touchstone/symbolic/expr/operators.h"
@@ -57,6 +56,7 @@ class Check {
         hash_(hash_bytes(text)),
         full_(effort == Effort::Full),
         context_(memory.context),
+        read_(memory.trees),
         values_(memory.values),
         shifted_(memory.shifted),
         right_(memory.right),
@@ -152,10 +152,7 @@ class Check {
   }
 
   // The trees; only some relations need them.
-  const ExpressionCase& trees() const {
-    if (!trees_) trees_ = ExpressionCase::parse(text_);
-    return *trees_;
-  }
+  const ExpressionCase& trees() const { return read_.of(text_); }
 
   std::string at(std::size_t point) const {
     std::string text;
@@ -515,12 +512,12 @@ class Check {
   std::uint64_t hash_;
   bool full_;
   Context& context_;
+  LastParsed<ExpressionCase>& read_;
   PointValues &values_, &shifted_;
   Column& right_;
   std::vector<unsigned char>& holds_;
   const Refute& refute_;
   Names names_;
-  mutable std::optional<ExpressionCase> trees_;
   std::vector<std::string_view> passed_over_;
   std::optional<std::string> refusal_;  // of assumptions that hold somewhere
 };

@@ -77,8 +77,8 @@ class Point {
 
 class ViewCheck {
  public:
-  ViewCheck(const std::string& text, Effort effort)
-      : case_(ViewCase::parse(text)), hash_(hash_bytes(text)), full_(effort == Effort::Full) {
+  ViewCheck(const ViewCase& c, const std::string& text, Effort effort)
+      : case_(c), hash_(hash_bytes(text)), full_(effort == Effort::Full) {
     for (symbolic::Values& values : case_.all_values())
       points_.emplace_back(case_, std::move(values));
   }
@@ -512,7 +512,7 @@ class ViewCheck {
     return std::nullopt;
   }
 
-  ViewCase case_;
+  const ViewCase& case_;
   std::uint64_t hash_;
   bool full_;
   std::vector<Point> points_;
@@ -521,8 +521,8 @@ class ViewCheck {
 
 }  // namespace
 
-Checked check_views(const std::string& text, Effort effort) {
-  return ViewCheck(text, effort).run();
+Checked check_views(const ViewCase& c, const std::string& text, Effort effort) {
+  return ViewCheck(c, text, effort).run();
 }
 
 }  // namespace touchstone::fuzz
