@@ -299,8 +299,8 @@ std::vector<std::string> differing_calls(const std::vector<std::string>& texts,
   return differing;
 }
 
-Checked check_call(const std::string& text, Effort effort, const std::string& device) {
-  const Call call = Call::parse(text);
+Checked check_call(const Call& call, const std::string& text, Effort effort,
+                   const std::string& device) {
   const Arrays inputs = defined::inputs_of(call), wanted = defined::define(call, inputs);
   try {
     const std::uint64_t hash = hash_bytes(text);

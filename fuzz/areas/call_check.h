@@ -7,15 +7,17 @@
 
 namespace touchstone::fuzz {
 
-/// A call of the library on a device, against the definition of the function (definitions/calls.h):
+/// A call of the library, and its text, on a device, against the definition of the function
+/// (definitions/calls.h):
 ///   refused      a call that fits is accepted
 ///   form         type and shape of each result are as defined
 ///   value        elements are within rounding error of the definition
 ///   outside      likewise with another number in an integer input; where no definition is left,
 ///                as with a position outside, the call is refused
 ///   gradient     backward() agrees with differences of the definition where it is smooth
-/// Throws ParseError if the text is no call.
-Checked check_call(const std::string& text, Effort effort, const std::string& device);
+/// Throws ParseError if the call does not fit.
+Checked check_call(const Call& call, const std::string& text, Effort effort,
+                   const std::string& device);
 
 /// The relations `form` and `value` for many calls, computed in one schedule, so that a compiler
 /// starts once: a line for each call that differs from its definition.

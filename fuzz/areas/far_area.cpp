@@ -10,7 +10,9 @@
 #include "touchstone/base/hash.h"
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/fuzz/areas/areas.h"
+#include "touchstone/fuzz/areas/relation.h"
 #include "touchstone/fuzz/cases/far_case.h"
+#include "touchstone/fuzz/engine/last_parsed.h"
 #include "touchstone/fuzz/judge/kernel_case.h"
 #include "touchstone/interp/device/interpreted.h"
 #include "touchstone/tcc/tcc_device.h"
@@ -54,17 +56,17 @@ class FarArea final : public Area {
   std::string draw(Chooser& chooser) override { return draw_far(chooser); }
 
   Checked check(const std::string& text, Effort effort) override {
-    return check_asked(text, effort, {});
+    return check_asked(text, {effort, {}});
   }
   Checked check_for(const std::string& text, std::string_view relation) override {
-    return check_asked(text, Effort::Full, relation);
+    return check_asked(text, {Effort::Full, relation});
   }
   std::vector<std::string> smaller(const std::string& text) override {
-    return smaller_far(FarCase::parse(text));
+    return smaller_far(cases_.of(text));
   }
-  Measure measure(const std::string& text) override { return measure_of(FarCase::parse(text)); }
+  Measure measure(const std::string& text) override { return measure_of(cases_.of(text)); }
   Extent extent(const std::string& text) override {
-    const FarCase c = FarCase::parse(text);
+    const FarCase& c = cases_.of(text);
     Extent e{std::ssize(c.chain.ops) + (c.program == FarCase::Program::Load ? 0 : 1), 0};
     for (const sint& size : c.chain.base) e.dim = std::max(e.dim, size.as_int());
     return e;
@@ -72,33 +74,49 @@ class FarArea final : public Area {
 
  private:
   const Compilers compilers_;
+  LastParsed<FarCase> cases_;
   const std::unique_ptr<Device> reference_ = make_interpreted_device("REFERENCE", 1);
   const std::unique_ptr<Device> tcc_ = has_tcc() ? make_tcc_device() : nullptr;
   std::unique_ptr<Device> clang_, optimizing_;
 
-  Checked check_asked(const std::string& text, Effort effort, std::string_view only) {
-    const FarCase c = FarCase::parse(text);
+  /// A case whose cells are filled, and its values by definition.
+  struct Filled {
+    FarArea& area;
+    const FarCase& c;
+    const SparseMemory& memory;
+    const std::vector<std::uint64_t>& right;
+    std::uint64_t choices;  // drawn from the text
+  };
+  static bool compiles(const Filled& f) { return f.area.compilers_ == Compilers::All; }
+  static Device& clang_of(std::unique_ptr<Device>& device, int opt_level) {
+    if (!device) device = make_far_clang(opt_level);
+    return *device;
+  }
+
+  Checked check_asked(const std::string& text, const AskedRelations& asked) {
+    const FarCase& c = cases_.of(text);
     const std::uint64_t choices = hash_mix(hash_bytes(text), 6);
-    const auto asked = [&](std::string_view relation, std::uint64_t every) {
-      return effort == Effort::Sampled ? choices % every == 0 : only.empty() || only == relation;
-    };
     const SparseMemory memory(static_cast<std::size_t>(c.elements()) * itemsize(c.dtype));
     if (!memory.there()) return {Ending::Skipped, {}};
     try {
       const std::vector<std::uint64_t> right = c.value();
       fill(c, memory);
-      if (asked("reference", 1))
-        if (auto wrong = differs(c, memory, right, *reference_, "reference")) return *wrong;
-      if (tcc_ && compilers_ != Compilers::None && asked("tcc", 1))
-        if (auto wrong = differs(c, memory, right, *tcc_, "tcc")) return *wrong;
-      if (compilers_ == Compilers::All && asked("clang", 256)) {
-        if (!clang_) clang_ = make_far_clang(0);
-        if (auto wrong = differs(c, memory, right, *clang_, "clang")) return *wrong;
-      }
-      if (compilers_ == Compilers::All && asked("long", 512)) {
-        if (!optimizing_) optimizing_ = make_far_clang(2);
-        if (auto wrong = long_sum(c, choices, *optimizing_)) return *wrong;
-      }
+      static constexpr Relation<Filled> kRelations[] = {
+          {"reference", 1, 0,
+           [](Filled& f) { return differs(f, *f.area.reference_, "reference"); }},
+          {"tcc", 1, 0, [](Filled& f) { return differs(f, *f.area.tcc_, "tcc"); },
+           [](const Filled& f) { return f.area.tcc_ && f.area.compilers_ != Compilers::None; }},
+          {"clang", 256, 0,
+           [](Filled& f) { return differs(f, clang_of(f.area.clang_, 0), "clang"); }, compiles},
+          {"long", 512, 0,
+           [](Filled& f) { return long_sum(f.c, f.choices, clang_of(f.area.optimizing_, 2)); },
+           compiles},
+      };
+      Filled filled{*this, c, memory, right, choices};
+      const auto is_asked = [&](std::string_view relation, std::uint64_t every, std::uint64_t) {
+        return asked.of(relation, choices % every == 0);
+      };
+      if (auto wrong = first_broken(kRelations, filled, is_asked)) return *wrong;
     } catch (const ParseError&) {
       throw;
     } catch (const Error& e) {
@@ -117,9 +135,9 @@ class FarArea final : public Area {
     }
   }
 
-  static std::optional<Checked> differs(const FarCase& c, const SparseMemory& memory,
-                                        const std::vector<std::uint64_t>& right, Device& device,
+  static std::optional<Checked> differs(const Filled& filled, Device& device,
                                         std::string_view relation) {
+    const auto& [area, c, memory, right, choices] = filled;
     // The caller's memory outlives everything made here.
     const std::shared_ptr<const void> kept(&memory, [](const void*) {});
     const auto table = std::make_unique<Buffer>(device, c.dtype, c.elements(), memory.data(), kept);

@@ -8,6 +8,7 @@
 #include "touchstone/fuzz/areas/areas.h"
 #include "touchstone/fuzz/cases/program.h"
 #include "touchstone/fuzz/definitions/file_formats.h"
+#include "touchstone/fuzz/engine/last_parsed.h"
 
 namespace touchstone::fuzz {
 namespace {
@@ -193,7 +194,7 @@ class FileArea final : public Area {
   std::string draw(Chooser& chooser) override { return draw_file(chooser); }
 
   Checked check(const std::string& text, Effort effort) override {
-    const FileCase c = FileCase::parse(text);
+    const FileCase& c = cases_.of(text);
     const std::string bytes = c.bytes();
     const bool named = c.format != 0;
     std::vector<NamedArray> got;
@@ -224,7 +225,7 @@ class FileArea final : public Area {
   }
 
   std::vector<std::string> smaller(const std::string& text) override {
-    const FileCase c = FileCase::parse(text);
+    const FileCase& c = cases_.of(text);
     std::vector<std::string> out;
     const auto add = [&](const FileCase& smaller) { out.push_back(smaller.str()); };
     for (std::size_t i = 0; c.arrays.size() > 1 && i < c.arrays.size(); ++i) {
@@ -269,7 +270,7 @@ class FileArea final : public Area {
   }
 
   Measure measure(const std::string& text) override {
-    const FileCase c = FileCase::parse(text);
+    const FileCase& c = cases_.of(text);
     std::int64_t bytes = 0, ranks = 0, nonzero = 0, types = 0;
     for (const NamedArray& a : c.arrays) {
       bytes += std::ssize(a.array.bytes);
@@ -282,7 +283,7 @@ class FileArea final : public Area {
   }
 
   Extent extent(const std::string& text) override {
-    const FileCase c = FileCase::parse(text);
+    const FileCase& c = cases_.of(text);
     Extent extent{std::ssize(c.arrays), 0};
     for (const NamedArray& a : c.arrays)
       for (const std::int64_t size : a.array.shape) extent.dim = std::max(extent.dim, size);
@@ -321,6 +322,7 @@ class FileArea final : public Area {
     return std::nullopt;
   }
 
+  LastParsed<FileCase> cases_;
   TemporaryDirectory folder_{"touchstone-files"};
 };
 

@@ -15,7 +15,9 @@
 #include "touchstone/fuzz/areas/profile_check.h"
 #include "touchstone/fuzz/areas/reads_check.h"
 #include "touchstone/fuzz/areas/reference_check.h"
+#include "touchstone/fuzz/areas/relation.h"
 #include "touchstone/fuzz/draw/draw_kernel.h"
+#include "touchstone/fuzz/engine/last_parsed.h"
 #include "touchstone/fuzz/index/view_case.h"
 #include "touchstone/fuzz/judge/shrink.h"
 #include "touchstone/interp/device/interpreted.h"
@@ -68,7 +70,7 @@ bool positions_are_exact(const LazyOpPtr& kernel) {
 // Samples the costly checks by the hash of a case's text.
 class SampleChoice {
  public:
-  explicit SampleChoice(const std::string& text)
+  explicit SampleChoice(std::string_view text)
       : hash_(hash_bytes(text)), mixed_(hash_mix(0x5a17, hash_)) {}
   bool one_in(std::uint64_t every) const { return mixed_ % every == 0; }
   std::size_t variant(std::size_t of) const { return hash_ / 64 % of; }
@@ -90,6 +92,8 @@ struct Known {
   KernelCase drawn;
   SampleChoice choice;
   bool varies = true;  // the chosen variant may answer otherwise
+
+  static Known parse(std::string_view text) { return {case_from_json(text), SampleChoice(text)}; }
 };
 
 class KernelArea final : public Area {
@@ -111,10 +115,9 @@ class KernelArea final : public Area {
     std::vector<std::vector<LazyOpPtr>> varied(backends_.variants.size());
     for (const std::string& text : cases) {
       auto drawn = known_.extract(text);
-      auto& [c, choice, differs] =
-          !drawn.empty() ? batch.insert(std::move(drawn)).position->second
-                         : batch.try_emplace(text, Known{case_from_json(text), SampleChoice(text)})
-                               .first->second;
+      auto& [c, choice, differs] = !drawn.empty()
+                                       ? batch.insert(std::move(drawn)).position->second
+                                       : batch.try_emplace(text, Known::parse(text)).first->second;
       kernels.push_back(c.kernel);
       if (varies(choice, {})) {
         const std::size_t v = choice.variant(varied.size());
@@ -139,7 +142,7 @@ class KernelArea final : public Area {
 
   std::vector<std::string> smaller(const std::string& text) override {
     std::vector<std::string> texts;
-    smaller_cases(case_from_json(text), [&](const std::vector<KernelCase>& candidates) {
+    smaller_cases(read_.of(text).drawn, [&](const std::vector<KernelCase>& candidates) {
       for (const KernelCase& c : candidates) texts.push_back(case_to_json(c));
       return true;
     });
@@ -147,13 +150,13 @@ class KernelArea final : public Area {
   }
 
   Measure measure(const std::string& text) override {
-    const CaseSize s = size_of(case_from_json(text));
+    const CaseSize s = size_of(read_.of(text).drawn);
     return {static_cast<std::int64_t>(s.nodes), s.elements, static_cast<std::int64_t>(s.views),
             s.buffer_bytes, static_cast<std::int64_t>(s.plain)};
   }
 
   Extent extent(const std::string& text) override {
-    const KernelCase c = case_from_json(text);
+    const KernelCase& c = read_.of(text).drawn;
     Extent extent;
     for (const LazyOpPtr& node : toposort(c.kernel)) {
       extent.ops += node->src().empty() || node->op() == Op::Store ? 0 : 1;
@@ -166,28 +169,23 @@ class KernelArea final : public Area {
   std::vector<Dimension> dimensions() const override { return kernel_dimensions(); }
   bool feasible(std::span<const int> row) const override { return kernel_row_is_feasible(row); }
   std::vector<CoverageRow> coverage(const std::string& text, Ending ending) override {
-    return kernel_rows(case_of(text), ending);
+    return kernel_rows(known_of(text).drawn, ending);
   }
 
  private:
   static constexpr std::size_t kMostKnown = 4096;
 
-  /// Which costly relations to check: a sample, all, or only the one that a case is being shrunk
-  /// for, because the others compile each case several times.
-  struct Asked {
-    Effort effort = Effort::Sampled;
-    std::string_view only{};
-
-    bool of(std::string_view relation, const SampleChoice& choice, std::uint64_t every) const {
-      return effort == Effort::Sampled ? choice.one_in(every) : only.empty() || only == relation;
-    }
+  /// A case whose answer by the candidate is legal.
+  struct Answered {
+    KernelArea& area;
+    const KernelCase& c;
+    const SampleChoice& choice;
+    const HostArray& output;
+    bool full;
   };
 
-  Checked check_asked(const std::string& text, const Asked& asked) {
-    const auto drawn = known_.find(text);
-    std::optional<Known> read;
-    if (drawn == known_.end()) read = Known{case_from_json(text), SampleChoice(text)};
-    const Known& known = read ? *read : drawn->second;
+  Checked check_asked(const std::string& text, const AskedRelations& asked) {
+    const Known& known = known_of(text);
     Checked result;
     try {
       result = judged(known, asked);
@@ -203,23 +201,24 @@ class KernelArea final : public Area {
   }
 
   // `round trip` tests that a case read back is the one drawn.
-  KernelCase case_of(const std::string& text) const {
+  const Known& known_of(const std::string& text) {
     const auto known = known_.find(text);
-    return known != known_.end() ? known->second.drawn : case_from_json(text);
+    return known != known_.end() ? known->second : read_.of(text);
   }
 
-  bool varies(const SampleChoice& choice, const Asked& asked) const {
-    return !backends_.variants.empty() && asked.of("options", choice, backends_.vary_every);
+  bool varies(const SampleChoice& choice, const AskedRelations& asked) const {
+    return !backends_.variants.empty() && asked.of("options", choice.one_in(backends_.vary_every));
   }
 
-  bool is_slow(const SampleChoice& choice, const Asked& asked) const {
-    return backends_.slow != nullptr && asked.of("slow", choice, 64);
+  bool is_slow(const SampleChoice& choice, const AskedRelations& asked) const {
+    return backends_.slow != nullptr && asked.of("slow", choice.one_in(64));
   }
 
   // Counts a question that does not apply to this case.
-  std::optional<std::string> answered(std::string_view relation, const Reply& finding) {
+  std::optional<Checked> answered(const char* relation, const Reply& finding) {
     if (!finding.asked) passed_over_.push_back(relation);
-    return finding.what;
+    if (!finding.what) return std::nullopt;
+    return Checked::fail(relation, *finding.what);
   }
 
   const HostArray& right_answer(const KernelCase& c) {
@@ -258,7 +257,7 @@ class KernelArea final : public Area {
     return std::nullopt;
   }
 
-  Checked judged(const Known& known, const Asked& asked) {
+  Checked judged(const Known& known, const AskedRelations& asked) {
     const auto& [c, choice, differs] = known;
     right_.reset();
     if (const std::optional<IndexFault> fault = fault_of(c)) return faulted(c, *fault);
@@ -272,40 +271,35 @@ class KernelArea final : public Area {
       if (auto wrong = legal(c, answer.output, *backends_.candidate, "verdict", &result.ending))
         return *wrong;
     if (result.ending == Ending::Skipped) right_answer(c);  // throws the reason
-    if (asked.of("round trip", choice, 16))
-      if (auto wrong = round_trip(c)) return *wrong;
-    if (asked.of("threads", choice, 512))
-      if (auto what = answered("threads", threads_differ(c, choice.other())))
-        return Checked::fail("threads", *what);
-    if (asked.of("truth", choice, 32))
-      if (auto what = answered("truth", untrue(c, right_answer(c))))
-        return Checked::fail("truth", *what);
-    if (asked.of("refuses", choice, 24))
-      if (auto what = answered("refuses", taken(c, choice))) return Checked::fail("refuses", *what);
-    if (asked.of("reads", choice, 8))
-      if (auto what = answered("reads", reads_too_often(c))) return Checked::fail("reads", *what);
-    if (asked.of("inside", choice, 16))
-      if (auto what = answered("inside", reaches_outside(c, choice.other())))
-        return Checked::fail("inside", *what);
-    if (asked.of("profiles", choice, 16))
-      if (auto what = any_of_questions(profile_not_kept, choice, full))
-        return Checked::fail("profiles", *what);
-    if (asked.of("casts", choice, 16))
-      if (auto what = any_of_questions(cast_not_right, choice, full))
-        return Checked::fail("casts", *what);
-    if (asked.of("sums", choice, 16))
-      if (auto what = any_of_questions(sum_not_right, choice, full))
-        return Checked::fail("sums", *what);
-    const bool empty =
-        std::ranges::any_of(c.inputs, [](const HostArray& i) { return i.bytes.empty(); });
-    if (asked.of("poison", choice, empty ? 1 : 5))
-      if (auto wrong = poisoned(c, answer.output)) return *wrong;
-    if (!c.inputs.empty() && asked.of("in place", choice, 12))
-      for (const GoesOn goes_on : {GoesOn::No, GoesOn::Yes})
-        if (full || (goes_on == GoesOn::Yes) == (choice.other() % 2 == 0))
-          if (auto wrong = in_place(c, answer.output, choice, goes_on)) return *wrong;
-    if (c.values.size() > 1 && asked.of("bound", choice, 2))
-      if (auto wrong = bound_in_turn(c, choice)) return *wrong;
+    using A = Answered;
+    static constexpr Relation<A> kRelations[] = {
+        {"round trip", 16, 0, [](A& a) { return round_trip(a.c); }},
+        {"threads", 512, 0,
+         [](A& a) { return a.area.answered("threads", threads_differ(a.c, a.choice.other())); }},
+        {"truth", 32, 0,
+         [](A& a) { return a.area.answered("truth", untrue(a.c, a.area.right_answer(a.c))); }},
+        {"refuses", 24, 0,
+         [](A& a) { return a.area.answered("refuses", a.area.taken(a.c, a.choice)); }},
+        {"reads", 8, 0, [](A& a) { return a.area.answered("reads", reads_too_often(a.c)); }},
+        {"inside", 16, 0,
+         [](A& a) { return a.area.answered("inside", reaches_outside(a.c, a.choice.other())); }},
+        {"profiles", 16, 0, [](A& a) { return any_of_questions("profiles", profile_not_kept, a); }},
+        {"casts", 16, 0, [](A& a) { return any_of_questions("casts", cast_not_right, a); }},
+        {"sums", 16, 0, [](A& a) { return any_of_questions("sums", sum_not_right, a); }},
+        {"poison", 5, 0, [](A& a) { return a.area.poisoned(a.c, a.output); }, nullptr,
+         [](const A& a) {
+           return std::ranges::any_of(a.c.inputs, [](const auto& i) { return i.bytes.empty(); });
+         }},
+        {"in place", 12, 0, [](A& a) { return a.area.in_place(a); },
+         [](const A& a) { return !a.c.inputs.empty(); }},
+        {"bound", 2, 0, [](A& a) { return a.area.bound_in_turn(a.c, a.choice); },
+         [](const A& a) { return a.c.values.size() > 1; }},
+    };
+    Answered answered{*this, c, choice, answer.output, full};
+    const auto is_asked = [&](std::string_view relation, std::uint64_t every, std::uint64_t) {
+      return asked.of(relation, choice.one_in(every));
+    };
+    if (auto wrong = first_broken(kRelations, answered, is_asked)) return *wrong;
     if (is_slow(choice, asked))
       if (auto wrong = other(c, answer.output, *backends_.slow, "slow")) return *wrong;
     if (varies(choice, asked) && (differs || full))
@@ -321,26 +315,32 @@ class KernelArea final : public Area {
 
   // A question that the text chooses, independent of the kernel; in a full check many questions, so
   // that smaller texts show the same fault.
-  static std::optional<std::string> any_of_questions(
-      std::optional<std::string> (*wrong)(std::uint64_t), const SampleChoice& choice, bool many) {
+  static std::optional<Checked> any_of_questions(const char* relation,
+                                                 std::optional<std::string> (*wrong)(std::uint64_t),
+                                                 const Answered& a) {
     constexpr std::uint64_t kMany = 200;
-    std::optional<std::string> what = wrong(choice.other());
-    for (std::uint64_t i = 1; many && !what && i < kMany; ++i)
-      what = wrong(hash_mix(choice.other(), i));
-    return what;
+    std::optional<std::string> what = wrong(a.choice.other());
+    for (std::uint64_t i = 1; a.full && !what && i < kMany; ++i)
+      what = wrong(hash_mix(a.choice.other(), i));
+    if (!what) return std::nullopt;
+    return Checked::fail(relation, *what);
   }
 
   // The answer stays legal if its memory is an input's.
-  std::optional<Checked> in_place(const KernelCase& c, const HostArray& output,
-                                  const SampleChoice& choice, GoesOn goes_on) {
-    const Answer answer =
-        backends_.candidate->run_in_place(c, choice.variant(c.inputs.size()), goes_on);
-    if (answer.kind == Answer::Kind::Broken) return Checked::fail("in place", answer.why);
-    if (answer.kind != Answer::Kind::Output) passed_over_.push_back("in place");
-    if (answer.kind != Answer::Kind::Output || answer.output.bytes == output.bytes ||
-        is_right(c, answer.output))
-      return std::nullopt;
-    return legal(c, answer.output, *backends_.candidate, "in place", nullptr);
+  std::optional<Checked> in_place(const Answered& a) {
+    for (const GoesOn goes_on : {GoesOn::No, GoesOn::Yes}) {
+      if (!a.full && (goes_on == GoesOn::Yes) != (a.choice.other() % 2 == 0)) continue;
+      const Answer answer =
+          backends_.candidate->run_in_place(a.c, a.choice.variant(a.c.inputs.size()), goes_on);
+      if (answer.kind == Answer::Kind::Broken) return Checked::fail("in place", answer.why);
+      if (answer.kind != Answer::Kind::Output) passed_over_.push_back("in place");
+      if (answer.kind != Answer::Kind::Output || answer.output.bytes == a.output.bytes ||
+          is_right(a.c, answer.output))
+        continue;
+      if (auto wrong = legal(a.c, answer.output, *backends_.candidate, "in place", nullptr))
+        return wrong;
+    }
+    return std::nullopt;
   }
 
   // Binds the variables one by one, in a drawn order: the reference keeps its bits, and the
@@ -459,6 +459,7 @@ class KernelArea final : public Area {
   KernelBackends backends_;
   std::optional<HostArray> right_;  // the reference's answer to the current case
   std::unique_ptr<Device> reference_ = make_interpreted_device("REFERENCE", 1);
+  LastParsed<Known> read_;
   Cases known_;                                // drawn of late
   std::vector<std::string_view> passed_over_;  // of the case that is checked
 };

@@ -14,6 +14,7 @@
 #include "touchstone/fuzz/areas/multi_check.h"
 #include "touchstone/fuzz/areas/schedule_work.h"
 #include "touchstone/fuzz/cases/program.h"
+#include "touchstone/fuzz/engine/last_parsed.h"
 #include "touchstone/interp/device/interpreted.h"
 #include "touchstone/lazy/jit.h"
 #include "touchstone/lazy/realize.h"
@@ -269,23 +270,24 @@ class LazyArea final : public Area {
   }
 
   std::vector<std::string> smaller(const std::string& text) override {
-    return smaller_programs(Program::parse(text), {});
+    return smaller_programs(programs_.of(text), {});
   }
-  Measure measure(const std::string& text) override { return measure_of(Program::parse(text)); }
-  Extent extent(const std::string& text) override { return extent_of(Program::parse(text)); }
+  Measure measure(const std::string& text) override { return measure_of(programs_.of(text)); }
+  Extent extent(const std::string& text) override { return extent_of(programs_.of(text)); }
   std::vector<Dimension> dimensions() const override { return program_dimensions({}); }
   std::vector<CoverageRow> coverage(const std::string& text, Ending /*ending*/) override {
-    return program_coverage(Program::parse(text), {});
+    return program_coverage(programs_.of(text), {});
   }
 
  private:
   const bool kernelizes_;
   const Compilers compilers_;
+  LastParsed<Program> programs_;
   const std::unique_ptr<Device> definition_ = make_interpreted_device("DEFINITION", 1);
 
   struct Case {
     const std::string& text;
-    Program program;
+    const Program& program;
     std::vector<ProgramType> types;
     std::vector<Mode> modes;
     std::string right;      // by definition
@@ -294,7 +296,7 @@ class LazyArea final : public Area {
   };
 
   Checked check_asked(const std::string& text, Effort effort, std::string_view only) {
-    Case c{text, Program::parse(text), {}, {}, {}, hash_mix(hash_bytes(text), 3), {}};
+    Case c{text, programs_.of(text), {}, {}, {}, hash_mix(hash_bytes(text), 3), {}};
     c.types = c.program.types();
     for (const ProgramStep& s : c.program.steps)
       if (!s.leaf() && !is_movement(s.name) && !settles(s.name) && s.name != "gather" &&

@@ -7,6 +7,7 @@
 #include "touchstone/device/threefry.h"
 #include "touchstone/fuzz/areas/areas.h"
 #include "touchstone/fuzz/cases/program.h"
+#include "touchstone/fuzz/engine/last_parsed.h"
 #include "touchstone/interp/device/interpreted.h"
 #include "touchstone/tensor/generator.h"
 
@@ -135,7 +136,7 @@ class RandomArea final : public Area {
   }
 
   Checked check(const std::string& text, Effort) override {
-    const StreamCase c = StreamCase::parse(text);
+    const StreamCase& c = cases_.of(text);
     std::vector<std::uint32_t> words;
     for (std::int64_t i = 0; i < c.count; ++i)
       words.push_back(word(c.seed, c.first + static_cast<std::uint64_t>(i)));
@@ -150,7 +151,7 @@ class RandomArea final : public Area {
   }
 
   std::vector<std::string> smaller(const std::string& text) override {
-    const StreamCase c = StreamCase::parse(text);
+    const StreamCase& c = cases_.of(text);
     std::vector<std::string> out;
     const auto with = [&](auto change) {
       StreamCase less = c;
@@ -171,12 +172,12 @@ class RandomArea final : public Area {
   }
 
   Measure measure(const std::string& text) override {
-    const StreamCase c = StreamCase::parse(text);
+    const StreamCase& c = cases_.of(text);
     const auto bits = [](std::uint64_t n) { return static_cast<std::int64_t>(n >> 1); };
     return {c.count, bits(c.first), bits(c.seed), c.high - c.low, std::abs(c.low)};
   }
 
-  Extent extent(const std::string& text) override { return {1, StreamCase::parse(text).count}; }
+  Extent extent(const std::string& text) override { return {1, cases_.of(text).count}; }
 
  private:
   static Checked differs(const char* relation, std::int64_t at, const std::string& wanted,
@@ -239,6 +240,8 @@ class RandomArea final : public Area {
     if (sorted != all) return Checked::fail("shuffle", "a number is there twice, or missing");
     return {};
   }
+
+  LastParsed<StreamCase> cases_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "touchstone/fuzz/areas/areas.h"
 #include "touchstone/fuzz/cases/rewrite_case.h"
 #include "touchstone/fuzz/definitions/rewriting.h"
+#include "touchstone/fuzz/engine/last_parsed.h"
 #include "touchstone/uop/rewrite.h"
 
 namespace touchstone::fuzz {
@@ -108,9 +109,8 @@ using PlainMap = std::unordered_map<UOp, UOp>;
 
 class RewriteChecking {
  public:
-  explicit RewriteChecking(const std::string& text)
-      : case_(Case::parse(text)), nodes_(case_.build()) {
-    for (Case::Pass& p : case_.passes) {
+  explicit RewriteChecking(const Case& c) : case_(c), nodes_(case_.build()) {
+    for (const Case::Pass& p : case_.passes) {
       if (p.kind == Case::Pass::Kind::Substitute) {
         std::set<std::int64_t> keys;
         for (const auto& pair : p.substitutes)
@@ -423,22 +423,26 @@ class RewriteArea final : public Area {
   std::string draw(Chooser& chooser) override { return draw_rewrite(chooser); }
 
   Checked check(const std::string& text, Effort /*effort*/) override {
+    const Case& c = cases_.of(text);
     const std::int64_t before = living_uops();
-    const Checked checked = RewriteChecking(text).all();
+    const Checked checked = RewriteChecking(c).all();
     if (checked.ending != Ending::Fail && living_uops() != before)
       return Checked::fail("table", fmt::format("{} nodes live on", living_uops() - before));
     return checked;
   }
 
   std::vector<std::string> smaller(const std::string& text) override {
-    return smaller_rewrites(Case::parse(text));
+    return smaller_rewrites(cases_.of(text));
   }
   Measure measure(const std::string& text) override {
-    const Case c = Case::parse(text);
+    const Case& c = cases_.of(text);
     (void)c.build();
     return measure_of(c);
   }
-  Extent extent(const std::string& text) override { return extent_of(Case::parse(text)); }
+  Extent extent(const std::string& text) override { return extent_of(cases_.of(text)); }
+
+ private:
+  LastParsed<Case> cases_;
 };
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include "touchstone/fuzz/areas/areas.h"
 #include "touchstone/fuzz/areas/symbolic_check.h"
-#include "touchstone/fuzz/index/expression_case.h"
 
 namespace touchstone::fuzz {
 namespace {
@@ -24,15 +23,15 @@ class SymbolicArea final : public Area {
   }
 
   std::vector<std::string> smaller(const std::string& text) override {
-    return smaller_expressions(ExpressionCase::parse(text));
+    return smaller_expressions(memory_.trees.of(text));
   }
 
   Measure measure(const std::string& text) override {
-    return measure_of(ExpressionCase::parse(text), text.size());
+    return measure_of(memory_.trees.of(text), text.size());
   }
 
   Extent extent(const std::string& text) override {
-    const ExpressionCase c = ExpressionCase::parse(text);
+    const ExpressionCase& c = memory_.trees.of(text);
     Extent extent;
     std::vector<Expr> roots{c.root};
     roots.insert(roots.end(), c.assumptions.begin(), c.assumptions.end());
@@ -64,7 +63,7 @@ std::vector<Dimension> SymbolicArea::dimensions() const {
 }
 
 std::vector<CoverageRow> SymbolicArea::coverage(const std::string& text, Ending ending) {
-  const ExpressionCase c = ExpressionCase::parse(text);
+  const ExpressionCase& c = memory_.trees.of(text);
   int range = 0;
   for (const ExpressionCase::Variable& v : c.variables) {
     const bool closed = v.low && v.high;

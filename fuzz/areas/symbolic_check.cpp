@@ -10,7 +10,7 @@
 #include "touchstone/fuzz/areas/answer_check.h"
 #include "touchstone/fuzz/areas/claim_check.h"
 #include "touchstone/fuzz/areas/expression_form.h"
-#include "touchstone/fuzz/index/expression_case.h"
+#include "touchstone/fuzz/areas/relation.h"
 #include "touchstone/symbolic/check/derivation_check.h"
 #include "touchstone/symbolic/derive/derive.h"
 #include "touchstone/symbolic/expr/operators.h"
@@ -57,6 +57,7 @@ class Check {
         hash_(hash_bytes(text)),
         full_(effort == Effort::Full),
         context_(memory.context),
+        read_(memory.trees),
         values_(memory.values),
         shifted_(memory.shifted),
         right_(memory.right),
@@ -82,21 +83,20 @@ class Check {
 
  private:
   Checked all() {
-    Node node;
     try {
-      node = parse(written_, names_, context_);
+      node_ = parse(written_, names_, context_);
     } catch (const Interrupted&) {
       throw;
     } catch (const Error& e) {
       if (divides_by_zero()) return {Ending::Skipped, {}};
       return Checked::fail("refused", e.what());
     }
-    const std::optional<std::string> shown = short_text(node);
+    const std::optional<std::string> shown = short_text(node_);
     if (!shown) return {Ending::Skipped, {}};
-    const symbolic::Interval& bounds = context_[node.id()].bounds;
+    const symbolic::Interval& bounds = context_[node_.id()].bounds;
     bool passed = right_.holds_in(values_.evaluate(*shown)) && within(bounds);
     std::optional<std::string> under;
-    if (!parts_.assumptions.empty()) under = simplify_given(node);
+    if (!parts_.assumptions.empty()) under = simplify_given();
     if (refusal_)
       return Checked::fail("given", "the assumptions hold somewhere, and are " + *refusal_);
     if (under && passed && *under != *shown) {
@@ -106,7 +106,8 @@ class Check {
           passed = passed && assumed.defined(p) && assumed.at(p) == right_.at(p);
     }
     if (!passed) return first_wrong(*shown, under, bounds);
-    if (std::optional<Checked> wrong = rest(node, *shown)) return *wrong;
+    shown_ = *shown;
+    if (std::optional<Checked> wrong = rest()) return *wrong;
     bool defined = right_.defined_everywhere() && values_.points() > 0;
     for (std::size_t p = 0; p < values_.points() && !defined; ++p) defined = right_.defined(p);
     return {defined ? Ending::Pass : Ending::Skipped, {}};
@@ -152,10 +153,7 @@ class Check {
   }
 
   // The trees; only some relations need them.
-  const ExpressionCase& trees() const {
-    if (!trees_) trees_ = ExpressionCase::parse(text_);
-    return *trees_;
-  }
+  const ExpressionCase& trees() const { return read_.of(text_); }
 
   std::string at(std::size_t point) const {
     std::string text;
@@ -210,7 +208,7 @@ class Check {
                                      right_.at(point).str(), wrongly));
   }
 
-  std::optional<std::string> simplify_given(Node node) {
+  std::optional<std::string> simplify_given() {
     std::vector<Node> conditions;
     bool possible = false;
     for (std::size_t p = 0; p < values_.points(); ++p)
@@ -219,7 +217,7 @@ class Check {
       for (const std::string_view a : parts_.assumptions)
         conditions.push_back(parse(std::string(a), names_, context_));
       if (possible && excluded(conditions)) refusal_ = "seen as a contradiction";
-      return short_text(simplify_under(node, conditions));
+      return short_text(simplify_under(node_, conditions));
     } catch (const Interrupted&) {
       throw;
     } catch (const Error& e) {
@@ -228,51 +226,65 @@ class Check {
     }
   }
 
-  // The costly checks, on a sample.
-  std::optional<Checked> rest(Node node, const std::string& shown) {
-    const auto one_form = [&] { return has_one_form(trees().exprs, trees().root); };
-    if (often(8, 1) && size(node) <= symbolic::kLimits.reread_size && one_form() &&
-        parse(shown, names_, context_) != node)
-      return Checked::fail("reads back",
-                           fmt::format("{} simplified: {}; that reads back as {}", written_, shown,
-                                       render(parse(shown, names_, context_))));
-    if (often(16, 2) && one_form()) {
-      const std::string other = swapped_text();
-      if (parse(other, names_, context_) != node)
-        return Checked::fail("swapped",
-                             fmt::format("{} simplified: {}; but {}: {}", written_, shown, other,
-                                         render(parse(other, names_, context_))));
-    }
-    if (often(32, 10) && one_form())
-      if (auto wrong = afterwards(shown)) return wrong;
-    if (often(16, 3))
-      if (auto wrong = programs(node)) return wrong;
-    if (often(16, 11) || written_.size() > kLong)
-      if (auto wrong = code(node)) return wrong;
-    const bool truncates = text_.find("tdiv(") != std::string_view::npos ||
-                           text_.find("tmod(") != std::string_view::npos;
-    if (often(truncates ? 8 : 64, 14))
-      if (auto wrong = answer()) return wrong;
-    if (often(16, 4))
-      if (auto wrong = put_back()) return wrong;
-    if (often(16, 7))
-      if (auto wrong = shifted(node)) return wrong;
-    if (often(4, 8))
-      if (auto wrong = tight(context_[node.id()].bounds)) return wrong;
-    if (often(256, 9)) {  // 1 in 2048 with more than 8 nodes
-      const std::size_t nodes = trees().exprs.size(trees().root);
-      if (nodes < 30 && (nodes <= 8 || often(2048, 9)))
-        if (auto wrong = steps()) return wrong;
-    }
-    // The checker has the most rules for powers.
-    const bool powers = text_.find(")*(") != std::string_view::npos;
-    if (often(powers ? 2 : 64, 13) && trees().exprs.size(trees().root) <= 16)
-      if (auto wrong = claims(shown, powers ? 6 : 1)) return wrong;
-    if (refute_ && hash_mix(hash_, 5) % 8192 == 0)
-      if (auto point = refute_(written_, shown, box()))
-        return Checked::fail(
-            "proof", fmt::format("{} simplified: {}; not equal {}", written_, shown, *point));
-    return std::nullopt;
+  // The costly relations. Their order is part of the check: each adds nodes to the context.
+  std::optional<Checked> rest() {
+    using C = const Check;
+    static constexpr Relation<Check> kRelations[] = {
+        {"reads back", 8, 1, [](Check& c) { return c.reads_back(); },
+         [](C& c) { return size(c.node_) <= symbolic::kLimits.reread_size && c.has_form(); }},
+        {"swapped", 16, 2, [](Check& c) { return c.exchanged(); },
+         [](C& c) { return c.has_form(); }},
+        {"history", 32, 10, [](Check& c) { return c.afterwards(); },
+         [](C& c) { return c.has_form(); }},
+        {"program", 16, 3, [](Check& c) { return c.programs(); }},
+        {"code", 16, 11, [](Check& c) { return c.code(); }, nullptr,
+         [](C& c) { return c.written_.size() > kLong; }, 1},
+        {"answer", 64, 14, [](Check& c) { return c.answer(); }, nullptr,
+         [](C& c) { return c.has("tdiv(") || c.has("tmod("); }, 8},
+        {"substitute", 16, 4, [](Check& c) { return c.put_back(); }},
+        {"substitute", 16, 7, [](Check& c) { return c.shifted(); }},
+        {"tight", 4, 8, [](Check& c) { return c.tight(); }},
+        {"steps", 256, 9, [](Check& c) { return c.steps(); },
+         [](C& c) {  // 1 in 2048 with more than 8 nodes
+           const std::size_t nodes = c.nodes();
+           return nodes < 30 && (nodes <= 8 || c.often(2048, 9));
+         }},
+        // The checker has the most rules for powers.
+        {"claim", 64, 13, [](Check& c) { return c.claims(); }, [](C& c) { return c.nodes() <= 16; },
+         [](C& c) { return c.has_powers(); }, 2},
+        {"proof", 1, 5, [](Check& c) { return c.proof(); },
+         [](C& c) { return c.refute_ && hash_mix(c.hash_, 5) % 8192 == 0; }},
+    };
+    return first_broken(kRelations, *this, [&](auto, std::uint64_t every, std::uint64_t salt) {
+      return often(every, salt);
+    });
+  }
+
+  bool has_form() const { return has_one_form(trees().exprs, trees().root); }
+  bool has(std::string_view part) const { return text_.find(part) != std::string::npos; }
+  bool has_powers() const { return has(")*("); }
+  std::size_t nodes() const { return trees().exprs.size(trees().root); }
+
+  std::optional<Checked> reads_back() {
+    const Node again = parse(shown_, names_, context_);
+    if (again == node_) return std::nullopt;
+    return Checked::fail("reads back", fmt::format("{} simplified: {}; that reads back as {}",
+                                                   written_, shown_, render(again)));
+  }
+
+  std::optional<Checked> exchanged() {
+    const std::string other = swapped_text();
+    const Node same = parse(other, names_, context_);
+    if (same == node_) return std::nullopt;
+    return Checked::fail("swapped", fmt::format("{} simplified: {}; but {}: {}", written_, shown_,
+                                                other, render(same)));
+  }
+
+  std::optional<Checked> proof() {
+    const auto point = refute_(written_, shown_, box());
+    if (!point) return std::nullopt;
+    return Checked::fail("proof",
+                         fmt::format("{} simplified: {}; not equal {}", written_, shown_, *point));
   }
 
   std::string swapped_text() const {
@@ -296,8 +308,8 @@ class Check {
     return static_cast<std::size_t>(v - parts_.variables.begin());
   }
 
-  std::optional<Checked> programs(Node node) {
-    symbolic::Program program(context_, node.id());
+  std::optional<Checked> programs() {
+    symbolic::Program program(context_, node_.id());
     std::vector<std::size_t> slots;
     for (const symbolic::Id id : program.variables()) slots.push_back(place_of(context_.name(id)));
     std::vector<Int> point(slots.size());
@@ -320,7 +332,7 @@ class Check {
   }
 
   // Kernel code with constants for the variables, if it folds to a constant.
-  std::optional<Checked> code(Node node) {
+  std::optional<Checked> code() {
     for (std::size_t p = 0; p < std::min<std::size_t>(values_.points(), 4); ++p) {
       codegen::BlockBuilder builder;
       std::map<std::string, int> constants;
@@ -330,7 +342,7 @@ class Check {
       if (!right_.defined(p) || constants.size() < parts_.variables.size()) continue;
       int value = 0;
       try {
-        value = codegen::lower_index(builder, node, constants);
+        value = codegen::lower_index(builder, node_, constants);
       } catch (const OverflowError&) {
         return std::nullopt;
       }
@@ -348,16 +360,16 @@ class Check {
   }
 
   // The same in a context that simplified similar expressions before.
-  std::optional<Checked> afterwards(const std::string& shown) {
+  std::optional<Checked> afterwards() {
     Context context;
     const Names names = declared(context);
     const std::string other = swapped_text();
     for (const auto& [name, variable] : names)
       parse(fmt::format("({})*{}", other, name), names, context);
     const std::string now = render(parse(written_, names, context));
-    if (now == shown) return std::nullopt;
+    if (now == shown_) return std::nullopt;
     return Checked::fail("history", fmt::format("{} simplified: {}; after {} times a variable: {}",
-                                                written_, shown, other, now));
+                                                written_, shown_, other, now));
   }
 
   // Replaces a part of the tree by a variable, then the variable by the part.
@@ -397,7 +409,8 @@ class Check {
     return std::nullopt;
   }
 
-  std::optional<Checked> tight(const symbolic::Interval& bounds) const {
+  std::optional<Checked> tight() const {
+    const symbolic::Interval& bounds = context_[node_.id()].bounds;
     if (!right_.defined_everywhere()) return std::nullopt;
     Int points(1);
     for (const ExpressionCase::Variable& v : parts_.variables) {
@@ -436,12 +449,13 @@ class Check {
   }
 
   // Claims that the certificate checker accepts must hold at every point with a value.
-  std::optional<Checked> claims(const std::string& shown, std::uint64_t tries) {
+  std::optional<Checked> claims() {
+    const std::uint64_t tries = has_powers() ? 6 : 1;
     bool asked = false;
     for (std::size_t p = 0; p < values_.points(); ++p)
       asked = asked || (holds_[p] != 0 && right_.defined(p));
     for (std::uint64_t i = 0; asked && i < (full_ ? 40 : tries); ++i) {
-      std::string wrong = ask_claim(trees(), shown, hash_mix(hash_, 20 + i)).wrong;
+      std::string wrong = ask_claim(trees(), shown_, hash_mix(hash_, 20 + i)).wrong;
       // A forgery takes as long as fifty cases.
       const std::uint64_t forged = hash_mix(hash_, 60 + i);
       if (wrong.empty() && (full_ || forged % 16 == 0)) wrong = ask_forged(trees(), forged).wrong;
@@ -473,7 +487,7 @@ class Check {
   }
 
   // Replaces all variables at once: variable number k becomes x_ + k, where x_ is smaller by k.
-  std::optional<Checked> shifted(Node node) {
+  std::optional<Checked> shifted() {
     std::map<std::string, Node> replacements;
     shifted_.begin(values_.points());
     for (std::size_t k = 0; k < parts_.variables.size(); ++k) {
@@ -491,7 +505,7 @@ class Check {
     }
     std::optional<std::string> result;
     try {
-      result = short_text(substitute(node, replacements));
+      result = short_text(substitute(node_, replacements));
       if (!result) return nothing("substitute");
     } catch (const Interrupted&) {
       throw;
@@ -503,7 +517,7 @@ class Check {
       if (!right_.defined(p)) continue;
       if (!now.defined(p) || now.at(p) != right_.at(p))
         return differs("substitute",
-                       fmt::format("{} with variables shifted: {}", render(node), *result), p,
+                       fmt::format("{} with variables shifted: {}", render(node_), *result), p,
                        &now);
     }
     return std::nullopt;
@@ -515,12 +529,14 @@ class Check {
   std::uint64_t hash_;
   bool full_;
   Context& context_;
+  LastParsed<ExpressionCase>& read_;
   PointValues &values_, &shifted_;
   Column& right_;
   std::vector<unsigned char>& holds_;
   const Refute& refute_;
   Names names_;
-  mutable std::optional<ExpressionCase> trees_;
+  Node node_;          // the simplified expression
+  std::string shown_;  // and its text
   std::vector<std::string_view> passed_over_;
   std::optional<std::string> refusal_;  // of assumptions that hold somewhere
 };

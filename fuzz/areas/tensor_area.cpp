@@ -6,6 +6,7 @@
 #include "touchstone/fuzz/areas/areas.h"
 #include "touchstone/fuzz/areas/call_check.h"
 #include "touchstone/fuzz/cases/program.h"
+#include "touchstone/fuzz/engine/last_parsed.h"
 #include "touchstone/interp/device/interpreted.h"
 #include "touchstone/tensor/functional.h"
 #include "touchstone/tensor/indexing.h"
@@ -104,11 +105,11 @@ class TensorArea final : public Area {
 
   Checked check(const std::string& text, Effort effort) override {
     if (is_call(text)) {
-      const Checked c = check_call(text, effort, kDevice);
+      const Checked c = check_call(calls_.of(text), text, effort, kDevice);
       Device::get(kDevice).forget_runners();
       return c;
     }
-    const Program program = Program::parse(text);
+    const Program& program = programs_.of(text);
     for (const ProgramType& t : program.types())
       if (t.dtype != DType::Float64) throw ParseError("programs of area tensor must be in float64");
     try {
@@ -123,24 +124,24 @@ class TensorArea final : public Area {
   }
 
   std::vector<std::string> smaller(const std::string& text) override {
-    return is_call(text) ? smaller_calls(Call::parse(text))
-                         : smaller_programs(Program::parse(text), {.gradients = true});
+    return is_call(text) ? smaller_calls(calls_.of(text))
+                         : smaller_programs(programs_.of(text), {.gradients = true});
   }
   Measure measure(const std::string& text) override {
-    if (!is_call(text)) return measure_of(Program::parse(text));
-    const Call call = Call::parse(text);
+    if (!is_call(text)) return measure_of(programs_.of(text));
+    const Call& call = calls_.of(text);
     require_call(call);
     return measure_of(call);
   }
   Extent extent(const std::string& text) override {
-    return is_call(text) ? extent_of(Call::parse(text)) : extent_of(Program::parse(text));
+    return is_call(text) ? extent_of(calls_.of(text)) : extent_of(programs_.of(text));
   }
   std::vector<Dimension> dimensions() const override {
     return program_dimensions({.gradients = true});
   }
   std::vector<CoverageRow> coverage(const std::string& text, Ending /*ending*/) override {
     if (is_call(text)) return {};
-    return program_coverage(Program::parse(text), {.gradients = true});
+    return program_coverage(programs_.of(text), {.gradients = true});
   }
 
  private:
@@ -216,6 +217,9 @@ class TensorArea final : public Area {
         "gradient",
         fmt::format("d/d(element {} of input {}) is {}, by differences {}", i, k, told, right));
   }
+
+  LastParsed<Call> calls_;
+  LastParsed<Program> programs_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "touchstone/fuzz/areas/areas.h"
 #include "touchstone/fuzz/areas/view_check.h"
+#include "touchstone/fuzz/engine/last_parsed.h"
 #include "touchstone/fuzz/index/view_case.h"
 
 namespace touchstone::fuzz {
@@ -12,14 +13,14 @@ class ViewArea final : public Area {
   std::string_view name() const override { return "view"; }
   std::string draw(Chooser& chooser) override { return draw_chain(chooser); }
   Checked check(const std::string& text, Effort effort) override {
-    return check_views(text, effort);
+    return check_views(cases_.of(text), text, effort);
   }
   std::vector<std::string> smaller(const std::string& text) override {
-    return smaller_views(ViewCase::parse(text));
+    return smaller_views(cases_.of(text));
   }
-  Measure measure(const std::string& text) override { return measure_of(ViewCase::parse(text)); }
+  Measure measure(const std::string& text) override { return measure_of(cases_.of(text)); }
   Extent extent(const std::string& text) override {
-    const ViewCase c = ViewCase::parse(text);
+    const ViewCase& c = cases_.of(text);
     const ViewCase at = c.bind(c.largest());
     Extent extent{std::ssize(c.ops), 0};
     for (const sint& size : at.base) extent.dim = std::max(extent.dim, size.as_int());
@@ -42,7 +43,7 @@ class ViewArea final : public Area {
   }
 
   std::vector<CoverageRow> coverage(const std::string& text, Ending /*ending*/) override {
-    const ViewCase c = ViewCase::parse(text);
+    const ViewCase& c = cases_.of(text);
     std::vector<CoverageRow> rows;
     ShapeTracker tracker = ShapeTracker::contiguous(c.base);
     int before = 7, earlier = 7;
@@ -71,6 +72,9 @@ class ViewArea final : public Area {
     }
     return rows;
   }
+
+ private:
+  LastParsed<ViewCase> cases_;
 };
 
 }  // namespace

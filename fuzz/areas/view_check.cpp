@@ -7,6 +7,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/interrupt.h"
+#include "touchstone/fuzz/areas/relation.h"
 #include "touchstone/fuzz/index/point_values.h"
 #include "touchstone/fuzz/index/view_case.h"
 #include "touchstone/shapetracker/ask/access.h"
@@ -77,8 +78,8 @@ class Point {
 
 class ViewCheck {
  public:
-  ViewCheck(const std::string& text, Effort effort)
-      : case_(ViewCase::parse(text)), hash_(hash_bytes(text)), full_(effort == Effort::Full) {
+  ViewCheck(const ViewCase& c, const std::string& text, Effort effort)
+      : case_(c), hash_(hash_bytes(text)), full_(effort == Effort::Full) {
     for (symbolic::Values& values : case_.all_values())
       points_.emplace_back(case_, std::move(values));
   }
@@ -100,9 +101,6 @@ class ViewCheck {
   }
 
  private:
-  bool often(std::uint64_t every, std::uint64_t salt) const {
-    return full_ || hash_mix(hash_, salt) % every == 0;
-  }
   // Whether a variable takes values that a symbolic merge does not sample.
   bool is_wide() const {
     return std::ranges::any_of(case_.variables, [](const auto& v) { return v.high - v.low >= 6; });
@@ -117,30 +115,27 @@ class ViewCheck {
     return p.differs(p.values().empty() ? tracker : tracker.bind(p.values()));
   }
 
-  std::optional<Checked> rest() {
-    if (often(4, 1) || is_wide())
-      if (auto wrong = merged()) return wrong;
-    if (often(8, 2))
-      if (auto wrong = composed()) return wrong;
-    if (often(32, 3))
-      if (auto wrong = expressions()) return wrong;
-    if (often(32, 6))
-      if (auto wrong = movement()) return wrong;
-    if (!case_.variables.empty()) return often(8, 14) ? substituted() : std::nullopt;
-    const Point& p = points_[0];
-    if (often(16, 4))
-      if (auto wrong = strides(p)) return wrong;
-    if (often(16, 8))
-      if (auto wrong = by_index(p)) return wrong;
-    if (often(16, 9))
-      if (auto wrong = accepted()) return wrong;
-    if (often(8, 10))
-      if (auto wrong = contraction()) return wrong;
-    if (often(32, 5))
-      if (auto wrong = inverse(p)) return wrong;
-    if (often(64, 7))
-      if (auto wrong = text(p)) return wrong;
-    return std::nullopt;
+  std::optional<Checked> rest() const {
+    using C = const ViewCheck;
+    static constexpr auto kVaries = [](C& c) { return !c.case_.variables.empty(); };
+    static constexpr auto kFixed = [](C& c) { return c.case_.variables.empty(); };
+    static constexpr Relation<C> kRelations[] = {
+        {"merged", 4, 1, [](C& c) { return c.merged(); }, nullptr,
+         [](C& c) { return c.is_wide(); }},
+        {"composed", 8, 2, [](C& c) { return c.composed(); }},
+        {"expression", 32, 3, [](C& c) { return c.expressions(); }},
+        {"movement", 32, 6, [](C& c) { return c.movement(); }},
+        {"substituted", 8, 14, [](C& c) { return c.substituted(); }, kVaries},
+        {"strides", 16, 4, [](C& c) { return c.strides(c.points_[0]); }, kFixed},
+        {"address", 16, 8, [](C& c) { return c.by_index(c.points_[0]); }, kFixed},
+        {"accepted", 16, 9, [](C& c) { return c.accepted(); }, kFixed},
+        {"contraction", 8, 10, [](C& c) { return c.contraction(); }, kFixed},
+        {"inverse", 32, 5, [](C& c) { return c.inverse(c.points_[0]); }, kFixed},
+        {"text", 64, 7, [](C& c) { return c.text(c.points_[0]); }, kFixed},
+    };
+    return first_broken(kRelations, *this, [&](auto, std::uint64_t every, std::uint64_t salt) {
+      return full_ || hash_mix(hash_, salt) % every == 0;
+    });
   }
 
   std::optional<Checked> merged() const {
@@ -512,7 +507,7 @@ class ViewCheck {
     return std::nullopt;
   }
 
-  ViewCase case_;
+  const ViewCase& case_;
   std::uint64_t hash_;
   bool full_;
   std::vector<Point> points_;
@@ -521,8 +516,8 @@ class ViewCheck {
 
 }  // namespace
 
-Checked check_views(const std::string& text, Effort effort) {
-  return ViewCheck(text, effort).run();
+Checked check_views(const ViewCase& c, const std::string& text, Effort effort) {
+  return ViewCheck(c, text, effort).run();
 }
 
 }  // namespace touchstone::fuzz

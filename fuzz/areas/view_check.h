@@ -2,11 +2,12 @@
 
 #include <string>
 
-#include "touchstone/fuzz/areas/areas.h"
+#include "touchstone/fuzz/engine/area.h"
+#include "touchstone/fuzz/index/view_case.h"
 
 namespace touchstone::fuzz {
 
-/// The relations of the area `view` (areas.h). Throws ParseError if the text is no case.
-Checked check_views(const std::string& text, Effort effort);
+/// The relations of the area `view` (areas.h) of a case and its text.
+Checked check_views(const ViewCase& c, const std::string& text, Effort effort);
 
 }  // namespace touchstone::fuzz

@@ -377,20 +377,10 @@ class OperationDraw {
 
 KernelCase draw_kernel_case(Chooser& chooser, Checks checks) {
   if (chooser.chance(1, 6)) return OperationDraw(chooser).draw();
-  if (chooser.chance(1, 7)) switch (chooser.below(7)) {
-      case 0:
-        return draw_normalised(chooser);
-      case 1:
-        return draw_contraction(chooser);
-      case 2:
-        return draw_reduces(chooser);
-      case 3:
-        return draw_tiles(chooser);
-      case 4:
-        return draw_spread(chooser);
-      default:
-        return draw_windows(chooser);
-    }
+  constexpr KernelCase (*kKinds[])(Chooser&) = {draw_normalised, draw_contraction, draw_reduces,
+                                                draw_tiles,      draw_spread,      draw_windows,
+                                                draw_windows};
+  if (chooser.chance(1, 7)) return kKinds[chooser.below(std::size(kKinds))](chooser);
   if (!chooser.chance(1, 64)) return KernelDraw(chooser, checks).draw();
   KernelCase c{chooser.pick(network_kernels()), {}};
   c.inputs = draw_inputs(chooser, draw_family(chooser), c.concrete());

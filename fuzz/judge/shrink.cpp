@@ -13,6 +13,7 @@ namespace touchstone::fuzz {
 namespace {
 
 using Candidates = std::vector<KernelCase>;
+using Sources = std::vector<LazyOpPtr>;
 
 Device& reference() {
   static const std::unique_ptr<Device> device = make_interpreted_device("SHRINK");
@@ -23,14 +24,18 @@ LazyOpPtr stored(const LazyOpPtr& value) {
   return LazyOp::store(ShapeTracker::contiguous(value->shape()), value);
 }
 
+LazyOpPtr over(const LazyOpPtr& node, const Sources& src) {
+  return src == node->src() ? node : with_src(node, src);
+}
+
 // Keeps the buffers that are read, numbered from 1 in order of first use and cut to the part read,
 // and the values of the remaining variables.
 KernelCase renumbered(const LazyOpPtr& kernel, const std::vector<HostArray>& inputs,
                       const symbolic::Values& values = {}) {
   std::map<int, int> places;
   KernelCase out;
-  out.kernel = rebuild(kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
-    if (!is_load(node->op())) return src == node->src() ? node : with_src(node, src);
+  out.kernel = rebuild(kernel, [&](const LazyOpPtr& node, const Sources& src) {
+    if (!is_load(node->op())) return over(node, src);
     MemBuffer b = node->buffer();
     const auto [it, fresh] = places.try_emplace(b.idx, static_cast<int>(places.size()) + 1);
     if (fresh) out.inputs.push_back(inputs[static_cast<std::size_t>(b.idx) - 1]);
@@ -48,20 +53,36 @@ KernelCase renumbered(const LazyOpPtr& kernel, const std::vector<HostArray>& inp
   return out;
 }
 
-// The case with one node replaced; nothing if ill-typed.
-std::optional<KernelCase> with_node(const KernelCase& c, const LazyOp* old,
-                                    const LazyOpPtr& replacement,
-                                    const std::vector<HostArray>& inputs) {
+// The case with every node made anew; nothing if ill-typed.
+template <class Change>
+std::optional<KernelCase> rebuilt(const KernelCase& c, const std::vector<HostArray>& inputs,
+                                  const Change& change) {
   try {
-    const LazyOpPtr kernel =
-        rebuild(c.kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
-          if (node.get() == old) return replacement;
-          return src == node->src() ? node : with_src(node, src);
-        });
-    return renumbered(kernel, inputs, c.values);
+    return renumbered(rebuild(c.kernel, change), inputs, c.values);
   } catch (const Error&) {
     return std::nullopt;
   }
+}
+
+// The case with one node replaced.
+std::optional<KernelCase> with_node(const KernelCase& c, const LazyOp* old,
+                                    const LazyOpPtr& replacement,
+                                    const std::vector<HostArray>& inputs) {
+  return rebuilt(c, inputs, [&](const LazyOpPtr& node, const Sources& src) {
+    return node.get() == old ? replacement : over(node, src);
+  });
+}
+
+// A node with this argument, its views changed by `view(tracker, op)`.
+template <class ChangeView>
+LazyOpPtr with_views(const LazyOpPtr& node, const Sources& src, const ChangeView& view, OpArg arg) {
+  if (node->op() == Op::Store) return stored(src[0]);
+  if (auto* b = std::get_if<MemBuffer>(&arg)) {
+    b->st = view(b->st, node->op());
+    if (b->checked) b->checked = view(*b->checked, Op::Load);
+  }
+  if (auto* k = std::get_if<ConstBuffer>(&arg)) k->st = view(k->st, node->op());
+  return LazyOp::make(node->op(), src, std::move(arg));
 }
 
 void add(Candidates& out, std::optional<KernelCase> c) {
@@ -90,24 +111,12 @@ std::optional<KernelCase> rebounded(const KernelCase& c, const symbolic::Node& v
   const std::string name = symbolic::variable_name(variable);
   const std::map<std::string, symbolic::Node> now{
       {name, symbolic::variable(name, variable.min().value_or(0), most)}};
-  try {
-    const LazyOpPtr kernel =
-        rebuild(c.kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
-          if (node->op() == Op::Store) return stored(src[0]);
-          OpArg arg = node->arg();
-          if (auto* b = std::get_if<MemBuffer>(&arg)) {
-            b->st = b->st.substitute(now);
-            if (b->checked) b->checked = b->checked->substitute(now);
-          }
-          if (auto* k = std::get_if<ConstBuffer>(&arg)) k->st = k->st.substitute(now);
-          return LazyOp::make(node->op(), src, std::move(arg));
-        });
-    symbolic::Values values = c.values;
-    values[name] = value;
-    return renumbered(kernel, c.inputs, values);
-  } catch (const Error&) {
-    return std::nullopt;
-  }
+  KernelCase at = c;
+  at.values[name] = value;
+  const auto substitute = [&](const ShapeTracker& st, Op) { return st.substitute(now); };
+  return rebuilt(at, c.inputs, [&](const LazyOpPtr& node, const Sources& src) {
+    return with_views(node, src, substitute, node->arg());
+  });
 }
 
 // Replaces all variables or one by numbers, or makes one smaller.
@@ -129,16 +138,9 @@ void variables(const KernelCase& c, Candidates& out) {
 // Operand i in place of each of two nodes of one operation.
 std::optional<KernelCase> without_both(const KernelCase& c, const LazyOp* one, const LazyOp* other,
                                        std::size_t i) {
-  try {
-    const LazyOpPtr kernel =
-        rebuild(c.kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
-          if (node.get() == one || node.get() == other) return src[i];
-          return src == node->src() ? node : with_src(node, src);
-        });
-    return renumbered(kernel, c.inputs, c.values);
-  } catch (const Error&) {
-    return std::nullopt;
-  }
+  return rebuilt(c, c.inputs, [&](const LazyOpPtr& node, const Sources& src) {
+    return node.get() == one || node.get() == other ? src[i] : over(node, src);
+  });
 }
 
 // Some faults need two equal parts of a kernel.
@@ -215,24 +217,16 @@ std::optional<KernelCase> retyped(const KernelCase& c, DType from, DType to) {
   std::vector<HostArray> inputs = c.inputs;
   for (HostArray& input : inputs)
     if (input.dtype == from) input = converted(input, to);
-  try {
-    const LazyOpPtr kernel = rebuild(
-        c.kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) -> LazyOpPtr {
-          if (node->op() == Op::Store) return stored(src[0]);
-          if (is_reduce(node->op()))
-            return LazyOp::reduce(node->op(), src[0], node->reduce_arg().axes);
-          OpArg arg = node->arg();
-          if (auto* b = std::get_if<MemBuffer>(&arg); b != nullptr && b->dtype == from)
-            b->dtype = to;
-          if (auto* k = std::get_if<ConstBuffer>(&arg); k != nullptr && k->value.dtype() == from)
-            k->value = convert(k->value, to);
-          if (auto* k = std::get_if<CastArg>(&arg); k != nullptr && k->to == from) k->to = to;
-          return LazyOp::make(node->op(), src, std::move(arg));
-        });
-    return renumbered(kernel, inputs, c.values);
-  } catch (const Error&) {
-    return std::nullopt;
-  }
+  return rebuilt(c, inputs, [&](const LazyOpPtr& node, const Sources& src) {
+    if (node->op() == Op::Store) return stored(src[0]);
+    if (is_reduce(node->op())) return LazyOp::reduce(node->op(), src[0], node->reduce_arg().axes);
+    OpArg arg = node->arg();
+    if (auto* b = std::get_if<MemBuffer>(&arg); b != nullptr && b->dtype == from) b->dtype = to;
+    if (auto* k = std::get_if<ConstBuffer>(&arg); k != nullptr && k->value.dtype() == from)
+      k->value = convert(k->value, to);
+    if (auto* k = std::get_if<CastArg>(&arg); k != nullptr && k->to == from) k->to = to;
+    return LazyOp::make(node->op(), src, std::move(arg));
+  });
 }
 
 void types(const KernelCase& c, Candidates& out) {
@@ -254,14 +248,12 @@ void buffers(const KernelCase& c, Candidates& out) {
         kept.bytes += gone.bytes.substr(kept.bytes.size());
         kept.shape = {gone.size()};
       }
-      const LazyOpPtr kernel =
-          rebuild(c.kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
-            if (!is_load(node->op()) || node->buffer().idx != b)
-              return src == node->src() ? node : with_src(node, src);
-            MemBuffer buffer = node->buffer();
-            buffer.idx = a;
-            return LazyOp::make(node->op(), src, std::move(buffer));
-          });
+      const LazyOpPtr kernel = rebuild(c.kernel, [&](const LazyOpPtr& node, const Sources& src) {
+        if (!is_load(node->op()) || node->buffer().idx != b) return over(node, src);
+        MemBuffer buffer = node->buffer();
+        buffer.idx = a;
+        return LazyOp::make(node->op(), src, std::move(buffer));
+      });
       out.push_back(renumbered(kernel, inputs, c.values));
     }
 }
@@ -279,22 +271,9 @@ std::optional<KernelCase> cut(const KernelCase& c, std::size_t axis, std::int64_
     ShapeTracker part = st.shrink(keep);
     return compact ? compacted(part) : part;
   };
-  try {
-    const LazyOpPtr kernel =
-        rebuild(c.kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
-          if (node->op() == Op::Store) return stored(src[0]);
-          OpArg arg = node->arg();
-          if (auto* b = std::get_if<MemBuffer>(&arg)) {
-            b->st = cut_view(b->st, node->op());
-            if (b->checked) b->checked = cut_view(*b->checked, Op::Load);
-          }
-          if (auto* k = std::get_if<ConstBuffer>(&arg)) k->st = cut_view(k->st, node->op());
-          return LazyOp::make(node->op(), src, std::move(arg));
-        });
-    return renumbered(kernel, c.inputs, c.values);
-  } catch (const Error&) {
-    return std::nullopt;
-  }
+  return rebuilt(c, c.inputs, [&](const LazyOpPtr& node, const Sources& src) {
+    return with_views(node, src, cut_view, node->arg());
+  });
 }
 
 // Removes an axis of size 1 from every view and reduce.
@@ -304,30 +283,15 @@ std::optional<KernelCase> without_axis(const KernelCase& c, std::size_t axis) {
     shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis) + position_axes(op));
     return st.reshape(shape);
   };
-  try {
-    const LazyOpPtr kernel = rebuild(
-        c.kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) -> LazyOpPtr {
-          if (node->op() == Op::Store) return stored(src[0]);
-          OpArg arg = node->arg();
-          if (auto* b = std::get_if<MemBuffer>(&arg)) {
-            b->st = drop(b->st, node->op());
-            if (b->checked) b->checked = drop(*b->checked, Op::Load);
-          }
-          if (auto* k = std::get_if<ConstBuffer>(&arg)) k->st = drop(k->st, node->op());
-          if (auto* r = std::get_if<ReduceArg>(&arg)) {
-            std::vector<int> axes;
-            for (const int a : r->axes)
-              if (a != static_cast<int>(axis))
-                axes.push_back(a > static_cast<int>(axis) ? a - 1 : a);
-            if (axes.empty()) return src[0];
-            r->axes = axes;
-          }
-          return LazyOp::make(node->op(), src, std::move(arg));
-        });
-    return renumbered(kernel, c.inputs, c.values);
-  } catch (const Error&) {
-    return std::nullopt;
-  }
+  return rebuilt(c, c.inputs, [&](const LazyOpPtr& node, const Sources& src) {
+    OpArg arg = node->arg();
+    if (auto* r = std::get_if<ReduceArg>(&arg)) {
+      std::erase(r->axes, static_cast<int>(axis));
+      if (r->axes.empty()) return src[0];
+      for (int& a : r->axes) a -= a > static_cast<int>(axis) ? 1 : 0;
+    }
+    return with_views(node, src, drop, std::move(arg));
+  });
 }
 
 void dimensional(const KernelCase& c, Candidates& out) {
@@ -419,6 +383,8 @@ void values(const KernelCase& c, Candidates& out) {
   }
 }
 
+constexpr auto kPasses = {variables, structural, types, buffers, dimensional, views, values};
+
 }  // namespace
 
 CaseSize size_of(const KernelCase& c) {
@@ -452,7 +418,7 @@ CaseSize size_of(const KernelCase& c) {
 }
 
 void smaller_cases(const KernelCase& c, const std::function<bool(std::vector<KernelCase>)>& take) {
-  for (const auto pass : {variables, structural, types, buffers, dimensional, views, values}) {
+  for (const auto pass : kPasses) {
     Candidates candidates;
     pass(c, candidates);
     if (!take(std::move(candidates))) return;
@@ -465,22 +431,23 @@ Shrunk shrink(const KernelCase& c, const std::function<bool(const KernelCase&)>&
   CaseSize size = size_of(c);
   for (bool progress = true; progress;) {
     progress = false;
-    for (const auto pass : {variables, structural, types, buffers, dimensional, views, values}) {
-      Candidates candidates;
-      pass(result.smallest, candidates);
+    bool spent = false;
+    smaller_cases(result.smallest, [&](Candidates candidates) {
       for (KernelCase& candidate : candidates) {
         const CaseSize smaller = size_of(candidate);
         if (!(smaller < size)) continue;
-        if (result.runs == most_runs) return result;
+        spent = result.runs == most_runs;
+        if (spent) return false;
         ++result.runs;
         if (!fails(candidate)) continue;
         result.smallest = std::move(candidate);
         size = smaller;
         progress = true;
-        break;
+        return false;
       }
-      if (progress) break;
-    }
+      return true;
+    });
+    if (spent) break;
   }
   return result;
 }

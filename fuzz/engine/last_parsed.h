@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace touchstone::fuzz {
+
+/// The case last read from a text: a shrink step that measures, checks and shrinks one text reads
+/// it once.
+template <class Case, Case (*parse)(std::string_view) = Case::parse>
+class LastParsed {
+ public:
+  /// Valid until the next call. Throws as `parse`.
+  const Case& of(const std::string& text) {
+    if (!case_ || text_ != text) {
+      case_ = parse(text);
+      text_ = text;
+    }
+    return *case_;
+  }
+
+ private:
+  std::string text_;
+  std::optional<Case> case_;
+};
+
+}  // namespace touchstone::fuzz
