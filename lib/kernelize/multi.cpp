@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "touchstone/kernelize/elements.h"
 #include "touchstone/kernelize/rules.h"
 
 namespace touchstone::kernelize {
@@ -175,7 +176,7 @@ const UOp& pair() {
   return two;
 }
 UOp on_pair(const Shape& shape, DType d = DType::Float32) {
-  return as_shape(UOp::new_buffer(pair(), most_elements(shape), d), shape);
+  return as_shape(UOp::new_buffer(pair(), max_elements(shape), d), shape);
 }
 
 std::vector<Rule> of_computing() {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "touchstone/kernelize/elements.h"
 #include "touchstone/kernelize/images.h"
 #include "touchstone/kernelize/rules.h"
 #include "touchstone/ops/fold.h"
@@ -180,7 +181,7 @@ UOp cast_to_image(const Match& m) {
 
 // Operands of the examples.
 UOp array(const Shape& shape, DType d = DType::Float32) {
-  return as_shape(UOp::new_buffer(UOp::device("HOST"), most_elements(shape), d), shape);
+  return as_shape(UOp::new_buffer(UOp::device("HOST"), max_elements(shape), d), shape);
 }
 UOp seen(const UOp& x, ShapeTracker st) {
   return UOp::make(Ops::View, x.dtype(), {x}, std::move(st));

@@ -473,16 +473,4 @@ void LazyBuffer::set_realized(BufferPtr buffer) {
   b.assigns_to_.reset();
 }
 
-std::int64_t max_elements(const Shape& shape) {
-  std::int64_t n = 1;
-  for (const sint& s : shape) {
-    const std::optional<std::int64_t> most = s.is_int() ? s.as_int() : s.max();
-    if (!most)
-      throw ShapeError(fmt::format("size {} of shape {} has no upper bound; bound its variables",
-                                   s.str(), str(shape)));
-    n = checked_mul(n, *most);
-  }
-  return n;
-}
-
 }  // namespace touchstone

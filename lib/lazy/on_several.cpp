@@ -14,8 +14,7 @@ const PatternMatcher& shards() {
 
 UOp some_of(const LazyBuffer& x) {
   const Shape local = shape_on_each(x);
-  const UOp buffer =
-      UOp::new_buffer(UOp::device(x.devices()), kernelize::most_elements(local), x.dtype());
+  const UOp buffer = UOp::new_buffer(UOp::device(x.devices()), max_elements(local), x.dtype());
   const UOp held = kernelize::as_shape(buffer, local);
   return x.axis() ? held.multi(*x.axis()) : held;
 }
