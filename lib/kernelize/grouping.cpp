@@ -6,7 +6,7 @@
 
 #include "touchstone/base/hash.h"
 #include "touchstone/kernelize/elements.h"
-#include "touchstone/kernelize/limits.h"
+#include "touchstone/kernelize/long_kernels.h"
 #include "touchstone/kernelize/ranges.h"
 #include "touchstone/kernelize/walk.h"
 #include "touchstone/shapetracker/merge/simplify.h"
@@ -290,57 +290,41 @@ class Grouping {
     return has_values(u) && !realized(u) && !always_contiguous(u.op());
   }
 
-  // The ops, including u, that one kernel computes for u.
-  std::vector<UOp> together(const UOp& u) const {
-    std::vector<UOp> ops;
-    walk_sources(u, [&](const UOp& at) {
-      if (at != u && !computed_in_reader(at)) return false;
-      if (is_elementwise(at.op()) || at.op() == Ops::ReduceAxis) ops.push_back(at);
-      return true;
-    });
-    return ops;
-  }
-
-  // Splits kernels that are too long: realizes the op that needs the least memory, among equals the
-  // one with the most work. Skips ops with little work, which would give small kernels.
-  void cut_too_long() {
-    UOpMap<int> bounds;  // upper bounds of the ops that a kernel computes for a node
-    const auto bound = [&](const UOp& u) {
-      const int* known = computed_in_reader(u) ? bounds.find(u) : nullptr;
-      return known == nullptr ? 0 : *known;
-    };
-    for (const UOp& u : order_) {
-      int own = is_elementwise(u.op()) || u.op() == Ops::ReduceAxis ? 1 : 0;
-      const auto add_up = [&] {
-        int sum = own;
-        for (const UOp& s : u.src()) sum = std::min(sum + bound(s), kMostInKernel + 1);
-        return sum;
-      };
-      int all = add_up();
-      while (all > kMostInKernel) {
-        const std::vector<UOp> ops = together(u);  // ops shared by two sources were counted twice
-        all = static_cast<int>(ops.size());
-        if (all > kMostInKernel) all = cut(u, ops, bound) ? add_up() : kMostInKernel;
+  // The graph as numbers, for LongKernels.
+  struct Cutting {
+    explicit Cutting(Grouping& grouping) : of(grouping) {
+      UOpMap<int> number;
+      for (const UOp& u : of.order_) {
+        std::vector<int>& sources = reads.emplace_back();
+        for (const UOp& s : u.src()) sources.push_back(*number.find(s));
+        number.set(u, static_cast<int>(numbers.size()));
+        numbers.push_back(static_cast<int>(numbers.size()));
       }
-      bounds.set(u, all);
     }
-  }
+    const UOp& node(int i) const { return of.order_[static_cast<std::size_t>(i)]; }
+    const std::vector<int>& sources(int i) const { return reads[static_cast<std::size_t>(i)]; }
+    bool is_op(int i) const {
+      return is_elementwise(node(i).op()) || node(i).op() == Ops::ReduceAxis;
+    }
+    bool in_reader(int i) const { return of.computed_in_reader(node(i)); }
+    std::int64_t bytes(int i) const {
+      return max_elements(node(i).shape()) *
+             static_cast<std::int64_t>(itemsize(node(i).dtype().base));
+    }
+    static bool goes_first(int) { return false; }
+    void store(int i) {
+      of.realize(node(i));
+      of.asked_.add(node(i));
+    }
 
-  template <class Bound>
-  bool cut(const UOp& u, const std::vector<UOp>& ops, const Bound& bound) {
-    const auto key = [&](const UOp& n) {
-      const auto width = static_cast<std::int64_t>(itemsize(n.dtype().base));
-      return std::make_pair(max_elements(n.shape()) * width, -bound(n));
-    };
-    const UOp* best = nullptr;
-    for (const UOp& n : ops)
-      if (n != u && bound(n) > kMostInKernel / 4 && (best == nullptr || key(n) < key(*best)))
-        best = &n;
-    if (best == nullptr && ops.size() > 1) best = &ops.back();
-    if (best == nullptr || *best == u) return false;
-    realize(*best);
-    asked_.add(*best);
-    return true;
+    Grouping& of;
+    std::vector<std::vector<int>> reads;
+    std::vector<int> numbers;
+  };
+
+  void cut_too_long() {
+    Cutting cutting(*this);
+    LongKernels(cutting, order_.size()).split(cutting.numbers);
   }
 
   bool is_long(const UOp& u) const {
