@@ -1,5 +1,7 @@
 #include "touchstone/kernelize/elements.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "touchstone/base/checked.h"
@@ -16,6 +18,25 @@ std::int64_t max_elements(const Shape& shape) {
     n = checked_mul(n, *most);
   }
   return n;
+}
+
+bool has_no_elements(const Shape& shape) {
+  return std::ranges::any_of(shape, [](const sint& s) { return s == sint(0); });
+}
+
+Mask whole_mask(const Shape& shape) {
+  Mask keep;
+  for (const sint& s : shape) keep.emplace_back(0, s);
+  return keep;
+}
+
+Mask part_mask(const Shape& shape, int axis, const sint& i, std::size_t count) {
+  const sint part =
+      floor_div(shape[static_cast<std::size_t>(axis)], static_cast<std::int64_t>(count));
+  const sint first = i * part;
+  Mask keep = whole_mask(shape);
+  keep[static_cast<std::size_t>(axis)] = {first, first + part};
+  return keep;
 }
 
 std::int64_t kernelize::unmasked_elements(const View& view) {

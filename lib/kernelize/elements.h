@@ -8,6 +8,14 @@ namespace touchstone {
 /// a size has no bound.
 std::int64_t max_elements(const Shape& shape);
 
+/// True if a size is 0.
+bool has_no_elements(const Shape& shape);
+
+/// The mask of a shape that keeps all elements.
+Mask whole_mask(const Shape& shape);
+/// The mask that keeps part `i` of `count` equal ones along an axis.
+Mask part_mask(const Shape& shape, int axis, const sint& i, std::size_t count);
+
 namespace kernelize {
 
 /// The maximum number of elements inside a view's mask; all of them if there is none.

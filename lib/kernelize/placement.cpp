@@ -9,8 +9,6 @@
 namespace touchstone::kernelize {
 namespace {
 
-using Examples = std::vector<RuleExample>;
-
 bool is_tuple(const UOp& device) {
   return std::holds_alternative<std::vector<std::string>>(device.arg());
 }

@@ -7,6 +7,8 @@
 
 namespace touchstone::kernelize {
 
+using Examples = std::vector<RuleExample>;
+
 /// Turns movement into views and merges views of views; views of empty values or constants are
 /// folded into the constant.
 PatternMatcher merge_views();

@@ -11,13 +11,9 @@
 namespace touchstone::kernelize {
 namespace {
 
-using Examples = std::vector<RuleExample>;
-
 bool is_zero_size(const UOp& u) {
   if (u.dtype().is_none()) return false;
-  const ShapeTracker* st = u.st();
-  return st != nullptr &&
-         std::ranges::any_of(st->shape(), [](const sint& s) { return s == sint(0); });
+  return u.st() != nullptr && has_no_elements(u.shape());
 }
 
 UOp nothing_is_zero(const Match& m) {
