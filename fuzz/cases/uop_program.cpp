@@ -5,6 +5,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/fuzz/cases/program.h"
+#include "touchstone/kernelize/elements.h"
 #include "touchstone/kernelize/rules.h"
 
 namespace touchstone::fuzz {
@@ -118,7 +119,7 @@ class Builder {
       if (values.size() != 1) throw ParseError("a constant must have one value");
       return add(UOp::constant(Scalar::parse(dtype, values[0]), shape, device));
     }
-    const std::int64_t n = kernelize::most_elements(shape);
+    const std::int64_t n = max_elements(shape);
     if (n == 0) return add(UOp::constant(Scalar::from_int(dtype, 0), shape, device));
     add(kernelize::as_shape(UOp::new_buffer(device, n, dtype), shape));
   }
@@ -156,7 +157,7 @@ class Builder {
     if (name == "assign") {
       expect(name, of, 2, rest, 0);
       // An empty value has no memory to assign to.
-      if (kernelize::most_elements(x.shape()) == 0) return of[1];
+      if (max_elements(x.shape()) == 0) return of[1];
       return (x.base().op() == Ops::Const ? x.contiguous() : x).assign(of[1]);
     }
     if (const auto op = reduce_named(name)) {

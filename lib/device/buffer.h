@@ -68,8 +68,6 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
   /// The device address; only on host devices may the host dereference it.
   void* memory() const { return memory_; }
 
-  /// True if the memory is its own rather than an owner's.
-  bool owns_memory() const { return owner_ == nullptr; }
   /// Exchanges the contents with a buffer of the same device, dtype and size, by swapping the
   /// memory if both own theirs. Throws BufferError.
   void exchange(Buffer& other);

@@ -77,7 +77,6 @@ class BackendProcess {
   Answer run(const KernelFile& kernel, std::span<const HostArray> inputs);
   static constexpr int kMostHangs = 10;
 
-  void set_limits(const Limits& limits) { limits_ = limits; }
   const Starts& starts() const { return starts_; }
 
  private:

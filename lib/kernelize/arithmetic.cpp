@@ -8,8 +8,6 @@
 namespace touchstone::kernelize {
 namespace {
 
-using Examples = std::vector<RuleExample>;
-
 bool truth(const UOp& u) { return is_bool(u.dtype().base); }
 bool floats(const UOp& u) { return is_float(u.dtype().base); }
 

@@ -8,8 +8,6 @@
 namespace touchstone::kernelize {
 namespace {
 
-using Examples = std::vector<RuleExample>;
-
 UOp fused(const UOp& x) { return x.ask(Ops::Fuse); }
 
 UOp fuse_view(const Match& m) {

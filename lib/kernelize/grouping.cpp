@@ -5,14 +5,15 @@
 #include <optional>
 
 #include "touchstone/base/hash.h"
+#include "touchstone/kernelize/elements.h"
+#include "touchstone/kernelize/long_kernels.h"
 #include "touchstone/kernelize/ranges.h"
+#include "touchstone/kernelize/walk.h"
 #include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone::kernelize {
 namespace {
 
-constexpr int kMostShared = 64;           // ops recomputed by several kernels
-constexpr int kMostInKernel = 2048;       // ops per kernel; compilers handle longer ones badly
 constexpr std::size_t kMostBetween = 32;  // ops between a value and the op where its readers meet
 
 class Grouping {
@@ -66,21 +67,11 @@ class Grouping {
            !u.src(0).dtype().is_none() && u.src(0).st() != nullptr;
   }
 
-  static bool only_pads(const ShapeTracker& st, std::int64_t held) {
-    if (st.views().size() != 1 || !st.masked()) return false;
-    Shape inside;
-    for (const auto& [begin, end] : *st.views()[0].mask()) inside.push_back(end - begin);
-    return held >= most_elements(inside);
-  }
-
   void before_expand() {
     if (config_.kernelize.dont_realize_expand) return;
     for (const UOp& v : order_) {
-      if (!is_seen(v)) continue;
-      const auto& st = v.arg_as<ShapeTracker>();
-      const std::int64_t held = most_elements(v.src(0).shape());
-      if (only_pads(st, held) || is_fused(v.src(0))) continue;
-      if (held < most_elements(st.shape())) realize(v.src(0));
+      if (!is_seen(v) || is_fused(v.src(0))) continue;
+      if (grows(max_elements(v.src(0).shape()), v.arg_as<ShapeTracker>())) realize(v.src(0));
     }
   }
 
@@ -124,7 +115,7 @@ class Grouping {
       }
       for (std::size_t i = 0; i < u.src().size(); ++i) {
         const UOp& s = u.src(i);
-        if (s.dtype().is_none() || s.st() == nullptr) continue;
+        if (!has_values(s)) continue;
         std::vector<Use>& uses = children_[s.base()];
         const Use use{u, s.tracker()};
         bool known = false;  // uses by one consumer are adjacent
@@ -178,17 +169,12 @@ class Grouping {
 
   // Nodes from u, inclusive, down to realized ones.
   std::vector<UOp> below(const UOp& u) const {
-    std::vector<UOp> all, open{u};
-    UOpSet seen;
-    while (!open.empty()) {
-      const UOp at = std::move(open.back());
-      open.pop_back();
-      if (!seen.add(at)) continue;
+    std::vector<UOp> all;
+    walk_sources(u, [&](const UOp& at) {
+      if (at.st() == nullptr && at.op() != Ops::View) return false;
       all.push_back(at);
-      if (at != u && realized(at)) continue;
-      for (const UOp& s : at.src())
-        if (s.st() != nullptr || s.op() == Ops::View) open.push_back(s);
-    }
+      return at == u || !realized(at);
+    });
     return all;
   }
 
@@ -282,7 +268,7 @@ class Grouping {
     }
   }
 
-  // Realizes work of more than kMostShared ops that several kernels would repeat: without a limit,
+  // Realizes work of more than kMostGrouped ops that several kernels would repeat: without a limit,
   // each link of a chain would repeat all earlier ones.
   void store_long_and_shared() {
     UOpMap<UOp> home;  // of a node: the only realized or shared node that it is computed for
@@ -301,78 +287,54 @@ class Grouping {
   }
 
   bool computed_in_reader(const UOp& u) const {
-    return u.st() != nullptr && !u.dtype().is_none() && !realized(u) && !always_contiguous(u.op());
+    return has_values(u) && !realized(u) && !always_contiguous(u.op());
   }
 
-  // The ops, including u, that one kernel computes for u.
-  std::vector<UOp> together(const UOp& u) const {
-    std::vector<UOp> open{u}, ops;
-    UOpSet seen;
-    while (!open.empty()) {
-      const UOp at = std::move(open.back());
-      open.pop_back();
-      if ((at != u && !computed_in_reader(at)) || !seen.add(at)) continue;
-      if (is_elementwise(at.op()) || at.op() == Ops::ReduceAxis) ops.push_back(at);
-      for (const UOp& s : at.src()) open.push_back(s);
-    }
-    return ops;
-  }
-
-  // Splits kernels that are too long: realizes the op that needs the least memory, among equals the
-  // one with the most work. Skips ops with little work, which would give small kernels.
-  void cut_too_long() {
-    UOpMap<int> bounds;  // upper bounds of the ops that a kernel computes for a node
-    const auto bound = [&](const UOp& u) {
-      const int* known = computed_in_reader(u) ? bounds.find(u) : nullptr;
-      return known == nullptr ? 0 : *known;
-    };
-    for (const UOp& u : order_) {
-      int own = is_elementwise(u.op()) || u.op() == Ops::ReduceAxis ? 1 : 0;
-      const auto add_up = [&] {
-        int sum = own;
-        for (const UOp& s : u.src()) sum = std::min(sum + bound(s), kMostInKernel + 1);
-        return sum;
-      };
-      int all = add_up();
-      while (all > kMostInKernel) {
-        const std::vector<UOp> ops = together(u);  // ops shared by two sources were counted twice
-        all = static_cast<int>(ops.size());
-        if (all > kMostInKernel) all = cut(u, ops, bound) ? add_up() : kMostInKernel;
+  // The graph as numbers, for LongKernels.
+  struct Cutting {
+    explicit Cutting(Grouping& grouping) : of(grouping) {
+      UOpMap<int> number;
+      for (const UOp& u : of.order_) {
+        std::vector<int>& sources = reads.emplace_back();
+        for (const UOp& s : u.src()) sources.push_back(*number.find(s));
+        number.set(u, static_cast<int>(numbers.size()));
+        numbers.push_back(static_cast<int>(numbers.size()));
       }
-      bounds.set(u, all);
     }
-  }
+    const UOp& node(int i) const { return of.order_[static_cast<std::size_t>(i)]; }
+    const std::vector<int>& sources(int i) const { return reads[static_cast<std::size_t>(i)]; }
+    bool is_op(int i) const {
+      return is_elementwise(node(i).op()) || node(i).op() == Ops::ReduceAxis;
+    }
+    bool in_reader(int i) const { return of.computed_in_reader(node(i)); }
+    std::int64_t bytes(int i) const {
+      return max_elements(node(i).shape()) *
+             static_cast<std::int64_t>(itemsize(node(i).dtype().base));
+    }
+    static bool goes_first(int) { return false; }
+    void store(int i) {
+      of.realize(node(i));
+      of.asked_.add(node(i));
+    }
 
-  template <class Bound>
-  bool cut(const UOp& u, const std::vector<UOp>& ops, const Bound& bound) {
-    const auto key = [&](const UOp& n) {
-      const auto width = static_cast<std::int64_t>(itemsize(n.dtype().base));
-      return std::make_pair(most_elements(n.shape()) * width, -bound(n));
-    };
-    const UOp* best = nullptr;
-    for (const UOp& n : ops)
-      if (n != u && bound(n) > kMostInKernel / 4 && (best == nullptr || key(n) < key(*best)))
-        best = &n;
-    if (best == nullptr && ops.size() > 1) best = &ops.back();
-    if (best == nullptr || *best == u) return false;
-    realize(*best);
-    asked_.add(*best);
-    return true;
+    Grouping& of;
+    std::vector<std::vector<int>> reads;
+    std::vector<int> numbers;
+  };
+
+  void cut_too_long() {
+    Cutting cutting(*this);
+    LongKernels(cutting, order_.size()).split(cutting.numbers);
   }
 
   bool is_long(const UOp& u) const {
-    std::vector<UOp> open{u};
-    UOpSet seen;
     int ops = 0;
-    while (!open.empty() && ops <= kMostShared) {
-      const UOp at = std::move(open.back());
-      open.pop_back();
-      if ((at != u && realized(at)) || always_contiguous(at.op()) || !seen.add(at)) continue;
+    walk_sources(u, [&](const UOp& at) {
+      if (!has_values(at) || (at != u && realized(at)) || always_contiguous(at.op())) return false;
       ops += at.op() == Ops::View ? 0 : 1;
-      for (const UOp& s : at.src())
-        if (s.st() != nullptr && !s.dtype().is_none()) open.push_back(s);
-    }
-    return ops > kMostShared;
+      return ops <= kMostGrouped;
+    });
+    return ops > kMostGrouped;
   }
 
   std::vector<UOp> order_;

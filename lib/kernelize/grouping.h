@@ -15,7 +15,6 @@ UOpSet what_gets_memory(const UOp& sink, const Config& config, const UOpSet& als
 /// Returns the nodes that one kernel would see through more than `most` views: repeating their work
 /// costs more than a buffer, and the work of a chain of such nodes doubles with every link.
 UOpSet seen_too_often(const UOp& sink, const UOpSet& memory, std::size_t most);
-inline constexpr std::size_t kMostViews = 64;
 
 /// FUSE_ARANGE: applies FUSE to values that are computed from constants alone through a reduce and
 /// are read by work under another reduce.

@@ -4,7 +4,9 @@
 
 #include "touchstone/kernelize/grouping.h"
 #include "touchstone/kernelize/kernels.h"
+#include "touchstone/kernelize/limits.h"
 #include "touchstone/kernelize/multi.h"
+#include "touchstone/kernelize/walk.h"
 #include "touchstone/uop/spec.h"
 
 namespace touchstone {
@@ -36,17 +38,11 @@ PatternMatcher barriers() {
 // The first distinct buffers below a node.
 std::vector<UOp> buffers_below(const UOp& u) {
   constexpr OpSet kStored{Ops::Buffer, Ops::Gbarrier, Ops::Assign, Ops::MStack};
-  std::vector<UOp> found, open{u};
-  UOpSet seen;
-  while (!open.empty()) {
-    const UOp at = std::move(open.back());
-    open.pop_back();
-    if (!seen.add(at)) continue;
-    if (kStored.has(at.op()))
-      found.push_back(at);
-    else
-      open.insert(open.end(), at.src().begin(), at.src().end());
-  }
+  std::vector<UOp> found;
+  walk_sources(u, [&](const UOp& at) {
+    if (kStored.has(at.op())) found.push_back(at);
+    return !kStored.has(at.op());
+  });
   return found;
 }
 

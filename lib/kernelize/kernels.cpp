@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <deque>
 
+#include "touchstone/kernelize/elements.h"
 #include "touchstone/kernelize/kernelize.h"
 #include "touchstone/kernelize/rules.h"
+#include "touchstone/kernelize/walk.h"
 
 namespace touchstone {
 namespace kernelize {
@@ -58,7 +60,7 @@ UOp store_new(const Match& m) {
   const UOp& x = m[0];
   const UOp where = x.device_node();
   if (!where) throw AstError(x.line() + " is on no device, so it has no memory");
-  const UOp buffer = UOp::new_buffer(where, most_elements(x.shape()), x.dtype().base);
+  const UOp buffer = UOp::new_buffer(where, max_elements(x.shape()), x.dtype().base);
   return as_shape(buffer.assign(kernel_of(x, buffer)), x.shape());
 }
 
@@ -84,17 +86,12 @@ UOp store_assigned(const Match& m) {
 // (sources first).
 bool is_below(const UOp& below, const UOp& u, const UOpMap<std::size_t>& place) {
   const std::size_t first = *place.find(below);
-  std::vector<UOp> open{u};
-  UOpSet seen;
-  while (!open.empty()) {
-    const UOp at = std::move(open.back());
-    open.pop_back();
-    for (const UOp& s : at.src()) {
-      if (s == below) return true;
-      if (*place.find(s) > first && seen.add(s)) open.push_back(s);
-    }
-  }
-  return false;
+  bool found = false;
+  walk_sources(u, [&](const UOp& at) {
+    found = found || (at == below && at != u);
+    return !found && *place.find(at) > first;
+  });
+  return found;
 }
 
 // The BUFFERs and ASSIGNs behind an operand of a kernel, over all devices.

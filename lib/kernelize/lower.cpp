@@ -1,10 +1,11 @@
 // Builds a kernel's AST from its nodes.
 #include <algorithm>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "touchstone/kernelize/kernelize.h"
 #include "touchstone/kernelize/op_of.h"
 #include "touchstone/kernelize/rules.h"
+#include "touchstone/kernelize/view_pool.h"
 #include "touchstone/shapetracker/merge/simplify.h"
 #include "touchstone/uop/kernel_graph.h"
 #include "touchstone/uop/spec.h"
@@ -13,12 +14,6 @@ namespace touchstone {
 namespace {
 
 constexpr OpSet kMemory{Ops::Buffer, Ops::Assign, Ops::MSelect, Ops::MStack};
-
-struct ViewHash {
-  std::size_t operator()(const ShapeTracker& st) const {
-    return static_cast<std::size_t>(st.hash());
-  }
-};
 
 bool is_leaf(const UOp& u) { return kMemory.has(u.op()) || u.op() == Ops::Const; }
 
@@ -77,7 +72,7 @@ class Lowering {
     for (const sint& s : root_.shape())
       if (extra == 0 || s != sint(1)) shape.push_back(s);
     shape.insert(shape.end(), static_cast<std::size_t>(extra), sint(1));
-    const ShapeTracker* whole = intern(ShapeTracker::contiguous(shape));
+    const ShapeTracker* whole = views_.intern(ShapeTracker::contiguous(shape));
     open(root_, whole, extra);
     while (!frames_.empty()) {
       Frame& frame = frames_.back();
@@ -135,14 +130,6 @@ class Lowering {
     return of_root == nullptr ? 0 : *of_root;  // realized values are only copied
   }
 
-  const ShapeTracker* intern(ShapeTracker st) { return &*views_.insert(std::move(st)).first; }
-
-  const ShapeTracker* through(const ShapeTracker& inner, const ShapeTracker* outer) {
-    if (inner.is_contiguous()) return outer;
-    if (outer->is_contiguous() && outer->shape() == inner.shape()) return intern(inner);
-    return intern(merge_outermost(inner + *outer));
-  }
-
   // The view of a reduce's source; its reduced axes replace as many axes of size 1.
   const ShapeTracker* under_reduce(const UOp& r, const ShapeTracker& st, int extra) {
     const std::size_t reduced = r.arg_as<UOpReduce>().axes.size();
@@ -151,7 +138,7 @@ class Lowering {
     const ShapeTracker terms = kernelize::terms_of(r, st.reshape(kept));
     Shape shape = terms.shape();
     shape.insert(shape.end(), static_cast<std::size_t>(extra) - reduced, sint(1));
-    return intern(merge_outermost(terms.reshape(shape)));
+    return views_.intern(merge_outermost(terms.reshape(shape)));
   }
 
   void give(LazyOpPtr value) {
@@ -183,7 +170,7 @@ class Lowering {
           from = UOp(from.src(0));
         if (u.op() != Ops::View && from.op() == Ops::View && !from.src().empty())
           from = UOp(from.src(0));
-        st = through(u.tracker(), st);
+        st = views_.through(u.tracker(), st);
         masked = masked || u.tracker().masked();
         u = from;
       } else {
@@ -266,7 +253,7 @@ class Lowering {
   LoweredKernel out_;
   LazyOpPtr result_;
   std::vector<Frame> frames_;
-  std::unordered_set<ShapeTracker, ViewHash> views_;
+  kernelize::ViewPool views_;
   std::unordered_map<Key, LazyOpPtr, KeyHash> made_;
   UOpMap<bool> unsafe_;
 };

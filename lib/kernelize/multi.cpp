@@ -4,24 +4,17 @@
 #include <algorithm>
 #include <numeric>
 
+#include "touchstone/kernelize/elements.h"
 #include "touchstone/kernelize/rules.h"
 
 namespace touchstone::kernelize {
 namespace {
-
-using Examples = std::vector<RuleExample>;
 
 const UOp& shard(const UOp& multi) { return multi.src(0); }
 int axis_of(const UOp& multi) { return static_cast<int>(multi.arg_as<std::int64_t>()); }
 std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
 
 std::string text(const Shape& shape) { return str(std::span<const sint>(shape)); }
-
-Mask whole(const Shape& shape) {
-  Mask all;
-  for (const sint& s : shape) all.emplace_back(0, s);
-  return all;
-}
 
 [[noreturn]] void refuse(const UOp& movement, const UOp& multi, std::string_view why) {
   throw ShapeError(fmt::format("{} of {} sharded along axis {} into {}: {}", name(movement.op()),
@@ -122,7 +115,7 @@ UOp shrink_of_shards(const Match& m) {
   for (std::size_t i = 0; i < n; ++i) {
     const sint first = size * sint(static_cast<std::int64_t>(i));
     if (!certainly_eq(begin, first) || !certainly_eq(end, first + size)) continue;
-    if (keep != whole(shard(x).shape()))
+    if (keep != whole_mask(shard(x).shape()))
       refuse(u, x, "one shard must be taken whole; shrink the other axes in a separate step");
     return shard(x).mselect(i).copy_to(x.device_node());
   }
@@ -175,7 +168,7 @@ const UOp& pair() {
   return two;
 }
 UOp on_pair(const Shape& shape, DType d = DType::Float32) {
-  return as_shape(UOp::new_buffer(pair(), most_elements(shape), d), shape);
+  return as_shape(UOp::new_buffer(pair(), max_elements(shape), d), shape);
 }
 
 std::vector<Rule> of_computing() {
@@ -360,10 +353,7 @@ UOp part_of(const UOp& x, int axis, std::size_t count) {
         fmt::format("multi axis uneven: axis {} of {} does not divide into {} shards; pad it, or "
                     "choose another axis or number of devices",
                     axis, text(shape), n));
-  const sint part = floor_div(size, n), first = device_number(count) * part;
-  Mask keep = whole(shape);
-  keep[at(axis)] = {first, first + part};
-  return x.shrink(keep);
+  return x.shrink(part_mask(shape, axis, device_number(count), count));
 }
 
 UOp side_by_side(const std::vector<UOp>& parts, int axis) {

@@ -1,14 +1,13 @@
 // Copies to and from several devices; allreduce.
 #include <algorithm>
 
+#include "touchstone/kernelize/elements.h"
 #include "touchstone/kernelize/multi.h"
 #include "touchstone/kernelize/rules.h"
 #include "touchstone/shapetracker/view/sint_bounds.h"
 
 namespace touchstone::kernelize {
 namespace {
-
-using Examples = std::vector<RuleExample>;
 
 bool is_tuple(const UOp& device) {
   return std::holds_alternative<std::vector<std::string>>(device.arg());
@@ -210,7 +209,7 @@ const UOp& a_and_b() {
   return two;
 }
 UOp on(const UOp& device, const Shape& shape) {
-  return as_shape(UOp::new_buffer(device, most_elements(shape), DType::Float32), shape);
+  return as_shape(UOp::new_buffer(device, max_elements(shape), DType::Float32), shape);
 }
 UOp one(const char* name) { return UOp::device(name); }
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_set>
 
+#include "touchstone/kernelize/elements.h"
+#include "touchstone/kernelize/limits.h"
 #include "touchstone/kernelize/op_of.h"
-#include "touchstone/shapetracker/merge/simplify.h"
+#include "touchstone/kernelize/view_pool.h"
+#include "touchstone/kernelize/walk.h"
 
 namespace touchstone::kernelize {
 namespace {
@@ -13,19 +15,11 @@ namespace {
 constexpr std::size_t kMostSites = 4;        // per node
 constexpr std::size_t kMostAround = 24;      // loops around one node
 constexpr int kMostReduces = 16;             // per kernel
-constexpr int kMostCheap = 3;                // ops recomputed for every copy, as in the lazy stack
-constexpr int kMostShared = 16;              // ops recomputed by several kernels, as there
 constexpr std::size_t kMostAbsorbing = 256;  // nodes of a kernel that absorbs others
 constexpr std::size_t kMostLoading = 256;    // nodes of a kernel whose loads are all counted
 constexpr std::int64_t kMostCounted = std::int64_t{1} << 22;  // terms of counting reduces
 
 using Loops = std::vector<int>;  // loop numbers, outermost first
-
-struct ViewHash {
-  std::size_t operator()(const ShapeTracker& st) const {
-    return static_cast<std::size_t>(st.hash());
-  }
-};
 
 // Where a node is computed: in the kernel of a realized node, once per index of `loops`; `st` maps
 // those to the node's elements.
@@ -56,8 +50,8 @@ class Ranges {
     for (const UOp& u : order_) {
       if (!memory_.has(u) || asked_.has(u) || !is_elementwise(u.op())) continue;
       const Region region = region_of(u);
-      if (region.reduces == 0 && region.cheap && region.ops <= kMostCheap && region.buffers <= 1 &&
-          !region.reads_assigned)
+      if (region.reduces == 0 && region.cheap && region.ops <= kMostRecomputed &&
+          region.buffers <= 1 && !region.reads_assigned)
         cheap_.add(u);
     }
     for (std::size_t i = order_.size(); i-- > 0;) place(order_[i]);
@@ -74,7 +68,7 @@ class Ranges {
   };
 
   void place(const UOp& u) {
-    if (u.op() == Ops::Sink || u.st() == nullptr || u.dtype().is_none()) return;
+    if (u.op() == Ops::Sink || !has_values(u)) return;
     Sites* const known = sites_.find(u);
     if (!memory_.has(u)) {
       if (known == nullptr) return;  // it is not computed
@@ -98,18 +92,16 @@ class Ranges {
 
   Site own_kernel(const UOp& u) {
     kernels_.emplace(u.address(), u);
-    Site own{u.address(), intern(ShapeTracker::contiguous(u.shape())), {}, {}};
+    Site own{u.address(), views_.intern(ShapeTracker::contiguous(u.shape())), {}, {}};
     for (const sint& s : u.shape()) own.loops.push_back(new_loop(s, true));
     own.around = own.loops;
     return compact(std::move(own));
   }
 
   int new_loop(const sint& size, bool of_output) {
-    loops_.push_back({most_elements({size}), of_output});
+    loops_.push_back({max_elements({size}), of_output});
     return static_cast<int>(loops_.size()) - 1;
   }
-
-  const ShapeTracker* intern(ShapeTracker st) { return &*views_.insert(std::move(st)).first; }
 
   // Removes loops along which nothing varies.
   Site compact(Site s) {
@@ -128,7 +120,7 @@ class Ranges {
       loops.push_back(s.loops[i]);
     }
     if (loops.size() == s.loops.size()) return s;
-    s.st = intern(merge_outermost(s.st->shrink(once).reshape(shape)));
+    s.st = views_.intern(merge_outermost(s.st->shrink(once).reshape(shape)));
     s.loops = std::move(loops);
     return s;
   }
@@ -138,7 +130,7 @@ class Ranges {
     if (u.op() == Ops::View) {
       if (u.src().empty()) return;
       Site below = site;
-      below.st = intern(merge_outermost(u.tracker() + *site.st));
+      below.st = views_.intern(merge_outermost(u.tracker() + *site.st));
       return give(u.src(0), compact(std::move(below)));
     }
     keep_order(site);
@@ -149,7 +141,7 @@ class Ranges {
   }
 
   void give(const UOp& to, Site site) {
-    if (to.st() == nullptr || to.dtype().is_none() || to.op() == Ops::Buffer) return;
+    if (!has_values(to) || to.op() == Ops::Buffer) return;
     Sites& sites = sites_[to];
     for (const Site& s : sites.all)
       if (s.same(site)) return;
@@ -161,7 +153,7 @@ class Ranges {
 
   void refuse_below(const UOp& u) {
     for (const UOp& s : u.src())
-      if (s.st() != nullptr && !s.dtype().is_none()) sites_[s].too_many = true;
+      if (has_values(s)) sites_[s].too_many = true;
   }
 
   // A reduce is placed in the loops that it varies along and opens its own; equal reduces there
@@ -171,7 +163,7 @@ class Ranges {
     if (fresh)
       for (const int axis : r.arg_as<UOpReduce>().axes)
         own->second.push_back(new_loop(r.src(0).shape()[static_cast<std::size_t>(axis)], false));
-    Site below{site.kernel, intern(terms_of(r, *site.st)), site.loops, site.loops};
+    Site below{site.kernel, views_.intern(terms_of(r, *site.st)), site.loops, site.loops};
     below.loops.insert(below.loops.end(), own->second.begin(), own->second.end());
     below.around = below.loops;
     return below;
@@ -189,7 +181,7 @@ class Ranges {
     if (sites.all.size() != 1) return false;
     const Site& site = sites.all.front();
     if (reduces_in_[site.kernel] + region.reduces > kMostReduces) return false;
-    if (executed(site) > most_elements(u.shape())) return false;
+    if (executed(site) > max_elements(u.shape())) return false;
     if (region.reduces > 0 && changes_in_reduce(site)) return false;
     if (!stands_outside(site, region.reduces > 0)) return false;
     reduces_in_[site.kernel] += region.reduces;
@@ -201,13 +193,7 @@ class Ranges {
   }
 
   // The number of unmasked elements; masked ones load nothing.
-  static std::int64_t executed(const Site& s) {
-    const View& last = s.st->views().back();
-    if (!last.mask()) return most_elements(last.shape());
-    Shape inside;
-    for (const auto& [begin, end] : *last.mask()) inside.push_back(end - begin);
-    return most_elements(inside);
-  }
+  static std::int64_t executed(const Site& s) { return unmasked_elements(s.st->views().back()); }
   static std::int64_t times(std::int64_t a, std::int64_t b) {
     std::int64_t product = 0;
     return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
@@ -275,19 +261,15 @@ class Ranges {
   Region region_of(const UOp& u) const {
     constexpr int kMostNodes = 1024;
     Region out;
-    std::vector<UOp> open{u};
-    UOpSet seen;
     int nodes = 0;
-    while (!open.empty() && !out.too_long) {
-      const UOp at = std::move(open.back());
-      open.pop_back();
-      if (!seen.add(at)) continue;
+    walk_sources(u, [&](const UOp& at) {
+      if (!has_values(at) || out.too_long) return false;
       out.too_long = ++nodes > kMostNodes;
       if (at != u && (has_memory(at) || at.op() == Ops::Buffer || at.op() == Ops::Assign)) {
         ++out.buffers;
         out.held += at.op() == Ops::Buffer ? 0 : 1;
         out.reads_assigned = out.reads_assigned || assigned_.has(at);
-        continue;
+        return false;
       }
       if (at.op() == Ops::ReduceAxis) {
         ++out.reduces;
@@ -298,9 +280,8 @@ class Ranges {
         const auto op = op_of(at.op());
         out.cheap = out.cheap && (at.op() == Ops::Cast || (op && info(*op).cheap));
       }
-      for (const UOp& s : at.src())
-        if (s.st() != nullptr && !s.dtype().is_none()) open.push_back(s);
-    }
+      return true;
+    });
     return out;
   }
 
@@ -309,7 +290,7 @@ class Ranges {
     Shape axes;
     for (const int axis : r.arg_as<UOpReduce>().axes)
       axes.push_back(r.src(0).shape()[static_cast<std::size_t>(axis)]);
-    return most_elements(axes);
+    return max_elements(axes);
   }
 
   static bool several_kernels(const Sites& sites) {
@@ -341,9 +322,9 @@ class Ranges {
     std::map<const UOpNode*, std::int64_t> readers;  // elements of u that each reads
     for (const Site& s : sites.all) {
       std::int64_t& most = readers[s.kernel];
-      most = std::max(most, std::min(executed(s), most_elements(u.shape())));
+      most = std::max(most, std::min(executed(s), max_elements(u.shape())));
     }
-    const std::int64_t all = most_elements(u.shape()), size = bytes_of(u, 1);
+    const std::int64_t all = max_elements(u.shape()), size = bytes_of(u, 1);
     std::int64_t once = times(all, size), again = 0;
     for (const auto& [memory, elements] : made_of) once = plus(once, bytes_of(memory, elements));
     for (const auto& [kernel, elements] : readers) {
@@ -364,11 +345,11 @@ class Ranges {
   bool add_loads(const UOp& u, const UOp& without, Loads& loads) const {
     Loads inside;  // elements of each computed node
     std::vector<UOp> open{u};
-    inside.set(u, most_elements(u.shape()));
+    inside.set(u, max_elements(u.shape()));
     const auto take = [&](const UOp& s, std::int64_t elements) {
-      if (s.st() == nullptr || s.dtype().is_none() || s == without) return;
+      if (!has_values(s) || s == without) return;
       const bool loaded = s.op() == Ops::Buffer || s.op() == Ops::Assign || is_stored(s);
-      elements = std::min(elements, most_elements(s.shape()));
+      elements = std::min(elements, max_elements(s.shape()));
       const auto [most, fresh] = (loaded ? loads : inside).emplace(s, elements);
       if (!fresh && *most >= elements) return;
       *most = elements;
@@ -400,7 +381,7 @@ class Ranges {
     Shape moves;
     for (std::size_t i = 0; i < st.shape().size(); ++i)
       if (st.views().back().strides()[i] != sint(0)) moves.push_back(st.shape()[i]);
-    return most_elements(moves);
+    return max_elements(moves);
   }
 
   static std::int64_t bytes_of(const UOp& u, std::int64_t elements) {
@@ -437,7 +418,7 @@ class Ranges {
       }
       if (at.op() == Ops::Buffer || at.op() == Ops::Assign || !inside.add(at)) continue;
       for (const UOp& s : at.src())
-        if (s.st() != nullptr && !s.dtype().is_none()) open.push_back(s);
+        if (has_values(s)) open.push_back(s);
     }
   }
 
@@ -481,7 +462,7 @@ class Ranges {
   UOpMap<Sites> sites_;
   std::map<const UOpNode*, UOp> kernels_;
   std::vector<Loop> loops_;
-  std::unordered_set<ShapeTracker, ViewHash> views_;
+  ViewPool views_;
   std::map<std::tuple<const UOpNode*, const UOpNode*, const ShapeTracker*, Loops>, Loops>
       own_loops_;
   std::map<const UOpNode*, std::vector<Loops>> orders_;  // orders of output loops, by kernel

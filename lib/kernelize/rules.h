@@ -7,6 +7,8 @@
 
 namespace touchstone::kernelize {
 
+using Examples = std::vector<RuleExample>;
+
 /// Turns movement into views and merges views of views; views of empty values or constants are
 /// folded into the constant.
 PatternMatcher merge_views();
@@ -64,8 +66,5 @@ LazyOpPtr where_valid(const ShapeTracker& st, LazyOpPtr value);
 
 /// The default buffer limit of a device's kernels, as in the lineage; 0: no limit.
 int most_buffers_of(std::string_view device);
-
-/// The maximum number of elements over all values of the variables.
-std::int64_t most_elements(const Shape& shape);
 
 }  // namespace touchstone::kernelize

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "touchstone/kernelize/elements.h"
 #include "touchstone/kernelize/images.h"
 #include "touchstone/kernelize/rules.h"
 #include "touchstone/ops/fold.h"
@@ -10,13 +11,9 @@
 namespace touchstone::kernelize {
 namespace {
 
-using Examples = std::vector<RuleExample>;
-
 bool is_zero_size(const UOp& u) {
   if (u.dtype().is_none()) return false;
-  const ShapeTracker* st = u.st();
-  return st != nullptr &&
-         std::ranges::any_of(st->shape(), [](const sint& s) { return s == sint(0); });
+  return u.st() != nullptr && has_no_elements(u.shape());
 }
 
 UOp nothing_is_zero(const Match& m) {
@@ -180,7 +177,7 @@ UOp cast_to_image(const Match& m) {
 
 // Operands of the examples.
 UOp array(const Shape& shape, DType d = DType::Float32) {
-  return as_shape(UOp::new_buffer(UOp::device("HOST"), most_elements(shape), d), shape);
+  return as_shape(UOp::new_buffer(UOp::device("HOST"), max_elements(shape), d), shape);
 }
 UOp seen(const UOp& x, ShapeTracker st) {
   return UOp::make(Ops::View, x.dtype(), {x}, std::move(st));

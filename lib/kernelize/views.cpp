@@ -1,4 +1,5 @@
 // merge_views, replace_contiguous.
+#include "touchstone/kernelize/elements.h"
 #include "touchstone/kernelize/rules.h"
 #include "touchstone/shapetracker/invert/invert.h"
 #include "touchstone/shapetracker/merge/simplify.h"
@@ -72,8 +73,7 @@ UOp read_stored(const Match& m) {
 }
 
 UOp some_buffer(const Shape& shape) {
-  return as_shape(UOp::new_buffer(UOp::device("HOST"), most_elements(shape), DType::Float32),
-                  shape);
+  return as_shape(UOp::new_buffer(UOp::device("HOST"), max_elements(shape), DType::Float32), shape);
 }
 ShapeTracker turned() {
   const std::vector<int> order = {1, 0};
@@ -81,16 +81,6 @@ ShapeTracker turned() {
 }
 
 }  // namespace
-
-std::int64_t most_elements(const Shape& shape) {
-  std::int64_t n = 1;
-  for (const sint& s : shape) {
-    const std::optional<std::int64_t> most = s.is_int() ? s.as_int() : s.max();
-    if (!most) throw ShapeError(fmt::format("size {} has no upper bound", s.str()));
-    n = checked_mul(n, *most);
-  }
-  return n;
-}
 
 UOp as_shape(const UOp& flat, const Shape& shape) {
   if (certainly_eq(flat.size(), elements(shape))) return flat.reshape(shape);

@@ -13,22 +13,6 @@ bool needs_work(const LazyBuffer& base) { return !base.is_realized() && !base.is
 // These take their sources as buffers and are not kernels.
 bool reads_memory(Op op) { return op == Op::From || op == Op::Custom; }
 
-// The number of elements inside a view's mask.
-std::int64_t unmasked_elements(const View& v) {
-  if (!v.mask()) return max_elements(v.shape());
-  Shape inside;
-  for (const auto& [begin, end] : *v.mask()) inside.push_back(end - begin);
-  return max_elements(inside);
-}
-
-bool grows(const LazyBuffer& base, const ShapeTracker& st) {
-  const std::int64_t held = max_elements(base.shape());
-  if (max_elements(st.shape()) <= held) return false;
-  const bool only_pads =
-      st.views().size() == 1 && st.masked() && unmasked_elements(st.views()[0]) <= held;
-  return !only_pads;
-}
-
 // Calls f(node of the source, its view) for the sources of `node` that are in the graph.
 template <class F>
 void for_each_source(const Graph::Node& node, F&& f) {
@@ -125,7 +109,8 @@ void realize_before_expand(Graph& graph) {
   for (const Graph::Node& node : graph.nodes)
     for_each_source(node, [&](int below, const ShapeTracker& st) {
       Graph::Node& source = graph.nodes[static_cast<std::size_t>(below)];
-      if (!source.realize && !st.is_contiguous() && grows(*source.buffer, st))
+      if (!source.realize && !st.is_contiguous() &&
+          kernelize::grows(max_elements(source.buffer->shape()), st))
         source.realize = source.for_expand = true;
     });
 }

@@ -6,9 +6,15 @@
 #include <vector>
 
 #include "touchstone/device/config.h"
+#include "touchstone/kernelize/limits.h"
 #include "touchstone/lazy/lazy_buffer.h"
 
 namespace touchstone::lazy {
+
+using kernelize::kMostInKernel;
+using kernelize::kMostRecomputed;
+using kernelize::kMostShared;
+using kernelize::kMostViews;
 
 /// The index of a GATHER's table among its sources; the table is always in memory.
 inline constexpr std::size_t kTable = 1;
@@ -65,16 +71,13 @@ void pair_reduces(Graph& graph);
 /// kMostRecomputed ops, no function, division or remainder, all on one buffer, which is read
 /// instead.
 void recompute_before_expand(Graph& graph);
-inline constexpr int kMostRecomputed = 3;
 /// Realizes a base that several kernels would compute with more than kMostShared nodes each.
 /// Sources are decided first, so the total work of all kernels, and the scheduling time, is at most
 /// kMostShared times the number of sources in the graph.
 void realize_what_is_long_and_shared(Graph& graph);
-inline constexpr int kMostShared = 16;
 /// Splits kernels of more than kMostInKernel nodes where that needs the least memory, since compile
 /// time grows faster than linearly.
 void realize_what_is_too_long(Graph& graph);
-inline constexpr int kMostInKernel = 2048;
 
 /// A view that reads each element of a reduce of shape `kept` exactly once: its axis i is axis
 /// order[i] of `digits`, a refactoring of `kept`. Axes of size 1 are omitted from both.

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <variant>
 
 #include "touchstone/base/hash.h"
 #include "touchstone/device/config.h"
 #include "touchstone/kernelize/rules.h"
+#include "touchstone/kernelize/view_pool.h"
 #include "touchstone/lazy/gathers.h"
 #include "touchstone/shapetracker/merge/simplify.h"
 
@@ -21,11 +21,6 @@ struct Conflict {
   int node;
 };
 
-struct ViewHash {
-  std::size_t operator()(const ShapeTracker& st) const {
-    return static_cast<std::size_t>(st.hash());
-  }
-};
 // One attempt at one kernel. Hash maps are only used for lookup, never iterated, so that addresses
 // do not affect the result.
 class KernelBuilder {
@@ -80,7 +75,7 @@ class KernelBuilder {
   const Graph::Node& node(int i) const { return graph_.nodes[static_cast<std::size_t>(i)]; }
 
   const ShapeTracker* intern(ShapeTracker st) {
-    return &*views_.insert(merges_ ? merge_outermost(st) : std::move(st)).first;
+    return views_.intern(merges_ ? merge_outermost(st) : std::move(st));
   }
 
   // The table of a GATHER as read through the GATHER's view `outer`.
@@ -96,9 +91,7 @@ class KernelBuilder {
 
   // The view of `source`'s base when `source` is seen through `outer`.
   const ShapeTracker* through(const LazyBuffer& source, const ShapeTracker* outer) {
-    if (source.is_base() || source.st().is_contiguous()) return outer;
-    if (outer->is_contiguous() && outer->shape() == source.shape()) return intern(source.st());
-    return intern(source.st() + *outer);
+    return views_.through(source.st(), outer, merges_);
   }
 
   void give(LazyOpPtr value) {
@@ -241,9 +234,9 @@ class KernelBuilder {
   Kernel kernel_;
   LazyOpPtr result_;
   std::vector<Frame> frames_;
-  std::unordered_set<ShapeTracker, ViewHash> views_;
+  kernelize::ViewPool views_;
   std::unordered_map<Key, LazyOpPtr, KeyHash> made_;
-  std::unordered_map<int, int> views_of_;
+  std::unordered_map<int, std::size_t> views_of_;
   std::unordered_map<int, bool> unsafe_;
   std::unordered_map<const LazyBuffer*, int> numbers_;
 };

@@ -14,10 +14,6 @@ struct Kernel {
   bool has_variables = false;
 };
 
-/// An unrealized node seen through more views than this in one kernel is realized: repeating its
-/// work costs more than a buffer, and the work of a chain of such nodes doubles with every link.
-inline constexpr int kMostViews = 64;
-
 /// Builds the AST of node `root`, which must be realized by computing (not RAND, FROM, EMPTY). All
 /// movement is folded into the views of the leaves. If a reduce does not fit, or kMostViews is
 /// exceeded, realizes the offending node in `graph` and builds the rest.

@@ -16,10 +16,6 @@ namespace {
 
 std::string canonical(const std::string& device) { return Device::canonical(device); }
 
-bool has_no_elements(const Shape& shape) {
-  return std::ranges::any_of(shape, [](const sint& s) { return s == sint(0); });
-}
-
 bool is_symbolic(const Shape& shape) {
   return std::ranges::any_of(shape, [](const sint& s) { return !s.is_int(); });
 }
@@ -196,15 +192,9 @@ LazyBufferPtr LazyBuffer::gathered_on_each(const LazyBufferPtr& table,
   std::vector<LazyBufferPtr> parts;
   for (std::size_t i = 0; i < names.size(); ++i) {
     std::optional<ShapeTracker> numbers = checked;
-    if (checked && axis) {
-      Mask keep;
-      for (const sint& size : positions->shape()) keep.emplace_back(0, size);
-      auto& [begin, end] = keep[static_cast<std::size_t>(*axis)];
-      const std::int64_t size = end.as_int() / static_cast<std::int64_t>(names.size());
-      begin = sint(static_cast<std::int64_t>(i) * size);
-      end = begin + sint(size);
-      numbers = checked->shrink(keep);
-    }
+    if (checked && axis)
+      numbers = checked->shrink(
+          part_mask(positions->shape(), *axis, static_cast<std::int64_t>(i), names.size()));
     parts.push_back(gather(own_table->part(i), own_positions->part(i), std::move(numbers)));
   }
   return stack(std::move(parts), all, positions->shape(), axis);
@@ -307,11 +297,7 @@ LazyBufferPtr LazyBuffer::stack(std::vector<LazyBufferPtr> parts, const std::str
 
 LazyBufferPtr LazyBuffer::part(std::size_t i) {
   const std::string device = devices().at(i);
-  Shape local = shape();
-  if (axis_) {
-    sint& size = local[static_cast<std::size_t>(*axis_)];
-    size = floor_div(size, static_cast<std::int64_t>(devices().size()));
-  }
+  const Shape local = lazy::shape_on_each(*this);
   if (const auto value = constant_value()) return constant(*value, local, device);
   if (!several_) return shared_from_this();
   if (is_realized()) return parts()[i]->reshape(local);
@@ -471,18 +457,6 @@ void LazyBuffer::set_realized(BufferPtr buffer) {
   b.move_.reset();
   b.custom_.reset();
   b.assigns_to_.reset();
-}
-
-std::int64_t max_elements(const Shape& shape) {
-  std::int64_t n = 1;
-  for (const sint& s : shape) {
-    const std::optional<std::int64_t> most = s.is_int() ? s.as_int() : s.max();
-    if (!most)
-      throw ShapeError(fmt::format("size {} of shape {} has no upper bound; bound its variables",
-                                   s.str(), str(shape)));
-    n = checked_mul(n, *most);
-  }
-  return n;
 }
 
 }  // namespace touchstone

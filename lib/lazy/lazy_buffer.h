@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "touchstone/device/device.h"
+#include "touchstone/kernelize/elements.h"
 #include "touchstone/lazy/origin.h"
 #include "touchstone/ops/lazy_op.h"
 #include "touchstone/uop/uop.h"
@@ -40,7 +41,6 @@ using CustomFunctionPtr = std::shared_ptr<const CustomFunction>;
 /// same op and sources (never for EMPTY, RAND, CUSTOM and assign(), and never a realized one);
 /// LAZY=0 realizes every op at once; also REMOVE_MOVEMENT_NOPS, SIMPLIFY_SUM_RESHAPE_EXPAND_SUM and
 /// the threshold of split_reduce.
-/// and the threshold of split_reduce.
 class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
  public:
   /// Uninitialised memory (zeros on our devices).
@@ -127,9 +127,6 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
 
   /// True if the base is a constant without memory; the view may still mask it.
   bool is_const_base() const { return !is_realized() && base().op_ == Op::LoadConst; }
-  bool is_unrealized_const() const { return constant_value().has_value(); }
-  /// True for such a constant that no view repeats.
-  bool is_unrealized_contiguous_const() const { return is_const_base() && st_ == base().st_; }
   /// The value if every element is the same known constant: a const base, nothing masked.
   std::optional<Scalar> constant_value() const;
 
@@ -223,9 +220,6 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
   bool remembered_ = false;  // it is in the cache
   std::vector<std::weak_ptr<LazyBuffer>> children_, views_;
 };
-
-/// The maximum number of elements of a shape. Throws ShapeError if a size has no bound.
-std::int64_t max_elements(const Shape& shape);
 
 /// A reduce split in two: axis `axis` is viewed as (size/factor, factor); the first kernel reduces
 /// the chunks of `factor`, the second the rest.

@@ -145,8 +145,7 @@ LazyBufferPtr LazyBuffer::r_of_copies(Op op, const std::vector<int>& axes) {
   const std::vector<std::optional<sint>> strides = real_strides(st_);
   std::vector<int> left;    // axes to reduce
   std::int64_t copies = 1;  // of each term, along the other axes
-  Mask first;
-  for (const sint& s : shape()) first.emplace_back(0, s);
+  Mask first = whole_mask(shape());
   for (const int a : axes) {
     const auto at = static_cast<std::size_t>(a);
     if (strides[at] != sint(0) || !shape()[at].is_int()) {

@@ -14,8 +14,7 @@ const PatternMatcher& shards() {
 
 UOp some_of(const LazyBuffer& x) {
   const Shape local = shape_on_each(x);
-  const UOp buffer =
-      UOp::new_buffer(UOp::device(x.devices()), kernelize::most_elements(local), x.dtype());
+  const UOp buffer = UOp::new_buffer(UOp::device(x.devices()), max_elements(local), x.dtype());
   const UOp held = kernelize::as_shape(buffer, local);
   return x.axis() ? held.multi(*x.axis()) : held;
 }
@@ -23,12 +22,8 @@ UOp some_of(const LazyBuffer& x) {
 // The part of x on device i; for a shard, its elements only.
 UOp selected(const LazyBuffer& x, const UOp& node, std::size_t i) {
   if (!x.axis()) return node.mselect(i);
-  Mask keep;
-  for (const sint& size : x.shape()) keep.emplace_back(0, size);
-  const auto axis = static_cast<std::size_t>(*x.axis());
-  const sint size = shape_on_each(x)[axis], first = size * sint(static_cast<std::int64_t>(i));
-  keep[axis] = {first, first + size};
-  return node.shrink(keep).mselect(i);
+  const auto number = static_cast<std::int64_t>(i);
+  return node.shrink(part_mask(x.shape(), *x.axis(), number, x.devices().size())).mselect(i);
 }
 
 UOp moved(const LazyBuffer::Move& move, const UOp& x) {

@@ -3,18 +3,11 @@
 #include <optional>
 #include <unordered_map>
 
+#include "touchstone/kernelize/view_pool.h"
 #include "touchstone/lazy/fusion.h"
-#include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone::lazy {
 namespace {
-
-// Composes `outer` with `inner`, cheaply in common cases.
-ShapeTracker seen_through(const ShapeTracker& inner, const ShapeTracker& outer) {
-  if (inner.is_contiguous()) return outer;
-  if (outer.is_contiguous() && outer.shape() == inner.shape()) return inner;
-  return inner + outer;
-}
 
 class ReducePairing {
  public:
@@ -64,24 +57,24 @@ class ReducePairing {
 
   // Follows all paths from `reduce` through unrealized nodes: do they end in one realized node that
   // can compute the reduce? Stops at the first obstacle.
-  Walk follow(int reduce) const {
-    const ShapeTracker whole =
-        ShapeTracker::contiguous(graph_.nodes[static_cast<std::size_t>(reduce)].buffer->shape());
-    std::unordered_map<int, ShapeTracker> seen{{reduce, whole}};
+  Walk follow(int reduce) {
+    const ShapeTracker* const whole = views_.intern(
+        ShapeTracker::contiguous(graph_.nodes[static_cast<std::size_t>(reduce)].buffer->shape()));
+    std::unordered_map<int, const ShapeTracker*> seen{{reduce, whole}};
     Walk walk;
     walk.met = {reduce};
     for (std::size_t i = 0; i < walk.met.size(); ++i) {
       const int at = walk.met[i];
       const Graph::Node& node = graph_.nodes[static_cast<std::size_t>(at)];
-      const ShapeTracker st = seen.at(at);
+      const ShapeTracker* const st = seen.at(at);
       if (const int other = taken_[static_cast<std::size_t>(at)]; other >= 0) {
         walk.may_chase = false;  // its kernel already has a reduce
         return walk;
       }
       if (node.realize) {
         if (walk.home >= 0 && walk.home != at) return walk;
-        if (!st.is_contiguous() || st.size() != whole.size()) {
-          const auto loop = pushed(reduce, st);
+        if (!st->is_contiguous() || st->size() != whole->size()) {
+          const auto loop = pushed(reduce, *st);
           if (!loop) return walk;
           walk.loop = *loop;
         }
@@ -92,7 +85,7 @@ class ReducePairing {
         if (is_reduce(graph_.nodes[static_cast<std::size_t>(user)].buffer->op())) return walk;
         const auto view = only_view(user, at);
         if (!view) return walk;
-        const ShapeTracker there = seen_through(st, *view);
+        const ShapeTracker* const there = views_.through(*st, views_.intern(*view), false);
         const auto [it, fresh] = seen.emplace(user, there);
         if (fresh)
           walk.met.push_back(user);
@@ -142,6 +135,7 @@ class ReducePairing {
   }
 
   Graph& graph_;
+  kernelize::ViewPool views_;
   std::vector<int> taken_;  // the reduce in this node's kernel, -1 for none
 };
 

@@ -5,6 +5,9 @@
 namespace touchstone::mlops {
 namespace {
 
+using P = const LazyBufferPtr&;
+using Pass = const BackwardPass&;
+
 std::vector<int> grown_axes(const Shape& from, const Shape& to) {
   std::vector<int> axes;
   for (std::size_t i = 0; i < from.size(); ++i)
@@ -12,57 +15,12 @@ std::vector<int> grown_axes(const Shape& from, const Shape& to) {
   return axes;
 }
 
-}  // namespace
-
-LazyBufferPtr Where::forward(Inputs inputs) {
-  return LazyBuffer::e(Op::Where, {inputs[0], inputs[1], inputs[2]});
-}
-Gradients Where::backward(const BackwardPass& pass) {
-  const Tensor &condition = pass.inputs[0], &g = pass.gradient;
-  const Tensor zero = Tensor::zeros(g.shape(), {g.dtype(), g.device()});
-  return {std::nullopt,
-          wants(1) ? std::optional(touchstone::apply<Where>({condition, g, zero})) : std::nullopt,
-          wants(2) ? std::optional(touchstone::apply<Where>({condition, zero, g})) : std::nullopt};
-}
-
-LazyBufferPtr Cast::forward(Inputs inputs) { return inputs[0]->cast(to_); }
-Gradients Cast::backward(const BackwardPass& pass) {
-  return {pass.gradient.cast(pass.inputs[0].dtype())};
-}
-
-LazyBufferPtr Contiguous::forward(Inputs inputs) { return inputs[0]->contiguous(); }
-Gradients Contiguous::backward(const BackwardPass& pass) { return {pass.gradient}; }
-
-LazyBufferPtr CopyTo::forward(Inputs inputs) { return inputs[0]->place(device_, axis_); }
-Gradients CopyTo::backward(const BackwardPass& pass) {
-  const Tensor& x = pass.inputs[0];
-  return {touchstone::apply<CopyTo>({pass.gradient}, x.device(), x.shard_axis())};
-}
-
-LazyBufferPtr Sum::forward(Inputs inputs) { return inputs[0]->r(Op::ReduceSum, axes_); }
-Gradients Sum::backward(const BackwardPass& pass) {
-  return {touchstone::apply<Expand>({pass.gradient}, pass.inputs[0].shape())};
-}
-
-LazyBufferPtr Max::forward(Inputs inputs) { return inputs[0]->r(Op::ReduceMax, axes_); }
-Gradients Max::backward(const BackwardPass& pass) {
-  const LazyBufferPtr& x = pass.inputs[0].lazy();
-  const Shape& shape = x->shape();
-  const auto reaches =
-      LazyBuffer::e(Op::CmpEq, {x, pass.out.lazy()->expand(shape)})->cast(x->dtype());
-  const auto ties = reaches->r(Op::ReduceSum, axes_)->expand(shape);
-  const Tensor share(LazyBuffer::e(Op::Div, {reaches, ties}));
-  return {apply(Binary::Mul, share, touchstone::apply<Expand>({pass.gradient}, shape))};
-}
-
 // Terms and squares alternate along a first axis, so that one reduce of products makes both sums.
-LazyBufferPtr SquaresAroundMean::forward(Inputs inputs) {
-  const LazyBufferPtr& x = inputs[0];
+LazyBufferPtr squares_around_mean(P x, const Axes& over) {
   std::int64_t count = 1;
   std::vector<int> axes;
-  Mask first;
-  for (const sint& size : x->shape()) first.emplace_back(0, size);
-  for (const int axis : axes_) {
+  Mask first = whole_mask(x->shape());
+  for (const int axis : over) {
     axes.push_back(axis + 1);
     count *= x->shape()[static_cast<std::size_t>(axis)].as_int();
     first[static_cast<std::size_t>(axis)].second = 1;
@@ -88,8 +46,7 @@ LazyBufferPtr SquaresAroundMean::forward(Inputs inputs) {
       LazyBuffer::e(Op::Mul, {term, LazyBuffer::e(Op::Where, {squared, term, number(1, two)})})
           ->r(Op::ReduceSum, axes);
   const auto nth = [&](std::int64_t i) {
-    Mask keep;
-    for (const sint& size : sums->shape()) keep.emplace_back(0, size);
+    Mask keep = whole_mask(sums->shape());
     keep[0] = {i, i + 1};
     Shape shape = sums->shape();
     shape.erase(shape.begin());
@@ -102,54 +59,101 @@ LazyBufferPtr SquaresAroundMean::forward(Inputs inputs) {
   const LazyBufferPtr left = LazyBuffer::e(Op::Sub, {squares, of_mean});
   return LazyBuffer::e(Op::Max, {left, number(0, sum->shape())})->cast(x->dtype());
 }
-Gradients SquaresAroundMean::backward(const BackwardPass& pass) {
-  const Tensor& x = pass.inputs[0];
-  return {(x - x.mean(axes_, KeepDim::Yes)) * (pass.gradient * 2)};
+
+LazyBufferPtr reversed(P x, const Axes& axes) {
+  std::vector<std::int64_t> steps(static_cast<std::size_t>(x->rank()), 1);
+  for (const int axis : axes) steps[static_cast<std::size_t>(axis)] = -1;
+  return x->stride(steps);
 }
 
-LazyBufferPtr Expand::forward(Inputs inputs) { return inputs[0]->expand(shape_); }
-Gradients Expand::backward(const BackwardPass& pass) {
-  return {touchstone::apply<Sum>({pass.gradient}, grown_axes(pass.inputs[0].shape(), shape_))};
+Tensor gradient_of_max(const BackwardPass& pass, const Axes& axes) {
+  const LazyBufferPtr& x = pass.inputs[0].lazy();
+  const Shape& shape = x->shape();
+  const auto reaches =
+      LazyBuffer::e(Op::CmpEq, {x, pass.out.lazy()->expand(shape)})->cast(x->dtype());
+  const auto ties = reaches->r(Op::ReduceSum, axes)->expand(shape);
+  const Tensor share(LazyBuffer::e(Op::Div, {reaches, ties}));
+  return apply(Binary::Mul, share, touchstone::apply<Expand>({pass.gradient}, shape));
 }
 
-LazyBufferPtr Reshape::forward(Inputs inputs) { return inputs[0]->reshape(shape_); }
-Gradients Reshape::backward(const BackwardPass& pass) {
-  return {touchstone::apply<Reshape>({pass.gradient}, pass.inputs[0].shape())};
+Tensor gradient_of_permute(const BackwardPass& pass, const Axes& order) {
+  Axes inverse(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    inverse[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
+  return touchstone::apply<Permute>({pass.gradient}, inverse);
 }
 
-LazyBufferPtr Permute::forward(Inputs inputs) { return inputs[0]->permute(order_); }
-Gradients Permute::backward(const BackwardPass& pass) {
-  std::vector<int> inverse(order_.size());
-  for (std::size_t i = 0; i < order_.size(); ++i)
-    inverse[static_cast<std::size_t>(order_[i])] = static_cast<int>(i);
-  return {touchstone::apply<Permute>({pass.gradient}, inverse)};
-}
-
-LazyBufferPtr Pad::forward(Inputs inputs) { return inputs[0]->pad(padding_); }
-Gradients Pad::backward(const BackwardPass& pass) {
+Tensor gradient_of_pad(const BackwardPass& pass, const Padding& padding) {
   const Shape& from = pass.inputs[0].shape();
   Mask inner;
   for (std::size_t i = 0; i < from.size(); ++i)
-    inner.emplace_back(padding_[i].first, padding_[i].first + from[i]);
-  return {touchstone::apply<Shrink>({pass.gradient}, inner)};
+    inner.emplace_back(padding[i].first, padding[i].first + from[i]);
+  return touchstone::apply<Shrink>({pass.gradient}, inner);
 }
 
-LazyBufferPtr Shrink::forward(Inputs inputs) { return inputs[0]->shrink(keep_); }
-Gradients Shrink::backward(const BackwardPass& pass) {
+Tensor gradient_of_shrink(const BackwardPass& pass, const Mask& keep) {
   const Shape& from = pass.inputs[0].shape();
   Padding outer;
   for (std::size_t i = 0; i < from.size(); ++i)
-    outer.emplace_back(keep_[i].first, from[i] - keep_[i].second);
-  return {touchstone::apply<Pad>({pass.gradient}, outer)};
+    outer.emplace_back(keep[i].first, from[i] - keep[i].second);
+  return touchstone::apply<Pad>({pass.gradient}, outer);
 }
 
-LazyBufferPtr Flip::forward(Inputs inputs) {
-  std::vector<std::int64_t> steps(static_cast<std::size_t>(inputs[0]->rank()), 1);
-  for (const int axis : axes_) steps[static_cast<std::size_t>(axis)] = -1;
-  return inputs[0]->stride(steps);
+}  // namespace
+
+LazyBufferPtr Where::forward(Inputs inputs) {
+  return LazyBuffer::e(Op::Where, {inputs[0], inputs[1], inputs[2]});
 }
-Gradients Flip::backward(const BackwardPass& pass) {
-  return {touchstone::apply<Flip>({pass.gradient}, axes_)};
+Gradients Where::backward(const BackwardPass& pass) {
+  const Tensor &condition = pass.inputs[0], &g = pass.gradient;
+  const Tensor zero = Tensor::zeros(g.shape(), {g.dtype(), g.device()});
+  return {std::nullopt,
+          wants(1) ? std::optional(touchstone::apply<Where>({condition, g, zero})) : std::nullopt,
+          wants(2) ? std::optional(touchstone::apply<Where>({condition, zero, g})) : std::nullopt};
 }
+
+LazyBufferPtr Contiguous::forward(Inputs inputs) { return inputs[0]->contiguous(); }
+Gradients Contiguous::backward(const BackwardPass& pass) { return {pass.gradient}; }
+
+LazyBufferPtr CopyTo::forward(Inputs inputs) { return inputs[0]->place(device_, axis_); }
+Gradients CopyTo::backward(const BackwardPass& pass) {
+  const Tensor& x = pass.inputs[0];
+  return {touchstone::apply<CopyTo>({pass.gradient}, x.device(), x.shard_axis())};
+}
+
+constinit const StepRule<DType> cast_rule{
+    [](P x, const DType& to) { return x->cast(to); },
+    [](Pass pass, const DType&) { return pass.gradient.cast(pass.inputs[0].dtype()); }};
+constinit const StepRule<Axes> sum_rule{
+    [](P x, const Axes& axes) { return x->r(Op::ReduceSum, axes); },
+    [](Pass pass, const Axes&) {
+      return touchstone::apply<Expand>({pass.gradient}, pass.inputs[0].shape());
+    }};
+constinit const StepRule<Axes> max_rule{
+    [](P x, const Axes& axes) { return x->r(Op::ReduceMax, axes); }, gradient_of_max};
+constinit const StepRule<Axes> squares_rule{squares_around_mean, [](Pass pass, const Axes& axes) {
+                                              const Tensor& x = pass.inputs[0];
+                                              return (x - x.mean(axes, KeepDim::Yes)) *
+                                                     (pass.gradient * 2);
+                                            }};
+constinit const StepRule<Shape> expand_rule{
+    [](P x, const Shape& shape) { return x->expand(shape); },
+    [](Pass pass, const Shape& shape) {
+      return touchstone::apply<Sum>({pass.gradient}, grown_axes(pass.inputs[0].shape(), shape));
+    }};
+constinit const StepRule<Shape> reshape_rule{
+    [](P x, const Shape& shape) { return x->reshape(shape); },
+    [](Pass pass, const Shape&) {
+      return touchstone::apply<Reshape>({pass.gradient}, pass.inputs[0].shape());
+    }};
+constinit const StepRule<Axes> permute_rule{
+    [](P x, const Axes& order) { return x->permute(order); }, gradient_of_permute};
+constinit const StepRule<Padding> pad_rule{
+    [](P x, const Padding& padding) { return x->pad(padding); }, gradient_of_pad};
+constinit const StepRule<Mask> shrink_rule{[](P x, const Mask& keep) { return x->shrink(keep); },
+                                           gradient_of_shrink};
+constinit const StepRule<Axes> flip_rule{reversed, [](Pass pass, const Axes& axes) {
+                                           return touchstone::apply<Flip>({pass.gradient}, axes);
+                                         }};
 
 }  // namespace touchstone::mlops

@@ -63,15 +63,53 @@ class Where final : public Function {
   Gradients backward(const BackwardPass& pass) override;
 };
 
-class Cast final : public Function {
+/// A step of one operand that an argument describes: the value, and the operand's gradient.
+template <class Argument>
+struct StepRule {
+  LazyBufferPtr (*value)(const LazyBufferPtr& x, const Argument& argument);
+  Tensor (*gradient)(const BackwardPass& pass, const Argument& argument);
+};
+template <class Argument, const StepRule<Argument>& kRule>
+class Step final : public Function {
  public:
-  explicit Cast(DType to) : to_(to) {}
-  LazyBufferPtr forward(Inputs inputs) override;
-  Gradients backward(const BackwardPass& pass) override;
+  explicit Step(Argument argument) : argument_(std::move(argument)) {}
+  LazyBufferPtr forward(Inputs inputs) override { return kRule.value(inputs[0], argument_); }
+  Gradients backward(const BackwardPass& pass) override {
+    return {kRule.gradient(pass, argument_)};
+  }
 
  private:
-  DType to_;
+  Argument argument_;
 };
+
+using Axes = std::vector<int>;
+extern const StepRule<DType> cast_rule;
+extern const StepRule<Axes> sum_rule, max_rule, squares_rule, permute_rule, flip_rule;
+extern const StepRule<Shape> expand_rule, reshape_rule;
+extern const StepRule<Padding> pad_rule;
+extern const StepRule<Mask> shrink_rule;
+
+using Cast = Step<DType, cast_rule>;
+/// Sum over axes, which remain with size 1; the gradient is repeated over them.
+using Sum = Step<Axes, sum_rule>;
+/// Maximum over axes, which remain with size 1; elements equal to the maximum share the gradient
+/// equally.
+using Max = Step<Axes, max_rule>;
+/// For float32, over axes that remain with size 1 and have a numeric size: the sum of squares
+/// around their mean in one pass, computed in float64 as the sum of squares around the first
+/// element minus that of the mean. The error is about 2^-53 of the first sum, so the float32 result
+/// is correctly rounded unless the first element is 10^4 deviations away.
+using SquaresAroundMean = Step<Axes, squares_rule>;
+/// Repeats axes of size 1; the gradient is summed over them.
+using Expand = Step<Shape, expand_rule>;
+using Reshape = Step<Shape, reshape_rule>;
+using Permute = Step<Axes, permute_rule>;
+/// Pads with zeros; the gradient is cropped.
+using Pad = Step<Padding, pad_rule>;
+/// A block of the elements; the gradient is 0 outside it.
+using Shrink = Step<Mask, shrink_rule>;
+/// Reverses axes; inverse to itself.
+using Flip = Step<Axes, flip_rule>;
 
 /// x: (n, X...), positions: int64, A...; X and A broadcast to S: element s of the result is
 /// x[positions[s], s]. A position outside [0, n) is an IndexError with its number in `numbers`, a
@@ -130,107 +168,6 @@ class CopyTo final : public Function {
  private:
   std::string device_;
   std::optional<int> axis_;
-};
-
-/// Sum over axes, which remain with size 1; the gradient is repeated over them.
-class Sum final : public Function {
- public:
-  explicit Sum(std::vector<int> axes) : axes_(std::move(axes)) {}
-  LazyBufferPtr forward(Inputs inputs) override;
-  Gradients backward(const BackwardPass& pass) override;
-
- private:
-  std::vector<int> axes_;
-};
-
-/// Maximum over axes, which remain with size 1; elements equal to the maximum share the gradient
-/// equally.
-class Max final : public Function {
- public:
-  explicit Max(std::vector<int> axes) : axes_(std::move(axes)) {}
-  LazyBufferPtr forward(Inputs inputs) override;
-  Gradients backward(const BackwardPass& pass) override;
-
- private:
-  std::vector<int> axes_;
-};
-
-/// For float32, over axes that remain with size 1 and have a numeric size: the sum of squares
-/// around their mean in one pass, computed in float64 as the sum of squares around the first
-/// element minus that of the mean. The error is about 2^-53 of the first sum, so the float32 result
-/// is correctly rounded unless the first element is 10^4 deviations away.
-class SquaresAroundMean final : public Function {
- public:
-  explicit SquaresAroundMean(std::vector<int> axes) : axes_(std::move(axes)) {}
-  LazyBufferPtr forward(Inputs inputs) override;
-  Gradients backward(const BackwardPass& pass) override;
-
- private:
-  std::vector<int> axes_;
-};
-
-/// Repeats axes of size 1; the gradient is summed over them.
-class Expand final : public Function {
- public:
-  explicit Expand(Shape shape) : shape_(std::move(shape)) {}
-  LazyBufferPtr forward(Inputs inputs) override;
-  Gradients backward(const BackwardPass& pass) override;
-
- private:
-  Shape shape_;
-};
-
-class Reshape final : public Function {
- public:
-  explicit Reshape(Shape shape) : shape_(std::move(shape)) {}
-  LazyBufferPtr forward(Inputs inputs) override;
-  Gradients backward(const BackwardPass& pass) override;
-
- private:
-  Shape shape_;
-};
-
-class Permute final : public Function {
- public:
-  explicit Permute(std::vector<int> order) : order_(std::move(order)) {}
-  LazyBufferPtr forward(Inputs inputs) override;
-  Gradients backward(const BackwardPass& pass) override;
-
- private:
-  std::vector<int> order_;
-};
-
-/// Pads with zeros; the gradient is cropped.
-class Pad final : public Function {
- public:
-  explicit Pad(Padding padding) : padding_(std::move(padding)) {}
-  LazyBufferPtr forward(Inputs inputs) override;
-  Gradients backward(const BackwardPass& pass) override;
-
- private:
-  Padding padding_;
-};
-
-/// A block of the elements; the gradient is 0 outside it.
-class Shrink final : public Function {
- public:
-  explicit Shrink(Mask keep) : keep_(std::move(keep)) {}
-  LazyBufferPtr forward(Inputs inputs) override;
-  Gradients backward(const BackwardPass& pass) override;
-
- private:
-  Mask keep_;
-};
-
-/// Reverses axes; inverse to itself.
-class Flip final : public Function {
- public:
-  explicit Flip(std::vector<int> axes) : axes_(std::move(axes)) {}
-  LazyBufferPtr forward(Inputs inputs) override;
-  Gradients backward(const BackwardPass& pass) override;
-
- private:
-  std::vector<int> axes_;
 };
 
 }  // namespace touchstone::mlops

@@ -183,15 +183,9 @@ LazyBufferPtr ScatterAdd::on_several(const LazyBufferPtr& terms, const LazyBuffe
   std::vector<LazyBufferPtr> parts;
   for (std::size_t i = 0; i < count; ++i) {
     std::optional<ShapeTracker> numbers = numbers_;
-    if (const auto own = along(positions->shape(), before_positions); numbers && own) {
-      Mask keep;
-      for (const sint& size : positions->shape()) keep.emplace_back(0, size);
-      auto& [begin, end] = keep[static_cast<std::size_t>(*own)];
-      const std::int64_t size = end.as_int() / static_cast<std::int64_t>(count);
-      begin = sint(static_cast<std::int64_t>(i) * size);
-      end = begin + sint(size);
-      numbers = numbers->shrink(keep);
-    }
+    if (const auto own = along(positions->shape(), before_positions); numbers && own)
+      numbers =
+          numbers->shrink(part_mask(positions->shape(), *own, static_cast<std::int64_t>(i), count));
     const LazyBufferPtr mine[] = {own_terms->part(i), own_positions->part(i)};
     parts.push_back(ScatterAdd(local, std::move(numbers)).forward(mine));
   }

@@ -22,8 +22,7 @@ Tensor drawn_bias(const Shape& shape, std::int64_t inputs, Generator& generator,
 Tensor constant(const Shape& shape, double value, const TensorOptions& options) {
   return Tensor::full(shape, value, options).contiguous();
 }
-template <class Options>
-Tensor if_affine(const Shape& shape, double value, const Options& options) {
+Tensor if_affine(const Shape& shape, double value, const NormOptions& options) {
   return options.affine ? constant(shape, value, options) : Tensor::none();
 }
 
@@ -34,6 +33,11 @@ std::int64_t per_group(std::int64_t in, std::int64_t out, std::int64_t groups) {
         fmt::format("convolution: {} channels to {} in {} groups; expected groups that divide both",
                     in, out, groups));
   return in / groups;
+}
+
+// The inputs per output of a weight.
+std::int64_t inputs_of(const Shape& weight) {
+  return max_elements({weight.begin() + 1, weight.end()});
 }
 
 void check_steps(const char* who, const Tensor& x, const Tensor& weight_ih) {
@@ -53,34 +57,27 @@ Linear::Linear(std::int64_t in, std::int64_t out, Generator& generator, const La
     : weight(parameter("weight", drawn({out, in}, in, generator, options))),
       bias(parameter("bias", drawn_bias({out}, in, generator, options))) {}
 
+template <class Args>
+Convolution<Args>::Convolution(const Shape& of_weight, std::int64_t out, Generator& generator,
+                               Args window, const LayerOptions& options)
+    : weight(parameter("weight", drawn(of_weight, inputs_of(of_weight), generator, options))),
+      bias(parameter("bias", drawn_bias({out}, inputs_of(of_weight), generator, options))),
+      args(std::move(window)) {}
+
 Conv1d::Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel, Generator& generator,
                ConvArgs window, const LayerOptions& options)
-    : weight(parameter("weight",
-                       drawn({out, per_group(in, out, window.groups), kernel},
-                             per_group(in, out, window.groups) * kernel, generator, options))),
-      bias(parameter("bias", drawn_bias({out}, per_group(in, out, window.groups) * kernel,
-                                        generator, options))),
-      args(std::move(window)) {}
+    : Convolution({out, per_group(in, out, window.groups), kernel}, out, generator, window,
+                  options) {}
 
 Conv2d::Conv2d(std::int64_t in, std::int64_t out, std::array<std::int64_t, 2> kernel,
                Generator& generator, WindowArgs window, const LayerOptions& options)
-    : weight(parameter(
-          "weight",
-          drawn({out, per_group(in, out, window.groups), kernel[0], kernel[1]},
-                per_group(in, out, window.groups) * kernel[0] * kernel[1], generator, options))),
-      bias(parameter("bias",
-                     drawn_bias({out}, per_group(in, out, window.groups) * kernel[0] * kernel[1],
-                                generator, options))),
-      args(window) {}
+    : Convolution({out, per_group(in, out, window.groups), kernel[0], kernel[1]}, out, generator,
+                  window, options) {}
 
 ConvTranspose1d::ConvTranspose1d(std::int64_t in, std::int64_t out, std::int64_t kernel,
                                  Generator& generator, ConvArgs window, const LayerOptions& options)
-    : weight(parameter("weight",
-                       drawn({in, per_group(out, in, window.groups), kernel},
-                             per_group(out, in, window.groups) * kernel, generator, options))),
-      bias(parameter("bias", drawn_bias({out}, per_group(out, in, window.groups) * kernel,
-                                        generator, options))),
-      args(std::move(window)) {}
+    : Convolution({in, per_group(out, in, window.groups), kernel}, out, generator, window,
+                  options) {}
 Tensor ConvTranspose1d::operator()(const Tensor& x) const {
   if (x.rank() != 3)
     throw ShapeError(
@@ -91,14 +88,8 @@ Tensor ConvTranspose1d::operator()(const Tensor& x) const {
 ConvTranspose2d::ConvTranspose2d(std::int64_t in, std::int64_t out,
                                  std::array<std::int64_t, 2> kernel, Generator& generator,
                                  ConvArgs window, const LayerOptions& options)
-    : weight(parameter(
-          "weight",
-          drawn({in, per_group(out, in, window.groups), kernel[0], kernel[1]},
-                per_group(out, in, window.groups) * kernel[0] * kernel[1], generator, options))),
-      bias(parameter("bias",
-                     drawn_bias({out}, per_group(out, in, window.groups) * kernel[0] * kernel[1],
-                                generator, options))),
-      args(std::move(window)) {}
+    : Convolution({in, per_group(out, in, window.groups), kernel[0], kernel[1]}, out, generator,
+                  window, options) {}
 Tensor ConvTranspose2d::operator()(const Tensor& x) const {
   if (x.rank() != 4)
     throw ShapeError(
@@ -106,23 +97,25 @@ Tensor ConvTranspose2d::operator()(const Tensor& x) const {
   return conv_transpose(x, weight, given(bias), args);
 }
 
+Normalization::Normalization(const Shape& sizes, double epsilon, const NormOptions& options)
+    : weight(parameter("weight", if_affine(sizes, 1, options))),
+      bias(parameter("bias", if_affine(sizes, 0, options))),
+      eps(epsilon) {}
+
 BatchNorm::BatchNorm(std::int64_t channels, double how_fast, double epsilon,
                      const BatchNormOptions& options)
-    : weight(parameter("weight", if_affine({channels}, 1, options))),
-      bias(parameter("bias", if_affine({channels}, 0, options))),
+    : Normalization({channels}, epsilon, {options.dtype, options.device, options.affine}),
       running_mean(buffer("running_mean", options.track_running_stats
                                               ? constant({channels}, 0, options)
                                               : Tensor::none())),
       running_var(buffer("running_var", options.track_running_stats
                                             ? constant({channels}, 1, options)
                                             : Tensor::none())),
-      momentum(how_fast),
-      eps(epsilon) {}
+      momentum(how_fast) {}
 
 Tensor BatchNorm::operator()(const Tensor& x, Mode mode) const {
-  const Affine affine = {given(weight), given(bias)};
   if (mode == Mode::Evaluate && running_mean.defined())
-    return batch_norm(x, running_mean, running_var, affine, eps);
+    return batch_norm(x, running_mean, running_var, affine(), eps);
   if (x.rank() < 2)
     throw ShapeError(
         fmt::format("BatchNorm: input {}: expected (n, channels, ...)", str(x.shape())));
@@ -142,48 +135,35 @@ Tensor BatchNorm::operator()(const Tensor& x, Mode mode) const {
     move(running_mean, mean);
     move(running_var, variance * unbiased);
   }
-  return batch_norm(x, mean, variance, affine, eps);
+  return batch_norm(x, mean, variance, affine(), eps);
 }
 
 LayerNorm::LayerNorm(Shape over, double epsilon, const NormOptions& options)
-    : sizes(std::move(over)),
-      weight(parameter("weight", if_affine(sizes, 1, options))),
-      bias(parameter("bias", if_affine(sizes, 0, options))),
-      eps(epsilon) {}
+    : Normalization(over, epsilon, options), sizes(std::move(over)) {}
 Tensor LayerNorm::operator()(const Tensor& x) const {
   const auto axes = static_cast<int>(sizes.size());
   if (x.rank() < axes || !std::ranges::equal(std::span(x.shape()).last(sizes.size()), sizes))
     throw ShapeError(
         fmt::format("LayerNorm: input {}: its last sizes must be {}", str(x.shape()), str(sizes)));
-  return layer_norm(x, axes, {given(weight), given(bias)}, eps);
+  return layer_norm(x, axes, affine(), eps);
 }
 
 LayerNorm2d::LayerNorm2d(std::int64_t count, double epsilon, const NormOptions& options)
-    : channels(count),
-      weight(parameter("weight", if_affine({count}, 1, options))),
-      bias(parameter("bias", if_affine({count}, 0, options))),
-      eps(epsilon) {}
+    : Normalization({count}, epsilon, options), channels(count) {}
 Tensor LayerNorm2d::operator()(const Tensor& x) const {
   if (x.rank() != 4 || x.size(1) != channels)
     throw ShapeError(
         fmt::format("LayerNorm2d: input {}: expected (n, {}, h, w)", str(x.shape()), channels));
-  return layer_norm(x.movedim(1, -1), 1, {given(weight), given(bias)}, eps).movedim(-1, 1);
+  return layer_norm(x.movedim(1, -1), 1, affine(), eps).movedim(-1, 1);
 }
 
 GroupNorm::GroupNorm(std::int64_t parts, std::int64_t channels, double epsilon,
                      const NormOptions& options)
-    : groups(parts),
-      weight(parameter("weight", if_affine({channels}, 1, options))),
-      bias(parameter("bias", if_affine({channels}, 0, options))),
-      eps(epsilon) {}
-Tensor GroupNorm::operator()(const Tensor& x) const {
-  return group_norm(x, groups, {given(weight), given(bias)}, eps);
-}
+    : Normalization({channels}, epsilon, options), groups(parts) {}
+Tensor GroupNorm::operator()(const Tensor& x) const { return group_norm(x, groups, affine(), eps); }
 
 InstanceNorm::InstanceNorm(std::int64_t channels, double epsilon, const NormOptions& options)
-    : weight(parameter("weight", if_affine({channels}, 1, options))),
-      bias(parameter("bias", if_affine({channels}, 0, options))),
-      eps(epsilon) {}
+    : Normalization({channels}, epsilon, options) {}
 
 RMSNorm::RMSNorm(std::int64_t size, double epsilon, const NormOptions& options)
     : weight(parameter("weight", if_affine({size}, 1, options))), eps(epsilon) {}
@@ -243,12 +223,13 @@ Tensor MultiHeadAttention::next(const Tensor& x, const sint& position, KvCache& 
   return out(mixed.transpose(1, 2).flatten(2));
 }
 
-LSTM::LSTM(std::int64_t in, std::int64_t size, Generator& generator, const LayerOptions& options)
+Recurrent::Recurrent(std::int64_t gates, std::int64_t in, std::int64_t size, Generator& generator,
+                     const LayerOptions& options)
     : hidden(size),
-      weight_ih(parameter("weight_ih_l0", drawn({4 * size, in}, size, generator, options))),
-      weight_hh(parameter("weight_hh_l0", drawn({4 * size, size}, size, generator, options))),
-      bias_ih(parameter("bias_ih_l0", drawn_bias({4 * size}, size, generator, options))),
-      bias_hh(parameter("bias_hh_l0", drawn_bias({4 * size}, size, generator, options))) {}
+      weight_ih(parameter("weight_ih_l0", drawn({gates * size, in}, size, generator, options))),
+      weight_hh(parameter("weight_hh_l0", drawn({gates * size, size}, size, generator, options))),
+      bias_ih(parameter("bias_ih_l0", drawn_bias({gates * size}, size, generator, options))),
+      bias_hh(parameter("bias_hh_l0", drawn_bias({gates * size}, size, generator, options))) {}
 
 RecurrentResult LSTM::operator()(const Tensor& x, const std::optional<RecurrentState>& from) const {
   check_steps("LSTM", x, weight_ih);
@@ -266,13 +247,6 @@ RecurrentResult LSTM::operator()(const Tensor& x, const std::optional<RecurrentS
   }
   return {Tensor::stack(outputs, 1), {h, c}};
 }
-
-GRU::GRU(std::int64_t in, std::int64_t size, Generator& generator, const LayerOptions& options)
-    : hidden(size),
-      weight_ih(parameter("weight_ih_l0", drawn({3 * size, in}, size, generator, options))),
-      weight_hh(parameter("weight_hh_l0", drawn({3 * size, size}, size, generator, options))),
-      bias_ih(parameter("bias_ih_l0", drawn_bias({3 * size}, size, generator, options))),
-      bias_hh(parameter("bias_hh_l0", drawn_bias({3 * size}, size, generator, options))) {}
 
 RecurrentResult GRU::operator()(const Tensor& x, const std::optional<RecurrentState>& from) const {
   check_steps("GRU", x, weight_ih);

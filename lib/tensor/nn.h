@@ -48,53 +48,59 @@ struct Linear final : Module {
   Tensor bias;    // (out)
 };
 
-struct Conv1d final : Module {
+/// The members of a convolution: the weight, a bias per output channel, and its arguments.
+template <class Args>
+struct Convolution : Module {
+  Tensor weight, bias;
+  Args args;
+
+ protected:
+  Convolution(const Shape& of_weight, std::int64_t out, Generator& generator, Args args,
+              const LayerOptions& options);
+};
+
+/// weight: (out, in / groups, kernel)
+struct Conv1d final : Convolution<ConvArgs> {
   Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel, Generator& generator,
          ConvArgs args = {}, const LayerOptions& options = {});
   Tensor operator()(const Tensor& x) const { return conv1d(x, weight, given(bias), args); }
-
-  Tensor weight;  // (out, in / groups, kernel)
-  Tensor bias;    // (out)
-  ConvArgs args;
 };
-
-struct Conv2d final : Module {
+/// weight: (out, in / groups, kh, kw)
+struct Conv2d final : Convolution<WindowArgs> {
   Conv2d(std::int64_t in, std::int64_t out, std::array<std::int64_t, 2> kernel,
          Generator& generator, WindowArgs args = {}, const LayerOptions& options = {});
   Tensor operator()(const Tensor& x) const { return conv2d(x, weight, given(bias), args); }
-
-  Tensor weight;  // (out, in / groups, kh, kw)
-  Tensor bias;    // (out)
-  WindowArgs args;
 };
 
-/// conv_transpose over one and over two axes. Weights and biases are drawn with b = 1 / sqrt(out /
-/// groups * kernel), as in PyTorch.
-struct ConvTranspose1d final : Module {
+/// conv_transpose over one and over two axes. Weights, (in, out / groups, kernel...), and biases
+/// are drawn with b = 1 / sqrt(out / groups * kernel), as in PyTorch.
+struct ConvTranspose1d final : Convolution<ConvArgs> {
   ConvTranspose1d(std::int64_t in, std::int64_t out, std::int64_t kernel, Generator& generator,
                   ConvArgs args = {}, const LayerOptions& options = {});
   Tensor operator()(const Tensor& x) const;  // throws ShapeError unless x is (n, in, size)
-
-  Tensor weight;  // (in, out / groups, kernel)
-  Tensor bias;    // (out)
-  ConvArgs args;
 };
-struct ConvTranspose2d final : Module {
+struct ConvTranspose2d final : Convolution<ConvArgs> {
   ConvTranspose2d(std::int64_t in, std::int64_t out, std::array<std::int64_t, 2> kernel,
                   Generator& generator, ConvArgs args = {}, const LayerOptions& options = {});
   Tensor operator()(const Tensor& x) const;  // throws ShapeError unless x is (n, in, h, w)
-
-  Tensor weight;  // (in, out / groups, kh, kw)
-  Tensor bias;    // (out)
-  ConvArgs args;
 };
 
 enum class Mode : bool { Evaluate, Train };
 
+/// The members of a layer that normalises, then scales and shifts.
+struct Normalization : Module {
+  Tensor weight, bias;  // of the same sizes
+  double eps;
+
+ protected:
+  Normalization(const Shape& sizes, double eps, const NormOptions& options);
+  Affine affine() const { return {given(weight), given(bias)}; }
+};
+
 /// In training uses the statistics of the batch and moves the running ones by `momentum` (the
 /// unbiased variance); otherwise uses the running ones. Training updates the running statistics
 /// lazily; realize them, for example by passing state() to Optimizer::step.
-struct BatchNorm final : Module {
+struct BatchNorm final : Normalization {
   explicit BatchNorm(std::int64_t channels, double momentum = 0.1, double eps = 1e-5,
                      const BatchNormOptions& options = {});
   /// x: (n, channels, ...). Without a mode, is_training() decides.
@@ -103,47 +109,36 @@ struct BatchNorm final : Module {
     return (*this)(x, is_training() ? Mode::Train : Mode::Evaluate);
   }
 
-  Tensor weight, bias, running_mean, running_var;  // (channels)
-  double momentum, eps;
+  Tensor running_mean, running_var;  // (channels), as weight and bias
+  double momentum;
 };
 
 /// Normalises over the last axes, which have these sizes.
-struct LayerNorm final : Module {
+struct LayerNorm final : Normalization {
   explicit LayerNorm(Shape sizes, double eps = 1e-5, const NormOptions& options = {});
   Tensor operator()(const Tensor& x) const;
 
   Shape sizes;
-  Tensor weight, bias;
-  double eps;
 };
 /// Normalises over the channels at each place of (n, channels, h, w).
-struct LayerNorm2d final : Module {
+struct LayerNorm2d final : Normalization {
   explicit LayerNorm2d(std::int64_t channels, double eps = 1e-5, const NormOptions& options = {});
   Tensor operator()(const Tensor& x) const;
 
   std::int64_t channels;
-  Tensor weight, bias;  // (channels)
-  double eps;
 };
 
-struct GroupNorm final : Module {
+struct GroupNorm final : Normalization {
   GroupNorm(std::int64_t groups, std::int64_t channels, double eps = 1e-5,
             const NormOptions& options = {});
   Tensor operator()(const Tensor& x) const;
 
   std::int64_t groups;
-  Tensor weight, bias;  // (channels)
-  double eps;
 };
 /// Normalises each channel of each image. Scales and shifts by default (PyTorch's does not).
-struct InstanceNorm final : Module {
+struct InstanceNorm final : Normalization {
   explicit InstanceNorm(std::int64_t channels, double eps = 1e-5, const NormOptions& options = {});
-  Tensor operator()(const Tensor& x) const {
-    return instance_norm(x, {given(weight), given(bias)}, eps);
-  }
-
-  Tensor weight, bias;  // (channels)
-  double eps;
+  Tensor operator()(const Tensor& x) const { return instance_norm(x, affine(), eps); }
 };
 
 struct RMSNorm final : Module {
@@ -196,28 +191,33 @@ struct RecurrentResult {
   RecurrentState last;
 };
 
+/// The members of a recurrent layer of some gates.
+struct Recurrent : Module {
+  std::int64_t hidden;
+  Tensor weight_ih, weight_hh, bias_ih, bias_hh;  // (gates hidden, in), (.., hidden), (..), (..)
+
+ protected:
+  Recurrent(std::int64_t gates, std::int64_t in, std::int64_t hidden, Generator& generator,
+            const LayerOptions& options);
+};
+
 /// Hochreiter and Schmidhuber, Long short-term memory, Neural Computation 1997, with forget gates:
 /// gates i, f, g, o in that order; c = f c + i g, h = o tanh(c).
-struct LSTM final : Module {
-  LSTM(std::int64_t in, std::int64_t hidden, Generator& generator,
-       const LayerOptions& options = {});
+struct LSTM final : Recurrent {
+  LSTM(std::int64_t in, std::int64_t hidden, Generator& generator, const LayerOptions& options = {})
+      : Recurrent(4, in, hidden, generator, options) {}
   /// x: (n, steps, in). The default initial state is zeros.
   RecurrentResult operator()(const Tensor& x,
                              const std::optional<RecurrentState>& from = std::nullopt) const;
-
-  std::int64_t hidden;
-  Tensor weight_ih, weight_hh, bias_ih, bias_hh;  // (4 hidden, in), (4 hidden, hidden), (4 hidden)
 };
 
 /// Gated recurrent unit (Cho et al., EMNLP 2014) in PyTorch's form: gates r, z, n; n = tanh(Wx + r
 /// (Uh + b)), h = (1 - z) n + z h.
-struct GRU final : Module {
-  GRU(std::int64_t in, std::int64_t hidden, Generator& generator, const LayerOptions& options = {});
+struct GRU final : Recurrent {
+  GRU(std::int64_t in, std::int64_t hidden, Generator& generator, const LayerOptions& options = {})
+      : Recurrent(3, in, hidden, generator, options) {}
   RecurrentResult operator()(const Tensor& x,
                              const std::optional<RecurrentState>& from = std::nullopt) const;
-
-  std::int64_t hidden;
-  Tensor weight_ih, weight_hh, bias_ih, bias_hh;  // (3 hidden, in), ...
 };
 
 /// dropout() if is_training(), else the identity. Draws from the given generator, which must

@@ -190,17 +190,18 @@ std::vector<Optimizer::Update> SGD::updates(std::size_t parameter, const Tensor&
 }
 
 Adam::Adam(const Parameters& parameters, double lr, double beta1, double beta2, double eps)
-    : Adam(parameters, lr, beta1, beta2, eps, WeightDecay::No) {}
+    : Adam(parameters, lr, beta1, beta2, eps, std::nullopt) {}
 
 Adam::Adam(const Parameters& parameters, double lr, double beta1, double beta2, double eps,
-           WeightDecay decays)
+           std::optional<double> weight_decay)
     : Optimizer(parameters, lr),
+      weight_decay_(weight_decay.value_or(0)),
       beta1_(beta1),
       beta2_(beta2),
       eps_(eps),
       first_(zeros_like_parameters()),
       second_(zeros_like_parameters()) {
-  if (decays == WeightDecay::No && has_weight_decays())
+  if (!weight_decay && has_weight_decays())
     throw Error("Adam: a group with weight decay, which Adam does not support; use AdamW");
   for (const Tensor& p : this->parameters())
     if (std::ranges::find(powers_, p.device(), &Powers::device) == powers_.end())
@@ -263,7 +264,7 @@ Tensor Adam::moved(std::size_t parameter, const Tensor& value, const Tensor& dir
 
 AdamW::AdamW(const Parameters& parameters, double lr, double weight_decay, double beta1,
              double beta2, double eps)
-    : Adam(parameters, lr, beta1, beta2, eps, WeightDecay::Yes), weight_decay_(weight_decay) {}
+    : Adam(parameters, lr, beta1, beta2, eps, weight_decay) {}
 Tensor AdamW::moved(std::size_t parameter, const Tensor& value, const Tensor& direction) const {
   const Tensor lr = rate_of(parameter);
   const Tensor kept = 1 - lr * weight_decay_of(parameter, weight_decay_);
@@ -272,7 +273,7 @@ Tensor AdamW::moved(std::size_t parameter, const Tensor& value, const Tensor& di
 
 LAMB::LAMB(const Parameters& parameters, double lr, double weight_decay, double beta1, double beta2,
            double eps)
-    : Adam(parameters, lr, beta1, beta2, eps, WeightDecay::Yes), weight_decay_(weight_decay) {}
+    : Adam(parameters, lr, beta1, beta2, eps, weight_decay) {}
 Tensor LAMB::moved(std::size_t parameter, const Tensor& value, const Tensor& direction) const {
   const Tensor step = direction + value * weight_decay_of(parameter, weight_decay_);
   const Tensor size = value.square().sum().sqrt(), length = step.square().sum().sqrt();

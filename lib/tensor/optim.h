@@ -134,14 +134,16 @@ class Adam : public Optimizer {
   nn::StateDict state() const override;
 
  protected:
-  enum class WeightDecay : bool { No, Yes };
+  /// With a weight decay, which groups may replace; nullopt refuses groups that have one.
   Adam(const Parameters& parameters, double lr, double beta1, double beta2, double eps,
-       WeightDecay decays);
+       std::optional<double> weight_decay);
   void before_step() override;
   std::vector<Update> updates(std::size_t parameter, const Tensor& value,
                               const Tensor& gradient) final;
   /// The parameter after a step along the corrected m / (sqrt(v) + eps).
   virtual Tensor moved(std::size_t parameter, const Tensor& value, const Tensor& direction) const;
+
+  const double weight_decay_;
 
  private:
   /// beta1^t and beta2^t on one device of the parameters: one float64 element each.
@@ -173,9 +175,6 @@ class AdamW final : public Adam {
 
  protected:
   Tensor moved(std::size_t parameter, const Tensor& value, const Tensor& direction) const override;
-
- private:
-  double weight_decay_;
 };
 
 /// LAMB (You et al., Large batch optimization for deep learning: training BERT in 76 minutes, ICLR
@@ -188,9 +187,6 @@ class LAMB final : public Adam {
 
  protected:
   Tensor moved(std::size_t parameter, const Tensor& value, const Tensor& direction) const override;
-
- private:
-  double weight_decay_;
 };
 
 }  // namespace touchstone::optim

@@ -10,12 +10,6 @@
 namespace touchstone {
 namespace {
 
-Mask whole(const Tensor& x) {
-  Mask keep;
-  for (const sint& s : x.shape()) keep.emplace_back(0, s);
-  return keep;
-}
-
 // True where row - column + k >= 0 in the last two axes.
 Tensor on_or_below(const Tensor& x, std::int64_t k) {
   if (x.rank() < 2)
@@ -106,7 +100,7 @@ Tensor Tensor::pad2d(const std::vector<std::int64_t>& padding, Number value) con
     throw ShapeError(
         fmt::format("pad2d: ({}) for shape {}; give two numbers per axis, of the last axis first",
                     fmt::join(padding, ", "), str(shape())));
-  Mask keep = whole(*this);
+  Mask keep = whole_mask(shape());
   Padding more(shape().size(), {0, 0});
   for (std::size_t i = 0; i < axes; ++i) {
     const std::size_t axis = shape().size() - 1 - i;
@@ -136,7 +130,7 @@ Tensor Tensor::narrow(int axis, const sint& begin, const sint& size) const {
   if (!certainly_le(0, begin) || !certainly_le(0, size) || !certainly_le(begin, shape()[at] - size))
     throw ShapeError(fmt::format("narrow: elements {} to {} are outside axis {} of shape {}",
                                  begin.str(), (begin + size).str(), axis, str(shape())));
-  Mask keep = whole(*this);
+  Mask keep = whole_mask(shape());
   keep[at] = {begin, begin + size};
   return shrink(keep);
 }

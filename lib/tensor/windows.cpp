@@ -11,8 +11,7 @@ Tensor fit(const Tensor& x, std::size_t axis, std::int64_t size) {
     padding[axis].second = size - had;
     return x.pad(padding);
   }
-  Mask keep;
-  for (const sint& s : x.shape()) keep.emplace_back(0, s);
+  Mask keep = whole_mask(x.shape());
   keep[axis].second = size;
   return x.shrink(keep);
 }

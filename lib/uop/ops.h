@@ -245,13 +245,6 @@ class OpSet {
   std::uint64_t word_ = 0;
 };
 
-/// EXP2, LOG2, RECIP, NEG, FDIV, IDIV, MOD, CMPEQ, POW, THREEFRY.
-constexpr OpSet unsafe_pad_ops() {
-  OpSet set;
-  for (const OpsInfo& row : ops_table)
-    if (row.unsafe_pad) set.add(row.op);
-  return set;
-}
 /// Elementwise ops, including CAST and BITCAST.
 constexpr OpSet elementwise_ops() {
   return OpSet::of(OpsGroup::Unary) | OpSet::of(OpsGroup::Binary) | OpSet::of(OpsGroup::Ternary);

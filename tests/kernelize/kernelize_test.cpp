@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "touchstone/kernelize/elements.h"
 #include "touchstone/kernelize/grouping.h"
 #include "touchstone/kernelize/rules.h"
 
@@ -16,7 +17,7 @@ using ::testing::HasSubstr;
 const UOp kHost = UOp::device("HOST");
 
 UOp array(const Shape& shape, DType d = DType::Float32) {
-  return as_shape(UOp::new_buffer(kHost, kernelize::most_elements(shape), d), shape);
+  return as_shape(UOp::new_buffer(kHost, max_elements(shape), d), shape);
 }
 UOp add(const UOp& a, const UOp& b) { return a.alu(Ops::Add, {b}); }
 UOp mul(const UOp& a, const UOp& b) { return a.alu(Ops::Mul, {b}); }

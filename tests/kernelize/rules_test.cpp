@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "touchstone/kernelize/elements.h"
 #include "touchstone/kernelize/kernels.h"
 #include "touchstone/kernelize/multi.h"
 #include "touchstone/uop/rewrite.h"
@@ -61,7 +62,7 @@ TEST(Rules, GiveWhatTheirExamplesSayAndLeaveTheNearestOther) {
 }
 
 UOp array(const Shape& shape, DType d = DType::Float32) {
-  return as_shape(UOp::new_buffer(UOp::device("HOST"), most_elements(shape), d), shape);
+  return as_shape(UOp::new_buffer(UOp::device("HOST"), max_elements(shape), d), shape);
 }
 
 UOp simplified(const UOp& u) {

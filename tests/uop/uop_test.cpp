@@ -205,10 +205,10 @@ TEST(UOp, ToposortTakesSourcesFirstLeftToRightAndHonoursTheGate) {
 }
 
 TEST(UOp, OpTables) {
-  EXPECT_TRUE(unsafe_pad_ops().has(Ops::Mod));
-  EXPECT_TRUE(unsafe_pad_ops().has(Ops::Threefry));
-  EXPECT_TRUE(unsafe_pad_ops().has(Ops::Recip));
-  EXPECT_FALSE(unsafe_pad_ops().has(Ops::Add));
+  EXPECT_TRUE(info(Ops::Mod).unsafe_pad);
+  EXPECT_TRUE(info(Ops::Threefry).unsafe_pad);
+  EXPECT_TRUE(info(Ops::Recip).unsafe_pad);
+  EXPECT_FALSE(info(Ops::Add).unsafe_pad);
   EXPECT_TRUE(always_contiguous(Ops::Gbarrier));
   EXPECT_FALSE(always_contiguous(Ops::Kernel));
 }
