@@ -94,7 +94,7 @@ set(TOUCHSTONE_BEYOND_THE_DEMO
     symbolic/ask/question.cpp symbolic/ask/truncated_parts.cpp symbolic/ask/jsonl.cpp symbolic/ask/session.cpp
     symbolic/derive/arithmetic.cpp symbolic/derive/fold_identities.cpp symbolic/derive/derive.cpp
     symbolic/derive/rewrite.cpp
-    symbolic/node/node_expr.cpp symbolic/read/tape_program.cpp symbolic/simplify/contradiction.cpp
+    symbolic/expr/evaluate.cpp symbolic/node/node_expr.cpp symbolic/simplify/contradiction.cpp
     shapetracker/ask/check.cpp shapetracker/ask/jsonl.cpp shapetracker/ask/jsonl_question.cpp
     shapetracker/ask/reason.cpp shapetracker/invert/contraction.cpp shapetracker/invert/movement_ops.cpp
     lib/lazy/replace_movement.cpp

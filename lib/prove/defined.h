@@ -4,7 +4,7 @@
 
 namespace touchstone::prove {
 
-/// Returns the condition under which Evaluator gives an expression a value; the constant 1 if it
+/// Returns the condition under which symbolic::Evaluator gives an expression a value; the constant 1 if it
 /// always does.
 Expr defined(Exprs& exprs, Expr root);
 

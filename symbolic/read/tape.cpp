@@ -223,11 +223,46 @@ bool Tape::take(const List<Form>& forms, int root, const Context& context,
   return !reader.refused();
 }
 
+std::optional<Int> Tape::divisor(const Place& division) const {
+  const Step divisor = step(step(division.part).operands[1] >> 1);
+  return divisor.op == ExprOp::Constant ? std::optional(value(divisor)) : std::nullopt;
+}
+
 bool Tape::divides_by_zero() const {
   return std::ranges::any_of(places_, [&](const Place& division) {
-    const Step divisor = step(step(division.part).operands[1] >> 1);
-    return divisor.op == ExprOp::Constant && value(divisor).is_zero();
+    const std::optional<Int> number = divisor(division);
+    return number && number->is_zero();
   });
+}
+
+bool Tape::may_divide_by_zero() const {
+  return std::ranges::any_of(places_, [&](const Place& division) {
+    const std::optional<Int> number = divisor(division);
+    return !number || number->is_zero();
+  });
+}
+
+Expr Tape::tree(Exprs& exprs, const Context& context) const {
+  std::vector<Expr> trees, args;
+  for (Part i = 0; i < parts(); ++i) {
+    const Step s = step(i);
+    if (s.op == ExprOp::Constant) {
+      trees.push_back(exprs.constant(value(s)));
+      continue;
+    }
+    if (s.op == ExprOp::Variable) {
+      trees.push_back(exprs.variable(context.name(s.operands[0])));
+      continue;
+    }
+    args.clear();
+    for (const std::uint32_t operand : s.operands) args.push_back(trees[operand >> 1]);
+    const bool chained = s.op == ExprOp::Add || s.op == ExprOp::And || s.op == ExprOp::Or;
+    Expr tree = chained ? args[0] : exprs.apply(s.op, args);
+    for (std::size_t k = 1; chained && k < args.size(); ++k)
+      tree = exprs.apply((s.operands[k] & 1) != 0 ? ExprOp::Sub : s.op, {tree, args[k]});
+    trees.push_back(tree);
+  }
+  return trees[root_];
 }
 
 void Tape::clear() {
