@@ -125,7 +125,7 @@ Json values_answer(const Json& question) {
   for (const std::string& name : prove::variables_of(exprs, roots))
     if (std::ranges::find(table.names, name) == table.names.end())
       throw ParseError(fmt::format("\"{}\" has no value; give it in \"at\" or \"over\"", name));
-  prove::Evaluator values(exprs, roots, table.names);
+  symbolic::Evaluator values(exprs, roots, table.names);
   std::vector<Int> point;
   for (const Table::Axis& a : table.axes) point.emplace_back(a.lo);
   point.insert(point.end(), table.others.begin(), table.others.end());

@@ -9,6 +9,7 @@
 
 #include "touchstone/base/checked.h"
 #include "touchstone/base/json_fault.h"
+#include "touchstone/base/json_line.h"
 #include "touchstone/base/json_members.h"
 #include "touchstone/files/array_reader.h"
 
@@ -227,12 +228,10 @@ Metadata safetensors_metadata(std::string_view bytes, const std::string& where) 
 
 std::string safetensors_bytes(std::span<const NamedArray> arrays, const Metadata& metadata) {
   // The library's order-preserving object compares each new name with all earlier ones.
-  const auto dump = [](const auto& value) {
-    return value.dump(-1, ' ', false, json::error_handler_t::replace);
-  };
   std::string data, text = "{";
   const auto member = [&](const std::string& name, const nlohmann::ordered_json& value) {
-    text += fmt::format("{}{}:{}", text.size() == 1 ? "" : ",", dump(json(name)), dump(value));
+    text += fmt::format("{}{}:{}", text.size() == 1 ? "" : ",", json_line(json(name)),
+                        json_line(value));
   };
   if (!metadata.empty()) member("__metadata__", metadata);
   for (const NamedArray& a : arrays) {

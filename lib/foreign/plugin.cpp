@@ -10,6 +10,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/json_fault.h"
+#include "touchstone/base/json_line.h"
 #include "touchstone/ops/kernel_json.h"
 
 namespace touchstone::foreign {
@@ -72,7 +73,7 @@ std::size_t alignment_of(const nlohmann::json& capabilities) {
 Plugin::Plugin(const std::string& path) : backend_(load(path)) {
   const nlohmann::json said = capabilities_of(*backend_);
   alignment_ = alignment_of(said);
-  hello_ = said.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  hello_ = json_line(said);
 }
 
 std::string Plugin::reason() const {

@@ -13,6 +13,7 @@
 
 #include "touchstone/base/checked.h"
 #include "touchstone/base/error.h"
+#include "touchstone/base/json_line.h"
 #include "touchstone/base/line_stream.h"
 #include "touchstone/dtype/dtype.h"
 #include "touchstone/foreign/base64.h"
@@ -129,7 +130,7 @@ std::string answer(Plugin* plugin, const std::string& refusal, std::string_view 
     said["error"] = e.what();
   }
   under_way = {};
-  return said.dump(-1, ' ', false, json::error_handler_t::replace);
+  return json_line(said);
 }
 
 }  // namespace

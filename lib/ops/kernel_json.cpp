@@ -11,6 +11,7 @@
 #include "touchstone/base/hash.h"
 #include "touchstone/base/interrupt.h"
 #include "touchstone/base/json_fault.h"
+#include "touchstone/base/json_line.h"
 #include "touchstone/base/suggest.h"
 #include "touchstone/ops/node_map.h"
 
@@ -224,8 +225,7 @@ void require_only(const json& object, std::span<const std::string_view> known,
   if (!object.is_object()) bad(where, "is not an object");
   for (const auto& [key, ignored] : object.items()) {
     if (std::ranges::find(known, key) != known.end()) continue;
-    const std::string shown =
-        json(key.substr(0, 40)).dump(-1, ' ', true, json::error_handler_t::replace);
+    const std::string shown = ascii_json_line(json(key.substr(0, 40)));
     bad(where, known.empty()
                    ? fmt::format("takes no members, but has {}", shown)
                    : fmt::format("unknown member {}{}; known: {}", shown,

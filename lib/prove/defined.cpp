@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "touchstone/symbolic/expr/operators.h"
+#include "touchstone/symbolic/expr/rebuild.h"
 
 namespace touchstone::prove {
 
@@ -66,22 +67,14 @@ Expr defined(Exprs& exprs, Expr root) {
 }
 
 Expr with_floor_divisions(Exprs& exprs, Expr root) {
-  std::unordered_map<Expr, Expr> known;
-  for (const Expr e : exprs.parts(root)) {
+  return symbolic::rebuilt(exprs, root, [&](Expr e, const std::vector<Expr>& args) {
     const ExprOp op = exprs.op(e);
-    std::vector<Expr> args;
-    for (const Expr a : exprs.args(e)) args.push_back(known.at(a));
-    Expr r = e;
-    if (op == ExprOp::TruncDiv || op == ExprOp::TruncMod) {
-      r = truncated(exprs, args[0], args[1]);
-      if (op == ExprOp::TruncMod)
-        r = exprs.apply(ExprOp::Sub, {args[0], exprs.apply(ExprOp::Mul, {args[1], r})});
-    } else if (!args.empty()) {
-      r = exprs.apply(op, args);
-    }
-    known.emplace(e, r);
-  }
-  return known.at(root);
+    if (args.empty()) return e;
+    if (op != ExprOp::TruncDiv && op != ExprOp::TruncMod) return exprs.apply(op, args);
+    const Expr quotient = truncated(exprs, args[0], args[1]);
+    if (op == ExprOp::TruncDiv) return quotient;
+    return exprs.apply(ExprOp::Sub, {args[0], exprs.apply(ExprOp::Mul, {args[1], quotient})});
+  });
 }
 
 }  // namespace touchstone::prove

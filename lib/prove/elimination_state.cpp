@@ -1,11 +1,11 @@
 // The facts and goals of an elimination: implications and substitutions.
 #include <algorithm>
 #include <set>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "touchstone/prove/elimination.h"
+#include "touchstone/symbolic/expr/rebuild.h"
 
 namespace touchstone::prove {
 
@@ -120,22 +120,7 @@ void Elimination::replace_variable(State& state, Expr variable, Expr by) {
 }
 
 void Elimination::replace_parts(State& state, const std::function<std::optional<Expr>(Expr)>& by) {
-  replace(state, [&](Expr root) {
-    std::unordered_map<Expr, Expr> now;
-    for (const Expr part : e_.parts(root)) {
-      const ExprOp op = e_.op(part);
-      Expr r = part;
-      if (const auto other = by(part)) {
-        r = *other;
-      } else if (op != ExprOp::Constant && op != ExprOp::Variable) {
-        std::vector<Expr> args;
-        for (const Expr a : e_.args(part)) args.push_back(now.at(a));
-        r = e_.apply(op, args);
-      }
-      now.emplace(part, r);
-    }
-    return now.at(root);
-  });
+  replace(state, [&](Expr root) { return symbolic::replaced(e_, root, by); });
 }
 
 void Elimination::replace_part(State& state, Expr part, Expr value) {

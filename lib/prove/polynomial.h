@@ -11,7 +11,10 @@ namespace touchstone::prove {
 /// Factors of a product, sorted; any other subexpression counts as one factor.
 using Monomial = std::vector<Expr>;
 
-/// An expanded expression. Only suggests quotients, which are then proved.
+/// An expanded expression. Only suggests quotients, which are then proved. Two more types have
+/// other terms for other ends: the checker's Ring, a normal form of flags, quotients and maxima
+/// that shares nothing with what it checks, and shapetracker's Polynomial, whose terms have a
+/// fixed size.
 class Polynomial {
  public:
   Polynomial() = default;

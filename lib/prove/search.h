@@ -3,7 +3,8 @@
 #include <map>
 #include <optional>
 
-#include "touchstone/prove/evaluate.h"
+#include "touchstone/prove/claim.h"
+#include "touchstone/symbolic/expr/evaluate.h"
 
 namespace touchstone::prove {
 
@@ -31,7 +32,7 @@ class Points {
  private:
   const Claim& claim_;
   std::vector<std::string> names_;
-  Evaluator values_;
+  symbolic::Evaluator values_;
 };
 
 /// Searches `points` points for a counterexample: small ones first, then small and large ones and

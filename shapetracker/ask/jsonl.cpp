@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "touchstone/base/json_line.h"
 #include "touchstone/shapetracker/ask/access.h"
 #include "touchstone/shapetracker/ask/check.h"
 #include "touchstone/shapetracker/ask/jsonl_question.h"
@@ -239,11 +240,6 @@ void add_strides(ordered_json& out, const std::vector<View>& stack) {
   out["real_offset"] = value_of(real_offset(tracker));
 }
 
-// One line of ASCII; invalid UTF-8, as of text cut within a character, is replaced.
-std::string line_of(const ordered_json& answer) {
-  return answer.dump(-1, ' ', true, json::error_handler_t::replace);
-}
-
 ordered_json answer(const json& question) {
   if (!question.is_object())
     wrong("question", "an object, {\"views\":[..]} or {\"base\":[..],\"ops\":[..]}", question);
@@ -278,11 +274,11 @@ std::string answer_json(std::string_view line) {
   try {
     if (line.find_first_not_of(" \t\r") == std::string::npos)
       throw ParseError("the line is blank; give a question, as {\"base\":[2],\"ops\":[]}");
-    return line_of(answer(parse_line(line)));
+    return ascii_json_line(answer(parse_line(line)));
   } catch (const Error& e) {
-    return line_of({{"error", e.what()}});
+    return ascii_json_line(ordered_json{{"error", e.what()}});
   } catch (const std::bad_alloc&) {
-    return line_of({{"error", "out of memory"}});
+    return ascii_json_line(ordered_json{{"error", "out of memory"}});
   }
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "touchstone/base/json_line.h"
 #include "touchstone/base/suggest.h"
 #include "touchstone/shapetracker/limits.h"
 
@@ -93,10 +94,9 @@ class LineReader final : public nlohmann::json_sax<Wide> {
 
 void wrong(const std::string& where, const std::string& expected, const json& found) {
   // Quotes are truncated: a number or text may be as long as the line.
-  std::string text = is_large(found) ? found.get<std::string>().substr(1)
-                     : found.is_structured()
-                         ? (found.is_array() ? "a list" : "an object")
-                         : found.dump(-1, ' ', true, json::error_handler_t::replace);
+  std::string text = is_large(found)         ? found.get<std::string>().substr(1)
+                     : found.is_structured() ? (found.is_array() ? "a list" : "an object")
+                                             : ascii_json_line(found);
   if (text.size() > Limits::kQuotedText) text = text.substr(0, Limits::kQuotedText) + "..";
   throw ParseError(fmt::format("{}: expected {}, found {}", where, expected, text));
 }
@@ -109,11 +109,8 @@ json parse_line(std::string_view line) {
 
 namespace {
 
-using nlohmann::json;
 // A name as in the question, truncated.
-std::string json_name(const std::string& name) {
-  return json(name.substr(0, 40)).dump(-1, ' ', true, json::error_handler_t::replace);
-}
+std::string json_name(const std::string& name) { return ascii_json_line(json(name.substr(0, 40))); }
 
 std::int64_t number(const json& value, const std::string& where) {
   if (!value.is_number_integer()) wrong(where, "a 64-bit integer", value);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/error.h"
+#include "touchstone/base/json_line.h"
 #include "touchstone/symbolic/number/limits.h"
 
 namespace touchstone::symbolic {
@@ -175,8 +176,7 @@ std::string end_text(const End& end) { return end ? end->str() : "null"; }
 
 std::string error_json(std::string_view what) {
   // The message may quote a text cut within a character.
-  const auto error = nlohmann::json::object({{"error", what}});
-  return error.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_line(nlohmann::json::object({{"error", what}}));
 }
 
 }  // namespace

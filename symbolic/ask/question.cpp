@@ -9,12 +9,11 @@
 
 #include "touchstone/base/interrupt.h"
 #include "touchstone/symbolic/ask/truncated_parts.h"
-#include "touchstone/symbolic/expr/expr.h"
+#include "touchstone/symbolic/expr/evaluate.h"
 #include "touchstone/symbolic/expr/operators.h"
 #include "touchstone/symbolic/node/program.h"
 #include "touchstone/symbolic/number/limits.h"
 #include "touchstone/symbolic/read/canonical_builder.h"
-#include "touchstone/symbolic/read/tape_program.h"
 #include "touchstone/symbolic/simplify/contradiction.h"
 #include "touchstone/symbolic/simplify/simplifier.h"
 #include "touchstone/symbolic/write/stable_form.h"
@@ -78,7 +77,7 @@ class Search {
     if (!many_) add(Program(context_, id));
   }
   void add(const Tape& tape) {
-    if (!many_) add(TapeProgram(tape));
+    if (!many_) add(Written(tape, context_));
   }
 
   /// Nodes to evaluate for all points; nullopt if a variable is unbounded or there are too many.
@@ -104,8 +103,35 @@ class Search {
   bool met() const { return met_; }
 
  private:
+  /// An expression as written, with the interface of Program.
+  class Written {
+   public:
+    Written(const Tape& tape, const Context& context) : size_(tape.parts()) {
+      Exprs exprs;
+      root_ = tape.tree(exprs, context);
+      std::vector<std::string> names;
+      for (Tape::Part i = 0; i < tape.parts(); ++i)
+        if (const Tape::Step s = tape.step(i); s.op == ExprOp::Variable) {
+          variables_.push_back(s.operands[0]);
+          names.push_back(context.name(s.operands[0]));
+        }
+      values_.emplace(exprs, std::vector<Expr>{root_}, names);
+    }
+    std::span<const Id> variables() const { return variables_; }
+    std::size_t size() const { return size_; }
+    std::optional<Int> run(std::span<const Int> point) {
+      values_->at(point);
+      return values_->value(root_);
+    }
+
+   private:
+    std::size_t size_;
+    Expr root_ = 0;
+    std::vector<Id> variables_;
+    std::optional<Evaluator> values_;
+  };
   struct Part {
-    std::variant<Program, TapeProgram> program;
+    std::variant<Program, Written> program;
     std::vector<std::size_t> slots;  // of its variables
     std::vector<Int> values;
   };
@@ -201,11 +227,11 @@ Interval exact_bounds(const Question& question, const Reading& reading, const Co
     return found;
   };
   List<Tape> assumed(question.assumptions.size());
-  bool partial = TapeProgram::may_divide_by_zero(reading.tape);
+  bool partial = reading.tape.may_divide_by_zero();
   for (std::size_t i = 0; i < assumed.size(); ++i) {
     if (question.assumptions[i].find_first_of("/%t") == std::string::npos) continue;
     assumed[i].read(question.assumptions[i], reading.names);
-    partial = partial || TapeProgram::may_divide_by_zero(assumed[i]);
+    partial = partial || assumed[i].may_divide_by_zero();
   }
   if (partial) {  // the simplified form may be defined at more points
     for (std::size_t i = 0; i < assumed.size(); ++i)

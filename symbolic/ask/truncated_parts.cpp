@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "touchstone/base/error.h"
-#include "touchstone/symbolic/expr/expr.h"
 #include "touchstone/symbolic/expr/operators.h"
+#include "touchstone/symbolic/expr/rebuild.h"
 #include "touchstone/symbolic/node/context.h"
 
 namespace touchstone::symbolic {
@@ -57,7 +57,6 @@ class TruncatedParts {
   bool divides_by_numbers(Expr root) const;
   /// The parts without which root is undefined too.
   std::set<Expr> needed(Expr root) const;
-  Expr replaced(Expr root, const std::map<Expr, Expr>& by);
 
   const Question& question_;
   Exprs exprs_;
@@ -112,17 +111,6 @@ std::set<Expr> TruncatedParts::needed(Expr root) const {
       if (found.insert(exprs_.arg(e, i)).second) todo.push_back(exprs_.arg(e, i));
   }
   return found;
-}
-
-Expr TruncatedParts::replaced(Expr root, const std::map<Expr, Expr>& by) {
-  std::map<Expr, Expr> now = by;
-  for (const Expr e : exprs_.parts(root)) {
-    if (now.contains(e)) continue;
-    std::vector<Expr> args;
-    for (const Expr a : exprs_.args(e)) args.push_back(now.at(a));
-    now.emplace(e, args.empty() ? e : exprs_.apply(exprs_.op(e), args));
-  }
-  return now.at(root);
 }
 
 TruncatedParts::Part TruncatedParts::simplified(Expr e) {
@@ -183,7 +171,11 @@ std::optional<Expr> TruncatedParts::by_quotient(Expr variable) {
 }
 
 Expr TruncatedParts::around(Expr root, const std::map<Expr, Expr>& to) {
-  const Expr rest = simplified(tidied(exprs_, replaced(root, to))).expr;
+  const auto by = [&](Expr e) -> std::optional<Expr> {
+    const auto found = to.find(e);
+    return found == to.end() ? std::nullopt : std::optional(found->second);
+  };
+  const Expr rest = simplified(tidied(exprs_, replaced(exprs_, root, by))).expr;
   return tidied(exprs_, exprs_.substitute(rest, parts_));
 }
 

@@ -10,7 +10,8 @@ namespace touchstone::symbolic {
 
 /// Linear inequalities over the rationals and a test whether they are infeasible: the simplex
 /// method of Dutertre and de Moura (A fast linear-arithmetic solver for DPLL(T), 2006) with Bland's
-/// rule. Each tableau row is a row of integers with its own denominator.
+/// rule. Each tableau row is a row of integers with its own denominator. Independent of the
+/// simplifier's elimination (simplify/contradiction.cpp), whose conclusions it checks.
 class Inequalities {
  public:
   /// A linear combination: unknown and coefficient.

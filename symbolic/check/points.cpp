@@ -11,7 +11,9 @@ namespace touchstone::symbolic {
 
 namespace {
 
-/// Expressions compiled for evaluation, each shared part once.
+/// Expressions compiled for evaluation, each shared part once. The checker's own, although
+/// expr/evaluate.h does the same: the simplifier answers by that one, and the fuzzer of
+/// derivations compares the two.
 class Laid {
  public:
   using Value = std::optional<Int>;  // nullopt: division by zero

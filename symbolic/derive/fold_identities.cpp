@@ -1,7 +1,6 @@
-#include <unordered_map>
-
 #include "touchstone/symbolic/derive/rewrite.h"
 #include "touchstone/symbolic/expr/operators.h"
+#include "touchstone/symbolic/expr/rebuild.h"
 
 namespace touchstone::symbolic {
 
@@ -15,14 +14,16 @@ std::optional<Expr> turned(Exprs& e, Expr x) {
   return e.apply(ExprOp::Mul, {factor, e.constant(-e.value(e.arg(x, 1)))});
 }
 
-Expr tidied(Exprs& e, ExprOp op, std::vector<Expr> args) {
+/// Applies the operator to folded operands. Not `tidied` (expr.h), whose identities of divisions
+/// and conditions are no arithmetic steps of a derivation: x*6//9 is x*2//3 there, not here.
+Expr folded(Exprs& e, ExprOp op, std::vector<Expr> args) {
   const auto is = [&](std::size_t i, int v) { return e.is_constant(args[i], v); };
   const bool computes = op == ExprOp::Add || op == ExprOp::Sub || op == ExprOp::Mul ||
                         op == ExprOp::Lt || op == ExprOp::Eq ||
                         ((op == ExprOp::Div || op == ExprOp::Mod) && !is(1, 0));
   if (computes && e.is_constant(args[0]) && e.is_constant(args[1]))
     return e.constant(value_of(op, e.value(args[0]), e.value(args[1])));
-  const auto minus = [&](Expr x) { return tidied(e, ExprOp::Neg, {x}); };
+  const auto minus = [&](Expr x) { return folded(e, ExprOp::Neg, {x}); };
   switch (op) {
     case ExprOp::Neg:
       if (e.op(args[0]) == ExprOp::Neg) return e.arg(args[0], 0);
@@ -30,7 +31,7 @@ Expr tidied(Exprs& e, ExprOp op, std::vector<Expr> args) {
     case ExprOp::Add:
       if (is(0, 0)) return args[1];
       if (is(1, 0)) return args[0];
-      if (e.op(args[1]) == ExprOp::Neg) return tidied(e, ExprOp::Sub, {args[0], e.arg(args[1], 0)});
+      if (e.op(args[1]) == ExprOp::Neg) return folded(e, ExprOp::Sub, {args[0], e.arg(args[1], 0)});
       if (const auto x = turned(e, args[1])) return e.apply(ExprOp::Sub, {args[0], *x});
       if (e.is_constant(args[1]) && e.value(args[1]).sign() < 0)
         return e.apply(ExprOp::Sub, {args[0], e.constant(-e.value(args[1]))});
@@ -39,7 +40,7 @@ Expr tidied(Exprs& e, ExprOp op, std::vector<Expr> args) {
       if (is(1, 0)) return args[0];
       if (is(0, 0)) return minus(args[1]);
       if (args[0] == args[1]) return e.constant(0);
-      if (e.op(args[1]) == ExprOp::Neg) return tidied(e, ExprOp::Add, {args[0], e.arg(args[1], 0)});
+      if (e.op(args[1]) == ExprOp::Neg) return folded(e, ExprOp::Add, {args[0], e.arg(args[1], 0)});
       if (const auto x = turned(e, args[1])) return e.apply(ExprOp::Add, {args[0], *x});
       if (e.is_constant(args[1]) && e.value(args[1]).sign() < 0)
         return e.apply(ExprOp::Add, {args[0], e.constant(-e.value(args[1]))});
@@ -53,7 +54,7 @@ Expr tidied(Exprs& e, ExprOp op, std::vector<Expr> args) {
       if (e.is_constant(args[0])) std::swap(args[0], args[1]);
       if (e.is_constant(args[1]) && e.op(args[0]) == ExprOp::Mul &&
           e.is_constant(e.arg(args[0], 1)))
-        return tidied(
+        return folded(
             e, op, {e.arg(args[0], 0), e.constant(e.value(e.arg(args[0], 1)) * e.value(args[1]))});
       break;
     case ExprOp::Div:
@@ -75,13 +76,9 @@ Expr tidied(Exprs& e, ExprOp op, std::vector<Expr> args) {
 }  // namespace
 
 Expr fold_identities(Exprs& e, Expr root) {
-  std::unordered_map<Expr, Expr> now;
-  for (const Expr part : e.parts(root)) {
-    std::vector<Expr> args;
-    for (const Expr a : e.args(part)) args.push_back(now.at(a));
-    now.emplace(part, args.empty() ? part : tidied(e, e.op(part), std::move(args)));
-  }
-  return now.at(root);
+  return rebuilt(e, root, [&](Expr part, std::vector<Expr> args) {
+    return args.empty() ? part : folded(e, e.op(part), std::move(args));
+  });
 }
 
 }  // namespace touchstone::symbolic

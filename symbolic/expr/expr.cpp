@@ -6,6 +6,7 @@
 #include "touchstone/base/hash.h"
 #include "touchstone/symbolic/expr/grammar.h"
 #include "touchstone/symbolic/expr/operators.h"
+#include "touchstone/symbolic/expr/rebuild.h"
 
 namespace touchstone::symbolic {
 
@@ -95,21 +96,11 @@ std::vector<Expr> Exprs::parts(Expr root) const {
 }
 
 Expr Exprs::substitute(Expr root, const std::map<std::string, Expr, std::less<>>& replacements) {
-  std::unordered_map<Expr, Expr> now;
-  std::vector<Expr> fresh;
-  for (const Expr e : parts(root)) {
-    Expr to = e;
-    if (op(e) == ExprOp::Variable) {
-      if (const auto found = replacements.find(name(e)); found != replacements.end())
-        to = found->second;
-    } else if (op(e) != ExprOp::Constant) {
-      fresh.clear();
-      for (const Expr a : args(e)) fresh.push_back(now.at(a));
-      to = apply(op(e), fresh);
-    }
-    now.emplace(e, to);
-  }
-  return now.at(root);
+  return replaced(*this, root, [&](Expr e) -> std::optional<Expr> {
+    if (op(e) != ExprOp::Variable) return std::nullopt;
+    const auto found = replacements.find(name(e));
+    return found == replacements.end() ? std::nullopt : std::optional(found->second);
+  });
 }
 
 std::optional<Expr> Exprs::at(Expr root, const Path& path) const {

@@ -1,11 +1,10 @@
 // Identities that hold for any operands.
 #include <algorithm>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
-#include "touchstone/symbolic/expr/expr.h"
 #include "touchstone/symbolic/expr/operators.h"
+#include "touchstone/symbolic/expr/rebuild.h"
 
 namespace touchstone::symbolic {
 
@@ -127,19 +126,13 @@ Expr tidy(Exprs& x, ExprOp op, std::vector<Expr> args) {
 }  // namespace
 
 Expr tidied(Exprs& exprs, Expr root) {
-  std::unordered_map<Expr, Expr> now;
-  for (const Expr e : exprs.parts(root)) {
-    Expr to = e;
-    if (const ExprOp op = exprs.op(e); op != ExprOp::Constant && op != ExprOp::Variable) {
-      std::vector<Expr> args;
-      for (const Expr a : exprs.args(e)) args.push_back(now.at(a));
-      // A literal divisor 0 would not parse.
-      if (divides(op) && exprs.is_constant(args[1], 0)) args[1] = exprs.arg(e, 1);
-      to = tidy(exprs, op, std::move(args));
-    }
-    now.emplace(e, to);
-  }
-  return now.at(root);
+  return rebuilt(exprs, root, [&](Expr e, std::vector<Expr> args) {
+    if (args.empty()) return e;
+    const ExprOp op = exprs.op(e);
+    // A literal divisor 0 would not parse.
+    if (divides(op) && exprs.is_constant(args[1], 0)) args[1] = exprs.arg(e, 1);
+    return tidy(exprs, op, std::move(args));
+  });
 }
 
 }  // namespace touchstone::symbolic

@@ -14,6 +14,13 @@ struct Linear {
   bool operator==(const Linear&) const = default;
 };
 
+/// The term of the atom, or null.
+inline const Term* find_term(std::span<const Term> terms, Id atom) {
+  for (const Term& t : terms)
+    if (t.atom == atom) return &t;
+  return nullptr;
+}
+
 /// to += factor * what; both sorted by `compare`, and distinct lists.
 void add_terms(const Context& context, Terms& to, std::span<const Term> what, const Int& factor);
 

@@ -9,7 +9,7 @@
 namespace touchstone::symbolic {
 
 /// A node compiled for evaluation at many points: exact, iterative, each shared part once. Reads
-/// the context without its lock; not thread-safe itself.
+/// the context without its lock; not thread-safe itself. Trees as written: expr/evaluate.h.
 class Program {
  public:
   Program(const Context& context, Id root);

@@ -5,7 +5,7 @@
 
 #include "touchstone/base/hash.h"
 #include "touchstone/symbolic/expr/operators.h"
-#include "touchstone/symbolic/write/extract.h"
+#include "touchstone/symbolic/write/form_tree.h"
 
 namespace touchstone::symbolic {
 
@@ -100,16 +100,12 @@ class FormReader {
  public:
   FormReader(TapeBuilder& builder, const List<Form>& forms, const Context& context,
              std::span<const Id> variables)
-      : b_(builder),
-        forms_(forms),
-        c_(context),
-        variables_(variables),
-        known_(forms.size(), kNoPart) {}
+      : b_(builder), t_(forms), c_(context), variables_(variables), known_(forms.size(), kNoPart) {}
 
   std::uint32_t part(int form) {
     std::uint32_t& known = known_[static_cast<std::size_t>(form)];
     if (known == kNoPart) {
-      const std::uint32_t found = read(at(form));
+      const std::uint32_t found = read(form);
       known = found;
     }
     return known;
@@ -117,94 +113,52 @@ class FormReader {
   bool refused() const { return refused_; }
 
  private:
-  const Form& at(int form) const { return forms_[static_cast<std::size_t>(form)]; }
-  bool negates(const Form& f) const {
-    if (f.op != StepOp::Sub) return false;
-    const Form& left = at(f.args[0]);
-    return left.op == StepOp::Const && left.value.is_zero();
-  }
   /// + and - form one chain, as when written without parentheses; so do `and` and `or`.
-  bool continues(const Form& inner, const Form& outer) const {
-    const auto is_sum = [](const Form& f) { return f.op == StepOp::Add || f.op == StepOp::Sub; };
-    return is_sum(outer) ? is_sum(inner) && !negates(inner) : inner.op == outer.op;
-  }
-  static ExprOp op_of(StepOp op) {
-    switch (op) {
-      case StepOp::Add:
-        return ExprOp::Add;
-      case StepOp::Sub:
-        return ExprOp::Sub;
-      case StepOp::Mul:
-        return ExprOp::Mul;
-      case StepOp::FloorDiv:
-        return ExprOp::Div;
-      case StepOp::FloorMod:
-        return ExprOp::Mod;
-      case StepOp::Lt:
-        return ExprOp::Lt;
-      case StepOp::Le:
-        return ExprOp::Le;
-      case StepOp::Eq:
-        return ExprOp::Eq;
-      case StepOp::Ne:
-        return ExprOp::Ne;
-      case StepOp::And:
-        return ExprOp::And;
-      case StepOp::Or:
-        return ExprOp::Or;
-      case StepOp::Not:
-        return ExprOp::Not;
-      case StepOp::Min:
-        return ExprOp::Min;
-      case StepOp::Max:
-        return ExprOp::Max;
-      default:
-        return ExprOp::Where;
-    }
+  bool continues(int inner, int outer) const {
+    const auto is_sum = [](ExprOp op) { return op == ExprOp::Add || op == ExprOp::Sub; };
+    return is_sum(t_.op(outer)) ? is_sum(t_.op(inner)) : t_.op(inner) == t_.op(outer);
   }
 
-  std::uint32_t read(const Form& f) {
-    switch (f.op) {
-      case StepOp::Const:
-        return b_.constant(f.value);
-      case StepOp::Var:
+  std::uint32_t read(int form) {
+    const ExprOp op = t_.op(form);
+    switch (op) {
+      case ExprOp::Constant:
+        return b_.constant(t_.value(form));
+      case ExprOp::Variable:
         for (const Id id : variables_)
-          if (c_.kind(id) == Kind::Variable && c_[id].name == f.name) return b_.variable(id);
+          if (c_.kind(id) == Kind::Variable && c_[id].name == &t_.name(form))
+            return b_.variable(id);
         refused_ = true;
         return b_.constant(0);
-      case StepOp::Add:
-      case StepOp::Sub:
-      case StepOp::And:
-      case StepOp::Or:
-        return negates(f) ? apply(ExprOp::Neg, {&f.args[1], 1}) : chain(f);
+      case ExprOp::Add:
+      case ExprOp::Sub:
+      case ExprOp::And:
+      case ExprOp::Or:
+        return chain(form);
       default:
-        return apply(op_of(f.op), f.args);
+        break;
     }
-  }
-  std::uint32_t apply(ExprOp op, std::span<const int> args) {
     SmallVector<std::uint32_t, 4> parts;
-    for (const int a : args) parts.push_back(part(a));
+    for (const int a : t_.args(form)) parts.push_back(part(a));
     refused_ |= divides(op) && b_.is_number_zero(parts.back());
     return b_.apply(op, parts);
   }
-  std::uint32_t chain(const Form& last) {
-    SmallVector<const Form*, 8> links;
-    for (const Form* f = &last;; f = &at(f->args[0])) {
-      links.push_back(f);
-      if (!continues(at(f->args[0]), *f)) break;
-    }
+  std::uint32_t chain(int last) {
+    SmallVector<int, 8> links{last};
+    while (continues(t_.args(links.back())[0], links.back()))
+      links.push_back(t_.args(links.back())[0]);
     SmallVector<ExprOp, 16> ops;
     SmallVector<std::uint32_t, 16> parts;
-    parts.push_back(part(links.back()->args[0]));
+    parts.push_back(part(t_.args(links.back())[0]));
     for (std::size_t i = links.size(); i-- > 0;) {
-      ops.push_back(op_of(links[i]->op));
-      parts.push_back(part(links[i]->args[1]));
+      ops.push_back(t_.op(links[i]));
+      parts.push_back(part(t_.args(links[i])[1]));
     }
     return b_.chain(ops, parts);
   }
 
   TapeBuilder& b_;
-  const List<Form>& forms_;
+  FormTree t_;
   const Context& c_;
   std::span<const Id> variables_;
   List<std::uint32_t> known_;
@@ -223,11 +177,46 @@ bool Tape::take(const List<Form>& forms, int root, const Context& context,
   return !reader.refused();
 }
 
+std::optional<Int> Tape::divisor(const Place& division) const {
+  const Step divisor = step(step(division.part).operands[1] >> 1);
+  return divisor.op == ExprOp::Constant ? std::optional(value(divisor)) : std::nullopt;
+}
+
 bool Tape::divides_by_zero() const {
   return std::ranges::any_of(places_, [&](const Place& division) {
-    const Step divisor = step(step(division.part).operands[1] >> 1);
-    return divisor.op == ExprOp::Constant && value(divisor).is_zero();
+    const std::optional<Int> number = divisor(division);
+    return number && number->is_zero();
   });
+}
+
+bool Tape::may_divide_by_zero() const {
+  return std::ranges::any_of(places_, [&](const Place& division) {
+    const std::optional<Int> number = divisor(division);
+    return !number || number->is_zero();
+  });
+}
+
+Expr Tape::tree(Exprs& exprs, const Context& context) const {
+  std::vector<Expr> trees, args;
+  for (Part i = 0; i < parts(); ++i) {
+    const Step s = step(i);
+    if (s.op == ExprOp::Constant) {
+      trees.push_back(exprs.constant(value(s)));
+      continue;
+    }
+    if (s.op == ExprOp::Variable) {
+      trees.push_back(exprs.variable(context.name(s.operands[0])));
+      continue;
+    }
+    args.clear();
+    for (const std::uint32_t operand : s.operands) args.push_back(trees[operand >> 1]);
+    const bool chained = s.op == ExprOp::Add || s.op == ExprOp::And || s.op == ExprOp::Or;
+    Expr tree = chained ? args[0] : exprs.apply(s.op, args);
+    for (std::size_t k = 1; chained && k < args.size(); ++k)
+      tree = exprs.apply((s.operands[k] & 1) != 0 ? ExprOp::Sub : s.op, {tree, args[k]});
+    trees.push_back(tree);
+  }
+  return trees[root_];
 }
 
 void Tape::clear() {

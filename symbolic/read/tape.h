@@ -51,6 +51,10 @@ class Tape {
   std::size_t size() const { return sizes_[root_]; }
   /// True if some divisor is the literal 0.
   bool divides_by_zero() const;
+  /// True unless every divisor is a nonzero literal.
+  bool may_divide_by_zero() const;
+  /// The tree of the whole, to evaluate; the variables have the names of their nodes.
+  Expr tree(Exprs& exprs, const Context& context) const;
   /// Text offset of the operator of a division.
   std::size_t place(Part division) const;
 
@@ -67,6 +71,8 @@ class Tape {
     std::size_t at;
   };
 
+  /// The divisor if it is a literal.
+  std::optional<Int> divisor(const Place& division) const;
   void clear();
   void close(Part root);
   /// The part with these operands, an existing one or a new one.

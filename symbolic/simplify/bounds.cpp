@@ -9,12 +9,6 @@ namespace touchstone::symbolic {
 
 namespace {
 
-const Term* find_term(std::span<const Term> terms, Id atom) {
-  for (const Term& t : terms)
-    if (t.atom == atom) return &t;
-  return nullptr;
-}
-
 /// Bounds of s + factor * other term by term; range_of(atom) returns an atom's bounds.
 template <class RangeOf>
 Interval bounds_of_both(const Linear& s, const Int& constant, std::span<const Term> other,

@@ -9,10 +9,12 @@ namespace touchstone::symbolic {
 
 namespace {
 
-/// Sums of atoms constrained to be <= 0.
-class Inequalities {
+/// Sums of atoms constrained to be <= 0, eliminated one atom after the other: exact on the few
+/// small rows of assumptions, and rounding each row to integers refutes what has rational
+/// solutions. The checker has its own solver, the simplex method (check/inequalities.h).
+class FourierMotzkin {
  public:
-  explicit Inequalities(Context& context) : c_(context), s_(context) {}
+  explicit FourierMotzkin(Context& context) : c_(context), s_(context) {}
 
   /// Adds the inequalities of a condition; ignores other flags.
   void take(Id condition) {
@@ -117,7 +119,7 @@ class Inequalities {
 }  // namespace
 
 bool contradict(Context& context, std::span<const Id> conditions) {
-  Inequalities all(context);
+  FourierMotzkin all(context);
   for (const Id condition : conditions) all.take(condition);
   if (all.contradict()) return true;
   if (conditions.size() > kLimits.assumed_parts) return false;

@@ -11,16 +11,10 @@ namespace touchstone::symbolic {
 
 namespace {
 
-const Term* find_term(const Linear& s, Id atom) {
-  for (const Term& t : s.terms)
-    if (t.atom == atom) return &t;
-  return nullptr;
-}
-
 /// True if subtracting factor * part from s removes or shrinks every term it touches.
 bool shares(const Linear& s, const Linear& part, const Int& factor) {
   for (const Term& t : part.terms) {
-    const Term* own = find_term(s, t.atom);
+    const Term* own = find_term(s.terms, t.atom);
     const Int taken = t.coef * factor;
     if (!own || own->coef.sign() != taken.sign() || abs(own->coef) < abs(taken)) return false;
   }
@@ -69,7 +63,7 @@ bool Simplifier::related(const Linear& s, const Term& digit) const {
 bool Simplifier::lightens(const Linear& s, const Term& top, const Linear& part,
                           const Int& m) const {
   const bool meets = std::ranges::any_of(part.terms, [&](const Term& t) {
-    const Term* own = find_term(s, t.atom);
+    const Term* own = find_term(s.terms, t.atom);
     return own && own->coef == t.coef * m;
   });
   if (!meets) return false;
@@ -108,7 +102,7 @@ bool Simplifier::absorb_quotient(Linear& s, Linear& done, const Term& top) {
     const Linear part = itself ? dividend : digit(dividend, low, 0);
     reverse_since(start);
     if (!itself) {
-      const Term* own = find_term(part, t.atom);
+      const Term* own = find_term(part.terms, t.atom);
       if (!own || !own->coef.is_one()) {
         rewind(start);
         continue;
@@ -282,7 +276,7 @@ void Simplifier::recombine_symbolic(Linear& s) {
           add(s, back, -k);
           add(s, a, k);
           again = true;
-        } else if (const Term* own = find_term(back, t.atom);
+        } else if (const Term* own = find_term(back.terms, t.atom);
                    !mod && own && divides(own->coef, t.coef)) {
           const Int k = -floor_div(t.coef, own->coef);
           if (!shares(s, back, -k) || !shares(s, a, k)) {

@@ -4,12 +4,13 @@
 #include <unistd.h>
 
 #include "reader_targets.h"
-#include "touchstone/symbolic/certificate/certificate_json.h"
 #include "touchstone/cli/serve/http_conversation.h"
 #include "touchstone/cli/serve/http_message.h"
 #include "touchstone/cli/serve/serve.h"
-#include "touchstone/prove/evaluate.h"
+#include "touchstone/prove/claim.h"
+#include "touchstone/symbolic/certificate/certificate_json.h"
 #include "touchstone/symbolic/check/derivation_check.h"
+#include "touchstone/symbolic/expr/evaluate.h"
 
 namespace touchstone::fuzzers {
 namespace {
@@ -23,7 +24,7 @@ void require_sound(const Derivation& d) {
   std::vector<Expr> roots = {d.main.start, d.main.result};
   for (const symbolic::Chain& a : d.assumptions) roots.push_back(a.start);
   const std::vector<std::string> names = prove::variables_of(d.exprs, roots);
-  prove::Evaluator evaluator(d.exprs, roots, names);
+  symbolic::Evaluator evaluator(d.exprs, roots, names);
   for (std::int64_t shift = 0; shift < 12; ++shift) {
     std::vector<Int> point;
     for (const std::string& name : names) {

@@ -230,7 +230,7 @@ TEST(Smt, MeansWhatTheEvaluatorComputes) {
       const int y = static_cast<int>(random() % 7) + 1, sign = i % 2 == 0 ? 1 : -1;
       Exprs e;
       const Expr root = parse_expr(e, text);
-      Evaluator values(e, {root}, {"x", "y"});
+      symbolic::Evaluator values(e, {root}, {"x", "y"});
       const std::vector<Int> point{x, sign * y};
       values.at(point);
       const std::map<std::string, Expr, std::less<>> now{{"x", e.constant(x)},
@@ -263,7 +263,7 @@ TEST(Defined, IsWhereThereIsAValue) {
     Exprs e;
     const Expr root = parse_expr(e, text);
     const Expr is = defined(e, root);
-    Evaluator values(e, {root, is}, {"x", "y"});
+    symbolic::Evaluator values(e, {root, is}, {"x", "y"});
     for (int x = -2; x <= 2; ++x)
       for (int y = -2; y <= 2; ++y) {
         const std::vector<Int> point{x, y};

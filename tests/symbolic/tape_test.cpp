@@ -74,6 +74,15 @@ TEST(Tape, BuildsTheNodeThatOneOperationAfterTheOtherGives) {
   EXPECT_EQ(build("x*y*x - (x + 1)*y"), x * y * x - (x + 1) * y);
 }
 
+TEST(Tape, GivesTheTreeAsWritten) {
+  TapeNames n;
+  Exprs exprs;
+  for (const char* text : {"x + y - x*3 - -x + 7", "x < y or not x == 3 or y", "tdiv(x, y - y)%7",
+                           "x//0 and y", "min(x, y, 5) - where(x, -y, 100000000000000000000)"})
+    EXPECT_EQ(render(exprs, n.read(text).tree(exprs, n.context)), text);
+  EXPECT_EQ(render(exprs, n.read("x*two").tree(exprs, n.context)), "x*2");
+}
+
 TEST(Tape, PointsAtADivisionByWhatTurnsOutToBeZero) {
   TapeNames n;
   const auto error = [&](const std::string& text) {

@@ -6,9 +6,9 @@
 
 #include "drawn.h"
 #include "touchstone/symbolic/ask/question.h"
-#include "touchstone/symbolic/expr/expr.h"
+#include "touchstone/symbolic/expr/evaluate.h"
 #include "touchstone/symbolic/node/context.h"
-#include "touchstone/symbolic/read/tape_program.h"
+#include "touchstone/symbolic/read/tape.h"
 
 namespace touchstone::symbolic {
 namespace {
@@ -70,14 +70,18 @@ TEST(Tidy, HasTheValuesOfTheTreeAsWritten) {
     shorter += exprs.size(now) < exprs.size(written);
     Tape tape;
     tape.read(text, names);
-    TapeProgram program(tape);
+    const Expr read = tape.tree(exprs, context);
+    std::vector<std::string> variables;
+    for (const auto& v : drawn.asked.variables) variables.push_back(v.name);
+    Evaluator values(exprs, {read}, variables);
     Definition as_drawn(exprs, written);
     for (const Point& at : drawn.points(5)) {
       const auto want = as_drawn.at(at);
       if (!want) continue;
-      std::vector<Int> values;
-      for (const Id v : program.variables()) values.push_back(at.at(*context[v].name));
-      EXPECT_EQ(program.run(values), want) << drawn.root << " -> " << text;
+      std::vector<Int> point;
+      for (const std::string& v : variables) point.push_back(at.at(v));
+      values.at(point);
+      EXPECT_EQ(values.value(read), want) << drawn.root << " -> " << text;
     }
   }
   EXPECT_GT(shorter, 300);

@@ -5,16 +5,20 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/prove/claim.h"
+#include "touchstone/symbolic/expr/expr.h"
 
-namespace touchstone::prove {
+namespace touchstone::symbolic {
 
 /// Evaluates expressions at points by the definitions of the operators. A division by zero is
 /// undefined (nullopt) and so are operators on it, except that a branch of `where` that is not
 /// taken is ignored, and a false operand decides an `and`, a true operand an `or`.
+///
+/// All evaluation of expressions as written is here, except for the checks: compare_at_points
+/// (symbolic/check/points.h) and the fuzzer's PointValues each have their own, so that a fault here
+/// shows. Nodes have another algebra and another notion of what is defined (node/program.h).
 class Evaluator {
  public:
-  /// `names` is the order of the variables in points.
+  /// `names` is the order of the variables in points. Needs `exprs` only during the call.
   Evaluator(const Exprs& exprs, const std::vector<Expr>& roots,
             const std::vector<std::string>& names);
 
@@ -39,4 +43,4 @@ class Evaluator {
   std::vector<std::optional<Int>> values_;
 };
 
-}  // namespace touchstone::prove
+}  // namespace touchstone::symbolic

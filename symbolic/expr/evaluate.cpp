@@ -1,11 +1,11 @@
-#include "touchstone/prove/evaluate.h"
+#include "touchstone/symbolic/expr/evaluate.h"
 
 #include <algorithm>
 #include <set>
 
 #include "touchstone/symbolic/expr/operators.h"
 
-namespace touchstone::prove {
+namespace touchstone::symbolic {
 
 Evaluator::Evaluator(const Exprs& exprs, const std::vector<Expr>& roots,
                      const std::vector<std::string>& names) {
@@ -58,10 +58,10 @@ std::optional<Int> Evaluator::step(const Instruction& i, std::span<const Int> po
     if (!arg(n)) return std::nullopt;
   if (i.op == ExprOp::Not) return Int(arg(0)->is_zero() ? 1 : 0);
   if (i.op == ExprOp::Neg) return -*arg(0);
-  if (symbolic::divides(i.op) && arg(1)->is_zero()) return std::nullopt;
+  if (divides(i.op) && arg(1)->is_zero()) return std::nullopt;
   Int r = *arg(0);
-  for (std::size_t n = 1; n < i.count; ++n) r = symbolic::value_of(i.op, r, *arg(n));
+  for (std::size_t n = 1; n < i.count; ++n) r = value_of(i.op, r, *arg(n));
   return r;
 }
 
-}  // namespace touchstone::prove
+}  // namespace touchstone::symbolic
