@@ -13,9 +13,9 @@
 #include "touchstone/fuzz/cases/uop_program.h"
 #include "touchstone/interp/device/interpreted.h"
 #include "touchstone/kernelize/kernelize.h"
-#include "touchstone/kernelize/op_of.h"
 #include "touchstone/lazy/schedule.h"
 #include "touchstone/ops/flop_counter.h"
+#include "touchstone/uop/graph_op.h"
 
 namespace touchstone::cli {
 namespace {
@@ -30,21 +30,22 @@ void count(ProgramKernels& out, const LazyOpPtr& ast) {
 
 // An elementwise op that kernels lack counts as one operation an element, like an existing one.
 UOp countable(const UOp& u) {
-  constexpr OpSet kLacking{Ops::Or, Ops::And, Ops::Shl, Ops::Shr, Ops::Pow, Ops::Threefry};
+  constexpr OpSet kLacking{GraphOp::Or,  GraphOp::And, GraphOp::Shl,
+                           GraphOp::Shr, GraphOp::Pow, GraphOp::Threefry};
   if (!kLacking.has(u.op()) || is_bool(u.dtype().base)) return {};
-  return u.src(0).alu(Ops::Add, {u.src(1)});
+  return u.src(0).alu(GraphOp::Add, {u.src(1)});
 }
 UOp reduce_countable(const UOp& u) {
-  if (u.op() != Ops::ReduceAxis || u.arg_as<UOpReduce>().op != Ops::Mul) return {};
+  if (u.op() != GraphOp::ReduceAxis || u.arg_as<UOpReduce>().op != GraphOp::Mul) return {};
   UOpReduce arg = u.arg_as<UOpReduce>();
-  arg.op = Ops::Add;
+  arg.op = GraphOp::Add;
   return u.with_arg(std::move(arg));
 }
 
 // Replaces them in this kernel, not in kernels it reads from.
 UOp all_countable(const UOp& root) {
   RewriteMap map;
-  for (const UOp& u : root.toposort([](const UOp& at) { return at.op() != Ops::Assign; })) {
+  for (const UOp& u : root.toposort([](const UOp& at) { return at.op() != GraphOp::Assign; })) {
     std::vector<UOp> src;
     for (const UOp& s : u.src()) src.push_back(result_of(map, s));
     const UOp same = src == u.src() ? u : u.with_src(std::move(src));
@@ -57,7 +58,7 @@ UOp all_countable(const UOp& root) {
 
 void count_kernel(ProgramKernels& out, const UOp& assign) {
   const UOpKernelPtr& kernel = assign.src(1).arg_as<UOpKernelPtr>();
-  if (kernel->ast.op() == Ops::Copy) {
+  if (kernel->ast.op() == GraphOp::Copy) {
     ++out.copies;
     return;
   }
@@ -76,12 +77,12 @@ ProgramKernels by_rewriting(const fuzz::UOpProgram& program, const Config& confi
 
 MovementOp movement_of(const UOp& u) {
   using Kind = MovementOp::Kind;
-  static constexpr std::pair<Ops, Kind> kKinds[] = {{Ops::Reshape, Kind::Reshape},
-                                                    {Ops::Expand, Kind::Expand},
-                                                    {Ops::Permute, Kind::Permute},
-                                                    {Ops::Pad, Kind::Pad},
-                                                    {Ops::Shrink, Kind::Shrink}};
-  const auto row = std::ranges::find(kKinds, u.op(), &std::pair<Ops, Kind>::first);
+  static constexpr std::pair<GraphOp, Kind> kKinds[] = {{GraphOp::Reshape, Kind::Reshape},
+                                                        {GraphOp::Expand, Kind::Expand},
+                                                        {GraphOp::Permute, Kind::Permute},
+                                                        {GraphOp::Pad, Kind::Pad},
+                                                        {GraphOp::Shrink, Kind::Shrink}};
+  const auto row = std::ranges::find(kKinds, u.op(), &std::pair<GraphOp, Kind>::first);
   if (row == std::end(kKinds))
     throw AstError(u.line() +
                    ": movement of LazyBuffers does not support it; use --scheduler kernelize");
@@ -113,29 +114,29 @@ class ByFusion {
   }
 
   LazyBufferPtr made(const UOp& u) const {
-    if (u.op() == Ops::Buffer)
+    if (u.op() == GraphOp::Buffer)
       return LazyBuffer::from_buffer(
           std::make_shared<Buffer>(Device::get(device(u)), u.dtype().base, u.size().as_int()),
           u.shape());
-    if (u.op() == Ops::Const)
+    if (u.op() == GraphOp::Const)
       return LazyBuffer::constant(u.value(), {}, device(u))
           ->reshape(Shape(u.shape().size(), 1))
           ->expand(u.shape());
     if (is_movement(u.op()))
       return fuzz::apply_movement(*source(u), movement_of(u), &LazyBuffer::stride);
-    if (u.op() == Ops::Contiguous) return source(u)->contiguous();
-    if (group(u.op()) == OpsGroup::Ask) return source(u);
-    if (u.op() == Ops::Copy) return source(u)->copy_to_device(device(u));
-    if (u.op() == Ops::Assign) return source(u)->contiguous()->assign(source(u, 1));
-    if (u.op() == Ops::Cast) return source(u)->cast(u.dtype().base);
-    if (u.op() == Ops::Bitcast) return source(u)->bitcast(u.dtype().base);
-    if (u.op() == Ops::CmpNe)
+    if (u.op() == GraphOp::Contiguous) return source(u)->contiguous();
+    if (group(u.op()) == GraphOpGroup::Ask) return source(u);
+    if (u.op() == GraphOp::Copy) return source(u)->copy_to_device(device(u));
+    if (u.op() == GraphOp::Assign) return source(u)->contiguous()->assign(source(u, 1));
+    if (u.op() == GraphOp::Cast) return source(u)->cast(u.dtype().base);
+    if (u.op() == GraphOp::Bitcast) return source(u)->bitcast(u.dtype().base);
+    if (u.op() == GraphOp::CmpNe)
       return LazyBuffer::e(Op::Neg, {LazyBuffer::e(Op::CmpEq, {source(u), source(u, 1)})});
-    if (u.op() == Ops::ReduceAxis && u.arg_as<UOpReduce>().op != Ops::Mul) {
+    if (u.op() == GraphOp::ReduceAxis && u.arg_as<UOpReduce>().op != GraphOp::Mul) {
       const auto& [op, axes, fused] = u.arg_as<UOpReduce>();
-      return source(u)->r(op == Ops::Max ? Op::ReduceMax : Op::ReduceSum, axes);
+      return source(u)->r(op == GraphOp::Max ? Op::ReduceMax : Op::ReduceSum, axes);
     }
-    const auto op = kernelize::op_of(u.op());
+    const auto op = info(u.op()).kernel;
     if (!op)
       throw AstError(u.line() + ": fusion does not support this op; use --scheduler kernelize");
     std::vector<LazyBufferPtr> of;

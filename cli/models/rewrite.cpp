@@ -44,7 +44,7 @@ void record_program(Recorded& out, const std::string& text) {
   const RecorderScope scope(out.record);
   const RewriteMap map = kernelize_graph(program.sink);
   for (const UOp& assign : order_of_kernels(result_of(map, program.sink))) {
-    if (assign.src(1).arg_as<UOpKernelPtr>()->ast.op() != Ops::Sink) continue;
+    if (assign.src(1).arg_as<UOpKernelPtr>()->ast.op() != GraphOp::Sink) continue;
     out.record.kernels.push_back({lower_kernel(assign).ast, origin_of(assign)});
   }
 }

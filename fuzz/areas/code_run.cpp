@@ -20,7 +20,7 @@ class StepByStep {
  public:
   StepByStep(const LinearKernel& kernel, const symbolic::Values& values,
              std::span<const std::int64_t> sizes)
-      : steps_(kernel.uops), sizes_(sizes), value_(steps_.size()) {
+      : steps_(kernel.steps), sizes_(sizes), value_(steps_.size()) {
     std::vector<std::size_t> open;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const LinearStep& step = steps_[i];

@@ -106,7 +106,8 @@ class GraphRun {
     for (const std::size_t w : wanted_) {
       const ProgramType& type = types_[w];
       const UOp result = result_of(map, value(graph, w));
-      if (result.base().op() == Ops::Buffer && written_.has(result.base())) continue;  // unchanged
+      if (result.base().op() == GraphOp::Buffer && written_.has(result.base()))
+        continue;  // unchanged
       const std::optional<std::string> got = read(result, type);
       if (!got) return fmt::format("%{} is wanted and not in memory: {}", at_[w], text_);
       Program before;
@@ -210,10 +211,10 @@ class GraphRun {
     LazyOpPtr seen;
     const auto out = std::make_shared<Buffer>(device_, type.dtype, n);
     std::vector<Buffer*> buffers(2, out.get());
-    if (base.op() == Ops::Const) {
+    if (base.op() == GraphOp::Const) {
       seen = LazyOp::constant(base.value(), result.tracker());
       buffers.pop_back();
-    } else if (base.op() == Ops::Assign || base.op() == Ops::Buffer) {
+    } else if (base.op() == GraphOp::Assign || base.op() == GraphOp::Buffer) {
       seen = LazyOp::load(1, type.dtype, result.tracker());
       buffers[1] = memory_of(base.buf_uop(), 0).get();
     } else {

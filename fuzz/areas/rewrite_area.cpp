@@ -29,7 +29,7 @@ UPat upat(const Case::Pattern& p) {
     return p.name.empty() ? any : any.named(p.name);
   }
   OpSet ops;
-  for (const Ops op : p.ops) ops.add(op);
+  for (const GraphOp op : p.ops) ops.add(op);
   UPat made = p.kind == Kind::Number ? UPat::number(p.number) : p.ops.empty() ? UPat() : UPat(ops);
   if (!p.types.empty()) made = made.of_type(p.types);
   if (p.arg) made = made.with_arg(*p.arg);
@@ -157,7 +157,7 @@ class RewriteChecking {
         const std::size_t here = first.size();
         UOpArg value = n.arg;
         if (n.counts) value = i;
-        if (n.counts && n.op == Ops::Const) value = Scalar::from_int(n.type.base, i);
+        if (n.counts && n.op == GraphOp::Const) value = Scalar::from_int(n.type.base, i);
         std::string parts = fmt::format("{} {} {} {}", touchstone::name(n.op), n.type.str(),
                                         value.index(), touchstone::text_of(value));
         if (const auto* c = std::get_if<Scalar>(&value)) parts += info(c->dtype()).short_name;
@@ -210,7 +210,7 @@ class RewriteChecking {
   // Sources come first, left to right; with a gate, nodes reachable only through it are left out.
   Wrong toposorted() {
     const UOp& root = nodes_.back();
-    const Ops closed = nodes_[nodes_.size() / 2].op();
+    const GraphOp closed = nodes_[nodes_.size() / 2].op();
     for (const bool gated : {false, true}) {
       std::vector<UOp> must;
       std::set<const UOpNode*> seen;

@@ -97,7 +97,7 @@ std::vector<UOp> Case::build() const {
       }
       UOpArg value = n.arg;
       if (n.counts) value = i;
-      if (n.counts && n.op == Ops::Const) value = Scalar::from_int(n.type.base, i);
+      if (n.counts && n.op == GraphOp::Const) value = Scalar::from_int(n.type.base, i);
       all.push_back(UOp::make(n.op, n.type, std::move(src), std::move(value), n.tag));
       // The node may exist from an earlier case: the last of equal nodes sets the metadata.
       all.back().set_metadata(n.origin.empty() ? UOpMetadata()

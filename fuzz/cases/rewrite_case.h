@@ -26,7 +26,7 @@ namespace touchstone::fuzz {
 struct RewriteCase {
   struct Node {
     std::int64_t times = 1;
-    Ops op = Ops::Sink;
+    GraphOp op = GraphOp::Sink;
     UOpType type;
     UOpArg arg;
     bool counts = false;  // the argument is the number of the copy
@@ -48,7 +48,7 @@ struct RewriteCase {
     enum class Sources : std::uint8_t { Any, Ordered, Shuffled, Each };
     Kind kind = Kind::Plain;
     std::string name;
-    std::vector<Ops> ops;  // none: any
+    std::vector<GraphOp> ops;  // none: any
     std::vector<DType> types;
     std::optional<UOpArg> arg;
     double number = 0;
@@ -63,7 +63,7 @@ struct RewriteCase {
     enum class Kind : std::uint8_t { Null, Name, Source, Make };
     Kind kind = Kind::Null;
     std::string name;
-    Ops op = Ops::Sink;
+    GraphOp op = GraphOp::Sink;
     std::optional<UOpType> type;
     UOpArg arg;
     std::optional<std::int64_t> tag;
@@ -75,7 +75,7 @@ struct RewriteCase {
     enum class Kind : std::uint8_t { None, Differ, IsOp };
     Kind kind = Kind::None;
     std::string a, b;
-    Ops op = Ops::Sink;
+    GraphOp op = GraphOp::Sink;
   };
 
   struct Rule {

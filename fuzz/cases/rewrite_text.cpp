@@ -78,7 +78,8 @@ std::string written(const Case::Pattern& p) {
   if (p.kind == Kind::Number)
     text += fmt::format("#{}", p.number);
   else if (!only_name)
-    text += p.ops.empty() ? "_" : list_of(p.ops, "+", [](Ops op) { return std::string(name(op)); });
+    text +=
+        p.ops.empty() ? "_" : list_of(p.ops, "+", [](GraphOp op) { return std::string(name(op)); });
   if (!p.types.empty())
     text += ":" + list_of(p.types, "+", [](DType d) { return std::string(info(d).short_name); });
   if (p.arg) text += arg_text(*p.arg);
@@ -191,15 +192,15 @@ class RewriteReader {
     }
     return minus ? -value : value;
   }
-  std::optional<Ops> maybe_op() {
+  std::optional<GraphOp> maybe_op() {
     const std::size_t begin = at_;
     const std::string_view of = word();
-    for (const OpsInfo& row : ops_table)
+    for (const GraphOpInfo& row : graph_op_table)
       if (row.name == of) return row.op;
     at_ = begin;
     return std::nullopt;
   }
-  Ops op() {
+  GraphOp op() {
     if (const auto found = maybe_op()) return *found;
     fail("an op");
   }

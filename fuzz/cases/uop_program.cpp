@@ -30,9 +30,9 @@ UOp device_of(std::string_view word) {
   return UOp::device(std::string(word));
 }
 
-std::optional<Ops> elementwise_named(std::string_view name, bool floats) {
-  if (name == "div") return floats ? Ops::Fdiv : Ops::Idiv;
-  for (const OpsInfo& row : ops_table) {
+std::optional<GraphOp> elementwise_named(std::string_view name, bool floats) {
+  if (name == "div") return floats ? GraphOp::Fdiv : GraphOp::Idiv;
+  for (const GraphOpInfo& row : graph_op_table) {
     std::string lower(row.name);
     for (char& c : lower) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
     if (is_alu(row.op) && lower == name) return row.op;
@@ -40,18 +40,18 @@ std::optional<Ops> elementwise_named(std::string_view name, bool floats) {
   return std::nullopt;
 }
 
-std::optional<Ops> reduce_named(std::string_view name) {
-  if (name == "reduce_sum") return Ops::Add;
-  if (name == "reduce_max") return Ops::Max;
-  if (name == "reduce_prod") return Ops::Mul;
+std::optional<GraphOp> reduce_named(std::string_view name) {
+  if (name == "reduce_sum") return GraphOp::Add;
+  if (name == "reduce_max") return GraphOp::Max;
+  if (name == "reduce_prod") return GraphOp::Mul;
   return std::nullopt;
 }
 
-std::optional<Ops> asked(std::string_view name) {
-  if (name == "contiguous" || name == "realize") return Ops::Contiguous;
-  if (name == "contiguous_backward") return Ops::ContiguousBackward;
-  if (name == "detach") return Ops::Detach;
-  if (name == "fuse") return Ops::Fuse;
+std::optional<GraphOp> asked(std::string_view name) {
+  if (name == "contiguous" || name == "realize") return GraphOp::Contiguous;
+  if (name == "contiguous_backward") return GraphOp::ContiguousBackward;
+  if (name == "detach") return GraphOp::Detach;
+  if (name == "fuse") return GraphOp::Fuse;
   return std::nullopt;
 }
 
@@ -158,7 +158,7 @@ class Builder {
       expect(name, of, 2, rest, 0);
       // An empty value has no memory to assign to.
       if (max_elements(x.shape()) == 0) return of[1];
-      return (x.base().op() == Ops::Const ? x.contiguous() : x).assign(of[1]);
+      return (x.base().op() == GraphOp::Const ? x.contiguous() : x).assign(of[1]);
     }
     if (const auto op = reduce_named(name)) {
       expect(name, of, 1, rest, 1);

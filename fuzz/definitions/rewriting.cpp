@@ -29,7 +29,7 @@ bool looks_right(const Pattern& p, const UOp& node) {
   if (p.arg && !(*p.arg == node.arg())) return false;
   if (p.kind != Pattern::Kind::Number) return true;
   const auto* value = std::get_if<Scalar>(&node.arg());
-  return node.op() == Ops::Const && value != nullptr && is_this(*value, p.number);
+  return node.op() == GraphOp::Const && value != nullptr && is_this(*value, p.number);
 }
 
 std::string refusal_of(const Pattern& p) {
@@ -38,12 +38,13 @@ std::string refusal_of(const Pattern& p) {
   const bool tells =
       p.kind == Pattern::Kind::Plain ? !p.ops.empty() : p.kind == Pattern::Kind::Number;
   if (!tells || p.sources == Sources::Any || p.sources == Sources::Each) return "";
-  const auto has_op_of = [&](Ops op) {
-    const OpsInfo& row = info(op);
+  const auto has_op_of = [&](GraphOp op) {
+    const GraphOpInfo& row = info(op);
     const int n = static_cast<int>(p.of.size());
     return p.or_more ? n <= row.most : n >= row.least && n <= row.most;
   };
-  const std::vector<Ops> ops = p.kind == Pattern::Kind::Number ? std::vector{Ops::Const} : p.ops;
+  const std::vector<GraphOp> ops =
+      p.kind == Pattern::Kind::Number ? std::vector{GraphOp::Const} : p.ops;
   return std::ranges::any_of(ops, has_op_of) ? "" : "no op has so many sources";
 }
 
@@ -95,7 +96,7 @@ std::vector<PlainRewriting::Names> PlainRewriting::ways(const Pattern& p, const 
   if (p.kind == Pattern::Kind::Casted) {
     // The pattern, or a CAST of it, which then takes the name.
     add(ways(p.of[0], node, names, rule));
-    if (node.op() == Ops::Cast && node.src().size() == 1 && bind(names))
+    if (node.op() == GraphOp::Cast && node.src().size() == 1 && bind(names))
       add(ways(p.of[0], node.src(0), names, rule));
     return found;
   }

@@ -33,16 +33,18 @@ class RewriteDrawing {
 
  private:
   void vocabulary() {
-    const std::vector<Ops> leaf{Ops::Const, Ops::Unique, Ops::DefineVar, Ops::Device},
-        one{Ops::Neg, Ops::Sin, Ops::Cast, Ops::Contiguous, Ops::Recip},
-        two{Ops::Add, Ops::Mul, Ops::Sub, Ops::Max, Ops::Xor, Ops::CmpNe, Ops::Idiv},
-        many{Ops::Sink, Ops::MStack, Ops::Kernel, Ops::Assign};
+    const std::vector<GraphOp> leaf{GraphOp::Const, GraphOp::Unique, GraphOp::DefineVar,
+                                    GraphOp::Device},
+        one{GraphOp::Neg, GraphOp::Sin, GraphOp::Cast, GraphOp::Contiguous, GraphOp::Recip},
+        two{GraphOp::Add, GraphOp::Mul,   GraphOp::Sub, GraphOp::Max,
+            GraphOp::Xor, GraphOp::CmpNe, GraphOp::Idiv},
+        many{GraphOp::Sink, GraphOp::MStack, GraphOp::Kernel, GraphOp::Assign};
     leaves_ = {choose_.pick(leaf)};
-    if (choose_.chance(1, 2)) leaves_.push_back(Ops::Const);
+    if (choose_.chance(1, 2)) leaves_.push_back(GraphOp::Const);
     ops_ = {choose_.pick(one), choose_.pick(two)};
     if (choose_.chance(1, 2)) ops_.push_back(choose_.pick(one));
     if (choose_.chance(1, 3)) ops_.push_back(choose_.pick(two));
-    if (choose_.chance(1, 4)) ops_.push_back(Ops::Where);
+    if (choose_.chance(1, 4)) ops_.push_back(GraphOp::Where);
     if (choose_.chance(1, 3)) ops_.push_back(choose_.pick(many));
     const std::vector<UOpType> types{DType::Int32,
                                      DType::Float32,
@@ -64,18 +66,18 @@ class RewriteDrawing {
       return Scalar::from_bits(type.base, ~std::uint64_t{0} << choose_.between(10, 63));
     return Scalar::from_int(type.base, choose_.between(0, 2));
   }
-  std::int64_t number_of_sources(Ops op) {
-    const OpsInfo& row = info(op);
+  std::int64_t number_of_sources(GraphOp op) {
+    const GraphOpInfo& row = info(op);
     if (row.most == row.least) return row.least;
     return choose_.between(row.least, std::min(row.most, 4));
   }
 
-  Case::Node node(Ops op) {
+  Case::Node node(GraphOp op) {
     Case::Node n;
     n.op = op;
     n.type = choose_.pick(types_);
-    if (op == Ops::Const) n.arg = value(n.type);
-    if (op != Ops::Const && choose_.chance(1, 8)) n.arg = std::int64_t{choose_.between(0, 2)};
+    if (op == GraphOp::Const) n.arg = value(n.type);
+    if (op != GraphOp::Const && choose_.chance(1, 8)) n.arg = std::int64_t{choose_.between(0, 2)};
     if (choose_.chance(1, 12)) n.arg = Shape{sint(choose_.between(0, 2)), 0};
     if (choose_.chance(1, 10)) n.tag = choose_.between(-1, 1);
     const std::vector<std::string> origins{"a", "b", "c"};
@@ -145,12 +147,12 @@ class RewriteDrawing {
       n.counts = choose_.chance(1, 2);
       const std::int64_t times = n.times;
       add(std::move(n));
-      Case::Node sink = node(Ops::Sink);
+      Case::Node sink = node(GraphOp::Sink);
       sink.src.push_back({true, times, 1});
       add(std::move(sink));
     }
     if (form % 4 == 3 && form != 39) {
-      Case::Node sink = node(Ops::Sink);
+      Case::Node sink = node(GraphOp::Sink);
       for (std::int64_t i = choose_.between(0, 3); i > 0; --i) sink.src.push_back(source());
       add(std::move(sink));
     }
@@ -240,7 +242,7 @@ class RewriteDrawing {
         return of_op(u, depth);
       case 7: {
         const auto* value = std::get_if<Scalar>(&u.arg());
-        if (u.op() != Ops::Const || value == nullptr || value->is_nan()) return of_op(u, depth);
+        if (u.op() != GraphOp::Const || value == nullptr || value->is_nan()) return of_op(u, depth);
         Pattern p;
         p.kind = Pattern::Kind::Number;
         p.number = value->to_double();
@@ -262,8 +264,9 @@ class RewriteDrawing {
         Pattern p;
         p.kind = Pattern::Kind::Casted;
         if (choose_.chance(1, 3)) p.name = name_of(u);
-        p.of = {depth < 3 ? part(u.op() == Ops::Cast && !u.src().empty() ? u.src(0) : u, depth + 1)
-                          : variable(u)};
+        p.of = {depth < 3
+                    ? part(u.op() == GraphOp::Cast && !u.src().empty() ? u.src(0) : u, depth + 1)
+                    : variable(u)};
         return p;
       }
     }
@@ -292,19 +295,19 @@ class RewriteDrawing {
       return r;
     }
     r.kind = Result::Kind::Make;
-    // Ops that the graph lacks, so that results do not match again, unless rules may grow.
-    const std::vector<Ops> quiet{Ops::Sqrt, Ops::And};
+    // GraphOp that the graph lacks, so that results do not match again, unless rules may grow.
+    const std::vector<GraphOp> quiet{GraphOp::Sqrt, GraphOp::And};
     r.op = grows_ || choose_.chance(1, 10) ? choose_.pick(ops_) : choose_.pick(quiet);
     if (depth > 1 || choose_.chance(1, 5)) r.op = leaves_[0];
     if (choose_.chance(1, 4)) r.type = choose_.pick(types_);
-    if (r.op == Ops::Const) r.arg = value(r.type.value_or(types_[0]));
+    if (r.op == GraphOp::Const) r.arg = value(r.type.value_or(types_[0]));
     if (choose_.chance(1, 12)) r.tag = choose_.between(0, 1);
     const std::int64_t wanted = depth > 1 ? 0 : number_of_sources(r.op);
     for (std::int64_t i = 0; i < wanted; ++i) r.of.push_back(result(names, depth + 1));
     for (Result& s : r.of)  // null stands alone
       if (s.kind == Result::Kind::Null) {
         s.kind = Result::Kind::Make;
-        s.op = Ops::Unique;
+        s.op = GraphOp::Unique;
       }
     return r;
   }
@@ -356,7 +359,7 @@ class RewriteDrawing {
 
   Chooser& choose_;
   Case case_;
-  std::vector<Ops> leaves_, ops_;
+  std::vector<GraphOp> leaves_, ops_;
   std::vector<UOpType> types_;
   std::int64_t count_ = 0;
   bool grows_ = false;

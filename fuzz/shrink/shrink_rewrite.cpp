@@ -25,7 +25,7 @@ Case one_by_one(const Case& c) {
       if (n.counts) {
         one.counts = false;
         one.arg = i;
-        if (n.op == Ops::Const) one.arg = Scalar::from_int(n.type.base, i);
+        if (n.op == GraphOp::Const) one.arg = Scalar::from_int(n.type.base, i);
       }
       for (const Case::Node::Source& s : n.src) {
         const std::int64_t step = s.from <= s.to ? 1 : -1;

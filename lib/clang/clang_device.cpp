@@ -188,7 +188,7 @@ class ClangDevice final : public Device {
   Draft draft(const LazyOpPtr& kernel, const CodegenOptions& codegen) {
     Draft d;
     d.linear = guarded(linearize_with(options_.fault, kernel, codegen), variables_of(kernel));
-    if (d.linear.uops.empty()) return d;
+    if (d.linear.steps.empty()) return d;
     d.kernel = kernel;
     d.function = render_vector_function(d.linear, kUnnamed);
     d.key = content_hash(options_.keep ? compiler().identity() + codegen::c_preamble_identity() +

@@ -208,7 +208,7 @@ int BlockBuilder::depth(int value) const {
 LinearKernel BlockBuilder::finish(int split_value) {
   assert(open_ == 0);
   LinearKernel kernel;
-  kernel.uops.reserve(values_.size());
+  kernel.steps.reserve(values_.size());
   std::vector<int> number(values_.size(), -1);
   std::vector<std::pair<int, std::size_t>> path{{0, 0}};  // a block and its next item
   while (!path.empty()) {
@@ -224,8 +224,8 @@ LinearKernel BlockBuilder::finish(int split_value) {
     }
     LinearStep& uop = values_[static_cast<std::size_t>(item)];
     for (int& s : uop.src) s = number[static_cast<std::size_t>(s)];
-    number[static_cast<std::size_t>(item)] = static_cast<int>(kernel.uops.size());
-    kernel.uops.push_back(std::move(uop));
+    number[static_cast<std::size_t>(item)] = static_cast<int>(kernel.steps.size());
+    kernel.steps.push_back(std::move(uop));
   }
   if (split_value >= 0) kernel.split = number[static_cast<std::size_t>(split_value)];
   numbers_ = std::move(number);

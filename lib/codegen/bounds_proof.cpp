@@ -44,7 +44,7 @@ std::optional<Access> access_of(const LinearKernel& kernel, const LinearStep& st
     default:
       return std::nullopt;
   }
-  const LinearStep& memory = kernel.uops[static_cast<std::size_t>(access.memory)];
+  const LinearStep& memory = kernel.steps[static_cast<std::size_t>(access.memory)];
   const int number = std::get<int>(memory.arg);
   access.size = number;  // of lanes
   if (memory.kind == StepKind::DefineGlobal)
@@ -82,12 +82,12 @@ bool is_never(Node condition) {
 class Prover {
  public:
   Prover(const LinearKernel& kernel, std::span<const Node> variables)
-      : kernel_(kernel), variables_(variables), nodes_(kernel.uops.size()) {}
+      : kernel_(kernel), variables_(variables), nodes_(kernel.steps.size()) {}
 
   std::vector<Unproved> run() {
     std::vector<Unproved> found;
     for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
-      const LinearStep& step = kernel_.uops[static_cast<std::size_t>(i)];
+      const LinearStep& step = kernel_.steps[static_cast<std::size_t>(i)];
       read(i, step);
       const auto access = access_of(kernel_, step);
       if (!access) continue;
@@ -112,7 +112,7 @@ class Prover {
   // which are expanded here to be bounded term by term.
   Range range_of(int i, int depth = kMostTerms) {
     Range range{node(i).min(), node(i).max()};
-    const LinearStep& step = kernel_.uops[static_cast<std::size_t>(i)];
+    const LinearStep& step = kernel_.steps[static_cast<std::size_t>(i)];
     if (depth == 0 || step.kind != StepKind::Index) return range;
     const IndexOp op = std::get<IndexOp>(step.arg);
     if (op != IndexOp::Add && op != IndexOp::Mul) return range;
@@ -177,13 +177,13 @@ class Prover {
   // The divisors of a counter, if each divides the next.
   std::vector<std::int64_t> radix_of(int loop) const {
     std::vector<std::int64_t> radix;
-    for (const LinearStep& step : kernel_.uops) {
+    for (const LinearStep& step : kernel_.steps) {
       const IndexOp* const op = std::get_if<IndexOp>(&step.arg);
       if (op == nullptr || step.src[0] != loop) continue;
       const bool divides = *op == IndexOp::Div || *op == IndexOp::Mod || *op == IndexOp::FloorDiv ||
                            *op == IndexOp::FloorMod;
       if (!divides) continue;
-      const LinearStep& by = kernel_.uops[static_cast<std::size_t>(step.src[1])];
+      const LinearStep& by = kernel_.steps[static_cast<std::size_t>(step.src[1])];
       if (by.kind != StepKind::Const) return {};
       radix.push_back(std::get<Scalar>(by.arg).to_int64());
     }
@@ -292,11 +292,11 @@ class Guard {
 
   std::vector<LinearStep> run(const std::vector<Unproved>& loads) {
     auto next = loads.begin();
-    for (int i = 0; i < static_cast<int>(kernel_.uops.size()); ++i) {
-      LinearStep step = kernel_.uops[static_cast<std::size_t>(i)];
+    for (int i = 0; i < static_cast<int>(kernel_.steps.size()); ++i) {
+      LinearStep step = kernel_.steps[static_cast<std::size_t>(i)];
       for (int& s : step.src) s = place_[static_cast<std::size_t>(s)];
       if (next != loads.end() && next->step == i) {
-        guard(step, access_of(kernel_, kernel_.uops[static_cast<std::size_t>(i)])->size);
+        guard(step, access_of(kernel_, kernel_.steps[static_cast<std::size_t>(i)])->size);
         ++next;
       }
       place_.push_back(add(std::move(step)));
@@ -348,14 +348,14 @@ LinearKernel guarded(LinearKernel kernel, std::span<const symbolic::Node> variab
   const std::vector<Unproved> open = unproved_accesses(kernel, variables);
   if (open.empty()) return kernel;
   for (const Unproved& access : open)
-    if (const LinearStep& step = kernel.uops[static_cast<std::size_t>(access.step)];
+    if (const LinearStep& step = kernel.steps[static_cast<std::size_t>(access.step)];
         step.kind != StepKind::Load)
       throw AstError(
           fmt::format("{}: step {}, {}: {}", kernel.name, access.step, str(step), access.why));
   Guard guard(kernel);
   std::vector<LinearStep> steps = guard.run(open);
   if (kernel.split != -1) kernel.split = guard.place(kernel.split);
-  kernel.uops = std::move(steps);
+  kernel.steps = std::move(steps);
   return kernel;
 }
 

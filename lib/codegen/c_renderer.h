@@ -32,7 +32,7 @@ class Renderer {
   virtual void step(int i);
 
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
-  const LinearStep& uop(int i) const { return kernel_.uops[at(i)]; }
+  const LinearStep& uop(int i) const { return kernel_.steps[at(i)]; }
   const CText& src(const LinearStep& u, std::size_t k) const { return text_[at(u.src[k])]; }
   DType dtype(int i) const { return uop(i).dtype; }
   template <class... Pieces>

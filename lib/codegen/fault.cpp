@@ -118,7 +118,7 @@ class Replanting {
  public:
   LinearKernel run(LinearKernel kernel, Fault fault) {
     std::vector<int> now;  // new number of each step
-    for (LinearStep uop : std::exchange(kernel.uops, {})) {
+    for (LinearStep uop : std::exchange(kernel.steps, {})) {
       for (int& operand : uop.src) operand = now[static_cast<std::size_t>(operand)];
       if (!is_faulty(uop, fault))
         now.push_back(add(std::move(uop)));
@@ -128,14 +128,14 @@ class Replanting {
         now.push_back(greater(uop.src[0], uop.src[1], uop.dtype));
     }
     if (kernel.split != -1) kernel.split = now[static_cast<std::size_t>(kernel.split)];
-    kernel.uops = std::move(uops_);
+    kernel.steps = std::move(steps_);
     return kernel;
   }
 
  private:
   int add(LinearStep uop) {
-    uops_.push_back(std::move(uop));
-    return static_cast<int>(uops_.size()) - 1;
+    steps_.push_back(std::move(uop));
+    return static_cast<int>(steps_.size()) - 1;
   }
   int alu(Op op, DType type, Operands src) {
     return add({StepKind::Alu, type, std::move(src), op});
@@ -163,7 +163,7 @@ class Replanting {
     return alu(Op::Where, type, {exact, quotient, floored});
   }
 
-  std::vector<LinearStep> uops_;
+  std::vector<LinearStep> steps_;
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ bool goes_past_cache(const BufferSpec& buffer, const LayoutSizes& sizes) {
 std::vector<int> finish(LinearKernel& linear, const LazyOpPtr& kernel,
                         const CodegenOptions& options) {
   constexpr std::int64_t kLeastBytes = 256;  // four cache lines
-  std::vector<int> origin(linear.uops.size());
+  std::vector<int> origin(linear.steps.size());
   std::iota(origin.begin(), origin.end(), 0);
   if (options.keep_values) origin = keep_values_in_output(linear);
   linear.past_cache = options.layout_seed != 0 && !options.opts

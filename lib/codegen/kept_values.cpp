@@ -50,8 +50,8 @@ class Keeper {
 
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
-  int count() const { return static_cast<int>(kernel_.uops.size()); }
-  const LinearStep& uop(int i) const { return kernel_.uops[at(i)]; }
+  int count() const { return static_cast<int>(kernel_.steps.size()); }
+  const LinearStep& uop(int i) const { return kernel_.steps[at(i)]; }
 
   int only_store() const {
     int store = kNone;
@@ -162,17 +162,17 @@ class Keeper {
 
 // The steps that become unused when `again` is read instead of computed.
 std::vector<bool> unused_after(const LinearKernel& kernel, int again) {
-  std::vector<int> users(kernel.uops.size(), 0);
-  for (const LinearStep& u : kernel.uops)
+  std::vector<int> users(kernel.steps.size(), 0);
+  for (const LinearStep& u : kernel.steps)
     for (const int s : u.src) ++users[static_cast<std::size_t>(s)];
-  std::vector<bool> unused(kernel.uops.size(), false);
+  std::vector<bool> unused(kernel.steps.size(), false);
   std::vector<int> open{again};
   while (!open.empty()) {
-    const LinearStep& u = kernel.uops[static_cast<std::size_t>(open.back())];
+    const LinearStep& u = kernel.steps[static_cast<std::size_t>(open.back())];
     open.pop_back();
     for (const int s : u.src) {
       const auto i = static_cast<std::size_t>(s);
-      const StepKind kind = kernel.uops[i].kind;
+      const StepKind kind = kernel.steps[i].kind;
       if (--users[i] > 0 || (kind != StepKind::Load && kind != StepKind::Alu &&
                              kind != StepKind::Cast && kind != StepKind::Bitcast))
         continue;
@@ -186,21 +186,21 @@ std::vector<bool> unused_after(const LinearKernel& kernel, int again) {
 }  // namespace
 
 std::vector<int> keep_values_in_output(LinearKernel& kernel) {
-  std::vector<int> origin(kernel.uops.size());
+  std::vector<int> origin(kernel.steps.size());
   std::iota(origin.begin(), origin.end(), 0);
   const auto pair = Keeper(kernel).find();
   if (!pair) return origin;
   const std::vector<bool> unused = unused_after(kernel, pair->again);
   std::vector<LinearStep> out;
-  std::vector<int> now(kernel.uops.size(), kNone);
+  std::vector<int> now(kernel.steps.size(), kNone);
   origin.clear();
   const auto add = [&](LinearStep u, int from) {
     for (int& s : u.src) s = now[static_cast<std::size_t>(s)];
     out.push_back(std::move(u));
     origin.push_back(from);
   };
-  for (int i = 0; i < static_cast<int>(kernel.uops.size()); ++i) {
-    const LinearStep& u = kernel.uops[static_cast<std::size_t>(i)];
+  for (int i = 0; i < static_cast<int>(kernel.steps.size()); ++i) {
+    const LinearStep& u = kernel.steps[static_cast<std::size_t>(i)];
     if (unused[static_cast<std::size_t>(i)]) continue;
     now[static_cast<std::size_t>(i)] = static_cast<int>(out.size());
     if (i == pair->again)
@@ -210,7 +210,7 @@ std::vector<int> keep_values_in_output(LinearKernel& kernel) {
     if (i == pair->first)
       add({StepKind::Store, u.dtype, {pair->output, pair->first_index, i}, {}}, i);
   }
-  kernel.uops = std::move(out);
+  kernel.steps = std::move(out);
   if (kernel.split != kNone) kernel.split = now[static_cast<std::size_t>(kernel.split)];
   return origin;
 }

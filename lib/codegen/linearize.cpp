@@ -299,7 +299,7 @@ LinearKernel linearized(Linearizer& linearizer, const LazyOpPtr& kernel,
   linear.name = kernel_name(kernel);
   linear.buffers = buffers_of(kernel);
   linear.math = options.math;
-  linear.contract = std::ranges::any_of(linear.uops, [](const LinearStep& u) {
+  linear.contract = std::ranges::any_of(linear.steps, [](const LinearStep& u) {
     return u.kind == StepKind::Alu && std::get<Op>(u.arg) == Op::MulAcc;
   });
   return linear;

@@ -32,11 +32,11 @@ Renderer::Renderer(const LinearKernel& kernel, Dialect dialect, CStyle style)
       dialect_(dialect),
       style_(style),
       math_(dialect == Dialect::C && style != CStyle::Plain ? kernel.math : MathLevel::Library),
-      text_(kernel.uops.size()),
-      uses_(kernel.uops.size(), 0) {
+      text_(kernel.steps.size()),
+      uses_(kernel.steps.size(), 0) {
   std::vector<int> open;
-  for (std::size_t i = 0; i < kernel.uops.size(); ++i) {
-    const LinearStep& uop = kernel.uops[i];
+  for (std::size_t i = 0; i < kernel.steps.size(); ++i) {
+    const LinearStep& uop = kernel.steps[i];
     for (const int s : uop.src) ++uses_[at(s)];
     if (uop.kind == StepKind::Loop) open.push_back(static_cast<int>(i));
     loop_of_.push_back(open.empty() ? -1 : open.back());
@@ -58,7 +58,7 @@ void Renderer::begin(std::string_view symbol) {
 
 std::string Renderer::run(std::string_view symbol) {
   begin(symbol);
-  for (std::size_t i = 0; i < kernel_.uops.size(); ++i) {
+  for (std::size_t i = 0; i < kernel_.steps.size(); ++i) {
     begins_.push_back(out_.size());
     step(static_cast<int>(i));
   }
@@ -68,14 +68,14 @@ std::string Renderer::run(std::string_view symbol) {
 }
 
 std::vector<int> Renderer::lines(std::string_view text) const {
-  std::vector<int> lines(kernel_.uops.size(), -1);
+  std::vector<int> lines(kernel_.steps.size(), -1);
   int line = 0;
   for (std::size_t i = 0, place = 0; i < lines.size(); ++i) {
     for (; place < begins_[i]; ++place) line += text[place] == '\n' ? 1 : 0;
     if (begins_[i + 1] > begins_[i]) lines[i] = line;
   }
   for (std::size_t i = lines.size(); i-- > 0;)
-    for (const int s : kernel_.uops[i].src)
+    for (const int s : kernel_.steps[i].src)
       if (const LinearStep& u = uop(s);
           begins_[at(s) + 1] == begins_[at(s)] && u.kind != StepKind::DefineGlobal && lines[i] >= 0)
         lines[at(s)] = lines[i];
@@ -94,11 +94,11 @@ std::vector<std::string> Renderer::parameters() const {
 
 // A value used once, in its own loop, may be inlined.
 void Renderer::find_single_users() {
-  inline_.assign(kernel_.uops.size(), false);
-  for (std::size_t i = 0; i < kernel_.uops.size(); ++i)
-    for (const int s : kernel_.uops[i].src)
+  inline_.assign(kernel_.steps.size(), false);
+  for (std::size_t i = 0; i < kernel_.steps.size(); ++i)
+    for (const int s : kernel_.steps[i].src)
       inline_[at(s)] = uses_[at(s)] == 1 && loop_of_[at(s)] == loop_of_[i] &&
-                       kernel_.uops[i].kind != StepKind::Loop;
+                       kernel_.steps[i].kind != StepKind::Loop;
 }
 
 bool Renderer::stands_inside(int i, const CText& value) const {

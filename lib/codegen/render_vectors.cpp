@@ -24,7 +24,7 @@ class VectorRenderer final : public Renderer {
         found_(vector_loops(kernel)),
         chunks_(chunks_in(kernel, found_)),
         turned_(turned_copies(kernel)),
-        vectors_(kernel.uops.size()) {}
+        vectors_(kernel.steps.size()) {}
 
  private:
   // Vectorized loops are not split into chunks, nor are loops without a benefit.
@@ -169,8 +169,8 @@ class VectorRenderer final : public Renderer {
     if (end.kind == StepKind::Const && loop != kernel_.split &&
         std::get<Scalar>(end.arg).to_int64() <= kFew)
       return false;
-    for (std::size_t i = at(loop) + 1; i < kernel_.uops.size(); ++i) {
-      const LinearStep& u = kernel_.uops[i];
+    for (std::size_t i = at(loop) + 1; i < kernel_.steps.size(); ++i) {
+      const LinearStep& u = kernel_.steps[i];
       if (u.kind == StepKind::EndLoop && u.src[0] == loop) return false;
       if (u.kind == StepKind::DefineAcc) return true;
       if (u.kind == StepKind::Loop && !found_.loops.contains(static_cast<int>(i))) return true;
@@ -390,8 +390,8 @@ class VectorRenderer final : public Renderer {
   // Stores the copies that a loop reads.
   void spill_for(int loop) {
     std::set<int> read;
-    for (std::size_t i = at(loop) + 1; i < kernel_.uops.size(); ++i) {
-      const LinearStep& u = kernel_.uops[i];
+    for (std::size_t i = at(loop) + 1; i < kernel_.steps.size(); ++i) {
+      const LinearStep& u = kernel_.steps[i];
       if (u.kind == StepKind::EndLoop && u.src[0] == loop) break;
       if (u.kind == StepKind::LoadAcc && u.src[1] == loop &&
           !found_.steps.contains(static_cast<int>(i)) && found_.accumulators.contains(u.src[0]))

@@ -14,7 +14,7 @@ void spread(const LinearKernel& linear, std::vector<int>& nodes) {
   constexpr int kNone = -1, kSeveral = -2;
   std::vector<int> users(nodes.size(), kNone);
   for (std::size_t i = nodes.size(); i-- > 0;) {
-    const LinearStep& step = linear.uops[i];
+    const LinearStep& step = linear.steps[i];
     if (step.kind == StepKind::Assign) {
       const auto accumulator = static_cast<std::size_t>(step.src[0]);
       nodes[i] = nodes[accumulator] >= 0 ? nodes[accumulator] : users[accumulator];
@@ -46,7 +46,7 @@ TracedKernel linearize_traced(const LazyOpPtr& kernel, const CodegenOptions& opt
   codegen::Linearizer linearizer(prepared, options);
   linearizer.trace();
   TracedKernel out{codegen::linearized(linearizer, kernel, options), {}};
-  const std::vector<LinearStep>& steps = out.linear.uops;
+  const std::vector<LinearStep>& steps = out.linear.steps;
   out.nodes.assign(steps.size(), -1);
   // The prepared kernel has the same nodes in the same order, with other views.
   const std::vector<const LazyOp*> laid_out = ordered_nodes(prepared.kernel);

@@ -13,14 +13,14 @@ class CopyFinder {
 
   std::map<int, TurnedCopy> find() const {
     std::map<int, TurnedCopy> found;
-    for (int i = 0; i < static_cast<int>(kernel_.uops.size()); ++i)
+    for (int i = 0; i < static_cast<int>(kernel_.steps.size()); ++i)
       if (uop(i).kind == StepKind::Loop && i != kernel_.split)
         if (const auto copy = copy_of(i)) found.emplace(i, *copy);
     return found;
   }
 
  private:
-  const LinearStep& uop(int i) const { return kernel_.uops[static_cast<std::size_t>(i)]; }
+  const LinearStep& uop(int i) const { return kernel_.steps[static_cast<std::size_t>(i)]; }
 
   std::optional<std::int64_t> number(int i) const { return constant_of(uop(i)); }
 

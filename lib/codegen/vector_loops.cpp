@@ -23,10 +23,10 @@ bool is_vector_op(Op op, std::int64_t lanes) {
 
 class Finder {
  public:
-  explicit Finder(const LinearKernel& kernel) : uops_(kernel.uops), split_(kernel.split) {}
+  explicit Finder(const LinearKernel& kernel) : steps_(kernel.steps), split_(kernel.split) {}
 
   VectorLoops find() {
-    for (int i = 0; i < static_cast<int>(uops_.size()); ++i) {
+    for (int i = 0; i < static_cast<int>(steps_.size()); ++i) {
       if (uop(i).kind != StepKind::Loop) continue;
       const int end = end_of(i);
       if (end >= 0) add_loop(i, end);
@@ -37,7 +37,7 @@ class Finder {
   }
 
  private:
-  const LinearStep& uop(int i) const { return uops_[static_cast<std::size_t>(i)]; }
+  const LinearStep& uop(int i) const { return steps_[static_cast<std::size_t>(i)]; }
 
   // The end of a loop that contains no other; otherwise -1.
   int end_of(int loop) const {
@@ -220,10 +220,10 @@ class Finder {
   }
 
   void add_accumulators() {
-    for (int i = 0; i < static_cast<int>(uops_.size()); ++i)
+    for (int i = 0; i < static_cast<int>(steps_.size()); ++i)
       if (uop(i).kind == StepKind::DefineAcc && has_lanes(i) && !uop(i).src.empty())
         found_.accumulators.insert(i);
-    for (int i = 0; i < static_cast<int>(uops_.size()); ++i) {
+    for (int i = 0; i < static_cast<int>(steps_.size()); ++i) {
       const LinearStep& u = uop(i);
       const bool assigns = u.kind == StepKind::Assign && u.src.size() == 3;
       if (!assigns && u.kind != StepKind::LoadAcc) continue;
@@ -255,7 +255,7 @@ class Finder {
 
   void add_choices() {
     std::set<int> others;  // read by anything else
-    for (int i = 0; i < static_cast<int>(uops_.size()); ++i) {
+    for (int i = 0; i < static_cast<int>(steps_.size()); ++i) {
       const LinearStep& u = uop(i);
       const auto known = found_.steps.find(i);
       const bool chooses = known != found_.steps.end() && known->second == LaneValue::Vector &&
@@ -269,7 +269,7 @@ class Finder {
     std::erase_if(found_.in_choices, [&](int load) { return others.contains(load); });
   }
 
-  const std::vector<LinearStep>& uops_;
+  const std::vector<LinearStep>& steps_;
   const int split_;
   std::map<int, LaneValue> now_;  // of the current loop
   std::optional<DType> type_;
@@ -282,14 +282,14 @@ class Finder {
 namespace {
 
 std::optional<std::int64_t> number(const LinearKernel& kernel, int step) {
-  return constant_of(kernel.uops[static_cast<std::size_t>(step)]);
+  return constant_of(kernel.steps[static_cast<std::size_t>(step)]);
 }
 
 // The value added to a loop's counter outside the loop, if an index is just that sum; -1 if it is
 // the counter.
 std::optional<int> base_of(const LinearKernel& kernel, int index, int loop) {
   if (index == loop) return -1;
-  const LinearStep& u = kernel.uops[static_cast<std::size_t>(index)];
+  const LinearStep& u = kernel.steps[static_cast<std::size_t>(index)];
   if (u.kind != StepKind::Index || std::get<IndexOp>(u.arg) != IndexOp::Add) return std::nullopt;
   for (std::size_t s = 0; s < 2; ++s)
     if (u.src[s] == loop && u.src[1 - s] < loop) return u.src[1 - s];
@@ -301,11 +301,12 @@ std::vector<Chunks::Stream> streams_of(const LinearKernel& kernel, int loop) {
     return std::ranges::find(kernel.buffers, number, &BufferSpec::idx)->size;
   };
   std::vector<Chunks::Stream> found;
-  for (auto i = static_cast<std::size_t>(loop) + 1; kernel.uops[i].kind != StepKind::EndLoop; ++i) {
-    const LinearStep& u = kernel.uops[i];
+  for (auto i = static_cast<std::size_t>(loop) + 1; kernel.steps[i].kind != StepKind::EndLoop;
+       ++i) {
+    const LinearStep& u = kernel.steps[i];
     if (u.kind != StepKind::Load) continue;
     const std::optional<int> base = base_of(kernel, u.src[1], loop);
-    const int buffer = std::get<int>(kernel.uops[static_cast<std::size_t>(u.src[0])].arg);
+    const int buffer = std::get<int>(kernel.steps[static_cast<std::size_t>(u.src[0])].arg);
     if (!base || elements(buffer) < elements(0)) continue;
     const Chunks::Stream stream{u.src[0], *base};
     if (std::ranges::find(found, stream) == found.end()) found.push_back(stream);
@@ -323,11 +324,11 @@ bool is_short_near_zero(const LinearStep& u, MathLevel math) {
 Chunks chunks_of(const LinearKernel& kernel) {
   constexpr std::int64_t kLeastSines = 16;
   const auto uop = [&](int i) -> const LinearStep& {
-    return kernel.uops[static_cast<std::size_t>(i)];
+    return kernel.steps[static_cast<std::size_t>(i)];
   };
   Chunks found;
   std::vector<int> open;
-  for (int i = 0; i < static_cast<int>(kernel.uops.size()); ++i) {
+  for (int i = 0; i < static_cast<int>(kernel.steps.size()); ++i) {
     const LinearStep& u = uop(i);
     if (u.kind == StepKind::Loop) open.push_back(i);
     if (u.kind == StepKind::EndLoop) open.pop_back();
@@ -358,7 +359,7 @@ Chunks chunks_of(const LinearKernel& kernel) {
   if (!base) return {};
   found.base = *base;
   const bool asks_by_tile = std::ranges::any_of(
-      kernel.uops, [](const LinearStep& u) { return u.kind == StepKind::Prefetch; });
+      kernel.steps, [](const LinearStep& u) { return u.kind == StepKind::Prefetch; });
   if (found.past && !asks_by_tile) found.streams = streams_of(kernel, found.loop);
   return found;
 }

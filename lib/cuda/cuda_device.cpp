@@ -146,7 +146,7 @@ class CudaDevice final : public Device {
     std::string functions, entries;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       made.push_back(cuda::lay_out(kernels[i], options_));
-      if (made.back().linear.uops.empty()) continue;
+      if (made.back().linear.steps.empty()) continue;
       functions += cuda::render_cuda_function(made.back(), symbol(i)) + "\n";
       if (engine_->target() == Target::Host) entries += host_entry(made.back(), symbol(i)) + "\n";
     }
@@ -156,7 +156,7 @@ class CudaDevice final : public Device {
           engine_->build(cuda::target_preamble(engine_->target(), functions) + functions + entries);
     std::vector<RunnerPtr> runners;
     for (std::size_t i = 0; i < made.size(); ++i) {
-      const bool computes = !made[i].linear.uops.empty();
+      const bool computes = !made[i].linear.steps.empty();
       runners.push_back(std::make_shared<CudaRunner>(
           std::move(made[i]), engine_, computes ? program : nullptr, symbol(i), allocator()));
     }
@@ -203,7 +203,7 @@ std::string cuda_ptx(std::span<const LazyOpPtr> kernels, int capability,
                      const CudaOptions& options) {
   std::string functions;
   for (std::size_t i = 0; i < kernels.size(); ++i)
-    if (const GridKernel made = cuda::lay_out(kernels[i], options); !made.linear.uops.empty())
+    if (const GridKernel made = cuda::lay_out(kernels[i], options); !made.linear.steps.empty())
       functions += cuda::render_cuda_function(made, symbol(i)) + "\n";
   return cuda::compile_to_ptx(cuda::target_preamble(Target::Nvptx, functions) + functions,
                               capability, options);

@@ -26,25 +26,25 @@ constexpr std::int64_t kCheckingBlocks = 16;
 // The loops around the store that can be merged: their steps, outermost first.
 std::vector<int> loops_of_grid(const LinearKernel& kernel) {
   std::vector<int> open;
-  for (int i = 0; i < static_cast<int>(kernel.uops.size()); ++i) {
-    const LinearStep& step = kernel.uops[static_cast<std::size_t>(i)];
+  for (int i = 0; i < static_cast<int>(kernel.steps.size()); ++i) {
+    const LinearStep& step = kernel.steps[static_cast<std::size_t>(i)];
     if (step.kind == StepKind::Loop) open.push_back(i);
     if (step.kind == StepKind::EndLoop) open.pop_back();
     if (step.kind == StepKind::Store) break;
   }
-  const auto first_sum = std::ranges::find(kernel.uops, StepKind::DefineAcc, &LinearStep::kind);
-  std::erase_if(open, [&](int loop) { return loop > first_sum - kernel.uops.begin(); });
+  const auto first_sum = std::ranges::find(kernel.steps, StepKind::DefineAcc, &LinearStep::kind);
+  std::erase_if(open, [&](int loop) { return loop > first_sum - kernel.steps.begin(); });
   // Steps after the end of a loop must stay after all of its iterations.
   const auto ends = [&](int loop) {
-    return std::ranges::find_if(kernel.uops,
+    return std::ranges::find_if(kernel.steps,
                                 [&](const LinearStep& s) {
                                   return s.kind == StepKind::EndLoop && s.src[0] == loop;
                                 }) -
-           kernel.uops.begin();
+           kernel.steps.begin();
   };
   for (std::size_t i = 0; i < open.size(); ++i) {
     const auto end = ends(open[i]);
-    if (end + static_cast<std::ptrdiff_t>(i) + 1 != std::ssize(kernel.uops)) {
+    if (end + static_cast<std::ptrdiff_t>(i) + 1 != std::ssize(kernel.steps)) {
       open.resize(i);
       break;
     }
@@ -55,7 +55,7 @@ std::vector<int> loops_of_grid(const LinearKernel& kernel) {
 class Mapper {
  public:
   Mapper(const LinearKernel& kernel, const GridOpts& opts)
-      : kernel_(kernel), opts_(opts), place_(kernel.uops.size(), -1) {}
+      : kernel_(kernel), opts_(opts), place_(kernel.steps.size(), -1) {}
 
   GridKernel run() {
     GridKernel grid;
@@ -63,13 +63,13 @@ class Mapper {
     grid.linear = kernel_;
     const std::vector<int> loops = loops_of_grid(kernel_);
     int at = 0;
-    const int first = loops.empty() ? static_cast<int>(kernel_.uops.size()) : loops[0];
+    const int first = loops.empty() ? static_cast<int>(kernel_.steps.size()) : loops[0];
     for (; at < first; ++at) copy(at);
     int split = -1;
     if (!loops.empty()) {
       split = open(loops);
       grid.iterations = iterations_;
-      const std::size_t last = kernel_.uops.size() - loops.size();
+      const std::size_t last = kernel_.steps.size() - loops.size();
       for (; at < static_cast<int>(last); ++at)
         if (std::ranges::find(loops, at) == loops.end()) copy(at);
       if (vector_ != -1) add({StepKind::EndLoop, DType::Int64, {vector_}, {}});
@@ -77,13 +77,13 @@ class Mapper {
     } else {
       grid.iterations = 1;
     }
-    grid.linear.uops = std::move(steps_);
+    grid.linear.steps = std::move(steps_);
     grid.linear.split = split;
     return grid;
   }
 
  private:
-  const LinearStep& step(int i) const { return kernel_.uops[static_cast<std::size_t>(i)]; }
+  const LinearStep& step(int i) const { return kernel_.steps[static_cast<std::size_t>(i)]; }
   int& place(int i) { return place_[static_cast<std::size_t>(i)]; }
 
   int add(LinearStep s) {
@@ -142,7 +142,7 @@ class Mapper {
     }
     if (iterations_) total = number(*iterations_);
     std::string name = "g";
-    while (std::ranges::any_of(kernel_.uops, [&](const LinearStep& s) {
+    while (std::ranges::any_of(kernel_.steps, [&](const LinearStep& s) {
       const auto* const used = std::get_if<std::string>(&s.arg);
       return used != nullptr && *used == name;
     }))
@@ -278,8 +278,8 @@ std::int64_t blocks_of(const GridKernel& grid) {
 std::int64_t scratch_bytes(const GridKernel& grid) {
   if (grid.opts.blocks == 0) return 0;
   std::int64_t bytes = 8 * kScratchHead;
-  for (std::size_t i = 0; i < grid.linear.uops.size(); ++i)
-    if (const LinearStep& s = grid.linear.uops[i]; s.kind == StepKind::DefineAcc && grid.shared[i])
+  for (std::size_t i = 0; i < grid.linear.steps.size(); ++i)
+    if (const LinearStep& s = grid.linear.steps[i]; s.kind == StepKind::DefineAcc && grid.shared[i])
       bytes += std::int64_t{8} * std::get<int>(s.arg);  // each array is aligned to 8
   return bytes;
 }

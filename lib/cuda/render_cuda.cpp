@@ -32,7 +32,7 @@ class Renderer {
         kernel_(grid.linear),
         part_(part),
         lanes_(part == Part::Sums ? grid.opts.blocks * grid.opts.threads : grid.opts.lanes()),
-        text_(kernel_.uops.size()) {}
+        text_(kernel_.steps.size()) {}
 
   std::string run(std::string_view symbol) {
     codegen::append_all(out_, "KERNEL(", grid_.opts.threads, ") ", symbol, "(");
@@ -65,7 +65,7 @@ class Renderer {
  private:
   void render_steps() {
     if (grid_.opts.team) open_team();
-    const int end = part_ == Part::Sums ? grid_.cut : static_cast<int>(kernel_.uops.size());
+    const int end = part_ == Part::Sums ? grid_.cut : static_cast<int>(kernel_.steps.size());
     for (int i = 0; i < end; ++i)
       if (part_ != Part::Fold || i >= grid_.cut || !is_summing(i)) step(i);
   }
@@ -121,7 +121,7 @@ class Renderer {
   }
 
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
-  const LinearStep& uop(int i) const { return kernel_.uops[at(i)]; }
+  const LinearStep& uop(int i) const { return kernel_.steps[at(i)]; }
   const CText& src(const LinearStep& u, std::size_t k) const { return text_[at(u.src[k])]; }
 
   template <class... Pieces>
@@ -278,7 +278,7 @@ class Renderer {
   // The number of elements of an array reachable by steps from `first` on; 0 if unknown.
   std::int64_t reach(int array, int first) const {
     std::int64_t most = 0;
-    for (int i = first; i < static_cast<int>(kernel_.uops.size()); ++i) {
+    for (int i = first; i < static_cast<int>(kernel_.steps.size()); ++i) {
       const LinearStep& u = uop(i);
       const bool load = u.kind == StepKind::LoadAcc;
       if ((!load && u.kind != StepKind::Assign) || u.src[0] != array) continue;
@@ -302,7 +302,7 @@ class Renderer {
   bool folds_in_threads(int array, std::int64_t places) const {
     if (places % lanes_ != 0 || places / lanes_ > kMostOwn) return false;
     int loop = -1;  // the shared loop around the step
-    for (int i = grid_.cut; i < static_cast<int>(kernel_.uops.size()); ++i) {
+    for (int i = grid_.cut; i < static_cast<int>(kernel_.steps.size()); ++i) {
       const LinearStep& u = uop(i);
       if (loop == -1 && u.kind == StepKind::Loop) {
         if (const std::int64_t left = reach(array, i); left > 0 && left <= lanes_)
@@ -453,7 +453,7 @@ class Renderer {
   // In a team: one pass for each reduce and one for the output.
   bool is_read_again(int buffer) const {
     return grid_.opts.team && part_ == Part::Whole &&
-           std::ranges::count_if(kernel_.uops, [&](const LinearStep& s) {
+           std::ranges::count_if(kernel_.steps, [&](const LinearStep& s) {
              return s.kind == StepKind::Load && s.src[0] == buffer;
            }) > 1;
   }

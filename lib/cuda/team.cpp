@@ -24,7 +24,7 @@ struct Access {
 
 class Team {
  public:
-  explicit Team(GridKernel& grid) : grid_(grid), steps_(grid.linear.uops) {
+  explicit Team(GridKernel& grid) : grid_(grid), steps_(grid.linear.steps) {
     grid_.shared.assign(steps_.size(), false);
     grid_.meeting.assign(steps_.size(), Meeting::None);
   }

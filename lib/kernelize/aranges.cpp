@@ -5,7 +5,7 @@ namespace touchstone::kernelize {
 namespace {
 
 bool counts(const UOp& u) {
-  return u.op() == Ops::ReduceAxis && u.src(0).base().op() == Ops::Const;
+  return u.op() == GraphOp::ReduceAxis && u.src(0).base().op() == GraphOp::Const;
 }
 
 // Whether a node is computed from constants alone, and with at least one reduce.
@@ -17,8 +17,8 @@ UOpMap<Made> made_of_constants(const std::vector<UOp>& order) {
   UOpMap<Made> made;
   for (const UOp& u : order) {
     Made m;
-    const bool constant = u.op() == Ops::Const || u.dtype().is_none();
-    m.alone = constant || is_elementwise(u.op()) || u.op() == Ops::View || counts(u);
+    const bool constant = u.op() == GraphOp::Const || u.dtype().is_none();
+    m.alone = constant || is_elementwise(u.op()) || u.op() == GraphOp::View || counts(u);
     m.counted = counts(u);
     for (const UOp& s : u.src()) {
       const Made* of = made.find(s);
@@ -35,8 +35,8 @@ UOpSet under_reduces(const std::vector<UOp>& order) {
   UOpSet under;
   for (std::size_t i = order.size(); i-- > 0;) {
     const UOp& u = order[i];
-    const bool root = u.op() == Ops::ReduceAxis && !counts(u);
-    if (!root && !(under.has(u) && (is_elementwise(u.op()) || u.op() == Ops::View))) continue;
+    const bool root = u.op() == GraphOp::ReduceAxis && !counts(u);
+    if (!root && !(under.has(u) && (is_elementwise(u.op()) || u.op() == GraphOp::View))) continue;
     for (const UOp& s : u.src())
       if (!always_contiguous(s.op())) under.add(s);
   }
@@ -58,14 +58,14 @@ RewriteMap fuse_aranges(const UOp& sink, const RewriteMap& before) {
       [&](const UOp& u) {
         const Made* mine = made.find(u);
         if (mine == nullptr || mine->alone ||
-            !(is_elementwise(u.op()) || u.op() == Ops::ReduceAxis))
+            !(is_elementwise(u.op()) || u.op() == GraphOp::ReduceAxis))
           return UOp();
         bool any = false;
         std::vector<UOp> src;
         for (const UOp& s : u.src()) {
           const bool here = fusable(s);
           any = any || here;
-          src.push_back(here ? s.ask(Ops::Fuse) : s);
+          src.push_back(here ? s.ask(GraphOp::Fuse) : s);
         }
         return any ? u.with_src(std::move(src)) : UOp();
       },

@@ -1,9 +1,9 @@
 // Arithmetic identities that are exact for all operands.
 #include <cmath>
 
-#include "touchstone/kernelize/op_of.h"
 #include "touchstone/kernelize/rules.h"
 #include "touchstone/ops/fold.h"
+#include "touchstone/uop/graph_op.h"
 
 namespace touchstone::kernelize {
 namespace {
@@ -24,7 +24,7 @@ std::vector<DType> exact() {
   return all;
 }
 
-RuleExample two(DType d, Ops op, double c, const char* gives) {
+RuleExample two(DType d, GraphOp op, double c, const char* gives) {
   const UOp x = one_of(d), made = x.alu(op, {x.const_like(c)});
   if (std::string_view(gives) == "x") return {made, x};
   if (std::string_view(gives) == "c") return {made, x.const_like(c)};
@@ -35,14 +35,14 @@ UOp fold_constants(const Match& m) {
   const UOp& u = m.root();
   std::vector<Scalar> values;
   for (const UOp& s : u.src()) {
-    if (s.op() != Ops::Const || (!s.src().empty() && s.tracker().masked())) return {};
+    if (s.op() != GraphOp::Const || (!s.src().empty() && s.tracker().masked())) return {};
     values.push_back(s.value());
   }
-  if (u.op() == Ops::CmpNe) {
+  if (u.op() == GraphOp::CmpNe) {
     const auto equal = fold(Op::CmpEq, values);
     return equal ? u.const_like(Scalar::of(equal->bits() == 0)) : UOp();
   }
-  const std::optional<Op> op = op_of(u.op());
+  const std::optional<Op> op = info(u.op()).kernel;
   if (!op) return {};
   const auto value = fold(*op, values);
   return value && value->dtype() == u.dtype().base ? u.const_like(*value) : UOp();
@@ -52,7 +52,7 @@ UOp fold_cast(const Match& m) {
   const UOp &u = m.root(), &c = m[0];
   if (!c.src().empty() && c.tracker().masked()) return {};
   const DType to = u.dtype().base;
-  if (u.op() == Ops::Bitcast) {
+  if (u.op() == GraphOp::Bitcast) {
     if (itemsize(to) != itemsize(c.dtype().base) || is_bool(to)) return {};
     return u.const_like(bitcast(c.value(), to));
   }
@@ -70,15 +70,15 @@ UOp recombined(const Match& m) {
   const UOp &x = m[0], &c = m[1], &d = m[2], &e = m[3];
   const std::uint64_t all = width_mask(x.dtype().base);
   if (bits_of(c) == 0 || ((bits_of(c) * bits_of(e)) & all) != bits_of(d)) return {};
-  return x.alu(Ops::Mul, {e});
+  return x.alu(GraphOp::Mul, {e});
 }
 UOp recombined_plain(const Match& m) { return bits_of(m[1]) == 0 ? UOp() : m[0]; }
 
 UOp raised(const UOp& x, std::int64_t n) {
   UOp power, square = x;
   for (; n > 0; n /= 2) {
-    if (n % 2 == 1) power = power ? power.alu(Ops::Mul, {square}) : square;
-    if (n > 1) square = square.alu(Ops::Mul, {square});
+    if (n % 2 == 1) power = power ? power.alu(GraphOp::Mul, {square}) : square;
+    if (n > 1) square = square.alu(GraphOp::Mul, {square});
   }
   return power;
 }
@@ -88,11 +88,11 @@ UOp power_of(const Match& m) {
   const UOp &x = m[0], &c = m[1];
   const double n = c.value().to_double();
   if (n == 0) return m.root().const_like(1.0);
-  if (n < 0) return floats(x) ? x.alu(Ops::Recip).alu(Ops::Pow, {c.const_like(-n)}) : UOp();
+  if (n < 0) return floats(x) ? x.alu(GraphOp::Recip).alu(GraphOp::Pow, {c.const_like(-n)}) : UOp();
   if (n > 0x1p20) return {};
   if (std::floor(n) == n) return raised(x, static_cast<std::int64_t>(n));
   if (std::floor(2 * n) == 2 * n)
-    return x.alu(Ops::Pow, {c.const_like(n - 0.5)}).alu(Ops::Mul, {x.alu(Ops::Sqrt)});
+    return x.alu(GraphOp::Pow, {c.const_like(n - 0.5)}).alu(GraphOp::Mul, {x.alu(GraphOp::Sqrt)});
   return {};
 }
 UOp power_to(const Match& m) {
@@ -100,7 +100,7 @@ UOp power_to(const Match& m) {
   const double base = c.value().to_double();
   if (base == 1) return m.root().const_like(1.0);
   if (!(base > 0) || !floats(x)) return {};
-  return x.alu(Ops::Mul, {x.const_like(std::log2(base))}).alu(Ops::Exp2);
+  return x.alu(GraphOp::Mul, {x.const_like(std::log2(base))}).alu(GraphOp::Exp2);
 }
 
 std::vector<Rule> identities() {
@@ -108,74 +108,77 @@ std::vector<Rule> identities() {
   const std::vector<DType> ints = kIntegers, all = exact();
   return {
       {"x + 0 -> x",
-       alu(Ops::Add, {x, zero}).of_type(all),
+       alu(GraphOp::Add, {x, zero}).of_type(all),
        {"x"},
        x_of,
        "of integers and truths; 0.0 + -0.0 is 0.0",
        [] {
-         return Examples{two(DType::Int32, Ops::Add, 0, "x"), two(DType::Float32, Ops::Add, 0, "")};
+         return Examples{two(DType::Int32, GraphOp::Add, 0, "x"),
+                         two(DType::Float32, GraphOp::Add, 0, "")};
        }},
       {"x + -0.0 -> x",
-       alu(Ops::Add, {x, UPat::number(-0.0)}),
+       alu(GraphOp::Add, {x, UPat::number(-0.0)}),
        {"x"},
        [](const Match& m) { return floats(m.root()) ? m[0] : UOp(); },
        "the zero that leaves every float as it is",
-       [] { return Examples{two(DType::Float32, Ops::Add, -0.0, "x")}; }},
+       [] { return Examples{two(DType::Float32, GraphOp::Add, -0.0, "x")}; }},
       {"x - 0 -> x",
-       alu(Ops::Sub, {x, zero}),
+       alu(GraphOp::Sub, {x, zero}),
        {"x"},
        [](const Match& m) { return truth(m.root()) ? UOp() : m[0]; },
        "x - 0.0 keeps -0.0, too",
        [] {
-         return Examples{two(DType::Float32, Ops::Sub, 0, "x"),
-                         two(DType::Float32, Ops::Sub, -0.0, "")};
+         return Examples{two(DType::Float32, GraphOp::Sub, 0, "x"),
+                         two(DType::Float32, GraphOp::Sub, -0.0, "")};
        }},
       {"x * 1 -> x",
-       alu(Ops::Mul, {x, one}),
+       alu(GraphOp::Mul, {x, one}),
        {"x"},
        x_of,
        "exact of every type",
        [] {
-         return Examples{two(DType::Float32, Ops::Mul, 1, "x"), two(DType::Int8, Ops::Mul, 1, "x")};
+         return Examples{two(DType::Float32, GraphOp::Mul, 1, "x"),
+                         two(DType::Int8, GraphOp::Mul, 1, "x")};
        }},
       {"x * 0 -> 0",
-       alu(Ops::Mul, {x, zero.named("c")}).of_type(all),
+       alu(GraphOp::Mul, {x, zero.named("c")}).of_type(all),
        {"c"},
        x_of,
        "of integers and truths; a float may be NaN, infinite or negative",
        [] {
-         return Examples{two(DType::Int32, Ops::Mul, 0, "c"), two(DType::Float32, Ops::Mul, 0, "")};
+         return Examples{two(DType::Int32, GraphOp::Mul, 0, "c"),
+                         two(DType::Float32, GraphOp::Mul, 0, "")};
        }},
       {"x / 1 -> x",
-       UPat(OpSet{Ops::Idiv, Ops::Fdiv}).over({x, one}),
+       UPat(OpSet{GraphOp::Idiv, GraphOp::Fdiv}).over({x, one}),
        {"x"},
        x_of,
        "not x / x -> 1: x may be 0, NaN or infinite",
        [] {
          const UOp y = one_of(DType::Float32);
-         return Examples{two(DType::Float32, Ops::Fdiv, 1, "x"),
-                         two(DType::Int32, Ops::Idiv, 1, "x"),
-                         {y.alu(Ops::Fdiv, {y}), {}}};
+         return Examples{two(DType::Float32, GraphOp::Fdiv, 1, "x"),
+                         two(DType::Int32, GraphOp::Idiv, 1, "x"),
+                         {y.alu(GraphOp::Fdiv, {y}), {}}};
        }},
       {"x // -1 -> -x",
-       alu(Ops::Idiv, {x, UPat::number(-1)}),
+       alu(GraphOp::Idiv, {x, UPat::number(-1)}),
        {"x"},
-       [](const Match& m) { return m[0].alu(Ops::Neg); },
+       [](const Match& m) { return m[0].alu(GraphOp::Neg); },
        "the least integer wraps either way",
        [] {
          const UOp y = one_of(DType::Int32);
-         return Examples{{y.alu(Ops::Idiv, {y.const_like(-1.0)}), y.alu(Ops::Neg)},
-                         two(DType::Int32, Ops::Idiv, -2, "")};
+         return Examples{{y.alu(GraphOp::Idiv, {y.const_like(-1.0)}), y.alu(GraphOp::Neg)},
+                         two(DType::Int32, GraphOp::Idiv, -2, "")};
        }},
       {"x % 1 -> 0",
-       alu(Ops::Mod, {x, one}).of_type(ints),
+       alu(GraphOp::Mod, {x, one}).of_type(ints),
        {},
        [](const Match& m) { return m.root().const_like(0.0); },
        "of integers",
        [] {
          const UOp y = one_of(DType::Int32);
-         return Examples{{y.alu(Ops::Mod, {y.const_like(1.0)}), y.const_like(0.0)},
-                         two(DType::Float32, Ops::Mod, 1, "")};
+         return Examples{{y.alu(GraphOp::Mod, {y.const_like(1.0)}), y.const_like(0.0)},
+                         two(DType::Float32, GraphOp::Mod, 1, "")};
        }},
   };
 }
@@ -185,105 +188,110 @@ std::vector<Rule> with_itself() {
   const std::vector<DType> ints = kIntegers, all = exact();
   return {
       {"x - x -> 0",
-       alu(Ops::Sub, {x, x}).of_type(ints),
+       alu(GraphOp::Sub, {x, x}).of_type(ints),
        {},
        [](const Match& m) { return m.root().const_like(0.0); },
        "of integers",
        [] {
          const UOp i = one_of(DType::Int32), f = one_of(DType::Float32);
-         return Examples{{i.alu(Ops::Sub, {i}), i.const_like(0.0)}, {f.alu(Ops::Sub, {f}), {}}};
+         return Examples{{i.alu(GraphOp::Sub, {i}), i.const_like(0.0)},
+                         {f.alu(GraphOp::Sub, {f}), {}}};
        }},
       {"x op x -> x",
-       UPat(OpSet{Ops::Max, Ops::And, Ops::Or}).over({x, x}),
+       UPat(OpSet{GraphOp::Max, GraphOp::And, GraphOp::Or}).over({x, x}),
        {"x"},
        x_of,
        "the operands are equal",
        [] {
          const UOp f = one_of(DType::Float32);
-         return Examples{{f.alu(Ops::Max, {f}), f},
-                         {f.alu(Ops::Max, {one_of(DType::Float32)}), {}}};
+         return Examples{{f.alu(GraphOp::Max, {f}), f},
+                         {f.alu(GraphOp::Max, {one_of(DType::Float32)}), {}}};
        }},
       {"x + x, x * x -> x of truths",
-       UPat(OpSet{Ops::Add, Ops::Mul}).over({x, x}).of_type({DType::Bool}),
+       UPat(OpSet{GraphOp::Add, GraphOp::Mul}).over({x, x}).of_type({DType::Bool}),
        {"x"},
        x_of,
        "or and and",
        [] {
          const UOp b = one_of(DType::Bool), i = one_of(DType::Int8);
-         return Examples{{b.alu(Ops::Add, {b}), b}, {i.alu(Ops::Add, {i}), {}}};
+         return Examples{{b.alu(GraphOp::Add, {b}), b}, {i.alu(GraphOp::Add, {i}), {}}};
        }},
       {"x < x -> false",
-       alu(Ops::CmpLt, {x, x}),
+       alu(GraphOp::CmpLt, {x, x}),
        {},
        [](const Match& m) { return m.root().const_like(Scalar::of(false)); },
        "also for NaN",
        [] {
-         const UOp f = one_of(DType::Float32), lt = f.alu(Ops::CmpLt, {f});
+         const UOp f = one_of(DType::Float32), lt = f.alu(GraphOp::CmpLt, {f});
          return Examples{{lt, lt.const_like(Scalar::of(false))}};
        }},
       {"x != x -> false, x == x -> true",
-       UPat(OpSet{Ops::CmpNe, Ops::CmpEq}).over({x.of_type(all), x}),
+       UPat(OpSet{GraphOp::CmpNe, GraphOp::CmpEq}).over({x.of_type(all), x}),
        {},
-       [](const Match& m) { return m.root().const_like(Scalar::of(m.root().op() == Ops::CmpEq)); },
+       [](const Match& m) {
+         return m.root().const_like(Scalar::of(m.root().op() == GraphOp::CmpEq));
+       },
        "of integers and truths; NaN differs from itself",
        [] {
          const UOp i = one_of(DType::Int32), f = one_of(DType::Float32),
-                   ne = i.alu(Ops::CmpNe, {i});
-         return Examples{{ne, ne.const_like(Scalar::of(false))}, {f.alu(Ops::CmpNe, {f}), {}}};
+                   ne = i.alu(GraphOp::CmpNe, {i});
+         return Examples{{ne, ne.const_like(Scalar::of(false))}, {f.alu(GraphOp::CmpNe, {f}), {}}};
        }},
       {"x ^ x -> 0",
-       alu(Ops::Xor, {x, x}),
+       alu(GraphOp::Xor, {x, x}),
        {},
        [](const Match& m) { return m.root().const_like(0.0); },
        "every bit",
        [] {
          const UOp i = one_of(DType::Int32);
-         return Examples{{i.alu(Ops::Xor, {i}), i.const_like(0.0)}};
+         return Examples{{i.alu(GraphOp::Xor, {i}), i.const_like(0.0)}};
        }},
       {"(x % y) % y -> x % y",
-       alu(Ops::Mod, {alu(Ops::Mod, {x, y}).named("m"), y}).of_type(ints),
+       alu(GraphOp::Mod, {alu(GraphOp::Mod, {x, y}).named("m"), y}).of_type(ints),
        {"m"},
        x_of,
        "a remainder by the same divisor is unchanged",
        [] {
-         const UOp i = one_of(DType::Int32), j = one_of(DType::Int32), k = i.alu(Ops::Mod, {j});
-         return Examples{{k.alu(Ops::Mod, {j}), k}, {k.alu(Ops::Mod, {i}), {}}};
+         const UOp i = one_of(DType::Int32), j = one_of(DType::Int32), k = i.alu(GraphOp::Mod, {j});
+         return Examples{{k.alu(GraphOp::Mod, {j}), k}, {k.alu(GraphOp::Mod, {i}), {}}};
        }},
       {"-(-x) -> x",
-       UPat(Ops::Neg).over({UPat(Ops::Neg).over({x})}),
+       UPat(GraphOp::Neg).over({UPat(GraphOp::Neg).over({x})}),
        {"x"},
        x_of,
        "the sign comes back",
        [] {
          const UOp f = one_of(DType::Float32);
-         return Examples{{f.alu(Ops::Neg).alu(Ops::Neg), f}};
+         return Examples{{f.alu(GraphOp::Neg).alu(GraphOp::Neg), f}};
        }},
       {"(x != true) != true -> x",
-       alu(Ops::CmpNe,
-           {alu(Ops::CmpNe, {x.of_type({DType::Bool}), UPat::number(1)}), UPat::number(1)}),
+       alu(GraphOp::CmpNe,
+           {alu(GraphOp::CmpNe, {x.of_type({DType::Bool}), UPat::number(1)}), UPat::number(1)}),
        {"x"},
        x_of,
        "not not",
        [] {
          const UOp b = one_of(DType::Bool), t = b.const_like(Scalar::of(true));
-         return Examples{{b.alu(Ops::CmpNe, {t}).alu(Ops::CmpNe, {t}), b}};
+         return Examples{{b.alu(GraphOp::CmpNe, {t}).alu(GraphOp::CmpNe, {t}), b}};
        }},
       {"x % c + (x // c) * c -> x",
-       alu(Ops::Add, {alu(Ops::Mod, {x, UPat::cvar("c")}),
-                      alu(Ops::Mul, {alu(Ops::Idiv, {x, UPat::cvar("c")}), UPat::cvar("c")})})
+       alu(GraphOp::Add,
+           {alu(GraphOp::Mod, {x, UPat::cvar("c")}),
+            alu(GraphOp::Mul, {alu(GraphOp::Idiv, {x, UPat::cvar("c")}), UPat::cvar("c")})})
            .of_type(ints),
        {"x", "c"},
        recombined_plain,
        "the definition of the remainder; c is not 0",
        [] {
          const UOp i = one_of(DType::Int32), c = i.const_like(3.0), d = i.const_like(4.0);
-         const UOp q = i.alu(Ops::Idiv, {c}), r = i.alu(Ops::Mod, {c});
-         return Examples{{r.alu(Ops::Add, {q.alu(Ops::Mul, {c})}), i},
-                         {r.alu(Ops::Add, {q.alu(Ops::Mul, {d})}), {}}};
+         const UOp q = i.alu(GraphOp::Idiv, {c}), r = i.alu(GraphOp::Mod, {c});
+         return Examples{{r.alu(GraphOp::Add, {q.alu(GraphOp::Mul, {c})}), i},
+                         {r.alu(GraphOp::Add, {q.alu(GraphOp::Mul, {d})}), {}}};
        }},
       {"(x // c) * d + (x % c) * e -> x * e, c * e = d",
-       alu(Ops::Add, {alu(Ops::Mul, {alu(Ops::Idiv, {x, UPat::cvar("c")}), UPat::cvar("d")}),
-                      alu(Ops::Mul, {alu(Ops::Mod, {x, UPat::cvar("c")}), UPat::cvar("e")})})
+       alu(GraphOp::Add,
+           {alu(GraphOp::Mul, {alu(GraphOp::Idiv, {x, UPat::cvar("c")}), UPat::cvar("d")}),
+            alu(GraphOp::Mul, {alu(GraphOp::Mod, {x, UPat::cvar("c")}), UPat::cvar("e")})})
            .of_type(ints),
        {"x", "c", "d", "e"},
        recombined,
@@ -291,11 +299,11 @@ std::vector<Rule> with_itself() {
        [] {
          const UOp i = one_of(DType::Int32), c = i.const_like(3.0), e = i.const_like(5.0);
          const auto sum = [&](double d) {
-           return i.alu(Ops::Idiv, {c})
-               .alu(Ops::Mul, {i.const_like(d)})
-               .alu(Ops::Add, {i.alu(Ops::Mod, {c}).alu(Ops::Mul, {e})});
+           return i.alu(GraphOp::Idiv, {c})
+               .alu(GraphOp::Mul, {i.const_like(d)})
+               .alu(GraphOp::Add, {i.alu(GraphOp::Mod, {c}).alu(GraphOp::Mul, {e})});
          };
-         return Examples{{sum(15), i.alu(Ops::Mul, {e})}, {sum(16), {}}};
+         return Examples{{sum(15), i.alu(GraphOp::Mul, {e})}, {sum(16), {}}};
        }},
   };
 }
@@ -305,31 +313,32 @@ std::vector<Rule> choices() {
   const std::vector<DType> truths = {DType::Bool};
   return {
       {"bool with a constant",
-       UPat(OpSet{Ops::And, Ops::Or, Ops::Mul, Ops::Add, Ops::Max})
+       UPat(OpSet{GraphOp::And, GraphOp::Or, GraphOp::Mul, GraphOp::Add, GraphOp::Max})
            .over_any_order({x, UPat::cvar("c")})
            .of_type(truths),
        {"x", "c"},
        [](const Match& m) {
-         const bool both = m.root().op() == Ops::And || m.root().op() == Ops::Mul;
+         const bool both = m.root().op() == GraphOp::And || m.root().op() == GraphOp::Mul;
          return (m[1].value().bits() != 0) == both ? m[0] : m[1];
        },
        "true is neutral for and, false for or; the other constant decides",
        [] {
-         return Examples{two(DType::Bool, Ops::Mul, 1, "x"), two(DType::Bool, Ops::Or, 1, "c"),
-                         two(DType::Int8, Ops::Or, 1, "")};
+         return Examples{two(DType::Bool, GraphOp::Mul, 1, "x"),
+                         two(DType::Bool, GraphOp::Or, 1, "c"),
+                         two(DType::Int8, GraphOp::Or, 1, "")};
        }},
       {"where(x, true, false) -> x",
-       UPat(Ops::Where).over({x, yes, no}).of_type(truths),
+       UPat(GraphOp::Where).over({x, yes, no}).of_type(truths),
        {"x"},
        x_of,
        "the condition itself",
        [] {
          const UOp b = one_of(DType::Bool), t = b.const_like(Scalar::of(true)),
                    f = b.const_like(Scalar::of(false));
-         return Examples{{b.alu(Ops::Where, {t, f}), b}, {b.alu(Ops::Where, {f, t}), {}}};
+         return Examples{{b.alu(GraphOp::Where, {t, f}), b}, {b.alu(GraphOp::Where, {f, t}), {}}};
        }},
       {"where(c, x, y) of a constant",
-       UPat(Ops::Where).over({UPat::cvar("c"), x, y}),
+       UPat(GraphOp::Where).over({UPat::cvar("c"), x, y}),
        {"c", "x", "y"},
        [](const Match& m) {
          if (!m[0].src().empty() && m[0].tracker().masked()) return UOp();
@@ -338,16 +347,16 @@ std::vector<Rule> choices() {
        "one arm is never taken",
        [] {
          const UOp a = one_of(DType::Float32), b = one_of(DType::Float32), c = one_of(DType::Bool);
-         return Examples{{c.const_like(Scalar::of(false)).alu(Ops::Where, {a, b}), b}};
+         return Examples{{c.const_like(Scalar::of(false)).alu(GraphOp::Where, {a, b}), b}};
        }},
       {"where(c, x, x) -> x",
-       UPat(Ops::Where).over({y, x, x}),
+       UPat(GraphOp::Where).over({y, x, x}),
        {"x"},
        x_of,
        "either arm",
        [] {
          const UOp a = one_of(DType::Float32), c = one_of(DType::Bool);
-         return Examples{{c.alu(Ops::Where, {a, a}), a}};
+         return Examples{{c.alu(GraphOp::Where, {a, a}), a}};
        }},
       {"constants",
        UPat(elementwise_ops()),
@@ -357,12 +366,12 @@ std::vector<Rule> choices() {
        [] {
          const UOp a = one_of(DType::Float32);
          const auto of = [&](double v) { return a.const_like(v); };
-         return Examples{{of(2).alu(Ops::Add, {of(3)}), of(5)},
-                         {of(2).alu(Ops::Exp2), {}},
-                         {of(0).alu(Ops::Fdiv, {of(0)}), {}}};
+         return Examples{{of(2).alu(GraphOp::Add, {of(3)}), of(5)},
+                         {of(2).alu(GraphOp::Exp2), {}},
+                         {of(0).alu(GraphOp::Fdiv, {of(0)}), {}}};
        }},
       {"cast of a constant",
-       UPat(OpSet{Ops::Cast, Ops::Bitcast}).over({UPat::cvar("c")}),
+       UPat(OpSet{GraphOp::Cast, GraphOp::Bitcast}).over({UPat::cvar("c")}),
        {"c"},
        fold_cast,
        "conversion of one element",
@@ -371,36 +380,36 @@ std::vector<Rule> choices() {
          return Examples{{c, c.const_like(2.0)}};
        }},
       {"cast to the own type",
-       UPat(OpSet{Ops::Cast, Ops::Bitcast}).over({x}),
+       UPat(OpSet{GraphOp::Cast, GraphOp::Bitcast}).over({x}),
        {"x"},
        [](const Match& m) { return m.root().dtype() == m[0].dtype() ? m[0] : UOp(); },
        "nothing changes",
        [] {
          const UOp a = one_of(DType::Float32);
-         return Examples{{UOp::make(Ops::Cast, DType::Float32, {a}), a},
+         return Examples{{UOp::make(GraphOp::Cast, DType::Float32, {a}), a},
                          {a.cast(DType::Float64), {}}};
        }},
       {"x ^ c",
-       UPat(Ops::Pow).over({x, UPat::cvar("c")}),
+       UPat(GraphOp::Pow).over({x, UPat::cvar("c")}),
        {"x", "c"},
        power_of,
        "whole powers by squaring, halves with a root",
        [] {
          const UOp a = one_of(DType::Float32);
-         return Examples{{a.alu(Ops::Pow, {a.const_like(2.0)}), a.alu(Ops::Mul, {a})},
-                         {a.alu(Ops::Pow, {a.const_like(0.0)}), a.const_like(1.0)},
-                         {a.alu(Ops::Pow, {a.const_like(0.3)}), {}}};
+         return Examples{{a.alu(GraphOp::Pow, {a.const_like(2.0)}), a.alu(GraphOp::Mul, {a})},
+                         {a.alu(GraphOp::Pow, {a.const_like(0.0)}), a.const_like(1.0)},
+                         {a.alu(GraphOp::Pow, {a.const_like(0.3)}), {}}};
        }},
       {"c ^ x",
-       UPat(Ops::Pow).over({UPat::cvar("c"), x}),
+       UPat(GraphOp::Pow).over({UPat::cvar("c"), x}),
        {"c", "x"},
        power_to,
        "by logarithm",
        [] {
          const UOp a = one_of(DType::Float32), two = a.const_like(2.0);
-         return Examples{
-             {a.const_like(1.0).alu(Ops::Pow, {a}), a.const_like(1.0)},
-             {two.alu(Ops::Pow, {a}), a.alu(Ops::Mul, {a.const_like(1.0)}).alu(Ops::Exp2)}};
+         return Examples{{a.const_like(1.0).alu(GraphOp::Pow, {a}), a.const_like(1.0)},
+                         {two.alu(GraphOp::Pow, {a}),
+                          a.alu(GraphOp::Mul, {a.const_like(1.0)}).alu(GraphOp::Exp2)}};
        }},
   };
 }

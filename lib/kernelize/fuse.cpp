@@ -8,14 +8,14 @@
 namespace touchstone::kernelize {
 namespace {
 
-UOp fused(const UOp& x) { return x.ask(Ops::Fuse); }
+UOp fused(const UOp& x) { return x.ask(GraphOp::Fuse); }
 
 UOp fuse_view(const Match& m) {
   const UOp &v = m[0], &x = m[1];
   const auto& st = v.arg_as<ShapeTracker>();
-  if (x.op() == Ops::ReduceAxis) return reduce_through(v, x);
+  if (x.op() == GraphOp::ReduceAxis) return reduce_through(v, x);
   if (!is_elementwise(x.op())) return v.with_src({fused(x)});
-  if (st.masked() && info(x.op()).unsafe_pad) return x.contiguous().view(st);
+  if (st.masked() && !info(x.op()).keeps_zero) return x.contiguous().view(st);
   std::vector<UOp> src;
   for (const UOp& s : x.src()) src.push_back(fused(s.view(st)));
   return x.with_src(std::move(src));
@@ -26,12 +26,12 @@ UOp fuse_reduce(const Match& m) {
   UOpReduce arg = r.arg_as<UOpReduce>();
   if (arg.fused) return r;
   arg.fused = true;
-  return UOp::make(Ops::ReduceAxis, r.dtype(), {fused(r.src(0))}, std::move(arg), r.tag());
+  return UOp::make(GraphOp::ReduceAxis, r.dtype(), {fused(r.src(0))}, std::move(arg), r.tag());
 }
 
 UOp fuse_others(const Match& m) {
   const UOp& x = m[0];
-  if (always_contiguous(x.op()) || x.src().empty() || x.op() == Ops::Fuse) return x;
+  if (always_contiguous(x.op()) || x.src().empty() || x.op() == GraphOp::Fuse) return x;
   std::vector<UOp> src;
   for (const UOp& s : x.src()) src.push_back(s.dtype().is_none() ? s : fused(s));
   return x.with_src(std::move(src));
@@ -85,7 +85,7 @@ UOp reduce_through(const UOp& view, const UOp& reduce) {
   std::vector<int> last;
   for (std::size_t i = 0; i < axes.size(); ++i)
     last.push_back(static_cast<int>(st.shape().size() + i));
-  return seen.ask(Ops::Fuse).reduce(op, last, true).reshape(st.shape());
+  return seen.ask(GraphOp::Fuse).reduce(op, last, true).reshape(st.shape());
 }
 
 PatternMatcher fuse() {
@@ -95,42 +95,42 @@ PatternMatcher fuse() {
   };
   return PatternMatcher({
       {"fuse stops at what is stored",
-       UPat(Ops::Fuse).over({UPat(Ops::Contiguous).named("x")}),
+       UPat(GraphOp::Fuse).over({UPat(GraphOp::Contiguous).named("x")}),
        {"x"},
        [](const Match& m) { return m[0]; },
        "contiguous() was asked for",
        [a] {
-         const UOp c = a().alu(Ops::Sin).contiguous();
+         const UOp c = a().alu(GraphOp::Sin).contiguous();
          return Examples{{fused(c), c}};
        }},
       {"fuse a view",
-       UPat(Ops::Fuse).over({UPat(Ops::View).over({x}).named("v")}),
+       UPat(GraphOp::Fuse).over({UPat(GraphOp::View).over({x}).named("v")}),
        {"v", "x"},
        fuse_view,
        "a reduce is computed wherever it is read; elementwise work moves below the view",
        [a] {
-         const UOp b = a(), s = b.alu(Ops::Sin);
+         const UOp b = a(), s = b.alu(GraphOp::Sin);
          const std::vector<int> order = {1, 0};
          const ShapeTracker st = ShapeTracker::contiguous({2, 3}).permute(order);
-         return Examples{{fused(s.view(st)), fused(b.view(st)).alu(Ops::Sin)}};
+         return Examples{{fused(s.view(st)), fused(b.view(st)).alu(GraphOp::Sin)}};
        }},
       {"fuse a reduce",
-       UPat(Ops::Fuse).over({UPat(Ops::ReduceAxis).named("x")}),
+       UPat(GraphOp::Fuse).over({UPat(GraphOp::ReduceAxis).named("x")}),
        {"x"},
        fuse_reduce,
        "it is marked, so that grouping leaves it alone",
        [a] {
-         const UOp b = a(), r = b.reduce(Ops::Add, {1});
-         return Examples{{fused(r), fused(b).reduce(Ops::Add, {1}, true)}};
+         const UOp b = a(), r = b.reduce(GraphOp::Add, {1});
+         return Examples{{fused(r), fused(b).reduce(GraphOp::Add, {1}, true)}};
        }},
       {"fuse goes down",
-       UPat(Ops::Fuse).over({x}),
+       UPat(GraphOp::Fuse).over({x}),
        {"x"},
        fuse_others,
        "fusion continues to all operands",
        [a] {
          const UOp b = a();
-         return Examples{{fused(b.alu(Ops::Sin)), fused(b).alu(Ops::Sin)},
+         return Examples{{fused(b.alu(GraphOp::Sin)), fused(b).alu(GraphOp::Sin)},
                          {fused(b.base()), b.base()}};
        }},
   });

@@ -46,24 +46,24 @@ class Grouping {
 
   void must() {
     for (const UOp& u : order_) {
-      const bool reads_memory = u.op() == Ops::Copy || u.op() == Ops::Custom ||
-                                u.op() == Ops::MSelect || u.op() == Ops::MStack;
-      if (u.op() == Ops::Sink)
+      const bool reads_memory = u.op() == GraphOp::Copy || u.op() == GraphOp::Custom ||
+                                u.op() == GraphOp::MSelect || u.op() == GraphOp::MStack;
+      if (u.op() == GraphOp::Sink)
         for (const UOp& s : u.src())
           if (const UOp b = s.base(); !always_contiguous(b.op())) realize(b);
-      if (u.op() == Ops::Assign || u.op() == Ops::Contiguous || u.op() == Ops::Copy ||
-          u.op() == Ops::BufferView || u.op() == Ops::Custom)
+      if (u.op() == GraphOp::Assign || u.op() == GraphOp::Contiguous || u.op() == GraphOp::Copy ||
+          u.op() == GraphOp::BufferView || u.op() == GraphOp::Custom)
         realize(u);
       if (!reads_memory) continue;
       for (const UOp& s : u.src())
         if (const UOp b = s.base(); !always_contiguous(b.op()) && !s.dtype().is_none())
-          realize(b.op() == Ops::View ? s : b);
+          realize(b.op() == GraphOp::View ? s : b);
     }
   }
 
   // True for a view of a computed source.
   static bool is_seen(const UOp& u) {
-    return u.op() == Ops::View && !u.src().empty() && !always_contiguous(u.src(0).op()) &&
+    return u.op() == GraphOp::View && !u.src().empty() && !always_contiguous(u.src(0).op()) &&
            !u.src(0).dtype().is_none() && u.src(0).st() != nullptr;
   }
 
@@ -76,7 +76,7 @@ class Grouping {
   }
 
   static bool is_fused(const UOp& u) {
-    return u.op() == Ops::ReduceAxis && u.arg_as<UOpReduce>().fused;
+    return u.op() == GraphOp::ReduceAxis && u.arg_as<UOpReduce>().fused;
   }
 
   // Sources first, so that the result does not depend on visiting order.
@@ -86,7 +86,7 @@ class Grouping {
       if (is_seen(v) && v.arg_as<ShapeTracker>().masked()) masked.add(v.src(0));
     for (const UOp& u : order_) {
       if (realized(u) || always_contiguous(u.op())) continue;
-      bool bad = info(u.op()).unsafe_pad;
+      bool bad = !info(u.op()).keeps_zero;
       for (const UOp& s : u.src()) bad = bad || unsafe.has(s);
       if (bad && masked.has(u))
         realize(u);
@@ -107,11 +107,11 @@ class Grouping {
   // Finds the distinct consumers of each base in graph order; views are not consumers.
   void find_children() {
     for (const UOp& u : order_) {
-      if (u.op() == Ops::View || u.op() == Ops::Sink) continue;
+      if (u.op() == GraphOp::View || u.op() == GraphOp::Sink) continue;
       place_.set(u, place_.size() + 1);
-      if (u.op() == Ops::Assign) {
+      if (u.op() == GraphOp::Assign) {
         const UOp buffer = u.src(0).base();
-        if (buffer.op() == Ops::Buffer) assigned_.add(buffer);
+        if (buffer.op() == GraphOp::Buffer) assigned_.add(buffer);
       }
       for (std::size_t i = 0; i < u.src().size(); ++i) {
         const UOp& s = u.src(i);
@@ -157,7 +157,7 @@ class Grouping {
         const Use& use = (*uses)[i];
         const bool twice = (i > 0 && (*uses)[i - 1].child == use.child) ||
                            (i + 1 < uses->size() && (*uses)[i + 1].child == use.child);
-        if (use.child.op() == Ops::ReduceAxis || twice) {
+        if (use.child.op() == GraphOp::ReduceAxis || twice) {
           add(r);
           break;
         }
@@ -171,7 +171,7 @@ class Grouping {
   std::vector<UOp> below(const UOp& u) const {
     std::vector<UOp> all;
     walk_sources(u, [&](const UOp& at) {
-      if (at.st() == nullptr && at.op() != Ops::View) return false;
+      if (at.st() == nullptr && at.op() != GraphOp::View) return false;
       all.push_back(at);
       return at == u || !realized(at);
     });
@@ -181,7 +181,7 @@ class Grouping {
   void group_reduces() {
     find_children();
     for (const UOp& r : order_) {
-      if (r.op() != Ops::ReduceAxis || is_fused(r)) continue;
+      if (r.op() != GraphOp::ReduceAxis || is_fused(r)) continue;
       if (realized(r)) {
         serves_.set(r, r);
         continue;
@@ -197,12 +197,13 @@ class Grouping {
     bool forced = members.has(r) || group.size() > 1;
     const std::vector<UOp> all = below(r);
     for (const UOp& u : all)
-      if (u.op() == Ops::ReduceAxis && u.src(0).base().op() == Ops::Const) can_chase = false;
+      if (u.op() == GraphOp::ReduceAxis && u.src(0).base().op() == GraphOp::Const)
+        can_chase = false;
     for (const UOp& member : group) {
-      if (member.op() != Ops::Assign) continue;
+      if (member.op() != GraphOp::Assign) continue;
       const UOp target = member.src(0).base();
       for (const UOp& u : all)
-        if (u.op() == Ops::Buffer && u != target && assigned_.has(u)) {
+        if (u.op() == GraphOp::Buffer && u != target && assigned_.has(u)) {
           forced = true;
           can_chase = false;
         }
@@ -226,7 +227,7 @@ class Grouping {
       last = *std::move(next);
     }
     const UOp& u = last.node;
-    if (u.op() == Ops::Cast && itemsize(u.dtype().base) > itemsize(u.src(0).dtype().base))
+    if (u.op() == GraphOp::Cast && itemsize(u.dtype().base) > itemsize(u.src(0).dtype().base))
       return u.src(0).base();
     return u;
   }
@@ -258,11 +259,11 @@ class Grouping {
   // masks ops that do not map zeros to zero.
   void join_double_reduces() {
     for (const UOp& r : order_) {
-      if (r.op() != Ops::ReduceAxis || r.src(0).op() != Ops::View || r.src(0).src().empty())
+      if (r.op() != GraphOp::ReduceAxis || r.src(0).op() != GraphOp::View || r.src(0).src().empty())
         continue;
       const UOp& inner = r.src(0).src(0);
       const std::vector<Use>* uses = children_.find(inner);
-      if (inner.op() == Ops::ReduceAxis && uses != nullptr && uses->size() == 1 &&
+      if (inner.op() == GraphOp::ReduceAxis && uses != nullptr && uses->size() == 1 &&
           realized(inner) && !asked_.has(inner))
         taken_back_.add(inner);
     }
@@ -276,7 +277,7 @@ class Grouping {
       const UOp& u = order_[i];
       if (realized(u) || !home.has(u)) home.set(u, u);
       const UOp mine = *home.find(u);
-      if (u.op() == Ops::Sink) continue;
+      if (u.op() == GraphOp::Sink) continue;
       for (const UOp& s : u.src()) {
         const auto [of, fresh] = home.emplace(s, mine);
         if (!fresh && *of != mine) *of = s;
@@ -304,7 +305,7 @@ class Grouping {
     const UOp& node(int i) const { return of.order_[static_cast<std::size_t>(i)]; }
     const std::vector<int>& sources(int i) const { return reads[static_cast<std::size_t>(i)]; }
     bool is_op(int i) const {
-      return is_elementwise(node(i).op()) || node(i).op() == Ops::ReduceAxis;
+      return is_elementwise(node(i).op()) || node(i).op() == GraphOp::ReduceAxis;
     }
     bool in_reader(int i) const { return of.computed_in_reader(node(i)); }
     std::int64_t bytes(int i) const {
@@ -331,7 +332,7 @@ class Grouping {
     int ops = 0;
     walk_sources(u, [&](const UOp& at) {
       if (!has_values(at) || (at != u && realized(at)) || always_contiguous(at.op())) return false;
-      ops += at.op() == Ops::View ? 0 : 1;
+      ops += at.op() == GraphOp::View ? 0 : 1;
       return ops <= kMostGrouped;
     });
     return ops > kMostGrouped;
@@ -367,14 +368,14 @@ UOpSet seen_too_often(const UOp& sink, const UOpSet& memory, std::size_t most) {
   };
   for (std::size_t i = order.size(); i-- > 0;) {
     const UOp& u = order[i];
-    if (memory.has(u) || u.op() == Ops::Sink || views.find(u) == nullptr) views.set(u, {0});
-    if (views.find(u)->size() > most && u.op() != Ops::View && u.st() != nullptr) {
+    if (memory.has(u) || u.op() == GraphOp::Sink || views.find(u) == nullptr) views.set(u, {0});
+    if (views.find(u)->size() > most && u.op() != GraphOp::View && u.st() != nullptr) {
       found.add(u);
       views.set(u, {0});
     }
     const std::vector<std::uint64_t> mine = *views.find(u);
     std::uint64_t through = 0;
-    if (u.op() == Ops::View && !u.arg_as<ShapeTracker>().is_contiguous())
+    if (u.op() == GraphOp::View && !u.arg_as<ShapeTracker>().is_contiguous())
       through = u.arg_as<ShapeTracker>().hash();
     for (const UOp& s : u.src())
       if (!always_contiguous(s.op())) give(s, mine, through);

@@ -19,9 +19,11 @@ std::string why_no_image(const UOpType& image, const ShapeTracker& st) {
 
 OpSet ops_that_lose_images() {
   OpSet ops;
-  for (int i = 0; i < kOpsCount; ++i) {
-    const auto op = static_cast<Ops>(i);
-    if (op != Ops::Buffer && op != Ops::View && op != Ops::Const && op != Ops::Device) ops.add(op);
+  for (int i = 0; i < kGraphOpCount; ++i) {
+    const auto op = static_cast<GraphOp>(i);
+    if (op != GraphOp::Buffer && op != GraphOp::View && op != GraphOp::Const &&
+        op != GraphOp::Device)
+      ops.add(op);
   }
   return ops;
 }

@@ -16,7 +16,7 @@ using namespace kernelize;  // NOLINT(google-build-using-namespace): the passes
 
 OpSet all_but(OpSet without) {
   OpSet set;
-  for (const OpsInfo& row : ops_table)
+  for (const GraphOpInfo& row : graph_op_table)
     if (!without.has(row.op)) set.add(row.op);
   return set;
 }
@@ -24,12 +24,12 @@ OpSet all_but(OpSet without) {
 PatternMatcher barriers() {
   return PatternMatcher({
       {"a barrier behind each value that gets memory",
-       UPat(all_but({Ops::Gbarrier, Ops::Assign, Ops::Sink})),
+       UPat(all_but({GraphOp::Gbarrier, GraphOp::Assign, GraphOp::Sink})),
        {},
        [](const Match& m) {
          const UOp& u = m.root();
          if (u.tag() || !m.context<UOpSet>().has(u)) return UOp();
-         return u.with_tag(1).ask(Ops::Gbarrier).with_tag({});
+         return u.with_tag(1).ask(GraphOp::Gbarrier).with_tag({});
        },
        "the tag records that it has its barrier"},
   });
@@ -37,7 +37,7 @@ PatternMatcher barriers() {
 
 // The first distinct buffers below a node.
 std::vector<UOp> buffers_below(const UOp& u) {
-  constexpr OpSet kStored{Ops::Buffer, Ops::Gbarrier, Ops::Assign, Ops::MStack};
+  constexpr OpSet kStored{GraphOp::Buffer, GraphOp::Gbarrier, GraphOp::Assign, GraphOp::MStack};
   std::vector<UOp> found;
   walk_sources(u, [&](const UOp& at) {
     if (kStored.has(at.op())) found.push_back(at);
@@ -57,7 +57,7 @@ int most_buffers_of_device(const UOp& u) {
 }
 
 UOp limit_buffers(const Match& m) {
-  constexpr OpSet kStored{Ops::Buffer, Ops::Gbarrier, Ops::Assign, Ops::MStack};
+  constexpr OpSet kStored{GraphOp::Buffer, GraphOp::Gbarrier, GraphOp::Assign, GraphOp::MStack};
   const int asked = m.context<Tidying>().most_buffers;
   const UOp& u = m.root();
   const int most = asked != 0 ? asked : most_buffers_of_device(u);
@@ -66,12 +66,12 @@ UOp limit_buffers(const Match& m) {
   std::vector<UOp> src;
   for (const UOp& s : u.src()) {
     const UOp base = s.base();
-    if (kStored.has(base.op()) || base.op() == Ops::Const) {
+    if (kStored.has(base.op()) || base.op() == GraphOp::Const) {
       src.push_back(s);
       continue;
     }
     any = true;
-    src.push_back(s.with_tag(1).ask(Ops::Gbarrier));
+    src.push_back(s.with_tag(1).ask(GraphOp::Gbarrier));
   }
   return any ? u.with_src(std::move(src)) : UOp();
 }
@@ -80,17 +80,18 @@ PatternMatcher tidy() {
   const UPat x = UPat::var("x");
   return PatternMatcher({
       {"limit of buffers",
-       UPat(OpSet::of(OpsGroup::Binary) | OpSet::of(OpsGroup::Ternary)),
+       UPat(OpSet::of(GraphOpGroup::Binary) | OpSet::of(GraphOpGroup::Ternary)),
        {},
        limit_buffers,
        "a kernel has a limited number of buffers"},
       {"barrier of a barrier",
-       UPat(OpSet{Ops::Gbarrier, Ops::Contiguous}).over({UPat(Ops::Gbarrier).named("x")}),
+       UPat(OpSet{GraphOp::Gbarrier, GraphOp::Contiguous})
+           .over({UPat(GraphOp::Gbarrier).named("x")}),
        {"x"},
        [](const Match& m) { return m[0]; },
        "it already has memory"},
       {"barrier of a view",
-       UPat(Ops::Gbarrier).over({UPat(Ops::View).named("x")}),
+       UPat(GraphOp::Gbarrier).over({UPat(GraphOp::View).named("x")}),
        {"x"},
        [](const Match& m) {
          return m.root().with_src(
@@ -98,7 +99,7 @@ PatternMatcher tidy() {
        },
        "a view is stored by a kernel that copies"},
       {"barrier of a constant",
-       UPat(Ops::Gbarrier).over({UPat::cvar("x")}),
+       UPat(GraphOp::Gbarrier).over({UPat::cvar("x")}),
        {"x"},
        [](const Match& m) { return m[0].with_tag({}); },
        "it needs no memory"},
@@ -108,7 +109,7 @@ PatternMatcher tidy() {
 PatternMatcher drop_tags() {
   return PatternMatcher(
       {{"drop the tag",
-        UPat(all_but({Ops::Gbarrier})),
+        UPat(all_but({GraphOp::Gbarrier})),
         {},
         [](const Match& m) { return m.root().tag() ? m.root().with_tag({}) : UOp(); },
         "equal nodes are merged again"}});

@@ -12,7 +12,8 @@ namespace touchstone {
 namespace kernelize {
 namespace {
 
-constexpr OpSet kStored{Ops::Kernel, Ops::Assign, Ops::Buffer, Ops::MSelect, Ops::MStack};
+constexpr OpSet kStored{GraphOp::Kernel, GraphOp::Assign, GraphOp::Buffer, GraphOp::MSelect,
+                        GraphOp::MStack};
 
 // The inputs of the kernel that computes x, in order of discovery, and the origins of its work.
 struct Gathered {
@@ -32,8 +33,8 @@ Gathered gather(const std::vector<UOp>& from) {
       out.reads.push_back(u);
       continue;
     }
-    const bool silent = u.op() == Ops::Const || u.op() == Ops::Device ||
-                        (is_movement(u.op()) && u.base().op() == Ops::Assign);
+    const bool silent = u.op() == GraphOp::Const || u.op() == GraphOp::Device ||
+                        (is_movement(u.op()) && u.base().op() == GraphOp::Assign);
     if (const auto metadata = u.metadata(); metadata != nullptr && !silent)
       for (const UOpOrigin& o : *metadata)
         if (std::ranges::find(out.metadata, o) == out.metadata.end()) out.metadata.push_back(o);
@@ -53,7 +54,7 @@ UOp kernel_of(const UOp& x, const UOp& buffer) {
   auto arg = std::make_shared<UOpKernel>();
   arg->ast = is_meta(x.op()) ? x : UOp::sink({x});
   arg->metadata = std::move(all.metadata);
-  return UOp::make(Ops::Kernel, UOpType::none(), std::move(src), UOpKernelPtr(std::move(arg)));
+  return UOp::make(GraphOp::Kernel, UOpType::none(), std::move(src), UOpKernelPtr(std::move(arg)));
 }
 
 UOp store_new(const Match& m) {
@@ -66,9 +67,10 @@ UOp store_new(const Match& m) {
 
 UOp store_assigned(const Match& m) {
   const UOp& u = m.root();
-  if (u.src(1).op() == Ops::Kernel) return {};
-  const UOp buffer = u.src(0).base().op() == Ops::Assign ? u.src(0).base().src(0) : u.src(0).base();
-  if (u.src(0).base().op() == Ops::Assign)
+  if (u.src(1).op() == GraphOp::Kernel) return {};
+  const UOp buffer =
+      u.src(0).base().op() == GraphOp::Assign ? u.src(0).base().src(0) : u.src(0).base();
+  if (u.src(0).base().op() == GraphOp::Assign)
     for (const UOp& read : gather({u.src(1)}).reads)
       if (read == buffer)
         throw AstError(
@@ -78,8 +80,8 @@ UOp store_assigned(const Match& m) {
   const UOp kernel = kernel_of(u, buffer);
   // The target is itself being written by another kernel: wait for that one.
   std::vector<UOp> src{buffer, kernel};
-  if (u.src(0).base().op() == Ops::Assign) src.push_back(u.src(0).base());
-  return as_shape(UOp::make(Ops::Assign, u.dtype(), std::move(src)), u.shape());
+  if (u.src(0).base().op() == GraphOp::Assign) src.push_back(u.src(0).base());
+  return as_shape(UOp::make(GraphOp::Assign, u.dtype(), std::move(src)), u.shape());
 }
 
 // True if `below` is a direct or indirect source of u. Visits only nodes after `below` in `place`
@@ -100,7 +102,7 @@ std::vector<UOp> memory_of(const UOp& u) {
   while (!open.empty()) {
     const UOp at = std::move(open.back());
     open.pop_back();
-    if (at.op() == Ops::MSelect || at.op() == Ops::MStack || is_movement(at.op()))
+    if (at.op() == GraphOp::MSelect || at.op() == GraphOp::MStack || is_movement(at.op()))
       open.insert(open.end(), at.src().begin(), at.src().end());
     else
       all.push_back(at);
@@ -112,7 +114,7 @@ UOp reshape_out(const Match& m) {
   const UOp& u = m.root();
   std::vector<UOp> src;
   for (const UOp& s : u.src()) {
-    if (s.op() != Ops::Reshape) return {};
+    if (s.op() != GraphOp::Reshape) return {};
     src.push_back(s.src(0));
   }
   return u.with_src(std::move(src)).reshape(u.shape());
@@ -125,17 +127,17 @@ std::string target_text(const UOp& assign) { return assign.src(0).line(); }
 PatternMatcher create_kernels() {
   return PatternMatcher({
       {"a kernel behind a barrier",
-       UPat(Ops::Gbarrier).over({UPat::var("x")}),
+       UPat(GraphOp::Gbarrier).over({UPat::var("x")}),
        {"x"},
        store_new,
        "all nodes between two barriers are one kernel"},
       {"a kernel that assigns",
-       UPat(Ops::Assign),
+       UPat(GraphOp::Assign),
        {},
        store_assigned,
        "its buffer is the target's"},
       {"reshape out of a selection or a stack",
-       UPat(OpSet{Ops::MSelect, Ops::MStack}),
+       UPat(OpSet{GraphOp::MSelect, GraphOp::MStack}),
        {},
        reshape_out,
        "memory is read, whatever its view"},
@@ -148,9 +150,9 @@ RewriteMap order_assigns(const UOp& sink, const RewriteMap& before) {
   UOpMap<std::vector<UOp>> writers, readers;  // by buffer; by buffer or ASSIGN
   for (const UOp& u : order) {
     place.set(u, place.size());
-    if (u.op() != Ops::Assign) continue;
+    if (u.op() != GraphOp::Assign) continue;
     for (const UOp& buffer : memory_of(u.src(0))) writers[buffer].push_back(u);
-    if (u.src(1).op() != Ops::Kernel) continue;
+    if (u.src(1).op() != GraphOp::Kernel) continue;
     const std::vector<UOp>& reads = u.src(1).src();
     UOpSet once;
     for (std::size_t k = 1; k < reads.size(); ++k)
@@ -190,11 +192,11 @@ RewriteMap order_assigns(const UOp& sink, const RewriteMap& before) {
   const auto refuse = [&](const UOp& back_at) {
     std::size_t i = path.size();
     do --i;
-    while (path[i].node.op() != Ops::Assign && path[i].node != back_at);
+    while (path[i].node.op() != GraphOp::Assign && path[i].node != back_at);
     throw AstError(fmt::format(
         "cycle detected: {} is read before and after it is assigned to, by kernels that wait for "
         "each other; what reads it must either depend on ASSIGN or BUFFER",
-        path[i].node.op() == Ops::Assign ? target_text(path[i].node) : back_at.line()));
+        path[i].node.op() == GraphOp::Assign ? target_text(path[i].node) : back_at.line()));
   };
   const auto enter = [&](const UOp& u) {
     if (made.has(u)) return;
@@ -225,7 +227,7 @@ RewriteMap order_assigns(const UOp& sink, const RewriteMap& before) {
 std::vector<UOp> order_of_kernels(const UOp& sink) {
   std::vector<UOp> all;
   for (const UOp& u : sink.toposort())
-    if (u.op() == Ops::Assign && u.src().size() > 1 && u.src(1).op() == Ops::Kernel)
+    if (u.op() == GraphOp::Assign && u.src().size() > 1 && u.src(1).op() == GraphOp::Kernel)
       all.push_back(u);
   UOpMap<std::vector<UOp>> after;
   UOpMap<int> open;
@@ -236,12 +238,12 @@ std::vector<UOp> order_of_kernels(const UOp& sink) {
     reads.insert(reads.end(), of_kernel.begin() + 1, of_kernel.end());
     for (std::size_t i = 0; i < reads.size(); ++i) {
       const UOp b = reads[i].base();  // parts of a stack may be reshaped
-      if (b.op() == Ops::MSelect || b.op() == Ops::MStack) {
+      if (b.op() == GraphOp::MSelect || b.op() == GraphOp::MStack) {
         reads.insert(reads.end(), b.src().begin(), b.src().end());
         continue;
       }
-      if (b.op() == Ops::Buffer) continue;
-      if (b.op() != Ops::Assign)
+      if (b.op() == GraphOp::Buffer) continue;
+      if (b.op() != GraphOp::Assign)
         throw AstError("input to kernel must be ASSIGN or BUFFER, not " + b.line());
       if (before.add(b)) after[b].push_back(u);
     }

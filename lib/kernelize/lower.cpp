@@ -3,47 +3,50 @@
 #include <unordered_map>
 
 #include "touchstone/kernelize/kernelize.h"
-#include "touchstone/kernelize/op_of.h"
 #include "touchstone/kernelize/rules.h"
 #include "touchstone/kernelize/view_pool.h"
 #include "touchstone/shapetracker/merge/simplify.h"
+#include "touchstone/uop/graph_op.h"
 #include "touchstone/uop/kernel_graph.h"
 #include "touchstone/uop/spec.h"
 
 namespace touchstone {
 namespace {
 
-constexpr OpSet kMemory{Ops::Buffer, Ops::Assign, Ops::MSelect, Ops::MStack};
+constexpr OpSet kMemory{GraphOp::Buffer, GraphOp::Assign, GraphOp::MSelect, GraphOp::MStack};
 
-bool is_leaf(const UOp& u) { return kMemory.has(u.op()) || u.op() == Ops::Const; }
+bool is_leaf(const UOp& u) { return kMemory.has(u.op()) || u.op() == GraphOp::Const; }
 
 // True for nodes that only pass on their first source.
-bool looks_through(const UOp& u) { return group(u.op()) == OpsGroup::Ask || u.op() == Ops::Bind; }
+bool looks_through(const UOp& u) {
+  return group(u.op()) == GraphOpGroup::Ask || u.op() == GraphOp::Bind;
+}
 
 // Translates ops that have no LazyOp of the same name.
 LazyOpPtr node_of(const UOp& u, std::vector<LazyOpPtr> of, int first_axis) {
   const DType d = u.dtype().base;
   switch (u.op()) {
-    case Ops::Cast:
+    case GraphOp::Cast:
       return LazyOp::cast(of[0], d);
-    case Ops::Bitcast:
+    case GraphOp::Bitcast:
       return LazyOp::cast(of[0], d, true);
-    case Ops::CmpNe:
+    case GraphOp::CmpNe:
       return LazyOp::unary(Op::Neg, LazyOp::binary(Op::CmpEq, of[0], of[1]));
-    case Ops::And:
-    case Ops::Or:
+    case GraphOp::And:
+    case GraphOp::Or:
       if (!is_bool(d)) break;
-      return LazyOp::binary(u.op() == Ops::And ? Op::Mul : Op::Max, of[0], of[1]);
-    case Ops::ReduceAxis: {
+      return LazyOp::binary(u.op() == GraphOp::And ? Op::Mul : Op::Max, of[0], of[1]);
+    case GraphOp::ReduceAxis: {
       const auto& [op, axes, fused] = u.arg_as<UOpReduce>();
-      if (op == Ops::Mul) break;
+      if (op == GraphOp::Mul) break;
       std::vector<int> last;
       for (std::size_t i = 0; i < axes.size(); ++i)
         last.push_back(first_axis + static_cast<int>(i));
-      return LazyOp::reduce(op == Ops::Max ? Op::ReduceMax : Op::ReduceSum, of[0], std::move(last));
+      return LazyOp::reduce(op == GraphOp::Max ? Op::ReduceMax : Op::ReduceSum, of[0],
+                            std::move(last));
     }
     default:
-      if (const std::optional<Op> op = kernelize::op_of(u.op()))
+      if (const std::optional<Op> op = info(u.op()).kernel)
         return LazyOp::make(*op, std::move(of), {});
       break;
   }
@@ -55,15 +58,16 @@ class Lowering {
   Lowering(const UOp& assign, Assigns assigns)
       : own_(assign.src(0)), in_place_(assigns == Assigns::InPlace) {
     const UOpKernelPtr& kernel = assign.src(1).arg_as<UOpKernelPtr>();
-    if (kernel->ast.op() == Ops::BufferView) {  // a device that cannot alias part of its memory
+    if (kernel->ast.op() == GraphOp::BufferView) {  // a device that cannot alias part of its memory
       const auto& [first, size] = kernel->ast.arg_as<Mask>()[0];
       root_ = kernel->ast.src(0).shrink({{first, first + size}}).bitcast(kernel->ast.dtype());
       return;
     }
-    if (kernel->ast.op() != Ops::Sink)
+    if (kernel->ast.op() != GraphOp::Sink)
       throw AstError(kernel->ast.line() + " is not a kernel that computes");
     root_ = kernel->ast.src(0);
-    if (root_.op() == Ops::Assign && root_.src(1).op() != Ops::Kernel) root_ = UOp(root_.src(1));
+    if (root_.op() == GraphOp::Assign && root_.src(1).op() != GraphOp::Kernel)
+      root_ = UOp(root_.src(1));
   }
 
   LoweredKernel run() {
@@ -113,7 +117,7 @@ class Lowering {
   };
 
   static std::size_t operands_of(const UOp& u) {
-    return u.op() == Ops::ReduceAxis ? 1 : u.src().size();
+    return u.op() == GraphOp::ReduceAxis ? 1 : u.src().size();
   }
 
   // Counts, for each node, the axes that reduces below it add; returns the root's.
@@ -123,7 +127,8 @@ class Lowering {
       int most = 0;
       for (const UOp& s : u.src())
         if (const int* of = need.find(s)) most = std::max(most, *of);
-      if (u.op() == Ops::ReduceAxis) most += static_cast<int>(u.arg_as<UOpReduce>().axes.size());
+      if (u.op() == GraphOp::ReduceAxis)
+        most += static_cast<int>(u.arg_as<UOpReduce>().axes.size());
       need.set(u, most);
     }
     const int* of_root = need.find(root_);
@@ -149,7 +154,7 @@ class Lowering {
   }
 
   void open(const UOp& u, const ShapeTracker* outer, int extra, bool padded = false) {
-    if (u.op() == Ops::ReduceAxis) {
+    if (u.op() == GraphOp::ReduceAxis) {
       const int k = static_cast<int>(u.arg_as<UOpReduce>().axes.size());
       frames_.push_back({u, outer, under_reduce(u, *outer, extra), extra, extra - k, padded, {}});
     } else if (is_elementwise(u.op())) {
@@ -166,9 +171,9 @@ class Lowering {
         u = UOp(u.src(0));
       } else if (is_movement(u.op()) && !u.src().empty()) {
         UOp from = u.src(0);
-        while (is_movement(from.op()) && from.op() != Ops::View && u.op() != Ops::View)
+        while (is_movement(from.op()) && from.op() != GraphOp::View && u.op() != GraphOp::View)
           from = UOp(from.src(0));
-        if (u.op() != Ops::View && from.op() == Ops::View && !from.src().empty())
+        if (u.op() != GraphOp::View && from.op() == GraphOp::View && !from.src().empty())
           from = UOp(from.src(0));
         st = views_.through(u.tracker(), st);
         masked = masked || u.tracker().masked();
@@ -190,7 +195,7 @@ class Lowering {
   bool makes_something_of_zeros(const UOp& u) {
     if (unsafe_.empty())
       for (const UOp& n : root_.toposort([](const UOp& at) { return !kMemory.has(at.op()); })) {
-        bool unsafe = info(n.op()).unsafe_pad;
+        bool unsafe = !info(n.op()).keeps_zero;
         for (const UOp& s : n.src())
           if (const bool* of = unsafe_.find(s)) unsafe = unsafe || *of;
         unsafe_.set(n, unsafe);
@@ -200,13 +205,13 @@ class Lowering {
   }
 
   void open_computed(const UOp& u, const ShapeTracker* st, int extra, bool padded) {
-    if (u.op() != Ops::ReduceAxis && !is_elementwise(u.op()))
+    if (u.op() != GraphOp::ReduceAxis && !is_elementwise(u.op()))
       throw AstError(u.line() + " does not belong in a kernel");
     open(u, st, extra, padded);
   }
 
   LazyOpPtr leaf_of(const UOp& u, const ShapeTracker& st) {
-    if (u.op() == Ops::Const) {
+    if (u.op() == GraphOp::Const) {
       const ShapeTracker own = u.src().empty() ? ShapeTracker() : u.tracker();
       return LazyOp::constant(u.value(), simplify(u.src().empty() ? st : own + st));
     }

@@ -35,7 +35,7 @@ UOp elementwise_on_shards(const Match& m) {
   std::optional<int> axis;
   UOp where;
   for (const UOp& s : u.src()) {
-    if (s.op() == Ops::Multi) axis = axis_of(s);
+    if (s.op() == GraphOp::Multi) axis = axis_of(s);
     if (const UOp of = s.device_node()) {
       if (where && of != where)
         throw AstError(fmt::format("{}: operands on {} and on {}; copy one to the other",
@@ -47,9 +47,9 @@ UOp elementwise_on_shards(const Match& m) {
   const std::size_t n = where.device().size();
   std::vector<UOp> src;
   for (const UOp& s : u.src())
-    src.push_back(s.op() != Ops::Multi  ? part_of(s, *axis, n)
-                  : axis_of(s) == *axis ? shard(s)
-                                        : resharded(s, *axis));
+    src.push_back(s.op() != GraphOp::Multi ? part_of(s, *axis, n)
+                  : axis_of(s) == *axis    ? shard(s)
+                                           : resharded(s, *axis));
   return u.with_src(std::move(src)).multi(*axis);
 }
 
@@ -140,9 +140,10 @@ UOp copy_of_shards(const Match& m) {
 
 UOp assign_of_shards(const Match& m) {
   const UOp& u = m.root();
-  if (std::ranges::none_of(u.src(), [](const UOp& s) { return s.op() == Ops::Multi; })) return {};
+  if (std::ranges::none_of(u.src(), [](const UOp& s) { return s.op() == GraphOp::Multi; }))
+    return {};
   const UOp &target = u.src(0), &value = u.src(1);
-  const auto axis = [](const UOp& s) { return s.op() == Ops::Multi ? axis_of(s) : -1; };
+  const auto axis = [](const UOp& s) { return s.op() == GraphOp::Multi ? axis_of(s) : -1; };
   if (axis(target) != axis(value)) {
     const auto say = [&](const UOp& s) {
       return axis(s) < 0 ? std::string("not sharded")
@@ -153,7 +154,7 @@ UOp assign_of_shards(const Match& m) {
                     say(target), say(value)));
   }
   std::vector<UOp> src;
-  for (const UOp& s : u.src()) src.push_back(s.op() == Ops::Multi ? shard(s) : s);
+  for (const UOp& s : u.src()) src.push_back(s.op() == GraphOp::Multi ? shard(s) : s);
   const UOp local = u.with_src(std::move(src));
   return axis(target) < 0 ? local : local.multi(axis(target));
 }
@@ -172,7 +173,7 @@ UOp on_pair(const Shape& shape, DType d = DType::Float32) {
 }
 
 std::vector<Rule> of_computing() {
-  const UPat x = UPat(Ops::Multi).named("x");
+  const UPat x = UPat(GraphOp::Multi).named("x");
   OpSet elementwise = elementwise_ops();
   return {
       {"elementwise on shards",
@@ -185,41 +186,43 @@ std::vector<Rule> of_computing() {
          const UOp a = on_pair({2, 4}), b = on_pair({2, 4}), w = on_pair({4, 4});
          const UOp turned = on_pair({4, 2});
          return Examples{
-             {a.multi(0).alu(Ops::Add, {b.multi(0)}), a.alu(Ops::Add, {b}).multi(0)},
-             {a.multi(0).alu(Ops::Neg), a.alu(Ops::Neg).multi(0)},
+             {a.multi(0).alu(GraphOp::Add, {b.multi(0)}), a.alu(GraphOp::Add, {b}).multi(0)},
+             {a.multi(0).alu(GraphOp::Neg), a.alu(GraphOp::Neg).multi(0)},
              {a.multi(0).cast(DType::Int32), a.cast(DType::Int32).multi(0)},
-             {w.alu(Ops::Mul, {a.multi(0)}), part_of(w, 0, 2).alu(Ops::Mul, {a}).multi(0)},
-             {a.multi(0).alu(Ops::Add, {turned.multi(1)}),
-              resharded(a.multi(0), 1).alu(Ops::Add, {turned}).multi(1)},
-             {w.alu(Ops::Add, {w}), {}}};
+             {w.alu(GraphOp::Mul, {a.multi(0)}), part_of(w, 0, 2).alu(GraphOp::Mul, {a}).multi(0)},
+             {a.multi(0).alu(GraphOp::Add, {turned.multi(1)}),
+              resharded(a.multi(0), 1).alu(GraphOp::Add, {turned}).multi(1)},
+             {w.alu(GraphOp::Add, {w}), {}}};
        }},
       {"reduce of shards",
-       UPat(Ops::ReduceAxis).over({x}),
+       UPat(GraphOp::ReduceAxis).over({x}),
        {"x"},
        reduce_of_shards,
        "over the axis of the shards each device reduces its own part, and the results are combined",
        [] {
          const UOp a = on_pair({2, 4});
-         return Examples{{a.multi(0).reduce(Ops::Add, {1}), a.reduce(Ops::Add, {1}).multi(0)},
-                         {a.multi(0).reduce(Ops::Max, {0}),
-                          a.reduce(Ops::Max, {0}).allreduce(Ops::Max, pair())},
-                         {on_pair({1, 4}).multi(0).reduce(Ops::Add, {0}),
-                          on_pair({1, 4}).allreduce(Ops::Add, pair())},
-                         {a.reduce(Ops::Add, {0}), {}}};
+         return Examples{
+             {a.multi(0).reduce(GraphOp::Add, {1}), a.reduce(GraphOp::Add, {1}).multi(0)},
+             {a.multi(0).reduce(GraphOp::Max, {0}),
+              a.reduce(GraphOp::Max, {0}).allreduce(GraphOp::Max, pair())},
+             {on_pair({1, 4}).multi(0).reduce(GraphOp::Add, {0}),
+              on_pair({1, 4}).allreduce(GraphOp::Add, pair())},
+             {a.reduce(GraphOp::Add, {0}), {}}};
        }},
       {"asked of shards",
-       UPat(OpSet{Ops::Contiguous, Ops::ContiguousBackward, Ops::Detach, Ops::Fuse}).over({x}),
+       UPat(OpSet{GraphOp::Contiguous, GraphOp::ContiguousBackward, GraphOp::Detach, GraphOp::Fuse})
+           .over({x}),
        {"x"},
        pass_to_shards,
        "it applies to every shard",
        [] {
          const UOp a = on_pair({2, 4});
          return Examples{{a.multi(0).contiguous(), a.contiguous().multi(0)},
-                         {a.multi(1).ask(Ops::Detach), a.ask(Ops::Detach).multi(1)},
+                         {a.multi(1).ask(GraphOp::Detach), a.ask(GraphOp::Detach).multi(1)},
                          {a.contiguous(), {}}};
        }},
       {"copy of shards",
-       UPat(Ops::Copy).over({x, UPat(Ops::Device).named("d")}),
+       UPat(GraphOp::Copy).over({x, UPat(GraphOp::Device).named("d")}),
        {"x", "d"},
        copy_of_shards,
        "every shard is copied to its place in the result",
@@ -231,22 +234,22 @@ std::vector<Rule> of_computing() {
              {a.copy_to(there), {}}};
        }},
       {"assign of shards",
-       UPat(Ops::Assign),
+       UPat(GraphOp::Assign),
        {},
        assign_of_shards,
        "every device assigns its own; both are sharded along one axis, or both whole",
        [] {
-         const UOp a = on_pair({2, 4}), v = a.alu(Ops::Neg);
+         const UOp a = on_pair({2, 4}), v = a.alu(GraphOp::Neg);
          return Examples{{a.multi(0).assign(v.multi(0)), a.assign(v).multi(0)}, {a.assign(v), {}}};
        }},
   };
 }
 
 std::vector<Rule> of_moving() {
-  const UPat x = UPat(Ops::Multi).named("x");
+  const UPat x = UPat(GraphOp::Multi).named("x");
   return {
       {"reshape of shards",
-       UPat(Ops::Reshape).over({x}),
+       UPat(GraphOp::Reshape).over({x}),
        {"x"},
        reshape_of_shards,
        "if no element moves between shards",
@@ -259,7 +262,7 @@ std::vector<Rule> of_moving() {
                          {a.reshape({12}), {}}};
        }},
       {"expand of shards",
-       UPat(Ops::Expand).over({x}),
+       UPat(GraphOp::Expand).over({x}),
        {"x"},
        expand_of_shards,
        "the other axes",
@@ -269,7 +272,7 @@ std::vector<Rule> of_moving() {
                          {a.expand({2, 3}), {}}};
        }},
       {"pad of shards",
-       UPat(Ops::Pad).over({x}),
+       UPat(GraphOp::Pad).over({x}),
        {"x"},
        pad_of_shards,
        "the other axes",
@@ -279,7 +282,7 @@ std::vector<Rule> of_moving() {
                          {a.pad({{1, 0}, {0, 0}}), {}}};
        }},
       {"flip of shards",
-       UPat(Ops::Flip).over({x}),
+       UPat(GraphOp::Flip).over({x}),
        {"x"},
        flip_of_shards,
        "the other axes",
@@ -288,7 +291,7 @@ std::vector<Rule> of_moving() {
          return Examples{{a.multi(0).flip({1}), a.flip({1}).multi(0)}, {a.flip({0}), {}}};
        }},
       {"permute of shards",
-       UPat(Ops::Permute).over({x}),
+       UPat(GraphOp::Permute).over({x}),
        {"x"},
        permute_of_shards,
        "any",
@@ -298,7 +301,7 @@ std::vector<Rule> of_moving() {
                          {a.permute({2, 0, 1}), {}}};
        }},
       {"shrink of shards",
-       UPat(Ops::Shrink).over({x}),
+       UPat(GraphOp::Shrink).over({x}),
        {"x"},
        shrink_of_shards,
        "the other axes, or one whole shard, which every device then has",
@@ -309,7 +312,7 @@ std::vector<Rule> of_moving() {
                          {a.shrink({{0, 1}, {0, 3}}), {}}};
        }},
       {"no view of shards",
-       UPat(Ops::View).over({x}),
+       UPat(GraphOp::View).over({x}),
        {"x"},
        no_view_of_shards,
        "a view does not describe how it moves shards",
@@ -336,8 +339,8 @@ DType bits_of(DType d) {
 
 bool has_several_devices(const UOp& sink) {
   for (const UOp& u : sink.toposort())
-    if ((u.op() == Ops::Device && std::holds_alternative<std::vector<std::string>>(u.arg())) ||
-        u.op() == Ops::MStack)
+    if ((u.op() == GraphOp::Device && std::holds_alternative<std::vector<std::string>>(u.arg())) ||
+        u.op() == GraphOp::MStack)
       return true;
   return false;
 }
@@ -370,7 +373,7 @@ UOp side_by_side(const std::vector<UOp>& parts, int axis) {
     before = before + own;
     const UOp bits = as_bits ? part.bitcast(bits_of(type.base)) : part;
     const UOp placed = bits.pad(around);
-    all = all ? all.alu(Ops::Add, {placed}) : placed;
+    all = all ? all.alu(GraphOp::Add, {placed}) : placed;
   }
   return as_bits ? all.bitcast(type) : all;
 }

@@ -68,7 +68,7 @@ std::size_t source_for(const UOp& x, const std::string& target, std::size_t othe
 
 UOp copy_from_several(const Match& m) {
   const UOp &x = m[0], &to = m[1];
-  if (x.op() == Ops::Multi || !x.device_node() || !is_tuple(x.device_node()) ||
+  if (x.op() == GraphOp::Multi || !x.device_node() || !is_tuple(x.device_node()) ||
       x.device_node() == to)
     return {};
   std::vector<UOp> all;
@@ -90,9 +90,9 @@ UOp selected_of_moved(const Match& m) {
 UOp selected_of_constant(const Match& m) {
   const UOp &u = m.root(), &c = m[0];
   const auto which = static_cast<std::size_t>(u.arg_as<std::int64_t>());
-  const UOp at =
-      UOp::make(Ops::View, UOpType::none(), {u.device_node()}, at_device(c.src(0).arg(), which));
-  return UOp::make(Ops::Const, c.dtype(), {at}, c.arg(), c.tag());
+  const UOp at = UOp::make(GraphOp::View, UOpType::none(), {u.device_node()},
+                           at_device(c.src(0).arg(), which));
+  return UOp::make(GraphOp::Const, c.dtype(), {at}, c.arg(), c.tag());
 }
 
 UOp stack_of_moved(const Match& m) {
@@ -112,7 +112,7 @@ UOp stack_of_moved(const Match& m) {
 UOp stack_of_constants(const Match& m) {
   const UOp& u = m.root();
   for (const UOp& s : u.src())
-    if (s.op() != Ops::Const || s.arg() != u.src(0).arg()) return {};
+    if (s.op() != GraphOp::Const || s.arg() != u.src(0).arg()) return {};
   return UOp::constant(u.src(0).value(), u.shape(), u.device_node());
 }
 
@@ -128,7 +128,7 @@ UOp shrunk_stack(const Match& m) {
   std::vector<UOp> src;
   for (std::size_t i = 0; i < stack.src().size(); ++i) {
     const UOp& s = stack.src(i);
-    if (s.op() != Ops::Copy || is_file(s.src(0)))
+    if (s.op() != GraphOp::Copy || is_file(s.src(0)))
       src.push_back(moved(u, s, i).contiguous());
     else
       src.push_back(s.with_src({moved(u, s.src(0), i), s.src(1)}));
@@ -139,7 +139,7 @@ UOp shrunk_stack(const Match& m) {
 // True for all elements of a buffer in order: contiguous() of that is the view itself.
 bool is_whole_buffer(const UOp& view) {
   const UOp& x = view.src(0);
-  return x.op() == Ops::Buffer && view.tracker().is_contiguous() &&
+  return x.op() == GraphOp::Buffer && view.tracker().is_contiguous() &&
          certainly_eq(view.tracker().size(), x.size());
 }
 
@@ -147,15 +147,15 @@ UOp stored_stack(const Match& m) {
   bool any = false;
   std::vector<UOp> src;
   for (const UOp& s : m.root().src()) {
-    const bool bare =
-        s.op() == Ops::Const || (s.op() == Ops::View && !s.src().empty() && !is_whole_buffer(s));
+    const bool bare = s.op() == GraphOp::Const ||
+                      (s.op() == GraphOp::View && !s.src().empty() && !is_whole_buffer(s));
     any = any || bare;
     src.push_back(bare ? s.contiguous() : s);
   }
   return any ? m.root().with_src(std::move(src)) : UOp();
 }
 
-UOp in_order(const UOp& x, Ops op, const UOp& to) {
+UOp in_order(const UOp& x, GraphOp op, const UOp& to) {
   UOp all;
   for (std::size_t i = 0; i < count_of(x); ++i) {
     const UOp one = x.mselect(i).copy_to(to);
@@ -165,7 +165,7 @@ UOp in_order(const UOp& x, Ops op, const UOp& to) {
 }
 
 // Chunk i is combined along the ring from device i on, then sent around once more.
-UOp by_ring(const UOp& x, Ops op) {
+UOp by_ring(const UOp& x, GraphOp op) {
   const std::vector<std::string> names = x.device();
   const std::size_t n = names.size();
   const auto on = [&](std::size_t i) { return UOp::device(names[i % n]); };
@@ -196,7 +196,7 @@ UOp allreduced(const Match& m) {
     if (!s.is_int())
       throw ShapeError(fmt::format("ALLREDUCE of {}: its shape must be of numbers",
                                    str(std::span<const sint>(m[0].shape()))));
-  const Ops op = u.arg_as<UOpReduce>().op;
+  const GraphOp op = u.arg_as<UOpReduce>().op;
   const UOp x = m[0].contiguous();
   const bool ring = to == m[0].device_node() && x.size() != sint(0) &&
                     (options.ring >= 2 || (options.ring == 1 && count_of(x) > 2 &&
@@ -214,10 +214,10 @@ UOp on(const UOp& device, const Shape& shape) {
 UOp one(const char* name) { return UOp::device(name); }
 
 std::vector<Rule> of_copies() {
-  const UPat x = UPat::var("x"), to = UPat(Ops::Device).named("d");
+  const UPat x = UPat::var("x"), to = UPat(GraphOp::Device).named("d");
   return {
       {"copy of a constant to all",
-       UPat(Ops::Copy).over({UPat::cvar("c"), to}),
+       UPat(GraphOp::Copy).over({UPat::cvar("c"), to}),
        {"c", "d"},
        copy_of_constant_to_all,
        "it is already there",
@@ -226,7 +226,7 @@ std::vector<Rule> of_copies() {
          return Examples{{c.copy_to(a_and_b()), UOp::constant(c.value(), {2}, a_and_b())}};
        }},
       {"copy to all",
-       UPat(Ops::Copy).over({x, to}),
+       UPat(GraphOp::Copy).over({x, to}),
        {"x", "d"},
        copy_to_all,
        "one copy per device",
@@ -238,7 +238,7 @@ std::vector<Rule> of_copies() {
              {on(a_and_b(), {2}).copy_to(a_and_b()), {}}};
        }},
       {"copy from several",
-       UPat(Ops::Copy).over({x, to}),
+       UPat(GraphOp::Copy).over({x, to}),
        {"x", "d"},
        copy_from_several,
        "from the device itself if it has the value, else from the first",
@@ -252,7 +252,7 @@ std::vector<Rule> of_copies() {
                          {a.copy_to(a_and_b()), {}}};
        }},
       {"selected of a stack",
-       UPat(Ops::MSelect).over({UPat(Ops::MStack).named("x")}),
+       UPat(GraphOp::MSelect).over({UPat(GraphOp::MStack).named("x")}),
        {"x"},
        selected_of_stack,
        "it is the value stacked there",
@@ -262,8 +262,8 @@ std::vector<Rule> of_copies() {
                          {on(a_and_b(), {2}).base().mselect(0), {}}};
        }},
       {"selected of what is moved",
-       UPat(Ops::MSelect)
-           .over({UPat(OpSet::of(OpsGroup::Movement)).over({UPat::var("s")}).named("x")}),
+       UPat(GraphOp::MSelect)
+           .over({UPat(OpSet::of(GraphOpGroup::Movement)).over({UPat::var("s")}).named("x")}),
        {"x"},
        selected_of_moved,
        "the same for one device whose number is known",
@@ -274,7 +274,7 @@ std::vector<Rule> of_copies() {
                          {a.mselect(1), {}}};
        }},
       {"selected of a constant",
-       UPat(Ops::MSelect).over({UPat::cvar("c")}),
+       UPat(GraphOp::MSelect).over({UPat::cvar("c")}),
        {"c"},
        selected_of_constant,
        "it is everywhere",
@@ -283,7 +283,7 @@ std::vector<Rule> of_copies() {
          return Examples{{c.mselect(1), UOp::constant(c.value(), {2}, one("B"))}};
        }},
       {"stack of what is moved",
-       UPat(Ops::MStack),
+       UPat(GraphOp::MStack),
        {},
        stack_of_moved,
        "the stack is moved, if all are moved alike",
@@ -295,7 +295,7 @@ std::vector<Rule> of_copies() {
                          {UOp::mstack({a, b}), {}}};
        }},
       {"stack of constants",
-       UPat(Ops::MStack),
+       UPat(GraphOp::MStack),
        {},
        stack_of_constants,
        "the constant, if all are equal",
@@ -305,7 +305,7 @@ std::vector<Rule> of_copies() {
                          {UOp::mstack({a, b.const_like(2.0)}), {}}};
        }},
       {"shrink of a stack",
-       UPat(OpSet{Ops::Shrink, Ops::View}).over({UPat(Ops::MStack).named("x")}),
+       UPat(OpSet{GraphOp::Shrink, GraphOp::View}).over({UPat(GraphOp::MStack).named("x")}),
        {"x"},
        shrunk_stack,
        "each device's part, before the copy, unless it is copied from a file",
@@ -350,7 +350,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> ring_chunks(std::int64_t coun
 PatternMatcher allreduce_rules() {
   return PatternMatcher({
       {"allreduce",
-       UPat(Ops::Allreduce).over({UPat::var("x"), UPat(Ops::Device).named("d")}),
+       UPat(GraphOp::Allreduce).over({UPat::var("x"), UPat(GraphOp::Device).named("d")}),
        {"x", "d"},
        allreduced,
        "few elements, or two devices: all are copied to all, and combined in the order of the "
@@ -358,10 +358,11 @@ PatternMatcher allreduce_rules() {
        [] {
          const UOp a = on(a_and_b(), {4}), c = a.contiguous(), there = one("C");
          return Examples{
-             {a.allreduce(Ops::Add, there),
-              c.mselect(0).copy_to(there).alu(Ops::Add, {c.mselect(1).copy_to(there)})},
-             {a.allreduce(Ops::Max, a_and_b()),
-              c.mselect(0).copy_to(a_and_b()).alu(Ops::Max, {c.mselect(1).copy_to(a_and_b())})}};
+             {a.allreduce(GraphOp::Add, there),
+              c.mselect(0).copy_to(there).alu(GraphOp::Add, {c.mselect(1).copy_to(there)})},
+             {a.allreduce(GraphOp::Max, a_and_b()),
+              c.mselect(0).copy_to(a_and_b()).alu(GraphOp::Max,
+                                                  {c.mselect(1).copy_to(a_and_b())})}};
        }},
   });
 }
@@ -371,7 +372,7 @@ PatternMatcher placement_rules() { return PatternMatcher(of_copies()); }
 PatternMatcher stored_stacks() {
   return PatternMatcher({
       {"stack of what has no memory",
-       UPat(Ops::MStack),
+       UPat(GraphOp::MStack),
        {},
        stored_stack,
        "a stack needs memory",

@@ -5,9 +5,9 @@
 
 #include "touchstone/kernelize/elements.h"
 #include "touchstone/kernelize/limits.h"
-#include "touchstone/kernelize/op_of.h"
 #include "touchstone/kernelize/view_pool.h"
 #include "touchstone/kernelize/walk.h"
+#include "touchstone/uop/graph_op.h"
 
 namespace touchstone::kernelize {
 namespace {
@@ -42,7 +42,7 @@ class Ranges {
   Ranges(const UOp& sink, const UOpSet& memory, const UOpSet& asked)
       : order_(sink.toposort()), memory_(memory), asked_(asked) {
     for (const UOp& u : order_)
-      if (u.op() == Ops::Assign) assigned_.add(u.src(0).base());
+      if (u.op() == GraphOp::Assign) assigned_.add(u.src(0).base());
   }
 
   UOpSet run(bool stores_shared) {
@@ -68,7 +68,7 @@ class Ranges {
   };
 
   void place(const UOp& u) {
-    if (u.op() == Ops::Sink || !has_values(u)) return;
+    if (u.op() == GraphOp::Sink || !has_values(u)) return;
     Sites* const known = sites_.find(u);
     if (!memory_.has(u)) {
       if (known == nullptr) return;  // it is not computed
@@ -127,21 +127,21 @@ class Ranges {
 
   // Records how u reads its sources from this site.
   void pass_down(const UOp& u, const Site& site) {
-    if (u.op() == Ops::View) {
+    if (u.op() == GraphOp::View) {
       if (u.src().empty()) return;
       Site below = site;
       below.st = views_.intern(merge_outermost(u.tracker() + *site.st));
       return give(u.src(0), compact(std::move(below)));
     }
     keep_order(site);
-    if (u.op() == Ops::ReduceAxis) return give(u.src(0), compact(under_reduce(u, site)));
-    if (u.op() == Ops::Assign) return give(u.src(1), site);
-    if (u.op() == Ops::Custom) return refuse_below(u);  // its sources are buffers
+    if (u.op() == GraphOp::ReduceAxis) return give(u.src(0), compact(under_reduce(u, site)));
+    if (u.op() == GraphOp::Assign) return give(u.src(1), site);
+    if (u.op() == GraphOp::Custom) return refuse_below(u);  // its sources are buffers
     for (const UOp& s : u.src()) give(s, site);
   }
 
   void give(const UOp& to, Site site) {
-    if (!has_values(to) || to.op() == Ops::Buffer) return;
+    if (!has_values(to) || to.op() == GraphOp::Buffer) return;
     Sites& sites = sites_[to];
     for (const Site& s : sites.all)
       if (s.same(site)) return;
@@ -189,7 +189,7 @@ class Ranges {
   }
 
   static bool is_computed(const UOp& u) {
-    return u.op() == Ops::ReduceAxis || is_elementwise(u.op());
+    return u.op() == GraphOp::ReduceAxis || is_elementwise(u.op());
   }
 
   // The number of unmasked elements; masked ones load nothing.
@@ -265,20 +265,20 @@ class Ranges {
     walk_sources(u, [&](const UOp& at) {
       if (!has_values(at) || out.too_long) return false;
       out.too_long = ++nodes > kMostNodes;
-      if (at != u && (has_memory(at) || at.op() == Ops::Buffer || at.op() == Ops::Assign)) {
+      if (at != u && (has_memory(at) || at.op() == GraphOp::Buffer || at.op() == GraphOp::Assign)) {
         ++out.buffers;
-        out.held += at.op() == Ops::Buffer ? 0 : 1;
+        out.held += at.op() == GraphOp::Buffer ? 0 : 1;
         out.reads_assigned = out.reads_assigned || assigned_.has(at);
         return false;
       }
-      if (at.op() == Ops::ReduceAxis) {
+      if (at.op() == GraphOp::ReduceAxis) {
         ++out.reduces;
         out.terms = times(out.terms, terms_added(at));
         out.cheap = false;
       } else if (is_elementwise(at.op())) {
         ++out.ops;
-        const auto op = op_of(at.op());
-        out.cheap = out.cheap && (at.op() == Ops::Cast || (op && info(*op).cheap));
+        const auto op = info(at.op()).kernel;
+        out.cheap = out.cheap && (at.op() == GraphOp::Cast || (op && info(*op).cheap));
       }
       return true;
     });
@@ -348,7 +348,7 @@ class Ranges {
     inside.set(u, max_elements(u.shape()));
     const auto take = [&](const UOp& s, std::int64_t elements) {
       if (!has_values(s) || s == without) return;
-      const bool loaded = s.op() == Ops::Buffer || s.op() == Ops::Assign || is_stored(s);
+      const bool loaded = s.op() == GraphOp::Buffer || s.op() == GraphOp::Assign || is_stored(s);
       elements = std::min(elements, max_elements(s.shape()));
       const auto [most, fresh] = (loaded ? loads : inside).emplace(s, elements);
       if (!fresh && *most >= elements) return;
@@ -367,8 +367,8 @@ class Ranges {
 
   // The maximum number of elements of each source needed for so many elements of a node.
   static std::int64_t loaded_below(const UOp& u, std::int64_t elements) {
-    if (u.op() == Ops::View) return std::min(elements, moved_along(u.tracker()));
-    if (u.op() == Ops::ReduceAxis) return times(elements, terms_added(u));
+    if (u.op() == GraphOp::View) return std::min(elements, moved_along(u.tracker()));
+    if (u.op() == GraphOp::ReduceAxis) return times(elements, terms_added(u));
     return is_elementwise(u.op()) ? elements : INT64_MAX;
   }
 
@@ -416,7 +416,7 @@ class Ranges {
         held.push_back(at);
         continue;
       }
-      if (at.op() == Ops::Buffer || at.op() == Ops::Assign || !inside.add(at)) continue;
+      if (at.op() == GraphOp::Buffer || at.op() == GraphOp::Assign || !inside.add(at)) continue;
       for (const UOp& s : at.src())
         if (has_values(s)) open.push_back(s);
     }

@@ -52,7 +52,7 @@ std::optional<Split> split_of(const ShapeTracker& source, std::span<const int> a
 
 /// True if a reduce gives the same bits however it is split; not for float sums, which round once
 /// per part.
-bool same_in_parts(Ops op, DType d);
+bool same_in_parts(GraphOp op, DType d);
 
 /// A flat buffer viewed as `shape`, which may be smaller if it is symbolic.
 UOp as_shape(const UOp& flat, const Shape& shape);

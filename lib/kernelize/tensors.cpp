@@ -18,7 +18,7 @@ bool is_zero_size(const UOp& u) {
 
 UOp nothing_is_zero(const Match& m) {
   const UOp& u = m.root();
-  if (u.op() == Ops::Buffer || !is_zero_size(u) || !u.device_node()) return {};
+  if (u.op() == GraphOp::Buffer || !is_zero_size(u) || !u.device_node()) return {};
   return u.const_like(0.0);
 }
 
@@ -27,23 +27,23 @@ UOp source(const Match& m) { return m[0]; }
 UOp reduce_of_nothing(const Match& m) {
   const UOp &r = m.root(), &x = m[0];
   if (!is_zero_size(x) || is_zero_size(r)) return {};
-  const Ops op = r.arg_as<UOpReduce>().op;
+  const GraphOp op = r.arg_as<UOpReduce>().op;
   const DType d = r.dtype().base;
-  return r.const_like(op == Ops::Add   ? Scalar::from_int(d, 0)
-                      : op == Ops::Mul ? Scalar::from_int(d, 1)
-                                       : least_of(d));
+  return r.const_like(op == GraphOp::Add   ? Scalar::from_int(d, 0)
+                      : op == GraphOp::Mul ? Scalar::from_int(d, 1)
+                                           : least_of(d));
 }
 
 // The sum of n equal terms is a rounded product if the accumulator represents n exactly.
 UOp sum_of_copies(const UOp& once, std::int64_t n) {
   const DType d = once.dtype().base;
   if (is_bool(d)) return once;
-  if (!is_float(d)) return once.alu(Ops::Mul, {once.const_like(Scalar::from_int(d, n))});
+  if (!is_float(d)) return once.alu(GraphOp::Mul, {once.const_like(Scalar::from_int(d, n))});
   const DType wide = sum_accumulator(d);
   constexpr std::int64_t kExact32 = 1 << 24, kExact64 = std::int64_t{1} << 53;
   if (n > (wide == DType::Float64 ? kExact64 : kExact32)) return {};
   const UOp term = once.cast(wide);
-  return term.alu(Ops::Mul, {term.const_like(Scalar::from_int(wide, n))}).cast(d);
+  return term.alu(GraphOp::Mul, {term.const_like(Scalar::from_int(wide, n))}).cast(d);
 }
 
 UOp reduce_of_copies(const Match& m) {
@@ -62,10 +62,10 @@ UOp reduce_of_copies(const Match& m) {
     first[at] = {0, 1};
   }
   const UOp once = x.shrink(first);
-  if (op == Ops::Max) return once;
-  if (op == Ops::Add) return sum_of_copies(once, copies);
+  if (op == GraphOp::Max) return once;
+  if (op == GraphOp::Add) return sum_of_copies(once, copies);
   if (is_float(r.dtype().base)) return {};
-  return once.alu(Ops::Pow, {once.const_like(Scalar::from_int(r.dtype().base, copies))});
+  return once.alu(GraphOp::Pow, {once.const_like(Scalar::from_int(r.dtype().base, copies))});
 }
 
 // Splits a reduced axis of `before` at `split` and moves the divisor axis last.
@@ -97,7 +97,7 @@ UOp copy_to_itself(const Match& m) { return m[0].device() == m[1].device() ? m[0
 
 UOp copy_of_view(const Match& m) {
   const UOp &v = m[0], &x = m[1], &where = m[2];
-  if (x.op() != Ops::Const && certainly_lt(v.size(), x.size()))
+  if (x.op() != GraphOp::Const && certainly_lt(v.size(), x.size()))
     return v.contiguous().copy_to(where);
   return x.copy_to(where).view(v.arg_as<ShapeTracker>());
 }
@@ -121,7 +121,7 @@ UOp part_of_disk(const Match& m) {
   if (st.views().size() != 1 || itemsize(u.dtype().base) != itemsize(b.dtype().base)) return {};
   const View& view = st.views()[0];
   if (view.mask() || view.strides() != View::contiguous(view.shape()).strides()) return {};
-  const UOp part = UOp::make(Ops::BufferView, u.dtype(), {b}, Mask{{view.offset(), st.size()}});
+  const UOp part = UOp::make(GraphOp::BufferView, u.dtype(), {b}, Mask{{view.offset(), st.size()}});
   return part.reshape(st.shape());
 }
 
@@ -132,10 +132,11 @@ UOp assign_of_assign(const Match& m) {
 
 UOp assign_to_no_memory(const Match& m) {
   const UOp base = m[0].base();
-  if (base.op() == Ops::Buffer || base.op() == Ops::BufferView || base.op() == Ops::Assign)
+  if (base.op() == GraphOp::Buffer || base.op() == GraphOp::BufferView ||
+      base.op() == GraphOp::Assign)
     return {};
-  if (base.op() == Ops::MStack &&
-      std::ranges::all_of(base.src(), [](const UOp& s) { return s.op() == Ops::Buffer; }))
+  if (base.op() == GraphOp::MStack &&
+      std::ranges::all_of(base.src(), [](const UOp& s) { return s.op() == GraphOp::Buffer; }))
     return {};
   return m[1].contiguous();
 }
@@ -157,8 +158,8 @@ UOp cast_before_view(const Match& m) {
 UOp unary_before_view(const Match& m) {
   const UOp &u = m.root(), &v = m[0], &x = m[1];
   const auto& st = v.arg_as<ShapeTracker>();
-  if (x.st() == nullptr || always_contiguous(x.op()) || u.op() == Ops::Bitcast) return {};
-  if (st.masked() && info(u.op()).unsafe_pad) return {};  // padding would become f(0)
+  if (x.st() == nullptr || always_contiguous(x.op()) || u.op() == GraphOp::Bitcast) return {};
+  if (st.masked() && !info(u.op()).keeps_zero) return {};  // padding would become f(0)
   if (!repeats(st)) return {};
   return u.with_src({x}).view(st);
 }
@@ -180,14 +181,15 @@ UOp array(const Shape& shape, DType d = DType::Float32) {
   return as_shape(UOp::new_buffer(UOp::device("HOST"), max_elements(shape), d), shape);
 }
 UOp seen(const UOp& x, ShapeTracker st) {
-  return UOp::make(Ops::View, x.dtype(), {x}, std::move(st));
+  return UOp::make(GraphOp::View, x.dtype(), {x}, std::move(st));
 }
 ShapeTracker wide(std::int64_t n) { return ShapeTracker::contiguous({1}).expand({n}); }
 
 std::vector<Rule> of_nothing() {
   const UPat x = UPat::var("x");
-  OpSet any = elementwise_ops() | OpSet::of(OpsGroup::Movement) | OpSet::of(OpsGroup::Reduce) |
-              OpSet::of(OpsGroup::Ask) | OpSet{Ops::Copy, Ops::Custom};
+  OpSet any = elementwise_ops() | OpSet::of(GraphOpGroup::Movement) |
+              OpSet::of(GraphOpGroup::Reduce) | OpSet::of(GraphOpGroup::Ask) |
+              OpSet{GraphOp::Copy, GraphOp::Custom};
   return {
       {"no elements -> 0",
        UPat(any),
@@ -195,67 +197,69 @@ std::vector<Rule> of_nothing() {
        nothing_is_zero,
        "any constant is correct",
        [] {
-         const UOp none = array({2, 3}).shrink({{0, 0}, {0, 3}}).alu(Ops::Sin);
-         return Examples{{none, none.const_like(0.0)}, {array({2}).alu(Ops::Sin), {}}};
+         const UOp none = array({2, 3}).shrink({{0, 0}, {0, 3}}).alu(GraphOp::Sin);
+         return Examples{{none, none.const_like(0.0)}, {array({2}).alu(GraphOp::Sin), {}}};
        }},
       {"detach -> x",
-       UPat(OpSet{Ops::Detach, Ops::ContiguousBackward}).over({x}),
+       UPat(OpSet{GraphOp::Detach, GraphOp::ContiguousBackward}).over({x}),
        {"x"},
        source,
        "only gradients use it, not kernels",
        [] {
          const UOp a = array({2});
-         return Examples{{a.ask(Ops::Detach), a}, {a.ask(Ops::ContiguousBackward), a}};
+         return Examples{{a.ask(GraphOp::Detach), a}, {a.ask(GraphOp::ContiguousBackward), a}};
        }},
       {"reduce of nothing",
-       UPat(Ops::ReduceAxis).over({x}),
+       UPat(GraphOp::ReduceAxis).over({x}),
        {"x"},
        reduce_of_nothing,
        "0 for sums, 1 for products, the least value for maxima",
        [] {
          const UOp none = array({2, 3}).shrink({{0, 2}, {0, 0}});
-         const UOp sum = none.reduce(Ops::Add, {1}), most = none.reduce(Ops::Max, {1});
+         const UOp sum = none.reduce(GraphOp::Add, {1}), most = none.reduce(GraphOp::Max, {1});
          return Examples{{sum, sum.const_like(0.0)},
                          {most, most.const_like(Scalar::parse(DType::Float32, "-inf"))},
-                         {array({2, 3}).reduce(Ops::Add, {1}), {}}};
+                         {array({2, 3}).reduce(GraphOp::Add, {1}), {}}};
        }},
       {"reduce of copies",
-       UPat(Ops::ReduceAxis).over({x}),
+       UPat(GraphOp::ReduceAxis).over({x}),
        {"x"},
        reduce_of_copies,
        "n equal terms, if every reduced axis only repeats",
        [] {
          const UOp a = array({1}), v = seen(a, wide(5)), once = v.shrink({{0, 1}});
-         return Examples{{v.reduce(Ops::Max, {0}), once},
-                         {v.reduce(Ops::Add, {0}), once.alu(Ops::Mul, {once.const_like(5.0)})},
-                         {array({5}).reduce(Ops::Add, {0}), {}}};
+         return Examples{
+             {v.reduce(GraphOp::Max, {0}), once},
+             {v.reduce(GraphOp::Add, {0}), once.alu(GraphOp::Mul, {once.const_like(5.0)})},
+             {array({5}).reduce(GraphOp::Add, {0}), {}}};
        }},
       {"reduce in two",
-       UPat(Ops::ReduceAxis).over({x}),
+       UPat(GraphOp::ReduceAxis).over({x}),
        {"x"},
        split_reduce,
        "many terms for few results: reduce parts of them first",
        [] {
          const auto sum = [](std::int64_t n) {
-           return array({n}, DType::Int32).reduce(Ops::Add, {0});
+           return array({n}, DType::Int32).reduce(GraphOp::Add, {0});
          };
          const UOp long_one = sum(32768);
          const UOp parts =
-             long_one.src(0).reshape({256, 128}).permute({1, 0}).reduce(Ops::Add, {0});
-         return Examples{{long_one, parts.contiguous().reduce(Ops::Add, {1}).reshape({1})},
+             long_one.src(0).reshape({256, 128}).permute({1, 0}).reduce(GraphOp::Add, {0});
+         return Examples{{long_one, parts.contiguous().reduce(GraphOp::Add, {1}).reshape({1})},
                          {sum(32767), {}},
-                         {array({32768}).reduce(Ops::Add, {0}), {}}};
+                         {array({32768}).reduce(GraphOp::Add, {0}), {}}};
        }},
   };
 }
 
 std::vector<Rule> of_memory() {
-  const UPat x = UPat::var("x"), where = UPat(Ops::Device).named("d");
-  const UPat view = UPat(Ops::View).over({x}).named("v");
-  const OpSet stored{Ops::Contiguous, Ops::Buffer, Ops::Copy, Ops::Assign, Ops::Custom};
+  const UPat x = UPat::var("x"), where = UPat(GraphOp::Device).named("d");
+  const UPat view = UPat(GraphOp::View).over({x}).named("v");
+  const OpSet stored{GraphOp::Contiguous, GraphOp::Buffer, GraphOp::Copy, GraphOp::Assign,
+                     GraphOp::Custom};
   return {
       {"copy of a constant",
-       UPat(Ops::Copy).over({UPat::cvar("c"), where}),
+       UPat(GraphOp::Copy).over({UPat::cvar("c"), where}),
        {"c", "d"},
        copy_of_constant,
        "it is already there",
@@ -264,7 +268,7 @@ std::vector<Rule> of_memory() {
          return Examples{{c.copy_to(there), UOp::constant(c.value(), {2}, there)}};
        }},
       {"copy to the own device",
-       UPat(Ops::Copy).over({x, where}),
+       UPat(GraphOp::Copy).over({x, where}),
        {"x", "d"},
        copy_to_itself,
        "it is already there",
@@ -274,7 +278,7 @@ std::vector<Rule> of_memory() {
                          {a.copy_to(UOp::device("THERE")), {}}};
        }},
       {"copy of a view",
-       UPat(Ops::Copy).over({view, where}),
+       UPat(GraphOp::Copy).over({view, where}),
        {"v", "x", "d"},
        copy_of_view,
        "the copy with fewer elements",
@@ -287,20 +291,22 @@ std::vector<Rule> of_memory() {
              {padded.copy_to(there), a.copy_to(there).view(padded.arg_as<ShapeTracker>())}};
        }},
       {"cast to an image",
-       UPat(Ops::Cast).over({UPat(Ops::View).over({UPat(Ops::Contiguous).named("x")}).named("v")}),
+       UPat(GraphOp::Cast)
+           .over({UPat(GraphOp::View).over({UPat(GraphOp::Contiguous).named("x")}).named("v")}),
        {"v", "x"},
        cast_to_image,
        "an image is already seen as one",
        [] {
          const UOpType image = UOpType::image(DType::Float32, 1, 2);
          const UOp i = array({8}).cast(image).contiguous();
-         const UOp v = UOp::make(Ops::View, DType::Float32, {i}, ShapeTracker::contiguous({2, 4}));
+         const UOp v =
+             UOp::make(GraphOp::View, DType::Float32, {i}, ShapeTracker::contiguous({2, 4}));
          return Examples{
-             {UOp::make(Ops::Cast, image, {v}), i.view(ShapeTracker::contiguous({2, 4}))},
-             {UOp::make(Ops::Cast, UOpType::image(DType::Float32, 2, 1), {v}), {}}};
+             {UOp::make(GraphOp::Cast, image, {v}), i.view(ShapeTracker::contiguous({2, 4}))},
+             {UOp::make(GraphOp::Cast, UOpType::image(DType::Float32, 2, 1), {v}), {}}};
        }},
       {"cast of a view of a constant",
-       UPat(Ops::Cast).over({UPat(Ops::View).over({UPat::cvar("c")}).named("v")}),
+       UPat(GraphOp::Cast).over({UPat(GraphOp::View).over({UPat::cvar("c")}).named("v")}),
        {"v", "c"},
        cast_of_constant_view,
        "padding is 0 of either type",
@@ -317,8 +323,8 @@ std::vector<Rule> of_memory() {
        [] {
          const UOpType image = UOpType::image(DType::Float32, 1, 2);
          const UOp a = array({8}), nine = array({9}), narrow = a.reshape({4, 2});
-         const UOp kept =
-             UOp::make(Ops::Buffer, image, {UOp::unique(), UOp::device("HOST")}, std::int64_t{9});
+         const UOp kept = UOp::make(GraphOp::Buffer, image, {UOp::unique(), UOp::device("HOST")},
+                                    std::int64_t{9});
          const UOp there = UOp::device("THERE"), copy = kept.copy_to(there);
          return Examples{{a.cast(image), {}},
                          {kept, {}},
@@ -328,8 +334,8 @@ std::vector<Rule> of_memory() {
                          {narrow.cast(image), narrow.cast(image).with_dtype(DType::Float32)}};
        }},
       {"part of a disk",
-       UPat(OpSet{Ops::Contiguous, Ops::Bitcast})
-           .over({UPat(Ops::View).over({UPat(Ops::Buffer).named("x")}).named("v")}),
+       UPat(OpSet{GraphOp::Contiguous, GraphOp::Bitcast})
+           .over({UPat(GraphOp::View).over({UPat(GraphOp::Buffer).named("x")}).named("v")}),
        {"v", "x"},
        part_of_disk,
        "a file is not copied, only read elsewhere or as another type",
@@ -338,7 +344,7 @@ std::vector<Rule> of_memory() {
          const UOp rows = seen(file, ShapeTracker::contiguous({4, 6}).shrink({{1, 3}, {0, 6}}));
          const UOp columns = seen(file, ShapeTracker::contiguous({4, 6}).shrink({{0, 4}, {0, 3}}));
          const auto part = [&](DType d) {
-           return UOp::make(Ops::BufferView, d, {file}, Mask{{6, 12}}).reshape({2, 6});
+           return UOp::make(GraphOp::BufferView, d, {file}, Mask{{6, 12}}).reshape({2, 6});
          };
          return Examples{{rows.contiguous(), part(DType::Float32)},
                          {rows.bitcast(DType::Int32), part(DType::Int32)},
@@ -346,8 +352,8 @@ std::vector<Rule> of_memory() {
                          {seen(array({24}), rows.arg_as<ShapeTracker>()).contiguous(), {}}};
        }},
       {"contiguous view of a whole buffer",
-       UPat(Ops::Contiguous)
-           .over({UPat(Ops::View).over({UPat(Ops::Buffer).named("x")}).named("v")}),
+       UPat(GraphOp::Contiguous)
+           .over({UPat(GraphOp::View).over({UPat(GraphOp::Buffer).named("x")}).named("v")}),
        {"v", "x"},
        contiguous_of_whole,
        "it is already in order there",
@@ -357,35 +363,35 @@ std::vector<Rule> of_memory() {
                          {seen(b, ShapeTracker::contiguous({5})).contiguous(), {}}};
        }},
       {"contiguous of what is stored",
-       UPat(Ops::Contiguous).over({UPat(stored).named("x")}),
+       UPat(GraphOp::Contiguous).over({UPat(stored).named("x")}),
        {"x"},
        source,
        "it has its own memory",
        [] {
          const UOp b = array({6});
-         return Examples{{b.contiguous(), b}, {b.alu(Ops::Sin).contiguous(), {}}};
+         return Examples{{b.contiguous(), b}, {b.alu(GraphOp::Sin).contiguous(), {}}};
        }},
       {"assign of an assign",
-       UPat(Ops::Assign).over({UPat::var("t"), UPat(Ops::Assign).named("x")}),
+       UPat(GraphOp::Assign).over({UPat::var("t"), UPat(GraphOp::Assign).named("x")}),
        {"t", "x"},
        assign_of_assign,
        "the inner one has the same effect",
        [] {
-         const UOp b = array({6}), v = b.alu(Ops::Sin);
+         const UOp b = array({6}), v = b.alu(GraphOp::Sin);
          return Examples{{b.assign(b.assign(v)), b.assign(v)},
                          {b.assign(array({6}).assign(v)), {}}};
        }},
       {"assign to no memory",
-       UPat(Ops::Assign).over({UPat::var("t"), x}),
+       UPat(GraphOp::Assign).over({UPat::var("t"), x}),
        {"t", "x"},
        assign_to_no_memory,
        "a value without memory gets some",
        [] {
-         const UOp b = array({6}), v = b.alu(Ops::Sin);
+         const UOp b = array({6}), v = b.alu(GraphOp::Sin);
          return Examples{{v.assign(b), b.contiguous()}, {b.assign(v), {}}};
        }},
       {"cast before a view",
-       UPat(Ops::Cast).over({view}),
+       UPat(GraphOp::Cast).over({view}),
        {"v", "x"},
        cast_before_view,
        "fewer and no larger elements",
@@ -396,24 +402,24 @@ std::vector<Rule> of_memory() {
                          {array({5}).flip({0}).cast(DType::Int32), {}}};
        }},
       {"unary before a view",
-       UPat(OpSet::of(OpsGroup::Unary)).over({view}),
+       UPat(OpSet::of(GraphOpGroup::Unary)).over({view}),
        {"v", "x"},
        unary_before_view,
        "computed once for all copies",
        [] {
-         const UOp a = array({1}), s = a.alu(Ops::Sin), v = seen(s, wide(5));
+         const UOp a = array({1}), s = a.alu(GraphOp::Sin), v = seen(s, wide(5));
          const ShapeTracker padded = wide(5).pad({{1, 1}});
-         return Examples{{v.alu(Ops::Exp2), s.alu(Ops::Exp2).view(wide(5))},
-                         {seen(s, padded).alu(Ops::Sin), s.alu(Ops::Sin).view(padded)},
-                         {seen(s, padded).alu(Ops::Exp2), {}},
-                         {seen(a, wide(5)).alu(Ops::Exp2), {}}};
+         return Examples{{v.alu(GraphOp::Exp2), s.alu(GraphOp::Exp2).view(wide(5))},
+                         {seen(s, padded).alu(GraphOp::Sin), s.alu(GraphOp::Sin).view(padded)},
+                         {seen(s, padded).alu(GraphOp::Exp2), {}},
+                         {seen(a, wide(5)).alu(GraphOp::Exp2), {}}};
        }},
   };
 }
 
 }  // namespace
 
-bool same_in_parts(Ops op, DType d) { return op == Ops::Max || !is_float(d); }
+bool same_in_parts(GraphOp op, DType d) { return op == GraphOp::Max || !is_float(d); }
 
 std::optional<Split> split_of(const ShapeTracker& st, std::span<const int> axes,
                               const Config& config) {

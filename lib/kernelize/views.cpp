@@ -10,8 +10,8 @@ namespace {
 // The source of a chain of movement; a movement's tracker is relative to it.
 UOp moved_from(const UOp& movement) {
   UOp at = movement.src(0);
-  while (is_movement(at.op()) && at.op() != Ops::View && !at.src().empty()) at = UOp(at.src(0));
-  return at.op() == Ops::View && !at.src().empty() ? UOp(at.src(0)) : at;
+  while (is_movement(at.op()) && at.op() != GraphOp::View && !at.src().empty()) at = UOp(at.src(0));
+  return at.op() == GraphOp::View && !at.src().empty() ? UOp(at.src(0)) : at;
 }
 
 UOp view_of_view(const Match& m) {
@@ -27,13 +27,14 @@ UOp movement_is_a_view(const Match& m) {
 UOp contiguous_view(const Match& m) {
   const UOp &v = m[0], &x = m[1];
   const auto& st = v.arg_as<ShapeTracker>();
-  if (x.op() == Ops::Device || x.st() == nullptr) return {};
+  if (x.op() == GraphOp::Device || x.st() == nullptr) return {};
   return st.is_contiguous() && st.shape() == x.shape() ? x : UOp();
 }
 
 UOp view_of_nothing(const Match& m) {
   const UOp &v = m[0], &x = m[1];
-  if (x.op() == Ops::DefineGlobal || x.op() == Ops::Device || v.dtype().is_none()) return {};
+  if (x.op() == GraphOp::DefineGlobal || x.op() == GraphOp::Device || v.dtype().is_none())
+    return {};
   const View& last = v.arg_as<ShapeTracker>().views().back();
   return last.mask() && last.nothing_valid() ? v.const_like(0.0) : UOp();
 }
@@ -89,19 +90,20 @@ UOp as_shape(const UOp& flat, const Shape& shape) {
 
 PatternMatcher merge_views() {
   const UPat x = UPat::var("x");
-  const OpSet moves{Ops::Reshape, Ops::Expand, Ops::Permute, Ops::Pad, Ops::Shrink, Ops::Flip};
-  const UPat view = UPat(Ops::View).named("v");
+  const OpSet moves{GraphOp::Reshape, GraphOp::Expand, GraphOp::Permute,
+                    GraphOp::Pad,     GraphOp::Shrink, GraphOp::Flip};
+  const UPat view = UPat(GraphOp::View).named("v");
   return PatternMatcher({
       {"view of a view",
-       view.over({UPat(Ops::View).over({x}).named("inner")}),
+       view.over({UPat(GraphOp::View).over({x}).named("inner")}),
        {"v", "inner"},
        view_of_view,
        "trackers compose, and views merge if one view can express them",
        [] {
          const UOp b = some_buffer({2, 3}), flat = b.base();
          return std::vector<RuleExample>{
-             {UOp::make(Ops::View, DType::Float32,
-                        {UOp::make(Ops::View, DType::Float32, {flat}, turned())},
+             {UOp::make(GraphOp::View, DType::Float32,
+                        {UOp::make(GraphOp::View, DType::Float32, {flat}, turned())},
                         ShapeTracker::contiguous({3, 2})),
               flat.view(turned())}};
        }},
@@ -122,7 +124,7 @@ PatternMatcher merge_views() {
        [] {
          const UOp b = some_buffer({6}), part = b.shrink({{0, 3}});
          return std::vector<RuleExample>{
-             {UOp::make(Ops::View, DType::Float32, {b}, ShapeTracker::contiguous({6})), b},
+             {UOp::make(GraphOp::View, DType::Float32, {b}, ShapeTracker::contiguous({6})), b},
              {b.view(ShapeTracker::contiguous({3})), {}}};
        }},
       {"view of nothing",
@@ -145,9 +147,9 @@ PatternMatcher merge_views() {
        [] {
          const UOp c = some_buffer({1}).const_like(2.0);
          const ShapeTracker wide = ShapeTracker::contiguous({1}).expand({5});
-         return std::vector<RuleExample>{{UOp::make(Ops::View, DType::Float32, {c}, wide),
+         return std::vector<RuleExample>{{UOp::make(GraphOp::View, DType::Float32, {c}, wide),
                                           UOp::constant(c.value(), {5}, UOp::device("HOST"))},
-                                         {UOp::make(Ops::View, DType::Float32, {c},
+                                         {UOp::make(GraphOp::View, DType::Float32, {c},
                                                     ShapeTracker::contiguous({1}).pad({{1, 1}})),
                                           {}}};
        }},
@@ -155,10 +157,10 @@ PatternMatcher merge_views() {
 }
 
 PatternMatcher replace_contiguous() {
-  const UPat view = UPat(Ops::View).over({UPat::var("x")}).named("v");
+  const UPat view = UPat(GraphOp::View).over({UPat::var("x")}).named("v");
   return PatternMatcher({
       {"remember what is stored",
-       UPat(Ops::Contiguous).over({view}).named("c"),
+       UPat(GraphOp::Contiguous).over({view}).named("c"),
        {"c", "v", "x"},
        remember_stored,
        "an invertible view stores all of its base"},

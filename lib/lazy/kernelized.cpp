@@ -81,7 +81,7 @@ class Converter {
       src.insert(src.begin(), device(b));
       const auto id = static_cast<std::int64_t>(graph_.fills.size());
       graph_.fills.push_back(b.shared_from_this());
-      return UOp::make(Ops::Custom, b.dtype(), std::move(src),
+      return UOp::make(GraphOp::Custom, b.dtype(), std::move(src),
                        UOpFill{std::string(name(op)), id, b.shape()});
     }
     return node_of(b, std::move(src));
@@ -95,13 +95,13 @@ class Converter {
 // nullopt.
 std::optional<UOp> whole_result(const UOp& u, const LazyBuffer& base) {
   const UOp assign = u.base();
-  if (assign.op() != Ops::Assign || u.dtype().base != base.dtype()) return std::nullopt;
+  if (assign.op() != GraphOp::Assign || u.dtype().base != base.dtype()) return std::nullopt;
   UOp at = u;
   while (at != assign) {  // no step may move an element
     if (!at.tracker().is_contiguous()) return std::nullopt;
     at = UOp(at.src(0));
   }
-  const Shape& held = u.op() == Ops::Multi ? u.src(0).shape() : base.shape();
+  const Shape& held = u.op() == GraphOp::Multi ? u.src(0).shape() : base.shape();
   if (max_elements(held) != max_elements(assign.shape())) return std::nullopt;
   return assign;
 }
@@ -130,7 +130,7 @@ class Items {
     if (!assign) return;
     const bool over = graph_.buffers.has(assign->src(0));  // the memory existed before
     if (over != (base->assigns_to() != nullptr)) return;
-    if (assign->src(1).op() != Ops::Kernel) return;  // it is not computed
+    if (assign->src(1).op() != GraphOp::Kernel) return;  // it is not computed
     const UOp& ast = assign->src(1).arg_as<UOpKernelPtr>()->ast;
     if (is_fill(ast) && fill_of(ast) != base) return;  // e.g. a sum with zeros
     if (!owners_.emplace(*assign, base).second) return;
@@ -144,8 +144,9 @@ class Items {
 
   // The LazyBuffer of memory on one device.
   LazyBufferPtr owner(const UOp& memory) {
-    if (memory.op() == Ops::MSelect || memory.op() == Ops::MStack) return owners(memory).at(0);
-    if (memory.op() == Ops::Buffer) return *graph_.buffers.find(memory);
+    if (memory.op() == GraphOp::MSelect || memory.op() == GraphOp::MStack)
+      return owners(memory).at(0);
+    if (memory.op() == GraphOp::Buffer) return *graph_.buffers.find(memory);
     if (const LazyBufferPtr* known = owners_.find(memory)) return *known;
     LazyBufferPtr made = empty_like(memory.src(0), memory.src(0).device()[0]);
     owners_.set(memory, made);
@@ -154,16 +155,16 @@ class Items {
 
   // The base of memory on each device.
   std::vector<LazyBufferPtr> owners(const UOp& memory) {
-    if (memory.op() == Ops::MSelect)
+    if (memory.op() == GraphOp::MSelect)
       return {
           owners(memory.src(0).base())[static_cast<std::size_t>(memory.arg_as<std::int64_t>())]};
-    if (memory.op() == Ops::MStack) {
+    if (memory.op() == GraphOp::MStack) {
       std::vector<LazyBufferPtr> all;
       for (const UOp& s : memory.src()) all.push_back(owner(s.base()));
       return all;
     }
     if (memory.device().size() == 1) return {owner(memory)};
-    if (memory.op() == Ops::Buffer) return (*graph_.buffers.find(memory))->parts();
+    if (memory.op() == GraphOp::Buffer) return (*graph_.buffers.find(memory))->parts();
     std::vector<LazyBufferPtr>& parts = parts_[memory];
     if (parts.empty())
       for (const std::string& device : memory.src(0).device())
@@ -176,12 +177,12 @@ class Items {
     if (assign.device().size() > 1) return add_on_each(assign);
     ScheduleItem item;
     item.out = owner(assign);
-    if (ast.op() == Ops::Sink || ast.op() == Ops::BufferView) {
+    if (ast.op() == GraphOp::Sink || ast.op() == GraphOp::BufferView) {
       LoweredKernel kernel = lower_kernel(assign, Assigns::Exchanged);
       item.ast = std::move(kernel.ast);
       item.var_vals = values_of(item.ast, values_);
       for (const UOp& input : kernel.inputs) item.inputs.push_back(owner(input));
-    } else if (ast.op() == Ops::Copy) {
+    } else if (ast.op() == GraphOp::Copy) {
       item.kind = Op::From;
       item.inputs.push_back(owner(ast.src(0).base()));
     } else {
@@ -212,7 +213,7 @@ class Items {
   }
 
   static std::optional<int> axis_of(const UOp& result) {
-    if (result.op() != Ops::Multi) return std::nullopt;
+    if (result.op() != GraphOp::Multi) return std::nullopt;
     return static_cast<int>(result.arg_as<std::int64_t>());
   }
 
@@ -226,7 +227,7 @@ class Items {
   }
 
   // A fill writes the memory of its own LazyBuffer only.
-  static bool is_fill(const UOp& ast) { return ast.op() == Ops::Custom; }
+  static bool is_fill(const UOp& ast) { return ast.op() == GraphOp::Custom; }
   const LazyBufferPtr& fill_of(const UOp& ast) const {
     return graph_.fills[static_cast<std::size_t>(ast.arg_as<UOpFill>().id)];
   }
@@ -235,7 +236,7 @@ class Items {
     const LazyBufferPtr& base = fill_of(ast);
     item.out = base;
     for (const UOp& s : ast.src())
-      if (s.op() != Ops::Device) item.inputs.push_back(owner(s.base()));
+      if (s.op() != GraphOp::Device) item.inputs.push_back(owner(s.base()));
     if (base->op() != Op::Gather) {
       item.kind = base->op();
       return;
@@ -263,7 +264,7 @@ class Items {
     own_.emplace(base.get(), UOp());
     UOp result = result_of(map_, graph_.nodes[i]);
     axes_[base.get()] = axis_of(result);
-    if (result.op() == Ops::Multi) result = UOp(result.src(0));
+    if (result.op() == GraphOp::Multi) result = UOp(result.src(0));
     if (const auto stack = base->several() ? whole_stack(result) : std::nullopt) {
       give(base, owners(*stack), axes_[base.get()]);
       return;
@@ -273,7 +274,7 @@ class Items {
     auto kernel = std::make_shared<UOpKernel>();
     kernel->ast = UOp::sink({result});
     const UOp assign = flat.assign(
-        UOp::make(Ops::Kernel, UOpType::none(), {flat}, UOpKernelPtr(std::move(kernel))));
+        UOp::make(GraphOp::Kernel, UOpType::none(), {flat}, UOpKernelPtr(std::move(kernel))));
     owners_.set(assign, base);
     add(assign);
   }
@@ -283,10 +284,10 @@ class Items {
   static std::optional<UOp> whole_stack(const UOp& result) {
     UOp at = result;
     while (is_movement(at.op()) && at.tracker().is_contiguous()) at = UOp(at.src(0));
-    if (at.op() != Ops::MStack) return std::nullopt;
+    if (at.op() != GraphOp::MStack) return std::nullopt;
     for (const UOp& s : at.src()) {
       const UOp memory = s.base();
-      if ((memory.op() != Ops::Assign && memory.op() != Ops::Buffer) ||
+      if ((memory.op() != GraphOp::Assign && memory.op() != GraphOp::Buffer) ||
           !s.tracker().is_contiguous() ||
           max_elements(memory.shape()) != max_elements(result.shape()))
         return std::nullopt;

@@ -288,8 +288,8 @@ LazyBufferPtr LazyBuffer::stack(std::vector<LazyBufferPtr> parts, const std::str
   LazyBufferPtr made(
       new LazyBuffer(canonical(devices), parts.at(0)->dtype(), ShapeTracker::contiguous(shape)));
   made->op_ = Op::Noop;
-  made->move_ =
-      std::make_shared<const Move>(Move{Ops::MStack, static_cast<std::int64_t>(axis ? *axis : -1)});
+  made->move_ = std::make_shared<const Move>(
+      Move{GraphOp::MStack, static_cast<std::int64_t>(axis ? *axis : -1)});
   made->srcs_ = std::move(parts);
   made->axis_ = axis;
   return enter(std::move(made));
@@ -303,7 +303,7 @@ LazyBufferPtr LazyBuffer::part(std::size_t i) {
   if (is_realized()) return parts()[i]->reshape(local);
   LazyBufferPtr made(new LazyBuffer(device, dtype_, ShapeTracker::contiguous(local)));
   made->op_ = Op::Noop;
-  made->move_ = std::make_shared<const Move>(Move{Ops::MSelect, static_cast<std::int64_t>(i)});
+  made->move_ = std::make_shared<const Move>(Move{GraphOp::MSelect, static_cast<std::int64_t>(i)});
   made->srcs_ = {shared_from_this()};
   return enter(std::move(made));
 }
@@ -380,7 +380,7 @@ LazyBufferPtr LazyBuffer::shard(int axis) {
         fmt::format("shard: multi axis uneven: axis {} of {} does not divide into {} shards; pad "
                     "it, or choose another axis or number of devices",
                     axis, str(shape()), n));
-  return moved(Ops::Multi, static_cast<std::int64_t>(axis), st_);
+  return moved(GraphOp::Multi, static_cast<std::int64_t>(axis), st_);
 }
 
 LazyBufferPtr LazyBuffer::place(const std::string& device, std::optional<int> axis) {
@@ -398,8 +398,8 @@ LazyBufferPtr LazyBuffer::place(const std::string& device, std::optional<int> ax
   return axis ? whole->shard(*axis) : whole;
 }
 
-LazyBufferPtr LazyBuffer::moved(Ops op, UOpArg arg, const ShapeTracker& st) {
-  if (st == st_ && op != Ops::Multi) return shared_from_this();
+LazyBufferPtr LazyBuffer::moved(GraphOp op, UOpArg arg, const ShapeTracker& st) {
+  if (st == st_ && op != GraphOp::Multi) return shared_from_this();
   if (has_no_elements(st.shape()))
     return constant(Scalar::from_int(dtype_, 0), st.shape(), device_);
   LazyBufferPtr made(new LazyBuffer(device_, dtype_, ShapeTracker::contiguous(st.shape())));
@@ -411,21 +411,21 @@ LazyBufferPtr LazyBuffer::moved(Ops op, UOpArg arg, const ShapeTracker& st) {
 }
 
 LazyBufferPtr LazyBuffer::reshape(const Shape& to) {
-  return steps_alone() ? moved(Ops::Reshape, to, st_.reshape(to)) : view(st_.reshape(to));
+  return steps_alone() ? moved(GraphOp::Reshape, to, st_.reshape(to)) : view(st_.reshape(to));
 }
 LazyBufferPtr LazyBuffer::permute(std::span<const int> order) {
-  return steps_alone()
-             ? moved(Ops::Permute, std::vector<int>(order.begin(), order.end()), st_.permute(order))
-             : view(st_.permute(order));
+  return steps_alone() ? moved(GraphOp::Permute, std::vector<int>(order.begin(), order.end()),
+                               st_.permute(order))
+                       : view(st_.permute(order));
 }
 LazyBufferPtr LazyBuffer::expand(const Shape& to) {
-  return steps_alone() ? moved(Ops::Expand, to, st_.expand(to)) : view(st_.expand(to));
+  return steps_alone() ? moved(GraphOp::Expand, to, st_.expand(to)) : view(st_.expand(to));
 }
 LazyBufferPtr LazyBuffer::pad(const Padding& padding) {
-  return steps_alone() ? moved(Ops::Pad, padding, st_.pad(padding)) : view(st_.pad(padding));
+  return steps_alone() ? moved(GraphOp::Pad, padding, st_.pad(padding)) : view(st_.pad(padding));
 }
 LazyBufferPtr LazyBuffer::shrink(const Mask& keep) {
-  return steps_alone() ? moved(Ops::Shrink, keep, st_.shrink(keep)) : view(st_.shrink(keep));
+  return steps_alone() ? moved(GraphOp::Shrink, keep, st_.shrink(keep)) : view(st_.shrink(keep));
 }
 LazyBufferPtr LazyBuffer::stride(std::span<const std::int64_t> steps) {
   if (!steps_alone()) return view(st_.stride(steps));
@@ -437,7 +437,7 @@ LazyBufferPtr LazyBuffer::stride(std::span<const std::int64_t> steps) {
           "stride: step {} is not supported on several devices; copy it to one of them first",
           steps[i]));
   }
-  return moved(Ops::Flip, std::move(turned), st_.stride(steps));
+  return moved(GraphOp::Flip, std::move(turned), st_.stride(steps));
 }
 
 void LazyBuffer::set_parts(std::vector<LazyBufferPtr> parts, std::optional<int> axis) {

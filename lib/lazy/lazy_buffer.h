@@ -106,7 +106,7 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
   /// A movement step on several devices: op and argument. MULTI: shard along an axis; MSELECT: the
   /// part of one device; MSTACK: joins one source per device along an axis or, with -1, as copies.
   struct Move {
-    Ops op;
+    GraphOp op;
     UOpArg arg;
   };
   const Move* move() const { return move_.get(); }
@@ -191,7 +191,7 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
   static LazyBufferPtr enter(LazyBufferPtr made);  // applies cache, families, LAZY=0
   LazyBufferPtr view(ShapeTracker st);
   bool steps_alone() const { return several_ && !is_const_base(); }
-  LazyBufferPtr moved(Ops op, UOpArg arg, const ShapeTracker& st);  // on several devices
+  LazyBufferPtr moved(GraphOp op, UOpArg arg, const ShapeTracker& st);  // on several devices
   // Calls `make` for each device and joins the results.
   template <class Make>
   static LazyBufferPtr on_each(const std::vector<std::string>& devices, const Make& make);

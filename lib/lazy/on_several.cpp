@@ -1,8 +1,8 @@
 #include "touchstone/lazy/on_several.h"
 
 #include "touchstone/kernelize/multi.h"
-#include "touchstone/kernelize/op_of.h"
 #include "touchstone/kernelize/rules.h"
+#include "touchstone/uop/graph_op.h"
 
 namespace touchstone::lazy {
 namespace {
@@ -27,7 +27,7 @@ UOp selected(const LazyBuffer& x, const UOp& node, std::size_t i) {
 }
 
 UOp moved(const LazyBuffer::Move& move, const UOp& x) {
-  if (move.op != Ops::Multi) return UOp::make(move.op, x.dtype(), {x}, move.arg);
+  if (move.op != GraphOp::Multi) return UOp::make(move.op, x.dtype(), {x}, move.arg);
   const int axis = static_cast<int>(std::get<std::int64_t>(move.arg));
   return kernelize::part_of(x, axis, x.device().size()).multi(axis);
 }
@@ -46,9 +46,9 @@ Shape shape_on_each(const LazyBuffer& base) {
 UOp node_of(const LazyBuffer& b, std::vector<UOp> src) {
   const Op op = b.op();
   if (const LazyBuffer::Move* const move = b.move()) {
-    if (move->op != Ops::MSelect && move->op != Ops::MStack) return moved(*move, src[0]);
+    if (move->op != GraphOp::MSelect && move->op != GraphOp::MStack) return moved(*move, src[0]);
     const auto number = std::get<std::int64_t>(move->arg);
-    if (move->op == Ops::MSelect)
+    if (move->op == GraphOp::MSelect)
       return selected(*b.srcs()[0], src[0], static_cast<std::size_t>(number));
     const UOp all = UOp::mstack(std::move(src));
     return number < 0 ? all : all.multi(static_cast<int>(number));
@@ -56,7 +56,7 @@ UOp node_of(const LazyBuffer& b, std::vector<UOp> src) {
   if (op == Op::Contiguous) return src[0].contiguous();
   if (op == Op::Noop) return src[0];
   if (is_reduce(op))
-    return src[0].reduce(op == Op::ReduceMax ? Ops::Max : Ops::Add,
+    return src[0].reduce(op == Op::ReduceMax ? GraphOp::Max : GraphOp::Add,
                          std::get<ReduceArg>(b.arg()).axes);
   if (op == Op::Cast) {
     const auto& arg = std::get<CastArg>(b.arg());
@@ -64,11 +64,11 @@ UOp node_of(const LazyBuffer& b, std::vector<UOp> src) {
   }
   const UOp first = src[0];
   src.erase(src.begin());
-  return first.alu(*kernelize::ops_of(op, is_float(first.dtype().base)), std::move(src));
+  return first.alu(*graph_op_of(op, is_float(first.dtype().base)), std::move(src));
 }
 
 std::optional<int> axis_of_result(const LazyBuffer& base) {
-  if (base.move() != nullptr && base.move()->op == Ops::Multi)
+  if (base.move() != nullptr && base.move()->op == GraphOp::Multi)
     return static_cast<int>(std::get<std::int64_t>(base.move()->arg));
   const bool keeps = is_elementwise(base.op()) || is_reduce(base.op()) ||
                      base.op() == Op::Contiguous || base.op() == Op::Noop;
@@ -78,7 +78,7 @@ std::optional<int> axis_of_result(const LazyBuffer& base) {
   std::vector<UOp> src;
   for (const LazyBufferPtr& s : base.srcs()) src.push_back(some_of(*s));
   const UOp result = shards().rewrite(node_of(base, std::move(src)));
-  if (!result || result.op() != Ops::Multi) return std::nullopt;
+  if (!result || result.op() != GraphOp::Multi) return std::nullopt;
   return static_cast<int>(result.arg_as<std::int64_t>());
 }
 

@@ -104,7 +104,7 @@ class Writer {
       throw Error(fmt::format("the graph needs {}", why));
     if (item.kind != Op::Store) return;  // EMPTY: contents do not matter
     LinearKernel linear = linearize(item.ast, codegen_);
-    if (linear.uops.empty()) return;
+    if (linear.steps.empty()) return;
     std::vector<std::string> buffers(linear.places(), "0");
     for (const BufferSpec& spec : linear.buffers) {
       const auto i = static_cast<std::size_t>(spec.idx);

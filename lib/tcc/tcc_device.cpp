@@ -107,7 +107,7 @@ class TccDevice final : public Device {
     std::string functions;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       LinearKernel linear = linearize_with(fault_, kernels[i], codegen_);
-      const bool computes = !linear.uops.empty();
+      const bool computes = !linear.steps.empty();
       if (computes) functions += render_c_function(linear, symbol(i), CStyle::Plain) + "\n";
       std::string profile = profile_json(linear);
       made.push_back({std::move(linear.variables), std::move(profile), linear.places(),

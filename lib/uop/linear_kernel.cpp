@@ -15,14 +15,14 @@ std::string profile_json(const LinearKernel& kernel) {
 }
 
 bool LinearKernel::checks() const {
-  return std::ranges::any_of(uops, [](const LinearStep& s) { return s.kind == StepKind::Check; });
+  return std::ranges::any_of(steps, [](const LinearStep& s) { return s.kind == StepKind::Check; });
 }
 
 std::string str(const LinearKernel& kernel) {
   std::string text = kernel.name + "\n";
   std::size_t depth = 0;
-  for (std::size_t i = 0; i < kernel.uops.size(); ++i) {
-    const LinearStep& uop = kernel.uops[i];
+  for (std::size_t i = 0; i < kernel.steps.size(); ++i) {
+    const LinearStep& uop = kernel.steps[i];
     if (uop.kind == StepKind::EndLoop && depth > 0) --depth;
     text += fmt::format("{:>4}  {:{}}{}{}\n", fmt::format("%{}", i), "", 2 * depth, str(uop),
                         static_cast<int>(i) == kernel.split ? "  (split)" : "");

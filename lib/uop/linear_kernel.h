@@ -12,7 +12,7 @@ namespace touchstone {
 /// One kernel as straight-line code with loops: the input of a renderer.
 struct LinearKernel {
   std::string name;                    // an identifier, from kernel_name
-  std::vector<LinearStep> uops;        // operands before users
+  std::vector<LinearStep> steps;       // operands before users
   std::vector<BufferSpec> buffers;     // output first
   std::vector<std::string> variables;  // int64 parameters in order
   /// The loop whose iterations are independent and may run in parallel: the outermost output loop;

@@ -161,7 +161,7 @@ struct Matching {
 void check_arity(const Rule& rule, const UPat::Parts& p) {
   if (p.alternatives || p.sources == UPat::Sources::Any || p.ops == OpSet::all()) return;
   const auto given = static_cast<int>(p.src.size());
-  for (const OpsInfo& row : ops_table) {
+  for (const GraphOpInfo& row : graph_op_table) {
     if (!p.ops.has(row.op)) continue;
     if (p.sources == UPat::Sources::Each) return;
     if (given <= row.most && (p.or_more || given >= row.least)) return;
@@ -237,7 +237,7 @@ PatternMatcher::PatternMatcher(std::vector<Rule> rules) {
 void PatternMatcher::add(std::shared_ptr<const Rule> rule,
                          std::shared_ptr<const Compiled> compiled) {
   const auto number = static_cast<std::uint32_t>(rules_.size());
-  for (const OpsInfo& row : ops_table)
+  for (const GraphOpInfo& row : graph_op_table)
     if (compiled->pattern.ops.has(row.op))
       by_op_[static_cast<std::size_t>(row.op)].push_back(number);
   rules_.push_back(std::move(rule));

@@ -99,7 +99,7 @@ class PatternMatcher {
 
   std::vector<std::shared_ptr<const Rule>> rules_;
   std::vector<std::shared_ptr<const Compiled>> compiled_;
-  std::array<std::vector<std::uint32_t>, kOpsCount> by_op_;
+  std::array<std::vector<std::uint32_t>, kGraphOpCount> by_op_;
 };
 
 /// Observes every rewrite of this thread during its lifetime; used by pages that step through

@@ -9,7 +9,7 @@ namespace {
 constexpr OpSet kAnything = OpSet::all();
 
 std::string fits_arity(const UOp& u) {
-  const OpsInfo& row = info(u.op());
+  const GraphOpInfo& row = info(u.op());
   const int n = static_cast<int>(u.src().size());
   if (n >= row.least && n <= row.most) return "";
   return row.most == row.least ? fmt::format("it has {} sources, not {}", n, row.least)
@@ -38,14 +38,14 @@ std::string is_unique(const UOp& u) {
   return has_arg<std::int64_t>(u) ? "" : "its argument is not a number";
 }
 std::string is_buffer(const UOp& u) {
-  if (u.src(0).op() != Ops::Unique || u.src(1).op() != Ops::Device)
+  if (u.src(0).op() != GraphOp::Unique || u.src(1).op() != GraphOp::Device)
     return "its sources are not UNIQUE and DEVICE";
   const auto* size = std::get_if<std::int64_t>(&u.arg());
   if (size == nullptr || *size < 0) return "its argument is not a number of elements";
   return u.dtype().is_none() ? "it holds elements of no type" : "";
 }
 std::string is_part(const UOp& u) {
-  if (u.src(0).op() != Ops::Buffer && u.src(0).op() != Ops::MStack)
+  if (u.src(0).op() != GraphOp::Buffer && u.src(0).op() != GraphOp::MStack)
     return "its source is not a buffer";
   const auto* part = std::get_if<Mask>(&u.arg());
   return part != nullptr && part->size() == 1 ? "" : "its argument is not (first, size)";
@@ -55,7 +55,7 @@ std::string is_constant(const UOp& u) {
   if (value == nullptr) return "its argument is not a value";
   if (value->dtype() != u.dtype().base) return "its value is of another type";
   if (u.src().empty()) return "";
-  if (u.src(0).op() != Ops::View) return "its source is not a VIEW";
+  if (u.src(0).op() != GraphOp::View) return "its source is not a VIEW";
   const auto* st = std::get_if<ShapeTracker>(&u.src(0).arg());
   if (st == nullptr || st->views().size() != 1) return "its shape is not one view without a mask";
   // An empty view may have an empty mask.
@@ -70,7 +70,7 @@ std::string is_variable(const UOp& u) {
   return is_integer(u.dtype().base) ? "" : "it is not an integer";
 }
 std::string is_bound(const UOp& u) {
-  if (u.src(0).op() != Ops::DefineVar || u.src(1).op() != Ops::Const)
+  if (u.src(0).op() != GraphOp::DefineVar || u.src(1).op() != GraphOp::Const)
     return "its sources are not DEFINE_VAR and CONST";
   return is_integer(u.dtype().base) ? "" : "it is not an integer";
 }
@@ -81,10 +81,10 @@ std::string moves(const UOp& u) {
   const bool image = u.dtype().is_image() || u.src(0).dtype().is_image();
   if (image ? u.dtype().base != u.src(0).dtype().base : u.dtype() != u.src(0).dtype())
     return "movement keeps the type";
-  const Ops op = u.op();
-  if (op == Ops::Reshape || op == Ops::Expand)
+  const GraphOp op = u.op();
+  if (op == GraphOp::Reshape || op == GraphOp::Expand)
     return has_arg<Shape>(u) ? "" : "its argument is not a shape";
-  if (op == Ops::Permute || op == Ops::Flip)
+  if (op == GraphOp::Permute || op == GraphOp::Flip)
     return has_arg<std::vector<int>>(u) ? "" : "its argument is not a list of axes";
   return has_arg<Mask>(u) ? "" : "its argument is not a list of pairs";
 }
@@ -94,21 +94,23 @@ std::string keeps_type(const UOp& u) {
              : "it keeps the type of its source";
 }
 std::string is_copy(const UOp& u) {
-  if (u.src(1).op() != Ops::Device) return "its second source is not a DEVICE";
+  if (u.src(1).op() != GraphOp::Device) return "its second source is not a DEVICE";
   return keeps_type(u);
 }
 std::string is_custom(const UOp& u) {
-  if (u.src(0).op() != Ops::Device) return "its first source is not a DEVICE";
+  if (u.src(0).op() != GraphOp::Device) return "its first source is not a DEVICE";
   return has_arg<UOpFill>(u) ? "" : "its argument does not give its contents";
 }
 std::string is_assign(const UOp& u) {
-  const Ops target = u.src(0).base().op();
-  if (u.src(1).op() != Ops::Kernel && u.src(0).dtype().base != u.src(1).dtype().base)
+  const GraphOp target = u.src(0).base().op();
+  if (u.src(1).op() != GraphOp::Kernel && u.src(0).dtype().base != u.src(1).dtype().base)
     return "the value is of another type than the target";
   for (std::size_t i = 2; i < u.src().size(); ++i)
-    if (u.src(i).op() != Ops::Assign) return fmt::format("source {} is not an ASSIGN to follow", i);
-  if (target == Ops::Const || target == Ops::Device) return "a constant cannot be assigned to";
-  if (u.src(1).op() != Ops::Kernel && u.src(0).st() != nullptr && u.src(1).st() != nullptr &&
+    if (u.src(i).op() != GraphOp::Assign)
+      return fmt::format("source {} is not an ASSIGN to follow", i);
+  if (target == GraphOp::Const || target == GraphOp::Device)
+    return "a constant cannot be assigned to";
+  if (u.src(1).op() != GraphOp::Kernel && u.src(0).st() != nullptr && u.src(1).st() != nullptr &&
       u.src(0).shape() != u.src(1).shape())
     return fmt::format("the target has shape {}, the value {}",
                        str(std::span<const sint>(u.src(0).shape())),
@@ -118,11 +120,13 @@ std::string is_assign(const UOp& u) {
 std::string is_kernel(const UOp& u) {
   const auto* kernel = std::get_if<UOpKernelPtr>(&u.arg());
   if (kernel == nullptr || *kernel == nullptr || !(*kernel)->ast) return "it has no AST";
-  constexpr OpSet kReads{Ops::Buffer, Ops::BufferView, Ops::Assign, Ops::MSelect, Ops::MStack};
+  constexpr OpSet kReads{GraphOp::Buffer, GraphOp::BufferView, GraphOp::Assign, GraphOp::MSelect,
+                         GraphOp::MStack};
   for (const UOp& s : u.src())
     if (!kReads.has(s.op())) return "it reads " + s.line() + ", which is not memory";
   const UOp& ast = (*kernel)->ast;
-  return ast.op() == Ops::Sink || is_meta(ast.op()) ? "" : "its AST is not a SINK, COPY or similar";
+  return ast.op() == GraphOp::Sink || is_meta(ast.op()) ? ""
+                                                        : "its AST is not a SINK, COPY or similar";
 }
 std::string is_selected(const UOp& u) {
   const auto* which = std::get_if<std::int64_t>(&u.arg());
@@ -149,14 +153,14 @@ std::string is_shard(const UOp& u) {
   if (axis == nullptr || *axis < 0 ||
       (u.src(0).st() != nullptr && *axis >= u.src(0).tracker().rank()))
     return "its argument is not an axis";
-  if (u.src(0).op() == Ops::Multi) return "its source is already sharded";
+  if (u.src(0).op() == GraphOp::Multi) return "its source is already sharded";
   if (u.device().size() < 2) return "its source is on one device";
   return keeps_type(u);
 }
 std::string is_reduce(const UOp& u) {
   const auto* arg = std::get_if<UOpReduce>(&u.arg());
   if (arg == nullptr) return "its argument lacks axes";
-  if (arg->op != Ops::Add && arg->op != Ops::Mul && arg->op != Ops::Max)
+  if (arg->op != GraphOp::Add && arg->op != GraphOp::Mul && arg->op != GraphOp::Max)
     return std::string(name(arg->op)) + " cannot be reduced by; ADD, MUL and MAX can";
   if (arg->axes.empty() || !std::ranges::is_sorted(arg->axes) ||
       std::ranges::adjacent_find(arg->axes) != arg->axes.end())
@@ -167,10 +171,10 @@ std::string is_reduce(const UOp& u) {
   return u.dtype().base == u.src(0).dtype().base ? "" : "a reduce keeps the type";
 }
 std::string allreduces(const UOp& u) {
-  if (u.src(1).op() != Ops::Device) return "its second source is not a DEVICE";
+  if (u.src(1).op() != GraphOp::Device) return "its second source is not a DEVICE";
   const auto* arg = std::get_if<UOpReduce>(&u.arg());
   if (arg == nullptr) return "its argument is not an op";
-  if (arg->op != Ops::Add && arg->op != Ops::Mul && arg->op != Ops::Max)
+  if (arg->op != GraphOp::Add && arg->op != GraphOp::Mul && arg->op != GraphOp::Max)
     return std::string(name(arg->op)) + " cannot be reduced by; ADD, MUL and MAX can";
   if (!arg->axes.empty()) return "it has axes";
   if (u.src(0).device().size() < 2) return "its source is on one device";
@@ -204,9 +208,10 @@ std::string computes(const UOp& u) {
     if (s.dtype().base != u.dtype().base || s.dtype().is_none())
       return "its operands are of another type";
   const DType d = u.dtype().base;
-  constexpr OpSet kWhole{Ops::Idiv},
-      kBits{Ops::Xor, Ops::Or, Ops::And, Ops::Shl, Ops::Shr, Ops::Threefry};
-  constexpr OpSet kFloat{Ops::Exp2, Ops::Log2, Ops::Sin, Ops::Sqrt, Ops::Recip, Ops::Fdiv};
+  constexpr OpSet kWhole{GraphOp::Idiv},
+      kBits{GraphOp::Xor, GraphOp::Or, GraphOp::And, GraphOp::Shl, GraphOp::Shr, GraphOp::Threefry};
+  constexpr OpSet kFloat{GraphOp::Exp2, GraphOp::Log2,  GraphOp::Sin,
+                         GraphOp::Sqrt, GraphOp::Recip, GraphOp::Fdiv};
   if (kWhole.has(u.op()) && !is_integer(d)) return "it is of integers";
   if (kBits.has(u.op()) && is_float(d)) return "it is of integers and bool";
   if (kFloat.has(u.op()) && !is_float(d)) return "it is of floats";
@@ -230,7 +235,7 @@ std::string is_global(const UOp& u) {
   return number != nullptr && *number >= 0 ? "" : "its argument is not a number of a buffer";
 }
 bool views_global(const UOp& u) {
-  return u.op() == Ops::View && u.src().size() == 1 && u.src(0).op() == Ops::DefineGlobal;
+  return u.op() == GraphOp::View && u.src().size() == 1 && u.src(0).op() == GraphOp::DefineGlobal;
 }
 std::string loads(const UOp& u) {
   if (!views_global(u.src(0))) return "it reads no VIEW of a DEFINE_GLOBAL";
@@ -245,16 +250,16 @@ std::string stores(const UOp& u) {
   return "";
 }
 std::string valid(const UOp& u) {
-  if (u.src(0).op() != Ops::View) return "its source is not a VIEW";
+  if (u.src(0).op() != GraphOp::View) return "its source is not a VIEW";
   return u.dtype() == UOpType(DType::Bool) ? "" : "it gives bool";
 }
 std::string at_the_edge(const UOp& u) {
-  if (u.src().empty() || u.src(0).op() == Ops::DefineGlobal) return is_view(u);
+  if (u.src().empty() || u.src(0).op() == GraphOp::DefineGlobal) return is_view(u);
   return "views stand at the edges of a kernel only";
 }
 std::string stores_only(const UOp& u) {
   for (const UOp& s : u.src())
-    if (s.op() != Ops::Store) return s.line() + " is not a STORE";
+    if (s.op() != GraphOp::Store) return s.line() + " is not a STORE";
   return u.src().empty() ? "it stores nothing" : "";
 }
 std::string no_place(const UOp& /*u*/) { return "it does not belong here"; }
@@ -269,63 +274,63 @@ std::string is_image(const UOp& u) {
   return "";
 }
 std::string is_image_of_kernel(const UOp& u) {
-  if (u.dtype().is_image() && u.op() != Ops::DefineGlobal && u.op() != Ops::View)
+  if (u.dtype().is_image() && u.op() != GraphOp::DefineGlobal && u.op() != GraphOp::View)
     return "inside a kernel only DEFINE_GLOBAL and VIEW are images";
   return is_image(u);
 }
 
 // clang-format off
-constexpr OpSet kAsk{Ops::Contiguous, Ops::ContiguousBackward, Ops::Detach, Ops::Fuse, Ops::Gbarrier};
-constexpr OpSet kCompare{Ops::CmpLt, Ops::CmpNe, Ops::CmpEq};
-constexpr OpSet kMoves{Ops::Reshape, Ops::Expand, Ops::Permute, Ops::Pad, Ops::Shrink, Ops::Flip};
+constexpr OpSet kAsk{GraphOp::Contiguous, GraphOp::ContiguousBackward, GraphOp::Detach, GraphOp::Fuse, GraphOp::Gbarrier};
+constexpr OpSet kCompare{GraphOp::CmpLt, GraphOp::CmpNe, GraphOp::CmpEq};
+constexpr OpSet kMoves{GraphOp::Reshape, GraphOp::Expand, GraphOp::Permute, GraphOp::Pad, GraphOp::Shrink, GraphOp::Flip};
 constexpr OpSet kAlu{
-    Ops::Exp2, Ops::Log2, Ops::Sin, Ops::Sqrt, Ops::Recip, Ops::Neg, Ops::Add, Ops::Mul, Ops::Sub,
-    Ops::Fdiv, Ops::Idiv, Ops::Max, Ops::Mod, Ops::Xor, Ops::Or, Ops::And, Ops::Shl, Ops::Shr,
-    Ops::Pow, Ops::Threefry, Ops::MulAcc};
+    GraphOp::Exp2, GraphOp::Log2, GraphOp::Sin, GraphOp::Sqrt, GraphOp::Recip, GraphOp::Neg, GraphOp::Add, GraphOp::Mul, GraphOp::Sub,
+    GraphOp::Fdiv, GraphOp::Idiv, GraphOp::Max, GraphOp::Mod, GraphOp::Xor, GraphOp::Or, GraphOp::And, GraphOp::Shl, GraphOp::Shr,
+    GraphOp::Pow, GraphOp::Threefry, GraphOp::MulAcc};
 
 constexpr std::array kComputing = {
     SpecRule{"number of sources", kAnything, fits_arity},
-    SpecRule{"constant", Ops::Const, is_constant},
-    SpecRule{"variable", Ops::DefineVar, is_variable},
-    SpecRule{"bound variable", Ops::Bind, is_bound},
-    SpecRule{"choice", Ops::Where, chooses},
+    SpecRule{"constant", GraphOp::Const, is_constant},
+    SpecRule{"variable", GraphOp::DefineVar, is_variable},
+    SpecRule{"bound variable", GraphOp::Bind, is_bound},
+    SpecRule{"choice", GraphOp::Where, chooses},
     SpecRule{"comparison", kCompare, compares},
     SpecRule{"arithmetic", kAlu, computes},
-    SpecRule{"conversion", OpSet{Ops::Cast, Ops::Bitcast}, converts},
-    SpecRule{"reduce", Ops::ReduceAxis, is_reduce},
+    SpecRule{"conversion", OpSet{GraphOp::Cast, GraphOp::Bitcast}, converts},
+    SpecRule{"reduce", GraphOp::ReduceAxis, is_reduce},
 };
 constexpr std::array kTensor = {
-    SpecRule{"device", Ops::Device, names_device},
-    SpecRule{"unique", Ops::Unique, is_unique},
-    SpecRule{"buffer", Ops::Buffer, is_buffer},
-    SpecRule{"part of a buffer", Ops::BufferView, is_part},
-    SpecRule{"view", Ops::View, is_view},
+    SpecRule{"device", GraphOp::Device, names_device},
+    SpecRule{"unique", GraphOp::Unique, is_unique},
+    SpecRule{"buffer", GraphOp::Buffer, is_buffer},
+    SpecRule{"part of a buffer", GraphOp::BufferView, is_part},
+    SpecRule{"view", GraphOp::View, is_view},
     SpecRule{"movement", kMoves, moves},
     SpecRule{"asked of a tensor", kAsk, keeps_type},
-    SpecRule{"copy", Ops::Copy, is_copy},
-    SpecRule{"custom", Ops::Custom, is_custom},
-    SpecRule{"assign", Ops::Assign, is_assign},
-    SpecRule{"kernel", Ops::Kernel, is_kernel},
+    SpecRule{"copy", GraphOp::Copy, is_copy},
+    SpecRule{"custom", GraphOp::Custom, is_custom},
+    SpecRule{"assign", GraphOp::Assign, is_assign},
+    SpecRule{"kernel", GraphOp::Kernel, is_kernel},
     SpecRule{"one place", elementwise_ops(), in_one_place},
-    SpecRule{"shard", Ops::Multi, is_shard},
-    SpecRule{"one of several devices", Ops::MSelect, is_selected},
-    SpecRule{"stack of devices", Ops::MStack, is_stack},
-    SpecRule{"allreduce", Ops::Allreduce, allreduces},
-    SpecRule{"sink", Ops::Sink, is_sink},
-    SpecRule{"of kernels", OpSet{Ops::Load, Ops::Store, Ops::Valid, Ops::DefineGlobal}, no_place},
+    SpecRule{"shard", GraphOp::Multi, is_shard},
+    SpecRule{"one of several devices", GraphOp::MSelect, is_selected},
+    SpecRule{"stack of devices", GraphOp::MStack, is_stack},
+    SpecRule{"allreduce", GraphOp::Allreduce, allreduces},
+    SpecRule{"sink", GraphOp::Sink, is_sink},
+    SpecRule{"of kernels", OpSet{GraphOp::Load, GraphOp::Store, GraphOp::Valid, GraphOp::DefineGlobal}, no_place},
     SpecRule{"image", kAnything, is_image},
     SpecRule{"shape", kAnything, has_shape},
 };
 constexpr std::array kInKernel = {
-    SpecRule{"buffer of a kernel", Ops::DefineGlobal, is_global},
-    SpecRule{"load", Ops::Load, loads},
-    SpecRule{"store", Ops::Store, stores},
-    SpecRule{"valid", Ops::Valid, valid},
-    SpecRule{"views at the edges", Ops::View, at_the_edge},
-    SpecRule{"root", Ops::Sink, stores_only},
-    SpecRule{"of tensors", kMoves | kAsk | OpSet{Ops::Unique, Ops::Device, Ops::Buffer, Ops::BufferView,
-        Ops::Copy, Ops::Custom, Ops::Assign, Ops::Kernel, Ops::Multi, Ops::MSelect, Ops::MStack,
-        Ops::Allreduce}, no_place},
+    SpecRule{"buffer of a kernel", GraphOp::DefineGlobal, is_global},
+    SpecRule{"load", GraphOp::Load, loads},
+    SpecRule{"store", GraphOp::Store, stores},
+    SpecRule{"valid", GraphOp::Valid, valid},
+    SpecRule{"views at the edges", GraphOp::View, at_the_edge},
+    SpecRule{"root", GraphOp::Sink, stores_only},
+    SpecRule{"of tensors", kMoves | kAsk | OpSet{GraphOp::Unique, GraphOp::Device, GraphOp::Buffer, GraphOp::BufferView,
+        GraphOp::Copy, GraphOp::Custom, GraphOp::Assign, GraphOp::Kernel, GraphOp::Multi, GraphOp::MSelect, GraphOp::MStack,
+        GraphOp::Allreduce}, no_place},
     SpecRule{"image", kAnything, is_image_of_kernel},
     SpecRule{"shape", kAnything, has_shape},
 };
@@ -355,7 +360,7 @@ void check_axes(const std::vector<UOp>& order) {
   UOp stored;
   for (std::size_t place = 0; place < order.size(); ++place) {
     const UOp& u = order[place];
-    if (u.op() != Ops::Store) continue;
+    if (u.op() != GraphOp::Store) continue;
     if (stored && u.shape() != stored.shape())
       broken(u, place, "one shape",
              fmt::format("it stores shape {}, another {}", str(std::span<const sint>(u.shape())),

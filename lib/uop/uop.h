@@ -14,7 +14,7 @@
 #include "touchstone/dtype/image_dtype.h"
 #include "touchstone/dtype/scalar.h"
 #include "touchstone/shapetracker/view/shapetracker.h"
-#include "touchstone/uop/ops.h"
+#include "touchstone/uop/graph_op.h"
 
 namespace touchstone {
 
@@ -57,7 +57,7 @@ struct UOpType {
 /// For REDUCE_AXIS: ADD, MUL or MAX over `axes`, sorted and distinct, which remain with size 1.
 /// `fused`: to be computed in the kernel that reads it.
 struct UOpReduce {
-  Ops op = Ops::Add;
+  GraphOp op = GraphOp::Add;
   std::vector<int> axes;
   bool fused = false;
   bool operator==(const UOpReduce&) const = default;
@@ -141,11 +141,11 @@ class UOp {
 
   /// Makes or finds a node. Throws AstError for a null source; other rules are checked by
   /// `type_verify` (spec.h).
-  static UOp make(Ops op, UOpType dtype, std::vector<UOp> src = {}, UOpArg arg = {},
+  static UOp make(GraphOp op, UOpType dtype, std::vector<UOp> src = {}, UOpArg arg = {},
                   std::optional<std::int64_t> tag = {});
 
   // Parts. Undefined for a null handle.
-  inline Ops op() const;
+  inline GraphOp op() const;
   inline UOpType dtype() const;
   inline const std::vector<UOp>& src() const;
   inline const UOp& src(std::size_t i) const;
@@ -213,13 +213,13 @@ class UOp {
   /// This node viewed through `st`; *this if st is its own contiguous shape.
   UOp view(ShapeTracker st) const;
   /// Elementwise; comparisons give bool, WHERE the type of its second operand.
-  UOp alu(Ops op, std::vector<UOp> others = {}) const;
+  UOp alu(GraphOp op, std::vector<UOp> others = {}) const;
   UOp cast(UOpType to) const;     // *this if it has that type
   UOp bitcast(UOpType to) const;  // likewise
   /// ADD, MUL or MAX; sorts axes, drops those of size 1, returns *this if none is left.
-  UOp reduce(Ops op, std::vector<int> axes, bool fused = false) const;
-  UOp ask(Ops op) const;  // applies CONTIGUOUS, DETACH, FUSE, GBARRIER, ...
-  UOp contiguous() const { return ask(Ops::Contiguous); }
+  UOp reduce(GraphOp op, std::vector<int> axes, bool fused = false) const;
+  UOp ask(GraphOp op) const;  // applies CONTIGUOUS, DETACH, FUSE, GBARRIER, ...
+  UOp contiguous() const { return ask(GraphOp::Contiguous); }
   UOp assign(const UOp& value) const;
   UOp copy_to(const UOp& device) const;
   /// The shards on the devices of *this, in order, as one tensor sharded along `axis`.
@@ -230,7 +230,7 @@ class UOp {
   static UOp mstack(std::vector<UOp> of);
   /// Combines the parts on all devices of *this by ADD, MUL or MAX, in the order of docs/multi.md,
   /// on `device`.
-  UOp allreduce(Ops op, const UOp& device) const;
+  UOp allreduce(GraphOp op, const UOp& device) const;
   /// A CONST of the same type, shape and device.
   UOp const_like(const Scalar& value) const;
   UOp const_like(double value) const;

@@ -20,30 +20,30 @@ UOp moved_or_same(const UOp& x, const UOp& moved) { return *moved.st() == x.trac
 
 UOp UOp::unique() {
   static std::atomic<std::int64_t> next{0};
-  return make(Ops::Unique, UOpType::none(), {}, next.fetch_add(1));
+  return make(GraphOp::Unique, UOpType::none(), {}, next.fetch_add(1));
 }
 
 UOp UOp::device(std::string name) {
-  return make(Ops::Device, UOpType::none(), {}, std::move(name));
+  return make(GraphOp::Device, UOpType::none(), {}, std::move(name));
 }
 UOp UOp::device(std::vector<std::string> names) {
   if (names.size() == 1) return device(std::move(names[0]));
-  return make(Ops::Device, UOpType::none(), {}, std::move(names));
+  return make(GraphOp::Device, UOpType::none(), {}, std::move(names));
 }
 
 UOp UOp::new_buffer(const UOp& device, std::int64_t size, DType dtype) {
-  return make(Ops::Buffer, dtype, {unique(), device}, size);
+  return make(GraphOp::Buffer, dtype, {unique(), device}, size);
 }
 
 UOp UOp::constant(Scalar value, const Shape& shape, const UOp& device) {
   ShapeTracker st = ShapeTracker().reshape(Shape(shape.size(), 1)).expand(shape);
-  const UOp at = make(Ops::View, UOpType::none(), {device}, std::move(st));
-  return make(Ops::Const, value.dtype(), {at}, value);
+  const UOp at = make(GraphOp::View, UOpType::none(), {device}, std::move(st));
+  return make(GraphOp::Const, value.dtype(), {at}, value);
 }
-UOp UOp::constant(Scalar value) { return make(Ops::Const, value.dtype(), {}, value); }
+UOp UOp::constant(Scalar value) { return make(GraphOp::Const, value.dtype(), {}, value); }
 
 UOp UOp::variable(std::string name, std::int64_t min, std::int64_t max) {
-  return make(Ops::DefineVar, DType::Int64, {}, UOpVariable{std::move(name), min, max});
+  return make(GraphOp::DefineVar, DType::Int64, {}, UOpVariable{std::move(name), min, max});
 }
 
 sint device_number(std::size_t count) {
@@ -51,56 +51,57 @@ sint device_number(std::size_t count) {
       symbolic::variable(std::string(kDeviceNumber), 0, static_cast<std::int64_t>(count) - 1));
 }
 
-UOp UOp::sink(std::vector<UOp> of) { return make(Ops::Sink, UOpType::none(), std::move(of)); }
+UOp UOp::sink(std::vector<UOp> of) { return make(GraphOp::Sink, UOpType::none(), std::move(of)); }
 
 UOp UOp::reshape(const Shape& to) const {
   if (shape() == to) return *this;
-  return moved_or_same(*this, make(Ops::Reshape, dtype(), {*this}, to));
+  return moved_or_same(*this, make(GraphOp::Reshape, dtype(), {*this}, to));
 }
 UOp UOp::expand(const Shape& to) const {
   if (shape() == to) return *this;
-  return moved_or_same(*this, make(Ops::Expand, dtype(), {*this}, to));
+  return moved_or_same(*this, make(GraphOp::Expand, dtype(), {*this}, to));
 }
 UOp UOp::permute(std::vector<int> order) const {
-  return moved_or_same(*this, make(Ops::Permute, dtype(), {*this}, std::move(order)));
+  return moved_or_same(*this, make(GraphOp::Permute, dtype(), {*this}, std::move(order)));
 }
 UOp UOp::pad(const Padding& padding) const {
-  return moved_or_same(*this, make(Ops::Pad, dtype(), {*this}, padding));
+  return moved_or_same(*this, make(GraphOp::Pad, dtype(), {*this}, padding));
 }
 UOp UOp::shrink(const Mask& keep) const {
-  return moved_or_same(*this, make(Ops::Shrink, dtype(), {*this}, keep));
+  return moved_or_same(*this, make(GraphOp::Shrink, dtype(), {*this}, keep));
 }
 UOp UOp::flip(std::vector<int> axes) const {
   std::ranges::sort(axes);
   if (axes.empty()) return *this;
-  return moved_or_same(*this, make(Ops::Flip, dtype(), {*this}, std::move(axes)));
+  return moved_or_same(*this, make(GraphOp::Flip, dtype(), {*this}, std::move(axes)));
 }
 
 UOp UOp::view(ShapeTracker through) const {
-  if (st() != nullptr && through.is_contiguous() && through.shape() == shape() && op() != Ops::View)
+  if (st() != nullptr && through.is_contiguous() && through.shape() == shape() &&
+      op() != GraphOp::View)
     return *this;
-  return make(Ops::View, dtype(), {*this}, std::move(through));
+  return make(GraphOp::View, dtype(), {*this}, std::move(through));
 }
 
-UOp UOp::alu(Ops op, std::vector<UOp> others) const {
+UOp UOp::alu(GraphOp op, std::vector<UOp> others) const {
   std::vector<UOp> of{*this};
   for (UOp& other : others) of.push_back(std::move(other));
-  const OpsInfo& row = info(op);
+  const GraphOpInfo& row = info(op);
   if (!is_alu(op) || static_cast<int>(of.size()) != row.least)
     throw AstError(
         fmt::format("{} of {} operands is not an elementwise node", name(op), of.size()));
-  UOpType type = op == Ops::Where ? of[1].dtype() : dtype();
+  UOpType type = op == GraphOp::Where ? of[1].dtype() : dtype();
   if (is_comparison(op)) type = DType::Bool;
   if (type.is_image()) type = type.base;
   return make(op, type, std::move(of));
 }
 
-UOp UOp::cast(UOpType to) const { return dtype() == to ? *this : make(Ops::Cast, to, {*this}); }
+UOp UOp::cast(UOpType to) const { return dtype() == to ? *this : make(GraphOp::Cast, to, {*this}); }
 UOp UOp::bitcast(UOpType to) const {
-  return dtype() == to ? *this : make(Ops::Bitcast, to, {*this});
+  return dtype() == to ? *this : make(GraphOp::Bitcast, to, {*this});
 }
 
-UOp UOp::reduce(Ops op, std::vector<int> axes, bool fused) const {
+UOp UOp::reduce(GraphOp op, std::vector<int> axes, bool fused) const {
   const Shape& from = shape();
   if (!concrete_ones(from, axes))
     throw ShapeError(fmt::format("reduce: an axis is not in {}", touchstone::str(from)));
@@ -109,31 +110,31 @@ UOp UOp::reduce(Ops op, std::vector<int> axes, bool fused) const {
   std::erase_if(axes, [&](int a) { return from[static_cast<std::size_t>(a)] == sint(1); });
   if (axes.empty()) return *this;
   const UOpType type = dtype().is_image() ? UOpType(dtype().base) : dtype();
-  return make(Ops::ReduceAxis, type, {*this}, UOpReduce{op, std::move(axes), fused});
+  return make(GraphOp::ReduceAxis, type, {*this}, UOpReduce{op, std::move(axes), fused});
 }
 
-UOp UOp::ask(Ops op) const {
-  if (group(op) != OpsGroup::Ask)
+UOp UOp::ask(GraphOp op) const {
+  if (group(op) != GraphOpGroup::Ask)
     throw AstError(fmt::format("a tensor cannot be asked for {}", name(op)));
   return make(op, dtype(), {*this});
 }
 
-UOp UOp::assign(const UOp& value) const { return make(Ops::Assign, dtype(), {*this, value}); }
-UOp UOp::copy_to(const UOp& device) const { return make(Ops::Copy, dtype(), {*this, device}); }
+UOp UOp::assign(const UOp& value) const { return make(GraphOp::Assign, dtype(), {*this, value}); }
+UOp UOp::copy_to(const UOp& device) const { return make(GraphOp::Copy, dtype(), {*this, device}); }
 
 UOp UOp::multi(int axis) const {
-  return make(Ops::Multi, dtype(), {*this}, static_cast<std::int64_t>(axis));
+  return make(GraphOp::Multi, dtype(), {*this}, static_cast<std::int64_t>(axis));
 }
 UOp UOp::mselect(std::size_t which) const {
-  return make(Ops::MSelect, dtype(), {*this}, static_cast<std::int64_t>(which));
+  return make(GraphOp::MSelect, dtype(), {*this}, static_cast<std::int64_t>(which));
 }
 UOp UOp::mstack(std::vector<UOp> of) {
   if (of.empty()) throw AstError("MSTACK: no devices given");
   const UOpType type = of[0].dtype();
-  return make(Ops::MStack, type, std::move(of));
+  return make(GraphOp::MStack, type, std::move(of));
 }
-UOp UOp::allreduce(Ops op, const UOp& device) const {
-  return make(Ops::Allreduce, dtype(), {*this, device}, UOpReduce{op, {}, false});
+UOp UOp::allreduce(GraphOp op, const UOp& device) const {
+  return make(GraphOp::Allreduce, dtype(), {*this, device}, UOpReduce{op, {}, false});
 }
 
 UOp UOp::const_like(const Scalar& value) const {
@@ -141,7 +142,8 @@ UOp UOp::const_like(const Scalar& value) const {
   if (!where) {
     if (st() == nullptr) return constant(value);
     const ShapeTracker flat = ShapeTracker().reshape(Shape(shape().size(), 1)).expand(shape());
-    return make(Ops::Const, value.dtype(), {make(Ops::View, UOpType::none(), {}, flat)}, value);
+    return make(GraphOp::Const, value.dtype(), {make(GraphOp::View, UOpType::none(), {}, flat)},
+                value);
   }
   return constant(value, shape(), where);
 }

@@ -31,15 +31,15 @@ const T& arg_of(const UOpNode& n) {
 
 ShapeTracker moved(const UOpNode& n, const ShapeTracker& st) {
   switch (n.op) {
-    case Ops::Reshape:
+    case GraphOp::Reshape:
       return st.reshape(arg_of<Shape>(n));
-    case Ops::Expand:
+    case GraphOp::Expand:
       return st.expand(arg_of<Shape>(n));
-    case Ops::Permute:
+    case GraphOp::Permute:
       return st.permute(arg_of<std::vector<int>>(n));
-    case Ops::Pad:
+    case GraphOp::Pad:
       return st.pad(arg_of<Mask>(n));
-    case Ops::Shrink:
+    case GraphOp::Shrink:
       return st.shrink(arg_of<Mask>(n));
     default:
       return st.flip(arg_of<std::vector<int>>(n));
@@ -104,48 +104,48 @@ TrackerPtr rescaled(const UOpNode& n) {
 
 TrackerPtr of_parts(const UOpNode& n, const UOpNode* device) {
   switch (n.op) {
-    case Ops::View:
+    case GraphOp::View:
       return shared(arg_of<ShapeTracker>(n));
-    case Ops::Buffer:
+    case GraphOp::Buffer:
       return contiguous({sint(arg_of<std::int64_t>(n))});
-    case Ops::BufferView: {
+    case GraphOp::BufferView: {
       const Mask& part = arg_of<Mask>(n);
       if (part.size() != 1) no_arg(n);
       return contiguous({part[0].second});
     }
-    case Ops::Load:
-    case Ops::Store:
-    case Ops::Valid:
-    case Ops::Const:
-    case Ops::DefineVar:
+    case GraphOp::Load:
+    case GraphOp::Store:
+    case GraphOp::Valid:
+    case GraphOp::Const:
+    case GraphOp::DefineVar:
       for (const UOp& s : n.src)
-        if (s.op() == Ops::View) return known(s.address())->st;
+        if (s.op() == GraphOp::View) return known(s.address())->st;
       return nullptr;
-    case Ops::Assign:
-    case Ops::MSelect:
-    case Ops::Copy:
-      if (n.op == Ops::Copy || n.op == Ops::MSelect) {
+    case GraphOp::Assign:
+    case GraphOp::MSelect:
+    case GraphOp::Copy:
+      if (n.op == GraphOp::Copy || n.op == GraphOp::MSelect) {
         const TrackerPtr st = st_of_source(n, 0);
         return st == nullptr || st->is_contiguous() ? st : contiguous(st->shape());
       }
       return st_of_source(n, 0);
-    case Ops::Custom:
+    case GraphOp::Custom:
       return contiguous(arg_of<UOpFill>(n).shape);
-    case Ops::Kernel: {
+    case GraphOp::Kernel: {
       const UOpNode* ast = ast_of(n);
       if (ast == nullptr) no_arg(n);
       const UOpNode* value =
-          ast->op == Ops::Sink && !ast->src.empty() ? ast->src[0].address() : ast;
+          ast->op == GraphOp::Sink && !ast->src.empty() ? ast->src[0].address() : ast;
       const UOpFacts* facts = known(value);
       if (facts->st == nullptr) return nullptr;
       return contiguous({facts->st->size()});
     }
-    case Ops::Sink:
-    case Ops::Device:
-    case Ops::Unique:
-    case Ops::DefineGlobal:
+    case GraphOp::Sink:
+    case GraphOp::Device:
+    case GraphOp::Unique:
+    case GraphOp::DefineGlobal:
       return nullptr;
-    case Ops::Multi: {
+    case GraphOp::Multi: {
       const TrackerPtr st = st_of_source(n, 0);
       const auto axis = static_cast<std::size_t>(arg_of<std::int64_t>(n));
       if (st == nullptr || device == nullptr) return st;
@@ -154,9 +154,9 @@ TrackerPtr of_parts(const UOpNode& n, const UOpNode* device) {
       if (axis >= st->shape().size()) throw ShapeError("MULTI: no such axis");
       return with_axis(st, axis, st->shape()[axis] * sint(count));
     }
-    case Ops::ReduceAxis:
+    case GraphOp::ReduceAxis:
       return reduced(n);
-    case Ops::Bitcast:
+    case GraphOp::Bitcast:
       return n.src.empty() ? nullptr : rescaled(n);
     default:
       break;
@@ -174,9 +174,9 @@ const UOpNode* device_of_source(const UOpNode& n, std::size_t i) {
 
 // The DEVICE node below; null for MSELECT and MSTACK, which change it.
 const UOpNode* device_of(const UOpNode& n) {
-  if (n.op == Ops::Device) return &n;
-  if (n.op == Ops::MSelect || n.op == Ops::MStack) return nullptr;
-  if (n.op == Ops::Copy || n.op == Ops::Buffer || n.op == Ops::Allreduce)
+  if (n.op == GraphOp::Device) return &n;
+  if (n.op == GraphOp::MSelect || n.op == GraphOp::MStack) return nullptr;
+  if (n.op == GraphOp::Copy || n.op == GraphOp::Buffer || n.op == GraphOp::Allreduce)
     return device_of_source(n, 1);
   for (std::size_t i = 0; i < n.src.size(); ++i)
     if (const UOpNode* found = device_of_source(n, i)) return found;
@@ -193,12 +193,12 @@ std::vector<std::string> names_of(const UOpNode* device) {
 // MSELECT: one of the names below; MSTACK: those of all sources; null if there is none.
 UOp chosen_device(const UOpNode& n) {
   std::vector<std::string> names;
-  if (n.op == Ops::MSelect) {
+  if (n.op == GraphOp::MSelect) {
     const auto* which = std::get_if<std::int64_t>(&n.arg);
     const std::vector<std::string> of = names_of(device_of_source(n, 0));
     if (which == nullptr || *which < 0 || static_cast<std::size_t>(*which) >= of.size()) return {};
     names = {of[static_cast<std::size_t>(*which)]};
-  } else if (n.op == Ops::MStack) {
+  } else if (n.op == GraphOp::MStack) {
     for (std::size_t i = 0; i < n.src.size(); ++i)
       for (std::string& name : names_of(device_of_source(n, i))) names.push_back(std::move(name));
   }
@@ -240,7 +240,8 @@ const UOpFacts& facts_of(const UOpNode* node) {
       for (const UOp& s : n->src) all = ready(s.address()) && all;
       if (const UOpNode* ast = ast_of(*n)) {
         all = ready(ast) && all;
-        if (ast->op == Ops::Sink && !ast->src.empty()) all = ready(ast->src[0].address()) && all;
+        if (ast->op == GraphOp::Sink && !ast->src.empty())
+          all = ready(ast->src[0].address()) && all;
       }
       if (all) publish(n);
     }
@@ -262,12 +263,13 @@ const ShapeTracker& UOp::tracker() const {
 
 UOp UOp::base() const {
   UOp at = *this;
-  while (!at.src().empty() && (is_movement(at.op()) || at.op() == Ops::Multi)) at = UOp(at.src(0));
+  while (!at.src().empty() && (is_movement(at.op()) || at.op() == GraphOp::Multi))
+    at = UOp(at.src(0));
   return at;
 }
 
 sint UOp::size() const {
-  if (op() == Ops::Buffer) return arg_as<std::int64_t>();
+  if (op() == GraphOp::Buffer) return arg_as<std::int64_t>();
   return tracker().size();
 }
 
@@ -279,9 +281,9 @@ UOp UOp::device_node() const {
 std::vector<std::string> UOp::device() const { return names_of(facts_of(node_).device); }
 
 UOp UOp::buf_uop() const {
-  if (op() == Ops::Buffer || op() == Ops::BufferView) return *this;
-  if (op() == Ops::Assign) return src(0).base();
-  if (op() == Ops::MSelect || op() == Ops::MStack) {
+  if (op() == GraphOp::Buffer || op() == GraphOp::BufferView) return *this;
+  if (op() == GraphOp::Assign) return src(0).base();
+  if (op() == GraphOp::MSelect || op() == GraphOp::MStack) {
     std::vector<UOp> of;
     for (const UOp& s : src()) of.push_back(s.buf_uop());
     return with_src(std::move(of));
@@ -308,8 +310,9 @@ std::optional<int> axis_after_reshape(const Shape& before, const Shape& after, i
 // The sharding axis of a node, given those of its sources.
 std::optional<int> axis_of(const UOp& u, const UOpMap<std::optional<int>>& known) {
   const auto of = [&](std::size_t i) { return *known.find(u.src(i)); };
-  if (u.op() == Ops::Multi) return static_cast<int>(u.arg_as<std::int64_t>());
-  if (u.src().empty() || u.op() == Ops::Copy || u.op() == Ops::Allreduce) return std::nullopt;
+  if (u.op() == GraphOp::Multi) return static_cast<int>(u.arg_as<std::int64_t>());
+  if (u.src().empty() || u.op() == GraphOp::Copy || u.op() == GraphOp::Allreduce)
+    return std::nullopt;
   if (is_elementwise(u.op())) {
     std::optional<int> last;
     for (std::size_t i = 0; i < u.src().size(); ++i)
@@ -318,10 +321,10 @@ std::optional<int> axis_of(const UOp& u, const UOpMap<std::optional<int>>& known
   }
   const std::optional<int> axis = of(0);
   if (!axis) return std::nullopt;
-  if (u.op() == Ops::ReduceAxis)
+  if (u.op() == GraphOp::ReduceAxis)
     return std::ranges::count(u.arg_as<UOpReduce>().axes, *axis) > 0 ? std::nullopt : axis;
-  if (u.op() == Ops::Reshape) return axis_after_reshape(u.src(0).shape(), u.shape(), *axis);
-  if (u.op() == Ops::Permute) {
+  if (u.op() == GraphOp::Reshape) return axis_after_reshape(u.src(0).shape(), u.shape(), *axis);
+  if (u.op() == GraphOp::Permute) {
     const auto& order = u.arg_as<std::vector<int>>();
     return static_cast<int>(std::ranges::find(order, *axis) - order.begin());
   }

@@ -20,7 +20,7 @@ struct UOpFacts {
 
 /// A node as stored in the table. Internal to lib/uop.
 struct UOpNode {
-  Ops op = Ops::Sink;
+  GraphOp op = GraphOp::Sink;
   UOpType dtype;
   std::vector<UOp> src;
   UOpArg arg;
@@ -44,7 +44,7 @@ struct UOpNode {
 /// The facts of `node`, computing those below as needed.
 const UOpFacts& facts_of(const UOpNode* node);
 
-inline Ops UOp::op() const { return node_->op; }
+inline GraphOp UOp::op() const { return node_->op; }
 inline UOpType UOp::dtype() const { return node_->dtype; }
 inline const std::vector<UOp>& UOp::src() const { return node_->src; }
 inline const UOp& UOp::src(std::size_t i) const { return node_->src[i]; }

@@ -128,7 +128,7 @@ bool same(const UOpArg& a, const UOpArg& b) {
          (*x)->metadata == (*y)->metadata;
 }
 
-UOp UOp::make(Ops op, UOpType dtype, std::vector<UOp> src, UOpArg arg,
+UOp UOp::make(GraphOp op, UOpType dtype, std::vector<UOp> src, UOpArg arg,
               std::optional<std::int64_t> tag) {
   auto made = std::make_unique<UOpNode>();
   made->op = op;

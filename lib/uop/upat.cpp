@@ -5,7 +5,7 @@
 namespace touchstone {
 
 UPat::UPat() : UPat(Parts{}) {}
-UPat::UPat(Ops op) : UPat(OpSet(op)) {}
+UPat::UPat(GraphOp op) : UPat(OpSet(op)) {}
 UPat::UPat(OpSet ops) {
   Parts parts;
   parts.ops = ops;
@@ -13,11 +13,11 @@ UPat::UPat(OpSet ops) {
 }
 
 UPat UPat::var(std::string name) { return UPat().named(std::move(name)); }
-UPat UPat::cvar(std::string name) { return UPat(Ops::Const).named(std::move(name)); }
+UPat UPat::cvar(std::string name) { return UPat(GraphOp::Const).named(std::move(name)); }
 
 UPat UPat::number(double value) {
   Parts parts;
-  parts.ops = Ops::Const;
+  parts.ops = GraphOp::Const;
   parts.number = value;
   return UPat(std::move(parts));
 }
@@ -79,9 +79,9 @@ UPat UPat::or_more() const {
   return UPat(std::move(parts));
 }
 
-UPat UPat::or_casted() const { return any({*this, UPat(Ops::Cast).over({*this})}); }
+UPat UPat::or_casted() const { return any({*this, UPat(GraphOp::Cast).over({*this})}); }
 UPat UPat::or_casted(std::string name_of_cast) const {
-  return any({*this, UPat(Ops::Cast).over({*this}).named(std::move(name_of_cast))});
+  return any({*this, UPat(GraphOp::Cast).over({*this}).named(std::move(name_of_cast))});
 }
 
 std::string UPat::str() const {
@@ -94,7 +94,7 @@ std::string UPat::str() const {
   } else if (p.ops == OpSet::all()) {
     text = p.name.empty() ? "_" : "";
   } else {
-    for (const OpsInfo& row : ops_table)
+    for (const GraphOpInfo& row : graph_op_table)
       if (p.ops.has(row.op)) text += (text.empty() ? "" : "|") + std::string(row.name);
   }
   if (!p.name.empty()) text += (text.empty() ? "" : ":") + p.name;
@@ -105,7 +105,7 @@ std::string UPat::str() const {
   return text + (p.sources == Sources::Shuffled ? "}" : ")");
 }
 
-UPat alu(Ops op, std::vector<UPat> of) {
+UPat alu(GraphOp op, std::vector<UPat> of) {
   return info(op).commutes ? UPat(op).over_any_order(std::move(of)) : UPat(op).over(std::move(of));
 }
 

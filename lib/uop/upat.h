@@ -13,8 +13,8 @@ namespace touchstone {
 /// A pattern of nodes. A value type: the makers below return new patterns.
 ///
 ///   UPat::var("x") * UPat::number(1)                 x * 1, and 1 * x
-///   UPat(Ops::View).over({UPat::var("x")}).named("v")
-///   UPat(Ops::ReduceAxis).over({UPat(Ops::View).or_casted()})
+///   UPat(GraphOp::View).over({UPat::var("x")}).named("v")
+///   UPat(GraphOp::ReduceAxis).over({UPat(GraphOp::View).or_casted()})
 ///
 /// A name that occurs twice must match the same node both times.
 class UPat {
@@ -41,7 +41,7 @@ class UPat {
   };
 
   UPat();                              // any node
-  UPat(Ops op);                        // NOLINT(google-explicit-constructor): an op is a pattern
+  UPat(GraphOp op);                    // NOLINT(google-explicit-constructor): an op is a pattern
   UPat(OpSet ops);                     // NOLINT(google-explicit-constructor)
   static UPat var(std::string name);   // any node, named
   static UPat cvar(std::string name);  // a CONST, named
@@ -71,10 +71,10 @@ class UPat {
 };
 
 /// Elementwise patterns; match both orders if the op commutes.
-UPat alu(Ops op, std::vector<UPat> of);
-inline UPat operator+(const UPat& a, const UPat& b) { return alu(Ops::Add, {a, b}); }
-inline UPat operator*(const UPat& a, const UPat& b) { return alu(Ops::Mul, {a, b}); }
-inline UPat operator-(const UPat& a, const UPat& b) { return alu(Ops::Sub, {a, b}); }
+UPat alu(GraphOp op, std::vector<UPat> of);
+inline UPat operator+(const UPat& a, const UPat& b) { return alu(GraphOp::Add, {a, b}); }
+inline UPat operator*(const UPat& a, const UPat& b) { return alu(GraphOp::Mul, {a, b}); }
+inline UPat operator-(const UPat& a, const UPat& b) { return alu(GraphOp::Sub, {a, b}); }
 
 /// True if CONST `value` matches UPat::number(wanted).
 bool is_number(const Scalar& value, double wanted);

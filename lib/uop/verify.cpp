@@ -17,7 +17,7 @@ class Verifier {
   explicit Verifier(const LinearKernel& kernel) : kernel_(kernel) {}
 
   void run() {
-    for (at_ = 0; at_ < static_cast<int>(kernel_.uops.size()); ++at_) step();
+    for (at_ = 0; at_ < static_cast<int>(kernel_.steps.size()); ++at_) step();
     if (!open_.empty()) fail(fmt::format("loop %{} never ends", open_.back()));
     const int split = kernel_.split;
     if (split != -1 && (split < 0 || split >= at_ || kind(split) != StepKind::Loop))
@@ -26,7 +26,7 @@ class Verifier {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    const bool inside = at_ < static_cast<int>(kernel_.uops.size());
+    const bool inside = at_ < static_cast<int>(kernel_.steps.size());
     throw AstError(fmt::format("linear kernel {}: %{}{}: {}", kernel_.name, at_,
                                inside ? " = " + str(uop()) : "", what));
   }
@@ -34,9 +34,9 @@ class Verifier {
     if (!holds) fail(std::string(what));
   }
 
-  const LinearStep& uop() const { return kernel_.uops[static_cast<std::size_t>(at_)]; }
-  StepKind kind(int i) const { return kernel_.uops[static_cast<std::size_t>(i)].kind; }
-  DType dtype(int i) const { return kernel_.uops[static_cast<std::size_t>(i)].dtype; }
+  const LinearStep& uop() const { return kernel_.steps[static_cast<std::size_t>(at_)]; }
+  StepKind kind(int i) const { return kernel_.steps[static_cast<std::size_t>(i)].kind; }
+  DType dtype(int i) const { return kernel_.steps[static_cast<std::size_t>(i)].dtype; }
   int src(std::size_t i) const { return uop().src[i]; }
 
   void step() {
@@ -158,7 +158,7 @@ class Verifier {
 
   bool has_lanes(int i) const {
     return kind(i) == StepKind::DefineAcc &&
-           std::holds_alternative<int>(kernel_.uops[static_cast<std::size_t>(i)].arg);
+           std::holds_alternative<int>(kernel_.steps[static_cast<std::size_t>(i)].arg);
   }
 
   void check_accumulator() const {
@@ -178,7 +178,7 @@ class Verifier {
     operands(load ? 2 : 3, 3);
     require(kind(src(0)) == StepKind::DefineGlobal, "the first operand must be a buffer");
     require(dtype(src(0)) == uop().dtype, "the buffer is of another dtype");
-    const int number = std::get<int>(kernel_.uops[static_cast<std::size_t>(src(0))].arg);
+    const int number = std::get<int>(kernel_.steps[static_cast<std::size_t>(src(0))].arg);
     require(load || number == 0, "only buffer 0 may be written");
     require(!load || number != 0 || stored_,
             "only elements of buffer 0 that were written may be read");

@@ -12,9 +12,9 @@ using OpKind = MovementOp::Kind;
 
 /// A sequence of operations and the resulting shape. No-ops are omitted. tried: each operation is
 /// applied to that shape and throws ShapeError as in `apply`.
-class Ops {
+class GraphOp {
  public:
-  Ops(Shape shape, bool tried) : tried_(tried), shape_(std::move(shape)) {}
+  GraphOp(Shape shape, bool tried) : tried_(tried), shape_(std::move(shape)) {}
 
   const Shape& shape() const { return shape_; }
   const std::vector<MovementOp>& list() const { return list_; }
@@ -160,7 +160,7 @@ std::optional<Core> core_of(const View& view) {
 
 // Turns the last axis, of (extent - 1) * stride + span elements, into rows of `span` elements, each
 // `stride` after the previous one; false if rows overlap and a size has variables.
-bool take_rows(Ops& ops, const sint& extent, const sint& stride, const sint& span) {
+bool take_rows(GraphOp& ops, const sint& extent, const sint& stride, const sint& span) {
   if (certainly_le(span, stride)) {
     ops.pad_last(stride - span);
     ops.split_last(extent, stride);
@@ -188,12 +188,12 @@ bool take_rows(Ops& ops, const sint& extent, const sint& stride, const sint& spa
 }
 
 // Extends the flat axis to that size: outer views may skip a part beyond the buffer.
-void make_reach(Ops& ops, const sint& size) {
+void make_reach(GraphOp& ops, const sint& size) {
   if (!certainly_le(size, ops.last())) ops.pad_last(shapetracker::larger(size - ops.last(), 0));
 }
 
 // Forms the axes with a stride, in order, from one flat axis.
-bool make_core(Ops& ops, const Core& core) {
+bool make_core(GraphOp& ops, const Core& core) {
   if (!certainly_le(0, core.low)) return false;
   make_reach(ops, core.low + core.span);
   if (!certainly_le(core.low + core.span, ops.last())) return false;
@@ -236,21 +236,21 @@ class ViewWriter {
   }
 
   // Without AsStrided; false if the bounds do not determine the signs or the order of the strides.
-  bool by_rows(Ops& ops) const {
+  bool by_rows(GraphOp& ops) const {
     const std::optional<Core> core = core_of(view_);
     if (!core || !make_core(ops, *core)) return false;
     ops.reshape(thin_);
     finish(ops);
     return true;
   }
-  bool as_strided(Ops& ops) const {
+  bool as_strided(GraphOp& ops) const {
     make_reach(ops, address_range(view_).second + 1);
     ops.as_strided(thin_, view_.strides(), first_address(view_));
     finish(ops);
     return true;
   }
   // AsStrided with every axis: an empty axis without a stride means that nothing is read.
-  bool as_strided_whole(Ops& ops) const {
+  bool as_strided_whole(GraphOp& ops) const {
     make_reach(ops, address_range(view_).second + 1);
     ops.as_strided(wide_, view_.strides(), first_address(view_));
     finish(ops);
@@ -259,7 +259,7 @@ class ViewWriter {
 
  private:
   // Completes the view from its axes with a stride.
-  void finish(Ops& ops) const {
+  void finish(GraphOp& ops) const {
     ops.expand(wide_);
     ops.pad(padding_);
   }
@@ -271,7 +271,7 @@ class ViewWriter {
 
 // From some axes to the view. Throws ShapeError if no variant is proved correct for all values of
 // the variables.
-void make_view(Ops& ops, const View& view) {
+void make_view(GraphOp& ops, const View& view) {
   ops.reshape({touchstone::elements(ops.shape())});
   if (view.nothing_valid()) {
     ops.shrink_last(0, 0);
@@ -287,7 +287,7 @@ void make_view(Ops& ops, const View& view) {
   std::string refused = "the bounds do not determine the order of its strides";
   for (const auto write :
        {&ViewWriter::by_rows, &ViewWriter::as_strided, &ViewWriter::as_strided_whole}) {
-    Ops attempt = ops;
+    GraphOp attempt = ops;
     try {
       if (!(writer.*write)(attempt)) continue;
       ops = std::move(attempt);
@@ -309,7 +309,7 @@ std::vector<MovementOp> to_movement_ops(const ShapeTracker& tracker, const sint&
                                  tracker.str(), tracker.real_size(), elements.str()));
   const bool concrete =
       elements.is_int() && std::ranges::all_of(tracker.views(), &View::is_concrete);
-  Ops ops({elements}, !concrete);
+  GraphOp ops({elements}, !concrete);
   for (const View& view : tracker.views()) try {
       make_view(ops, view);
     } catch (const ShapeError& refused) {

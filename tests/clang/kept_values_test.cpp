@@ -54,7 +54,7 @@ LazyOpPtr kernel_of(const Rows& r) {
 
 std::int64_t stores(const LazyOpPtr& kernel, const CodegenOptions& options = {}) {
   const LinearKernel linear = linearize(kernel, options);
-  return std::ranges::count(linear.uops, StepKind::Store, &LinearStep::kind);
+  return std::ranges::count(linear.steps, StepKind::Store, &LinearStep::kind);
 }
 
 void expect_same_bits(const LazyOpPtr& kernel, std::int64_t elements, std::size_t inputs) {

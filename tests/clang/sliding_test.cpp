@@ -163,7 +163,7 @@ TEST(Sliding, HoldsTheRightElementsAtTinySizes) {
 // The sizes of the arrays, in order.
 Ints arrays(const Windows& w) {
   Ints sizes;
-  for (const LinearStep& step : linearize(w.kernel()).uops)
+  for (const LinearStep& step : linearize(w.kernel()).steps)
     if (step.kind == StepKind::DefineAcc && std::holds_alternative<int>(step.arg) &&
         step.src.empty())
       sizes.push_back(std::get<int>(step.arg));

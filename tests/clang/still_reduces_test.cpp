@@ -30,7 +30,7 @@ Loops loops_of(const LazyOpPtr& kernel, const CodegenOptions& options = {}) {
   verify(linear);
   Loops made{0, 0, render_c_function(linear, "f")};
   int open = 0;
-  for (const LinearStep& step : linear.uops) {
+  for (const LinearStep& step : linear.steps) {
     if (step.kind == StepKind::Loop) {
       ++made.all;
       made.deepest = std::max(made.deepest, ++open);
@@ -176,11 +176,11 @@ TEST(StillReduces, StayInALoopThatMayNotRun) {
 std::int64_t reads_of(const LinearKernel& linear) {
   std::int64_t reads = 0;
   std::vector<std::int64_t> open{1};
-  for (const LinearStep& step : linear.uops) {
+  for (const LinearStep& step : linear.steps) {
     if (step.kind == StepKind::Loop)
       open.push_back(
           open.back() *
-          std::get<Scalar>(linear.uops[static_cast<std::size_t>(step.src[1])].arg).to_int64());
+          std::get<Scalar>(linear.steps[static_cast<std::size_t>(step.src[1])].arg).to_int64());
     if (step.kind == StepKind::EndLoop) open.pop_back();
     if (step.kind == StepKind::Load) reads += open.back();
   }

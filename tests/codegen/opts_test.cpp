@@ -204,7 +204,7 @@ TEST(Opts, PeeledLoopsLookAtNoMaskBetween) {
       written(LazyOp::load(1, kFloat, ShapeTracker::contiguous({5, 37}).pad({{0, 0}, {2, 1}})));
   const auto looks = [&](const std::string& opts) {
     const LinearKernel linear = linearize(kernel, {.opts = parse_opts(opts)});
-    return std::ranges::count_if(linear.uops, [](const LinearStep& u) {
+    return std::ranges::count_if(linear.steps, [](const LinearStep& u) {
       return u.kind == StepKind::Load && u.src.size() == 3;
     });
   };
@@ -248,7 +248,7 @@ TEST(Opts, MaximaOfLongRowsHaveAccumulatorsOfTheirOwn) {
     const LinearKernel linear = linearize(written(LazyOp::reduce(Op::ReduceSum, rest, {1})),
                                           {.opts = Opts{{OptKind::Sums, {sums}}}});
     std::vector<int> found;
-    for (const LinearStep& u : linear.uops)
+    for (const LinearStep& u : linear.steps)
       if (u.kind == StepKind::DefineAcc) found.push_back(std::get<int>(u.arg));
     EXPECT_EQ(linear.running_sums, sums);
     std::ranges::sort(found);
@@ -280,7 +280,7 @@ TEST(Opts, EachChangesTheCodeAsItSays) {
   EXPECT_NE(with("lanes(8)").find(" 8\n"), std::string::npos);
   const auto accumulators = [&](const std::string& opts) {
     const LinearKernel linear = linearize(p, {.opts = parse_opts(opts)});
-    return std::ranges::count(linear.uops, StepKind::DefineAcc, &LinearStep::kind);
+    return std::ranges::count(linear.steps, StepKind::DefineAcc, &LinearStep::kind);
   };
   EXPECT_EQ(accumulators("lanes(8)"), 1);
   EXPECT_EQ(accumulators("lanes(8) block(0,4)"), 4);
@@ -289,7 +289,7 @@ TEST(Opts, EachChangesTheCodeAsItSays) {
   const LinearKernel packed =
       linearize(written(LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, x, across), {1})),
                 {.opts = parse_opts("lanes(8) pack(0,65536) stage(64)")});
-  EXPECT_EQ(std::ranges::count(packed.uops, StepKind::DefineAcc, &LinearStep::kind), 2);  // a copy
+  EXPECT_EQ(std::ranges::count(packed.steps, StepKind::DefineAcc, &LinearStep::kind), 2);  // a copy
   EXPECT_EQ(linearize(p, {.opts = parse_opts("lanes(8) parallel(1)")}).split,
             linearize(p, {.opts = parse_opts("lanes(8)")}).split + 3);
 }

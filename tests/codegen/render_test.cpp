@@ -77,7 +77,7 @@ TEST(RenderC, NothingValidIsNoLoad) {
 }
 
 TEST(RenderC, EmptyOutputIsNoCode) {
-  EXPECT_TRUE(linearize(stored_kernel(load(1, dense_view({3, 0})))).uops.empty());
+  EXPECT_TRUE(linearize(stored_kernel(load(1, dense_view({3, 0})))).steps.empty());
   EXPECT_EQ(body(stored_kernel(load(1, dense_view({3, 0})))), "");
 }
 

@@ -35,10 +35,10 @@ TEST(Traced, StepsAreOfNodesWithTheirOperation) {
     const LazyOpPtr kernel = define::parse(text).kernel();
     const TracedKernel traced = linearize_traced(kernel);
     const std::vector<const LazyOp*> nodes = ordered_nodes(kernel);
-    ASSERT_EQ(traced.nodes.size(), traced.linear.uops.size());
+    ASSERT_EQ(traced.nodes.size(), traced.linear.steps.size());
     std::set<int> named;
     for (std::size_t i = 0; i < traced.nodes.size(); ++i) {
-      const LinearStep& step = traced.linear.uops[i];
+      const LinearStep& step = traced.linear.steps[i];
       if (traced.nodes[i] < 0) continue;
       ASSERT_LT(traced.nodes[i], static_cast<int>(nodes.size())) << text;
       named.insert(traced.nodes[i]);
@@ -75,7 +75,7 @@ TEST(Traced, EveryLineOfCBetweenTheBracesIsOfAStep) {
     // Without the head, the line about unused parameters, and the closing brace; an accumulator of
     // lanes has one more line.
     std::size_t lanes = 0;
-    for (const LinearStep& step : traced.linear.uops)
+    for (const LinearStep& step : traced.linear.steps)
       lanes += step.kind == StepKind::DefineAcc && std::holds_alternative<int>(step.arg) &&
                        !step.src.empty()
                    ? 1U

@@ -20,8 +20,8 @@ struct Steps {
   int accumulator = 0, loop = 0;
 
   int add(StepKind kind, DType type, Operands src = {}, StepArg arg = {}) {
-    kernel.uops.push_back({kind, type, src, std::move(arg)});
-    return static_cast<int>(kernel.uops.size()) - 1;
+    kernel.steps.push_back({kind, type, src, std::move(arg)});
+    return static_cast<int>(kernel.steps.size()) - 1;
   }
   int number(std::int64_t n) {
     return add(StepKind::Const, DType::Int64, {}, Scalar::from_double(DType::Int64, double(n)));
@@ -92,14 +92,14 @@ TEST(VectorLoopsFound, ReadNothingThatAnotherLaneWrites) {
 TEST(VectorLoopsFound, FoldWhatLiesBeyondTheirLanes) {
   for (const std::int64_t shift : {7, 8, 9}) {
     Steps s = steps_of(8, Op::Add, shift);
-    s.kernel.uops[static_cast<std::size_t>(s.accumulator)].arg = 32;
+    s.kernel.steps[static_cast<std::size_t>(s.accumulator)].arg = 32;
     const VectorLoops found = vector_loops(s.kernel);
     EXPECT_EQ(found.loops.contains(s.loop), shift >= 8) << shift;
     EXPECT_FALSE(found.accumulators.contains(s.accumulator)) << shift;
     EXPECT_TRUE(found.in_memory.contains(s.accumulator)) << shift;
   }
   Steps s = steps_of(8, Op::Add, 8);  // l + l instead of l + 8
-  for (LinearStep& u : s.kernel.uops)
+  for (LinearStep& u : s.kernel.steps)
     if (u.kind == StepKind::Index) u.src[1] = s.loop;
   EXPECT_FALSE(vector_loops(s.kernel).loops.contains(s.loop));
 }

@@ -114,7 +114,7 @@ TEST(Grid, BoundsOfDrawnKernelsAreProvedOnTheGrid) {
     options.threads = 8;
     options.layout_seed = i % 2;
     const GridKernel grid = lay_out(kernel, options);
-    if (grid.linear.uops.empty()) continue;
+    if (grid.linear.steps.empty()) continue;
     verify(grid.linear);
     guarded_loads += unproved_accesses(grid.linear, variables_of(kernel)).empty() ? 0 : 1;
     EXPECT_GE(blocks_of(grid), 1);

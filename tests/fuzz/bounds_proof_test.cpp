@@ -15,7 +15,7 @@ namespace {
 // Runs only a kernel's index arithmetic, loop by loop.
 class Walk {
  public:
-  explicit Walk(const LinearKernel& kernel) : kernel_(kernel), values_(kernel.uops.size(), 0) {}
+  explicit Walk(const LinearKernel& kernel) : kernel_(kernel), values_(kernel.steps.size(), 0) {}
 
   /// The first step with an access out of bounds; -1 if there is none.
   int run() {
@@ -39,7 +39,7 @@ class Walk {
   }
 
  private:
-  const LinearStep& at(int i) const { return kernel_.uops[static_cast<std::size_t>(i)]; }
+  const LinearStep& at(int i) const { return kernel_.steps[static_cast<std::size_t>(i)]; }
   std::int64_t& value(int i) { return values_[static_cast<std::size_t>(i)]; }
 
   int end_of(int loop) const {
@@ -165,14 +165,14 @@ TEST(BoundsProof, RowsOfAVariableLengthAreProvedTermByTerm) {
 TEST(BoundsProof, AWrongNumberIsSeenWhereItReachesOutside) {
   int outside = 0, proved = 0, changed = 0;
   for (const LinearKernel& kernel : drawn_kernels(150)) {
-    for (std::size_t i = 0; i < kernel.uops.size(); ++i) {
-      const LinearStep& step = kernel.uops[i];
+    for (std::size_t i = 0; i < kernel.steps.size(); ++i) {
+      const LinearStep& step = kernel.steps[i];
       if (step.kind != StepKind::Const || step.dtype != DType::Int64) continue;
       for (const std::int64_t by : {-1, 1}) {
         std::int64_t other = 0;  // a data constant may be the last representable number
         if (__builtin_add_overflow(std::get<Scalar>(step.arg).to_int64(), by, &other)) continue;
         LinearKernel wrong = kernel;
-        wrong.uops[i].arg = Scalar::of(other);
+        wrong.steps[i].arg = Scalar::of(other);
         const int at = Walk(wrong).run();
         const bool open = !unproved_accesses(wrong).empty();
         EXPECT_TRUE(open || at == -1) << "step " << at << " of\n" << str(wrong);
@@ -193,8 +193,8 @@ LinearKernel reads_beyond(bool masked) {
   k.name = "k";
   k.buffers = {{0, DType::Float32, 4}, {1, DType::Float32, 6}};
   const auto add = [&](StepKind kind, DType dtype, Operands src, StepArg arg) {
-    k.uops.push_back({kind, dtype, src, std::move(arg)});
-    return static_cast<int>(k.uops.size()) - 1;
+    k.steps.push_back({kind, dtype, src, std::move(arg)});
+    return static_cast<int>(k.steps.size()) - 1;
   };
   const int to = add(StepKind::DefineGlobal, DType::Float32, {}, 0);
   const int from = add(StepKind::DefineGlobal, DType::Float32, {}, 1);

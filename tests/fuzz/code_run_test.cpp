@@ -53,22 +53,22 @@ TEST(CodeRun, TakesTheValuesOfVariables) {
 TEST(CodeRun, LooksAtArraysAndLeavesOutWhatIsMaskedOrMadeOfValues) {
   LinearKernel code;
   code.buffers = {{0, DType::Int64, 1}, {1, DType::Int64, 1}};
-  code.uops = {{StepKind::DefineGlobal, DType::Int64, {}, 0},
-               {StepKind::DefineGlobal, DType::Int64, {}, 1},
-               {StepKind::Const, DType::Int64, {}, Scalar::of(std::int64_t{0})},
-               {StepKind::Const, DType::Int64, {}, Scalar::of(std::int64_t{7})},
-               {StepKind::Load, DType::Int64, {1, 3, 2}, {}},
-               {StepKind::Load, DType::Int64, {1, 2}, {}},
-               {StepKind::Load, DType::Int64, {1, 5}, {}},
-               {StepKind::Store, DType::Int64, {0, 2, 6}, {}}};
+  code.steps = {{StepKind::DefineGlobal, DType::Int64, {}, 0},
+                {StepKind::DefineGlobal, DType::Int64, {}, 1},
+                {StepKind::Const, DType::Int64, {}, Scalar::of(std::int64_t{0})},
+                {StepKind::Const, DType::Int64, {}, Scalar::of(std::int64_t{7})},
+                {StepKind::Load, DType::Int64, {1, 3, 2}, {}},
+                {StepKind::Load, DType::Int64, {1, 2}, {}},
+                {StepKind::Load, DType::Int64, {1, 5}, {}},
+                {StepKind::Store, DType::Int64, {0, 2, 6}, {}}};
   const std::array<std::int64_t, 2> sizes{1, 1};
   const auto run = run_code(code, {}, sizes, kEnough);
   ASSERT_TRUE(run);
   EXPECT_EQ(run->reads, 2);
   EXPECT_FALSE(run->outside) << *run->outside;
-  code.uops.insert(code.uops.begin() + 4, {StepKind::DefineAcc, DType::Int64, {2}, 7});
-  code.uops.resize(5);
-  code.uops.push_back({StepKind::LoadAcc, DType::Int64, {4, 3}, {}});
+  code.steps.insert(code.steps.begin() + 4, {StepKind::DefineAcc, DType::Int64, {2}, 7});
+  code.steps.resize(5);
+  code.steps.push_back({StepKind::LoadAcc, DType::Int64, {4, 3}, {}});
   const auto beyond = run_code(code, {}, sizes, kEnough);
   ASSERT_TRUE(beyond && beyond->outside);
   EXPECT_NE(beyond->outside->find("reaches element 7 of 7"), std::string::npos);

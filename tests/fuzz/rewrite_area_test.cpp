@@ -45,19 +45,20 @@ TEST(PlainRewriting, IsAsDefined) {
   // sin sin x -> exp2 x, sin x -> sqrt x of sin sin sin v.
   const std::string graph = "DEFINE_VAR:f32; 3*SIN:f32 ^1 | ",
                     rules = " | SIN(SIN(x)) -> EXP2(x) | SIN(x) -> SQRT(x)";
-  const UOp v = UOp::make(Ops::DefineVar, DType::Float32);
-  EXPECT_EQ(plainly(graph + "top" + rules).result, v.alu(Ops::Sqrt).alu(Ops::Sqrt).alu(Ops::Sqrt));
-  EXPECT_EQ(plainly(graph + "bottom" + rules).result, v.alu(Ops::Sqrt).alu(Ops::Exp2));
+  const UOp v = UOp::make(GraphOp::DefineVar, DType::Float32);
+  EXPECT_EQ(plainly(graph + "top" + rules).result,
+            v.alu(GraphOp::Sqrt).alu(GraphOp::Sqrt).alu(GraphOp::Sqrt));
+  EXPECT_EQ(plainly(graph + "bottom" + rules).result, v.alu(GraphOp::Sqrt).alu(GraphOp::Exp2));
   // Both orders of two sources; null makes the matcher try the next.
   EXPECT_EQ(plainly("DEFINE_VAR; UNIQUE; ADD %0 %1 | top | ADD{a, b} -> null").calls, 2U);
   EXPECT_EQ(plainly("DEFINE_VAR; UNIQUE; ADD %0 %1 | top | ADD{a, b} -> b if a:UNIQUE").result,
-            UOp::make(Ops::DefineVar, UOpType::none()));
+            UOp::make(GraphOp::DefineVar, UOpType::none()));
   // Each pattern without sources fits; two sources are not one, and a name binds one node.
-  EXPECT_EQ(plainly("SINK | top | SINK[NEG] -> UNIQUE()").result.op(), Ops::Unique);
-  EXPECT_EQ(plainly("UNIQUE; SINK %0 %0 | top | SINK(_) -> UNIQUE()").result.op(), Ops::Sink);
+  EXPECT_EQ(plainly("SINK | top | SINK[NEG] -> UNIQUE()").result.op(), GraphOp::Unique);
+  EXPECT_EQ(plainly("UNIQUE; SINK %0 %0 | top | SINK(_) -> UNIQUE()").result.op(), GraphOp::Sink);
   EXPECT_EQ(plainly("UNIQUE; SINK %0 %0 | top | SINK(_, ...) -> UNIQUE()").result.op(),
-            Ops::Unique);
-  EXPECT_EQ(plainly("UNIQUE; DEVICE; ADD %0 %1 | top | ADD(x, x) -> x").result.op(), Ops::Add);
+            GraphOp::Unique);
+  EXPECT_EQ(plainly("UNIQUE; DEVICE; ADD %0 %1 | top | ADD(x, x) -> x").result.op(), GraphOp::Add);
   for (const char* endless : {"NEG | top | NEG -> NEG=1() | NEG=1 -> NEG()",
                               "NEG | bottom | x@NEG -> NEG(x)", "NEG | top | NEG -> NEG(NEG())"})
     EXPECT_THROW(plainly(endless), Endless) << endless;

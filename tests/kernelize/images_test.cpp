@@ -141,11 +141,12 @@ TEST(Images, TheReasonSaysWhatIsWrong) {
 }
 
 TEST(Images, FourKindsOfNodesKeepTheType) {
-  std::set<Ops> keep;
-  for (int i = 0; i < kOpsCount; ++i)
-    if (!kernelize::ops_that_lose_images().has(static_cast<Ops>(i)))
-      keep.insert(static_cast<Ops>(i));
-  EXPECT_EQ(keep, (std::set<Ops>{Ops::Buffer, Ops::View, Ops::Const, Ops::Device}));
+  std::set<GraphOp> keep;
+  for (int i = 0; i < kGraphOpCount; ++i)
+    if (!kernelize::ops_that_lose_images().has(static_cast<GraphOp>(i)))
+      keep.insert(static_cast<GraphOp>(i));
+  EXPECT_EQ(keep,
+            (std::set<GraphOp>{GraphOp::Buffer, GraphOp::View, GraphOp::Const, GraphOp::Device}));
 }
 
 // Devices have no images: kernels read and write float32, whatever the graph's buffers are.
@@ -153,14 +154,14 @@ TEST(Images, KernelsHaveNone) {
   const UOp host = UOp::device("HOST");
   const UOpType image = UOpType::image(DType::Float16, 2, 3);
   const auto buffer_of = [&](std::int64_t n) {
-    return UOp::make(Ops::Buffer, image, {UOp::unique(), host}, n);
+    return UOp::make(GraphOp::Buffer, image, {UOp::unique(), host}, n);
   };
   const UOp a = buffer_of(24), b = buffer_of(24);
-  const UOp fits = a.reshape({2, 3, 4}).alu(Ops::Add, {b.reshape({2, 3, 4}).flip({0})});
-  const UOp asked = a.alu(Ops::Sqrt).cast(image).contiguous().alu(Ops::Neg);
-  const UOp unfit = a.reshape({4, 6}).contiguous().reduce(Ops::Add, {1}).cast(image);
+  const UOp fits = a.reshape({2, 3, 4}).alu(GraphOp::Add, {b.reshape({2, 3, 4}).flip({0})});
+  const UOp asked = a.alu(GraphOp::Sqrt).cast(image).contiguous().alu(GraphOp::Neg);
+  const UOp unfit = a.reshape({4, 6}).contiguous().reduce(GraphOp::Add, {1}).cast(image);
   const UOp part = a.shrink({{3, 9}}).contiguous();
-  for (const UOp& x : {fits, asked, unfit, part, b.assign(a.alu(Ops::Sqrt))}) {
+  for (const UOp& x : {fits, asked, unfit, part, b.assign(a.alu(GraphOp::Sqrt))}) {
     const UOp sink = UOp::sink({x});
     const UOp result = result_of(kernelize_graph(sink, Config()), sink);
     type_verify(result, SpecLevel::Tensor);
@@ -173,7 +174,7 @@ TEST(Images, KernelsHaveNone) {
       type_verify(graph, SpecLevel::Kernel);
       for (const UOp& u : graph.toposort()) {
         EXPECT_FALSE(u.dtype().is_image()) << graph.str();
-        if (u.op() == Ops::Load) {
+        if (u.op() == GraphOp::Load) {
           EXPECT_EQ(u.dtype(), UOpType(DType::Float32));
         }
       }

@@ -19,7 +19,7 @@ std::string shape_of(const UOp& u) {
   for (const UOp& n : u.toposort()) {
     const std::size_t at = number.size();
     number.emplace(n, at);
-    text += n.op() == Ops::Unique ? "UNIQUE" : n.line();
+    text += n.op() == GraphOp::Unique ? "UNIQUE" : n.line();
     for (const UOp& s : n.src()) text += fmt::format(" %{}", *number.find(s));
     text += "\n";
   }
@@ -71,28 +71,28 @@ UOp simplified(const UOp& u) {
 }
 
 TEST(Rules, WhatIsStoredIsReadInsteadOfComputedAgain) {
-  const UOp s = array({2, 3}).alu(Ops::Sin);
+  const UOp s = array({2, 3}).alu(GraphOp::Sin);
   const UOp stored = s.permute({1, 0}).contiguous();
-  const UOp reader = s.alu(Ops::Neg);
+  const UOp reader = s.alu(GraphOp::Neg);
   const UOp both = simplified(UOp::sink({stored, reader}));
-  EXPECT_EQ(both.src(1).src(0).base().op(), Ops::Contiguous);
+  EXPECT_EQ(both.src(1).src(0).base().op(), GraphOp::Contiguous);
   EXPECT_EQ(both.src(1).src(0).shape(), (Shape{2, 3}));
 }
 
 TEST(Rules, FoldsOfFloatsThatAreWrongAreNotMade) {
   const UOp x = array({4}), y = array({4});
-  EXPECT_EQ(simplified(x.alu(Ops::Fdiv, {x})).op(), Ops::Fdiv);
-  EXPECT_EQ(simplified(x.alu(Ops::Mul, {y}).alu(Ops::Fdiv, {y})).op(), Ops::Fdiv);
-  EXPECT_EQ(simplified(x.alu(Ops::Mul, {x.const_like(0.0)})).op(), Ops::Mul);
-  EXPECT_EQ(simplified(x.alu(Ops::Add, {x.const_like(0.0)})).op(), Ops::Add);
+  EXPECT_EQ(simplified(x.alu(GraphOp::Fdiv, {x})).op(), GraphOp::Fdiv);
+  EXPECT_EQ(simplified(x.alu(GraphOp::Mul, {y}).alu(GraphOp::Fdiv, {y})).op(), GraphOp::Fdiv);
+  EXPECT_EQ(simplified(x.alu(GraphOp::Mul, {x.const_like(0.0)})).op(), GraphOp::Mul);
+  EXPECT_EQ(simplified(x.alu(GraphOp::Add, {x.const_like(0.0)})).op(), GraphOp::Add);
 }
 
 TEST(Rules, ACopyOfAPaddedConstantStaysPadded) {
   const UOp c = array({2}).const_like(3.0).pad({{1, 1}});
   const UOp there = simplified(c.copy_to(UOp::device("THERE")));
-  ASSERT_EQ(there.op(), Ops::View);
+  ASSERT_EQ(there.op(), GraphOp::View);
   EXPECT_TRUE(there.arg_as<ShapeTracker>().masked());
-  EXPECT_EQ(there.base().op(), Ops::Const);
+  EXPECT_EQ(there.base().op(), GraphOp::Const);
   EXPECT_EQ(there.device(), std::vector<std::string>{"THERE"});
 }
 
@@ -123,11 +123,11 @@ TEST(Split, TakesTheFirstAxisThatHasADivisorAndWhoseNeighboursLieApart) {
 }
 
 TEST(Rules, ASplitReduceHasTheShapeOfTheWhole) {
-  const UOp x = array({2, 32768}, DType::Int32).reduce(Ops::Add, {1});
+  const UOp x = array({2, 32768}, DType::Int32).reduce(GraphOp::Add, {1});
   const UOp split = simplified(x);
   EXPECT_EQ(split.shape(), (Shape{2, 1}));
   int reduces = 0;
-  for (const UOp& u : split.toposort()) reduces += u.op() == Ops::ReduceAxis ? 1 : 0;
+  for (const UOp& u : split.toposort()) reduces += u.op() == GraphOp::ReduceAxis ? 1 : 0;
   EXPECT_EQ(reduces, 2);
 }
 

@@ -60,12 +60,12 @@ class GraphRunner {
   }
 
   std::vector<BufferPtr> members(const UOp& u) {
-    if (u.op() == Ops::Buffer) return memory(u);
-    if (u.op() == Ops::Assign || is_movement(u.op())) return members(u.src(0));
+    if (u.op() == GraphOp::Buffer) return memory(u);
+    if (u.op() == GraphOp::Assign || is_movement(u.op())) return members(u.src(0));
     std::vector<BufferPtr> all;
-    if (u.op() == Ops::MSelect)
+    if (u.op() == GraphOp::MSelect)
       all = {members(u.src(0))[static_cast<std::size_t>(u.arg_as<std::int64_t>())]};
-    if (u.op() == Ops::MStack)
+    if (u.op() == GraphOp::MStack)
       for (const UOp& s : u.src()) all.push_back(members(s).at(0));
     if (all.empty()) throw AstError(u.line() + " is no memory");
     return all;
@@ -74,7 +74,7 @@ class GraphRunner {
   void step(const UOp& assign) {
     const std::vector<BufferPtr> out = members(assign.src(0));
     const UOp& ast = assign.src(1).arg_as<UOpKernelPtr>()->ast;
-    if (ast.op() == Ops::Copy) {
+    if (ast.op() == GraphOp::Copy) {
       copy(*out.at(0), *members(ast.src(0).base()).at(0));
       ++copies;
       copied += out[0]->size();
@@ -93,13 +93,13 @@ class GraphRunner {
   }
 
   Numbers read(const UOp& result) {
-    if (result.base().op() == Ops::Const)
+    if (result.base().op() == GraphOp::Const)
       return {sizes(result.shape()),
               std::vector<double>(static_cast<std::size_t>(result.size().as_int()),
                                   result.base().value().to_double())};
     const std::vector<BufferPtr> parts = members(result.base());
     std::vector<Numbers> shards;
-    const bool sharded = result.op() == Ops::Multi;
+    const bool sharded = result.op() == GraphOp::Multi;
     const Shape& local = sharded ? result.src(0).shape() : result.shape();
     for (const BufferPtr& part : parts) {
       Numbers one{sizes(local), {}};
@@ -145,7 +145,7 @@ class PlainNumbers {
 
   Numbers of(const UOp& sink) {
     for (const UOp& u : sink.toposort())
-      if (!known_.has(u) && u.st() != nullptr && !u.dtype().is_none() && u.op() != Ops::Buffer)
+      if (!known_.has(u) && u.st() != nullptr && !u.dtype().is_none() && u.op() != GraphOp::Buffer)
         known_.set(u, computed(u));
     return *known_.find(sink);
   }
@@ -177,56 +177,56 @@ class PlainNumbers {
   }
 
   Numbers computed(const UOp& u) {
-    if (u.op() == Ops::Const)
+    if (u.op() == GraphOp::Const)
       return each(u.shape(), [&](const Index&) { return u.value().to_double(); });
     const Numbers& x = *known_.find(u.src(0));
     const auto source = [&](std::size_t s, const Index& at) {
       const Numbers& from = *known_.find(u.src(s));
       return from.values[flat(at, from.shape)];
     };
-    if (u.op() == Ops::Reshape)
+    if (u.op() == GraphOp::Reshape)
       return {each(u.shape(), [](const Index&) { return 0.0; }).shape, x.values};
-    if (u.op() == Ops::ReduceAxis) return reduced(u, x);
+    if (u.op() == GraphOp::ReduceAxis) return reduced(u, x);
     return each(u.shape(), [&](Index at) -> double {
       switch (u.op()) {
-        case Ops::Permute: {
+        case GraphOp::Permute: {
           const auto& order = u.arg_as<std::vector<int>>();
           Index from(at.size());
           for (std::size_t i = 0; i < at.size(); ++i)
             from[static_cast<std::size_t>(order[i])] = at[i];
           return source(0, from);
         }
-        case Ops::Expand:
+        case GraphOp::Expand:
           for (std::size_t i = 0; i < at.size(); ++i) at[i] = x.shape[i] == 1 ? 0 : at[i];
           return source(0, at);
-        case Ops::Pad:
+        case GraphOp::Pad:
           for (std::size_t i = 0; i < at.size(); ++i) {
             at[i] -= u.arg_as<Mask>()[i].first.as_int();
             if (at[i] < 0 || at[i] >= x.shape[i]) return 0;
           }
           return source(0, at);
-        case Ops::Shrink:
+        case GraphOp::Shrink:
           for (std::size_t i = 0; i < at.size(); ++i) at[i] += u.arg_as<Mask>()[i].first.as_int();
           return source(0, at);
-        case Ops::Flip:
+        case GraphOp::Flip:
           for (const int a : u.arg_as<std::vector<int>>()) {
             const auto i = static_cast<std::size_t>(a);
             at[i] = x.shape[i] - 1 - at[i];
           }
           return source(0, at);
-        case Ops::Add:
+        case GraphOp::Add:
           return source(0, at) + source(1, at);
-        case Ops::Sub:
+        case GraphOp::Sub:
           return source(0, at) - source(1, at);
-        case Ops::Mul:
+        case GraphOp::Mul:
           return source(0, at) * source(1, at);
-        case Ops::Max:
+        case GraphOp::Max:
           return std::max(source(0, at), source(1, at));
-        case Ops::CmpLt:
+        case GraphOp::CmpLt:
           return source(0, at) < source(1, at) ? 1 : 0;
-        case Ops::Where:
+        case GraphOp::Where:
           return source(0, at) != 0 ? source(1, at) : source(2, at);
-        case Ops::Neg:
+        case GraphOp::Neg:
           return -source(0, at);
         default:
           return source(0, at);  // requests, value-preserving casts, copies
@@ -236,14 +236,16 @@ class PlainNumbers {
 
   static Numbers reduced(const UOp& u, const Numbers& x) {
     const auto& arg = u.arg_as<UOpReduce>();
-    const double none = arg.op == Ops::Add ? 0 : arg.op == Ops::Mul ? 1 : -1e30;
+    const double none = arg.op == GraphOp::Add ? 0 : arg.op == GraphOp::Mul ? 1 : -1e30;
     Numbers out = each(u.shape(), [&](const Index&) { return none; });
     Shape all(x.shape.begin(), x.shape.end());
     each(all, [&](Index at) {
       const double term = x.values[flat(at, x.shape)];
       for (const int a : arg.axes) at[static_cast<std::size_t>(a)] = 0;
       double& sum = out.values[flat(at, out.shape)];
-      sum = arg.op == Ops::Add ? sum + term : arg.op == Ops::Mul ? sum * term : std::max(sum, term);
+      sum = arg.op == GraphOp::Add   ? sum + term
+            : arg.op == GraphOp::Mul ? sum * term
+                                     : std::max(sum, term);
       return 0.0;
     });
     return out;

@@ -69,7 +69,7 @@ void expect_same(const std::vector<Leaf>& leaves, std::size_t n, const Graph& gr
   EXPECT_EQ(got.values, wanted.values) << n << " devices";
 }
 
-UOp add(const UOp& a, const UOp& b) { return a.alu(Ops::Add, {b}); }
+UOp add(const UOp& a, const UOp& b) { return a.alu(GraphOp::Add, {b}); }
 
 class MultiGraph : public ::testing::Test {
  protected:
@@ -81,24 +81,24 @@ TEST_F(MultiGraph, AluTakesOperandsOfAnyAxis) {
     for (int a = -1; a < 3; ++a)
       for (int b = -1; b < 3; ++b) {
         const std::vector<Leaf> leaves = {{counted({6, 12, 6}, 1), a}, {counted({6, 12, 6}, 2), b}};
-        expect_same(leaves, n, [](const auto& x) { return add(x[0], x[1].alu(Ops::Neg)); });
+        expect_same(leaves, n, [](const auto& x) { return add(x[0], x[1].alu(GraphOp::Neg)); });
         expect_same(leaves, n, [](const auto& x) {
-          const UOp less = x[0].alu(Ops::CmpLt, {x[1]});
-          return less.alu(Ops::Where, {x[1], x[0].const_like(2.0)});
+          const UOp less = x[0].alu(GraphOp::CmpLt, {x[1]});
+          return less.alu(GraphOp::Where, {x[1], x[0].const_like(2.0)});
         });
       }
 }
 
 TEST_F(MultiGraph, ReduceOverItsAxisIsAnAllreduce) {
   for (const std::size_t n : {2U, 4U})
-    for (const Ops op : {Ops::Add, Ops::Max})
+    for (const GraphOp op : {GraphOp::Add, GraphOp::Max})
       for (int axis = -1; axis < 2; ++axis)
         for (const std::vector<int>& axes : {std::vector{0}, std::vector{1}, std::vector{0, 1}})
           expect_same({{counted({4, 8}, 3), axis}}, n,
                       [&](const auto& x) { return x[0].reduce(op, axes); });
   // One row per device: nothing is left to reduce there.
   expect_same({{counted({3, 2}, 3), 0}}, 3,
-              [](const auto& x) { return x[0].reduce(Ops::Add, {0}); });
+              [](const auto& x) { return x[0].reduce(GraphOp::Add, {0}); });
 }
 
 TEST_F(MultiGraph, MovementKeepsShardsTogether) {
@@ -107,15 +107,15 @@ TEST_F(MultiGraph, MovementKeepsShardsTogether) {
     expect_same(rows, n, [](const auto& x) { return x[0].reshape({4, 2, 3}); });
     expect_same(rows, n, [](const auto& x) { return x[0].reshape({24}); });
     expect_same(rows, n, [](const auto& x) { return x[0].reshape({1, 4, 6, 1}); });
-    expect_same(rows, n, [](const auto& x) { return x[0].permute({1, 0}).alu(Ops::Neg); });
+    expect_same(rows, n, [](const auto& x) { return x[0].permute({1, 0}).alu(GraphOp::Neg); });
     expect_same(rows, n, [](const auto& x) { return x[0].flip({1}); });
     expect_same(rows, n, [](const auto& x) { return x[0].pad({{0, 0}, {2, 1}}); });
     expect_same(rows, n, [](const auto& x) { return x[0].shrink({{0, 4}, {1, 5}}); });
     expect_same(rows, n, [](const auto& x) {
       return x[0]
-          .reduce(Ops::Add, {1})
+          .reduce(GraphOp::Add, {1})
           .expand({4, 5})
-          .alu(Ops::Mul, {x[0].shrink({{0, 4}, {0, 5}})});
+          .alu(GraphOp::Mul, {x[0].shrink({{0, 4}, {0, 5}})});
     });
   }
   for (const std::size_t n : {2U, 3U}) {
@@ -159,10 +159,10 @@ TEST_F(MultiGraph, AskedOfShardsAndCasts) {
   expect_same({{counted({4, 6}, 1), 1}}, 2, [](const auto& x) {
     return x[0]
         .contiguous()
-        .ask(Ops::Detach)
+        .ask(GraphOp::Detach)
         .cast(DType::Int32)
-        .ask(Ops::Fuse)
-        .ask(Ops::ContiguousBackward);
+        .ask(GraphOp::Fuse)
+        .ask(GraphOp::ContiguousBackward);
   });
 }
 
@@ -194,7 +194,7 @@ TEST_F(MultiGraph, AnAssignWaitsForThoseThatReadAPart) {
     const UOp memory = UOp::new_buffer(tuple(2), 6, DType::Float32);
     const UOp target = memory.reshape({2, 3}).multi(0);
     runner.run(target.assign(put(runner, {counted({4, 3}, 1), 0}, 2)));
-    const UOp waits = put(runner, {counted({6}, 4), -1}, 2).contiguous().reduce(Ops::Max, {0});
+    const UOp waits = put(runner, {counted({6}, 4), -1}, 2).contiguous().reduce(GraphOp::Max, {0});
     const UOp old = add(memory.mselect(1).copy_to(UOp::device("CPU")),
                         waits.mselect(0).contiguous().expand({6}));
     const UOp next = target.assign(add(target, target));
@@ -212,7 +212,7 @@ TEST_F(MultiGraph, AnAssignWaitsForThoseThatReadAPart) {
 TEST_F(MultiGraph, AllreduceByRingAndNaively) {
   for (const std::size_t n : {2U, 3U, 4U, 5U})
     for (const std::int64_t columns : {1, 7, 32, 96, 97})
-      for (const Ops op : {Ops::Add, Ops::Max})
+      for (const GraphOp op : {GraphOp::Add, GraphOp::Max})
         for (const int ring : {0, 2}) {
           Config config;
           config.kernelize.ring = ring;
@@ -231,7 +231,7 @@ TEST_F(MultiGraph, ARingIsForManyElementsOnThreeDevicesOrMore) {
     const UOp stored = x.contiguous();
     runner.run(stored);
     runner.copied = 0;
-    runner.run(stored.reduce(Ops::Add, {0}));
+    runner.run(stored.reduce(GraphOp::Add, {0}));
     return runner.copied - columns * static_cast<std::int64_t>(n - 1);  // x itself, once more
   };
   const auto naive = [](std::int64_t n, std::int64_t columns) { return n * (n - 1) * columns; };
@@ -255,7 +255,7 @@ TEST_F(MultiGraph, ChunksOfARing) {
 TEST_F(MultiGraph, ShardingCopiesNoMoreThanTheShards) {
   GraphRunner runner;
   const UOp x = put(runner, {counted({8, 4}, 1), 0}, 4);
-  runner.run(x.alu(Ops::Neg));
+  runner.run(x.alu(GraphOp::Neg));
   EXPECT_EQ(runner.copied, 24);  // the first shard stays in place
 }
 
@@ -276,7 +276,7 @@ TEST_F(MultiGraph, PartsOfWhatIsPaddedBeforeItIsCopied) {
     Numbers wanted{{8}, {0, 0, 0, two.values[0], two.values[1], 0, 0, 0}};
     for (double& v : wanted.values) v = -v;
     const UOp x = part_of(padded.copy_to(tuple(n)), 0, n).multi(0);
-    const Numbers got = runner.run(x.alu(Ops::Neg));
+    const Numbers got = runner.run(x.alu(GraphOp::Neg));
     EXPECT_EQ(got.values, wanted.values);
   }
 }
@@ -298,11 +298,11 @@ Step draw_step(fuzz::Chooser& chooser, std::int64_t size) {
       return [axis](const UOp& x, const auto&) { return x.flip({axis}); };
     case 4:
       return [axis](const UOp& x, const auto&) {
-        return x.reduce(Ops::Add, {axis}).expand(x.shape());
+        return x.reduce(GraphOp::Add, {axis}).expand(x.shape());
       };
     case 5:
       return [axis](const UOp& x, const auto&) {
-        return x.reduce(Ops::Max, {axis}).expand(x.shape()).alu(Ops::Sub, {x});
+        return x.reduce(GraphOp::Max, {axis}).expand(x.shape()).alu(GraphOp::Sub, {x});
       };
     case 6:
       return [axis, amount](const UOp& x, const auto&) {
@@ -316,7 +316,7 @@ Step draw_step(fuzz::Chooser& chooser, std::int64_t size) {
       };
     default:
       return [](const UOp& x, const auto& leaves) {
-        return x.alu(Ops::CmpLt, {leaves[0]}).alu(Ops::Where, {leaves[1], x});
+        return x.alu(GraphOp::CmpLt, {leaves[0]}).alu(GraphOp::Where, {leaves[1], x});
       };
   }
 }
@@ -402,7 +402,7 @@ TEST_F(MultiGraph, WhatWouldTearShardsIsRefused) {
   EXPECT_THAT(why(rows.shrink({{1, 3}, {0, 6}})), HasSubstr("not a shard"));
   EXPECT_THAT(why(rows.shrink({{2, 4}, {0, 5}})), HasSubstr("in a separate step"));
   EXPECT_THAT(why(put(runner, {counted({2, 1}, 1), 0}, 2)
-                      .alu(Ops::Neg)
+                      .alu(GraphOp::Neg)
                       .view(ShapeTracker::contiguous({1}))),
               HasSubstr("only movement ops can move shards"));
   EXPECT_THAT(why(add(rows, runner.given(counted({4, 6}, 1), "CPU"))), HasSubstr("one place"));

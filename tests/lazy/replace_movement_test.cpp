@@ -10,7 +10,7 @@ namespace touchstone {
 namespace {
 
 using Kind = MovementOp::Kind;
-using Ops = std::vector<MovementOp>;
+using GraphOp = std::vector<MovementOp>;
 
 class ReplaceMovement : public LazyTest {
  protected:
@@ -29,7 +29,7 @@ TEST_F(ReplaceMovement, GivesTheSameElements) {
   const LazyBufferPtr value = LazyBuffer::e(
       Op::Where, {less, add(x, mul(y, y)),
                   LazyBuffer::e(Op::Neg, {x})->cast(DType::Int32)->cast(DType::Float32)});
-  const std::vector<Ops> ways = {
+  const std::vector<GraphOp> ways = {
       {},
       {{.kind = Kind::Permute, .order = {1, 0}}},
       {{.kind = Kind::Reshape, .shape = {3, 2}}, {.kind = Kind::Permute, .order = {1, 0}}},
@@ -39,7 +39,7 @@ TEST_F(ReplaceMovement, GivesTheSameElements) {
       {{.kind = Kind::Reshape, .shape = {1, 6}},
        {.kind = Kind::Expand, .shape = {2, 6}},
        {.kind = Kind::Stride, .steps = {1, -1}}}};
-  for (const Ops& ops : ways) {
+  for (const GraphOp& ops : ways) {
     LazyBufferPtr wanted = value;
     for (const MovementOp& op : ops)
       wanted = op.kind == Kind::Permute   ? wanted->permute(op.order)
@@ -57,7 +57,7 @@ TEST_F(ReplaceMovement, GivesTheSameElements) {
 }
 
 TEST_F(ReplaceMovement, PaddingStaysAboveWhatMakesSomethingOfZeros) {
-  const Ops pad = {{.kind = Kind::Pad, .ends = {{1, 2}}}};
+  const GraphOp pad = {{.kind = Kind::Pad, .ends = {{1, 2}}}};
   const auto x = counting({3});
   const auto below = replace_with_movement_ops(mul(x, x), pad);
   EXPECT_FALSE(moves_a_result(below));
@@ -68,7 +68,7 @@ TEST_F(ReplaceMovement, PaddingStaysAboveWhatMakesSomethingOfZeros) {
 }
 
 TEST_F(ReplaceMovement, EndsAtReducesAndMemory) {
-  const Ops turn = {{.kind = Kind::Permute, .order = {1, 0}}};
+  const GraphOp turn = {{.kind = Kind::Permute, .order = {1, 0}}};
   const auto total = sum(counting({2, 3}), {1});
   EXPECT_EQ(values(replace_with_movement_ops(add(total, total), turn)), (Floats{12, 30}));
   const auto kept = add(counting({2, 1}), counting({2, 1}))->contiguous();
@@ -80,13 +80,13 @@ TEST_F(ReplaceMovement, TakesLongAndSharedGraphs) {
   LazyBufferPtr x = counting({2, 2}), tree = x;
   for (int i = 0; i < 20'000; ++i) x = add(x, counting({2, 2}));
   for (int i = 0; i < 40; ++i) tree = add(mul(tree, tree), tree);  // 2^40 as a tree
-  const Ops turn = {{.kind = Kind::Permute, .order = {1, 0}}};
+  const GraphOp turn = {{.kind = Kind::Permute, .order = {1, 0}}};
   EXPECT_EQ(replace_with_movement_ops(x, turn)->shape(), (Shape{2, 2}));
   EXPECT_EQ(values(replace_with_movement_ops(tree, turn))[0], values(tree)[0]);
-  EXPECT_THROW(
-      replace_with_movement_ops(x, Ops{{.kind = Kind::AsStrided, .shape = {2}, .strides = {1}}}),
-      ShapeError);
-  EXPECT_THROW(replace_with_movement_ops(x, Ops{{.kind = Kind::Permute, .order = {0, 0}}}),
+  EXPECT_THROW(replace_with_movement_ops(
+                   x, GraphOp{{.kind = Kind::AsStrided, .shape = {2}, .strides = {1}}}),
+               ShapeError);
+  EXPECT_THROW(replace_with_movement_ops(x, GraphOp{{.kind = Kind::Permute, .order = {0, 0}}}),
                ShapeError);
 }
 

@@ -15,7 +15,7 @@ LinearKernel sample() {
   LinearKernel k;
   k.name = "sample";
   k.buffers = {{0, kF32, 4}, {1, kF32, 4}};
-  k.uops = {
+  k.steps = {
       {StepKind::DefineGlobal, kF32, {}, 0},                     // 0
       {StepKind::DefineGlobal, kF32, {}, 1},                     // 1
       {StepKind::Const, kI64, {}, Scalar::of<std::int64_t>(0)},  // 2
@@ -62,8 +62,8 @@ TEST(LinearKernel, PrintsAStepALine) {
 
 TEST(LinearKernel, EqualStepsHashAlike) {
   const LinearKernel k = sample();
-  for (const LinearStep& a : k.uops)
-    for (const LinearStep& b : k.uops)
+  for (const LinearStep& a : k.steps)
+    for (const LinearStep& b : k.steps)
       EXPECT_EQ(a == b, hash_of(a) == hash_of(b)) << str(a) << str(b);
 }
 
@@ -76,31 +76,31 @@ struct Break {
 
 TEST(Verify, NamesWhatIsBroken) {
   const Break breaks[] = {
-      {"does not precede", [](LinearKernel& k) { k.uops[9].src[1] = 14; }},
-      {"does not precede", [](LinearKernel& k) { k.uops[9].src[1] = -1; }},
-      {"has no value", [](LinearKernel& k) { k.uops[14].src[0] = 10; }},
-      {"which has ended", [](LinearKernel& k) { k.uops[14].src[0] = 8; }},
-      {"which has ended", [](LinearKernel& k) { k.uops[13].src[1] = 7; }},
-      {"innermost open loop", [](LinearKernel& k) { k.uops[11].src[0] = 5; }},
-      {"never ends", [](LinearKernel& k) { k.uops.pop_back(); }},
-      {"different dtypes", [](LinearKernel& k) { k.uops[14].src[1] = 12; }},
-      {"wrong dtype", [](LinearKernel& k) { k.uops[14].dtype = kI64; }},
-      {"not take this dtype", [](LinearKernel& k) { k.uops[14].arg = Op::Xor; }},
-      {"operands, expected", [](LinearKernel& k) { k.uops[14].src.pop_back(); }},
-      {"argument is of the wrong type", [](LinearKernel& k) { k.uops[14].arg = 3; }},
-      {"index operand must be int64", [](LinearKernel& k) { k.uops[13].src[1] = 4; }},
-      {"first operand must be a buffer", [](LinearKernel& k) { k.uops[13].src[0] = 4; }},
+      {"does not precede", [](LinearKernel& k) { k.steps[9].src[1] = 14; }},
+      {"does not precede", [](LinearKernel& k) { k.steps[9].src[1] = -1; }},
+      {"has no value", [](LinearKernel& k) { k.steps[14].src[0] = 10; }},
+      {"which has ended", [](LinearKernel& k) { k.steps[14].src[0] = 8; }},
+      {"which has ended", [](LinearKernel& k) { k.steps[13].src[1] = 7; }},
+      {"innermost open loop", [](LinearKernel& k) { k.steps[11].src[0] = 5; }},
+      {"never ends", [](LinearKernel& k) { k.steps.pop_back(); }},
+      {"different dtypes", [](LinearKernel& k) { k.steps[14].src[1] = 12; }},
+      {"wrong dtype", [](LinearKernel& k) { k.steps[14].dtype = kI64; }},
+      {"not take this dtype", [](LinearKernel& k) { k.steps[14].arg = Op::Xor; }},
+      {"operands, expected", [](LinearKernel& k) { k.steps[14].src.pop_back(); }},
+      {"argument is of the wrong type", [](LinearKernel& k) { k.steps[14].arg = 3; }},
+      {"index operand must be int64", [](LinearKernel& k) { k.steps[13].src[1] = 4; }},
+      {"first operand must be a buffer", [](LinearKernel& k) { k.steps[13].src[0] = 4; }},
       {"only elements of buffer 0 that were written may be read",
-       [](LinearKernel& k) { k.uops[13].src[0] = 0; }},
-      {"only buffer 0 may be written", [](LinearKernel& k) { k.uops[15].src[0] = 1; }},
-      {"no such buffer", [](LinearKernel& k) { k.uops[1].arg = 2; }},
+       [](LinearKernel& k) { k.steps[13].src[0] = 0; }},
+      {"only buffer 0 may be written", [](LinearKernel& k) { k.steps[15].src[0] = 1; }},
+      {"no such buffer", [](LinearKernel& k) { k.steps[1].arg = 2; }},
       {"buffer is of another dtype", [](LinearKernel& k) { k.buffers[1].dtype = kI64; }},
-      {"constant is of another dtype", [](LinearKernel& k) { k.uops[4].dtype = kI64; }},
-      {"must be an accumulator", [](LinearKernel& k) { k.uops[10].src[0] = 8; }},
-      {"LOAD_ACC only", [](LinearKernel& k) { k.uops[6].arg = 4; }},
+      {"constant is of another dtype", [](LinearKernel& k) { k.steps[4].dtype = kI64; }},
+      {"must be an accumulator", [](LinearKernel& k) { k.steps[10].src[0] = 8; }},
+      {"LOAD_ACC only", [](LinearKernel& k) { k.steps[6].arg = 4; }},
       {"no such variable",
        [](LinearKernel& k) {
-         k.uops[3] = {StepKind::DefineVar, kI64, {}, std::string("n")};
+         k.steps[3] = {StepKind::DefineVar, kI64, {}, std::string("n")};
        }},
       {"which is not a loop", [](LinearKernel& k) { k.split = 6; }},
   };
@@ -119,13 +119,13 @@ TEST(Verify, NamesWhatIsBroken) {
 
 TEST(Verify, LanesAreReadAndWrittenOneByOne) {
   LinearKernel k = sample();
-  k.uops[6].arg = 4;
-  k.uops[8] = {StepKind::LoadAcc, kF32, {6, 7}, {}};
-  k.uops[9].src = {8, 8};
-  k.uops[10].src = {6, 9, 7};
-  k.uops[14].src = {13, 13};
+  k.steps[6].arg = 4;
+  k.steps[8] = {StepKind::LoadAcc, kF32, {6, 7}, {}};
+  k.steps[9].src = {8, 8};
+  k.steps[10].src = {6, 9, 7};
+  k.steps[14].src = {13, 13};
   EXPECT_NO_THROW(verify(k));
-  k.uops[10].src = {6, 9};
+  k.steps[10].src = {6, 9};
   EXPECT_THROW(verify(k), AstError);
 }
 

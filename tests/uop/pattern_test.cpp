@@ -25,8 +25,8 @@ TEST(UPat, OperatorsMatchInBothOrdersWhereTheOpCommutes) {
   const UOp a = buffer();
   EXPECT_EQ(bound(UPat::var("x") + UPat::number(1), add(a, number(1))), a);
   EXPECT_EQ(bound(UPat::var("x") + UPat::number(1), add(number(1), a)), a);
-  EXPECT_EQ(bound(UPat::var("x") - UPat::number(1), a.alu(Ops::Sub, {number(1)})), a);
-  EXPECT_FALSE(bound(UPat::var("x") - UPat::number(1), number(1).alu(Ops::Sub, {a})));
+  EXPECT_EQ(bound(UPat::var("x") - UPat::number(1), a.alu(GraphOp::Sub, {number(1)})), a);
+  EXPECT_FALSE(bound(UPat::var("x") - UPat::number(1), number(1).alu(GraphOp::Sub, {a})));
 }
 
 TEST(UPat, ARepeatedNameIsTheSameNode) {
@@ -68,7 +68,7 @@ TEST(UPat, OrdersOfSourcesAreTriedOneAfterTheOther) {
     std::vector<std::vector<UOp>> seen;
     const PatternMatcher m(
         {{"it",
-          UPat(Ops::Sink).over_any_order({first, UPat::var("y"), UPat::var("z")}),
+          UPat(GraphOp::Sink).over_any_order({first, UPat::var("y"), UPat::var("z")}),
           {"x", "y", "z"},
           [&seen](const Match& m) {
             seen.push_back({m[0], m[1], m[2]});
@@ -80,34 +80,35 @@ TEST(UPat, OrdersOfSourcesAreTriedOneAfterTheOther) {
   using Orders = std::vector<std::vector<UOp>>;
   EXPECT_EQ(orders(UPat::var("x")),
             (Orders{{a, b, c}, {a, c, b}, {b, a, c}, {c, a, b}, {b, c, a}, {c, b, a}}));
-  EXPECT_EQ(orders(UPat::any({UPat::var("x"), UPat(Ops::Buffer).named("x")})), (Orders{{a, b, c},
-                                                                                       {a, b, c},
-                                                                                       {a, c, b},
-                                                                                       {a, c, b},
-                                                                                       {b, a, c},
-                                                                                       {b, a, c},
-                                                                                       {c, a, b},
-                                                                                       {c, a, b},
-                                                                                       {b, c, a},
-                                                                                       {b, c, a},
-                                                                                       {c, b, a},
-                                                                                       {c, b, a}}));
+  EXPECT_EQ(orders(UPat::any({UPat::var("x"), UPat(GraphOp::Buffer).named("x")})),
+            (Orders{{a, b, c},
+                    {a, b, c},
+                    {a, c, b},
+                    {a, c, b},
+                    {b, a, c},
+                    {b, a, c},
+                    {c, a, b},
+                    {c, a, b},
+                    {b, c, a},
+                    {b, c, a},
+                    {c, b, a},
+                    {c, b, a}}));
 }
 
 TEST(UPat, EachOfAHundredThousandSources) {
   const UOp a = buffer();
   const UOp wide = UOp::sink(std::vector<UOp>(100'000, a));
-  EXPECT_EQ(bound(UPat(Ops::Sink).over_each(UPat::var("x")), wide), a);
-  EXPECT_FALSE(bound(UPat(Ops::Sink).named("x").over_each(UPat(Ops::Neg)), wide));
+  EXPECT_EQ(bound(UPat(GraphOp::Sink).over_each(UPat::var("x")), wide), a);
+  EXPECT_FALSE(bound(UPat(GraphOp::Sink).named("x").over_each(UPat(GraphOp::Neg)), wide));
   // For a pattern with several ways calls nest: an error instead of a stack overflow.
-  EXPECT_THROW(bound(UPat(Ops::Sink).over_each(UPat::var("x").or_casted()), wide), AstError);
+  EXPECT_THROW(bound(UPat(GraphOp::Sink).over_each(UPat::var("x").or_casted()), wide), AstError);
 }
 
 TEST(UPat, AlternativesHaveATypeAndNoSources) {
-  const UPat either = UPat::any({UPat(Ops::Sin), UPat(Ops::Neg)}).named("x");
-  EXPECT_TRUE(bound(either, buffer().alu(Ops::Neg)));
-  EXPECT_TRUE(bound(either.of_type({DType::Float32}), buffer().alu(Ops::Neg)));
-  EXPECT_FALSE(bound(either.of_type({DType::Int32}), buffer().alu(Ops::Neg)));
+  const UPat either = UPat::any({UPat(GraphOp::Sin), UPat(GraphOp::Neg)}).named("x");
+  EXPECT_TRUE(bound(either, buffer().alu(GraphOp::Neg)));
+  EXPECT_TRUE(bound(either.of_type({DType::Float32}), buffer().alu(GraphOp::Neg)));
+  EXPECT_FALSE(bound(either.of_type({DType::Int32}), buffer().alu(GraphOp::Neg)));
   EXPECT_THROW(either.over({UPat()}), AstError);
   EXPECT_THROW(either.over_any_order({UPat()}), AstError);
   EXPECT_THROW(either.over_each(UPat()), AstError);
@@ -115,22 +116,24 @@ TEST(UPat, AlternativesHaveATypeAndNoSources) {
 
 TEST(UPat, TypesArgumentsAndLengths) {
   const UOp a = buffer();
-  EXPECT_FALSE(bound(UPat(Ops::Sin).of_type({DType::Int32}).named("x"), a.alu(Ops::Sin)));
-  EXPECT_TRUE(bound(UPat(Ops::Sin).of_type({DType::Float32}).named("x"), a.alu(Ops::Sin)));
-  EXPECT_TRUE(bound(UPat(Ops::Reshape).with_arg(Shape{2, 2}).named("x"), a.reshape({2, 2})));
-  EXPECT_FALSE(bound(UPat(Ops::Reshape).with_arg(Shape{4, 1}).named("x"), a.reshape({2, 2})));
+  EXPECT_FALSE(bound(UPat(GraphOp::Sin).of_type({DType::Int32}).named("x"), a.alu(GraphOp::Sin)));
+  EXPECT_TRUE(bound(UPat(GraphOp::Sin).of_type({DType::Float32}).named("x"), a.alu(GraphOp::Sin)));
+  EXPECT_TRUE(bound(UPat(GraphOp::Reshape).with_arg(Shape{2, 2}).named("x"), a.reshape({2, 2})));
+  EXPECT_FALSE(bound(UPat(GraphOp::Reshape).with_arg(Shape{4, 1}).named("x"), a.reshape({2, 2})));
   const UOp three = UOp::sink({a, a, a});
-  EXPECT_FALSE(bound(UPat(Ops::Sink).over({UPat(), UPat()}).named("x"), three));
-  EXPECT_TRUE(bound(UPat(Ops::Sink).over({UPat(), UPat()}).or_more().named("x"), three));
-  EXPECT_TRUE(bound(UPat(Ops::Sink).over_each(UPat(Ops::Buffer)).named("x"), three));
-  EXPECT_TRUE(bound(UPat(Ops::Sink).over_each(UPat(Ops::Buffer)).named("x"), UOp::sink({})));
-  EXPECT_FALSE(bound(UPat(Ops::Sink).over_each(UPat(Ops::Sin)).named("x"), three));
+  EXPECT_FALSE(bound(UPat(GraphOp::Sink).over({UPat(), UPat()}).named("x"), three));
+  EXPECT_TRUE(bound(UPat(GraphOp::Sink).over({UPat(), UPat()}).or_more().named("x"), three));
+  EXPECT_TRUE(bound(UPat(GraphOp::Sink).over_each(UPat(GraphOp::Buffer)).named("x"), three));
+  EXPECT_TRUE(
+      bound(UPat(GraphOp::Sink).over_each(UPat(GraphOp::Buffer)).named("x"), UOp::sink({})));
+  EXPECT_FALSE(bound(UPat(GraphOp::Sink).over_each(UPat(GraphOp::Sin)).named("x"), three));
 }
 
 TEST(UPat, EveryPermutationOfAnyOrderIsTried) {
-  const UOp a = buffer(), s = a.alu(Ops::Sin), n = a.alu(Ops::Neg);
+  const UOp a = buffer(), s = a.alu(GraphOp::Sin), n = a.alu(GraphOp::Neg);
   const UPat any =
-      UPat(Ops::Sink).over_any_order({UPat(Ops::Sin), UPat(Ops::Buffer), UPat(Ops::Neg)});
+      UPat(GraphOp::Sink)
+          .over_any_order({UPat(GraphOp::Sin), UPat(GraphOp::Buffer), UPat(GraphOp::Neg)});
   int found = 0;
   std::array<std::size_t, 3> order = {0, 1, 2};
   do {
@@ -143,10 +146,10 @@ TEST(UPat, EveryPermutationOfAnyOrderIsTried) {
 
 TEST(UPat, AlternativesAndCasts) {
   const UOp a = buffer(), c = a.cast(DType::Int32);
-  const UPat through = UPat(Ops::Sin).over({UPat(Ops::Buffer).named("x").or_casted()});
-  EXPECT_EQ(bound(through, a.alu(Ops::Sin)), a);
-  EXPECT_EQ(bound(through, UOp::make(Ops::Sin, DType::Int32, {c})), a);
-  EXPECT_FALSE(bound(through, c.alu(Ops::Neg).alu(Ops::Sin)));
+  const UPat through = UPat(GraphOp::Sin).over({UPat(GraphOp::Buffer).named("x").or_casted()});
+  EXPECT_EQ(bound(through, a.alu(GraphOp::Sin)), a);
+  EXPECT_EQ(bound(through, UOp::make(GraphOp::Sin, DType::Int32, {c})), a);
+  EXPECT_FALSE(bound(through, c.alu(GraphOp::Neg).alu(GraphOp::Sin)));
 }
 
 TEST(PatternMatcher, EveryMatchOfARuleIsTriedBeforeTheNextRule) {
@@ -159,33 +162,33 @@ TEST(PatternMatcher, EveryMatchOfARuleIsTriedBeforeTheNextRule) {
                              tried.push_back(match[0]);
                              return UOp();
                            }},
-                          {"then", UPat(Ops::Add), {}, [&](const Match&) { return b; }}});
+                          {"then", UPat(GraphOp::Add), {}, [&](const Match&) { return b; }}});
   EXPECT_EQ(m.rewrite(add(a, b)), b);
   EXPECT_EQ(tried, (std::vector<UOp>{a, b}));
 }
 
 TEST(PatternMatcher, AddingConcatenates) {
   const UOp a = buffer(), b = buffer();
-  const PatternMatcher to_a({{"a", UPat(Ops::Sin), {}, [&](const Match&) { return a; }}});
+  const PatternMatcher to_a({{"a", UPat(GraphOp::Sin), {}, [&](const Match&) { return a; }}});
   const PatternMatcher to_b(
-      {{"b", UPat(OpSet{Ops::Sin, Ops::Neg}), {}, [&](const Match&) { return b; }}});
-  EXPECT_EQ((to_a + to_b).rewrite(b.alu(Ops::Sin)), a);
-  EXPECT_EQ((to_b + to_a).rewrite(b.alu(Ops::Sin)), b);
-  EXPECT_EQ((to_a + to_b).rewrite(b.alu(Ops::Neg)), b);
+      {{"b", UPat(OpSet{GraphOp::Sin, GraphOp::Neg}), {}, [&](const Match&) { return b; }}});
+  EXPECT_EQ((to_a + to_b).rewrite(b.alu(GraphOp::Sin)), a);
+  EXPECT_EQ((to_b + to_a).rewrite(b.alu(GraphOp::Sin)), b);
+  EXPECT_EQ((to_a + to_b).rewrite(b.alu(GraphOp::Neg)), b);
   EXPECT_EQ((to_a + to_b).rules().size(), 2U);
 }
 
 TEST(PatternMatcher, GivesTheContextToFunctions) {
   int calls = 0;
-  const PatternMatcher m({{"count", UPat(Ops::Sin), {}, [](const Match& match) {
+  const PatternMatcher m({{"count", UPat(GraphOp::Sin), {}, [](const Match& match) {
                              ++match.context<int>();
                              return UOp();
                            }}});
-  EXPECT_FALSE(m.rewrite(buffer().alu(Ops::Sin), RewriteContext(calls)));
+  EXPECT_FALSE(m.rewrite(buffer().alu(GraphOp::Sin), RewriteContext(calls)));
   EXPECT_EQ(calls, 1);
   double other = 0;
-  EXPECT_THROW(m.rewrite(buffer().alu(Ops::Sin), RewriteContext(other)), AstError);
-  EXPECT_THROW(m.rewrite(buffer().alu(Ops::Sin)), AstError);
+  EXPECT_THROW(m.rewrite(buffer().alu(GraphOp::Sin), RewriteContext(other)), AstError);
+  EXPECT_THROW(m.rewrite(buffer().alu(GraphOp::Sin)), AstError);
 }
 
 std::string refusal(const UPat& pattern, const Names& names) {
@@ -200,14 +203,14 @@ std::string refusal(const UPat& pattern, const Names& names) {
 TEST(PatternMatcher, RefusesPatternsThatCannotMatch) {
   EXPECT_THAT(refusal(UPat::var("x") + UPat::var("y"), {"z"}),
               HasSubstr("rule 'bad': its function needs 'z'"));
-  EXPECT_THAT(refusal(UPat(Ops::Add).over({UPat()}), {}), HasSubstr("ADD allows has 1 source"));
-  EXPECT_THAT(refusal(UPat(Ops::Sin).over({UPat(), UPat()}), {}),
+  EXPECT_THAT(refusal(UPat(GraphOp::Add).over({UPat()}), {}), HasSubstr("ADD allows has 1 source"));
+  EXPECT_THAT(refusal(UPat(GraphOp::Sin).over({UPat(), UPat()}), {}),
               HasSubstr("SIN allows has 2 sources"));
-  EXPECT_THAT(refusal(UPat(Ops::Neg).over({UPat(Ops::Where).over({UPat()})}), {}),
+  EXPECT_THAT(refusal(UPat(GraphOp::Neg).over({UPat(GraphOp::Where).over({UPat()})}), {}),
               HasSubstr("WHERE allows has 1 source"));
   EXPECT_THAT(refusal(UPat::var("x"), {"x"}), HasSubstr("tried everywhere"));
-  EXPECT_EQ(refusal(UPat(OpSet{Ops::Sin, Ops::Add}).over({UPat(), UPat()}), {}), "taken");
-  EXPECT_EQ(refusal(UPat(Ops::Assign).over({UPat()}).or_more(), {}), "taken");
+  EXPECT_EQ(refusal(UPat(OpSet{GraphOp::Sin, GraphOp::Add}).over({UPat(), UPat()}), {}), "taken");
+  EXPECT_EQ(refusal(UPat(GraphOp::Assign).over({UPat()}).or_more(), {}), "taken");
 }
 
 TEST(PatternMatcher, ARecorderSeesRuleAndNodes) {
@@ -221,17 +224,17 @@ TEST(PatternMatcher, ARecorderSeesRuleAndNodes) {
   } log;
   const UOp a = buffer();
   const PatternMatcher m(
-      {{"sin away", UPat(Ops::Sin).over({UPat::var("x")}), {"x"}, [](const Match& match) {
+      {{"sin away", UPat(GraphOp::Sin).over({UPat::var("x")}), {"x"}, [](const Match& match) {
           return match[0];
         }}});
   {
     const RecorderScope scope(log);
-    EXPECT_EQ(m.rewrite(a.alu(Ops::Sin)), a);
-    EXPECT_FALSE(m.rewrite(a.alu(Ops::Neg)));
+    EXPECT_EQ(m.rewrite(a.alu(GraphOp::Sin)), a);
+    EXPECT_FALSE(m.rewrite(a.alu(GraphOp::Neg)));
   }
-  EXPECT_EQ(m.rewrite(a.alu(Ops::Sin)), a);
+  EXPECT_EQ(m.rewrite(a.alu(GraphOp::Sin)), a);
   EXPECT_EQ(log.names, Names{"sin away"});
-  EXPECT_EQ(log.nodes, (std::vector<UOp>{a.alu(Ops::Sin), a}));
+  EXPECT_EQ(log.nodes, (std::vector<UOp>{a.alu(GraphOp::Sin), a}));
 }
 
 }  // namespace

@@ -15,35 +15,35 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Rule to_op(const char* name, const UPat& pattern, Ops op) {
+Rule to_op(const char* name, const UPat& pattern, GraphOp op) {
   return {name, pattern, {"x"}, [op](const Match& m) { return m[0].alu(op); }};
 }
-UPat sin_of(const UPat& x) { return UPat(Ops::Sin).over({x}); }
+UPat sin_of(const UPat& x) { return UPat(GraphOp::Sin).over({x}); }
 
 TEST(GraphRewrite, TopDownTakesSourcesFirstBottomUpTheOuterOne) {
   const UOp a = buffer();
-  const PatternMatcher m({to_op("sin sin", sin_of(sin_of(UPat::var("x"))), Ops::Exp2),
-                          to_op("sin", sin_of(UPat::var("x")), Ops::Sqrt)});
-  const UOp two = a.alu(Ops::Sin).alu(Ops::Sin), three = two.alu(Ops::Sin);
-  EXPECT_EQ(graph_rewrite(two, m), a.alu(Ops::Sqrt).alu(Ops::Sqrt));
+  const PatternMatcher m({to_op("sin sin", sin_of(sin_of(UPat::var("x"))), GraphOp::Exp2),
+                          to_op("sin", sin_of(UPat::var("x")), GraphOp::Sqrt)});
+  const UOp two = a.alu(GraphOp::Sin).alu(GraphOp::Sin), three = two.alu(GraphOp::Sin);
+  EXPECT_EQ(graph_rewrite(two, m), a.alu(GraphOp::Sqrt).alu(GraphOp::Sqrt));
   const RewriteOptions up{.order = RewriteOrder::BottomUp};
-  EXPECT_EQ(graph_rewrite(two, m, {}, up), a.alu(Ops::Exp2));
+  EXPECT_EQ(graph_rewrite(two, m, {}, up), a.alu(GraphOp::Exp2));
   // The sources of a rule's result are rewritten too.
-  EXPECT_EQ(graph_rewrite(three, m, {}, up), a.alu(Ops::Sqrt).alu(Ops::Exp2));
+  EXPECT_EQ(graph_rewrite(three, m, {}, up), a.alu(GraphOp::Sqrt).alu(GraphOp::Exp2));
 }
 
 TEST(GraphRewrite, WhatARuleMakesIsRewrittenToo) {
   const UOp a = buffer();
-  const PatternMatcher m({to_op("sin", sin_of(UPat::var("x")), Ops::Sqrt),
-                          to_op("sqrt", UPat(Ops::Sqrt).over({UPat::var("x")}), Ops::Neg)});
-  EXPECT_EQ(graph_rewrite(a.alu(Ops::Sin), m), a.alu(Ops::Neg));
+  const PatternMatcher m({to_op("sin", sin_of(UPat::var("x")), GraphOp::Sqrt),
+                          to_op("sqrt", UPat(GraphOp::Sqrt).over({UPat::var("x")}), GraphOp::Neg)});
+  EXPECT_EQ(graph_rewrite(a.alu(GraphOp::Sin), m), a.alu(GraphOp::Neg));
 }
 
 TEST(GraphRewrite, ARebuiltNodeKeepsItsTag) {
   const UOp a = buffer();
-  const UOp tagged = a.alu(Ops::Sin).alu(Ops::Neg).with_tag(7);
-  const PatternMatcher m({to_op("sin", sin_of(UPat::var("x")), Ops::Sqrt)});
-  EXPECT_EQ(graph_rewrite(tagged, m), a.alu(Ops::Sqrt).alu(Ops::Neg).with_tag(7));
+  const UOp tagged = a.alu(GraphOp::Sin).alu(GraphOp::Neg).with_tag(7);
+  const PatternMatcher m({to_op("sin", sin_of(UPat::var("x")), GraphOp::Sqrt)});
+  EXPECT_EQ(graph_rewrite(tagged, m), a.alu(GraphOp::Sqrt).alu(GraphOp::Neg).with_tag(7));
 }
 
 std::string failure(const PatternMatcher& m, const UOp& node, RewriteOrder order) {
@@ -57,25 +57,27 @@ std::string failure(const PatternMatcher& m, const UOp& node, RewriteOrder order
 
 TEST(GraphRewrite, ARewriteThatDoesNotEndNamesTheRuleAndTheNode) {
   const UOp a = buffer();
-  const PatternMatcher circle({to_op("there", sin_of(UPat::var("x")), Ops::Sqrt),
-                               to_op("back", UPat(Ops::Sqrt).over({UPat::var("x")}), Ops::Sin)});
+  const PatternMatcher circle(
+      {to_op("there", sin_of(UPat::var("x")), GraphOp::Sqrt),
+       to_op("back", UPat(GraphOp::Sqrt).over({UPat::var("x")}), GraphOp::Sin)});
   const PatternMatcher grows({{"grows", sin_of(UPat::var("x")), {"x"}, [](const Match& m) {
-                                 return m.root().alu(Ops::Neg);
+                                 return m.root().alu(GraphOp::Neg);
                                }}});
   const PatternMatcher tags({{"tags", sin_of(UPat::var("x")), {"x"}, [](const Match& m) {
                                 return m.root().with_tag(m.root().tag().value_or(0) + 1);
                               }}});
-  const PatternMatcher deeper({{"deeper", sin_of(UPat::var("x")), {"x"}, [](const Match& m) {
-                                  return m[0].alu(Ops::Exp2).alu(Ops::Sin).alu(Ops::Neg);
-                                }}});
+  const PatternMatcher deeper(
+      {{"deeper", sin_of(UPat::var("x")), {"x"}, [](const Match& m) {
+          return m[0].alu(GraphOp::Exp2).alu(GraphOp::Sin).alu(GraphOp::Neg);
+        }}});
   for (const RewriteOrder order : {RewriteOrder::TopDown, RewriteOrder::BottomUp}) {
-    const std::string round = failure(circle, a.alu(Ops::Sin), order);
+    const std::string round = failure(circle, a.alu(GraphOp::Sin), order);
     EXPECT_THAT(round, HasSubstr("does not end"));
     EXPECT_THAT(round, ::testing::AnyOf(HasSubstr("'there'"), HasSubstr("'back'")));
-    EXPECT_THAT(failure(grows, a.alu(Ops::Sin), order), HasSubstr("'grows'"));
-    EXPECT_THAT(failure(grows, a.alu(Ops::Sin), order), HasSubstr("SIN f32"));
-    EXPECT_THAT(failure(tags, a.alu(Ops::Sin), order), HasSubstr("'tags'"));
-    EXPECT_THAT(failure(deeper, a.alu(Ops::Sin), order), HasSubstr("'deeper'"));
+    EXPECT_THAT(failure(grows, a.alu(GraphOp::Sin), order), HasSubstr("'grows'"));
+    EXPECT_THAT(failure(grows, a.alu(GraphOp::Sin), order), HasSubstr("SIN f32"));
+    EXPECT_THAT(failure(tags, a.alu(GraphOp::Sin), order), HasSubstr("'tags'"));
+    EXPECT_THAT(failure(deeper, a.alu(GraphOp::Sin), order), HasSubstr("'deeper'"));
   }
 }
 
@@ -83,10 +85,10 @@ TEST(GraphRewrite, ChainsAreRewrittenInLinearTimeAndWithoutRecursion) {
   const UOp a = buffer();
   UOp x = a, y = a;
   for (int i = 0; i < 100'000; ++i) {
-    x = x.alu(Ops::Sin);
-    y = y.alu(Ops::Sqrt);
+    x = x.alu(GraphOp::Sin);
+    y = y.alu(GraphOp::Sqrt);
   }
-  const PatternMatcher m({to_op("sin", sin_of(UPat::var("x")), Ops::Sqrt)});
+  const PatternMatcher m({to_op("sin", sin_of(UPat::var("x")), GraphOp::Sqrt)});
   EXPECT_EQ(graph_rewrite(x, m), y);
   EXPECT_EQ(graph_rewrite(x, m, {}, {.order = RewriteOrder::BottomUp}), y);
 }
@@ -108,32 +110,34 @@ TEST(GraphRewriteMap, EverySubExpressionMaps) {
 }
 
 TEST(GraphRewriteMap, PassesCompose) {
-  const UOp a = buffer(), first = add(number(0), a.alu(Ops::Sin));
+  const UOp a = buffer(), first = add(number(0), a.alu(GraphOp::Sin));
   const RewriteMap one = graph_rewrite_map(first, adds_nothing());
-  const PatternMatcher next({to_op("sin", sin_of(UPat::var("x")), Ops::Sqrt)});
+  const PatternMatcher next({to_op("sin", sin_of(UPat::var("x")), GraphOp::Sqrt)});
   const RewriteMap two = graph_rewrite_map(result_of(one, first), next, {}, {}, &one);
-  EXPECT_EQ(result_of(two, first), a.alu(Ops::Sqrt));
-  EXPECT_EQ(result_of(two, a.alu(Ops::Sin)), a.alu(Ops::Sqrt));
+  EXPECT_EQ(result_of(two, first), a.alu(GraphOp::Sqrt));
+  EXPECT_EQ(result_of(two, a.alu(GraphOp::Sin)), a.alu(GraphOp::Sqrt));
 }
 
 TEST(GraphRewriteMap, MetadataGoesToTheResultOnce) {
-  const UOp a = buffer(), inner = add(number(0), a.alu(Ops::Exp2)), outer = add(number(0), inner);
+  const UOp a = buffer(), inner = add(number(0), a.alu(GraphOp::Exp2)),
+            outer = add(number(0), inner);
   inner.set_metadata({{"add", "1"}});
   outer.set_metadata({{"add", "1"}, {"add", "2"}});
   const RewriteMap map = graph_rewrite_map(outer, adds_nothing());
   const UOp result = result_of(map, outer);
-  EXPECT_EQ(result, a.alu(Ops::Exp2));
+  EXPECT_EQ(result, a.alu(GraphOp::Exp2));
   EXPECT_EQ(*result.metadata(), (UOpMetadata{{"add", "1"}, {"add", "2"}}));
 }
 
 TEST(Substitute, ReplacesNodesAlsoInsideReplacements) {
   const UOp a = buffer(), b = buffer(), c = buffer();
   RewriteMap map;
-  map.set(a, b.alu(Ops::Sin));
+  map.set(a, b.alu(GraphOp::Sin));
   map.set(b, c);
-  EXPECT_EQ(substitute(add(a, b).alu(Ops::Neg), map), add(c.alu(Ops::Sin), c).alu(Ops::Neg));
+  EXPECT_EQ(substitute(add(a, b).alu(GraphOp::Neg), map),
+            add(c.alu(GraphOp::Sin), c).alu(GraphOp::Neg));
   RewriteMap endless;
-  endless.set(a, a.alu(Ops::Sin));
+  endless.set(a, a.alu(GraphOp::Sin));
   EXPECT_THROW(substitute(a, endless), AstError);
 }
 
@@ -215,7 +219,7 @@ class Draw {
     std::vector<UOp> known = leaves();
     const int n = 3 + below(8);
     for (int i = 0; i < n; ++i) {
-      const Ops op = any_op();
+      const GraphOp op = any_op();
       std::vector<UOp> of;
       for (int s = 1; s < info(op).least; ++s) of.push_back(pick(known));
       known.push_back(UOp::make(op, DType::Float32, with(pick(known), of)));
@@ -230,7 +234,7 @@ class Draw {
       names.push_back(name);
       return chance(5) ? UPat::cvar(name) : UPat::var(name);
     }
-    const Ops op = any_op();
+    const GraphOp op = any_op();
     std::vector<UPat> of;
     if (chance(8)) return UPat(op).over_each(pattern(0, names, false));
     for (int s = 0; s < info(op).least; ++s) of.push_back(pattern(depth - 1, names, false));
@@ -251,7 +255,7 @@ class Draw {
                 return UOp::constant(Scalar::of(1.0F));
               }};
     const std::string name = names[static_cast<std::size_t>(below(static_cast<int>(names.size())))];
-    const Ops unless = any_op(), wrap = any_op();
+    const GraphOp unless = any_op(), wrap = any_op();
     const bool wraps = chance(3) && nodes(p) >= 3;
     return {fmt::format("{}", number), p, {name}, [=](const Match& m) {
               if (!m.has(0) || m[0].op() == unless) return UOp();
@@ -264,9 +268,9 @@ class Draw {
     return {UOp::constant(Scalar::of(0.0F)), UOp::constant(Scalar::of(1.0F)),
             UOp::constant(Scalar::of(2.0F)), UOp::variable("a", 0, 1), UOp::variable("b", 0, 1)};
   }
-  Ops any_op() {
-    static constexpr std::array kOps = {Ops::Sin, Ops::Neg, Ops::Sqrt, Ops::Add,
-                                        Ops::Mul, Ops::Sub, Ops::Where};
+  GraphOp any_op() {
+    static constexpr std::array kOps = {GraphOp::Sin, GraphOp::Neg, GraphOp::Sqrt, GraphOp::Add,
+                                        GraphOp::Mul, GraphOp::Sub, GraphOp::Where};
     return kOps[static_cast<std::size_t>(below(kOps.size()))];
   }
   UOp pick(const std::vector<UOp>& of) {

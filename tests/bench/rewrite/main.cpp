@@ -18,10 +18,11 @@ constexpr const char* kRules =
 PatternMatcher few_rules() {
   const UPat x = UPat::var("x");
   const auto first = [](const Match& m) { return m[0]; };
-  return PatternMatcher({{"times 1", x * UPat::number(1), {"x"}, first},
-                         {"plus 0", x + UPat::number(0), {"x"}, first},
-                         {"neg neg", UPat(Ops::Neg).over({UPat(Ops::Neg).over({x})}), {"x"}, first},
-                         {"max of one", UPat(Ops::Max).over({x, x}), {"x"}, first}});
+  return PatternMatcher(
+      {{"times 1", x * UPat::number(1), {"x"}, first},
+       {"plus 0", x + UPat::number(0), {"x"}, first},
+       {"neg neg", UPat(GraphOp::Neg).over({UPat(GraphOp::Neg).over({x})}), {"x"}, first},
+       {"max of one", UPat(GraphOp::Max).over({x, x}), {"x"}, first}});
 }
 
 // A thousand nodes that all disappear, or none.
@@ -51,7 +52,8 @@ BENCHMARK_CAPTURE(rewritten_as_defined, no rule fits, kNone);
 UOp chain(std::int64_t length) {
   UOp at = UOp::new_buffer(kHost, 16, DType::Float32);
   const UOp by = UOp::constant(Scalar::from_double(DType::Float32, 3), {16}, kHost);
-  for (std::int64_t i = 0; i < length; ++i) at = at.alu(i % 2 == 0 ? Ops::Mul : Ops::Add, {by});
+  for (std::int64_t i = 0; i < length; ++i)
+    at = at.alu(i % 2 == 0 ? GraphOp::Mul : GraphOp::Add, {by});
   return UOp::sink({at.contiguous()});
 }
 
