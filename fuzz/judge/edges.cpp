@@ -128,9 +128,7 @@ EdgeRows float_unary(Op op, DType d) {
               {-e.least}, {1 + e.ulp}, {1 - e.ulp / 2},  {7.0}};
     TOUCHSTONE_CASES_ARITHMETIC:
     TOUCHSTONE_CASES_COMPARISON:
-    TOUCHSTONE_CASES_TERNARY:
-    TOUCHSTONE_CASES_REDUCE:
-    TOUCHSTONE_CASES_NOT_COMPUTED:
+    TOUCHSTONE_CASES_BEYOND_BINARY:
       break;
   }
   return {{-0.0}, {0.0}, {kNan}, {kInf}, {-kInf}, {e.least}, {-1.0}, {e.largest}};
@@ -206,9 +204,7 @@ EdgeRows float_binary(Op op, DType d) {
     case Op::Xor:
     TOUCHSTONE_CASES_FUNCTION:
     TOUCHSTONE_CASES_COMPARISON:
-    TOUCHSTONE_CASES_TERNARY:
-    TOUCHSTONE_CASES_REDUCE:
-    TOUCHSTONE_CASES_NOT_COMPUTED:
+    TOUCHSTONE_CASES_BEYOND_BINARY:
       break;
   }
   return {{0.0, -0.0},  {kNan, 1},      {-0.0, 0.0},     {1, kNan},      {-2, -1},

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "touchstone/interp/device/bits.h"
+#include "touchstone/ops/op_cases.h"
 
 namespace touchstone::interp {
 namespace {
@@ -58,9 +59,7 @@ std::string_view folded_name(Op op) {
     case Op::Xor:
     TOUCHSTONE_CASES_FUNCTION:
     TOUCHSTONE_CASES_COMPARISON:
-    TOUCHSTONE_CASES_TERNARY:
-    TOUCHSTONE_CASES_REDUCE:
-    TOUCHSTONE_CASES_NOT_COMPUTED:
+    TOUCHSTONE_CASES_BEYOND_BINARY:
       break;
   }
   return {};
@@ -307,9 +306,7 @@ class Marker {
       case Op::Xor:
       TOUCHSTONE_CASES_FUNCTION:
       TOUCHSTONE_CASES_COMPARISON:
-      TOUCHSTONE_CASES_TERNARY:
-      TOUCHSTONE_CASES_REDUCE:
-      TOUCHSTONE_CASES_NOT_COMPUTED:
+      TOUCHSTONE_CASES_BEYOND_BINARY:
         break;
     }
     return false;

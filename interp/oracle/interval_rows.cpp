@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "touchstone/interp/oracle/unrounded_products.h"
+#include "touchstone/ops/op_cases.h"
 
 // N is an integer or an integral_constant: branchless loops over stack arrays, for
 // auto-vectorization. A lane of `ok` has all bits set if this form can compute its element.
@@ -165,9 +166,7 @@ void row(const ProgramNode& node, bool unrounded, std::span<const LegalBlock* co
     case Op::Xor:
     TOUCHSTONE_CASES_FUNCTION:
     TOUCHSTONE_CASES_COMPARISON:
-    TOUCHSTONE_CASES_TERNARY:
-    TOUCHSTONE_CASES_REDUCE:
-    TOUCHSTONE_CASES_NOT_COMPUTED:
+    TOUCHSTONE_CASES_BEYOND_BINARY:
       maximum(a, b, n, c);
       break;
   }
@@ -220,9 +219,7 @@ void apply_interval_rows(const ProgramNode& node, const Profile& profile,
     case Op::Xor:
     TOUCHSTONE_CASES_FUNCTION:
     TOUCHSTONE_CASES_COMPARISON:
-    TOUCHSTONE_CASES_TERNARY:
-    TOUCHSTONE_CASES_REDUCE:
-    TOUCHSTONE_CASES_NOT_COMPUTED:
+    TOUCHSTONE_CASES_BEYOND_BINARY:
       return;
   }
   done.resize(static_cast<std::size_t>(out.count()));

@@ -204,9 +204,7 @@ void apply_function(Op op, const Allowance<T>& allow, const LegalBlock& in, Lega
       });
     TOUCHSTONE_CASES_ARITHMETIC:
     TOUCHSTONE_CASES_COMPARISON:
-    TOUCHSTONE_CASES_TERNARY:
-    TOUCHSTONE_CASES_REDUCE:
-    TOUCHSTONE_CASES_NOT_COMPUTED:
+    TOUCHSTONE_CASES_BEYOND_BINARY:
       break;
   }
   throw AstError(fmt::format("{} is not a function of {}", name(op), name(dtype_v<T>)));

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "touchstone/interp/oracle/excess.h"
+#include "touchstone/ops/op_cases.h"
 
 namespace touchstone::interp {
 namespace {
@@ -32,9 +33,7 @@ const FunctionError* error_of(Op op, const Profile& p) {
     case Op::Mod:
     case Op::Xor:
     TOUCHSTONE_CASES_COMPARISON:
-    TOUCHSTONE_CASES_TERNARY:
-    TOUCHSTONE_CASES_REDUCE:
-    TOUCHSTONE_CASES_NOT_COMPUTED:
+    TOUCHSTONE_CASES_BEYOND_BINARY:
       break;
   }
   return nullptr;

@@ -339,9 +339,7 @@ class RealNumbers {
         return each(count, out, [=](auto i) { return std::sin(a[i]); });
       TOUCHSTONE_CASES_ARITHMETIC:
       TOUCHSTONE_CASES_COMPARISON:
-      TOUCHSTONE_CASES_TERNARY:
-      TOUCHSTONE_CASES_REDUCE:
-      TOUCHSTONE_CASES_NOT_COMPUTED:
+      TOUCHSTONE_CASES_BEYOND_BINARY:
         break;
     }
     throw AstError(fmt::format("{} is not a function of real numbers", name(node.op)));

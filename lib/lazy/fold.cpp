@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "touchstone/ops/op_cases.h"
+
 namespace touchstone::lazy {
 namespace {
 
@@ -47,9 +49,7 @@ LazyBufferPtr with_constant(Op op, const LazyBufferPtr& x, const LazyBufferPtr& 
     case Op::Mod:
     TOUCHSTONE_CASES_FUNCTION:
     TOUCHSTONE_CASES_COMPARISON:
-    TOUCHSTONE_CASES_TERNARY:
-    TOUCHSTONE_CASES_REDUCE:
-    TOUCHSTONE_CASES_NOT_COMPUTED:
+    TOUCHSTONE_CASES_BEYOND_BINARY:
       break;
   }
   return nullptr;
@@ -77,9 +77,7 @@ LazyBufferPtr with_itself(Op op, const LazyBufferPtr& x) {
     case Op::Div:
     case Op::Mod:
     TOUCHSTONE_CASES_FUNCTION:
-    TOUCHSTONE_CASES_TERNARY:
-    TOUCHSTONE_CASES_REDUCE:
-    TOUCHSTONE_CASES_NOT_COMPUTED:
+    TOUCHSTONE_CASES_BEYOND_BINARY:
       break;
   }
   return nullptr;

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "touchstone/ops/op_cases.h"
+
 namespace touchstone {
 namespace {
 
@@ -34,9 +36,7 @@ std::optional<Scalar> fold_integers(Op op, DType d, std::span<const Scalar> x) {
     case Op::Div:
     case Op::Mod:
     TOUCHSTONE_CASES_FUNCTION:
-    TOUCHSTONE_CASES_TERNARY:
-    TOUCHSTONE_CASES_REDUCE:
-    TOUCHSTONE_CASES_NOT_COMPUTED:
+    TOUCHSTONE_CASES_BEYOND_BINARY:
       break;
   }
   return std::nullopt;
@@ -64,9 +64,7 @@ std::optional<Scalar> fold_bools(Op op, std::span<const Scalar> x) {
     case Op::Div:
     case Op::Mod:
     TOUCHSTONE_CASES_FUNCTION:
-    TOUCHSTONE_CASES_TERNARY:
-    TOUCHSTONE_CASES_REDUCE:
-    TOUCHSTONE_CASES_NOT_COMPUTED:
+    TOUCHSTONE_CASES_BEYOND_BINARY:
       break;
   }
   return std::nullopt;
@@ -110,9 +108,7 @@ std::optional<Scalar> fold_floats(Op op, DType d, std::span<const Scalar> x) {
     case Op::Neg:
     case Op::Mod:
     case Op::Xor:
-    TOUCHSTONE_CASES_TERNARY:
-    TOUCHSTONE_CASES_REDUCE:
-    TOUCHSTONE_CASES_NOT_COMPUTED:
+    TOUCHSTONE_CASES_BEYOND_BINARY:
       break;
   }
   return std::nullopt;

@@ -13,78 +13,30 @@
 namespace touchstone {
 
 /// Kinds of UOp nodes, grouped by `GraphOpGroup`. Sources and arguments are described in uop.h.
+// clang-format off
 enum class GraphOp : std::uint8_t {
   // Placement
-  Unique,
-  Device,
-  Buffer,
-  BufferView,
-  Const,
-  DefineVar,
-  Bind,
+  Unique, Device, Buffer, BufferView, Const, DefineVar, Bind,
   // Movement
-  Reshape,
-  Expand,
-  Permute,
-  Pad,
-  Shrink,
-  Flip,
-  View,
+  Reshape, Expand, Permute, Pad, Shrink, Flip, View,
   // Unary
-  Exp2,
-  Log2,
-  Sin,
-  Sqrt,
-  Recip,
-  Neg,
-  Cast,
-  Bitcast,
+  Exp2, Log2, Sin, Sqrt, Recip, Neg, Cast, Bitcast,
   // Binary
-  Add,
-  Mul,
-  Sub,
-  Fdiv,
-  Idiv,
-  Max,
-  Mod,
-  CmpLt,
-  CmpNe,
-  CmpEq,
-  Xor,
-  Or,
-  And,
-  Shl,
-  Shr,
-  Pow,
-  Threefry,
+  Add, Mul, Sub, Fdiv, Idiv, Max, Mod, CmpLt, CmpNe, CmpEq, Xor, Or, And, Shl, Shr, Pow, Threefry,
   // Ternary
-  Where,
-  MulAcc,
+  Where, MulAcc,
   // Reduce
   ReduceAxis,
   // Requests to a tensor
-  Contiguous,
-  ContiguousBackward,
-  Detach,
-  Fuse,
-  Gbarrier,
+  Contiguous, ContiguousBackward, Detach, Fuse, Gbarrier,
   // Between devices and memory
-  Copy,
-  Custom,
-  Assign,
-  Kernel,
-  Sink,
+  Copy, Custom, Assign, Kernel, Sink,
   // Several devices
-  Multi,
-  MSelect,
-  MStack,
-  Allreduce,
+  Multi, MSelect, MStack, Allreduce,
   // Inside kernels
-  Load,
-  Store,
-  Valid,
-  DefineGlobal
+  Load, Store, Valid, DefineGlobal
 };
+// clang-format on
 inline constexpr int kGraphOpCount = 60;
 
 enum class GraphOpGroup : std::uint8_t {
