@@ -67,7 +67,7 @@ std::string Verdict::unseen() const {
   if (ulp.most > 0 && tenth != half) parts.push_back(tenth + " in a tenth");
   if (one != tenth || parts.empty())
     parts.push_back(one + (std::isinf(relative.largest) ? " in the weak ones" : " in one"));
-  return fmt::format("an error of {} would pass", fmt::join(parts, ", "));
+  return fmt::format("errors up to {} would go unnoticed", fmt::join(parts, ", "));
 }
 
 std::string Verdict::str() const {

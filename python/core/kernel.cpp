@@ -254,7 +254,8 @@ void bind_verdict(py::module_& m) {
       .def_readonly("determined", &Verdict::determined, "Number of elements with one legal answer.")
       .def_property_readonly(
           "power", [](const Verdict& v) { return v.relative.most; },
-          "The largest relative error that would pass in a tenth of the elements; 0: every bit had "
+          "The largest relative error that would go unnoticed in a tenth of the elements; 0: every "
+          "bit had "
           "to match.")
       .def_readonly("power_ulp", &Verdict::power_ulp, "The widest legal interval, in ULP.")
       .def_property_readonly("unseen", &Verdict::unseen,

@@ -66,7 +66,7 @@ constexpr Rule kRules[] = {
      "(x + y) // (c*d)", "x // (c*d)", "d > 0 and x % c == k and 0 <= k + y and k + y < c",
      "x = c*(d*t + u) + r",
      "x=..", "where(x % 3 == 1, (x + 1) // 6, 0)", "where(x % 3 == 1, x // 6, 0)"},
-    {"div.exact", "a quotient of which the remainder is known comes back as the number",
+    {"div.exact", "a quotient with a known remainder gives back the number",
      "c*(x // c)", "x - k", "x % c == k", "",
      "x=..", "where(x % 3 == 1, x // 3 * 3, 0)", "where(x % 3 == 1, x - 1, 0)"},
     {"digit.exact", "a digit below which the remainder is known comes back as a remainder",
