@@ -103,16 +103,25 @@ struct Cost {
   double values = 0, seconds = 0;
 };
 
-// A lower bound: what is computed once for several elements counts once.
+double least(const sint& count) {
+  return static_cast<double>(std::max(count.min().value_or(0), std::int64_t{0}));
+}
+
+// A lower bound: what is computed once for several elements counts once. Of a kernel with so many
+// reduces that counting is work itself, only the stored elements.
 Cost cost_of(const LazyOpPtr& kernel) {
+  constexpr std::size_t kMostCounted = 10'000'000;
   try {
+    const double stored = least(elements(kernel->shape()));
+    std::size_t nodes = 0, reduces = 0;
+    for (const LazyOpPtr& node : toposort(kernel)) {
+      ++nodes;
+      if (is_reduce(node->op())) ++reduces;
+    }
+    if (nodes * reduces > kMostCounted) return {stored, stored / kMostIntegers};
     const FlopCounter work = get_lazyop_info(kernel);
-    const sint stored = elements(kernel->shape());
-    if (!work.flops.is_int() || !stored.is_int()) return {};
-    const auto floats = static_cast<double>(work.float_flops.as_int());
-    const double integers = static_cast<double>(work.flops.as_int()) - floats;
-    const auto copied = static_cast<double>(stored.as_int());
-    return {floats + integers + copied, floats / kMostFloats + (integers + copied) / kMostIntegers};
+    const double all = least(work.flops) + stored, floats = std::min(least(work.float_flops), all);
+    return {all, floats / kMostFloats + (all - floats) / kMostIntegers};
   } catch (const OverflowError&) {  // a hostile kernel
     return {0x1p63, 0x1p63 / kMostIntegers};
   }

@@ -295,7 +295,7 @@ class RewriteDrawing {
       return r;
     }
     r.kind = Result::Kind::Make;
-    // GraphOp that the graph lacks, so that results do not match again, unless rules may grow.
+    // Kinds that the graph lacks, so that results do not match again, unless rules may grow.
     const std::vector<GraphOp> quiet{GraphOp::Sqrt, GraphOp::And};
     r.op = grows_ || choose_.chance(1, 10) ? choose_.pick(ops_) : choose_.pick(quiet);
     if (depth > 1 || choose_.chance(1, 5)) r.op = leaves_[0];

@@ -335,7 +335,7 @@ std::optional<Scalar> scalar_answer(std::string_view named, DType dtype,
 
 namespace {
 
-// GraphOp that round nothing or return no float: the overflow mode is irrelevant.
+// Ops that round nothing or return no float: the overflow mode is irrelevant.
 bool never_overflows(std::string_view op) {
   constexpr std::array<std::string_view, 9> kExact{
       "neg", "noop", "max", "max.maximum", "max.maxnum", "where", "cmplt", "cmpeq", "reduce_max"};

@@ -12,7 +12,7 @@ inline constexpr int kMostInKernel = 2048;
 inline constexpr std::size_t kMostViews = 64;
 /// Cheap ops recomputed for every copy that a view makes.
 inline constexpr int kMostRecomputed = 3;
-/// GraphOp that several kernels each compute before their result is stored.
+/// Ops that several kernels each compute before their result is stored.
 inline constexpr int kMostShared = 16;
 /// As kMostShared, where grouping decides before it is known which kernels merge.
 inline constexpr int kMostGrouped = 64;

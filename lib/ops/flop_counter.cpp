@@ -158,7 +158,8 @@ FlopCounter get_lazyop_info(const LazyOpPtr& ast) {
       if (!fresh && !certainly_le(bytes, it->second))
         it->second = certainly_le(it->second, bytes) ? bytes : it->second + bytes;
     }
-    if (is_float(node.dtype())) counter.float_flops = counter.float_flops + counter.flops - before;
+    if (is_float(node.dtype()) && counter.flops != before)
+      counter.float_flops = counter.float_flops + (counter.flops - before);
   });
   return counter;
 }

@@ -77,6 +77,10 @@ class Search {
     if (!many_) add(Program(context_, id));
   }
   void add(const Tape& tape) {
+    std::size_t variables = 0;
+    for (Tape::Part i = 0; i < tape.parts(); ++i)
+      variables += tape.step(i).op == ExprOp::Variable ? 1 : 0;
+    many_ = many_ || variables > kLimits.answer_variables;
     if (!many_) add(Written(tape, context_));
   }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
+#include <unordered_map>
 
 #include "touchstone/symbolic/expr/operators.h"
 
@@ -9,6 +11,8 @@ namespace touchstone::symbolic {
 
 Evaluator::Evaluator(const Exprs& exprs, const std::vector<Expr>& roots,
                      const std::vector<std::string>& names) {
+  std::unordered_map<std::string_view, std::size_t> position;
+  for (std::size_t i = 0; i < names.size(); ++i) position.emplace(names[i], i);
   std::set<Expr> all;
   for (const Expr root : roots)
     for (const Expr e : exprs.parts(root)) all.insert(e);
@@ -19,8 +23,7 @@ Evaluator::Evaluator(const Exprs& exprs, const std::vector<Expr>& roots,
     if (i.op == ExprOp::Constant) {
       i.constant = exprs.value(e);
     } else if (i.op == ExprOp::Variable) {
-      i.variable =
-          static_cast<std::size_t>(std::ranges::find(names, exprs.name(e)) - names.begin());
+      i.variable = position.at(exprs.name(e));
     } else {
       for (const Expr a : exprs.args(e)) args_.push_back(place_[a]);
       i.count = args_.size() - i.first;

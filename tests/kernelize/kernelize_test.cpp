@@ -77,7 +77,7 @@ TEST(Kernelize, TheChaseStopsBeforeACastToLargerElements) {
   EXPECT_EQ(order[0].src(0).dtype().base, DType::Float32);
 }
 
-// GraphOp that read a reduce and meet again are computed with it; their result is stored.
+// Ops that read a reduce and meet again are computed with it; their result is stored.
 TEST(Kernelize, TheChaseGoesToWhereAllReadersMeet) {
   const UOp y = array({4, 1}), r = array({4, 8}).reduce(GraphOp::Add, {1});
   const auto is_stored = [](const UOp& u, const UOp& shared, Scheduler scheduler) {

@@ -253,7 +253,8 @@ TEST(DrawnCalls, OfEveryFunctionAreAsDefined) {
     for (int i = 0; i < cases; ++i) {
       OneFunction chooser(f, static_cast<std::uint64_t>(i));
       const std::string text = fuzz::draw_call(chooser).str();
-      const fuzz::Checked checked = fuzz::check_call(text, fuzz::Effort::Sampled, "CPU");
+      const fuzz::Checked checked =
+          fuzz::check_call(fuzz::Call::parse(text), text, fuzz::Effort::Sampled, "CPU");
       EXPECT_NE(checked.ending, fuzz::Ending::Fail)
           << text << "\n"
           << checked.failure.relation << ": " << checked.failure.detail;
