@@ -14,8 +14,9 @@ class LastParsed {
   /// Valid until the next call. Throws as `parse`.
   const Case& of(const std::string& text) {
     if (!case_ || text_ != text) {
-      case_ = parse(text);
+      case_.reset();
       text_ = text;
+      case_ = parse(text);
     }
     return *case_;
   }

@@ -10,6 +10,7 @@
 
 #include "../support/public_names.h"
 #include "touchstone/base/error.h"
+#include "touchstone/base/file.h"
 #include "touchstone/fuzz/areas/areas.h"
 #include "touchstone/fuzz/cases/call.h"
 #include "touchstone/fuzz/definitions/calls.h"
@@ -197,7 +198,8 @@ std::string as_json(const Call& call, const defined::Arrays& inputs,
 TEST(TensorCalls, NumpyGivesWhatIsDefined) {
   if (std::system("/usr/bin/python3 -c 'import numpy' 2>/dev/null") != 0)
     GTEST_SKIP() << "no NumPy for /usr/bin/python3";
-  const std::string lines = testing::TempDir() + "touchstone_numpy_calls.jsonl";
+  const TemporaryDirectory folder;
+  const std::string lines = (folder.path() / "calls.jsonl").string();
   std::ofstream file(lines);
   const auto known = [](DType dtype) {  // with NumPy's rules for types
     return dtype == DType::Float64 || dtype == DType::Float32 || dtype == DType::Int32 ||
@@ -216,6 +218,7 @@ TEST(TensorCalls, NumpyGivesWhatIsDefined) {
     file << as_json(call, inputs, defined::define(call, inputs)) << "\n";
   }
   file.close();
+  ASSERT_TRUE(file.good()) << lines;
   const std::string command =
       "/usr/bin/python3 " TOUCHSTONE_SOURCE_DIR "/tests/fuzz/numpy_calls.py < " + lines;
   std::FILE* pipe = ::popen(command.c_str(), "r");
@@ -231,7 +234,6 @@ TEST(TensorCalls, NumpyGivesWhatIsDefined) {
       2);
   EXPECT_GT(checked, 1500) << said;
   EXPECT_GT(functions, 100) << said;
-  std::remove(lines.c_str());
 }
 
 }  // namespace
