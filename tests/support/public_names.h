@@ -26,6 +26,8 @@ inline std::set<std::string> public_names(const std::string& header) {
         std::regex_search(line, found, function))
       names.insert(found[1]);
   }
+  for (const char* base : {"Convolution", "Normalization", "Recurrent"})  // of layers
+    names.erase(base);
   return names;
 }
 
