@@ -31,7 +31,7 @@ def missing(names, *places):
 
 
 def test_every_layer_is_there():
-    layers = declared("nn.h", r"^(?:struct|class) (\w+) final : (?:public )?Module")
+    layers = declared("nn.h", r"^(?:struct|class) (\w+) final : (?:public )?(?:Module|Convolution<\w+>|Normalization|Recurrent) {")
     assert len(layers) == 17 and missing(layers, nn) == []
     assert all(callable(getattr(nn, name)) and getattr(nn, name).__doc__ for name in layers | {"KvCache"})
 
