@@ -10,8 +10,8 @@
 namespace touchstone::cli {
 
 /// Throws ParseError if the kernel cannot possibly finish within the limits, judging by the
-/// values that it computes and its buffers' bytes. Call it before reading the buffers. `options` names the
-/// options that set the limits, as "--timeout, --memory".
+/// values that it computes and its buffers' bytes. Call it before reading the buffers. `options`
+/// names the options that set the limits, as "--timeout, --memory".
 void require_feasible(const KernelFile& kernel, const WorkLimits& limits,
                       const std::string& options = "--timeout, --memory");
 

@@ -13,7 +13,8 @@ inline std::set<std::string> public_names(const std::string& header) {
       R"(^(?:  )?(?:static |inline |virtual |const )*[A-Za-z_][\w:]*(?:<[^()]*>)?[&*]? )"
       R"((operator[^ (]+|[a-z_0-9]+)\()");
   const std::regex statement(R"(^\s*(return|throw|else|explicit)\b)");
-  const std::regex type(R"(^(?:struct|class) ([A-Z]\w+) (?:final )?: (?:public )?(\w+)(?:<\w+>)? \{)");
+  const std::regex type(
+      R"(^(?:struct|class) ([A-Z]\w+) (?:final )?: (?:public )?(\w+)(?:<\w+>)? \{)");
   std::istringstream lines(header);
   std::set<std::string> names;
   bool is_public = true;
