@@ -192,11 +192,15 @@ class HttpService {
       return;
     }
     const HttpProgress& progress = progress_[at];
-    const bool takes_too_long = options_.limits.seconds > 0 &&
-                                progress.stage != HttpProgress::Stage::Talking &&
-                                progress.seconds() > options_.limits.seconds + kSecondsToBreakOff;
-    if (!takes_too_long && !place->child.has_ended()) return;
+    const double over =
+        options_.limits.seconds > 0 && progress.stage != HttpProgress::Stage::Talking
+            ? progress.seconds() - options_.limits.seconds
+            : 0;
+    if (over <= kSecondsToBreakOff && !place->child.has_ended()) return;
     const process::Ending ending = place->child.end();
+    // A verdict that cannot be interrupted ends its process by itself (work_limits.cpp).
+    const bool takes_too_long =
+        over > kSecondsToBreakOff || (over > 0 && ending.exit_code() == kExitBad);
     if (OrderlyEnd::wanted()) return;
     send_at_once(place->client,
                  takes_too_long
