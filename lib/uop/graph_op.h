@@ -36,21 +36,12 @@ enum class GraphOp : std::uint8_t {
   // Inside kernels
   Load, Store, Valid, DefineGlobal
 };
-// clang-format on
 inline constexpr int kGraphOpCount = 60;
 
 enum class GraphOpGroup : std::uint8_t {
-  Place,
-  Movement,
-  Unary,
-  Binary,
-  Ternary,
-  Reduce,
-  Ask,
-  Memory,
-  Devices,
-  Kernel
+  Place, Movement, Unary, Binary, Ternary, Reduce, Ask, Memory, Devices, Kernel
 };
+// clang-format on
 
 /// Properties of a kind of node. It has `least` to `most` sources. `commutes`: its two sources can
 /// be exchanged. `keeps_zero`: zeros give +0, so padding may pass through. `contiguous`: the result

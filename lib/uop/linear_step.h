@@ -42,25 +42,11 @@ inline constexpr int kStepKindCount = 16;
 /// Index arithmetic on int64; comparisons and logic give 0 or 1. Div and Mod are C's, with operands
 /// proved non-negative and a divisor proved positive; FloorDiv and FloorMod accept any operands and
 /// give 0 for a divisor of 0.
+// clang-format off
 enum class IndexOp : std::uint8_t {
-  Add,
-  Sub,
-  Mul,
-  FloorDiv,
-  FloorMod,
-  Div,
-  Mod,
-  Lt,
-  Le,
-  Eq,
-  Ne,
-  And,
-  Or,
-  Not,
-  Min,
-  Max,
-  Where
+  Add, Sub, Mul, FloorDiv, FloorMod, Div, Mod, Lt, Le, Eq, Ne, And, Or, Not, Min, Max, Where
 };
+// clang-format on
 
 /// Properties of an index op.
 struct IndexOpInfo {
