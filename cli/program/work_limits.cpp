@@ -107,8 +107,8 @@ double least(const sint& count) {
   return static_cast<double>(std::max(count.min().value_or(0), std::int64_t{0}));
 }
 
-// A lower bound: what is computed once for several elements counts once. Of a kernel with so many
-// reduces that counting is work itself, only the stored elements.
+// A lower bound: a value that several elements share counts once. Where counting itself would take
+// long, because of many reduces, only the stored elements count.
 Cost cost_of(const LazyOpPtr& kernel) {
   constexpr std::size_t kMostCounted = 10'000'000;
   try {

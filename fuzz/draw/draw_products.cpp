@@ -41,7 +41,7 @@ class ContractionDraw final : public LoopsDraw {
     return result;
   }
 
-  // Sizes around those of lanes and tiles; the axes in any order.
+  // Sizes near the sizes of lanes and tiles; the axes in any order.
   void draw_sizes() {
     for (const Role role : {Rows, Columns, Contracted})
       sizes_[role] = one_of<std::int64_t>({4, 2, 8, 3, 16, 1, 5, 12, 17, 33});

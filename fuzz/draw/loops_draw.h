@@ -35,7 +35,7 @@ class LoopsDraw {
     return from.begin()[chooser_.below(from.size())];
   }
 
-  // A buffer's elements by their strides; those of a negative stride begin at the last.
+  // A buffer read with strides; an axis with a negative stride starts at its last element.
   LazyOpPtr load(int buffer, const Shape& shape, const Strides& strides,
                  std::int64_t further = 0) const {
     return LazyOp::load(buffer, dtype_, strided(shape, strides, further));
