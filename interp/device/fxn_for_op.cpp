@@ -4,6 +4,8 @@
 #include <array>
 #include <type_traits>
 
+#include "touchstone/interp/device/scalar_function.h"
+
 // The table of the Interpreted device; its rows are those of rows.h.
 
 namespace touchstone::interp {
@@ -200,6 +202,16 @@ ElementwiseFxn fxn_for_cast(DType from, DType to, bool bitcast) {
   return with_storage(from, [&]<class From>(std::type_identity<From>) {
     if (bitcast) return ElementwiseFxn(rows::Bits<BitsOf<From>>::copy);
     return with_storage(to, []<class To>(std::type_identity<To>) { return cast_of<To, From>(); });
+  });
+}
+
+void apply_function(NamedFunction f, std::span<const Block* const> in, Block& out) {
+  with_storage(out.dtype(), [&]<class T>(std::type_identity<T>) {
+    if constexpr (is_float_storage<T>) {
+      const T *x = in[0]->begin<T>(), *y = in.back()->begin<T>();
+      for (std::int64_t i = 0; i < out.count(); ++i)
+        out.begin<T>()[i] = scalar::function(f, x[i], y[i]);
+    }
   });
 }
 

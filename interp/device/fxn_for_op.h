@@ -6,6 +6,7 @@
 
 #include "touchstone/interp/device/block.h"
 #include "touchstone/interp/device/rows.h"
+#include "touchstone/ops/function.h"
 #include "touchstone/ops/op.h"
 
 namespace touchstone::interp {
@@ -49,6 +50,8 @@ class ElementwiseFxn {
 /// empty if the op does not support the type. For CAST see fxn_for_cast.
 ElementwiseFxn fxn_for_op(Op op, DType operand);
 ElementwiseFxn fxn_for_cast(DType from, DType to, bool bitcast);
+/// Fills `out`, which has the operands' float type and count, with f of each element.
+void apply_function(NamedFunction f, std::span<const Block* const> in, Block& out);
 
 /// A reduction fed run by run; `finish` writes the result and resets it.
 class Reducer {

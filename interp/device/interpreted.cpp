@@ -55,6 +55,7 @@ class Values {
   void apply(const ProgramNode& node, std::span<const Block* const> operands, std::int64_t count,
              Block& out) const {
     out.resize(node.dtype, count);
+    if (node.op == Op::Function) return apply_function(node.function.function, operands, out);
     const ElementwiseFxn fxn = node.op == Op::Cast
                                    ? fxn_for_cast(node.src_dtypes[0], node.dtype, node.bitcast)
                                    : fxn_for_op(node.op, node.src_dtypes.back());

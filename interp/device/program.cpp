@@ -90,6 +90,8 @@ class Builder {
       made.addresses = Addresses(c->st, order);
     } else if (const auto* cast = std::get_if<CastArg>(&node.arg())) {
       made.bitcast = cast->bitcast;
+    } else if (const auto* function = std::get_if<FunctionArg>(&node.arg())) {
+      made.function = *function;
     }
     if (is_reduce(node.op())) {
       add_reduce(made, node, order);

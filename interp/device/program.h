@@ -43,6 +43,7 @@ struct ProgramNode {
   std::optional<Addresses> numbers = std::nullopt;
   Scalar value;          // CONST
   bool bitcast = false;  // CAST
+  FunctionArg function;  // FUNCTION
   // Reduces: element i of this node reduces elements [i * terms, (i + 1) * terms) of the last node
   // of `region`.
   int region = -1;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "touchstone/dtype/rounding.h"
+#include "touchstone/ops/function.h"
 
 namespace touchstone::scalar {
 
@@ -13,5 +14,9 @@ UnpackedReal exact_exp2(double x);
 UnpackedReal exact_log2(double x);
 /// sin(x) for finite x.
 UnpackedReal exact_sin(double x);
+#ifndef TOUCHSTONE_WITHOUT_MPFR
+/// f(x) or f(x, y) for finite operands in its domain with a finite result that is not 0.
+UnpackedReal exact_function(NamedFunction f, double x, double y);
+#endif
 
 }  // namespace touchstone::scalar

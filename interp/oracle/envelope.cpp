@@ -11,6 +11,7 @@
 #include "touchstone/interp/oracle/legal_rows.h"
 #include "touchstone/interp/oracle/radius.h"
 #include "touchstone/interp/oracle/unrounded_products.h"
+#include "touchstone/ops/decompose.h"
 
 namespace touchstone::interp {
 namespace {
@@ -50,6 +51,7 @@ bool stays_determined(const ProgramNode& node, const Profile& profile) {
     TOUCHSTONE_CASES_NOT_COMPUTED:
       break;
   }
+  if (node.op == Op::Function && !info(node.function.function).exact) return false;
   return !floats || profile.exact_elsewhere();
 }
 
@@ -131,6 +133,7 @@ class Envelope {
     if (determined) {
       plain_.clear();
       for (const Block* b : operands) plain_.push_back(&b->lo);
+      if (node.op == Op::Function) return apply_function(node.function.function, plain_, out.lo);
       const ElementwiseFxn fxn = node.op == Op::Cast
                                      ? fxn_for_cast(node.src_dtypes[0], node.dtype, node.bitcast)
                                      : fxn_for_op(node.op, node.src_dtypes.back());
@@ -141,6 +144,8 @@ class Envelope {
         mark_doubled(*operands[0], out, form_ != Form::Interval);
       else if (unrounded)
         hand_on_inexact(node, operands, out);
+    } else if (node.op == Op::Function) {
+      apply_legal_function(node, profile_, operands, out);
     } else if (node.op == Op::Cast) {
       apply_legal_cast(node, profile_, *operands[0], out);
     } else {
@@ -184,9 +189,8 @@ class Envelope {
 
 Program program_of(const LazyOpPtr& kernel, const Profile& profile,
                    const symbolic::Values& values) {
-  return with_excess(
-      make_program(values.empty() ? kernel : bind_variables(kernel, values), Repeats::Kept),
-      profile);
+  const LazyOpPtr bound = values.empty() ? kernel : bind_variables(kernel, values);
+  return with_excess(make_program(with_decompositions(bound), Repeats::Kept), profile);
 }
 
 // Terms that `runs` evaluators compute in addition to those of one: each keeps its own results of a

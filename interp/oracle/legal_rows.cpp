@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "touchstone/interp/oracle/excess.h"
+#include "touchstone/interp/oracle/legal_function.h"
 #include "touchstone/interp/oracle/unrounded_products.h"
 #include "touchstone/ops/op_cases.h"
 
@@ -354,6 +355,34 @@ void apply_legal_cast(const ProgramNode& node, const Profile& profile, const Leg
           {convert<Wide>(seen.lo), convert<Wide>(seen.hi), seen.number, seen.nan, seen.any});
     }
     if (node.dtype != dtype_v<From>) apply_cast_of<Wide>(node, profile, wide, out);
+  });
+}
+
+void apply_legal_function(const ProgramNode& node, const Profile& profile,
+                          std::span<const LegalBlock* const> in, LegalBlock& out) {
+  const FunctionArg& arg = node.function;
+  const FunctionError& error = profile.functions[static_cast<std::size_t>(arg.function)];
+  const auto two = static_cast<std::size_t>(info(arg.function).arity - 1);
+  const DType stored = node.rounds_to.value_or(node.dtype);
+  with_storage(node.dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (is_float_storage<T>) {
+      const Allowance<T> allow(profile);
+      for (std::int64_t i = 0; i < out.count(); ++i) {
+        const Legal<T> x = allow.operand(in[0]->get<T>(i)), y = allow.operand(in[two]->get<T>(i));
+        const double ulp =
+            error.ulp + (error.ulp_per_x == 0 ? 0 : error.ulp_per_x * allow.magnitude(x));
+        Legal<T> result;
+        if (itemsize(stored) >= 4 || ulp == 0)
+          result = legal::function(arg.function, x, y, {ulp, ulp == 0 ? node.dtype : stored});
+        else if constexpr (sizeof(T) >= 4)  // narrow floats are computed in float32
+          result = legal::function(arg.function, x, y, {ulp, DType::Float32});
+        else
+          result = legal::cast<T>(legal::function(arg.function, legal::cast<float>(x),
+                                                  legal::cast<float>(y), {ulp, DType::Float32}));
+        if (arg.or_last) result.include(in.back()->get<T>(i));
+        out.set<T>(i, allow.result(result));
+      }
+    }
   });
 }
 

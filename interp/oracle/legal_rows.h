@@ -18,5 +18,9 @@ void apply_legal(const ProgramNode& node, const Profile& profile,
 /// The same for a CAST.
 void apply_legal_cast(const ProgramNode& node, const Profile& profile, const LegalBlock& in,
                       LegalBlock& out);
+/// The same for a FUNCTION: within the profile's error of the true value, or what its decomposition
+/// may give.
+void apply_legal_function(const ProgramNode& node, const Profile& profile,
+                          std::span<const LegalBlock* const> in, LegalBlock& out);
 
 }  // namespace touchstone::interp

@@ -25,15 +25,18 @@ std::array<Profile, 8> make_builtin() {
   Profile ieee;
   ieee.name = "ieee";
   ieee.exp2 = ieee.log2 = ieee.sin = {};
+  ieee.functions = {};
   Profile cuda;
   cuda.name = "cuda";
   cuda.exp2 = cuda.sin = {2, 0};
   cuda.log2 = {1, 0};
+  cuda.functions = errors_of(&FunctionInfo::error);  // its guide's are at most 1 ULP smaller
   Profile opencl;
   opencl.name = "opencl";
   opencl.exp2 = opencl.log2 = opencl.sqrt = {3, 0};
   opencl.sin = {4, 0};
   opencl.recip = opencl.div = {2.5, 0};
+  opencl.functions = errors_of(&FunctionInfo::opencl);
   opencl.flushes_inputs = opencl.flushes_outputs = true;
   opencl.max = MaxOfNan::Either;
   opencl.casts_saturate = false;
@@ -49,6 +52,7 @@ std::array<Profile, 8> make_builtin() {
   Profile fastmath = glibc;
   fastmath.name = "fastmath";
   fastmath.exp2 = fastmath.log2 = fastmath.sin = {4, 0};
+  fastmath.functions = opencl.functions;
   fastmath.sqrt = fastmath.recip = fastmath.div = {3, 0};
   fastmath.flushes_inputs = fastmath.flushes_outputs = true;
   fastmath.finite_only = true;
@@ -69,6 +73,7 @@ std::array<Profile, 8> make_builtin() {
   library.log2 = {3, 0};
   library.recip = {1, 0};
   library.div = {1.5, 0};
+  library.functions = cuda.functions;
   library.casts_saturate = false;
   library.zeros_alike = true;
   // A library that computes a whole function may round once, as if its operations were exact.
@@ -155,18 +160,23 @@ FunctionError function_error(std::string_view member, const Json& value) {
   return {number(member, value[0]), number(member, value[1])};
 }
 
+FunctionError* error_named(Profile& p, std::string_view key) {
+  for (const auto& [name, member] : kFunctions)
+    if (key == name) return &(p.*member);
+  const auto named = function_from_name(key);
+  return named ? &p.functions[static_cast<std::size_t>(*named)] : nullptr;
+}
+
 void read_ulp(Profile& p, const Json& value) {
   if (!value.is_object()) fail("ulp", "an object, as {\"exp2\": 2}", value);
   for (const auto& [key, error] : value.items()) {
-    bool known = false;
-    for (const auto& [name, member] : kFunctions)
-      if (key == name) {
-        p.*member = function_error("ulp." + key, error);
-        known = true;
-      }
-    if (!known)
+    FunctionError* const place = error_named(p, key);
+    if (place == nullptr)
       throw ParseError(fmt::format(
-          "profile: \"ulp\" has no '{}'; known: exp2, log2, sin, sqrt, recip and div", key));
+          "profile: \"ulp\" has no '{}'; known: exp2, log2, sin, sqrt, recip, div and the named "
+          "functions (exp, tanh, ...)",
+          key));
+    *place = function_error("ulp." + key, error);
   }
 }
 
@@ -337,13 +347,15 @@ Profile Profile::from_json(std::string_view text_of_it) {
 
 std::string Profile::to_json() const {
   Json ulp = Json::object();
-  for (const auto& [key, member] : kFunctions) {
-    const FunctionError& e = this->*member;
+  const auto add = [&](std::string_view key, const FunctionError& e) {
     if (e.ulp_per_x == 0)
       ulp[std::string(key)] = e.ulp;
     else
       ulp[std::string(key)] = {e.ulp, e.ulp_per_x};
-  }
+  };
+  for (const auto& [key, member] : kFunctions) add(key, this->*member);
+  for (const FunctionInfo& row : function_table)
+    if (!row.exact) add(row.name, functions[static_cast<std::size_t>(row.function)]);
   Json out = {{"name", name}, {"ulp", ulp}};
   out["sin_domain"] = std::isinf(sin_domain) ? Json() : Json(sin_domain);
   out["sin_absolute"] = sin_absolute;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -9,6 +10,7 @@
 
 #include "touchstone/dtype/dtype.h"
 #include "touchstone/dtype/float8.h"
+#include "touchstone/ops/function.h"
 
 namespace touchstone {
 
@@ -19,6 +21,13 @@ struct FunctionError {
   double ulp_per_x = 0;
   bool operator==(const FunctionError&) const = default;
 };
+
+/// A column of function_table.
+constexpr std::array<FunctionError, kFunctionCount> errors_of(double FunctionInfo::*column) {
+  std::array<FunctionError, kFunctionCount> errors;
+  for (std::size_t i = 0; i < kFunctionCount; ++i) errors[i].ulp = function_table[i].*column;
+  return errors;
+}
 
 /// The MAX of a NaN and a number.
 enum class MaxOfNan : std::uint8_t {
@@ -50,6 +59,8 @@ enum class Outside : std::uint8_t {
 struct Profile {
   std::string name = "glibc";
   FunctionError exp2{1, 0}, log2{1, 0}, sin{1, 0}, sqrt, recip, div;
+  /// Of each NamedFunction, in units of its type, of float32 for narrower types.
+  std::array<FunctionError, kFunctionCount> functions = errors_of(&FunctionInfo::glibc);
   /// SIN keeps its error bound for |x| <= this; there is no claim beyond.
   double sin_domain = std::numeric_limits<double>::infinity();
   /// Additional absolute error of SIN.

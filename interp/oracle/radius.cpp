@@ -233,7 +233,9 @@ Ball ball_of_result(const ProgramNode& node, const Profile& profile, std::span<c
 
 void apply_radius(const ProgramNode& node, const Profile& profile,
                   std::span<const LegalBlock* const> operands, Form form, LegalBlock& out) {
-  if (form == Form::Interval || !is_float(node.dtype) || node.bitcast || node.op == Op::Mod) return;
+  if (form == Form::Interval || !is_float(node.dtype) || node.bitcast || node.op == Op::Mod ||
+      node.op == Op::Function)
+    return;
   if (form != Form::Radius && !may_narrow(node, profile, operands)) return;
   with_storage(node.dtype, [&]<class T>(std::type_identity<T>) {
     if constexpr (is_float_storage<T>) apply_typed<T>(node, profile, operands, form, out);

@@ -8,6 +8,7 @@
 
 #include "touchstone/interp/device/evaluator.h"
 #include "touchstone/interp/device/gather.h"
+#include "touchstone/interp/device/scalar_function.h"
 #include "touchstone/interp/device/scalar_named.h"
 #include "touchstone/ops/op_cases.h"
 
@@ -316,10 +317,18 @@ class RealNumbers {
         return each(count, out, [=](auto i) { return a[i] != 0 ? b[i] : c[i]; });
       case Op::Cast:
         return cast(node, a, count, out);
+      case Op::Function: {
+        const W* second = info(node.function.function).arity == 2 ? b : a;
+        return each(count, out, [=, f = node.function.function](auto i) {
+          return scalar::real_function(f, a[i], second[i]);
+        });
+      }
       case Op::Xor:
       TOUCHSTONE_CASES_FUNCTION:
       TOUCHSTONE_CASES_REDUCE:
-      TOUCHSTONE_CASES_NOT_COMPUTED:
+      TOUCHSTONE_CASES_MOVEMENT:
+      TOUCHSTONE_CASES_LOAD:
+      TOUCHSTONE_CASES_BUFFER:
         break;
     }
     return function(node, a, count, out);
@@ -445,6 +454,7 @@ const ProgramNode* only_sum(const Program& program) {
       case Op::Xor:
       case Op::MulAcc:
       case Op::ReduceMax:
+      case Op::Function:
       TOUCHSTONE_CASES_FUNCTION:
       TOUCHSTONE_CASES_MOVEMENT:
       TOUCHSTONE_CASES_LOAD:

@@ -8,6 +8,7 @@
 #include "touchstone/codegen/merge_axes.h"
 #include "touchstone/codegen/options_matter.h"
 #include "touchstone/codegen/plan.h"
+#include "touchstone/ops/decompose.h"
 #include "touchstone/ops/node_order.h"
 #include "touchstone/shapetracker/index/index_expr.h"
 #include "touchstone/shapetracker/merge/simplify.h"
@@ -255,8 +256,12 @@ void Linearizer::set_made(const LazyOp* node, int indices, int value) {
 
 namespace {
 
-// The kernel with as few views as possible; kernels of the lazy stack already are.
-LazyOpPtr with_simple_views(const LazyOpPtr& kernel) {
+// The kernel with as few views as possible, as kernels of the lazy stack already are, and without
+// named functions.
+LazyOpPtr with_simple_parts(const LazyOpPtr& given) {
+  const auto calls = [](const LazyOp* node) { return node->op() == Op::Function; };
+  const LazyOpPtr kernel =
+      std::ranges::any_of(ordered_nodes(given), calls) ? without_functions(given) : given;
   const auto stacked = [](const LazyOp* node) {
     const auto* b = std::get_if<MemBuffer>(&node->arg());
     const auto* c = std::get_if<ConstBuffer>(&node->arg());
@@ -288,7 +293,7 @@ void refuse_wide_functions(const LazyOpPtr& kernel) {
 
 Plan prepare(const LazyOpPtr& kernel, const CodegenOptions& options) {
   validate_kernel(kernel);
-  if (options.math == MathLevel::CorrectlyRounded) refuse_wide_functions(kernel);
+  if (options.math == MathLevel::CorrectlyRounded) refuse_wide_functions(with_simple_parts(kernel));
   const LazyOpPtr axes = axes_of_opts(kernel, options);
   return make_plan(axes, chosen_opts(kernel, axes, options));
 }
@@ -308,7 +313,7 @@ LinearKernel linearized(Linearizer& linearizer, const LazyOpPtr& kernel,
 }  // namespace codegen
 
 LazyOpPtr axes_of_opts(const LazyOpPtr& kernel, const CodegenOptions& options) {
-  const LazyOpPtr simple = codegen::with_simple_views(kernel);
+  const LazyOpPtr simple = codegen::with_simple_parts(kernel);
   return order_axes(options.merge_axes ? merge_axes(simple) : simple);
 }
 
@@ -321,7 +326,7 @@ LinearKernel linearize(const LazyOpPtr& kernel, const CodegenOptions& options) {
 }
 
 bool options_matter(const LazyOpPtr& kernel, const CodegenOptions& options) {
-  const LazyOpPtr simple = codegen::with_simple_views(kernel);
+  const LazyOpPtr simple = codegen::with_simple_parts(kernel);
   const LazyOpPtr merged = merge_axes(simple);
   if (options.opts || options.layout_seed != 0) return true;
   if (!options.merge_axes && merged != simple) return true;

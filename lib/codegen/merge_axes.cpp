@@ -158,6 +158,7 @@ LazyOpPtr merge_axes(const LazyOpPtr& kernel) {
       TOUCHSTONE_CASES_FUNCTION:
       TOUCHSTONE_CASES_COMPARISON:
       TOUCHSTONE_CASES_TERNARY:
+      case Op::Function:
       TOUCHSTONE_CASES_MOVEMENT:
       TOUCHSTONE_CASES_LOAD:
         break;

@@ -317,6 +317,26 @@ Array Array::apply(Op op, std::vector<Array> operands) {
   return Array(finish(std::move(node)));
 }
 
+Array Array::call(NamedFunction function, std::vector<Array> operands) {
+  const FunctionInfo& row = info(function);
+  if (static_cast<int>(operands.size()) != row.arity)
+    throw AstError(
+        fmt::format("{} takes {} operands, not {}", row.name, row.arity, operands.size()));
+  const DType common = common_type(operands);
+  if (!is_float(common))
+    throw DTypeError(fmt::format("{} takes floats, not {}; cast the operand first", row.name,
+                                 touchstone::name(common)));
+  for (Array& x : operands) x = x.cast(common);
+  operands = broadcast(std::move(operands));
+  ArrayNode node;
+  node.op = Op::Function;
+  node.shape = operands[0].shape();
+  node.dtype = common;
+  node.function.function = function;
+  for (const Array& x : operands) node.src.push_back(x.node_);
+  return Array(finish(std::move(node)));
+}
+
 Array Array::reduce(Op op, std::vector<int> axes, bool keep,
                     std::optional<DType> accumulator) const {
   for (int& axis : axes) axis = axis_of(*this, axis);

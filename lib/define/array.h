@@ -58,6 +58,8 @@ class Array {
   Array rows(const Array& index, bool checked) const;
   /// Applies an elementwise op of the table.
   static Array apply(Op op, std::vector<Array> operands);
+  /// A named function of floats.
+  static Array call(NamedFunction function, std::vector<Array> operands);
   /// REDUCE_SUM or REDUCE_MAX over axes, which remain with size 1 if `keep`. Over no axes, returns
   /// the array itself.
   Array reduce(Op op, std::vector<int> axes, bool keep,
@@ -113,6 +115,7 @@ struct ArrayNode {
   Scalar value;             // CONST
   std::string number;       // CONST without a type: its text
   CastArg cast;             // CAST
+  FunctionArg function;     // FUNCTION
   ReduceArg reduce;         // reduces; axes sorted
   bool checked = false;     // GATHER, of the table and the positions
   Sizes numbered;           // the original shape of the positions

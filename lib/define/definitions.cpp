@@ -92,22 +92,8 @@ const Definition kNamed[] = {
      [](const Call& c) { return c.array("x").bitcast(c.dtype("to")); }},
     {"elementwise", "abs(x)", "maximum(x, -x)", [](const Call& c) { return abs(c.array("x")); },
      kLoose},
-    {"elementwise", "exp(x)", "exp2(x * 1.4426950408889634)",
-     [](const Call& c) { return exp(c.array("x")); }, kLoose},
-    {"elementwise", "log(x)", "log2(x) * 0.6931471805599453",
-     [](const Call& c) { return log(c.array("x")); }, kLoose},
-    {"elementwise", "rsqrt(x)", "recip(sqrt(x))", [](const Call& c) { return rsqrt(c.array("x")); },
-     kLoose},
-    {"elementwise", "sigmoid(x)", "recip(exp(-x) + 1)",
-     [](const Call& c) { return sigmoid(c.array("x")); }, kLoose},
-    {"elementwise", "tanh(x)", "sigmoid(2*x) * 2 - 1",
-     [](const Call& c) { return tanh(c.array("x")); }, kLoose},
     {"elementwise", "relu(x)", "maximum(x, 0)", [](const Call& c) { return relu(c.array("x")); },
      kLoose},
-    {"elementwise", "silu(x)", "x * sigmoid(x)", [](const Call& c) { return silu(c.array("x")); },
-     kLoose},
-    {"elementwise", "gelu(x)", "x/2 * (1 + tanh(0.79788 * (x + 0.044715*x*x*x)))",
-     [](const Call& c) { return gelu(c.array("x")); }, kLoose},
 
     {"reduces", "sum(x, axis=all, keep=0, accumulate=own)", "sums, in a type of its own or another",
      [](const Call& c) {
@@ -276,6 +262,24 @@ void add_ops(std::vector<Definition>& all, std::integer_sequence<int, I...>) {
   (add(static_cast<Op>(I), &apply_op<I>), ...);
 }
 
+template <int I>
+Array call_function(const Call& c) {
+  constexpr NamedFunction function = static_cast<NamedFunction>(I);
+  if constexpr (info(function).arity == 2)
+    return Array::call(function, {c.array("x"), c.array("y")});
+  else
+    return Array::call(function, {c.array("x")});
+}
+
+template <int... I>
+void add_functions(std::vector<Definition>& all, std::integer_sequence<int, I...>) {
+  const auto add = [&](const FunctionInfo& row, Array (*make)(const Call&)) {
+    all.push_back({"functions", fmt::format("{}({})", row.name, row.arity == 1 ? "x" : "x, y"),
+                   std::string(row.meaning), make, kLoose});
+  };
+  (add(function_table[I], &call_function<I>), ...);
+}
+
 [[noreturn]] void wrong_kind(std::string_view name, std::string_view wanted) {
   throw ParseError(fmt::format("{} is {}", name, wanted));
 }
@@ -377,6 +381,7 @@ std::span<const Definition> definitions() {
   static const std::vector<Definition> all = [] {
     std::vector<Definition> made;
     add_ops(made, std::make_integer_sequence<int, kOpCount>());
+    add_functions(made, std::make_integer_sequence<int, kFunctionCount>());
     made.insert(made.end(), std::begin(kNamed), std::end(kNamed));
     return made;
   }();

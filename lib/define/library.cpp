@@ -18,7 +18,17 @@ void require_rank(const Array& x, int least, std::string_view what, std::string_
     throw ShapeError(fmt::format("{}: {} needs {} ax{}, shape {} has {}", what, of, least,
                                  least == 1 ? "is" : "es", str(x.shape()), x.rank()));
 }
-Array unary(Op op, const Array& x) { return Array::apply(op, {x}); }
+Array exp(const Array& x) { return Array::call(NamedFunction::Exp, {x}); }
+Array log(const Array& x) { return Array::call(NamedFunction::Log, {x}); }
+Array rsqrt(const Array& x) { return Array::call(NamedFunction::Rsqrt, {x}); }
+// Narrow floats are widened to float32.
+bool is_narrow(const Array& x) {
+  return !x.is_number() && is_float(x.dtype()) && itemsize(x.dtype()) < 4;
+}
+Array wide(const Array& x) { return is_narrow(x) ? x.cast(DType::Float32) : x; }
+std::optional<Array> wide(const std::optional<Array>& x) {
+  return x ? std::optional(wide(*x)) : std::nullopt;
+}
 Array count(std::int64_t n) { return Array::number(std::to_string(n)); }
 
 std::int64_t terms(const Array& x, const Axes& axes) {
@@ -45,30 +55,7 @@ Array minimum(const Array& a, const Array& b) {
   if (!is_float(type)) return where(less(b, a), b, a);
   return -maximum(-a.cast(type), -b.cast(type));
 }
-Array exp(const Array& x) {
-  require_float(x, "exp");
-  return unary(Op::Exp2, x * std::numbers::log2e);
-}
-Array log(const Array& x) {
-  require_float(x, "log");
-  return unary(Op::Log2, x) * std::numbers::ln2;
-}
-Array rsqrt(const Array& x) { return unary(Op::Recip, unary(Op::Sqrt, x)); }
-Array sigmoid(const Array& x) {
-  require_float(x, "sigmoid");
-  return unary(Op::Recip, unary(Op::Exp2, x * -std::numbers::log2e) + 1.0);
-}
-Array tanh(const Array& x) {
-  require_float(x, "tanh");
-  return sigmoid(x * 2.0) * 2.0 - 1.0;
-}
 Array relu(const Array& x) { return maximum(x, Array::number("0")); }
-Array silu(const Array& x) { return x * sigmoid(x); }
-Array gelu(const Array& x) {
-  require_float(x, "gelu");
-  const Array inner = (x + x * x * x * 0.044715) * std::sqrt(2 / std::numbers::pi);
-  return x * 0.5 * (tanh(inner) + 1.0);
-}
 
 Array sum(const Array& x, const Axes& axes, bool keep, std::optional<DType> accumulator) {
   return x.reduce(Op::ReduceSum, axes, keep, accumulator);
@@ -84,26 +71,31 @@ Array min(const Array& x, const Axes& axes, bool keep) {
   return Array::apply(Op::Xor, {max(Array::apply(Op::Xor, {x, all}), axes, keep), all});
 }
 Array mean(const Array& x, const Axes& axes, bool keep) {
+  if (is_narrow(x)) return mean(wide(x), axes, keep).cast(x.dtype());
   require_float(x, "mean");
   return sum(x, axes, keep) / count(terms(x, axes));
 }
 Array var(const Array& x, const Axes& axes, int correction, bool keep) {
+  if (is_narrow(x)) return var(wide(x), axes, correction, keep).cast(x.dtype());
   require_float(x, "var");
   const Array off = x - mean(x, axes, true);
   return sum(off * off, axes, keep) / count(checked_sub(terms(x, axes), correction));
 }
 
 Array softmax(const Array& x, int axis) {
+  if (is_narrow(x)) return softmax(wide(x), axis).cast(x.dtype());
   require_float(x, "softmax");
   const Array e = exp(centred(x, axis));
   return e / sum(e, {axis}, true);
 }
 Array log_softmax(const Array& x, int axis) {
+  if (is_narrow(x)) return log_softmax(wide(x), axis).cast(x.dtype());
   require_float(x, "log_softmax");
   const Array off = centred(x, axis);
   return off - log(sum(exp(off), {axis}, true));
 }
 Array logsumexp(const Array& x, int axis) {
+  if (is_narrow(x)) return logsumexp(wide(x), axis).cast(x.dtype());
   require_float(x, "logsumexp");
   const Array most = max(x, {axis}, true);
   // A row with an infinite maximum is not shifted: inf - inf would be NaN instead of that infinity.
@@ -116,6 +108,7 @@ Array logsumexp(const Array& x, int axis) {
 }
 Array layer_norm(const Array& x, const std::optional<Array>& weight,
                  const std::optional<Array>& bias, const Array& eps) {
+  if (is_narrow(x)) return layer_norm(wide(x), wide(weight), wide(bias), eps).cast(x.dtype());
   require_float(x, "layer_norm");
   require_rank(x, 1, "layer_norm", "x");
   Array y = (x - mean(x, {-1}, true)) * rsqrt(var(x, {-1}, 0, true) + eps);
@@ -123,6 +116,7 @@ Array layer_norm(const Array& x, const std::optional<Array>& weight,
   return bias ? y + *bias : y;
 }
 Array rms_norm(const Array& x, const std::optional<Array>& weight, const Array& eps) {
+  if (is_narrow(x)) return rms_norm(wide(x), wide(weight), eps).cast(x.dtype());
   require_float(x, "rms_norm");
   require_rank(x, 1, "rms_norm", "x");
   const Array y = x * rsqrt(mean(x * x, {-1}, true) + eps);
@@ -131,6 +125,9 @@ Array rms_norm(const Array& x, const std::optional<Array>& weight, const Array& 
 Array batch_norm(const Array& x, const Array& mean, const Array& variance,
                  const std::optional<Array>& weight, const std::optional<Array>& bias,
                  const Array& eps) {
+  if (is_narrow(x))
+    return batch_norm(wide(x), wide(mean), wide(variance), wide(weight), wide(bias), eps)
+        .cast(x.dtype());
   require_float(x, "batch_norm");
   require_rank(x, 2, "batch_norm", "x");
   const auto of_channels = [&](const Array& a) {
@@ -146,6 +143,7 @@ Array batch_norm(const Array& x, const Array& mean, const Array& variance,
   return bias ? y + of_channels(*bias) : y;
 }
 Array cross_entropy(const Array& x, const Array& target) {
+  if (is_narrow(x)) return cross_entropy(wide(x), target).cast(x.dtype());
   if (x.rank() != 2 || target.rank() != 1 || x.size(0) != target.size(0))
     throw ShapeError(fmt::format("cross_entropy: {} and {} must be (rows, classes) and (rows)",
                                  str(x.shape()), str(target.shape())));
@@ -165,6 +163,8 @@ Array cumsum(const Array& x, int axis) {
 }
 
 Array matmul(const Array& a, const Array& b, std::optional<DType> accumulator) {
+  if (is_narrow(a) && is_narrow(b) && !accumulator)
+    return matmul(wide(a), wide(b)).cast(promote(a.dtype(), b.dtype()));
   require_rank(a, 1, "matmul", "the first operand");
   require_rank(b, 1, "matmul", "the second operand");
   const bool row = a.rank() == 1, column = b.rank() == 1;
@@ -183,6 +183,7 @@ Array matmul(const Array& a, const Array& b, std::optional<DType> accumulator) {
   return product.reshape(shape);
 }
 Array linear(const Array& x, const Array& weight, const std::optional<Array>& bias) {
+  if (is_narrow(x)) return linear(wide(x), wide(weight), wide(bias)).cast(x.dtype());
   if (weight.rank() != 2)
     throw ShapeError(fmt::format("linear: the weight {} must be (out, in)", str(weight.shape())));
   const Array y = matmul(x, transpose(weight));
@@ -190,6 +191,7 @@ Array linear(const Array& x, const Array& weight, const std::optional<Array>& bi
 }
 Array attention_scores(const Array& q, const Array& k, bool causal,
                        const std::optional<Array>& scale) {
+  if (is_narrow(q)) return attention_scores(wide(q), wide(k), causal, wide(scale)).cast(q.dtype());
   require_float(q, "attention");
   require_rank(q, 2, "attention", "q");
   require_rank(k, 2, "attention", "k");
@@ -201,6 +203,8 @@ Array attention_scores(const Array& q, const Array& k, bool causal,
 }
 Array attention(const Array& q, const Array& k, const Array& v, bool causal,
                 const std::optional<Array>& scale) {
+  if (is_narrow(q))
+    return attention(wide(q), wide(k), wide(v), causal, wide(scale)).cast(q.dtype());
   return matmul(softmax(attention_scores(q, k, causal, scale)), v);
 }
 

@@ -6,7 +6,9 @@
 #include "touchstone/define/array.h"
 
 // Operations on arrays under their usual names, each as a formula for one kernel. Float operations
-// throw DTypeError for other types; mismatches throw ShapeError. Axes may be negative.
+// throw DTypeError for other types; mismatches throw ShapeError. Axes may be negative. Operations
+// on rows, products, windows, means and variances of float16, bfloat16 and 8-bit floats are
+// computed in float32 and rounded once, as frameworks do. Named functions: Array::call.
 
 namespace touchstone::define {
 
@@ -16,14 +18,7 @@ Axes all_axes(const Array& x);
 // ---- elementwise
 Array abs(const Array& x);                      // max(x, -x)
 Array minimum(const Array& a, const Array& b);  // NaN if either is, as in MAX
-Array exp(const Array& x);                      // 2^(x log2 e)
-Array log(const Array& x);                      // log2 x ln 2
-Array rsqrt(const Array& x);
-Array sigmoid(const Array& x);  // 1 / (1 + exp -x)
-Array tanh(const Array& x);     // 2 sigmoid(2x) - 1
 Array relu(const Array& x);
-Array silu(const Array& x);  // x sigmoid x
-Array gelu(const Array& x);  // tanh form: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
 
 // ---- reduces
 Array sum(const Array& x, const Axes& axes, bool keep = false,

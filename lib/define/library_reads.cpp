@@ -74,6 +74,12 @@ Array windows(const Array& x, const Sizes& size, const Sizes& stride, const Size
 
 Array conv(const Array& x, const Array& weight, const std::optional<Array>& bias,
            const Window& window, std::int64_t groups, int spatial) {
+  if (is_float(x.dtype()) && itemsize(x.dtype()) < 4) {
+    const auto wide = [](const Array& a) { return a.cast(DType::Float32); };
+    return conv(wide(x), wide(weight), bias ? std::optional(wide(*bias)) : std::nullopt, window,
+                groups, spatial)
+        .cast(x.dtype());
+  }
   const auto axes = static_cast<std::size_t>(spatial);
   if (x.rank() != spatial + 2 || weight.rank() != spatial + 2)
     throw ShapeError(fmt::format("conv{}d: x {} and weight {} must have {} axes", spatial,

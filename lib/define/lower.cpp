@@ -43,6 +43,7 @@ ShapeTracker moved(const ShapeTracker& st, const Move& move) {
     case Op::Stride:
       return st.stride(steps);
     TOUCHSTONE_CASES_COMPUTED:
+    case Op::Function:
     case Op::AsStrided:
     TOUCHSTONE_CASES_LOAD:
     TOUCHSTONE_CASES_BUFFER:
@@ -80,6 +81,7 @@ Move with_axes(Move move, const Sizes& sizes) {
         move.of.emplace_back(size, all);
         break;
       TOUCHSTONE_CASES_COMPUTED:
+      case Op::Function:
       case Op::Reshape:
       case Op::Expand:
       TOUCHSTONE_CASES_LOAD:
@@ -122,6 +124,7 @@ Move behind(Move move, std::int64_t first, const Sizes& sizes) {
       front = {first, all};
       break;
     TOUCHSTONE_CASES_COMPUTED:
+    case Op::Function:
     case Op::Reshape:
     case Op::Expand:
     TOUCHSTONE_CASES_LOAD:
@@ -183,8 +186,10 @@ class Lowering {
     } else {
       std::vector<LazyOpPtr> src;
       for (const auto& s : node.src) src.push_back(lower(*s, moves, spare));
-      made =
-          LazyOp::make(node.op, std::move(src), node.op == Op::Cast ? OpArg(node.cast) : OpArg());
+      made = LazyOp::make(node.op, std::move(src),
+                          node.op == Op::Cast       ? OpArg(node.cast)
+                          : node.op == Op::Function ? OpArg(node.function)
+                                                    : OpArg());
     }
     if (made_.size() >= kMostNodes)
       throw AstError(

@@ -145,7 +145,7 @@ FlopCounter get_lazyop_info(const LazyOpPtr& ast) {
       const sint terms = elements_without(node.src()[0]->shape(), once);
       counter.flops = counter.flops + terms;
       counter.terms = counter.terms + terms;
-    } else if (is_elementwise(op) && op != Op::Cast && op != Op::Noop) {
+    } else if (op == Op::Function || (is_elementwise(op) && op != Op::Cast && op != Op::Noop)) {
       const sint each = op == Op::MulAcc ? 2 : 1;
       counter.flops = counter.flops + each * elements_without(node.shape(), once);
     } else if (const auto* b = std::get_if<MemBuffer>(&node.arg())) {

@@ -45,6 +45,9 @@ std::string arg_str(const LazyOp& node) {
     std::string operator()(const RandArg& r) const {
       return fmt::format(" seed {} from {}", r.seed, r.first);
     }
+    std::string operator()(const FunctionArg& f) const {
+      return fmt::format(" {}", info(f.function).name);
+    }
   };
   return std::visit(Visitor{}, node.arg());
 }

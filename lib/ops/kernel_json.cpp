@@ -140,6 +140,11 @@ void write_arg(std::string& out, const LazyOp& node) {
     void operator()(const RandArg& r) const {
       out += fmt::format(R"("arg":{{"first":{},"seed":{}}},)", r.first, r.seed);
     }
+    void operator()(const FunctionArg& f) const {
+      out += R"("arg":{"function":)";
+      write_word(out, info(f.function).name);
+      out += "},";
+    }
   };
   std::visit(Visitor{out}, node.arg());
 }
@@ -302,11 +307,13 @@ std::span<const std::string_view> arg_members(Op op) {
   static constexpr std::string_view kConst[] = {"value", "views"};
   static constexpr std::string_view kCast[] = {"bitcast"};
   static constexpr std::string_view kReduce[] = {"axes", "accumulator"};
+  static constexpr std::string_view kFunction[] = {"function"};
   if (op == Op::Gather) return kGather;
   if (op == Op::Load || op == Op::Store) return kMemory;
   if (op == Op::Const) return kConst;
   if (op == Op::Cast) return kCast;
   if (is_reduce(op)) return kReduce;
+  if (op == Op::Function) return kFunction;
   return {};
 }
 
@@ -333,6 +340,9 @@ OpArg parse_arg(Op op, DType dtype, const json& node, const Names& names,
     if (!bits.is_boolean()) bad(where, "\"bitcast\" is not true or false");
     return CastArg{dtype, bits.get<bool>()};
   }
+  if (op == Op::Function)
+    return FunctionArg{
+        parse_function(text(field(field(node, "arg", where), "function", where), where))};
   if (is_reduce(op)) {
     const json& arg = field(node, "arg", where);
     ReduceArg reduce;

@@ -96,6 +96,20 @@ Typed check_elementwise(Op op, const std::vector<LazyOpPtr>& src, const OpArg& a
   return {compares ? DType::Bool : src[first]->dtype(), src[0]->shape()};
 }
 
+Typed check_function(const std::vector<LazyOpPtr>& src, const FunctionArg& arg) {
+  const FunctionInfo& f = info(arg.function);
+  const std::size_t wanted = static_cast<std::size_t>(f.arity) + (arg.or_last ? 1 : 0);
+  if (src.size() != wanted)
+    reject(Op::Function, fmt::format("{} takes {} operand{}, not {}", f.name, wanted,
+                                     wanted == 1 ? "" : "s", src.size()));
+  check_same_shape(Op::Function, src);
+  check_same_dtype(Op::Function, src, 0);
+  if (!is_float(src[0]->dtype()))
+    reject(Op::Function, fmt::format("{} takes floats, not {}; cast the operand first", f.name,
+                                     name(src[0]->dtype())));
+  return {src[0]->dtype(), src[0]->shape()};
+}
+
 Typed check_store(const LazyOp& x, const MemBuffer& buffer) {
   if (buffer.dtype != x.dtype())
     reject(Op::Store, fmt::format("writes {} into a {} buffer; insert a CAST", name(x.dtype()),
@@ -124,11 +138,13 @@ Typed check_gather(const LazyOp& position, const MemBuffer& buffer) {
 }
 
 Typed check(Op op, const std::vector<LazyOpPtr>& src, const OpArg& arg) {
-  if (static_cast<int>(src.size()) != info(op).arity)
+  if (op != Op::Function && static_cast<int>(src.size()) != info(op).arity)
     reject(op, fmt::format("takes {} operand{}, not {}", info(op).arity,
                            info(op).arity == 1 ? "" : "s", src.size()));
   for (const LazyOpPtr& s : src)
     if (s == nullptr) reject(op, "has a null operand");
+  if (op == Op::Function)
+    return check_function(src, need_arg<FunctionArg>(op, arg, "the name of a function"));
   if (is_elementwise(op)) return check_elementwise(op, src, arg);
   if (is_reduce(op)) {
     check_operand_type(op, src[0]->dtype());
@@ -150,6 +166,7 @@ Typed check(Op op, const std::vector<LazyOpPtr>& src, const OpArg& arg) {
     case Op::Store:
       return check_store(*src[0], need_arg<MemBuffer>(op, arg, "a buffer"));
     TOUCHSTONE_CASES_COMPUTED:
+    case Op::Function:
     TOUCHSTONE_CASES_MOVEMENT:
     TOUCHSTONE_CASES_LOAD:
       break;
@@ -181,6 +198,9 @@ std::uint64_t hash_of(const OpArg& arg) {
       return h;
     }
     std::uint64_t operator()(const RandArg& r) const { return hash_mix(r.seed, r.first); }
+    std::uint64_t operator()(const FunctionArg& f) const {
+      return hash_mix(static_cast<std::uint64_t>(f.function), f.or_last ? 1U : 0U);
+    }
   };
   return hash_mix(arg.index(), std::visit(Visitor{}, arg));
 }
@@ -253,6 +273,9 @@ LazyOpPtr LazyOp::binary(Op op, LazyOpPtr a, LazyOpPtr b) {
 }
 LazyOpPtr LazyOp::ternary(Op op, LazyOpPtr a, LazyOpPtr b, LazyOpPtr c) {
   return make(op, {std::move(a), std::move(b), std::move(c)}, {});
+}
+LazyOpPtr LazyOp::function(NamedFunction function, std::vector<LazyOpPtr> operands) {
+  return make(Op::Function, std::move(operands), FunctionArg{function});
 }
 LazyOpPtr LazyOp::reduce(Op op, LazyOpPtr x, std::vector<int> axes) {
   const DType accumulator = op == Op::ReduceSum ? sum_accumulator(x->dtype()) : x->dtype();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "touchstone/dtype/scalar.h"
+#include "touchstone/ops/function.h"
 #include "touchstone/ops/op.h"
 #include "touchstone/shapetracker/view/shapetracker.h"
 
@@ -57,7 +58,16 @@ struct RandArg {
   bool operator==(const RandArg&) const = default;
 };
 
-using OpArg = std::variant<std::monostate, MemBuffer, ConstBuffer, CastArg, ReduceArg, RandArg>;
+/// The function that a FUNCTION computes of its operands, rounded once. With `or_last` the last
+/// operand is no argument but another result that is as good (interp/oracle).
+struct FunctionArg {
+  NamedFunction function = NamedFunction::Exp;
+  bool or_last = false;
+  bool operator==(const FunctionArg&) const = default;
+};
+
+using OpArg =
+    std::variant<std::monostate, MemBuffer, ConstBuffer, CastArg, ReduceArg, RandArg, FunctionArg>;
 
 class LazyOp;
 using LazyOpPtr = std::shared_ptr<const LazyOp>;
@@ -80,6 +90,7 @@ class LazyOp {
   static LazyOpPtr cast(LazyOpPtr x, DType to, bool bitcast = false);
   static LazyOpPtr binary(Op op, LazyOpPtr a, LazyOpPtr b);
   static LazyOpPtr ternary(Op op, LazyOpPtr a, LazyOpPtr b, LazyOpPtr c);
+  static LazyOpPtr function(NamedFunction function, std::vector<LazyOpPtr> operands);
   /// The default `accumulator` is sum_accumulator of x's type for SUM and x's type for MAX.
   static LazyOpPtr reduce(Op op, LazyOpPtr x, std::vector<int> axes);
   static LazyOpPtr reduce(Op op, LazyOpPtr x, std::vector<int> axes, DType accumulator);
@@ -99,6 +110,7 @@ class LazyOp {
   const ConstBuffer& constant() const { return std::get<ConstBuffer>(arg_); }
   const CastArg& cast_arg() const { return std::get<CastArg>(arg_); }
   const ReduceArg& reduce_arg() const { return std::get<ReduceArg>(arg_); }
+  const FunctionArg& function_arg() const { return std::get<FunctionArg>(arg_); }
 
   ~LazyOp();  // iterative, for chains of any length
   LazyOp(const LazyOp&) = delete;

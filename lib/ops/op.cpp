@@ -6,6 +6,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/suggest.h"
+#include "touchstone/ops/function.h"
 
 namespace touchstone {
 
@@ -24,6 +25,19 @@ Op parse_op(std::string_view name) {
   std::transform(op_table.begin(), op_table.end(), names.begin(),
                  [](const OpInfo& row) { return row.name; });
   throw AstError(fmt::format("there is no op '{}'{}", name, did_you_mean(name, names)));
+}
+
+std::optional<NamedFunction> function_from_name(std::string_view name) {
+  for (const FunctionInfo& row : function_table)
+    if (row.name == name) return row.function;
+  return std::nullopt;
+}
+
+NamedFunction parse_function(std::string_view name) {
+  if (const auto function = function_from_name(name)) return *function;
+  std::array<std::string_view, kFunctionCount> names;
+  std::ranges::transform(function_table, names.begin(), &FunctionInfo::name);
+  throw AstError(fmt::format("there is no function '{}'{}", name, did_you_mean(name, names)));
 }
 
 }  // namespace touchstone

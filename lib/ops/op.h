@@ -33,6 +33,8 @@ enum class Op : std::uint8_t {
   // Ternary
   MulAcc,
   Where,
+  // Named function: a row of function_table
+  Function,
   // Reduce
   ReduceSum,
   ReduceMax,
@@ -57,9 +59,18 @@ enum class Op : std::uint8_t {
   Const,
   Store
 };
-inline constexpr int kOpCount = 38;
+inline constexpr int kOpCount = 39;
 
-enum class OpGroup : std::uint8_t { Unary, Binary, Ternary, Reduce, Movement, Load, Buffer };
+enum class OpGroup : std::uint8_t {
+  Unary,
+  Binary,
+  Ternary,
+  Function,
+  Reduce,
+  Movement,
+  Load,
+  Buffer
+};
 
 /// The element types that an elementwise or reduce op accepts.
 enum class OpTypes : std::uint8_t { None, All, Floats, Numbers, IntsAndBool };
@@ -103,6 +114,7 @@ inline constexpr std::array<OpInfo, kOpCount> op_table = {{
     {Op::Xor,        "XOR",         OpGroup::Binary,   2, OpTypes::IntsAndBool, true,  true,      false,  true},
     {Op::MulAcc,     "MULACC",      OpGroup::Ternary,  3, OpTypes::All,         false, true,      false,  true},
     {Op::Where,      "WHERE",       OpGroup::Ternary,  3, OpTypes::All,         false, true,      true,   true},
+    {Op::Function,   "FUNCTION",    OpGroup::Function, 0, OpTypes::Floats,      false, false,     false,  false},
     {Op::ReduceSum,  "REDUCE_SUM",  OpGroup::Reduce,   1, OpTypes::All,         false, true,      false,  false},
     {Op::ReduceMax,  "REDUCE_MAX",  OpGroup::Reduce,   1, OpTypes::All,         false, true,      true,   false},
     {Op::Reshape,    "RESHAPE",     OpGroup::Movement, 1, OpTypes::All,         false, true,      false,  false},
@@ -183,8 +195,9 @@ constexpr bool takes(Op op, DType d) {
   case Op::Rand
 #define TOUCHSTONE_CASES_BUFFER \
   case Op::Load: case Op::Gather: case Op::Const: case Op::Store
+// With FUNCTION, which is decomposed where it has no code of its own (ops/decompose.h).
 #define TOUCHSTONE_CASES_NOT_COMPUTED \
-  TOUCHSTONE_CASES_MOVEMENT: TOUCHSTONE_CASES_LOAD: TOUCHSTONE_CASES_BUFFER
+  case Op::Function: TOUCHSTONE_CASES_MOVEMENT: TOUCHSTONE_CASES_LOAD: TOUCHSTONE_CASES_BUFFER
 // clang-format on
 
 /// Looks up a name, ignoring case; nullopt if unknown.

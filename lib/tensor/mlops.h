@@ -51,6 +51,9 @@ struct BinaryRule {
 std::span<const UnaryRule> unary_rules();    // in the order of Unary
 std::span<const BinaryRule> binary_rules();  // in the order of Binary
 
+/// The formula of a named function that has one; narrow floats are computed in float32.
+LazyBufferPtr formula(NamedFunction function, const LazyBufferPtr& x);
+
 Tensor real(const Tensor& x);                               // cast to Float32 unless a float
 Tensor apply(Unary op, const Tensor& x);                    // floats; Neg and Square take any type
 Tensor apply(Binary op, const Tensor& x, const Tensor& y);  // one shape, one dtype

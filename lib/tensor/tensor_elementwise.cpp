@@ -123,10 +123,6 @@ Tensor Tensor::exp2() const { return unary(Unary::Exp2, *this); }
 Tensor Tensor::log() const { return unary(Unary::Log, *this); }
 Tensor Tensor::log2() const { return unary(Unary::Log2, *this); }
 Tensor Tensor::sin() const { return unary(Unary::Sin, *this); }
-Tensor Tensor::cos() const {
-  const OriginScope origin("cos");
-  return (std::numbers::pi / 2 - mlops::real(*this)).sin();
-}
 Tensor Tensor::sqrt() const { return unary(Unary::Sqrt, *this); }
 Tensor Tensor::rsqrt() const { return unary(Unary::Rsqrt, *this); }
 Tensor Tensor::reciprocal() const { return unary(Unary::Recip, *this); }

@@ -11,20 +11,10 @@
 namespace touchstone {
 namespace {
 
-// From here on every float of this type is a whole number.
-double all_whole(DType dtype) { return std::ldexp(1.0, info(dtype).digits - 1); }
-
-// Gives a zero result the sign of x.
-Tensor with_zero_of(const Tensor& result, const Tensor& x) {
-  return Tensor::where(result == 0, x * 0, result);
-}
-
-// Truncates through integers, which hold every float that has a fraction; larger floats are kept
-// out of the conversion, which is undefined for them.
-Tensor truncated(const Tensor& x) {
-  const Tensor small = x.abs() < all_whole(x.dtype());
-  const Tensor kept = Tensor::where(small, x, Tensor::zeros_like(x));
-  return Tensor::where(small, with_zero_of(kept.cast(DType::Int64).cast(x.dtype()), kept), x);
+// A function without a gradient; integers are kept.
+Tensor whole(NamedFunction function, const Tensor& x) {
+  const OriginScope origin(info(function).name.data());
+  return is_float(x.dtype()) ? Tensor(mlops::formula(function, x.lazy())) : x.detach();
 }
 
 // IEEE 754's pow for equal shapes and types, by 2^(y log2 |x|).
@@ -40,11 +30,11 @@ Tensor power(const Tensor& base, const Tensor& exponent) {
   const Tensor of_edge = Tensor::where(
       at > 0, edge, Tensor::where(at < 0, edge.reciprocal(), Tensor::where(at == 0, one, at)));
   const Tensor positive = Tensor::where(plain, magnitude, of_edge);
-  const Tensor whole = exponent.trunc(), odd = (whole * 0.5).trunc() * 2 != whole;
+  const Tensor integer = exponent.trunc(), odd = (integer * 0.5).trunc() * 2 != integer;
   const Tensor none = Tensor::full_like(base, std::numeric_limits<double>::quiet_NaN());
   const Tensor of_fraction = Tensor::where(base.isfinite(), none, positive);
   const Tensor negative =
-      Tensor::where(whole == exponent, Tensor::where(odd, -positive, positive), of_fraction);
+      Tensor::where(integer == exponent, Tensor::where(odd, -positive, positive), of_fraction);
   return Tensor::where(base < 0, negative, positive);
 }
 
@@ -67,34 +57,10 @@ class Pow final : public Function {
 
 }  // namespace
 
-Tensor Tensor::trunc() const {
-  const OriginScope origin("trunc");
-  return is_float(dtype()) ? truncated(detach()) : detach();
-}
-
-Tensor Tensor::floor() const {
-  const OriginScope origin("floor");
-  if (!is_float(dtype())) return detach();
-  const Tensor x = detach(), whole = truncated(x);
-  return whole - (x < whole).cast(dtype());
-}
-
-Tensor Tensor::ceil() const {
-  const OriginScope origin("ceil");
-  return is_float(dtype()) ? -(-*this).floor() : detach();
-}
-
-Tensor Tensor::round() const {
-  const OriginScope origin("round");
-  if (!is_float(dtype())) return detach();
-  const Tensor x = detach(), whole = truncated(x);
-  // Both are exact: x and its whole part have the same sign, and half of a whole number is a float.
-  const Tensor rest = (x - whole).abs();
-  const Tensor odd = truncated(whole * 0.5) * 2 != whole;
-  const Tensor away = maximum(rest > 0.5, minimum(rest == 0.5, odd));
-  const Tensor rounded = whole + where(x < 0, full_like(x, -1), full_like(x, 1));
-  return where(away, rounded, whole);
-}
+Tensor Tensor::trunc() const { return whole(NamedFunction::Trunc, detach()); }
+Tensor Tensor::floor() const { return whole(NamedFunction::Floor, detach()); }
+Tensor Tensor::ceil() const { return whole(NamedFunction::Ceil, detach()); }
+Tensor Tensor::round() const { return whole(NamedFunction::Round, detach()); }
 
 Tensor Tensor::sign() const {
   const OriginScope origin("sign");

@@ -1,0 +1,151 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "touchstone/interp/device/scalar_function.h"
+#include "touchstone/interp/oracle/legal.h"
+
+// The legal results of a named function: all within an error of its true value, for each operand of
+// an interval (docs/oracle.md).
+
+namespace touchstone::interp::legal {
+
+/// An error of `ulp` units in the last place of `unit`, a type with at most the digits of the
+/// result's.
+struct Slack {
+  double ulp;
+  DType unit;
+};
+
+/// Extends both ends.
+template <class T>
+Legal<T> widened(const Legal<T>& a, const Slack& slack) {
+  if (!a.number || slack.ulp == 0) return a;
+  if (slack.unit == dtype_v<T>)
+    return widened(a, static_cast<std::int64_t>(std::ceil(std::min(slack.ulp, 0x1p62))));
+  const DTypeInfo& unit = info(slack.unit);
+  const auto moved = [&](T end, double ulp) {
+    const auto v = static_cast<double>(scalar::detail::computing(end));
+    if (!std::isfinite(v)) return end;
+    const int exponent = std::max(v == 0 ? unit.min_exponent : std::ilogb(v), unit.min_exponent);
+    return convert<T>(v + ulp * std::ldexp(1.0, exponent + 1 - unit.digits));
+  };
+  return Legal<T>::range(moved(a.lo, -slack.ulp), moved(a.hi, slack.ulp), a.nan);
+}
+
+/// Without what no implementation returns: beyond the function's range.
+template <class T>
+Legal<T> clamped(NamedFunction f, Legal<T> a) {
+  const T least = convert<T>(info(f).least), most = convert<T>(info(f).most);
+  if (a.number && scalar::cmplt(a.lo, least)) a.lo = least;
+  if (a.number && scalar::cmplt(most, a.hi)) a.hi = most;
+  return a;
+}
+
+/// At single operands. Exact where every implementation is: at zeros and infinities, if the result
+/// is 0, 1/2, 1 or infinite.
+template <class T>
+Legal<T> function_at(NamedFunction f, T x, T y, const Slack& slack) {
+  const Legal<T> result = Legal<T>::point(scalar::function(f, x, y));
+  if (!result.number || info(f).exact) return result;
+  const auto special = [](T v) { return is_zero_value(v) || is_infinite(v); };
+  const auto size = std::abs(static_cast<double>(scalar::detail::computing(result.lo)));
+  const bool plain = size == 0 || size == 0.5 || size == 1 || is_infinite(result.lo);
+  if (plain && (special(x) || (info(f).arity == 2 && special(y)))) return result;
+  return clamped(f, widened(result, slack));
+}
+
+/// The operand without what lies outside the function's domain.
+template <class T>
+Legal<T> within_domain(NamedFunction f, Legal<T> a, bool& outside) {
+  const T from = convert<T>(info(f).from), to = convert<T>(info(f).to);
+  if (scalar::cmplt(a.lo, from)) a.lo = from, outside = true;
+  if (scalar::cmplt(to, a.hi)) a.hi = to, outside = true;
+  return a;
+}
+
+template <class T>
+requires is_float_storage<T> Legal<T> function_of_two(NamedFunction f, const Legal<T>& a,
+                                                      const Legal<T>& b, const Slack& slack) {
+  Legal<T> out;
+  out.nan = a.nan || b.nan;
+  const auto at = [&](T x, T y) { out.include(function_at(f, x, y, slack)); };
+  if (f == NamedFunction::Hypot) {
+    const auto ends = [](const Legal<T>& v) {
+      const auto abs = [](T x) { return scalar::cmplt(x, T{}) ? scalar::neg(x) : x; };
+      const T lo = abs(v.lo), hi = abs(v.hi);
+      const T most = scalar::cmplt(lo, hi) ? hi : lo;
+      return std::pair(v.has_zero() ? T{} : scalar::cmplt(lo, hi) ? lo : hi, most);
+    };
+    at(ends(a).first, ends(b).first);
+    at(ends(a).second, ends(b).second);
+    return out;
+  }
+  // Monotone in each operand where the base, or the second coordinate, is positive.
+  if (!scalar::cmplt(T{}, f == NamedFunction::Pow ? a.lo : b.lo) || out.nan)
+    return Legal<T>::unknown();
+  for (const T x : {a.lo, a.hi})
+    for (const T y : {b.lo, b.hi}) at(x, y);
+  return out;
+}
+
+template <class T>
+requires is_float_storage<T> Legal<T> function(NamedFunction f, const Legal<T>& a,
+                                               const Legal<T>& b, const Slack& slack) {
+  const FunctionInfo& row = info(f);
+  if (a.any || (row.arity == 2 && b.any)) return Legal<T>::unknown();
+  const auto value = [](const Legal<T>& x) {
+    return x.number ? x.lo : scalar::detail::quiet_nan<T>();
+  };
+  if (a.determined() && (row.arity == 1 || b.determined()))
+    return function_at(f, value(a), value(b), slack);
+  if (row.arity == 2)
+    return a.number && b.number ? function_of_two(f, a, b, slack) : Legal<T>::unknown();
+  bool outside = a.nan;
+  const Legal<T> x = within_domain(f, a, outside);
+  if (key_less(x.hi, x.lo)) return Legal<T>::only_nan();
+  Legal<T> out;
+  out.nan = outside;
+  const auto at = [&](T v) { out.include(function_at(f, v, v, slack)); };
+  const auto real = [](T v) { return static_cast<double>(scalar::detail::computing(v)); };
+  const double lo = real(x.lo), hi = real(x.hi);
+  bool unknown = false;
+  switch (row.course) {
+    case Course::Rises:
+    case Course::Falls:
+      break;
+    case Course::Valley:
+      if (lo < row.turn && row.turn < hi) {
+        at(convert<T>(row.turn));
+        out = widened(out, 1);
+      }
+      break;
+    case Course::Wave:
+      if (hi - lo < 1) {
+        const double middle = real(scalar::function(f, x.lo)), reach = (hi - lo) * (1 + 0x1p-50);
+        out = widened(
+            Legal<T>::range(not_above<T>(middle - reach), not_below<T>(middle + reach), outside),
+            slack);
+      } else {
+        out = Legal<T>::range(convert<T>(-1.0F), convert<T>(1.0F), outside || x.has_infinity());
+      }
+      break;
+    case Course::Poles:  // each rises from here on, up to the first pole
+      unknown = !(f == NamedFunction::Tan      ? lo > -1.57 && hi < 1.57
+                  : f == NamedFunction::Lgamma ? lo > 1.47
+                                               : lo > 0);
+      break;
+    case Course::OfTwo:
+      break;
+  }
+  if (unknown) return Legal<T>::unknown();
+  if (row.course != Course::Wave) {
+    at(x.lo);
+    at(x.hi);
+  }
+  return clamped(f, out);
+}
+
+}  // namespace touchstone::interp::legal
