@@ -57,11 +57,12 @@ struct KernelRun;
 /// it would take too long for a page.
 std::shared_ptr<const KernelRun> run_kernels(const std::string& text, const Json& inputs);
 
-/// {"ask":"kernel","text":"..","inputs":{"x":"1 2 nan"},"profile":"glibc"}: `kernels` in execution
-/// order. Each has the lines of its `ast`, `uops` and `c` and their relation: the `node` of each
-/// AST line, and the `nodes` entry and C line (`lines`) of each UOp, -1 if none; `output` and
-/// `inputs` with `shape`, `dtype` and the first kMostShown elements as [text, bits], for the output
-/// with their legal numbers.
+/// {"ask":"kernel","text":"..","inputs":{"x":"1 2 nan"},"profile":"ieee"}: `profile` and
+/// `profile_from`, by default the text's usual ones, and `kernels` in execution order. Each has the
+/// lines of its `ast`, `uops` and `c` and their relation: the `node` of each AST line, and the
+/// `nodes` entry and C line (`lines`) of each UOp, -1 if none; `output` and `inputs` with `shape`,
+/// `dtype` and the first kMostShown elements as [text, bits], for the output with their legal
+/// numbers.
 Json kernel_answer(const KernelRun& run, const std::string& profile);
 inline constexpr std::int64_t kMostShown = 1024;
 

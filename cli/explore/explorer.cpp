@@ -41,7 +41,7 @@ struct Explorer::State {
   }
 
   static std::string profile_in(const Json& question) {
-    return question.contains("profile") ? text_in(question, "profile") : "glibc";
+    return question.contains("profile") ? text_in(question, "profile") : "";
   }
 
   Json made(const std::string& ask, const Json& question, std::string_view line) {

@@ -5,15 +5,14 @@
 
 #include "touchstone/cli/explore/answers.h"
 #include "touchstone/codegen/traced.h"
-#include "touchstone/define/text.h"
 #include "touchstone/fuzz/cases/program.h"
 #include "touchstone/fuzz/cases/uop_program.h"
 #include "touchstone/interp/device/interpreted.h"
 #include "touchstone/interp/oracle/envelope.h"
 #include "touchstone/interp/oracle/explain.h"
+#include "touchstone/judging/judging.h"
 #include "touchstone/kernelize/kernelize.h"
 #include "touchstone/ops/flop_counter.h"
-#include "touchstone/ops/kernel_json.h"
 #include "touchstone/ops/node_order.h"
 #include "touchstone/uop/uop_map.h"
 
@@ -28,6 +27,12 @@ struct KernelRun {
   };
   std::unique_ptr<Device> device = make_interpreted_device("CPU", 1);
   std::vector<Kernel> kernels;
+  Judging judging;
+
+  Judging under(const std::string& profile) const {
+    if (profile.empty()) return judging;
+    return judging.under({{Profile::named(profile), "named by the question"}});
+  }
 };
 
 namespace {
@@ -98,20 +103,22 @@ std::vector<Buffer*> borrowed(const std::vector<BufferPtr>& buffers) {
 }
 
 void run_formula(KernelRun& run, const std::string& text, const Json& inputs) {
-  const define::Formula formula = define::parse(text);
-  KernelRun::Kernel k{formula.kernel(), {}, formula.inputs, {}};
+  const KernelToJudge formula = formula_to_judge(text);
+  run.judging = formula.judging;
+  KernelRun::Kernel k{formula.ast, {}, {}, {}};
+  for (const Judging::Input& input : formula.judging.inputs) k.names.push_back(input.name);
   std::int64_t flops = 0;
   require_feasible(k.ast, flops);
   k.shape = concrete_shape(k.ast);
   for (const auto& [name, value] : inputs.items())
-    if (std::ranges::find(formula.inputs, name) == formula.inputs.end())
+    if (std::ranges::find(k.names, name) == k.names.end())
       throw ParseError(fmt::format("the formula has no input '{}'", name));
-  k.buffers.resize(formula.inputs.size() + 1);
-  for (const BufferSpec& spec : buffers_of(k.ast)) {
+  k.buffers.resize(k.names.size() + 1);
+  for (const BufferSpec& spec : formula.buffers) {
     const auto i = static_cast<std::size_t>(spec.idx);
     k.buffers[i] = std::make_shared<Buffer>(*run.device, spec.dtype, spec.size);
     if (i == 0) continue;
-    const std::string& name = formula.inputs[i - 1];
+    const std::string& name = k.names[i - 1];
     set(*k.buffers[i], inputs.contains(name)
                            ? parse_values(spec.dtype, text_in(inputs, name.c_str()))
                            : drawn_values(spec.dtype, i));
@@ -279,15 +286,17 @@ Json code_json(const LazyOpPtr& kernel) {
 }
 
 Json kernel_answer(const KernelRun& run, const std::string& profile) {
-  const Profile declared = Profile::named(profile);
+  const Judging judging = run.under(profile);
   Json kernels = Json::array();
   for (const KernelRun::Kernel& k : run.kernels) {
     Json out = {{"name", kernel_name(k.ast)}, {"shape", k.shape}, {"dtype", name(k.ast->dtype())}};
     out.update(code_json(k.ast));
-    add_values(k, declared, out);
+    add_values(k, judging.profile, out);
     kernels.push_back(std::move(out));
   }
-  return {{"kernels", std::move(kernels)}};
+  return {{"profile", judging.profile.name},
+          {"profile_from", judging.from},
+          {"kernels", std::move(kernels)}};
 }
 
 Json element_answer(const KernelRun& run, const Json& question, const std::string& profile) {
@@ -304,7 +313,8 @@ Json element_answer(const KernelRun& run, const Json& question, const std::strin
     at.push_back(i.get<std::int64_t>());
   }
   Json nodes = Json::array();
-  for (const ExplainedNode& n : explain(k.ast, borrowed(k.buffers), at, Profile::named(profile))) {
+  for (const ExplainedNode& n :
+       explain(k.ast, borrowed(k.buffers), at, run.under(profile).profile)) {
     Json terms = Json::array();
     for (const ExplainedNode::Term& t : n.terms) terms.push_back({t.what, t.amount});
     nodes.push_back({{"text", n.text},

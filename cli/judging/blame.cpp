@@ -24,6 +24,7 @@ namespace {
 
 struct Case {
   LazyOpPtr kernel;
+  Judging judging;
   std::vector<HostArray> inputs;
 };
 
@@ -36,14 +37,14 @@ Case read_case(const BlameOptions& options) {
       throw ParseError(
           fmt::format("{} is a reproducer and contains its own inputs; omit --in", options.file));
     fuzz::Reproducer reproducer = parse_reproducer(options.file, text);
-    return {reproducer.run.kernel, std::move(reproducer.run.inputs)};
+    return {reproducer.run.kernel, {}, std::move(reproducer.run.inputs)};
   }
-  const KernelFile file =
+  const KernelToJudge file =
       with_values(options.op.empty() ? parse_kernel(options.file, text)
                                      : kernel_of_text(options.op, options.inputs),
                   options.variables);
-  if (options.nodes) return {file.ast, {}};
-  return {file.ast, read_arrays(file, options.inputs, 1)};
+  if (options.nodes) return {file.ast, {}, {}};
+  return {file.ast, file.judging, read_arrays(file, options.inputs, 1)};
 }
 
 // Numbers a kernel's nodes as kernel.json does; the STORE has none.
@@ -153,17 +154,17 @@ int run_blame(const BlameOptions& options) {
   for (const BufferPtr& b : buffers) raw.push_back(b.get());
 
   Blame found;
-  Profile profile;
+  Judging judging;
   auto waiting = std::make_optional<Waiting>("searching for the node");
   if (foreign) {
     const std::unique_ptr<foreign::BackendProcess> backend = start_backend(options.backend);
-    profile = profile_of(backend->capabilities(), options.profile);
+    judging = c.judging.under(chosen_profile(options.profile, &backend->capabilities()));
     found = blame_by_prefixes(
         c.kernel, raw,
         [&](const LazyOpPtr& prefix) { return answered(*backend, prefix, c.inputs, host); },
-        profile);
+        judging.profile);
   } else {
-    profile = read_profile(options.profile, options.op, options.inputs);
+    judging = c.judging.under(chosen_profile(options.profile));
     const std::map<const LazyOp*, BufferPtr> held = read_held(options.held, nodes, host);
     found = blame(
         c.kernel, raw,
@@ -171,7 +172,7 @@ int run_blame(const BlameOptions& options) {
           const auto at = held.find(node.get());
           return at == held.end() ? nullptr : at->second.get();
         },
-        profile);
+        judging.profile);
   }
   waiting.reset();
   if (options.json) {
@@ -179,13 +180,13 @@ int run_blame(const BlameOptions& options) {
     if (found.node != nullptr) {
       out["node"] = nodes.number(found.node);
       out["text"] = nodes.text(found.node);
-      out["verdict"] = nlohmann::ordered_json::parse(json_of(found.verdict, c.kernel, profile));
+      out["verdict"] = nlohmann::ordered_json::parse(json_of(found.verdict, c.kernel, judging));
     }
     fmt::print("{}\n", out.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace));
   } else if (found.node == nullptr) {
-    fmt::print("no node is wrong under profile {}\n", profile.name);
+    fmt::print("no node is wrong {}\n", visible(judging.str()));
   } else {
-    fmt::print("{}\n{}\n", nodes.text(found.node), visible(found.verdict.str()));
+    fmt::print("{}\n{}\n", nodes.text(found.node), visible(judging.str(found.verdict)));
     if (found.runs > 0)
       fmt::print("its operands are legal; found in {} of the backend\n",
                  counted(found.runs, "run"));

@@ -4,6 +4,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/visible.h"
+#include "touchstone/interp/oracle/declared_profile.h"
 
 namespace touchstone::cli {
 
@@ -12,7 +13,7 @@ CertifiedBackend::CertifiedBackend(const BackendOptions& options)
 
 std::string CertifiedBackend::name() { return visible(process_->capabilities().name, 80); }
 
-Profile CertifiedBackend::profile() { return profile_of(process_->capabilities(), {}); }
+Profile CertifiedBackend::profile() { return declared_profile(process_->capabilities().profile); }
 
 std::string CertifiedBackend::run(const LazyOpPtr& kernel, std::string_view input) {
   const BufferSpec spec = buffers_of(kernel).at(1);

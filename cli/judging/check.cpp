@@ -18,13 +18,14 @@ namespace touchstone::cli {
 
 int run_check(const CheckOptions& options) {
   const ConfigScope scope(Config::from_environment());
-  const Profile profile = read_profile(options.profile, options.op, options.inputs);
+  const std::optional<ChosenProfile> chosen = chosen_profile(options.profile);
   if (options.file.empty() == options.op.empty())
     throw ParseError("give a kernel.json, a reproducer, or a kernel as --op 'softmax(x[64,128])'");
   const std::string text = options.op.empty() ? read_file(options.file) : std::string();
   Verdict verdict;
   auto waiting = std::make_optional<Waiting>("judging");
   LazyOpPtr kernel;
+  Judging judging;
   std::string note;
   std::optional<FoundOrder> order;
   if (options.op.empty() && fuzz::is_reproducer(text)) {
@@ -35,30 +36,33 @@ int run_check(const CheckOptions& options) {
     kernel = reproducer.run.kernel;
     note = reproducer.note;
     require_feasible(kernel_file(reproducer.run.concrete()), options.limits);
-    verdict = judge_within(options.limits, [&] { return fuzz::judge(reproducer, profile); });
+    judging = judging.under(chosen);
+    verdict =
+        judge_within(options.limits, [&] { return fuzz::judge(reproducer, judging.profile); });
   } else {
-    const KernelFile whole = options.op.empty() ? parse_kernel(options.file, text)
-                                                : kernel_of_text(options.op, options.inputs);
+    const KernelToJudge whole = options.op.empty() ? parse_kernel(options.file, text)
+                                                   : kernel_of_text(options.op, options.inputs);
     kernel = whole.ast;
+    judging = whole.judging.under(chosen);
     if (options.output.empty())
       throw ParseError("a kernel.json needs its arrays: --in A.npy ... --out Y.npy");
     const KernelFile file = with_values(whole, options.variables);
     require_feasible(file, options.limits);
     verdict = judge_within(options.limits, [&] {
-      const Verdict judged = judge_files(file, options.inputs, options.output, profile);
+      const Verdict judged = judge_files(file, options.inputs, options.output, judging.profile);
       if (options.find_order && judged.outcome != Outcome::Unusable)
-        order = order_of_files(file, options.inputs, options.output, profile);
+        order = order_of_files(file, options.inputs, options.output, judging.profile);
       return judged;
     });
   }
   waiting.reset();
   if (options.json) {
-    nlohmann::ordered_json out = nlohmann::ordered_json::parse(json_of(verdict, kernel, profile));
+    nlohmann::ordered_json out = nlohmann::ordered_json::parse(json_of(verdict, kernel, judging));
     if (order) out["order"] = {{"bits", order->bits}, {"declare", order->declare}};
     fmt::print("{}\n", out.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace));
   } else {
     if (!note.empty()) fmt::print("{}\n", dim(visible(note)));
-    fmt::print("{}\n", visible(verdict.str()));
+    fmt::print("{}\n", visible(judging.str(verdict)));
     if (verdict.evidence) fmt::print("{}\n", dim(verdict.evidence->str()));
     if (options.find_order)
       fmt::print(

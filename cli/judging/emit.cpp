@@ -110,13 +110,15 @@ std::vector<fuzz::SuiteCase> draw_suite(const SuiteWords& words) {
 namespace {
 
 void write_into(const fs::path& root, const std::vector<fuzz::SuiteCase>& cases,
-                const std::string& format) {
+                const std::string& format, const Judging& judging) {
   Progress progress("writing", static_cast<std::int64_t>(cases.size()));
   for (std::size_t i = 0; i < cases.size(); ++i) {
     Interrupt::poll();
     const fs::path folder = root / cases[i].name;
     make_own_folder(folder);
-    write_file_atomically(folder / "kernel.json", to_json(kernel_file(cases[i].run.kernel)));
+    const KernelToJudge kernel{kernel_file(cases[i].run.kernel), judging};
+    write_file_atomically(folder / "kernel.json", to_json(kernel));
+    write_file_atomically(folder / "judging.json", judging_json(kernel));
     std::vector<NamedArray> inputs;
     for (const HostArray& input : cases[i].run.inputs)
       inputs.push_back({fmt::format("in{}", inputs.size() + 1), input});
@@ -131,12 +133,12 @@ void write_into(const fs::path& root, const std::vector<fuzz::SuiteCase>& cases,
 }  // namespace
 
 void write_cases(const std::string& root_name, const std::vector<fuzz::SuiteCase>& cases,
-                 const std::string& format) {
+                 const std::string& format, const Judging& judging) {
   const fs::path root = root_name;
   make_empty_folder(root);
   OrderlyEnd end([] {});
   try {
-    write_into(root, cases, format);
+    write_into(root, cases, format, judging);
   } catch (...) {  // removes the incomplete suite
     std::error_code ignored;
     for (const fuzz::SuiteCase& c : cases) fs::remove_all(root / c.name, ignored);
@@ -150,11 +152,11 @@ int run_emit(const EmitOptions& options) {
     throw ParseError("emit writes a folder, not standard output; give the name of a new one");
   if (!options.op.empty() && !options.suite.model.empty())
     throw ParseError("emit: --op and --model exclude each other");
+  KernelToJudge kernel;
+  if (!options.op.empty()) kernel = kernel_of_text(options.op, options.arrays);
   const std::vector<fuzz::SuiteCase> cases =
-      options.op.empty()
-          ? draw_suite(options.suite)
-          : probe_cases(kernel_of_text(options.op, options.arrays).ast, options.suite.seed);
-  write_cases(options.folder, cases, options.format);
+      options.op.empty() ? draw_suite(options.suite) : probe_cases(kernel.ast, options.suite.seed);
+  write_cases(options.folder, cases, options.format, kernel.judging);
   fmt::print(
       "{} in {}: each folder contains kernel.json and its inputs, {}\nwrite each output into the "
       "same folder as out.{}, then: touchstone judge {}{}\n",

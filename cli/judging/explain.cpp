@@ -89,6 +89,7 @@ void print_nodes(const std::vector<ExplainedNode>& nodes) {
 // A kernel without variables, with the arrays of the options or the reproducer.
 struct ExplainedRun {
   LazyOpPtr kernel;
+  Judging judging;
   std::vector<HostArray> inputs;
   std::optional<HostArray> output;
 };
@@ -100,11 +101,11 @@ ExplainedRun run_of(const ExplainOptions& options) {
       throw ParseError(fmt::format(
           "{} is a reproducer and contains its own arrays; omit --in and --out", options.file));
     fuzz::Reproducer r = parse_reproducer(options.file, text);
-    return {r.run.concrete(), std::move(r.run.inputs), std::move(r.output)};
+    return {r.run.concrete(), {}, std::move(r.run.inputs), std::move(r.output)};
   }
-  const KernelFile file =
+  const KernelToJudge file =
       with_values(kernel_named(options.file, options.op, options.inputs), options.variables);
-  ExplainedRun run{file.ast, read_arrays(file, options.inputs, 1), std::nullopt};
+  ExplainedRun run{file.ast, file.judging, read_arrays(file, options.inputs, 1), std::nullopt};
   if (!options.output.empty()) run.output = read_arrays(file, {options.output}, 0)[0];
   return run;
 }
@@ -121,8 +122,9 @@ std::optional<Scalar> candidate_of(const ExplainedRun& run, const std::vector<st
 }  // namespace
 
 int run_explain(const ExplainOptions& options) {
-  const Profile profile = read_profile(options.profile, options.op, options.inputs);
+  const std::optional<ChosenProfile> chosen = chosen_profile(options.profile);
   const ExplainedRun run = run_of(options);
+  const Judging judging = run.judging.under(chosen);
   Device& host = Device::get("CPU");
   std::vector<BufferPtr> buffers{nullptr};
   for (const HostArray& input : run.inputs) buffers.push_back(to_buffer(host, input));
@@ -130,20 +132,21 @@ int run_explain(const ExplainOptions& options) {
   for (const BufferPtr& b : buffers) raw.push_back(b.get());
   const std::vector<std::int64_t> at = element_at(options.at, run.kernel->src()[0]->shape());
   auto waiting = std::make_optional<Waiting>("explaining");
-  const std::vector<ExplainedNode> nodes = explain(run.kernel, raw, at, profile);
+  const std::vector<ExplainedNode> nodes = explain(run.kernel, raw, at, judging.profile);
   waiting.reset();
   const std::optional<Scalar> got = candidate_of(run, at);
   const bool legal = !got || nodes.back().legal.accepts(*got);
   if (options.json) {
-    nlohmann::ordered_json out{{"at", at}, {"profile", profile.name}};
+    nlohmann::ordered_json out{
+        {"at", at}, {"profile", judging.profile.name}, {"profile_from", judging.from}};
     for (const ExplainedNode& node : nodes) out["nodes"].push_back(node_json(node));
     if (got) out.update({{"candidate", hex_bits(*got)}, {"is_legal", legal}});
     fmt::print("{}\n", out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {
     print_nodes(nodes);
     if (got)
-      fmt::print("candidate    0x{} ({}): {} under profile {}\n", hex_bits(*got), got->str(),
-                 legal ? "legal" : "not legal", profile.name);
+      fmt::print("candidate    0x{} ({}): {} {}\n", hex_bits(*got), got->str(),
+                 legal ? "legal" : "not legal", judging.str());
   }
   return legal ? kExitOk : kExitNo;
 }

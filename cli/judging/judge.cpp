@@ -60,6 +60,7 @@ std::vector<std::string> input_paths(const fs::path& folder, const KernelFile& f
 struct JudgedKernel {
   std::string name;
   LazyOpPtr kernel;  // null if it could not be read
+  Judging judging;
   Verdict verdict;
   std::optional<std::string> unsupported;  // why the backend refused the kernel
 };
@@ -81,8 +82,9 @@ std::string stamp_of(const fs::path& folder) {
 // The cases to judge: a suite in folders, or one drawn for the backend.
 class Cases {
  public:
-  Cases(const JudgeOptions& options, foreign::BackendProcess* backend, Profile profile)
-      : options_(options), backend_(backend), profile_(std::move(profile)) {
+  Cases(const JudgeOptions& options, foreign::BackendProcess* backend,
+        std::optional<ChosenProfile> chosen)
+      : options_(options), backend_(backend), chosen_(std::move(chosen)) {
     if (options.folder.empty())
       drawn_ = draw_suite(options.suite);
     else
@@ -103,6 +105,7 @@ class Cases {
   JudgedKernel judge(std::size_t i) const {
     JudgedKernel judged;
     judged.name = name(i);
+    judged.judging = Judging().under(chosen_);
     try {
       if (folders_.empty()) {
         judged.kernel = drawn_[i].run.kernel;
@@ -110,16 +113,17 @@ class Cases {
         return judged;
       }
       std::vector<HostArray> inputs;
-      KernelFile file;
+      KernelToJudge file;
       judged.verdict = within([&] {  // including reading
         file = read_kernel((folders_[i] / "kernel.json").string());
         judged.kernel = file.ast;
+        judged.judging = file.judging.under(chosen_);
         require_feasible(file, options_.verdict, "--verdict-timeout, --verdict-memory");
         inputs = read_arrays(file, input_paths(folders_[i], file), 1);
         if (backend_ != nullptr) return Verdict();
         return judge_arrays(file.ast, inputs,
                             read_arrays(file, {(folders_[i] / options_.output).string()}, 0)[0],
-                            profile_);
+                            judged.judging.profile);
       });
       if (backend_ != nullptr && judged.verdict.outcome != Outcome::Unusable)
         ask(file, inputs, judged);
@@ -136,7 +140,8 @@ class Cases {
     if (answer.kind == foreign::Answer::Kind::Unsupported)
       judged.unsupported = answer.why;
     else
-      judged.verdict = within([&] { return judge_answer(file.ast, inputs, answer, profile_); });
+      judged.verdict =
+          within([&] { return judge_answer(file.ast, inputs, answer, judged.judging.profile); });
   }
 
   Verdict within(const std::function<Verdict()>& judge) const {
@@ -145,19 +150,20 @@ class Cases {
 
   const JudgeOptions& options_;
   foreign::BackendProcess* backend_;
-  Profile profile_;
+  std::optional<ChosenProfile> chosen_;
   std::vector<fs::path> folders_;
   std::vector<fuzz::SuiteCase> drawn_;
 };
 
-JudgedLine line_of(const JudgedKernel& judged, const Profile& profile, bool with_json) {
-  JudgedLine line{judged.name, std::nullopt, {}, {}, {}};
+JudgedLine line_of(const JudgedKernel& judged, bool with_json) {
+  JudgedLine line{judged.name, std::nullopt, {}, {}, {}, {}};
   if (!judged.unsupported) {
     line.outcome = judged.verdict.outcome;
-    line.text = judged.verdict.str();
+    line.text = judged.judging.str(judged.verdict);
+    line.profile = judged.judging.profile.name;
     line.suspect = judged.verdict.suspect();
     if (judged.kernel) line.kernel = kernel_hash(kernel_file(judged.kernel));
-    if (with_json) line.json = json_of(judged.verdict, judged.kernel, profile, judged.name);
+    if (with_json) line.json = json_of(judged.verdict, judged.kernel, judged.judging, judged.name);
     return line;
   }
   const nlohmann::ordered_json object{
@@ -188,8 +194,11 @@ std::string run_of(const JudgeOptions& o, const foreign::Capabilities* backend,
 // Prints lines as they arrive, and counts them.
 class SuiteReport {
  public:
-  SuiteReport(const JudgeOptions& options, std::size_t kernels, std::string on, std::string profile)
-      : options_(options), kernels_(kernels), on_(std::move(on)), profile_(std::move(profile)) {}
+  SuiteReport(const JudgeOptions& options, std::size_t kernels, std::string on,
+              const std::string& profile)
+      : options_(options), kernels_(kernels), on_(std::move(on)) {
+    if (!profile.empty()) profiles_.insert(profile);
+  }
 
   void count(const JudgedLine& line) {
     ++done_;
@@ -197,6 +206,7 @@ class SuiteReport {
       ++unsupported_;
       return;
     }
+    profiles_.insert(line.profile);
     if (line.suspect) {  // neither PASS nor WEAK; never held back
       ++suspects_;
       return;
@@ -245,8 +255,8 @@ class SuiteReport {
         parts.push_back(fmt::format("{} weak on inputs beside sharp ones", weak_beside()));
       if (suspects_ > 0) parts.push_back(fmt::format("{} {}", suspects_, yellow("SUSPECT")));
       if (!on_.empty()) parts.push_back(fmt::format("{} unsupported", unsupported_));
-      fmt::print("{}{} under profile {}: {}\n", counted(done_, "kernel"), on_, profile_,
-                 fmt::join(parts, ", "));
+      fmt::print("{}{} under profile {}: {}\n", counted(done_, "kernel"), on_,
+                 fmt::join(profiles_, " and "), fmt::join(parts, ", "));
     }
     if (whole && judged() == 0)
       fmt::print(to, "nothing was checked: the backend supports none of the {}\n",
@@ -286,7 +296,8 @@ class SuiteReport {
 
   const JudgeOptions& options_;
   std::size_t kernels_, done_ = 0, unsupported_ = 0, suspects_ = 0;
-  std::string on_, profile_;
+  std::string on_;
+  std::set<std::string> profiles_;
   std::map<Outcome, std::size_t> counts_;
   std::set<std::string> sharp_;              // kernels that passed on some input
   std::map<std::string, std::size_t> weak_;  // how often a kernel was WEAK
@@ -303,13 +314,13 @@ void print_campaign(const JudgeOptions& o) {
              visible(quoted(backend)), memory);
 }
 
-void judge_all(const Cases& cases, const Profile& profile, JudgeLog& log, SuiteReport& report,
-               OrderlyEnd& end, Progress& progress, bool with_json) {
+void judge_all(const Cases& cases, JudgeLog& log, SuiteReport& report, OrderlyEnd& end,
+               Progress& progress, bool with_json) {
   for (std::size_t i = 0; i < cases.size(); ++i) {
     progress.update(static_cast<std::int64_t>(i), cases.name(i));
     const std::string stamp = log ? cases.stamp(i) : "";
     const JudgedLine* const known = log.find(cases.name(i), stamp);
-    const JudgedLine line = known != nullptr ? *known : line_of(cases.judge(i), profile, with_json);
+    const JudgedLine line = known != nullptr ? *known : line_of(cases.judge(i), with_json);
     if (OrderlyEnd::wanted()) return;  // an interrupted case has no verdict
     if (known == nullptr) log.add(stamp, line);
     end.change([&] { report.count(line); });
@@ -333,12 +344,12 @@ int run_judge(const JudgeOptions& options) {
   if (!backend && options.folder.empty())
     throw ParseError(
         "nothing to judge: give a folder that emit wrote, or a --backend or a --plugin");
-  const Profile profile = backend ? profile_of(backend->capabilities(), options.profile)
-                                  : read_profile(options.profile);
-  const Cases cases(options, backend.get(), profile);
-  const std::string run = run_of(options, backend ? &backend->capabilities() : nullptr, profile);
+  const foreign::Capabilities* const declared = backend ? &backend->capabilities() : nullptr;
+  const std::optional<ChosenProfile> chosen = chosen_profile(options.profile, declared);
+  const Cases cases(options, backend.get(), chosen);
+  const std::string run = run_of(options, declared, Judging().under(chosen).profile);
   JudgeLog log = data ? JudgeLog(data->fd(), run) : JudgeLog(options.log, run, options.resume);
-  SuiteReport report(options, cases.size(), on, profile.name);
+  SuiteReport report(options, cases.size(), on, chosen ? chosen->profile.name : "");
   auto progress = std::make_unique<Progress>("judging", static_cast<std::int64_t>(cases.size()));
   OrderlyEnd end([&] {
     progress->hide();
@@ -346,7 +357,7 @@ int run_judge(const JudgeOptions& options) {
     report.summarize();
   });
   try {
-    judge_all(cases, profile, log, report, end, *progress, options.json || log);
+    judge_all(cases, log, report, end, *progress, options.json || log);
   } catch (const Interrupted&) {  // between kernels
   } catch (const SystemError&) {  // the log cannot be written; still reports the work done
     end.leave();

@@ -22,6 +22,7 @@ JudgedLine judged_line(const LogJson& line) {
   judged.text = line.at("text").get<std::string>();
   judged.suspect = line.value("suspect", false);
   judged.kernel = line.at("json").value("kernel", "");
+  judged.profile = line.at("json").value("profile", "");
   judged.json = line.at("json").dump(-1, ' ', true, LogJson::error_handler_t::replace);
   return judged;
 }

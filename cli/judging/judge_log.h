@@ -17,6 +17,7 @@ struct JudgedLine {
   std::string text;                // the verdict in words, or the reason for refusal
   std::string json;                // the same as an object, if requested
   std::string kernel;              // its hash; empty if it could not be read
+  std::string profile;             // empty: the backend refused the kernel
   bool suspect = false;            // each element legal, the errors together suspicious
 };
 

@@ -72,7 +72,7 @@ nlohmann::ordered_json evidence_json(const ErrorEvidence& e) {
 
 }  // namespace
 
-std::string json_of(const Verdict& v, const LazyOpPtr& kernel, const Profile& profile,
+std::string json_of(const Verdict& v, const LazyOpPtr& kernel, const ChosenProfile& under,
                     const std::string& folder) {
   nlohmann::ordered_json out;
   if (!folder.empty()) out["case"] = folder;
@@ -81,7 +81,8 @@ std::string json_of(const Verdict& v, const LazyOpPtr& kernel, const Profile& pr
     out["kernel"] = kernel_hash(kernel_file(kernel));
     out["name"] = kernel_name(kernel);
   }
-  out["profile"] = profile.name;
+  out["profile"] = under.profile.name;
+  out["profile_from"] = under.from;
   out["checked"] = v.checked;
   out["determined"] = v.determined;
   out["weak"] = v.weak;
@@ -120,21 +121,17 @@ Profile read_profile(const std::string& wanted) {
   if (!wanted.ends_with(".json")) return Profile::named(wanted);
   const std::string text = read_file(wanted, kMostProfileText);
   try {
-    Profile profile = Profile::from_json(text);
-    if (is_builtin_name(profile.name) && profile != Profile::named(profile.name))
-      throw ParseError(
-          fmt::format("profile: '{}' is the name of a built-in profile; give this one another name",
-                      profile.name));
-    return profile;
+    return own_profile(text);
   } catch (const Error& e) {
     throw ParseError(fmt::format("{}: {}", wanted, e.what()));
   }
 }
 
-Profile read_profile(const std::string& wanted, const std::string& op,
-                     const std::vector<std::string>& inputs) {
-  if (!wanted.empty() || op.empty()) return read_profile(wanted);
-  return Profile::named(define::usual_profile(formula_of(op, inputs).is_loose));
+std::optional<ChosenProfile> chosen_profile(const std::string& wanted,
+                                            const foreign::Capabilities* backend) {
+  if (!wanted.empty()) return ChosenProfile{read_profile(wanted), "named by --profile"};
+  if (backend == nullptr || backend->profile.empty()) return std::nullopt;
+  return ChosenProfile{declared_profile(backend->profile), "declared by the backend"};
 }
 
 Verdict judge_files(const KernelFile& kernel, const std::vector<std::string>& inputs,
@@ -231,10 +228,6 @@ void print_starts(const foreign::BackendProcess& backend, std::FILE* to) {
              starts.times > 1 && starts.seconds > 2 * kSlow
                  ? "; emit and judge with files need one start"
                  : "");
-}
-
-Profile profile_of(const foreign::Capabilities& backend, const std::string& wanted) {
-  return wanted.empty() ? declared_profile(backend.profile) : read_profile(wanted);
 }
 
 }  // namespace touchstone::cli

@@ -12,9 +12,7 @@
 #include "touchstone/files/npy.h"
 #include "touchstone/foreign/backend_process.h"
 #include "touchstone/interp/oracle/find_order.h"
-#include "touchstone/interp/oracle/profile.h"
-#include "touchstone/interp/oracle/verdict.h"
-#include "touchstone/ops/kernel_json.h"
+#include "touchstone/judging/judging.h"
 
 // Shared by the verbs that judge.
 
@@ -26,9 +24,9 @@ std::string hex_bits(const Scalar& s);
 /// A built-in profile, a profile from a .json file, or the default if `wanted` is empty. Throws
 /// ParseError, SystemError.
 Profile read_profile(const std::string& wanted);
-/// The same, except that the default depends on a kernel given as text.
-Profile read_profile(const std::string& wanted, const std::string& op,
-                     const std::vector<std::string>& inputs);
+/// The profile named by --profile, or else declared by the backend, if any.
+std::optional<ChosenProfile> chosen_profile(const std::string& wanted,
+                                            const foreign::Capabilities* backend = nullptr);
 
 /// Judges a kernel's output, with arrays from .npy files and inputs numbered from 1. Throws
 /// ParseError or SystemError naming the file.
@@ -53,8 +51,6 @@ Verdict judge_answer(const LazyOpPtr& kernel, std::span<const HostArray> inputs,
 std::unique_ptr<foreign::BackendProcess> start_backend(const BackendOptions& options);
 /// Prints the backend's start-up cost if it was slow or restarted.
 void print_starts(const foreign::BackendProcess& backend, std::FILE* to);
-/// The requested profile, the backend's declared one, or the default.
-Profile profile_of(const foreign::Capabilities& backend, const std::string& wanted);
 
 int exit_code(Outcome outcome);
 /// The same, but kExitSuspect if every element is legal and the errors together are suspicious.
@@ -67,7 +63,7 @@ std::optional<Outcome> outcome_named(std::string_view word);
 std::string coloured(Outcome outcome);
 
 /// The verdict on one line; `folder` if it is one of many. `kernel` may be null.
-std::string json_of(const Verdict& verdict, const LazyOpPtr& kernel, const Profile& profile,
+std::string json_of(const Verdict& verdict, const LazyOpPtr& kernel, const ChosenProfile& under,
                     const std::string& folder = {});
 
 }  // namespace touchstone::cli

@@ -7,7 +7,6 @@
 
 #include "touchstone/base/counted.h"
 #include "touchstone/base/file.h"
-#include "touchstone/define/text.h"
 #include "touchstone/files/array_file.h"
 
 namespace touchstone::cli {
@@ -79,33 +78,30 @@ std::vector<Named> named_by(const std::vector<std::string>& paths, int first) {
 
 }  // namespace
 
-KernelFile with_values(const KernelFile& kernel, const std::vector<std::string>& words) {
+KernelToJudge with_values(const KernelToJudge& kernel, const std::vector<std::string>& words) {
   const symbolic::Values values = parse_values(words, kernel.ast);
   for (const symbolic::Node& v : variables_of(kernel.ast))
     if (const std::string& name = symbolic::variable_name(v); !values.contains(name))
       throw ParseError(fmt::format("variable '{0}' has no value; give one with --var {0}=N", name));
-  return values.empty() ? kernel : kernel_file(bind_variables(kernel.ast, values));
+  if (values.empty()) return kernel;
+  return {kernel_file(bind_variables(kernel.ast, values)), kernel.judging};
 }
 
-KernelFile kernel_named(const std::string& path, const std::string& op,
-                        const std::vector<std::string>& inputs) {
+KernelToJudge kernel_named(const std::string& path, const std::string& op,
+                           const std::vector<std::string>& inputs) {
   if (path.empty() == op.empty())
     throw ParseError("give a kernel.json, or a kernel as --op 'softmax(x[64,128])'");
   return op.empty() ? read_kernel(path) : kernel_of_text(op, inputs);
 }
 
-define::Formula formula_of(const std::string& text, const std::vector<std::string>& inputs) {
+KernelToJudge kernel_of_text(const std::string& text, const std::vector<std::string>& inputs) {
   std::vector<define::InputShape> shapes;
   for (const Named& named : named_by(inputs, 1))
     named.read([&](const ArrayLayout& at) {  // reads no elements
       shapes.push_back({at.shape, at.dtype});
       return std::int64_t{0};
     });
-  return define::parse(text, shapes);
-}
-
-KernelFile kernel_of_text(const std::string& text, const std::vector<std::string>& inputs) {
-  return kernel_file(formula_of(text, inputs).kernel());
+  return formula_to_judge(text, shapes);
 }
 
 fuzz::Reproducer parse_reproducer(const std::string& path, std::string_view text) {
@@ -116,16 +112,16 @@ fuzz::Reproducer parse_reproducer(const std::string& path, std::string_view text
   }
 }
 
-KernelFile read_kernel(const std::string& path) {
+KernelToJudge read_kernel(const std::string& path) {
   return parse_kernel(path, read_file(path, kMostKernelText));
 }
 
-KernelFile parse_kernel(const std::string& path, std::string_view text) {
+KernelToJudge parse_kernel(const std::string& path, std::string_view text) {
   if (text.size() > kMostKernelText)
     throw ParseError(fmt::format("{}: the kernel file has {} bytes; the limit is {}", path,
                                  text.size(), kMostKernelText));
   try {
-    return kernel_from_json(text);
+    return kernel_to_judge(kernel_from_json(text), path);
   } catch (const Error& e) {
     constexpr std::string_view kPrefix = "kernel.json: ";
     std::string_view why = e.what();

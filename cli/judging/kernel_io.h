@@ -4,31 +4,29 @@
 #include <vector>
 
 #include "touchstone/cli/program/verbs.h"
-#include "touchstone/define/text.h"
 #include "touchstone/device/device.h"
 #include "touchstone/files/array_file.h"
 #include "touchstone/files/npy.h"
 #include "touchstone/fuzz/judge/reproducer.h"
 #include "touchstone/fuzz/suites/suite.h"
-#include "touchstone/ops/kernel_json.h"
+#include "touchstone/judging/judging.h"
 #include "touchstone/symbolic/node/node.h"
 
 namespace touchstone::cli {
 
-/// A kernel.json. Throws ParseError or SystemError naming the file.
-KernelFile read_kernel(const std::string& path);
+/// A kernel.json, with the judging.json beside it. Throws ParseError or SystemError naming the
+/// file.
+KernelToJudge read_kernel(const std::string& path);
 /// The same from text read from `path`.
-KernelFile parse_kernel(const std::string& path, std::string_view text);
+KernelToJudge parse_kernel(const std::string& path, std::string_view text);
 
 /// Parses text such as "softmax(x[64,128])" (docs/define.md); inputs without sizes take those of
 /// the arrays in `inputs`, in order. Throws ParseError that shows the place.
-define::Formula formula_of(const std::string& text, const std::vector<std::string>& inputs = {});
-/// The formula's kernel.
-KernelFile kernel_of_text(const std::string& text, const std::vector<std::string>& inputs = {});
+KernelToJudge kernel_of_text(const std::string& text, const std::vector<std::string>& inputs = {});
 /// The kernel of a file or a text, whichever is not empty. Throws as those, and ParseError if both
 /// or neither is given.
-KernelFile kernel_named(const std::string& path, const std::string& op,
-                        const std::vector<std::string>& inputs = {});
+KernelToJudge kernel_named(const std::string& path, const std::string& op,
+                           const std::vector<std::string>& inputs = {});
 
 /// A reproducer. Throws ParseError naming the file.
 fuzz::Reproducer parse_reproducer(const std::string& path, std::string_view text);
@@ -38,7 +36,7 @@ Op computing_op(const std::string& word);
 
 /// The kernel with its variables replaced by the values of "n=3" words, and the buffers it then
 /// takes. Throws ParseError or AstError if a variable has no value, two, or one out of range.
-KernelFile with_values(const KernelFile& kernel, const std::vector<std::string>& words);
+KernelToJudge with_values(const KernelToJudge& kernel, const std::vector<std::string>& words);
 
 /// The condition on an array for buffer `idx`: its type, and at least its elements (exactly for the
 /// output). Throws ParseError that begins with `label`. `kernel` must outlive the result.
@@ -57,10 +55,10 @@ std::vector<fuzz::SuiteCase> draw_suite(const SuiteWords& words);
 /// A kernel on probe inputs of every applicable family (fuzz/judge/probe.h), named after the
 /// family.
 std::vector<fuzz::SuiteCase> probe_cases(const LazyOpPtr& kernel, std::uint64_t seed);
-/// Writes a folder per case, with kernel.json and its inputs, into a new or empty folder. Throws
-/// SystemError.
+/// Writes a folder per case, with kernel.json, judging.json and its inputs, into a new or empty
+/// folder. Throws SystemError.
 void write_cases(const std::string& folder, const std::vector<fuzz::SuiteCase>& cases,
-                 const std::string& format);
+                 const std::string& format, const Judging& judging);
 
 /// A buffer on `device` with these elements.
 BufferPtr to_buffer(Device& device, const HostArray& array);

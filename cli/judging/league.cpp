@@ -20,6 +20,7 @@
 #include "touchstone/cli/program/orderly_end.h"
 #include "touchstone/cli/program/terminal.h"
 #include "touchstone/cli/program/verbs.h"
+#include "touchstone/interp/oracle/declared_profile.h"
 
 // Compares several backends on the same kernels, as the tables of docs/measured/league.md.
 
@@ -347,7 +348,7 @@ Players start_players(const LeagueOptions& options) {
   for (const BackendOptions& one : all) {
     players.backends.push_back(start_backend(one));
     const foreign::Capabilities& c = players.backends.back()->capabilities();
-    players.contestants.push_back({c, profile_of(c, {}), {}});
+    players.contestants.push_back({c, declared_profile(c.profile), {}});
   }
   return players;
 }

@@ -50,8 +50,8 @@ Verb check_verb(CLI::App& app) {
   v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
   v->add_option("--profile", o.profile,
                 "The declared arithmetic of the candidate: ieee, glibc, library, cuda, opencl, "
-                "vulkan, fastmath, tensorcore, or a JSON file (docs/oracle.md) [library for an "
-                "--op with functions of loose accuracy, else glibc]");
+                "vulkan, fastmath, tensorcore, or a JSON file (docs/oracle.md) [library for a "
+                "formula with functions of loose accuracy, else glibc]");
   v->add_flag(
       "--find-order", o.find_order,
       "Also report the order in which the candidate summed, and what a profile may declare");
@@ -90,7 +90,7 @@ Verb blame_verb(CLI::App& app) {
   v->add_option("--in", o.inputs, "Inputs, as in check");
   v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
   v->add_option("--profile", o.profile,
-                "As in check [what the backend declares, else glibc; with --held as in check]");
+                "As in check [what the backend declares, else as in check]");
   add_backend_options(v, o.backend);
   v->add_option(
       "--held", o.held,

@@ -32,7 +32,7 @@ std::string size_words(const fuzz::FaultPower& power, std::size_t probe) {
 
 // Describes which probes show a fault, and if none does, what would.
 std::string in_words(const fuzz::FaultPower& power, const std::vector<fuzz::Probe>& probes,
-                     const Profile& profile) {
+                     const ChosenProfile& under) {
   const fuzz::PlannedFault& fault = power.fault;
   if (const auto best = power.best()) {
     const std::string_view family = fuzz::name(probes[*best].family);
@@ -50,14 +50,14 @@ std::string in_words(const fuzz::FaultPower& power, const std::vector<fuzz::Prob
           : "";
   const std::string size =
       fault.has_size ? fmt::format("not even off by {} ULP: ", fault.most) : std::string();
-  return fmt::format("{}this kernel cannot show it on any of these inputs under profile {}{}", size,
-                     profile.name, alone);
+  return fmt::format("{}this kernel cannot show it on any of these inputs {}{}", size, under.str(),
+                     alone);
 }
 
 void print_power(const std::vector<fuzz::FaultPower>& powers,
-                 const std::vector<fuzz::Probe>& probes, const Profile& profile) {
+                 const std::vector<fuzz::Probe>& probes, const ChosenProfile& under) {
   for (const fuzz::FaultPower& power : powers) {
-    fmt::print("{}: {}\n", bold(power.fault.where), in_words(power, probes, profile));
+    fmt::print("{}: {}\n", bold(power.fault.where), in_words(power, probes, under));
     std::vector<std::string> each;
     for (std::size_t i = 0; i < probes.size(); ++i)
       each.push_back(fmt::format("{} {}", fuzz::name(probes[i].family), size_words(power, i)));
@@ -66,8 +66,9 @@ void print_power(const std::vector<fuzz::FaultPower>& powers,
 }
 
 void print_json(const KernelFile& file, const std::vector<fuzz::FaultPower>& powers,
-                const std::vector<fuzz::Probe>& probes, const Profile& profile) {
-  nlohmann::ordered_json out = {{"kernel", kernel_hash(file)}, {"profile", profile.name}};
+                const std::vector<fuzz::Probe>& probes, const ChosenProfile& under) {
+  nlohmann::ordered_json out = {
+      {"kernel", kernel_hash(file)}, {"profile", under.profile.name}, {"profile_from", under.from}};
   for (const fuzz::Probe& probe : probes)
     out["families"].push_back(
         {{"name", fuzz::name(probe.family)}, {"shows", fuzz::shows(probe.family)}});
@@ -79,7 +80,7 @@ void print_json(const KernelFile& file, const std::vector<fuzz::FaultPower>& pow
       if (power.least[i]) least = *power.least[i];
       row["ulp"][std::string(fuzz::name(probes[i].family))] = least;
     }
-    row["words"] = in_words(power, probes, profile);
+    row["words"] = in_words(power, probes, under);
     out["faults"].push_back(std::move(row));
   }
   fmt::print("{}\n", out.dump());
@@ -119,14 +120,15 @@ std::vector<fuzz::SuiteCase> probe_cases(const LazyOpPtr& kernel, std::uint64_t 
 int run_probe(const ProbeOptions& options) {
   if (options.folder == "-")
     throw ParseError("probe writes a folder, not standard output; give the name of a new one");
-  const Profile profile = read_profile(options.profile, options.op, options.arrays);
-  const KernelFile file =
+  const std::optional<ChosenProfile> chosen = chosen_profile(options.profile);
+  const KernelToJudge file =
       with_values(kernel_named(options.file, options.op, options.arrays), options.variables);
+  const Judging judging = file.judging.under(chosen);
   require_small(file);
   std::vector<fuzz::Probe> probes = fuzz::draw_probes(file.ast, options.seed);
   if (!options.folder.empty()) {
     std::vector<fuzz::SuiteCase> cases = cases_of(file.ast, probes);
-    write_cases(options.folder, cases, "npy");
+    write_cases(options.folder, cases, "npy", judging);
     for (std::size_t i = 0; i < cases.size(); ++i)
       probes[i].inputs = std::move(cases[i].run.inputs);
     if (!options.json)
@@ -142,12 +144,12 @@ int run_probe(const ProbeOptions& options) {
         std::chrono::steady_clock::now() + std::chrono::duration<double>(options.seconds);
     const auto go_on = [&] { return std::chrono::steady_clock::now() < end; };
     judge_within({options.seconds, 0}, [&] {
-      powers = fuzz::probe_power(file.ast, probes, profile, go_on);
+      powers = fuzz::probe_power(file.ast, probes, judging.profile, go_on);
       return Verdict();
     });
   }
   if (options.json) {
-    print_json(file, powers, probes, profile);
+    print_json(file, powers, probes, judging);
     return kExitOk;
   }
   for (const fuzz::Probe& probe : probes)
@@ -158,9 +160,9 @@ int run_probe(const ProbeOptions& options) {
                                                  : fmt::format(", worked out on {} of {} outputs",
                                                                elements(part->shape()).str(),
                                                                elements(file.ast->shape()).str());
-  fmt::print("\nThe smallest error, in ULP of the node, that each would show under profile {}{}:\n",
-             profile.name, where);
-  print_power(powers, probes, profile);
+  fmt::print("\nThe smallest error, in ULP of the node, that each would show {}{}:\n",
+             judging.str(), where);
+  print_power(powers, probes, judging);
   return kExitOk;
 }
 

@@ -85,18 +85,26 @@ HostArray array_of(const json& said, const std::string& what, const KernelFile& 
   return array;
 }
 
-Profile profile_in(const json& question, const ServeOptions& options) {
+std::optional<ChosenProfile> profile_in(const json& question, const ServeOptions& options) {
   const auto said = question.find("profile");
-  if (said == question.end()) return {};
-  if (!said->is_string()) return Profile::from_json(said->dump());
-  const std::string name = said->get<std::string>();
-  return read_profile(name.ends_with(".json") ? file_in(*said, "the profile", options) : name);
+  if (said == question.end()) return std::nullopt;
+  const auto read = [&] {
+    if (!said->is_string()) return Profile::from_json(said->dump());
+    const std::string name = said->get<std::string>();
+    return read_profile(name.ends_with(".json") ? file_in(*said, "the profile", options) : name);
+  };
+  return ChosenProfile{read(), "named by the question"};
 }
 
-KernelFile kernel_in(const json& question, const ServeOptions& options) {
+KernelToJudge kernel_in(const json& question, const ServeOptions& options) {
   const json& said = member(question, "kernel");
-  const KernelFile kernel = said.is_string() ? read_kernel(file_in(said, "the kernel", options))
-                                             : kernel_from_json(said.dump());
+  KernelToJudge kernel;
+  if (said.is_string())
+    kernel = read_kernel(file_in(said, "the kernel", options));
+  else
+    kernel.KernelFile::operator=(kernel_from_json(said.dump()));
+  if (const auto judging = question.find("judging"); judging != question.end())
+    kernel.judging = judging_from_json(judging->dump(), kernel, "the question");
   std::vector<std::string> values;
   if (const auto variables = question.find("variables"); variables != question.end())
     for (const auto& [name, value] : variables->items())
@@ -105,9 +113,9 @@ KernelFile kernel_in(const json& question, const ServeOptions& options) {
 }
 
 std::string verdict_of(const json& question, const ServeOptions& options) {
-  const KernelFile kernel = kernel_in(question, options);
+  const KernelToJudge kernel = kernel_in(question, options);
   require_feasible(kernel, options.limits);
-  const Profile profile = profile_in(question, options);
+  const Judging judging = kernel.judging.under(profile_in(question, options));
   const HostArray output = array_of(member(question, "output"), "the output", kernel, 0, options);
   const json& said = member(question, "inputs");
   if (!said.is_array()) throw ParseError("\"inputs\" must be a list");
@@ -122,8 +130,8 @@ std::string verdict_of(const json& question, const ServeOptions& options) {
       return json_of(no_verdict(Outcome::Unusable,
                                 fmt::format("the output has {} elements, the kernel's has {}",
                                             output.size(), spec.size)),
-                     kernel.ast, profile);
-  return json_of(judge_arrays(kernel.ast, inputs, output, profile), kernel.ast, profile);
+                     kernel.ast, judging);
+  return json_of(judge_arrays(kernel.ast, inputs, output, judging.profile), kernel.ast, judging);
 }
 
 }  // namespace

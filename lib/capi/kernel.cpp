@@ -8,11 +8,9 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/capi/guard.h"
-#include "touchstone/define/text.h"
 #include "touchstone/interp/device/interpreted.h"
 #include "touchstone/interp/oracle/declared_profile.h"
-#include "touchstone/interp/oracle/verdict.h"
-#include "touchstone/ops/kernel_json.h"
+#include "touchstone/judging/judging.h"
 
 using touchstone::Buffer;
 using touchstone::BufferSpec;
@@ -21,7 +19,7 @@ using touchstone::capi::require;
 using touchstone::capi::text_argument;
 
 struct touchstone_kernel {
-  touchstone::KernelFile file;
+  touchstone::KernelToJudge file;
   std::string json;
 };
 
@@ -34,7 +32,7 @@ struct touchstone_verdict {
 
 namespace {
 
-touchstone_kernel* kernel_of(touchstone::KernelFile file) {
+touchstone_kernel* kernel_of(touchstone::KernelToJudge file) {
   auto made = std::make_unique<touchstone_kernel>();
   made->json = to_json(file);
   made->file = std::move(file);
@@ -142,7 +140,7 @@ touchstone_status touchstone_kernel_json(const char* json, const char* const* na
       if (!bound.contains(variable_name(v)))
         throw touchstone::ParseError(fmt::format("variable '{}' has no value", variable_name(v)));
     if (!bound.empty()) file = touchstone::kernel_file(bind_variables(file.ast, bound));
-    *kernel = kernel_of(std::move(file));
+    *kernel = kernel_of({std::move(file), {}});
   });
 }
 
@@ -151,7 +149,7 @@ touchstone_status touchstone_kernel_formula(const char* formula, touchstone_kern
     require(kernel, "kernel");
     const std::string_view text =
         text_argument(formula, "formula", touchstone::define::kLongestText);
-    *kernel = kernel_of(touchstone::kernel_file(touchstone::define::parse(text).kernel()));
+    *kernel = kernel_of(touchstone::formula_to_judge(text));
   });
 }
 
@@ -205,12 +203,17 @@ touchstone_status touchstone_check(const touchstone_kernel* kernel, const char* 
     require(verdict, "verdict");
     const std::string_view allowed =
         profile == nullptr ? "" : text_argument(profile, "profile", touchstone::kMostProfileText);
-    const touchstone::Profile arithmetic = touchstone::declared_profile(allowed);
+    std::optional<touchstone::ChosenProfile> chosen;
+    if (!allowed.empty())
+      chosen =
+          touchstone::ChosenProfile{touchstone::declared_profile(allowed), "named by the caller"};
+    require(kernel, "kernel");
+    const touchstone::Judging judging = kernel->file.judging.under(chosen);
     const std::scoped_lock lock(host().busy);
     const Buffers own = buffers_with(*host().device, kernel, buffers, bytes, count, true);
     const touchstone::Verdict found =
-        touchstone::judge(kernel->file.ast, raw(own), *own[0], arithmetic);
-    *verdict = new touchstone_verdict{c_outcome(found), found.str(),
+        touchstone::judge(kernel->file.ast, raw(own), *own[0], judging.profile);
+    *verdict = new touchstone_verdict{c_outcome(found), judging.str(found),
                                       static_cast<std::size_t>(found.checked),
                                       static_cast<std::size_t>(found.wrong), found.index};
   });

@@ -191,15 +191,16 @@ enum {
   TOUCHSTONE_SUSPECT = 5 /* same as the touchstone command's exit codes */
 };
 /* Judges buffers[0] as the output for the other buffers. profile: the arithmetic allowed, a name or
- * JSON text; NULL: "glibc". */
+ * JSON text; NULL: "library" for a formula that names library functions (docs/define.md), else
+ * "glibc". */
 TOUCHSTONE_API touchstone_status touchstone_check(const touchstone_kernel* kernel,
                                                   const char* profile, const void* const* buffers,
                                                   const size_t* bytes, size_t count,
                                                   touchstone_verdict** verdict);
 TOUCHSTONE_API void touchstone_verdict_free(touchstone_verdict* verdict);
 TOUCHSTONE_API int touchstone_verdict_outcome(const touchstone_verdict* verdict);
-/* One line, as printed by the touchstone command: "FAIL: 1 of 640 elements; first at (3, 7): ..."
- */
+/* One line, as printed by the touchstone command: "FAIL: 1 of 640 elements; first at (3, 7):
+ * ... under glibc (the default)" */
 TOUCHSTONE_API const char* touchstone_verdict_text(const touchstone_verdict* verdict);
 /* The number of elements checked, the number wrong, and the first wrong one, -1 for none. */
 TOUCHSTONE_API size_t touchstone_verdict_checked(const touchstone_verdict* verdict);

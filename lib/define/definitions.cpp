@@ -83,7 +83,7 @@ constexpr bool kLoose = true;
 
 const Definition kNamed[] = {
     {"elementwise", "maximum(x, y)", "the larger; MAX of the op table",
-     [](const Call& c) { return maximum(c.array("x"), c.array("y")); }},
+     [](const Call& c) { return maximum(c.array("x"), c.array("y")); }, kLoose},
     {"elementwise", "minimum(x, y)", "the smaller; NaN where either is",
      [](const Call& c) { return minimum(c.array("x"), c.array("y")); }, kLoose},
     {"elementwise", "cast(x, to=...)", "converted to a type",
@@ -104,12 +104,14 @@ const Definition kNamed[] = {
      [](const Call& c) {
        const Array x = c.array("x");
        return max(x, c.axes("axis", x), c.flag("keep"));
-     }},
+     },
+     kLoose},
     {"reduces", "min(x, axis=all, keep=0)", "minima: -max(-x), of integers ~max(~x)",
      [](const Call& c) {
        const Array x = c.array("x");
        return min(x, c.axes("axis", x), c.flag("keep"));
-     }},
+     },
+     kLoose},
     {"reduces", "mean(x, axis=all, keep=0)", "sum / n",
      [](const Call& c) {
        const Array x = c.array("x");
@@ -173,9 +175,9 @@ const Definition kNamed[] = {
     {"windows", "avg_pool2d(x, size=..., stride=1, padding=0)", "the same over two axes",
      avg_pool_of<2>, kLoose},
     {"windows", "max_pool1d(x, size=..., stride=1, padding=0, dilation=1)",
-     "maxima; padding counts as -inf", max_pool_of<1>},
+     "maxima; padding counts as -inf", max_pool_of<1>, kLoose},
     {"windows", "max_pool2d(x, size=..., stride=1, padding=0, dilation=1)",
-     "the same over two axes", max_pool_of<2>},
+     "the same over two axes", max_pool_of<2>, kLoose},
     {"windows", "windows(x, size=..., stride=1, dilation=1)",
      "windows over the last axes, as new axes behind them",
      [](const Call& c) {

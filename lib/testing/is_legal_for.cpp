@@ -58,15 +58,15 @@ Verdict IsLegalFor::judge(const HostArray& output) const {
   for (const HostArray& input : inputs_) buffers.push_back(buffer_of(*host, input));
   std::vector<Buffer*> raw;
   for (const BufferPtr& b : buffers) raw.push_back(b.get());
-  return touchstone::judge(kernel_, raw, *candidate, profile_);
+  return touchstone::judge(kernel_.ast, raw, *candidate, kernel_.judging.profile);
 }
 
 void IsLegalFor::DescribeTo(std::ostream* out) const {
-  *out << "is legal for " << kernel_name(kernel_) << " under profile " << profile_.name;
+  *out << "is legal for " << kernel_name(kernel_.ast) << ' ' << kernel_.judging.str();
 }
 
 void IsLegalFor::DescribeNegationTo(std::ostream* out) const {
-  *out << "is not legal for " << kernel_name(kernel_) << " under profile " << profile_.name;
+  *out << "is not legal for " << kernel_name(kernel_.ast) << ' ' << kernel_.judging.str();
 }
 
 }  // namespace testing

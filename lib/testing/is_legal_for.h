@@ -14,10 +14,11 @@
 
 #include "touchstone/device/device.h"
 #include "touchstone/files/npy.h"
-#include "touchstone/interp/oracle/verdict.h"
+#include "touchstone/judging/judging.h"
 
 // A GoogleTest matcher that reports the oracle's explanation:
 //
+//   EXPECT_THAT(y, touchstone::testing::IsLegalFor("softmax(x[4,9])").on(x));
 //   EXPECT_THAT(y, touchstone::testing::IsLegalFor(kernel).on(a, b));
 //   EXPECT_THAT(y, touchstone::testing::IsLegalFor(kernel).on(a, b).under(Profile::named("cuda")));
 
@@ -46,14 +47,16 @@ requires std::ranges::sized_range<R> &&
   return array;
 }
 
-/// Matches outputs that a conforming device could give for a concrete kernel: verdict PASS. WEAK
+/// Matches outputs that a conforming device could give for a concrete kernel or a formula
+/// (docs/define.md): verdict PASS. WEAK
 /// (hardly conclusive) and SUSPECT (errors that a fault explains better than rounding) match only
 /// if allowed.
 class IsLegalFor {
  public:
   using is_gtest_matcher = void;
 
-  explicit IsLegalFor(LazyOpPtr kernel) : kernel_(std::move(kernel)) {}
+  explicit IsLegalFor(LazyOpPtr kernel) : kernel_{{std::move(kernel), {}}, {}} {}
+  explicit IsLegalFor(std::string_view formula) : kernel_(formula_to_judge(formula)) {}
 
   /// The kernel's inputs, buffer 1 first.
   template <class... Inputs>
@@ -62,10 +65,10 @@ class IsLegalFor {
     (out.inputs_.push_back(as_host_array(inputs)), ...);
     return out;
   }
-  /// The device's declared arithmetic; Profile{} by default.
+  /// The device's declared arithmetic; by default a formula's usual profile, or Profile{}.
   IsLegalFor under(Profile profile) const {
     IsLegalFor out = *this;
-    out.profile_ = std::move(profile);
+    out.kernel_.judging = kernel_.judging.under({{std::move(profile), "named by under()"}});
     return out;
   }
   IsLegalFor even_if_weak() const {
@@ -82,7 +85,7 @@ class IsLegalFor {
   template <class Output>
   bool MatchAndExplain(const Output& output, ::testing::MatchResultListener* listener) const {
     const Verdict verdict = judge(as_host_array(output));
-    *listener << "whose verdict is " << verdict.str();
+    *listener << "whose verdict is " << kernel_.judging.str(verdict);
     if (verdict.suspect() && !suspect_) return false;
     return verdict.outcome == Outcome::Pass || (weak_ && verdict.outcome == Outcome::Weak);
   }
@@ -92,9 +95,8 @@ class IsLegalFor {
  private:
   Verdict judge(const HostArray& output) const;
 
-  LazyOpPtr kernel_;
+  KernelToJudge kernel_;
   std::vector<HostArray> inputs_;
-  Profile profile_;
   bool weak_ = false, suspect_ = false;
 };
 

@@ -2,7 +2,7 @@
 #include "kernel.h"
 #include "touchstone/base/suggest.h"
 #include "touchstone/define/definitions.h"
-#include "touchstone/define/text.h"
+#include "touchstone/judging/judging.h"
 
 // Formulas for kernels: touchstone::define.
 
@@ -13,6 +13,13 @@ using define::Definition;
 using define::Given;
 
 namespace {
+
+/// The kernel that stores `value`, judged as a definition's results, if one is named.
+KernelToJudge stored(const Array& value, const std::string& of) {
+  KernelToJudge made{kernel_file(define::kernel(value)), {}};
+  if (!of.empty()) made.judging = Judging::of(of, define::definition(of).is_loose);
+  return made;
+}
 
 /// An operand of an operator: an array or a number.
 std::optional<Array> array_of(py::handle value) {
@@ -181,11 +188,13 @@ void bind_builder(py::module_& m) {
       "One value of a type.");
   m.def(
       "store",
-      [](const Array& value) {
+      [](const Array& value, const std::string& of) {
         const Released r;
-        return kernel_file(define::kernel(value));
+        return stored(value, of);
       },
-      py::arg("value"), "The kernel that stores a formula.");
+      py::arg("value"), py::arg("definition") = "",
+      "The kernel that stores a formula; its results are judged as those of a definition, or node "
+      "by node.");
   m.def(
       "reduce_sum",
       [](const Array& x, const std::optional<std::vector<int>>& axes, bool keep,
@@ -211,9 +220,6 @@ void bind_builder(py::module_& m) {
         (d.signature + "\n\n" + d.summary).c_str());
   }
   m.attr("definitions") = signatures;
-  m.def("_usual_profile", [](const std::string& op) {
-    return std::string(define::usual_profile(define::definition(op).is_loose));
-  });
   m.def("_of_arrays", [](const std::string& op, const py::args& args, const py::kwargs& named) {
     // Arrays become buffers 1, 2, ... in order of appearance.
     int count = 0;
@@ -239,10 +245,10 @@ void bind_builder(py::module_& m) {
       names[key] = input(value, p == wanted.end() || p->is_array);
     }
     const Array made = called(definition, py::args(places), py::kwargs(names));
-    KernelFile file;
+    KernelToJudge file;
     {
       const Released r;
-      file = kernel_file(define::kernel(made));
+      file = stored(made, op);
     }
     return py::make_tuple(std::move(file), inputs);
   });

@@ -1,15 +1,13 @@
 #include "kernel.h"
 
-#include <set>
-
 #include "arrays.h"
-#include "touchstone/define/text.h"
 #include "touchstone/fuzz/judge/probe.h"
 #include "touchstone/interp/device/interpreted.h"
 #include "touchstone/interp/oracle/blame.h"
 #include "touchstone/interp/oracle/declared_profile.h"
 #include "touchstone/interp/oracle/explain.h"
 #include "touchstone/interp/oracle/find_order.h"
+#include "touchstone/judging/judging.h"
 #include "touchstone/ops/flop_counter.h"
 
 namespace touchstone::python {
@@ -101,18 +99,29 @@ Elements evaluated(const KernelFile& kernel, const py::args& inputs) {
   return out;
 }
 
-Verdict checked(const KernelFile& kernel, const std::vector<py::object>& inputs,
-                const py::object& output, const std::string& profile) {
-  const Profile allowed = declared_profile(profile);
+/// A verdict and the profile that it was made under.
+struct JudgedVerdict : Verdict {
+  ChosenProfile by;
+};
+
+/// The kernel's context, or that of the profile named.
+Judging judging_of(const KernelToJudge& kernel, const std::string& profile) {
+  if (profile.empty()) return kernel.judging;
+  return kernel.judging.under(ChosenProfile{declared_profile(profile), "named by the caller"});
+}
+
+JudgedVerdict checked(const KernelToJudge& kernel, const std::vector<py::object>& inputs,
+                      const py::object& output, const std::string& profile) {
+  const Judging judging = judging_of(kernel, profile);
   Arrays arrays = arrays_of(kernel, inputs);
   add_output(kernel, arrays, output);
   const Working working;
-  return judge(kernel.ast, arrays.raw(), *arrays.buffers[0], allowed);
+  return {judge(kernel.ast, arrays.raw(), *arrays.buffers[0], judging.profile), judging};
 }
 
-std::string order_of(const KernelFile& kernel, const std::vector<py::object>& inputs,
+std::string order_of(const KernelToJudge& kernel, const std::vector<py::object>& inputs,
                      const py::object& output, const std::string& profile) {
-  const Profile allowed = declared_profile(profile);
+  const Profile allowed = judging_of(kernel, profile).profile;
   Arrays arrays = arrays_of(kernel, inputs);
   add_output(kernel, arrays, output);
   const Working working;
@@ -120,10 +129,10 @@ std::string order_of(const KernelFile& kernel, const std::vector<py::object>& in
   return found ? found->str() : std::string();
 }
 
-std::vector<ExplainedNode> explained(const KernelFile& kernel,
+std::vector<ExplainedNode> explained(const KernelToJudge& kernel,
                                      const std::vector<py::object>& inputs,
                                      std::vector<std::int64_t> at, const std::string& profile) {
-  const Profile allowed = declared_profile(profile);
+  const Profile allowed = judging_of(kernel, profile).profile;
   const Arrays arrays = arrays_of(kernel, inputs);
   at.resize(std::max(at.size(), sizes_of(kernel.ast).size()), 0);  // axes of size 1 at the end
   const Working working;
@@ -150,7 +159,7 @@ BufferPtr answered(const py::function& run, const LazyOpPtr& prefix,
       py::list given;
       for (const auto& [old, number] : numbers)
         given.append(inputs.at(static_cast<std::size_t>(old) - 1));
-      const KernelFile file = kernel_file(asked);
+      const KernelToJudge file{kernel_file(asked), {}};
       const py::object output = run(py::cast(file), *given);
       const Borrowed held(output, "the result of run()", prefix->dtype());
       if (held.size() != made->size())
@@ -166,15 +175,22 @@ BufferPtr answered(const py::function& run, const LazyOpPtr& prefix,
   return made;
 }
 
-Blame blamed(const KernelFile& kernel, const std::vector<py::object>& inputs,
-             const py::function& run, const std::string& profile) {
-  const Profile allowed = declared_profile(profile);
+/// A node and the profile that it was judged under.
+struct JudgedBlame : Blame {
+  ChosenProfile by;
+};
+
+JudgedBlame blamed(const KernelToJudge& kernel, const std::vector<py::object>& inputs,
+                   const py::function& run, const std::string& profile) {
+  const Judging judging = judging_of(kernel, profile);
   const Arrays arrays = arrays_of(kernel, inputs);
   std::vector<py::object> kept;
   const Working working;
-  return blame_by_prefixes(
-      kernel.ast, arrays.raw(),
-      [&](const LazyOpPtr& prefix) { return answered(run, prefix, inputs, kept); }, allowed);
+  return {blame_by_prefixes(
+              kernel.ast, arrays.raw(),
+              [&](const LazyOpPtr& prefix) { return answered(run, prefix, inputs, kept); },
+              judging.profile),
+          judging};
 }
 
 std::string node_text(const LazyOpPtr& node) {
@@ -202,58 +218,36 @@ py::list probes_of(const KernelFile& kernel, std::uint64_t seed) {
   return out;
 }
 
-// The shapes of a formula's inputs.
-void collect_shapes(const define::ArrayNode& node, std::map<int, define::Sizes>& shapes,
-                    std::set<const define::ArrayNode*>& seen) {
-  if (!seen.insert(&node).second) return;
-  if (node.op == Op::Load) shapes.emplace(node.buffer, node.shape);
-  for (const auto& s : node.src) collect_shapes(*s, shapes, seen);
-}
-
-py::tuple read_formula(const std::string& text) {
-  std::map<int, define::Sizes> shapes;
-  KernelFile file;
-  bool is_loose = false;
-  {
-    const Released r;
-    const define::Formula formula = define::parse(text);
-    is_loose = formula.is_loose;
-    std::set<const define::ArrayNode*> seen;
-    collect_shapes(*formula.value.node(), shapes, seen);
-    file = kernel_file(formula.kernel());
-  }
-  py::list sizes;
-  for (const auto& [buffer, shape] : shapes) sizes.append(py::tuple(py::cast(shape)));
-  return py::make_tuple(std::move(file), sizes, std::string(define::usual_profile(is_loose)));
-}
-
-KernelFile bound(const KernelFile& kernel, const symbolic::Values& values) {
+KernelToJudge bound(const KernelToJudge& kernel, const symbolic::Values& values) {
   const auto variables = variables_of(kernel.ast);
   for (const auto& [name, value] : values)
     if (std::ranges::none_of(variables, [&](const auto& v) { return variable_name(v) == name; }))
       throw AstError(fmt::format("the kernel has no variable '{}'", name));
-  return kernel_file(bind_variables(kernel.ast, values));
+  return {kernel_file(bind_variables(kernel.ast, values)), kernel.judging};
 }
 
 void bind_verdict(py::module_& m) {
-  py::class_<Verdict> verdict(m, "Verdict", "Whether a conforming device could give an output.");
+  py::class_<JudgedVerdict> verdict(m, "Verdict",
+                                    "Whether a conforming device could give an output.");
   verdict
       .def_property_readonly(
-          "status", [](const Verdict& v) { return std::string(v.word()); },
+          "status", [](const JudgedVerdict& v) { return std::string(v.word()); },
           "'PASS', 'FAIL', 'WEAK', 'SUSPECT' or 'UNUSABLE'.")
       .def_property_readonly(
-          "ok", [](const Verdict& v) { return v.outcome == Outcome::Pass && !v.suspect(); },
+          "ok", [](const JudgedVerdict& v) { return v.outcome == Outcome::Pass && !v.suspect(); },
           "PASS.")
       .def_property_readonly(
           "legal",
-          [](const Verdict& v) { return v.outcome == Outcome::Pass || v.outcome == Outcome::Weak; },
+          [](const JudgedVerdict& v) {
+            return v.outcome == Outcome::Pass || v.outcome == Outcome::Weak;
+          },
           "No element is illegal.")
       .def_readonly("checked", &Verdict::checked, "Number of elements checked.")
       .def_readonly("wrong", &Verdict::wrong, "Number of illegal elements.")
       .def_readonly("weak", &Verdict::weak, "Number of elements with too many legal values.")
       .def_readonly("determined", &Verdict::determined, "Number of elements with one legal answer.")
       .def_property_readonly(
-          "power", [](const Verdict& v) { return v.relative.most; },
+          "power", [](const JudgedVerdict& v) { return v.relative.most; },
           "The largest relative error that would go unnoticed in a tenth of the elements; 0: every "
           "bit had "
           "to match.")
@@ -262,45 +256,59 @@ void bind_verdict(py::module_& m) {
                              "What it could not have detected, in words.")
       .def_property_readonly(
           "index",
-          [](const Verdict& v) -> py::object {
+          [](const JudgedVerdict& v) -> py::object {
             if (v.outcome != Outcome::Fail || v.index < 0) return py::none();
             return py::tuple(py::cast(v.at));
           },
           "Index of the first illegal element; None if there is none.")
       .def_property_readonly(
           "candidate",
-          [](const Verdict& v) -> py::object {
+          [](const JudgedVerdict& v) -> py::object {
             return v.outcome == Outcome::Fail && v.index >= 0 ? python_scalar(v.candidate)
                                                               : py::none();
           },
           "The value there.")
       .def_property_readonly(
           "interval",
-          [](const Verdict& v) -> py::object {
+          [](const JudgedVerdict& v) -> py::object {
             if (v.outcome != Outcome::Fail || v.index < 0 || !v.number) return py::none();
             return py::make_tuple(python_scalar(v.low), python_scalar(v.high));
           },
           "(least, largest) legal number there; None if no number is legal.")
-      .def_property_readonly("nan_is_legal", [](const Verdict& v) { return v.nan; })
+      .def_property_readonly("nan_is_legal", [](const JudgedVerdict& v) { return v.nan; })
       .def_property_readonly(
-          "op", [](const Verdict& v) { return std::string(name(v.op)); },
+          "op", [](const JudgedVerdict& v) { return std::string(name(v.op)); },
           "The operation that is stored.")
-      .def_property_readonly("dtype", [](const Verdict& v) { return std::string(name(v.dtype)); })
+      .def_property_readonly("dtype",
+                             [](const JudgedVerdict& v) { return std::string(name(v.dtype)); })
       .def_property_readonly(
           "suspicion",
-          [](const Verdict& v) -> py::object {
+          [](const JudgedVerdict& v) -> py::object {
             if (!v.suspect()) return py::none();
             return py::str(v.evidence->suspicion->str());
           },
           "The fault that explains the errors better than rounding does, or None.")
       .def_readonly("advice", &Verdict::advice, "How to make a weak verdict sharper.")
+      .def_property_readonly(
+          "profile", [](const JudgedVerdict& v) { return v.by.profile.name; },
+          "The name of the profile that it was judged under.")
+      .def_property_readonly(
+          "profile_from", [](const JudgedVerdict& v) { return v.by.from; },
+          "Who chose that profile.")
       .def_readonly("why", &Verdict::why, "Why it is unusable.")
-      .def_property_readonly("explanation", &Verdict::str, "One line, as printed by the command.")
-      .def("__bool__", [](const Verdict& v) { return v.outcome == Outcome::Pass && !v.suspect(); })
-      .def("__str__", &Verdict::str)
-      .def("__repr__", [](const Verdict& v) { return "<Verdict " + v.str() + ">"; });
+      .def_property_readonly(
+          "explanation", [](const JudgedVerdict& v) { return v.by.str(v); },
+          "One line, as printed by the command.")
+      .def("__bool__",
+           [](const JudgedVerdict& v) { return v.outcome == Outcome::Pass && !v.suspect(); })
+      .def("__str__", [](const JudgedVerdict& v) { return v.by.str(v); })
+      .def("__repr__", [](const JudgedVerdict& v) { return "<Verdict " + v.by.str(v) + ">"; });
   m.def(
-      "combine", [](const std::vector<Verdict>& verdicts) { return combine(verdicts); },
+      "combine",
+      [](const std::vector<JudgedVerdict>& verdicts) {
+        const std::vector<Verdict> all(verdicts.begin(), verdicts.end());
+        return JudgedVerdict{combine(all), all.empty() ? ChosenProfile() : verdicts[0].by};
+      },
       py::arg("verdicts"), "The joint verdict on several inputs of one kernel.");
 }
 
@@ -309,38 +317,38 @@ void bind_verdict(py::module_& m) {
 void bind_kernel(py::module_& m) {
   bind_arrays(m);
   bind_verdict(m);
-  py::class_<KernelFile>(m, "Kernel", "One kernel: what it stores, and the buffers it reads.")
+  py::class_<KernelToJudge>(m, "Kernel", "One kernel: what it stores, and the buffers it reads.")
       .def_static(
           "from_json",
           [](const std::string& text) {
             const Released r;
-            return kernel_from_json(text);
+            return KernelToJudge{kernel_from_json(text), {}};
           },
           py::arg("text"), "Parses a kernel.json. Raises ParseError, AstError.")
       .def_static(
           "from_formula",
           [](const std::string& text) {
             const Released r;
-            return kernel_file(define::parse(text).kernel());
+            return formula_to_judge(text);
           },
           py::arg("text"), "Parses a formula, as 'softmax(x[64,128])'.")
       .def(
           "to_json",
-          [](const KernelFile& k) {
+          [](const KernelToJudge& k) {
             const Released r;
             return to_json(k);
           },
           "The kernel.json; equal kernels have equal text.")
       .def(
           "bind",
-          [](const KernelFile& k, const symbolic::Values& values) {
+          [](const KernelToJudge& k, const symbolic::Values& values) {
             const Released r;
             return bound(k, values);
           },
           py::arg("values"), "The kernel with its variables replaced by numbers, {name: value}.")
       .def_property_readonly(
           "shape",
-          [](const KernelFile& k) {
+          [](const KernelToJudge& k) {
             py::tuple out(k.ast->shape().size());
             for (std::size_t i = 0; i < k.ast->shape().size(); ++i)
               out[i] = python_sint(k.ast->shape()[i]);
@@ -348,29 +356,43 @@ void bind_kernel(py::module_& m) {
           },
           "The shape of the output.")
       .def_property_readonly(
-          "dtype", [](const KernelFile& k) { return std::string(name(k.ast->dtype())); },
+          "dtype", [](const KernelToJudge& k) { return std::string(name(k.ast->dtype())); },
           "The dtype of the output.")
       .def_property_readonly(
           "buffers",
-          [](const KernelFile& k) {
+          [](const KernelToJudge& k) {
             py::list out;
             for (const BufferSpec& b : k.buffers)
               out.append(py::make_tuple(b.idx, std::string(name(b.dtype)), b.size));
             return out;
           },
           "(number, dtype, elements) of each buffer; 0 is the output.")
-      .def_property_readonly("name", [](const KernelFile& k) { return kernel_name(k.ast); })
+      .def_property_readonly(
+          "profile", [](const KernelToJudge& k) { return k.judging.profile.name; },
+          "The name of the profile under which results are judged by default.")
+      .def_property_readonly(
+          "definition", [](const KernelToJudge& k) { return k.judging.definition; },
+          "The formula or the definition that it computes; '' for nodes alone.")
+      .def_property_readonly("_shapes",
+                             [](const KernelToJudge& k) {
+                               py::list shapes;
+                               for (const Judging::Input& i : k.judging.inputs)
+                                 shapes.append(py::tuple(py::cast(i.shape)));
+                               return shapes;
+                             })
+      .def_property_readonly("name", [](const KernelToJudge& k) { return kernel_name(k.ast); })
       .def_property_readonly(
           "hash",
-          [](const KernelFile& k) {
+          [](const KernelToJudge& k) {
             const Released r;
             return kernel_hash(k);
           },
           "Its hash, equal on all machines, 32 hexadecimal digits.")
-      .def_property_readonly("variables", [](const KernelFile& k) { return variables_of(k.ast); })
+      .def_property_readonly("variables",
+                             [](const KernelToJudge& k) { return variables_of(k.ast); })
       .def_property_readonly(
           "cost",
-          [](const KernelFile& k) {
+          [](const KernelToJudge& k) {
             const FlopCounter cost = get_lazyop_info(k.ast);
             py::dict mem;
             for (const auto& [idx, bytes] : cost.mem) mem[py::int_(idx)] = python_sint(bytes);
@@ -379,33 +401,38 @@ void bind_kernel(py::module_& m) {
           "(operations, {buffer: bytes touched})")
       .def(
           "__eq__",
-          [](const KernelFile& a, const KernelFile& b) {
+          [](const KernelToJudge& a, const KernelToJudge& b) {
             return same(a.ast, b.ast) && a.buffers == b.buffers;
           },
           py::is_operator())
       .def("__hash__",
-           [](const KernelFile& k) { return static_cast<Py_hash_t>(k.ast->hash() >> 1); })
+           [](const KernelToJudge& k) { return static_cast<Py_hash_t>(k.ast->hash() >> 1); })
       .def("__str__",
-           [](const KernelFile& k) {
+           [](const KernelToJudge& k) {
              const Released r;
              return str(k.ast);
            })
       .def("__repr__",
-           [](const KernelFile& k) {
+           [](const KernelToJudge& k) {
              return fmt::format("<Kernel {} {}>", kernel_name(k.ast), name(k.ast->dtype()));
            })
-      .def("__reduce__", [](const KernelFile& k) {
-        return py::make_tuple(py::module_::import("touchstone.kernel").attr("_restored"),
-                              py::make_tuple(to_json(k)));
+      .def("__reduce__", [](const KernelToJudge& k) {
+        return py::make_tuple(py::module_::import("touchstone._core.kernel").attr("_restored"),
+                              py::make_tuple(to_json(k), judging_json(k)));
       });
-  m.def("_formula", &read_formula);
+  m.def("_restored", [](const std::string& kernel, const std::string& judging) {
+    KernelToJudge k{kernel_from_json(kernel), {}};
+    k.judging = judging_from_json(judging, k, "the pickle");
+    return k;
+  });
   m.def("_eval", &evaluated);
   m.def("check", &checked, py::arg("kernel"), py::arg("inputs"), py::arg("output"),
         py::arg("profile") = "",
         "Judges an output against every legal result.\n\ninputs: arrays, of the dtypes of the "
         "kernel's buffers 1, 2, ...\noutput: of the kernel's dtype and shape, except for axes of "
         "size 1.\nprofile: the allowed arithmetic, a name or the JSON of one; '' is "
-        "'glibc'.\nRaises BufferError, DTypeError, AstError, ParseError, and TypeError for a value "
+        "the kernel's.\nRaises BufferError, DTypeError, AstError, ParseError, and TypeError for a "
+        "value "
         "that is not an array.");
   m.def("find_order", &order_of, py::arg("kernel"), py::arg("inputs"), py::arg("output"),
         py::arg("profile") = "",
@@ -442,18 +469,21 @@ void bind_kernel(py::module_& m) {
         py::arg("profile") = "",
         "Explains the legal values of one element: its nodes, operands first.\n\nat: an index per "
         "axis.");
-  py::class_<Blame>(m, "Blame", "The node at which a candidate goes wrong.")
+  py::class_<JudgedBlame>(m, "Blame", "The node at which a candidate goes wrong.")
       .def_property_readonly(
           "node",
-          [](const Blame& b) -> py::object {
+          [](const JudgedBlame& b) -> py::object {
             return b.node == nullptr ? py::object(py::none()) : py::str(node_text(b.node));
           },
           "'MUL float32 (3, 4)'; None if no node does.")
       .def_property_readonly(
-          "verdict", [](const Blame& b) { return b.verdict; },
+          "verdict",
+          [](const JudgedBlame& b) {
+            return JudgedVerdict{b.verdict, b.by};
+          },
           "The verdict on the kernel that ends in it.")
       .def_readonly("runs", &Blame::runs, "Number of kernels that the candidate ran.")
-      .def("__repr__", [](const Blame& b) {
+      .def("__repr__", [](const JudgedBlame& b) {
         return "<Blame " + (b.node == nullptr ? std::string("nobody") : node_text(b.node)) + ">";
       });
   m.def("blame", &blamed, py::arg("kernel"), py::arg("inputs"), py::arg("run"),

@@ -24,14 +24,13 @@ def library(declared, more):
     return profile({**declared, **more, "ulp": ulp, "casts_saturate": False, "zeros_alike": True})
 
 
-def profile_for(op, asked, declared=None, more=None):
-    """The requested profile, by default the definition's usual one with the declarations applied."""
+def profile_for(kernel, asked, declared, more):
+    """The requested profile, by default the kernel's usual one with the declarations applied."""
     if asked is not None:
         return asked
-    usual = _kernel._kernel._usual_profile(op)
     if not declared:
-        return usual
-    return library(declared, more or {}) if usual == LIBRARY else profile(declared)
+        return ""
+    return library(declared, more) if kernel.profile == LIBRARY else profile(declared)
 
 
 def kernel_of(op, inputs, attributes):
@@ -41,4 +40,4 @@ def kernel_of(op, inputs, attributes):
 
 def check_op(actual, op, inputs, profile, attributes):
     kernel, arrays = kernel_of(op, inputs, attributes)
-    return _kernel.check(kernel, arrays, actual, profile_for(op, profile))
+    return _kernel.check(kernel, arrays, actual, profile or "")

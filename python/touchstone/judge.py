@@ -16,7 +16,7 @@ import sys as _sys
 import types as _types
 
 from . import kernel as _kernel
-from ._judging import LIBRARY, check_op, profile_for
+from ._judging import LIBRARY, check_op
 
 __all__ = ["LIBRARY", "judge"]
 
@@ -31,7 +31,7 @@ def _copied(array):
 
 def _of_shapes(reference, shapes, dtype, attributes):
     loads = [_kernel.load(i + 1, shape, dtype) for i, shape in enumerate(shapes)]
-    return _kernel.store(_kernel.call(reference, *loads, **attributes))
+    return _kernel.store(_kernel.call(reference, *loads, **attributes), reference)
 
 
 def judge(fn, reference: str | _kernel.Kernel, inputs=None, *, profile: str | None = None, dtype: str = "float32",
@@ -44,17 +44,19 @@ def judge(fn, reference: str | _kernel.Kernel, inputs=None, *, profile: str | No
         the seed in every family that shows faults. None for a formula, whose shapes are known, or a kernel, whose
         inputs are drawn flat.
     profile: the arithmetic that is allowed, a name or the JSON of one; None: "library" for what functions compute as
-        they like, and for a Kernel, else "glibc" (docs/oracle.md).
+        they like, and for a Kernel without a definition, else "glibc" (docs/oracle.md).
     attributes: of the definition, as axis=1.
 
     What fn raises is raised. Throws ParseError, ShapeError, DTypeError, BufferError.
     """
-    shapes, allowed = None, profile
+    shapes, allowed = None, profile or ""
     if isinstance(reference, _kernel.Kernel):
-        kernel, allowed = reference, LIBRARY if profile is None else profile
+        kernel = reference
+        if profile is None and not kernel.definition:
+            allowed = LIBRARY
     elif "(" in reference:
-        kernel, shapes, usual = _kernel._kernel._formula(reference)
-        allowed = usual if profile is None else profile
+        kernel = _kernel.Kernel.from_formula(reference)
+        shapes = kernel._shapes
     else:
         if inputs is None:
             raise TypeError("judge: inputs is missing; give arrays, or the shapes of arrays to draw")
@@ -65,7 +67,6 @@ def judge(fn, reference: str | _kernel.Kernel, inputs=None, *, profile: str | No
             before = [_copied(i) for i in inputs]
             return check_op(fn(*inputs), reference, before, profile, attributes)
         kernel, shapes, inputs = _of_shapes(reference, inputs, dtype, attributes), inputs, None
-        allowed = profile_for(reference, profile)
     if inputs is not None:
         before = [_copied(i) for i in inputs]
         return _kernel.check(kernel, before, fn(*inputs), allowed)

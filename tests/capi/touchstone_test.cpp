@@ -11,6 +11,8 @@
 #include <gmock/gmock.h>
 #include <touchstone.h>
 
+#include "../support/judged_outputs.h"
+
 namespace {
 
 using ::testing::ElementsAre;
@@ -93,6 +95,21 @@ struct Arrays {
 #define EXPECT_WRONG(call, text)            \
   EXPECT_EQ(call, TOUCHSTONE_STATUS_INPUT); \
   EXPECT_THAT(touchstone_error(), HasSubstr(text))
+
+TEST(CApi, JudgesAFormulaAsTheCommandDoes) {
+  for (const touchstone::test::JudgedOutput& of : touchstone::test::judged_outputs()) {
+    const Kernel kernel = formula(of.formula.c_str());
+    std::vector<std::vector<float>> buffers = of.inputs;
+    buffers.insert(buffers.begin(), of.right);
+    EXPECT_EQ(touchstone_verdict_outcome(Arrays(buffers).check(kernel).get()), TOUCHSTONE_PASS);
+    const Verdict strict = Arrays(buffers).check(kernel, "glibc");
+    EXPECT_THAT(touchstone_verdict_text(strict.get()), HasSubstr("under glibc (named by the "));
+    EXPECT_EQ(touchstone_verdict_outcome(strict.get()), TOUCHSTONE_FAIL);
+    buffers[0] = of.wrong;
+    EXPECT_THAT(touchstone_verdict_text(Arrays(buffers).check(kernel).get()),
+                HasSubstr(touchstone::test::kUnderLibrary));
+  }
+}
 
 TEST(CApi, SimplifiesUnderRangesAndConditions) {
   const Scope s = scope();

@@ -391,3 +391,21 @@ def test_what_is_read_is_not_written():
     assert k.eval(k.store(k.load(1, (4,)) + 1.0), x).tolist() == [2.0] * 4 and x.tolist() == [1.0] * 4
     address = ctypes.addressof(ctypes.c_float.from_buffer(bytearray(4)))
     assert address
+
+
+def test_a_formula_is_judged_alike_however_it_is_given():
+    x = np.array([[0, -20, -10.5], [3.25, -14, 1]], "f4")
+    e = np.exp(x - x.max(1, keepdims=True))
+    zeros = [np.array(v, "f4") for v in ([0.0, -0.0], [-0.0, 0.0])]
+    for op, formula, inputs, right in (("softmax", "softmax(x[2,3])", [x], e / e.sum(1, keepdims=True)),
+                                       ("maximum", "maximum(x[2], y[2])", zeros, zeros[1])):
+        kernel = k.Kernel.from_formula(formula)
+        assert (kernel.profile, kernel.definition) == ("library", formula)
+        assert k.Kernel.from_json(kernel.to_json()).profile == "glibc"
+        for verdict in (k.check(kernel, inputs, right), touchstone.testing.assert_legal(right, op, *inputs),
+                        touchstone.judge(lambda *_: right, formula, inputs), touchstone.judge(lambda *_: right, op, inputs),
+                        k.check(pickle.loads(pickle.dumps(kernel)), inputs, right)):
+            assert (verdict.status, verdict.profile) == ("PASS", "library")
+        strict = k.check(kernel, inputs, right, "glibc")
+        assert (strict.status, strict.profile_from) == ("FAIL", "named by the caller")
+        assert str(k.check(kernel, inputs, right + 1)).endswith(" under library (the formula names library functions)")

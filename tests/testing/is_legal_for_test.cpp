@@ -8,6 +8,7 @@
 
 #include <gmock/gmock.h>
 
+#include "../support/judged_outputs.h"
 #include "touchstone/base/error.h"
 #include "touchstone/interp/device/interpreted.h"
 
@@ -45,7 +46,19 @@ TEST(IsLegalFor, ExplainsWithTheVerdict) {
   std::ostringstream text;
   matcher.DescribeTo(&text);
   EXPECT_THAT(text.str(), HasSubstr("is legal for "));
-  EXPECT_THAT(text.str(), HasSubstr("under profile glibc"));
+  EXPECT_THAT(text.str(), HasSubstr("under glibc (the default)"));
+}
+
+TEST(IsLegalFor, JudgesAFormulaAsTheCommandDoes) {
+  for (const test::JudgedOutput& of : test::judged_outputs()) {
+    IsLegalFor legal(of.formula);
+    for (const std::vector<float>& input : of.inputs) legal = legal.on(input);
+    EXPECT_THAT(of.right, legal);
+    EXPECT_THAT(of.right, Not(legal.under(Profile())));
+    ::testing::StringMatchResultListener listener;
+    EXPECT_FALSE(legal.MatchAndExplain(of.wrong, &listener));
+    EXPECT_THAT(listener.str(), HasSubstr(test::kUnderLibrary));
+  }
 }
 
 TEST(IsLegalFor, TakesAProfile) {

@@ -26,7 +26,7 @@ const kernels = {
   },
 
   open(query) {
-    $("k-profile").value = query.get("profile") ?? "glibc";
+    $("k-profile").value = query.get("profile") ?? "";
     this.set(query.has("text") ? { text: query.get("text"), inputs: query.get("inputs") ?? "" } : this.examples[0]);
   },
 
@@ -51,13 +51,14 @@ const kernels = {
   },
 
   async ask() {
-    state.write({ text: $("k-text").value, inputs: $("k-inputs").value, profile: $("k-profile").value === "glibc" ? "" : $("k-profile").value });
+    state.write({ text: $("k-text").value, inputs: $("k-inputs").value, profile: $("k-profile").value });
     const a = await engine.ask("kernel", this.question("kernel"), ["element"]);
     if (a === null) return;
     complain($("k-error"), a.error);
     $("k-result").hidden = Boolean(a.error);
     if (a.error) return;
     this.answer = a;
+    $("k-profile").title = `${a.profile}: ${a.profile_from}`;
     this.at = Math.min(this.at, a.kernels.length - 1);
     $("k-which-label").hidden = a.kernels.length < 2;
     $("k-which").replaceChildren(...a.kernels.map((k, i) => make("option", { value: i }, `${i + 1}: ${k.name}`)));

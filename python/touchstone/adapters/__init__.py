@@ -66,8 +66,8 @@ def judge(adapter, op, *, dtype="float32", profile=None, seed=0):
     arrays = sum(1 for part in kernel.definitions[op][0].split("(")[1].rstrip(")").split(",") if "=" not in part)
     shapes, attributes = CASES.get(op, ([(500,)] * arrays, {}))
     loads = [kernel.load(i + 1, shape, dtype) for i, shape in enumerate(shapes)]
-    asked = kernel.store(kernel.call(op, *loads, **attributes))
-    allowed = profile_for(op, profile, adapter.declared, adapter.library)
+    asked = kernel.store(kernel.call(op, *loads, **attributes), op)
+    allowed = profile_for(asked, profile, adapter.declared, adapter.library)
     verdicts = []
     for _, inputs in kernel.probes(asked, seed):
         given = [a.reshape(shape) for a, shape in zip(inputs, shapes)]

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "touchstone/define/text.h"
+#include "touchstone/interp/oracle/verdict.h"
+#include "touchstone/ops/kernel_json.h"
+
+namespace touchstone {
+
+/// The arithmetic allowed, and who chose it.
+struct ChosenProfile {
+  Profile profile;
+  std::string from = "the default";  // or "named by --profile", ...
+
+  /// "under library (the formula names library functions)".
+  std::string str() const;
+  /// The verdict's line; a FAIL for its elements ends with `str()`.
+  std::string str(const Verdict& verdict) const;
+  bool operator==(const ChosenProfile&) const = default;
+};
+
+/// How the results of a kernel are judged.
+struct Judging : ChosenProfile {
+  struct Input {
+    std::string name;
+    DType dtype = DType::Float32;
+    define::Sizes shape;
+    bool operator==(const Input&) const = default;
+  };
+  std::string definition;     // a formula or a definition's name; empty: the kernel's nodes
+  std::vector<Input> inputs;  // of a formula: buffers 1, 2, ...
+
+  /// Of a definition, under its usual profile (docs/oracle.md).
+  static Judging of(std::string definition, bool is_loose);
+  Judging under(const std::optional<ChosenProfile>& chosen) const;
+  bool operator==(const Judging&) const = default;
+};
+
+struct KernelToJudge : KernelFile {
+  Judging judging;
+};
+
+/// As define::parse.
+KernelToJudge formula_to_judge(std::string_view text,
+                               std::span<const define::InputShape> shapes = {});
+
+/// A profile from JSON. Throws ParseError, also if it has the name of a different built-in one.
+Profile own_profile(std::string_view json);
+
+/// The text of a judging.json, which stands beside the kernel.json (docs/kernel-json.md).
+std::string judging_json(const KernelToJudge& kernel);
+/// The judging in that text, unless it is for another kernel. `folder`: where the text was read.
+/// Throws ParseError.
+Judging judging_from_json(std::string_view text, const KernelFile& kernel, std::string_view folder);
+/// The kernel with the judging.json beside it, if there is one. Throws ParseError or SystemError.
+KernelToJudge kernel_to_judge(KernelFile kernel, const std::filesystem::path& path);
+
+}  // namespace touchstone

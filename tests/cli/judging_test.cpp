@@ -1,0 +1,143 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+
+#include "../support/judged_outputs.h"
+#include "command.h"
+#include "touchstone/base/file.h"
+#include "touchstone/files/npy.h"
+
+// A formula's outputs get one verdict on every road.
+
+namespace touchstone {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class CliJudging : public testing::Test {
+ protected:
+  std::string file(const std::string& name) const { return (dir_.path() / name).string(); }
+  static void write(const fs::path& path, const std::vector<float>& values) {
+    write_npy(path,
+              {DType::Float32,
+               {static_cast<std::int64_t>(values.size())},
+               {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)}});
+  }
+  // The output of a softmax keeps its shape.
+  static void write(const fs::path& path, const test::JudgedOutput& of,
+                    const std::vector<float>& values) {
+    HostArray array{DType::Float32,
+                    {static_cast<std::int64_t>(values.size())},
+                    {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)}};
+    if (of.formula.starts_with("softmax")) array.shape = {2, 3};
+    write_npy(path, array);
+  }
+  // A folder that `verb` wrote, with one case: the inputs and this output.
+  std::string folder(const std::string& verb, const test::JudgedOutput& of,
+                     const std::vector<float>& output) const {
+    const fs::path all = file(verb.substr(0, verb.find(' ')));
+    fs::remove_all(all);
+    const Answer written = touchstone_run(verb + " " + (verb.starts_with("emit") ? "" : "--out ") +
+                                          all.string() + " --op '" + of.formula + "'");
+    EXPECT_EQ(written.code, 0) << written.text;
+    const fs::path one = all / "random";
+    for (std::size_t i = 0; i < of.inputs.size(); ++i)
+      write(one / ("in" + std::to_string(i + 1) + ".npy"), of.inputs[i]);
+    write(one / "out.npy", of, output);
+    return one.string();
+  }
+  // The --in and --out of these arrays.
+  std::string arrays(const test::JudgedOutput& of, const std::vector<float>& output) const {
+    std::string words = " --in";
+    for (std::size_t i = 0; i < of.inputs.size(); ++i) {
+      const std::string name = file("x" + std::to_string(i) + ".npy");
+      write(name, of.inputs[i]);
+      words += " " + name;
+    }
+    write(file("y.npy"), of, output);
+    return words + " --out " + file("y.npy");
+  }
+  TemporaryDirectory dir_;
+};
+
+TEST_F(CliJudging, AllRoadsGiveAFormulasOutputTheSameVerdict) {
+  for (const test::JudgedOutput& of : test::judged_outputs())
+    for (const bool right : {true, false}) {
+      SCOPED_TRACE(of.formula + (right ? " right" : " wrong"));
+      const std::vector<float>& output = right ? of.right : of.wrong;
+      const std::string words = arrays(of, output), op = " --op '" + of.formula + "'";
+      const int code = right ? 0 : 1;
+      const Answer checked = touchstone_run("check" + op + words);
+      EXPECT_EQ(checked.code, code) << checked.text;
+      if (!right) EXPECT_THAT(checked.text, HasSubstr(test::kUnderLibrary));
+      const std::string at = of.formula.starts_with("softmax") ? " --at 1,0" : " --at 3";
+      EXPECT_EQ(touchstone_run("explain" + op + words + at).code, code);
+      for (const char* verb : {"emit", "probe --seconds 0"}) {
+        const std::string one = folder(verb, of, output);
+        const Answer judged = touchstone_run("judge --all " + one);
+        EXPECT_EQ(judged.code, code) << verb << judged.text;
+        EXPECT_THAT(judged.text, HasSubstr("1 kernel under profile library: "));
+        if (!right) EXPECT_THAT(judged.text, HasSubstr("under library (stored in " + one + ")"));
+        const std::string kernel = one + "/kernel.json";
+        EXPECT_EQ(touchstone_run("check " + kernel + words).code, code);
+        EXPECT_EQ(touchstone_run("explain " + kernel + words + at).code, code);
+        // A judging.json is not for another kernel; without one a kernel is judged node by node.
+        ASSERT_EQ(touchstone_run("kernel 'exp2(x[4])' --out " + kernel).code, 0);
+        const std::string four = " --in " + file("x0.npy") + " --out " + file("x0.npy") + " --json";
+        if (!of.formula.starts_with("softmax"))
+          EXPECT_THAT(touchstone_run("check " + kernel + four).text,
+                      HasSubstr(R"("profile":"glibc","profile_from":"the default")"));
+      }
+      const std::string one = folder("emit", of, output);
+      std::string inputs;
+      for (std::size_t i = 0; i < of.inputs.size(); ++i)
+        inputs += (i == 0 ? "\"" : ",\"") + one + "/in" + std::to_string(i + 1) + ".npy\"";
+      const std::string question = R"({"kernel":")" + one + R"(/kernel.json","inputs":[)" + inputs +
+                                   R"(],"output":")" + one + R"(/out.npy"})";
+      write_file_atomically(file("question"), question + "\n");
+      EXPECT_THAT(touchstone_run("serve", "", "< " + file("question")).text,
+                  AllOf(HasSubstr(right ? R"("verdict":"PASS")" : R"("verdict":"FAIL")"),
+                        HasSubstr(R"("profile":"library","profile_from":"stored in )")));
+      fs::remove(one + "/judging.json");
+      EXPECT_EQ(touchstone_run("judge " + one).code, 1) << "an old folder";
+    }
+}
+
+// The maximum is the last node, so its prefix is the whole kernel.
+TEST_F(CliJudging, BlameJudgesAFormulasNodesAsCheckDoes) {
+  const test::JudgedOutput of = test::judged_outputs()[1];
+  const std::string one = folder("emit", of, of.right);
+  const Answer nodes = touchstone_run("blame --nodes --op '" + of.formula + "'");
+  const std::string number = nodes.text.substr(nodes.text.find(" = MAX") - 1, 1);
+  const std::string inputs = " --in " + one + "/in1.npy " + one + "/in2.npy --held " + number + "=";
+  for (const std::string& kernel : {"--op '" + of.formula + "'", one + "/kernel.json",
+                                    one + "/kernel.json --profile library"}) {
+    const Answer good = touchstone_run("blame " + kernel + inputs + one + "/out.npy");
+    EXPECT_EQ(good.code, 0) << good.text;
+    EXPECT_THAT(good.text, HasSubstr("no node is wrong under library ("));
+  }
+  write(one + "/wrong.npy", of.wrong);
+  const Answer bad =
+      touchstone_run("blame --op '" + of.formula + "'" + inputs + one + "/wrong.npy");
+  EXPECT_EQ(bad.code, 1);
+  EXPECT_THAT(bad.text, HasSubstr(test::kUnderLibrary));
+}
+
+TEST_F(CliJudging, ANamedProfileIsStoredAndCanBeReplaced) {
+  const test::JudgedOutput of = test::judged_outputs()[0];
+  const std::string one = folder("probe --seconds 0 --profile ieee", of, of.right);
+  const Answer stored = touchstone_run("judge --json " + one);
+  EXPECT_EQ(stored.code, 1);
+  EXPECT_THAT(stored.text, HasSubstr(R"("profile":"ieee","profile_from":"stored in )"));
+  const Answer named = touchstone_run("judge --json --profile library " + one);
+  EXPECT_EQ(named.code, 0);
+  EXPECT_THAT(named.text, HasSubstr(R"("profile":"library","profile_from":"named by --profile")"));
+}
+
+}  // namespace
+}  // namespace touchstone
