@@ -5,13 +5,13 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
-#include <random>
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <zlib.h>
 
 #include "../support/sanitized.h"
+#include "../support/traced_draws.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 
@@ -24,11 +24,11 @@ using testing::HasSubstr;
 
 std::vector<NamedArray> some_arrays() {
   std::vector<NamedArray> arrays;
-  std::mt19937 random(3);
+  test::TracedDraws random(3);
   for (const DTypeInfo& row : dtype_table) {
     HostArray a{row.dtype, {3, 5}, {}};
     for (std::size_t i = 0; i < 15 * itemsize(row.dtype); ++i)
-      a.bytes += static_cast<char>(is_bool(row.dtype) ? i % 2 : random() % 256);
+      a.bytes += static_cast<char>(is_bool(row.dtype) ? i % 2 : random.below(256));
     arrays.push_back({std::string(row.name), a});
   }
   arrays.push_back({"empty", {DType::Float32, {4, 0}, {}}});
@@ -293,14 +293,14 @@ TEST(ArrayFile, DamagedFilesAreRefused) {
   const auto arrays = std::span(all).last(4);
   const std::pair<Parse, std::string> files[] = {{parse_npz, npz_bytes(arrays)},
                                                  {parse_safetensors, safetensors_bytes(arrays)}};
-  std::mt19937 random(11);
+  test::TracedDraws random(11);
   for (const auto& [parse, bytes] : files) {
     for (std::size_t n = 0; n < bytes.size(); ++n)
       EXPECT_THROW(parse(std::string_view(bytes).substr(0, n), "here"), ParseError) << n;
     for (int round = 0; round < 3000; ++round) {
       std::string damaged = bytes;
       for (int k = 0; k <= round % 3; ++k)
-        damaged[random() % damaged.size()] ^= char(1 << random() % 8);
+        damaged[random.below(damaged.size())] ^= char(1 << random.below(8));
       try {
         for (const NamedArray& a : parse(damaged, "here"))
           EXPECT_EQ(static_cast<std::size_t>(a.array.size()) * itemsize(a.array.dtype),
@@ -471,15 +471,15 @@ TEST(Npz, NumPyReadsOursAndWeReadItsOwn) {
   }
   // Truncated or changed deflated files are refused too.
   const std::string deflated = read_file(at + "c.npz");
-  std::mt19937 random(5);
+  test::TracedDraws random(5);
   for (int round = 0; round < 500; ++round) {
     std::string damaged = deflated;
-    damaged[random() % damaged.size()] ^= static_cast<char>(1 << random() % 8);
+    damaged[random.below(damaged.size())] ^= static_cast<char>(1 << random.below(8));
     try {
       parse_npz(damaged, "here");
     } catch (const Error&) {
     }
-    EXPECT_THROW(parse_npz(deflated.substr(0, random() % deflated.size()), "here"), ParseError);
+    EXPECT_THROW(parse_npz(deflated.substr(0, random.below(deflated.size())), "here"), ParseError);
   }
   write_array_file(at + "o.npz", some_arrays());
   const std::string check =

@@ -4,10 +4,10 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
-#include <random>
 
 #include <gmock/gmock.h>
 
+#include "../support/traced_draws.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/files/array_file.h"
@@ -220,12 +220,12 @@ TEST(Torch, DamagedFilesAreRefusedOrReadWithinTheirBounds) {
   const std::string whole = file_of("}" + text("a") + kPlain + "s");
   for (std::size_t i = 0; i < whole.size(); ++i)
     EXPECT_NE(torch_error(whole.substr(0, i)), "no error") << i;
-  std::mt19937 random(5);
+  test::TracedDraws random(5);
   const std::string pickle = "}(" + text("a") + kPlain + text("b") + kPlain + "u";
   for (int round = 0; round < 3000; ++round) {
     std::string damaged = kBegin + pickle + kEnd;
-    for (int flips = 1 + static_cast<int>(random() % 3); flips > 0; --flips)
-      damaged[random() % damaged.size()] = static_cast<char>(random());
+    for (int flips = 1 + random.index(3); flips > 0; --flips)
+      damaged[random.below(damaged.size())] = static_cast<char>(random.bits());
     (void)torch_error(archive_of({{"data.pkl", damaged}, {"data/0", floats(6)}}));
   }
 }
@@ -314,11 +314,11 @@ TEST(Torch, StreamsOfBeforeTheArchiveAreReadAsStrictly) {
   for (int i = 0; i < 17; ++i) many += rows(six);
   EXPECT_THAT(torch_error(stream_of(many + "e", text("7f"), counted(floats(6), 4))),
               HasSubstr("16 times"));
-  std::mt19937 random(6);
+  test::TracedDraws random(6);
   for (int round = 0; round < 3000; ++round) {
     std::string damaged = whole;
-    for (int flips = 1 + static_cast<int>(random() % 3); flips > 0; --flips)
-      damaged[15 + random() % (damaged.size() - 15)] = static_cast<char>(random());
+    for (int flips = 1 + random.index(3); flips > 0; --flips)
+      damaged[15 + random.below(damaged.size() - 15)] = static_cast<char>(random.bits());
     (void)torch_error(damaged);
   }
 }

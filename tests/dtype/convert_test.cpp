@@ -5,10 +5,10 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <random>
 #include <tuple>
 #include <vector>
 
+#include "../support/traced_draws.h"
 #include "nearest.h"
 
 namespace touchstone {
@@ -66,7 +66,7 @@ bool same(T a, T b) {
 template <class T>
 std::vector<T> samples() {
   std::vector<T> r;
-  std::mt19937_64 random(5);
+  test::TracedDraws random(5);
   if constexpr (std::is_same_v<T, bool>) {
     r = {false, true};
   } else if constexpr (sizeof(T) <= 2) {
@@ -75,7 +75,8 @@ std::vector<T> samples() {
           static_cast<std::conditional_t<sizeof(T) == 1, std::uint8_t, std::uint16_t>>(i)));
   } else {
     using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-    for (int i = 0; i < 20'000; ++i) r.push_back(std::bit_cast<T>(static_cast<Bits>(random())));
+    for (int i = 0; i < 20'000; ++i)
+      r.push_back(std::bit_cast<T>(static_cast<Bits>(random.bits())));
     for (int k = 0; k < 64; ++k) {  // around powers of two, and around ties of every format there
       const std::uint64_t p = std::uint64_t{1} << k;
       for (const int digits : {3, 4, 8, 11, 24, 53})

@@ -4,8 +4,8 @@
 
 #include <cmath>
 #include <limits>
-#include <random>
 
+#include "../support/traced_draws.h"
 #include "nearest.h"
 #include "touchstone/dtype/convert.h"
 
@@ -40,9 +40,9 @@ TYPED_TEST(Narrow, EveryPatternIsExactInFloatAndComesBack) {
 }
 
 TYPED_TEST(Narrow, RoundsFloatToNearestEven) {
-  std::mt19937 random(1);
+  test::TracedDraws random(1);
   for (int i = 0; i < 1'000'000; ++i) {
-    const auto f = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
+    const auto f = std::bit_cast<float>(static_cast<std::uint32_t>(random.bits()));
     ASSERT_TRUE(this->same(convert<TypeParam>(f), this->nearest()(f))) << f;
   }
 }
@@ -63,12 +63,12 @@ TYPED_TEST(Narrow, RoundsDoubleNextToATieOnce) {
 }
 
 TYPED_TEST(Narrow, RoundsRandomDoubles) {
-  std::mt19937_64 random(2);
-  std::uniform_real_distribution<double> exponent(-160, 140), fraction(1, 2);
+  test::TracedDraws random(2);
   for (int i = 0; i < 500'000; ++i) {
-    const double d = std::ldexp(fraction(random), static_cast<int>(exponent(random)));
+    const double d =
+        std::ldexp(random.uniform(1.0, 2.0), static_cast<int>(random.uniform(-160.0, 140.0)));
     ASSERT_EQ(convert<TypeParam>(d), this->nearest()(d)) << std::hexfloat << d;
-    const auto any = std::bit_cast<double>(random());
+    const auto any = std::bit_cast<double>(random.bits());
     ASSERT_TRUE(this->same(convert<TypeParam>(any), this->nearest()(any))) << std::hexfloat << any;
   }
 }

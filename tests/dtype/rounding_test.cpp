@@ -4,19 +4,19 @@
 
 #include <cmath>
 #include <limits>
-#include <random>
 
+#include "../support/traced_draws.h"
 #include "nearest.h"
 
 namespace touchstone {
 namespace {
 
 TEST(RoundOnce, AgreesWithTheHardwareForFloatAndDouble) {
-  std::mt19937_64 random(3);
+  test::TracedDraws random(3);
   for (int i = 0; i < 300'000; ++i) {
-    const std::uint64_t m = random() >> (random() % 64);
-    const int e = static_cast<int>(random() % 400) - 250;
-    const bool negative = (random() & 1) != 0;
+    const std::uint64_t m = random.bits() >> random.below(64);
+    const int e = random.index(400) - 250;
+    const bool negative = random.chance(1, 2);
     const long double exact = std::ldexp(static_cast<long double>(m), e) * (negative ? -1 : 1);
     ASSERT_EQ(round_once<float>({negative, m, e}), static_cast<float>(exact)) << m << " " << e;
     ASSERT_EQ(round_once<double>({negative, m, e - 900}),
@@ -28,10 +28,10 @@ TEST(RoundOnce, AgreesWithTheHardwareForFloatAndDouble) {
 
 TEST(RoundOnce, AgreesWithTheListForFloat16) {
   const test::NearestInList<float16> nearest;
-  std::mt19937_64 random(4);
+  test::TracedDraws random(4);
   for (int i = 0; i < 300'000; ++i) {
-    const std::uint64_t m = random() >> (random() % 64);
-    const int e = static_cast<int>(random() % 120) - 100;
+    const std::uint64_t m = random.bits() >> random.below(64);
+    const int e = random.index(120) - 100;
     const auto exact = std::ldexp(static_cast<long double>(m), e);
     ASSERT_EQ(round_once<float16>({false, m, e}), nearest(exact)) << m << " " << e;
   }

@@ -4,8 +4,8 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <random>
 
+#include "../support/traced_draws.h"
 #include "chains.h"
 #include "greedy.h"
 #include "touchstone/shapetracker/invert/invert.h"
@@ -90,10 +90,7 @@ TEST(DISABLED_Figures, OfInverses) {
 
 // Subset sums of many numbers: random, solvable, and nearly equal ones.
 TEST(DISABLED_Figures, OfSubsetSums) {
-  std::mt19937_64 random(2);
-  const auto below = [&](std::int64_t n) {
-    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
-  };
+  test::TracedDraws random(2);
   int asked = 0, decided = 0;
   double slowest = 0;
   for (std::int64_t most = 1'000; most <= 1'000'000'000'000; most *= 1'000)
@@ -102,12 +99,13 @@ TEST(DISABLED_Figures, OfSubsetSums) {
         model::Ints parts;
         std::int64_t total = 0, wanted = 0;
         for (int i = 0; i < count; ++i) {
-          parts.push_back(kind == 2 ? most + below(most / 100) : 1 + below(most));
+          parts.push_back(kind == 2 ? random.between(most, most + most / 100 - 1)
+                                    : random.between(1, most));
           total += parts.back();
-          if (below(2) == 0) wanted += parts.back();
+          if (random.chance(1, 2)) wanted += parts.back();
         }
-        if (kind == 0) wanted = total / 4 + below(total / 2);
-        if (kind == 2) wanted = parts[0] * (count / 2) + below(most / 2);
+        if (kind == 0) wanted = total / 4 + random.between(0, total / 2 - 1);
+        if (kind == 2) wanted = parts[0] * (count / 2) + random.between(0, most / 2 - 1);
         const auto stack = model::subset_sum(parts, wanted);
         const auto start = std::chrono::steady_clock::now();
         const auto answer = shapetracker::merge_stack(stack).answer;

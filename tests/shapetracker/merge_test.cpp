@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <numeric>
-#include <random>
 #include <set>
 
+#include "../support/traced_draws.h"
 #include "chains.h"
 #include "errors.h"
 #include "pairs.h"
@@ -102,17 +102,17 @@ bool subset_exists(const Ints& parts, std::int64_t wanted) {
 
 // Too many subsets for boxes, too large numbers for bit sets.
 TEST(Merge, DecidesSubsetSumsOfLargeNumbers) {
-  std::mt19937_64 random(3);
+  test::TracedDraws random(3);
   int solvable = 0, by_sums = 0;
   for (int i = 0; i < 40; ++i) {
     Ints parts;
     std::int64_t wanted = 0;
     const std::uint64_t most = i % 2 == 0 ? 30'000 : 1'000'000'000'000;
     for (int n = 18 + i % 9; n > 0; --n) {
-      parts.push_back(static_cast<std::int64_t>(random() % most) + 1);
-      if (random() % 2 == 0) wanted += parts.back();
+      parts.push_back(static_cast<std::int64_t>(random.below(most)) + 1);
+      if (random.chance(1, 2)) wanted += parts.back();
     }
-    if (i % 3 != 0) wanted += static_cast<std::int64_t>(random() % most) - 1;
+    if (i % 3 != 0) wanted += static_cast<std::int64_t>(random.below(most)) - 1;
     const auto result = merge_stack(subset_sum(parts, wanted));
     const bool exists = subset_exists(parts, wanted);
     EXPECT_EQ(result.answer, exists ? MergeAnswer::NoSuchView : MergeAnswer::Merged) << i;
@@ -127,12 +127,12 @@ TEST(Merge, DecidesSubsetSumsOfLargeNumbers) {
 // Every second element masked in rows of 2^40: the mask repeats.
 TEST(Merge, SumsAreMetModuloTheRow) {
   const std::int64_t row = std::int64_t{1} << 40;
-  std::mt19937_64 random(4);
+  test::TracedDraws random(4);
   for (const bool exists : {true, false}) {
     Ints parts, shape(20, 2);
     std::int64_t only = 1;
     for (int n = 0; n < 20; ++n) {
-      parts.push_back(static_cast<std::int64_t>(random() % (1U << 30)) * 4 + (n % 2) * row);
+      parts.push_back(static_cast<std::int64_t>(random.below(1U << 30)) * 4 + (n % 2) * row);
       if (n % 3 == 0) only += parts.back() % row;
     }
     if (exists) --only;
@@ -145,12 +145,12 @@ TEST(Merge, SumsAreMetModuloTheRow) {
 
 // When boxes, sums and bits fail, up to 2^22 points decide.
 TEST(Merge, PointsDecideWhatIsLeft) {
-  std::mt19937_64 random(7);
+  test::TracedDraws random(7);
   for (const int count : {14, 18}) {
     Ints parts;
     std::int64_t wanted = 1;
     for (int i = 0; i < count; ++i) {
-      parts.push_back(2 * (1'000'000 + static_cast<std::int64_t>(random() % 10'000)));
+      parts.push_back(2 * random.between(1'000'000, 1'009'999));
       if (i % 2 == 1) wanted += parts.back();
     }
     const auto none = merge_stack(model::subset_sum_unmasked(parts, wanted));  // an odd sum

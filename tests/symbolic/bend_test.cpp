@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "../support/traced_draws.h"
 #include "touchstone/symbolic/node/node.h"
 
 namespace touchstone::symbolic {
@@ -19,24 +20,21 @@ struct Clamp {
 
 TEST(Bends, BoundsAreAttained) {
   constexpr int kTrials = 400;
-  const unsigned seed = std::random_device()();
-  SCOPED_TRACE(fmt::format("seed {}", seed));
-  std::mt19937 random(seed);
-  const auto draw = [&](std::int64_t low, std::int64_t high) {
-    return std::uniform_int_distribution<std::int64_t>(low, high)(random);
-  };
+  test::TracedDraws random(std::random_device{}());
   for (int trial = 0; trial < kTrials; ++trial) {
-    const std::int64_t first = draw(-9, 4), last = first + draw(0, 12), step = draw(1, 3);
-    const bool two = draw(0, 1) == 1;
-    const std::int64_t end = two ? draw(0, 3) : 0;
+    const std::int64_t first = random.between(-9, 4), last = first + random.between(0, 12),
+                       step = random.between(1, 3);
+    const bool two = random.chance(1, 2);
+    const std::int64_t end = two ? random.between(0, 3) : 0;
     const Names names{{"x", variable("x", first, last)}, {"y", variable("y", 0, end)}};
     std::string inner = step == 1 ? "x" : fmt::format("x*{}", step);
     if (two) inner += " - y";
     std::vector<Clamp> clamps;
     std::string text = "0";
-    for (std::int64_t k = draw(1, 2); k > 0; --k) {
-      const std::int64_t low = draw(-6, 6);
-      clamps.push_back({draw(0, 3) == 0 ? -1 : draw(1, 3), low, low + draw(0, 6)});
+    for (std::int64_t k = random.between(1, 2); k > 0; --k) {
+      const std::int64_t low = random.between(-6, 6);
+      clamps.push_back(
+          {random.chance(1, 4) ? -1 : random.between(1, 3), low, low + random.between(0, 6)});
       const Clamp& c = clamps.back();
       text += fmt::format(" + {}*max(min({}, {}), {})", c.factor, inner, c.high, c.low);
     }

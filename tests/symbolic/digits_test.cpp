@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <iostream>
 #include <map>
-#include <random>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "../support/traced_draws.h"
 #include "touchstone/symbolic/node/context.h"
 #include "touchstone/symbolic/node/node.h"
 
@@ -19,23 +19,24 @@ namespace {
 /// A linear expression, and the sum of its digits and the quotient above them, as text.
 class Digits {
  public:
-  explicit Digits(unsigned seed) : random_(seed) {
+  explicit Digits(std::uint64_t index) : random_(20'261, index) {
     static constexpr int kFactors[] = {1, 1, -1, 2, 3, -2, 5, 7, -12};
     for (const char* name : {"x", "y", "z"})
-      if (names_.empty() || below(2) == 0) names_.emplace_back(name);
+      if (names_.empty() || random_.chance(1, 2)) names_.emplace_back(name);
     for (std::size_t i = 0; i < names_.size(); ++i)
-      factors_.push_back(kFactors[below(std::size(kFactors))]);
-    constant_ = static_cast<int>(below(41)) - 20;
+      factors_.push_back(kFactors[random_.below(std::size(kFactors))]);
+    constant_ = random_.index(41) - 20;
     static constexpr int kRadices[] = {2, 2, 3, 4, 5, 7, 8, 10};
     long low = 1;
-    for (std::size_t left = 1 + below(7); left > 0 && low < 1'000'000; --left) {
-      const int radix = kRadices[below(std::size(kRadices))];
+    for (std::size_t left = 1 + random_.below(7); left > 0 && low < 1'000'000; --left) {
+      const int radix = kRadices[random_.below(std::size(kRadices))];
       terms_.push_back(times(digit(low, radix), low));
       low *= radix;
     }
-    terms_.push_back(below(4) == 0 ? times("-1 - (" + number(0, true) + ")//" + str(low), low)
-                                   : times("(" + number() + ")//" + str(low), low));
-    std::ranges::shuffle(terms_, random_);
+    terms_.push_back(random_.chance(1, 4)
+                         ? times("-1 - (" + number(0, true) + ")//" + str(low), low)
+                         : times("(" + number() + ")//" + str(low), low));
+    random_.shuffle(terms_);
   }
 
   const std::vector<std::string>& names() const { return names_; }
@@ -47,27 +48,26 @@ class Digits {
   }
 
  private:
-  std::size_t below(std::size_t n) { return random_() % n; }
   static std::string str(long n) { return "(" + std::to_string(n) + ")"; }
   std::string times(const std::string& part, long n) {
-    return below(2) == 0 ? str(n) + "*(" + part + ")" : "(" + part + ")*" + str(n);
+    return random_.chance(1, 2) ? str(n) + "*(" + part + ")" : "(" + part + ")*" + str(n);
   }
   /// The number with any multiples of a period added to its parts; or its complement, -1 minus it.
   std::string number(long period = 0, bool complement = false) {
-    const auto turns = [&] { return period * (static_cast<long>(below(3)) - 1); };
+    const auto turns = [&] { return period * (random_.index(3) - 1); };
     const long sign = complement ? -1 : 1;
     std::vector<std::string> parts;
     for (std::size_t i = 0; i < names_.size(); ++i)
       parts.push_back(str(sign * factors_[i] + turns()) + "*" + names_[i]);
     parts.push_back(str(sign * constant_ - (complement ? 1 : 0) + turns()));
-    std::ranges::shuffle(parts, random_);
+    random_.shuffle(parts);
     std::string r;
     for (const std::string& p : parts) r += (r.empty() ? "" : " + ") + p;
     return r;
   }
   std::string digit(long low, long radix) {
     const std::string from = "//" + str(low), turn = "%" + str(radix);
-    switch (below(4)) {
+    switch (random_.below(4)) {
       case 0:
         return "(" + number(low * radix) + ")%" + str(low * radix) + from;
       case 1:
@@ -77,7 +77,7 @@ class Digits {
     }
   }
 
-  std::mt19937 random_;
+  test::TracedDraws random_;
   std::vector<std::string> names_, terms_;
   std::vector<long> factors_;
   long constant_ = 0;
@@ -85,17 +85,15 @@ class Digits {
 
 /// The number of draws that do not recombine.
 int unlike(int draws, bool bounded) {
-  constexpr unsigned kSeed = 20'261;
   int wrong = 0;
   for (int i = 0; i < draws; ++i) {
-    Digits d(kSeed + static_cast<unsigned>(i));
-    std::mt19937 random(static_cast<unsigned>(i));
+    Digits d(static_cast<std::uint64_t>(i));
+    test::TracedDraws random(1, static_cast<std::uint64_t>(i));
     std::map<std::string, Node> names;
     for (const std::string& name : d.names()) {
-      const std::int64_t low = static_cast<std::int64_t>(random() % 19) - 9;
-      names.emplace(
-          name, bounded ? variable(name, low, low + 1 + static_cast<std::int64_t>(random() % 30))
-                        : variable(name, std::nullopt, std::nullopt));
+      const std::int64_t low = random.between(-9, 9);
+      names.emplace(name, bounded ? variable(name, low, low + random.between(1, 30))
+                                  : variable(name, std::nullopt, std::nullopt));
     }
     const Node want = parse(d.whole(), names), got = parse(d.text(), names);
     if (got == want) continue;
@@ -115,12 +113,12 @@ TEST(Digits, OfABoundedNumberAreNearlyAlwaysIt) { EXPECT_LE(unlike(1'000, true),
 // Recently found digits are cached: those of a branch, with more known facts, or of variables with
 // other bounds must not match.
 TEST(Digits, HoldWhereTheyAreAskedFor) {
-  std::mt19937 random(7);
-  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  test::TracedDraws random(7);
   Context context;
   for (int round = 0; round < 200; ++round) {
-    const int d = 2 + below(9), f = 1 + below(3), c = 1 + below(6), e = below(4);
-    const int k = 1 + below(4), m = 1 + below(4), l = below(5);
+    const int d = 2 + random.index(9), f = 1 + random.index(3), c = 1 + random.index(6),
+              e = random.index(4);
+    const int k = 1 + random.index(4), m = 1 + random.index(4), l = random.index(5);
     const std::string number = fmt::format("(x*{} + y*{} + z + {})", k, m, l);
     const std::string digits = fmt::format("({0}//{1} + {0}%{1}*{2})", number, d, f);
     const std::string text =
@@ -150,16 +148,17 @@ TEST(Digits, HoldWhereTheyAreAskedFor) {
 // Coefficients of a quotient count modulo the divisor: if some choice keeps the sum within one
 // period, no division remains.
 TEST(Digits, FallAwayWhereAnyResiduesKeepTheSumInAPeriod) {
-  std::mt19937 random(11);
-  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  test::TracedDraws random(11);
   int fit = 0;
   for (int round = 0; round < 20'000; ++round) {
     struct Atom {
       int low, width, factor;
     };
-    const int period = 2 + below(60), constant = below(200) - 100;
-    std::vector<Atom> atoms(static_cast<std::size_t>(1 + below(5)));
-    for (Atom& a : atoms) a = {below(9) - 4, below(3) == 0 ? 1 + below(4) : 1, below(200) - 100};
+    const int period = 2 + random.index(60), constant = random.index(200) - 100;
+    std::vector<Atom> atoms(static_cast<std::size_t>(1 + random.index(5)));
+    for (Atom& a : atoms)
+      a = {random.index(9) - 4, random.chance(1, 3) ? 1 + random.index(4) : 1,
+           random.index(200) - 100};
     bool fits = false;
     for (unsigned choice = 0; choice < 1U << atoms.size(); ++choice) {
       int least = constant, most = constant;
@@ -204,18 +203,17 @@ TEST(Digits, OfSeveralNumbersComeBackOutOfATile) {
   constexpr int kDraws = 600;
   int unlike = 0;
   for (unsigned draw = 0; draw < kDraws; ++draw) {
-    std::mt19937 random(draw);
+    test::TracedDraws random(1, draw);
     struct Field {
       Node digit;
       std::int64_t size;
     };
     std::vector<std::vector<Field>> numbers;
     for (const char* name : {"p", "t", "w"}) {
-      if (numbers.size() == 2 && random() % 2 == 0) continue;
-      const std::int64_t low = 2 + static_cast<std::int64_t>(random() % 7),
-                         high = 2 + static_cast<std::int64_t>(random() % 7),
-                         top = 2 + static_cast<std::int64_t>(random() % 7);
-      const bool three = random() % 3 == 0;
+      if (numbers.size() == 2 && random.chance(1, 2)) continue;
+      const std::int64_t low = random.between(2, 8), high = random.between(2, 8),
+                         top = random.between(2, 8);
+      const bool three = random.chance(1, 3);
       const Node x = variable(name, 0, low * high * (three ? top : 1) - 1);
       std::vector<Field>& fields = numbers.emplace_back();
       fields.push_back({floor_mod(x, low), low});
@@ -224,7 +222,7 @@ TEST(Digits, OfSeveralNumbersComeBackOutOfATile) {
     }
     std::vector<Field> fields;
     while (!numbers.empty()) {
-      auto& next = numbers[random() % numbers.size()];
+      auto& next = numbers[random.below(numbers.size())];
       fields.push_back(next.front());
       next.erase(next.begin());
       std::erase_if(numbers, [](const auto& n) { return n.empty(); });

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <numeric>
-#include <random>
 
+#include "../support/traced_draws.h"
 #include "touchstone/symbolic/node/context.h"
 
 namespace touchstone::symbolic {
@@ -46,17 +46,17 @@ TEST(Maximum, OfOneNumberIsASumOfSteps) {
 }
 
 /// A random nest of maxima and minima of the four variables and numbers.
-std::string nest(std::mt19937& random, int depth) {
-  if (depth == 0 || random() % 6 == 0) {
-    const std::string name(1, "wxyz"[random() % 4]);
-    return random() % 3 == 0 ? name + " + " + std::to_string(random() % 5) : name;
+std::string nest(test::Draws& random, int depth) {
+  if (depth == 0 || random.chance(1, 6)) {
+    const std::string name(1, "wxyz"[random.below(4)]);
+    return random.chance(1, 3) ? name + " + " + std::to_string(random.below(5)) : name;
   }
-  const std::string op = random() % 2 ? "max(" : "min(";
+  const std::string op = random.chance(1, 2) ? "max(" : "min(";
   return op + nest(random, depth - 1) + ", " + nest(random, depth - 1) + ")";
 }
 
 TEST(Maximum, IsTheSameFunctionAndReadsBack) {
-  std::mt19937 random(11);
+  test::TracedDraws random(11);
   for (int i = 0; i < 400; ++i) {
     Context c;
     const Names n = open_names(c);
@@ -67,7 +67,7 @@ TEST(Maximum, IsTheSameFunctionAndReadsBack) {
       Values v;
       Names numbers;
       for (const auto& [name, variable] : n) {
-        v[name] = static_cast<std::int64_t>(random() % 9) - 4;
+        v[name] = random.between(-4, 4);
         numbers.emplace(name, Node(v[name]));
       }
       ASSERT_EQ(Node(evaluate(node, v)), parse(text, numbers)) << text << " -> " << render(node);
@@ -91,10 +91,8 @@ struct QuotientMember {
 };
 
 TEST(Maximum, OfQuotientsIsTheSameInAnyOrder) {
-  std::mt19937 random(5);
-  const auto draw = [&](std::int64_t lo, std::int64_t hi) {
-    return lo + static_cast<std::int64_t>(random() % static_cast<unsigned>(hi - lo + 1));
-  };
+  test::TracedDraws random(5);
+  const auto draw = [&](std::int64_t lo, std::int64_t hi) { return random.between(lo, hi); };
   for (int i = 0; i < 400; ++i) {
     const std::int64_t k = draw(0, 2) ? 1 : draw(0, 1) ? 2 : -1, d = draw(2, 4);
     const bool largest = draw(0, 1) == 1;

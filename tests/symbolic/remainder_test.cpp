@@ -8,11 +8,11 @@
 #include <functional>
 #include <map>
 #include <numeric>
-#include <random>
 #include <string>
 
 #include <fmt/format.h>
 
+#include "../support/traced_draws.h"
 #include "touchstone/symbolic/node/context.h"
 #include "touchstone/symbolic/node/node.h"
 
@@ -123,24 +123,24 @@ struct Part {
 };
 
 TEST(RemainderConditions, HaveTheirValueAtEveryPoint) {
-  std::mt19937 random(24);
-  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  test::TracedDraws random(24);
   Names names;
   for (const char* name : {"w", "x", "y", "z"}) names.emplace(name, variable(name, -13, 23));
   for (int round = 0; round < 3'000; ++round) {
-    const int parts = round % 50 == 0 ? 200 : 2 + below(4), variables = 1 + below(4);
-    const bool all = below(2) == 0;
+    const int parts = round % 50 == 0 ? 200 : 2 + random.index(4), variables = 1 + random.index(4);
+    const bool all = random.chance(1, 2);
     std::vector<Part> list;
     std::string text;
     for (int i = 0; i < parts; ++i) {
-      const int c = 2 + below(7);
-      list.push_back({below(variables), 2 + below(3), c, below(c), below(3), below(4)});
+      const int c = 2 + random.index(7);
+      list.push_back({random.index(variables), 2 + random.index(3), c, random.index(c),
+                      random.index(3), random.index(4)});
       text += (i == 0 ? "" : all ? " and " : " or ") + list.back().str();
     }
     const Node node = parse(text, names);
     for (std::int64_t p = 0; p < 37; ++p) {
       Values point{{"w", p - 13}};
-      for (const char* name : {"x", "y", "z"}) point.emplace(name, below(37) - 13);
+      for (const char* name : {"x", "y", "z"}) point.emplace(name, random.index(37) - 13);
       for (const char* name : {"x", "y", "z"})
         if (variables == 1) point[name] = 0;
       const auto holds = [&](const Part& part) { return part.at(point); };
@@ -152,21 +152,20 @@ TEST(RemainderConditions, HaveTheirValueAtEveryPoint) {
 
 // A sum of products with remainders, and the same with each rewritten by its quotient.
 TEST(ProductsWithRemainders, AreOneFormByRemaindersAndByQuotients) {
-  std::mt19937 random(11);
-  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  test::TracedDraws random(11);
   Context context;
   const std::map<std::string, Node> names{{"n", context.variable("n", 0, 30)},
                                           {"m", context.variable("m", 0, 9)}};
   int apart = 0;
   for (int round = 0; round < 400; ++round) {
-    const int c = 2 + below(3);
+    const int c = 2 + random.index(3);
     const std::string quotient = fmt::format("(n//{})", c), remainder = fmt::format("(n%{})", c);
     const std::string opened = fmt::format("(n - {}*{})", c, quotient);
     const std::string atoms[] = {"n", "m", quotient, remainder};
     std::string texts[2];
-    for (int left = 1 + below(4); left >= 0; --left) {
-      const std::string coef = std::to_string(below(9) - 4), one = atoms[below(4)],
-                        two = atoms[below(4)];
+    for (int left = 1 + random.index(4); left >= 0; --left) {
+      const std::string coef = std::to_string(random.index(9) - 4), one = atoms[random.index(4)],
+                        two = atoms[random.index(4)];
       for (const bool open : {false, true}) {
         const auto spelled = [&](const std::string& a) {
           return open && a == remainder ? opened : a;
@@ -174,7 +173,7 @@ TEST(ProductsWithRemainders, AreOneFormByRemaindersAndByQuotients) {
         texts[open ? 1 : 0] += fmt::format("({})*{}*{} + ", coef, spelled(one), spelled(two));
       }
     }
-    const int divisor = 1 + below(2) * c;
+    const int divisor = 1 + random.index(2) * c;
     for (std::string& text : texts) text = fmt::format("({}5)//{}", text, divisor);
     const Node one = parse(texts[0], names), two = parse(texts[1], names);
     for (int n = 0; n <= 30; ++n)

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 #include <set>
 #include <sstream>
 
 #include "../support/sanitized.h"
+#include "../support/traced_draws.h"
 #include "touchstone/symbolic/read/canonical_builder.h"
 #include "touchstone/symbolic/simplify/simplifier.h"
 
@@ -42,11 +42,11 @@ std::map<std::string, Node> variables_of(std::string_view text) {
 }
 
 /// Values for all names that a rule may use, from a fixed stream.
-std::map<std::string, Node> any_values(std::mt19937& random) {
+std::map<std::string, Node> any_values(test::Draws& random) {
   std::map<std::string, Node> values;
-  std::uniform_int_distribution<int> near(-7, 7), far(-1000, 1000), kind(0, 9);
   for (const char* name : {"a", "b", "c", "d", "k", "m", "w", "x", "y", "z"})
-    values.emplace(name, Node(kind(random) == 0 ? far(random) : near(random)));
+    values.emplace(
+        name, Node(random.chance(1, 10) ? random.between(-1000, 1000) : random.between(-7, 7)));
   return values;
 }
 
@@ -63,7 +63,7 @@ std::optional<Node> value_of(std::string_view text, const std::map<std::string, 
 
 TEST_P(RuleTest, HoldsForAllValuesThatMeetItsCondition) {
   const Rule& rule = GetParam();
-  std::mt19937 random(1);
+  test::TracedDraws random(1);
   int tried = 0;
   constexpr int kTries = test::kSanitized ? 500 : 1'500;
   for (int draw = 0; draw < 40'000 && tried < kTries; ++draw) {

@@ -2,10 +2,12 @@
 // definition D % c is c - 1 - (-1 - D) % c and D // c is -1 - (-1 - D) // c, for any D.
 #include <gtest/gtest.h>
 
-#include <random>
+#include <algorithm>
 
 #include <fmt/format.h>
 
+#include "../support/traced_draws.h"
+#include "touchstone/symbolic/node/context.h"
 #include "touchstone/symbolic/node/node.h"
 
 namespace touchstone::symbolic {
@@ -16,7 +18,7 @@ using Names = std::map<std::string, Node>;
 /// Draws an expression in two spellings that differ in complemented divisions.
 class Spelling {
  public:
-  Spelling(unsigned seed, int depth, bool bounded) : random_(seed) {
+  Spelling(std::uint64_t index, int depth, bool bounded) : random_(5, index) {
     for (const char* name : {"a", "b", "x", "n"}) {
       const std::int64_t low = pick({0, 0, 0, 1, -3, -8}), wide = pick({0, 1, 2, 3, 7, 8, 31, 63});
       names_.emplace(name, bounded ? variable(name, low, low + wide)
@@ -30,13 +32,12 @@ class Spelling {
  private:
   using Pair = std::pair<std::string, std::string>;
 
-  int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
-  int pick(std::initializer_list<int> of) { return of.begin()[below(static_cast<int>(of.size()))]; }
-  std::string any_name() { return std::next(names_.begin(), below(4))->first; }
+  int pick(std::initializer_list<int> of) { return of.begin()[random_.below(of.size())]; }
+  std::string any_name() { return std::next(names_.begin(), random_.index(4))->first; }
 
   Pair sum(int depth) {
     Pair r{"(", "("};
-    for (int left = 1 + below(3); left > 0; --left) {
+    for (int left = 1 + random_.index(3); left > 0; --left) {
       const Pair part = atom(depth - 1);
       const int factor = pick({1, 1, 1, -1, -1, 2, 3, -4, 5, 8, 16, -20});
       r.first += fmt::format("{}*{} + ", part.first, factor);
@@ -47,11 +48,11 @@ class Spelling {
   }
   Pair atom(int depth) {
     const std::string name = any_name();
-    if (depth <= 0 || below(3) == 0) return {name, name};
+    if (depth <= 0 || random_.chance(1, 3)) return {name, name};
     const auto [plain, turned] = sum(depth);
     const int c = pick({2, 3, 4, 5, 6, 8, 12, 16, 30});
-    const bool turn = below(2) == 0;
-    switch (below(5)) {
+    const bool turn = random_.chance(1, 2);
+    switch (random_.below(5)) {
       case 0:
       case 1:
         return {fmt::format("({}%{})", plain, c),
@@ -70,7 +71,7 @@ class Spelling {
     }
   }
 
-  std::mt19937 random_;
+  test::TracedDraws random_;
   Names names_;
 };
 
@@ -78,7 +79,7 @@ class Spelling {
 std::pair<int, int> unlike(int draws, int depth, bool bounded) {
   int turned = 0, wrong = 0;
   for (int i = 0; i < draws; ++i) {
-    const Spelling s(static_cast<unsigned>(i) * 977 + 5, depth, bounded);
+    const Spelling s(static_cast<std::uint64_t>(i), depth, bounded);
     if (s.one == s.other) continue;
     ++turned;
     const Node one = parse(s.one, s.names()), other = parse(s.other, s.names());

@@ -1,10 +1,9 @@
 // Operators of many operands, against their definitions.
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include <fmt/format.h>
 
+#include "../support/traced_draws.h"
 #include "touchstone/symbolic/node/node.h"
 
 namespace touchstone::symbolic {
@@ -22,12 +21,11 @@ Names many_variables() {
   return names;
 }
 
-Values any_point(const Names& names, std::mt19937& random) {
+Values any_point(const Names& names, test::Draws& random) {
   Values values;
   for (const auto& [name, node] : names) {
     const std::int64_t low = *node.min(), high = *node.max();
-    values.emplace(name,
-                   std::uniform_int_distribution<std::int64_t>(low, std::max(low, high))(random));
+    values.emplace(name, random.between(low, std::max(low, high)));
   }
   return values;
 }
@@ -55,15 +53,14 @@ struct Operand {
   std::int64_t at(const Values& values) const { return values.at(fmt::format("v{}", i)) * c + d; }
 };
 
-void check(const Operator& op, std::size_t count, bool nested, std::mt19937& random) {
+void check(const Operator& op, std::size_t count, bool nested, test::Draws& random) {
   static const Names names = many_variables();
-  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   std::vector<Operand> operands;
   std::string text = op.open;
   for (std::size_t i = 0; i < count; ++i) {
     for (int k = nested ? 2 : 1; k > 0; --k)
-      operands.push_back({below(3) == 0 ? below(200) : static_cast<int>(i),
-                          below(4) == 0 ? below(5) - 2 : 1, below(3)});
+      operands.push_back({random.chance(1, 3) ? random.index(200) : static_cast<int>(i),
+                          random.chance(1, 4) ? random.index(5) - 2 : 1, random.index(3)});
     const std::string last = operands.back().str();
     std::string one = nested ? fmt::format("{}({}, {})", op.open[1] == 'a' ? "min" : "max",
                                            operands[operands.size() - 2].str(), last)
@@ -95,7 +92,7 @@ void check(const Operator& op, std::size_t count, bool nested, std::mt19937& ran
 }
 
 TEST(Wide, OperatorsOfUpTo200OperandsAreWhatTheirDefinitionSays) {
-  std::mt19937 random(20);
+  test::TracedDraws random(20);
   for (const Operator& op : kOperators)
     for (const std::size_t count :
          {2U, 9U, 19U, 20U, 21U, 31U, 32U, 33U, 34U, 64U, 65U, 129U, 200U})
@@ -103,7 +100,7 @@ TEST(Wide, OperatorsOfUpTo200OperandsAreWhatTheirDefinitionSays) {
 }
 
 TEST(Wide, MinimaOfMaximaAndMaximaOfMinimaLoseNoMember) {
-  std::mt19937 random(21);
+  test::TracedDraws random(21);
   for (const Operator& op : {kOperators[0], kOperators[1]})
     for (const std::size_t count : {2U, 5U, 10U, 16U, 17U, 33U, 70U, 100U})
       for (int round = 0; round < 2; ++round) check(op, count, true, random);
@@ -112,8 +109,7 @@ TEST(Wide, MinimaOfMaximaAndMaximaOfMinimaLoseNoMember) {
 // Members that differ as sums but are equal by their bounds: of a two-valued variable, mixed with
 // numbers.
 TEST(Wide, MembersThatBoundsMakeOneAreOne) {
-  std::mt19937 random(22);
-  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  test::TracedDraws random(22);
   const Names names = {{"x", variable("x", 0, 1)}};
   for (int round = 0; round < 3'000; ++round) {
     std::string text = "min(9";
@@ -123,11 +119,11 @@ TEST(Wide, MembersThatBoundsMakeOneAreOne) {
       least[0] = std::min(least[0], at_0);
       least[1] = std::min(least[1], at_1);
     };
-    for (int left = 1 + below(25); left > 0; --left) {
-      const int a = below(6), b = below(3), c = below(6);
-      if (below(3) > 0)
+    for (int left = 1 + random.index(25); left > 0; --left) {
+      const int a = random.index(6), b = random.index(3), c = random.index(6);
+      if (random.index(3) > 0)
         member(std::to_string(a + c), a + c, a + c);
-      else if (below(2) == 0)
+      else if (random.chance(1, 2))
         member(fmt::format("x*{}", a), 0, a);
       else
         member(fmt::format("max(x*{} + {}, x*{})", a, b, c), b, std::max(a + b, c));

@@ -4,11 +4,11 @@
 
 #include <cmath>
 #include <numeric>
-#include <random>
 
 #include <gmock/gmock.h>
 
 #include "../support/judged_outputs.h"
+#include "../support/traced_draws.h"
 #include "touchstone/base/error.h"
 #include "touchstone/interp/device/interpreted.h"
 
@@ -79,11 +79,10 @@ TEST(IsLegalFor, AWeakVerdictMatchesWhereThatIsAllowed) {
 // Sums of operands first rounded to tf32: each within its bounds, but jointly suspicious.
 TEST(IsLegalFor, ASuspectVerdictMatchesWhereThatIsAllowed) {
   constexpr std::int64_t kRows = 512, kTerms = 2048;
-  std::mt19937_64 random(7);
-  std::normal_distribution<float> normal;
+  test::TracedDraws random(7);
   std::vector<float> x, rounded, sums;
   for (std::int64_t i = 0; i < kRows * kTerms; ++i) {
-    x.push_back(normal(random));
+    x.push_back(random.normal<float>());
     const float unit = std::ldexp(1.0F, std::ilogb(x.back()) - 10);
     rounded.push_back(std::nearbyint(x.back() / unit) * unit);
   }

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <map>
-#include <random>
 
 #include <gmock/gmock.h>
 
+#include "../support/traced_draws.h"
 #include "graphs.h"
 
 namespace touchstone {
@@ -209,15 +209,13 @@ UOp rewrite(const std::vector<Rule>& rules, UOp u, bool bottom_up) {
 
 }  // namespace plain
 
-class Draw {
+class Draw : public test::TracedDraws {
  public:
-  explicit Draw(unsigned seed) : random_(seed) {}
-  int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
-  bool chance(int one_in) { return below(one_in) == 0; }
+  using TracedDraws::TracedDraws;
 
   UOp graph() {
     std::vector<UOp> known = leaves();
-    const int n = 3 + below(8);
+    const int n = 3 + index(8);
     for (int i = 0; i < n; ++i) {
       const GraphOp op = any_op();
       std::vector<UOp> of;
@@ -228,22 +226,23 @@ class Draw {
   }
 
   UPat pattern(int depth, std::vector<std::string>& names, bool top) {
-    if (!top && (depth <= 0 || chance(3))) {
-      if (chance(4)) return UPat::number(below(2));
-      const std::string name(1, static_cast<char>('x' + below(3)));
+    if (!top && (depth <= 0 || chance(1, 3))) {
+      if (chance(1, 4)) return UPat::number(index(2));
+      const std::string name(1, static_cast<char>('x' + index(3)));
       names.push_back(name);
-      return chance(5) ? UPat::cvar(name) : UPat::var(name);
+      return chance(1, 5) ? UPat::cvar(name) : UPat::var(name);
     }
     const GraphOp op = any_op();
     std::vector<UPat> of;
-    if (chance(8)) return UPat(op).over_each(pattern(0, names, false));
+    if (chance(1, 8)) return UPat(op).over_each(pattern(0, names, false));
     for (int s = 0; s < info(op).least; ++s) of.push_back(pattern(depth - 1, names, false));
-    if (!top && depth > 0 && chance(6)) {
+    if (!top && depth > 0 && chance(1, 6)) {
       std::vector<std::string> others;
       return UPat::any({UPat(op).over(of), pattern(depth - 1, others, true)});
     }
-    UPat made = info(op).commutes && !chance(4) ? UPat(op).over_any_order(of) : UPat(op).over(of);
-    return chance(6) ? made.or_more() : made;
+    UPat made =
+        info(op).commutes && !chance(1, 4) ? UPat(op).over_any_order(of) : UPat(op).over(of);
+    return chance(1, 6) ? made.or_more() : made;
   }
 
   // Returns one of the named nodes, or the smallest node over it: smaller than the match.
@@ -254,9 +253,9 @@ class Draw {
       return {fmt::format("{}", number), p, {}, [](const Match&) {
                 return UOp::constant(Scalar::of(1.0F));
               }};
-    const std::string name = names[static_cast<std::size_t>(below(static_cast<int>(names.size())))];
+    const std::string name = names[below(names.size())];
     const GraphOp unless = any_op(), wrap = any_op();
-    const bool wraps = chance(3) && nodes(p) >= 3;
+    const bool wraps = chance(1, 3) && nodes(p) >= 3;
     return {fmt::format("{}", number), p, {name}, [=](const Match& m) {
               if (!m.has(0) || m[0].op() == unless) return UOp();
               return wraps && info(wrap).least == 1 ? m[0].alu(wrap) : m[0];
@@ -271,12 +270,11 @@ class Draw {
   GraphOp any_op() {
     static constexpr std::array kOps = {GraphOp::Sin, GraphOp::Neg, GraphOp::Sqrt, GraphOp::Add,
                                         GraphOp::Mul, GraphOp::Sub, GraphOp::Where};
-    return kOps[static_cast<std::size_t>(below(kOps.size()))];
+    return kOps[below(kOps.size())];
   }
   UOp pick(const std::vector<UOp>& of) {
-    const int last = static_cast<int>(of.size());
-    return of[static_cast<std::size_t>(chance(2) ? last - 1 - below(std::min(3, last))
-                                                 : below(last))];
+    const std::size_t n = of.size();
+    return of[chance(1, 2) ? n - 1 - below(std::min<std::size_t>(3, n)) : below(n)];
   }
   static std::vector<UOp> with(const UOp& first, const std::vector<UOp>& rest) {
     std::vector<UOp> all{first};
@@ -289,24 +287,22 @@ class Draw {
     for (const UPat& s : p.parts().src) n += nodes(s);
     return n;
   }
-
-  std::mt19937 random_;
 };
 
 TEST(GraphRewrite, GivesWhatTryingEveryRuleAtEveryNodeGives) {
   int changed = 0;
-  for (unsigned seed = 0; seed < 6000; ++seed) {
-    Draw draw(seed);
+  for (std::uint64_t i = 0; i < 6000; ++i) {
+    Draw draw(1, i);
     std::vector<Rule> rules;
-    const int n = 1 + draw.below(4);
-    for (int i = 0; i < n; ++i) rules.push_back(draw.rule(i));
+    const int n = 1 + draw.index(4);
+    for (int r = 0; r < n; ++r) rules.push_back(draw.rule(r));
     const UOp graph = draw.graph();
     const PatternMatcher m(rules);
     for (const bool bottom_up : {false, true}) {
       const UOp right = plain::rewrite(rules, graph, bottom_up);
       const UOp got = graph_rewrite(
           graph, m, {}, {.order = bottom_up ? RewriteOrder::BottomUp : RewriteOrder::TopDown});
-      ASSERT_EQ(got, right) << "seed " << seed << (bottom_up ? " bottom-up" : " top-down") << "\n"
+      ASSERT_EQ(got, right) << (bottom_up ? "bottom-up" : "top-down") << "\n"
                             << graph.str() << "gives\n"
                             << got.str() << "not\n"
                             << right.str();
