@@ -180,11 +180,7 @@ void bind_builder(py::module_& m) {
       py::arg("value"), py::arg("dtype"), py::arg("shape") = define::Sizes(),
       "One value of a type.");
   m.def(
-      "store",
-      [](const Array& value) {
-        const Released r;
-        return kernel_file(define::kernel(value));
-      },
+      "store", [](const Array& value) { return kernel_file(define::kernel(value)); }, Free(),
       py::arg("value"), "The kernel that stores a formula.");
   m.def(
       "reduce_sum",
