@@ -90,12 +90,6 @@ void require_feasible(const LazyOpPtr& kernel, std::int64_t& flops) {
         flops, kMostFlops));
 }
 
-std::vector<std::int64_t> concrete_shape(const LazyOpPtr& kernel) {
-  std::vector<std::int64_t> shape;
-  for (const sint& size : kernel->shape()) shape.push_back(size.as_int());
-  return shape;
-}
-
 std::vector<Buffer*> borrowed(const std::vector<BufferPtr>& buffers) {
   std::vector<Buffer*> out;
   for (const BufferPtr& b : buffers) out.push_back(b.get());
@@ -109,7 +103,7 @@ void run_formula(KernelRun& run, const std::string& text, const Json& inputs) {
   for (const Judging::Input& input : formula.judging.inputs) k.names.push_back(input.name);
   std::int64_t flops = 0;
   require_feasible(k.ast, flops);
-  k.shape = concrete_shape(k.ast);
+  k.shape = concrete(k.ast->shape());
   for (const auto& [name, value] : inputs.items())
     if (std::ranges::find(k.names, name) == k.names.end())
       throw ParseError(fmt::format("the formula has no input '{}'", name));
@@ -142,7 +136,7 @@ class ProgramRun {
     for (const UOp& assign : order_of_kernels(sink)) {
       const LoweredKernel lowered = lower_kernel(assign);
       require_feasible(lowered.ast, flops);
-      KernelRun::Kernel k{lowered.ast, {}, {}, concrete_shape(lowered.ast)};
+      KernelRun::Kernel k{lowered.ast, {}, {}, concrete(lowered.ast->shape())};
       k.buffers.resize(lowered.inputs.size() + 1);
       for (const BufferSpec& spec : buffers_of(lowered.ast)) {
         const auto i = static_cast<std::size_t>(spec.idx);

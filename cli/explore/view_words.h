@@ -1,22 +1,17 @@
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 
-#include "touchstone/shapetracker/view/shapetracker.h"
+#include "touchstone/shapetracker/ask/movement_words.h"
 
 namespace touchstone::explore {
 
-/// Variables allowed in sizes, by name.
-using Names = std::map<std::string, symbolic::Node>;
+using shapetracker::in_words::Names;
 
 /// Variables from words such as "n=2..9", both bounds inclusive. Throws ParseError on a malformed
 /// word, an empty range or a repeated name.
 Names parse_ranges(const std::vector<std::string>& words);
-
-/// "10,10" as a shape, "()" for rank 0; with names also "n,2*n". Throws ParseError.
-Shape parse_shape(const std::string& word, const Names& names = {});
 
 /// The layout of a first view that is not row-major: "4,1", "3", "0:2,1:3".
 struct ViewStart {

@@ -8,7 +8,6 @@
 #include <thread>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "touchstone/base/file.h"
 #include "touchstone/base/interrupt.h"
@@ -139,29 +138,9 @@ Checked checked(const AreaPlan& plan, const std::string& text) {
 }
 
 // Checks a case in its own process: a crash or a hang is a finding.
-Checked checked_apart(const FuzzOptions& o, const AreaPlan& plan, const std::string& text) {
-  using nlohmann::json;
-  const auto work = [&] {
-    json told = {{"ending", 0}, {"relation", ""}, {"detail", ""}};
-    try {
-      const Checked c = checked(plan, text);
-      told = {{"ending", static_cast<int>(c.ending)},
-              {"relation", c.failure.relation},
-              {"detail", c.failure.detail}};
-    } catch (const ParseError& e) {
-      told["no case"] = e.what();
-    }
-    return told.dump(-1, ' ', false, json::error_handler_t::replace);
-  };
-  constexpr double kAllRelations = 10;  // cost, as a multiple of a sampled check
-  std::string ended;
-  const auto told =
-      fuzz::in_child(work, kAllRelations * o.case_seconds,
-                     static_cast<std::uint64_t>(o.megabytes.value_or(0)) << 20, ended);
-  if (!told) return Checked::fail(ended == "hang" ? "hang" : "crash", ended);
-  const json j = json::parse(*told);
-  if (j.contains("no case")) throw ParseError(j["no case"].get<std::string>());
-  return {static_cast<Ending>(j["ending"].get<int>()), {j["relation"], j["detail"]}, {}};
+Checked checked_apart(const AreaPlan& plan, const std::string& text, double seconds,
+                      std::uint64_t memory) {
+  return fuzz::checked_in_child([&] { return checked(plan, text); }, seconds, memory);
 }
 
 int one_case(const FuzzOptions& o, const AreaPlan& plan) {
@@ -170,7 +149,12 @@ int one_case(const FuzzOptions& o, const AreaPlan& plan) {
     text = read_file(text.substr(1));
     while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   }
-  const Checked c = checked_apart(o, plan, text);
+  const auto apart = [&](const std::string& text) {
+    constexpr double kAllRelations = 10;  // cost, as a multiple of a sampled check
+    return checked_apart(plan, text, kAllRelations * o.case_seconds,
+                         static_cast<std::uint64_t>(o.megabytes.value_or(0)) << 20);
+  };
+  const Checked c = apart(text);
   if (c.ending != Ending::Fail) {
     fmt::print("{} {}\n", green(name(c.ending)), plan.name);
     return c.ending == Ending::Pass ? kExitOk : c.ending == Ending::Weak ? kExitWeak : kExitNothing;
@@ -178,11 +162,10 @@ int one_case(const FuzzOptions& o, const AreaPlan& plan) {
   AreaFinding f{-1, text, c.failure, text};
   if (o.shrink && !text.starts_with('#')) {
     const std::unique_ptr<fuzz::Area> area = plan.make(0);
-    const bool apart = c.failure.relation == "crash" || c.failure.relation == "hang";
+    const bool ends = c.failure.relation == "crash" || c.failure.relation == "hang";
     const auto fails = [&](const std::string& smaller) {
       try {
-        const Checked now =
-            apart ? checked_apart(o, plan, smaller) : area->check_for(smaller, c.failure.relation);
+        const Checked now = ends ? apart(smaller) : area->check_for(smaller, c.failure.relation);
         if (now.ending != Ending::Fail || now.failure.relation != c.failure.relation) return false;
         f.failure = now.failure;
         return true;
@@ -206,39 +189,22 @@ CorpusCount replay(const FuzzOptions& o, const std::vector<AreaPlan>& plans) {
     if (stop_wanted) break;
     const auto plan = std::ranges::find(plans, c.area, &AreaPlan::name);
     if (plan == plans.end()) continue;
-    std::string ended;
-    const auto work = [&] {
-      try {
-        const Checked result = checked(*plan, c.text);
-        return result.ending == Ending::Fail
-                   ? "F" + result.failure.relation + '\0' + result.failure.detail
-                   : std::string("P");
-      } catch (const ParseError& e) {
-        return std::string("D") + e.what();
-      }
-    };
-    std::optional<std::string> told;
+    Checked result;
     try {
-      told = fuzz::in_child(work, o.case_seconds, 0, ended);
+      result = checked_apart(*plan, c.text, o.case_seconds, 0);
+      ++count.cases;
     } catch (const Interrupted&) {
       break;
-    }
-    ++count.cases;
-    if (told && told->starts_with('P')) continue;
-    if (told && told->starts_with('D')) {
+    } catch (const ParseError& e) {
+      ++count.cases;
       ++count.damaged;
       fmt::print(stderr, "touchstone: {}: not a case of area '{}': {}\n", c.where, c.area,
-                 told->substr(1));
+                 e.what());
       continue;
     }
+    if (result.ending != Ending::Fail) continue;
     ++count.failed;
-    AreaFinding f{-1, c.text, {"crash", ended}, c.text};
-    if (told) {
-      const std::size_t cut = told->find('\0');
-      f.failure = {told->substr(1, cut - 1), told->substr(cut + 1)};
-    } else if (ended == "hang") {
-      f.failure.relation = "hang";
-    }
+    const AreaFinding f{-1, c.text, result.failure, c.text};
     fmt::print("{}: ", c.where);
     show_finding(o, c.area, f, stop_wanted);
   }

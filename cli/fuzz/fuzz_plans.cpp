@@ -133,6 +133,31 @@ const std::shared_ptr<fuzz::SharedStarts>& backend_starts() {
   return starts;
 }
 
+fuzz::KernelBackends tcc_backends(Fault fault) {
+  fuzz::KernelBackends b;
+  b.candidate = fuzz::make_device_backend(make_tcc_device("TCC", {}, fault));
+  const auto vary = [&](const std::string& name, const CodegenOptions& options) {
+    b.variants.push_back(fuzz::make_device_backend(
+        make_tcc_device(name, options, fault),
+        [options](const LazyOpPtr& kernel) { return options_matter(kernel, options); }));
+  };
+  vary("TCC without merged axes", {.merge_axes = false});
+  vary("TCC without lanes", {.lanes = false});
+  vary("TCC of tiny caches", {.sizes = kTinySizes});
+  CodegenOptions drawn;
+  drawn.layout_seed = 1;
+  vary("TCC of a drawn layout", drawn);
+  while (++drawn.layout_seed <= fuzz::kDrawnLayouts)
+    b.layouts.push_back(
+        fuzz::make_device_backend(make_tcc_device("TCC of a drawn layout", drawn, fault)));
+  CodegenOptions fused;
+  fused.contract = true;
+  vary("TCC of fused products", fused);
+  // Element counts that 3 does not divide, and counts below 3.
+  b.variants.push_back(fuzz::make_device_backend(make_tcc_device("TCC in 3 parts", {}, fault, 3)));
+  return b;
+}
+
 fuzz::KernelBackends kernel_backends(const FuzzOptions& o) {
   fuzz::KernelBackends b;
   if (o.backend == "cpu") {
@@ -140,34 +165,7 @@ fuzz::KernelBackends kernel_backends(const FuzzOptions& o) {
     b.judge_all = true;
   } else if (o.backend == "tcc" || (o.backend == "tiers" && has_tcc())) {
     require_tcc();
-    const Fault fault = parse_fault(o.plant);
-    b.candidate = fuzz::make_device_backend(make_tcc_device("TCC", {}, fault));
-    const auto vary = [&](const std::string& name, const CodegenOptions& options) {
-      b.variants.push_back(fuzz::make_device_backend(
-          make_tcc_device(name, options, fault),
-          [options](const LazyOpPtr& kernel) { return options_matter(kernel, options); }));
-    };
-    CodegenOptions other;
-    other.merge_axes = false;
-    vary("TCC without merged axes", other);
-    other = {};
-    other.lanes = false;
-    vary("TCC without lanes", other);
-    other = {};
-    other.sizes = kTinySizes;
-    vary("TCC of tiny caches", other);
-    other = {};
-    other.layout_seed = 1;
-    vary("TCC of a drawn layout", other);
-    while (++other.layout_seed <= fuzz::kDrawnLayouts)
-      b.layouts.push_back(
-          fuzz::make_device_backend(make_tcc_device("TCC of a drawn layout", other, fault)));
-    other = {};
-    other.contract = true;
-    vary("TCC of fused products", other);
-    // Element counts that 3 does not divide, and counts below 3.
-    b.variants.push_back(
-        fuzz::make_device_backend(make_tcc_device("TCC in 3 parts", {}, fault, 3)));
+    b = tcc_backends(parse_fault(o.plant));
     if (o.backend == "tiers") b.slow = on_clang("CLANG", clang_options(o, 2));
   } else if (o.backend == "cuda" || o.backend == "cuda-host") {
     b = grid_backends(o);

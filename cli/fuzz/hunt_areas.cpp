@@ -6,6 +6,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/suggest.h"
 #include "touchstone/clang/clang_device.h"
+#include "touchstone/cli/fuzz/fuzz_plans.h"
 #include "touchstone/cli/program/verbs.h"
 #include "touchstone/fuzz/areas/areas.h"
 #include "touchstone/fuzz/engine/hunt.h"
@@ -33,30 +34,6 @@ std::unique_ptr<fuzz::Area> kernels_on_clang() {
   return fuzz::make_kernel_area(std::move(backends));
 }
 
-// Compiled into memory: the same C, as fast as judging.
-std::unique_ptr<fuzz::Area> kernels_on_tcc() {
-  const auto device = [](const char* name, bool merge_axes, bool lanes,
-                         const LayoutSizes& sizes = {}) {
-    const CodegenOptions codegen{.merge_axes = merge_axes, .lanes = lanes, .sizes = sizes};
-    return fuzz::make_device_backend(make_tcc_device(name, codegen));
-  };
-  fuzz::KernelBackends backends;
-  backends.candidate = device("TCC", true, true);
-  backends.variants.push_back(device("TCC without merged axes", false, true));
-  backends.variants.push_back(device("TCC without lanes", true, false));
-  backends.variants.push_back(device("TCC of tiny caches", true, true, kTinySizes));
-  CodegenOptions drawn, fused;
-  fused.contract = true;
-  for (drawn.layout_seed = 1; drawn.layout_seed <= fuzz::kDrawnLayouts; ++drawn.layout_seed)
-    (drawn.layout_seed == 1 ? backends.variants : backends.layouts)
-        .push_back(fuzz::make_device_backend(make_tcc_device("TCC of a drawn layout", drawn)));
-  backends.variants.push_back(
-      fuzz::make_device_backend(make_tcc_device("TCC in 3 parts", {}, Fault::None, 3)));
-  backends.variants.push_back(
-      fuzz::make_device_backend(make_tcc_device("TCC of fused products", fused)));
-  return fuzz::make_kernel_area(std::move(backends));
-}
-
 // The reference as a backend: comparisons with other backends cannot show its own mistakes.
 std::unique_ptr<fuzz::Area> kernels_on_reference() {
   fuzz::KernelBackends backends;
@@ -80,7 +57,9 @@ std::vector<fuzz::HuntArea> hunt_areas(const std::vector<std::string>& names) {
       {"random", [] { return fuzz::make_random_area(); }, 32, 4},
       {"clang", kernels_on_clang, 48, 4},
       {"reference", kernels_on_reference, 32, 4}};
-  if (has_tcc()) known.insert(known.end() - 2, {"tcc", kernels_on_tcc, 48});
+  if (has_tcc())  // compiled into memory: the same C, as fast as judging
+    known.insert(known.end() - 2,
+                 {"tcc", [] { return fuzz::make_kernel_area(tcc_backends(Fault::None)); }, 48});
   if (names.empty()) return known;
   std::vector<fuzz::HuntArea> chosen;
   for (const std::string& name : names) {

@@ -32,48 +32,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-struct Batch {
-  Tensor images;  // (n, 1, 8, 8), 0 to 1
-  Tensor labels;  // (n)
-};
-
-Batch make_batch(const Digits& digits, std::span<const std::int64_t> which,
-                 const std::string& device) {
-  std::vector<float> pixels;
-  std::vector<std::int32_t> labels;
-  for (const std::int64_t i : which) {
-    const auto at = digits.pixels.begin() + 64 * i;
-    for (auto p = at; p != at + 64; ++p) pixels.push_back(*p / 16);
-    labels.push_back(digits.labels[static_cast<std::size_t>(i)]);
-  }
-  const auto n = static_cast<std::int64_t>(which.size());
-  return {Tensor::from(pixels, {n, 1, 8, 8}, device), Tensor::from(labels, {n}, device)};
-}
-
-// A fifth is held out; both parts are shuffled and cut to whole batches.
-struct Split {
-  std::vector<std::int64_t> train, test;
-};
-
-Split split(const Digits& digits, Generator& generator) {
-  const std::vector<std::int64_t> order =
-      generator.permutation(static_cast<std::int64_t>(digits.count()));
-  const auto held_out = static_cast<std::ptrdiff_t>(digits.count() / 5);
-  Split parts{{order.begin() + held_out, order.end()}, {order.begin(), order.begin() + held_out}};
-  return parts;
-}
-
-// Batches of equal size, to keep kernels few; the remainder is dropped.
-std::vector<std::vector<std::int64_t>> batches(std::span<const std::int64_t> of,
-                                               std::int64_t size) {
-  std::vector<std::vector<std::int64_t>> out;
-  for (std::size_t at = 0; at + static_cast<std::size_t>(size) <= of.size();
-       at += static_cast<std::size_t>(size))
-    out.emplace_back(of.begin() + static_cast<std::ptrdiff_t>(at),
-                     of.begin() + static_cast<std::ptrdiff_t>(at) + size);
-  return out;
-}
-
 struct Trained {
   double seconds = 0;
   float last_loss = 0;
@@ -92,10 +50,10 @@ Trained train(const models::DigitsNet& net, const Digits& digits, std::vector<st
         generator.permutation(static_cast<std::int64_t>(order.size()));
     std::vector<std::int64_t> now;
     for (const std::int64_t i : shuffled) now.push_back(order[static_cast<std::size_t>(i)]);
-    for (const auto& which : batches(now, kBatch)) {
-      const Batch batch = make_batch(digits, which, device);
+    for (const auto& which : whole_batches(now, kBatch)) {
+      const Batch batch = batch_of(digits, which, device);
       adam.zero_grad();
-      const Tensor loss = cross_entropy(net(batch.images), batch.labels);
+      const Tensor loss = cross_entropy(net(batch.x), batch.labels);
       loss.backward();
       adam.step({loss});
       result.last_loss = loss.item<float>();
@@ -116,10 +74,10 @@ struct Accuracy {
 Accuracy test(const models::DigitsNet& net, const Digits& digits,
               std::span<const std::int64_t> held_out, const std::string& device) {
   std::int64_t seen = 0, right = 0, right_fixed = 0;
-  for (const auto& which : batches(
+  for (const auto& which : whole_batches(
            held_out, std::min<std::int64_t>(kBatch, static_cast<std::int64_t>(held_out.size())))) {
-    const Batch batch = make_batch(digits, which, device);
-    const Tensor logits = net(batch.images).detach();
+    const Batch batch = batch_of(digits, which, device);
+    const Tensor logits = net(batch.x).detach();
     const Tensor fixed = ((logits * 1024.0).cast(DType::Int32) / 24).contiguous();
     const Tensor hits = (logits.argmax(1) == batch.labels).cast(DType::Int32).sum();
     const Tensor hits_fixed = (fixed.argmax(1) == batch.labels).cast(DType::Int32).sum();
@@ -249,15 +207,15 @@ struct DemoRun {
 void run_digits(const DemoOptions& options, DemoRun& run) {
   const Digits digits = load_digits(options.data);
   Generator generator(options.seed);
-  const Split parts = split(digits, generator);
+  const auto [training, held_out] = split(digits, generator);
   run.epochs = options.epochs > 0 ? options.epochs : options.plant == "none" ? kEpochs : 1;
   fmt::print("{} handwritten digits, {} to learn from, {} held out; convolutional network on {}\n",
-             digits.count(), parts.train.size(), parts.test.size(), options.device);
+             digits.count(), training.size(), held_out.size(), options.device);
   {
     const ObserverScope watching(run.log);
     const models::DigitsNet net(generator, options.device);
-    run.trained = train(net, digits, parts.train, run.epochs, generator, options.device);
-    run.accuracy = test(net, digits, parts.test, options.device);
+    run.trained = train(net, digits, training, run.epochs, generator, options.device);
+    run.accuracy = test(net, digits, held_out, options.device);
   }
   fmt::print(
       "trained {} in {} (loss {:.4f}); held-out accuracy {:.2f} %, {:.2f} % in fixed "

@@ -85,4 +85,32 @@ Digits load_digits(const std::string& path) {
   return digits;
 }
 
+std::pair<Indices, Indices> split(const Digits& digits, Generator& generator) {
+  const Indices order = generator.permutation(static_cast<std::int64_t>(digits.count()));
+  const auto held_out = order.begin() + static_cast<std::ptrdiff_t>(digits.count() / 5);
+  return {{held_out, order.end()}, {order.begin(), held_out}};
+}
+
+std::vector<Indices> whole_batches(std::span<const std::int64_t> of, std::int64_t size) {
+  std::vector<Indices> out;
+  const auto n = static_cast<std::size_t>(size);
+  for (std::size_t at = 0; at + n <= of.size(); at += n)
+    out.emplace_back(of.begin() + static_cast<std::ptrdiff_t>(at),
+                     of.begin() + static_cast<std::ptrdiff_t>(at + n));
+  return out;
+}
+
+Batch batch_of(const Digits& digits, std::span<const std::int64_t> which,
+               const std::string& device) {
+  std::vector<float> pixels;
+  std::vector<std::int32_t> labels;
+  for (const std::int64_t i : which) {
+    const auto at = digits.pixels.begin() + 64 * i;
+    for (auto p = at; p != at + 64; ++p) pixels.push_back(*p / 16);
+    labels.push_back(digits.labels[static_cast<std::size_t>(i)]);
+  }
+  const auto n = static_cast<std::int64_t>(which.size());
+  return {Tensor::from(pixels, {n, 1, 8, 8}, device), Tensor::from(labels, {n}, device)};
+}
+
 }  // namespace touchstone::cli

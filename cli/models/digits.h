@@ -1,7 +1,12 @@
 #pragma once
 
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "touchstone/tensor/generator.h"
+#include "touchstone/tensor/tensor.h"
 
 namespace touchstone::cli {
 
@@ -16,5 +21,20 @@ struct Digits {
 /// empty (E. Alpaydin, C. Kaynak: Optical Recognition of Handwritten Digits, UCI, 1998; CC BY 4.0).
 /// Throws SystemError or ParseError naming file, line and error.
 Digits load_digits(const std::string& path);
+
+using Indices = std::vector<std::int64_t>;
+
+/// The images to train with, shuffled, and those held out, a fifth.
+std::pair<Indices, Indices> split(const Digits& digits, Generator& generator);
+
+/// Parts of one size, to keep kernels few; the remainder is dropped.
+std::vector<Indices> whole_batches(std::span<const std::int64_t> of, std::int64_t size);
+
+struct Batch {
+  Tensor x, labels;
+};
+/// x: (n, 1, 8, 8), 0 to 1. labels: (n).
+Batch batch_of(const Digits& digits, std::span<const std::int64_t> which,
+               const std::string& device = "CPU");
 
 }  // namespace touchstone::cli

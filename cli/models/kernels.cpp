@@ -44,33 +44,25 @@ void print_table(const std::vector<LazyOpPtr>& kernels) {
              count_str(static_cast<double>(flops)), count_str(static_cast<double>(bytes)));
 }
 
-// Buffers read, once per kernel; buffers written; operations.
-struct Work {
-  std::int64_t kernels = 0, loads = 0, flops = 0;
-};
-
-Work work_of(const std::vector<LazyOpPtr>& kernels) {
-  Work work;
-  for (const LazyOpPtr& kernel : kernels) {
-    const FlopCounter cost = get_lazyop_info(kernel);
-    work.kernels += 1;
-    work.loads += static_cast<std::int64_t>(cost.mem.size()) - 1;
-    work.flops += cost.flops.as_int();
-  }
-  return work;
+void print_source(const std::vector<LazyOpPtr>& kernels) {
+  for (const LazyOpPtr& kernel : kernels)
+    fmt::print("\n{}\n{}", str(kernel),
+               render_vector_function(linearize(kernel), kernel_name(kernel)));
 }
 
 void print_counts(const models::Model& model) {
-  const Work forward = work_of(kernels_of(model, false)), both = work_of(kernels_of(model, true));
+  ProgramKernels forward, both;
+  for (const LazyOpPtr& kernel : kernels_of(model, false)) forward.add(kernel);
+  for (const LazyOpPtr& kernel : kernels_of(model, true)) both.add(kernel);
   const nlohmann::ordered_json row = {{"model", model.name},
                                       {"opt", Config::current().opt},
-                                      {"forward", forward.kernels},
-                                      {"forward_backward", both.kernels},
+                                      {"forward", forward.stores},
+                                      {"forward_backward", both.stores},
                                       {"loads", both.loads},
-                                      {"stores", both.kernels},
+                                      {"stores", both.stores},
                                       {"flops", both.flops},
                                       {"forward_loads", forward.loads},
-                                      {"forward_stores", forward.kernels},
+                                      {"forward_stores", forward.stores},
                                       {"forward_flops", forward.flops}};
   fmt::print("{}\n", row.dump());
 }
@@ -124,10 +116,7 @@ int print_program(const KernelsOptions& options) {
   }
   print_table(made.kernels);
   if (made.copies > 0) fmt::print("{} between devices\n", counted(made.copies, "copy"));
-  if (options.source)
-    for (const LazyOpPtr& kernel : made.kernels)
-      fmt::print("\n{}\n{}", str(kernel),
-                 render_vector_function(linearize(kernel), kernel_name(kernel)));
+  if (options.source) print_source(made.kernels);
   return kExitOk;
 }
 
@@ -182,10 +171,7 @@ int run_kernels(const KernelsOptions& options) {
     }
     fmt::print("{}: {}\n", bold(model.name), model.what);
     print_table(kernels);
-    if (!options.source) continue;
-    for (const LazyOpPtr& kernel : kernels)
-      fmt::print("\n{}\n{}", str(kernel),
-                 render_vector_function(linearize(kernel), kernel_name(kernel)));
+    if (options.source) print_source(kernels);
   }
   return kExitOk;
 }

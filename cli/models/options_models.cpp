@@ -49,6 +49,16 @@ Verb kernels_verb(CLI::App& app) {
   return {v, [] { return run_kernels(o); }, add_work_limits(v)};
 }
 
+void add_graph_to_rewrite(CLI::App& v, RewritingOptions& o) {
+  v.add_option("model", o.model, "A model of `touchstone kernels`");
+  v.add_flag("--backward", o.backward, "Include the gradients of mean(output^2)");
+  v.add_option("--program", o.program,
+               "Instead of a model, a program: its text, a file with one, or - for standard input")
+      ->excludes("model");
+  v.add_option("--scheduler", o.scheduler, "A scheduler that rewrites [kernelize]")
+      ->check(CLI::IsMember({"kernelize", "ranges"}));
+}
+
 void add_graphs(CLI::App& v, RewritingOptions& o) {
   v.add_option("--graphs", o.graphs,
                "Matches drawn as graphs in the page; each takes Graphviz some milliseconds")
@@ -60,13 +70,7 @@ Verb rewrite_verb(CLI::App& app) {
   static RewritingOptions o;
   CLI::App* v = add_verb(app, "rewrite", "Record every rewrite of a graph on its way to kernels",
                          "rewrite lenet --backward --html lenet.html", {{kExitOk, "done"}});
-  v->add_option("model", o.model, "A model of `touchstone kernels`");
-  v->add_flag("--backward", o.backward, "Include the gradients of mean(output^2)");
-  v->add_option("--program", o.program,
-                "Instead of a model, a program: its text, a file with one, or - for standard input")
-      ->excludes("model");
-  v->add_option("--scheduler", o.scheduler, "A scheduler that rewrites [kernelize]")
-      ->check(CLI::IsMember({"kernelize", "ranges"}));
+  add_graph_to_rewrite(*v, o);
   v->add_option("--html", o.html,
                 "Write a page that steps through all rewrites to this file, - for standard output");
   add_graphs(*v, o);
@@ -81,13 +85,7 @@ Verb steps_verb(CLI::App& app) {
                "steps softmax -o report.html", {{kExitOk, "done"}},
                "Passes and their matches by arrow keys, the graph before and after each, and the "
                "AST, steps and C of every kernel. The page is one file and needs no network.");
-  v->add_option("model", o.model, "A model of `touchstone kernels`");
-  v->add_flag("--backward", o.backward, "Include the gradients of mean(output^2)");
-  v->add_option("--program", o.program,
-                "Instead of a model, a program: its text, a file with one, or - for standard input")
-      ->excludes("model");
-  v->add_option("--scheduler", o.scheduler, "A scheduler that rewrites [kernelize]")
-      ->check(CLI::IsMember({"kernelize", "ranges"}));
+  add_graph_to_rewrite(*v, o);
   v->add_option("-o,--output", o.html, "The page, - for standard output")->required();
   add_graphs(*v, o);
   return {v, [] { return run_rewrite(o); }, add_work_limits(v)};

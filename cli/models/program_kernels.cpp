@@ -20,14 +20,6 @@
 namespace touchstone::cli {
 namespace {
 
-void count(ProgramKernels& out, const LazyOpPtr& ast) {
-  const FlopCounter cost = get_lazyop_info(ast);
-  out.loads += static_cast<std::int64_t>(cost.mem.size()) - 1;
-  out.stores += 1;
-  out.flops += cost.flops.as_int();
-  out.kernels.push_back(ast);
-}
-
 // An elementwise op that kernels lack counts as one operation an element, like an existing one.
 UOp countable(const UOp& u) {
   constexpr OpSet kLacking{GraphOp::Or,  GraphOp::And, GraphOp::Shl,
@@ -63,9 +55,9 @@ void count_kernel(ProgramKernels& out, const UOp& assign) {
     return;
   }
   auto counted = std::make_shared<UOpKernel>(UOpKernel{all_countable(kernel->ast), {}});
-  count(out,
-        lower_kernel(assign.src(0).assign(assign.src(1).with_arg(UOpKernelPtr(std::move(counted)))))
-            .ast);
+  out.add(
+      lower_kernel(assign.src(0).assign(assign.src(1).with_arg(UOpKernelPtr(std::move(counted)))))
+          .ast);
 }
 
 ProgramKernels by_rewriting(const fuzz::UOpProgram& program, const Config& config) {
@@ -151,7 +143,7 @@ ProgramKernels by_fusion(const fuzz::UOpProgram& program) {
   ProgramKernels out;
   ByFusion buffers;
   for (const ScheduleItem& item : schedule(buffers.outputs_of(program.sink))) {
-    if (item.kind == Op::Store) count(out, item.ast);
+    if (item.kind == Op::Store) out.add(item.ast);
     out.copies += item.kind == Op::From ? 1 : 0;
   }
   return out;
@@ -190,6 +182,14 @@ std::string read_question(std::string_view line, Config& config) {
 }
 
 }  // namespace
+
+void ProgramKernels::add(const LazyOpPtr& kernel) {
+  const FlopCounter cost = get_lazyop_info(kernel);
+  loads += static_cast<std::int64_t>(cost.mem.size()) - 1;
+  stores += 1;
+  flops += cost.flops.as_int();
+  kernels.push_back(kernel);
+}
 
 bool is_file(const std::string& program) {
   return program != "-" && program.find(':') == std::string::npos;

@@ -13,6 +13,9 @@ namespace touchstone::cli {
 struct ProgramKernels {
   std::vector<LazyOpPtr> kernels;  // computing kernels; null if they lack some op
   std::int64_t copies = 0, loads = 0, stores = 0, flops = 0;
+
+  /// Counts the buffers it reads, once per kernel, the buffer it writes, and its operations.
+  void add(const LazyOpPtr& kernel);
 };
 
 /// True if `--program` names a file: a program starts with the element type of an input and a

@@ -1,6 +1,7 @@
 #include "touchstone/cli/models/train_tasks.h"
 
-#include "touchstone/cli/models/digits.h"
+#include <tuple>
+
 #include "touchstone/tensor/functional.h"
 #include "touchstone/tensor/networks.h"
 
@@ -16,10 +17,7 @@ class DigitsTask final : public Task {
   explicit DigitsTask(const TrainOptions& o) : generator_(o.seed), net_(generator_) {
     digits_ = load_digits(o.data);
     Generator order(o.seed + 1);
-    const auto all = order.permutation(static_cast<std::int64_t>(digits_.count()));
-    const auto kept = static_cast<std::ptrdiff_t>(digits_.count() / 5);
-    test_.assign(all.begin(), all.begin() + kept);
-    train_.assign(all.begin() + kept, all.end());
+    std::tie(train_, test_) = split(digits_, order);
   }
   nn::StateDict state() const override { return net_.state(); }
   // The second convolution is sharded by output channels, the last layer by input channels.
@@ -36,17 +34,7 @@ class DigitsTask final : public Task {
   std::vector<Batch> batches(const std::vector<std::int64_t>& of,
                              std::int64_t batch) const override {
     std::vector<Batch> all;
-    for (std::size_t at = 0; at + static_cast<std::size_t>(batch) <= of.size();
-         at += static_cast<std::size_t>(batch)) {
-      std::vector<float> pixels;
-      std::vector<std::int32_t> labels;
-      for (std::size_t k = at; k < at + static_cast<std::size_t>(batch); ++k) {
-        const auto first = digits_.pixels.begin() + 64 * of[k];
-        for (auto p = first; p != first + 64; ++p) pixels.push_back(*p / 16);
-        labels.push_back(digits_.labels[static_cast<std::size_t>(of[k])]);
-      }
-      all.push_back({Tensor::from(pixels, {batch, 1, 8, 8}), Tensor::from(labels, {batch})});
-    }
+    for (const Indices& which : whole_batches(of, batch)) all.push_back(batch_of(digits_, which));
     return all;
   }
 
@@ -89,12 +77,10 @@ class SumsTask final : public Task {
   std::vector<Batch> batches(const std::vector<std::int64_t>& of,
                              std::int64_t batch) const override {
     std::vector<Batch> all;
-    for (std::size_t at = 0; at + static_cast<std::size_t>(batch) <= of.size();
-         at += static_cast<std::size_t>(batch)) {
+    for (const Indices& which : whole_batches(of, batch)) {
       std::vector<std::int32_t> tokens, labels;
-      for (std::size_t k = at; k < at + static_cast<std::size_t>(batch); ++k) {
-        const auto a = static_cast<std::int32_t>(of[k] / 50),
-                   b = static_cast<std::int32_t>(of[k] % 50);
+      for (const std::int64_t i : which) {
+        const auto a = static_cast<std::int32_t>(i / 50), b = static_cast<std::int32_t>(i % 50);
         const std::int32_t sum = a + b;
         for (const std::int32_t t : {a / 10, a % 10, 10, b / 10, b % 10, 11, sum / 10})
           tokens.push_back(t);

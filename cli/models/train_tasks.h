@@ -7,15 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "touchstone/cli/models/digits.h"
 #include "touchstone/cli/models/train.h"
 #include "touchstone/tensor/state.h"
 #include "touchstone/tensor/tensor.h"
 
 namespace touchstone::cli {
-
-struct Batch {
-  Tensor x, labels;
-};
 
 /// A network and its training data.
 class Task {

@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include "touchstone/base/descriptor.h"
 #include "touchstone/base/error.h"
 #include "touchstone/cli/program/verbs.h"
 
@@ -36,8 +37,7 @@ int answer_lines(const std::string& verb, const LineStream::Answer& answer,
       blank);
   std::vector<char> piece(kPiece);
   for (;;) {
-    const ::ssize_t n = ::read(STDIN_FILENO, piece.data(), piece.size());
-    if (n < 0 && errno == EINTR) continue;
+    const ssize_t n = read_some(STDIN_FILENO, piece);
     if (n < 0) throw failed("read");
     if (n == 0) break;
     stream.take({piece.data(), static_cast<std::size_t>(n)});

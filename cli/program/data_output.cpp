@@ -14,7 +14,7 @@ namespace touchstone::cli {
 
 DataOutput::DataOutput() {
   std::fflush(stdout);
-  kept_ = process::Descriptor(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+  kept_ = Descriptor(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
   if (!kept_ || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
     throw SystemError(fmt::format("cannot use standard output: {}", std::strerror(errno)));
 }
@@ -25,13 +25,8 @@ DataOutput::~DataOutput() {
 }
 
 void DataOutput::write(std::string_view text) const {
-  while (!text.empty()) {
-    const ssize_t n = ::write(kept_.get(), text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0)
-      throw SystemError(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
-    text.remove_prefix(static_cast<std::size_t>(n));
-  }
+  if (const int error = write_all(kept_.get(), text); error != 0)
+    throw SystemError(fmt::format("cannot write to standard output: {}", std::strerror(error)));
 }
 
 std::unique_ptr<DataOutput> log_output(const std::string& log, bool json) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "touchstone/process/descriptor.h"
+#include "touchstone/base/descriptor.h"
 
 namespace touchstone::cli {
 
@@ -23,7 +23,7 @@ class DataOutput {
   void write(std::string_view text) const;
 
  private:
-  process::Descriptor kept_;
+  Descriptor kept_;
 };
 
 /// A DataOutput if wanted, else null.

@@ -27,8 +27,6 @@
 namespace touchstone::cli {
 namespace {
 
-using process::Descriptor;
-
 constexpr int kWaiting = 1024;  // pending connections
 
 struct HostAndPort {

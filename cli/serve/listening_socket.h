@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-#include "touchstone/process/descriptor.h"
+#include "touchstone/base/descriptor.h"
 
 namespace touchstone::cli {
 
@@ -34,7 +34,7 @@ class ListeningSocket {
   void listen_at_path(const std::string& path);
   void listen_at_address(const std::string& place);
 
-  process::Descriptor fd_;
+  Descriptor fd_;
   std::string where_;
   std::filesystem::path path_;  // of a Unix socket
   dev_t device_ = 0;

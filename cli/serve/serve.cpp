@@ -61,10 +61,8 @@ HostArray array_of(const json& said, const std::string& what, const KernelFile& 
                                  array.bytes.size(), name(array.dtype), width));
   array.shape = {static_cast<std::int64_t>(array.bytes.size() / width)};
   if (idx == 0 && !said.contains("shape")) {  // the kernel's shape, if the count fits
-    std::vector<std::int64_t> shape;
-    for (const sint& size : kernel.ast->shape()) shape.push_back(size.as_int());
-    const HostArray whole{array.dtype, shape, {}};
-    if (whole.size() == array.size()) array.shape = std::move(shape);
+    const HostArray whole{array.dtype, concrete(kernel.ast->shape()), {}};
+    if (whole.size() == array.size()) array.shape = whole.shape;
   }
   if (const auto shape = said.find("shape"); shape != said.end()) {
     const std::int64_t count = array.size();

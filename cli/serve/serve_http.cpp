@@ -32,7 +32,6 @@ namespace {
 
 using process::Child;
 using process::Clock;
-using process::Descriptor;
 
 constexpr int kTickMilliseconds = 100;    // polling interval for stop requests and deadlines
 constexpr double kSecondsToBreakOff = 6;  // beyond the limit; a verdict ends itself after 5

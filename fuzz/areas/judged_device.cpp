@@ -70,10 +70,6 @@ JudgedDevice::JudgedDevice(std::string name, std::unique_ptr<Device> device)
       device_(std::move(device)),
       reference_(make_interpreted_device("REFERENCE", 1)) {}
 
-RunnerPtr JudgedDevice::make_runner(const LazyOpPtr& kernel) {
-  return make_runners(std::span(&kernel, 1)).front();
-}
-
 std::vector<RunnerPtr> JudgedDevice::make_runners(std::span<const LazyOpPtr> kernels) {
   device_->prepare(kernels);
   std::vector<RunnerPtr> runners;

@@ -26,7 +26,6 @@ class JudgedDevice final : public Device {
 
  private:
   class Judged;
-  RunnerPtr make_runner(const LazyOpPtr& kernel) override;
   std::vector<RunnerPtr> make_runners(std::span<const LazyOpPtr> kernels) override;
 
   std::unique_ptr<Device> device_, reference_;

@@ -123,10 +123,8 @@ std::vector<CoverageRow> kernel_rows(const KernelCase& c, Ending ending) {
     }
   }
   for (const HostArray& input : c.inputs)
-    for (std::size_t i = 0; i < input.bytes.size(); i += itemsize(input.dtype)) {
-      std::uint64_t bits = 0;
-      std::memcpy(&bits, input.bytes.data() + i, itemsize(input.dtype));
-      const double value = Scalar::from_bits(input.dtype, bits).to_double();
+    for (std::size_t i = 0; i < input.bytes.size() / itemsize(input.dtype); ++i) {
+      const double value = Scalar::from_bits(input.dtype, bits_at(input, i)).to_double();
       if (is_float(input.dtype) && !(value > -1e300 && value < 1e300)) features.insert(3);
     }
   if (!c.values.empty()) features.insert(5);

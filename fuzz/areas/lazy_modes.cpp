@@ -225,7 +225,7 @@ MovementOp SymbolicSizes::of(MovementOp op) const {
 }
 
 std::optional<std::string> first_difference(DType dtype, const std::string& right,
-                                            const std::string& got) {
+                                            const std::string& got, std::string_view whose) {
   if (right == got) return std::nullopt;
   if (right.size() != got.size())
     return fmt::format("there are {} bytes, not {},", got.size(), right.size());
@@ -236,9 +236,13 @@ std::optional<std::string> first_difference(DType dtype, const std::string& righ
     std::memcpy(&y, got.data() + i, width);
     const Scalar a = Scalar::from_bits(dtype, x), b = Scalar::from_bits(dtype, y);
     if (x == y || (a.is_nan() && b.is_nan())) continue;
-    return fmt::format("element {} is {} by definition, and {}", i / width, a.str(), b.str());
+    return fmt::format("element {} is {} {}, and {}", i / width, a.str(), whose, b.str());
   }
   return std::nullopt;
+}
+
+LazyBufferPtr stored_input(const ProgramStep& input, const std::string& device) {
+  return array(input, input.shape, device, [](std::size_t i) { return i; });
 }
 
 std::vector<LazyBufferPtr> inputs_of(const Program& program, const Mode& mode, std::size_t turn) {

@@ -72,9 +72,13 @@ class SymbolicSizes {
   symbolic::Values values_;
 };
 
-/// The first element in which two results differ; all NaNs are equal.
+/// The first element in which two results differ; all NaNs are equal. `whose`: the right one.
 std::optional<std::string> first_difference(DType dtype, const std::string& right,
-                                            const std::string& got);
+                                            const std::string& got,
+                                            std::string_view whose = "by definition");
+
+/// An input's values in a buffer of a device.
+LazyBufferPtr stored_input(const ProgramStep& input, const std::string& device);
 
 /// The program's inputs. `turn`: 0 for the program's own values, else they are rotated by that
 /// many.

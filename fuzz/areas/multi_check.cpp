@@ -1,11 +1,11 @@
 #include "touchstone/fuzz/areas/multi_check.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/hash.h"
 #include "touchstone/device/config.h"
+#include "touchstone/fuzz/areas/lazy_modes.h"
 #include "touchstone/lazy/realize.h"
 
 namespace touchstone::fuzz {
@@ -117,16 +117,7 @@ class Sharded {
     if (s.name == "const")
       return {LazyBuffer::constant(value_of(s, 0), shape, there_),
               LazyBuffer::constant(value_of(s, 0), shape, here_)};
-    std::vector<std::byte> bytes;
-    const std::size_t width = itemsize(s.dtype);
-    for (std::int64_t i = 0; i < max_elements(shape); ++i) {
-      const std::uint64_t bits = value_of(s, static_cast<std::size_t>(i)).bits();
-      bytes.resize(bytes.size() + width);
-      std::memcpy(bytes.data() + bytes.size() - width, &bits, width);
-    }
-    const auto buffer = std::make_shared<Buffer>(Device::get(here_), s.dtype, max_elements(shape));
-    buffer->copy_in(bytes);
-    const LazyBufferPtr here = LazyBuffer::from_buffer(buffer, shape);
+    const LazyBufferPtr here = stored_input(s, here_);
     return {placed(here), here};
   }
 
@@ -230,21 +221,10 @@ class Sharded {
 
   std::optional<Checked> compared(const std::string& is, const std::string& must, DType d,
                                   const char* whose) const {
-    const std::string where = fmt::format("on {} devices{}", n_, ring_ ? " by ring" : "");
-    if (is.size() != must.size())
-      return Checked::fail("multi",
-                           fmt::format("{} bytes {}, {} {}", is.size(), where, must.size(), whose));
-    const std::size_t width = itemsize(d);
-    for (std::size_t i = 0; i < is.size(); i += width) {
-      std::uint64_t x = 0, y = 0;
-      std::memcpy(&x, is.data() + i, width);
-      std::memcpy(&y, must.data() + i, width);
-      const Scalar got = Scalar::from_bits(d, x), right = Scalar::from_bits(d, y);
-      if (x == y || (got.is_nan() && right.is_nan())) continue;
-      return Checked::fail("multi", fmt::format("element {} is {} {}, and {} {}", i / width,
-                                                right.str(), whose, got.str(), where));
-    }
-    return std::nullopt;
+    const auto wrong = first_difference(d, must, is, whose);
+    if (!wrong) return std::nullopt;
+    return Checked::fail("multi",
+                         fmt::format("{} on {} devices{}", *wrong, n_, ring_ ? " by ring" : ""));
   }
 
   const Program& program_;

@@ -90,12 +90,14 @@ std::vector<Index> parts_in(const Call& call, const Tensors& x) {
   return again;
 }
 
-struct LayerSizes {
-  std::int64_t in, out;
+/// For a layer whose random weights are replaced.
+struct AnyWeights {
+  Generator generator{1};
+  operator Generator&() && { return generator; }  // NOLINT(google-explicit-constructor)
 };
 // A layer with the given weights.
 template <class Layer>
-Layer& given_weights(Layer& layer, const Tensors& x) {
+Layer weighted(Layer layer, const Tensors& x) {
   layer.weight = x[1];
   layer.bias = or_none(x, 2);
   return layer;
@@ -105,6 +107,17 @@ nn::LayerOptions layer_options(const Tensors& x) {
   options.dtype = x[0].dtype();
   options.device = x[0].device();
   return options;
+}
+template <class Layer, class Kernel, class Args>
+Tensors convolved(const Tensors& x, std::int64_t out, Kernel kernel, const Args& args) {
+  const Layer layer(x[0].size(1), out, kernel, AnyWeights(), args, layer_options(x));
+  return {weighted(layer, x)(x[0])};
+}
+std::array<std::int64_t, 2> kernel_size(const Tensor& kernel) {
+  return {kernel.size(2), kernel.size(3)};
+}
+nn::Linear linear_layer(const Tensors& x) {
+  return weighted(nn::Linear(x[1].size(1), x[1].size(0), AnyWeights(), layer_options(x)), x);
 }
 nn::NormOptions norm_options(const Tensors& x, bool affine) {
   nn::NormOptions options;
@@ -138,8 +151,8 @@ Tensors batch_normed_layer(const Call& call, const Tensors& x) {
   return {y, layer.running_mean, layer.running_var};
 }
 nn::MultiHeadAttention heads_layer(const Call& call, const Tensors& x) {
-  Generator generator(1);
-  nn::MultiHeadAttention layer(x[0].size(2), call.whole("heads", 1), generator, layer_options(x));
+  nn::MultiHeadAttention layer(x[0].size(2), call.whole("heads", 1), AnyWeights(),
+                               layer_options(x));
   nn::Linear* const parts[] = {&layer.query, &layer.key, &layer.value, &layer.out};
   for (std::size_t i = 0; i < 4; ++i) {
     parts[i]->weight = x[3 + 2 * i];
@@ -162,8 +175,7 @@ Tensors token_by_token(const Call& call, const Tensors& x) {
 }
 template <class Layer>
 Tensors recurrent(const Tensors& x) {
-  Generator generator(1);
-  Layer layer(x[0].size(2), x[2].size(1), generator, layer_options(x));
+  Layer layer(x[0].size(2), x[2].size(1), AnyWeights(), layer_options(x));
   layer.weight_ih = x[1];
   layer.weight_hh = x[2];
   layer.bias_ih = x[3];
@@ -198,35 +210,16 @@ constexpr TensorFunction kNetwork[] = {
     TOUCHSTONE_NETWORK("conv2d", {conv2d(x[0], x[1], nth_tensor(x, 2), window_args(call))}),
     TOUCHSTONE_NETWORK("conv_transpose",
                        {conv_transpose(x[0], x[1], nth_tensor(x, 2), conv_args(call))}),
-    {"Conv1d",
-     [](const Call& call, const Tensors& x) -> Tensors {
-       Generator generator(1);
-       nn::Conv1d layer(x[0].size(1), x[1].size(0), x[1].size(2), generator, conv_args(call),
-                        layer_options(x));
-       return {given_weights(layer, x)(x[0])};
-     }},
-    {"Conv2d",
-     [](const Call& call, const Tensors& x) -> Tensors {
-       Generator generator(1);
-       nn::Conv2d layer(x[0].size(1), x[1].size(0), {x[1].size(2), x[1].size(3)}, generator,
-                        window_args(call), layer_options(x));
-       return {given_weights(layer, x)(x[0])};
-     }},
-    {"ConvTranspose1d",
-     [](const Call& call, const Tensors& x) -> Tensors {
-       Generator generator(1);
-       nn::ConvTranspose1d layer(x[0].size(1), x[1].size(1) * call.whole("groups", 1),
-                                 x[1].size(2), generator, conv_args(call), layer_options(x));
-       return {given_weights(layer, x)(x[0])};
-     }},
-    {"ConvTranspose2d",
-     [](const Call& call, const Tensors& x) -> Tensors {
-       Generator generator(1);
-       nn::ConvTranspose2d layer(x[0].size(1), x[1].size(1) * call.whole("groups", 1),
-                                 {x[1].size(2), x[1].size(3)}, generator, conv_args(call),
-                                 layer_options(x));
-       return {given_weights(layer, x)(x[0])};
-     }},
+    TOUCHSTONE_NETWORK("Conv1d", convolved<nn::Conv1d>(x, x[1].size(0), x[1].size(2),
+                                                       conv_args(call))),
+    TOUCHSTONE_NETWORK("Conv2d", convolved<nn::Conv2d>(x, x[1].size(0), kernel_size(x[1]),
+                                                       window_args(call))),
+    TOUCHSTONE_NETWORK("ConvTranspose1d",
+                       convolved<nn::ConvTranspose1d>(x, x[1].size(1) * call.whole("groups", 1),
+                                                      x[1].size(2), conv_args(call))),
+    TOUCHSTONE_NETWORK("ConvTranspose2d",
+                       convolved<nn::ConvTranspose2d>(x, x[1].size(1) * call.whole("groups", 1),
+                                                      kernel_size(x[1]), conv_args(call))),
     TOUCHSTONE_NETWORK(
         "interpolate",
         {interpolate(x[0], call.list("sizes"),
@@ -264,19 +257,9 @@ constexpr TensorFunction kNetwork[] = {
        return {y};
      }},
     TOUCHSTONE_NETWORK("linear", {linear(x[0], x[1], nth_tensor(x, 2))}),
-    {"Linear",
-     [](const Call&, const Tensors& x) -> Tensors {
-       Generator generator(1);
-       nn::Linear layer(x[1].size(1), x[1].size(0), generator, layer_options(x));
-       return {given_weights(layer, x)(x[0])};
-     }},
-    {"Sequential",
-     [](const Call&, const Tensors& x) -> Tensors {
-       Generator generator(1);
-       nn::Linear layer(x[1].size(1), x[1].size(0), generator, layer_options(x));
-       given_weights(layer, x);
-       return {nn::Sequential([](const Tensor& t) { return t.relu(); }, layer)(x[0])};
-     }},
+    TOUCHSTONE_NETWORK("Linear", {linear_layer(x)(x[0])}),
+    TOUCHSTONE_NETWORK("Sequential", {nn::Sequential([](const Tensor& t) { return t.relu(); },
+                                                     linear_layer(x))(x[0])}),
     TOUCHSTONE_NETWORK("softmax", {softmax(x[0], axis_in_call(call, -1))}),
     TOUCHSTONE_NETWORK("log_softmax", {log_softmax(x[0], axis_in_call(call, -1))}),
     TOUCHSTONE_NETWORK("layernorm",
@@ -313,8 +296,7 @@ constexpr TensorFunction kNetwork[] = {
     TOUCHSTONE_NETWORK("GRU", recurrent<nn::GRU>(x)),
     {"Embedding",
      [](const Call&, const Tensors& x) -> Tensors {
-       Generator generator(1);
-       nn::Embedding layer(x[0].size(0), x[0].size(1), generator, {x[0].dtype(), x[0].device()});
+       nn::Embedding layer(x[0].size(0), x[0].size(1), AnyWeights(), {x[0].dtype(), x[0].device()});
        layer.weight = x[0];
        return {layer(x[1])};
      }},
@@ -378,6 +360,12 @@ Tensors trained(const Call& call, const Tensors& x, Make make) {
           Tensor::from<double>({optimizer->lr()}, {}, device),
           Tensor::from<std::int64_t>({realized}, {}, device)};
 }
+template <class Optimizer, class... Settings>
+Tensors trained_by(const Call& call, const Tensors& x, Settings... settings) {
+  return trained(call, x, [&](const optim::Parameters& p) {
+    return std::make_unique<Optimizer>(p, settings...);
+  });
+}
 // Tensors with the given gradients.
 Tensors with_gradients(const Tensors& x) {
   Tensors parameters;
@@ -395,37 +383,21 @@ Tensors gradients_of(const Tensors& parameters) {
 }
 
 constexpr TensorFunction kTraining[] = {
-    {"SGD",
-     [](const Call& call, const Tensors& x) {
-       return trained(call, x, [&](const optim::Parameters& p) {
-         return std::make_unique<optim::SGD>(
-             p, call.real("lr", 0.1), call.real("momentum", 0), call.real("decay", 0),
-             call.has("nesterov") ? optim::Nesterov::Yes : optim::Nesterov::No);
-       });
-     }},
-    {"Adam",
-     [](const Call& call, const Tensors& x) {
-       return trained(call, x, [&](const optim::Parameters& p) {
-         return std::make_unique<optim::Adam>(p, call.real("lr", 1e-3), call.real("beta1", 0.9),
-                                              call.real("beta2", 0.999), call.real("eps", 1e-8));
-       });
-     }},
-    {"AdamW",
-     [](const Call& call, const Tensors& x) {
-       return trained(call, x, [&](const optim::Parameters& p) {
-         return std::make_unique<optim::AdamW>(p, call.real("lr", 1e-3), call.real("decay", 0.01),
-                                               call.real("beta1", 0.9), call.real("beta2", 0.999),
-                                               call.real("eps", 1e-8));
-       });
-     }},
-    {"LAMB",
-     [](const Call& call, const Tensors& x) {
-       return trained(call, x, [&](const optim::Parameters& p) {
-         return std::make_unique<optim::LAMB>(p, call.real("lr", 1e-3), call.real("decay", 0.01),
-                                              call.real("beta1", 0.9), call.real("beta2", 0.999),
-                                              call.real("eps", 1e-6));
-       });
-     }},
+    TOUCHSTONE_NETWORK(
+        "SGD", trained_by<optim::SGD>(
+                   call, x, call.real("lr", 0.1), call.real("momentum", 0), call.real("decay", 0),
+                   call.has("nesterov") ? optim::Nesterov::Yes : optim::Nesterov::No)),
+    TOUCHSTONE_NETWORK(
+        "Adam", trained_by<optim::Adam>(call, x, call.real("lr", 1e-3), call.real("beta1", 0.9),
+                                        call.real("beta2", 0.999), call.real("eps", 1e-8))),
+    TOUCHSTONE_NETWORK(
+        "AdamW", trained_by<optim::AdamW>(call, x, call.real("lr", 1e-3), call.real("decay", 0.01),
+                                          call.real("beta1", 0.9), call.real("beta2", 0.999),
+                                          call.real("eps", 1e-8))),
+    TOUCHSTONE_NETWORK(
+        "LAMB", trained_by<optim::LAMB>(call, x, call.real("lr", 1e-3), call.real("decay", 0.01),
+                                        call.real("beta1", 0.9), call.real("beta2", 0.999),
+                                        call.real("eps", 1e-6))),
     {"clip_grad_norm",
      [](const Call& call, const Tensors& x) {
        const Tensors p = with_gradients(x);

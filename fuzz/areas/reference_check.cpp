@@ -1,7 +1,6 @@
 #include "touchstone/fuzz/areas/reference_check.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "touchstone/base/hash.h"
@@ -63,13 +62,6 @@ bool leaves_one_answer(const LazyOpPtr& kernel) {
     return n->op() == Op::Gather || (divides && !is_float(n->dtype())) ||
            (n->op() == Op::Cast && n->cast_arg().bitcast);
   });
-}
-
-std::uint64_t bits_at(const HostArray& array, std::size_t i) {
-  std::uint64_t bits = 0;
-  const std::size_t width = itemsize(array.dtype);
-  std::memcpy(&bits, array.bytes.data() + i * width, width);
-  return bits;
 }
 
 std::string text_at(const HostArray& array, std::size_t i) {
@@ -169,14 +161,12 @@ Reply change_is_refused(const KernelCase& c, const HostArray& right, std::uint64
   const std::uint64_t at = choice % 3 == 0   ? static_cast<std::uint64_t>(n - 1)
                            : choice % 3 == 1 ? 0
                                              : hash_mix(17, choice) % static_cast<std::uint64_t>(n);
-  const std::size_t width = itemsize(right.dtype), byte = static_cast<std::size_t>(at) * width;
-  HostArray changed = right;
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &changed.bytes[byte], width);
-  if (is_float(right.dtype) && std::isnan(Scalar::from_bits(right.dtype, bits).to_double()))
-    return {false};
+  std::uint64_t bits = bits_at(right, at);
+  if (Scalar::from_bits(right.dtype, bits).is_nan()) return {false};
   bits ^= 1;
-  std::memcpy(&changed.bytes[byte], &bits, width);
+  const std::size_t width = itemsize(right.dtype);
+  HostArray changed = right;
+  std::memcpy(&changed.bytes[static_cast<std::size_t>(at) * width], &bits, width);
   if (judge({c, changed, {}}, exact).outcome == Outcome::Fail) return {};
   return {true, fmt::format("element {} of {} has one answer, and another is taken: {}", at, n,
                             Scalar::from_bits(right.dtype, bits).str())};

@@ -418,9 +418,7 @@ constexpr TensorFunction kPlain[] = {
      }},
     {"broadcast_shape",
      [](const Call&, const Tensors& x) -> Tensors {
-       std::vector<std::int64_t> sizes;
-       for (const sint& size : broadcast_shape(x[0].shape(), x[1].shape()))
-         sizes.push_back(size.as_int());
+       const auto sizes = concrete(broadcast_shape(x[0].shape(), x[1].shape()));
        return {Tensor::from<std::int64_t>(sizes, {static_cast<std::int64_t>(sizes.size())}, x[0].device())};
      }},
     {"set",

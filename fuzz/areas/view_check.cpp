@@ -87,8 +87,7 @@ class ViewCheck {
   Checked run() {
     try {
       tracker_ = applied(ShapeTracker::contiguous(case_.base), case_.ops);
-      for (const Point& p : points_)
-        if (auto wrong = differs(tracker_, p)) return Checked::fail("address", at(p) + *wrong);
+      if (auto wrong = agrees(tracker_, "address", [] { return ""; })) return *wrong;
       if (auto wrong = rest()) return *wrong;
     } catch (const Interrupted&) {
       throw;
@@ -113,6 +112,15 @@ class ViewCheck {
   }
   static std::optional<std::string> differs(const ShapeTracker& tracker, const Point& p) {
     return p.differs(p.values().empty() ? tracker : tracker.bind(p.values()));
+  }
+
+  // A failure where the tracker disagrees with the array; `what`: how it was made.
+  template <class What>
+  std::optional<Checked> agrees(const ShapeTracker& tracker, const char* relation,
+                                const What& what) const {
+    for (const Point& p : points_)
+      if (auto wrong = differs(tracker, p)) return Checked::fail(relation, at(p) + what() + *wrong);
+    return std::nullopt;
   }
 
   std::optional<Checked> rest() const {
@@ -141,9 +149,7 @@ class ViewCheck {
   std::optional<Checked> merged() const {
     ShapeTracker on_the_way = ShapeTracker::contiguous(case_.base);
     for (const MovementOp& op : case_.ops) on_the_way = merge_outermost(apply(on_the_way, op));
-    for (const Point& p : points_)
-      if (auto wrong = differs(on_the_way, p))
-        return Checked::fail("merged", fmt::format("{}on the way {}", at(p), *wrong));
+    if (auto wrong = agrees(on_the_way, "merged", [] { return "on the way "; })) return wrong;
     const ShapeTracker simple = simplify(tracker_);
     if (simple == tracker_) return std::nullopt;  // already checked
     if (simple.views().size() > tracker_.views().size())
@@ -151,11 +157,7 @@ class ViewCheck {
     if (simplify(simple) != simple)
       return Checked::fail("merged", fmt::format("{} became {}, and then {}", tracker_.str(),
                                                  simple.str(), simplify(simple).str()));
-    for (const Point& p : points_)
-      if (auto wrong = differs(simple, p))
-        return Checked::fail("merged",
-                             fmt::format("{}{} became {}", at(p), tracker_.str(), *wrong));
-    return std::nullopt;
+    return agrees(simple, "merged", [&] { return tracker_.str() + " became "; });
   }
 
   std::optional<Checked> composed() const {
@@ -164,12 +166,8 @@ class ViewCheck {
     const std::span<const MovementOp> ops(case_.ops);
     const ShapeTracker inner = applied(ShapeTracker::contiguous(case_.base), ops.subspan(0, half));
     const ShapeTracker outer = applied(ShapeTracker::contiguous(inner.shape()), ops.subspan(half));
-    const ShapeTracker both = inner + outer;
-    for (const Point& p : points_)
-      if (auto wrong = differs(both, p))
-        return Checked::fail("composed",
-                             fmt::format("{}{} + {}: {}", at(p), inner.str(), outer.str(), *wrong));
-    return std::nullopt;
+    return agrees(inner + outer, "composed",
+                  [&] { return fmt::format("{} + {}: ", inner.str(), outer.str()); });
   }
 
   // Replaces one variable, or each, by another minus a number; a replacement that may leave the
@@ -469,11 +467,7 @@ class ViewCheck {
       return std::nullopt;
     }
     const ShapeTracker again = applied(ShapeTracker::contiguous({size}), ops);
-    for (const Point& p : points_)
-      if (auto wrong = differs(again, p))
-        return Checked::fail("movement",
-                             fmt::format("{}{} made again: {}", at(p), tracker_.str(), *wrong));
-    return std::nullopt;
+    return agrees(again, "movement", [&] { return tracker_.str() + " made again: "; });
   }
 
   std::optional<Checked> text(const Point& p) const {

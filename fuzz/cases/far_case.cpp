@@ -21,12 +21,6 @@ using Kind = MovementOp::Kind;
 constexpr std::int64_t kMostBytes = std::int64_t{5} << 30;
 constexpr std::string_view kPrograms[] = {"load", "neg", "sum", "max", "rows"};
 
-Sizes ints(const Shape& shape) {
-  Sizes out;
-  for (const sint& s : shape) out.push_back(s.as_int());
-  return out;
-}
-
 std::int64_t count(const Sizes& shape) {
   std::int64_t n = 1;
   for (const std::int64_t size : shape) {
@@ -48,7 +42,7 @@ Sizes behind(const MovementOp& op, const Sizes& shape) {
   };
   switch (op.kind) {
     case Kind::Reshape:
-      out = ints(op.shape);
+      out = concrete(op.shape);
       require(count(out) == count(shape));
       break;
     case Kind::Permute: {
@@ -61,7 +55,7 @@ Sizes behind(const MovementOp& op, const Sizes& shape) {
       break;
     }
     case Kind::Expand:
-      out = ints(op.shape);
+      out = concrete(op.shape);
       require(out.size() == shape.size());
       for (std::size_t i = 0; i < out.size(); ++i) require(out[i] == shape[i] || shape[i] == 1);
       break;
@@ -137,7 +131,7 @@ bool before(const MovementOp& op, const Sizes& shape, const Sizes& wide, Sizes& 
 }
 
 std::vector<Sizes> shapes_of(const ViewCase& chain) {
-  std::vector<Sizes> shapes{ints(chain.base)};
+  std::vector<Sizes> shapes{concrete(chain.base)};
   for (const MovementOp& op : chain.ops) shapes.push_back(behind(op, shapes.back()));
   return shapes;
 }
@@ -224,7 +218,7 @@ std::string FarCase::str() const {
   return program < Program::Sum ? text : text + fmt::format(" {}", fmt::join(axes, ","));
 }
 
-std::int64_t FarCase::elements() const { return far::count(far::ints(chain.base)); }
+std::int64_t FarCase::elements() const { return far::count(concrete(chain.base)); }
 
 LazyOpPtr FarCase::kernel() const {
   ShapeTracker st = ShapeTracker::contiguous(chain.base);

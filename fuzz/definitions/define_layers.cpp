@@ -76,27 +76,39 @@ Arrays softmax_call(const Call& call, const Arrays& x) {
   return {softmax_of(x[0], x[0].rank() == 0 ? 0 : axis_in(axis, x[0].rank()), kLogarithm)};
 }
 
-// Normalises to mean 0 and variance 1 over the elements of each `group` number.
-Array normalised_by(const Array& x, double eps,
-                    const std::function<std::int64_t(const Sizes& at)>& group,
-                    std::int64_t groups) {
+using Group = std::function<std::int64_t(const Sizes& at)>;
+
+struct Moments {
+  std::vector<Near> mean, variance;
+};
+// Over the elements of each `group` number.
+Moments moments_of(const Array& x, const Group& group, std::int64_t groups) {
   std::vector<Sum> sums(static_cast<std::size_t>(groups)), squares = sums;
   std::vector<Real> count(sums.size(), 0);
-  std::vector<Near> mean(sums.size()), inverse(sums.size());
+  Moments m{std::vector<Near>(sums.size()), std::vector<Near>(sums.size())};
   const auto of = [&](const Sizes& at) { return static_cast<std::size_t>(group(at)); };
   each(x.shape, [&](const Sizes& at) {
     sums[of(at)].add(x[at]);
     ++count[of(at)];
   });
-  for (std::size_t i = 0; i < sums.size(); ++i) mean[i] = sums[i].value() / Near(count[i]);
+  for (std::size_t i = 0; i < sums.size(); ++i) m.mean[i] = sums[i].value() / Near(count[i]);
   each(x.shape, [&](const Sizes& at) {
-    const Near d = x[at] - mean[of(at)];
+    const Near d = x[at] - m.mean[of(at)];
     squares[of(at)].add(d * d);
   });
-  for (std::size_t i = 0; i < sums.size(); ++i)
-    inverse[i] = Near(1) / sqrt(squares[i].value() / Near(count[i]) + Near(static_cast<Real>(eps)));
-  return made(x.dtype, x.shape,
-              [&](const Sizes& at) { return (x[at] - mean[of(at)]) * inverse[of(at)]; });
+  for (std::size_t i = 0; i < sums.size(); ++i) m.variance[i] = squares[i].value() / Near(count[i]);
+  return m;
+}
+// Moves and scales the elements of each `group` number by its mean and variance.
+Array normalised(const Array& x, const Moments& m, double eps, const Group& group) {
+  return made(x.dtype, x.shape, [&](const Sizes& at) {
+    const auto i = static_cast<std::size_t>(group(at));
+    return (x[at] - m.mean[i]) * (Near(1) / sqrt(m.variance[i] + Near(static_cast<Real>(eps))));
+  });
+}
+// To mean 0 and variance 1.
+Array normalised_by(const Array& x, double eps, const Group& group, std::int64_t groups) {
+  return normalised(x, moments_of(x, group, groups), eps, group);
 }
 // Times weight plus bias, per channel (axis 1) or over the last axes.
 Array affine_of(const Array& x, const Array* weight, const Array* bias, bool channels) {
@@ -178,15 +190,6 @@ Arrays group_norm_call(const Call& call, const Arrays& x) {
                                   x[0].shape[0] * std::max<std::int64_t>(groups, 1)),
                     nth(x, 1), nth(x, 2), true)};
 }
-// By a mean and a variance per channel.
-Array batch_normed(const Array& x, const std::vector<Near>& mean, const std::vector<Near>& variance,
-                   const Array* weight, const Array* bias, double eps) {
-  const Array even = made(x.dtype, x.shape, [&](const Sizes& at) {
-    const auto c = static_cast<std::size_t>(at[1]);
-    return (x[at] - mean[c]) * (Near(1) / sqrt(variance[c] + Near(static_cast<Real>(eps))));
-  });
-  return affine_of(even, weight, bias, true);
-}
 // x, mean, variance, weight, bias; in training the updated mean and variance are results too.
 Arrays batch_norm_call(const Call& call, const Arrays& x) {
   want_floats(x, 3, 5);
@@ -194,35 +197,26 @@ Arrays batch_norm_call(const Call& call, const Arrays& x) {
   const std::int64_t channels = x[0].shape[1];
   for (const int i : {1, 2})
     want(x[static_cast<std::size_t>(i)].shape == Sizes{channels}, "a mean");
-  const double eps = call.real("eps", 1e-5);
-  if (!call.has("train"))
-    return {batch_normed(x[0], x[1].cells, x[2].cells, nth(x, 3), nth(x, 4), eps)};
+  const auto channel = [](const Sizes& at) { return at[1]; };
+  const auto batch_normed = [&](const Moments& by) {
+    return affine_of(normalised(x[0], by, call.real("eps", 1e-5), channel), nth(x, 3), nth(x, 4),
+                     true);
+  };
+  if (!call.has("train")) return {batch_normed({x[1].cells, x[2].cells})};
   const auto momentum = static_cast<Real>(call.real("momentum", 0.1));
   const std::int64_t count = x[0].size() / std::max<std::int64_t>(channels, 1);
   want(count > 0, "a batch");
-  std::vector<Sum> sums(static_cast<std::size_t>(channels)), squares = sums;
-  std::vector<Near> mean(sums.size()), variance(sums.size());
-  const auto channel = [](const Sizes& at) { return static_cast<std::size_t>(at[1]); };
-  each(x[0].shape, [&](const Sizes& at) { sums[channel(at)].add(x[0][at]); });
-  for (std::size_t c = 0; c < sums.size(); ++c)
-    mean[c] = sums[c].value() / Near(static_cast<Real>(count));
-  each(x[0].shape, [&](const Sizes& at) {
-    const Near d = x[0][at] - mean[channel(at)];
-    squares[channel(at)].add(d * d);
-  });
-  for (std::size_t c = 0; c < sums.size(); ++c)
-    variance[c] = squares[c].value() / Near(static_cast<Real>(count));
+  const Moments m = moments_of(x[0], channel, channels);
   Array moved_mean = x[1], moved_variance = x[2];
   moved_mean.signed_zeros = moved_variance.signed_zeros = false;
   const Near unbiased =
       static_cast<Real>(count) / static_cast<Real>(std::max<std::int64_t>(count - 1, 1));
-  for (std::size_t c = 0; c < sums.size(); ++c) {
-    moved_mean.cells[c] = x[1].cells[c] * Near(1 - momentum) + mean[c] * Near(momentum);
+  for (std::size_t c = 0; c < m.mean.size(); ++c) {
+    moved_mean.cells[c] = x[1].cells[c] * Near(1 - momentum) + m.mean[c] * Near(momentum);
     moved_variance.cells[c] =
-        x[2].cells[c] * Near(1 - momentum) + variance[c] * unbiased * Near(momentum);
+        x[2].cells[c] * Near(1 - momentum) + m.variance[c] * unbiased * Near(momentum);
   }
-  return {batch_normed(x[0], mean, variance, nth(x, 3), nth(x, 4), eps), moved_mean,
-          moved_variance};
+  return {batch_normed(m), moved_mean, moved_variance};
 }
 
 struct Attending {

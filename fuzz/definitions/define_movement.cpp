@@ -30,6 +30,14 @@ Array taken(const Array& x, Sizes shape, const std::function<Near(const Sizes& a
   out.signed_zeros = true;
   return out;
 }
+/// The same by the place of an element: `source` makes it that of x.
+Array moved(const Array& x, Sizes shape, const std::function<void(Sizes& at)>& source) {
+  return taken(x, std::move(shape), [&](const Sizes& at) {
+    Sizes from = at;
+    source(from);
+    return x[from];
+  });
+}
 Array reshaped(const Array& x, Sizes shape) {
   std::int64_t known = 1, open = -1;
   for (std::size_t i = 0; i < shape.size(); ++i)
@@ -77,11 +85,7 @@ Arrays transpose_of(const Call& call, const Arrays& x) {
   const std::size_t a = axis_arg(call, x[0], "a", -2), b = axis_arg(call, x[0], "b", -1);
   Sizes shape = x[0].shape;
   std::swap(shape[a], shape[b]);
-  return {taken(x[0], shape, [&](const Sizes& at) {
-    Sizes from = at;
-    std::swap(from[a], from[b]);
-    return x[0][from];
-  })};
+  return {moved(x[0], shape, [&](Sizes& at) { std::swap(at[a], at[b]); })};
 }
 Arrays movedim_of(const Call& call, const Arrays& x) {
   return {moved_axis(x[0], axis_in(call.whole("from", 0), x[0].rank()),
@@ -96,7 +100,7 @@ Arrays expand_of(const Call& call, const Arrays& x) {
     if (shape[i] == -1) shape[i] = size;
     want(shape[i] == size || size == 1, "a size that does not expand");
   }
-  return {taken(x[0], shape, [&](const Sizes& at) { return x[0][within(at, x[0].shape)]; })};
+  return {moved(x[0], shape, [&](Sizes& at) { at = within(at, x[0].shape); })};
 }
 
 // The source of element `at` of an axis padded by `before` elements in front; -1: none.
@@ -193,19 +197,15 @@ Arrays shrink_of(const Call& call, const Arrays& x) {
     want(begin[i] >= 0 && begin[i] <= end[i] && end[i] <= x[0].shape[i], "a range");
     shape.push_back(end[i] - begin[i]);
   }
-  return {taken(x[0], shape, [&](const Sizes& at) {
-    Sizes from = at;
-    for (std::size_t i = 0; i < at.size(); ++i) from[i] += begin[i];
-    return x[0][from];
+  return {moved(x[0], shape, [&](Sizes& at) {
+    for (std::size_t i = 0; i < at.size(); ++i) at[i] += begin[i];
   })};
 }
 Arrays flip_of(const Call& call, const Arrays& x) {
   const std::vector<bool> chosen = axes_in(call.list("axes"), x[0].rank());
-  return {taken(x[0], x[0].shape, [&](const Sizes& at) {
-    Sizes from = at;
+  return {moved(x[0], x[0].shape, [&](Sizes& at) {
     for (std::size_t i = 0; i < at.size(); ++i)
-      if (chosen[i]) from[i] = x[0].shape[i] - 1 - at[i];
-    return x[0][from];
+      if (chosen[i]) at[i] = x[0].shape[i] - 1 - at[i];
   })};
 }
 
@@ -215,11 +215,7 @@ Arrays narrow_of(const Call& call, const Arrays& x) {
   want(begin >= 0 && size >= 0 && begin + size <= x[0].shape[axis], "a range");
   Sizes shape = x[0].shape;
   shape[axis] = size;
-  return {taken(x[0], shape, [&](const Sizes& at) {
-    Sizes from = at;
-    from[axis] += begin;
-    return x[0][from];
-  })};
+  return {moved(x[0], shape, [&](Sizes& at) { at[axis] += begin; })};
 }
 Arrays unsqueeze_of(const Call& call, const Arrays& x) {
   const int axis = axis_in(call.whole("axis", 0), x[0].rank() + 1);
@@ -267,11 +263,7 @@ Arrays parts_of(const Array& x, std::size_t axis, const Sizes& sizes) {
     want(size >= 0 && begin + size <= x.shape[axis], "a part");
     Sizes shape = x.shape;
     shape[axis] = size;
-    out.push_back(taken(x, shape, [&](const Sizes& at) {
-      Sizes from = at;
-      from[axis] += begin;
-      return x[from];
-    }));
+    out.push_back(moved(x, shape, [&](Sizes& at) { at[axis] += begin; }));
     begin += size;
   }
   want(begin == x.shape[axis], "parts that do not add up");
@@ -308,10 +300,8 @@ Arrays repeat_of(const Call& call, const Arrays& x) {
     shape[i] *= times[i];
   }
   const Array whole = reshaped(x[0], inner);
-  return {taken(x[0], shape, [&](const Sizes& at) {
-    Sizes from = at;
-    for (std::size_t i = 0; i < at.size(); ++i) from[i] %= inner[i];
-    return whole[from];
+  return {moved(whole, shape, [&](Sizes& at) {
+    for (std::size_t i = 0; i < at.size(); ++i) at[i] %= inner[i];
   })};
 }
 Arrays repeat_interleave_of(const Call& call, const Arrays& x) {
@@ -320,20 +310,13 @@ Arrays repeat_interleave_of(const Call& call, const Arrays& x) {
   want(times >= 0, "how often");
   Sizes shape = x[0].shape;
   shape[axis] *= times;
-  return {taken(x[0], shape, [&](const Sizes& at) {
-    Sizes from = at;
-    from[axis] /= times;
-    return x[0][from];
-  })};
+  return {moved(x[0], shape, [&](Sizes& at) { at[axis] /= times; })};
 }
 Arrays roll_of(const Call& call, const Arrays& x) {
   const std::size_t axis = axis_arg(call, x[0]);
   const std::int64_t by = call.whole("by", 1), size = x[0].shape[axis];
-  return {taken(x[0], x[0].shape, [&](const Sizes& at) {
-    Sizes from = at;
-    from[axis] = ((at[axis] - by) % size + size) % size;
-    return x[0][from];
-  })};
+  return {moved(x[0], x[0].shape,
+                [&](Sizes& at) { at[axis] = ((at[axis] - by) % size + size) % size; })};
 }
 Arrays unfold_of(const Call& call, const Arrays& x) {
   const std::size_t axis = axis_arg(call, x[0]);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <unordered_map>
 
@@ -92,10 +91,7 @@ class Definition {
 
   Element read(const MemBuffer& buffer, std::int64_t cell) const {
     const HostArray& input = case_.inputs[static_cast<std::size_t>(buffer.idx) - 1];
-    std::uint64_t bits = 0;
-    const std::size_t width = itemsize(input.dtype);
-    std::memcpy(&bits, input.bytes.data() + static_cast<std::size_t>(cell) * width, width);
-    return decoded(input.dtype, bits);
+    return decoded(input.dtype, bits_at(input, static_cast<std::size_t>(cell)));
   }
 
   void load(const LazyOp& node, Elements& out) const {

@@ -390,26 +390,19 @@ class Hunt {
 std::string check_alone(const HuntArea& area, const HuntOptions& options, bool with,
                         const std::string& text, std::string* detail, std::string_view relation) {
   const bool ends = relation == "crash" || relation == "hang";  // wherever it does
-  const auto work = [&]() -> std::string {
+  const auto check = [&] {
     be_silent();
     if (with && options.begin) options.begin();
-    try {
-      const Checked checked = area.make()->check_for(text, ends ? std::string_view() : relation);
-      if (checked.ending != Ending::Fail) return {};
-      return checked.failure.relation + '\0' + checked.failure.detail;
-    } catch (const ParseError&) {
-      return {};  // no valid case
-    }
+    return area.make()->check_for(text, ends ? std::string_view() : relation);
   };
-  std::string ended;
-  const auto told = in_child(work, std::min(options.case_seconds, 10.0), options.memory, ended);
-  if (!told) {
-    if (detail != nullptr) *detail = ended;
-    return ended == "hang" ? "hang" : "crash";
+  try {
+    const Checked c = checked_in_child(check, std::min(options.case_seconds, 10.0), options.memory);
+    if (c.ending != Ending::Fail) return {};
+    if (detail != nullptr) *detail = c.failure.detail;
+    return c.failure.relation;
+  } catch (const ParseError&) {
+    return {};  // no valid case
   }
-  const std::size_t cut = told->find('\0');
-  if (detail != nullptr && cut != told->npos) *detail = told->substr(cut + 1);
-  return told->substr(0, cut);
 }
 
 Hunted hunt(const std::vector<HuntArea>& areas, const HuntOptions& options) {

@@ -38,7 +38,7 @@ json tally_json(const Tally& t) {
 RunLog::RunLog(const std::vector<AreaPlan>& plans, const RunOptions& options)
     : path_(options.log_file >= 0 ? "-" : options.log) {
   if (options.log_file >= 0) {
-    file_ = ::fcntl(options.log_file, F_DUPFD_CLOEXEC, 3);
+    file_ = Descriptor(::fcntl(options.log_file, F_DUPFD_CLOEXEC, 3));
     write(line_of({{"campaign", campaign(plans, options)}}));
     return;
   }
@@ -51,16 +51,13 @@ RunLog::RunLog(const std::vector<AreaPlan>& plans, const RunOptions& options)
     read(plans, options);
   }
   // Opening a pipe without a reader fails instead of blocking.
-  file_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
-  if (file_ >= 0) ::fcntl(file_, F_SETFL, O_APPEND);
-  if (file_ < 0)
+  file_ = Descriptor(
+      ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666));
+  if (!file_)
     throw SystemError(
         fmt::format("cannot write the log {}: {}", path_.string(), std::strerror(errno)));
+  ::fcntl(file_.get(), F_SETFL, O_APPEND);
   if (!there) write(line_of({{"campaign", campaign(plans, options)}}));
-}
-
-RunLog::~RunLog() {
-  if (file_ >= 0) ::close(file_);
 }
 
 void RunLog::read(const std::vector<AreaPlan>& plans, const RunOptions& options) {
@@ -132,23 +129,17 @@ AreaRecord RunLog::record(const AreaPlan& plan, const RunOptions& options) const
 }
 
 void RunLog::write(const std::string& line) {
-  if (file_ < 0) return;
+  if (!file_) return;
   struct stat before {};
-  const bool file = ::fstat(file_, &before) == 0 && S_ISREG(before.st_mode);
-  for (std::size_t done = 0; done < line.size();) {
-    const ssize_t n = ::write(file_, line.data() + done, line.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) {
-      const std::string why = n < 0 ? std::strerror(errno) : "nothing is taken";
-      if (file && done > 0 && ::ftruncate(file_, before.st_size) != 0) {
-        // The next run removes the partial line.
-      }
-      throw SystemError(fmt::format(
-          "cannot write the log {}: {}; it is intact so far, and --resume continues from there",
-          path_.string(), why));
-    }
-    done += static_cast<std::size_t>(n);
+  const bool file = ::fstat(file_.get(), &before) == 0 && S_ISREG(before.st_mode);
+  const int error = write_all(file_.get(), line);
+  if (error == 0) return;
+  if (file && ::ftruncate(file_.get(), before.st_size) != 0) {
+    // The next run removes the partial line.
   }
+  throw SystemError(fmt::format(
+      "cannot write the log {}: {}; it is intact so far, and --resume continues from there",
+      path_.string(), std::strerror(error)));
 }
 
 void RunLog::batch(const std::string& area, std::int64_t number, const BatchRecord& record) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "touchstone/base/descriptor.h"
 #include "touchstone/fuzz/engine/runner.h"
 
 namespace touchstone::fuzz {
@@ -28,9 +29,6 @@ class RunLog {
  public:
   /// Starts a log or continues an old one. Throws SystemError, ParseError.
   RunLog(const std::vector<AreaPlan>& plans, const RunOptions& options);
-  ~RunLog();
-  RunLog(const RunLog&) = delete;
-  RunLog& operator=(const RunLog&) = delete;
 
   /// The old log of an area, up to the first batch whose length differs from this run's.
   AreaRecord record(const AreaPlan& plan, const RunOptions& options) const;
@@ -44,7 +42,7 @@ class RunLog {
   void write(const std::string& line);
 
   std::filesystem::path path_;
-  int file_ = -1;
+  Descriptor file_;
   std::map<std::string, AreaRecord> old_;
   std::map<std::string, std::map<std::int64_t, std::int64_t>> batch_of_;  // of old findings
 };

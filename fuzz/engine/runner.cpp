@@ -243,27 +243,20 @@ class Crew {
 
   // The case by itself in a fresh process.
   Checked look_again(const AreaFinding& f) const {
-    const auto work = [&] {
+    const auto check = [&] {
       const std::unique_ptr<Area> area = plan_.make(0);
-      Checked c;
       try {
-        c = area->check(text_of_case(*area, f.text), Effort::Sampled);
+        return area->check(text_of_case(*area, f.text), Effort::Sampled);
       } catch (const std::exception& e) {
-        c = Checked::fail("exception", e.what());
+        return Checked::fail("exception", e.what());
       }
-      return json({{"ending", static_cast<int>(c.ending)},
-                   {"relation", c.failure.relation},
-                   {"detail", c.failure.detail}})
-          .dump(-1, ' ', false, json::error_handler_t::replace);
     };
-    std::string how;
-    const auto told = in_child(work, options_.case_seconds, options_.memory, how);
-    if (!told)
-      return how == "hang" ? Checked::fail("hang", f.failure.detail)
-                           : Checked::fail("crash", fmt::format("{}, and alone by {}",
-                                                                f.failure.detail, how));
-    const json j = json::parse(*told);
-    return {static_cast<Ending>(j["ending"].get<int>()), {j["relation"], j["detail"]}, {}};
+    Checked c = checked_in_child(check, options_.case_seconds, options_.memory);
+    std::string& why = c.failure.detail;
+    if (c.failure.relation == "hang") why = f.failure.detail;
+    if (c.failure.relation == "crash")
+      why = fmt::format("{}, and alone by {}", f.failure.detail, why);
+    return c;
   }
 
   void ended(Member& m) {

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "touchstone/base/error.h"
 #include "touchstone/base/interrupt.h"
 #include "touchstone/process/run.h"
 
@@ -214,6 +215,26 @@ std::optional<std::string> in_child(const std::function<std::string()>& work, do
           : !child.errors.empty()                   ? "exception: " + child.errors
                                                     : child.ending.text();
   return std::nullopt;
+}
+
+Checked checked_in_child(const std::function<Checked()>& check, double seconds,
+                         std::uint64_t memory) {
+  const auto work = [&] {
+    try {
+      const Checked c = check();
+      return line_of({{"ending", static_cast<int>(c.ending)},
+                      {"relation", c.failure.relation},
+                      {"detail", c.failure.detail}});
+    } catch (const ParseError& e) {
+      return line_of({{"no case", e.what()}});
+    }
+  };
+  std::string ended;
+  const auto told = in_child(work, seconds, memory, ended);
+  if (!told) return Checked::fail(ended == "hang" ? "hang" : "crash", ended);
+  const json j = json::parse(*told);
+  if (j.contains("no case")) throw ParseError(j["no case"].get<std::string>());
+  return {static_cast<Ending>(j["ending"].get<int>()), {j["relation"], j["detail"]}, {}};
 }
 
 }  // namespace touchstone::fuzz

@@ -67,6 +67,11 @@ process::Child start_worker(const WorkOrder& order, FlightRecorder& recorder);
 std::optional<std::string> in_child(const std::function<std::string()>& work, double seconds,
                                     std::uint64_t memory, std::string& ended);
 
+/// The result of `check` in a child; a Fail by "hang" or "crash", with the reason, of a child that
+/// gives none. Throws as in_child, and ParseError if `check` does.
+Checked checked_in_child(const std::function<Checked()>& check, double seconds,
+                         std::uint64_t memory);
+
 /// One line of a log.
 std::string line_of(const nlohmann::json& j);
 

@@ -23,13 +23,6 @@ std::int64_t count_cells(const Ints& shape) {
   return n;
 }
 
-Ints ints(const std::vector<sint>& sizes) {
-  Ints out;
-  out.reserve(sizes.size());
-  for (const sint& s : sizes) out.push_back(s.as_int());
-  return out;
-}
-
 /// The source of each element: element sum(index * step) + start where lo <= index < hi on every
 /// axis, padding elsewhere.
 struct Source {
@@ -72,7 +65,7 @@ void gather(const Source& source, std::vector<std::int64_t>& cells, const Of& of
 }  // namespace
 
 Addresses addresses_of(const Shape& base) {
-  Addresses array{ints(base), {}};
+  Addresses array{concrete(base), {}};
   array.cells.resize(static_cast<std::size_t>(count_cells(array.shape)));
   for (std::size_t i = 0; i < array.cells.size(); ++i)
     array.cells[i] = static_cast<std::int64_t>(i);
@@ -95,7 +88,7 @@ bool try_move(Addresses& array, const MovementOp& op) {
   axes.resize(rank);
   switch (op.kind) {
     case Kind::Reshape: {
-      Ints shape = ints(op.shape);
+      Ints shape = concrete(op.shape);
       if (count_cells(shape) != static_cast<std::int64_t>(array.cells.size())) return false;
       array.shape = std::move(shape);
       return true;
@@ -146,7 +139,7 @@ bool try_move(Addresses& array, const MovementOp& op) {
       }
       break;
     case Kind::AsStrided: {
-      const Ints wanted = ints(op.shape), step = ints(op.strides);
+      const Ints wanted = concrete(op.shape), step = concrete(op.strides);
       source.start = op.offset.as_int();
       if (step.size() != wanted.size()) return false;
       std::int64_t low = source.start, high = source.start;
@@ -209,7 +202,7 @@ Addresses addresses_of(const std::vector<View>& views) {
       source.axes[i].lo = std::max<std::int64_t>((*view.mask())[i].first.as_int(), 0);
       source.axes[i].hi = std::min((*view.mask())[i].second.as_int(), size);
     }
-    Addresses now{ints(view.shape()), {}};
+    Addresses now{concrete(view.shape()), {}};
     now.cells.resize(static_cast<std::size_t>(count_cells(now.shape)));
     if (v == 0) {
       gather(source, now.cells, [](std::int64_t from) { return from >= 0 ? from : -2; });

@@ -11,12 +11,6 @@ namespace {
 
 using Kind = MovementOp::Kind;
 
-sint elements_of(const Shape& shape) {
-  sint n = 1;
-  for (const sint& s : shape) n = n * s;
-  return n;
-}
-
 // Reduces each wanted size to its greatest common divisor with the remaining element count; one of
 // them takes the rest.
 void divide_among(std::int64_t count, Shape& wanted) {
@@ -31,7 +25,7 @@ void divide_among(std::int64_t count, Shape& wanted) {
 
 // Adjusts one size of a reshape to the element count; if none can, all of them.
 void mend_reshape(const Shape& shape, Shape& wanted) {
-  const sint count = elements_of(shape);
+  const sint count = elements(shape);
   for (sint& size : wanted) {
     sint rest = 1;
     for (const sint& s : wanted)

@@ -1,125 +1,14 @@
 #include "touchstone/fuzz/index/view_case.h"
 
 #include <algorithm>
-#include <charconv>
-#include <map>
 #include <optional>
-
-#include "touchstone/base/error.h"
 
 namespace touchstone::fuzz {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
+namespace in_words = shapetracker::in_words;
+
 using Kind = MovementOp::Kind;
-constexpr std::string_view kNames[] = {"reshape", "permute", "expand",    "pad",
-                                       "shrink",  "stride",  "as_strided"};
-
-/// Takes the text up to the next `at` outside parentheses, and removes it with the separator; the
-/// last part is the rest and leaves nullopt.
-std::string_view take(std::optional<std::string_view>& text, char at) {
-  int open = 0;
-  const auto ends = [&](char c) {
-    open += c == '(' ? 1 : c == ')' ? -1 : 0;
-    return c == at && open == 0;
-  };
-  const auto place = std::ranges::find_if(*text, ends);
-  const std::size_t end = place == text->end() ? std::string_view::npos
-                                               : static_cast<std::size_t>(place - text->begin());
-  const std::string_view part = text->substr(0, end);
-  if (end == std::string_view::npos)
-    text.reset();
-  else
-    text->remove_prefix(end + 1);
-  return part;
-}
-
-/// Parses words, with the variables.
-class Reader {
- public:
-  std::map<std::string, symbolic::Node> names;
-
-  sint size(std::string_view word) const {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error == std::errc() && end == word.data() + word.size() && !word.empty()) return value;
-    if (names.empty() || word.empty())
-      throw ParseError(fmt::format("'{}' is not a number; write sizes as 4,6", word.substr(0, 40)));
-    return symbolic::parse(std::string(word), names);
-  }
-  std::int64_t number(std::string_view word) const {
-    const sint value = size(word);
-    if (!value.is_int()) throw ParseError(fmt::format("'{}' must be a number", word));
-    return value.as_int();
-  }
-  std::vector<sint> list(std::string_view word) const {
-    std::vector<sint> out;
-    each(word, out, [&](std::string_view part) { out.push_back(size(part)); });
-    return out;
-  }
-  Ints numbers(std::string_view word) const {
-    Ints out;
-    each(word, out, [&](std::string_view part) { out.push_back(number(part)); });
-    return out;
-  }
-  std::vector<std::pair<sint, sint>> pairs(std::string_view word) const {
-    std::vector<std::pair<sint, sint>> out;
-    each(word, out, [&](std::string_view part) {
-      const std::size_t colon = part.find(':');
-      if (colon == std::string_view::npos || part.find(':', colon + 1) != std::string_view::npos)
-        throw ParseError(fmt::format("'{}' is not a pair; write one per axis, as 0:1,2:0", part));
-      out.emplace_back(size(part.substr(0, colon)), size(part.substr(colon + 1)));
-    });
-    return out;
-  }
-
-  MovementOp op(std::string_view name, std::string_view word) const {
-    const auto at = std::ranges::find(kNames, name);
-    if (at == std::end(kNames))
-      throw ParseError(fmt::format("there is no movement operation '{}'; known: {}",
-                                   name.substr(0, 40), fmt::join(kNames, ", ")));
-    MovementOp op{.kind = static_cast<Kind>(at - std::begin(kNames))};
-    switch (op.kind) {
-      case Kind::Reshape:
-      case Kind::Expand:
-        op.shape = list(word);
-        break;
-      case Kind::Permute:
-        for (const std::int64_t axis : numbers(word)) {
-          if (axis < 0 || axis > 1000)
-            throw ParseError(fmt::format("permute: there is no axis {}", axis));
-          op.order.push_back(static_cast<int>(axis));
-        }
-        break;
-      case Kind::Pad:
-      case Kind::Shrink:
-        op.ends = pairs(word);
-        break;
-      case Kind::Stride:
-        op.steps = numbers(word);
-        break;
-      case Kind::AsStrided: {
-        if (std::ranges::count(word, ':') != 2)
-          throw ParseError("write as_strided as as_strided SHAPE:STRIDES:OFFSET, as 2,3:1,2:0");
-        std::optional<std::string_view> rest = word;
-        op.shape = list(take(rest, ':'));
-        op.strides = list(take(rest, ':'));
-        op.offset = size(take(rest, ':'));
-        break;
-      }
-    }
-    return op;
-  }
-
- private:
-  /// Calls `read` for each part of a list, with a new entry of `out` to fill.
-  template <class List, class Read>
-  static void each(std::string_view word, List& out, const Read& read) {
-    if (word == "()") return;
-    out.reserve(static_cast<std::size_t>(std::ranges::count(word, ',')) + 1);
-    for (std::optional<std::string_view> rest = word; rest;) read(take(rest, ','));
-  }
-};
 
 std::string word(const sint& value) {
   if (value.is_int()) return fmt::format_int(value.as_int()).c_str();
@@ -156,9 +45,8 @@ std::string argument(const MovementOp& op) {
 
 std::vector<std::string_view> words_of(std::string_view text) {
   std::vector<std::string_view> words;
-  words.reserve(static_cast<std::size_t>(std::ranges::count(text, ' ')) + 1);
   for (std::optional<std::string_view> rest = text; rest;)
-    if (const std::string_view w = take(rest, ' '); !w.empty()) words.push_back(w);
+    if (const std::string_view w = in_words::take(rest, ' '); !w.empty()) words.push_back(w);
   return words;
 }
 
@@ -168,14 +56,9 @@ std::vector<ViewCase::Range> ranges_of(std::string_view head) {
   constexpr std::int64_t kMostValues = 256;  // combinations
   std::vector<ViewCase::Range> ranges;
   std::int64_t combinations = 1;
+  constexpr char kUsage[] = "write variables with their ranges before |, as n=2..5 m=0..2";
   for (const std::string_view word : words_of(head)) {
-    const std::size_t equals = word.find('='), dots = word.find("..");
-    if (equals == std::string_view::npos || dots == std::string_view::npos || dots < equals)
-      throw ParseError("write variables with their ranges before |, as n=2..5 m=0..2");
-    const Reader reader;
-    const ViewCase::Range range{std::string(word.substr(0, equals)),
-                                reader.number(word.substr(equals + 1, dots - equals - 1)),
-                                reader.number(word.substr(dots + 2))};
+    const ViewCase::Range range = in_words::range(word, kUsage);
     if (range.low < -64 || range.high < range.low || range.high - range.low > 64)
       throw ParseError(fmt::format("{}: the range must lie within 65 values from -64 on", word));
     combinations *= range.high - range.low + 1;
@@ -184,33 +67,33 @@ std::vector<ViewCase::Range> ranges_of(std::string_view head) {
       throw ParseError(fmt::format("at most {} variables with {} combinations of values",
                                    kMostVariables, kMostValues));
   }
-  if (ranges.empty())
-    throw ParseError("write variables with their ranges before |, as n=2..5 m=0..2");
+  if (ranges.empty()) throw ParseError(kUsage);
   return ranges;
 }
 
 }  // namespace
 
 bool is_movement(std::string_view name) {
-  return std::ranges::find(kNames, name) != std::end(kNames);
+  return std::ranges::find(in_words::kMovements, name) != std::end(in_words::kMovements);
 }
 
 MovementOp parse_movement(std::string_view name, std::string_view argument_word) {
-  return Reader().op(name, argument_word);
+  return in_words::movement(name, argument_word);
 }
 
 std::string movement_text(const MovementOp& op) {
-  return fmt::format("{} {}", kNames[static_cast<std::size_t>(op.kind)], argument(op));
+  return fmt::format("{} {}", in_words::kMovements[static_cast<std::size_t>(op.kind)],
+                     argument(op));
 }
 
 ViewCase ViewCase::parse(std::string_view text) {
   ViewCase c;
-  Reader reader;
+  in_words::Names names;
   if (const std::size_t bar = text.find('|'); bar != std::string_view::npos) {
     c.variables = ranges_of(text.substr(0, bar));
     for (const auto& [name, low, high] : c.variables) {
       try {
-        if (!reader.names.emplace(name, symbolic::variable(name, low, high)).second)
+        if (!names.emplace(name, symbolic::variable(name, low, high)).second)
           throw ParseError(fmt::format("the variable {} is given twice", name));
       } catch (const ParseError&) {
         throw;
@@ -220,14 +103,14 @@ ViewCase ViewCase::parse(std::string_view text) {
     }
     text.remove_prefix(bar + 1);
   }
-  const std::vector<std::string_view> words = words_of(text);
-  if (words.size() % 2 == 0)
+  const std::vector<std::string_view> parts = words_of(text);
+  if (parts.size() % 2 == 0)
     throw ParseError(
         "a case of 'view' must be a shape, then operations: 4,6 permute 1,0 reshape 24");
-  c.base = reader.list(words[0]);
-  c.ops.reserve(words.size() / 2);
-  for (std::size_t i = 1; i < words.size(); i += 2)
-    c.ops.push_back(reader.op(words[i], words[i + 1]));
+  c.base = in_words::sizes(parts[0], names);
+  c.ops.reserve(parts.size() / 2);
+  for (std::size_t i = 1; i < parts.size(); i += 2)
+    c.ops.push_back(in_words::movement(parts[i], parts[i + 1], names));
   return c;
 }
 
@@ -239,7 +122,7 @@ std::string ViewCase::str() const {
   text += joined(base);
   for (const MovementOp& op : ops) {
     text += ' ';
-    text += kNames[static_cast<std::size_t>(op.kind)];
+    text += in_words::kMovements[static_cast<std::size_t>(op.kind)];
     text += ' ';
     text += argument(op);
   }

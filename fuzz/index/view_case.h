@@ -7,7 +7,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/fuzz/engine/area.h"
-#include "touchstone/shapetracker/invert/movement_ops.h"
+#include "touchstone/shapetracker/ask/movement_words.h"
 
 namespace touchstone::fuzz {
 
@@ -15,10 +15,7 @@ namespace touchstone::fuzz {
 /// permute 1,0 reshape 8,3 pad 0:1,2:0 stride -1,2 as_strided 2,3:1,2:0". Sizes, ends, strides and
 /// offsets may use up to four variables: "n=2..5 m=0..2 | 4,n pad m:0,0:n reshape 8*n+2*m*n".
 struct ViewCase {
-  struct Range {
-    std::string name;
-    std::int64_t low, high;  // inclusive
-  };
+  using Range = shapetracker::in_words::Range;
   std::vector<Range> variables;
   Shape base;
   std::vector<MovementOp> ops;

@@ -39,19 +39,22 @@ Verdict run_case(const KernelCase& c, Device& candidate, const Profile& profile)
   return judge(c.kernel, raw, *buffers[0], profile, c.values);
 }
 
+std::uint64_t bits_at(const HostArray& array, std::size_t i) {
+  std::uint64_t bits = 0;
+  const std::size_t width = itemsize(array.dtype);
+  std::memcpy(&bits, array.bytes.data() + i * width, width);
+  return bits;
+}
+
 std::string str(const KernelCase& c) {
   std::string text = str(c.kernel);
   for (const auto& [name, value] : c.values) text += fmt::format("{} = {}\n", name, value);
   for (std::size_t b = 0; b < c.inputs.size(); ++b) {
     const HostArray& input = c.inputs[b];
     text += fmt::format("buffer {} {}[{}]:", b + 1, name(input.dtype), input.size());
-    const std::size_t width = itemsize(input.dtype);
-    for (std::size_t i = 0; i < std::min<std::size_t>(16, static_cast<std::size_t>(input.size()));
-         ++i) {
-      std::uint64_t bits = 0;
-      std::memcpy(&bits, input.bytes.data() + i * width, width);
-      text += " " + Scalar::from_bits(input.dtype, bits).str();
-    }
+    const auto shown = std::min<std::size_t>(16, static_cast<std::size_t>(input.size()));
+    for (std::size_t i = 0; i < shown; ++i)
+      text += " " + Scalar::from_bits(input.dtype, bits_at(input, i)).str();
     text += input.size() > 16 ? " ...\n" : "\n";
   }
   return text;

@@ -29,6 +29,9 @@ HostArray answer_of(const KernelCase& c, Device& device);
 /// Runs the case on the candidate and judges the output.
 Verdict run_case(const KernelCase& c, Device& candidate, const Profile& profile = {});
 
+/// The bits of element i of an array, as they are stored.
+std::uint64_t bits_at(const HostArray& array, std::size_t i);
+
 /// The case as text: the kernel as a tree and the first elements of each input.
 std::string str(const KernelCase& c);
 

@@ -204,21 +204,11 @@ class ProbeDrawer {
   }
 
  private:
+  // The family of that name.
   static std::optional<ValueFamily> value_family(ProbeFamily family) {
-    switch (family) {
-      case ProbeFamily::Integers:
-        return ValueFamily::Integers;
-      case ProbeFamily::Full:
-        return ValueFamily::Full;
-      case ProbeFamily::Edges:
-        return ValueFamily::Edges;
-      case ProbeFamily::Zeros:
-        return ValueFamily::Zeros;
-      case ProbeFamily::Random:
-        return ValueFamily::Random;
-      default:
-        return std::nullopt;
-    }
+    for (const ValueFamily v : kValueFamilies)
+      if (name(v) == name(family)) return v;
+    return std::nullopt;
   }
 
   static void find_rows(const std::vector<Use>& uses, Role& role) {

@@ -202,11 +202,9 @@ bool is_plain(DType d) { return d == DType::Float32 || d == DType::Int32 || is_b
 
 HostArray converted(const HostArray& array, DType to) {
   HostArray out{to, array.shape, {}};
-  const std::size_t width = itemsize(array.dtype);
-  for (std::size_t i = 0; i < array.bytes.size(); i += width) {
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, array.bytes.data() + i, width);
-    const std::uint64_t made = convert(Scalar::from_bits(array.dtype, bits), to).bits();
+  for (std::size_t i = 0; i < array.bytes.size() / itemsize(array.dtype); ++i) {
+    const Scalar before = Scalar::from_bits(array.dtype, bits_at(array, i));
+    const std::uint64_t made = convert(before, to).bits();
     out.bytes.append(reinterpret_cast<const char*>(&made), itemsize(to));
   }
   return out;
@@ -406,10 +404,8 @@ CaseSize size_of(const KernelCase& c) {
   }
   for (const HostArray& input : c.inputs) {
     size.buffer_bytes += static_cast<std::int64_t>(input.bytes.size());
-    const std::size_t width = itemsize(input.dtype);
-    for (std::size_t i = 0; i < input.bytes.size(); i += width) {
-      std::uint64_t bits = 0;
-      std::memcpy(&bits, input.bytes.data() + i, width);
+    for (std::size_t i = 0; i < input.bytes.size() / itemsize(input.dtype); ++i) {
+      const std::uint64_t bits = bits_at(input, i);
       const bool one = bits == Scalar::from_int(input.dtype, 1).bits();
       size.plain += bits == 0 ? 0U : one ? 1U : 2U;
     }

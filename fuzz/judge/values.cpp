@@ -380,21 +380,8 @@ ValueFamily draw_family(Chooser& chooser) {
 }
 
 std::string_view name(ValueFamily family) {
-  switch (family) {
-    case ValueFamily::Integers:
-      return "integers";
-    case ValueFamily::Full:
-      return "full";
-    case ValueFamily::Edges:
-      return "edges";
-    case ValueFamily::Zeros:
-      return "zeros";
-    case ValueFamily::Random:
-      return "random";
-    case ValueFamily::Neutral:
-      return "neutral";
-  }
-  return "";
+  constexpr std::string_view kNames[] = {"integers", "full", "edges", "zeros", "random", "neutral"};
+  return kNames[static_cast<std::size_t>(family)];
 }
 
 HostArray draw_values(Chooser& chooser, ValueFamily family, DType dtype, std::int64_t size) {

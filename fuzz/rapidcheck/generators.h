@@ -97,20 +97,3 @@ inline rc::Gen<std::vector<HostArray>> inputs(LazyOpPtr kernel) {
 }
 
 }  // namespace touchstone::testing
-
-namespace rc {
-
-template <>
-struct Arbitrary<touchstone::testing::Kernel> {
-  static Gen<touchstone::testing::Kernel> arbitrary() {
-    return touchstone::testing::cases<touchstone::testing::Kernel>();
-  }
-};
-template <>
-struct Arbitrary<touchstone::testing::Program> {
-  static Gen<touchstone::testing::Program> arbitrary() {
-    return touchstone::testing::cases<touchstone::testing::Program>();
-  }
-};
-
-}  // namespace rc

@@ -1,7 +1,5 @@
 #include "touchstone/fuzz/shrink/finding_folder.h"
 
-#include <cstring>
-
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/base/private_folder.h"
@@ -37,11 +35,9 @@ bool is_masked_out(const View& view, const Index& at) {
 }
 
 std::string value_at(const HostArray& array, std::int64_t element) {
-  const std::size_t width = itemsize(array.dtype);
   if (element < 0 || element >= array.size()) return "outside of the buffer";
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, array.bytes.data() + static_cast<std::size_t>(element) * width, width);
-  return fmt::format("{:#0{}x} ({})", bits, 2 + 2 * width,
+  const std::uint64_t bits = bits_at(array, static_cast<std::size_t>(element));
+  return fmt::format("{:#0{}x} ({})", bits, 2 + 2 * itemsize(array.dtype),
                      Scalar::from_bits(array.dtype, bits).str());
 }
 

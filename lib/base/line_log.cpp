@@ -25,45 +25,32 @@ namespace {
 LineLog::LineLog(const std::filesystem::path& path, const std::string& first, bool resume)
     : path_(path) {
   constexpr int kHow = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW;
-  file_ = ::open(path.c_str(), kHow, 0666);
-  if (file_ < 0 && errno == ELOOP)
+  file_ = Descriptor(::open(path.c_str(), kHow, 0666));
+  if (!file_ && errno == ELOOP)
     throw SystemError(fmt::format("'{}' is a link; name the log file itself", path.string()));
-  if (file_ < 0) cannot("open", path);
-  try {
-    struct stat facts {};
-    if (::fstat(file_, &facts) != 0) cannot("read", path);
-    if (!S_ISREG(facts.st_mode))
-      throw SystemError(
-          fmt::format("'{}' is not a regular file and cannot be a log", path.string()));
-    if (facts.st_uid != ::geteuid())
-      throw SystemError(
-          fmt::format("'{}' belongs to another user; choose another log", path.string()));
-    if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
-      if (errno != EWOULDBLOCK) cannot("lock", path);
-      throw SystemError(fmt::format("another run is writing to '{}'", path.string()));
-    }
-    if (facts.st_size == 0)
-      add(first);
-    else
-      take_up(first, resume);
-  } catch (...) {
-    ::close(file_);
-    throw;
+  if (!file_) cannot("open", path);
+  struct stat facts {};
+  if (::fstat(file_.get(), &facts) != 0) cannot("read", path);
+  if (!S_ISREG(facts.st_mode))
+    throw SystemError(fmt::format("'{}' is not a regular file and cannot be a log", path.string()));
+  if (facts.st_uid != ::geteuid())
+    throw SystemError(
+        fmt::format("'{}' belongs to another user; choose another log", path.string()));
+  if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) cannot("lock", path);
+    throw SystemError(fmt::format("another run is writing to '{}'", path.string()));
   }
+  if (facts.st_size == 0)
+    add(first);
+  else
+    take_up(first, resume);
 }
 
 LineLog::LineLog(int file, const std::filesystem::path& name, const std::string& first)
     : path_(name), file_(::fcntl(file, F_DUPFD_CLOEXEC, 3)) {
-  if (file_ < 0) cannot("open", path_);
-  try {
-    add(first);
-  } catch (...) {
-    ::close(file_);
-    throw;
-  }
+  if (!file_) cannot("open", path_);
+  add(first);
 }
-
-LineLog::~LineLog() { ::close(file_); }
 
 void LineLog::take_up(const std::string& first, bool resume) {
   if (!resume)
@@ -81,19 +68,14 @@ void LineLog::take_up(const std::string& first, bool resume) {
           fmt::format("'{}' belongs to another run: it begins with\n  {}\nthis one with\n  {}",
                       path_.string(), line.substr(0, 1000), first));
   }
-  if (::ftruncate(file_, static_cast<off_t>(whole)) != 0) cannot("mend", path_);
+  if (::ftruncate(file_.get(), static_cast<off_t>(whole)) != 0) cannot("mend", path_);
   if (!begun) add(first);
 }
 
 void LineLog::add(std::string_view line) {
   std::string whole(line);
   whole += '\n';
-  for (std::string_view left = whole; !left.empty();) {
-    const ssize_t n = ::write(file_, left.data(), left.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) cannot("write", path_);
-    left.remove_prefix(static_cast<std::size_t>(n));
-  }
+  if (write_all(file_.get(), whole) != 0) cannot("write", path_);
 }
 
 }  // namespace touchstone

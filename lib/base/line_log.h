@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "touchstone/base/descriptor.h"
+
 namespace touchstone {
 
 /// A log file that is written line by line during a run. A killed process loses at most the line it
@@ -18,9 +20,6 @@ class LineLog {
   LineLog(const std::filesystem::path& path, const std::string& first, bool resume);
   /// Writes to an open descriptor and leaves it open; `name` is for errors. Throws SystemError.
   LineLog(int file, const std::filesystem::path& name, const std::string& first);
-  ~LineLog();
-  LineLog(const LineLog&) = delete;
-  LineLog& operator=(const LineLog&) = delete;
 
   /// The lines after the first that the file held when it was opened, without line ends.
   const std::vector<std::string>& lines() const { return lines_; }
@@ -31,7 +30,7 @@ class LineLog {
   void take_up(const std::string& first, bool resume);
 
   std::filesystem::path path_;
-  int file_ = -1;
+  Descriptor file_;
   std::vector<std::string> lines_;
 };
 

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "touchstone/base/descriptor.h"
 #include "touchstone/base/error.h"
 
 namespace touchstone {
@@ -33,14 +34,6 @@ std::string another_name(const std::string& name) {
   static std::atomic<unsigned> count = 0;
   return fmt::format("{}.{}-{}.tmp", name, ::getpid(), count++);
 }
-
-/// Closes a descriptor on destruction.
-struct Closing {
-  int fd;
-  ~Closing() {
-    if (fd >= 0) ::close(fd);
-  }
-};
 
 void require_private(int folder, const fs::path& path) {
   struct stat facts {};
@@ -84,15 +77,14 @@ class Walk {
     auto end = ahead_.begin();
     for (const fs::path& part : path.relative_path())
       if (!part.empty() && part != ".") end = std::next(ahead_.insert(end, part.string()));
-    if (folder_.fd >= 0 && !path.is_absolute()) return;
+    if (folder_ && !path.is_absolute()) return;
     at_ = path.is_absolute() ? "/" : "";
     enter(::open(path.is_absolute() ? "/" : ".", kFlags));
   }
 
   void enter(int fd) {
     if (fd < 0) refuse(std::strerror(errno));
-    if (folder_.fd >= 0) ::close(folder_.fd);
-    folder_.fd = fd;
+    folder_ = Descriptor(fd);
   }
 
   void step(const std::string& name, bool is_last) {
@@ -100,10 +92,10 @@ class Walk {
     at_ /= name;
     struct stat facts {};
     const auto look = [&] {
-      return ::fstatat(folder_.fd, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0;
+      return ::fstatat(folder_.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0;
     };
     if (!look()) {
-      if (errno != ENOENT || (::mkdirat(folder_.fd, name.c_str(), 0777) != 0 && errno != EEXIST))
+      if (errno != ENOENT || (::mkdirat(folder_.get(), name.c_str(), 0777) != 0 && errno != EEXIST))
         cannot("create", at_, std::strerror(errno));
       if (!look()) refuse(std::strerror(errno));
     }
@@ -113,14 +105,14 @@ class Walk {
       if (!is_ours && facts.st_uid != root_) refuse("it is a link owned by another user");
       if (++links_ > kMostLinks) refuse(std::strerror(ELOOP));
       std::string target(4096, '\0');
-      const ssize_t n = ::readlinkat(folder_.fd, name.c_str(), target.data(), target.size());
+      const ssize_t n = ::readlinkat(folder_.get(), name.c_str(), target.data(), target.size());
       if (n < 0) refuse(std::strerror(errno));
       target.resize(static_cast<std::size_t>(n));
       at_ = above;
       return follow(target);
     }
-    enter(::openat(folder_.fd, name.c_str(), kFlags));
-    if (::fstat(folder_.fd, &facts) != 0) refuse(std::strerror(errno));
+    enter(::openat(folder_.get(), name.c_str(), kFlags));
+    if (::fstat(folder_.get(), &facts) != 0) refuse(std::strerror(errno));
     if (facts.st_uid != ::geteuid() && (is_last || facts.st_uid != root_))
       refuse("it belongs to another user; use a folder of your own");
     if ((facts.st_mode & 002) != 0 && (is_last || (facts.st_mode & S_ISVTX) == 0))
@@ -138,7 +130,7 @@ class Walk {
   const uid_t root_ = owner_of_all();
   std::deque<std::string> ahead_;
   fs::path at_;
-  Closing folder_{-1};
+  Descriptor folder_;
   int links_ = 0;
 };
 
@@ -153,39 +145,31 @@ PrivateFolder::PrivateFolder(fs::path path) : path_(std::move(path)) {
   if (error) cannot("create", path_, error.message());
   if (::mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST)
     cannot("create", path_, std::strerror(errno));
-  folder_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (folder_ < 0) {
+  folder_ = Descriptor(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder_) {
     const int why = errno;
     struct stat facts {};
     const bool link = ::lstat(path_.c_str(), &facts) == 0 && S_ISLNK(facts.st_mode);
     cannot("use", path_, link ? "it is a link, which is not followed" : std::strerror(why));
   }
-  try {
-    require_private(folder_, path_);
-  } catch (...) {
-    ::close(folder_);
-    throw;
-  }
+  require_private(folder_.get(), path_);
 }
 
-PrivateFolder::~PrivateFolder() { ::close(folder_); }
-
 fs::path PrivateFolder::anchored(const std::string& name) const {
-  return fmt::format("/proc/self/fd/{}/{}", folder_, name);
+  return fmt::format("/proc/self/fd/{}/{}", folder_.get(), name);
 }
 
 std::optional<std::string> PrivateFolder::read(const std::string& name, std::uint64_t most) const {
-  const Closing file{
-      ::openat(folder_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)};
+  const Descriptor file{::openat(folder_.get(), name.c_str(),
+                                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)};
   struct stat facts {};
-  if (file.fd < 0 || ::fstat(file.fd, &facts) != 0 || !S_ISREG(facts.st_mode) ||
+  if (!file || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode) ||
       facts.st_uid != ::geteuid() || (facts.st_mode & 022) != 0 ||
       static_cast<std::uint64_t>(facts.st_size) > most)
     return std::nullopt;
   std::string bytes(static_cast<std::size_t>(facts.st_size), '\0');
   for (std::size_t at = 0; at < bytes.size();) {
-    const ssize_t n = ::read(file.fd, bytes.data() + at, bytes.size() - at);
-    if (n < 0 && errno == EINTR) continue;
+    const ssize_t n = read_some(file.get(), std::span(bytes).subspan(at));
     if (n <= 0) return std::nullopt;
     at += static_cast<std::size_t>(n);
   }
@@ -198,53 +182,46 @@ void PrivateFolder::write(const std::string& name, std::string_view bytes) const
 
 void PrivateFolder::write(std::span<const std::string> names, std::string_view bytes) const {
   const std::string &name = names.front(), passing = another_name(name);
-  const std::string_view all = bytes;
   int error = 0;
   {
-    const Closing file{::openat(folder_, passing.c_str(),
-                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)};
-    if (file.fd < 0) cannot("write", path_ / name, std::strerror(errno));
-    while (!bytes.empty() && error == 0) {
-      const ssize_t n = ::write(file.fd, bytes.data(), bytes.size());
-      if (n >= 0)
-        bytes.remove_prefix(static_cast<std::size_t>(n));
-      else if (errno != EINTR)
-        error = errno;
-    }
-    if (error == 0 && ::fsync(file.fd) != 0 && errno != EINVAL && errno != EROFS) error = errno;
+    const Descriptor file{::openat(folder_.get(), passing.c_str(),
+                                   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)};
+    if (!file) cannot("write", path_ / name, std::strerror(errno));
+    error = write_all(file.get(), bytes);
+    if (error == 0 && ::fsync(file.get()) != 0 && errno != EINVAL && errno != EROFS) error = errno;
   }
   if (error != 0) {
-    ::unlinkat(folder_, passing.c_str(), 0);
+    ::unlinkat(folder_.get(), passing.c_str(), 0);
     cannot("write", path_ / name, std::strerror(error));
   }
   // Link from a name that only we write: `name` may be another process's file by now.
   std::vector<std::string> alone;  // where hard links fail
   for (const std::string& other : names.subspan(1)) {
     const std::string second = another_name(other);
-    if (::linkat(folder_, passing.c_str(), folder_, second.c_str(), 0) != 0 ||
-        ::renameat(folder_, second.c_str(), folder_, other.c_str()) != 0)
+    if (::linkat(folder_.get(), passing.c_str(), folder_.get(), second.c_str(), 0) != 0 ||
+        ::renameat(folder_.get(), second.c_str(), folder_.get(), other.c_str()) != 0)
       alone.push_back(other);
-    ::unlinkat(folder_, second.c_str(), 0);
+    ::unlinkat(folder_.get(), second.c_str(), 0);
   }
   rename(passing, name);
-  for (const std::string& other : alone) write(other, all);
+  for (const std::string& other : alone) write(other, bytes);
 }
 
 void PrivateFolder::mark_used(const std::string& name) const {
   struct stat facts {};
-  if (::fstatat(folder_, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0 ||
+  if (::fstatat(folder_.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0 ||
       facts.st_mtime > std::time(nullptr) - 3600)
     return;
   // On failure the file is only trimmed earlier.
-  (void)::utimensat(folder_, name.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+  (void)::utimensat(folder_.get(), name.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
 std::optional<std::uint64_t> PrivateFolder::trim(std::string_view suffix, std::uint64_t most,
                                                  std::chrono::seconds spared) const {
   // A separate open file description makes the lock this call's own, whatever the thread.
-  const Closing again{::openat(folder_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (again.fd < 0 || ::flock(again.fd, LOCK_EX | LOCK_NB) != 0) return std::nullopt;
-  const int listed = ::openat(folder_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const Descriptor again{::openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (!again || ::flock(again.get(), LOCK_EX | LOCK_NB) != 0) return std::nullopt;
+  const int listed = ::openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, int (*)(DIR*)> list(listed < 0 ? nullptr : ::fdopendir(listed),
                                                  ::closedir);
   if (!list) return std::nullopt;
@@ -260,10 +237,11 @@ std::optional<std::uint64_t> PrivateFolder::trim(std::string_view suffix, std::u
   while (const dirent* const entry = ::readdir(list.get())) {
     const std::string name = entry->d_name;
     struct stat facts {};
-    if (::fstatat(folder_, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0 ||
+    if (::fstatat(folder_.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0 ||
         !S_ISREG(facts.st_mode))
       continue;
-    if (name.ends_with(".tmp") && facts.st_mtime < now - 3600) ::unlinkat(folder_, name.c_str(), 0);
+    if (name.ends_with(".tmp") && facts.st_mtime < now - 3600)
+      ::unlinkat(folder_.get(), name.c_str(), 0);
     if (!name.ends_with(suffix)) continue;
     File& file = files[{facts.st_dev, facts.st_ino}];
     if (file.names.empty()) {
@@ -281,25 +259,26 @@ std::optional<std::uint64_t> PrivateFolder::trim(std::string_view suffix, std::u
   std::ranges::sort(oldest, {}, [](const File* f) { return f->used; });
   const auto is_old = [&](const std::string& name) {  // rechecked: others may write meanwhile
     struct stat facts {};
-    return ::fstatat(folder_, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
+    return ::fstatat(folder_.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
            facts.st_mtim.tv_sec <= now - spared.count();
   };
   for (const File* file : oldest) {
     if (all <= most) break;
     for (const std::string& name : file->names)
-      if (is_old(name)) ::unlinkat(folder_, name.c_str(), 0);
+      if (is_old(name)) ::unlinkat(folder_.get(), name.c_str(), 0);
     all -= file->bytes;
   }
   return all;
 }
 
 void PrivateFolder::rename(const std::string& from, const std::string& to) const {
-  if (::renameat(folder_, from.c_str(), folder_, to.c_str()) == 0) {
-    ::unlinkat(folder_, from.c_str(), 0);  // rename(2) does nothing if both names are one file
+  if (::renameat(folder_.get(), from.c_str(), folder_.get(), to.c_str()) == 0) {
+    // rename(2) does nothing if both names are one file.
+    ::unlinkat(folder_.get(), from.c_str(), 0);
     return;
   }
   const int error = errno;
-  ::unlinkat(folder_, from.c_str(), 0);
+  ::unlinkat(folder_.get(), from.c_str(), 0);
   cannot("write", path_ / to, std::strerror(error));
 }
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "touchstone/base/descriptor.h"
+
 namespace touchstone {
 
 /// Creates a folder and its parents for files that the user keeps, such as findings and corpora, or
@@ -26,9 +28,6 @@ class PrivateFolder {
   /// users' read permission where possible. Throws SystemError with the reason if the folder is a
   /// link, belongs to another user, or is writable by others.
   explicit PrivateFolder(std::filesystem::path path);
-  ~PrivateFolder();
-  PrivateFolder(const PrivateFolder&) = delete;
-  PrivateFolder& operator=(const PrivateFolder&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
   /// A path to a file in the folder through the open descriptor, for functions such as dlopen.
@@ -55,7 +54,7 @@ class PrivateFolder {
   void rename(const std::string& from, const std::string& to) const;
 
   std::filesystem::path path_;
-  int folder_ = -1;
+  Descriptor folder_;
 };
 
 }  // namespace touchstone

@@ -148,10 +148,6 @@ class ClangDevice final : public Device {
     return wanted > 0 ? wanted : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   }
 
-  RunnerPtr make_runner(const LazyOpPtr& kernel) override {
-    return make_runners(std::span(&kernel, 1)).front();
-  }
-
   std::vector<RunnerPtr> make_runners(std::span<const LazyOpPtr> kernels) override {
     std::vector<Draft> drafts;
     for (const LazyOpPtr& kernel : kernels) drafts.push_back(draft(kernel, codegen_for(kernel)));

@@ -213,50 +213,17 @@ class Prover {
     return sum;
   }
 
+  // A divisor may be 0, which gives 0.
   Node index(const LinearStep& step) {
-    const auto src = [&](std::size_t k) { return node(step.src[k]); };
-    // Also for a divisor that may be 0, which gives 0.
-    const auto divided = [&](auto divide) {
-      const Node by = src(1);
-      if (by.constant() == 0) return Node(0);
-      const bool never_0 = by.min().value_or(0) > 0 || by.max().value_or(0) < 0;
-      return never_0 ? divide(src(0), by) : symbolic::where(ne(by, Node(0)), divide(src(0), by), 0);
-    };
-    switch (std::get<IndexOp>(step.arg)) {
-      case IndexOp::Add:
-        return src(0) + src(1);
-      case IndexOp::Sub:
-        return src(0) - src(1);
-      case IndexOp::Mul:
-        return src(0) * src(1);
-      case IndexOp::FloorDiv:
-      case IndexOp::Div:
-        return divided([](Node a, Node b) { return floor_div(a, b); });
-      case IndexOp::FloorMod:
-      case IndexOp::Mod:
-        return divided([](Node a, Node b) { return floor_mod(a, b); });
-      case IndexOp::Lt:
-        return lt(src(0), src(1));
-      case IndexOp::Le:
-        return le(src(0), src(1));
-      case IndexOp::Eq:
-        return eq(src(0), src(1));
-      case IndexOp::Ne:
-        return ne(src(0), src(1));
-      case IndexOp::And:
-        return logical_and(src(0), src(1));
-      case IndexOp::Or:
-        return logical_or(src(0), src(1));
-      case IndexOp::Not:
-        return logical_not(src(0));
-      case IndexOp::Min:
-        return symbolic::min(src(0), src(1));
-      case IndexOp::Max:
-        return symbolic::max(src(0), src(1));
-      case IndexOp::Where:
-        return symbolic::where(src(0), src(1), src(2));
-    }
-    return {};
+    const StepOp op = info(std::get<IndexOp>(step.arg)).step;
+    std::vector<Node> args;
+    for (const int s : step.src) args.push_back(node(s));
+    if (op != StepOp::FloorDiv && op != StepOp::FloorMod) return symbolic::step_node(op, args);
+    const Node by = args[1];
+    if (by.constant() == 0) return 0;
+    const bool never_0 = by.min().value_or(0) > 0 || by.max().value_or(0) < 0;
+    const Node divided = symbolic::step_node(op, args);
+    return never_0 ? divided : symbolic::where(ne(by, Node(0)), divided, 0);
   }
 
   std::string unproved(const Access& access) {

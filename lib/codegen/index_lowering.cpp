@@ -19,41 +19,7 @@ struct Term {
 bool is_sum(StepOp op) { return op == StepOp::Add || op == StepOp::Sub; }
 
 IndexOp index_op(StepOp op) {
-  switch (op) {
-    case StepOp::Add:
-      return IndexOp::Add;
-    case StepOp::Sub:
-      return IndexOp::Sub;
-    case StepOp::Mul:
-      return IndexOp::Mul;
-    case StepOp::FloorDiv:
-      return IndexOp::FloorDiv;
-    case StepOp::FloorMod:
-      return IndexOp::FloorMod;
-    case StepOp::Lt:
-      return IndexOp::Lt;
-    case StepOp::Le:
-      return IndexOp::Le;
-    case StepOp::Eq:
-      return IndexOp::Eq;
-    case StepOp::Ne:
-      return IndexOp::Ne;
-    case StepOp::And:
-      return IndexOp::And;
-    case StepOp::Or:
-      return IndexOp::Or;
-    case StepOp::Not:
-      return IndexOp::Not;
-    case StepOp::Min:
-      return IndexOp::Min;
-    case StepOp::Max:
-      return IndexOp::Max;
-    case StepOp::Where:
-    case StepOp::Const:
-    case StepOp::Var:
-      break;
-  }
-  return IndexOp::Where;
+  return std::ranges::find(index_op_table, op, &IndexOpInfo::step)->op;
 }
 
 class Lowering {

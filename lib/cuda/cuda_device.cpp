@@ -137,10 +137,6 @@ class CudaDevice final : public Device {
         engine_(std::move(engine)) {}
 
  private:
-  RunnerPtr make_runner(const LazyOpPtr& kernel) override {
-    return make_runners(std::span(&kernel, 1)).front();
-  }
-
   std::vector<RunnerPtr> make_runners(std::span<const LazyOpPtr> kernels) override {
     std::vector<GridKernel> made;
     std::string functions, entries;

@@ -135,6 +135,10 @@ void Device::prepare(std::span<const LazyOpPtr> kernels) {
     runners_.emplace(missing[i], Entry{{made[i], {}, {}}});
 }
 
+RunnerPtr Device::make_runner(const LazyOpPtr& kernel) {
+  return make_runners(std::span(&kernel, 1)).front();
+}
+
 std::vector<RunnerPtr> Device::make_runners(std::span<const LazyOpPtr> kernels) {
   std::vector<RunnerPtr> made;
   for (const LazyOpPtr& kernel : kernels) made.push_back(make_runner(kernel));

@@ -93,8 +93,9 @@ class Device {
   static std::vector<std::string> names();
 
  private:
-  virtual RunnerPtr make_runner(const LazyOpPtr& kernel) = 0;
-  /// Makes one runner per kernel, in order. The default makes them one by one.
+  /// A device overrides one of these two; by default each calls the other.
+  virtual RunnerPtr make_runner(const LazyOpPtr& kernel);
+  /// Makes one runner per kernel, in order.
   virtual std::vector<RunnerPtr> make_runners(std::span<const LazyOpPtr> kernels);
   std::string name_;
   std::unique_ptr<Allocator> allocator_;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "touchstone/base/checked.h"
+#include "touchstone/base/descriptor.h"
 #include "touchstone/files/array_file.h"
 
 namespace touchstone {
@@ -22,23 +23,16 @@ constexpr std::string_view kPrefix = "DISK:";
 class Mapping {
  public:
   explicit Mapping(const std::filesystem::path& path) {
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     struct stat facts {};
-    if (file < 0 || ::fstat(file, &facts) != 0) {
-      const int why = errno;
-      if (file >= 0) ::close(file);
-      throw SystemError(fmt::format("cannot read '{}': {}", path.string(), std::strerror(why)));
-    }
-    if (!S_ISREG(facts.st_mode)) {
-      ::close(file);
+    if (!file || ::fstat(file.get(), &facts) != 0)
+      throw SystemError(fmt::format("cannot read '{}': {}", path.string(), std::strerror(errno)));
+    if (!S_ISREG(facts.st_mode))
       throw SystemError(fmt::format("cannot map '{}': it is not a regular file", path.string()));
-    }
     size_ = static_cast<std::size_t>(facts.st_size);
-    if (size_ > 0) memory_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
-    const int why = errno;
-    ::close(file);
+    if (size_ > 0) memory_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
     if (memory_ == MAP_FAILED)
-      throw SystemError(fmt::format("cannot map '{}': {}", path.string(), std::strerror(why)));
+      throw SystemError(fmt::format("cannot map '{}': {}", path.string(), std::strerror(errno)));
   }
   ~Mapping() {
     if (memory_ != nullptr) ::munmap(memory_, size_);

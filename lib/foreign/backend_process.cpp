@@ -43,9 +43,7 @@ json description(const HostArray& array) {
 }
 
 HostArray output_of(const KernelFile& kernel) {
-  HostArray output{kernel.ast->dtype(), {}, {}};
-  for (const sint& size : kernel.ast->shape()) output.shape.push_back(size.as_int());
-  return output;
+  return {kernel.ast->dtype(), concrete(kernel.ast->shape()), {}};
 }
 
 std::size_t bytes_of(const HostArray& array) {

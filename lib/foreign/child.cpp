@@ -51,22 +51,18 @@ Child::Child(const std::vector<std::string>& argv, const Limits& limits, const s
                process::names_of(missing));
 }
 
-// Returns false at the end of the output.
-bool Child::take_output() {
+// Appends what a stream holds; returns false at its end.
+bool Child::take(int stream, std::string& to) {
   std::array<char, 65536> piece;
-  const ssize_t n = ::read(process_->output(), piece.data(), piece.size());
-  if (n > 0) output_.append(piece.data(), static_cast<std::size_t>(n));
-  return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+  const ssize_t n = read_some(stream, piece);
+  if (n > 0) to.append(piece.data(), static_cast<std::size_t>(n));
+  return n > 0 || (n < 0 && errno == EAGAIN);
 }
 
 bool Child::take_errors() {
-  std::array<char, 65536> piece;
-  const ssize_t n = ::read(process_->errors(), piece.data(), piece.size());
-  if (n > 0) {
-    errors_.append(piece.data(), static_cast<std::size_t>(n));
-    if (errors_.size() > kKeptErrors) errors_.erase(0, errors_.size() - kKeptErrors);
-  }
-  return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+  const bool more = take(process_->errors(), errors_);
+  if (errors_.size() > kKeptErrors) errors_.erase(0, errors_.size() - kKeptErrors);
+  return more;
 }
 
 bool Child::next_line(std::string& line) {
@@ -102,7 +98,7 @@ Child::Heard Child::ask(std::string_view text, std::string& line, std::size_t mo
         text = {};  // it stopped reading; the end of its output tells why
       took_all_ = text.empty();
     }
-    if (waiting[0].revents != 0 && !take_output()) {
+    if (waiting[0].revents != 0 && !take(process_->output(), output_)) {
       while (process_->errors() >= 0 && errors_.size() < kKeptErrors) {
         const std::size_t before = errors_.size();
         if (!take_errors()) process_->close_errors();

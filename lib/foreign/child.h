@@ -48,7 +48,7 @@ class Child {
   std::string last_words() const;
 
  private:
-  bool take_output();
+  bool take(int stream, std::string& to);
   bool take_errors();
   bool next_line(std::string& line);
 

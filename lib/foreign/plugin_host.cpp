@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "touchstone/base/checked.h"
+#include "touchstone/base/descriptor.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/json_line.h"
 #include "touchstone/base/line_stream.h"
@@ -40,14 +41,6 @@ struct UnderWay {
   int out = -1;
 };
 UnderWay under_way;
-
-void write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = ::write(fd, text.data(), text.size());
-    if (n < 0 && errno != EINTR) return;  // the reader is gone
-    if (n > 0) text.remove_prefix(static_cast<std::size_t>(n));
-  }
-}
 
 const char* kind_of_access([[maybe_unused]] const void* context) {
 #if defined(__x86_64__)
@@ -139,11 +132,11 @@ int host_plugin(const std::string& path) {
   // The plugin may use standard input and output; the protocol moves to other descriptors.
   const int in = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
   const int out = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (in < 0 || out < 0 || nothing < 0 || ::dup2(nothing, STDIN_FILENO) < 0 ||
+  Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (in < 0 || out < 0 || !nothing || ::dup2(nothing.get(), STDIN_FILENO) < 0 ||
       ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
     throw SystemError(fmt::format("cannot set up the plugin's process: {}", std::strerror(errno)));
-  ::close(nothing);
+  nothing.close();
   watch_for_faults();
   std::unique_ptr<Plugin> plugin;
   std::string refusal;
@@ -155,12 +148,8 @@ int host_plugin(const std::string& path) {
   LineStream stream([&](std::string_view line) { return answer(plugin.get(), refusal, line, out); },
                     [&](std::string_view text) { write_all(out, text); });
   std::vector<char> piece(std::size_t{1} << 16);
-  for (;;) {
-    const ssize_t n = ::read(in, piece.data(), piece.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
+  for (ssize_t n = 0; (n = read_some(in, piece)) > 0;)
     stream.take({piece.data(), static_cast<std::size_t>(n)});
-  }
   // Skips the plugin's exit handlers, which could crash.
   std::fflush(nullptr);
   ::_exit(0);

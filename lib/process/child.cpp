@@ -86,9 +86,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 Report read_reports(int pipe) {
   Report all{0, 0, 0};
   for (Report one{};;) {
-    const ssize_t n = ::read(pipe, &one, sizeof one);
-    if (n < 0 && errno == EINTR) continue;
-    if (n != sizeof one) return all;
+    if (read_some(pipe, {reinterpret_cast<char*>(&one), sizeof one}) != sizeof one) return all;
     if (one.pid != 0) all.pid = one.pid;
     if (one.error != 0) all.error = one.error;
     all.missing |= one.missing;

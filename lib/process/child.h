@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-#include "touchstone/process/descriptor.h"
+#include "touchstone/base/descriptor.h"
 #include "touchstone/process/environment.h"
 
 namespace touchstone::process {

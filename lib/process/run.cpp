@@ -86,13 +86,10 @@ class Talk {
   // True if bytes were read; sets at_end_ at the end of the stream.
   bool take(int fd, std::string& to) {
     if (fd < 0) return false;
-    for (;;) {
-      const ssize_t n = ::read(fd, piece_.data(), piece_.size());
-      if (n < 0 && errno == EINTR) continue;
-      at_end_ = n == 0 || (n < 0 && errno != EAGAIN);
-      if (n > 0) to.append(piece_.data(), static_cast<std::size_t>(n));
-      return n > 0;
-    }
+    const ssize_t n = read_some(fd, piece_);
+    at_end_ = n == 0 || (n < 0 && errno != EAGAIN);
+    if (n > 0) to.append(piece_.data(), static_cast<std::size_t>(n));
+    return n > 0;
   }
 
   Child& child_;

@@ -25,44 +25,19 @@ std::vector<Path> paths_of(const Exprs& exprs, Expr root) {
   return found;
 }
 
-std::vector<ExprOp> operators_for(ExprOp op) {
-  switch (op) {
-    case ExprOp::Add:
-      return {ExprOp::Sub};
-    case ExprOp::Sub:
-      return {ExprOp::Add};
-    case ExprOp::Div:
-      return {ExprOp::Mod};
-    case ExprOp::Mod:
-      return {ExprOp::Div};
-    case ExprOp::Min:
-      return {ExprOp::Max};
-    case ExprOp::Max:
-      return {ExprOp::Min};
-    case ExprOp::And:
-      return {ExprOp::Or};
-    case ExprOp::Or:
-      return {ExprOp::And};
-    case ExprOp::Lt:
-      return {ExprOp::Le, ExprOp::Ge};
-    case ExprOp::Le:
-      return {ExprOp::Lt, ExprOp::Gt};
-    case ExprOp::Gt:
-      return {ExprOp::Ge, ExprOp::Le};
-    case ExprOp::Ge:
-      return {ExprOp::Gt, ExprOp::Lt};
-    case ExprOp::Eq:
-      return {ExprOp::Ne};
-    case ExprOp::Ne:
-      return {ExprOp::Eq};
-    case ExprOp::TruncDiv:
-      return {ExprOp::Div, ExprOp::TruncMod};
-    case ExprOp::TruncMod:
-      return {ExprOp::Mod, ExprOp::TruncDiv};
-    default:
-      return {};
-  }
-}
+// The operators that take the place of another.
+constexpr std::pair<ExprOp, ExprOp> kConfused[] = {
+    {ExprOp::Add, ExprOp::Sub},      {ExprOp::Sub, ExprOp::Add},
+    {ExprOp::Div, ExprOp::Mod},      {ExprOp::Mod, ExprOp::Div},
+    {ExprOp::Min, ExprOp::Max},      {ExprOp::Max, ExprOp::Min},
+    {ExprOp::And, ExprOp::Or},       {ExprOp::Or, ExprOp::And},
+    {ExprOp::Lt, ExprOp::Le},        {ExprOp::Lt, ExprOp::Ge},
+    {ExprOp::Le, ExprOp::Lt},        {ExprOp::Le, ExprOp::Gt},
+    {ExprOp::Gt, ExprOp::Ge},        {ExprOp::Gt, ExprOp::Le},
+    {ExprOp::Ge, ExprOp::Gt},        {ExprOp::Ge, ExprOp::Lt},
+    {ExprOp::Eq, ExprOp::Ne},        {ExprOp::Ne, ExprOp::Eq},
+    {ExprOp::TruncDiv, ExprOp::Div}, {ExprOp::TruncDiv, ExprOp::TruncMod},
+    {ExprOp::TruncMod, ExprOp::Mod}, {ExprOp::TruncMod, ExprOp::TruncDiv}};
 
 /// All mutations of one part of a side.
 std::vector<Expr> changes(Exprs& exprs, Expr part) {
@@ -72,7 +47,8 @@ std::vector<Expr> changes(Exprs& exprs, Expr part) {
     return std::vector<Expr>(exprs.args(part).begin(), exprs.args(part).end());
   }();
   std::vector<Expr> found;
-  for (const ExprOp op : operators_for(exprs.op(part))) found.push_back(exprs.apply(op, args));
+  for (const auto& [op, other] : kConfused)
+    if (op == exprs.op(part)) found.push_back(exprs.apply(other, args));
   switch (exprs.op(part)) {
     case ExprOp::Not:
     case ExprOp::Neg:

@@ -90,10 +90,6 @@ class TccDevice final : public Device {
   }
 
  private:
-  RunnerPtr make_runner(const LazyOpPtr& kernel) override {
-    return make_runners(std::span(&kernel, 1)).front();
-  }
-
   std::vector<RunnerPtr> make_runners(std::span<const LazyOpPtr> kernels) override {
     struct Made {
       std::vector<std::string> variables;

@@ -11,6 +11,7 @@
 
 #include "touchstone/dtype/scalar.h"
 #include "touchstone/ops/op.h"
+#include "touchstone/symbolic/node/node.h"
 
 namespace touchstone {
 
@@ -48,21 +49,27 @@ enum class IndexOp : std::uint8_t {
 };
 // clang-format on
 
+using symbolic::StepOp;
+
 /// Properties of an index op.
 struct IndexOpInfo {
   IndexOp op;
   std::string_view name;
   int arity;
+  StepOp step;  // the same on expressions
 };
 
 // clang-format off
 inline constexpr std::array<IndexOpInfo, 17> index_op_table = {{
-    {IndexOp::Add,      "+",    2}, {IndexOp::Sub,      "-",   2}, {IndexOp::Mul, "*", 2},
-    {IndexOp::FloorDiv, "floor_div", 2}, {IndexOp::FloorMod, "floor_mod", 2}, {IndexOp::Div, "/", 2},
-    {IndexOp::Mod,      "%",    2}, {IndexOp::Lt,       "<",   2}, {IndexOp::Le,  "<=", 2},
-    {IndexOp::Eq,       "==",   2}, {IndexOp::Ne,       "!=",  2}, {IndexOp::And, "and", 2},
-    {IndexOp::Or,       "or",   2}, {IndexOp::Not,      "not", 1}, {IndexOp::Min, "min", 2},
-    {IndexOp::Max,      "max",  2}, {IndexOp::Where,    "where", 3},
+    {IndexOp::Add, "+", 2, StepOp::Add}, {IndexOp::Sub, "-", 2, StepOp::Sub},
+    {IndexOp::Mul, "*", 2, StepOp::Mul}, {IndexOp::FloorDiv, "floor_div", 2, StepOp::FloorDiv},
+    {IndexOp::FloorMod, "floor_mod", 2, StepOp::FloorMod}, {IndexOp::Div, "/", 2, StepOp::FloorDiv},
+    {IndexOp::Mod, "%", 2, StepOp::FloorMod}, {IndexOp::Lt, "<", 2, StepOp::Lt},
+    {IndexOp::Le, "<=", 2, StepOp::Le}, {IndexOp::Eq, "==", 2, StepOp::Eq},
+    {IndexOp::Ne, "!=", 2, StepOp::Ne}, {IndexOp::And, "and", 2, StepOp::And},
+    {IndexOp::Or, "or", 2, StepOp::Or}, {IndexOp::Not, "not", 1, StepOp::Not},
+    {IndexOp::Min, "min", 2, StepOp::Min}, {IndexOp::Max, "max", 2, StepOp::Max},
+    {IndexOp::Where, "where", 3, StepOp::Where},
 }};
 // clang-format on
 

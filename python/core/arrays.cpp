@@ -1,5 +1,6 @@
 #include "arrays.h"
 
+#include <bit>
 #include <cstring>
 
 #include "dlpack.h"
@@ -357,37 +358,14 @@ Elements::Elements(DType of, std::vector<std::int64_t> sizes)
 
 std::int64_t Elements::size() const { return product(shape, itemsize(dtype), "array"); }
 
+// Floats that Python lacks have the format of their bits.
 const char* format_of(DType dtype) {
-  switch (dtype) {
-    case DType::Bool:
-      return "?";
-    case DType::Int8:
-      return "b";
-    case DType::UInt8:
-    case DType::Float8E4M3:
-    case DType::Float8E5M2:
-      return "B";
-    case DType::Int16:
-      return "h";
-    case DType::UInt16:
-    case DType::BFloat16:
-      return "H";
-    case DType::Int32:
-      return "i";
-    case DType::UInt32:
-      return "I";
-    case DType::Int64:
-      return "q";
-    case DType::UInt64:
-      return "Q";
-    case DType::Float16:
-      return "e";
-    case DType::Float32:
-      return "f";
-    case DType::Float64:
-      return "d";
-  }
-  return "B";
+  constexpr const char* kSigned[] = {"b", "h", "i", "q"};
+  constexpr const char* kUnsigned[] = {"B", "H", "I", "Q"};
+  constexpr const char* kFloats[] = {"B", "e", "f", "d"};
+  if (is_bool(dtype)) return "?";
+  const bool whole = !is_float(dtype), bits = is_unsigned(dtype) || dtype == DType::BFloat16;
+  return (bits ? kUnsigned : whole ? kSigned : kFloats)[std::bit_width(itemsize(dtype)) - 1];
 }
 
 py::object python_scalar(const Scalar& value) {

@@ -187,11 +187,7 @@ void bind_builder(py::module_& m) {
       py::arg("value"), py::arg("dtype"), py::arg("shape") = define::Sizes(),
       "One value of a type.");
   m.def(
-      "store",
-      [](const Array& value, const std::string& of) {
-        const Released r;
-        return stored(value, of);
-      },
+      "store", [](const Array& value, const std::string& of) { return stored(value, of); }, Free(),
       py::arg("value"), py::arg("definition") = "",
       "The kernel that stores a formula; its results are judged as those of a definition, or node "
       "by node.");

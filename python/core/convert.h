@@ -21,6 +21,7 @@ namespace touchstone::python {
 namespace py = pybind11;
 
 using Guard = py::call_guard<Working>;
+using Free = py::call_guard<Released>;
 
 /// An operand of an operator: an integer of any length or an expression.
 struct Operand {

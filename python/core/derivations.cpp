@@ -151,13 +151,11 @@ void bind_derivations(py::module_& m) {
   m.def(
       "verify",
       [](const std::string& certificate) {
-        const Released released;
-        const Interruptible interruptible;
         const CertificateCheck check = check_certificate(certificate);
         return std::pair(check.outcome == CertificateCheck::Outcome::Right,
                          check.why.empty() ? check.claim : check.why);
       },
-      py::arg("certificate"),
+      py::call_guard<Released, Interruptible>(), py::arg("certificate"),
       "Replays a certificate without the simplifier: (True, the claim) if every step is right, "
       "else (False, the reason).\n\ncertificate: a line of `certify` or of `touchstone simplify "
       "--jsonl --certify`. Raises ValueError if it cannot be read.");

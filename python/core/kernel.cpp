@@ -320,32 +320,19 @@ void bind_kernel(py::module_& m) {
   py::class_<KernelToJudge>(m, "Kernel", "One kernel: what it stores, and the buffers it reads.")
       .def_static(
           "from_json",
-          [](const std::string& text) {
-            const Released r;
-            return KernelToJudge{kernel_from_json(text), {}};
-          },
+          [](const std::string& text) { return KernelToJudge{kernel_from_json(text), {}}; }, Free(),
           py::arg("text"), "Parses a kernel.json. Raises ParseError, AstError.")
       .def_static(
-          "from_formula",
-          [](const std::string& text) {
-            const Released r;
-            return formula_to_judge(text);
-          },
+          "from_formula", [](const std::string& text) { return formula_to_judge(text); }, Free(),
           py::arg("text"), "Parses a formula, as 'softmax(x[64,128])'.")
       .def(
-          "to_json",
-          [](const KernelToJudge& k) {
-            const Released r;
-            return to_json(k);
-          },
+          "to_json", [](const KernelToJudge& k) { return to_json(k); }, Free(),
           "The kernel.json; equal kernels have equal text.")
       .def(
           "bind",
-          [](const KernelToJudge& k, const symbolic::Values& values) {
-            const Released r;
-            return bound(k, values);
-          },
-          py::arg("values"), "The kernel with its variables replaced by numbers, {name: value}.")
+          [](const KernelToJudge& k, const symbolic::Values& values) { return bound(k, values); },
+          Free(), py::arg("values"),
+          "The kernel with its variables replaced by numbers, {name: value}.")
       .def_property_readonly(
           "shape",
           [](const KernelToJudge& k) {
@@ -407,11 +394,8 @@ void bind_kernel(py::module_& m) {
           py::is_operator())
       .def("__hash__",
            [](const KernelToJudge& k) { return static_cast<Py_hash_t>(k.ast->hash() >> 1); })
-      .def("__str__",
-           [](const KernelToJudge& k) {
-             const Released r;
-             return str(k.ast);
-           })
+      .def(
+          "__str__", [](const KernelToJudge& k) { return str(k.ast); }, Free())
       .def("__repr__",
            [](const KernelToJudge& k) {
              return fmt::format("<Kernel {} {}>", kernel_name(k.ast), name(k.ast->dtype()));

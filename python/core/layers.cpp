@@ -50,6 +50,12 @@ void one_tensor(LayerClass<L>& c, const char* name = "x") {
       "__call__", [](const L& l, const Tensor& x) { return l(x); }, py::arg(name), Guard());
 }
 
+template <class L, class... Args>
+Held<L> made_layer(Args&&... args) {
+  const Working w;
+  return Held<L>(new L(std::forward<Args>(args)...));
+}
+
 // Trailing arguments of all layers with weights.
 py::arg_v of_type() { return py::arg("dtype") = py::none(); }
 py::arg_v of_device() { return py::arg("device") = "CPU"; }
@@ -58,9 +64,8 @@ void bind_linear(py::module_& m) {
   LayerClass<nn::Linear> linear(m, "Linear", "x: (..., in) -> (..., out).");
   linear.def(py::init([](std::int64_t in, std::int64_t out, bool bias, const Dtype& dtype,
                          const std::string& device) {
-               const Working w;
-               return Held<nn::Linear>(new nn::Linear(in, out, default_generator(),
-                                                      layer_options(bias, dtype, device)));
+               return made_layer<nn::Linear>(in, out, default_generator(),
+                                             layer_options(bias, dtype, device));
              }),
              py::arg("inputs"), py::arg("outputs"), py::arg("bias") = true, of_type(), of_device());
   one_tensor(linear);
@@ -68,9 +73,8 @@ void bind_linear(py::module_& m) {
   LayerClass<nn::Embedding> embedding(m, "Embedding", "A row of weights for each integer.");
   embedding.def(py::init([](std::int64_t count, std::int64_t size, const Dtype& dtype,
                             const std::string& device) {
-                  const Working w;
-                  return Held<nn::Embedding>(new nn::Embedding(
-                      count, size, default_generator(), TensorOptions{dtype_of(dtype), device}));
+                  return made_layer<nn::Embedding>(count, size, default_generator(),
+                                                   TensorOptions{dtype_of(dtype), device});
                 }),
                 py::arg("count"), py::arg("size"), of_type(), of_device());
   one_tensor(embedding, "tokens");
@@ -89,10 +93,9 @@ void bind_conv(py::module_& m, const char* name, const char* doc, Kernel kernel,
   c.def(py::init([=](std::int64_t in, std::int64_t out, const PerAxis& size, const PerAxis& stride,
                      const PerAxis& padding, const PerAxis& dilation, std::int64_t groups,
                      bool bias, const Dtype& dtype, const std::string& device) {
-          const Working w;
-          return Held<L>(new L(in, out, kernel(size), default_generator(),
+          return made_layer<L>(in, out, kernel(size), default_generator(),
                                args(stride, padding, dilation, groups),
-                               layer_options(bias, dtype, device)));
+                               layer_options(bias, dtype, device));
         }),
         py::arg("inputs"), py::arg("outputs"), py::arg("kernel"), py::arg("stride") = 1,
         py::arg("padding") = 0, py::arg("dilation") = 1, py::arg("groups") = 1,
@@ -107,10 +110,9 @@ void bind_conv_transpose(py::module_& m, const char* name, const char* doc, Kern
       py::init([=](std::int64_t in, std::int64_t out, const PerAxis& size, const PerAxis& stride,
                    const PerAxis& padding, const PerAxis& output_padding, const PerAxis& dilation,
                    std::int64_t groups, bool bias, const Dtype& dtype, const std::string& device) {
-        const Working w;
-        return Held<L>(new L(in, out, kernel(size), default_generator(),
+        return made_layer<L>(in, out, kernel(size), default_generator(),
                              conv_args(stride, padding, dilation, groups, output_padding),
-                             layer_options(bias, dtype, device)));
+                             layer_options(bias, dtype, device));
       }),
       py::arg("inputs"), py::arg("outputs"), py::arg("kernel"), py::arg("stride") = 1,
       py::arg("padding") = 0, py::arg("output_padding") = 0, py::arg("dilation") = 1,
@@ -138,18 +140,23 @@ void bind_convolutions(py::module_& m) {
       m, "ConvTranspose2d", "x: (n, in, h, w): the gradient of Conv2d, as a layer.", &of_two_axes);
 }
 
-// Layers that normalise the axes named by their sizes.
-template <class L, class Sizes>
-void bind_norm(py::module_& m, const char* name, const char* of, const char* doc) {
+template <class Size>
+using NameOf = const char*;
+
+// Layers that normalise, from sizes with these names.
+template <class L, class... Sizes>
+void bind_norm(py::module_& m, const char* name, const char* doc, double usual_eps,
+               NameOf<Sizes>... of) {
   LayerClass<L> c(m, name, doc);
-  c.def(py::init([](const Sizes& sizes, double eps, bool affine, const Dtype& dtype,
+  c.def(py::init([](const Sizes&... sizes, double eps, bool affine, const Dtype& dtype,
                     const std::string& device) {
-          const Working w;
-          return Held<L>(new L(sizes, eps, norm_options(affine, dtype, device)));
+          return made_layer<L>(sizes..., eps, norm_options(affine, dtype, device));
         }),
-        py::arg(of), py::arg("eps") = 1e-5, py::arg("affine") = true, of_type(), of_device());
+        py::arg(of)..., py::arg("eps") = usual_eps, py::arg("affine") = true, of_type(),
+        of_device());
   one_tensor(c);
-  weights(c, {{"weight", &L::weight}, {"bias", &L::bias}});
+  weights(c, {{"weight", &L::weight}});
+  if constexpr (requires { &L::bias; }) weights(c, {{"bias", &L::bias}});
 }
 
 void bind_batch_norm(py::module_& m) {
@@ -159,12 +166,11 @@ void bind_batch_norm(py::module_& m) {
                           "batch, which update the running ones; otherwise with the running ones.");
   c.def(py::init([](std::int64_t channels, double momentum, double eps, bool affine, bool track,
                     const Dtype& dtype, const std::string& device) {
-          const Working w;
-          return Held<BatchNorm>(new BatchNorm(channels, momentum, eps,
-                                               nn::BatchNormOptions{.dtype = dtype_of(dtype),
-                                                                    .device = device,
-                                                                    .affine = affine,
-                                                                    .track_running_stats = track}));
+          return made_layer<BatchNorm>(channels, momentum, eps,
+                                       nn::BatchNormOptions{.dtype = dtype_of(dtype),
+                                                            .device = device,
+                                                            .affine = affine,
+                                                            .track_running_stats = track});
         }),
         py::arg("channels"), py::arg("momentum") = 0.1, py::arg("eps") = 1e-5,
         py::arg("affine") = true, py::arg("track_running_stats") = true, of_type(), of_device());
@@ -177,35 +183,18 @@ void bind_batch_norm(py::module_& m) {
 
 void bind_norms(py::module_& m) {
   bind_batch_norm(m);
-  bind_norm<nn::LayerNorm, Shape>(m, "LayerNorm", "sizes",
-                                  "Over the last axes, which must have these sizes.");
+  bind_norm<nn::LayerNorm, Shape>(
+      m, "LayerNorm", "Over the last axes, which must have these sizes.", 1e-5, "sizes");
   bind_norm<nn::LayerNorm2d, std::int64_t>(
-      m, "LayerNorm2d", "channels", "Over the channels at each position of (n, channels, h, w).");
+      m, "LayerNorm2d", "Over the channels at each position of (n, channels, h, w).", 1e-5,
+      "channels");
   bind_norm<nn::InstanceNorm, std::int64_t>(
-      m, "InstanceNorm", "channels",
-      "x: (n, channels, ...), each channel of each image separately.");
-  LayerClass<nn::GroupNorm> group(
-      m, "GroupNorm", "x: (n, channels, ...), each group of channels of each image separately.");
-  group.def(py::init([](std::int64_t groups, std::int64_t channels, double eps, bool affine,
-                        const Dtype& dtype, const std::string& device) {
-              const Working w;
-              return Held<nn::GroupNorm>(
-                  new nn::GroupNorm(groups, channels, eps, norm_options(affine, dtype, device)));
-            }),
-            py::arg("groups"), py::arg("channels"), py::arg("eps") = 1e-5, py::arg("affine") = true,
-            of_type(), of_device());
-  one_tensor(group);
-  weights(group, {{"weight", &nn::GroupNorm::weight}, {"bias", &nn::GroupNorm::bias}});
-  LayerClass<nn::RMSNorm> rms(m, "RMSNorm", "Over the last axis.");
-  rms.def(
-      py::init([](std::int64_t size, double eps, bool affine, const Dtype& dtype,
-                  const std::string& device) {
-        const Working w;
-        return Held<nn::RMSNorm>(new nn::RMSNorm(size, eps, norm_options(affine, dtype, device)));
-      }),
-      py::arg("size"), py::arg("eps") = 1e-6, py::arg("affine") = true, of_type(), of_device());
-  one_tensor(rms);
-  weights(rms, {{"weight", &nn::RMSNorm::weight}});
+      m, "InstanceNorm", "x: (n, channels, ...), each channel of each image separately.", 1e-5,
+      "channels");
+  bind_norm<nn::GroupNorm, std::int64_t, std::int64_t>(
+      m, "GroupNorm", "x: (n, channels, ...), each group of channels of each image separately.",
+      1e-5, "groups", "channels");
+  bind_norm<nn::RMSNorm, std::int64_t>(m, "RMSNorm", "Over the last axis.", 1e-6, "size");
 }
 
 void bind_attention(py::module_& m) {
@@ -223,9 +212,8 @@ void bind_attention(py::module_& m) {
                           "and v: (n, keys, size).");
   c.def(py::init([](std::int64_t size, std::int64_t heads, bool bias, const Dtype& dtype,
                     const std::string& device) {
-          const Working w;
-          return Held<Attention>(
-              new Attention(size, heads, default_generator(), layer_options(bias, dtype, device)));
+          return made_layer<Attention>(size, heads, default_generator(),
+                                       layer_options(bias, dtype, device));
         }),
         py::arg("size"), py::arg("heads"), py::arg("bias") = true, of_type(), of_device())
       .def(
@@ -250,13 +238,11 @@ void bind_attention(py::module_& m) {
 template <class L, class From, class Result>
 void bind_recurrent(py::module_& m, const char* name, const char* doc, From from, Result result) {
   LayerClass<L> c(m, name, doc);
-  c.def(
-      py::init([](std::int64_t in, std::int64_t hidden, bool bias, const Dtype& dtype,
-                  const std::string& device) {
-        const Working w;
-        return Held<L>(new L(in, hidden, default_generator(), layer_options(bias, dtype, device)));
-      }),
-      py::arg("inputs"), py::arg("hidden"), py::arg("bias") = true, of_type(), of_device());
+  c.def(py::init([](std::int64_t in, std::int64_t hidden, bool bias, const Dtype& dtype,
+                    const std::string& device) {
+          return made_layer<L>(in, hidden, default_generator(), layer_options(bias, dtype, device));
+        }),
+        py::arg("inputs"), py::arg("hidden"), py::arg("bias") = true, of_type(), of_device());
   c.def("__call__", from, py::arg("x"), py::arg("state") = py::none(), Guard(), result);
   weights(c, {{"weight_ih", &L::weight_ih},
               {"weight_hh", &L::weight_hh},

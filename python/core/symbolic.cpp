@@ -65,21 +65,6 @@ Context& context() { return Context::shared(); }
 
 const Interval& bounds_of(const Node& n) { return context().bounds(n.id()); }
 
-template <class Build>
-auto building(const Build& build) {
-  return [build](const Node& a, const Operand& b) {
-    const Released released;
-    return build(a, b.node);
-  };
-}
-template <class Build>
-auto building_reversed(const Build& build) {
-  return [build](const Node& a, const Operand& b) {
-    const Released released;
-    return build(b.node, a);
-  };
-}
-
 py::int_ whole_number_of(const Node& n) {
   const Interval& bounds = bounds_of(n);
   if (!n.is_constant()) {
@@ -114,8 +99,6 @@ Node variable_of(const std::string& name, const std::optional<py::int_>& min,
   const Released released;
   return context().variable(name, bounds);
 }
-
-Values values_of(const std::map<std::string, std::int64_t>& values) { return values; }
 
 py::list variables_and_bounds(const Node& n) {
   std::vector<Node> found;
@@ -163,7 +146,6 @@ Node under(const Node& n, const std::vector<Operand>& assume) {
   if (assume.empty()) return n;
   std::vector<Node> conditions;
   for (const Operand& o : assume) conditions.push_back(o.node);
-  const Released released;
   return simplify_under(n, conditions);
 }
 
@@ -183,8 +165,11 @@ void bind_symbolic(py::module_& m) {
       "floor. Comparisons give 0 or 1 as an expression, "
       "except `==`, which tests whether two expressions are the same; `eq` compares values.");
   const auto binary = [&](const char* name, const char* reversed, auto build) {
-    node.def(name, building(build), py::is_operator());
-    if (reversed != nullptr) node.def(reversed, building_reversed(build), py::is_operator());
+    const auto turned = [build](const Node& a, const Operand& b) { return build(b.node, a); };
+    node.def(
+        name, [build](const Node& a, const Operand& b) { return build(a, b.node); }, Free(),
+        py::is_operator());
+    if (reversed != nullptr) node.def(reversed, turned, Free(), py::is_operator());
   };
   binary("__add__", "__radd__", [](const Node& a, const Node& b) { return a + b; });
   binary("__sub__", "__rsub__", [](const Node& a, const Node& b) { return a - b; });
@@ -206,16 +191,10 @@ void bind_symbolic(py::module_& m) {
       .def("__int__", &whole_number_of)
       .def("__index__", &whole_number_of)
       .def("__bool__", [](const Node& n) { return !whole_number_of(n).equal(py::int_(0)); })
-      .def("__str__",
-           [](const Node& n) {
-             const Released r;
-             return render(n);
-           })
-      .def("__repr__",
-           [](const Node& n) {
-             const Released r;
-             return "Node('" + render(n) + "')";
-           })
+      .def(
+          "__str__", [](const Node& n) { return render(n); }, Free())
+      .def(
+          "__repr__", [](const Node& n) { return "Node('" + render(n) + "')"; }, Free())
       .def("__reduce__",
            [](const Node& n) {
              const py::list known = variables_and_bounds(n);
@@ -228,30 +207,19 @@ void bind_symbolic(py::module_& m) {
              return py::make_tuple(read.attr("_restored"), py::make_tuple(text, known));
            })
       .def(
-          "render",
-          [](const Node& n) {
-            const Released r;
-            return render(n);
-          },
+          "render", [](const Node& n) { return render(n); }, Free(),
           "The expression as text, which `parse` reads back to the same expression.")
       .def(
           "substitute",
           [](const Node& n, const std::map<std::string, Operand>& by) {
-            const auto nodes = nodes_of(by);
-            const Released released;
-            return substitute(n, nodes);
+            return substitute(n, nodes_of(by));
           },
-          py::arg("replacements"),
+          Free(), py::arg("replacements"),
           "Replaces variables, by name, by expressions or numbers, all at once.")
       .def(
-          "evaluate",
-          [](const Node& n, const std::map<std::string, std::int64_t>& at) {
-            const Values values = values_of(at);
-            const Released released;
-            return evaluate(n, values);
-          },
+          "evaluate", [](const Node& n, const Values& at) { return evaluate(n, at); }, Free(),
           py::arg("values"), "The value at a point: {name: value} of every variable. 64 bits.")
-      .def("simplify", &under, py::arg("assume") = std::vector<Operand>(),
+      .def("simplify", &under, Free(), py::arg("assume") = std::vector<Operand>(),
            "The expression under the conditions of `assume`.")
       .def_property_readonly(
           "min", [](const Node& n) { return python_end(bounds_of(n).lo); },
@@ -298,20 +266,14 @@ void bind_symbolic(py::module_& m) {
   m.def(
       "parse",
       [](const std::string& text, const std::map<std::string, Operand>& names) {
-        const auto nodes = nodes_of(names);
-        const Released released;
-        return parse(text, nodes);
+        return parse(text, nodes_of(names));
       },
-      py::arg("text"), py::arg("names") = std::map<std::string, Operand>(),
+      Free(), py::arg("text"), py::arg("names") = std::map<std::string, Operand>(),
       "Parses the output of `render`. names: the value of each variable of the text.");
   m.def("_read", &node_of_text);
   const auto two = [&](const char* name, Node (*f)(Node, Node), const char* doc) {
     m.def(
-        name,
-        [f](const Operand& a, const Operand& b) {
-          const Released released;
-          return f(a.node, b.node);
-        },
+        name, [f](const Operand& a, const Operand& b) { return f(a.node, b.node); }, Free(),
         py::arg("a"), py::arg("b"), doc);
   };
   two("lt", &lt, "a < b, 0 or 1.");
@@ -329,23 +291,19 @@ void bind_symbolic(py::module_& m) {
   many("min_", static_cast<Node (*)(Node, Node)>(&min), "The smallest of the operands.");
   many("max_", static_cast<Node (*)(Node, Node)>(&max), "The largest of the operands.");
   m.def(
-      "not_",
-      [](const Operand& a) {
-        const Released r;
-        return logical_not(a.node);
-      },
-      py::arg("a"), "1 if it is 0.");
+      "not_", [](const Operand& a) { return logical_not(a.node); }, Free(), py::arg("a"),
+      "1 if it is 0.");
   m.def(
       "where",
       [](const Operand& c, const Operand& a, const Operand& b) {
-        const Released released;
         return where(c.node, a.node, b.node);
       },
-      py::arg("condition"), py::arg("a"), py::arg("b"), "a if the condition is not 0, else b.");
+      Free(), py::arg("condition"), py::arg("a"), py::arg("b"),
+      "a if the condition is not 0, else b.");
   m.def(
       "simplify",
       [](const Operand& n, const std::vector<Operand>& assume) { return under(n.node, assume); },
-      py::arg("expr"), py::arg("assume") = std::vector<Operand>(),
+      Free(), py::arg("expr"), py::arg("assume") = std::vector<Operand>(),
       "The expression in its simplest known form under the conditions of `assume`.");
   m.def(
       "bounds",
@@ -354,20 +312,14 @@ void bind_symbolic(py::module_& m) {
       },
       py::arg("expr"), "(lower, upper) bounds of the values; None is open.");
   m.def(
-      "render",
-      [](const Operand& n) {
-        const Released r;
-        return render(n.node);
-      },
-      py::arg("expr"), "As Node.render.");
+      "render", [](const Operand& n) { return render(n.node); }, Free(), py::arg("expr"),
+      "As Node.render.");
   m.def(
       "substitute",
       [](const Operand& n, const std::map<std::string, Operand>& by) {
-        const auto nodes = nodes_of(by);
-        const Released released;
-        return substitute(n.node, nodes);
+        return substitute(n.node, nodes_of(by));
       },
-      py::arg("expr"), py::arg("replacements"), "As Node.substitute.");
+      Free(), py::arg("expr"), py::arg("replacements"), "As Node.substitute.");
 
   py::class_<Session>(m, "Session", "Simplifies texts, and caches the answers in bounded memory.")
       .def(py::init<>())

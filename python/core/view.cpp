@@ -50,7 +50,6 @@ std::optional<std::int64_t> checked_at(const T& t, const std::vector<std::int64_
     if (index[i] < 0 || index[i] >= number_at(shape[i]))
       throw ShapeError(
           fmt::format("index {} of axis {} is outside {}", index[i], i, str(std::span(shape))));
-  const Released released;
   return t.at(index);
 }
 
@@ -59,57 +58,24 @@ template <class T>
 void movement(py::class_<T>& c) {
   c.def(
        "permute",
-       [](const T& t, const std::vector<int>& order) {
-         const std::vector<int> axes = normal_axes(t, order);
-         const Released r;
-         return t.permute(axes);
-       },
-       py::arg("order"), "New axis i is old axis order[i].")
-      .def(
-          "expand",
-          [](const T& t, const Shape& shape) {
-            const Released r;
-            return t.expand(shape);
-          },
-          py::arg("shape"), "Expands axes of size 1 to those of the shape.")
-      .def(
-          "pad",
-          [](const T& t, const Padding& ends) {
-            const Released r;
-            return t.pad(ends);
-          },
-          py::arg("padding"), "(before, after) of each axis, in elements.")
-      .def(
-          "shrink",
-          [](const T& t, const Mask& keep) {
-            const Released r;
-            return t.shrink(keep);
-          },
-          py::arg("keep"), "[begin, end) of each axis.")
+       [](const T& t, const std::vector<int>& order) { return t.permute(normal_axes(t, order)); },
+       Free(), py::arg("order"), "New axis i is old axis order[i].")
+      .def("expand", &T::expand, Free(), py::arg("shape"),
+           "Expands axes of size 1 to those of the shape.")
+      .def("pad", &T::pad, Free(), py::arg("padding"), "(before, after) of each axis, in elements.")
+      .def("shrink", &T::shrink, Free(), py::arg("keep"), "[begin, end) of each axis.")
       .def(
           "stride",
-          [](const T& t, const std::vector<std::int64_t>& steps) {
-            const Released r;
-            return t.stride(steps);
-          },
-          py::arg("steps"), "Every |n|-th element of each axis; from its end if negative.")
+          [](const T& t, const std::vector<std::int64_t>& steps) { return t.stride(steps); },
+          Free(), py::arg("steps"), "Every |n|-th element of each axis; from its end if negative.")
       .def(
           "flip",
-          [](const T& t, const std::vector<int>& axes) {
-            const std::vector<int> normal = normal_axes(t, axes);
-            const Released r;
-            return t.flip(normal);
-          },
-          py::arg("axes"), "Reverses these axes.")
-      .def("at", &checked_at<T>, py::arg("index"),
+          [](const T& t, const std::vector<int>& axes) { return t.flip(normal_axes(t, axes)); },
+          Free(), py::arg("axes"), "Reverses these axes.")
+      .def("at", &checked_at<T>, Free(), py::arg("index"),
            "The element of the buffer that an index reads; None if it is padding.")
-      .def(
-          "bind",
-          [](const T& t, const symbolic::Values& values) {
-            const Released r;
-            return t.bind(values);
-          },
-          py::arg("values"), "The view with its variables replaced by numbers, {name: value}.")
+      .def("bind", &T::bind, Free(), py::arg("values"),
+           "The view with its variables replaced by numbers, {name: value}.")
       .def_property_readonly(
           "shape", [](const T& t) { return tuple_of(t.shape()); }, "Elements of each axis.")
       .def_property_readonly("rank", &T::rank)
@@ -121,15 +87,8 @@ void movement(py::class_<T>& c) {
       .def(
           "__ne__", [](const T& a, const T& b) { return !(a == b); }, py::is_operator())
       .def("__hash__", [](const T& t) { return static_cast<Py_hash_t>(t.hash() >> 1); })
-      .def("__str__",
-           [](const T& t) {
-             const Released r;
-             return t.str();
-           })
-      .def("__repr__", [](const T& t) {
-        const Released r;
-        return t.str();
-      });
+      .def("__str__", &T::str, Free())
+      .def("__repr__", &T::str, Free());
 }
 
 View made_view(const Shape& shape, const std::optional<Strides>& strides, const sint& offset,
@@ -167,17 +126,13 @@ py::tuple of_movement(const MovementOp& op) {
                                                      python_sint(op.offset)));
 }
 
-std::string merge_words(const ShapeTracker& t) {
-  const Released released;
-  return shapetracker::reason(t.views()).text;
-}
+std::string merge_words(const ShapeTracker& t) { return shapetracker::reason(t.views()).text; }
 
 std::pair<Node, Node> index_pair(const ShapeTracker& t,
                                  const std::optional<std::vector<Operand>>& indices) {
   std::vector<Node> given;
   if (indices)
     for (const Operand& o : *indices) given.push_back(o.node);
-  const Released released;
   const IndexExpr e = indices ? expr_idxs(t, given) : expr_idxs(t);
   return {e.index, e.valid};
 }
@@ -201,33 +156,14 @@ void bind_view(py::module_& m) {
       .def_property_readonly(
           "mask", [](const View& v) { return pairs_of(v.mask()); },
           "A pair [begin, end) per axis, or None.")
+      .def("reshape", &View::reshape, Free(), py::arg("shape"),
+           "One view of the same elements, if the strides allow it; else None.")
+      .def("minify", &View::minify, Free(), "The same elements over the fewest axes.")
       .def(
-          "reshape",
-          [](const View& v, const Shape& shape) {
-            const Released r;
-            return v.reshape(shape);
-          },
-          py::arg("shape"), "One view of the same elements, if the strides allow it; else None.")
+          "__add__", [](const View& inner, const View& outer) { return merge(inner, outer); },
+          Free(), py::is_operator(), "`outer` seen through `inner` as one view, or None.")
       .def(
-          "minify",
-          [](const View& v) {
-            const Released r;
-            return v.minify();
-          },
-          "The same elements over the fewest axes.")
-      .def(
-          "__add__",
-          [](const View& inner, const View& outer) {
-            const Released r;
-            return merge(inner, outer);
-          },
-          py::is_operator(), "`outer` seen through `inner` as one view, or None.")
-      .def(
-          "invert",
-          [](const View& v, const Shape& shape) {
-            const Released r;
-            return invert(v, shape);
-          },
+          "invert", [](const View& v, const Shape& shape) { return invert(v, shape); }, Free(),
           py::arg("shape"), "The view of that shape that undoes this one, or None.")
       .def("__reduce__", [](const View& v) {
         return py::make_tuple(py::type::of<View>(),
@@ -247,70 +183,42 @@ void bind_view(py::module_& m) {
       .def_static(
           "from_shape",
           [](const Shape& shape, const std::optional<Strides>& strides) {
-            const Released r;
             return strides ? ShapeTracker::from_shape(shape, *strides)
                            : ShapeTracker::from_shape(shape);
           },
-          py::arg("shape"), py::arg("strides") = py::none(), "Row-major if no strides are given.");
+          Free(), py::arg("shape"), py::arg("strides") = py::none(),
+          "Row-major if no strides are given.");
   movement(tracker);
   tracker
-      .def(
-          "reshape",
-          [](const ShapeTracker& t, const Shape& shape) {
-            const Released r;
-            return t.reshape(shape);
-          },
-          py::arg("shape"), "The same elements in row-major order.")
-      .def(
-          "as_strided",
-          [](const ShapeTracker& t, const Shape& shape, const Strides& strides,
-             const sint& offset) {
-            const Released r;
-            return t.as_strided(shape, strides, offset);
-          },
-          py::arg("shape"), py::arg("strides"), py::arg("offset") = 0,
-          "The elements at offset + sum(index * strides).")
+      .def("reshape", &ShapeTracker::reshape, Free(), py::arg("shape"),
+           "The same elements in row-major order.")
+      .def("as_strided", &ShapeTracker::as_strided, Free(), py::arg("shape"), py::arg("strides"),
+           py::arg("offset") = 0, "The elements at offset + sum(index * strides).")
       .def(
           "__add__",
-          [](const ShapeTracker& inner, const ShapeTracker& outer) {
-            const Released r;
-            return inner + outer;
-          },
-          py::is_operator(), "`outer` on top.")
+          [](const ShapeTracker& inner, const ShapeTracker& outer) { return inner + outer; },
+          Free(), py::is_operator(), "`outer` on top.")
       .def_property_readonly("views", &ShapeTracker::views, "The first is next to the buffer.")
       .def_property_readonly("masked", &ShapeTracker::masked, "Whether some view has a mask.")
+      .def("real_size", &ShapeTracker::real_size, Free(),
+           "Elements of the smallest buffer that it reads from.")
       .def(
-          "real_size",
-          [](const ShapeTracker& t) {
-            const Released r;
-            return t.real_size();
-          },
-          "Elements of the smallest buffer that it reads from.")
-      .def(
-          "simplify",
-          [](const ShapeTracker& t) {
-            const Released r;
-            return simplify(t);
-          },
+          "simplify", [](const ShapeTracker& t) { return simplify(t); }, Free(),
           "The fewest views found for the same elements.")
       .def(
-          "invert",
-          [](const ShapeTracker& t) {
-            const Released r;
-            return invert(t).tracker;
-          },
+          "invert", [](const ShapeTracker& t) { return invert(t).tracker; }, Free(),
           "A tracker that inverts this one, or None.")
-      .def("expr_idxs", &index_pair, py::arg("indices") = py::none(),
+      .def("expr_idxs", &index_pair, Free(), py::arg("indices") = py::none(),
            "(element of the buffer, condition for reading it: 1 is always), as functions of one "
            "expression per axis, by default idx0, idx1, ...")
       .def(
           "expr_node",
           [](const ShapeTracker& t, const std::optional<Operand>& flat) {
-            const Released r;
             const IndexExpr e = flat ? expr_node(t, flat->node) : expr_node(t);
             return std::pair(e.index, e.valid);
           },
-          py::arg("index") = py::none(), "The same as functions of one flat index, by default idx.")
+          Free(), py::arg("index") = py::none(),
+          "The same as functions of one flat index, by default idx.")
       .def(
           "real_strides",
           [](const ShapeTracker& t, bool ignore_valid) {
@@ -324,19 +232,11 @@ void bind_view(py::module_& m) {
           py::arg("ignore_valid") = false,
           "The stride of the element along each axis; None if there is none.")
       .def(
-          "unit_stride_axes",
-          [](const ShapeTracker& t) {
-            const Released r;
-            return unit_stride_axes(t);
-          },
+          "unit_stride_axes", [](const ShapeTracker& t) { return unit_stride_axes(t); }, Free(),
           "Axes along which neighbours are adjacent in memory.")
       .def(
-          "axis_is_masked",
-          [](const ShapeTracker& t, int axis) {
-            const Released r;
-            return axis_is_masked(t, axis);
-          },
-          py::arg("axis"), "Whether the valid elements depend on its index.")
+          "axis_is_masked", [](const ShapeTracker& t, int axis) { return axis_is_masked(t, axis); },
+          Free(), py::arg("axis"), "Whether the valid elements depend on its index.")
       .def(
           "to_movement_ops",
           [](const ShapeTracker& t) {
@@ -350,14 +250,8 @@ void bind_view(py::module_& m) {
             return out;
           },
           "(name, argument) of operations that make it from a flat buffer of real_size().")
-      .def(
-          "vars",
-          [](const ShapeTracker& t) {
-            const Released r;
-            return t.vars();
-          },
-          "The variables in it, by name.")
-      .def("explain", &merge_words, "Why it is, or is not, one view, in a sentence.")
+      .def("vars", &ShapeTracker::vars, Free(), "The variables in it, by name.")
+      .def("explain", &merge_words, Free(), "Why it is, or is not, one view, in a sentence.")
       .def("__reduce__", [](const ShapeTracker& t) {
         return py::make_tuple(py::type::of<ShapeTracker>(), py::make_tuple(t.views()));
       });

@@ -40,45 +40,6 @@ class Axes {
   std::vector<std::string> names_;  // empty for an axis with one element
 };
 
-Node combine(StepOp op, std::span<const Node> args) {
-  switch (op) {
-    case StepOp::Add:
-      return args[0] + args[1];
-    case StepOp::Sub:
-      return args[0] - args[1];
-    case StepOp::Mul:
-      return args[0] * args[1];
-    case StepOp::FloorDiv:
-      return symbolic::floor_div(args[0], args[1]);
-    case StepOp::FloorMod:
-      return symbolic::floor_mod(args[0], args[1]);
-    case StepOp::Lt:
-      return symbolic::lt(args[0], args[1]);
-    case StepOp::Le:
-      return symbolic::le(args[0], args[1]);
-    case StepOp::Eq:
-      return symbolic::eq(args[0], args[1]);
-    case StepOp::Ne:
-      return symbolic::ne(args[0], args[1]);
-    case StepOp::And:
-      return symbolic::logical_and(args[0], args[1]);
-    case StepOp::Or:
-      return symbolic::logical_or(args[0], args[1]);
-    case StepOp::Not:
-      return symbolic::logical_not(args[0]);
-    case StepOp::Min:
-      return symbolic::min(args[0], args[1]);
-    case StepOp::Max:
-      return symbolic::max(args[0], args[1]);
-    case StepOp::Where:
-      return symbolic::where(args[0], args[1], args[2]);
-    case StepOp::Const:
-    case StepOp::Var:
-      break;  // no operands: handled by the caller
-  }
-  return Node(0);
-}
-
 // Slope of one axis through an operator.
 std::optional<sint> slope(const Step& step, const std::vector<Linear>& done, std::size_t axis) {
   const auto arg = [&](std::size_t i) -> const Linear& {
@@ -121,7 +82,7 @@ std::vector<std::optional<sint>> slopes_of(const Node& expression, const Axes& a
         linear.uses_index = linear.uses_index || arg.uses_index;
         args.push_back(arg.value);
       }
-      if (!linear.uses_index) linear.value = combine(step.op, args);
+      if (!linear.uses_index) linear.value = symbolic::step_node(step.op, args);
       for (std::size_t axis = 0; axis < axes.count(); ++axis)
         linear.slopes[axis] = slope(step, done, axis);
     }

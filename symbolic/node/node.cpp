@@ -174,4 +174,43 @@ Node ands(std::span<const Node> terms) {
   return built(ExprOp::And, terms, [](Simplifier& s, const Ids& id) { return s.both(id); });
 }
 
+Node step_node(StepOp op, std::span<const Node> args) {
+  switch (op) {
+    case StepOp::Add:
+      return args[0] + args[1];
+    case StepOp::Sub:
+      return args[0] - args[1];
+    case StepOp::Mul:
+      return args[0] * args[1];
+    case StepOp::FloorDiv:
+      return floor_div(args[0], args[1]);
+    case StepOp::FloorMod:
+      return floor_mod(args[0], args[1]);
+    case StepOp::Lt:
+      return lt(args[0], args[1]);
+    case StepOp::Le:
+      return le(args[0], args[1]);
+    case StepOp::Eq:
+      return eq(args[0], args[1]);
+    case StepOp::Ne:
+      return ne(args[0], args[1]);
+    case StepOp::And:
+      return logical_and(args[0], args[1]);
+    case StepOp::Or:
+      return logical_or(args[0], args[1]);
+    case StepOp::Not:
+      return logical_not(args[0]);
+    case StepOp::Min:
+      return min(args[0], args[1]);
+    case StepOp::Max:
+      return max(args[0], args[1]);
+    case StepOp::Where:
+      return where(args[0], args[1], args[2]);
+    case StepOp::Const:
+    case StepOp::Var:
+      break;
+  }
+  return Node(0);
+}
+
 }  // namespace touchstone::symbolic

@@ -125,6 +125,8 @@ struct Step {
 /// last step is the result. Iterative.
 /// Throws OverflowError if a constant is beyond 64 bits.
 std::vector<Step> lower(Node node);
+/// The value of a step other than Const and Var from those of its arguments.
+Node step_node(StepOp op, std::span<const Node> args);
 
 /// Parses the syntax of `render`: + - * // % < <= > >= == != and or not, min(..) max(..)
 /// where(c,a,b) tdiv(a,b) tmod(a,b). Throws ParseError with the column.

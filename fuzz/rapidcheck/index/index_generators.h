@@ -150,23 +150,10 @@ inline rc::Gen<Chain> chains(fuzz::ChainKind kind) {
 
 namespace rc {
 
-template <>
-struct Arbitrary<touchstone::testing::Expression> {
-  static Gen<touchstone::testing::Expression> arbitrary() {
-    return touchstone::testing::cases<touchstone::testing::Expression>();
-  }
-};
-template <>
-struct Arbitrary<touchstone::testing::Chain> {
-  static Gen<touchstone::testing::Chain> arbitrary() {
-    return touchstone::testing::cases<touchstone::testing::Chain>();
-  }
-};
-template <>
-struct Arbitrary<touchstone::testing::VariableChain> {
-  static Gen<touchstone::testing::VariableChain> arbitrary() {
-    return touchstone::testing::cases<touchstone::testing::VariableChain>();
-  }
+template <class Case>
+requires requires { Case::kArea; }
+struct Arbitrary<Case> {
+  static Gen<Case> arbitrary() { return touchstone::testing::cases<Case>(); }
 };
 
 }  // namespace rc

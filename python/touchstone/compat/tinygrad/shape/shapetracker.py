@@ -10,7 +10,7 @@ from touchstone._core import view as _core
 
 from ..ops import MovementOps
 from .symbolic import Node, NumNode, Variable, _core_of, _wrap
-from .view import View, _all_in, _assert_grows, _assert_within, _flat, _in, _Known, _pairs_in
+from .view import View, _all_in, _in, _Known, _Moves
 
 __all__ = ["ShapeTracker", "View", "get_contraction"]
 
@@ -20,7 +20,7 @@ def get_contraction(old_shape, new_shape):
     return _core.get_contraction(_all_in(old_shape), _all_in(new_shape))
 
 
-class ShapeTracker:
+class ShapeTracker(_Moves):
     """A stack of views, the last one outermost. Immutable."""
     __slots__ = ("views",)
 
@@ -32,7 +32,7 @@ class ShapeTracker:
         return ShapeTracker((View.create(tuple(shape)),))
 
     @property
-    def _core(self):
+    def _moving(self):
         return _core.ShapeTracker([v._view for v in self.views])
 
     def _known(self, *more):
@@ -52,7 +52,7 @@ class ShapeTracker:
     size = property(lambda self: self.views[-1].size())
 
     def real_size(self):
-        return self._core.real_size()
+        return self._moving.real_size()
 
     def vars(self):
         return {v for view in self.views for v in view.vars()}
@@ -66,7 +66,7 @@ class ShapeTracker:
         return ShapeTracker(v for v, _ in unbound), {k: val for _, values in unbound for k, val in values.items()}
 
     def real_strides(self, ignore_valid=False):
-        return tuple(None if s is None else self._known().out(s) for s in self._core.real_strides(ignore_valid))
+        return tuple(None if s is None else self._known().out(s) for s in self._moving.real_strides(ignore_valid))
 
     def unit_stride_axes(self, ignore_valid=False):
         return [i for i, st in enumerate(self.real_strides(ignore_valid)) if st == 1]
@@ -80,48 +80,28 @@ class ShapeTracker:
     def expr_idxs(self, idxs=None):
         """(element index, validity) for one expression per axis, by default idx0, ..."""
         if idxs is None:
-            return self._indexed(self._core.expr_idxs())
-        return self._indexed(self._core.expr_idxs(_all_in(idxs)), idxs)
+            return self._indexed(self._moving.expr_idxs())
+        return self._indexed(self._moving.expr_idxs(_all_in(idxs)), idxs)
 
     def expr_node(self, idx="idx"):
         """The same for one flat index."""
         if isinstance(idx, str):
             size = self.size
             idx = NumNode(0) if size <= 1 else Variable(idx, 0, size - 1)
-        return self._indexed(self._core.expr_node(_in(idx)), [idx])
+        return self._indexed(self._moving.expr_node(_in(idx)), [idx])
 
     def axis_is_masked(self, axis):
-        return self._core.axis_is_masked(axis)
+        return self._moving.axis_is_masked(axis)
 
     def simplify(self):
-        return self._of(self._core.simplify())
-
-    def pad(self, arg):
-        assert all(b >= 0 and e >= 0 for b, e in arg) and len(arg) == len(self.shape), f"invalid pad {arg}"
-        return self._of(self._core.pad(_pairs_in(arg)), _flat(arg))
-
-    def shrink(self, arg):
-        _assert_within(self.shape, arg)
-        return self._of(self._core.shrink(_pairs_in(arg)), _flat(arg))
-
-    def expand(self, new_shape):
-        _assert_grows(self.shape, new_shape)
-        return self._of(self._core.expand(_all_in(new_shape)), new_shape)
-
-    def permute(self, axis):
-        assert sorted(axis) == list(range(len(self.shape))), f"invalid permute {axis} of {self.shape}"
-        return self._of(self._core.permute(list(axis)))
-
-    def stride(self, mul):
-        assert all(isinstance(x, int) and x != 0 for x in mul), f"invalid stride {mul} for {self.shape}"
-        return self._of(self._core.stride(list(mul)))
+        return self._of(self._moving.simplify())
 
     def reshape(self, new_shape):
-        return self._of(self._core.reshape(_all_in(new_shape)), new_shape)
+        return self._of(self._moving.reshape(_all_in(new_shape)), new_shape)
 
     def invert(self, out_shape):
         """The tracker of that shape that undoes this one, or None."""
-        inverse = self._core.invert()
+        inverse = self._moving.invert()
         return None if inverse is None else self._of(inverse).reshape(out_shape)
 
     def to_movement_ops(self):
@@ -130,7 +110,7 @@ class ShapeTracker:
         return [step for view in self.views for step in _steps(view)]
 
     def __add__(self, outer):
-        return self._of(self._core + outer._core, *(v._known.variables.values() for v in outer.views))
+        return self._of(self._moving + outer._moving, *(v._known.variables.values() for v in outer.views))
 
     def __eq__(self, other):
         return isinstance(other, ShapeTracker) and self.views == other.views

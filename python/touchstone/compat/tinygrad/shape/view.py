@@ -46,20 +46,39 @@ def _flat(pairs):
     return [] if pairs is None else [entry for pair in pairs for entry in pair]
 
 
-# Asserts what tinygrad asserts.
-def _assert_within(shape, arg):
-    assert len(arg) == len(shape), f"invalid shrink {arg} of {shape}"
-    for n, (b, e) in zip(shape, arg):
-        assert not all(isinstance(x, int) for x in (n, b, e)) or 0 <= b <= e <= n, f"invalid shrink {arg} of {shape}"
+class _Moves:
+    """Movement of a view or a tracker, which asserts what tinygrad asserts. _moving: the core's; _of wraps the core's
+    result."""
+    __slots__ = ()
+
+    def pad(self, arg):
+        assert all(b >= 0 and e >= 0 for b, e in arg) and len(arg) == len(self.shape), f"invalid pad {arg}"
+        return self._of(self._moving.pad(_pairs_in(arg)), _flat(arg))
+
+    def shrink(self, arg):
+        shape = self.shape
+        assert len(arg) == len(shape), f"invalid shrink {arg} of {shape}"
+        for n, (b, e) in zip(shape, arg):
+            assert not all(isinstance(x, int) for x in (n, b, e)) or 0 <= b <= e <= n, f"invalid shrink {arg} of {shape}"
+        return self._of(self._moving.shrink(_pairs_in(arg)), _flat(arg))
+
+    def expand(self, new_shape):
+        shape = self.shape
+        if len(new_shape) != len(shape):
+            raise ValueError(f"expand {shape} to {new_shape}: different numbers of axes")
+        assert all(n == m or n == 1 for n, m in zip(shape, new_shape)), f"invalid expand of {shape} to {new_shape}"
+        return self._of(self._moving.expand(_all_in(new_shape)), new_shape)
+
+    def permute(self, axis):
+        assert sorted(axis) == list(range(len(self.shape))), f"invalid permute {axis} of {self.shape}"
+        return self._of(self._moving.permute(list(axis)))
+
+    def stride(self, mul):
+        assert all(isinstance(x, int) and x != 0 for x in mul), f"invalid stride {mul} for {self.shape}"
+        return self._of(self._moving.stride(list(mul)))
 
 
-def _assert_grows(shape, new_shape):
-    if len(new_shape) != len(shape):
-        raise ValueError(f"expand {shape} to {new_shape}: different numbers of axes")
-    assert all(n == m or n == 1 for n, m in zip(shape, new_shape)), f"invalid expand of {shape} to {new_shape}"
-
-
-class View:
+class View(_Moves):
     """shape, strides in elements, offset, mask (begin, end) of each axis, and whether it is contiguous. Immutable."""
     __slots__ = ("_view", "_known")
 
@@ -86,6 +105,7 @@ class View:
     strides = property(lambda self: self._known.all_out(self._view.strides))
     offset = property(lambda self: self._known.out(self._view.offset))
     contiguous = property(lambda self: self._view.is_contiguous)
+    _moving = property(lambda self: self._view)
 
     @property
     def mask(self):
@@ -95,26 +115,6 @@ class View:
     def size(self):
         """The number of elements with every variable at its largest value."""
         return math.prod(n.max if isinstance(n, Node) else n for n in self.shape)
-
-    def pad(self, arg):
-        assert all(b >= 0 and e >= 0 for b, e in arg) and len(arg) == self._view.rank, f"invalid pad {arg}"
-        return self._of(self._view.pad(_pairs_in(arg)), _flat(arg))
-
-    def shrink(self, arg):
-        _assert_within(self.shape, arg)
-        return self._of(self._view.shrink(_pairs_in(arg)), _flat(arg))
-
-    def expand(self, new_shape):
-        _assert_grows(self.shape, new_shape)
-        return self._of(self._view.expand(_all_in(new_shape)), new_shape)
-
-    def permute(self, axis):
-        assert sorted(axis) == list(range(self._view.rank)), f"invalid permute {axis} of {self.shape}"
-        return self._of(self._view.permute(list(axis)))
-
-    def stride(self, mul):
-        assert all(isinstance(x, int) and x != 0 for x in mul), f"invalid stride {mul} for {self.shape}"
-        return self._of(self._view.stride(list(mul)))
 
     def reshape(self, new_shape):
         """None if no single view expresses it."""

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cerrno>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include <unistd.h>
 
-namespace touchstone::process {
+namespace touchstone {
 
 /// Owns a file descriptor, -1 for none; closes it on destruction.
 class Descriptor {
@@ -31,4 +34,22 @@ class Descriptor {
   int fd_;
 };
 
-}  // namespace touchstone::process
+/// read(2), repeated if a signal interrupts it.
+inline ssize_t read_some(int fd, std::span<char> to) {
+  for (;;)
+    if (const ssize_t n = ::read(fd, to.data(), to.size()); n >= 0 || errno != EINTR) return n;
+}
+
+/// Writes all bytes. Returns the errno of the first failing step, or 0.
+inline int write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n > 0)
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+    else if (n == 0 || errno != EINTR)
+      return n == 0 ? EIO : errno;
+  }
+  return 0;
+}
+
+}  // namespace touchstone
