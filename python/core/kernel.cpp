@@ -85,7 +85,7 @@ std::vector<py::object> objects_of(const py::args& args) {
   return out;
 }
 
-Elements evaluated(const KernelFile& kernel, const py::args& inputs) {
+Elements evaluated(const KernelToJudge& kernel, const py::args& inputs) {
   Arrays arrays = arrays_of(kernel, objects_of(inputs));
   Elements out(kernel.ast->dtype(), sizes_of(kernel.ast));
   {
@@ -198,7 +198,7 @@ std::string node_text(const LazyOpPtr& node) {
                      str(std::span<const sint>(node->shape())));
 }
 
-py::list probes_of(const KernelFile& kernel, std::uint64_t seed) {
+py::list probes_of(const KernelToJudge& kernel, std::uint64_t seed) {
   require_concrete(kernel);
   std::vector<fuzz::Probe> drawn;
   {
@@ -320,8 +320,13 @@ void bind_kernel(py::module_& m) {
   py::class_<KernelToJudge>(m, "Kernel", "One kernel: what it stores, and the buffers it reads.")
       .def_static(
           "from_json",
-          [](const std::string& text) { return KernelToJudge{kernel_from_json(text), {}}; }, Free(),
-          py::arg("text"), "Parses a kernel.json. Raises ParseError, AstError.")
+          [](const std::string& text, const std::string& judging) {
+            KernelToJudge k{kernel_from_json(text), {}};
+            if (!judging.empty()) k.judging = judging_from_json(judging, k, "judging.json");
+            return k;
+          },
+          Free(), py::arg("text"), py::arg("judging") = "",
+          "Parses a kernel.json, and the judging.json beside it. Raises ParseError, AstError.")
       .def_static(
           "from_formula", [](const std::string& text) { return formula_to_judge(text); }, Free(),
           py::arg("text"), "Parses a formula, as 'softmax(x[64,128])'.")
@@ -401,14 +406,9 @@ void bind_kernel(py::module_& m) {
              return fmt::format("<Kernel {} {}>", kernel_name(k.ast), name(k.ast->dtype()));
            })
       .def("__reduce__", [](const KernelToJudge& k) {
-        return py::make_tuple(py::module_::import("touchstone._core.kernel").attr("_restored"),
+        return py::make_tuple(py::module_::import("touchstone.kernel").attr("_restored"),
                               py::make_tuple(to_json(k), judging_json(k)));
       });
-  m.def("_restored", [](const std::string& kernel, const std::string& judging) {
-    KernelToJudge k{kernel_from_json(kernel), {}};
-    k.judging = judging_from_json(judging, k, "the pickle");
-    return k;
-  });
   m.def("_eval", &evaluated);
   m.def("check", &checked, py::arg("kernel"), py::arg("inputs"), py::arg("output"),
         py::arg("profile") = "",

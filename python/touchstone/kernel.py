@@ -52,3 +52,8 @@ def eval(kernel: Kernel, *inputs: object):
 def probes(kernel: Kernel, seed: int = 0) -> list[tuple[str, list]]:
     """Inputs of every family that shows faults of this kernel, drawn from a seed: a list of (family, arrays)."""
     return [(family, [as_array(e) for e in inputs]) for family, inputs in _kernel._probes(kernel, seed)]
+
+
+def _restored(text: str, judging: str) -> Kernel:
+    """Called by pickle."""
+    return Kernel.from_json(text, judging)

@@ -101,9 +101,12 @@ TEST_F(Cli, ExplainTakesOneElementApart) {
   EXPECT_THAT(sum.text, HasSubstr("orders of 60 terms"));
   const Answer json = touchstone_run(ask + "0,0 --json --out " + at + "/in1.npy");
   EXPECT_EQ(json.code, 2);  // an input is no output: it has 60 elements
-  EXPECT_THAT(touchstone_run(ask + "0,0 --json").text,
-              AllOf(HasSubstr(R"({"at":[0,0],"profile":"glibc","nodes":[{"text":"%)"),
-                    HasSubstr(R"("terms":[{"what":"orders of 60 terms)")));
+  EXPECT_THAT(
+      touchstone_run(ask + "0,0 --json").text,
+      AllOf(
+          HasSubstr(
+              R"({"at":[0,0],"profile":"glibc","profile_from":"the default","nodes":[{"text":"%)"),
+          HasSubstr(R"("terms":[{"what":"orders of 60 terms)")));
   const Answer beyond = touchstone_run(ask + "7,0");
   EXPECT_EQ(beyond.code, 2);
   EXPECT_THAT(beyond.text, HasSubstr("axis 0 of the output has 1 elements"));
