@@ -37,6 +37,10 @@ OPS = {
 }
 
 
+RENAMED = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
+           "atanh": "arctanh", "atan2": "arctan2", "pow": "power", "round": "rint"}
+
+
 def dtype_of(name):
     try:
         return np.dtype(name)
@@ -97,6 +101,8 @@ def evaluate(node, src, buffers):
         return np.sum(src[0], axis=tuple(arg["axes"]), keepdims=True, dtype=accumulator)
     if node["op"] == "REDUCE_MAX":
         return np.max(src[0], axis=tuple(arg["axes"]), keepdims=True, initial=lowest(dtype))
+    if node["op"] == "FUNCTION" and hasattr(np, RENAMED.get(arg["function"], arg["function"])):
+        return getattr(np, RENAMED.get(arg["function"], arg["function"]))(*src)
     if node["op"] not in OPS:
         raise Unsupported(f"no {node['op']} here")
     return OPS[node["op"]](*src)

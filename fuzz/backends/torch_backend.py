@@ -3,6 +3,7 @@
 touchstone judge --backend '/usr/bin/python3 fuzz/backends/torch_backend.py'
 """
 import torch
+import torch.nn.functional as F
 
 from line_protocol import Unsupported, constant, flat_indices, serve
 
@@ -51,6 +52,13 @@ def evaluate(node, src, buffers):
         return torch.sum(src[0], dim=arg["axes"], keepdim=True, dtype=dtype_of(arg["accumulator"]))
     if node["op"] == "REDUCE_MAX":
         return torch.amax(src[0], dim=arg["axes"], keepdim=True)
+    if node["op"] == "FUNCTION":
+        name = arg["function"]
+        if name in ("gelu", "gelu_tanh"):
+            return F.gelu(*src, approximate="tanh" if name == "gelu_tanh" else "none")
+        function = getattr(torch, name, None) or getattr(F, name, None)
+        if function is not None:
+            return function(*src)
     if node["op"] not in OPS:
         raise Unsupported(f"no {node['op']} here")
     return OPS[node["op"]](*src)

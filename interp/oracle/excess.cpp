@@ -67,12 +67,24 @@ class Widener {
     }
     made.dtype = *wide;
     if (is_reduce(node.op)) made.src_dtypes = {*wide};
-    if (!info(node.op).selects) {
+    // A NOOP marks a CAST that may be left out.
+    if (!info(node.op).selects || (node.op == Op::Noop && skips_cast(made, *wide))) {
       made.rounds_to = node.dtype;
       made.rounds_always = !profile_.excess || profile_.excess_each_op;
     }
     if (node.op == Op::MulAcc) return add_mulacc(std::move(made));
     push(std::move(made));
+  }
+
+  bool skips_cast(ProgramNode& noop, DType wide) {
+    const ProgramNode* cast = &made_.nodes[static_cast<std::size_t>(noop.src[0])];
+    if (cast->op == Op::Cast && !cast->bitcast && cast->dtype == wide)  // held in the wide type
+      cast = &made_.nodes[static_cast<std::size_t>(cast->src[0])];
+    if (cast->op != Op::Cast || cast->bitcast || !is_float(cast->src_dtypes[0])) return false;
+    const int unrounded = cast->src[0];
+    if (dtype(unrounded) != wide) push(this->cast(unrounded, wide));
+    noop.src = {dtype(unrounded) != wide ? last() : unrounded};
+    return true;
   }
 
   void add_cast(ProgramNode made, DType from, std::optional<DType> wide) {

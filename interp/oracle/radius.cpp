@@ -209,7 +209,8 @@ Ball ball_of_result(const ProgramNode& node, const Profile& profile, std::span<c
                     double ulp) {
   const ball::Unit& unit = ball::unit_of(node.dtype);
   std::array<Ball, 3> in{};
-  const bool arithmetic = node.op != Op::Where && node.op != Op::Noop && node.op != Op::Neg;
+  const bool arithmetic = node.op != Op::Where && node.op != Op::Neg &&
+                          (node.op != Op::Noop || node.rounds_to.has_value());
   for (std::size_t k = 0; k < operands.size(); ++k)
     in[k] = profile.flushes_inputs && arithmetic
                 ? ball::flushed(operands[k], ball::unit_of(node.src_dtypes[k]))

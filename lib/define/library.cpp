@@ -48,6 +48,8 @@ Axes all_axes(const Array& x) {
   return axes;
 }
 
+Array narrowed(const Array& x, DType to) { return Array::apply(Op::Noop, {x.cast(to)}); }
+
 Array abs(const Array& x) { return is_unsigned(x.dtype()) ? x : maximum(x, -x); }
 Array minimum(const Array& a, const Array& b) {
   const DType type = maximum(a, b).dtype();
@@ -71,31 +73,31 @@ Array min(const Array& x, const Axes& axes, bool keep) {
   return Array::apply(Op::Xor, {max(Array::apply(Op::Xor, {x, all}), axes, keep), all});
 }
 Array mean(const Array& x, const Axes& axes, bool keep) {
-  if (is_narrow(x)) return mean(wide(x), axes, keep).cast(x.dtype());
+  if (is_narrow(x)) return narrowed(mean(wide(x), axes, keep), x.dtype());
   require_float(x, "mean");
   return sum(x, axes, keep) / count(terms(x, axes));
 }
 Array var(const Array& x, const Axes& axes, int correction, bool keep) {
-  if (is_narrow(x)) return var(wide(x), axes, correction, keep).cast(x.dtype());
+  if (is_narrow(x)) return narrowed(var(wide(x), axes, correction, keep), x.dtype());
   require_float(x, "var");
   const Array off = x - mean(x, axes, true);
   return sum(off * off, axes, keep) / count(checked_sub(terms(x, axes), correction));
 }
 
 Array softmax(const Array& x, int axis) {
-  if (is_narrow(x)) return softmax(wide(x), axis).cast(x.dtype());
+  if (is_narrow(x)) return narrowed(softmax(wide(x), axis), x.dtype());
   require_float(x, "softmax");
   const Array e = exp(centred(x, axis));
   return e / sum(e, {axis}, true);
 }
 Array log_softmax(const Array& x, int axis) {
-  if (is_narrow(x)) return log_softmax(wide(x), axis).cast(x.dtype());
+  if (is_narrow(x)) return narrowed(log_softmax(wide(x), axis), x.dtype());
   require_float(x, "log_softmax");
   const Array off = centred(x, axis);
   return off - log(sum(exp(off), {axis}, true));
 }
 Array logsumexp(const Array& x, int axis) {
-  if (is_narrow(x)) return logsumexp(wide(x), axis).cast(x.dtype());
+  if (is_narrow(x)) return narrowed(logsumexp(wide(x), axis), x.dtype());
   require_float(x, "logsumexp");
   const Array most = max(x, {axis}, true);
   // A row with an infinite maximum is not shifted: inf - inf would be NaN instead of that infinity.
@@ -108,7 +110,7 @@ Array logsumexp(const Array& x, int axis) {
 }
 Array layer_norm(const Array& x, const std::optional<Array>& weight,
                  const std::optional<Array>& bias, const Array& eps) {
-  if (is_narrow(x)) return layer_norm(wide(x), wide(weight), wide(bias), eps).cast(x.dtype());
+  if (is_narrow(x)) return narrowed(layer_norm(wide(x), wide(weight), wide(bias), eps), x.dtype());
   require_float(x, "layer_norm");
   require_rank(x, 1, "layer_norm", "x");
   Array y = (x - mean(x, {-1}, true)) * rsqrt(var(x, {-1}, 0, true) + eps);
@@ -116,7 +118,7 @@ Array layer_norm(const Array& x, const std::optional<Array>& weight,
   return bias ? y + *bias : y;
 }
 Array rms_norm(const Array& x, const std::optional<Array>& weight, const Array& eps) {
-  if (is_narrow(x)) return rms_norm(wide(x), wide(weight), eps).cast(x.dtype());
+  if (is_narrow(x)) return narrowed(rms_norm(wide(x), wide(weight), eps), x.dtype());
   require_float(x, "rms_norm");
   require_rank(x, 1, "rms_norm", "x");
   const Array y = x * rsqrt(mean(x * x, {-1}, true) + eps);
@@ -126,8 +128,8 @@ Array batch_norm(const Array& x, const Array& mean, const Array& variance,
                  const std::optional<Array>& weight, const std::optional<Array>& bias,
                  const Array& eps) {
   if (is_narrow(x))
-    return batch_norm(wide(x), wide(mean), wide(variance), wide(weight), wide(bias), eps)
-        .cast(x.dtype());
+    return narrowed(batch_norm(wide(x), wide(mean), wide(variance), wide(weight), wide(bias), eps),
+                    x.dtype());
   require_float(x, "batch_norm");
   require_rank(x, 2, "batch_norm", "x");
   const auto of_channels = [&](const Array& a) {
@@ -143,7 +145,7 @@ Array batch_norm(const Array& x, const Array& mean, const Array& variance,
   return bias ? y + of_channels(*bias) : y;
 }
 Array cross_entropy(const Array& x, const Array& target) {
-  if (is_narrow(x)) return cross_entropy(wide(x), target).cast(x.dtype());
+  if (is_narrow(x)) return narrowed(cross_entropy(wide(x), target), x.dtype());
   if (x.rank() != 2 || target.rank() != 1 || x.size(0) != target.size(0))
     throw ShapeError(fmt::format("cross_entropy: {} and {} must be (rows, classes) and (rows)",
                                  str(x.shape()), str(target.shape())));
@@ -164,7 +166,7 @@ Array cumsum(const Array& x, int axis) {
 
 Array matmul(const Array& a, const Array& b, std::optional<DType> accumulator) {
   if (is_narrow(a) && is_narrow(b) && !accumulator)
-    return matmul(wide(a), wide(b)).cast(promote(a.dtype(), b.dtype()));
+    return narrowed(matmul(wide(a), wide(b)), promote(a.dtype(), b.dtype()));
   require_rank(a, 1, "matmul", "the first operand");
   require_rank(b, 1, "matmul", "the second operand");
   const bool row = a.rank() == 1, column = b.rank() == 1;
@@ -183,7 +185,7 @@ Array matmul(const Array& a, const Array& b, std::optional<DType> accumulator) {
   return product.reshape(shape);
 }
 Array linear(const Array& x, const Array& weight, const std::optional<Array>& bias) {
-  if (is_narrow(x)) return linear(wide(x), wide(weight), wide(bias)).cast(x.dtype());
+  if (is_narrow(x)) return narrowed(linear(wide(x), wide(weight), wide(bias)), x.dtype());
   if (weight.rank() != 2)
     throw ShapeError(fmt::format("linear: the weight {} must be (out, in)", str(weight.shape())));
   const Array y = matmul(x, transpose(weight));
@@ -191,7 +193,8 @@ Array linear(const Array& x, const Array& weight, const std::optional<Array>& bi
 }
 Array attention_scores(const Array& q, const Array& k, bool causal,
                        const std::optional<Array>& scale) {
-  if (is_narrow(q)) return attention_scores(wide(q), wide(k), causal, wide(scale)).cast(q.dtype());
+  if (is_narrow(q))
+    return narrowed(attention_scores(wide(q), wide(k), causal, wide(scale)), q.dtype());
   require_float(q, "attention");
   require_rank(q, 2, "attention", "q");
   require_rank(k, 2, "attention", "k");
@@ -204,7 +207,7 @@ Array attention_scores(const Array& q, const Array& k, bool causal,
 Array attention(const Array& q, const Array& k, const Array& v, bool causal,
                 const std::optional<Array>& scale) {
   if (is_narrow(q))
-    return attention(wide(q), wide(k), wide(v), causal, wide(scale)).cast(q.dtype());
+    return narrowed(attention(wide(q), wide(k), wide(v), causal, wide(scale)), q.dtype());
   return matmul(softmax(attention_scores(q, k, causal, scale)), v);
 }
 

@@ -13,6 +13,8 @@
 namespace touchstone::define {
 
 using Axes = std::vector<int>;
+/// x rounded to a narrower type, unless the device may keep it (a NOOP marks such a CAST).
+Array narrowed(const Array& x, DType to);
 Axes all_axes(const Array& x);
 
 // ---- elementwise

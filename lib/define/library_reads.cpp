@@ -76,9 +76,9 @@ Array conv(const Array& x, const Array& weight, const std::optional<Array>& bias
            const Window& window, std::int64_t groups, int spatial) {
   if (is_float(x.dtype()) && itemsize(x.dtype()) < 4) {
     const auto wide = [](const Array& a) { return a.cast(DType::Float32); };
-    return conv(wide(x), wide(weight), bias ? std::optional(wide(*bias)) : std::nullopt, window,
-                groups, spatial)
-        .cast(x.dtype());
+    return narrowed(conv(wide(x), wide(weight), bias ? std::optional(wide(*bias)) : std::nullopt,
+                         window, groups, spatial),
+                    x.dtype());
   }
   const auto axes = static_cast<std::size_t>(spatial);
   if (x.rank() != spatial + 2 || weight.rank() != spatial + 2)
