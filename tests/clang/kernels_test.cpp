@@ -2,8 +2,8 @@
 
 #include <cmath>
 #include <limits>
-#include <random>
 
+#include "../support/traced_draws.h"
 #include "harness.h"
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/fuzz/draw/draw_kernel.h"
@@ -126,11 +126,10 @@ TEST(ClangReduce, MatmulIsTheTripleLoop) {
   const auto b = LazyOp::load(
       2, kF32, dense({kK, kN}).permute(swap).reshape({1, kN, kK}).expand({kM, kN, kK}));
   const auto kernel = stored(LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, a, b), {2}));
-  std::mt19937 random(7);
-  std::normal_distribution<float> normal;
+  test::TracedDraws random(7);
   Floats x(kM * kK), y(kK * kN);
-  for (float& v : x) v = normal(random);
-  for (float& v : y) v = normal(random);
+  for (float& v : x) v = random.normal<float>();
+  for (float& v : y) v = random.normal<float>();
   for (const bool fuses : {false, true}) {
     ClangOptions options = ClangOptions::from_environment();
     options.codegen.contract = fuses;
@@ -193,10 +192,9 @@ TEST(ClangLanes, NeverChangeABit) {
   const TestDevice scalar(plain);
   device().prepare(kernels);
   (*scalar).prepare(kernels);
-  std::mt19937 random(5);
-  std::normal_distribution<float> normal;
+  test::TracedDraws random(5);
   Floats in(2000);
-  for (float& v : in) v = normal(random);
+  for (float& v : in) v = random.normal<float>();
   for (const LazyOpPtr& k : kernels)
     EXPECT_EQ(run<float>(device(), k, {in}), run<float>(*scalar, k, {in}))
         << str(k) << device().runner(k)->source();
@@ -270,12 +268,11 @@ TEST(ClangThreads, AnyNumberGivesTheSameBits) {
   const auto rows = stored(LazyOp::reduce(Op::ReduceSum, LazyOp::unary(Op::Sin, x), {1}));
   const auto each = stored(LazyOp::unary(Op::Exp2, LazyOp::unary(Op::Sin, x)));
   Floats in(kRows * kColumns);
-  std::mt19937 random(11);
-  std::normal_distribution<float> normal;
-  for (float& v : in) v = normal(random);
+  test::TracedDraws random(11);
+  for (float& v : in) v = random.normal<float>();
   std::vector<Floats> sums, all;
   for (const int threads : {1, 2, 3, 7}) {
-    ClangOptions options;
+    ClangOptions options = ClangOptions::from_environment();
     options.threads = threads;
     const TestDevice threaded(options);
     for (int again = 0; again < 3; ++again) {
@@ -336,7 +333,7 @@ TEST(ClangFaults, EachShowsOnAKernelThatHoldsIt) {
   const Floats in{1, 2, 3, 4, nan, 6, 7, 8, 9};
   const auto text = [](const Floats& values) { return fmt::format("{}", fmt::join(values, " ")); };
   for (const auto& [fault, kernel] : cases) {
-    ClangOptions options;
+    ClangOptions options = ClangOptions::from_environment();
     options.fault = fault;
     const TestDevice faulty(options);
     EXPECT_TRUE(holds_fault(kernel, fault)) << name(fault);

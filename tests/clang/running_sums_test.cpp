@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <random>
 
+#include "../support/traced_draws.h"
 #include "harness.h"
 #include "touchstone/codegen/linearize.h"
 #include "touchstone/interp/oracle/declared_profile.h"
@@ -15,9 +15,9 @@ namespace {
 ShapeTracker packed_view(Shape shape) { return ShapeTracker::contiguous(std::move(shape)); }
 
 std::vector<float> drawn_terms(std::size_t count, unsigned seed) {
-  std::mt19937 random(seed);
+  test::TracedDraws random(seed);
   std::vector<float> values(count);
-  for (float& v : values) v = std::ldexp(static_cast<float>(random() % 65536) - 32768, -9);
+  for (float& v : values) v = std::ldexp(static_cast<float>(random.below(65536)) - 32768, -9);
   return values;
 }
 
@@ -189,8 +189,8 @@ TEST(RunningSums, NarrowTypesAndDoublesToo) {
   const LazyOpPtr kernel = stored(LazyOp::reduce(Op::ReduceSum, x, {1}));
   EXPECT_EQ(lanes_of(kernel), 16U);
   std::vector<double> values(1554);
-  std::mt19937 random(1);
-  for (double& v : values) v = std::ldexp(static_cast<double>(random()), -30);
+  test::TracedDraws random(1);
+  for (double& v : values) v = std::ldexp(static_cast<double>(random.bits() >> 32), -30);
   const TestDevice device;
   const std::vector<double> sums = run<double>(*device, kernel, {values});
   for (std::size_t r = 0; r < 2; ++r) {

@@ -4,11 +4,11 @@
 
 #include <cstring>
 #include <fstream>
-#include <random>
 #include <thread>
 
 #include <gmock/gmock.h>
 
+#include "../support/traced_draws.h"
 #include "no_room.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
@@ -312,15 +312,15 @@ TEST(BackendProcess, ArraysTravelInFilesWhereAskedFor) {
 TEST(BackendProcess, DamagedAnswersAreVerdictsToo) {
   TemporaryDirectory dir;
   const std::string file = (dir.path() / "answer").string();
-  std::mt19937 random(7);
+  test::TracedDraws random(7);
   for (int round = 0; round < 40; ++round) {
     std::string line = right_answer() + "\n";
     for (int k = 0; k < 1 + round % 4; ++k) {
-      const auto at = random() % line.size();
-      if (random() % 3 == 0)
-        line.erase(at, 1 + random() % 8);
+      const auto at = random.below(line.size());
+      if (random.chance(1, 3))
+        line.erase(at, 1 + random.below(8));
       else
-        line[at] = static_cast<char>(random() % 256);
+        line[at] = static_cast<char>(random.below(256));
     }
     line += '\n';
     std::ofstream(file, std::ios::binary) << line;

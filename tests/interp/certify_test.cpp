@@ -9,6 +9,7 @@
 
 #include <gmock/gmock.h>
 
+#include "../support/traced_draws.h"
 #include "scalar_reference.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
@@ -44,20 +45,19 @@ void expect_within_bound(F second, G mpfr, double x) {
 }
 
 TEST(SecondPath, StaysWithinItsBound) {
-  std::mt19937 random(3);
-  std::uniform_real_distribution<float> exponent(-149, 128), near(-1, 1), angle(-400, 400);
+  test::TracedDraws random(3);
   for (int i = 0; i < 20'000; ++i) {
-    expect_within_bound(interp::second_exp2, mpfr_exp2, exponent(random));
-    expect_within_bound(interp::second_exp2, mpfr_exp2, near(random) / 32);
-    const float any = test::of_bits<float>(random() >> 1);
+    expect_within_bound(interp::second_exp2, mpfr_exp2, random.uniform(-149.0F, 128.0F));
+    expect_within_bound(interp::second_exp2, mpfr_exp2, random.uniform(-1.0F, 1.0F) / 32);
+    const float any = test::of_bits<float>(random.bits() >> 33);
     if (std::isfinite(any) && any > 0) {
       if (any != 1) expect_within_bound(interp::second_log2, mpfr_log2, any);
       expect_within_bound(interp::second_sin, mpfr_sin, any);
       expect_within_bound(interp::second_sin, mpfr_sin, -any);
     }
-    const float one = 1 + near(random) / static_cast<float>(1u << (i % 22));
+    const float one = 1 + random.uniform(-1.0F, 1.0F) / static_cast<float>(1u << (i % 22));
     if (one != 1) expect_within_bound(interp::second_log2, mpfr_log2, one);
-    expect_within_bound(interp::second_sin, mpfr_sin, angle(random));
+    expect_within_bound(interp::second_sin, mpfr_sin, random.uniform(-400.0F, 400.0F));
   }
 }
 
@@ -87,12 +87,12 @@ std::uint32_t scalar_output(CertifiedOp op, DType dtype, std::uint32_t input) {
 }
 
 TEST(Certify, RefusesTheNeighboursAndTheOtherSign) {
-  std::mt19937_64 random(5);
+  test::TracedDraws random(5);
   for (const DType d : kTypes)
     for (const CertifiedOp op : kOps)
       for (int i = 0; i < 5'000; ++i) {
         const std::uint32_t mask = d == DType::Float32 ? 0xffffffff : 0xffff;
-        const auto x = static_cast<std::uint32_t>(random() & mask);
+        const auto x = static_cast<std::uint32_t>(random.bits()) & mask;
         const std::uint32_t y = scalar_output(op, d, x);
         const auto context = [&] {
           return fmt::format("{} {} {:x} {:x}", name(op), name(d), x, y);
@@ -187,7 +187,7 @@ TEST(Certify, RefusesBadRecords) {
 // ---- the certificates of docs/certificates: complete, clean, and valid for this build
 
 TEST(Certificates, AreThereForEveryOpAndHoldForBlocksDrawnAnew) {
-  std::random_device entropy;
+  test::TracedDraws random(std::random_device{}());
   for (const DType d : kTypes)
     for (const CertifiedOp op : kOps) {
       const Certificate c =
@@ -197,8 +197,7 @@ TEST(Certificates, AreThereForEveryOpAndHoldForBlocksDrawnAnew) {
       ASSERT_EQ(c.dtype, d);
       ASSERT_TRUE(c.complete());
       EXPECT_EQ(c.wrong(), 0U);
-      const std::size_t block =
-          std::uniform_int_distribution<std::size_t>(0, c.blocks.size() - 1)(entropy);
+      const std::size_t block = random.below(c.blocks.size());
       const BlockRecord now = certify_block(op, d, block);
       EXPECT_EQ(now.hash, c.blocks[block].hash) << name(op) << ' ' << name(d) << " block " << block;
       EXPECT_EQ(now.undecided, c.blocks[block].undecided);

@@ -4,10 +4,10 @@
 #include <functional>
 #include <limits>
 #include <map>
-#include <random>
 
 #include <gmock/gmock.h>
 
+#include "../support/traced_draws.h"
 #include "touchstone/base/file.h"
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/codegen/linearize.h"
@@ -121,9 +121,9 @@ TEST(CheckedGather, NamesTheFirstPositionOutside) {
 
 TEST(CheckedGather, InManyThreadsTheLeastOfAll) {
   constexpr std::int64_t kCount = 40'000;
-  std::mt19937 random(1);
+  test::TracedDraws random(1);
   Places places(kCount), want;
-  for (std::int64_t& p : places) p = static_cast<std::int64_t>(random() % 7);
+  for (std::int64_t& p : places) p = random.between(0, 6);
   for (const std::int64_t p : places) {
     want.push_back(10 + 2 * p);
     want.push_back(11 + 2 * p);

@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <random>
 #include <string>
 #include <vector>
 
 #include <stdlib.h>
 
+#include "../support/draws.h"
 #include "kernels.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
@@ -39,12 +39,11 @@ enum class Style : std::uint8_t {
 // An expression as a kernel and as C: rows of one element, and rows of terms inside a sum.
 class Expression {
  public:
-  Expression(std::uint64_t seed, bool with_float16)
-      : random_(seed), terms_(static_cast<std::int64_t>(1 + random_() % 4)) {
+  Expression(std::uint64_t seed, bool with_float16) : random_(seed), terms_(random_.between(1, 4)) {
     types_ = {DType::Float32, DType::Float64, DType::Float32, DType::BFloat16};
     if (with_float16) types_.insert(types_.end(), {DType::Float16, DType::Float16});
-    root_ = grow(2 + static_cast<int>(random_() % 4), any_type(), false);
-    for (Node& n : nodes_) n.named = n.uses > 1 || n.op == Op::ReduceSum || random_() % 4 == 0;
+    root_ = grow(2 + random_.index(4), any_type(), false);
+    for (Node& n : nodes_) n.named = n.uses > 1 || n.op == Op::ReduceSum || random_.chance(1, 4);
     kernel_ = LazyOp::store(ShapeTracker::contiguous({kElements, 1}), node(root_).ast);
     draw_inputs();
   }
@@ -114,7 +113,7 @@ class Expression {
 
   static bool dtype_is_half(DType d) { return d == DType::Float16 || d == DType::BFloat16; }
   const Node& node(int i) const { return nodes_[static_cast<std::size_t>(i)]; }
-  DType any_type() { return types_[random_() % types_.size()]; }
+  DType any_type() { return types_[random_.below(types_.size())]; }
   int add(Node n) {
     for (const int s : n.src) ++nodes_[static_cast<std::size_t>(s)].uses;
     nodes_.push_back(std::move(n));
@@ -125,10 +124,10 @@ class Expression {
   int leaf(DType d, bool inside) {
     const std::int64_t n = inside ? terms_ : 1;
     Node made{.dtype = d, .inside = inside};
-    if (random_() % 6 == 0) {
+    if (random_.chance(1, 6)) {
       static constexpr double kValues[] = {1, -1, 2, 0.5, 3, 0, -0.25, 1.375};
       made.op = Op::Const;
-      made.constant = kValues[random_() % std::size(kValues)];
+      made.constant = kValues[random_.below(std::size(kValues))];
       made.ast = LazyOp::constant(Scalar::from_double(d, made.constant),
                                   ShapeTracker::contiguous({1, 1}).expand({kElements, n}));
     } else {
@@ -140,15 +139,15 @@ class Expression {
   }
   int grow(int depth, DType d, bool inside) {
     if (depth == 0) return leaf(d, inside);
-    if (random_() % 8 == 0)
+    if (random_.chance(1, 8))
       for (std::size_t tries = 0; tries < 8 && !nodes_.empty(); ++tries) {
-        const std::size_t i = random_() % nodes_.size();
+        const std::size_t i = random_.below(nodes_.size());
         if (nodes_[i].dtype == d && nodes_[i].inside == inside && i >= scope_)
           return static_cast<int>(i);
       }
     const auto next = [&](DType type) { return grow(depth - 1, type, inside); };
     Node made{.dtype = d, .inside = inside};
-    const std::uint64_t kind = random_() % 20;
+    const std::uint64_t kind = random_.below(20);
     if (kind < 4) {
       made.op = Op::Mul;
       made.src = {next(d), next(d)};
@@ -164,7 +163,7 @@ class Expression {
     } else if (kind < 16) {
       made.op = Op::Where;
       const DType compared = any_type();
-      Node condition{.op = random_() % 4 == 0 ? Op::CmpEq : Op::CmpLt,
+      Node condition{.op = random_.chance(1, 4) ? Op::CmpEq : Op::CmpLt,
                      .dtype = DType::Bool,
                      .src = {grow(std::min(depth - 1, 1), compared, inside),
                              grow(std::min(depth - 1, 1), compared, inside)},
@@ -202,17 +201,17 @@ class Expression {
 
   // Mostly full significands; few digits so that sums cancel; in some kernels edges.
   void draw_inputs() {
-    const bool edges = random_() % 4 == 0;
+    const bool edges = random_.chance(1, 4);
     static const double kEdges[] = {0.0,  -0.0,  HUGE_VAL, -HUGE_VAL, NAN,    1e-40, -1e-40,
                                     3e38, -3e38, 6e4,      1.7e308,   5e-324, 6e-8,  -1e-300};
     for (std::size_t i = 1; i < inputs_.size(); ++i)
       with_storage(inputs_[i]->dtype(), [&]<class T>(std::type_identity<T>) {
         std::vector<T> values(static_cast<std::size_t>(inputs_[i]->size()));
-        const bool coarse = random_() % 4 == 0;
+        const bool coarse = random_.chance(1, 4);
         for (std::size_t k = 0; k < values.size(); ++k) {
-          double x = static_cast<double>(static_cast<std::int64_t>(random_() >> 11)) * 0x1p-52 - 1;
+          double x = random_.uniform(-1.0, 1.0);
           if (coarse) x = std::round(x * 8) / 8;
-          if (edges && random_() % 6 == 0) x = kEdges[random_() % std::size(kEdges)];
+          if (edges && random_.chance(1, 6)) x = kEdges[random_.below(std::size(kEdges))];
           if constexpr (is_float_storage<T>) values[k] = convert<T>(x);
         }
         if constexpr (is_float_storage<T>) inputs_[i]->write(std::span<const T>(values));
@@ -295,7 +294,7 @@ class Expression {
     }
   }
 
-  std::mt19937_64 random_;
+  test::Draws random_;
   std::int64_t terms_;
   std::vector<DType> types_;
   std::vector<Node> nodes_;

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <random>
 #include <utility>
 #include <vector>
 
+#include "../support/traced_draws.h"
 #include "scalar_reference.h"
 #include "touchstone/base/error.h"
 #include "touchstone/interp/device/bits.h"
@@ -56,10 +56,10 @@ template <class T>
 class ExactDotOf : public testing::Test {
  public:
   static T of(double x) { return convert<T>(x); }
-  static Pairs<T> any_finite(std::mt19937_64& random, std::size_t n) {
+  static Pairs<T> any_finite(test::Draws& random, std::size_t n) {
     Pairs<T> pairs;
     while (pairs.size() < n) {
-      const T a = of_bits<T>(random()), b = of_bits<T>(random());
+      const T a = of_bits<T>(random.bits()), b = of_bits<T>(random.bits());
       if (std::isfinite(convert<double>(a)) && std::isfinite(convert<double>(b)))
         pairs.emplace_back(a, b);
     }
@@ -71,16 +71,16 @@ TYPED_TEST_SUITE(ExactDotOf, DotFloats);
 
 TYPED_TEST(ExactDotOf, RoundsTheExactSumOfProductsOnce) {
   using T = TypeParam;
-  std::mt19937_64 random(31);
+  test::TracedDraws random(31);
   for (int i = 0; i < 2'000; ++i) {
-    Pairs<T> pairs = this->any_finite(random, 1 + random() % 12);
+    Pairs<T> pairs = this->any_finite(random, 1 + random.below(12));
     if (i % 2 == 0) {  // the first products cancel
       const std::size_t n = pairs.size();
       for (std::size_t k = 0; k + 1 < n; ++k) {
         const auto [a, b] = pairs[k];
         pairs.emplace_back(scalar::neg(a), b);
       }
-      std::shuffle(pairs.begin(), pairs.end(), random);
+      random.shuffle(pairs);
     }
     ASSERT_TRUE(same(dot(pairs), expected(pairs)))
         << show(dot(pairs)) << " for " << show(expected(pairs));
@@ -89,11 +89,11 @@ TYPED_TEST(ExactDotOf, RoundsTheExactSumOfProductsOnce) {
 
 TYPED_TEST(ExactDotOf, NeitherOrderNorPartsMatter) {
   using T = TypeParam;
-  std::mt19937_64 random(37);
+  test::TracedDraws random(37);
   for (int i = 0; i < 200; ++i) {
     Pairs<T> pairs = this->any_finite(random, 40);
     const T whole = dot(pairs);
-    std::shuffle(pairs.begin(), pairs.end(), random);
+    random.shuffle(pairs);
     ASSERT_TRUE(same(dot(pairs), whole));
     ExactDot<T> left, right;
     for (std::size_t k = 0; k < pairs.size(); ++k)

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <random>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "../support/traced_draws.h"
 #include "scalar_reference.h"
 #include "touchstone/base/error.h"
 
@@ -60,10 +60,10 @@ class ExactSumOf : public testing::Test {
     return convert<double>(sum_of(list(xs)).result());
   }
   static constexpr DTypeInfo kInfo = info(dtype_v<T>);
-  static std::vector<T> any_finite(std::mt19937_64& random, int n) {
+  static std::vector<T> any_finite(test::Draws& random, int n) {
     std::vector<T> r;
     while (static_cast<int>(r.size()) < n) {
-      const T x = of_bits<T>(random());
+      const T x = of_bits<T>(random.bits());
       if (std::isfinite(convert<double>(x))) r.push_back(x);
     }
     return r;
@@ -113,17 +113,17 @@ TYPED_TEST(ExactSumOf, SmallTermsSurviveLargeOnes) {
 }
 
 TYPED_TEST(ExactSumOf, AgreesWithMpfrAndEveryOrder) {
-  std::mt19937_64 random(23);
+  test::TracedDraws random(23);
   for (int round = 0; round < 300; ++round) {
-    auto terms = this->any_finite(random, 1 + static_cast<int>(random() % 60));
+    auto terms = this->any_finite(random, 1 + random.index(60));
     if (round % 2 == 0) {  // cancel most of it
       const auto n = terms.size();
       for (std::size_t i = 0; i < n; ++i)
-        if (random() % 8 != 0) terms.push_back(negated(terms[i]));
+        if (!random.chance(1, 8)) terms.push_back(negated(terms[i]));
     }
     const auto want = expected<TypeParam>(terms);
     ASSERT_TRUE(same(sum_of(terms).result(), want)) << show(want);
-    std::ranges::shuffle(terms, random);
+    random.shuffle(terms);
     ASSERT_TRUE(same(sum_of(terms).result(), want));
     ASSERT_TRUE(same(sum_of(terms).template result<double>(), expected<double>(terms)));
     ASSERT_TRUE(same(sum_of(terms).template result<bfloat16>(), expected<bfloat16>(terms)));
@@ -133,11 +133,11 @@ TYPED_TEST(ExactSumOf, AgreesWithMpfrAndEveryOrder) {
 }
 
 TYPED_TEST(ExactSumOf, MergingIsAddingAllTerms) {
-  std::mt19937_64 random(29);
+  test::TracedDraws random(29);
   for (int round = 0; round < 200; ++round) {
     auto terms = this->any_finite(random, 40);
     const auto whole = sum_of(terms).result();
-    const auto cut = terms.begin() + static_cast<std::ptrdiff_t>(random() % 41);
+    const auto cut = terms.begin() + static_cast<std::ptrdiff_t>(random.below(41));
     auto left = sum_of(std::vector<TypeParam>(terms.begin(), cut));
     left.merge(sum_of(std::vector<TypeParam>(cut, terms.end())));
     ASSERT_TRUE(same(left.result(), whole));
@@ -150,7 +150,7 @@ TYPED_TEST(ExactSumOf, MergingIsAddingAllTerms) {
 }
 
 TYPED_TEST(ExactSumOf, DirectedResultsEncloseTheSum) {
-  std::mt19937_64 random(31);
+  test::TracedDraws random(31);
   for (int round = 0; round < 200; ++round) {
     const auto terms = this->any_finite(random, 20);
     Real sum(0, 2400);
@@ -177,18 +177,16 @@ TYPED_TEST(ExactSumOf, ManyTermsDoNotOverflowTheDigits) {
 // `n` finite numbers with exponents spread over `binades`; every eighth except the first is a
 // signed zero.
 template <class T>
-std::vector<T> spread_values(std::mt19937_64& random, std::size_t n, int binades) {
+std::vector<T> spread_values(test::Draws& random, std::size_t n, int binades) {
   constexpr DTypeInfo kInfo = info(dtype_v<T>);
   constexpr int kRoom = kInfo.max_exponent - kInfo.min_exponent - 12;
-  const int lowest = kInfo.min_exponent + static_cast<int>(random() % (kRoom + 1));
+  const int lowest = kInfo.min_exponent + random.index(kRoom + 1);
   std::vector<T> terms;
   while (terms.size() < n) {
-    const int exponent =
-        std::min(lowest + static_cast<int>(random() % static_cast<std::uint64_t>(binades + 1)),
-                 kInfo.max_exponent - 12);
-    const double x = std::ldexp(1 + static_cast<double>(random() >> 12) * 0x1p-52, exponent);
-    const double sign = random() % 2 == 0 ? 1 : -1;
-    terms.push_back(convert<T>(random() % 8 == 0 && !terms.empty() ? sign * 0.0 : sign * x));
+    const int exponent = std::min(lowest + random.index(binades + 1), kInfo.max_exponent - 12);
+    const double x = std::ldexp(random.uniform(1.0, 2.0), exponent);
+    const double sign = random.chance(1, 2) ? 1 : -1;
+    terms.push_back(convert<T>(random.chance(1, 8) && !terms.empty() ? sign * 0.0 : sign * x));
   }
   return terms;
 }
@@ -197,7 +195,7 @@ constexpr std::size_t kLengths[] = {1, 7, 11, 12, 13, 31, 64, 1000, 1023, 1024, 
 
 TYPED_TEST(ExactSumOf, RunsAgreeWithMpfrAndTermByTerm) {
   using T = TypeParam;
-  std::mt19937_64 random(37);
+  test::TracedDraws random(37);
   for (const int binades : {0, 3, 12, 18, 22, 30, 45, 58, 62, 75, 90, 120, 2000})
     for (const std::size_t n : kLengths) {
       const std::vector<T> terms = spread_values<T>(random, n, binades);
@@ -233,14 +231,14 @@ TYPED_TEST(ExactSumOf, RunsLoseNothingAtAnyDistance) {
 
 TYPED_TEST(ExactSumOf, RunsAndTermsAndMergesAddUp) {
   using T = TypeParam;
-  std::mt19937_64 random(41);
+  test::TracedDraws random(41);
   for (int round = 0; round < 300; ++round) {
     std::vector<T> all;
     ExactSum<T> sum;
     for (int step = 0; step < 4; ++step) {
-      const auto terms = spread_values<T>(random, kLengths[random() % 8], 40);
+      const auto terms = spread_values<T>(random, kLengths[random.below(8)], 40);
       ExactSum<T> other;
-      switch (random() % 3) {
+      switch (random.below(3)) {
         case 0:
           sum.add(std::span(terms));
           break;
@@ -252,7 +250,7 @@ TYPED_TEST(ExactSumOf, RunsAndTermsAndMergesAddUp) {
           sum.merge(other);
       }
       all.insert(all.end(), terms.begin(), terms.end());
-      if (random() % 3 == 0)  // nearly all of it cancels
+      if (random.chance(1, 3))  // nearly all of it cancels
         for (T x : std::vector<T>(all)) {
           sum.add(negated(x));
           all.push_back(negated(x));
@@ -265,20 +263,20 @@ TYPED_TEST(ExactSumOf, RunsAndTermsAndMergesAddUp) {
 
 TYPED_TEST(ExactSumOf, SpecialValuesAndZerosOfRunsAreThoseOfTerms) {
   using T = TypeParam;
-  std::mt19937_64 random(43);
+  test::TracedDraws random(43);
   const double specials[] = {kInfinity, -kInfinity, kNotANumber};
   for (const std::size_t n : kLengths) {
     std::vector<T> zeros(n, this->of(-0.0));
     ExactSum<T> sum;
     sum.add(std::span<const T>(zeros));
     EXPECT_TRUE(same(sum.result(), this->of(-0.0)));
-    zeros[random() % n] = this->of(0.0);
+    zeros[random.below(n)] = this->of(0.0);
     sum.add(std::span<const T>(zeros));
     EXPECT_TRUE(same(sum.result(), this->of(0.0)));
     for (int round = 0; round < 6; ++round) {
       auto terms = spread_values<T>(random, n, 20);
       for (int k = 0; k < 1 + round / 3; ++k)
-        terms[random() % n] = this->of(specials[random() % 3]);
+        terms[random.below(n)] = this->of(specials[random.below(3)]);
       ExactSum<T> run;
       run.add(std::span<const T>(terms));
       EXPECT_TRUE(same(run.result(), sum_of(terms).result()));

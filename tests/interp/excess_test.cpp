@@ -3,11 +3,11 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <random>
 #include <vector>
 
 #include <gmock/gmock.h>
 
+#include "../support/traced_draws.h"
 #include "kernels.h"
 #include "touchstone/base/error.h"
 #include "touchstone/interp/device/scalar_named.h"
@@ -102,12 +102,11 @@ TEST(Excess, Float32MayBeComputedInFloat64) {
   const DType d = DType::Float32;
   const auto there =
       LazyOp::binary(Op::Div, LazyOp::binary(Op::Mul, vec(1, d), vec(2, d)), vec(2, d));
-  std::mt19937 random(4);
-  std::uniform_real_distribution<float> draw(1, 2);
+  test::TracedDraws random(4);
   const Profile wide = excess(R"("float64")");
   int differ = 0;
   for (int i = 0; i < 200; ++i) {
-    const float x = draw(random), y = draw(random), rounded = x * y / y;
+    const float x = random.uniform(1.0F, 2.0F), y = random.uniform(1.0F, 2.0F), rounded = x * y / y;
     differ += rounded != x ? 1 : 0;
     EXPECT_EQ(outcome_of<float>(there, {{x}, {y}}, x, wide), Outcome::Pass);
     EXPECT_EQ(outcome_of<float>(there, {{x}, {y}}, rounded, wide), Outcome::Pass);
@@ -121,14 +120,14 @@ TEST(Excess, Float32MayBeComputedInFloat64) {
 TEST(Excess, MulaccMayRoundThroughTheWiderType) {
   const DType d = DType::BFloat16;
   const auto value = LazyOp::ternary(Op::MulAcc, vec(1, d), vec(2, d), vec(3, d));
-  std::mt19937 random(9);
+  test::TracedDraws random(9);
   int third = 0;
   const Profile ops = excess(R"({"to": "float32", "rounds": "each op"})");
   for (int i = 0; i < 4000; ++i) {
     const auto draw = [&](int e) {
-      return convert<bfloat16>(std::ldexp(static_cast<float>(random() % 256 + 256), e));
+      return convert<bfloat16>(std::ldexp(static_cast<float>(random.below(256) + 256), e));
     };
-    const bfloat16 a = draw(-8), b = draw(-8), c = draw(static_cast<int>(random() % 8) + 8);
+    const bfloat16 a = draw(-8), b = draw(-8), c = draw(random.index(8) + 8);
     const auto twice = convert<bfloat16>(to_float(a) * to_float(b) + to_float(c));
     const bfloat16 fused = scalar::fma(a, b, c), split = scalar::mulacc(a, b, c);
     third += twice != fused && twice != split ? 1 : 0;
@@ -142,7 +141,7 @@ TEST(Excess, MulaccMayRoundThroughTheWiderType) {
 // and by radius.
 template <class T>
 void every_choice_of_roundings_is_legal(std::uint32_t seed) {
-  std::mt19937 random(seed);
+  test::TracedDraws random(seed);
   const DType d = dtype_v<T>;
   const Profile stores = excess(R"("float32")");
   const auto narrow = [](float x) { return to_float(convert<T>(x)); };
@@ -151,7 +150,8 @@ void every_choice_of_roundings_is_legal(std::uint32_t seed) {
     LazyOpPtr value;
     std::function<float(bool)> run = [](bool) { return 0.0F; };
     for (int step = 0; step < 6; ++step) {
-      const T x = convert<T>(std::ldexp(static_cast<float>(random() % 4096) - 2048, -11) + 1.25F);
+      const T x =
+          convert<T>(std::ldexp(static_cast<float>(random.below(4096)) - 2048, -11) + 1.25F);
       inputs.push_back(buffer<T>({x}));
       const LazyOpPtr leaf = vec(static_cast<int>(inputs.size()) - 1, d);
       const float v = to_float(x);
@@ -161,7 +161,7 @@ void every_choice_of_roundings_is_legal(std::uint32_t seed) {
         continue;
       }
       static constexpr Op kOps[] = {Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Max};
-      const Op op = kOps[random() % 5];
+      const Op op = kOps[random.below(5)];
       value = LazyOp::binary(op, value, leaf);
       run = [before = run, op, v, &random, narrow](bool choose) {
         const float u = before(choose);
@@ -170,15 +170,15 @@ void every_choice_of_roundings_is_legal(std::uint32_t seed) {
                         : op == Op::Mul ? u * v
                         : op == Op::Div ? u / v
                                         : std::max(u, v);
-        return choose && random() % 2 == 0 ? narrow(y) : y;
+        return choose && random.chance(1, 2) ? narrow(y) : y;
       };
       if (step % 2 == 0) {
         value = LazyOp::unary(Op::Sqrt, LazyOp::binary(Op::Mul, value, value));
         run = [before = run, &random, narrow](bool choose) {
           const float u = before(choose);
-          const float square = choose && random() % 2 == 0 ? narrow(u * u) : u * u;
+          const float square = choose && random.chance(1, 2) ? narrow(u * u) : u * u;
           const float root = std::sqrt(square);
-          return choose && random() % 2 == 0 ? narrow(root) : root;
+          return choose && random.chance(1, 2) ? narrow(root) : root;
         };
       }
     }
@@ -204,7 +204,7 @@ TEST(Excess, EveryChoiceOfRoundingsIsLegal) {
 
 // A loop that computes in float32 and rounds once, including exp2 and sums.
 TEST(Excess, LoopsInFloat32AreLegalForNarrowKernels) {
-  std::mt19937 random(6);
+  test::TracedDraws random(6);
   for (const DType d : {DType::Float16, DType::BFloat16})
     with_storage(d, [&]<class T>(std::type_identity<T>) {
       if constexpr (is_narrow_float<T>) {
@@ -217,8 +217,8 @@ TEST(Excess, LoopsInFloat32AreLegalForNarrowKernels) {
         for (int round = 0; round < 60; ++round) {
           std::vector<T> a, b;
           for (int i = 0; i < kTerms; ++i) {
-            a.push_back(convert<T>(static_cast<float>(random() % 1000) / 500 - 1));
-            b.push_back(convert<T>(static_cast<float>(random() % 1000) / 1000 + 0.1F));
+            a.push_back(convert<T>(static_cast<float>(random.below(1000)) / 500 - 1));
+            b.push_back(convert<T>(static_cast<float>(random.below(1000)) / 1000 + 0.1F));
           }
           float sum = 0;
           for (std::size_t i = 0; i < kTerms; ++i)

@@ -3,7 +3,6 @@
 #include <cfenv>
 #include <cstdint>
 #include <functional>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 #include <xmmintrin.h>
 #endif
 
+#include "../support/traced_draws.h"
 #include "kernels.h"
 #include "touchstone/interp/device/bits.h"
 #include "touchstone/interp/oracle/verdict.h"
@@ -30,13 +30,13 @@ constexpr std::pair<const char*, int> kOperations[] = {
 /// Results of every interface that rounding and subnormals affect.
 std::string answers() {
   std::string all;
-  std::mt19937_64 draw(7);
+  test::TracedDraws draw(7);
   for (const DType d : {DType::Float16, DType::BFloat16, DType::Float32, DType::Float64})
     for (const auto& [op, arity] : kOperations)
       for (int i = 0; i < 20; ++i) {
         std::vector<Scalar> in;
         for (int k = 0; k < arity; ++k) {
-          std::uint64_t bits = draw();
+          std::uint64_t bits = draw.bits();
           if (i % 4 == 0) bits &= 0x8003ffffffffffffULL >> (64 - 8 * itemsize(d));  // often small
           in.push_back(Scalar::from_bits(d, bits));
         }

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <random>
-
+#include "../support/traced_draws.h"
 #include "kernels.h"
 #include "touchstone/interp/device/scalar_ops.h"
 #include "touchstone/interp/oracle/find_order.h"
@@ -18,12 +17,12 @@ struct Sums {
   std::vector<float> terms, exact, in_turn, cut;
 
   explicit Sums(int rows) {
-    std::mt19937_64 random(5);
+    test::TracedDraws random(5);
     for (int row = 0; row < rows; ++row) {
       double whole = 0;
       float sum = 0, short_sum = 0;
       for (int i = 0; i < 8; ++i) {
-        const float x = 1 + static_cast<float>(random() >> 40) * 0x1p-24F;
+        const float x = random.uniform(1.0F, 2.0F);
         terms.push_back(x);
         whole += static_cast<double>(x);  // exact: 24 digits and three more
         sum += x;
@@ -78,11 +77,10 @@ TEST(Levels, StatisticsSeeWhatNoElementShows) {
 struct FoundIn {
   FoundOrder order;
   explicit FoundIn(std::int64_t terms, float (*sum)(const float*, std::int64_t)) {
-    std::mt19937_64 random(9);
+    test::TracedDraws random(9);
     std::vector<float> x, answer;
     for (int row = 0; row < 40; ++row) {
-      for (std::int64_t i = 0; i < terms; ++i)
-        x.push_back(static_cast<float>(random() >> 40) * 0x1p-24F - 0.25F);
+      for (std::int64_t i = 0; i < terms; ++i) x.push_back(random.uniform(-0.25F, 0.75F));
       answer.push_back(sum(x.data() + row * terms, terms));
     }
     const LazyOpPtr load = LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({40, terms}));

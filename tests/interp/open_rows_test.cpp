@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <random>
 
+#include "../support/traced_draws.h"
 #include "kernels.h"
 #include "touchstone/interp/oracle/interval_rows.h"
 #include "touchstone/interp/oracle/verdict.h"
@@ -12,7 +12,7 @@ namespace {
 
 // A number of any kind, often an edge.
 template <class T>
-T drawn(std::mt19937_64& random) {
+T drawn(test::Draws& random) {
   using Bits = scalar::detail::FloatBits<T>;
   using Limits = std::numeric_limits<T>;
   static constexpr T kEdges[] = {T(0),
@@ -28,29 +28,29 @@ T drawn(std::mt19937_64& random) {
                                  Limits::infinity(),
                                  -Limits::infinity()};
   for (;;) {
-    const std::uint64_t choice = random() % 4;
-    T x = std::bit_cast<T>(static_cast<Bits>(random()));
-    if (choice == 0) x = kEdges[random() % std::size(kEdges)];
-    if (choice == 1) x = static_cast<T>(static_cast<int>(random() % 17) - 8);
+    const std::uint64_t choice = random.below(4);
+    T x = std::bit_cast<T>(static_cast<Bits>(random.bits()));
+    if (choice == 0) x = kEdges[random.below(std::size(kEdges))];
+    if (choice == 1) x = static_cast<T>(random.index(17) - 8);
     if (!is_nan_value(x)) return x;
   }
 }
 
 template <class T>
-LegalBlock drawn_block(std::mt19937_64& random, std::int64_t n) {
+LegalBlock drawn_block(test::Draws& random, std::int64_t n) {
   LegalBlock block;
-  block.resize(dtype_v<T>, n, random() % 3 == 0);
-  const bool unrounded = random() % 2 == 0;
+  block.resize(dtype_v<T>, n, random.chance(1, 3));
+  const bool unrounded = random.chance(1, 2);
   for (std::int64_t i = 0; i < n; ++i) {
-    T lo = drawn<T>(random), hi = random() % 3 == 0 ? lo : drawn<T>(random);
+    T lo = drawn<T>(random), hi = random.chance(1, 3) ? lo : drawn<T>(random);
     if (key_less(hi, lo)) std::swap(lo, hi);
     if (block.determined)
-      block.lo.begin<T>()[i] = random() % 40 == 0 ? std::numeric_limits<T>::quiet_NaN() : lo;
+      block.lo.begin<T>()[i] = random.chance(1, 40) ? std::numeric_limits<T>::quiet_NaN() : lo;
     else
-      block.set<T>(i, random() % 20 == 0   ? Legal<T>::only_nan()
-                      : random() % 20 == 0 ? Legal<T>::anything()
-                                           : Legal<T>::range(lo, hi, random() % 10 == 0));
-    if (unrounded) block.inexact.push_back(random() % 2 == 0);
+      block.set<T>(i, random.chance(1, 20)   ? Legal<T>::only_nan()
+                      : random.chance(1, 20) ? Legal<T>::anything()
+                                             : Legal<T>::range(lo, hi, random.chance(1, 10)));
+    if (unrounded) block.inexact.push_back(random.chance(1, 2));
   }
   return block;
 }
@@ -77,7 +77,7 @@ Legal<T> general(const ProgramNode& node, const LegalBlock& a, const LegalBlock&
 
 template <class T>
 void rows_are_the_general_rules() {
-  std::mt19937_64 random(11);
+  test::TracedDraws random(11);
   std::vector<std::uint8_t> done;
   std::int64_t answered = 0, finite = 0;
   for (int round = 0; round < 60; ++round)
@@ -85,8 +85,8 @@ void rows_are_the_general_rules() {
       ProgramNode node;
       node.op = op;
       node.dtype = dtype_v<T>;
-      node.contraction.is_addend = op == Op::Mul && sizeof(T) == 4 && random() % 2 == 0;
-      const auto n = static_cast<std::int64_t>(random() % 700);
+      node.contraction.is_addend = op == Op::Mul && sizeof(T) == 4 && random.chance(1, 2);
+      const auto n = random.between(0, 699);
       const LegalBlock a = drawn_block<T>(random, n), b = drawn_block<T>(random, n);
       const LegalBlock* both[] = {&a, &b};
       LegalBlock out;
@@ -112,7 +112,7 @@ TEST(OpenRows, AreTheGeneralRulesForFloat32) { rows_are_the_general_rules<float>
 TEST(OpenRows, AreTheGeneralRulesForFloat64) { rows_are_the_general_rules<double>(); }
 
 TEST(OpenRows, LeaveProfilesWithOtherRulesAlone) {
-  std::mt19937_64 random(5);
+  test::TracedDraws random(5);
   const LegalBlock a = drawn_block<float>(random, 9);
   const LegalBlock* both[] = {&a, &a};
   LegalBlock out;
@@ -133,11 +133,11 @@ TEST(OpenRows, LeaveProfilesWithOtherRulesAlone) {
 // A kernel large enough for several threads gives equal results for any number of them.
 TEST(LegalRuns, AreTheSameForAnyNumberOfThreads) {
   constexpr std::int64_t n = 300'000;
-  std::mt19937 random(3);
+  test::TracedDraws random(3);
   std::vector<float> x, y;
   for (std::int64_t i = 0; i < n; ++i) {
-    x.push_back(static_cast<float>(random()) * 0x1p-31F);
-    y.push_back(static_cast<float>(random()) * 0x1p-31F - 1);
+    x.push_back(random.uniform(0.0F, 2.0F));
+    y.push_back(random.uniform(-1.0F, 1.0F));
   }
   const std::vector<BufferPtr> inputs{nullptr, test::buffer(x), test::buffer(y)};
   const auto in = [](int idx) {

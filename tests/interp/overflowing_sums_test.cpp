@@ -3,10 +3,10 @@
 
 #include <cmath>
 #include <limits>
-#include <random>
 #include <set>
 #include <vector>
 
+#include "../support/traced_draws.h"
 #include "kernels.h"
 #include "touchstone/interp/oracle/explain.h"
 
@@ -58,11 +58,12 @@ TEST(OverflowingSums, AllowWhatSomeOrderReachesAndNoOtherInfinity) {
                              3.1e38F, -2.5e38F, kInfinity, -kInfinity};
   int infinite = 0, mixed = 0;
   for (unsigned draw = 0; draw < 3'000; ++draw) {
-    std::mt19937 random(draw);
+    test::TracedDraws random(1, draw);
     std::vector<float> terms;
     // Sometimes an infinity.
-    const std::size_t from = std::size(kPool) - (random() % 8 == 0 ? 0 : 2);
-    for (std::size_t n = 2 + random() % 4; n > 0; --n) terms.push_back(kPool[random() % from]);
+    const std::size_t from = std::size(kPool) - (random.chance(1, 8) ? 0 : 2);
+    for (std::size_t n = 2 + random.below(4); n > 0; --n)
+      terms.push_back(kPool[random.below(from)]);
     const Reached right = reached(terms);
     const LegalScalars legal = legal_sum(terms);
     const auto text = [&] {

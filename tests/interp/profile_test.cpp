@@ -8,12 +8,12 @@
 #include <functional>
 #include <limits>
 #include <numbers>
-#include <random>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 
+#include "../support/traced_draws.h"
 #include "kernels.h"
 #include "touchstone/base/error.h"
 #include "touchstone/interp/oracle/verdict.h"
@@ -412,10 +412,9 @@ TEST(Profile, CastsOutOfRangeGiveAnythingWhereDeclared) {
 // Sums as devices of each order compute them; none may be called wrong.
 RC_GTEST_PROP(Profile, EveryDeclaredOrderIsLegal, ()) {
   const auto n = *rc::gen::inRange<std::int64_t>(1, 200);
-  std::mt19937_64 draw(*rc::gen::arbitrary<std::uint64_t>());
-  std::normal_distribution<float> normal;
+  test::TracedDraws draw(*rc::gen::arbitrary<std::uint64_t>());
   std::vector<float> x(static_cast<std::size_t>(n));
-  for (float& v : x) v = normal(draw) * std::exp2(static_cast<float>(draw() % 20));
+  for (float& v : x) v = draw.normal<float>() * std::exp2(static_cast<float>(draw.below(20)));
   const auto kernel = LazyOp::reduce(Op::ReduceSum, in(1, n), {0});
   const auto input = test::buffer(x);
   Profile p;
@@ -452,11 +451,10 @@ RC_GTEST_PROP(Profile, EveryDeclaredOrderIsLegal, ()) {
 // Dot products of a device that keeps products, accumulates in fewer digits, or truncates operands.
 RC_GTEST_PROP(Profile, EveryDeclaredProductIsLegal, ()) {
   const auto n = *rc::gen::inRange<std::int64_t>(1, 100);
-  std::mt19937_64 draw(*rc::gen::arbitrary<std::uint64_t>());
-  std::normal_distribution<float> normal;
+  test::TracedDraws draw(*rc::gen::arbitrary<std::uint64_t>());
   std::vector<float> x(static_cast<std::size_t>(n)), y(x.size());
-  for (float& v : x) v = normal(draw);
-  for (float& v : y) v = normal(draw);
+  for (float& v : x) v = draw.normal<float>();
+  for (float& v : y) v = draw.normal<float>();
   const auto kernel =
       LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, in(1, n), in(2, n)), {0});
   const std::vector<BufferPtr> inputs{test::buffer(x), test::buffer(y)};
@@ -487,13 +485,12 @@ RC_GTEST_PROP(Profile, EveryDeclaredProductIsLegal, ()) {
 // Sums with truncating additions, in any order, of mixed or equal signs: legal for a device that
 // declares it, and for some rows for no other.
 TEST(Profile, SumsMayTruncateWhereDeclared) {
-  std::mt19937 random(4);
-  std::uniform_real_distribution<float> uniform(0, 1);
+  test::TracedDraws random(4);
   int refused = 0;
   for (const int n : {2, 3, 64, 1024})
     for (int round = 0; round < 40; ++round) {
       std::vector<float> x(static_cast<std::size_t>(n));
-      for (float& v : x) v = uniform(random) - (round % 2 == 0 ? 0.F : 0.5F);
+      for (float& v : x) v = random.uniform(0.0F, 1.0F) - (round % 2 == 0 ? 0.F : 0.5F);
       float sum = x[0];
       for (std::size_t i = 1; i < x.size(); ++i) {
         const double exact = static_cast<double>(sum) + static_cast<double>(x[i]);

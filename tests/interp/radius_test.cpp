@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <random>
 
+#include "../support/traced_draws.h"
 #include "kernels.h"
 #include "touchstone/base/fp_guard.h"
 #include "touchstone/interp/device/scalar_named.h"
@@ -69,7 +69,7 @@ class AllSums {
 // T: the terms' type; A: the accumulator's.
 template <class T, class A>
 void every_tree_is_legal(int cases) {
-  std::mt19937_64 random(7);
+  test::TracedDraws random(7);
   const FpGuard guard;
   std::int64_t trees = 0;
   for (int c = 0; c < cases; ++c) {
@@ -78,8 +78,8 @@ void every_tree_is_legal(int cases) {
     const auto n = static_cast<std::size_t>(2 + c % 5);
     const int spread = c % 3 == 0 ? 4 : 24;
     for (std::size_t i = 0; i < n; ++i) {
-      const double fraction = static_cast<double>(random() >> 11) * 0x1p-53 - 0.5;
-      const int exponent = static_cast<int>(random() % static_cast<unsigned>(spread)) - spread / 2;
+      const double fraction = random.uniform(-0.5, 0.5);
+      const int exponent = random.index(spread) - spread / 2;
       terms.push_back(convert<T>(std::ldexp(fraction, exponent)));
       wide.push_back(convert<A>(terms.back()));
     }
@@ -193,13 +193,13 @@ TEST(Radius, SumsThatOverflowOnlyByRoundingUpMayDoSo) {
 // Every order of six terms of mixed signs, in lanes and by halves.
 template <class T>
 void every_declared_order_is_legal() {
-  std::mt19937_64 random(3);
+  test::TracedDraws random(3);
   const FpGuard guard;
   for (int c = 0; c < 12; ++c) {
     std::vector<T> terms;
     for (int i = 0; i < 6; ++i) {
-      const double fraction = static_cast<double>(random() >> 11) * 0x1p-53 - (c % 2) * 0.5;
-      terms.push_back(convert<T>(std::ldexp(fraction, static_cast<int>(random() % 5))));
+      const double fraction = random.uniform(0.0, 1.0) - (c % 2) * 0.5;
+      terms.push_back(convert<T>(std::ldexp(fraction, random.index(5))));
     }
     Profile lanes, halves, pairs;
     lanes.order = SumOrder::Lanes;
@@ -250,14 +250,14 @@ T worst_step(T sum, std::vector<T>& pool, double side) {
 // reaches a good part of the bound.
 template <class T>
 void chosen_orders_are_legal(std::size_t count, double least_reach) {
-  std::mt19937_64 random(5);
+  test::TracedDraws random(5);
   const FpGuard guard;
   double reach = 0;
   for (int c = 0; c < 8; ++c) {
     std::vector<T> terms, up, down;
     for (std::size_t i = 0; i < count; ++i) {
-      const double fraction = static_cast<double>(random() >> 11) * 0x1p-53 - (c % 2) * 0.5;
-      terms.push_back(convert<T>(std::ldexp(fraction, c < 4 ? 0 : static_cast<int>(random() % 9))));
+      const double fraction = random.uniform(0.0, 1.0) - (c % 2) * 0.5;
+      terms.push_back(convert<T>(std::ldexp(fraction, c < 4 ? 0 : random.index(9))));
       (convert<double>(terms.back()) > 0 ? up : down).push_back(terms.back());
     }
     Profile profile;
@@ -357,12 +357,12 @@ std::vector<Chain<T>> chains(std::int64_t n) {
 template <class T>
 std::uint64_t chains_stay_inside() {
   constexpr std::int64_t kCount = 2000;
-  std::mt19937_64 random(11);
+  test::TracedDraws random(11);
   std::vector<std::vector<T>> operands(4);
   for (std::vector<T>& column : operands)
     for (std::int64_t i = 0; i < kCount; ++i) {
-      const double fraction = static_cast<double>(random() >> 11) * 0x1p-52 - 1;
-      column.push_back(convert<T>(std::ldexp(fraction, static_cast<int>(random() % 6) - 2)));
+      const double fraction = random.uniform(-1.0, 1.0);
+      column.push_back(convert<T>(std::ldexp(fraction, random.index(6) - 2)));
     }
   std::vector<BufferPtr> inputs;
   for (const std::vector<T>& column : operands) inputs.push_back(buffer(column));
@@ -399,8 +399,8 @@ TEST(Radius, BothFormsHoldEveryLegalWayAndTheirIntersectionIsNeverWider) {
 
 // One rule at a time, at both ends of the operands.
 TEST(Radius, RulesHoldAtTheEndsOfTheirOperands) {
-  std::mt19937_64 random(3);
-  const auto draw = [&] { return static_cast<double>(random() >> 11) * 0x1p-52 - 1; };
+  test::TracedDraws random(3);
+  const auto draw = [&] { return random.uniform(-1.0, 1.0); };
   for (int i = 0; i < 20000; ++i) {
     const Ball a{draw() * 8, std::abs(draw())}, b{draw() * 8, std::abs(draw())};
     const auto ends = [](const Ball& r) {

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include <random>
 #include <vector>
 
+#include "../support/traced_draws.h"
 #include "kernels.h"
 #include "touchstone/interp/device/program.h"
 #include "touchstone/interp/oracle/envelope.h"
@@ -74,17 +74,16 @@ std::vector<LazyOpPtr> kernels() {
 }
 
 std::vector<float> drawn(int n) {
-  std::mt19937 random(3);
-  std::normal_distribution<float> normal;
+  test::TracedDraws random(3);
   std::vector<float> x(static_cast<std::size_t>(n));
-  for (float& v : x) v = normal(random);
+  for (float& v : x) v = random.normal<float>();
   return x;
 }
 
 TEST(Repeats, GiveWhatEachElementGivesAlone) {
   const std::vector<BufferPtr> inputs{test::buffer(drawn(140'000)),
                                       test::buffer(drawn(5 * 11 * 11))};
-  std::mt19937 random(5);
+  test::TracedDraws random(5);
   for (const LazyOpPtr& value : kernels()) {
     const std::vector<float> got = test::run<float>(value, inputs);
     std::vector<std::int64_t> shape;
@@ -93,7 +92,7 @@ TEST(Repeats, GiveWhatEachElementGivesAlone) {
       std::size_t flat = 0;
       std::vector<std::int64_t> at;
       for (const std::int64_t s : shape) {
-        at.push_back(static_cast<std::int64_t>(random()) % s);
+        at.push_back(random.between(0, s - 1));
         flat = flat * static_cast<std::size_t>(s) + static_cast<std::size_t>(at.back());
       }
       const LazyOpPtr one = interp::one_element(test::store(value), at);

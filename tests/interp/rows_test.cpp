@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
-#include <random>
 #include <vector>
 
+#include "../support/traced_draws.h"
 #include "kernels.h"
 #include "scalar_reference.h"
 
@@ -176,7 +176,7 @@ Scalar cast_defined(const Scalar& x, DType to) {
 
 // For floats the ends, the neighbours of zero, halves and NaNs, then random bits; for integers the
 // ends and powers of two.
-Scalars values(DType d, std::size_t n, std::mt19937_64& random) {
+Scalars values(DType d, std::size_t n, test::Draws& random) {
   const int bits = info(d).itemsize * 8;
   const std::uint64_t all = bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
   std::vector<std::uint64_t> special{0, 1, all, all >> 1, (all >> 1) + 1, (all >> 1) - 1, 2};
@@ -193,7 +193,7 @@ Scalars values(DType d, std::size_t n, std::mt19937_64& random) {
   Scalars out;
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint64_t drawn =
-        random() % 3 != 0 ? special[random() % special.size()] : random() & all;
+        random.chance(2, 3) ? special[random.below(special.size())] : random.bits() & all;
     out.push_back(Scalar::from_bits(d, is_bool(d) ? drawn & 1 : drawn));
   }
   return out;
@@ -270,8 +270,7 @@ using Make = std::function<LazyOpPtr(const std::vector<LazyOpPtr>&)>;
 using Define = std::function<Scalar(const Scalars&)>;
 
 void check(const std::vector<DType>& operands, std::int64_t n, std::size_t first_way,
-           std::mt19937_64& random, const Make& make, const Define& define,
-           const std::string& what) {
+           test::Draws& random, const Make& make, const Define& define, const std::string& what) {
   std::vector<LazyOpPtr> loads;
   std::vector<BufferPtr> buffers{nullptr};
   std::vector<Scalars> in;
@@ -303,7 +302,7 @@ void check(const std::vector<DType>& operands, std::int64_t n, std::size_t first
 // Awkward lengths contiguously, three of them in every other layout.
 void check_all(const std::vector<DType>& operands, const Make& make, const Define& define,
                const std::string& what) {
-  std::mt19937_64 random(std::hash<std::string>()(what));
+  test::TracedDraws random(hash_bytes(what));
   for (const std::int64_t n : {0, 1, 3, 7, 8, 9, 17, 1000})
     check(operands, n, 0, random, make, define, what);
   for (std::size_t way = 1; way < std::size(kWays); ++way)
@@ -348,7 +347,7 @@ TEST_P(Row, CastIsTheDefinition) {
 
 TEST_P(Row, CrossesBlocks) {
   const DType d = GetParam();
-  std::mt19937_64 random(5);
+  test::TracedDraws random(5);
   for (const Op op : {Op::Add, Op::MulAcc, Op::CmpLt})
     check(
         std::vector<DType>(static_cast<std::size_t>(info(op).arity), d), 4096 + 515, 0, random,

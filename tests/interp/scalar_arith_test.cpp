@@ -4,8 +4,8 @@
 
 #include <cstdint>
 #include <limits>
-#include <random>
 
+#include "../support/traced_draws.h"
 #include "scalar_reference.h"
 
 namespace touchstone::scalar {
@@ -99,9 +99,9 @@ TYPED_TEST_SUITE(ScalarFloat, Floats);
 
 TYPED_TEST(ScalarFloat, NegFlipsTheSignBitOfAnything) {
   constexpr std::uint64_t kSign = std::uint64_t{1} << (sizeof(TypeParam) * 8 - 1);
-  std::mt19937_64 random(1);
+  test::TracedDraws random(1);
   for (int i = 0; i < 10'000; ++i) {
-    const auto x = of_bits<TypeParam>(random());
+    const auto x = of_bits<TypeParam>(random.bits());
     ASSERT_EQ(Scalar::of(neg(x)).bits(), Scalar::of(x).bits() ^ kSign);
   }
   EXPECT_EQ(Scalar::of(neg(this->of(0))).bits(), kSign);
@@ -157,13 +157,13 @@ TYPED_TEST(ScalarFloat, SpecialValuesFollowIeee754) {
 
 // Pairs with similar exponents too, so that sums cancel and quotients approach ties.
 TYPED_TEST(ScalarFloat, BinaryOpsRoundOnce) {
-  std::mt19937_64 random(7);
+  test::TracedDraws random(7);
   constexpr int kFraction = info(dtype_v<TypeParam>).digits - 1;
   for (int i = 0; i < 100'000; ++i) {
-    const std::uint64_t bits = random();
+    const std::uint64_t bits = random.bits();
     const auto a = of_bits<TypeParam>(bits);
-    std::uint64_t other = random();
-    if (i % 2 == 0) other = bits + (((random() % 16) - 8) << kFraction) + random() % 64;
+    std::uint64_t other = random.bits();
+    if (i % 2 == 0) other = bits + ((random.below(16) - 8) << kFraction) + random.below(64);
     const auto b = of_bits<TypeParam>(other);
     const auto check = [&](const char* op, TypeParam got, TypeParam want) {
       ASSERT_TRUE(same(got, want)) << op << " of " << show(a) << ", " << show(b) << ": "
@@ -179,16 +179,15 @@ TYPED_TEST(ScalarFloat, BinaryOpsRoundOnce) {
 
 // Products and quotients with subnormal results.
 TYPED_TEST(ScalarFloat, TinyResultsRoundOnce) {
-  std::mt19937_64 random(8);
+  test::TracedDraws random(8);
   constexpr DTypeInfo kInfo = info(dtype_v<TypeParam>);
-  std::uniform_real_distribution<double> significand(1, 2);
   for (int i = 0; i < 50'000; ++i) {
-    const int e = static_cast<int>(random() % 12) - kInfo.digits + kInfo.min_exponent / 2;
+    const int e = random.index(12) - kInfo.digits + kInfo.min_exponent / 2;
     const int f = kInfo.min_exponent - kInfo.min_exponent / 2;
-    const auto a = this->of(std::ldexp(significand(random), e));
-    const auto b = this->of(std::ldexp(significand(random), f));
+    const auto a = this->of(std::ldexp(random.uniform(1.0, 2.0), e));
+    const auto b = this->of(std::ldexp(random.uniform(1.0, 2.0), f));
     ASSERT_TRUE(same(mul(a, b), in_format<TypeParam>(mpfr_mul, a, b))) << show(a) << " " << show(b);
-    const auto c = this->of(std::ldexp(significand(random), -f));
+    const auto c = this->of(std::ldexp(random.uniform(1.0, 2.0), -f));
     ASSERT_TRUE(same(div(a, c), in_format<TypeParam>(mpfr_div, a, c))) << show(a) << " " << show(c);
   }
 }
@@ -231,9 +230,9 @@ TEST(ScalarFloat16, SqrtAndRecipForEveryPattern) { check_sqrt_and_recip_everywhe
 TEST(ScalarBfloat16, SqrtAndRecipForEveryPattern) { check_sqrt_and_recip_everywhere<bfloat16>(); }
 
 TYPED_TEST(ScalarFloat, SqrtAndRecipRoundOnce) {
-  std::mt19937_64 random(9);
+  test::TracedDraws random(9);
   for (int i = 0; i < 50'000; ++i) {
-    const auto x = of_bits<TypeParam>(random());
+    const auto x = of_bits<TypeParam>(random.bits());
     ASSERT_TRUE(same(scalar::sqrt(x), in_format<TypeParam>(mpfr_sqrt, x))) << show(x);
     ASSERT_TRUE(same(recip(x), in_format<TypeParam>(mpfr_div, this->of(1), x))) << show(x);
   }

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <random>
 
+#include "../support/traced_draws.h"
 #include "scalar_reference.h"
 
 namespace touchstone::scalar {
@@ -107,19 +107,20 @@ TEST(TranscendentalFloat16, EveryPatternAgreesWithMpfr) { check_every_pattern<fl
 TEST(TranscendentalBfloat16, EveryPatternAgreesWithMpfr) { check_every_pattern<bfloat16>(); }
 
 TYPED_TEST(Transcendental, RandomValuesAgreeWithMpfr) {
-  std::mt19937_64 random(11);
+  test::TracedDraws random(11);
   constexpr DTypeInfo kInfo = info(dtype_v<TypeParam>);
-  std::uniform_real_distribution<double> exponent(kInfo.min_exponent - kInfo.digits,
-                                                  kInfo.max_exponent + 1);
-  std::uniform_real_distribution<double> unit(-1, 1), magnitude(-40, 12);
+  const double least = kInfo.min_exponent - kInfo.digits, most = kInfo.max_exponent + 1;
+  const auto scaled = [&](double most_exponent) {  // of any magnitude, and either sign
+    return random.uniform(-1.0, 1.0) *
+           std::exp2(std::min(random.uniform(-40.0, 12.0), most_exponent));
+  };
   for (int i = 0; i < 40'000; ++i) {
-    ASSERT_TRUE(exp2_right(this->of(exponent(random))));
-    ASSERT_TRUE(exp2_right(this->of(unit(random) * std::exp2(magnitude(random)))));
-    ASSERT_TRUE(log2_right(of_bits<TypeParam>(random() >> 1)));
-    ASSERT_TRUE(
-        log2_right(this->of(1 + unit(random) * std::exp2(std::min(magnitude(random), 0.0)))));
-    ASSERT_TRUE(sin_right(of_bits<TypeParam>(random())));
-    ASSERT_TRUE(sin_right(this->of(unit(random) * std::exp2(magnitude(random)))));
+    ASSERT_TRUE(exp2_right(this->of(random.uniform(least, most))));
+    ASSERT_TRUE(exp2_right(this->of(scaled(12))));
+    ASSERT_TRUE(log2_right(of_bits<TypeParam>(random.bits() >> 1)));
+    ASSERT_TRUE(log2_right(this->of(1 + scaled(0))));
+    ASSERT_TRUE(sin_right(of_bits<TypeParam>(random.bits())));
+    ASSERT_TRUE(sin_right(this->of(scaled(12))));
   }
 }
 
@@ -137,13 +138,13 @@ T near_tie(T below, Inverse inverse) {
 
 template <class T>
 void check_near_ties() {
-  std::mt19937_64 random(13);
+  test::TracedDraws random(13);
   const std::uint64_t one = Scalar::of(convert<T>(1)).bits();
   for (int i = 0; i < 10'000; ++i) {
-    const std::uint64_t step = random() >> (random() % 24 + 64 - info(dtype_v<T>).digits);
+    const std::uint64_t step = random.bits() >> (random.below(24) + 64 - info(dtype_v<T>).digits);
     ASSERT_TRUE(exp2_right(near_tie(of_bits<T>(one + step), mpfr_log2)));
     ASSERT_TRUE(exp2_right(near_tie(of_bits<T>(one - 1 - step / 2), mpfr_log2)));
-    const auto y = convert<T>(std::ldexp(static_cast<double>(random() >> 11), -53) * 100);
+    const auto y = convert<T>(random.uniform(0.0, 100.0));
     ASSERT_TRUE(log2_right(near_tie(y, mpfr_exp2)));
     ASSERT_TRUE(log2_right(near_tie(neg(y), mpfr_exp2)));
     ASSERT_TRUE(sin_right(near_tie(of_bits<T>(one - 2 - step / 2), mpfr_asin)));
@@ -202,11 +203,10 @@ TEST(TranscendentalFloat64, SinOfTheHardestDouble) {
 }
 
 TYPED_TEST(Transcendental, FallbackAloneAgreesWithMpfr) {
-  std::mt19937_64 random(17);
-  std::uniform_real_distribution<double> wide(-160, 140);
+  test::TracedDraws random(17);
   for (int i = 0; i < 5'000; ++i) {
-    const auto x = this->of(wide(random));
-    const auto positive = of_bits<TypeParam>(random() >> 1);
+    const auto x = this->of(random.uniform(-160.0, 140.0));
+    const auto positive = of_bits<TypeParam>(random.bits() >> 1);
     const double e = convert<double>(x), p = convert<double>(positive);
     if (std::isfinite(e)) {
       ASSERT_TRUE(same(round_once<TypeParam>(exact_exp2(e)), in_format<TypeParam>(mpfr_exp2, x)));
@@ -221,8 +221,7 @@ TYPED_TEST(Transcendental, FallbackAloneAgreesWithMpfr) {
 
 // The header's bounds on libm hold with a third of the margin to spare.
 TEST(Libm, StaysWithinTheBoundsAssumed) {
-  std::mt19937_64 random(19);
-  std::uniform_real_distribution<double> wide(-1000, 1000);
+  test::TracedDraws random(19);
   const auto relative_error = [](long double got, auto f, double x) {
     Real want(0, 160), argument(x), difference(0, 160);
     f(want.get(), argument.get(), MPFR_RNDN);
@@ -234,7 +233,7 @@ TEST(Libm, StaysWithinTheBoundsAssumed) {
   const long double narrow = 0.67L * detail::kLibmError<float>;
   const long double wider = 0.67L * detail::kLibmError<double>;
   for (int i = 0; i < 20'000; ++i) {
-    const double x = wide(random), p = std::abs(x) / 500;
+    const double x = random.uniform(-1000.0, 1000.0), p = std::abs(x) / 500;
     ASSERT_LT(relative_error(std::exp2(x), mpfr_exp2, x), narrow) << x;
     ASSERT_LT(relative_error(std::log2(p), mpfr_log2, p), narrow) << p;
     ASSERT_LT(relative_error(std::sin(x), mpfr_sin, x), narrow) << x;

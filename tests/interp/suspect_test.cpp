@@ -4,8 +4,8 @@
 
 #include <cmath>
 #include <functional>
-#include <random>
 
+#include "../support/traced_draws.h"
 #include "kernels.h"
 #include "touchstone/interp/oracle/verdict.h"
 
@@ -19,9 +19,9 @@ struct Product {
   std::int64_t rows = 32, columns = 32, terms = 0;
   std::vector<float> x, y;
 
-  Product(std::int64_t terms_of_one, const std::function<float(std::mt19937_64&)>& draw)
+  Product(std::int64_t terms_of_one, const std::function<float(test::Draws&)>& draw)
       : terms(terms_of_one) {
-    std::mt19937_64 random(3);
+    test::TracedDraws random(3);
     for (std::int64_t i = 0; i < rows * terms; ++i) x.push_back(draw(random));
     for (std::int64_t i = 0; i < columns * terms; ++i) y.push_back(draw(random));
   }
@@ -66,10 +66,8 @@ std::string explanation(const Product& p, const std::vector<float>& answer,
   return e.suspicion ? e.suspicion->explanation : e.str();
 }
 
-float normal(std::mt19937_64& random) { return std::normal_distribution<float>()(random); }
-float positive(std::mt19937_64& random) {
-  return std::uniform_real_distribution<float>(0, 1)(random);
-}
+float normal(test::Draws& random) { return random.normal<float>(); }
+float positive(test::Draws& random) { return random.uniform(0.0F, 1.0F); }
 
 // The significand without its `drop` low bits, rounded to nearest or truncated.
 float shortened(float x, int drop, bool rounds) {
@@ -175,7 +173,7 @@ TEST(Suspect, SaysWhyThereWasNothingToTest) {
 
 // Copies of one row are one observation, however many there are.
 TEST(Suspect, CopiesOfARowSayAThingOnce) {
-  std::mt19937_64 random(1);
+  test::TracedDraws random(1);
   std::vector<float> row, x;
   for (int i = 0; i < 300; ++i) row.push_back(normal(random));
   float sum = 0;

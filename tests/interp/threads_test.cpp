@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <random>
 #include <string>
 #include <vector>
 
+#include "../support/traced_draws.h"
 #include "kernels.h"
 #include "scalar_reference.h"
 #include "touchstone/base/error.h"
@@ -29,10 +29,10 @@ std::string bytes_by(int threads, const LazyOpPtr& value, const std::vector<floa
 }
 
 std::vector<float> drawn(std::size_t n) {
-  std::mt19937 random(41);
+  test::TracedDraws random(41);
   std::vector<float> x;
   while (x.size() < n) {
-    const auto bits = static_cast<std::uint32_t>(random());
+    const auto bits = static_cast<std::uint32_t>(random.bits());
     x.push_back(test::of_bits<float>((bits & 0x7f800000) == 0x7f800000 ? bits & 0x3fffffff : bits));
   }
   return x;

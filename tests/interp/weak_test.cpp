@@ -3,9 +3,9 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <random>
 #include <vector>
 
+#include "../support/traced_draws.h"
 #include "kernels.h"
 #include "touchstone/base/error.h"
 #include "touchstone/interp/oracle/verdict.h"
@@ -85,13 +85,12 @@ TEST(Weak, SinesBeyondTheirDomain) {
 }
 
 TEST(Weak, LongSumsInFewBits) {
-  std::mt19937 random(1);
-  std::uniform_real_distribution<float> near_one(0.5F, 1.5F);
+  test::TracedDraws random(1);
   std::vector<bfloat16> b(1000);
-  for (bfloat16& v : b) v = convert<bfloat16>(near_one(random));
+  for (bfloat16& v : b) v = convert<bfloat16>(random.uniform(0.5F, 1.5F));
   expect_no_pass<bfloat16>(narrow_total(terms(1, 1000, DType::BFloat16)), {buffer(b)});
   std::vector<float16> h(4000);
-  for (float16& v : h) v = convert<float16>(near_one(random));
+  for (float16& v : h) v = convert<float16>(random.uniform(0.5F, 1.5F));
   expect_no_pass<float16>(narrow_total(terms(1, 4000, DType::Float16)), {buffer(h)});
 }
 
@@ -110,12 +109,11 @@ TEST(Weak, SumsOfMoreTermsThanTheTypeCounts) {
 
 TEST(Weak, ProductsOfMatricesNearTheSquareRootOfTheLargest) {
   constexpr int kSide = 8;
-  std::mt19937 random(2);
-  std::uniform_real_distribution<float> near(1.5e18F, 2.5e18F);
+  test::TracedDraws random(2);
   std::vector<float> a(kSide * kSide), b(kSide * kSide);
   for (std::size_t i = 0; i < a.size(); ++i) {
-    a[i] = near(random) * (random() % 2 == 0 ? 1.0F : -1.0F);
-    b[i] = near(random) * 60;
+    a[i] = random.uniform(1.5e18F, 2.5e18F) * (random.chance(1, 2) ? 1.0F : -1.0F);
+    b[i] = random.uniform(1.5e18F, 2.5e18F) * 60;
   }
   const ShapeTracker flat = ShapeTracker::contiguous({kSide, kSide});
   const auto left = LazyOp::load(1, DType::Float32,
@@ -185,14 +183,14 @@ TEST(Weak, IntegersByTheShareThatIsOpen) {
 // final cast.
 class Drawn {
  public:
-  Drawn(std::mt19937_64& random, DType dtype) : random_(random), dtype_(dtype) {
-    row_ = 1 + static_cast<std::int64_t>(random_() % 5);
-    value_ = expression(static_cast<int>(random_() % 4) + 1, row_);
-    if (random_() % 6 == 0) value_ = LazyOp::cast(value_, any_type());
+  Drawn(test::Draws& random, DType dtype) : random_(random), dtype_(dtype) {
+    row_ = random_.between(1, 5);
+    value_ = expression(random_.index(4) + 1, row_);
+    if (random_.chance(1, 6)) value_ = LazyOp::cast(value_, any_type());
     if (row_ > 1)
       value_ = LazyOp::reduce(is_bool(value_->dtype()) ? Op::ReduceMax : sum_or_max(), value_, {0});
-    if (random_() % 3 == 0 && value_->dtype() == dtype_) value_ = unary(value_);
-    if (random_() % 6 == 0) value_ = LazyOp::cast(value_, any_type());
+    if (random_.chance(1, 3) && value_->dtype() == dtype_) value_ = unary(value_);
+    if (random_.chance(1, 6)) value_ = LazyOp::cast(value_, any_type());
     kernel_ = test::store(value_);
   }
   DType dtype() const { return value_->dtype(); }
@@ -207,23 +205,23 @@ class Drawn {
   }
 
  private:
-  Op sum_or_max() { return random_() % 2 == 0 ? Op::ReduceSum : Op::ReduceMax; }
-  DType any_type() { return dtype_table[random_() % dtype_table.size()].dtype; }
+  Op sum_or_max() { return random_.chance(1, 2) ? Op::ReduceSum : Op::ReduceMax; }
+  DType any_type() { return dtype_table[random_.below(dtype_table.size())].dtype; }
 
   // Random bits, ordinary numbers, and edges of the type.
   Scalar operand() {
-    const std::uint64_t bits = random_();
+    const std::uint64_t bits = random_.bits();
     if (is_bool(dtype_)) return Scalar::from_bits(dtype_, bits & 1);
     const int width = static_cast<int>(itemsize(dtype_)) * 8;
     if (!is_float(dtype_))
       return Scalar::from_bits(dtype_, bits >> (bits % 3 == 0 ? 64 - width : 60));
     static const double edges[] = {0.0,   -0.0,  1.0, -1.0, HUGE_VAL, -HUGE_VAL, NAN,  3e38,
                                    -3e38, 1e-45, 6e4, 440,  1.5,      127.9,     100.5};
-    const std::uint64_t kind = random_() % 8;
+    const std::uint64_t kind = random_.below(8);
     if (kind == 0) return Scalar::from_bits(dtype_, bits >> (64 - width));
     if (kind == 1) return Scalar::from_double(dtype_, edges[bits % std::size(edges)]);
-    return Scalar::from_double(dtype_, std::ldexp(static_cast<double>(bits % 20001) - 1e4,
-                                                  -13 + static_cast<int>(random_() % 5)));
+    return Scalar::from_double(
+        dtype_, std::ldexp(static_cast<double>(bits % 20001) - 1e4, -13 + random_.index(5)));
   }
   LazyOpPtr leaf(std::int64_t n) {
     const BufferPtr made = test::buffer(dtype_, n);
@@ -244,15 +242,15 @@ class Drawn {
   }
   LazyOpPtr unary(const LazyOpPtr& x) {
     static constexpr Op kAll[] = {Op::Neg, Op::Sqrt, Op::Recip, Op::Exp2, Op::Log2, Op::Sin};
-    return LazyOp::unary(is_float(dtype_) ? kAll[random_() % std::size(kAll)] : Op::Neg, x);
+    return LazyOp::unary(is_float(dtype_) ? kAll[random_.below(std::size(kAll))] : Op::Neg, x);
   }
   LazyOpPtr expression(int depth, std::int64_t n) {
     if (depth == 0) return leaf(n);
     const auto next = [&] { return expression(depth - 1, n); };
     if (is_bool(dtype_))
-      return LazyOp::binary(random_() % 2 == 0 ? Op::Xor : Op::CmpLt, next(), next());
+      return LazyOp::binary(random_.chance(1, 2) ? Op::Xor : Op::CmpLt, next(), next());
     static constexpr Op kBinary[] = {Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Max, Op::Mod};
-    switch (random_() % 8) {
+    switch (random_.below(8)) {
       case 0:
       case 1:
         return unary(next());
@@ -262,11 +260,11 @@ class Drawn {
         return LazyOp::ternary(Op::Where, LazyOp::binary(Op::CmpLt, next(), next()), next(),
                                next());
       default:
-        return LazyOp::binary(kBinary[random_() % std::size(kBinary)], next(), next());
+        return LazyOp::binary(kBinary[random_.below(std::size(kBinary))], next(), next());
     }
   }
 
-  std::mt19937_64& random_;
+  test::Draws& random_;
   DType dtype_;
   std::int64_t row_ = 1;
   std::vector<BufferPtr> inputs_{nullptr};
@@ -276,13 +274,13 @@ class Drawn {
 // If an element does not count as weak, most bit patterns are illegal, and at most one of NaN, the
 // infinities and the largest numbers is legal. A weak element is no PASS.
 TEST(Weak, GarbageChangesTheVerdictOrCountsAsWeak) {
-  std::mt19937_64 random(2024);
+  test::TracedDraws random(2024);
   int weak = 0, strong = 0;
   for (int round = 0; round < 2500; ++round) {
     const DType dtype = dtype_table[static_cast<std::size_t>(round) % dtype_table.size()].dtype;
     const Drawn kernel(random, dtype);
     const auto profiles = builtin_profiles();
-    const Profile& profile = profiles[random() % profiles.size()];
+    const Profile& profile = profiles[random.below(profiles.size())];
     const DType out = kernel.dtype();
     const int width = is_bool(out) ? 1 : static_cast<int>(itemsize(out)) * 8;
     const auto legal = [&](std::uint64_t bits, bool& is_weak) {
@@ -299,8 +297,8 @@ TEST(Weak, GarbageChangesTheVerdictOrCountsAsWeak) {
     const int tries = width == 1 ? 2 : 24;
     int passed = 0;
     for (int i = 0; i < tries; ++i)
-      passed +=
-          legal(width == 1 ? static_cast<std::uint64_t>(i) : random() >> (64 - width), is_weak);
+      passed += legal(width == 1 ? static_cast<std::uint64_t>(i) : random.bits() >> (64 - width),
+                      is_weak);
     EXPECT_LE(passed, width == 1 ? 1 : tries / 3) << kernel.str() << profile.name;
     if (!is_float(out)) continue;
     int extremes = 0;

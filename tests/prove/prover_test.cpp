@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <random>
 
+#include "../support/traced_draws.h"
 #include "touchstone/prove/defined.h"
 #include "touchstone/prove/smt.h"
 
@@ -210,7 +210,7 @@ TEST(Smt, KeepsNamesApartFromItsOwn) {
 // The solver interprets every operator like the evaluator.
 TEST(Smt, MeansWhatTheEvaluatorComputes) {
   Solver solver;
-  std::mt19937 random(7);
+  test::TracedDraws random(7);
   const char* texts[] = {"x//y",
                          "x%y",
                          "tdiv(x, y)",
@@ -226,8 +226,8 @@ TEST(Smt, MeansWhatTheEvaluatorComputes) {
                          "where(x <= y, x, y) > 0"};
   for (const char* text : texts)
     for (int i = 0; i < 4; ++i) {
-      const int x = static_cast<int>(random() % 15) - 7;
-      const int y = static_cast<int>(random() % 7) + 1, sign = i % 2 == 0 ? 1 : -1;
+      const int x = random.index(15) - 7;
+      const int y = random.index(7) + 1, sign = i % 2 == 0 ? 1 : -1;
       Exprs e;
       const Expr root = parse_expr(e, text);
       symbolic::Evaluator values(e, {root}, {"x", "y"});

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
-#include <random>
 #include <span>
 #include <vector>
 
+#include "../../support/draws.h"
 #include "touchstone/interp/device/exact_sum.h"
 #include "touchstone/interp/device/scalar_named.h"
 #include "touchstone/interp/device/scalar_ops.h"
@@ -59,8 +59,8 @@ std::vector<T> values(int count) {
   if constexpr (is_float_storage<T>)
     for (const float x : {0.0F, -0.0F, 0.1F, -0.5F, 1.0F, 3.0F, -7.25F, 1e4F, 0x1p-130F})
       out.push_back(convert<T>(x));
-  std::mt19937_64 draw(sizeof(T));
-  while (static_cast<int>(out.size()) < count) put(draw());
+  test::Draws draw(sizeof(T));
+  while (static_cast<int>(out.size()) < count) put(draw.bits());
   return out;
 }
 
@@ -98,10 +98,10 @@ void cast(const std::vector<T>& x) {
 template <class T>
 std::vector<T> near_values() {
   std::vector<T> out;
-  std::mt19937_64 draw(sizeof(T));
+  test::Draws draw(sizeof(T));
   while (out.size() < 4000) {
-    const auto digits = static_cast<double>(static_cast<std::int64_t>(draw()));
-    out.push_back(convert<T>(std::ldexp(digits, -60 - static_cast<int>(draw() % 24))));
+    const double digits = draw.uniform(-8.0, 8.0);
+    out.push_back(convert<T>(std::ldexp(digits, -draw.index(24))));
   }
   return out;
 }
