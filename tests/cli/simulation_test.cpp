@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <random>
 #include <sstream>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "../support/traced_draws.h"
 #include "command.h"
 
 namespace touchstone {
@@ -32,16 +32,14 @@ double longest_to(const std::vector<SimulatedStep>& steps, std::size_t i) {
 }
 
 TEST(Simulation, TheCriticalPathIsTheLongestOfAllPaths) {
-  constexpr unsigned kSeed = 27;
-  SCOPED_TRACE(fmt::format("seed {}", kSeed));
-  std::mt19937 random(kSeed);
-  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  test::TracedDraws random(27);
   for (int turn = 0; turn < 50; ++turn) {
     std::vector<SimulatedStep> steps;
     for (std::size_t i = 0; i < 12; ++i) {
-      SimulatedStep step{below(5), static_cast<double>(below(100)), below(2) == 0, {}};
+      SimulatedStep step{
+          random.below(5), static_cast<double>(random.below(100)), random.chance(1, 2), {}};
       for (std::size_t j = 0; j < i; ++j)
-        if (below(4) == 0) step.after.push_back(j);
+        if (random.chance(1, 4)) step.after.push_back(j);
       steps.push_back(std::move(step));
     }
     double longest = 0;

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
-#include <random>
 #include <utility>
 
+#include "../support/draws.h"
 #include "backend.h"
 #include "experiment.h"
 #include "touchstone/base/fp_guard.h"
@@ -13,12 +13,10 @@
 namespace touchstone::power {
 namespace {
 
-using RatioRandom = std::mt19937_64;
-
 // Orders of a sum of terms that a double holds exactly, each partial sum rounded to float.
 class OrderSearch {
  public:
-  OrderSearch(std::vector<double> terms, RatioRandom& random)
+  OrderSearch(std::vector<double> terms, test::Draws& random)
       : terms_(std::move(terms)), random_(random) {}
 
   float in_turn(std::vector<double> v) const { return in_turn(v.data(), v.size()); }
@@ -43,7 +41,7 @@ class OrderSearch {
   }
   std::vector<double> shuffled() {
     std::vector<double> v = terms_;
-    std::ranges::shuffle(v, random_);
+    random_.shuffle(v);
     return v;
   }
 
@@ -134,14 +132,13 @@ class OrderSearch {
   }
 
   std::vector<double> terms_;
-  RatioRandom& random_;
+  test::Draws& random_;
 };
 
-float drawn(RatioRandom& random, int kind) {
-  std::uniform_real_distribution<float> unit(0, 1);
-  if (kind == 0) return std::normal_distribution<float>()(random);
-  if (kind == 1) return unit(random);
-  return std::ldexp(2 * unit(random) - 1, static_cast<int>(random() % 16) - 8);
+float drawn(test::Draws& random, int kind) {
+  if (kind == 0) return random.normal<float>();
+  if (kind == 1) return random.uniform(0.0F, 1.0F);
+  return std::ldexp(random.uniform(-1.0F, 1.0F), random.index(16) - 8);
 }
 
 }  // namespace
@@ -156,7 +153,7 @@ std::vector<RatioOf> envelope_ratios(std::int64_t terms, std::uint64_t seed) {
   for (const bool dot : {false, true})
     for (int kind = 0; kind < 3; ++kind)
       for (int order = 0; order < 3; ++order) {
-        RatioRandom random(seed);
+        test::Draws random(seed);
         std::vector<float> x, y;
         std::vector<double> products;
         ExactSum<double> exact;

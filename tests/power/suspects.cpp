@@ -4,8 +4,8 @@
 #include <bit>
 #include <chrono>
 #include <cmath>
-#include <random>
 
+#include "../support/draws.h"
 #include "backend.h"
 #include "touchstone/base/fp_guard.h"
 #include "touchstone/interp/device/interpreted.h"
@@ -17,11 +17,7 @@ namespace touchstone::power {
 namespace {
 
 using namespace detail;
-using Random = std::mt19937_64;
-
-int below(Random& random, int n) {
-  return static_cast<int>(random() % static_cast<std::uint64_t>(n));
-}
+using test::Draws;
 
 // The distribution of an array's values.
 enum class Values : std::uint8_t {
@@ -39,36 +35,34 @@ constexpr const char* kValuesNames[] = {"normal", "in [-1, 1)",  "in [0, 1)",   
                                         "tenths", "sorted rows", "few distinct", "near 1000"};
 
 template <class T>
-std::vector<T> draw(Random& random, Values kind, std::int64_t rows, std::int64_t terms) {
-  std::normal_distribution<double> normal;
-  std::uniform_real_distribution<double> unit(0, 1);
+std::vector<T> draw(Draws& random, Values kind, std::int64_t rows, std::int64_t terms) {
   std::vector<T> out;
   const double some[] = {0.1, 0.7, 1.3, -0.1};
   for (std::int64_t r = 0; r < rows; ++r) {
     std::vector<double> row;
     for (std::int64_t k = 0; k < terms; ++k) switch (kind) {
         case Values::Normal:
-          row.push_back(normal(random));
+          row.push_back(random.normal<double>());
           break;
         case Values::Uniform:
         case Values::Sorted:
-          row.push_back(2 * unit(random) - 1);
+          row.push_back(random.uniform(-1.0, 1.0));
           break;
         case Values::Positive:
-          row.push_back(unit(random));
+          row.push_back(random.uniform(0.0, 1.0));
           break;
         case Values::Binades:
-          row.push_back(std::ldexp(2 * unit(random) - 1, below(random, 16) - 8));
+          row.push_back(std::ldexp(random.uniform(-1.0, 1.0), random.index(16) - 8));
           break;
         case Values::Grid:
-          row.push_back(0.1 * (below(random, 21) - 10));
+          row.push_back(0.1 * (random.index(21) - 10));
           break;
         case Values::Repeated:
-          row.push_back(some[below(random, 4)]);
+          row.push_back(some[random.index(4)]);
           break;
         case Values::Offset:
         case Values::ValuesCount:
-          row.push_back(1000 + unit(random));
+          row.push_back(1000 + random.uniform(0.0, 1.0));
           break;
       }
     if (kind == Values::Sorted) std::ranges::sort(row);
@@ -91,13 +85,13 @@ struct Adder {
                        wide ? " wide" : "", truncates ? " truncates" : "") +
            (narrow ? " narrow" : "");
   }
-  static Adder drawn(Random& random) {
+  static Adder drawn(Draws& random) {
     Adder d;
-    d.order = below(random, 7);
-    d.width = 2 << below(random, 6);
-    d.products = below(random, 3);
-    d.wide = below(random, 5) == 0;
-    d.truncates = below(random, 4) == 0;
+    d.order = random.index(7);
+    d.width = 2 << random.index(6);
+    d.products = random.index(3);
+    d.wide = random.chance(1, 5);
+    d.truncates = random.chance(1, 4);
     return d;
   }
 };
@@ -133,11 +127,11 @@ struct Sums {
 };
 
 // The position of term i of n in a device's order.
-std::vector<std::size_t> order_of(const Adder& d, std::size_t n, Random& random) {
+std::vector<std::size_t> order_of(const Adder& d, std::size_t n, Draws& random) {
   std::vector<std::size_t> at(n);
   for (std::size_t i = 0; i < n; ++i) at[i] = i;
   if (d.order == 1) std::ranges::reverse(at);
-  if (d.order == 2) std::ranges::shuffle(at, random);
+  if (d.order == 2) random.shuffle(at);
   if (d.order == 6) {  // the inner of two axes outermost
     at.clear();
     const auto inner = static_cast<std::size_t>(d.width);
@@ -190,7 +184,7 @@ T one_sum(const Adder& d, const std::vector<std::size_t>& at, const T* x, const 
 // x [rows, terms] times y [columns, terms]; without y the sums of x's rows.
 template <class T>
 std::vector<T> product(const Adder& d, std::int64_t rows, std::int64_t columns, std::int64_t terms,
-                       const std::vector<T>& x, const std::vector<T>& y, Random& random) {
+                       const std::vector<T>& x, const std::vector<T>& y, Draws& random) {
   std::vector<T> out;
   const std::vector<std::size_t> at = order_of(d, static_cast<std::size_t>(terms), random);
   using Own = scalar::detail::Computing<T>;
@@ -214,12 +208,12 @@ std::vector<T> product(const Adder& d, std::int64_t rows, std::int64_t columns, 
 // Rows as shares of their sum: 2^x / sum 2^x.
 template <class T>
 std::vector<T> shares(const Adder& d, std::int64_t rows, std::int64_t terms,
-                      const std::vector<T>& x, Random& random) {
+                      const std::vector<T>& x, Draws& random) {
   std::vector<T> powers;
-  const int off = below(random, 4) - 2;  // always in one direction, or random
+  const int off = random.index(4) - 2;  // always in one direction, or random
   for (const T v : x) {
     const T right = scalar::exp2(v);
-    const int by = off == -2 ? below(random, 3) - 1 : off;
+    const int by = off == -2 ? random.index(3) - 1 : off;
     powers.push_back(interp::from_order_key<T>(interp::order_key(right) + by));
   }
   const std::vector<T> sums = product<T>(d, rows, 1, terms, powers, {}, random);
@@ -265,17 +259,16 @@ BufferPtr buffer_of(Device& device, const std::vector<T>& values) {
 }
 
 template <class T>
-void legal_runs_of(std::int64_t variants, std::int64_t most_terms, Random& random, bool thorough,
+void legal_runs_of(std::int64_t variants, std::int64_t most_terms, Draws& random, bool thorough,
                    SuspectCount& count) {
   static const std::unique_ptr<Device> device = make_interpreted_device("SUSPECTS");
-  const auto shape = static_cast<Shape_>(below(random, 3));
+  const auto shape = static_cast<Shape_>(random.index(3));
   const auto kind = [&] {
-    return static_cast<Values>(below(random, static_cast<int>(Values::ValuesCount)));
+    return static_cast<Values>(random.index(static_cast<int>(Values::ValuesCount)));
   };
   const double most = std::log2(static_cast<double>(most_terms) / 4);
-  auto terms = static_cast<std::int64_t>(
-      4 * std::exp2(most * std::uniform_real_distribution<double>(0, 1)(random)));
-  std::int64_t rows = 8 + below(random, 8), columns = 8 + below(random, 8);
+  auto terms = static_cast<std::int64_t>(4 * std::exp2(random.uniform(0.0, most)));
+  std::int64_t rows = 8 + random.index(8), columns = 8 + random.index(8);
   if (shape == Shape_::Rows) rows *= columns, columns = 1;
   if (shape == Shape_::Shares) {
     terms = std::min(terms, std::int64_t{64});
@@ -291,14 +284,14 @@ void legal_runs_of(std::int64_t variants, std::int64_t most_terms, Random& rando
   std::vector<Buffer*> raw{nullptr, in1.get()};
   if (in2) raw.push_back(in2.get());
   Profile profile;
-  if (is_narrow_float<T> && below(random, 2) == 0) profile.accumulator = dtype_v<T>;
+  if (is_narrow_float<T> && random.chance(1, 2)) profile.accumulator = dtype_v<T>;
   std::vector<interp::Legal<T>> legal;
   interp::legal_results(kernel, raw, profile, {}, [&](std::int64_t, const interp::LegalBlock& b) {
     for (std::int64_t i = 0; i < b.count(); ++i) legal.push_back(b.get<T>(i));
   });
   for (std::int64_t k = 0; k < variants; ++k) {
     Adder d = Adder::drawn(random);
-    d.narrow = profile.accumulator && below(random, 4) != 0;
+    d.narrow = profile.accumulator && !random.chance(1, 4);
     const std::vector<T> got = shape == Shape_::Shares
                                    ? shares<T>(d, rows, terms, x, random)
                                    : product<T>(d, rows, columns, terms, x, y, random);
@@ -352,7 +345,7 @@ std::vector<EvidenceCost> evidence_costs(int repeats) {
                  {Shape_::Matmul, 32, 32, 4096}, {Shape_::Matmul, 128, 128, 128},
                  {Shape_::Rows, 1000, 1, 1000},  {Shape_::Rows, 100, 1, 16}};
   for (const auto& k : kernels) {
-    Random random(1);
+    Draws random(1);
     const std::vector<float> x = draw<float>(random, Values::Normal, k.rows, k.terms);
     const std::vector<float> y = k.shape == Shape_::Matmul
                                      ? draw<float>(random, Values::Normal, k.columns, k.terms)
@@ -380,7 +373,7 @@ SuspectCount run_legal_suspects(std::int64_t count, std::int64_t most_terms, std
   SuspectCount result;
   constexpr std::int64_t kVariants = 20;  // of one input
   for (std::int64_t done = 0, turn = 0; done < count; done += kVariants, ++turn) {
-    Random random(seed * 1000003 + static_cast<std::uint64_t>(turn));
+    Draws random(seed, static_cast<std::uint64_t>(turn));
     const std::int64_t variants = std::min(kVariants, count - done);
     switch (turn % 6) {
       case 0:
@@ -426,7 +419,7 @@ std::vector<PlantedFault> run_planted_suspects(std::int64_t rows, std::int64_t t
     for (const Adder& d :
          {Adder{0, 8, 0, false, false, false}, Adder{0, 8, 2, false, false, false},
           Adder{3, 16, 0, false, false, false}, Adder{4, 8, 1, true, false, false}}) {
-      Random random(seed);
+      Draws random(seed);
       const std::vector<float> x = draw<float>(random, kind, rows, terms);
       const std::vector<float> y = draw<float>(random, kind, columns, terms);
       const BufferPtr in1 = buffer_of(*device, x), in2 = buffer_of(*device, y);

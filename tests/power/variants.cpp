@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
-#include <random>
 
+#include "../support/draws.h"
 #include "backend.h"
 #include "experiment.h"
 #include "tolerance.h"
@@ -13,7 +13,6 @@ namespace touchstone::power {
 namespace {
 
 using namespace detail;
-using Random = std::mt19937_64;
 
 enum class Chain : std::uint8_t { Sum, Dot, MulAdd, MulAcc, SumOfPowers, Norm };
 constexpr Chain kChains[] = {Chain::Sum,    Chain::Dot,         Chain::MulAdd,
@@ -55,15 +54,14 @@ struct Way {
   int width;     // of lanes and blocks
   int products;  // 0 rounded to T, 1 in the accumulator's type, 2 fused if in sequence
   bool wide;     // accumulators of double
-  Random random;
+  test::Draws random;
 
-  explicit Way(std::uint64_t seed) : random(seed) {
-    order = below(6);
-    width = 2 << below(6);
-    products = below(3);
-    wide = below(4) == 0;
+  Way(std::uint64_t seed, std::uint64_t index) : random(seed, index) {
+    order = random.index(6);
+    width = 2 << random.index(6);
+    products = random.index(3);
+    wide = random.chance(1, 4);
   }
-  int below(int n) { return static_cast<int>(random() % static_cast<std::uint64_t>(n)); }
 };
 
 template <class T>
@@ -102,7 +100,7 @@ class Run {
     if (interp::is_nan_value(right) || interp::is_infinite(right) || interp::is_zero_value(right) ||
         interp::is_infinite(x))
       return right;
-    const std::int64_t off = way.below(3) - 1;
+    const std::int64_t off = way.random.index(3) - 1;
     const T moved = interp::from_order_key<T>(interp::order_key(right) + off);
     return interp::order_key(moved) < 0 ? right : moved;
   }
@@ -112,7 +110,7 @@ class Run {
     pairs_.clear();
     for (std::int64_t i = row * terms_; i < (row + 1) * terms_; ++i)
       pairs_.push_back({chain_ == Chain::SumOfPowers ? power(x_[i], way) : x_[i], y_[i]});
-    if (way.order != 0) std::shuffle(pairs_.begin(), pairs_.end(), way.random);
+    if (way.order != 0) way.random.shuffle(pairs_);
     const bool fuses =
         way.products == 2 && chain_ != Chain::Sum && way.order != 2 && way.order != 4;
     const auto n = pairs_.size();
@@ -159,11 +157,11 @@ class Run {
     switch (way.order) {
       case 2:
         while (v.size() > 1) {
-          const auto i = static_cast<std::size_t>(way.below(static_cast<int>(v.size())));
+          const auto i = way.random.below(v.size());
           std::swap(v[i], v.back());
           const A last = v.back();
           v.pop_back();
-          A& other = v[static_cast<std::size_t>(way.below(static_cast<int>(v.size())))];
+          A& other = v[way.random.below(v.size())];
           other = scalar::add(other, last);
         }
         return v[0];
@@ -210,7 +208,7 @@ void one_input(Chain chain, std::int64_t terms, fuzz::ValueFamily family, std::i
     return std::span(reinterpret_cast<const std::uint8_t*>(v.data()), v.size() * sizeof(T));
   };
   for (std::int64_t k = 0; k < count; ++k) {
-    Way way(seed * 1000003 + static_cast<std::uint64_t>(k));
+    Way way(seed * 1000003, static_cast<std::uint64_t>(k));
     const std::vector<T> got = run.results(way);
     ++result.variants;
     if (!accepts(tolerance(Practice::Torch, dtype_v<T>), dtype_v<T>, bytes(truth), bytes(got)))

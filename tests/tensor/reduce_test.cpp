@@ -2,8 +2,8 @@
 
 #include <cmath>
 #include <limits>
-#include <random>
 
+#include "../support/traced_draws.h"
 #include "tensor_check.h"
 #include "touchstone/device/config.h"
 
@@ -63,12 +63,12 @@ double squares_round_mean(const std::vector<float>& all) {
 }
 
 TEST_P(Reduce, VariancesOfManyElementsReadThemOnce) {
-  std::mt19937 random(7);
-  std::normal_distribution<double> normal;
+  test::TracedDraws random(7);
   for (const double mean : {0.0, 3.0, -1e3, 1e6 + 0.03}) {
     for (const std::int64_t n : {32768, 40961, 65536}) {  // 40961 is a prime
       std::vector<float> all;
-      for (std::int64_t i = 0; i < n; ++i) all.push_back(static_cast<float>(mean + normal(random)));
+      for (std::int64_t i = 0; i < n; ++i)
+        all.push_back(static_cast<float>(mean + random.normal<double>()));
       const double right = squares_round_mean(all) / static_cast<double>(n - 1);
       const Tensor x = Tensor::from(all, {n}, device());
       const double may = 1e-7 * right;

@@ -1,11 +1,11 @@
 #include <functional>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
 #include <benchmark/benchmark.h>
 
+#include "../../support/draws.h"
 #include "touchstone/interp/device/interpreted.h"
 
 // The reference device alone, per kernel: the figures of docs/measured/performance.md. On one
@@ -110,12 +110,11 @@ const Workload kWorkloads[] = {
     {"softmax 64x128", [] { return softmax(64, 128); }},
 };
 
-void fill(Buffer& buffer, std::mt19937_64& random) {
-  std::uniform_real_distribution<double> uniform(-1, 1);
+void fill(Buffer& buffer, test::Draws& random) {
   with_storage(buffer.dtype(), [&]<class T>(std::type_identity<T>) {
     T* memory = static_cast<T*>(buffer.memory());
     for (std::int64_t i = 0; i < buffer.size(); ++i)
-      memory[i] = convert<T>(is_float_storage<T> ? uniform(random) : 1000 * uniform(random));
+      memory[i] = convert<T>(random.uniform(-1.0, 1.0) * (is_float_storage<T> ? 1 : 1000));
   });
 }
 
@@ -123,7 +122,7 @@ void run(benchmark::State& state, const Workload& workload, int threads) {
   const auto device = make_interpreted_device("CPU", threads);
   const LazyOpPtr value = workload.kernel();
   const LazyOpPtr kernel = LazyOp::store(ShapeTracker::contiguous(value->shape()), value);
-  std::mt19937_64 random(1);
+  test::Draws random(1);
   std::vector<std::unique_ptr<Buffer>> buffers;
   std::vector<Buffer*> raw;
   for (const BufferSpec& spec : buffers_of(kernel)) {

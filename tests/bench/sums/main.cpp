@@ -1,9 +1,9 @@
-#include <random>
 #include <string>
 #include <vector>
 
 #include <benchmark/benchmark.h>
 
+#include "../../support/draws.h"
 #include "touchstone/interp/device/exact_dot.h"
 #include "touchstone/interp/device/exact_sum.h"
 
@@ -16,10 +16,9 @@ constexpr std::size_t kTerms = 1 << 16;
 
 template <class T>
 std::vector<T> normal_values() {
-  std::mt19937_64 random(1);
-  std::normal_distribution<double> normal;
+  test::Draws random(1);
   std::vector<T> values(kTerms);
-  for (T& x : values) x = convert<T>(normal(random));
+  for (T& x : values) x = convert<T>(random.normal<double>());
   return values;
 }
 

@@ -4,24 +4,24 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <random>
 #include <string>
 #include <vector>
 
+#include "../../support/draws.h"
 #include "touchstone/interp/device/fxn_for_op.h"
 
 namespace touchstone::interp {
 namespace {
 
 // Random bits mixed with the edges of the format.
-Block filled(DType d, std::int64_t n, std::mt19937_64& draw) {
+Block filled(DType d, std::int64_t n, test::Draws& draw) {
   Block block;
   block.resize(d, n);
   const std::size_t width = itemsize(d);
   for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
-    std::uint64_t bits = draw();
-    if (draw() % 3 == 0) bits = (std::uint64_t{1} << draw() % (8 * width)) - draw() % 2;
-    if (draw() % 5 == 0) bits = ~bits;
+    std::uint64_t bits = draw.bits();
+    if (draw.chance(1, 3)) bits = (std::uint64_t{1} << draw.below(8 * width)) - draw.below(2);
+    if (draw.chance(1, 5)) bits = ~bits;
     if (d == DType::Bool) bits &= 1;
     std::memcpy(block.data() + i * width, &bits, width);
   }
@@ -31,7 +31,7 @@ Block filled(DType d, std::int64_t n, std::mt19937_64& draw) {
 bool is_nan(DType d, std::uint64_t bits) { return Scalar::from_bits(d, bits).is_nan(); }
 
 std::uint64_t digest(ElementwiseFxn fxn, const std::vector<DType>& in, DType result) {
-  std::mt19937_64 draw(1);
+  test::Draws draw(1);
   std::uint64_t value = 0x243f6a8885a308d3ULL;
   for (const std::int64_t n : {1, 2, 3, 5, 7, 8, 9, 15, 17, 31, 33, 63, 65, 1000, 1500}) {
     std::vector<Block> blocks;
