@@ -255,8 +255,10 @@ class SuiteReport {
         parts.push_back(fmt::format("{} weak on inputs beside sharp ones", weak_beside()));
       if (suspects_ > 0) parts.push_back(fmt::format("{} {}", suspects_, yellow("SUSPECT")));
       if (!on_.empty()) parts.push_back(fmt::format("{} unsupported", unsupported_));
-      fmt::print("{}{} under profile {}: {}\n", counted(done_, "kernel"), on_,
-                 fmt::join(profiles_, " and "), fmt::join(parts, ", "));
+      fmt::print(
+          "{}{} under profile {}: {}\n", counted(done_, "kernel"), on_,
+          profiles_.empty() ? Profile().name : fmt::format("{}", fmt::join(profiles_, " and ")),
+          fmt::join(parts, ", "));
     }
     if (whole && judged() == 0)
       fmt::print(to, "nothing was checked: the backend supports none of the {}\n",

@@ -147,7 +147,8 @@ class ProbeDrawer {
     const auto uses = uses_of(kernel);
     const std::set<const LazyOp*> compared = compared_loads(kernel);
     const auto positions = position_loads(kernel);
-    for (const LazyOpPtr& node : toposort(kernel)) any_exp2_ = any_exp2_ || node->op() == Op::Exp2;
+    for (const LazyOpPtr& node : toposort(kernel))
+      any_exp2_ = any_exp2_ || node->op() == Op::Exp2 || node->op() == Op::Function;
     for (const BufferSpec& spec : buffers_of(kernel)) {
       if (spec.idx == 0) continue;
       Role role{spec, std::nullopt, false, 0};

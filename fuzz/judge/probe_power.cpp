@@ -117,7 +117,9 @@ LazyOpPtr without_last(const LazyOpPtr& reduce, const std::vector<LazyOpPtr>& sr
 }
 
 bool computes_floats(const LazyOp& node) {
-  if (!is_float(node.dtype()) || !(is_elementwise(node.op()) || is_reduce(node.op()))) return false;
+  if (!is_float(node.dtype())) return false;
+  if (node.op() == Op::Function) return true;
+  if (!is_elementwise(node.op()) && !is_reduce(node.op())) return false;
   if (node.op() == Op::Cast) return !node.cast_arg().bitcast;
   return !info(node.op()).selects;
 }

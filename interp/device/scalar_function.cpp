@@ -13,6 +13,13 @@
 namespace touchstone::scalar {
 namespace {
 
+// Errors become NaN and infinities.
+using boost::math::policies::ignore_error;
+using Quiet = boost::math::policies::policy<boost::math::policies::domain_error<ignore_error>,
+                                            boost::math::policies::pole_error<ignore_error>,
+                                            boost::math::policies::overflow_error<ignore_error>,
+                                            boost::math::policies::underflow_error<ignore_error>>;
+
 // A value with a bound on its relative error in units of W's rounding unit.
 template <class W>
 struct Near {
@@ -94,11 +101,12 @@ Near<W> near(NamedFunction f, W x, W y) {
       if (std::isinf(x) || (x < 0 && x == std::floor(x)))
         return {std::numeric_limits<W>::quiet_NaN(), 0};
       // Its error is absolute near its roots: the one above 0, and one between negative integers.
-      return {boost::math::digamma(x), x < 2 ? std::numeric_limits<W>::infinity() : 64};
+      return {boost::math::digamma(x, Quiet()), x < 2 ? std::numeric_limits<W>::infinity() : 64};
     case NamedFunction::Erfinv:
+      if (x == 0) return {x, 0};
       if (!(std::abs(x) <= 1)) return {std::numeric_limits<W>::quiet_NaN(), 0};
       if (std::abs(x) == 1) return {std::copysign(std::numeric_limits<W>::infinity(), x), 0};
-      return {boost::math::erf_inv(x),
+      return {boost::math::erf_inv(x, Quiet()),
               std::abs(x) < W{0x1p-500L} ? std::numeric_limits<W>::infinity() : 64};
     case NamedFunction::Floor:
       return {std::floor(x), 0};
@@ -118,6 +126,12 @@ Near<W> near(NamedFunction f, W x, W y) {
   return {};
 }
 
+// pow(NaN, 0) is 1, hypot(NaN, inf) infinite.
+bool is_nan_of_nan(NamedFunction f, double x, double y) {
+  return x != x && !(f == NamedFunction::Pow && y == 0) &&
+         !(f == NamedFunction::Hypot && std::isinf(y));
+}
+
 template <class T>
 T rounded_from(long double y) {
   if constexpr (std::is_same_v<T, double>)
@@ -133,10 +147,7 @@ requires is_float_storage<T> T function(NamedFunction f, T x, T y) {
   using W = detail::Wider<T>;
   const auto a = static_cast<double>(detail::computing(x));
   const auto b = static_cast<double>(detail::computing(y));
-  if (a != a && !(f == NamedFunction::Pow && b == 0)) {
-    // hypot(inf, NaN) is infinite.
-    if (!(f == NamedFunction::Hypot && std::isinf(b))) return detail::quiet_nan<T>();
-  }
+  if (is_nan_of_nan(f, a, b)) return detail::quiet_nan<T>();
   const Near<W> result = near<W>(f, a, b);
   if (result.value != result.value) return detail::quiet_nan<T>();
   if (result.value == 0 || std::isinf(result.value) || result.error == 0)
@@ -157,7 +168,8 @@ requires is_float_storage<T> T function(NamedFunction f, T x, T y) {
 
 template <class W>
 W real_function(NamedFunction f, W x, W y) {
-  return x != x ? x : near<W>(f, x, y).value;
+  return is_nan_of_nan(f, static_cast<double>(x), static_cast<double>(y)) ? x
+                                                                          : near<W>(f, x, y).value;
 }
 template double real_function(NamedFunction, double, double);
 template long double real_function(NamedFunction, long double, long double);

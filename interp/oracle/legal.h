@@ -330,9 +330,16 @@ Legal<T> sin(const Legal<T>& a, std::int64_t ulp, double absolute, double domain
   const double lo = static_cast<double>(scalar::detail::computing(a.lo));
   const double width = static_cast<double>(scalar::detail::computing(a.hi)) - lo;
   if (width < 1.0) {  // |sin x - sin y| <= |x - y|
-    const double middle = static_cast<double>(scalar::detail::computing(scalar::sin(a.lo)));
+    const T rounded = scalar::sin(a.lo);
+    const auto beside = [&](std::int64_t by) {  // the true value lies between these
+      return static_cast<double>(
+          scalar::detail::computing(from_order_key<T>(order_key(rounded) + by)));
+    };
     const double reach = width * (1 + 0x1p-50) + absolute;
-    out = Legal<T>::range(convert<T>(middle - reach), convert<T>(middle + reach), nan);
+    out = width == 0 && absolute == 0
+              ? Legal<T>::point(rounded)
+              : Legal<T>::range(convert<T>(beside(-1) - reach), convert<T>(beside(1) + reach), nan);
+    out.nan = nan;
     out = widened(out, ulp + (reach == 0 ? 0 : 1));
     if (key_less(out.lo, minus_one)) out.lo = minus_one;
     if (key_less(one, out.hi)) out.hi = one;

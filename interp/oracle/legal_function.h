@@ -5,6 +5,7 @@
 #include <span>
 
 #include "touchstone/interp/device/scalar_function.h"
+#include "touchstone/interp/oracle/ball.h"
 #include "touchstone/interp/oracle/legal.h"
 
 // The legal results of a named function: all within an error of its true value, for each operand of
@@ -45,14 +46,15 @@ Legal<T> clamped(NamedFunction f, Legal<T> a) {
 }
 
 /// At single operands. Exact where every implementation is: at zeros and infinities, if the result
-/// is 0, 1/2, 1 or infinite.
+/// is 0, 1/2, 1 or infinite; at the end of an interval, whose other operands are not, if it is 0 or
+/// infinite.
 template <class T>
-Legal<T> function_at(NamedFunction f, T x, T y, const Slack& slack) {
+Legal<T> function_at(NamedFunction f, T x, T y, const Slack& slack, bool is_end = false) {
   const Legal<T> result = Legal<T>::point(scalar::function(f, x, y));
   if (!result.number || info(f).exact) return result;
   const auto special = [](T v) { return is_zero_value(v) || is_infinite(v); };
   const auto size = std::abs(static_cast<double>(scalar::detail::computing(result.lo)));
-  const bool plain = size == 0 || size == 0.5 || size == 1 || is_infinite(result.lo);
+  const bool plain = size == 0 || is_infinite(result.lo) || (!is_end && (size == 0.5 || size == 1));
   if (plain && (special(x) || (info(f).arity == 2 && special(y)))) return result;
   return clamped(f, widened(result, slack));
 }
@@ -60,7 +62,7 @@ Legal<T> function_at(NamedFunction f, T x, T y, const Slack& slack) {
 /// The operand without what lies outside the function's domain.
 template <class T>
 Legal<T> within_domain(NamedFunction f, Legal<T> a, bool& outside) {
-  const T from = convert<T>(info(f).from), to = convert<T>(info(f).to);
+  const T from = convert<T>(info(f).from == 0 ? -0.0F : info(f).from), to = convert<T>(info(f).to);
   if (scalar::cmplt(a.lo, from)) a.lo = from, outside = true;
   if (scalar::cmplt(to, a.hi)) a.hi = to, outside = true;
   return a;
@@ -71,7 +73,7 @@ requires is_float_storage<T> Legal<T> function_of_two(NamedFunction f, const Leg
                                                       const Legal<T>& b, const Slack& slack) {
   Legal<T> out;
   out.nan = a.nan || b.nan;
-  const auto at = [&](T x, T y) { out.include(function_at(f, x, y, slack)); };
+  const auto at = [&](T x, T y) { out.include(function_at(f, x, y, slack, true)); };
   if (f == NamedFunction::Hypot) {
     const auto ends = [](const Legal<T>& v) {
       const auto abs = [](T x) { return scalar::cmplt(x, T{}) ? scalar::neg(x) : x; };
@@ -105,10 +107,11 @@ requires is_float_storage<T> Legal<T> function(NamedFunction f, const Legal<T>& 
     return a.number && b.number ? function_of_two(f, a, b, slack) : Legal<T>::unknown();
   bool outside = a.nan;
   const Legal<T> x = within_domain(f, a, outside);
+  if (f == NamedFunction::Rsqrt && x.has_zero()) return Legal<T>::unknown();  // 1/0 has two signs
   if (key_less(x.hi, x.lo)) return Legal<T>::only_nan();
   Legal<T> out;
   out.nan = outside;
-  const auto at = [&](T v) { out.include(function_at(f, v, v, slack)); };
+  const auto at = [&](T v) { out.include(function_at(f, v, v, slack, true)); };
   const auto real = [](T v) { return static_cast<double>(scalar::detail::computing(v)); };
   const double lo = real(x.lo), hi = real(x.hi);
   bool unknown = false;
@@ -119,15 +122,18 @@ requires is_float_storage<T> Legal<T> function(NamedFunction f, const Legal<T>& 
     case Course::Valley:
       if (lo < row.turn && row.turn < hi) {
         at(convert<T>(row.turn));
-        out = widened(out, 1);
+        out = widened(out, sizeof(T) == 8 ? 256 : 1);  // `turn` is exact to 7 digits
       }
       break;
     case Course::Wave:
       if (hi - lo < 1) {
-        const double middle = real(scalar::function(f, x.lo)), reach = (hi - lo) * (1 + 0x1p-50);
-        out = widened(
-            Legal<T>::range(not_above<T>(middle - reach), not_below<T>(middle + reach), outside),
-            slack);
+        const T middle = scalar::function(f, x.lo);
+        const double reach = (hi - lo) * (1 + 0x1p-50);  // beside one of `middle` itself
+        const T low = from_order_key<T>(order_key(middle) - 1);
+        const T high = from_order_key<T>(order_key(middle) + 1);
+        out = widened(Legal<T>::range(not_above<T>(ball::below(real(low) - reach)),
+                                      not_below<T>(ball::above(real(high) + reach)), outside),
+                      slack);
       } else {
         out = Legal<T>::range(convert<T>(-1.0F), convert<T>(1.0F), outside || x.has_infinity());
       }

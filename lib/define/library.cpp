@@ -21,14 +21,6 @@ void require_rank(const Array& x, int least, std::string_view what, std::string_
 Array exp(const Array& x) { return Array::call(NamedFunction::Exp, {x}); }
 Array log(const Array& x) { return Array::call(NamedFunction::Log, {x}); }
 Array rsqrt(const Array& x) { return Array::call(NamedFunction::Rsqrt, {x}); }
-// Narrow floats are widened to float32.
-bool is_narrow(const Array& x) {
-  return !x.is_number() && is_float(x.dtype()) && itemsize(x.dtype()) < 4;
-}
-Array wide(const Array& x) { return is_narrow(x) ? x.cast(DType::Float32) : x; }
-std::optional<Array> wide(const std::optional<Array>& x) {
-  return x ? std::optional(wide(*x)) : std::nullopt;
-}
 Array count(std::int64_t n) { return Array::number(std::to_string(n)); }
 
 std::int64_t terms(const Array& x, const Axes& axes) {
@@ -48,6 +40,13 @@ Axes all_axes(const Array& x) {
   return axes;
 }
 
+bool is_narrow(const Array& x) {
+  return !x.is_number() && is_float(x.dtype()) && itemsize(x.dtype()) < 4;
+}
+Array wide(const Array& x) { return is_narrow(x) ? x.cast(DType::Float32) : x; }
+std::optional<Array> wide(const std::optional<Array>& x) {
+  return x ? std::optional(wide(*x)) : std::nullopt;
+}
 Array narrowed(const Array& x, DType to) { return Array::apply(Op::Noop, {x.cast(to)}); }
 
 Array abs(const Array& x) { return is_unsigned(x.dtype()) ? x : maximum(x, -x); }
@@ -185,7 +184,8 @@ Array matmul(const Array& a, const Array& b, std::optional<DType> accumulator) {
   return product.reshape(shape);
 }
 Array linear(const Array& x, const Array& weight, const std::optional<Array>& bias) {
-  if (is_narrow(x)) return narrowed(linear(wide(x), wide(weight), wide(bias)), x.dtype());
+  if (is_narrow(x) && is_narrow(weight) && (!bias || is_narrow(*bias)))
+    return narrowed(linear(wide(x), wide(weight), wide(bias)), x.dtype());
   if (weight.rank() != 2)
     throw ShapeError(fmt::format("linear: the weight {} must be (out, in)", str(weight.shape())));
   const Array y = matmul(x, transpose(weight));
@@ -206,7 +206,7 @@ Array attention_scores(const Array& q, const Array& k, bool causal,
 }
 Array attention(const Array& q, const Array& k, const Array& v, bool causal,
                 const std::optional<Array>& scale) {
-  if (is_narrow(q))
+  if (is_narrow(q) && is_narrow(k) && is_narrow(v))
     return narrowed(attention(wide(q), wide(k), wide(v), causal, wide(scale)), q.dtype());
   return matmul(softmax(attention_scores(q, k, causal, scale)), v);
 }

@@ -15,6 +15,10 @@ namespace touchstone::define {
 using Axes = std::vector<int>;
 /// x rounded to a narrower type, unless the device may keep it (a NOOP marks such a CAST).
 Array narrowed(const Array& x, DType to);
+/// True for floats narrower than float32, which `wide` casts to float32.
+bool is_narrow(const Array& x);
+Array wide(const Array& x);
+std::optional<Array> wide(const std::optional<Array>& x);
 Axes all_axes(const Array& x);
 
 // ---- elementwise

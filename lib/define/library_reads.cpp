@@ -74,12 +74,9 @@ Array windows(const Array& x, const Sizes& size, const Sizes& stride, const Size
 
 Array conv(const Array& x, const Array& weight, const std::optional<Array>& bias,
            const Window& window, std::int64_t groups, int spatial) {
-  if (is_float(x.dtype()) && itemsize(x.dtype()) < 4) {
-    const auto wide = [](const Array& a) { return a.cast(DType::Float32); };
-    return narrowed(conv(wide(x), wide(weight), bias ? std::optional(wide(*bias)) : std::nullopt,
-                         window, groups, spatial),
-                    x.dtype());
-  }
+  if (is_narrow(x) && is_narrow(weight) && (!bias || is_narrow(*bias)))
+    return narrowed(conv(wide(x), wide(weight), wide(bias), window, groups, spatial),
+                    promote(x.dtype(), weight.dtype()));
   const auto axes = static_cast<std::size_t>(spatial);
   if (x.rank() != spatial + 2 || weight.rank() != spatial + 2)
     throw ShapeError(fmt::format("conv{}d: x {} and weight {} must have {} axes", spatial,

@@ -168,10 +168,12 @@ class Formulas {
     return where(abs(x) < 1, where(equal(u, 1), x, log(u) * (x / rest)), log(u));
   }
 
-  // sin 2x / (2 sin x), or 1 - 2 sin^2(x/2) where sin x is small: halves and doubles are exact.
+  // sin 2x / (2 sin x), or 1 - 2 sin^2(x/2) where sin x is small or 2x overflows: halves and
+  // doubles are exact.
   static V cos(const V& x) {
-    const V sine = sin(x), half = sin(x * 0.5);
-    return where(abs(sine) < 0.5, -(half * half * 2) + 1, sin(x * 2) / (sine * 2));
+    const double most = std::ldexp(1.0, info(x.dtype()).max_exponent - 1);
+    const V sine = sin(x), half = sin(x * 0.5), near = where(abs(x) < most, sine, x.number(0));
+    return where(abs(near) < 0.5, -(half * half * 2) + 1, sin(x * 2) / (sine * 2));
   }
 
   static V sinh(const V& x) {

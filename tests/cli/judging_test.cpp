@@ -27,13 +27,13 @@ class CliJudging : public testing::Test {
                {static_cast<std::int64_t>(values.size())},
                {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)}});
   }
-  // The output of a softmax keeps its shape.
+  // The output of the mean keeps its shape.
   static void write(const fs::path& path, const test::JudgedOutput& of,
                     const std::vector<float>& values) {
     HostArray array{DType::Float32,
                     {static_cast<std::int64_t>(values.size())},
                     {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)}};
-    if (of.formula.starts_with("softmax")) array.shape = {2, 3};
+    if (of.formula.starts_with("mean")) array.shape = {2, 1};
     write_npy(path, array);
   }
   // A folder that `verb` wrote, with one case: the inputs and this output.
@@ -74,7 +74,7 @@ TEST_F(CliJudging, AllRoadsGiveAFormulasOutputTheSameVerdict) {
       const Answer checked = touchstone_run("check" + op + words);
       EXPECT_EQ(checked.code, code) << checked.text;
       EXPECT_THAT(checked.text, HasSubstr(right ? "PASS" : test::kUnderLibrary));
-      const std::string at = of.formula.starts_with("softmax") ? " --at 1,0" : " --at 3";
+      const std::string at = of.formula.starts_with("mean") ? " --at 1,0" : " --at 3";
       EXPECT_EQ(touchstone_run("explain" + op + words + at).code, code);
       for (const char* verb : {"emit", "probe --seconds 0"}) {
         const std::string one = folder(verb, of, output);

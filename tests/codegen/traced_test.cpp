@@ -7,6 +7,7 @@
 
 #include "touchstone/codegen/render_c.h"
 #include "touchstone/define/text.h"
+#include "touchstone/ops/decompose.h"
 #include "touchstone/ops/node_order.h"
 
 namespace touchstone {
@@ -32,7 +33,7 @@ TEST(Traced, GivesTheCodeThatIsCompiled) {
 
 TEST(Traced, StepsAreOfNodesWithTheirOperation) {
   for (const char* const text : kFormulas) {
-    const LazyOpPtr kernel = define::parse(text).kernel();
+    const LazyOpPtr kernel = without_functions(define::parse(text).kernel());
     const TracedKernel traced = linearize_traced(kernel);
     const std::vector<const LazyOp*> nodes = ordered_nodes(kernel);
     ASSERT_EQ(traced.nodes.size(), traced.linear.steps.size());

