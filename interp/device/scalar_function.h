@@ -14,7 +14,8 @@ namespace touchstone::scalar {
 template <class T>
 requires is_float_storage<T> T function(NamedFunction f, T x, T y = T{});
 
-/// f as a function of real numbers, off by some units in the last place of W: double or long double.
+/// f as a function of real numbers, off by some units in the last place of W: double or long
+/// double.
 template <class W>
 W real_function(NamedFunction f, W x, W y);
 

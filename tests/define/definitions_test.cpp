@@ -243,7 +243,7 @@ TEST(Definitions, EachHasACaseHere) {
        {elementwise_cases(), row_cases(), product_cases(), window_cases(), read_cases()})
     for (const Case& c : cases) texts += c.text + " ";
   for (const Definition& d : definitions()) {
-    if (d.name() == "bitcast") continue;  // below
+    if (d.name() == "bitcast") continue;   // below
     if (d.group == "functions") continue;  // tests/interp/function_test.cpp has all of them
     const std::string call = std::string(d.name()) + "(";
     EXPECT_NE((" " + texts).find(call), std::string::npos) << d.signature;
