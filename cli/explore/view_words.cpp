@@ -1,5 +1,7 @@
 #include "touchstone/cli/explore/view_words.h"
 
+#include <algorithm>
+
 #include "touchstone/base/suggest.h"
 #include "touchstone/shapetracker/ask/movement_words.h"
 
@@ -45,8 +47,9 @@ ShapeTracker apply_words(const ShapeTracker& st, const std::string& op, const st
     const std::vector<std::int64_t> axes = in_words::numbers(argument);
     return st.flip(std::vector<int>(axes.begin(), axes.end()));
   }
+  const bool at_start = is("as_strided") && std::ranges::count(argument, ':') == 1;
   if (std::ranges::any_of(in_words::kMovements, is))
-    return apply(st, in_words::movement(op, argument, names));
+    return apply(st, in_words::movement(op, at_start ? argument + ":0" : argument, names));
   constexpr std::string_view kOps[] = {"permute", "reshape", "expand", "pad",
                                        "shrink",  "stride",  "flip",   "as_strided"};
   throw ParseError(fmt::format("there is no movement operation '{}'{}; known: {}", op,

@@ -113,15 +113,14 @@ MovementOp movement(std::string_view name, std::string_view argument, const Name
       op.steps = numbers(argument);
       break;
     case Kind::AsStrided: {
-      const auto colons = std::ranges::count(argument, ':');
-      if (colons < 1 || colons > 2)
+      if (std::ranges::count(argument, ':') != 2)
         throw ParseError(
             fmt::format("as_strided: '{}' is not shape:strides:offset; write 2,3:1,2:0",
                         argument.substr(0, kQuoted)));
       std::optional<std::string_view> rest = argument;
       op.shape = sizes(take(rest, ':'), names);
       op.strides = sizes(take(rest, ':'), names);
-      if (rest) op.offset = size(*rest, argument, names);
+      op.offset = size(*rest, argument, names);
       break;
     }
   }

@@ -40,8 +40,7 @@ std::vector<std::int64_t> numbers(std::string_view word);
 /// "0:1,2:0": a pair per axis.
 std::vector<std::pair<sint, sint>> pairs(std::string_view word, const Names& names = {});
 
-/// An operation with its argument. as_strided takes "2,3:1,2:0": shape, strides, and the offset, by
-/// default 0.
+/// An operation with its argument. as_strided takes "2,3:1,2:0": shape, strides, offset.
 MovementOp movement(std::string_view name, std::string_view argument, const Names& names = {});
 
 }  // namespace touchstone::shapetracker::in_words
