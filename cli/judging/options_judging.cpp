@@ -90,7 +90,7 @@ Verb blame_verb(CLI::App& app) {
   v->add_option("--in", o.inputs, "Inputs, as in check");
   v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
   v->add_option("--profile", o.profile,
-                "As in check [what the backend declares, else as in check]");
+                "As in check [the backend's; if it declares none, as in check]");
   add_backend_options(v, o.backend);
   v->add_option(
       "--held", o.held,

@@ -72,7 +72,7 @@ Verb judge_verb(CLI::App& app) {
       "folder", o.folder,
       "Folder that emit wrote, with the outputs beside the inputs [with a backend: a drawn suite]");
   v->add_option("--profile", o.profile,
-                "As in check [what the backend declares, else what the folder stores, else glibc]");
+                "As in check [the backend's; if it declares none, the folder's, else glibc]");
   add_backend_options(v, o.backend);
   add_kernel_suite_options(v, o.suite);
   v->add_option("--out", o.output, "File name of each output")->capture_default_str();

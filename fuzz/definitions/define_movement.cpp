@@ -30,7 +30,7 @@ Array taken(const Array& x, Sizes shape, const std::function<Near(const Sizes& a
   out.signed_zeros = true;
   return out;
 }
-/// The same by the place of an element: `source` makes it that of x.
+/// The same with row-major positions: `source` maps a position of the result to one of x.
 Array moved(const Array& x, Sizes shape, const std::function<void(Sizes& at)>& source) {
   return taken(x, std::move(shape), [&](const Sizes& at) {
     Sizes from = at;

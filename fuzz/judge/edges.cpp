@@ -4,6 +4,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <limits>
+#include <numbers>
 
 #include "touchstone/ops/op_cases.h"
 
@@ -88,6 +89,18 @@ std::vector<Scalar> make_values(DType d) {
 }
 
 using EdgeRows = std::vector<std::vector<double>>;
+
+// Operands of named functions: ends of domains, poles, turning points, thresholds of overflow.
+EdgeRows of_functions(DType d) {
+  const FloatEdges e(d);
+  const double top = (info(d).max_exponent + 1) * std::numbers::ln2;
+  const double bottom = (info(d).min_exponent - info(d).digits) * std::numbers::ln2;
+  return {{kNan}, {-0.0},      {kInf},      {-kInf},     {0.0},           {-1.0},
+          {1.0},  {1 + e.ulp}, {1 - e.ulp}, {top},       {-top},          {bottom},
+          {0.5},  {-0.75},     {e.least},   {-e.least},  {3.0},           {-2.0},
+          {-2.5}, {9.25},      {-5.5},      {e.largest}, {-e.largest},    {1e10},
+          {22.0}, {3.140625},  {0.001},     {-12.7},     {e.least_normal}};
+}
 
 // The functions of one float.
 EdgeRows float_unary(Op op, DType d) {
@@ -389,6 +402,7 @@ const std::vector<Scalar>& neutral_values(DType dtype) {
 }
 
 std::vector<Operands> edge_operands(Op op, DType dtype, DType to) {
+  if (op == Op::Function) return converted(dtype, of_functions(dtype));
   if (!is_elementwise(op) || !takes(op, dtype)) return {};
   const int arity = info(op).arity;
   if (op == Op::Cast && is_float(dtype)) {

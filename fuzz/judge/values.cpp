@@ -56,7 +56,7 @@ void record(const LazyOp& node, Needs& needs) {
     needs.terms = std::max(needs.terms, terms);
     if (needs.reduce == Op::Noop || node.op() == Op::ReduceSum) needs.reduce = node.op();
     if (node.op() == Op::ReduceSum && node.src()[0]->op() == Op::Mul) needs.sums_products = true;
-  } else if (is_elementwise(node.op()) && !node.src().empty()) {
+  } else if ((is_elementwise(node.op()) || node.op() == Op::Function) && !node.src().empty()) {
     needs.elementwise.push_back({node.op(), node.src().back()->dtype(), node.dtype()});
   }
 }

@@ -242,6 +242,10 @@ class Marker {
         c.is_product = is_zero(constant(id, node, 2));
         if (c.is_product) c.passes = c.adds & 3U;  // 1 * b + 0 is b
         break;
+      case Op::Function:  // a device may have the formula in its place
+        if (node.function.or_last)
+          c.passes = static_cast<std::uint8_t>(1U << (node.src.size() - 1));
+        break;
       case Op::Max:  // of the same value twice
         if (same(id, node.src[0], node.src[1])) c.passes = 3;
         break;
@@ -253,7 +257,9 @@ class Marker {
       case Op::Xor:
       TOUCHSTONE_CASES_FUNCTION:
       TOUCHSTONE_CASES_COMPARISON:
-      TOUCHSTONE_CASES_NOT_COMPUTED:
+      TOUCHSTONE_CASES_MOVEMENT:
+      TOUCHSTONE_CASES_LOAD:
+      TOUCHSTONE_CASES_BUFFER:
         break;
     }
   }

@@ -16,7 +16,12 @@ UnpackedReal exact_sin(double x) { return interp::exact_sin_by_series(x); }
 
 // mpfr.h declares mpfr_get_uj only if intmax_t is known.
 #define MPFR_USE_INTMAX_T 1
+#include <utility>
+
+#include <fmt/format.h>
 #include <mpfr.h>
+
+#include "touchstone/base/error.h"
 
 namespace touchstone::scalar {
 
@@ -158,6 +163,53 @@ void erfinv(mpfr_ptr r, mpfr_srcptr x) {
   mpfr_copysign(r, r, x, MPFR_RNDN);
 }
 
+void sigmoid(mpfr_ptr r, mpfr_srcptr x) {
+  mpfr_set(r, x, MPFR_RNDN);
+  over_one_plus_exp(r, nullptr);
+}
+void silu(mpfr_ptr r, mpfr_srcptr x) {
+  mpfr_set(r, x, MPFR_RNDN);
+  over_one_plus_exp(r, x);
+}
+void softplus(mpfr_ptr r, mpfr_srcptr x) {  // max(x, 0) + log1p(exp(-|x|))
+  mpfr_abs(r, x, MPFR_RNDN);
+  mpfr_neg(r, r, MPFR_RNDN);
+  mpfr_exp(r, r, MPFR_RNDN);
+  mpfr_log1p(r, r, MPFR_RNDN);
+  if (mpfr_sgn(x) > 0) mpfr_add(r, r, x, MPFR_RNDN);
+}
+int lgamma(mpfr_ptr r, mpfr_srcptr x, mpfr_rnd_t to) {
+  int sign = 0;
+  return mpfr_lgamma(r, &sign, x, to);
+}
+
+using Rounded = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t);
+constexpr std::pair<NamedFunction, Rounded> kRounded[] = {
+    {NamedFunction::Exp, mpfr_exp},     {NamedFunction::Expm1, mpfr_expm1},
+    {NamedFunction::Log, mpfr_log},     {NamedFunction::Log10, mpfr_log10},
+    {NamedFunction::Log1p, mpfr_log1p}, {NamedFunction::Rsqrt, mpfr_rec_sqrt},
+    {NamedFunction::Tanh, mpfr_tanh},   {NamedFunction::Erf, mpfr_erf},
+    {NamedFunction::Erfc, mpfr_erfc},   {NamedFunction::Cos, mpfr_cos},
+    {NamedFunction::Tan, mpfr_tan},     {NamedFunction::Asin, mpfr_asin},
+    {NamedFunction::Acos, mpfr_acos},   {NamedFunction::Atan, mpfr_atan},
+    {NamedFunction::Sinh, mpfr_sinh},   {NamedFunction::Cosh, mpfr_cosh},
+    {NamedFunction::Asinh, mpfr_asinh}, {NamedFunction::Acosh, mpfr_acosh},
+    {NamedFunction::Atanh, mpfr_atanh}, {NamedFunction::Cbrt, mpfr_cbrt},
+    {NamedFunction::Lgamma, lgamma},    {NamedFunction::Digamma, mpfr_digamma},
+};
+using RoundedOfTwo = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_srcptr, mpfr_rnd_t);
+constexpr std::pair<NamedFunction, RoundedOfTwo> kRoundedOfTwo[] = {
+    {NamedFunction::Atan2, mpfr_atan2},
+    {NamedFunction::Pow, mpfr_pow},
+    {NamedFunction::Hypot, mpfr_hypot},
+};
+using Approximate = void (*)(mpfr_ptr, mpfr_srcptr);
+constexpr std::pair<NamedFunction, Approximate> kApproximate[] = {
+    {NamedFunction::Sigmoid, sigmoid},   {NamedFunction::Silu, silu},
+    {NamedFunction::Gelu, gelu},         {NamedFunction::GeluTanh, gelu_tanh},
+    {NamedFunction::Softplus, softplus}, {NamedFunction::Erfinv, erfinv},
+};
+
 }  // namespace
 
 UnpackedReal exact_exp2(double x) { return truncated(mpfr_exp2, x); }
@@ -165,104 +217,14 @@ UnpackedReal exact_log2(double x) { return truncated(mpfr_log2, x); }
 UnpackedReal exact_sin(double x) { return truncated(mpfr_sin, x); }
 
 UnpackedReal exact_function(NamedFunction f, double x, double y) {
+  for (const auto& [function, of] : kRounded)
+    if (function == f) return truncated(of, x);
+  for (const auto& [function, of] : kRoundedOfTwo)
+    if (function == f) return truncated(of, x, y);
   constexpr mpfr_prec_t kLost = 24;  // doubles have exponents of at most 11 bits
-  switch (f) {
-    case NamedFunction::Exp:
-      return truncated(mpfr_exp, x);
-    case NamedFunction::Expm1:
-      return truncated(mpfr_expm1, x);
-    case NamedFunction::Log:
-      return truncated(mpfr_log, x);
-    case NamedFunction::Log10:
-      return truncated(mpfr_log10, x);
-    case NamedFunction::Log1p:
-      return truncated(mpfr_log1p, x);
-    case NamedFunction::Rsqrt:
-      return truncated(mpfr_rec_sqrt, x);
-    case NamedFunction::Sigmoid:
-      return narrowed(
-          [](mpfr_ptr r, mpfr_srcptr a) {
-            mpfr_set(r, a, MPFR_RNDN);
-            over_one_plus_exp(r, nullptr);
-          },
-          x, kLost);
-    case NamedFunction::Silu:
-      return narrowed(
-          [](mpfr_ptr r, mpfr_srcptr a) {
-            mpfr_set(r, a, MPFR_RNDN);
-            over_one_plus_exp(r, a);
-          },
-          x, kLost);
-    case NamedFunction::Tanh:
-      return truncated(mpfr_tanh, x);
-    case NamedFunction::Erf:
-      return truncated(mpfr_erf, x);
-    case NamedFunction::Erfc:
-      return truncated(mpfr_erfc, x);
-    case NamedFunction::Gelu:
-      return narrowed(gelu, x, kLost);
-    case NamedFunction::GeluTanh:
-      return narrowed(gelu_tanh, x, kLost);
-    case NamedFunction::Softplus:
-      return narrowed(
-          [](mpfr_ptr r, mpfr_srcptr a) {
-            mpfr_abs(r, a, MPFR_RNDN);
-            mpfr_neg(r, r, MPFR_RNDN);
-            mpfr_exp(r, r, MPFR_RNDN);
-            mpfr_log1p(r, r, MPFR_RNDN);
-            if (mpfr_sgn(a) > 0) mpfr_add(r, r, a, MPFR_RNDN);
-          },
-          x, kLost);
-    case NamedFunction::Cos:
-      return truncated(mpfr_cos, x);
-    case NamedFunction::Tan:
-      return truncated(mpfr_tan, x);
-    case NamedFunction::Asin:
-      return truncated(mpfr_asin, x);
-    case NamedFunction::Acos:
-      return truncated(mpfr_acos, x);
-    case NamedFunction::Atan:
-      return truncated(mpfr_atan, x);
-    case NamedFunction::Sinh:
-      return truncated(mpfr_sinh, x);
-    case NamedFunction::Cosh:
-      return truncated(mpfr_cosh, x);
-    case NamedFunction::Asinh:
-      return truncated(mpfr_asinh, x);
-    case NamedFunction::Acosh:
-      return truncated(mpfr_acosh, x);
-    case NamedFunction::Atanh:
-      return truncated(mpfr_atanh, x);
-    case NamedFunction::Cbrt:
-      return truncated(mpfr_cbrt, x);
-    case NamedFunction::Lgamma:
-      return truncated(
-          [](mpfr_ptr r, mpfr_srcptr a, mpfr_rnd_t to) {
-            int sign = 0;
-            return mpfr_lgamma(r, &sign, a, to);
-          },
-          x);
-    case NamedFunction::Digamma:
-      return truncated(mpfr_digamma, x);
-    case NamedFunction::Erfinv:
-      return narrowed(erfinv, x, kLost);
-    case NamedFunction::Floor:
-      return truncated([](mpfr_ptr r, mpfr_srcptr a, mpfr_rnd_t) { return mpfr_floor(r, a); }, x);
-    case NamedFunction::Ceil:
-      return truncated([](mpfr_ptr r, mpfr_srcptr a, mpfr_rnd_t) { return mpfr_ceil(r, a); }, x);
-    case NamedFunction::Round:
-      return truncated(
-          [](mpfr_ptr r, mpfr_srcptr a, mpfr_rnd_t) { return mpfr_rint(r, a, MPFR_RNDN); }, x);
-    case NamedFunction::Trunc:
-      return truncated([](mpfr_ptr r, mpfr_srcptr a, mpfr_rnd_t) { return mpfr_trunc(r, a); }, x);
-    case NamedFunction::Atan2:
-      return truncated(mpfr_atan2, x, y);
-    case NamedFunction::Pow:
-      return truncated(mpfr_pow, x, y);
-    case NamedFunction::Hypot:
-      return truncated(mpfr_hypot, x, y);
-  }
-  return {};
+  for (const auto& [function, of] : kApproximate)
+    if (function == f) return narrowed(of, x, kLost);
+  throw AstError(fmt::format("{} is exact; it has no approximation", info(f).name));
 }
 
 }  // namespace touchstone::scalar

@@ -240,8 +240,9 @@ std::string text_of(std::size_t number, const ProgramNode& node, const Profile& 
   if (is_load(node.op)) operands.push_back(fmt::format("buffer {}", node.buffer));
   if (is_reduce(node.op)) operands.push_back(fmt::format("{} terms", node.terms));
   const auto wide = excess_type(profile, node.dtype);
-  return fmt::format("%{} = {}({}) {}{}", number, name(node.op), fmt::join(operands, ", "),
-                     name(node.dtype),
+  const std::string_view op =
+      node.op == Op::Function ? info(node.function.function).name : name(node.op);
+  return fmt::format("%{} = {}({}) {}{}", number, op, fmt::join(operands, ", "), name(node.dtype),
                      wide && !node.src_dtypes.empty() ? fmt::format(", in {}", name(*wide)) : "");
 }
 

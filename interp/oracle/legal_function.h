@@ -122,7 +122,7 @@ requires is_float_storage<T> Legal<T> function(NamedFunction f, const Legal<T>& 
     case Course::Valley:
       if (lo < row.turn && row.turn < hi) {
         at(convert<T>(row.turn));
-        out = widened(out, sizeof(T) == 8 ? 256 : 1);  // `turn` is exact to 7 digits
+        out = widened(out, 1);  // `turn` is rounded
       }
       break;
     case Course::Wave:

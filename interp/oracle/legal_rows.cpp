@@ -328,6 +328,20 @@ void apply_cast_of(const ProgramNode& node, const Profile& profile, std::span<co
   });
 }
 
+// cos and tan by the profile's rules for SIN.
+template <class T>
+Legal<T> beyond_sine(NamedFunction f, const Profile& profile, double size, const Legal<T>& x) {
+  if (f != NamedFunction::Cos && f != NamedFunction::Tan) return x;
+  if (size > profile.sin_domain) return Legal<T>::unknown();
+  if (profile.sin_absolute == 0 || !x.number) return x;
+  if (f == NamedFunction::Tan) return Legal<T>::unknown();
+  const auto moved = [&](T end, double by) {
+    return static_cast<double>(scalar::detail::computing(end)) + by;
+  };
+  return Legal<T>::range(legal::not_above<T>(moved(x.lo, -profile.sin_absolute)),
+                         legal::not_below<T>(moved(x.hi, profile.sin_absolute)), x.nan);
+}
+
 }  // namespace
 
 void apply_legal(const ProgramNode& node, const Profile& profile,
@@ -361,7 +375,7 @@ void apply_legal_cast(const ProgramNode& node, const Profile& profile, const Leg
 void apply_legal_function(const ProgramNode& node, const Profile& profile,
                           std::span<const LegalBlock* const> in, LegalBlock& out) {
   const FunctionArg& arg = node.function;
-  const FunctionError& error = profile.functions[static_cast<std::size_t>(arg.function)];
+  const FunctionError& error = profile.error_of(arg.function);
   const auto two = static_cast<std::size_t>(info(arg.function).arity - 1);
   const DType stored = node.rounds_to.value_or(node.dtype);
   with_storage(node.dtype, [&]<class T>(std::type_identity<T>) {
@@ -379,7 +393,8 @@ void apply_legal_function(const ProgramNode& node, const Profile& profile,
         else
           result = legal::cast<T>(legal::function(arg.function, legal::cast<float>(x),
                                                   legal::cast<float>(y), {ulp, DType::Float32}));
-        if (arg.or_last) result.include(in.back()->get<T>(i));
+        if (arg.or_last) result.include(operand<T>(node, in.size() - 1, *in.back(), i));
+        result = beyond_sine(arg.function, profile, allow.magnitude(x), result);
         out.set<T>(i, allow.result(result));
       }
     }

@@ -61,9 +61,9 @@ struct Profile {
   FunctionError exp2{1, 0}, log2{1, 0}, sin{1, 0}, sqrt, recip, div;
   /// Of each NamedFunction, in units of its type, of float32 for narrower types.
   std::array<FunctionError, kFunctionCount> functions = errors_of(&FunctionInfo::glibc);
-  /// SIN keeps its error bound for |x| <= this; there is no claim beyond.
+  /// SIN and cos keep their error bounds for |x| <= this; there is no claim beyond.
   double sin_domain = std::numeric_limits<double>::infinity();
-  /// Additional absolute error of SIN.
+  /// Additional absolute error of SIN and cos; then there is no claim about tan.
   double sin_absolute = 0;
   bool flushes_inputs = false;   // a subnormal operand may count as zero
   bool flushes_outputs = false;  // a subnormal result may be zero
@@ -91,6 +91,10 @@ struct Profile {
   /// interval, in half widths, have a mean further from 0 or a larger variance.
   std::optional<double> most_mean, most_variance;
 
+  FunctionError& error_of(NamedFunction f) { return functions[static_cast<std::size_t>(f)]; }
+  const FunctionError& error_of(NamedFunction f) const {
+    return functions[static_cast<std::size_t>(f)];
+  }
   /// True if only results of functions and sums may differ from the reference's.
   bool exact_elsewhere() const {
     return !flushes_inputs && !flushes_outputs && !finite_only && !zeros_alike &&

@@ -51,7 +51,7 @@ Child::Child(const std::vector<std::string>& argv, const Limits& limits, const s
                process::names_of(missing));
 }
 
-// Appends what a stream holds; returns false at its end.
+// Appends the bytes that a stream has ready; false at its end.
 bool Child::take(int stream, std::string& to) {
   std::array<char, 65536> piece;
   const ssize_t n = read_some(stream, piece);

@@ -31,7 +31,8 @@ LazyOpPtr replaced(const LazyOpPtr& kernel, bool keeps) {
     if (made->op() != Op::Function || made->function_arg().or_last) return made;
     const NamedFunction function = made->function_arg().function;
     LazyOpPtr formula = decomposed(function, src);
-    if (formula != nullptr) formula = replaced(formula, keeps);
+    const bool calls = function == NamedFunction::Gelu || function == NamedFunction::GeluTanh;
+    if (formula != nullptr && calls) formula = replaced(formula, keeps);
     if (!keeps) {
       if (formula != nullptr) return formula;
       throw AstError(fmt::format("this device has no code for {}", info(function).name));

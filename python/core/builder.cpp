@@ -189,8 +189,8 @@ void bind_builder(py::module_& m) {
   m.def(
       "store", [](const Array& value, const std::string& of) { return stored(value, of); }, Free(),
       py::arg("value"), py::arg("definition") = "",
-      "The kernel that stores a formula; its results are judged as those of a definition, or node "
-      "by node.");
+      "The kernel that stores a formula. `definition`: judge its results as those of this "
+      "definition; empty: node by node.");
   m.def(
       "reduce_sum",
       [](const Array& x, const std::optional<std::vector<int>>& axes, bool keep,

@@ -104,7 +104,7 @@ struct JudgedVerdict : Verdict {
   ChosenProfile by;
 };
 
-/// The kernel's context, or that of the profile named.
+/// The kernel's context, under `profile` unless that is empty.
 Judging judging_of(const KernelToJudge& kernel, const std::string& profile) {
   if (profile.empty()) return kernel.judging;
   return kernel.judging.under(ChosenProfile{declared_profile(profile), "named by the caller"});
@@ -317,7 +317,7 @@ void bind_verdict(py::module_& m) {
 void bind_kernel(py::module_& m) {
   bind_arrays(m);
   bind_verdict(m);
-  py::class_<KernelToJudge>(m, "Kernel", "One kernel: what it stores, and the buffers it reads.")
+  py::class_<KernelToJudge>(m, "Kernel", "One kernel: its formula, its buffers, and how its results are judged.")
       .def_static(
           "from_json",
           [](const std::string& text, const std::string& judging) {

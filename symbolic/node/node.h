@@ -125,7 +125,7 @@ struct Step {
 /// last step is the result. Iterative.
 /// Throws OverflowError if a constant is beyond 64 bits.
 std::vector<Step> lower(Node node);
-/// The value of a step other than Const and Var from those of its arguments.
+/// Applies a step's operation to the values of its arguments; not for Const and Var.
 Node step_node(StepOp op, std::span<const Node> args);
 
 /// Parses the syntax of `render`: + - * // % < <= > >= == != and or not, min(..) max(..)

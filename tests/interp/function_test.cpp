@@ -253,23 +253,24 @@ TEST(NamedFunction, HasTheSpecialValuesOfAnnexF) {
     float x, y, wanted;
   };
   const Case cases[] = {
-      {NamedFunction::Exp, -inf, 0, 0},        {NamedFunction::Exp, inf, 0, inf},
-      {NamedFunction::Exp, -0.0F, 0, 1},       {NamedFunction::Expm1, -0.0F, 0, -0.0F},
-      {NamedFunction::Log, 0, 0, -inf},        {NamedFunction::Log, -1, 0, nan},
-      {NamedFunction::Log1p, -1, 0, -inf},     {NamedFunction::Rsqrt, -0.0F, 0, -inf},
-      {NamedFunction::Sigmoid, -inf, 0, 0},    {NamedFunction::Sigmoid, inf, 0, 1},
-      {NamedFunction::Silu, -inf, 0, -0.0F},   {NamedFunction::Silu, inf, 0, inf},
-      {NamedFunction::Tanh, -0.0F, 0, -0.0F},  {NamedFunction::Tanh, inf, 0, 1},
-      {NamedFunction::Gelu, -inf, 0, -0.0F},   {NamedFunction::Gelu, -0.0F, 0, -0.0F},
-      {NamedFunction::Cos, inf, 0, nan},       {NamedFunction::Acosh, 0.5F, 0, nan},
-      {NamedFunction::Atanh, -1, 0, -inf},     {NamedFunction::Erfinv, 1, 0, inf},
-      {NamedFunction::Erfinv, 1.5F, 0, nan},   {NamedFunction::Digamma, -2, 0, nan},
-      {NamedFunction::Digamma, 0, 0, -inf},    {NamedFunction::Lgamma, -2, 0, inf},
-      {NamedFunction::Floor, -0.0F, 0, -0.0F}, {NamedFunction::Ceil, -0.5F, 0, -0.0F},
-      {NamedFunction::Round, 2.5F, 0, 2},      {NamedFunction::Pow, nan, 0, 1},
-      {NamedFunction::Pow, 1, nan, 1},         {NamedFunction::Pow, -2, 3, -8},
-      {NamedFunction::Pow, -2, 0.5F, nan},     {NamedFunction::Hypot, inf, nan, inf},
-      {NamedFunction::Hypot, nan, -inf, inf},  {NamedFunction::Atan2, -0.0F, 1, -0.0F},
+      {NamedFunction::Exp, -inf, 0, 0},         {NamedFunction::Exp, inf, 0, inf},
+      {NamedFunction::Exp, -0.0F, 0, 1},        {NamedFunction::Expm1, -0.0F, 0, -0.0F},
+      {NamedFunction::Log, 0, 0, -inf},         {NamedFunction::Log, -1, 0, nan},
+      {NamedFunction::Log1p, -1, 0, -inf},      {NamedFunction::Rsqrt, -0.0F, 0, -inf},
+      {NamedFunction::Sigmoid, -inf, 0, 0},     {NamedFunction::Sigmoid, inf, 0, 1},
+      {NamedFunction::Silu, -inf, 0, -0.0F},    {NamedFunction::Silu, inf, 0, inf},
+      {NamedFunction::Tanh, -0.0F, 0, -0.0F},   {NamedFunction::Tanh, inf, 0, 1},
+      {NamedFunction::Gelu, -inf, 0, -0.0F},    {NamedFunction::Gelu, -0.0F, 0, -0.0F},
+      {NamedFunction::Cos, inf, 0, nan},        {NamedFunction::Acosh, 0.5F, 0, nan},
+      {NamedFunction::Atanh, -1, 0, -inf},      {NamedFunction::Erfinv, 1, 0, inf},
+      {NamedFunction::Erfinv, -0.0F, 0, -0.0F}, {NamedFunction::Erfinv, 1.5F, 0, nan},
+      {NamedFunction::Digamma, -2, 0, nan},     {NamedFunction::Digamma, 0, 0, -inf},
+      {NamedFunction::Lgamma, -2, 0, inf},      {NamedFunction::Floor, -0.0F, 0, -0.0F},
+      {NamedFunction::Ceil, -0.5F, 0, -0.0F},   {NamedFunction::Round, 2.5F, 0, 2},
+      {NamedFunction::Pow, nan, 0, 1},          {NamedFunction::Pow, 1, nan, 1},
+      {NamedFunction::Pow, -2, 3, -8},          {NamedFunction::Pow, -2, 0.5F, nan},
+      {NamedFunction::Hypot, inf, nan, inf},    {NamedFunction::Hypot, nan, -inf, inf},
+      {NamedFunction::Atan2, -0.0F, 1, -0.0F},
   };
   for (const Case& c : cases) {
     const float got = scalar::function(c.f, c.x, c.y);
@@ -278,6 +279,45 @@ TEST(NamedFunction, HasTheSpecialValuesOfAnnexF) {
                     : std::bit_cast<std::uint32_t>(got) == std::bit_cast<std::uint32_t>(c.wanted))
         << info(c.f).name << "(" << c.x << ", " << c.y << ") = " << got << ", not " << c.wanted;
   }
+}
+
+interp::Legal<double> legal_of(NamedFunction f, double low, double high) {
+  const auto x = interp::Legal<double>::range(low, high);
+  return interp::legal::function(f, x, x, {0, DType::Float64});
+}
+
+// Where a value near 0 has many digits more than the one at the other end.
+TEST(LegalFunction, EnclosesACosineBesideItsRoot) {
+  const auto cos = [](float x) { return scalar::function(NamedFunction::Cos, x); };
+  const float low = 1.5707646608352661F, high = 1.570796251296997F;
+  const auto x = interp::Legal<float>::range(low, high);
+  const auto legal = interp::legal::function(NamedFunction::Cos, x, x, {1, DType::Float32});
+  EXPECT_TRUE(legal.accepts(cos(low)) && legal.accepts(cos(high))) << legal.lo << ' ' << legal.hi;
+  EXPECT_FALSE(legal.accepts(-1e-6F));
+  const auto y = interp::Legal<float>::range(3.141530752182007F, 3.1415927410125732F);
+  const auto sine = interp::legal::sin(y, 1, 0, std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(sine.accepts(scalar::sin(y.lo)) && sine.accepts(scalar::sin(y.hi)));
+}
+
+TEST(LegalFunction, EnclosesTheLeastValueOfAValley) {
+  for (const NamedFunction f :
+       {NamedFunction::Silu, NamedFunction::Gelu, NamedFunction::GeluTanh}) {
+    const double turn = info(f).turn;
+    const auto legal = legal_of(f, turn - 2e-7, turn + 1.5e-7);
+    for (int i = -20; i <= 15; ++i)
+      EXPECT_TRUE(legal.accepts(scalar::function(f, turn + i * 1e-8))) << info(f).name << ' ' << i;
+    EXPECT_FALSE(legal.accepts(std::nextafter(legal.lo, -1)));
+  }
+}
+
+// erfc(0) is 1 in every implementation, erfc(6e-8) within its error.
+TEST(LegalFunction, AnEndIsAsFreeAsItsNeighbours) {
+  const auto x = interp::Legal<float>::range(0, 1e-7F);
+  const auto legal = interp::legal::function(NamedFunction::Erfc, x, x, {5, DType::Float32});
+  EXPECT_TRUE(legal.accepts(1.0000002F));
+  const auto zero = interp::Legal<float>::point(0);
+  EXPECT_TRUE(
+      interp::legal::function(NamedFunction::Erfc, zero, zero, {5, DType::Float32}).is_point());
 }
 
 }  // namespace
