@@ -177,7 +177,7 @@ TYPED_TEST(ExactSumOf, ManyTermsDoNotOverflowTheDigits) {
 // `n` finite numbers with exponents spread over `binades`; every eighth except the first is a
 // signed zero.
 template <class T>
-std::vector<T> spread_values(test::Draws& random, std::size_t n, int binades) {
+std::vector<T> spread_values(test::Draws& random, std::size_t n, std::size_t binades) {
   constexpr DTypeInfo kInfo = info(dtype_v<T>);
   constexpr int kRoom = kInfo.max_exponent - kInfo.min_exponent - 12;
   const int lowest = kInfo.min_exponent + random.index(kRoom + 1);
@@ -196,7 +196,7 @@ constexpr std::size_t kLengths[] = {1, 7, 11, 12, 13, 31, 64, 1000, 1023, 1024, 
 TYPED_TEST(ExactSumOf, RunsAgreeWithMpfrAndTermByTerm) {
   using T = TypeParam;
   test::TracedDraws random(37);
-  for (const int binades : {0, 3, 12, 18, 22, 30, 45, 58, 62, 75, 90, 120, 2000})
+  for (const std::size_t binades : {0, 3, 12, 18, 22, 30, 45, 58, 62, 75, 90, 120, 2000})
     for (const std::size_t n : kLengths) {
       const std::vector<T> terms = spread_values<T>(random, n, binades);
       ExactSum<T> run;

@@ -76,10 +76,10 @@ void every_tree_is_legal(int cases) {
     std::vector<T> terms;
     std::vector<A> wide;
     const auto n = static_cast<std::size_t>(2 + c % 5);
-    const int spread = c % 3 == 0 ? 4 : 24;
+    const std::size_t spread = c % 3 == 0 ? 4 : 24;
     for (std::size_t i = 0; i < n; ++i) {
       const double fraction = random.uniform(-0.5, 0.5);
-      const int exponent = random.index(spread) - spread / 2;
+      const int exponent = random.index(spread) - static_cast<int>(spread / 2);
       terms.push_back(convert<T>(std::ldexp(fraction, exponent)));
       wide.push_back(convert<A>(terms.back()));
     }

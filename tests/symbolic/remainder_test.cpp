@@ -127,14 +127,15 @@ TEST(RemainderConditions, HaveTheirValueAtEveryPoint) {
   Names names;
   for (const char* name : {"w", "x", "y", "z"}) names.emplace(name, variable(name, -13, 23));
   for (int round = 0; round < 3'000; ++round) {
-    const int parts = round % 50 == 0 ? 200 : 2 + random.index(4), variables = 1 + random.index(4);
+    const int parts = round % 50 == 0 ? 200 : 2 + random.index(4);
+    const std::size_t variables = 1 + random.below(4);
     const bool all = random.chance(1, 2);
     std::vector<Part> list;
     std::string text;
     for (int i = 0; i < parts; ++i) {
-      const int c = 2 + random.index(7);
-      list.push_back({random.index(variables), 2 + random.index(3), c, random.index(c),
-                      random.index(3), random.index(4)});
+      const std::size_t c = 2 + random.below(7);
+      list.push_back({random.index(variables), 2 + random.index(3), static_cast<int>(c),
+                      random.index(c), random.index(3), random.index(4)});
       text += (i == 0 ? "" : all ? " and " : " or ") + list.back().str();
     }
     const Node node = parse(text, names);
