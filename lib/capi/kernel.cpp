@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -8,6 +9,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/capi/guard.h"
+#include "touchstone/fuzz/judge/probe.h"
 #include "touchstone/interp/device/interpreted.h"
 #include "touchstone/interp/oracle/declared_profile.h"
 #include "touchstone/judging/judging.h"
@@ -112,7 +114,75 @@ int c_outcome(const touchstone::Verdict& verdict) {
   return TOUCHSTONE_UNUSABLE;
 }
 
+std::optional<touchstone::ChosenProfile> chosen_by(const char* profile) {
+  const std::string_view allowed =
+      profile == nullptr ? "" : text_argument(profile, "profile", touchstone::kMostProfileText);
+  if (allowed.empty()) return std::nullopt;
+  return touchstone::ChosenProfile{touchstone::declared_profile(allowed), "named by the caller"};
+}
+
+touchstone_verdict* verdict_of(const touchstone::Verdict& found, std::string text) {
+  return new touchstone_verdict{c_outcome(found), std::move(text),
+                                static_cast<std::size_t>(found.checked),
+                                static_cast<std::size_t>(found.wrong), found.index};
+}
+
+// One call on the inputs of one probe.
+touchstone::Verdict judged_call(const touchstone::KernelToJudge& kernel,
+                                const touchstone::Judging& judging,
+                                const touchstone::fuzz::Probe& probe, touchstone_function function,
+                                void* context) {
+  touchstone::Device& device = *host().device;
+  Buffers buffers(probe.inputs.size() + 1);
+  buffers[0] = std::make_unique<Buffer>(device, kernel.buffers[0].dtype, kernel.buffers[0].size);
+  std::vector<std::string> copies;  // of the inputs, which the function might change
+  for (const touchstone::HostArray& input : probe.inputs) copies.push_back(input.bytes);
+  std::vector<void*> pointers{buffers[0]->memory()};
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    const touchstone::HostArray& input = probe.inputs[i];
+    buffers[i + 1] = std::make_unique<Buffer>(device, input.dtype, input.size());
+    buffers[i + 1]->copy_in(std::as_bytes(std::span(input.bytes)));
+    pointers.push_back(copies[i].data());
+  }
+  function(pointers.data(), context);
+  return judge(kernel.ast, raw(buffers), *buffers[0], judging);
+}
+
 }  // namespace
+
+touchstone_status touchstone_judge(const char* formula, const char* profile,
+                                   touchstone_function function, void* context,
+                                   touchstone_verdict** verdict) {
+  return guarded([&] {
+    require(verdict, "verdict");
+    if (function == nullptr) throw touchstone::BufferError("function is NULL");
+    const touchstone::KernelToJudge kernel = touchstone::formula_to_judge(
+        text_argument(formula, "formula", touchstone::define::kLongestText));
+    const touchstone::Judging judging = kernel.judging.under(chosen_by(profile));
+    const std::scoped_lock lock(host().busy);
+    std::vector<touchstone::Verdict> all;
+    std::string_view failed;
+    for (const touchstone::fuzz::Probe& probe : touchstone::fuzz::draw_probes(kernel.ast)) {
+      all.push_back(judged_call(kernel, judging, probe, function, context));
+      if (failed.empty() && all.back().outcome == touchstone::Outcome::Fail)
+        failed = touchstone::fuzz::name(probe.family);
+    }
+    const touchstone::Verdict whole = touchstone::combine(all);
+    const std::string text = judging.str(whole);
+    *verdict = verdict_of(
+        whole, failed.empty() ? text : fmt::format("{} (the inputs are {})", text, failed));
+  });
+}
+
+int touchstone_judge_and_print(const char* formula, touchstone_function function) {
+  touchstone_verdict* verdict = nullptr;
+  const bool done = touchstone_judge(formula, nullptr, function, nullptr, &verdict) == 0;
+  std::printf("%s: %s\n", formula == nullptr ? "NULL" : formula,
+              done ? touchstone_verdict_text(verdict) : touchstone_error());
+  const int outcome = touchstone_verdict_outcome(verdict);
+  touchstone_verdict_free(verdict);
+  return outcome;
+}
 
 touchstone_status touchstone_kernel_json(const char* json, const char* const* names,
                                          const int64_t* values, size_t count,
@@ -201,21 +271,14 @@ touchstone_status touchstone_check(const touchstone_kernel* kernel, const char* 
                                    touchstone_verdict** verdict) {
   return guarded([&] {
     require(verdict, "verdict");
-    const std::string_view allowed =
-        profile == nullptr ? "" : text_argument(profile, "profile", touchstone::kMostProfileText);
-    std::optional<touchstone::ChosenProfile> chosen;
-    if (!allowed.empty())
-      chosen =
-          touchstone::ChosenProfile{touchstone::declared_profile(allowed), "named by the caller"};
+    const std::optional<touchstone::ChosenProfile> chosen = chosen_by(profile);
     require(kernel, "kernel");
     const touchstone::Judging judging = kernel->file.judging.under(chosen);
     const std::scoped_lock lock(host().busy);
     const Buffers own = buffers_with(*host().device, kernel, buffers, bytes, count, true);
     const touchstone::Verdict found =
-        touchstone::judge(kernel->file.ast, raw(own), *own[0], judging.profile);
-    *verdict = new touchstone_verdict{c_outcome(found), judging.str(found),
-                                      static_cast<std::size_t>(found.checked),
-                                      static_cast<std::size_t>(found.wrong), found.index};
+        touchstone::judge(kernel->file.ast, raw(own), *own[0], judging);
+    *verdict = verdict_of(found, judging.str(found));
   });
 }
 

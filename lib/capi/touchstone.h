@@ -4,10 +4,10 @@
  * fail return a touchstone_status or a text (NULL on failure) and leave their arguments unchanged;
  * touchstone_error() has the reason. Texts are UTF-8, end with a zero byte, and belong to the
  * handle that returned them: they are valid until its next call that changes it or returns a text,
- * or until it is freed. NULL may be freed. Nothing here exits the process, prints, or handles
- * signals. A forked child can continue in one thread; if it was forked during another thread's
- * call, every call fails at once with TOUCHSTONE_STATUS_SYSTEM.
- * C99 and later, C++. */
+ * or until it is freed. NULL may be freed. Nothing here exits the process or handles signals. A
+ * forked child can continue in one thread; if it was forked during another thread's call, every
+ * call fails at once with TOUCHSTONE_STATUS_SYSTEM. Only touchstone_judge_and_print prints. C99 and
+ * later, C++. */
 #ifndef TOUCHSTONE_H
 #define TOUCHSTONE_H
 
@@ -197,6 +197,20 @@ TOUCHSTONE_API touchstone_status touchstone_check(const touchstone_kernel* kerne
                                                   const char* profile, const void* const* buffers,
                                                   const size_t* bytes, size_t count,
                                                   touchstone_verdict** verdict);
+/* Computes a formula: reads buffers[1], buffers[2], ..., its inputs in the order of first use, and
+ * writes buffers[0]. Row-major, aligned for any type. */
+typedef void (*touchstone_function)(void* const* buffers, void* context);
+/* Calls a function on probes, inputs that show errors (docs/probes.md), and judges all results
+ * together. profile: as in touchstone_check. */
+TOUCHSTONE_API touchstone_status touchstone_judge(const char* formula, const char* profile,
+                                                  touchstone_function function, void* context,
+                                                  touchstone_verdict** verdict);
+/* The same under the usual profile; prints the verdict, or the error, to standard output. Returns
+ * the outcome; TOUCHSTONE_UNUSABLE after an error.
+ *   TOUCHSTONE_JUDGE(my_softmax, "softmax(x[64,128])") */
+TOUCHSTONE_API int touchstone_judge_and_print(const char* formula, touchstone_function function);
+#define TOUCHSTONE_JUDGE(function, formula) touchstone_judge_and_print((formula), (function))
+
 TOUCHSTONE_API void touchstone_verdict_free(touchstone_verdict* verdict);
 TOUCHSTONE_API int touchstone_verdict_outcome(const touchstone_verdict* verdict);
 /* One line, as printed by the touchstone command: "FAIL: 1 of 640 elements; first at (3, 7):

@@ -1,0 +1,175 @@
+#include "touchstone/define/forms.h"
+
+#include <algorithm>
+#include <set>
+
+#include "touchstone/base/suggest.h"
+#include "touchstone/define/definitions.h"
+
+namespace touchstone::define {
+namespace {
+
+// exp neither overflows nor loses digits to subnormal results.
+Array is_small(const Array& x) {
+  const bool is_double = !x.is_number() && x.dtype() == DType::Float64;
+  return less(abs(wide(x)), Array::number(is_double ? "600" : "64"));
+}
+Array x_is_small(const Call& c) { return is_small(c.array("x")); }
+
+constexpr std::string_view kNorms = "layer_norm batch_norm group_norm instance_norm rms_norm";
+constexpr std::string_view kMeans = "mean var std avg_pool1d avg_pool2d";
+
+constexpr CompositeForm kForms[] = {
+    {kNorms, "divided", "(x - mean) / sqrt(var + eps) * w + b", {.scaling = Scaling::Divided}},
+    {kNorms, "scale first", "(x - mean) * (r*w) + b", {.scaling = Scaling::ScaleFirst}},
+    {kNorms, "shifted", "(x*r - mean*r) * w + b", {.scaling = Scaling::Shifted}},
+    {kNorms, "folded", "x*s + (b - mean*s), s = r*w", {.scaling = Scaling::Folded}},
+    {kMeans, "reciprocal", "sum * (1/n)", {.reciprocal = true}},
+    {"softmax", "reciprocal", "e * (1 / sum(e))", {.reciprocal = true}},
+    {"softmax", "base 2", "e = exp2(x*log2(e) - max*log2(e))", {.base2 = true}},
+    {"softmax", "base 2, reciprocal", "both", {.reciprocal = true, .base2 = true}},
+    {"softmax log_softmax logsumexp cross_entropy",
+     "unshifted",
+     "without subtracting the maximum, where |x| < 64 (float64: 600)",
+     {.unshifted = true},
+     x_is_small},
+    {"log_softmax cross_entropy", "sum first", "x - (max + log(sum))", {.sum_first = true}},
+    {"linear conv1d conv2d", "bias first", "b is the first term of the sum", {.bias_first = true}},
+    {"attention", "late", "(e v) / sum(e)", {.late = true}},
+    {"attention", "late, reciprocal", "(e v) * (1 / sum(e))", {.reciprocal = true, .late = true}},
+    {"attention", "scaled queries", "(q*scale) k^T", {.scale_at = ScaleAt::Queries}},
+    {"attention", "scaled both", "(q*s) (k*s)^T, s*s = scale", {.scale_at = ScaleAt::Both}},
+    {"attention",
+     "late, scaled queries",
+     "both",
+     {.scale_at = ScaleAt::Queries, .late = true}},
+    {"attention",
+     "late, base 2",
+     "late, with exp2 in place of exp",
+     {.base2 = true, .late = true}},
+    {"attention",
+     "late, base 2, reciprocal",
+     "with 1 / sum(e)",
+     {.reciprocal = true, .base2 = true, .late = true}},
+    {"attention", "narrow weights", "softmax rounded to the type of v", {.narrow_weights = true}},
+    {"attention",
+     "late, narrow weights",
+     "e rounded to the type of v",
+     {.late = true, .narrow_weights = true}},
+    {"attention",
+     "late, base 2, narrow weights",
+     "with exp2 in place of exp",
+     {.base2 = true, .late = true, .narrow_weights = true}},
+    {"attention", "narrow stages", "scores and weights rounded", {.narrow_stages = true}},
+    {"attention",
+     "narrow stages, scaled both",
+     "q*s and k*s rounded, too",
+     {.scale_at = ScaleAt::Both, .narrow_stages = true}},
+    {"var std layer_norm group_norm instance_norm",
+     "moments",
+     "var = (sum(x*x) - n*mean^2) / n: digits cancel",
+     {.moments = true},
+     nullptr,
+     false},
+    {"cumsum",
+     "subtracts",
+     "the total less the later terms: digits cancel",
+     {.subtracts = true},
+     nullptr,
+     false},
+};
+
+constexpr CompositeForm kDefinition{"", "definition", "as the definition says", {}};
+
+bool is_of(const CompositeForm& form, std::string_view name) {
+  std::string_view rest = form.of;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    if (rest.substr(0, end) == name) return true;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return false;
+}
+
+struct Choices {
+  std::string composite;
+  std::vector<const CompositeForm*> forms;  // the first is the one usually taken
+};
+
+std::vector<Choices> choices_of(const Formula& formula, std::span<const std::string> named) {
+  std::vector<Choices> all;
+  for (const std::string& name : formula.called) {
+    Choices one{name, {}};
+    const auto wanted = [&](const CompositeForm& form) {
+      return std::ranges::find(named, form.name) != named.end();
+    };
+    if (named.empty() || wanted(kDefinition)) one.forms.push_back(&kDefinition);
+    for (const CompositeForm& form : kForms)
+      if (is_of(form, name) && (named.empty() ? form.by_default : wanted(form)))
+        one.forms.push_back(&form);
+    if (one.forms.empty()) one.forms.push_back(&kDefinition);
+    if (one.forms.size() > 1 || one.forms[0] != &kDefinition) all.push_back(std::move(one));
+  }
+  return all;
+}
+
+// Every way to choose one form of each, those nearest to the first ones first.
+std::vector<std::vector<std::size_t>> picks_of(const std::vector<Choices>& all) {
+  std::vector<std::vector<std::size_t>> picks{std::vector<std::size_t>(all.size())};
+  // Each pass changes one more choice, later than those changed before.
+  for (std::size_t begin = 0; begin < picks.size() && picks.size() < kMostForms; ++begin) {
+    std::size_t first = all.size();
+    while (first > 0 && picks[begin][first - 1] == 0) --first;
+    for (std::size_t i = first; i < all.size(); ++i)
+      for (std::size_t k = 1; k < all[i].forms.size() && picks.size() < kMostForms; ++k) {
+        picks.push_back(picks[begin]);
+        picks.back()[i] = k;
+      }
+  }
+  return picks;
+}
+
+}  // namespace
+
+std::span<const CompositeForm> composite_forms() { return kForms; }
+
+void require_form(std::string_view name) {
+  std::set<std::string_view> known{kDefinition.name};
+  for (const CompositeForm& form : kForms) known.insert(form.name);
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  if (!known.contains(name))
+    throw ParseError(fmt::format("there is no form '{}'{}; known: {}", name,
+                                 did_you_mean(name, names), fmt::join(names, ", ")));
+}
+
+std::vector<FormulaForm> forms_of(std::string_view text, std::span<const InputShape> shapes,
+                                  std::span<const std::string> named) {
+  for (const std::string& name : named) require_form(name);
+  const Formula definition = parse(text, shapes);
+  const std::vector<Choices> all = choices_of(definition, named);
+  std::vector<LazyOpPtr> known;
+  if (named.empty()) known.push_back(definition.kernel());
+  std::vector<FormulaForm> out;
+  for (const std::vector<std::size_t>& pick : picks_of(all)) {
+    ChosenForms chosen;
+    FormulaForm made;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const CompositeForm* form = all[i].forms[pick[i]];
+      if (form == &kDefinition) continue;
+      chosen.emplace(all[i].composite, form);
+      made.name += fmt::format("{}{}: {}", made.name.empty() ? "" : ", ", all[i].composite,
+                               form->name);
+    }
+    const Formula formula = parse(text, shapes, chosen);
+    made.kernel = formula.kernel();
+    const auto is_same = [&](const LazyOpPtr& k) { return same(k, made.kernel); };
+    if (std::ranges::any_of(known, is_same)) continue;
+    known.push_back(made.kernel);
+    if (named.empty())
+      for (const Array& condition : formula.sound) made.sound.push_back(kernel(condition));
+    out.push_back(std::move(made));
+  }
+  return out;
+}
+
+}  // namespace touchstone::define

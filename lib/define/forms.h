@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "touchstone/define/text.h"
+
+// The ways in which libraries compute a named composite other than as its definition says
+// (docs/define.md, "Forms").
+
+namespace touchstone::define {
+
+class Call;
+
+/// A way to compute the composites in `of`.
+struct CompositeForm {
+  std::string_view of;       // names, separated by spaces
+  std::string_view name;     // "folded"
+  std::string_view formula;  // "x*s + (b - mean*s), s = w*r"
+  Way way;
+  /// Where given, an array of bool: the form is sound if all elements are true. Without it, it is
+  /// always sound.
+  Array (*sound)(const Call&) = nullptr;
+  /// False: legal only if a profile names it, since it is less accurate.
+  bool by_default = true;
+};
+std::span<const CompositeForm> composite_forms();
+/// Throws ParseError with the nearest name.
+void require_form(std::string_view name);
+
+/// A formula with one form for each of its composites.
+struct FormulaForm {
+  std::string name;  // "batch_norm folded"
+  LazyOpPtr kernel;
+  std::vector<LazyOpPtr> sound;  // kernels of bool; all elements must be true
+};
+/// A formula's forms other than its definition: those by default, or exactly those of `named`, then
+/// without conditions; those with one other composite first. No two have the same kernel, and none
+/// the definition's unless it is named ("definition"). At most `kMostForms`. Throws ParseError.
+std::vector<FormulaForm> forms_of(std::string_view text, std::span<const InputShape> shapes,
+                                  std::span<const std::string> named = {});
+inline constexpr std::size_t kMostForms = 64;
+
+}  // namespace touchstone::define
