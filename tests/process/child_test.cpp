@@ -127,10 +127,13 @@ TEST_F(ProcessTest, WhatCannotBeRunSaysWhy) {
 TEST_F(ProcessTest, AllThatAChildStartedEndsWithIt) {
   for (const bool by_itself : {true, false}) {
     std::filesystem::remove(note());
-    Child child = Child::of_program(shell(by_itself ? "(" + family() + ") & sleep 0.3" : family()));
+    const std::string seen = (dir_.path() / "seen").string();
+    const std::string waits = " & until [ -e '" + seen + "' ]; do sleep 0.05; done";
+    Child child = Child::of_program(shell(by_itself ? "(" + family() + ")" + waits : family()));
     const std::vector<std::string> all = numbers(4);
     for (const std::string& pid : all) EXPECT_TRUE(lives(pid)) << pid;
     if (by_itself) {
+      std::ofstream(seen).close();
       EXPECT_TRUE(child.ends_before(Clock::now() + 10s));
     }
     const Ending ending = child.end();
