@@ -79,6 +79,13 @@ Given given_of(const Definition& of, const define::Parameter& p, py::handle valu
   return sizes;
 }
 
+/// An argument other than an input, as in a formula.
+std::string text_of(const py::object& argument) {
+  if (const auto number = array_of(argument)) return number->node()->number;
+  return py::str(py::isinstance<py::tuple>(argument) ? py::object(py::list(argument)) : argument)
+      .cast<std::string>();
+}
+
 // Calls a definition with arguments by position or name, as in a text.
 Array called(const Definition& of, const py::args& args, const py::kwargs& named) {
   const std::vector<define::Parameter> wanted = parameters(of);
@@ -220,6 +227,8 @@ void bind_builder(py::module_& m) {
     // Arrays become buffers 1, 2, ... in order of appearance.
     int count = 0;
     py::list inputs;
+    std::string text;  // the call as a formula
+    std::vector<define::InputShape> shapes;
     const Definition& definition = define::definition(op);
     const std::vector<define::Parameter> wanted = parameters(definition);
     const auto input = [&](py::handle value, bool is_array) -> py::object {
@@ -230,21 +239,33 @@ void bind_builder(py::module_& m) {
         return py::reinterpret_borrow<py::object>(value);
       const Borrowed b(value, fmt::format("input {}", ++count));
       inputs.append(value);
+      shapes.push_back({b.shape(), b.dtype()});
       return py::cast(Array::input(count, b.shape(), b.dtype()));
     };
+    const auto say = [&](const std::string& name, const py::object& argument, bool is_new) {
+      if (argument.is_none()) return;
+      text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name,
+                          is_new ? fmt::format("x{}", count) : text_of(argument));
+    };
     py::tuple places(args.size());
-    for (std::size_t i = 0; i < args.size(); ++i)
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      const int before = count;
       places[i] = input(args[i], i >= wanted.size() || wanted[i].is_array);
+      if (i < wanted.size()) say(wanted[i].name, places[i], count > before);
+    }
     py::dict names;
     for (const auto& [key, value] : named) {
-      const auto p = std::ranges::find(wanted, key.cast<std::string>(), &define::Parameter::name);
+      const auto name = key.cast<std::string>();
+      const auto p = std::ranges::find(wanted, name, &define::Parameter::name);
+      const int before = count;
       names[key] = input(value, p == wanted.end() || p->is_array);
+      say(name, names[key], count > before);
     }
-    const Array made = called(definition, py::args(places), py::kwargs(names));
+    (void)called(definition, py::args(places), py::kwargs(names));  // its errors are Python's
     KernelToJudge file;
     {
       const Released r;
-      file = stored(made, op);
+      file = formula_to_judge(fmt::format("{}({})", op, text), shapes);
     }
     return py::make_tuple(std::move(file), inputs);
   });

@@ -116,7 +116,7 @@ JudgedVerdict checked(const KernelToJudge& kernel, const std::vector<py::object>
   Arrays arrays = arrays_of(kernel, inputs);
   add_output(kernel, arrays, output);
   const Working working;
-  return {judge(kernel.ast, arrays.raw(), *arrays.buffers[0], judging.profile), judging};
+  return {judge(kernel.ast, arrays.raw(), *arrays.buffers[0], judging), judging};
 }
 
 std::string order_of(const KernelToJudge& kernel, const std::vector<py::object>& inputs,

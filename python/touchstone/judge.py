@@ -29,9 +29,17 @@ def _copied(array):
     return array
 
 
+def _word(value):
+    return str(list(value) if isinstance(value, tuple) else int(value) if isinstance(value, bool) else value)
+
+
 def _of_shapes(reference, shapes, dtype, attributes):
+    """The kernel of a definition over inputs of these shapes."""
     loads = [_kernel.load(i + 1, shape, dtype) for i, shape in enumerate(shapes)]
-    return _kernel.store(_kernel.call(reference, *loads, **attributes), reference)
+    _kernel.call(reference, *loads, **attributes)  # its errors are those of a call
+    inputs = [f"x{i + 1}[{','.join(map(str, shape))}]:{dtype}" for i, shape in enumerate(shapes)]
+    words = [f"{name}={_word(value)}" for name, value in attributes.items() if value is not None]
+    return _kernel.Kernel.from_formula(f"{reference}({', '.join(inputs + words)})")
 
 
 def judge(fn, reference: str | _kernel.Kernel, inputs=None, *, profile: str | None = None, dtype: str = "float32",
