@@ -1,4 +1,6 @@
 #include <filesystem>
+#include <functional>
+#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
@@ -109,6 +111,10 @@ std::vector<fuzz::SuiteCase> draw_suite(const SuiteWords& words) {
 
 namespace {
 
+std::int64_t count_of(const define::Sizes& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
 void write_into(const fs::path& root, const std::vector<fuzz::SuiteCase>& cases,
                 const std::string& format, const Judging& judging) {
   Progress progress("writing", static_cast<std::int64_t>(cases.size()));
@@ -120,8 +126,12 @@ void write_into(const fs::path& root, const std::vector<fuzz::SuiteCase>& cases,
     write_file_atomically(folder / "kernel.json", to_json(kernel));
     write_file_atomically(folder / "judging.json", judging_json(kernel));
     std::vector<NamedArray> inputs;
-    for (const HostArray& input : cases[i].run.inputs)
-      inputs.push_back({fmt::format("in{}", inputs.size() + 1), input});
+    for (HostArray input : cases[i].run.inputs) {
+      const std::size_t k = inputs.size();
+      if (k < judging.inputs.size() && count_of(judging.inputs[k].shape) == input.size())
+        input.shape = judging.inputs[k].shape;  // the user's
+      inputs.push_back({fmt::format("in{}", k + 1), std::move(input)});
+    }
     if (format == "npy")
       for (const NamedArray& input : inputs) write_npy(folder / (input.name + ".npy"), input.array);
     else

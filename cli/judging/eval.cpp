@@ -15,7 +15,7 @@ namespace touchstone::cli {
 namespace {
 
 // The given inputs, or small integers drawn from the seed.
-std::vector<HostArray> inputs_of(const KernelFile& kernel, const EvalOptions& options) {
+std::vector<HostArray> inputs_of(const KernelToJudge& kernel, const EvalOptions& options) {
   if (!options.inputs.empty()) return read_arrays(kernel, options.inputs, 1);
   fuzz::RandomChooser chooser(options.seed, 0);
   return fuzz::draw_inputs(chooser, fuzz::ValueFamily::Integers, kernel.ast);
@@ -38,7 +38,7 @@ void print_values(const HostArray& output) {
 
 int run_eval(const EvalOptions& options) {
   const ConfigScope scope(Config::from_environment());
-  const KernelFile kernel =
+  const KernelToJudge kernel =
       with_values(kernel_named(options.kernel, options.op, options.inputs), options.variables);
   const LazyOpPtr& concrete = kernel.ast;
   Device& device = Device::get(options.device);

@@ -42,6 +42,7 @@ symbolic::Values parse_values(const std::vector<std::string>& words, const LazyO
 
 // A named array, not yet read.
 struct Named {
+  std::string name;  // of an input: "x" of x=x.npy; empty: by order
   std::string label;
   std::shared_ptr<const ArrayFile> file;  // null: see the label
   std::size_t at = 0;
@@ -66,13 +67,23 @@ std::vector<Named> named_by(const std::vector<std::string>& paths, int first) {
         const std::string name = prefix + std::to_string(i + begin);
         const auto at = places.find(name);
         if (at == places.end()) break;
-        found.push_back({paths[0] + ":" + name, file, at->second});
+        found.push_back({{}, paths[0] + ":" + name, file, at->second});
       }
       if (found.size() == all.size() && !all.empty()) return found;
       found.clear();
     }
   }
-  for (const std::string& path : paths) found.push_back({path, nullptr, 0});
+  for (const std::string& word : paths) {
+    const std::size_t equals = word.find('=');
+    const bool is_named = first == 1 && equals != std::string::npos && equals > 0 &&
+                          word.find_first_of("/.") > equals && !std::filesystem::exists(word);
+    if (!found.empty() && is_named == found[0].name.empty())
+      throw ParseError(fmt::format("{}: give all inputs by name (x=x.npy) or none", word));
+    found.push_back({is_named ? word.substr(0, equals) : std::string(),
+                     is_named ? word.substr(equals + 1) : word, nullptr, 0});
+    if (is_named && std::ranges::count(found, found.back().name, &Named::name) > 1)
+      throw ParseError(fmt::format("{}: '{}' is given twice", word, found.back().name));
+  }
   return found;
 }
 
@@ -98,7 +109,7 @@ KernelToJudge kernel_of_text(const std::string& text, const std::vector<std::str
   std::vector<define::InputShape> shapes;
   for (const Named& named : named_by(inputs, 1))
     named.read([&](const ArrayLayout& at) {  // reads no elements
-      shapes.push_back({at.shape, at.dtype});
+      shapes.push_back({at.shape, at.dtype, named.name});
       return std::int64_t{0};
     });
   return formula_to_judge(text, shapes);
@@ -130,28 +141,62 @@ KernelToJudge parse_kernel(const std::string& path, std::string_view text) {
   }
 }
 
-Wanted wanted_by(const KernelFile& kernel, int idx, const std::string& label) {
+namespace {
+
+// "input x", "input 1 of the kernel", "the kernel's output".
+std::string part_of(const KernelToJudge& kernel, int idx) {
+  if (idx == 0) return "the kernel's output";
+  const std::vector<Judging::Input>& inputs = kernel.judging.inputs;
+  const auto i = static_cast<std::size_t>(idx) - 1;
+  return i < inputs.size() ? "input " + inputs[i].name
+                           : fmt::format("buffer {} of the kernel", idx);
+}
+
+// The inputs in the order of the kernel's buffers.
+std::vector<Named> in_order(const KernelToJudge& kernel, std::vector<Named> found) {
+  if (found.empty() || found[0].name.empty()) return found;
+  const auto place_of = [&](const Named& named) {
+    const std::vector<Judging::Input>& inputs = kernel.judging.inputs;
+    const auto at = std::ranges::find(inputs, named.name, &Judging::Input::name);
+    if (at != inputs.end()) return at - inputs.begin();
+    std::vector<std::string> known;
+    for (const Judging::Input& input : inputs) known.push_back(input.name);
+    throw ParseError(fmt::format(
+        "{}={}: the kernel {}", named.name, named.label,
+        known.empty() ? "has no names of inputs; give the files in order"
+                      : fmt::format("has no such input, it has {}", fmt::join(known, ", "))));
+  };
+  std::vector<Named> ordered(kernel.judging.inputs.size());
+  for (Named& named : found) ordered[static_cast<std::size_t>(place_of(named))] = std::move(named);
+  for (std::size_t i = 0; i < ordered.size(); ++i)
+    if (ordered[i].name.empty())
+      throw ParseError(fmt::format("no array for input '{0}'; add --in {0}=FILE",
+                                   kernel.judging.inputs[i].name));
+  return ordered;
+}
+
+}  // namespace
+
+Wanted wanted_by(const KernelToJudge& kernel, int idx, const std::string& label) {
   return [&kernel, idx, label](const ArrayLayout& array) {
     const auto spec = std::ranges::lower_bound(kernel.buffers, idx, {}, &BufferSpec::idx);
     if (spec == kernel.buffers.end() || spec->idx != idx)
       return std::int64_t{0};  // unused buffer number
     if (array.dtype != spec->dtype)
-      throw ParseError(fmt::format("{}: contains {}, but buffer {} of the kernel is {}", label,
-                                   name(array.dtype), idx, name(spec->dtype)));
-    if (array.size() < spec->size)
-      throw ParseError(fmt::format("{}: contains {}, but buffer {} of the kernel has {}", label,
-                                   counted(array.size(), "element"), idx, spec->size));
-    if (idx == 0 && array.size() != spec->size)
-      throw ParseError(fmt::format("{}: contains {}, but the kernel's output has {}", label,
-                                   counted(array.size(), "element"), spec->size));
+      throw ParseError(fmt::format("{}: contains {}, but {} is {}", label, name(array.dtype),
+                                   part_of(kernel, idx), name(spec->dtype)));
+    if (array.size() < spec->size || (idx == 0 && array.size() != spec->size))
+      throw ParseError(fmt::format("{}: contains {}, but {} has {}", label,
+                                   counted(array.size(), "element"), part_of(kernel, idx),
+                                   spec->size));
     return spec->size;
   };
 }
 
-std::vector<HostArray> read_arrays(const KernelFile& kernel, const std::vector<std::string>& paths,
-                                   int first) {
+std::vector<HostArray> read_arrays(const KernelToJudge& kernel,
+                                   const std::vector<std::string>& paths, int first) {
   std::vector<HostArray> arrays;
-  for (const Named& named : named_by(paths, first)) {
+  for (const Named& named : in_order(kernel, named_by(paths, first))) {
     const int idx = first + static_cast<int>(arrays.size());
     if (kernel.buffers.empty() || idx > kernel.buffers.back().idx)
       throw ParseError(fmt::format(

@@ -40,14 +40,14 @@ KernelToJudge with_values(const KernelToJudge& kernel, const std::vector<std::st
 
 /// The condition on an array for buffer `idx`: its type, and at least its elements (exactly for the
 /// output). Throws ParseError that begins with `label`. `kernel` must outlive the result.
-Wanted wanted_by(const KernelFile& kernel, int idx, const std::string& label);
+Wanted wanted_by(const KernelToJudge& kernel, int idx, const std::string& label);
 
 /// Reads one array per buffer, numbered from `first`, checked against the kernel's buffers. A path
 /// names a .npy, or FILE:NAME in a .npz or .safetensors; a single path for the inputs may hold
 /// arrays in1, in2, ... or arr_0, arr_1, ... Excess elements of an input are not read. Throws
 /// ParseError or SystemError naming file and buffer.
-std::vector<HostArray> read_arrays(const KernelFile& kernel, const std::vector<std::string>& paths,
-                                   int first);
+std::vector<HostArray> read_arrays(const KernelToJudge& kernel,
+                                   const std::vector<std::string>& paths, int first);
 
 /// The suite that the words describe. Throws ParseError, DTypeError or AstError.
 std::vector<fuzz::SuiteCase> draw_suite(const SuiteWords& words);

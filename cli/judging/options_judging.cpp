@@ -45,7 +45,7 @@ Verb check_verb(CLI::App& app) {
   v->add_option("--op", o.op, kOpHelp)->excludes("file");
   v->add_option("--in", o.inputs,
                 "Inputs, buffer 1 first: FILE.npy, FILE.npz:NAME or FILE.safetensors:NAME, or a "
-                "file with arrays in1, in2, ...");
+                "file with arrays in1, in2, ...; or by name: x=FILE.npy");
   v->add_option("--out", o.output, "The candidate's output, in the same formats");
   v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
   v->add_option("--profile", o.profile,

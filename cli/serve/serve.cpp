@@ -44,7 +44,7 @@ std::string file_in(const json& said, const std::string& what, const ServeOption
 }
 
 // A file, as check takes it, or {"dtype", "base64"} with an optional "shape".
-HostArray array_of(const json& said, const std::string& what, const KernelFile& kernel, int idx,
+HostArray array_of(const json& said, const std::string& what, const KernelToJudge& kernel, int idx,
                    const ServeOptions& options) {
   if (said.is_string()) {
     const std::string path = file_in(said, what, options);
@@ -129,7 +129,7 @@ std::string verdict_of(const json& question, const ServeOptions& options) {
                                 fmt::format("the output has {} elements, the kernel's has {}",
                                             output.size(), spec.size)),
                      kernel.ast, judging);
-  return json_of(judge_arrays(kernel.ast, inputs, output, judging.profile), kernel.ast, judging);
+  return json_of(judge_arrays(kernel.ast, inputs, output, judging), kernel.ast, judging);
 }
 
 }  // namespace

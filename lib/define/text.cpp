@@ -5,11 +5,13 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include <fmt/ranges.h>
 
 #include "touchstone/base/suggest.h"
 #include "touchstone/define/definitions.h"
+#include "touchstone/define/forms.h"
 
 namespace touchstone::define {
 namespace {
@@ -34,8 +36,8 @@ bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; 
 
 class Parser {
  public:
-  Parser(std::string_view text, std::span<const InputShape> shapes)
-      : text_(text), shapes_(shapes) {}
+  Parser(std::string_view text, std::span<const InputShape> shapes, const ChosenForms& forms)
+      : text_(text), shapes_(shapes), forms_(forms) {}
 
   Formula parse() {
     if (text_.size() > kLongestText)
@@ -46,7 +48,12 @@ class Parser {
     const Given result = comparison();
     if (after_space() != text_.size())
       fail("expected the end, or one of + - * / % @ < <= > >= == !=");
-    return {array(result, start), std::move(names_), is_loose_};
+    for (const InputShape& shape : shapes_)
+      if (!shape.name.empty() && !inputs_.contains(shape.name))
+        fail_from(0, fmt::format("there is no input '{}'; the inputs are {}", shape.name,
+                                 fmt::join(names_, ", ")));
+    return {array(result, start), std::move(names_), is_loose_, std::move(called_),
+            std::move(sound_)};
   }
 
  private:
@@ -83,10 +90,8 @@ class Parser {
     if (const auto* word = std::get_if<Word>(&given)) {
       if (const auto known = inputs_.find(word->text); known != inputs_.end())
         return known->second;  // its sizes are given further on
-      if (names_.size() < shapes_.size()) {
-        const InputShape& of = shapes_[names_.size()];
-        return new_input(word->text, of.shape, of.dtype, place);
-      }
+      if (const InputShape* of = shape_for(word->text))
+        return new_input(word->text, of->shape, of->dtype, place);
       if (!shapes_.empty())
         fail_from(place, fmt::format("'{}' is input {}, but there are only {} arrays; give its "
                                      "sizes, as {}[64,128], or its array",
@@ -99,6 +104,14 @@ class Parser {
     }
     if (!std::holds_alternative<Array>(given)) fail_from(place, "expected an array, found a list");
     return std::get<Array>(given);
+  }
+
+  // The given shape of a new input; null: none.
+  const InputShape* shape_for(std::string_view word) const {
+    const auto named = std::ranges::find(shapes_, word, &InputShape::name);
+    if (named != shapes_.end()) return &*named;
+    const bool by_order = names_.size() < shapes_.size() && shapes_[names_.size()].name.empty();
+    return by_order ? &shapes_[names_.size()] : nullptr;
   }
 
   struct Deeper {
@@ -269,13 +282,14 @@ class Parser {
                         str(known->second.shape()), touchstone::name(known->second.dtype())));
       return known->second;
     }
-    if (names_.size() < shapes_.size()) expect_fits(word, sizes, place);
+    if (const InputShape* given = shape_for(word)) expect_fits(word, sizes, *given, place);
     return new_input(word, sizes, dtype, place);
   }
 
   // An array given for an input must have its sizes, or be flat. Axes of size 1 are ignored.
-  void expect_fits(const std::string& word, const Sizes& sizes, std::size_t place) const {
-    const Sizes& given = shapes_[names_.size()].shape;
+  void expect_fits(const std::string& word, const Sizes& sizes, const InputShape& by,
+                   std::size_t place) const {
+    const Sizes& given = by.shape;
     const auto count = [](const Sizes& s) {
       return std::accumulate(s.begin(), s.end(), 1.0, std::multiplies<>());
     };
@@ -283,8 +297,13 @@ class Parser {
     std::erase(wanted, 1);
     std::erase(has, 1);
     if (wanted == has || (has.size() == 1 && count(wanted) == count(has))) return;
-    fail_from(place, fmt::format("{} has the sizes [{}], and the array given for it [{}]", word,
-                                 fmt::join(sizes, ","), fmt::join(given, ",")));
+    fail_from(place, fmt::format("{} has the sizes [{}], and the array given for it [{}]{}", word,
+                                 fmt::join(sizes, ","), fmt::join(given, ","),
+                                 by.name.empty() && shapes_.size() > 1
+                                     ? fmt::format("; arrays are taken in the order of first use, "
+                                                   "here {}: give them names ({}=...)",
+                                                   names_.size() + 1, word)
+                                     : ""));
   }
 
   Array new_input(const std::string& word, const Sizes& sizes, DType dtype, std::size_t place) {
@@ -319,7 +338,14 @@ class Parser {
       if (p.required) fail_from(place, fmt::format("{} lacks {}", found->signature, p.name));
       if (!p.fallback.empty()) given.emplace(p.name, default_of(p.fallback));
     }
-    return at_place(place, [&] { return found->make(Call(std::move(given))); });
+    called_.insert(word);
+    const auto form = forms_.find(word);
+    if (form == forms_.end())
+      return at_place(place, [&] { return found->make(Call(std::move(given))); });
+    const Call call(std::move(given), form->second->way);
+    if (form->second->sound != nullptr)
+      sound_.push_back(at_place(place, [&] { return form->second->sound(call); }));
+    return at_place(place, [&] { return found->make(call); });
   }
 
   static Given default_of(const std::string& text) {
@@ -365,17 +391,20 @@ class Parser {
 
   std::string_view text_;
   std::span<const InputShape> shapes_;
+  const ChosenForms& forms_;
   std::size_t at_ = 0;
   int depth_ = 0;
   bool is_loose_ = false;
   std::map<std::string, Array, std::less<>> inputs_;
   std::vector<std::string> names_;
+  std::set<std::string> called_;
+  std::vector<Array> sound_;
 };
 
 }  // namespace
 
-Formula parse(std::string_view text, std::span<const InputShape> shapes) {
-  return Parser(text, shapes).parse();
+Formula parse(std::string_view text, std::span<const InputShape> shapes, const ChosenForms& forms) {
+  return Parser(text, shapes, forms).parse();
 }
 
 }  // namespace touchstone::define

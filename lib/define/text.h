@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +20,8 @@ struct Formula {
   Array value;
   std::vector<std::string> inputs;  // inputs[i] is the name of buffer i + 1
   bool is_loose = false;            // it uses a loose definition
+  std::set<std::string> called;     // the definitions
+  std::vector<Array> sound;         // conditions of the forms, of type bool
   LazyOpPtr kernel() const { return define::kernel(value); }
 };
 
@@ -24,15 +29,22 @@ struct Formula {
 /// "glibc" (docs/oracle.md).
 constexpr std::string_view usual_profile(bool is_loose) { return is_loose ? "library" : "glibc"; }
 
-/// The shape for an input written without sizes.
+/// The shape for an input written without sizes: for the one of that name, or by order.
 struct InputShape {
   Sizes shape;
   DType dtype = DType::Float32;
+  std::string name = {};
 };
 
-/// Parses a formula. Inputs without sizes take those of `shapes`, in order. Throws ParseError that
+struct CompositeForm;
+/// The form of each definition that is not computed as it says (forms.h).
+using ChosenForms = std::map<std::string, const CompositeForm*, std::less<>>;
+
+/// Parses a formula. Inputs without sizes take those of `shapes`, by name if these have names, else
+/// in order. Throws ParseError that
 /// shows the position, for any invalid text.
-Formula parse(std::string_view text, std::span<const InputShape> shapes = {});
+Formula parse(std::string_view text, std::span<const InputShape> shapes = {},
+              const ChosenForms& forms = {});
 
 inline constexpr std::size_t kLongestText = 65'536;
 inline constexpr int kDeepestNesting = 100;
