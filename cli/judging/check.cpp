@@ -46,10 +46,10 @@ int run_check(const CheckOptions& options) {
     judging = whole.judging.under(chosen);
     if (options.output.empty())
       throw ParseError("a kernel.json needs its arrays: --in A.npy ... --out Y.npy");
-    const KernelFile file = with_values(whole, options.variables);
+    const KernelToJudge file = with_values(whole, options.variables);
     require_feasible(file, options.limits);
     verdict = judge_within(options.limits, [&] {
-      const Verdict judged = judge_files(file, options.inputs, options.output, judging.profile);
+      const Verdict judged = judge_files(file, options.inputs, options.output, judging);
       if (options.find_order && judged.outcome != Outcome::Unusable)
         order = order_of_files(file, options.inputs, options.output, judging.profile);
       return judged;

@@ -123,7 +123,7 @@ class Cases {
         if (backend_ != nullptr) return Verdict();
         return judge_arrays(file.ast, inputs,
                             read_arrays(file, {(folders_[i] / options_.output).string()}, 0)[0],
-                            judged.judging.profile);
+                            judged.judging);
       });
       if (backend_ != nullptr && judged.verdict.outcome != Outcome::Unusable)
         ask(file, inputs, judged);
@@ -141,7 +141,7 @@ class Cases {
       judged.unsupported = answer.why;
     else
       judged.verdict =
-          within([&] { return judge_answer(file.ast, inputs, answer, judged.judging.profile); });
+          within([&] { return judge_answer(file.ast, inputs, answer, judged.judging); });
   }
 
   Verdict within(const std::function<Verdict()>& judge) const {

@@ -95,6 +95,7 @@ std::string json_of(const Verdict& v, const LazyOpPtr& kernel, const ChosenProfi
   };
   out["width"] = {{"relative", widths(v.relative)}, {"ulp", widths(v.ulp)}};
   out["unseen"] = v.unseen();
+  if (!v.form.empty()) out["form"] = v.form;
   out["inputs"] = v.inputs;
   out["sharp_inputs"] = v.sharp_inputs;
   if (v.errors > 0) {
@@ -134,13 +135,13 @@ std::optional<ChosenProfile> chosen_profile(const std::string& wanted,
   return ChosenProfile{declared_profile(backend->profile), "declared by the backend"};
 }
 
-Verdict judge_files(const KernelFile& kernel, const std::vector<std::string>& inputs,
-                    const std::string& output, const Profile& profile) {
+Verdict judge_files(const KernelToJudge& kernel, const std::vector<std::string>& inputs,
+                    const std::string& output, const Judging& judging) {
   return judge_arrays(kernel.ast, read_arrays(kernel, inputs, 1),
-                      read_arrays(kernel, {output}, 0)[0], profile);
+                      read_arrays(kernel, {output}, 0)[0], judging);
 }
 
-std::optional<FoundOrder> order_of_files(const KernelFile& kernel,
+std::optional<FoundOrder> order_of_files(const KernelToJudge& kernel,
                                          const std::vector<std::string>& inputs,
                                          const std::string& output, const Profile& profile) {
   Device& host = Device::get("CPU");
@@ -172,7 +173,7 @@ std::string unfit_shape(const LazyOpPtr& kernel, const HostArray& output) {
 }  // namespace
 
 Verdict judge_arrays(const LazyOpPtr& kernel, std::span<const HostArray> inputs,
-                     const HostArray& output, const Profile& profile) {
+                     const HostArray& output, const Judging& judging) {
   if (const std::string why = unfit_shape(kernel, output); !why.empty())
     return no_verdict(Outcome::Unusable, why);
   Device& host = Device::get("CPU");
@@ -180,7 +181,7 @@ Verdict judge_arrays(const LazyOpPtr& kernel, std::span<const HostArray> inputs,
   for (const HostArray& input : inputs) buffers.push_back(to_buffer(host, input));
   std::vector<Buffer*> raw;
   for (const BufferPtr& b : buffers) raw.push_back(b.get());
-  return judge(kernel, raw, *buffers[0], profile);
+  return judge(kernel, raw, *buffers[0], judging);
 }
 
 Verdict no_verdict(Outcome outcome, const std::string& why) {
@@ -191,10 +192,10 @@ Verdict no_verdict(Outcome outcome, const std::string& why) {
 }
 
 Verdict judge_answer(const LazyOpPtr& kernel, std::span<const HostArray> inputs,
-                     const foreign::Answer& answer, const Profile& profile) {
+                     const foreign::Answer& answer, const Judging& judging) {
   switch (answer.kind) {
     case foreign::Answer::Kind::Output:
-      return judge_arrays(kernel, inputs, answer.output, profile);
+      return judge_arrays(kernel, inputs, answer.output, judging);
     case foreign::Answer::Kind::Broken:
       return no_verdict(Outcome::Fail, answer.why);
     case foreign::Answer::Kind::Unsupported:

@@ -30,22 +30,22 @@ std::optional<ChosenProfile> chosen_profile(const std::string& wanted,
 
 /// Judges a kernel's output, with arrays from .npy files and inputs numbered from 1. Throws
 /// ParseError or SystemError naming the file.
-Verdict judge_files(const KernelFile& kernel, const std::vector<std::string>& inputs,
-                    const std::string& output, const Profile& profile);
+Verdict judge_files(const KernelToJudge& kernel, const std::vector<std::string>& inputs,
+                    const std::string& output, const Judging& judging);
 
 /// The summation order of the output of a kernel without variables, as `find_order`.
-std::optional<FoundOrder> order_of_files(const KernelFile& kernel,
+std::optional<FoundOrder> order_of_files(const KernelToJudge& kernel,
                                          const std::vector<std::string>& inputs,
                                          const std::string& output, const Profile& profile);
 
 Verdict judge_arrays(const LazyOpPtr& kernel, std::span<const HostArray> inputs,
-                     const HostArray& output, const Profile& profile);
+                     const HostArray& output, const Judging& judging);
 
 /// FAIL or UNUSABLE when there is no output to judge.
 Verdict no_verdict(Outcome outcome, const std::string& why);
 /// The verdict on a backend's answer; a broken one is a FAIL.
 Verdict judge_answer(const LazyOpPtr& kernel, std::span<const HostArray> inputs,
-                     const foreign::Answer& answer, const Profile& profile);
+                     const foreign::Answer& answer, const Judging& judging);
 
 /// Starts the backend of the options. Throws SystemError or ParseError on failure.
 std::unique_ptr<foreign::BackendProcess> start_backend(const BackendOptions& options);

@@ -111,7 +111,8 @@ Score play(foreign::BackendProcess& backend, const fuzz::SuiteCase& c, const Ker
     return score;
   }
   ++score.kernels;
-  const Verdict verdict = judge_answer(kernel.ast, c.run.inputs, answer, profile);
+  const Judging judging = Judging().under(ChosenProfile{profile, "declared by the backend"});
+  const Verdict verdict = judge_answer(kernel.ast, c.run.inputs, answer, judging);
   if (answer.kind == foreign::Answer::Kind::Output) {
     if (is_float(right.dtype)) compare(answer.output, right, score);
     score.judged += verdict.checked;

@@ -109,7 +109,7 @@ constexpr std::array<std::pair<std::string_view, Outside>, 3> kOutside = {{
     {"clamps", Outside::Clamps},
     {"anything", Outside::Anything},
 }};
-constexpr std::array<std::string_view, 21> kMembers = {"name",
+constexpr std::array<std::string_view, 22> kMembers = {"name",
                                                        "base",
                                                        "ulp",
                                                        "sin_domain",
@@ -127,6 +127,7 @@ constexpr std::array<std::string_view, 21> kMembers = {"name",
                                                        "excess",
                                                        "float8_overflow",
                                                        "outside",
+                                                       "forms",
                                                        "most_mean",
                                                        "most_variance",
                                                        "source"};
@@ -281,6 +282,10 @@ void read_member(Profile& p, const std::string& key, const Json& value) {
         return;
       }
     fail(key, "\"zero\", \"clamps\" or \"anything\"", value);
+  } else if (key == "forms") {
+    if (!value.is_array() || !std::ranges::all_of(value, &Json::is_string))
+      fail(key, "a list of strings", value);
+    p.forms = value.get<std::vector<std::string>>();
   } else if (key == "excess") {
     read_excess(p, value);
   } else if (key == "sum") {
@@ -398,6 +403,7 @@ std::string Profile::to_json() const {
     if (mode == float8) out["float8_overflow"] = key;
   for (const auto& [key, rule] : kOutside)
     if (rule == outside) out["outside"] = key;
+  if (!forms.empty()) out["forms"] = forms;
   out["most_mean"] = most_mean ? Json(*most_mean) : Json();
   out["most_variance"] = most_variance ? Json(*most_variance) : Json();
   return out.dump(2);

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "touchstone/dtype/dtype.h"
 #include "touchstone/dtype/float8.h"
@@ -86,6 +87,8 @@ struct Profile {
   bool excess_each_op = false;
   Float8Overflow float8 = Float8Overflow::AsDefined;
   Outside outside = Outside::Zero;
+  /// The forms in which named composites may be computed (docs/define.md); empty: the usual ones.
+  std::vector<std::string> forms;
 
   /// If set, a candidate also fails if the errors of at least kStatistics elements with an
   /// interval, in half widths, have a mean further from 0 or a larger variance.

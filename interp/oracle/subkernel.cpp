@@ -12,13 +12,25 @@ namespace {
 // Elements [begin, end) of each axis.
 using Box = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
+// The terms left out of reduces.
+struct Left {
+  std::int64_t first = 0, last = 0;
+  bool of_all = false;
+};
+
 // The box of its operands that a node needs to compute `box` of itself.
-Box needed(const LazyOp& node, Box box) {
-  if (is_reduce(node.op()))
-    for (const int axis : node.reduce_arg().axes) {
-      const auto i = static_cast<std::size_t>(axis);
-      box[i] = {0, node.src()[0]->shape()[i].as_int()};
-    }
+Box needed(const LazyOp& node, Box box, const Left& left) {
+  if (!is_reduce(node.op())) return box;
+  for (const int axis : node.reduce_arg().axes) {
+    const auto i = static_cast<std::size_t>(axis);
+    box[i] = {0, node.src()[0]->shape()[i].as_int()};
+  }
+  if (node.reduce_arg().axes.empty() || (node.op() != Op::ReduceSum && !left.of_all)) return box;
+  auto& [begin, end] = box[static_cast<std::size_t>(node.reduce_arg().axes.back())];
+  if (end - begin > 1) {
+    begin += left.first;
+    end -= left.last;
+  }
   return box;
 }
 
@@ -38,17 +50,18 @@ LazyOpPtr kept(const LazyOpPtr& node, const Box& box, std::vector<LazyOpPtr> src
 
 // The value of `kernel`, restricted to the elements of `box`. A node may be needed in several
 // boxes: as a term of a sum and beside the sum.
-LazyOpPtr restricted(const LazyOpPtr& kernel, const Box& box) {
+LazyOpPtr restricted(const LazyOpPtr& kernel, const Box& box, const Left& left = {}) {
   const std::vector<LazyOpPtr> order = nodes_of(kernel);
   std::map<const LazyOp*, std::map<Box, LazyOpPtr>> parts;
   parts[order.back().get()][box];
   for (auto node = order.rbegin(); node != order.rend(); ++node)
     for (const auto& [own, none] : parts[node->get()])
-      for (const LazyOpPtr& s : (*node)->src()) parts[s.get()][needed(**node, own)];
+      for (const LazyOpPtr& s : (*node)->src()) parts[s.get()][needed(**node, own, left)];
   for (const LazyOpPtr& node : order)
     for (auto& [own, part] : parts[node.get()]) {
       std::vector<LazyOpPtr> src;
-      for (const LazyOpPtr& s : node->src()) src.push_back(parts[s.get()].at(needed(*node, own)));
+      for (const LazyOpPtr& s : node->src())
+        src.push_back(parts[s.get()].at(needed(*node, own, left)));
       part = kept(node, own, std::move(src));
     }
   return parts[order.back().get()].at(box);
@@ -90,6 +103,22 @@ LazyOpPtr replaced(const LazyOpPtr& node, const std::function<LazyOpPtr(const La
     done[n.get()] = instead == nullptr ? n : instead;
   }
   return done.at(node.get());
+}
+
+std::vector<std::int64_t> place_of(std::int64_t flat, const LazyOpPtr& kernel) {
+  const Shape& shape = kernel->shape();
+  std::vector<std::int64_t> at(shape.size());
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    at[i] = flat % shape[i].as_int();
+    flat /= shape[i].as_int();
+  }
+  return at;
+}
+
+LazyOpPtr without_term(const LazyOpPtr& kernel, bool first, bool of_all) {
+  Box whole;
+  for (const sint& size : kernel->shape()) whole.emplace_back(0, size.as_int());
+  return kernel_of(restricted(kernel, whole, {first ? 1 : 0, first ? 0 : 1, of_all}));
 }
 
 LazyOpPtr one_element(const LazyOpPtr& kernel, std::span<const std::int64_t> at) {

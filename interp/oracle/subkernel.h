@@ -17,6 +17,13 @@ LazyOpPtr kernel_of(const LazyOpPtr& node);
 /// `node` with operands replaced: `other` returns the replacement of a node, or null to keep it.
 LazyOpPtr replaced(const LazyOpPtr& node, const std::function<LazyOpPtr(const LazyOpPtr&)>& other);
 
+/// The index on each axis of element `flat` of a concrete kernel's output.
+std::vector<std::int64_t> place_of(std::int64_t flat, const LazyOpPtr& kernel);
+
+/// The kernel whose sums, and maxima if `of_all`, lack their first or last term along their last
+/// axis, where that has several.
+LazyOpPtr without_term(const LazyOpPtr& kernel, bool first, bool of_all);
+
 /// The kernel of one element of a concrete kernel's output; at: an index for each axis. Throws
 /// ShapeError if there is no such element.
 LazyOpPtr one_element(const LazyOpPtr& kernel, std::span<const std::int64_t> at);

@@ -153,15 +153,6 @@ void append_all(Verdict& verdict, std::span<const Seen> parts) {
   verdict.ulp = quantiles(ulp);
 }
 
-std::vector<std::int64_t> unravel(std::int64_t flat, std::span<const std::int64_t> shape) {
-  std::vector<std::int64_t> at(shape.size());
-  for (std::size_t i = shape.size(); i-- > 0;) {
-    at[i] = flat % shape[i];
-    flat /= shape[i];
-  }
-  return at;
-}
-
 // The buffer itself if the host can read it, else a copy on the reference device.
 class HostView {
  public:
@@ -242,9 +233,7 @@ void judge_elements(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
   if (verdict.wrong == 0 && verdict.checked - verdict.determined >= kLeastOpen)
     verdict.evidence = error_evidence(concrete, host, *output.get(), profile);
   if (verdict.index < 0) return;
-  std::vector<std::int64_t> shape;
-  for (const sint& s : concrete->shape()) shape.push_back(s.as_int());
-  verdict.at = unravel(verdict.index, shape);
+  verdict.at = interp::place_of(verdict.index, concrete);
 }
 
 // Advice if the sums alone make a sharp verdict impossible.

@@ -54,6 +54,8 @@ struct Verdict {
   /// Joint tests of the errors, if nothing is illegal and not every element is determined.
   std::optional<ErrorEvidence> evidence;
 
+  std::string form;    // of a definition: the form under which it is legal; empty: as it says
+  std::string cause;   // Fail, Weak: "legal if a zero may have either sign"; empty: not searched
   std::string advice;  // Weak: how to make the verdict sharper, if known
 
   // The first wrong element, in row-major order.
@@ -61,6 +63,8 @@ struct Verdict {
   DType dtype = DType::Float32;
   std::int64_t index = -1;       // flat
   std::vector<std::int64_t> at;  // per axis
+  std::string subject;           // what was computed, "softmax(x[2,3])"; empty: `op` and `dtype`
+  std::string operands;          // "x = 0.5, y = 2"; empty: not known, or many
   Scalar candidate, low, high;   // legal numbers are [low, high] if `number`
   bool number = false;
   bool nan = false;  // NaN is legal

@@ -73,15 +73,17 @@ std::string Verdict::unseen() const {
 std::string Verdict::str() const {
   if (!why.empty()) return fmt::format("{}: {}", name(outcome), why);
   if (suspect())
-    return fmt::format("SUSPECT: {}, each legal; {}", counted(checked, "element"),
-                       evidence->suspicion->str());
+    return fmt::format("SUSPECT: {}, each legal{}; {}", counted(checked, "element"),
+                       form.empty() ? "" : " as " + form, evidence->suspicion->str());
   if (outcome != Outcome::Fail) {
     std::string text = fmt::format("{}: {}", name(outcome), counted(checked, "element"));
     if (checked > 0 && determined == checked)
       text += ", each with one legal answer";
     else
       text += fmt::format(", {} with one legal answer, {} weak; {}", determined, weak, unseen());
-    if (!advice.empty()) text += "; " + advice;
+    if (!form.empty()) text += "; legal as " + form;
+    for (const std::string& more : {cause, advice})
+      if (!more.empty()) text += "; " + more;
     if (inputs == 1) return text + "; no probes";
     return text + fmt::format("; {} of {} sharp", sharp_inputs, counted(inputs, "input"));
   }
@@ -90,9 +92,10 @@ std::string Verdict::str() const {
           ? (low == high ? bits_str(low) : fmt::format("[{}, {}]", bits_str(low), bits_str(high)))
           : std::string();
   if (nan) legal += number ? " or NaN" : "NaN";
-  return fmt::format("FAIL: {} of {}; first at ({}): {} {} gave {}, legal is {}", wrong,
-                     counted(checked, "element"), fmt::join(at, ", "), name(op), name(dtype),
-                     bits_str(candidate), legal);
+  const std::string what = subject.empty() ? fmt::format("{} {}", name(op), name(dtype)) : subject;
+  return fmt::format("FAIL: {} of {}; first at ({}): {} gave {}{}{}, legal is {}", wrong,
+                     counted(checked, "element"), fmt::join(at, ", "), what, bits_str(candidate),
+                     operands.empty() ? "" : " for ", operands, legal);
 }
 
 Verdict combine(std::span<const Verdict> verdicts) {

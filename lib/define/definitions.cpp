@@ -23,11 +23,11 @@ Window window_of(const Call& c, bool dilates) {
 template <int Spatial>
 Array conv_of(const Call& c) {
   return conv(c.array("x"), c.array("w"), c.maybe("b"), window_of(c, true), c.integer("groups"),
-              Spatial);
+              Spatial, c.way());
 }
 template <int Spatial>
 Array avg_pool_of(const Call& c) {
-  return avg_pool(c.array("x"), c.sizes("size"), window_of(c, false), Spatial);
+  return avg_pool(c.array("x"), c.sizes("size"), window_of(c, false), Spatial, c.way());
 }
 template <int Spatial>
 Array max_pool_of(const Call& c) {
@@ -115,46 +115,67 @@ const Definition kNamed[] = {
     {"reduces", "mean(x, axis=all, keep=0)", "sum / n",
      [](const Call& c) {
        const Array x = c.array("x");
-       return mean(x, c.axes("axis", x), c.flag("keep"));
+       return mean(x, c.axes("axis", x), c.flag("keep"), c.way());
      },
      kLoose},
     {"reduces", "var(x, axis=all, correction=0, keep=0)", "sum((x - mean)^2) / (n - correction)",
      [](const Call& c) {
        const Array x = c.array("x");
-       return var(x, c.axes("axis", x), c.axis("correction"), c.flag("keep"));
+       return var(x, c.axes("axis", x), c.axis("correction"), c.flag("keep"), c.way());
+     },
+     kLoose},
+    {"reduces", "std(x, axis=all, correction=0, keep=0)", "sqrt(var)",
+     [](const Call& c) {
+       const Array x = c.array("x");
+       return std_of(x, c.axes("axis", x), c.axis("correction"), c.flag("keep"), c.way());
      },
      kLoose},
     {"reduces", "logsumexp(x, axis=-1)",
      "log(sum(exp(x - m))) + m, with m the maximum, or 0 where that is infinite",
-     [](const Call& c) { return logsumexp(c.array("x"), c.axis("axis")); }, kLoose},
+     [](const Call& c) { return logsumexp(c.array("x"), c.axis("axis"), c.way()); }, kLoose},
     {"reduces", "cumsum(x, axis=-1)", "running sums, each a sum under a mask",
-     [](const Call& c) { return cumsum(c.array("x"), c.axis("axis")); }},
+     [](const Call& c) { return cumsum(c.array("x"), c.axis("axis"), c.way()); }},
 
     {"rows", "softmax(x, axis=-1)", "exp(x - max) / sum(exp(x - max))",
-     [](const Call& c) { return softmax(c.array("x"), c.axis("axis")); }, kLoose},
+     [](const Call& c) { return softmax(c.array("x"), c.axis("axis"), c.way()); }, kLoose},
     {"rows", "log_softmax(x, axis=-1)", "x - max - log(sum(exp(x - max)))",
-     [](const Call& c) { return log_softmax(c.array("x"), c.axis("axis")); }, kLoose},
+     [](const Call& c) { return log_softmax(c.array("x"), c.axis("axis"), c.way()); }, kLoose},
     {"rows", "layer_norm(x, w?, b?, eps=1e-5)", "(x - mean) * rsqrt(var + eps) * w + b",
      [](const Call& c) {
-       return layer_norm(c.array("x"), c.maybe("w"), c.maybe("b"), c.array("eps"));
+       return layer_norm(c.array("x"), c.maybe("w"), c.maybe("b"), c.array("eps"), c.way());
+     },
+     kLoose},
+    {"rows", "group_norm(x, groups=..., w?, b?, eps=1e-5)",
+     "(x - mean) * rsqrt(var + eps) * w + b of each group of channels, axis 1",
+     [](const Call& c) {
+       return group_norm(c.array("x"), c.integer("groups"), c.maybe("w"), c.maybe("b"),
+                         c.array("eps"), c.way());
+     },
+     kLoose},
+    {"rows", "instance_norm(x, w?, b?, eps=1e-5)", "group_norm of each channel alone",
+     [](const Call& c) {
+       const Array x = c.array("x");
+       return group_norm(x, x.rank() > 1 ? x.size(1) : 1, c.maybe("w"), c.maybe("b"),
+                         c.array("eps"), c.way());
      },
      kLoose},
     {"rows", "rms_norm(x, w?, eps=1e-6)", "x * rsqrt(mean(x*x) + eps) * w",
-     [](const Call& c) { return rms_norm(c.array("x"), c.maybe("w"), c.array("eps")); }, kLoose},
+     [](const Call& c) { return rms_norm(c.array("x"), c.maybe("w"), c.array("eps"), c.way()); },
+     kLoose},
     {"rows", "batch_norm(x, mean, var, w?, b?, eps=1e-5)",
      "(x - mean) * rsqrt(var + eps) * w + b of each channel, axis 1",
      [](const Call& c) {
        return batch_norm(c.array("x"), c.array("mean"), c.array("var"), c.maybe("w"), c.maybe("b"),
-                         c.array("eps"));
+                         c.array("eps"), c.way());
      },
      kLoose},
     {"rows", "cross_entropy(x, target)", "-log_softmax(x) at the target of each row",
-     [](const Call& c) { return cross_entropy(c.array("x"), c.array("target")); }, kLoose},
+     [](const Call& c) { return cross_entropy(c.array("x"), c.array("target"), c.way()); }, kLoose},
 
     {"products", "matmul(a, b, transpose_a=0, transpose_b=0, accumulate=own)",
      "(.., n, k) by (.., k, m)", matmul_of},
     {"products", "linear(x, w, b?)", "x w^T + b; w: (out, in)",
-     [](const Call& c) { return linear(c.array("x"), c.array("w"), c.maybe("b")); }},
+     [](const Call& c) { return linear(c.array("x"), c.array("w"), c.maybe("b"), c.way()); }},
     {"products", "attention_scores(q, k, causal=0, scale?)", "q k^T scale, scale 1/sqrt(d)",
      [](const Call& c) {
        return attention_scores(c.array("q"), c.array("k"), c.flag("causal"), c.maybe("scale"));
@@ -162,7 +183,7 @@ const Definition kNamed[] = {
     {"products", "attention(q, k, v, causal=0, scale?)", "softmax(attention_scores) v",
      [](const Call& c) {
        return attention(c.array("q"), c.array("k"), c.array("v"), c.flag("causal"),
-                        c.maybe("scale"));
+                        c.maybe("scale"), c.way());
      },
      kLoose},
 

@@ -22,7 +22,8 @@ using Given = std::variant<Array, Sizes, Word>;
 /// throw ParseError if an argument is of another kind.
 class Call {
  public:
-  explicit Call(std::map<std::string, Given, std::less<>> given) : given_(std::move(given)) {}
+  explicit Call(std::map<std::string, Given, std::less<>> given, const Way& way = {})
+      : given_(std::move(given)), way_(way) {}
   Array array(std::string_view name) const;
   std::optional<Array> maybe(std::string_view name) const;  // an array, or nullopt if missing
   std::int64_t integer(std::string_view name) const;
@@ -32,10 +33,12 @@ class Call {
   Axes axes(std::string_view name, const Array& of) const;  // or `all`
   DType dtype(std::string_view name) const;
   std::optional<DType> maybe_dtype(std::string_view name) const;
+  const Way& way() const { return way_; }
 
  private:
   const Given* find(std::string_view name) const;
   std::map<std::string, Given, std::less<>> given_;
+  Way way_;
 };
 
 /// A named operation. Its signature is printed and used to parse calls: "x" is a required array,

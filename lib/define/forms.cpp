@@ -20,10 +20,10 @@ constexpr std::string_view kNorms = "layer_norm batch_norm group_norm instance_n
 constexpr std::string_view kMeans = "mean var std avg_pool1d avg_pool2d";
 
 constexpr CompositeForm kForms[] = {
+    {kNorms, "folded", "x*s + (b - mean*s), s = r*w", {.scaling = Scaling::Folded}},
     {kNorms, "divided", "(x - mean) / sqrt(var + eps) * w + b", {.scaling = Scaling::Divided}},
     {kNorms, "scale first", "(x - mean) * (r*w) + b", {.scaling = Scaling::ScaleFirst}},
     {kNorms, "shifted", "(x*r - mean*r) * w + b", {.scaling = Scaling::Shifted}},
-    {kNorms, "folded", "x*s + (b - mean*s), s = r*w", {.scaling = Scaling::Folded}},
     {kMeans, "reciprocal", "sum * (1/n)", {.reciprocal = true}},
     {"softmax", "reciprocal", "e * (1 / sum(e))", {.reciprocal = true}},
     {"softmax", "base 2", "e = exp2(x*log2(e) - max*log2(e))", {.base2 = true}},
@@ -39,14 +39,8 @@ constexpr CompositeForm kForms[] = {
     {"attention", "late, reciprocal", "(e v) * (1 / sum(e))", {.reciprocal = true, .late = true}},
     {"attention", "scaled queries", "(q*scale) k^T", {.scale_at = ScaleAt::Queries}},
     {"attention", "scaled both", "(q*s) (k*s)^T, s*s = scale", {.scale_at = ScaleAt::Both}},
-    {"attention",
-     "late, scaled queries",
-     "both",
-     {.scale_at = ScaleAt::Queries, .late = true}},
-    {"attention",
-     "late, base 2",
-     "late, with exp2 in place of exp",
-     {.base2 = true, .late = true}},
+    {"attention", "late, scaled queries", "both", {.scale_at = ScaleAt::Queries, .late = true}},
+    {"attention", "late, base 2", "late, with exp2 in place of exp", {.base2 = true, .late = true}},
     {"attention",
      "late, base 2, reciprocal",
      "with 1 / sum(e)",
@@ -157,8 +151,8 @@ std::vector<FormulaForm> forms_of(std::string_view text, std::span<const InputSh
       const CompositeForm* form = all[i].forms[pick[i]];
       if (form == &kDefinition) continue;
       chosen.emplace(all[i].composite, form);
-      made.name += fmt::format("{}{}: {}", made.name.empty() ? "" : ", ", all[i].composite,
-                               form->name);
+      made.name +=
+          fmt::format("{}{}: {}", made.name.empty() ? "" : ", ", all[i].composite, form->name);
     }
     const Formula formula = parse(text, shapes, chosen);
     made.kernel = formula.kernel();

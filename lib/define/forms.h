@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "touchstone/define/library.h"
 #include "touchstone/define/text.h"
 
 // The ways in which libraries compute a named composite other than as its definition says

@@ -29,8 +29,46 @@ std::int64_t terms(const Array& x, const Axes& axes) {
   return n;
 }
 
+Array sqrt(const Array& x) { return Array::apply(Op::Sqrt, {x}); }
+Array typed(const Array& number, DType dtype) {
+  return Array::constant(Scalar::parse(dtype, number.node()->number));
+}
+// x / divisor, or x * (1 / divisor).
+Array over(const Array& x, const Array& divisor, bool reciprocal) {
+  if (!reciprocal) return x / divisor;
+  return x * (Array(1) / (divisor.is_number() ? typed(divisor, x.dtype()) : divisor));
+}
+
 // x - max(x) of each row, so that exponentials cannot overflow.
-Array centred(const Array& x, int axis) { return x - max(x, {axis}, true); }
+Array centred(const Array& x, int axis, const Way& way) {
+  return way.unshifted ? x : x - max(x, {axis}, true);
+}
+// exp(centred(x)).
+Array exponentials(const Array& x, int axis, const Way& way) {
+  if (!way.base2) return exp(centred(x, axis, way));
+  const Array log2_e = Array::number("1.4426950408889634");
+  const Array scaled = x * log2_e;
+  return Array::apply(Op::Exp2, {way.unshifted ? scaled : scaled - max(x, {axis}, true) * log2_e});
+}
+
+// Operands broadcast to x.
+Array scaled(const Array& x, const std::optional<Array>& mean, const Array& variance,
+             const std::optional<Array>& weight, const std::optional<Array>& bias, const Array& eps,
+             const Way& way) {
+  if (way.scaling == Scaling::Divided) {
+    const Array y = (mean ? x - *mean : x) / sqrt(variance + eps);
+    const Array weighted = weight ? y * *weight : y;
+    return bias ? weighted + *bias : weighted;
+  }
+  const Array r = rsqrt(variance + eps);
+  const bool early = way.scaling == Scaling::ScaleFirst || way.scaling == Scaling::Folded;
+  const Array s = early && weight ? r * *weight : r;
+  if (way.scaling == Scaling::Folded && mean)
+    return x * s + (bias ? *bias - *mean * s : -(*mean * s));
+  Array y = !mean ? x * s : way.scaling == Scaling::Shifted ? x * s - *mean * s : (x - *mean) * s;
+  if (weight && !early) y = y * *weight;
+  return bias ? y + *bias : y;
+}
 
 }  // namespace
 
@@ -71,33 +109,44 @@ Array min(const Array& x, const Axes& axes, bool keep) {
   const Array all = Array::constant(Scalar::from_bits(x.dtype(), ones));
   return Array::apply(Op::Xor, {max(Array::apply(Op::Xor, {x, all}), axes, keep), all});
 }
-Array mean(const Array& x, const Axes& axes, bool keep) {
-  if (is_narrow(x)) return narrowed(mean(wide(x), axes, keep), x.dtype());
+Array mean(const Array& x, const Axes& axes, bool keep, const Way& way) {
+  if (is_narrow(x)) return narrowed(mean(wide(x), axes, keep, way), x.dtype());
   require_float(x, "mean");
-  return sum(x, axes, keep) / count(terms(x, axes));
+  return over(sum(x, axes, keep), count(terms(x, axes)), way.reciprocal);
 }
-Array var(const Array& x, const Axes& axes, int correction, bool keep) {
-  if (is_narrow(x)) return narrowed(var(wide(x), axes, correction, keep), x.dtype());
+Array var(const Array& x, const Axes& axes, int correction, bool keep, const Way& way) {
+  if (is_narrow(x)) return narrowed(var(wide(x), axes, correction, keep, way), x.dtype());
   require_float(x, "var");
-  const Array off = x - mean(x, axes, true);
-  return sum(off * off, axes, keep) / count(checked_sub(terms(x, axes), correction));
+  const std::int64_t n = terms(x, axes);
+  const Array divisor = count(checked_sub(n, correction));
+  if (way.moments) {
+    const Array m = mean(x, axes, keep);
+    return over(sum(x * x, axes, keep) - count(n) * m * m, divisor, way.reciprocal);
+  }
+  const Array off = x - mean(x, axes, true, way);
+  return over(sum(off * off, axes, keep), divisor, way.reciprocal);
+}
+Array std_of(const Array& x, const Axes& axes, int correction, bool keep, const Way& way) {
+  if (is_narrow(x)) return narrowed(std_of(wide(x), axes, correction, keep, way), x.dtype());
+  return sqrt(var(x, axes, correction, keep, way));
 }
 
-Array softmax(const Array& x, int axis) {
-  if (is_narrow(x)) return narrowed(softmax(wide(x), axis), x.dtype());
+Array softmax(const Array& x, int axis, const Way& way) {
+  if (is_narrow(x)) return narrowed(softmax(wide(x), axis, way), x.dtype());
   require_float(x, "softmax");
-  const Array e = exp(centred(x, axis));
-  return e / sum(e, {axis}, true);
+  const Array e = exponentials(x, axis, way);
+  return over(e, sum(e, {axis}, true), way.reciprocal);
 }
-Array log_softmax(const Array& x, int axis) {
-  if (is_narrow(x)) return narrowed(log_softmax(wide(x), axis), x.dtype());
+Array log_softmax(const Array& x, int axis, const Way& way) {
+  if (is_narrow(x)) return narrowed(log_softmax(wide(x), axis, way), x.dtype());
   require_float(x, "log_softmax");
-  const Array off = centred(x, axis);
-  return off - log(sum(exp(off), {axis}, true));
+  const Array off = centred(x, axis, way), log_sum = log(sum(exp(off), {axis}, true));
+  return way.sum_first ? x - (max(x, {axis}, true) + log_sum) : off - log_sum;
 }
-Array logsumexp(const Array& x, int axis) {
-  if (is_narrow(x)) return narrowed(logsumexp(wide(x), axis), x.dtype());
+Array logsumexp(const Array& x, int axis, const Way& way) {
+  if (is_narrow(x)) return narrowed(logsumexp(wide(x), axis, way), x.dtype());
   require_float(x, "logsumexp");
+  if (way.unshifted) return log(sum(exp(x), {axis}));
   const Array most = max(x, {axis}, true);
   // A row with an infinite maximum is not shifted: inf - inf would be NaN instead of that infinity.
   const Array off = info(most.dtype()).infinities
@@ -108,50 +157,68 @@ Array logsumexp(const Array& x, int axis) {
   return log(sum(exp(x - off), {axis})) + off.reshape(kept);
 }
 Array layer_norm(const Array& x, const std::optional<Array>& weight,
-                 const std::optional<Array>& bias, const Array& eps) {
-  if (is_narrow(x)) return narrowed(layer_norm(wide(x), wide(weight), wide(bias), eps), x.dtype());
+                 const std::optional<Array>& bias, const Array& eps, const Way& way) {
+  if (is_narrow(x))
+    return narrowed(layer_norm(wide(x), wide(weight), wide(bias), eps, way), x.dtype());
   require_float(x, "layer_norm");
   require_rank(x, 1, "layer_norm", "x");
-  Array y = (x - mean(x, {-1}, true)) * rsqrt(var(x, {-1}, 0, true) + eps);
-  if (weight) y = y * *weight;
-  return bias ? y + *bias : y;
+  return scaled(x, mean(x, {-1}, true), var(x, {-1}, 0, true, way), weight, bias, eps, way);
 }
-Array rms_norm(const Array& x, const std::optional<Array>& weight, const Array& eps) {
-  if (is_narrow(x)) return narrowed(rms_norm(wide(x), wide(weight), eps), x.dtype());
+Array group_norm(const Array& x, std::int64_t groups, const std::optional<Array>& weight,
+                 const std::optional<Array>& bias, const Array& eps, const Way& way) {
+  if (is_narrow(x))
+    return narrowed(group_norm(wide(x), groups, wide(weight), wide(bias), eps, way), x.dtype());
+  require_float(x, "group_norm");
+  require_rank(x, 2, "group_norm", "x");
+  if (groups < 1 || x.size(1) % groups != 0)
+    throw ShapeError(fmt::format("group_norm: the {} channels of {} do not make {} groups",
+                                 x.size(1), str(x.shape()), groups));
+  const Array grouped = x.reshape({x.size(0), groups, x.size(1) / groups, -1});
+  const auto of_channels = [&](const std::optional<Array>& a) -> std::optional<Array> {
+    if (!a) return a;
+    return a->reshape({1, groups, x.size(1) / groups, 1});
+  };
+  return scaled(grouped, mean(grouped, {2, 3}, true), var(grouped, {2, 3}, 0, true, way),
+                of_channels(weight), of_channels(bias), eps, way)
+      .reshape(x.shape());
+}
+Array rms_norm(const Array& x, const std::optional<Array>& weight, const Array& eps,
+               const Way& way) {
+  if (is_narrow(x)) return narrowed(rms_norm(wide(x), wide(weight), eps, way), x.dtype());
   require_float(x, "rms_norm");
   require_rank(x, 1, "rms_norm", "x");
-  const Array y = x * rsqrt(mean(x * x, {-1}, true) + eps);
-  return weight ? y * *weight : y;
+  return scaled(x, {}, mean(x * x, {-1}, true), weight, {}, eps, way);
 }
 Array batch_norm(const Array& x, const Array& mean, const Array& variance,
                  const std::optional<Array>& weight, const std::optional<Array>& bias,
-                 const Array& eps) {
+                 const Array& eps, const Way& way) {
   if (is_narrow(x))
-    return narrowed(batch_norm(wide(x), wide(mean), wide(variance), wide(weight), wide(bias), eps),
-                    x.dtype());
+    return narrowed(
+        batch_norm(wide(x), wide(mean), wide(variance), wide(weight), wide(bias), eps, way),
+        x.dtype());
   require_float(x, "batch_norm");
   require_rank(x, 2, "batch_norm", "x");
-  const auto of_channels = [&](const Array& a) {
-    if (a.shape() != Sizes{x.size(1)})
+  const auto of_channels = [&](const std::optional<Array>& a) -> std::optional<Array> {
+    if (!a) return a;
+    if (a->shape() != Sizes{x.size(1)})
       throw ShapeError(fmt::format("batch_norm: {} must be ({}), a number for each channel of {}",
-                                   str(a.shape()), x.size(1), str(x.shape())));
+                                   str(a->shape()), x.size(1), str(x.shape())));
     Sizes beside(x.shape().size(), 1);
     beside[1] = x.size(1);
-    return a.reshape(beside);
+    return a->reshape(beside);
   };
-  Array y = (x - of_channels(mean)) * rsqrt(of_channels(variance) + eps);
-  if (weight) y = y * of_channels(*weight);
-  return bias ? y + of_channels(*bias) : y;
+  return scaled(x, of_channels(mean), *of_channels(variance), of_channels(weight),
+                of_channels(bias), eps, way);
 }
-Array cross_entropy(const Array& x, const Array& target) {
-  if (is_narrow(x)) return narrowed(cross_entropy(wide(x), target), x.dtype());
+Array cross_entropy(const Array& x, const Array& target, const Way& way) {
+  if (is_narrow(x)) return narrowed(cross_entropy(wide(x), target, way), x.dtype());
   if (x.rank() != 2 || target.rank() != 1 || x.size(0) != target.size(0))
     throw ShapeError(fmt::format("cross_entropy: {} and {} must be (rows, classes) and (rows)",
                                  str(x.shape()), str(target.shape())));
   const Array chosen = one_hot(target, x.size(1), DType::Bool);
-  return -sum(where(chosen, log_softmax(x, 1), Array::number("0")), {1});
+  return -sum(where(chosen, log_softmax(x, 1, way), Array::number("0")), {1});
 }
-Array cumsum(const Array& x, int axis) {
+Array cumsum(const Array& x, int axis, const Way& way) {
   const int at = axis_of(x, axis);
   const std::int64_t n = x.size(at);
   Sizes repeated = x.shape();
@@ -159,8 +226,10 @@ Array cumsum(const Array& x, int axis) {
   Sizes mask_shape(repeated.size(), 1);
   mask_shape[static_cast<std::size_t>(at)] = n;
   mask_shape[static_cast<std::size_t>(at) + 1] = n;
-  const Array before = transpose(upper_triangle(n, n, 0)).reshape(mask_shape);
-  return sum(where(before, x.reshape(repeated), Array::number("0")), {at + 1});
+  const Array up_to = transpose(upper_triangle(n, n, 0)).reshape(mask_shape);
+  const Array terms = x.reshape(repeated), none = Array::number("0");
+  if (way.subtracts) return sum(x, {at}, true) - sum(where(up_to, none, terms), {at + 1});
+  return sum(where(up_to, terms, none), {at + 1});
 }
 
 Array matmul(const Array& a, const Array& b, std::optional<DType> accumulator) {
@@ -183,32 +252,49 @@ Array matmul(const Array& a, const Array& b, std::optional<DType> accumulator) {
   if (row) shape.erase(shape.end() - (column ? 1 : 2));
   return product.reshape(shape);
 }
-Array linear(const Array& x, const Array& weight, const std::optional<Array>& bias) {
+Array linear(const Array& x, const Array& weight, const std::optional<Array>& bias,
+             const Way& way) {
   if (is_narrow(x) && is_narrow(weight) && (!bias || is_narrow(*bias)))
-    return narrowed(linear(wide(x), wide(weight), wide(bias)), x.dtype());
+    return narrowed(linear(wide(x), wide(weight), wide(bias), way), x.dtype());
   if (weight.rank() != 2)
     throw ShapeError(fmt::format("linear: the weight {} must be (out, in)", str(weight.shape())));
-  const Array y = matmul(x, transpose(weight));
-  return bias ? y + *bias : y;
+  if (!bias) return matmul(x, transpose(weight));
+  if (!way.bias_first) return matmul(x, transpose(weight)) + *bias;
+  return matmul(with_one(x), transpose(concat(bias->reshape({weight.size(0), 1}), weight, 1)));
 }
 Array attention_scores(const Array& q, const Array& k, bool causal,
-                       const std::optional<Array>& scale) {
-  if (is_narrow(q))
-    return narrowed(attention_scores(wide(q), wide(k), causal, wide(scale)), q.dtype());
+                       const std::optional<Array>& scale, const Way& way) {
+  if (is_narrow(q) && !way.narrow_stages)
+    return narrowed(attention_scores(wide(q), wide(k), causal, wide(scale), way), q.dtype());
   require_float(q, "attention");
   require_rank(q, 2, "attention", "q");
   require_rank(k, 2, "attention", "k");
-  const Array scores =
-      matmul(q, transpose(k)) * scale.value_or(1 / std::sqrt(static_cast<double>(q.size(-1))));
+  const double size = static_cast<double>(q.size(-1));
+  const Array factor = scale.value_or(1 / std::sqrt(size));
+  const Array root = !scale ? Array(1 / std::sqrt(std::sqrt(size)))
+                            : sqrt(scale->is_number() ? typed(*scale, q.dtype()) : *scale);
+  const Array scores = way.scale_at == ScaleAt::Queries ? matmul(q * factor, transpose(k))
+                       : way.scale_at == ScaleAt::Both  ? matmul(q * root, transpose(k * root))
+                                                        : matmul(q, transpose(k)) * factor;
   if (!causal) return scores;
   const Array behind = upper_triangle(scores.size(-2), scores.size(-1), 1);
   return where(behind, Array::number("-inf"), scores);
 }
 Array attention(const Array& q, const Array& k, const Array& v, bool causal,
-                const std::optional<Array>& scale) {
-  if (is_narrow(q) && is_narrow(k) && is_narrow(v))
-    return narrowed(attention(wide(q), wide(k), wide(v), causal, wide(scale)), q.dtype());
-  return matmul(softmax(attention_scores(q, k, causal, scale)), v);
+                const std::optional<Array>& scale, const Way& way) {
+  const bool narrow = is_narrow(q) && is_narrow(k) && is_narrow(v);
+  if (narrow && way.narrow_stages)
+    return matmul(softmax(attention_scores(q, k, causal, scale, way), -1, way), v);
+  const Array scores = narrow ? attention_scores(wide(q), wide(k), causal, wide(scale), way)
+                              : attention_scores(q, k, causal, scale, way);
+  const auto stored = [&](const Array& weights) {
+    return narrow && way.narrow_weights ? wide(weights.cast(v.dtype())) : weights;
+  };
+  const Array values = narrow ? wide(v) : v;
+  const Array e = way.late ? exponentials(scores, -1, way) : softmax(scores, -1, way);
+  const Array y = matmul(stored(e), values);
+  const Array whole = way.late ? over(y, sum(e, {-1}, true), way.reciprocal) : y;
+  return narrow ? narrowed(whole, q.dtype()) : whole;
 }
 
 }  // namespace touchstone::define

@@ -13,6 +13,34 @@
 namespace touchstone::define {
 
 using Axes = std::vector<int>;
+
+/// How rows are scaled, with r = rsqrt(variance + eps).
+enum class Scaling : std::uint8_t {
+  ByDefinition,  // (x - mean) * r * w + b
+  Divided,       // (x - mean) / sqrt(variance + eps) * w + b
+  ScaleFirst,    // (x - mean) * (r*w) + b
+  Shifted,       // (x*r - mean*r) * w + b
+  Folded,        // x * (r*w) + (b - mean*(r*w))
+};
+/// Where attention applies its scale.
+enum class ScaleAt : std::uint8_t { Scores, Queries, Both };
+
+/// How a composite is computed; the default is its definition. forms.h names the others.
+struct Way {
+  Scaling scaling = Scaling::ByDefinition;
+  ScaleAt scale_at = ScaleAt::Scores;
+  bool reciprocal = false;      // multiplies by 1/n or 1/sum
+  bool base2 = false;           // exp2 of x log2(e)
+  bool unshifted = false;       // without subtracting the maximum
+  bool sum_first = false;       // x - (max + log(sum)), not x - max - log(sum)
+  bool late = false;            // attention divides by the sum after the product with v
+  bool narrow_weights = false;  // attention rounds its weights to the type of v
+  bool narrow_stages = false;   // attention rounds each stage to the type of q
+  bool bias_first = false;      // the bias is the first term of the sum
+  bool moments = false;         // the variance is mean(x^2) - mean(x)^2
+  bool subtracts = false;       // running sums are the total less the later terms
+};
+
 /// x rounded to a narrower type, unless the device may keep it (a NOOP marks such a CAST).
 Array narrowed(const Array& x, DType to);
 /// True for floats narrower than float32, which `wide` casts to float32.
@@ -31,43 +59,52 @@ Array sum(const Array& x, const Axes& axes, bool keep = false,
           std::optional<DType> accumulator = std::nullopt);
 Array max(const Array& x, const Axes& axes, bool keep = false);
 Array min(const Array& x, const Axes& axes, bool keep = false);
-Array mean(const Array& x, const Axes& axes, bool keep = false);
+Array mean(const Array& x, const Axes& axes, bool keep = false, const Way& way = {});
 /// Sum of (x - mean)^2, divided by n - correction.
-Array var(const Array& x, const Axes& axes, int correction = 0, bool keep = false);
+Array var(const Array& x, const Axes& axes, int correction = 0, bool keep = false,
+          const Way& way = {});
+/// sqrt(var).
+Array std_of(const Array& x, const Axes& axes, int correction = 0, bool keep = false,
+             const Way& way = {});
 
 // ---- rows
-Array softmax(const Array& x, int axis = -1);
-Array log_softmax(const Array& x, int axis = -1);
+Array softmax(const Array& x, int axis = -1, const Way& way = {});
+Array log_softmax(const Array& x, int axis = -1, const Way& way = {});
 /// log(sum(exp(x - m))) + m, where m is the maximum, or 0 if that is infinite: infinite if a row
 /// has +inf or only -inf.
-Array logsumexp(const Array& x, int axis = -1);
+Array logsumexp(const Array& x, int axis = -1, const Way& way = {});
 /// (x - mean) rsqrt(var + eps) over the last axis, times weight, plus bias.
 Array layer_norm(const Array& x, const std::optional<Array>& weight,
-                 const std::optional<Array>& bias, const Array& eps);
+                 const std::optional<Array>& bias, const Array& eps, const Way& way = {});
+/// layer_norm over each of `groups` groups of channels, axis 1; weight, bias: (channels).
+Array group_norm(const Array& x, std::int64_t groups, const std::optional<Array>& weight,
+                 const std::optional<Array>& bias, const Array& eps, const Way& way = {});
 /// x rsqrt(mean(x^2) + eps) over the last axis, times weight.
-Array rms_norm(const Array& x, const std::optional<Array>& weight, const Array& eps);
+Array rms_norm(const Array& x, const std::optional<Array>& weight, const Array& eps,
+               const Way& way = {});
 /// (x - mean) rsqrt(variance + eps) of each channel, times weight, plus bias.
 /// x: (n, channels, ...); the others: (channels).
 Array batch_norm(const Array& x, const Array& mean, const Array& variance,
                  const std::optional<Array>& weight, const std::optional<Array>& bias,
-                 const Array& eps);
+                 const Array& eps, const Way& way = {});
 /// -log_softmax(x)[target] of each row. x: (rows, classes), target: (rows), integers.
-Array cross_entropy(const Array& x, const Array& target);
+Array cross_entropy(const Array& x, const Array& target, const Way& way = {});
 /// Sums of the elements up to each place along the axis, as a masked sum.
-Array cumsum(const Array& x, int axis = -1);
+Array cumsum(const Array& x, int axis = -1, const Way& way = {});
 
 // ---- products
 /// (.., n, k) by (.., k, m) with leading axes broadcast. A vector is a row or a column whose axis
 /// is dropped from the result.
 Array matmul(const Array& a, const Array& b, std::optional<DType> accumulator = std::nullopt);
 /// x weight^T + bias. x: (.., in), weight: (out, in), bias: (out).
-Array linear(const Array& x, const Array& weight, const std::optional<Array>& bias);
+Array linear(const Array& x, const Array& weight, const std::optional<Array>& bias,
+             const Way& way = {});
 /// q k^T scale; if causal, -inf for keys after the query. q: (.., n, d), k: (.., m, d).
 Array attention_scores(const Array& q, const Array& k, bool causal,
-                       const std::optional<Array>& scale);
+                       const std::optional<Array>& scale, const Way& way = {});
 /// softmax of the scores, times v: (.., m, e). Nests four reduces.
 Array attention(const Array& q, const Array& k, const Array& v, bool causal,
-                const std::optional<Array>& scale);
+                const std::optional<Array>& scale, const Way& way = {});
 
 // ---- windows; lists have one entry per spatial axis, or one for all
 struct Window {
@@ -75,9 +112,10 @@ struct Window {
 };
 /// x: (batch, in, sizes...), weight: (out, in / groups, windows...), bias: (out).
 Array conv(const Array& x, const Array& weight, const std::optional<Array>& bias,
-           const Window& window, std::int64_t groups, int spatial);
+           const Window& window, std::int64_t groups, int spatial, const Way& way = {});
 /// Pools the last `spatial` axes; padding counts as 0 in the mean and is ignored by the maximum.
-Array avg_pool(const Array& x, const Sizes& size, const Window& window, int spatial);
+Array avg_pool(const Array& x, const Sizes& size, const Window& window, int spatial,
+               const Way& way = {});
 Array max_pool(const Array& x, const Sizes& size, const Window& window, int spatial);
 /// Windows over the last size.size() axes; the axes within a window go last.
 Array windows(const Array& x, const Sizes& size, const Sizes& stride, const Sizes& dilation);
@@ -98,6 +136,8 @@ enum class Outside : std::uint8_t { Zero, Error };
 /// DTypeError.
 Array gather(const Array& table, const Array& index, Outside outside = Outside::Zero);
 Array pad_with(const Array& x, const Pairs& before_after, const Array& value);
+/// Each row begins with a 1.
+Array with_one(const Array& x);
 Array concat(const Array& a, const Array& b, int axis);
 Array flip(const Array& x, const Axes& axes);
 Array roll(const Array& x, std::int64_t shift, int axis);

@@ -73,9 +73,9 @@ Array windows(const Array& x, const Sizes& size, const Sizes& stride, const Size
 }
 
 Array conv(const Array& x, const Array& weight, const std::optional<Array>& bias,
-           const Window& window, std::int64_t groups, int spatial) {
+           const Window& window, std::int64_t groups, int spatial, const Way& way) {
   if (is_narrow(x) && is_narrow(weight) && (!bias || is_narrow(*bias)))
-    return narrowed(conv(wide(x), wide(weight), wide(bias), window, groups, spatial),
+    return narrowed(conv(wide(x), wide(weight), wide(bias), window, groups, spatial, way),
                     promote(x.dtype(), weight.dtype()));
   const auto axes = static_cast<std::size_t>(spatial);
   if (x.rank() != spatial + 2 || weight.rank() != spatial + 2)
@@ -99,24 +99,39 @@ Array conv(const Array& x, const Array& weight, const std::optional<Array>& bias
   right = {groups, out / groups};
   right.insert(right.end(), axes, 1);
   right.insert(right.end(), weight.shape().begin() + 1, weight.shape().end());
-  const Array product = seen.reshape(left).permute(order) * weight.reshape(right);
-  const Array sums = sum(product, last_axes(spatial + 1));  // (batch, groups, out/groups, outer...)
+  const Array terms = seen.reshape(left).permute(order), weights = weight.reshape(right);
+  Array sums = terms;  // (batch, groups, out / groups, outer...)
+  if (bias && way.bias_first) {
+    const auto in_rows = [&](const Array& x) {
+      Sizes shape(x.shape().begin(), x.shape().end() - spatial - 1);
+      shape.push_back(-1);
+      return x.reshape(shape);
+    };
+    const Array rows = in_rows(weights);
+    Sizes first = rows.shape();
+    first.back() = 1;
+    sums = sum(with_one(in_rows(terms)) * concat(bias->reshape(first), rows, rows.rank() - 1),
+               last_axes(1));
+  } else {
+    sums = sum(terms * weights, last_axes(spatial + 1));
+  }
   Sizes shape{x.size(0), out};
   shape.insert(shape.end(), sums.shape().begin() + 3, sums.shape().end());
   const Array y = sums.reshape(shape);
-  if (!bias) return y;
+  if (!bias || way.bias_first) return y;
   Sizes column(axes + 1, 1);
   column[0] = out;
   return y + bias->reshape(column);
 }
 
-Array avg_pool(const Array& x, const Sizes& size, const Window& window, int spatial) {
+Array avg_pool(const Array& x, const Sizes& size, const Window& window, int spatial,
+               const Way& way) {
   const auto axes = static_cast<std::size_t>(spatial);
   require_spatial(x, spatial, 0, "avg_pool");
   const Sizes kernel = for_each_axis(size, axes, "size");
   const Sizes padding = for_each_axis(window.padding, axes, "padding");
   return mean(windows(x.pad(padding_of(x, padding)), kernel, window.stride, window.dilation),
-              last_axes(spatial));
+              last_axes(spatial), false, way);
 }
 
 Array max_pool(const Array& x, const Sizes& size, const Window& window, int spatial) {
@@ -177,6 +192,12 @@ Array pad_with(const Array& x, const Pairs& before_after, const Array& value) {
   const Array padded = x.pad(before_after);
   if (padded.shape() == x.shape()) return x;
   return where(Array::constant(Scalar::of(true), x.shape()).pad(before_after), padded, value);
+}
+
+Array with_one(const Array& x) {
+  Pairs before(x.shape().size());
+  before.back() = {1, 0};
+  return pad_with(x, before, Array::number("1"));
 }
 
 Array concat(const Array& a, const Array& b, int axis) {

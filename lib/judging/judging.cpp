@@ -29,7 +29,9 @@ std::string ChosenProfile::str() const { return fmt::format("under {} ({})", pro
 
 std::string ChosenProfile::str(const Verdict& verdict) const {
   const bool of_elements = verdict.outcome == Outcome::Fail && verdict.checked > 0;
-  return of_elements ? fmt::format("{} {}", verdict.str(), str()) : verdict.str();
+  if (!of_elements) return verdict.str();
+  return fmt::format("{} {}{}{}", verdict.str(), str(), verdict.cause.empty() ? "" : "; ",
+                     verdict.cause);
 }
 
 Judging Judging::of(std::string definition, bool is_loose) {
@@ -43,6 +45,7 @@ Judging Judging::of(std::string definition, bool is_loose) {
 Judging Judging::under(const std::optional<ChosenProfile>& chosen) const {
   Judging out = *this;
   if (chosen) static_cast<ChosenProfile&>(out) = *chosen;
+  for (const std::string& form : out.profile.forms) define::require_form(form);
   return out;
 }
 

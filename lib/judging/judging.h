@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "touchstone/define/text.h"
+#include "touchstone/define/forms.h"
 #include "touchstone/interp/oracle/verdict.h"
 #include "touchstone/ops/kernel_json.h"
 
@@ -38,6 +38,7 @@ struct Judging : ChosenProfile {
 
   /// Of a definition, under its usual profile (docs/oracle.md).
   static Judging of(std::string definition, bool is_loose);
+  /// Throws ParseError if the profile names an unknown form.
   Judging under(const std::optional<ChosenProfile>& chosen) const;
   bool operator==(const Judging&) const = default;
 };
@@ -49,6 +50,12 @@ struct KernelToJudge : KernelFile {
 /// As define::parse.
 KernelToJudge formula_to_judge(std::string_view text,
                                std::span<const define::InputShape> shapes = {});
+
+/// Judges as `judge` of verdict.h, in each form of the definition: the first verdict that is PASS,
+/// else the first that is neither FAIL nor UNUSABLE, else that of the definition as it stands. A
+/// FAIL has the user's axes and operands, and its cause where one is known.
+Verdict judge(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, const Buffer& candidate,
+              const Judging& judging, const symbolic::Values& values = {});
 
 /// A profile from JSON. Throws ParseError, also if it has the name of a different built-in one.
 Profile own_profile(std::string_view json);

@@ -58,7 +58,7 @@ Verdict IsLegalFor::judge(const HostArray& output) const {
   for (const HostArray& input : inputs_) buffers.push_back(buffer_of(*host, input));
   std::vector<Buffer*> raw;
   for (const BufferPtr& b : buffers) raw.push_back(b.get());
-  return touchstone::judge(kernel_.ast, raw, *candidate, kernel_.judging.profile);
+  return touchstone::judge(kernel_.ast, raw, *candidate, kernel_.judging);
 }
 
 void IsLegalFor::DescribeTo(std::ostream* out) const {

@@ -9,6 +9,7 @@
 
 #include "../interp/kernels.h"
 #include "definition_cases.h"
+#include "touchstone/define/forms.h"
 #include "touchstone/define/text.h"
 #include "touchstone/fuzz/cases/program.h"
 #include "touchstone/fuzz/definitions/calls.h"
@@ -141,11 +142,19 @@ void check(const Case& c) {
     ASSERT_EQ(without_ones(concrete(ast->shape())), without_ones(wanted.shape));
     BufferPtr out;
     const std::vector<double> got = by_reference(ast, in, out);
-    ASSERT_EQ(got.size(), wanted.cells.size());
-    for (std::size_t i = 0; i < got.size(); ++i)
-      ASSERT_TRUE(close(got[i], wanted.cells[i].v, 1e-12))
-          << "element " << i << ": " << got[i] << ", not "
-          << static_cast<double>(wanted.cells[i].v);
+    const auto expect_close = [&](const std::vector<double>& values, double digits) {
+      ASSERT_EQ(values.size(), wanted.cells.size());
+      for (std::size_t i = 0; i < values.size(); ++i)
+        ASSERT_TRUE(close(values[i], wanted.cells[i].v, digits))
+            << "element " << i << ": " << values[i] << ", not "
+            << static_cast<double>(wanted.cells[i].v);
+    };
+    expect_close(got, 1e-12);
+    for (const auto& named : {std::vector<std::string>(), {"moments", "subtracts"}})
+      for (const FormulaForm& form : forms_of(with_type(c.text, "f64"), {}, named)) {
+        SCOPED_TRACE(form.name);
+        expect_close(by_reference(form.kernel, in, out), 1e-11);
+      }
   }
   // float32: long double loops, rounded once, are close to any legal order.
   const Formula formula = parse(with_type(c.text, "f32"));

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <span>
+
+#include "touchstone/judging/judging.h"
+
+namespace touchstone {
+
+/// True if `value` is a legal result for one element, by its flat index, of the kernel's output.
+bool is_legal_at(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, std::int64_t index,
+                 const Scalar& value, const Profile& profile);
+/// True for a kernel that may be judged a few times more.
+bool is_cheap(const LazyOpPtr& kernel);
+
+/// Searches for what explains an output that is not PASS, and puts it into `verdict.cause`. FAIL:
+/// the first of a list of declarations, least first, then of faults, that makes the verdict PASS.
+/// WEAK, SUSPECT: the faults that the inputs do not show. The kernel has no variables.
+void add_cause(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, const Buffer& candidate,
+               const Judging& judging, Verdict& verdict);
+
+}  // namespace touchstone

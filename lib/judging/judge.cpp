@@ -1,0 +1,136 @@
+// Verdicts on definitions: in each of their forms, in the user's words.
+#include <algorithm>
+#include <cstring>
+
+#include "touchstone/base/error.h"
+#include "touchstone/interp/device/interpreted.h"
+#include "touchstone/interp/oracle/subkernel.h"
+#include "touchstone/judging/cause.h"
+#include "touchstone/judging/judging.h"
+
+namespace touchstone {
+namespace {
+
+constexpr std::size_t kLongestSubject = 60;
+constexpr std::size_t kMostOperands = 3;
+
+std::vector<define::InputShape> shapes_of(const Judging& judging) {
+  std::vector<define::InputShape> shapes;
+  for (const Judging::Input& input : judging.inputs) shapes.push_back({input.shape, input.dtype});
+  return shapes;
+}
+
+// True if each element of a kernel of bool is.
+bool all_true(const LazyOpPtr& kernel, std::span<Buffer* const> inputs) {
+  std::int64_t count = 1;
+  for (const sint& size : kernel->shape()) count *= size.as_int();
+  const std::unique_ptr<Device> host = make_interpreted_device();
+  Buffer ones(*host, DType::Bool, count);
+  ones.copy_in(std::vector<std::byte>(static_cast<std::size_t>(count), std::byte{1}));
+  return judge(kernel, inputs, ones).outcome == Outcome::Pass;
+}
+
+bool passes(const Verdict& v) { return v.outcome == Outcome::Pass && !v.suspect(); }
+
+// The best verdict among the forms; `found`: that on the definition as it stands.
+Verdict in_forms(Verdict found, std::span<Buffer* const> inputs, const Buffer& candidate,
+                 const Judging& judging) {
+  const std::vector<std::string>& named = judging.profile.forms;
+  bool is_found = named.empty();
+  for (const define::FormulaForm& form :
+       define::forms_of(judging.definition, shapes_of(judging), named)) {
+    if (found.outcome == Outcome::Fail && is_found &&
+        !is_legal_at(form.kernel, inputs, found.index, found.candidate, judging.profile))
+      continue;
+    const auto holds = [&](const LazyOpPtr& condition) { return all_true(condition, inputs); };
+    if (!std::ranges::all_of(form.sound, holds)) continue;
+    Verdict verdict = judge(form.kernel, inputs, candidate, judging.profile);
+    const bool is_better =
+        passes(verdict) || (found.outcome == Outcome::Fail && verdict.outcome != Outcome::Fail);
+    if (is_found && !is_better) continue;
+    verdict.form = form.name;
+    found = std::move(verdict);
+    is_found = true;
+    if (passes(found)) break;
+  }
+  if (found.outcome == Outcome::Fail) found.form.clear();
+  return found;
+}
+
+// "x = 0.5, y = 2.0": the elements of the inputs that one element depends on, if they are few.
+std::string operands_of(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
+                        std::int64_t index, const Judging& judging) {
+  const LazyOpPtr one = interp::one_element(kernel, interp::place_of(index, kernel));
+  std::vector<std::string> said;
+  for (const LazyOpPtr& node : interp::nodes_of(one)) {
+    if (node->op() == Op::Gather) return {};
+    if (node->op() != Op::Load) continue;
+    if (std::ranges::any_of(node->shape(), [](const sint& size) { return size != 1; })) return {};
+    const auto& load = std::get<MemBuffer>(node->arg());
+    const auto number = static_cast<std::size_t>(load.idx);
+    const auto element = load.st.at(std::vector<std::int64_t>(node->shape().size(), 0));
+    const Buffer& buffer = *inputs[number];
+    if (!element) continue;  // padding
+    if (!buffer.device().host_memory()) return {};
+    const std::size_t width = itemsize(node->dtype());
+    std::uint64_t bits = 0;
+    std::memcpy(
+        &bits,
+        static_cast<const std::byte*>(buffer.memory()) + static_cast<std::size_t>(*element) * width,
+        width);
+    said.push_back(fmt::format("{} = {}",
+                               number <= judging.inputs.size() ? judging.inputs[number - 1].name
+                                                               : fmt::format("input {}", number),
+                               Scalar::from_bits(node->dtype(), bits).str()));
+  }
+  std::ranges::sort(said);
+  said.erase(std::unique(said.begin(), said.end()), said.end());
+  return said.size() > kMostOperands ? std::string() : fmt::format("{}", fmt::join(said, ", "));
+}
+
+// Names the definition, its axes and the operands.
+void say_in_words_of(const Judging& judging, const LazyOpPtr& kernel,
+                     std::span<Buffer* const> inputs, Verdict& failed) {
+  failed.operands = operands_of(kernel, inputs, failed.index, judging);
+  if (judging.inputs.empty()) return;
+  const define::Formula formula = define::parse(judging.definition, shapes_of(judging));
+  failed.at.clear();
+  std::int64_t rest = failed.index;
+  for (const std::int64_t size :
+       std::vector(formula.value.shape().rbegin(), formula.value.shape().rend())) {
+    failed.at.insert(failed.at.begin(), rest % size);
+    rest /= size;
+  }
+  failed.subject = judging.definition.size() <= kLongestSubject ? judging.definition : "the result";
+}
+
+}  // namespace
+
+bool is_legal_at(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, std::int64_t index,
+                 const Scalar& value, const Profile& profile) {
+  const LazyOpPtr one = interp::one_element(kernel, interp::place_of(index, kernel));
+  const std::unique_ptr<Device> host = make_interpreted_device();
+  Buffer output(*host, value.dtype(), 1);
+  const std::uint64_t bits = value.bits();
+  output.copy_in(std::as_bytes(std::span(&bits, 1)).first(output.bytes()));
+  const Outcome outcome = judge(one, inputs, output, profile).outcome;
+  return outcome == Outcome::Pass || outcome == Outcome::Weak;
+}
+
+Verdict judge(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, const Buffer& candidate,
+              const Judging& judging, const symbolic::Values& values) {
+  Verdict found = judge(kernel, inputs, candidate, judging.profile, values);
+  if (found.outcome == Outcome::Unusable) return found;
+  const bool is_statistical = found.outcome == Outcome::Fail && found.index < 0;
+  const bool is_named = !judging.profile.forms.empty();
+  const bool is_worth = found.outcome == Outcome::Fail || found.suspect() || is_cheap(kernel);
+  if (!judging.inputs.empty() && !is_statistical && (is_named || (!passes(found) && is_worth)))
+    found = in_forms(std::move(found), inputs, candidate, judging);
+  if (passes(found) || is_statistical) return found;
+  const LazyOpPtr concrete = values.empty() ? kernel : bind_variables(kernel, values);
+  add_cause(concrete, inputs, candidate, judging, found);
+  if (found.outcome == Outcome::Fail) say_in_words_of(judging, concrete, inputs, found);
+  return found;
+}
+
+}  // namespace touchstone

@@ -1,0 +1,291 @@
+// Composites as libraries compute them: each written as a loop of floats, without the project's
+// arithmetic.
+#include "touchstone/define/forms.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include <gmock/gmock.h>
+
+#include "../support/traced_draws.h"
+#include "touchstone/base/error.h"
+#include "touchstone/define/definitions.h"
+#include "touchstone/dtype/convert.h"
+#include "touchstone/interp/device/interpreted.h"
+#include "touchstone/judging/judging.h"
+
+namespace touchstone {
+namespace {
+
+using Floats = std::vector<float>;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+Floats drawn(test::Draws& random, std::size_t count, float scale, float shift = 0) {
+  Floats values(count);
+  for (float& v : values) v = shift + scale * random.normal<float>();
+  return values;
+}
+
+// A formula, its inputs, and what a library makes of them.
+struct Trial {
+  std::string text;
+  std::vector<Floats> in;
+  Floats out;
+  DType dtype = DType::Float32;
+
+  std::string bytes_of(const Floats& values) const {
+    std::string bytes;
+    for (const float v : values) {
+      const std::uint64_t bits = Scalar::from_double(dtype, static_cast<double>(v)).bits();
+      bytes.append(reinterpret_cast<const char*>(&bits), itemsize(dtype));
+    }
+    return bytes;
+  }
+  Verdict under(bool with_forms, const std::vector<std::string>& named = {}) const {
+    const KernelToJudge kernel = formula_to_judge(text);
+    const std::unique_ptr<Device> host = make_interpreted_device();
+    std::vector<BufferPtr> buffers;
+    const auto add = [&](const Floats& values) {
+      buffers.push_back(
+          std::make_shared<Buffer>(*host, dtype, static_cast<std::int64_t>(values.size())));
+      const std::string bytes = bytes_of(values);
+      buffers.back()->copy_in(std::as_bytes(std::span(bytes)));
+    };
+    add(out);
+    for (const Floats& values : in) add(values);
+    std::vector<Buffer*> raw;
+    for (const BufferPtr& b : buffers) raw.push_back(b.get());
+    Judging judging = kernel.judging;
+    judging.profile.forms = named;
+    return with_forms ? judge(kernel.ast, raw, *buffers[0], judging)
+                      : judge(kernel.ast, raw, *buffers[0], judging.profile);
+  }
+};
+
+// Legal; one element moved by a twentieth is not.
+void expect_legal(Trial trial) {
+  SCOPED_TRACE(trial.text);
+  const Verdict verdict = trial.under(true);
+  EXPECT_EQ(verdict.word(), "PASS") << verdict.str();
+  float& largest = *std::ranges::max_element(
+      trial.out, {}, [](float v) { return std::isfinite(v) ? std::abs(v) : 0; });
+  largest *= 1.05F;
+  EXPECT_EQ(trial.under(true).word(), "FAIL");
+}
+
+// The same, with a form only.
+void expect_form(const Trial& trial, const std::string& form) {
+  EXPECT_EQ(trial.under(false).word(), "FAIL");
+  const Verdict verdict = trial.under(true);
+  EXPECT_THAT(verdict.form, HasSubstr(form)) << verdict.str();
+  EXPECT_THAT(verdict.str(), HasSubstr("; legal as " + verdict.form));
+  expect_legal(trial);
+}
+
+struct Moments {
+  float mean = 0, variance = 0;
+};
+Moments moments_of(const float* x, std::size_t n) {
+  double sum = 0, squares = 0;
+  for (std::size_t i = 0; i < n; ++i) sum += static_cast<double>(x[i]);
+  const double mean = sum / static_cast<double>(n);
+  for (std::size_t i = 0; i < n; ++i)
+    squares += (static_cast<double>(x[i]) - mean) * (static_cast<double>(x[i]) - mean);
+  return {static_cast<float>(mean), static_cast<float>(squares / static_cast<double>(n))};
+}
+
+TEST(Forms, BatchNormWithScaleAndShiftFolded) {
+  test::Draws random(1);
+  for (int round = 0; round < 5; ++round) {
+    const std::size_t n = 16, channels = 8, area = 30;
+    Trial t{"batch_norm(x[16,8,30], m[8], v[8], w[8], b[8])",
+            {drawn(random, n * channels * area, 1, 3), drawn(random, channels, 1, 3),
+             drawn(random, channels, 0), drawn(random, channels, 1), drawn(random, channels, 1)},
+            {}};
+    for (float& v : t.in[2]) v = random.uniform(0.5F, 2.0F);
+    for (std::size_t i = 0; i < n * channels * area; ++i) {
+      const std::size_t c = i / area % channels;
+      const float r = 1 / std::sqrt(t.in[2][c] + 1e-5F);
+      const float scale = t.in[3][c] * r, shift = t.in[4][c] - t.in[1][c] * scale;
+      t.out.push_back(t.in[0][i] * scale + shift);
+    }
+    expect_form(t, "batch_norm: folded");
+  }
+}
+
+TEST(Forms, LayerAndGroupNormShifted) {
+  test::Draws random(2);
+  for (const char* const text :
+       {"layer_norm(x[24,64], w[64], b[64])", "group_norm(x[12,8,16], groups=2, w=w[8], b=b[8])"}) {
+    const bool is_group = text[0] == 'g';
+    Trial t{text, {drawn(random, 24 * 64, 1, 20)}, {}};
+    const std::size_t per = is_group ? 8 : 64;
+    t.in.push_back(drawn(random, per, 1));
+    t.in.push_back(drawn(random, per, 1));
+    for (std::size_t row = 0; row < 24; ++row) {
+      const Moments m = moments_of(&t.in[0][row * 64], 64);
+      const float r = 1 / std::sqrt(m.variance + 1e-5F), shift = -m.mean * r;
+      for (std::size_t i = 0; i < 64; ++i) {
+        const std::size_t c = is_group ? row % 2 * 4 + i / 16 : i;
+        const float x = t.in[0][row * 64 + i];
+        t.out.push_back(is_group ? x * (r * t.in[1][c]) + (shift * t.in[1][c] + t.in[2][c])
+                                 : (x * r + shift) * t.in[1][c] + t.in[2][c]);
+      }
+    }
+    expect_legal(t);
+  }
+}
+
+TEST(Forms, BiasAsTheFirstTerm) {
+  test::Draws random(3);
+  Trial t{"linear(x[32,16], w[8,16], b[8])",
+          {drawn(random, 32 * 16, 1), drawn(random, 8 * 16, 1), drawn(random, 8, 100)},
+          {}};
+  for (std::size_t i = 0; i < 32; ++i)
+    for (std::size_t j = 0; j < 8; ++j) {
+      float sum = t.in[2][j];
+      for (std::size_t k = 0; k < 16; ++k)
+        sum = std::fma(t.in[0][i * 16 + k], t.in[1][j * 16 + k], sum);
+      t.out.push_back(sum);
+    }
+  expect_form(t, "linear: bias first");
+
+  Trial conv{"conv2d(x[2,3,6,5], w[4,3,3,3], b[4], padding=1)",
+             {drawn(random, 2 * 3 * 6 * 5, 1), drawn(random, 4 * 3 * 9, 1), drawn(random, 4, 100)},
+             {}};
+  for (int n = 0; n < 2; ++n)
+    for (int o = 0; o < 4; ++o)
+      for (int y = 0; y < 6; ++y)
+        for (int x = 0; x < 5; ++x) {
+          float sum = conv.in[2][static_cast<std::size_t>(o)];
+          for (int c = 0; c < 3; ++c)
+            for (int i = 0; i < 9; ++i) {
+              const int yy = y + i / 3 - 1, xx = x + i % 3 - 1;
+              if (yy < 0 || yy >= 6 || xx < 0 || xx >= 5) continue;
+              sum += conv.in[0][static_cast<std::size_t>(((n * 3 + c) * 6 + yy) * 5 + xx)] *
+                     conv.in[1][static_cast<std::size_t>((o * 3 + c) * 9 + i)];
+            }
+          conv.out.push_back(sum);
+        }
+  expect_form(conv, "conv2d: bias first");
+}
+
+// As kernels that keep a running maximum compute it: exponents in base 2, scores that are divided
+// at the end, weights rounded to the narrow type.
+TEST(Forms, AttentionThatRoundsItsWeightsAndDividesLast) {
+  test::Draws random(4);
+  const std::size_t n = 24, d = 16;
+  Trial t{"attention(q[24,16]:bf16, k[24,16]:bf16, v[24,16]:bf16)",
+          {drawn(random, n * d, 1), drawn(random, n * d, 1), drawn(random, n * d, 1)},
+          {},
+          DType::BFloat16};
+  const auto narrow = [](float x) { return convert<float>(convert<bfloat16>(x)); };
+  for (Floats& values : t.in)
+    for (float& v : values) v = narrow(v);
+  for (std::size_t i = 0; i < n; ++i) {
+    Floats scores(n);
+    for (std::size_t j = 0; j < n; ++j)
+      for (std::size_t k = 0; k < d; ++k) scores[j] += t.in[0][i * d + k] * t.in[1][j * d + k];
+    const float most = *std::ranges::max_element(scores), by = 0.25F * 1.44269504F;
+    float sum = 0;
+    Floats weights(n);
+    for (std::size_t j = 0; j < n; ++j) {
+      const float e = std::exp2(scores[j] * by - most * by);
+      sum += e;
+      weights[j] = narrow(e);
+    }
+    for (std::size_t k = 0; k < d; ++k) {
+      float y = 0;
+      for (std::size_t j = 0; j < n; ++j) y += weights[j] * t.in[2][j * d + k];
+      t.out.push_back(y / sum);
+    }
+  }
+  expect_form(t, "attention: late");
+}
+
+TEST(Forms, LogSoftmaxThatSubtractsOnce) {
+  test::Draws random(5);
+  Trial t{"log_softmax(x[32,12])", {drawn(random, 32 * 12, 1, 300)}, {}};
+  for (std::size_t row = 0; row < 32; ++row) {
+    const float* x = &t.in[0][row * 12];
+    const float most = *std::max_element(x, x + 12);
+    float sum = 0;
+    for (std::size_t i = 0; i < 12; ++i) sum += std::exp(x[i] - most);
+    const float both = most + std::log(sum);
+    for (std::size_t i = 0; i < 12; ++i) t.out.push_back(x[i] - both);
+  }
+  expect_form(t, "log_softmax: sum first");
+}
+
+// Without subtracting the maximum a softmax is right where nothing overflows.
+TEST(Forms, SoftmaxWithoutItsMaximumOfSmallNumbersOnly) {
+  for (const float shift : {0.0F, 100.0F}) {
+    test::Draws random(6);
+    Trial t{"log_softmax(x[16,12])", {drawn(random, 16 * 12, 10, shift)}, {}};
+    for (std::size_t row = 0; row < 16; ++row) {
+      float sum = 0;
+      for (std::size_t i = 0; i < 12; ++i) sum += std::exp(t.in[0][row * 12 + i]);
+      for (std::size_t i = 0; i < 12; ++i) t.out.push_back(t.in[0][row * 12 + i] - std::log(sum));
+    }
+    EXPECT_EQ(t.under(true).word(), shift == 0 ? "PASS" : "FAIL");
+  }
+}
+
+// mean(x^2) - mean(x)^2 loses digits: legal only for who asks for it.
+TEST(Forms, TheLessAccurateOnesMustBeNamed) {
+  test::Draws random(7);
+  Trial t{"var(x[20,50], axis=1)", {drawn(random, 1000, 1, 300)}, {}};
+  for (std::size_t row = 0; row < 20; ++row) {
+    float sum = 0, squares = 0;
+    for (std::size_t i = 0; i < 50; ++i) {
+      const float x = t.in[0][row * 50 + i];
+      sum += x;
+      squares += x * x;
+    }
+    t.out.push_back(squares / 50 - sum / 50 * (sum / 50));
+  }
+  EXPECT_EQ(t.under(true).word(), "FAIL");
+  EXPECT_NE(t.under(true, {"moments"}).word(), "FAIL");
+  EXPECT_EQ(t.under(true, {"reciprocal"}).word(), "FAIL");
+  EXPECT_THROW(t.under(true, {"momnets"}), ParseError);
+  try {
+    define::require_form("momnets");
+  } catch (const ParseError& e) {
+    EXPECT_THAT(e.what(), StartsWith("there is no form 'momnets'; did you mean 'moments'?"));
+  }
+}
+
+TEST(Forms, ProfilesStoreTheirNames) {
+  const Profile p = Profile::from_json(R"({"base": "library", "forms": ["folded", "moments"]})");
+  EXPECT_EQ(p.forms, (std::vector<std::string>{"folded", "moments"}));
+  EXPECT_EQ(Profile::from_json(p.to_json()).forms, p.forms);
+  EXPECT_THROW(Profile::from_json(R"({"forms": [1]})"), ParseError);
+  EXPECT_THROW(Judging().under(ChosenProfile{Profile::from_json(R"({"forms": ["x"]})"), ""}),
+               ParseError);
+}
+
+TEST(Forms, EachIsOfADefinitionAndDiffersFromIt) {
+  for (const define::CompositeForm& form : define::composite_forms()) {
+    std::string_view rest = form.of;
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find(' '), rest.size());
+      EXPECT_NO_THROW(define::definition(rest.substr(0, end))) << form.name;
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  const auto count = [](std::string_view text) { return define::forms_of(text, {}).size(); };
+  EXPECT_EQ(count("exp(x[3])"), 0);
+  EXPECT_EQ(count("softmax(x[2,3])"), 4);
+  EXPECT_EQ(count("softmax(x[2,3]) + mean(x)"), 9);
+  EXPECT_EQ(count("attention(q[3,4], k[3,4], v[3,4])"), 7);
+  EXPECT_EQ(count("attention(q[3,4]:f16, k[3,4]:f16, v[3,4]:f16)"), 12);
+  EXPECT_LE(count("softmax(x[2,3]) + mean(x) + std(x) + log_softmax(x) + layer_norm(x)"),
+            define::kMostForms);
+}
+
+}  // namespace
+}  // namespace touchstone
