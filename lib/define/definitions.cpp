@@ -145,7 +145,7 @@ const Definition kNamed[] = {
        return layer_norm(c.array("x"), c.maybe("w"), c.maybe("b"), c.array("eps"), c.way());
      },
      kLoose},
-    {"rows", "group_norm(x, groups=..., w?, b?, eps=1e-5)",
+    {"rows", "group_norm(x, w?, b?, groups=..., eps=1e-5)",
      "(x - mean) * rsqrt(var + eps) * w + b of each group of channels, axis 1",
      [](const Call& c) {
        return group_norm(c.array("x"), c.integer("groups"), c.maybe("w"), c.maybe("b"),

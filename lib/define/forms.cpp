@@ -17,6 +17,7 @@ Array is_small(const Array& x) {
 Array x_is_small(const Call& c) { return is_small(c.array("x")); }
 
 constexpr std::string_view kNorms = "layer_norm batch_norm group_norm instance_norm rms_norm";
+constexpr std::string_view kStatistics = "layer_norm group_norm instance_norm";
 constexpr std::string_view kMeans = "mean var std avg_pool1d avg_pool2d";
 
 constexpr CompositeForm kForms[] = {
@@ -24,7 +25,11 @@ constexpr CompositeForm kForms[] = {
     {kNorms, "divided", "(x - mean) / sqrt(var + eps) * w + b", {.scaling = Scaling::Divided}},
     {kNorms, "scale first", "(x - mean) * (r*w) + b", {.scaling = Scaling::ScaleFirst}},
     {kNorms, "shifted", "(x*r - mean*r) * w + b", {.scaling = Scaling::Shifted}},
+    {kStatistics, "running", "mean = sum(x * (1/n)), for running means", {.running = true}},
+    {kStatistics, "running, folded", "both", {.scaling = Scaling::Folded, .running = true}},
+    {kStatistics, "running, shifted", "both", {.scaling = Scaling::Shifted, .running = true}},
     {kMeans, "reciprocal", "sum * (1/n)", {.reciprocal = true}},
+    {kMeans, "running", "sum(x * (1/n)), for running means", {.running = true}},
     {"softmax", "reciprocal", "e * (1 / sum(e))", {.reciprocal = true}},
     {"softmax", "base 2", "e = exp2(x*log2(e) - max*log2(e))", {.base2 = true}},
     {"softmax", "base 2, reciprocal", "both", {.reciprocal = true, .base2 = true}},
@@ -59,6 +64,13 @@ constexpr CompositeForm kForms[] = {
      "narrow stages, scaled both",
      "q*s and k*s rounded, too",
      {.scale_at = ScaleAt::Both, .narrow_stages = true}},
+    {"mean var std softmax log_softmax logsumexp layer_norm group_norm instance_norm rms_norm "
+     "batch_norm cross_entropy linear conv1d conv2d avg_pool1d avg_pool2d attention",
+     "own type",
+     "each operation rounds to the narrow type",
+     {.own_type = true},
+     nullptr,
+     false},
     {"var std layer_norm group_norm instance_norm",
      "moments",
      "var = (sum(x*x) - n*mean^2) / n: digits cancel",

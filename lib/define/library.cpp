@@ -78,8 +78,8 @@ Axes all_axes(const Array& x) {
   return axes;
 }
 
-bool is_narrow(const Array& x) {
-  return !x.is_number() && is_float(x.dtype()) && itemsize(x.dtype()) < 4;
+bool is_narrow(const Array& x, const Way& way) {
+  return !way.own_type && !x.is_number() && is_float(x.dtype()) && itemsize(x.dtype()) < 4;
 }
 Array wide(const Array& x) { return is_narrow(x) ? x.cast(DType::Float32) : x; }
 std::optional<Array> wide(const std::optional<Array>& x) {
@@ -110,12 +110,14 @@ Array min(const Array& x, const Axes& axes, bool keep) {
   return Array::apply(Op::Xor, {max(Array::apply(Op::Xor, {x, all}), axes, keep), all});
 }
 Array mean(const Array& x, const Axes& axes, bool keep, const Way& way) {
-  if (is_narrow(x)) return narrowed(mean(wide(x), axes, keep, way), x.dtype());
+  if (is_narrow(x, way)) return narrowed(mean(wide(x), axes, keep, way), x.dtype());
   require_float(x, "mean");
-  return over(sum(x, axes, keep), count(terms(x, axes)), way.reciprocal);
+  const Array n = count(terms(x, axes));
+  if (way.running) return sum(over(x, n, true), axes, keep);
+  return over(sum(x, axes, keep), n, way.reciprocal);
 }
 Array var(const Array& x, const Axes& axes, int correction, bool keep, const Way& way) {
-  if (is_narrow(x)) return narrowed(var(wide(x), axes, correction, keep, way), x.dtype());
+  if (is_narrow(x, way)) return narrowed(var(wide(x), axes, correction, keep, way), x.dtype());
   require_float(x, "var");
   const std::int64_t n = terms(x, axes);
   const Array divisor = count(checked_sub(n, correction));
@@ -127,24 +129,24 @@ Array var(const Array& x, const Axes& axes, int correction, bool keep, const Way
   return over(sum(off * off, axes, keep), divisor, way.reciprocal);
 }
 Array std_of(const Array& x, const Axes& axes, int correction, bool keep, const Way& way) {
-  if (is_narrow(x)) return narrowed(std_of(wide(x), axes, correction, keep, way), x.dtype());
+  if (is_narrow(x, way)) return narrowed(std_of(wide(x), axes, correction, keep, way), x.dtype());
   return sqrt(var(x, axes, correction, keep, way));
 }
 
 Array softmax(const Array& x, int axis, const Way& way) {
-  if (is_narrow(x)) return narrowed(softmax(wide(x), axis, way), x.dtype());
+  if (is_narrow(x, way)) return narrowed(softmax(wide(x), axis, way), x.dtype());
   require_float(x, "softmax");
   const Array e = exponentials(x, axis, way);
   return over(e, sum(e, {axis}, true), way.reciprocal);
 }
 Array log_softmax(const Array& x, int axis, const Way& way) {
-  if (is_narrow(x)) return narrowed(log_softmax(wide(x), axis, way), x.dtype());
+  if (is_narrow(x, way)) return narrowed(log_softmax(wide(x), axis, way), x.dtype());
   require_float(x, "log_softmax");
   const Array off = centred(x, axis, way), log_sum = log(sum(exp(off), {axis}, true));
   return way.sum_first ? x - (max(x, {axis}, true) + log_sum) : off - log_sum;
 }
 Array logsumexp(const Array& x, int axis, const Way& way) {
-  if (is_narrow(x)) return narrowed(logsumexp(wide(x), axis, way), x.dtype());
+  if (is_narrow(x, way)) return narrowed(logsumexp(wide(x), axis, way), x.dtype());
   require_float(x, "logsumexp");
   if (way.unshifted) return log(sum(exp(x), {axis}));
   const Array most = max(x, {axis}, true);
@@ -158,15 +160,15 @@ Array logsumexp(const Array& x, int axis, const Way& way) {
 }
 Array layer_norm(const Array& x, const std::optional<Array>& weight,
                  const std::optional<Array>& bias, const Array& eps, const Way& way) {
-  if (is_narrow(x))
+  if (is_narrow(x, way))
     return narrowed(layer_norm(wide(x), wide(weight), wide(bias), eps, way), x.dtype());
   require_float(x, "layer_norm");
   require_rank(x, 1, "layer_norm", "x");
-  return scaled(x, mean(x, {-1}, true), var(x, {-1}, 0, true, way), weight, bias, eps, way);
+  return scaled(x, mean(x, {-1}, true, way), var(x, {-1}, 0, true, way), weight, bias, eps, way);
 }
 Array group_norm(const Array& x, std::int64_t groups, const std::optional<Array>& weight,
                  const std::optional<Array>& bias, const Array& eps, const Way& way) {
-  if (is_narrow(x))
+  if (is_narrow(x, way))
     return narrowed(group_norm(wide(x), groups, wide(weight), wide(bias), eps, way), x.dtype());
   require_float(x, "group_norm");
   require_rank(x, 2, "group_norm", "x");
@@ -178,13 +180,13 @@ Array group_norm(const Array& x, std::int64_t groups, const std::optional<Array>
     if (!a) return a;
     return a->reshape({1, groups, x.size(1) / groups, 1});
   };
-  return scaled(grouped, mean(grouped, {2, 3}, true), var(grouped, {2, 3}, 0, true, way),
+  return scaled(grouped, mean(grouped, {2, 3}, true, way), var(grouped, {2, 3}, 0, true, way),
                 of_channels(weight), of_channels(bias), eps, way)
       .reshape(x.shape());
 }
 Array rms_norm(const Array& x, const std::optional<Array>& weight, const Array& eps,
                const Way& way) {
-  if (is_narrow(x)) return narrowed(rms_norm(wide(x), wide(weight), eps, way), x.dtype());
+  if (is_narrow(x, way)) return narrowed(rms_norm(wide(x), wide(weight), eps, way), x.dtype());
   require_float(x, "rms_norm");
   require_rank(x, 1, "rms_norm", "x");
   return scaled(x, {}, mean(x * x, {-1}, true), weight, {}, eps, way);
@@ -192,7 +194,7 @@ Array rms_norm(const Array& x, const std::optional<Array>& weight, const Array& 
 Array batch_norm(const Array& x, const Array& mean, const Array& variance,
                  const std::optional<Array>& weight, const std::optional<Array>& bias,
                  const Array& eps, const Way& way) {
-  if (is_narrow(x))
+  if (is_narrow(x, way))
     return narrowed(
         batch_norm(wide(x), wide(mean), wide(variance), wide(weight), wide(bias), eps, way),
         x.dtype());
@@ -211,7 +213,7 @@ Array batch_norm(const Array& x, const Array& mean, const Array& variance,
                 of_channels(bias), eps, way);
 }
 Array cross_entropy(const Array& x, const Array& target, const Way& way) {
-  if (is_narrow(x)) return narrowed(cross_entropy(wide(x), target, way), x.dtype());
+  if (is_narrow(x, way)) return narrowed(cross_entropy(wide(x), target, way), x.dtype());
   if (x.rank() != 2 || target.rank() != 1 || x.size(0) != target.size(0))
     throw ShapeError(fmt::format("cross_entropy: {} and {} must be (rows, classes) and (rows)",
                                  str(x.shape()), str(target.shape())));
@@ -254,7 +256,7 @@ Array matmul(const Array& a, const Array& b, std::optional<DType> accumulator) {
 }
 Array linear(const Array& x, const Array& weight, const std::optional<Array>& bias,
              const Way& way) {
-  if (is_narrow(x) && is_narrow(weight) && (!bias || is_narrow(*bias)))
+  if (is_narrow(x, way) && is_narrow(weight, way) && (!bias || is_narrow(*bias, way)))
     return narrowed(linear(wide(x), wide(weight), wide(bias), way), x.dtype());
   if (weight.rank() != 2)
     throw ShapeError(fmt::format("linear: the weight {} must be (out, in)", str(weight.shape())));
@@ -264,7 +266,7 @@ Array linear(const Array& x, const Array& weight, const std::optional<Array>& bi
 }
 Array attention_scores(const Array& q, const Array& k, bool causal,
                        const std::optional<Array>& scale, const Way& way) {
-  if (is_narrow(q) && !way.narrow_stages)
+  if (is_narrow(q, way) && !way.narrow_stages)
     return narrowed(attention_scores(wide(q), wide(k), causal, wide(scale), way), q.dtype());
   require_float(q, "attention");
   require_rank(q, 2, "attention", "q");
@@ -282,7 +284,7 @@ Array attention_scores(const Array& q, const Array& k, bool causal,
 }
 Array attention(const Array& q, const Array& k, const Array& v, bool causal,
                 const std::optional<Array>& scale, const Way& way) {
-  const bool narrow = is_narrow(q) && is_narrow(k) && is_narrow(v);
+  const bool narrow = is_narrow(q, way) && is_narrow(k, way) && is_narrow(v, way);
   if (narrow && way.narrow_stages)
     return matmul(softmax(attention_scores(q, k, causal, scale, way), -1, way), v);
   const Array scores = narrow ? attention_scores(wide(q), wide(k), causal, wide(scale), way)

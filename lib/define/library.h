@@ -30,6 +30,7 @@ struct Way {
   Scaling scaling = Scaling::ByDefinition;
   ScaleAt scale_at = ScaleAt::Scores;
   bool reciprocal = false;      // multiplies by 1/n or 1/sum
+  bool running = false;         // a mean is a sum of x/n, as running means are
   bool base2 = false;           // exp2 of x log2(e)
   bool unshifted = false;       // without subtracting the maximum
   bool sum_first = false;       // x - (max + log(sum)), not x - max - log(sum)
@@ -38,15 +39,16 @@ struct Way {
   bool narrow_stages = false;   // attention rounds each stage to the type of q
   bool bias_first = false;      // the bias is the first term of the sum
   bool moments = false;         // the variance is mean(x^2) - mean(x)^2
+  bool own_type = false;        // computes narrow floats in their own type
   bool subtracts = false;       // running sums are the total less the later terms
 };
 
-/// x rounded to a narrower type, unless the device may keep it (a NOOP marks such a CAST).
-Array narrowed(const Array& x, DType to);
-/// True for floats narrower than float32, which `wide` casts to float32.
-bool is_narrow(const Array& x);
+/// True for floats narrower than float32 that a definition casts to float32.
+bool is_narrow(const Array& x, const Way& way = {});
 Array wide(const Array& x);
 std::optional<Array> wide(const std::optional<Array>& x);
+/// x rounded to a narrower type, unless the device may keep it (a NOOP marks such a CAST).
+Array narrowed(const Array& x, DType to);
 Axes all_axes(const Array& x);
 
 // ---- elementwise

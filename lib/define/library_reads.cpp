@@ -74,7 +74,7 @@ Array windows(const Array& x, const Sizes& size, const Sizes& stride, const Size
 
 Array conv(const Array& x, const Array& weight, const std::optional<Array>& bias,
            const Window& window, std::int64_t groups, int spatial, const Way& way) {
-  if (is_narrow(x) && is_narrow(weight) && (!bias || is_narrow(*bias)))
+  if (is_narrow(x, way) && is_narrow(weight, way) && (!bias || is_narrow(*bias, way)))
     return narrowed(conv(wide(x), wide(weight), wide(bias), window, groups, spatial, way),
                     promote(x.dtype(), weight.dtype()));
   const auto axes = static_cast<std::size_t>(spatial);

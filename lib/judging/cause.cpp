@@ -194,7 +194,7 @@ void add_cause(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, const B
     }
   for (const Change& change : faults(kernel, judging.profile, judging))
     if (explains(change)) {
-      verdict.cause = "as if " + change.words;
+      verdict.cause = "explained if " + change.words;
       return;
     }
   verdict.cause = "no known declaration or fault explains all of it";

@@ -291,7 +291,14 @@ bool Borrowed::by_dlpack(py::handle object, const std::string& what) {
       throw py::type_error(what + ": __dlpack_device__() did not return a pair (type, number)");
     elsewhere(py::int_(said[py::int_(0)]).cast<std::int32_t>());
   }
-  const py::object held = capsule ? py::reinterpret_borrow<py::object>(object) : (*give)();
+  py::object held;
+  try {
+    held = capsule ? py::reinterpret_borrow<py::object>(object) : (*give)();
+  } catch (py::error_already_set&) {  // PyTorch gives no bool to DLPack before version 2.2
+    const std::optional<py::object> numpy = attribute(object, "numpy");
+    if (!numpy) throw;
+    return by_buffer((*numpy)(), what);
+  }
   auto* const managed = static_cast<dlpack::Managed*>(PyCapsule_GetPointer(held.ptr(), "dltensor"));
   if (managed == nullptr) throw py::error_already_set();
   // Takes ownership; renaming the capsule marks it as consumed.

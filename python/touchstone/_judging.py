@@ -38,6 +38,19 @@ def kernel_of(op, inputs, attributes):
     return _kernel._kernel._of_arrays(op, *inputs, **attributes)
 
 
+def _word(value):
+    return str(list(value) if isinstance(value, tuple) else int(value) if isinstance(value, bool) else value)
+
+
+def kernel_of_shapes(reference, shapes, dtype, attributes):
+    """The kernel of a definition over inputs of these shapes."""
+    loads = [_kernel.load(i + 1, shape, dtype) for i, shape in enumerate(shapes)]
+    _kernel.call(reference, *loads, **attributes)  # its errors are those of a call
+    inputs = [f"x{i + 1}[{','.join(map(str, shape))}]:{dtype}" for i, shape in enumerate(shapes)]
+    words = [f"{name}={_word(value)}" for name, value in attributes.items() if value is not None]
+    return _kernel.Kernel.from_formula(f"{reference}({', '.join(inputs + words)})")
+
+
 def check_op(actual, op, inputs, profile, attributes):
     kernel, arrays = kernel_of(op, inputs, attributes)
     return _kernel.check(kernel, arrays, actual, profile or "")

@@ -16,7 +16,7 @@ import sys as _sys
 import types as _types
 
 from . import kernel as _kernel
-from ._judging import LIBRARY, check_op
+from ._judging import LIBRARY, check_op, kernel_of_shapes
 
 __all__ = ["LIBRARY", "judge"]
 
@@ -27,19 +27,6 @@ def _copied(array):
         if hasattr(array, copy):
             return getattr(array, copy)()
     return array
-
-
-def _word(value):
-    return str(list(value) if isinstance(value, tuple) else int(value) if isinstance(value, bool) else value)
-
-
-def _of_shapes(reference, shapes, dtype, attributes):
-    """The kernel of a definition over inputs of these shapes."""
-    loads = [_kernel.load(i + 1, shape, dtype) for i, shape in enumerate(shapes)]
-    _kernel.call(reference, *loads, **attributes)  # its errors are those of a call
-    inputs = [f"x{i + 1}[{','.join(map(str, shape))}]:{dtype}" for i, shape in enumerate(shapes)]
-    words = [f"{name}={_word(value)}" for name, value in attributes.items() if value is not None]
-    return _kernel.Kernel.from_formula(f"{reference}({', '.join(inputs + words)})")
 
 
 def judge(fn, reference: str | _kernel.Kernel, inputs=None, *, profile: str | None = None, dtype: str = "float32",
@@ -74,7 +61,7 @@ def judge(fn, reference: str | _kernel.Kernel, inputs=None, *, profile: str | No
                 raise TypeError("judge: give arrays, or shapes of arrays to draw, not both")
             before = [_copied(i) for i in inputs]
             return check_op(fn(*inputs), reference, before, profile, attributes)
-        kernel, shapes, inputs = _of_shapes(reference, inputs, dtype, attributes), inputs, None
+        kernel, shapes, inputs = kernel_of_shapes(reference, inputs, dtype, attributes), inputs, None
     if inputs is not None:
         before = [_copied(i) for i in inputs]
         return _kernel.check(kernel, before, fn(*inputs), allowed)

@@ -10,61 +10,19 @@
 
 #include <gmock/gmock.h>
 
-#include "../support/traced_draws.h"
 #include "touchstone/base/error.h"
 #include "touchstone/define/definitions.h"
-#include "touchstone/dtype/convert.h"
-#include "touchstone/interp/device/interpreted.h"
-#include "touchstone/judging/judging.h"
+#include "trial.h"
 
 namespace touchstone {
 namespace {
 
-using Floats = std::vector<float>;
+using test::Floats;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-Floats drawn(test::Draws& random, std::size_t count, float scale, float shift = 0) {
-  Floats values(count);
-  for (float& v : values) v = shift + scale * random.normal<float>();
-  return values;
-}
-
-// A formula, its inputs, and what a library makes of them.
-struct Trial {
-  std::string text;
-  std::vector<Floats> in;
-  Floats out;
-  DType dtype = DType::Float32;
-
-  std::string bytes_of(const Floats& values) const {
-    std::string bytes;
-    for (const float v : values) {
-      const std::uint64_t bits = Scalar::from_double(dtype, static_cast<double>(v)).bits();
-      bytes.append(reinterpret_cast<const char*>(&bits), itemsize(dtype));
-    }
-    return bytes;
-  }
-  Verdict under(bool with_forms, const std::vector<std::string>& named = {}) const {
-    const KernelToJudge kernel = formula_to_judge(text);
-    const std::unique_ptr<Device> host = make_interpreted_device();
-    std::vector<BufferPtr> buffers;
-    const auto add = [&](const Floats& values) {
-      buffers.push_back(
-          std::make_shared<Buffer>(*host, dtype, static_cast<std::int64_t>(values.size())));
-      const std::string bytes = bytes_of(values);
-      buffers.back()->copy_in(std::as_bytes(std::span(bytes)));
-    };
-    add(out);
-    for (const Floats& values : in) add(values);
-    std::vector<Buffer*> raw;
-    for (const BufferPtr& b : buffers) raw.push_back(b.get());
-    Judging judging = kernel.judging;
-    judging.profile.forms = named;
-    return with_forms ? judge(kernel.ast, raw, *buffers[0], judging)
-                      : judge(kernel.ast, raw, *buffers[0], judging.profile);
-  }
-};
+using test::drawn;
+using test::Trial;
 
 // Legal; one element moved by a twentieth is not.
 void expect_legal(Trial trial) {

@@ -23,7 +23,7 @@ class Adapter(_Adapter):
             "mean": cp.mean, "max": cp.max, "min": cp.min, "var": cp.var, "cumsum": cp.cumsum, "matmul": cp.matmul,
         }
 
-    def to(self, array):
+    def to(self, array, dtype):
         return cp.asarray(array)
 
     def back(self, array):

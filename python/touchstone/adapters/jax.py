@@ -24,14 +24,21 @@ class Adapter(_Adapter):
             "abs": jnp.abs, "sigmoid": jax.nn.sigmoid, "relu": jax.nn.relu, "silu": jax.nn.silu,
             "softmax": jax.nn.softmax, "log_softmax": jax.nn.log_softmax, "sum": jnp.sum, "mean": jnp.mean,
             "max": jnp.max, "min": jnp.min, "var": jnp.var, "cumsum": jnp.cumsum, "matmul": jnp.matmul,
+            "std": jnp.std, "erf": jax.scipy.special.erf, "erfc": jax.scipy.special.erfc, "erfinv": jax.scipy.special.erfinv,
+            "lgamma": jax.scipy.special.gammaln, "digamma": jax.scipy.special.digamma, "softplus": jax.nn.softplus,
+            "gelu": lambda x: jax.nn.gelu(x, approximate=False), "gelu_tanh": jax.nn.gelu, "rsqrt": jax.lax.rsqrt,
+            "round": jnp.rint, "logsumexp": jax.nn.logsumexp, "pow": jnp.power, "atan2": jnp.arctan2,
+            **{name: getattr(jnp, name.replace("a", "arc", 1) if name[0] == "a" else name) for name in (
+                "expm1", "log10", "log1p", "tanh", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh",
+                "atanh", "cbrt", "floor", "ceil", "trunc", "hypot")},
         }
 
-    def to(self, array):
+    def to(self, array, dtype):
         return jax.device_put(array, self.device)
 
-    def run(self, op, arrays, attributes):
+    def run(self, op, arrays, attributes, dtype="float32"):
         compiled = jax.jit(lambda *inputs: self.functions[op](*inputs, **attributes))
-        return self.back(compiled(*map(self.to, arrays)))
+        return self.back(compiled(*(self.to(a, dtype) for a in arrays)))
 
     def back(self, array):
         return jax.device_get(array)

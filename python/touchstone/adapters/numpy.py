@@ -34,6 +34,10 @@ class Adapter(_Adapter):
             "exp": np.exp, "log": np.log, "abs": np.abs, "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
             "relu": lambda x: np.maximum(x, x.dtype.type(0)), "softmax": _softmax, "log_softmax": _log_softmax,
             "sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min, "var": np.var, "cumsum": np.cumsum,
-            "matmul": np.matmul,
+            "matmul": np.matmul, "std": np.std, "expm1": np.expm1, "log10": np.log10, "log1p": np.log1p, "tanh": np.tanh,
+            "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh,
+            "cosh": np.cosh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "cbrt": np.cbrt,
+            "floor": np.floor, "ceil": np.ceil, "round": np.rint, "trunc": np.trunc, "atan2": np.arctan2, "pow": np.power,
+            "hypot": np.hypot,
         }
         self.functions = {name: _quiet(f) for name, f in table.items()}

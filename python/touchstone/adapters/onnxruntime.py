@@ -34,7 +34,7 @@ class Adapter(_Adapter):
                 self.providers = [(name, {"use_tf32": 0})]
         self.functions = dict(_NODES)
 
-    def run(self, op, arrays, attributes):
+    def run(self, op, arrays, attributes, dtype="float32"):
         given = dict(attributes)
         if "size" in given:
             given = {"kernel_shape": [given["size"]] * 2, "strides": [given["stride"]] * 2}

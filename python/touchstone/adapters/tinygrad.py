@@ -92,7 +92,7 @@ class Adapter(_Adapter):
                  "mean max")
         self.functions = {name: getattr(Tensor, name) for name in names.split()}
 
-    def run(self, op, arrays, attributes):
+    def run(self, op, arrays, attributes, dtype="float32"):
         with watch(self.watched) as verdicts:
             result = self.functions[op](*(self.Tensor(a, device=self.device) for a in arrays), **attributes).numpy()
         self.kernels += verdicts

@@ -9,6 +9,10 @@ def _axis(function, result=lambda x: x):
     return lambda x, axis: result(function(x, dim=axis))
 
 
+def _pool(function):
+    return lambda x, size, stride: function(x, size, stride)
+
+
 class Adapter(_Adapter):
     name = "torch"
     declared = {"ulp": {"sqrt": 1}, "casts_saturate": False, "zeros_alike": True}
@@ -31,9 +35,16 @@ class Adapter(_Adapter):
             "max": _axis(torch.amax), "min": _axis(torch.amin), "cumsum": _axis(torch.cumsum),
             "var": lambda x, axis: torch.var(x, dim=axis, unbiased=False), "matmul": torch.matmul,
             "layer_norm": lambda x, w, b: F.layer_norm(x, x.shape[-1:], w, b),
-            "linear": F.linear, "conv2d": F.conv2d,
-            "max_pool2d": lambda x, size, stride: F.max_pool2d(x, size, stride),
-            "avg_pool2d": lambda x, size, stride: F.avg_pool2d(x, size, stride),
+            "std": lambda x, axis: torch.std(x, dim=axis, unbiased=False), "batch_norm": F.batch_norm,
+            "group_norm": lambda x, w, b, groups: F.group_norm(x, groups, w, b),
+            "instance_norm": lambda x, w, b: F.instance_norm(x, weight=w, bias=b),
+            "linear": F.linear, "conv1d": F.conv1d, "conv2d": F.conv2d, "gelu": F.gelu,
+            "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"), "softplus": F.softplus,
+            **{name: _pool(getattr(F, name)) for name in ("max_pool1d", "max_pool2d", "avg_pool1d", "avg_pool2d")},
+            **{name: getattr(torch, name) for name in (
+                "expm1", "log10", "log1p", "tanh", "erf", "erfc", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh",
+                "asinh", "acosh", "atanh", "lgamma", "digamma", "erfinv", "floor", "ceil", "round", "trunc", "atan2", "pow",
+                "hypot")},
         }
         if hasattr(F, "scaled_dot_product_attention"):
             self.functions["attention"] = F.scaled_dot_product_attention
@@ -42,7 +53,9 @@ class Adapter(_Adapter):
                 raise ImportError(f"torch {torch.__version__} has no torch.compile; it needs 2.0 or later")
             self.functions = {name: torch.compile(f) for name, f in self.functions.items()}
 
-    def to(self, array):
+    def to(self, array, dtype):
+        if dtype == "bfloat16":  # whose bits NumPy holds
+            return torch.from_numpy(array.view("int16")).view(torch.bfloat16).to(self.device)
         return torch.from_numpy(array).to(self.device)
 
     def back(self, array):
