@@ -196,7 +196,8 @@ constexpr std::size_t kLengths[] = {1, 7, 11, 12, 13, 31, 64, 1000, 1023, 1024, 
 TYPED_TEST(ExactSumOf, RunsAgreeWithMpfrAndTermByTerm) {
   using T = TypeParam;
   test::TracedDraws random(37);
-  for (const std::size_t binades : {0, 3, 12, 18, 22, 30, 45, 58, 62, 75, 90, 120, 2000})
+  for (const std::size_t binades :
+       {0U, 3U, 12U, 18U, 22U, 30U, 45U, 58U, 62U, 75U, 90U, 120U, 2000U})
     for (const std::size_t n : kLengths) {
       const std::vector<T> terms = spread_values<T>(random, n, binades);
       ExactSum<T> run;
