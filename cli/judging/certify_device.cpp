@@ -1,10 +1,10 @@
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <functional>
 #include <optional>
-#include <thread>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -49,26 +49,6 @@ struct Tally {
   }
 };
 
-}  // namespace
-
-Op op_of(CertifiedOp op) {
-  switch (op) {
-    case CertifiedOp::Exp2:
-      return Op::Exp2;
-    case CertifiedOp::Log2:
-      return Op::Log2;
-    case CertifiedOp::Sin:
-      return Op::Sin;
-    case CertifiedOp::Sqrt:
-      return Op::Sqrt;
-    case CertifiedOp::Recip:
-      break;
-  }
-  return Op::Recip;
-}
-
-namespace {
-
 // The correctly rounded answer, and the value to some 50 bits.
 template <class T>
 std::pair<T, double> answer(CertifiedOp op, T x) {
@@ -89,19 +69,7 @@ std::pair<T, double> answer(CertifiedOp op, T x) {
 }
 
 double declared_ulp(CertifiedOp op, const Profile& p) {
-  switch (op) {
-    case CertifiedOp::Exp2:
-      return p.exp2.ulp;
-    case CertifiedOp::Log2:
-      return p.log2.ulp;
-    case CertifiedOp::Sin:
-      return p.sin.ulp;
-    case CertifiedOp::Sqrt:
-      return p.sqrt.ulp;
-    case CertifiedOp::Recip:
-      break;
-  }
-  return p.recip.ulp;
+  return std::array{p.exp2, p.log2, p.sin, p.sqrt, p.recip}[static_cast<std::size_t>(op)].ulp;
 }
 
 template <class T>
@@ -205,19 +173,10 @@ Tally check_block(const RunBlock& run, const Check<T>& check, std::uint64_t firs
   std::vector<T> outputs(count);
   const std::string answer = run({reinterpret_cast<const char*>(inputs.data()), count * sizeof(T)});
   std::memcpy(outputs.data(), answer.data(), count * sizeof(T));
-  std::vector<Tally> parts(static_cast<std::size_t>(threads));
-  std::vector<std::thread> others;
-  const auto part = [&](std::size_t t) {
-    const std::size_t begin = count * t / parts.size(), end = count * (t + 1) / parts.size();
-    parts[t] = check.run(std::span<const T>(inputs).subspan(begin, end - begin),
-                         std::span<const T>(outputs).subspan(begin, end - begin));
-  };
-  for (std::size_t t = 1; t < parts.size(); ++t) others.emplace_back(part, t);
-  part(0);
-  for (std::thread& t : others) t.join();
-  Tally sum;
-  for (const Tally& t : parts) sum.add(t);
-  return sum;
+  return add_in_threads(Tally(), count, threads, [&](std::size_t begin, std::size_t size) {
+    return check.run(std::span<const T>(inputs).subspan(begin, size),
+                     std::span<const T>(outputs).subspan(begin, size));
+  });
 }
 
 struct Blocks {
@@ -265,9 +224,7 @@ int certify_device(const CertifyOptions& o, const Certificate& c,
   std::optional<CertifiedBackend> backend;
   if (o.device.empty()) backend.emplace(o.backend);
   const auto size = static_cast<std::int64_t>(c.block_inputs());
-  const ShapeTracker flat = ShapeTracker::contiguous({size});
-  const LazyOpPtr kernel =
-      LazyOp::store(flat, LazyOp::unary(op_of(c.op), LazyOp::load(1, c.dtype, flat)));
+  const LazyOpPtr kernel = certified_kernel(c.op, c.dtype, size);
   const std::string whose = backend ? backend->name() : o.device;
   std::string said =
       backend ? backend->profile().to_json() : Device::get(o.device).runner(kernel)->profile();

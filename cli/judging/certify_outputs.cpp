@@ -11,7 +11,6 @@
 #include <memory>
 #include <numeric>
 #include <optional>
-#include <thread>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -215,7 +214,7 @@ class Floats {
 class AskedFloats final : public Floats {
  public:
   explicit AskedFloats(const CertifyOptions& o)
-      : op_(op_of(parse_certified_op(o.op))), backend_(o.backend), name_(backend_.name()) {}
+      : op_(parse_certified_op(o.op)), backend_(o.backend), name_(backend_.name()) {}
 
   void fill(std::vector<float>& block, std::uint64_t first, std::uint64_t) override {
     constexpr std::size_t kAsked = std::size_t{1} << 20;
@@ -223,9 +222,8 @@ class AskedFloats final : public Floats {
       const std::size_t count = std::min(kAsked, block.size() - begin);
       std::vector<std::uint32_t> bits(count);
       std::iota(bits.begin(), bits.end(), static_cast<std::uint32_t>(first + begin));
-      const ShapeTracker flat = ShapeTracker::contiguous({static_cast<std::int64_t>(count)});
       const LazyOpPtr kernel =
-          LazyOp::store(flat, LazyOp::unary(op_, LazyOp::load(1, DType::Float32, flat)));
+          certified_kernel(op_, DType::Float32, static_cast<std::int64_t>(count));
       const std::string got =
           backend_.run(kernel, {reinterpret_cast<const char*>(bits.data()), count * sizeof(float)});
       std::memcpy(block.data() + begin, got.data(), count * sizeof(float));
@@ -235,7 +233,7 @@ class AskedFloats final : public Floats {
   const CertifiedBackend& backend() const { return backend_; }
 
  private:
-  Op op_;
+  CertifiedOp op_;
   CertifiedBackend backend_;
   std::string name_;
 };
@@ -271,20 +269,6 @@ class FloatsOfFile final : public Floats {
   std::FILE* file_;
 };
 
-OutputTally in_threads(const OutputCheck& check, std::uint64_t first,
-                       std::span<const float> outputs, int threads, OutputTally sum) {
-  std::vector<std::future<OutputTally>> parts;
-  const auto n = static_cast<std::size_t>(threads);
-  for (std::size_t t = 0; t < n; ++t) {
-    const std::size_t begin = outputs.size() * t / n, end = outputs.size() * (t + 1) / n;
-    parts.push_back(std::async(std::launch::async, [&check, first, outputs, begin, end] {
-      return check.run(first + begin, outputs.subspan(begin, end - begin));
-    }));
-  }
-  for (auto& part : parts) sum.add(part.get());
-  return sum;
-}
-
 // Reads the next outputs while the previous ones are checked.
 OutputTally check_stream(Floats& in, const OutputCheck& check, std::size_t limits,
                          std::uint64_t first, std::uint64_t inputs, int threads,
@@ -303,7 +287,10 @@ OutputTally check_stream(Floats& in, const OutputCheck& check, std::size_t limit
     const std::uint64_t after = at + now.size();
     std::future<void> reading;
     if (after < inputs) reading = std::async(std::launch::async, read, after);
-    sum = in_threads(check, first + at, now, threads, std::move(sum));
+    sum = add_in_threads(
+        std::move(sum), now.size(), threads, [&](std::size_t begin, std::size_t size) {
+          return check.run(first + at + begin, std::span(now).subspan(begin, size));
+        });
     if (reading.valid()) reading.get();
     at = after;
     progress.update(static_cast<std::int64_t>(at / 1'000'000));

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/error.h"
-#include "touchstone/base/json_fault.h"
+#include "touchstone/base/json_line.h"
 #include "touchstone/cli/judging/judging.h"
 #include "touchstone/ops/kernel_json.h"
 
@@ -23,7 +23,7 @@ JudgedLine judged_line(const LogJson& line) {
   judged.suspect = line.value("suspect", false);
   judged.kernel = line.at("json").value("kernel", "");
   judged.profile = line.at("json").value("profile", "");
-  judged.json = line.at("json").dump(-1, ' ', true, LogJson::error_handler_t::replace);
+  judged.json = ascii_json_line(line.at("json"));
   return judged;
 }
 
@@ -32,21 +32,12 @@ JudgedLine judged_line(const LogJson& line) {
 JudgeLog::JudgeLog(const std::string& file, const std::string& run, bool resume) {
   if (file.empty()) return;
   log_ = std::make_unique<LineLog>(file, run, resume);
-  std::size_t number = 1;
-  for (const std::string& text : log_->lines()) {
-    ++number;
-    try {
-      require_shallow_json(text);
-      const LogJson line = LogJson::parse(text);
-      JudgedLine judged = judged_line(line);
-      known_.insert_or_assign(std::pair(judged.name, line.at("hash").get<std::string>()),
-                              std::move(judged));
-    } catch (const std::exception& e) {  // of ours or of the JSON library
-      throw ParseError(fmt::format(
-          "{}:{}: damaged: {}; truncate the file before this line to continue from there", file,
-          number, json_fault(e.what())));
-    }
-  }
+  log_->read_json([&](const std::string& text) {
+    const LogJson line = LogJson::parse(text);
+    JudgedLine judged = judged_line(line);
+    known_.insert_or_assign(std::pair(judged.name, line.at("hash").get<std::string>()),
+                            std::move(judged));
+  });
 }
 
 const JudgedLine* JudgeLog::find(const std::string& name, const std::string& stamp) const {
@@ -62,7 +53,7 @@ void JudgeLog::add(const std::string& stamp, const JudgedLine& line) {
                        {"suspect", line.suspect},
                        {"text", line.text},
                        {"json", LogJson::parse(line.json)}};
-  log_->add(out.dump(-1, ' ', true, LogJson::error_handler_t::replace));
+  log_->add(ascii_json_line(out));
 }
 
 }  // namespace touchstone::cli

@@ -11,7 +11,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/interrupt.h"
-#include "touchstone/base/json_fault.h"
+#include "touchstone/base/json_line.h"
 #include "touchstone/base/line_log.h"
 #include "touchstone/base/visible.h"
 #include "touchstone/cli/judging/judging.h"
@@ -65,17 +65,9 @@ std::optional<std::int64_t> order_of(DType dtype, std::uint64_t bits) {
   return (bits & sign) != 0 ? -magnitude : magnitude;
 }
 
-std::uint64_t bits_at(const HostArray& array, std::size_t i) {
-  std::uint64_t bits = 0;
-  const std::size_t width = itemsize(array.dtype);
-  std::copy_n(array.bytes.begin() + static_cast<std::ptrdiff_t>(i * width), width,
-              reinterpret_cast<char*>(&bits));
-  return bits;
-}
-
 void compare(const HostArray& got, const HostArray& right, Score& score) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(right.size()); ++i) {
-    const std::uint64_t x = bits_at(got, i), y = bits_at(right, i);
+    const std::uint64_t x = fuzz::bits_at(got, i), y = fuzz::bits_at(right, i);
     const auto a = order_of(right.dtype, x), b = order_of(right.dtype, y);
     ++score.elements;
     if (x == y || (!a && !b)) continue;
@@ -86,20 +78,6 @@ void compare(const HostArray& got, const HostArray& right, Score& score) {
         static_cast<std::uint64_t>(std::max(*a, *b)) - static_cast<std::uint64_t>(std::min(*a, *b));
     score.ulp = std::max(score.ulp, apart);
   }
-}
-
-HostArray right_answer(const KernelFile& kernel, const std::vector<HostArray>& inputs) {
-  Device& reference = Device::get("CPU");
-  HostArray output{kernel.ast->dtype(), {}, {}};
-  for (const sint& size : kernel.ast->shape()) output.shape.push_back(size.as_int());
-  std::vector<BufferPtr> buffers{std::make_shared<Buffer>(reference, output.dtype, output.size())};
-  for (const HostArray& input : inputs) buffers.push_back(to_buffer(reference, input));
-  std::vector<Buffer*> raw;
-  for (const BufferPtr& b : buffers) raw.push_back(b.get());
-  run_kernel(reference, kernel.ast, raw);
-  output.bytes.resize(buffers[0]->bytes());
-  buffers[0]->copy_out(std::as_writable_bytes(std::span(output.bytes)));
-  return output;
 }
 
 Score play(foreign::BackendProcess& backend, const fuzz::SuiteCase& c, const KernelFile& kernel,
@@ -235,7 +213,7 @@ void print_json(const Contestant& contestant) {
       for (const auto& [key, member] : kCounts) row[key] = score.*member;
       if (!score.unsupported.empty()) row["unsupported"] = score.unsupported;
       if (!score.example.empty()) row["example"] = score.example;
-      fmt::print("{}\n", row.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace));
+      fmt::print("{}\n", ascii_json_line(row));
     }
 }
 
@@ -261,10 +239,6 @@ void print(const Contestant& contestant) {
 
 using LeagueJson = nlohmann::ordered_json;
 
-std::string dumped(const LeagueJson& json) {
-  return json.dump(-1, ' ', true, LeagueJson::error_handler_t::replace);
-}
-
 /// The results of each backend on each kernel, as lines of a file.
 class LeagueLog {
  public:
@@ -280,20 +254,10 @@ class LeagueLog {
                     {"dtypes", options.suite.dtypes},
                     {"elements", options.suite.elements},
                     {"seed", options.suite.seed}};
-    log_ = data ? std::make_unique<LineLog>(data->fd(), options.log, dumped(run))
-                : std::make_unique<LineLog>(options.log, dumped(run), options.resume);
-    std::size_t number = 1;
-    for (const std::string& line : log_->lines()) {
-      ++number;
-      try {
-        require_shallow_json(line);
-        take(LeagueJson::parse(line));
-      } catch (const std::exception& e) {  // of ours or of the JSON library
-        throw ParseError(fmt::format(
-            "{}:{}: damaged: {}; truncate the file before this line to continue from there",
-            options.log, number, json_fault(e.what())));
-      }
-    }
+    const std::string first = ascii_json_line(run);
+    log_ = data ? std::make_unique<LineLog>(data->fd(), options.log, first)
+                : std::make_unique<LineLog>(options.log, first, options.resume);
+    log_->read_json([&](const std::string& line) { take(LeagueJson::parse(line)); });
   }
 
   const Score* find(const std::string& name, const std::string& hash, std::size_t backend) const {
@@ -309,7 +273,7 @@ class LeagueLog {
     line["ulp"] = score.ulp;
     line["unsupported"] = score.unsupported;
     line["example"] = score.example;
-    log_->add(dumped(line));
+    log_->add(ascii_json_line(line));
   }
 
  private:
@@ -365,7 +329,7 @@ std::vector<Score> play_all(const Players& players, const fuzz::SuiteCase& c, Le
       scores.push_back(*known);
       continue;
     }
-    if (!right) right = right_answer(kernel, c.run.inputs);
+    if (!right) right = fuzz::answer_of(c.run, Device::get("CPU"));
     scores.push_back(play(*players.backends[k], c, kernel, *right, players.contestants[k].profile));
     if (OrderlyEnd::wanted()) throw Interrupted();  // an interrupted run has no score
     log.add(c.name, hash, k, scores.back());

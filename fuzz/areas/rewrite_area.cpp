@@ -104,6 +104,26 @@ std::string parting(const std::vector<T>& is, const std::vector<T>& must) {
   return "";
 }
 
+// What `work` throws, if it does.
+template <class Work>
+std::string error_of(const Work& work) {
+  try {
+    work();
+  } catch (const AstError& e) {
+    return e.what();
+  }
+  return "";
+}
+template <class Work>
+std::optional<Endless> endless_of(const Work& work) {
+  try {
+    work();
+  } catch (const Endless& e) {
+    return e;
+  }
+  return std::nullopt;
+}
+
 using Origins = std::unordered_map<UOp, UOpMetadata>;
 using PlainMap = std::unordered_map<UOp, UOp>;
 
@@ -188,12 +208,7 @@ class RewriteChecking {
       CaseRules good;
       for (const Case::Rule& rule : pass.rules) {
         const std::string must = refusal_of(rule);
-        std::string is;
-        try {
-          (void)PatternMatcher({rule_of(rule, 0)});
-        } catch (const AstError& e) {
-          is = e.what();
-        }
+        const std::string is = error_of([&] { (void)PatternMatcher({rule_of(rule, 0)}); });
         if (must.empty() != is.empty())
           return Checked::fail(
               "refused", fmt::format("{}: {}, must be: {}", rule.str(), is.empty() ? "taken" : is,
@@ -281,23 +296,14 @@ class RewriteChecking {
 
   Wrong rewrite(const Case::Pass& pass, UOp& sink) {
     PlainRewriting plain(pass.rules);
-    std::optional<Endless> stuck;
-    UOp must;
-    try {
-      must = plain.rewritten(sink, pass.bottom_up, budget());
-    } catch (const Endless& e) {
-      stuck = e;
-    }
+    UOp must, is;
+    const auto stuck = endless_of([&] { must = plain.rewritten(sink, pass.bottom_up, budget()); });
     HeardUses told;
     std::vector<RuleCall> calls;
-    UOp is;
-    std::string error;
-    try {
+    const std::string error = error_of([&] {
       const RecorderScope scope(told);
       is = graph_rewrite(sink, matcher_of(pass.rules), RewriteContext(calls), options(pass));
-    } catch (const AstError& e) {
-      error = e.what();
-    }
+    });
     if (auto wrong = endless(stuck, error, true)) return wrong;
     if (stuck) return std::nullopt;
     if (auto wrong = agree(is, must, "the graph")) return wrong;
@@ -319,14 +325,13 @@ class RewriteChecking {
 
   Wrong map(const Case::Pass& pass, UOp& sink, std::optional<RewriteMap>& known) {
     PlainRewriting plain(pass.rules);
-    std::optional<Endless> stuck;
     std::vector<UOp> order;
     PlainMap must;
     Origins origins;
     const auto origins_of = [&](const UOp& u) -> UOpMetadata& {
       return origins.try_emplace(u, now_of(u)).first->second;
     };
-    try {
+    const auto stuck = endless_of([&] {
       const auto visit = [&](const auto& self, const UOp& u) -> void {
         if (must.contains(u)) return;
         for (const UOp& s : u.src()) self(self, s);
@@ -343,20 +348,15 @@ class RewriteChecking {
         for (const UOpOrigin& o : from)
           if (std::ranges::find(to, o) == to.end()) to.push_back(o);
       }
-    } catch (const Endless& e) {
-      stuck = e;
-    }
+    });
     HeardUses told;
     std::vector<RuleCall> calls;
     RewriteMap is;
-    std::string error;
-    try {
+    const std::string error = error_of([&] {
       const RecorderScope scope(told);
       is = graph_rewrite_map(sink, matcher_of(pass.rules), RewriteContext(calls), options(pass),
                              known ? &*known : nullptr);
-    } catch (const AstError& e) {
-      error = e.what();
-    }
+    });
     if (auto wrong = endless(stuck, error, true)) return wrong;
     if (stuck) return std::nullopt;
     for (const UOp& u : order)
@@ -392,19 +392,9 @@ class RewriteChecking {
       if (pairs.emplace(a, b).second) fast.set(a, b);
     }
     PlainRewriting plain({});
-    std::optional<Endless> stuck;
     UOp must, is;
-    std::string error;
-    try {
-      must = plain.rewritten(sink, true, 1 << 30, &pairs);
-    } catch (const Endless& e) {
-      stuck = e;
-    }
-    try {
-      is = substitute(sink, fast);
-    } catch (const AstError& e) {
-      error = e.what();
-    }
+    const auto stuck = endless_of([&] { must = plain.rewritten(sink, true, 1 << 30, &pairs); });
+    const std::string error = error_of([&] { is = substitute(sink, fast); });
     if (auto wrong = endless(stuck, error, false)) return wrong;
     if (stuck) return std::nullopt;
     if (auto wrong = agree(is, must, "substituted")) return wrong;

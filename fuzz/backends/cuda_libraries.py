@@ -1,5 +1,6 @@
 """PyTorch, torch.compile, JAX and CuPy on a GPU: a backend over the line protocol of
-docs/backends.md, or outputs for suites of `touchstone emit`, all in one start.
+docs/backends.md, or outputs for suites of `touchstone emit`, all in one start. torch_backend.py is
+its PyTorch on the CPU.
 
 touchstone judge --backend 'python3 fuzz/backends/cuda_libraries.py --library jax' --memory 0
 python3 fuzz/backends/cuda_libraries.py --library torch --suite SUITE --out torch.npy
@@ -8,6 +9,7 @@ python3 fuzz/backends/cuda_libraries.py --library torch --suite SUITE --out torc
 """
 import argparse
 import contextlib
+import functools
 import io
 import json
 import os
@@ -107,11 +109,20 @@ class Torch:
     def bitcast(self, x, name):
         return x.view(self.dtype(name))
 
+    # Without axes PyTorch reduces all of them.
     def sum(self, x, axes, accumulator):
-        return self.torch.sum(x, dim=axes, keepdim=True, dtype=self.dtype(accumulator))
+        return x if not axes else self.torch.sum(
+            x, dim=axes, keepdim=True, dtype=self.dtype(accumulator))
 
     def max(self, x, axes):
-        return self.torch.amax(x, dim=axes, keepdim=True)
+        return self.torch.amax(x, dim=axes, keepdim=True) if axes else x
+
+    def function(self, name):
+        functional = self.torch.nn.functional
+        if name.startswith("gelu"):
+            return functools.partial(
+                functional.gelu, approximate="tanh" if name == "gelu_tanh" else "none")
+        return getattr(self.torch, name, None) or getattr(functional, name, None)
 
     def made(self, function):
         return function
@@ -336,9 +347,13 @@ class Runner:
             return lib.sum(src[0], arg["axes"], arg["accumulator"])
         if op == "REDUCE_MAX":
             return lib.max(src[0], arg["axes"])
-        if op not in lib.ops:
+        if op == "FUNCTION" and hasattr(lib, "function"):
+            function = lib.function(arg["function"])
+        else:
+            function = lib.ops.get(op)
+        if function is None:
             raise Unsupported(f"no {op} here")
-        return lib.ops[op](*src)
+        return function(*src)
 
     def function_of(self, kernel):
         nodes, lib = kernel["nodes"], self.library

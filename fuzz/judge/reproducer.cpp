@@ -145,13 +145,7 @@ bool is_reproducer(std::string_view text) {
 }
 
 Reproducer reproducer_from_json(std::string_view text) {
-  require_shallow_json(text);
-  json root;
-  try {
-    root = json::parse(text);
-  } catch (const json::exception& e) {
-    throw ParseError(fmt::format("reproducer: not JSON: {}", json_fault(e.what())));
-  }
+  json root = read_json<json>(text, "reproducer: not JSON");
   if (!root.is_object() || !root.contains(kKey))
     bad_reproducer("the file", fmt::format("\"{}\" is missing", kKey));
   if (root[std::string(kKey)] != kReproducerVersion)
@@ -189,13 +183,7 @@ std::string case_to_json(const KernelCase& c) {
 }
 
 KernelCase case_from_json(std::string_view text) {
-  require_shallow_json(text);
-  json root;
-  try {
-    root = json::parse(text);
-  } catch (const json::exception& e) {
-    throw ParseError(fmt::format("a case of 'kernel' must be JSON: {}", json_fault(e.what())));
-  }
+  json root = read_json<json>(text, "a case of 'kernel' must be JSON");
   for (const char* key : {"inputs", "kernel"})
     if (!root.is_object() || !root.contains(key))
       bad_reproducer("a case", fmt::format("\"{}\" is missing", key));

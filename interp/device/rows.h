@@ -17,74 +17,62 @@
 namespace touchstone::interp {
 
 /// Fills out[0] ... out[n - 1]; in: the operands' elements. `out` may alias an operand.
-using Row = void (*)(const void* const* in, void* out, std::int64_t n);
+using RowFunction = void(const void* const* in, void* out, std::int64_t n);
+using Row = RowFunction*;
 
 namespace rows {
 
 /// float, double; uint32 and uint64, which wrap.
 template <class T>
 struct Arithmetic {
-  static void add(const void* const* in, void* out, std::int64_t n);
-  static void sub(const void* const* in, void* out, std::int64_t n);
-  static void mul(const void* const* in, void* out, std::int64_t n);
+  static RowFunction add, sub, mul;
 };
 
 /// float, double, integers of 32 and 64 bits.
 template <class T>
 struct Ordered {
-  static void div(const void* const* in, void* out, std::int64_t n);
-  static void mod(const void* const* in, void* out, std::int64_t n);
-  static void max(const void* const* in, void* out, std::int64_t n);
-  static void cmplt(const void* const* in, void* out, std::int64_t n);
+  static RowFunction div, mod, max, cmplt;
 };
 
 /// float, double, uint32, uint64.
 template <class T>
 struct Equality {
-  static void cmpeq(const void* const* in, void* out, std::int64_t n);
+  static RowFunction cmpeq;
 };
 
 /// All floats, uint32, uint64, bool.
 template <class T>
 struct Negation {
-  static void neg(const void* const* in, void* out, std::int64_t n);
+  static RowFunction neg;
 };
 
 /// float, double.
 template <class T>
 struct Roots {
-  static void recip(const void* const* in, void* out, std::int64_t n);
-  static void sqrt(const void* const* in, void* out, std::int64_t n);
+  static RowFunction recip, sqrt;
 };
 
 /// All floats.
 template <class T>
 struct Functions {
-  static void exp2(const void* const* in, void* out, std::int64_t n);
-  static void log2(const void* const* in, void* out, std::int64_t n);
-  static void sin(const void* const* in, void* out, std::int64_t n);
+  static RowFunction exp2, log2, sin;
 };
 
 /// Unsigned integers, for any type of the same width.
 template <class T>
 struct Bits {
-  static void copy(const void* const* in, void* out, std::int64_t n);
-  static void where(const void* const* in, void* out, std::int64_t n);
-  static void exclusive_or(const void* const* in, void* out, std::int64_t n);
+  static RowFunction copy, where, exclusive_or;
 };
 
 /// bool.
 struct Logic {
-  static void either(const void* const* in, void* out, std::int64_t n);
-  static void both(const void* const* in, void* out, std::int64_t n);
-  static void alike(const void* const* in, void* out, std::int64_t n);
-  static void second_alone(const void* const* in, void* out, std::int64_t n);
+  static RowFunction either, both, alike, second_alone;
 };
 
 /// convert<To>(From), for the pairs that fxn_for_op.cpp needs.
 template <class To, class From>
 struct Cast {
-  static void cast(const void* const* in, void* out, std::int64_t n);
+  static RowFunction cast;
 };
 
 }  // namespace rows

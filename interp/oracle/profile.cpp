@@ -109,6 +109,19 @@ constexpr std::array<std::pair<std::string_view, Outside>, 3> kOutside = {{
     {"clamps", Outside::Clamps},
     {"anything", Outside::Anything},
 }};
+struct SumName {
+  std::string_view name;
+  SumOrder order;
+  bool has_block;
+};
+constexpr std::array<SumName, 6> kSums = {{
+    {"any", SumOrder::Any, false},
+    {"sequential", SumOrder::Sequential, false},
+    {"exact", SumOrder::Exact, false},
+    {"pairwise", SumOrder::Pairwise, true},
+    {"lanes", SumOrder::Lanes, true},
+    {"folded", SumOrder::Folded, true},
+}};
 constexpr std::array<std::string_view, 22> kMembers = {"name",
                                                        "base",
                                                        "ulp",
@@ -185,6 +198,22 @@ void read_ulp(Profile& p, const Json& value) {
   }
 }
 
+template <class Enum, std::size_t N>
+Enum one_of(const std::array<std::pair<std::string_view, Enum>, N>& names, std::string_view member,
+            const Json& value) {
+  std::string wanted;
+  for (std::size_t i = 0; i < N; ++i) {
+    if (value == names[i].first) return names[i].second;
+    wanted += fmt::format("{}\"{}\"", i == 0 ? "" : i + 1 == N ? " or " : ", ", names[i].first);
+  }
+  fail(member, wanted, value);
+}
+template <class Enum, std::size_t N>
+std::string_view name_of(const std::array<std::pair<std::string_view, Enum>, N>& names,
+                         Enum value) {
+  return std::ranges::find(names, value, &std::pair<std::string_view, Enum>::second)->first;
+}
+
 std::int64_t count(std::string_view member, const Json& value) {
   if (!value.is_number_integer() || value.get<std::int64_t>() < 1 ||
       value.get<std::int64_t>() > (std::int64_t{1} << 40))
@@ -198,27 +227,17 @@ void read_sum(Profile& p, const Json& value) {
   constexpr const char* kWanted =
       "\"any\", \"sequential\", \"exact\", {\"pairwise\": terms per run}, {\"lanes\": count} or "
       "{\"folded\": a power of 2}";
-  p.block = 1;
-  if (value == "any")
-    p.order = SumOrder::Any;
-  else if (value == "sequential")
-    p.order = SumOrder::Sequential;
-  else if (value == "exact")
-    p.order = SumOrder::Exact;
-  else if (value.is_object() && value.size() == 1 && value.contains("pairwise")) {
-    p.order = SumOrder::Pairwise;
-    p.block = count("sum.pairwise", value["pairwise"]);
-  } else if (value.is_object() && value.size() == 1 && value.contains("lanes")) {
-    p.order = SumOrder::Lanes;
-    p.block = count("sum.lanes", value["lanes"]);
-  } else if (value.is_object() && value.size() == 1 && value.contains("folded")) {
-    p.order = SumOrder::Folded;
-    p.block = count("sum.folded", value["folded"]);
-    if (!std::has_single_bit(static_cast<std::uint64_t>(p.block)) || p.block > kMostFolded)
-      fail("sum.folded", "a power of 2 of at most 65536", value["folded"]);
-  } else {
-    fail("sum", kWanted, value);
+  const bool object = value.is_object() && value.size() == 1;
+  for (const auto& [name, order, has_block] : kSums) {
+    if (has_block ? !object || !value.contains(name) : value != name) continue;
+    p.order = order;
+    p.block = has_block ? count(fmt::format("sum.{}", name), *value.begin()) : 1;
+    if (order == SumOrder::Folded &&
+        (!std::has_single_bit(static_cast<std::uint64_t>(p.block)) || p.block > kMostFolded))
+      fail("sum.folded", "a power of 2 of at most 65536", *value.begin());
+    return;
   }
+  fail("sum", kWanted, value);
 }
 
 void read_excess(Profile& p, const Json& value) {
@@ -262,26 +281,11 @@ void read_member(Profile& p, const std::string& key, const Json& value) {
     p.flushes_inputs = (which & 1) != 0;
     p.flushes_outputs = (which & 2) != 0;
   } else if (key == "max") {
-    for (const auto& [name, policy] : kMax)
-      if (value == name) {
-        p.max = policy;
-        return;
-      }
-    fail(key, "\"nan wins\", \"number wins\" or \"either\"", value);
+    p.max = one_of(kMax, key, value);
   } else if (key == "float8_overflow") {
-    for (const auto& [name, mode] : kFloat8)
-      if (value == name) {
-        p.float8 = mode;
-        return;
-      }
-    fail(key, "\"as defined\", \"saturates\", \"infinity\" or \"either\"", value);
+    p.float8 = one_of(kFloat8, key, value);
   } else if (key == "outside") {
-    for (const auto& [name, rule] : kOutside)
-      if (value == name) {
-        p.outside = rule;
-        return;
-      }
-    fail(key, "\"zero\", \"clamps\" or \"anything\"", value);
+    p.outside = one_of(kOutside, key, value);
   } else if (key == "forms") {
     if (!value.is_array() || !std::ranges::all_of(value, &Json::is_string))
       fail(key, "a list of strings", value);
@@ -339,13 +343,7 @@ Profile Profile::named(std::string_view wanted) {
 }
 
 Profile Profile::from_json(std::string_view text_of_it) {
-  require_shallow_json(text_of_it);
-  Json json;
-  try {
-    json = Json::parse(text_of_it);
-  } catch (const Json::exception& e) {
-    throw ParseError(fmt::format("profile: not JSON: {}", json_fault(e.what())));
-  }
+  const Json json = read_json<Json>(text_of_it, "profile: not JSON");
   if (!json.is_object()) throw ParseError("profile: expected a JSON object");
   Profile p;
   if (json.contains("base")) p = named(text("base", json["base"]));
@@ -370,28 +368,9 @@ std::string Profile::to_json() const {
   out["sin_absolute"] = sin_absolute;
   out["flush"] = kFlush[(flushes_inputs ? 1U : 0U) + (flushes_outputs ? 2U : 0U)];
   for (const auto& [key, member] : kSwitches) out[std::string(key)] = this->*member;
-  for (const auto& [key, policy] : kMax)
-    if (policy == max) out["max"] = key;
-  switch (order) {
-    case SumOrder::Any:
-      out["sum"] = "any";
-      break;
-    case SumOrder::Sequential:
-      out["sum"] = "sequential";
-      break;
-    case SumOrder::Exact:
-      out["sum"] = "exact";
-      break;
-    case SumOrder::Pairwise:
-      out["sum"] = {{"pairwise", block}};
-      break;
-    case SumOrder::Lanes:
-      out["sum"] = {{"lanes", block}};
-      break;
-    case SumOrder::Folded:
-      out["sum"] = {{"folded", block}};
-      break;
-  }
+  out["max"] = name_of(kMax, max);
+  for (const auto& [key, sums, has_block] : kSums)
+    if (sums == order) out["sum"] = has_block ? Json{{key, block}} : Json(key);
   out["accumulator"] = accumulator ? Json(touchstone::name(*accumulator)) : Json();
   out["product_digits"] = product_digits;
   if (excess)
@@ -399,10 +378,8 @@ std::string Profile::to_json() const {
                      {"rounds", excess_each_op ? "each op" : "stores"}};
   else
     out["excess"] = "none";
-  for (const auto& [key, mode] : kFloat8)
-    if (mode == float8) out["float8_overflow"] = key;
-  for (const auto& [key, rule] : kOutside)
-    if (rule == outside) out["outside"] = key;
+  out["float8_overflow"] = name_of(kFloat8, float8);
+  out["outside"] = name_of(kOutside, outside);
   if (!forms.empty()) out["forms"] = forms;
   out["most_mean"] = most_mean ? Json(*most_mean) : Json();
   out["most_variance"] = most_variance ? Json(*most_variance) : Json();

@@ -11,6 +11,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
+#include "touchstone/base/json_fault.h"
 
 namespace touchstone {
 namespace {
@@ -70,6 +71,17 @@ void LineLog::take_up(const std::string& first, bool resume) {
   }
   if (::ftruncate(file_.get(), static_cast<off_t>(whole)) != 0) cannot("mend", path_);
   if (!begun) add(first);
+}
+
+void LineLog::read_json(const std::function<void(const std::string&)>& take) const {
+  for (std::size_t i = 0; i < lines_.size(); ++i) try {
+      require_shallow_json(lines_[i]);
+      take(lines_[i]);
+    } catch (const std::exception& e) {  // of ours or of the JSON library
+      throw ParseError(fmt::format(
+          "{}:{}: damaged: {}; truncate the file before this line to continue from there",
+          path_.string(), i + 2, json_fault(e.what())));
+    }
 }
 
 void LineLog::add(std::string_view line) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +24,8 @@ class LineLog {
 
   /// The lines after the first that the file held when it was opened, without line ends.
   const std::vector<std::string>& lines() const { return lines_; }
+  /// Calls `take` with each of them, a line of JSON; ParseError names the line if that throws.
+  void read_json(const std::function<void(const std::string&)>& take) const;
   /// Appends a line. Throws SystemError if it cannot be written, for example on a full disk.
   void add(std::string_view line);
 

@@ -42,22 +42,6 @@ constexpr const char* kSanitized =
 constexpr std::size_t kShownLines = 60;
 constexpr std::size_t kShownOutput = 20'000;
 
-std::filesystem::path find_compiler(const std::string& wanted) {
-  const std::vector<std::string> names =
-      wanted.empty() ? std::vector<std::string>{"clang-19", "clang"} : std::vector{wanted};
-  for (const std::string& name : names)
-    if (auto program = process::find_program(name); !program.empty()) return program;
-  throw SystemError(
-      fmt::format("no C compiler: looked for {} on PATH; install it (apt-get install clang-19) or "
-                  "set TOUCHSTONE_CC to a clang or gcc",
-                  fmt::join(names, " and ")));
-}
-
-const process::LimitNames kLimitNames{.time = "TOUCHSTONE_CC_SECONDS",
-                                      .output = "TOUCHSTONE_CC_OUTPUT",
-                                      .memory = "TOUCHSTONE_CC_MEMORY",
-                                      .processor = ""};
-
 // True if the user's flags do not concern the linker.
 bool are_for_the_compiler(const std::vector<std::string>& flags) {
   return std::ranges::all_of(flags, [](const std::string& flag) {
@@ -120,6 +104,18 @@ std::string numbered(const std::string& source, std::size_t around) {
 
 }  // namespace
 
+std::filesystem::path find_compiler(const std::string& wanted, std::string_view what,
+                                    std::string_view needed) {
+  const std::vector<std::string> names =
+      wanted.empty() ? std::vector<std::string>{"clang-19", "clang"} : std::vector{wanted};
+  for (const std::string& name : names)
+    if (auto program = process::find_program(name); !program.empty()) return program;
+  throw SystemError(
+      fmt::format("no {}: looked for {} on PATH; install it (apt-get install clang-19) or set "
+                  "TOUCHSTONE_CC to {}",
+                  what, fmt::join(names, " and "), needed));
+}
+
 std::string version_of(const std::filesystem::path& program, const process::Limits& limits) {
   static std::mutex mutex;
   static std::map<std::filesystem::path, std::string> known;
@@ -137,7 +133,8 @@ std::string version_of(const std::filesystem::path& program, const process::Limi
 }
 
 Compiler::Compiler(const ClangOptions& options)
-    : program_(find_compiler(options.compiler)), limits_(options.compiler_limits) {
+    : program_(find_compiler(options.compiler, "C compiler", "a clang or gcc")),
+      limits_(options.compiler_limits) {
   flags_.push_back(fmt::format("-O{}", options.opt_level));
   for (const std::string_view f : base_flags) flags_.emplace_back(f);
   if (should_not_gather(version_of(program_, limits_))) flags_.emplace_back("-mno-gather");

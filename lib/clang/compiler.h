@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "touchstone/clang/clang_options.h"
@@ -13,6 +14,17 @@ class CompilerLimit : public SystemError {
  public:
   using SystemError::SystemError;
 };
+
+/// The variables that set ClangOptions::compiler_limits.
+inline const process::LimitNames kLimitNames{.time = "TOUCHSTONE_CC_SECONDS",
+                                             .output = "TOUCHSTONE_CC_OUTPUT",
+                                             .memory = "TOUCHSTONE_CC_MEMORY",
+                                             .processor = ""};
+
+/// Finds `wanted`, or a clang if it is empty. Throws SystemError naming the programs tried: there
+/// is no such `what`, and what is `needed`.
+std::filesystem::path find_compiler(const std::string& wanted, std::string_view what,
+                                    std::string_view needed);
 
 /// Returns the output of `program --version`, run once per process and program. Throws SystemError
 /// if it cannot be run, CompilerLimit if it exceeds a limit.

@@ -22,20 +22,9 @@ namespace {
 constexpr std::array<int, 9> kCapabilities = {50, 60, 61, 70, 75, 80, 86, 89, 90};
 constexpr std::size_t kShownOutput = 20'000;
 
-const process::LimitNames kLimitNames{.time = "TOUCHSTONE_CC_SECONDS",
-                                      .output = "TOUCHSTONE_CC_OUTPUT",
-                                      .memory = "TOUCHSTONE_CC_MEMORY",
-                                      .processor = ""};
-
-std::filesystem::path find_compiler(const std::string& wanted) {
-  const std::vector<std::string> names =
-      wanted.empty() ? std::vector<std::string>{"clang-19", "clang"} : std::vector{wanted};
-  for (const std::string& name : names)
-    if (auto program = process::find_program(name); !program.empty()) return program;
-  throw SystemError(fmt::format(
-      "no compiler for CUDA kernels: looked for {} on PATH; install it (apt-get install "
-      "clang-19) or set TOUCHSTONE_CC to a clang with the target nvptx64",
-      fmt::join(names, " and ")));
+std::filesystem::path compiler_of(const CudaOptions& options) {
+  return clang::find_compiler(options.compiler, "compiler for CUDA kernels",
+                              "a clang with the target nvptx64");
 }
 
 // No 16-bit vectors: clang 19 cannot select comparisons of 16-bit integer pairs. -ffp-contract=off
@@ -83,7 +72,7 @@ std::string compile_to_ptx(const std::string& source, int capability, const Cuda
   std::vector<std::string> arguments = flags_for(capability, options);
   const TemporaryDirectory folder("touchstone-ptx");
   const std::filesystem::path output = folder.path() / "kernels.ptx";
-  const std::filesystem::path program = find_compiler(options.compiler);
+  const std::filesystem::path program = compiler_of(options);
   arguments.insert(arguments.end(), {"-o", output.string(), "-"});
   const process::Finished result = process::run_program({program,
                                                          arguments,
@@ -95,7 +84,7 @@ std::string compile_to_ptx(const std::string& source, int capability, const Cuda
   if (result.exceeded == process::Exceeded::Nothing && result.ending.exit_code() == 0 &&
       std::filesystem::exists(output, ignored))
     return with_block_sizes(read_file(output), source);
-  const std::string limit = result.limit_text(options.compiler_limits, kLimitNames);
+  const std::string limit = result.limit_text(options.compiler_limits, clang::kLimitNames);
   if (result.exceeded != process::Exceeded::Nothing)
     throw clang::CompilerLimit(
         fmt::format("{} was killed while compiling for CUDA: {}", program.string(), limit));
@@ -107,7 +96,7 @@ std::string compile_to_ptx(const std::string& source, int capability, const Cuda
 
 std::string kept_ptx(clang::ObjectCache& cache, const std::string& source, int capability,
                      const CudaOptions& options) {
-  const std::filesystem::path program = find_compiler(options.compiler);
+  const std::filesystem::path program = compiler_of(options);
   const std::string key =
       "ptx-" + content_hash(fmt::format("{}\n{}\n{}\n{}\n{}", program.string(),
                                         clang::version_of(program, options.compiler_limits),

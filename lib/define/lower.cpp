@@ -52,6 +52,31 @@ ShapeTracker moved(const ShapeTracker& st, const Move& move) {
   return st.as_strided(firsts, seconds, move.offset);
 }
 
+// What a movement says of an axis that it keeps: number `axis`, of `size` elements `stride` apart.
+std::pair<std::int64_t, std::int64_t> kept_axis(Op op, std::int64_t axis, std::int64_t size,
+                                                std::int64_t stride) {
+  switch (op) {
+    case Op::Permute:
+      return {axis, 0};
+    case Op::Pad:
+      return {0, 0};
+    case Op::Shrink:
+      return {0, size};
+    case Op::Stride:
+      return {1, 0};
+    case Op::AsStrided:
+      return {size, stride};
+    TOUCHSTONE_CASES_COMPUTED:
+    case Op::Function:
+    case Op::Reshape:
+    case Op::Expand:
+    TOUCHSTONE_CASES_LOAD:
+    TOUCHSTONE_CASES_BUFFER:
+      break;
+  }
+  return {size, 0};
+}
+
 // The same movement with extra trailing axes of these sizes, which it keeps. For AS_STRIDED,
 // element counts are multiplied accordingly.
 Move with_axes(Move move, const Sizes& sizes) {
@@ -62,32 +87,8 @@ Move with_axes(Move move, const Sizes& sizes) {
     move.offset = checked_mul(move.offset, all);
   }
   for (const std::int64_t size : sizes) {
-    const auto axis = static_cast<std::int64_t>(move.of.size());
     all = size == 0 ? 0 : all / size;
-    switch (move.op) {
-      case Op::Permute:
-        move.of.emplace_back(axis, 0);
-        break;
-      case Op::Pad:
-        move.of.emplace_back(0, 0);
-        break;
-      case Op::Shrink:
-        move.of.emplace_back(0, size);
-        break;
-      case Op::Stride:
-        move.of.emplace_back(1, 0);
-        break;
-      case Op::AsStrided:
-        move.of.emplace_back(size, all);
-        break;
-      TOUCHSTONE_CASES_COMPUTED:
-      case Op::Function:
-      case Op::Reshape:
-      case Op::Expand:
-      TOUCHSTONE_CASES_LOAD:
-      TOUCHSTONE_CASES_BUFFER:
-        move.of.emplace_back(size, 0);
-    }
+    move.of.push_back(kept_axis(move.op, std::ssize(move.of), size, all));
   }
   return move;
 }
@@ -105,33 +106,9 @@ Sizes shape_after(const Move& move, const Sizes& shape) {
 Move behind(Move move, std::int64_t first, const Sizes& sizes) {
   std::int64_t all = 1;
   for (const std::int64_t size : sizes) all = checked_mul(all, size);
-  std::pair<std::int64_t, std::int64_t> front(first, 0);
-  switch (move.op) {
-    case Op::Permute:
-      for (auto& [axis, none] : move.of) ++axis;
-      front = {0, 0};
-      break;
-    case Op::Pad:
-      front = {0, 0};
-      break;
-    case Op::Shrink:
-      front = {0, first};
-      break;
-    case Op::Stride:
-      front = {1, 0};
-      break;
-    case Op::AsStrided:
-      front = {first, all};
-      break;
-    TOUCHSTONE_CASES_COMPUTED:
-    case Op::Function:
-    case Op::Reshape:
-    case Op::Expand:
-    TOUCHSTONE_CASES_LOAD:
-    TOUCHSTONE_CASES_BUFFER:
-      break;
-  }
-  move.of.insert(move.of.begin(), front);
+  if (move.op == Op::Permute)
+    for (auto& [axis, none] : move.of) ++axis;
+  move.of.insert(move.of.begin(), kept_axis(move.op, 0, first, all));
   return move;
 }
 

@@ -492,13 +492,7 @@ std::string to_json(const KernelFile& kernel) {
 }
 
 KernelFile kernel_from_json(std::string_view input) {
-  require_shallow_json(input);
-  json root;
-  try {
-    root = json::parse(input);
-  } catch (const json::exception& e) {
-    throw ParseError(fmt::format("kernel.json: not JSON: {}", json_fault(e.what())));
-  }
+  json root = read_json<json>(input, "kernel.json: not JSON");
   check_version(root);
   static constexpr std::string_view kKnown[] = {"touchstone_kernel", "variables", "buffers",
                                                 "nodes", "hash"};

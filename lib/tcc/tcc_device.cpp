@@ -16,20 +16,25 @@ namespace {
 using tcc::KernelFunction;
 using tcc::Program;
 
+// What a runner keeps of a kernel.
+struct TccKernel {
+  LazyOpPtr kernel;
+  int parts;           // 1 if no loop can be shared
+  std::size_t places;  // number of buffer numbers
+  bool checks;
+  std::vector<std::string> variables;
+  std::string profile;
+  bool computes;
+};
+
 class TccRunner final : public Runner {
  public:
   /// `function` is null if there is nothing to compute.
-  TccRunner(LazyOpPtr kernel, CodegenOptions codegen, Fault fault, int parts, std::size_t places,
-            bool checks, std::vector<std::string> variables, std::string profile,
-            std::shared_ptr<Program> program, KernelFunction function)
+  TccRunner(TccKernel kernel, CodegenOptions codegen, Fault fault, std::shared_ptr<Program> program,
+            KernelFunction function)
       : kernel_(std::move(kernel)),
         codegen_(std::move(codegen)),
         fault_(fault),
-        parts_(parts),
-        places_(places),
-        checks_(checks),
-        variables_(std::move(variables)),
-        profile_(std::move(profile)),
         program_(std::move(program)),
         function_(function) {}
 
@@ -40,36 +45,32 @@ class TccRunner final : public Runner {
   }
 
   std::string source() const override {
-    return render_c(linearize_with(fault_, kernel_, codegen_), CStyle::Plain);
+    return render_c(linearize_with(fault_, kernel_.kernel, codegen_), CStyle::Plain);
   }
-  std::string profile() const override { return profile_; }
+  std::string profile() const override { return kernel_.profile; }
 
  private:
   void launch(std::span<Buffer* const> buffers, const symbolic::Values& values) {
     OutputApart apart(buffers);
-    std::vector<void*> memory(places_, nullptr);
-    for (std::size_t i = 0; i < places_ && i < buffers.size(); ++i)
+    std::vector<void*> memory(kernel_.places, nullptr);
+    for (std::size_t i = 0; i < memory.size() && i < buffers.size(); ++i)
       if (apart.buffers()[i] != nullptr) memory[i] = apart.buffers()[i]->memory();
     std::vector<std::int64_t> vars;
-    for (const std::string& name : variables_) vars.push_back(values.at(name));
-    std::vector<IndexFault> found(static_cast<std::size_t>(parts_));
-    if (checks_) memory.push_back(found.data());
+    for (const std::string& name : kernel_.variables) vars.push_back(values.at(name));
+    std::vector<IndexFault> found(static_cast<std::size_t>(kernel_.parts));
+    if (kernel_.checks) memory.push_back(found.data());
     {
       const FpGuard guard;
-      for (int part = parts_; part-- > 0;) function_(memory.data(), vars.data(), part, parts_);
+      for (int part = kernel_.parts; part-- > 0;)
+        function_(memory.data(), vars.data(), part, kernel_.parts);
     }
     raise_if_found(std::ranges::min(found));
     apart.finish();
   }
 
-  LazyOpPtr kernel_;
+  TccKernel kernel_;
   CodegenOptions codegen_;
   Fault fault_;
-  int parts_;           // 1 if no loop can be shared
-  std::size_t places_;  // number of buffer numbers
-  bool checks_;
-  std::vector<std::string> variables_;
-  std::string profile_;
   std::shared_ptr<Program> program_;
   KernelFunction function_;
 };
@@ -91,23 +92,14 @@ class TccDevice final : public Device {
 
  private:
   std::vector<RunnerPtr> make_runners(std::span<const LazyOpPtr> kernels) override {
-    struct Made {
-      std::vector<std::string> variables;
-      std::string profile;
-      std::size_t places = 0;
-      bool checks = false;
-      bool computes = false;
-      bool splits = false;
-    };
-    std::vector<Made> made;
+    std::vector<TccKernel> made;
     std::string functions;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       LinearKernel linear = linearize_with(fault_, kernels[i], codegen_);
       const bool computes = !linear.steps.empty();
       if (computes) functions += render_c_function(linear, symbol(i), CStyle::Plain) + "\n";
-      std::string profile = profile_json(linear);
-      made.push_back({std::move(linear.variables), std::move(profile), linear.places(),
-                      linear.checks(), computes, linear.split >= 0});
+      made.push_back({kernels[i], linear.split >= 0 ? parts_ : 1, linear.places(), linear.checks(),
+                      linear.variables, profile_json(linear), computes});
     }
     std::shared_ptr<Program> program;
     if (!functions.empty() || !has_tcc())
@@ -115,9 +107,8 @@ class TccDevice final : public Device {
     std::vector<RunnerPtr> runners;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       const KernelFunction function = made[i].computes ? program->function(symbol(i)) : nullptr;
-      runners.push_back(std::make_shared<TccRunner>(
-          kernels[i], codegen_, fault_, made[i].splits ? parts_ : 1, made[i].places, made[i].checks,
-          std::move(made[i].variables), std::move(made[i].profile), program, function));
+      runners.push_back(
+          std::make_shared<TccRunner>(std::move(made[i]), codegen_, fault_, program, function));
     }
     return runners;
   }
