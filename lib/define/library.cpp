@@ -39,6 +39,11 @@ Array over(const Array& x, const Array& divisor, bool reciprocal) {
   return x * (Array(1) / (divisor.is_number() ? typed(divisor, x.dtype()) : divisor));
 }
 
+// A float32 that may be rounded to the narrow type of the operands.
+Array stage(const Array& x, const Way& way) {
+  return way.stored ? wide(narrowed(x, *way.stored)) : x;
+}
+
 // x - max(x) of each row, so that exponentials cannot overflow.
 Array centred(const Array& x, int axis, const Way& way) {
   return way.unshifted ? x : x - max(x, {axis}, true);
@@ -52,15 +57,16 @@ Array exponentials(const Array& x, int axis, const Way& way) {
 }
 
 // Operands broadcast to x.
-Array scaled(const Array& x, const std::optional<Array>& mean, const Array& variance,
+Array scaled(const Array& x, const std::optional<Array>& exact_mean, const Array& variance,
              const std::optional<Array>& weight, const std::optional<Array>& bias, const Array& eps,
              const Way& way) {
+  const auto mean = exact_mean ? std::optional(stage(*exact_mean, way)) : std::nullopt;
   if (way.scaling == Scaling::Divided) {
     const Array y = (mean ? x - *mean : x) / sqrt(variance + eps);
     const Array weighted = weight ? y * *weight : y;
     return bias ? weighted + *bias : weighted;
   }
-  const Array r = rsqrt(variance + eps);
+  const Array r = stage(rsqrt(variance + eps), way);
   const bool early = way.scaling == Scaling::ScaleFirst || way.scaling == Scaling::Folded;
   const Array s = early && weight ? r * *weight : r;
   if (way.scaling == Scaling::Folded && mean)
@@ -84,6 +90,10 @@ bool is_narrow(const Array& x, const Way& way) {
 Array wide(const Array& x) { return is_narrow(x) ? x.cast(DType::Float32) : x; }
 std::optional<Array> wide(const std::optional<Array>& x) {
   return x ? std::optional(wide(*x)) : std::nullopt;
+}
+Way in_stages(Way way, const Array& x) {
+  if (way.narrow_stages) way.stored = x.dtype();
+  return way;
 }
 Array narrowed(const Array& x, DType to) { return Array::apply(Op::Noop, {x.cast(to)}); }
 
@@ -134,19 +144,21 @@ Array std_of(const Array& x, const Axes& axes, int correction, bool keep, const 
 }
 
 Array softmax(const Array& x, int axis, const Way& way) {
-  if (is_narrow(x, way)) return narrowed(softmax(wide(x), axis, way), x.dtype());
+  if (is_narrow(x, way)) return narrowed(softmax(wide(x), axis, in_stages(way, x)), x.dtype());
   require_float(x, "softmax");
-  const Array e = exponentials(x, axis, way);
-  return over(e, sum(e, {axis}, true), way.reciprocal);
+  const Array e = stage(exponentials(x, axis, way), way);
+  return over(e, stage(sum(e, {axis}, true), way), way.reciprocal);
 }
 Array log_softmax(const Array& x, int axis, const Way& way) {
-  if (is_narrow(x, way)) return narrowed(log_softmax(wide(x), axis, way), x.dtype());
+  if (is_narrow(x, way)) return narrowed(log_softmax(wide(x), axis, in_stages(way, x)), x.dtype());
   require_float(x, "log_softmax");
-  const Array off = centred(x, axis, way), log_sum = log(sum(exp(off), {axis}, true));
+  const Array off = stage(centred(x, axis, way), way);
+  const Array total = stage(sum(stage(exp(off), way), {axis}, true), way);
+  const Array log_sum = stage(log(total), way);
   return way.sum_first ? x - (max(x, {axis}, true) + log_sum) : off - log_sum;
 }
 Array logsumexp(const Array& x, int axis, const Way& way) {
-  if (is_narrow(x, way)) return narrowed(logsumexp(wide(x), axis, way), x.dtype());
+  if (is_narrow(x, way)) return narrowed(logsumexp(wide(x), axis, in_stages(way, x)), x.dtype());
   require_float(x, "logsumexp");
   if (way.unshifted) return log(sum(exp(x), {axis}));
   const Array most = max(x, {axis}, true);
@@ -156,12 +168,14 @@ Array logsumexp(const Array& x, int axis, const Way& way) {
                         : most;
   Sizes kept = x.shape();
   kept.erase(kept.begin() + axis_of(x, axis));
-  return log(sum(exp(x - off), {axis})) + off.reshape(kept);
+  const Array e = stage(exp(stage(x - off, way)), way);
+  return stage(log(stage(sum(e, {axis}), way)), way) + off.reshape(kept);
 }
 Array layer_norm(const Array& x, const std::optional<Array>& weight,
                  const std::optional<Array>& bias, const Array& eps, const Way& way) {
   if (is_narrow(x, way))
-    return narrowed(layer_norm(wide(x), wide(weight), wide(bias), eps, way), x.dtype());
+    return narrowed(layer_norm(wide(x), wide(weight), wide(bias), eps, in_stages(way, x)),
+                    x.dtype());
   require_float(x, "layer_norm");
   require_rank(x, 1, "layer_norm", "x");
   return scaled(x, mean(x, {-1}, true, way), var(x, {-1}, 0, true, way), weight, bias, eps, way);
@@ -169,7 +183,8 @@ Array layer_norm(const Array& x, const std::optional<Array>& weight,
 Array group_norm(const Array& x, std::int64_t groups, const std::optional<Array>& weight,
                  const std::optional<Array>& bias, const Array& eps, const Way& way) {
   if (is_narrow(x, way))
-    return narrowed(group_norm(wide(x), groups, wide(weight), wide(bias), eps, way), x.dtype());
+    return narrowed(group_norm(wide(x), groups, wide(weight), wide(bias), eps, in_stages(way, x)),
+                    x.dtype());
   require_float(x, "group_norm");
   require_rank(x, 2, "group_norm", "x");
   if (groups < 1 || x.size(1) % groups != 0)
@@ -186,7 +201,8 @@ Array group_norm(const Array& x, std::int64_t groups, const std::optional<Array>
 }
 Array rms_norm(const Array& x, const std::optional<Array>& weight, const Array& eps,
                const Way& way) {
-  if (is_narrow(x, way)) return narrowed(rms_norm(wide(x), wide(weight), eps, way), x.dtype());
+  if (is_narrow(x, way))
+    return narrowed(rms_norm(wide(x), wide(weight), eps, in_stages(way, x)), x.dtype());
   require_float(x, "rms_norm");
   require_rank(x, 1, "rms_norm", "x");
   return scaled(x, {}, mean(x * x, {-1}, true), weight, {}, eps, way);
@@ -195,9 +211,9 @@ Array batch_norm(const Array& x, const Array& mean, const Array& variance,
                  const std::optional<Array>& weight, const std::optional<Array>& bias,
                  const Array& eps, const Way& way) {
   if (is_narrow(x, way))
-    return narrowed(
-        batch_norm(wide(x), wide(mean), wide(variance), wide(weight), wide(bias), eps, way),
-        x.dtype());
+    return narrowed(batch_norm(wide(x), wide(mean), wide(variance), wide(weight), wide(bias), eps,
+                               in_stages(way, x)),
+                    x.dtype());
   require_float(x, "batch_norm");
   require_rank(x, 2, "batch_norm", "x");
   const auto of_channels = [&](const std::optional<Array>& a) -> std::optional<Array> {
@@ -213,7 +229,8 @@ Array batch_norm(const Array& x, const Array& mean, const Array& variance,
                 of_channels(bias), eps, way);
 }
 Array cross_entropy(const Array& x, const Array& target, const Way& way) {
-  if (is_narrow(x, way)) return narrowed(cross_entropy(wide(x), target, way), x.dtype());
+  if (is_narrow(x, way))
+    return narrowed(cross_entropy(wide(x), target, in_stages(way, x)), x.dtype());
   if (x.rank() != 2 || target.rank() != 1 || x.size(0) != target.size(0))
     throw ShapeError(fmt::format("cross_entropy: {} and {} must be (rows, classes) and (rows)",
                                  str(x.shape()), str(target.shape())));
@@ -257,7 +274,9 @@ Array matmul(const Array& a, const Array& b, std::optional<DType> accumulator) {
 Array linear(const Array& x, const Array& weight, const std::optional<Array>& bias,
              const Way& way) {
   if (is_narrow(x, way) && is_narrow(weight, way) && (!bias || is_narrow(*bias, way)))
-    return narrowed(linear(wide(x), wide(weight), wide(bias), way), x.dtype());
+    return way.narrow_product && bias
+               ? linear(x, weight, {}) + *bias
+               : narrowed(linear(wide(x), wide(weight), wide(bias), way), x.dtype());
   if (weight.rank() != 2)
     throw ShapeError(fmt::format("linear: the weight {} must be (out, in)", str(weight.shape())));
   if (!bias) return matmul(x, transpose(weight));

@@ -36,11 +36,14 @@ struct Way {
   bool sum_first = false;       // x - (max + log(sum)), not x - max - log(sum)
   bool late = false;            // attention divides by the sum after the product with v
   bool narrow_weights = false;  // attention rounds its weights to the type of v
-  bool narrow_stages = false;   // attention rounds each stage to the type of q
-  bool bias_first = false;      // the bias is the first term of the sum
-  bool moments = false;         // the variance is mean(x^2) - mean(x)^2
-  bool own_type = false;        // computes narrow floats in their own type
-  bool subtracts = false;       // running sums are the total less the later terms
+  /// Narrow floats: scores, weights, exponentials, sums, means and r may be rounded to their type.
+  bool narrow_stages = false;
+  std::optional<DType> stored = {};  // that type, where the operands have been cast to float32
+  bool narrow_product = false;       // a narrow product is rounded before the bias is added
+  bool bias_first = false;           // the bias is the first term of the sum
+  bool moments = false;              // the variance is mean(x^2) - mean(x)^2
+  bool own_type = false;             // computes narrow floats in their own type
+  bool subtracts = false;            // running sums are the total less the later terms
 };
 
 /// True for floats narrower than float32 that a definition casts to float32.
@@ -49,6 +52,8 @@ Array wide(const Array& x);
 std::optional<Array> wide(const std::optional<Array>& x);
 /// x rounded to a narrower type, unless the device may keep it (a NOOP marks such a CAST).
 Array narrowed(const Array& x, DType to);
+/// The way for the float32 of narrow operands `x`.
+Way in_stages(Way way, const Array& x);
 Axes all_axes(const Array& x);
 
 // ---- elementwise

@@ -72,11 +72,24 @@ Array windows(const Array& x, const Sizes& size, const Sizes& stride, const Size
   return x.as_strided(shape, strides, 0);
 }
 
+namespace {
+
+// Broadcast to (batch, channels, sizes...).
+Array along_channels(const Array& bias, int spatial) {
+  Sizes column(static_cast<std::size_t>(spatial) + 1, 1);
+  column[0] = -1;
+  return bias.reshape(column);
+}
+
+}  // namespace
+
 Array conv(const Array& x, const Array& weight, const std::optional<Array>& bias,
            const Window& window, std::int64_t groups, int spatial, const Way& way) {
   if (is_narrow(x, way) && is_narrow(weight, way) && (!bias || is_narrow(*bias, way)))
-    return narrowed(conv(wide(x), wide(weight), wide(bias), window, groups, spatial, way),
-                    promote(x.dtype(), weight.dtype()));
+    return way.narrow_product && bias
+               ? conv(x, weight, {}, window, groups, spatial) + along_channels(*bias, spatial)
+               : narrowed(conv(wide(x), wide(weight), wide(bias), window, groups, spatial, way),
+                          promote(x.dtype(), weight.dtype()));
   const auto axes = static_cast<std::size_t>(spatial);
   if (x.rank() != spatial + 2 || weight.rank() != spatial + 2)
     throw ShapeError(fmt::format("conv{}d: x {} and weight {} must have {} axes", spatial,
@@ -119,9 +132,7 @@ Array conv(const Array& x, const Array& weight, const std::optional<Array>& bias
   shape.insert(shape.end(), sums.shape().begin() + 3, sums.shape().end());
   const Array y = sums.reshape(shape);
   if (!bias || way.bias_first) return y;
-  Sizes column(axes + 1, 1);
-  column[0] = out;
-  return y + bias->reshape(column);
+  return y + along_channels(*bias, spatial);
 }
 
 Array avg_pool(const Array& x, const Sizes& size, const Window& window, int spatial,

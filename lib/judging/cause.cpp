@@ -14,6 +14,8 @@ namespace {
 // What a verdict other than FAIL may cost again.
 constexpr std::int64_t kMostFlops = 1'000'000;
 constexpr std::int64_t kSamples = 16;
+// A change explains nothing if the legal numbers of most elements span more of their larger end.
+constexpr double kWidestCause = 0.5;
 constexpr std::size_t kMostUnseen = 3;
 
 // A changed arithmetic, or a changed kernel.
@@ -28,6 +30,8 @@ std::vector<LazyOpPtr> nodes_of(const LazyOpPtr& kernel) { return interp::nodes_
 bool has(const LazyOpPtr& kernel, const std::function<bool(const LazyOp&)>& property) {
   return std::ranges::any_of(nodes_of(kernel), [&](const LazyOpPtr& n) { return property(*n); });
 }
+
+bool is_narrow_float(DType dtype) { return is_float(dtype) && itemsize(dtype) < 4; }
 
 // Errors of the functions that the kernel uses: 2, 4, ... 256 times as many ULP.
 void add_function_errors(const LazyOpPtr& kernel, const Profile& profile,
@@ -86,10 +90,28 @@ std::vector<Change> declarations(const LazyOpPtr& kernel, const Profile& profile
     });
     add("the factors of products are rounded to bfloat16",
         [](Profile& p) { p.product_digits = 8; });
-    for (const DType narrow : {DType::Float32, DType::Float16, DType::BFloat16})
+    const DType own = kernel->dtype();  // before other narrow types
+    for (const DType narrow : {DType::Float32, is_narrow_float(own) ? own : DType::Float16,
+                               DType::Float16, DType::BFloat16})
       if (!profile.accumulator || info(narrow).digits < info(*profile.accumulator).digits)
         add(fmt::format("the accumulator is {}", name(narrow)),
             [&](Profile& p) { p.accumulator = narrow; });
+  }
+  return changes;
+}
+
+// Forms that a profile must name.
+std::vector<Change> less_accurate_forms(const Judging& judging) {
+  std::vector<Change> changes;
+  if (judging.inputs.empty()) return changes;
+  for (const define::CompositeForm& form : define::composite_forms()) {
+    if (form.by_default) continue;
+    const std::string name(form.name);
+    for (const define::FormulaForm& f :
+         define::forms_of(judging.definition, shapes_of(judging), {&name, 1}))
+      if (!f.name.empty())
+        changes.push_back(
+            {fmt::format("the form is declared: {}", f.name), judging.profile, f.kernel});
   }
   return changes;
 }
@@ -184,10 +206,15 @@ void add_cause(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, const B
     return;
   }
   const auto explains = [&](const Change& change) {
-    return is_legal_at(change.kernel, inputs, verdict.index, verdict.candidate, change.profile) &&
-           judge(change.kernel, inputs, candidate, change.profile).outcome == Outcome::Pass;
+    if (!is_legal_at(change.kernel, inputs, verdict.index, verdict.candidate, change.profile))
+      return false;
+    const Verdict v = judge(change.kernel, inputs, candidate, change.profile);
+    return v.outcome == Outcome::Pass ||
+           (v.outcome == Outcome::Weak && v.relative.median <= kWidestCause);
   };
-  for (const Change& change : declarations(kernel, judging.profile))
+  std::vector<Change> declared = declarations(kernel, judging.profile);
+  for (Change& change : less_accurate_forms(judging)) declared.push_back(std::move(change));
+  for (const Change& change : declared)
     if (explains(change)) {
       verdict.cause = "legal if " + change.words;
       return;

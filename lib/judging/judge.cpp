@@ -14,12 +14,6 @@ namespace {
 constexpr std::size_t kLongestSubject = 60;
 constexpr std::size_t kMostOperands = 3;
 
-std::vector<define::InputShape> shapes_of(const Judging& judging) {
-  std::vector<define::InputShape> shapes;
-  for (const Judging::Input& input : judging.inputs) shapes.push_back({input.shape, input.dtype});
-  return shapes;
-}
-
 // True if each element of a kernel of bool is.
 bool all_true(const LazyOpPtr& kernel, std::span<Buffer* const> inputs) {
   std::int64_t count = 1;
@@ -105,6 +99,12 @@ void say_in_words_of(const Judging& judging, const LazyOpPtr& kernel,
 }
 
 }  // namespace
+
+std::vector<define::InputShape> shapes_of(const Judging& judging) {
+  std::vector<define::InputShape> shapes;
+  for (const Judging::Input& input : judging.inputs) shapes.push_back({input.shape, input.dtype});
+  return shapes;
+}
 
 bool is_legal_at(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, std::int64_t index,
                  const Scalar& value, const Profile& profile) {
