@@ -26,6 +26,7 @@ std::array<Profile, 8> make_builtin() {
   ieee.name = "ieee";
   ieee.exp2 = ieee.log2 = ieee.sin = {};
   ieee.functions = {};
+  ieee.forms = {"definition"};
   Profile cuda;
   cuda.name = "cuda";
   cuda.exp2 = cuda.sin = {2, 0};

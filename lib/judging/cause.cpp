@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <set>
 
 #include "touchstone/interp/oracle/subkernel.h"
@@ -23,6 +25,7 @@ struct Change {
   std::string words;  // "a zero may have either sign"
   Profile profile;
   LazyOpPtr kernel;
+  std::string_view function = {};  // whose error the profile raises
 };
 
 std::vector<LazyOpPtr> nodes_of(const LazyOpPtr& kernel) { return interp::nodes_of(kernel); }
@@ -42,7 +45,7 @@ void add_function_errors(const LazyOpPtr& kernel, const Profile& profile,
       FunctionError& error = error_of(changed);
       if (ulp <= error.ulp) continue;
       error.ulp = ulp;
-      changes.push_back({fmt::format("{} has errors of {} ULP", name, ulp), changed, kernel});
+      changes.push_back({fmt::format("{} has errors of {} ULP", name, ulp), changed, kernel, name});
     }
   };
   constexpr std::pair<Op, FunctionError Profile::*> kOps[] = {
@@ -205,26 +208,35 @@ void add_cause(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, const B
     verdict.cause = unseen_by(kernel, inputs, candidate, judging);
     return;
   }
-  const auto explains = [&](const Change& change) {
+  // The median of the legal numbers' spans, if the change makes all elements legal.
+  const auto width_of = [&](const Change& change) -> std::optional<double> {
     if (!is_legal_at(change.kernel, inputs, verdict.index, verdict.candidate, change.profile))
-      return false;
+      return std::nullopt;
     const Verdict v = judge(change.kernel, inputs, candidate, change.profile);
-    return v.outcome == Outcome::Pass ||
-           (v.outcome == Outcome::Weak && v.relative.median <= kWidestCause);
+    const bool legal = v.outcome == Outcome::Pass || v.outcome == Outcome::Weak;
+    return legal && v.relative.median <= kWidestCause ? std::optional(v.relative.median)
+                                                      : std::nullopt;
   };
-  std::vector<Change> declared = declarations(kernel, judging.profile);
-  for (Change& change : less_accurate_forms(judging)) declared.push_back(std::move(change));
-  for (const Change& change : declared)
-    if (explains(change)) {
-      verdict.cause = "legal if " + change.words;
-      return;
-    }
-  for (const Change& change : faults(kernel, judging.profile, judging))
-    if (explains(change)) {
-      verdict.cause = "explained if " + change.words;
-      return;
-    }
+  std::vector<Change> changes = declarations(kernel, judging.profile);
+  for (Change& change : less_accurate_forms(judging)) changes.push_back(std::move(change));
+  const std::size_t declared = changes.size();
+  for (Change& change : faults(kernel, judging.profile, judging))
+    changes.push_back(std::move(change));
+  const bool compares = is_cheap(kernel);
+  double least = std::numeric_limits<double>::infinity();
+  std::string_view explained;  // a function whose smaller error explains it
   verdict.cause = "no known declaration or fault explains all of it";
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const Change& change = changes[i];
+    if (!change.function.empty() && change.function == explained) continue;
+    const std::optional<double> width = width_of(change);
+    if (!width) continue;
+    explained = change.function;
+    if (*width >= least) continue;
+    least = *width;
+    verdict.cause = fmt::format("{} if {}", i < declared ? "legal" : "explained", change.words);
+    if (!compares) return;
+  }
 }
 
 }  // namespace touchstone

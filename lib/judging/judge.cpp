@@ -122,9 +122,12 @@ Verdict judge(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, const Bu
   Verdict found = judge(kernel, inputs, candidate, judging.profile, values);
   if (found.outcome == Outcome::Unusable) return found;
   const bool is_statistical = found.outcome == Outcome::Fail && found.index < 0;
-  const bool is_named = !judging.profile.forms.empty();
+  const std::vector<std::string>& forms = judging.profile.forms;
+  const bool is_strict = forms == std::vector<std::string>{"definition"};
+  const bool is_named = !forms.empty() && !is_strict;
   const bool is_worth = found.outcome == Outcome::Fail || found.suspect() || is_cheap(kernel);
-  if (!judging.inputs.empty() && !is_statistical && (is_named || (!passes(found) && is_worth)))
+  if (!judging.inputs.empty() && !is_statistical && !is_strict &&
+      (is_named || (!passes(found) && is_worth)))
     found = in_forms(std::move(found), inputs, candidate, judging);
   if (passes(found) || is_statistical) return found;
   const LazyOpPtr concrete = values.empty() ? kernel : bind_variables(kernel, values);

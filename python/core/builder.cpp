@@ -242,16 +242,19 @@ void bind_builder(py::module_& m) {
       shapes.push_back({b.shape(), b.dtype()});
       return py::cast(Array::input(count, b.shape(), b.dtype()));
     };
-    const auto say = [&](const std::string& name, const py::object& argument, bool is_new) {
+    const auto say = [&](const std::string& name, const py::object& argument, bool is_new,
+                         bool by_name) {
       if (argument.is_none()) return;
-      text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name,
-                          is_new ? fmt::format("x{}", count) : text_of(argument));
+      text += fmt::format("{}{}{}", text.empty() ? "" : ", ", by_name ? name + "=" : "",
+                          is_new ? name : text_of(argument));
     };
+    bool all_given = true;  // by position so far
     py::tuple places(args.size());
     for (std::size_t i = 0; i < args.size(); ++i) {
       const int before = count;
       places[i] = input(args[i], i >= wanted.size() || wanted[i].is_array);
-      if (i < wanted.size()) say(wanted[i].name, places[i], count > before);
+      if (i < wanted.size()) say(wanted[i].name, places[i], count > before, !all_given);
+      all_given = all_given && !places[i].is_none();
     }
     py::dict names;
     for (const auto& [key, value] : named) {
@@ -259,7 +262,7 @@ void bind_builder(py::module_& m) {
       const auto p = std::ranges::find(wanted, name, &define::Parameter::name);
       const int before = count;
       names[key] = input(value, p == wanted.end() || p->is_array);
-      say(name, names[key], count > before);
+      say(name, names[key], count > before, true);
     }
     (void)called(definition, py::args(places), py::kwargs(names));  // its errors are Python's
     KernelToJudge file;

@@ -238,7 +238,7 @@ TEST(Forms, EachIsOfADefinitionAndDiffersFromIt) {
   const auto count = [](std::string_view text) { return define::forms_of(text, {}).size(); };
   EXPECT_EQ(count("exp(x[3])"), 0);
   EXPECT_EQ(count("softmax(x[2,3])"), 4);
-  EXPECT_EQ(count("softmax(x[2,3]) + mean(x)"), 9);
+  EXPECT_EQ(count("softmax(x[2,3]) + mean(x)"), 14);
   EXPECT_EQ(count("attention(q[3,4], k[3,4], v[3,4])"), 7);
   EXPECT_EQ(count("attention(q[3,4]:f16, k[3,4]:f16, v[3,4]:f16)"), 12);
   EXPECT_LE(count("softmax(x[2,3]) + mean(x) + std(x) + log_softmax(x) + layer_norm(x)"),

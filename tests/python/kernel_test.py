@@ -406,6 +406,6 @@ def test_a_formula_is_judged_alike_however_it_is_given():
                         touchstone.judge(lambda *_: right, formula, inputs), touchstone.judge(lambda *_: right, op, inputs),
                         k.check(pickle.loads(pickle.dumps(kernel)), inputs, right)):
             assert (verdict.status, verdict.profile) == ("PASS", "library")
-        strict = k.check(kernel, inputs, right, "glibc")
+        strict = k.check(kernel, inputs, right, "ieee")
         assert (strict.status, strict.profile_from) == ("FAIL", "named by the caller")
-        assert str(k.check(kernel, inputs, (right + 1).astype("f4"))).endswith(" under library (the formula names library functions)")
+        assert " under library (the formula names library functions); " in str(k.check(kernel, inputs, (right + 1).astype("f4")))

@@ -54,7 +54,7 @@ TEST(IsLegalFor, JudgesAFormulaAsTheCommandDoes) {
     IsLegalFor legal(of.formula);
     for (const std::vector<float>& input : of.inputs) legal = legal.on(input);
     EXPECT_THAT(of.right, legal);
-    EXPECT_THAT(of.right, Not(legal.under(Profile())));
+    EXPECT_THAT(of.right, Not(legal.under(Profile::named("ieee"))));
     ::testing::StringMatchResultListener listener;
     EXPECT_FALSE(legal.MatchAndExplain(of.wrong, &listener));
     EXPECT_THAT(listener.str(), HasSubstr(test::kUnderLibrary));

@@ -6,6 +6,10 @@ import jax.numpy as jnp
 from . import Adapter as _Adapter
 
 
+def _special(name):
+    return lambda x: getattr(jax.scipy.special, name)(x)
+
+
 class Adapter(_Adapter):
     name = "jax"
 
@@ -24,10 +28,12 @@ class Adapter(_Adapter):
             "abs": jnp.abs, "sigmoid": jax.nn.sigmoid, "relu": jax.nn.relu, "silu": jax.nn.silu,
             "softmax": jax.nn.softmax, "log_softmax": jax.nn.log_softmax, "sum": jnp.sum, "mean": jnp.mean,
             "max": jnp.max, "min": jnp.min, "var": jnp.var, "cumsum": jnp.cumsum, "matmul": jnp.matmul,
-            "std": jnp.std, "erf": jax.scipy.special.erf, "erfc": jax.scipy.special.erfc, "erfinv": jax.scipy.special.erfinv,
-            "lgamma": jax.scipy.special.gammaln, "digamma": jax.scipy.special.digamma, "softplus": jax.nn.softplus,
-            "gelu": lambda x: jax.nn.gelu(x, approximate=False), "gelu_tanh": jax.nn.gelu, "rsqrt": jax.lax.rsqrt,
-            "round": jnp.rint, "logsumexp": jax.nn.logsumexp, "pow": jnp.power, "atan2": jnp.arctan2,
+            "std": jnp.std, "rsqrt": lambda x: jax.lax.rsqrt(x), "softplus": lambda x: jax.nn.softplus(x),
+            "gelu": lambda x: jax.nn.gelu(x, approximate=False), "gelu_tanh": lambda x: jax.nn.gelu(x, approximate=True),
+            "logsumexp": lambda x, axis: jax.nn.logsumexp(x, axis=axis),
+            **{name: _special(function) for name, function in (
+                ("erf", "erf"), ("erfc", "erfc"), ("erfinv", "erfinv"), ("lgamma", "gammaln"), ("digamma", "digamma"))},
+            "round": jnp.rint, "pow": jnp.power, "atan2": jnp.arctan2,
             **{name: getattr(jnp, name.replace("a", "arc", 1) if name[0] == "a" else name) for name in (
                 "expm1", "log10", "log1p", "tanh", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh",
                 "atanh", "cbrt", "floor", "ceil", "trunc", "hypot")},

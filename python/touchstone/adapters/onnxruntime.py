@@ -38,6 +38,8 @@ class Adapter(_Adapter):
         given = dict(attributes)
         if "size" in given:
             given = {"kernel_shape": [given["size"]] * 2, "strides": [given["stride"]] * 2}
+        elif "stride" in given:
+            given = {"strides": [given["stride"]] * 2, "pads": [given["padding"]] * 4}
         names = [f"x{i}" for i in range(len(arrays))]
         node = helper.make_node(self.functions[op], names, ["y"], **given)
         inputs = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)

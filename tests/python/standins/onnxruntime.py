@@ -30,12 +30,17 @@ def _normal(x, w, b):
     return off / np.sqrt((off * off).mean(axis=-1, keepdims=True) + x.dtype.type(1e-5)) * w + b
 
 
+def _conv(x, w, b, strides, pads):
+    seen = _windows(np.pad(x, ((0, 0), (0, 0), (pads[0], pads[2]), (pads[1], pads[3]))), w.shape[2:], strides[0])
+    return np.einsum("nchwkl,ockl->nohw", seen, w, dtype=x.dtype) + b[:, None, None]
+
+
 _RUN = {
     "Neg": np.negative, "Sqrt": np.sqrt, "Reciprocal": np.reciprocal, "Sin": lambda x: np.sin(x.astype("f8")).astype(x.dtype),
     "Exp": np.exp, "Log": np.log, "Abs": np.abs, "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "Relu": lambda x: np.maximum(x, x.dtype.type(0)), "Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide,
     "Max": np.maximum, "MatMul": np.matmul, "Softmax": _softmax, "LogSoftmax": _log_softmax,
-    "Conv": lambda x, w: np.einsum("nchwkl,ockl->nohw", _windows(x, w.shape[2:]), w, dtype=x.dtype),
+    "Conv": _conv,
     "MaxPool": lambda x, kernel_shape, strides: _windows(x, kernel_shape, strides[0]).max(axis=(4, 5)),
     "AveragePool": lambda x, kernel_shape, strides: _windows(x, kernel_shape, strides[0]).mean(axis=(4, 5)),
     "LayerNormalization": _normal,

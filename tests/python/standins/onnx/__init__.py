@@ -4,7 +4,7 @@ import types
 import numpy as np
 
 _TYPES = {np.dtype("f4"): 1, np.dtype("f8"): 11, np.dtype("f2"): 10}
-_ATTRIBUTES = {"Softmax": {"axis"}, "LogSoftmax": {"axis"}, "Conv": set(), "MaxPool": {"kernel_shape", "strides"},
+_ATTRIBUTES = {"Softmax": {"axis"}, "LogSoftmax": {"axis"}, "Conv": {"strides", "pads"}, "MaxPool": {"kernel_shape", "strides"},
                "AveragePool": {"kernel_shape", "strides"}, "LayerNormalization": set()}
 
 
