@@ -13,7 +13,7 @@
 namespace touchstone {
 namespace {
 
-// What a verdict other than FAIL may cost again.
+// Operations of a kernel that may be judged several times.
 constexpr std::int64_t kMostFlops = 1'000'000;
 constexpr std::int64_t kSamples = 16;
 // A change explains nothing if the legal numbers of most elements span more of their larger end.
@@ -62,7 +62,7 @@ void add_function_errors(const LazyOpPtr& kernel, const Profile& profile,
       add(info(f).name, [&](Profile& p) -> FunctionError& { return p.error_of(f); });
 }
 
-// What a device may declare, least first.
+// Declarations of a profile, those that allow least first.
 std::vector<Change> declarations(const LazyOpPtr& kernel, const Profile& profile) {
   std::vector<Change> changes;
   const auto add = [&](std::string words, const std::function<void(Profile&)>& change) {

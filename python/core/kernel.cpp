@@ -317,7 +317,8 @@ void bind_verdict(py::module_& m) {
 void bind_kernel(py::module_& m) {
   bind_arrays(m);
   bind_verdict(m);
-  py::class_<KernelToJudge>(m, "Kernel", "One kernel: its formula, its buffers, and how its results are judged.")
+  py::class_<KernelToJudge>(m, "Kernel",
+                            "One kernel: its formula, its buffers, and how its results are judged.")
       .def_static(
           "from_json",
           [](const std::string& text, const std::string& judging) {

@@ -1,4 +1,4 @@
-// What a library makes of a formula, judged.
+// Outputs of a library, judged.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ inline Floats drawn(Draws& random, std::size_t count, float scale, float shift =
   return values;
 }
 
-// A formula, its inputs, and what a library makes of them.
+// A formula, its inputs, and the output of a library.
 struct Trial {
   std::string text;
   std::vector<Floats> in;
