@@ -92,6 +92,12 @@ class Parser {
         return known->second;  // its sizes are given further on
       if (const InputShape* of = shape_for(word->text))
         return new_input(word->text, of->shape, of->dtype, place);
+      if (!shapes_.empty() && !shapes_[0].name.empty()) {
+        std::vector<std::string_view> given;
+        for (const InputShape& shape : shapes_) given.push_back(shape.name);
+        fail_from(place, fmt::format("no array is given for input '{}'; there are arrays for {}",
+                                     word->text, fmt::join(given, ", ")));
+      }
       if (!shapes_.empty())
         fail_from(place, fmt::format("'{}' is input {}, but there are only {} arrays; give its "
                                      "sizes, as {}[64,128], or its array",

@@ -53,6 +53,25 @@ TEST(Text, AnInputWithoutSizesHasThoseThatAreGiven) {
   EXPECT_THAT(error_of([&] { parse("x + x[4]", shapes); }), HasSubstr("'x' is [8,16]"));
 }
 
+TEST(Text, ArraysAreTakenByNameIfTheyHaveNames) {
+  const std::vector<InputShape> shapes{{{5, 3}, DType::Float32, "w"},
+                                       {{2, 3}, DType::Float32, "x"}};
+  EXPECT_EQ(parse("linear(x, w)", shapes).value.shape(), (Sizes{2, 5}));
+  EXPECT_EQ(parse("linear(x[2,3], w)", shapes).value.shape(), (Sizes{2, 5}));
+  const auto error = [&](std::string_view text) {
+    try {
+      parse(text, shapes);
+    } catch (const ParseError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(error("linear(x, w, b)"),
+              HasSubstr("no array is given for input 'b'; there are arrays for w, x"));
+  EXPECT_THAT(error("relu(x)"), HasSubstr("there is no input 'w'; the inputs are x"));
+  EXPECT_THAT(error("linear(x[3,2], w)"), HasSubstr("x has the sizes [3,2]"));
+}
+
 TEST(Text, PrecedenceIsThatOfArithmetic) {
   const auto same_kernel = [](const char* a, const char* b) {
     return same(parse(a).kernel(), parse(b).kernel());
