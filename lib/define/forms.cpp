@@ -179,13 +179,17 @@ std::vector<FormulaForm> forms_of(std::string_view text, std::span<const InputSh
       made.name +=
           fmt::format("{}{}: {}", made.name.empty() ? "" : ", ", all[i].composite, form->name);
     }
-    const Formula formula = parse(text, shapes, chosen);
-    made.kernel = formula.kernel();
+    try {
+      const Formula formula = parse(text, shapes, chosen);
+      made.kernel = formula.kernel();
+      if (named.empty())
+        for (const Array& condition : formula.sound) made.sound.push_back(kernel(condition));
+    } catch (const Error&) {  // beyond a kernel's limits, which the definition keeps
+      continue;
+    }
     const auto is_same = [&](const LazyOpPtr& k) { return same(k, made.kernel); };
     if (std::ranges::any_of(known, is_same)) continue;
     known.push_back(made.kernel);
-    if (named.empty())
-      for (const Array& condition : formula.sound) made.sound.push_back(kernel(condition));
     out.push_back(std::move(made));
   }
   return out;
