@@ -96,6 +96,7 @@ std::string json_of(const Verdict& v, const LazyOpPtr& kernel, const ChosenProfi
   out["width"] = {{"relative", widths(v.relative)}, {"ulp", widths(v.ulp)}};
   out["unseen"] = v.unseen();
   if (!v.form.empty()) out["form"] = v.form;
+  if (!v.cause.empty()) out["cause"] = v.cause;
   out["inputs"] = v.inputs;
   out["sharp_inputs"] = v.sharp_inputs;
   if (v.errors > 0) {

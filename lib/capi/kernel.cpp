@@ -132,19 +132,29 @@ touchstone::Verdict judged_call(const touchstone::KernelToJudge& kernel,
                                 const touchstone::Judging& judging,
                                 const touchstone::fuzz::Probe& probe, touchstone_function function,
                                 void* context) {
-  touchstone::Device& device = *host().device;
-  Buffers buffers(probe.inputs.size() + 1);
-  buffers[0] = std::make_unique<Buffer>(device, kernel.buffers[0].dtype, kernel.buffers[0].size);
-  std::vector<std::string> copies;  // of the inputs, which the function might change
-  for (const touchstone::HostArray& input : probe.inputs) copies.push_back(input.bytes);
-  std::vector<void*> pointers{buffers[0]->memory()};
-  for (std::size_t i = 0; i < copies.size(); ++i) {
-    const touchstone::HostArray& input = probe.inputs[i];
-    buffers[i + 1] = std::make_unique<Buffer>(device, input.dtype, input.size());
-    buffers[i + 1]->copy_in(std::as_bytes(std::span(input.bytes)));
-    pointers.push_back(copies[i].data());
+  // All that the formula's sizes promise, of which the kernel may read less.
+  std::vector<std::string> copies{std::string(
+      static_cast<std::size_t>(kernel.buffers[0].size) * itemsize(kernel.buffers[0].dtype), '\0')};
+  for (std::size_t i = 0; i < probe.inputs.size(); ++i) {
+    copies.push_back(probe.inputs[i].bytes);
+    std::size_t bytes = itemsize(probe.inputs[i].dtype);
+    for (const std::int64_t size : judging.inputs.at(i).shape)
+      bytes *= static_cast<std::size_t>(size);
+    copies.back().resize(std::max(copies.back().size(), bytes));
   }
+  std::vector<void*> pointers;
+  for (std::string& copy : copies) pointers.push_back(copy.data());
   function(pointers.data(), context);
+  const std::scoped_lock lock(host().busy);
+  touchstone::Device& device = *host().device;
+  Buffers buffers;
+  buffers.push_back(
+      std::make_unique<Buffer>(device, kernel.buffers[0].dtype, kernel.buffers[0].size));
+  buffers[0]->copy_in(std::as_bytes(std::span(copies[0])));
+  for (const touchstone::HostArray& input : probe.inputs) {
+    buffers.push_back(std::make_unique<Buffer>(device, input.dtype, input.size()));
+    buffers.back()->copy_in(std::as_bytes(std::span(input.bytes)));
+  }
   return judge(kernel.ast, raw(buffers), *buffers[0], judging);
 }
 
@@ -159,7 +169,6 @@ touchstone_status touchstone_judge(const char* formula, const char* profile,
     const touchstone::KernelToJudge kernel = touchstone::formula_to_judge(
         text_argument(formula, "formula", touchstone::define::kLongestText));
     const touchstone::Judging judging = kernel.judging.under(chosen_by(profile));
-    const std::scoped_lock lock(host().busy);
     std::vector<touchstone::Verdict> all;
     std::string_view failed;
     for (const touchstone::fuzz::Probe& probe : touchstone::fuzz::draw_probes(kernel.ast)) {

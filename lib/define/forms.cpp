@@ -16,6 +16,12 @@ Array is_small(const Array& x) {
 }
 Array x_is_small(const Call& c) { return is_small(c.array("x")); }
 
+// Whose square root scales both factors.
+Array scale_is_positive(const Call& c) {
+  const Array zero = Array::number("0");
+  return less(zero, c.maybe("scale").value_or(Array(1)));
+}
+
 constexpr std::string_view kNorms = "layer_norm batch_norm group_norm instance_norm rms_norm";
 constexpr std::string_view kStatistics = "layer_norm group_norm instance_norm";
 constexpr std::string_view kMeans = "mean var std avg_pool1d avg_pool2d";
@@ -56,7 +62,11 @@ constexpr CompositeForm kForms[] = {
     {"attention", "late", "(e v) / sum(e)", {.late = true}},
     {"attention", "late, reciprocal", "(e v) * (1 / sum(e))", {.reciprocal = true, .late = true}},
     {"attention", "scaled queries", "(q*scale) k^T", {.scale_at = ScaleAt::Queries}},
-    {"attention", "scaled both", "(q*s) (k*s)^T, s*s = scale", {.scale_at = ScaleAt::Both}},
+    {"attention",
+     "scaled both",
+     "(q*s) (k*s)^T, s*s = scale",
+     {.scale_at = ScaleAt::Both},
+     scale_is_positive},
     {"attention", "late, scaled queries", "both", {.scale_at = ScaleAt::Queries, .late = true}},
     {"attention", "late, base 2", "late, with exp2 in place of exp", {.base2 = true, .late = true}},
     {"attention",
@@ -76,9 +86,10 @@ constexpr CompositeForm kForms[] = {
     {"attention",
      "narrow stages, scaled both",
      "q*s and k*s rounded, too",
-     {.scale_at = ScaleAt::Both, .narrow_stages = true}},
+     {.scale_at = ScaleAt::Both, .narrow_stages = true},
+     scale_is_positive},
     {"mean var std softmax log_softmax logsumexp layer_norm group_norm instance_norm rms_norm "
-     "batch_norm cross_entropy linear conv1d conv2d avg_pool1d avg_pool2d attention",
+     "batch_norm cross_entropy avg_pool1d avg_pool2d",
      "own type",
      "each operation rounds to the narrow type",
      {.own_type = true},

@@ -122,21 +122,22 @@ Array min(const Array& x, const Axes& axes, bool keep) {
 Array mean(const Array& x, const Axes& axes, bool keep, const Way& way) {
   if (is_narrow(x, way)) return narrowed(mean(wide(x), axes, keep, way), x.dtype());
   require_float(x, "mean");
-  const Array n = count(terms(x, axes));
-  if (way.running) return sum(over(x, n, true), axes, keep);
-  return over(sum(x, axes, keep), n, way.reciprocal);
+  const std::int64_t n = terms(x, axes);
+  if (way.running && n > 0) return sum(over(x, count(n), true), axes, keep);
+  return over(sum(x, axes, keep), count(n), way.reciprocal && n > 0);
 }
 Array var(const Array& x, const Axes& axes, int correction, bool keep, const Way& way) {
   if (is_narrow(x, way)) return narrowed(var(wide(x), axes, correction, keep, way), x.dtype());
   require_float(x, "var");
   const std::int64_t n = terms(x, axes);
   const Array divisor = count(checked_sub(n, correction));
+  const bool reciprocal = way.reciprocal && n > correction;
   if (way.moments) {
     const Array m = mean(x, axes, keep);
-    return over(sum(x * x, axes, keep) - count(n) * m * m, divisor, way.reciprocal);
+    return over(sum(x * x, axes, keep) - count(n) * m * m, divisor, reciprocal);
   }
   const Array off = x - mean(x, axes, true, way);
-  return over(sum(off * off, axes, keep), divisor, way.reciprocal);
+  return over(sum(off * off, axes, keep), divisor, reciprocal);
 }
 Array std_of(const Array& x, const Axes& axes, int correction, bool keep, const Way& way) {
   if (is_narrow(x, way)) return narrowed(std_of(wide(x), axes, correction, keep, way), x.dtype());
@@ -205,7 +206,7 @@ Array rms_norm(const Array& x, const std::optional<Array>& weight, const Array& 
     return narrowed(rms_norm(wide(x), wide(weight), eps, in_stages(way, x)), x.dtype());
   require_float(x, "rms_norm");
   require_rank(x, 1, "rms_norm", "x");
-  return scaled(x, {}, mean(x * x, {-1}, true), weight, {}, eps, way);
+  return scaled(x, {}, mean(x * x, {-1}, true, way), weight, {}, eps, way);
 }
 Array batch_norm(const Array& x, const Array& mean, const Array& variance,
                  const std::optional<Array>& weight, const std::optional<Array>& bias,

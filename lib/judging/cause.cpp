@@ -36,7 +36,7 @@ bool has(const LazyOpPtr& kernel, const std::function<bool(const LazyOp&)>& prop
 
 bool is_narrow_float(DType dtype) { return is_float(dtype) && itemsize(dtype) < 4; }
 
-// Errors of the functions that the kernel uses: 2, 4, ... 256 times as many ULP.
+// Errors of the functions that the kernel uses: 1, 2, 4, ... 256 ULP.
 void add_function_errors(const LazyOpPtr& kernel, const Profile& profile,
                          std::vector<Change>& changes) {
   const auto add = [&](std::string_view name, auto error_of) {
@@ -164,16 +164,6 @@ std::vector<Change> faults(const LazyOpPtr& kernel, const Profile& profile,
   return changes;
 }
 
-Scalar element_of(const Buffer& buffer, std::int64_t index) {
-  const std::size_t width = itemsize(buffer.dtype());
-  std::uint64_t bits = 0;
-  std::memcpy(
-      &bits,
-      static_cast<const std::byte*>(buffer.memory()) + static_cast<std::size_t>(index) * width,
-      width);
-  return Scalar::from_bits(buffer.dtype(), bits);
-}
-
 // The faults that the inputs do not show: "also legal: ...".
 std::string unseen_by(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
                       const Buffer& candidate, const Judging& judging) {
@@ -195,6 +185,16 @@ std::string unseen_by(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
 }
 
 }  // namespace
+
+Scalar element_of(const Buffer& buffer, std::int64_t index) {
+  const std::size_t width = itemsize(buffer.dtype());
+  std::uint64_t bits = 0;
+  std::memcpy(
+      &bits,
+      static_cast<const std::byte*>(buffer.memory()) + static_cast<std::size_t>(index) * width,
+      width);
+  return Scalar::from_bits(buffer.dtype(), bits);
+}
 
 bool is_cheap(const LazyOpPtr& kernel) {
   const sint flops = get_lazyop_info(kernel).flops;

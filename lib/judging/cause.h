@@ -11,6 +11,8 @@ bool is_legal_at(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, std::
                  const Scalar& value, const Profile& profile);
 /// The shapes of the formula's inputs.
 std::vector<define::InputShape> shapes_of(const Judging& judging);
+/// An element in host memory.
+Scalar element_of(const Buffer& buffer, std::int64_t index);
 /// True for a kernel that may be judged a few times more.
 bool is_cheap(const LazyOpPtr& kernel);
 

@@ -1,5 +1,6 @@
 // Verdicts on definitions: in each of their forms, in the user's words.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "touchstone/base/error.h"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::size_t kLongestSubject = 60;
 constexpr std::size_t kMostOperands = 3;
+constexpr int kMostSpecials = 64;
 
 // True if each element of a kernel of bool is.
 bool all_true(const LazyOpPtr& kernel, std::span<Buffer* const> inputs) {
@@ -26,9 +28,23 @@ bool all_true(const LazyOpPtr& kernel, std::span<Buffer* const> inputs) {
 
 bool passes(const Verdict& v) { return v.outcome == Outcome::Pass && !v.suspect(); }
 
+// True if the definition allows the first NaN and infinities of a candidate: a form adds none.
+bool allows_specials(const LazyOpPtr& definition, std::span<Buffer* const> inputs,
+                     const Buffer& candidate, const Profile& profile) {
+  if (!is_float(candidate.dtype()) || !candidate.device().host_memory()) return true;
+  int seen = 0;
+  for (std::int64_t i = 0; i < candidate.size() && seen < kMostSpecials; ++i) {
+    const Scalar value = element_of(candidate, i);
+    if (std::isfinite(value.to_double())) continue;
+    ++seen;
+    if (!is_legal_at(definition, inputs, i, value, profile)) return false;
+  }
+  return true;
+}
+
 // The best verdict among the forms; `found`: that on the definition as it stands.
-Verdict in_forms(Verdict found, std::span<Buffer* const> inputs, const Buffer& candidate,
-                 const Judging& judging) {
+Verdict in_forms(const LazyOpPtr& definition, Verdict found, std::span<Buffer* const> inputs,
+                 const Buffer& candidate, const Judging& judging) {
   const std::vector<std::string>& named = judging.profile.forms;
   bool is_found = named.empty();
   for (const define::FormulaForm& form :
@@ -39,8 +55,9 @@ Verdict in_forms(Verdict found, std::span<Buffer* const> inputs, const Buffer& c
     const auto holds = [&](const LazyOpPtr& condition) { return all_true(condition, inputs); };
     if (!std::ranges::all_of(form.sound, holds)) continue;
     Verdict verdict = judge(form.kernel, inputs, candidate, judging.profile);
-    const bool is_better =
-        passes(verdict) || (found.outcome == Outcome::Fail && verdict.outcome != Outcome::Fail);
+    const bool is_better = verdict.outcome == Outcome::Pass &&
+                           (found.outcome != Outcome::Pass || passes(verdict)) &&
+                           allows_specials(definition, inputs, candidate, judging.profile);
     if (is_found && !is_better) continue;
     verdict.form = form.name;
     found = std::move(verdict);
@@ -128,7 +145,7 @@ Verdict judge(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, const Bu
   const bool is_worth = found.outcome == Outcome::Fail || found.suspect() || is_cheap(kernel);
   if (!judging.inputs.empty() && !is_statistical && !is_strict &&
       (is_named || (!passes(found) && is_worth)))
-    found = in_forms(std::move(found), inputs, candidate, judging);
+    found = in_forms(kernel, std::move(found), inputs, candidate, judging);
   if (passes(found) || is_statistical) return found;
   const LazyOpPtr concrete = values.empty() ? kernel : bind_variables(kernel, values);
   add_cause(concrete, inputs, candidate, judging, found);

@@ -209,7 +209,11 @@ py::list probes_of(const KernelToJudge& kernel, std::uint64_t seed) {
   for (const fuzz::Probe& p : drawn) {
     py::list inputs;
     for (const HostArray& a : p.inputs) {
-      Elements e(a.dtype, a.shape);
+      // All elements of a formula's input, of which the kernel may read less.
+      std::int64_t size = 1;
+      if (inputs.size() < kernel.judging.inputs.size())
+        for (const std::int64_t n : kernel.judging.inputs[inputs.size()].shape) size *= n;
+      Elements e(a.dtype, size > a.size() ? std::vector<std::int64_t>{size} : a.shape);
       std::memcpy(e.data(), a.bytes.data(), a.bytes.size());
       inputs.append(py::cast(std::move(e)));
     }

@@ -217,6 +217,22 @@ TEST(Forms, TheLessAccurateOnesMustBeNamed) {
   }
 }
 
+// A form adds no NaN, no infinity and no value of an empty mean.
+TEST(Forms, MakeNoSpecialValuesLegal) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  test::Draws random(8);
+  const Floats q = drawn(random, 32, 1);
+  EXPECT_EQ((Trial{"attention(q[4,8], k[4,8], v[4,8], scale=-0.5)", {q, q, q}, Floats(32, kNan)})
+                .under(true)
+                .word(),
+            "FAIL");
+  EXPECT_EQ((Trial{"mean(x[2,0], axis=1)", {{}}, {0, 0}}).under(true).word(), "FAIL");
+  Trial zero_row{"rms_norm(x[2,4]:f16, eps=1e-12)", {{1, 2, 3, 4, 0, 0, 0, 0}}, {}, DType::Float16};
+  const float r = 1 / std::sqrt(7.5F);
+  zero_row.out = {r, 2 * r, 3 * r, 4 * r, kNan, kNan, kNan, kNan};
+  EXPECT_EQ(zero_row.under(true).word(), "FAIL");
+}
+
 TEST(Forms, ProfilesStoreTheirNames) {
   const Profile p = Profile::from_json(R"({"base": "library", "forms": ["folded", "moments"]})");
   EXPECT_EQ(p.forms, (std::vector<std::string>{"folded", "moments"}));

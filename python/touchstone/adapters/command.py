@@ -53,6 +53,8 @@ def main(arguments=None):
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--compile", action="store_true", help="judge the output of torch.compile")
     asked = parser.parse_args(arguments)
+    if asked.shapes < 1:
+        parser.error("--shapes must be at least 1")
     options = {name: getattr(asked, name) for name in ("device", "compile") if getattr(asked, name)}
     try:
         adapter = adapters.load(asked.package, **options)
