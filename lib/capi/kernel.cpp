@@ -132,7 +132,7 @@ touchstone::Verdict judged_call(const touchstone::KernelToJudge& kernel,
                                 const touchstone::Judging& judging,
                                 const touchstone::fuzz::Probe& probe, touchstone_function function,
                                 void* context) {
-  // All that the formula's sizes promise, of which the kernel may read less.
+  // The function gets every element of its inputs; the kernel may read fewer.
   std::vector<std::string> copies{std::string(
       static_cast<std::size_t>(kernel.buffers[0].size) * itemsize(kernel.buffers[0].dtype), '\0')};
   for (std::size_t i = 0; i < probe.inputs.size(); ++i) {

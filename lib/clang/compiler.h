@@ -21,8 +21,8 @@ inline const process::LimitNames kLimitNames{.time = "TOUCHSTONE_CC_SECONDS",
                                              .memory = "TOUCHSTONE_CC_MEMORY",
                                              .processor = ""};
 
-/// Finds `wanted`, or a clang if it is empty. Throws SystemError naming the programs tried: there
-/// is no such `what`, and what is `needed`.
+/// Finds `wanted`, or a clang if it is empty. Throws SystemError that names the programs
+/// tried, `what` is missing and what it is `needed` for.
 std::filesystem::path find_compiler(const std::string& wanted, std::string_view what,
                                     std::string_view needed);
 

@@ -34,13 +34,13 @@ void require_form(std::string_view name);
 
 /// A formula with one form for each of its composites.
 struct FormulaForm {
-  std::string name;  // "batch_norm folded"
+  std::string name;  // "batch_norm: folded"
   LazyOpPtr kernel;
   std::vector<LazyOpPtr> sound;  // kernels of bool; all elements must be true
 };
-/// A formula's forms other than its definition: those by default, or exactly those of `named`, then
-/// without conditions; those with one other composite first. No two have the same kernel, and none
-/// the definition's unless it is named ("definition"). At most `kMostForms`. Throws ParseError.
+/// The forms of a formula with different kernels, at most `kMostForms`. Without `named`: those that
+/// are legal by default, but the definition. Else those with these names, without conditions. Forms
+/// that differ from the definition in one composite come first. Throws ParseError.
 std::vector<FormulaForm> forms_of(std::string_view text, std::span<const InputShape> shapes,
                                   std::span<const std::string> named = {});
 inline constexpr std::size_t kMostForms = 64;

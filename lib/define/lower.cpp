@@ -52,7 +52,7 @@ ShapeTracker moved(const ShapeTracker& st, const Move& move) {
   return st.as_strided(firsts, seconds, move.offset);
 }
 
-// What a movement says of an axis that it keeps: number `axis`, of `size` elements `stride` apart.
+// The argument of a movement for an axis that it keeps: `size` elements, `stride` apart.
 std::pair<std::int64_t, std::int64_t> kept_axis(Op op, std::int64_t axis, std::int64_t size,
                                                 std::int64_t stride) {
   switch (op) {

@@ -1,7 +1,6 @@
 // Verdicts on definitions: in each of their forms, in the user's words.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "touchstone/base/error.h"
 #include "touchstone/interp/device/interpreted.h"
@@ -83,16 +82,10 @@ std::string operands_of(const LazyOpPtr& kernel, std::span<Buffer* const> inputs
     const Buffer& buffer = *inputs[number];
     if (!element) continue;  // padding
     if (!buffer.device().host_memory()) return {};
-    const std::size_t width = itemsize(node->dtype());
-    std::uint64_t bits = 0;
-    std::memcpy(
-        &bits,
-        static_cast<const std::byte*>(buffer.memory()) + static_cast<std::size_t>(*element) * width,
-        width);
     said.push_back(fmt::format("{} = {}",
                                number <= judging.inputs.size() ? judging.inputs[number - 1].name
                                                                : fmt::format("input {}", number),
-                               Scalar::from_bits(node->dtype(), bits).str()));
+                               element_of(buffer, *element).str()));
   }
   std::ranges::sort(said);
   said.erase(std::unique(said.begin(), said.end()), said.end());

@@ -51,9 +51,9 @@ struct KernelToJudge : KernelFile {
 KernelToJudge formula_to_judge(std::string_view text,
                                std::span<const define::InputShape> shapes = {});
 
-/// Judges as `judge` of verdict.h, in each form of the definition: the first verdict that is PASS,
-/// else the first that is neither FAIL nor UNUSABLE, else that of the definition as it stands. A
-/// FAIL has the user's axes and operands, and its cause where one is known.
+/// Judges as `judge` of verdict.h. Returns the verdict under the definition, or the first PASS
+/// under one of its forms. A FAIL has the user's axes and operands, and its cause where one is
+/// known.
 Verdict judge(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, const Buffer& candidate,
               const Judging& judging, const symbolic::Values& values = {});
 

@@ -16,7 +16,7 @@ namespace {
 using tcc::KernelFunction;
 using tcc::Program;
 
-// What a runner keeps of a kernel.
+// The state of a runner: its compiled kernel.
 struct TccKernel {
   LazyOpPtr kernel;
   int parts;           // 1 if no loop can be shared

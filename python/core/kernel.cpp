@@ -209,7 +209,7 @@ py::list probes_of(const KernelToJudge& kernel, std::uint64_t seed) {
   for (const fuzz::Probe& p : drawn) {
     py::list inputs;
     for (const HostArray& a : p.inputs) {
-      // All elements of a formula's input, of which the kernel may read less.
+      // Probes hold the elements that the kernel reads; a formula's input may have more.
       std::int64_t size = 1;
       if (inputs.size() < kernel.judging.inputs.size())
         for (const std::int64_t n : kernel.judging.inputs[inputs.size()].shape) size *= n;

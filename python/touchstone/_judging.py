@@ -45,7 +45,7 @@ def _word(value):
 def kernel_of_shapes(reference, shapes, dtype, attributes):
     """The kernel of a definition over inputs of these shapes."""
     loads = [_kernel.load(i + 1, shape, dtype) for i, shape in enumerate(shapes)]
-    _kernel.call(reference, *loads, **attributes)  # its errors are those of a call
+    _kernel.call(reference, *loads, **attributes)  # raises TypeError for wrong arguments
     inputs = [f"x{i + 1}[{','.join(map(str, shape))}]:{dtype}" for i, shape in enumerate(shapes)]
     words = [f"{name}={_word(value)}" for name, value in attributes.items() if value is not None]
     return _kernel.Kernel.from_formula(f"{reference}({', '.join(inputs + words)})")

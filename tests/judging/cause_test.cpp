@@ -100,7 +100,7 @@ TEST(Cause, IsSaidInTheUsersWords) {
   EXPECT_EQ(many.under(true).at, (std::vector<std::int64_t>{0, 0}));
 }
 
-// What the inputs cannot show is said, too.
+// A WEAK verdict lists the faults that the inputs cannot show.
 TEST(Cause, OfWeakVerdictsIsWhatIsNotSeen) {
   Trial t{"sum(x[2,64], axis=1)", {Floats(128)}, {0, 0}};
   for (std::size_t i = 0; i < 128; ++i) t.in[0][i] = i % 2 == 0 ? 1e4F : -1e4F;
