@@ -3,18 +3,17 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <unordered_map>
+#include <optional>
 #include <utility>
 
 #include "touchstone/interp/device/contraction.h"
 #include "touchstone/ops/node_map.h"
-#include "touchstone/ops/node_order.h"
+#include "touchstone/ops/still_axes.h"
 
 namespace touchstone::interp {
 namespace {
 
 using Order = std::vector<int>;  // axes of a space, each at most once
-using AxisSet = std::uint64_t;   // bit i: axis i
 
 std::int64_t concrete_size(const Shape& shape) {
   if (std::ranges::any_of(shape, [](const sint& s) { return s.as_int() == 0; })) return 0;
@@ -123,7 +122,7 @@ class Builder {
       return std::find(axes.begin(), axes.end(), axis) != axes.end();
     };
     const bool empty = concrete_size(node.shape()) == 0;
-    const AxisSet still = repeats_ == Repeats::Kept && !empty ? still_axes(node) : 0;
+    const StillAxes still = repeats_ == Repeats::Kept && !empty ? still_below(node) : 0;
     Order inner;
     Shape reduced_shape, kept_shape, shape;
     for (const int axis : order) {
@@ -149,37 +148,15 @@ class Builder {
     made.region = region(node.src()[0], inner);
   }
 
-  // Among the first 64 axes, those along which no address read by `node` or below changes: no view
-  // moves or masks along them.
-  AxisSet still_axes(const LazyOp& node) {
-    if (still_.empty())  // fill for all nodes, operands first, to avoid recursion on long chains
-      for (const LazyOp* n : ordered_nodes(kernel_)) still_[n] = still_below(*n);
-    return still_.at(&node);
+  StillAxes still_below(const LazyOp& node) {
+    if (!still_) still_ = still_axes(kernel_);
+    return (*still_)[&node];
   }
-  AxisSet still_below(const LazyOp& node) const {
-    AxisSet still = ~AxisSet{0};
-    for (const LazyOpPtr& s : node.src()) still &= still_.at(s.get());
-    const ShapeTracker* st = nullptr;
-    if (const auto* b = std::get_if<MemBuffer>(&node.arg())) st = &b->st;
-    if (const auto* c = std::get_if<ConstBuffer>(&node.arg())) st = &c->st;
-    if (st != nullptr) still &= still_axes(st->views().back()) >> position_axes(node.op());
-    if (node.op() == Op::Gather && node.buffer().checked)
-      still &= still_axes(node.buffer().checked->views().back());
-    return still;
-  }
-  static AxisSet still_axes(const View& view) {
-    AxisSet still = 0;
-    for (std::size_t i = 0; i < std::min<std::size_t>(view.shape().size(), 64); ++i) {
-      const bool all = !view.mask() || (*view.mask())[i] == Range{sint(0), view.shape()[i]};
-      if (all && view.strides()[i].as_int() == 0) still |= AxisSet{1} << i;
-    }
-    return still;
-  }
-  static bool contains(AxisSet set, int axis) { return axis < 64 && (set >> axis & 1U) != 0; }
+  static bool contains(StillAxes set, int axis) { return axis < 64 && (set >> axis & 1U) != 0; }
 
   const LazyOpPtr& kernel_;
   Repeats repeats_;
-  std::unordered_map<const LazyOp*, AxisSet> still_;
+  std::optional<NodeMap<StillAxes>> still_;
   Program program_;
   std::vector<int> finished_;  // regions, each after those of its reduces
   std::map<std::pair<const LazyOp*, Order>, int> regions_;

@@ -191,14 +191,23 @@ Array group_norm(const Array& x, std::int64_t groups, const std::optional<Array>
   if (groups < 1 || x.size(1) % groups != 0)
     throw ShapeError(fmt::format("group_norm: the {} channels of {} do not make {} groups",
                                  x.size(1), str(x.shape()), groups));
-  const Array grouped = x.reshape({x.size(0), groups, x.size(1) / groups, -1});
-  const auto of_channels = [&](const std::optional<Array>& a) -> std::optional<Array> {
-    if (!a) return a;
-    return a->reshape({1, groups, x.size(1) / groups, 1});
+  const std::int64_t n = x.size(0), channels = x.size(1), each = channels / groups;
+  const Array grouped = x.reshape({n, groups, each, -1});
+  Sizes beside(x.shape().size(), 1);
+  beside[1] = channels;
+  const auto of_channels = [&](const std::optional<Array>& a) {
+    return a ? std::optional(a->reshape(beside)) : a;
   };
-  return scaled(grouped, mean(grouped, {2, 3}, true, way), var(grouped, {2, 3}, 0, true, way),
-                of_channels(weight), of_channels(bias), eps, way)
-      .reshape(x.shape());
+  // One for each channel, beside x in its own shape, as x in groups would be summed once an
+  // element.
+  beside[0] = n;
+  const auto of_groups = [&](const Array& a) {
+    return a.reshape({n, groups, 1}).expand({n, groups, each}).reshape(beside);
+  };
+  const Array average = of_groups(mean(grouped, {2, 3}, true, way));
+  const Array variance = of_groups(var(grouped, {2, 3}, 0, true, way));
+  beside[0] = 1;
+  return scaled(x, average, variance, of_channels(weight), of_channels(bias), eps, way);
 }
 Array rms_norm(const Array& x, const std::optional<Array>& weight, const Array& eps,
                const Way& way) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "touchstone/ops/node_order.h"
 
@@ -24,6 +25,46 @@ StillAxes still_of(const View& view) {
     const bool all = !view.mask() || (*view.mask())[i] == Range{sint(0), view.shape()[i]};
     if (all && view.strides()[i] == sint(0)) still |= StillAxes{1} << i;
   }
+  return still;
+}
+
+std::optional<std::int64_t> whole(const sint& x) {
+  return x.is_int() ? std::optional(x.as_int()) : std::nullopt;
+}
+
+// Axes of `outer`, a reshape of `inner` perhaps with axes of stride 0 between, whose digits are
+// exactly those of inner axes with stride 0.
+StillAxes still_through(const View& outer, const View& inner) {
+  if (outer.mask() || inner.mask() || outer.offset() != sint(0)) return 0;
+  const std::size_t rank = std::min(outer.shape().size(), kMostAxes);
+  std::int64_t next = 1;  // the stride of the next axis that moves
+  for (std::size_t i = outer.shape().size(); i-- > 0;) {
+    if (outer.strides()[i] == sint(0)) continue;
+    const auto size = whole(outer.shape()[i]), stride = whole(outer.strides()[i]);
+    if (!size || stride != next) return 0;
+    next *= *size;
+  }
+  StillAxes still = 0;
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (outer.strides()[i] == sint(0)) continue;
+    const std::int64_t low = outer.strides()[i].as_int(), high = low * outer.shape()[i].as_int();
+    std::int64_t below = 1, covered = low;  // strides of the inner axes in row-major order
+    for (std::size_t j = inner.shape().size(); j-- > 0;) {
+      const auto size = whole(inner.shape()[j]);
+      if (!size) return 0;
+      if (below == covered && below * *size <= high && inner.strides()[j] == sint(0))
+        covered = below * *size;
+      below *= *size;
+    }
+    if (covered == high) still |= StillAxes{1} << i;
+  }
+  return still;
+}
+
+StillAxes still_of(const ShapeTracker& st) {
+  const auto& views = st.views();
+  StillAxes still = still_of(views.back());
+  if (views.size() > 1) still |= still_through(views.back(), views[views.size() - 2]);
   return still;
 }
 
@@ -62,9 +103,9 @@ NodeMap<StillAxes> still_axes(const LazyOpPtr& root) {
     StillAxes still = ~StillAxes{0};
     for (const LazyOpPtr& s : node->src()) still &= all[s.get()];
     if (const ShapeTracker* st = leaf_view(*node); st != nullptr && node->op() != Op::Store)
-      still &= still_of(st->views().back()) >> position_axes(node->op());
+      still &= still_of(*st) >> position_axes(node->op());
     if (node->op() == Op::Gather && node->buffer().checked)  // faults name positions
-      still &= still_of(node->buffer().checked->views().back());
+      still &= still_of(*node->buffer().checked);
     all.emplace(node, still);
   }
   return all;

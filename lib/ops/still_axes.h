@@ -9,7 +9,7 @@
 namespace touchstone {
 
 /// Bit i (first 64 axes): all elements of a node along axis i are equal, because no view below
-/// moves or is masked along it. Inner views of a stack are not searched for masks.
+/// moves or is masked along it. Of a stack the last two views count, without masks between them.
 using StillAxes = std::uint64_t;
 
 /// The still axes of every node of the tree.
