@@ -79,13 +79,16 @@ Array permute_of(const Call& c) {
   return x.permute(order);
 }
 
+template <Array (*F)(const Array&, const Array&)>
+Array of_two(const Call& c) {
+  return F(c.array("x"), c.array("y"));
+}
+
 constexpr bool kLoose = true;
 
 const Definition kNamed[] = {
-    {"elementwise", "maximum(x, y)", "the larger; MAX of the op table",
-     [](const Call& c) { return maximum(c.array("x"), c.array("y")); }, kLoose},
-    {"elementwise", "minimum(x, y)", "the smaller; NaN where either is",
-     [](const Call& c) { return minimum(c.array("x"), c.array("y")); }, kLoose},
+    {"elementwise", "maximum(x, y)", "the larger; MAX of the op table", of_two<maximum>, kLoose},
+    {"elementwise", "minimum(x, y)", "the smaller; NaN where either is", of_two<minimum>, kLoose},
     {"elementwise", "cast(x, to=...)", "converted to a type",
      [](const Call& c) { return c.array("x").cast(c.dtype("to")); }, kLoose},
     {"elementwise", "bitcast(x, to=...)", "the same bits as a type of that size",
@@ -94,6 +97,24 @@ const Definition kNamed[] = {
      kLoose},
     {"elementwise", "relu(x)", "maximum(x, 0)", [](const Call& c) { return relu(c.array("x")); },
      kLoose},
+
+    {"elementwise", "sign(x)", "-1, 1, or x if that is 0 or NaN",
+     [](const Call& c) { return sign(c.array("x")); }},
+    {"elementwise", "remainder(x, y)", "x - y floor(x / y), with the sign of y, as Python's %",
+     of_two<remainder>},
+    {"elementwise", "floor_div(x, y)", "floor(x / y), as Python's //", of_two<floor_div>},
+    {"elementwise", "next_after(x, y)", "the next float from x towards y", of_two<next_after>},
+    {"elementwise", "bit_and(x, y)", "of integers and bool", of_two<bit_and>},
+    {"elementwise", "bit_or(x, y)", "of integers and bool", of_two<bit_or>},
+    {"elementwise", "bit_not(x)", "of integers and bool",
+     [](const Call& c) { return bit_not(c.array("x")); }},
+    {"elementwise", "shift_left(x, y)", "of integers; 0 if y is negative or not below the width",
+     of_two<shift_left>},
+    {"elementwise", "shift_right(x, y)", "as shift_left; fills with the sign", of_two<shift_right>},
+    {"elementwise", "shift_right_logical(x, y)", "as shift_left; fills with zeros",
+     of_two<shift_right_logical>},
+    {"elementwise", "popcount(x)", "the number of ones of an integer",
+     [](const Call& c) { return popcount(c.array("x")); }},
 
     {"reduces", "sum(x, axis=all, keep=0, accumulate=own)", "sums, in a type of its own or another",
      [](const Call& c) {
@@ -178,7 +199,8 @@ const Definition kNamed[] = {
      [](const Call& c) { return linear(c.array("x"), c.array("w"), c.maybe("b"), c.way()); }},
     {"products", "attention_scores(q, k, causal=0, scale?)", "q k^T scale, scale 1/sqrt(d)",
      [](const Call& c) {
-       return attention_scores(c.array("q"), c.array("k"), c.flag("causal"), c.maybe("scale"));
+       return attention_scores(c.array("q"), c.array("k"), c.flag("causal"), c.maybe("scale"),
+                               c.way());
      }},
     {"products", "attention(q, k, v, causal=0, scale?)", "softmax(attention_scores) v",
      [](const Call& c) {

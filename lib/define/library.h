@@ -60,6 +60,26 @@ Axes all_axes(const Array& x);
 Array abs(const Array& x);                      // max(x, -x)
 Array minimum(const Array& a, const Array& b);  // NaN if either is, as in MAX
 Array relu(const Array& x);
+Array sign(const Array& x);  // -1, 1, or x if that is 0 or NaN
+/// x - y floor(x / y), with the sign of y, as Python's %; a zero has the sign of y.
+Array remainder(const Array& x, const Array& y);
+/// floor(x / y), as Python's //: of floats from MOD, never of a rounded quotient.
+Array floor_div(const Array& x, const Array& y);
+/// The next float from x towards y. Throws DTypeError for other types.
+Array next_after(const Array& x, const Array& y);
+
+// ---- bits of integers; and, or, not also of bool. Other types throw DTypeError.
+Array bit_and(const Array& a, const Array& b);
+Array bit_or(const Array& a, const Array& b);
+Array bit_not(const Array& x);
+/// Counts below 0 or from the width on shift every bit out.
+Array shift_left(const Array& x, const Array& count);
+/// Fills with copies of the sign.
+Array shift_right(const Array& x, const Array& count);
+/// Fills with zeros.
+Array shift_right_logical(const Array& x, const Array& count);
+/// The number of ones.
+Array popcount(const Array& x);
 
 // ---- reduces
 Array sum(const Array& x, const Axes& axes, bool keep = false,

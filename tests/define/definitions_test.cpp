@@ -14,6 +14,7 @@
 #include "touchstone/fuzz/cases/program.h"
 #include "touchstone/fuzz/definitions/calls.h"
 #include "touchstone/interp/oracle/verdict.h"
+#include "touchstone/ops/flop_counter.h"
 #include "touchstone/ops/index_fault.h"
 
 namespace touchstone::define {
@@ -251,8 +252,20 @@ TEST(Definitions, EachHasACaseHere) {
   for (const auto& cases :
        {elementwise_cases(), row_cases(), product_cases(), window_cases(), read_cases()})
     for (const Case& c : cases) texts += c.text + " ";
+  const std::set<std::string_view> elsewhere = {"bitcast",
+                                                "sign",
+                                                "remainder",
+                                                "floor_div",
+                                                "next_after",
+                                                "bit_and",
+                                                "bit_or",
+                                                "bit_not",
+                                                "shift_left",
+                                                "shift_right",
+                                                "shift_right_logical",
+                                                "popcount"};  // below, bits_test.cpp
   for (const Definition& d : definitions()) {
-    if (d.name() == "bitcast") continue;   // below
+    if (elsewhere.contains(d.name())) continue;
     if (d.group == "functions") continue;  // tests/interp/function_test.cpp has all of them
     const std::string call = std::string(d.name()) + "(";
     EXPECT_NE((" " + texts).find(call), std::string::npos) << d.signature;
@@ -337,6 +350,12 @@ TEST(Definitions, ThoseThatFunctionsComputeAsTheyLikeAreLoose) {
   for (const char* text : {"sum(x[4])", "exp2(x[4])", "matmul(a[2,3], b[3,2])", "x[4] / 3",
                            "conv1d(x[1,1,4], w[1,1,2])", "recip(x[4])", "cumsum(x[4])"})
     EXPECT_EQ(usual_profile(parse(text).is_loose), "glibc") << text;
+}
+
+// The sums of a group are those of all its channels and places.
+TEST(Definitions, GroupsAreSummedOnce) {
+  const LazyOpPtr kernel = parse("group_norm(x[4,32,16,16], groups=8)").kernel();
+  EXPECT_LT(get_lazyop_info(kernel).flops.as_int(), 50 * 4 * 32 * 16 * 16);
 }
 
 TEST(Definitions, ABitcastKeepsTheBits) {
