@@ -235,4 +235,20 @@ void register_interpreted_device() {
   Device::add("CPU", [] { return make_interpreted_device(); });
 }
 
+HostView::HostView(const Buffer& buffer) : view_(const_cast<Buffer*>(&buffer)) {  // only read
+  if (buffer.device().host_memory()) return;
+  static const std::unique_ptr<Device> host = make_interpreted_device();
+  copy_ = std::make_unique<Buffer>(*host, buffer.dtype(), buffer.size());
+  copy(*copy_, buffer);
+  view_ = copy_.get();
+}
+
+HostViews::HostViews(std::span<Buffer* const> inputs) : buffers_(inputs.size()) {
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    if (inputs[i] == nullptr) continue;
+    views_.push_back(std::make_unique<HostView>(*inputs[i]));
+    buffers_[i] = views_.back()->get();
+  }
+}
+
 }  // namespace touchstone

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "touchstone/device/device.h"
 
@@ -15,5 +17,27 @@ std::unique_ptr<Device> make_interpreted_device(std::string name = "CPU", int th
 
 /// Registers it as "CPU".
 void register_interpreted_device();
+
+/// A buffer that the host can read: itself, or a copy on the reference device. Not to be written.
+class HostView {
+ public:
+  explicit HostView(const Buffer& buffer);
+  Buffer* get() const { return view_; }
+
+ private:
+  std::unique_ptr<Buffer> copy_;
+  Buffer* view_;
+};
+
+/// Such views of a kernel's inputs; null for buffer 0 and for null pointers.
+class HostViews {
+ public:
+  explicit HostViews(std::span<Buffer* const> inputs);
+  const std::vector<Buffer*>& get() const { return buffers_; }
+
+ private:
+  std::vector<std::unique_ptr<HostView>> views_;
+  std::vector<Buffer*> buffers_;
+};
 
 }  // namespace touchstone

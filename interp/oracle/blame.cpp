@@ -56,6 +56,21 @@ std::vector<LazyOpPtr> longest_way(const LazyOpPtr& node) {
   return way;
 }
 
+// `node` with operands replaced: `other` returns the replacement of a node, or null to keep it.
+LazyOpPtr replaced(const LazyOpPtr& node, const std::function<LazyOpPtr(const LazyOpPtr&)>& other) {
+  std::map<const LazyOp*, LazyOpPtr> done;
+  for (const LazyOpPtr& n : interp::nodes_of(interp::kernel_of(node))) {
+    LazyOpPtr instead = n == node ? nullptr : other(n);
+    if (instead == nullptr && !n->src().empty()) {
+      std::vector<LazyOpPtr> src;
+      for (const LazyOpPtr& s : n->src()) src.push_back(done.at(s.get()));
+      instead = LazyOp::make(n->op(), std::move(src), n->arg());
+    }
+    done[n.get()] = instead == nullptr ? n : instead;
+  }
+  return done.at(node.get());
+}
+
 }  // namespace
 
 Blame blame(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
@@ -66,7 +81,7 @@ Blame blame(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
     if (output == nullptr) continue;
     std::vector<Buffer*> buffers(inputs.begin(), inputs.end());
     if (buffers.empty()) buffers.push_back(nullptr);
-    const LazyOpPtr cut = interp::replaced(node, [&](const LazyOpPtr& n) -> LazyOpPtr {
+    const LazyOpPtr cut = replaced(node, [&](const LazyOpPtr& n) -> LazyOpPtr {
       Buffer* const own = is_leaf(n) ? nullptr : held(n);
       if (own == nullptr) return nullptr;
       buffers.push_back(own);

@@ -91,20 +91,6 @@ LazyOpPtr kernel_of(const LazyOpPtr& node) {
   return LazyOp::store(ShapeTracker::contiguous(node->shape()), node);
 }
 
-LazyOpPtr replaced(const LazyOpPtr& node, const std::function<LazyOpPtr(const LazyOpPtr&)>& other) {
-  std::map<const LazyOp*, LazyOpPtr> done;
-  for (const LazyOpPtr& n : nodes_of(kernel_of(node))) {
-    LazyOpPtr instead = n == node ? nullptr : other(n);
-    if (instead == nullptr && !n->src().empty()) {
-      std::vector<LazyOpPtr> src;
-      for (const LazyOpPtr& s : n->src()) src.push_back(done.at(s.get()));
-      instead = LazyOp::make(n->op(), std::move(src), n->arg());
-    }
-    done[n.get()] = instead == nullptr ? n : instead;
-  }
-  return done.at(node.get());
-}
-
 std::vector<std::int64_t> place_of(std::int64_t flat, const LazyOpPtr& kernel) {
   const Shape& shape = kernel->shape();
   std::vector<std::int64_t> at(shape.size());

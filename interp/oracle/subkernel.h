@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -13,9 +12,6 @@ std::vector<LazyOpPtr> nodes_of(const LazyOpPtr& kernel);
 
 /// The kernel that stores `node` in row-major order.
 LazyOpPtr kernel_of(const LazyOpPtr& node);
-
-/// `node` with operands replaced: `other` returns the replacement of a node, or null to keep it.
-LazyOpPtr replaced(const LazyOpPtr& node, const std::function<LazyOpPtr(const LazyOpPtr&)>& other);
 
 /// The index on each axis of element `flat` of a concrete kernel's output.
 std::vector<std::int64_t> place_of(std::int64_t flat, const LazyOpPtr& kernel);

@@ -153,26 +153,6 @@ void append_all(Verdict& verdict, std::span<const Seen> parts) {
   verdict.ulp = quantiles(ulp);
 }
 
-// The buffer itself if the host can read it, else a copy on the reference device.
-class HostView {
- public:
-  explicit HostView(const Buffer& buffer) {
-    if (buffer.device().host_memory()) {
-      view_ = const_cast<Buffer*>(&buffer);  // only read below
-      return;
-    }
-    static const std::unique_ptr<Device> host = make_interpreted_device();
-    copy_ = std::make_unique<Buffer>(*host, buffer.dtype(), buffer.size());
-    copy(*copy_, buffer);
-    view_ = copy_.get();
-  }
-  Buffer* get() const { return view_; }
-
- private:
-  std::unique_ptr<Buffer> copy_;
-  Buffer* view_ = nullptr;
-};
-
 void check_usable(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
                   const Buffer& candidate) {
   for (const BufferSpec& spec : buffers_of(kernel)) {
@@ -210,12 +190,8 @@ void judge_elements(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
   const LazyOpPtr concrete = values.empty() ? kernel : bind_variables(kernel, values);
   validate_kernel(concrete);
   check_usable(concrete, inputs, candidate);
-  std::vector<std::unique_ptr<HostView>> views;
-  std::vector<Buffer*> host{nullptr};
-  for (std::size_t i = 1; i < inputs.size(); ++i) {
-    views.push_back(inputs[i] == nullptr ? nullptr : std::make_unique<HostView>(*inputs[i]));
-    host.push_back(views.back() == nullptr ? nullptr : views.back()->get());
-  }
+  const HostViews views(inputs);
+  const std::vector<Buffer*>& host = views.get();
   for (const BufferSpec& spec : buffers_of(concrete))
     if (spec.idx != 0)
       require_bools(*host[static_cast<std::size_t>(spec.idx)], spec.idx, spec.size);

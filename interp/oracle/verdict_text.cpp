@@ -93,8 +93,10 @@ std::string Verdict::str() const {
           : std::string();
   if (nan) legal += number ? " or NaN" : "NaN";
   const std::string what = subject.empty() ? fmt::format("{} {}", name(op), name(dtype)) : subject;
-  return fmt::format("FAIL: {} of {}; first at ({}): {} gave {}{}{}, legal is {}", wrong,
-                     counted(checked, "element"), fmt::join(at, ", "), what, bits_str(candidate),
+  const std::string first =
+      at.empty() ? std::string() : fmt::format("first at ({}): ", fmt::join(at, ", "));
+  return fmt::format("FAIL: {} of {}; {}{} gave {}{}{}, legal is {}", wrong,
+                     counted(checked, "element"), first, what, bits_str(candidate),
                      operands.empty() ? "" : " for ", operands, legal);
 }
 

@@ -1,242 +1,308 @@
 #include "touchstone/judging/cause.h"
 
 #include <algorithm>
-#include <cstring>
-#include <functional>
+#include <charconv>
+#include <cmath>
 #include <limits>
 #include <optional>
-#include <set>
 
+#include "touchstone/base/counted.h"
+#include "touchstone/base/fp_guard.h"
+#include "touchstone/interp/device/threads.h"
+#include "touchstone/interp/oracle/envelope.h"
+#include "touchstone/interp/oracle/explain.h"
 #include "touchstone/interp/oracle/subkernel.h"
+#include "touchstone/judging/changes.h"
 #include "touchstone/ops/flop_counter.h"
 
 namespace touchstone {
 namespace {
 
-// Operations of a kernel that may be judged several times.
-constexpr std::int64_t kMostFlops = 1'000'000;
-constexpr std::int64_t kSamples = 16;
+constexpr std::int64_t kCheap = 1'000'000;
+// The search may cost so much, and so many times the verdict.
+constexpr std::int64_t kMostCost = 10'000'000, kMostVerdicts = 2;
+constexpr std::int64_t kCostOfStart = 2'000;  // of judging anything
+constexpr std::int64_t kSamples = 8, kUnseenSamples = 16;
+constexpr std::int64_t kMostListed = 1'000'000;  // elements whose legal numbers are kept
+constexpr std::int64_t kFewest = 4;              // elements that show a pattern
 // A change explains nothing if the legal numbers of most elements span more of their larger end.
 constexpr double kWidestCause = 0.5;
+constexpr double kWideCause = 0.01;  // worth a remark
+constexpr double kMuchWider = 2;
+// A factor's distance from 1, or a difference, is known to so much of itself.
+constexpr double kSameFactor = 0.05;
+constexpr double kFarOff = 64;  // times a number around 0
 constexpr std::size_t kMostUnseen = 3;
 
-// A changed arithmetic, or a changed kernel.
-struct Change {
-  std::string words;  // "a zero may have either sign"
-  Profile profile;
-  LazyOpPtr kernel;
-  std::string_view function = {};  // whose error the profile raises
+bool is_legal(const Verdict& v) { return v.outcome == Outcome::Pass || v.outcome == Outcome::Weak; }
+
+std::string place(std::int64_t flat, const define::Sizes& shape) {
+  std::vector<std::int64_t> at(shape.size());
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    at[i] = flat % shape[i];
+    flat /= shape[i];
+  }
+  return fmt::format("({})", fmt::join(at, ", "));
+}
+
+// The numbers that agree with all elements so far.
+struct Common {
+  double low = -std::numeric_limits<double>::infinity(), high = -low;
+  void meet(double a, double b, double slack) {
+    low = std::max(low, std::min(a, b) - slack);
+    high = std::min(high, std::max(a, b) + slack);
+  }
+  // The shortest decimal if there is one and it is known well, unlike `none`.
+  std::optional<double> value(double none) const {
+    const double middle = (low + high) / 2;
+    if (!(low <= high) || !std::isfinite(middle) || (low <= none && none <= high) ||
+        high - low > kSameFactor * std::abs(middle - none))
+      return std::nullopt;
+    for (int digits = 1; digits < std::numeric_limits<double>::max_digits10; ++digits) {
+      const std::string text = fmt::format("{:.{}g}", middle, digits);
+      double x = 0;
+      std::from_chars(text.data(), text.data() + text.size(), x);
+      if (low <= x && x <= high) return x;
+    }
+    return middle;
+  }
 };
 
-std::vector<LazyOpPtr> nodes_of(const LazyOpPtr& kernel) { return interp::nodes_of(kernel); }
+class Search {
+ public:
+  Search(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, const Buffer& candidate,
+         const define::Sizes& shape, const Judging& judging, const Verdict& failed)
+      : kernel_(kernel),
+        inputs_(inputs),
+        candidate_(candidate),
+        shape_(shape),
+        judging_(judging),
+        failed_(failed),
+        cost_(cost_of_verdict(kernel)),
+        left_(kMostCost + kMostVerdicts * cost_),
+        samples_(samples_of(failed, candidate.size())) {}
 
-bool has(const LazyOpPtr& kernel, const std::function<bool(const LazyOp&)>& property) {
-  return std::ranges::any_of(nodes_of(kernel), [&](const LazyOpPtr& n) { return property(*n); });
-}
-
-bool is_narrow_float(DType dtype) { return is_float(dtype) && itemsize(dtype) < 4; }
-
-// Errors of the functions that the kernel uses: 1, 2, 4, ... 256 ULP.
-void add_function_errors(const LazyOpPtr& kernel, const Profile& profile,
-                         std::vector<Change>& changes) {
-  const auto add = [&](std::string_view name, auto error_of) {
-    for (double ulp = 1; ulp <= 256; ulp *= 2) {
-      Profile changed = profile;
-      FunctionError& error = error_of(changed);
-      if (ulp <= error.ulp) continue;
-      error.ulp = ulp;
-      changes.push_back({fmt::format("{} has errors of {} ULP", name, ulp), changed, kernel, name});
+  std::string operator()() {
+    list_legal();
+    const std::vector<Change> declared = declarations(kernel_, judging_.profile);
+    const auto wide = std::ranges::find_if(declared, &Change::widens);
+    try_all({declared.begin(), wide}, "legal");
+    try_all(faults(kernel_, judging_), "explained");
+    try_all(orders(kernel_, inputs_, shape_, judging_), "explained");
+    if (least_ > kMuchWider * failed_.relative.median) {
+      try_all(less_accurate_forms(judging_), "legal");
+      try_all({wide, declared.end()}, "legal");
     }
-  };
-  constexpr std::pair<Op, FunctionError Profile::*> kOps[] = {
-      {Op::Exp2, &Profile::exp2}, {Op::Log2, &Profile::log2},   {Op::Sin, &Profile::sin},
-      {Op::Sqrt, &Profile::sqrt}, {Op::Recip, &Profile::recip}, {Op::Div, &Profile::div}};
-  for (const auto& [op, member] : kOps)
-    if (has(kernel, [&](const LazyOp& n) { return n.op() == op && is_float(n.dtype()); }))
-      add(name(op), [&](Profile& p) -> FunctionError& { return p.*member; });
-  std::set<NamedFunction> functions;
-  for (const LazyOpPtr& n : nodes_of(kernel))
-    if (const auto* f = std::get_if<FunctionArg>(&n->arg())) functions.insert(f->function);
-  for (const NamedFunction f : functions)
-    if (!info(f).exact)
-      add(info(f).name, [&](Profile& p) -> FunctionError& { return p.error_of(f); });
-}
-
-// Declarations of a profile, those that allow least first.
-std::vector<Change> declarations(const LazyOpPtr& kernel, const Profile& profile) {
-  std::vector<Change> changes;
-  const auto add = [&](std::string words, const std::function<void(Profile&)>& change) {
-    Profile changed = profile;
-    change(changed);
-    if (changed != profile) changes.push_back({std::move(words), changed, kernel});
-  };
-  add("a zero may have either sign", [](Profile& p) { p.zeros_alike = true; });
-  add("the larger of NaN and a number may be either", [](Profile& p) { p.max = MaxOfNan::Either; });
-  add("subnormal results may be zero", [](Profile& p) { p.flushes_outputs = true; });
-  add("subnormal operands and results may be zero",
-      [](Profile& p) { p.flushes_inputs = p.flushes_outputs = true; });
-  add("a product that is added may stay unrounded", [](Profile& p) { p.contracts = true; });
-  add("a float outside an integer's range may give anything",
-      [](Profile& p) { p.casts_saturate = false; });
-  add("positions outside a table are clamped", [](Profile& p) { p.outside = Outside::Clamps; });
-  for (const DType wide : {DType::Float32, DType::Float64})
-    if (!profile.excess || info(*profile.excess).digits < info(wide).digits)
-      add(fmt::format("floats are computed in {} and rounded at the end", name(wide)),
-          [&](Profile& p) { p.excess = wide; });
-  add_function_errors(kernel, profile, changes);
-  if (has(kernel, [](const LazyOp& n) { return n.op() == Op::ReduceSum && is_float(n.dtype()); })) {
-    add("sums truncate", [](Profile& p) { p.truncates_sums = true; });
-    add("the factors of products are rounded to TF32", [](Profile& p) { p.product_digits = 11; });
-    add("the factors of products are rounded to TF32, and sums truncate", [](Profile& p) {
-      p.product_digits = 11;
-      p.truncates_sums = true;
-    });
-    add("the factors of products are rounded to bfloat16",
-        [](Profile& p) { p.product_digits = 8; });
-    const DType own = kernel->dtype();  // before other narrow types
-    for (const DType narrow : {DType::Float32, is_narrow_float(own) ? own : DType::Float16,
-                               DType::Float16, DType::BFloat16})
-      if (!profile.accumulator || info(narrow).digits < info(*profile.accumulator).digits)
-        add(fmt::format("the accumulator is {}", name(narrow)),
-            [&](Profile& p) { p.accumulator = narrow; });
+    if (least_ > kMuchWider * failed_.relative.median)
+      if (std::string pattern = scaled_or_shifted(); !pattern.empty()) return pattern;
+    if (!words_.empty()) return words_;
+    words_ = all_alike();
+    if (words_.empty())
+      words_ = left_ > 0 ? "no known declaration or fault explains all of it"
+                         : "no cause found; the search ended, as the kernel is large";
+    return words_ + where();
   }
-  return changes;
-}
 
-// Forms that a profile must name.
-std::vector<Change> less_accurate_forms(const Judging& judging) {
-  std::vector<Change> changes;
-  if (judging.inputs.empty()) return changes;
-  for (const define::CompositeForm& form : define::composite_forms()) {
-    if (form.by_default) continue;
-    const std::string name(form.name);
-    for (const define::FormulaForm& f :
-         define::forms_of(judging.definition, shapes_of(judging), {&name, 1}))
-      if (!f.name.empty())
-        changes.push_back(
-            {fmt::format("the form is declared: {}", f.name), judging.profile, f.kernel});
+ private:
+  bool pay(std::int64_t cost) {
+    left_ -= cost + kCostOfStart;
+    return left_ > 0;
   }
-  return changes;
-}
 
-LazyOpPtr rounded(const LazyOpPtr& x, DType narrow) {
-  return LazyOp::cast(LazyOp::cast(x, narrow), x->dtype());
-}
-
-// Kernels with a fault that people make.
-std::vector<Change> faults(const LazyOpPtr& kernel, const Profile& profile,
-                           const Judging& judging) {
-  std::vector<Change> changes;
-  const auto add = [&](std::string words, const LazyOpPtr& changed) {
-    if (!same(changed, kernel)) changes.push_back({std::move(words), profile, changed});
-  };
-  add("the last term of each sum is missing", interp::without_term(kernel, false, false));
-  add("the first term of each sum is missing", interp::without_term(kernel, true, false));
-  add("the last term of each sum and maximum is missing",
-      interp::without_term(kernel, false, true));
-  const LazyOpPtr& value = kernel->src()[0];
-  std::set<int> inputs;
-  for (const LazyOpPtr& n : nodes_of(kernel))
-    if (const auto* b = std::get_if<MemBuffer>(&n->arg()); b != nullptr && is_float(n->dtype()))
-      inputs.insert(b->idx);
-  for (const DType narrow : {DType::Float16, DType::BFloat16}) {
-    const auto is_wider = [&](const LazyOp& n) {
-      return is_float(n.dtype()) && info(n.dtype()).digits > info(narrow).digits;
-    };
-    if (is_wider(*value))
-      add(fmt::format("the result is rounded to {}", name(narrow)),
-          interp::kernel_of(rounded(value, narrow)));
-    for (const int input : inputs)
-      add(fmt::format("{} is rounded to {}",
-                      static_cast<std::size_t>(input) <= judging.inputs.size()
-                          ? judging.inputs[static_cast<std::size_t>(input) - 1].name
-                          : fmt::format("input {}", input),
-                      name(narrow)),
-          interp::kernel_of(interp::replaced(value, [&](const LazyOpPtr& n) -> LazyOpPtr {
-            const auto* b = std::get_if<MemBuffer>(&n->arg());
-            return b != nullptr && b->idx == input && n->op() == Op::Load && is_wider(*n)
-                       ? rounded(n, narrow)
-                       : nullptr;
-          })));
+  // The legal results of all elements, and those which are wrong.
+  void list_legal() {
+    if (candidate_.size() > kMostListed || !pay(cost_)) return;
+    static interp::Threads threads;
+    const FpGuard guard;
+    legal_.resize(static_cast<std::size_t>(candidate_.size()));
+    interp::legal_results_in_runs(
+        kernel_, inputs_, judging_.profile, {}, threads, [](std::size_t) {},
+        [&](std::size_t, std::int64_t first, const interp::LegalBlock& block) {
+          with_storage(block.dtype(), [&]<class T>(std::type_identity<T>) {
+            for (std::int64_t i = 0; i < block.count(); ++i) {
+              const interp::Legal<T> x = block.get<T>(i);
+              legal_[static_cast<std::size_t>(first + i)] = {Scalar::of(x.lo), Scalar::of(x.hi),
+                                                             x.number, x.nan, x.any};
+            }
+          });
+        });
+    for (std::int64_t i = 0; i < candidate_.size(); ++i)
+      if (!legal(i).accepts(candidate_.at(i))) wrong_.push_back(i);
+    if (static_cast<std::int64_t>(wrong_.size()) != failed_.wrong) {  // legal in part of one form
+      legal_.clear();
+      wrong_.clear();
+    }
+    for (std::int64_t i = 1; i < kSamples && !wrong_.empty(); ++i)
+      samples_.push_back(wrong_[static_cast<std::size_t>(i) * (wrong_.size() - 1) / kSamples]);
   }
-  if (is_float(value->dtype()) || (is_integer(value->dtype()) && !is_unsigned(value->dtype())))
-    add("the sign is wrong", interp::kernel_of(LazyOp::unary(Op::Neg, value)));
-  return changes;
-}
+  const LegalScalars& legal(std::int64_t i) const { return legal_[static_cast<std::size_t>(i)]; }
+
+  // The span of most elements' legal numbers, if the change makes all elements legal.
+  std::optional<double> width_of(const Change& change) {
+    if (change.source) return width_of_moved(change);
+    std::vector<Buffer*> inputs(inputs_.begin(), inputs_.end());
+    for (std::size_t i = 0; i < change.inputs.size(); ++i)
+      if (change.inputs[i]) inputs[i] = change.inputs[i].get();
+    for (const std::int64_t i : samples_) {
+      const LazyOpPtr one = interp::one_element(change.kernel, interp::place_of(i, change.kernel));
+      if (!pay(cost_of_verdict(one)) ||
+          !is_legal_at(change.kernel, inputs, i, candidate_.at(i), change.profile))
+        return std::nullopt;
+    }
+    if (!pay(cost_)) return std::nullopt;
+    const Verdict v = judge(change.kernel, inputs, candidate_, change.profile);
+    return is_legal(v) && v.relative.median <= kWidestCause ? std::optional(v.relative.median)
+                                                            : std::nullopt;
+  }
+
+  std::optional<double> width_of_moved(const Change& change) {
+    std::int64_t tried = 0;
+    for (std::int64_t i = 0; i < std::ssize(legal_); ++i) {
+      const std::int64_t from = change.source(i);
+      if (from < 0) continue;
+      if (!legal(i).accepts(candidate_.at(from))) return std::nullopt;
+      ++tried;
+    }
+    return tried >= kFewest && failed_.relative.median <= kWidestCause
+               ? std::optional(failed_.relative.median)
+               : std::nullopt;
+  }
+
+  // Keeps the change that lets the least errors through.
+  void try_all(std::span<const Change> changes, std::string_view word) {
+    std::string_view explained;  // the function whose smaller error explains it
+    for (auto change = changes.begin(); change != changes.end(); ++change) {
+      if (left_ <= 0) return;
+      if (!change->function.empty() && change->function == explained) continue;
+      const std::optional<double> width = width_of(*change);
+      if (!width) continue;
+      explained = change->function;
+      if (*width >= least_) continue;
+      least_ = *width;
+      words_ = fmt::format("{} if {}", word, change->words);
+      if (*width > kWideCause)
+        words_ += fmt::format(", which lets errors of {:.0f} % through", 100 * *width);
+    }
+  }
+
+  // "each result is 2 times the right one", or differs from it by one number.
+  std::string scaled_or_shifted() const {
+    if (!is_float(candidate_.dtype()) || std::ssize(legal_) < kFewest) return {};
+    const double ulp = std::ldexp(1.0, 1 - info(candidate_.dtype()).digits);
+    Common factor, difference;
+    std::int64_t known = 0;
+    for (std::int64_t i = 0; i < std::ssize(legal_); ++i) {
+      const double c = candidate_.at(i).to_double();
+      const LegalScalars& x = legal(i);
+      if (!x.number || x.any) continue;
+      const double low = x.low.to_double(), high = x.high.to_double();
+      if (!std::isfinite(c) || !std::isfinite(low) || !std::isfinite(high)) return {};
+      difference.meet(c - low, c - high,
+                      ulp * std::max({std::abs(c), std::abs(low), std::abs(high)}));
+      if (low == 0 && high == 0 && c == 0) continue;
+      if (low <= 0 && high >= 0) {
+        if (std::abs(c) > kFarOff * std::max(-low, high)) factor.meet(1, 1, 0);  // no factor
+        continue;
+      }
+      factor.meet(c / low, c / high, ulp * std::max(std::abs(c / low), std::abs(c / high)));
+      ++known;
+    }
+    if (const auto f = factor.value(1); f && known >= kFewest)
+      return fmt::format("each result is {} times the right one", *f);
+    if (const auto d = difference.value(0))
+      return fmt::format("each result is the right one {} {}", *d < 0 ? "-" : "+", std::abs(*d));
+    return {};
+  }
+
+  std::string all_alike() const {
+    if (std::ssize(wrong_) < kFewest) return {};
+    const Scalar first = candidate_.at(wrong_[0]);
+    const auto is_first = [&](std::int64_t i) { return candidate_.at(i).bits() == first.bits(); };
+    return std::ranges::all_of(wrong_, is_first)
+               ? fmt::format("each wrong element is {}", first.str())
+               : std::string();
+  }
+
+  // Which elements are wrong, if a few words say it.
+  std::string where() const {
+    if (std::ssize(wrong_) < 2 || std::ssize(wrong_) == candidate_.size()) return {};
+    const std::int64_t count = std::ssize(wrong_);
+    if (wrong_.front() == candidate_.size() - count)
+      return fmt::format("; wrong are all from {} on", place(wrong_.front(), shape_));
+    if (wrong_.back() == count - 1)
+      return fmt::format("; wrong are all before {}", place(count, shape_));
+    std::int64_t stride = 1;
+    for (std::size_t axis = shape_.size(); axis-- > 0;) {
+      const std::int64_t step = stride, size = shape_[axis];
+      stride *= size;
+      if (size < 2) continue;
+      const auto index = [&](std::int64_t flat) { return flat / step % size; };
+      const std::int64_t one = index(wrong_[0]);
+      if (std::ranges::all_of(wrong_, [&](std::int64_t i) { return index(i) == one; }))
+        return fmt::format("; wrong are only elements with index {} on axis {}", one, axis);
+    }
+    return {};
+  }
+
+  const LazyOpPtr& kernel_;
+  std::span<Buffer* const> inputs_;
+  const Buffer& candidate_;
+  const define::Sizes& shape_;
+  const Judging& judging_;
+  const Verdict& failed_;
+  std::int64_t cost_, left_;
+  std::vector<std::int64_t> samples_;
+  std::vector<LegalScalars> legal_;  // empty if there are too many
+  std::vector<std::int64_t> wrong_;
+  double least_ = std::numeric_limits<double>::infinity();
+  std::string words_;
+};
 
 // The faults that the inputs do not show: "also legal: ...".
 std::string unseen_by(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
                       const Buffer& candidate, const Judging& judging) {
   std::vector<std::string> unseen;
-  for (const Change& change : faults(kernel, judging.profile, judging)) {
+  for (const Change& change : faults(kernel, judging)) {
     if (unseen.size() == kMostUnseen) break;
     const auto accepts = [&](std::int64_t element) {
-      return is_legal_at(change.kernel, inputs, element, element_of(candidate, element),
-                         change.profile);
+      return is_legal_at(change.kernel, inputs, element, candidate.at(element), change.profile);
     };
-    bool is_legal = true;
-    for (std::int64_t i = 0; i < kSamples && is_legal; ++i)
-      is_legal = accepts(i * (candidate.size() - 1) / (kSamples - 1));
-    if (!is_legal) continue;
-    const Outcome outcome = judge(change.kernel, inputs, candidate, change.profile).outcome;
-    if (outcome == Outcome::Pass || outcome == Outcome::Weak) unseen.push_back(change.words);
+    bool is_seen = false;
+    for (std::int64_t i = 0; i < kUnseenSamples && !is_seen; ++i)
+      is_seen = !accepts(i * (candidate.size() - 1) / (kUnseenSamples - 1));
+    if (!is_seen && is_legal(judge(change.kernel, inputs, candidate, change.profile)))
+      unseen.push_back(change.words);
   }
   return unseen.empty() ? std::string() : fmt::format("also legal: {}", fmt::join(unseen, "; "));
 }
 
 }  // namespace
 
-Scalar element_of(const Buffer& buffer, std::int64_t index) {
-  const std::size_t width = itemsize(buffer.dtype());
-  std::uint64_t bits = 0;
-  std::memcpy(
-      &bits,
-      static_cast<const std::byte*>(buffer.memory()) + static_cast<std::size_t>(index) * width,
-      width);
-  return Scalar::from_bits(buffer.dtype(), bits);
+std::int64_t cost_of_verdict(const LazyOpPtr& kernel) {
+  const sint flops = get_lazyop_info(kernel).flops;
+  std::int64_t elements = 1;
+  for (const sint& size : kernel->shape()) elements *= size.is_int() ? size.as_int() : 1;
+  return flops.is_int() ? std::max(flops.as_int(), elements)
+                        : std::numeric_limits<std::int64_t>::max() / (2 * kMostVerdicts);
 }
 
-bool is_cheap(const LazyOpPtr& kernel) {
-  const sint flops = get_lazyop_info(kernel).flops;
-  return flops.is_int() && flops.as_int() <= kMostFlops;
+bool is_cheap(const LazyOpPtr& kernel) { return cost_of_verdict(kernel) <= kCheap; }
+
+std::vector<std::int64_t> samples_of(const Verdict& verdict, std::int64_t size) {
+  std::vector<std::int64_t> samples;
+  if (verdict.index >= 0) samples.push_back(verdict.index);
+  for (std::int64_t i = 0; i < kSamples; ++i) samples.push_back(i * (size - 1) / (kSamples - 1));
+  std::ranges::sort(samples.begin() + (verdict.index >= 0 ? 1 : 0), samples.end());
+  samples.erase(std::unique(samples.begin(), samples.end()), samples.end());
+  return samples;
 }
 
 void add_cause(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, const Buffer& candidate,
-               const Judging& judging, Verdict& verdict) {
-  if (verdict.outcome != Outcome::Fail) {
-    if (!is_cheap(kernel) || !candidate.device().host_memory() || candidate.size() == 0) return;
+               const define::Sizes& shape, const Judging& judging, Verdict& verdict) {
+  if (verdict.outcome == Outcome::Fail)
+    verdict.cause = Search(kernel, inputs, candidate, shape, judging, verdict)();
+  else if (is_cheap(kernel) && candidate.size() > 0)
     verdict.cause = unseen_by(kernel, inputs, candidate, judging);
-    return;
-  }
-  // The median of the legal numbers' spans, if the change makes all elements legal.
-  const auto width_of = [&](const Change& change) -> std::optional<double> {
-    if (!is_legal_at(change.kernel, inputs, verdict.index, verdict.candidate, change.profile))
-      return std::nullopt;
-    const Verdict v = judge(change.kernel, inputs, candidate, change.profile);
-    const bool legal = v.outcome == Outcome::Pass || v.outcome == Outcome::Weak;
-    return legal && v.relative.median <= kWidestCause ? std::optional(v.relative.median)
-                                                      : std::nullopt;
-  };
-  std::vector<Change> changes = declarations(kernel, judging.profile);
-  for (Change& change : less_accurate_forms(judging)) changes.push_back(std::move(change));
-  const std::size_t declared = changes.size();
-  for (Change& change : faults(kernel, judging.profile, judging))
-    changes.push_back(std::move(change));
-  const bool compares = is_cheap(kernel);
-  double least = std::numeric_limits<double>::infinity();
-  std::string_view explained;  // a function whose smaller error explains it
-  verdict.cause = "no known declaration or fault explains all of it";
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    const Change& change = changes[i];
-    if (!change.function.empty() && change.function == explained) continue;
-    const std::optional<double> width = width_of(change);
-    if (!width) continue;
-    explained = change.function;
-    if (*width >= least) continue;
-    least = *width;
-    verdict.cause = fmt::format("{} if {}", i < declared ? "legal" : "explained", change.words);
-    if (!compares) return;
-  }
 }
 
 }  // namespace touchstone

@@ -1,5 +1,6 @@
 // Verdicts on definitions: in each of their forms, in the user's words.
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "touchstone/base/error.h"
@@ -30,10 +31,10 @@ bool passes(const Verdict& v) { return v.outcome == Outcome::Pass && !v.suspect(
 // True if the definition allows the first NaN and infinities of a candidate: a form adds none.
 bool allows_specials(const LazyOpPtr& definition, std::span<Buffer* const> inputs,
                      const Buffer& candidate, const Profile& profile) {
-  if (!is_float(candidate.dtype()) || !candidate.device().host_memory()) return true;
+  if (!is_float(candidate.dtype())) return true;
   int seen = 0;
   for (std::int64_t i = 0; i < candidate.size() && seen < kMostSpecials; ++i) {
-    const Scalar value = element_of(candidate, i);
+    const Scalar value = candidate.at(i);
     if (std::isfinite(value.to_double())) continue;
     ++seen;
     if (!is_legal_at(definition, inputs, i, value, profile)) return false;
@@ -46,10 +47,13 @@ Verdict in_forms(const LazyOpPtr& definition, Verdict found, std::span<Buffer* c
                  const Buffer& candidate, const Judging& judging) {
   const std::vector<std::string>& named = judging.profile.forms;
   bool is_found = named.empty();
+  const std::vector<std::int64_t> samples = samples_of(found, candidate.size());
   for (const define::FormulaForm& form :
        define::forms_of(judging.definition, shapes_of(judging), named)) {
-    if (found.outcome == Outcome::Fail && is_found &&
-        !is_legal_at(form.kernel, inputs, found.index, found.candidate, judging.profile))
+    const auto is_legal = [&](std::int64_t i) {
+      return is_legal_at(form.kernel, inputs, i, candidate.at(i), judging.profile);
+    };
+    if (found.outcome == Outcome::Fail && is_found && !std::ranges::all_of(samples, is_legal))
       continue;
     const auto holds = [&](const LazyOpPtr& condition) { return all_true(condition, inputs); };
     if (!std::ranges::all_of(form.sound, holds)) continue;
@@ -79,29 +83,34 @@ std::string operands_of(const LazyOpPtr& kernel, std::span<Buffer* const> inputs
     const auto& load = std::get<MemBuffer>(node->arg());
     const auto number = static_cast<std::size_t>(load.idx);
     const auto element = load.st.at(std::vector<std::int64_t>(node->shape().size(), 0));
-    const Buffer& buffer = *inputs[number];
     if (!element) continue;  // padding
-    if (!buffer.device().host_memory()) return {};
     said.push_back(fmt::format("{} = {}",
                                number <= judging.inputs.size() ? judging.inputs[number - 1].name
                                                                : fmt::format("input {}", number),
-                               element_of(buffer, *element).str()));
+                               inputs[number]->at(*element).str()));
   }
   std::ranges::sort(said);
   said.erase(std::unique(said.begin(), said.end()), said.end());
   return said.size() > kMostOperands ? std::string() : fmt::format("{}", fmt::join(said, ", "));
 }
 
+// The output's shape: that of the definition, or of the kernel.
+define::Sizes shape_of(const Judging& judging, const LazyOpPtr& kernel) {
+  if (has_formula(judging))
+    return define::parse(judging.definition, shapes_of(judging)).value.shape();
+  define::Sizes sizes;
+  for (const sint& size : kernel->shape()) sizes.push_back(size.as_int());
+  return sizes;
+}
+
 // Names the definition, its axes and the operands.
-void say_in_words_of(const Judging& judging, const LazyOpPtr& kernel,
+void say_in_words_of(const Judging& judging, const LazyOpPtr& kernel, const define::Sizes& shape,
                      std::span<Buffer* const> inputs, Verdict& failed) {
   failed.operands = operands_of(kernel, inputs, failed.index, judging);
-  if (judging.inputs.empty()) return;
-  const define::Formula formula = define::parse(judging.definition, shapes_of(judging));
+  if (!has_formula(judging)) return;
   failed.at.clear();
   std::int64_t rest = failed.index;
-  for (const std::int64_t size :
-       std::vector(formula.value.shape().rbegin(), formula.value.shape().rend())) {
+  for (const std::int64_t size : std::vector(shape.rbegin(), shape.rend())) {
     failed.at.insert(failed.at.begin(), rest % size);
     rest /= size;
   }
@@ -109,6 +118,11 @@ void say_in_words_of(const Judging& judging, const LazyOpPtr& kernel,
 }
 
 }  // namespace
+
+bool has_formula(const Judging& judging) {
+  return std::ranges::any_of(judging.definition,
+                             [](unsigned char c) { return std::isalnum(c) == 0 && c != '_'; });
+}
 
 std::vector<define::InputShape> shapes_of(const Judging& judging) {
   std::vector<define::InputShape> shapes;
@@ -119,7 +133,7 @@ std::vector<define::InputShape> shapes_of(const Judging& judging) {
 bool is_legal_at(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, std::int64_t index,
                  const Scalar& value, const Profile& profile) {
   const LazyOpPtr one = interp::one_element(kernel, interp::place_of(index, kernel));
-  const std::unique_ptr<Device> host = make_interpreted_device();
+  static const std::unique_ptr<Device> host = make_interpreted_device();
   Buffer output(*host, value.dtype(), 1);
   const std::uint64_t bits = value.bits();
   output.copy_in(std::as_bytes(std::span(&bits, 1)).first(output.bytes()));
@@ -136,13 +150,20 @@ Verdict judge(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, const Bu
   const bool is_strict = forms == std::vector<std::string>{"definition"};
   const bool is_named = !forms.empty() && !is_strict;
   const bool is_worth = found.outcome == Outcome::Fail || found.suspect() || is_cheap(kernel);
-  if (!judging.inputs.empty() && !is_statistical && !is_strict &&
-      (is_named || (!passes(found) && is_worth)))
-    found = in_forms(kernel, std::move(found), inputs, candidate, judging);
-  if (passes(found) || is_statistical) return found;
+  if (is_statistical) return found;
+  const bool has_forms = has_formula(judging) && !is_strict;
+  if (passes(found) && !(has_forms && is_named)) return found;
+  const HostViews host_inputs(inputs);
+  const HostView host_output(candidate);
+  const std::vector<Buffer*>& in = host_inputs.get();
+  const Buffer& out = *host_output.get();
+  if (has_forms && (is_named || is_worth))
+    found = in_forms(kernel, std::move(found), in, out, judging);
+  if (passes(found)) return found;
   const LazyOpPtr concrete = values.empty() ? kernel : bind_variables(kernel, values);
-  add_cause(concrete, inputs, candidate, judging, found);
-  if (found.outcome == Outcome::Fail) say_in_words_of(judging, concrete, inputs, found);
+  const define::Sizes shape = shape_of(judging, concrete);
+  add_cause(concrete, in, out, shape, judging, found);
+  if (found.outcome == Outcome::Fail) say_in_words_of(judging, concrete, shape, in, found);
   return found;
 }
 

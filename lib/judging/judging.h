@@ -43,6 +43,11 @@ struct Judging : ChosenProfile {
   bool operator==(const Judging&) const = default;
 };
 
+/// True if the definition is a formula, not only a name.
+bool has_formula(const Judging& judging);
+/// The shapes of the formula's inputs.
+std::vector<define::InputShape> shapes_of(const Judging& judging);
+
 struct KernelToJudge : KernelFile {
   Judging judging;
 };

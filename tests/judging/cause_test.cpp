@@ -43,16 +43,110 @@ TEST(Cause, OfProducts) {
   EXPECT_EQ(product_with(same, same).under(true).cause, "");
   EXPECT_EQ(product_with(tf32, same).under(true).cause,
             "legal if the factors of products are rounded to TF32");
-  EXPECT_EQ(product_with(narrow, same).under(true).cause,
-            "legal if the factors of products are rounded to bfloat16");
+  EXPECT_THAT(product_with(narrow, same).under(true).cause,
+              HasSubstr("legal if the factors of products are rounded to bfloat16, which lets"));
   EXPECT_THAT(product_with(same, narrow).under(true).cause,
-              HasSubstr("legal if the accumulator is "));
+              testing::MatchesRegex("legal if the accumulator is .*, which lets errors of [0-9]+ % "
+                                    "through"));
   EXPECT_EQ(product_with(same, same, 0, 23).under(true).cause,
             "explained if the last term of each sum is missing");
   EXPECT_EQ(product_with(same, same, 1).under(true).cause,
             "explained if the first term of each sum is missing");
   EXPECT_EQ(product_with(same, [](float x) { return x * 1.02F; }).under(true).cause,
             "no known declaration or fault explains all of it");
+  Trial scaled = product_with(same, same);
+  for (float& v : scaled.out) v *= 1.0001F;
+  EXPECT_EQ(scaled.under(true).cause, "each result is 1.0001 times the right one");
+  Trial shifted = product_with(same, same);
+  for (float& v : shifted.out) v += 0.25F;
+  EXPECT_EQ(shifted.under(true).cause, "each result is the right one + 0.25");
+}
+
+TEST(Cause, OfElementsInTheWrongPlaces) {
+  const Trial right = product_with(same, same);
+  const auto moved = [&](const std::function<std::size_t(std::size_t, std::size_t)>& from) {
+    Trial t = right;
+    for (std::size_t i = 0; i < 16; ++i)
+      for (std::size_t j = 0; j < 8; ++j) t.out[i * 8 + j] = right.out[from(i, j)];
+    return t.under(true).cause;
+  };
+  EXPECT_EQ(moved([](auto i, auto j) { return (i * 8 + j) % 16 * 8 + (i * 8 + j) / 16; }),
+            "explained if the result is written with its first axis as the fastest");
+  EXPECT_EQ(moved([](auto i, auto j) { return (i == 0 ? 15 : i - 1) * 8 + j; }),
+            "explained if results stand one place too late on axis 0");
+  EXPECT_EQ(moved([](auto i, auto j) { return i * 8 + (j + 1) % 8; }),
+            "explained if results stand one place too early on axis 1");
+  EXPECT_EQ(moved([](auto i, auto j) { return i * 8 + 7 - j; }),
+            "explained if the results are reversed on axis 1");
+  Trial unwritten = right;
+  std::fill(unwritten.out.begin() + 100, unwritten.out.end(), 0.0F);
+  EXPECT_EQ(unwritten.under(true).cause,
+            "each wrong element is 0.0; wrong are all from (12, 4) on");
+  Trial column = right;
+  for (std::size_t i = 0; i < 16; ++i) column.out[i * 8 + 7] = 9 + static_cast<float>(i);
+  EXPECT_THAT(column.under(true).cause,
+              HasSubstr("wrong are only elements with index 7 on axis 1"));
+}
+
+TEST(Cause, OfInputsReadInTheWrongOrder) {
+  test::Draws random(13);
+  const Floats x = drawn(random, 48, 1), y = drawn(random, 48, 1);
+  Trial minus{"x[6,8] - y[6,8]", {x, y}, {}};
+  for (std::size_t i = 0; i < 48; ++i) minus.out.push_back(y[i] * 2 - x[i] * 2);
+  EXPECT_EQ(minus.under(true).cause, "each result is -2 times the right one");
+  Trial over{"x[6,8] / y[6,8]", {x, y}, {}};
+  for (std::size_t i = 0; i < 48; ++i) over.out.push_back(y[i] / x[i]);
+  EXPECT_EQ(over.under(true).cause, "explained if x and y are exchanged");
+  Trial sum{"sum(x[6,8], axis=1)", {x}, {}};
+  for (std::size_t i = 0; i < 6; ++i) {
+    float row = 0;
+    for (std::size_t j = 0; j < 8; ++j) row += x[j * 6 + i];
+    sum.out.push_back(row);
+  }
+  EXPECT_EQ(sum.under(true).cause, "explained if x is read with its first axis as the fastest");
+}
+
+// Faults whose size a wide accumulator would cover, too.
+TEST(Cause, OfWrongConstants) {
+  test::Draws random(14);
+  const Floats x = drawn(random, 4 * 64, 1, 3);
+  const auto norm = [&](double divisor, double eps) {
+    Trial t{"layer_norm(x[4,64], eps=0.001)", {x}, {}};
+    for (std::size_t i = 0; i < 4; ++i) {
+      double mean = 0, variance = 0;
+      for (std::size_t j = 0; j < 64; ++j) mean += static_cast<double>(x[i * 64 + j]) / 64;
+      for (std::size_t j = 0; j < 64; ++j)
+        variance += std::pow(static_cast<double>(x[i * 64 + j]) - mean, 2) / divisor;
+      for (std::size_t j = 0; j < 64; ++j)
+        t.out.push_back(static_cast<float>((static_cast<double>(x[i * 64 + j]) - mean) /
+                                           std::sqrt(variance + eps)));
+    }
+    return t.under(true);
+  };
+  EXPECT_EQ(norm(64, 1e-3).word(), "PASS");
+  EXPECT_EQ(norm(63, 1e-3).cause, "explained if a constant 64.0 is 63.0");
+  EXPECT_EQ(norm(64, 0).cause, "explained if a constant 0.001 is 0.0");
+  // The scores are read three times.
+  Trial scores{"attention(q[4,16], k[8,16], v[8,4])",
+               {drawn(random, 64, 1), drawn(random, 128, 1), drawn(random, 32, 1)},
+               {}};
+  for (std::size_t i = 0; i < 4; ++i) {
+    std::vector<double> e(8);
+    double sum = 0;
+    for (std::size_t j = 0; j < 8; ++j) {
+      double score = 0;
+      for (std::size_t d = 0; d < 16; ++d)
+        score += static_cast<double>(scores.in[0][i * 16 + d] * scores.in[1][j * 16 + d]);
+      sum += e[j] = std::exp(score);
+    }
+    for (std::size_t c = 0; c < 4; ++c) {
+      double value = 0;
+      for (std::size_t j = 0; j < 8; ++j)
+        value += e[j] / sum * static_cast<double>(scores.in[2][j * 4 + c]);
+      scores.out.push_back(static_cast<float>(value));
+    }
+  }
+  EXPECT_EQ(scores.under(true).cause, "explained if a constant 0.25 is 1.0");
 }
 
 // One result per element of the text's only input.
@@ -96,6 +190,10 @@ TEST(Cause, IsSaidInTheUsersWords) {
   const Trial each_element = each("tanh(x[3])", {0, 1, 2}, [](float v) { return v; });
   EXPECT_THAT(each_element.under(true).str(),
               HasSubstr("first at (1): tanh(x[3]) gave 0x3f800000 (1.0) for x = 1.0, legal is"));
+  Trial all{"sum(x[3])", {{1, 2, 3}}, {7}};
+  EXPECT_THAT(all.under(true).str(), HasSubstr("FAIL: 1 of 1 element; sum(x[3]) gave"));
+  Trial none{"cast(arange(3), f32)", {}, {0, 1, 3}};
+  EXPECT_THAT(none.under(true).str(), HasSubstr("first at (2): cast(arange(3), f32) gave"));
   Trial many{"matmul(x[4,4], y[4,4])", {Floats(16, 1), Floats(16, 1)}, Floats(16, 5)};
   EXPECT_EQ(many.under(true).at, (std::vector<std::int64_t>{0, 0}));
 }

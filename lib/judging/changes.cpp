@@ -1,0 +1,309 @@
+#include "touchstone/judging/changes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "touchstone/interp/device/interpreted.h"
+#include "touchstone/interp/oracle/subkernel.h"
+
+namespace touchstone {
+namespace {
+
+constexpr double kMostUlp = 256;
+constexpr std::size_t kMostConstants = 12;  // places of constants that are changed
+constexpr double kLargestEpsilon = 0.01;
+constexpr int kDepth = 4;  // of the operations around a constant
+
+using interp::nodes_of;
+
+bool has(const LazyOpPtr& kernel, const std::function<bool(const LazyOp&)>& property) {
+  return std::ranges::any_of(nodes_of(kernel), [&](const LazyOpPtr& n) { return property(*n); });
+}
+
+bool is_below_float32(DType dtype) { return is_float(dtype) && itemsize(dtype) < 4; }
+
+// Errors of the functions that the kernel uses.
+void add_function_errors(const LazyOpPtr& kernel, const Profile& profile,
+                         std::vector<Change>& changes) {
+  const auto add = [&](std::string_view name, auto error_of) {
+    for (double ulp = 1; ulp <= kMostUlp; ulp *= 2) {
+      Profile changed = profile;
+      FunctionError& error = error_of(changed);
+      if (ulp <= error.ulp) continue;
+      error.ulp = ulp;
+      changes.push_back({.words = fmt::format("{} has errors of {} ULP", name, ulp),
+                         .profile = changed,
+                         .kernel = kernel,
+                         .function = name,
+                         .widens = true});
+    }
+  };
+  constexpr std::pair<Op, FunctionError Profile::*> kOps[] = {
+      {Op::Exp2, &Profile::exp2}, {Op::Log2, &Profile::log2},   {Op::Sin, &Profile::sin},
+      {Op::Sqrt, &Profile::sqrt}, {Op::Recip, &Profile::recip}, {Op::Div, &Profile::div}};
+  for (const auto& [op, member] : kOps)
+    if (has(kernel, [&](const LazyOp& n) { return n.op() == op && is_float(n.dtype()); }))
+      add(name(op), [&](Profile& p) -> FunctionError& { return p.*member; });
+  std::set<NamedFunction> functions;
+  for (const LazyOpPtr& n : nodes_of(kernel))
+    if (const auto* f = std::get_if<FunctionArg>(&n->arg())) functions.insert(f->function);
+  for (const NamedFunction f : functions)
+    if (!info(f).exact)
+      add(info(f).name, [&](Profile& p) -> FunctionError& { return p.error_of(f); });
+}
+
+LazyOpPtr rounded(const LazyOpPtr& x, DType narrow) {
+  return LazyOp::cast(LazyOp::cast(x, narrow), x->dtype());
+}
+
+std::string name_of(std::size_t input, const Judging& judging) {
+  return input <= judging.inputs.size() ? judging.inputs[input - 1].name
+                                        : fmt::format("input {}", input);
+}
+
+// The numbers that a constant may have been taken for.
+std::vector<double> mistaken(double value) {
+  if (!std::isfinite(value) || value == 0) return {};
+  std::vector<double> others;
+  if (std::abs(value) < kLargestEpsilon) others.push_back(0);
+  if (value >= 2 && value == std::floor(value)) others.insert(others.end(), {value - 1, value + 1});
+  if (value != 1) others.push_back(1);
+  return others;
+}
+
+// Operations down to some depth, which tell apart the places of a formula: a kernel repeats those
+// whose value is read several times.
+std::string signature(const LazyOp& node, int depth) {
+  std::string text(name(node.op()));
+  if (depth > 0)
+    for (const LazyOpPtr& s : node.src()) text += fmt::format("({})", signature(*s, depth - 1));
+  return text;
+}
+
+// One constant changed, in one place of the formula.
+void add_constants(const LazyOpPtr& kernel,
+                   const std::function<void(std::string, const LazyOpPtr&)>& add) {
+  struct Place {
+    Scalar value;
+    std::string where;
+  };
+  const auto place_of = [](const LazyOp& user, std::size_t i) -> std::optional<Place> {
+    const auto* c = std::get_if<ConstBuffer>(&user.src()[i]->arg());
+    if (c == nullptr || user.op() == Op::Where || mistaken(c->value.to_double()).empty())
+      return std::nullopt;
+    return Place{c->value, fmt::format("{} {} {}", i, c->value.str(), signature(user, kDepth))};
+  };
+  std::vector<Place> places;
+  for (const LazyOpPtr& user : nodes_of(kernel))
+    for (std::size_t i = 0; i < user->src().size(); ++i)
+      if (const auto place = place_of(*user, i);
+          place && places.size() < kMostConstants &&
+          std::ranges::find(places, place->where, &Place::where) == places.end())
+        places.push_back(*place);
+  for (const Place& place : places)
+    for (const double other : mistaken(place.value.to_double())) {
+      const Scalar instead = Scalar::from_double(place.value.dtype(), other);
+      const auto changed = [&](const LazyOpPtr& node, std::vector<LazyOpPtr> src) {
+        for (std::size_t i = 0; i < src.size(); ++i)
+          if (const auto here = place_of(*node, i); here && here->where == place.where)
+            src[i] = LazyOp::constant(instead, std::get<ConstBuffer>(src[i]->arg()).st);
+        return with_src(node, src);
+      };
+      add(fmt::format("a constant {} is {}", place.value.str(), instead.str()),
+          rebuild(kernel, changed));
+    }
+}
+
+std::int64_t product_of(const define::Sizes& sizes, std::size_t begin, std::size_t end) {
+  std::int64_t product = 1;
+  for (std::size_t i = begin; i < end; ++i) product *= sizes[i];
+  return product;
+}
+
+// Where an element of row-major order lies in the order whose first axis runs fastest.
+std::int64_t column_major(std::int64_t flat, const define::Sizes& shape) {
+  std::int64_t place = 0, stride = product_of(shape, 0, shape.size());
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    stride /= shape[i];
+    place += flat % shape[i] * stride;
+    flat /= shape[i];
+  }
+  return place;
+}
+
+BufferPtr moved(const Buffer& from, const std::function<std::int64_t(std::int64_t)>& source) {
+  static const std::unique_ptr<Device> host = make_interpreted_device();
+  auto to = std::make_shared<Buffer>(*host, from.dtype(), from.size());
+  const std::size_t width = itemsize(from.dtype());
+  const auto* read = static_cast<const std::byte*>(from.memory());
+  auto* write = static_cast<std::byte*>(to->memory());
+  for (std::int64_t i = 0; i < from.size(); ++i)
+    std::copy_n(read + static_cast<std::size_t>(source(i)) * width, width,
+                write + static_cast<std::size_t>(i) * width);
+  return to;
+}
+
+bool has_two_axes(const define::Sizes& shape) {
+  return std::ranges::count_if(shape, [](std::int64_t size) { return size > 1; }) > 1;
+}
+
+}  // namespace
+
+std::vector<Change> declarations(const LazyOpPtr& kernel, const Profile& profile) {
+  std::vector<Change> changes;
+  bool widens = false;
+  const auto add = [&](std::string words, const std::function<void(Profile&)>& change) {
+    Profile changed = profile;
+    change(changed);
+    if (changed != profile)
+      changes.push_back(
+          {.words = std::move(words), .profile = changed, .kernel = kernel, .widens = widens});
+  };
+  add("a zero may have either sign", [](Profile& p) { p.zeros_alike = true; });
+  add("the larger of NaN and a number may be either", [](Profile& p) { p.max = MaxOfNan::Either; });
+  add("subnormal results may be zero", [](Profile& p) { p.flushes_outputs = true; });
+  add("subnormal operands and results may be zero",
+      [](Profile& p) { p.flushes_inputs = p.flushes_outputs = true; });
+  add("a product that is added may stay unrounded", [](Profile& p) { p.contracts = true; });
+  add("a float outside an integer's range may give anything",
+      [](Profile& p) { p.casts_saturate = false; });
+  add("positions outside a table are clamped", [](Profile& p) { p.outside = Outside::Clamps; });
+  widens = true;
+  for (const DType wide : {DType::Float32, DType::Float64})
+    if (!profile.excess || info(*profile.excess).digits < info(wide).digits)
+      add(fmt::format("floats are computed in {} and rounded at the end", name(wide)),
+          [&](Profile& p) { p.excess = wide; });
+  add_function_errors(kernel, profile, changes);
+  if (!has(kernel, [](const LazyOp& n) { return n.op() == Op::ReduceSum && is_float(n.dtype()); }))
+    return changes;
+  add("sums truncate", [](Profile& p) { p.truncates_sums = true; });
+  add("the factors of products are rounded to TF32", [](Profile& p) { p.product_digits = 11; });
+  add("the factors of products are rounded to TF32, and sums truncate", [](Profile& p) {
+    p.product_digits = 11;
+    p.truncates_sums = true;
+  });
+  add("the factors of products are rounded to bfloat16", [](Profile& p) { p.product_digits = 8; });
+  const DType own = kernel->dtype();  // before other narrow types
+  for (const DType narrow : {DType::Float32, is_below_float32(own) ? own : DType::Float16,
+                             DType::Float16, DType::BFloat16})
+    if (!profile.accumulator || info(narrow).digits < info(*profile.accumulator).digits)
+      add(fmt::format("the accumulator is {}", name(narrow)),
+          [&](Profile& p) { p.accumulator = narrow; });
+  return changes;
+}
+
+std::vector<Change> less_accurate_forms(const Judging& judging) {
+  std::vector<Change> changes;
+  if (!has_formula(judging)) return changes;
+  for (const define::CompositeForm& form : define::composite_forms()) {
+    if (form.by_default) continue;
+    const std::string name(form.name);
+    for (const define::FormulaForm& f :
+         define::forms_of(judging.definition, shapes_of(judging), {&name, 1}))
+      if (!f.name.empty())
+        changes.push_back(
+            {fmt::format("the form is declared: {}", f.name), judging.profile, f.kernel});
+  }
+  return changes;
+}
+
+std::vector<Change> faults(const LazyOpPtr& kernel, const Judging& judging) {
+  std::vector<Change> changes;
+  const auto add = [&](std::string words, const LazyOpPtr& changed) {
+    if (!same(changed, kernel)) changes.push_back({std::move(words), judging.profile, changed});
+  };
+  add("the last term of each sum is missing", interp::without_term(kernel, false, false));
+  add("the first term of each sum is missing", interp::without_term(kernel, true, false));
+  add("the last term of each sum and maximum is missing",
+      interp::without_term(kernel, false, true));
+  const LazyOpPtr& value = kernel->src()[0];
+  std::set<int> inputs;
+  for (const LazyOpPtr& n : nodes_of(kernel))
+    if (const auto* b = std::get_if<MemBuffer>(&n->arg()); b != nullptr && is_float(n->dtype()))
+      inputs.insert(b->idx);
+  for (const DType narrow : {DType::Float16, DType::BFloat16}) {
+    const auto is_wider = [&](const LazyOp& n) {
+      return is_float(n.dtype()) && info(n.dtype()).digits > info(narrow).digits;
+    };
+    if (is_wider(*value))
+      add(fmt::format("the result is rounded to {}", name(narrow)),
+          interp::kernel_of(rounded(value, narrow)));
+    for (const int input : inputs)
+      add(fmt::format("{} is rounded to {}", name_of(static_cast<std::size_t>(input), judging),
+                      name(narrow)),
+          rebuild(kernel, [&](const LazyOpPtr& n, const std::vector<LazyOpPtr>& src) {
+            const auto* b = std::get_if<MemBuffer>(&n->arg());
+            return n->op() == Op::Load && b->idx == input && is_wider(*n) ? rounded(n, narrow)
+                                                                          : with_src(n, src);
+          }));
+  }
+  if (is_float(value->dtype()) || (is_integer(value->dtype()) && !is_unsigned(value->dtype())))
+    add("the sign is wrong", interp::kernel_of(LazyOp::unary(Op::Neg, value)));
+  add_constants(kernel, add);
+  return changes;
+}
+
+std::vector<Change> orders(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
+                           const define::Sizes& shape, const Judging& judging) {
+  std::vector<Change> changes;
+  const auto with_inputs = [&](std::string words, std::vector<BufferPtr> instead) {
+    changes.push_back({std::move(words), judging.profile, kernel, std::move(instead)});
+  };
+  std::set<std::size_t> read;
+  for (const LazyOpPtr& n : nodes_of(kernel))
+    if (const auto* b = std::get_if<MemBuffer>(&n->arg()))
+      read.insert(static_cast<std::size_t>(b->idx));
+  const auto itself = [](std::int64_t i) { return i; };
+  for (const std::size_t i : read)
+    for (const std::size_t j : read)
+      if (i < j && inputs[i]->dtype() == inputs[j]->dtype() &&
+          inputs[i]->size() == inputs[j]->size()) {
+        std::vector<BufferPtr> exchanged(inputs.size());
+        exchanged[i] = moved(*inputs[j], itself);
+        exchanged[j] = moved(*inputs[i], itself);
+        with_inputs(
+            fmt::format("{} and {} are exchanged", name_of(i, judging), name_of(j, judging)),
+            std::move(exchanged));
+      }
+  for (const std::size_t i : read) {
+    if (i > judging.inputs.size() || !has_two_axes(judging.inputs[i - 1].shape)) continue;
+    const define::Sizes& sizes = judging.inputs[i - 1].shape;
+    if (product_of(sizes, 0, sizes.size()) != inputs[i]->size()) continue;
+    std::vector<BufferPtr> read_so(inputs.size());
+    read_so[i] = moved(*inputs[i], [&](std::int64_t flat) { return column_major(flat, sizes); });
+    with_inputs(fmt::format("{} is read with its first axis as the fastest", name_of(i, judging)),
+                std::move(read_so));
+  }
+  const auto written = [&](std::string words, std::function<std::int64_t(std::int64_t)> source) {
+    changes.push_back({.words = std::move(words),
+                       .profile = judging.profile,
+                       .kernel = kernel,
+                       .source = std::move(source)});
+  };
+  if (has_two_axes(shape))
+    written("the result is written with its first axis as the fastest",
+            [shape](std::int64_t flat) { return column_major(flat, shape); });
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    const std::int64_t size = shape[axis], stride = product_of(shape, axis + 1, shape.size());
+    if (size < 2) continue;
+    // Element i stands `by` places later.
+    const auto shifted = [size, stride](std::int64_t by) {
+      return [size, stride, by](std::int64_t flat) {
+        const std::int64_t at = flat / stride % size + by;
+        return at < 0 || at >= size ? -1 : flat + by * stride;
+      };
+    };
+    written(fmt::format("results stand one place too late on axis {}", axis), shifted(1));
+    written(fmt::format("results stand one place too early on axis {}", axis), shifted(-1));
+    written(fmt::format("the results are reversed on axis {}", axis),
+            [size, stride](std::int64_t flat) {
+              const std::int64_t at = flat / stride % size;
+              return flat + (size - 1 - 2 * at) * stride;
+            });
+  }
+  return changes;
+}
+
+}  // namespace touchstone

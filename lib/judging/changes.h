@@ -1,0 +1,38 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "touchstone/judging/judging.h"
+
+// What may explain an output: changed arithmetic, kernels with a fault, and data read or written in
+// another order.
+
+namespace touchstone {
+
+/// The output is tried as one of this kernel on these inputs.
+struct Change {
+  std::string words;  // "a zero may have either sign"
+  Profile profile;
+  LazyOpPtr kernel;
+  std::vector<BufferPtr> inputs = {};  // in place of those given; null: as given
+  /// The element that is tried in place of one, by flat index; -1: none. Empty: itself.
+  std::function<std::int64_t(std::int64_t)> source = {};
+  std::string_view function = {};  // whose error the profile raises
+  bool widens = false;             // makes the legal numbers of most elements wider
+};
+
+/// Declarations of a profile, those that allow least first. Those for one function stand together,
+/// its least error first.
+std::vector<Change> declarations(const LazyOpPtr& kernel, const Profile& profile);
+/// Forms that a profile must name.
+std::vector<Change> less_accurate_forms(const Judging& judging);
+/// Kernels with a fault that people make.
+std::vector<Change> faults(const LazyOpPtr& kernel, const Judging& judging);
+/// Data read or written in another order. `shape`: the output's, as the user sees it.
+std::vector<Change> orders(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
+                           const define::Sizes& shape, const Judging& judging);
+
+}  // namespace touchstone
