@@ -1,0 +1,314 @@
+"""Faults that people make, in named kernels written with NumPy: how many are seen?
+
+    PYTHONPATH=build/dev/python python3 tests/python/composite_faults.py --touchstone build/dev/cli/touchstone
+
+Each pair of a kernel and a fault that changes some result is judged on normally distributed numbers, then on the inputs
+that `touchstone probe` draws for the kernel. Prints the pairs that are never FAIL or SUSPECT, and the shares.
+"""
+import argparse
+import math
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+from touchstone._judging import check_op
+
+F = np.float32
+
+
+def bf16(x):
+    bits = np.ascontiguousarray(x, F).view(np.uint32)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) & np.uint32(0xFFFF0000)
+    return np.where(np.isnan(x), x, rounded.view(F))
+
+
+def f16(x):
+    return np.asarray(x, F).astype(np.float16).astype(F)
+
+
+class Right:
+    """The steps of a kernel, without a fault."""
+    def input(self, i, x): return x
+    def exp(self, x): return np.exp(x)
+    def rsqrt(self, x): return F(1) / np.sqrt(x)
+    def number(self, name, x): return F(x)
+    def round(self, x): return x
+    def terms(self, x): return x  # of a sum or maximum, on the last axis
+    def out(self, y): return y
+
+    def sum(self, x, axis=-1):
+        return self.terms(np.moveaxis(x, axis, -1)).sum(-1, dtype=F)
+
+    def max(self, x, axis=-1):
+        return self.terms(np.moveaxis(x, axis, -1)).max(-1)
+
+    def dot(self, a, b):  # (.., n, k) by (.., k, m)
+        return self.sum(a[..., :, None, :] * np.swapaxes(b, -1, -2)[..., None, :, :])
+
+
+def fault(**methods):
+    return type("Fault", (Right,), methods)()
+
+
+def in_sequence(rounded):
+    def total(self, x, axis=-1):
+        result = F(0)
+        for term in np.moveaxis(self.terms(np.moveaxis(x, axis, -1)), -1, 0):
+            result = rounded(F(result + term))
+        return np.asarray(result, F)
+    return total
+
+
+def without(index):
+    def terms(self, x):
+        at = x.shape[-1] - 1 if index == -1 else x.shape[-1] // 2 if index is None else index
+        return np.delete(x, at, -1) if x.shape[-1] > 1 else x
+    return terms
+
+
+def at_input(which, change):
+    return fault(input=lambda self, i, x: change(x) if i == which else x)
+
+
+def number_is(name, value):
+    return fault(number=lambda self, n, x: F(value(x)) if n == name else F(x))
+
+
+def flat(change):
+    def out(self, y):
+        y = np.array(y, F)
+        change(y.reshape(-1))
+        return y
+    return fault(out=out)
+
+
+def last_zero(y): y[-1] = 0
+def last_rows_zero(y): y[-(len(y) // 4 or 1):] = 0
+def one_ulps(y): y[len(y) // 2] += 16 * np.spacing(y[len(y) // 2])
+def one_percent(y): y[len(y) // 3] *= F(1.01)
+def one_sign(y): y[len(y) // 2] *= F(-1)
+def neighbour(y): y[1:2] = y[:1]
+def late(y): y[1:] = y[:-1].copy()
+def swapped(y): y[:2] = y[:2][::-1].copy()
+
+
+def relative(bits):
+    """A relative error that depends on the number, up to 2^-bits."""
+    return lambda x: F(x * (1 + np.sin(np.asarray(x, np.float64) * 12.9898) * 2.0 ** -bits))
+
+
+FAULTS = {
+    "x in bfloat16": at_input(0, bf16),
+    "x in float16": at_input(0, f16),
+    "x cut to 10 bits": at_input(0, lambda x: (x.view(np.uint32) & np.uint32(0xFFFFE000)).view(F)),
+    "second input in bfloat16": at_input(1, bf16),
+    "x read with the first axis fastest": at_input(0, lambda x: x.reshape(x.shape[::-1]).T),
+    "second input read so": at_input(1, lambda x: x.reshape(x.shape[::-1]).T),
+    "x one place late": at_input(0, lambda x: np.roll(x.reshape(-1), 1).reshape(x.shape)),
+    "third input ignored": at_input(2, lambda x: x * 0),
+    "last term missing": fault(terms=without(-1)),
+    "first term missing": fault(terms=without(0)),
+    "middle term missing": fault(terms=without(None)),
+    "last term twice": fault(terms=lambda self, x: np.concatenate([x, x[..., -1:]], -1)),
+    "sums in bfloat16": fault(sum=in_sequence(bf16)),
+    "sums in float16": fault(sum=in_sequence(f16)),
+    "exp to 12 bits": fault(exp=lambda self, x: relative(12)(np.exp(x))),
+    "exp to 17 bits": fault(exp=lambda self, x: relative(17)(np.exp(x))),
+    "rsqrt to 11 bits": fault(rsqrt=lambda self, x: relative(11)(F(1) / np.sqrt(x))),
+    "rsqrt to 16 bits": fault(rsqrt=lambda self, x: relative(16)(F(1) / np.sqrt(x))),
+    "no eps": number_is("eps", lambda x: 0),
+    "eps a tenth": number_is("eps", lambda x: x / 10),
+    "n - 1": number_is("n", lambda n: n - 1),
+    "n + 1": number_is("n", lambda n: n + 1),
+    "no scale": number_is("scale", lambda x: 1),
+    "scale by d": number_is("scale", lambda x: x * x),
+    "stages in bfloat16": fault(round=lambda self, x: bf16(x)),
+    "result in bfloat16": fault(out=lambda self, y: bf16(y)),
+    "result in float16": fault(out=lambda self, y: f16(y)),
+    "result times 1.0001": fault(out=lambda self, y: F(y * F(1.0001))),
+    "result + 0.001": fault(out=lambda self, y: F(y + F(0.001))),
+    "sign": fault(out=lambda self, y: -y),
+    "last element not written": flat(last_zero),
+    "last quarter not written": flat(last_rows_zero),
+    "one element off by 16 ULP": flat(one_ulps),
+    "one element off by 1 %": flat(one_percent),
+    "one element of the other sign": flat(one_sign),
+    "an element for its neighbour": flat(neighbour),
+    "two elements exchanged": flat(swapped),
+    "results one place late": flat(late),
+}
+
+
+def softmax(h, x):
+    e = h.round(h.exp(x - h.max(x)[..., None]))
+    return h.out(e / h.sum(e)[..., None])
+
+
+def log_softmax(h, x):
+    off = x - h.max(x)[..., None]
+    return h.out(off - h.round(np.log(h.sum(h.exp(off))))[..., None])
+
+
+def logsumexp(h, x):
+    m = h.max(x)
+    off = np.where(np.isinf(m), F(0), m)
+    return h.out(np.log(h.sum(h.exp(x - off[..., None]))) + off)
+
+
+def mean(h, x):
+    return h.out(h.sum(x) / h.number("n", x.shape[-1]))
+
+
+def variance(h, x):
+    off = x - h.round(h.sum(x) / F(x.shape[-1]))[..., None]
+    return h.sum(off * off) / h.number("n", x.shape[-1])
+
+
+def normed(h, x, eps):
+    m = h.round(h.sum(x) / F(x.shape[-1]))[..., None]
+    return (x - m) * h.round(h.rsqrt(variance(h, x) + h.number("eps", eps)))[..., None]
+
+
+def layer_norm(h, x, w, b):
+    return h.out(normed(h, x, 1e-5) * w + b)
+
+
+def rms_norm(h, x, w):
+    return h.out(x * h.rsqrt(h.sum(x * x) / h.number("n", x.shape[-1]) + h.number("eps", 1e-6))[..., None] * w)
+
+
+def group_norm(h, x):
+    return h.out(normed(h, x.reshape(2, 2, -1), 1e-5).reshape(x.shape))
+
+
+def batch_norm(h, x, m, v, w, b):
+    return h.out((x - h.round(m)[:, None]) * h.rsqrt(np.abs(v) + h.number("eps", 1e-5))[:, None] * w[:, None] + b[:, None])
+
+
+def linear(h, x, w, b):
+    return h.out(h.round(h.dot(x, w.T)) + b)
+
+
+def attention(h, q, k, v):
+    scores = h.round(h.dot(q, k.T) * h.number("scale", 1 / math.sqrt(q.shape[-1])))
+    e = h.exp(scores - h.max(scores)[..., None])
+    return h.out(h.dot(h.round(e / h.sum(e)[..., None]), v))
+
+
+def conv1d(h, x, w, b):
+    windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[-1], -1)  # n, c, size, window
+    columns = np.moveaxis(windows, 1, 2).reshape(x.shape[0], -1, x.shape[1] * w.shape[-1])
+    return h.out(np.swapaxes(h.dot(columns, w.reshape(w.shape[0], -1).T), 1, 2) + b[:, None])
+
+
+def cumsum(h, x):
+    return h.out(np.stack([h.sum(x[..., :i + 1]) for i in range(x.shape[-1])], -1))
+
+
+# op, shapes, attributes, the kernel
+KERNELS = [
+    ("softmax", [(6, 33)], {}, softmax),
+    ("log_softmax", [(6, 33)], {}, log_softmax),
+    ("logsumexp", [(24, 17)], {}, logsumexp),
+    ("mean", [(24, 40)], {"axis": 1}, mean),
+    ("sum", [(24, 40)], {"axis": 1}, lambda h, x: h.out(h.sum(x))),
+    ("max", [(24, 40)], {"axis": 1}, lambda h, x: h.out(h.max(x))),
+    ("min", [(24, 40)], {"axis": 1}, lambda h, x: h.out(-h.max(-x))),
+    ("var", [(24, 40)], {"axis": 1}, lambda h, x: h.out(variance(h, x))),
+    ("std", [(24, 40)], {"axis": 1}, lambda h, x: h.out(np.sqrt(variance(h, x)))),
+    ("layer_norm", [(6, 48), (48,), (48,)], {}, layer_norm),
+    ("rms_norm", [(6, 48), (48,)], {}, rms_norm),
+    ("group_norm", [(2, 4, 12)], {"groups": 2}, group_norm),
+    ("batch_norm", [(3, 4, 7), (4,), (4,), (4,), (4,)], {}, batch_norm),
+    ("instance_norm", [(2, 3, 20)], {}, lambda h, x: h.out(normed(h, x, 1e-5))),
+    ("matmul", [(12, 40), (40, 10)], {}, lambda h, a, b: h.out(h.dot(a, b))),
+    ("linear", [(12, 40), (10, 40), (10,)], {}, linear),
+    ("attention", [(9, 16), (14, 16), (14, 8)], {}, attention),
+    ("conv1d", [(2, 5, 20), (6, 5, 3), (6,)], {}, conv1d),
+    ("cumsum", [(4, 30)], {"axis": 1}, cumsum),
+    ("gelu", [(90,)], {}, lambda h, x: h.out(F(0.5) * x * (1 + np.vectorize(math.erf)(x / math.sqrt(2))))),
+    ("tanh", [(90,)], {}, lambda h, x: h.out(np.tanh(x))),
+    ("exp", [(90,)], {}, lambda h, x: h.out(h.exp(x))),
+]
+
+
+def families(tool, text, seed):
+    """The inputs that are drawn for a kernel, by family."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "probes"
+        subprocess.run([tool, "probe", "--op", text, "--out", str(out), "--seconds", "0", "--seed", str(seed)],
+                       check=True, stdout=subprocess.DEVNULL)
+        return {case.name: [np.load(case / f"in{i + 1}.npy") for i in range(len(list(case.glob("in*.npy"))))]
+                for case in sorted(out.iterdir()) if (case / "kernel.json").exists()}
+
+
+def run(kernel, steps, inputs):
+    with np.errstate(all="ignore"):
+        result = np.array(kernel(steps, *[F(steps.input(i, x)) for i, x in enumerate(inputs)]), F)
+    result[np.isnan(result)] = np.nan  # of one sign
+    return result
+
+
+def measure(tool, seed, only=None):
+    """(pairs, seen on normal numbers, seen on any, with a cause, false alarms)."""
+    random = np.random.default_rng(seed)
+    pairs = on_random = on_any = false_alarms = explained = 0
+    for op, shapes, attributes, kernel in KERNELS:
+        if only and op not in only:
+            continue
+        call = [f"x{i}[{','.join(map(str, s))}]" for i, s in enumerate(shapes)]
+        text = f"{op}({', '.join(call + [f'{k}={v}' for k, v in attributes.items()])})"
+        normal = [F(random.normal(size=s)) for s in shapes]
+        if op == "batch_norm":
+            normal[2] = np.abs(normal[2]) + F(0.1)
+        drawn = {"normal": normal, **families(tool, text, seed)}
+        if op == "batch_norm":
+            drawn = {name: [*x[:2], np.abs(x[2]), *x[3:]] for name, x in drawn.items()}
+        right = {name: run(kernel, Right(), inputs) for name, inputs in drawn.items()}
+
+        def word(actual, name):
+            verdict = check_op(actual, op, drawn[name], None, attributes)
+            return ("SUSPECT" if verdict.suspicion else verdict.status), str(verdict)
+
+        for name, result in right.items():
+            if (verdict := word(result, name))[0] in ("FAIL", "SUSPECT", "UNUSABLE"):
+                false_alarms += 1
+                print(f"{text}: right on {name}, but {verdict[1]}")
+        for fault_name, steps in FAULTS.items():
+            made = {name: run(kernel, steps, inputs) for name, inputs in drawn.items()}
+            changed = [name for name in drawn if made[name].tobytes() != right[name].tobytes()]
+            if not changed:
+                continue
+            pairs += 1
+            words = {}
+            for name in changed:
+                words[name] = word(made[name], name)
+                if words[name][0] in ("FAIL", "SUSPECT"):
+                    on_any += 1
+                    on_random += name == "normal"
+                    explained += " legal if" in words[name][1] or " explained if" in words[name][1] or \
+                        "each " in words[name][1]
+                    break
+            else:
+                print(f"{text}: {fault_name}: {', '.join(f'{name} {w[0]}' for name, w in words.items())}")
+    return pairs, on_random, on_any, explained, false_alarms
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--touchstone", required=True)
+    parser.add_argument("--only", help="kernels, separated by commas")
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    pairs, on_random, on_any, explained, false_alarms = measure(
+        args.touchstone, args.seed, args.only.split(",") if args.only else None)
+    print(f"{pairs} pairs: {on_random} seen on normal numbers, {on_any} with probes ({on_any / pairs:.1%}), "
+          f"{explained} with a cause; {false_alarms} false alarms")
+    return 1 if false_alarms else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
