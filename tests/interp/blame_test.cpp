@@ -27,10 +27,7 @@ class Faulty {
 
   BufferPtr run(const LazyOpPtr& prefix) {
     ++runs;
-    const LazyOpPtr broken = interp::replaced(
-        LazyOp::unary(Op::Noop, prefix->src()[0]), [&](const LazyOpPtr& n) -> LazyOpPtr {
-          return n == wrong_ ? LazyOp::unary(Op::Neg, n) : nullptr;
-        });
+    const LazyOpPtr broken = negated(prefix->src()[0]);
     const BufferPtr out = buffer(prefix->dtype(), kSize);
     std::vector<BufferPtr> all{out};
     all.insert(all.end(), inputs_.begin(), inputs_.end());
@@ -45,6 +42,13 @@ class Faulty {
   int runs = 0;
 
  private:
+  LazyOpPtr negated(const LazyOpPtr& node) const {
+    if (node == wrong_) return LazyOp::unary(Op::Neg, node);
+    std::vector<LazyOpPtr> src;
+    for (const LazyOpPtr& s : node->src()) src.push_back(negated(s));
+    return src.empty() ? node : with_src(node, std::move(src));
+  }
+
   LazyOpPtr wrong_;
   std::vector<BufferPtr> inputs_;
 };
