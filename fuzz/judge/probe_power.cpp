@@ -11,6 +11,7 @@
 
 #include "touchstone/base/interrupt.h"
 #include "touchstone/device/device.h"
+#include "touchstone/dtype/bits.h"
 #include "touchstone/dtype/storage.h"
 #include "touchstone/interp/device/interpreted.h"
 #include "touchstone/interp/oracle/envelope.h"
@@ -26,22 +27,9 @@ LazyOpPtr constant_like(const LazyOp& node, const Scalar& value) {
   return LazyOp::constant(value, ShapeTracker().reshape(ones).expand(node.shape()));
 }
 
-DType bits_of(DType d) {
-  switch (itemsize(d)) {
-    case 1:
-      return DType::Int8;
-    case 2:
-      return DType::Int16;
-    case 4:
-      return DType::Int32;
-    default:
-      return DType::Int64;
-  }
-}
-
 // x moved by `ulp` representable numbers away from zero; zeros, infinities and NaN stay.
 LazyOpPtr off_by(const LazyOpPtr& x, std::int64_t ulp) {
-  const DType bits = bits_of(x->dtype());
+  const DType bits = signed_of(x->dtype());
   const LazyOpPtr moved =
       LazyOp::cast(LazyOp::binary(Op::Add, LazyOp::cast(x, bits, true),
                                   constant_like(*x, Scalar::from_int(bits, ulp))),

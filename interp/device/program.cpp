@@ -149,7 +149,7 @@ class Builder {
   }
 
   StillAxes still_below(const LazyOp& node) {
-    if (!still_) still_ = still_axes(kernel_);
+    if (!still_) still_ = still_axes(kernel_, false);
     return (*still_)[&node];
   }
   static bool contains(StillAxes set, int axis) { return axis < 64 && (set >> axis & 1U) != 0; }

@@ -4,6 +4,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/define/library.h"
+#include "touchstone/dtype/bits.h"
 
 namespace touchstone::define {
 namespace {
@@ -38,18 +39,6 @@ void require_bits(const Array& x, std::string_view function, bool takes_bool = f
                                  takes_bool ? " or bool" : "", name(x.dtype())));
 }
 
-DType unsigned_of(DType type) {
-  switch (itemsize(type)) {
-    case 1:
-      return DType::UInt8;
-    case 2:
-      return DType::UInt16;
-    case 4:
-      return DType::UInt32;
-    default:
-      return DType::UInt64;
-  }
-}
 Array as_unsigned(const Array& x) {
   return is_bool(x.dtype()) ? x.cast(DType::UInt8) : x.bitcast(unsigned_of(x.dtype()));
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "touchstone/dtype/bits.h"
 #include "touchstone/kernelize/elements.h"
 #include "touchstone/kernelize/rules.h"
 
@@ -322,19 +323,6 @@ std::vector<Rule> of_moving() {
   };
 }
 
-DType bits_of(DType d) {
-  switch (itemsize(d)) {
-    case 1:
-      return DType::UInt8;
-    case 2:
-      return DType::UInt16;
-    case 4:
-      return DType::UInt32;
-    default:
-      return DType::UInt64;
-  }
-}
-
 }  // namespace
 
 bool has_several_devices(const UOp& sink) {
@@ -371,7 +359,7 @@ UOp side_by_side(const std::vector<UOp>& parts, int axis) {
     Padding around(part.shape().size(), {0, 0});
     around[at(axis)] = {before, size - before - own};
     before = before + own;
-    const UOp bits = as_bits ? part.bitcast(bits_of(type.base)) : part;
+    const UOp bits = as_bits ? part.bitcast(unsigned_of(type.base)) : part;
     const UOp placed = bits.pad(around);
     all = all ? all.alu(GraphOp::Add, {placed}) : placed;
   }

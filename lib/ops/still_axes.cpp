@@ -17,9 +17,10 @@ const ShapeTracker* leaf_view(const LazyOp& node) {
   return nullptr;
 }
 
-StillAxes still_of(const View& view) {
+StillAxes still_of(const View& view, bool looks_at_masks) {
   const auto none = [](const Range& r) { return certainly_le(r.second, r.first); };
-  if (view.mask() && std::ranges::any_of(*view.mask(), none)) return ~StillAxes{0};  // all masked
+  if (looks_at_masks && view.mask() && std::ranges::any_of(*view.mask(), none))
+    return ~StillAxes{0};  // all masked
   StillAxes still = 0;
   for (std::size_t i = 0; i < std::min(view.shape().size(), kMostAxes); ++i) {
     const bool all = !view.mask() || (*view.mask())[i] == Range{sint(0), view.shape()[i]};
@@ -61,9 +62,9 @@ StillAxes still_through(const View& outer, const View& inner) {
   return still;
 }
 
-StillAxes still_of(const ShapeTracker& st) {
+StillAxes still_of(const ShapeTracker& st, bool looks_at_masks) {
   const auto& views = st.views();
-  StillAxes still = still_of(views.back());
+  StillAxes still = still_of(views.back(), looks_at_masks);
   if (views.size() > 1) still |= still_through(views.back(), views[views.size() - 2]);
   return still;
 }
@@ -96,16 +97,16 @@ LazyOpPtr moved(const LazyOpPtr& root, const Move& move, const std::vector<int>&
 
 }  // namespace
 
-NodeMap<StillAxes> still_axes(const LazyOpPtr& root) {
+NodeMap<StillAxes> still_axes(const LazyOpPtr& root, bool looks_at_masks) {
   const std::vector<const LazyOp*> order = ordered_nodes(root);
   NodeMap<StillAxes> all(order.size());
   for (const LazyOp* node : order) {
     StillAxes still = ~StillAxes{0};
     for (const LazyOpPtr& s : node->src()) still &= all[s.get()];
     if (const ShapeTracker* st = leaf_view(*node); st != nullptr && node->op() != Op::Store)
-      still &= still_of(*st) >> position_axes(node->op());
+      still &= still_of(*st, looks_at_masks) >> position_axes(node->op());
     if (node->op() == Op::Gather && node->buffer().checked)  // faults name positions
-      still &= still_of(*node->buffer().checked);
+      still &= still_of(*node->buffer().checked, looks_at_masks);
     all.emplace(node, still);
   }
   return all;

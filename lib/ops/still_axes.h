@@ -12,8 +12,9 @@ namespace touchstone {
 /// moves or is masked along it. Of a stack the last two views count, without masks between them.
 using StillAxes = std::uint64_t;
 
-/// The still axes of every node of the tree.
-NodeMap<StillAxes> still_axes(const LazyOpPtr& root);
+/// The still axes of every node of the tree. A view that is all masked is still along all axes, but
+/// not if `looks_at_masks` is false, for callers that leave out still axes with their masks.
+NodeMap<StillAxes> still_axes(const LazyOpPtr& root, bool looks_at_masks = true);
 
 /// Reorders the output axes so that each reduce can be computed outside the loops over its still
 /// axes: axes along which most reduces move come first. Returns the kernel itself if already so.
