@@ -192,7 +192,10 @@ Array group_norm(const Array& x, std::int64_t groups, const std::optional<Array>
     throw ShapeError(fmt::format("group_norm: the {} channels of {} do not make {} groups",
                                  x.size(1), str(x.shape()), groups));
   const std::int64_t n = x.size(0), channels = x.size(1), each = channels / groups;
-  const Array grouped = x.reshape({n, groups, each, -1});
+  const Sizes& sizes = x.shape();
+  const std::int64_t places = std::accumulate(sizes.begin() + 2, sizes.end(), std::int64_t{1},
+                                              [](auto a, auto b) { return checked_mul(a, b); });
+  const Array grouped = x.reshape({n, groups, each, places});
   Sizes beside(x.shape().size(), 1);
   beside[1] = channels;
   const auto of_channels = [&](const std::optional<Array>& a) {

@@ -63,12 +63,12 @@ Array relu(const Array& x);
 Array sign(const Array& x);  // -1, 1, or x if that is 0 or NaN
 /// x - y floor(x / y), with the sign of y, as Python's %; a zero has the sign of y.
 Array remainder(const Array& x, const Array& y);
-/// floor(x / y), as Python's //: of floats from MOD, never of a rounded quotient.
+/// floor(x / y), of floats as Python's // computes it; narrow ones in float32.
 Array floor_div(const Array& x, const Array& y);
 /// The next float from x towards y. Throws DTypeError for other types.
 Array next_after(const Array& x, const Array& y);
 
-// ---- bits of integers; and, or, not also of bool. Other types throw DTypeError.
+// ---- bits of integers, the first three also of bool; other types throw DTypeError
 Array bit_and(const Array& a, const Array& b);
 Array bit_or(const Array& a, const Array& b);
 Array bit_not(const Array& x);

@@ -1,4 +1,5 @@
 // Signs, remainders, and the bits of integers and floats.
+#include <cmath>
 #include <functional>
 #include <utility>
 
@@ -37,6 +38,19 @@ void require_bits(const Array& x, std::string_view function, bool takes_bool = f
   if (!is_integer(x.dtype()) && !(takes_bool && is_bool(x.dtype())))
     throw DTypeError(fmt::format("{} takes integers{}, not {}", function,
                                  takes_bool ? " or bool" : "", name(x.dtype())));
+}
+
+// Both of the smallest type that holds both; a number takes the other's.
+std::pair<Array, Array> bits_of(const Array& x, const Array& y, std::string_view function,
+                                bool takes_bool = false) {
+  for (const Array& operand : {x, y})
+    if (!operand.is_number()) require_bits(operand, function, takes_bool);
+  const auto both = promoted(x, y);
+  if (!x.is_number() && !y.is_number() && is_float(both.first.dtype()))
+    throw DTypeError(fmt::format("{}: {} and {} have no common integer type; cast one of them",
+                                 function, name(x.dtype()), name(y.dtype())));
+  require_bits(both.first, function, takes_bool);
+  return both;
 }
 
 Array as_unsigned(const Array& x) {
@@ -78,20 +92,26 @@ Array remainder(const Array& x, const Array& y) {
   const Array differ = xor_of(less(rest, zero()), less(b, zero()));
   const Array moved = where(differ, rest + b, rest);
   if (!is_float(b.dtype())) return where(is_none, rest, moved);
-  return where(is_none, where(less(b, zero()), Array::number("-0.0"), zero()), moved);
+  const Array none = zero().cast(b.dtype());
+  return where(is_none, where(less(b, zero()), -none, none), moved);
 }
 
 Array floor_div(const Array& x, const Array& y) {
-  const auto [a, b] = promoted(x, y);
-  const Array rest = mod(a, b);
+  const auto [own_a, own_b] = promoted(x, y);
+  const DType type = own_a.dtype();
+  if (is_narrow(own_a)) return floor_div(wide(own_a), wide(own_b)).cast(type);
+  const Array &a = own_a, &b = own_b, rest = mod(a, b);
   const Array differ = xor_of(less(rest, zero()), less(b, zero()));
   const auto down = [&](const Array& q) {
     return where(equal(rest, zero()), q, where(differ, q - unit(), q));
   };
-  if (!is_float(b.dtype())) return down(a / b);
-  const Array q = down(Array::call(NamedFunction::Round, {(a - rest) / b}));
-  const Array quotient = a / b;
-  return where(equal(b, zero()), quotient, where(equal(q, zero()), quotient * zero(), q));
+  if (!is_float(type)) return down(a / b);
+  // Rounding takes back that of the difference and the quotient; halves go down, as in Python.
+  const Array q = down((a - rest) / b), quotient = a / b;
+  const Array has_fraction = less(abs(q), Array(std::ldexp(1.0, info(type).digits - 1)));
+  const Array half_down = Array::call(NamedFunction::Ceil, {q - Array(0.5)});
+  const Array whole = where(has_fraction, half_down, q);
+  return where(equal(b, zero()), quotient, where(equal(whole, zero()), quotient * zero(), whole));
 }
 
 Array next_after(const Array& x, const Array& y) {
@@ -108,8 +128,7 @@ Array next_after(const Array& x, const Array& y) {
 }
 
 Array bit_and(const Array& x, const Array& y) {
-  const auto [a, b] = promoted(x, y);
-  require_bits(a, "bit_and", true);
+  const auto [a, b] = bits_of(x, y, "bit_and", true);
   if (is_bool(a.dtype())) return a * b;
   // Of numbers below 2^32, in 64 bits: a + b counts the common bits twice.
   const auto common = [](const Array& u, const Array& v) {
@@ -123,8 +142,7 @@ Array bit_and(const Array& x, const Array& y) {
 }
 
 Array bit_or(const Array& x, const Array& y) {
-  const auto [a, b] = promoted(x, y);
-  require_bits(a, "bit_or", true);
+  const auto [a, b] = bits_of(x, y, "bit_or", true);
   return is_bool(a.dtype()) ? maximum(a, b) : xor_of(xor_of(a, b), bit_and(a, b));
 }
 
@@ -134,20 +152,17 @@ Array bit_not(const Array& x) {
 }
 
 Array shift_left(const Array& x, const Array& count) {
-  const auto [a, by] = promoted(x, count);
-  require_bits(a, "shift_left");
+  const auto [a, by] = bits_of(x, count, "shift_left");
   return shifted(as_unsigned(a), by, zero(), std::multiplies<>()).bitcast(a.dtype());
 }
 
 Array shift_right_logical(const Array& x, const Array& count) {
-  const auto [a, by] = promoted(x, count);
-  require_bits(a, "shift_right_logical");
+  const auto [a, by] = bits_of(x, count, "shift_right_logical");
   return shifted(as_unsigned(a), by, zero(), std::divides<>()).bitcast(a.dtype());
 }
 
 Array shift_right(const Array& x, const Array& count) {
-  const auto [a, by] = promoted(x, count);
-  require_bits(a, "shift_right");
+  const auto [a, by] = bits_of(x, count, "shift_right");
   if (is_unsigned(a.dtype())) return shift_right_logical(a, by);
   const Array negative = less(a, zero());
   const Array found = shift_right_logical(where(negative, bit_not(a), a), by);

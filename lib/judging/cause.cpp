@@ -22,7 +22,7 @@ constexpr std::int64_t kCheap = 1'000'000;
 // The search may cost so much, and so many times the verdict.
 constexpr std::int64_t kMostCost = 10'000'000, kMostVerdicts = 2;
 constexpr std::int64_t kCostOfStart = 2'000;  // of judging anything
-constexpr std::int64_t kSamples = 8, kUnseenSamples = 16;
+constexpr std::int64_t kSamples = 16;
 constexpr std::int64_t kMostListed = 1'000'000;  // elements whose legal numbers are kept
 constexpr std::int64_t kFewest = 4;              // elements that show a pattern
 // A change explains nothing if the legal numbers of most elements span more of their larger end.
@@ -141,8 +141,11 @@ class Search {
   std::optional<double> width_of(const Change& change) {
     if (change.source) return width_of_moved(change);
     std::vector<Buffer*> inputs(inputs_.begin(), inputs_.end());
-    for (std::size_t i = 0; i < change.inputs.size(); ++i)
-      if (change.inputs[i]) inputs[i] = change.inputs[i].get();
+    std::vector<BufferPtr> made;
+    if (change.reorder) {
+      if (!pay(change.copied)) return std::nullopt;
+      change.reorder(inputs, made);
+    }
     for (const std::int64_t i : samples_) {
       const LazyOpPtr one = interp::one_element(change.kernel, interp::place_of(i, change.kernel));
       if (!pay(cost_of_verdict(one)) ||
@@ -156,14 +159,14 @@ class Search {
   }
 
   std::optional<double> width_of_moved(const Change& change) {
-    std::int64_t tried = 0;
+    std::int64_t mended = 0;  // wrong in place
     for (std::int64_t i = 0; i < std::ssize(legal_); ++i) {
       const std::int64_t from = change.source(i);
       if (from < 0) continue;
       if (!legal(i).accepts(candidate_.at(from))) return std::nullopt;
-      ++tried;
+      if (!legal(from).accepts(candidate_.at(from))) ++mended;
     }
-    return tried >= kFewest && failed_.relative.median <= kWidestCause
+    return mended >= kFewest && failed_.relative.median <= kWidestCause
                ? std::optional(failed_.relative.median)
                : std::nullopt;
   }
@@ -172,7 +175,7 @@ class Search {
   void try_all(std::span<const Change> changes, std::string_view word) {
     std::string_view explained;  // the function whose smaller error explains it
     for (auto change = changes.begin(); change != changes.end(); ++change) {
-      if (left_ <= 0) return;
+      if (left_ <= 0 && !change->source) continue;
       if (!change->function.empty() && change->function == explained) continue;
       const std::optional<double> width = width_of(*change);
       if (!width) continue;
@@ -190,26 +193,28 @@ class Search {
     if (!is_float(candidate_.dtype()) || std::ssize(legal_) < kFewest) return {};
     const double ulp = std::ldexp(1.0, 1 - info(candidate_.dtype()).digits);
     Common factor, difference;
-    std::int64_t known = 0;
+    std::int64_t factors = 0, differences = 0;
     for (std::int64_t i = 0; i < std::ssize(legal_); ++i) {
       const double c = candidate_.at(i).to_double();
       const LegalScalars& x = legal(i);
-      if (!x.number || x.any) continue;
+      if (x.any || (!x.number && x.accepts(candidate_.at(i)))) continue;
+      if (!x.number) return {};
       const double low = x.low.to_double(), high = x.high.to_double();
       if (!std::isfinite(c) || !std::isfinite(low) || !std::isfinite(high)) return {};
       difference.meet(c - low, c - high,
                       ulp * std::max({std::abs(c), std::abs(low), std::abs(high)}));
+      ++differences;
       if (low == 0 && high == 0 && c == 0) continue;
       if (low <= 0 && high >= 0) {
         if (std::abs(c) > kFarOff * std::max(-low, high)) factor.meet(1, 1, 0);  // no factor
         continue;
       }
       factor.meet(c / low, c / high, ulp * std::max(std::abs(c / low), std::abs(c / high)));
-      ++known;
+      ++factors;
     }
-    if (const auto f = factor.value(1); f && known >= kFewest)
+    if (const auto f = factor.value(1); f && *f != 0 && factors >= kFewest)
       return fmt::format("each result is {} times the right one", *f);
-    if (const auto d = difference.value(0))
+    if (const auto d = difference.value(0); d && differences >= kFewest)
       return fmt::format("each result is the right one {} {}", *d < 0 ? "-" : "+", std::abs(*d));
     return {};
   }
@@ -262,15 +267,14 @@ class Search {
 std::string unseen_by(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
                       const Buffer& candidate, const Judging& judging) {
   std::vector<std::string> unseen;
+  const std::vector<std::int64_t> samples = samples_of({}, candidate.size());
   for (const Change& change : faults(kernel, judging)) {
     if (unseen.size() == kMostUnseen) break;
     const auto accepts = [&](std::int64_t element) {
       return is_legal_at(change.kernel, inputs, element, candidate.at(element), change.profile);
     };
-    bool is_seen = false;
-    for (std::int64_t i = 0; i < kUnseenSamples && !is_seen; ++i)
-      is_seen = !accepts(i * (candidate.size() - 1) / (kUnseenSamples - 1));
-    if (!is_seen && is_legal(judge(change.kernel, inputs, candidate, change.profile)))
+    if (std::ranges::all_of(samples, accepts) &&
+        is_legal(judge(change.kernel, inputs, candidate, change.profile)))
       unseen.push_back(change.words);
   }
   return unseen.empty() ? std::string() : fmt::format("also legal: {}", fmt::join(unseen, "; "));

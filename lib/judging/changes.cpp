@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kMostUlp = 256;
 constexpr std::size_t kMostConstants = 12;  // places of constants that are changed
+constexpr std::size_t kMostExchanges = 10;  // of two inputs
 constexpr double kLargestEpsilon = 0.01;
 constexpr int kDepth = 4;  // of the operations around a constant
 
@@ -69,7 +70,7 @@ std::vector<double> mistaken(double value) {
   std::vector<double> others;
   if (std::abs(value) < kLargestEpsilon) others.push_back(0);
   if (value >= 2 && value == std::floor(value)) others.insert(others.end(), {value - 1, value + 1});
-  if (value != 1) others.push_back(1);
+  if (value != 1 && value != 2) others.push_back(1);
   return others;
 }
 
@@ -203,8 +204,9 @@ std::vector<Change> less_accurate_forms(const Judging& judging) {
     for (const define::FormulaForm& f :
          define::forms_of(judging.definition, shapes_of(judging), {&name, 1}))
       if (!f.name.empty())
-        changes.push_back(
-            {fmt::format("the form is declared: {}", f.name), judging.profile, f.kernel});
+        changes.push_back({.words = fmt::format("the form is declared: {}", f.name),
+                           .profile = judging.profile,
+                           .kernel = f.kernel});
   }
   return changes;
 }
@@ -212,7 +214,9 @@ std::vector<Change> less_accurate_forms(const Judging& judging) {
 std::vector<Change> faults(const LazyOpPtr& kernel, const Judging& judging) {
   std::vector<Change> changes;
   const auto add = [&](std::string words, const LazyOpPtr& changed) {
-    if (!same(changed, kernel)) changes.push_back({std::move(words), judging.profile, changed});
+    const auto is_same = [&](const Change& c) { return same(c.kernel, changed); };
+    if (!same(changed, kernel) && std::ranges::none_of(changes, is_same))
+      changes.push_back({.words = std::move(words), .profile = judging.profile, .kernel = changed});
   };
   add("the last term of each sum is missing", interp::without_term(kernel, false, false));
   add("the first term of each sum is missing", interp::without_term(kernel, true, false));
@@ -248,33 +252,37 @@ std::vector<Change> faults(const LazyOpPtr& kernel, const Judging& judging) {
 std::vector<Change> orders(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
                            const define::Sizes& shape, const Judging& judging) {
   std::vector<Change> changes;
-  const auto with_inputs = [&](std::string words, std::vector<BufferPtr> instead) {
-    changes.push_back({std::move(words), judging.profile, kernel, std::move(instead)});
-  };
   std::set<std::size_t> read;
   for (const LazyOpPtr& n : nodes_of(kernel))
     if (const auto* b = std::get_if<MemBuffer>(&n->arg()))
       read.insert(static_cast<std::size_t>(b->idx));
-  const auto itself = [](std::int64_t i) { return i; };
+  std::size_t exchanges = 0;
   for (const std::size_t i : read)
     for (const std::size_t j : read)
       if (i < j && inputs[i]->dtype() == inputs[j]->dtype() &&
-          inputs[i]->size() == inputs[j]->size()) {
-        std::vector<BufferPtr> exchanged(inputs.size());
-        exchanged[i] = moved(*inputs[j], itself);
-        exchanged[j] = moved(*inputs[i], itself);
-        with_inputs(
-            fmt::format("{} and {} are exchanged", name_of(i, judging), name_of(j, judging)),
-            std::move(exchanged));
-      }
+          inputs[i]->size() == inputs[j]->size() && ++exchanges <= kMostExchanges)
+        changes.push_back({.words = fmt::format("{} and {} are exchanged", name_of(i, judging),
+                                                name_of(j, judging)),
+                           .profile = judging.profile,
+                           .kernel = kernel,
+                           .reorder = [i, j](std::vector<Buffer*>& in, std::vector<BufferPtr>&) {
+                             std::swap(in[i], in[j]);
+                           }});
   for (const std::size_t i : read) {
     if (i > judging.inputs.size() || !has_two_axes(judging.inputs[i - 1].shape)) continue;
     const define::Sizes& sizes = judging.inputs[i - 1].shape;
     if (product_of(sizes, 0, sizes.size()) != inputs[i]->size()) continue;
-    std::vector<BufferPtr> read_so(inputs.size());
-    read_so[i] = moved(*inputs[i], [&](std::int64_t flat) { return column_major(flat, sizes); });
-    with_inputs(fmt::format("{} is read with its first axis as the fastest", name_of(i, judging)),
-                std::move(read_so));
+    changes.push_back(
+        {.words = fmt::format("{} is read with its first axis as the fastest", name_of(i, judging)),
+         .profile = judging.profile,
+         .kernel = kernel,
+         .reorder =
+             [i, sizes](std::vector<Buffer*>& in, std::vector<BufferPtr>& made) {
+               made.push_back(
+                   moved(*in[i], [&](std::int64_t flat) { return column_major(flat, sizes); }));
+               in[i] = made.back().get();
+             },
+         .copied = inputs[i]->size()});
   }
   const auto written = [&](std::string words, std::function<std::int64_t(std::int64_t)> source) {
     changes.push_back({.words = std::move(words),

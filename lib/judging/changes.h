@@ -17,7 +17,9 @@ struct Change {
   std::string words;  // "a zero may have either sign"
   Profile profile;
   LazyOpPtr kernel;
-  std::vector<BufferPtr> inputs = {};  // in place of those given; null: as given
+  /// Exchanges inputs, or adds one to `made` and puts it in place of another.
+  std::function<void(std::vector<Buffer*>& inputs, std::vector<BufferPtr>& made)> reorder = {};
+  std::int64_t copied = 0;  // elements that this copies
   /// The element that is tried in place of one, by flat index; -1: none. Empty: itself.
   std::function<std::int64_t(std::int64_t)> source = {};
   std::string_view function = {};  // whose error the profile raises

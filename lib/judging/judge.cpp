@@ -1,6 +1,5 @@
 // Verdicts on definitions: in each of their forms, in the user's words.
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 
 #include "touchstone/base/error.h"
@@ -47,7 +46,7 @@ Verdict in_forms(const LazyOpPtr& definition, Verdict found, std::span<Buffer* c
                  const Buffer& candidate, const Judging& judging) {
   const std::vector<std::string>& named = judging.profile.forms;
   bool is_found = named.empty();
-  const std::vector<std::int64_t> samples = samples_of(found, candidate.size());
+  const std::vector<std::int64_t> samples = samples_of(found, found.checked);
   for (const define::FormulaForm& form :
        define::forms_of(judging.definition, shapes_of(judging), named)) {
     const auto is_legal = [&](std::int64_t i) {
@@ -120,8 +119,7 @@ void say_in_words_of(const Judging& judging, const LazyOpPtr& kernel, const defi
 }  // namespace
 
 bool has_formula(const Judging& judging) {
-  return std::ranges::any_of(judging.definition,
-                             [](unsigned char c) { return std::isalnum(c) == 0 && c != '_'; });
+  return !judging.inputs.empty() || judging.definition.find('(') != std::string::npos;
 }
 
 std::vector<define::InputShape> shapes_of(const Judging& judging) {

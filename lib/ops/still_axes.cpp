@@ -33,31 +33,44 @@ std::optional<std::int64_t> whole(const sint& x) {
   return x.is_int() ? std::optional(x.as_int()) : std::nullopt;
 }
 
-// Axes of `outer`, a reshape of `inner` perhaps with axes of stride 0 between, whose digits are
-// exactly those of inner axes with stride 0.
+// Axes of `outer` whose index is, without carries, that of inner axes with stride 0: in the flat
+// index between the views it counts in [low, high), and these axes cover just that.
 StillAxes still_through(const View& outer, const View& inner) {
-  if (outer.mask() || inner.mask() || outer.offset() != sint(0)) return 0;
-  const std::size_t rank = std::min(outer.shape().size(), kMostAxes);
-  std::int64_t next = 1;  // the stride of the next axis that moves
-  for (std::size_t i = outer.shape().size(); i-- > 0;) {
-    if (outer.strides()[i] == sint(0)) continue;
+  const auto offset = whole(outer.offset());
+  if (outer.mask() || inner.mask() || !offset || *offset < 0) return 0;
+  struct Moving {
+    std::size_t axis;
+    std::int64_t low, high;
+  };
+  std::vector<Moving> moving;
+  for (std::size_t i = 0; i < outer.shape().size(); ++i) {
     const auto size = whole(outer.shape()[i]), stride = whole(outer.strides()[i]);
-    if (!size || stride != next) return 0;
-    next *= *size;
+    if (!size || !stride || *size < 1 || *stride < 0) return 0;
+    if (*size == 1 || *stride == 0) continue;
+    Moving m{i, *stride, 0};
+    if (__builtin_mul_overflow(*size, *stride, &m.high)) return 0;
+    moving.push_back(m);
   }
-  StillAxes still = 0;
-  for (std::size_t i = 0; i < rank; ++i) {
-    if (outer.strides()[i] == sint(0)) continue;
-    const std::int64_t low = outer.strides()[i].as_int(), high = low * outer.shape()[i].as_int();
-    std::int64_t below = 1, covered = low;  // strides of the inner axes in row-major order
-    for (std::size_t j = inner.shape().size(); j-- > 0;) {
+  std::ranges::sort(moving, {}, &Moving::low);
+  const auto covers = [&](const Moving& m) {
+    std::int64_t below = 1, covered = m.low;  // strides of the inner axes in row-major order
+    for (std::size_t j = inner.shape().size(); j-- > 0 && below < m.high;) {
       const auto size = whole(inner.shape()[j]);
-      if (!size) return 0;
-      if (below == covered && below * *size <= high && inner.strides()[j] == sint(0))
-        covered = below * *size;
-      below *= *size;
+      std::int64_t above = 0;
+      if (!size || *size < 1 || __builtin_mul_overflow(below, *size, &above)) return false;
+      if (below == covered && above <= m.high && inner.strides()[j] == sint(0)) covered = above;
+      below = above;
     }
-    if (covered == high) still |= StillAxes{1} << i;
+    return covered == m.high;
+  };
+  StillAxes still = 0;
+  std::int64_t previous = 1, reach = 0;  // the largest index of the axes below
+  for (const Moving& m : moving) {
+    if (m.low % previous != 0) return 0;
+    const bool carries = *offset % m.low + reach >= m.low || *offset % m.high >= m.low;
+    if (!carries && m.axis < kMostAxes && covers(m)) still |= StillAxes{1} << m.axis;
+    reach += m.high - m.low;
+    previous = m.high;
   }
   return still;
 }

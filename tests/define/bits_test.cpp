@@ -121,7 +121,7 @@ TEST(BitsOfBool, AreLogic) {
 TEST(BitsOfBool, OfOtherTypesAreErrors) {
   for (const char* text :
        {"bit_and(x[2], y[2])", "popcount(x[2]:bool)", "shift_left(x[2]:bool, y[2]:bool)",
-        "bit_not(x[2]:f16)", "next_after(x[2]:i32, y[2]:i32)"})
+        "bit_not(x[2]:f16)", "bit_or(x[2]:i64, y[2]:u64)", "next_after(x[2]:i32, y[2]:i32)"})
     EXPECT_THROW(parse(text), Error) << text;
 }
 
@@ -179,6 +179,34 @@ TEST(FloatQuotients, AreRoundedDown) {
   }
   // The quotient of 1 and 0.1 rounds to 10.
   EXPECT_EQ(of<float>("floor_div", std::vector<float>{1}, std::vector<float>{0.1F})[0], 9);
+}
+
+// Of narrow types in float32, whose quotients of float16 are exact enough for the exact floor.
+TEST(FloatQuotients, OfFloat16AreExact) {
+  Drawn<float16> p;
+  for (int i = 1; i < 400; ++i)
+    for (int j = 1; j < 100; ++j) {
+      p.x.push_back(convert<float16>(0.37F * static_cast<float>(i * i)));
+      p.y.push_back(convert<float16>(-0.013F * static_cast<float>(j * j)));
+    }
+  const std::vector<float16> got = of<float16>("floor_div", p.x, p.y);
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double x = convert<double>(p.x[i]), y = convert<double>(p.y[i]);
+    EXPECT_EQ(convert<float>(got[i]), convert<float>(convert<float16>(std::floor(x / y))))
+        << x << ", " << y;
+  }
+}
+
+TEST(FloatQuotients, KeepTheirType) {
+  for (const DType d : {DType::Float8E4M3, DType::Float8E5M2, DType::Float16, DType::BFloat16,
+                        DType::Float32, DType::Float64})
+    for (const char* name : {"remainder", "floor_div", "next_after"}) {
+      const std::string_view type = info(d).short_name;
+      EXPECT_EQ(parse(fmt::format("{}(x[4]:{}, y[4]:{})", name, type, type)).kernel()->dtype(), d)
+          << name << " " << type;
+      if (name != std::string_view("next_after"))
+        EXPECT_EQ(parse(fmt::format("{}(x[4]:{}, 3)", name, type)).kernel()->dtype(), d) << name;
+    }
 }
 
 TEST(NextAfter, IsTheNextFloat) {

@@ -17,6 +17,7 @@ using test::drawn;
 using test::Floats;
 using test::Trial;
 using testing::HasSubstr;
+using testing::Not;
 
 float narrow(float x) { return convert<float>(convert<bfloat16>(x)); }
 float same(float x) { return x; }
@@ -86,6 +87,18 @@ TEST(Cause, OfElementsInTheWrongPlaces) {
   for (std::size_t i = 0; i < 16; ++i) column.out[i * 8 + 7] = 9 + static_cast<float>(i);
   EXPECT_THAT(column.under(true).cause,
               HasSubstr("wrong are only elements with index 7 on axis 1"));
+}
+
+// What would explain the wrong elements, but not for a reason.
+TEST(Cause, IsNotFoundInEqualElements) {
+  const Trial shifted{"x[8] * 2", {Floats(8, 1)}, {99, 2, 2, 2, 2, 2, 2, 2}};
+  EXPECT_EQ(shifted.under(true).cause, "no known declaration or fault explains all of it");
+  const Trial zeros{"x[8] * 2", {{1, 2, 3, 4, 5, 6, 7, 8}}, Floats(8, 0)};
+  EXPECT_EQ(zeros.under(true).cause, "each wrong element is 0.0");
+  const Trial factor{"x[6] + x", {{NAN, 1, 2, 3, 4, 5}}, {5, 3, 6, 9, 12, 15}};
+  EXPECT_EQ(factor.under(true).cause, "no known declaration or fault explains all of it");
+  const Trial one{"x[6] + x", {{NAN, NAN, NAN, NAN, NAN, 1}}, {NAN, NAN, NAN, NAN, NAN, 2.25F}};
+  EXPECT_THAT(one.under(true).cause, Not(HasSubstr("each result")));
 }
 
 TEST(Cause, OfInputsReadInTheWrongOrder) {

@@ -48,6 +48,12 @@ TEST(StillAxes, OfAGroupBehindAReshape) {
                               .reshape({2, 12, 1, 5, 5})
                               .expand({2, 12, 3, 5, 5});
   EXPECT_EQ(still_of(st) & 31U, 0b01100U);
+  // Places of a channel, as the inner view repeats them, also of one channel alone.
+  const ShapeTracker places = ShapeTracker::contiguous({2, 3, 1, 1})
+                                  .expand({2, 3, 4, 6})
+                                  .reshape({2, 12, 6})
+                                  .shrink({{1, 2}, {5, 9}, {0, 6}});
+  EXPECT_EQ(still_of(places) & 4U, 4U);
 }
 
 RC_GTEST_PROP(StillAxes, RepeatAllElements, ()) {
@@ -72,6 +78,13 @@ RC_GTEST_PROP(StillAxes, RepeatAllElements, ()) {
     }
     st = st.reshape(with).expand(wide);
   }
+  Mask part;  // perhaps with an offset
+  for (const sint& s : st.shape()) {
+    const std::int64_t begin = *rc::gen::inRange<std::int64_t>(0, s.as_int());
+    const std::int64_t end = *rc::gen::inRange<std::int64_t>(begin + 1, s.as_int() + 1);
+    part.emplace_back(begin, end);
+  }
+  if (*rc::gen::arbitrary<bool>()) st = st.shrink(part);
   const StillAxes still = still_of(st);
   for (std::size_t axis = 0; axis < st.shape().size(); ++axis)
     if ((still >> axis & 1U) != 0) RC_ASSERT(repeats(st, axis));
