@@ -204,8 +204,8 @@ TEST(FloatQuotients, KeepTheirType) {
       const std::string_view type = info(d).short_name;
       EXPECT_EQ(parse(fmt::format("{}(x[4]:{}, y[4]:{})", name, type, type)).kernel()->dtype(), d)
           << name << " " << type;
-      if (name != std::string_view("next_after"))
-        EXPECT_EQ(parse(fmt::format("{}(x[4]:{}, 3)", name, type)).kernel()->dtype(), d) << name;
+      const std::string with_number = fmt::format("{}(x[4]:{}, 3)", name, type);
+      EXPECT_EQ(parse(with_number).kernel()->dtype(), d) << with_number;
     }
 }
 
