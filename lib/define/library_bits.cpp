@@ -106,7 +106,7 @@ Array floor_div(const Array& x, const Array& y) {
     return where(equal(rest, zero()), q, where(differ, q - unit(), q));
   };
   if (!is_float(type)) return down(a / b);
-  // Rounding takes back that of the difference and the quotient; halves go down, as in Python.
+  // ceil(q - 1/2) undoes the rounding of the difference and of the quotient, as Python does.
   const Array q = down((a - rest) / b), quotient = a / b;
   const Array has_fraction = less(abs(q), Array(std::ldexp(1.0, info(type).digits - 1)));
   const Array half_down = Array::call(NamedFunction::Ceil, {q - Array(0.5)});

@@ -9,7 +9,7 @@ namespace touchstone {
 /// True if `value` is a legal result for one element, by its flat index, of the kernel's output.
 bool is_legal_at(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, std::int64_t index,
                  const Scalar& value, const Profile& profile);
-/// Operations and elements of a kernel: what a verdict on it costs.
+/// The cost of a verdict: the kernel's operations, or its elements if these are more.
 std::int64_t cost_of_verdict(const LazyOpPtr& kernel);
 /// True for a kernel that may be judged a few times more.
 bool is_cheap(const LazyOpPtr& kernel);

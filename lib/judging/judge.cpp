@@ -93,7 +93,7 @@ std::string operands_of(const LazyOpPtr& kernel, std::span<Buffer* const> inputs
   return said.size() > kMostOperands ? std::string() : fmt::format("{}", fmt::join(said, ", "));
 }
 
-// The output's shape: that of the definition, or of the kernel.
+// The output's shape as the definition has it; without one, as the kernel has it.
 define::Sizes shape_of(const Judging& judging, const LazyOpPtr& kernel) {
   if (has_formula(judging))
     return define::parse(judging.definition, shapes_of(judging)).value.shape();

@@ -33,8 +33,8 @@ std::optional<std::int64_t> whole(const sint& x) {
   return x.is_int() ? std::optional(x.as_int()) : std::nullopt;
 }
 
-// Axes of `outer` whose index is, without carries, that of inner axes with stride 0: in the flat
-// index between the views it counts in [low, high), and these axes cover just that.
+// Axes of `outer` that only move along axes of `inner` with stride 0. The flat index between the
+// views is a number in mixed radix: such an axis counts its digits in [low, high) without a carry.
 StillAxes still_through(const View& outer, const View& inner) {
   const auto offset = whole(outer.offset());
   if (outer.mask() || inner.mask() || !offset || *offset < 0) return 0;

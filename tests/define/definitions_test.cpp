@@ -352,7 +352,7 @@ TEST(Definitions, ThoseThatFunctionsComputeAsTheyLikeAreLoose) {
     EXPECT_EQ(usual_profile(parse(text).is_loose), "glibc") << text;
 }
 
-// The sums of a group are those of all its channels and places.
+// The sums of a group are computed once for all its elements.
 TEST(Definitions, GroupsAreSummedOnce) {
   const LazyOpPtr kernel = parse("group_norm(x[4,32,16,16], groups=8)").kernel();
   EXPECT_LT(get_lazyop_info(kernel).flops.as_int(), 50 * 4 * 32 * 16 * 16);
