@@ -20,7 +20,8 @@ struct Change {
   /// Exchanges inputs, or adds one to `made` and puts it in place of another.
   std::function<void(std::vector<Buffer*>& inputs, std::vector<BufferPtr>& made)> reorder = {};
   std::int64_t copied = 0;  // elements that this copies
-  /// The element that is tried in place of one, by flat index; -1: none. Empty: itself.
+  /// The element of the output that is tried as element i, by flat index; -1: none. Empty: i
+  /// itself.
   std::function<std::int64_t(std::int64_t)> source = {};
   std::string_view function = {};  // whose error the profile raises
   bool widens = false;             // makes the legal numbers of most elements wider

@@ -74,8 +74,10 @@ TYPED_TEST(Bits, AreThoseOfTheOperators) {
   const auto is_out = [](T b) { return b < 0 || static_cast<U>(b) >= U{width}; };
   expect("shift_left",
          [&](T a, T b) { return is_out(b) ? T{0} : static_cast<T>(static_cast<U>(a) << b); });
-  expect("shift_right",
-         [&](T a, T b) { return static_cast<T>(is_out(b) ? a < 0 ? -1 : 0 : a >> b); });
+  expect("shift_right", [&](T a, T b) {
+    const T filled = a < 0 ? static_cast<T>(-1) : T{0};
+    return is_out(b) ? filled : static_cast<T>(a >> b);
+  });
   expect("shift_right_logical",
          [&](T a, T b) { return is_out(b) ? T{0} : static_cast<T>(static_cast<U>(a) >> b); });
   const std::vector<T> inverted = of<T>("bit_not", p.x), ones = of<T>("popcount", p.x),
