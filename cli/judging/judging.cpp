@@ -111,11 +111,11 @@ std::string json_of(const Verdict& v, const LazyOpPtr& kernel, const ChosenProfi
     out["op"] = name(v.op);
     out["dtype"] = name(v.dtype);
     out["at"] = v.at;
-    if (!v.subject.empty()) out["subject"] = v.subject;
-    if (!v.operands.empty()) out["operands"] = v.operands;
     out["candidate"] = hex_bits(v.candidate);
     if (v.number) out["legal"] = {hex_bits(v.low), hex_bits(v.high)};
     out["nan_is_legal"] = v.nan;
+    if (!v.subject.empty()) out["subject"] = v.subject;
+    if (!v.operands.empty()) out["operands"] = v.operands;
   }
   return out.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
 }
