@@ -11,7 +11,7 @@
 namespace touchstone {
 namespace {
 
-constexpr double kMostUlp = 256;
+constexpr int kMostDoublings = 8;           // of an error of 1 ULP
 constexpr std::size_t kMostConstants = 12;  // places of constants that are changed
 constexpr std::size_t kMostExchanges = 10;  // of two inputs
 constexpr double kLargestEpsilon = 0.01;
@@ -29,7 +29,8 @@ bool is_below_float32(DType dtype) { return is_float(dtype) && itemsize(dtype) <
 void add_function_errors(const LazyOpPtr& kernel, const Profile& profile,
                          std::vector<Change>& changes) {
   const auto add = [&](std::string_view name, auto error_of) {
-    for (double ulp = 1; ulp <= kMostUlp; ulp *= 2) {
+    for (int doublings = 0; doublings <= kMostDoublings; ++doublings) {
+      const double ulp = std::ldexp(1.0, doublings);
       Profile changed = profile;
       FunctionError& error = error_of(changed);
       if (ulp <= error.ulp) continue;
@@ -41,12 +42,16 @@ void add_function_errors(const LazyOpPtr& kernel, const Profile& profile,
                          .widens = true});
     }
   };
-  constexpr std::pair<Op, FunctionError Profile::*> kOps[] = {
-      {Op::Exp2, &Profile::exp2}, {Op::Log2, &Profile::log2},   {Op::Sin, &Profile::sin},
-      {Op::Sqrt, &Profile::sqrt}, {Op::Recip, &Profile::recip}, {Op::Div, &Profile::div}};
-  for (const auto& [op, member] : kOps)
+  const auto add_op = [&](Op op, auto error_of) {
     if (has(kernel, [&](const LazyOp& n) { return n.op() == op && is_float(n.dtype()); }))
-      add(name(op), [&](Profile& p) -> FunctionError& { return p.*member; });
+      add(name(op), error_of);
+  };
+  add_op(Op::Exp2, [](Profile& p) -> FunctionError& { return p.exp2; });
+  add_op(Op::Log2, [](Profile& p) -> FunctionError& { return p.log2; });
+  add_op(Op::Sin, [](Profile& p) -> FunctionError& { return p.sin; });
+  add_op(Op::Sqrt, [](Profile& p) -> FunctionError& { return p.sqrt; });
+  add_op(Op::Recip, [](Profile& p) -> FunctionError& { return p.recip; });
+  add_op(Op::Div, [](Profile& p) -> FunctionError& { return p.div; });
   std::set<NamedFunction> functions;
   for (const LazyOpPtr& n : nodes_of(kernel))
     if (const auto* f = std::get_if<FunctionArg>(&n->arg())) functions.insert(f->function);
