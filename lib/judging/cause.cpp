@@ -37,12 +37,7 @@ constexpr std::size_t kMostUnseen = 3;
 bool is_legal(const Verdict& v) { return v.outcome == Outcome::Pass || v.outcome == Outcome::Weak; }
 
 std::string place(std::int64_t flat, const define::Sizes& shape) {
-  std::vector<std::int64_t> at(shape.size());
-  for (std::size_t i = shape.size(); i-- > 0;) {
-    at[i] = flat % shape[i];
-    flat /= shape[i];
-  }
-  return fmt::format("({})", fmt::join(at, ", "));
+  return fmt::format("({})", fmt::join(place_in(shape, flat), ", "));
 }
 
 // The numbers that agree with all elements so far.
@@ -281,6 +276,15 @@ std::string unseen_by(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
 }
 
 }  // namespace
+
+std::vector<std::int64_t> place_in(const define::Sizes& shape, std::int64_t flat) {
+  std::vector<std::int64_t> at(shape.size());
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    at[i] = flat % shape[i];
+    flat /= shape[i];
+  }
+  return at;
+}
 
 std::int64_t cost_of_verdict(const LazyOpPtr& kernel) {
   const sint flops = get_lazyop_info(kernel).flops;

@@ -9,6 +9,8 @@ namespace touchstone {
 /// True if `value` is a legal result for one element, by its flat index, of the kernel's output.
 bool is_legal_at(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, std::int64_t index,
                  const Scalar& value, const Profile& profile);
+/// The index on each axis of an element, by its flat index.
+std::vector<std::int64_t> place_in(const define::Sizes& shape, std::int64_t flat);
 /// The cost of a verdict: the kernel's operations, or its elements if these are more.
 std::int64_t cost_of_verdict(const LazyOpPtr& kernel);
 /// True for a kernel that may be judged a few times more.

@@ -107,12 +107,7 @@ void say_in_words_of(const Judging& judging, const LazyOpPtr& kernel, const defi
                      std::span<Buffer* const> inputs, Verdict& failed) {
   failed.operands = operands_of(kernel, inputs, failed.index, judging);
   if (!has_formula(judging)) return;
-  failed.at.clear();
-  std::int64_t rest = failed.index;
-  for (const std::int64_t size : std::vector(shape.rbegin(), shape.rend())) {
-    failed.at.insert(failed.at.begin(), rest % size);
-    rest /= size;
-  }
+  failed.at = place_in(shape, failed.index);
   failed.subject = judging.definition.size() <= kLongestSubject ? judging.definition : "the result";
 }
 
