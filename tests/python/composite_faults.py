@@ -7,6 +7,7 @@ that `touchstone probe` draws for the kernel. Prints the pairs that are never FA
 """
 import argparse
 import math
+import os
 import pathlib
 import subprocess
 import sys
@@ -240,7 +241,8 @@ def families(tool, text, seed):
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "probes"
         subprocess.run([tool, "probe", "--op", text, "--out", str(out), "--seconds", "0", "--seed", str(seed)],
-                       check=True, stdout=subprocess.DEVNULL)
+                       check=True, stdout=subprocess.DEVNULL,
+                       env={**os.environ, "LD_PRELOAD": ""})  # the command may have a sanitizer of its own
         return {case.name: [np.load(case / f"in{i + 1}.npy") for i in range(len(list(case.glob("in*.npy"))))]
                 for case in sorted(out.iterdir()) if (case / "kernel.json").exists()}
 
