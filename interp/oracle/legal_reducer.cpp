@@ -211,19 +211,20 @@ class LegalFloatSum : public LegalReducer {
     if (only_nan_) return Legal<T>::only_nan();
     constexpr DTypeInfo kInfo = info(dtype_v<A>);
     constexpr int kTermDigits = info(dtype_v<T>).digits;
+    const int digits = this->digits<A>();
     if (total_ == 1 && !unrounded_ && !narrowed<A>() &&
         kInfo.max_exponent >= info(dtype_v<T>).max_exponent)
       return with_free_zero(last_);
     // At least sum|v|. A single term is kept as is: the largest number must not become infinite.
     const double sum =
         nonzero_ < 2 ? magnitude_ : magnitude_ * (1 + static_cast<double>(nonzero_) * 0x1p-52);
-    const double changed = kInfo.digits < kTermDigits ? std::ldexp(1.0, 1 - kInfo.digits)
-                           : unrounded_               ? std::ldexp(1.0, 1 - kTermDigits)
-                                                      : 0;
+    const double changed = digits < kTermDigits ? std::ldexp(1.0, 1 - digits)
+                           : unrounded_         ? std::ldexp(1.0, 1 - kTermDigits)
+                                                : 0;
     const auto passes = [&](const Side& own, const Side& other) {
       return can_overflow(own, other, sizes(sum, static_cast<double>(height())),
-                          static_cast<double>(scalar::detail::computing(largest<A>())),
-                          kInfo.digits, changed, profile_->truncates_sums);
+                          static_cast<double>(scalar::detail::computing(largest<A>())), digits,
+                          changed, profile_->truncates_sums);
     };
     const bool up = passes(positive_, negative_), down = passes(negative_, positive_);
     // Truncation may stop at the largest number instead; subtracting from it is then arbitrarily
@@ -244,17 +245,24 @@ class LegalFloatSum : public LegalReducer {
     return out;
   }
 
+  // Of the accumulator.
+  template <class A>
+  int digits() const {
+    const int declared = profile_->accumulator_digits;
+    return declared > 0 ? std::min(declared, info(dtype_v<A>).digits) : info(dtype_v<A>).digits;
+  }
   // True if the accumulator rounds each term: it has fewer digits or less range for small numbers.
   template <class A>
-  static constexpr bool narrowed() {
-    return info(dtype_v<A>).digits < info(dtype_v<T>).digits ||
+  bool narrowed() const {
+    return digits<A>() < info(dtype_v<T>).digits ||
            info(dtype_v<A>).min_exponent > info(dtype_v<T>).min_exponent;
   }
 
   template <class A>
   Legal<T> finite(double sum) const {
     constexpr DTypeInfo kInfo = info(dtype_v<A>);
-    const bool on_a_grid = std::ldexp(sum, -lowest_bit_ - kInfo.digits) <= 1 &&
+    const bool has_all_digits = digits<A>() == kInfo.digits;
+    const bool on_a_grid = std::ldexp(sum, -lowest_bit_ - digits<A>()) <= 1 &&
                            lowest_bit_ > kInfo.min_exponent - kInfo.digits;
     // A flushing device turns a subnormal partial sum into zero.
     const bool never_flushed = !profile_->flushes_outputs || lowest_bit_ >= kInfo.min_exponent;
@@ -262,9 +270,9 @@ class LegalFloatSum : public LegalReducer {
     // Two terms round once, unless the accumulator rounds them before.
     const bool rounds = !profile_->truncates_sums;
     const bool once = on_a_grid || (nonzero_ <= 2 && !narrowed<A>() && rounds) ||
-                      profile_->order == SumOrder::Exact;
+                      (profile_->order == SumOrder::Exact && has_all_digits);
     if (one_answer && once) return point_of(low_.template result<A>());
-    if (one_answer && has_one_order() && replayed_ && rounds && !running_.empty())
+    if (one_answer && has_one_order() && has_all_digits && replayed_ && rounds && !running_.empty())
       return point_of(replayed<A>());
     if (!std::isfinite(sum))  // of doubles: the effect of rounding is unknown
       return Legal<T>::range(scalar::neg(largest<T>()), largest<T>());
@@ -338,19 +346,22 @@ class LegalFloatSum : public LegalReducer {
     const bool narrowed = this->narrowed<A>();
     // Truncation loses less than one unit in the last place, rounding at most half.
     const bool truncates = profile_->truncates_sums;
-    const double u = std::ldexp(truncates ? 2 : 1, -kInfo.digits);
+    const double u = std::ldexp(truncates ? 2 : 1, -digits<A>());
     const auto h = static_cast<double>(height() + (narrowed ? 1 : 0));
     if (h * u >= 0.5) return HUGE_VAL;
     const auto count = static_cast<double>(nonzero_);
     double bound = any_order_bound(sizes(sum, h), u,
                                    profile_->order == SumOrder::Any && !narrowed && !truncates);
+    // A unit that adds k >= 4 terms and the running sum at once, all cut to a multiple of the last
+    // digit of the largest, loses at most k + 1 such digits in place of k.
+    if (truncates && digits<A>() < kInfo.digits) bound *= 1.25;
     if (narrowed) bound = std::min(bound * (1 + 2 * u) + u * sum, h * u / (1 - h * u) * sum);
     if (unrounded_) {  // products are unrounded
       constexpr DTypeInfo kTerm = info(dtype_v<T>);
       bound = (bound + std::ldexp(sum, -kTerm.digits)) * (1 + std::ldexp(1.0, 1 - kTerm.digits)) +
               count * std::ldexp(1.0, kTerm.min_exponent - kTerm.digits + 1);
     }
-    if (narrowed) bound += 2 * count * std::ldexp(1.0, kInfo.min_exponent - kInfo.digits + 1);
+    if (narrowed) bound += 2 * count * std::ldexp(1.0, kInfo.min_exponent - digits<A>() + 1);
     if (profile_->flushes_outputs) bound += 2 * count * std::ldexp(1.0, kInfo.min_exponent);
     return bound * (1 + 0x1p-50);
   }

@@ -123,7 +123,7 @@ constexpr std::array<SumName, 6> kSums = {{
     {"lanes", SumOrder::Lanes, true},
     {"folded", SumOrder::Folded, true},
 }};
-constexpr std::array<std::string_view, 22> kMembers = {"name",
+constexpr std::array<std::string_view, 23> kMembers = {"name",
                                                        "base",
                                                        "ulp",
                                                        "sin_domain",
@@ -137,6 +137,7 @@ constexpr std::array<std::string_view, 22> kMembers = {"name",
                                                        "sum",
                                                        "truncates_sums",
                                                        "accumulator",
+                                                       "accumulator_digits",
                                                        "product_digits",
                                                        "excess",
                                                        "float8_overflow",
@@ -309,11 +310,11 @@ void read_member(Profile& p, const std::string& key, const Json& value) {
   } else if (key == "most_mean" || key == "most_variance") {
     std::optional<double>& limit = key == "most_mean" ? p.most_mean : p.most_variance;
     limit = value.is_null() ? std::nullopt : std::optional(number(key, value));
-  } else if (key == "product_digits") {
+  } else if (key == "product_digits" || key == "accumulator_digits") {
     if (!value.is_number_integer() || value.get<std::int64_t>() < 0 ||
         value.get<std::int64_t>() > 53)
       fail(key, "a whole number from 0 to 53", value);
-    p.product_digits = value.get<int>();
+    (key == "product_digits" ? p.product_digits : p.accumulator_digits) = value.get<int>();
   } else if (key == "source") {  // documents the source of each figure; ignored
     const bool list = value.is_array() && std::ranges::all_of(value, &Json::is_string);
     if (!list && !value.is_string()) fail(key, "a string, or a list of strings", value);
@@ -373,6 +374,7 @@ std::string Profile::to_json() const {
   for (const auto& [key, sums, has_block] : kSums)
     if (sums == order) out["sum"] = has_block ? Json{{key, block}} : Json(key);
   out["accumulator"] = accumulator ? Json(touchstone::name(*accumulator)) : Json();
+  out["accumulator_digits"] = accumulator_digits;
   out["product_digits"] = product_digits;
   if (excess)
     out["excess"] = {{"to", touchstone::name(*excess)},

@@ -78,6 +78,8 @@ struct Profile {
   bool truncates_sums = false;  // additions of a sum may truncate instead of round
   /// Accumulator type of float sums, if narrower than the kernel's.
   std::optional<DType> accumulator;
+  /// Significant bits of float sums, if fewer than the accumulator's type has; 0: its own.
+  int accumulator_digits = 0;
   /// Significant bits to which float32 operands of summed products may be truncated; 0: all.
   int product_digits = 0;
   /// Floats narrower than this type, float32 or float64, may be computed in it; nullopt: each

@@ -255,6 +255,8 @@ Arithmetic arithmetic_of(const Program& program, const Profile& profile) {
       a.sums = true;
       for (const DType d : {node.accumulator, profile.accumulator.value_or(node.accumulator)}) {
         a.accumulator_digits = std::min(a.accumulator_digits, info(d).digits);
+        if (profile.accumulator_digits > 0)
+          a.accumulator_digits = std::min(a.accumulator_digits, profile.accumulator_digits);
         least_normal = std::max(least_normal, std::ldexp(1.0, info(d).min_exponent));
       }
     }

@@ -63,6 +63,38 @@ TEST(Cause, OfProducts) {
   EXPECT_EQ(shifted.under(true).cause, "each result is the right one + 0.25");
 }
 
+// Products of 8-bit floats in groups of 32 with the running sum, all cut to 14 bits of the largest.
+TEST(Cause, OfMatrixUnitsThatKeepFourteenBits) {
+  test::Draws random(12);
+  constexpr std::size_t kK = 256;
+  Trial t{"sum(cast(x[8,256]:f8e4m3, f32) * cast(y[8,256]:f8e4m3, f32), axis=1)",
+          {},
+          {},
+          DType::Float8E4M3};
+  for (int i = 0; i < 2; ++i) {
+    t.in.push_back(drawn(random, 8 * kK, 1, 1));
+    for (float& v : t.in.back())
+      v = convert<float>(convert<float8_e4m3>(std::clamp(v, -8.0F, 8.0F)));
+  }
+  for (std::size_t row = 0; row < 8; ++row) {
+    double sum = 0;
+    for (std::size_t k = 0; k < kK; k += 32) {
+      std::vector<double> terms{sum};
+      for (std::size_t i = row * kK + k; i < row * kK + k + 32; ++i)
+        terms.push_back(static_cast<double>(t.in[0][i]) * static_cast<double>(t.in[1][i]));
+      double largest = 0;
+      for (const double v : terms) largest = std::max(largest, std::abs(v));
+      const double unit = std::ldexp(1.0, std::ilogb(largest) - 13);
+      sum = 0;
+      for (const double v : terms) sum += std::trunc(v / unit) * unit;
+    }
+    t.out.push_back(static_cast<float>(sum));
+  }
+  t.out_dtype = DType::Float32;
+  EXPECT_EQ(t.under(true).word(), "FAIL");
+  EXPECT_THAT(t.under(true).cause, HasSubstr("sums are cut to 14 bits, as in Hopper's"));
+}
+
 TEST(Cause, OfElementsInTheWrongPlaces) {
   const Trial right = product_with(same, same);
   const auto moved = [&](const std::function<std::size_t(std::size_t, std::size_t)>& from) {

@@ -1,6 +1,7 @@
 // Outputs of a library, judged.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,9 @@ struct Trial {
   std::vector<Floats> in;
   Floats out;
   DType dtype = DType::Float32;
+  std::optional<DType> out_dtype = {};  // if another
 
-  std::string bytes_of(const Floats& values) const {
+  static std::string bytes_of(const Floats& values, DType dtype) {
     std::string bytes;
     for (const float v : values) {
       const std::uint64_t bits = Scalar::from_double(dtype, static_cast<double>(v)).bits();
@@ -34,22 +36,24 @@ struct Trial {
     }
     return bytes;
   }
-  Verdict under(bool with_forms, const std::vector<std::string>& named = {}) const {
+  Verdict under(bool with_forms, const std::vector<std::string>& named = {},
+                const Sampling& sampling = {}) const {
     const KernelToJudge kernel = formula_to_judge(text);
     const std::unique_ptr<Device> host = make_interpreted_device();
     std::vector<BufferPtr> buffers;
-    const auto add = [&](const Floats& values) {
+    const auto add = [&](const Floats& values, DType type) {
       buffers.push_back(
-          std::make_shared<Buffer>(*host, dtype, static_cast<std::int64_t>(values.size())));
-      const std::string bytes = bytes_of(values);
+          std::make_shared<Buffer>(*host, type, static_cast<std::int64_t>(values.size())));
+      const std::string bytes = bytes_of(values, type);
       buffers.back()->copy_in(std::as_bytes(std::span(bytes)));
     };
-    add(out);
-    for (const Floats& values : in) add(values);
+    add(out, out_dtype.value_or(dtype));
+    for (const Floats& values : in) add(values, dtype);
     std::vector<Buffer*> raw;
     for (const BufferPtr& b : buffers) raw.push_back(b.get());
     Judging judging = kernel.judging;
     judging.profile.forms = named;
+    judging.sampling = sampling;
     return with_forms ? judge(kernel.ast, raw, *buffers[0], judging)
                       : judge(kernel.ast, raw, *buffers[0], judging.profile);
   }
