@@ -38,7 +38,7 @@ Array matmul_of(const Call& c) {
   Array a = c.array("a"), b = c.array("b");
   if (c.flag("transpose_a")) a = transpose(a);
   if (c.flag("transpose_b")) b = transpose(b);
-  return matmul(a, b, c.maybe_dtype("accumulate"));
+  return matmul(a, b, c.maybe_dtype("accumulate"), c.way());
 }
 
 // [begin, end) of each axis, or of the last ones if there are fewer entries.

@@ -264,9 +264,9 @@ Array cumsum(const Array& x, int axis, const Way& way) {
   return sum(where(up_to, terms, none), {at + 1});
 }
 
-Array matmul(const Array& a, const Array& b, std::optional<DType> accumulator) {
+Array matmul(const Array& a, const Array& b, std::optional<DType> accumulator, const Way& way) {
   if (is_narrow(a) && is_narrow(b) && !accumulator)
-    return narrowed(matmul(wide(a), wide(b)), promote(a.dtype(), b.dtype()));
+    return narrowed(matmul(wide(a), wide(b), {}, way), promote(a.dtype(), b.dtype()));
   require_rank(a, 1, "matmul", "the first operand");
   require_rank(b, 1, "matmul", "the second operand");
   const bool row = a.rank() == 1, column = b.rank() == 1;
@@ -275,6 +275,8 @@ Array matmul(const Array& a, const Array& b, std::optional<DType> accumulator) {
   if (left.size(-1) != right.size(-1))
     throw ShapeError(fmt::format("matmul: {} by {}: sizes {} and {} differ", str(a.shape()),
                                  str(b.shape()), left.size(-1), right.size(-1)));
+  if (way.rearranged == Rearranged::Strassen && !row && !column && is_float(a.dtype()))
+    return strassen(a, b);
   Sizes rows = left.shape(), columns = right.shape();
   rows.insert(rows.end() - 1, 1);
   columns.insert(columns.end() - 2, 1);
@@ -292,8 +294,8 @@ Array linear(const Array& x, const Array& weight, const std::optional<Array>& bi
                : narrowed(linear(wide(x), wide(weight), wide(bias), way), x.dtype());
   if (weight.rank() != 2)
     throw ShapeError(fmt::format("linear: the weight {} must be (out, in)", str(weight.shape())));
-  if (!bias) return matmul(x, transpose(weight));
-  if (!way.bias_first) return matmul(x, transpose(weight)) + *bias;
+  if (!bias) return matmul(x, transpose(weight), {}, way);
+  if (!way.bias_first) return matmul(x, transpose(weight), {}, way) + *bias;
   return matmul(with_one(x), transpose(concat(bias->reshape({weight.size(0), 1}), weight, 1)));
 }
 Array attention_scores(const Array& q, const Array& k, bool causal,

@@ -25,6 +25,10 @@ enum class Scaling : std::uint8_t {
 /// Where attention applies its scale.
 enum class ScaleAt : std::uint8_t { Scores, Queries, Both };
 
+/// Algorithms with fewer multiplications, which lose digits. Convolutions by them have stride and
+/// dilation 1; Winograd's have windows of 3.
+enum class Rearranged : std::uint8_t { No, Strassen, WinogradTwo, WinogradFour, Fourier };
+
 /// How a composite is computed; the default is its definition. forms.h names the others.
 struct Way {
   Scaling scaling = Scaling::ByDefinition;
@@ -43,7 +47,8 @@ struct Way {
   bool bias_first = false;           // the bias is the first term of the sum
   bool moments = false;              // the variance is mean(x^2) - mean(x)^2
   bool own_type = false;             // computes narrow floats in their own type
-  bool subtracts = false;            // running sums are the total less the later terms
+  Rearranged rearranged = Rearranged::No;
+  bool subtracts = false;  // running sums are the total less the later terms
 };
 
 /// True for floats narrower than float32 that a definition casts to float32.
@@ -122,7 +127,10 @@ Array cumsum(const Array& x, int axis = -1, const Way& way = {});
 // ---- products
 /// (.., n, k) by (.., k, m) with leading axes broadcast. A vector is a row or a column whose axis
 /// is dropped from the result.
-Array matmul(const Array& a, const Array& b, std::optional<DType> accumulator = std::nullopt);
+Array matmul(const Array& a, const Array& b, std::optional<DType> accumulator = std::nullopt,
+             const Way& way = {});
+/// One level of Strassen's algorithm, of matrices: seven products of halves.
+Array strassen(const Array& a, const Array& b);
 /// x weight^T + bias. x: (.., in), weight: (out, in), bias: (out).
 Array linear(const Array& x, const Array& weight, const std::optional<Array>& bias,
              const Way& way = {});
@@ -140,6 +148,13 @@ struct Window {
 /// x: (batch, in, sizes...), weight: (out, in / groups, windows...), bias: (out).
 Array conv(const Array& x, const Array& weight, const std::optional<Array>& bias,
            const Window& window, std::int64_t groups, int spatial, const Way& way = {});
+/// conv with windows of 3, stride and dilation 1, in tiles of 2 or 4 outputs per spatial axis
+/// (Winograd's F(2,3) and F(4,3)). x is padded.
+Array winograd(const Array& x, const Array& weight, std::int64_t groups, int spatial,
+               std::int64_t tile);
+/// conv over one spatial axis with stride and dilation 1 as a product of discrete Fourier
+/// transforms. x is padded.
+Array fourier(const Array& x, const Array& weight, std::int64_t groups);
 /// Pools the last `spatial` axes; padding counts as 0 in the mean and is ignored by the maximum.
 Array avg_pool(const Array& x, const Sizes& size, const Window& window, int spatial,
                const Way& way = {});

@@ -81,6 +81,22 @@ Array along_channels(const Array& bias, int spatial) {
   return bias.reshape(column);
 }
 
+// A convolution by the algorithm of `way`, if that has one for it.
+std::optional<Array> rearranged(const Array& padded, const Array& weight, const Window& window,
+                                std::int64_t groups, int spatial, const Way& way) {
+  const auto all = [](const Sizes& values, std::int64_t wanted) {
+    return std::ranges::all_of(values, [&](std::int64_t v) { return v == wanted; });
+  };
+  const Sizes kernel(weight.shape().begin() + 2, weight.shape().end());
+  if (way.rearranged == Rearranged::No || !all(window.stride, 1) || !all(window.dilation, 1) ||
+      !is_float(padded.dtype()) || padded.dtype() != weight.dtype())
+    return std::nullopt;
+  if (way.rearranged == Rearranged::Fourier && spatial == 1) return fourier(padded, weight, groups);
+  if (way.rearranged == Rearranged::Fourier || !all(kernel, 3)) return std::nullopt;
+  return winograd(padded, weight, groups, spatial,
+                  way.rearranged == Rearranged::WinogradTwo ? 2 : 4);
+}
+
 }  // namespace
 
 Array conv(const Array& x, const Array& weight, const std::optional<Array>& bias,
@@ -101,7 +117,10 @@ Array conv(const Array& x, const Array& weight, const std::optional<Array>& bias
         spatial, in, out, part, groups));
   const Sizes kernel(weight.shape().begin() + 2, weight.shape().end());
   const Sizes padding = for_each_axis(window.padding, axes, "padding");
-  const Array seen = windows(x.pad(padding_of(x, padding)), kernel, window.stride, window.dilation);
+  const Array padded = x.pad(padding_of(x, padding));
+  const Array seen = windows(padded, kernel, window.stride, window.dilation);
+  if (const auto fast = rearranged(padded, weight, window, groups, spatial, way))
+    return bias ? *fast + along_channels(*bias, spatial) : *fast;
   // (batch, groups, out / groups, outer..., in / groups, windows...)
   Sizes left{x.size(0), groups, 1, part}, right{groups, out / groups, part};
   left.insert(left.end(), seen.shape().begin() + 2, seen.shape().end());
