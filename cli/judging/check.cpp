@@ -35,8 +35,8 @@ int run_check(const CheckOptions& options) {
     const fuzz::Reproducer reproducer = parse_reproducer(options.file, text);
     kernel = reproducer.run.kernel;
     note = reproducer.note;
-    require_feasible(kernel_file(reproducer.run.concrete()), options.limits);
     judging = judging.under(chosen);
+    require_feasible(kernel_file(reproducer.run.concrete()), options.limits, judging.sampling);
     verdict =
         judge_within(options.limits, [&] { return fuzz::judge(reproducer, judging.profile); });
   } else {
@@ -44,10 +44,11 @@ int run_check(const CheckOptions& options) {
                                                    : kernel_of_text(options.op, options.inputs);
     kernel = whole.ast;
     judging = whole.judging.under(chosen);
+    if (options.all_elements) judging.sampling = Sampling::all();
     if (options.output.empty())
       throw ParseError("a kernel.json needs its arrays: --in A.npy ... --out Y.npy");
     const KernelToJudge file = with_values(whole, options.variables);
-    require_feasible(file, options.limits);
+    require_feasible(file, options.limits, judging.sampling);
     verdict = judge_within(options.limits, [&] {
       const Verdict judged = judge_files(file, options.inputs, options.output, judging);
       if (options.find_order && judged.outcome != Outcome::Unusable)

@@ -44,7 +44,8 @@ int run_eval(const EvalOptions& options) {
   Device& device = Device::get(options.device);
   // A compiled device rereads elements much faster than the reference.
   require_feasible(kernel,
-                   {device.name() == "CPU" ? options.limits.seconds : 0, options.limits.megabytes});
+                   {device.name() == "CPU" ? options.limits.seconds : 0, options.limits.megabytes},
+                   Sampling::all());
   HostArray output{concrete->dtype(), {}, {}};
   for (const sint& size : concrete->shape()) output.shape.push_back(size.as_int());
   std::vector<BufferPtr> buffers{std::make_shared<Buffer>(device, output.dtype, output.size())};

@@ -118,7 +118,9 @@ class Cases {
         file = read_kernel((folders_[i] / "kernel.json").string());
         judged.kernel = file.ast;
         judged.judging = file.judging.under(chosen_);
-        require_feasible(file, options_.verdict, "--verdict-timeout, --verdict-memory");
+        if (options_.all_elements) judged.judging.sampling = Sampling::all();
+        require_feasible(file, options_.verdict, judged.judging.sampling,
+                         "--verdict-timeout, --verdict-memory");
         inputs = read_arrays(file, input_paths(folders_[i], file), 1);
         if (backend_ != nullptr) return Verdict();
         return judge_arrays(file.ast, inputs,

@@ -84,6 +84,11 @@ std::string json_of(const Verdict& v, const LazyOpPtr& kernel, const ChosenProfi
   out["profile"] = under.profile.name;
   out["profile_from"] = under.from;
   out["checked"] = v.checked;
+  if (v.sampled)
+    out["sampled"] = {
+        {"of", v.sampled->of},
+        {"missed",
+         {{"element", v.sampled->element}, {"row", v.sampled->row}, {"tile", v.sampled->tile}}}};
   out["determined"] = v.determined;
   out["weak"] = v.weak;
   out["blunt"] = v.blunt;

@@ -89,6 +89,7 @@ struct CheckOptions {
   std::string output;
   bool find_order = false;
   bool json = false;
+  bool all_elements = false;  // never a sample
   std::vector<std::string> variables;
   std::string profile;  // a name, or a file of JSON; empty: the usual one
   WorkLimits limits;
@@ -169,6 +170,7 @@ struct JudgeOptions {
   BackendOptions backend;          // runs the kernels if its command is not empty
   SuiteWords suite;
   bool all = false;  // print passing kernels too
+  bool all_elements = false;
   bool json = false;
   std::string log;  // a file of JSON lines, one a kernel; empty: none
   bool resume = false;

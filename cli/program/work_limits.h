@@ -10,9 +10,9 @@
 namespace touchstone::cli {
 
 /// Throws ParseError if the kernel cannot possibly finish within the limits, judging by the
-/// values that it computes and its buffers' bytes. Call it before reading the buffers. `options`
-/// names the options that set the limits, as "--timeout, --memory".
-void require_feasible(const KernelFile& kernel, const WorkLimits& limits,
+/// values that it computes, of those that `sampling` leaves, and its buffers' bytes. Call it before
+/// reading the buffers. `options` names the options that set the limits, as "--timeout, --memory".
+void require_feasible(const KernelFile& kernel, const WorkLimits& limits, const Sampling& sampling,
                       const std::string& options = "--timeout, --memory");
 
 /// Limits this process's additional data memory from now on; 0: no limit. Exceeding it throws

@@ -112,7 +112,7 @@ KernelToJudge kernel_in(const json& question, const ServeOptions& options) {
 
 std::string verdict_of(const json& question, const ServeOptions& options) {
   const KernelToJudge kernel = kernel_in(question, options);
-  require_feasible(kernel, options.limits);
+  require_feasible(kernel, options.limits, kernel.judging.sampling);
   const Judging judging = kernel.judging.under(profile_in(question, options));
   const HostArray output = array_of(member(question, "output"), "the output", kernel, 0, options);
   const json& said = member(question, "inputs");

@@ -241,26 +241,39 @@ void legal_results(const LazyOpPtr& kernel, std::span<Buffer* const> buffers,
   evaluator.run(sink);
 }
 
-void legal_results_in_runs(
+std::optional<Sampled> legal_results_in_runs(
     const LazyOpPtr& kernel, std::span<Buffer* const> buffers, const Profile& profile,
-    const symbolic::Values& values, Threads& threads,
+    const symbolic::Values& values, const Sampling& sampling, Threads& threads,
     const std::function<void(std::size_t)>& prepare,
     const std::function<void(std::size_t, std::int64_t, const LegalBlock&)>& sink) {
   const Program program = program_of(kernel, profile, values);
-  const std::int64_t size = program.regions[0].size, wanted = count_runs(program);
-  const std::int64_t run = std::max((size + wanted - 1) / wanted, std::int64_t{1});
-  const std::int64_t runs = (size + run - 1) / run;
+  std::vector<std::int64_t> shape;
+  for (const sint& n : kernel->shape()) shape.push_back(n.is_int() ? n.as_int() : 1);
+  const std::optional<Sample> sample = sample_of(program, shape, sampling);
+  const std::int64_t size = program.regions[0].size;
+  const std::int64_t parts = sample ? std::ssize(sample->runs) : size;
+  const std::int64_t wanted = count_runs(program);
+  const std::int64_t run = std::max((parts + wanted - 1) / wanted, std::int64_t{1});
+  const std::int64_t runs = (parts + run - 1) / run;
   prepare(static_cast<std::size_t>(runs));
   const auto evaluate = [&](std::int64_t i) {
     Envelope domain(buffers, profile, Form::Both);
     Evaluator<Envelope> evaluator(program, domain);
-    evaluator.run(i * run, std::min((i + 1) * run, size),
-                  [&](std::int64_t first, const LegalBlock& block) {
-                    sink(static_cast<std::size_t>(i), first, block);
-                  });
+    const std::int64_t first = i * run, last = std::min((i + 1) * run, parts);
+    const auto take = [&](std::int64_t at, const LegalBlock& block) {
+      sink(static_cast<std::size_t>(i), at, block);
+    };
+    if (!sample) return evaluator.run(first, last, take);
+    for (std::int64_t k = first; k < last; ++k) {
+      const ElementRun& part = sample->runs[static_cast<std::size_t>(k)];
+      evaluator.run(part.first, part.last, take);
+    }
   };
-  if (runs > 1 && threads.count() > 1) return threads.each(runs, evaluate);
-  for (std::int64_t i = 0; i < runs; ++i) evaluate(i);
+  if (runs > 1 && threads.count() > 1)
+    threads.each(runs, evaluate);
+  else
+    for (std::int64_t i = 0; i < runs; ++i) evaluate(i);
+  return sample ? std::optional(sample->sampled) : std::nullopt;
 }
 
 }  // namespace touchstone::interp

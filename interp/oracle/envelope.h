@@ -12,6 +12,7 @@
 #include "touchstone/interp/oracle/ball.h"
 #include "touchstone/interp/oracle/legal.h"
 #include "touchstone/interp/oracle/profile.h"
+#include "touchstone/interp/oracle/sample.h"
 #include "touchstone/symbolic/node/node.h"
 
 namespace touchstone::interp {
@@ -65,12 +66,13 @@ void legal_results(const LazyOpPtr& kernel, std::span<Buffer* const> buffers,
                    const std::function<void(std::int64_t first, const LegalBlock&)>& sink,
                    Form form = Form::Both);
 
-/// The same in parallel if the kernel is large enough: the output is cut into runs that depend only
-/// on the kernel. Calls prepare(runs) first, then sink(run, first, block) for the blocks of each
-/// run in order, concurrently for different runs.
-void legal_results_in_runs(
+/// The same in parallel if the kernel is large enough, and of some elements if it is too large: the
+/// output is cut into runs that depend only on the kernel and on `sampling`. Calls prepare(runs)
+/// first, then sink(run, first, block) for the blocks of each run in order, concurrently for
+/// different runs. Returns which part was computed; nullopt: all.
+std::optional<Sampled> legal_results_in_runs(
     const LazyOpPtr& kernel, std::span<Buffer* const> buffers, const Profile& profile,
-    const symbolic::Values& values, Threads& threads,
+    const symbolic::Values& values, const Sampling& sampling, Threads& threads,
     const std::function<void(std::size_t runs)>& prepare,
     const std::function<void(std::size_t run, std::int64_t first, const LegalBlock&)>& sink);
 

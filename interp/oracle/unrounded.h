@@ -9,6 +9,7 @@
 #include "touchstone/device/buffer.h"
 #include "touchstone/interp/device/program.h"
 #include "touchstone/interp/oracle/profile.h"
+#include "touchstone/interp/oracle/sample.h"
 
 // The values of a kernel as real numbers: sums and products are not rounded; casts to narrower
 // types, which are part of the kernel, are. Also the kernel's values under a few hypotheses about a
@@ -58,11 +59,6 @@ struct Unrounded {
   std::vector<double> exact;                // as near as double is
   std::vector<double> candidate;            // output minus exact value
   std::vector<SumFacts> facts;  // if the kernel is one sum with arithmetic on it, else empty
-};
-
-/// A run of consecutive elements of the output.
-struct ElementRun {
-  std::int64_t first, last;
 };
 
 /// Evaluates elements of a program for comparison with `output`. hypotheses[0] is Exact.

@@ -185,7 +185,7 @@ void require_bools(const Buffer& input, int idx, std::int64_t reach) {
 
 void judge_elements(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
                     const Buffer& candidate, const Profile& profile, const symbolic::Values& values,
-                    Verdict& verdict) {
+                    const Sampling& sampling, Verdict& verdict) {
   static interp::Threads threads;
   const LazyOpPtr concrete = values.empty() ? kernel : bind_variables(kernel, values);
   validate_kernel(concrete);
@@ -197,8 +197,8 @@ void judge_elements(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
       require_bools(*host[static_cast<std::size_t>(spec.idx)], spec.idx, spec.size);
   const HostView output(candidate);
   std::vector<Seen> parts;
-  interp::legal_results_in_runs(
-      concrete, host, profile, {}, threads, [&](std::size_t runs) { parts.resize(runs); },
+  verdict.sampled = interp::legal_results_in_runs(
+      concrete, host, profile, {}, sampling, threads, [&](std::size_t runs) { parts.resize(runs); },
       [&](std::size_t run, std::int64_t first, const LegalBlock& block) {
         with_storage(block.dtype(), [&]<class T>(std::type_identity<T>) {
           check_block<T>(first, block, static_cast<const std::byte*>(output.get()->memory()),
@@ -246,11 +246,11 @@ std::string advice_for(const LazyOpPtr& kernel, const Profile& profile) {
 }  // namespace
 
 Verdict judge(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, const Buffer& candidate,
-              const Profile& profile, const symbolic::Values& values) {
+              const Profile& profile, const symbolic::Values& values, const Sampling& sampling) {
   const FpGuard guard;
   Verdict verdict;
   try {
-    judge_elements(kernel, inputs, candidate, profile, values, verdict);
+    judge_elements(kernel, inputs, candidate, profile, values, sampling, verdict);
   } catch (const Error& e) {
     verdict = {};
     verdict.outcome = Outcome::Unusable;

@@ -8,6 +8,7 @@
 
 #include "touchstone/device/device.h"
 #include "touchstone/interp/oracle/profile.h"
+#include "touchstone/interp/oracle/sample.h"
 #include "touchstone/interp/oracle/suspect.h"
 
 namespace touchstone {
@@ -32,11 +33,12 @@ inline constexpr std::int64_t kStatistics = 1000;
 /// The oracle's verdict on one kernel run by a candidate, with its evidence.
 struct Verdict {
   Outcome outcome = Outcome::Pass;
-  std::int64_t checked = 0;     // number of elements
-  std::int64_t wrong = 0;       // outside their legal set
-  std::int64_t weak = 0;        // legal set too wide to be meaningful
-  std::int64_t blunt = 0;       // wider than sharp (docs/oracle.md), including weak
-  std::int64_t determined = 0;  // exactly one legal result
+  std::int64_t checked = 0;        // number of elements
+  std::int64_t wrong = 0;          // outside their legal set
+  std::int64_t weak = 0;           // legal set too wide to be meaningful
+  std::int64_t blunt = 0;          // wider than sharp (docs/oracle.md), including weak
+  std::int64_t determined = 0;     // exactly one legal result
+  std::optional<Sampled> sampled;  // set if only some elements were judged
   /// Size of errors that would go unnoticed: the span of each element's legal numbers relative to
   /// its larger end, and in units in the last place of the output's type.
   Widths relative, ulp;
@@ -89,11 +91,13 @@ struct Verdict {
 
 /// Judges `candidate` as the output of `kernel` on `inputs` (inputs[i] is buffer i; inputs[0] is
 /// ignored) against the legal results under `profile` (docs/oracle.md). Buffers may be on any
-/// device. An element is sharp if the relative width of its legal numbers is at most sharp_width
-/// (width.h), weak above a sixteenth or if unbounded; the verdict is WEAK if most elements are not
-/// sharp. Never throws for a candidate's faults.
+/// device. If the kernel is too large for `sampling`, some of its elements are judged. An element
+/// is sharp if the relative width of its legal numbers is at most sharp_width (width.h), weak above
+/// a sixteenth or if unbounded; the verdict is WEAK if most elements are not sharp. Never throws
+/// for a candidate's faults.
 Verdict judge(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, const Buffer& candidate,
-              const Profile& profile = {}, const symbolic::Values& values = {});
+              const Profile& profile = {}, const symbolic::Values& values = {},
+              const Sampling& sampling = {});
 
 /// The joint verdict on several inputs of one kernel (its own, and probes of other families): the
 /// first FAIL, else the first UNUSABLE, else PASS if at least one is sharp, else WEAK. Counts are

@@ -73,8 +73,9 @@ std::string Verdict::unseen() const {
 std::string Verdict::str() const {
   if (!why.empty()) return fmt::format("{}: {}", name(outcome), why);
   if (suspect())
-    return fmt::format("SUSPECT: {}, each legal{}; {}", counted(checked, "element"),
-                       form.empty() ? "" : " as " + form, evidence->suspicion->str());
+    return fmt::format("SUSPECT: {}, each legal{}; {}{}", counted(checked, "element"),
+                       form.empty() ? "" : " as " + form, evidence->suspicion->str(),
+                       sampled ? "; " + sampled->str() : "");
   if (outcome != Outcome::Fail) {
     std::string text = fmt::format("{}: {}", name(outcome), counted(checked, "element"));
     if (checked > 0 && determined == checked)
@@ -82,7 +83,7 @@ std::string Verdict::str() const {
     else
       text += fmt::format(", {} with one legal answer, {} weak; {}", determined, weak, unseen());
     if (!form.empty()) text += "; legal as " + form;
-    for (const std::string& more : {cause, advice})
+    for (const std::string& more : {sampled ? sampled->str() : std::string(), cause, advice})
       if (!more.empty()) text += "; " + more;
     if (inputs == 1) return text + "; no probes";
     return text + fmt::format("; {} of {} sharp", sharp_inputs, counted(inputs, "input"));
@@ -95,9 +96,10 @@ std::string Verdict::str() const {
   const std::string what = subject.empty() ? fmt::format("{} {}", name(op), name(dtype)) : subject;
   const std::string first =
       at.empty() ? std::string() : fmt::format("first at ({}): ", fmt::join(at, ", "));
-  return fmt::format("FAIL: {} of {}; {}{} gave {}{}{}, legal is {}", wrong,
-                     counted(checked, "element"), first, what, bits_str(candidate),
-                     operands.empty() ? "" : " for ", operands, legal);
+  return fmt::format("FAIL: {} of {}{}; {}{} gave {}{}{}, legal is {}", wrong,
+                     counted(checked, "element"),
+                     sampled ? fmt::format(", sampled from {}", sampled->of) : "", first, what,
+                     bits_str(candidate), operands.empty() ? "" : " for ", operands, legal);
 }
 
 Verdict combine(std::span<const Verdict> verdicts) {

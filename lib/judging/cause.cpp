@@ -106,12 +106,12 @@ class Search {
 
   // The legal results of all elements, and those which are wrong.
   void list_legal() {
-    if (candidate_.size() > kMostListed || !pay(cost_)) return;
+    if (failed_.sampled || candidate_.size() > kMostListed || !pay(cost_)) return;
     static interp::Threads threads;
     const FpGuard guard;
     legal_.resize(static_cast<std::size_t>(candidate_.size()));
     interp::legal_results_in_runs(
-        kernel_, inputs_, judging_.profile, {}, threads, [](std::size_t) {},
+        kernel_, inputs_, judging_.profile, {}, Sampling::all(), threads, [](std::size_t) {},
         [&](std::size_t, std::int64_t first, const interp::LegalBlock& block) {
           with_storage(block.dtype(), [&]<class T>(std::type_identity<T>) {
             for (std::int64_t i = 0; i < block.count(); ++i) {
@@ -148,7 +148,8 @@ class Search {
         return std::nullopt;
     }
     if (!pay(cost_)) return std::nullopt;
-    const Verdict v = judge(change.kernel, inputs, candidate_, change.profile);
+    const Verdict v =
+        judge(change.kernel, inputs, candidate_, change.profile, {}, judging_.sampling);
     return is_legal(v) && v.relative.median <= kWidestCause ? std::optional(v.relative.median)
                                                             : std::nullopt;
   }
@@ -269,7 +270,7 @@ std::string unseen_by(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
       return is_legal_at(change.kernel, inputs, element, candidate.at(element), change.profile);
     };
     if (std::ranges::all_of(samples, accepts) &&
-        is_legal(judge(change.kernel, inputs, candidate, change.profile)))
+        is_legal(judge(change.kernel, inputs, candidate, change.profile, {}, judging.sampling)))
       unseen.push_back(change.words);
   }
   return unseen.empty() ? std::string() : fmt::format("also legal: {}", fmt::join(unseen, "; "));

@@ -56,7 +56,7 @@ Verdict in_forms(const LazyOpPtr& definition, Verdict found, std::span<Buffer* c
       continue;
     const auto holds = [&](const LazyOpPtr& condition) { return all_true(condition, inputs); };
     if (!std::ranges::all_of(form.sound, holds)) continue;
-    Verdict verdict = judge(form.kernel, inputs, candidate, judging.profile);
+    Verdict verdict = judge(form.kernel, inputs, candidate, judging.profile, {}, judging.sampling);
     const bool is_better = verdict.outcome == Outcome::Pass &&
                            (found.outcome != Outcome::Pass || passes(verdict)) &&
                            allows_specials(definition, inputs, candidate, judging.profile);
@@ -136,7 +136,7 @@ bool is_legal_at(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, std::
 
 Verdict judge(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, const Buffer& candidate,
               const Judging& judging, const symbolic::Values& values) {
-  Verdict found = judge(kernel, inputs, candidate, judging.profile, values);
+  Verdict found = judge(kernel, inputs, candidate, judging.profile, values, judging.sampling);
   if (found.outcome == Outcome::Unusable) return found;
   const bool is_statistical = found.outcome == Outcome::Fail && found.index < 0;
   const std::vector<std::string>& forms = judging.profile.forms;

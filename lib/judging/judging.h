@@ -35,6 +35,7 @@ struct Judging : ChosenProfile {
   };
   std::string definition;     // a formula or a definition's name; empty: the kernel's nodes
   std::vector<Input> inputs;  // of a formula: buffers 1, 2, ...
+  Sampling sampling = {};
 
   /// Of a definition, under its usual profile (docs/oracle.md).
   static Judging of(std::string definition, bool is_loose);

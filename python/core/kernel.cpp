@@ -111,8 +111,9 @@ Judging judging_of(const KernelToJudge& kernel, const std::string& profile) {
 }
 
 JudgedVerdict checked(const KernelToJudge& kernel, const std::vector<py::object>& inputs,
-                      const py::object& output, const std::string& profile) {
-  const Judging judging = judging_of(kernel, profile);
+                      const py::object& output, const std::string& profile, bool all_elements) {
+  Judging judging = judging_of(kernel, profile);
+  if (all_elements) judging.sampling = Sampling::all();
   Arrays arrays = arrays_of(kernel, inputs);
   add_output(kernel, arrays, output);
   const Working working;
@@ -247,6 +248,12 @@ void bind_verdict(py::module_& m) {
           },
           "No element is illegal.")
       .def_readonly("checked", &Verdict::checked, "Number of elements checked.")
+      .def_property_readonly(
+          "sampled",
+          [](const JudgedVerdict& v) -> py::object {
+            return v.sampled ? py::object(py::str(v.sampled->str())) : py::none();
+          },
+          "Which part was judged and what it may miss, in words; None if all elements were.")
       .def_readonly("wrong", &Verdict::wrong, "Number of illegal elements.")
       .def_readonly("weak", &Verdict::weak, "Number of elements with too many legal values.")
       .def_readonly("determined", &Verdict::determined, "Number of elements with one legal answer.")
@@ -416,11 +423,13 @@ void bind_kernel(py::module_& m) {
       });
   m.def("_eval", &evaluated);
   m.def("check", &checked, py::arg("kernel"), py::arg("inputs"), py::arg("output"),
-        py::arg("profile") = "",
+        py::arg("profile") = "", py::arg("all_elements") = false,
         "Judges an output against every legal result.\n\ninputs: arrays, of the dtypes of the "
         "kernel's buffers 1, 2, ...\noutput: of the kernel's dtype and shape, except for axes of "
         "size 1.\nprofile: the allowed arithmetic, a name or the JSON of one; '' is "
-        "the kernel's.\nRaises BufferError, DTypeError, AstError, ParseError, and TypeError for a "
+        "the kernel's.\nall_elements: judges every element of a kernel that is so large that some "
+        "are judged otherwise.\nRaises BufferError, DTypeError, AstError, ParseError, and "
+        "TypeError for a "
         "value "
         "that is not an array.");
   m.def("find_order", &order_of, py::arg("kernel"), py::arg("inputs"), py::arg("output"),

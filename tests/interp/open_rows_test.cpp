@@ -159,7 +159,7 @@ TEST(LegalRuns, AreTheSameForAnyNumberOfThreads) {
       std::vector<Legal<float>> got(all.size());
       std::vector<std::int64_t> next;
       legal_results_in_runs(
-          kernel, test::raw(inputs), {}, {}, threads,
+          kernel, test::raw(inputs), {}, {}, Sampling::all(), threads,
           [&](std::size_t runs) { next.assign(runs, -1); },
           [&](std::size_t run, std::int64_t first, const LegalBlock& block) {
             EXPECT_TRUE(next[run] == -1 || next[run] == first);
@@ -191,7 +191,8 @@ TEST(LegalRuns, OneLongRowIsNotSummedByManyRuns) {
     std::size_t count = 0;
     Threads threads(2);
     legal_results_in_runs(
-        kernel, test::raw(inputs), {}, {}, threads, [&](std::size_t runs) { count = runs; },
+        kernel, test::raw(inputs), {}, {}, Sampling::all(), threads,
+        [&](std::size_t runs) { count = runs; },
         [](std::size_t, std::int64_t, const LegalBlock&) {});
     return count;
   };

@@ -1,0 +1,142 @@
+#include "touchstone/interp/oracle/sample.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include <fmt/format.h>
+
+namespace touchstone {
+namespace interp {
+namespace {
+
+constexpr std::int64_t kEdge = 32;  // elements on each edge of the output
+
+// The values computed for runs of `length` elements, each alone: a reduce with results that repeat
+// has at most as many different ones as the run needs.
+double work_of(const Program& program, double length) {
+  const auto size = static_cast<double>(program.regions[0].size);
+  std::vector<double> needed(program.regions.size(), 0);
+  needed[0] = length;
+  double all = 0;
+  for (std::size_t r = 0; r < program.regions.size(); ++r) {  // a reduce's region follows its own
+    all += needed[r];
+    for (const ProgramNode& node : program.regions[r].nodes) {
+      if (node.region < 0) continue;
+      double results = needed[r];
+      if (node.repeats) {
+        const double share = static_cast<double>(node.distinct) * length / size;
+        results = std::min(
+            {results, static_cast<double>(node.distinct), std::max(share, results / length)});
+      }
+      needed[static_cast<std::size_t>(node.region)] += results * static_cast<double>(node.terms);
+    }
+  }
+  return all;
+}
+
+class Picker {
+ public:
+  Picker(std::int64_t rows, std::int64_t columns, std::uint64_t seed)
+      : rows_(rows), columns_(columns), random_(seed) {}
+
+  // A row in each of `count` parts, and the first and the last.
+  std::vector<ElementRun> whole_rows(std::int64_t count) {
+    std::vector<std::int64_t> picked{0, rows_ - 1};
+    for (std::int64_t i = 0; i < count; ++i)
+      picked.push_back(between(part(i, count, rows_), part(i + 1, count, rows_)));
+    return runs_of(std::move(picked), columns_);
+  }
+  // An element of each rectangle of `height` rows and `width` columns, and some of the edges.
+  std::vector<ElementRun> elements(std::int64_t height, std::int64_t width) {
+    std::vector<std::int64_t> picked;
+    for (std::int64_t row = 0; row < rows_; row += height)
+      for (std::int64_t column = 0; column < columns_; column += width)
+        picked.push_back(between(row, std::min(row + height, rows_)) * columns_ +
+                         between(column, std::min(column + width, columns_)));
+    for (std::int64_t i = 0; i < kEdge; ++i)
+      for (const bool last : {false, true}) {
+        picked.push_back((last ? rows_ - 1 : 0) * columns_ + between(0, columns_));
+        picked.push_back(between(0, rows_) * columns_ + (last ? columns_ - 1 : 0));
+      }
+    for (const std::int64_t row : {std::int64_t{0}, rows_ - 1})
+      for (const std::int64_t column : {std::int64_t{0}, columns_ - 1})
+        picked.push_back(row * columns_ + column);
+    return runs_of(std::move(picked), 1);
+  }
+
+ private:
+  static std::int64_t part(std::int64_t i, std::int64_t count, std::int64_t size) {
+    return static_cast<std::int64_t>(static_cast<long double>(size) * static_cast<long double>(i) /
+                                     static_cast<long double>(count));
+  }
+  // In [first, last).
+  std::int64_t between(std::int64_t first, std::int64_t last) {
+    const auto size = static_cast<std::uint64_t>(std::max<std::int64_t>(last - first, 1));
+    return first + static_cast<std::int64_t>(random_() % size);
+  }
+  static std::vector<ElementRun> runs_of(std::vector<std::int64_t> picked, std::int64_t length) {
+    std::ranges::sort(picked);
+    picked.erase(std::unique(picked.begin(), picked.end()), picked.end());
+    std::vector<ElementRun> runs;
+    for (const std::int64_t i : picked) runs.push_back({i * length, (i + 1) * length});
+    return runs;
+  }
+
+  std::int64_t rows_, columns_;
+  std::mt19937_64 random_;
+};
+
+}  // namespace
+
+std::optional<Sample> sample_of(const Program& program, std::span<const std::int64_t> shape,
+                                const Sampling& sampling) {
+  const std::int64_t size = program.regions[0].size;
+  if (size < 2 || work_of(program, static_cast<double>(size)) <= sampling.most) return {};
+  std::int64_t columns = 1;
+  for (const std::int64_t n : shape)
+    if (n != 1) columns = n;
+  const std::int64_t rows = size / columns;
+  const double one = work_of(program, 1), row = work_of(program, static_cast<double>(columns));
+  Picker picker(rows, columns, sampling.seed);
+  Sample sample;
+  Sampled& of = sample.sampled;
+  of.of = size;
+  constexpr auto kTile = static_cast<double>(Sampled::kTile);
+  if (rows > 1 && row < 8 * one) {
+    const auto count = static_cast<std::int64_t>(
+        std::clamp(sampling.wanted / row, 1.0, static_cast<double>(rows)));
+    sample.runs = picker.whole_rows(count);
+    const double share = static_cast<double>(count) / static_cast<double>(rows);
+    of.element = of.row = 1 - share;
+    of.tile = std::exp(-kTile * share);
+  } else {
+    // Of the area of one rectangle.
+    const double count = std::clamp(sampling.wanted / one, 16.0, static_cast<double>(size));
+    const double area = static_cast<double>(size) / count;
+    const auto width = static_cast<std::int64_t>(
+        std::clamp(std::max(std::sqrt(area), area / static_cast<double>(rows)), 1.0,
+                   static_cast<double>(columns)));
+    const auto height = static_cast<std::int64_t>(
+        std::clamp(std::ceil(area / static_cast<double>(width)), 1.0, static_cast<double>(rows)));
+    sample.runs = picker.elements(height, width);
+    const double share = 1 / (static_cast<double>(height) * static_cast<double>(width));
+    of.element = 1 - share;
+    of.row = std::pow(1 - 1 / static_cast<double>(height),
+                      std::ceil(static_cast<double>(columns) / static_cast<double>(width)));
+    of.tile = std::exp(-kTile * kTile * share);
+  }
+  for (const ElementRun& run : sample.runs) of.judged += run.last - run.first;
+  return sample;
+}
+
+}  // namespace interp
+
+std::string Sampled::str() const {
+  return fmt::format(
+      "judged are {} of {} elements; a fault of one element is missed with a chance of {:.3g} %, "
+      "of one row of the last axis {:.1f} %, of {} x {} elements {:.1f} %",
+      judged, of, 100 * element, 100 * row, kTile, kTile, 100 * tile);
+}
+
+}  // namespace touchstone
