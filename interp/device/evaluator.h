@@ -43,6 +43,7 @@ inline std::int64_t block_elements(const Program& program) {
 ///   prepare(node, count, Block& out)           allocates a reduce's results
 ///   repeat(Block& from, run, Block& out, at)   copies results along a run to out[at] on; only for
 ///                                              programs made with Repeats::Kept
+///   copy(Block& from, Block& out, at)          copies a block; only for Repeats::KeptFunctions
 template <class Domain>
 class Evaluator {
  public:
@@ -122,7 +123,7 @@ class Evaluator {
         domain_.load(node, runs_, count, out);
         if constexpr (requires { domain_.open_unless_known(node, at, out); })
           domain_.open_unless_known(node, at, out);
-      } else if (is_reduce(node.op)) {
+      } else if (is_reduce(node.op) || node.kept) {
         domain_.prepare(node, count, out);
         if (node.repeats)
           repeat(region_id, node, states[i], first, count);
@@ -172,8 +173,18 @@ class Evaluator {
       wanted.begin = end;
     else
       kept.first = wanted.begin;
-    reduce_all(region_id, node, *state.reducer, wanted, kept.first, kept.block);
+    if (node.kept)
+      copy_all(node, wanted, kept.first, kept.block);
+    else
+      reduce_all(region_id, node, *state.reducer, wanted, kept.first, kept.block);
     kept.count = wanted.end - kept.first;
+  }
+
+  void copy_all(const ProgramNode& node, Elements wanted, std::int64_t origin, Block& out) {
+    if constexpr (requires { domain_.copy(out, out, origin); })
+      for (std::int64_t first = wanted.begin; first < wanted.end; first += elements_)
+        domain_.copy(evaluate(node.region, first, std::min(elements_, wanted.end - first)), out,
+                     first - origin);
   }
 
   // Reduces each of `wanted`; element `origin` goes to out[0].

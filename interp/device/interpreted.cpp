@@ -76,6 +76,12 @@ class Values {
            out.data() + static_cast<std::size_t>(at) * width);
   }
 
+  void copy(const Block& from, Block& out, std::int64_t at) const {
+    const std::size_t width = itemsize(out.dtype());
+    std::memcpy(out.data() + static_cast<std::size_t>(at) * width, from.data(),
+                static_cast<std::size_t>(from.count()) * width);
+  }
+
  private:
   std::span<Buffer* const> buffers_;
   IndexFault fault_;
@@ -169,14 +175,14 @@ class InterpretedRunner : public Runner {
  public:
   InterpretedRunner(LazyOpPtr kernel, std::shared_ptr<Threads> threads)
       : kernel_(std::move(kernel)), threads_(std::move(threads)) {
-    if (variables_of(kernel_).empty()) program_ = make_program(kernel_, Repeats::Kept);
+    if (variables_of(kernel_).empty()) program_ = make_program(kernel_, Repeats::KeptFunctions);
   }
 
   double run(std::span<Buffer* const> buffers, const symbolic::Values& values) override {
     const FpGuard guard;
     const auto start = std::chrono::steady_clock::now();
     if (program_.regions.empty()) {
-      execute_apart(make_program(bind_variables(kernel_, values), Repeats::Kept), buffers);
+      execute_apart(make_program(bind_variables(kernel_, values), Repeats::KeptFunctions), buffers);
     } else {
       execute_apart(program_, buffers);
     }

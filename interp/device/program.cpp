@@ -27,20 +27,20 @@ class Builder {
   Builder(const LazyOpPtr& kernel, Repeats repeats) : kernel_(kernel), repeats_(repeats) {}
 
   // The region of `root` with axes permuted by `order`; omitted axes stay at index 0.
-  int region(const LazyOpPtr& root, const Order& order) {
-    const auto [it, fresh] = regions_.try_emplace({root.get(), order}, -1);
+  int region(const LazyOp& root, const Order& order) {
+    const auto [it, fresh] = regions_.try_emplace({&root, order}, -1);
     if (!fresh) return it->second;
     const int id = static_cast<int>(program_.regions.size());
     it->second = id;
     program_.regions.emplace_back();
     Region made;
     Shape shape;
-    for (const int axis : order) shape.push_back(root->shape()[static_cast<std::size_t>(axis)]);
+    for (const int axis : order) shape.push_back(root.shape()[static_cast<std::size_t>(axis)]);
     made.size = concrete_size(shape);
     NodeMap<int> place;
-    for (const LazyOp* node : region_nodes(root)) {
+    for (const LazyOp* node : region_nodes(root, order)) {
       place.emplace(node, static_cast<int>(made.nodes.size()));
-      made.nodes.push_back(convert_node(*node, order, place));
+      made.nodes.push_back(convert_node(*node, order, place, node == &root));
     }
     program_.regions[static_cast<std::size_t>(id)] = std::move(made);
     finished_.push_back(id);
@@ -53,15 +53,16 @@ class Builder {
   }
 
  private:
-  // Operands before users, not descending below reduces.
-  static std::vector<const LazyOp*> region_nodes(const LazyOpPtr& root) {
+  // Operands before users, not descending below reduces and kept functions.
+  std::vector<const LazyOp*> region_nodes(const LazyOp& root, const Order& axes) {
     std::vector<const LazyOp*> order;
     NodeMap<bool> seen;
-    std::vector<std::pair<const LazyOp*, std::size_t>> path{{root.get(), 0}};
-    seen.emplace(root.get(), true);
+    std::vector<std::pair<const LazyOp*, std::size_t>> path{{&root, 0}};
+    seen.emplace(&root, true);
     while (!path.empty()) {
       auto& [node, next] = path.back();
-      if (!is_reduce(node->op()) && next < node->src().size()) {
+      const bool is_leaf = is_reduce(node->op()) || (node != &root && is_kept(*node, axes));
+      if (!is_leaf && next < node->src().size()) {
         const LazyOp* operand = node->src()[next++].get();
         if (seen.emplace(operand, true).second) path.emplace_back(operand, 0);
       } else {
@@ -72,11 +73,35 @@ class Builder {
     return order;
   }
 
-  ProgramNode convert_node(const LazyOp& node, const Order& order, const NodeMap<int>& place) {
+  // True for a function that repeats often enough. A device may compute one that ends in a product
+  // with the sum that takes it: such a product must stand where the sum does.
+  bool is_kept(const LazyOp& node, const Order& order) {
+    constexpr std::int64_t kOften = 8;
+    if (repeats_ != Repeats::KeptFunctions || node.op() != Op::Function) return false;
+    if (node.function_arg().or_last) {
+      const Op last = node.src().back()->op();
+      if (last != Op::Exp2 && last != Op::Recip && last != Op::Sqrt) return false;
+    }
+    std::int64_t times = 1;
+    for (const int axis : order) {
+      const std::int64_t size = node.shape()[static_cast<std::size_t>(axis)].as_int();
+      if (size == 0) return false;
+      if (contains(still_below(node), axis) && times < kOften) times *= std::min(size, kOften);
+    }
+    return times >= kOften;
+  }
+
+  ProgramNode convert_node(const LazyOp& node, const Order& order, const NodeMap<int>& place,
+                           bool is_root) {
     ProgramNode made;
     made.op = node.op();
     made.dtype = node.dtype();
     made.origin = &node;
+    if (!is_root && is_kept(node, order)) {
+      made.kept = true;
+      add_region(made, node, node, order, {});
+      return made;
+    }
     for (const LazyOpPtr& s : node.src()) made.src_dtypes.push_back(s->dtype());
     if (const auto* b = std::get_if<MemBuffer>(&node.arg())) {
       made.buffer = b->idx;
@@ -93,7 +118,8 @@ class Builder {
       made.function = *function;
     }
     if (is_reduce(node.op())) {
-      add_reduce(made, node, order);
+      add_region(made, node, *node.src()[0], order, node.reduce_arg().axes);
+      made.accumulator = node.reduce_arg().accumulator;
     } else {
       for (const LazyOpPtr& s : node.src()) made.src.push_back(place[s.get()]);
     }
@@ -115,14 +141,14 @@ class Builder {
     (void)checked_mul(made.rows, made.row_size);
   }
 
-  // Kept axes in the order of the reduce's own space, then the reduced axes.
-  void add_reduce(ProgramNode& made, const LazyOp& node, const Order& order) {
-    const std::vector<int>& axes = node.reduce_arg().axes;
+  // The region of `term`: kept axes in the order of the node's own space, then the reduced axes.
+  void add_region(ProgramNode& made, const LazyOp& node, const LazyOp& term, const Order& order,
+                  const std::vector<int>& axes) {
     const auto reduced = [&](int axis) {
       return std::find(axes.begin(), axes.end(), axis) != axes.end();
     };
     const bool empty = concrete_size(node.shape()) == 0;
-    const StillAxes still = repeats_ == Repeats::Kept && !empty ? still_below(node) : 0;
+    const StillAxes still = repeats_ != Repeats::Computed && !empty ? still_below(node) : 0;
     Order inner;
     Shape reduced_shape, kept_shape, shape;
     for (const int axis : order) {
@@ -140,12 +166,11 @@ class Builder {
     }
     for (const int axis : axes) {
       inner.push_back(axis);
-      reduced_shape.push_back(node.src()[0]->shape()[static_cast<std::size_t>(axis)]);
+      reduced_shape.push_back(term.shape()[static_cast<std::size_t>(axis)]);
     }
     // Without outputs the count is unused, and the product may overflow.
     made.terms = empty ? 0 : concrete_size(reduced_shape);
-    made.accumulator = node.reduce_arg().accumulator;
-    made.region = region(node.src()[0], inner);
+    made.region = region(term, inner);
   }
 
   StillAxes still_below(const LazyOp& node) {
@@ -201,7 +226,7 @@ Program make_program(const LazyOpPtr& kernel, Repeats repeats) {
   const LazyOpPtr& value = kernel->src().at(0);
   Order identity(value->shape().size());
   std::iota(identity.begin(), identity.end(), 0);
-  builder.region(value, identity);
+  builder.region(*value, identity);
   return builder.take();
 }
 

@@ -15,8 +15,8 @@ UnpackedReal exact_log2(double x);
 /// sin(x) for finite x.
 UnpackedReal exact_sin(double x);
 #ifndef TOUCHSTONE_WITHOUT_MPFR
-/// f(x) or f(x, y) for finite operands in its domain with a finite result that is not 0; not for the
-/// `exact` functions.
+/// f(x) or f(x, y) for finite operands in its domain with a finite result that is not 0; not for
+/// the `exact` functions.
 UnpackedReal exact_function(NamedFunction f, double x, double y);
 #endif
 

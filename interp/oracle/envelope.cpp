@@ -179,6 +179,12 @@ class Envelope {
     copy(1, from.flags.data(), out.flags.data());
   }
 
+  void copy(const Block& from, Block& out, std::int64_t at) const {
+    with_storage(out.dtype(), [&]<class T>(std::type_identity<T>) {
+      for (std::int64_t i = 0; i < from.count(); ++i) out.set<T>(at + i, from.get<T>(i));
+    });
+  }
+
  private:
   std::span<Buffer* const> buffers_;
   const Profile& profile_;
@@ -190,7 +196,7 @@ class Envelope {
 Program program_of(const LazyOpPtr& kernel, const Profile& profile,
                    const symbolic::Values& values) {
   const LazyOpPtr bound = values.empty() ? kernel : bind_variables(kernel, values);
-  return with_excess(make_program(with_decompositions(bound), Repeats::Kept), profile);
+  return with_excess(make_program(with_decompositions(bound), Repeats::KeptFunctions), profile);
 }
 
 // Terms that `runs` evaluators compute in addition to those of one: each keeps its own results of a

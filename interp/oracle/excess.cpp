@@ -56,6 +56,10 @@ class Widener {
       made.src[k] = place_[static_cast<std::size_t>(node.src[k])];
       made.src_dtypes[k] = dtype(made.src[k]);
     }
+    if (node.kept) {  // its region holds it in the wide type
+      if (wide) made.dtype = *wide;
+      return push(std::move(made));
+    }
     if (node.op == Op::Cast) return add_cast(std::move(made), node.src_dtypes[0], wide);
     if (!wide) {
       // For example terms of an integer reduce, or operands of a comparison.

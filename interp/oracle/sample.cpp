@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::int64_t kEdge = 32;  // elements on each edge of the output
 
-// The values computed for runs of `length` elements, each alone: a reduce with results that repeat
-// has at most as many different ones as the run needs.
-double work_of(const Program& program, double length) {
+// The values computed for a run of `length` elements. Of the results of a reduce that repeat, a run
+// needs at most as many as differ within a row, or within the run.
+double work_of(const Program& program, double length, double columns) {
   const auto size = static_cast<double>(program.regions[0].size);
   std::vector<double> needed(program.regions.size(), 0);
   needed[0] = length;
@@ -24,11 +24,9 @@ double work_of(const Program& program, double length) {
     for (const ProgramNode& node : program.regions[r].nodes) {
       if (node.region < 0) continue;
       double results = needed[r];
-      if (node.repeats) {
-        const double share = static_cast<double>(node.distinct) * length / size;
-        results = std::min(
-            {results, static_cast<double>(node.distinct), std::max(share, results / length)});
-      }
+      if (node.repeats)
+        results = std::min(results, std::max(1.0, static_cast<double>(node.distinct) *
+                                                      std::max(length, columns) / size));
       needed[static_cast<std::size_t>(node.region)] += results * static_cast<double>(node.terms);
     }
   }
@@ -92,12 +90,15 @@ class Picker {
 std::optional<Sample> sample_of(const Program& program, std::span<const std::int64_t> shape,
                                 const Sampling& sampling) {
   const std::int64_t size = program.regions[0].size;
-  if (size < 2 || work_of(program, static_cast<double>(size)) <= sampling.most) return {};
   std::int64_t columns = 1;
   for (const std::int64_t n : shape)
     if (n != 1) columns = n;
+  const auto work = [&](std::int64_t length) {
+    return work_of(program, static_cast<double>(length), static_cast<double>(columns));
+  };
+  if (size < 2 || work(size) <= sampling.most) return {};
   const std::int64_t rows = size / columns;
-  const double one = work_of(program, 1), row = work_of(program, static_cast<double>(columns));
+  const double one = work(1), row = work(columns);
   Picker picker(rows, columns, sampling.seed);
   Sample sample;
   Sampled& of = sample.sampled;
@@ -134,8 +135,8 @@ std::optional<Sample> sample_of(const Program& program, std::span<const std::int
 
 std::string Sampled::str() const {
   return fmt::format(
-      "judged are {} of {} elements; a fault of one element is missed with a chance of {:.3g} %, "
-      "of one row of the last axis {:.1f} %, of {} x {} elements {:.1f} %",
+      "judged are {} of {} elements; a fault of one element is missed with a chance of {:.2f} %, "
+      "of one row of the last axis {:.2f} %, of {} x {} elements {:.2f} %",
       judged, of, 100 * element, 100 * row, kTile, kTile, 100 * tile);
 }
 
