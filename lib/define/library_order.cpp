@@ -194,7 +194,12 @@ Array product(const Array& x, const Array& steps, const F& total) {
   const Array size = power(above + below), part = steps * Array(std::ldexp(1.0, -type.digits));
   const Array error = part / (number(1) - part);
   const Array has_zero = equal(below, -infinite);
-  const Array tiny = power(above + Array(type.min_exponent - type.digits + 1.0)) * steps;
+  // Where the profile flushes subnormals, this may be 0.
+  const Array subnormal =
+      Array::constant(Scalar::from_double(x.dtype(), std::ldexp(1.0, type.min_exponent - 1)));
+  const Array smallest = where(equal(subnormal * number(1), zero), number(type.min_exponent),
+                               number(type.min_exponent - type.digits + 1));
+  const Array tiny = power(above + smallest.cast(DType::Float64)) * steps;
   const Array may_vanish = less(below, Array(type.min_exponent + 0.01));
   const Array may_overflow = less(Array(type.max_exponent + 0.99), above);
   const Array lost = where(has_zero, zero, where(may_vanish, tiny, zero));

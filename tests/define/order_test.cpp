@@ -46,11 +46,13 @@ Row computed(const std::string& text, const BufferPtr& x) {
   run_kernel(test::reference(), kernel, test::raw({out, x}));
   return read(*out);
 }
-Outcome judged(const std::string& text, const BufferPtr& x, const Row& output) {
+Outcome judged(const std::string& text, const BufferPtr& x, const Row& output,
+               const char* profile = nullptr) {
   const Formula formula = parse(text);
   const LazyOpPtr kernel = formula.kernel();
   const BufferPtr out = stored(kernel->dtype(), output);
-  return judge(kernel, test::raw({out, x}), *out, Profile::named(usual_profile(formula.is_loose)))
+  return judge(kernel, test::raw({out, x}), *out,
+               Profile::named(profile != nullptr ? profile : usual_profile(formula.is_loose)))
       .outcome;
 }
 std::string input(DType dtype, const Sizes& shape) {
@@ -373,6 +375,13 @@ TEST(Products, AtTheEndsOfTheRange) {
     EXPECT_TRUE(same(computed(text, given)[0], c.legal[0], true))
         << what << ": " << computed(text, given)[0];
   }
+}
+
+TEST(Products, FlushSubnormalsWhereTheProfileDoes) {
+  const BufferPtr given = stored(DType::Float32, {0x1p-100, 0x1p-30, 0x1p20});
+  EXPECT_EQ(judged("prod(x[3])", given, {0}, "glibc"), Outcome::Fail);
+  EXPECT_NE(judged("prod(x[3])", given, {0}, "opencl"), Outcome::Fail);
+  EXPECT_EQ(judged("prod(x[3])", given, {1}, "opencl"), Outcome::Fail);
 }
 
 TEST(Products, OfOtherTypes) {
