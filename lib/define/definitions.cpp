@@ -84,6 +84,29 @@ Array of_two(const Call& c) {
   return F(c.array("x"), c.array("y"));
 }
 
+template <Array (*F)(const Array&, const Axes&, bool)>
+Array of_axes(const Call& c) {
+  const Array x = c.array("x");
+  return F(x, c.axes("axis", x), c.flag("keep"));
+}
+template <Array (*F)(const Array&, const Axes&, bool, bool)>
+Array arg_of(const Call& c) {
+  const Array x = c.array("x");
+  return F(x, c.axes("axis", x), c.flag("keep"), c.flag("last"));
+}
+template <Array (*F)(const Array&, int)>
+Array of_axis(const Call& c) {
+  return F(c.array("x"), c.axis("axis"));
+}
+template <Array (*F)(const Array&, int, bool)>
+Array sorted_of(const Call& c) {
+  return F(c.array("x"), c.axis("axis"), c.flag("descending"));
+}
+template <Array (*F)(const Array&, std::int64_t, int, bool)>
+Array top_of(const Call& c) {
+  return F(c.array("x"), c.integer("k"), c.axis("axis"), c.flag("largest"));
+}
+
 constexpr bool kLoose = true;
 
 const Definition kNamed[] = {
@@ -121,17 +144,8 @@ const Definition kNamed[] = {
        const Array x = c.array("x");
        return sum(x, c.axes("axis", x), c.flag("keep"), c.maybe_dtype("accumulate"));
      }},
-    {"reduces", "max(x, axis=all, keep=0)", "maxima",
-     [](const Call& c) {
-       const Array x = c.array("x");
-       return max(x, c.axes("axis", x), c.flag("keep"));
-     },
-     kLoose},
-    {"reduces", "min(x, axis=all, keep=0)", "minima: -max(-x), of integers ~max(~x)",
-     [](const Call& c) {
-       const Array x = c.array("x");
-       return min(x, c.axes("axis", x), c.flag("keep"));
-     },
+    {"reduces", "max(x, axis=all, keep=0)", "maxima", of_axes<max>, kLoose},
+    {"reduces", "min(x, axis=all, keep=0)", "minima: -max(-x), of integers ~max(~x)", of_axes<min>,
      kLoose},
     {"reduces", "mean(x, axis=all, keep=0)", "sum / n",
      [](const Call& c) {
@@ -156,6 +170,35 @@ const Definition kNamed[] = {
      [](const Call& c) { return logsumexp(c.array("x"), c.axis("axis"), c.way()); }, kLoose},
     {"reduces", "cumsum(x, axis=-1)", "running sums, each a sum under a mask",
      [](const Call& c) { return cumsum(c.array("x"), c.axis("axis"), c.way()); }},
+    {"reduces", "prod(x, axis=all, keep=0)", "products, in any order",
+     [](const Call& c) {
+       const Array x = c.array("x");
+       return prod(x, c.axes("axis", x), c.flag("keep"), c.way());
+     }},
+    {"reduces", "cumprod(x, axis=-1)", "running products",
+     [](const Call& c) { return cumprod(c.array("x"), c.axis("axis"), c.way()); }},
+    {"reduces", "any(x, axis=all, keep=0)", "true where an element is nonzero", of_axes<any>},
+    {"reduces", "all(x, axis=all, keep=0)", "true where all elements are nonzero", of_axes<all>},
+    {"reduces", "count_nonzero(x, axis=all, keep=0)", "the number of nonzero elements, int64",
+     of_axes<count_nonzero>},
+
+    {"order", "argmax(x, axis=all, keep=0, last=0)",
+     "the position of the maximum, int64: of NaN if there is one; of ties the first, or the last",
+     arg_of<argmax>},
+    {"order", "argmin(x, axis=all, keep=0, last=0)", "the position of the minimum, as argmax",
+     arg_of<argmin>},
+    {"order", "cummax(x, axis=-1)", "running maxima", of_axis<cummax>, kLoose},
+    {"order", "cummin(x, axis=-1)", "running minima", of_axis<cummin>, kLoose},
+    {"order", "cummax_index(x, axis=-1)", "their positions, int64, the last of ties",
+     of_axis<cummax_index>},
+    {"order", "cummin_index(x, axis=-1)", "their positions, int64, the last of ties",
+     of_axis<cummin_index>},
+    {"order", "sort(x, axis=-1, descending=0)", "stable; NaN is the largest", sorted_of<sort>},
+    {"order", "argsort(x, axis=-1, descending=0)", "the positions of the sorted elements, int64",
+     sorted_of<argsort>},
+    {"order", "top_k(x, k=..., axis=-1, largest=1)", "the first k sorted elements", top_of<top_k>},
+    {"order", "top_k_index(x, k=..., axis=-1, largest=1)",
+     "their positions, int64, the lower of ties", top_of<top_k_index>},
 
     {"rows", "softmax(x, axis=-1)", "exp(x - max) / sum(exp(x - max))",
      [](const Call& c) { return softmax(c.array("x"), c.axis("axis"), c.way()); }, kLoose},

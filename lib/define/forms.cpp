@@ -92,7 +92,7 @@ constexpr CompositeForm kForms[] = {
      {.scale_at = ScaleAt::Both, .narrow_stages = true},
      scale_is_positive},
     {"mean var std softmax log_softmax logsumexp layer_norm group_norm instance_norm rms_norm "
-     "batch_norm cross_entropy avg_pool1d avg_pool2d",
+     "batch_norm cross_entropy avg_pool1d avg_pool2d prod cumprod",
      "own type",
      "each operation rounds to the narrow type",
      {.own_type = true},

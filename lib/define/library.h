@@ -99,6 +99,41 @@ Array var(const Array& x, const Axes& axes, int correction = 0, bool keep = fals
 Array std_of(const Array& x, const Axes& axes, int correction = 0, bool keep = false,
              const Way& way = {});
 
+/// The product, of the type of x; 1 of no factors. Floats (at most 2^22 factors): in any order, so
+/// with a relative error of up to n units of rounding; narrow ones in float32. Where the order
+/// decides if a partial product overflows or is subnormal, each result is legal. Integers (at most
+/// 1,024 factors) wrap; bool: all.
+Array prod(const Array& x, const Axes& axes, bool keep = false, const Way& way = {});
+/// True where any, or all, elements are nonzero; NaN is. Of no elements: false, or true.
+Array any(const Array& x, const Axes& axes, bool keep = false);
+Array all(const Array& x, const Axes& axes, bool keep = false);
+/// int64.
+Array count_nonzero(const Array& x, const Axes& axes, bool keep = false);
+
+// ---- order, of all types. NaN is above all numbers; zeros are alike. Positions are int64.
+/// The position of the maximum on one axis, or in the flat array over all axes: the first of ties,
+/// or the last if `last`; that of a NaN if there is one. As NumPy, PyTorch and ONNX
+/// (select_last_index) do. Throws ShapeError if the axis is empty.
+Array argmax(const Array& x, const Axes& axes, bool keep = false, bool last = false);
+/// The same for the minimum: a NaN comes before all numbers here, too.
+Array argmin(const Array& x, const Axes& axes, bool keep = false, bool last = false);
+/// The maximum, or minimum, of the elements up to each place; NaN from the first NaN on.
+Array cummax(const Array& x, int axis = -1);
+Array cummin(const Array& x, int axis = -1);
+/// Their positions: the last of ties and of NaNs, as PyTorch computes them on CPUs.
+Array cummax_index(const Array& x, int axis = -1);
+Array cummin_index(const Array& x, int axis = -1);
+/// In order, keeping that of ties (stable); NaN last, or first if `descending`. As NumPy and
+/// PyTorch. By ranks: n^2 comparisons.
+Array sort(const Array& x, int axis = -1, bool descending = false);
+/// The positions of these.
+Array argsort(const Array& x, int axis = -1, bool descending = false);
+/// The first k elements in descending order, or in ascending order unless `largest`: of ties those
+/// with lower positions, as JAX and ONNX do. Throws ShapeError unless 0 <= k <= the size.
+Array top_k(const Array& x, std::int64_t k, int axis = -1, bool largest = true);
+/// The positions of these.
+Array top_k_index(const Array& x, std::int64_t k, int axis = -1, bool largest = true);
+
 // ---- rows
 Array softmax(const Array& x, int axis = -1, const Way& way = {});
 Array log_softmax(const Array& x, int axis = -1, const Way& way = {});
@@ -123,6 +158,9 @@ Array batch_norm(const Array& x, const Array& mean, const Array& variance,
 Array cross_entropy(const Array& x, const Array& target, const Way& way = {});
 /// Sums of the elements up to each place along the axis, as a masked sum.
 Array cumsum(const Array& x, int axis = -1, const Way& way = {});
+/// Products of the elements up to each place, as `prod` computes them; of integers on axes of at
+/// most 512.
+Array cumprod(const Array& x, int axis = -1, const Way& way = {});
 
 // ---- products
 /// (.., n, k) by (.., k, m) with leading axes broadcast. A vector is a row or a column whose axis

@@ -80,6 +80,10 @@ inline std::vector<Case> row_cases() {
       {"sum(x[3,4,2]:T, axis=[0,2], keep=1)", "sum axes=0,2 keep=1"},
       {"softmax(x[4,3]:T, axis=0)", "softmax axis=0"},
       {"cumsum(x[4,3]:T, axis=0)", "cumsum axis=0"},
+      {"argmax(x[4,3]:T)", "argmax"},
+      {"sum(prod(x[4,3,2]:T, axis=[0,2]))", "prod axes=0,2; sum"},
+      {"top_k(x[7,2]:T, k=3, axis=0, largest=0)", "topk axis=0 k=3 order=ascending"},
+      {"top_k_index(x[2,7]:T, k=3)", "argsort axis=-1 order=descending; shrink begin=0,0 end=2,3"},
       {"pad(softmax(x[2,3]:T), before=[1,0], after=[0,2])", "softmax axis=-1; pad before=1,0 after=0,2"},
   };
   // Rows of the last axis: text before and after the input.
@@ -97,6 +101,19 @@ inline std::vector<Case> row_cases() {
       {"cumsum(", ")", "cumsum axis=-1"},
       {"flip(", ", axis=-1)", "flip axes=-1"},
       {"roll(", ", shift=2)", "roll by=2 axis=-1"},
+      {"prod(", ", axis=-1)", "prod axes=-1"},
+      {"cumprod(", ")", "cumprod axis=-1"},
+      {"any(", ", axis=-1)", "any axes=-1"},
+      {"all(", ", axis=-1)", "all axes=-1"},
+      {"count_nonzero(", ", axis=-1)", "bool_; long_; sum axes=-1"},
+      {"argmax(", ", axis=-1)", "argmax axis=-1"},
+      {"argmin(", ", axis=-1)", "argmin axis=-1"},
+      {"cummax(", ")", "cummax axis=-1"},
+      {"cummin(", ")", "cummin axis=-1"},
+      {"sort(", ")", "sort axis=-1"},
+      {"sort(", ", descending=1)", "sort axis=-1 order=descending"},
+      {"argsort(", ")", "argsort axis=-1"},
+      {"top_k(", ", k=1)", "topk axis=-1 k=1"},
   };
   for (const char* shape : {"3,5", "1,1", "4,1", "1,7", "2,3,4", "6", "0,4", "2,33"})
     for (const auto& [before, after, call] : kRows)
