@@ -84,10 +84,10 @@ Array of_two(const Call& c) {
   return F(c.array("x"), c.array("y"));
 }
 
-Combine combine_of(const Call& c) {
-  constexpr Combine kAll[] = {Combine::Last, Combine::Add, Combine::Max, Combine::Min};
-  return kAll[c.choice("reduce", {"none", "add", "max", "min"})];
-}
+// In the order of Combine and Bag.
+constexpr std::string_view kCombines[] = {"none", "add", "max", "min"};
+constexpr std::string_view kBags[] = {"sum", "mean", "max"};
+Combine combine_of(const Call& c) { return static_cast<Combine>(c.choice("reduce", kCombines)); }
 template <Combine By>
 Array segments_of(const Call& c) {
   return segments(c.array("x"), c.array("index"), c.integer("segments"), By);
@@ -316,9 +316,8 @@ const Definition kNamed[] = {
     {"scatters", "embedding_bag(table, index, w?, mode=mean)",
      "rows of a table: the sum, weighted or not, mean or max of each bag",
      [](const Call& c) {
-       constexpr Bag kAll[] = {Bag::Sum, Bag::Mean, Bag::Max};
        return embedding_bag(c.array("table"), c.array("index"), c.maybe("w"),
-                            kAll[c.choice("mode", {"sum", "mean", "max"})], c.way());
+                            static_cast<Bag>(c.choice("mode", kBags)), c.way());
      },
      kLoose},
     {"scatters", "select_and_scatter(x, gradient, size=..., stride=1, padding=0)",
@@ -441,6 +440,19 @@ int Call::axis(std::string_view name) const {
     wrong_kind(name, "a whole number below 2^31");
   return static_cast<int>(value);
 }
+std::size_t Call::choice(std::string_view name, std::span<const std::string_view> words) const {
+  const Given* given = find(name);
+  const auto* word = given == nullptr ? nullptr : std::get_if<Word>(given);
+  const auto* number = given == nullptr ? nullptr : std::get_if<Array>(given);
+  std::string_view text;
+  if (word != nullptr) text = word->text;
+  if (number != nullptr && number->is_number()) text = number->node()->number;
+  const auto found = std::ranges::find(words, text);
+  if (found == words.end())
+    throw ParseError(
+        fmt::format("{} is one of {}{}", name, fmt::join(words, ", "), did_you_mean(text, words)));
+  return static_cast<std::size_t>(found - words.begin());
+}
 bool Call::flag(std::string_view name) const {
   const std::int64_t value = integer(name);
   if (value != 0 && value != 1) wrong_kind(name, "0 or 1");
@@ -469,14 +481,6 @@ std::optional<DType> Call::maybe_dtype(std::string_view name) const {
   if (word == nullptr) wrong_kind(name, "an element type, as f32");
   if (word->text == "own") return std::nullopt;
   return parse_dtype(word->text);
-}
-std::size_t Call::choice(std::string_view name,
-                         std::initializer_list<std::string_view> words) const {
-  const Given* given = find(name);
-  const auto* word = given == nullptr ? nullptr : std::get_if<Word>(given);
-  const auto found = std::ranges::find(words, word == nullptr ? "" : word->text);
-  if (found == words.end()) wrong_kind(name, fmt::format("one of {}", fmt::join(words, ", ")));
-  return static_cast<std::size_t>(found - words.begin());
 }
 DType Call::dtype(std::string_view name) const {
   const std::optional<DType> found = maybe_dtype(name);

@@ -7,7 +7,7 @@
 namespace touchstone::define {
 namespace {
 
-void require_floats(const Array& x, std::string_view what, std::string_view of) {
+void require_float_operand(const Array& x, std::string_view what, std::string_view of) {
   if (!x.is_number() && !is_float(x.dtype()))
     throw DTypeError(
         fmt::format("{}: {} must be floats, not {}; cast first", what, of, name(x.dtype())));
@@ -20,7 +20,7 @@ void require_whole(const std::optional<Array>& zero, std::string_view what) {
 }
 
 // A scale or zero point beside x: a scalar, one for each place on the axis, or one for each block.
-Array beside(const Array& value, const Array& x, const Blocks& blocks, std::string_view what) {
+Array scales_of(const Array& value, const Array& x, const Blocks& blocks, std::string_view what) {
   if (value.rank() == 0) return value;
   if (value.shape() == Sizes{1} && blocks.size == 0) return value.reshape({});
   const auto at = static_cast<std::size_t>(axis_of(x, blocks.axis));
@@ -56,8 +56,8 @@ Array levels(const Array& x, const Array& scale, const std::optional<Array>& zer
 
 Array quantize(const Array& x, const Array& scale, const std::optional<Array>& zero, DType to,
                const Blocks& blocks, const Way& way) {
-  require_floats(x, "quantize", "x");
-  require_floats(scale, "quantize", "scales");
+  require_float_operand(x, "quantize", "x");
+  require_float_operand(scale, "quantize", "scales");
   require_whole(zero, "quantize");
   if (is_narrow(x, way) || is_narrow(scale, way))
     return quantize(wide(x), wide(scale), zero, to, blocks, way);
@@ -73,15 +73,15 @@ Array quantize(const Array& x, const Array& scale, const std::optional<Array>& z
                       : is_float(to) ? Scalar::parse(to, "inf").to_double()
                                      : std::ldexp(1.0, is_unsigned(to) ? bits : bits - 1) - 1;
   const double least = is_float(to) ? -most : is_unsigned(to) ? 0 : -most - 1;
-  const auto point = zero ? std::optional(beside(*zero, x, blocks, "quantize")) : std::nullopt;
-  return levels(x, beside(scale, x, blocks, "quantize"), point, least, most, !is_float(to), way)
+  const auto point = zero ? std::optional(scales_of(*zero, x, blocks, "quantize")) : std::nullopt;
+  return levels(x, scales_of(scale, x, blocks, "quantize"), point, least, most, !is_float(to), way)
       .cast(to);
 }
 
 Array fake_quantize(const Array& x, const Array& scale, const std::optional<Array>& zero,
                     std::int64_t least, std::int64_t most, const Blocks& blocks, const Way& way) {
-  require_floats(x, "fake_quantize", "x");
-  require_floats(scale, "fake_quantize", "scales");
+  require_float_operand(x, "fake_quantize", "x");
+  require_float_operand(scale, "fake_quantize", "scales");
   require_whole(zero, "fake_quantize");
   if (is_narrow(x, way))
     return narrowed(fake_quantize(wide(x), wide(scale), zero, least, most, blocks, way), x.dtype());
@@ -91,8 +91,9 @@ Array fake_quantize(const Array& x, const Array& scale, const std::optional<Arra
         fmt::format("fake_quantize: levels {} to {}; expected quant_min <= quant_max "
                     "within [-65536, 65536]",
                     least, most));
-  const Array s = beside(scale, x, blocks, "fake_quantize");
-  const auto point = zero ? std::optional(beside(*zero, x, blocks, "fake_quantize")) : std::nullopt;
+  const Array s = scales_of(scale, x, blocks, "fake_quantize");
+  const auto point =
+      zero ? std::optional(scales_of(*zero, x, blocks, "fake_quantize")) : std::nullopt;
   const Array q =
       levels(x, s, point, static_cast<double>(least), static_cast<double>(most), true, way);
   return (point ? q - point->cast(q.dtype()) : q) * s;
@@ -100,13 +101,13 @@ Array fake_quantize(const Array& x, const Array& scale, const std::optional<Arra
 
 Array dequantize(const Array& x, const Array& scale, const std::optional<Array>& zero,
                  const Blocks& blocks) {
-  require_floats(scale, "dequantize", "scales");
+  require_float_operand(scale, "dequantize", "scales");
   if (is_narrow(scale)) return narrowed(dequantize(x, wide(scale), zero, blocks), scale.dtype());
-  const Array s = beside(scale, x, blocks, "dequantize");
+  const Array s = scales_of(scale, x, blocks, "dequantize");
   if (!zero) return x.cast(scale.dtype()) * s;
   const DType type = is_integer(x.dtype()) ? DType::Int64 : scale.dtype();
   require_whole(zero, "dequantize");
-  const Array point = beside(*zero, x, blocks, "dequantize");
+  const Array point = scales_of(*zero, x, blocks, "dequantize");
   return (x.cast(type) - point.cast(type)).cast(scale.dtype()) * s;
 }
 
@@ -123,7 +124,7 @@ Array dequantize_ggml(const Array& q, const std::optional<Array>& scale, int bit
   Sizes shape = q.shape();
   shape.back() /= whole;
   if (scale) {
-    require_floats(*scale, what, "scales");
+    require_float_operand(*scale, what, "scales");
     if (scale->shape() != shape)
       throw ShapeError(fmt::format("{}: scales of shape {}; the blocks of {} take {}", what,
                                    str(scale->shape()), str(q.shape()), str(shape)));

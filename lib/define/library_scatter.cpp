@@ -1,8 +1,6 @@
 // Elements chosen, written and summed by position.
 #include <algorithm>
-#include <bit>
-#include <functional>
-#include <numeric>
+#include <cmath>
 
 #include "touchstone/base/error.h"
 #include "touchstone/define/library.h"
@@ -13,25 +11,25 @@ namespace {
 Array true_of_one() { return Array::constant(Scalar::of(true)); }
 Array zero_of(DType dtype) { return Array::constant(Scalar::from_int(dtype, 0)); }
 
-// The end of a type's range, beyond all numbers of a float if that has infinities.
+// The ends of a type's range; of floats the infinities, if it has them.
+std::uint64_t least_bits(DType dtype) {
+  return is_integer(dtype) && !is_unsigned(dtype) ? std::uint64_t{1} << (8 * itemsize(dtype) - 1)
+                                                  : 0;
+}
 Array least_of(DType dtype) {
-  if (is_float(dtype)) return Array::constant(Scalar::parse(dtype, "-inf"));
-  const bool is_signed = is_integer(dtype) && !is_unsigned(dtype);
-  return Array::constant(
-      Scalar::from_bits(dtype, is_signed ? std::uint64_t{1} << (8 * itemsize(dtype) - 1) : 0));
+  return Array::constant(is_float(dtype) ? Scalar::parse(dtype, "-inf")
+                                         : Scalar::from_bits(dtype, least_bits(dtype)));
 }
 Array most_of(DType dtype) {
   if (is_float(dtype)) return Array::constant(Scalar::parse(dtype, "inf"));
-  const Array ones = Array::constant(Scalar::from_bits(dtype, ~std::uint64_t{0}));
-  return is_bool(dtype) ? true_of_one() : Array::apply(Op::Xor, {least_of(dtype), ones});
+  return Array::constant(Scalar::from_bits(dtype, is_bool(dtype) ? 1 : ~least_bits(dtype)));
 }
 
 // Positions 0 to n - 1 as two digits, so that each sums about 2 sqrt(n) ones.
-Array positions(std::int64_t n) {
-  std::int64_t base = 1;
-  while (base * base < n) ++base;
+Array places_of(std::int64_t n) {
   if (n <= 64) return arange(n, DType::Int64);
-  const std::int64_t whole = base * base;
+  const auto base = static_cast<std::int64_t>(std::sqrt(static_cast<double>(n))) + 1;
+  const std::int64_t whole = checked_mul(base, base);
   const Array digit = arange(base, DType::Int64);
   const Array high = digit.reshape({base, 1}).expand({base, base}).reshape({whole});
   const Array low = digit.expand({base, base}).reshape({whole});
@@ -58,7 +56,7 @@ Array axis_back(const Array& x, int axis) {
   std::rotate(order.begin(), order.begin() + 1, order.begin() + axis + 1);
   return x.permute(order);
 }
-Array with_axis(const Array& x, int at) {
+Array unit_axis_at(const Array& x, int at) {
   Sizes shape = x.shape();
   shape.insert(shape.begin() + at, 1);
   return x.reshape(shape);
@@ -91,8 +89,8 @@ Array picked(const Array& x, const Array& at) {
     return all.as_strided(shape, strides, 0);
   }
   const std::int64_t n = x.size(0);
-  const Array terms = where(equal(with_axis(at, 1), column(positions(n), x.rank() - 1)),
-                            with_axis(x, 0), least_of(x.dtype()));
+  const Array terms = where(equal(unit_axis_at(at, 1), column(places_of(n), x.rank() - 1)),
+                            unit_axis_at(x, 0), least_of(x.dtype()));
   const Array inside = less(Array::number("-1"), at) * less(at, Array::number(std::to_string(n)));
   return where(inside, max(terms, {1}), zero_of(x.dtype()));
 }
@@ -107,19 +105,19 @@ void require_same_type(const Array& x, const Array& updates, std::string_view wh
 // (m, r...).
 Array combined(const Array& x, const Array& at, const Array& updates, Combine by) {
   const std::int64_t n = x.size(0), m = at.size(0);
-  const Array targets = column(positions(n), x.rank());
+  const Array targets = column(places_of(n), x.rank());
   if (by == Combine::Last) {
-    const Array number = column(positions(m), x.rank() - 1) + Array::number("1");
+    const Array number = column(places_of(m), x.rank() - 1) + Array::number("1");
     const Array none = zero_of(DType::Int64);
     const Array last =
-        max(where(equal(with_axis(at, 0), targets), with_axis(number, 0), none), {1});
+        max(where(equal(unit_axis_at(at, 0), targets), unit_axis_at(number, 0), none), {1});
     return where(less(none, last), picked(updates, last - Array::number("1")), x);
   }
   // The first term is x itself.
   const auto behind_x = [](const Array& values) {
     Pairs before(values.shape().size());
     before[0] = {1, 0};
-    return with_axis(values.pad(before), 0);
+    return unit_axis_at(values.pad(before), 0);
   };
   const Array none = by == Combine::Max    ? least_of(x.dtype())
                      : by == Combine::Min  ? most_of(x.dtype())
@@ -127,7 +125,7 @@ Array combined(const Array& x, const Array& at, const Array& updates, Combine by
                                            : zero_of(x.dtype());
   const Array hit = equal(behind_x(at), targets);
   const Array is_x = column(true_of_one().reshape({1}).pad({{0, m}}), x.rank() - 1);
-  const Array terms = where(is_x, with_axis(x, 1), where(hit, behind_x(updates), none));
+  const Array terms = where(is_x, unit_axis_at(x, 1), where(hit, behind_x(updates), none));
   return by == Combine::Add   ? sum(terms, {1})
          : by == Combine::Max ? max(terms, {1})
                               : min(terms, {1});
@@ -300,7 +298,7 @@ Array embedding_bag(const Array& table, const Array& index, const std::optional<
   if (mode == Bag::Max) return max(rows, {1});
   if (mode == Bag::Mean) return mean(rows, {1}, false, way);
   if (!weights) return sum(rows, {1});
-  return narrowed(sum(wide(rows) * wide(with_axis(*weights, 2)), {1}), table.dtype());
+  return narrowed(sum(wide(rows) * wide(unit_axis_at(*weights, 2)), {1}), table.dtype());
 }
 
 namespace {
@@ -366,8 +364,8 @@ Array select_and_scatter(const Array& x, const Array& gradient, const Sizes& siz
         fmt::format("select_and_scatter: the gradient {} must be {}, an element for "
                     "each window of x {}",
                     str(gradient.shape()), str(outer), str(x.shape())));
-  const std::int64_t places =
-      std::accumulate(size.begin(), size.end(), std::int64_t{1}, std::multiplies<>());
+  std::int64_t places = 1;
+  for (const std::int64_t n : size) places = checked_mul(places, n);
   Sizes mine = outer, other = outer;
   mine.insert(mine.end(), {places, 1});
   other.insert(other.end(), {1, places});

@@ -138,6 +138,18 @@ TEST(Quantize, ByAReciprocalIsAForm) {
   EXPECT_EQ(outcome_of(text, "library", by_reciprocal, x, scales), Outcome::Pass);
 }
 
+// Though the quotient may be off by some ULP.
+TEST(Quantize, HasOneAnswerAwayFromTies) {
+  const std::vector<float> x = drawn_floats(1000, 40), s = {0.37F};
+  const std::string call = "quantize(x[1000], s[], 100)";
+  const std::vector<BufferPtr> buffers{test::buffer(values_of<std::uint8_t>(call, x, s)),
+                                       test::buffer(x), test::buffer(s)};
+  const Verdict verdict = judge(parse(call).kernel(), test::raw(buffers), *buffers[0],
+                                Profile::named(usual_profile(parse(call).is_loose)));
+  EXPECT_EQ(verdict.outcome, Outcome::Pass) << verdict.str();
+  EXPECT_EQ(verdict.determined, 1000) << verdict.str();
+}
+
 TEST(Quantize, OfNanIsAnyInteger) {
   const std::vector<float> x = {NAN, 1}, s = {1};
   const std::string text = "quantize(x[2], s[], to=i8)";
