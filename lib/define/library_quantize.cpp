@@ -1,4 +1,5 @@
 // Numbers of few bits with scales, each for an array, a channel or a block.
+#include <algorithm>
 #include <cmath>
 
 #include "touchstone/base/error.h"
@@ -25,8 +26,9 @@ Array scales_of(const Array& value, const Array& x, const Blocks& blocks, std::s
   if (value.shape() == Sizes{1} && blocks.size == 0) return value.reshape({});
   const auto at = static_cast<std::size_t>(axis_of(x, blocks.axis));
   const std::int64_t n = x.shape()[at];
+  const std::int64_t block = std::min(blocks.size, std::max<std::int64_t>(n, 1));
   Sizes wanted = blocks.size == 0 ? Sizes{n} : x.shape();
-  if (blocks.size > 0) wanted[at] = ceil_div(n, blocks.size);
+  if (blocks.size > 0) wanted[at] = ceil_div(n, block);
   if (blocks.size < 0 || value.shape() != wanted)
     throw ShapeError(fmt::format(
         "{}: scales of shape {} for x {} along axis {}{}; expected one number or {}", what,
@@ -39,7 +41,7 @@ Array scales_of(const Array& value, const Array& x, const Blocks& blocks, std::s
   }
   Pairs keep;
   for (const std::int64_t size : x.shape()) keep.emplace_back(0, size);
-  return repeat(value, blocks.size, static_cast<int>(at)).shrink(keep);
+  return repeat(value, block, static_cast<int>(at)).shrink(keep);
 }
 
 // round(x / scale) + zero within [low, high], as a float.

@@ -84,7 +84,8 @@ TEST(Quantize, TakesScalesOfChannelsAndBlocks) {
       {"[2]", ", axis=0", [](auto i, auto, auto) { return i; }},
       {"[1]", "", [](auto, auto, auto) { return std::size_t{0}; }},
       {"[2,3,3]", ", block=3", [](auto i, auto j, auto k) { return (i * 3 + j / 3) * 3 + k; }},
-      {"[2,7,1]", ", axis=2, block=32", [](auto i, auto j, auto) { return i * 7 + j; }},
+      {"[2,7,1]", ", axis=2, block=9223372036854775807",
+       [](auto i, auto j, auto) { return i * 7 + j; }},
   };
   for (const Way& way : ways) {
     std::vector<std::int8_t> want;
