@@ -107,6 +107,20 @@ Array top_of(const Call& c) {
   return F(c.array("x"), c.integer("k"), c.axis("axis"), c.flag("largest"));
 }
 
+// In the order of Combine and Bag.
+constexpr std::string_view kCombines[] = {"none", "add", "max", "min"};
+constexpr std::string_view kBags[] = {"sum", "mean", "max"};
+Combine combine_of(const Call& c) { return static_cast<Combine>(c.choice("reduce", kCombines)); }
+template <Combine By>
+Array segments_of(const Call& c) {
+  return segments(c.array("x"), c.array("index"), c.integer("segments"), By);
+}
+Blocks blocks_of(const Call& c) { return {c.axis("axis"), c.integer("block")}; }
+template <int Bits>
+Array dequantize_ggml_of(const Call& c) {
+  return dequantize_ggml(c.array("q"), c.maybe("scale"), Bits);
+}
+
 constexpr bool kLoose = true;
 
 const Definition kNamed[] = {
@@ -314,6 +328,72 @@ const Definition kNamed[] = {
        return gather(c.array("table"), c.array("index"),
                      c.flag("checked") ? Outside::Error : Outside::Zero);
      }},
+    {"reads", "take_along(x, index, axis=-1)", "x[index[i, j], j]: the index along an axis",
+     [](const Call& c) { return take_along(c.array("x"), c.array("index"), c.axis("axis")); }},
+    {"reads", "index_select(x, index, axis=0)", "places on an axis",
+     [](const Call& c) { return index_select(c.array("x"), c.array("index"), c.axis("axis")); }},
+
+    {"scatters", "scatter(x, index, updates, axis=0, reduce=none)",
+     "x with updates[i, j] at (index[i, j], j); reduce: none (the last), add, max or min",
+     [](const Call& c) {
+       return scatter(c.array("x"), c.array("index"), c.array("updates"), c.axis("axis"),
+                      combine_of(c));
+     },
+     kLoose},
+    {"scatters", "scatter_nd(x, index, updates, reduce=none)", "x with updates[i] at x[index[i]]",
+     [](const Call& c) {
+       return scatter_nd(c.array("x"), c.array("index"), c.array("updates"), combine_of(c));
+     },
+     kLoose},
+    {"scatters", "index_add(x, index, updates, axis=0)",
+     "x with updates added to places on an axis",
+     [](const Call& c) {
+       return index_add(c.array("x"), c.array("index"), c.array("updates"), c.axis("axis"));
+     }},
+    {"scatters", "segment_sum(x, index, segments=...)", "sums of the rows with one position",
+     segments_of<Combine::Add>},
+    {"scatters", "segment_max(x, index, segments=...)", "-inf, or the least integer, of none",
+     segments_of<Combine::Max>, kLoose},
+    {"scatters", "segment_min(x, index, segments=...)", "inf, or the largest integer, of none",
+     segments_of<Combine::Min>, kLoose},
+    {"scatters", "embedding_bag(table, index, w?, mode=mean)",
+     "rows of a table: the sum, weighted or not, mean or max of each bag",
+     [](const Call& c) {
+       return embedding_bag(c.array("table"), c.array("index"), c.maybe("w"),
+                            static_cast<Bag>(c.choice("mode", kBags)), c.way());
+     },
+     kLoose},
+    {"scatters", "select_and_scatter(x, gradient, size=..., stride=1, padding=0)",
+     "the gradient of each window added to its first maximum; one size per axis",
+     [](const Call& c) {
+       return select_and_scatter(c.array("x"), c.array("gradient"), c.sizes("size"),
+                                 window_of(c, false));
+     }},
+
+    {"quantization", "quantize(x, scale, zero_point?, to=u8, axis=1, block=0)",
+     "round(x / scale) + zero_point, saturated; scales: one, along an axis, or for blocks of it",
+     [](const Call& c) {
+       return quantize(c.array("x"), c.array("scale"), c.maybe("zero_point"), c.dtype("to"),
+                       blocks_of(c), c.way());
+     },
+     kLoose},
+    {"quantization", "dequantize(x, scale, zero_point?, axis=1, block=0)",
+     "(x - zero_point) * scale, of the type of scale",
+     [](const Call& c) {
+       return dequantize(c.array("x"), c.array("scale"), c.maybe("zero_point"), blocks_of(c));
+     }},
+    {"quantization",
+     "fake_quantize(x, scale, zero_point?, quant_min=-128, quant_max=127, axis=1, block=0)",
+     "quantized to the levels from quant_min to quant_max, and back",
+     [](const Call& c) {
+       return fake_quantize(c.array("x"), c.array("scale"), c.maybe("zero_point"),
+                            c.integer("quant_min"), c.integer("quant_max"), blocks_of(c), c.way());
+     },
+     kLoose},
+    {"quantization", "dequantize_q8_0(q, scale?)", "ggml's blocks of 32 int8",
+     dequantize_ggml_of<8>},
+    {"quantization", "dequantize_q4_0(q, scale?)", "ggml's blocks of 32 numbers of 4 bits",
+     dequantize_ggml_of<4>},
 };
 
 std::string lower_name(Op op) {
@@ -402,6 +482,19 @@ int Call::axis(std::string_view name) const {
   if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max())
     wrong_kind(name, "a whole number below 2^31");
   return static_cast<int>(value);
+}
+std::size_t Call::choice(std::string_view name, std::span<const std::string_view> words) const {
+  const Given* given = find(name);
+  const auto* word = given == nullptr ? nullptr : std::get_if<Word>(given);
+  const auto* number = given == nullptr ? nullptr : std::get_if<Array>(given);
+  std::string_view text;
+  if (word != nullptr) text = word->text;
+  if (number != nullptr && number->is_number()) text = number->node()->number;
+  const auto found = std::ranges::find(words, text);
+  if (found == words.end())
+    throw ParseError(
+        fmt::format("{} is one of {}{}", name, fmt::join(words, ", "), did_you_mean(text, words)));
+  return static_cast<std::size_t>(found - words.begin());
 }
 bool Call::flag(std::string_view name) const {
   const std::int64_t value = integer(name);

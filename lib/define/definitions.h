@@ -33,6 +33,8 @@ class Call {
   Axes axes(std::string_view name, const Array& of) const;  // or `all`
   DType dtype(std::string_view name) const;
   std::optional<DType> maybe_dtype(std::string_view name) const;
+  /// The place of a word, or a number, among `words`.
+  std::size_t choice(std::string_view name, std::span<const std::string_view> words) const;
   const Way& way() const { return way_; }
 
  private:

@@ -24,7 +24,7 @@ Array scale_is_positive(const Call& c) {
 
 constexpr std::string_view kNorms = "layer_norm batch_norm group_norm instance_norm rms_norm";
 constexpr std::string_view kStatistics = "layer_norm group_norm instance_norm";
-constexpr std::string_view kMeans = "mean var std avg_pool1d avg_pool2d";
+constexpr std::string_view kMeans = "mean var std avg_pool1d avg_pool2d embedding_bag";
 
 constexpr CompositeForm kForms[] = {
     {kNorms, "folded", "x*s + (b - mean*s), s = r*w", {.scaling = Scaling::Folded}},
@@ -36,6 +36,7 @@ constexpr CompositeForm kForms[] = {
     {kStatistics, "running, shifted", "both", {.scaling = Scaling::Shifted, .running = true}},
     {kMeans, "reciprocal", "sum * (1/n)", {.reciprocal = true}},
     {kMeans, "running", "sum(x * (1/n)), for running means", {.running = true}},
+    {"quantize fake_quantize", "reciprocal", "x * (1/scale)", {.reciprocal = true}},
     {"softmax", "reciprocal", "e * (1 / sum(e))", {.reciprocal = true}},
     {"softmax", "base 2", "e = exp2(x*log2(e) - max*log2(e))", {.base2 = true}},
     {"softmax", "base 2, reciprocal", "both", {.reciprocal = true, .base2 = true}},
@@ -92,7 +93,8 @@ constexpr CompositeForm kForms[] = {
      {.scale_at = ScaleAt::Both, .narrow_stages = true},
      scale_is_positive},
     {"mean var std softmax log_softmax logsumexp layer_norm group_norm instance_norm rms_norm "
-     "batch_norm cross_entropy avg_pool1d avg_pool2d prod cumprod",
+     "batch_norm cross_entropy avg_pool1d avg_pool2d prod cumprod embedding_bag quantize "
+     "fake_quantize",
      "own type",
      "each operation rounds to the narrow type",
      {.own_type = true},

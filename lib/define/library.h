@@ -200,6 +200,36 @@ Array max_pool(const Array& x, const Sizes& size, const Window& window, int spat
 /// Windows over the last size.size() axes; the axes within a window go last.
 Array windows(const Array& x, const Sizes& size, const Sizes& stride, const Sizes& dilation);
 
+/// The gradient of max_pool over the last size.size() axes: each window's element is added to its
+/// maximum, of equal ones to the first, of NaN to the last, as PyTorch; padding is never chosen.
+/// Each result compares all pairs of elements of its windows. gradient: the shape of the maxima.
+Array select_and_scatter(const Array& x, const Array& gradient, const Sizes& size,
+                         const Window& window);
+
+// ---- quantization
+/// Scales and zero points beside x: one number, one for each place on `axis`, or, if size > 0, one
+/// for each block of that size on the axis, of which the last may be shorter.
+struct Blocks {
+  int axis = 1;
+  std::int64_t size = 0;
+};
+/// x / scale, rounded to even, plus the zero point, saturated, as ONNX QuantizeLinear. To an 8-bit
+/// float only saturated, then cast. to: 8 or 16 bits. NaN has no integer.
+Array quantize(const Array& x, const Array& scale, const std::optional<Array>& zero,
+               DType to = DType::UInt8, const Blocks& blocks = {}, const Way& way = {});
+/// (x - zero) scale of the type of scale, as ONNX DequantizeLinear. x: integers or floats.
+Array dequantize(const Array& x, const Array& scale, const std::optional<Array>& zero,
+                 const Blocks& blocks = {});
+/// (q - zero) scale, where q is round(x / scale) + zero within [least, most], as PyTorch. NaN
+/// stays.
+Array fake_quantize(const Array& x, const Array& scale, const std::optional<Array>& zero,
+                    std::int64_t least = -128, std::int64_t most = 127, const Blocks& blocks = {},
+                    const Way& way = {});
+/// ggml's q8_0 and q4_0, by `bits`: blocks of 32 numbers times a scale, in float32. q: the numbers
+/// of all blocks on the last axis, int8 or bytes with the first 16 numbers in the low digits and
+/// the others in the high ones, less 8. Without scales: uint8, each block after its float16 scale.
+Array dequantize_ggml(const Array& q, const std::optional<Array>& scale, int bits);
+
 // ---- masks, positions and indexing
 /// True where column - row >= diagonal; uses views only.
 Array upper_triangle(std::int64_t rows, std::int64_t columns, std::int64_t diagonal);
@@ -215,6 +245,40 @@ enum class Outside : std::uint8_t { Zero, Error };
 /// over it, without errors. table: (rows, size), index: integers of any shape. Throws ShapeError,
 /// DTypeError.
 Array gather(const Array& table, const Array& index, Outside outside = Outside::Zero);
+/// index_select and scatter take int64 positions, counted from the end if negative; those outside
+/// read 0 and write nothing. Selected elements keep their bits.
+/// x[index[i, r], r], with the index on `axis`, as torch.gather, numpy.take_along_axis and ONNX
+/// GatherElements. On other axes the index may be shorter than x, as in PyTorch; size 1 against
+/// more is an error, since NumPy repeats it. x of size 1 is repeated.
+Array take_along(const Array& x, const Array& index, int axis = -1);
+/// The axis is replaced by those of the index, as numpy.take and ONNX Gather; torch.index_select
+/// has an index with one axis.
+Array index_select(const Array& x, const Array& index, int axis = 0);
+/// How an element and the updates at its position make the result. Add: a sum in any order, x
+/// included. Max and Min: NaN wins. Last: the last update in row-major order replaces x, as NumPy
+/// does; PyTorch, JAX and ONNX leave the choice open.
+enum class Combine : std::uint8_t { Last, Add, Max, Min };
+/// x with updates[i, r] at (index[i, r], r), as torch.scatter, scatter_add and scatter_reduce
+/// (include_self), and ONNX ScatterElements. The index may be shorter than x on other axes, and
+/// than the updates, whose type must be that of x; a number is written everywhere. Each result
+/// passes over all updates along the axis.
+Array scatter(const Array& x, const Array& index, const Array& updates, int axis = 0,
+              Combine by = Combine::Last);
+/// x with updates added to the places of `index`, (n), on an axis, as torch.index_add.
+Array index_add(const Array& x, const Array& index, const Array& updates, int axis = 0);
+/// x with updates[i...] at x[index[i...]], as ONNX ScatterND. index: (.., k), updates: (.., rest of
+/// x after k axes).
+Array scatter_nd(const Array& x, const Array& index, const Array& updates,
+                 Combine by = Combine::Last);
+/// Rows of x with the same position, combined; by: not Last. Negative positions count as outside,
+/// empty segments are 0 or the end of the type's range, as in jax.ops. x: (n, ..), index: (n).
+Array segments(const Array& x, const Array& index, std::int64_t count, Combine by = Combine::Add);
+enum class Bag : std::uint8_t { Sum, Mean, Max };
+/// Rows of a table combined over each bag, as PyTorch; positions outside, also negative ones, are
+/// rows of 0, empty bags are 0. index, weights (only of sums): (bags, n).
+Array embedding_bag(const Array& table, const Array& index,
+                    const std::optional<Array>& weights = {}, Bag mode = Bag::Mean,
+                    const Way& way = {});
 Array pad_with(const Array& x, const Pairs& before_after, const Array& value);
 /// Each row begins with a 1.
 Array with_one(const Array& x);

@@ -37,7 +37,7 @@ LazyOpPtr replaced(const LazyOpPtr& kernel, bool keeps) {
       if (formula != nullptr) return formula;
       throw AstError(fmt::format("this device has no code for {}", info(function).name));
     }
-    if (formula == nullptr) return made;
+    if (formula == nullptr || info(function).exact) return made;
     std::vector<LazyOpPtr> both = src;
     both.push_back(std::move(formula));
     return LazyOp::make(Op::Function, std::move(both), FunctionArg{function, true});

@@ -16,7 +16,7 @@ LazyOpPtr decomposed(NamedFunction function, const std::vector<LazyOpPtr>& opera
 LazyOpPtr without_functions(const LazyOpPtr& kernel);
 
 /// The kernel in which the decomposition of each FUNCTION is another legal result of it
-/// (FunctionArg::or_last).
+/// (FunctionArg::or_last), unless its results are exact.
 LazyOpPtr with_decompositions(const LazyOpPtr& kernel);
 
 }  // namespace touchstone

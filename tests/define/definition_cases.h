@@ -205,6 +205,37 @@ inline std::vector<Case> read_cases() {
       {"sum(reshape(gather(slice(table[7,3]:T, begin=[1,0], end=[6,2]), index[3,2]:i16), [4,3]) * x[4,3]:T, axis=0)", "shrink begin=1,0 end=6,2 %0; one_hot classes=5 %1; double_; matmul $ %3; reshape shape=4,3; operator* $ %2; sum axes=0"},
       {"max(gather(table[1,3]:T, index[4,1]:i32), axis=-1)", "one_hot classes=1 %1; double_; matmul $ %0; max axes=-1"},
       {"gather(table[0,3]:T, index[2]:i32)", "one_hot classes=0 %1; double_; matmul $ %0"},
+      {"take_along(x[5,3]:T, index[4,3]:i32, axis=0)", "gather axis=0"},
+      {"take_along(x[2,6]:T, index[2,9]:i64)", "gather axis=-1"},
+      {"take_along(x[3,5,4]:T, index[2,7,3]:i8, axis=1)", "gather axis=1"},
+      {"take_along(transpose(x[2,3,6]:T), index[2,4,3]:i32, axis=-2)", "transpose a=1 b=2 %0; gather axis=1 $ %1"},
+      {"take_along(x[3,5]:T * 2, index[3,4]:i8)", "operator* number=2 %0; gather axis=-1 $ %1"},
+      {"sum(exp(take_along(x[3,90]:T, index[3,4]:i32)), axis=0)", "gather axis=-1; exp; sum axes=0"},
+      {"take_along(exp(x[3,90]:T), index[3,4]:i32)", "exp %0; gather axis=-1 $ %1"},
+      {"index_select(x[5,3]:T, index[4]:i32)", "take axis=0"},
+      {"index_select(x[2,5,3]:T, index[4,2]:i64, axis=-2)", "take axis=1"},
+      {"index_select(2 - x[2,5,3]:T, index[4,2]:i64, axis=1)", "operator- number=2 side=left %0; take axis=1 $ %1"},
+      {"index_select(x[5]:T, index[]:i32)", "take axis=0"},
+  };
+}
+
+inline std::vector<Case> scatter_cases() {
+  return {
+      {"scatter(x[6,3]:T, index[4,3]:i32, u[4,3]:T)", "scatter axis=0"},
+      {"scatter(x[3,5]:T, index[2,9]:i64, u[2,9]:T, axis=-1)", "scatter axis=-1"},
+      {"scatter(2*x[2,5,2]:T, index[2,3,2]:i8, u[2,3,2]:T*u, axis=1)", "operator* number=2 %0; square %2; scatter axis=1 %3 %1 %4"},
+      {"scatter(x[80]:T, index[9]:i32, u[9]:T, reduce=add)", "scatter_add axis=0"},
+      {"scatter(x[3,5]:T, index[2,9]:i64, u[2,9]:T, axis=1, reduce=add)", "scatter_add axis=1"},
+      {"relu(scatter(x[3,5]:T, index[3,2]:i64, x*x, axis=1, reduce=add))", "square %0; shrink begin=0,0 end=3,2; scatter_add axis=1 %0 %1 $; relu"},
+      {"scatter(x[5]:T, index[1]:i32, u[1]:T, reduce=max) + scatter(x, index, u, reduce=min)", "gather axis=0 %0 %1; minimum $ %2; scatter axis=0 %0 %1 $; gather axis=0 %0 %1; maximum $ %2; scatter axis=0 %0 %1 $; operator+ %5 %8"},
+      {"scatter_nd(x[6,3]:T, index[2,1]:i32, u[2,3]:T, reduce=add)", "expand shape=2,3 %1; scatter_add axis=0 %0 $ %2"},
+      {"index_add(x[5,3]:T, index[4]:i32, u[4,3]:T)", "reshape shape=4,1 %1; expand shape=4,3; scatter_add axis=0 %0 $ %2"},
+      {"index_add(x[2,5]:T, index[4]:i32, u[2,4]:T, axis=1)", "reshape shape=1,4 %1; expand shape=2,4; scatter_add axis=1 %0 $ %2"},
+      {"segment_sum(x[7,2]:T, index[7]:i32, segments=3)", "one_hot classes=3 %1; double_; transpose a=0 b=1; matmul $ %0"},
+      {"embedding_bag(t[5,3]:T, index[4,2]:i32, mode=sum)", "one_hot classes=5 %1; double_; matmul $ %0; sum axes=1"},
+      {"embedding_bag(t[5,3]:T, index[4,2]:i32)", "one_hot classes=5 %1; double_; matmul $ %0; mean axes=1"},
+      {"embedding_bag(t[5,3]:T, index[4,2]:i32, mode=max)", "one_hot classes=5 %1; double_; matmul $ %0; max axes=1"},
+      {"embedding_bag(t[5,3]:T, index[4,6]:i32, w[4,6]:T, mode=sum)", "one_hot classes=5 %1; double_; matmul $ %0; reshape shape=4,6,1 %2; operator* %5 %6; sum axes=1"},
   };
 }
 // clang-format on

@@ -188,6 +188,10 @@ TEST(Definitions, ReadsAreWhatLoopsGive) {
   for (const Case& c : read_cases()) check(c);
 }
 
+TEST(Definitions, ScattersAreWhatLoopsGive) {
+  for (const Case& c : scatter_cases()) check(c);
+}
+
 // Long double loops, rounded once, are the best result of a function.
 void check_best(const Case& c, const std::string& type, int largest) {
   SCOPED_TRACE(c.text + " " + type + " up to " + std::to_string(largest));
@@ -211,7 +215,8 @@ void check_best(const Case& c, const std::string& type, int largest) {
 }
 
 TEST(Definitions, TheBestAnswerIsLegal) {
-  for (const auto& cases : {elementwise_cases(), row_cases(), product_cases(), window_cases()})
+  for (const auto& cases :
+       {elementwise_cases(), row_cases(), product_cases(), window_cases(), scatter_cases()})
     for (const Case& c : cases)
       for (const char* type : {"f32", "f16", "bf16"})
         for (const int largest : {3, 30, 120}) check_best(c, type, largest);
@@ -249,13 +254,31 @@ TEST(Definitions, WhatIsFarOffIsNot) {
 
 TEST(Definitions, EachHasACaseHere) {
   std::string texts;
-  for (const auto& cases :
-       {elementwise_cases(), row_cases(), product_cases(), window_cases(), read_cases()})
+  for (const auto& cases : {elementwise_cases(), row_cases(), product_cases(), window_cases(),
+                            read_cases(), scatter_cases()})
     for (const Case& c : cases) texts += c.text + " ";
-  const std::set<std::string_view> elsewhere = {
-      "bitcast",      "sign",        "remainder",  "floor_div",   "next_after",          "bit_and",
-      "bit_or",       "bit_not",     "shift_left", "shift_right", "shift_right_logical", "popcount",
-      "cummax_index", "cummin_index"};  // below, bits_test.cpp, order_test.cpp
+  const std::set<std::string_view> elsewhere = {"bitcast",
+                                                "sign",
+                                                "remainder",
+                                                "floor_div",
+                                                "next_after",
+                                                "bit_and",
+                                                "bit_or",
+                                                "bit_not",
+                                                "shift_left",
+                                                "shift_right",
+                                                "shift_right_logical",
+                                                "popcount",
+                                                "cummax_index",
+                                                "cummin_index",
+                                                "segment_max",
+                                                "segment_min",
+                                                "select_and_scatter",
+                                                "quantize",
+                                                "dequantize",
+                                                "fake_quantize",
+                                                "dequantize_q8_0",
+                                                "dequantize_q4_0"};  // tests of their own
   for (const Definition& d : definitions()) {
     if (elsewhere.contains(d.name())) continue;
     if (d.group == "functions") continue;  // tests/interp/function_test.cpp has all of them
