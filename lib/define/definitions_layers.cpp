@@ -59,7 +59,7 @@ const Definition kLayers[] = {
     {"activations", "relu6(x)", "clamp(x, 0, 6)",
      [](const Call& c) { return clamp(c.array("x"), Array::number("0"), Array::number("6")); }, kMayDiffer},
     {"activations", "hardsigmoid(x)", "relu6(x + 3) / 6", of_one<hardsigmoid>, kMayDiffer},
-    {"activations", "hardswish(x)", "x relu6(x + 3) / 6", [](const Call& c) { return hardswish(c.array("x"), c.way()); }, kMayDiffer},
+    {"activations", "hardswish(x)", "x relu6(x + 3) / 6", of_one<hardswish>, kMayDiffer},
     {"activations", "mish(x)", "x tanh(softplus(x))", of_one<mish>, kMayDiffer},
     {"activations", "softsign(x)", "x / (1 + |x|)", of_one<softsign>, kMayDiffer},
     {"activations", "logsigmoid(x)", "-softplus(-x)", of_one<logsigmoid>, kMayDiffer},

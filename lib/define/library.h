@@ -51,7 +51,6 @@ struct Way {
   bool moments = false;              // the variance is mean(x^2) - mean(x)^2
   bool own_type = false;             // computes narrow floats in their own type
   bool subtracts = false;            // running sums are the total less the later terms
-  bool from_new = false;             // a GRU's state is n + z (h - n)
 };
 
 /// True for floats narrower than float32 that a definition casts to float32.
@@ -231,10 +230,10 @@ Array elu(const Array& x, const Array& alpha);   // x > 0 ? x : alpha expm1(x)
 Array celu(const Array& x, const Array& alpha);  // x > 0 ? x : alpha expm1(x / alpha)
 Array selu(const Array& x);                      // 1.0507 elu(x, 1.6733), of float64 constants
 Array hardsigmoid(const Array& x);               // min(max(x + 3, 0), 6) / 6
-Array hardswish(const Array& x, const Way& way = {});  // x min(max(x + 3, 0), 6) / 6
-Array mish(const Array& x);                            // x tanh(softplus(x))
-Array softsign(const Array& x);                        // x / (1 + |x|)
-Array logsigmoid(const Array& x);                      // -softplus(-x)
+Array hardswish(const Array& x);                 // x min(max(x + 3, 0), 6) / 6
+Array mish(const Array& x);                      // x tanh(softplus(x))
+Array softsign(const Array& x);                  // x / (1 + |x|)
+Array logsigmoid(const Array& x);                // -softplus(-x)
 /// x, or `value` where x <= threshold, of any type.
 Array threshold(const Array& x, const Array& threshold, const Array& value);
 /// f(first) * second, or first * f(second) if `second_gates`. Without `second`, they are the

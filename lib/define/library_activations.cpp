@@ -52,11 +52,8 @@ Array selu(const Array& x) {
 Array hardsigmoid(const Array& x) {
   return in_float32("hardsigmoid", x, [](const Array& v) { return from_0_to_6(v + 3) / 6; });
 }
-Array hardswish(const Array& x, const Way& way) {
-  return in_float32("hardswish", x, [&](const Array& v) {
-    const Array part = from_0_to_6(v + 3);
-    return way.scaling == Scaling::ScaleFirst ? v * (part / 6) : v * part / 6;
-  });
+Array hardswish(const Array& x) {
+  return in_float32("hardswish", x, [](const Array& v) { return v * from_0_to_6(v + 3) / 6; });
 }
 Array mish(const Array& x) {
   return in_float32("mish", x, [](const Array& v) {

@@ -85,7 +85,7 @@ Array gru_cell(const Array& x, const Array& h, const CellWeights& weights, bool 
   const Array r = logistic(gates.of(x, h, 0)), z = logistic(gates.of(x, h, 1));
   const Array memory = linear_before_reset ? r * gates.of_h(h, 2) : gates.of_h(r * h, 2);
   const Array n = tanh(gates.of_x(x, 2) + memory);
-  return way.from_new ? n + z * (h - n) : (1 - z) * n + z * h;
+  return (1 - z) * n + z * h;
 }
 
 }  // namespace touchstone::define
