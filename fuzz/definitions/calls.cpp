@@ -174,9 +174,10 @@ Arrays inputs_of(const Call& call) {
 }
 
 Arrays define(const Call& call, const Arrays& inputs) {
-  for (const auto& table : {elementwise_definitions(), movement_definitions(),
-                            reduction_definitions(), window_definitions(), indexing_definitions(),
-                            layer_definitions(), loss_definitions(), optimizer_definitions()})
+  for (const auto& table :
+       {elementwise_definitions(), movement_definitions(), reduction_definitions(),
+        window_definitions(), indexing_definitions(), layer_definitions(), loss_definitions(),
+        cell_definitions(), optimizer_definitions()})
     for (const Definition& row : table)
       if (row.name == call.name) {
         want(!inputs.empty(), "it takes a tensor");

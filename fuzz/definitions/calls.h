@@ -70,6 +70,7 @@ std::span<const Definition> window_definitions();
 std::span<const Definition> indexing_definitions();
 std::span<const Definition> layer_definitions();
 std::span<const Definition> loss_definitions();
+std::span<const Definition> cell_definitions();
 std::span<const Definition> optimizer_definitions();
 
 /// The call's input tensors.

@@ -76,13 +76,13 @@ Arrays softmax_call(const Call& call, const Arrays& x) {
   return {softmax_of(x[0], x[0].rank() == 0 ? 0 : axis_in(axis, x[0].rank()), kLogarithm)};
 }
 
-using Group = std::function<std::int64_t(const Sizes& at)>;
+using Grouping = std::function<std::int64_t(const Sizes& at)>;
 
 struct Moments {
   std::vector<Near> mean, variance;
 };
 // Over the elements of each `group` number.
-Moments moments_of(const Array& x, const Group& group, std::int64_t groups) {
+Moments moments_of(const Array& x, const Grouping& group, std::int64_t groups) {
   std::vector<Sum> sums(static_cast<std::size_t>(groups)), squares = sums;
   std::vector<Real> count(sums.size(), 0);
   Moments m{std::vector<Near>(sums.size()), std::vector<Near>(sums.size())};
@@ -100,14 +100,14 @@ Moments moments_of(const Array& x, const Group& group, std::int64_t groups) {
   return m;
 }
 // Moves and scales the elements of each `group` number by its mean and variance.
-Array normalised(const Array& x, const Moments& m, double eps, const Group& group) {
+Array normalised(const Array& x, const Moments& m, double eps, const Grouping& group) {
   return made(x.dtype, x.shape, [&](const Sizes& at) {
     const auto i = static_cast<std::size_t>(group(at));
     return (x[at] - m.mean[i]) * (Near(1) / sqrt(m.variance[i] + Near(static_cast<Real>(eps))));
   });
 }
 // To mean 0 and variance 1.
-Array normalised_by(const Array& x, double eps, const Group& group, std::int64_t groups) {
+Array normalised_by(const Array& x, double eps, const Grouping& group, std::int64_t groups) {
   return normalised(x, moments_of(x, group, groups), eps, group);
 }
 // Times weight plus bias, per channel (axis 1) or over the last axes.

@@ -48,6 +48,19 @@ Arrays huber_call(const Call& call, const Arrays& x) {
     return d.v < delta ? d * d * Near(0.5L) : (d - Near(delta / 2)) * Near(delta);
   });
 }
+Arrays smooth_l1_call(const Call& call, const Arrays& x) {
+  const auto beta = static_cast<Real>(call.real("beta", 1));
+  return pairwise(call, x, [&](const Near& a, const Near& b) {
+    const Near d = magnitude(a - b);
+    return d.v < beta ? d * d * Near(0.5L) / Near(beta) : d - Near(beta / 2);
+  });
+}
+Arrays kl_call(const Call& call, const Arrays& x) {
+  return pairwise(call, x, [&](const Near& v, const Near& t) {
+    if (call.has("log_target")) return exp(t) * (t - v);
+    return t.v == 0 ? Near(0) : t * log(t) - t * v;
+  });
+}
 Arrays bce_call(const Call& call, const Arrays& x) {
   for (const Array& a : x)
     for (const Near& cell : a.cells) want(cell.v >= 0 && cell.v <= 1, "shares");
@@ -64,38 +77,48 @@ Arrays bce_logits_call(const Call& call, const Arrays& x) {
   });
 }
 
-// log_p, or logits: (n, classes); labels: (n), with a NaN loss outside the classes.
+// log_p, or logits: (n, classes), and more axes if `nd`; labels: (n, ...), with a NaN loss outside
+// the classes; weights of the classes.
 Arrays nll_call(const Call& call, const Arrays& x) {
-  want(x.size() == 2 && x[0].rank() == 2 && is_float(x[0].dtype) && is_integer(x[1].dtype) &&
-           x[1].shape == Sizes{x[0].shape[0]},
+  want(x.size() >= 2 && x[0].rank() >= 2 && is_float(x[0].dtype) && is_integer(x[1].dtype),
        "labels");
-  const std::int64_t n = x[0].shape[0], classes = x[0].shape[1];
+  want(call.has("nd") ? x.size() < 4 : x.size() == 2 && x[0].rank() == 2, "an axis or a weight");
+  Sizes places = x[0].shape;
+  places.erase(places.begin() + 1);
+  want(x[1].shape == places, "labels");
+  const std::int64_t classes = x[0].shape[1];
   want(classes > 0, "classes");
   const bool logits = call.name == "cross_entropy";
   const Array log_p = logits ? softmax_of(x[0], 1, true) : x[0];
   const Near share = static_cast<Real>(call.real("smoothing", 0));
   want(share.v >= 0 && share.v <= 1, "a share");
-  Array losses{x[0].dtype, {n}, {}};
-  Real counted = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t label = x[1].whole({i});
+  Array losses{x[0].dtype, places, {}};
+  Near counted = 0;
+  each(places, [&](const Sizes& at) {
+    const std::int64_t label = x[1].whole(at);
     if (call.has("ignore") && label == call.whole("ignore", 0)) {
       losses.cells.emplace_back(0);
-      continue;
+      return;
     }
-    ++counted;
     if (label < 0 || label >= classes) {
+      counted.v += 1;
       losses.cells.emplace_back(std::numeric_limits<Real>::quiet_NaN());
-      continue;
+      return;
     }
-    Near loss = -log_p[{i, label}];
+    const auto weighted = [&](std::int64_t c) {
+      Sizes from = at;
+      from.insert(from.begin() + 1, c);
+      return x.size() > 2 ? log_p[from] * x[2][{c}] : log_p[from];
+    };
+    counted = x.size() > 2 ? counted + x[2][{label}] : Near(counted.v + 1);
+    Near loss = -weighted(label);
     if (share.v > 0) {
       Sum all;
-      for (std::int64_t c = 0; c < classes; ++c) all.add(log_p[{i, c}]);
+      for (std::int64_t c = 0; c < classes; ++c) all.add(weighted(c));
       loss = loss * (Near(1) - share) - all.value() / Near(static_cast<Real>(classes)) * share;
     }
     losses.cells.push_back(loss);
-  }
+  });
   return loss_of(call, losses, counted);
 }
 
@@ -105,6 +128,8 @@ constexpr Definition kLosses[] = {
     {"huber_loss", huber_call},
     {"binary_cross_entropy", bce_call},
     {"binary_cross_entropy_with_logits", bce_logits_call},
+    {"smooth_l1_loss", smooth_l1_call},
+    {"kl_div", kl_call},
     {"nll_loss", nll_call},
     {"cross_entropy", nll_call},
 };

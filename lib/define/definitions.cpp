@@ -121,6 +121,18 @@ Array dequantize_ggml_of(const Call& c) {
   return dequantize_ggml(c.array("q"), c.maybe("scale"), Bits);
 }
 
+constexpr std::string_view kEmptyRows[] = {"nan", "zero"};
+Array masked_softmax_of(const Call& c) {
+  return masked_softmax(c.array("x"), c.array("mask"), c.axis("axis"),
+                        static_cast<EmptyRows>(c.choice("empty", kEmptyRows)), c.way());
+}
+Array attention_of(const Call& c) {
+  return attention(c.array("q"), c.array("k"), c.array("v"),
+                   {c.maybe("mask"), c.flag("causal"), c.maybe("scale"), c.maybe("dropout"),
+                    static_cast<EmptyRows>(c.choice("empty", kEmptyRows))},
+                   c.way());
+}
+
 constexpr bool kLoose = true;
 
 const Definition kNamed[] = {
@@ -247,24 +259,22 @@ const Definition kNamed[] = {
                          c.array("eps"), c.way());
      },
      kLoose},
-    {"rows", "cross_entropy(x, target)", "-log_softmax(x) at the target of each row",
-     [](const Call& c) { return cross_entropy(c.array("x"), c.array("target"), c.way()); }, kLoose},
+    {"rows", "masked_softmax(x, mask, axis=-1, empty=nan)",
+     "softmax where the mask is true, or of x + mask", masked_softmax_of, kLoose},
 
     {"products", "matmul(a, b, transpose_a=0, transpose_b=0, accumulate=own)",
      "(.., n, k) by (.., k, m)", matmul_of},
     {"products", "linear(x, w, b?)", "x w^T + b; w: (out, in)",
      [](const Call& c) { return linear(c.array("x"), c.array("w"), c.maybe("b"), c.way()); }},
-    {"products", "attention_scores(q, k, causal=0, scale?)", "q k^T scale, scale 1/sqrt(d)",
+    {"products", "attention_scores(q, k, mask?, causal=0, scale?)",
+     "q k^T scale, scale 1/sqrt(d); -inf where masked",
      [](const Call& c) {
-       return attention_scores(c.array("q"), c.array("k"), c.flag("causal"), c.maybe("scale"),
-                               c.way());
+       return attention_scores(c.array("q"), c.array("k"),
+                               {c.maybe("mask"), c.flag("causal"), c.maybe("scale")}, c.way());
      }},
-    {"products", "attention(q, k, v, causal=0, scale?)", "softmax(attention_scores) v",
-     [](const Call& c) {
-       return attention(c.array("q"), c.array("k"), c.array("v"), c.flag("causal"),
-                        c.maybe("scale"), c.way());
-     },
-     kLoose},
+    {"products", "attention(q, k, v, mask?, causal=0, scale?, dropout?, empty=nan)",
+     "softmax(attention_scores) v; a mask is true where a key takes part, or is added",
+     attention_of, kLoose},
 
     {"windows", "conv1d(x, w, b?, stride=1, padding=0, dilation=1, groups=1)",
      "x: (batch, in, size), w: (out, in/groups, window)", conv_of<1>},
@@ -483,6 +493,11 @@ int Call::axis(std::string_view name) const {
     wrong_kind(name, "a whole number below 2^31");
   return static_cast<int>(value);
 }
+double Call::real(std::string_view name) const {
+  const Array x = array(name);
+  if (!x.is_number()) wrong_kind(name, "a number");
+  return Scalar::parse(DType::Float64, x.node()->number).to_double();
+}
 std::size_t Call::choice(std::string_view name, std::span<const std::string_view> words) const {
   const Given* given = find(name);
   const auto* word = given == nullptr ? nullptr : std::get_if<Word>(given);
@@ -564,6 +579,8 @@ std::span<const Definition> definitions() {
     add_ops(made, std::make_integer_sequence<int, kOpCount>());
     add_functions(made, std::make_integer_sequence<int, kFunctionCount>());
     made.insert(made.end(), std::begin(kNamed), std::end(kNamed));
+    const auto layers = layer_definitions();
+    made.insert(made.end(), layers.begin(), layers.end());
     return made;
   }();
   return all;

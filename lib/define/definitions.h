@@ -28,6 +28,7 @@ class Call {
   std::optional<Array> maybe(std::string_view name) const;  // an array, or nullopt if missing
   std::int64_t integer(std::string_view name) const;
   int axis(std::string_view name) const;
+  double real(std::string_view name) const;
   bool flag(std::string_view name) const;                   // 0 or 1
   Sizes sizes(std::string_view name) const;                 // a list or a single number
   Axes axes(std::string_view name, const Array& of) const;  // or `all`
@@ -60,6 +61,9 @@ struct Parameter {
   std::string fallback;  // default of an optional value
 };
 std::vector<Parameter> parameters(const Definition& definition);
+
+/// Activations, losses, recurrent cells and complex numbers.
+std::span<const Definition> layer_definitions();
 
 /// By group; the elementwise ops of the op table first.
 std::span<const Definition> definitions();

@@ -37,9 +37,9 @@ constexpr CompositeForm kForms[] = {
     {kMeans, "reciprocal", "sum * (1/n)", {.reciprocal = true}},
     {kMeans, "running", "sum(x * (1/n)), for running means", {.running = true}},
     {"quantize fake_quantize", "reciprocal", "x * (1/scale)", {.reciprocal = true}},
-    {"softmax", "reciprocal", "e * (1 / sum(e))", {.reciprocal = true}},
-    {"softmax", "base 2", "e = exp2(x*log2(e) - max*log2(e))", {.base2 = true}},
-    {"softmax", "base 2, reciprocal", "both", {.reciprocal = true, .base2 = true}},
+    {"softmax masked_softmax", "reciprocal", "e * (1 / sum(e))", {.reciprocal = true}},
+    {"softmax masked_softmax", "base 2", "e = exp2(x*log2(e) - max*log2(e))", {.base2 = true}},
+    {"softmax masked_softmax", "base 2, reciprocal", "both", {.reciprocal = true, .base2 = true}},
     {"softmax log_softmax logsumexp cross_entropy",
      "unshifted",
      "without subtracting the maximum, where |x| < 64 (float64: 600)",
@@ -51,10 +51,13 @@ constexpr CompositeForm kForms[] = {
      "narrow product",
      "the product rounded to a narrow type before b is added",
      {.narrow_product = true}},
-    {"softmax log_softmax logsumexp cross_entropy layer_norm group_norm instance_norm rms_norm "
-     "batch_norm",
+    {"softmax masked_softmax log_softmax logsumexp cross_entropy nll_loss mse_loss l1_loss "
+     "smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div "
+     "layer_norm group_norm instance_norm rms_norm batch_norm rnn_cell lstm_cell lstm_cell_c "
+     "gru_cell rope",
      "narrow stages",
-     "exponentials, sums and logarithms, or mean and r, may be rounded to a narrow type",
+     "exponentials, sums, logarithms, losses, gates, or mean and r, may be rounded to a narrow "
+     "type",
      {.narrow_stages = true}},
     {kStatistics,
      "narrow stages, folded",
@@ -92,9 +95,23 @@ constexpr CompositeForm kForms[] = {
      "q*s and k*s rounded, too",
      {.scale_at = ScaleAt::Both, .narrow_stages = true},
      scale_is_positive},
-    {"mean var std softmax log_softmax logsumexp layer_norm group_norm instance_norm rms_norm "
-     "batch_norm cross_entropy avg_pool1d avg_pool2d prod cumprod embedding_bag quantize "
-     "fake_quantize",
+    {"binary_cross_entropy_with_logits",
+     "textbook",
+     "max(x, 0) - x t + log1p(exp(-|x|))",
+     {.entropy = Entropy::Textbook}},
+    {"binary_cross_entropy_with_logits",
+     "parts",
+     "t softplus(-x) + (1 - t) softplus(x)",
+     {.entropy = Entropy::Parts}},
+    {"binary_cross_entropy",
+     "textbook",
+     "log(1 - p): digits of a small p are lost",
+     {.entropy = Entropy::Textbook},
+     nullptr,
+     false},
+    {"mean var std softmax log_softmax logsumexp layer_norm group_norm instance_norm "
+     "rms_norm batch_norm cross_entropy avg_pool1d avg_pool2d prod cumprod embedding_bag "
+     "quantize fake_quantize masked_softmax",
      "own type",
      "each operation rounds to the narrow type",
      {.own_type = true},

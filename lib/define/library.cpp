@@ -5,8 +5,9 @@
 #include <numbers>
 #include <numeric>
 
+#include "touchstone/define/parts.h"
+
 namespace touchstone::define {
-namespace {
 
 void require_float(const Array& x, std::string_view what) {
   if (!x.is_number() && !is_float(x.dtype()))
@@ -20,28 +21,27 @@ void require_rank(const Array& x, int least, std::string_view what, std::string_
 }
 Array exp(const Array& x) { return Array::call(NamedFunction::Exp, {x}); }
 Array log(const Array& x) { return Array::call(NamedFunction::Log, {x}); }
-Array rsqrt(const Array& x) { return Array::call(NamedFunction::Rsqrt, {x}); }
 Array count(std::int64_t n) { return Array::number(std::to_string(n)); }
+Array over(const Array& x, const Array& divisor, bool reciprocal) {
+  if (!reciprocal) return x / divisor;
+  return x * (Array(1) / (divisor.is_number() ? typed(divisor, x.dtype()) : divisor));
+}
+Array stage(const Array& x, const Way& way) {
+  return way.stored ? wide(narrowed(x, *way.stored)) : x;
+}
+Array typed(const Array& number, DType dtype) {
+  return Array::constant(Scalar::parse(dtype, number.node()->number));
+}
+
+namespace {
+
+Array rsqrt(const Array& x) { return Array::call(NamedFunction::Rsqrt, {x}); }
+Array sqrt(const Array& x) { return Array::apply(Op::Sqrt, {x}); }
 
 std::int64_t terms(const Array& x, const Axes& axes) {
   std::int64_t n = 1;
   for (const int axis : axes) n = checked_mul(n, x.size(axis));
   return n;
-}
-
-Array sqrt(const Array& x) { return Array::apply(Op::Sqrt, {x}); }
-Array typed(const Array& number, DType dtype) {
-  return Array::constant(Scalar::parse(dtype, number.node()->number));
-}
-// x / divisor, or x * (1 / divisor).
-Array over(const Array& x, const Array& divisor, bool reciprocal) {
-  if (!reciprocal) return x / divisor;
-  return x * (Array(1) / (divisor.is_number() ? typed(divisor, x.dtype()) : divisor));
-}
-
-// A float32 that may be rounded to the narrow type of the operands.
-Array stage(const Array& x, const Way& way) {
-  return way.stored ? wide(narrowed(x, *way.stored)) : x;
 }
 
 // x - max(x) of each row, so that exponentials cannot overflow.
@@ -241,15 +241,6 @@ Array batch_norm(const Array& x, const Array& mean, const Array& variance,
   return scaled(x, of_channels(mean), *of_channels(variance), of_channels(weight),
                 of_channels(bias), eps, way);
 }
-Array cross_entropy(const Array& x, const Array& target, const Way& way) {
-  if (is_narrow(x, way))
-    return narrowed(cross_entropy(wide(x), target, in_stages(way, x)), x.dtype());
-  if (x.rank() != 2 || target.rank() != 1 || x.size(0) != target.size(0))
-    throw ShapeError(fmt::format("cross_entropy: {} and {} must be (rows, classes) and (rows)",
-                                 str(x.shape()), str(target.shape())));
-  const Array chosen = one_hot(target, x.size(1), DType::Bool);
-  return -sum(where(chosen, log_softmax(x, 1, way), Array::number("0")), {1});
-}
 Array cumsum(const Array& x, int axis, const Way& way) {
   const int at = axis_of(x, axis);
   const std::int64_t n = x.size(at);
@@ -298,39 +289,101 @@ Array linear(const Array& x, const Array& weight, const std::optional<Array>& bi
   if (!way.bias_first) return matmul(x, transpose(weight), {}, way) + *bias;
   return matmul(with_one(x), transpose(concat(bias->reshape({weight.size(0), 1}), weight, 1)));
 }
-Array attention_scores(const Array& q, const Array& k, bool causal,
-                       const std::optional<Array>& scale, const Way& way) {
+namespace {
+
+AttentionArgs wide(AttentionArgs args) {
+  args.mask = wide(args.mask);
+  args.scale = wide(args.scale);
+  args.dropout = wide(args.dropout);
+  return args;
+}
+
+// k or v with its heads, the axis before its rows, repeated to those of q.
+Array with_heads_of(const Array& q, const Array& x) {
+  if (q.rank() < 3 || x.rank() < 3) return x;
+  const std::int64_t heads = q.size(-3), given = x.size(-3);
+  return given > 1 && given < heads && heads % given == 0 ? repeat(x, heads / given, -3) : x;
+}
+
+// Broadcast to the shape of the scores.
+Array for_scores(const Array& x, const Array& scores, std::string_view what) {
+  try {
+    return x.expand(scores.shape());
+  } catch (const ShapeError& e) {
+    throw ShapeError(fmt::format("attention: the {} does not fit the scores: {}", what, e.what()));
+  }
+}
+
+Array has_no_key(const Array& scores) {
+  return equal(max(scores, {-1}, true), Array::number("-inf"));
+}
+
+}  // namespace
+
+Array masked(const Array& scores, const Array& mask) {
+  if (is_bool(mask.dtype())) return where(mask, scores, Array::number("-inf"));
+  if (!is_float(mask.dtype()))
+    throw DTypeError(fmt::format(
+        "a mask is bool, true where an element takes part, or a float that is added, not {}; "
+        "compare or cast it",
+        name(mask.dtype())));
+  const Array sum = scores + mask;
+  return sum.dtype() == scores.dtype() ? sum : narrowed(sum, scores.dtype());
+}
+Array masked_softmax(const Array& x, const Array& mask, int axis, EmptyRows empty, const Way& way) {
+  if (is_narrow(x, way))
+    return narrowed(masked_softmax(wide(x), wide(mask), axis, empty, in_stages(way, x)), x.dtype());
+  require_float(x, "masked_softmax");
+  const Array scores = masked(x, mask), weights = softmax(scores, axis, way);
+  if (empty == EmptyRows::Nan) return weights;
+  const Array none = equal(max(scores, {axis}, true), Array::number("-inf"));
+  return where(none, Array::number("0"), weights);
+}
+
+Array attention_scores(const Array& q, const Array& k, const AttentionArgs& args, const Way& way) {
   if (is_narrow(q, way) && !way.narrow_stages)
-    return narrowed(attention_scores(wide(q), wide(k), causal, wide(scale), way), q.dtype());
+    return narrowed(attention_scores(wide(q), wide(k), wide(args), way), q.dtype());
   require_float(q, "attention");
   require_rank(q, 2, "attention", "q");
   require_rank(k, 2, "attention", "k");
   const double size = static_cast<double>(q.size(-1));
+  const auto& scale = args.scale;
   const Array factor = scale.value_or(1 / std::sqrt(size));
   const Array root = !scale ? Array(1 / std::sqrt(std::sqrt(size)))
                             : sqrt(scale->is_number() ? typed(*scale, q.dtype()) : *scale);
-  const Array scores = way.scale_at == ScaleAt::Queries ? matmul(q * factor, transpose(k))
-                       : way.scale_at == ScaleAt::Both  ? matmul(q * root, transpose(k * root))
-                                                        : matmul(q, transpose(k)) * factor;
-  if (!causal) return scores;
+  const Array keys = with_heads_of(q, k);
+  Array scores = way.scale_at == ScaleAt::Queries ? matmul(q * factor, transpose(keys))
+                 : way.scale_at == ScaleAt::Both  ? matmul(q * root, transpose(keys * root))
+                                                  : matmul(q, transpose(keys)) * factor;
+  if (args.mask) scores = masked(scores, for_scores(*args.mask, scores, "mask"));
+  if (!args.causal) return scores;
   const Array behind = upper_triangle(scores.size(-2), scores.size(-1), 1);
   return where(behind, Array::number("-inf"), scores);
 }
-Array attention(const Array& q, const Array& k, const Array& v, bool causal,
-                const std::optional<Array>& scale, const Way& way) {
+Array attention(const Array& q, const Array& k, const Array& v, const AttentionArgs& args,
+                const Way& way) {
   const bool narrow = is_narrow(q, way) && is_narrow(k, way) && is_narrow(v, way);
-  if (narrow && way.narrow_stages)
-    return matmul(softmax(attention_scores(q, k, causal, scale, way), -1, way), v);
-  const Array scores = narrow ? attention_scores(wide(q), wide(k), causal, wide(scale), way)
-                              : attention_scores(q, k, causal, scale, way);
+  const bool in_float32 = narrow && !way.narrow_stages;
+  const AttentionArgs a = in_float32 ? wide(args) : args;
+  const Array scores =
+      in_float32 ? attention_scores(wide(q), wide(k), a, way) : attention_scores(q, k, a, way);
+  if (a.dropout) require_float(*a.dropout, "dropout, kept / (1 - p) for each weight,");
+  const bool zeros = args.empty == EmptyRows::Zero;
+  // The weights, without rows that have no key and with those dropped.
   const auto stored = [&](const Array& weights) {
-    return narrow && way.narrow_weights ? wide(weights.cast(v.dtype())) : weights;
+    Array w = zeros ? where(has_no_key(scores), Array::number("0"), weights) : weights;
+    if (a.dropout) w = w * for_scores(*a.dropout, scores, "dropout");
+    return in_float32 && way.narrow_weights ? wide(w.cast(v.dtype())) : w;
   };
-  const Array values = narrow ? wide(v) : v;
-  const Array e = way.late ? exponentials(scores, -1, way) : softmax(scores, -1, way);
-  const Array y = matmul(stored(e), values);
-  const Array whole = way.late ? over(y, sum(e, {-1}, true), way.reciprocal) : y;
-  return narrow ? narrowed(whole, q.dtype()) : whole;
+  const Array values = with_heads_of(q, in_float32 ? wide(v) : v);
+  if (!way.late || (narrow && way.narrow_stages)) {
+    const Array y = matmul(stored(softmax(scores, -1, way)), values);
+    return in_float32 ? narrowed(y, q.dtype()) : y;
+  }
+  const Array e = exponentials(scores, -1, way);
+  const Array y = over(matmul(stored(e), values), sum(e, {-1}, true), way.reciprocal);
+  const Array whole = zeros ? where(has_no_key(scores), Array::number("0"), y) : y;
+  return in_float32 ? narrowed(whole, q.dtype()) : whole;
 }
 
 }  // namespace touchstone::define

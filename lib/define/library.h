@@ -22,6 +22,12 @@ enum class Scaling : std::uint8_t {
   Shifted,       // (x*r - mean*r) * w + b
   Folded,        // x * (r*w) + (b - mean*(r*w))
 };
+/// How the binary cross entropy of p = sigmoid(x) and t is computed.
+enum class Entropy : std::uint8_t {
+  ByDefinition,  // (t - 1) log1p(-p) - t log(p); of x: (1 - t) x + softplus(-x)
+  Textbook,      // with log(1 - p); of x: max(x, 0) - x t + log1p(exp(-|x|))
+  Parts,         // of x: t softplus(-x) + (1 - t) softplus(x)
+};
 /// Where attention applies its scale.
 enum class ScaleAt : std::uint8_t { Scores, Queries, Both };
 
@@ -33,6 +39,7 @@ enum class Rearranged : std::uint8_t { No, Strassen, WinogradTwo, WinogradFour, 
 struct Way {
   Scaling scaling = Scaling::ByDefinition;
   ScaleAt scale_at = ScaleAt::Scores;
+  Entropy entropy = Entropy::ByDefinition;
   bool reciprocal = false;      // multiplies by 1/n or 1/sum
   bool running = false;         // a mean is a sum of x/n, as running means are
   bool base2 = false;           // exp2 of x log2(e)
@@ -154,8 +161,6 @@ Array rms_norm(const Array& x, const std::optional<Array>& weight, const Array& 
 Array batch_norm(const Array& x, const Array& mean, const Array& variance,
                  const std::optional<Array>& weight, const std::optional<Array>& bias,
                  const Array& eps, const Way& way = {});
-/// -log_softmax(x)[target] of each row. x: (rows, classes), target: (rows), integers.
-Array cross_entropy(const Array& x, const Array& target, const Way& way = {});
 /// Sums of the elements up to each place along the axis, as a masked sum.
 Array cumsum(const Array& x, int axis = -1, const Way& way = {});
 /// Products of the elements up to each place, as `prod` computes them; of integers on axes of at
@@ -172,12 +177,37 @@ Array strassen(const Array& a, const Array& b);
 /// x weight^T + bias. x: (.., in), weight: (out, in), bias: (out).
 Array linear(const Array& x, const Array& weight, const std::optional<Array>& bias,
              const Way& way = {});
-/// q k^T scale; if causal, -inf for keys after the query. q: (.., n, d), k: (.., m, d).
-Array attention_scores(const Array& q, const Array& k, bool causal,
-                       const std::optional<Array>& scale, const Way& way = {});
-/// softmax of the scores, times v: (.., m, e). Nests four reduces.
-Array attention(const Array& q, const Array& k, const Array& v, bool causal,
-                const std::optional<Array>& scale, const Way& way = {});
+/// The result of rows in which no element takes part.
+enum class EmptyRows : std::uint8_t { Nan, Zero };
+/// scores where a bool mask is true, else -inf; or scores + mask, of floats, in the type of scores.
+Array masked(const Array& scores, const Array& mask);
+/// softmax of the masked x. Empty rows, all of them -inf, are NaN or zeros.
+Array masked_softmax(const Array& x, const Array& mask, int axis = -1,
+                     EmptyRows empty = EmptyRows::Nan, const Way& way = {});
+struct AttentionArgs {
+  /// Broadcast to (.., n, m). Bool: true where a key takes part; a float is added to the scores.
+  std::optional<Array> mask = {};
+  bool causal = false;              // keys after the query take no part
+  std::optional<Array> scale = {};  // 1/sqrt(d)
+  /// Multiplied to the weights, broadcast to (.., n, m): 0 or 1 / (1 - p).
+  std::optional<Array> dropout = {};
+  EmptyRows empty = EmptyRows::Nan;  // Zero: as PyTorch from 2.5 on
+};
+/// q k^T scale, masked. q: (.., n, d), k: (.., m, d). If k has fewer heads than q, the axis before
+/// the last two, and their number divides that of q, each is repeated for consecutive heads of q.
+Array attention_scores(const Array& q, const Array& k, const AttentionArgs& args = {},
+                       const Way& way = {});
+/// softmax of the scores, times v: (.., m, e), whose heads are repeated like those of k. A value
+/// that is not finite makes the result NaN also where its weight is 0. Nests four reduces. As
+/// PyTorch's scaled_dot_product_attention; a mask and `causal` may be given together.
+Array attention(const Array& q, const Array& k, const Array& v, const AttentionArgs& args = {},
+                const Way& way = {});
+/// Rotary position embedding of the last axis, of even size d: pairs (a, b) become
+/// (a cos - b sin, b cos + a sin). Pairs are (i, i + d/2), as in LLaMA, or (2i, 2i + 1) if
+/// `interleaved`, as in GPT-J. x: (.., n, d); cos, sin: (n, d/2), or (n, d) as libraries store
+/// them, with the elements of a pair equal or not; other axes broadcast.
+Array rope(const Array& x, const Array& cos, const Array& sin, bool interleaved = false,
+           const Way& way = {});
 
 // ---- windows; lists have one entry per spatial axis, or one for all
 struct Window {
@@ -229,6 +259,101 @@ Array fake_quantize(const Array& x, const Array& scale, const std::optional<Arra
 /// of all blocks on the last axis, int8 or bytes with the first 16 numbers in the low digits and
 /// the others in the high ones, less 8. Without scales: uint8, each block after its float16 scale.
 Array dequantize_ggml(const Array& q, const std::optional<Array>& scale, int bits);
+
+// ---- losses; the mean of no elements is NaN
+enum class Reduction : std::uint8_t { None, Mean, Sum, BatchMean };  // sum / size of axis 0
+struct ClassLossArgs {
+  std::optional<Array> weight = {};  // (classes): of each target
+  std::int64_t ignore_index = -100;  // targets without a loss
+  double label_smoothing = 0;        // the share of all classes alike
+  Reduction reduction = Reduction::None;
+};
+/// -x[target] of log-probabilities x: (n, classes, ...), target: integers (n, ...); or x: (classes)
+/// and a scalar. The loss of targets outside the classes is 0, as of those ignored; both are left
+/// out of the mean, which divides by the sum of the weights of the others. As PyTorch's nll_loss.
+Array nll_loss(const Array& x, const Array& target, const ClassLossArgs& args = {},
+               const Way& way = {});
+/// nll_loss of log_softmax over the classes, with PyTorch's label smoothing.
+Array cross_entropy(const Array& x, const Array& target, const ClassLossArgs& args = {},
+                    const Way& way = {});
+/// (x - target)^2. Losses of two arrays broadcast.
+Array mse_loss(const Array& x, const Array& target, Reduction reduction = Reduction::None,
+               const Way& way = {});
+/// |x - target|.
+Array l1_loss(const Array& x, const Array& target, Reduction reduction = Reduction::None,
+              const Way& way = {});
+/// d^2 / (2 beta) where d = |x - target| < beta, else d - beta/2.
+Array smooth_l1_loss(const Array& x, const Array& target, const Array& beta,
+                     Reduction reduction = Reduction::None, const Way& way = {});
+/// d^2 / 2 where d = |x - target| < delta, else delta (d - delta/2).
+Array huber_loss(const Array& x, const Array& target, const Array& delta,
+                 Reduction reduction = Reduction::None, const Way& way = {});
+/// (t - 1) max(log1p(-x), -100) - t max(log(x), -100), times weight; NaN for x outside [0, 1]. As
+/// PyTorch's.
+Array binary_cross_entropy(const Array& x, const Array& target, const std::optional<Array>& weight,
+                           Reduction reduction = Reduction::None, const Way& way = {});
+/// (1 - t) x + p softplus(-x) with p = 1 + (pos_weight - 1) t, times weight.
+Array binary_cross_entropy_with_logits(const Array& x, const Array& target,
+                                       const std::optional<Array>& weight,
+                                       const std::optional<Array>& pos_weight,
+                                       Reduction reduction = Reduction::None, const Way& way = {});
+/// t log(t) - t x, 0 log(0) = 0, of log-probabilities x; if log_target, exp(t) (t - x).
+Array kl_div(const Array& x, const Array& target, bool log_target = false,
+             Reduction reduction = Reduction::None, const Way& way = {});
+/// x / (1 - p) where kept, else 0; a `kept` of floats is a factor instead. p: in [0, 1].
+Array dropout(const Array& x, const Array& kept, double p);
+
+// ---- activations, as PyTorch's; NaN stays NaN, narrow floats are computed in float32
+/// min(max(x, low), high), of any type but bool: `high` if low > high.
+Array clamp(const Array& x, const std::optional<Array>& low, const std::optional<Array>& high);
+Array leaky_relu(const Array& x, const Array& slope);
+/// leaky_relu with a slope for each channel, axis 1, if `slope` is (channels); else it broadcasts.
+Array prelu(const Array& x, const Array& slope);
+Array elu(const Array& x, const Array& alpha);   // x > 0 ? x : alpha expm1(x)
+Array celu(const Array& x, const Array& alpha);  // x > 0 ? x : alpha expm1(x / alpha)
+Array selu(const Array& x);                      // 1.0507 elu(x, 1.6733), of float64 constants
+Array hardsigmoid(const Array& x);               // min(max(x + 3, 0), 6) / 6
+Array hardswish(const Array& x);                 // x min(max(x + 3, 0), 6) / 6
+Array mish(const Array& x);                      // x tanh(softplus(x))
+Array softsign(const Array& x);                  // x / (1 + |x|)
+Array logsigmoid(const Array& x);                // -softplus(-x)
+/// x, or `value` where x <= threshold, of any type.
+Array threshold(const Array& x, const Array& threshold, const Array& value);
+/// f(first) * second, or first * f(second) if `second_gates`. Without `second`, they are the
+/// halves of `first` along the axis.
+Array gated(NamedFunction f, const Array& first, const std::optional<Array>& second, int axis,
+            bool second_gates);
+
+// ---- recurrent cells, with PyTorch's weights: w_ih (gates hidden, in), w_hh (gates hidden,
+// hidden), biases (gates hidden). x: (.., in), h, c: (.., hidden).
+struct CellWeights {
+  Array w_ih, w_hh;
+  std::optional<Array> b_ih = {}, b_hh = {};
+};
+/// tanh(W_ih x + b_ih + W_hh h + b_hh), or relu.
+Array rnn_cell(const Array& x, const Array& h, const CellWeights& weights, bool with_relu = false,
+               const Way& way = {});
+/// Gates i, f, g, o: c' = sigmoid(f) c + sigmoid(i) tanh(g), h' = sigmoid(o) tanh(c').
+/// Returns h', or c' if `gives_c`.
+Array lstm_cell(const Array& x, const Array& h, const Array& c, const CellWeights& weights,
+                bool gives_c = false, const Way& way = {});
+/// Gates r, z, n: n = tanh(W x + b_ih + r (W h + b_hh)), h' = (1 - z) n + z h; without
+/// `linear_before_reset`, as in ONNX, n = tanh(W x + b_ih + W (r h) + b_hh).
+Array gru_cell(const Array& x, const Array& h, const CellWeights& weights,
+               bool linear_before_reset = true, const Way& way = {});
+
+// ---- complex numbers: pairs (real, imaginary) on the last axis, of size 2
+Array complex_mul(const Array& x, const Array& y);
+Array complex_exp(const Array& x);
+/// hypot of the pairs; the last axis is dropped.
+Array complex_abs(const Array& x);
+/// (.., n, k, 2) by (.., k, m, 2): each part is one sum of 2 k products.
+Array complex_matmul(const Array& x, const Array& y);
+/// sum over n of x[n] e^(-2 pi i k n / N), or with + and divided by N if `inverse`: norm "backward"
+/// of numpy.fft. x: (.., N, 2), N <= kMostPoints, since the cost grows as N^2. Coefficients are
+/// computed in float64 from angles reduced as integers, then rounded to the type of x.
+Array dft(const Array& x, bool inverse = false);
+inline constexpr std::int64_t kMostPoints = 1'024;
 
 // ---- masks, positions and indexing
 /// True where column - row >= diagonal; uses views only.

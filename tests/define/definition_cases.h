@@ -141,9 +141,86 @@ inline std::vector<Case> product_cases() {
       {"attention(q[4,2]:T, k[4,2]:T, v[4,3]:T, causal=1)", "scaled_dot_product_attention causal=1"},
       {"attention(q[1,1]:T, k[1,1]:T, v[1,1]:T, causal=1, scale=0.25)", "scaled_dot_product_attention causal=1 scale=0.25"},
       {"softmax(attention_scores(q[4,2]:T, k[4,2]:T, causal=1))", "eye n=4 dtype=float64 %0; scaled_dot_product_attention causal=1 %0 %1 $"},
+      {"attention(q[3,4]:T, k[5,4]:T, v[5,2]:T, mask[3,5]:T)", "scaled_dot_product_attention"},
+      {"attention(q[2,3,4]:T, k[5,4]:T, v[2,5,2]:T, mask[3,1]:T, scale=0.25)", "scaled_dot_product_attention scale=0.25"},
+      {"attention(q[4,3]:T, k[6,3]:T, v[6,2]:T, mask[4,6]:T < 1, causal=1)", "operator< number=1 %3; scaled_dot_product_attention causal=1 %0 %1 %2 $"},
+      {"attention(q[4,3]:T, k[2,3]:T, v[2,2]:T, mask[4,2]:T < 0, empty=zero)", "operator< number=0 %3; scaled_dot_product_attention %0 %1 %2 $; isnan; where a=0 $ %5"},
+      {"attention(q[3,2]:T, k[4,2]:T, v[4,3]:T, dropout=d[3,4]:T)", "transpose a=0 b=1 %1; matmul %0 $; operator* number=0.7071067811865475244; softmax axis=-1; operator* $ %3; matmul $ %2"},
+      {"attention(q[2,4,3,2]:T, k[2,2,5,2]:T, v[2,2,5,3]:T, mask[5]:T)", "repeat_interleave times=2 axis=1 %1; repeat_interleave times=2 axis=1 %2; scaled_dot_product_attention %0 %4 %5 %3"},
+      {"softmax(attention_scores(q[3,2]:T, k[4,2]:T, mask[3,4]:T < 1))", "operator< number=1 %2; eye n=4 dtype=float64 %0; scaled_dot_product_attention %0 %1 $ %3"},
+      {"masked_softmax(x[3,4]:T, mask[4]:T < 1)", "operator< number=1 %1; where b=-inf $ %0; softmax axis=-1"},
+      {"masked_softmax(x[3,4]:T, mask[3,1]:T, axis=0, empty=zero)", "operator+; softmax axis=0"},
       // No such class: the sum keeps no term.
       {"cross_entropy(x[5,4]:T, target[5]:i32)", "cross_entropy reduction=none; isnan; where a=0 $ %2"},
   };
+}
+
+inline std::vector<Case> layer_cases() {
+  std::vector<Case> all = {
+      {"leaky_relu(x[9]:T, slope=0.25)", "leaky_relu slope=0.25"},
+      {"prelu(x[2,3,4]:T, w[3]:T)", "reshape shape=3,1 %1; operator* $ %0; operator< number=0 %0; where $ %3 %0"},
+      {"prelu(x[3,4]:T, w[1]:T)", "operator*; operator< number=0 %0; where $ %2 %0"},
+      {"elu(x[9]:T)", "elu"},
+      {"elu(x[9]:T, alpha=0.3)", "elu alpha=0.3"},
+      {"celu(x[9]:T, alpha=0.7)", "celu alpha=0.7"},
+      {"clamp(x[9]:T, low=-1, high=0.5)", "clamp low=-1 high=0.5"},
+      {"clamp(x[9]:T, low=y[9]:T)", "maximum"},
+      {"clamp(x[9]:T, high=y[9]:T)", "minimum"},
+      {"hardtanh(x[9]:T)", "hardtanh"},
+      {"hardtanh(x[9]:T, low=0, high=0.3)", "hardtanh low=0 high=0.3"},
+      {"relu6(3*x[9]:T)", "operator* number=3; relu6"},
+      {"hardsigmoid(2*x[9]:T)", "operator* number=2; hardsigmoid"},
+      {"hardswish(2*x[9]:T)", "operator* number=2; hardswish"},
+      {"mish(x[9]:T)", "mish"},
+      {"softsign(x[9]:T)", "softsign"},
+      {"logsigmoid(x[9]:T)", "log_sigmoid"},
+      {"threshold(x[9]:T, threshold=0.5, value=7)", "operator<= number=0.5 %0; where a=7 $ %0"},
+      {"glu(x[2,6]:T)", "shrink begin=0,3 end=2,6 %0; sigmoid; shrink begin=0,0 end=2,3 %0; operator* $ %2"},
+      {"glu(x[3]:T, y[3]:T)", "sigmoid %1; operator* $ %0"},
+      {"swiglu(x[4,2]:T, axis=0)", "shrink begin=0,0 end=2,2 %0; silu; shrink begin=2,0 end=4,2 %0; operator* $ %2"},
+      {"geglu(x[2,3]:T, y[3]:T)", "gelu form=erf %0; operator* $ %1"},
+      {"dropout(x[9]:T, kept[9]:T < 1, p=0.25)", "operator< number=1 %1; operator/ number=0.75 %0; where b=0 %2 $"},
+      {"dropout(x[9]:T, kept[9]:T)", "operator*; operator/ number=0.5"},
+      {"cross_entropy(x[2,3,4]:T, abs(t[2,4]:i32))", "abs %1; cross_entropy nd=1 reduction=none %0 $; isnan; where a=0 $ %3"},
+      {"cross_entropy(x[3,5,2,2]:T, abs(t[3,2,2]:i16), w[5]:T, label_smoothing=0.3)", "abs %1; cross_entropy nd=1 reduction=none smoothing=0.3 %0 $ %2"},
+      {"cross_entropy(x[4,6]:T, abs(t[4]:i8), ignore_index=1, label_smoothing=0.1, reduction=mean)", "abs %1; cross_entropy nd=1 ignore=1 smoothing=0.1 %0 $"},
+      {"cross_entropy(x[4,6,2]:T, abs(t[4,2]:i32), w[6]:T*w + 1, ignore_index=0, reduction=mean)", "square %2; operator+ number=1; abs %1; cross_entropy nd=1 ignore=0 %0 $ %4"},
+      {"cross_entropy(x[4,6]:T, t[4]:i32, ignore_index=7, reduction=sum)", "abs %1; cross_entropy nd=1 reduction=none %0 %1; isnan; where a=0 $ %3; sum"},
+      {"nll_loss(x[3,5]:T, abs(t[3]:i64))", "abs %1; nll_loss reduction=none %0 $"},
+      {"nll_loss(x[3,5,2]:T, abs(t[3,2]:i64), w[5]:T*w + 1, reduction=mean)", "square %2; operator+ number=1; abs %1; nll_loss nd=1 %0 $ %4"},
+      {"mse_loss(x[3,4]:T, y[3,4]:T)", "mse_loss reduction=none"},
+      {"l1_loss(x[3,4]:T, y[3,4]:T)", "l1_loss reduction=none"},
+      {"smooth_l1_loss(x[3,4]:T, y[3,4]:T, beta=0.7)", "smooth_l1_loss reduction=none beta=0.7"},
+      {"huber_loss(x[3,4]:T, y[3,4]:T, delta=1.5)", "huber_loss reduction=none delta=1.5"},
+      {"binary_cross_entropy(sigmoid(x[7]:T/64), sigmoid(y[7]:T/64))", "operator/ number=64 %0; sigmoid; operator/ number=64 %1; sigmoid; binary_cross_entropy reduction=none %3 $"},
+      {"binary_cross_entropy(sigmoid(x[7]:T/64), sigmoid(y[7]:T/64), w[7]:T)", "operator/ number=64 %0; sigmoid; operator/ number=64 %1; sigmoid; binary_cross_entropy reduction=none %4 $; operator* $ %2"},
+      {"binary_cross_entropy_with_logits(x[7]:T, sigmoid(y[7]:T/64))", "operator/ number=64 %1; sigmoid; binary_cross_entropy_with_logits reduction=none %0 $"},
+      {"binary_cross_entropy_with_logits(x[7]:T, y[7]:T, w[7]:T, pos_weight=3)", "operator- number=1 side=left %1; operator* $ %0; operator* number=2 %1; operator+ number=1; neg %0; softplus; operator* $ %6; operator+ $ %4; operator* $ %2"},
+      {"kl_div(x[3,4]:T, abs(t[3,4]:T))", "abs %1; kl_div reduction=none %0 $"},
+      {"kl_div(x[3,4]:T, t[3,4]:T, log_target=1)", "kl_div log_target=1 reduction=none"},
+      {"kl_div(x[3,4]:T, t[3,4]:T, log_target=1, reduction=batchmean)", "kl_div log_target=1 reduction=sum; operator/ number=3"},
+      {"rnn_cell(x[3,4]:T, h[3,2]:T, w[2,4]:T, u[2,2]:T, b[2]:T, d[2]:T)", "rnn_cell"},
+      {"rnn_cell(x[4]:T, h[2]:T, w[2,4]:T, u[2,2]:T, b[2]:T, d[2]:T, activation=relu)", "rnn_cell activation=relu"},
+      {"lstm_cell(x[3,4]:T, h[3,2]:T, c[3,2]:T, w[8,4]:T, u[8,2]:T, b[8]:T, d[8]:T)", "lstm_cell"},
+      {"lstm_cell_c(x[3,4]:T, h[3,2]:T, c[3,2]:T, w[8,4]:T, u[8,2]:T, b[8]:T, d[8]:T)", "lstm_cell_c"},
+      {"gru_cell(x[3,4]:T, h[3,2]:T, w[6,4]:T, u[6,2]:T, b[6]:T, d[6]:T)", "gru_cell"},
+      {"gru_cell(x[3,4]:T, h[3,2]:T, w[6,4]:T, u[6,2]:T, b[6]:T, d[6]:T, linear_before_reset=0)", "gru_cell reset_first=1"},
+      {"rope(x[2,3,6]:T, c[3,3]:T, s[3,3]:T)", "rope"},
+      {"rope(x[2,3,6]:T, c[3,6]:T, s[3,6]:T, interleaved=1)", "rope interleaved=1"},
+      {"rope(x[3,4]:T, c[3,4]:T, s[3,2]:T)", "rope"},
+      {"rope(x[3,4]:T, c[3,2]:T, s[1,2]:T, interleaved=1)", "rope interleaved=1"},
+      {"complex_mul(x[3,2]:T, y[4,1,2]:T)", "complex_mul"},
+      {"complex_exp(x[3,2]:T)", "complex_exp"},
+      {"complex_abs(x[3,4,2]:T)", "complex_abs"},
+      {"complex_matmul(x[3,4,2]:T, y[4,2,2]:T)", "complex_matmul"},
+  };
+  for (const char* loss : {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy_with_logits"})
+    for (const char* reduction : {"mean", "sum"})
+      all.push_back({std::string(loss) + "(x[3,4]:T, y[3,4]:T, reduction=" + reduction + ")", std::string(loss) + " reduction=" + reduction});
+  for (const char* size : {"1", "2", "3", "4", "5", "6", "8", "12", "15"})
+    for (const char* name : {"dft", "idft"})
+      all.push_back({std::string(name) + "(x[2," + size + ",2]:T)", name});
+  return all;
 }
 
 inline std::vector<Case> window_cases() {

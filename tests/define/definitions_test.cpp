@@ -181,6 +181,9 @@ TEST(Definitions, ReducesAndRowsAreWhatLoopsGive) {
 TEST(Definitions, ProductsAreWhatLoopsGive) {
   for (const Case& c : product_cases()) check(c);
 }
+TEST(Definitions, LayersAreWhatLoopsGive) {
+  for (const Case& c : layer_cases()) check(c);
+}
 TEST(Definitions, WindowsAreWhatLoopsGive) {
   for (const Case& c : window_cases()) check(c);
 }
@@ -215,11 +218,30 @@ void check_best(const Case& c, const std::string& type, int largest) {
 }
 
 TEST(Definitions, TheBestAnswerIsLegal) {
-  for (const auto& cases :
-       {elementwise_cases(), row_cases(), product_cases(), window_cases(), scatter_cases()})
+  for (const auto& cases : {elementwise_cases(), row_cases(), product_cases(), layer_cases(),
+                            window_cases(), scatter_cases()})
     for (const Case& c : cases)
       for (const char* type : {"f32", "f16", "bf16"})
         for (const int largest : {3, 30, 120}) check_best(c, type, largest);
+}
+
+TEST(Definitions, AWrongElementIsFound) {
+  for (const Case& c : layer_cases()) {
+    const Formula formula = parse(with_type(c.text, "f32"));
+    Inputs in = draw(formula, false, 5);
+    const LazyOpPtr ast = formula.kernel();
+    BufferPtr out;
+    const std::vector<double> got = by_reference(ast, in, out);
+    std::vector<float> stored(got.begin(), got.end());
+    float& moved = *std::ranges::max_element(
+        stored, {}, [](float v) { return std::isfinite(v) ? std::abs(v) : 0; });
+    moved += std::abs(moved) / 20 + 0.05F;
+    out->copy_in(std::as_bytes(std::span(stored)));
+    std::vector<Buffer*> raw{out.get()};
+    for (const BufferPtr& b : in.buffers) raw.push_back(b.get());
+    const Verdict verdict = judge(ast, raw, *out, Profile::named("library"));
+    EXPECT_EQ(verdict.outcome, Outcome::Fail) << c.text << ": " << verdict.str();
+  }
 }
 
 // A wrong answer where an intermediate result overflows.
@@ -254,8 +276,8 @@ TEST(Definitions, WhatIsFarOffIsNot) {
 
 TEST(Definitions, EachHasACaseHere) {
   std::string texts;
-  for (const auto& cases : {elementwise_cases(), row_cases(), product_cases(), window_cases(),
-                            read_cases(), scatter_cases()})
+  for (const auto& cases : {elementwise_cases(), row_cases(), product_cases(), layer_cases(),
+                            window_cases(), read_cases(), scatter_cases()})
     for (const Case& c : cases) texts += c.text + " ";
   const std::set<std::string_view> elsewhere = {"bitcast",
                                                 "sign",
@@ -278,7 +300,8 @@ TEST(Definitions, EachHasACaseHere) {
                                                 "dequantize",
                                                 "fake_quantize",
                                                 "dequantize_q8_0",
-                                                "dequantize_q4_0"};  // tests of their own
+                                                "dequantize_q4_0",
+                                                "selu"};  // tests of their own
   for (const Definition& d : definitions()) {
     if (elsewhere.contains(d.name())) continue;
     if (d.group == "functions") continue;  // tests/interp/function_test.cpp has all of them

@@ -233,6 +233,24 @@ TEST(Forms, MakeNoSpecialValuesLegal) {
   EXPECT_EQ(zero_row.under(true).word(), "FAIL");
 }
 
+TEST(Forms, BinaryCrossEntropyOfLogitsInOtherTerms) {
+  test::Draws random(9);
+  const std::string text = "binary_cross_entropy_with_logits(x[900], t[900])";
+  Trial textbook{text, {drawn(random, 900, 4), Floats(900)}, {}}, parts = textbook;
+  for (float& t : textbook.in[1]) t = random.uniform(0.0F, 1.0F);
+  parts.in = textbook.in;
+  const auto softplus = [](float v) {
+    return std::max(v, 0.0F) + std::log1p(std::exp(-std::abs(v)));
+  };
+  for (std::size_t i = 0; i < 900; ++i) {
+    const float x = textbook.in[0][i], t = textbook.in[1][i];
+    textbook.out.push_back(std::max(x, 0.0F) - x * t + std::log1p(std::exp(-std::abs(x))));
+    parts.out.push_back(t * softplus(-x) + (1 - t) * softplus(x));
+  }
+  expect_form(textbook, "textbook");
+  expect_form(parts, "parts");
+}
+
 TEST(Forms, ProfilesStoreTheirNames) {
   const Profile p = Profile::from_json(R"({"base": "library", "forms": ["folded", "moments"]})");
   EXPECT_EQ(p.forms, (std::vector<std::string>{"folded", "moments"}));

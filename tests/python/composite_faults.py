@@ -217,6 +217,49 @@ def select_and_scatter(h, x, g):  # windows of 3
     for k in range(3):
         parts[..., k:k + g.shape[-1], k] = np.where(at == k, g, 0)
     return h.out(h.sum(parts))
+def masked_attention(h, q, k, v, mask):
+    scores = h.round(h.dot(q, k.T) * h.number("scale", 1 / math.sqrt(q.shape[-1]))) + mask
+    e = h.exp(scores - h.max(scores)[..., None])
+    return h.out(h.dot(h.round(e / h.sum(e)[..., None]), v))
+
+
+def huber(h, x, y):
+    d = np.abs(x - y)
+    return h.out(np.where(d < 1, F(0.5) * d * d, d - F(0.5)))
+
+
+def bce_with_logits(h, x, t):
+    return h.out((1 - t) * x + np.logaddexp(F(0), -x))
+
+
+def lstm_gates(h, x, state, w, u):
+    sums = h.round(h.dot(x, w.T)) + h.round(h.dot(state, u.T))
+    i, f, g, o = np.split(sums, 4, -1)
+    return *(1 / (1 + h.exp(-s)) for s in (i, f, o)), np.tanh(g)
+
+
+def lstm_cell(h, x, state, c, w, u):
+    i, f, o, g = lstm_gates(h, x, state, w, u)
+    return h.out(o * np.tanh(f * c + i * g))
+
+
+def gru_cell(h, x, state, w, u):
+    a, b = h.round(h.dot(x, w.T)), h.round(h.dot(state, u.T))
+    size = state.shape[-1]
+    r, z = (1 / (1 + h.exp(-(a + b)[:, at:at + size])) for at in (0, size))
+    n = np.tanh(a[:, 2 * size:] + r * b[:, 2 * size:])
+    return h.out((1 - z) * n + z * state)
+
+
+def rope(h, x, cos, sin):
+    a, b = np.split(x, 2, -1)
+    return h.out(np.concatenate([a * cos - b * sin, b * cos + a * sin], -1))
+
+
+def complex_matmul(h, x, y):
+    parts = [(x[..., 0], y[..., 0]), (x[..., 1], y[..., 1]), (x[..., 0], y[..., 1]), (x[..., 1], y[..., 0])]
+    rr, ii, ri, ir = (h.dot(a, b) for a, b in parts)
+    return h.out(np.stack([rr - ii, ri + ir], -1))
 
 
 # op, shapes, attributes, the kernel
@@ -238,6 +281,17 @@ KERNELS = [
     ("matmul", [(12, 40), (40, 10)], {}, lambda h, a, b: h.out(h.dot(a, b))),
     ("linear", [(12, 40), (10, 40), (10,)], {}, linear),
     ("attention", [(9, 16), (14, 16), (14, 8)], {}, attention),
+    ("attention", [(9, 16), (14, 16), (14, 8), (9, 14)], {}, masked_attention),
+    ("huber_loss", [(6, 40), (6, 40)], {}, huber),
+    ("mse_loss", [(6, 40), (6, 40)], {"reduction": "mean"},
+     lambda h, x, y: h.out(h.sum(((x - y) ** 2).reshape(-1)) / h.number("n", x.size))),
+    ("binary_cross_entropy_with_logits", [(6, 40), (6, 40)], {}, bce_with_logits),
+    ("elu", [(90,)], {}, lambda h, x: h.out(np.where(x > 0, x, np.expm1(x)))),
+    ("swiglu", [(6, 40)], {}, lambda h, x: h.out(x[:, :20] / (1 + h.exp(-x[:, :20])) * x[:, 20:])),
+    ("lstm_cell", [(5, 8), (5, 6), (5, 6), (24, 8), (24, 6)], {}, lstm_cell),
+    ("gru_cell", [(5, 8), (5, 6), (18, 8), (18, 6)], {}, gru_cell),
+    ("rope", [(3, 7, 8), (7, 4), (7, 4)], {}, rope),
+    ("complex_matmul", [(6, 10, 2), (10, 5, 2)], {}, complex_matmul),
     ("conv1d", [(2, 5, 20), (6, 5, 3), (6,)], {}, conv1d),
     ("cumsum", [(4, 30)], {"axis": 1}, cumsum),
     ("prod", [(24, 12)], {"axis": 1}, lambda h, x: h.out(h.terms(x).prod(-1, dtype=F))),

@@ -1,0 +1,172 @@
+// Recurrent cells, complex numbers and rotations of pairs.
+#include <complex>
+#include <numbers>
+
+#include "touchstone/fuzz/definitions/calls.h"
+
+namespace touchstone::fuzz::defined {
+namespace {
+
+// x: (.., in) -> W x + b of rows [gate hidden, (gate + 1) hidden) at (.., j).
+struct Linear {
+  const Array &x, &weight, &bias;
+  std::int64_t hidden;
+
+  Near operator()(Sizes at, std::int64_t gate) const {
+    const std::int64_t row = gate * hidden + at.back();
+    Sum sum;
+    for (at.back() = 0; at.back() < weight.shape[1]; ++at.back())
+      sum.add(x[at] * weight[{row, at.back()}]);
+    return sum.value() + bias[{row}];
+  }
+};
+
+// x, h and, of an LSTM, c; then weights and biases.
+struct Cell {
+  Cell(const Arrays& x, std::int64_t gates, bool has_c) {
+    const std::size_t first = has_c ? 3 : 2;
+    want(x.size() == first + 4 && x[0].rank() >= 1 && x[1].rank() >= 1, "weights");
+    hidden = x[1].shape.back();
+    want(x[first].shape == Sizes{gates * hidden, x[0].shape.back()} &&
+             x[first + 1].shape == Sizes{gates * hidden, hidden} &&
+             x[first + 2].shape == Sizes{gates * hidden} &&
+             x[first + 3].shape == x[first + 2].shape,
+         "shapes of weights");
+    for (const std::size_t i : {0U, 1U, 2U, 3U}) w[i] = x[first + i];
+  }
+  std::int64_t hidden = 0;
+  Array w[4];  // w_ih, w_hh, b_ih, b_hh
+};
+
+Arrays rnn_cell_call(const Call& call, const Arrays& x) {
+  const Cell cell(x, 1, false);
+  const Linear in{x[0], cell.w[0], cell.w[2], cell.hidden},
+      memory{x[1], cell.w[1], cell.w[3], cell.hidden};
+  return {made(x[0].dtype, x[1].shape, [&](const Sizes& at) {
+    const Near sum = in(at, 0) + memory(at, 0);
+    return call.arg("activation") == "relu" ? larger(sum, 0) : tanh(sum);
+  })};
+}
+template <bool kGivesC>
+Arrays lstm_cell_call(const Call&, const Arrays& x) {
+  const Cell cell(x, 4, true);
+  const Linear in{x[0], cell.w[0], cell.w[2], cell.hidden},
+      memory{x[1], cell.w[1], cell.w[3], cell.hidden};
+  return {made(x[0].dtype, x[1].shape, [&](const Sizes& at) {
+    const auto gate = [&](std::int64_t i) { return in(at, i) + memory(at, i); };
+    const Near c = sigmoid(gate(1)) * x[2][at] + sigmoid(gate(0)) * tanh(gate(2));
+    return kGivesC ? c : sigmoid(gate(3)) * tanh(c);
+  })};
+}
+Arrays gru_cell_call(const Call& call, const Arrays& x) {
+  const Cell cell(x, 3, false);
+  const Linear in{x[0], cell.w[0], cell.w[2], cell.hidden},
+      memory{x[1], cell.w[1], cell.w[3], cell.hidden};
+  const auto gate = [&](const Sizes& at, std::int64_t i) {
+    return sigmoid(in(at, i) + memory(at, i));
+  };
+  const Array reset =
+      made(x[0].dtype, x[1].shape, [&](const Sizes& at) { return gate(at, 0) * x[1][at]; });
+  const Linear of_reset{reset, cell.w[1], cell.w[3], cell.hidden};
+  return {made(x[0].dtype, x[1].shape, [&](const Sizes& at) {
+    const Near kept = call.has("reset_first") ? of_reset(at, 2) : gate(at, 0) * memory(at, 2);
+    const Near fresh = tanh(in(at, 2) + kept), z = gate(at, 1);
+    return (Near(1) - z) * fresh + z * x[1][at];
+  })};
+}
+
+using Complex = std::complex<Real>;
+Complex complex_at(const Array& x, Sizes at) {
+  at.push_back(0);
+  const Real real = x[at].v;
+  at.back() = 1;
+  return {real, x[at].v};
+}
+// f of the index of each number, as a pair.
+template <class F>
+Arrays pairs_of(const Array& like, Sizes shape, F f) {
+  shape.push_back(2);
+  return {made(like.dtype, shape, [&](const Sizes& at) -> Near {
+    const Complex z = f(Sizes(at.begin(), at.end() - 1));
+    return at.back() == 0 ? z.real() : z.imag();
+  })};
+}
+Sizes without_last(const Sizes& shape) { return {shape.begin(), shape.end() - 1}; }
+
+Arrays complex_mul_call(const Call&, const Arrays& x) {
+  const Sizes a = without_last(x[0].shape), b = without_last(x[1].shape);
+  return pairs_of(x[0], broadcast(a, b), [&](const Sizes& at) {
+    return complex_at(x[0], within(at, a)) * complex_at(x[1], within(at, b));
+  });
+}
+Arrays complex_exp_call(const Call&, const Arrays& x) {
+  return pairs_of(x[0], without_last(x[0].shape),
+                  [&](const Sizes& at) { return std::exp(complex_at(x[0], at)); });
+}
+Arrays complex_abs_call(const Call&, const Arrays& x) {
+  return {made(x[0].dtype, without_last(x[0].shape),
+               [&](const Sizes& at) -> Near { return std::abs(complex_at(x[0], at)); })};
+}
+Arrays complex_matmul_call(const Call&, const Arrays& x) {
+  const Sizes a = without_last(x[0].shape), b = without_last(x[1].shape);
+  want(a.size() == 2 && b.size() == 2 && a[1] == b[0], "matrices");
+  return pairs_of(x[0], {a[0], b[1]}, [&](const Sizes& at) {
+    Complex sum;
+    for (std::int64_t k = 0; k < a[1]; ++k)
+      sum += complex_at(x[0], {at[0], k}) * complex_at(x[1], {k, at[1]});
+    return sum;
+  });
+}
+Arrays dft_call(const Call& call, const Arrays& x) {
+  const std::int64_t n = x[0].shape[x[0].shape.size() - 2];
+  const bool inverse = call.name == "idft";
+  return pairs_of(x[0], without_last(x[0].shape), [&](const Sizes& at) {
+    Complex sum;
+    Sizes from = at;
+    for (from.back() = 0; from.back() < n; ++from.back()) {
+      const Real part = static_cast<Real>(at.back() * from.back() % n) / static_cast<Real>(n);
+      const Real angle = (inverse ? 2 : -2) * std::numbers::pi_v<Real> * part;
+      sum += complex_at(x[0], from) * Complex(std::cos(angle), std::sin(angle));
+    }
+    return inverse ? sum / static_cast<Real>(n) : sum;
+  });
+}
+
+// x, cos, sin
+Arrays rope_call(const Call& call, const Arrays& x) {
+  const std::int64_t half = x[0].shape.back() / 2;
+  const bool adjacent = call.has("interleaved");
+  return {made(x[0].dtype, x[0].shape, [&](const Sizes& at) {
+    const std::int64_t i = at.back(), pair = adjacent ? i / 2 : i % half;
+    const bool is_first = adjacent ? i % 2 == 0 : i < half;
+    Sizes other = at;
+    other.back() = adjacent ? i ^ 1 : (i + half) % (2 * half);
+    const auto factor = [&](const Array& a) {
+      Sizes from = within(at, a.shape);
+      from.back() = a.shape.back() == half ? pair : i;
+      return a[from];
+    };
+    const Near turned = x[0][other] * factor(x[2]);
+    return x[0][at] * factor(x[1]) + (is_first ? -turned : turned);
+  })};
+}
+
+constexpr Definition kCells[] = {
+    {"rnn_cell", rnn_cell_call},
+    {"lstm_cell", lstm_cell_call<false>},
+    {"lstm_cell_c", lstm_cell_call<true>},
+    {"gru_cell", gru_cell_call},
+    {"complex_mul", complex_mul_call},
+    {"complex_exp", complex_exp_call},
+    {"complex_abs", complex_abs_call},
+    {"complex_matmul", complex_matmul_call},
+    {"dft", dft_call},
+    {"idft", dft_call},
+    {"rope", rope_call},
+};
+
+}  // namespace
+
+std::span<const Definition> cell_definitions() { return kCells; }
+
+}  // namespace touchstone::fuzz::defined
