@@ -37,7 +37,18 @@ struct Windows {
       const std::int64_t reach = dilation[i] * (kernel[i] - 1) + 1;
       want(reach <= size, "a window that fits");
       count.push_back((size - reach) / stride[i] + 1);
+      // Rounded up, as long as the last window starts in front of the padding at the end.
+      if (call.whole("ceil", 0) != 0 && (size - reach) % stride[i] != 0 &&
+          count.back() * stride[i] < shape[lead + i] + before[i])
+        ++count.back();
     }
+  }
+  // True where element `k` of window `at` is in x or its padding.
+  bool is_in_padded(const Sizes& at, const Sizes& k, const Array& x) const {
+    for (std::size_t i = 0; i < axes; ++i)
+      if (at[i] * stride[i] + k[i] * dilation[i] >= x.shape[lead + i] + before[i] + after[i])
+        return false;
+    return true;
   }
   // The position on x's axis lead + i of element `k` of window `at`; -1 in the padding.
   std::int64_t position(std::size_t i, std::int64_t at, std::int64_t k, std::int64_t size) const {
@@ -86,6 +97,8 @@ Arrays pooled(const Call& call, const Arrays& x) {
   const Windows w(call, x[0].shape, kernel, kernel);
   for (std::size_t i = 0; i < w.axes; ++i)
     want(w.before[i] >= 0 && 2 * w.before[i] <= kernel[i], "padding of at most half a window");
+  const bool with_padding = call.whole("include_pad", 1) != 0;
+  const std::int64_t divisor = call.whole("divisor", 0);
   const DType dtype = kMost ? x[0].dtype : real_type(x[0].dtype);
   const Rounding of(dtype);
   Near lowest = -std::numeric_limits<Real>::infinity();
@@ -99,15 +112,90 @@ Arrays pooled(const Call& call, const Arrays& x) {
     each(w.kernel, [&](const Sizes& k) {
       Sizes from = at;
       const Near* cell = w.element(x[0], from, tail(at, w.lead), k);
-      ++count;
+      count +=
+          cell != nullptr || (with_padding && w.is_in_padded(tail(at, w.lead), k, x[0])) ? 1 : 0;
       if (cell == nullptr) return;
       most = larger(most, *cell);
       sum.add(cast_cell(x[0].dtype, dtype, *cell));
     });
     if (kMost) return most;
-    const Near mean = sum.value() / Near(count);
+    const Near mean = sum.value() / (divisor > 0 ? Near(static_cast<Real>(divisor)) : Near(count));
     return rounded(mean.v, mean.e, 2);
   })};
+}
+
+// Flat positions of maxima on the axes of the window: of the first one, or of the last NaN.
+Arrays max_pool_index_call(const Call& call, const Arrays& x) {
+  const Sizes kernel = call.list("kernel");
+  const Windows w(call, x[0].shape, kernel, kernel);
+  return {made(DType::Int64, joined_sizes(head(x[0].shape, w.lead), w.count), [&](const Sizes& at) {
+    const Near* most = nullptr;
+    std::int64_t place = -1;
+    each(w.kernel, [&](const Sizes& k) {
+      Sizes from = at;
+      const Near* cell = w.element(x[0], from, tail(at, w.lead), k);
+      if (cell == nullptr) return;
+      if (most != nullptr && !std::isnan(cell->v) && (std::isnan(most->v) || cell->v <= most->v))
+        return;
+      most = cell;
+      place = 0;
+      for (std::size_t i = w.lead; i < from.size(); ++i) place = place * x[0].shape[i] + from[i];
+    });
+    return Near(static_cast<Real>(place));
+  })};
+}
+
+// Means between floor(i n / m) and ceil((i + 1) n / m).
+Arrays adaptive_avg_pool_call(const Call& call, const Arrays& x) {
+  const Sizes sizes = call.list("sizes");
+  want(!sizes.empty() && sizes.size() <= x[0].shape.size(), "axes");
+  const std::size_t lead = x[0].shape.size() - sizes.size();
+  return {made(x[0].dtype, joined_sizes(head(x[0].shape, lead), sizes), [&](const Sizes& at) {
+    Sum sum;
+    Real count = 0;
+    each(tail(x[0].shape, lead), [&](const Sizes& k) {
+      Sizes from = head(at, lead);
+      for (std::size_t i = 0; i < k.size(); ++i) {
+        const std::int64_t n = x[0].shape[lead + i], m = sizes[i], o = at[lead + i];
+        // k + 1 > o n / m and k < (o + 1) n / m
+        if ((k[i] + 1) * m <= o * n || k[i] * m >= (o + 1) * n) return;
+        from.push_back(k[i]);
+      }
+      sum.add(x[0][from]);
+      ++count;
+    });
+    return sum.value() / Near(count);
+  })};
+}
+
+// The windows of images as columns, and their sums at each element.
+Arrays im2col_call(const Call& call, const Arrays& x) {
+  const Windows w(call, x[0].shape, call.list("kernel"), {1});
+  const std::int64_t inside = w.kernel[0] * w.kernel[1], outer = w.count[0] * w.count[1];
+  return {made(x[0].dtype, {x[0].shape[0], x[0].shape[1] * inside, outer}, [&](const Sizes& at) {
+    Sizes from = {at[0], at[1] / inside, 0, 0};
+    const std::int64_t k = at[1] % inside;
+    const Near* cell = w.element(x[0], from, {at[2] / w.count[1], at[2] % w.count[1]},
+                                 {k / w.kernel[1], k % w.kernel[1]});
+    return cell == nullptr ? Near(0) : *cell;
+  })};
+}
+Arrays col2im_call(const Call& call, const Arrays& x) {
+  const Sizes sizes = call.list("sizes"), kernel = call.list("kernel");
+  const std::int64_t inside = kernel[0] * kernel[1], channels = x[0].shape[1] / inside;
+  const Windows w(call, {x[0].shape[0], channels, sizes[0], sizes[1]}, kernel, {1});
+  std::vector<Sum> sums(static_cast<std::size_t>(x[0].shape[0] * channels * sizes[0] * sizes[1]));
+  each(x[0].shape, [&](const Sizes& at) {
+    const std::int64_t k = at[1] % inside,
+                       row = w.position(0, at[2] / w.count[1], k / kernel[1], sizes[0]),
+                       column = w.position(1, at[2] % w.count[1], k % kernel[1], sizes[1]);
+    if (row < 0 || column < 0) return;
+    const std::int64_t plane = at[0] * channels + at[1] / inside;
+    sums[static_cast<std::size_t>((plane * sizes[0] + row) * sizes[1] + column)].add(x[0][at]);
+  });
+  Array out{x[0].dtype, {x[0].shape[0], channels, sizes[0], sizes[1]}, {}};
+  for (const Sum& sum : sums) out.cells.push_back(sum.value());
+  return {out};
 }
 
 DType product_type(const Arrays& x) {
@@ -121,6 +209,7 @@ Arrays conv_call(const Call& call, const Arrays& x) {
            x[1].dtype == x[0].dtype,
        "floats");
   want(x[1].rank() >= 3 && x[1].rank() == x[0].rank(), "ranks");
+  want(call.name != "conv3d" || x[0].rank() == 5, "three axes");
   want(call.name != "conv1d" || x[0].rank() == 3, "one axis");
   want(call.name != "conv2d" || x[0].rank() == 4, "two axes");
   const Array& weight = x[1];
@@ -200,13 +289,40 @@ struct Between {
   std::int64_t low = 0, high = 0;
   Real part = 0;
 };
-Between between_of(std::int64_t i, std::int64_t size, std::int64_t wanted, bool corners) {
+Real position_of(std::int64_t i, std::int64_t size, std::int64_t wanted, bool corners) {
   const auto real = [](std::int64_t n) { return static_cast<Real>(n); };
   Real p = (real(i) + Real{0.5}) * real(size) / real(wanted) - Real{0.5};
   if (corners) p = wanted > 1 ? real(i) * real(size - 1) / real(wanted - 1) : 0;
-  p = std::fmin(std::fmax(p, 0), real(size - 1));
+  return p;
+}
+Between between_of(std::int64_t i, std::int64_t size, std::int64_t wanted, bool corners) {
+  const auto real = [](std::int64_t n) { return static_cast<Real>(n); };
+  const Real p = std::fmin(std::fmax(position_of(i, size, wanted, corners), 0), real(size - 1));
   const auto low = static_cast<std::int64_t>(std::floor(p));
   return {low, std::min(low + 1, size - 1), p - real(low)};
+}
+// Keys' kernel with a = -3/4 over four elements of each axis; elements beyond an end are the last.
+Arrays bicubic_call(const Call& call, const Arrays& x) {
+  const Sizes sizes = call.list("sizes");
+  const std::size_t lead = x[0].shape.size() - sizes.size();
+  return {made(x[0].dtype, joined_sizes(head(x[0].shape, lead), sizes), [&](const Sizes& at) {
+    Sum sum;
+    each(Sizes(sizes.size(), 4), [&](const Sizes& tap) {
+      Sizes from = at;
+      Real share = 1;
+      for (std::size_t i = 0; i < sizes.size(); ++i) {
+        const std::int64_t size = x[0].shape[lead + i];
+        const Real p = position_of(at[lead + i], size, sizes[i], call.whole("corners", 0) != 0);
+        const auto k = static_cast<std::int64_t>(std::floor(p)) - 1 + tap[i];
+        const Real d = std::fabs(p - static_cast<Real>(k)), a = Real{-0.75};
+        share *= d <= 1 ? (a + 2) * d * d * d - (a + 3) * d * d + 1
+                        : a * d * d * d - 5 * a * d * d + 8 * a * d - 4 * a;
+        from[lead + i] = std::clamp<std::int64_t>(k, 0, size - 1);
+      }
+      sum.add(x[0][from] * Near(share, 64 * Rounding::unit * static_cast<Real>(x[0].size())));
+    });
+    return sum.value();
+  })};
 }
 Arrays interpolate_call(const Call& call, const Arrays& x) {
   const Sizes sizes = call.list("sizes");
@@ -232,6 +348,8 @@ Arrays interpolate_call(const Call& call, const Arrays& x) {
         from[lead + i] = side[i] == 0 ? b.low : b.high;
         share *= side[i] == 0 ? 1 - b.part : b.part;
         if (!linear) from[lead + i] = at[lead + i] * size / sizes[i];
+        if (call.has("mode") && call.arg("mode") == "nearest_exact")
+          from[lead + i] = (2 * at[lead + i] + 1) * size / (2 * sizes[i]);
       }
       nearest = x[0][from];
       const Near cell = cast_cell(x[0].dtype, dtype, nearest);
@@ -254,6 +372,12 @@ constexpr Definition kWindowRows[] = {
     {"conv2d", conv_call},
     {"conv_transpose", conv_transpose_call},
     {"interpolate", interpolate_call},
+    {"bicubic", bicubic_call},
+    {"max_pool_index", max_pool_index_call},
+    {"adaptive_avg_pool", adaptive_avg_pool_call},
+    {"im2col", im2col_call},
+    {"col2im", col2im_call},
+    {"conv3d", conv_call},
     {"Conv1d", conv_call},
     {"Conv2d", conv_call},
     {"ConvTranspose1d", conv_transpose_call},

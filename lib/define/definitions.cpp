@@ -20,18 +20,65 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
 Window window_of(const Call& c, bool dilates) {
   return {c.sizes("stride"), c.sizes("padding"), dilates ? c.sizes("dilation") : Sizes{1}};
 }
+Window pool_window_of(const Call& c, bool dilates) {
+  Window window = window_of(c, dilates);
+  window.ceil = c.flag("ceil_mode");
+  return window;
+}
 template <int Spatial>
 Array conv_of(const Call& c) {
   return conv(c.array("x"), c.array("w"), c.maybe("b"), window_of(c, true), c.integer("groups"),
               Spatial, c.way());
 }
 template <int Spatial>
-Array avg_pool_of(const Call& c) {
-  return avg_pool(c.array("x"), c.sizes("size"), window_of(c, false), Spatial, c.way());
+Array conv_transpose_of(const Call& c) {
+  return conv_transpose(c.array("x"), c.array("w"), c.maybe("b"), window_of(c, true),
+                        c.sizes("output_padding"), c.integer("groups"), Spatial, c.way());
 }
 template <int Spatial>
+Array avg_pool_of(const Call& c) {
+  const Divisor divisor{c.flag("count_include_pad"),
+                        Spatial > 1 ? c.integer("divisor_override") : 0};
+  return avg_pool(c.array("x"), c.sizes("size"), pool_window_of(c, false), Spatial, divisor,
+                  c.way());
+}
+template <int Spatial, Array (*Pool)(const Array&, const Sizes&, const Window&, int)>
 Array max_pool_of(const Call& c) {
-  return max_pool(c.array("x"), c.sizes("size"), window_of(c, true), Spatial);
+  return Pool(c.array("x"), c.sizes("size"), pool_window_of(c, true), Spatial);
+}
+// One size for each axis, or one for all.
+template <std::size_t Spatial>
+Array adaptive_avg_pool_of(const Call& c) {
+  Sizes sizes = c.sizes("size");
+  if (sizes.size() == 1) sizes.resize(Spatial, sizes[0]);
+  if (sizes.size() != Spatial)
+    throw ShapeError(fmt::format("size has {} entries for {} axes", sizes.size(), Spatial));
+  return adaptive_avg_pool(c.array("x"), sizes, c.way());
+}
+
+Array interpolate_of(const Call& c) {
+  struct Mode {
+    std::string_view name;
+    Interpolation mode;
+    std::size_t axes;  // 0: any
+  };
+  static constexpr Mode kModes[] = {
+      {"nearest", Interpolation::Nearest, 0},  {"nearest_exact", Interpolation::NearestExact, 0},
+      {"linear", Interpolation::Linear, 1},    {"bilinear", Interpolation::Linear, 2},
+      {"trilinear", Interpolation::Linear, 3}, {"bicubic", Interpolation::Cubic, 2}};
+  const std::string_view name = c.word("mode");
+  const Sizes sizes = c.sizes("size");
+  std::vector<std::string_view> known;
+  for (const Mode& row : kModes) {
+    known.push_back(row.name);
+    if (row.name != name) continue;
+    if (row.axes != 0 && row.axes != sizes.size())
+      throw ShapeError(fmt::format("interpolate: {} takes {} size{}, not {}", name, row.axes,
+                                   row.axes == 1 ? "" : "s", sizes.size()));
+    return interpolate(c.array("x"), sizes, row.mode, c.flag("align_corners"), c.way());
+  }
+  throw ParseError(fmt::format("interpolate: unknown mode '{}'{}; known: {}", name,
+                               did_you_mean(name, known), fmt::join(known, ", ")));
 }
 
 Array matmul_of(const Call& c) {
@@ -280,14 +327,49 @@ const Definition kNamed[] = {
      "x: (batch, in, size), w: (out, in/groups, window)", conv_of<1>},
     {"windows", "conv2d(x, w, b?, stride=1, padding=0, dilation=1, groups=1)",
      "lists give one number per axis", conv_of<2>},
-    {"windows", "avg_pool1d(x, size=..., stride=1, padding=0)", "means; padding counts as 0",
-     avg_pool_of<1>, kLoose},
-    {"windows", "avg_pool2d(x, size=..., stride=1, padding=0)", "the same over two axes",
-     avg_pool_of<2>, kLoose},
-    {"windows", "max_pool1d(x, size=..., stride=1, padding=0, dilation=1)",
-     "maxima; padding counts as -inf", max_pool_of<1>, kLoose},
-    {"windows", "max_pool2d(x, size=..., stride=1, padding=0, dilation=1)",
-     "the same over two axes", max_pool_of<2>, kLoose},
+    {"windows", "conv3d(x, w, b?, stride=1, padding=0, dilation=1, groups=1)",
+     "the same over three axes", conv_of<3>},
+    {"windows",
+     "conv_transpose1d(x, w, b?, stride=1, padding=0, output_padding=0, dilation=1, groups=1)",
+     "x: (batch, in, size), w: (in, out/groups, window)", conv_transpose_of<1>},
+    {"windows",
+     "conv_transpose2d(x, w, b?, stride=1, padding=0, output_padding=0, dilation=1, groups=1)",
+     "the same over two axes", conv_transpose_of<2>},
+    {"windows", "avg_pool1d(x, size=..., stride=1, padding=0, ceil_mode=0, count_include_pad=1)",
+     "means; padding counts as 0", avg_pool_of<1>, kLoose},
+    {"windows",
+     "avg_pool2d(x, size=..., stride=1, padding=0, ceil_mode=0, count_include_pad=1, "
+     "divisor_override=0)",
+     "the same over two axes; divisor_override=0: the size", avg_pool_of<2>, kLoose},
+    {"windows",
+     "avg_pool3d(x, size=..., stride=1, padding=0, ceil_mode=0, count_include_pad=1, "
+     "divisor_override=0)",
+     "the same over three axes", avg_pool_of<3>, kLoose},
+    {"windows", "max_pool1d(x, size=..., stride=1, padding=0, dilation=1, ceil_mode=0)",
+     "maxima; padding counts as -inf", max_pool_of<1, max_pool>, kLoose},
+    {"windows", "max_pool2d(x, size=..., stride=1, padding=0, dilation=1, ceil_mode=0)",
+     "the same over two axes", max_pool_of<2, max_pool>, kLoose},
+    {"windows", "max_pool3d(x, size=..., stride=1, padding=0, dilation=1, ceil_mode=0)",
+     "the same over three axes", max_pool_of<3, max_pool>, kLoose},
+    {"windows", "max_pool1d_index(x, size=..., stride=1, padding=0, dilation=1, ceil_mode=0)",
+     "indices of the first maxima, or of the last NaN", max_pool_of<1, max_pool_index>},
+    {"windows", "max_pool2d_index(x, size=..., stride=1, padding=0, dilation=1, ceil_mode=0)",
+     "the same in the flat plane of a channel", max_pool_of<2, max_pool_index>},
+    {"windows", "adaptive_avg_pool1d(x, size=...)",
+     "means from floor(i n/m) to before ceil((i+1) n/m)", adaptive_avg_pool_of<1>, kLoose},
+    {"windows", "adaptive_avg_pool2d(x, size=...)", "the same over two axes",
+     adaptive_avg_pool_of<2>, kLoose},
+    {"windows", "interpolate(x, size=..., mode=nearest, align_corners=0)",
+     "of the last axes; nearest_exact, linear, bilinear, trilinear, bicubic", interpolate_of,
+     kLoose},
+    {"windows", "unfold(x, size=..., dilation=1, padding=0, stride=1)",
+     "im2col: (n, c, rows, columns) to (n, c * window, windows)",
+     [](const Call& c) { return unfold(c.array("x"), c.sizes("size"), window_of(c, true)); }},
+    {"windows", "fold(x, output_size=..., size=..., dilation=1, padding=0, stride=1)",
+     "col2im: adds windows into (n, c, output_size)",
+     [](const Call& c) {
+       return fold(c.array("x"), c.sizes("output_size"), c.sizes("size"), window_of(c, true));
+     }},
     {"windows", "windows(x, size=..., stride=1, dilation=1)",
      "windows over the last axes, as new axes behind them",
      [](const Call& c) {
@@ -539,6 +621,12 @@ std::optional<DType> Call::maybe_dtype(std::string_view name) const {
   if (word == nullptr) wrong_kind(name, "an element type, as f32");
   if (word->text == "own") return std::nullopt;
   return parse_dtype(word->text);
+}
+std::string_view Call::word(std::string_view name) const {
+  const Given* given = find(name);
+  const auto* word = given == nullptr ? nullptr : std::get_if<Word>(given);
+  if (word == nullptr) wrong_kind(name, "a word");
+  return word->text;
 }
 DType Call::dtype(std::string_view name) const {
   const std::optional<DType> found = maybe_dtype(name);

@@ -33,6 +33,7 @@ class Call {
   Sizes sizes(std::string_view name) const;                 // a list or a single number
   Axes axes(std::string_view name, const Array& of) const;  // or `all`
   DType dtype(std::string_view name) const;
+  std::string_view word(std::string_view name) const;
   std::optional<DType> maybe_dtype(std::string_view name) const;
   /// The place of a word, or a number, among `words`.
   std::size_t choice(std::string_view name, std::span<const std::string_view> words) const;

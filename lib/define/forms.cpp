@@ -24,7 +24,12 @@ Array scale_is_positive(const Call& c) {
 
 constexpr std::string_view kNorms = "layer_norm batch_norm group_norm instance_norm rms_norm";
 constexpr std::string_view kStatistics = "layer_norm group_norm instance_norm";
-constexpr std::string_view kMeans = "mean var std avg_pool1d avg_pool2d embedding_bag";
+constexpr std::string_view kMeans =
+    "mean var std avg_pool1d avg_pool2d avg_pool3d "
+    "adaptive_avg_pool1d adaptive_avg_pool2d embedding_bag";
+constexpr std::string_view kConvolutions =
+    "linear conv1d conv2d conv3d conv_transpose1d "
+    "conv_transpose2d";
 
 constexpr CompositeForm kForms[] = {
     {kNorms, "folded", "x*s + (b - mean*s), s = r*w", {.scaling = Scaling::Folded}},
@@ -46,8 +51,8 @@ constexpr CompositeForm kForms[] = {
      {.unshifted = true},
      x_is_small},
     {"log_softmax cross_entropy", "sum first", "x - (max + log(sum))", {.sum_first = true}},
-    {"linear conv1d conv2d", "bias first", "b is the first term of the sum", {.bias_first = true}},
-    {"linear conv1d conv2d",
+    {kConvolutions, "bias first", "b is the first term of the sum", {.bias_first = true}},
+    {kConvolutions,
      "narrow product",
      "the product rounded to a narrow type before b is added",
      {.narrow_product = true}},
@@ -63,6 +68,10 @@ constexpr CompositeForm kForms[] = {
      "narrow stages, folded",
      "both",
      {.scaling = Scaling::Folded, .narrow_stages = true}},
+    {"interpolate",
+     "float positions",
+     "nearest elements by floor(i * (in / out)) in float32",
+     {.float_positions = true}},
     {"attention", "late", "(e v) / sum(e)", {.late = true}},
     {"attention", "late, reciprocal", "(e v) * (1 / sum(e))", {.reciprocal = true, .late = true}},
     {"attention attention_scores",
@@ -110,8 +119,9 @@ constexpr CompositeForm kForms[] = {
      nullptr,
      false},
     {"mean var std softmax log_softmax logsumexp layer_norm group_norm instance_norm "
-     "rms_norm batch_norm cross_entropy avg_pool1d avg_pool2d prod cumprod embedding_bag "
-     "quantize fake_quantize masked_softmax",
+     "rms_norm batch_norm cross_entropy avg_pool1d avg_pool2d avg_pool3d "
+     "adaptive_avg_pool1d adaptive_avg_pool2d prod cumprod embedding_bag quantize "
+     "fake_quantize masked_softmax",
      "own type",
      "each operation rounds to the narrow type",
      {.own_type = true},

@@ -84,6 +84,12 @@ Axes all_axes(const Array& x) {
   return axes;
 }
 
+Array computed_once(const Array& x) {
+  Sizes shape = x.shape();
+  shape.push_back(1);
+  return max(x.reshape(shape), {-1});
+}
+
 bool is_narrow(const Array& x, const Way& way) {
   return !way.own_type && !x.is_number() && is_float(x.dtype()) && itemsize(x.dtype()) < 4;
 }

@@ -55,7 +55,8 @@ struct Way {
   bool moments = false;              // the variance is mean(x^2) - mean(x)^2
   bool own_type = false;             // computes narrow floats in their own type
   Rearranged rearranged = Rearranged::No;
-  bool subtracts = false;  // running sums are the total less the later terms
+  bool subtracts = false;        // running sums are the total less the later terms
+  bool float_positions = false;  // nearest elements by positions in float32
 };
 
 /// True for floats narrower than float32 that a definition casts to float32.
@@ -67,6 +68,9 @@ Array narrowed(const Array& x, DType to);
 /// The way for the float32 of narrow operands `x`.
 Way in_stages(Way way, const Array& x);
 Axes all_axes(const Array& x);
+/// The same values as the maximum over an axis of size 1: values of reduces that repeat along an
+/// axis are computed once, those of other operations for every reader.
+Array computed_once(const Array& x);
 
 // ---- elementwise
 Array abs(const Array& x);                      // max(x, -x)
@@ -212,6 +216,9 @@ Array rope(const Array& x, const Array& cos, const Array& sin, bool interleaved 
 // ---- windows; lists have one entry per spatial axis, or one for all
 struct Window {
   Sizes stride{1}, padding{0}, dilation{1};
+  /// Pools: a last window may reach beyond the padding, if it starts in the input or the padding
+  /// before it (PyTorch's ceil_mode).
+  bool ceil = false;
 };
 /// x: (batch, in, sizes...), weight: (out, in / groups, windows...), bias: (out).
 Array conv(const Array& x, const Array& weight, const std::optional<Array>& bias,
@@ -223,12 +230,45 @@ Array winograd(const Array& x, const Array& weight, std::int64_t groups, int spa
 /// conv over one spatial axis with stride and dilation 1 as a product of discrete Fourier
 /// transforms. x is padded.
 Array fourier(const Array& x, const Array& weight, std::int64_t groups);
-/// Pools the last `spatial` axes; padding counts as 0 in the mean and is ignored by the maximum.
+/// Adds x times the weight into windows of the result, as PyTorch does; infinite weights meet no
+/// zeros. x: (batch, in, sizes...), weight: (in, out / groups, windows...), bias: (out). An axis
+/// has (n - 1) stride - 2 padding + dilation (window - 1) + output_padding + 1 elements.
+Array conv_transpose(const Array& x, const Array& weight, const std::optional<Array>& bias,
+                     const Window& window, const Sizes& output_padding, std::int64_t groups,
+                     int spatial, const Way& way = {});
+/// Divides by `fixed`, or if that is 0 by the elements in a window, of the padded input or of the
+/// input alone.
+struct Divisor {
+  bool with_padding = true;
+  std::int64_t fixed = 0;
+};
+/// Pools the last `spatial` axes; padding adds 0 to the sum and is ignored by the maximum, which is
+/// NaN if an element is. Floats. With window.ceil, and without padding in the divisor, padding is
+/// at most half of the window.
 Array avg_pool(const Array& x, const Sizes& size, const Window& window, int spatial,
-               const Way& way = {});
+               const Divisor& divisor = {}, const Way& way = {});
 Array max_pool(const Array& x, const Sizes& size, const Window& window, int spatial);
+/// Row-major indices, int64, of the maxima in the last `spatial` axes: of the first one, or as in
+/// PyTorch of the last NaN.
+Array max_pool_index(const Array& x, const Sizes& size, const Window& window, int spatial);
 /// Windows over the last size.size() axes; the axes within a window go last.
 Array windows(const Array& x, const Sizes& size, const Sizes& stride, const Sizes& dilation);
+/// im2col: (n, channels, rows, columns) becomes (n, channels * window, windows).
+Array unfold(const Array& x, const Sizes& size, const Window& window);
+/// col2im, its transpose: adds the windows into an array of (n, channels, output...).
+Array fold(const Array& x, const Sizes& output, const Sizes& size, const Window& window);
+
+// ---- resampling of the last sizes.size() axes, from 1 to 2^23 elements each
+enum class Interpolation : std::uint8_t { Nearest, NearestExact, Linear, Cubic };
+/// As PyTorch's interpolate with sizes: element i is at (i + 1/2) in / out - 1/2, or with
+/// align_corners at i (in - 1) / (out - 1); Linear takes 0 for less, and elements beyond an end are
+/// the last. Nearest is element floor(i in / out), NearestExact floor((i + 1/2) in / out), of any
+/// type; others take floats. Cubic is Keys' kernel with a = -3/4. An infinity or NaN counts where
+/// its weight is not 0; where it is 0 under `library` it may.
+Array interpolate(const Array& x, const Sizes& sizes, Interpolation mode,
+                  bool align_corners = false, const Way& way = {});
+/// Means of elements floor(i in / out) to ceil((i + 1) in / out) - 1, as in PyTorch.
+Array adaptive_avg_pool(const Array& x, const Sizes& sizes, const Way& way = {});
 
 /// The gradient of max_pool over the last size.size() axes: each window's element is added to its
 /// maximum, of equal ones to the first, of NaN to the last, as PyTorch; padding is never chosen.

@@ -1,42 +1,10 @@
-// Windows, masks and indexing: mostly movement.
+// Masks and indexing: mostly movement.
 #include <algorithm>
 
 #include "touchstone/define/library.h"
 
 namespace touchstone::define {
 namespace {
-
-// One entry per axis; a single entry stands for all.
-Sizes for_each_axis(const Sizes& values, std::size_t axes, std::string_view what) {
-  if (values.size() == 1) return Sizes(axes, values[0]);
-  if (values.size() != axes)
-    throw ShapeError(fmt::format("{} has {} entries for {} axes", what, values.size(), axes));
-  return values;
-}
-
-void require_positive(const Sizes& values, std::string_view what) {
-  for (const std::int64_t v : values)
-    if (v < 1) throw ShapeError(fmt::format("{} {} must be positive", what, v));
-}
-
-Pairs padding_of(const Array& x, const Sizes& padding) {
-  Pairs pairs(x.shape().size());
-  for (std::size_t i = 0; i < padding.size(); ++i)
-    pairs[pairs.size() - padding.size() + i] = {padding[i], padding[i]};
-  return pairs;
-}
-
-void require_spatial(const Array& x, int spatial, int before, std::string_view what) {
-  if (x.rank() < spatial + before)
-    throw ShapeError(
-        fmt::format("{}: shape {} has fewer than {} axes", what, str(x.shape()), spatial + before));
-}
-
-Axes last_axes(int count) {
-  Axes axes;
-  for (int i = -count; i < 0; ++i) axes.push_back(i);
-  return axes;
-}
 
 void require_integers(const Array& index, std::string_view what) {
   if (!is_integer(index.dtype()))
@@ -45,134 +13,6 @@ void require_integers(const Array& index, std::string_view what) {
 }
 
 }  // namespace
-
-Array windows(const Array& x, const Sizes& size, const Sizes& stride, const Sizes& dilation) {
-  const Sizes steps = for_each_axis(stride, size.size(), "stride");
-  const Sizes gaps = for_each_axis(dilation, size.size(), "dilation");
-  require_spatial(x, static_cast<int>(size.size()), 0, "windows");
-  require_positive(size, "window");
-  require_positive(steps, "stride");
-  require_positive(gaps, "dilation");
-  Sizes strides(x.shape().size(), 1);
-  for (std::size_t i = strides.size(); i-- > 1;)
-    strides[i - 1] = checked_mul(strides[i], std::max<std::int64_t>(x.shape()[i], 1));
-  Sizes shape = x.shape(), inner;
-  for (std::size_t i = 0; i < size.size(); ++i) {
-    const std::size_t axis = shape.size() - size.size() + i;
-    const std::int64_t reach = checked_add(checked_mul(gaps[i], size[i] - 1), 1);
-    if (reach > shape[axis])
-      throw ShapeError(fmt::format("a window spans {} elements, but axis {} of shape {} has {}",
-                                   reach, axis, str(x.shape()), shape[axis]));
-    shape[axis] = (shape[axis] - reach) / steps[i] + 1;
-    inner.push_back(checked_mul(strides[axis], gaps[i]));
-    strides[axis] = checked_mul(strides[axis], steps[i]);
-  }
-  shape.insert(shape.end(), size.begin(), size.end());
-  strides.insert(strides.end(), inner.begin(), inner.end());
-  return x.as_strided(shape, strides, 0);
-}
-
-namespace {
-
-// Broadcast to (batch, channels, sizes...).
-Array along_channels(const Array& bias, int spatial) {
-  Sizes column(static_cast<std::size_t>(spatial) + 1, 1);
-  column[0] = -1;
-  return bias.reshape(column);
-}
-
-// A convolution by the algorithm of `way`, if that has one for it.
-std::optional<Array> rearranged(const Array& padded, const Array& weight, const Window& window,
-                                std::int64_t groups, int spatial, const Way& way) {
-  const auto all = [](const Sizes& values, std::int64_t wanted) {
-    return std::ranges::all_of(values, [&](std::int64_t v) { return v == wanted; });
-  };
-  const Sizes kernel(weight.shape().begin() + 2, weight.shape().end());
-  if (way.rearranged == Rearranged::No || !all(window.stride, 1) || !all(window.dilation, 1) ||
-      !is_float(padded.dtype()) || padded.dtype() != weight.dtype())
-    return std::nullopt;
-  if (way.rearranged == Rearranged::Fourier && spatial == 1) return fourier(padded, weight, groups);
-  if (way.rearranged == Rearranged::Fourier || !all(kernel, 3)) return std::nullopt;
-  return winograd(padded, weight, groups, spatial,
-                  way.rearranged == Rearranged::WinogradTwo ? 2 : 4);
-}
-
-}  // namespace
-
-Array conv(const Array& x, const Array& weight, const std::optional<Array>& bias,
-           const Window& window, std::int64_t groups, int spatial, const Way& way) {
-  if (is_narrow(x, way) && is_narrow(weight, way) && (!bias || is_narrow(*bias, way)))
-    return way.narrow_product && bias
-               ? conv(x, weight, {}, window, groups, spatial) + along_channels(*bias, spatial)
-               : narrowed(conv(wide(x), wide(weight), wide(bias), window, groups, spatial, way),
-                          promote(x.dtype(), weight.dtype()));
-  const auto axes = static_cast<std::size_t>(spatial);
-  if (x.rank() != spatial + 2 || weight.rank() != spatial + 2)
-    throw ShapeError(fmt::format("conv{}d: x {} and weight {} must have {} axes", spatial,
-                                 str(x.shape()), str(weight.shape()), spatial + 2));
-  const std::int64_t in = x.size(1), out = weight.size(0), part = weight.size(1);
-  if (groups < 1 || out % groups != 0 || in % groups != 0 || part != in / groups)
-    throw ShapeError(fmt::format(
-        "conv{}d: {} input channels, {} output channels and {} in the weight do not fit {} groups",
-        spatial, in, out, part, groups));
-  const Sizes kernel(weight.shape().begin() + 2, weight.shape().end());
-  const Sizes padding = for_each_axis(window.padding, axes, "padding");
-  const Array padded = x.pad(padding_of(x, padding));
-  const Array seen = windows(padded, kernel, window.stride, window.dilation);
-  if (const auto fast = rearranged(padded, weight, window, groups, spatial, way))
-    return bias ? *fast + along_channels(*bias, spatial) : *fast;
-  // (batch, groups, out / groups, outer..., in / groups, windows...)
-  Sizes left{x.size(0), groups, 1, part}, right{groups, out / groups, part};
-  left.insert(left.end(), seen.shape().begin() + 2, seen.shape().end());
-  std::vector<int> order{0, 1, 2};
-  for (int i = 0; i < spatial; ++i) order.push_back(4 + i);
-  order.push_back(3);
-  for (int i = 0; i < spatial; ++i) order.push_back(4 + spatial + i);
-  right = {groups, out / groups};
-  right.insert(right.end(), axes, 1);
-  right.insert(right.end(), weight.shape().begin() + 1, weight.shape().end());
-  const Array terms = seen.reshape(left).permute(order), weights = weight.reshape(right);
-  Array sums = terms;  // (batch, groups, out / groups, outer...)
-  if (bias && way.bias_first) {
-    const auto in_rows = [&](const Array& x) {
-      Sizes shape(x.shape().begin(), x.shape().end() - spatial - 1);
-      shape.push_back(-1);
-      return x.reshape(shape);
-    };
-    const Array rows = in_rows(weights);
-    Sizes first = rows.shape();
-    first.back() = 1;
-    sums = sum(with_one(in_rows(terms)) * concat(bias->reshape(first), rows, rows.rank() - 1),
-               last_axes(1));
-  } else {
-    sums = sum(terms * weights, last_axes(spatial + 1));
-  }
-  Sizes shape{x.size(0), out};
-  shape.insert(shape.end(), sums.shape().begin() + 3, sums.shape().end());
-  const Array y = sums.reshape(shape);
-  if (!bias || way.bias_first) return y;
-  return y + along_channels(*bias, spatial);
-}
-
-Array avg_pool(const Array& x, const Sizes& size, const Window& window, int spatial,
-               const Way& way) {
-  const auto axes = static_cast<std::size_t>(spatial);
-  require_spatial(x, spatial, 0, "avg_pool");
-  const Sizes kernel = for_each_axis(size, axes, "size");
-  const Sizes padding = for_each_axis(window.padding, axes, "padding");
-  return mean(windows(x.pad(padding_of(x, padding)), kernel, window.stride, window.dilation),
-              last_axes(spatial), false, way);
-}
-
-Array max_pool(const Array& x, const Sizes& size, const Window& window, int spatial) {
-  const auto axes = static_cast<std::size_t>(spatial);
-  require_spatial(x, spatial, 0, "max_pool");
-  const Sizes kernel = for_each_axis(size, axes, "size");
-  const Sizes padding = for_each_axis(window.padding, axes, "padding");
-  if (!is_float(x.dtype())) throw DTypeError("max_pool takes floats; cast the operand first");
-  const Array padded = pad_with(x, padding_of(x, padding), Array::number("-inf"));
-  return max(windows(padded, kernel, window.stride, window.dilation), last_axes(spatial));
-}
 
 // Element (row, column) is element column - row + rows - 1 of a run of zeros followed by ones.
 Array upper_triangle(std::int64_t rows, std::int64_t columns, std::int64_t diagonal) {

@@ -205,6 +205,30 @@ def conv1d(h, x, w, b):
     return h.out(np.swapaxes(h.dot(columns, w.reshape(w.shape[0], -1).T), 1, 2) + b[:, None])
 
 
+def conv_transpose1d(h, x, w, b):  # of stride 2: (n, in, size), (in, out, 3)
+    spread = np.zeros((*x.shape[:2], 2 * x.shape[2] + 3), F)
+    spread[..., 2:-2:2] = x
+    windows = np.lib.stride_tricks.sliding_window_view(spread, 3, -1)  # n, in, size, window
+    columns = np.moveaxis(windows, 1, 2).reshape(len(x), windows.shape[2], -1)
+    return h.out(np.swapaxes(h.dot(columns, np.moveaxis(w[..., ::-1], 1, 2).reshape(-1, w.shape[1])), 1, 2) + b[:, None])
+
+
+def avg_pool1d(h, x):
+    return h.out(h.sum(np.lib.stride_tricks.sliding_window_view(x, 5, -1)) / h.number("n", 5))
+
+
+def bilinear(h, x, sizes):
+    for axis, size in ((-1, sizes[1]), (-2, sizes[0])):
+        n = x.shape[axis]
+        at = np.maximum((np.arange(size, dtype=F) + F(0.5)) * h.number("scale", n / size) - F(0.5), F(0))
+        low = np.minimum(at.astype(int), n - 1)
+        part = at - F(low)
+        weights = np.stack([1 - part, part], -1)
+        near = np.take(x, np.stack([low, np.minimum(low + 1, n - 1)], -1), axis)
+        x = h.sum(near * weights) if axis == -1 else h.sum(near * weights[..., None], -2)
+    return h.out(x)
+
+
 def cumsum(h, x):
     return h.out(np.stack([h.sum(x[..., :i + 1]) for i in range(x.shape[-1])], -1))
 
@@ -293,6 +317,9 @@ KERNELS = [
     ("rope", [(3, 7, 8), (7, 4), (7, 4)], {}, rope),
     ("complex_matmul", [(6, 10, 2), (10, 5, 2)], {}, complex_matmul),
     ("conv1d", [(2, 5, 20), (6, 5, 3), (6,)], {}, conv1d),
+    ("conv_transpose1d", [(2, 5, 9), (5, 4, 3), (4,)], {"stride": 2}, conv_transpose1d),
+    ("avg_pool1d", [(8, 30)], {"size": 5}, avg_pool1d),
+    ("interpolate", [(3, 7, 5)], {"size": [11, 8], "mode": "bilinear"}, lambda h, x: bilinear(h, x, (11, 8))),
     ("cumsum", [(4, 30)], {"axis": 1}, cumsum),
     ("prod", [(24, 12)], {"axis": 1}, lambda h, x: h.out(h.terms(x).prod(-1, dtype=F))),
     ("cumprod", [(4, 12)], {"axis": 1}, lambda h, x: h.out(np.cumprod(x, -1, dtype=F))),
