@@ -132,7 +132,7 @@ class Marker {
 
   // A float's value if a compiler knows it, as far as needed here.
   Constant constant_of(int id, const ProgramNode& node) {
-    if (!is_float(node.dtype)) return std::nullopt;
+    if (!is_float(node.dtype) || node.kept) return std::nullopt;
     if (node.op == Op::Const) {
       const auto views = node.origin->constant().st.views();
       const bool masked =
@@ -200,6 +200,7 @@ class Marker {
 
   void describe(int id, std::size_t i) {
     ProgramNode& node = program_.regions[static_cast<std::size_t>(id)].nodes[i];
+    if (node.kept) return;
     Contraction& c = node.contraction;
     switch (node.op) {
       case Op::Noop:

@@ -73,15 +73,25 @@ class Builder {
     return order;
   }
 
-  // True for a function that repeats often enough. A device may compute one that ends in a product
-  // with the sum that takes it: such a product must stand where the sum does.
+  // True for a costly operation that repeats often enough. A product that a sum may take unrounded
+  // must stand where the sum does, and so must what may be computed as one.
   bool is_kept(const LazyOp& node, const Order& order) {
     constexpr std::int64_t kOften = 8;
-    if (repeats_ != Repeats::KeptFunctions || node.op() != Op::Function) return false;
-    if (node.function_arg().or_last) {
-      const Op last = node.src().back()->op();
-      if (last != Op::Exp2 && last != Op::Recip && last != Op::Sqrt) return false;
-    }
+    if (repeats_ != Repeats::KeptFunctions || !is_float(node.dtype())) return false;
+    const auto is_costly = [](const LazyOp& n) {
+      if (n.op() == Op::Div) {
+        const LazyOp* divisor = n.src()[1].get();
+        while (!divisor->src().empty() && !is_reduce(divisor->op()))
+          divisor = divisor->src()[0].get();
+        return divisor->op() != Op::Const;
+      }
+      return n.op() == Op::Exp2 || n.op() == Op::Log2 || n.op() == Op::Sin || n.op() == Op::Sqrt ||
+             n.op() == Op::Recip;
+    };
+    const bool is_function = node.op() == Op::Function;
+    if (is_function && node.function_arg().or_last ? !is_costly(*node.src().back())
+                                                   : !is_function && !is_costly(node))
+      return false;
     std::int64_t times = 1;
     for (const int axis : order) {
       const std::int64_t size = node.shape()[static_cast<std::size_t>(axis)].as_int();

@@ -54,7 +54,7 @@ struct ProgramNode {
   bool repeats = false;
   Addresses results;
   std::int64_t distinct = 0;
-  // A function with such results: element i is that of `region`, without operands here.
+  // A costly operation with such results: element i is that of `region`, without operands here.
   bool kept = false;
   Contraction contraction;
   // The kernel's result type, if the device may hold the result in the wider `dtype`: it may, or
@@ -78,8 +78,8 @@ struct Program {
 };
 
 /// How often to compute a reduce whose terms are the same along an axis of its result: for each
-/// element, or once along such axes, which its region then omits; with KeptFunctions also named
-/// functions, which cost more than copies.
+/// element, or once along such axes, which its region then omits; with KeptFunctions also
+/// functions and quotients, which cost more than copies.
 enum class Repeats : std::uint8_t { Computed, Kept, KeptFunctions };
 
 /// The addresses of consecutive elements of a GATHER, from `first` on, at the given positions: runs

@@ -199,31 +199,26 @@ Program program_of(const LazyOpPtr& kernel, const Profile& profile,
   return with_excess(make_program(with_decompositions(bound), Repeats::KeptFunctions), profile);
 }
 
-// Terms that `runs` evaluators compute in addition to those of one: each keeps its own results of a
-// repeating reduce.
-double taken_again(const Program& program, std::int64_t runs) {
-  double terms = 0;
-  for (const Region& region : program.regions)
-    for (const ProgramNode& node : region.nodes)
-      if (node.repeats && node.distinct < runs)
-        terms += static_cast<double>(runs - node.distinct) * static_cast<double>(node.terms);
-  return terms;
-}
+constexpr std::int64_t kSampleRuns = 64;
 
-// The number of runs to cut the output into: enough for threads, but so few that all together do at
-// most twice the work of one, as for one long row of a softmax.
-std::int64_t count_runs(const Program& program) {
+// The length of the runs to cut the output into: enough runs for threads, but so few that all
+// together do at most twice the work of one, since each keeps its own results of what repeats. Runs
+// of several rows are whole rows.
+std::int64_t run_length(const Program& program, std::int64_t columns) {
   constexpr std::int64_t kMostRuns = 64;
+  const std::int64_t size = program.regions[0].size;
   std::int64_t most = 0;
-  double all = 0;
-  for (const Region& region : program.regions) {
-    most = std::max(most, region.size);
-    all += static_cast<double>(region.size);
-  }
+  for (const Region& region : program.regions) most = std::max(most, region.size);
   std::int64_t runs = std::clamp(most / kWorthThreads * 4, std::int64_t{1},
-                                 std::clamp(program.regions[0].size, std::int64_t{1}, kMostRuns));
-  while (runs > 1 && taken_again(program, runs) > all) runs = (runs + 1) / 2;
-  return runs;
+                                 std::clamp(size, std::int64_t{1}, kMostRuns));
+  const auto length = [&] {
+    const std::int64_t cut = std::max((size + runs - 1) / runs, std::int64_t{1});
+    return cut <= columns ? cut : (cut + columns - 1) / columns * columns;
+  };
+  const double all = work_of(program, size, columns);
+  while (runs > 1 && static_cast<double>(runs) * work_of(program, length(), columns) > 2 * all)
+    runs = (runs + 1) / 2;
+  return length();
 }
 
 }  // namespace
@@ -258,8 +253,8 @@ std::optional<Sampled> legal_results_in_runs(
   const std::optional<Sample> sample = sample_of(program, shape, sampling);
   const std::int64_t size = program.regions[0].size;
   const std::int64_t parts = sample ? std::ssize(sample->runs) : size;
-  const std::int64_t wanted = count_runs(program);
-  const std::int64_t run = std::max((parts + wanted - 1) / wanted, std::int64_t{1});
+  const std::int64_t run =
+      sample ? (parts + kSampleRuns - 1) / kSampleRuns : run_length(program, columns_of(shape));
   const std::int64_t runs = (parts + run - 1) / run;
   prepare(static_cast<std::size_t>(runs));
   const auto evaluate = [&](std::int64_t i) {

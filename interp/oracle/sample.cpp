@@ -12,27 +12,6 @@ namespace {
 
 constexpr std::int64_t kEdge = 32;  // elements on each edge of the output
 
-// The values computed for a run of `length` elements. Of the results of a reduce that repeat, a run
-// needs at most as many as differ within a row, or within the run.
-double work_of(const Program& program, double length, double columns) {
-  const auto size = static_cast<double>(program.regions[0].size);
-  std::vector<double> needed(program.regions.size(), 0);
-  needed[0] = length;
-  double all = 0;
-  for (std::size_t r = 0; r < program.regions.size(); ++r) {  // a reduce's region follows its own
-    all += needed[r];
-    for (const ProgramNode& node : program.regions[r].nodes) {
-      if (node.region < 0) continue;
-      double results = needed[r];
-      if (node.repeats)
-        results = std::min(results, std::max(1.0, static_cast<double>(node.distinct) *
-                                                      std::max(length, columns) / size));
-      needed[static_cast<std::size_t>(node.region)] += results * static_cast<double>(node.terms);
-    }
-  }
-  return all;
-}
-
 class Picker {
  public:
   Picker(std::int64_t rows, std::int64_t columns, std::uint64_t seed)
@@ -87,15 +66,38 @@ class Picker {
 
 }  // namespace
 
-std::optional<Sample> sample_of(const Program& program, std::span<const std::int64_t> shape,
-                                const Sampling& sampling) {
-  const std::int64_t size = program.regions[0].size;
+std::int64_t columns_of(std::span<const std::int64_t> shape) {
   std::int64_t columns = 1;
   for (const std::int64_t n : shape)
     if (n != 1) columns = n;
-  const auto work = [&](std::int64_t length) {
-    return work_of(program, static_cast<double>(length), static_cast<double>(columns));
-  };
+  return std::max<std::int64_t>(columns, 1);
+}
+
+double work_of(const Program& program, std::int64_t length, std::int64_t columns) {
+  const auto size = static_cast<double>(program.regions[0].size);
+  std::vector<double> needed(program.regions.size(), 0);
+  needed[0] = static_cast<double>(length);
+  double all = 0;
+  for (std::size_t r = 0; r < program.regions.size(); ++r) {  // a reduce's region follows its own
+    all += needed[r];
+    for (const ProgramNode& node : program.regions[r].nodes) {
+      if (node.region < 0) continue;
+      double results = needed[r];
+      if (node.repeats)
+        results = std::min(
+            results, std::max(1.0, static_cast<double>(node.distinct) *
+                                       static_cast<double>(std::max(length, columns)) / size));
+      needed[static_cast<std::size_t>(node.region)] += results * static_cast<double>(node.terms);
+    }
+  }
+  return all;
+}
+
+std::optional<Sample> sample_of(const Program& program, std::span<const std::int64_t> shape,
+                                const Sampling& sampling) {
+  const std::int64_t size = program.regions[0].size;
+  const std::int64_t columns = columns_of(shape);
+  const auto work = [&](std::int64_t length) { return work_of(program, length, columns); };
   if (size < 2 || work(size) <= sampling.most) return {};
   const std::int64_t rows = size / columns;
   const double one = work(1), row = work(columns);

@@ -44,6 +44,11 @@ struct Sample {
   std::vector<ElementRun> runs;  // in order, without overlaps
   Sampled sampled;
 };
+/// The size of the last axis of more than one element.
+std::int64_t columns_of(std::span<const std::int64_t> shape);
+/// The values computed for a run of `length` elements. Of the results of a reduce that repeat, a
+/// run needs at most as many as differ within a row of `columns` elements, or within the run.
+double work_of(const Program& program, std::int64_t length, std::int64_t columns);
 /// Elements spread over the output, with its edges; nullopt if all can be judged. `shape`: the
 /// output's. Whole rows where the elements of a row share most of their work.
 std::optional<Sample> sample_of(const Program& program, std::span<const std::int64_t> shape,

@@ -84,11 +84,14 @@ Axes all_axes(const Array& x) {
   return axes;
 }
 
-Array computed_once(const Array& x) {
+Array with_axis(const Array& x, int at, std::int64_t size) {
   Sizes shape = x.shape();
-  shape.push_back(1);
-  return max(x.reshape(shape), {-1});
+  shape.insert(shape.begin() + at, 1);
+  const Array split = x.reshape(shape);
+  shape[static_cast<std::size_t>(at)] = size;
+  return split.expand(shape);
 }
+Array computed_once(const Array& x) { return max(with_axis(x, x.rank()), {-1}); }
 
 bool is_narrow(const Array& x, const Way& way) {
   return !way.own_type && !x.is_number() && is_float(x.dtype()) && itemsize(x.dtype()) < 4;

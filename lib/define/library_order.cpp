@@ -5,6 +5,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/define/library.h"
+#include "touchstone/define/parts.h"
 #include "touchstone/dtype/bits.h"
 #include "touchstone/ops/fold.h"
 
@@ -26,16 +27,6 @@ Array reversed(const Array& x) {
   return exclusive(x, Array::constant(Scalar::from_bits(x.dtype(), ones)));
 }
 
-Array with_axis(const Array& x, int at, std::int64_t size = 1) {  // at <= rank
-  Sizes shape = x.shape();
-  shape.insert(shape.begin() + at, 1);
-  const Array split = x.reshape(shape);
-  shape[static_cast<std::size_t>(at)] = size;
-  return split.expand(shape);
-}
-// As a sum of one term: devices compute a reduce once where it repeats, other operations not.
-Array once(const Array& x) { return sum(with_axis(x, x.rank()), {x.rank()}); }
-
 // 0, 1, ... as sums of binary digits: `arange` adds n terms for each.
 Array positions(std::int64_t n, DType dtype = DType::Int64) {
   const auto digits = static_cast<std::size_t>(
@@ -47,7 +38,7 @@ Array positions(std::int64_t n, DType dtype = DType::Int64) {
     const Scalar weight = Scalar::from_int(dtype, std::int64_t{1} << k);
     all = all + Array::constant(weight, Sizes(digits, 1)).pad(one);
   }
-  return once(all.reshape({std::int64_t{1} << digits}).shrink({{0, n}}));
+  return computed_once(all.reshape({std::int64_t{1} << digits}).shrink({{0, n}}));
 }
 
 // Of rows: the place of each maximum, n more for NaN, else 0. `most`: maxima of the numbers.
@@ -121,7 +112,7 @@ Array values_of_ranks(const Array& rows, std::int64_t k, bool descending) {
   const DType bits = unsigned_of(type);
   const Array nan = Array::constant(Scalar::from_bits(bits, Scalar::parse(type, "nan").bits()));
   const Array exact = where(is_number(rows), rows.bitcast(bits), nan);
-  return of_ranks(rows, once(exact), k, descending).bitcast(type);
+  return of_ranks(rows, computed_once(exact), k, descending).bitcast(type);
 }
 Array places_of_ranks(const Array& rows, std::int64_t k, bool descending) {
   return of_ranks(rows, positions(rows.size(-1), DType::Int32), k, descending).cast(DType::Int64);
@@ -183,12 +174,12 @@ template <class F>
 Array product(const Array& x, const Array& steps, const F& total) {
   const DTypeInfo& type = info(x.dtype());
   const Array zero = number(0), infinite = Array::number("inf");
-  const Array log = once(Array::apply(Op::Log2, {abs(x.cast(DType::Float64))}));
+  const Array log = computed_once(Array::apply(Op::Log2, {abs(x.cast(DType::Float64))}));
   const Array is_below = less(log, zero);
   const Array above = total(where(is_below, zero, log)), below = total(where(is_below, log, zero));
   const Array is_negative =
       where(equal(x, zero), less(x.bitcast(signed_of(x.dtype())), zero), less(x, zero));
-  const Array signs = total(once(is_negative.cast(DType::Int32)));
+  const Array signs = total(computed_once(is_negative.cast(DType::Int32)));
   const auto power = [](const Array& e) { return Array::apply(Op::Exp2, {e}); };
 
   const Array size = power(above + below), part = steps * Array(std::ldexp(1.0, -type.digits));

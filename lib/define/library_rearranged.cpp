@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "touchstone/define/library.h"
+#include "touchstone/define/parts.h"
 
 namespace touchstone::define {
 namespace {
@@ -36,18 +37,18 @@ const Winograd& winograd_of(std::int64_t tile) {
   return tile == 2 ? kTwo : kFour;
 }
 
-// The matrix as an array that is computed once: a sum of one term.
+// Computed once.
 Array constant(const Matrix& matrix, DType dtype) {
   std::optional<Array> rows;
   for (const std::vector<double>& row : matrix) {
     std::optional<Array> line;
     for (const double v : row) {
-      const Array one = Array::constant(Scalar::from_double(dtype, v), {1, 1, 1});
+      const Array one = Array::constant(Scalar::from_double(dtype, v), {1, 1});
       line = line ? concat(*line, one, 1) : one;
     }
     rows = rows ? concat(*rows, *line, 0) : *line;
   }
-  return sum(*rows, {2});
+  return computed_once(*rows);
 }
 
 // matrix x along the last axes of x, each one sum over all of them.
@@ -65,12 +66,6 @@ Array transformed(const Matrix& matrix, const Array& x, int axes) {
     summed.push_back(axis - axes);
   }
   return sum(terms, summed);
-}
-
-Array with_axis(const Array& x, int axis) {
-  Sizes shape = x.shape();
-  shape.insert(shape.begin() + (axis < 0 ? x.rank() + 1 + axis : axis), 1);
-  return x.reshape(shape);
 }
 
 struct Sides {
@@ -165,10 +160,10 @@ Array fourier(const Array& x, const Array& weight, std::int64_t groups) {
   const auto [left, right] = in_groups(x, weight, {x.size(0), groups, in, out});
   // sum over t of v[t] wave(2 pi k t / n), for each k.
   const auto part = [&](const Array& v, Wave kind) {
-    return sum(with_axis(v, -2) * wave(kind, n, v.size(-1), n, x.dtype()), {-1});
+    return sum(with_axis(v, v.rank() - 1) * wave(kind, n, v.size(-1), n, x.dtype()), {-1});
   };
   const auto back = [&](const Array& v, Wave kind) {
-    return with_axis(v, -2) * wave(kind, outputs, n, n, x.dtype());
+    return with_axis(v, v.rank() - 1) * wave(kind, outputs, n, n, x.dtype());
   };
   const Array xr = part(left, Wave::Cosine), xi = part(left, Wave::Sine),
               wr = part(right, Wave::Cosine), wi = part(right, Wave::Sine);

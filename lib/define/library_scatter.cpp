@@ -4,6 +4,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/define/library.h"
+#include "touchstone/define/parts.h"
 
 namespace touchstone::define {
 namespace {
@@ -56,11 +57,6 @@ Array axis_back(const Array& x, int axis) {
   std::rotate(order.begin(), order.begin() + 1, order.begin() + axis + 1);
   return x.permute(order);
 }
-Array unit_axis_at(const Array& x, int at) {
-  Sizes shape = x.shape();
-  shape.insert(shape.begin() + at, 1);
-  return x.reshape(shape);
-}
 // A vector beside arrays with `axes` more axes.
 Array column(const Array& x, int axes) {
   Sizes shape(static_cast<std::size_t>(axes) + 1, 1);
@@ -89,8 +85,8 @@ Array picked(const Array& x, const Array& at) {
     return all.as_strided(shape, strides, 0);
   }
   const std::int64_t n = x.size(0);
-  const Array terms = where(equal(unit_axis_at(at, 1), column(places_of(n), x.rank() - 1)),
-                            unit_axis_at(x, 0), least_number(x.dtype()));
+  const Array terms = where(equal(with_axis(at, 1), column(places_of(n), x.rank() - 1)),
+                            with_axis(x, 0), least_number(x.dtype()));
   const Array inside = less(Array::number("-1"), at) * less(at, Array::number(std::to_string(n)));
   return where(inside, max(terms, {1}), zero_of(x.dtype()));
 }
@@ -110,14 +106,14 @@ Array combined(const Array& x, const Array& at, const Array& updates, Combine by
     const Array number = column(places_of(m), x.rank() - 1) + Array::number("1");
     const Array none = zero_of(DType::Int64);
     const Array last =
-        max(where(equal(unit_axis_at(at, 0), targets), unit_axis_at(number, 0), none), {1});
+        max(where(equal(with_axis(at, 0), targets), with_axis(number, 0), none), {1});
     return where(less(none, last), picked(updates, last - Array::number("1")), x);
   }
   // The first term is x itself.
   const auto behind_x = [](const Array& values) {
     Pairs before(values.shape().size());
     before[0] = {1, 0};
-    return unit_axis_at(values.pad(before), 0);
+    return with_axis(values.pad(before), 0);
   };
   const Array none = by == Combine::Max    ? least_number(x.dtype())
                      : by == Combine::Min  ? most_of(x.dtype())
@@ -125,7 +121,7 @@ Array combined(const Array& x, const Array& at, const Array& updates, Combine by
                                            : zero_of(x.dtype());
   const Array hit = equal(behind_x(at), targets);
   const Array is_x = column(true_of_one().reshape({1}).pad({{0, m}}), x.rank() - 1);
-  const Array terms = where(is_x, unit_axis_at(x, 1), where(hit, behind_x(updates), none));
+  const Array terms = where(is_x, with_axis(x, 1), where(hit, behind_x(updates), none));
   return by == Combine::Add   ? sum(terms, {1})
          : by == Combine::Max ? max(terms, {1})
                               : min(terms, {1});
@@ -298,7 +294,7 @@ Array embedding_bag(const Array& table, const Array& index, const std::optional<
   if (mode == Bag::Max) return max(rows, {1});
   if (mode == Bag::Mean) return mean(rows, {1}, false, way);
   if (!weights) return sum(rows, {1});
-  return narrowed(sum(wide(rows) * wide(unit_axis_at(*weights, 2)), {1}), table.dtype());
+  return narrowed(sum(wide(rows) * wide(with_axis(*weights, 2)), {1}), table.dtype());
 }
 
 namespace {

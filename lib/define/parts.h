@@ -19,6 +19,8 @@ Array count(std::int64_t n);
 Array over(const Array& x, const Array& divisor, bool reciprocal);
 /// A float32 that may be rounded to the narrow type of the operands.
 Array stage(const Array& x, const Way& way);
+/// A new axis before axis `at`, or behind all if that is the rank.
+Array with_axis(const Array& x, int at, std::int64_t size = 1);
 /// A number of that type.
 Array typed(const Array& number, DType dtype);
 

@@ -43,15 +43,16 @@ void expect_same(const std::vector<T>& got, const std::vector<T>& want, const st
         << what << " element " << i << ": " << +got[i] << ", not " << +want[i];
 }
 
-constexpr float kInf = INFINITY, kNan = NAN;
+constexpr float kInfinity = INFINITY, kNaN = NAN;
 
 // The same elements as an input and as a computed table.
 const char* const kTables[] = {"x[6]", "where(x[6] == x, x, x)"};
 
 TEST(Reads, KeepBitsAndCountFromTheEnd) {
-  const std::vector<float> x = {-0.0F, kNan, kInf, -kInf, 1e-45F, 3};
+  const std::vector<float> x = {-0.0F, kNaN, kInfinity, -kInfinity, 1e-45F, 3};
   const std::vector<std::int32_t> at = {0, 1, 2, 3, 4, 5, -1, -6, 6, -7, 2000000000};
-  const std::vector<float> want = {-0.0F, kNan, kInf, -kInf, 1e-45F, 3, 3, -0.0F, 0, 0, 0};
+  const std::vector<float> want = {-0.0F, kNaN,  kInfinity, -kInfinity, 1e-45F, 3,
+                                   3,     -0.0F, 0,         0,          0};
   for (const std::string table : kTables) {
     const std::string call = "(" + table + ", i[11]:i32, axis=0)";
     expect_same(result_of<float>("take_along" + call, x, at), want, table);
@@ -160,25 +161,25 @@ TEST(Scatter, OfBoolIsLogic) {
 }
 
 TEST(Scatter, LeavesOtherElementsAlone) {
-  const std::vector<float> x = {-0.0F, kNan, kInf, -kInf, -0.0F, 1};
+  const std::vector<float> x = {-0.0F, kNaN, kInfinity, -kInfinity, -0.0F, 1};
   const std::vector<std::int32_t> at = {4, 5, 6, -7};
-  const std::vector<float> updates = {2, kNan, kNan, kInf};
+  const std::vector<float> updates = {2, kNaN, kNaN, kInfinity};
   const std::string call = "scatter(x[6], i[4]:i32, u[4], reduce=";
-  expect_same(result_of<float>(call + "none)", x, at, updates), {-0.0F, kNan, kInf, -kInf, 2, kNan},
-              "none");
-  expect_same(result_of<float>(call + "add)", x, at, updates), {-0.0F, kNan, kInf, -kInf, 2, kNan},
-              "add");
-  expect_same(result_of<float>(call + "max)", x, at, updates), {-0.0F, kNan, kInf, -kInf, 2, kNan},
-              "max");
+  expect_same(result_of<float>(call + "none)", x, at, updates),
+              {-0.0F, kNaN, kInfinity, -kInfinity, 2, kNaN}, "none");
+  expect_same(result_of<float>(call + "add)", x, at, updates),
+              {-0.0F, kNaN, kInfinity, -kInfinity, 2, kNaN}, "add");
+  expect_same(result_of<float>(call + "max)", x, at, updates),
+              {-0.0F, kNaN, kInfinity, -kInfinity, 2, kNaN}, "max");
   expect_same(result_of<float>(call + "min)", x, at, updates),
-              {-0.0F, kNan, kInf, -kInf, -0.0F, kNan}, "min");
+              {-0.0F, kNaN, kInfinity, -kInfinity, -0.0F, kNaN}, "min");
   // A number, and a shorter index.
   expect_same(result_of<float>("scatter(x[2,3], i[1,2]:i32, 7, axis=1)", x,
                                std::vector<std::int32_t>{2, 0}),
-              {7, kNan, 7, -kInf, -0.0F, 1}, "number");
+              {7, kNaN, 7, -kInfinity, -0.0F, 1}, "number");
   expect_same(result_of<float>("scatter(x[2,3], i[1,2]:i32, u[2,2], reduce=add)", x,
                                std::vector<std::int32_t>{1, 1}, updates),
-              {-0.0F, kNan, kInf, -kInf, kNan, 1}, "shorter");
+              {-0.0F, kNaN, kInfinity, -kInfinity, kNaN, 1}, "shorter");
   expect_same(result_of<float>("scatter(x[6], i[0]:i32, u[0], reduce=max)", x,
                                std::vector<std::int32_t>{}, std::vector<float>{}),
               x, "no updates");
@@ -234,14 +235,16 @@ TEST(Scatter, NdPicksByTheFirstAxes) {
 }
 
 TEST(Segments, AreCombined) {
-  const std::vector<float> x = {1, 2, kNan, -4, 5, 6, -0.0F, 7, 9, 10};
+  const std::vector<float> x = {1, 2, kNaN, -4, 5, 6, -0.0F, 7, 9, 10};
   const std::vector<std::int32_t> at = {2, 0, 2, -1, 4};  // -1 and 4: dropped
   const auto of = [&](const std::string& name) {
     return result_of<float>(name + "(x[5,2], i[5]:i32, segments=4)", x, at);
   };
-  expect_same(of("segment_sum"), {kNan, -4, 0, 0, 6, 8, 0, 0}, "sum");
-  expect_same(of("segment_max"), {kNan, -4, -kInf, -kInf, 5, 6, -kInf, -kInf}, "max");
-  expect_same(of("segment_min"), {kNan, -4, kInf, kInf, 1, 2, kInf, kInf}, "min");
+  expect_same(of("segment_sum"), {kNaN, -4, 0, 0, 6, 8, 0, 0}, "sum");
+  expect_same(of("segment_max"), {kNaN, -4, -kInfinity, -kInfinity, 5, 6, -kInfinity, -kInfinity},
+              "max");
+  expect_same(of("segment_min"), {kNaN, -4, kInfinity, kInfinity, 1, 2, kInfinity, kInfinity},
+              "min");
   expect_same(
       result_of<std::uint8_t>("segment_min(x[2]:u8, i[2]:i8, segments=2)",
                               std::vector<std::uint8_t>{9, 200}, std::vector<std::int8_t>{1, 1}),
@@ -301,10 +304,10 @@ TEST(SelectAndScatter, GivesEachWindowsGradientToItsMaximum) {
       std::vector<float> x, gradient;
       for (unsigned i = 0; i < 42; ++i)
         x.push_back(!special      ? static_cast<float>(i * 7 % 5)
-                    : i % 11 == 3 ? kNan
-                    : i % 3 == 0  ? -kInf
+                    : i % 11 == 3 ? kNaN
+                    : i % 3 == 0  ? -kInfinity
                     : i % 4 == 1  ? -0.0F
-                                  : -kInf);
+                                  : -kInfinity);
       const auto count = [&](std::size_t k, std::int64_t n) {
         return (n + 2 * p.padding[k] - p.size[k]) / p.stride[k] + 1;
       };
