@@ -42,6 +42,8 @@ constexpr CompositeForm kForms[] = {
     {kMeans, "reciprocal", "sum * (1/n)", {.reciprocal = true}},
     {kMeans, "running", "sum(x * (1/n)), for running means", {.running = true}},
     {"quantize fake_quantize", "reciprocal", "x * (1/scale)", {.reciprocal = true}},
+    {"hardswish", "reciprocal", "x relu6(x + 3) * (1/6)", {.reciprocal = true}},
+    {"hardswish", "gate first", "x * min(max(x/6 + 1/2, 0), 1)", {.gate_first = true}},
     {"softmax masked_softmax", "reciprocal", "e * (1 / sum(e))", {.reciprocal = true}},
     {"softmax masked_softmax", "base 2", "e = exp2(x*log2(e) - max*log2(e))", {.base2 = true}},
     {"softmax masked_softmax", "base 2, reciprocal", "both", {.reciprocal = true, .base2 = true}},

@@ -52,8 +52,11 @@ Array selu(const Array& x) {
 Array hardsigmoid(const Array& x) {
   return in_float32("hardsigmoid", x, [](const Array& v) { return from_0_to_6(v + 3) / 6; });
 }
-Array hardswish(const Array& x) {
-  return in_float32("hardswish", x, [](const Array& v) { return v * from_0_to_6(v + 3) / 6; });
+Array hardswish(const Array& x, const Way& way) {
+  return in_float32("hardswish", x, [&](const Array& v) {
+    if (!way.gate_first) return over(v * from_0_to_6(v + 3), Array(6), way.reciprocal);
+    return v * clamp(v * Array(1.0 / 6) + 0.5, Array::number("0"), Array::number("1"));
+  });
 }
 Array mish(const Array& x) {
   return in_float32("mish", x, [](const Array& v) {

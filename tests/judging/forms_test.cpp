@@ -251,6 +251,17 @@ TEST(Forms, BinaryCrossEntropyOfLogitsInOtherTerms) {
   expect_form(parts, "parts");
 }
 
+TEST(Forms, HardswishAsOnnxHasIt) {
+  test::Draws random(21);
+  Trial onnx{"hardswish(x[4000])", {drawn(random, 4000, 2)}, {}}, scaled = onnx;
+  for (const float x : onnx.in[0]) {
+    onnx.out.push_back(x * std::max(0.0F, std::min(1.0F, x * (1.0F / 6) + 0.5F)));
+    scaled.out.push_back(x * std::min(std::max(x + 3, 0.0F), 6.0F) * (1.0F / 6));
+  }
+  expect_form(onnx, "gate first");
+  expect_legal(scaled);
+}
+
 TEST(Forms, ProfilesStoreTheirNames) {
   const Profile p = Profile::from_json(R"({"base": "library", "forms": ["folded", "moments"]})");
   EXPECT_EQ(p.forms, (std::vector<std::string>{"folded", "moments"}));

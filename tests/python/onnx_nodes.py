@@ -7,9 +7,6 @@ import math
 
 import numpy as np
 
-# Definitions and arguments (definition.argument) that rows use before they exist; their nodes count as "no definition".
-COMING = set()
-
 NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 WORDS = {1: "f32", 2: "u8", 3: "i8", 4: "u16", 5: "i16", 6: "i32", 7: "i64", 9: "bool", 10: "f16", 11: "f64",
          12: "u32", 13: "u64", 16: "bf16"}  # TensorProto.DataType
@@ -346,7 +343,7 @@ ROWS = {
     "Selu": lambda n: f"elu(A, alpha={n('alpha')}) * {n('gamma')}" if n.attributes else "selu(A)",
     "LeakyRelu": given("leaky_relu(A, slope={alpha})", alpha=0.01), "PRelu": "where(A < 0, A * B, A)",
     "HardSigmoid": given("clamp(A * {alpha} + {beta}, 0, 1)", alpha=0.2, beta=0.5),
-    "HardSwish": lambda n: f"A * clamp(A * {n('alpha')} + 0.5, 0, 1)" if n("alpha") else "hardswish(A)",
+    "HardSwish": "hardswish(A)",
     "ThresholdedRelu": given("threshold(A, threshold={alpha}, value=0)", alpha=1.0),
     "Shrink": given("where(A < -{lambd}, A + {bias}, where(A > {lambd}, A - {bias}, 0))", lambd=0.5, bias=0.0),
 

@@ -20,7 +20,7 @@ from onnx import numpy_helper
 from touchstone import kernel
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from onnx_nodes import COMING, NAMES, ROWS, WORDS, Node
+from onnx_nodes import NAMES, ROWS, WORDS, Node
 
 FOLDER = pathlib.Path(os.environ.get("TOUCHSTONE_ONNX_NODES", "/usr/share/libonnx-testdata/data/node"))
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason=f"no node tests in {FOLDER} (Debian: libonnx-testdata)")
@@ -38,8 +38,6 @@ EXPLAINED = {
     **dict.fromkeys((f"resize_downsample_scales_{kind}_align_corners" for kind in ("linear", "cubic")), (
         None, "\"x_original = x_resized * (length_original - 1) / (length_resized - 1)\", where length_resized is \"the length of the "
         "resized tensor\"; the data take scale * length_original for it, as 2.4 instead of 2.")),
-    "hardswish": ({"alpha": 1 / 6}, "\"y = x * max(0, min(1, alpha * x + beta)) [...] where alpha = 1/6 and beta = 0.5\" rounds "
-                                    "elsewhere than PyTorch's x relu6(x + 3) / 6, our definition."),
 }
 
 # Sums and exponentials, whose legal results span more than 8 ULP, since a library may add in any order: there the change
@@ -56,7 +54,7 @@ NEAR, FAR, INTEGER = "8 ULP", "512 ULP of the largest element", "1, or flipped"
 class Result:
     name: str
     op: str
-    state: str  # passed, explained, failed, no row, not covered, no definition
+    state: str  # passed, explained, failed, no row, not covered
     why: str = ""
     changes: list = field(default_factory=list)  # (kind, status, text) of each changed output
 
@@ -99,11 +97,6 @@ def changed(expected, word, op):
     return FAR if op in SPREAD else NEAR, result
 
 
-def is_coming(error):
-    found = re.search(r"there is no definition '(\w+)'|^\s*(\w+)\(.*\) has no argument '(\w+)'", str(error))
-    return found and (found[1] or f"{found[2]}.{found[3]}") in COMING
-
-
 def judge_node(name, op, node):
     """Judges each output that has a formula, and a changed one."""
     result = Result(name, op, "not covered")
@@ -124,7 +117,7 @@ def judge_node(name, op, node):
                 verdict = kernel.check(made, arrays, other)
                 result.changes.append((moved, verdict.status, f"{name}: {verdict}\n{text}"))
         except Exception as error:
-            return Result(name, op, "no definition" if is_coming(error) else "failed", f"{error}\n{text}")
+            return Result(name, op, "failed", f"{error}\n{text}")
         result.state = "passed"
     return result
 
@@ -158,7 +151,7 @@ def share(results, kind):
 
 def summary(results):
     by_state = {state: collections.Counter(r.op for r in results if r.state == state)
-                for state in ("passed", "explained", "failed", "no definition", "not covered", "no row")}
+                for state in ("passed", "explained", "failed", "not covered", "no row")}
     yield f"{len(results)} tests of one node, {sum(r.op in ROWS for r in results)} with a row: " + ", ".join(f"{ops.total()} {state}" for state, ops in by_state.items())
     for kind in (NEAR, FAR, INTEGER):
         yield "one element changed by {}: {} of {} seen".format(kind, *share(results, kind))
@@ -174,7 +167,7 @@ def results():
 def test_every_expected_output_is_legal(results):
     print(*summary(results), sep="\n")
     assert [f"{r.name}: {r.why}" for r in results if r.state == "failed"] == []
-    assert [f"{r.name}: {r.state}" for r in results if r.name in EXPLAINED and r.state not in ("explained", "no definition")] == []
+    assert [f"{r.name}: {r.state}" for r in results if r.name in EXPLAINED and r.state != "explained"] == []
     assert sum(r.state == "passed" for r in results) > 400
 
 
@@ -187,12 +180,6 @@ def test_a_changed_float_is_seen_in_19_of_20_outputs(results, kind):
 def test_a_changed_integer_is_always_seen(results):
     unseen = [text for r in results if r.name not in TIES for kind, status, text in r.changes if kind == INTEGER and status != "FAIL"]
     assert unseen == []
-
-
-def test_definitions_to_come_do_not_exist_yet():
-    """Else remove them from COMING."""
-    names = [name.split(".") for name in COMING]
-    assert [name for name, *argument in names if name in kernel.definitions and all(a in kernel.definitions[name][0] for a in argument)] == []
 
 
 if __name__ == "__main__":
