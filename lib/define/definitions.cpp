@@ -408,7 +408,7 @@ const Definition kNamed[] = {
      [](const Call& c) { return tril(c.array("x"), c.integer("diagonal")); }},
     {"reads", "triu(x, diagonal=0)", "0 below the diagonal",
      [](const Call& c) { return triu(c.array("x"), c.integer("diagonal")); }},
-    {"reads", "arange(size=..., dtype=i32)", "0, 1, 2, ...; the sum of a triangle of ones",
+    {"reads", "arange(size=..., dtype=i32)", "0, 1, 2, ...",
      [](const Call& c) { return arange(c.integer("size"), c.dtype("dtype")); }},
     {"reads", "one_hot(index, classes=..., dtype=f32)", "1 at the index, else 0",
      [](const Call& c) {

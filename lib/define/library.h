@@ -399,7 +399,7 @@ inline constexpr std::int64_t kMostPoints = 1'024;
 // ---- masks, positions and indexing
 /// True where column - row >= diagonal; uses views only.
 Array upper_triangle(std::int64_t rows, std::int64_t columns, std::int64_t diagonal);
-/// 0, 1, 2, ... as a sum over a triangle of ones.
+/// 0, 1, 2, ...
 Array arange(std::int64_t size, DType dtype = DType::Int32);
 Array tril(const Array& x, std::int64_t diagonal = 0);
 Array triu(const Array& x, std::int64_t diagonal = 0);

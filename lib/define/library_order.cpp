@@ -27,20 +27,6 @@ Array reversed(const Array& x) {
   return exclusive(x, Array::constant(Scalar::from_bits(x.dtype(), ones)));
 }
 
-// 0, 1, ... as sums of binary digits: `arange` adds n terms for each.
-Array positions(std::int64_t n, DType dtype = DType::Int64) {
-  const auto digits = static_cast<std::size_t>(
-      std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(n, 1) - 1)));
-  Array all = Array::constant(Scalar::from_int(dtype, 0), Sizes(digits, 1));
-  for (std::size_t k = 0; k < digits; ++k) {
-    Pairs one(digits);
-    one[digits - 1 - k].first = 1;
-    const Scalar weight = Scalar::from_int(dtype, std::int64_t{1} << k);
-    all = all + Array::constant(weight, Sizes(digits, 1)).pad(one);
-  }
-  return computed_once(all.reshape({std::int64_t{1} << digits}).shrink({{0, n}}));
-}
-
 // Of rows: the place of each maximum, n more for NaN, else 0. `most`: maxima of the numbers.
 Array scores(const Array& x, const Array& most, const Array& places) {
   const Array zero = number(0), found = where(equal(x, most), places, zero);
@@ -99,7 +85,7 @@ Array ranks(const Array& rows, bool descending) {
 // sums of integers are exact, and judged faster than maxima.
 Array of_ranks(const Array& x, const Array& rows, std::int64_t k, bool descending) {
   const Array rank = with_axis(ranks(x, descending), x.rank() - 1, k);
-  const Array chosen = equal(rank, positions(k, DType::Int32).reshape({k, 1})),
+  const Array chosen = equal(rank, arange(k, DType::Int32).reshape({k, 1})),
               row = with_axis(rows, rows.rank() - 1);
   const bool adds = x.is_input() && is_integer(rows.dtype());
   if (adds) return sum(where(chosen, row, number(0)), {-1});
@@ -115,7 +101,7 @@ Array values_of_ranks(const Array& rows, std::int64_t k, bool descending) {
   return of_ranks(rows, computed_once(exact), k, descending).bitcast(type);
 }
 Array places_of_ranks(const Array& rows, std::int64_t k, bool descending) {
-  return of_ranks(rows, positions(rows.size(-1), DType::Int32), k, descending).cast(DType::Int64);
+  return of_ranks(rows, arange(rows.size(-1), DType::Int32), k, descending).cast(DType::Int64);
 }
 
 // f of rows that are the last axis of its argument and its result.
@@ -213,7 +199,7 @@ Array place_of_max(const Array& rows, bool is_input) {
   if (!is_input && n <= kMostRanked)
     return number(n - 1) - places_of_ranks(flip(rows, {-1}), 1, true);
   const Array most = max(numbers_only(rows), {-1}, true);
-  return place_of(max(scores(rows, most, positions(n)), {-1}, true), n);
+  return place_of(max(scores(rows, most, arange(n, DType::Int64)), {-1}, true), n);
 }
 
 // Of -x or ~x for the minimum.
@@ -248,7 +234,7 @@ Array cummin(const Array& x, int axis) { return reversed(cummax(reversed(x), axi
 Array cummax_index(const Array& x, int axis) {
   return along(x, axis, [](const Array& rows) {
     const std::int64_t n = rows.size(-1);
-    const Array score = scores(rows, running_max(numbers_only(rows)), positions(n));
+    const Array score = scores(rows, running_max(numbers_only(rows)), arange(n, DType::Int64));
     return place_of(running_max(score), n);
   });
 }
@@ -302,7 +288,7 @@ Array cumprod(const Array& x, int axis, const Way& way) {
     const std::int64_t n = rows.size(-1);
     if (n < 2) return rows;
     if (is_float(rows.dtype()))
-      return product(rows, positions(n).cast(DType::Float64),
+      return product(rows, arange(n, DType::Int64).cast(DType::Float64),
                      [](const Array& terms) { return running(terms, Op::Add); });
     require_few("cumprod of integers", n, kMostPrefixes);
     Pairs before(rows.shape().size());

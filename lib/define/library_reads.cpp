@@ -1,5 +1,6 @@
 // Masks and indexing: mostly movement.
 #include <algorithm>
+#include <bit>
 
 #include "touchstone/define/library.h"
 
@@ -24,10 +25,22 @@ Array upper_triangle(std::int64_t rows, std::int64_t columns, std::int64_t diago
       .as_strided({rows, columns}, {-1, 1}, rows - 1);
 }
 
+// As sums of binary digits, in int64 so that each is exact.
 Array arange(std::int64_t size, DType dtype) {
   if (size < 0) throw ShapeError(fmt::format("arange: {} is negative", size));
-  const Array before = transpose(upper_triangle(size, size, 1));  // column < row
-  return sum(before.cast(dtype), {1});
+  const auto digits = static_cast<std::size_t>(
+      std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(size, 1) - 1)));
+  const auto constant = [&](std::int64_t value) {
+    return Array::constant(Scalar::from_int(DType::Int64, value), Sizes(digits, 1));
+  };
+  Array sum = constant(0);
+  for (std::size_t k = 0; k < digits; ++k) {
+    Pairs one(digits);
+    one[digits - 1 - k].first = 1;
+    sum = sum + constant(std::int64_t{1} << k).pad(one);
+  }
+  const Array all = computed_once(sum.reshape({std::int64_t{1} << digits}).shrink({{0, size}}));
+  return dtype == DType::Int64 ? all : all.cast(dtype);
 }
 
 Array tril(const Array& x, std::int64_t diagonal) {
@@ -42,7 +55,7 @@ Array one_hot(const Array& index, std::int64_t classes, DType dtype) {
   require_integers(index, "one_hot");
   Sizes shape = index.shape();
   shape.push_back(1);
-  return equal(index.reshape(shape), arange(classes).cast(index.dtype())).cast(dtype);
+  return equal(index.reshape(shape).cast(DType::Int64), arange(classes, DType::Int64)).cast(dtype);
 }
 
 Array gather(const Array& table, const Array& index, Outside outside) {

@@ -26,17 +26,6 @@ Array most_of(DType dtype) {
   return Array::constant(Scalar::from_bits(dtype, is_bool(dtype) ? 1 : ~least_bits(dtype)));
 }
 
-// Positions 0 to n - 1 as two digits, so that each sums about 2 sqrt(n) ones.
-Array places_of(std::int64_t n) {
-  if (n <= 64) return arange(n, DType::Int64);
-  const auto base = static_cast<std::int64_t>(std::sqrt(static_cast<double>(n))) + 1;
-  const std::int64_t whole = checked_mul(base, base);
-  const Array digit = arange(base, DType::Int64);
-  const Array high = digit.reshape({base, 1}).expand({base, base}).reshape({whole});
-  const Array low = digit.expand({base, base}).reshape({whole});
-  return (high * Array::number(std::to_string(base)) + low).shrink({{0, n}});
-}
-
 // Positions of an axis of n elements as int64; negative ones count from the end if `wraps`.
 Array position_of(const Array& index, std::int64_t n, std::string_view what, bool wraps = true) {
   if (index.is_number() || !is_integer(index.dtype()))
@@ -85,7 +74,7 @@ Array picked(const Array& x, const Array& at) {
     return all.as_strided(shape, strides, 0);
   }
   const std::int64_t n = x.size(0);
-  const Array terms = where(equal(with_axis(at, 1), column(places_of(n), x.rank() - 1)),
+  const Array terms = where(equal(with_axis(at, 1), column(arange(n, DType::Int64), x.rank() - 1)),
                             with_axis(x, 0), least_number(x.dtype()));
   const Array inside = less(Array::number("-1"), at) * less(at, Array::number(std::to_string(n)));
   return where(inside, max(terms, {1}), zero_of(x.dtype()));
@@ -101,9 +90,9 @@ void require_same_type(const Array& x, const Array& updates, std::string_view wh
 // (m, r...).
 Array combined(const Array& x, const Array& at, const Array& updates, Combine by) {
   const std::int64_t n = x.size(0), m = at.size(0);
-  const Array targets = column(places_of(n), x.rank());
+  const Array targets = column(arange(n, DType::Int64), x.rank());
   if (by == Combine::Last) {
-    const Array number = column(places_of(m), x.rank() - 1) + Array::number("1");
+    const Array number = column(arange(m, DType::Int64), x.rank() - 1) + Array::number("1");
     const Array none = zero_of(DType::Int64);
     const Array last =
         max(where(equal(with_axis(at, 0), targets), with_axis(number, 0), none), {1});
