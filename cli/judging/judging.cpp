@@ -86,6 +86,7 @@ std::string json_of(const Verdict& v, const LazyOpPtr& kernel, const ChosenProfi
   out["checked"] = v.checked;
   if (v.sampled)
     out["sampled"] = {
+        {"judged", v.sampled->judged},
         {"of", v.sampled->of},
         {"missed",
          {{"element", v.sampled->element}, {"row", v.sampled->row}, {"tile", v.sampled->tile}}}};

@@ -56,7 +56,7 @@ Verb check_verb(CLI::App& app) {
       "--find-order", o.find_order,
       "Also report the order in which the candidate summed, and what a profile may declare");
   v->add_flag("--all-elements,--all", o.all_elements,
-              "Judge every element of a kernel that is so large that some are judged otherwise");
+              "Judge all elements of a very large kernel, not a sample");
   v->add_flag("--json", o.json, "Print one JSON object and nothing else");
   return {v, [] { return run_check(o); }, add_work_limits(v, o.limits)};
 }

@@ -101,6 +101,7 @@ class Deadline {
 
 struct Cost {
   double values = 0, seconds = 0;
+  double stored = 1;  // elements of the output
 };
 
 double least(const sint& count) {
@@ -118,10 +119,10 @@ Cost cost_of(const LazyOpPtr& kernel) {
       ++nodes;
       if (is_reduce(node->op())) ++reduces;
     }
-    if (nodes * reduces > kMostCounted) return {stored, stored / kMostIntegers};
+    if (nodes * reduces > kMostCounted) return {stored, stored / kMostIntegers, stored};
     const FlopCounter work = get_lazyop_info(kernel);
     const double all = least(work.flops) + stored, floats = std::min(least(work.float_flops), all);
-    return {all, floats / kMostFloats + (all - floats) / kMostIntegers};
+    return {all, floats / kMostFloats + (all - floats) / kMostIntegers, stored};
   } catch (const OverflowError&) {  // a hostile kernel
     return {0x1p63, 0x1p63 / kMostIntegers};
   }
@@ -170,8 +171,10 @@ void require_feasible(const KernelFile& kernel, const WorkLimits& limits, const 
   static const double cores = std::max(1U, std::thread::hardware_concurrency());
   const Cost cost = cost_of(kernel.ast);
   const double seconds = cost.seconds / cores;
-  const bool is_sampled = cost.values > sampling.most && elements(kernel.ast->shape()) != 1;
-  if (limits.seconds > 0 && seconds > limits.seconds && !is_sampled)
+  // A sample has at least 16 elements.
+  const double part =
+      cost.values > sampling.most ? std::min(16 / std::max(cost.stored, 1.0), 1.0) : 1;
+  if (limits.seconds > 0 && part * seconds > limits.seconds)
     throw ParseError(
         fmt::format("the kernel computes at least {:.3g} values, which take at least {}; the limit "
                     "is {:g} s ({})",

@@ -37,6 +37,7 @@ class Builder {
     Shape shape;
     for (const int axis : order) shape.push_back(root.shape()[static_cast<std::size_t>(axis)]);
     made.size = concrete_size(shape);
+    for (const sint& n : shape) made.shape.push_back(n.as_int());
     NodeMap<int> place;
     for (const LazyOp* node : region_nodes(root, order)) {
       place.emplace(node, static_cast<int>(made.nodes.size()));
@@ -81,8 +82,7 @@ class Builder {
     const auto is_costly = [](const LazyOp& n) {
       if (n.op() == Op::Div) {
         const LazyOp* divisor = n.src()[1].get();
-        while (!divisor->src().empty() && !is_reduce(divisor->op()))
-          divisor = divisor->src()[0].get();
+        while (!divisor->src().empty()) divisor = divisor->src()[0].get();
         return divisor->op() != Op::Const;
       }
       return n.op() == Op::Exp2 || n.op() == Op::Log2 || n.op() == Op::Sin || n.op() == Op::Sqrt ||
@@ -161,12 +161,15 @@ class Builder {
     const StillAxes still = repeats_ != Repeats::Computed && !empty ? still_below(node) : 0;
     Order inner;
     Shape reduced_shape, kept_shape, shape;
-    for (const int axis : order) {
+    for (std::size_t place = 0; place < order.size(); ++place) {
+      const int axis = order[place];
       const sint& size = shape.emplace_back(node.shape()[static_cast<std::size_t>(axis)]);
       const bool repeated = contains(still, axis) && size.as_int() > 1;
       made.repeats = made.repeats || repeated;
       kept_shape.push_back(repeated ? sint(1) : size);
-      if (!reduced(axis) && !repeated) inner.push_back(axis);
+      if (reduced(axis) || repeated) continue;
+      inner.push_back(axis);
+      made.outer_axes.push_back(static_cast<int>(place));
     }
     if (made.repeats) {
       made.distinct = concrete_size(kept_shape);

@@ -48,6 +48,9 @@ struct ProgramNode {
   // of `region`.
   int region = -1;
   std::int64_t terms = 0;
+  // The axes of this region, by place, that the region of the terms begins with; its others are
+  // reduced.
+  std::vector<int> outer_axes;
   DType accumulator = DType::Bool;
   // If set, the reduction has only `distinct` results, constant along some axes; `results` maps
   // element i of this node to its result.
@@ -68,6 +71,7 @@ struct ProgramNode {
 struct Region {
   std::vector<ProgramNode> nodes;
   std::int64_t size = 0;
+  std::vector<std::int64_t> shape;
 };
 
 /// A concrete kernel with reordered axes: the operand of every reduce has the reduced axes last, so

@@ -1,6 +1,8 @@
 #include "touchstone/interp/oracle/envelope.h"
 
 #include <algorithm>
+#include <functional>
+#include <string_view>
 #include <utility>
 
 #include "touchstone/interp/device/evaluator.h"
@@ -201,12 +203,25 @@ Program program_of(const LazyOpPtr& kernel, const Profile& profile,
 
 constexpr std::int64_t kSampleRuns = 64;
 
+// Other kernels and other inputs have other elements judged.
+std::uint64_t seed_of(std::uint64_t seed, const LazyOpPtr& kernel,
+                      std::span<Buffer* const> buffers) {
+  constexpr std::size_t kRead = 4096;
+  std::uint64_t hash = seed ^ kernel->hash();
+  for (std::size_t i = 1; i < buffers.size(); ++i)
+    if (buffers[i] != nullptr && buffers[i]->memory() != nullptr)
+      hash = hash * 31 +
+             std::hash<std::string_view>()({static_cast<const char*>(buffers[i]->memory()),
+                                            std::min<std::size_t>(buffers[i]->bytes(), kRead)});
+  return hash;
+}
+
 // The length of the runs to cut the output into: enough runs for threads, but so few that all
 // together do at most twice the work of one, since each keeps its own results of what repeats. Runs
 // of several rows are whole rows.
-std::int64_t run_length(const Program& program, std::int64_t columns) {
+std::int64_t run_length(const Program& program) {
   constexpr std::int64_t kMostRuns = 64;
-  const std::int64_t size = program.regions[0].size;
+  const std::int64_t size = program.regions[0].size, columns = columns_of(program);
   std::int64_t most = 0;
   for (const Region& region : program.regions) most = std::max(most, region.size);
   std::int64_t runs = std::clamp(most / kWorthThreads * 4, std::int64_t{1},
@@ -215,8 +230,8 @@ std::int64_t run_length(const Program& program, std::int64_t columns) {
     const std::int64_t cut = std::max((size + runs - 1) / runs, std::int64_t{1});
     return cut <= columns ? cut : (cut + columns - 1) / columns * columns;
   };
-  const double all = work_of(program, size, columns);
-  while (runs > 1 && static_cast<double>(runs) * work_of(program, length(), columns) > 2 * all)
+  const double all = work_of(program, size);
+  while (runs > 1 && static_cast<double>(runs) * work_of(program, length()) > 2 * all)
     runs = (runs + 1) / 2;
   return length();
 }
@@ -248,13 +263,12 @@ std::optional<Sampled> legal_results_in_runs(
     const std::function<void(std::size_t)>& prepare,
     const std::function<void(std::size_t, std::int64_t, const LegalBlock&)>& sink) {
   const Program program = program_of(kernel, profile, values);
-  std::vector<std::int64_t> shape;
-  for (const sint& n : kernel->shape()) shape.push_back(n.is_int() ? n.as_int() : 1);
-  const std::optional<Sample> sample = sample_of(program, shape, sampling);
+  Sampling drawn = sampling;
+  drawn.seed = seed_of(sampling.seed, kernel, buffers);
+  const std::optional<Sample> sample = sample_of(program, drawn);
   const std::int64_t size = program.regions[0].size;
   const std::int64_t parts = sample ? std::ssize(sample->runs) : size;
-  const std::int64_t run =
-      sample ? (parts + kSampleRuns - 1) / kSampleRuns : run_length(program, columns_of(shape));
+  const std::int64_t run = sample ? (parts + kSampleRuns - 1) / kSampleRuns : run_length(program);
   const std::int64_t runs = (parts + run - 1) / run;
   prepare(static_cast<std::size_t>(runs));
   const auto evaluate = [&](std::int64_t i) {

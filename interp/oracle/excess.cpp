@@ -21,6 +21,7 @@ class Widener {
 
   Region widened() {
     made_.size = from_.size;
+    made_.shape = from_.shape;
     for (const ProgramNode& node : from_.nodes) {
       add(node);
       place_.push_back(last());

@@ -263,13 +263,13 @@ class LegalFloatSum : public LegalReducer {
     constexpr DTypeInfo kInfo = info(dtype_v<A>);
     const bool has_all_digits = digits<A>() == kInfo.digits;
     const bool on_a_grid = std::ldexp(sum, -lowest_bit_ - digits<A>()) <= 1 &&
-                           lowest_bit_ > kInfo.min_exponent - kInfo.digits;
+                           lowest_bit_ > kInfo.min_exponent - digits<A>();
     // A flushing device turns a subnormal partial sum into zero.
     const bool never_flushed = !profile_->flushes_outputs || lowest_bit_ >= kInfo.min_exponent;
     const bool one_answer = points_ && !unrounded_ && never_flushed;
     // Two terms round once, unless the accumulator rounds them before.
     const bool rounds = !profile_->truncates_sums;
-    const bool once = on_a_grid || (nonzero_ <= 2 && !narrowed<A>() && rounds) ||
+    const bool once = on_a_grid || (nonzero_ <= 2 && !narrowed<A>() && rounds && has_all_digits) ||
                       (profile_->order == SumOrder::Exact && has_all_digits);
     if (one_answer && once) return point_of(low_.template result<A>());
     if (one_answer && has_one_order() && has_all_digits && replayed_ && rounds && !running_.empty())

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <random>
 
 #include <fmt/format.h>
@@ -25,13 +26,13 @@ class Picker {
     return runs_of(std::move(picked), columns_);
   }
   // An element of each rectangle of `height` rows and `width` columns, and some of the edges.
-  std::vector<ElementRun> elements(std::int64_t height, std::int64_t width) {
+  std::vector<ElementRun> elements(std::int64_t height, std::int64_t width, std::int64_t edges) {
     std::vector<std::int64_t> picked;
     for (std::int64_t row = 0; row < rows_; row += height)
       for (std::int64_t column = 0; column < columns_; column += width)
         picked.push_back(between(row, std::min(row + height, rows_)) * columns_ +
                          between(column, std::min(column + width, columns_)));
-    for (std::int64_t i = 0; i < kEdge; ++i)
+    for (std::int64_t i = 0; i < std::min(edges, kEdge); ++i)
       for (const bool last : {false, true}) {
         picked.push_back((last ? rows_ - 1 : 0) * columns_ + between(0, columns_));
         picked.push_back(between(0, rows_) * columns_ + (last ? columns_ - 1 : 0));
@@ -64,70 +65,90 @@ class Picker {
   std::mt19937_64 random_;
 };
 
+// The work for a block of a region: as many elements of each axis as `extents` says.
+class Work {
+ public:
+  explicit Work(const Program& program) : program_(program) {}
+
+  double of(int id, const std::vector<std::int64_t>& extents) {
+    const auto [at, fresh] = known_.try_emplace({id, extents}, 0);
+    if (!fresh) return at->second;
+    double all = 1;
+    for (const std::int64_t n : extents) all *= static_cast<double>(n);
+    for (const ProgramNode& node : program_.regions[static_cast<std::size_t>(id)].nodes) {
+      if (node.region < 0) continue;
+      std::vector<std::int64_t> terms =
+          program_.regions[static_cast<std::size_t>(node.region)].shape;
+      for (std::size_t k = 0; k < node.outer_axes.size(); ++k)
+        terms[k] = extents[static_cast<std::size_t>(node.outer_axes[k])];
+      all += of(node.region, terms);
+    }
+    return known_[{id, extents}] = all;
+  }
+
+ private:
+  const Program& program_;
+  std::map<std::pair<int, std::vector<std::int64_t>>, double> known_;
+};
+
 }  // namespace
 
-std::int64_t columns_of(std::span<const std::int64_t> shape) {
+std::int64_t columns_of(const Program& program) {
   std::int64_t columns = 1;
-  for (const std::int64_t n : shape)
+  for (const std::int64_t n : program.regions[0].shape)
     if (n != 1) columns = n;
   return std::max<std::int64_t>(columns, 1);
 }
 
-double work_of(const Program& program, std::int64_t length, std::int64_t columns) {
-  const auto size = static_cast<double>(program.regions[0].size);
-  std::vector<double> needed(program.regions.size(), 0);
-  needed[0] = static_cast<double>(length);
-  double all = 0;
-  for (std::size_t r = 0; r < program.regions.size(); ++r) {  // a reduce's region follows its own
-    all += needed[r];
-    for (const ProgramNode& node : program.regions[r].nodes) {
-      if (node.region < 0) continue;
-      double results = needed[r];
-      if (node.repeats)
-        results = std::min(
-            results, std::max(1.0, static_cast<double>(node.distinct) *
-                                       static_cast<double>(std::max(length, columns)) / size));
-      needed[static_cast<std::size_t>(node.region)] += results * static_cast<double>(node.terms);
-    }
+double work_of(const Program& program, std::int64_t length) {
+  std::vector<std::int64_t> extents = program.regions[0].shape;
+  for (std::size_t axis = extents.size(); axis-- > 0;) {
+    const std::int64_t size = std::max<std::int64_t>(extents[axis], 1);
+    extents[axis] = std::min(size, length);
+    length = (length + size - 1) / size;
   }
-  return all;
+  return Work(program).of(0, extents);
 }
 
-std::optional<Sample> sample_of(const Program& program, std::span<const std::int64_t> shape,
-                                const Sampling& sampling) {
+std::optional<Sample> sample_of(const Program& program, const Sampling& sampling) {
+  constexpr double kLeastWork = 256;  // of one element judged alone
   const std::int64_t size = program.regions[0].size;
-  const std::int64_t columns = columns_of(shape);
-  const auto work = [&](std::int64_t length) { return work_of(program, length, columns); };
-  if (size < 2 || work(size) <= sampling.most) return {};
-  const std::int64_t rows = size / columns;
-  const double one = work(1), row = work(columns);
+  if (size < 2) return {};
+  const double all = work_of(program, size);
+  if (all <= sampling.most) return {};
+  const std::int64_t columns = columns_of(program), rows = size / columns;
+  const double one = std::max(work_of(program, 1), kLeastWork), row = work_of(program, columns);
   Picker picker(rows, columns, sampling.seed);
   Sample sample;
   Sampled& of = sample.sampled;
   of.of = size;
-  constexpr auto kTile = static_cast<double>(Sampled::kTile);
+  of.height = std::min(of.height, rows);
+  of.width = std::min(of.width, columns);
+  const double tile = static_cast<double>(of.height) * static_cast<double>(of.width);
   if (rows > 1 && row < 8 * one) {
     const auto count = static_cast<std::int64_t>(
         std::clamp(sampling.wanted / row, 1.0, static_cast<double>(rows)));
+    if (2 * static_cast<double>(count) * row > all) return {};
     sample.runs = picker.whole_rows(count);
     const double share = static_cast<double>(count) / static_cast<double>(rows);
     of.element = of.row = 1 - share;
-    of.tile = std::exp(-kTile * share);
+    of.tile = std::exp(-static_cast<double>(of.height) * share);
   } else {
-    // Of the area of one rectangle.
-    const double count = std::clamp(sampling.wanted / one, 16.0, static_cast<double>(size));
-    const double area = static_cast<double>(size) / count;
+    const double most = static_cast<double>(size);
+    const double count = std::clamp(sampling.wanted / one, std::min(16.0, most), most);
+    if (2 * count * one > all) return {};
+    const double area = most / count;  // of the rectangle around each
     const auto width = static_cast<std::int64_t>(
         std::clamp(std::max(std::sqrt(area), area / static_cast<double>(rows)), 1.0,
                    static_cast<double>(columns)));
     const auto height = static_cast<std::int64_t>(
         std::clamp(std::ceil(area / static_cast<double>(width)), 1.0, static_cast<double>(rows)));
-    sample.runs = picker.elements(height, width);
+    sample.runs = picker.elements(height, width, static_cast<std::int64_t>(count / 16));
     const double share = 1 / (static_cast<double>(height) * static_cast<double>(width));
     of.element = 1 - share;
     of.row = std::pow(1 - 1 / static_cast<double>(height),
                       std::ceil(static_cast<double>(columns) / static_cast<double>(width)));
-    of.tile = std::exp(-kTile * kTile * share);
+    of.tile = std::exp(-tile * share);
   }
   for (const ElementRun& run : sample.runs) of.judged += run.last - run.first;
   return sample;
@@ -136,10 +157,12 @@ std::optional<Sample> sample_of(const Program& program, std::span<const std::int
 }  // namespace interp
 
 std::string Sampled::str() const {
+  const std::string of_row =
+      height > 1 ? fmt::format("of one row of the last axis {:.2f} %, ", 100 * row) : std::string();
   return fmt::format(
-      "judged are {} of {} elements; a fault of one element is missed with a chance of {:.2f} %, "
-      "of one row of the last axis {:.2f} %, of {} x {} elements {:.2f} %",
-      judged, of, 100 * element, 100 * row, kTile, kTile, 100 * tile);
+      "{} of {} elements were judged; a fault of one element is missed with a chance of {:.2f} %, "
+      "{}of {} x {} elements {:.2f} %",
+      judged, of, 100 * element, of_row, height, width, 100 * tile);
 }
 
 }  // namespace touchstone

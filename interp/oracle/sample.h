@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -23,13 +22,15 @@ struct Sampling {
   bool operator==(const Sampling&) const = default;
 };
 
-/// The elements that were judged, and the chance that a fault lies in none of them.
+/// The elements that were judged, and the chances that a fault of one element, of one row of the
+/// last axis, or of a tile lies in none of them.
 struct Sampled {
-  std::int64_t judged = 0, of = 0;           // elements
-  double element = 0, row = 0, tile = 0;     // chances, of one of them; rows are of the last axis
-  static constexpr std::int64_t kTile = 16;  // rows and columns of a tile
+  std::int64_t judged = 0, of = 0;       // elements
+  std::int64_t height = 16, width = 16;  // of a tile, in rows and elements of the last axis
+  double element = 0, row = 0, tile = 0;
 
-  /// "65,536 of 16,777,216 elements; a fault of one element is missed with a chance of ...".
+  /// "65536 of 16777216 elements were judged; a fault of one element is missed with a chance of
+  /// ...".
   std::string str() const;
 };
 
@@ -45,14 +46,13 @@ struct Sample {
   Sampled sampled;
 };
 /// The size of the last axis of more than one element.
-std::int64_t columns_of(std::span<const std::int64_t> shape);
-/// The values computed for a run of `length` elements. Of the results of a reduce that repeat, a
-/// run needs at most as many as differ within a row of `columns` elements, or within the run.
-double work_of(const Program& program, std::int64_t length, std::int64_t columns);
-/// Elements spread over the output, with its edges; nullopt if all can be judged. `shape`: the
-/// output's. Whole rows where the elements of a row share most of their work.
-std::optional<Sample> sample_of(const Program& program, std::span<const std::int64_t> shape,
-                                const Sampling& sampling);
+std::int64_t columns_of(const Program& program);
+/// The values computed for a run of `length` elements at the beginning of a row. Results of a
+/// reduce that repeat within the run count once.
+double work_of(const Program& program, std::int64_t length);
+/// Elements spread over the output, with its edges; nullopt if all can be judged, or a sample would
+/// not be much cheaper. Whole rows where the elements of a row share most of their work.
+std::optional<Sample> sample_of(const Program& program, const Sampling& sampling);
 
 }  // namespace interp
 }  // namespace touchstone

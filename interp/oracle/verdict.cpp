@@ -228,7 +228,10 @@ std::string advice_for(const LazyOpPtr& kernel, const Profile& profile) {
     DType d = node->reduce_arg().accumulator;
     if (profile.accumulator && info(*profile.accumulator).digits < info(d).digits)
       d = *profile.accumulator;
-    const double lost = std::ldexp(count, -info(d).digits);
+    int digits = info(d).digits - (profile.truncates_sums ? 1 : 0);
+    if (profile.accumulator_digits > 0)
+      digits = std::min(digits, profile.accumulator_digits - (profile.truncates_sums ? 1 : 0));
+    const double lost = std::ldexp(count, -digits);
     if (longest != nullptr && lost <= most) continue;
     longest = node.get();
     most = lost;

@@ -93,8 +93,11 @@ class Search {
     if (!words_.empty()) return words_;
     words_ = all_alike();
     if (words_.empty())
-      words_ = left_ > 0 ? "no known declaration or fault explains all of it"
-                         : "no cause found; the search ended, as the kernel is large";
+      words_ = left_ > 0
+                   ? failed_.sampled
+                         ? "no declaration explains it, and no fault of those tried on a sample"
+                         : "no known declaration or fault explains all of it"
+                   : "no cause found; the search ended, as the kernel is large";
     return words_ + where();
   }
 

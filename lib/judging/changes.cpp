@@ -197,9 +197,11 @@ std::vector<Change> declarations(const LazyOpPtr& kernel, const Profile& profile
     if (!profile.accumulator || info(narrow).digits < info(*profile.accumulator).digits)
       add(fmt::format("the accumulator is {}", name(narrow)),
           [&](Profile& p) { p.accumulator = narrow; });
-  if (has(kernel, [](const LazyOp& n) {
-        return is_load(n.op()) && is_float(n.dtype()) && itemsize(n.dtype()) == 1;
-      }))
+  if (has(kernel,
+          [](const LazyOp& n) {
+            return is_load(n.op()) && is_float(n.dtype()) && itemsize(n.dtype()) == 1;
+          }) &&
+      (profile.accumulator_digits == 0 || profile.accumulator_digits > 14))
     add("sums are cut to 14 bits, as in Hopper's matrix units", [](Profile& p) {
       p.accumulator_digits = 14;
       p.truncates_sums = true;

@@ -22,7 +22,7 @@ bool all_true(const LazyOpPtr& kernel, std::span<Buffer* const> inputs) {
   const std::unique_ptr<Device> host = make_interpreted_device();
   Buffer ones(*host, DType::Bool, count);
   ones.copy_in(std::vector<std::byte>(static_cast<std::size_t>(count), std::byte{1}));
-  return judge(kernel, inputs, ones).outcome == Outcome::Pass;
+  return judge(kernel, inputs, ones, {}, {}, Sampling::all()).outcome == Outcome::Pass;
 }
 
 bool passes(const Verdict& v) { return v.outcome == Outcome::Pass && !v.suspect(); }
@@ -46,7 +46,7 @@ Verdict in_forms(const LazyOpPtr& definition, Verdict found, std::span<Buffer* c
                  const Buffer& candidate, const Judging& judging) {
   const std::vector<std::string>& named = judging.profile.forms;
   bool is_found = named.empty();
-  const std::vector<std::int64_t> samples = samples_of(found, found.checked);
+  const std::vector<std::int64_t> samples = samples_of(found, candidate.size());
   for (const define::FormulaForm& form :
        define::forms_of(judging.definition, shapes_of(judging), named)) {
     const auto is_legal = [&](std::int64_t i) {

@@ -427,8 +427,8 @@ void bind_kernel(py::module_& m) {
         "Judges an output against every legal result.\n\ninputs: arrays, of the dtypes of the "
         "kernel's buffers 1, 2, ...\noutput: of the kernel's dtype and shape, except for axes of "
         "size 1.\nprofile: the allowed arithmetic, a name or the JSON of one; '' is "
-        "the kernel's.\nall_elements: judges every element of a kernel that is so large that some "
-        "are judged otherwise.\nRaises BufferError, DTypeError, AstError, ParseError, and "
+        "the kernel's.\nall_elements: judges all elements of a very large kernel, not a "
+        "sample.\nRaises BufferError, DTypeError, AstError, ParseError, and "
         "TypeError for a "
         "value "
         "that is not an array.");

@@ -55,7 +55,7 @@ struct Trial {
     judging.profile.forms = named;
     judging.sampling = sampling;
     return with_forms ? judge(kernel.ast, raw, *buffers[0], judging)
-                      : judge(kernel.ast, raw, *buffers[0], judging.profile);
+                      : judge(kernel.ast, raw, *buffers[0], judging.profile, {}, sampling);
   }
 };
 
