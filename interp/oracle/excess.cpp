@@ -166,7 +166,7 @@ bool rounds_twice(Op op) {
 // x as the narrow type T may hold it.
 template <class T, class W>
 Legal<T> narrowed(const ProgramNode& node, const Profile& profile, Legal<W> x, double size) {
-  const bool special = x.is_point() && (is_zero_value(x.lo) || is_infinite(x.lo));
+  const bool special = legal::is_special(x);
   if (x.number && rounds_twice(node.op) && !special) x = legal::widened(x, 1);
   Legal<T> out = rounded_as<T>(profile, x);
   if (node.op == Op::Exp2) size = std::min(size, 4.0 * info(dtype_v<T>).max_exponent);

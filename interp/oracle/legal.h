@@ -382,7 +382,8 @@ Legal<To> cast(const Legal<From>& a) {
 /// True if a function of this operand is exact in every implementation: a zero or an infinity.
 template <class T>
 bool is_special(const Legal<T>& a) {
-  return a.is_point() && (is_zero_value(a.lo) || is_infinite(a.lo));
+  const bool is_zero = a.number && !a.nan && !a.any && is_zero_value(a.lo) && is_zero_value(a.hi);
+  return is_zero || (a.is_point() && is_infinite(a.lo));
 }
 
 /// Adds a zero of its sign for each subnormal in the interval.

@@ -58,7 +58,8 @@ const Definition kLayers[] = {
     {"activations", "hardtanh(x, low=-1, high=1)", "clamp", clamp_of, kMayDiffer},
     {"activations", "relu6(x)", "clamp(x, 0, 6)",
      [](const Call& c) { return clamp(c.array("x"), Array::number("0"), Array::number("6")); }, kMayDiffer},
-    {"activations", "hardsigmoid(x)", "relu6(x + 3) / 6", of_one<hardsigmoid>, kMayDiffer},
+    {"activations", "hardsigmoid(x)", "relu6(x + 3) / 6",
+     [](const Call& c) { return hardsigmoid(c.array("x"), c.way()); }, kMayDiffer},
     {"activations", "hardswish(x)", "x relu6(x + 3) / 6",
      [](const Call& c) { return hardswish(c.array("x"), c.way()); }, kMayDiffer},
     {"activations", "mish(x)", "x tanh(softplus(x))", of_one<mish>, kMayDiffer},
@@ -89,7 +90,7 @@ const Definition kLayers[] = {
      [](const Call& c) {
        return binary_cross_entropy_with_logits(c.array("x"), c.array("target"), c.maybe("weight"), c.maybe("pos_weight"), reduction_of(c), c.way());
      }, kMayDiffer},
-    {"losses", "kl_div(x, target, log_target=0, reduction=none)", "t (log(t) - x), of log-probabilities x; batchmean: sum / n",
+    {"losses", "kl_div(x, target, log_target=0, reduction=none)", "t log(t) - t x, of log-probabilities x; batchmean: sum / n",
      [](const Call& c) { return kl_div(c.array("x"), c.array("target"), c.flag("log_target"), reduction_of(c, 4), c.way()); }, kMayDiffer},
 
     {"cells", "rnn_cell(x, h, w_ih, w_hh, b_ih?, b_hh?, activation=tanh)", "tanh or relu of W_ih x + b_ih + W_hh h + b_hh",

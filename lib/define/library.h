@@ -54,6 +54,7 @@ struct Way {
   bool bias_first = false;           // the bias is the first term of the sum
   bool moments = false;              // the variance is mean(x^2) - mean(x)^2
   bool own_type = false;             // computes narrow floats in their own type
+  bool factored = false;             // kl_div is t (log(t) - x)
   bool gate_first = false;           // hardswish multiplies by min(max(x/6 + 1/2, 0), 1)
   Rearranged rearranged = Rearranged::No;
   bool subtracts = false;        // running sums are the total less the later terms
@@ -353,11 +354,11 @@ Array prelu(const Array& x, const Array& slope);
 Array elu(const Array& x, const Array& alpha);   // x > 0 ? x : alpha expm1(x)
 Array celu(const Array& x, const Array& alpha);  // x > 0 ? x : alpha expm1(x / alpha)
 Array selu(const Array& x);                      // 1.0507 elu(x, 1.6733), of float64 constants
-Array hardsigmoid(const Array& x);               // min(max(x + 3, 0), 6) / 6
-Array hardswish(const Array& x, const Way& way = {});  // x min(max(x + 3, 0), 6) / 6
-Array mish(const Array& x);                            // x tanh(softplus(x))
-Array softsign(const Array& x);                        // x / (1 + |x|)
-Array logsigmoid(const Array& x);                      // -softplus(-x)
+Array hardsigmoid(const Array& x, const Way& way = {});  // min(max(x + 3, 0), 6) / 6
+Array hardswish(const Array& x, const Way& way = {});    // x min(max(x + 3, 0), 6) / 6
+Array mish(const Array& x);                              // x tanh(softplus(x))
+Array softsign(const Array& x);                          // x / (1 + |x|)
+Array logsigmoid(const Array& x);                        // -softplus(-x)
 /// x, or `value` where x <= threshold, of any type.
 Array threshold(const Array& x, const Array& threshold, const Array& value);
 /// f(first) * second, or first * f(second) if `second_gates`. Without `second`, they are the

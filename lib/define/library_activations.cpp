@@ -49,15 +49,23 @@ Array selu(const Array& x) {
     return scale * if_positive(v, v, Array::number("1.6732632423543772") * expm1(v));
   });
 }
-Array hardsigmoid(const Array& x) {
-  return in_float32("hardsigmoid", x, [](const Array& v) { return from_0_to_6(v + 3) / 6; });
-}
-Array hardswish(const Array& x, const Way& way) {
-  return in_float32("hardswish", x, [&](const Array& v) {
-    if (!way.gate_first) return over(v * from_0_to_6(v + 3), Array(6), way.reciprocal);
-    return v * clamp(v * Array(1.0 / 6) + 0.5, Array::number("0"), Array::number("1"));
+namespace {
+// hardsigmoid(x), times x or not.
+Array hard_gate(std::string_view what, const Array& x, bool multiplies, const Way& way) {
+  return in_float32(what, x, [&](const Array& v) {
+    if (!way.gate_first) {
+      const Array six = from_0_to_6(v + 3);
+      return over(multiplies ? v * six : six, Array(6), way.reciprocal);
+    }
+    const Array gate = clamp(v * Array(1.0 / 6) + 0.5, Array::number("0"), Array::number("1"));
+    return multiplies ? v * gate : gate;
   });
 }
+}  // namespace
+Array hardsigmoid(const Array& x, const Way& way) {
+  return hard_gate("hardsigmoid", x, false, way);
+}
+Array hardswish(const Array& x, const Way& way) { return hard_gate("hardswish", x, true, way); }
 Array mish(const Array& x) {
   return in_float32("mish", x, [](const Array& v) {
     const Array log1p_exp = Array::call(NamedFunction::Softplus, {v});

@@ -173,6 +173,7 @@ Array kl_div(const Array& x, const Array& target, bool log_target, Reduction red
              const Way& way) {
   return elementwise_loss("kl_div", x, target, reduction, way, [&](const Array& v, const Array& t) {
     if (log_target) return exp(t) * (t - v);
+    if (way.factored) return where(equal(t, none()), none(), t * (log(t) - v));
     return where(equal(t, none()), none(), t * log(t)) - t * v;
   });
 }

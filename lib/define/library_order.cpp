@@ -33,7 +33,8 @@ Array scores(const Array& x, const Array& most, const Array& places) {
   return is_float(x.dtype()) ? where(is_number(x), found, places + number(x.size(-1))) : found;
 }
 Array place_of(const Array& score, std::int64_t n) {
-  return where(less(score, number(n)), score, score - number(n));
+  const Array place = where(less(score, number(n)), score, score - number(n));
+  return maximum(number(0), minimum(place, number(n - 1)));
 }
 Array numbers_only(const Array& x) {
   return is_float(x.dtype()) ? where(is_number(x), x, least(x)) : x;
@@ -89,16 +90,24 @@ Array of_ranks(const Array& x, const Array& rows, std::int64_t k, bool descendin
               row = with_axis(rows, rows.rank() - 1);
   const bool adds = x.is_input() && is_integer(rows.dtype());
   if (adds) return sum(where(chosen, row, number(0)), {-1});
-  return max(where(chosen, row, least(rows)), {-1});
+  // Where rounding may change the order, no other number than one of the row.
+  const Array lowest = !is_float(rows.dtype())
+                           ? min(row, {-1}, true)
+                           : -max(where(is_number(row), -row, least(rows)), {-1}, true);
+  return max(where(chosen, row, lowest), {-1});
 }
 Array values_of_ranks(const Array& rows, std::int64_t k, bool descending) {
   const DType type = rows.dtype();
   if (!is_float(type) || !rows.is_input()) return of_ranks(rows, rows, k, descending);
-  // As integers, which keep the sign of zero and NaN under every profile.
+  // As integers, which a sum keeps exactly. The sum of one term leaves the sign of zeros open, as
+  // their order is.
   const DType bits = unsigned_of(type);
   const Array nan = Array::constant(Scalar::from_bits(bits, Scalar::parse(type, "nan").bits()));
-  const Array exact = where(is_number(rows), rows.bitcast(bits), nan);
-  return of_ranks(rows, computed_once(exact), k, descending).bitcast(type);
+  const Array exact =
+      where(is_number(rows),
+            where(equal(rows, Array::number("0")), number(0).cast(bits), rows.bitcast(bits)), nan);
+  const Array sorted = of_ranks(rows, computed_once(exact), k, descending).bitcast(type);
+  return sum(with_axis(sorted, sorted.rank()), {sorted.rank()});
 }
 Array places_of_ranks(const Array& rows, std::int64_t k, bool descending) {
   return of_ranks(rows, arange(rows.size(-1), DType::Int32), k, descending).cast(DType::Int64);
@@ -263,7 +272,10 @@ Array prod(const Array& x, const Axes& given, bool keep, const Way& way) {
   std::int64_t n = 1;
   for (const int axis : given) n = checked_mul(n, x.size(axes.emplace_back(axis_of(x, axis))));
   const Sizes shape = max(x, axes, keep).shape();
-  if (n == 0) return Array::number("1").cast(x.dtype()).expand(shape);
+  if (n == 0) {  // 1, of a kernel that has the input
+    const Array one = Array::number("1").cast(x.dtype()).expand(shape);
+    return where(equal(sum(x.cast(DType::Int32), axes, keep), number(0)), one, one);
+  }
   if (n == 1) return x.reshape(shape);
   if (is_float(x.dtype())) {
     require_few("prod", n, kMostFloats);

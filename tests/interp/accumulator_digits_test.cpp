@@ -115,6 +115,18 @@ TEST(AccumulatorDigits, AreNotFewerThanDeclared) {
   EXPECT_EQ(wrong, 50);
 }
 
+// Two terms of fewer digits than the accumulator keeps are rounded twice.
+TEST(AccumulatorDigits, RoundSumsOfTwoNarrowTermsTwice) {
+  const LazyOpPtr kernel = test::store(LazyOp::reduce(
+      Op::ReduceSum, LazyOp::load(1, DType::Float16, ShapeTracker::contiguous({1, 2})), {1}));
+  const std::vector<BufferPtr> buffers{
+      nullptr,
+      test::buffer<float16>({convert<float16>(1.0F), convert<float16>(0x1p-11F + 0x1p-20F)})};
+  const BufferPtr output = test::buffer<float16>({convert<float16>(1.0F)});
+  EXPECT_EQ(judge(kernel, test::raw(buffers), *output, with_digits(14, false)).wrong, 0);
+  EXPECT_EQ(judge(kernel, test::raw(buffers), *output, {}).wrong, 1);
+}
+
 // As many digits as the type, or more, change nothing; each order with one answer keeps it.
 TEST(AccumulatorDigits, BeyondTheTypeChangeNothing) {
   const Terms terms{1.0F, 0x1p-24F, 0x1p-24F, 3.0F};

@@ -148,5 +148,76 @@ TEST(Repeats, HoldForLegalResults) {
   }
 }
 
+// A quotient by a constant may be a product that the sum takes unrounded, and is never kept apart;
+// other costly operations are, without a change of what is legal.
+TEST(Repeats, OfCostlyOperationsChangeNothing) {
+  const auto spread = [](int idx, std::int64_t n) {
+    return loaded(ShapeTracker::contiguous({4, 1, 1}).expand({4, n, 1}), idx);
+  };
+  const auto divisor = [](float value, std::int64_t n) {
+    return most(
+        LazyOp::constant(Scalar::of(value), ShapeTracker::contiguous({1, 1, 1}).expand({4, n, 3})),
+        {2});
+  };
+  struct Case {
+    const char* name;
+    LazyOpPtr (*of)(const LazyOpPtr& product, const LazyOpPtr& x, const LazyOpPtr& divisor);
+    bool is_kept;
+  };
+  const Case cases[] = {
+      {"(a*b) / 1",
+       [](const LazyOpPtr& p, const LazyOpPtr&, const LazyOpPtr& d) {
+         return binary(Op::Div, p, d);
+       },
+       false},
+      {"(a*b) / x",
+       [](const LazyOpPtr& p, const LazyOpPtr& x, const LazyOpPtr&) {
+         return binary(Op::Div, p, x);
+       },
+       true},
+      {"exp2(a*b)",
+       [](const LazyOpPtr& p, const LazyOpPtr&, const LazyOpPtr&) {
+         return LazyOp::unary(Op::Exp2, p);
+       },
+       true},
+      {"sqrt(a*b)",
+       [](const LazyOpPtr& p, const LazyOpPtr&, const LazyOpPtr&) {
+         return LazyOp::unary(Op::Sqrt, p);
+       },
+       true},
+  };
+  const std::vector<float> a{1 + 0x1p-12F, 1.5F, 0, 3}, c(64, -(1 + 0x1p-11F));
+  for (const Case& one : cases)
+    for (const float by : {1.0F, 2.0F}) {
+      SCOPED_TRACE(one.name);
+      std::vector<std::vector<float>> ends;
+      for (const std::int64_t n : {2, 16}) {
+        const LazyOpPtr product = binary(Op::Mul, spread(1, n), spread(1, n));
+        const LazyOpPtr kernel =
+            test::store(binary(Op::Add, one.of(product, spread(1, n), divisor(by, n)),
+                               loaded(ShapeTracker::contiguous({4, n, 1}), 2)));
+        bool kept = false;
+        for (const interp::Region& region : make_program(kernel, Repeats::KeptFunctions).regions)
+          for (const interp::ProgramNode& node : region.nodes) kept = kept || node.kept;
+        EXPECT_EQ(kept, one.is_kept && n == 16);
+        const std::vector<BufferPtr> buffers{nullptr, test::buffer(a), test::buffer(c)};
+        ends.emplace_back();
+        interp::legal_results(kernel, test::raw(buffers), {}, {},
+                              [&](std::int64_t first, const interp::LegalBlock& block) {
+                                for (std::int64_t i = 0; i < block.count(); ++i) {
+                                  if ((first + i) % n != 1) continue;
+                                  const auto x = block.get<float>(i);
+                                  ends.back().insert(ends.back().end(), {x.lo, x.hi});
+                                }
+                              });
+      }
+      EXPECT_EQ(ends[0].size(), 8U);
+      for (std::size_t i = 0; i < 8; ++i)
+        EXPECT_TRUE(ends[0][i] == ends[1][i] ||
+                    (ends[0][i] != ends[0][i] && ends[1][i] != ends[1][i]))
+            << i << ": " << ends[0][i] << " and " << ends[1][i];
+    }
+}
+
 }  // namespace
 }  // namespace touchstone

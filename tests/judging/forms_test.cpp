@@ -262,6 +262,32 @@ TEST(Forms, HardswishAsOnnxHasIt) {
   expect_legal(scaled);
 }
 
+// Zeros of a sorted row may have either sign, and nothing else may stand in their place.
+TEST(Forms, SortedZerosAreZeros) {
+  Trial t{"sort(x[6])", {{3, -0.0F, 0, 5, -0.0F, -2}}, {-2, 0, -0.0F, 0, 3, 5}};
+  for (const char* const text : {"sort(x[6])", "exp(sort(x[6]))", "cast(sort(x[6]), f32)"}) {
+    Trial one = t;
+    one.text = text;
+    if (one.text.starts_with("exp"))
+      for (float& v : one.out) v = std::exp(v);
+    EXPECT_EQ(one.under(true).word(), "PASS") << text << one.under(true).str();
+    one.out[1] = 777;
+    EXPECT_EQ(one.under(true).word(), "FAIL") << text;
+  }
+  Trial tied{"sort(exp(x[3]))", {{1, 1, 0}}, {1, std::exp(1.0F), std::exp(1.0F)}};
+  EXPECT_NE(tied.under(true).word(), "FAIL");
+  tied.out[1] = -1e30F;
+  EXPECT_EQ(tied.under(true).word(), "FAIL");
+}
+
+// 0 divided by a number is 0, whatever the error of a quotient.
+TEST(Forms, ZeroDividedIsZero) {
+  Trial t{"hardsigmoid(x[4])", {{-5, -4, -3, 4}}, {0, 0, -0.0F, 1}};
+  EXPECT_EQ(t.under(true).word(), "PASS") << t.under(true).str();
+  t.out[0] = 1e-45F;
+  EXPECT_EQ(t.under(true).word(), "FAIL");
+}
+
 TEST(Forms, ProfilesStoreTheirNames) {
   const Profile p = Profile::from_json(R"({"base": "library", "forms": ["folded", "moments"]})");
   EXPECT_EQ(p.forms, (std::vector<std::string>{"folded", "moments"}));
