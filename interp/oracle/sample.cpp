@@ -73,9 +73,10 @@ class Work {
   double of(int id, const std::vector<std::int64_t>& extents) {
     const auto [at, fresh] = known_.try_emplace({id, extents}, 0);
     if (!fresh) return at->second;
-    double all = 1;
+    const std::vector<ProgramNode>& nodes = program_.regions[static_cast<std::size_t>(id)].nodes;
+    double all = static_cast<double>(nodes.size());
     for (const std::int64_t n : extents) all *= static_cast<double>(n);
-    for (const ProgramNode& node : program_.regions[static_cast<std::size_t>(id)].nodes) {
+    for (const ProgramNode& node : nodes) {
       if (node.region < 0) continue;
       std::vector<std::int64_t> terms =
           program_.regions[static_cast<std::size_t>(node.region)].shape;
