@@ -80,7 +80,7 @@ std::string Verdict::str() const {
     std::string text = fmt::format("{}: {}", name(outcome), counted(checked, "element"));
     if (checked > 0 && determined == checked)
       text += ", each with one legal answer";
-    else
+    else if (checked > 0)
       text += fmt::format(", {} with one legal answer, {} weak; {}", determined, weak, unseen());
     if (!form.empty()) text += "; legal as " + form;
     for (const std::string& more : {sampled ? sampled->str() : std::string(), cause, advice})

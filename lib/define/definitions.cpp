@@ -594,6 +594,11 @@ std::size_t Call::choice(std::string_view name, std::span<const std::string_view
   return static_cast<std::size_t>(found - words.begin());
 }
 bool Call::flag(std::string_view name) const {
+  const Given* given = find(name);
+  if (const auto* word = given == nullptr ? nullptr : std::get_if<Word>(given)) {
+    if (word->text != "true" && word->text != "false") wrong_kind(name, "0 or 1");
+    return word->text == "true";
+  }
   const std::int64_t value = integer(name);
   if (value != 0 && value != 1) wrong_kind(name, "0 or 1");
   return value == 1;

@@ -98,9 +98,12 @@ std::int64_t place_in(std::int64_t at, std::int64_t n) {
 template <class T>
 T combined_by(const std::string& by, T a, T b) {
   if (by == "none") return b;
-  if (by == "add") return static_cast<T>(a + b);
-  if constexpr (std::is_floating_point_v<T>)
+  if constexpr (std::is_floating_point_v<T>) {
+    if (by == "add") return a + b;
     if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<T>::quiet_NaN();
+  } else if (by == "add") {  // wraps
+    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  }
   return by == "max" ? std::max(a, b) : std::min(a, b);
 }
 

@@ -31,6 +31,13 @@ TEST(Text, InputsAreNumberedAsTheyFirstStand) {
   EXPECT_EQ(file.buffers[4].size, 1);
 }
 
+TEST(Text, FlagsAreNumbersOrWords) {
+  EXPECT_TRUE(same(parse("sort(x[3], descending=true)").kernel(),
+                   parse("sort(x[3], descending=1)").kernel()));
+  EXPECT_TRUE(same(parse("sum(x[3], keep=false)").kernel(), parse("sum(x[3])").kernel()));
+  EXPECT_THAT(error_for("sort(x[3], descending=f32)"), HasSubstr("descending is 0 or 1"));
+}
+
 TEST(Text, AnInputWithoutSizesHasThoseThatAreGiven) {
   const InputShape shapes[] = {{{8, 16}, DType::Float32}, {{16}, DType::Float16}};
   const auto equal = [&](const char* bare, const char* whole) {
