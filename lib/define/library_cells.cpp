@@ -7,7 +7,7 @@ namespace {
 Array logistic(const Array& x) { return Array::call(NamedFunction::Sigmoid, {x}); }
 Array tanh(const Array& x) { return Array::call(NamedFunction::Tanh, {x}); }
 
-CellWeights wide(CellWeights weights) {
+CellWeights wide(const CellWeights& weights) {
   return {wide(weights.w_ih), wide(weights.w_hh), wide(weights.b_ih), wide(weights.b_hh)};
 }
 

@@ -115,7 +115,7 @@ Array dequantize(const Array& x, const Array& scale, const std::optional<Array>&
 
 Array dequantize_ggml(const Array& q, const std::optional<Array>& scale, int bits) {
   const std::string what = fmt::format("dequantize_q{}_0", bits);
-  const std::int64_t bytes = 4 * bits, whole = scale ? bytes : bytes + 2;
+  const std::int64_t bytes = std::int64_t{4} * bits, whole = scale ? bytes : bytes + 2;
   const bool is_signed = bits == 8 && scale;
   if (q.dtype() != (is_signed ? DType::Int8 : DType::UInt8))
     throw DTypeError(fmt::format("{}: {}; expected {}", what, name(q.dtype()),

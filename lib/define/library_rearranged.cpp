@@ -61,7 +61,7 @@ Array transformed(const Matrix& matrix, const Array& x, int axes) {
   for (int axis = 0; axis < axes; ++axis) {
     Sizes shape(2 * static_cast<std::size_t>(axes), 1);
     shape[static_cast<std::size_t>(axis)] = rows;
-    shape[static_cast<std::size_t>(axes + axis)] = x.size(axis - axes);
+    shape[static_cast<std::size_t>(axes) + static_cast<std::size_t>(axis)] = x.size(axis - axes);
     terms = terms * constant(matrix, x.dtype()).reshape(shape);
     summed.push_back(axis - axes);
   }
@@ -134,7 +134,7 @@ Array winograd(const Array& x, const Array& weight, std::int64_t groups, int spa
   for (int i = 0; i < spatial; ++i) {
     const std::int64_t outputs = x.size(2 + i) - 2;
     tiles.push_back((outputs + tile - 1) / tile);
-    behind[static_cast<std::size_t>(2 + i)].second = tiles.back() * tile - outputs;
+    behind[2 + static_cast<std::size_t>(i)].second = tiles.back() * tile - outputs;
     range.emplace_back(0, outputs);
   }
   const auto [in, w] = in_groups(x.pad(behind), weight,
