@@ -36,9 +36,10 @@ int run_check(const CheckOptions& options) {
     kernel = reproducer.run.kernel;
     note = reproducer.note;
     judging = judging.under(chosen);
+    if (options.all_elements) judging.sampling = Sampling::all();
     require_feasible(kernel_file(reproducer.run.concrete()), options.limits, judging.sampling);
-    verdict =
-        judge_within(options.limits, [&] { return fuzz::judge(reproducer, judging.profile); });
+    verdict = judge_within(
+        options.limits, [&] { return fuzz::judge(reproducer, judging.profile, judging.sampling); });
   } else {
     const KernelToJudge whole = options.op.empty() ? parse_kernel(options.file, text)
                                                    : kernel_of_text(options.op, options.inputs);

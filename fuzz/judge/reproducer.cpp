@@ -203,7 +203,7 @@ KernelCase case_from_json(std::string_view text) {
   return c;
 }
 
-Verdict judge(const Reproducer& r, const Profile& profile) {
+Verdict judge(const Reproducer& r, const Profile& profile, const Sampling& sampling) {
   const std::unique_ptr<Device> host = make_interpreted_device("REPRODUCER");
   std::vector<BufferPtr> buffers;
   std::vector<Buffer*> raw{nullptr};
@@ -214,7 +214,7 @@ Verdict judge(const Reproducer& r, const Profile& profile) {
   }
   Buffer output(*host, r.output.dtype, r.output.size());
   output.copy_in(std::as_bytes(std::span(r.output.bytes)));
-  return touchstone::judge(r.run.kernel, raw, output, profile, r.run.values);
+  return touchstone::judge(r.run.kernel, raw, output, profile, r.run.values, sampling);
 }
 
 }  // namespace touchstone::fuzz

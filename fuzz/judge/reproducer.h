@@ -30,6 +30,7 @@ std::string case_to_json(const KernelCase& c);
 KernelCase case_from_json(std::string_view text);
 
 /// The verdict on the recorded output.
-Verdict judge(const Reproducer& reproducer, const Profile& profile = {});
+Verdict judge(const Reproducer& reproducer, const Profile& profile = {},
+              const Sampling& sampling = {});
 
 }  // namespace touchstone::fuzz

@@ -57,7 +57,7 @@ struct ProgramNode {
   bool repeats = false;
   Addresses results;
   std::int64_t distinct = 0;
-  // A costly operation with such results: element i is that of `region`, without operands here.
+  // A costly operation whose results repeat: result i is element i of `region`; `src` is empty.
   bool kept = false;
   Contraction contraction;
   // The kernel's result type, if the device may hold the result in the wider `dtype`: it may, or

@@ -8,7 +8,7 @@
 
 #include "touchstone/device/device.h"
 #include "touchstone/interp/oracle/profile.h"
-#include "touchstone/interp/oracle/sample.h"
+#include "touchstone/interp/oracle/sampling.h"
 #include "touchstone/interp/oracle/suspect.h"
 
 namespace touchstone {

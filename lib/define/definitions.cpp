@@ -6,16 +6,10 @@
 #include <limits>
 
 #include "touchstone/base/suggest.h"
+#include "touchstone/define/parts.h"
 
 namespace touchstone::define {
 namespace {
-
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 Window window_of(const Call& c, bool dilates) {
   return {c.sizes("stride"), c.sizes("padding"), dilates ? c.sizes("dilation") : Sizes{1}};
@@ -95,8 +89,7 @@ Array slice_of(const Call& c) {
   if (begin.size() != end.size() || begin.size() > x.shape().size())
     throw ShapeError(
         fmt::format("slice: {} and {} entries for {} axes", begin.size(), end.size(), x.rank()));
-  Pairs keep;
-  for (const std::int64_t size : x.shape()) keep.emplace_back(0, size);
+  Pairs keep = whole_ranges(x.shape());
   for (std::size_t i = 0; i < begin.size(); ++i)
     keep[keep.size() - begin.size() + i] = {begin[i], end[i]};
   return x.shrink(keep);
@@ -540,104 +533,7 @@ void add_functions(std::vector<Definition>& all, std::integer_sequence<int, I...
   (add(function_table[I], &call_function<I>), ...);
 }
 
-[[noreturn]] void wrong_kind(std::string_view name, std::string_view wanted) {
-  throw ParseError(fmt::format("{} is {}", name, wanted));
-}
-
 }  // namespace
-
-const Given* Call::find(std::string_view name) const {
-  const auto it = given_.find(name);
-  return it == given_.end() ? nullptr : &it->second;
-}
-
-std::optional<Array> Call::maybe(std::string_view name) const {
-  const Given* given = find(name);
-  if (given == nullptr) return std::nullopt;
-  const auto* array = std::get_if<Array>(given);
-  if (array == nullptr) wrong_kind(name, "an array or a number");
-  return *array;
-}
-Array Call::array(std::string_view name) const {
-  std::optional<Array> found = maybe(name);
-  if (!found) throw ParseError(fmt::format("{} is missing", name));
-  return *found;
-}
-std::int64_t Call::integer(std::string_view name) const {
-  const Array x = array(name);
-  const auto value = x.is_number() ? whole_number(x.node()->number) : std::nullopt;
-  if (!value) wrong_kind(name, "a whole number below 2^63");
-  return *value;
-}
-int Call::axis(std::string_view name) const {
-  const std::int64_t value = integer(name);
-  if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max())
-    wrong_kind(name, "a whole number below 2^31");
-  return static_cast<int>(value);
-}
-double Call::real(std::string_view name) const {
-  const Array x = array(name);
-  if (!x.is_number()) wrong_kind(name, "a number");
-  return Scalar::parse(DType::Float64, x.node()->number).to_double();
-}
-std::size_t Call::choice(std::string_view name, std::span<const std::string_view> words) const {
-  const Given* given = find(name);
-  const auto* word = given == nullptr ? nullptr : std::get_if<Word>(given);
-  const auto* number = given == nullptr ? nullptr : std::get_if<Array>(given);
-  std::string_view text;
-  if (word != nullptr) text = word->text;
-  if (number != nullptr && number->is_number()) text = number->node()->number;
-  const auto found = std::ranges::find(words, text);
-  if (found == words.end())
-    throw ParseError(
-        fmt::format("{} is one of {}{}", name, fmt::join(words, ", "), did_you_mean(text, words)));
-  return static_cast<std::size_t>(found - words.begin());
-}
-bool Call::flag(std::string_view name) const {
-  const Given* given = find(name);
-  if (const auto* word = given == nullptr ? nullptr : std::get_if<Word>(given)) {
-    if (word->text != "true" && word->text != "false") wrong_kind(name, "0 or 1");
-    return word->text == "true";
-  }
-  const std::int64_t value = integer(name);
-  if (value != 0 && value != 1) wrong_kind(name, "0 or 1");
-  return value == 1;
-}
-Sizes Call::sizes(std::string_view name) const {
-  const Given* given = find(name);
-  if (given != nullptr)
-    if (const auto* list = std::get_if<Sizes>(given)) return *list;
-  return {integer(name)};
-}
-Axes Call::axes(std::string_view name, const Array& of) const {
-  const Given* given = find(name);
-  if (given != nullptr)
-    if (const auto* word = std::get_if<Word>(given)) {
-      if (word->text != "all") wrong_kind(name, "an axis, a list of axes, or all");
-      return all_axes(of);
-    }
-  Axes axes;
-  for (const std::int64_t axis : sizes(name)) axes.push_back(axis_of(of, axis));
-  return axes;
-}
-std::optional<DType> Call::maybe_dtype(std::string_view name) const {
-  const Given* given = find(name);
-  const auto* word = given == nullptr ? nullptr : std::get_if<Word>(given);
-  if (word == nullptr) wrong_kind(name, "an element type, as f32");
-  if (word->text == "own") return std::nullopt;
-  return parse_dtype(word->text);
-}
-std::string_view Call::word(std::string_view name) const {
-  const Given* given = find(name);
-  const auto* word = given == nullptr ? nullptr : std::get_if<Word>(given);
-  if (word == nullptr) wrong_kind(name, "a word");
-  return word->text;
-}
-DType Call::dtype(std::string_view name) const {
-  const std::optional<DType> found = maybe_dtype(name);
-  if (!found) wrong_kind(name, "an element type, as f32");
-  return *found;
-}
 
 std::string_view Definition::name() const {
   return std::string_view(signature).substr(0, signature.find('('));

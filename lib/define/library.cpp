@@ -84,6 +84,17 @@ Axes all_axes(const Array& x) {
   return axes;
 }
 
+Sizes for_each_axis(const Sizes& values, std::size_t axes, std::string_view what) {
+  if (values.size() == 1) return Sizes(axes, values[0]);
+  if (values.size() != axes)
+    throw ShapeError(fmt::format("{} has {} entries for {} axes", what, values.size(), axes));
+  return values;
+}
+Pairs whole_ranges(const Sizes& shape) {
+  Pairs ranges;
+  for (const std::int64_t size : shape) ranges.emplace_back(0, size);
+  return ranges;
+}
 Array with_axis(const Array& x, int at, std::int64_t size) {
   Sizes shape = x.shape();
   shape.insert(shape.begin() + at, 1);
@@ -307,7 +318,7 @@ AttentionArgs wide(AttentionArgs args) {
   return args;
 }
 
-// k or v with its heads, the axis before its rows, repeated to those of q.
+// Repeats the heads of k or v, the axis before the rows, up to the number of heads of q.
 Array with_heads_of(const Array& q, const Array& x) {
   if (q.rank() < 3 || x.rank() < 3) return x;
   const std::int64_t heads = q.size(-3), given = x.size(-3);

@@ -70,8 +70,8 @@ Array narrowed(const Array& x, DType to);
 /// The way for the float32 of narrow operands `x`.
 Way in_stages(Way way, const Array& x);
 Axes all_axes(const Array& x);
-/// The same values as the maximum over an axis of size 1: values of reduces that repeat along an
-/// axis are computed once, those of other operations for every reader.
+/// The same values, as the maximum over an axis of size 1. Where values repeat along an axis,
+/// devices compute a reduce once, but other operations once per reader.
 Array computed_once(const Array& x);
 
 // ---- elementwise
@@ -124,9 +124,9 @@ Array all(const Array& x, const Axes& axes, bool keep = false);
 Array count_nonzero(const Array& x, const Axes& axes, bool keep = false);
 
 // ---- order, of all types. NaN is above all numbers; zeros are alike. Positions are int64.
-/// The position of the maximum on one axis, or in the flat array over all axes: the first of ties,
-/// or the last if `last`; that of a NaN if there is one. As NumPy, PyTorch and ONNX
-/// (select_last_index) do. Throws ShapeError if the axis is empty.
+/// The position of the maximum on one axis, or in the flat array over all axes. Of equal elements
+/// it is the first, or the last if `last`. NaN counts as the maximum. As in NumPy, PyTorch and ONNX
+/// (select_last_index). Throws ShapeError if the axis is empty.
 Array argmax(const Array& x, const Axes& axes, bool keep = false, bool last = false);
 /// The same for the minimum: a NaN comes before all numbers here, too.
 Array argmin(const Array& x, const Axes& axes, bool keep = false, bool last = false);
@@ -136,10 +136,10 @@ Array cummin(const Array& x, int axis = -1);
 /// Their positions: the last of ties and of NaNs, as PyTorch computes them on CPUs.
 Array cummax_index(const Array& x, int axis = -1);
 Array cummin_index(const Array& x, int axis = -1);
-/// In order, keeping that of ties (stable); NaN last, or first if `descending`. As NumPy and
-/// PyTorch. By ranks: n^2 comparisons.
+/// Sorts along the axis. Equal elements keep their order, but zeros may have either sign. NaN comes
+/// last, or first if `descending`, as in NumPy and PyTorch. Makes n^2 comparisons.
 Array sort(const Array& x, int axis = -1, bool descending = false);
-/// The positions of these.
+/// The positions of the sorted elements.
 Array argsort(const Array& x, int axis = -1, bool descending = false);
 /// The first k elements in descending order, or in ascending order unless `largest`: of ties those
 /// with lower positions, as JAX and ONNX do. Throws ShapeError unless 0 <= k <= the size.
@@ -199,12 +199,12 @@ struct AttentionArgs {
   std::optional<Array> dropout = {};
   EmptyRows empty = EmptyRows::Nan;  // Zero: as PyTorch from 2.5 on
 };
-/// q k^T scale, masked. q: (.., n, d), k: (.., m, d). If k has fewer heads than q, the axis before
-/// the last two, and their number divides that of q, each is repeated for consecutive heads of q.
+/// q k^T scale, masked. q: (.., heads, n, d), k: (.., heads, m, d). k may have fewer heads if their
+/// number divides that of q; then consecutive heads of q share one.
 Array attention_scores(const Array& q, const Array& k, const AttentionArgs& args = {},
                        const Way& way = {});
-/// softmax of the scores, times v: (.., m, e), whose heads are repeated like those of k. A value
-/// that is not finite makes the result NaN also where its weight is 0. Nests four reduces. As
+/// softmax of the scores, times v: (.., heads, m, e), with as many heads as k. A value that is not
+/// finite makes the result NaN even where its weight is 0. Nests four reduces. As
 /// PyTorch's scaled_dot_product_attention; a mask and `causal` may be given together.
 Array attention(const Array& q, const Array& k, const Array& v, const AttentionArgs& args = {},
                 const Way& way = {});
@@ -280,7 +280,7 @@ Array select_and_scatter(const Array& x, const Array& gradient, const Sizes& siz
 
 // ---- quantization
 /// Scales and zero points beside x: one number, one for each place on `axis`, or, if size > 0, one
-/// for each block of that size on the axis, of which the last may be shorter.
+/// for each block of that size on the axis. The last block may be shorter.
 struct Blocks {
   int axis = 1;
   std::int64_t size = 0;
@@ -418,8 +418,8 @@ Array gather(const Array& table, const Array& index, Outside outside = Outside::
 /// GatherElements. On other axes the index may be shorter than x, as in PyTorch; size 1 against
 /// more is an error, since NumPy repeats it. x of size 1 is repeated.
 Array take_along(const Array& x, const Array& index, int axis = -1);
-/// The axis is replaced by those of the index, as numpy.take and ONNX Gather; torch.index_select
-/// has an index with one axis.
+/// Replaces the axis by the axes of the index, as numpy.take and ONNX Gather do. The index of
+/// torch.index_select has one axis.
 Array index_select(const Array& x, const Array& index, int axis = 0);
 /// How an element and the updates at its position make the result. Add: a sum in any order, x
 /// included. Max and Min: NaN wins. Last: the last update in row-major order replaces x, as NumPy

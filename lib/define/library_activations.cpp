@@ -90,8 +90,7 @@ Array gated(NamedFunction f, const Array& first, const std::optional<Array>& sec
     if (first.shape()[at] % 2 != 0)
       throw ShapeError(fmt::format("axis {} of {} has no halves; its size must be even", axis,
                                    str(first.shape())));
-    Pairs left;
-    for (const std::int64_t size : first.shape()) left.emplace_back(0, size);
+    Pairs left = whole_ranges(first.shape());
     Pairs right = left;
     left[at].second = right[at].first = half;
     return gated(f, first.shrink(left), first.shrink(right), axis, second_gates);

@@ -18,8 +18,7 @@ void require_pairs(const Array& x, std::string_view what, int least_rank = 1) {
 
 // Part i of pairs, with the axis at size 1.
 Array part_of(const Array& x, std::int64_t i) {
-  Pairs range;
-  for (const std::int64_t size : x.shape()) range.emplace_back(0, size);
+  Pairs range = whole_ranges(x.shape());
   range.back() = {i, i + 1};
   return x.shrink(range);
 }

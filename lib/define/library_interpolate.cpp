@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "touchstone/define/library.h"
+#include "touchstone/define/parts.h"
 
 namespace touchstone::define {
 namespace {
@@ -12,7 +13,6 @@ namespace {
 constexpr std::int64_t kLongestAxis = std::int64_t{1} << 23;
 constexpr std::size_t kMostMoved = 200;
 
-Array whole(std::int64_t n) { return Array::number(std::to_string(n)); }
 Array counted(std::int64_t size) { return arange(size, DType::Int64); }
 
 std::int64_t all_of(const Sizes& sizes) {
@@ -44,13 +44,13 @@ Array taken(const Array& x, const std::vector<Array>& indices) {
   for (const Array& index : indices)
     all.insert(all.end(), index.shape().begin(), index.shape().end());
   const Sizes sizes(x.shape().begin() + static_cast<std::ptrdiff_t>(lead), x.shape().end());
-  Array flat = whole(0).cast(DType::Int64);
+  Array flat = count(0).cast(DType::Int64);
   std::size_t behind = all.size();
   for (std::size_t i = 0; i < axes; ++i) {
     behind -= indices[i].shape().size();
     Sizes own = indices[i].shape();
     own.insert(own.end(), behind, 1);
-    flat = flat * whole(sizes[i]) + indices[i].reshape(own);
+    flat = flat * count(sizes[i]) + indices[i].reshape(own);
   }
   const Array table = transpose(x.reshape({all_of(shape), all_of(sizes)}));
   const Array found = gather(table, computed_once(flat));  // (all..., lead)
@@ -63,7 +63,7 @@ Array taken(const Array& x, const std::vector<Array>& indices) {
 // floor(i * in / out), or for nearest_exact floor((2i + 1) in / (2 out)).
 Array nearest(std::int64_t in, std::int64_t out, bool exact, bool in_float) {
   const std::int64_t twice = exact ? 2 : 1, first = exact ? 1 : 0;
-  Array index = (counted(out) * whole(twice) + whole(first)) * whole(in) / whole(twice * out);
+  Array index = (counted(out) * count(twice) + count(first)) * count(in) / count(twice * out);
   if (!in_float) return index;
   // As PyTorch computes it for every type, which differs where the scale was rounded.
   const float scale = static_cast<float>(in) / static_cast<float>(out);
@@ -78,7 +78,7 @@ Array nearest(std::int64_t in, std::int64_t out, bool exact, bool in_float) {
                       "differ from the exact ones",
                       kMostMoved, out));
     const Array here = Array::constant(Scalar::of(true), {1}).pad({{i, out - 1 - i}});
-    index = where(here, whole(found), index);
+    index = where(here, count(found), index);
   }
   return index;
 }
@@ -95,26 +95,26 @@ Taps taps_of(std::int64_t in, std::int64_t out, bool cubic, bool corners, DType 
                      of = corners ? std::max<std::int64_t>(out - 1, 1) : out;
   // The position's nearest element: floor(position + 1/2).
   const Array middle = corners && out == 1
-                           ? i * whole(0)
-                           : (i * whole(2 * steps) + whole(corners ? of : in)) / whole(2 * of);
-  const Array at = middle + counted(taps) - whole(radius);
+                           ? i * count(0)
+                           : (i * count(2 * steps) + count(corners ? of : in)) / count(2 * of);
+  const Array at = middle + counted(taps) - count(radius);
   const auto real = [&](const Array& n) { return n.cast(dtype); };
-  const Array scale = corners && out == 1 ? real(whole(0)) : real(whole(steps)) / real(whole(of));
-  const Array half(0.5), one = real(whole(1));
+  const Array scale = corners && out == 1 ? real(count(0)) : real(count(steps)) / real(count(of));
+  const Array half(0.5), one = real(count(1));
   Array position = corners ? real(i) * scale : (real(i) + half) * scale - half;
-  if (!cubic) position = maximum(position, whole(0));
+  if (!cubic) position = maximum(position, count(0));
   const Array d = abs(position - real(at));
   // 1, as uncertain as a position: libraries may read an element of weight 0, or not.
-  const Array unit = real(whole(of)) / real(whole(of));
+  const Array unit = real(count(of)) / real(count(of));
   Array weight = one - d;
   if (cubic) {  // Keys' kernel with a = -3/4
     const Array inner = (Array(1.25) * d - 2.25) * d * d + one;
     const Array outer = ((Array(-0.75) * d + 3.75) * d - 6.0) * d + 3.0;
     weight = where(less(d, one), inner, outer);
   }
-  const Array last = whole(in - 1);
-  const Array clamped = where(less(at, whole(0)), whole(0), where(less(last, at), last, at));
-  return {clamped, computed_once(weight), computed_once(less(d, unit * whole(radius)))};
+  const Array last = count(in - 1);
+  const Array clamped = where(less(at, count(0)), count(0), where(less(last, at), last, at));
+  return {clamped, computed_once(weight), computed_once(less(d, unit * count(radius)))};
 }
 
 }  // namespace
@@ -151,7 +151,7 @@ Array interpolate(const Array& x, const Sizes& sizes, Interpolation mode, bool a
     Sizes beside = t.weight.shape();
     beside.insert(beside.end(), behind, 1);
     const Array weighted = t.weight.reshape(beside) * y;
-    y = sum(where(t.is_near.reshape(beside), weighted, whole(0)), {-1 - static_cast<int>(behind)});
+    y = sum(where(t.is_near.reshape(beside), weighted, count(0)), {-1 - static_cast<int>(behind)});
   }
   return y;
 }
@@ -171,32 +171,32 @@ Array adaptive_avg_pool(const Array& x, const Sizes& sizes, const Way& way) {
   }
   if (all_alike) return avg_pool(x, window, {window, {0}}, static_cast<int>(sizes.size()), {}, way);
   std::vector<Array> indices;
-  Array inside = Array::constant(Scalar::of(true)), count = whole(1).cast(x.dtype());
+  Array inside = Array::constant(Scalar::of(true)), terms_of = count(1).cast(x.dtype());
   Axes axes;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const std::int64_t in = x.shape()[lead + i], out = sizes[i];
     const std::int64_t most = (in + out - std::gcd(in, out) + out - 1) / out;
-    const Array at = counted(out).reshape({out, 1}), begin = at * whole(in) / whole(out),
-                end = (at * whole(in) + whole(in + out - 1)) / whole(out),
-                index = begin + counted(most), last = whole(in - 1);
+    const Array at = counted(out).reshape({out, 1}), begin = at * count(in) / count(out),
+                end = (at * count(in) + count(in + out - 1)) / count(out),
+                index = begin + counted(most), last = count(in - 1);
     indices.push_back(where(less(last, index), last, index));
     const std::size_t behind = sizes.size() - 1 - i;
     Sizes pairs{out, most}, singles{out};
     pairs.insert(pairs.end(), 2 * behind, 1);
     singles.insert(singles.end(), behind, 1);
     inside = where(inside, less(index, end).reshape(pairs), Array::constant(Scalar::of(false)));
-    count = count * (end - begin).cast(x.dtype()).reshape(singles);
+    terms_of = terms_of * (end - begin).cast(x.dtype()).reshape(singles);
     axes.push_back(-1 - 2 * static_cast<int>(behind));
   }
-  const Array one = whole(1);
-  const auto terms = [&](const Array& y) { return sum(where(inside, y, whole(0)), axes); };
+  const Array one = count(1);
+  const auto terms = [&](const Array& y) { return sum(where(inside, y, count(0)), axes); };
   const Array y = taken(x, indices);
   if (way.running) {
     Sizes beside;
     for (const std::int64_t n : sizes) beside.insert(beside.end(), {n, 1});
-    return terms(y * (one / count.reshape(beside)));
+    return terms(y * (one / terms_of.reshape(beside)));
   }
-  return way.reciprocal ? terms(y) * (one / count) : terms(y) / count;
+  return way.reciprocal ? terms(y) * (one / terms_of) : terms(y) / terms_of;
 }
 
 }  // namespace touchstone::define

@@ -12,11 +12,10 @@
 namespace touchstone::define {
 namespace {
 
-Array number(std::int64_t n) { return Array::number(std::to_string(n)); }
 Array least(const Array& x) { return Array::constant(least_of(x.dtype())); }
 // False for NaN. The oracle does not know that a rounded number is equal to itself.
 Array is_number(const Array& x, bool is_rounded = false) {
-  return is_rounded ? maximum(less(x, number(0)), less(number(-1), x)) : equal(x, x);
+  return is_rounded ? maximum(less(x, count(0)), less(count(-1), x)) : equal(x, x);
 }
 Array exclusive(const Array& a, const Array& b) { return Array::apply(Op::Xor, {a, b}); }
 
@@ -29,12 +28,12 @@ Array reversed(const Array& x) {
 
 // Of rows: the place of each maximum, n more for NaN, else 0. `most`: maxima of the numbers.
 Array scores(const Array& x, const Array& most, const Array& places) {
-  const Array zero = number(0), found = where(equal(x, most), places, zero);
-  return is_float(x.dtype()) ? where(is_number(x), found, places + number(x.size(-1))) : found;
+  const Array zero = count(0), found = where(equal(x, most), places, zero);
+  return is_float(x.dtype()) ? where(is_number(x), found, places + count(x.size(-1))) : found;
 }
 Array place_of(const Array& score, std::int64_t n) {
-  const Array place = where(less(score, number(n)), score, score - number(n));
-  return maximum(number(0), minimum(place, number(n - 1)));
+  const Array place = where(less(score, count(n)), score, score - count(n));
+  return maximum(count(0), minimum(place, count(n - 1)));
 }
 Array numbers_only(const Array& x) {
   return is_float(x.dtype()) ? where(is_number(x), x, least(x)) : x;
@@ -46,7 +45,7 @@ Array running(const Array& rows, Op op) {
   const std::int64_t n = rows.size(-1);
   if (n == 0) return rows;
   const Op reduce = op == Op::Max ? Op::ReduceMax : Op::ReduceSum;
-  const Array none = op == Op::Max ? least(rows) : number(0).cast(rows.dtype());
+  const Array none = op == Op::Max ? least(rows) : count(0).cast(rows.dtype());
   const auto size = static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(n))));
   const std::int64_t blocks = (n + size - 1) / size;
   Pairs behind(rows.shape().size()), within;
@@ -89,7 +88,7 @@ Array of_ranks(const Array& x, const Array& rows, std::int64_t k, bool descendin
   const Array chosen = equal(rank, arange(k, DType::Int32).reshape({k, 1})),
               row = with_axis(rows, rows.rank() - 1);
   const bool adds = x.is_input() && is_integer(rows.dtype());
-  if (adds) return sum(where(chosen, row, number(0)), {-1});
+  if (adds) return sum(where(chosen, row, count(0)), {-1});
   // Where rounding may change the order, no other number than one of the row.
   const Array lowest = !is_float(rows.dtype())
                            ? min(row, {-1}, true)
@@ -105,7 +104,7 @@ Array values_of_ranks(const Array& rows, std::int64_t k, bool descending) {
   const Array nan = Array::constant(Scalar::from_bits(bits, Scalar::parse(type, "nan").bits()));
   const Array exact =
       where(is_number(rows),
-            where(equal(rows, Array::number("0")), number(0).cast(bits), rows.bitcast(bits)), nan);
+            where(equal(rows, Array::number("0")), count(0).cast(bits), rows.bitcast(bits)), nan);
   const Array sorted = of_ranks(rows, computed_once(exact), k, descending).bitcast(type);
   return sum(with_axis(sorted, sorted.rank()), {sorted.rank()});
 }
@@ -144,8 +143,7 @@ Array multiplied(const Array& rows, std::int64_t begin, std::int64_t end) {
     const std::int64_t middle = begin + (end - begin) / 2;
     return multiplied(rows, begin, middle) * multiplied(rows, middle, end);
   }
-  Pairs one;
-  for (const std::int64_t size : rows.shape()) one.emplace_back(0, size);
+  Pairs one = whole_ranges(rows.shape());
   one.back() = {begin, end};
   Sizes shape = rows.shape();
   shape.pop_back();
@@ -168,7 +166,7 @@ Array between(const Array& a, const Array& b) {
 template <class F>
 Array product(const Array& x, const Array& steps, const F& total) {
   const DTypeInfo& type = info(x.dtype());
-  const Array zero = number(0), infinite = Array::number("inf");
+  const Array zero = count(0), infinite = Array::number("inf");
   const Array log = computed_once(Array::apply(Op::Log2, {abs(x.cast(DType::Float64))}));
   const Array is_below = less(log, zero);
   const Array above = total(where(is_below, zero, log)), below = total(where(is_below, log, zero));
@@ -178,24 +176,24 @@ Array product(const Array& x, const Array& steps, const F& total) {
   const auto power = [](const Array& e) { return Array::apply(Op::Exp2, {e}); };
 
   const Array size = power(above + below), part = steps * Array(std::ldexp(1.0, -type.digits));
-  const Array error = part / (number(1) - part);
+  const Array error = part / (count(1) - part);
   const Array has_zero = equal(below, -infinite);
   // Where the profile flushes subnormals, this may be 0.
   const Array subnormal =
       Array::constant(Scalar::from_double(x.dtype(), std::ldexp(1.0, type.min_exponent - 1)));
-  const Array smallest = where(equal(subnormal * number(1), zero), number(type.min_exponent),
-                               number(type.min_exponent - type.digits + 1));
+  const Array smallest = where(equal(subnormal * count(1), zero), count(type.min_exponent),
+                               count(type.min_exponent - type.digits + 1));
   const Array tiny = power(above + smallest.cast(DType::Float64)) * steps;
   const Array may_vanish = less(below, Array(type.min_exponent + 0.01));
   const Array may_overflow = less(Array(type.max_exponent + 0.99), above);
   const Array lost = where(has_zero, zero, where(may_vanish, tiny, zero));
   const Array most =
-      where(may_overflow, where(has_zero, size, infinite), size * (number(1) + error) + lost);
-  const Array fewest = maximum(size * (number(1) - error) - lost, zero);
+      where(may_overflow, where(has_zero, size, infinite), size * (count(1) + error) + lost);
+  const Array fewest = maximum(size * (count(1) - error) - lost, zero);
   const Array legal = between(fewest, between(most, size));
   const Array meets = where(may_overflow, may_vanish, Array::constant(Scalar::of(false)));
   const Array any = where(meets, between(Array::number("nan"), legal), legal);
-  const Array odd = equal(Array::apply(Op::Mod, {signs, number(2)}), number(1));
+  const Array odd = equal(Array::apply(Op::Mod, {signs, count(2)}), count(1));
   return where(odd, -any, any).cast(x.dtype());
 }
 
@@ -206,7 +204,7 @@ constexpr std::int64_t kMostRanked = 512;
 Array place_of_max(const Array& rows, bool is_input) {
   const std::int64_t n = rows.size(-1);
   if (!is_input && n <= kMostRanked)
-    return number(n - 1) - places_of_ranks(flip(rows, {-1}), 1, true);
+    return count(n - 1) - places_of_ranks(flip(rows, {-1}), 1, true);
   const Array most = max(numbers_only(rows), {-1}, true);
   return place_of(max(scores(rows, most, arange(n, DType::Int64)), {-1}, true), n);
 }
@@ -225,7 +223,7 @@ Array extreme(const Array& x, const Axes& axes, bool keep, bool last, bool least
                                  all ? "an array" : fmt::format("axis {}", at), str(x.shape())));
   const Array ordered = least ? reversed(rows) : rows;
   const Array found = last ? place_of_max(ordered, x.is_input())
-                           : number(n - 1) - place_of_max(flip(ordered, {-1}), x.is_input());
+                           : count(n - 1) - place_of_max(flip(ordered, {-1}), x.is_input());
   return (all ? found : transpose(found, at, -1)).reshape(max(x, axes, keep).shape());
 }
 
@@ -274,12 +272,12 @@ Array prod(const Array& x, const Axes& given, bool keep, const Way& way) {
   const Sizes shape = max(x, axes, keep).shape();
   if (n == 0) {  // 1, of a kernel that has the input
     const Array one = Array::number("1").cast(x.dtype()).expand(shape);
-    return where(equal(sum(x.cast(DType::Int32), axes, keep), number(0)), one, one);
+    return where(equal(sum(x.cast(DType::Int32), axes, keep), count(0)), one, one);
   }
   if (n == 1) return x.reshape(shape);
   if (is_float(x.dtype())) {
     require_few("prod", n, kMostFloats);
-    return product(x, number(n - 1).cast(DType::Float64),
+    return product(x, count(n - 1).cast(DType::Float64),
                    [&](const Array& terms) { return sum(terms, axes, keep); });
   }
   require_few("prod of integers", n, kMostFactors);
@@ -305,7 +303,7 @@ Array cumprod(const Array& x, int axis, const Way& way) {
     require_few("cumprod of integers", n, kMostPrefixes);
     Pairs before(rows.shape().size());
     before.back().first = n - 1;
-    return multiplied(windows(pad_with(rows, before, number(1)), {n}, {1}, {1}), 0, n);
+    return multiplied(windows(pad_with(rows, before, count(1)), {n}, {1}, {1}), 0, n);
   });
 }
 

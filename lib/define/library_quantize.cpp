@@ -4,6 +4,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/define/library.h"
+#include "touchstone/define/parts.h"
 
 namespace touchstone::define {
 namespace {
@@ -39,8 +40,7 @@ Array scales_of(const Array& value, const Array& x, const Blocks& blocks, std::s
     shape[at] = n;
     return value.reshape(shape);
   }
-  Pairs keep;
-  for (const std::int64_t size : x.shape()) keep.emplace_back(0, size);
+  Pairs keep = whole_ranges(x.shape());
   return repeat(value, block, static_cast<int>(at)).shrink(keep);
 }
 
@@ -134,8 +134,7 @@ Array dequantize_ggml(const Array& q, const std::optional<Array>& scale, int bit
   shape.push_back(whole);
   const Array blocks = q.reshape(shape);
   const auto part = [&](std::int64_t begin, std::int64_t end) {
-    Pairs keep;
-    for (const std::int64_t size : blocks.shape()) keep.emplace_back(0, size);
+    Pairs keep = whole_ranges(blocks.shape());
     keep.back() = {begin, end};
     return blocks.shrink(keep);
   };

@@ -84,7 +84,7 @@ enum class Wave : std::uint8_t { Cosine, Sine };
 // Of 2 pi k n / size, (rows, columns).
 Array wave(Wave kind, std::int64_t rows, std::int64_t columns, std::int64_t size, DType dtype) {
   const Array k = arange(rows).reshape({rows, 1}), n = arange(columns).reshape({1, columns});
-  const Array turn = Array::apply(Op::Mod, {k * n, Array::number(std::to_string(size))});
+  const Array turn = Array::apply(Op::Mod, {k * n, count(size)});
   const Array angle = turn.cast(dtype) * Array(2 * std::numbers::pi / static_cast<double>(size));
   return kind == Wave::Cosine ? Array::call(NamedFunction::Cos, {angle})
                               : Array::apply(Op::Sin, {angle});
@@ -101,8 +101,7 @@ Array strassen(const Array& a, const Array& b) {
   };
   const Array left = even(a), right = even(b);
   const auto quarter = [](const Array& x, int row, int column) {
-    Pairs range;
-    for (const std::int64_t size : x.shape()) range.emplace_back(0, size);
+    Pairs range = whole_ranges(x.shape());
     const std::int64_t rows = x.size(-2) / 2, columns = x.size(-1) / 2;
     range[range.size() - 2] = {row * rows, (row + 1) * rows};
     range[range.size() - 1] = {column * columns, (column + 1) * columns};

@@ -33,7 +33,7 @@ Array position_of(const Array& index, std::int64_t n, std::string_view what, boo
                                  name(index.dtype())));
   const Array at = index.cast(DType::Int64);
   if (!wraps || is_unsigned(index.dtype())) return at;
-  return where(less(at, zero_of(DType::Int64)), at + Array::number(std::to_string(n)), at);
+  return where(less(at, zero_of(DType::Int64)), at + count(n), at);
 }
 
 Array axis_first(const Array& x, int axis) {
@@ -76,7 +76,7 @@ Array picked(const Array& x, const Array& at) {
   const std::int64_t n = x.size(0);
   const Array terms = where(equal(with_axis(at, 1), column(arange(n, DType::Int64), x.rank() - 1)),
                             with_axis(x, 0), least_number(x.dtype()));
-  const Array inside = less(Array::number("-1"), at) * less(at, Array::number(std::to_string(n)));
+  const Array inside = less(Array::number("-1"), at) * less(at, count(n));
   return where(inside, max(terms, {1}), zero_of(x.dtype()));
 }
 
@@ -221,16 +221,15 @@ Array scatter_nd(const Array& x, const Array& index, const Array& updates, Combi
         str(index.shape()), x.rank(), str(x.shape())));
   // The place among the rows of the first axes; -1 if any position is outside.
   std::optional<Array> place, inside;
-  std::int64_t rows = 1, count = 1;
+  std::int64_t rows = 1, positions = 1;
   for (const std::int64_t size : Sizes(index.shape().begin(), index.shape().end() - 1))
-    count = checked_mul(count, size);
+    positions = checked_mul(positions, size);
   for (std::int64_t k = 0; k < axes; ++k) {
     const std::int64_t n = x.shape()[static_cast<std::size_t>(k)];
-    Pairs part;
-    for (const std::int64_t size : index.shape()) part.emplace_back(0, size);
+    Pairs part = whole_ranges(index.shape());
     part.back() = {k, k + 1};
-    const Array at = position_of(index.shrink(part), n, "scatter_nd").reshape({count});
-    const Array size = Array::number(std::to_string(n));
+    const Array at = position_of(index.shrink(part), n, "scatter_nd").reshape({positions});
+    const Array size = count(n);
     const Array is_in = less(Array::number("-1"), at) * less(at, size);
     place = place ? *place * size + at : at;
     inside = inside ? *inside * is_in : is_in;
@@ -242,7 +241,7 @@ Array scatter_nd(const Array& x, const Array& index, const Array& updates, Combi
     throw ShapeError(fmt::format("scatter_nd: the updates are {}; the index {} and x {} take {}",
                                  str(updates.shape()), str(index.shape()), str(x.shape()),
                                  str(wanted)));
-  flat.insert(flat.begin(), count);
+  flat.insert(flat.begin(), positions);
   const Array values = updates.is_number() ? updates : updates.reshape(flat);
   flat[0] = rows;
   return rows_combined(x.reshape(flat), where(*inside, *place, Array::number("-1")), values, by,
@@ -305,8 +304,7 @@ Array spread_windows(Array y, const Sizes& size, const Sizes& stride, const Size
     around[at] = {front, std::max<std::int64_t>(total - front - joined[at], 0)};
     y = y.pad(around);
     if (y.shape()[at] > total) {
-      Pairs keep;
-      for (const std::int64_t s : y.shape()) keep.emplace_back(0, s);
+      Pairs keep = whole_ranges(y.shape());
       keep[at].second = total;
       y = y.shrink(keep);
     }
@@ -331,13 +329,8 @@ Array select_and_scatter(const Array& x, const Array& gradient, const Sizes& siz
     throw DTypeError(
         fmt::format("select_and_scatter takes floats, not {}; cast x first", name(x.dtype())));
   const std::size_t axes = size.size(), lead = x.shape().size() - std::min(axes, x.shape().size());
-  const auto each = [&](const Sizes& values, std::string_view what) {
-    if (values.size() != 1 && values.size() != axes)
-      throw ShapeError(fmt::format("select_and_scatter: {} has {} entries for {} axes", what,
-                                   values.size(), axes));
-    return values.size() == 1 ? Sizes(axes, values[0]) : values;
-  };
-  const Sizes stride = each(window.stride, "stride"), padding = each(window.padding, "padding");
+  const Sizes stride = for_each_axis(window.stride, axes, "select_and_scatter: stride"),
+              padding = for_each_axis(window.padding, axes, "select_and_scatter: padding");
   Pairs around(x.shape().size()), inner;
   for (std::size_t i = 0; i < axes && i < x.shape().size(); ++i)
     around[lead + i] = {padding[i], padding[i]};

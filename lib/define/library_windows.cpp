@@ -3,17 +3,10 @@
 #include <numeric>
 
 #include "touchstone/define/library.h"
+#include "touchstone/define/parts.h"
 
 namespace touchstone::define {
 namespace {
-
-// One entry per axis; a single entry stands for all.
-Sizes for_each_axis(const Sizes& values, std::size_t axes, std::string_view what) {
-  if (values.size() == 1) return Sizes(axes, values[0]);
-  if (values.size() != axes)
-    throw ShapeError(fmt::format("{} has {} entries for {} axes", what, values.size(), axes));
-  return values;
-}
 
 void require_positive(const Sizes& values, std::string_view what) {
   for (const std::int64_t v : values)
@@ -24,12 +17,6 @@ void require_spatial(const Array& x, int spatial, int before, std::string_view w
   if (x.rank() < spatial + before)
     throw ShapeError(
         fmt::format("{}: shape {} has fewer than {} axes", what, str(x.shape()), spatial + before));
-}
-
-void require_floats(const Array& x, std::string_view what) {
-  if (!x.is_number() && !is_float(x.dtype()))
-    throw DTypeError(
-        fmt::format("{} takes floats, not {}; cast the operand first", what, name(x.dtype())));
 }
 
 Axes last_axes(int count) {
@@ -119,8 +106,7 @@ struct Pool {
   // Of an array that has been padded.
   Array windows_of(const Array& padded) const {
     const Array all = windows(padded, size, stride, dilation);
-    Pairs kept;
-    for (const std::int64_t n : all.shape()) kept.emplace_back(0, n);
+    Pairs kept = whole_ranges(all.shape());
     for (std::size_t i = 0; i < counts.size(); ++i)
       kept[kept.size() - 2 * counts.size() + i].second = counts[i];
     return all.shrink(kept);
@@ -348,7 +334,7 @@ Array avg_pool(const Array& x, const Sizes& size, const Window& window, int spat
                const Divisor& divisor, const Way& way) {
   if (is_narrow(x, way))
     return narrowed(avg_pool(wide(x), size, window, spatial, divisor, way), x.dtype());
-  require_floats(x, "avg_pool");
+  require_float(x, "avg_pool");
   const Pool pool(x, size, window, spatial, "avg_pool");
   const Axes inner = last_axes(spatial);
   const Array one = Array::number("1");
@@ -380,13 +366,13 @@ Array avg_pool(const Array& x, const Sizes& size, const Window& window, int spat
 }
 
 Array max_pool(const Array& x, const Sizes& size, const Window& window, int spatial) {
-  require_floats(x, "max_pool");
+  require_float(x, "max_pool");
   const Pool pool(x, size, window, spatial, "max_pool");
   return max(pool.windows_of(pool.padded(x, Array::number("-inf"))), last_axes(spatial));
 }
 
 Array max_pool_index(const Array& x, const Sizes& size, const Window& window, int spatial) {
-  require_floats(x, "max_pool_index");
+  require_float(x, "max_pool_index");
   const Pool pool(x, size, window, spatial, "max_pool_index");
   pool.require_half("max_pool_index");
   const auto axes = static_cast<std::size_t>(spatial);
@@ -400,7 +386,6 @@ Array max_pool_index(const Array& x, const Sizes& size, const Window& window, in
     Sizes outer(2 * axes, 1), within = outer;
     outer[i] = pool.counts[i];
     within[axes + i] = pool.size[i];
-    const auto count = [](std::int64_t n) { return Array::number(std::to_string(n)); };
     place = place * count(plane[i]) +
             arange(pool.counts[i], DType::Int64).reshape(outer) * count(pool.stride[i]) +
             arange(pool.size[i], DType::Int64).reshape(within) * count(pool.dilation[i]) -

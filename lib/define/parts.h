@@ -12,6 +12,11 @@ namespace touchstone::define {
 void require_float(const Array& x, std::string_view what);
 void require_rank(const Array& x, int least, std::string_view what, std::string_view of);
 
+/// One entry per axis; a single entry stands for all.
+Sizes for_each_axis(const Sizes& values, std::size_t axes, std::string_view what);
+/// [0, size) of each axis, for `shrink`.
+Pairs whole_ranges(const Sizes& shape);
+
 Array exp(const Array& x);
 Array log(const Array& x);
 Array count(std::int64_t n);

@@ -1,4 +1,4 @@
-"""ONNX's node tests, which nobody here wrote: their results are legal, and changed ones are not.
+"""Judges ONNX's node tests: expected outputs must be legal, and outputs with one element changed must not.
 
     PYTHONPATH=build/dev/python python3 tests/python/onnx_nodes_test.py [part of a name]     prints a summary
 
