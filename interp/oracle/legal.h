@@ -324,8 +324,8 @@ Legal<T> sin(const Legal<T>& a, std::int64_t ulp, double absolute, double domain
   const bool nan = a.nan || a.has_infinity();
   if (a.is_point()) {
     if (is_infinite(a.lo)) return Legal<T>::only_nan();
-    if (is_zero_value(a.lo) && absolute == 0) return a;
   }
+  if (absolute == 0 && is_zero_value(a.lo) && is_zero_value(a.hi)) return a;
   Legal<T> out = Legal<T>::range(minus_one, one, nan);
   const double lo = static_cast<double>(scalar::detail::computing(a.lo));
   const double width = static_cast<double>(scalar::detail::computing(a.hi)) - lo;

@@ -310,6 +310,38 @@ TEST(LegalFunction, EnclosesTheLeastValueOfAValley) {
   }
 }
 
+// Zeros of either sign, infinities and the numbers beside them as ends, with and without an error.
+TEST(LegalFunction, HoldsTheValuesAtItsEnds) {
+  using interp::Legal;
+  constexpr float inf = std::numeric_limits<float>::infinity(), tiny = 1e-45F, most = 3.4e38F;
+  const float ends[] = {-inf, -most, -1, -1e-7F, -tiny, -0.0F, 0, tiny, 1e-7F, 0.5F, 1, most, inf};
+  for (const float low : ends)
+    for (const float high : ends) {
+      if (interp::order_key(low) > interp::order_key(high)) continue;
+      const auto x = Legal<float>::range(low, high);
+      for (const int ulp : {0, 1}) {
+        const auto expect = [&](std::string_view name, const Legal<float>& legal, float at_low,
+                                float at_high) {
+          EXPECT_TRUE(legal.accepts(at_low) && legal.accepts(at_high))
+              << name << " of [" << low << ", " << high << "] within " << ulp << " ULP: ["
+              << legal.lo << ", " << legal.hi << "] without " << at_low << " or " << at_high;
+        };
+        expect("SQRT", interp::legal::sqrt(x), scalar::sqrt(low), scalar::sqrt(high));
+        expect("EXP2", interp::legal::exp2(x, ulp), scalar::exp2(low), scalar::exp2(high));
+        expect("LOG2", interp::legal::log2(x, ulp), scalar::log2(low), scalar::log2(high));
+        for (const double absolute : {0.0, 1e-6})
+          expect("SIN", interp::legal::sin(x, ulp, absolute, inf), scalar::sin(low),
+                 scalar::sin(high));
+        for (const FunctionInfo& row : function_table)
+          expect(row.name,
+                 interp::legal::function(row.function, x, x,
+                                         {static_cast<double>(ulp), DType::Float32}),
+                 scalar::function(row.function, low, low),
+                 scalar::function(row.function, high, high));
+      }
+    }
+}
+
 // erfc(0) is 1 in every implementation, erfc(6e-8) within its error.
 TEST(LegalFunction, AnEndIsAsFreeAsItsNeighbours) {
   const auto x = interp::Legal<float>::range(0, 1e-7F);
