@@ -52,8 +52,10 @@ class Parser {
       if (!shape.name.empty() && !inputs_.contains(shape.name))
         fail_from(0, fmt::format("there is no input '{}'; the inputs are {}", shape.name,
                                  fmt::join(names_, ", ")));
-    return {array(result, start), std::move(names_), is_loose_, std::move(called_),
-            std::move(sound_)};
+    const Array value = array(result, start);
+    const Array stored =
+        value.is_number() ? at_place(start, [&] { return value.cast(DType::Float32); }) : value;
+    return {stored, std::move(names_), is_loose_, std::move(called_), std::move(sound_)};
   }
 
  private:

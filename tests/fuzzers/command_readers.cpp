@@ -73,8 +73,7 @@ void question(std::string_view text) {
   options.limits = small_limits();
   options.no_files = true;  // never reads local files by chance
   const cli::LineAnswer answer = cli::line_answer(text, options);
-  require(answer.text.find('\n') == answer.text.npos, "an answer of more than a line");
-  const auto said = nlohmann::json::parse(answer.text);
+  const auto said = read_answer(answer.text);
   require(said.contains("error") == (answer.kind != cli::LineAnswer::Kind::Verdict),
           "an answer that is not of its kind");
 }

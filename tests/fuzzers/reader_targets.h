@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "touchstone/base/error.h"
 
@@ -39,6 +40,21 @@ auto accepted(Read read) -> std::optional<decltype(read())> {
   } catch (const ParseError&) {
     return std::nullopt;
   }
+}
+
+/// JSON of ours as an object, each integer without its digits beyond the 300th: they may have
+/// thousands, which nlohmann::json refuses.
+inline nlohmann::json read_answer(std::string_view answer) {
+  std::string text;
+  std::size_t digits = 0;
+  for (const char c : answer) {
+    digits = c >= '0' && c <= '9' ? digits + 1 : 0;
+    if (digits <= 300) text += c;
+  }
+  require(text.find('\n') == text.npos, "an answer of more than a line");
+  nlohmann::json read = nlohmann::json::parse(text);
+  require(read.is_object(), "an answer that is no object");
+  return read;
 }
 
 }  // namespace touchstone::fuzzers

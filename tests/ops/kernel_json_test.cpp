@@ -124,6 +124,16 @@ TEST(KernelJson, EqualNodesAreWrittenOnce) {
             to_json(kernel_file(LazyOp::store(out, LazyOp::binary(Op::Add, shared, shared)))));
 }
 
+TEST(KernelJson, NaNsOfEitherSignAreOneConstant) {
+  const ShapeTracker st = ShapeTracker::contiguous({4});
+  const auto nan = [&](const char* text) {
+    return LazyOp::constant(Scalar::parse(DType::Float32, text), st);
+  };
+  const std::string text =
+      to_json(kernel_file(LazyOp::store(st, LazyOp::binary(Op::Add, nan("nan"), nan("-nan")))));
+  EXPECT_EQ(to_json(kernel_from_json(text)), text);
+}
+
 TEST(KernelJson, SymbolicSizesKeepTheirVariables) {
   const sint n = symbolic::variable("n", 1, 10);
   const LazyOpPtr x = LazyOp::load(1, DType::Int32, ShapeTracker::contiguous({n, 3}));
