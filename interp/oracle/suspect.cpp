@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <numbers>
 #include <set>
 #include <vector>
 
@@ -123,21 +124,25 @@ class Tests {
 
   /// The largest error beyond what bias explains.
   void largest() {
-    double most = 0, terms = 1;
+    double most = 0;
     for (const std::size_t i : kept_) {
-      const SumFacts& f = u_.facts[i];
-      const double scale = std::sqrt(f.terms) * unit_ * f.magnitude;
-      if (!(scale > 0)) continue;
-      terms = std::max(terms, f.terms);
-      most = std::max(most, (std::abs(u_.candidate[i]) - bias(i)) / scale);
+      const double scale = unit_ * std::sqrt(u_.facts[i].energy);
+      if (scale > 0) most = std::max(most, (std::abs(u_.candidate[i]) - bias(i)) / scale);
     }
     ++out_.tests;
     out_.lambda = most;
-    const double exponent = most * most * (1 - unit_) * (1 - unit_) / 2;
-    out_.log_lambda_p =
-        std::min(std::log(2 * terms * static_cast<double>(kept_.size())) - exponent, 0.0);
+    // The least over r of errors that are lambda sqrt(r) times the root of an energy r times the
+    // usual one. The energies of random orders are distributed as the integral of a squared
+    // Brownian bridge, whose mean is 1/6 and whose tail falls as exp(-x pi^2 / 2).
+    constexpr double kTail = std::numbers::pi * std::numbers::pi / 12;
+    const double r = std::max(most / std::sqrt(2 * kTail), 1.0);
+    const double exponent = most * most * (1 - unit_) * (1 - unit_) / (2 * r) + kTail * (r - 1);
+    out_.log_lambda_p = std::min(std::log(2 * static_cast<double>(kept_.size())) - exponent, 0.0);
     candidates_.push_back(
-        {{"size", fmt::format("errors of up to {:.3g} sqrt(n) u sum|v|, of no known fault", most),
+        {{"size",
+          fmt::format(
+              "errors of up to {:.3g} u sqrt(sum of squared partial sums), of no known fault",
+              most),
           out_.log_lambda_p, 0, 0},
          HUGE_VAL});
   }
@@ -439,8 +444,8 @@ std::string ErrorEvidence::str() const {
   if (!none.empty()) return "bias not tested: " + none;
   std::string text = fmt::format("errors of {} elements, {} tests", elements, tests);
   if (lambda)
-    text += fmt::format("; beyond bias at most {:.3g} sqrt(n) u sum|v|, p {}", *lambda,
-                        probability(log_lambda_p));
+    text += fmt::format("; beyond bias at most {:.3g} u sqrt(sum of squared partial sums), p {}",
+                        *lambda, probability(log_lambda_p));
   return text + (suspicion ? "; " + suspicion->str() : "; nothing suspicious");
 }
 

@@ -28,10 +28,13 @@ struct ErrorEvidence {
   std::int64_t elements = 0;  // number of elements examined
   int tests = 0;
   double least_log_p = 0;  // least of the tests, times their number
-  /// The largest (|error| - b) / (sqrt(n) u sum|v|), with b the possible bias of one sign, and a
-  /// bound on the probability that one of these elements exceeds it if rounding errors are
-  /// independent with mean 0: N. J. Higham and T. Mary, "A new approach to probabilistic rounding
-  /// error analysis" (2019), theorem 2.4. Only for kernels that are one sum.
+  /// The largest (|error| - b) / (u sqrt(sum s^2)), with b the possible bias of one sign and s the
+  /// partial sums in an order that is independent of the values (SumFacts::energy), and a bound on
+  /// the probability that one of these elements exceeds it if rounding errors are independent with
+  /// mean 0: Azuma and Hoeffding's inequality, as in N. J. Higham and T. Mary, "A new approach to
+  /// probabilistic rounding error analysis" (2019), theorem 2.4, for the partial sums of a random
+  /// order, whose squares are distributed as Cramer and von Mises' statistic (T. W. Anderson and
+  /// D. A. Darling, 1952). Only for kernels that are one sum.
   std::optional<double> lambda;
   double log_lambda_p = 0;
   std::optional<Suspicion> suspicion;

@@ -44,12 +44,14 @@ template <class W>
 class ColumnReducer {
  public:
   ColumnReducer(Op op, bool is_float, std::span<const Hypothesis> hypotheses,
-                const SumRounding& rounding, std::vector<SumFacts>* facts)
+                const SumRounding& rounding, std::vector<SumFacts>* facts,
+                const std::set<std::size_t>& widths)
       : hypotheses_(hypotheses),
         rounding_(rounding),
         facts_(facts),
         is_float_(is_float),
-        sums_(op == Op::ReduceSum) {
+        sums_(op == Op::ReduceSum),
+        lanes_(widths.begin(), widths.end()) {
     start();
   }
 
@@ -102,6 +104,7 @@ class ColumnReducer {
     partial_ = 0;
     now_ = {};
     signed_partials_.clear();
+    for (Lanes& lanes : lanes_) lanes = Lanes(lanes.partials.size());
   }
 
   void add(Sum& s, const W* x, std::int64_t count) const {
@@ -123,14 +126,28 @@ class ColumnReducer {
     for (std::int64_t i = 0; i < count; ++i) s.high = x[i] != x[i] ? x[i] : std::max(s.high, x[i]);
   }
 
+  // The partial sums of terms that so many lanes take in turn.
+  struct Lanes {
+    explicit Lanes(std::size_t width) : partials(width) {}
+    void add(double v) {
+      energy += (partials[next] += v) * partials[next];
+      if (++next == partials.size()) next = 0;
+    }
+    std::vector<double> partials;
+    std::size_t next = 0;
+    double energy = 0;
+  };
+
   void record(const W* x, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) {
       const auto v = static_cast<double>(x[i]);
+      for (Lanes& lanes : lanes_) lanes.add(v);
       now_.magnitude += std::abs(v);
       now_.squares += v * v;
       now_.terms += v != 0 ? 1 : 0;
       partial_ += v;
       now_.partials += std::abs(partial_);
+      now_.energy += partial_ * partial_;
       now_.largest = std::max(now_.largest, std::abs(partial_));
       if (signed_partials_.size() < kKeptPartials) signed_partials_.push_back(partial_);
     }
@@ -139,18 +156,32 @@ class ColumnReducer {
   SumFacts facts(W exact) const {
     SumFacts f = now_;
     const auto sum = static_cast<double>(exact), n = std::max(f.terms, 1.0);
-    double from_last = 0;
-    for (const double s : signed_partials_) from_last += std::abs(sum - s);
+    double from_last = 0, energy_from_last = 0;
+    for (const double s : signed_partials_) {
+      from_last += std::abs(sum - s);
+      energy_from_last += (sum - s) * (sum - s);
+    }
     // If the order is independent of the values, a partial sum of tn terms has mean tS and, drawn
     // without replacement, variance at most t(1 - t)n/(n - 1) sum v^2.
-    double unknowing = 0;
+    double unknowing = 0, energy = 0;
     constexpr int kSteps = 16;
+    const auto square_at = [&](double t) {
+      return t * t * sum * sum + t * (1 - t) * f.squares * (n / std::max(n - 1, 1.0));
+    };
     for (int k = 0; k < kSteps; ++k) {
-      const double t = (k + 0.5) / kSteps;
-      unknowing +=
-          std::sqrt(t * t * sum * sum + t * (1 - t) * f.squares * (n / std::max(n - 1, 1.0)));
+      const double square = square_at((k + 0.5) / kSteps);
+      unknowing += std::sqrt(square) / kSteps * n;
+      energy += square / kSteps * n;
     }
-    f.partials = std::max({f.partials, from_last, unknowing / kSteps * n});
+    f.partials = std::max({f.partials, from_last, unknowing});
+    f.energy = std::max({f.energy, energy_from_last, energy});
+    for (const Lanes& lanes : lanes_) {
+      const auto width = static_cast<double>(lanes.partials.size());
+      const double usual = n * (sum * sum / (3 * width) + f.squares / 2) / width;
+      if (lanes.energy > kUnusual * usual) f.energy = n * f.magnitude * f.magnitude;
+      f.energy = std::max(f.energy, lanes.energy);
+    }
+    f.energy += f.squares;  // of the terms, where products are rounded
     // One rounding towards zero is off by u of the partial sum on average, at most; half of that is
     // added for orders with larger partial sums.
     f.bias = rounding_.unit * 1.5 * f.partials + rounding_.term * f.magnitude +
@@ -159,6 +190,7 @@ class ColumnReducer {
   }
 
   static constexpr std::size_t kKeptPartials = std::size_t{1} << 16;
+  static constexpr double kUnusual = 16;  // times the energy of values in any order
 
   std::span<const Hypothesis> hypotheses_;
   SumRounding rounding_;
@@ -170,6 +202,7 @@ class ColumnReducer {
   W first_ = 0, last_ = 0;
   double partial_ = 0;
   SumFacts now_;
+  std::vector<Lanes> lanes_;
   std::vector<double> signed_partials_;
 };
 
@@ -184,6 +217,13 @@ class RealNumbers {
     for (std::size_t r = 1; r < program.regions.size(); ++r)
       for (const ProgramNode& node : program.regions[r].nodes)
         if (is_load(node.op)) summed_.insert(node.buffer);
+    if (sum_ == nullptr) return;
+    // Lanes of usual widths, and those of devices that sum along the reduced axes in another order.
+    const Region& terms = program.regions[static_cast<std::size_t>(sum_->region)];
+    std::size_t width = 1;
+    for (std::size_t a = terms.shape.size(); a-- > sum_->outer_axes.size() + 1;)
+      widths_.insert(width *= static_cast<std::size_t>(terms.shape[a]));
+    std::erase_if(widths_, [](std::size_t w) { return w <= 1 || w > 4096; });
   }
 
   void load(const ProgramNode& node, std::span<const AddressRun> runs, std::int64_t count,
@@ -251,7 +291,7 @@ class RealNumbers {
 
   std::unique_ptr<ColumnReducer<W>> reducer(const ProgramNode& node) {
     return std::make_unique<ColumnReducer<W>>(node.op, is_float(node.dtype), hypotheses_, rounding_,
-                                              &node == sum_ ? &facts : nullptr);
+                                              &node == sum_ ? &facts : nullptr, widths_);
   }
 
   void prepare(const ProgramNode&, std::int64_t count, Block& out) const {
@@ -370,6 +410,7 @@ class RealNumbers {
   SumRounding rounding_;
   const ProgramNode* sum_;
   std::set<int> summed_;
+  std::set<std::size_t> widths_ = {8, 128};
 };
 
 template <class W>
