@@ -44,14 +44,12 @@ template <class W>
 class ColumnReducer {
  public:
   ColumnReducer(Op op, bool is_float, std::span<const Hypothesis> hypotheses,
-                const SumRounding& rounding, std::vector<SumFacts>* facts,
-                const std::set<std::size_t>& widths)
+                const SumRounding& rounding, std::vector<SumFacts>* facts)
       : hypotheses_(hypotheses),
         rounding_(rounding),
         facts_(facts),
         is_float_(is_float),
-        sums_(op == Op::ReduceSum),
-        lanes_(widths.begin(), widths.end()) {
+        sums_(op == Op::ReduceSum) {
     start();
   }
 
@@ -104,7 +102,6 @@ class ColumnReducer {
     partial_ = 0;
     now_ = {};
     signed_partials_.clear();
-    for (Lanes& lanes : lanes_) lanes = Lanes(lanes.partials.size());
   }
 
   void add(Sum& s, const W* x, std::int64_t count) const {
@@ -126,22 +123,9 @@ class ColumnReducer {
     for (std::int64_t i = 0; i < count; ++i) s.high = x[i] != x[i] ? x[i] : std::max(s.high, x[i]);
   }
 
-  // The partial sums of terms that so many lanes take in turn.
-  struct Lanes {
-    explicit Lanes(std::size_t width) : partials(width) {}
-    void add(double v) {
-      energy += (partials[next] += v) * partials[next];
-      if (++next == partials.size()) next = 0;
-    }
-    std::vector<double> partials;
-    std::size_t next = 0;
-    double energy = 0;
-  };
-
   void record(const W* x, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) {
       const auto v = static_cast<double>(x[i]);
-      for (Lanes& lanes : lanes_) lanes.add(v);
       now_.magnitude += std::abs(v);
       now_.squares += v * v;
       now_.terms += v != 0 ? 1 : 0;
@@ -165,32 +149,25 @@ class ColumnReducer {
     // without replacement, variance at most t(1 - t)n/(n - 1) sum v^2.
     double unknowing = 0, energy = 0;
     constexpr int kSteps = 16;
-    const auto square_at = [&](double t) {
-      return t * t * sum * sum + t * (1 - t) * f.squares * (n / std::max(n - 1, 1.0));
-    };
     for (int k = 0; k < kSteps; ++k) {
-      const double square = square_at((k + 0.5) / kSteps);
+      const double t = (k + 0.5) / kSteps;
+      const double square =
+          t * t * sum * sum + t * (1 - t) * f.squares * (n / std::max(n - 1, 1.0));
       unknowing += std::sqrt(square) / kSteps * n;
       energy += square / kSteps * n;
     }
     f.partials = std::max({f.partials, from_last, unknowing});
     f.energy = std::max({f.energy, energy_from_last, energy});
-    for (const Lanes& lanes : lanes_) {
-      const auto width = static_cast<double>(lanes.partials.size());
-      const double usual = n * (sum * sum / (3 * width) + f.squares / 2) / width;
-      if (lanes.energy > kUnusual * usual) f.energy = n * f.magnitude * f.magnitude;
-      f.energy = std::max(f.energy, lanes.energy);
-    }
     f.energy += f.squares;  // of the terms, where products are rounded
     // One rounding towards zero is off by u of the partial sum on average, at most; half of that is
-    // added for orders with larger partial sums.
+    // added for orders with larger partial sums. Independent errors in any order, whose
+    // partial sums are at most sum|v|/2, stay below this bias up to five standard deviations.
     f.bias = rounding_.unit * 1.5 * f.partials + rounding_.term * f.magnitude +
              rounding_.cut * (std::abs(sum) + 4 * std::sqrt(f.squares)) + rounding_.absolute * n;
     return f;
   }
 
   static constexpr std::size_t kKeptPartials = std::size_t{1} << 16;
-  static constexpr double kUnusual = 16;  // times the energy of values in any order
 
   std::span<const Hypothesis> hypotheses_;
   SumRounding rounding_;
@@ -202,7 +179,6 @@ class ColumnReducer {
   W first_ = 0, last_ = 0;
   double partial_ = 0;
   SumFacts now_;
-  std::vector<Lanes> lanes_;
   std::vector<double> signed_partials_;
 };
 
@@ -217,13 +193,6 @@ class RealNumbers {
     for (std::size_t r = 1; r < program.regions.size(); ++r)
       for (const ProgramNode& node : program.regions[r].nodes)
         if (is_load(node.op)) summed_.insert(node.buffer);
-    if (sum_ == nullptr) return;
-    // Lanes of usual widths, and those of devices that sum along the reduced axes in another order.
-    const Region& terms = program.regions[static_cast<std::size_t>(sum_->region)];
-    std::size_t width = 1;
-    for (std::size_t a = terms.shape.size(); a-- > sum_->outer_axes.size() + 1;)
-      widths_.insert(width *= static_cast<std::size_t>(terms.shape[a]));
-    std::erase_if(widths_, [](std::size_t w) { return w <= 1 || w > 4096; });
   }
 
   void load(const ProgramNode& node, std::span<const AddressRun> runs, std::int64_t count,
@@ -291,7 +260,7 @@ class RealNumbers {
 
   std::unique_ptr<ColumnReducer<W>> reducer(const ProgramNode& node) {
     return std::make_unique<ColumnReducer<W>>(node.op, is_float(node.dtype), hypotheses_, rounding_,
-                                              &node == sum_ ? &facts : nullptr, widths_);
+                                              &node == sum_ ? &facts : nullptr);
   }
 
   void prepare(const ProgramNode&, std::int64_t count, Block& out) const {
@@ -410,7 +379,6 @@ class RealNumbers {
   SumRounding rounding_;
   const ProgramNode* sum_;
   std::set<int> summed_;
-  std::set<std::size_t> widths_ = {8, 128};
 };
 
 template <class W>

@@ -40,8 +40,7 @@ struct SumFacts {
   double largest = 0;    // largest |partial sum| from first to last
   double partials = 0;   // sum of |partial sums|: the largest of first to last, last to first, and
                          // a data-independent order
-  double energy = 0;     // sum of (partial sum)^2, the largest likewise; n magnitude^2 if the terms
-                         // are ordered so that lanes of some width have much larger ones
+  double energy = 0;     // sum of (partial sum)^2, the largest likewise, and of v^2
   double bias = 0;       // how far all errors together may lie on one side
 };
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 #include "../support/traced_draws.h"
 #include "kernels.h"
@@ -130,6 +131,38 @@ TEST(Suspect, WhatTheProfileAllowsIsNotSuspect) {
   const Verdict allowed = p.judged(tf32, Profile::named("tensorcore"));
   EXPECT_EQ(allowed.wrong, 0) << allowed.str();
   EXPECT_FALSE(allowed.suspect()) << allowed.str();
+}
+
+TEST(Suspect, ErrorsTooLargeForChanceHaveNoName) {
+  const Product p(4096, normal);
+  test::TracedDraws random(2);
+  const auto with_noise = [&](float size) {
+    return each(p.plain(), [&](float x) { return x + size * normal(random); });
+  };
+  EXPECT_EQ(explanation(p, with_noise(0.02F)).substr(0, 15), "errors of up to");
+  EXPECT_FALSE(p.judged(with_noise(0.001F)).suspect());
+}
+
+// The natural order stays near 0, lanes do not.
+TEST(Suspect, LanesOfOneSignAreNotSuspect) {
+  constexpr std::size_t kRows = 300, kTerms = 4096;
+  for (const std::size_t width : {2, 8, 64}) {
+    test::TracedDraws random(3);
+    std::vector<float> x, answer;
+    for (std::size_t r = 0; r < kRows; ++r) {
+      std::vector<float> lanes(width);
+      for (std::size_t i = 0; i < kTerms; ++i) {
+        x.push_back((i % 2 == 0 ? 1.0F : -1.0F) * (1 + 0.01F * positive(random)));
+        lanes[i % width] += x.back();
+      }
+      answer.push_back(std::accumulate(lanes.begin(), lanes.end(), 0.0F));
+    }
+    const std::vector<BufferPtr> inputs{nullptr, buffer(x)};
+    const LazyOpPtr load = LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({300, 4096}));
+    const ErrorEvidence e = error_evidence(test::store(LazyOp::reduce(Op::ReduceSum, load, {1})),
+                                           test::raw(inputs), *buffer(answer), {}, true);
+    EXPECT_TRUE(e.none.empty() && !e.suspicion) << e.str();
+  }
 }
 
 // Every partial sum truncated: biased, but within the bounds.
