@@ -112,7 +112,7 @@ Verb mutants_verb(CLI::App& app) {
   v->add_option("--jobs", o.jobs, "Mutants searched at the same time")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
-  return {v, [] { return run_mutants(o); }};
+  return {v, [] { return run_mutants(o); }, add_work_limits(v)};
 }
 
 }  // namespace

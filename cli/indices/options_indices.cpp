@@ -63,7 +63,7 @@ Verb verify_verb(CLI::App& app) {
 Verb repl_verb(CLI::App& app) {
   CLI::App* v = add_verb(app, "repl", "Simplify expressions interactively, with history", "repl",
                          {{kExitOk, "done"}});
-  return {v, [] { return run_repl(); }};
+  return {v, [] { return run_repl(); }, add_work_limits(v)};
 }
 
 Verb prove_verb(CLI::App& app) {

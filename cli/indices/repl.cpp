@@ -4,7 +4,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <iostream>
 
 #include <fmt/format.h>
 #include <histedit.h>
@@ -15,6 +14,7 @@
 #include "touchstone/base/interrupt.h"
 #include "touchstone/base/private_folder.h"
 #include "touchstone/cli/indices/repl_session.h"
+#include "touchstone/cli/program/answer_lines.h"
 #include "touchstone/cli/program/orderly_end.h"
 #include "touchstone/cli/program/terminal.h"
 #include "touchstone/cli/program/verbs.h"
@@ -52,10 +52,22 @@ bool respond(ReplSession& session, const std::string& line) {
 int run_script() {
   ReplSession session;
   bool good = true;
-  for (std::string line; !session.ended() && std::getline(std::cin, line);) {
-    good &= respond(session, line);
+  LineStream lines(
+      [&](std::string_view line) {
+        if (!session.ended()) good &= respond(session, std::string(line));
+        return std::string();
+      },
+      [&](std::string_view text) {
+        if (!is_error(text)) return;
+        fmt::print("{} {}", red("error:"), text);
+        good = false;
+      });
+  read_input("repl", [&](std::string_view piece) {
+    lines.take(piece);
     if (std::fflush(stdout) != 0) throw SystemError("repl: cannot write");
-  }
+    return !session.ended();
+  });
+  lines.finish();
   return good ? kExitOk : kExitBad;
 }
 

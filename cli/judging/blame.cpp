@@ -16,6 +16,7 @@
 #include "touchstone/cli/judging/kernel_io.h"
 #include "touchstone/cli/program/terminal.h"
 #include "touchstone/cli/program/verbs.h"
+#include "touchstone/cli/program/work_limits.h"
 #include "touchstone/files/array_file.h"
 #include "touchstone/fuzz/judge/reproducer.h"
 
@@ -31,12 +32,16 @@ struct Case {
 Case read_case(const BlameOptions& options) {
   if (options.file.empty() == options.op.empty())
     throw ParseError("give a kernel.json, a reproducer, or a kernel as --op 'softmax(x[64,128])'");
+  const auto require = [&](const KernelFile& kernel) {
+    require_feasible(kernel, options.verdict, Sampling(), "--verdict-timeout, --verdict-memory");
+  };
   const std::string text = options.op.empty() ? read_file(options.file) : std::string();
   if (options.op.empty() && fuzz::is_reproducer(text)) {
     if (!options.inputs.empty())
       throw ParseError(
           fmt::format("{} is a reproducer and contains its own inputs; omit --in", options.file));
     fuzz::Reproducer reproducer = parse_reproducer(options.file, text);
+    require(kernel_file(reproducer.run.concrete()));
     return {reproducer.run.kernel, {}, std::move(reproducer.run.inputs)};
   }
   const KernelToJudge file =
@@ -44,6 +49,7 @@ Case read_case(const BlameOptions& options) {
                                      : kernel_of_text(options.op, options.inputs),
                   options.variables);
   if (options.nodes) return {file.ast, {}, {}};
+  require(file);
   return {file.ast, file.judging, read_arrays(file, options.inputs, 1)};
 }
 
@@ -130,9 +136,7 @@ BufferPtr answered(foreign::BackendProcess& backend, const LazyOpPtr& prefix,
   return to_buffer(host, answer.output);
 }
 
-}  // namespace
-
-int run_blame(const BlameOptions& options) {
+int search(const BlameOptions& options) {
   Device& host = Device::get("CPU");
   const Case c = read_case(options);
   const Numbered nodes(c.kernel);
@@ -192,6 +196,14 @@ int run_blame(const BlameOptions& options) {
                  counted(found.runs, "run"));
   }
   return found.node == nullptr ? kExitOk : kExitNo;
+}
+
+}  // namespace
+
+int run_blame(const BlameOptions& options) {
+  int code = kExitBad;
+  if (done_within(options.verdict, [&] { code = search(options); })) return code;
+  throw SystemError(over_time(options.verdict, "--verdict-timeout"));
 }
 
 }  // namespace touchstone::cli

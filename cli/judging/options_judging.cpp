@@ -94,6 +94,7 @@ Verb blame_verb(CLI::App& app) {
   v->add_option("--profile", o.profile,
                 "As in check [the backend's; if it declares none, as in check]");
   add_backend_options(v, o.backend);
+  add_verdict_limits(v, o.verdict, "verdict-");
   v->add_option(
       "--held", o.held,
       "Instead of a run: the candidate's values at a node, in row-major order, as 4=exp.npy");
@@ -174,7 +175,7 @@ Verb ops_verb(CLI::App& app) {
                          "ops max div", {{kExitOk, "done"}});
   v->add_option("op", o.names, "Which [all]");
   v->add_flag("--json", o.json, "Print one JSON object per line and nothing else");
-  return {v, [] { return run_ops(o); }};
+  return {v, [] { return run_ops(o); }, add_work_limits(v)};
 }
 
 Verb bits_verb(CLI::App& app) {

@@ -19,6 +19,13 @@ Verb train_verb_or_mpi(CLI::App& app) {
         "train under mpirun: this Touchstone was built without MPI; install libopenmpi-dev and "
         "rebuild");
   };
+  verb.limits = add_work_limits(verb.app);
+  return verb;
+}
+
+Verb demo_within_limits(CLI::App& app) {
+  Verb verb = demo_verb(app);
+  verb.limits = add_work_limits(verb.app);
   return verb;
 }
 
@@ -121,8 +128,8 @@ Verb export_verb(CLI::App& app) {
 }  // namespace
 
 std::vector<Verb> model_verbs(CLI::App& app) {
-  return {demo_verb(app),     train_verb_or_mpi(app), kernels_verb(app), rewrite_verb(app),
-          schedule_verb(app), steps_verb(app),        export_verb(app)};
+  return {demo_within_limits(app), train_verb_or_mpi(app), kernels_verb(app), rewrite_verb(app),
+          schedule_verb(app),      steps_verb(app),        export_verb(app)};
 }
 
 }  // namespace touchstone::cli

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <functional>
-#include <iostream>
 #include <iterator>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
+#include "touchstone/cli/program/answer_lines.h"
 #include "touchstone/fuzz/cases/program.h"
 #include "touchstone/fuzz/cases/uop_program.h"
 #include "touchstone/interp/device/interpreted.h"
@@ -196,7 +197,15 @@ bool is_file(const std::string& program) {
 }
 
 std::string program_text(const std::string& program) {
-  if (program == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  if (program == "-") {
+    std::string all;
+    read_input("a program", [&](std::string_view piece) {
+      all += piece;
+      return all.size() <= kMostText;
+    });
+    if (all.size() > kMostText) throw ParseError("standard input has more than 256 MiB");
+    return all;
+  }
   return is_file(program) ? read_file(program) : program;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,10 @@ namespace touchstone::cli {
 
 /// True if an answer reports that its line was no valid question.
 inline bool is_error(std::string_view answer) { return answer.starts_with("{\"error\":"); }
+
+/// Passes standard input to `take` in pieces until it ends or `take` returns false. Throws
+/// Interrupted on request, also while it waits, and SystemError, beginning with `verb`.
+void read_input(const std::string& verb, const std::function<bool(std::string_view)>& take);
 
 /// Answers the lines of standard input on standard output, in order, until the input ends. Answers
 /// are written before a read that may block, so an interactive program gets each answer, and a file

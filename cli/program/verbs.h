@@ -157,6 +157,7 @@ struct BlameOptions {
   std::vector<std::string> held;  // "4=exp.npy": the candidate's value of node 4
   std::string profile;            // empty: the backend's declared profile, else glibc
   BackendOptions backend;
+  WorkLimits verdict;
   bool nodes = false;  // list them instead
   bool json = false;
 };

@@ -9,6 +9,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/capi/guard.h"
+#include "touchstone/foreign/guarded_memory.h"
 #include "touchstone/fuzz/judge/probe.h"
 #include "touchstone/interp/device/interpreted.h"
 #include "touchstone/interp/oracle/declared_profile.h"
@@ -127,30 +128,51 @@ touchstone_verdict* verdict_of(const touchstone::Verdict& found, std::string tex
                                 static_cast<std::size_t>(found.wrong), found.index};
 }
 
-// One call on the inputs of one probe.
+// One call on the inputs of one probe, in guarded memory: an access beyond a buffer ends the
+// process there, a changed byte beside or in an input is a failure.
 touchstone::Verdict judged_call(const touchstone::KernelToJudge& kernel,
                                 const touchstone::Judging& judging,
-                                const touchstone::fuzz::Probe& probe, touchstone_function function,
-                                void* context) {
-  // The function gets every element of its inputs; the kernel may read fewer.
-  std::vector<std::string> copies{std::string(
-      static_cast<std::size_t>(kernel.buffers[0].size) * itemsize(kernel.buffers[0].dtype), '\0')};
+                                const touchstone::fuzz::Probe& probe,
+                                touchstone::foreign::GuardedMemory::Place place,
+                                touchstone_function function, void* context) {
+  std::vector<touchstone::foreign::GuardedMemory> memory;
+  memory.reserve(probe.inputs.size() + 1);
+  memory.emplace_back(
+      static_cast<std::size_t>(kernel.buffers[0].size) * itemsize(kernel.buffers[0].dtype), 16,
+      place);
+  std::ranges::fill(memory[0].data(), std::byte{0});
   for (std::size_t i = 0; i < probe.inputs.size(); ++i) {
-    copies.push_back(probe.inputs[i].bytes);
+    // The function gets every element of its inputs; the kernel may read fewer.
     std::size_t bytes = itemsize(probe.inputs[i].dtype);
     for (const std::int64_t size : judging.inputs.at(i).shape)
       bytes *= static_cast<std::size_t>(size);
-    copies.back().resize(std::max(copies.back().size(), bytes));
+    const std::span from = std::as_bytes(std::span(probe.inputs[i].bytes));
+    memory.emplace_back(std::max(from.size(), bytes), 16, place);
+    std::ranges::fill(memory.back().data(), std::byte{0});
+    std::ranges::copy(from, memory.back().data().begin());
   }
   std::vector<void*> pointers;
-  for (std::string& copy : copies) pointers.push_back(copy.data());
+  for (const auto& m : memory) pointers.push_back(m.data().data());
   function(pointers.data(), context);
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    std::string wrong = memory[i].damage();
+    if (!wrong.empty())
+      wrong = fmt::format("it wrote to buffer {} {}", i, wrong);
+    else if (i > 0 && !std::ranges::equal(std::as_bytes(std::span(probe.inputs[i - 1].bytes)),
+                                          memory[i].data().first(probe.inputs[i - 1].bytes.size())))
+      wrong = fmt::format("it changed buffer {}, which is an input", i);
+    if (wrong.empty()) continue;
+    touchstone::Verdict broken;
+    broken.outcome = touchstone::Outcome::Fail;
+    broken.why = wrong;
+    return broken;
+  }
   const std::scoped_lock lock(host().busy);
   touchstone::Device& device = *host().device;
   Buffers buffers;
   buffers.push_back(
       std::make_unique<Buffer>(device, kernel.buffers[0].dtype, kernel.buffers[0].size));
-  buffers[0]->copy_in(std::as_bytes(std::span(copies[0])));
+  buffers[0]->copy_in(memory[0].data());
   for (const touchstone::HostArray& input : probe.inputs) {
     buffers.push_back(std::make_unique<Buffer>(device, input.dtype, input.size()));
     buffers.back()->copy_in(std::as_bytes(std::span(input.bytes)));
@@ -172,9 +194,12 @@ touchstone_status touchstone_judge(const char* formula, const char* profile,
     std::vector<touchstone::Verdict> all;
     std::string_view failed;
     for (const touchstone::fuzz::Probe& probe : touchstone::fuzz::draw_probes(kernel.ast)) {
-      all.push_back(judged_call(kernel, judging, probe, function, context));
+      using enum touchstone::foreign::GuardedMemory::Place;
+      all.push_back(judged_call(kernel, judging, probe, all.size() % 2 == 0 ? AtEnd : AtStart,
+                                function, context));
       if (failed.empty() && all.back().outcome == touchstone::Outcome::Fail)
         failed = touchstone::fuzz::name(probe.family);
+      if (!failed.empty() && all.back().checked == 0) break;  // it broke memory
     }
     const touchstone::Verdict whole = touchstone::combine(all);
     const std::string text = judging.str(whole);

@@ -198,7 +198,9 @@ TOUCHSTONE_API touchstone_status touchstone_check(const touchstone_kernel* kerne
                                                   const size_t* bytes, size_t count,
                                                   touchstone_verdict** verdict);
 /* Computes a formula: reads buffers[1], buffers[2], ..., its inputs in the order of first use, and
- * writes buffers[0]. Row-major, aligned for any type. */
+ * writes buffers[0]. Row-major, aligned for any type. It runs in this process and may do what the
+ * process may. Guards of 4 to 64 MiB lie around each buffer: an access there ends the process by
+ * SIGSEGV in the function; a changed byte of an input, or beside a buffer, is FAIL. */
 typedef void (*touchstone_function)(void* const* buffers, void* context);
 /* Calls a function on probes, inputs that show errors (docs/probes.md), and judges all results
  * together. profile: as in touchstone_check. */

@@ -149,7 +149,7 @@ Child Child::of_program(const Program& program, const Refused& refused, Errors e
           : std::optional<Room>(
                 std::in_place, program.room,
                 program.inherits == Inherits::Tool ? Room::Kind::Tool : Room::Kind::Backend,
-                has_namespaces);
+                has_namespaces, words);
   std::vector<std::string> changes = program.environment;
   if (room) std::ranges::copy(room->environment(), std::back_inserter(changes));
   std::vector<std::string> environment = environment_for(program.inherits, changes);

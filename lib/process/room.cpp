@@ -148,6 +148,7 @@ std::string names_of(unsigned parts) {
   if ((parts & kNetwork) != 0) names.emplace_back("the network");
   if ((parts & kSignals) != 0) names.emplace_back("signals to other processes");
   if ((parts & kCalls) != 0) names.emplace_back("calls that reach other processes");
+  if ((parts & kReads) != 0) names.emplace_back("reading your home folder");
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -159,13 +160,14 @@ std::string room_in(const std::filesystem::path& folder) {
   return word == "off" ? std::string() : std::filesystem::absolute(folder).string();
 }
 
-Room::Room(std::string folder, Kind kind, bool namespaces)
+Room::Room(std::string folder, Kind kind, bool namespaces, const std::vector<std::string>& words)
     : folder_(std::move(folder)),
       kind_(kind),
       users_(mapping(::geteuid())),
       groups_(mapping(::getegid())),
       namespaces_(namespaces),
       filter_(filter()) {
+  if (kind == Kind::Backend) readable_ = readable_places(words);
   std::strcpy(loopback_.ifr_name, "lo");
   loopback_.ifr_flags = IFF_UP;
 }
@@ -178,14 +180,19 @@ std::vector<std::string> Room::environment() const {
   return all;
 }
 
-// Mounts before making the rest read-only. /proc stays writable: CUDA does not start if it cannot
-// write to its process's own files there.
+// Mounts before making the rest read-only, also over sockets of services that act for the user.
+// /proc stays writable: CUDA does not start if it cannot write to its process's own files there.
 bool Room::close_files() const {
   const char* const shared = "/dev/shm";
   if (!is_bound(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) ||
       !is_bound(folder_.c_str(), folder_.c_str(), nullptr, MS_BIND, nullptr))
     return false;
   const bool shares = is_bound("tmpfs", shared, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
+  for (const char* const services : {"/run/user", "/run/dbus", "/run/docker.sock", "/run/podman",
+                                     "/run/containerd", "/tmp/.X11-unix"})
+    if (!folder_.starts_with(services))
+      is_bound("tmpfs", services, "tmpfs", MS_NOSUID | MS_NODEV, nullptr) ||
+          is_bound("/dev/null", services, nullptr, MS_BIND, nullptr);
   bool keeps_system = true;
   for (const char* const settings : {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"})
     keeps_system &= is_bound(settings, settings, nullptr, MS_BIND | MS_REC, nullptr) ||
@@ -196,23 +203,25 @@ bool Room::close_files() const {
   return is_changed(folder_.c_str(), 0, 0, MS_RDONLY);
 }
 
-// Uses Landlock (Linux 5.13) to refuse opening other files for writing; from 6.12 also limits
-// signals to processes that this one starts. Returns the parts now enforced.
+// Uses Landlock (Linux 5.13) to refuse opening other files for writing; from 5.19 also for reading,
+// before which files could not move between folders; from 6.12 also limits signals to processes
+// that this one starts. Returns the parts now enforced.
 unsigned Room::keep_in(bool files) const {
-  constexpr std::uint64_t kReads =
-      LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
-  constexpr std::uint64_t kTruncates = 1U << 14, kSignalScope = 2;
+  constexpr std::uint64_t kOfFiles = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE,
+                          kOfFolders = kOfFiles | LANDLOCK_ACCESS_FS_READ_DIR, kMoves = 1U << 13,
+                          kTruncates = 1U << 14, kSignalScope = 2;
   const long version = raw_call(SYS_landlock_create_ruleset, 0, 0, LANDLOCK_CREATE_RULESET_VERSION);
-  const bool signals = version >= 6;
-  if (version < 1 || (!files && !signals)) return 0;
-  const std::uint64_t known = ((version < 2   ? 1U << 13
-                                : version < 3 ? 1U << 14
+  const bool signals = version >= 6, reads = version >= 2 && !readable_.empty();
+  if (version < 1 || (!files && !reads && !signals)) return 0;
+  const std::uint64_t known = ((version < 2   ? kMoves
+                                : version < 3 ? kTruncates
                                               : 1U << 15) -
                                1U),
-                      writes = known & ~kReads,
+                      writes = known & ~kOfFolders,
                       of_files = known & (LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncates);
   // A landlock_ruleset_attr: files, the network, signals.
-  const volatile std::uint64_t handled[3] = {files ? writes : 0, 0, signals ? kSignalScope : 0};
+  const volatile std::uint64_t handled[3] = {
+      (files ? writes : 0) | (reads ? kOfFolders | kMoves : 0), 0, signals ? kSignalScope : 0};
   const long rules = raw_call(SYS_landlock_create_ruleset, as_long(&handled[0]),
                               signals ? sizeof handled : sizeof handled[0], 0);
   if (rules < 0) return 0;
@@ -225,10 +234,16 @@ unsigned Room::keep_in(bool files) const {
     const bool is_root = users_[0] == '0';  // who may write settings of the system in /proc
     may(rules, is_root ? "/proc/self" : "/proc", of_files);
   }
+  if (reads) {
+    if (!files) may(rules, "/", kMoves);
+    is_kept = may(rules, folder_.c_str(), kOfFolders) && is_kept;
+    for (const Place& place : readable_)
+      may(rules, place.path.c_str(), place.is_folder ? kOfFolders : kOfFiles);
+  }
   is_kept = is_kept && raw_call(SYS_landlock_restrict_self, rules, 0) == 0;
   raw_call(SYS_close, rules);
   if (!is_kept) return 0;
-  return (files ? kFiles : 0U) | (signals ? kSignals : 0U);
+  return (files ? kFiles : 0U) | (signals ? kSignals : 0U) | (reads ? kReads : 0U);
 }
 
 void Room::raise_loopback() const {
@@ -256,8 +271,9 @@ unsigned Room::enter() const {
   for (long right = 0; raw_call(SYS_prctl, PR_CAPBSET_DROP, right) == 0;) ++right;
   // The program must not inherit our open descriptors, except its standard three.
   raw_call(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
-  if (raw_call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return missing | kSignals | kCalls;
-  missing = (missing | kSignals) & ~keep_in((missing & kFiles) != 0);
+  missing |= kSignals | (kind_ == Kind::Backend ? kReads : 0U);
+  if (raw_call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return missing | kCalls;
+  missing &= ~keep_in((missing & kFiles) != 0);
   const sock_fprog program{static_cast<std::uint16_t>(filter_.size()),
                            const_cast<sock_filter*>(filter_.data())};
   if (kArchitecture == 0 ||

@@ -8,6 +8,8 @@
 #include <linux/filter.h>
 #include <net/if.h>
 
+#include "touchstone/process/readable.h"
+
 namespace touchstone::process {
 
 /// Restrictions on a program in a room. The system may lack any of them. With Landlock but no
@@ -18,6 +20,7 @@ enum RoomPart : unsigned {
   kNetwork = 2,  // no network except a private loopback
   kSignals = 4,  // signals only to processes that it started
   kCalls = 8,    // no system calls that backends do not need: ptrace, mount, bpf and so on
+  kReads = 16,   // reading only the places of readable.h; not for compilers
 };
 
 /// "files outside of its folder, the network".
@@ -37,8 +40,8 @@ class Room {
     Tool,  // a compiler; starts too often for namespaces, so it keeps the network
   };
   /// `folder`: an absolute path, writable by the program. Without `namespaces` a backend keeps the
-  /// network.
-  Room(std::string folder, Kind kind, bool namespaces);
+  /// network. `words`: its command.
+  Room(std::string folder, Kind kind, bool namespaces, const std::vector<std::string>& words = {});
 
   /// "NAME=VALUE" variables that direct caches and temporary files into the folder and disable
   /// features that cannot work in a room: leak detection, which needs ptrace, and ccache.
@@ -58,6 +61,7 @@ class Room {
   Kind kind_;
   std::string users_, groups_;
   bool namespaces_;
+  std::vector<Place> readable_;
   std::vector<sock_filter> filter_;
   ifreq loopback_{};
 };

@@ -88,6 +88,10 @@ class Search {
       root.high.push_back(axis.end - 1);
     }
     push(std::move(root));
+    constexpr std::size_t kAxes = 100;  // a box of a stack with more takes the time of several
+    std::size_t axes = 1;
+    for (const Inner& view : inner_) axes += view.axes.size();
+    boxes = std::min(boxes, static_cast<int>(static_cast<std::size_t>(boxes) * kAxes / axes));
     while (!open_.empty() && !(best_ && open_.top().bound <= *best_)) {
       if (boxes-- == 0) return {false, std::nullopt};
       const IndexBox box = open_.top();

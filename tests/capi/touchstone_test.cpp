@@ -374,6 +374,33 @@ TEST(CApi, JudgesOutputs) {
   EXPECT_EQ(out, nullptr);
 }
 
+// Each function computes y = 2 x[5] and does something more.
+TEST(CApi, AFunctionMayNotWriteBesideItsBuffers) {
+  const auto verdict = [](touchstone_function function) {
+    touchstone_verdict* found = nullptr;
+    EXPECT_EQ(touchstone_judge("x[5] * 2", nullptr, function, nullptr, &found),
+              TOUCHSTONE_STATUS_OK);
+    std::string text = touchstone_verdict_text(found);
+    touchstone_verdict_free(found);
+    return text;
+  };
+  static const auto doubled = [](void* const* buffers) {
+    auto* const y = static_cast<float*>(buffers[0]);
+    auto* const x = static_cast<float*>(buffers[1]);
+    for (int i = 0; i < 5; ++i) y[i] = 2 * x[i];
+    return std::pair(y, x);
+  };
+  EXPECT_THAT(verdict([](void* const* b, void*) { doubled(b); }), testing::StartsWith("PASS"));
+  EXPECT_THAT(verdict([](void* const* b, void*) { doubled(b).second[4] = 7; }),
+              testing::StartsWith("FAIL: it changed buffer 1, which is an input"));
+  EXPECT_THAT(verdict([](void* const* b, void*) { doubled(b).first[6] = 7; }),
+              testing::StartsWith("FAIL: it wrote to buffer 0 past its end"));
+  EXPECT_THAT(verdict([](void* const* b, void*) { doubled(b).first[-1] = 7; }),
+              testing::StartsWith("FAIL: it wrote to buffer 0 before its beginning"));
+  EXPECT_DEATH(verdict([](void* const* b, void*) { doubled(b).first[10000] = 7; }), "");
+  EXPECT_DEATH(verdict([](void* const* b, void*) { doubled(b).second[-10000] = 7; }), "");
+}
+
 TEST(CApi, ProfilesAllowWhatADeviceDeclares) {
   const Kernel k = formula("a[3] * b[3]");
   const float tiny = std::numeric_limits<float>::denorm_min();

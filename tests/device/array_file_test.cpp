@@ -287,31 +287,6 @@ TEST(Npz, ReadsSizesOf64Bits) {
     EXPECT_THAT(error_of(parse_npz, archive(members)), HasSubstr("here"));
 }
 
-// Every prefix is refused; changed bytes are refused or give arrays that fit their types.
-TEST(ArrayFile, DamagedFilesAreRefused) {
-  const std::vector<NamedArray> all = some_arrays();
-  const auto arrays = std::span(all).last(4);
-  const std::pair<Parse, std::string> files[] = {{parse_npz, npz_bytes(arrays)},
-                                                 {parse_safetensors, safetensors_bytes(arrays)}};
-  test::TracedDraws random(11);
-  for (const auto& [parse, bytes] : files) {
-    for (std::size_t n = 0; n < bytes.size(); ++n)
-      EXPECT_THROW(parse(std::string_view(bytes).substr(0, n), "here"), ParseError) << n;
-    for (int round = 0; round < 3000; ++round) {
-      std::string damaged = bytes;
-      for (int k = 0; k <= round % 3; ++k)
-        damaged[random.below(damaged.size())] ^= char(1 << random.below(8));
-      try {
-        for (const NamedArray& a : parse(damaged, "here"))
-          EXPECT_EQ(static_cast<std::size_t>(a.array.size()) * itemsize(a.array.dtype),
-                    a.array.bytes.size());
-      } catch (const Error& e) {
-        EXPECT_THAT(e.what(), HasSubstr("here"));
-      }
-    }
-  }
-}
-
 // A zip archive of one deflated member: a head, then `times` chunks of 1 MiB of zeros.
 std::string bomb(const std::string& head, std::uint64_t size, int times, std::string tail) {
   const auto deflated = [](const std::string& bytes) {
@@ -342,6 +317,64 @@ std::string bomb(const std::string& head, std::uint64_t size, int times, std::st
 std::string npy_head(std::int64_t elements) {
   HostArray shape{DType::UInt8, {elements}, {}};
   return npy_bytes(shape);
+}
+
+// Every field of every header at values that a reader may trip over, in archives with deflated
+// members, too: refused, or the arrays are those that were written.
+TEST(Npz, FieldsOfItsHeadersDoNotMislead) {
+  const NamedArray array{"a", {DType::UInt8, {4}, "\1\2\3\4"}};
+  const std::string head = npy_head(4), stored = npz_bytes({&array, 1});
+  const std::string whole = bomb(head + array.array.bytes, head.size() + 4, 0, "\1\0\0\xff\xff");
+  int kept = 0, refused = 0;
+  for (const std::string& bytes : {stored, whole})
+    for (std::size_t at = 0; at < bytes.size(); ++at) {
+      const std::size_t of = bytes.find("PK\1\2");
+      if (at == 30) at = of;  // over the member's own bytes
+      for (const int width : {2, 4, 8})
+        for (const std::uint64_t value :
+             {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{8}, std::uint64_t{0xff},
+              std::uint64_t{0x7fff}, std::uint64_t{0xffff}, std::uint64_t{0x7fffffff},
+              std::uint64_t{0xfffffffe}, UINT64_MAX, std::uint64_t{1} << 63,
+              static_cast<std::uint64_t>(of)}) {
+          std::string changed = bytes;
+          changed.replace(at, static_cast<std::size_t>(width), number(value, width));
+          try {
+            for (const NamedArray& a : parse_npz(changed, "here"))
+              EXPECT_EQ(a.array.bytes, array.array.bytes) << at << " " << width << " " << value;
+            ++kept;
+          } catch (const Error& e) {
+            EXPECT_THAT(e.what(), HasSubstr("here"));
+            ++refused;
+          }
+        }
+    }
+  EXPECT_GT(kept, 100);
+  EXPECT_GT(refused, 1000);
+}
+
+// Every prefix is refused; changed bytes are refused or give arrays that fit their types.
+TEST(ArrayFile, DamagedFilesAreRefused) {
+  const std::vector<NamedArray> all = some_arrays();
+  const auto arrays = std::span(all).last(4);
+  const std::pair<Parse, std::string> files[] = {{parse_npz, npz_bytes(arrays)},
+                                                 {parse_safetensors, safetensors_bytes(arrays)}};
+  test::TracedDraws random(11);
+  for (const auto& [parse, bytes] : files) {
+    for (std::size_t n = 0; n < bytes.size(); ++n)
+      EXPECT_THROW(parse(std::string_view(bytes).substr(0, n), "here"), ParseError) << n;
+    for (int round = 0; round < 3000; ++round) {
+      std::string damaged = bytes;
+      for (int k = 0; k <= round % 3; ++k)
+        damaged[random.below(damaged.size())] ^= char(1 << random.below(8));
+      try {
+        for (const NamedArray& a : parse(damaged, "here"))
+          EXPECT_EQ(static_cast<std::size_t>(a.array.size()) * itemsize(a.array.dtype),
+                    a.array.bytes.size());
+      } catch (const Error& e) {
+        EXPECT_THAT(e.what(), HasSubstr("here"));
+      }
+    }
+  }
 }
 
 // Four billion elements in 4 MB; damage in the last bytes shows how much was unpacked.

@@ -6,6 +6,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
+#include "touchstone/foreign/backend.h"
 #include "touchstone/foreign/backend_process.h"
 #include "touchstone/foreign/guarded_memory.h"
 #include "touchstone/foreign/plugin_host.h"
@@ -15,6 +16,7 @@
 namespace touchstone::foreign {
 namespace {
 
+using testing::AnyOf;
 using testing::HasSubstr;
 using Kind = Answer::Kind;
 
@@ -108,7 +110,10 @@ TEST(Plugin, BreaksAreTold) {
       {"TOUCHSTONE_EVIL=into-input", "at byte 2 of buffer 1, which is an input"},
       {"TOUCHSTONE_EVIL=before", "it wrote to buffer 0 before its beginning"},
       {"TOUCHSTONE_EVIL=half", "left 8 of 16 elements of its output unwritten, the first is 8"},
-      {"DEVICE=1 TOUCHSTONE_EVIL=little", "copy_out returned 12 of 16 bytes"}};
+      {"DEVICE=1 TOUCHSTONE_EVIL=little", "copy_out returned 12 of 16 bytes"},
+      {"DEVICE=1 TOUCHSTONE_EVIL=copied WITH=17", "copy_out returned 17 of 16 bytes"},
+      {"DEVICE=1 TOUCHSTONE_EVIL=no-memory", "crashed: it was killed by signal 11"},
+      {"TOUCHSTONE_EVIL=wild-reason", "crashed: it was killed by signal 11"}};
   for (const auto& [environment, why] : cases) {
     const Answer answer = plugin_answer(environment);
     EXPECT_EQ(answer.kind, Kind::Broken) << environment;
@@ -138,12 +143,41 @@ TEST(Plugin, FailuresAndLimitsAreTold) {
   const Answer unsupported = plugin_answer("TOUCHSTONE_EVIL=unsupported");
   EXPECT_EQ(unsupported.kind, Kind::Unsupported);
   EXPECT_EQ(unsupported.why, "only kernels with a beard");
+  const std::pair<const char*, const char*> odd[] = {
+      {"TOUCHSTONE_EVIL=odd-reason", "compile: "},
+      {"TOUCHSTONE_EVIL=endless-reason", "its answer exceeds"},
+      {"TOUCHSTONE_EVIL=status WITH=-1", "run: it gives no reason"},
+      {"TOUCHSTONE_EVIL=status WITH=2", "run: it gives no reason"},
+      {"DEVICE=1 TOUCHSTONE_EVIL=copied WITH=0x8000000000000000", "copy_out: it gives no reason"}};
+  for (const auto& [environment, why] : odd) {
+    const Answer answer = plugin_answer(environment);
+    EXPECT_EQ(answer.kind, Kind::Unusable) << environment;
+    EXPECT_THAT(answer.why, HasSubstr(why)) << environment;
+    EXPECT_LT(answer.why.size(), 2000U) << environment;
+  }
   Limits limits = patient();
   if (limits.memory != 0) {
     limits.memory = std::uint64_t{1} << 30;
     EXPECT_THAT(plugin_answer("TOUCHSTONE_EVIL=memory", 16, limits).why,
                 HasSubstr("run: no memory"));
   }
+}
+
+// Each word of a plugin's table of functions changed: refused, or crashed and told so.
+TEST(Plugin, AChangedTableEndsInAReason) {
+  for (const char* const memory : {"", "DEVICE=1 "})
+    for (std::size_t word = 0; word < sizeof(touchstone_backend) / 8; ++word)
+      for (const char* const value : {"0", "1", "ffffffffffffffff"}) {
+        const std::string environment =
+            fmt::format("{}TOUCHSTONE_EVIL=word WITH={},{}", memory, word, value);
+        const Answer answer = plugin_answer(environment);
+        if (answer.kind == Kind::Output) continue;  // it was not called
+        EXPECT_THAT(answer.kind, AnyOf(Kind::Unusable, Kind::Broken)) << environment;
+        EXPECT_THAT(answer.why, AnyOf(HasSubstr("it has ABI version"), HasSubstr("has 0 bytes"),
+                                      HasSubstr("it lacks"), HasSubstr("all or none"),
+                                      HasSubstr("killed by signal")))
+            << environment;
+      }
 }
 
 TEST(Plugin, OneThatIsNoneDoesNotStart) {
@@ -163,6 +197,7 @@ TEST(Plugin, OneThatIsNoneDoesNotStart) {
   EXPECT_THAT(why("TOUCHSTONE_EVIL=half-memory"), HasSubstr("all or none"));
   EXPECT_THAT(why("TOUCHSTONE_EVIL=capabilities"),
               HasSubstr("its capabilities are not a JSON object"));
+  EXPECT_THAT(why("TOUCHSTONE_EVIL=deep"), HasSubstr("nest deeper than"));
   EXPECT_THAT(why("TOUCHSTONE_EVIL=alignment"), HasSubstr("must be a power of two"));
   EXPECT_THAT(why("TOUCHSTONE_EVIL=nothing"), HasSubstr("returned NULL"));
   EXPECT_THAT(why("TOUCHSTONE_EVIL=load"), HasSubstr("signal 6"));

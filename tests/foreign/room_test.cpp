@@ -143,6 +143,38 @@ TEST(Room, FilesAreWrittenInItsFolderAlone) {
   EXPECT_THAT(reason_of_plugin(with("write", outside)), HasSubstr("it could"));
 }
 
+TEST(Room, OfAHomeFolderItReadsWhatItsCommandNeeds) {
+  NEEDS(RoomPart::kReads);
+  const TemporaryDirectory dir;
+  const std::string here = dir.path().string(), home = here + "/home";
+  for (const char* const folder : {"/home/.keys", "/home/data", "/home/tool/bin", "/home/tool/lib",
+                                   "/home/tool/keys", "/home/mine", "/other"}) {
+    std::filesystem::create_directories(here + folder);
+    std::ofstream(here + folder + "/file") << "x";
+  }
+  const auto read = [&](const std::string& more) {
+    std::string script = more + "; said=";
+    for (const char* const folder : {"/home/.keys", "/home/data", "/home/tool/bin",
+                                     "/home/tool/lib", "/home/tool/keys", "/home/mine", "/other"})
+      script += "$(cat $H" + std::string(folder) + "/file 2>/dev/null || echo -)";
+    return reason_of_shell("H=" + here + "; " + script);
+  };
+  const std::string before = std::getenv("HOME") == nullptr ? "" : std::getenv("HOME"),
+                    path = std::getenv("PATH");
+  ::setenv("HOME", home.c_str(), 1);
+  EXPECT_THAT(read(":"), HasSubstr("error: ------x"));
+  EXPECT_THAT(read("test " + home + "/mine/file"), HasSubstr("error: -----xx"));
+  EXPECT_THAT(read("test " + home), HasSubstr("error: -xxxxxx")) << "all without a leading dot";
+  ::setenv("PATH", (path + ":" + home + "/tool/bin").c_str(), 1);
+  ::setenv("TOUCHSTONE_ROOM_READS", (home + "/data").c_str(), 1);
+  EXPECT_THAT(read(":"), HasSubstr("error: -xxx--x"));
+  ::unsetenv("TOUCHSTONE_ROOM_READS");
+  ::setenv("PATH", path.c_str(), 1);
+  EXPECT_THAT(reason_of_shell("cd $TMPDIR; mkdir a b; echo c > a/d; mv a/d b; said=$(cat b/d)"),
+              HasSubstr("error: c"));
+  ::setenv("HOME", before.c_str(), 1);
+}
+
 TEST(Room, NothingMoreIsRefused) {
   EXPECT_THAT(reason_of_shell("said=$(id -u):$(id -g)"),
               HasSubstr(std::to_string(::geteuid()) + ":" + std::to_string(::getegid())));
@@ -177,7 +209,8 @@ TEST(Room, APartThatIsRefusedIsNamedOnceAndTheBackendRuns) {
                             .room = folder.path().string()},
                            {}, {}, process::Child::Errors::Apart);
   EXPECT_THAT(inner.errors, HasSubstr("cannot keep backends away from "));
-  EXPECT_THAT(inner.errors, HasSubstr("the network; they have your permissions there"));
+  EXPECT_THAT(inner.errors,
+              HasSubstr("the network, reading your home folder; they have your permissions"));
   EXPECT_EQ(inner.errors.find("cannot keep"), inner.errors.rfind("cannot keep"));
   EXPECT_THAT(inner.output, HasSubstr("PASS"));
 }

@@ -21,7 +21,8 @@ static int evil(const char* what) {
 }
 
 static int my_alloc(size_t bytes, void** memory) {
-  *memory = malloc(bytes);
+  *memory = evil("no-memory") ? NULL : malloc(bytes);
+  if (evil("no-memory")) return TOUCHSTONE_OK;
   return *memory != NULL ? TOUCHSTONE_OK : TOUCHSTONE_FAILED;
 }
 
@@ -32,6 +33,7 @@ static int my_copy_in(void* memory, const void* host, size_t bytes) {
 
 static int64_t my_copy_out(void* host, const void* memory, size_t bytes) {
   const size_t most = evil("little") ? bytes - 4 : bytes;
+  if (evil("copied")) return (int64_t)strtoull(getenv("WITH"), NULL, 0);
   memcpy(host, memory, most);
   return (int64_t)most;
 }
@@ -62,6 +64,8 @@ static int my_compile(const char* kernel_json, void** program) {
     failure = "only kernels with a beard";
     return TOUCHSTONE_UNSUPPORTED;
   }
+  if (strstr(getenv("TOUCHSTONE_EVIL") == NULL ? "" : getenv("TOUCHSTONE_EVIL"), "reason") != NULL)
+    return TOUCHSTONE_FAILED;
   if (evil("refuse")) {
     failure = "line 1: no such thing";
     return TOUCHSTONE_FAILED;
@@ -82,6 +86,7 @@ static int my_run(void* program, void* const* buffers, const size_t* bytes, size
   volatile char* const in = buffers[1];
   (void)program;
   if (count != 2 || bytes[0] != bytes[1]) return TOUCHSTONE_FAILED;
+  if (evil("status")) return atoi(getenv("WITH"));
   memcpy(buffers[0], buffers[1], evil("half") ? bytes[0] / 2 : bytes[0]);
   if (evil("null")) {
     volatile int* volatile nowhere = NULL;
@@ -115,7 +120,17 @@ static int my_run(void* program, void* const* buffers, const size_t* bytes, size
   return TOUCHSTONE_OK;
 }
 
-static const char* my_error(void) { return failure; }
+static const char* my_error(void) {
+  if (evil("endless-reason")) {
+    char* const text = malloc((size_t)64 << 20);
+    memset(text, 'x', (size_t)64 << 20);
+    text[((size_t)64 << 20) - 1] = 0;
+    return text;
+  }
+  if (evil("wild-reason")) return (const char*)1;
+  if (evil("odd-reason")) return "\xff\xfe\n{\"id\":1}\t\x1b[2J";
+  return failure;
+}
 
 const touchstone_backend* touchstone_backend_get(void) {
   static touchstone_backend backend = {TOUCHSTONE_BACKEND_ABI,
@@ -141,6 +156,17 @@ const touchstone_backend* touchstone_backend_get(void) {
   if (evil("half-memory")) backend.alloc = my_alloc;
   if (evil("capabilities")) backend.capabilities = "copier";
   if (evil("alignment")) backend.capabilities = "{\"name\":\"copier\",\"alignment\":24}";
+  if (evil("deep")) {
+    static char deep[100000];
+    memset(deep, '[', sizeof deep - 1);
+    backend.capabilities = deep;
+  }
+  if (evil("word")) { /* one word of the table */
+    int at = 0;
+    unsigned long value = 0;
+    if (sscanf(getenv("WITH"), "%d,%lx", &at, &value) == 2)
+      memcpy((char*)&backend + (size_t)at * sizeof value, &value, sizeof value);
+  }
   if (evil("load")) abort();
   return evil("nothing") ? NULL : &backend;
 }
