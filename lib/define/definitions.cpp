@@ -208,8 +208,8 @@ const Definition kNamed[] = {
     {"elementwise", "relu(x)", "maximum(x, 0)", [](const Call& c) { return relu(c.array("x")); },
      kLoose},
 
-    {"elementwise", "sign(x)", "-1, 1, or x if that is 0 or NaN",
-     [](const Call& c) { return sign(c.array("x")); }},
+    {"elementwise", "sign(x)", "-1, 1, 0, or NaN", [](const Call& c) { return sign(c.array("x")); },
+     kLoose},
     {"elementwise", "remainder(x, y)", "x - y floor(x / y), with the sign of y, as Python's %",
      of_two<remainder>},
     {"elementwise", "floor_div(x, y)", "floor(x / y), as Python's //", of_two<floor_div>},

@@ -58,8 +58,6 @@ const Definition kLayers[] = {
     {"formulas", "isfinite(x)", "abs(x) < inf", nullptr, kMayDiffer},
     {"formulas", "nan_to_num(x, nan=0, posinf=..., neginf=...)", "where(x != x, nan, where(x == inf, posinf, where(x == -inf, neginf, x)))", nullptr, kMayDiffer},
     {"formulas", "frac(x)", "x - trunc(x)", nullptr, kMayDiffer},
-    {"formulas", "deg2rad(x)", "x * 0.017453292519943295", nullptr, kMayDiffer},
-    {"formulas", "rad2deg(x)", "x * 57.29577951308232", nullptr, kMayDiffer},
     {"formulas", "lerp(x, y, weight)", "where(abs(weight) < 0.5, x + weight * (y - x), y - (y - x) * (1 - weight))", nullptr, kMayDiffer},
     {"formulas", "heaviside(x, y)", "where(x < 0, 0, where(x == 0, y, where(x != x, x, 1)))", nullptr, kMayDiffer},
     {"formulas", "xlogy(x, y)", "where(y != y, y, where(x == 0, 0, x * log(y)))", nullptr, kMayDiffer},

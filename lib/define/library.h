@@ -78,7 +78,7 @@ Array computed_once(const Array& x);
 Array abs(const Array& x);                      // max(x, -x)
 Array minimum(const Array& a, const Array& b);  // NaN if either is, as in MAX
 Array relu(const Array& x);
-Array sign(const Array& x);  // -1, 1, or x if that is 0 or NaN
+Array sign(const Array& x);  // -1, 1, 0 of either sign, or NaN
 /// x - y floor(x / y), with the sign of y, as Python's %; a zero has the sign of y.
 Array remainder(const Array& x, const Array& y);
 /// floor(x / y), of floats as Python's // computes it; narrow ones in float32.
@@ -495,8 +495,8 @@ Array embedding_bag(const Array& table, const Array& index,
                     const std::optional<Array>& weights = {}, Bag mode = Bag::Mean,
                     const Way& way = {});
 Array pad_with(const Array& x, const Pairs& before_after, const Array& value);
-/// Padded as numpy.pad: Reflect without the first element, Symmetric with it. At most 16 times the
-/// elements at an end, but for Edge.
+/// Padded as numpy.pad: Reflect without the first element, Symmetric with it. Loads of an input;
+/// of a computed value each element passes over the axis.
 enum class PadMode : std::uint8_t { Constant, Reflect, Edge, Wrap, Symmetric };
 Array pad_by(const Array& x, const Pairs& before_after, PadMode mode);
 /// The middle of the last axes with that many elements, or zeros around them: ONNX CenterCropPad.

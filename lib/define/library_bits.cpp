@@ -81,7 +81,9 @@ Array shifted(const Array& x, const Array& count, const Array& out, F f) {
 }  // namespace
 
 Array sign(const Array& x) {
-  const Array positive = where(less(zero(), x), unit(), x);
+  // Either zero of a zero, as libraries give both.
+  const Array positive =
+      where(less(zero(), x), unit(), is_float(x.dtype()) ? maximum(x, zero()) : x);
   if (is_unsigned(x.dtype()) || is_bool(x.dtype())) return positive;
   return where(less(x, zero()), Array::number("-1"), positive);
 }

@@ -42,8 +42,21 @@ struct Gates {
   }
   Array of_x(const Array& x, std::int64_t i) const { return linear_of(x, w.w_ih, w.b_ih, i); }
   Array of_h(const Array& h, std::int64_t i) const { return linear_of(h, w.w_hh, w.b_hh, i); }
+  // W x + U h + biases as one sum, since libraries join them in several ways.
   Array of(const Array& x, const Array& h, std::int64_t i) const {
-    return stage(of_x(x, i) + of_h(h, i), way);
+    const Sizes lead(x.shape().begin(), x.shape().end() - 1);
+    if (way.stored || lead != Sizes(h.shape().begin(), h.shape().end() - 1))
+      return stage(of_x(x, i) + of_h(h, i), way);
+    const std::pair<std::int64_t, std::int64_t> rows{i * hidden, (i + 1) * hidden};
+    const auto products = [&](const Array& v, const Array& weight) {
+      return with_axis(v, v.rank() - 1) * weight.shrink({rows, {0, weight.size(1)}});
+    };
+    Array terms = concat(products(x, w.w_ih), products(h, w.w_hh), -1);
+    Sizes column = lead;
+    column.insert(column.end(), {hidden, 1});
+    for (const auto& bias : {w.b_ih, w.b_hh})
+      if (bias) terms = concat(terms, bias->shrink({rows}).reshape({hidden, 1}).expand(column), -1);
+    return sum(terms, {-1});
   }
 };
 

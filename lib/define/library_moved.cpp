@@ -13,48 +13,36 @@ Array cut(const Array& x, std::size_t axis, std::int64_t begin, std::int64_t end
   return x.shrink(keep);
 }
 
-// n more elements at one end of an axis that had `period` elements.
-Array grown(Array x, int axis, std::int64_t n, bool before, PadMode mode, std::int64_t period) {
-  const auto at = static_cast<std::size_t>(axis);
-  const std::int64_t skip = mode == PadMode::Reflect && period > 1 ? 1 : 0;
-  for (std::int64_t rest = n; rest > 0;) {
-    const std::int64_t size = x.shape()[at], step = std::min(rest, period - skip);
-    Array more = x;
-    if (mode == PadMode::Edge || period == 1) {
-      const Array last = cut(x, at, before ? 0 : size - 1, before ? 1 : size);
-      Sizes shape = x.shape();
-      shape[at] = rest;
-      more = last.expand(shape);
-    } else if (mode == PadMode::Wrap) {
-      const std::int64_t begin = before ? period - step : size - period;
-      more = cut(x, at, begin, begin + step);
-    } else {
-      const std::int64_t begin = before ? skip : size - step - skip;
-      more = flip(cut(x, at, begin, begin + step), {axis});
-    }
-    rest -= more.shape()[at];
-    x = before ? concat(more, x, axis) : concat(x, more, axis);
-  }
-  return x;
+// Of an axis of n elements: which of them each element of the padded one is.
+Array padded_places(std::int64_t n, std::int64_t before, std::int64_t length, PadMode mode) {
+  const auto whole = [](std::int64_t v) { return count(v).cast(DType::Int64); };
+  const Array at = arange(length, DType::Int64) - whole(before);
+  if (mode == PadMode::Edge || n == 1) return minimum(maximum(at, whole(0)), whole(n - 1));
+  if (mode == PadMode::Wrap) return remainder(at, whole(n));
+  const std::int64_t skip = mode == PadMode::Reflect ? 1 : 0;
+  const Array within = remainder(at, whole(2 * n - 2 * skip));
+  return minimum(within, whole(2 * n - 1 - skip) - within);
 }
 
 }  // namespace
 
 Array pad_by(const Array& x, const Pairs& before_after, PadMode mode) {
-  Array y = x;
-  for (int axis = 0; axis < x.rank(); ++axis) {
-    const auto [before, after] = before_after[static_cast<std::size_t>(axis)];
-    const std::int64_t n = x.size(axis);
-    if (before == 0 && after == 0) continue;
-    constexpr std::int64_t kMostPeriods = 16;
-    if (n == 0 || before < 0 || after < 0 ||
-        (mode != PadMode::Edge && n > 1 && std::max(before, after) > kMostPeriods * (n - 1)))
-      throw ShapeError(fmt::format(
-          "pad: ({}, {}) of axis {} of {}; from 0 to {} times its elements are possible", before,
-          after, axis, str(x.shape()), kMostPeriods));
-    y = grown(grown(y, axis, before, true, mode, n), axis, after, false, mode, n);
+  Array y = x, place = count(0).cast(DType::Int64);
+  Sizes shape = x.shape();
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    const auto [before, after] = before_after[axis];
+    const std::int64_t n = shape[axis];
+    shape[axis] = checked_add(n, checked_add(before, after));
+    if (n == 0 && shape[axis] > 0)
+      throw ShapeError(fmt::format("pad: axis {} of {} is empty", axis, str(x.shape())));
+    const Array places = padded_places(n, before, shape[axis], mode);
+    Sizes along(shape.size() - axis, 1);
+    along[0] = shape[axis];
+    place = place * count(n) + places.reshape(along);
+    if (!x.is_input() && shape[axis] > n) y = index_select(y, places, static_cast<int>(axis));
   }
-  return y;
+  if (!x.is_input()) return y;
+  return gather(x.reshape({-1, 1}), computed_once(place.expand(shape))).reshape(shape);
 }
 
 Array center_crop_pad(const Array& x, const Sizes& sizes) {
@@ -122,7 +110,7 @@ Array tile(const Array& x, const Sizes& times) {
 Array diff(const Array& x, int axis) {
   const auto at = static_cast<std::size_t>(axis_of(x, axis));
   const std::int64_t n = x.shape()[at];
-  if (n < 1) throw ShapeError(fmt::format("diff: axis {} of {} is empty", at, str(x.shape())));
+  if (n == 0) return x;
   const Array later = cut(x, at, 1, n), earlier = cut(x, at, 0, n - 1);
   return is_bool(x.dtype()) ? Array::apply(Op::Xor, {later, earlier}) : later - earlier;
 }
@@ -147,7 +135,7 @@ Array reverse_sequence(const Array& x, const Array& lengths, int time_axis, int 
   of_batch[static_cast<std::size_t>(batch)] = x.size(batch);
   const Array t = arange(x.size(time), DType::Int64).reshape(of_time),
               n = lengths.cast(DType::Int64).reshape(of_batch);
-  return take_along(x, where(less(t, n), n - t - 1, t).expand(x.shape()), time);
+  return take_along(x, where(less(t, n), n - t - count(1), t).expand(x.shape()), time);
 }
 
 Array searchsorted(const Array& sorted, const Array& x, bool right) {

@@ -78,14 +78,14 @@ Array grid_sample(const Array& x, const Array& grid, Interpolation mode, Border 
     const std::int64_t n = x.size(2 + k);
     const double half = static_cast<double>(align_corners ? n - 1 : n) / 2;
     const Array quarter(half / 2), shift(align_corners ? 0.0 : -0.25);
-    const Array g = column_of(grid, axes - 1 - k), zero = count(0), last = count(n - 1);
+    const Array g = column_of(grid, axes - 1 - k);
     Array at = total({g * Array(half), quarter, quarter, shift, shift});
     if (border == Border::Reflection && half > 0) {
       const Array low(align_corners ? 0.0 : -0.5), span(2 * half), twice(4 * half);
       at = span - abs(Array::apply(Op::Mod, {abs(at - low), twice}) - span) + low;
     }
     if (border != Border::Zeros)
-      at = minimum(maximum(at, is_cubic ? count(-2) : zero), is_cubic ? last + 2 : last);
+      at = minimum(maximum(at, count(is_cubic ? -2 : 0)), count(is_cubic ? n + 1 : n - 1));
     const Weights one =
         weights_at(with_ones(computed_once(at), 1, axes),
                    places_of(n + 2 * margin, axes - 1 - k, x.dtype()) - count(margin), mode);
