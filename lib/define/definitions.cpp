@@ -41,13 +41,26 @@ Array max_pool_of(const Call& c) {
   return Pool(c.array("x"), c.sizes("size"), pool_window_of(c, true), Spatial);
 }
 // One size for each axis, or one for all.
-template <std::size_t Spatial>
-Array adaptive_avg_pool_of(const Call& c) {
+template <std::size_t Spatial, bool OfMaxima>
+Array adaptive_pool_of(const Call& c) {
   Sizes sizes = c.sizes("size");
   if (sizes.size() == 1) sizes.resize(Spatial, sizes[0]);
   if (sizes.size() != Spatial)
     throw ShapeError(fmt::format("size has {} entries for {} axes", sizes.size(), Spatial));
-  return adaptive_avg_pool(c.array("x"), sizes, c.way());
+  return adaptive_pool(c.array("x"), sizes, OfMaxima, c.way());
+}
+template <int Spatial>
+Array lp_pool_of(const Call& c) {
+  return lp_pool(c.array("x"), c.real("p"), c.sizes("size"), pool_window_of(c, true), Spatial);
+}
+Array grid_sample_of(const Call& c) {
+  static constexpr std::string_view kModes[] = {"bilinear", "nearest", "bicubic"},
+                                    kBorders[] = {"zeros", "border", "reflection"};
+  static constexpr Interpolation kOf[] = {Interpolation::Linear, Interpolation::Nearest,
+                                          Interpolation::Cubic};
+  return grid_sample(c.array("x"), c.array("grid"), kOf[c.choice("mode", kModes)],
+                     static_cast<Border>(c.choice("padding_mode", kBorders)),
+                     c.flag("align_corners"));
 }
 
 Array interpolate_of(const Call& c) {
@@ -107,6 +120,9 @@ Array pad_of(const Call& c) {
       throw ShapeError(fmt::format("pad: ({}, {}) is negative; use slice", before[i], after[i]));
     padding[padding.size() - before.size() + i] = {before[i], after[i]};
   }
+  static constexpr std::string_view kModes[] = {"constant", "reflect", "edge", "wrap", "symmetric"};
+  const auto mode = static_cast<PadMode>(c.choice("mode", kModes));
+  if (mode != PadMode::Constant) return pad_by(x, padding, mode);
   const Array value = c.array("value");
   return value.is_number() && value.node()->number == "0" ? x.pad(padding)
                                                           : pad_with(x, padding, value);
@@ -148,12 +164,17 @@ Array top_of(const Call& c) {
 }
 
 // In the order of Combine and Bag.
-constexpr std::string_view kCombines[] = {"none", "add", "max", "min"};
+constexpr std::string_view kCombines[] = {"none", "add", "max", "min", "mul"};
 constexpr std::string_view kBags[] = {"sum", "mean", "max"};
 Combine combine_of(const Call& c) { return static_cast<Combine>(c.choice("reduce", kCombines)); }
 template <Combine By>
 Array segments_of(const Call& c) {
   return segments(c.array("x"), c.array("index"), c.integer("segments"), By);
+}
+template <bool Inverse>
+Array depth_to_space_of(const Call& c) {
+  static constexpr std::string_view kOrders[] = {"dcr", "crd"};
+  return depth_to_space(c.array("x"), c.integer("block"), c.choice("mode", kOrders) == 1, Inverse);
 }
 Blocks blocks_of(const Call& c) { return {c.axis("axis"), c.integer("block")}; }
 template <int Bits>
@@ -187,11 +208,16 @@ const Definition kNamed[] = {
     {"elementwise", "relu(x)", "maximum(x, 0)", [](const Call& c) { return relu(c.array("x")); },
      kLoose},
 
-    {"elementwise", "sign(x)", "-1, 1, or x if that is 0 or NaN",
-     [](const Call& c) { return sign(c.array("x")); }},
+    {"elementwise", "sign(x)", "-1, 1, 0, or NaN", [](const Call& c) { return sign(c.array("x")); },
+     kLoose},
     {"elementwise", "remainder(x, y)", "x - y floor(x / y), with the sign of y, as Python's %",
      of_two<remainder>},
     {"elementwise", "floor_div(x, y)", "floor(x / y), as Python's //", of_two<floor_div>},
+    {"elementwise", "signbit(x)", "true for negative numbers, -0 and negative NaN",
+     [](const Call& c) { return signbit(c.array("x")); }},
+    {"elementwise", "copysign(x, y)", "x with the sign of y", of_two<copysign>},
+    {"elementwise", "round_half_away(x)", "the nearest whole number; ties away from 0",
+     [](const Call& c) { return round_half_away(c.array("x")); }},
     {"elementwise", "next_after(x, y)", "the next float from x towards y", of_two<next_after>},
     {"elementwise", "bit_and(x, y)", "of integers and bool", of_two<bit_and>},
     {"elementwise", "bit_or(x, y)", "of integers and bool", of_two<bit_or>},
@@ -204,6 +230,8 @@ const Definition kNamed[] = {
      of_two<shift_right_logical>},
     {"elementwise", "popcount(x)", "the number of ones of an integer",
      [](const Call& c) { return popcount(c.array("x")); }},
+    {"elementwise", "clz(x)", "the number of zeros above the first one of an integer",
+     [](const Call& c) { return clz(c.array("x")); }},
 
     {"reduces", "sum(x, axis=all, keep=0, accumulate=own)", "sums, in a type of its own or another",
      [](const Call& c) {
@@ -265,6 +293,9 @@ const Definition kNamed[] = {
     {"order", "top_k(x, k=..., axis=-1, largest=1)", "the first k sorted elements", top_of<top_k>},
     {"order", "top_k_index(x, k=..., axis=-1, largest=1)",
      "their positions, int64, the lower of ties", top_of<top_k_index>},
+    {"order", "hardmax(x, axis=-1)", "1 at the first maximum, else 0", of_axis<hardmax>},
+    {"order", "searchsorted(sorted, x, right=0)", "the number of elements below x, or not above it",
+     [](const Call& c) { return searchsorted(c.array("sorted"), c.array("x"), c.flag("right")); }},
 
     {"rows", "softmax(x, axis=-1)", "exp(x - max) / sum(exp(x - max))",
      [](const Call& c) { return softmax(c.array("x"), c.axis("axis"), c.way()); }, kLoose},
@@ -328,6 +359,9 @@ const Definition kNamed[] = {
     {"windows",
      "conv_transpose2d(x, w, b?, stride=1, padding=0, output_padding=0, dilation=1, groups=1)",
      "the same over two axes", conv_transpose_of<2>},
+    {"windows",
+     "conv_transpose3d(x, w, b?, stride=1, padding=0, output_padding=0, dilation=1, groups=1)",
+     "the same over three axes", conv_transpose_of<3>},
     {"windows", "avg_pool1d(x, size=..., stride=1, padding=0, ceil_mode=0, count_include_pad=1)",
      "means; padding counts as 0", avg_pool_of<1>, kLoose},
     {"windows",
@@ -349,9 +383,32 @@ const Definition kNamed[] = {
     {"windows", "max_pool2d_index(x, size=..., stride=1, padding=0, dilation=1, ceil_mode=0)",
      "the same in the flat plane of a channel", max_pool_of<2, max_pool_index>},
     {"windows", "adaptive_avg_pool1d(x, size=...)",
-     "means from floor(i n/m) to before ceil((i+1) n/m)", adaptive_avg_pool_of<1>, kLoose},
+     "means from floor(i n/m) to before ceil((i+1) n/m)", adaptive_pool_of<1, false>, kLoose},
     {"windows", "adaptive_avg_pool2d(x, size=...)", "the same over two axes",
-     adaptive_avg_pool_of<2>, kLoose},
+     adaptive_pool_of<2, false>, kLoose},
+    {"windows", "adaptive_max_pool1d(x, size=...)", "maxima of the same", adaptive_pool_of<1, true>,
+     kLoose},
+    {"windows", "adaptive_max_pool2d(x, size=...)", "the same over two axes",
+     adaptive_pool_of<2, true>, kLoose},
+    {"windows", "lp_pool1d(x, p=2, size=..., stride=1, padding=0, dilation=1, ceil_mode=0)",
+     "(sum of |x|^p)^(1/p)", lp_pool_of<1>, kLoose},
+    {"windows", "lp_pool2d(x, p=2, size=..., stride=1, padding=0, dilation=1, ceil_mode=0)",
+     "the same over two axes", lp_pool_of<2>, kLoose},
+    {"windows", "grid_sample(x, grid, mode=bilinear, padding_mode=zeros, align_corners=0)",
+     "x at positions from -1 to 1; nearest, bicubic; border, reflection", grid_sample_of, kLoose},
+    {"windows", "affine_grid(theta, size=..., align_corners=0)",
+     "theta times the positions of size=[rows, columns]",
+     [](const Call& c) {
+       return affine_grid(c.array("theta"), c.sizes("size"), c.flag("align_corners"));
+     },
+     kLoose},
+    {"windows", "roi_align(x, rois, batch, size=..., scale=1, sampling_ratio=..., aligned=1)",
+     "means of bilinear samples in the bins of boxes",
+     [](const Call& c) {
+       return roi_align(c.array("x"), c.array("rois"), c.array("batch"), c.sizes("size"),
+                        c.array("scale"), c.integer("sampling_ratio"), c.flag("aligned"));
+     },
+     kLoose},
     {"windows", "interpolate(x, size=..., mode=nearest, align_corners=0)",
      "of the last axes; nearest_exact, linear, bilinear, trilinear, bicubic", interpolate_of,
      kLoose},
@@ -376,7 +433,8 @@ const Definition kNamed[] = {
      [](const Call& c) { return transpose(c.array("x"), c.axis("a"), c.axis("b")); }},
     {"reads", "expand(x, shape=...)", "axes of size 1 grow",
      [](const Call& c) { return c.array("x").expand(c.sizes("shape")); }},
-    {"reads", "pad(x, before=..., after=..., value=0)", "of the last axes", pad_of},
+    {"reads", "pad(x, before=..., after=..., value=0, mode=constant)",
+     "of the last axes; constant, reflect, edge, wrap, symmetric", pad_of},
     {"reads", "slice(x, begin=..., end=...)", "[begin, end) of the last axes", slice_of},
     {"reads", "stride(x, steps=...)", "every n-th of each axis; negative: from the end",
      [](const Call& c) { return c.array("x").stride(c.sizes("steps")); }},
@@ -391,6 +449,14 @@ const Definition kNamed[] = {
      [](const Call& c) { return repeat(c.array("x"), c.integer("times"), c.axis("axis")); }},
     {"reads", "concat(x, y, axis=0)", "joined along an axis",
      [](const Call& c) { return concat(c.array("x"), c.array("y"), c.axis("axis")); }},
+    {"reads", "tile(x, times=...)", "the whole array repeated along each axis",
+     [](const Call& c) { return tile(c.array("x"), c.sizes("times")); }},
+    {"reads", "diff(x, axis=-1)", "x[i + 1] - x[i]", of_axis<diff>},
+    {"reads", "center_crop_pad(x, size=...)", "the middle of the last axes, or zeros around them",
+     [](const Call& c) { return center_crop_pad(c.array("x"), c.sizes("size")); }},
+    {"reads", "depth_to_space(x, block=..., mode=dcr)",
+     "(.., b b c, h, w) to (.., c, h b, w b); crd: of (.., c b b, h, w)", depth_to_space_of<false>},
+    {"reads", "space_to_depth(x, block=..., mode=dcr)", "its inverse", depth_to_space_of<true>},
     {"reads", "as_strided(x, shape=..., strides=..., offset=0)",
      "elements at offset + sum(index * stride)",
      [](const Call& c) {
@@ -417,9 +483,25 @@ const Definition kNamed[] = {
      [](const Call& c) { return take_along(c.array("x"), c.array("index"), c.axis("axis")); }},
     {"reads", "index_select(x, index, axis=0)", "places on an axis",
      [](const Call& c) { return index_select(c.array("x"), c.array("index"), c.axis("axis")); }},
+    {"reads", "gather_nd(x, index, batch_dims=0)", "x[index[i]] of rows of positions",
+     [](const Call& c) {
+       return gather_nd(c.array("x"), c.array("index"), c.integer("batch_dims"));
+     }},
+    {"reads", "dynamic_slice(x, start, size=...)", "elements from positions that are moved to fit",
+     [](const Call& c) { return dynamic_slice(c.array("x"), c.array("start"), c.sizes("size")); }},
+    {"reads", "dynamic_update_slice(x, updates, start)", "x with such a part replaced",
+     [](const Call& c) {
+       return dynamic_update_slice(c.array("x"), c.array("updates"), c.array("start"));
+     }},
+    {"reads", "reverse_sequence(x, lengths, time_axis=0, batch_axis=1)",
+     "the first lengths[b] elements in reverse",
+     [](const Call& c) {
+       return reverse_sequence(c.array("x"), c.array("lengths"), c.axis("time_axis"),
+                               c.axis("batch_axis"));
+     }},
 
     {"scatters", "scatter(x, index, updates, axis=0, reduce=none)",
-     "x with updates[i, j] at (index[i, j], j); reduce: none (the last), add, max or min",
+     "x with updates[i, j] at (index[i, j], j); reduce: none (the last), add, max, min, mul",
      [](const Call& c) {
        return scatter(c.array("x"), c.array("index"), c.array("updates"), c.axis("axis"),
                       combine_of(c));
@@ -441,6 +523,8 @@ const Definition kNamed[] = {
      segments_of<Combine::Max>, kLoose},
     {"scatters", "segment_min(x, index, segments=...)", "inf, or the largest integer, of none",
      segments_of<Combine::Min>, kLoose},
+    {"scatters", "segment_prod(x, index, segments=...)", "1 of none",
+     segments_of<Combine::Multiply>, kLoose},
     {"scatters", "embedding_bag(table, index, w?, mode=mean)",
      "rows of a table: the sum, weighted or not, mean or max of each bag",
      [](const Call& c) {
@@ -455,10 +539,11 @@ const Definition kNamed[] = {
                                  window_of(c, false));
      }},
 
-    {"quantization", "quantize(x, scale, zero_point?, to=u8, axis=1, block=0)",
-     "round(x / scale) + zero_point, saturated; scales: one, along an axis, or for blocks of it",
+    {"quantization", "quantize(x, scale, zero_point?, to=own, axis=1, block=0)",
+     "round(x / scale) + zero_point, saturated; own: of zero_point, or u8; scales: one, along an "
+     "axis, or for blocks of it",
      [](const Call& c) {
-       return quantize(c.array("x"), c.array("scale"), c.maybe("zero_point"), c.dtype("to"),
+       return quantize(c.array("x"), c.array("scale"), c.maybe("zero_point"), c.maybe_dtype("to"),
                        blocks_of(c), c.way());
      },
      kLoose},
@@ -539,29 +624,6 @@ std::string_view Definition::name() const {
   return std::string_view(signature).substr(0, signature.find('('));
 }
 
-std::vector<Parameter> parameters(const Definition& definition) {
-  std::vector<Parameter> out;
-  std::string_view rest = definition.signature;
-  rest.remove_prefix(rest.find('(') + 1);
-  while (!rest.empty() && rest != ")") {
-    const std::size_t end = rest.find_first_of(",)");
-    std::string_view one = rest.substr(0, end);
-    rest.remove_prefix(rest[end] == ',' ? end + 2 : end);
-    Parameter p;
-    if (const std::size_t equals = one.find('='); equals != std::string_view::npos) {
-      p.fallback = one.substr(equals + 1);
-      p.required = p.fallback == "...";
-      p.name = one.substr(0, equals);
-    } else {
-      p.is_array = true;
-      p.required = !one.ends_with('?');
-      p.name = one.substr(0, one.find('?'));
-    }
-    out.push_back(std::move(p));
-  }
-  return out;
-}
-
 std::span<const Definition> definitions() {
   static const std::vector<Definition> all = [] {
     std::vector<Definition> made;
@@ -573,16 +635,6 @@ std::span<const Definition> definitions() {
     return made;
   }();
   return all;
-}
-
-const Definition& definition(std::string_view name) {
-  std::vector<std::string_view> known;
-  for (const Definition& d : definitions()) {
-    if (d.name() == name) return d;
-    known.push_back(d.name());
-  }
-  throw ParseError(fmt::format("there is no definition '{}'{}; touchstone kernel --list shows all",
-                               name, did_you_mean(name, known)));
 }
 
 }  // namespace touchstone::define

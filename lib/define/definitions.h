@@ -35,6 +35,7 @@ class Call {
   DType dtype(std::string_view name) const;
   std::string_view word(std::string_view name) const;
   std::optional<DType> maybe_dtype(std::string_view name) const;
+  const auto& given() const { return given_; }
   /// The place of a word, or a number, among `words`.
   std::size_t choice(std::string_view name, std::span<const std::string_view> words) const;
   const Way& way() const { return way_; }
@@ -46,7 +47,9 @@ class Call {
 };
 
 /// A named operation. Its signature is printed and used to parse calls: "x" is a required array,
-/// "b?" an optional one, "axis=-1" a value with its default, "to=..." a required value.
+/// "b?" an optional one, "axis=-1" a value with its default, "to=..." a required value. Without
+/// `make`, the summary is a formula of the parameters, computed in float32 for narrow arrays if
+/// `is_loose`; `called` (text.h) makes either.
 struct Definition {
   std::string group, signature, summary;
   Array (*make)(const Call&);
@@ -62,13 +65,19 @@ struct Parameter {
   std::string fallback;  // default of an optional value
 };
 std::vector<Parameter> parameters(const Definition& definition);
+/// The parameter with this name, or the one that libraries call so: `dim` is `axis`. Throws
+/// ParseError with the nearest one.
+const Parameter& parameter(const Definition& definition, std::span<const Parameter> known,
+                           std::string_view name);
+Given default_of(const Parameter& parameter);
 
-/// Activations, losses, recurrent cells and complex numbers.
+/// Formulas, activations, losses, recurrent cells and complex numbers.
 std::span<const Definition> layer_definitions();
 
 /// By group; the elementwise ops of the op table first.
 std::span<const Definition> definitions();
-/// Looks up a name. Throws ParseError with the nearest one.
+/// Looks up a name, or what libraries call it: `clip` is `clamp`. Throws ParseError with the right
+/// one, or the nearest one.
 const Definition& definition(std::string_view name);
 
 }  // namespace touchstone::define

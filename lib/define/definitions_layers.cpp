@@ -43,10 +43,39 @@ Array lstm_of(const Call& c) {
   return lstm_cell(c.array("x"), c.array("h"), c.array("c"), weights_of(c), GivesC, c.way());
 }
 
+template <bool GivesC>
+Array lstm_steps_of(const Call& c) {
+  return lstm(c.array("x"), c.array("h"), c.array("c"), weights_of(c), GivesC, c.way());
+}
+
 constexpr std::string_view kTanhOrRelu[] = {"tanh", "relu"};
 
 // clang-format off
 const Definition kLayers[] = {
+    {"formulas", "square(x)", "x * x", nullptr, kMayDiffer},
+    {"formulas", "isnan(x)", "x != x", nullptr, kMayDiffer},
+    {"formulas", "isinf(x)", "abs(x) == inf", nullptr, kMayDiffer},
+    {"formulas", "isfinite(x)", "abs(x) < inf", nullptr, kMayDiffer},
+    {"formulas", "nan_to_num(x, nan=0, posinf=..., neginf=...)", "where(x != x, nan, where(x == inf, posinf, where(x == -inf, neginf, x)))", nullptr, kMayDiffer},
+    {"formulas", "frac(x)", "x - trunc(x)", nullptr, kMayDiffer},
+    {"formulas", "lerp(x, y, weight)", "where(abs(weight) < 0.5, x + weight * (y - x), y - (y - x) * (1 - weight))", nullptr, kMayDiffer},
+    {"formulas", "heaviside(x, y)", "where(x < 0, 0, where(x == 0, y, where(x != x, x, 1)))", nullptr, kMayDiffer},
+    {"formulas", "xlogy(x, y)", "where(y != y, y, where(x == 0, 0, x * log(y)))", nullptr, kMayDiffer},
+    {"formulas", "logaddexp(x, y)", "where(x == y, x + 0.6931471805599453, maximum(x, y) + log1p(exp(-abs(x - y))))", nullptr, kMayDiffer},
+    {"formulas", "logit(x)", "log(x / (1 - x))", nullptr, kMayDiffer},
+    {"formulas", "quick_gelu(x)", "x * sigmoid(1.702 * x)", nullptr, kMayDiffer},
+    {"formulas", "tanhshrink(x)", "x - tanh(x)", nullptr, kMayDiffer},
+    {"formulas", "hardshrink(x, lambd=0.5)", "where(x <= lambd, where(x >= -lambd, 0, x), x)", nullptr, kMayDiffer},
+    {"formulas", "softshrink(x, lambd=0.5)", "where(x > lambd, x - lambd, where(x < -lambd, x + lambd, where(x != x, x, 0)))", nullptr, kMayDiffer},
+    {"formulas", "shrink(x, lambd=0.5, bias=0)", "where(x < -lambd, x + bias, where(x > lambd, x - bias, 0))", nullptr, kMayDiffer},
+    {"formulas", "thresholded_relu(x, alpha=1)", "where(x > alpha, x, 0)", nullptr, kMayDiffer},
+    {"formulas", "softmin(x, axis=-1)", "softmax(-x, axis=axis)", nullptr, kMayDiffer},
+    {"formulas", "l1_norm(x, axis=all, keep=0)", "sum(abs(x), axis=axis, keep=keep)", nullptr, kMayDiffer},
+    {"formulas", "l2_norm(x, axis=all, keep=0)", "sqrt(sum(x * x, axis=axis, keep=keep))", nullptr, kMayDiffer},
+    {"formulas", "normalize(x, axis=1, eps=1e-12)", "x / maximum(l2_norm(x, axis=axis, keep=1), eps)", nullptr, kMayDiffer},
+    {"formulas", "mean_variance_normalization(x, axis=...)", "(x - mean(x, axis=axis, keep=1)) / (std(x, axis=axis, keep=1) + 1e-9)", nullptr, kMayDiffer},
+    {"formulas", "trace(x)", "sum(diagonal(x))", nullptr, kMayDiffer},
+
     {"activations", "leaky_relu(x, slope=0.01)", "x > 0 ? x : slope x",
      [](const Call& c) { return leaky_relu(c.array("x"), c.array("slope")); }, kMayDiffer},
     {"activations", "prelu(x, slope)", "leaky_relu; slope: one number or (channels), axis 1",
@@ -99,6 +128,12 @@ const Definition kLayers[] = {
     {"cells", "lstm_cell_c(x, h, c, w_ih, w_hh, b_ih?, b_hh?)", "c' of the same", lstm_of<true>, kMayDiffer},
     {"cells", "gru_cell(x, h, w_ih, w_hh, b_ih?, b_hh?, linear_before_reset=1)", "h'; rows of the weights: r, z, n",
      [](const Call& c) { return gru_cell(c.array("x"), c.array("h"), weights_of(c), c.flag("linear_before_reset"), c.way()); }, kMayDiffer},
+    {"cells", "rnn(x, h, w_ih, w_hh, b_ih?, b_hh?, activation=tanh)", "the last h of rnn_cell over x: (steps, .., in), at most 16",
+     [](const Call& c) { return rnn(c.array("x"), c.array("h"), weights_of(c), c.choice("activation", kTanhOrRelu) == 1, c.way()); }, kMayDiffer},
+    {"cells", "lstm(x, h, c, w_ih, w_hh, b_ih?, b_hh?)", "the last h of lstm_cell", lstm_steps_of<false>, kMayDiffer},
+    {"cells", "lstm_c(x, h, c, w_ih, w_hh, b_ih?, b_hh?)", "the last c", lstm_steps_of<true>, kMayDiffer},
+    {"cells", "gru(x, h, w_ih, w_hh, b_ih?, b_hh?, linear_before_reset=1)", "the last h of gru_cell",
+     [](const Call& c) { return gru(c.array("x"), c.array("h"), weights_of(c), c.flag("linear_before_reset"), c.way()); }, kMayDiffer},
 
     {"pairs", "rope(x, cos, sin, interleaved=0)", "pairs rotated: (i, i + d/2), or (2i, 2i + 1)",
      [](const Call& c) { return rope(c.array("x"), c.array("cos"), c.array("sin"), c.flag("interleaved"), c.way()); }, kMayDiffer},

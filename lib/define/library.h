@@ -78,11 +78,17 @@ Array computed_once(const Array& x);
 Array abs(const Array& x);                      // max(x, -x)
 Array minimum(const Array& a, const Array& b);  // NaN if either is, as in MAX
 Array relu(const Array& x);
-Array sign(const Array& x);  // -1, 1, or x if that is 0 or NaN
+Array sign(const Array& x);  // -1, 1, 0 of either sign, or NaN
 /// x - y floor(x / y), with the sign of y, as Python's %; a zero has the sign of y.
 Array remainder(const Array& x, const Array& y);
 /// floor(x / y), of floats as Python's // computes it; narrow ones in float32.
 Array floor_div(const Array& x, const Array& y);
+/// True for negative numbers, also -0 and NaN with a sign.
+Array signbit(const Array& x);
+/// x with the sign of y, of floats.
+Array copysign(const Array& x, const Array& y);
+/// The nearest whole number; ties go away from 0, as in C's round.
+Array round_half_away(const Array& x);
 /// The next float from x towards y. Throws DTypeError for other types.
 Array next_after(const Array& x, const Array& y);
 
@@ -96,8 +102,9 @@ Array shift_left(const Array& x, const Array& count);
 Array shift_right(const Array& x, const Array& count);
 /// Fills with zeros.
 Array shift_right_logical(const Array& x, const Array& count);
-/// The number of ones.
+/// The number of ones, and of zeros above the first one.
 Array popcount(const Array& x);
+Array clz(const Array& x);
 
 // ---- reduces
 Array sum(const Array& x, const Axes& axes, bool keep = false,
@@ -141,6 +148,11 @@ Array cummin_index(const Array& x, int axis = -1);
 Array sort(const Array& x, int axis = -1, bool descending = false);
 /// The positions of the sorted elements.
 Array argsort(const Array& x, int axis = -1, bool descending = false);
+/// 1 at the first maximum along the axis, else 0, of the type of x, as ONNX.
+Array hardmax(const Array& x, int axis = -1);
+/// How many elements of a sorted vector are below each x, or with `right` not above it: int64, as
+/// NumPy. Of an unsorted vector it is the same number. Compares all pairs.
+Array searchsorted(const Array& sorted, const Array& x, bool right = false);
 /// The first k elements in descending order, or in ascending order unless `largest`: of ties those
 /// with lower positions, as JAX and ONNX do. Throws ShapeError unless 0 <= k <= the size.
 Array top_k(const Array& x, std::int64_t k, int axis = -1, bool largest = true);
@@ -250,6 +262,8 @@ struct Divisor {
 Array avg_pool(const Array& x, const Sizes& size, const Window& window, int spatial,
                const Divisor& divisor = {}, const Way& way = {});
 Array max_pool(const Array& x, const Sizes& size, const Window& window, int spatial);
+/// (sum of |x|^p)^(1/p), as ONNX; PyTorch takes x^p, which is the same for even p.
+Array lp_pool(const Array& x, double p, const Sizes& size, const Window& window, int spatial);
 /// Row-major indices, int64, of the maxima in the last `spatial` axes: of the first one, or as in
 /// PyTorch of the last NaN.
 Array max_pool_index(const Array& x, const Sizes& size, const Window& window, int spatial);
@@ -269,8 +283,22 @@ enum class Interpolation : std::uint8_t { Nearest, NearestExact, Linear, Cubic }
 /// its weight is not 0; where it is 0 under `library` it may.
 Array interpolate(const Array& x, const Sizes& sizes, Interpolation mode,
                   bool align_corners = false, const Way& way = {});
-/// Means of elements floor(i in / out) to ceil((i + 1) in / out) - 1, as in PyTorch.
-Array adaptive_avg_pool(const Array& x, const Sizes& sizes, const Way& way = {});
+/// Means or maxima of elements floor(i in / out) to ceil((i + 1) in / out) - 1, as in PyTorch.
+Array adaptive_pool(const Array& x, const Sizes& sizes, bool of_maxima, const Way& way = {});
+/// x at the positions of a grid, from -1 to 1 between the ends of the first and last element, or
+/// with align_corners between their middles: PyTorch's grid_sample. x: (n, channels, sizes...), 2
+/// or 3 of them, grid: (n, outer..., 2 or 3), the position on the last axis first. A result depends
+/// on rounding where `Nearest` ties. NaN is outside. Each result passes over a whole plane of x.
+enum class Border : std::uint8_t { Zeros, Edge, Reflection };
+Array grid_sample(const Array& x, const Array& grid, Interpolation mode = Interpolation::Linear,
+                  Border border = Border::Zeros, bool align_corners = false);
+/// theta (n, 2, 3) times the positions of (rows, columns), as a grid for grid_sample; or (n, 3, 4).
+Array affine_grid(const Array& theta, const Sizes& sizes, bool align_corners = false);
+/// Means over boxes (x1, y1, x2, y2), each in `size` bins of samples^2 bilinear samples: ONNX
+/// RoiAlign of mode avg, and torchvision's roi_align. x: (n, channels, rows, columns), rois:
+/// (boxes, 4), batch: integers (boxes). `aligned` moves by half an element (half_pixel).
+Array roi_align(const Array& x, const Array& rois, const Array& batch, const Sizes& size,
+                const Array& scale, std::int64_t samples, bool aligned = true);
 
 /// The gradient of max_pool over the last size.size() axes: each window's element is added to its
 /// maximum, of equal ones to the first, of NaN to the last, as PyTorch; padding is never chosen.
@@ -286,9 +314,10 @@ struct Blocks {
   std::int64_t size = 0;
 };
 /// x / scale, rounded to even, plus the zero point, saturated, as ONNX QuantizeLinear. To an 8-bit
-/// float only saturated, then cast. to: 8 or 16 bits. NaN has no integer.
+/// float only saturated, then cast. to: 8 or 16 bits, else the type of the zero points, or uint8.
+/// NaN has no integer.
 Array quantize(const Array& x, const Array& scale, const std::optional<Array>& zero,
-               DType to = DType::UInt8, const Blocks& blocks = {}, const Way& way = {});
+               std::optional<DType> to = {}, const Blocks& blocks = {}, const Way& way = {});
 /// (x - zero) scale of the type of scale, as ONNX DequantizeLinear. x: integers or floats.
 Array dequantize(const Array& x, const Array& scale, const std::optional<Array>& zero,
                  const Blocks& blocks = {});
@@ -384,6 +413,15 @@ Array lstm_cell(const Array& x, const Array& h, const Array& c, const CellWeight
 Array gru_cell(const Array& x, const Array& h, const CellWeights& weights,
                bool linear_before_reset = true, const Way& way = {});
 
+/// The last state of the cells over x: (steps, .., in), of at most 16 steps. GRUs without
+/// `linear_before_reset` nest two reduces a step, LSTMs reach the limit of nodes at some 6 steps.
+Array rnn(const Array& x, Array h, const CellWeights& weights, bool with_relu = false,
+          const Way& way = {});
+Array lstm(const Array& x, Array h, Array c, const CellWeights& weights, bool gives_c = false,
+           const Way& way = {});
+Array gru(const Array& x, Array h, const CellWeights& weights, bool linear_before_reset = true,
+          const Way& way = {});
+
 // ---- complex numbers: pairs (real, imaginary) on the last axis, of size 2
 Array complex_mul(const Array& x, const Array& y);
 Array complex_exp(const Array& x);
@@ -424,13 +462,23 @@ Array index_select(const Array& x, const Array& index, int axis = 0);
 /// How an element and the updates at its position make the result. Add: a sum in any order, x
 /// included. Max and Min: NaN wins. Last: the last update in row-major order replaces x, as NumPy
 /// does; PyTorch, JAX and ONNX leave the choice open.
-enum class Combine : std::uint8_t { Last, Add, Max, Min };
+/// Multiply: as `prod`, x included; of integers at most 1,023 updates on the axis.
+enum class Combine : std::uint8_t { Last, Add, Max, Min, Multiply };
 /// x with updates[i, r] at (index[i, r], r), as torch.scatter, scatter_add and scatter_reduce
 /// (include_self), and ONNX ScatterElements. The index may be shorter than x on other axes, and
 /// than the updates, whose type must be that of x; a number is written everywhere. Each result
 /// passes over all updates along the axis.
 Array scatter(const Array& x, const Array& index, const Array& updates, int axis = 0,
               Combine by = Combine::Last);
+/// x[index[i...]] for rows of positions in the axes after the first `batch_dims`, as ONNX GatherND
+/// and tf.gather_nd. index: (batch..., .., k).
+Array gather_nd(const Array& x, const Array& index, std::int64_t batch_dims = 0);
+/// `size` elements from `start`, (axes), which is moved to fit, as in XLA; and x with such a part
+/// replaced.
+Array dynamic_slice(const Array& x, const Array& start, const Sizes& size);
+Array dynamic_update_slice(const Array& x, const Array& updates, const Array& start);
+/// x with the first lengths[b] elements of the time axis reversed, as ONNX ReverseSequence.
+Array reverse_sequence(const Array& x, const Array& lengths, int time_axis = 0, int batch_axis = 1);
 /// x with updates added to the places of `index`, (n), on an axis, as torch.index_add.
 Array index_add(const Array& x, const Array& index, const Array& updates, int axis = 0);
 /// x with updates[i...] at x[index[i...]], as ONNX ScatterND. index: (.., k), updates: (.., rest of
@@ -447,6 +495,18 @@ Array embedding_bag(const Array& table, const Array& index,
                     const std::optional<Array>& weights = {}, Bag mode = Bag::Mean,
                     const Way& way = {});
 Array pad_with(const Array& x, const Pairs& before_after, const Array& value);
+/// Padded as numpy.pad: Reflect without the first element, Symmetric with it. Loads of an input;
+/// of a computed value each element passes over the axis.
+enum class PadMode : std::uint8_t { Constant, Reflect, Edge, Wrap, Symmetric };
+Array pad_by(const Array& x, const Pairs& before_after, PadMode mode);
+/// The middle of the last axes with that many elements, or zeros around them: ONNX CenterCropPad.
+Array center_crop_pad(const Array& x, const Sizes& sizes);
+/// (.., c b b, h, w) to (.., c, h b, w b), or back if `inverse`. The channels are (b, b, c), ONNX's
+/// DCR, or (c, b, b) if `channel_first`: CRD, PyTorch's pixel_shuffle.
+Array depth_to_space(const Array& x, std::int64_t block, bool channel_first, bool inverse = false);
+/// The whole array repeated along each axis, as numpy.tile.
+Array tile(const Array& x, const Sizes& times);
+Array diff(const Array& x, int axis = -1);  // x[i + 1] - x[i]; of bool: x[i + 1] != x[i]
 /// Each row begins with a 1.
 Array with_one(const Array& x);
 Array concat(const Array& a, const Array& b, int axis);

@@ -81,7 +81,9 @@ Array shifted(const Array& x, const Array& count, const Array& out, F f) {
 }  // namespace
 
 Array sign(const Array& x) {
-  const Array positive = where(less(zero(), x), unit(), x);
+  // Either zero of a zero, as libraries give both.
+  const Array positive =
+      where(less(zero(), x), unit(), is_float(x.dtype()) ? maximum(x, zero()) : x);
   if (is_unsigned(x.dtype()) || is_bool(x.dtype())) return positive;
   return where(less(x, zero()), Array::number("-1"), positive);
 }
@@ -125,6 +127,20 @@ Array next_after(const Array& x, const Array& y) {
                             bits(type, (std::uint64_t{1} << (width(type) - 1)) + 1));
   const Array moved = where(equal(a, zero()), least, next).bitcast(a.dtype());
   return where(equal(a, b), b, where(equal(a, a), where(equal(b, b), moved, b), a));
+}
+
+Array signbit(const Array& x) {
+  return less(is_float(x.dtype()) ? x.bitcast(signed_of(x.dtype())) : x, zero());
+}
+Array copysign(const Array& x, const Array& y) {
+  const auto [a, b] = promoted(x, y);
+  if (!is_float(a.dtype()))
+    throw DTypeError(fmt::format("copysign takes floats, not {}", name(a.dtype())));
+  return where(equal(signbit(a), signbit(b)), a, -a);
+}
+Array round_half_away(const Array& x) {
+  const Array whole = Array::call(NamedFunction::Trunc, {x});
+  return where(less(abs(x - whole), Array(0.5)), whole, whole + copysign(unit(), x));
 }
 
 Array bit_and(const Array& x, const Array& y) {
@@ -180,6 +196,18 @@ Array popcount(const Array& x) {
   const Array powers = power_of_two(arange(count, type)).reshape(along);
   const Array digits = mod(as_unsigned(x).reshape(shape) / powers, bits(type, 2));
   return sum(digits, {x.rank()}).bitcast(x.dtype());
+}
+
+Array clz(const Array& x) {
+  require_bits(x, "clz");
+  const auto bits = static_cast<std::int64_t>(width(x.dtype()));
+  Sizes along(x.shape().size(), 1);
+  along.push_back(bits);
+  const Array powers = power_of_two(arange(bits, unsigned_of(x.dtype()))).reshape(along);
+  const Array value = as_unsigned(x);  // below a power for each zero, also for all of them
+  Sizes shape = x.shape();
+  shape.push_back(1);
+  return sum(less(value.reshape(shape), powers).cast(x.dtype()), {x.rank()});
 }
 
 }  // namespace touchstone::define

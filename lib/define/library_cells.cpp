@@ -42,8 +42,21 @@ struct Gates {
   }
   Array of_x(const Array& x, std::int64_t i) const { return linear_of(x, w.w_ih, w.b_ih, i); }
   Array of_h(const Array& h, std::int64_t i) const { return linear_of(h, w.w_hh, w.b_hh, i); }
+  // W x + U h + biases as one sum, since libraries join them in several ways.
   Array of(const Array& x, const Array& h, std::int64_t i) const {
-    return stage(of_x(x, i) + of_h(h, i), way);
+    const Sizes lead(x.shape().begin(), x.shape().end() - 1);
+    if (way.stored || lead != Sizes(h.shape().begin(), h.shape().end() - 1))
+      return stage(of_x(x, i) + of_h(h, i), way);
+    const std::pair<std::int64_t, std::int64_t> rows{i * hidden, (i + 1) * hidden};
+    const auto products = [&](const Array& v, const Array& weight) {
+      return with_axis(v, v.rank() - 1) * weight.shrink({rows, {0, weight.size(1)}});
+    };
+    Array terms = concat(products(x, w.w_ih), products(h, w.w_hh), -1);
+    Sizes column = lead;
+    column.insert(column.end(), {hidden, 1});
+    for (const auto& bias : {w.b_ih, w.b_hh})
+      if (bias) terms = concat(terms, bias->shrink({rows}).reshape({hidden, 1}).expand(column), -1);
+    return sum(terms, {-1});
   }
 };
 
@@ -86,6 +99,47 @@ Array gru_cell(const Array& x, const Array& h, const CellWeights& weights, bool 
   const Array memory = linear_before_reset ? r * gates.of_h(h, 2) : gates.of_h(r * h, 2);
   const Array n = tanh(gates.of_x(x, 2) + memory);
   return (1 - z) * n + z * h;
+}
+
+namespace {
+
+// Each step of x: (steps, .., in).
+std::vector<Array> steps_of(const Array& x, std::string_view what) {
+  require_rank(x, 2, what, "x");
+  if (x.size(0) < 1 || x.size(0) > kMostReduces)
+    throw ShapeError(fmt::format(
+        "{0}: {1} steps, axis 0 of x {2}; from 1 to {3} here. Judge all steps of a longer sequence "
+        "from the states before them: {0}_cell(x, h, ..), h: (steps, .., hidden)",
+        what, x.size(0), str(x.shape()), kMostReduces));
+  std::vector<Array> steps;
+  Pairs keep = whole_ranges(x.shape());
+  for (std::int64_t t = 0; t < x.size(0); ++t) {
+    keep[0] = {t, t + 1};
+    steps.push_back(x.shrink(keep).reshape(Sizes(x.shape().begin() + 1, x.shape().end())));
+  }
+  return steps;
+}
+
+}  // namespace
+
+Array rnn(const Array& x, Array h, const CellWeights& weights, bool with_relu, const Way& way) {
+  for (const Array& step : steps_of(x, "rnn")) h = rnn_cell(step, h, weights, with_relu, way);
+  return h;
+}
+Array lstm(const Array& x, Array h, Array c, const CellWeights& weights, bool gives_c,
+           const Way& way) {
+  for (const Array& step : steps_of(x, "lstm")) {
+    const Array next = lstm_cell(step, h, c, weights, true, way);
+    h = lstm_cell(step, h, c, weights, false, way);
+    c = next;
+  }
+  return gives_c ? c : h;
+}
+Array gru(const Array& x, Array h, const CellWeights& weights, bool linear_before_reset,
+          const Way& way) {
+  for (const Array& step : steps_of(x, "gru"))
+    h = gru_cell(step, h, weights, linear_before_reset, way);
+  return h;
 }
 
 }  // namespace touchstone::define

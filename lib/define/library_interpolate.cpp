@@ -106,18 +106,19 @@ Taps taps_of(std::int64_t in, std::int64_t out, bool cubic, bool corners, DType 
   const Array d = abs(position - real(at));
   // 1, as uncertain as a position: libraries may read an element of weight 0, or not.
   const Array unit = real(count(of)) / real(count(of));
-  Array weight = one - d;
-  if (cubic) {  // Keys' kernel with a = -3/4
-    const Array inner = (Array(1.25) * d - 2.25) * d * d + one;
-    const Array outer = ((Array(-0.75) * d + 3.75) * d - 6.0) * d + 3.0;
-    weight = where(less(d, one), inner, outer);
-  }
+  const Array weight = cubic ? keys(d) : one - d;
   const Array last = count(in - 1);
   const Array clamped = where(less(at, count(0)), count(0), where(less(last, at), last, at));
   return {clamped, computed_once(weight), computed_once(less(d, unit * count(radius)))};
 }
 
 }  // namespace
+
+Array keys(const Array& d) {
+  const Array inner = (Array(1.25) * d - 2.25) * d * d + 1;
+  const Array outer = ((Array(-0.75) * d + 3.75) * d - 6.0) * d + 3.0;
+  return where(less(d, count(1)), inner, outer);
+}
 
 Array interpolate(const Array& x, const Sizes& sizes, Interpolation mode, bool align_corners,
                   const Way& way) {
@@ -156,12 +157,14 @@ Array interpolate(const Array& x, const Sizes& sizes, Interpolation mode, bool a
   return y;
 }
 
-Array adaptive_avg_pool(const Array& x, const Sizes& sizes, const Way& way) {
-  require_sizes(x, sizes, "adaptive_avg_pool");
-  if (is_narrow(x, way)) return narrowed(adaptive_avg_pool(wide(x), sizes, way), x.dtype());
+Array adaptive_pool(const Array& x, const Sizes& sizes, bool of_maxima, const Way& way) {
+  const std::string_view what = of_maxima ? "adaptive_max_pool" : "adaptive_avg_pool";
+  require_sizes(x, sizes, what);
+  if (is_narrow(x, way) && !of_maxima)
+    return narrowed(adaptive_pool(wide(x), sizes, false, way), x.dtype());
   if (!is_float(x.dtype()))
-    throw DTypeError(fmt::format("adaptive_avg_pool takes floats, not {}; cast the operand first",
-                                 name(x.dtype())));
+    throw DTypeError(
+        fmt::format("{} takes floats, not {}; cast the operand first", what, name(x.dtype())));
   const std::size_t lead = x.shape().size() - sizes.size();
   Sizes window;
   bool all_alike = true;
@@ -169,7 +172,10 @@ Array adaptive_avg_pool(const Array& x, const Sizes& sizes, const Way& way) {
     window.push_back(x.shape()[lead + i] / sizes[i]);
     all_alike = all_alike && x.shape()[lead + i] % sizes[i] == 0;
   }
-  if (all_alike) return avg_pool(x, window, {window, {0}}, static_cast<int>(sizes.size()), {}, way);
+  const int spatial = static_cast<int>(sizes.size());
+  if (all_alike)
+    return of_maxima ? max_pool(x, window, {window, {0}}, spatial)
+                     : avg_pool(x, window, {window, {0}}, spatial, {}, way);
   std::vector<Array> indices;
   Array inside = Array::constant(Scalar::of(true)), terms_of = count(1).cast(x.dtype());
   Axes axes;
@@ -191,6 +197,7 @@ Array adaptive_avg_pool(const Array& x, const Sizes& sizes, const Way& way) {
   const Array one = count(1);
   const auto terms = [&](const Array& y) { return sum(where(inside, y, count(0)), axes); };
   const Array y = taken(x, indices);
+  if (of_maxima) return max(where(inside, y, Array::number("-inf")), axes);
   if (way.running) {
     Sizes beside;
     for (const std::int64_t n : sizes) beside.insert(beside.end(), {n, 1});

@@ -158,13 +158,43 @@ Array between(const Array& a, const Array& b) {
   return where(less(whole(1) / whole(0), whole(0)), a, b);
 }
 
+// The last place of the maximum of rows that are no inputs. `scores` would compare rounded numbers
+// with their own maximum, which leaves every place open.
+constexpr std::int64_t kMostRanked = 512;
+
+Array place_of_max(const Array& rows, bool is_input) {
+  const std::int64_t n = rows.size(-1);
+  if (!is_input && n <= kMostRanked)
+    return count(n - 1) - places_of_ranks(flip(rows, {-1}), 1, true);
+  const Array most = max(numbers_only(rows), {-1}, true);
+  return place_of(max(scores(rows, most, arange(n, DType::Int64)), {-1}, true), n);
+}
+
+// Of -x or ~x for the minimum.
+Array extreme(const Array& x, const Axes& axes, bool keep, bool last, bool least) {
+  if (static_cast<int>(axes.size()) != x.rank() && axes.size() != 1)
+    throw ShapeError(fmt::format("argmax and argmin take one axis or all of {}, not {}",
+                                 str(x.shape()), axes.size()));
+  const bool all = axes.size() != 1;
+  const int at = all ? 0 : axis_of(x, axes[0]);
+  const Array rows = all ? x.reshape({-1}) : transpose(x, at, -1);
+  const std::int64_t n = rows.size(-1);
+  if (n == 0)
+    throw ShapeError(fmt::format("argmax, argmin: {} of shape {} has no element",
+                                 all ? "an array" : fmt::format("axis {}", at), str(x.shape())));
+  const Array ordered = least ? reversed(rows) : rows;
+  const Array found = last ? place_of_max(ordered, x.is_input())
+                           : count(n - 1) - place_of_max(flip(ordered, {-1}), x.is_input());
+  return (all ? found : transpose(found, at, -1)).reshape(max(x, axes, keep).shape());
+}
+
+}  // namespace
+
 // A product of floats as 2^(sum of log2 |x|) with a sign. In float64 that is close enough to the
 // product of narrower ones. Legal is what a product in any order may be: with m roundings of unit u
 // within m u / (1 - m u) of it; where a partial product could overflow, infinity; where one could
-// be subnormal, each may be off by `tiny` times all factors above 1. `total` adds the terms of each
-// product; `steps`: its number of factors less 1.
-template <class F>
-Array product(const Array& x, const Array& steps, const F& total) {
+// be subnormal, each may be off by `tiny` times all factors above 1.
+Array product(const Array& x, const Array& steps, const std::function<Array(const Array&)>& total) {
   const DTypeInfo& type = info(x.dtype());
   const Array zero = count(0), infinite = Array::number("inf");
   const Array log = computed_once(Array::apply(Op::Log2, {abs(x.cast(DType::Float64))}));
@@ -197,37 +227,11 @@ Array product(const Array& x, const Array& steps, const F& total) {
   return where(odd, -any, any).cast(x.dtype());
 }
 
-// The last place of the maximum of rows that are no inputs. `scores` would compare rounded numbers
-// with their own maximum, which leaves every place open.
-constexpr std::int64_t kMostRanked = 512;
-
-Array place_of_max(const Array& rows, bool is_input) {
-  const std::int64_t n = rows.size(-1);
-  if (!is_input && n <= kMostRanked)
-    return count(n - 1) - places_of_ranks(flip(rows, {-1}), 1, true);
-  const Array most = max(numbers_only(rows), {-1}, true);
-  return place_of(max(scores(rows, most, arange(n, DType::Int64)), {-1}, true), n);
+Array product_of_integers(const Array& x, int axis, std::string_view what) {
+  const Array rows = transpose(x, axis, -1);
+  require_few(what, rows.size(-1), kMostFactors);
+  return transpose(with_axis(multiplied(rows, 0, rows.size(-1)), x.rank() - 1), axis, -1);
 }
-
-// Of -x or ~x for the minimum.
-Array extreme(const Array& x, const Axes& axes, bool keep, bool last, bool least) {
-  if (static_cast<int>(axes.size()) != x.rank() && axes.size() != 1)
-    throw ShapeError(fmt::format("argmax and argmin take one axis or all of {}, not {}",
-                                 str(x.shape()), axes.size()));
-  const bool all = axes.size() != 1;
-  const int at = all ? 0 : axis_of(x, axes[0]);
-  const Array rows = all ? x.reshape({-1}) : transpose(x, at, -1);
-  const std::int64_t n = rows.size(-1);
-  if (n == 0)
-    throw ShapeError(fmt::format("argmax, argmin: {} of shape {} has no element",
-                                 all ? "an array" : fmt::format("axis {}", at), str(x.shape())));
-  const Array ordered = least ? reversed(rows) : rows;
-  const Array found = last ? place_of_max(ordered, x.is_input())
-                           : count(n - 1) - place_of_max(flip(ordered, {-1}), x.is_input());
-  return (all ? found : transpose(found, at, -1)).reshape(max(x, axes, keep).shape());
-}
-
-}  // namespace
 
 Array argmax(const Array& x, const Axes& axes, bool keep, bool last) {
   return extreme(x, axes, keep, last, false);

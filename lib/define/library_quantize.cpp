@@ -56,11 +56,12 @@ Array levels(const Array& x, const Array& scale, const std::optional<Array>& zer
 
 }  // namespace
 
-Array quantize(const Array& x, const Array& scale, const std::optional<Array>& zero, DType to,
-               const Blocks& blocks, const Way& way) {
+Array quantize(const Array& x, const Array& scale, const std::optional<Array>& zero,
+               std::optional<DType> type, const Blocks& blocks, const Way& way) {
   require_float_operand(x, "quantize", "x");
   require_float_operand(scale, "quantize", "scales");
   require_whole(zero, "quantize");
+  const DType to = type.value_or(zero && !zero->is_number() ? zero->dtype() : DType::UInt8);
   if (is_narrow(x, way) || is_narrow(scale, way))
     return quantize(wide(x), wide(scale), zero, to, blocks, way);
   if (is_bool(to) || itemsize(to) > (is_float(to) ? 1 : 2))

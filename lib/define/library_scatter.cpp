@@ -98,19 +98,36 @@ Array combined(const Array& x, const Array& at, const Array& updates, Combine by
         max(where(equal(with_axis(at, 0), targets), with_axis(number, 0), none), {1});
     return where(less(none, last), picked(updates, last - Array::number("1")), x);
   }
+  if (by == Combine::Multiply && is_float(x.dtype())) {
+    if (is_narrow(x)) return narrowed(combined(wide(x), at, wide(updates), by), x.dtype());
+    Pairs of_x = whole_ranges(x.shape()), rest = of_x;
+    of_x[0] = {0, n};
+    rest[0] = {n, n + m};
+    const auto total = [&](const Array& v) {
+      return combined(v.shrink(of_x), at, v.shrink(rest), Combine::Add);
+    };
+    const Array ones = count(1).cast(DType::Float64);
+    return product(concat(x, updates, 0),
+                   combined(zero_of(DType::Float64).expand(x.shape()), at,
+                            ones.expand(updates.shape()), Combine::Add),
+                   total);
+  }
   // The first term is x itself.
   const auto behind_x = [](const Array& values) {
     Pairs before(values.shape().size());
     before[0] = {1, 0};
     return with_axis(values.pad(before), 0);
   };
-  const Array none = by == Combine::Max    ? least_number(x.dtype())
-                     : by == Combine::Min  ? most_of(x.dtype())
-                     : is_float(x.dtype()) ? Array::constant(Scalar::parse(x.dtype(), "-0"))
-                                           : zero_of(x.dtype());
+  const Array none = by == Combine::Max        ? least_number(x.dtype())
+                     : by == Combine::Min      ? most_of(x.dtype())
+                     : by == Combine::Multiply ? Array::constant(Scalar::from_int(x.dtype(), 1))
+                     : is_float(x.dtype())     ? Array::constant(Scalar::parse(x.dtype(), "-0"))
+                                               : zero_of(x.dtype());
   const Array hit = equal(behind_x(at), targets);
   const Array is_x = column(true_of_one().reshape({1}).pad({{0, m}}), x.rank() - 1);
   const Array terms = where(is_x, with_axis(x, 1), where(hit, behind_x(updates), none));
+  if (by == Combine::Multiply)
+    return product_of_integers(terms, 1, "scatter of integers").reshape(x.shape());
   return by == Combine::Add   ? sum(terms, {1})
          : by == Combine::Max ? max(terms, {1})
                               : min(terms, {1});
@@ -212,29 +229,114 @@ Array index_add(const Array& x, const Array& index, const Array& updates, int ax
                    at);
 }
 
-Array scatter_nd(const Array& x, const Array& index, const Array& updates, Combine by) {
-  const std::int64_t axes = index.rank() == 0 ? 0 : index.size(-1);
-  if (axes < 1 || axes > x.rank())
+namespace {
+
+std::int64_t product_of(const Sizes& sizes) {
+  std::int64_t all = 1;
+  for (const std::int64_t size : sizes) all = checked_mul(all, size);
+  return all;
+}
+
+// Of each row of the index: its place among the rows of the axes of x from `first` on, as a vector;
+// -1 if a position is outside.
+Array places_nd(const Array& x, const Array& index, std::size_t first, std::string_view what) {
+  const auto axes = static_cast<std::size_t>(index.rank() == 0 ? 0 : index.size(-1));
+  if (axes < 1 || first + axes > x.shape().size())
     throw ShapeError(fmt::format(
-        "scatter_nd: the last axis of the index {} must have between 1 and {} entries, one for "
-        "each of the first axes of x {}",
-        str(index.shape()), x.rank(), str(x.shape())));
-  // The place among the rows of the first axes; -1 if any position is outside.
+        "{}: the last axis of the index {} must have between 1 and {} entries, one for each of the "
+        "first axes of x {}{}",
+        what, str(index.shape()), x.rank() - static_cast<int>(first), str(x.shape()),
+        first == 0 ? "" : " after batch_dims"));
   std::optional<Array> place, inside;
-  std::int64_t rows = 1, positions = 1;
-  for (const std::int64_t size : Sizes(index.shape().begin(), index.shape().end() - 1))
-    positions = checked_mul(positions, size);
-  for (std::int64_t k = 0; k < axes; ++k) {
-    const std::int64_t n = x.shape()[static_cast<std::size_t>(k)];
+  for (std::size_t k = 0; k < axes; ++k) {
+    const auto at_k = static_cast<std::int64_t>(k);
     Pairs part = whole_ranges(index.shape());
-    part.back() = {k, k + 1};
-    const Array at = position_of(index.shrink(part), n, "scatter_nd").reshape({positions});
-    const Array size = count(n);
-    const Array is_in = less(Array::number("-1"), at) * less(at, size);
-    place = place ? *place * size + at : at;
+    part.back() = {at_k, at_k + 1};
+    const std::int64_t n = x.shape()[first + k];
+    const Array at = position_of(index.shrink(part), n, what).reshape({-1});
+    const Array is_in = less(Array::number("-1"), at) * less(at, count(n));
+    place = place ? *place * count(n) + at : at;
     inside = inside ? *inside * is_in : is_in;
-    rows = checked_mul(rows, n);
   }
+  return where(*inside, *place, Array::number("-1"));
+}
+
+// Positions of a slice, one for each axis of x, moved so that `size` elements fit.
+std::vector<Array> begins_of(const Array& x, const Array& start, const Sizes& size,
+                             std::string_view what) {
+  const Array begin = position_of(start, 0, what, false);
+  if (start.shape() != Sizes{x.rank()} || size.size() != x.shape().size())
+    throw ShapeError(fmt::format("{}: start {} and sizes {} for the {} axes of {}", what,
+                                 str(start.shape()), str(size), x.rank(), str(x.shape())));
+  std::vector<Array> out;
+  for (std::size_t k = 0; k < size.size(); ++k) {
+    const auto at = static_cast<std::int64_t>(k);
+    const std::int64_t room = x.shape()[k] - size[k];
+    if (size[k] < 0 || room < 0)
+      throw ShapeError(
+          fmt::format("{}: {} elements of axis {} of {}", what, size[k], k, str(x.shape())));
+    const Array from = begin.shrink({{at, at + 1}}).reshape({});
+    out.push_back(minimum(maximum(from, zero_of(DType::Int64)), count(room)));
+  }
+  return out;
+}
+// The positions 0, 1, .. along axis k of as many axes as `size` has.
+Array along(const Sizes& size, std::size_t k) {
+  Sizes shape(size.size(), 1);
+  shape[k] = size[k];
+  return arange(size[k], DType::Int64).reshape(shape);
+}
+
+}  // namespace
+
+Array gather_nd(const Array& x, const Array& index, std::int64_t batch_dims) {
+  if (batch_dims < 0 || batch_dims >= std::min(x.rank(), index.rank()) ||
+      !std::equal(x.shape().begin(), x.shape().begin() + batch_dims, index.shape().begin()))
+    throw ShapeError(fmt::format("gather_nd: the first {} axes of x {} and index {} must agree",
+                                 batch_dims, str(x.shape()), str(index.shape())));
+  Array place = places_nd(x, index, static_cast<std::size_t>(batch_dims), "gather_nd");
+  const auto axes = batch_dims + index.size(-1);
+  const Sizes batch(x.shape().begin(), x.shape().begin() + batch_dims),
+      rest(x.shape().begin() + axes, x.shape().end());
+  Sizes out(index.shape().begin(), index.shape().end() - 1), flat = rest;
+  out.insert(out.end(), rest.begin(), rest.end());
+  const std::int64_t batches = product_of(batch),
+                     rows = product_of({x.shape().begin() + batch_dims, x.shape().begin() + axes});
+  if (batch_dims > 0) {
+    const Array each = place.reshape({batches, -1});
+    const Array moved = each + along({batches, 1}, 0) * count(rows);
+    place = where(less(each, zero_of(DType::Int64)), each, moved).reshape({-1});
+  }
+  flat.insert(flat.begin(), checked_mul(batches, rows));
+  return picked(x.reshape(flat), column(place, static_cast<int>(rest.size()))).reshape(out);
+}
+
+Array dynamic_slice(const Array& x, const Array& start, const Sizes& size) {
+  const std::vector<Array> begin = begins_of(x, start, size, "dynamic_slice");
+  Array place = zero_of(DType::Int64);
+  for (std::size_t k = 0; k < begin.size(); ++k)
+    place = place * count(x.shape()[k]) + begin[k] + along(size, k);
+  return picked(x.reshape({-1}), computed_once(place).reshape({-1})).reshape(size);
+}
+
+Array dynamic_update_slice(const Array& x, const Array& updates, const Array& start) {
+  require_same_type(x, updates, "dynamic_update_slice");
+  const Sizes& size = updates.shape();
+  const std::vector<Array> begin = begins_of(x, start, size, "dynamic_update_slice");
+  Array place = zero_of(DType::Int64), inside = true_of_one();
+  for (std::size_t k = 0; k < begin.size(); ++k) {
+    const Array at = along(x.shape(), k) - begin[k];
+    inside = inside * less(Array::number("-1"), at) * less(at, count(size[k]));
+    place = place * count(size[k]) + at;
+  }
+  const Array at = computed_once(where(inside, place, Array::number("-1")).expand(x.shape()));
+  return where(inside, picked(updates.reshape({-1}), at.reshape({-1})).reshape(x.shape()), x);
+}
+
+Array scatter_nd(const Array& x, const Array& index, const Array& updates, Combine by) {
+  const Array place = places_nd(x, index, 0, "scatter_nd");
+  const std::int64_t axes = index.size(-1), positions = place.size(0),
+                     rows = product_of({x.shape().begin(), x.shape().begin() + axes});
   Sizes flat(x.shape().begin() + axes, x.shape().end()), wanted = flat;
   wanted.insert(wanted.begin(), index.shape().begin(), index.shape().end() - 1);
   if (!updates.is_number() && updates.shape() != wanted)
@@ -244,15 +346,14 @@ Array scatter_nd(const Array& x, const Array& index, const Array& updates, Combi
   flat.insert(flat.begin(), positions);
   const Array values = updates.is_number() ? updates : updates.reshape(flat);
   flat[0] = rows;
-  return rows_combined(x.reshape(flat), where(*inside, *place, Array::number("-1")), values, by,
-                       "scatter_nd")
-      .reshape(x.shape());
+  return rows_combined(x.reshape(flat), place, values, by, "scatter_nd").reshape(x.shape());
 }
 
 Array segments(const Array& x, const Array& index, std::int64_t count, Combine by) {
-  const std::string_view what = by == Combine::Add   ? "segment_sum"
-                                : by == Combine::Max ? "segment_max"
-                                                     : "segment_min";
+  const std::string_view what = by == Combine::Add        ? "segment_sum"
+                                : by == Combine::Multiply ? "segment_prod"
+                                : by == Combine::Max      ? "segment_max"
+                                                          : "segment_min";
   require_vector(index, what);
   if (x.rank() == 0 || x.size(0) != index.size(0))
     throw ShapeError(fmt::format("{}: x {} must have as many rows as the index {} has positions",
@@ -260,9 +361,10 @@ Array segments(const Array& x, const Array& index, std::int64_t count, Combine b
   if (count < 0) throw ShapeError(fmt::format("{}: {} segments", what, count));
   Sizes shape = x.shape();
   shape[0] = count;
-  const Array none = by == Combine::Add   ? zero_of(x.dtype())
-                     : by == Combine::Max ? least_number(x.dtype())
-                                          : most_of(x.dtype());
+  const Array none = by == Combine::Add        ? zero_of(x.dtype())
+                     : by == Combine::Multiply ? Array::constant(Scalar::from_int(x.dtype(), 1))
+                     : by == Combine::Max      ? least_number(x.dtype())
+                                               : most_of(x.dtype());
   return rows_combined(none.expand(shape), position_of(index, count, what, false), x, by, what);
 }
 

@@ -365,6 +365,20 @@ Array avg_pool(const Array& x, const Sizes& size, const Window& window, int spat
   return way.reciprocal ? sum(seen, inner) * (one / count) : sum(seen, inner) / count;
 }
 
+Array lp_pool(const Array& x, double p, const Sizes& size, const Window& window, int spatial) {
+  if (is_narrow(x)) return narrowed(lp_pool(wide(x), p, size, window, spatial), x.dtype());
+  require_float(x, "lp_pool");
+  if (!(p > 0)) throw ShapeError(fmt::format("lp_pool: p = {} is not positive", p));
+  const Pool pool(x, size, window, spatial, "lp_pool");
+  const Array seen = pool.windows_of(x.pad(behind(x, pool.padding))), power(p), root(1 / p);
+  const auto raised = [](const Array& a, const Array& b) {
+    return Array::call(NamedFunction::Pow, {a, b});
+  };
+  if (p == 1) return sum(abs(seen), last_axes(spatial));
+  if (p == 2) return Array::apply(Op::Sqrt, {sum(seen * seen, last_axes(spatial))});
+  return raised(sum(raised(abs(seen), power), last_axes(spatial)), root);
+}
+
 Array max_pool(const Array& x, const Sizes& size, const Window& window, int spatial) {
   require_float(x, "max_pool");
   const Pool pool(x, size, window, spatial, "max_pool");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string_view>
 
 #include "touchstone/define/library.h"
@@ -28,5 +29,11 @@ Array stage(const Array& x, const Way& way);
 Array with_axis(const Array& x, int at, std::int64_t size = 1);
 /// A number of that type.
 Array typed(const Array& number, DType dtype);
+/// Keys' kernel with a = -3/4 at a distance from 0 to 2.
+Array keys(const Array& d);
+/// A product of floats, or of integers and bool, as `prod` computes them. `total` adds the terms of
+/// each product, `steps` is its number of factors less 1.
+Array product(const Array& x, const Array& steps, const std::function<Array(const Array&)>& total);
+Array product_of_integers(const Array& x, int axis, std::string_view what);
 
 }  // namespace touchstone::define

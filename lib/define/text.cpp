@@ -36,8 +36,10 @@ bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; 
 
 class Parser {
  public:
-  Parser(std::string_view text, std::span<const InputShape> shapes, const ChosenForms& forms)
-      : text_(text), shapes_(shapes), forms_(forms) {}
+  using Bound = std::map<std::string, Given, std::less<>>;
+  Parser(std::string_view text, std::span<const InputShape> shapes, const ChosenForms& forms,
+         const Bound* bound = nullptr)
+      : text_(text), shapes_(shapes), forms_(forms), bound_(bound) {}
 
   Formula parse() {
     if (text_.size() > kLongestText)
@@ -266,6 +268,8 @@ class Parser {
     if (next() == '[') return input(word, place);
     const auto known = inputs_.find(word);
     if (known != inputs_.end()) return known->second;
+    if (bound_ != nullptr)
+      if (const auto value = bound_->find(word); value != bound_->end()) return value->second;
     if (word == "inf" || word == "nan") return Array::number(word);
     return Word{word};
   }
@@ -344,21 +348,18 @@ class Parser {
     for (const Parameter& p : wanted) {
       if (given.contains(p.name)) continue;
       if (p.required) fail_from(place, fmt::format("{} lacks {}", found->signature, p.name));
-      if (!p.fallback.empty()) given.emplace(p.name, default_of(p.fallback));
+      if (!p.fallback.empty()) given.emplace(p.name, default_of(p));
     }
-    called_.insert(word);
-    const auto form = forms_.find(word);
-    if (form == forms_.end())
-      return at_place(place, [&] { return found->make(Call(std::move(given))); });
-    const Call call(std::move(given), form->second->way);
-    if (form->second->sound != nullptr)
+    const auto form = forms_.find(found->name());
+    const Call call(std::move(given), form == forms_.end() ? Way{} : form->second->way);
+    if (form != forms_.end() && form->second->sound != nullptr)
       sound_.push_back(at_place(place, [&] { return form->second->sound(call); }));
-    return at_place(place, [&] { return found->make(call); });
-  }
-
-  static Given default_of(const std::string& text) {
-    if (is_digit(text[0]) || text[0] == '-') return Array::number(text);
-    return Word{text};
+    return at_place(place, [&] {
+      Formula made = called(*found, call, forms_);
+      called_.merge(made.called);
+      std::ranges::move(made.sound, std::back_inserter(sound_));
+      return made.value;
+    });
   }
 
   // Parses one argument, by name or position.
@@ -381,14 +382,11 @@ class Parser {
         fail_from(place, fmt::format("too many arguments for {}", of.signature));
       p = &wanted[count++];
     } else {
-      std::vector<std::string_view> known;
-      for (const Parameter& one : wanted) {
-        known.push_back(one.name);
-        if (one.name == by_name) p = &one;
+      try {
+        p = &parameter(of, wanted, by_name);
+      } catch (const ParseError& e) {
+        fail_from(place, e.what());
       }
-      if (p == nullptr)
-        fail_from(place, fmt::format("{} has no argument '{}'{}", of.signature, by_name,
-                                     did_you_mean(by_name, known)));
     }
     const std::size_t value_place = after_space();
     Given value = comparison();
@@ -400,6 +398,7 @@ class Parser {
   std::string_view text_;
   std::span<const InputShape> shapes_;
   const ChosenForms& forms_;
+  const Bound* bound_;
   std::size_t at_ = 0;
   int depth_ = 0;
   bool is_loose_ = false;
@@ -413,6 +412,34 @@ class Parser {
 
 Formula parse(std::string_view text, std::span<const InputShape> shapes, const ChosenForms& forms) {
   return Parser(text, shapes, forms).parse();
+}
+
+Formula called(const Definition& definition, const Call& call, const ChosenForms& forms) {
+  const std::string name(definition.name());
+  if (definition.make != nullptr)
+    return {definition.make(call), {}, definition.is_loose, {name}, {}};
+  auto bound = call.given();
+  std::optional<DType> narrow;  // of narrow floats, if no array has another type of floats
+  bool all_narrow = definition.is_loose;
+  for (const auto& [word, value] : bound)
+    if (const auto* x = std::get_if<Array>(&value);
+        x != nullptr && !x->is_number() && is_float(x->dtype())) {
+      all_narrow = all_narrow && is_narrow(*x);
+      narrow = narrow ? promote(*narrow, x->dtype()) : x->dtype();
+    }
+  if (!narrow || !all_narrow) narrow.reset();
+  for (auto& [word, value] : bound)
+    if (auto* x = std::get_if<Array>(&value); narrow && x != nullptr && !x->is_number())
+      value = wide(*x);
+  try {
+    Formula made = Parser(definition.summary, {}, forms, &bound).parse();
+    if (narrow && made.value.dtype() == DType::Float32) made.value = narrowed(made.value, *narrow);
+    made.called.insert(name);
+    return made;
+  } catch (const ParseError& e) {  // without the formula
+    const std::string_view why = e.what();
+    throw ShapeError(fmt::format("{}: {}", name, why.substr(0, why.find('\n'))));
+  }
 }
 
 }  // namespace touchstone::define

@@ -45,6 +45,11 @@ using ChosenForms = std::map<std::string, const CompositeForm*, std::less<>>;
 Formula parse(std::string_view text, std::span<const InputShape> shapes = {},
               const ChosenForms& forms = {});
 
+class Call;
+struct Definition;
+/// The value of a call, and what it calls if the definition is a formula.
+Formula called(const Definition& definition, const Call& call, const ChosenForms& forms = {});
+
 inline constexpr std::size_t kLongestText = 65'536;
 inline constexpr int kDeepestNesting = 100;
 

@@ -1,7 +1,7 @@
 #include "arrays.h"
 #include "kernel.h"
-#include "touchstone/base/suggest.h"
 #include "touchstone/define/definitions.h"
+#include "touchstone/define/text.h"
 #include "touchstone/judging/judging.h"
 
 // Formulas for kernels: touchstone::define.
@@ -94,30 +94,24 @@ Array called(const Definition& of, const py::args& args, const py::kwargs& named
   std::map<std::string, Given, std::less<>> given;
   for (std::size_t i = 0; i < args.size(); ++i)
     if (!args[i].is_none()) given.emplace(wanted[i].name, given_of(of, wanted[i], args[i]));
-  std::vector<std::string_view> known;
-  for (const define::Parameter& p : wanted) known.push_back(p.name);
   for (const auto& [key, value] : named) {
-    const auto name = key.cast<std::string>();
-    const auto p = std::ranges::find_if(wanted, [&](const auto& w) { return w.name == name; });
-    if (p == wanted.end())
-      throw py::type_error(
-          fmt::format("{} has no argument '{}'{}", of.signature, name, did_you_mean(name, known)));
+    const define::Parameter* p = nullptr;
+    try {
+      p = &parameter(of, wanted, key.cast<std::string>());
+    } catch (const ParseError& e) {
+      throw py::type_error(e.what());
+    }
     if (value.is_none()) continue;
-    if (!given.emplace(name, given_of(of, *p, value)).second)
-      throw py::type_error(fmt::format("{}: {} is given twice", of.name(), name));
+    if (!given.emplace(p->name, given_of(of, *p, value)).second)
+      throw py::type_error(fmt::format("{}: {} is given twice", of.name(), p->name));
   }
   for (const define::Parameter& p : wanted) {
     if (given.contains(p.name)) continue;
     if (p.required) throw py::type_error(fmt::format("{}: {} is missing", of.signature, p.name));
-    if (p.fallback.empty()) continue;
-    const char first = p.fallback[0];
-    if (first == '-' || (first >= '0' && first <= '9'))
-      given.emplace(p.name, Array::number(p.fallback));
-    else
-      given.emplace(p.name, define::Word{p.fallback});
+    if (!p.fallback.empty()) given.emplace(p.name, default_of(p));
   }
   const Released released;
-  return of.make(define::Call(std::move(given)));
+  return define::called(of, define::Call(std::move(given))).value;
 }
 
 Array reduced(Op op, const Array& x, const std::optional<std::vector<int>>& axes, bool keep,
@@ -259,9 +253,13 @@ void bind_builder(py::module_& m) {
     py::dict names;
     for (const auto& [key, value] : named) {
       const auto name = key.cast<std::string>();
-      const auto p = std::ranges::find(wanted, name, &define::Parameter::name);
+      bool is_array = true;
+      try {
+        is_array = parameter(definition, wanted, name).is_array;
+      } catch (const ParseError&) {  // `called` says so
+      }
       const int before = count;
-      names[key] = input(value, p == wanted.end() || p->is_array);
+      names[key] = input(value, is_array);
       say(name, names[key], count > before, true);
     }
     (void)called(definition, py::args(places), py::kwargs(names));  // its errors are Python's

@@ -29,6 +29,10 @@ class Node:
     def type(self, i=0): return WORDS[self.types[i]]
     def axis(self, default=-1): return self("axis", default) % self.rank
 
+    def tensor(self, name):
+        from onnx import numpy_helper
+        return numpy_helper.to_array(self.attributes[name]) if name in self.attributes else np.zeros(1, np.float32)
+
     def const(self, array, word="i64"):
         """The name of one more input."""
         self.x.append(np.asarray(array))
@@ -42,7 +46,7 @@ def sliced(x, begin, end): return f"slice({x}, begin={list(begin)}, end={list(en
 def nested(f, names): return names[0] if len(names) == 1 else f"{f}({nested(f, names[:-1])}, {names[-1]})"
 def each(f): return lambda n: nested(f, n.names())
 def on_axis(f, default=-1): return lambda n: f"{f}({', '.join(n.names())}, axis={n.axis(default)})"
-def given(text, **defaults): return lambda n: text.format(**{k: n(k, v) for k, v in defaults.items()})
+def given(text, **defaults): return lambda n: text.format(**{k: n(k, v) for k, v in {**n.attributes, **defaults}.items()})
 def spatial(text): return lambda n: text.format(list(range(2, n.rank)))
 def difference(x, zero): return f"(cast({x}, i32) - cast({zero}, i32))"
 
@@ -141,7 +145,7 @@ def conv_transpose(n):
         pads, out = begin, [b + o for b, o in zip(begin, out)]
     text = (f"conv_transpose{axes}d({', '.join(n.names())}, stride={stride}, output_padding={more}, dilation={dilation}, "
             f"groups={n('group', 1)})")
-    return sliced(text, pads[:axes], out or [w - p for w, p in zip(whole, pads[axes:])]) if axes < 3 else None
+    return sliced(text, pads[:axes], out or [w - p for w, p in zip(whole, pads[axes:])])
 
 
 def average_pool(n):
@@ -176,21 +180,8 @@ def cum_sum(n):
     return turned(text)
 
 
-def gather_nd(n):
-    """The rows of a flat table at the sum of index * stride."""
-    batch, k = n("batch_dims", 0), n.x[1].shape[-1]
-    index = f"sum(B * {n.const([math.prod(n.shape[batch + i + 1:batch + k]) for i in range(k)])}, axis=-1)"
-    if batch:
-        first = np.arange(math.prod(n.shape[:batch])) * math.prod(n.shape[batch:batch + k])
-        index += f" + {n.const(first.reshape(n.shape[:batch] + (1,) * (n.x[1].ndim - 1 - batch)))}"
-    return reshaped(f"gather({reshaped('A', [math.prod(n.shape[:batch + k]), -1])}, {index})", n.out[0].shape)
-
-
 def scatter(name):
-    def row(n):
-        reduction, axis = n("reduction", "none"), f", axis={n.axis(0)}" if name == "scatter" else ""
-        return None if reduction == "mul" else f"{name}(A, B, C{axis}, reduce={reduction})"
-    return row
+    return lambda n: f"{name}(A, B, C{f', axis={n.axis(0)}' if name == 'scatter' else ''}, reduce={n('reduction', 'none')})"
 
 
 def one_hot(n):
@@ -201,13 +192,8 @@ def one_hot(n):
 
 
 def pad(n):
-    before, after, text = n.ints(1)[:n.rank], n.ints(1)[n.rank:], "A"
-    if n("mode", "constant") == "constant":
-        return f"pad(A, before={before}, after={after}, value={'C' if n.has(2) else 0})"
-    for axis, pads in enumerate(zip(before, after)):
-        if any(pads):
-            text = f"index_select({text}, {n.const(np.pad(np.arange(n.shape[axis]), pads, mode=n('mode')))}, axis={axis})"
-    return text
+    return (f"pad(A, before={n.ints(1)[:n.rank]}, after={n.ints(1)[n.rank:]}, mode={n('mode', 'constant')}"
+            + (", value=C)" if n.has(2) and n("mode", "constant") == "constant" else ")"))
 
 
 def slices(n):
@@ -226,11 +212,6 @@ def split(n):
     return tuple(sliced("A", at(end - o.shape[n.axis(0)], [0] * n.rank), at(end, n.shape)) for end, o in zip(ends, n.out))
 
 
-def tile(n):
-    def pairs(times): return [v for pair in zip(times, n.shape) for v in pair]
-    return reshaped(f"expand({reshaped('A', pairs([1] * n.rank))}, shape={pairs(n.ints(1))})", np.multiply(n.ints(1), n.shape).tolist())
-
-
 def squeeze(n):
     axes = [a % n.rank for a in n("axes") or n.ints(1) or [i for i, s in enumerate(n.shape) if s == 1]]
     return reshaped("A", [s for i, s in enumerate(n.shape) if i not in axes])
@@ -242,30 +223,47 @@ def unsqueeze(n):
     return reshaped("A", [1 if i in [a % rank for a in axes] else next(sizes) for i in range(rank)])
 
 
-def space_to_depth(n):
-    k, (b, c, h, w) = n("blocksize"), n.shape
-    deep = permuted(reshaped("A", [b, c, h // k, k, w // k, k]), [0, 3, 5, 1, 2, 4])
-    return reshaped(deep, [b, c * k * k, h // k, w // k])
-
-
-def depth_to_space(n):
-    k, (b, c, h, w) = n("blocksize"), n.shape
-    shape, order = ([b, c // k**2, k, k, h, w], [0, 1, 4, 2, 5, 3]) if n("mode", "DCR") == "CRD" else \
-                   ([b, k, k, c // k**2, h, w], [0, 3, 4, 1, 5, 2])
-    return reshaped(permuted(reshaped("A", shape), order), [b, c // k**2, h * k, w * k])
+def resize_weights(n, axis, size, scale, roi):
+    """(size, elements): what each element counts, by the specification's equations; a row of NaN is outside."""
+    length, kind, how = n.shape[axis], n("mode", "nearest"), n("coordinate_transformation_mode", "half_pixel")
+    i, start, end = np.arange(size), roi[axis], roi[axis + n.rank]
+    crop = start * (length - 1) + i * (end - start) * (length - 1) / (size - 1) if size > 1 else (start + end) * (length - 1) / 2 + 0 * i
+    x = {"half_pixel": (i + 0.5) / scale - 0.5, "pytorch_half_pixel": (i + 0.5) / scale - 0.5 if size > 1 else 0.0 * i, "asymmetric": i / scale,
+         "align_corners": i * (length - 1) / max(size - 1, 1), "tf_crop_and_resize": crop}[how][:, None]
+    if kind == "nearest":
+        near = {"round_prefer_floor": np.ceil(x - 0.5), "round_prefer_ceil": np.floor(x + 0.5), "floor": np.floor(x),
+                "ceil": np.ceil(x)}[n("nearest_mode", "round_prefer_floor")]
+        weights = (np.clip(near, 0, length - 1) == np.arange(length)) * 1.0
+    else:
+        taps = np.floor(x) + np.arange(-2, 4)
+        d, a = np.abs(x - taps), n("cubic_coeff_a", -0.75)
+        w = np.where(d < 1, ((a + 2) * d - a - 3) * d * d + 1, np.where(d < 2, ((a * d - 5 * a) * d + 8 * a) * d - 4 * a, 0)) \
+            if kind == "cubic" else np.maximum(1 - d, 0)
+        if n("exclude_outside", 0):
+            w = np.where((taps < 0) | (taps > length - 1), 0, w)
+            w /= w.sum(1, keepdims=True)
+        weights = (w[:, :, None] * (np.clip(taps, 0, length - 1)[:, :, None] == np.arange(length))).sum(1)
+    return np.where((how == "tf_crop_and_resize") & ((x < 0) | (x > length - 1)), np.nan, weights)
 
 
 def resize(n):
-    """What interpolate covers: PyTorch's coordinates of sizes alone, so that scales must give whole sizes or not matter."""
+    """interpolate where it has the coordinates, which are PyTorch's of sizes alone; else products with weights."""
     scales = next((v for v in n.x[1:] if v is not None and v.shape == (n.rank,) and v.dtype == np.float32), None)
     out = n.ints(3) or [float(size) * float(scale) for size, scale in zip(n.shape, scales)]
     kind, corners = n("mode", "nearest"), n("coordinate_transformation_mode", "half_pixel") == "align_corners"
     ties = any((2 * i + 1) * size % (2 * o) == 0 for size, o in zip(n.shape, out) for i in range(int(o)))  # nearest_exact rounds up
     mode = {"linear": "bilinear", "cubic": "bicubic", "nearest": None if ties or corners else "nearest_exact"}[kind]
-    if n("coordinate_transformation_mode", "half_pixel") not in ("half_pixel", "align_corners") or n("exclude_outside", 0) or \
-            n("nearest_mode", "round_prefer_floor") != "round_prefer_floor" or not (corners or all(int(o) == o for o in out)):
-        return None
-    return f"interpolate(A, size={[int(o) for o in out[2:]]}, mode={mode}, align_corners={int(corners)})" if mode else None
+    if mode and n("coordinate_transformation_mode", "half_pixel") in ("half_pixel", "align_corners") and not n("exclude_outside", 0) and \
+            n("nearest_mode", "round_prefer_floor") == "round_prefer_floor" and (corners or all(int(o) == o for o in out)):
+        return f"interpolate(A, size={[int(o) for o in out[2:]]}, mode={mode}, align_corners={int(corners)})"
+    text, roi = "cast(A, f64)", n.x[1].astype(float) if n.has(1) and n.x[1].size else [0] * n.rank + [1] * n.rank
+    scales, outside = scales if scales is not None else np.divide(out, n.shape), np.zeros(n.out[0].shape, bool)
+    for axis, size in enumerate(n.out[0].shape):
+        weights = resize_weights(n, axis, size, float(scales[axis]), roi)
+        outside |= np.isnan(weights[:, 0]).reshape([-1] + [1] * (n.rank - 1 - axis))
+        if size != n.shape[axis] or not np.array_equal(weights, np.eye(size)):
+            text = moved(f"({moved(text, n.rank, axis, n.rank - 1)} @ {n.const(np.nan_to_num(weights).T, 'f64')})", n.rank, n.rank - 1, axis)
+    return f"where({n.const(outside, 'bool')}, {n('extrapolation_value', 0.0)}, cast({text}, f32))"
 
 
 def dynamic_quantize(n):
@@ -295,6 +293,57 @@ def recurrent(order, cell):
             h, c = cell(n, f"{reshaped(sliced('A', begin, end), [batch, inputs])}, {h}", c, ", ".join(weights))
         return None if n.has(7) else tuple(reshaped(h, o.shape) if steps == 1 or o.ndim == 3 else None for o in n.out)
     return row
+
+
+def window(*terms):
+    """The sum of a_k cos(2 pi k i / n)."""
+    def row(n):
+        size = n.ints(0)[0]
+        angle = f"arange(size={size}, dtype=f32) * {2 * n('pi', math.pi) / (size if n('periodic', 1) else size - 1)}"
+        return f"{terms[0]}" + "".join(f" + cos({k} * ({angle})) * {a}" for k, a in enumerate(terms) if k)
+    return row
+
+
+def optimizer(step):
+    """Inputs R, T, then each of X, G and the states for all tensors; step(n, x, g, *states) -> (X, *states), g with its regularization."""
+    def row(n):
+        count = len(n.x) - 2 - len(n.out)
+        names = [NAMES[2 + i::count][:(len(n.x) - 2) // count] for i in range(count)]
+        new = [step(n, x, f"({g} + {n('norm_coefficient', 0.0)} * {x})", *states) for x, g, *states in names]
+        return tuple(texts[k] for k in range(len(new[0])) for texts in new)
+    return row
+
+
+def momentum(n, x, g, v):
+    beta = n("beta") if n.ints(1)[0] > 0 else 1.0
+    v = f"({n('alpha')} * {v} + {beta} * {g})"
+    return f"{x} - A * " + (v if n("mode") == "standard" else f"({g} + {n('alpha')} * {v})"), v
+
+
+def adagrad(n, x, g, h):
+    h = f"({h} + {g} * {g})"
+    return f"{x} - A / {1 + n.ints(1)[0] * n('decay_factor', 0.0)} * {g} / (sqrt({h}) + {n('epsilon', 1e-6)})", h
+
+
+def adam(n, x, g, v, h):
+    a, b, t = n("alpha", 0.9), n("beta", 0.999), n.ints(1)[0]
+    v, h = f"({a} * {v} + {1 - a} * {g})", f"({b} * {h} + {1 - b} * ({g} * {g}))"
+    rate = f"A * {math.sqrt(1 - b**t) / (1 - a**t) if t > 0 else 1.0}"
+    return f"({x} - {rate} * {v} / (sqrt({h}) + {n('epsilon', 1e-6)})) * {1 - n('norm_coefficient_post', 0.0)}", v, h
+
+
+def det(n):
+    def at(i, j): return reshaped(sliced("A", [i, j], [i + 1, j + 1]), n.shape[:-2])
+    return f"{at(0, 0)} * {at(1, 1)} - {at(0, 1)} * {at(1, 0)}" if n.shape[-2:] == (2, 2) else None
+
+
+def max_unpool(n):
+    """Positions count in the size that the pool's windows give; output_shape adds to its ends."""
+    pads, axes = n("pads", [0] * 2 * (n.rank - 2)), n.rank - 2
+    h, w = [(x - 1) * s + k - a - b for x, s, k, a, b in zip(n.shape[2:], n("strides", [1] * axes), n("kernel_shape"), pads, pads[axes:])]
+    whole, zeros = n.out[0].shape[2:], n.const(np.zeros(n.out[0].size, np.float32), "f32")
+    place = f"B / {h * w} * {whole[0] * whole[1]} + B % {h * w} / {w} * {whole[1]} + B % {w}"
+    return reshaped(f"scatter({zeros}, {reshaped(place, [-1])}, {reshaped('A', [-1])})", n.out[0].shape)
 
 
 def class_loss(name):
@@ -344,22 +393,23 @@ ROWS = {
     "LeakyRelu": given("leaky_relu(A, slope={alpha})", alpha=0.01), "PRelu": "where(A < 0, A * B, A)",
     "HardSigmoid": given("clamp(A * {alpha} + {beta}, 0, 1)", alpha=0.2, beta=0.5),
     "HardSwish": "hardswish(A)",
-    "ThresholdedRelu": given("threshold(A, threshold={alpha}, value=0)", alpha=1.0),
-    "Shrink": given("where(A < -{lambd}, A + {bias}, where(A > {lambd}, A - {bias}, 0))", lambd=0.5, bias=0.0),
+    "ThresholdedRelu": given("thresholded_relu(A, alpha={alpha})", alpha=1.0),
+    "Shrink": given("shrink(A, lambd={lambd}, bias={bias})", lambd=0.5, bias=0.0),
+    "HannWindow": window(0.5, -0.5), "HammingWindow": window(25 / 46, -21 / 46), "BlackmanWindow": window(0.42, -0.5, 0.08),
+    "Momentum": optimizer(momentum), "Adagrad": optimizer(adagrad), "Adam": optimizer(adam),
 
     "ReduceSum": reduced("sum(A, {})"), "ReduceMean": reduced("mean(A, {})"), "ReduceMax": reduced("max(A, {})"),
-    "ReduceMin": reduced("min(A, {})"), "ReduceProd": reduced("prod(A, {})"), "ReduceL1": reduced("sum(abs(A), {})"),
-    "ReduceL2": reduced("sqrt(sum(A * A, {}))"), "ReduceSumSquare": reduced("sum(A * A, {})"),
+    "ReduceMin": reduced("min(A, {})"), "ReduceProd": reduced("prod(A, {})"), "ReduceL1": reduced("l1_norm(A, {})"),
+    "ReduceL2": reduced("l2_norm(A, {})"), "ReduceSumSquare": reduced("sum(A * A, {})"),
     "ReduceLogSum": reduced("log(sum(A, {}))"), "ReduceLogSumExp": log_sum_exp, "CumSum": cum_sum,
     **{f"Arg{m}": lambda n, m=m.lower(): f"arg{m}(A, axis={n.axis(0)}, keep={n('keepdims', 1)}, last={n('select_last_index', 0)})"
        for m in ("Max", "Min")},
     "TopK": lambda n: tuple(f"{f}(A, k={n.ints(1)[0]}, axis={n.axis()}, largest={n('largest', 1)})" for f in ("top_k", "top_k_index")),
 
     "Softmax": on_axis("softmax"), "LogSoftmax": on_axis("log_softmax"),
-    "Hardmax": lambda n: moved(f"one_hot(argmax(A, axis={n.axis()}), classes={n.shape[n.axis()]})", n.rank, n.rank - 1, n.axis()),
+    "Hardmax": on_axis("hardmax"), "Det": det,
     "LayerNormalization": layer_norm, "BatchNormalization": batch_norm, "LRN": lrn,
-    "MeanVarianceNormalization": lambda n: "(A - {0}) / (sqrt({1} - {0} * {0}) + 1e-9)".format(
-        *(f"mean({x}, axis={n('axes', [0, 2, 3])}, keep=1)" for x in ("A", "A * A"))),
+    "MeanVarianceNormalization": given("mean_variance_normalization(A, axis={axes})", axes=[0, 2, 3]),
     "InstanceNormalization": given("instance_norm(A, B, C, eps={epsilon})", epsilon=1e-5),
     "NegativeLogLikelihoodLoss": class_loss("nll_loss"), "SoftmaxCrossEntropyLoss": class_loss("cross_entropy"),
 
@@ -374,12 +424,12 @@ ROWS = {
     "GRU": recurrent([1, 0, 2], lambda n, xh, c, w: (f"gru_cell({xh}, {w}, linear_before_reset={n('linear_before_reset', 0)})", c)),
     "LSTM": recurrent([0, 2, 3, 1], lambda n, xh, c, w: (f"lstm_cell({xh}, {c}, {w})", f"lstm_cell_c({xh}, {c}, {w})")),
 
-    "QuantizeLinear": lambda n: f"quantize({', '.join(n.names())}, to={WORDS[n.out_types[0]]}, axis={n('axis', 1)})",
+    "QuantizeLinear": lambda n: f"quantize({', '.join(n.names())}, axis={n('axis', 1)})",
     "DequantizeLinear": lambda n: f"dequantize({', '.join(n.names())}, axis={n('axis', 1)})", "DynamicQuantizeLinear": dynamic_quantize,
     "QLinearMatMul": quantized(lambda n: f"({difference('A', 'C')} @ {difference('D', 'F')})"),
     "QLinearConv": quantized(lambda n: conv(n, difference("A", "C"), difference("D", "F"), 99, 3)),
 
-    "Gather": on_axis("index_select", 0), "GatherElements": on_axis("take_along", 0), "GatherND": gather_nd,
+    "Gather": on_axis("index_select", 0), "GatherElements": on_axis("take_along", 0), "GatherND": given("gather_nd(A, B, batch_dims={batch_dims})", batch_dims=0),
     "Compress": lambda n: f"index_select({'A' if 'axis' in n.attributes else 'reshape(A, shape=[-1])'}, "
                           f"{n.const(np.flatnonzero(n.x[1]))}, axis={n('axis', 0)})",
     "ScatterElements": scatter("scatter"), "Scatter": scatter("scatter"), "ScatterND": scatter("scatter_nd"),
@@ -387,10 +437,27 @@ ROWS = {
     "EyeLike": lambda n: f"one_hot(arange(size={n.shape[0]}) + {n('k', 0)}, classes={n.shape[1]}, dtype={WORDS[n('dtype', n.types[0])]})",
     "Range": lambda n: f"A + C * arange(size={n.out[0].size}, dtype={n.type()})",
     "Concat": lambda n: nested("concat", n.names())[:-1] + f", axis={n.axis()})" if len(n.x) == 2 else None,
-    "Pad": pad, "Slice": slices, "Split": split, "Tile": tile, "Squeeze": squeeze, "Unsqueeze": unsqueeze,
-    "SpaceToDepth": space_to_depth, "DepthToSpace": depth_to_space,
+    "Pad": pad, "Slice": slices, "Split": split, "Tile": lambda n: f"tile(A, times={n.ints(1)})", "Squeeze": squeeze, "Unsqueeze": unsqueeze,
+    "SpaceToDepth": given("space_to_depth(A, block={blocksize})"),
+    "DepthToSpace": lambda n: f"depth_to_space(A, block={n('blocksize')}, mode={n('mode', 'DCR').lower()})",
+    "ReverseSequence": given("reverse_sequence(A, B, time_axis={time_axis}, batch_axis={batch_axis})", time_axis=0, batch_axis=1),
+    "GridSample": given("grid_sample(A, B, mode={mode}, padding_mode={padding_mode}, align_corners={align_corners})", mode="bilinear", padding_mode="zeros", align_corners=0),
+    "RoiAlign": lambda n: f"roi_align(A, B, C, size={[n('output_height'), n('output_width')]}, scale={n('spatial_scale', 1.0)}, "
+                          f"sampling_ratio={n('sampling_ratio')}, aligned={int(n('coordinate_transformation_mode', 'half_pixel') == 'half_pixel')})",
+    "MaxUnpool": max_unpool, "Constant": lambda n: n.const(n.tensor("value"), WORDS[n.out_types[0]]),
+    "ConstantOfShape": lambda n: f"expand({n.const(n.tensor('value'), WORDS[n.out_types[0]])}, shape={list(n.out[0].shape)})",
     "Expand": lambda n: f"expand({reshaped('A', (1,) * (n.out[0].ndim - n.rank) + n.shape)}, shape={list(np.broadcast_shapes(n.shape, n.ints(1)))})",
     "Reshape": lambda n: reshaped("A", [n.shape[i] if s == 0 and not n("allowzero", 0) else s for i, s in enumerate(n.ints(1))]),
     "Flatten": lambda n: reshaped("A", [math.prod(n.shape[:n("axis", 1)]), math.prod(n.shape[n("axis", 1):])]),
     "Transpose": lambda n: permuted("A", n("perm", range(n.rank)[::-1])),
+}
+
+# Operators without a row, and cases that a row leaves out.
+REASONS = {
+    "Bernoulli": "random numbers", "If": "runs a graph", "Loop": "runs a graph", "Scan": "runs a graph", "SequenceMap": "runs a graph",
+    **dict.fromkeys(("SequenceInsert", "OptionalGetElement", "OptionalHasElement", "Identity"), "sequences and optional values"),
+    **dict.fromkeys(("StringNormalizer", "Cast", "CastLike"), "strings"), "TfIdfVectorizer": "counts n-grams by tables of any length",
+    **dict.fromkeys(("NonMaxSuppression", "NonZero", "Unique"), "the size of the result depends on the numbers"),
+    "Shape": "no element is read", "Size": "no element is read", "MelWeightMatrix": "a constant of its inputs, by bins that are rounded",
+    "Dropout": "random numbers, and the mask is no output", "LSTM": "peepholes: gates read the cell",
 }

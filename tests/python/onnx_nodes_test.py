@@ -20,7 +20,7 @@ from onnx import numpy_helper
 from touchstone import kernel
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from onnx_nodes import NAMES, ROWS, WORDS, Node
+from onnx_nodes import NAMES, REASONS, ROWS, WORDS, Node
 
 FOLDER = pathlib.Path(os.environ.get("TOUCHSTONE_ONNX_NODES", "/usr/share/libonnx-testdata/data/node"))
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason=f"no node tests in {FOLDER} (Debian: libonnx-testdata)")
@@ -29,7 +29,15 @@ pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason=f"no node tests in {
 # such formula), and the specification's words.
 TRUNCATED = {"truncates": 1}, ("The data drop 16 bits. Cast-13 leaves the rounding open (\"may be round to\"); onnx.helper says of "
                                "bfloat16: \"By default, this conversion rounds-to-nearest-even\".")
+DIGITS = {"digits": 4}, "The data are written with four digits."
 EXPLAINED = {
+    **dict.fromkeys(("gridsample", "gridsample_bicubic", "roialign_aligned_true"), DIGITS),
+    "roialign_aligned_false": (None, "The data are written with four digits, of which 11 are off by up to 0.84 of the last: loops over the "
+                                     "equations in float64 agree with the definition."),
+    **dict.fromkeys((f"{name}window{symmetric}" for name in ("hann", "hamming", "blackman") for symmetric in ("", "_symmetric")), (
+        {"pi": 3.1415}, "The specification's function takes 6.2831855 for 2 pi, the data 2 * 3.1415.")),
+    "adam_multiple": ({"epsilon": 1e-2, "alpha": 0.95, "beta": 0.85, "norm_coefficient": 0.001},
+                      "The data are those of epsilon = 1e-2, where the default is 1e-6, and of attributes in float64."),
     **{f"cast{name}": TRUNCATED for name in ("_FLOAT_to_BFLOAT16", "like_FLOAT_to_BFLOAT16", "like_FLOAT_to_BFLOAT16_expanded")},
     **dict.fromkeys(("dft", "dft_axis", "dft_inverse"), (
         {"profile": '{"name": "inexact coefficients", "base": "library", "sin_absolute": 1e-16}'},
@@ -106,6 +114,7 @@ def judge_node(name, op, node):
     for text, expected, kind in zip(texts if isinstance(texts, tuple) else (texts,), node.out, node.out_types):
         if text is None:
             continue
+        text = f"round(({text}) * 1e{node('digits')}) / 1e{node('digits')}" if node("digits") else text
         try:
             text, arrays = bound(text, node)
             made = kernel.Kernel.from_formula(text)
@@ -156,7 +165,7 @@ def summary(results):
     for kind in (NEAR, FAR, INTEGER):
         yield "one element changed by {}: {} of {} seen".format(kind, *share(results, kind))
     for state in list(by_state)[3:]:
-        yield f"{state}: " + ", ".join(f"{op} {count}" for op, count in sorted(by_state[state].items()))
+        yield f"{state}: " + "; ".join(f"{op} {count} ({REASONS[op]})" for op, count in sorted(by_state[state].items()))
 
 
 @pytest.fixture(scope="module")
@@ -168,6 +177,7 @@ def test_every_expected_output_is_legal(results):
     print(*summary(results), sep="\n")
     assert [f"{r.name}: {r.why}" for r in results if r.state == "failed"] == []
     assert [f"{r.name}: {r.state}" for r in results if r.name in EXPLAINED and r.state != "explained"] == []
+    assert {r.op for r in results if r.state in ("no row", "not covered")} == {*REASONS} or len(results) < 800
     assert sum(r.state == "passed" for r in results) > 400
 
 
