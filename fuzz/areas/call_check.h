@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "touchstone/fuzz/cases/call.h"
+#include "touchstone/fuzz/definitions/near.h"
 
 namespace touchstone::fuzz {
 
@@ -19,10 +20,23 @@ namespace touchstone::fuzz {
 Checked check_call(const Call& call, const std::string& text, Effort effort,
                    const std::string& device);
 
+/// A definition of `touchstone kernel --list` (kernel.softmax), made a kernel and computed by the
+/// reference, against its loops (definitions/define_kernels.cpp):
+///   refused      a call that fits is accepted
+///   form         type and shape are as defined
+///   value        elements are the loops', exactly where nothing is rounded
+///   legal        the oracle accepts the loops' result, rounded once
+///   changed      the oracle refuses it with one element changed, unless its verdict is WEAK
+Checked check_definition(const Call& call, const std::string& text, Effort effort);
+bool is_kernel_call(const Call& call);
+
 /// The relations `form` and `value` for many calls, computed in one schedule, so that a compiler
 /// starts once: a line for each call that differs from its definition.
 std::vector<std::string> differing_calls(const std::vector<std::string>& texts,
                                          const std::string& device);
+
+/// Whether a number is right within the definition's bound.
+bool fits(defined::Real got, const defined::Near& wanted, bool signed_zeros);
 
 /// Throws ParseError if the call does not fit.
 void require_call(const Call& call);

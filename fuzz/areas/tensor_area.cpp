@@ -99,8 +99,8 @@ class TensorArea final : public Area {
   }
   std::string_view name() const override { return "tensor"; }
   std::string draw(Chooser& chooser) override {
-    return chooser.chance(3, 4) ? draw_call(chooser).str()
-                                : draw_program(chooser, {.gradients = true});
+    if (!chooser.chance(3, 4)) return draw_program(chooser, {.gradients = true});
+    return (chooser.chance(1, 3) ? draw_kernel_call(chooser) : draw_call(chooser)).str();
   }
 
   Checked check(const std::string& text, Effort effort) override {

@@ -54,6 +54,8 @@ std::string listed(const std::vector<std::int64_t>& numbers);
 std::vector<std::int64_t> numbers_of(std::string_view word);
 
 Call draw_call(Chooser& chooser);
+/// Of a definition of `touchstone kernel --list`.
+Call draw_kernel_call(Chooser& chooser);
 /// The names of the functions that draw_call draws.
 std::vector<std::string> drawn_calls();
 std::vector<std::string> smaller_calls(const Call& call);

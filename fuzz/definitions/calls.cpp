@@ -47,7 +47,11 @@ std::int64_t Array::size() const { return static_cast<std::int64_t>(cells.size()
 
 std::size_t Array::place(const Sizes& at) const {
   std::int64_t flat = 0;
-  for (std::size_t i = 0; i < shape.size(); ++i) flat = flat * shape[i] + at[i];
+  want(at.size() == shape.size(), "an index of another rank");
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    want(at[i] >= 0 && at[i] < shape[i], "an index outside");
+    flat = flat * shape[i] + at[i];
+  }
   return static_cast<std::size_t>(flat);
 }
 
@@ -174,6 +178,7 @@ Arrays inputs_of(const Call& call) {
 }
 
 Arrays define(const Call& call, const Arrays& inputs) {
+  if (call.name.starts_with(kKernelCall)) return define_kernel(call, inputs);
   for (const auto& table :
        {elementwise_definitions(), movement_definitions(), reduction_definitions(),
         window_definitions(), indexing_definitions(), layer_definitions(), loss_definitions(),

@@ -73,6 +73,32 @@ std::span<const Definition> loss_definitions();
 std::span<const Definition> cell_definitions();
 std::span<const Definition> optimizer_definitions();
 
+/// A definition of `touchstone kernel --list` as loops. In `inputs`, arrays are separated by ';' and
+/// axes by ',': "*" is any shape, "~" a part that broadcasts to it, "." leading axes, "^" those or
+/// none; letters and digits are sizes that are multiplied, "G" the argument `groups`, "K" the
+/// classes, "W" the axes of windows, "S" their sizes, "O" their number. After ':' what the values
+/// are (draw_kernel_call.cpp).
+struct GivenArrays;
+struct KernelLoops {
+  std::string_view name;
+  /// F floats, I integers, B integers and bool, N integers and floats, A all; a small letter where
+  /// zeros of the result have either sign.
+  char types;
+  std::string_view inputs;
+  /// Calls of the functions here (`chained`); "{axis}" is an argument, "{axis:a,b}" the word of that
+  /// number, "{size*2}" a number for two axes, "{flag?}" nothing if 0, "{x}" the type of an array.
+  std::string_view calls;
+  Array (*of)(const GivenArrays& given) = nullptr;
+};
+std::span<const KernelLoops> kernel_loops();
+/// Calls of definitions have this before their name.
+inline constexpr std::string_view kKernelCall = "kernel.";
+Arrays define_kernel(const Call& call, const Arrays& inputs);
+/// The last result of calls separated by ';'. Each takes the values that it names: "%n" counts
+/// inputs and then results, "$" is the latest result. Without names the first takes all inputs,
+/// others the latest result. "topk#1" is the second result of topk.
+Array chained(std::string_view calls, Arrays values);
+
 /// The call's input tensors.
 Arrays inputs_of(const Call& call);
 /// The call's results. Throws ParseError if it is no call or its arguments do not fit.
@@ -81,6 +107,7 @@ Arrays define(const Call& call, const Arrays& inputs);
 // Shared by definitions.
 Array matmul_of(const Array& x, const Array& y, DType type);
 Array softmax_of(const Array& x, int axis, bool logarithm);
+Array scores_of(const Array& q, const Array& k, const Array* mask, bool causal, const Near* scale);
 Array linear_of(const Array& x, const Array& weight, const Array* bias);
 Array moved_axis(const Array& x, int from, int to);
 

@@ -1,5 +1,5 @@
 // Recurrent cells, complex numbers and rotations of pairs.
-#include <complex>
+#include <cmath>
 #include <numbers>
 
 #include "touchstone/fuzz/definitions/calls.h"
@@ -75,23 +75,44 @@ Arrays gru_cell_call(const Call& call, const Arrays& x) {
   })};
 }
 
-using Complex = std::complex<Real>;
+struct Complex {
+  Near real{}, imag{};
+};
+Complex operator*(const Complex& a, const Complex& b) {
+  return {a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real};
+}
 Complex complex_at(const Array& x, Sizes at) {
   at.push_back(0);
-  const Real real = x[at].v;
+  const Near real = x[at];
   at.back() = 1;
-  return {real, x[at].v};
+  return {real, x[at]};
 }
+struct ComplexSum {
+  void add(const Complex& a, const Complex& b) {
+    real.add(a.real * b.real);
+    real.add(-(a.imag * b.imag));
+    imag.add(a.real * b.imag);
+    imag.add(a.imag * b.real);
+  }
+  Complex value(Real divisor = 1) const {
+    return divisor == 1 ? Complex{real.value(), imag.value()}
+                        : Complex{real.value() / Near(divisor), imag.value() / Near(divisor)};
+  }
+  Sum real{}, imag{};
+};
 // f of the index of each number, as a pair.
 template <class F>
 Arrays pairs_of(const Array& like, Sizes shape, F f) {
   shape.push_back(2);
   return {made(like.dtype, shape, [&](const Sizes& at) -> Near {
     const Complex z = f(Sizes(at.begin(), at.end() - 1));
-    return at.back() == 0 ? z.real() : z.imag();
+    return at.back() == 0 ? z.real : z.imag;
   })};
 }
-Sizes without_last(const Sizes& shape) { return {shape.begin(), shape.end() - 1}; }
+Sizes without_last(const Sizes& shape) {
+  want(!shape.empty() && shape.back() == 2, "pairs");
+  return {shape.begin(), shape.end() - 1};
+}
 
 Arrays complex_mul_call(const Call&, const Arrays& x) {
   const Sizes a = without_last(x[0].shape), b = without_last(x[1].shape);
@@ -99,36 +120,53 @@ Arrays complex_mul_call(const Call&, const Arrays& x) {
     return complex_at(x[0], within(at, a)) * complex_at(x[1], within(at, b));
   });
 }
+Near sine(const Near& x) {
+  return through([](Real v) { return std::sin(v); }, x);
+}
+Near cosine(const Near& x) {
+  return through([](Real v) { return std::cos(v); }, x);
+}
 Arrays complex_exp_call(const Call&, const Arrays& x) {
-  return pairs_of(x[0], without_last(x[0].shape),
-                  [&](const Sizes& at) { return std::exp(complex_at(x[0], at)); });
+  return pairs_of(x[0], without_last(x[0].shape), [&](const Sizes& at) {
+    const Complex z = complex_at(x[0], at);
+    return Complex{exp(z.real) * cosine(z.imag), exp(z.real) * sine(z.imag)};
+  });
 }
 Arrays complex_abs_call(const Call&, const Arrays& x) {
-  return {made(x[0].dtype, without_last(x[0].shape),
-               [&](const Sizes& at) -> Near { return std::abs(complex_at(x[0], at)); })};
+  return {made(x[0].dtype, without_last(x[0].shape), [&](const Sizes& at) -> Near {
+    const Complex z = complex_at(x[0], at);
+    return rounded(std::hypot(z.real.v, z.imag.v), 0, 4);
+  })};
 }
 Arrays complex_matmul_call(const Call&, const Arrays& x) {
   const Sizes a = without_last(x[0].shape), b = without_last(x[1].shape);
   want(a.size() == 2 && b.size() == 2 && a[1] == b[0], "matrices");
   return pairs_of(x[0], {a[0], b[1]}, [&](const Sizes& at) {
-    Complex sum;
+    ComplexSum sum;
     for (std::int64_t k = 0; k < a[1]; ++k)
-      sum += complex_at(x[0], {at[0], k}) * complex_at(x[1], {k, at[1]});
-    return sum;
+      sum.add(complex_at(x[0], {at[0], k}), complex_at(x[1], {k, at[1]}));
+    return sum.value();
   });
 }
 Arrays dft_call(const Call& call, const Arrays& x) {
+  want(x[0].rank() >= 2, "rows of pairs");
   const std::int64_t n = x[0].shape[x[0].shape.size() - 2];
+  want(n >= 1, "a point");
   const bool inverse = call.name == "idft";
   return pairs_of(x[0], without_last(x[0].shape), [&](const Sizes& at) {
-    Complex sum;
+    ComplexSum sum;
     Sizes from = at;
     for (from.back() = 0; from.back() < n; ++from.back()) {
-      const Real part = static_cast<Real>(at.back() * from.back() % n) / static_cast<Real>(n);
-      const Real angle = (inverse ? 2 : -2) * std::numbers::pi_v<Real> * part;
-      sum += complex_at(x[0], from) * Complex(std::cos(angle), std::sin(angle));
+      // Of a turn in eighths, so that zeros and ones are exact.
+      const std::int64_t turn = (inverse ? 1 : n - 1) * at.back() % n * from.back() % n;
+      const std::int64_t quarter = (8 * turn + n) / (2 * n);
+      const Real angle = 2 * std::numbers::pi_v<Real> *
+                         (static_cast<Real>(4 * turn - quarter * n) / static_cast<Real>(4 * n));
+      const Real c = std::cos(angle), s = std::sin(angle), parts[] = {c, -s, -c, s};
+      const auto q = static_cast<std::size_t>(quarter);
+      sum.add(complex_at(x[0], from), {rounded(parts[q % 4]), rounded(parts[(q + 3) % 4])});
     }
-    return inverse ? sum / static_cast<Real>(n) : sum;
+    return sum.value(inverse ? static_cast<Real>(n) : 1);
   });
 }
 

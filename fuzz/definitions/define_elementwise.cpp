@@ -22,7 +22,46 @@ Real clamped(Real x, Real low, Real high) {
   return std::isnan(x) ? x : std::fmin(std::fmax(x, low), high);
 }
 
+// By the recurrence to large arguments, where an asymptotic series holds.
+Real digamma_of(Real x) {
+  if (x == 0) return -1 / x;
+  if (x < 0 && (std::isinf(x) || std::floor(x) == x)) return std::numeric_limits<Real>::quiet_NaN();
+  if (x < 0) return digamma_of(1 - x) - kPi / std::tan(kPi * (x - std::floor(x)));
+  Real sum = 0;
+  for (; x < 24; ++x) sum -= 1 / x;
+  const Real s = 1 / (x * x);
+  const Real series =
+      s *
+      (1 / Real{12} -
+       s * (1 / Real{120} -
+            s * (1 / Real{252} -
+                 s * (1 / Real{240} - s * (1 / Real{132} - s * (691 / Real{32760} - s / 12))))));
+  return sum + std::log(x) - 1 / (2 * x) - series;
+}
+// Newton's method for erfc(y) = 1 - |x|.
+Real erfinv_of(Real x) {
+  const Real rest = 1 - std::fabs(x);
+  if (!(rest > 0)) return rest == 0 ? x * std::numeric_limits<Real>::infinity() : std::sqrt(rest);
+  const Real l = std::log(rest * (1 + std::fabs(x))), half = 2 / (kPi * 0.147L) + l / 2;
+  Real y = std::sqrt(std::sqrt(half * half - l / 0.147L) - half);
+  for (int i = 0; i < 6; ++i) {
+    const Real off = rest < 0.5L ? std::erfc(y) - rest : std::fabs(x) - std::erf(y);
+    const Real step = off * std::sqrt(kPi) / 2 * std::exp(y * y);
+    y += step / (1 - y * step);
+  }
+  return std::copysign(y, x);
+}
+
 constexpr Curve kCurves[] = {
+    {"log10", [](Real x, const Call&) { return std::log10(x); }, 2},
+    {"erfc", [](Real x, const Call&) { return std::erfc(x); }},
+    {"asin", [](Real x, const Call&) { return std::asin(x); }},
+    {"acos", [](Real x, const Call&) { return std::acos(x); }},
+    {"atan", [](Real x, const Call&) { return std::atan(x); }},
+    {"cbrt", [](Real x, const Call&) { return std::cbrt(x); }},
+    {"lgamma", [](Real x, const Call&) { return std::lgamma(x); }},
+    {"digamma", [](Real x, const Call&) { return digamma_of(x); }},
+    {"erfinv", [](Real x, const Call&) { return erfinv_of(x); }},
     {"exp", [](Real x, const Call&) { return std::exp(x); }},
     {"exp2", [](Real x, const Call&) { return std::exp2(x); }, 1},
     {"log", [](Real x, const Call&) { return std::log(x); }, 2},
@@ -219,6 +258,10 @@ constexpr Pair kPairs[] = {
     {"operator^", [](const Near& a, const Near& b,
                      DType) { return modular(a, b, [](auto x, auto y) { return x ^ y; }); }},
     {"pow", power_of, false, true},
+    {"atan2",
+     [](const Near& a, const Near& b, DType) { return rounded(std::atan2(a.v, b.v), 0, 4); }},
+    {"hypot",
+     [](const Near& a, const Near& b, DType) { return rounded(std::hypot(a.v, b.v), 0, 4); }},
 };
 
 // Two tensors, or one tensor and a number whose side is `side`.

@@ -32,6 +32,26 @@ Array softmax_of(const Array& x, int axis, bool logarithm) {
   return out;
 }
 
+Array scores_of(const Array& q, const Array& k, const Array* mask, bool causal, const Near* scale) {
+  want(q.rank() >= 2 && k.rank() >= 2, "rows");
+  const Near usual = 1 / std::sqrt(static_cast<Real>(q.shape.back()));
+  Array scores = matmul_of(q, moved_axis(k, k.rank() - 1, k.rank() - 2), q.dtype);
+  for (Near& cell : scores.cells) cell = cell * (scale != nullptr ? *scale : usual);
+  if (mask != nullptr) {
+    const Array before = scores;
+    scores = made(q.dtype, broadcast(before.shape, mask->shape), [&](const Sizes& at) {
+      const Near &cell = before[within(at, before.shape)], &m = (*mask)[within(at, mask->shape)];
+      if (!is_bool(mask->dtype)) return cell + m;
+      return m.v != 0 ? cell : Near(-std::numeric_limits<Real>::infinity());
+    });
+  }
+  if (causal)
+    each(scores.shape, [&](const Sizes& at) {
+      if (at.back() > at[at.size() - 2]) scores[at] = Near(-std::numeric_limits<Real>::infinity());
+    });
+  return scores;
+}
+
 Array linear_of(const Array& x, const Array& weight, const Array* bias) {
   want(weight.rank() == 2 && x.rank() >= 1 && x.shape.back() == weight.shape[1], "a weight");
   want(bias == nullptr || bias->shape == Sizes{weight.shape[0]}, "a bias");
@@ -219,34 +239,12 @@ Arrays batch_norm_call(const Call& call, const Arrays& x) {
   return {batch_normed(m), moved_mean, moved_variance};
 }
 
-struct Attending {
-  const Array* mask = nullptr;
-  bool causal = false;
-  std::optional<double> scale{};
-};
-Array attention_of(const Array& q, const Array& k, const Array& v, const Attending& how) {
-  want(q.rank() >= 2 && k.rank() >= 2 && v.rank() >= 2, "rows");
-  const Array keys = moved_axis(k, k.rank() - 1, k.rank() - 2);
-  Array products = matmul_of(q, keys, q.dtype);
-  const Real size = static_cast<Real>(q.shape.back());
-  const Near scale = how.scale ? Near(static_cast<Real>(*how.scale)) : Near(1 / std::sqrt(size));
-  for (Near& cell : products.cells) cell = cell * scale;
-  if (how.mask != nullptr) {
-    const Array& mask = *how.mask;
-    const Array before = products;
-    products = made(q.dtype, broadcast(before.shape, mask.shape), [&](const Sizes& at) {
-      const Near &cell = before[within(at, before.shape)], &m = mask[within(at, mask.shape)];
-      if (!is_bool(mask.dtype)) return cell + m;
-      return m.v != 0 ? cell : Near(-std::numeric_limits<Real>::infinity());
-    });
-  }
-  if (how.causal)
-    each(products.shape, [&](const Sizes& at) {
-      if (at.back() > at[at.size() - 2])
-        products[at] = Near(-std::numeric_limits<Real>::infinity());
-    });
-  want(products.shape.back() > 0, "keys");
-  Array out = matmul_of(softmax_of(products, products.rank() - 1, false), v, q.dtype);
+Array attention_of(const Array& q, const Array& k, const Array& v, const Array* mask, bool causal,
+                   const Near* scale) {
+  want(v.rank() >= 2, "rows");
+  const Array scores = scores_of(q, k, mask, causal, scale);
+  want(scores.shape.back() > 0, "keys");
+  Array out = matmul_of(softmax_of(scores, scores.rank() - 1, false), v, q.dtype);
   // An infinite value times a weight of 0, or nearly 0, may be NaN.
   if (std::ranges::any_of(v.cells, [](const Near& cell) { return !std::isfinite(cell.v); }))
     for (Near& cell : out.cells) cell = anything();
@@ -256,11 +254,10 @@ Arrays attention_call(const Call& call, const Arrays& x) {
   want(x.size() == 3 || x.size() == 4, "queries, keys, values and a mask");
   want_floats({x[0], x[1], x[2]}, 3, 3);
   want(x[1].shape.back() == x[0].shape.back(), "keys");
-  Attending how{nth(x, 3), call.whole("causal", 0) != 0, std::nullopt};
-  if (how.mask != nullptr)
-    want(is_bool(how.mask->dtype) || how.mask->dtype == x[0].dtype, "a mask");
-  if (call.has("scale")) how.scale = call.real("scale", 1);
-  return {attention_of(x[0], x[1], x[2], how)};
+  if (x.size() > 3) want(is_bool(x[3].dtype) || x[3].dtype == x[0].dtype, "a mask");
+  const Near scale = static_cast<Real>(call.real("scale", 1));
+  return {attention_of(x[0], x[1], x[2], nth(x, 3), call.whole("causal", 0) != 0,
+                       call.has("scale") ? &scale : nullptr)};
 }
 // (n, tokens, size) -> (n, heads, tokens, size / heads)
 Array heads_of(const Array& x, std::int64_t heads) {
@@ -286,7 +283,7 @@ Arrays multi_head_call(const Call& call, const Arrays& x) {
               v = heads_of(linear_of(x[2], x[7], &x[8]), heads);
   want(k.shape[2] == v.shape[2] && k.shape[0] == q.shape[0] && v.shape[0] == q.shape[0], "tokens");
   Array mixed =
-      moved_axis(attention_of(q, k, v, {nullptr, call.whole("causal", 0) != 0, {}}), 1, 2);
+      moved_axis(attention_of(q, k, v, nullptr, call.whole("causal", 0) != 0, nullptr), 1, 2);
   mixed.shape = {x[0].shape[0], x[0].shape[1], size};
   return {linear_of(mixed, x[9], &x[10])};
 }

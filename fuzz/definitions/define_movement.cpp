@@ -8,6 +8,7 @@
 namespace touchstone::fuzz::defined {
 
 Array moved_axis(const Array& x, int from, int to) {
+  want(from >= 0 && to >= 0 && std::max(from, to) < x.rank(), "an axis");
   Sizes shape = x.shape;
   const std::int64_t size = shape[static_cast<std::size_t>(from)];
   shape.erase(shape.begin() + from);

@@ -151,6 +151,19 @@ Arrays logsumexp_of(const Call& call, const Arrays& x) {
                  [](const auto& all) { return log_sum_exp(all); });
 }
 
+// The place of the extreme: of NaN if there is one, of ties the first, or the last.
+template <bool kMost>
+Near place_of(const std::vector<Near>& all, bool last) {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    const Real now = all[i].v, was = all[best].v;
+    if (std::isnan(now) || std::isnan(was) ? std::isnan(now) && (last || !std::isnan(was))
+        : now == was                       ? last
+                                           : kMost == (now > was))
+      best = i;
+  }
+  return static_cast<Real>(best);
+}
 template <bool kMost>
 Arrays position_of(const Call& call, const Arrays& x) {
   Call over = call;
@@ -160,13 +173,7 @@ Arrays position_of(const Call& call, const Arrays& x) {
   Array out{DType::Int32, {}, {}};
   for (const Group& g : groups_of(over, x[0], out.shape)) {
     want(!g.elements.empty(), "an empty axis");
-    std::size_t best = 0;
-    for (std::size_t i = 1; i < g.elements.size(); ++i) {
-      const Real now = g.elements[i].v, was = g.elements[best].v;
-      if (std::isnan(was)) break;
-      if (std::isnan(now) || (kMost ? now > was : now < was)) best = i;
-    }
-    out.cells.emplace_back(static_cast<Real>(best));
+    out.cells.push_back(place_of<kMost>(g.elements, call.has("last")));
   }
   if (out.cells.empty() && call.has("axis"))
     want(x[0].shape[static_cast<std::size_t>(axis_in(call.whole("axis", 0), x[0].rank()))] > 0,
@@ -198,6 +205,11 @@ template <bool kMost>
 Arrays cumulated(const Call& call, const Arrays& x) {
   return scanned(call, x[0], x[0].dtype,
                  [&](const auto& all) { return extreme<kMost>(x[0].dtype, all); });
+}
+template <bool kMost>
+Arrays cumulated_place(const Call& call, const Arrays& x) {
+  return scanned(call, x[0], DType::Int64,
+                 [](const auto& all) { return place_of<kMost>(all, true); });
 }
 
 Arrays matmul_call(const Call&, const Arrays& x) {
@@ -315,6 +327,8 @@ constexpr Definition kReductions[] = {
     {"cumprod", cumprod_of},
     {"cummax", cumulated<true>},
     {"cummin", cumulated<false>},
+    {"cummax_index", cumulated_place<true>},
+    {"cummin_index", cumulated_place<false>},
     {"matmul", matmul_call},
     {"einsum", einsum_of},
 };

@@ -141,14 +141,16 @@ Arrays max_pool_index_call(const Call& call, const Arrays& x) {
       place = 0;
       for (std::size_t i = w.lead; i < from.size(); ++i) place = place * x[0].shape[i] + from[i];
     });
-    return Near(static_cast<Real>(place));
+    return most == nullptr ? anything() : Near(static_cast<Real>(place));
   })};
 }
 
 // Means between floor(i n / m) and ceil((i + 1) n / m).
 Arrays adaptive_avg_pool_call(const Call& call, const Arrays& x) {
   const Sizes sizes = call.list("sizes");
-  want(!sizes.empty() && sizes.size() <= x[0].shape.size(), "axes");
+  want(!sizes.empty() && sizes.size() <= x[0].shape.size() && std::ranges::min(sizes) >= 1, "axes");
+  for (std::size_t i = x[0].shape.size() - sizes.size(); i < x[0].shape.size(); ++i)
+    want(x[0].shape[i] >= 1, "an empty axis");
   const std::size_t lead = x[0].shape.size() - sizes.size();
   return {made(x[0].dtype, joined_sizes(head(x[0].shape, lead), sizes), [&](const Sizes& at) {
     Sum sum;

@@ -150,7 +150,7 @@ Array var(const Array& x, const Axes& axes, int correction, bool keep, const Way
   if (is_narrow(x, way)) return narrowed(var(wide(x), axes, correction, keep, way), x.dtype());
   require_float(x, "var");
   const std::int64_t n = terms(x, axes);
-  const Array divisor = count(checked_sub(n, correction));
+  const Array divisor = count(std::max<std::int64_t>(checked_sub(n, correction), 0));
   const bool reciprocal = way.reciprocal && n > correction;
   if (way.moments) {
     const Array m = mean(x, axes, keep);

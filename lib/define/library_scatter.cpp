@@ -380,7 +380,7 @@ Array embedding_bag(const Array& table, const Array& index, const std::optional<
         fmt::format("embedding_bag: the weights {} must have the shape of the index {}",
                     str(weights->shape()), str(index.shape())));
   const Array rows = gather(table, index);  // (bags, n, size)
-  if (index.size(1) == 0) return sum(rows, {1});
+  if (index.size(1) == 0 && !weights) return sum(rows, {1});
   if (mode == Bag::Max) return max(rows, {1});
   if (mode == Bag::Mean) return mean(rows, {1}, false, way);
   if (!weights) return sum(rows, {1});

@@ -11,7 +11,8 @@
 #include "definition_cases.h"
 #include "touchstone/define/forms.h"
 #include "touchstone/define/text.h"
-#include "touchstone/fuzz/cases/program.h"
+#include "touchstone/fuzz/areas/areas.h"
+#include "touchstone/fuzz/cases/call.h"
 #include "touchstone/fuzz/definitions/calls.h"
 #include "touchstone/interp/oracle/verdict.h"
 #include "touchstone/ops/flop_counter.h"
@@ -33,27 +34,10 @@ std::string with_type(std::string text, const std::string& type) {
 
 namespace defined = fuzz::defined;
 
-defined::Array value_of(const Case& c, defined::Arrays values) {
-  const std::size_t inputs = values.size();
-  std::string_view rest = c.calls;
-  while (!rest.empty()) {
-    const std::string_view one = rest.substr(0, rest.find(';'));
-    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
-    std::string call = "call";
-    defined::Arrays operands;
-    for (const std::string_view word : fuzz::split(one, ' '))
-      if (word == "$")
-        operands.push_back(values.back());
-      else if (word[0] == '%')
-        operands.push_back(values.at(static_cast<std::size_t>(fuzz::number(word.substr(1)))));
-      else
-        call += fmt::format(" {}", word);
-    if (operands.empty())
-      operands = values.size() == inputs ? values : defined::Arrays{values.back()};
-    values.push_back(defined::define(fuzz::Call::parse(call), operands)[0]);
-  }
-  for (const defined::Near& cell : values.back().cells) EXPECT_FALSE(std::isinf(cell.e)) << c.calls;
-  return values.back();
+defined::Array value_of(const Case& c, const defined::Arrays& values) {
+  const defined::Array value = defined::chained(c.calls, values);
+  for (const defined::Near& cell : value.cells) EXPECT_FALSE(std::isinf(cell.e)) << c.calls;
+  return value;
 }
 
 // A formula's inputs: fractions exact in both float32 and float64, and integers.
@@ -274,39 +258,44 @@ TEST(Definitions, WhatIsFarOffIsNot) {
   }
 }
 
-TEST(Definitions, EachHasACaseHere) {
-  std::string texts;
-  for (const auto& cases : {elementwise_cases(), row_cases(), product_cases(), layer_cases(),
-                            window_cases(), read_cases(), scatter_cases()})
-    for (const Case& c : cases) texts += c.text + " ";
-  const std::set<std::string_view> elsewhere = {"bitcast",
-                                                "sign",
-                                                "remainder",
-                                                "floor_div",
-                                                "next_after",
-                                                "bit_and",
-                                                "bit_or",
-                                                "bit_not",
-                                                "shift_left",
-                                                "shift_right",
-                                                "shift_right_logical",
-                                                "popcount",
-                                                "cummax_index",
-                                                "cummin_index",
-                                                "segment_max",
-                                                "segment_min",
-                                                "select_and_scatter",
-                                                "quantize",
-                                                "dequantize",
-                                                "fake_quantize",
-                                                "dequantize_q8_0",
-                                                "dequantize_q4_0",
-                                                "selu"};  // tests of their own
+TEST(Definitions, EachHasLoops) {
+  std::set<std::string_view> names, loops;
+  for (const Definition& d : definitions()) names.insert(d.name());
+  for (const defined::KernelLoops& row : defined::kernel_loops()) loops.insert(row.name);
+  EXPECT_EQ(names, loops);
+}
+
+// Each with its attributes, optional arrays given and left out, a right result and a wrong one.
+TEST(Definitions, EachIsDrawnAndAWrongElementIsFound) {
+  const std::unique_ptr<fuzz::Area> area = fuzz::make_tensor_area();
+  std::map<std::string, std::set<std::string>> seen;
+  std::map<std::string, int> refused;  // changed results
+  for (std::uint64_t i = 0; i < 9000; ++i) {
+    fuzz::RandomChooser chooser(3, i);
+    const fuzz::Call call = fuzz::draw_kernel_call(chooser);
+    const std::string name = call.name.substr(defined::kKernelCall.size());
+    for (const auto& [key, value] : call.args) seen[name].insert(key);
+    seen[name].insert(fmt::format("of {}", call.inputs.size()));
+    if (refused[name] > 0) continue;
+    const fuzz::Checked c = area->check(call.str(), fuzz::Effort::Sampled);
+    ASSERT_NE(c.ending, fuzz::Ending::Fail) << call.str() << "\n" << c.failure.detail;
+    refused[name] += c.passed_over.empty() ? 1 : 0;
+  }
+  const std::set<std::string> elsewhere = {"gather checked"};  // an error on a device
   for (const Definition& d : definitions()) {
-    if (elsewhere.contains(d.name())) continue;
-    if (d.group == "functions") continue;  // tests/interp/function_test.cpp has all of them
-    const std::string call = std::string(d.name()) + "(";
-    EXPECT_NE((" " + texts).find(call), std::string::npos) << d.signature;
+    const std::string name(d.name());
+    EXPECT_GT(refused[name], 0) << d.signature << " has no result whose change is found";
+    std::size_t arrays = 0, required = 0;
+    for (const Parameter& p : parameters(d)) {
+      const bool may_be_number = p.name == "pos_weight" || p.name == "scale";
+      arrays += p.is_array && !(may_be_number && !p.required) ? 1 : 0;
+      required += p.is_array && p.required ? 1 : 0;
+      if (!p.is_array && !elsewhere.contains(name + " " + p.name))
+        EXPECT_TRUE(seen[name].contains(p.name)) << d.signature << ": " << p.name;
+    }
+    if (name.starts_with("dequantize")) arrays = required;
+    EXPECT_TRUE(seen[name].contains(fmt::format("of {}", required))) << d.signature;
+    EXPECT_TRUE(seen[name].contains(fmt::format("of {}", arrays))) << d.signature;
   }
 }
 

@@ -1,0 +1,972 @@
+// The definitions of `touchstone kernel --list`: calls of the functions of the tensor library, and
+// loops for those that it does not have or has otherwise.
+#include <algorithm>
+#include <optional>
+
+#include "touchstone/base/error.h"
+#include "touchstone/define/definitions.h"
+#include "touchstone/fuzz/cases/program.h"
+#include "touchstone/fuzz/definitions/calls.h"
+
+namespace touchstone::fuzz::defined {
+
+/// The arguments of a call, with the defaults of the signature, and its arrays by name.
+struct GivenArrays {
+  Call call{};
+  std::vector<std::pair<std::string, Array>> arrays{};  // in the signature's order
+
+  const Array* find(std::string_view name) const {
+    const auto it = std::ranges::find_if(arrays, [&](const auto& a) { return a.first == name; });
+    return it == arrays.end() ? nullptr : &it->second;
+  }
+  const Array& operator[](std::string_view name) const {
+    const Array* found = find(name);
+    want(found != nullptr, "an array is missing");
+    return *found;
+  }
+  bool is(std::string_view name) const { return call.whole(name, 0) != 0; }
+  std::string_view word(std::string_view name) const { return call.required(name); }
+  int axis(const Array& of, std::string_view name = "axis") const {
+    return axis_in(call.whole(name, 0), of.rank());
+  }
+  Array by(std::string_view calls) const;
+};
+
+namespace {
+
+constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
+
+// What stands for `{name...}` in the calls of a row; nothing to leave the argument out.
+std::optional<std::string> replacement(std::string_view part, const GivenArrays& g) {
+  const std::size_t end = part.find_first_of(":*?");
+  const std::string_view name = part.substr(0, end);
+  if (const Array* array = g.find(name)) return std::string(touchstone::name(array->dtype));
+  const std::optional<std::string_view> given = g.call.arg(name);
+  if (!given || *given == "own") return std::nullopt;
+  std::string value(*given);
+  // Fractions have the type of floats, float32 at least.
+  const bool is_wide = !g.arrays.empty() && g.arrays[0].second.dtype == DType::Float64;
+  if (!is_wide && value.find_first_of(".") != value.npos)
+    value =
+        Scalar::from_double(DType::Float64, Scalar::parse(DType::Float32, value).to_double()).str();
+  const char what = end == part.npos ? ' ' : part[end];
+  if (what == '?') return value == "0" ? std::nullopt : std::optional(value);
+  if (what == ':') return std::string(split(part.substr(end + 1), ',').at(value == "0" ? 0 : 1));
+  if (what == '*' && value.find(',') == value.npos)
+    for (std::int64_t n = number(part.substr(end + 1)); n > 1; --n)
+      value += "," + std::string(*given);
+  if (value != "all") return value;
+  Sizes all(g.arrays.at(0).second.shape.size());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
+  return listed(all);
+}
+
+std::string filled(std::string_view calls, const GivenArrays& g) {
+  std::string out;
+  for (std::size_t at = 0; at < calls.size();) {
+    if (calls[at] != '{') {
+      out += calls[at++];
+      continue;
+    }
+    const std::size_t end = calls.find('}', at);
+    const auto value = replacement(calls.substr(at + 1, end - at - 1), g);
+    at = end + 1;
+    if (value)
+      out += *value;
+    else
+      out.erase(out.rfind(' '));
+  }
+  return out;
+}
+
+using Binary = Near (*)(const Near& a, const Near& b, DType t);
+Array both(const GivenArrays& g, Binary f) {
+  const DType t = promote(g["x"].dtype, g["y"].dtype);
+  const Array a = cast_to(t, g["x"]), b = cast_to(t, g["y"]);
+  const Rounding of(t);
+  Array out = made(t, broadcast(a.shape, b.shape), [&](const Sizes& at) {
+    return f(a[within(at, a.shape)], b[within(at, b.shape)], t);
+  });
+  out.signed_zeros = true;
+  return out;
+}
+template <Binary F>
+Array of_two(const GivenArrays& g) {
+  return both(g, F);
+}
+
+// ---- bits, quotients and neighbours
+
+int bits_of(DType t) { return is_bool(t) ? 1 : 8 * static_cast<int>(itemsize(t)); }
+WideBits mask_of(DType t) { return (WideBits{1} << bits_of(t)) - 1; }
+WideBits pattern(const Near& x, DType t) {
+  return static_cast<WideBits>(static_cast<Wide>(x.v)) & mask_of(t);
+}
+Near number_of(WideBits bits, DType t) {
+  return as_type(t, Near(static_cast<Real>(bits & mask_of(t))));
+}
+Near bit_and(const Near& a, const Near& b, DType t) {
+  return number_of(pattern(a, t) & pattern(b, t), t);
+}
+Near bit_or(const Near& a, const Near& b, DType t) {
+  return number_of(pattern(a, t) | pattern(b, t), t);
+}
+template <bool kLeft, bool kLogical>
+Near shifted(const Near& a, const Near& by, DType t) {
+  const bool out = by.v < 0 || by.v >= bits_of(t);
+  if (!kLeft && !kLogical && out) return a.v < 0 ? -1 : 0;
+  if (out) return 0;
+  const int n = static_cast<int>(by.v);
+  if (kLeft) return number_of(pattern(a, t) << n, t);
+  if (kLogical) return number_of(pattern(a, t) >> n, t);
+  return std::floor(std::ldexp(a.v, -n));
+}
+template <Near (*F)(const Near& x, DType t)>
+Array of_one(const GivenArrays& g) {
+  const Array& x = g["x"];
+  Array out = made(x.dtype, x.shape, [&](const Sizes& at) { return F(x[at], x.dtype); });
+  out.signed_zeros = true;
+  return out;
+}
+Near bit_not(const Near& x, DType t) { return number_of(~pattern(x, t), t); }
+Near popcount(const Near& x, DType t) {
+  Real ones = 0;
+  for (WideBits bits = pattern(x, t); bits != 0; bits >>= 1) ones += (bits & 1) != 0 ? 1 : 0;
+  return ones;
+}
+Near sign(const Near& x, DType) {
+  return std::isnan(x.v) || x.v == 0 ? x : Near(std::copysign(Real{1}, x.v));
+}
+
+// x = q y + r with a whole q, and r of y's sign.
+Near remainder(const Near& x, const Near& y, DType t) {
+  if (y.v == 0 && !is_float(t)) return anything();
+  const Real r = is_float(t) ? std::fmod(x.v, y.v)
+                             : static_cast<Real>(static_cast<Wide>(x.v) % static_cast<Wide>(y.v));
+  if (std::isnan(r)) return r;
+  if (r == 0) return is_float(t) ? std::copysign(Real{0}, y.v) : 0;
+  if (std::signbit(r) == std::signbit(y.v)) return r;
+  return is_float(t) && std::isfinite(y.v) ? rounded(r + y.v) : Near(r + y.v);
+}
+Near floor_div(const Near& x, const Near& y, DType t) {
+  if (!is_float(t)) {
+    if (y.v == 0) return anything();
+    const Wide a = static_cast<Wide>(x.v), b = static_cast<Wide>(y.v);
+    return as_type(t, Near(static_cast<Real>(a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0))));
+  }
+  if (y.v == 0 && !std::isnan(x.v)) return x.v / y.v;
+  if (std::isinf(x.v)) return std::numeric_limits<Real>::quiet_NaN();
+  if (std::isinf(y.v) && x.v != 0 && std::signbit(x.v) != std::signbit(y.v)) return -1;
+  const Real q = std::floor(x.v / y.v);
+  // Exact where the quotient in long double cannot round up to a whole number.
+  if (std::isfinite(q) && std::fabs(q) > std::ldexp(Real{1}, info(t).digits - 3))
+    return rounded(q, 0, 4);
+  if (!std::isfinite(q) || q == 0) return q == 0 ? x.v / std::copysign(kInfinity, y.v) : q;
+  const Real down = q * y.v == x.v || std::fma(q, y.v, -x.v) * (y.v > 0 ? 1 : -1) <= 0 ? 0 : 1;
+  return q - down;
+}
+Near next_after(const Near& x, const Near& y, DType t) {
+  if (std::isnan(x.v) || std::isnan(y.v)) return std::numeric_limits<Real>::quiet_NaN();
+  if (x.v == y.v) return y.v;
+  const int least = info(t).min_exponent, digits = info(t).digits;
+  if (x.v == 0) return std::copysign(std::ldexp(Real{1}, least - digits + 1), y.v);
+  const bool grows = (y.v > x.v) == (x.v > 0);
+  const Real most = as_type(t, -cast_cell(DType::Float64, t, -kInfinity)).v;
+  if (std::isinf(x.v)) {
+    const Real beyond = std::ldexp(Real{1}, info(t).max_exponent + 1);
+    return std::isinf(most) ? std::copysign(beyond - std::ldexp(beyond, -digits), x.v) : anything();
+  }
+  int exponent = std::max(std::ilogb(x.v), least);
+  const Real power = std::ldexp(Real{1}, exponent);
+  if (!grows && std::fabs(x.v) == power && exponent > least) --exponent;
+  const Real step = std::ldexp(Real{1}, exponent - digits + 1);
+  const Real next = std::fabs(x.v) + (grows ? step : -step);
+  if (!std::isinf(most) && next > most) return anything();
+  return std::copysign(
+      next > most || next >= std::ldexp(Real{1}, info(t).max_exponent + 1) ? kInfinity : next, x.v);
+}
+
+// ---- positions
+
+// Element `at` of the index counts from the end if negative and `wraps`; -1: outside.
+std::int64_t position(const Array& index, const Sizes& at, std::int64_t size, bool wraps = true) {
+  want(is_integer(index.dtype), "positions");
+  const std::int64_t p = index.whole(at) + (wraps && index.whole(at) < 0 ? size : 0);
+  return p >= 0 && p < size && index[at].v < 9e18L ? p : -1;
+}
+Array reads(const Array& x, Sizes shape, const std::function<Sizes(const Sizes& at)>& from) {
+  Array out = made(x.dtype, std::move(shape), [&](const Sizes& at) {
+    const Sizes of = from(at);
+    return std::ranges::find(of, -1) == of.end() ? x[of] : Near(0);
+  });
+  out.signed_zeros = true;
+  return out;
+}
+Sizes spliced(Sizes shape, std::size_t axis, const Sizes& by) {
+  const auto at = shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
+  shape.insert(at, by.begin(), by.end());
+  return shape;
+}
+// x's `axis` is replaced by the axes of the index.
+Array selected(const Array& x, const Array& index, int axis, bool wraps) {
+  const auto along = static_cast<std::size_t>(axis);
+  return reads(x, spliced(x.shape, along, index.shape), [&](const Sizes& at) {
+    const auto begin = at.begin() + axis;
+    Sizes from = at;
+    from.erase(from.begin() + axis, from.begin() + axis + index.rank());
+    from.insert(from.begin() + axis,
+                position(index, Sizes(begin, begin + index.rank()), x.shape[along], wraps));
+    return from;
+  });
+}
+Array index_select(const GivenArrays& g) {
+  return selected(g["x"], g["index"], g.axis(g["x"]), true);
+}
+Array gather(const GivenArrays& g) {
+  want(g["table"].rank() == 2, "rows");
+  return selected(g["table"], g["index"], 0, false);
+}
+Array take_along(const GivenArrays& g) {
+  const Array &x = g["x"], &index = g["index"];
+  const auto axis = static_cast<std::size_t>(g.axis(x));
+  want(index.rank() == x.rank(), "ranks");
+  for (std::size_t i = 0; i < x.shape.size(); ++i)
+    want(i == axis || x.shape[i] == 1 || (index.shape[i] <= x.shape[i] && index.shape[i] != 1),
+         "an index that fits");
+  return reads(x, index.shape, [&](const Sizes& at) {
+    Sizes from = within(at, x.shape);
+    from[axis] = position(index, at, x.shape[axis]);
+    return from;
+  });
+}
+
+struct Write {
+  Sizes to;
+  Near value;
+};
+// Each element combined with those written to it, in any order if they are added.
+Array combined(Array x, const std::vector<Write>& writes, std::string_view by) {
+  const Rounding of(x.dtype);
+  std::vector<std::optional<Sum>> sums(x.cells.size());
+  for (const Write& w : writes) {
+    if (std::ranges::find(w.to, -1) != w.to.end()) continue;
+    Near& cell = x[w.to];
+    if (by == "none") cell = w.value;
+    if (by == "max") cell = larger(cell, w.value);
+    if (by == "min") cell = smaller_of(cell, w.value);
+    if (by != "add") continue;
+    if (!is_float(x.dtype)) {
+      cell = is_bool(x.dtype)
+                 ? Near(cell.v != 0 || w.value.v != 0)
+                 : as_type(x.dtype, Near(static_cast<Real>(static_cast<Wide>(cell.v) +
+                                                           static_cast<Wide>(w.value.v))));
+      continue;
+    }
+    std::optional<Sum>& sum = sums[x.place(w.to)];
+    if (!sum) sum.emplace().add(cell);
+    sum->add(w.value);
+  }
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    if (sums[i]) x.cells[i] = sums[i]->value();
+  x.signed_zeros = false;
+  return x;
+}
+Array scatter(const GivenArrays& g) {
+  const Array &x = g["x"], &index = g["index"], &updates = g["updates"];
+  const auto axis = static_cast<std::size_t>(g.axis(x));
+  want(index.rank() == x.rank() && updates.rank() == x.rank() && updates.dtype == x.dtype, "ranks");
+  for (std::size_t i = 0; i < x.shape.size(); ++i)
+    want(index.shape[i] <= updates.shape[i] && (i == axis || index.shape[i] <= x.shape[i]),
+         "sizes");
+  std::vector<Write> writes;
+  each(index.shape, [&](const Sizes& at) {
+    Sizes to = at;
+    to[axis] = position(index, at, x.shape[axis]);
+    writes.push_back({to, updates[at]});
+  });
+  return combined(x, writes, g.word("reduce"));
+}
+// Whole rows of the last axes: `to` gives the front of a row's place.
+Array rows_written(const Array& x, const Array& updates, std::size_t axes, std::string_view by,
+                   const std::function<Sizes(const Sizes& at)>& to) {
+  want(updates.dtype == x.dtype, "types that differ");
+  std::vector<Write> writes;
+  each(updates.shape, [&](const Sizes& at) {
+    Sizes place = to(Sizes(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(axes)));
+    place.insert(place.end(), at.begin() + static_cast<std::ptrdiff_t>(axes), at.end());
+    writes.push_back({place, updates[at]});
+  });
+  return combined(x, writes, by);
+}
+Array scatter_nd(const GivenArrays& g) {
+  const Array &x = g["x"], &index = g["index"];
+  want(index.rank() >= 1 && index.shape.back() >= 1 && index.shape.back() <= x.rank(), "positions");
+  Sizes shape(index.shape.begin(), index.shape.end() - 1);
+  const std::size_t axes = shape.size();
+  shape.insert(shape.end(), x.shape.begin() + index.shape.back(), x.shape.end());
+  want(g["updates"].shape == shape, "updates");
+  return rows_written(x, g["updates"], axes, g.word("reduce"), [&](Sizes at) {
+    Sizes to;
+    at.push_back(0);
+    for (std::size_t k = 0; k < static_cast<std::size_t>(index.shape.back()); ++k, ++at.back())
+      to.push_back(position(index, at, x.shape[k]));
+    return to;
+  });
+}
+Array index_add(const GivenArrays& g) {
+  const int axis = g.axis(g["x"]);
+  const Array x = moved_axis(g["x"], axis, 0), updates = moved_axis(g["updates"], axis, 0);
+  want(g["index"].shape == Sizes{updates.shape[0]} && x.rank() == updates.rank(), "positions");
+  want(std::equal(x.shape.begin() + 1, x.shape.end(), updates.shape.begin() + 1), "rows");
+  return moved_axis(
+      rows_written(x, updates, 1, "add",
+                   [&](const Sizes& at) { return Sizes{position(g["index"], at, x.shape[0])}; }),
+      0, axis);
+}
+template <int kWhat>  // 0: sum, 1: max, 2: min
+Array segments(const GivenArrays& g) {
+  const Array& x = g["x"];
+  want(x.rank() >= 1 && g["index"].shape == Sizes{x.shape[0]}, "positions");
+  Sizes shape = x.shape;
+  shape[0] = g.call.whole("segments", 1);
+  const Array one{x.dtype, {0}, {}};
+  Call of;
+  of.name = kWhat == 1 ? "max" : "min";
+  const Near none = kWhat == 0 ? Near(0) : define(of, {one})[0].cells[0];
+  const Array start = made(x.dtype, shape, [&](const Sizes&) { return none; });
+  return rows_written(start, x, 1, kWhat == 0 ? "add" : of.name, [&](const Sizes& at) {
+    return Sizes{position(g["index"], at, shape[0], false)};
+  });
+}
+Array embedding_bag(const GivenArrays& g) {
+  Array rows = gather(g);  // (bags, n, size)
+  const Rounding of(rows.dtype);
+  const std::string_view mode = g.word("mode");
+  want(g["index"].rank() == 2 && is_integer(g["index"].dtype), "bags");
+  if (const Array* w = g.find("w")) {
+    want(mode == "sum" && w->shape == g["index"].shape, "weights of a sum");
+    each(rows.shape, [&](const Sizes& at) { rows[at] = rows[at] * (*w)[{at[0], at[1]}]; });
+  }
+  return chained(rows.shape[1] == 0 ? "sum axes=1" : fmt::format("{} axes=1", mode), {rows});
+}
+// Of equal maxima the first, of NaN the last.
+Array select_and_scatter(const GivenArrays& g) {
+  const Array& x = g["x"];
+  const Sizes size = g.call.list("size");
+  Call pool;
+  pool.name = "max_pool_index";
+  for (const char* key : {"stride", "padding"}) pool.set(key, std::string(g.word(key)));
+  pool.set("kernel", size);
+  const Array places = define(pool, {x})[0];
+  want(places.shape == g["gradient"].shape, "a gradient");
+  const std::size_t lead = x.shape.size() - size.size();
+  std::vector<Write> writes;
+  each(places.shape, [&](const Sizes& at) {
+    Sizes to = at;
+    std::int64_t place = places.whole(at);
+    for (std::size_t i = x.shape.size(); i-- > lead; place /= x.shape[i])
+      to[i] = place % x.shape[i];
+    writes.push_back({to, g["gradient"][at]});
+  });
+  return combined(made(g["gradient"].dtype, x.shape, [](const Sizes&) { return Near(); }), writes,
+                  "add");
+}
+
+// ---- quantization
+
+// The scale or zero point of an element.
+Near scale_at(const GivenArrays& g, const Array& scale, const Array& x, Sizes at) {
+  const std::int64_t block = g.call.whole("block", 0);
+  if (scale.rank() == 0 || (scale.shape == Sizes{1} && block == 0)) return scale.cells[0];
+  const auto axis = static_cast<std::size_t>(g.axis(x));
+  if (block == 0) at = {at[axis]};
+  if (block > 0) at[axis] /= block;
+  want(at.size() == scale.shape.size(), "a scale");
+  for (std::size_t i = 0; i < at.size(); ++i) want(at[i] < scale.shape[i], "a scale");
+  return scale[at];
+}
+Near zero_at(const GivenArrays& g, const Array& x, const Sizes& at) {
+  const Array* zero = g.find("zero_point");
+  return zero == nullptr ? Near(0) : scale_at(g, *zero, x, at);
+}
+DType wider(DType a, DType b) {
+  return a == DType::Float64 || b == DType::Float64 ? DType::Float64 : DType::Float32;
+}
+// Nothing is known where the rounded quotient may be nearer to another whole number.
+Near level(const GivenArrays& g, const Sizes& at, Real low, Real high, bool rounds) {
+  const Array& x = g["x"];
+  const Rounding of(wider(x.dtype, g["scale"].dtype));
+  const Near q = x[at] / scale_at(g, g["scale"], x, at), zero = zero_at(g, x, at);
+  if (std::isnan(q.v) || std::isinf(q.e)) return std::isinf(q.e) ? anything() : q;
+  const Real whole = rounds ? std::nearbyint(q.v) : q.v;
+  const bool is_open = rounds && std::fabs(q.v) < 1e6L &&
+                       std::nearbyint(q.v - 2 * q.e) != std::nearbyint(q.v + 2 * q.e);
+  if (is_open && q.v != std::floor(q.v) + 0.5L) return anything();
+  return {std::clamp(whole + zero.v, low, high), rounds ? 0 : q.e};
+}
+Real lowest_level(DType t) {
+  return is_unsigned(t) ? 0 : -std::ldexp(Real{1}, is_float(t) ? 0 : info(t).digits);
+}
+Array quantize(const GivenArrays& g) {
+  const DType to = parse_dtype(g.word("to"));
+  const Real beyond =
+      std::ldexp(Real{1}, is_float(to) ? info(to).max_exponent + 1 : info(to).digits);
+  const Real most = to == DType::Float8E4M3 ? 448
+                    : is_float(to)          ? beyond - std::ldexp(beyond, -info(to).digits)
+                                            : beyond - 1;
+  const Rounding of(to);
+  return made(to, g["x"].shape, [&](const Sizes& at) {
+    const Near q = level(g, at, is_float(to) ? -most : lowest_level(to), most, !is_float(to));
+    return std::isnan(q.v) && !is_float(to) ? anything() : as_type(to, q);
+  });
+}
+Array fake_quantize(const GivenArrays& g) {
+  const Rounding of(g["x"].dtype);
+  const auto low = static_cast<Real>(g.call.whole("quant_min", 0)),
+             high = static_cast<Real>(g.call.whole("quant_max", 0));
+  return made(g["x"].dtype, g["x"].shape, [&](const Sizes& at) {
+    const Near q = level(g, at, low, high, true), z = zero_at(g, g["x"], at);
+    return std::isinf(q.e) ? q : Near(q.v - z.v) * scale_at(g, g["scale"], g["x"], at);
+  });
+}
+Array dequantize(const GivenArrays& g) {
+  const Rounding of(g["scale"].dtype);
+  return made(g["scale"].dtype, g["x"].shape, [&](const Sizes& at) {
+    const Real x = g["x"][at].v - zero_at(g, g["x"], at).v;
+    if (std::fabs(x) >= 9e18L) return anything();
+    return rounded(x) * scale_at(g, g["scale"], g["x"], at);
+  });
+}
+// Blocks of ggml: two bytes of a float16, then 32 numbers; of 4 bits the low halves come first.
+template <int kBits>
+Array dequantize_ggml(const GivenArrays& g) {
+  const Array& q = g["q"];
+  const Array* scale = g.find("scale");
+  constexpr std::int64_t kBytes = 4 * kBits;
+  const std::int64_t step = scale != nullptr ? kBytes : kBytes + 2;
+  want(q.rank() >= 1 && q.shape.back() % step == 0, "whole blocks");
+  want(q.dtype == (kBits == 8 && scale != nullptr ? DType::Int8 : DType::UInt8), "bytes");
+  const DType dtype =
+      scale != nullptr && scale->dtype == DType::Float64 ? scale->dtype : DType::Float32;
+  const Rounding of(dtype);
+  Sizes shape = q.shape;
+  shape.back() = q.shape.back() / step;
+  want(scale == nullptr || scale->shape == shape, "a scale for each block");
+  shape.back() *= 32;
+  return made(dtype, shape, [&](const Sizes& at) {
+    Sizes from = at, block = at;
+    block.back() = at.back() / 32;
+    from.back() = block.back() * step;
+    const auto byte = [&](std::int64_t i) {
+      Sizes place = from;
+      place.back() += i;
+      return q.whole(place);
+    };
+    const std::int64_t i = at.back() % 32,
+                       k = (scale != nullptr ? 0 : 2) + (kBits == 4 ? i % 16 : i);
+    const std::int64_t code = byte(k);
+    const Real n = static_cast<Real>(kBits == 8 ? (code > 127 ? code - 256 : code)
+                                     : i < 16   ? code % 16 - 8
+                                                : code / 16 - 8);
+    if (scale != nullptr) return Near(n) * (*scale)[block];
+    const auto bits = static_cast<std::uint64_t>(byte(0) + 256 * byte(1));
+    return Near(n) * Near(Scalar::from_bits(DType::Float16, bits).to_double());
+  });
+}
+
+// ---- products, rows, gates and losses
+
+Array matmul(const GivenArrays& g) {
+  Array x[2];
+  for (const int i : {0, 1}) {
+    const Array& a = g[i == 0 ? "a" : "b"];
+    x[i] = g.is(i == 0 ? "transpose_a" : "transpose_b") ? moved_axis(a, a.rank() - 1, a.rank() - 2)
+                                                        : a;
+  }
+  const DType type = promote(x[0].dtype, x[1].dtype);
+  return cast_to(type, chained("matmul", {x[0], x[1]}));
+}
+// Fewer heads of keys and values, on the axis before the last two, are repeated.
+Array with_heads(const Array& x, const Array& q) {
+  if (x.rank() < 3 || q.rank() != x.rank()) return x;
+  const std::size_t at = x.shape.size() - 3;
+  if (x.shape[at] < 2 || q.shape[at] % x.shape[at] != 0) return x;
+  return chained(fmt::format("repeat_interleave times={} axis={}", q.shape[at] / x.shape[at], at),
+                 {x});
+}
+Array scores(const GivenArrays& g) {
+  const Array* given = g.find("scale");
+  const Array& q = g["q"];
+  const Real usual = 1 / std::sqrt(static_cast<Real>(q.shape.back()));
+  const Near scale = given != nullptr            ? given->cells[0]
+                     : q.dtype == DType::Float64 ? Near(usual)
+                                                 : Near(static_cast<float>(usual));
+  return scores_of(q, with_heads(g["k"], q), g.find("mask"), g.is("causal"), &scale);
+}
+// Softmax, 0 in rows of -inf only if `empty` is zero.
+Array weights_of(const GivenArrays& g, const Array& x, int axis) {
+  Array out = softmax_of(x, axis, false);
+  if (g.word("empty") != "zero") return out;
+  const Array most = chained(fmt::format("max axes={} keep=1", axis), {x});
+  each(out.shape, [&](const Sizes& at) {
+    if (most[within(at, most.shape)].v == -kInfinity) out[at] = Near(0);
+  });
+  return out;
+}
+Array attention(const GivenArrays& g) {
+  const Array x = scores(g), v = with_heads(g["v"], g["q"]);
+  want(x.shape.back() > 0, "keys");
+  Array weights = weights_of(g, x, x.rank() - 1);
+  if (const Array* dropout = g.find("dropout")) weights = chained("operator*", {weights, *dropout});
+  Array out = matmul_of(weights, v, g["q"].dtype);
+  if (std::ranges::any_of(v.cells, [](const Near& cell) { return !std::isfinite(cell.v); }))
+    for (Near& cell : out.cells) cell = anything();
+  return out;
+}
+Array masked_softmax(const GivenArrays& g) {
+  const bool adds = !is_bool(g["mask"].dtype);
+  const Array x = g.by(adds ? "operator+ %0 %1" : "where b=-inf %1 %0");
+  return weights_of(g, x, g.axis(x));
+}
+Array clamp(const GivenArrays& g) {
+  Array x = g["x"];
+  if (const Array* low = g.find("low")) x = chained("maximum", {x, cast_to(x.dtype, *low)});
+  if (const Array* high = g.find("high")) x = chained("minimum", {x, cast_to(x.dtype, *high)});
+  return x;
+}
+Array prelu(const GivenArrays& g) {
+  Array slope = g["slope"];
+  if (slope.rank() == 1 && slope.shape[0] != 1) {
+    want(g["x"].rank() >= 2, "channels");
+    slope.shape.resize(g["x"].shape.size() - 1, 1);
+  }
+  return chained("operator* %0 %1; operator> number=0 %0; where $ %0 %2", {g["x"], slope});
+}
+// A function that goes to 0 faster than x to -inf.
+Array with_limit(std::string_view f, const Array& x) {
+  Array out = chained(f, {x});
+  for (std::size_t i = 0; i < out.cells.size(); ++i)
+    if (x.cells[i].v == -kInfinity) out.cells[i] = Near(0);
+  return out;
+}
+Array selu(const GivenArrays& g) {
+  if (g["x"].dtype == DType::Float64) return g.by("selu");
+  Array out = g.by(fmt::format("elu alpha={}", 1.6732632423543772848F));
+  for (Near& cell : out.cells) cell = cell * Near(1.0507009873554804934F);
+  return out;
+}
+// f of one half times the other.
+Array gated(const GivenArrays& g, std::string_view f, int gate) {
+  Arrays x = {g["x"]};
+  if (const Array* y = g.find("y")) {
+    x.push_back(*y);
+  } else {
+    const auto axis = static_cast<std::size_t>(g.axis(x[0]));
+    const std::int64_t half = x[0].shape[axis] / 2;
+    want(x[0].shape[axis] % 2 == 0, "halves");
+    for (const std::int64_t from : {half, std::int64_t{0}}) {
+      const Array part =
+          chained(fmt::format("narrow axis={} begin={} size={}", axis, from, half), {g["x"]});
+      (from > 0 || half == 0) && x.size() == 1 ? x.push_back(part) : void(x[0] = part);
+    }
+  }
+  const auto at = static_cast<std::size_t>(gate);
+  return chained("operator*", {with_limit(f, x[at]), x[1 - at]});
+}
+Array dropout(const GivenArrays& g) {
+  const std::string kept = fmt::format("operator/ number={} $", 1 - g.call.real("p", 0));
+  return g.by(is_bool(g["kept"].dtype) ? "operator* number=1 %0; " + kept + "; where b=0 %1 $"
+                                       : "operator* %0 %1; " + kept);
+}
+Array reduced(const GivenArrays& g, Array losses) {
+  if (const Array* w = g.find("weight")) losses = chained("operator*", {losses, *w});
+  const std::string_view by = g.word("reduction");
+  if (by == "none") return losses;
+  if (by != "batchmean") return chained(by, {losses});
+  return chained(fmt::format("sum; operator/ number={}", losses.shape.at(0)), {losses});
+}
+// Of classes: targets outside have no loss.
+template <bool kLogits>
+Array class_loss(const GivenArrays& g) {
+  Array target = cast_to(DType::Int64, g["target"]);
+  const std::int64_t ignored = g.call.whole("ignore_index", -100);
+  want(g["x"].rank() >= 2, "classes");
+  for (Near& cell : target.cells)
+    if (cell.v < 0 || cell.v >= static_cast<Real>(g["x"].shape[1]))
+      cell = static_cast<Real>(ignored);
+  Arrays x = {g["x"], target};
+  if (const Array* w = g.find("weight")) x.push_back(*w);
+  return chained(filled(kLogits ? "cross_entropy nd=1 ignore={ignore_index} "
+                                  "smoothing={label_smoothing} reduction={reduction}"
+                                : "nll_loss nd=1 ignore={ignore_index} reduction={reduction}",
+                        g),
+                 x);
+}
+Array bce(const GivenArrays& g) {
+  return reduced(g, chained("binary_cross_entropy reduction=none", {g["x"], g["target"]}));
+}
+// (1 - t) x + (1 + (p - 1) t) softplus(-x)
+Array bce_logits_of(const GivenArrays& g) {
+  const Array* positive = g.find("pos_weight");
+  const Arrays x = {g["x"], g["target"]};
+  if (positive == nullptr)
+    return reduced(g, chained("binary_cross_entropy_with_logits reduction=none", x));
+  return reduced(
+      g, chained("operator- number=1 %2; operator* %1 $; operator+ number=1; neg %0; softplus; "
+                 "operator* %5 $; operator- number=1 side=left %1; operator* $ %0; operator+ $ %8",
+                 {x[0], x[1], *positive}));
+}
+Array bce_logits(const GivenArrays& g) {
+  Array losses = bce_logits_of(g);
+  for (const Near& x : g["x"].cells)
+    if (std::isinf(x.v)) losses.cells.assign(losses.cells.size(), anything());
+  return losses;
+}
+Array kl_div(const GivenArrays& g) {
+  const Array losses =
+      chained(filled("kl_div log_target={log_target?} reduction=none", g), {g["x"], g["target"]});
+  return reduced(g, losses);
+}
+// Missing biases are 0.
+Array cell(const GivenArrays& g, const std::string& call) {
+  Arrays x;
+  for (const auto& [name, array] : g.arrays) x.push_back(array);
+  const Array& w = g["w_ih"];
+  while (x.size() < (g.find("c") != nullptr ? 7U : 6U))
+    x.push_back(made(w.dtype, {w.shape.at(0)}, [](const Sizes&) { return Near(); }));
+  return chained(filled(call, g), x);
+}
+
+// ---- movement
+
+Sizes whole_list(const GivenArrays& g, std::string_view key, const Sizes& otherwise) {
+  const Sizes last = g.call.list(key);
+  want(last.size() <= otherwise.size(), "entries for axes");
+  Sizes all = otherwise;
+  std::ranges::copy(last, all.end() - std::ssize(last));
+  return all;
+}
+Array pad(const GivenArrays& g) {
+  const Sizes none(g["x"].shape.size(), 0);
+  return chained(fmt::format("pad before={} after={} mode=constant value={}",
+                             listed(whole_list(g, "before", none)),
+                             listed(whole_list(g, "after", none)), g.word("value")),
+                 {g["x"]});
+}
+Array slice(const GivenArrays& g) {
+  const Sizes& shape = g["x"].shape;
+  return chained(
+      fmt::format("shrink begin={} end={}", listed(whole_list(g, "begin", Sizes(shape.size(), 0))),
+                  listed(whole_list(g, "end", shape))),
+      {g["x"]});
+}
+Array stride(const GivenArrays& g) {
+  const Sizes steps = g.call.list("steps");
+  want(steps.size() == g["x"].shape.size(), "a step an axis");
+  std::string parts;
+  for (const std::int64_t step : steps)
+    parts += fmt::format("{}::{}", parts.empty() ? "" : ",", step);
+  return steps.empty() ? g["x"] : chained("slice parts=" + parts, {g["x"]});
+}
+Array as_strided(const GivenArrays& g) {
+  const Sizes shape = g.call.list("shape"), strides = g.call.list("strides");
+  want(strides.size() == shape.size(), "a stride an axis");
+  Array out = made(g["x"].dtype, shape, [&](const Sizes& at) {
+    std::int64_t place = g.call.whole("offset", 0);
+    for (std::size_t i = 0; i < at.size(); ++i) place += at[i] * strides[i];
+    want(place >= 0 && place < g["x"].size(), "a place");
+    return g["x"].cells[static_cast<std::size_t>(place)];
+  });
+  out.signed_zeros = true;
+  return out;
+}
+Array interpolate(const GivenArrays& g) {
+  const std::string_view mode = g.word("mode");
+  const bool cubic = mode == "bicubic", nearest = mode.starts_with("nearest");
+  Array out = g.by(cubic     ? "bicubic sizes={size} corners={align_corners}"
+                   : nearest ? "interpolate sizes={size} mode={mode}"
+                             : "interpolate sizes={size} mode=linear corners={align_corners}");
+  // What has no weight may count if it is not finite.
+  if (!nearest &&
+      std::ranges::any_of(g["x"].cells, [](const Near& c) { return !std::isfinite(c.v); }))
+    for (Near& cell : out.cells) cell = std::isfinite(cell.v) ? cell : anything();
+  return out;
+}
+
+// clang-format off
+constexpr KernelLoops kKernelLoops[] = {
+    {"exp2", 'F', "*", "exp2"},
+    {"log2", 'F', "*", "log2"},
+    {"sin", 'F', "*", "sin"},
+    {"sqrt", 'F', "*", "sqrt"},
+    {"recip", 'F', "*", "reciprocal"},
+    {"neg", 'N', "*", "neg"},
+    {"add", 'N', "~;~", "operator+"},
+    {"sub", 'N', "~;~", "operator-"},
+    {"mul", 'A', "~;~", "operator*"},
+    {"div", 'N', "~;~", "operator/"},
+    {"mod", 'N', "~;~", "mod"},
+    {"cmplt", 'A', "~;~", "operator<"},
+    {"cmpeq", 'A', "~;~", "operator=="},
+    {"xor", 'I', "~;~", "operator^"},
+    {"mulacc", 'N', "~;~;~", "operator* %0 %1; operator+ $ %2"},
+    {"where", 'A', "~:b;~;~", "where"},
+    {"gelu", 'F', "*", "", [](const GivenArrays& g) { return with_limit("gelu form=erf", g["x"]); }},
+    {"gelu_tanh", 'F', "*", "", [](const GivenArrays& g) { return with_limit("gelu", g["x"]); }},
+    {"silu", 'F', "*", "", [](const GivenArrays& g) { return with_limit("silu", g["x"]); }},
+    {"maximum", 'A', "~;~", "maximum"},
+    {"minimum", 'A', "~;~", "minimum"},
+    {"cast", 'A', "*", "cast to={to}"},
+    {"bitcast", 'I', "*", "bitcast to={to}"},
+    {"abs", 'N', "*", "abs"},
+    {"relu", 'N', "*", "relu"},
+    {"sign", 'N', "*", "", of_one<sign>},
+    {"remainder", 'N', "~;~", "", of_two<remainder>},
+    {"floor_div", 'N', "~;~", "", of_two<floor_div>},
+    {"next_after", 'F', "~;~", "", of_two<next_after>},
+    {"bit_and", 'B', "~;~", "", of_two<bit_and>},
+    {"bit_or", 'B', "~;~", "", of_two<bit_or>},
+    {"bit_not", 'B', "*", "", of_one<bit_not>},
+    {"shift_left", 'I', "~;~:i", "", of_two<shifted<true, false>>},
+    {"shift_right", 'I', "~;~:i", "", of_two<shifted<false, false>>},
+    {"shift_right_logical", 'I', "~;~:i", "", of_two<shifted<false, true>>},
+    {"popcount", 'I', "*", "", of_one<popcount>},
+
+    {"sum", 'N', "*", "sum axes={axis} keep={keep}; cast to={x}"},
+    {"max", 'A', "*", "max axes={axis} keep={keep}"},
+    {"min", 'A', "*", "min axes={axis} keep={keep}"},
+    {"mean", 'F', "*", "mean axes={axis} keep={keep}"},
+    {"var", 'F', "*", "var axes={axis} correction={correction} keep={keep}"},
+    {"std", 'F', "*", "std axes={axis} correction={correction} keep={keep}"},
+    {"logsumexp", 'F', ".,a", "logsumexp axes={axis}"},
+    {"cumsum", 'N', ".,a", "cumsum axis={axis}; cast to={x}"},
+    {"prod", 'N', "*", "prod axes={axis} keep={keep}; cast to={x}"},
+    {"cumprod", 'N', ".,a", "cumprod axis={axis}; cast to={x}"},
+    {"any", 'A', "*", "any axes={axis} keep={keep}"},
+    {"all", 'A', "*", "all axes={axis} keep={keep}"},
+    {"count_nonzero", 'A', "*", "bool_; long_; sum axes={axis} keep={keep}"},
+    {"argmax", 'A', ".,a", "argmax axis={axis} keep={keep} last={last?}; long_"},
+    {"argmin", 'A', ".,a", "argmin axis={axis} keep={keep} last={last?}; long_"},
+    {"cummax", 'A', ".,a", "cummax axis={axis}"},
+    {"cummin", 'A', ".,a", "cummin axis={axis}"},
+    {"cummax_index", 'A', ".,a", "cummax_index axis={axis}"},
+    {"cummin_index", 'A', ".,a", "cummin_index axis={axis}"},
+    {"sort", 'a', ".,a", "sort axis={axis} order={descending:ascending,descending}"},
+    {"argsort", 'A', ".,a", "argsort axis={axis} order={descending:ascending,descending}; long_"},
+    {"top_k", 'a', ".,a", "topk axis={axis} k={k} order={largest:ascending,descending}"},
+    {"top_k_index", 'A', ".,a", "topk#1 axis={axis} k={k} order={largest:ascending,descending}; long_"},
+
+    {"softmax", 'F', ".,a", "softmax axis={axis}"},
+    {"log_softmax", 'F', ".,a", "log_softmax axis={axis}"},
+    {"layer_norm", 'F', ".,k;k;k", "layer_norm axes=1 eps={eps}"},
+    {"group_norm", 'F', "n,Gc,.;Gc;Gc", "group_norm groups={groups} eps={eps}"},
+    {"instance_norm", 'F', "n,c,a;c;c", "instance_norm eps={eps}"},
+    {"rms_norm", 'F', ".,k;k", "rms_norm eps={eps}"},
+    {"batch_norm", 'F', "n,c,.;c;c:+;c;c", "batch_norm eps={eps}"},
+    {"masked_softmax", 'F', "*;~:m", "", masked_softmax},
+
+    {"matmul", 'N', ".,n,k;^,k,m", "", matmul},
+    {"matmul", 'N', ".,n,k;k", "", matmul},
+    {"matmul", 'N', "k;k", "", matmul},
+    {"matmul", 'N', "k;k,m", "", matmul},
+    {"linear", 'F', ".,k;m,k;m", "linear"},
+    {"attention_scores", 'F', ".,q,d;^,k,d;q,k:m", "", scores},
+    {"attention", 'F', ".,q,d;^,k,d;^,k,e;q,k:m;q,k:d", "", attention},
+    {"attention", 'F', "n,2h,q,d;n,h,k,d;n,h,k,e;k:m;q,k:d", "", attention},
+
+    {"conv1d", 'F', "n,Gc,W;Go,c,S;Go", "conv stride={stride} padding={padding} dilation={dilation} groups={groups}"},
+    {"conv2d", 'F', "n,Gc,W;Go,c,S;Go", "conv stride={stride} padding={padding} dilation={dilation} groups={groups}"},
+    {"conv3d", 'F', "n,Gc,W;Go,c,S;Go", "conv stride={stride} padding={padding} dilation={dilation} groups={groups}"},
+    {"conv_transpose1d", 'F', "n,Gc,O;Gc,o,S;Go", "conv_transpose stride={stride} padding={padding} output_padding={output_padding} dilation={dilation} groups={groups}"},
+    {"conv_transpose2d", 'F', "n,Gc,O;Gc,o,S;Go", "conv_transpose stride={stride} padding={padding} output_padding={output_padding} dilation={dilation} groups={groups}"},
+    {"avg_pool1d", 'F', ".,W", "avg_pool kernel={size} stride={stride} padding={padding} ceil={ceil_mode} include_pad={count_include_pad}"},
+    {"avg_pool2d", 'F', ".,W", "avg_pool kernel={size*2} stride={stride} padding={padding} ceil={ceil_mode} include_pad={count_include_pad} divisor={divisor_override}"},
+    {"avg_pool3d", 'F', ".,W", "avg_pool kernel={size*3} stride={stride} padding={padding} ceil={ceil_mode} include_pad={count_include_pad} divisor={divisor_override}"},
+    {"max_pool1d", 'F', ".,W", "max_pool kernel={size} stride={stride} padding={padding} dilation={dilation} ceil={ceil_mode}"},
+    {"max_pool2d", 'F', ".,W", "max_pool kernel={size*2} stride={stride} padding={padding} dilation={dilation} ceil={ceil_mode}"},
+    {"max_pool3d", 'F', ".,W", "max_pool kernel={size*3} stride={stride} padding={padding} dilation={dilation} ceil={ceil_mode}"},
+    {"max_pool1d_index", 'F', ".,W", "max_pool_index kernel={size} stride={stride} padding={padding} dilation={dilation} ceil={ceil_mode}"},
+    {"max_pool2d_index", 'F', ".,W", "max_pool_index kernel={size*2} stride={stride} padding={padding} dilation={dilation} ceil={ceil_mode}"},
+    {"adaptive_avg_pool1d", 'F', ".,a", "adaptive_avg_pool sizes={size}"},
+    {"adaptive_avg_pool2d", 'F', ".,a,b", "adaptive_avg_pool sizes={size*2}"},
+    {"interpolate", 'F', ".,W", "", interpolate},
+    {"unfold", 'A', "n,c,W", "im2col kernel={size*2} dilation={dilation} padding={padding} stride={stride}"},
+    {"fold", 'F', "n,cS,O", "col2im sizes={output_size*2} kernel={size*2} dilation={dilation} padding={padding} stride={stride}"},
+    {"windows", 'A', ".,W", "pool kernel={size} stride={stride} dilation={dilation}"},
+
+    {"reshape", 'A', "*", "reshape shape={shape}"},
+    {"permute", 'A', "*", "permute order={order}"},
+    {"transpose", 'A', ".,a,b", "transpose a={a} b={b}"},
+    {"expand", 'A', "*", "expand shape={shape}"},
+    {"pad", 'A', "*", "", pad},
+    {"slice", 'A', "*", "", slice},
+    {"stride", 'A', "*", "", stride},
+    {"flip", 'A', "*", "flip axes={axis}"},
+    {"roll", 'A', ".,a", "roll by={shift} axis={axis}"},
+    {"repeat", 'A', ".,a", "repeat_interleave times={times} axis={axis}"},
+    {"concat", 'A', ".,a;.,b", "cat axis={axis}"},
+    {"as_strided", 'A', "*", "", as_strided},
+    {"diagonal", 'A', "a,b", "diagonal a=0 b=1"},
+    {"tril", 'A', ".,a,b", "tril k={diagonal}"},
+    {"triu", 'A', ".,a,b", "triu k={diagonal}"},
+    {"arange", 'F', "", "arange begin=0 end={size} dtype=int64; cast to={dtype}"},
+    {"one_hot", 'F', "*:k", "one_hot classes={classes}; cast to={dtype}"},
+    {"gather", 'A', "k,a;*:k", "", gather},
+    {"take_along", 'A', ".,k;.,m:k", "", take_along},
+    {"index_select", 'A', "k,.;*:k", "", index_select},
+
+    {"scatter", 'A', ".,k;.,m:k;.,m", "", scatter},
+    {"scatter_nd", 'A', "k,j,a;n,2:k;n,a", "", scatter_nd},
+    {"scatter_nd", 'A', "k,.;*,1:k;*,.", "", scatter_nd},
+    {"index_add", 'N', "k,.;m:k;m,.", "", index_add},
+    {"segment_sum", 'N', "m,.;m:k", "", segments<0>},
+    {"segment_max", 'A', "m,.;m:k", "", segments<1>},
+    {"segment_min", 'A', "m,.;m:k", "", segments<2>},
+    {"embedding_bag", 'F', "k,a;n,m:k;n,m", "", embedding_bag},
+    {"select_and_scatter", 'F', ".,W;.,O", "", select_and_scatter},
+
+    {"quantize", 'F', ".,a;Z:+;Z:z", "", quantize},
+    {"dequantize", 'I', ".,a;Z:f;Z:z", "", dequantize},
+    {"fake_quantize", 'F', ".,a;Z:+;Z:z", "", fake_quantize},
+    {"dequantize_q8_0", 'F', ".,34n:u", "", dequantize_ggml<8>},
+    {"dequantize_q8_0", 'F', ".,32n:s;.,n", "", dequantize_ggml<8>},
+    {"dequantize_q4_0", 'F', ".,18n:u", "", dequantize_ggml<4>},
+    {"dequantize_q4_0", 'F', ".,16n:u;.,n", "", dequantize_ggml<4>},
+
+    {"leaky_relu", 'f', "*", "leaky_relu slope={slope}"},
+    {"prelu", 'f', "n,c,.;c", "", prelu},
+    {"prelu", 'f', "*;1", "", prelu},
+    {"elu", 'F', "*", "elu alpha={alpha}"},
+    {"celu", 'F', "*", "celu alpha={alpha}"},
+    {"selu", 'F', "*", "", selu},
+    {"clamp", 'f', "*;~;~", "", clamp},
+    {"hardtanh", 'F', "*", "hardtanh low={low} high={high}"},
+    {"relu6", 'F', "*", "relu6"},
+    {"hardsigmoid", 'F', "*", "hardsigmoid"},
+    {"hardswish", 'F', "*", "hardswish"},
+    {"mish", 'F', "*", "mish"},
+    {"softsign", 'F', "*", "softsign"},
+    {"logsigmoid", 'F', "*", "log_sigmoid"},
+    {"threshold", 'f', "*", "operator<= number={threshold} %0; where a={value} $ %0"},
+    {"glu", 'F', ".,2a;.,2a", "", [](const GivenArrays& g) { return gated(g, "sigmoid", 1); }},
+    {"swiglu", 'F', ".,2a;.,2a", "", [](const GivenArrays& g) { return gated(g, "silu", 0); }},
+    {"geglu", 'F', ".,2a;.,2a", "", [](const GivenArrays& g) { return gated(g, "gelu form=erf", 0); }},
+    {"dropout", 'f', "*;*:m", "", dropout},
+
+    {"cross_entropy", 'F', "n,K,.;n,.:K;K:+", "", class_loss<true>},
+    {"nll_loss", 'F', "n,K,.;n,.:K;K:+", "", class_loss<false>},
+    {"mse_loss", 'F', "*;*", "mse_loss reduction={reduction}"},
+    {"l1_loss", 'F', "*;*", "l1_loss reduction={reduction}"},
+    {"smooth_l1_loss", 'F', "*;*", "smooth_l1_loss beta={beta} reduction={reduction}"},
+    {"huber_loss", 'F', "*;*", "huber_loss delta={delta} reduction={reduction}"},
+    {"binary_cross_entropy", 'F', "*:p;*:p;*", "", bce},
+    {"binary_cross_entropy_with_logits", 'F', "*;*;*", "", bce_logits},
+    {"kl_div", 'F', "a,.;a,.:p", "", kl_div},
+
+    {"rnn_cell", 'F', ".,i;.,h;h,i;h,h;h;h", "", [](const GivenArrays& g) { return cell(g, "rnn_cell activation={activation}"); }},
+    {"lstm_cell", 'F', ".,i;.,h;.,h;4h,i;4h,h;4h;4h", "", [](const GivenArrays& g) { return cell(g, "lstm_cell"); }},
+    {"lstm_cell_c", 'F', ".,i;.,h;.,h;4h,i;4h,h;4h;4h", "", [](const GivenArrays& g) { return cell(g, "lstm_cell_c"); }},
+    {"gru_cell", 'F', ".,i;.,h;3h,i;3h,h;3h;3h", "", [](const GivenArrays& g) {
+       return cell(g, g.is("linear_before_reset") ? "gru_cell" : "gru_cell reset_first=1"); }},
+    {"rope", 'F', ".,n,2d;n,d;n,d", "rope interleaved={interleaved?}"},
+    {"complex_mul", 'F', ".,2;^,2", "complex_mul"},
+    {"complex_exp", 'F', ".,2", "complex_exp"},
+    {"complex_abs", 'F', ".,2", "complex_abs"},
+    {"complex_matmul", 'F', "n,k,2;k,m,2", "complex_matmul"},
+    {"dft", 'F', ".,n,2", "dft"},
+    {"idft", 'F', ".,n,2", "idft"},
+};
+// clang-format on
+
+}  // namespace
+
+Array GivenArrays::by(std::string_view calls) const {
+  Arrays all;
+  for (const auto& [name, array] : arrays) all.push_back(array);
+  return chained(filled(calls, *this), std::move(all));
+}
+
+Array chained(std::string_view calls, Arrays values) {
+  const std::size_t inputs = values.size();
+  while (!calls.empty()) {
+    const std::string_view one = calls.substr(0, calls.find(';'));
+    calls.remove_prefix(std::min(one.size() + 1, calls.size()));
+    std::string call = "call";
+    Arrays operands;
+    for (const std::string_view word : split(one, ' '))
+      if (word == "$")
+        operands.push_back(values.back());
+      else if (word[0] == '%')
+        operands.push_back(values.at(static_cast<std::size_t>(number(word.substr(1)))));
+      else
+        call += fmt::format(" {}", word);
+    if (operands.empty()) operands = values.size() == inputs ? values : Arrays{values.back()};
+    Call of = Call::parse(call);
+    const std::size_t hash = std::min(of.name.find('#'), of.name.size());
+    const std::size_t which = hash < of.name.size() ? 1 : 0;
+    of.name.resize(hash);
+    values.push_back(define(of, operands).at(which));
+  }
+  return values.back();
+}
+
+std::span<const KernelLoops> kernel_loops() {
+  // Named functions are called as they are.
+  static const std::vector<KernelLoops> all = [] {
+    std::vector<KernelLoops> rows(std::begin(kKernelLoops), std::end(kKernelLoops));
+    for (const define::Definition& d : define::definitions())
+      if (d.group == "functions" &&
+          std::ranges::find(rows, d.name(), &KernelLoops::name) == rows.end())
+        rows.push_back({d.name(), 'F', define::parameters(d).size() == 1 ? "*" : "~;~", d.name()});
+    return rows;
+  }();
+  return all;
+}
+
+Arrays define_kernel(const Call& call, const Arrays& inputs) {
+  const std::string_view name = std::string_view(call.name).substr(kKernelCall.size());
+  const auto row = std::ranges::find(kernel_loops(), name, &KernelLoops::name);
+  if (row == kernel_loops().end())
+    throw ParseError(fmt::format("there is no definition '{}'", name.substr(0, 40)));
+  GivenArrays given;
+  given.call.name = name;
+  std::size_t next = 0, known = 0;
+  const auto omitted = split(call.arg("omit").value_or(""), ',');
+  for (const define::Parameter& p : define::parameters(define::definition(name))) {
+    const auto value = call.arg(p.name);
+    known += value ? 1 : 0;
+    if (!p.is_array) {
+      want(value || !p.required, "an argument is missing");
+      given.call.set(p.name, std::string(value.value_or(p.fallback)));
+    } else if (value) {  // a number
+      const DType dtype =
+          !inputs.empty() && is_float(inputs[0].dtype) ? inputs[0].dtype : DType::Float32;
+      given.arrays.emplace_back(
+          p.name,
+          Array{dtype, {}, {as_type(dtype, Near(static_cast<Real>(call.real(p.name, 0))))}});
+    } else if (std::ranges::find(omitted, p.name) == omitted.end() && next < inputs.size()) {
+      given.arrays.emplace_back(p.name, inputs[next++]);
+    } else {
+      want(!p.required, "an array is missing");
+    }
+  }
+  want(next == inputs.size() && known + (call.has("omit") ? 1 : 0) == call.args.size(),
+       "unknown arguments");
+  // Narrow floats round as their types do.
+  DType in = DType::Float64;
+  for (const Array& x : inputs)
+    if (is_float(x.dtype) && info(x.dtype).digits < info(in).digits) in = x.dtype;
+  const Rounding of(in);
+  const bool open_zeros = row->types >= 'a';
+  Array out = row->of != nullptr ? row->of(given) : given.by(row->calls);
+  out.signed_zeros = out.signed_zeros && !open_zeros;
+  for (Near& cell : out.cells) {
+    if (is_float(out.dtype) && !cell.exact()) cell = as_type(out.dtype, cell);
+    if (is_float(out.dtype) && !info(out.dtype).infinities &&
+        (std::isinf(cell.v) || (std::isnan(cell.v) && !out.signed_zeros)))
+      cell = anything();
+  }
+  return {out};
+}
+
+}  // namespace touchstone::fuzz::defined

@@ -1,0 +1,439 @@
+// Calls of the definitions of `touchstone kernel --list`, from their signatures and shapes.
+#include <map>
+#include <optional>
+
+#include "touchstone/base/error.h"
+#include "touchstone/define/definitions.h"
+#include "touchstone/fuzz/cases/program.h"
+#include "touchstone/fuzz/definitions/calls.h"
+#include "touchstone/fuzz/draw/draw_call.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+using Parameters = std::vector<define::Parameter>;
+
+class KernelDrawing {
+ public:
+  KernelDrawing(Drawing& d, const defined::KernelLoops& row)
+      : d_(d), row_(row), parameters_(define::parameters(define::definition(row.name))) {}
+
+  void draw() {
+    d_.call.name = std::string(defined::kKernelCall) + std::string(row_.name);
+    whole_ = d_.shape();
+    lead_ = d_.shape(0, 2);
+    if (takes("stride") || row_.name == "interpolate") draw_windows();
+    const std::vector<std::string_view> inputs = split(row_.inputs, ';');
+    std::vector<CallSizes> shapes;
+    for (const std::string_view input : inputs)
+      shapes.push_back(shape_of(input.substr(0, input.find(':'))));
+    if (!shapes.empty()) first_ = shapes[0];
+    for (const define::Parameter& p : parameters_)
+      if (!p.is_array && !d_.call.has(p.name)) draw_argument(p.name, p.fallback);
+    for (std::size_t axes = 0; axes < 2; ++axes)
+      if (takes("transpose_a") && d_.call.has(axes == 0 ? "transpose_a" : "transpose_b") &&
+          d_.call.whole(axes == 0 ? "transpose_a" : "transpose_b", 0) == 1 &&
+          shapes[axes].size() > 1)
+        std::swap(shapes[axes].back(), shapes[axes][shapes[axes].size() - 2]);
+    draw_arrays(inputs, shapes);
+  }
+
+ private:
+  bool takes(std::string_view name) const {
+    return std::ranges::find(parameters_, name, &define::Parameter::name) != parameters_.end();
+  }
+  std::int64_t size_of(char letter) {
+    static const std::vector<std::int64_t> kSizes = {2, 3, 1, 4, 2, 5, 3, 1, 2, 6, 3, 2};
+    const auto [it, is_new] = sizes_.try_emplace(letter, 0);
+    if (!is_new) return it->second;
+    it->second = letter == 'G' || letter == 'K' ? d_.between(1, 3) : d_.chooser.pick(kSizes);
+    if (letter != 'G' && letter != 'K' && d_.chance(1, 40)) it->second = 0;
+    if (letter == 'G') d_.set("groups", it->second);
+    return it->second;
+  }
+  std::int64_t product_of(std::string_view letters) {
+    std::int64_t product = 1, digits = 0;
+    for (const char c : letters)
+      if (c >= '0' && c <= '9')
+        digits = 10 * digits + (c - '0');
+      else if (c == 'S')
+        for (const std::int64_t size : window_) product *= size;
+      else
+        product *= size_of(c);
+    return product * (digits == 0 ? 1 : digits);
+  }
+  CallSizes shape_of(std::string_view text) {
+    CallSizes shape;
+    const auto append = [&](const CallSizes& more) {
+      shape.insert(shape.end(), more.begin(), more.end());
+    };
+    for (const std::string_view axis : split(text, ','))
+      if (axis == "*")
+        append(whole_);
+      else if (axis == "~")
+        append(d_.part_of(whole_));
+      else if (axis == ".")
+        append(lead_);
+      else if (axis == "^")
+        append(d_.chance(1, 3) ? CallSizes() : d_.part_of(lead_));
+      else if (axis == "W")
+        append(spatial_);
+      else if (axis == "S")
+        append(window_);
+      else if (axis == "O" && row_.name == "fold")
+        shape.push_back(product(counts_));
+      else if (axis == "O")
+        append(counts_);
+      else if (axis != "Z")
+        shape.push_back(product_of(axis));
+    return shape;
+  }
+  static std::int64_t product(const CallSizes& sizes) { return Drawing::count(sizes); }
+
+  // One number where all are equal, or a list.
+  void set_sizes(std::string_view key, const CallSizes& sizes) {
+    const bool equal = std::ranges::all_of(sizes, [&](std::int64_t s) { return s == sizes[0]; });
+    if (!takes(key)) return;
+    if (equal && !sizes.empty() && row_.name != "interpolate" &&
+        row_.name != "select_and_scatter" && d_.chance(1, 2))
+      d_.set(key, sizes[0]);
+    else
+      d_.call.set(key, sizes);
+  }
+  void draw_windows() {
+    const std::string_view name = row_.name;
+    const auto digit = name.find_first_of("123");
+    const std::int64_t axes = digit != name.npos && name[digit + 1] == 'd' ? name[digit] - '0'
+                              : name == "fold" || name == "unfold"         ? 2
+                              : name == "windows"                          ? 1
+                                                                           : d_.between(1, 2);
+    const bool pools = takes("size") && takes("ceil_mode"), transposed = takes("output_padding"),
+               ceil = pools && d_.chance(1, 2);
+    CallSizes stride, padding, dilation, more;
+    for (std::int64_t i = 0; i < axes; ++i) {
+      const bool equal = i > 0 && d_.chance(1, 2);
+      const auto as_before = [&](const CallSizes& all, std::int64_t drawn) {
+        return equal ? all.back() : drawn;
+      };
+      window_.push_back(as_before(window_, d_.between(1, 3)));
+      stride.push_back(as_before(stride, d_.between(1, 3)));
+      dilation.push_back(takes("dilation") ? as_before(dilation, d_.between(1, 2)) : 1);
+      const std::int64_t reach = dilation.back() * (window_.back() - 1) + 1;
+      const std::int64_t most = pools || name == "select_and_scatter" ? window_.back() / 2
+                                : transposed                          ? (reach - 1) / 2
+                                                                      : 2;
+      padding.push_back(takes("padding") ? std::min(most, as_before(padding, d_.between(0, most)))
+                                         : 0);
+      more.push_back(d_.between(0, std::max(stride.back(), dilation.back()) - 1));
+      spatial_.push_back(std::max<std::int64_t>(1, reach - 2 * padding.back() + d_.between(0, 4)));
+      counts_.push_back(transposed
+                            ? d_.between(1, 3)
+                            : (spatial_.back() + 2 * padding.back() - reach) / stride.back() + 1);
+    }
+    set_sizes("stride", stride);
+    set_sizes("padding", padding);
+    set_sizes("dilation", dilation);
+    set_sizes("output_padding", more);
+    set_sizes("output_size", spatial_);
+    if (ceil) d_.set("ceil_mode", 1);
+    if (name != "interpolate") return set_sizes("size", window_);
+    CallSizes sizes;
+    for (std::int64_t i = 0; i < axes; ++i) sizes.push_back(d_.between(1, 6));
+    d_.call.set("size", sizes);
+    const auto kind = d_.between(0, 3);
+    d_.call.set("mode", kind == 0   ? "nearest"
+                        : kind == 1 ? "nearest_exact"
+                        : axes == 1 ? "linear"
+                        : kind == 2 ? "bilinear"
+                                    : "bicubic");
+    if (kind > 1 && d_.chance(1, 2)) d_.set("align_corners", 1);
+  }
+
+  void maybe_flag(const std::string& name) {
+    if (d_.chance(1, 2)) d_.set(name, d_.between(0, 1));
+  }
+  CallSizes each_axis(std::int64_t low, std::int64_t high) {
+    CallSizes all;
+    for (std::size_t i = 0; i < first_.size(); ++i) all.push_back(d_.between(low, high));
+    return all;
+  }
+  void draw_argument(const std::string& name, const std::string& fallback) {
+    static constexpr std::string_view kWords[][2] = {
+        {"eps", "0.125 1e-05 0.001"},   {"slope", "0.25 -0.5"},
+        {"alpha", "0.3 1.5"},           {"low", "-0.75 0"},
+        {"high", "0.5 1.25"},           {"beta", "0.5 1.75"},
+        {"delta", "0.5 1.75"},          {"empty", "zero nan"},
+        {"activation", "relu tanh"},    {"p", "0.25 0.5"},
+        {"reduce", "none add max min"}, {"label_smoothing", "0.25 0.5"},
+        {"divisor_override", "3 1"},    {"ignore_index", "0 1 -1"},
+        {"quant_min", "-8 0 -128"},     {"quant_max", "7 100"},
+        {"mode", "sum mean max"},       {"reduction", "mean sum none"}};
+    static const std::vector<std::string> kFlags = {
+        "keep",       "last",        "descending",         "largest",
+        "causal",     "transpose_a", "transpose_b",        "count_include_pad",
+        "log_target", "interleaved", "linear_before_reset"};
+    const auto rank = static_cast<std::int64_t>(first_.size());
+    if (const auto* words = std::ranges::find(kWords, name, [](const auto& w) { return w[0]; });
+        words != std::end(kWords)) {
+      if (d_.chance(1, 2)) d_.call.set(name, std::string(d_.chooser.pick(split((*words)[1], ' '))));
+      if (row_.name == "kl_div" && d_.chance(1, 4)) d_.call.set("reduction", "batchmean");
+    } else if (std::ranges::find(kFlags, name) != kFlags.end()) {
+      if (name.starts_with("transpose") && rank < 2) return;
+      maybe_flag(name);
+    } else if (name == "axis" && fallback == "all") {
+      if (row_.name.starts_with("arg")) {
+        if (d_.chance(3, 4)) d_.set_axis(first_);
+      } else if (d_.chance(3, 4)) {
+        d_.call.set("axis", d_.axes(first_.size()));
+      }
+    } else if (name == "axis") {
+      d_.set("axis", takes("scale") && d_.chance(1, 2)              ? rank - 1
+                     : row_.name == "concat"                        ? rank - 1
+                     : takes("updates") && row_.name != "index_add" ? rank - 1
+                     : row_.name == "take_along"                    ? rank - 1
+                     : takes("index")                               ? 0
+                                                                    : d_.axis(first_.size()));
+    } else if (name == "k") {
+      const std::int64_t axis = d_.set_axis(first_);
+      d_.set("k", d_.between(0, first_[static_cast<std::size_t>(axis)]));
+    } else if (name == "correction") {
+      d_.set(name, d_.between(0, 2));
+    } else if (name == "accumulate") {
+      if (is_float(d_.dtype) && itemsize(d_.dtype) < 4) d_.maybe(name, {"float32", "float64"});
+    } else if (name == "to") {
+      draw_to();
+    } else if (name == "dtype") {
+      d_.maybe(name, {"int32", "float16", "float32", "int64", "uint8"});
+    } else if (name == "size") {
+      d_.call.set("size", each_size(row_.name == "adaptive_avg_pool2d" ? 2 : 1));
+    } else if (name == "classes" || name == "segments") {
+      d_.set(name, size_of('k'));
+    } else if (name == "shape") {
+      draw_shape();
+    } else if (name == "order") {
+      CallSizes order;
+      for (std::int64_t i = 0; i < rank; ++i)
+        order.insert(order.begin() + d_.between(0, i), i - (d_.chance(1, 4) ? rank : 0));
+      d_.call.set("order", order);
+    } else if (name == "a" || name == "b") {
+      if (d_.chance(1, 2)) d_.set(name, d_.axis(first_.size()));
+    } else if (name == "before" || name == "after") {
+      d_.call.set(name, each_axis(0, 2));
+    } else if (name == "begin") {
+      CallSizes begin, end;
+      for (const std::int64_t size : first_) {
+        begin.push_back(d_.between(0, size));
+        end.push_back(d_.between(begin.back(), size));
+      }
+      d_.call.set("begin", begin);
+      d_.call.set("end", end);
+    } else if (name == "steps") {
+      CallSizes steps = each_axis(1, 3);
+      for (std::int64_t& step : steps) step = d_.chance(1, 3) ? -step : step;
+      d_.call.set("steps", steps);
+    } else if (name == "shift") {
+      d_.set(name, d_.between(-4, 4));
+    } else if (name == "times") {
+      d_.set(name, d_.between(1, 3));
+    } else if (name == "diagonal") {
+      d_.set(name, d_.between(-3, 3));
+    } else if (name == "value" || name == "threshold") {
+      if (row_.name == "threshold" || d_.chance(1, 2))
+        d_.call.set(name, is_bool(d_.dtype) || is_unsigned(d_.dtype) ? "1"
+                          : is_float(d_.dtype) && d_.chance(1, 2)    ? "-0.5"
+                                                                     : "3");
+    }
+  }
+  CallSizes each_size(int axes) {
+    CallSizes sizes;
+    for (int i = 0; i < axes; ++i) sizes.push_back(d_.between(1, 6));
+    return sizes;
+  }
+  void draw_to() {
+    static const std::vector<DType> kLevels = {DType::UInt8,  DType::Int8,       DType::Int16,
+                                               DType::UInt16, DType::Float8E4M3, DType::Float8E5M2};
+    DType to = d_.chooser.pick(kLevels);
+    if (row_.name != "quantize") {
+      const DType from = d_.dtype;
+      d_.any_type();
+      to = d_.dtype;
+      d_.dtype = from;
+      for (const DTypeInfo& info : dtype_table)
+        if (row_.name == "bitcast" && is_integer(info.dtype) && info.dtype != from &&
+            info.itemsize == static_cast<int>(itemsize(from)))
+          to = info.dtype;
+    }
+    d_.call.set("to", std::string(touchstone::name(to)));
+  }
+  // Of expand, reshape and as_strided.
+  void draw_shape() {
+    CallSizes shape = first_;
+    if (row_.name == "expand") {
+      for (std::int64_t& size : shape)
+        size = size == 1 && d_.chance(1, 2) ? d_.between(0, 3) : size;
+      const CallSizes more = d_.shape(0, 2);
+      shape.insert(shape.begin(), more.begin(), more.end());
+    } else if (row_.name == "reshape") {
+      std::int64_t left = product(first_);
+      shape.clear();
+      for (const std::int64_t by : {2, 3, 2})
+        if (left % by == 0 && left > 0 && d_.chance(1, 2)) {
+          shape.push_back(by);
+          left /= by;
+        }
+      shape.insert(shape.begin() + d_.between(0, static_cast<std::int64_t>(shape.size())),
+                   left > 0 && d_.chance(1, 3) ? -1 : left);
+    } else {
+      shape = d_.shape(0, 3);
+      CallSizes strides;
+      std::int64_t low = 0, high = 0, n = product(first_);
+      for (const std::int64_t size : shape) {
+        strides.push_back(d_.between(-3, 3));
+        (strides.back() < 0 ? low : high) += strides.back() * std::max<std::int64_t>(size - 1, 0);
+      }
+      d_.call.set("strides", strides);
+      d_.set("offset", std::max<std::int64_t>(-low, 0) +
+                           (n > high - low ? d_.between(0, n - 1 - high + low) : 0));
+    }
+    d_.call.set("shape", shape);
+  }
+
+  // Scales or zero points of x.
+  CallSizes scale_shape() {
+    const auto axis = static_cast<std::size_t>(
+        defined::axis_in(d_.call.whole("axis", 1), static_cast<int>(first_.size())));
+    if (blocked_ < 0) blocked_ = d_.between(0, 2);
+    if (blocked_ == 0) return {};
+    if (blocked_ == 1) return {first_[axis]};
+    CallSizes shape = first_;
+    if (!d_.call.has("block")) d_.set("block", d_.between(1, 3));
+    const std::int64_t block = d_.call.whole("block", 1);
+    shape[axis] = (shape[axis] + block - 1) / block;
+    return shape;
+  }
+
+  void draw_arrays(const std::vector<std::string_view>& inputs, std::vector<CallSizes>& shapes) {
+    const DType dtype = d_.dtype;
+    const bool may_omit = row_.name == "clamp" || row_.name == "attention";
+    std::size_t next = 0;
+    std::vector<std::string> omitted;
+    bool stops = false;
+    for (const define::Parameter& p : parameters_) {
+      if (!p.is_array) continue;
+      if (p.name == "scale" && !p.required && !row_.name.starts_with("dequantize")) {
+        d_.maybe("scale", {"0.5", "2.0"});
+        if (may_omit && !d_.call.has("scale")) omitted.emplace_back("scale");
+        continue;
+      }
+      if (p.name == "pos_weight") {
+        d_.maybe("pos_weight", {"3.0", "0.5"});
+        continue;
+      }
+      if (next >= inputs.size()) return;
+      std::string_view kind = inputs[next];
+      CallSizes shape = shapes[next++];
+      if (!p.required && (stops || d_.chance(1, 3))) {
+        if (may_omit) omitted.push_back(p.name);
+        stops = !may_omit;
+        continue;
+      }
+      if (kind.starts_with('Z')) shape = scale_shape();
+      const std::size_t colon = kind.find(':');
+      draw_values(shape, dtype, colon == kind.npos ? ' ' : kind[colon + 1]);
+    }
+    if (!omitted.empty()) d_.call.set("omit", fmt::format("{}", fmt::join(omitted, ",")));
+  }
+  void draw_values(const CallSizes& shape, DType dtype, char kind) {
+    switch (kind) {
+      case '+':
+        d_.input(shape, dtype);
+        return d_.in_range(0.25, 3);
+      case 'p':
+        d_.input(shape, dtype);
+        return d_.in_range(0, 1);
+      case 'b':
+        return d_.mask(shape);
+      case 'm':
+        return d_.chance(1, 2) ? d_.mask(shape) : static_cast<void>(d_.input(shape, dtype));
+      case 'd':
+        d_.input(shape, dtype);
+        for (std::string& v : d_.call.inputs.back().values) v = d_.chance(1, 3) ? "0.0" : "2.0";
+        d_.call.inputs.back().via = "";
+        return;
+      case 'u':
+        return static_cast<void>(d_.input(shape, DType::UInt8));
+      case 's':
+        return static_cast<void>(d_.input(shape, DType::Int8));
+      case 'f':
+        return static_cast<void>(
+            d_.input(shape, d_.chance(1, 3) ? DType::Float16 : DType::Float32));
+      case 'z':
+        return static_cast<void>(d_.input(shape, d_.chance(1, 2) ? DType::Int8 : DType::UInt8));
+      case 'i':
+        d_.positions(shape, 40, false);
+        d_.call.inputs.back().dtype = dtype;
+        return;
+      case ' ':
+        return static_cast<void>(d_.input(shape, dtype));
+      default:
+        draw_positions(shape, kind);
+    }
+  }
+  // Below a size, some counted from the end and some outside.
+  void draw_positions(const CallSizes& shape, char letter) {
+    static const std::vector<DType> kTypes = {DType::Int64, DType::Int32, DType::Int8, DType::UInt8,
+                                              DType::Int16};
+    const std::int64_t size = size_of(letter);
+    d_.input(shape, d_.chooser.pick(kTypes));
+    CallInput& at = d_.call.inputs.back();
+    at.via = at.via == "wide" ? "" : at.via;
+    for (std::string& v : at.values) {
+      std::int64_t p = d_.chance(1, 12) ? d_.between(-size - 2, size + 2)
+                       : size == 0      ? 0
+                                        : d_.between(0, size - 1) - (d_.chance(1, 4) ? size : 0);
+      if (is_unsigned(at.dtype)) p = std::abs(p);
+      v = fmt::format("{}", p);
+    }
+  }
+
+  Drawing& d_;
+  const defined::KernelLoops& row_;
+  const Parameters parameters_;
+  CallSizes whole_, lead_, first_, window_, spatial_, counts_;
+  std::map<char, std::int64_t> sizes_;
+  std::int64_t blocked_ = -1;
+};
+
+bool takes_type(char types, DType dtype) {
+  types = static_cast<char>(types & ~0x20);
+  return types == 'A' || (types == 'F' && is_float(dtype)) || (types == 'I' && is_integer(dtype)) ||
+         (types == 'B' && !is_float(dtype)) || (types == 'N' && !is_bool(dtype));
+}
+
+}  // namespace
+
+Call draw_kernel_call(Chooser& chooser) {
+  const auto rows = defined::kernel_loops();
+  const defined::KernelLoops& row = rows[chooser.below(rows.size())];
+  static const std::vector<Numbers> kNumbers = {Numbers::Plain, Numbers::Fine, Numbers::Fine,
+                                                Numbers::Ties, Numbers::Edges};
+  for (int tries = 0; tries < 8; ++tries) {
+    Drawing d{chooser};
+    d.numbers = chooser.pick(kNumbers);
+    for (int types = 0; types < 8 && (types == 0 || !takes_type(row.types, d.dtype)); ++types)
+      d.any_type((row.types | 0x20) == 'f');
+    if (!takes_type(row.types, d.dtype))
+      d.dtype = (row.types | 0x20) == 'f' ? DType::Float32 : DType::Int32;
+    KernelDrawing(d, row).draw();
+    for (CallInput& x : d.call.inputs) x.via = "";
+    try {
+      (void)defined::define(d.call, defined::inputs_of(d.call));
+      return d.call;
+    } catch (const ParseError&) {
+      continue;  // for example an empty row whose maximum is wanted
+    }
+  }
+  return Call::parse("call kernel.neg | float64 (): 1");
+}
+
+}  // namespace touchstone::fuzz
