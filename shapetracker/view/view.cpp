@@ -150,11 +150,16 @@ View View::trusted(Shape shape, Strides strides, sint offset, std::optional<Mask
     full = full && (!mask || (is((*mask)[i].first, 0) && (*mask)[i].second == shape[i]));
   }
   if (full) mask.reset();
+  // Repeats need not be counted: reduces nested in each other repeat their operands along axes that
+  // no program walks. `size` throws.
+  Shape walked;
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (!is(strides[i], 0)) walked.push_back(shape[i]);
+  elements(walked);
   view.shape_ = std::move(shape);
   view.strides_ = std::move(strides);
   view.offset_ = std::move(offset);
   view.mask_ = std::move(mask);
-  elements(view.shape_);
   if (view.is_concrete())
     require_addresses_fit(view.shape_, view.strides_, view.offset_, view.mask_);
   return view;
