@@ -39,7 +39,8 @@ constexpr char kEnvironment[] =
     "for none: TOUCHSTONE_CC_SECONDS (120); TOUCHSTONE_CC_OUTPUT, MiB that it prints (16); "
     "TOUCHSTONE_CC_MEMORY, MiB of address space for each of its processes and of each file "
     "(8192).\nTOUCHSTONE_ROOM=off: run compilers and foreign backends without a sandbox "
-    "(docs/backends.md).";
+    "(docs/backends.md). TOUCHSTONE_ROOM_READS: more folders that backends may read, separated by "
+    "colons.";
 constexpr char kFooter[] =
     "Exit codes: 0 done or PASS, 1 FAIL or a goal missed, 2 bad usage or input (also UNUSABLE), 3 "
     "WEAK, 4 nothing was checked, 5 SUSPECT; --help of a verb lists its own.\nThe file name - "

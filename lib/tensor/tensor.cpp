@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "touchstone/base/checked.h"
 #include "touchstone/lazy/aside.h"
 #include "touchstone/lazy/jit.h"
 #include "touchstone/tensor/mlops.h"
@@ -27,16 +28,33 @@ Tensor Tensor::empty(const Shape& shape, const TensorOptions& options) {
   return Tensor(LazyBuffer::empty(shape, options.dtype, options.device));
 }
 
+namespace {
+
+// value(0), value(1), ... value(count - 1).
+template <class Value>
+Tensor values_of(std::uint64_t count, const TensorOptions& options, const Value& value) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
+  if (count > kMost)
+    throw ShapeError(fmt::format("cannot make {} values; use at most {}", count, kMost));
+  return with_storage(options.dtype, [&]<class T>(std::type_identity<T>) {
+    std::vector<T> values;
+    values.reserve(count);
+    const auto size = static_cast<std::int64_t>(count);
+    for (std::int64_t i = 0; i < size; ++i) values.push_back(convert<T>(value(i)));
+    return Tensor::from<T>(values, {sint(size)}, options.device);
+  });
+}
+
+}  // namespace
+
 Tensor Tensor::arange(std::int64_t begin, std::int64_t end, std::int64_t step,
                       const TensorOptions& options) {
   if (step == 0) throw ShapeError("arange: the step is 0; use a positive or negative step");
-  return with_storage(options.dtype, [&]<class T>(std::type_identity<T>) {
-    std::vector<T> values;
-    for (std::int64_t i = begin; step > 0 ? i < end : i > end; i += step)
-      values.push_back(convert<T>(i));
-    const sint count(static_cast<std::int64_t>(values.size()));
-    return from<T>(values, {count}, options.device);
-  });
+  const std::int64_t way = checked_sub(end, begin);
+  const auto size = [](std::int64_t n) { return n < 0 ? 0 - std::uint64_t(n) : std::uint64_t(n); };
+  const std::uint64_t full = size(way) / size(step), rest = size(way) % size(step) != 0;
+  return values_of((way < 0) == (step < 0) ? full + rest : 0, options,
+                   [&](std::int64_t i) { return begin + i * step; });
 }
 
 Tensor Tensor::arange_of(double begin, double end, double step, const TensorOptions& options) {
@@ -45,13 +63,8 @@ Tensor Tensor::arange_of(double begin, double end, double step, const TensorOpti
     throw ShapeError(fmt::format(
         "arange: from {} to {} by {} there is no finite number of values; change the step", begin,
         end, step));
-  return with_storage(options.dtype, [&]<class T>(std::type_identity<T>) {
-    std::vector<T> values;
-    for (std::int64_t i = 0; static_cast<double>(i) < wanted; ++i)
-      values.push_back(convert<T>(begin + static_cast<double>(i) * step));
-    const sint count(static_cast<std::int64_t>(values.size()));
-    return from<T>(values, {count}, options.device);
-  });
+  return values_of(static_cast<std::uint64_t>(std::max(wanted, 0.0)), options,
+                   [&](std::int64_t i) { return begin + static_cast<double>(i) * step; });
 }
 
 Tensor Tensor::linspace(double begin, double end, std::int64_t count,
@@ -61,13 +74,9 @@ Tensor Tensor::linspace(double begin, double end, std::int64_t count,
   if (!is_float(options.dtype))
     throw DTypeError(
         fmt::format("linspace: makes floats, not {}; cast the result", name(options.dtype)));
-  return with_storage(options.dtype, [&]<class T>(std::type_identity<T>) {
-    std::vector<T> values;
-    const double step = count > 1 ? (end - begin) / static_cast<double>(count - 1) : 0;
-    for (std::int64_t i = 0; i < count; ++i)
-      values.push_back(
-          convert<T>(i > 0 && i == count - 1 ? end : begin + static_cast<double>(i) * step));
-    return from<T>(values, {count}, options.device);
+  const double step = count > 1 ? (end - begin) / static_cast<double>(count - 1) : 0;
+  return values_of(static_cast<std::uint64_t>(count), options, [&](std::int64_t i) {
+    return i > 0 && i == count - 1 ? end : begin + static_cast<double>(i) * step;
   });
 }
 
@@ -86,7 +95,7 @@ Tensor Tensor::empty_like(const Tensor& x, std::optional<DType> dtype) {
 
 Tensor Tensor::eye(std::int64_t n, const TensorOptions& options) {
   // Rows of n ones, each followed by n zeros, cut to n x n: row i has its one in column i.
-  const std::vector<Slice> all_but_last = {{.end = n * n}};
+  const std::vector<Slice> all_but_last = {{.end = checked_mul(n, n)}};
   return ones({n, 1}, options).pad({{0, 0}, {0, n}}).flatten().slice(all_but_last).reshape({n, n});
 }
 

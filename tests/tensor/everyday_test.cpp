@@ -42,6 +42,16 @@ TEST(Creation, RangesOfFractionsCountAsNumPysDo) {
   for (int i = 0; i < 10; ++i) EXPECT_EQ(tenths[static_cast<std::size_t>(i)], 0.0 + i * 0.1);
   EXPECT_EQ(Tensor::arange(0.0, 3.0, 1.0, {DType::Int32, "CPU"}).read<std::int32_t>(),
             (Ints{0, 1, 2}));
+  EXPECT_EQ(Tensor::arange(5, -5, -4).read<std::int32_t>(), (Ints{5, 1, -3}));
+  EXPECT_EQ(Tensor::arange(3, 5, -1).elements(), 0);
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(Tensor::arange(0, kMost, kMost / 2, {DType::Int64, "CPU"}).read<std::int64_t>(),
+            (std::vector<std::int64_t>{0, kMost / 2, kMost / 2 * 2}));
+  EXPECT_EQ(Tensor::arange(0, -kMost - 1, -kMost - 1).elements(), 1);
+  EXPECT_THROW(Tensor::arange(kMost), ShapeError);
+  EXPECT_THROW(Tensor::arange(0.0, 8e15), ShapeError);
+  EXPECT_THROW(Tensor::linspace(0, 1, kMost), ShapeError);
+  EXPECT_THROW(Tensor::eye(kMost / 4), OverflowError);
   EXPECT_THROW(Tensor::arange(0.0, 1.0, 0.0), ShapeError);
   EXPECT_THROW(Tensor::arange(0.0, HUGE_VAL, 1.0), ShapeError);
   EXPECT_THROW(Tensor::arange(0.0, std::nan(""), 1.0), ShapeError);
