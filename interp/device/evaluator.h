@@ -14,8 +14,8 @@ namespace touchstone::interp {
 /// Elements per block: enough to amortise the walk over nodes, few enough to stay in cache.
 inline constexpr std::int64_t kBlockElements = 4096;
 
-/// Result blocks that a repeating reduce keeps: all of an array of 262,144 elements, in any order.
-inline constexpr std::int64_t kKeptBlocks = 64;
+/// Result blocks that a repeating reduce keeps.
+inline constexpr std::int64_t kKeptBlocks = 16;
 
 /// Block size for a program: smaller for thousands of nodes, so that all blocks together hold no
 /// more than those of 2,048 nodes.
