@@ -43,11 +43,6 @@ Array lstm_of(const Call& c) {
   return lstm_cell(c.array("x"), c.array("h"), c.array("c"), weights_of(c), GivesC, c.way());
 }
 
-template <bool GivesC>
-Array lstm_steps_of(const Call& c) {
-  return lstm(c.array("x"), c.array("h"), c.array("c"), weights_of(c), GivesC, c.way());
-}
-
 constexpr std::string_view kTanhOrRelu[] = {"tanh", "relu"};
 
 // clang-format off
@@ -128,12 +123,6 @@ const Definition kLayers[] = {
     {"cells", "lstm_cell_c(x, h, c, w_ih, w_hh, b_ih?, b_hh?)", "c' of the same", lstm_of<true>, kMayDiffer},
     {"cells", "gru_cell(x, h, w_ih, w_hh, b_ih?, b_hh?, linear_before_reset=1)", "h'; rows of the weights: r, z, n",
      [](const Call& c) { return gru_cell(c.array("x"), c.array("h"), weights_of(c), c.flag("linear_before_reset"), c.way()); }, kMayDiffer},
-    {"cells", "rnn(x, h, w_ih, w_hh, b_ih?, b_hh?, activation=tanh)", "the last h of rnn_cell over x: (steps, .., in), at most 16",
-     [](const Call& c) { return rnn(c.array("x"), c.array("h"), weights_of(c), c.choice("activation", kTanhOrRelu) == 1, c.way()); }, kMayDiffer},
-    {"cells", "lstm(x, h, c, w_ih, w_hh, b_ih?, b_hh?)", "the last h of lstm_cell", lstm_steps_of<false>, kMayDiffer},
-    {"cells", "lstm_c(x, h, c, w_ih, w_hh, b_ih?, b_hh?)", "the last c", lstm_steps_of<true>, kMayDiffer},
-    {"cells", "gru(x, h, w_ih, w_hh, b_ih?, b_hh?, linear_before_reset=1)", "the last h of gru_cell",
-     [](const Call& c) { return gru(c.array("x"), c.array("h"), weights_of(c), c.flag("linear_before_reset"), c.way()); }, kMayDiffer},
 
     {"pairs", "rope(x, cos, sin, interleaved=0)", "pairs rotated: (i, i + d/2), or (2i, 2i + 1)",
      [](const Call& c) { return rope(c.array("x"), c.array("cos"), c.array("sin"), c.flag("interleaved"), c.way()); }, kMayDiffer},

@@ -62,7 +62,7 @@ constexpr CompositeForm kForms[] = {
     {"softmax masked_softmax log_softmax logsumexp cross_entropy nll_loss mse_loss l1_loss "
      "smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div "
      "layer_norm group_norm instance_norm rms_norm batch_norm rnn_cell lstm_cell lstm_cell_c "
-     "gru_cell rnn lstm lstm_c gru rope",
+     "gru_cell rope",
      "narrow stages",
      "exponentials, sums, logarithms, losses, gates, or mean and r, may be rounded to a narrow "
      "type",

@@ -396,7 +396,8 @@ Array gated(NamedFunction f, const Array& first, const std::optional<Array>& sec
             bool second_gates);
 
 // ---- recurrent cells, with PyTorch's weights: w_ih (gates hidden, in), w_hh (gates hidden,
-// hidden), biases (gates hidden). x: (.., in), h, c: (.., hidden).
+// hidden), biases (gates hidden). x: (.., in), h, c: (.., hidden). A sequence is judged in one call
+// from the states before each step: x: (steps, .., in), h: (steps, .., hidden).
 struct CellWeights {
   Array w_ih, w_hh;
   std::optional<Array> b_ih = {}, b_hh = {};
@@ -412,15 +413,6 @@ Array lstm_cell(const Array& x, const Array& h, const Array& c, const CellWeight
 /// `linear_before_reset`, as in ONNX, n = tanh(W x + b_ih + W (r h) + b_hh).
 Array gru_cell(const Array& x, const Array& h, const CellWeights& weights,
                bool linear_before_reset = true, const Way& way = {});
-
-/// The last state of the cells over x: (steps, .., in), of at most 16 steps. GRUs without
-/// `linear_before_reset` nest two reduces a step, LSTMs reach the limit of nodes at some 6 steps.
-Array rnn(const Array& x, Array h, const CellWeights& weights, bool with_relu = false,
-          const Way& way = {});
-Array lstm(const Array& x, Array h, Array c, const CellWeights& weights, bool gives_c = false,
-           const Way& way = {});
-Array gru(const Array& x, Array h, const CellWeights& weights, bool linear_before_reset = true,
-          const Way& way = {});
 
 // ---- complex numbers: pairs (real, imaginary) on the last axis, of size 2
 Array complex_mul(const Array& x, const Array& y);

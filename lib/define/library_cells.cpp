@@ -101,45 +101,4 @@ Array gru_cell(const Array& x, const Array& h, const CellWeights& weights, bool 
   return (1 - z) * n + z * h;
 }
 
-namespace {
-
-// Each step of x: (steps, .., in).
-std::vector<Array> steps_of(const Array& x, std::string_view what) {
-  require_rank(x, 2, what, "x");
-  if (x.size(0) < 1 || x.size(0) > kMostReduces)
-    throw ShapeError(fmt::format(
-        "{0}: {1} steps, axis 0 of x {2}; from 1 to {3} here. Judge all steps of a longer sequence "
-        "from the states before them: {0}_cell(x, h, ..), h: (steps, .., hidden)",
-        what, x.size(0), str(x.shape()), kMostReduces));
-  std::vector<Array> steps;
-  Pairs keep = whole_ranges(x.shape());
-  for (std::int64_t t = 0; t < x.size(0); ++t) {
-    keep[0] = {t, t + 1};
-    steps.push_back(x.shrink(keep).reshape(Sizes(x.shape().begin() + 1, x.shape().end())));
-  }
-  return steps;
-}
-
-}  // namespace
-
-Array rnn(const Array& x, Array h, const CellWeights& weights, bool with_relu, const Way& way) {
-  for (const Array& step : steps_of(x, "rnn")) h = rnn_cell(step, h, weights, with_relu, way);
-  return h;
-}
-Array lstm(const Array& x, Array h, Array c, const CellWeights& weights, bool gives_c,
-           const Way& way) {
-  for (const Array& step : steps_of(x, "lstm")) {
-    const Array next = lstm_cell(step, h, c, weights, true, way);
-    h = lstm_cell(step, h, c, weights, false, way);
-    c = next;
-  }
-  return gives_c ? c : h;
-}
-Array gru(const Array& x, Array h, const CellWeights& weights, bool linear_before_reset,
-          const Way& way) {
-  for (const Array& step : steps_of(x, "gru"))
-    h = gru_cell(step, h, weights, linear_before_reset, way);
-  return h;
-}
-
 }  // namespace touchstone::define

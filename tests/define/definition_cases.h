@@ -259,6 +259,7 @@ inline std::vector<Case> window_cases() {
       {"conv_transpose1d(x[1,1,3]:T, w[1,1,2]:T, padding=2, stride=3)", "conv_transpose padding=2 stride=3"},
       {"conv_transpose2d(x[1,2,3,4]:T, w[2,2,3,2]:T, b[2]:T, stride=[2,1], padding=[1,0], dilation=[1,2])", "conv_transpose stride=2,1 padding=1,0 dilation=1,2"},
       {"conv_transpose2d(x[2,4,2,3]:T, w[4,1,2,2]:T, b[4]:T, stride=2, output_padding=1, groups=4)", "conv_transpose stride=2 output_padding=1 groups=4"},
+      {"conv_transpose3d(x[1,2,2,3,2]:T, w[2,1,2,1,2]:T, b[1]:T, stride=[1,2,1], padding=[1,0,0], dilation=[1,1,2])", "conv_transpose stride=1,2,1 padding=1,0,0 dilation=1,1,2"},
       {"adaptive_avg_pool1d(x[2,7]:T, size=3)", "adaptive_avg_pool sizes=3"},
       {"adaptive_avg_pool1d(x[3,4]:T, size=6)", "adaptive_avg_pool sizes=6"},
       {"adaptive_avg_pool2d(x[2,7,10]:T, size=[4,5])", "adaptive_avg_pool sizes=4,5"},

@@ -156,12 +156,12 @@ def last_norm(*names):
         x = d.floats(*d.shape(0, 2), d.int(1, 6), special=False)
         return {"x": x, **{n: d.floats(x.shape[-1], special=False) for n in names}}
     return draw
-def cell(gates, steps=False, **more):
+def cell(gates):
     def draw(d):
         i, h, batch = d.int(1, 3), d.int(1, 3), [d.int(1, 3)]
-        lead = [d.int(1, 3)] + batch if steps else batch
-        arrays = {"x": lead + [i], "h": batch + [h], **({"c": batch + [h]} if gates == 4 else {}), "w_ih": [gates * h, i], "w_hh": [gates * h, h], "b_ih": [gates * h], "b_hh": [gates * h]}
-        return {**{n: d.floats(*s, special=False) for n, s in arrays.items()}, **more}
+        batch = [d.int(1, 3)] * d.int(0, 1) + batch
+        arrays = {"x": batch + [i], "h": batch + [h], **({"c": batch + [h]} if gates == 4 else {}), "w_ih": [gates * h, i], "w_hh": [gates * h, h], "b_ih": [gates * h], "b_hh": [gates * h]}
+        return {**{n: d.floats(*s, special=False) for n, s in arrays.items()}}
     return draw
 def attended(d):
     n, m, k = d.int(1, 4), d.int(1, 5), d.int(1, 4)
@@ -277,13 +277,6 @@ def gru(x, h, w_ih, w_hh, b_ih, b_hh):
     r, z = sigmoid(r + hr), sigmoid(z + hz)
     return (1 - z) * np.tanh(n + r * hn) + z * h
 def rnn(x, h, w_ih, w_hh, b_ih, b_hh): return np.tanh(x @ w_ih.T + b_ih + h @ w_hh.T + b_hh)
-def steps(f, which=None):
-    def result(x, h, c=None, **w):
-        for t in x:
-            h = f(t, h, **w) if c is None else f(t, h, c, **w)
-            h, c = h if isinstance(h, tuple) else (h, c)
-        return c if which else h
-    return result
 def attention(q, k, v, mask=None):
     scores = q @ np.swapaxes(k, -1, -2) / math.sqrt(q.shape[-1])
     return softmax(scores if mask is None else np.where(mask, scores, -np.inf)) @ v
@@ -460,7 +453,6 @@ NUMPY = {  # name: (how its arguments are drawn, the function)
     "smooth_l1_loss": (loss(), rounded(reduction(smooth))), "huber_loss": (loss(), rounded(reduction(smooth))), "binary_cross_entropy": (loss(True), rounded(reduction(bce))),
     "binary_cross_entropy_with_logits": (loss(), rounded(reduction(lambda x, t: (1 - t) * x + softplus(-x)))), "kl_div": (loss(True), rounded(reduction(lambda x, t: t * (np.log(t) - x)))),
     "rnn_cell": (cell(1), rounded(rnn)), "gru_cell": (cell(3), rounded(gru)), "lstm_cell": (cell(4), rounded(lambda **k: lstm(**k)[0])), "lstm_cell_c": (cell(4), rounded(lambda **k: lstm(**k)[1])),
-    "rnn": (cell(1, True), rounded(steps(rnn))), "gru": (cell(3, True), rounded(steps(gru))), "lstm": (cell(4, True), rounded(steps(lstm))), "lstm_c": (cell(4, True), rounded(steps(lstm, "c"))),
     "rope": (lambda d: {"x": d.floats(2, 3, 6, special=False), "cos": d.floats(3, 3, special=False), "sin": d.floats(3, 3, special=False)}, rounded(roped)),
     "complex_mul": (pairs("x", "y"), rounded(lambda x, y: as_pairs(as_complex(x) * as_complex(y)))), "complex_exp": (pairs("x"), rounded(lambda x: as_pairs(np.exp(as_complex(x))))), "complex_abs": (pairs("x"), rounded(lambda x: abs(as_complex(x)))),
     "complex_matmul": (lambda d: {"x": d.floats(3, 4, 2, special=False), "y": d.floats(4, 2, 2, special=False)}, rounded(lambda x, y: as_pairs(as_complex(x) @ as_complex(y)))),
