@@ -162,8 +162,11 @@ std::unique_ptr<Area> make_far_area(Compilers compilers = Compilers::Libtcc);
 std::unique_ptr<Area> make_rewrite_area();
 
 /// Calls of single functions, layers, losses and optimizers of the tensor library, in every type,
-/// against their definitions (call_check.h): refused, form, value, gradient; and programs over
-/// Tensors in float64, differentiated.
+/// against their definitions (call_check.h): refused, form, value, gradient; definitions of kernels
+/// likewise, made a kernel and computed by the reference; and programs over Tensors in float64,
+/// differentiated.
+///   legal        the oracle accepts a definition's result in long double, rounded once
+///   changed      the oracle refuses it with one element changed, unless its verdict is WEAK
 ///   gradient     agrees with finite differences where the function is smooth
 ///   early        realizing each statement at once changes no bit
 ///   refused      no statement that fits is refused

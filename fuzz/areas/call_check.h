@@ -21,12 +21,8 @@ Checked check_call(const Call& call, const std::string& text, Effort effort,
                    const std::string& device);
 
 /// A definition of `touchstone kernel --list` (kernel.softmax), made a kernel and computed by the
-/// reference, against its loops (definitions/define_kernels.cpp):
-///   refused      a call that fits is accepted
-///   form         type and shape are as defined
-///   value        elements are the loops', exactly where nothing is rounded
-///   legal        the oracle accepts the loops' result, rounded once
-///   changed      the oracle refuses it with one element changed, unless its verdict is WEAK
+/// reference, against its loops (definitions/define_kernels.cpp), with the relations of areas.h:
+/// refused, form, value (exact where nothing is rounded), legal and changed.
 Checked check_definition(const Call& call, const std::string& text, Effort effort);
 bool is_kernel_call(const Call& call);
 

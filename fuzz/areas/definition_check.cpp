@@ -130,8 +130,6 @@ Checked compared(const Call& call, const Array& wanted, std::uint64_t hash, Effo
   best[at] = *other;
   const Verdict wrong = judged_as(effort == Effort::Full || hash / 64 % 8 == 0);
   if (wrong.outcome == Outcome::Fail) return {};
-  // A form may leave elements without numbers open.
-  if (!wrong.form.empty() && wrong.weak > 0) return unchanged;
   return fail("changed",
               fmt::format("element {} may be {} for {} +- {}: {}", at, other->str(),
                           static_cast<double>(right.v), static_cast<double>(right.e), wrong.str()));

@@ -73,11 +73,11 @@ std::span<const Definition> loss_definitions();
 std::span<const Definition> cell_definitions();
 std::span<const Definition> optimizer_definitions();
 
-/// A definition of `touchstone kernel --list` as loops. In `inputs`, arrays are separated by ';' and
-/// axes by ',': "*" is any shape, "~" a part that broadcasts to it, "." leading axes, "^" those or
-/// none; letters and digits are sizes that are multiplied, "G" the argument `groups`, "K" the
-/// classes, "W" the axes of windows, "S" their sizes, "O" their number. After ':' what the values
-/// are (draw_kernel_call.cpp).
+/// A definition of `touchstone kernel --list` as loops. In `inputs`, arrays are separated by ';'
+/// and axes by ',': "*" is any shape, "~" a part that broadcasts to it, "." leading axes, "^" those
+/// or none, "%" an index into the first along an axis; letters and digits are sizes that are
+/// multiplied, "G" the argument `groups`, "K" the classes, "W" the axes of windows, "S" their
+/// sizes, "O" their number. After ':' what the values are (draw_signature_call.cpp).
 struct GivenArrays;
 struct KernelLoops {
   std::string_view name;
@@ -85,8 +85,9 @@ struct KernelLoops {
   /// zeros of the result have either sign.
   char types;
   std::string_view inputs;
-  /// Calls of the functions here (`chained`); "{axis}" is an argument, "{axis:a,b}" the word of that
-  /// number, "{size*2}" a number for two axes, "{flag?}" nothing if 0, "{x}" the type of an array.
+  /// Calls of the functions here (`chained`); "{axis}" is an argument, "{axis:a,b}" the word of
+  /// that number, "{size*2}" a number for two axes, "{flag?}" nothing if 0, "{x}" the type of an
+  /// array.
   std::string_view calls;
   Array (*of)(const GivenArrays& given) = nullptr;
 };
@@ -105,6 +106,13 @@ Arrays inputs_of(const Call& call);
 Arrays define(const Call& call, const Arrays& inputs);
 
 // Shared by definitions.
+struct Write {
+  Sizes to;  // -1: outside
+  Near value;
+};
+/// Each element combined with those written to it by none (the last), max, min or, in any order,
+/// add.
+Array combined(Array x, const std::vector<Write>& writes, std::string_view by);
 Array matmul_of(const Array& x, const Array& y, DType type);
 Array softmax_of(const Array& x, int axis, bool logarithm);
 Array scores_of(const Array& q, const Array& k, const Array* mask, bool causal, const Near* scale);

@@ -6,6 +6,34 @@
 #include "touchstone/fuzz/definitions/calls.h"
 
 namespace touchstone::fuzz::defined {
+
+Array combined(Array x, const std::vector<Write>& writes, std::string_view by) {
+  const Rounding of(x.dtype);
+  std::vector<std::optional<Sum>> sums(x.cells.size());
+  for (const Write& w : writes) {
+    if (std::ranges::find(w.to, -1) != w.to.end()) continue;
+    Near& cell = x[w.to];
+    if (by == "none") cell = w.value;
+    if (by == "max") cell = larger(cell, w.value);
+    if (by == "min") cell = smaller_of(cell, w.value);
+    if (by != "add") continue;
+    if (!is_float(x.dtype)) {
+      cell = is_bool(x.dtype)
+                 ? Near(cell.v != 0 || w.value.v != 0)
+                 : as_type(x.dtype, Near(static_cast<Real>(static_cast<Wide>(cell.v) +
+                                                           static_cast<Wide>(w.value.v))));
+      continue;
+    }
+    std::optional<Sum>& sum = sums[x.place(w.to)];
+    if (!sum) sum.emplace().add(cell);
+    sum->add(w.value);
+  }
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    if (sums[i]) x.cells[i] = sums[i]->value();
+  x.signed_zeros = false;
+  return x;
+}
+
 namespace {
 
 std::size_t axis_of_call(const Call& call, const Array& x, std::int64_t otherwise = -1) {
@@ -78,27 +106,13 @@ Arrays scatter_call(const Call& call, const Arrays& x) {
   want(!kAdd || !is_bool(x[0].dtype), "sums of bool");
   const std::size_t axis = axis_of_call(call, x[0]);
   want_like(x[0], x[1], axis);
-  Array out = x[0];
-  std::vector<Sum> sums(x[0].cells.size());
+  std::vector<Write> writes;
   each(x[1].shape, [&](const Sizes& at) {
     Sizes to = at;
     to[axis] = position_in(x[1], at, x[0].shape[axis]);
-    if (!kAdd)
-      out[to] = x[2][at];
-    else if (is_float(x[0].dtype))
-      sums[x[0].place(to)].add(x[2][at]);
-    else
-      out[to] =
-          as_type(x[0].dtype, static_cast<Real>(static_cast<std::int64_t>(
-                                  static_cast<std::uint64_t>(static_cast<Wide>(out[to].v)) +
-                                  static_cast<std::uint64_t>(static_cast<Wide>(x[2][at].v)))));
+    writes.push_back({to, x[2][at]});
   });
-  if (kAdd && is_float(x[0].dtype))
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      Sum all = sums[i];
-      all.add(x[0].cells[i]);
-      out.cells[i] = all.value();
-    }
+  Array out = combined(x[0], writes, kAdd ? "add" : "none");
   out.signed_zeros = !kAdd;
   return {out};
 }

@@ -240,37 +240,6 @@ Array take_along(const GivenArrays& g) {
   });
 }
 
-struct Write {
-  Sizes to;
-  Near value;
-};
-// Each element combined with those written to it, in any order if they are added.
-Array combined(Array x, const std::vector<Write>& writes, std::string_view by) {
-  const Rounding of(x.dtype);
-  std::vector<std::optional<Sum>> sums(x.cells.size());
-  for (const Write& w : writes) {
-    if (std::ranges::find(w.to, -1) != w.to.end()) continue;
-    Near& cell = x[w.to];
-    if (by == "none") cell = w.value;
-    if (by == "max") cell = larger(cell, w.value);
-    if (by == "min") cell = smaller_of(cell, w.value);
-    if (by != "add") continue;
-    if (!is_float(x.dtype)) {
-      cell = is_bool(x.dtype)
-                 ? Near(cell.v != 0 || w.value.v != 0)
-                 : as_type(x.dtype, Near(static_cast<Real>(static_cast<Wide>(cell.v) +
-                                                           static_cast<Wide>(w.value.v))));
-      continue;
-    }
-    std::optional<Sum>& sum = sums[x.place(w.to)];
-    if (!sum) sum.emplace().add(cell);
-    sum->add(w.value);
-  }
-  for (std::size_t i = 0; i < sums.size(); ++i)
-    if (sums[i]) x.cells[i] = sums[i]->value();
-  x.signed_zeros = false;
-  return x;
-}
 Array scatter(const GivenArrays& g) {
   const Array &x = g["x"], &index = g["index"], &updates = g["updates"];
   const auto axis = static_cast<std::size_t>(g.axis(x));
@@ -774,9 +743,9 @@ constexpr KernelLoops kKernelLoops[] = {
     {"attention", 'F', ".,q,d;^,k,d;^,k,e;q,k:m;q,k:d", "", attention},
     {"attention", 'F', "n,2h,q,d;n,h,k,d;n,h,k,e;k:m;q,k:d", "", attention},
 
-    {"conv1d", 'F', "n,Gc,W;Go,c,S;Go", "conv stride={stride} padding={padding} dilation={dilation} groups={groups}"},
-    {"conv2d", 'F', "n,Gc,W;Go,c,S;Go", "conv stride={stride} padding={padding} dilation={dilation} groups={groups}"},
-    {"conv3d", 'F', "n,Gc,W;Go,c,S;Go", "conv stride={stride} padding={padding} dilation={dilation} groups={groups}"},
+    {"conv1d", 'F', "n,Gc,W;Go,c,S;Go", "conv1d stride={stride} padding={padding} dilation={dilation} groups={groups}"},
+    {"conv2d", 'F', "n,Gc,W;Go,c,S;Go", "conv2d stride={stride} padding={padding} dilation={dilation} groups={groups}"},
+    {"conv3d", 'F', "n,Gc,W;Go,c,S;Go", "conv3d stride={stride} padding={padding} dilation={dilation} groups={groups}"},
     {"conv_transpose1d", 'F', "n,Gc,O;Gc,o,S;Go", "conv_transpose stride={stride} padding={padding} output_padding={output_padding} dilation={dilation} groups={groups}"},
     {"conv_transpose2d", 'F', "n,Gc,O;Gc,o,S;Go", "conv_transpose stride={stride} padding={padding} output_padding={output_padding} dilation={dilation} groups={groups}"},
     {"avg_pool1d", 'F', ".,W", "avg_pool kernel={size} stride={stride} padding={padding} ceil={ceil_mode} include_pad={count_include_pad}"},
@@ -812,10 +781,10 @@ constexpr KernelLoops kKernelLoops[] = {
     {"arange", 'F', "", "arange begin=0 end={size} dtype=int64; cast to={dtype}"},
     {"one_hot", 'F', "*:k", "one_hot classes={classes}; cast to={dtype}"},
     {"gather", 'A', "k,a;*:k", "", gather},
-    {"take_along", 'A', ".,k;.,m:k", "", take_along},
+    {"take_along", 'A', "*;%:@", "", take_along},
     {"index_select", 'A', "k,.;*:k", "", index_select},
 
-    {"scatter", 'A', ".,k;.,m:k;.,m", "", scatter},
+    {"scatter", 'A', "*;%:@;%", "", scatter},
     {"scatter_nd", 'A', "k,j,a;n,2:k;n,a", "", scatter_nd},
     {"scatter_nd", 'A', "k,.;*,1:k;*,.", "", scatter_nd},
     {"index_add", 'N', "k,.;m:k;m,.", "", index_add},
@@ -857,7 +826,7 @@ constexpr KernelLoops kKernelLoops[] = {
     {"nll_loss", 'F', "n,K,.;n,.:K;K:+", "", class_loss<false>},
     {"mse_loss", 'F', "*;*", "mse_loss reduction={reduction}"},
     {"l1_loss", 'F', "*;*", "l1_loss reduction={reduction}"},
-    {"smooth_l1_loss", 'F', "*;*", "smooth_l1_loss beta={beta} reduction={reduction}"},
+    {"smooth_l1_loss", 'F', "*;*", "huber_loss delta={beta} reduction={reduction}; operator/ number={beta}"},
     {"huber_loss", 'F', "*;*", "huber_loss delta={delta} reduction={reduction}"},
     {"binary_cross_entropy", 'F', "*:p;*:p;*", "", bce},
     {"binary_cross_entropy_with_logits", 'F', "*;*;*", "", bce_logits},

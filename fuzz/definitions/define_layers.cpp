@@ -288,65 +288,33 @@ Arrays multi_head_call(const Call& call, const Arrays& x) {
   return {linear_of(mixed, x[9], &x[10])};
 }
 
-// The linear part of the gates: W x + b.
-std::vector<Near> gates_of(const Array& x, const Sizes& row, const Array& w, const Array& b) {
-  std::vector<Near> out;
-  for (std::int64_t g = 0; g < w.shape[0]; ++g) {
-    Sum sum;
-    Sizes from = row;
-    from.push_back(0);
-    for (std::int64_t k = 0; k < w.shape[1]; ++k) {
-      from.back() = k;
-      sum.add(x[from] * w[{g, k}]);
-    }
-    out.push_back(sum.value() + b[{g}]);
-  }
-  return out;
-}
 // x, weight_ih, weight_hh, bias_ih, bias_hh and, if given, the hidden state and the cell.
 template <bool kCell>
 Arrays recurrent_call(const Call&, const Arrays& x) {
   want_floats(x, 5, kCell ? 7 : 6);
-  want(x[0].rank() == 3 && x[1].rank() == 2 && x[2].rank() == 2, "steps");
-  constexpr std::int64_t kGates = kCell ? 4 : 3;
-  const std::int64_t n = x[0].shape[0], steps = x[0].shape[1], hidden = x[2].shape[1];
-  want(steps > 0 && x[1].shape == Sizes{kGates * hidden, x[0].shape[2]} &&
-           x[2].shape == Sizes{kGates * hidden, hidden} && x[3].shape == Sizes{kGates * hidden} &&
-           x[4].shape == x[3].shape,
-       "weights");
+  want(x[0].rank() == 3 && x[2].rank() == 2 && x[0].shape[1] > 0, "steps");
   want(!kCell || x.size() != 6, "a hidden state and a cell");
-  Array h{x[0].dtype, {n, hidden}, std::vector<Near>(static_cast<std::size_t>(n * hidden))}, c = h;
-  if (x.size() > 5) {
-    want(x[5].shape == h.shape && (!kCell || x.back().shape == h.shape), "a state");
-    h.cells = x[5].cells;
-    if (kCell) c.cells = x.back().cells;
+  const std::int64_t n = x[0].shape[0], steps = x[0].shape[1], hidden = x[2].shape[1];
+  const auto zero = [](const Sizes&) { return Near(); };
+  Array h = made(x[0].dtype, {n, hidden}, zero), c = h,
+        outputs = made(x[0].dtype, {n, steps, hidden}, zero);
+  for (std::size_t i = 5; i < x.size(); ++i) {
+    want(x[i].shape == h.shape, "a state");
+    (i == 5 ? h : c) = x[i];
   }
-  Array outputs = made(x[0].dtype, {n, steps, hidden}, [](const Sizes&) { return Near(); });
   for (std::int64_t t = 0; t < steps; ++t) {
-    const Array was = h;
-    for (std::int64_t row = 0; row < n; ++row) {
-      const std::vector<Near> in = gates_of(x[0], {row, t}, x[1], x[3]),
-                              mem = gates_of(was, {row}, x[2], x[4]);
-      for (std::int64_t j = 0; j < hidden; ++j) {
-        const auto gate = [&](std::int64_t g) { return static_cast<std::size_t>(g * hidden + j); };
-        const auto both = [&](std::int64_t g) { return in[gate(g)] + mem[gate(g)]; };
-        Near& now = h[{row, j}];
-        if constexpr (kCell) {
-          Near& cell = c[{row, j}];
-          cell = sigmoid(both(1)) * cell + sigmoid(both(0)) * tanh(both(2));
-          now = sigmoid(both(3)) * tanh(cell);
-        } else {
-          const Near r = sigmoid(both(0)), z = sigmoid(both(1)),
-                     fresh = tanh(in[gate(2)] + r * mem[gate(2)]);
-          now = (Near(1) - z) * fresh + z * was[{row, j}];
-        }
-        outputs[{row, t, j}] = now;
-      }
-    }
+    Arrays of = {made(x[0].dtype, {n, x[0].shape[2]},
+                      [&](const Sizes& at) {
+                        return x[0][{at[0], t, at[1]}];
+                      }),
+                 h};
+    if (kCell) of.push_back(c);
+    of.insert(of.end(), x.begin() + 1, x.begin() + 5);
+    h = chained(kCell ? "lstm_cell" : "gru_cell", of);
+    if (kCell) c = chained("lstm_cell_c", of);
+    each(h.shape, [&](const Sizes& at) { outputs[{at[0], t, at[1]}] = h[at]; });
   }
-  Arrays out = {outputs, h};
-  if (kCell) out.push_back(c);
-  return out;
+  return kCell ? Arrays{outputs, h, c} : Arrays{outputs, h};
 }
 Arrays unchanged(const Call&, const Arrays& x) {
   want_floats(x, 1, 1);

@@ -48,13 +48,6 @@ Arrays huber_call(const Call& call, const Arrays& x) {
     return d.v < delta ? d * d * Near(0.5L) : (d - Near(delta / 2)) * Near(delta);
   });
 }
-Arrays smooth_l1_call(const Call& call, const Arrays& x) {
-  const auto beta = static_cast<Real>(call.real("beta", 1));
-  return pairwise(call, x, [&](const Near& a, const Near& b) {
-    const Near d = magnitude(a - b);
-    return d.v < beta ? d * d * Near(0.5L) / Near(beta) : d - Near(beta / 2);
-  });
-}
 Arrays kl_call(const Call& call, const Arrays& x) {
   return pairwise(call, x, [&](const Near& v, const Near& t) {
     if (call.has("log_target")) return exp(t) * (t - v);
@@ -128,7 +121,6 @@ constexpr Definition kLosses[] = {
     {"huber_loss", huber_call},
     {"binary_cross_entropy", bce_call},
     {"binary_cross_entropy_with_logits", bce_logits_call},
-    {"smooth_l1_loss", smooth_l1_call},
     {"kl_div", kl_call},
     {"nll_loss", nll_call},
     {"cross_entropy", nll_call},

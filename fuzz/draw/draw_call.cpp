@@ -219,7 +219,7 @@ const std::vector<DrawnCall>& all_drawn() {
     for (const std::string_view n : kPairNames) rows.push_back({n, draw_pair});
     for (const std::string_view n : kReduceNames) rows.push_back({n, draw_reduce});
     rows.insert(rows.end(), std::begin(kDrawn), std::end(kDrawn));
-    for (const auto& more : {drawn_movements(), drawn_layers()})
+    for (const auto& more : {drawn_movements(), drawn_layers(), drawn_signatures()})
       rows.insert(rows.end(), more.begin(), more.end());
     return rows;
   }();

@@ -160,5 +160,6 @@ struct DrawnCall {
 };
 std::span<const DrawnCall> drawn_movements();
 std::span<const DrawnCall> drawn_layers();
+std::span<const DrawnCall> drawn_signatures();
 
 }  // namespace touchstone::fuzz

@@ -49,9 +49,18 @@ Verdict in_forms(const LazyOpPtr& definition, Verdict found, std::span<Buffer* c
   const std::vector<std::int64_t> samples = samples_of(found, candidate.size());
   for (const define::FormulaForm& form :
        define::forms_of(judging.definition, shapes_of(judging), named)) {
-    const auto is_legal = [&](std::int64_t i) {
-      return is_legal_at(form.kernel, inputs, i, candidate.at(i), judging.profile);
+    const auto allows = [&](std::int64_t i, const Scalar& value) {
+      return is_legal_at(form.kernel, inputs, i, value, judging.profile);
     };
+    // What is wrong is not excused by a form that allows every number there.
+    const auto is_open = [&](std::int64_t i) {
+      const DType dtype = candidate.dtype();
+      if (i != found.index || !is_float(dtype)) return false;
+      const double far = std::ldexp(1.0, info(dtype).max_exponent);
+      return allows(i, Scalar::from_double(dtype, far)) &&
+             allows(i, Scalar::from_double(dtype, -far));
+    };
+    const auto is_legal = [&](std::int64_t i) { return allows(i, candidate.at(i)) && !is_open(i); };
     if (found.outcome == Outcome::Fail && is_found && !std::ranges::all_of(samples, is_legal))
       continue;
     const auto holds = [&](const LazyOpPtr& condition) { return all_true(condition, inputs); };

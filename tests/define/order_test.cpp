@@ -1,5 +1,6 @@
-// Positions, order, running extremes, truth and products against loops over rows of numbers: with
-// ties, zeros of both signs, infinities and NaN, of every type; and right and wrong results judged.
+// Positions, order, running extremes, truth and products against the loops of fuzz/definitions:
+// with ties, zeros of both signs, infinities and NaN, of every type; and right and wrong results
+// judged.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 
 #include "../interp/kernels.h"
 #include "touchstone/define/text.h"
+#include "touchstone/fuzz/definitions/calls.h"
 #include "touchstone/interp/oracle/verdict.h"
 
 namespace touchstone::define {
@@ -59,84 +61,42 @@ std::string input(DType dtype, const Sizes& shape) {
   return "x" + str(shape) + ":" + std::string(info(dtype).short_name);
 }
 
-bool above(double a, double b) { return std::isnan(a) ? !std::isnan(b) : a > b; }
-std::vector<std::size_t> ordered(const Row& x, bool descending) {
-  std::vector<std::size_t> order(x.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, [&](std::size_t i, std::size_t j) {
-    if (above(x[i], x[j]) || above(x[j], x[i])) return descending == above(x[i], x[j]);
-    return i < j;
-  });
-  return order;
+// Along an axis; the values are those of fuzz/definitions.
+const char* const kCalls[] = {"argmax",
+                              "argmin",
+                              "argmax last=1",
+                              "argmin keep=1 last=1",
+                              "cummax",
+                              "cummin",
+                              "cummax_index",
+                              "cummin_index",
+                              "sort",
+                              "sort descending=1",
+                              "argsort",
+                              "argsort descending=1",
+                              "top_k k=2",
+                              "top_k k=2 largest=0",
+                              "top_k_index k=2",
+                              "top_k_index k=2 largest=0",
+                              "any",
+                              "all keep=1",
+                              "count_nonzero"};
+std::string text_of(std::string call, const std::string& x, int axis) {
+  std::string rest = call.substr(std::min(call.find(' '), call.size()));
+  for (std::size_t at = rest.find(' '); at != rest.npos; at = rest.find(' ', at + 2))
+    rest.replace(at, 1, ", ");
+  return fmt::format("{}({}, axis={}{})", call.substr(0, call.find(' ')), x, axis, rest);
 }
-Row taken(const Row& x, std::vector<std::size_t> at) {
+Row defined_as(const std::string& call, const Row& x, DType dtype, const Sizes& shape, int axis) {
+  fuzz::defined::Array array{dtype, shape, {}};
+  for (const double v : x) array.cells.emplace_back(v);
   Row out;
-  for (const std::size_t i : at) out.push_back(x[i]);
+  for (const fuzz::defined::Near& cell :
+       fuzz::defined::define(fuzz::Call::parse(fmt::format("call kernel.{} axis={}", call, axis)),
+                             {array})[0]
+           .cells)
+    out.push_back(static_cast<double>(cell.v));
   return out;
-}
-Row places(const std::vector<std::size_t>& at) { return {at.begin(), at.end()}; }
-template <class T>
-std::vector<T> first(std::vector<T> all, std::size_t k) {
-  all.resize(std::min(k, all.size()));
-  return all;
-}
-// True if b takes the place of the extreme a: NaN over numbers, of ties the later if `last`.
-bool displaces(double b, double a, bool most, bool last) {
-  if (std::isnan(a) || std::isnan(b)) return std::isnan(b) && (last || !std::isnan(a));
-  return b == a ? last : most == (b > a);
-}
-Row extreme(const Row& x, bool most, bool last) {
-  std::size_t at = 0;
-  for (std::size_t i = 1; i < x.size(); ++i)
-    if (displaces(x[i], x[at], most, last)) at = i;
-  return {static_cast<double>(at)};
-}
-Row running(const Row& x, bool most, bool place) {
-  Row out;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double at = extreme(first(x, i + 1), most, true)[0];
-    out.push_back(place ? at : x[static_cast<std::size_t>(at)]);
-  }
-  return out;
-}
-Row nonzero(const Row& x, int what) {  // NaN is
-  const auto n =
-      static_cast<std::size_t>(std::ranges::count_if(x, [](double v) { return v != 0; }));
-  return {what == 0 ? n > 0 : what == 1 ? n == x.size() : static_cast<double>(n)};
-}
-
-// Along the last axis, and with `axis` before the last parenthesis along any.
-struct Operation {
-  std::string before, after;  // the text around the input and around the axis
-  std::function<Row(const Row&)> of;
-  bool needs_elements = false, keeps = true;  // keeps the axis
-};
-const std::vector<Operation>& operations() {
-  static const std::vector<Operation> all = {
-      {"argmax", "", [](const Row& x) { return extreme(x, true, false); }, true, false},
-      {"argmin", "", [](const Row& x) { return extreme(x, false, false); }, true, false},
-      {"argmax", ", last=1", [](const Row& x) { return extreme(x, true, true); }, true, false},
-      {"argmin", ", keep=1, last=1", [](const Row& x) { return extreme(x, false, true); }, true},
-      {"cummax", "", [](const Row& x) { return running(x, true, false); }},
-      {"cummin", "", [](const Row& x) { return running(x, false, false); }},
-      {"cummax_index", "", [](const Row& x) { return running(x, true, true); }},
-      {"cummin_index", "", [](const Row& x) { return running(x, false, true); }},
-      {"sort", "", [](const Row& x) { return taken(x, ordered(x, false)); }},
-      {"sort", ", descending=1", [](const Row& x) { return taken(x, ordered(x, true)); }},
-      {"argsort", "", [](const Row& x) { return places(ordered(x, false)); }},
-      {"argsort", ", descending=1", [](const Row& x) { return places(ordered(x, true)); }},
-      {"top_k", ", k=2", [](const Row& x) { return taken(x, first(ordered(x, true), 2)); }, true},
-      {"top_k", ", k=2, largest=0",
-       [](const Row& x) { return taken(x, first(ordered(x, false), 2)); }, true},
-      {"top_k_index", ", k=2", [](const Row& x) { return places(first(ordered(x, true), 2)); },
-       true},
-      {"top_k_index", ", k=2, largest=0",
-       [](const Row& x) { return places(first(ordered(x, false), 2)); }, true},
-      {"any", "", [](const Row& x) { return nonzero(x, 0); }, false, false},
-      {"all", ", keep=1", [](const Row& x) { return nonzero(x, 1); }},
-      {"count_nonzero", "", [](const Row& x) { return nonzero(x, 2); }, false, false},
-  };
-  return all;
 }
 
 // Zeros are equal.
@@ -175,23 +135,18 @@ TEST(Order, IsThatOfLoops) {
         }
         const BufferPtr given = stored(dtype, x), row = stored(dtype, rows[0]);
         const auto size = static_cast<std::int64_t>(n);
-        for (const Operation& o : operations()) {
-          const auto text = [&](const Sizes& shape, const char* axis) {
-            return o.before + "(" + input(dtype, shape) + ", axis=" + axis + o.after + ")";
-          };
-          const Row got = computed(text({2, size, 3}, round == 0 ? "1" : "-2"), given);
-          for (std::size_t r = 0; r < 6; ++r) {
-            const Row wanted = o.of(rows[r]);
-            ASSERT_EQ(got.size(), wanted.size() * 6);
-            for (std::size_t i = 0; i < wanted.size(); ++i) {
-              const double value = got[(r / 3 * wanted.size() + i) * 3 + r % 3];
-              ASSERT_TRUE(same(value, wanted[i]))
-                  << text({2, size, 3}, "1") << " of " << fmt::format("{}", fmt::join(rows[r], " "))
-                  << ": element " << i << " is " << value << ", not " << wanted[i];
-            }
-          }
-          const std::string one = text({size}, "0");
-          const Row right = o.of(rows[0]);
+        for (const std::string call : kCalls) {
+          const int axis = round == 0 ? 1 : -2;
+          const std::string all = text_of(call, input(dtype, {2, size, 3}), axis);
+          const Row got = computed(all, given),
+                    wanted = defined_as(call, x, dtype, {2, size, 3}, axis);
+          ASSERT_EQ(got.size(), wanted.size()) << all;
+          for (std::size_t i = 0; i < wanted.size(); ++i)
+            ASSERT_TRUE(same(got[i], wanted[i]))
+                << all << " of " << fmt::format("{}", fmt::join(x, " ")) << ": element " << i
+                << " is " << got[i] << ", not " << wanted[i];
+          const std::string one = text_of(call, input(dtype, {size}), 0);
+          const Row right = defined_as(call, rows[0], dtype, {size}, 0);
           Row wrong = right;
           wrong.back() = is_bool(parse(one).value.dtype()) ? 1 - wrong.back()
                          : wrong.back() == 1               ? 2

@@ -1,4 +1,5 @@
-// Calls of the definitions of `touchstone kernel --list`, from their signatures and shapes.
+// Calls drawn from signatures and shapes (definitions/calls.h): of the definitions of
+// `touchstone kernel --list`, and of functions of the tensor library.
 #include <map>
 #include <optional>
 
@@ -13,28 +14,77 @@ namespace {
 
 using Parameters = std::vector<define::Parameter>;
 
-class KernelDrawing {
+// Of the tensor library; positions and lists fit.
+struct Signature {
+  std::string_view signature;
+  char types;
+  std::string_view inputs;
+  std::string_view name() const { return signature.substr(0, signature.find('(')); }
+};
+// clang-format off
+constexpr Signature kSignatures[] = {
+    {"pool(x, kernel=..., stride=1, padding=0, dilation=1)", 'A', ".,W"},
+    {"max_pool(x, kernel=..., stride=1, padding=0, dilation=1)", 'A', ".,W"},
+    {"avg_pool(x, kernel=..., stride=1, padding=0, dilation=1)", 'A', ".,W"},
+    {"max_pool2d(x, kernel=..., stride=1)", 'A', "n,.,W"},
+    {"avg_pool2d(x, kernel=..., stride=1)", 'A', "n,.,W"},
+    {"conv(x, w, b?, stride=1, padding=0, dilation=1, groups=1, before=0, after=0)", 'F', "n,Gc,W;Go,c,S;Go"},
+    {"conv1d(x, w, b?, stride=1, padding=0, dilation=1, groups=1)", 'F', "n,Gc,W;Go,c,S;Go"},
+    {"conv2d(x, w, b?, stride=1, padding=0, dilation=1, groups=1)", 'F', "n,Gc,W;Go,c,S;Go"},
+    {"Conv1d(x, w, b?, stride=1, padding=0, dilation=1, groups=1)", 'F', "n,Gc,W;Go,c,S;Go"},
+    {"Conv2d(x, w, b?, stride=1, padding=0, dilation=1, groups=1)", 'F', "n,Gc,W;Go,c,S;Go"},
+    {"conv_transpose(x, w, b?, stride=1, padding=0, output_padding=0, dilation=1, groups=1)", 'F', "n,Gc,O;Gc,o,S;Go"},
+    {"ConvTranspose1d(x, w, b?, stride=1, padding=0, output_padding=0, dilation=1, groups=1)", 'F', "n,Gc,O;Gc,o,S;Go"},
+    {"ConvTranspose2d(x, w, b?, stride=1, padding=0, output_padding=0, dilation=1, groups=1)", 'F', "n,Gc,O;Gc,o,S;Go"},
+    {"interpolate(x, sizes=..., mode=nearest, corners=0)", 'F', ".,W"},
+    {"gather(x, index, axis=-1)", 'A', "*;%:@"},
+    {"scatter(x, index, updates, axis=-1)", 'A', "*;%:@;%"},
+    {"scatter_add(x, index, updates, axis=-1)", 'N', "*;%:@;%"},
+    {"one_hot(x, classes=...)", 'A', "*:K"},
+    {"sort(x, axis=-1, order=ascending)", 'A', ".,a"},
+    {"argsort(x, axis=-1, order=ascending)", 'A', ".,a"},
+    {"topk(x, k=..., axis=-1, order=descending)", 'A', ".,a"},
+    {"linear(x, w, b?)", 'F', ".,k;m,k;m"},
+    {"Linear(x, w, b?)", 'F', ".,k;m,k;m"},
+    {"Sequential(x, w, b)", 'F', ".,k;m,k;m"},
+    {"scaled_dot_product_attention(q, k, v, mask?, causal=0, scale=0)", 'F', ".,q,d;.,k,d;.,k,e;q,k:m"},
+    {"LSTM(x, w, u, b, d, h?, c?)", 'F', "n,t,i;4h,i;4h,h;4h;4h;n,h;n,h"},
+    {"GRU(x, w, u, b, d, h?)", 'F', "n,t,i;3h,i;3h,h;3h;3h;n,h"},
+    {"mse_loss(x, target, reduction=mean)", 'F', "*;*"},
+    {"l1_loss(x, target, reduction=mean)", 'F', "*;*"},
+    {"huber_loss(x, target, delta=1, reduction=mean)", 'F', "*;*"},
+    {"binary_cross_entropy(x, target, reduction=mean)", 'F', "*:p;*:p"},
+    {"binary_cross_entropy_with_logits(x, target, reduction=mean)", 'F', "*;*"},
+    {"nll_loss(x, target, reduction=mean)", 'F', "n,K;n:K"},
+    {"cross_entropy(x, target, smoothing=0, ignore=0, reduction=mean)", 'F', "n,K;n:K"},
+};
+// clang-format on
+
+class SignatureDrawing {
  public:
-  KernelDrawing(Drawing& d, const defined::KernelLoops& row)
-      : d_(d), row_(row), parameters_(define::parameters(define::definition(row.name))) {}
+  SignatureDrawing(Drawing& d, std::string_view name, Parameters parameters,
+                   std::string_view inputs, bool kernel)
+      : d_(d), name_(name), parameters_(std::move(parameters)), inputs_(inputs), kernel_(kernel) {}
 
   void draw() {
-    d_.call.name = std::string(defined::kKernelCall) + std::string(row_.name);
-    whole_ = d_.shape();
-    lead_ = d_.shape(0, 2);
-    if (takes("stride") || row_.name == "interpolate") draw_windows();
-    const std::vector<std::string_view> inputs = split(row_.inputs, ';');
+    d_.call.name = std::string(kernel_ ? defined::kKernelCall : "") + std::string(name_);
+    if ((takes("order") || takes("descending") || takes("k")) && d_.chance(1, 2))
+      d_.numbers = Numbers::Ties;
+    const std::vector<std::string_view> inputs = split(inputs_, ';');
+    const bool along = inputs_.find('%') != inputs_.npos;
+    whole_ = d_.shape(along ? 1 : 0, 3);
+    lead_ = d_.shape(0, kernel_ ? 2 : 1);
+    if (along) draw_index_shape();
+    if (takes("stride") || name_ == "interpolate") draw_windows();
     std::vector<CallSizes> shapes;
     for (const std::string_view input : inputs)
       shapes.push_back(shape_of(input.substr(0, input.find(':'))));
     if (!shapes.empty()) first_ = shapes[0];
     for (const define::Parameter& p : parameters_)
       if (!p.is_array && !d_.call.has(p.name)) draw_argument(p.name, p.fallback);
-    for (std::size_t axes = 0; axes < 2; ++axes)
-      if (takes("transpose_a") && d_.call.has(axes == 0 ? "transpose_a" : "transpose_b") &&
-          d_.call.whole(axes == 0 ? "transpose_a" : "transpose_b", 0) == 1 &&
-          shapes[axes].size() > 1)
-        std::swap(shapes[axes].back(), shapes[axes][shapes[axes].size() - 2]);
+    for (const std::size_t i : {0U, 1U})
+      if (d_.call.whole(i == 0 ? "transpose_a" : "transpose_b", 0) == 1 && shapes[i].size() > 1)
+        std::swap(shapes[i].back(), shapes[i][shapes[i].size() - 2]);
     draw_arrays(inputs, shapes);
   }
 
@@ -46,10 +96,19 @@ class KernelDrawing {
     static const std::vector<std::int64_t> kSizes = {2, 3, 1, 4, 2, 5, 3, 1, 2, 6, 3, 2};
     const auto [it, is_new] = sizes_.try_emplace(letter, 0);
     if (!is_new) return it->second;
-    it->second = letter == 'G' || letter == 'K' ? d_.between(1, 3) : d_.chooser.pick(kSizes);
-    if (letter != 'G' && letter != 'K' && d_.chance(1, 40)) it->second = 0;
+    const bool is_count = letter == 'G' || letter == 'K' || !kernel_;
+    it->second = is_count ? d_.between(1, 3) : d_.chance(1, 40) ? 0 : d_.chooser.pick(kSizes);
     if (letter == 'G') d_.set("groups", it->second);
     return it->second;
+  }
+  // Of an index: fewer places on other axes, any number on its own.
+  void draw_index_shape() {
+    const auto axis = static_cast<std::size_t>(d_.set_axis(whole_));
+    sizes_['@'] = whole_[axis] = std::max<std::int64_t>(1, whole_[axis]);
+    along_ = whole_;
+    for (std::int64_t& size : along_)
+      if (d_.chance(1, 4)) size = d_.between(0, size);
+    along_[axis] = d_.between(0, 4);
   }
   std::int64_t product_of(std::string_view letters) {
     std::int64_t product = 1, digits = 0;
@@ -70,6 +129,8 @@ class KernelDrawing {
     for (const std::string_view axis : split(text, ','))
       if (axis == "*")
         append(whole_);
+      else if (axis == "%")
+        append(along_);
       else if (axis == "~")
         append(d_.part_of(whole_));
       else if (axis == ".")
@@ -80,7 +141,7 @@ class KernelDrawing {
         append(spatial_);
       else if (axis == "S")
         append(window_);
-      else if (axis == "O" && row_.name == "fold")
+      else if (axis == "O" && name_ == "fold")
         shape.push_back(product(counts_));
       else if (axis == "O")
         append(counts_);
@@ -90,25 +151,28 @@ class KernelDrawing {
   }
   static std::int64_t product(const CallSizes& sizes) { return Drawing::count(sizes); }
 
+  bool may_be_left_out(std::string_view key) {
+    return !kernel_ && (key == "stride" || key == "output_padding") && d_.chance(1, 3);
+  }
   // One number where all are equal, or a list.
   void set_sizes(std::string_view key, const CallSizes& sizes) {
     const bool equal = std::ranges::all_of(sizes, [&](std::int64_t s) { return s == sizes[0]; });
-    if (!takes(key)) return;
-    if (equal && !sizes.empty() && row_.name != "interpolate" &&
-        row_.name != "select_and_scatter" && d_.chance(1, 2))
+    if (!takes(key) || may_be_left_out(key)) return;
+    if (kernel_ && equal && !sizes.empty() && name_ != "interpolate" &&
+        name_ != "select_and_scatter" && d_.chance(1, 2))
       d_.set(key, sizes[0]);
     else
       d_.call.set(key, sizes);
   }
   void draw_windows() {
-    const std::string_view name = row_.name;
+    const std::string_view name = name_;
     const auto digit = name.find_first_of("123");
     const std::int64_t axes = digit != name.npos && name[digit + 1] == 'd' ? name[digit] - '0'
                               : name == "fold" || name == "unfold"         ? 2
                               : name == "windows"                          ? 1
                                                                            : d_.between(1, 2);
-    const bool pools = takes("size") && takes("ceil_mode"), transposed = takes("output_padding"),
-               ceil = pools && d_.chance(1, 2);
+    const bool pools = name_.find("pool") != name_.npos && name_ != "pool",
+               transposed = takes("output_padding"), ceil = takes("ceil_mode") && d_.chance(1, 2);
     CallSizes stride, padding, dilation, more;
     for (std::int64_t i = 0; i < axes; ++i) {
       const bool equal = i > 0 && d_.chance(1, 2);
@@ -136,80 +200,82 @@ class KernelDrawing {
     set_sizes("output_padding", more);
     set_sizes("output_size", spatial_);
     if (ceil) d_.set("ceil_mode", 1);
+    if (name == "conv" && d_.chance(1, 3)) {
+      d_.call.set("before", padding);
+      for (std::int64_t& size : padding) size += d_.between(0, 1);
+      d_.call.set("after", padding);
+    }
+    set_sizes("kernel", window_);
     if (name != "interpolate") return set_sizes("size", window_);
     CallSizes sizes;
     for (std::int64_t i = 0; i < axes; ++i) sizes.push_back(d_.between(1, 6));
-    d_.call.set("size", sizes);
-    const auto kind = d_.between(0, 3);
-    d_.call.set("mode", kind == 0   ? "nearest"
-                        : kind == 1 ? "nearest_exact"
-                        : axes == 1 ? "linear"
-                        : kind == 2 ? "bilinear"
-                                    : "bicubic");
-    if (kind > 1 && d_.chance(1, 2)) d_.set("align_corners", 1);
+    set_sizes(kernel_ ? "size" : "sizes", sizes);
+    const auto kind = d_.between(0, kernel_ ? 3 : 2);
+    d_.call.set("mode", kind == 0               ? "nearest"
+                        : kind == 1 && kernel_  ? "nearest_exact"
+                        : axes == 1 || !kernel_ ? "linear"
+                        : kind == 2             ? "bilinear"
+                                                : "bicubic");
+    if (kind > 1 && d_.chance(1, 2)) d_.set(kernel_ ? "align_corners" : "corners", 1);
   }
 
-  void maybe_flag(const std::string& name) {
-    if (d_.chance(1, 2)) d_.set(name, d_.between(0, 1));
-  }
   CallSizes each_axis(std::int64_t low, std::int64_t high) {
     CallSizes all;
     for (std::size_t i = 0; i < first_.size(); ++i) all.push_back(d_.between(low, high));
     return all;
   }
+  // clang-format off
   void draw_argument(const std::string& name, const std::string& fallback) {
     static constexpr std::string_view kWords[][2] = {
-        {"eps", "0.125 1e-05 0.001"},   {"slope", "0.25 -0.5"},
-        {"alpha", "0.3 1.5"},           {"low", "-0.75 0"},
-        {"high", "0.5 1.25"},           {"beta", "0.5 1.75"},
-        {"delta", "0.5 1.75"},          {"empty", "zero nan"},
-        {"activation", "relu tanh"},    {"p", "0.25 0.5"},
-        {"reduce", "none add max min"}, {"label_smoothing", "0.25 0.5"},
-        {"divisor_override", "3 1"},    {"ignore_index", "0 1 -1"},
-        {"quant_min", "-8 0 -128"},     {"quant_max", "7 100"},
-        {"mode", "sum mean max"},       {"reduction", "mean sum none"}};
-    static const std::vector<std::string> kFlags = {
-        "keep",       "last",        "descending",         "largest",
-        "causal",     "transpose_a", "transpose_b",        "count_include_pad",
-        "log_target", "interleaved", "linear_before_reset"};
+        {"eps", "0.125 1e-05 0.001"}, {"slope", "0.25 -0.5"}, {"alpha", "0.3 1.5"}, {"low", "-0.75 0"},
+        {"high", "0.5 1.25"}, {"beta", "0.5 1.75"}, {"delta", "0.5 1.75"}, {"empty", "zero nan"}, {"p", "0.25 0.5"},
+        {"activation", "relu tanh"}, {"reduce", "none add max min"}, {"label_smoothing", "0.25 0.5"},
+        {"smoothing", "0.25 0.5"}, {"ignore", "0 1 -1"}, {"ignore_index", "0 1 -1"}, {"divisor_override", "3 1"},
+        {"quant_min", "-8 0 -128"}, {"quant_max", "7 100"}, {"mode", "sum mean max"}, {"scale", "0.5 2.0"},
+        {"reduction", "mean sum none"}, {"dtype", "int32 float16 float32 int64 uint8"}};
+    struct Range {
+      std::string_view name;
+      std::int64_t low = 0, high = 1;
+    };
+    static constexpr Range kRanges[] = {
+        {"keep"}, {"last"}, {"descending"}, {"largest"}, {"causal"}, {"count_include_pad"}, {"log_target"},
+        {"interleaved"}, {"linear_before_reset"}, {"transpose_a"}, {"transpose_b"},
+        {"correction", 0, 2}, {"shift", -4, 4}, {"times", 1, 3}, {"diagonal", -3, 3}};
+    // clang-format on
     const auto rank = static_cast<std::int64_t>(first_.size());
     if (const auto* words = std::ranges::find(kWords, name, [](const auto& w) { return w[0]; });
         words != std::end(kWords)) {
       if (d_.chance(1, 2)) d_.call.set(name, std::string(d_.chooser.pick(split((*words)[1], ' '))));
-      if (row_.name == "kl_div" && d_.chance(1, 4)) d_.call.set("reduction", "batchmean");
-    } else if (std::ranges::find(kFlags, name) != kFlags.end()) {
-      if (name.starts_with("transpose") && rank < 2) return;
-      maybe_flag(name);
+      if (name_ == "kl_div" && d_.chance(1, 4)) d_.call.set("reduction", "batchmean");
+    } else if (const auto* range = std::ranges::find(kRanges, name, &Range::name);
+               range != std::end(kRanges)) {
+      if ((!name.starts_with("transpose") || rank > 1) && (fallback == "..." || d_.chance(1, 2)))
+        d_.set(name, d_.between(range->low, range->high));
     } else if (name == "axis" && fallback == "all") {
-      if (row_.name.starts_with("arg")) {
-        if (d_.chance(3, 4)) d_.set_axis(first_);
-      } else if (d_.chance(3, 4)) {
+      if (d_.chance(1, 4)) return;
+      if (name_.starts_with("arg"))
+        d_.set_axis(first_);
+      else
         d_.call.set("axis", d_.axes(first_.size()));
-      }
     } else if (name == "axis") {
-      d_.set("axis", takes("scale") && d_.chance(1, 2)              ? rank - 1
-                     : row_.name == "concat"                        ? rank - 1
-                     : takes("updates") && row_.name != "index_add" ? rank - 1
-                     : row_.name == "take_along"                    ? rank - 1
-                     : takes("index")                               ? 0
-                                                                    : d_.axis(first_.size()));
+      d_.set("axis", name_ == "concat" || (takes("scale") && d_.chance(1, 2)) ? rank - 1
+                     : takes("index")                                         ? 0
+                                      : d_.axis(first_.size()));
     } else if (name == "k") {
       const std::int64_t axis = d_.set_axis(first_);
       d_.set("k", d_.between(0, first_[static_cast<std::size_t>(axis)]));
-    } else if (name == "correction") {
-      d_.set(name, d_.between(0, 2));
     } else if (name == "accumulate") {
       if (is_float(d_.dtype) && itemsize(d_.dtype) < 4) d_.maybe(name, {"float32", "float64"});
     } else if (name == "to") {
       draw_to();
-    } else if (name == "dtype") {
-      d_.maybe(name, {"int32", "float16", "float32", "int64", "uint8"});
     } else if (name == "size") {
-      d_.call.set("size", each_size(row_.name == "adaptive_avg_pool2d" ? 2 : 1));
+      d_.call.set("size", each_size(name_ == "adaptive_avg_pool2d" ? 2 : 1));
     } else if (name == "classes" || name == "segments") {
-      d_.set(name, size_of('k'));
+      d_.set(name, size_of(kernel_ ? 'k' : 'K'));
     } else if (name == "shape") {
       draw_shape();
+    } else if (name == "order" && !kernel_) {
+      d_.maybe(name, {"descending", "ascending"});
     } else if (name == "order") {
       CallSizes order;
       for (std::int64_t i = 0; i < rank; ++i)
@@ -217,7 +283,7 @@ class KernelDrawing {
       d_.call.set("order", order);
     } else if (name == "a" || name == "b") {
       if (d_.chance(1, 2)) d_.set(name, d_.axis(first_.size()));
-    } else if (name == "before" || name == "after") {
+    } else if (kernel_ && (name == "before" || name == "after")) {
       d_.call.set(name, each_axis(0, 2));
     } else if (name == "begin") {
       CallSizes begin, end;
@@ -231,17 +297,10 @@ class KernelDrawing {
       CallSizes steps = each_axis(1, 3);
       for (std::int64_t& step : steps) step = d_.chance(1, 3) ? -step : step;
       d_.call.set("steps", steps);
-    } else if (name == "shift") {
-      d_.set(name, d_.between(-4, 4));
-    } else if (name == "times") {
-      d_.set(name, d_.between(1, 3));
-    } else if (name == "diagonal") {
-      d_.set(name, d_.between(-3, 3));
-    } else if (name == "value" || name == "threshold") {
-      if (row_.name == "threshold" || d_.chance(1, 2))
-        d_.call.set(name, is_bool(d_.dtype) || is_unsigned(d_.dtype) ? "1"
-                          : is_float(d_.dtype) && d_.chance(1, 2)    ? "-0.5"
-                                                                     : "3");
+    } else if (name == "threshold" || (name == "value" && (fallback == "..." || d_.chance(1, 2)))) {
+      d_.call.set(name, is_bool(d_.dtype) || is_unsigned(d_.dtype) ? "1"
+                        : is_float(d_.dtype) && d_.chance(1, 2)    ? "-0.5"
+                                                                   : "3");
     }
   }
   CallSizes each_size(int axes) {
@@ -253,13 +312,13 @@ class KernelDrawing {
     static const std::vector<DType> kLevels = {DType::UInt8,  DType::Int8,       DType::Int16,
                                                DType::UInt16, DType::Float8E4M3, DType::Float8E5M2};
     DType to = d_.chooser.pick(kLevels);
-    if (row_.name != "quantize") {
+    if (name_ != "quantize") {
       const DType from = d_.dtype;
       d_.any_type();
       to = d_.dtype;
       d_.dtype = from;
       for (const DTypeInfo& info : dtype_table)
-        if (row_.name == "bitcast" && is_integer(info.dtype) && info.dtype != from &&
+        if (name_ == "bitcast" && is_integer(info.dtype) && info.dtype != from &&
             info.itemsize == static_cast<int>(itemsize(from)))
           to = info.dtype;
     }
@@ -268,12 +327,12 @@ class KernelDrawing {
   // Of expand, reshape and as_strided.
   void draw_shape() {
     CallSizes shape = first_;
-    if (row_.name == "expand") {
+    if (name_ == "expand") {
       for (std::int64_t& size : shape)
         size = size == 1 && d_.chance(1, 2) ? d_.between(0, 3) : size;
       const CallSizes more = d_.shape(0, 2);
       shape.insert(shape.begin(), more.begin(), more.end());
-    } else if (row_.name == "reshape") {
+    } else if (name_ == "reshape") {
       std::int64_t left = product(first_);
       shape.clear();
       for (const std::int64_t by : {2, 3, 2})
@@ -314,13 +373,13 @@ class KernelDrawing {
 
   void draw_arrays(const std::vector<std::string_view>& inputs, std::vector<CallSizes>& shapes) {
     const DType dtype = d_.dtype;
-    const bool may_omit = row_.name == "clamp" || row_.name == "attention";
+    const bool may_omit = name_ == "clamp" || name_ == "attention";
     std::size_t next = 0;
     std::vector<std::string> omitted;
     bool stops = false;
     for (const define::Parameter& p : parameters_) {
       if (!p.is_array) continue;
-      if (p.name == "scale" && !p.required && !row_.name.starts_with("dequantize")) {
+      if (p.name == "scale" && !p.required && !name_.starts_with("dequantize")) {
         d_.maybe("scale", {"0.5", "2.0"});
         if (may_omit && !d_.call.has("scale")) omitted.emplace_back("scale");
         continue;
@@ -354,7 +413,11 @@ class KernelDrawing {
       case 'b':
         return d_.mask(shape);
       case 'm':
-        return d_.chance(1, 2) ? d_.mask(shape) : static_cast<void>(d_.input(shape, dtype));
+        if (d_.chance(1, 2)) return static_cast<void>(d_.input(shape, dtype));
+        d_.mask(shape);
+        for (std::size_t i = 0; !kernel_ && i < d_.call.inputs.back().values.size(); i += 2)
+          d_.call.inputs.back().values[i] = "1";  // no row without a key
+        return;
       case 'd':
         d_.input(shape, dtype);
         for (std::string& v : d_.call.inputs.back().values) v = d_.chance(1, 3) ? "0.0" : "2.0";
@@ -384,6 +447,7 @@ class KernelDrawing {
     static const std::vector<DType> kTypes = {DType::Int64, DType::Int32, DType::Int8, DType::UInt8,
                                               DType::Int16};
     const std::int64_t size = size_of(letter);
+    if (!kernel_) return d_.positions(shape, size, letter == '@');
     d_.input(shape, d_.chooser.pick(kTypes));
     CallInput& at = d_.call.inputs.back();
     at.via = at.via == "wide" ? "" : at.via;
@@ -397,9 +461,11 @@ class KernelDrawing {
   }
 
   Drawing& d_;
-  const defined::KernelLoops& row_;
+  const std::string_view name_;
   const Parameters parameters_;
-  CallSizes whole_, lead_, first_, window_, spatial_, counts_;
+  const std::string_view inputs_;
+  const bool kernel_;
+  CallSizes whole_, along_, lead_, first_, window_, spatial_, counts_;
   std::map<char, std::int64_t> sizes_;
   std::int64_t blocked_ = -1;
 };
@@ -410,7 +476,27 @@ bool takes_type(char types, DType dtype) {
          (types == 'B' && !is_float(dtype)) || (types == 'N' && !is_bool(dtype));
 }
 
+void draw_signature_call(Drawing& d) {
+  const std::string name = std::exchange(d.call.name, {});
+  const Signature& row =
+      *std::ranges::find_if(kSignatures, [&](const Signature& s) { return s.name() == name; });
+  if (!takes_type(row.types, d.dtype)) d.dtype = DType::Int32;
+  SignatureDrawing(d, row.name(), define::parameters({"", std::string(row.signature), "", nullptr}),
+                   row.inputs, false)
+      .draw();
+}
+
 }  // namespace
+
+std::span<const DrawnCall> drawn_signatures() {
+  static const std::vector<DrawnCall> all = [] {
+    std::vector<DrawnCall> rows;
+    for (const Signature& s : kSignatures)
+      rows.push_back({s.name(), draw_signature_call, s.types == 'F'});
+    return rows;
+  }();
+  return all;
+}
 
 Call draw_kernel_call(Chooser& chooser) {
   const auto rows = defined::kernel_loops();
@@ -424,7 +510,9 @@ Call draw_kernel_call(Chooser& chooser) {
       d.any_type((row.types | 0x20) == 'f');
     if (!takes_type(row.types, d.dtype))
       d.dtype = (row.types | 0x20) == 'f' ? DType::Float32 : DType::Int32;
-    KernelDrawing(d, row).draw();
+    SignatureDrawing(d, row.name, define::parameters(define::definition(row.name)), row.inputs,
+                     true)
+        .draw();
     for (CallInput& x : d.call.inputs) x.via = "";
     try {
       (void)defined::define(d.call, defined::inputs_of(d.call));
