@@ -213,11 +213,10 @@ TEST(View, NothingWrapsNearTheLimit) {
         View::contiguous({kHuge}).pad(Padding{{kHuge, 0}});
       },
       {"fit in 64 bits"});
-  expect_error<OverflowError>(
-      [] {
-        View::contiguous({1, 1}).expand({kHuge, 2});
-      },
-      {"64 bits can count"});
+  const View repeated = View::contiguous({1, 1}).expand({kHuge, 2});
+  EXPECT_EQ(repeated.at(Ints{kHuge - 1, 1}), 0);
+  expect_error<OverflowError>([&] { repeated.size(); }, {"64 bits can count"});
+  expect_error<OverflowError>([&] { repeated.reshape({2, kHuge}); }, {"64 bits"});
   const View large = View::contiguous({kHuge});
   EXPECT_EQ(large.at(Ints{kHuge - 1}), kHuge - 1);
   EXPECT_EQ(large.stride(Ints{-1}).at(Ints{0}), kHuge - 1);
