@@ -81,8 +81,11 @@ Array grid_sample(const Array& x, const Array& grid, Interpolation mode, Border 
     const Array g = column_of(grid, axes - 1 - k);
     Array at = total({g * Array(half), quarter, quarter, shift, shift});
     if (border == Border::Reflection && half > 0) {
+      // Steps back from each end; the floor is the same beside a position, as a remainder is not.
       const Array low(align_corners ? 0.0 : -0.5), span(2 * half), twice(4 * half);
-      at = span - abs(Array::apply(Op::Mod, {abs(at - low), twice}) - span) + low;
+      const Array from = abs(at - low);
+      const Array within = from - Array::call(NamedFunction::Floor, {from / twice}) * twice;
+      at = span - abs(within - span) + low;
     }
     if (border != Border::Zeros)
       at = minimum(maximum(at, count(is_cubic ? -2 : 0)), count(is_cubic ? n + 1 : n - 1));
