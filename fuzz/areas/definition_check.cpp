@@ -130,6 +130,13 @@ Checked compared(const Call& call, const Array& wanted, std::uint64_t hash, Effo
   best[at] = *other;
   const Verdict wrong = judged_as(effort == Effort::Full || hash / 64 % 8 == 0);
   if (wrong.outcome == Outcome::Fail) return {};
+  // Formulas of named functions may lose digits: sinh of a small number.
+  const Real step = std::ldexp(std::fabs(right.v), 1 - info(wanted.dtype).digits);
+  const bool is_function =
+      function_from_name(call.name.substr(defined::kKernelCall.size())).has_value();
+  if (is_function && !right.exact() &&
+      std::fabs(number_of(*other) - right.v) <= step * static_cast<Real>(verdict.ulp.largest))
+    return unchanged;
   return fail("changed",
               fmt::format("element {} may be {} for {} +- {}: {}", at, other->str(),
                           static_cast<double>(right.v), static_cast<double>(right.e), wrong.str()));

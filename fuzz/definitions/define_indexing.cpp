@@ -18,10 +18,11 @@ Array combined(Array x, const std::vector<Write>& writes, std::string_view by) {
     if (by == "min") cell = smaller_of(cell, w.value);
     if (by != "add") continue;
     if (!is_float(x.dtype)) {
+      const auto sum = static_cast<std::uint64_t>(static_cast<Wide>(cell.v)) +
+                       static_cast<std::uint64_t>(static_cast<Wide>(w.value.v));
       cell = is_bool(x.dtype)
-                 ? Near(cell.v != 0 || w.value.v != 0)
-                 : as_type(x.dtype, Near(static_cast<Real>(static_cast<Wide>(cell.v) +
-                                                           static_cast<Wide>(w.value.v))));
+                 ? Near(sum != 0)
+                 : as_type(x.dtype, Near(static_cast<Real>(static_cast<std::int64_t>(sum))));
       continue;
     }
     std::optional<Sum>& sum = sums[x.place(w.to)];

@@ -156,7 +156,8 @@ Near floor_div(const Near& x, const Near& y, DType t) {
   }
   if (y.v == 0 && !std::isnan(x.v)) return x.v / y.v;
   if (std::isinf(x.v)) return std::numeric_limits<Real>::quiet_NaN();
-  if (std::isinf(y.v) && x.v != 0 && std::signbit(x.v) != std::signbit(y.v)) return -1;
+  if (std::isinf(y.v) && x.v != 0 && !std::isnan(x.v) && std::signbit(x.v) != std::signbit(y.v))
+    return -1;
   const Real q = std::floor(x.v / y.v);
   // Exact where the quotient in long double cannot round up to a whole number.
   if (std::isfinite(q) && std::fabs(q) > std::ldexp(Real{1}, info(t).digits - 3))
@@ -649,6 +650,12 @@ Array as_strided(const GivenArrays& g) {
   out.signed_zeros = true;
   return out;
 }
+Array arange(const GivenArrays& g) {
+  const DType dtype = parse_dtype(g.word("dtype"));
+  return made(dtype, {g.call.whole("size", 1)}, [&](const Sizes& at) {
+    return cast_cell(DType::Int64, dtype, Near(static_cast<Real>(at[0])));
+  });
+}
 Array interpolate(const GivenArrays& g) {
   const std::string_view mode = g.word("mode");
   const bool cubic = mode == "bicubic", nearest = mode.starts_with("nearest");
@@ -778,7 +785,7 @@ constexpr KernelLoops kKernelLoops[] = {
     {"diagonal", 'A', "a,b", "diagonal a=0 b=1"},
     {"tril", 'A', ".,a,b", "tril k={diagonal}"},
     {"triu", 'A', ".,a,b", "triu k={diagonal}"},
-    {"arange", 'F', "", "arange begin=0 end={size} dtype=int64; cast to={dtype}"},
+    {"arange", 'F', "", "", arange},
     {"one_hot", 'F', "*:k", "one_hot classes={classes}; cast to={dtype}"},
     {"gather", 'A', "k,a;*:k", "", gather},
     {"take_along", 'A', "*;%:@", "", take_along},

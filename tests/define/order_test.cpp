@@ -87,16 +87,16 @@ std::string text_of(std::string call, const std::string& x, int axis) {
     rest.replace(at, 1, ", ");
   return fmt::format("{}({}, axis={}{})", call.substr(0, call.find(' ')), x, axis, rest);
 }
-Row defined_as(const std::string& call, const Row& x, DType dtype, const Sizes& shape, int axis) {
+// Of a type without infinities some are open.
+bool is_open(const fuzz::defined::Near& cell) { return std::isinf(cell.e); }
+std::vector<fuzz::defined::Near> defined_as(const std::string& call, const Row& x, DType dtype,
+                                            const Sizes& shape, int axis) {
   fuzz::defined::Array array{dtype, shape, {}};
   for (const double v : x) array.cells.emplace_back(v);
-  Row out;
-  for (const fuzz::defined::Near& cell :
-       fuzz::defined::define(fuzz::Call::parse(fmt::format("call kernel.{} axis={}", call, axis)),
-                             {array})[0]
-           .cells)
-    out.push_back(static_cast<double>(cell.v));
-  return out;
+  return fuzz::defined::define(fuzz::Call::parse(fmt::format("call kernel.{} axis={}", call, axis)),
+                               {array})
+      .at(0)
+      .cells;
 }
 
 // Zeros are equal.
@@ -138,15 +138,19 @@ TEST(Order, IsThatOfLoops) {
         for (const std::string call : kCalls) {
           const int axis = round == 0 ? 1 : -2;
           const std::string all = text_of(call, input(dtype, {2, size, 3}), axis);
-          const Row got = computed(all, given),
-                    wanted = defined_as(call, x, dtype, {2, size, 3}, axis);
+          const Row got = computed(all, given);
+          const auto wanted = defined_as(call, x, dtype, {2, size, 3}, axis);
           ASSERT_EQ(got.size(), wanted.size()) << all;
           for (std::size_t i = 0; i < wanted.size(); ++i)
-            ASSERT_TRUE(same(got[i], wanted[i]))
+            ASSERT_TRUE(is_open(wanted[i]) || same(got[i], static_cast<double>(wanted[i].v)))
                 << all << " of " << fmt::format("{}", fmt::join(x, " ")) << ": element " << i
-                << " is " << got[i] << ", not " << wanted[i];
+                << " is " << got[i] << ", not " << static_cast<double>(wanted[i].v);
           const std::string one = text_of(call, input(dtype, {size}), 0);
-          const Row right = defined_as(call, rows[0], dtype, {size}, 0);
+          const auto of_row = defined_as(call, rows[0], dtype, {size}, 0);
+          if (std::ranges::any_of(of_row, is_open)) continue;
+          Row right;
+          for (const fuzz::defined::Near& cell : of_row)
+            right.push_back(static_cast<double>(cell.v));
           Row wrong = right;
           wrong.back() = is_bool(parse(one).value.dtype()) ? 1 - wrong.back()
                          : wrong.back() == 1               ? 2
