@@ -213,13 +213,89 @@ class Search {
   bool many_ = false;  // too many variables
 };
 
+/// Bounds of C's quotient or remainder.
+Interval truncated_bounds(const Interval& x, const Interval& y, bool remainder) {
+  if (x.at_least(0) && y.at_least(0)) return remainder ? floor_mod(x, y) : floor_div(x, y);
+  const auto magnitude = [](const Interval& of, int least) {
+    return larger(larger(of, of * Int(-1)), Interval::point(least));
+  };
+  End most = magnitude(x, 0).hi;  // of the result's magnitude
+  const Interval divisor = magnitude(y, 1);
+  if (!remainder)
+    most = floor_div({Int(0), most}, divisor).hi;
+  else if (divisor.hi && (!most || *divisor.hi <= *most))
+    most = *divisor.hi - 1;
+  Interval r{most * Int(-1), most};
+  if (remainder && x.at_least(0)) r.lo = Int(0);
+  if ((remainder || y.at_least(0)) && x.at_most(0)) r.hi = Int(0);
+  return r;
+}
+
+/// Bounds of the expression as written, one operator after the other. Those of the canonical form
+/// may be wider where terms have joined.
+Interval written_bounds(const Tape& tape, const Context& context) {
+  std::vector<Interval> values;
+  values.reserve(tape.parts());
+  for (Tape::Part part = 0; part < tape.parts(); ++part) {
+    const Tape::Step step = tape.step(part);
+    const auto arg = [&](std::size_t i) -> const Interval& {
+      return values[step.operands[i] >> 1];
+    };
+    Interval r{Int(0), Int(1)};  // of comparisons and logic
+    switch (step.op) {
+      case ExprOp::Variable:
+        r = context.bounds(step.operands[0]);
+        break;
+      case ExprOp::Constant:
+        r = Interval::point(tape.value(step));
+        break;
+      case ExprOp::Add:
+        r = Interval::point(0);
+        for (std::size_t i = 0; i < step.operands.size(); ++i)
+          r.add_product(arg(i), (step.operands[i] & 1) != 0 ? -1 : 1);
+        break;
+      case ExprOp::Neg:
+        r = arg(0) * Int(-1);
+        break;
+      case ExprOp::Mul:
+        r = arg(0) * arg(1);
+        break;
+      case ExprOp::Div:
+        r = floor_div(arg(0), arg(1));
+        break;
+      case ExprOp::Mod:
+        r = floor_mod(arg(0), arg(1));
+        break;
+      case ExprOp::TruncDiv:
+      case ExprOp::TruncMod:
+        r = truncated_bounds(arg(0), arg(1), step.op == ExprOp::TruncMod);
+        break;
+      case ExprOp::Where:
+        r = hull(arg(1), arg(2));
+        break;
+      case ExprOp::Min:
+      case ExprOp::Max: {
+        const Int sign = step.op == ExprOp::Max ? 1 : -1;
+        r = arg(0) * sign;
+        for (std::size_t i = 1; i < step.operands.size(); ++i) r = larger(r, arg(i) * sign);
+        r = r * sign;
+        break;
+      }
+      default:
+        break;
+    }
+    values.push_back(std::move(r));
+  }
+  return values[tape.root()];
+}
+
 /// The smallest interval that contains the expression's value at every point where all conditions
 /// hold, found by enumeration; the solution's bounds if there are too many points or a variable is
 /// unbounded. Ignores points where a division by zero affects the value. Throws ParseError if the
 /// conditions hold nowhere.
 Interval exact_bounds(const Question& question, const Reading& reading, const Context& context,
                       const Solution& solution) {
-  const Interval& known = solution.bounds();
+  const Interval known = meet(solution.bounds(), written_bounds(reading.tape, context));
   if (context[solution.id()].kind == Kind::Constant && reading.conditions.empty()) return known;
   const auto within_limit = [](const Search& search) {
     const auto work = search.work();
@@ -275,7 +351,7 @@ Solution::Solution(const Reading& reading, const Question& question, Context& co
   in_part("in", [&] { id_ = builder.build(reading.tape, question.text); });
   extractor_.emplace(context, Extractor::For::Text);
   const Id built = id_;
-  id_ = stable_form(context, built, reading.tape, builder, &*extractor_);
+  id_ = stable_form(builder, built, &reading.tape, &*extractor_);
   bounds_ = context[id_].bounds;
   if (!reading.conditions.empty()) {
     const auto under = builder.simplifier().under(id_, reading.conditions, &bounds_);

@@ -25,10 +25,7 @@ Context& common_context(std::span<const Node> nodes) {
   return found ? *found : Context::shared();
 }
 
-/// Returns the memoized result of `op`, or runs `build(simplifier, ids)` under the context's lock;
-/// `op` must determine the function.
-template <class Build>
-Node built(ExprOp op, std::span<const Node> nodes, const Build& build) {
+Node applied(ExprOp op, std::span<const Node> nodes) {
   Context& context = common_context(nodes);
   const std::lock_guard lock(context.mutex());
   Ids ids;
@@ -36,24 +33,20 @@ Node built(ExprOp op, std::span<const Node> nodes, const Build& build) {
     ids.push_back(n.context() == &context ? n.id() : context.make_constant(data(n).first));
   if (const auto known = context.recall(op, ids)) return context.handle(*known);
   Simplifier s(context);
-  const Id result = build(s, ids);
+  Id result = 0;
+  if (op == ExprOp::Add || op == ExprOp::Sub) {
+    Terms terms;
+    for (const Id id : ids) terms.push_back({op == ExprOp::Sub && !terms.empty() ? -1 : 1, id});
+    result = s.chain(terms);
+  } else {
+    result = s.operate(op, ids);
+  }
   context.remember(op, ids, result);
   return context.handle(result);
 }
 
-template <class Build>
-Node built(ExprOp op, std::initializer_list<Node> nodes, const Build& build) {
-  return built(op, std::span<const Node>(nodes.begin(), nodes.size()), build);
-}
-
-/// Tests a - b + constant.
-Node difference(ExprOp op, Node a, Node b, int constant, Id (Simplifier::*test)(Linear)) {
-  return built(op, {a, b}, [&](Simplifier& s, const Ids& id) {
-    Linear gap{constant, {}};
-    s.add(gap, id[0]);
-    s.add(gap, id[1], -1);
-    return (s.*test)(std::move(gap));
-  });
+Node applied(ExprOp op, std::initializer_list<Node> nodes) {
+  return applied(op, std::span<const Node>(nodes.begin(), nodes.size()));
 }
 
 }  // namespace
@@ -88,129 +81,33 @@ Node variable(const std::string& name, std::optional<std::int64_t> min,
   return Context::shared().variable(name, min, max);
 }
 
-Node operator+(Node a, Node b) {
-  return built(ExprOp::Add, {a, b}, [](Simplifier& s, const Ids& id) {
-    Linear r = s.linear(id[0]);
-    s.add(r, id[1]);
-    return s.build(r);
-  });
-}
-
-Node operator-(Node a, Node b) {
-  return built(ExprOp::Sub, {a, b}, [](Simplifier& s, const Ids& id) {
-    Linear r = s.linear(id[0]);
-    s.add(r, id[1], -1);
-    return s.build(r);
-  });
-}
-
-Node operator-(Node a) {
-  return built(ExprOp::Neg, {a},
-               [](Simplifier& s, const Ids& id) { return s.build(-s.linear(id[0])); });
-}
-
-Node operator*(Node a, Node b) {
-  return built(ExprOp::Mul, {a, b},
-               [](Simplifier& s, const Ids& id) { return s.product(id[0], id[1]); });
-}
-
-Node floor_div(Node a, Node b) {
-  return built(ExprOp::Div, {a, b}, [](Simplifier& s, const Ids& id) {
-    return s.build(s.divide(s.linear(id[0]), s.linear(id[1])));
-  });
-}
-
-Node floor_mod(Node a, Node b) {
-  return built(ExprOp::Mod, {a, b}, [](Simplifier& s, const Ids& id) {
-    return s.build(s.modulo(s.linear(id[0]), s.linear(id[1])));
-  });
-}
-
-Node lt(Node a, Node b) { return difference(ExprOp::Lt, a, b, 0, &Simplifier::negative); }
-Node le(Node a, Node b) { return difference(ExprOp::Le, a, b, -1, &Simplifier::negative); }
+Node operator+(Node a, Node b) { return applied(ExprOp::Add, {a, b}); }
+Node operator-(Node a, Node b) { return applied(ExprOp::Sub, {a, b}); }
+Node operator-(Node a) { return applied(ExprOp::Neg, {a}); }
+Node operator*(Node a, Node b) { return applied(ExprOp::Mul, {a, b}); }
+Node floor_div(Node a, Node b) { return applied(ExprOp::Div, {a, b}); }
+Node floor_mod(Node a, Node b) { return applied(ExprOp::Mod, {a, b}); }
+Node lt(Node a, Node b) { return applied(ExprOp::Lt, {a, b}); }
+Node le(Node a, Node b) { return applied(ExprOp::Le, {a, b}); }
 Node gt(Node a, Node b) { return lt(b, a); }
 Node ge(Node a, Node b) { return le(b, a); }
-Node eq(Node a, Node b) { return difference(ExprOp::Eq, a, b, 0, &Simplifier::zero); }
-Node ne(Node a, Node b) { return logical_not(eq(a, b)); }
-
-Node logical_and(Node a, Node b) {
-  return built(ExprOp::And, {a, b}, [](Simplifier& s, const Ids& id) { return s.both(id); });
-}
-
-Node logical_or(Node a, Node b) {
-  return built(ExprOp::Or, {a, b}, [](Simplifier& s, const Ids& id) { return s.either(id); });
-}
-
-Node logical_not(Node a) {
-  return built(ExprOp::Not, {a},
-               [](Simplifier& s, const Ids& id) { return s.negate(s.truth(id[0])); });
-}
-
-Node max(Node a, Node b) {
-  return built(ExprOp::Max, {a, b}, [](Simplifier& s, const Ids& id) {
-    const Linear members[] = {s.linear(id[0]), s.linear(id[1])};
-    return s.build(s.maximum(members));
-  });
-}
-
-Node min(Node a, Node b) { return -max(-a, -b); }
-
-Node where(Node condition, Node a, Node b) {
-  return built(ExprOp::Where, {condition, a, b}, [](Simplifier& s, const Ids& id) {
-    return s.build(s.where(s.truth(id[0]), s.linear(id[1]), s.linear(id[2])));
-  });
-}
-
-Node sum(std::span<const Node> terms) {
-  return built(ExprOp::Add, terms, [](Simplifier& s, const Ids& id) {
-    List<Term> list;
-    list.reserve(id.size());
-    for (const Id i : id) list.push_back({1, i});
-    return s.add_all(list);
-  });
-}
-
-Node ands(std::span<const Node> terms) {
-  return built(ExprOp::And, terms, [](Simplifier& s, const Ids& id) { return s.both(id); });
-}
+Node eq(Node a, Node b) { return applied(ExprOp::Eq, {a, b}); }
+Node ne(Node a, Node b) { return applied(ExprOp::Ne, {a, b}); }
+Node logical_and(Node a, Node b) { return applied(ExprOp::And, {a, b}); }
+Node logical_or(Node a, Node b) { return applied(ExprOp::Or, {a, b}); }
+Node logical_not(Node a) { return applied(ExprOp::Not, {a}); }
+Node max(Node a, Node b) { return applied(ExprOp::Max, {a, b}); }
+Node min(Node a, Node b) { return applied(ExprOp::Min, {a, b}); }
+Node where(Node condition, Node a, Node b) { return applied(ExprOp::Where, {condition, a, b}); }
+Node sum(std::span<const Node> terms) { return applied(ExprOp::Add, terms); }
+Node ands(std::span<const Node> terms) { return applied(ExprOp::And, terms); }
 
 Node step_node(StepOp op, std::span<const Node> args) {
-  switch (op) {
-    case StepOp::Add:
-      return args[0] + args[1];
-    case StepOp::Sub:
-      return args[0] - args[1];
-    case StepOp::Mul:
-      return args[0] * args[1];
-    case StepOp::FloorDiv:
-      return floor_div(args[0], args[1]);
-    case StepOp::FloorMod:
-      return floor_mod(args[0], args[1]);
-    case StepOp::Lt:
-      return lt(args[0], args[1]);
-    case StepOp::Le:
-      return le(args[0], args[1]);
-    case StepOp::Eq:
-      return eq(args[0], args[1]);
-    case StepOp::Ne:
-      return ne(args[0], args[1]);
-    case StepOp::And:
-      return logical_and(args[0], args[1]);
-    case StepOp::Or:
-      return logical_or(args[0], args[1]);
-    case StepOp::Not:
-      return logical_not(args[0]);
-    case StepOp::Min:
-      return min(args[0], args[1]);
-    case StepOp::Max:
-      return max(args[0], args[1]);
-    case StepOp::Where:
-      return where(args[0], args[1], args[2]);
-    case StepOp::Const:
-    case StepOp::Var:
-      break;
-  }
-  return Node(0);
+  using E = ExprOp;
+  static constexpr E kOps[] = {E::Constant, E::Variable, E::Add, E::Sub, E::Mul,  E::Div,
+                               E::Mod,      E::Lt,       E::Le,  E::Eq,  E::Ne,   E::And,
+                               E::Or,       E::Not,      E::Min, E::Max, E::Where};
+  return applied(kOps[static_cast<std::size_t>(op)], args);
 }
 
 }  // namespace touchstone::symbolic

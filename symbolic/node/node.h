@@ -89,7 +89,7 @@ std::vector<Node> variables(Node node);
 /// Name of a variable node.
 const std::string& variable_name(Node node);
 
-/// Python-like text: `a*4 + b%3`, `(a//2 < 3) and b != 1`. Parses back to the same node.
+/// Python-like text: `a*4 + b%3`, `(a//2 < 3) and b != 1`. Parses back to a node with this text.
 std::string render(Node node);
 /// Number of operators, variables and constants in the rendered text.
 std::size_t size(Node node);

@@ -25,6 +25,7 @@ struct Limits {
                                                        // and no coefficient is scaled beyond it
   std::size_t choice_terms = 24;       // a longer sum in a choice stays one term, and none expands
                                        // to a longer one
+  std::size_t chain_terms = 8;         // of `+` and `-`; longer chains join at once, not one by one
   std::size_t choices_in_sum = 2;      // in a choice; with more, the sum stays one term
   std::size_t joined_terms = 16;       // a dividend that expands to more stays closed
   int dividend_forms = 16;             // rewrites of a dividend, since two forms may alternate

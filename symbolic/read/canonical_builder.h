@@ -16,6 +16,7 @@ class CanonicalBuilder final : public ExpressionBuilder {
       : names_(names), c_(context), s_(context) {}
 
   Simplifier& simplifier() { return s_; }
+  Context& context() { return c_; }
 
   /// The node of an expression parsed from `text`, whose names belong to this context. Throws
   /// ParseError at the operator of a division by 0 that leaves the whole undefined at every point.
@@ -40,17 +41,6 @@ class CanonicalBuilder final : public ExpressionBuilder {
   Value chain(std::span<const ExprOp> ops, std::span<const Value> values) override;
 
  private:
-  /// The memoized result of these arguments, or that of `build`.
-  template <class Build>
-  Id remembered(ExprOp op, std::span<const Id> args, const Build& build);
-  Id built(ExprOp op, std::span<const Id> args);
-  /// Add, And, Or of any number of nodes, Sub of two.
-  Id built_chain(ExprOp op, std::span<const Id> values);
-  /// An operation on sums, except Mul, Not, Where and those of `chain`.
-  Linear operated(ExprOp op, std::span<const Linear> args);
-  Linear operated(ExprOp op, const Linear& a, const Linear& b);
-  Id compared(ExprOp op, const Linear& a, const Linear& b);
-  Linear truncated(const Linear& x, const Linear& y, bool remainder);
   class Player;
 
   const std::map<std::string, Node>& names_;

@@ -1,5 +1,4 @@
 #include "touchstone/symbolic/read/canonical_builder.h"
-#include "touchstone/symbolic/write/stable_form.h"
 
 namespace touchstone::symbolic {
 
@@ -20,8 +19,7 @@ Node parse(const std::string& text, const std::map<std::string, Node>& names, Co
   tape.read(text, names);
   if (tape.comparable())
     if (const auto known = context.recall(tape.words(), tape.hash())) return context.handle(*known);
-  CanonicalBuilder builder(names, context);
-  const Id id = stable_form(context, builder.build(tape, text), tape, builder);
+  const Id id = CanonicalBuilder(names, context).build(tape, text);
   if (tape.comparable()) context.remember(tape.words(), tape.hash(), id);
   return context.handle(id);
 }

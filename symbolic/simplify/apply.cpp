@@ -14,9 +14,10 @@ namespace {
 std::uint32_t kinds_in(const Context& c, const Linear& s) {
   std::uint32_t kinds = 0;
   for (const Term& t : s.terms) {
-    Kind kind = c.kind(t.atom);
-    if (kind == Kind::Div || kind == Kind::Mod) kind = Kind::Digit;
-    kinds |= std::uint32_t{1} << static_cast<unsigned>(kind);
+    const auto bit = [](Kind kind) { return std::uint32_t{1} << static_cast<unsigned>(kind); };
+    const Kind kind = c.kind(t.atom);
+    kinds |= bit(kind);
+    if (kind == Kind::Div || kind == Kind::Mod) kinds |= bit(Kind::Digit);
   }
   return kinds;
 }

@@ -160,20 +160,32 @@ Interval Simplifier::relaxed_bounds(const Linear& sum) const {
 Interval Simplifier::choice_bounds(const Linear& sum, unsigned shared) const {
   Interval r;
   const auto range_of = [&](Id atom) -> const Interval& { return c_.bounds(atom); };
+  const auto quotient = [&](const Term& t) {
+    return c_.kind(t.atom) == Kind::Digit && c_[t.atom].second.is_zero();
+  };
+  const auto chooses = [&](const Term& t) {
+    return c_.kind(t.atom) == Kind::Select || c_.kind(t.atom) == Kind::Max;
+  };
   for (std::size_t i = 0; i < sum.terms.size(); ++i) {
     const Term& t = sum.terms[i];
     if ((c_.variables_in(t.atom) & shared) == 0) continue;
     const NodeData& n = c_[t.atom];
-    if (n.kind != Kind::Max && n.kind != Kind::Select) continue;
+    if (!chooses(t)) continue;
     const Linear rest = without_term(sum, i);
     Interval range = plain_bounds(rest);
     for (const Id id : n.kind == Kind::Max ? n.args : n.args.subspan(1)) {
       const NodeData& m = c_[id];
       const Term alone[] = {{1, id}};
       const bool constant = m.kind == Kind::Constant, listed = constant || m.kind == Kind::Sum;
-      const Interval other =
+      Interval other =
           bounds_of_both(rest, listed ? m.first : Int(0),
                          listed ? m.terms : std::span<const Term>(alone), t.coef, range_of);
+      if (n.kind == Kind::Select && std::ranges::any_of(rest.terms, quotient)) {
+        Linear chosen = rest;  // its quotients may meet those of the chosen part
+        add(chosen, id, t.coef);
+        if (std::ranges::none_of(chosen.terms, chooses))
+          other = meet(other, relaxed_bounds(chosen));
+      }
       if (n.kind == Kind::Select)
         range = hull(range, other);
       else if (t.coef.sign() > 0)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "touchstone/symbolic/expr/operators.h"
 #include "touchstone/symbolic/simplify/simplifier.h"
 
 namespace touchstone::symbolic {
@@ -367,65 +368,12 @@ bool Matcher::is_zero(const Linear& divisor) {
 }
 
 Linear Matcher::evaluate(const Exprs& x, Expr e, const Bindings& bindings) {
-  const auto arg = [&](std::size_t i) { return evaluate(x, x.arg(e, i), bindings); };
-  const auto gap = [&](std::size_t i, std::size_t j, int constant) {
-    Linear r = arg(i);
-    s_.add(r, arg(j), -1);
-    r.constant += constant;
-    return r;
-  };
-  const auto flag = [&](Id id) { return s_.linear(id); };
-  switch (x.op(e)) {
-    case ExprOp::Constant:
-      return Linear{x.value(e), {}};
-    case ExprOp::Variable:
-      return *bindings.find(x.name(e)[0]);
-    case ExprOp::Add: {
-      Linear r = arg(0);
-      s_.add(r, arg(1));
-      return r;
-    }
-    case ExprOp::Sub:
-      return gap(0, 1, 0);
-    case ExprOp::Neg:
-      return -arg(0);
-    case ExprOp::Mul:
-      return s_.multiply(arg(0), arg(1));
-    case ExprOp::Div:
-    case ExprOp::Mod: {
-      const Linear divisor = arg(1);
-      if (is_zero(divisor)) return {};
-      return x.op(e) == ExprOp::Div ? s_.divide(arg(0), divisor) : s_.modulo(arg(0), divisor);
-    }
-    case ExprOp::Lt:
-      return flag(s_.negative(gap(0, 1, 0)));
-    case ExprOp::Le:
-      return flag(s_.negative(gap(0, 1, -1)));
-    case ExprOp::Gt:
-      return flag(s_.negative(gap(1, 0, 0)));
-    case ExprOp::Ge:
-      return flag(s_.negative(gap(1, 0, -1)));
-    case ExprOp::Eq:
-      return flag(s_.zero(gap(0, 1, 0)));
-    case ExprOp::Ne:
-      return flag(s_.negate(s_.zero(gap(0, 1, 0))));
-    case ExprOp::And:
-    case ExprOp::Or: {
-      Ids parts;
-      for (std::size_t i = 0; i < x.args(e).size(); ++i) parts.push_back(s_.build(arg(i)));
-      return flag(x.op(e) == ExprOp::And ? s_.both(parts) : s_.either(parts));
-    }
-    case ExprOp::Max: {
-      const Linear members[] = {arg(0), arg(1)};
-      return s_.maximum(members);
-    }
-    case ExprOp::Min: {
-      const Linear members[] = {-arg(0), -arg(1)};
-      return -s_.maximum(members);
-    }
-    default:
-      throw Error("no pattern");
-  }
+  if (x.op(e) == ExprOp::Constant) return Linear{x.value(e), {}};
+  if (x.op(e) == ExprOp::Variable) return *bindings.find(x.name(e)[0]);
+  SmallVector<Linear, 2> args;
+  for (const Expr a : x.args(e)) args.push_back(evaluate(x, a, bindings));
+  if (divides(x.op(e)) && is_zero(args[1])) return {};
+  return s_.operate(x.op(e), args);
 }
 
 }  // namespace touchstone::symbolic

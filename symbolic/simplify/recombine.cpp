@@ -408,11 +408,12 @@ bool Simplifier::join_conditions(Linear& s) {
 
 void Simplifier::recombine(Linear& s) {
   bool digits = false, choices = false, products = false;
-  int flags = 0;
+  int flags = 0, quotients = 0;
   std::ptrdiff_t symbolic = 0;
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
     digits |= n.kind == Kind::Digit;
+    quotients += n.kind == Kind::Div;
     choices |= n.kind == Kind::Select;
     flags += is_condition(n.kind);
     symbolic += n.kind == Kind::Mod;
@@ -423,7 +424,7 @@ void Simplifier::recombine(Linear& s) {
       }
   }
   choices |= flags > 1;
-  if (!(digits || symbolic > 0 || choices || flags > 0 || products)) return;
+  if (!(digits || symbolic > 0 || choices || flags > 0 || products || quotients > 1)) return;
   deepest_ = std::max(deepest_, depth_ + 1);
   if (depth_ >= kLimits.joined_depth) return;
   ++depth_;
@@ -439,8 +440,9 @@ void Simplifier::recombine(Linear& s) {
     if (s == before) break;
     complement_quotients(s);
   }
-  for (int left = kLimits.turned_quotients; digits && left > 0 && apply_sum(s); --left)
-    complement_quotients(s);
+  for (int left = kLimits.turned_quotients; (digits || quotients > 1) && left > 0 && apply_sum(s);
+       --left)
+    if (digits) complement_quotients(s);
   if (symbolic > 0) complement_remainder(s);
   --depth_;
 }

@@ -116,10 +116,17 @@ std::uint32_t kinds_of(const Pattern& p) {
   return 0;
 }
 
-bool divides_in(const Pattern& p) {
-  return std::ranges::any_of(p.items, [](const Pattern::Item& i) {
-    return i.op == Op::Quotient || i.op == Op::Remainder;
-  });
+/// The divisions that must occur: of any kind, or by a divisor that is no number.
+std::uint32_t divisions_in(const Pattern& p) {
+  std::uint32_t kinds = 0;
+  for (const Pattern::Item& i : p.items) {
+    if (i.op != Op::Quotient && i.op != Op::Remainder) continue;
+    const std::vector<Pattern::Item>& by = i.args[1].items;
+    const bool number = by.empty() || by[0].factor != 0 || is_constant_letter(by[0].letter);
+    const Kind kind = i.op == Op::Quotient ? Kind::Div : Kind::Mod;
+    kinds |= kind_bit(Kind::Digit) | (number ? 0 : kind_bit(kind));
+  }
+  return kinds;
 }
 
 /// The maximal number of terms that a sum can match; unlimited with a variable for expressions.
@@ -135,10 +142,11 @@ std::size_t most_terms(const Pattern& p) {
 }
 
 /// True if the sum is of two quotients with one divisor; in the table, such dividends differ by a
-/// constant.
+/// constant, unless the first is a negation.
 bool twins(const Exprs& x, Expr sum) {
   const Expr a = x.arg(sum, 0), b = x.arg(sum, 1);
-  return x.op(a) == ExprOp::Div && x.op(b) == ExprOp::Div && x.arg(a, 1) == x.arg(b, 1);
+  return x.op(a) == ExprOp::Div && x.op(b) == ExprOp::Div && x.arg(a, 1) == x.arg(b, 1) &&
+         x.op(x.arg(a, 0)) != ExprOp::Neg;
 }
 
 /// The divisions and maxima that must occur in a subject.
@@ -166,7 +174,7 @@ void compile(const Rule& rule, CompiledRule::Patterns& r) {
   for (CompiledRule::Part& part : r.parts) {
     const bool compared = rule.root == Root::And;
     const Pattern& p = compared ? part.pattern.items[0].args[0] : part.pattern;
-    part.kinds = kinds_of(p) | (divides_in(p) ? kind_bit(Kind::Digit) : 0);
+    part.kinds = kinds_of(p) | divisions_in(p);
     part.most_terms = most_terms(p);
     r.kinds |= part.kinds;
     for (const Pattern::Item& i : p.items) r.scales |= i.factor != 0;

@@ -36,12 +36,22 @@ class Simplifier {
   /// The node of a sum of many terms, each with its factor, in O(n log n).
   Id add_all(std::span<const Term> terms);
 
+  /// The operation on canonical operands, which sums give away. The sum may remain to be built.
+  Id operate(ExprOp op, std::span<const Id> args);
+  Linear operate(ExprOp op, std::span<Linear> args);
+  /// The node of a chain of `+` and `-`: one operation after the other, except in a long chain.
+  Id chain(std::span<const Term> terms);
+  /// Replaces a sum whose terms join by its canonical form.
+  void settle(Linear& sum);
+
   Linear multiply(const Linear& a, const Linear& b);
   /// The product as a node, independent of operand order even if expansion meets choices.
   Id product(Id a, Id b);
   /// Floor quotient and remainder. Throws Error if b is certainly 0.
   Linear divide(const Linear& a, const Linear& b);
   Linear modulo(const Linear& a, const Linear& b);
+  /// C's quotient and remainder, as a choice between floor's.
+  Linear truncated(const Linear& x, const Linear& y, bool remainder);
   /// (s // lo) % (hi / lo); lo >= 1, lo divides hi, hi = 0 is infinity.
   Linear digit(Linear s, const Int& lo, const Int& hi);
 

@@ -148,7 +148,7 @@ bool Simplifier::stands(const Linear& sum) const {
       seen |= own;
       all &= c_.kind(t.atom) == Kind::Variable;
     }
-    if (all) return true;
+    if (all || (shared == 0 && sum.constant.is_zero())) return true;
     // Also with max(0, u) of linear u, if some variable occurs in only one term: it changes the
     // sum, since a maximum is positive and varies somewhere.
     bool moves = false;
@@ -181,8 +181,8 @@ Id Simplifier::build(const Linear& sum) {
   int flags = 0;
   for (const Term& t : sum.terms) {
     const Kind kind = c_.kind(t.atom);
-    joins |=
-        kind == Kind::Digit || kind == Kind::Select || kind == Kind::Mod || kind == Kind::Product;
+    joins |= kind == Kind::Digit || kind == Kind::Select || kind == Kind::Div ||
+             kind == Kind::Mod || kind == Kind::Product;
     flags += kind == Kind::Negative || kind == Kind::Zero;
     exact |= kind == Kind::Digit && !t.coef.is_one() &&
              (!residues_.empty() || c_.strided(c_[t.atom].args[0]));

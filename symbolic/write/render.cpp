@@ -3,6 +3,7 @@
 #include "touchstone/symbolic/expr/text_writer.h"
 #include "touchstone/symbolic/number/limits.h"
 #include "touchstone/symbolic/write/form_tree.h"
+#include "touchstone/symbolic/write/stable_form.h"
 
 namespace touchstone::symbolic {
 
@@ -20,12 +21,13 @@ std::string render(const List<Form>& forms, int root, std::string memory) {
 
 std::string render(Node node) {
   Extractor e(*node.context(), Extractor::For::Text);
-  const int root = e.extract(node.id());
+  const int root = e.extract(shown_form(node).id());
   return render(e.forms(), root);
 }
 
 std::size_t size(Node node) {
   Context& c = *node.context();
+  node = shown_form(node);
   constexpr std::size_t kTooLarge = 0xffffffff;  // too large to be memoized
   const std::lock_guard lock(c.mutex());
   if (const std::size_t known = c.known_size(node.id()); known > 0 && known < kTooLarge)
@@ -39,7 +41,7 @@ std::size_t size(Node node) {
 
 std::vector<Step> lower(Node node) {
   Extractor e(*node.context(), Extractor::For::Code);
-  const int root = e.extract(node.id());
+  const int root = e.extract(shown_form(node).id());
   const List<Form>& forms = e.forms();
   std::vector<int> place(forms.size(), -1);
   std::vector<bool> used(forms.size(), false);

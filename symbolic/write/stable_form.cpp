@@ -65,12 +65,17 @@ bool may_change(const Context& c, std::span<const Id> nodes) {
       case Kind::Sum:
         if (n.terms.size() > 1) {
           int quotients = 0;
+          unsigned seen = 0, shared = 0;  // variables, and those in several terms
           for (const Term& t : n.terms) {
             const Kind kind = c[t.atom].kind;
             counted |= is_condition(kind);
             quotients += kind == Kind::Digit;
+            const unsigned own = c.variables_in(t.atom);
+            shared |= seen & own;
+            seen |= own;
           }
-          several |= quotients > 1;
+          const bool long_chain = n.terms.size() + (n.first.is_zero() ? 0 : 1) > 2;
+          several |= quotients > 1 || (quotients > 0 && shared != 0 && long_chain);
         }
         break;
       default:
@@ -84,8 +89,8 @@ bool may_change(const Context& c, std::span<const Id> nodes) {
 
 }  // namespace
 
-Id stable_form(Context& context, Id root, const Tape& written, CanonicalBuilder& builder,
-               Extractor* laid_out) {
+Id stable_form(CanonicalBuilder& builder, Id root, const Tape* written, Extractor* laid_out) {
+  Context& context = builder.context();
   const NodeData& top = context[root];
   if (top.kind == Kind::Constant || top.kind == Kind::Variable) return root;
   if (top.kind == Kind::Sum && std::ranges::all_of(top.terms, [&](const Term& t) {
@@ -108,8 +113,8 @@ Id stable_form(Context& context, Id root, const Tape& written, CanonicalBuilder&
       if (sizes.back() > kLimits.reread_size) return root;
       if (!tape.take(e.forms(), form, context, nodes)) return root;
     }
-    if (seen.size() == 1 && written.comparable() && tape.comparable() &&
-        std::ranges::equal(tape.words(), written.words()))
+    if (seen.size() == 1 && written && written->comparable() && tape.comparable() &&
+        std::ranges::equal(tape.words(), written->words()))
       return root;
     Id next = root;
     try {
@@ -130,6 +135,19 @@ Id stable_form(Context& context, Id root, const Tape& written, CanonicalBuilder&
     return seen[best];
   }
   return seen.back();
+}
+
+Node shown_form(Node node) {
+  Context& c = *node.context();
+  const std::lock_guard lock(c.mutex());
+  const Id id = node.id();
+  // No operation has the name Variable, so the memo of operations holds the forms too.
+  if (const auto known = c.recall(ExprOp::Variable, {&id, 1})) return c.handle(*known);
+  const std::map<std::string, Node> unnamed;  // tapes hold nodes
+  CanonicalBuilder builder(unnamed, c);
+  const Id form = stable_form(builder, id);
+  c.remember(ExprOp::Variable, {&id, 1}, form);
+  return c.handle(form);
 }
 
 }  // namespace touchstone::symbolic

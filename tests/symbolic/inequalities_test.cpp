@@ -38,11 +38,11 @@ bool contradict(std::vector<Line> lines, std::size_t unknowns) {
   return std::ranges::any_of(lines, [](const Line& l) { return l.most.sign() < 0; });
 }
 
-struct Drawn {
+struct DrawnFacts {
   std::vector<Interval> bounds;
   std::vector<Line> lines;
 
-  Drawn(fuzz::Chooser& chooser, const Int& scale) {
+  DrawnFacts(fuzz::Chooser& chooser, const Int& scale) {
     const auto number = [&](std::uint64_t most) {
       return Int(static_cast<std::int64_t>(chooser.below(2 * most + 1))) -
              Int(static_cast<std::int64_t>(most));
@@ -91,7 +91,7 @@ TEST(Inequalities, ContradictWhereNothingIsLeftOfThem) {
   for (std::uint64_t i = 0; i < 4000; ++i) {
     fuzz::RandomChooser chooser(29, i);
     const Int far = Int(std::int64_t{1} << 61);
-    const Drawn drawn(chooser, i % 4 == 0 ? far : Int(1));
+    const DrawnFacts drawn(chooser, i % 4 == 0 ? far : Int(1));
     const bool wanted = contradict(drawn.all(), drawn.bounds.size());
     int many = 1000, few = static_cast<int>(chooser.below(4));
     EXPECT_EQ(drawn.system().contradict(many), wanted) << i;

@@ -99,7 +99,7 @@ void check(const Drawn& c, PropertyTally& tally) {
   ++tally.made;
   const std::string shown = render(node);
   if (!has_many_members(c.asked.exprs, c.asked.root))
-    tally.changed_by_rereading += !(parse(shown, names) == node);
+    tally.changed_by_rereading += render(parse(shown, names)) != shown;
   const Interval range = (*node.context())[node.id()].bounds;
   std::vector<Step> steps;
   try {
