@@ -93,18 +93,18 @@ void Checker::check(const Sample& sample) {
   std::string again;
   bool reread = false;
   try {
-    const Node other = parse(shown, names, context_);
-    reread = other != node && !sample.wide;
-    if (reread) again = render(other);
+    again = render(parse(shown, names, context_));
+    reread = again != shown && !sample.wide;
   } catch (const ParseError& e) {  // a division by zero everywhere may show only in print
     reread = true;
     again = e.what();
   }
-  const bool swapped = parse(sample.swapped, names, context_) != node && !sample.wide;
+  const std::string other = render(parse(sample.swapped, names, context_));
+  const bool swapped = other != shown && !sample.wide;
   tally_.swapped += swapped;
   if (swapped && show_.swapped-- > 0)
     fmt::print("SWAPPED  {} -> {} but {} -> {} {}\n", sample.text, shown, sample.swapped,
-               render(parse(sample.swapped, names, context_)), where());
+               other, where());
   const bool longer = size(node) > sample.size;
   tally_.reread += reread;
   tally_.longer += longer;

@@ -42,9 +42,9 @@ int report(const Tally& t, const Options& o) {
   };
   fmt::print("{} trees, {} values compared, {} wrong\n", t.trees, t.points, t.wrong);
   fmt::print("{} refused, as they divide by zero everywhere\n", t.refused);
-  fmt::print("{} printed forms read back as another node ({:.4f} %)\n", t.reread,
+  fmt::print("{} printed forms read back as another form ({:.4f} %)\n", t.reread,
              share(t.reread, t.trees));
-  fmt::print("{} are another node with operands swapped ({:.4f} %)\n", t.swapped,
+  fmt::print("{} have another form with operands swapped ({:.4f} %)\n", t.swapped,
              share(t.swapped, t.trees));
   fmt::print("{} printed forms are larger than the tree ({:.4f} %)\n", t.longer,
              share(t.longer, t.trees));
@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
     sub->add_option("--from", o.from, "Number of the first tree");
     sub->add_option("--count", o.count, "Trees to look at from there");
     sub->add_option("--every", o.every, "Take one tree in so many")->check(CLI::PositiveNumber);
-    sub->add_option("--reread", o.show.reread, "Trees to print that read back as another node");
+    sub->add_option("--reread", o.show.reread, "Trees to print that read back as another form");
     sub->add_option("--swapped", o.show.swapped, "Trees to print that differ when swapped");
     sub->add_option("--longer", o.show.longer, "Trees to print that come out larger");
     sub->add_flag("--stable", o.stable, "Fail where one reads back otherwise, or differs swapped");
