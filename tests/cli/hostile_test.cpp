@@ -107,23 +107,6 @@ TEST_F(CliHostile, OnlyRegularFilesAreReadWhateverNamesThem) {
   }
 }
 
-// An idle pipe and an endless line end at the limit; the watch that ends a process that does not
-// heed it waits five seconds more and says so.
-TEST_F(CliHostile, AWaitForInputEndsInTime) {
-  ASSERT_EQ(::mkfifo(file("pipe").c_str(), 0600), 0);
-  const std::string idle = "exec 3<>" + file("pipe") + ";", endless = "tr '\\0' x < /dev/zero |";
-  const auto expect_end = [](const std::string& verb, const std::string& before,
-                             const std::string& input) {
-    const Answer run = touchstone_run(verb + " --timeout 0.2", before, input);
-    EXPECT_EQ(run.code, 2) << verb << before;
-    EXPECT_THAT(run.text, HasSubstr("it takes longer than 0.2 s")) << verb << before;
-  };
-  for (const char* const verb :
-       {"simplify --jsonl", "verify", "bits", "repl", "view --jsonl", "kernels --program -"})
-    expect_end(verb, idle, "<&3");
-  for (const char* const verb : {"simplify --jsonl", "repl"}) expect_end(verb, endless, "");
-}
-
 TEST_F(CliHostile, BlameRefusesWhatNeverEnds) {
   const Answer run = touchstone_run("blame " + write("long.json", long_sum(std::int64_t{1} << 46)) +
                                     " --in " + array("x.npy", {1, 1}) + " --held 0=x.npy");

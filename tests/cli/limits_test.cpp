@@ -98,11 +98,18 @@ TEST_F(CliLimits, WhatTakesLongerIsInterrupted) {
 
 TEST_F(CliLimits, AnInputThatDoesNotComeIsNotAwaitedForEver) {
   const auto start = std::chrono::steady_clock::now();
-  for (const std::string verb : {"simplify --jsonl", "view --jsonl", "verify", "bits"}) {
+  for (const std::string verb :
+       {"simplify --jsonl", "view --jsonl", "verify", "bits", "repl", "kernels --program -"}) {
     const Answer run =
         beside_a_pipe(TOUCHSTONE_COMMAND " " + verb + " --timeout 0.2 <&3; echo code $?");
-    EXPECT_THAT(run.text, HasSubstr("the time limit is over")) << verb;
+    EXPECT_THAT(run.text, HasSubstr("it takes longer than 0.2 s")) << verb;
     EXPECT_THAT(run.text, HasSubstr("code 2")) << verb;
+  }
+  for (const char* const verb : {"simplify --jsonl", "repl"}) {  // an endless line
+    const Answer run =
+        touchstone_run(std::string(verb) + " --timeout 0.2", "tr '\\0' x < /dev/zero |", "");
+    EXPECT_EQ(run.code, 2) << verb;
+    EXPECT_THAT(run.text, HasSubstr("it takes longer than 0.2 s")) << verb;
   }
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
 }
