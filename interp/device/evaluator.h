@@ -15,7 +15,7 @@ namespace touchstone::interp {
 inline constexpr std::int64_t kBlockElements = 4096;
 
 /// Result blocks that a repeating reduce keeps.
-inline constexpr std::int64_t kKeptBlocks = 16;
+inline constexpr std::int64_t kKeptBlocks = 64;
 
 /// Block size for a program: smaller for thousands of nodes, so that all blocks together hold no
 /// more than those of 2,048 nodes.

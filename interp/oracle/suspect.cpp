@@ -19,8 +19,9 @@ namespace {
 using namespace interp;
 
 constexpr std::int64_t kMostElements = 1024;
-constexpr double kNearShare = 0.75;  // share of the errors that a fault must explain
-constexpr double kBeyondBias = 1.5;  // least fitted fault, in multiples of the legal bias
+constexpr double kNearShare = 0.75;       // share of the errors that a fault must explain
+constexpr double kLargestBias = 4.0 / 3;  // of the rare orders with larger partial sums
+constexpr double kBeyondBias = 1.5;       // least fitted fault, in multiples of the legal bias
 
 // Upper bound on ln P(X >= k) for n fair coins: the first term and a geometric series.
 double log_coins(std::int64_t k, std::int64_t n) {
@@ -127,7 +128,8 @@ class Tests {
     double most = 0;
     for (const std::size_t i : kept_) {
       const double scale = unit_ * std::sqrt(u_.facts[i].energy);
-      if (scale > 0) most = std::max(most, (std::abs(u_.candidate[i]) - bias(i)) / scale);
+      const double error = std::abs(u_.candidate[i]) - kLargestBias * bias(i);
+      if (scale > 0) most = std::max(most, error / scale);
     }
     ++out_.tests;
     out_.lambda = most;

@@ -150,6 +150,8 @@ View with_ones_of(const View& view, const Shape& shape) {
 
 std::optional<View> View::reshape(const Shape& shape) const {
   if (shape == shape_) return *this;
+  if (!nothing_valid() && !has_one_that_masks(*this) && same_but_for_ones(shape_, shape))
+    return with_ones_of(*this, shape);
   View target = contiguous(shape);
   const sint have = size(), want = target.size();
   if (!certainly_eq(have, want) && !shapetracker::proved_eq(have, want)) {
