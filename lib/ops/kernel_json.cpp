@@ -27,14 +27,19 @@ constexpr std::size_t kUsualLength = 2048;  // of a kernel's text
 // the representatives of their operands.
 class Twins {
  public:
-  const LazyOpPtr& only(const LazyOpPtr& node) {
+  const LazyOpPtr& only(const LazyOpPtr& given) {
+    LazyOpPtr node = given;
+    if (node->op() == Op::Const && node->constant().value.is_nan()) {  // all have one text
+      const ConstBuffer& c = node->constant();
+      node = LazyOp::constant(Scalar::parse(c.value.dtype(), "nan"), c.st);
+    }
     const auto [first, last] = by_hash_.equal_range(node->hash());
     const auto twin =
         std::find_if(first, last, [&](const auto& t) { return equal(*t.second, *node); });
     const LazyOpPtr& found =
         twin == last ? by_hash_.emplace(node->hash(), node)->second : twin->second;
-    only_.emplace(node.get(), found.get());
-    if (found != node) others_.push_back(node);
+    only_.emplace(given.get(), found.get());
+    if (found != given) others_.push_back(given);
     return found;
   }
 

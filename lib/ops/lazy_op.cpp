@@ -262,7 +262,6 @@ LazyOpPtr LazyOp::gather(int idx, DType dtype, ShapeTracker st, LazyOpPtr positi
               MemBuffer{idx, dtype, std::move(st), std::move(checked)});
 }
 LazyOpPtr LazyOp::constant(Scalar value, ShapeTracker st) {
-  if (value.is_nan()) value = Scalar::parse(value.dtype(), "nan");
   return make(Op::Const, {}, ConstBuffer{value, std::move(st)});
 }
 LazyOpPtr LazyOp::unary(Op op, LazyOpPtr x) { return make(op, {std::move(x)}, {}); }

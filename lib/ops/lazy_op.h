@@ -85,7 +85,6 @@ class LazyOp {
   /// those of `position`.
   static LazyOpPtr gather(int idx, DType dtype, ShapeTracker st, LazyOpPtr position,
                           std::optional<ShapeTracker> checked = std::nullopt);
-  /// A NaN becomes the positive quiet one, since its text has no sign.
   static LazyOpPtr constant(Scalar value, ShapeTracker st);
   static LazyOpPtr unary(Op op, LazyOpPtr x);
   static LazyOpPtr cast(LazyOpPtr x, DType to, bool bitcast = false);

@@ -279,7 +279,7 @@ const Refusal kRefusals[] = {
     {R"({"base":[2],"ops":[],"expr":1})", "expr: expected true or false, found 1"},
     {R"({"base":[2],"ops":[],"real_strides":"x"})", "real_strides: expected true or false"},
     {R"({"views":[[[1e999],[1],0,null]]})", "exceeds the range of a float"},
-    {R"({"views":[[[4611686018427387904,2],[0,1],0,null]]})", "more elements than 64 bits"},
+    {R"({"views":[[[4611686018427387904,2],[2,1],0,null]]})", "more elements than 64 bits"},
     {R"({"views":[[[4611686018427387904],[3],0,null]]})", "does not fit in 64 bits"},
     {R"({"views":[[[2],[1],-9223372036854775808,null]]})", "does not fit in 64 bits"},
     {R"({"views":[[[4],[1],0,null],[[5],[1],0,null]]})",
