@@ -59,7 +59,9 @@ int run_script() {
       },
       [&](std::string_view text) {
         if (!is_error(text)) return;
-        fmt::print("{} {}", red("error:"), text);
+        constexpr std::string_view kBegin = R"({"error":")", kEnd = "\"}\n";
+        text = text.substr(kBegin.size(), text.size() - kBegin.size() - kEnd.size());
+        fmt::print("{} {}\n", red("error:"), text);
         good = false;
       });
   read_input("repl", [&](std::string_view piece) {

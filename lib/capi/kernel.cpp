@@ -156,11 +156,16 @@ touchstone::Verdict judged_call(const touchstone::KernelToJudge& kernel,
   function(pointers.data(), context);
   for (std::size_t i = 0; i < memory.size(); ++i) {
     std::string wrong = memory[i].damage();
-    if (!wrong.empty())
+    if (!wrong.empty()) {
       wrong = fmt::format("it wrote to buffer {} {}", i, wrong);
-    else if (i > 0 && !std::ranges::equal(std::as_bytes(std::span(probe.inputs[i - 1].bytes)),
-                                          memory[i].data().first(probe.inputs[i - 1].bytes.size())))
-      wrong = fmt::format("it changed buffer {}, which is an input", i);
+    } else if (i > 0) {
+      const auto given = std::as_bytes(std::span(probe.inputs[i - 1].bytes));
+      const auto now = memory[i].data();
+      if (!std::ranges::equal(given, now.first(given.size())) ||
+          std::ranges::any_of(now.subspan(given.size()),
+                              [](std::byte b) { return b != std::byte{}; }))
+        wrong = fmt::format("it changed buffer {}, which is an input", i);
+    }
     if (wrong.empty()) continue;
     touchstone::Verdict broken;
     broken.outcome = touchstone::Outcome::Fail;

@@ -264,7 +264,9 @@ Array places_nd(const Array& x, const Array& index, std::size_t first, std::stri
 // Positions of a slice, one for each axis of x, moved so that `size` elements fit.
 std::vector<Array> begins_of(const Array& x, const Array& start, const Sizes& size,
                              std::string_view what) {
-  const Array begin = position_of(start, 0, what, false);
+  const bool is_wide = start.dtype() == DType::UInt64;  // no position beyond an int64's is negative
+  const Array begin = position_of(
+      is_wide ? minimum(start, Array::number("9223372036854775807")) : start, 0, what, false);
   if (start.shape() != Sizes{x.rank()} || size.size() != x.shape().size())
     throw ShapeError(fmt::format("{}: start {} and sizes {} for the {} axes of {}", what,
                                  str(start.shape()), str(size), x.rank(), str(x.shape())));
@@ -303,7 +305,7 @@ Array gather_nd(const Array& x, const Array& index, std::int64_t batch_dims) {
   const std::int64_t batches = product_of(batch),
                      rows = product_of({x.shape().begin() + batch_dims, x.shape().begin() + axes});
   if (batch_dims > 0) {
-    const Array each = place.reshape({batches, -1});
+    const Array each = place.reshape({batches, batches == 0 ? 0 : place.size(0) / batches});
     const Array moved = each + along({batches, 1}, 0) * count(rows);
     place = where(less(each, zero_of(DType::Int64)), each, moved).reshape({-1});
   }

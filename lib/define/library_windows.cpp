@@ -1,5 +1,6 @@
 // Windows over the last axes: convolutions, pools, and sums of overlapping windows.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "touchstone/define/library.h"
@@ -368,7 +369,11 @@ Array avg_pool(const Array& x, const Sizes& size, const Window& window, int spat
 Array lp_pool(const Array& x, double p, const Sizes& size, const Window& window, int spatial) {
   if (is_narrow(x)) return narrowed(lp_pool(wide(x), p, size, window, spatial), x.dtype());
   require_float(x, "lp_pool");
-  if (!(p > 0)) throw ShapeError(fmt::format("lp_pool: p = {} is not positive", p));
+  if (!(p > 0 && std::isfinite(p)))
+    throw ShapeError(
+        fmt::format("lp_pool: p = {} is not positive and finite; of p = inf write "
+                    "max_pool of abs(x)",
+                    p));
   const Pool pool(x, size, window, spatial, "lp_pool");
   const Array seen = pool.windows_of(x.pad(behind(x, pool.padding))), power(p), root(1 / p);
   const auto raised = [](const Array& a, const Array& b) {

@@ -16,9 +16,9 @@ namespace fs = std::filesystem;
 constexpr std::string_view private_places[] = {
     "/home",       "/root",    "/run/secrets",     "/run/user", "/etc/gshadow",
     "/etc/shadow", "/etc/ssh", "/etc/ssl/private", "/var/mail", "/var/spool"};
-constexpr const char* variables[] = {
-    "PATH",        "LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH", "PYTHONHOME",
-    "VIRTUAL_ENV", "CONDA_PREFIX",    "CUDA_HOME",  "CUDA_PATH",  "TOUCHSTONE_ROOM_READS"};
+constexpr const char* variables[] = {"PATH",         "LD_LIBRARY_PATH", "LD_PRELOAD",
+                                     "PYTHONPATH",   "PYTHONHOME",      "VIRTUAL_ENV",
+                                     "CONDA_PREFIX", "CUDA_HOME",       "CUDA_PATH"};
 // Beside a folder of programs. Neighbours with other names may hold keys.
 constexpr std::string_view program_folders[] = {"bin", "condabin", "sbin", "shims"};
 constexpr std::string_view program_parts[] = {
@@ -46,22 +46,27 @@ class Readable {
     walk("/");
   }
 
-  // The place, or the folder of a file, if it is in a private one.
+  // A folder, or a file with its folder; also the folders of the links that lead there.
   void need(const fs::path& named) {
     std::error_code ignored;
-    fs::path place = real(named);
-    if (!fs::is_directory(place, ignored)) place = place.parent_path();
-    if (place.empty() || !is_private(place)) return;
-    const bool is_whole = std::ranges::find(private_, place) != private_.end();
-    if (is_whole && place != home_) return;
-    if (is_whole)
-      for (const auto& entry : fs::directory_iterator(place, ignored)) {
-        if (!entry.path().filename().string().starts_with('.')) add(entry.path());
-      }
-    else
-      add(place);
-    if (std::ranges::find(program_folders, place.filename()) != std::end(program_folders))
-      for (const std::string_view part : program_parts) add(place.parent_path() / part);
+    const fs::path place = real(named);
+    if (place.empty()) return;
+    const bool is_folder = fs::is_directory(place, ignored);
+    if (!is_folder && !is_covered(place) && !is_whole(place)) add(place);
+    need_folder(is_folder ? place : place.parent_path());
+    fs::path link = fs::absolute(named, ignored);
+    for (int hops = 0; hops < 8 && fs::is_symlink(fs::symlink_status(link, ignored)); ++hops) {
+      need_folder(real(link.parent_path()));
+      link = link.parent_path() / fs::read_symlink(link, ignored);
+    }
+  }
+
+  void open_all(std::string_view list) {
+    while (!list.empty()) {
+      const std::size_t end = std::min(list.find(':'), list.size());
+      if (const fs::path place = real(list.substr(0, end)); !place.empty()) add(place);
+      list.remove_prefix(std::min(end + 1, list.size()));
+    }
   }
 
   // Every file and program named in `text`.
@@ -82,6 +87,26 @@ class Readable {
  private:
   void hide(const fs::path& place) {
     if (!place.empty()) private_.push_back(place);
+  }
+  bool is_whole(const fs::path& place) const {
+    return std::ranges::find(private_, place) != private_.end();
+  }
+  bool is_covered(const fs::path& path) const {
+    return std::ranges::any_of(all_, [&](const Place& p) { return is_below(path, p.path); });
+  }
+  // Of a folder that is private as a whole, such as a home, what has no leading dot. One that holds
+  // such a folder was walked.
+  void need_folder(const fs::path& place) {
+    if (place.empty() || is_covered(place)) return;
+    std::error_code ignored;
+    if (is_whole(place)) {
+      for (const auto& entry : fs::directory_iterator(place, ignored))
+        if (!entry.path().filename().string().starts_with('.')) add(entry.path());
+    } else if (std::ranges::none_of(private_, [&](const auto& p) { return is_below(p, place); })) {
+      add(place);
+    }
+    if (std::ranges::find(program_folders, place.filename()) != std::end(program_folders))
+      for (const std::string_view part : program_parts) add(place.parent_path() / part);
   }
   bool is_private(const fs::path& path) const {
     return std::ranges::any_of(private_, [&](const auto& place) { return is_below(path, place); });
@@ -122,6 +147,7 @@ std::vector<Place> readable_places(const std::vector<std::string>& words) {
   places.need(".");
   for (const char* const variable : variables)
     if (const char* const value = std::getenv(variable)) places.need_all(value, ":");
+  if (const char* const asked = std::getenv("TOUCHSTONE_ROOM_READS")) places.open_all(asked);
   for (const std::string& word : words) places.need_all(word, " \t\n'\"=:;&|()");
   return std::move(places).all();
 }

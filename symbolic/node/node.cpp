@@ -103,6 +103,7 @@ Node sum(std::span<const Node> terms) { return applied(ExprOp::Add, terms); }
 Node ands(std::span<const Node> terms) { return applied(ExprOp::And, terms); }
 
 Node step_node(StepOp op, std::span<const Node> args) {
+  if (op == StepOp::Const || op == StepOp::Var) return Node(0);
   using E = ExprOp;
   static constexpr E kOps[] = {E::Constant, E::Variable, E::Add, E::Sub, E::Mul,  E::Div,
                                E::Mod,      E::Lt,       E::Le,  E::Eq,  E::Ne,   E::And,

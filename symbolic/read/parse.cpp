@@ -1,4 +1,5 @@
 #include "touchstone/symbolic/read/canonical_builder.h"
+#include "touchstone/symbolic/write/stable_form.h"
 
 namespace touchstone::symbolic {
 
@@ -19,7 +20,8 @@ Node parse(const std::string& text, const std::map<std::string, Node>& names, Co
   tape.read(text, names);
   if (tape.comparable())
     if (const auto known = context.recall(tape.words(), tape.hash())) return context.handle(*known);
-  const Id id = CanonicalBuilder(names, context).build(tape, text);
+  CanonicalBuilder builder(names, context);
+  const Id id = stable_form(builder, builder.build(tape, text), &tape);
   if (tape.comparable()) context.remember(tape.words(), tape.hash(), id);
   return context.handle(id);
 }

@@ -113,11 +113,12 @@ bool same(const Drawn& drawn, int& built) {
                      : op == ExprOp::Variable ? names.at(std::string(exprs.name(e)))
                                               : operated(op, args));
     }
-    const Node read = parse(drawn.root, names, context);
+    const Node made = now.at(root);
+    if (render(made) != render(parse(drawn.root, names, context))) return false;
     CanonicalBuilder derivations(names, context);
     const std::lock_guard lock(context.mutex());
     ++built;
-    return now.at(root) == read && read.id() == read_expression(drawn.root, derivations);
+    return made.id() == read_expression(drawn.root, derivations);
   } catch (const Error&) {
     return true;
   }
