@@ -51,7 +51,7 @@ Arrays huber_call(const Call& call, const Arrays& x) {
 Arrays kl_call(const Call& call, const Arrays& x) {
   return pairwise(call, x, [&](const Near& v, const Near& t) {
     if (call.has("log_target")) return exp(t) * (t - v);
-    return t.v == 0 ? Near(0) : t * log(t) - t * v;
+    return (t.v == 0 ? Near(0) : t * log(t)) - t * v;
   });
 }
 Arrays bce_call(const Call& call, const Arrays& x) {
