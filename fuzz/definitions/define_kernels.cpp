@@ -715,12 +715,6 @@ Array pad(const GivenArrays& g) {
     return at;
   });
 }
-Array arange(const GivenArrays& g) {
-  const DType dtype = parse_dtype(g.word("dtype"));
-  return made(dtype, g.call.list("size"), [&](const Sizes& at) {
-    return cast_cell(DType::Int64, dtype, static_cast<Real>(at[0]));
-  });
-}
 Array center_crop_pad(const GivenArrays& g) {
   const Array& x = g["x"];
   const Sizes shape = whole_list(g, "size", x.shape);
@@ -818,6 +812,12 @@ Array as_strided(const GivenArrays& g) {
   });
   out.signed_zeros = true;
   return out;
+}
+Array arange(const GivenArrays& g) {
+  const DType dtype = parse_dtype(g.word("dtype"));
+  return made(dtype, {g.call.whole("size", 1)}, [&](const Sizes& at) {
+    return cast_cell(DType::Int64, dtype, Near(static_cast<Real>(at[0])));
+  });
 }
 Array interpolate(const GivenArrays& g) {
   const std::string_view mode = g.word("mode");

@@ -295,9 +295,8 @@ TEST(Definitions, EachIsDrawnAndAWrongElementIsFound) {
       const bool may_be_number = p.name == "pos_weight" || p.name == "scale";
       arrays += p.is_array && !(may_be_number && !p.required) ? 1 : 0;
       required += p.is_array && p.required ? 1 : 0;
-      if (!p.is_array && !elsewhere.contains(name + " " + p.name)) {
-        EXPECT_TRUE(seen[name].contains(p.name)) << d.signature << ": " << p.name;
-      }
+      if (p.is_array || elsewhere.contains(name + " " + p.name)) continue;
+      EXPECT_TRUE(seen[name].contains(p.name)) << d.signature << ": " << p.name;
     }
     if (name.starts_with("dequantize")) arrays = required;
     EXPECT_TRUE(seen[name].contains(fmt::format("of {}", required))) << d.signature;
