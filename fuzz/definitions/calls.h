@@ -76,8 +76,9 @@ std::span<const Definition> optimizer_definitions();
 /// A definition of `touchstone kernel --list` as loops. In `inputs`, arrays are separated by ';'
 /// and axes by ',': "*" is any shape, "~" a part that broadcasts to it, "." leading axes, "^" those
 /// or none, "%" an index into the first along an axis; letters and digits are sizes that are
-/// multiplied, "G" the argument `groups`, "K" the classes, "W" the axes of windows, "S" their
-/// sizes, "O" their number. After ':' what the values are (draw_signature_call.cpp).
+/// multiplied, "G" the argument `groups`, "K" the classes or a block, "W" the axes of windows, "S"
+/// their sizes, "O" their number, "D" how many, "R" the axes of "*", "<" a part of it. After ':'
+/// what the values are (draw_signature_call.cpp).
 struct GivenArrays;
 struct KernelLoops {
   std::string_view name;

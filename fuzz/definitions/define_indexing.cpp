@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
 
@@ -10,12 +11,19 @@ namespace touchstone::fuzz::defined {
 Array combined(Array x, const std::vector<Write>& writes, std::string_view by) {
   const Rounding of(x.dtype);
   std::vector<std::optional<Sum>> sums(x.cells.size());
+  std::map<std::size_t, Array> factors;
   for (const Write& w : writes) {
     if (std::ranges::find(w.to, -1) != w.to.end()) continue;
     Near& cell = x[w.to];
     if (by == "none") cell = w.value;
     if (by == "max") cell = larger(cell, w.value);
     if (by == "min") cell = smaller_of(cell, w.value);
+    if (by == "mul") {
+      const std::size_t place = x.place(w.to);
+      Array& all = factors.try_emplace(place, Array{x.dtype, {1}, {cell}}).first->second;
+      ++all.shape[0];
+      all.cells.push_back(w.value);
+    }
     if (by != "add") continue;
     if (!is_float(x.dtype)) {
       const auto sum = static_cast<std::uint64_t>(static_cast<Wide>(cell.v)) +
@@ -31,6 +39,8 @@ Array combined(Array x, const std::vector<Write>& writes, std::string_view by) {
   }
   for (std::size_t i = 0; i < sums.size(); ++i)
     if (sums[i]) x.cells[i] = sums[i]->value();
+  for (const auto& [place, all] : factors)
+    x.cells[place] = cast_to(x.dtype, chained("prod", {all})).cells[0];
   x.signed_zeros = false;
   return x;
 }

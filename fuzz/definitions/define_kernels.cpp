@@ -6,31 +6,9 @@
 #include "touchstone/base/error.h"
 #include "touchstone/define/definitions.h"
 #include "touchstone/fuzz/cases/program.h"
-#include "touchstone/fuzz/definitions/calls.h"
+#include "touchstone/fuzz/definitions/given_arrays.h"
 
 namespace touchstone::fuzz::defined {
-
-/// The arguments of a call, with the defaults of the signature, and its arrays by name.
-struct GivenArrays {
-  Call call{};
-  std::vector<std::pair<std::string, Array>> arrays{};  // in the signature's order
-
-  const Array* find(std::string_view name) const {
-    const auto it = std::ranges::find_if(arrays, [&](const auto& a) { return a.first == name; });
-    return it == arrays.end() ? nullptr : &it->second;
-  }
-  const Array& operator[](std::string_view name) const {
-    const Array* found = find(name);
-    want(found != nullptr, "an array is missing");
-    return *found;
-  }
-  bool is(std::string_view name) const { return call.whole(name, 0) != 0; }
-  std::string_view word(std::string_view name) const { return call.required(name); }
-  int axis(const Array& of, std::string_view name = "axis") const {
-    return axis_in(call.whole(name, 0), of.rank());
-  }
-  Array by(std::string_view calls) const;
-};
 
 namespace {
 
@@ -134,8 +112,19 @@ Near popcount(const Near& x, DType t) {
   for (WideBits bits = pattern(x, t); bits != 0; bits >>= 1) ones += (bits & 1) != 0 ? 1 : 0;
   return ones;
 }
+Near clz(const Near& x, DType t) {
+  int zeros = bits_of(t);
+  for (WideBits bits = pattern(x, t); bits != 0; bits >>= 1) --zeros;
+  return static_cast<Real>(zeros);
+}
 Near sign(const Near& x, DType) {
   return std::isnan(x.v) || x.v == 0 ? x : Near(std::copysign(Real{1}, x.v));
+}
+Near round_half_away(const Near& x, DType) { return std::round(x.v); }
+Near copysign(const Near& x, const Near& y, DType) { return std::copysign(x.v, y.v); }
+Array signbit(const GivenArrays& g) {
+  return made(DType::Bool, g["x"].shape,
+              [&](const Sizes& at) { return Near(std::signbit(g["x"][at].v)); });
 }
 
 // x = q y + r with a whole q, and r of y's sign.
@@ -227,6 +216,86 @@ Array gather(const GivenArrays& g) {
   want(g["table"].rank() == 2, "rows");
   return selected(g["table"], g["index"], 0, false);
 }
+Array gather_nd(const GivenArrays& g) {
+  const Array &x = g["x"], &index = g["index"];
+  const std::int64_t batch = g.call.whole("batch_dims", 0);
+  want(batch < std::min(x.rank(), index.rank()) && index.shape.back() >= 1, "positions");
+  const std::int64_t axes = batch + index.shape.back();
+  want(
+      axes <= x.rank() && std::equal(x.shape.begin(), x.shape.begin() + batch, index.shape.begin()),
+      "batches");
+  Sizes shape(index.shape.begin(), index.shape.end() - 1);
+  const auto outer = static_cast<std::ptrdiff_t>(shape.size());
+  shape.insert(shape.end(), x.shape.begin() + axes, x.shape.end());
+  return reads(x, shape, [&](const Sizes& at) {
+    Sizes from(at.begin(), at.begin() + batch), entry(at.begin(), at.begin() + outer);
+    entry.push_back(0);
+    for (; entry.back() < index.shape.back(); ++entry.back())
+      from.push_back(position(index, entry, x.shape[from.size()]));
+    from.insert(from.end(), at.begin() + outer, at.end());
+    return from;
+  });
+}
+// Where a part of x begins, moved so that it fits.
+Sizes begin_of(const GivenArrays& g, const Sizes& part) {
+  const Array &x = g["x"], &start = g["start"];
+  want(start.shape == Sizes{x.rank()} && part.size() == x.shape.size(), "an entry for each axis");
+  Sizes begin;
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    want(part[i] >= 0 && part[i] <= x.shape[i], "a part that fits");
+    begin.push_back(std::clamp<std::int64_t>(start.whole({static_cast<std::int64_t>(i)}), 0,
+                                             x.shape[i] - part[i]));
+  }
+  return begin;
+}
+Sizes moved_by(Sizes at, const Sizes& by) {
+  for (std::size_t i = 0; i < at.size(); ++i) at[i] += by[i];
+  return at;
+}
+Array dynamic_slice(const GivenArrays& g) {
+  const Sizes size = g.call.list("size"), begin = begin_of(g, size);
+  return reads(g["x"], size, [&](const Sizes& at) { return moved_by(at, begin); });
+}
+Array dynamic_update_slice(const GivenArrays& g) {
+  Array x = g["x"];
+  const Array& updates = g["updates"];
+  const Sizes begin = begin_of(g, updates.shape);
+  each(updates.shape, [&](const Sizes& at) { x[moved_by(at, begin)] = updates[at]; });
+  return x;
+}
+// Nothing is known of a row that is shorter than its length.
+Array reverse_sequence(const GivenArrays& g) {
+  const Array &x = g["x"], &lengths = g["lengths"];
+  const auto time = static_cast<std::size_t>(g.axis(x, "time_axis")),
+             batch = static_cast<std::size_t>(g.axis(x, "batch_axis"));
+  want(time != batch && lengths.shape == Sizes{x.shape[batch]}, "a length for each row");
+  Array out = made(x.dtype, x.shape, [&](const Sizes& at) {
+    const std::int64_t n = lengths.whole({at[batch]});
+    if (n > x.shape[time]) return anything();
+    Sizes from = at;
+    if (at[time] < n) from[time] = n - 1 - at[time];
+    return x[from];
+  });
+  out.signed_zeros = true;
+  return out;
+}
+Array searchsorted(const GivenArrays& g) {
+  const Array &sorted = g["sorted"], &x = g["x"];
+  want(sorted.rank() == 1 && sorted.dtype == x.dtype, "a row");
+  const auto below = [](Real a, Real b) { return a < b || (!std::isnan(a) && std::isnan(b)); };
+  return made(DType::Int64, x.shape, [&](const Sizes& at) {
+    return Near(static_cast<Real>(std::ranges::count_if(sorted.cells, [&](const Near& s) {
+      return g.is("right") ? !below(x[at].v, s.v) : below(s.v, x[at].v);
+    })));
+  });
+}
+Array hardmax(const GivenArrays& g) {
+  const Array most = g.by("argmax axis={axis} keep=1");
+  const auto axis = static_cast<std::size_t>(g.axis(g["x"]));
+  return made(g["x"].dtype, g["x"].shape, [&](const Sizes& at) {
+    return Near(at[axis] == most.whole(within(at, most.shape)));
+  });
+}
 Array take_along(const GivenArrays& g) {
   const Array &x = g["x"], &index = g["index"];
   const auto axis = static_cast<std::size_t>(g.axis(x));
@@ -293,7 +362,7 @@ Array index_add(const GivenArrays& g) {
                    [&](const Sizes& at) { return Sizes{position(g["index"], at, x.shape[0])}; }),
       0, axis);
 }
-template <int kWhat>  // 0: sum, 1: max, 2: min
+template <int kWhat>  // 0: sum, 1: max, 2: min, 3: product
 Array segments(const GivenArrays& g) {
   const Array& x = g["x"];
   want(x.rank() >= 1 && g["index"].shape == Sizes{x.shape[0]}, "positions");
@@ -302,11 +371,14 @@ Array segments(const GivenArrays& g) {
   const Array one{x.dtype, {0}, {}};
   Call of;
   of.name = kWhat == 1 ? "max" : "min";
-  const Near none = kWhat == 0 ? Near(0) : define(of, {one})[0].cells[0];
+  const Near none = kWhat % 3 == 0 ? Near(kWhat / 3) : define(of, {one})[0].cells[0];
   const Array start = made(x.dtype, shape, [&](const Sizes&) { return none; });
-  return rows_written(start, x, 1, kWhat == 0 ? "add" : of.name, [&](const Sizes& at) {
-    return Sizes{position(g["index"], at, shape[0], false)};
-  });
+  return rows_written(
+      start, x, 1,
+      kWhat == 0   ? "add"
+      : kWhat == 3 ? "mul"
+                   : of.name,
+      [&](const Sizes& at) { return Sizes{position(g["index"], at, shape[0], false)}; });
 }
 Array embedding_bag(const GivenArrays& g) {
   Array rows = gather(g);  // (bags, n, size)
@@ -616,12 +688,104 @@ Sizes whole_list(const GivenArrays& g, std::string_view key, const Sizes& otherw
   std::ranges::copy(last, all.end() - std::ssize(last));
   return all;
 }
+// The element of an axis of n at place i of the axis continued without end; -1: none.
+std::int64_t continued(std::string_view mode, std::int64_t i, std::int64_t n) {
+  if (mode == "edge" || n == 1) i = std::clamp<std::int64_t>(i, 0, n - 1);
+  const bool reflects = mode == "reflect";
+  while (i < 0 || i >= n) {
+    if (mode == "wrap") i += i < 0 ? n : -n;
+    if (mode != "wrap") i = i < 0 ? (reflects ? 0 : -1) - i : 2 * n - (reflects ? 2 : 1) - i;
+  }
+  return i;
+}
 Array pad(const GivenArrays& g) {
-  const Sizes none(g["x"].shape.size(), 0);
-  return chained(fmt::format("pad before={} after={} mode=constant value={}",
-                             listed(whole_list(g, "before", none)),
-                             listed(whole_list(g, "after", none)), g.word("value")),
-                 {g["x"]});
+  const Array& x = g["x"];
+  const Sizes none(x.shape.size(), 0), before = whole_list(g, "before", none),
+                                       after = whole_list(g, "after", none);
+  const std::string_view mode = g.word("mode");
+  if (mode == "constant")
+    return chained(fmt::format("pad before={} after={} mode=constant value={}", listed(before),
+                               listed(after), g.word("value")),
+                   {x});
+  const Sizes shape = moved_by(moved_by(x.shape, before), after);
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    want(x.shape[i] > 0 || shape[i] == 0, "an element to continue");
+  return reads(x, shape, [&](Sizes at) {
+    for (std::size_t i = 0; i < at.size(); ++i)
+      at[i] = continued(mode, at[i] - before[i], x.shape[i]);
+    return at;
+  });
+}
+Array center_crop_pad(const GivenArrays& g) {
+  const Array& x = g["x"];
+  const Sizes shape = whole_list(g, "size", x.shape);
+  return reads(x, shape, [&](Sizes at) {
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      const std::int64_t more = x.shape[i] - shape[i];
+      at[i] += more > 0 ? more / 2 : -(-more / 2);
+      if (at[i] < 0 || at[i] >= x.shape[i]) at[i] = -1;
+    }
+    return at;
+  });
+}
+Array tile(const GivenArrays& g) {
+  const Array& x = g["x"];
+  Sizes shape = g.call.list("times");
+  want(std::ranges::all_of(shape, [](std::int64_t n) { return n >= 0; }), "times");
+  if (shape.size() < x.shape.size()) shape.insert(shape.begin(), x.shape.size() - shape.size(), 1);
+  const std::size_t more = shape.size() - x.shape.size();
+  for (std::size_t i = more; i < shape.size(); ++i) shape[i] *= x.shape[i - more];
+  return reads(x, shape, [&](const Sizes& at) {
+    Sizes from(at.begin() + static_cast<std::ptrdiff_t>(more), at.end());
+    for (std::size_t i = 0; i < from.size(); ++i) from[i] %= x.shape[i];
+    return from;
+  });
+}
+Array diff(const GivenArrays& g) {
+  const Array& x = g["x"];
+  const auto axis = static_cast<std::size_t>(g.axis(x));
+  Sizes shape = x.shape;
+  shape[axis] = std::max<std::int64_t>(shape[axis] - 1, 0);
+  const Rounding of(x.dtype);
+  return made(x.dtype, shape, [&](const Sizes& at) {
+    Sizes next = at;
+    ++next[axis];
+    return is_float(x.dtype) ? x[next] - x[at]
+                             : as_type(x.dtype, static_cast<Real>(x[next].v - x[at].v));
+  });
+}
+// Channel c of the result at row i, column j of a block is channel (i b + j) C + c of the other, or
+// c b b + i b + j.
+template <bool kInverse>
+Array depth_to_space(const GivenArrays& g) {
+  const Array& x = g["x"];
+  const std::int64_t b = g.call.whole("block", 1);
+  want(b >= 1 && x.rank() >= 3, "blocks");
+  const std::size_t c = x.shape.size() - 3;
+  Sizes shape = x.shape;
+  for (std::size_t i = c; i <= c + 2; ++i) {
+    const bool grows = kInverse == (i == c);
+    const std::int64_t by = i == c ? b * b : b;
+    want(grows || shape[i] % by == 0, "whole blocks");
+    shape[i] = grows ? shape[i] * by : shape[i] / by;
+  }
+  const std::int64_t channels = kInverse ? x.shape[c] : shape[c];
+  const bool first = g.word("mode") == "crd";
+  return reads(x, shape, [&](Sizes at) {
+    std::int64_t &channel = at[c], &row = at[c + 1], &column = at[c + 2];
+    if (kInverse) {
+      const std::int64_t place = first ? channel % (b * b) : channel / channels;
+      channel = first ? channel / (b * b) : channel % channels;
+      row = row * b + place / b;
+      column = column * b + place % b;
+    } else {
+      const std::int64_t place = row % b * b + column % b;
+      channel = first ? channel * b * b + place : place * channels + channel;
+      row /= b;
+      column /= b;
+    }
+    return at;
+  });
 }
 Array slice(const GivenArrays& g) {
   const Sizes& shape = g["x"].shape;
@@ -707,6 +871,10 @@ constexpr KernelLoops kKernelLoops[] = {
     {"shift_right", 'I', "~;~:i", "", of_two<shifted<false, false>>},
     {"shift_right_logical", 'I', "~;~:i", "", of_two<shifted<false, true>>},
     {"popcount", 'I', "*", "", of_one<popcount>},
+    {"clz", 'I', "*", "", of_one<clz>},
+    {"signbit", 'A', "*", "", signbit},
+    {"copysign", 'F', "~;~", "", of_two<copysign>},
+    {"round_half_away", 'F', "*", "", of_one<round_half_away>},
 
     {"sum", 'N', "*", "sum axes={axis} keep={keep}; cast to={x}"},
     {"max", 'A', "*", "max axes={axis} keep={keep}"},
@@ -731,6 +899,8 @@ constexpr KernelLoops kKernelLoops[] = {
     {"argsort", 'A', ".,a", "argsort axis={axis} order={descending:ascending,descending}; long_"},
     {"top_k", 'a', ".,a", "topk axis={axis} k={k} order={largest:ascending,descending}"},
     {"top_k_index", 'A', ".,a", "topk#1 axis={axis} k={k} order={largest:ascending,descending}; long_"},
+    {"hardmax", 'A', ".,a", "", hardmax},
+    {"searchsorted", 'A', "n;*", "", searchsorted},
 
     {"softmax", 'F', ".,a", "softmax axis={axis}"},
     {"log_softmax", 'F', ".,a", "log_softmax axis={axis}"},
@@ -755,6 +925,7 @@ constexpr KernelLoops kKernelLoops[] = {
     {"conv3d", 'F', "n,Gc,W;Go,c,S;Go", "conv3d stride={stride} padding={padding} dilation={dilation} groups={groups}"},
     {"conv_transpose1d", 'F', "n,Gc,O;Gc,o,S;Go", "conv_transpose stride={stride} padding={padding} output_padding={output_padding} dilation={dilation} groups={groups}"},
     {"conv_transpose2d", 'F', "n,Gc,O;Gc,o,S;Go", "conv_transpose stride={stride} padding={padding} output_padding={output_padding} dilation={dilation} groups={groups}"},
+    {"conv_transpose3d", 'F', "n,Gc,O;Gc,o,S;Go", "conv_transpose stride={stride} padding={padding} output_padding={output_padding} dilation={dilation} groups={groups}"},
     {"avg_pool1d", 'F', ".,W", "avg_pool kernel={size} stride={stride} padding={padding} ceil={ceil_mode} include_pad={count_include_pad}"},
     {"avg_pool2d", 'F', ".,W", "avg_pool kernel={size*2} stride={stride} padding={padding} ceil={ceil_mode} include_pad={count_include_pad} divisor={divisor_override}"},
     {"avg_pool3d", 'F', ".,W", "avg_pool kernel={size*3} stride={stride} padding={padding} ceil={ceil_mode} include_pad={count_include_pad} divisor={divisor_override}"},
@@ -765,6 +936,10 @@ constexpr KernelLoops kKernelLoops[] = {
     {"max_pool2d_index", 'F', ".,W", "max_pool_index kernel={size*2} stride={stride} padding={padding} dilation={dilation} ceil={ceil_mode}"},
     {"adaptive_avg_pool1d", 'F', ".,a", "adaptive_avg_pool sizes={size}"},
     {"adaptive_avg_pool2d", 'F', ".,a,b", "adaptive_avg_pool sizes={size*2}"},
+    {"adaptive_max_pool1d", 'F', ".,a", "adaptive_max_pool sizes={size}"},
+    {"adaptive_max_pool2d", 'F', ".,a,b", "adaptive_max_pool sizes={size*2}"},
+    {"lp_pool1d", 'F', ".,W", "lp_pool p={p} kernel={size} stride={stride} padding={padding} dilation={dilation} ceil={ceil_mode}"},
+    {"lp_pool2d", 'F', ".,W", "lp_pool p={p} kernel={size*2} stride={stride} padding={padding} dilation={dilation} ceil={ceil_mode}"},
     {"interpolate", 'F', ".,W", "", interpolate},
     {"unfold", 'A', "n,c,W", "im2col kernel={size*2} dilation={dilation} padding={padding} stride={stride}"},
     {"fold", 'F', "n,cS,O", "col2im sizes={output_size*2} kernel={size*2} dilation={dilation} padding={padding} stride={stride}"},
@@ -781,6 +956,11 @@ constexpr KernelLoops kKernelLoops[] = {
     {"roll", 'A', ".,a", "roll by={shift} axis={axis}"},
     {"repeat", 'A', ".,a", "repeat_interleave times={times} axis={axis}"},
     {"concat", 'A', ".,a;.,b", "cat axis={axis}"},
+    {"tile", 'A', "*", "", tile},
+    {"diff", 'A', ".,a", "", diff},
+    {"center_crop_pad", 'A', "*", "", center_crop_pad},
+    {"depth_to_space", 'A', ".,cKK,h,w", "", depth_to_space<false>},
+    {"space_to_depth", 'A', ".,c,hK,wK", "", depth_to_space<true>},
     {"as_strided", 'A', "*", "", as_strided},
     {"diagonal", 'A', "a,b", "diagonal a=0 b=1"},
     {"tril", 'A', ".,a,b", "tril k={diagonal}"},
@@ -790,6 +970,12 @@ constexpr KernelLoops kKernelLoops[] = {
     {"gather", 'A', "k,a;*:k", "", gather},
     {"take_along", 'A', "*;%:@", "", take_along},
     {"index_select", 'A', "k,.;*:k", "", index_select},
+    {"gather_nd", 'A', "k,j,a;n,2:k", "", gather_nd},
+    {"gather_nd", 'A', "n,k,.;n,m,1:k", "", gather_nd},
+    {"dynamic_slice", 'A', "*;R:k", "", dynamic_slice},
+    {"dynamic_update_slice", 'A', "*;<;R:k", "", dynamic_update_slice},
+    {"reverse_sequence", 'A', "a,n,.;n:a", "", reverse_sequence},
+    {"reverse_sequence", 'A', "n,a,.;n:a", "", reverse_sequence},
 
     {"scatter", 'A', "*;%:@;%", "", scatter},
     {"scatter_nd", 'A', "k,j,a;n,2:k;n,a", "", scatter_nd},
@@ -798,6 +984,7 @@ constexpr KernelLoops kKernelLoops[] = {
     {"segment_sum", 'N', "m,.;m:k", "", segments<0>},
     {"segment_max", 'A', "m,.;m:k", "", segments<1>},
     {"segment_min", 'A', "m,.;m:k", "", segments<2>},
+    {"segment_prod", 'A', "m,.;m:k", "", segments<3>},
     {"embedding_bag", 'F', "k,a;n,m:k;n,m", "", embedding_bag},
     {"select_and_scatter", 'F', ".,W;.,O", "", select_and_scatter},
 
@@ -890,6 +1077,8 @@ std::span<const KernelLoops> kernel_loops() {
   // Named functions are called as they are.
   static const std::vector<KernelLoops> all = [] {
     std::vector<KernelLoops> rows(std::begin(kKernelLoops), std::end(kKernelLoops));
+    const auto more = sampling_and_formula_loops();
+    rows.insert(rows.end(), more.begin(), more.end());
     for (const define::Definition& d : define::definitions())
       if (d.group == "functions" &&
           std::ranges::find(rows, d.name(), &KernelLoops::name) == rows.end())

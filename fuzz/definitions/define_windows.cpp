@@ -145,8 +145,25 @@ Arrays max_pool_index_call(const Call& call, const Arrays& x) {
   })};
 }
 
-// Means between floor(i n / m) and ceil((i + 1) n / m).
-Arrays adaptive_avg_pool_call(const Call& call, const Arrays& x) {
+// (sum of |x|^p)^(1/p)
+Arrays lp_pool_call(const Call& call, const Arrays& x) {
+  const Sizes kernel = call.list("kernel");
+  const Windows w(call, x[0].shape, kernel, kernel);
+  const auto p = static_cast<Real>(call.real("p", 2));
+  return {made(x[0].dtype, joined_sizes(head(x[0].shape, w.lead), w.count), [&](const Sizes& at) {
+    Sum sum;
+    each(w.kernel, [&](const Sizes& k) {
+      Sizes from = at;
+      if (const Near* cell = w.element(x[0], from, tail(at, w.lead), k))
+        sum.add(through([&](Real v) { return std::pow(std::fabs(v), p); }, *cell, 8));
+    });
+    return through([&](Real v) { return std::pow(v, 1 / p); }, sum.value(), 8);
+  })};
+}
+
+// Means or maxima between floor(i n / m) and ceil((i + 1) n / m).
+template <bool kMost>
+Arrays adaptive_pool_call(const Call& call, const Arrays& x) {
   const Sizes sizes = call.list("sizes");
   want(!sizes.empty() && sizes.size() <= x[0].shape.size() && std::ranges::min(sizes) >= 1, "axes");
   for (std::size_t i = x[0].shape.size() - sizes.size(); i < x[0].shape.size(); ++i)
@@ -154,6 +171,7 @@ Arrays adaptive_avg_pool_call(const Call& call, const Arrays& x) {
   const std::size_t lead = x[0].shape.size() - sizes.size();
   return {made(x[0].dtype, joined_sizes(head(x[0].shape, lead), sizes), [&](const Sizes& at) {
     Sum sum;
+    Near most = -std::numeric_limits<Real>::infinity();
     Real count = 0;
     each(tail(x[0].shape, lead), [&](const Sizes& k) {
       Sizes from = head(at, lead);
@@ -164,9 +182,10 @@ Arrays adaptive_avg_pool_call(const Call& call, const Arrays& x) {
         from.push_back(k[i]);
       }
       sum.add(x[0][from]);
+      most = larger(most, x[0][from]);
       ++count;
     });
-    return sum.value() / Near(count);
+    return kMost ? most : sum.value() / Near(count);
   })};
 }
 
@@ -376,7 +395,9 @@ constexpr Definition kWindowRows[] = {
     {"interpolate", interpolate_call},
     {"bicubic", bicubic_call},
     {"max_pool_index", max_pool_index_call},
-    {"adaptive_avg_pool", adaptive_avg_pool_call},
+    {"adaptive_avg_pool", adaptive_pool_call<false>},
+    {"adaptive_max_pool", adaptive_pool_call<true>},
+    {"lp_pool", lp_pool_call},
     {"im2col", im2col_call},
     {"col2im", col2im_call},
     {"conv3d", conv_call},

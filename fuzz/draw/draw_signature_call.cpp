@@ -72,10 +72,15 @@ class SignatureDrawing {
       d_.numbers = Numbers::Ties;
     const std::vector<std::string_view> inputs = split(inputs_, ';');
     const bool along = inputs_.find('%') != inputs_.npos;
-    whole_ = d_.shape(along ? 1 : 0, 3);
+    whole_ = d_.shape(along || takes("start") ? 1 : 0, 3);
     lead_ = d_.shape(0, kernel_ ? 2 : 1);
     if (along) draw_index_shape();
     if (takes("stride") || name_ == "interpolate") draw_windows();
+    if (takes("grid"))
+      for (std::int64_t axes = d_.between(2, 3); axes > 0; --axes) {
+        spatial_.push_back(d_.between(1, 4));
+        counts_.push_back(d_.between(1, 3));
+      }
     std::vector<CallSizes> shapes;
     for (const std::string_view input : inputs)
       shapes.push_back(shape_of(input.substr(0, input.find(':'))));
@@ -137,6 +142,10 @@ class SignatureDrawing {
         append(lead_);
       else if (axis == "^")
         append(d_.chance(1, 3) ? CallSizes() : d_.part_of(lead_));
+      else if (axis == "<")
+        append(smaller(whole_));
+      else if (axis == "R" || axis == "D")
+        shape.push_back(static_cast<std::int64_t>((axis == "R" ? whole_ : spatial_).size()));
       else if (axis == "W")
         append(spatial_);
       else if (axis == "S")
@@ -148,6 +157,10 @@ class SignatureDrawing {
       else if (axis != "Z")
         shape.push_back(product_of(axis));
     return shape;
+  }
+  CallSizes smaller(CallSizes sizes) {
+    for (std::int64_t& size : sizes) size = d_.between(0, size);
+    return sizes;
   }
   static std::int64_t product(const CallSizes& sizes) { return Drawing::count(sizes); }
 
@@ -228,10 +241,12 @@ class SignatureDrawing {
   void draw_argument(const std::string& name, const std::string& fallback) {
     static constexpr std::string_view kWords[][2] = {
         {"eps", "0.125 1e-05 0.001"}, {"slope", "0.25 -0.5"}, {"alpha", "0.3 1.5"}, {"low", "-0.75 0"},
-        {"high", "0.5 1.25"}, {"beta", "0.5 1.75"}, {"delta", "0.5 1.75"}, {"empty", "zero nan"}, {"p", "0.25 0.5"},
-        {"activation", "relu tanh"}, {"reduce", "none add max min"}, {"label_smoothing", "0.25 0.5"},
+        {"high", "0.5 1.25"}, {"beta", "0.5 1.75"}, {"delta", "0.5 1.75"}, {"empty", "zero nan"}, {"p=0.5", "0.25 0.5"},
+        {"p=2", "1 3 0.5"}, {"lambd", "0.25 1.0"}, {"bias", "0.5 -0.25"}, {"nan", "0.5 2.0"}, {"posinf", "64.0 8.0"}, {"neginf", "-64.0 -8.0"},
+        {"activation", "relu tanh"}, {"reduce", "none add max min mul"}, {"label_smoothing", "0.25 0.5"},
         {"smoothing", "0.25 0.5"}, {"ignore", "0 1 -1"}, {"ignore_index", "0 1 -1"}, {"divisor_override", "3 1"},
-        {"quant_min", "-8 0 -128"}, {"quant_max", "7 100"}, {"mode", "sum mean max"}, {"scale", "0.5 2.0"},
+        {"quant_min", "-8 0 -128"}, {"quant_max", "7 100"}, {"mode=mean", "sum mean max"}, {"mode=dcr", "dcr crd"}, {"mode=bilinear", "nearest bicubic"},
+        {"mode=constant", "reflect edge wrap symmetric"}, {"padding_mode", "border reflection"}, {"scale", "0.5 2.0"},
         {"reduction", "mean sum none"}, {"dtype", "int32 float16 float32 int64 uint8"}};
     struct Range {
       std::string_view name;
@@ -239,14 +254,19 @@ class SignatureDrawing {
     };
     static constexpr Range kRanges[] = {
         {"keep"}, {"last"}, {"descending"}, {"largest"}, {"causal"}, {"count_include_pad"}, {"log_target"},
-        {"interleaved"}, {"linear_before_reset"}, {"transpose_a"}, {"transpose_b"},
+        {"interleaved"}, {"linear_before_reset"}, {"align_corners"}, {"aligned"}, {"right"}, {"batch_dims"}, {"sampling_ratio", 1, 3}, {"transpose_a"}, {"transpose_b"},
         {"correction", 0, 2}, {"shift", -4, 4}, {"times", 1, 3}, {"diagonal", -3, 3}};
     // clang-format on
     const auto rank = static_cast<std::int64_t>(first_.size());
-    if (const auto* words = std::ranges::find(kWords, name, [](const auto& w) { return w[0]; });
+    if (const auto* words = std::ranges::find_if(
+            kWords, [&](const auto& w) { return w[0] == name || w[0] == name + "=" + fallback; });
         words != std::end(kWords)) {
-      if (d_.chance(1, 2)) d_.call.set(name, std::string(d_.chooser.pick(split((*words)[1], ' '))));
+      if (fallback == "..." || d_.chance(1, 2))
+        d_.call.set(name, std::string(d_.chooser.pick(split((*words)[1], ' '))));
       if (name_ == "kl_div" && d_.chance(1, 4)) d_.call.set("reduction", "batchmean");
+    } else if (name_ == "tile") {
+      d_.call.set("times", d_.shape(0, 3));
+    } else if (name_ == "interpolate") {  // drawn with the windows
     } else if (const auto* range = std::ranges::find(kRanges, name, &Range::name);
                range != std::end(kRanges)) {
       if ((!name.starts_with("transpose") || rank > 1) && (fallback == "..." || d_.chance(1, 2)))
@@ -269,7 +289,16 @@ class SignatureDrawing {
     } else if (name == "to") {
       draw_to();
     } else if (name == "size") {
-      d_.call.set("size", each_size(name_ == "adaptive_avg_pool2d" ? 2 : 1));
+      d_.call.set("size", name_ == "center_crop_pad"               ? each_size(d_.between(0, rank))
+                          : takes("start")                         ? smaller(first_)
+                          : takes("theta")                         ? each_size(first_[1])
+                          : takes("rois") || name_.ends_with("2d") ? each_size(2)
+                                                                   : each_size(1));
+    } else if (name == "block" && fallback == "...") {
+      d_.set("block", size_of('K'));
+    } else if (name == "time_axis" && inputs_.starts_with('n')) {
+      d_.set("time_axis", 1);
+      d_.set("batch_axis", 0);
     } else if (name == "classes" || name == "segments") {
       d_.set(name, size_of(kernel_ ? 'k' : 'K'));
     } else if (name == "shape") {
@@ -303,9 +332,9 @@ class SignatureDrawing {
                                                                    : "3");
     }
   }
-  CallSizes each_size(int axes) {
+  CallSizes each_size(std::int64_t axes) {
     CallSizes sizes;
-    for (int i = 0; i < axes; ++i) sizes.push_back(d_.between(1, 6));
+    for (std::int64_t i = 0; i < axes; ++i) sizes.push_back(d_.between(1, 6));
     return sizes;
   }
   void draw_to() {
@@ -410,6 +439,9 @@ class SignatureDrawing {
       case 'p':
         d_.input(shape, dtype);
         return d_.in_range(0, 1);
+      case 'g':
+        d_.input(shape, dtype);
+        return d_.chance(1, 2) ? d_.in_range(-1.3, 1.2) : void();
       case 'b':
         return d_.mask(shape);
       case 'm':

@@ -301,9 +301,12 @@ Array cumprod(const Array& x, int axis, const Way& way) {
   return along(x, axis, [](const Array& rows) {
     const std::int64_t n = rows.size(-1);
     if (n < 2) return rows;
-    if (is_float(rows.dtype()))
-      return product(rows, arange(n, DType::Int64).cast(DType::Float64),
-                     [](const Array& terms) { return running(terms, Op::Add); });
+    if (is_float(rows.dtype())) {
+      const Array steps = arange(n, DType::Int64).cast(DType::Float64);
+      return where(equal(steps, count(0)), rows, product(rows, steps, [](const Array& terms) {
+                     return running(terms, Op::Add);
+                   }));
+    }
     require_few("cumprod of integers", n, kMostPrefixes);
     Pairs before(rows.shape().size());
     before.back().first = n - 1;

@@ -106,11 +106,10 @@ Array combined(const Array& x, const Array& at, const Array& updates, Combine by
     const auto total = [&](const Array& v) {
       return combined(v.shrink(of_x), at, v.shrink(rest), Combine::Add);
     };
-    const Array ones = count(1).cast(DType::Float64);
-    return product(concat(x, updates, 0),
-                   combined(zero_of(DType::Float64).expand(x.shape()), at,
-                            ones.expand(updates.shape()), Combine::Add),
-                   total);
+    const Array ones = count(1).cast(DType::Float64), zero = zero_of(DType::Float64);
+    const Array steps = computed_once(
+        combined(zero.expand(x.shape()), at, ones.expand(updates.shape()), Combine::Add));
+    return where(equal(steps, zero), x, product(concat(x, updates, 0), steps, total));
   }
   // The first term is x itself.
   const auto behind_x = [](const Array& values) {

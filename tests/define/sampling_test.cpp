@@ -1,11 +1,9 @@
-// Sampling against loops over the elements near each position, sequences of cells, names that
-// libraries use, and arguments that do not fit. NumPy beside other definitions:
-// tests/python/beside.py.
+// Sequences of cells, names that libraries use, and arguments that do not fit. Loops beside the
+// definitions: definitions_test.cpp; NumPy beside them: tests/python/beside.py.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include <gmock/gmock.h>
 
@@ -41,129 +39,6 @@ Numbers drawn(std::size_t count, unsigned state) {
     out.push_back((static_cast<float>(state >> 8) * 0x1p-23F - 1) * 2);
   }
   return out;
-}
-
-struct Plane {
-  const Numbers& x;
-  int rows, columns;
-  double at(int i, int j, bool clamps) const {
-    if (clamps) i = std::clamp(i, 0, rows - 1), j = std::clamp(j, 0, columns - 1);
-    const bool inside = i >= 0 && j >= 0 && i < rows && j < columns;
-    return inside ? x[static_cast<std::size_t>(i * columns + j)] : 0;
-  }
-};
-
-double bounced(double at, int n, bool corners) {  // steps back at the ends until it is inside
-  const double low = corners ? 0 : -0.5, high = corners ? n - 1 : n - 0.5;
-  while (n > 1 && (at < low || at > high)) at = at < low ? 2 * low - at : 2 * high - at;
-  return std::clamp<double>(at, 0, n - 1);
-}
-double weight_of(double d, bool cubic) {
-  d = std::abs(d);
-  if (!cubic) return std::max(0.0, 1 - d);
-  const double a = -0.75;
-  return d < 1   ? (a + 2) * d * d * d - (a + 3) * d * d + 1
-         : d < 2 ? a * d * d * d - 5 * a * d * d + 8 * a * d - 4 * a
-                 : 0;
-}
-
-TEST(GridSample, IsASumOfTheElementsNearEachPosition) {
-  for (const std::string mode : {"bilinear", "nearest", "bicubic"})
-    for (const std::string border : {"zeros", "border", "reflection"})
-      for (const bool corners : {false, true}) {
-        if (mode == "bicubic" && border == "reflection") continue;
-        constexpr int kRows = 3, kColumns = 5, kPoints = 12;
-        const Numbers x = drawn(kRows * kColumns, 5), grid = drawn(2 * kPoints, 9);
-        Numbers want;
-        for (std::size_t p = 0; p < kPoints; ++p) {
-          const auto position = [&](float g, int n) {
-            const double at = corners ? (g + 1.0) / 2 * (n - 1) : ((g + 1.0) * n - 1) / 2;
-            return border == "reflection"                    ? bounced(at, n, corners)
-                   : border == "border" && mode != "bicubic" ? std::clamp<double>(at, 0, n - 1)
-                                                             : at;
-          };
-          const double v = position(grid[2 * p + 1], kRows), u = position(grid[2 * p], kColumns);
-          const Plane plane{x, kRows, kColumns};
-          double sum = 0;
-          for (int i = -9; i < 15; ++i)
-            for (int j = -9; j < 15; ++j)
-              sum += (mode == "nearest" ? (std::nearbyint(v) == i && std::nearbyint(u) == j ? 1 : 0)
-                                        : weight_of(v - i, mode == "bicubic") *
-                                              weight_of(u - j, mode == "bicubic")) *
-                     plane.at(i, j, border != "zeros");
-          want.push_back(static_cast<float>(sum));
-        }
-        expect_judged(fmt::format("grid_sample(x[1,1,{},{}], g[1,3,4,2], mode={}, padding_mode={}, "
-                                  "align_corners={})",
-                                  kRows, kColumns, mode, border, corners ? 1 : 0),
-                      want, {test::buffer<float>(x), test::buffer<float>(grid)});
-      }
-  // Far from an infinity and beside NaN positions: 0, not NaN.
-  const Numbers got = test::run<float>(
-      parse("grid_sample(x[1,1,1,3], g[1,1,2,2])").kernel()->src()[0],
-      {test::buffer<float>({INFINITY, 2, 3}), test::buffer<float>({0.7F, 0, NAN, 0})});
-  EXPECT_NEAR(got[0], 2.865F, 0.2F);
-  EXPECT_EQ(got[1], 0);
-}
-
-TEST(AffineGrid, IsThetaTimesThePositions) {
-  const Numbers theta = drawn(12, 3);
-  for (const bool corners : {false, true}) {
-    Numbers want;
-    for (std::size_t n = 0; n < 2; ++n)
-      for (int i = 0; i < 3; ++i)
-        for (int j = 0; j < 4; ++j)
-          for (std::size_t k = 0; k < 2; ++k) {
-            const auto at = [&](int p, int of) {
-              return corners ? 2.0 * p / (of - 1) - 1 : (2.0 * p + 1) / of - 1;
-            };
-            const float* row = &theta[n * 6 + k * 3];
-            want.push_back(static_cast<float>(row[0] * at(j, 4) + row[1] * at(i, 3) + row[2]));
-          }
-    expect_judged(
-        fmt::format("affine_grid(t[2,2,3], size=[3,4], align_corners={})", corners ? 1 : 0), want,
-        {test::buffer<float>(theta)});
-  }
-  EXPECT_EQ(parse("affine_grid(t[2,3,4], size=[2,1,5])").value.shape(), (Sizes{2, 2, 1, 5, 3}));
-}
-
-TEST(RoiAlign, IsTheMeanOfSamplesInEachBin) {
-  constexpr int kRows = 6, kColumns = 7, kSamples = 2;
-  const Numbers x = drawn(2 * kRows * kColumns, 7),
-                rois = {0, 0, 6, 5, 1.5F, 2, 2, 2.25F, -3, -3, 4, 9};
-  const std::vector<std::int64_t> batch = {0, 1, 0};
-  for (const bool aligned : {false, true}) {
-    Numbers want;
-    for (std::size_t r = 0; r < 3; ++r)
-      for (int p = 0; p < 2; ++p)
-        for (int q = 0; q < 3; ++q) {
-          const Numbers plane(x.begin() + batch[r] * kRows * kColumns,
-                              x.begin() + (batch[r] + 1) * kRows * kColumns);
-          const auto samples = [&](std::size_t low, int bin, int bins) {
-            const double begin = rois[4 * r + low] - (aligned ? 0.5 : 0),
-                         end = rois[4 * r + low + 2] - (aligned ? 0.5 : 0),
-                         size = (aligned ? end - begin : std::max(end - begin, 1.0)) / bins;
-            return std::pair(begin + bin * size + size / 4, begin + bin * size + 3 * size / 4);
-          };
-          const auto [y0, y1] = samples(1, p, 2);
-          const auto [x0, x1] = samples(0, q, 3);
-          double sum = 0;
-          for (const double y : {y0, y1})
-            for (const double u : {x0, x1}) {
-              if (y < -1 || y > kRows || u < -1 || u > kColumns) continue;
-              for (int i = 0; i < kRows; ++i)
-                for (int j = 0; j < kColumns; ++j)
-                  sum += weight_of(std::clamp<double>(y, 0, kRows - 1) - i, false) *
-                         weight_of(std::clamp<double>(u, 0, kColumns - 1) - j, false) *
-                         plane[static_cast<std::size_t>(i * kColumns + j)];
-            }
-          want.push_back(static_cast<float>(sum / (kSamples * kSamples)));
-        }
-    expect_judged(fmt::format("roi_align(x[2,1,{},{}], r[3,4], b[3]:i64, size=[2,3], "
-                              "sampling_ratio={}, aligned={})",
-                              kRows, kColumns, kSamples, aligned ? 1 : 0),
-                  want, {test::buffer<float>(x), test::buffer<float>(rois), test::buffer(batch)});
-  }
 }
 
 // All steps from the states before them; the first from the initial one.
