@@ -27,25 +27,27 @@ constexpr std::size_t kUsualLength = 2048;  // of a kernel's text
 // the representatives of their operands.
 class Twins {
  public:
-  const LazyOpPtr& only(const LazyOpPtr& given) {
-    LazyOpPtr node = given;
-    if (node->op() == Op::Const && node->constant().value.is_nan()) {  // all have one text
-      const ConstBuffer& c = node->constant();
-      node = LazyOp::constant(Scalar::parse(c.value.dtype(), "nan"), c.st);
-    }
-    const auto [first, last] = by_hash_.equal_range(node->hash());
+  const LazyOpPtr& only(const LazyOpPtr& node) {
+    const std::uint64_t hash =
+        is_nan(*node) ? LazyOp::constant(nan_of(*node), node->constant().st)->hash() : node->hash();
+    const auto [first, last] = by_hash_.equal_range(hash);
     const auto twin =
         std::find_if(first, last, [&](const auto& t) { return equal(*t.second, *node); });
-    const LazyOpPtr& found =
-        twin == last ? by_hash_.emplace(node->hash(), node)->second : twin->second;
-    only_.emplace(given.get(), found.get());
-    if (found != given) others_.push_back(given);
+    const LazyOpPtr& found = twin == last ? by_hash_.emplace(hash, node)->second : twin->second;
+    only_.emplace(node.get(), found.get());
+    if (found != node) others_.push_back(node);
     return found;
   }
 
  private:
+  // Constants that are NaN have one text.
+  static bool is_nan(const LazyOp& node) {
+    return node.op() == Op::Const && node.constant().value.is_nan();
+  }
+  static Scalar nan_of(const LazyOp& node) { return Scalar::parse(node.dtype(), "nan"); }
   bool equal(const LazyOp& a, const LazyOp& b) const {
     const auto one = [&](const LazyOpPtr& s) { return only_[s.get()]; };
+    if (is_nan(a) && is_nan(b)) return a.dtype() == b.dtype() && a.constant().st == b.constant().st;
     return a.op() == b.op() && a.arg() == b.arg() &&
            std::ranges::equal(a.src(), b.src(), {}, one, one);
   }
