@@ -302,7 +302,7 @@ Array gather_nd(const Array& x, const Array& index, std::int64_t batch_dims) {
   const std::int64_t batches = product_of(batch),
                      rows = product_of({x.shape().begin() + batch_dims, x.shape().begin() + axes});
   if (batch_dims > 0) {
-    const Array each = place.reshape({batches, -1});
+    const Array each = place.reshape({batches, batches == 0 ? 0 : place.size(0) / batches});
     const Array moved = each + along({batches, 1}, 0) * count(rows);
     place = where(less(each, zero_of(DType::Int64)), each, moved).reshape({-1});
   }
