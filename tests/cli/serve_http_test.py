@@ -137,9 +137,12 @@ def used_seconds(pid):
 
 def children_of(pid):
     found = []
-    for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/children") as file:
-            found += map(int, file.read().split())
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children") as file:
+                found += map(int, file.read().split())
+    except FileNotFoundError:  # it or its thread ended meanwhile
+        pass
     return found
 
 
