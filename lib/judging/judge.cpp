@@ -52,7 +52,7 @@ Verdict in_forms(const LazyOpPtr& definition, Verdict found, std::span<Buffer* c
     const auto allows = [&](std::int64_t i, const Scalar& value) {
       return is_legal_at(form.kernel, inputs, i, value, judging.profile);
     };
-    // What is wrong is not excused by a form that allows every number there.
+    // A form that allows every number in an element does not make a wrong one right.
     const auto is_open = [&](std::int64_t i) {
       const DType dtype = candidate.dtype();
       if (i != found.index || !is_float(dtype)) return false;

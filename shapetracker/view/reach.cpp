@@ -165,7 +165,8 @@ class Search {
 
 Highest highest_address(std::span<const View> views, int boxes) {
   for (const View& view : views)
-    if (view.nothing_valid() || std::ranges::count(view.shape(), sint(0)) > 0) return {true, std::nullopt};
+    if (view.nothing_valid() || std::ranges::count(view.shape(), sint(0)) > 0)
+      return {true, std::nullopt};
   return Search(views).run(boxes);
 }
 

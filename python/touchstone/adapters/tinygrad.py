@@ -15,7 +15,7 @@ _BITS = {"bfloat16": "uint16", "float8_e4m3": "uint8", "float8_e5m2": "uint8"}
 
 
 class Verdicts(list):
-    """(kernel, verdict) of each that ran. `refused`: (ast, why) of those of which there is no kernel here."""
+    """(kernel, verdict) of each that ran. `refused`: (ast, why) of each that has no kernel here."""
 
     def __init__(self):
         self.refused = []

@@ -103,8 +103,8 @@ void Checker::check(const Sample& sample) {
   const bool swapped = other != shown && !sample.wide;
   tally_.swapped += swapped;
   if (swapped && show_.swapped-- > 0)
-    fmt::print("SWAPPED  {} -> {} but {} -> {} {}\n", sample.text, shown, sample.swapped,
-               other, where());
+    fmt::print("SWAPPED  {} -> {} but {} -> {} {}\n", sample.text, shown, sample.swapped, other,
+               where());
   const bool longer = size(node) > sample.size;
   tally_.reread += reread;
   tally_.longer += longer;
