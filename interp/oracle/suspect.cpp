@@ -125,21 +125,28 @@ class Tests {
 
   /// The largest error beyond what bias explains.
   void largest() {
-    double most = 0;
+    // Of an order that is independent of the values; of any order, where no partial sum is above
+    // sum|v|. The second is closer where all terms have one sign.
+    double most = 0, most_of_any = 0, terms = 1;
     for (const std::size_t i : kept_) {
-      const double scale = unit_ * std::sqrt(u_.facts[i].energy);
-      const double error = std::abs(u_.candidate[i]) - kLargestBias * bias(i);
-      if (scale > 0) most = std::max(most, error / scale);
+      const SumFacts& f = u_.facts[i];
+      if (!(f.energy > 0)) continue;
+      const double error = std::abs(u_.candidate[i]);
+      most = std::max(most, (error - kLargestBias * bias(i)) / (unit_ * std::sqrt(f.energy)));
+      most_of_any =
+          std::max(most_of_any, (error - bias(i)) / (unit_ * std::sqrt(f.terms) * f.magnitude));
+      terms = std::max(terms, f.terms);
     }
-    ++out_.tests;
+    out_.tests += 2;
     out_.lambda = most;
     // The least over r of errors that are lambda sqrt(r) times the root of an energy r times the
     // usual one. The energies of random orders are distributed as the integral of a squared
     // Brownian bridge, whose mean is 1/6 and whose tail falls as exp(-x pi^2 / 2).
     constexpr double kTail = std::numbers::pi * std::numbers::pi / 12;
-    const double r = std::max(most / std::sqrt(2 * kTail), 1.0);
-    const double exponent = most * most * (1 - unit_) * (1 - unit_) / (2 * r) + kTail * (r - 1);
-    out_.log_lambda_p = std::min(std::log(2 * static_cast<double>(kept_.size())) - exponent, 0.0);
+    const double r = std::max(most / std::sqrt(2 * kTail), 1.0),
+                 tests = std::log(2 * static_cast<double>(kept_.size()));
+    out_.log_lambda_p = std::min({tests - most * most / (2 * r) - kTail * (r - 1),
+                                  tests + std::log(terms) - most_of_any * most_of_any / 2, 0.0});
     candidates_.push_back(
         {{"size",
           fmt::format(
