@@ -146,7 +146,7 @@ TEST(Suspect, ErrorsTooLargeForChanceHaveNoName) {
 // The natural order stays near 0, lanes do not.
 TEST(Suspect, LanesOfOneSignAreNotSuspect) {
   constexpr std::size_t kRows = 300, kTerms = 4096;
-  for (const std::size_t width : {2, 8, 64}) {
+  for (const std::size_t width : {2U, 8U, 64U}) {
     test::TracedDraws random(3);
     std::vector<float> x, answer;
     for (std::size_t r = 0; r < kRows; ++r) {
