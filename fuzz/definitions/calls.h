@@ -73,13 +73,13 @@ std::span<const Definition> loss_definitions();
 std::span<const Definition> cell_definitions();
 std::span<const Definition> optimizer_definitions();
 
+struct GivenArrays;
 /// A definition of `touchstone kernel --list` as loops. In `inputs`, arrays are separated by ';'
 /// and axes by ',': "*" is any shape, "~" a part that broadcasts to it, "." leading axes, "^" those
 /// or none, "%" an index into the first along an axis; letters and digits are sizes that are
 /// multiplied, "G" the argument `groups`, "K" the classes or a block, "W" the axes of windows, "S"
 /// their sizes, "O" their number, "D" how many, "R" the axes of "*", "<" a part of it. After ':'
-/// what the values are (draw_signature_call.cpp).
-struct GivenArrays;
+/// stands the kind of the values (draw_signature_call.cpp).
 struct KernelLoops {
   std::string_view name;
   /// F floats, I integers, B integers and bool, N integers and floats, A all; a small letter where

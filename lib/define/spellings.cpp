@@ -8,8 +8,8 @@
 namespace touchstone::define {
 namespace {
 
-// A name typed by users of other libraries, and ours. A text with a space is a hint: the error shows
-// it. Of several parameters the first that the definition has is taken.
+// A name typed by users of other libraries, and ours. A text with a space is a hint: the error
+// shows it. Of several parameters the first that the definition has is taken.
 using Spelling = std::pair<std::string_view, std::string_view>;
 
 constexpr Spelling kNames[] = {

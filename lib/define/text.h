@@ -47,7 +47,7 @@ Formula parse(std::string_view text, std::span<const InputShape> shapes = {},
 
 class Call;
 struct Definition;
-/// The value of a call, and what it calls if the definition is a formula.
+/// The value of a call, as a formula with the definitions that it used.
 Formula called(const Definition& definition, const Call& call, const ChosenForms& forms = {});
 
 inline constexpr std::size_t kLongestText = 65'536;

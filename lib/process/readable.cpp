@@ -118,8 +118,8 @@ class Readable {
     if (fs::exists(status)) all_.push_back({path.string(), fs::is_directory(status)});
   }
 
-  // Adds what is not private; lists only folders with something private below. The target of a
-  // link is a place of its own.
+  // Adds every entry that is not private, and descends only into folders that hold a private one.
+  // Links are left out: their targets are added where they lie.
   void walk(const fs::path& folder) {
     constexpr int kMost = 1000;
     int count = 0;

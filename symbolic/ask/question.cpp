@@ -231,8 +231,8 @@ Interval truncated_bounds(const Interval& x, const Interval& y, bool remainder) 
   return r;
 }
 
-/// Bounds of the expression as written, one operator after the other. Those of the canonical form
-/// may be wider where terms have joined.
+/// Interval arithmetic on the expression as written. The canonical form may have wider bounds where
+/// terms have joined.
 Interval written_bounds(const Tape& tape, const Context& context) {
   std::vector<Interval> values;
   values.reserve(tape.parts());

@@ -70,7 +70,7 @@ class CanonicalBuilder::Player {
     return v.id;
   }
   Id node(const Tape::Step& step, std::size_t i) { return node(part(step, i)); }
-  /// The sum; valid until the next `put`. `room` holds that of a node.
+  /// The operand as a sum; valid until the next `put`. A node's sum is built in `room`.
   const Linear& sum(const Tape::Step& step, std::size_t i, Linear& room) {
     const Value& v = values_[part(step, i)];
     return v.id == kNone ? sums_[v.sum] : room = s_.linear(v.id);

@@ -181,7 +181,7 @@ Interval Simplifier::choice_bounds(const Linear& sum, unsigned shared) const {
           bounds_of_both(rest, listed ? m.first : Int(0),
                          listed ? m.terms : std::span<const Term>(alone), t.coef, range_of);
       if (n.kind == Kind::Select && std::ranges::any_of(rest.terms, quotient)) {
-        Linear chosen = rest;  // its quotients may meet those of the chosen part
+        Linear chosen = rest;  // shares quotients with the chosen part
         add(chosen, id, t.coef);
         if (std::ranges::none_of(chosen.terms, chooses))
           other = meet(other, relaxed_bounds(chosen));

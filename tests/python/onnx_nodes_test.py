@@ -37,7 +37,7 @@ EXPLAINED = {
     **dict.fromkeys((f"{name}window{symmetric}" for name in ("hann", "hamming", "blackman") for symmetric in ("", "_symmetric")), (
         {"pi": 3.1415}, "The specification's function takes 6.2831855 for 2 pi, the data 2 * 3.1415.")),
     "adam_multiple": ({"epsilon": 1e-2, "alpha": 0.95, "beta": 0.85, "norm_coefficient": 0.001},
-                      "The data are those of epsilon = 1e-2, where the default is 1e-6, and of attributes in float64."),
+                      "The expected values use epsilon = 1e-2, not the default 1e-6, and float64 attributes."),
     **{f"cast{name}": TRUNCATED for name in ("_FLOAT_to_BFLOAT16", "like_FLOAT_to_BFLOAT16", "like_FLOAT_to_BFLOAT16_expanded")},
     **dict.fromkeys(("dft", "dft_axis", "dft_inverse"), (
         {"profile": '{"name": "inexact coefficients", "base": "library", "sin_absolute": 1e-16}'},
