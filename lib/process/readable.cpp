@@ -1,5 +1,8 @@
 #include "touchstone/process/readable.h"
 
+#include <pwd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -38,11 +41,12 @@ fs::path real(const fs::path& path) {
 class Readable {
  public:
   Readable() {
-    const char* const home = std::getenv("HOME");
-    home_ = home == nullptr ? fs::path() : real(home);
-    if (home_ == "/") home_.clear();
     for (const std::string_view place : private_places) hide(real(place));
-    hide(home_);
+    if (const char* const home = std::getenv("HOME")) hide(real(home));
+    // Of users of services the home may be a place of programs.
+    const passwd* const user = getpwuid(getuid());
+    if (user != nullptr && std::string_view(user->pw_shell).ends_with("sh"))
+      hide(real(user->pw_dir));
     walk("/");
   }
 
@@ -86,7 +90,7 @@ class Readable {
 
  private:
   void hide(const fs::path& place) {
-    if (!place.empty()) private_.push_back(place);
+    if (!place.empty() && place != "/") private_.push_back(place);
   }
   bool is_whole(const fs::path& place) const {
     return std::ranges::find(private_, place) != private_.end();
@@ -134,7 +138,6 @@ class Readable {
     }
   }
 
-  fs::path home_;
   std::vector<fs::path> private_;
   std::vector<Place> all_;
 };
