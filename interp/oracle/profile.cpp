@@ -123,7 +123,7 @@ constexpr std::array<SumName, 6> kSums = {{
     {"lanes", SumOrder::Lanes, true},
     {"folded", SumOrder::Folded, true},
 }};
-constexpr std::array<std::string_view, 23> kMembers = {"name",
+constexpr std::array<std::string_view, 24> kMembers = {"name",
                                                        "base",
                                                        "ulp",
                                                        "sin_domain",
@@ -143,6 +143,7 @@ constexpr std::array<std::string_view, 23> kMembers = {"name",
                                                        "float8_overflow",
                                                        "outside",
                                                        "forms",
+                                                       "stores",
                                                        "most_mean",
                                                        "most_variance",
                                                        "source"};
@@ -171,6 +172,16 @@ double number(std::string_view member, const Json& value) {
 std::string text(std::string_view member, const Json& value) {
   if (!value.is_string()) fail(member, "a string", value);
   return value.get<std::string>();
+}
+
+DType float_type(std::string_view member, const Json& value) {
+  try {
+    const DType type = parse_dtype(text(member, value));
+    if (is_float(type)) return type;
+  } catch (const DTypeError& e) {
+    throw ParseError(fmt::format("profile: \"{}\": {}", member, e.what()));
+  }
+  fail(member, "a float type", value);
 }
 
 FunctionError function_error(std::string_view member, const Json& value) {
@@ -296,17 +307,17 @@ void read_member(Profile& p, const std::string& key, const Json& value) {
     read_excess(p, value);
   } else if (key == "sum") {
     read_sum(p, value);
+  } else if (key == "stores") {
+    if (!value.is_object()) fail(key, "an object of stages and float types", value);
+    p.stores.clear();
+    for (const auto& [stage, type] : value.items())
+      p.stores.emplace_back(stage == "P"   ? "weights"
+                            : stage == "S" ? "scores"
+                                           : stage,
+                            float_type(key, type));
   } else if (key == "accumulator") {
-    if (value.is_null()) {
-      p.accumulator.reset();
-      return;
-    }
-    try {
-      p.accumulator = parse_dtype(text(key, value));
-    } catch (const DTypeError& e) {
-      throw ParseError(fmt::format("profile: \"{}\": {}", key, e.what()));
-    }
-    if (!is_float(*p.accumulator)) fail(key, "a float type or null", value);
+    p.accumulator.reset();
+    if (!value.is_null()) p.accumulator = float_type(key, value);
   } else if (key == "most_mean" || key == "most_variance") {
     std::optional<double>& limit = key == "most_mean" ? p.most_mean : p.most_variance;
     limit = value.is_null() ? std::nullopt : std::optional(number(key, value));
@@ -384,6 +395,7 @@ std::string Profile::to_json() const {
   out["float8_overflow"] = name_of(kFloat8, float8);
   out["outside"] = name_of(kOutside, outside);
   if (!forms.empty()) out["forms"] = forms;
+  for (const auto& [stage, type] : stores) out["stores"][stage] = touchstone::name(type);
   out["most_mean"] = most_mean ? Json(*most_mean) : Json();
   out["most_variance"] = most_variance ? Json(*most_variance) : Json();
   return out.dump(2);

@@ -91,6 +91,8 @@ struct Profile {
   Outside outside = Outside::Zero;
   /// The forms in which named composites may be computed (docs/define.md); empty: the usual ones.
   std::vector<std::string> forms;
+  /// The types to which stages of composites are rounded, by the stages' names.
+  std::vector<std::pair<std::string, DType>> stores;
 
   /// If set, a candidate also fails if the errors of at least kStatistics elements with an
   /// interval, in half widths, have a mean further from 0 or a larger variance.

@@ -218,6 +218,16 @@ std::vector<std::vector<std::size_t>> picks_of(const std::vector<Choices>& all) 
   return picks;
 }
 
+Formula parse_in_stages(std::string_view text, std::span<const InputShape> shapes, Stores& stages) {
+  Formula made = parse(text, shapes, {}, &stages);
+  for (const auto& [name, type] : stages.types)
+    if (!stages.known.contains(name))
+      throw ParseError(fmt::format(
+          "profile: \"stores\": {} has no stage '{}'; it has {}", text, name,
+          stages.known.empty() ? "none" : fmt::format("{}", fmt::join(stages.known, ", "))));
+  return made;
+}
+
 }  // namespace
 
 std::span<const CompositeForm> composite_forms() { return kForms; }
@@ -231,10 +241,24 @@ void require_form(std::string_view name) {
                                  did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
+LazyOpPtr in_stages(std::string_view text, std::span<const InputShape> shapes,
+                    std::span<const std::pair<std::string, DType>> stores) {
+  Stores stages{{stores.begin(), stores.end()}};
+  return parse_in_stages(text, shapes, stages).kernel();
+}
+
+std::set<std::string> stages_of(std::string_view text, std::span<const InputShape> shapes) {
+  Stores stages;
+  parse(text, shapes, {}, &stages);
+  return stages.known;
+}
+
 std::vector<FormulaForm> forms_of(std::string_view text, std::span<const InputShape> shapes,
-                                  std::span<const std::string> named) {
+                                  std::span<const std::string> named,
+                                  std::span<const std::pair<std::string, DType>> stores) {
+  Stores stages{{stores.begin(), stores.end()}};
   for (const std::string& name : named) require_form(name);
-  const Formula definition = parse(text, shapes);
+  const Formula definition = parse_in_stages(text, shapes, stages);
   const std::vector<Choices> all = choices_of(definition, named);
   std::vector<LazyOpPtr> known;
   if (named.empty()) known.push_back(definition.kernel());
@@ -250,7 +274,7 @@ std::vector<FormulaForm> forms_of(std::string_view text, std::span<const InputSh
           fmt::format("{}{}: {}", made.name.empty() ? "" : ", ", all[i].composite, form->name);
     }
     try {
-      const Formula formula = parse(text, shapes, chosen);
+      const Formula formula = parse(text, shapes, chosen, &stages);
       made.kernel = formula.kernel();
       if (named.empty())
         for (const Array& condition : formula.sound) made.sound.push_back(kernel(condition));

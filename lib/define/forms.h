@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "touchstone/define/library.h"
@@ -40,9 +42,16 @@ struct FormulaForm {
 };
 /// The forms of a formula with different kernels, at most `kMostForms`. Without `named`: those that
 /// are legal by default, but the definition. Else those with these names, without conditions. Forms
-/// that differ from the definition in one composite come first. Throws ParseError.
+/// that differ from the definition in one composite come first. With `stores`,
+/// stages are rounded to these types. Throws ParseError, also for a stage that no composite has.
 std::vector<FormulaForm> forms_of(std::string_view text, std::span<const InputShape> shapes,
-                                  std::span<const std::string> named = {});
+                                  std::span<const std::string> named = {},
+                                  std::span<const std::pair<std::string, DType>> stores = {});
 inline constexpr std::size_t kMostForms = 64;
+/// The names of the stages of a formula's composites.
+std::set<std::string> stages_of(std::string_view text, std::span<const InputShape> shapes);
+/// The definition with these stages rounded. Throws ParseError as above.
+LazyOpPtr in_stages(std::string_view text, std::span<const InputShape> shapes,
+                    std::span<const std::pair<std::string, DType>> stores);
 
 }  // namespace touchstone::define

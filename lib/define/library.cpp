@@ -26,8 +26,13 @@ Array over(const Array& x, const Array& divisor, bool reciprocal) {
   if (!reciprocal) return x / divisor;
   return x * (Array(1) / (divisor.is_number() ? typed(divisor, x.dtype()) : divisor));
 }
-Array stage(const Array& x, const Way& way) {
-  return way.stored ? wide(narrowed(x, *way.stored)) : x;
+Array stage(const Array& x, const Way& way, std::string_view name, bool may_narrow) {
+  if (way.stores != nullptr) {
+    way.stores->known.emplace(name);
+    for (const auto& [stage, type] : way.stores->types)
+      if (stage == name) return x.cast(type).cast(x.dtype());
+  }
+  return may_narrow && way.stored ? wide(narrowed(x, *way.stored)) : x;
 }
 Array typed(const Array& number, DType dtype) {
   return Array::constant(Scalar::parse(dtype, number.node()->number));
@@ -60,13 +65,14 @@ Array exponentials(const Array& x, int axis, const Way& way) {
 Array scaled(const Array& x, const std::optional<Array>& exact_mean, const Array& variance,
              const std::optional<Array>& weight, const std::optional<Array>& bias, const Array& eps,
              const Way& way) {
-  const auto mean = exact_mean ? std::optional(stage(*exact_mean, way)) : std::nullopt;
+  const Array spread = stage(variance, way, "variance", false);
+  const auto mean = exact_mean ? std::optional(stage(*exact_mean, way, "mean")) : std::nullopt;
   if (way.scaling == Scaling::Divided) {
-    const Array y = (mean ? x - *mean : x) / sqrt(variance + eps);
+    const Array y = (mean ? x - *mean : x) / sqrt(spread + eps);
     const Array weighted = weight ? y * *weight : y;
     return bias ? weighted + *bias : weighted;
   }
-  const Array r = stage(rsqrt(variance + eps), way);
+  const Array r = stage(rsqrt(spread + eps), way, "r");
   const bool early = way.scaling == Scaling::ScaleFirst || way.scaling == Scaling::Folded;
   const Array s = early && weight ? r * *weight : r;
   if (way.scaling == Scaling::Folded && mean)
@@ -167,15 +173,15 @@ Array std_of(const Array& x, const Axes& axes, int correction, bool keep, const 
 Array softmax(const Array& x, int axis, const Way& way) {
   if (is_narrow(x, way)) return narrowed(softmax(wide(x), axis, in_stages(way, x)), x.dtype());
   require_float(x, "softmax");
-  const Array e = stage(exponentials(x, axis, way), way);
-  return over(e, stage(sum(e, {axis}, true), way), way.reciprocal);
+  const Array e = stage(exponentials(x, axis, way), way, "exponentials");
+  return over(e, stage(sum(e, {axis}, true), way, "sum"), way.reciprocal);
 }
 Array log_softmax(const Array& x, int axis, const Way& way) {
   if (is_narrow(x, way)) return narrowed(log_softmax(wide(x), axis, in_stages(way, x)), x.dtype());
   require_float(x, "log_softmax");
-  const Array off = stage(centred(x, axis, way), way);
-  const Array total = stage(sum(stage(exp(off), way), {axis}, true), way);
-  const Array log_sum = stage(log(total), way);
+  const Array off = stage(centred(x, axis, way), way, "shifted");
+  const Array total = stage(sum(stage(exp(off), way, "exponentials"), {axis}, true), way, "sum");
+  const Array log_sum = stage(log(total), way, "log");
   return way.sum_first ? x - (max(x, {axis}, true) + log_sum) : off - log_sum;
 }
 Array logsumexp(const Array& x, int axis, const Way& way) {
@@ -189,8 +195,8 @@ Array logsumexp(const Array& x, int axis, const Way& way) {
                         : most;
   Sizes kept = x.shape();
   kept.erase(kept.begin() + axis_of(x, axis));
-  const Array e = stage(exp(stage(x - off, way)), way);
-  return stage(log(stage(sum(e, {axis}), way)), way) + off.reshape(kept);
+  const Array e = stage(exp(stage(x - off, way, "shifted")), way, "exponentials");
+  return stage(log(stage(sum(e, {axis}), way, "sum")), way, "log") + off.reshape(kept);
 }
 Array layer_norm(const Array& x, const std::optional<Array>& weight,
                  const std::optional<Array>& bias, const Array& eps, const Way& way) {
@@ -306,7 +312,8 @@ Array linear(const Array& x, const Array& weight, const std::optional<Array>& bi
   if (weight.rank() != 2)
     throw ShapeError(fmt::format("linear: the weight {} must be (out, in)", str(weight.shape())));
   if (!bias) return matmul(x, transpose(weight), {}, way);
-  if (!way.bias_first) return matmul(x, transpose(weight), {}, way) + *bias;
+  if (!way.bias_first)
+    return stage(matmul(x, transpose(weight), {}, way), way, "product", false) + *bias;
   return matmul(with_one(x), transpose(concat(bias->reshape({weight.size(0), 1}), weight, 1)));
 }
 namespace {
@@ -376,6 +383,7 @@ Array attention_scores(const Array& q, const Array& k, const AttentionArgs& args
                  : way.scale_at == ScaleAt::Both  ? matmul(q * root, transpose(keys * root))
                                                   : matmul(q, transpose(keys)) * factor;
   if (args.mask) scores = masked(scores, for_scores(*args.mask, scores, "mask"));
+  scores = stage(scores, way, "scores", false);
   if (!args.causal) return scores;
   const Array behind = upper_triangle(scores.size(-2), scores.size(-1), 1);
   return where(behind, Array::number("-inf"), scores);
@@ -393,6 +401,7 @@ Array attention(const Array& q, const Array& k, const Array& v, const AttentionA
   const auto stored = [&](const Array& weights) {
     Array w = zeros ? where(has_no_key(scores), Array::number("0"), weights) : weights;
     if (a.dropout) w = w * for_scores(*a.dropout, scores, "dropout");
+    w = stage(w, way, "weights", false);
     return in_float32 && way.narrow_weights ? wide(w.cast(v.dtype())) : w;
   };
   const Array values = with_heads_of(q, in_float32 ? wide(v) : v);
@@ -401,7 +410,8 @@ Array attention(const Array& q, const Array& k, const Array& v, const AttentionA
     return in_float32 ? narrowed(y, q.dtype()) : y;
   }
   const Array e = exponentials(scores, -1, way);
-  const Array y = over(matmul(stored(e), values), sum(e, {-1}, true), way.reciprocal);
+  const Array y =
+      over(matmul(stored(e), values), stage(sum(e, {-1}, true), way, "sum", false), way.reciprocal);
   const Array whole = zeros ? where(has_no_key(scores), Array::number("0"), y) : y;
   return in_float32 ? narrowed(whole, q.dtype()) : whole;
 }

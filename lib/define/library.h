@@ -1,6 +1,9 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "touchstone/define/array.h"
@@ -35,6 +38,12 @@ enum class ScaleAt : std::uint8_t { Scores, Queries, Both };
 /// dilation 1; Winograd's have windows of 3.
 enum class Rearranged : std::uint8_t { No, Strassen, WinogradTwo, WinogradFour, Fourier };
 
+/// The types to which a profile rounds stages, by their names, and the names that a definition has.
+struct Stores {
+  std::vector<std::pair<std::string, DType>> types;
+  std::set<std::string> known = {};
+};
+
 /// How a composite is computed; the default is its definition. forms.h names the others.
 struct Way {
   Scaling scaling = Scaling::ByDefinition;
@@ -59,6 +68,7 @@ struct Way {
   Rearranged rearranged = Rearranged::No;
   bool subtracts = false;        // running sums are the total less the later terms
   bool float_positions = false;  // nearest elements by positions in float32
+  Stores* stores = nullptr;
 };
 
 /// True for floats narrower than float32 that a definition casts to float32.

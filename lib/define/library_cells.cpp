@@ -38,7 +38,7 @@ struct Gates {
                   std::int64_t i) const {
     const std::pair<std::int64_t, std::int64_t> rows{i * hidden, (i + 1) * hidden};
     const auto part = bias ? std::optional(bias->shrink({rows})) : std::nullopt;
-    return stage(linear(v, weight.shrink({rows, {0, weight.size(1)}}), part), way);
+    return stage(linear(v, weight.shrink({rows, {0, weight.size(1)}}), part), way, "gates");
   }
   Array of_x(const Array& x, std::int64_t i) const { return linear_of(x, w.w_ih, w.b_ih, i); }
   Array of_h(const Array& h, std::int64_t i) const { return linear_of(h, w.w_hh, w.b_hh, i); }
@@ -46,7 +46,7 @@ struct Gates {
   Array of(const Array& x, const Array& h, std::int64_t i) const {
     const Sizes lead(x.shape().begin(), x.shape().end() - 1);
     if (way.stored || lead != Sizes(h.shape().begin(), h.shape().end() - 1))
-      return stage(of_x(x, i) + of_h(h, i), way);
+      return stage(of_x(x, i) + of_h(h, i), way, "gates");
     const std::pair<std::int64_t, std::int64_t> rows{i * hidden, (i + 1) * hidden};
     const auto products = [&](const Array& v, const Array& weight) {
       return with_axis(v, v.rank() - 1) * weight.shrink({rows, {0, weight.size(1)}});
@@ -84,7 +84,7 @@ Array lstm_cell(const Array& x, const Array& h, const Array& c, const CellWeight
   const Gates gates{weights, h.size(-1), way};
   const auto gate = [&](std::int64_t i) { return gates.of(x, h, i); };
   const Array next = logistic(gate(1)) * c + logistic(gate(0)) * tanh(gate(2));
-  return gives_c ? next : logistic(gate(3)) * tanh(stage(next, way));
+  return gives_c ? next : logistic(gate(3)) * tanh(stage(next, way, "c"));
 }
 
 Array gru_cell(const Array& x, const Array& h, const CellWeights& weights, bool linear_before_reset,

@@ -131,7 +131,8 @@ Array rope(const Array& x, const Array& cos, const Array& sin, bool interleaved,
     return a.reshape(shape);
   };
   const Array pairs = paired(x, "x"), turned = first_negated(flip(pairs, {pair}), pair);
-  const Array y = stage(pairs * paired(cos, "cos"), way) + stage(turned * paired(sin, "sin"), way);
+  const Array y = stage(pairs * paired(cos, "cos"), way, "products") +
+                  stage(turned * paired(sin, "sin"), way, "products");
   Sizes shape(y.shape().begin(), y.shape().end() - 1);
   shape.back() = size;
   return y.reshape(shape);

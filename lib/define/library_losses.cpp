@@ -7,7 +7,7 @@ namespace {
 Array none() { return Array::number("0"); }
 
 Array reduced(const Array& losses, Reduction reduction, const Way& way) {
-  const Array stored = stage(losses, way);
+  const Array stored = stage(losses, way, "losses");
   switch (reduction) {
     case Reduction::None:
       break;
@@ -80,7 +80,7 @@ Array class_loss(std::string_view what, const Array& log_p, const Array& target,
   if (smoothing > 0)
     loss = loss * Array(1 - smoothing) -
            sum(terms, {axis}) * Array(smoothing / static_cast<double>(classes));
-  loss = stage(where(counts, loss, none()), way);
+  loss = stage(where(counts, loss, none()), way, "losses");
   if (args.reduction == Reduction::None) return loss;
   if (args.reduction == Reduction::BatchMean)
     throw ShapeError(fmt::format("{}: reduction is none, mean or sum", what));
@@ -112,7 +112,7 @@ Array cross_entropy(const Array& x, const Array& target, const ClassLossArgs& ar
   require_rank(x, 1, "cross_entropy", "x");
   return wide_class_loss(x, args, way, [&](const Array& y, const ClassLossArgs& a, const Way& w) {
     const Array log_p = log_softmax(y, y.rank() > 1 ? 1 : 0, w);
-    return class_loss("cross_entropy", stage(log_p, w), target, a, w);
+    return class_loss("cross_entropy", stage(log_p, w, "log_p"), target, a, w);
   });
 }
 

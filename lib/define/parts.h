@@ -23,8 +23,9 @@ Array log(const Array& x);
 Array count(std::int64_t n);
 /// x / divisor, or x * (1 / divisor).
 Array over(const Array& x, const Array& divisor, bool reciprocal);
-/// A float32 that may be rounded to the narrow type of the operands.
-Array stage(const Array& x, const Way& way);
+/// A value that a profile may round by this name ("stores") and, if it `may_narrow`, a float32 that
+/// may be rounded to the narrow type of the operands.
+Array stage(const Array& x, const Way& way, std::string_view name, bool may_narrow = true);
 /// A new axis before axis `at`, or behind all if that is the rank.
 Array with_axis(const Array& x, int at, std::int64_t size = 1);
 /// A number of that type.

@@ -38,8 +38,8 @@ class Parser {
  public:
   using Bound = std::map<std::string, Given, std::less<>>;
   Parser(std::string_view text, std::span<const InputShape> shapes, const ChosenForms& forms,
-         const Bound* bound = nullptr)
-      : text_(text), shapes_(shapes), forms_(forms), bound_(bound) {}
+         const Bound* bound = nullptr, Stores* stores = nullptr)
+      : text_(text), shapes_(shapes), forms_(forms), bound_(bound), stores_(stores) {}
 
   Formula parse() {
     if (text_.size() > kLongestText)
@@ -351,7 +351,8 @@ class Parser {
       if (!p.fallback.empty()) given.emplace(p.name, default_of(p));
     }
     const auto form = forms_.find(found->name());
-    const Call call(std::move(given), form == forms_.end() ? Way{} : form->second->way);
+    const Call call(std::move(given),
+                    with_stores(form == forms_.end() ? Way{} : form->second->way));
     if (form != forms_.end() && form->second->sound != nullptr)
       sound_.push_back(at_place(place, [&] { return form->second->sound(call); }));
     return at_place(place, [&] {
@@ -360,6 +361,11 @@ class Parser {
       std::ranges::move(made.sound, std::back_inserter(sound_));
       return made.value;
     });
+  }
+
+  Way with_stores(Way way) const {
+    way.stores = stores_;
+    return way;
   }
 
   // Parses one argument, by name or position.
@@ -399,6 +405,7 @@ class Parser {
   std::span<const InputShape> shapes_;
   const ChosenForms& forms_;
   const Bound* bound_;
+  Stores* stores_;
   std::size_t at_ = 0;
   int depth_ = 0;
   bool is_loose_ = false;
@@ -410,8 +417,9 @@ class Parser {
 
 }  // namespace
 
-Formula parse(std::string_view text, std::span<const InputShape> shapes, const ChosenForms& forms) {
-  return Parser(text, shapes, forms).parse();
+Formula parse(std::string_view text, std::span<const InputShape> shapes, const ChosenForms& forms,
+              Stores* stores) {
+  return Parser(text, shapes, forms, nullptr, stores).parse();
 }
 
 Formula called(const Definition& definition, const Call& call, const ChosenForms& forms) {
@@ -432,7 +440,7 @@ Formula called(const Definition& definition, const Call& call, const ChosenForms
     if (auto* x = std::get_if<Array>(&value); narrow && x != nullptr && !x->is_number())
       value = wide(*x);
   try {
-    Formula made = Parser(definition.summary, {}, forms, &bound).parse();
+    Formula made = Parser(definition.summary, {}, forms, &bound, call.way().stores).parse();
     if (narrow && made.value.dtype() == DType::Float32) made.value = narrowed(made.value, *narrow);
     made.called.insert(name);
     return made;

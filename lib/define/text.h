@@ -37,13 +37,14 @@ struct InputShape {
 };
 
 struct CompositeForm;
+struct Stores;
 /// The form of each definition that is not computed as it says (forms.h).
 using ChosenForms = std::map<std::string, const CompositeForm*, std::less<>>;
 
 /// Parses a formula. An input without sizes takes the shape of its name, or the next one if shapes
 /// have no names. Throws ParseError that shows the position, for any invalid text.
 Formula parse(std::string_view text, std::span<const InputShape> shapes = {},
-              const ChosenForms& forms = {});
+              const ChosenForms& forms = {}, Stores* stores = nullptr);
 
 class Call;
 struct Definition;

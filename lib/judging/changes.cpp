@@ -222,6 +222,14 @@ std::vector<Change> less_accurate_forms(const Judging& judging) {
                            .profile = judging.profile,
                            .kernel = f.kernel});
   }
+  for (const std::string& stage : define::stages_of(judging.definition, shapes_of(judging)))
+    for (const DType type : {DType::BFloat16, DType::Float16}) {
+      const std::pair<std::string, DType> stored{stage, type};
+      changes.push_back(
+          {.words = fmt::format("the stage '{}' is stored as {}", stage, name(type)),
+           .profile = judging.profile,
+           .kernel = define::in_stages(judging.definition, shapes_of(judging), {&stored, 1})});
+    }
   return changes;
 }
 

@@ -48,7 +48,7 @@ Verdict in_forms(const LazyOpPtr& definition, Verdict found, std::span<Buffer* c
   bool is_found = named.empty();
   const std::vector<std::int64_t> samples = samples_of(found, candidate.size());
   for (const define::FormulaForm& form :
-       define::forms_of(judging.definition, shapes_of(judging), named)) {
+       define::forms_of(judging.definition, shapes_of(judging), named, judging.profile.stores)) {
     const auto allows = [&](std::int64_t i, const Scalar& value) {
       return is_legal_at(form.kernel, inputs, i, value, judging.profile);
     };
@@ -143,8 +143,12 @@ bool is_legal_at(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, std::
   return outcome == Outcome::Pass || outcome == Outcome::Weak;
 }
 
-Verdict judge(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, const Buffer& candidate,
+Verdict judge(const LazyOpPtr& given, std::span<Buffer* const> inputs, const Buffer& candidate,
               const Judging& judging, const symbolic::Values& values) {
+  const bool has_stages = has_formula(judging) && !judging.profile.stores.empty();
+  const LazyOpPtr kernel =
+      has_stages ? define::in_stages(judging.definition, shapes_of(judging), judging.profile.stores)
+                 : given;
   Verdict found = judge(kernel, inputs, candidate, judging.profile, values, judging.sampling);
   if (found.outcome == Outcome::Unusable) return found;
   const bool is_statistical = found.outcome == Outcome::Fail && found.index < 0;

@@ -165,6 +165,28 @@ TEST(Forms, AttentionThatRoundsItsWeightsAndDividesLast) {
   expect_form(t, "attention: late");
 }
 
+// float32 softmax whose sum, and no other stage, is kept in bfloat16.
+TEST(Forms, AStageIsStoredInItsDeclaredType) {
+  test::Draws random(41);
+  const std::size_t n = 12, rows = 32;
+  Trial t{"softmax(x[32,12])", {drawn(random, rows * n, 1)}, {}};
+  for (std::size_t row = 0; row < rows; ++row) {
+    const float* x = &t.in[0][row * n];
+    const float most = *std::max_element(x, x + n);
+    float sum = 0;
+    for (std::size_t i = 0; i < n; ++i) sum += std::exp(x[i] - most);
+    sum = convert<float>(convert<bfloat16>(sum));
+    for (std::size_t i = 0; i < n; ++i) t.out.push_back(std::exp(x[i] - most) / sum);
+  }
+  EXPECT_THAT(t.under(true).cause, HasSubstr("legal if the stage 'sum' is stored as bfloat16"));
+  t.stores = {{"sum", DType::BFloat16}};
+  expect_legal(t);
+  t.stores = {{"sum", DType::Float16}};
+  EXPECT_EQ(t.under(true).word(), "FAIL");
+  t.stores = {{"summ", DType::Float16}};
+  EXPECT_THROW(t.under(true), ParseError);
+}
+
 TEST(Forms, LogSoftmaxThatSubtractsOnce) {
   test::Draws random(5);
   Trial t{"log_softmax(x[32,12])", {drawn(random, 32 * 12, 1, 300)}, {}};
@@ -293,6 +315,10 @@ TEST(Forms, ProfilesStoreTheirNames) {
   EXPECT_EQ(p.forms, (std::vector<std::string>{"folded", "moments"}));
   EXPECT_EQ(Profile::from_json(p.to_json()).forms, p.forms);
   EXPECT_THROW(Profile::from_json(R"({"forms": [1]})"), ParseError);
+  const Profile q = Profile::from_json(R"({"stores": {"P": "bfloat16"}})");
+  EXPECT_EQ(q.stores, (std::vector<std::pair<std::string, DType>>{{"weights", DType::BFloat16}}));
+  EXPECT_EQ(Profile::from_json(q.to_json()).stores, q.stores);
+  EXPECT_THROW(Profile::from_json(R"({"stores": {"P": "int8"}})"), ParseError);
   EXPECT_THROW(Judging().under(ChosenProfile{Profile::from_json(R"({"forms": ["x"]})"), ""}),
                ParseError);
 }

@@ -27,6 +27,7 @@ struct Trial {
   Floats out;
   DType dtype = DType::Float32;
   std::optional<DType> out_dtype = {};  // if another
+  std::vector<std::pair<std::string, DType>> stores = {};
 
   static std::string bytes_of(const Floats& values, DType dtype) {
     std::string bytes;
@@ -53,6 +54,7 @@ struct Trial {
     for (const BufferPtr& b : buffers) raw.push_back(b.get());
     Judging judging = kernel.judging;
     judging.profile.forms = named;
+    judging.profile.stores = stores;
     judging.sampling = sampling;
     return with_forms ? judge(kernel.ast, raw, *buffers[0], judging)
                       : judge(kernel.ast, raw, *buffers[0], judging.profile, {}, sampling);
