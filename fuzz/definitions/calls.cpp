@@ -1,8 +1,10 @@
 #include "touchstone/fuzz/definitions/calls.h"
 
 #include <algorithm>
+#include <map>
 
 #include "touchstone/base/error.h"
+#include "touchstone/fuzz/cases/program.h"
 
 namespace touchstone::fuzz::defined {
 namespace {
@@ -18,13 +20,6 @@ Real wrapped(DType dtype, Real value) {
   auto number = static_cast<Wide>(low);
   if (!is_unsigned(dtype) && (number >> (bits - 1)) != 0) number -= static_cast<Wide>(1) << bits;
   return static_cast<Real>(number);
-}
-
-Real most_of(DType dtype) {
-  const int digits = info(dtype).digits;
-  const Real beyond = std::ldexp(Real{1}, is_float(dtype) ? info(dtype).max_exponent + 1 : digits);
-  if (!is_float(dtype)) return beyond - 1;
-  return dtype == DType::Float8E4M3 ? 448 : beyond - std::ldexp(beyond, -digits);
 }
 
 // The nearest float of the type, ties to even.
@@ -85,6 +80,47 @@ Array made(DType dtype, Sizes shape, const std::function<Near(const Sizes& at)>&
   each(out.shape, [&](const Sizes& at) { out.cells.push_back(f(at)); });
   return out;
 }
+Array taken(const Array& x, Sizes shape, const std::function<Near(const Sizes& at)>& f) {
+  Array out = made(x.dtype, std::move(shape), f);
+  out.signed_zeros = true;
+  return out;
+}
+Array moved(const Array& x, Sizes shape, const std::function<void(Sizes& at)>& source) {
+  return taken(x, std::move(shape), [&](Sizes at) {
+    source(at);
+    return std::ranges::find(at, -1) == at.end() ? x[at] : Near(0);
+  });
+}
+
+Sizes head(const Sizes& all, std::size_t count) {
+  return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count)};
+}
+Sizes tail(const Sizes& all, std::size_t from) {
+  return {all.begin() + static_cast<std::ptrdiff_t>(from), all.end()};
+}
+Sizes joined(Sizes a, const Sizes& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+Sizes spliced(const Sizes& all, std::size_t axis, std::size_t count, const Sizes& by) {
+  return joined(joined(head(all, axis), by), tail(all, axis + count));
+}
+
+Real most_of(DType dtype) {
+  const int digits = info(dtype).digits;
+  const Real beyond = std::ldexp(Real{1}, is_float(dtype) ? info(dtype).max_exponent + 1 : digits);
+  if (!is_float(dtype)) return beyond - 1;
+  return dtype == DType::Float8E4M3 ? 448 : beyond - std::ldexp(beyond, -digits);
+}
+Real least_of(DType dtype) {
+  return is_float(dtype)                        ? -most_of(dtype)
+         : is_unsigned(dtype) || is_bool(dtype) ? 0
+                                                : -most_of(dtype) - 1;
+}
+Near lowest(DType dtype) {
+  return is_float(dtype) ? as_type(dtype, -std::numeric_limits<Real>::infinity())
+                         : Near(least_of(dtype));
+}
 
 Near as_type(DType dtype, const Near& x) {
   if (!is_float(dtype)) return std::isinf(x.e) ? x : Near(wrapped(dtype, x.v));
@@ -102,8 +138,7 @@ Near cast_cell(DType from, DType to, const Near& x) {
   if (is_bool(to)) return std::isnan(x.v) || x.v != 0 ? 1 : 0;
   if (!is_float(from)) return as_type(to, x);
   if (std::isnan(x.v)) return 0;
-  const Real most = most_of(to), least = is_unsigned(to) ? 0 : -most - 1;
-  return std::clamp(std::trunc(x.v), least, most) + 0;
+  return std::clamp(std::trunc(x.v), least_of(to), most_of(to)) + 0;
 }
 
 Array cast_to(DType to, const Array& x) {
@@ -129,6 +164,11 @@ DType type_with(std::string_view number, DType met) {
 int axis_in(std::int64_t axis, int rank) {
   want(axis >= -rank && axis < rank, "an axis");
   return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+std::size_t axis_of(const Call& call, const Array& x, std::string_view key,
+                    std::int64_t otherwise) {
+  return static_cast<std::size_t>(axis_in(call.whole(key, otherwise), x.rank()));
 }
 
 std::vector<bool> axes_in(const Sizes& axes, int rank) {
@@ -159,6 +199,13 @@ Sizes within(const Sizes& at, const Sizes& shape) {
   return out;
 }
 
+DType narrowest(const Arrays& inputs) {
+  DType in = DType::Float64;
+  for (const Array& x : inputs)
+    if (is_float(x.dtype) && info(x.dtype).digits < info(in).digits) in = x.dtype;
+  return in;
+}
+
 Arrays inputs_of(const Call& call) {
   Arrays all;
   for (const CallInput& input : call.inputs) {
@@ -179,32 +226,35 @@ Arrays inputs_of(const Call& call) {
 
 Arrays define(const Call& call, const Arrays& inputs) {
   if (call.name.starts_with(kKernelCall)) return define_kernel(call, inputs);
-  for (const auto& table :
-       {elementwise_definitions(), movement_definitions(), reduction_definitions(),
-        window_definitions(), indexing_definitions(), layer_definitions(), loss_definitions(),
-        cell_definitions(), optimizer_definitions()})
-    for (const Definition& row : table)
-      if (row.name == call.name) {
-        want(!inputs.empty(), "it takes a tensor");
-        // Results have the type of the first float operand.
-        DType in = DType::Float64;
-        for (const Array& x : inputs)
-          if (is_float(x.dtype) && info(x.dtype).digits < info(in).digits) in = x.dtype;
-        for (const Array& x : inputs)
-          if (!is_float(x.dtype) && in == DType::Float64) in = DType::Float32;
-        const Rounding of(in);
-        Arrays out = row.of(call, inputs);
-        for (Array& y : out)
-          for (Near& cell : y.cells) {
-            if (is_float(y.dtype) && !cell.exact()) cell = as_type(y.dtype, cell);
-            // Without an infinity in the type, results depend on the steps.
-            if (is_float(y.dtype) && !info(y.dtype).infinities && !y.signed_zeros &&
-                !std::isfinite(cell.v))
-              cell = anything();
-          }
-        return out;
-      }
-  throw ParseError(fmt::format("there is no function '{}'", call.name.substr(0, 40)));
+  static const auto known = [] {
+    std::map<std::string_view, const Definition*> rows;
+    for (const auto& table :
+         {elementwise_definitions(), movement_definitions(), reduction_definitions(),
+          window_definitions(), indexing_definitions(), layer_definitions(), loss_definitions(),
+          cell_definitions(), optimizer_definitions()})
+      for (const Definition& row : table)
+        for (const std::string_view name : split(row.names, ' ')) rows.emplace(name, &row);
+    return rows;
+  }();
+  const auto row = known.find(call.name);
+  if (row == known.end())
+    throw ParseError(fmt::format("there is no function '{}'", call.name.substr(0, 40)));
+  want(!inputs.empty(), "it takes a tensor");
+  // Results have the type of the first float operand.
+  DType in = narrowest(inputs);
+  for (const Array& x : inputs)
+    if (!is_float(x.dtype) && in == DType::Float64) in = DType::Float32;
+  const Rounding of(in);
+  Arrays out = row->second->of(call, inputs);
+  for (Array& y : out)
+    for (Near& cell : y.cells) {
+      if (is_float(y.dtype) && !cell.exact()) cell = as_type(y.dtype, cell);
+      // Without an infinity in the type, results depend on the steps.
+      if (is_float(y.dtype) && !info(y.dtype).infinities && !y.signed_zeros &&
+          !std::isfinite(cell.v))
+        cell = anything();
+    }
+  return out;
 }
 
 }  // namespace touchstone::fuzz::defined

@@ -1,4 +1,5 @@
-#include <cstdint>
+#include <algorithm>
+#include <functional>
 #include <numbers>
 #include <optional>
 
@@ -52,6 +53,7 @@ Real erfinv_of(Real x) {
   return std::copysign(y, x);
 }
 
+// clang-format off
 constexpr Curve kCurves[] = {
     {"log10", [](Real x, const Call&) { return std::log10(x); }, 2},
     {"erfc", [](Real x, const Call&) { return std::erfc(x); }},
@@ -82,124 +84,82 @@ constexpr Curve kCurves[] = {
     {"acosh", [](Real x, const Call&) { return std::acosh(x); }},
     {"atanh", [](Real x, const Call&) { return std::atanh(x); }},
     {"erf", [](Real x, const Call&) { return std::erf(x); }, 16},
-    {"gelu",
-     [](Real x, const Call& call) {
+    {"gelu", [](Real x, const Call& call) {
        if (call.arg("form") == "erf") return x / 2 * (1 + std::erf(x / std::sqrt(Real{2})));
        return x / 2 * (1 + std::tanh(std::sqrt(2 / kPi) * (x + Real{0.044715} * x * x * x)));
-     },
-     16},
+     }, 16},
     {"quick_gelu", [](Real x, const Call&) { return x * sigmoid_of(Real{1.702} * x); }},
     {"silu", [](Real x, const Call&) { return x * sigmoid_of(x); }},
     {"mish", [](Real x, const Call&) { return x * std::tanh(softplus_of(x)); }},
     {"softplus", [](Real x, const Call&) { return softplus_of(x); }},
     {"log_sigmoid", [](Real x, const Call&) { return -softplus_of(-x); }},
     {"softsign", [](Real x, const Call&) { return x / (1 + std::fabs(x)); }},
-    {"elu",
-     [](Real x, const Call& call) {
-       return x < 0 ? static_cast<Real>(call.real("alpha", 1)) * std::expm1(x) : x;
-     }},
-    {"celu",
-     [](Real x, const Call& call) {
-       const auto alpha = static_cast<Real>(call.real("alpha", 1));
+    {"elu", [](Real x, const Call& call) { return x < 0 ? Real{call.real("alpha", 1)} * std::expm1(x) : x; }},
+    {"celu", [](Real x, const Call& call) {
+       const Real alpha = call.real("alpha", 1);
        return x < 0 ? alpha * std::expm1(x / alpha) : x;
      }},
-    {"selu",
-     [](Real x, const Call&) {
-       constexpr Real kScale = 1.0507009873554804934L, kAlpha = 1.6732632423543772848L;
-       return kScale * (x < 0 ? kAlpha * std::expm1(x) : x);
+    {"selu", [](Real x, const Call&) {
+       return Real{1.0507009873554804934L} * (x < 0 ? Real{1.6732632423543772848L} * std::expm1(x) : x);
      }},
-    {"leaky_relu",
-     [](Real x, const Call& call) {
-       return x < 0 ? static_cast<Real>(call.real("slope", 0.01)) * x : x;
-     }},
-    {"hardtanh",
-     [](Real x, const Call& call) {
-       return clamped(x, call.real("low", -1), call.real("high", 1));
-     }},
+    {"leaky_relu", [](Real x, const Call& call) { return x < 0 ? Real{call.real("slope", 0.01)} * x : x; }},
+    {"hardtanh", [](Real x, const Call& call) { return clamped(x, call.real("low", -1), call.real("high", 1)); }},
     {"hardsigmoid", [](Real x, const Call&) { return clamped(x + 3, 0, 6) / 6; }},
     {"hardswish", [](Real x, const Call&) { return x * (clamped(x + 3, 0, 6) / 6); }},
 };
+// clang-format on
 
-template <std::size_t I>
-Arrays curve_of(const Call& call, const Arrays& x) {
-  constexpr Curve kCurve = kCurves[I];
-  const DType dtype = real_type(x[0].dtype);
+Arrays curve_of(const Curve& curve, const Call& call, const Array& x) {
+  const DType dtype = real_type(x.dtype);
   const Rounding of(dtype);
-  return {made(dtype, x[0].shape, [&](const Sizes& at) {
-    const Near v = cast_cell(x[0].dtype, dtype, x[0][at]);
-    Near y = through([&](Real r) { return kCurve.f(r, call); }, v, kCurve.times);
-    if (std::string_view(kCurve.name) == "tan" && std::fabs(std::cos(v.v)) < 16 * Rounding::unit)
+  return {made(dtype, x.shape, [&](const Sizes& at) {
+    const Near v = cast_cell(x.dtype, dtype, x[at]);
+    Near y = through([&](Real r) { return curve.f(r, call); }, v, curve.times);
+    if (curve.name == "tan" && std::fabs(std::cos(v.v)) < 16 * Rounding::unit)
       y = anything();  // the side of the pole is unknown
-    if (kCurve.times <= 1 && std::isinf(y.v)) y = as_type(dtype, y);
+    if (curve.times <= 1 && std::isinf(y.v)) y = as_type(dtype, y);
     // An intermediate power may overflow or underflow: its reciprocal times x is lost.
-    const Real lost = (2 / Rounding::most + kCurve.times * Rounding::least) * (1 + std::fabs(v.v));
-    if (kCurve.times > 1 && std::isfinite(v.v) && std::isfinite(y.v)) y.e += lost;
+    const Real lost = (2 / Rounding::most + curve.times * Rounding::least) * (1 + std::fabs(v.v));
+    if (curve.times > 1 && std::isfinite(v.v) && std::isfinite(y.v)) y.e += lost;
     // Piecewise approximations err by a fraction of their parts.
-    if (kCurve.times > 6 && std::isfinite(y.v) && y.e > 0)
-      y.e += kCurve.times * Rounding::unit * std::fmin(1, std::fabs(v.v));
+    if (curve.times > 6 && std::isfinite(y.v) && y.e > 0)
+      y.e += curve.times * Rounding::unit * std::fmin(1, std::fabs(v.v));
     return y;
   })};
-}
-
-template <std::size_t... I>
-constexpr auto curves_of(std::index_sequence<I...>) {
-  return std::array<Definition, sizeof...(I)>{Definition{kCurves[I].name, curve_of<I>}...};
 }
 
 // Functions that are exact in their operand's type.
 struct Exact {
   std::string_view name;
-  Near (*f)(const Near& x, DType dtype, const Call& call);
+  Near (*f)(const Near& x, DType dtype);
   bool gives_bool = false;
 };
-Real odd_even(Real x) { return std::nearbyint(x); }
-
+// clang-format off
 constexpr Exact kExacts[] = {
-    {"neg", [](const Near& x, DType t, const Call&) { return is_bool(t) ? Near(1 - x.v) : -x; }},
-    {"relu", [](const Near& x, DType, const Call&) { return x.v < 0 ? Near(0) : x; }},
-    {"abs", [](const Near& x, DType, const Call&) { return Near(std::fabs(x.v)); }},
-    {"square",
-     [](const Near& x, DType t, const Call&) {
-       return is_float(t)  ? x * x
-              : is_bool(t) ? x
-                           : Near(static_cast<Real>(static_cast<std::int64_t>(
-                                 static_cast<std::uint64_t>(static_cast<Wide>(x.v)) *
-                                 static_cast<std::uint64_t>(static_cast<Wide>(x.v)))));
-     }},
-    {"floor", [](const Near& x, DType, const Call&) { return Near(std::floor(x.v)); }},
-    {"ceil", [](const Near& x, DType, const Call&) { return Near(std::ceil(x.v)); }},
-    {"trunc", [](const Near& x, DType, const Call&) { return Near(std::trunc(x.v)); }},
-    {"round", [](const Near& x, DType, const Call&) { return Near(odd_even(x.v)); }},
-    {"sign",
-     [](const Near& x, DType, const Call&) {
-       return std::isnan(x.v) ? x : Near(static_cast<Real>((x.v > 0) - (x.v < 0)));
-     }},
-    {"isnan", [](const Near& x, DType, const Call&) { return Near(std::isnan(x.v)); }, true},
-    {"isinf", [](const Near& x, DType, const Call&) { return Near(std::isinf(x.v)); }, true},
-    {"isfinite", [](const Near& x, DType, const Call&) { return Near(std::isfinite(x.v)); }, true},
-    {"logical_not", [](const Near& x, DType, const Call&) { return Near(x.v == 0); }, true},
+    {"neg", [](const Near& x, DType t) { return is_bool(t) ? Near(1 - x.v) : -x; }},
+    {"relu", [](const Near& x, DType) { return x.v < 0 ? Near(0) : x; }},
+    {"abs", [](const Near& x, DType) { return Near(std::fabs(x.v)); }},
+    {"square", [](const Near& x, DType t) { return is_float(t) ? x * x : modular(x, x, std::multiplies<>()); }},
+    {"floor", [](const Near& x, DType) { return Near(std::floor(x.v)); }},
+    {"ceil", [](const Near& x, DType) { return Near(std::ceil(x.v)); }},
+    {"trunc", [](const Near& x, DType) { return Near(std::trunc(x.v)); }},
+    {"round", [](const Near& x, DType) { return Near(std::nearbyint(x.v)); }},
+    {"sign", [](const Near& x, DType) { return std::isnan(x.v) ? x : Near(static_cast<Real>((x.v > 0) - (x.v < 0))); }},
+    {"isnan", [](const Near& x, DType) { return Near(std::isnan(x.v)); }, true},
+    {"isinf", [](const Near& x, DType) { return Near(std::isinf(x.v)); }, true},
+    {"isfinite", [](const Near& x, DType) { return Near(std::isfinite(x.v)); }, true},
+    {"logical_not", [](const Near& x, DType) { return Near(x.v == 0); }, true},
 };
+// clang-format on
 
-template <std::size_t I>
-Arrays exact_of(const Call& call, const Arrays& x) {
-  constexpr Exact kExact = kExacts[I];
-  const DType dtype = kExact.gives_bool ? DType::Bool : x[0].dtype;
-  const Rounding of(x[0].dtype);
-  return {made(dtype, x[0].shape, [&](const Sizes& at) {
-    return as_type(dtype, kExact.f(x[0][at], x[0].dtype, call));
-  })};
-}
-template <std::size_t... I>
-constexpr auto exacts_of(std::index_sequence<I...>) {
-  return std::array<Definition, sizeof...(I)>{Definition{kExacts[I].name, exact_of<I>}...};
+Arrays exact_of(const Exact& exact, const Array& x) {
+  const DType dtype = exact.gives_bool ? DType::Bool : x.dtype;
+  const Rounding of(x.dtype);
+  return {made(dtype, x.shape,
+               [&](const Sizes& at) { return as_type(dtype, exact.f(x[at], x.dtype)); })};
 }
 
 // Functions of two numbers.
-Near modular(const Near& a, const Near& b, WideBits (*f)(WideBits, WideBits)) {
-  const auto bits = f(static_cast<WideBits>(static_cast<Wide>(a.v)),
-                      static_cast<WideBits>(static_cast<Wide>(b.v)));
-  return static_cast<Real>(static_cast<std::int64_t>(static_cast<std::uint64_t>(bits)));
-}
 Near quotient(const Near& a, const Near& b, DType t) {
   if (is_float(t)) return a / b;
   if (b.v == 0 || (!is_unsigned(t) && b.v == -1 && a.v < 0)) {
@@ -227,24 +187,11 @@ struct Pair {
   Near (*f)(const Near& a, const Near& b, DType t);
   bool gives_bool = false, needs_real = false;
 };
+// clang-format off
 constexpr Pair kPairs[] = {
-    {"operator+",
-     [](const Near& a, const Near& b, DType t) {
-       if (is_float(t)) return a + b;
-       if (is_bool(t)) return Near(a.v != 0 || b.v != 0);
-       return modular(a, b, [](auto x, auto y) { return x + y; });
-     }},
-    {"operator-",
-     [](const Near& a, const Near& b, DType t) {
-       if (is_float(t)) return a - b;
-       if (is_bool(t)) return Near(a.v != b.v);
-       return modular(a, b, [](auto x, auto y) { return x - y; });
-     }},
-    {"operator*",
-     [](const Near& a, const Near& b, DType t) {
-       if (is_float(t)) return a * b;
-       return modular(a, b, [](auto x, auto y) { return x * y; });
-     }},
+    {"operator+", [](const Near& a, const Near& b, DType t) { return is_float(t) ? a + b : modular(a, b, std::plus<>()); }},
+    {"operator-", [](const Near& a, const Near& b, DType t) { return is_float(t) ? a - b : modular(a, b, std::minus<>()); }},
+    {"operator*", [](const Near& a, const Near& b, DType t) { return is_float(t) ? a * b : modular(a, b, std::multiplies<>()); }},
     {"operator/", quotient},
     {"operator<", [](const Near& a, const Near& b, DType) { return Near(a.v < b.v); }, true},
     {"operator<=", [](const Near& a, const Near& b, DType) { return Near(a.v <= b.v); }, true},
@@ -255,14 +202,12 @@ constexpr Pair kPairs[] = {
     {"maximum", [](const Near& a, const Near& b, DType) { return larger(a, b); }},
     {"minimum", [](const Near& a, const Near& b, DType) { return smaller_of(a, b); }},
     {"mod", remainder_of},
-    {"operator^", [](const Near& a, const Near& b,
-                     DType) { return modular(a, b, [](auto x, auto y) { return x ^ y; }); }},
+    {"operator^", [](const Near& a, const Near& b, DType) { return modular(a, b, std::bit_xor<>()); }},
     {"pow", power_of, false, true},
-    {"atan2",
-     [](const Near& a, const Near& b, DType) { return rounded(std::atan2(a.v, b.v), 0, 4); }},
-    {"hypot",
-     [](const Near& a, const Near& b, DType) { return rounded(std::hypot(a.v, b.v), 0, 4); }},
+    {"atan2", [](const Near& a, const Near& b, DType) { return rounded(std::atan2(a.v, b.v), 0, 4); }},
+    {"hypot", [](const Near& a, const Near& b, DType) { return rounded(std::hypot(a.v, b.v), 0, 4); }},
 };
+// clang-format on
 
 // Two tensors, or one tensor and a number whose side is `side`.
 Arrays pair_of(const Pair& pair, const Call& call, const Arrays& x) {
@@ -284,25 +229,14 @@ Arrays pair_of(const Pair& pair, const Call& call, const Arrays& x) {
   a = cast_to(dtype, a);
   b = cast_to(dtype, b);
   const Rounding of(dtype);
-  return {made(pair.gives_bool ? DType::Bool : dtype, broadcast(a.shape, b.shape),
-               [&](const Sizes& at) {
-                 return as_type(pair.gives_bool ? DType::Bool : dtype,
-                                pair.f(a[within(at, a.shape)], b[within(at, b.shape)], dtype));
-               })};
+  const DType gives = pair.gives_bool ? DType::Bool : dtype;
+  return {made(gives, broadcast(a.shape, b.shape), [&](const Sizes& at) {
+    return as_type(gives, pair.f(a[within(at, a.shape)], b[within(at, b.shape)], dtype));
+  })};
 }
-template <std::size_t I>
-Arrays pair_at(const Call& call, const Arrays& x) {
-  return pair_of(kPairs[I], call, x);
-}
-template <std::size_t... I>
-constexpr auto pairs_of(std::index_sequence<I...>) {
-  return std::array<Definition, sizeof...(I)>{Definition{kPairs[I].name, pair_at<I>}...};
-}
-
 // Writes to x: type and shape stay.
-template <std::size_t I>
-Arrays updated(const Call& call, const Arrays& x) {
-  Arrays out = pair_of(kPairs[I], call, x);
+Arrays updated(const Pair& pair, const Call& call, const Arrays& x) {
+  Arrays out = pair_of(pair, call, x);
   want(out[0].dtype == x[0].dtype && out[0].shape == x[0].shape, "another type or shape");
   return out;
 }
@@ -326,12 +260,10 @@ Arrays where_of(const Call& call, const Arrays& x) {
     }
   const DType dtype = promote(arms[0]->dtype, arms[1]->dtype);
   const Array a = cast_to(dtype, *arms[0]), b = cast_to(dtype, *arms[1]);
-  Array out = made(dtype, broadcast(x[0].shape, broadcast(a.shape, b.shape)), [&](const Sizes& at) {
+  return {taken(a, broadcast(x[0].shape, broadcast(a.shape, b.shape)), [&](const Sizes& at) {
     const bool first = x[0][within(at, x[0].shape)].v != 0;  // NaN is true
     return first ? a[within(at, a.shape)] : b[within(at, b.shape)];
-  });
-  out.signed_zeros = true;
-  return {out};
+  })};
 }
 
 Arrays clamp_of(const Call& call, const Arrays& x) {
@@ -345,12 +277,6 @@ Arrays clamp_of(const Call& call, const Arrays& x) {
   })};
 }
 
-Arrays relu6_of(const Call&, const Arrays& x) {
-  const DType dtype = type_with("6", x[0].dtype);
-  return {
-      made(dtype, x[0].shape, [&](const Sizes& at) { return smaller_of(larger(x[0][at], 0), 6); })};
-}
-
 // x^n in the type itself, for any integer n; "real" computes in the reals.
 Arrays pow_int(const Call& call, const Arrays& x) {
   const auto n = static_cast<int>(call.whole("exponent", 2));
@@ -362,10 +288,8 @@ Arrays pow_int(const Call& call, const Arrays& x) {
     if (n < 0) base = Near(1) / base;
     for (int i = 0; i < std::abs(n); ++i)
       value = is_float(dtype) ? value * base
-              : is_bool(dtype)
-                  ? Near(value.v * base.v)
-                  : as_type(dtype, modular(value, base, [](auto a, auto b) { return a * b; }));
-    return is_float(dtype) ? value : as_type(dtype, value);
+                              : as_type(dtype, modular(value, base, std::multiplies<>()));
+    return value;
   })};
 }
 Arrays pow_real(const Call& call, const Arrays& x) {
@@ -377,15 +301,6 @@ Arrays pow_real(const Call& call, const Arrays& x) {
   })};
 }
 
-Arrays cast_of(const Call& call, const Arrays& x) {
-  Array out = cast_to(parse_dtype(call.required("to")), x[0]);
-  return {out};
-}
-template <DType To>
-Arrays cast_as(const Call&, const Arrays& x) {
-  return {cast_to(To, x[0])};
-}
-
 // Reinterprets the bits of integers of one width.
 Arrays bitcast_of(const Call& call, const Arrays& x) {
   const DType to = parse_dtype(call.required("to"));
@@ -394,8 +309,6 @@ Arrays bitcast_of(const Call& call, const Arrays& x) {
   return {made(to, x[0].shape, [&](const Sizes& at) { return as_type(to, x[0][at]); })};
 }
 
-Arrays same(const Call&, const Arrays& x) { return {x[0]}; }
-
 // f(g(x)) for relu and negation.
 Arrays sequential_of(const Call&, const Arrays& x) {
   want(is_float(x[0].dtype), "floats");
@@ -403,16 +316,20 @@ Arrays sequential_of(const Call&, const Arrays& x) {
                [&](const Sizes& at) { return x[0][at].v < 0 ? Near(0) : -x[0][at]; })};
 }
 
-constexpr auto kCurveRows = curves_of(std::make_index_sequence<std::size(kCurves)>());
-constexpr auto kExactRows = exacts_of(std::make_index_sequence<std::size(kExacts)>());
-constexpr auto kPairRows = pairs_of(std::make_index_sequence<std::size(kPairs)>());
-constexpr Definition kOthers[] = {
+template <DType To>
+Arrays cast_as(const Call&, const Arrays& x) {
+  return {cast_to(To, x[0])};
+}
+// clang-format off
+const Definition kOthers[] = {
     {"where", where_of},
     {"clamp", clamp_of},
-    {"relu6", relu6_of},
+    {"relu6", [](const Call&, const Arrays& x) -> Arrays {
+       return {made(type_with("6", x[0].dtype), x[0].shape, [&](const Sizes& at) { return smaller_of(larger(x[0][at], 0), 6); })};
+     }},
     {"pow_int", pow_int},
     {"pow_real", pow_real},
-    {"cast", cast_of},
+    {"cast", [](const Call& call, const Arrays& x) -> Arrays { return {cast_to(parse_dtype(call.required("to")), x[0])}; }},
     {"half", cast_as<DType::Float16>},
     {"float_", cast_as<DType::Float32>},
     {"double_", cast_as<DType::Float64>},
@@ -420,29 +337,27 @@ constexpr Definition kOthers[] = {
     {"long_", cast_as<DType::Int64>},
     {"bool_", cast_as<DType::Bool>},
     {"bitcast", bitcast_of},
-    {"contiguous", same},
-    {"clone", same},
-    {"detach", same},
-    {"to", same},
-    {"to_", same},
-    {"shard", same},
-    {"shard_like", same},
-    {"shard_", same},
+    {"contiguous clone detach to to_ shard shard_like shard_", [](const Call&, const Arrays& x) -> Arrays { return {x[0]}; }},
     {"sequential", sequential_of},
-    {"operator+=", updated<0>},
-    {"operator-=", updated<1>},
-    {"operator*=", updated<2>},
-    {"operator/=", updated<3>},
 };
+// clang-format on
 
 }  // namespace
 
 std::span<const Definition> elementwise_definitions() {
   static const std::vector<Definition> all = [] {
-    std::vector<Definition> rows(kCurveRows.begin(), kCurveRows.end());
-    rows.insert(rows.end(), kExactRows.begin(), kExactRows.end());
-    rows.insert(rows.end(), kPairRows.begin(), kPairRows.end());
-    rows.insert(rows.end(), std::begin(kOthers), std::end(kOthers));
+    std::vector<Definition> rows(std::begin(kOthers), std::end(kOthers));
+    for (const Curve& f : kCurves)
+      rows.push_back(
+          {f.name, [&f](const Call& c, const Arrays& x) { return curve_of(f, c, x[0]); }});
+    for (const Exact& f : kExacts)
+      rows.push_back({f.name, [&f](const Call&, const Arrays& x) { return exact_of(f, x[0]); }});
+    for (const Pair& f : kPairs)
+      rows.push_back({f.name, [&f](const Call& c, const Arrays& x) { return pair_of(f, c, x); }});
+    for (const std::string_view name : {"operator+=", "operator-=", "operator*=", "operator/="}) {
+      const Pair& f = *std::ranges::find(kPairs, name.substr(0, name.size() - 1), &Pair::name);
+      rows.push_back({name, [&f](const Call& c, const Arrays& x) { return updated(f, c, x); }});
+    }
     return rows;
   }();
   return all;

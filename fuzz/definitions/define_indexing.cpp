@@ -10,149 +10,116 @@ namespace touchstone::fuzz::defined {
 
 Array combined(Array x, const std::vector<Write>& writes, std::string_view by) {
   const Rounding of(x.dtype);
-  std::vector<std::optional<Sum>> sums(x.cells.size());
-  std::map<std::size_t, Array> factors;
-  for (const Write& w : writes) {
-    if (std::ranges::find(w.to, -1) != w.to.end()) continue;
-    Near& cell = x[w.to];
-    if (by == "none") cell = w.value;
-    if (by == "max") cell = larger(cell, w.value);
-    if (by == "min") cell = smaller_of(cell, w.value);
-    if (by == "mul") {
-      const std::size_t place = x.place(w.to);
-      Array& all = factors.try_emplace(place, Array{x.dtype, {1}, {cell}}).first->second;
-      ++all.shape[0];
-      all.cells.push_back(w.value);
-    }
-    if (by != "add") continue;
-    if (!is_float(x.dtype)) {
-      const auto sum = static_cast<std::uint64_t>(static_cast<Wide>(cell.v)) +
-                       static_cast<std::uint64_t>(static_cast<Wide>(w.value.v));
-      cell = is_bool(x.dtype)
-                 ? Near(sum != 0)
-                 : as_type(x.dtype, Near(static_cast<Real>(static_cast<std::int64_t>(sum))));
-      continue;
-    }
-    std::optional<Sum>& sum = sums[x.place(w.to)];
-    if (!sum) sum.emplace().add(cell);
-    sum->add(w.value);
-  }
-  for (std::size_t i = 0; i < sums.size(); ++i)
-    if (sums[i]) x.cells[i] = sums[i]->value();
-  for (const auto& [place, all] : factors)
-    x.cells[place] = cast_to(x.dtype, chained("prod", {all})).cells[0];
+  std::map<std::size_t, std::vector<Near>> at;  // the numbers that meet in a place, x's first
+  for (const Write& w : writes)
+    if (std::ranges::find(w.to, -1) == w.to.end())
+      at.try_emplace(x.place(w.to), 1, x[w.to]).first->second.push_back(w.value);
+  for (const auto& [place, all] : at)
+    x.cells[place] = by == "none" ? all.back() : reduced_to(by, x.dtype, all);
   x.signed_zeros = false;
   return x;
 }
 
-namespace {
-
-std::size_t axis_of_call(const Call& call, const Array& x, std::int64_t otherwise = -1) {
-  return static_cast<std::size_t>(axis_in(call.whole("axis", otherwise), x.rank()));
+std::int64_t position(const Array& index, const Sizes& at, std::int64_t size, Outside outside,
+                      bool wraps) {
+  want(is_integer(index.dtype), "positions");
+  const std::int64_t p = index.whole(at) + (wraps && index.whole(at) < 0 ? size : 0);
+  const bool inside = p >= 0 && p < size && index[at].v < 9e18L;
+  want(inside || outside == Outside::None, "a position");
+  return inside ? p : -1;
 }
-
-// Integer positions; negative ones count from the end.
-std::int64_t position_in(const Array& at, const Sizes& index, std::int64_t size) {
-  want(is_integer(at.dtype), "positions");
-  const std::int64_t p = at.whole(index);
-  want(p >= -size && p < size, "a position");
-  return p < 0 ? p + size : p;
+void want_positions(const Array& index, std::int64_t size) {
+  each(index.shape, [&](const Sizes& at) { (void)position(index, at, size, Outside::Refused); });
 }
-Array moved_elements(const Array& x, Sizes shape, const std::function<Near(const Sizes&)>& f) {
-  Array out = made(x.dtype, std::move(shape), f);
-  out.signed_zeros = true;
-  return out;
-}
-
-// Replaces x's `axis` by the axes of the positions.
-Array taken_rows(const Array& x, const Array& at, std::size_t axis) {
-  each(at.shape, [&](const Sizes& i) { (void)position_in(at, i, x.shape[axis]); });
-  Sizes shape = x.shape;
-  shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
-  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), at.shape.begin(), at.shape.end());
-  return moved_elements(x, shape, [&](const Sizes& out) {
-    const auto begin = out.begin() + static_cast<std::ptrdiff_t>(axis);
-    const Sizes index(begin, begin + at.rank());
-    Sizes from(out.begin(), begin);
-    from.push_back(position_in(at, index, x.shape[axis]));
-    from.insert(from.end(), begin + at.rank(), out.end());
-    return x[from];
+Array selected(const Array& x, const Array& index, std::size_t axis, Outside outside, bool wraps) {
+  const std::size_t rank = index.shape.size();
+  if (outside == Outside::Refused) want_positions(index, x.shape[axis]);
+  return moved(x, spliced(x.shape, axis, 1, index.shape), [&](Sizes& at) {
+    const Sizes of = head(tail(at, axis), rank);
+    at = spliced(at, axis, rank, {position(index, of, x.shape[axis], outside, wraps)});
   });
 }
+Array selected_along(const Array& x, const Array& index, std::size_t axis, Outside outside) {
+  return moved(x, index.shape, [&](Sizes& at) {
+    const std::int64_t p = position(index, at, x.shape[axis], outside);
+    at = within(at, x.shape);
+    at[axis] = p;
+  });
+}
+std::vector<Write> writes_along(const Array& x, const Array& index, const Array& updates,
+                                std::size_t axis, Outside outside) {
+  std::vector<Write> writes;
+  each(index.shape, [&](const Sizes& at) {
+    writes.push_back({at, updates[at]});
+    writes.back().to[axis] = position(index, at, x.shape[axis], outside);
+  });
+  return writes;
+}
+
+namespace {
+
 Arrays take_call(const Call& call, const Arrays& x) {
-  const std::size_t axis = axis_of_call(call, x[0], 0);
-  if (!call.has("at")) {
-    want(x.size() == 2, "positions");
-    return {taken_rows(x[0], x[1], axis)};
-  }
+  const std::size_t axis = axis_of(call, x[0]);
   Array at{DType::Int64, {}, {}};
-  for (const std::int64_t p : call.list("at")) at.cells.emplace_back(static_cast<Real>(p));
+  want(call.has("at") || x.size() == 2, "positions");
+  for (const std::int64_t p : call.list("at")) at.cells.emplace_back(real(p));
   at.shape = {at.size()};
-  return {taken_rows(x[0], at, axis)};
+  return {selected(x[0], call.has("at") ? at : x[1], axis, Outside::Refused)};
 }
 Arrays embedding_call(const Call&, const Arrays& x) {
   want(x.size() == 2 && x[0].rank() == 2, "a table and positions");
-  return {taken_rows(x[0], x[1], 0)};
+  return {selected(x[0], x[1], 0, Outside::Refused)};
 }
 
-void want_like(const Array& x, const Array& at, std::size_t axis) {
+std::size_t axis_like(const Call& call, const Array& x, const Array& at) {
+  const std::size_t axis = axis_of(call, x, "axis", -1);
   want(at.rank() == x.rank(), "ranks");
   for (std::size_t i = 0; i < x.shape.size(); ++i)
     want(i == axis || at.shape[i] <= x.shape[i], "more positions than elements");
-  each(at.shape, [&](const Sizes& i) { (void)position_in(at, i, x.shape[axis]); });
+  want_positions(at, x.shape[axis]);
+  return axis;
 }
 Arrays gather_call(const Call& call, const Arrays& x) {
   want(x.size() == 2, "positions");
-  const std::size_t axis = axis_of_call(call, x[0]);
-  want_like(x[0], x[1], axis);
-  return {moved_elements(x[0], x[1].shape, [&](const Sizes& at) {
-    Sizes from = at;
-    from[axis] = position_in(x[1], at, x[0].shape[axis]);
-    return x[0][from];
-  })};
+  return {selected_along(x[0], x[1], axis_like(call, x[0], x[1]), Outside::Refused)};
 }
-template <bool kAdd>
 Arrays scatter_call(const Call& call, const Arrays& x) {
+  const bool adds = call.name == "scatter_add";
   want(x.size() == 3 && x[2].shape == x[1].shape && x[2].dtype == x[0].dtype, "a source");
-  want(!kAdd || !is_bool(x[0].dtype), "sums of bool");
-  const std::size_t axis = axis_of_call(call, x[0]);
-  want_like(x[0], x[1], axis);
-  std::vector<Write> writes;
-  each(x[1].shape, [&](const Sizes& at) {
-    Sizes to = at;
-    to[axis] = position_in(x[1], at, x[0].shape[axis]);
-    writes.push_back({to, x[2][at]});
-  });
-  Array out = combined(x[0], writes, kAdd ? "add" : "none");
-  out.signed_zeros = !kAdd;
+  want(!adds || !is_bool(x[0].dtype), "sums of bool");
+  const std::size_t axis = axis_like(call, x[0], x[1]);
+  Array out =
+      combined(x[0], writes_along(x[0], x[1], x[2], axis, Outside::Refused), adds ? "add" : "none");
+  out.signed_zeros = !adds;
   return {out};
+}
+Near given_value(const Call& call, const Array& x) {
+  want(type_with(call.required("value"), x.dtype) == x.dtype, "a number of the type");
+  return as_type(x.dtype, static_cast<Real>(call.real("value", 0)));
 }
 Arrays masked_fill_call(const Call& call, const Arrays& x) {
   want(x.size() == 2 && is_bool(x[1].dtype), "a mask");
   want(broadcast(x[0].shape, x[1].shape) == x[0].shape, "a mask that fits");
-  const Near value = as_type(x[0].dtype, static_cast<Real>(call.real("value", 0)));
-  want(type_with(call.required("value"), x[0].dtype) == x[0].dtype, "a number of the type");
-  return {moved_elements(x[0], x[0].shape, [&](const Sizes& at) {
+  const Near value = given_value(call, x[0]);
+  return {taken(x[0], x[0].shape, [&](const Sizes& at) {
     return x[1][within(at, x[1].shape)].v != 0 ? value : x[0][at];
   })};
 }
-Arrays nonzero_call(const Call&, const Arrays& x) {
-  Array out{DType::Int64, {0, x[0].rank()}, {}};
-  each(x[0].shape, [&](const Sizes& at) {
-    if (x[0][at].v == 0) return;  // NaN counts
+// The positions of the elements that are not 0; NaN counts.
+Array places_of(const Array& x) {
+  Array out{DType::Int64, {0, x.rank()}, {}};
+  each(x.shape, [&](const Sizes& at) {
+    if (x[at].v == 0) return;
     ++out.shape[0];
-    for (const std::int64_t i : at) out.cells.emplace_back(static_cast<Real>(i));
+    for (const std::int64_t i : at) out.cells.emplace_back(real(i));
   });
-  return {out};
+  return out;
 }
 Arrays one_hot_call(const Call& call, const Arrays& x) {
   const std::int64_t classes = call.whole("classes", 1);
   want(is_integer(x[0].dtype) && classes >= 0, "labels");
-  Sizes shape = x[0].shape;
-  shape.push_back(classes);
-  return {made(DType::Bool, shape, [&](const Sizes& at) {
-    const Sizes of(at.begin(), at.end() - 1);
-    return Near(x[0].whole(of) == at.back());
+  return {made(DType::Bool, joined(x[0].shape, {classes}), [&](const Sizes& at) {
+    return Near(x[0].whole(head(at, at.size() - 1)) == at.back());
   })};
 }
 
@@ -175,7 +142,7 @@ std::vector<std::int64_t> order_of(const Array& x, Sizes at, std::size_t axis, b
 }
 Arrays sorted_call(const Call& call, const Arrays& x) {
   const bool top = call.name == "topk";
-  const std::size_t axis = axis_of_call(call, x[0]);
+  const std::size_t axis = axis_of(call, x[0], "axis", -1);
   const bool descending =
       call.arg("order").value_or(top ? "descending" : "ascending") == "descending";
   const std::int64_t k = top ? call.whole("k", 1) : x[0].shape[axis];
@@ -187,7 +154,7 @@ Arrays sorted_call(const Call& call, const Arrays& x) {
         order_of(x[0], at, axis, descending)[static_cast<std::size_t>(at[axis])]));
   });
   if (call.name == "argsort") return {places};
-  const Array values = moved_elements(x[0], shape, [&](const Sizes& at) {
+  const Array values = taken(x[0], shape, [&](const Sizes& at) {
     Sizes from = at;
     from[axis] = places.whole(at);
     return x[0][from];
@@ -196,31 +163,23 @@ Arrays sorted_call(const Call& call, const Arrays& x) {
 }
 
 // A slice as written: "begin:end:step", each part optional.
-struct Steps {
-  std::vector<std::int64_t> at;
-};
-Steps steps_of(std::string_view text, std::int64_t size) {
+Sizes steps_of(std::string_view text, std::int64_t size) {
   std::optional<std::int64_t> part[3];
-  for (int i = 0; i < 3; ++i) {
+  for (auto& p : part) {
     const std::size_t colon = std::min(text.find(':'), text.size());
-    if (colon > 0) part[i] = number(text.substr(0, colon));
+    if (colon > 0) p = number(text.substr(0, colon));
     text.remove_prefix(std::min(colon + 1, text.size()));
   }
   const std::int64_t step = part[2].value_or(1);
   want(step != 0 && text.empty(), "a step");
-  const auto from_end = [&](std::int64_t p) { return p < 0 ? p + size : p; };
-  Steps out;
-  if (step > 0) {
-    const std::int64_t end = std::min(part[1] ? from_end(*part[1]) : size, size);
-    for (std::int64_t i = std::max<std::int64_t>(part[0] ? from_end(*part[0]) : 0, 0); i < end;
-         i += step)
-      out.at.push_back(i);
-  } else {
-    const std::int64_t end = std::max<std::int64_t>(part[1] ? from_end(*part[1]) : -1, -1);
-    for (std::int64_t i = std::min(part[0] ? from_end(*part[0]) : size - 1, size - 1); i > end;
-         i += step)
-      out.at.push_back(i);
-  }
+  for (auto* p : {&part[0], &part[1]})
+    if (*p && **p < 0) **p += size;
+  Sizes out;
+  const std::int64_t first = step > 0 ? std::max<std::int64_t>(part[0].value_or(0), 0)
+                                      : std::min(part[0].value_or(size - 1), size - 1),
+                     end = step > 0 ? std::min(part[1].value_or(size), size)
+                                    : std::max<std::int64_t>(part[1].value_or(-1), -1);
+  for (std::int64_t i = first; step > 0 ? i < end : i > end; i += step) out.push_back(i);
   return out;
 }
 
@@ -251,54 +210,38 @@ Chosen chosen_by(const Call& call, const Array& x, std::span<const Array> tensor
   want(covered <= x.shape.size() && next == tensors.size(), "more parts than axes");
   if (!dots) parts.push_back("...");
 
-  // An axis of the result: it walks one axis of x, or none.
-  struct Axis {
-    std::int64_t of = -1;
-    std::vector<std::int64_t> at;
-  };
-  struct Positions {
-    std::size_t axis;
-    Array at;
-  };
-  std::vector<Axis> axes;
-  std::vector<Positions> advanced;
-  std::vector<std::int64_t> fixed(x.shape.size(), -1);
+  // An axis of the result walks one axis of x, or none: -1.
+  std::vector<std::pair<std::int64_t, Sizes>> axes;
+  std::vector<std::pair<std::size_t, Array>> advanced;  // positions on an axis
+  Sizes fixed(x.shape.size(), -1);
   std::size_t axis = 0, front = 0;
   bool together = true;
-  std::optional<std::size_t> last;  // part of the last tensor
-  bool apart = false;               // another part than a number follows it
+  bool apart = false;  // another part than a number follows the last tensor
   next = 0;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const std::string_view p = parts[i];
+  for (const std::string_view p : parts) {
     apart = apart || (p != "tensor" && (p == "new" || p == "..." || p.find(':') != p.npos));
     if (p == "new") {
       axes.push_back({-1, {0}});
     } else if (p == "...") {
       for (std::size_t left = x.shape.size() - covered; left > 0; --left, ++axis)
-        axes.push_back({static_cast<std::int64_t>(axis), steps_of("::", x.shape[axis]).at});
+        axes.push_back({static_cast<std::int64_t>(axis), steps_of("::", x.shape[axis])});
     } else if (p == "tensor") {
-      const Array& t = tensors[next++];
-      if (!last) front = axes.size();
-      if (last && apart) together = false;
-      last = i;
+      if (next == 0) front = axes.size();
+      if (next > 0 && apart) together = false;
       apart = false;
+      const Array& t = tensors[next++];
       if (!is_bool(t.dtype)) {
-        advanced.push_back({axis++, t});
+        advanced.emplace_back(axis++, t);
         continue;
       }
-      std::vector<Array> found(t.shape.size(), Array{DType::Int64, {0}, {}});
-      for (std::size_t k = 0; k < t.shape.size(); ++k)
-        want(t.shape[k] == x.shape[axis + k], "a mask that fits");
-      each(t.shape, [&](const Sizes& at) {
-        if (t[at].v == 0) return;
-        for (std::size_t k = 0; k < at.size(); ++k) {
-          found[k].cells.emplace_back(static_cast<Real>(at[k]));
-          ++found[k].shape[0];
-        }
-      });
-      for (Array& f : found) advanced.push_back({axis++, std::move(f)});
+      want(t.shape == head(tail(x.shape, axis), t.shape.size()), "a mask that fits");
+      const Array found = places_of(t);  // a row each
+      for (std::int64_t k = 0; k < t.rank(); ++k)
+        advanced.emplace_back(axis++, made(DType::Int64, {found.shape[0]}, [&](const Sizes& at) {
+                                return found[{at[0], k}];
+                              }));
     } else if (p.find(':') != p.npos) {
-      axes.push_back({static_cast<std::int64_t>(axis), steps_of(p, x.shape[axis]).at});
+      axes.push_back({static_cast<std::int64_t>(axis), steps_of(p, x.shape[axis])});
       ++axis;
     } else {
       const std::int64_t size = x.shape[axis], at = number(p);
@@ -307,25 +250,20 @@ Chosen chosen_by(const Call& call, const Array& x, std::span<const Array> tensor
     }
   }
   Sizes wide;
-  for (const Positions& a : advanced) wide = broadcast(wide, a.at.shape);
+  for (const auto& [of, at] : advanced) wide = broadcast(wide, at.shape);
   if (!together) front = 0;
   Chosen out;
-  for (std::size_t i = 0; i <= axes.size(); ++i) {
-    if (i == front && !advanced.empty())
-      out.shape.insert(out.shape.end(), wide.begin(), wide.end());
-    if (i < axes.size()) out.shape.push_back(static_cast<std::int64_t>(axes[i].at.size()));
-  }
+  for (const auto& [of, at] : axes) out.shape.push_back(std::ssize(at));
+  out.shape = spliced(out.shape, front, 0, wide);
   each(out.shape, [&](const Sizes& at) {
     Sizes from = fixed;
-    const auto begin = at.begin() + static_cast<std::ptrdiff_t>(front);
-    const Sizes index(begin,
-                      advanced.empty() ? begin : begin + static_cast<std::ptrdiff_t>(wide.size()));
+    const Sizes index = head(tail(at, front), wide.size()), rest = spliced(at, front, wide.size());
     for (std::size_t i = 0; i < axes.size(); ++i)
-      if (axes[i].of >= 0)
-        from[static_cast<std::size_t>(axes[i].of)] =
-            axes[i].at[static_cast<std::size_t>(at[i < front ? i : i + index.size()])];
-    for (const Positions& a : advanced)
-      from[a.axis] = position_in(a.at, within(index, a.at.shape), x.shape[a.axis]);
+      if (axes[i].first >= 0)
+        from[static_cast<std::size_t>(axes[i].first)] =
+            axes[i].second[static_cast<std::size_t>(rest[i])];
+    for (const auto& [of, positions] : advanced)
+      from[of] = position(positions, within(index, positions.shape), x.shape[of], Outside::Refused);
     out.from.push_back(from);
   });
   return out;
@@ -343,13 +281,7 @@ Arrays set_index_call(const Call& call, const Arrays& x) {
   const Chosen chosen =
       chosen_by(call, x[0], std::span(x).subspan(1, x.size() - (number_given ? 1 : 2)));
   Array out = x[0];
-  Array values{x[0].dtype, {}, {}};
-  if (number_given) {
-    want(type_with(call.required("value"), x[0].dtype) == x[0].dtype, "a number of the type");
-    values.cells = {as_type(x[0].dtype, static_cast<Real>(call.real("value", 0)))};
-  } else {
-    values = x.back();
-  }
+  const Array values = number_given ? Array{x[0].dtype, {}, {given_value(call, x[0])}} : x.back();
   want(values.dtype == x[0].dtype && broadcast(values.shape, chosen.shape) == chosen.shape,
        "values that fit");
   std::size_t next = 0;
@@ -358,22 +290,17 @@ Arrays set_index_call(const Call& call, const Arrays& x) {
   return {out};
 }
 
-constexpr Definition kIndexing[] = {
+const Definition kIndexing[] = {
     {"take", take_call},
     {"Embedding", embedding_call},
     {"gather", gather_call},
-    {"scatter", scatter_call<false>},
-    {"scatter_add", scatter_call<true>},
+    {"scatter scatter_add", scatter_call},
     {"masked_fill", masked_fill_call},
-    {"nonzero", nonzero_call},
+    {"nonzero", [](const Call&, const Arrays& x) { return Arrays{places_of(x[0])}; }},
     {"one_hot", one_hot_call},
-    {"sort", sorted_call},
-    {"argsort", sorted_call},
-    {"topk", sorted_call},
-    {"index", index_call},
-    {"slice", index_call},
-    {"set_index", set_index_call},
-    {"set", set_index_call},
+    {"sort argsort topk", sorted_call},
+    {"index slice", index_call},
+    {"set_index set", set_index_call},
 };
 
 }  // namespace

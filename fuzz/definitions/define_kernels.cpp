@@ -57,20 +57,20 @@ std::string filled(std::string_view calls, const GivenArrays& g) {
   return out;
 }
 
-using Binary = Near (*)(const Near& a, const Near& b, DType t);
-Array both(const GivenArrays& g, Binary f) {
+// Elements of x, or of x and y in their common type, to numbers of that type.
+template <Near (*F)(const Near& a, const Near& b, DType t)>
+Array of_two(const GivenArrays& g) {
   const DType t = promote(g["x"].dtype, g["y"].dtype);
   const Array a = cast_to(t, g["x"]), b = cast_to(t, g["y"]);
   const Rounding of(t);
-  Array out = made(t, broadcast(a.shape, b.shape), [&](const Sizes& at) {
-    return f(a[within(at, a.shape)], b[within(at, b.shape)], t);
+  return taken(a, broadcast(a.shape, b.shape), [&](const Sizes& at) {
+    return F(a[within(at, a.shape)], b[within(at, b.shape)], t);
   });
-  out.signed_zeros = true;
-  return out;
 }
-template <Binary F>
-Array of_two(const GivenArrays& g) {
-  return both(g, F);
+template <Near (*F)(const Near& x, DType t)>
+Array of_one(const GivenArrays& g) {
+  const Array& x = g["x"];
+  return taken(x, x.shape, [&](const Sizes& at) { return F(x[at], x.dtype); });
 }
 
 // ---- bits, quotients and neighbours
@@ -98,13 +98,6 @@ Near shifted(const Near& a, const Near& by, DType t) {
   if (kLeft) return number_of(pattern(a, t) << n, t);
   if (kLogical) return number_of(pattern(a, t) >> n, t);
   return std::floor(std::ldexp(a.v, -n));
-}
-template <Near (*F)(const Near& x, DType t)>
-Array of_one(const GivenArrays& g) {
-  const Array& x = g["x"];
-  Array out = made(x.dtype, x.shape, [&](const Sizes& at) { return F(x[at], x.dtype); });
-  out.signed_zeros = true;
-  return out;
 }
 Near bit_not(const Near& x, DType t) { return number_of(~pattern(x, t), t); }
 Near popcount(const Near& x, DType t) {
@@ -161,79 +154,42 @@ Near next_after(const Near& x, const Near& y, DType t) {
   const int least = info(t).min_exponent, digits = info(t).digits;
   if (x.v == 0) return std::copysign(std::ldexp(Real{1}, least - digits + 1), y.v);
   const bool grows = (y.v > x.v) == (x.v > 0);
-  const Real most = as_type(t, -cast_cell(DType::Float64, t, -kInfinity)).v;
-  if (std::isinf(x.v)) {
-    const Real beyond = std::ldexp(Real{1}, info(t).max_exponent + 1);
-    return std::isinf(most) ? std::copysign(beyond - std::ldexp(beyond, -digits), x.v) : anything();
-  }
+  if (std::isinf(x.v)) return info(t).infinities ? std::copysign(most_of(t), x.v) : anything();
   int exponent = std::max(std::ilogb(x.v), least);
   const Real power = std::ldexp(Real{1}, exponent);
   if (!grows && std::fabs(x.v) == power && exponent > least) --exponent;
   const Real step = std::ldexp(Real{1}, exponent - digits + 1);
   const Real next = std::fabs(x.v) + (grows ? step : -step);
-  if (!std::isinf(most) && next > most) return anything();
-  return std::copysign(
-      next > most || next >= std::ldexp(Real{1}, info(t).max_exponent + 1) ? kInfinity : next, x.v);
+  if (next > most_of(t)) return info(t).infinities ? std::copysign(kInfinity, x.v) : anything();
+  return std::copysign(next, x.v);
 }
 
 // ---- positions
 
-// Element `at` of the index counts from the end if negative and `wraps`; -1: outside.
-std::int64_t position(const Array& index, const Sizes& at, std::int64_t size, bool wraps = true) {
-  want(is_integer(index.dtype), "positions");
-  const std::int64_t p = index.whole(at) + (wraps && index.whole(at) < 0 ? size : 0);
-  return p >= 0 && p < size && index[at].v < 9e18L ? p : -1;
-}
-Array reads(const Array& x, Sizes shape, const std::function<Sizes(const Sizes& at)>& from) {
-  Array out = made(x.dtype, std::move(shape), [&](const Sizes& at) {
-    const Sizes of = from(at);
-    return std::ranges::find(of, -1) == of.end() ? x[of] : Near(0);
-  });
-  out.signed_zeros = true;
-  return out;
-}
-Sizes spliced(Sizes shape, std::size_t axis, const Sizes& by) {
-  const auto at = shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
-  shape.insert(at, by.begin(), by.end());
-  return shape;
-}
-// x's `axis` is replaced by the axes of the index.
-Array selected(const Array& x, const Array& index, int axis, bool wraps) {
-  const auto along = static_cast<std::size_t>(axis);
-  return reads(x, spliced(x.shape, along, index.shape), [&](const Sizes& at) {
-    const auto begin = at.begin() + axis;
-    Sizes from = at;
-    from.erase(from.begin() + axis, from.begin() + axis + index.rank());
-    from.insert(from.begin() + axis,
-                position(index, Sizes(begin, begin + index.rank()), x.shape[along], wraps));
-    return from;
-  });
-}
 Array index_select(const GivenArrays& g) {
-  return selected(g["x"], g["index"], g.axis(g["x"]), true);
+  return selected(g["x"], g["index"], g.axis(g["x"]), Outside::None);
 }
 Array gather(const GivenArrays& g) {
   want(g["table"].rank() == 2, "rows");
-  return selected(g["table"], g["index"], 0, false);
+  return selected(g["table"], g["index"], 0, Outside::None, false);
+}
+// Places from the entries at the end of an index.
+Sizes places(const Array& index, const Array& x, const Sizes& at, std::size_t first = 0) {
+  Sizes to;
+  for (std::int64_t k = 0; k < index.shape.back(); ++k)
+    to.push_back(position(index, joined(at, {k}), x.shape[first + to.size()], Outside::None));
+  return to;
 }
 Array gather_nd(const GivenArrays& g) {
   const Array &x = g["x"], &index = g["index"];
-  const std::int64_t batch = g.call.whole("batch_dims", 0);
-  want(batch < std::min(x.rank(), index.rank()) && index.shape.back() >= 1, "positions");
-  const std::int64_t axes = batch + index.shape.back();
-  want(
-      axes <= x.rank() && std::equal(x.shape.begin(), x.shape.begin() + batch, index.shape.begin()),
-      "batches");
-  Sizes shape(index.shape.begin(), index.shape.end() - 1);
-  const auto outer = static_cast<std::ptrdiff_t>(shape.size());
-  shape.insert(shape.end(), x.shape.begin() + axes, x.shape.end());
-  return reads(x, shape, [&](const Sizes& at) {
-    Sizes from(at.begin(), at.begin() + batch), entry(at.begin(), at.begin() + outer);
-    entry.push_back(0);
-    for (; entry.back() < index.shape.back(); ++entry.back())
-      from.push_back(position(index, entry, x.shape[from.size()]));
-    from.insert(from.end(), at.begin() + outer, at.end());
-    return from;
+  const std::int64_t batches = g.call.whole("batch_dims", 0);
+  want(batches < std::min(x.rank(), index.rank()) && index.shape.back() >= 1, "positions");
+  const auto batch = static_cast<std::size_t>(batches), outer = index.shape.size() - 1,
+             axes = batch + static_cast<std::size_t>(index.shape.back());
+  want(axes <= x.shape.size() && head(x.shape, batch) == head(index.shape, batch), "batches");
+  return moved(x, joined(head(index.shape, outer), tail(x.shape, axes)), [&](Sizes& at) {
+    const Sizes entry = head(at, outer);
+    at = joined(joined(head(at, batch), places(index, x, entry, batch)), tail(at, outer));
   });
 }
 // Where a part of x begins, moved so that it fits.
@@ -254,7 +210,7 @@ Sizes moved_by(Sizes at, const Sizes& by) {
 }
 Array dynamic_slice(const GivenArrays& g) {
   const Sizes size = g.call.list("size"), begin = begin_of(g, size);
-  return reads(g["x"], size, [&](const Sizes& at) { return moved_by(at, begin); });
+  return moved(g["x"], size, [&](Sizes& at) { at = moved_by(at, begin); });
 }
 Array dynamic_update_slice(const GivenArrays& g) {
   Array x = g["x"];
@@ -266,18 +222,14 @@ Array dynamic_update_slice(const GivenArrays& g) {
 // Nothing is known of a row that is shorter than its length.
 Array reverse_sequence(const GivenArrays& g) {
   const Array &x = g["x"], &lengths = g["lengths"];
-  const auto time = static_cast<std::size_t>(g.axis(x, "time_axis")),
-             batch = static_cast<std::size_t>(g.axis(x, "batch_axis"));
+  const std::size_t time = g.axis(x, "time_axis"), batch = g.axis(x, "batch_axis");
   want(time != batch && lengths.shape == Sizes{x.shape[batch]}, "a length for each row");
-  Array out = made(x.dtype, x.shape, [&](const Sizes& at) {
+  return taken(x, x.shape, [&](Sizes at) {
     const std::int64_t n = lengths.whole({at[batch]});
     if (n > x.shape[time]) return anything();
-    Sizes from = at;
-    if (at[time] < n) from[time] = n - 1 - at[time];
-    return x[from];
+    if (at[time] < n) at[time] = n - 1 - at[time];
+    return x[at];
   });
-  out.signed_zeros = true;
-  return out;
 }
 Array searchsorted(const GivenArrays& g) {
   const Array &sorted = g["sorted"], &x = g["x"];
@@ -291,39 +243,29 @@ Array searchsorted(const GivenArrays& g) {
 }
 Array hardmax(const GivenArrays& g) {
   const Array most = g.by("argmax axis={axis} keep=1");
-  const auto axis = static_cast<std::size_t>(g.axis(g["x"]));
+  const std::size_t axis = g.axis(g["x"]);
   return made(g["x"].dtype, g["x"].shape, [&](const Sizes& at) {
     return Near(at[axis] == most.whole(within(at, most.shape)));
   });
 }
 Array take_along(const GivenArrays& g) {
   const Array &x = g["x"], &index = g["index"];
-  const auto axis = static_cast<std::size_t>(g.axis(x));
+  const std::size_t axis = g.axis(x);
   want(index.rank() == x.rank(), "ranks");
   for (std::size_t i = 0; i < x.shape.size(); ++i)
     want(i == axis || x.shape[i] == 1 || (index.shape[i] <= x.shape[i] && index.shape[i] != 1),
          "an index that fits");
-  return reads(x, index.shape, [&](const Sizes& at) {
-    Sizes from = within(at, x.shape);
-    from[axis] = position(index, at, x.shape[axis]);
-    return from;
-  });
+  return selected_along(x, index, axis, Outside::None);
 }
 
 Array scatter(const GivenArrays& g) {
   const Array &x = g["x"], &index = g["index"], &updates = g["updates"];
-  const auto axis = static_cast<std::size_t>(g.axis(x));
+  const std::size_t axis = g.axis(x);
   want(index.rank() == x.rank() && updates.rank() == x.rank() && updates.dtype == x.dtype, "ranks");
   for (std::size_t i = 0; i < x.shape.size(); ++i)
     want(index.shape[i] <= updates.shape[i] && (i == axis || index.shape[i] <= x.shape[i]),
          "sizes");
-  std::vector<Write> writes;
-  each(index.shape, [&](const Sizes& at) {
-    Sizes to = at;
-    to[axis] = position(index, at, x.shape[axis]);
-    writes.push_back({to, updates[at]});
-  });
-  return combined(x, writes, g.word("reduce"));
+  return combined(x, writes_along(x, index, updates, axis, Outside::None), g.word("reduce"));
 }
 // Whole rows of the last axes: `to` gives the front of a row's place.
 Array rows_written(const Array& x, const Array& updates, std::size_t axes, std::string_view by,
@@ -331,54 +273,42 @@ Array rows_written(const Array& x, const Array& updates, std::size_t axes, std::
   want(updates.dtype == x.dtype, "types that differ");
   std::vector<Write> writes;
   each(updates.shape, [&](const Sizes& at) {
-    Sizes place = to(Sizes(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(axes)));
-    place.insert(place.end(), at.begin() + static_cast<std::ptrdiff_t>(axes), at.end());
-    writes.push_back({place, updates[at]});
+    writes.push_back({joined(to(head(at, axes)), tail(at, axes)), updates[at]});
   });
   return combined(x, writes, by);
 }
 Array scatter_nd(const GivenArrays& g) {
   const Array &x = g["x"], &index = g["index"];
   want(index.rank() >= 1 && index.shape.back() >= 1 && index.shape.back() <= x.rank(), "positions");
-  Sizes shape(index.shape.begin(), index.shape.end() - 1);
-  const std::size_t axes = shape.size();
-  shape.insert(shape.end(), x.shape.begin() + index.shape.back(), x.shape.end());
-  want(g["updates"].shape == shape, "updates");
-  return rows_written(x, g["updates"], axes, g.word("reduce"), [&](Sizes at) {
-    Sizes to;
-    at.push_back(0);
-    for (std::size_t k = 0; k < static_cast<std::size_t>(index.shape.back()); ++k, ++at.back())
-      to.push_back(position(index, at, x.shape[k]));
-    return to;
-  });
+  const std::size_t axes = index.shape.size() - 1;
+  const auto taken_axes = static_cast<std::size_t>(index.shape.back());
+  want(g["updates"].shape == joined(head(index.shape, axes), tail(x.shape, taken_axes)), "updates");
+  return rows_written(x, g["updates"], axes, g.word("reduce"),
+                      [&](const Sizes& at) { return places(index, x, at); });
 }
 Array index_add(const GivenArrays& g) {
-  const int axis = g.axis(g["x"]);
+  const auto axis = static_cast<int>(g.axis(g["x"]));
   const Array x = moved_axis(g["x"], axis, 0), updates = moved_axis(g["updates"], axis, 0);
   want(g["index"].shape == Sizes{updates.shape[0]} && x.rank() == updates.rank(), "positions");
-  want(std::equal(x.shape.begin() + 1, x.shape.end(), updates.shape.begin() + 1), "rows");
-  return moved_axis(
-      rows_written(x, updates, 1, "add",
-                   [&](const Sizes& at) { return Sizes{position(g["index"], at, x.shape[0])}; }),
-      0, axis);
+  want(tail(x.shape, 1) == tail(updates.shape, 1), "rows");
+  const auto to = [&](const Sizes& at) {
+    return Sizes{position(g["index"], at, x.shape[0], Outside::None)};
+  };
+  return moved_axis(rows_written(x, updates, 1, "add", to), 0, axis);
 }
-template <int kWhat>  // 0: sum, 1: max, 2: min, 3: product
 Array segments(const GivenArrays& g) {
   const Array& x = g["x"];
+  const std::string_view by = g.call.name.ends_with("sum")    ? "add"
+                              : g.call.name.ends_with("prod") ? "mul"
+                              : g.call.name.ends_with("max")  ? "max"
+                                                              : "min";
   want(x.rank() >= 1 && g["index"].shape == Sizes{x.shape[0]}, "positions");
-  Sizes shape = x.shape;
-  shape[0] = g.call.whole("segments", 1);
-  const Array one{x.dtype, {0}, {}};
-  Call of;
-  of.name = kWhat == 1 ? "max" : "min";
-  const Near none = kWhat % 3 == 0 ? Near(kWhat / 3) : define(of, {one})[0].cells[0];
+  const Sizes shape = joined({g.call.whole("segments", 1)}, tail(x.shape, 1));
+  const Near none = reduced_to(by, x.dtype, {});
   const Array start = made(x.dtype, shape, [&](const Sizes&) { return none; });
-  return rows_written(
-      start, x, 1,
-      kWhat == 0   ? "add"
-      : kWhat == 3 ? "mul"
-                   : of.name,
-      [&](const Sizes& at) { return Sizes{position(g["index"], at, shape[0], false)}; });
+  return rows_written(start, x, 1, by, [&](const Sizes& at) {
+    return Sizes{position(g["index"], at, shape[0], Outside::None, false)};
+  });
 }
 Array embedding_bag(const GivenArrays& g) {
   Array rows = gather(g);  // (bags, n, size)
@@ -420,7 +350,7 @@ Array select_and_scatter(const GivenArrays& g) {
 Near scale_at(const GivenArrays& g, const Array& scale, const Array& x, Sizes at) {
   const std::int64_t block = g.call.whole("block", 0);
   if (scale.rank() == 0 || (scale.shape == Sizes{1} && block == 0)) return scale.cells[0];
-  const auto axis = static_cast<std::size_t>(g.axis(x));
+  const std::size_t axis = g.axis(x);
   if (block == 0) at = {at[axis]};
   if (block > 0) at[axis] /= block;
   want(at.size() == scale.shape.size(), "a scale");
@@ -446,19 +376,11 @@ Near level(const GivenArrays& g, const Sizes& at, Real low, Real high, bool roun
   if (is_open && q.v != std::floor(q.v) + 0.5L) return anything();
   return {std::clamp(whole + zero.v, low, high), rounds ? 0 : q.e};
 }
-Real lowest_level(DType t) {
-  return is_unsigned(t) ? 0 : -std::ldexp(Real{1}, is_float(t) ? 0 : info(t).digits);
-}
 Array quantize(const GivenArrays& g) {
   const DType to = parse_dtype(g.word("to"));
-  const Real beyond =
-      std::ldexp(Real{1}, is_float(to) ? info(to).max_exponent + 1 : info(to).digits);
-  const Real most = to == DType::Float8E4M3 ? 448
-                    : is_float(to)          ? beyond - std::ldexp(beyond, -info(to).digits)
-                                            : beyond - 1;
   const Rounding of(to);
   return made(to, g["x"].shape, [&](const Sizes& at) {
-    const Near q = level(g, at, is_float(to) ? -most : lowest_level(to), most, !is_float(to));
+    const Near q = level(g, at, least_of(to), most_of(to), !is_float(to));
     return std::isnan(q.v) && !is_float(to) ? anything() : as_type(to, q);
   });
 }
@@ -568,7 +490,7 @@ Array attention(const GivenArrays& g) {
 Array masked_softmax(const GivenArrays& g) {
   const bool adds = !is_bool(g["mask"].dtype);
   const Array x = g.by(adds ? "operator+ %0 %1" : "where b=-inf %1 %0");
-  return weights_of(g, x, g.axis(x));
+  return weights_of(g, x, static_cast<int>(g.axis(x)));
 }
 Array clamp(const GivenArrays& g) {
   Array x = g["x"];
@@ -598,22 +520,18 @@ Array selu(const GivenArrays& g) {
   return out;
 }
 // f of one half times the other.
-Array gated(const GivenArrays& g, std::string_view f, int gate) {
+Array gated(const GivenArrays& g, std::string_view f, std::size_t gate) {
   Arrays x = {g["x"]};
   if (const Array* y = g.find("y")) {
     x.push_back(*y);
   } else {
-    const auto axis = static_cast<std::size_t>(g.axis(x[0]));
-    const std::int64_t half = x[0].shape[axis] / 2;
+    const std::size_t axis = g.axis(x[0]);
     want(x[0].shape[axis] % 2 == 0, "halves");
-    for (const std::int64_t from : {half, std::int64_t{0}}) {
-      const Array part =
-          chained(fmt::format("narrow axis={} begin={} size={}", axis, from, half), {g["x"]});
-      (from > 0 || half == 0) && x.size() == 1 ? x.push_back(part) : void(x[0] = part);
-    }
+    x = define(
+        Call::parse(fmt::format("call split sizes={0},{0} axis={1}", x[0].shape[axis] / 2, axis)),
+        x);
   }
-  const auto at = static_cast<std::size_t>(gate);
-  return chained("operator*", {with_limit(f, x[at]), x[1 - at]});
+  return chained("operator*", {with_limit(f, x[gate]), x[1 - gate]});
 }
 Array dropout(const GivenArrays& g) {
   const std::string kept = fmt::format("operator/ number={} $", 1 - g.call.real("p", 0));
@@ -688,16 +606,6 @@ Sizes whole_list(const GivenArrays& g, std::string_view key, const Sizes& otherw
   std::ranges::copy(last, all.end() - std::ssize(last));
   return all;
 }
-// The element of an axis of n at place i of the axis continued without end; -1: none.
-std::int64_t continued(std::string_view mode, std::int64_t i, std::int64_t n) {
-  if (mode == "edge" || n == 1) i = std::clamp<std::int64_t>(i, 0, n - 1);
-  const bool reflects = mode == "reflect";
-  while (i < 0 || i >= n) {
-    if (mode == "wrap") i += i < 0 ? n : -n;
-    if (mode != "wrap") i = i < 0 ? (reflects ? 0 : -1) - i : 2 * n - (reflects ? 2 : 1) - i;
-  }
-  return i;
-}
 Array pad(const GivenArrays& g) {
   const Array& x = g["x"];
   const Sizes none(x.shape.size(), 0), before = whole_list(g, "before", none),
@@ -710,40 +618,28 @@ Array pad(const GivenArrays& g) {
   const Sizes shape = moved_by(moved_by(x.shape, before), after);
   for (std::size_t i = 0; i < shape.size(); ++i)
     want(x.shape[i] > 0 || shape[i] == 0, "an element to continue");
-  return reads(x, shape, [&](Sizes at) {
+  return moved(x, shape, [&](Sizes& at) {
     for (std::size_t i = 0; i < at.size(); ++i)
       at[i] = continued(mode, at[i] - before[i], x.shape[i]);
-    return at;
   });
 }
 Array center_crop_pad(const GivenArrays& g) {
   const Array& x = g["x"];
   const Sizes shape = whole_list(g, "size", x.shape);
-  return reads(x, shape, [&](Sizes at) {
-    for (std::size_t i = 0; i < at.size(); ++i) {
-      const std::int64_t more = x.shape[i] - shape[i];
-      at[i] += more > 0 ? more / 2 : -(-more / 2);
-      if (at[i] < 0 || at[i] >= x.shape[i]) at[i] = -1;
-    }
-    return at;
+  return moved(x, shape, [&](Sizes& at) {
+    for (std::size_t i = 0; i < at.size(); ++i)
+      at[i] = continued("constant", at[i] + (x.shape[i] - shape[i]) / 2, x.shape[i]);
   });
 }
 Array tile(const GivenArrays& g) {
-  const Array& x = g["x"];
-  Sizes shape = g.call.list("times");
-  want(std::ranges::all_of(shape, [](std::int64_t n) { return n >= 0; }), "times");
-  if (shape.size() < x.shape.size()) shape.insert(shape.begin(), x.shape.size() - shape.size(), 1);
-  const std::size_t more = shape.size() - x.shape.size();
-  for (std::size_t i = more; i < shape.size(); ++i) shape[i] *= x.shape[i - more];
-  return reads(x, shape, [&](const Sizes& at) {
-    Sizes from(at.begin() + static_cast<std::ptrdiff_t>(more), at.end());
-    for (std::size_t i = 0; i < from.size(); ++i) from[i] %= x.shape[i];
-    return from;
-  });
+  Sizes times = g.call.list("times");
+  const std::size_t rank = g["x"].shape.size();
+  if (times.size() < rank) times = joined(Sizes(rank - times.size(), 1), times);
+  return chained("repeat times=" + listed(times), {g["x"]});
 }
 Array diff(const GivenArrays& g) {
   const Array& x = g["x"];
-  const auto axis = static_cast<std::size_t>(g.axis(x));
+  const std::size_t axis = g.axis(x);
   Sizes shape = x.shape;
   shape[axis] = std::max<std::int64_t>(shape[axis] - 1, 0);
   const Rounding of(x.dtype);
@@ -771,7 +667,7 @@ Array depth_to_space(const GivenArrays& g) {
   }
   const std::int64_t channels = kInverse ? x.shape[c] : shape[c];
   const bool first = g.word("mode") == "crd";
-  return reads(x, shape, [&](Sizes at) {
+  return moved(x, shape, [&](Sizes& at) {
     std::int64_t &channel = at[c], &row = at[c + 1], &column = at[c + 2];
     if (kInverse) {
       const std::int64_t place = first ? channel % (b * b) : channel / channels;
@@ -784,7 +680,6 @@ Array depth_to_space(const GivenArrays& g) {
       row /= b;
       column /= b;
     }
-    return at;
   });
 }
 Array slice(const GivenArrays& g) {
@@ -805,14 +700,12 @@ Array stride(const GivenArrays& g) {
 Array as_strided(const GivenArrays& g) {
   const Sizes shape = g.call.list("shape"), strides = g.call.list("strides");
   want(strides.size() == shape.size(), "a stride an axis");
-  Array out = made(g["x"].dtype, shape, [&](const Sizes& at) {
+  return taken(g["x"], shape, [&](const Sizes& at) {
     std::int64_t place = g.call.whole("offset", 0);
     for (std::size_t i = 0; i < at.size(); ++i) place += at[i] * strides[i];
     want(place >= 0 && place < g["x"].size(), "a place");
     return g["x"].cells[static_cast<std::size_t>(place)];
   });
-  out.signed_zeros = true;
-  return out;
 }
 Array arange(const GivenArrays& g) {
   const DType dtype = parse_dtype(g.word("dtype"));
@@ -981,10 +874,10 @@ constexpr KernelLoops kKernelLoops[] = {
     {"scatter_nd", 'A', "k,j,a;n,2:k;n,a", "", scatter_nd},
     {"scatter_nd", 'A', "k,.;*,1:k;*,.", "", scatter_nd},
     {"index_add", 'N', "k,.;m:k;m,.", "", index_add},
-    {"segment_sum", 'N', "m,.;m:k", "", segments<0>},
-    {"segment_max", 'A', "m,.;m:k", "", segments<1>},
-    {"segment_min", 'A', "m,.;m:k", "", segments<2>},
-    {"segment_prod", 'A', "m,.;m:k", "", segments<3>},
+    {"segment_sum", 'N', "m,.;m:k", "", segments},
+    {"segment_max", 'A', "m,.;m:k", "", segments},
+    {"segment_min", 'A', "m,.;m:k", "", segments},
+    {"segment_prod", 'A', "m,.;m:k", "", segments},
     {"embedding_bag", 'F', "k,a;n,m:k;n,m", "", embedding_bag},
     {"select_and_scatter", 'F', ".,W;.,O", "", select_and_scatter},
 
@@ -1118,10 +1011,7 @@ Arrays define_kernel(const Call& call, const Arrays& inputs) {
   want(next == inputs.size() && known + (call.has("omit") ? 1 : 0) == call.args.size(),
        "unknown arguments");
   // Narrow floats round as their types do.
-  DType in = DType::Float64;
-  for (const Array& x : inputs)
-    if (is_float(x.dtype) && info(x.dtype).digits < info(in).digits) in = x.dtype;
-  const Rounding of(in);
+  const Rounding of(narrowest(inputs));
   const bool open_zeros = row->types >= 'a';
   Array out = row->of != nullptr ? row->of(given) : given.by(row->calls);
   out.signed_zeros = out.signed_zeros && !open_zeros;

@@ -34,22 +34,17 @@ Array softmax_of(const Array& x, int axis, bool logarithm) {
 
 Array scores_of(const Array& q, const Array& k, const Array* mask, bool causal, const Near* scale) {
   want(q.rank() >= 2 && k.rank() >= 2, "rows");
-  const Near usual = 1 / std::sqrt(static_cast<Real>(q.shape.back()));
-  Array scores = matmul_of(q, moved_axis(k, k.rank() - 1, k.rank() - 2), q.dtype);
-  for (Near& cell : scores.cells) cell = cell * (scale != nullptr ? *scale : usual);
-  if (mask != nullptr) {
-    const Array before = scores;
-    scores = made(q.dtype, broadcast(before.shape, mask->shape), [&](const Sizes& at) {
-      const Near &cell = before[within(at, before.shape)], &m = (*mask)[within(at, mask->shape)];
-      if (!is_bool(mask->dtype)) return cell + m;
-      return m.v != 0 ? cell : Near(-std::numeric_limits<Real>::infinity());
-    });
-  }
-  if (causal)
-    each(scores.shape, [&](const Sizes& at) {
-      if (at.back() > at[at.size() - 2]) scores[at] = Near(-std::numeric_limits<Real>::infinity());
-    });
-  return scores;
+  constexpr Real kNever = -std::numeric_limits<Real>::infinity();
+  const Near usual = 1 / std::sqrt(real(q.shape.back()));
+  const Array before = matmul_of(q, moved_axis(k, k.rank() - 1, k.rank() - 2), q.dtype);
+  const Sizes shape = mask == nullptr ? before.shape : broadcast(before.shape, mask->shape);
+  return made(q.dtype, shape, [&](const Sizes& at) {
+    const Near cell = before[within(at, before.shape)] * (scale != nullptr ? *scale : usual);
+    if (causal && at.back() > at[at.size() - 2]) return Near(kNever);
+    if (mask == nullptr) return cell;
+    const Near& m = (*mask)[within(at, mask->shape)];
+    return !is_bool(mask->dtype) ? cell + m : m.v != 0 ? cell : Near(kNever);
+  });
 }
 
 Array linear_of(const Array& x, const Array& weight, const Array* bias) {
@@ -80,108 +75,88 @@ Arrays linear_call(const Call&, const Arrays& x) {
   want_floats(x, 2, 3);
   return {linear_of(x[0], x[1], nth(x, 2))};
 }
-// Relu followed by a linear layer.
-Arrays sequential_call(const Call&, const Arrays& x) {
-  want_floats(x, 3, 3);
-  Array positive = x[0];
-  for (Near& cell : positive.cells)
-    if (cell.v < 0) cell = 0;
-  return {linear_of(positive, x[1], nth(x, 2))};
-}
-template <bool kLogarithm>
 Arrays softmax_call(const Call& call, const Arrays& x) {
   want_floats(x, 1, 1);
   const std::int64_t axis = call.whole("axis", -1);
-  if (x[0].rank() == 0) want(axis == 0 || axis == -1, "an axis");
-  return {softmax_of(x[0], x[0].rank() == 0 ? 0 : axis_in(axis, x[0].rank()), kLogarithm)};
+  return {softmax_of(x[0], axis_in(axis, std::max(x[0].rank(), 1)), call.name == "log_softmax")};
 }
 
-using Grouping = std::function<std::int64_t(const Sizes& at)>;
+// From an element's index to that of the first in its group.
+using Grouping = std::function<void(Sizes& at)>;
 
 struct Moments {
-  std::vector<Near> mean, variance;
+  std::vector<Near> mean, variance;  // at a group's first element
 };
-// Over the elements of each `group` number.
-Moments moments_of(const Array& x, const Grouping& group, std::int64_t groups) {
-  std::vector<Sum> sums(static_cast<std::size_t>(groups)), squares = sums;
+Moments moments_of(const Array& x, const Grouping& group) {
+  std::vector<Sum> sums(x.cells.size()), squares = sums;
   std::vector<Real> count(sums.size(), 0);
   Moments m{std::vector<Near>(sums.size()), std::vector<Near>(sums.size())};
-  const auto of = [&](const Sizes& at) { return static_cast<std::size_t>(group(at)); };
-  each(x.shape, [&](const Sizes& at) {
-    sums[of(at)].add(x[at]);
-    ++count[of(at)];
+  const auto all = [&](const auto& f) {
+    each(x.shape, [&](Sizes at) {
+      const Near& cell = x[at];
+      group(at);
+      f(cell, x.place(at));
+    });
+  };
+  all([&](const Near& cell, std::size_t of) {
+    sums[of].add(cell);
+    ++count[of];
   });
   for (std::size_t i = 0; i < sums.size(); ++i) m.mean[i] = sums[i].value() / Near(count[i]);
-  each(x.shape, [&](const Sizes& at) {
-    const Near d = x[at] - m.mean[of(at)];
-    squares[of(at)].add(d * d);
+  all([&](const Near& cell, std::size_t of) {
+    const Near d = cell - m.mean[of];
+    squares[of].add(d * d);
   });
   for (std::size_t i = 0; i < sums.size(); ++i) m.variance[i] = squares[i].value() / Near(count[i]);
   return m;
 }
-// Moves and scales the elements of each `group` number by its mean and variance.
-Array normalised(const Array& x, const Moments& m, double eps, const Grouping& group) {
+// Moves and scales the elements of each group by its mean and variance, `of` an index.
+template <class F>
+Array normalised(const Array& x, const Moments& m, double eps, const F& of) {
   return made(x.dtype, x.shape, [&](const Sizes& at) {
-    const auto i = static_cast<std::size_t>(group(at));
+    const std::size_t i = of(at);
     return (x[at] - m.mean[i]) * (Near(1) / sqrt(m.variance[i] + Near(static_cast<Real>(eps))));
   });
 }
-// To mean 0 and variance 1.
-Array normalised_by(const Array& x, double eps, const Grouping& group, std::int64_t groups) {
-  return normalised(x, moments_of(x, group, groups), eps, group);
-}
 // Times weight plus bias, per channel (axis 1) or over the last axes.
 Array affine_of(const Array& x, const Array* weight, const Array* bias, bool channels) {
-  for (const Array* part : {weight, bias}) {
-    if (part == nullptr) continue;
-    const auto last = static_cast<std::ptrdiff_t>(part->shape.size());
-    want(channels ? part->shape == Sizes{x.shape[1]}
-                  : last <= x.rank() && part->shape == Sizes(x.shape.end() - last, x.shape.end()),
-         "a weight");
-  }
+  const auto part = [&](const Sizes& all, const Array& of) {
+    return channels ? Sizes{all[1]} : tail(all, all.size() - of.shape.size());
+  };
+  for (const Array* of : {weight, bias})
+    want(of == nullptr || (of->rank() <= x.rank() && of->shape == part(x.shape, *of)), "a weight");
   return made(x.dtype, x.shape, [&](const Sizes& at) {
     Near value = x[at];
-    const auto cell = [&](const Array& part) {
-      return channels
-                 ? part[{at[1]}]
-                 : part[Sizes(at.end() - static_cast<std::ptrdiff_t>(part.shape.size()), at.end())];
-    };
-    if (weight != nullptr) value = value * cell(*weight);
-    if (bias != nullptr) value = value + cell(*bias);
+    if (weight != nullptr) value = value * (*weight)[part(at, *weight)];
+    if (bias != nullptr) value = value + (*bias)[part(at, *bias)];
     return value;
   });
 }
+// To mean 0 and variance 1, then times weight plus bias if given.
+Arrays normed(const Call& call, const Arrays& x, bool channels, const Grouping& group) {
+  const auto of = [&](Sizes at) {
+    group(at);
+    return x[0].place(at);
+  };
+  return {affine_of(normalised(x[0], moments_of(x[0], group), call.real("eps", 1e-5), of),
+                    nth(x, 1), nth(x, 2), channels)};
+}
 Arrays layernorm_call(const Call& call, const Arrays& x) {
   want_floats(x, 1, 1);
-  const auto axis = static_cast<std::size_t>(axis_in(call.whole("axis", -1), x[0].rank()));
-  const auto group = [&](const Sizes& at) {
-    Sizes of = at;
-    of[axis] = 0;
-    return static_cast<std::int64_t>(x[0].place(of));
-  };
-  return {normalised_by(x[0], call.real("eps", 1e-5), group, x[0].size())};
+  const std::size_t axis = axis_of(call, x[0], "axis", -1);
+  return normed(call, x, false, [&](Sizes& at) { at[axis] = 0; });
 }
 Arrays layer_norm_call(const Call& call, const Arrays& x) {
   want_floats(x, 1, 3);
-  const auto axes = static_cast<std::size_t>(call.whole("axes", 1));
-  want(axes >= 1 && axes <= x[0].shape.size(), "axes");
-  std::int64_t size = 1;
-  for (std::size_t i = x[0].shape.size() - axes; i < x[0].shape.size(); ++i) size *= x[0].shape[i];
-  for (std::size_t i = 1; i < x.size(); ++i) want(x[i].shape.size() == axes, "a weight");
-  const auto group = [&](const Sizes& at) {
-    return static_cast<std::int64_t>(x[0].place(at)) / size;
-  };
-  return {affine_of(normalised_by(x[0], call.real("eps", 1e-5), group, x[0].size()), nth(x, 1),
-                    nth(x, 2), false)};
+  const std::int64_t axes = call.whole("axes", 1);
+  want(axes >= 1 && axes <= x[0].rank(), "axes");
+  for (std::size_t i = 1; i < x.size(); ++i) want(x[i].rank() == axes, "a weight");
+  return normed(call, x, false, [&](Sizes& at) { std::fill(at.end() - axes, at.end(), 0); });
 }
 Arrays layer_norm2d_call(const Call& call, const Arrays& x) {
   want_floats(x, 1, 3);
   want(x[0].rank() == 4, "images");
-  const auto group = [&](const Sizes& at) {
-    return static_cast<std::int64_t>(x[0].place({at[0], 0, at[2], at[3]}));
-  };
-  return {affine_of(normalised_by(x[0], call.real("eps", 1e-5), group, x[0].size()), nth(x, 1),
-                    nth(x, 2), true)};
+  return normed(call, x, true, [](Sizes& at) { at[1] = 0; });
 }
 Arrays rms_norm_call(const Call& call, const Arrays& x) {
   want_floats(x, 1, 2);
@@ -192,9 +167,8 @@ Arrays rms_norm_call(const Call& call, const Arrays& x) {
     Sizes from = at;
     for (from.back() = 0; from.back() < x[0].shape.back(); ++from.back())
       squares.add(x[0][from] * x[0][from]);
-    const Near root = sqrt(squares.value() / Near(static_cast<Real>(x[0].shape.back())) +
-                           Near(static_cast<Real>(call.real("eps", 1e-6))));
-    const Near value = x[0][at] / root;
+    const Near value = x[0][at] / sqrt(squares.value() / Near(real(x[0].shape.back())) +
+                                       Near(static_cast<Real>(call.real("eps", 1e-6))));
     return x.size() == 2 ? value * x[1][{at.back()}] : value;
   })};
 }
@@ -203,22 +177,21 @@ Arrays group_norm_call(const Call& call, const Arrays& x) {
   want(x[0].rank() >= 2, "channels");
   const std::int64_t channels = x[0].shape[1];
   want(call.has("groups") || call.name.find("roup") == std::string::npos, "groups");
-  const std::int64_t groups = call.has("groups") ? call.whole("groups", 1) : channels;
+  const std::int64_t groups = call.whole("groups", channels);
   want(groups >= 1 && channels % groups == 0, "groups");
-  const auto group = [&](const Sizes& at) { return at[0] * groups + at[1] / (channels / groups); };
-  return {affine_of(normalised_by(x[0], call.real("eps", 1e-5), group,
-                                  x[0].shape[0] * std::max<std::int64_t>(groups, 1)),
-                    nth(x, 1), nth(x, 2), true)};
+  return normed(call, x, true, [&](Sizes& at) {
+    at[1] -= at[1] % (channels / groups);
+    std::fill(at.begin() + 2, at.end(), 0);
+  });
 }
 // x, mean, variance, weight, bias; in training the updated mean and variance are results too.
 Arrays batch_norm_call(const Call& call, const Arrays& x) {
   want_floats(x, 3, 5);
   want(x[0].rank() >= 2, "channels");
   const std::int64_t channels = x[0].shape[1];
-  for (const int i : {1, 2})
-    want(x[static_cast<std::size_t>(i)].shape == Sizes{channels}, "a mean");
-  const auto channel = [](const Sizes& at) { return at[1]; };
+  for (const std::size_t i : {1U, 2U}) want(x[i].shape == Sizes{channels}, "a mean");
   const auto batch_normed = [&](const Moments& by) {
+    const auto channel = [](const Sizes& at) { return static_cast<std::size_t>(at[1]); };
     return affine_of(normalised(x[0], by, call.real("eps", 1e-5), channel), nth(x, 3), nth(x, 4),
                      true);
   };
@@ -226,17 +199,21 @@ Arrays batch_norm_call(const Call& call, const Arrays& x) {
   const auto momentum = static_cast<Real>(call.real("momentum", 0.1));
   const std::int64_t count = x[0].size() / std::max<std::int64_t>(channels, 1);
   want(count > 0, "a batch");
-  const Moments m = moments_of(x[0], channel, channels);
-  Array moved_mean = x[1], moved_variance = x[2];
-  moved_mean.signed_zeros = moved_variance.signed_zeros = false;
-  const Near unbiased =
-      static_cast<Real>(count) / static_cast<Real>(std::max<std::int64_t>(count - 1, 1));
-  for (std::size_t c = 0; c < m.mean.size(); ++c) {
-    moved_mean.cells[c] = x[1].cells[c] * Near(1 - momentum) + m.mean[c] * Near(momentum);
-    moved_variance.cells[c] =
-        x[2].cells[c] * Near(1 - momentum) + m.variance[c] * unbiased * Near(momentum);
+  Moments all =
+              moments_of(x[0], [](Sizes&at) { at = spliced(Sizes(at.size(), 0), 1, 1, {at[1]}); }),
+          m;
+  for (Sizes at(x[0].shape.size(), 0); at[1] < channels; ++at[1]) {
+    m.mean.push_back(all.mean[x[0].place(at)]);
+    m.variance.push_back(all.variance[x[0].place(at)]);
   }
-  return {batch_normed(m), moved_mean, moved_variance};
+  const Near unbiased = real(count) / real(std::max<std::int64_t>(count - 1, 1));
+  const auto moved_to = [&](const Array& old, const auto& now) {
+    return made(old.dtype, old.shape, [&](const Sizes& at) {
+      return old[at] * Near(1 - momentum) + now(static_cast<std::size_t>(at[0])) * Near(momentum);
+    });
+  };
+  return {batch_normed(m), moved_to(x[1], [&](std::size_t c) { return m.mean[c]; }),
+          moved_to(x[2], [&](std::size_t c) { return m.variance[c] * unbiased; })};
 }
 
 Array attention_of(const Array& q, const Array& k, const Array& v, const Array* mask, bool causal,
@@ -316,35 +293,33 @@ Arrays recurrent_call(const Call&, const Arrays& x) {
   }
   return kCell ? Arrays{outputs, h, c} : Arrays{outputs, h};
 }
-Arrays unchanged(const Call&, const Arrays& x) {
-  want_floats(x, 1, 1);
-  return {x[0]};
-}
 
-constexpr Definition kLayers[] = {
-    {"linear", linear_call},
-    {"Linear", linear_call},
-    {"Sequential", sequential_call},
-    {"softmax", softmax_call<false>},
-    {"log_softmax", softmax_call<true>},
+const Definition kLayers[] = {
+    {"linear Linear", linear_call},
+    {"Sequential",  // relu, then a linear layer
+     [](const Call& call, const Arrays& x) {
+       want_floats(x, 3, 3);
+       Arrays positive = x;
+       for (Near& cell : positive[0].cells)
+         if (cell.v < 0) cell = 0;
+       return linear_call(call, positive);
+     }},
+    {"softmax log_softmax", softmax_call},
     {"layernorm", layernorm_call},
-    {"layer_norm", layer_norm_call},
-    {"LayerNorm", layer_norm_call},
+    {"layer_norm LayerNorm", layer_norm_call},
     {"LayerNorm2d", layer_norm2d_call},
-    {"rms_norm", rms_norm_call},
-    {"RMSNorm", rms_norm_call},
-    {"group_norm", group_norm_call},
-    {"GroupNorm", group_norm_call},
-    {"instance_norm", group_norm_call},
-    {"InstanceNorm", group_norm_call},
-    {"batch_norm", batch_norm_call},
-    {"BatchNorm", batch_norm_call},
+    {"rms_norm RMSNorm", rms_norm_call},
+    {"group_norm GroupNorm instance_norm InstanceNorm", group_norm_call},
+    {"batch_norm BatchNorm", batch_norm_call},
     {"scaled_dot_product_attention", attention_call},
-    {"MultiHeadAttention", multi_head_call},
-    {"next", multi_head_call},
+    {"MultiHeadAttention next", multi_head_call},
     {"LSTM", recurrent_call<true>},
     {"GRU", recurrent_call<false>},
-    {"Dropout", unchanged},
+    {"Dropout",
+     [](const Call&, const Arrays& x) -> Arrays {
+       want_floats(x, 1, 1);
+       return {x[0]};
+     }},
 };
 
 }  // namespace

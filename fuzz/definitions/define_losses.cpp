@@ -115,15 +115,14 @@ Arrays nll_call(const Call& call, const Arrays& x) {
   return loss_of(call, losses, counted);
 }
 
-constexpr Definition kLosses[] = {
+const Definition kLosses[] = {
     {"mse_loss", mse_call},
     {"l1_loss", l1_call},
     {"huber_loss", huber_call},
     {"binary_cross_entropy", bce_call},
     {"binary_cross_entropy_with_logits", bce_logits_call},
     {"kl_div", kl_call},
-    {"nll_loss", nll_call},
-    {"cross_entropy", nll_call},
+    {"nll_loss cross_entropy", nll_call},
 };
 
 }  // namespace

@@ -146,15 +146,12 @@ Arrays gradient_sum(const Call& call, const Arrays& x) {
   return {out};
 }
 
-constexpr Definition kOptimizers[] = {
+const Definition kOptimizers[] = {
     {"SGD", sgd_call},
-    {"Adam", adam_call},
-    {"AdamW", adam_call},
-    {"LAMB", adam_call},
+    {"Adam AdamW LAMB", adam_call},
     {"clip_grad_norm", clip_norm_call},
     {"clip_grad_value", clip_value_call},
-    {"backward", gradient_sum},
-    {"gradients", gradient_sum},
+    {"backward gradients", gradient_sum},
 };
 
 }  // namespace

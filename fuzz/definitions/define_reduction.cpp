@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 
 #include "touchstone/base/error.h"
 #include "touchstone/fuzz/definitions/calls.h"
@@ -6,154 +7,82 @@
 namespace touchstone::fuzz::defined {
 namespace {
 
-struct Group {
-  Sizes at;                    // in the result, reduced axes kept
-  std::vector<Near> elements;  // in row-major order
-};
+using Cells = std::vector<Near>;
 
-// The elements reduced to each element of the result; all without "axes".
-std::vector<Group> groups_of(const Call& call, const Array& x, Sizes& shape) {
+// The elements reduced to each element of the result, in row-major order; all without "axes".
+std::vector<Cells> groups_of(const Call& call, const Array& x, Sizes& shape) {
   std::vector<bool> gone(x.shape.size(), true);
   if (call.has("axes")) gone = axes_in(call.list("axes"), x.rank());
-  Sizes kept = x.shape;
+  Array places{DType::Int64, x.shape, {}};
   shape.clear();
-  for (std::size_t i = 0; i < kept.size(); ++i) {
-    if (gone[i]) kept[i] = 1;
-    if (!gone[i] || (call.has("axes") && call.whole("keep", 0) != 0)) shape.push_back(kept[i]);
+  for (std::size_t i = 0; i < gone.size(); ++i) {
+    if (gone[i]) places.shape[i] = 1;
+    if (!gone[i] || (call.has("axes") && call.whole("keep", 0) != 0))
+      shape.push_back(places.shape[i]);
   }
-  std::vector<Group> groups;
-  each(kept, [&](const Sizes& at) { groups.push_back({at, {}}); });
-  const Array places{DType::Int64, kept, {}};
-  each(x.shape, [&](const Sizes& at) {
-    Sizes of = at;
-    for (std::size_t i = 0; i < of.size(); ++i)
-      if (gone[i]) of[i] = 0;
-    groups[places.place(of)].elements.push_back(x[at]);
-  });
+  std::vector<Cells> groups;
+  each(places.shape, [&](const Sizes&) { groups.emplace_back(); });
+  each(x.shape,
+       [&](const Sizes& at) { groups[places.place(within(at, places.shape))].push_back(x[at]); });
   return groups;
 }
 
-template <class F>
-Arrays reduced(const Call& call, const Array& x, DType dtype, F f) {
-  Array out{dtype, {}, {}};
-  const Rounding of(dtype);
-  for (const Group& g : groups_of(call, x, out.shape))
-    out.cells.push_back(as_type(dtype, f(g.elements)));
-  return {out};
-}
-
-Near total(DType dtype, const std::vector<Near>& all) {
+Near total(DType dtype, const Cells& all) {
   Sum sum;
-  Real whole = 0;
-  for (const Near& x : all) {
-    sum.add(x);
-    if (!is_float(dtype))
-      whole = as_type(dtype, static_cast<Real>(static_cast<std::int64_t>(
-                                 static_cast<std::uint64_t>(static_cast<Wide>(whole)) +
-                                 static_cast<std::uint64_t>(static_cast<Wide>(x.v)))))
-                  .v;
-  }
-  return is_float(dtype) ? sum.value() : Near(whole);
+  Near whole = 0;
+  for (const Near& x : all)
+    if (is_float(dtype))
+      sum.add(x);
+    else
+      whole = as_type(dtype, modular(whole, x, std::plus<>()));
+  return is_float(dtype) ? sum.value() : whole;
 }
-Near product_of(DType dtype, const std::vector<Near>& all) {
+Near product_of(DType dtype, const Cells& all) {
   Near value = 1;
   Real high = 1;
-  for (const Near& x : all)
-    if (is_float(dtype)) {
-      value = value * x;
-      high *= std::fmax(1, std::fabs(x.v));
-    } else {
-      const auto bits = static_cast<std::uint64_t>(static_cast<Wide>(value.v)) *
-                        static_cast<std::uint64_t>(static_cast<Wide>(x.v));
-      value = as_type(dtype, static_cast<Real>(static_cast<std::int64_t>(bits)));
-    }
-  // In another order a partial sum may overflow.
+  for (const Near& x : all) {
+    value = is_float(dtype) ? value * x : as_type(dtype, modular(value, x, std::multiplies<>()));
+    high *= std::fmax(1, std::fabs(x.v));
+  }
+  // In another order a partial product may overflow.
   if (is_float(dtype) && std::isfinite(value.v) && all.size() > 2 &&
       std::isinf(as_type(dtype, high).v))
     return anything();
   return value;
 }
-Near least_of(DType dtype) {
-  if (is_float(dtype)) return as_type(dtype, -std::numeric_limits<Real>::infinity());
-  if (is_bool(dtype) || is_unsigned(dtype)) return 0;
-  return -std::ldexp(Real{1}, info(dtype).digits);
-}
-Near most_of_type(DType dtype) {
-  if (is_float(dtype)) return -least_of(dtype);
-  return is_bool(dtype) ? Near(1) : Near(std::ldexp(Real{1}, info(dtype).digits) - 1);
+template <bool kMost>
+Near extreme(DType dtype, const Cells& all) {
+  Near value = kMost ? lowest(dtype) : is_float(dtype) ? -lowest(dtype) : Near(most_of(dtype));
+  for (const Near& x : all) value = kMost ? larger(value, x) : smaller_of(value, x);
+  return value;
 }
 
-Arrays sum_of(const Call& call, const Arrays& x) {
-  const DType dtype = summed_type(x[0].dtype);
-  return reduced(call, x[0], dtype, [&](const auto& all) { return total(dtype, all); });
+Near mean_value(const Cells& all) {
+  return total(DType::Float64, all) / Near(real(std::ssize(all)));
 }
-Near mean_value(const std::vector<Near>& all) {
-  return total(DType::Float64, all) / Near(static_cast<Real>(all.size()));
-}
-Arrays mean_of(const Call& call, const Arrays& x) {
-  const DType dtype = real_type(x[0].dtype);
-  return reduced(call, cast_to(dtype, x[0]), dtype, [&](const auto& all) {
-    const Near value = mean_value(all);
-    return rounded(value.v, value.e, 2);
-  });
-}
-Near variance(DType dtype, const std::vector<Near>& all, std::int64_t correction) {
+Near variance(DType dtype, const Cells& all, std::int64_t correction) {
   const Near mean = mean_value(all);
   Sum squares;
   for (const Near& x : all) squares.add((x - mean) * (x - mean));
   const Near sum = squares.value();
   if (std::isfinite(sum.v) && std::isinf(as_type(dtype, 2 * sum.v).v)) return anything();
-  const auto count = static_cast<std::int64_t>(all.size());
+  const std::int64_t count = std::ssize(all);
   // Division by 0: in a type without infinities, maybe the root of the largest number.
   if (count <= correction && !info(dtype).infinities) return anything();
-  return sum / Near(static_cast<Real>(std::max<std::int64_t>(count - correction, 0)));
+  return sum / Near(real(std::max<std::int64_t>(count - correction, 0)));
 }
-template <bool kRoot>
-Arrays variance_of(const Call& call, const Arrays& x) {
-  const DType dtype = real_type(x[0].dtype);
-  return reduced(call, cast_to(dtype, x[0]), dtype, [&](const auto& all) {
-    const Near v = variance(dtype, all, call.whole("correction", 1));
-    return kRoot ? sqrt(v) : v;
-  });
-}
-template <bool kMost>
-Near extreme(DType dtype, const std::vector<Near>& all) {
-  Near value = kMost ? least_of(dtype) : most_of_type(dtype);
-  for (const Near& x : all) value = kMost ? larger(value, x) : smaller_of(value, x);
-  return value;
-}
-template <bool kMost>
-Arrays extreme_of(const Call& call, const Arrays& x) {
-  return reduced(call, x[0], x[0].dtype,
-                 [&](const auto& all) { return extreme<kMost>(x[0].dtype, all); });
-}
-Arrays prod_of(const Call& call, const Arrays& x) {
-  const DType dtype = summed_type(x[0].dtype);
-  return reduced(call, x[0], dtype, [&](const auto& all) { return product_of(dtype, all); });
-}
-template <bool kAll>
-Arrays truth_of(const Call& call, const Arrays& x) {
-  return reduced(call, x[0], DType::Bool, [](const auto& all) {
-    const auto holds = [](const Near& v) { return v.v != 0; };  // NaN is true
-    return Near(kAll ? std::ranges::all_of(all, holds) : std::ranges::any_of(all, holds));
-  });
-}
-Near log_sum_exp(const std::vector<Near>& all) {
+Near log_sum_exp(const Cells& all) {
   const Near most = extreme<true>(DType::Float64, all);
   const Near shift = std::isfinite(most.v) ? most : Near(0);
   Sum sum;
   for (const Near& x : all) sum.add(exp(x - shift));
   return log(sum.value()) + shift;
 }
-Arrays logsumexp_of(const Call& call, const Arrays& x) {
-  const DType dtype = real_type(x[0].dtype);
-  return reduced(call, cast_to(dtype, x[0]), dtype,
-                 [](const auto& all) { return log_sum_exp(all); });
-}
+bool is_true(const Near& x) { return x.v != 0; }  // NaN is
 
 // The place of the extreme: of NaN if there is one, of ties the first, or the last.
 template <bool kMost>
-Near place_of(const std::vector<Near>& all, bool last) {
+Near place_of(const Cells& all, bool last) {
   std::size_t best = 0;
   for (std::size_t i = 1; i < all.size(); ++i) {
     const Real now = all[i].v, was = all[best].v;
@@ -167,49 +96,35 @@ Near place_of(const std::vector<Near>& all, bool last) {
 template <bool kMost>
 Arrays position_of(const Call& call, const Arrays& x) {
   Call over = call;
-  if (call.has("axis")) {
-    over.set("axes", Sizes{call.whole("axis", 0)});
-  }
+  if (call.has("axis")) over.set("axes", Sizes{call.whole("axis", 0)});
   Array out{DType::Int32, {}, {}};
-  for (const Group& g : groups_of(over, x[0], out.shape)) {
-    want(!g.elements.empty(), "an empty axis");
-    out.cells.push_back(place_of<kMost>(g.elements, call.has("last")));
+  for (const Cells& all : groups_of(over, x[0], out.shape)) {
+    want(!all.empty(), "an empty axis");
+    out.cells.push_back(place_of<kMost>(all, call.has("last")));
   }
-  if (out.cells.empty() && call.has("axis"))
-    want(x[0].shape[static_cast<std::size_t>(axis_in(call.whole("axis", 0), x[0].rank()))] > 0,
-         "an empty axis");
+  want(!out.cells.empty() || !call.has("axis") || x[0].shape[axis_of(call, x[0])] > 0,
+       "an empty axis");
   return {out};
 }
 
-// Element i reduces elements 0..i.
-template <class F>
-Arrays scanned(const Call& call, const Array& x, DType dtype, F f) {
-  const auto axis = static_cast<std::size_t>(axis_in(call.whole("axis", 0), x.rank()));
+// A reduction of "axes", or all, or a scan along an axis, where element i reduces elements 0 to i.
+using Reduce = Near (*)(const Call& call, DType dtype, const Cells& all);
+Arrays reduced_by(Reduce f, DType dtype, const Call& call, const Arrays& x) {
+  Array out{dtype, {}, {}};
   const Rounding of(dtype);
-  return {made(dtype, x.shape, [&](const Sizes& at) {
-    std::vector<Near> all;
+  for (const Cells& all : groups_of(call, is_float(dtype) ? cast_to(dtype, x[0]) : x[0], out.shape))
+    out.cells.push_back(as_type(dtype, f(call, dtype, all)));
+  return {out};
+}
+Arrays scanned(Reduce f, DType dtype, const Call& call, const Arrays& x) {
+  const std::size_t axis = axis_of(call, x[0]);
+  const Rounding of(dtype);
+  return {made(dtype, x[0].shape, [&](const Sizes& at) {
+    Cells all;
     Sizes from = at;
-    for (from[axis] = 0; from[axis] <= at[axis]; ++from[axis]) all.push_back(x[from]);
-    return as_type(dtype, f(all));
+    for (from[axis] = 0; from[axis] <= at[axis]; ++from[axis]) all.push_back(x[0][from]);
+    return as_type(dtype, f(call, dtype, all));
   })};
-}
-Arrays cumsum_of(const Call& call, const Arrays& x) {
-  const DType dtype = summed_type(x[0].dtype);
-  return scanned(call, x[0], dtype, [&](const auto& all) { return total(dtype, all); });
-}
-Arrays cumprod_of(const Call& call, const Arrays& x) {
-  const DType dtype = summed_type(x[0].dtype);
-  return scanned(call, x[0], dtype, [&](const auto& all) { return product_of(dtype, all); });
-}
-template <bool kMost>
-Arrays cumulated(const Call& call, const Arrays& x) {
-  return scanned(call, x[0], x[0].dtype,
-                 [&](const auto& all) { return extreme<kMost>(x[0].dtype, all); });
-}
-template <bool kMost>
-Arrays cumulated_place(const Call& call, const Arrays& x) {
-  return scanned(call, x[0], DType::Int64,
-                 [](const auto& all) { return place_of<kMost>(all, true); });
 }
 
 Arrays matmul_call(const Call&, const Arrays& x) {
@@ -289,15 +204,13 @@ Arrays einsum_of(const Call& call, const Arrays& x) {
            "sizes that differ");
   for (const char c : n.result)
     want(std::ranges::count(n.result, c) == 1, "a letter twice in the result");
-  const Sizes outer(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(n.result.size())),
-      inner(sizes.begin() + static_cast<std::ptrdiff_t>(n.result.size()), sizes.end());
+  const Sizes outer = head(sizes, n.result.size()), inner = tail(sizes, n.result.size());
   const Rounding of(summed);
   return {made(summed, outer, [&](const Sizes& at) {
-    std::vector<Near> terms;
+    Cells terms;
     each(inner, [&](const Sizes& rest) {
-      Sizes all = at;
-      all.insert(all.end(), rest.begin(), rest.end());
-      std::vector<Near> factors;
+      const Sizes all = joined(at, rest);
+      Cells factors;
       for (std::size_t i = 0; i < x.size(); ++i) {
         Sizes from;
         for (std::size_t k = 0; k < n.operands[i].size(); ++k)
@@ -310,32 +223,62 @@ Arrays einsum_of(const Call& call, const Arrays& x) {
   })};
 }
 
-constexpr Definition kReductions[] = {
-    {"sum", sum_of},
-    {"mean", mean_of},
-    {"max", extreme_of<true>},
-    {"min", extreme_of<false>},
-    {"var", variance_of<false>},
-    {"std", variance_of<true>},
-    {"prod", prod_of},
-    {"any", truth_of<false>},
-    {"all", truth_of<true>},
-    {"logsumexp", logsumexp_of},
-    {"argmax", position_of<true>},
-    {"argmin", position_of<false>},
-    {"cumsum", cumsum_of},
-    {"cumprod", cumprod_of},
-    {"cummax", cumulated<true>},
-    {"cummin", cumulated<false>},
-    {"cummax_index", cumulated_place<true>},
-    {"cummin_index", cumulated_place<false>},
-    {"matmul", matmul_call},
-    {"einsum", einsum_of},
+struct Reduction {
+  std::string_view name;
+  Arrays (*over)(Reduce f, DType dtype, const Call& call, const Arrays& x);
+  DType (*type)(DType dtype);
+  Reduce f;
 };
+// clang-format off
+DType own(DType dtype) { return dtype; }
+template <DType To>
+DType always(DType) { return To; }
+constexpr Reduction kReductions[] = {
+    {"sum", reduced_by, summed_type, [](const Call&, DType t, const Cells& all) { return total(t, all); }},
+    {"prod", reduced_by, summed_type, [](const Call&, DType t, const Cells& all) { return product_of(t, all); }},
+    {"max", reduced_by, own, [](const Call&, DType t, const Cells& all) { return extreme<true>(t, all); }},
+    {"min", reduced_by, own, [](const Call&, DType t, const Cells& all) { return extreme<false>(t, all); }},
+    {"mean", reduced_by, real_type, [](const Call&, DType, const Cells& all) {
+       const Near value = mean_value(all);
+       return rounded(value.v, value.e, 2);
+     }},
+    {"var", reduced_by, real_type, [](const Call& call, DType t, const Cells& all) { return variance(t, all, call.whole("correction", 1)); }},
+    {"std", reduced_by, real_type, [](const Call& call, DType t, const Cells& all) { return sqrt(variance(t, all, call.whole("correction", 1))); }},
+    {"logsumexp", reduced_by, real_type, [](const Call&, DType, const Cells& all) { return log_sum_exp(all); }},
+    {"any", reduced_by, always<DType::Bool>, [](const Call&, DType, const Cells& all) { return Near(std::ranges::any_of(all, is_true)); }},
+    {"all", reduced_by, always<DType::Bool>, [](const Call&, DType, const Cells& all) { return Near(std::ranges::all_of(all, is_true)); }},
+    {"cumsum", scanned, summed_type, [](const Call&, DType t, const Cells& all) { return total(t, all); }},
+    {"cumprod", scanned, summed_type, [](const Call&, DType t, const Cells& all) { return product_of(t, all); }},
+    {"cummax", scanned, own, [](const Call&, DType t, const Cells& all) { return extreme<true>(t, all); }},
+    {"cummin", scanned, own, [](const Call&, DType t, const Cells& all) { return extreme<false>(t, all); }},
+    {"cummax_index", scanned, always<DType::Int64>, [](const Call&, DType, const Cells& all) { return place_of<true>(all, true); }},
+    {"cummin_index", scanned, always<DType::Int64>, [](const Call&, DType, const Cells& all) { return place_of<false>(all, true); }},
+};
+// clang-format on
 
 }  // namespace
 
-std::span<const Definition> reduction_definitions() { return kReductions; }
+std::span<const Definition> reduction_definitions() {
+  static const std::vector<Definition> all = [] {
+    std::vector<Definition> rows = {{"argmax", position_of<true>},
+                                    {"argmin", position_of<false>},
+                                    {"matmul", matmul_call},
+                                    {"einsum", einsum_of}};
+    for (const Reduction& r : kReductions)
+      rows.push_back({r.name, [&r](const Call& call, const Arrays& x) {
+                        return r.over(r.f, r.type(x[0].dtype), call, x);
+                      }});
+    return rows;
+  }();
+  return all;
+}
+
+Near reduced_to(std::string_view by, DType dtype, const Cells& all) {
+  return by == "add"   ? total(dtype, all)
+         : by == "mul" ? as_type(dtype, product_of(summed_type(dtype), all))
+         : by == "max" ? extreme<true>(dtype, all)
+                       : extreme<false>(dtype, all);
+}
 
 Array matmul_of(const Array& x, const Array& y, DType type) {
   want(x.rank() > 0 && y.rank() > 0, "a scalar");
@@ -347,27 +290,21 @@ Array matmul_of(const Array& x, const Array& y, DType type) {
   Array left = x, right = y;
   left.shape = a;
   right.shape = b;
-  const Sizes rows(a.begin(), a.end() - 2), columns(b.begin(), b.end() - 2);
+  const Sizes rows = head(a, a.size() - 2), columns = head(b, b.size() - 2);
   Sizes shape = broadcast(rows, columns);
   const std::size_t outer = shape.size();
   if (x.rank() > 1) shape.push_back(a[a.size() - 2]);
   if (y.rank() > 1) shape.push_back(b.back());
   return made(type, shape, [&](const Sizes& at) {
-    const Sizes front(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(outer));
-    Sizes p = within(front, rows), q = within(front, columns);
-    p.push_back(x.rank() > 1 ? at[outer] : 0);
-    p.push_back(0);
-    q.push_back(0);
-    q.push_back(y.rank() > 1 ? at.back() : 0);
-    std::vector<Near> terms;
+    const Sizes front = head(at, outer), p = within(front, rows), q = within(front, columns);
+    const std::int64_t row = x.rank() > 1 ? at[outer] : 0, column = y.rank() > 1 ? at.back() : 0;
+    Cells terms;
     for (std::int64_t i = 0; i < k; ++i) {
-      p.back() = i;
-      q[q.size() - 2] = i;
-      const Near &u = left[p], &v = right[q];
+      const Near &u = left[joined(p, {row, i})], &v = right[joined(q, {i, column})];
       if (is_float(x.dtype))
         terms.push_back(u * v);
       else  // a product in the operands' type
-        terms.push_back(as_type(x.dtype, product_of(DType::Int64, {u, v})));
+        terms.push_back(as_type(x.dtype, modular(u, v, std::multiplies<>())));
     }
     return as_type(type, total(type, terms));
   });

@@ -3,9 +3,18 @@
 #include "touchstone/fuzz/definitions/given_arrays.h"
 
 namespace touchstone::fuzz::defined {
-namespace {
 
-Real real(std::int64_t n) { return static_cast<Real>(n); }
+Real weight_of(Real d, Kernel kernel) {
+  d = std::fabs(d);
+  const Real a = -0.75L;
+  if (kernel == Kernel::Nearest) return d < 0.5L ? 1 : 0;
+  if (kernel == Kernel::Hat) return std::fmax(1 - d, 0);
+  return d <= 1  ? ((a + 2) * d - (a + 3)) * d * d + 1
+         : d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+                 : 0;
+}
+
+namespace {
 
 // Narrow floats are computed in float32.
 GivenArrays widened(const GivenArrays& g) {
@@ -25,16 +34,6 @@ Array in_float32(const GivenArrays& g) {
 struct Place {
   Real at = 0, error = 0;
 };
-enum class Kernel : std::uint8_t { Nearest, Hat, Keys };
-Real weight_of(Real d, Kernel kernel) {
-  d = std::fabs(d);
-  const Real a = -0.75L;
-  if (kernel == Kernel::Nearest) return d < 0.5L ? 1 : 0;
-  if (kernel == Kernel::Hat) return std::fmax(1 - d, 0);
-  return d <= 1  ? ((a + 2) * d - (a + 3)) * d * d + 1
-         : d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
-                 : 0;
-}
 // The sample of the last axes of x at these places. Beyond an end are zeros, or the last elements.
 Near sample(const Array& x, const Sizes& lead, const std::vector<Place>& places, Kernel kernel,
             bool extends) {

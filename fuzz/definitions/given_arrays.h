@@ -26,8 +26,8 @@ struct GivenArrays {
   }
   bool is(std::string_view name) const { return call.whole(name, 0) != 0; }
   std::string_view word(std::string_view name) const { return call.required(name); }
-  int axis(const Array& of, std::string_view name = "axis") const {
-    return axis_in(call.whole(name, 0), of.rank());
+  std::size_t axis(const Array& of, std::string_view name = "axis") const {
+    return axis_of(call, of, name);
   }
   /// The result of calls as a row has them.
   Array by(std::string_view calls) const;
