@@ -20,7 +20,7 @@ bool is_symbolic(const Shape& shape) {
   return std::ranges::any_of(shape, [](const sint& s) { return !s.is_int(); });
 }
 
-// Excludes what has a new value each time or uses foreign memory.
+// Excludes nodes with a new value each time or foreign memory.
 bool may_be_remembered(const LazyBuffer& b) {
   if (!b.is_base()) return true;
   return !b.several() && b.move() == nullptr && b.op() != Op::Empty && b.op() != Op::Rand &&

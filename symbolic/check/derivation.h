@@ -11,7 +11,7 @@ namespace touchstone::symbolic {
 
 /// A step without a rule: both parts have the same normal form (ring.h).
 inline constexpr std::string_view kArithmetic = "arithmetic";
-/// The same step with its law named; the checker ignores the name.
+/// An arithmetic step with the name of its law; the checker ignores the name.
 struct ArithmeticLaw {
   std::string_view name, title;
 };
