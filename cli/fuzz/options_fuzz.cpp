@@ -17,8 +17,8 @@ Verb fuzz_verb(CLI::App& app) {
                          "The seed identifies a campaign: the same cases for any number of jobs. "
                          "Ctrl-C ends it with a summary.");
   v->add_option("--area", o.areas,
-                "symbolic, view, kernel, lazy, kernelize, rewrite, tensor, files, random, or all, "
-                "separated by commas [kernel]")
+                "symbolic, view, kernel, lazy, kernelize, far, rewrite, tensor, files, random, or "
+                "all, separated by commas [kernel]")
       ->delimiter(',');
   v->add_option("--backend", o.backend,
                 "What runs the kernels of area kernel: tiers (tcc for each, clang -O2 for one in "
@@ -89,8 +89,8 @@ Verb mutants_verb(CLI::App& app) {
   v->add_flag("--list", o.list, "List mutants with their areas, places and effects");
   v->add_option("--area", o.area, "Only mutants of this table: symbolic, views, lazy ...");
   v->add_option("--with", o.with,
-                "Areas to search with: symbolic, view, lazy, kernelize, rewrite, tensor, files, "
-                "random, tcc or clang (kernels there), separated by commas [all]")
+                "Areas to search with: symbolic, view, lazy, kernelize, far, rewrite, tensor, "
+                "files, random, tcc, clang or reference (kernels there), separated by commas [all]")
       ->delimiter(',')
       ->allow_extra_args(false);
   v->add_flag("--history", o.history, "Only mutants that repeat a real mistake of the past");

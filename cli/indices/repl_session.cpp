@@ -156,8 +156,8 @@ std::string ReplSession::expanded(std::string_view text) const {
     if (exprs.op(part) != symbolic::ExprOp::Variable) continue;
     const Definition* d = find(exprs.name(part));
     if (!d || !d->variable)
-      throw ParseError(
-          fmt::format("a definition needs \"{}\", which has no bounds", exprs.name(part)));
+      throw ParseError(fmt::format(
+          "\"{0}\", used by a definition, has no bounds; declare {0} = 0..10", exprs.name(part)));
   }
   if (full == root) return std::string(text);  // columns stay those of the line
   if (exprs.size(full) > 1'000'000)

@@ -54,7 +54,7 @@ Verb check_verb(CLI::App& app) {
                 "formula with functions of loose accuracy, else glibc]");
   v->add_flag(
       "--find-order", o.find_order,
-      "Also report the order in which the candidate summed, and what a profile may declare");
+      "Also report the order in which the candidate summed, and the order to declare in a profile");
   v->add_flag("--all-elements,--all", o.all_elements,
               "Judge all elements of a very large kernel, not a sample");
   v->add_flag("--json", o.json, "Print one JSON object and nothing else");
@@ -162,7 +162,7 @@ Verb probe_verb(CLI::App& app) {
   v->add_option("--profile", o.profile, "As in check");
   v->add_option("--seed", o.seed, "The same seed draws the same inputs")->capture_default_str();
   v->add_option("--seconds", o.seconds,
-                "Seconds for finding out what the inputs would show; 0: skip")
+                "Limit in seconds for predicting which faults the inputs show; 0: skip")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
   v->add_flag("--json", o.json, "Print one JSON object and nothing else");

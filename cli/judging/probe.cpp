@@ -139,7 +139,7 @@ int run_probe(const ProbeOptions& options) {
   }
   std::vector<fuzz::FaultPower> powers;
   if (options.seconds > 0) {
-    const Waiting waiting("determining what they would show");
+    const Waiting waiting("predicting which faults they show");
     const auto end =
         std::chrono::steady_clock::now() + std::chrono::duration<double>(options.seconds);
     const auto go_on = [&] { return std::chrono::steady_clock::now() < end; };

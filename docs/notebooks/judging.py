@@ -21,8 +21,8 @@ def softmax(x):
 print(assert_legal(softmax(x), "softmax", x, axis=1))
 
 # %% [markdown]
-# A verdict says how much it could see: *power* is the relative error that could pass. Now a fault: the sums run in
-# float16.
+# A verdict says how much it could see: *power* is the relative error that could go unnoticed. Now a fault: the sums
+# run in float16.
 
 # %%
 half = (np.exp(x) / np.exp(x).sum(axis=1, keepdims=True, dtype="float16")).astype("float32")

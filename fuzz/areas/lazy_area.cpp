@@ -94,7 +94,7 @@ class Promises {
           "work", fmt::format("{} reduces are computed, of {} in the graph", scheduled_, reduces_));
     for (const LazyBufferPtr& base : kept_)
       if (base->realized() == nullptr && max_elements(base->shape()) > 0)
-        return Checked::fail("kept", "what contiguous() asked for is not in memory");
+        return Checked::fail("kept", "a contiguous() value is not in memory");
     return std::nullopt;
   }
 

@@ -165,7 +165,7 @@ class Sharded {
       } catch (const Error&) {
         return target->assign(value->place(target->device(), target->axis()));
       }
-      throw BufferError("what is sharded along one axis was assigned to what is not");
+      throw BufferError("assign accepted a value sharded along another axis");
     }
     return target->assign(value);
   }

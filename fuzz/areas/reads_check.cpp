@@ -156,8 +156,8 @@ Reply reads_too_often(const KernelCase& c) {
   const auto run = run_code(linearize(c.kernel), {}, {}, kMostSteps);
   if (!run) return {false, {}};
   if (run->reads <= 2 * allowed + kFew) return {true, {}};
-  return {true, fmt::format("its code reads {} elements; each reduce once for what it depends on, "
-                            "{} are enough",
+  return {true, fmt::format("its code reads {} elements; {} suffice if each reduce runs once per "
+                            "value of its own axes",
                             run->reads, allowed)};
 }
 

@@ -180,7 +180,7 @@ FarCase FarCase::parse(std::string_view text) {
       throw ParseError("a program must be load, neg, sum, max or rows");
     c.program = static_cast<Program>(known - far::kPrograms);
     const bool worded = c.program >= Program::Sum;
-    if (words.size() != (worded ? 2U : 1U)) throw ParseError("too many or too few words");
+    if (words.size() != (worded ? 2U : 1U)) throw ParseError("wrong number of arguments");
     for (const std::string_view word : split(worded ? words[1] : "", ',')) {
       if (c.program == Program::Rows)
         c.rows.push_back(number(word));

@@ -236,8 +236,8 @@ ProgramStep parse_step(std::string_view text, int index) {
   const bool worded =
       is_movement(s.name) || has_axes(s.name) || s.name == "rows" || s.name.ends_with("cast");
   if (words.size() - at != (worded ? 1U : 0U))
-    throw ParseError(fmt::format("{}: {} words too many or too few", s.name,
-                                 worded ? "its argument, or" : "its"));
+    throw ParseError(
+        fmt::format("{}: expected {}", s.name, worded ? "one argument" : "no argument"));
   if (is_movement(s.name))
     s.movement = parse_movement(s.name, words[at]);
   else if (worded)

@@ -128,8 +128,8 @@ class Builder {
                      const Words& rest, std::size_t arguments) {
     if (of.size() != values) throw ParseError(fmt::format("{} takes {} values", name, values));
     if (rest.size() != arguments)
-      throw ParseError(fmt::format("{}: {} words too many or too few", name,
-                                   arguments == 0 ? "its" : "its argument, or"));
+      throw ParseError(
+          fmt::format("{}: expected {}", name, arguments == 0 ? "no argument" : "one argument"));
   }
 
   static UOp made(std::string_view name, const std::vector<UOp>& of, const Words& rest) {

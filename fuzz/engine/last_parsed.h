@@ -6,8 +6,8 @@
 
 namespace touchstone::fuzz {
 
-/// The case last read from a text: a shrink step that measures, checks and shrinks one text reads
-/// it once.
+/// Caches the last parsed case: a shrink step parses a text once, though it measures, checks and
+/// shrinks it.
 template <class Case, Case (*parse)(std::string_view) = Case::parse>
 class LastParsed {
  public:

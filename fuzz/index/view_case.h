@@ -49,7 +49,8 @@ struct ChainKind {
   /// Equally likely; empty: as in a campaign.
   std::vector<MovementOp::Kind> among = {};
   bool dense = false;  // from two to four axes of 2 to 6 elements
-  /// Instead, this many views of a flat buffer, each strided over the one below and padded.
+  /// If above 0: instead of operations a stack of this many views of a flat buffer, each strided
+  /// over the one below and padded.
   int strided = 0;
 };
 std::string draw_chain(Chooser& chooser, const ChainKind& kind);

@@ -69,7 +69,7 @@ class Marker {
  public:
   explicit Marker(Program& program) : program_(program), constants_(program.regions.size()) {}
 
-  // Operands first: what is known of each node from its operands.
+  // Derives facts about each node from those about its operands, which come first.
   void look(int id) {
     const Region& region = program_.regions[static_cast<std::size_t>(id)];
     for (std::size_t i = 0; i < region.nodes.size(); ++i) {

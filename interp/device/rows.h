@@ -12,7 +12,7 @@
 //
 // Types share a row if the results are the same (fxn_for_op.cpp): wrapping types are unsigned, and
 // narrow types compute in wider ones between conversions. Instantiated in rows_float.cpp,
-// rows_integer.cpp and rows_cast.cpp.
+// rows_arithmetic.cpp and rows_cast.cpp.
 
 namespace touchstone::interp {
 

@@ -34,7 +34,7 @@ template struct Cast<std::uint8_t, std::uint32_t>;
 template struct Cast<bool, std::uint32_t>;
 template struct Cast<bool, std::uint64_t>;
 
-// To floats, through double, except for what it cannot represent.
+// To floats: through double, but from 64-bit integers directly, except to float16.
 template struct Cast<double, std::int8_t>;
 template struct Cast<double, std::uint8_t>;
 template struct Cast<double, std::int16_t>;

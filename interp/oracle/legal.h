@@ -418,7 +418,7 @@ requires is_float_storage<T> Legal<T> shortened(Legal<T> a, int digits) {
   return a;
 }
 
-/// MAX of NaN and a number under policies other than NaN winning.
+/// MAX of NaN and a number under profiles in which NaN need not win.
 template <class T>
 requires is_float_storage<T> Legal<T> max_of_nan(const Legal<T>& a, const Legal<T>& b,
                                                  bool number_wins) {

@@ -36,7 +36,7 @@ Legal<T> widened(const Legal<T>& a, const Slack& slack) {
   return Legal<T>::range(moved(a.lo, -slack.ulp), moved(a.hi, slack.ulp), a.nan);
 }
 
-/// Without what no implementation returns: beyond the function's range.
+/// Clips to the function's range: no implementation returns a number beyond it.
 template <class T>
 Legal<T> clamped(NamedFunction f, Legal<T> a) {
   const T least = convert<T>(info(f).least), most = convert<T>(info(f).most);
@@ -45,9 +45,8 @@ Legal<T> clamped(NamedFunction f, Legal<T> a) {
   return a;
 }
 
-/// At single operands. Exact where every implementation is: at zeros and infinities, if the result
-/// is 0, 1/2, 1 or infinite; at the end of an interval, whose other operands are not, if it is 0 or
-/// infinite.
+/// Legal results at single operands. Zeros and infinities give an exact result if that is 0, 1/2, 1
+/// or infinite; at the end of an interval, only if it is 0 or infinite.
 template <class T>
 Legal<T> function_at(NamedFunction f, T x, T y, const Slack& slack, bool is_end = false) {
   const Legal<T> result = Legal<T>::point(scalar::function(f, x, y));
@@ -59,7 +58,7 @@ Legal<T> function_at(NamedFunction f, T x, T y, const Slack& slack, bool is_end 
   return clamped(f, widened(result, slack));
 }
 
-/// The operand without what lies outside the function's domain.
+/// The operand clipped to the function's domain; `outside` is set if that removes a part of it.
 template <class T>
 Legal<T> within_domain(NamedFunction f, Legal<T> a, bool& outside) {
   const T from = convert<T>(info(f).from == 0 ? -0.0F : info(f).from), to = convert<T>(info(f).to);

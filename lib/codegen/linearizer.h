@@ -141,7 +141,7 @@ class Linearizer {
   int reduced(const LazyOp& reduce, int accumulated, int term);  // stays in the innermost loop
   /// As reduced(), for the term at a set of indices whose parts are computed.
   int add_term(const LazyOp& reduce, int accumulated, int indices);
-  /// What is computed of a term before adding it: itself, or the factors of a product.
+  /// The nodes computed per term before it is added: the term, or the factors of a product.
   std::span<const LazyOpPtr> parts_of(const LazyOp& reduce) const;
   bool fuses(const LazyOp& reduce) const;
   int reduce_of_nothing(const LazyOp& reduce);
@@ -184,7 +184,7 @@ class Linearizer {
   std::unordered_map<const LazyOp*, std::vector<int>> in_lanes_;
   bool traced_ = false;
   std::map<int, const LazyOp*> origins_;  // by value
-  // If there are several reduces: the loops and result of each, by what it computes.
+  // If there are several reduces: the loops and result of each, by the node of its Compact.
   struct Result {
     Indices loops;
     int value = -1;
@@ -196,7 +196,7 @@ class Linearizer {
       lane_results_;
 };
 
-/// Returns what is laid out for a kernel, and how. Throws as linearize.
+/// Returns the plan of a kernel's loops. Throws as linearize.
 Plan prepare(const LazyOpPtr& kernel, const CodegenOptions& options);
 /// Runs the linearizer of a prepared kernel and adds the kernel's name and buffers.
 LinearKernel linearized(Linearizer& linearizer, const LazyOpPtr& kernel,

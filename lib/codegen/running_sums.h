@@ -23,10 +23,10 @@ struct RunningSums {
 /// True if every float sum is over one axis, or its innermost axis has a multiple of `count` terms.
 bool rounds_are_whole(const LazyOpPtr& kernel, std::int64_t count);
 
-/// True if running sums pay for float sums over several axes: the innermost axis has at least 16
-/// terms in the kernel as given, so that numbers and variables below that choose alike; and with
-/// merged `axes`, rounds are whole, or rows are long and simple, as terms that fill up a round are
-/// added one by one.
+/// True if running sums pay for float sums over several axes. The innermost axis of the given
+/// kernel must have 16 terms, so that a fixed size and a variable below 16 lead to the same choice.
+/// With merged `axes`, rounds must be whole, or rows long and simple: terms of an incomplete round
+/// are added one by one.
 bool rounds_pay(const LazyOpPtr& kernel, const LazyOpPtr& axes);
 
 bool is_float_sum(const LazyOp& node);

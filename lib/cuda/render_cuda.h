@@ -18,7 +18,7 @@ std::string render_cuda_function(const GridKernel& kernel, std::string_view symb
 
 enum class Target : std::uint8_t {
   Nvptx,  // clang's nvptx64-nvidia-cuda
-  Host    // C11 for this process (host_grid.h)
+  Host    // C11 for this process (host_engine.cpp)
 };
 
 /// The code to place before `functions`, made by render_cuda_function.

@@ -1,4 +1,4 @@
-// The arguments of a call, read as what they must be.
+// The arguments of a call, converted to the types of their parameters.
 #include <algorithm>
 #include <charconv>
 #include <limits>

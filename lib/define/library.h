@@ -160,8 +160,8 @@ Array sort(const Array& x, int axis = -1, bool descending = false);
 Array argsort(const Array& x, int axis = -1, bool descending = false);
 /// 1 at the first maximum along the axis, else 0, of the type of x, as ONNX.
 Array hardmax(const Array& x, int axis = -1);
-/// How many elements of a sorted vector are below each x, or with `right` not above it: int64, as
-/// NumPy. Of an unsorted vector it is the same number. Compares all pairs.
+/// For each x the number of elements of `sorted` below it (`right`: not above it), int64, as NumPy.
+/// An unsorted vector is counted alike. Compares all pairs.
 Array searchsorted(const Array& sorted, const Array& x, bool right = false);
 /// The first k elements in descending order, or in ascending order unless `largest`: of ties those
 /// with lower positions, as JAX and ONNX do. Throws ShapeError unless 0 <= k <= the size.
@@ -207,7 +207,7 @@ Array linear(const Array& x, const Array& weight, const std::optional<Array>& bi
              const Way& way = {});
 /// The result of rows in which no element takes part.
 enum class EmptyRows : std::uint8_t { Nan, Zero };
-/// scores where a bool mask is true, else -inf; or scores + mask, of floats, in the type of scores.
+/// Bool masks: the score where true, else -inf. Float masks: scores + mask, in scores' type.
 Array masked(const Array& scores, const Array& mask);
 /// softmax of the masked x. Empty rows, all of them -inf, are NaN or zeros.
 Array masked_softmax(const Array& x, const Array& mask, int axis = -1,

@@ -191,9 +191,9 @@ Array extreme(const Array& x, const Axes& axes, bool keep, bool last, bool least
 }  // namespace
 
 // A product of floats as 2^(sum of log2 |x|) with a sign. In float64 that is close enough to the
-// product of narrower ones. Legal is what a product in any order may be: with m roundings of unit u
-// within m u / (1 - m u) of it; where a partial product could overflow, infinity; where one could
-// be subnormal, each may be off by `tiny` times all factors above 1.
+// product of narrower ones. Legal are the products in any order: with m roundings of unit u
+// within m u / (1 - m u) of this one; where a partial product could overflow, infinity; where one
+// could be subnormal, each may be off by `tiny` times all factors above 1.
 Array product(const Array& x, const Array& steps, const std::function<Array(const Array&)>& total) {
   const DTypeInfo& type = info(x.dtype());
   const Array zero = count(0), infinite = Array::number("inf");

@@ -119,7 +119,7 @@ Array dequantize_ggml(const Array& q, const std::optional<Array>& scale, int bit
   const std::int64_t bytes = std::int64_t{4} * bits, whole = scale ? bytes : bytes + 2;
   const bool is_signed = bits == 8 && scale;
   if (q.dtype() != (is_signed ? DType::Int8 : DType::UInt8))
-    throw DTypeError(fmt::format("{}: {}; expected {}", what, name(q.dtype()),
+    throw DTypeError(fmt::format("{}: the blocks have type {}; expected {}", what, name(q.dtype()),
                                  is_signed ? "int8 beside scales" : "uint8"));
   if (q.rank() == 0 || q.size(-1) % whole != 0)
     throw ShapeError(fmt::format("{}: the last axis of {} must hold whole blocks of {} bytes", what,

@@ -169,10 +169,10 @@ class Lowering {
                                                     : OpArg());
     }
     if (made_.size() >= kMostNodes)
-      throw AstError(
-          fmt::format("the kernel has more than {} nodes, since values that are read several times "
-                      "are computed as often; store an intermediate result in a buffer",
-                      kMostNodes));
+      throw AstError(fmt::format(
+          "the kernel has more than {} nodes: a value that is read n times is computed n "
+          "times; store an intermediate result in a buffer",
+          kMostNodes));
     made_.emplace(std::move(name), made);
     return made;
   }

@@ -277,8 +277,7 @@ void copy(Buffer& target, const Buffer& source) {
         fmt::format("cannot copy {} elements of {} into a buffer of {} elements of {}",
                     source.size(), name(source.dtype()), target.size(), name(target.dtype())));
   if (between_processes.copy != nullptr && between_processes.copy(target, source)) return;
-  // Copies directly if the host reaches both memories, else through host memory.
-  // own.
+  // Copies directly if the host reaches one of the two memories, else through a host buffer.
   if (source.device().host_memory())
     return target.copy_in({static_cast<const std::byte*>(source.memory()), source.bytes()});
   if (target.device().host_memory())

@@ -9,7 +9,7 @@
 #include "touchstone/base/file.h"
 #include "touchstone/files/array_file.h"
 
-// Readers of the file formats; internal to lib/device.
+// Readers of the file formats; internal to lib/files.
 
 namespace touchstone {
 

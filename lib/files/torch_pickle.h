@@ -9,7 +9,7 @@
 #include "touchstone/dtype/dtype.h"
 #include "touchstone/files/array_reader.h"
 
-// Pickles in files of torch.save; internal to lib/device.
+// Pickles in files of torch.save; internal to lib/files.
 
 namespace touchstone {
 

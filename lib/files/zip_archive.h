@@ -8,7 +8,7 @@
 
 #include "touchstone/base/file.h"
 
-// Zip archives, read and written with libzip; internal to lib/device.
+// Zip archives, read and written with libzip; internal to lib/files.
 
 namespace touchstone {
 

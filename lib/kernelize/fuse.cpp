@@ -94,11 +94,11 @@ PatternMatcher fuse() {
     return as_shape(UOp::new_buffer(UOp::device("HOST"), 6, DType::Float32), {2, 3});
   };
   return PatternMatcher({
-      {"fuse stops at what is stored",
+      {"fuse stops at a stored value",
        UPat(GraphOp::Fuse).over({UPat(GraphOp::Contiguous).named("x")}),
        {"x"},
        [](const Match& m) { return m[0]; },
-       "contiguous() was asked for",
+       "contiguous() was requested",
        [a] {
          const UOp c = a().alu(GraphOp::Sin).contiguous();
          return Examples{{fused(c), c}};

@@ -194,8 +194,8 @@ RewriteMap order_assigns(const UOp& sink, const RewriteMap& before) {
     do --i;
     while (path[i].node.op() != GraphOp::Assign && path[i].node != back_at);
     throw AstError(fmt::format(
-        "cycle detected: {} is read before and after it is assigned to, by kernels that wait for "
-        "each other; what reads it must either depend on ASSIGN or BUFFER",
+        "cycle detected: kernels that wait for each other read {} both before and after it is "
+        "assigned to; let all of them read the old buffer or the assigned result",
         path[i].node.op() == GraphOp::Assign ? target_text(path[i].node) : back_at.line()));
   };
   const auto enter = [&](const UOp& u) {

@@ -261,7 +261,7 @@ std::vector<Rule> of_copies() {
          return Examples{{UOp::mstack({a, b}).mselect(1), b},
                          {on(a_and_b(), {2}).base().mselect(0), {}}};
        }},
-      {"selected of what is moved",
+      {"selected of a moved tensor",
        UPat(GraphOp::MSelect)
            .over({UPat(OpSet::of(GraphOpGroup::Movement)).over({UPat::var("s")}).named("x")}),
        {"x"},
@@ -282,7 +282,7 @@ std::vector<Rule> of_copies() {
          const UOp c = on(a_and_b(), {2}).const_like(1.0);
          return Examples{{c.mselect(1), UOp::constant(c.value(), {2}, one("B"))}};
        }},
-      {"stack of what is moved",
+      {"stack of moved tensors",
        UPat(GraphOp::MStack),
        {},
        stack_of_moved,
@@ -371,7 +371,7 @@ PatternMatcher placement_rules() { return PatternMatcher(of_copies()); }
 
 PatternMatcher stored_stacks() {
   return PatternMatcher({
-      {"stack of what has no memory",
+      {"stack of tensors without memory",
        UPat(GraphOp::MStack),
        {},
        stored_stack,

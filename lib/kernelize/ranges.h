@@ -7,8 +7,8 @@ namespace touchstone::kernelize {
 
 /// The scheduler `ranges`: returns the nodes from grouping's set that stay realized if a kernel may
 /// hold any number of reduces. A node is computed in the kernel that reads it if that adds no work:
-/// exactly one kernel reads it, always in the same loops, with no loop that it is constant along
-/// outside a loop that it varies along; and a reduce is not computed for each term of another,
+/// exactly one kernel reads it, always in the same loops; no loop along which it is constant
+/// encloses one along which it varies; and it is not a reduce repeated for each term of another,
 /// where vectorization would fail. Counting reduces are inlined wherever they are read, if cheap. A
 /// value computed by several kernels is realized if that moves fewer bytes. `asked`: outputs and
 /// similar, which stay realized, as do readers of a buffer that is assigned to.

@@ -362,7 +362,7 @@ std::vector<Rule> of_memory() {
          return Examples{{v.contiguous(), v},
                          {seen(b, ShapeTracker::contiguous({5})).contiguous(), {}}};
        }},
-      {"contiguous of what is stored",
+      {"contiguous of a stored tensor",
        UPat(GraphOp::Contiguous).over({UPat(stored).named("x")}),
        {"x"},
        source,

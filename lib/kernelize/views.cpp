@@ -159,12 +159,12 @@ PatternMatcher merge_views() {
 PatternMatcher replace_contiguous() {
   const UPat view = UPat(GraphOp::View).over({UPat::var("x")}).named("v");
   return PatternMatcher({
-      {"remember what is stored",
+      {"remember stored views",
        UPat(GraphOp::Contiguous).over({view}).named("c"),
        {"c", "v", "x"},
        remember_stored,
        "an invertible view stores all of its base"},
-      {"read what is stored",
+      {"read stored values",
        UPat(elementwise_ops()),
        {},
        read_stored,

@@ -48,7 +48,6 @@ class CacheCollector {
 ///
 /// Inputs must match the shapes, types, devices and views of the second call; a varying size is a
 /// variable with its value in `values`. Results are new tensors each time.
-/// changes is a variable, with its value in `values`. Results are new tensors each time.
 class TinyJit {
  public:
   using Tensors = std::vector<LazyBufferPtr>;

@@ -20,7 +20,7 @@ bool is_symbolic(const Shape& shape) {
   return std::ranges::any_of(shape, [](const sint& s) { return !s.is_int(); });
 }
 
-// Excludes what has a new value each time or uses foreign memory.
+// Excludes nodes with a new value each time or foreign memory.
 bool may_be_remembered(const LazyBuffer& b) {
   if (!b.is_base()) return true;
   return !b.several() && b.move() == nullptr && b.op() != Op::Empty && b.op() != Op::Rand &&
@@ -339,9 +339,9 @@ LazyBufferPtr LazyBuffer::assign(const LazyBufferPtr& value) {
                                   value->device(), device_));
   if (several_ && axis_ != value->axis_)
     throw BufferError(fmt::format(
-        "assign: the target is sharded along {}, but the value along {}; shard one like the other",
-        axis_ ? fmt::format("axis {}", *axis_) : "none",
-        value->axis_ ? fmt::format("axis {}", *value->axis_) : "none"));
+        "assign: the target is {}, but the value is {}; shard one like the other",
+        axis_ ? fmt::format("sharded along axis {}", *axis_) : "not sharded",
+        value->axis_ ? fmt::format("sharded along axis {}", *value->axis_) : "not sharded"));
   if (!is_realized()) return value->contiguous();
   LazyBufferPtr made(new LazyBuffer(device_, dtype_, ShapeTracker::contiguous(shape())));
   made->op_ = Op::Contiguous;

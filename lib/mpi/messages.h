@@ -31,8 +31,7 @@ class Messages {
   /// Starts a transfer. Until it is settled, do not write `from`, nor read or write `into`.
   void send(const Buffer& from, int to, const std::string& what);
   void receive(Buffer& into, int from, const std::string& what);
-  /// Waits for the messages that use this buffer: before writing it if `written`, else before
-  /// reading it.
+  /// Waits until this buffer may be written (`written`) or read.
   void settle(const Buffer& made, bool written);
   void settle_all();
 

@@ -9,7 +9,7 @@
 namespace touchstone {
 
 /// Bit i (first 64 axes): all elements of a node along axis i are equal, because no view below
-/// moves or is masked along it. Of a stack the last two views count, without masks between them.
+/// moves or is masked along it. Of a stack, the outermost view counts, and the next without masks.
 using StillAxes = std::uint64_t;
 
 /// The still axes of every node of the tree. A view that is all masked is still along all axes, but

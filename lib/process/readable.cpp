@@ -98,8 +98,8 @@ class Readable {
   bool is_covered(const fs::path& path) const {
     return std::ranges::any_of(all_, [&](const Place& p) { return is_below(path, p.path); });
   }
-  // Of a folder that is private as a whole, such as a home, what has no leading dot. One that holds
-  // such a folder was walked.
+  // In a wholly private folder, such as a home, adds entries without a leading dot. Folders that
+  // contain a private one are handled by walk().
   void need_folder(const fs::path& place) {
     if (place.empty() || is_covered(place)) return;
     std::error_code ignored;

@@ -396,9 +396,9 @@ Tensor interpolate(const Tensor& x, const Sizes& sizes, Interpolation mode, Alig
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const int axis = x.rank() - static_cast<int>(sizes.size() - i);
     if (x.size(axis) < 1 || sizes[i] < 1)
-      throw ShapeError(
-          fmt::format("interpolate: axis {} of shape {} to {} elements; both sizes are 1 or more",
-                      axis, str(x.shape()), sizes[i]));
+      throw ShapeError(fmt::format(
+          "interpolate: cannot resize axis {} of shape {} to {} elements; both sizes are 1 or more",
+          axis, str(x.shape()), sizes[i]));
     const Source from = sources(x.size(axis), sizes[i], mode, corners);
     const Tensor low = take(out, from.low, axis);
     if (mode == Interpolation::Nearest) {

@@ -126,7 +126,7 @@ Tensor BatchNorm::operator()(const Tensor& x, Mode mode) const {
   const double unbiased =
       static_cast<double>(count) / static_cast<double>(std::max<std::int64_t>(1, count - 1));
   const auto move = [&](Tensor running, const Tensor& seen) {
-    // Otherwise a graph that nobody reads would grow, as in training.
+    // Otherwise an unread graph would grow, as in training.
     if (StateLog::current() == nullptr) realize(std::vector{running});
     running.assign((running.detach() * (1 - momentum) + seen.detach() * momentum).contiguous());
     optim::realize_at_next_step(running);

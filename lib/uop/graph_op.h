@@ -46,7 +46,7 @@ enum class GraphOpGroup : std::uint8_t {
 /// Properties of a kind of node. It has `least` to `most` sources. `commutes`: its two sources can
 /// be exchanged. `keeps_zero`: zeros give +0, so padding may pass through. `contiguous`: the result
 /// is row-major in memory or needs no memory. `kernel`: the op of a kernel's AST that computes the
-/// same; its facts stand in op_table. None for CMPNE (see kernelize/lower.h), OR, AND, SHL, SHR,
+/// same; its facts stand in op_table. None for CMPNE (see kernelize/lower.cpp), OR, AND, SHL, SHR,
 /// POW, THREEFRY, and for CAST and BITCAST, which carry types.
 struct GraphOpInfo {
   GraphOp op;

@@ -374,7 +374,7 @@ void check_axes(const std::vector<UOp>& order) {
     if (st == nullptr || (st->rank() == 0 && !is_elementwise(order[place].op()))) continue;
     if (sizes.size() != st->shape().size())
       broken(order[place], place, "one shape",
-             fmt::format("it has {} axes, what is stored {}", st->rank(), sizes.size()));
+             fmt::format("it has {} axes, the stored value {}", st->rank(), sizes.size()));
     for (std::size_t i = 0; i < sizes.size(); ++i)
       if (st->shape()[i] != sint(1) && sizes[i] != sint(1) && st->shape()[i] != sizes[i])
         broken(order[place], place, "one shape",

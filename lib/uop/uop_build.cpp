@@ -115,7 +115,7 @@ UOp UOp::reduce(GraphOp op, std::vector<int> axes, bool fused) const {
 
 UOp UOp::ask(GraphOp op) const {
   if (group(op) != GraphOpGroup::Ask)
-    throw AstError(fmt::format("a tensor cannot be asked for {}", name(op)));
+    throw AstError(fmt::format("{} is not a request to a tensor", name(op)));
   return make(op, dtype(), {*this});
 }
 

@@ -482,7 +482,7 @@ void bind_kernel(py::module_& m) {
           "The verdict on the kernel that ends in it.")
       .def_readonly("runs", &Blame::runs, "Number of kernels that the candidate ran.")
       .def("__repr__", [](const JudgedBlame& b) {
-        return "<Blame " + (b.node == nullptr ? std::string("nobody") : node_text(b.node)) + ">";
+        return "<Blame " + (b.node == nullptr ? std::string("no node") : node_text(b.node)) + ">";
       });
   m.def("blame", &blamed, py::arg("kernel"), py::arg("inputs"), py::arg("run"),
         py::arg("profile") = "",

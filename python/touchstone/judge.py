@@ -42,7 +42,7 @@ def judge(fn, reference: str | _kernel.Kernel, inputs=None, *, profile: str | No
         they like, and for a Kernel without a definition, else "glibc" (docs/oracle.md).
     attributes: of the definition, as axis=1.
 
-    What fn raises is raised. Throws ParseError, ShapeError, DTypeError, BufferError.
+    Exceptions of fn propagate. Raises ParseError, ShapeError, DTypeError, BufferError.
     """
     shapes, allowed = None, profile or ""
     if isinstance(reference, _kernel.Kernel):

@@ -45,7 +45,7 @@ def as_array(elements: Elements):
 
 def eval(kernel: Kernel, *inputs: object):
     """The reference's output for these arrays, each of the dtype of the kernel's buffer 1, 2, ...: correctly rounded,
-    sums exact. Throws BufferError, DTypeError, AstError, and TypeError for an argument that is no array."""
+    sums exact. Raises BufferError, DTypeError, AstError, and TypeError for an argument that is no array."""
     return as_array(_kernel._eval(kernel, *inputs))
 
 

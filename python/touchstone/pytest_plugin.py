@@ -85,7 +85,7 @@ def _page(records):
                    f"<td>{escape(str(r.verdict))}</td></tr>" for r in records)
     return ("<!doctype html><meta charset='utf-8'><title>Touchstone</title><style>body{font-family:sans-serif}"
             "td,th{padding:.2em .6em;text-align:left;border-bottom:1px solid #ccc}.FAIL,.SUSPECT{background:#fdd}"
-            ".WEAK{background:#ffd}</style><h1>Verdicts</h1><p>A smaller error than <i>power</i> could pass.</p>"
+            ".WEAK{background:#ffd}</style><h1>Verdicts</h1><p>Errors smaller than <i>power</i> could go unnoticed.</p>"
             "<table><tr><th>verdict</th><th>power</th><th>operation</th><th>test</th><th>in words</th></tr>"
             f"{rows}</table>\n")
 

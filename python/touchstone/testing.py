@@ -43,10 +43,10 @@ def assert_legal(actual: object, op: str, *inputs: object, profile: str | None =
     op: a name of touchstone.kernel.definitions; inputs and attributes are its arguments.
     profile: the allowed arithmetic, a profile's name or its JSON; None: that of a `judging` scope, else "library" for
         operations whose algorithm is free, else "glibc" (docs/oracle.md).
-    weak_ok: passes a verdict without power (WEAK), too, where most of the legal ranges are too wide to show an error.
+    weak_ok: also accepts WEAK: most legal ranges are too wide to show an error.
 
-    Raises AssertionError with the first illegal element, its index, its legal values and, if known, the cause. Throws ParseError, ShapeError,
-    DTypeError, BufferError, TypeError where the question is wrong.
+    Raises AssertionError with the first illegal element, its index, its legal values and, if known, the cause. Raises
+    ParseError, ShapeError, DTypeError, BufferError or TypeError for invalid arguments.
     """
     __tracebackhide__ = True
     scopes = _scopes.get()

@@ -5,7 +5,7 @@
 namespace touchstone {
 
 /// inner after outer as one view: outer's flat index is unravelled over inner's shape. nullopt if
-/// there is no such view, exact within the budget of `merge_pair`; with variables, if none was
+/// no single view exists (exact within the budget of `merge_pair`), or, with variables, if none was
 /// proved.
 std::optional<View> merge(const View& inner, const View& outer);
 

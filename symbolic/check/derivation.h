@@ -11,21 +11,21 @@ namespace touchstone::symbolic {
 
 /// A step without a rule: both parts have the same normal form (ring.h).
 inline constexpr std::string_view kArithmetic = "arithmetic";
-/// The same step with its law named; the checker ignores the name.
+/// An arithmetic step with the name of its law; the checker ignores the name.
 struct ArithmeticLaw {
   std::string_view name, title;
 };
 inline constexpr ArithmeticLaw kArithmeticLaws[] = {
     {"arithmetic", "the same by arithmetic, by several laws at once"},
-    {"arithmetic.numbers", "numbers are computed, and what adds nothing drops out"},
+    {"arithmetic.numbers", "numbers are computed, and zeros drop out"},
     {"arithmetic.order", "operands change places"},
     {"arithmetic.terms", "like terms add up, and products are multiplied out or put together"},
-    {"arithmetic.comparison", "terms change sides, and what is not less is at least as large"},
+    {"arithmetic.comparison", "terms change sides, and not x < y is y <= x"},
     {"arithmetic.logic", "conditions decide, hold or exclude each other"},
     {"arithmetic.choice",
      "terms move into a choice or out of it, and choices on one condition join"},
     {"arithmetic.extremes",
-     "of max and min: members in any order, each once, and what all have moves out"},
+     "of max and min: members in any order, each once, and common terms move out"},
     {"arithmetic.signs", "tdiv and tmod are // and % of absolute values, with the signs put back"},
 };
 constexpr const ArithmeticLaw* find_arithmetic_law(std::string_view name) {

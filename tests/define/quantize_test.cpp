@@ -259,7 +259,7 @@ TEST(Quantize, OfInputsThatDoNotFitIsAnError) {
       {"dequantize(x[4]:i8, s[], z[]:f16)", "zero points must be integers"},
       {"fake_quantize(x[4], s[], quant_min=2, quant_max=1)", "levels 2 to 1"},
       {"fake_quantize(x[4], s[], quant_max=100000)", "within [-65536, 65536]"},
-      {"dequantize_q8_0(q[34])", "dequantize_q8_0: float32; expected uint8"},
+      {"dequantize_q8_0(q[34])", "dequantize_q8_0: the blocks have type float32; expected uint8"},
       {"dequantize_q8_0(q[32]:u8, d[1])", "expected int8 beside scales"},
       {"dequantize_q8_0(q[33]:u8)", "must hold whole blocks of 34 bytes"},
       {"dequantize_q4_0(q[32]:u8, d[1]:f16)", "scales of shape [1]; the blocks of [32] take [2]"},

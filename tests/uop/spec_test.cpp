@@ -199,7 +199,7 @@ std::vector<Breach> kernel_breaches() {
       {"one shape", "it stores shape (1,), another (4,)",
        UOp::sink({store, made(GraphOp::Store, none,
                               {seen(2, {1}), made(GraphOp::Load, f, {seen(1, {1})})})})},
-      {"one shape", "it has 2 axes, what is stored 1",
+      {"one shape", "it has 2 axes, the stored value 1",
        UOp::sink({made(GraphOp::Store, none, {seen(0, {4}), over_flat(seen(1, {2, 2}))})})},
       {"one shape", "axis 0 has size 3, elsewhere 4",
        UOp::sink({made(GraphOp::Store, none, {seen(0, {4}), over_flat(seen(1, {3}))})})},

@@ -94,7 +94,7 @@ class Adapter:
 
 
 def load(name, **options):
-    """The adapter of that name. Throws ImportError if its package is missing, ValueError for an unknown name, TypeError for
+    """The adapter of that name. Raises ImportError if its package is missing, ValueError for an unknown name, TypeError for
     an unknown option."""
     if name not in NAMES:
         raise ValueError(f"there is no adapter '{name}'; choose from: {', '.join(NAMES)}")

@@ -1,4 +1,4 @@
-"""NumPy. Its own AVX-512 code for log2 and sin errs more than libm."""
+"""NumPy. Its own AVX-512 code for log2 and sin has larger errors than libm."""
 import numpy as np
 
 from . import Adapter as _Adapter

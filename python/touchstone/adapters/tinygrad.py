@@ -1,7 +1,7 @@
 """tinygrad 0.8: its functions, and `watch`, under which every kernel that a device runs is judged.
 
-Written against its interface of that version, in which Device[NAME].get_runner(ast) gives an object, kept for the next
-time, whose exec(buffers, var_vals) calls it; TinyJit calls it alone. buffers[0] is the output.
+In that version Device[NAME].get_runner(ast) returns a runner and caches it; exec(buffers, var_vals) calls the runner,
+TinyJit calls it directly. buffers[0] is the output.
 """
 import numpy as np
 
@@ -15,7 +15,7 @@ _BITS = {"bfloat16": "uint16", "float8_e4m3": "uint8", "float8_e5m2": "uint8"}
 
 
 class Verdicts(list):
-    """(kernel, verdict) of each that ran. `refused`: (ast, why) of each that has no kernel here."""
+    """(kernel, verdict) of each kernel that ran. `refused`: (ast, exception) of each AST that has no kernel here."""
 
     def __init__(self):
         self.refused = []
@@ -30,7 +30,7 @@ def _host(buffer):
 
 
 class watch:
-    """with watch(Device["CLANG"]) as verdicts: what runs there is judged."""
+    """with watch(Device["CLANG"]) as verdicts: judges every kernel that runs there."""
 
     def __init__(self, device, profile=None):
         if not hasattr(device, "get_runner"):
@@ -51,7 +51,7 @@ class watch:
             self.device.get_runner = self.own
 
     def runner(self, ast):
-        """The runner of that AST, of a class of its own until the watch ends: whoever keeps it calls that one."""
+        """The runner of that AST, with a judging class until the watch ends, so that kept references are judged, too."""
         from .. import Error
         runner = self.get_runner(ast)
         cls = type(runner)

@@ -147,7 +147,7 @@ def _views(st):
 
 
 def to_kernel(ast):
-    """The kernel of a LazyOp, ours or tinygrad's own, whose root is a STORE. Throws touchstone.AstError, ParseError."""
+    """The kernel of a LazyOp, ours or tinygrad's own, whose root is a STORE. Raises touchstone.AstError, ParseError."""
     variables = {v.expr: [v.min, v.max] for v in ast.vars()}
     writer = _Writer({name: _symbolic.Variable(name, *ends) for name, ends in variables.items()})
     writer.place(ast)

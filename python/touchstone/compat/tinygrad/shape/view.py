@@ -47,7 +47,7 @@ def _flat(pairs):
 
 
 class _Moves:
-    """Movement of a view or a tracker, which asserts what tinygrad asserts. _moving: the core's; _of wraps the core's
+    """Movement of a view or tracker, with tinygrad's assertions. _moving: the core's; _of wraps the core's
     result."""
     __slots__ = ()
 
