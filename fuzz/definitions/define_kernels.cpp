@@ -538,6 +538,8 @@ Array dropout(const GivenArrays& g) {
   return g.by(is_bool(g["kept"].dtype) ? "operator* number=1 %0; " + kept + "; where b=0 %1 $"
                                        : "operator* %0 %1; " + kept);
 }
+}  // namespace
+
 Array reduced(const GivenArrays& g, Array losses) {
   if (const Array* w = g.find("weight")) losses = chained("operator*", {losses, *w});
   const std::string_view by = g.word("reduction");
@@ -545,6 +547,9 @@ Array reduced(const GivenArrays& g, Array losses) {
   if (by != "batchmean") return chained(by, {losses});
   return chained(fmt::format("sum; operator/ number={}", losses.shape.at(0)), {losses});
 }
+
+namespace {
+
 // Of classes: targets outside have no loss.
 template <bool kLogits>
 Array class_loss(const GivenArrays& g) {

@@ -233,6 +233,97 @@ Array mean_variance_normalization(const GivenArrays& g) {
       "operator+ number=1e-9; operator/ %2 $");
 }
 
+template <auto F>
+Array loss_each(const GivenArrays& g) {
+  return reduced(g, each_of<F>(g));
+}
+template <auto F>
+constexpr auto kLoss = in_float32<loss_each<F>>;
+Near at_least_zero(const Near& x) { return larger(x, Near(0)); }
+
+Near poisson(const Cells& v, const Named& n) {
+  const Near &x = v[0], &t = v[1];
+  const bool of_log = n["log_input"] == 1, full = n["full"] == 1 && t.v > 1;
+  const Near loss = of_log ? exp(x) - t * x : x - t * log(x + Near(n["eps"]));
+  const Real two_pi = 2 * std::acos(Real{-1});
+  return full ? loss + (t * log(t) - t + Near(0.5L) * log(Near(two_pi) * t)) : loss;
+}
+Near gaussian(const Cells& v, const Named& n) {
+  const Near d = v[0] - v[1], var = larger(v[2], Near(n["eps"]));
+  const Real half_log = std::log(2 * std::acos(Real{-1})) / 2;
+  return Near(0.5L) * (log(var) + d * d / var) + Near(n["full"] == 1 ? half_log : 0, 0);
+}
+// Sums over the last axis of products of two arrays.
+Near along_last(const Array& x, const Array& y, Sizes at) {
+  Sum sum;
+  at.push_back(0);
+  for (; at.back() < x.shape.back(); ++at.back()) sum.add(x[at] * y[at]);
+  return sum.value();
+}
+Array cosine_embedding(const GivenArrays& g) {
+  const Array &x = g["x"], &y = g["y"], &target = g["target"];
+  const Named n{g};
+  return reduced(g, made(x.dtype, target.shape, [&](const Sizes& at) -> Near {
+                   const Near least(1e-12L);
+                   const Near cosine = along_last(x, y, at) / sqrt((along_last(x, x, at) + least) *
+                                                                   (along_last(y, y, at) + least));
+                   const Real t = target[at].v;
+                   return t == 1    ? Near(1) - cosine
+                          : t == -1 ? at_least_zero(cosine - Near(n["margin"]))
+                                    : Near(0);
+                 }));
+}
+Array distance(const GivenArrays& g, const char* other, bool keep) {
+  return chained(
+      fmt::format("operator- %0 %1; operator+ number={}; square; sum axes=-1 keep={}; sqrt",
+                  g.word("eps"), keep ? 1 : 0),
+      {g["x"], g[other]});
+}
+Array pairwise_distance(const GivenArrays& g) { return distance(g, "y", g.is("keep")); }
+Array triplet_margin(const GivenArrays& g) {
+  const Array far = distance(g, "negative", false), near = distance(g, "positive", false);
+  const Named n{g};
+  return reduced(g, made(near.dtype, near.shape, [&](const Sizes& at) {
+                   return at_least_zero(Near(n["margin"]) + near[at] - far[at]);
+                 }));
+}
+Array multilabel_soft_margin(const GivenArrays& g) {
+  return reduced(g,
+                 chained("mean axes=-1", {chained("binary_cross_entropy_with_logits reduction=none",
+                                                  {g["x"], g["target"]})}));
+}
+Array multi_margin(const GivenArrays& g) {
+  const Array &x = g["x"], &target = g["target"];
+  const Named n{g};
+  return reduced(g, made(x.dtype, target.shape, [&](const Sizes& at) -> Near {
+                   const std::int64_t label = target.whole(at), classes = x.shape[1];
+                   const Near right = label >= 0 && label < classes ? x[{at[0], label}] : Near(0);
+                   Sum sum;
+                   for (std::int64_t c = 0; c < classes; ++c) {
+                     const Near d = at_least_zero(Near(n["margin"]) - right + x[{at[0], c}]);
+                     if (c != label) sum.add(n["p"] == 2 ? d * d : d);
+                   }
+                   return sum.value() / Near(static_cast<Real>(classes));
+                 }));
+}
+Array response_norm(const GivenArrays& g) {
+  const Array& x = g["x"];
+  const Named n{g};
+  const std::int64_t size = g.call.whole("size", 1);
+  return made(x.dtype, x.shape, [&](const Sizes& at) {
+    Sum sum;
+    Sizes from = at;
+    for (std::int64_t k = 0; k < size; ++k) {
+      from[1] = at[1] - size / 2 + k;
+      if (from[1] >= 0 && from[1] < x.shape[1]) sum.add(x[from] * x[from]);
+    }
+    const Near mean = sum.value() / Near(static_cast<Real>(size));
+    const Real beta = n["beta"];
+    return x[at] / through([&](Real v) { return std::pow(v, beta); },
+                           Near(n["k"]) + Near(n["alpha"]) * mean, 6);
+  });
+}
+
 // clang-format off
 constexpr KernelLoops kSampling[] = {
     {"grid_sample", 'F', "n,c,W;n,O,D:g", "", in_float32<grid_sample>},
@@ -278,6 +369,27 @@ constexpr KernelLoops kSampling[] = {
     {"l2_norm", 'F', "*", "", in_float32<l2_norm>},
     {"normalize", 'F', ".,a", "", in_float32<normalize>},
     {"mean_variance_normalization", 'F', ".,a", "", in_float32<mean_variance_normalization>},
+    {"cosine_similarity", 'F', "n,d,a;n,d,a", "", in_float32<[](const GivenArrays& g) {
+       return g.by("operator* %0 %1; sum axes={axis}; square %0; sum axes={axis}; sqrt; clamp low={eps} high=inf; "
+                   "square %1; sum axes={axis}; sqrt; clamp low={eps} high=inf; operator* %7 $; operator/ %3 $");
+     }>},
+    {"pairwise_distance", 'F', ".,a;.,a", "", in_float32<pairwise_distance>},
+    {"local_response_norm", 'F', "n,c,a", "", in_float32<response_norm>},
+    {"hinge_embedding_loss", 'F', "~;~", "", kLoss<[](const Cells& v, const Named& n) {
+       return (v[1].v == 1 ? Near(0) : at_least_zero(Near(n["margin"]) - v[0])) + (v[1].v == -1 ? Near(0) : v[0]);
+     }>},
+    {"margin_ranking_loss", 'F', "~;~;~", "", kLoss<[](const Cells& v, const Named& n) {
+       return at_least_zero(Near(n["margin"]) - v[2] * (v[0] - v[1]));
+     }>},
+    {"soft_margin_loss", 'F', "~;~", "", kLoss<[](const Cells& v, const Named&) {
+       return through([](Real r) { return std::fmax(r, 0) + std::log1p(std::exp(-std::fabs(r))); }, -(v[1] * v[0]), 6);
+     }>},
+    {"poisson_nll_loss", 'F', "~;~", "", kLoss<poisson>},
+    {"gaussian_nll_loss", 'F', "~;~;~", "", kLoss<gaussian>},
+    {"triplet_margin_loss", 'F', ".,a;.,a;.,a", "", in_float32<triplet_margin>},
+    {"cosine_embedding_loss", 'F', "n,a;n,a;n", "", in_float32<cosine_embedding>},
+    {"multilabel_soft_margin_loss", 'F', "n,a;n,a", "", in_float32<multilabel_soft_margin>},
+    {"multi_margin_loss", 'F', "n,c;n:c", "", in_float32<multi_margin>},
     {"trace", 'N', "a,b", "diagonal a=0 b=1; sum; cast to={x}"},
 };
 // clang-format on

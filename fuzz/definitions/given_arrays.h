@@ -33,6 +33,8 @@ struct GivenArrays {
   Array by(std::string_view calls) const;
 };
 
+/// Losses times the weight, if there is one, reduced as the argument says.
+Array reduced(const GivenArrays& g, Array losses);
 /// Rows of samples between elements, and of the definitions that are formulas.
 std::span<const KernelLoops> sampling_and_formula_loops();
 

@@ -247,13 +247,14 @@ class SignatureDrawing {
         {"smoothing", "0.25 0.5"}, {"ignore", "0 1 -1"}, {"ignore_index", "0 1 -1"}, {"divisor_override", "3 1"},
         {"quant_min", "-8 0 -128"}, {"quant_max", "7 100"}, {"mode=mean", "sum mean max"}, {"mode=dcr", "dcr crd"}, {"mode=bilinear", "nearest bicubic"},
         {"mode=constant", "reflect edge wrap symmetric"}, {"padding_mode", "border reflection"}, {"scale", "0.5 2.0"},
-        {"reduction", "mean sum none"}, {"dtype", "int32 float16 float32 int64 uint8"}};
+        {"margin", "0.25 1.5"}, {"k=1", "2.0 0.5"},
+        {"p=1", "2 1"}, {"reduction", "mean sum none"}, {"dtype", "int32 float16 float32 int64 uint8"}};
     struct Range {
       std::string_view name;
       std::int64_t low = 0, high = 1;
     };
     static constexpr Range kRanges[] = {
-        {"keep"}, {"last"}, {"descending"}, {"largest"}, {"causal"}, {"count_include_pad"}, {"log_target"},
+        {"keep"}, {"full"}, {"log_input"}, {"last"}, {"descending"}, {"largest"}, {"causal"}, {"count_include_pad"}, {"log_target"},
         {"interleaved"}, {"linear_before_reset"}, {"align_corners"}, {"aligned"}, {"right"}, {"batch_dims"}, {"sampling_ratio", 1, 3}, {"transpose_a"}, {"transpose_b"},
         {"correction", 0, 2}, {"shift", -4, 4}, {"times", 1, 3}, {"diagonal", -3, 3}};
     // clang-format on
@@ -261,7 +262,7 @@ class SignatureDrawing {
     if (const auto* words = std::ranges::find_if(
             kWords, [&](const auto& w) { return w[0] == name || w[0] == name + "=" + fallback; });
         words != std::end(kWords)) {
-      if (fallback == "..." || d_.chance(1, 2))
+      if ((fallback == "..." || d_.chance(1, 2)) && !(name == "mode" && d_.call.has("value")))
         d_.call.set(name, std::string(d_.chooser.pick(split((*words)[1], ' '))));
       if (name_ == "kl_div" && d_.chance(1, 4)) d_.call.set("reduction", "batchmean");
     } else if (name_ == "tile") {
@@ -288,6 +289,8 @@ class SignatureDrawing {
       if (is_float(d_.dtype) && itemsize(d_.dtype) < 4) d_.maybe(name, {"float32", "float64"});
     } else if (name == "to") {
       draw_to();
+    } else if (name == "size" && takes("k")) {
+      d_.set("size", d_.between(1, 4));
     } else if (name == "size") {
       d_.call.set("size", name_ == "center_crop_pad"               ? each_size(d_.between(0, rank))
                           : takes("start")                         ? smaller(first_)

@@ -122,10 +122,13 @@ Array pad_of(const Call& c) {
   }
   static constexpr std::string_view kModes[] = {"constant", "reflect", "edge", "wrap", "symmetric"};
   const auto mode = static_cast<PadMode>(c.choice("mode", kModes));
-  if (mode != PadMode::Constant) return pad_by(x, padding, mode);
   const Array value = c.array("value");
-  return value.is_number() && value.node()->number == "0" ? x.pad(padding)
-                                                          : pad_with(x, padding, value);
+  const bool is_zero = value.is_number() && value.node()->number == "0";
+  if (mode != PadMode::Constant && !is_zero)
+    throw ParseError(fmt::format("value is for mode=constant; mode={} repeats elements of x",
+                                 kModes[static_cast<std::size_t>(mode)]));
+  if (mode != PadMode::Constant) return pad_by(x, padding, mode);
+  return is_zero ? x.pad(padding) : pad_with(x, padding, value);
 }
 
 Array permute_of(const Call& c) {
@@ -328,6 +331,13 @@ const Definition kNamed[] = {
      [](const Call& c) {
        return batch_norm(c.array("x"), c.array("mean"), c.array("var"), c.maybe("w"), c.maybe("b"),
                          c.array("eps"), c.way());
+     },
+     kLoose},
+    {"rows", "local_response_norm(x, size=..., alpha=1e-4, beta=0.75, k=1)",
+     "x / (k + alpha mean(x*x))^beta, of the channels around each, axis 1",
+     [](const Call& c) {
+       return local_response_norm(c.array("x"), c.integer("size"), c.array("alpha"),
+                                  c.array("beta"), c.array("k"));
      },
      kLoose},
     {"rows", "masked_softmax(x, mask, axis=-1, empty=nan)",

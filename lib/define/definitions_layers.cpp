@@ -43,7 +43,7 @@ Array lstm_of(const Call& c) {
   return lstm_cell(c.array("x"), c.array("h"), c.array("c"), weights_of(c), GivesC, c.way());
 }
 
-constexpr std::string_view kTanhOrRelu[] = {"tanh", "relu"};
+constexpr std::string_view kTanhOrRelu[] = {"tanh", "relu"}, kOneOrTwo[] = {"1", "2"};
 
 // clang-format off
 const Definition kLayers[] = {
@@ -70,6 +70,8 @@ const Definition kLayers[] = {
     {"formulas", "normalize(x, axis=1, eps=1e-12)", "x / maximum(l2_norm(x, axis=axis, keep=1), eps)", nullptr, kMayDiffer},
     {"formulas", "mean_variance_normalization(x, axis=...)", "(x - mean(x, axis=axis, keep=1)) / (std(x, axis=axis, keep=1) + 1e-9)", nullptr, kMayDiffer},
     {"formulas", "trace(x)", "sum(diagonal(x))", nullptr, kMayDiffer},
+    {"formulas", "cosine_similarity(x, y, axis=1, eps=1e-8)", "sum(x * y, axis=axis) / (maximum(l2_norm(x, axis=axis), eps) * maximum(l2_norm(y, axis=axis), eps))", nullptr, kMayDiffer},
+    {"formulas", "pairwise_distance(x, y, eps=1e-6, keep=0)", "l2_norm(x - y + eps, axis=-1, keep=keep)", nullptr, kMayDiffer},
 
     {"activations", "leaky_relu(x, slope=0.01)", "x > 0 ? x : slope x",
      [](const Call& c) { return leaky_relu(c.array("x"), c.array("slope")); }, kMayDiffer},
@@ -116,6 +118,17 @@ const Definition kLayers[] = {
      }, kMayDiffer},
     {"losses", "kl_div(x, target, log_target=0, reduction=none)", "t log(t) - t x, of log-probabilities x; batchmean: sum / n",
      [](const Call& c) { return kl_div(c.array("x"), c.array("target"), c.flag("log_target"), reduction_of(c, 4), c.way()); }, kMayDiffer},
+
+    {"losses", "hinge_embedding_loss(x, target, margin=1, reduction=none)", "where(target == 1, 0, maximum(margin - x, 0)) + where(target == -1, 0, x)", nullptr, kMayDiffer},
+    {"losses", "margin_ranking_loss(x, y, target, margin=0, reduction=none)", "maximum(margin - target * (x - y), 0)", nullptr, kMayDiffer},
+    {"losses", "soft_margin_loss(x, target, reduction=none)", "softplus(-target * x)", nullptr, kMayDiffer},
+    {"losses", "poisson_nll_loss(x, target, log_input=1, full=0, eps=1e-8, reduction=none)", "where(log_input == 1, exp(x) - target * x, x - target * log(x + eps)) + where(full * target > 1, target * log(target) - target + 0.5 * log(6.283185307179586 * target), 0)", nullptr, kMayDiffer},
+    {"losses", "gaussian_nll_loss(x, target, var, full=0, eps=1e-6, reduction=none)", "0.5 * (log(maximum(var, eps)) + (x - target) * (x - target) / maximum(var, eps)) + full * 0.9189385332046727", nullptr, kMayDiffer},
+    {"losses", "triplet_margin_loss(x, positive, negative, margin=1, eps=1e-6, reduction=none)", "maximum(margin + pairwise_distance(x, positive, eps=eps) - pairwise_distance(x, negative, eps=eps), 0)", nullptr, kMayDiffer},
+    {"losses", "cosine_embedding_loss(x, y, target, margin=0, reduction=none)", "where(target == 1, 1 - sum(x * y, axis=-1) / sqrt((sum(x * x, axis=-1) + 1e-12) * (sum(y * y, axis=-1) + 1e-12)), where(target == -1, maximum(sum(x * y, axis=-1) / sqrt((sum(x * x, axis=-1) + 1e-12) * (sum(y * y, axis=-1) + 1e-12)) - margin, 0), 0))", nullptr, kMayDiffer},
+    {"losses", "multilabel_soft_margin_loss(x, target, reduction=none)", "-mean(target * logsigmoid(x) + (1 - target) * logsigmoid(-x), axis=-1)", nullptr, kMayDiffer},
+    {"losses", "multi_margin_loss(x, target, p=1, margin=1, reduction=none)", "the mean over classes of max(margin - x[target] + x, 0)^p; p: 1 or 2",
+     [](const Call& c) { return multi_margin_loss(c.array("x"), c.array("target"), c.choice("p", kOneOrTwo) == 1, c.array("margin"), reduction_of(c), c.way()); }, kMayDiffer},
 
     {"cells", "rnn_cell(x, h, w_ih, w_hh, b_ih?, b_hh?, activation=tanh)", "tanh or relu of W_ih x + b_ih + W_hh h + b_hh",
      [](const Call& c) { return rnn_cell(c.array("x"), c.array("h"), weights_of(c), c.choice("activation", kTanhOrRelu) == 1, c.way()); }, kMayDiffer},

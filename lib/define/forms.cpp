@@ -61,6 +61,8 @@ constexpr CompositeForm kForms[] = {
      {.narrow_product = true}},
     {"softmax masked_softmax log_softmax logsumexp cross_entropy nll_loss mse_loss l1_loss "
      "smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div "
+     "hinge_embedding_loss margin_ranking_loss soft_margin_loss poisson_nll_loss gaussian_nll_loss "
+     "triplet_margin_loss cosine_embedding_loss multilabel_soft_margin_loss multi_margin_loss "
      "layer_norm group_norm instance_norm rms_norm batch_norm rnn_cell lstm_cell lstm_cell_c "
      "gru_cell rope",
      "narrow stages",
@@ -78,6 +80,10 @@ constexpr CompositeForm kForms[] = {
     {"attention", "late", "(e v) / sum(e)", {.late = true}},
     {"attention", "late, reciprocal", "(e v) * (1 / sum(e))", {.reciprocal = true, .late = true}},
     {"attention attention_scores",
+     "divided scores",
+     "(q k^T) / sqrt(d)",
+     {.scale_at = ScaleAt::Divided}},
+    {"attention attention_scores",
      "scaled queries",
      "(q*scale) k^T",
      {.scale_at = ScaleAt::Queries}},
@@ -86,6 +92,11 @@ constexpr CompositeForm kForms[] = {
      "(q*s) (k*s)^T, s*s = scale",
      {.scale_at = ScaleAt::Both},
      scale_is_positive},
+    {"attention", "late, divided scores", "both", {.scale_at = ScaleAt::Divided, .late = true}},
+    {"attention attention_scores",
+     "narrow stages, divided scores",
+     "both",
+     {.scale_at = ScaleAt::Divided, .narrow_stages = true}},
     {"attention", "late, scaled queries", "both", {.scale_at = ScaleAt::Queries, .late = true}},
     {"attention", "late, base 2", "late, with exp2 in place of exp", {.base2 = true, .late = true}},
     {"attention",
@@ -101,7 +112,10 @@ constexpr CompositeForm kForms[] = {
      "late, base 2, narrow weights",
      "with exp2 in place of exp",
      {.base2 = true, .late = true, .narrow_weights = true}},
-    {"attention", "narrow stages", "scores and weights rounded", {.narrow_stages = true}},
+    {"attention attention_scores",
+     "narrow stages",
+     "scores and weights rounded",
+     {.narrow_stages = true}},
     {"attention",
      "narrow stages, scaled both",
      "q*s and k*s rounded, too",

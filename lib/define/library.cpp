@@ -138,12 +138,13 @@ Array sum(const Array& x, const Axes& axes, bool keep, std::optional<DType> accu
 Array max(const Array& x, const Axes& axes, bool keep) {
   return x.reduce(Op::ReduceMax, axes, keep);
 }
-Array min(const Array& x, const Axes& axes, bool keep) {
-  if (is_float(x.dtype())) return -max(-x, axes, keep);
-  // ~x reverses the order of integers and bool; -x overflows for the least integer.
+Array reversed(const Array& x) {
+  if (is_float(x.dtype())) return -x;
   const std::uint64_t ones = is_bool(x.dtype()) ? 1 : ~std::uint64_t{0};
-  const Array all = Array::constant(Scalar::from_bits(x.dtype(), ones));
-  return Array::apply(Op::Xor, {max(Array::apply(Op::Xor, {x, all}), axes, keep), all});
+  return Array::apply(Op::Xor, {x, Array::constant(Scalar::from_bits(x.dtype(), ones))});
+}
+Array min(const Array& x, const Axes& axes, bool keep) {
+  return reversed(max(reversed(x), axes, keep));
 }
 Array mean(const Array& x, const Axes& axes, bool keep, const Way& way) {
   if (is_narrow(x, way)) return narrowed(mean(wide(x), axes, keep, way), x.dtype());
@@ -381,7 +382,9 @@ Array attention_scores(const Array& q, const Array& k, const AttentionArgs& args
   const Array keys = with_heads_of(q, k);
   Array scores = way.scale_at == ScaleAt::Queries ? matmul(q * factor, transpose(keys))
                  : way.scale_at == ScaleAt::Both  ? matmul(q * root, transpose(keys * root))
-                                                  : matmul(q, transpose(keys)) * factor;
+                 : way.scale_at == ScaleAt::Divided && !scale
+                     ? matmul(q, transpose(keys)) / Array(std::sqrt(size))
+                     : matmul(q, transpose(keys)) * factor;
   if (args.mask) scores = masked(scores, for_scores(*args.mask, scores, "mask"));
   scores = stage(scores, way, "scores", false);
   if (!args.causal) return scores;

@@ -6,6 +6,8 @@ namespace {
 
 Array none() { return Array::number("0"); }
 
+}  // namespace
+
 Array reduced(const Array& losses, Reduction reduction, const Way& way) {
   const Array stored = stage(losses, way, "losses");
   switch (reduction) {
@@ -21,6 +23,8 @@ Array reduced(const Array& losses, Reduction reduction, const Way& way) {
   }
   return losses;
 }
+
+namespace {
 
 // The losses f of two arrays, narrow ones in float32.
 template <class F>
@@ -176,6 +180,26 @@ Array kl_div(const Array& x, const Array& target, bool log_target, Reduction red
     if (way.factored) return where(equal(t, none()), none(), t * (log(t) - v));
     return where(equal(t, none()), none(), t * log(t)) - t * v;
   });
+}
+
+Array multi_margin_loss(const Array& x, const Array& target, bool squared, const Array& margin,
+                        Reduction reduction, const Way& way) {
+  if (is_narrow(x, way))
+    return narrowed(
+        multi_margin_loss(wide(x), target, squared, margin, reduction, in_stages(way, x)),
+        x.dtype());
+  require_float(x, "multi_margin_loss");
+  if (x.rank() != 2 || target.shape() != Sizes{x.size(0)} || !is_integer(target.dtype()))
+    throw ShapeError(
+        fmt::format("multi_margin_loss: x {} and targets {} of {}; expected (n, classes) and "
+                    "integers (n)",
+                    str(x.shape()), str(target.shape()), name(target.dtype())));
+  const Array chosen =
+      equal(target.cast(DType::Int64).reshape({-1, 1}), arange(x.size(1), DType::Int64));
+  const Array right = sum(where(chosen, x, none()), {1}, true);
+  const Array d = maximum(beside(margin, x) - right + x, none());
+  return reduced(sum(where(chosen, none(), squared ? d * d : d), {1}) / count(x.size(1)), reduction,
+                 way);
 }
 
 Array dropout(const Array& x, const Array& kept, double p) {

@@ -117,6 +117,7 @@ Array diff(const Array& x, int axis) {
 
 Array hardmax(const Array& x, int axis) {
   const int at = axis_of(x, axis);
+  if (x.size(at) == 0) return x;
   Sizes along(x.shape().size(), 1);
   along[static_cast<std::size_t>(at)] = x.size(at);
   return equal(argmax(x, {at}, true), arange(x.size(at), DType::Int64).reshape(along))

@@ -19,13 +19,6 @@ Array is_number(const Array& x, bool is_rounded = false) {
 }
 Array exclusive(const Array& a, const Array& b) { return Array::apply(Op::Xor, {a, b}); }
 
-// x with all comparisons reversed; NaN stays.
-Array reversed(const Array& x) {
-  if (is_float(x.dtype())) return -x;
-  const std::uint64_t ones = is_bool(x.dtype()) ? 1 : ~std::uint64_t{0};
-  return exclusive(x, Array::constant(Scalar::from_bits(x.dtype(), ones)));
-}
-
 // Of rows: the place of each maximum, n more for NaN, else 0. `most`: maxima of the numbers.
 Array scores(const Array& x, const Array& most, const Array& places) {
   const Array zero = count(0), found = where(equal(x, most), places, zero);

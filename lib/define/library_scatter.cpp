@@ -21,10 +21,6 @@ Array least_number(DType dtype) {
   return Array::constant(is_float(dtype) ? Scalar::parse(dtype, "-inf")
                                          : Scalar::from_bits(dtype, least_bits(dtype)));
 }
-Array most_of(DType dtype) {
-  if (is_float(dtype)) return Array::constant(Scalar::parse(dtype, "inf"));
-  return Array::constant(Scalar::from_bits(dtype, is_bool(dtype) ? 1 : ~least_bits(dtype)));
-}
 
 // Positions of an axis of n elements as int64; negative ones count from the end if `wraps`.
 Array position_of(const Array& index, std::int64_t n, std::string_view what, bool wraps = true) {
@@ -89,6 +85,8 @@ void require_same_type(const Array& x, const Array& updates, std::string_view wh
 // Each x[t, r...] with the updates at t. x: (n, r...), at: (m, r...) or (m, 1...), updates:
 // (m, r...).
 Array combined(const Array& x, const Array& at, const Array& updates, Combine by) {
+  if (by == Combine::Min)
+    return reversed(combined(reversed(x), at, reversed(updates), Combine::Max));
   const std::int64_t n = x.size(0), m = at.size(0);
   const Array targets = column(arange(n, DType::Int64), x.rank());
   if (by == Combine::Last) {
@@ -118,7 +116,6 @@ Array combined(const Array& x, const Array& at, const Array& updates, Combine by
     return with_axis(values.pad(before), 0);
   };
   const Array none = by == Combine::Max        ? least_number(x.dtype())
-                     : by == Combine::Min      ? most_of(x.dtype())
                      : by == Combine::Multiply ? Array::constant(Scalar::from_int(x.dtype(), 1))
                      : is_float(x.dtype())     ? Array::constant(Scalar::parse(x.dtype(), "-0"))
                                                : zero_of(x.dtype());
@@ -127,9 +124,7 @@ Array combined(const Array& x, const Array& at, const Array& updates, Combine by
   const Array terms = where(is_x, with_axis(x, 1), where(hit, behind_x(updates), none));
   if (by == Combine::Multiply)
     return product_of_integers(terms, 1, "scatter of integers").reshape(x.shape());
-  return by == Combine::Add   ? sum(terms, {1})
-         : by == Combine::Max ? max(terms, {1})
-                              : min(terms, {1});
+  return by == Combine::Add ? sum(terms, {1}) : max(terms, {1});
 }
 
 // Rows of x along its first axis; at: (m), updates: (m, rest of x).
@@ -365,7 +360,7 @@ Array segments(const Array& x, const Array& index, std::int64_t count, Combine b
   const Array none = by == Combine::Add        ? zero_of(x.dtype())
                      : by == Combine::Multiply ? Array::constant(Scalar::from_int(x.dtype(), 1))
                      : by == Combine::Max      ? least_number(x.dtype())
-                                               : most_of(x.dtype());
+                                               : reversed(least_number(x.dtype()));
   return rows_combined(none.expand(shape), position_of(index, count, what, false), x, by, what);
 }
 

@@ -384,6 +384,19 @@ Array lp_pool(const Array& x, double p, const Sizes& size, const Window& window,
   return raised(sum(raised(abs(seen), power), last_axes(spatial)), root);
 }
 
+Array local_response_norm(const Array& x, std::int64_t size, const Array& alpha, const Array& beta,
+                          const Array& k) {
+  if (is_narrow(x)) return narrowed(local_response_norm(wide(x), size, alpha, beta, k), x.dtype());
+  require_float(x, "local_response_norm");
+  require_rank(x, 2, "local_response_norm", "x");
+  require_positive({size}, "local_response_norm: size");
+  Pairs around(x.shape().size());
+  around.back() = {(size - 1) / 2, size / 2};  // after the transpose
+  const Array squares = transpose(x * x, 1, -1).pad(around);
+  const Array means = transpose(mean(windows(squares, {size}, {1}, {1}), {-1}), 1, -1);
+  return x / Array::call(NamedFunction::Pow, {k + alpha * means, beta});
+}
+
 Array max_pool(const Array& x, const Sizes& size, const Window& window, int spatial) {
   require_float(x, "max_pool");
   const Pool pool(x, size, window, spatial, "max_pool");

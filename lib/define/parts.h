@@ -19,8 +19,12 @@ Sizes for_each_axis(const Sizes& values, std::size_t axes, std::string_view what
 Pairs whole_ranges(const Sizes& shape);
 
 Array exp(const Array& x);
+/// Losses, or their mean or sum.
+Array reduced(const Array& losses, Reduction reduction, const Way& way);
 Array log(const Array& x);
 Array count(std::int64_t n);
+/// x with all comparisons reversed: -x of floats, ~x of integers and bool.
+Array reversed(const Array& x);
 /// x / divisor, or x * (1 / divisor).
 Array over(const Array& x, const Array& divisor, bool reciprocal);
 /// A value that a profile may round by this name ("stores") and, if it `may_narrow`, a float32 that

@@ -12,6 +12,7 @@
 #include "touchstone/base/suggest.h"
 #include "touchstone/define/definitions.h"
 #include "touchstone/define/forms.h"
+#include "touchstone/define/parts.h"
 
 namespace touchstone::define {
 namespace {
@@ -424,28 +425,44 @@ Formula parse(std::string_view text, std::span<const InputShape> shapes, const C
 
 Formula called(const Definition& definition, const Call& call, const ChosenForms& forms) {
   const std::string name(definition.name());
-  if (definition.make != nullptr)
-    return {definition.make(call), {}, definition.is_loose, {name}, {}};
+  if (definition.make != nullptr) {
+    try {
+      return {definition.make(call), {}, definition.is_loose, {name}, {}};
+    } catch (const ParseError& e) {  // of an argument
+      const std::string why = e.what();
+      throw ParseError(why.starts_with(name) ? why : fmt::format("{}: {}", name, why));
+    }
+  }
   auto bound = call.given();
-  std::optional<DType> narrow;  // of narrow floats, if no array has another type of floats
-  bool all_narrow = definition.is_loose;
+  std::optional<DType> narrow, other;  // of narrow floats, if no array has another type of floats
+  bool all_narrow = definition.is_loose && !call.way().narrow_stages;
   for (const auto& [word, value] : bound)
-    if (const auto* x = std::get_if<Array>(&value);
-        x != nullptr && !x->is_number() && is_float(x->dtype())) {
+    if (const auto* x = std::get_if<Array>(&value); x != nullptr && !x->is_number()) {
+      if (!is_float(x->dtype())) other = x->dtype();
+      if (!is_float(x->dtype())) continue;
       all_narrow = all_narrow && is_narrow(*x);
       narrow = narrow ? promote(*narrow, x->dtype()) : x->dtype();
     }
+  if (narrow) other.reset();
   if (!narrow || !all_narrow) narrow.reset();
   for (auto& [word, value] : bound)
     if (auto* x = std::get_if<Array>(&value); narrow && x != nullptr && !x->is_number())
       value = wide(*x);
   try {
     Formula made = Parser(definition.summary, {}, forms, &bound, call.way().stores).parse();
+    if (bound.contains("reduction")) {
+      static constexpr std::string_view kReductions[] = {"none", "mean", "sum"};
+      made.value =
+          reduced(made.value, static_cast<Reduction>(call.choice("reduction", kReductions)), {});
+    }
     if (narrow && made.value.dtype() == DType::Float32) made.value = narrowed(made.value, *narrow);
     made.called.insert(name);
     return made;
   } catch (const ParseError& e) {  // without the formula
     const std::string_view why = e.what();
+    if (other && why.find(touchstone::name(*other)) != why.npos)
+      throw DTypeError(fmt::format("{} takes floats, not {}; cast the operand first", name,
+                                   touchstone::name(*other)));
     throw ShapeError(fmt::format("{}: {}", name, why.substr(0, why.find('\n'))));
   }
 }

@@ -92,6 +92,9 @@ TEST(Formulas, AreLooseAndNarrowOnesRoundOnce) {
                                        {test::buffer<float>({3, -3, 0.5F, NAN})});
   EXPECT_EQ(Numbers(got.begin(), got.end() - 1), (Numbers{2, -2, 0}));
   EXPECT_TRUE(std::isnan(got[3]));
+  EXPECT_EQ(parse("soft_margin_loss(x[2]:f16, t[2]:f16, reduction=sum)").value.dtype(),
+            DType::Float16);
+  EXPECT_EQ(parse("hardmax(x[3,0])").value.shape(), (Sizes{3, 0}));
 }
 
 TEST(Definitions, ThatDoNotFitSayWhy) {
@@ -124,6 +127,13 @@ TEST(Definitions, ThatDoNotFitSayWhy) {
       {"scatter(x[3]:i32, i[1024]:i32, u[1024]:i32, reduce=mul)", "at most 1024"},
       {"copysign(x[3]:i32, y[3]:i32)", "copysign takes floats"},
       {"clz(x[3])", "clz takes integers"},
+      {"l2_norm(x[3]:i32)", "l2_norm takes floats, not int32"},
+      {"normalize(x[3,4]:i32)", "normalize takes floats, not int32"},
+      {"isinf(x[3]:i32)", "isinf takes floats, not int32"},
+      {"pad(x[5], before=1, after=1, value=3, mode=wrap)", "pad: value is for mode=constant"},
+      {"l1_loss(x[3], t[3], reduction=max)", "l1_loss: reduction is one of none, mean, sum"},
+      {"multi_margin_loss(x[3,4], t[4]:i32)", "multi_margin_loss: x [3,4] and targets [4]"},
+      {"local_response_norm(x[3], size=3)", "local_response_norm"},
       {"softmin(x[3], axis=1)", "softmin: axis 1 is not in [-1, 1)"},
   };
   for (const auto& [text, why] : kErrors)

@@ -98,6 +98,20 @@ TEST(Forms, LayerAndGroupNormShifted) {
   }
 }
 
+TEST(Forms, ScoresDividedByTheRootOfTheirSize) {
+  test::Draws random(4);
+  Trial t{"attention_scores(q[24,20], k[24,20])", {{}, {}}, {}};
+  for (Floats& x : t.in)
+    for (int i = 0; i < 24 * 20; ++i) x.push_back(static_cast<float>(random.index(9) - 4));
+  for (std::size_t i = 0; i < 24; ++i)
+    for (std::size_t j = 0; j < 24; ++j) {
+      float sum = 0;
+      for (std::size_t k = 0; k < 20; ++k) sum += t.in[0][i * 20 + k] * t.in[1][j * 20 + k];
+      t.out.push_back(sum / std::sqrt(20.0F));
+    }
+  expect_form(t, "attention_scores: divided scores");
+}
+
 TEST(Forms, BiasAsTheFirstTerm) {
   test::Draws random(3);
   Trial t{"linear(x[32,16], w[8,16], b[8])",

@@ -101,6 +101,35 @@ def loss(positive=False):
         x, y = (1 / (1 + np.exp(-x)), 1 / (1 + np.exp(-y))) if positive else (x, y)
         return {"x": x, "target": y, "reduction": d.pick("none", "mean", "sum") if x.size else "none"}
     return draw
+def ranked(*names, **more):
+    def draw(d):
+        shape = d.shape(1, 3)
+        arrays = {n: d.floats(*shape, special=False) for n in names}
+        signs = np.where(d.floats(*shape, special=False) < 0, F(-1), F(1))
+        return {**arrays, "target": signs, **more, "reduction": d.pick("none", "mean", "sum") if signs.size else "none"}
+    return draw
+def rows_of(*names, target=None, **more):
+    """Arrays (n, k), and one sign, label or share for each row, or share for each element."""
+    def draw(d):
+        n, k = d.int(1, 4), d.int(1, 6)
+        arrays = {name: d.floats(n, k, special=False) for name in names}
+        if target == "sign":
+            arrays["target"] = np.where(d.floats(n, special=False) < 0, F(-1), F(1))
+        elif target == "label":
+            arrays["target"] = np.array([d.int(0, k - 1) for _ in range(n)], np.int64)
+        elif target == "share":
+            arrays["target"] = (d.floats(n, k, special=False) < 0).astype(F)
+        return {**arrays, **more, **({"reduction": d.pick("none", "mean", "sum")} if target or len(names) > 2 else {})}
+    return draw
+def cosine(x, y, axis=-1, eps=0.0): return (x * y).sum(axis) / np.sqrt(((x * x).sum(axis) + eps) * ((y * y).sum(axis) + eps))
+def apart(x, y, eps=1e-6): return np.sqrt(((x - y + eps) ** 2).sum(-1))
+def stirling(t): return np.where(t > 1, t * np.log(np.maximum(t, 1)) - t + np.log(2 * np.pi * np.maximum(t, 1)) / 2, 0)
+def margins(x, target, p, margin):
+    d = np.maximum(margin - np.take_along_axis(x, target[:, None], 1) + x, 0) ** p
+    return (d.sum(1) - margin ** p) / x.shape[1]
+def response_norm(x, size, alpha, beta, k):
+    square = np.pad(x * x, [(0, 0), (size // 2, (size - 1) // 2), (0, 0)])
+    return x / (k + alpha / size * sum(square[:, i:i + x.shape[1]] for i in range(size))) ** beta
 def matrices(d):
     n, k, m, lead = d.int(0, 4), d.int(0, 5), d.int(1, 4), d.shape(0, 1)
     return {"a": d.floats(*lead, n, k), "b": d.floats(*(lead if d.int(0, 1) else []), k, m)}
@@ -452,6 +481,14 @@ NUMPY = {  # name: (how its arguments are drawn, the function)
     "cross_entropy": (classes(), rounded(lambda x, **k: nll(log_softmax(x, 1), **k))), "nll_loss": (classes(), rounded(nll)), "mse_loss": (loss(), rounded(reduction(lambda x, t: (x - t) ** 2))), "l1_loss": (loss(), rounded(reduction(lambda x, t: abs(x - t)))),
     "smooth_l1_loss": (loss(), rounded(reduction(smooth))), "huber_loss": (loss(), rounded(reduction(smooth))), "binary_cross_entropy": (loss(True), rounded(reduction(bce))),
     "binary_cross_entropy_with_logits": (loss(), rounded(reduction(lambda x, t: (1 - t) * x + softplus(-x)))), "kl_div": (loss(True), rounded(reduction(lambda x, t: t * (np.log(t) - x)))),
+    "hinge_embedding_loss": (ranked("x", margin=1.5), rounded(reduction(lambda x, t, margin: np.where(t == 1, x, np.maximum(margin - x, 0))))), "soft_margin_loss": (ranked("x"), rounded(reduction(lambda x, t: softplus(-t * x)))),
+    "margin_ranking_loss": (ranked("x", "y", margin=0.5), rounded(reduction(lambda x, t, y, margin: np.maximum(margin - t * (x - y), 0)))), "poisson_nll_loss": (lambda d: {**loss()(d), "full": 1}, rounded(reduction(lambda x, t, full: np.exp(x) - t * x + stirling(t)))),
+    "gaussian_nll_loss": (lambda d: {**(given := loss()(d)), "var": abs(given["x"]) + F(0.5), "full": 1}, rounded(reduction(lambda x, t, var, full: (np.log(var) + (x - t) ** 2 / var + np.log(2 * np.pi)) / 2))),
+    "triplet_margin_loss": (rows_of("x", "positive", "negative"), rounded(lambda x, positive, negative, reduction: {"none": lambda v: v, "mean": np.mean, "sum": np.sum}[reduction](np.maximum(1 + apart(x, positive) - apart(x, negative), 0)))),
+    "cosine_embedding_loss": (rows_of("x", "y", target="sign", margin=0.25), rounded(reduction(lambda x, t, y, margin: np.where(t == 1, 1 - cosine(x, y, eps=1e-12), np.maximum(cosine(x, y, eps=1e-12) - margin, 0))))),
+    "multilabel_soft_margin_loss": (rows_of("x", target="share"), rounded(reduction(lambda x, t: (t * softplus(-x) + (1 - t) * softplus(x)).mean(-1)))), "multi_margin_loss": (rows_of("x", target="label", p=2, margin=0.75), rounded(reduction(margins))),
+    "cosine_similarity": (rows_of("x", "y"), rounded(lambda x, y: cosine(x, y, 1))), "pairwise_distance": (rows_of("x", "y"), rounded(apart)),
+    "local_response_norm": (lambda d: {"x": d.floats(2, d.int(1, 6), 3, special=False), "size": d.int(1, 5), "alpha": 0.5, "beta": 0.75, "k": 2}, rounded(response_norm)),
     "rnn_cell": (cell(1), rounded(rnn)), "gru_cell": (cell(3), rounded(gru)), "lstm_cell": (cell(4), rounded(lambda **k: lstm(**k)[0])), "lstm_cell_c": (cell(4), rounded(lambda **k: lstm(**k)[1])),
     "rope": (lambda d: {"x": d.floats(2, 3, 6, special=False), "cos": d.floats(3, 3, special=False), "sin": d.floats(3, 3, special=False)}, rounded(roped)),
     "complex_mul": (pairs("x", "y"), rounded(lambda x, y: as_pairs(as_complex(x) * as_complex(y)))), "complex_exp": (pairs("x"), rounded(lambda x: as_pairs(np.exp(as_complex(x))))), "complex_abs": (pairs("x"), rounded(lambda x: abs(as_complex(x)))),
