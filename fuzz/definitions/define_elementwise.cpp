@@ -214,8 +214,18 @@ Near remainder_of(const Near& a, const Near& b, DType t) {
   if (b.v == 0 || (!is_unsigned(t) && b.v == -1)) return b.v == 0 ? anything() : Near(0);
   return static_cast<Real>(static_cast<Wide>(a.v) % static_cast<Wide>(b.v));
 }
-Near power_of(const Near& a, const Near& b, DType) {
-  if (a.v == 0 && std::signbit(a.v) && b.v < 0) return anything();  // of unknown sign
+Near whole_power(const Near& a, const Near& b) {
+  const auto odd = [&] { return static_cast<Wide>(b.v) % 2 != 0; };
+  if (b.v < 0) return a.v == 1 || (a.v == -1 && !odd()) ? 1 : a.v == -1 ? -1 : 0;
+  Near value = 1, base = a;
+  for (auto n = static_cast<std::uint64_t>(static_cast<Wide>(b.v)); n > 0; n /= 2) {
+    if (n % 2 == 1) value = modular(value, base, [](auto x, auto y) { return x * y; });
+    base = modular(base, base, [](auto x, auto y) { return x * y; });
+  }
+  return value;
+}
+Near power_of(const Near& a, const Near& b, DType t) {
+  if (!is_float(t)) return whole_power(a, b);
   const Real v = std::pow(a.v, b.v);
   if (!std::isfinite(v) || !std::isfinite(a.v) || !std::isfinite(b.v)) return v;
   const Real steps = a.v == 0 ? 0 : std::fabs(b.v * std::log2(std::fabs(a.v)));
@@ -257,11 +267,13 @@ constexpr Pair kPairs[] = {
     {"mod", remainder_of},
     {"operator^", [](const Near& a, const Near& b,
                      DType) { return modular(a, b, [](auto x, auto y) { return x ^ y; }); }},
-    {"pow", power_of, false, true},
+    {"pow", power_of},
     {"atan2",
-     [](const Near& a, const Near& b, DType) { return rounded(std::atan2(a.v, b.v), 0, 4); }},
+     [](const Near& a, const Near& b, DType) { return rounded(std::atan2(a.v, b.v), 0, 4); }, false,
+     true},
     {"hypot",
-     [](const Near& a, const Near& b, DType) { return rounded(std::hypot(a.v, b.v), 0, 4); }},
+     [](const Near& a, const Near& b, DType) { return rounded(std::hypot(a.v, b.v), 0, 4); }, false,
+     true},
 };
 
 // Two tensors, or one tensor and a number whose side is `side`.
@@ -278,6 +290,7 @@ Arrays pair_of(const Pair& pair, const Call& call, const Arrays& x) {
   }
   DType dtype = promote(a.dtype, b.dtype);
   if (pair.needs_real) dtype = real_type(dtype);
+  if (pair.name == "pow" && is_bool(dtype)) dtype = DType::Int8;
   want(pair.name != "operator^" || !is_float(dtype), "bits of floats");
   want(pair.name != "operator/" || !is_bool(dtype), "quotients of bool");
   want(pair.name != "mod" || !is_bool(dtype), "remainders of bool");
@@ -355,15 +368,17 @@ Arrays relu6_of(const Call&, const Arrays& x) {
 Arrays pow_int(const Call& call, const Arrays& x) {
   const auto n = static_cast<int>(call.whole("exponent", 2));
   want(n >= -8 && n <= 8, "an exponent");
-  const DType dtype = n < 0 || call.has("real") ? real_type(x[0].dtype) : x[0].dtype;
+  want(n >= 0 || is_float(x[0].dtype) || call.has("real"), "a whole power");
+  const DType dtype = call.has("real")      ? real_type(x[0].dtype)
+                      : is_bool(x[0].dtype) ? DType::Int32
+                                            : x[0].dtype;
   const Rounding of(dtype);
   return {made(dtype, x[0].shape, [&](const Sizes& at) {
     Near base = cast_cell(x[0].dtype, dtype, x[0][at]), value = 1;
     if (n < 0) base = Near(1) / base;
     for (int i = 0; i < std::abs(n); ++i)
-      value = is_float(dtype) ? value * base
-              : is_bool(dtype)
-                  ? Near(value.v * base.v)
+      value = is_float(dtype)
+                  ? value * base
                   : as_type(dtype, modular(value, base, [](auto a, auto b) { return a * b; }));
     return is_float(dtype) ? value : as_type(dtype, value);
   })};
