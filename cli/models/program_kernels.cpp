@@ -129,11 +129,12 @@ class ByFusion {
       const auto& [op, axes, fused] = u.arg_as<UOpReduce>();
       return source(u)->r(op == GraphOp::Max ? Op::ReduceMax : Op::ReduceSum, axes);
     }
-    const auto op = info(u.op()).kernel;
+    const auto op = u.op() == GraphOp::Function ? Op::Function : info(u.op()).kernel;
     if (!op)
       throw AstError(u.line() + ": fusion does not support this op; use --scheduler kernelize");
     std::vector<LazyBufferPtr> of;
     for (std::size_t i = 0; i < u.src().size(); ++i) of.push_back(source(u, i));
+    if (op == Op::Function) return LazyBuffer::call(u.arg_as<NamedFunction>(), of);
     return LazyBuffer::e(*op, of);
   }
 

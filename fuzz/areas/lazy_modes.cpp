@@ -307,7 +307,7 @@ std::vector<LazyBufferPtr> build_all(const Program& program, const Mode& mode,
     } else {
       std::vector<LazyBufferPtr> of;
       for (std::size_t i = 0; i < s.of.size(); ++i) of.push_back(arg(i));
-      v = LazyBuffer::e(op_of(s.name), of);
+      v = LazyBuffer::e(op_of(s.name), of, arg_of(s.name));
     }
     if (mode.contiguous_each) v = v->contiguous();
     if (mode.realize_each) now(v = v->contiguous());

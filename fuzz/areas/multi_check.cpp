@@ -150,7 +150,8 @@ class Sharded {
       there.push_back(arg(i).there);
       here.push_back(arg(i).here);
     }
-    return {LazyBuffer::e(op_of(s.name), there), LazyBuffer::e(op_of(s.name), here)};
+    const OpArg by = arg_of(s.name);
+    return {LazyBuffer::e(op_of(s.name), there, by), LazyBuffer::e(op_of(s.name), here, by)};
   }
 
   // Assigns to memory that existed before and whose values are no longer read.

@@ -68,6 +68,7 @@ std::optional<Op> op_named(std::string_view name) {
     for (char& c : lower) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
     if (lower == name && row.op != Op::Noop && row.op != Op::Cast) return row.op;
   }
+  if (function_from_name(name)) return Op::Function;
   return std::nullopt;
 }
 
@@ -90,6 +91,7 @@ int operands_of(std::string_view name) {
   if (name == "select") return 3;
   const std::optional<Op> op = op_named(name);
   if (!op || *op == Op::MulAcc) return -1;
+  if (*op == Op::Function) return info(parse_function(name)).arity;
   return is_reduce(*op) ? 1 : info(*op).arity;
 }
 
@@ -302,6 +304,11 @@ std::string Program::str() const {
 Op op_of(std::string_view statement) {
   if (const std::optional<Op> op = op_named(statement)) return *op;
   throw ParseError(fmt::format("the statement '{}' belongs to area tensor", statement));
+}
+
+OpArg arg_of(std::string_view statement) {
+  if (op_of(statement) != Op::Function) return {};
+  return FunctionArg{parse_function(statement)};
 }
 
 std::vector<int> axes_of(const ProgramStep& reduce) {

@@ -9,7 +9,7 @@
 #include "touchstone/dtype/scalar.h"
 #include "touchstone/fuzz/engine/area.h"
 #include "touchstone/fuzz/index/view_case.h"
-#include "touchstone/ops/op.h"
+#include "touchstone/ops/lazy_op.h"
 
 namespace touchstone {
 class Device;
@@ -88,6 +88,8 @@ auto apply_movement(T& x, const MovementOp& op, const Strided& strided)
 
 /// The op of an elementwise statement or a reduce. Throws ParseError for statements of area tensor.
 Op op_of(std::string_view statement);
+/// The argument of the op: the function of a FUNCTION.
+OpArg arg_of(std::string_view statement);
 std::vector<int> axes_of(const ProgramStep& reduce);
 
 /// The result's bytes for a program of area lazy: each statement is a kernel built here and run on

@@ -167,6 +167,10 @@ class Builder {
       return x.reduce(*op, std::move(axes));
     }
     const auto op = elementwise_named(name, is_float(of[of.size() > 2 ? 1 : 0].dtype().base));
+    if (const auto f = op ? std::nullopt : function_from_name(name)) {
+      expect(name, of, static_cast<std::size_t>(info(*f).arity), rest, 0);
+      return x.call(*f, std::vector<UOp>(of.begin() + 1, of.end()));
+    }
     if (!op) throw ParseError(fmt::format("there is no statement '{}'", name));
     expect(name, of, static_cast<std::size_t>(info(*op).least), rest, 0);
     return x.alu(*op, std::vector<UOp>(of.begin() + 1, of.end()));

@@ -174,8 +174,18 @@ Near remainder_of(const Near& a, const Near& b, DType t) {
   if (b.v == 0 || (!is_unsigned(t) && b.v == -1)) return b.v == 0 ? anything() : Near(0);
   return static_cast<Real>(static_cast<Wide>(a.v) % static_cast<Wide>(b.v));
 }
-Near power_of(const Near& a, const Near& b, DType) {
-  if (a.v == 0 && std::signbit(a.v) && b.v < 0) return anything();  // of unknown sign
+Near whole_power(const Near& a, const Near& b) {
+  const auto odd = [&] { return static_cast<Wide>(b.v) % 2 != 0; };
+  if (b.v < 0) return a.v == 1 || (a.v == -1 && !odd()) ? 1 : a.v == -1 ? -1 : 0;
+  Near value = 1, base = a;
+  for (auto n = static_cast<std::uint64_t>(static_cast<Wide>(b.v)); n > 0; n /= 2) {
+    if (n % 2 == 1) value = modular(value, base, std::multiplies<>());
+    base = modular(base, base, std::multiplies<>());
+  }
+  return value;
+}
+Near power_of(const Near& a, const Near& b, DType t) {
+  if (!is_float(t)) return whole_power(a, b);
   const Real v = std::pow(a.v, b.v);
   if (!std::isfinite(v) || !std::isfinite(a.v) || !std::isfinite(b.v)) return v;
   const Real steps = a.v == 0 ? 0 : std::fabs(b.v * std::log2(std::fabs(a.v)));
@@ -203,9 +213,9 @@ constexpr Pair kPairs[] = {
     {"minimum", [](const Near& a, const Near& b, DType) { return smaller_of(a, b); }},
     {"mod", remainder_of},
     {"operator^", [](const Near& a, const Near& b, DType) { return modular(a, b, std::bit_xor<>()); }},
-    {"pow", power_of, false, true},
-    {"atan2", [](const Near& a, const Near& b, DType) { return rounded(std::atan2(a.v, b.v), 0, 4); }},
-    {"hypot", [](const Near& a, const Near& b, DType) { return rounded(std::hypot(a.v, b.v), 0, 4); }},
+    {"pow", power_of},
+    {"atan2", [](const Near& a, const Near& b, DType) { return rounded(std::atan2(a.v, b.v), 0, 4); }, false, true},
+    {"hypot", [](const Near& a, const Near& b, DType) { return rounded(std::hypot(a.v, b.v), 0, 4); }, false, true},
 };
 // clang-format on
 
@@ -223,6 +233,7 @@ Arrays pair_of(const Pair& pair, const Call& call, const Arrays& x) {
   }
   DType dtype = promote(a.dtype, b.dtype);
   if (pair.needs_real) dtype = real_type(dtype);
+  if (pair.name == "pow" && is_bool(dtype)) dtype = DType::Int8;
   want(pair.name != "operator^" || !is_float(dtype), "bits of floats");
   want(pair.name != "operator/" || !is_bool(dtype), "quotients of bool");
   want(pair.name != "mod" || !is_bool(dtype), "remainders of bool");
@@ -281,7 +292,10 @@ Arrays clamp_of(const Call& call, const Arrays& x) {
 Arrays pow_int(const Call& call, const Arrays& x) {
   const auto n = static_cast<int>(call.whole("exponent", 2));
   want(n >= -8 && n <= 8, "an exponent");
-  const DType dtype = n < 0 || call.has("real") ? real_type(x[0].dtype) : x[0].dtype;
+  want(n >= 0 || is_float(x[0].dtype) || call.has("real"), "a whole power");
+  const DType dtype = call.has("real")      ? real_type(x[0].dtype)
+                      : is_bool(x[0].dtype) ? DType::Int32
+                                            : x[0].dtype;
   const Rounding of(dtype);
   return {made(dtype, x[0].shape, [&](const Sizes& at) {
     Near base = cast_cell(x[0].dtype, dtype, x[0][at]), value = 1;

@@ -57,8 +57,7 @@ LazyOpPtr node_of(const ProgramStep& s, const std::vector<LazyOpPtr>& x) {
     std::ranges::sort(axes);
     return axes.empty() ? x[0] : LazyOp::reduce(op, x[0], axes);
   }
-  if (x.size() == 1) return LazyOp::unary(op, x[0]);
-  return x.size() == 2 ? LazyOp::binary(op, x[0], x[1]) : LazyOp::ternary(op, x[0], x[1], x[2]);
+  return LazyOp::make(op, x, arg_of(s.name));
 }
 
 // Runs one operation as its own kernel, over whole buffers.

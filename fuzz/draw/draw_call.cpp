@@ -21,7 +21,7 @@ void draw_curve(Drawing& d) {
 }
 void draw_pair(Drawing& d) {
   const bool comparison = d.call.name.find_first_of("<>=") != std::string::npos;
-  if (d.chance(1, 4)) {
+  if (d.chance(1, 4) && (d.call.name != "pow" || is_float(d.dtype))) {
     d.call.set("number",
                d.call.name == "operator^" ? fmt::format("{}", d.between(0, 7)) : d.number());
     if (!comparison && d.call.name != "maximum" && d.call.name != "minimum" &&
@@ -33,6 +33,11 @@ void draw_pair(Drawing& d) {
   const CallSizes whole = d.shape();
   d.input(d.part_of(whole));
   if (d.chance(1, 4)) d.any_type();
+  d.input(d.part_of(whole));
+}
+void draw_two(Drawing& d) {
+  const CallSizes whole = d.shape();
+  d.input(d.part_of(whole));
   d.input(d.part_of(whole));
 }
 void draw_bits(Drawing& d) {
@@ -69,7 +74,7 @@ void draw_power(Drawing& d) {
   if (d.call.name == "pow_real") {
     d.call.set("exponent", d.chance(1, 2) ? "0.5" : d.chance(1, 2) ? "-1.5" : "2.25");
   } else {
-    d.set("exponent", d.between(d.chance(1, 3) ? -4 : 0, 5));
+    d.set("exponent", d.between(is_float(d.dtype) && d.chance(1, 3) ? -4 : 0, 5));
     if (d.chance(1, 4)) d.call.set("real", "1");
   }
   d.input(d.shape());
@@ -168,11 +173,12 @@ void draw_einsum(Drawing& d) {
 }
 
 constexpr std::string_view kCurveNames[] = {
-    "exp",        "exp2",  "log",        "log2",     "sin",         "cos",      "tan",
-    "sqrt",       "rsqrt", "reciprocal", "sigmoid",  "tanh",        "expm1",    "log1p",
-    "sinh",       "cosh",  "asinh",      "acosh",    "atanh",       "erf",      "gelu",
-    "quick_gelu", "silu",  "mish",       "softplus", "log_sigmoid", "softsign", "elu",
-    "celu",       "selu",  "leaky_relu", "hardtanh", "hardsigmoid", "hardswish"};
+    "erfc",  "log10",      "asin",     "acos",        "atan",     "cbrt",  "exp",
+    "exp2",  "log",        "log2",     "sin",         "cos",      "tan",   "sqrt",
+    "rsqrt", "reciprocal", "sigmoid",  "tanh",        "expm1",    "log1p", "sinh",
+    "cosh",  "asinh",      "acosh",    "atanh",       "erf",      "gelu",  "quick_gelu",
+    "silu",  "mish",       "softplus", "log_sigmoid", "softsign", "elu",   "celu",
+    "selu",  "leaky_relu", "hardtanh", "hardsigmoid", "hardswish"};
 constexpr std::string_view kExactNames[] = {
     "neg",   "relu",    "abs",   "square",     "floor",       "ceil",   "trunc",  "round",
     "sign",  "isnan",   "isinf", "isfinite",   "logical_not", "half",   "float_", "double_",
@@ -186,6 +192,8 @@ constexpr std::string_view kReduceNames[] = {"sum", "mean", "max", "min", "prod"
 
 constexpr DrawnCall kDrawn[] = {
     {"operator^", draw_bits},
+    {"atan2", draw_two},
+    {"hypot", draw_two},
     {"operator+=", draw_update},
     {"operator-=", draw_update},
     {"operator*=", draw_update},

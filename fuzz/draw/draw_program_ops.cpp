@@ -3,10 +3,20 @@
 
 #include "touchstone/fuzz/draw/program_draw.h"
 #include "touchstone/fuzz/judge/values.h"
+#include "touchstone/ops/function.h"
 #include "touchstone/ops/op.h"
 
 namespace touchstone::fuzz {
 namespace {
+
+// Those that every device computes; POW of graphs is another op.
+void add_functions(int arity, std::vector<std::string>& names) {
+  for (const FunctionInfo& row : function_table)
+    if (row.arity == arity && row.function != NamedFunction::Lgamma &&
+        row.function != NamedFunction::Digamma && row.function != NamedFunction::Erfinv &&
+        row.function != NamedFunction::Pow)
+      names.emplace_back(row.name);
+}
 
 std::string lower(std::string_view name) {
   std::string text(name);
@@ -29,6 +39,10 @@ void ProgramDraw::unary(int x) {
     if (is_elementwise(row.op) && row.arity == 1 && row.op != Op::Noop && row.op != Op::Cast &&
         takes(row.op, type(x).dtype))
       names.push_back(lower(row.name));
+  if (is_float(type(x).dtype) && chooser_.chance(1, 3)) {
+    names.clear();
+    add_functions(1, names);
+  }
   if (names.empty()) {
     special(x);
     return;
@@ -45,6 +59,7 @@ void ProgramDraw::binary(int x) {
     for (const OpInfo& row : op_table)
       if (is_elementwise(row.op) && row.arity == 2 && takes(row.op, t.dtype))
         names.push_back(lower(row.name));
+    if (is_float(t.dtype)) add_functions(2, names);
   }
   const std::string name = chooser_.pick(names);
   const int y = operand(t);

@@ -168,10 +168,10 @@ static inline f32 fused_sin_f32(f32 x) {
     // |x| = m 2^e with an integer m. The bits of m 2^e / 2 pi for whole turns are not needed: 96
     // bits of 1 / 2 pi from the first relevant place give the fraction of a turn to 64 bits (Payne
     // and Hanek, SIGNUM Newsletter 18, 1983).
-    {"sin_f32",
+    {"less_quarters",
      R"(static const u32 turns[9] = {0x28u,       0xbe60db93u, 0x91054a7fu, 0x09d5f47du, 0x4d377036u,
-                              0xd8a5664fu, 0x10e4107fu, 0x9458eaf7u, 0xaef1586du};
-static inline f32 sin_f32(f32 x) {
+                             0xd8a5664fu, 0x10e4107fu, 0x9458eaf7u, 0xaef1586du};
+static inline f64 less_quarters(f32 x, u32* quarter) {
   u32 b = bits_f32(x) & 0x7fffffffu;
   u32 e = b < 0x3f000000u || b >= 0x7f800000u ? 0 : (b >> 23) - 126, i = e >> 5;
   u64 t0 = turns[i], t1 = turns[i + 1], t2 = turns[i + 2], t3 = turns[i + 3];
@@ -179,14 +179,127 @@ static inline f32 sin_f32(f32 x) {
   u64 w2 = (t2 << 32 | t3) << (e & 31) >> 32, m = (b & 0x7fffffu) | 0x800000u;
   u64 turn = (m * w0 << 32) + m * w1 + (m * w2 >> 32);
   f64 far = (f64)(i64)(turn << 2) * 0x1.921fb54442d18p-64;
-  u32 small = b < 0x3f490fdbu, quarter = small ? 0 : (u32)((turn + (1ull << 61)) >> 62);
-  f64 z = small ? f32_bits(b) : far;
-  u32 sign = quarter << 30 ^ bits_f32(x);
+  u32 small = b < 0x3f490fdbu;
+  *quarter = small ? 0 : (u32)((turn + (1ull << 61)) >> 62);
+  return small ? f32_bits(b) : far;
+}
+)"},
+    {"sin_f32",
+     R"(static inline f32 sin_f32(f32 x) {
+  u32 quarter;
+  f64 z = less_quarters(x, &quarter);
+  u32 b = bits_f32(x) & 0x7fffffffu, sign = quarter << 30 ^ bits_f32(x);
   f32 y = f32_bits(bits_f32((f32)quarter_sine(z, quarter)) ^ (sign & 0x80000000u));
 #ifdef FUSES_PRODUCTS
   y = b <= 0x46000000u ? fused_sin_f32(x) : y;
 #endif
   return b < 0x7f800000u ? y : x - x;
+}
+)"},
+    {"cos_f32",
+     R"(static inline f32 cos_f32(f32 x) {
+  u32 quarter;
+  f64 z = less_quarters(x, &quarter);
+  f32 y = (f32)quarter_sine(z, quarter + 1);
+  y = f32_bits(bits_f32(y) ^ ((quarter + 1) << 30 & 0x80000000u));
+  return (bits_f32(x) & 0x7fffffffu) < 0x7f800000u ? y : x - x;
+}
+)"},
+    {"tan_f32",
+     R"(static inline f32 tan_f32(f32 x) {
+  u32 quarter;
+  f64 z = less_quarters(x, &quarter);
+  f64 s = quarter_sine(z, quarter), c = quarter_sine(z, quarter + 1);
+  f32 y = (f32)(s / c);
+  y = f32_bits(bits_f32(y) ^ ((quarter << 31 ^ bits_f32(x)) & 0x80000000u));
+  return (bits_f32(x) & 0x7fffffffu) < 0x7f800000u ? y : x - x;
+}
+)"},
+    // e^x = 2^n e^r; r is h - l. As in exp2_f32, what 1 + r loses is added back.
+    {"exp_f32",
+     R"(static inline f32 exp_f32(f32 x) {
+  f32 a = x < -104.0f ? -104.0f : x;
+  f32 t = muladd_f32(a, 0x1.715476p+0f, 0x1.8p+23f), n = t - 0x1.8p+23f;
+  f32 h = a - n * 0x1.62e4p-1f, l = n * 0x1.7f7d1cp-20f, r = h - l;
+  f32 q = 0x1.9df7b6p-13f;
+  q = muladd_f32(q, r, 0x1.6d4cdp-10f);
+  q = muladd_f32(q, r, 0x1.11131p-7f);
+  q = muladd_f32(q, r, 0x1.5554e8p-5f);
+  q = muladd_f32(q, r, 0x1.555554p-3f);
+  q = muladd_f32(q, r, 0.5f);
+  f32 s = 1 + r, y = s + muladd_f32(r * r, q, (r - (s - 1)) + (h - r - l));
+  u32 tiny = x < -86, k = (bits_f32(t) << 23) + (tiny ? 64u << 23 : 0);
+  f32 z = f32_bits(bits_f32(y) + k);
+  z = tiny ? z * 0x1p-64f : z;
+  return x < 0x1.62e430p+6f ? z : x * 0x1p+127f;
+}
+)"},
+    // k ln 2 + log(1 + f), with k and f as in log2_f32.
+    {"log_f32",
+     R"(static inline f32 log_f32(f32 x) {
+  f32 y = x < 0x1p-126f ? x * 0x1p+24f : x, inf = f32_bits(0x7f800000u);
+  u32 b = bits_f32(y) - 0x3f2aaaabu;
+  f32 k = (f32)(((i32)b >> 23) - (x < 0x1p-126f ? 24 : 0));
+  f32 f = f32_bits((b & 0x7fffffu) + 0x3f2aaaabu) - 1;
+  f32 q = 0x1.f8476ep-4f;
+  q = muladd_f32(q, f, -0x1.06ac2ep-3f);
+  q = muladd_f32(q, f, 0x1.b54e02p-4f);
+  q = muladd_f32(q, f, -0x1.f3ba8p-4f);
+  q = muladd_f32(q, f, 0x1.25175cp-3f);
+  q = muladd_f32(q, f, -0x1.55972ep-3f);
+  q = muladd_f32(q, f, 0x1.999668p-3f);
+  q = muladd_f32(q, f, -0x1.ffff1ap-3f);
+  q = muladd_f32(q, f, 0x1.555558p-2f);
+  q = muladd_f32(q, f, -0.5f);
+  f32 h = k * 0x1.62e4p-1f, s = h + f;
+  f32 l = s + ((h - s + f) + muladd_f32(f * f, q, k * 0x1.7f7d1cp-20f));
+  return x > 0 ? x < inf ? l : x : x == 0 ? -inf : x < 0 ? f32_bits(0x7fc00000u) : x;
+}
+)"},
+    // From e^-|x|; what 1 + e loses changes the quotient by its own multiple.
+    {"sigmoid_f32",
+     R"(static inline f32 sigmoid_f32(f32 x) {
+  f32 e = exp_f32(f32_bits(bits_f32(x) | 0x80000000u));
+  f32 d = 1 + e, y = (x < 0 ? e : x == x ? 1 : x) / d;
+  return y - y * (e - (d - 1)) * (x < 0 ? 1 - y : y);
+}
+)"},
+    // x + x^3 q(x^2), or 1 - 2 / (e^2x + 1).
+    {"tanh_f32",
+     R"(static inline f32 tanh_f32(f32 x) {
+  f32 a = f32_bits(bits_f32(x) & 0x7fffffffu), u = a * a;
+  f32 q = 0x1.17b1e6p-9f;
+  q = muladd_f32(q, u, -0x1.0bcf8cp-7f);
+  q = muladd_f32(q, u, 0x1.638e78p-6f);
+  q = muladd_f32(q, u, -0x1.b9f00ep-5f);
+  q = muladd_f32(q, u, 0x1.111076p-3f);
+  q = muladd_f32(q, u, -0x1.555554p-2f);
+  f32 y = a < 0.6f ? muladd_f32(a * u, q, a) : 1 - 2 / (exp_f32(a + a) + 1);
+  return f32_bits(bits_f32(y) | (bits_f32(x) & 0x80000000u));
+}
+)"},
+    // x + x q(x^2), or 1 - e^p(x) with p near log(erfc(x)).
+    {"erf_f32",
+     R"(static inline f32 erf_f32(f32 x) {
+  f32 a = f32_bits(bits_f32(x) & 0x7fffffffu), u = a * a;
+  f32 q = 0x1.4e2be8p-14f;
+  q = muladd_f32(q, u, -0x1.a5b524p-11f);
+  q = muladd_f32(q, u, 0x1.54421p-8f);
+  q = muladd_f32(q, u, -0x1.b8007cp-6f);
+  q = muladd_f32(q, u, 0x1.ce2d6p-4f);
+  q = muladd_f32(q, u, -0x1.81274p-2f);
+  q = muladd_f32(q, u, 0x1.06eba8p-3f);
+  f32 p = -0x1.662b4ep-21f;
+  p = muladd_f32(p, a, -0x1.9c28fcp-17f);
+  p = muladd_f32(p, a, 0x1.93423ap-12f);
+  p = muladd_f32(p, a, -0x1.06fd48p-8f);
+  p = muladd_f32(p, a, 0x1.968588p-6f);
+  p = muladd_f32(p, a, -0x1.b9fac4p-4f);
+  p = muladd_f32(p, a, -0x1.446ad4p-1f);
+  p = muladd_f32(p, a, -0x1.21202ap+0f);
+  p = muladd_f32(p, a, 0x1.41ac6cp-13f);
+  f32 y = a < 0.92f ? muladd_f32(a, q, a) : 1 - exp_f32(a < 3.95f ? p : a == a ? -100 : a);
+  return f32_bits(bits_f32(y) | (bits_f32(x) & 0x80000000u));
 }
 )"},
     // A double with an error of at most 0.72 ULP, rounded: correct except for two arguments.
@@ -280,6 +393,17 @@ constexpr Calls function_calls[] = {
     {Op::Sin, {"", "nearest_sin_f32($a)", "sin_f32($a)", "fast_sin_f32($a)"}, {"", "", "", ""}},
 };
 
+struct NamedCall {
+  NamedFunction function;
+  std::string_view text;  // of float32
+};
+constexpr NamedCall named_calls[] = {
+    {NamedFunction::Exp, "exp_f32($a)"},         {NamedFunction::Log, "log_f32($a)"},
+    {NamedFunction::Sigmoid, "sigmoid_f32($a)"}, {NamedFunction::Tanh, "tanh_f32($a)"},
+    {NamedFunction::Erf, "erf_f32($a)"},         {NamedFunction::Cos, "cos_f32($a)"},
+    {NamedFunction::Tan, "tan_f32($a)"},
+};
+
 }  // namespace
 
 std::span<const CFunction> c_functions() { return own_functions; }
@@ -288,6 +412,14 @@ std::string_view c_function_call(Op op, DType type, MathLevel level) {
   for (const Calls& row : function_calls)
     if (row.op == op)
       return (type == DType::Float32 ? row.f32 : row.f64)[static_cast<std::size_t>(level)];
+  return {};
+}
+
+std::string_view c_function_call(NamedFunction function, DType type, MathLevel level) {
+  if (type == DType::Float64 || level == MathLevel::Library || level == MathLevel::CorrectlyRounded)
+    return {};
+  for (const NamedCall& row : named_calls)
+    if (row.function == function) return row.text;
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "touchstone/dtype/dtype.h"
+#include "touchstone/ops/function.h"
 #include "touchstone/ops/op.h"
 #include "touchstone/uop/math_level.h"
 
@@ -14,7 +15,9 @@ struct CFunction {
   std::string_view name, text;
 };
 
-constexpr bool is_function(Op op) { return op == Op::Exp2 || op == Op::Log2 || op == Op::Sin; }
+constexpr bool is_function(Op op) {
+  return op == Op::Exp2 || op == Op::Log2 || op == Op::Sin || op == Op::Function;
+}
 
 /// EXP2, LOG2 and SIN of float32 and float64 without branches or calls, so that loops around them
 /// vectorize. A function may call earlier ones, and bits_f32, f32_bits, bits_f64, f64_bits. Error
@@ -27,5 +30,8 @@ std::span<const CFunction> c_functions();
 /// Returns the C expression for EXP2, LOG2 or SIN of $a, of type float32 or float64; empty if the C
 /// library's function is used.
 std::string_view c_function_call(Op op, DType type, MathLevel level);
+/// The same for a named function; empty if it is computed by other ops (ops/decompose.h), as at the
+/// levels `library` and `correctly-rounded` and of float64.
+std::string_view c_function_call(NamedFunction function, DType type, MathLevel level);
 
 }  // namespace touchstone::codegen

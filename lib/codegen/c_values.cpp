@@ -161,6 +161,15 @@ CText c_alu(Op op, DType type, MathLevel math, COperands src) {
                  type, src);
 }
 
+CText c_alu(const LinearStep& u, DType type, MathLevel math, COperands src) {
+  const Op op = std::get<Op>(u.arg);
+  if (op != Op::Function) return c_alu(op, type, math, src);
+  const CText x = c_cast(type, DType::Float32, *src[0]);
+  const CText* const only[] = {&x};
+  return c_cast(DType::Float32, type,
+                in_type(c_function_call(u.function, type, math), DType::Float32, only));
+}
+
 CText c_index(IndexOp op, COperands src) {
   return in_type(c_for_index_op[static_cast<std::size_t>(op)].text, DType::Int64, src);
 }

@@ -27,6 +27,7 @@ CText c_constant(const Scalar& value);
 CText c_cast(DType from, DType to, const CText& x);
 CText c_bitcast(DType from, DType to, const CText& x);
 /// An elementwise op on operands of type `type` (for WHERE: of its arms).
+CText c_alu(const LinearStep& u, DType type, MathLevel math, COperands src);
 CText c_alu(Op op, DType type, MathLevel math, COperands src);
 CText c_index(IndexOp op, COperands src);
 

@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "touchstone/codegen/c_functions.h"
+
 namespace touchstone::codegen {
 
 namespace {
@@ -66,8 +68,7 @@ class Keeper {
   bool is_costly(int i, DType type) const {
     const Op* const op = std::get_if<Op>(&uop(i).arg);
     return op != nullptr && uop(i).dtype == type && is_float(type) &&
-           (*op == Op::Exp2 || *op == Op::Log2 || *op == Op::Sin || *op == Op::Div ||
-            *op == Op::Recip || *op == Op::Sqrt);
+           (is_function(*op) || *op == Op::Div || *op == Op::Recip || *op == Op::Sqrt);
   }
 
   // True if a step is inside loops nested in those around `loop`.

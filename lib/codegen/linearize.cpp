@@ -257,11 +257,14 @@ void Linearizer::set_made(const LazyOp* node, int indices, int value) {
 namespace {
 
 // The kernel with as few views as possible, as kernels of the lazy stack already are, and without
-// named functions.
-LazyOpPtr with_simple_parts(const LazyOpPtr& given) {
+// named functions that have no code of their own.
+LazyOpPtr with_simple_parts(const LazyOpPtr& given, MathLevel math) {
   const auto calls = [](const LazyOp* node) { return node->op() == Op::Function; };
+  const auto has_code = [&](const LazyOp& node) {
+    return !c_function_call(node.function_arg().function, node.dtype(), math).empty();
+  };
   const LazyOpPtr kernel =
-      std::ranges::any_of(ordered_nodes(given), calls) ? without_functions(given) : given;
+      std::ranges::any_of(ordered_nodes(given), calls) ? without_functions(given, has_code) : given;
   const auto stacked = [](const LazyOp* node) {
     const auto* b = std::get_if<MemBuffer>(&node->arg());
     const auto* c = std::get_if<ConstBuffer>(&node->arg());
@@ -293,7 +296,8 @@ void refuse_wide_functions(const LazyOpPtr& kernel) {
 
 Plan prepare(const LazyOpPtr& kernel, const CodegenOptions& options) {
   validate_kernel(kernel);
-  if (options.math == MathLevel::CorrectlyRounded) refuse_wide_functions(with_simple_parts(kernel));
+  if (options.math == MathLevel::CorrectlyRounded)
+    refuse_wide_functions(with_simple_parts(kernel, options.math));
   const LazyOpPtr axes = axes_of_opts(kernel, options);
   return make_plan(axes, chosen_opts(kernel, axes, options));
 }
@@ -313,7 +317,7 @@ LinearKernel linearized(Linearizer& linearizer, const LazyOpPtr& kernel,
 }  // namespace codegen
 
 LazyOpPtr axes_of_opts(const LazyOpPtr& kernel, const CodegenOptions& options) {
-  const LazyOpPtr simple = codegen::with_simple_parts(kernel);
+  const LazyOpPtr simple = codegen::with_simple_parts(kernel, options.math);
   return order_axes(options.merge_axes ? merge_axes(simple) : simple);
 }
 
@@ -326,7 +330,7 @@ LinearKernel linearize(const LazyOpPtr& kernel, const CodegenOptions& options) {
 }
 
 bool options_matter(const LazyOpPtr& kernel, const CodegenOptions& options) {
-  const LazyOpPtr simple = codegen::with_simple_parts(kernel);
+  const LazyOpPtr simple = codegen::with_simple_parts(kernel, options.math);
   const LazyOpPtr merged = merge_axes(simple);
   if (options.opts || options.layout_seed != 0) return true;
   if (!options.merge_axes && merged != simple) return true;

@@ -45,6 +45,9 @@ int Linearizer::elementwise(const LazyOp& node, int indices) {
     TOUCHSTONE_CASES_NOT_COMPUTED:
       break;
   }
+  if (node.op() == Op::Function)
+    return builder_.value(
+        {StepKind::Alu, node.dtype(), src, node.op(), node.function_arg().function});
   return builder_.alu(node.op(), node.dtype(), src);
 }
 

@@ -168,7 +168,7 @@ CText Renderer::expression(const LinearStep& u) const {
     case StepKind::Index:
       return c_index(std::get<IndexOp>(u.arg), operands);
     default:
-      return c_alu(std::get<Op>(u.arg), dtype(u.src.back()), math_, operands);
+      return c_alu(u, dtype(u.src.back()), math_, operands);
   }
 }
 

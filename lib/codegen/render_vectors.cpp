@@ -313,7 +313,7 @@ class VectorRenderer final : public Renderer {
     if (std::get<Op>(u.arg) == Op::MulAcc) return fused(u, k);
     if (std::get<Op>(u.arg) == Op::Max)
       return {joined("max_lanes(", shared(u.src[0], k), ", ", shared(u.src[1], k), ")"), true};
-    return c_alu(std::get<Op>(u.arg), loop_->type, math_, COperands(known.data(), u.src.size()));
+    return c_alu(u, loop_->type, math_, COperands(known.data(), u.src.size()));
   }
 
   CText fused(const LinearStep& u, std::size_t k) const {

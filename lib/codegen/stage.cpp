@@ -77,7 +77,7 @@ class Planner {
     }
     if (node.op() == Op::Load) part.loops = dependence_(node.buffer().st);
     if (node.op() == Op::Const) part.loops = dependence_(node.constant().st);
-    part.gains = (is_elementwise(node.op()) && node.op() != Op::Noop) ||
+    part.gains = (is_pointwise(node.op()) && node.op() != Op::Noop) ||
                  (node.op() == Op::Load && depends(part, loops_.lane()) &&
                   is_better_packed(node, loops_.lane_axis, loops_.far_axes, sizes_));
     for (const LazyOpPtr& s : node.src()) {

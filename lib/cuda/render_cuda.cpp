@@ -208,7 +208,7 @@ class Renderer {
       case StepKind::Index:
         return codegen::c_index(std::get<IndexOp>(u.arg), operands);
       default:
-        return codegen::c_alu(std::get<Op>(u.arg), uop(u.src.back()).dtype, kernel_.math, operands);
+        return codegen::c_alu(u, uop(u.src.back()).dtype, kernel_.math, operands);
     }
   }
 

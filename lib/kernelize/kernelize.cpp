@@ -80,7 +80,7 @@ PatternMatcher tidy() {
   const UPat x = UPat::var("x");
   return PatternMatcher({
       {"limit of buffers",
-       UPat(OpSet::of(GraphOpGroup::Binary) | OpSet::of(GraphOpGroup::Ternary)),
+       UPat(OpSet::of(GraphOpGroup::Binary) | OpSet::of(GraphOpGroup::Ternary) | GraphOp::Function),
        {},
        limit_buffers,
        "a kernel has a limited number of buffers"},

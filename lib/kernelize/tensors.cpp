@@ -402,7 +402,7 @@ std::vector<Rule> of_memory() {
                          {array({5}).flip({0}).cast(DType::Int32), {}}};
        }},
       {"unary before a view",
-       UPat(OpSet::of(GraphOpGroup::Unary)).over({view}),
+       UPat(OpSet::of(GraphOpGroup::Unary) | GraphOp::Function).over({view}),
        {"v", "x"},
        unary_before_view,
        "computed once for all copies",

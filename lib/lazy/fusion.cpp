@@ -76,7 +76,7 @@ void realize_what_must(Graph& graph) {
     if (!must || node.realize) continue;
     if (push && node.users.size() == 1) {
       const int user = node.users[0];
-      if (is_elementwise(graph.nodes[static_cast<std::size_t>(user)].buffer->op())) {
+      if (is_pointwise(graph.nodes[static_cast<std::size_t>(user)].buffer->op())) {
         asked[static_cast<std::size_t>(user)] = true;
         continue;
       }
@@ -98,7 +98,7 @@ void realize_what_is_not_merged(Graph& graph) {
     for_each_source(node, [&](int below, const ShapeTracker& st) {
       Graph::Node& source = graph.nodes[static_cast<std::size_t>(below)];
       const bool reduces = is_reduce(node.buffer->op());
-      if (is_elementwise(source.buffer->op()) &&
+      if (is_pointwise(source.buffer->op()) &&
           !config.on(reduces ? Switch::MergeElementwiseIntoReduce : Switch::MergeElementwiseOps))
         source.realize = true;
       if (!moves && !st.is_contiguous()) source.realize = true;

@@ -124,7 +124,7 @@ class Joiner {
     std::size_t ops = 0;
     for (const LazyOpPtr& node : toposort(item.ast)) {
       if (is_reduce(node->op())) return;
-      ops += is_elementwise(node->op()) ? 1 : 0;
+      ops += is_pointwise(node->op()) ? 1 : 0;
     }
     if (ops <= kFewOps || no_element_twice(load->buffer().st)) put(maker->second, i, load);
   }
@@ -204,7 +204,7 @@ class Joiner {
       }
       return LazyOp::make(node->op(), src, std::move(arg));
     });
-    return st.masked() && is_elementwise(value->op()) ? kernelize::where_valid(st, there) : there;
+    return st.masked() && is_pointwise(value->op()) ? kernelize::where_valid(st, there) : there;
   }
 
   std::vector<ScheduleItem>& items_;

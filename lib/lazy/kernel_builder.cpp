@@ -36,7 +36,7 @@ class KernelBuilder {
     while (!frames_.empty() && conflict_ < 0) {
       Frame& frame = frames_.back();
       const LazyBuffer& buffer = *node(frame.node).buffer;
-      if (frame.operands.size() == static_cast<std::size_t>(info(buffer.op()).arity))
+      if (frame.operands.size() == operands_of(buffer))
         close(buffer);
       else
         descend(*buffer.srcs()[frame.operands.size()], node(frame.node).srcs[frame.operands.size()],
@@ -72,6 +72,9 @@ class KernelBuilder {
     bool padded = false;                   // as in Key
   };
 
+  static std::size_t operands_of(const LazyBuffer& b) {
+    return b.op() == Op::Function ? b.srcs().size() : static_cast<std::size_t>(info(b.op()).arity);
+  }
   const Graph::Node& node(int i) const { return graph_.nodes[static_cast<std::size_t>(i)]; }
 
   const ShapeTracker* intern(ShapeTracker st) {

@@ -134,7 +134,11 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
   /// one dtype (WHERE: a bool, then two of one dtype); comparisons give bool. Folds identities that
   /// are exact bit for bit: x*1, x/1, x-0, and x+0 for integers (for floats only x + -0.0, as -0.0
   /// + 0.0 is 0.0). Throws ShapeError, DTypeError, or BufferError for differing devices.
-  static LazyBufferPtr e(Op op, std::vector<LazyBufferPtr> srcs);
+  static LazyBufferPtr e(Op op, std::vector<LazyBufferPtr> srcs, OpArg arg = {});
+  /// A named function of float sources, as e().
+  static LazyBufferPtr call(NamedFunction function, std::vector<LazyBufferPtr> srcs) {
+    return e(Op::Function, std::move(srcs), FunctionArg{function});
+  }
   /// The values converted to `to`.
   LazyBufferPtr cast(DType to);
   /// Reinterprets the bits as another type of the same size, not bool. Throws DTypeError.

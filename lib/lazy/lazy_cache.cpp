@@ -30,6 +30,8 @@ std::uint64_t hash_of(const OpArg& arg) {
     return hash_mix(static_cast<std::uint64_t>(c->to), c->bitcast ? 1 : 0);
   if (const auto* c = std::get_if<ConstBuffer>(&arg))
     return hash_mix(static_cast<std::uint64_t>(c->value.dtype()), c->value.bits());
+  if (const auto* f = std::get_if<FunctionArg>(&arg))
+    return static_cast<std::uint64_t>(f->function);
   std::uint64_t h = 0;
   if (const auto* r = std::get_if<ReduceArg>(&arg))
     for (const int axis : r->axes) h = hash_mix(h, static_cast<std::uint64_t>(axis));

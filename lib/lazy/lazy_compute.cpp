@@ -11,12 +11,15 @@
 namespace touchstone {
 namespace {
 
-void check_sources(Op op, std::span<const LazyBufferPtr> srcs) {
-  if (!is_elementwise(op) || op == Op::Cast)
+void check_sources(Op op, std::span<const LazyBufferPtr> srcs, const OpArg& arg) {
+  const auto* function = std::get_if<FunctionArg>(&arg);
+  if (op == Op::Function ? function == nullptr : !is_elementwise(op) || op == Op::Cast)
     throw Error(fmt::format("e: {} is not an elementwise op without argument", name(op)));
-  if (static_cast<int>(srcs.size()) != info(op).arity)
-    throw Error(
-        fmt::format("{} takes {} source(s), {} given", name(op), info(op).arity, srcs.size()));
+  const int arity = function != nullptr ? info(function->function).arity : info(op).arity;
+  if (static_cast<int>(srcs.size()) != arity)
+    throw Error(fmt::format("{} takes {} source(s), {} given",
+                            function != nullptr ? info(function->function).name : name(op), arity,
+                            srcs.size()));
   for (const LazyBufferPtr& s : srcs) {
     if (s->shape() != srcs[0]->shape())
       throw ShapeError(fmt::format("{}: shapes {} and {} differ; expand or reshape one first",
@@ -69,13 +72,13 @@ std::vector<int> checked_axes(Op op, std::vector<int> axes, const Shape& shape) 
 
 }  // namespace
 
-LazyBufferPtr LazyBuffer::e(Op op, std::vector<LazyBufferPtr> srcs) {
-  check_sources(op, srcs);
+LazyBufferPtr LazyBuffer::e(Op op, std::vector<LazyBufferPtr> srcs, OpArg arg) {
+  check_sources(op, srcs, arg);
   const DType dtype = check_types(op, srcs);
   if (LazyBufferPtr same = lazy::folded(op, srcs)) return same;
   std::string device = srcs[0]->device();
   Shape shape = srcs[0]->shape();
-  return make_base(std::move(device), dtype, std::move(shape), op, {}, std::move(srcs));
+  return make_base(std::move(device), dtype, std::move(shape), op, std::move(arg), std::move(srcs));
 }
 
 LazyBufferPtr LazyBuffer::cast(DType to) {

@@ -64,13 +64,15 @@ UOp node_of(const LazyBuffer& b, std::vector<UOp> src) {
   }
   const UOp first = src[0];
   src.erase(src.begin());
+  if (op == Op::Function)
+    return first.call(std::get<FunctionArg>(b.arg()).function, std::move(src));
   return first.alu(*graph_op_of(op, is_float(first.dtype().base)), std::move(src));
 }
 
 std::optional<int> axis_of_result(const LazyBuffer& base) {
   if (base.move() != nullptr && base.move()->op == GraphOp::Multi)
     return static_cast<int>(std::get<std::int64_t>(base.move()->arg));
-  const bool keeps = is_elementwise(base.op()) || is_reduce(base.op()) ||
+  const bool keeps = is_pointwise(base.op()) || is_reduce(base.op()) ||
                      base.op() == Op::Contiguous || base.op() == Op::Noop;
   bool any = false;
   for (const LazyBufferPtr& s : base.srcs()) any = any || s->axis().has_value();

@@ -127,7 +127,7 @@ class ReducePairing {
       const Graph::Node& next = graph_.nodes[static_cast<std::size_t>(user)];
       const auto view = only_view(user, at);
       if (!view || !view->is_contiguous() || view->size() != size ||
-          !is_elementwise(next.buffer->op()) || taken_[static_cast<std::size_t>(user)] >= 0)
+          !is_pointwise(next.buffer->op()) || taken_[static_cast<std::size_t>(user)] >= 0)
         return at;
       taken_[static_cast<std::size_t>(at)] = reduce;
       at = user;

@@ -11,9 +11,10 @@ namespace touchstone {
 /// nullptr if there is no formula. FUNCTION nodes within the formula remain.
 LazyOpPtr decomposed(NamedFunction function, const std::vector<LazyOpPtr>& operands);
 
-/// The kernel without FUNCTION nodes, as a device without code for them computes it. Throws
-/// AstError that names a function without a formula.
-LazyOpPtr without_functions(const LazyOpPtr& kernel);
+/// The kernel without FUNCTION nodes, as a device without code for them computes it, except where
+/// `has_code` holds. Throws AstError that names a function without a formula.
+LazyOpPtr without_functions(const LazyOpPtr& kernel,
+                            const std::function<bool(const LazyOp&)>& has_code = {});
 
 /// The kernel in which the decomposition of each FUNCTION is another legal result of it
 /// (FunctionArg::or_last), unless its results are exact.

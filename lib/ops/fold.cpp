@@ -124,6 +124,7 @@ Scalar least_of(DType d) {
 
 std::optional<Scalar> fold(Op op, std::span<const Scalar> x) {
   if (op == Op::Noop) return x[0];
+  if (op == Op::Function) return std::nullopt;
   if (op == Op::Where) return x[0].bits() != 0 ? x[1] : x[2];
   if (info(op).arity > 2) return std::nullopt;
   const DType d = x[0].dtype();

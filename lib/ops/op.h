@@ -151,6 +151,8 @@ constexpr bool is_elementwise(Op op) {
   return group(op) == OpGroup::Unary || group(op) == OpGroup::Binary ||
          group(op) == OpGroup::Ternary;
 }
+/// Elementwise or FUNCTION: one result for each element of operands of one shape.
+constexpr bool is_pointwise(Op op) { return is_elementwise(op) || op == Op::Function; }
 constexpr bool is_reduce(Op op) { return group(op) == OpGroup::Reduce; }
 constexpr bool is_movement(Op op) { return group(op) == OpGroup::Movement; }
 /// True for ops that read a buffer through their view.

@@ -30,9 +30,28 @@ enum class Unary : std::uint8_t {
   Sigmoid,
   Erf,
   Tanh,
-  Square
+  Square,
+  Expm1,
+  Log1p,
+  Cos,
+  Tan,
+  Sinh,
+  Cosh,
+  Asinh,
+  Acosh,
+  Atanh,
+  Softplus,
+  Silu,
+  Gelu,
+  GeluTanh,
+  Log10,
+  Erfc,
+  Asin,
+  Acos,
+  Atan,
+  Cbrt
 };
-enum class Binary : std::uint8_t { Add, Sub, Mul, Div, Max };
+enum class Binary : std::uint8_t { Add, Sub, Mul, Div, Max, Atan2, Hypot };
 
 struct UnaryRule {
   Unary op;
@@ -50,9 +69,6 @@ struct BinaryRule {
 };
 std::span<const UnaryRule> unary_rules();    // in the order of Unary
 std::span<const BinaryRule> binary_rules();  // in the order of Binary
-
-/// The formula of a named function that has one; narrow floats are computed in float32.
-LazyBufferPtr formula(NamedFunction function, const LazyBufferPtr& x);
 
 Tensor real(const Tensor& x);                               // cast to Float32 unless a float
 Tensor apply(Unary op, const Tensor& x);                    // floats; Neg and Square take any type

@@ -1,37 +1,19 @@
 #include <cmath>
 #include <numbers>
 
-#include "touchstone/ops/formulas.h"
 #include "touchstone/tensor/mlops.h"
 
 namespace touchstone {
 
-template <>
-struct formulas::Builder<LazyBufferPtr> {
-  static LazyBufferPtr apply(Op op, const std::vector<LazyBufferPtr>& operands) {
-    return LazyBuffer::e(op, operands);
-  }
-  static LazyBufferPtr number(const LazyBufferPtr& like, double x) {
-    return LazyBuffer::constant(Scalar::from_double(like->dtype(), x), like->shape(),
-                                like->device());
-  }
-  static LazyBufferPtr call(NamedFunction f, const LazyBufferPtr& x) {
-    return mlops::formula(f, x);
-  }
-};
-
 namespace mlops {
-
-LazyBufferPtr formula(NamedFunction f, const LazyBufferPtr& x) {
-  return *formulas::formula(f, x, [](const LazyBufferPtr& y, DType to) { return y->cast(to); });
-}
-
 namespace {
 
 using P = const LazyBufferPtr&;
 using T = const Tensor&;
 
-LazyBufferPtr like(P x, double value) { return formulas::Builder<LazyBufferPtr>::number(x, value); }
+LazyBufferPtr like(P x, double value) {
+  return LazyBuffer::constant(Scalar::from_double(x->dtype(), value), x->shape(), x->device());
+}
 LazyBufferPtr add(P a, P b) { return LazyBuffer::e(Op::Add, {a, b}); }
 LazyBufferPtr sub(P a, P b) { return LazyBuffer::e(Op::Sub, {a, b}); }
 LazyBufferPtr mul(P a, P b) { return LazyBuffer::e(Op::Mul, {a, b}); }
@@ -55,18 +37,23 @@ Tensor equal(T a, T b) {
 
 constexpr double kLn2 = std::numbers::ln2;
 
-// In x's own type.
-template <NamedFunction F>
-LazyBufferPtr own(P x) {
-  return formulas::Formulas<LazyBufferPtr>::of(F, formulas::Value<LazyBufferPtr>(x))->node();
+template <NamedFunction F, class... Operands>
+LazyBufferPtr call(const Operands&... x) {
+  return LazyBuffer::call(F, {x...});
 }
+
+// From here on x^2 + 1 rounds to x^2.
+double alone(DType dtype) { return std::ldexp(1.0, (info(dtype).digits + 1) / 2); }
+
+// f(x) = x s(x) with s = sigmoid(w(x)) has the derivative s + f (1 - s) w'(x).
+Tensor slope_of_product(T g, T out, T s, T slope) { return mul(g, s + out * (1.0 - s) * slope); }
 
 // The share of x in the gradient of max(x, y): 1 where x is not smaller or either is NaN; 1/2 at a
 // tie.
 Tensor share(T x, T y) { return sub(like(x, 1), add(less(x, y), mul(equal(x, y), like(x, 0.5)))); }
 
 // clang-format off
-constexpr std::array<UnaryRule, 14> kUnary = {{
+constexpr std::array<UnaryRule, 33> kUnary = {{
     {Unary::Neg,     "neg",     [](P x) { return neg(x); },
      [](T g, T, T) { return neg(g); }},
     {Unary::Sin,     "sin",     [](P x) { return LazyBuffer::e(Op::Sin, {x}); },
@@ -75,31 +62,65 @@ constexpr std::array<UnaryRule, 14> kUnary = {{
      [](T g, T, T out) { return where(positive(out), g, Tensor(out.lazy())); }},  // 0 or NaN
     {Unary::Log2,    "log2",    [](P x) { return LazyBuffer::e(Op::Log2, {x}); },
      [](T g, T x, T) { return div(g, mul(x, like(x, kLn2))); }},
-    {Unary::Log,     "log",     own<NamedFunction::Log>,
+    {Unary::Log,     "log",     call<NamedFunction::Log>,
      [](T g, T x, T) { return div(g, x); }},
     {Unary::Exp2,    "exp2",    [](P x) { return LazyBuffer::e(Op::Exp2, {x}); },
      [](T g, T, T out) { return mul(mul(out, like(out, kLn2)), g); }},
-    {Unary::Exp,     "exp",     own<NamedFunction::Exp>,
+    {Unary::Exp,     "exp",     call<NamedFunction::Exp>,
      [](T g, T, T out) { return mul(out, g); }},
     {Unary::Sqrt,    "sqrt",    [](P x) { return LazyBuffer::e(Op::Sqrt, {x}); },
      [](T g, T, T out) { return div(g, mul(out, like(out, 2))); }},
-    {Unary::Rsqrt,   "rsqrt", own<NamedFunction::Rsqrt>,
+    {Unary::Rsqrt,   "rsqrt", call<NamedFunction::Rsqrt>,
      [](T g, T, T out) { return mul(mul(g, like(out, -0.5)), mul(out, mul(out, out))); }},
     {Unary::Recip,   "recip",   [](P x) { return LazyBuffer::e(Op::Recip, {x}); },
      [](T g, T, T out) { return mul(neg(g), mul(out, out)); }},
-    {Unary::Sigmoid, "sigmoid", own<NamedFunction::Sigmoid>,
+    {Unary::Sigmoid, "sigmoid", call<NamedFunction::Sigmoid>,
      [](T g, T, T out) { return mul(mul(out, sub(like(out, 1), out)), g); }},
-    {Unary::Erf,     "erf",     [](P x) { return formula(NamedFunction::Erf, x); },
+    {Unary::Erf,     "erf",     call<NamedFunction::Erf>,
      [](T g, T x, T) {
        return mul(mul(apply(Unary::Exp, neg(mul(x, x))), like(x, 2 / std::sqrt(std::numbers::pi))), g);
      }},
-    {Unary::Tanh,    "tanh",    [](P x) { return formula(NamedFunction::Tanh, x); },
+    {Unary::Tanh,    "tanh",    call<NamedFunction::Tanh>,
      [](T g, T, T out) { return mul(mul(sub(like(out, 1), out), add(like(out, 1), out)), g); }},
     {Unary::Square,  "square",  [](P x) { return mul(x, x); },
      [](T g, T x, T) { return mul(mul(g, like(g, 2)), x); }},
+    {Unary::Expm1,   "expm1",   call<NamedFunction::Expm1>, [](T g, T x, T) { return g * x.exp(); }},
+    {Unary::Log1p,   "log1p",   call<NamedFunction::Log1p>, [](T g, T x, T) { return g / (x + 1); }},
+    {Unary::Cos,     "cos",     call<NamedFunction::Cos>,   [](T g, T x, T) { return g * -x.sin(); }},
+    {Unary::Tan,     "tan",     call<NamedFunction::Tan>,   [](T g, T, T out) { return g * (out * out + 1); }},
+    {Unary::Sinh,    "sinh",    call<NamedFunction::Sinh>,  [](T g, T x, T) { return g * x.cosh(); }},
+    {Unary::Cosh,    "cosh",    call<NamedFunction::Cosh>,  [](T g, T x, T) { return g * x.sinh(); }},
+    {Unary::Asinh,   "asinh",   call<NamedFunction::Asinh>,
+     [](T g, T x, T) {
+       const Tensor small = x.detach().abs() < alone(x.dtype());
+       return g * Tensor::where(small, (Tensor::where(small, x, 1).square() + 1).rsqrt(), x.abs().reciprocal());
+     }},
+    {Unary::Acosh,   "acosh",   call<NamedFunction::Acosh>, [](T g, T x, T) { return g * ((x - 1) * (x + 1)).rsqrt(); }},
+    {Unary::Atanh,   "atanh",   call<NamedFunction::Atanh>, [](T g, T x, T) { return g / ((1 - x) * (x + 1)); }},
+    {Unary::Softplus, "softplus", call<NamedFunction::Softplus>, [](T g, T x, T) { return g * x.sigmoid(); }},
+    {Unary::Silu,    "silu",    call<NamedFunction::Silu>,
+     [](T g, T x, T out) { return slope_of_product(g, out, x.sigmoid(), like(x, 1)); }},
+    {Unary::Gelu,    "gelu",    call<NamedFunction::Gelu>,
+     [](T g, T x, T) {
+       const Tensor density = (x * x * -0.5).exp() * (1 / std::sqrt(2 * std::numbers::pi));
+       return g * (((x * std::sqrt(0.5)).erf() + 1) * 0.5 + x * density);
+     }},
+    {Unary::GeluTanh, "gelu", call<NamedFunction::GeluTanh>,  // x sigmoid(2u)
+     [](T g, T x, T out) {
+       const double c = 2 * std::sqrt(2 / std::numbers::pi);
+       const Tensor square = x * x;
+       return slope_of_product(g, out, (x * c * (square * 0.044715 + 1)).sigmoid(), square * (3 * 0.044715 * c) + c);
+     }},
+    {Unary::Log10,   "log10",   call<NamedFunction::Log10>, [](T g, T x, T) { return g / (x * std::numbers::ln10); }},
+    {Unary::Erfc,    "erfc",    call<NamedFunction::Erfc>,
+     [](T g, T x, T) { return g * (x * -x).exp() * (-2 / std::sqrt(std::numbers::pi)); }},
+    {Unary::Asin,    "asin",    call<NamedFunction::Asin>,  [](T g, T x, T) { return g * ((1 - x) * (x + 1)).rsqrt(); }},
+    {Unary::Acos,    "acos",    call<NamedFunction::Acos>,  [](T g, T x, T) { return -g * ((1 - x) * (x + 1)).rsqrt(); }},
+    {Unary::Atan,    "atan",    call<NamedFunction::Atan>,  [](T g, T x, T) { return g / (x * x + 1); }},
+    {Unary::Cbrt,    "cbrt",    call<NamedFunction::Cbrt>,  [](T g, T, T out) { return g / (out * out * 3); }},
 }};
 
-constexpr std::array<BinaryRule, 5> kBinary = {{
+constexpr std::array<BinaryRule, 7> kBinary = {{
     {Binary::Add, "add", [](P x, P y) { return add(x, y); },
      [](T g, T, T) -> Tensor { return g; },
      [](T g, T, T) -> Tensor { return g; }},
@@ -115,6 +136,12 @@ constexpr std::array<BinaryRule, 5> kBinary = {{
     {Binary::Max, "max", [](P x, P y) { return LazyBuffer::e(Op::Max, {x, y}); },
      [](T g, T x, T y) { return mul(share(x, y), g); },
      [](T g, T x, T y) { return mul(share(y, x), g); }},
+    {Binary::Atan2, "atan2", call<NamedFunction::Atan2>,
+     [](T g, T y, T x) { return g * (x / (x * x + y * y)); },
+     [](T g, T y, T x) { return g * (-y / (x * x + y * y)); }},
+    {Binary::Hypot, "hypot", call<NamedFunction::Hypot>,
+     [](T g, T x, T y) { return g * (x / hypot(x, y)); },
+     [](T g, T x, T y) { return g * (y / hypot(x, y)); }},
 }};
 // clang-format on
 

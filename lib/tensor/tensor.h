@@ -282,7 +282,7 @@ class Tensor {
   Tensor relu() const;
   Tensor sigmoid() const;
   Tensor tan() const;
-  // Accurate to a few ULP, also near 0.
+  // These and exp, log, cos, rsqrt, sigmoid, tan, erf, gelu, silu and softplus: see docs/tensor.md.
   Tensor tanh() const;
   Tensor expm1() const;  // exp(x) - 1
   Tensor log1p() const;  // log(1 + x)
@@ -292,10 +292,16 @@ class Tensor {
   Tensor acosh() const;
   Tensor atanh() const;
   Tensor erf() const;
+  Tensor erfc() const;  // 1 - erf(x)
+  Tensor log10() const;
+  Tensor asin() const;
+  Tensor acos() const;
+  Tensor atan() const;
+  Tensor cbrt() const;
   Tensor abs() const;
   Tensor square() const;
-  Tensor pow(int exponent) const;     // by repeated squaring
-  Tensor pow(double exponent) const;  // as pow(Tensor, Tensor) unless the exponent is an integer
+  Tensor pow(int exponent) const;               // as pow(Tensor, Number)
+  Tensor pow(double exponent) const;            // the same
   Tensor clamp(Number low, Number high) const;  // keeps NaN
   Tensor gelu(GeluForm form = GeluForm::Tanh) const;
   Tensor quick_gelu() const;  // x sigmoid(1.702 x)
@@ -409,9 +415,12 @@ Tensor minimum(const Tensor& a, const Tensor& b);
 Tensor mod(const Tensor& a, const Tensor& b);  // the sign of a, as in C
 /// Bitwise; integers and bool. Throws DTypeError.
 Tensor operator^(const Tensor& a, const Tensor& b);
-/// a^b for floats, as 2^(b log2 |a|) with the sign; NaN for a negative base with a fraction, 1 for
-/// exponent 0. Accurate to about |b log2 a| ULP. No gradient passes at a = 0.
+/// a^b. Of integers exact, modulo 2^bits as products; a negative exponent gives 1 / a^-b without
+/// its fraction (0 for a = 0) or, where it is a constant, throws DTypeError. Two bools give int8.
+/// Of floats: NaN for a negative base with a fraction, 1 for exponent 0, no gradient at a = 0.
 Tensor pow(const Tensor& a, const Tensor& b);
+Tensor atan2(const Tensor& y, const Tensor& x);  // the angle of (x, y), as in C
+Tensor hypot(const Tensor& x, const Tensor& y);
 
 // With a number, which becomes a constant of the tensor's dtype (float32 for a fraction with
 // integers).

@@ -26,6 +26,11 @@ Tensor binary(Binary op, const Tensor& a, const Tensor& b) {
   return mlops::apply(op, x, y);
 }
 
+Tensor of_reals(Binary op, const Tensor& a, const Tensor& b) {
+  const auto [x, y] = matched(a, b);
+  return mlops::apply(op, mlops::real(x), mlops::real(y));
+}
+
 Tensor plain(Op op, const Tensor& a, const Tensor& b) {  // no gradient
   const auto [x, y] = matched(a, b);
   return Tensor(LazyBuffer::e(op, {x.lazy(), y.lazy()}));
@@ -72,6 +77,8 @@ Tensor maximum(const Tensor& a, const Tensor& b) {
   const OriginScope origin("maximum");
   return binary(Binary::Max, a, b);
 }
+Tensor atan2(const Tensor& y, const Tensor& x) { return of_reals(Binary::Atan2, y, x); }
+Tensor hypot(const Tensor& x, const Tensor& y) { return of_reals(Binary::Hypot, x, y); }
 Tensor minimum(const Tensor& a, const Tensor& b) {
   const OriginScope origin("minimum");
   const DType dtype = promote(a.dtype(), b.dtype());
@@ -97,8 +104,9 @@ Tensor operator^(const Tensor& a, const Tensor& b) {
 
 Tensor operator^(const Tensor& a, Number b) { return a ^ beside(a, b); }
 Tensor operator^(Number a, const Tensor& b) { return beside(b, a) ^ b; }
-Tensor pow(const Tensor& a, Number b) { return pow(a, beside(a, b)); }
 Tensor pow(Number a, const Tensor& b) { return pow(beside(b, a), b); }
+Tensor Tensor::pow(int exponent) const { return touchstone::pow(*this, exponent); }
+Tensor Tensor::pow(double exponent) const { return touchstone::pow(*this, exponent); }
 Tensor operator+(const Tensor& a, Number b) { return a + beside(a, b); }
 Tensor operator+(Number a, const Tensor& b) { return beside(b, a) + b; }
 Tensor operator-(const Tensor& a, Number b) { return a - beside(a, b); }
@@ -129,11 +137,27 @@ Tensor Tensor::reciprocal() const { return unary(Unary::Recip, *this); }
 Tensor Tensor::relu() const { return mlops::apply(Unary::Relu, *this); }
 Tensor Tensor::sigmoid() const { return unary(Unary::Sigmoid, *this); }
 Tensor Tensor::tanh() const { return unary(Unary::Tanh, *this); }
-Tensor Tensor::tan() const {
-  const OriginScope origin("tan");
-  return sin() / cos();
-}
 Tensor Tensor::erf() const { return unary(Unary::Erf, *this); }
+Tensor Tensor::erfc() const { return unary(Unary::Erfc, *this); }
+Tensor Tensor::log10() const { return unary(Unary::Log10, *this); }
+Tensor Tensor::log1p() const { return unary(Unary::Log1p, *this); }
+Tensor Tensor::expm1() const { return unary(Unary::Expm1, *this); }
+Tensor Tensor::cos() const { return unary(Unary::Cos, *this); }
+Tensor Tensor::tan() const { return unary(Unary::Tan, *this); }
+Tensor Tensor::asin() const { return unary(Unary::Asin, *this); }
+Tensor Tensor::acos() const { return unary(Unary::Acos, *this); }
+Tensor Tensor::atan() const { return unary(Unary::Atan, *this); }
+Tensor Tensor::sinh() const { return unary(Unary::Sinh, *this); }
+Tensor Tensor::cosh() const { return unary(Unary::Cosh, *this); }
+Tensor Tensor::asinh() const { return unary(Unary::Asinh, *this); }
+Tensor Tensor::acosh() const { return unary(Unary::Acosh, *this); }
+Tensor Tensor::atanh() const { return unary(Unary::Atanh, *this); }
+Tensor Tensor::cbrt() const { return unary(Unary::Cbrt, *this); }
+Tensor Tensor::softplus() const { return unary(Unary::Softplus, *this); }
+Tensor Tensor::silu() const { return unary(Unary::Silu, *this); }
+Tensor Tensor::gelu(GeluForm form) const {
+  return unary(form == GeluForm::Erf ? Unary::Gelu : Unary::GeluTanh, *this);
+}
 
 Tensor Tensor::abs() const {
   const OriginScope origin("abs");
@@ -143,18 +167,6 @@ Tensor Tensor::abs() const {
 }
 
 Tensor Tensor::square() const { return mlops::apply(Unary::Square, *this); }
-
-Tensor Tensor::pow(int exponent) const {
-  const OriginScope origin("pow");
-  if (exponent < 0) {
-    if (exponent == std::numeric_limits<int>::min()) return pow(exponent + 1) * reciprocal();
-    return reciprocal().pow(-exponent);
-  }
-  if (exponent == 0) return full(shape(), 1, {dtype(), device()});
-  if (exponent == 1) return *this;
-  const Tensor half = pow(exponent / 2);
-  return exponent % 2 == 0 ? half * half : half * half * *this;
-}
 
 Tensor Tensor::logical_not() const {
   const OriginScope origin("logical_not");

@@ -14,28 +14,38 @@ namespace {
 // A function without a gradient; integers are kept.
 Tensor whole(NamedFunction function, const Tensor& x) {
   const OriginScope origin(info(function).name.data());
-  return is_float(x.dtype()) ? Tensor(mlops::formula(function, x.lazy())) : x.detach();
+  return is_float(x.dtype()) ? Tensor(LazyBuffer::call(function, {x.lazy()})) : x.detach();
 }
 
-// IEEE 754's pow for equal shapes and types, by 2^(y log2 |x|).
-Tensor power(const Tensor& base, const Tensor& exponent) {
-  const Tensor one = Tensor::ones_like(base);
-  // 0, infinities and NaN cannot go through the logarithm: use base 1 there.
-  const Tensor plain = minimum(base != 0, base.isfinite());
-  const Tensor safe = Tensor::where(plain, base, one).abs();
-  const Tensor even = minimum(safe == 1, -exponent.isfinite());  // 1, not 0 * inf
-  const Tensor magnitude = Tensor::where(even, one, (safe.log2() * exponent).exp2());
-  const Tensor edge = base.abs();
-  const Tensor& at = exponent;
-  const Tensor of_edge = Tensor::where(
-      at > 0, edge, Tensor::where(at < 0, edge.reciprocal(), Tensor::where(at == 0, one, at)));
-  const Tensor positive = Tensor::where(plain, magnitude, of_edge);
-  const Tensor integer = exponent.trunc(), odd = (integer * 0.5).trunc() * 2 != integer;
-  const Tensor none = Tensor::full_like(base, std::numeric_limits<double>::quiet_NaN());
-  const Tensor of_fraction = Tensor::where(base.isfinite(), none, positive);
-  const Tensor negative =
-      Tensor::where(integer == exponent, Tensor::where(odd, -positive, positive), of_fraction);
-  return Tensor::where(base < 0, negative, positive);
+// x^n for whole n >= 0, wrapping as the type does.
+Tensor whole_power(const Tensor& x, std::uint64_t n) {
+  if (n == 0) return Tensor::full(x.shape(), 1, {x.dtype(), x.device()});
+  if (n == 1) return x;
+  const Tensor half = whole_power(x, n / 2);
+  return n % 2 == 0 ? half * half : half * half * x;
+}
+
+Tensor whole_power(const Tensor& x, const Scalar& n) {
+  if (n.to_double() < 0)
+    throw DTypeError(
+        fmt::format("pow: {} to the power {} is no whole number; cast the base to a float",
+                    name(x.dtype()), n.str()));
+  return whole_power(x, n.bits());
+}
+
+// The same for each element's exponent. 1 / x^-n without its fraction where n < 0: 0 unless x is 1
+// or -1 (and for x = 0).
+Tensor whole_power(const Tensor& x, const Tensor& n) {
+  Tensor base = x, rest = Tensor::where(n < 0, -n, n), power = Tensor::full_like(x, 1);
+  const int bits = static_cast<int>(8 * itemsize(x.dtype()));
+  for (int i = 0; i < bits; ++i) {
+    const Tensor half = rest / 2;
+    power = power * Tensor::where(rest == half * 2, 1, base);
+    if (i + 1 < bits) base = base * base;
+    rest = half;
+  }
+  return is_unsigned(x.dtype()) ? power
+                                : Tensor::where(n < 0, Tensor::where(x * x == 1, power, 0), power);
 }
 
 // x^y with derivatives y x^(y-1) and x^y log(x), defined as their limit 0 where undefined: the
@@ -43,7 +53,7 @@ Tensor power(const Tensor& base, const Tensor& exponent) {
 class Pow final : public Function {
  public:
   LazyBufferPtr forward(std::span<const LazyBufferPtr> inputs) override {
-    return power(Tensor(inputs[0]), Tensor(inputs[1])).lazy();
+    return LazyBuffer::call(NamedFunction::Pow, {inputs[0], inputs[1]});
   }
   Gradients backward(const BackwardPass& pass) override {
     const Tensor &x = pass.inputs[0], &y = pass.inputs[1], &g = pass.gradient;
@@ -88,20 +98,25 @@ Tensor Tensor::isfinite() const {
   return detach().abs() < std::numeric_limits<double>::infinity();
 }
 
-Tensor Tensor::pow(double exponent) const {
+Tensor pow(const Tensor& a, Number b) {
   const OriginScope origin("pow");
-  if (exponent == std::floor(exponent) && std::abs(exponent) < 1024)
-    return (is_float(dtype()) ? *this : mlops::real(*this)).pow(static_cast<int>(exponent));
-  const Tensor x = mlops::real(*this);
-  return touchstone::pow(x, full_like(x, exponent));
+  const DType dtype = b.dtype_with(a.dtype());
+  if (!is_float(dtype))
+    return whole_power(a.cast(is_bool(dtype) ? DType::Int8 : dtype), b.as(DType::Int64));
+  return pow(a, Tensor::full(a.shape(), b, {dtype, a.device()}));
 }
-
 Tensor pow(const Tensor& a, const Tensor& b) {
   const OriginScope origin("pow");
   const DType promoted = promote(a.dtype(), b.dtype());
-  const DType dtype = is_float(promoted) ? promoted : DType::Float32;
+  const DType dtype = is_bool(promoted) ? DType::Int8 : promoted;
   const Shape shape = broadcast_shape(a.shape(), b.shape());
-  return apply<Pow>({a.cast(dtype).expand(shape), b.cast(dtype).expand(shape)});
+  const Tensor x = a.cast(dtype).expand(shape), y = b.cast(dtype).expand(shape);
+  const std::optional<Scalar> exponent = y.lazy()->constant_value();
+  if (!is_float(dtype)) return exponent ? whole_power(x, *exponent) : whole_power(x, y);
+  // Products and quotients are rounded once, as x^y is.
+  const double n = exponent ? exponent->to_double() : 0.5;
+  if (n == 1 || n == 2) return whole_power(x, static_cast<std::uint64_t>(n));
+  return n == -1 ? x.reciprocal() : apply<Pow>({x, y});
 }
 
 Tensor Tensor::clamp(Number low, Number high) const {
@@ -109,18 +124,6 @@ Tensor Tensor::clamp(Number low, Number high) const {
   return minimum(maximum(*this, low), high);
 }
 
-Tensor Tensor::gelu(GeluForm form) const {
-  const OriginScope origin("gelu");
-  const Tensor x = mlops::real(*this);
-  if (form == GeluForm::Erf) return x * 0.5 * ((x * std::sqrt(0.5)).erf() + 1.0);
-  // (tanh(u) + 1) / 2 = sigmoid(2u), which stays accurate below 0.
-  return x * (x * (2 * std::sqrt(2 / std::numbers::pi)) * (x * x * 0.044715 + 1.0)).sigmoid();
-}
-
-Tensor Tensor::silu() const {
-  const OriginScope origin("silu");
-  return mlops::real(*this) * sigmoid();
-}
 Tensor Tensor::mish() const {
   const OriginScope origin("mish");
   return mlops::real(*this) * softplus().tanh();
@@ -138,6 +141,18 @@ Tensor Tensor::elu(double alpha) const {
   const OriginScope origin("elu");
   const Tensor x = mlops::real(*this);
   return where(x < 0, minimum(x, 0).expm1() * alpha, x);
+}
+Tensor Tensor::celu(double alpha) const {
+  const OriginScope origin("celu");
+  if (!(alpha > 0 || alpha < 0))
+    throw Error(fmt::format("celu: alpha {}; expected a number that is not 0", alpha));
+  const Tensor x = mlops::real(*this);
+  return where(x < 0, (minimum(x, 0) / alpha).expm1() * alpha, x);
+}
+Tensor Tensor::quick_gelu() const {
+  const OriginScope origin("quick_gelu");
+  const Tensor x = mlops::real(*this);
+  return x * (x * 1.702).sigmoid();
 }
 Tensor Tensor::selu() const {
   const OriginScope origin("selu");

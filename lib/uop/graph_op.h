@@ -25,6 +25,8 @@ enum class GraphOp : std::uint8_t {
   Add, Mul, Sub, Fdiv, Idiv, Max, Mod, CmpLt, CmpNe, CmpEq, Xor, Or, And, Shl, Shr, Pow, Threefry,
   // Ternary
   Where, MulAcc,
+  // Named function
+  Function,
   // Reduce
   ReduceAxis,
   // Requests to a tensor
@@ -36,10 +38,10 @@ enum class GraphOp : std::uint8_t {
   // Inside kernels
   Load, Store, Valid, DefineGlobal
 };
-inline constexpr int kGraphOpCount = 60;
+inline constexpr int kGraphOpCount = 61;
 
 enum class GraphOpGroup : std::uint8_t {
-  Place, Movement, Unary, Binary, Ternary, Reduce, Ask, Memory, Devices, Kernel
+  Place, Movement, Unary, Binary, Ternary, Function, Reduce, Ask, Memory, Devices, Kernel
 };
 // clang-format on
 
@@ -47,7 +49,7 @@ enum class GraphOpGroup : std::uint8_t {
 /// be exchanged. `keeps_zero`: zeros give +0, so padding may pass through. `contiguous`: the result
 /// is row-major in memory or needs no memory. `kernel`: the op of a kernel's AST that computes the
 /// same; its facts stand in op_table. None for CMPNE (see kernelize/lower.cpp), OR, AND, SHL, SHR,
-/// POW, THREEFRY, and for CAST and BITCAST, which carry types.
+/// POW, THREEFRY, and for CAST, BITCAST and FUNCTION, which carry types or a name.
 struct GraphOpInfo {
   GraphOp op;
   std::string_view name;
@@ -111,6 +113,7 @@ inline constexpr std::array<GraphOpInfo, kGraphOpCount> graph_op_table = {{
     {GraphOp::Threefry, "THREEFRY", GraphOpGroup::Binary, 2, 2, false, false, false},
     computes(GraphOp::Where, "WHERE", GraphOpGroup::Ternary, Op::Where),
     computes(GraphOp::MulAcc, "MULACC", GraphOpGroup::Ternary, Op::MulAcc),
+    {GraphOp::Function, "FUNCTION", GraphOpGroup::Function, 1, 2, false, false, false},
     {GraphOp::ReduceAxis, "REDUCE_AXIS", GraphOpGroup::Reduce, 1, 1, false, true, false},
     {GraphOp::Contiguous, "CONTIGUOUS", GraphOpGroup::Ask, 1, 1, false, true, true},
     {GraphOp::ContiguousBackward, "CONTIGUOUS_BACKWARD", GraphOpGroup::Ask, 1, 1, false, true, false},
@@ -210,10 +213,10 @@ class OpSet {
   std::uint64_t word_ = 0;
 };
 
-/// Elementwise ops, including CAST and BITCAST.
+/// Elementwise ops, including CAST, BITCAST and FUNCTION.
 constexpr OpSet elementwise_ops() {
   return OpSet::of(GraphOpGroup::Unary) | OpSet::of(GraphOpGroup::Binary) |
-         OpSet::of(GraphOpGroup::Ternary);
+         OpSet::of(GraphOpGroup::Ternary) | GraphOp::Function;
 }
 constexpr bool is_elementwise(GraphOp op) { return elementwise_ops().has(op); }
 /// True if the result is row-major in memory or needs no memory.

@@ -36,6 +36,8 @@ UOp node_of(const LazyOp& n, std::vector<UOp> src) {
     return UOp::make(n.cast_arg().bitcast ? GraphOp::Bitcast : GraphOp::Cast, n.dtype(),
                      std::move(src));
   if (n.op() == Op::Noop) return src[0];
+  if (n.op() == Op::Function)
+    return src[0].call(n.function_arg().function, {src.begin() + 1, src.end()});
   const DType of = n.src().empty() ? n.dtype() : n.src()[0]->dtype();
   const std::optional<GraphOp> op =
       is_reduce(n.op()) ? GraphOp::ReduceAxis : graph_op_of(n.op(), is_float(of));

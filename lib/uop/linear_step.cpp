@@ -48,12 +48,13 @@ std::uint64_t hash_of(const LinearStep& uop) {
   std::uint64_t h = hash_mix(static_cast<std::uint64_t>(uop.kind),
                              static_cast<std::uint64_t>(uop.dtype) + 64 * uop.arg.index());
   for (const int s : uop.src) h = hash_mix(h, static_cast<std::uint64_t>(s));
-  return hash_mix(h, hash_of(uop.arg));
+  return hash_mix(hash_mix(h, static_cast<std::uint64_t>(uop.function)), hash_of(uop.arg));
 }
 
 std::string str(const LinearStep& uop) {
   std::string text(name(uop.kind));
-  if (const auto* op = std::get_if<Op>(&uop.arg)) text = std::string(name(*op));
+  if (const auto* op = std::get_if<Op>(&uop.arg))
+    text = std::string(*op == Op::Function ? info(uop.function).name : name(*op));
   if (const auto* op = std::get_if<IndexOp>(&uop.arg)) text = std::string(info(*op).name);
   text += fmt::format(" {}", info(uop.dtype).short_name);
   for (const int s : uop.src) text += fmt::format(" %{}", s);

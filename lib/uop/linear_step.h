@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "touchstone/dtype/scalar.h"
+#include "touchstone/ops/function.h"
 #include "touchstone/ops/op.h"
 #include "touchstone/symbolic/node/node.h"
 
@@ -28,7 +29,7 @@ enum class StepKind : std::uint8_t {
   EndLoop,       // src: the loop
   Load,          // src: buffer, index[, valid]; if valid is 0, gives 0 without reading
   Store,         // src: buffer, index, value
-  Alu,           // an elementwise op;     arg: Op (not CAST)
+  Alu,           // an elementwise op or FUNCTION; arg: Op (not CAST)
   Index,         // int64 index arithmetic, cannot overflow; arg: IndexOp
   Cast,          // conversion by the rules of convert<To, From>
   Bitcast,       // the same bits as a type of equal size
@@ -125,6 +126,7 @@ struct LinearStep {
   DType dtype = DType::Int64;
   Operands src;
   StepArg arg;
+  NamedFunction function = NamedFunction::Exp;  // of FUNCTION
 
   bool operator==(const LinearStep&) const = default;
 };

@@ -217,6 +217,13 @@ std::string computes(const UOp& u) {
   if (kFloat.has(u.op()) && !is_float(d)) return "it is of floats";
   return "";
 }
+std::string calls(const UOp& u) {
+  const auto* f = std::get_if<NamedFunction>(&u.arg());
+  if (f == nullptr) return "its argument is not a function";
+  if (static_cast<int>(u.src().size()) != info(*f).arity)
+    return fmt::format("{} takes {} operand(s)", info(*f).name, info(*f).arity);
+  return is_float(u.dtype().base) ? computes(u) : "it is of floats";
+}
 std::string converts(const UOp& u) { return u.dtype().is_none() ? "it gives no elements" : ""; }
 std::string has_shape(const UOp& u) {
   try {
@@ -296,6 +303,7 @@ constexpr std::array kComputing = {
     SpecRule{"choice", GraphOp::Where, chooses},
     SpecRule{"comparison", kCompare, compares},
     SpecRule{"arithmetic", kAlu, computes},
+    SpecRule{"function", GraphOp::Function, calls},
     SpecRule{"conversion", OpSet{GraphOp::Cast, GraphOp::Bitcast}, converts},
     SpecRule{"reduce", GraphOp::ReduceAxis, is_reduce},
 };

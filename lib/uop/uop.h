@@ -13,6 +13,7 @@
 
 #include "touchstone/dtype/image_dtype.h"
 #include "touchstone/dtype/scalar.h"
+#include "touchstone/ops/function.h"
 #include "touchstone/shapetracker/view/shapetracker.h"
 #include "touchstone/uop/graph_op.h"
 
@@ -92,7 +93,7 @@ using UOpKernelPtr = std::shared_ptr<const UOpKernel>;  // compared by value
 
 using UOpArg = std::variant<std::monostate, std::int64_t, Scalar, std::string,
                             std::vector<std::string>, std::vector<int>, Shape, Mask, ShapeTracker,
-                            UOpReduce, UOpVariable, UOpFill, UOpKernelPtr>;
+                            UOpReduce, UOpVariable, UOpFill, UOpKernelPtr, NamedFunction>;
 std::string text_of(const UOpArg& arg);
 bool same(const UOpArg& a, const UOpArg& b);
 
@@ -111,7 +112,7 @@ bool same(const UOpArg& a, const UOpArg& b);
 ///   RESHAPE EXPAND  x; Shape      PERMUTE  x; order (new axis i is order[i])
 ///   PAD  x; Mask of elements added before and after   SHRINK  x; Mask of the part kept
 ///   FLIP x; axes, sorted          VIEW     x, or none inside kernels and in shapes; ShapeTracker
-///   elementwise  operands of one shape
+///   elementwise  operands of one shape; FUNCTION: NamedFunction
 ///   REDUCE_AXIS  x; UOpReduce
 ///   CONTIGUOUS CONTIGUOUS_BACKWARD DETACH FUSE GBARRIER  x
 ///   COPY         x, DEVICE        CUSTOM   DEVICE, inputs; UOpFill
@@ -214,6 +215,8 @@ class UOp {
   UOp view(ShapeTracker st) const;
   /// Elementwise; comparisons give bool, WHERE the type of its second operand.
   UOp alu(GraphOp op, std::vector<UOp> others = {}) const;
+  /// FUNCTION of this node, and another for functions of two operands.
+  UOp call(NamedFunction function, std::vector<UOp> others = {}) const;
   UOp cast(UOpType to) const;     // *this if it has that type
   UOp bitcast(UOpType to) const;  // likewise
   /// ADD, MUL or MAX; sorts axes, drops those of size 1, returns *this if none is left.

@@ -96,6 +96,12 @@ UOp UOp::alu(GraphOp op, std::vector<UOp> others) const {
   return make(op, type, std::move(of));
 }
 
+UOp UOp::call(NamedFunction function, std::vector<UOp> others) const {
+  others.insert(others.begin(), *this);
+  return make(GraphOp::Function, dtype().is_image() ? dtype().base : dtype(), std::move(others),
+              function);
+}
+
 UOp UOp::cast(UOpType to) const { return dtype() == to ? *this : make(GraphOp::Cast, to, {*this}); }
 UOp UOp::bitcast(UOpType to) const {
   return dtype() == to ? *this : make(GraphOp::Bitcast, to, {*this});

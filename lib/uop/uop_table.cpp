@@ -84,6 +84,7 @@ struct ArgHash {
     return hash_mix(hash_mix(hash_bytes(f.name), static_cast<std::uint64_t>(f.id)),
                     hash_of(f.shape));
   }
+  std::uint64_t operator()(NamedFunction f) const { return static_cast<std::uint64_t>(f); }
   std::uint64_t operator()(const UOpKernelPtr& k) const {
     return k == nullptr ? 0 : address_hash(k->ast.address());
   }

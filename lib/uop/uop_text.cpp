@@ -59,6 +59,7 @@ std::string text_of(const UOpArg& arg) {
     std::string operator()(const UOpFill& f) const {
       return fmt::format("{} {} {}", f.name, f.id, (*this)(f.shape));
     }
+    std::string operator()(NamedFunction f) const { return std::string(info(f).name); }
     std::string operator()(const UOpKernelPtr& k) const {
       return k == nullptr ? "no kernel" : std::string(name(k->ast.op()));
     }

@@ -190,8 +190,9 @@ class Verifier {
 
   void check_alu() const {
     const Op op = arg<Op>();
-    require(is_elementwise(op) && op != Op::Cast, "not an elementwise op");
-    const auto arity = static_cast<std::size_t>(info(op).arity);
+    require(is_pointwise(op) && op != Op::Cast, "not an elementwise op");
+    const auto arity =
+        static_cast<std::size_t>(op == Op::Function ? info(uop().function).arity : info(op).arity);
     operands(arity, arity);
     const bool compare = op == Op::CmpLt || op == Op::CmpEq;
     const std::size_t first = op == Op::Where ? 1 : 0;

@@ -96,6 +96,12 @@ void bind_arithmetic(TensorClass& t) {
                                                  {"abs", &Tensor::abs},
                                                  {"square", &Tensor::square},
                                                  {"erf", &Tensor::erf},
+                                                 {"erfc", &Tensor::erfc},
+                                                 {"log10", &Tensor::log10},
+                                                 {"asin", &Tensor::asin},
+                                                 {"acos", &Tensor::acos},
+                                                 {"atan", &Tensor::atan},
+                                                 {"cbrt", &Tensor::cbrt},
                                                  {"silu", &Tensor::silu},
                                                  {"softplus", &Tensor::softplus},
                                                  {"floor", &Tensor::floor},
@@ -179,6 +185,7 @@ void bind_arithmetic(TensorClass& t) {
   TOUCHSTONE_IN_PLACE("__imul__", *=);
   TOUCHSTONE_IN_PLACE("__itruediv__", /=);
 #undef TOUCHSTONE_IN_PLACE
+  t.def("atan2", &touchstone::atan2, Guard()).def("hypot", &touchstone::hypot, Guard());
   t.attr("__hash__") = py::module_::import("builtins").attr("object").attr("__hash__");
   t.def("matmul", &Tensor::matmul, py::arg("other"), Guard())
       .def("__matmul__", &Tensor::matmul, py::is_operator(), Guard())

@@ -1,0 +1,134 @@
+// Named functions as one node: rounded once on CPU, near it elsewhere; powers of integers.
+#include <cmath>
+#include <numbers>
+
+#include "../support/traced_draws.h"
+#include "tensor_check.h"
+#include "touchstone/lazy/schedule.h"
+
+namespace touchstone {
+namespace {
+
+class NamedFunctions : public OnDevice {
+ protected:
+  Tensor ints(const std::vector<std::int32_t>& values, const Shape& shape) const {
+    return Tensor::from<std::int32_t>(values, shape, device());
+  }
+};
+TOUCHSTONE_ON_DEVICES(NamedFunctions);
+
+using Real = long double;
+struct Row {
+  const char* name;
+  Tensor (Tensor::*f)() const;
+  Real (*wanted)(Real);
+  double ulp;  // of float32 on other devices
+};
+Real sigmoid(Real x) { return 1 / (1 + std::exp(-x)); }
+const Row kRows[] = {
+    {"exp", &Tensor::exp, [](Real x) { return std::exp(x); }, 1},
+    {"log", &Tensor::log, [](Real x) { return std::log(x); }, 1},
+    {"sigmoid", &Tensor::sigmoid, sigmoid, 2},
+    {"tanh", &Tensor::tanh, [](Real x) { return std::tanh(x); }, 1.4},
+    {"erf", &Tensor::erf, [](Real x) { return std::erf(x); }, 1.4},
+    {"cos", &Tensor::cos, [](Real x) { return std::cos(x); }, 1},
+    {"tan", &Tensor::tan, [](Real x) { return std::tan(x); }, 1},
+    {"erfc", &Tensor::erfc, [](Real x) { return std::erfc(x); }, 1},
+    {"asin", &Tensor::asin, [](Real x) { return std::asin(x); }, 1},
+    {"acos", &Tensor::acos, [](Real x) { return std::acos(x); }, 1},
+    {"atan", &Tensor::atan, [](Real x) { return std::atan(x); }, 1},
+    {"cbrt", &Tensor::cbrt, [](Real x) { return std::cbrt(x); }, 1},
+    {"log1p", &Tensor::log1p, [](Real x) { return std::log1p(x); }, 6},
+};
+
+TEST_P(NamedFunctions, AreRoundedOnceOnCpuAndNearItElsewhere) {
+  const double inf = HUGE_VAL;
+  test::TracedDraws random(5);
+  Doubles points{0, -0.0, 1, -1, inf, -inf, NAN, 1e-5, 1e-40, 88.7, -88.7, -103, 1e6, 3e38};
+  for (int i = 0; i < 800; ++i)
+    points.push_back((i % 2 == 0 ? 1 : -1) * std::exp2(random.uniform(-20.0, 7.0)));
+  const auto count = points.size();
+  const std::vector<float> inputs(points.begin(), points.end());
+  const Tensor x = Tensor::from<float>(inputs, {count}, device());
+  std::vector<Tensor> all;
+  for (const Row& row : kRows) all.push_back((x.*row.f)().contiguous());
+  realize(all);
+  for (std::size_t f = 0; f < all.size(); ++f) {
+    const std::vector<float> got = all[f].read<float>();
+    for (std::size_t i = 0; i < count; ++i) {
+      const Real exact = kRows[f].wanted(inputs[i]);
+      const auto right = static_cast<float>(exact);
+      SCOPED_TRACE(fmt::format("{}({})", kRows[f].name, inputs[i]));
+      if (std::isnan(right)) {
+        EXPECT_TRUE(std::isnan(got[i])) << got[i];
+      } else if (device() == "CPU" || !std::isfinite(right) || exact == 0) {
+        EXPECT_EQ(got[i], right);
+      } else {
+        const Real unit = std::ldexp(Real{1}, std::max(std::ilogb(exact), -126) - 23);
+        EXPECT_LE(std::abs(got[i] - exact) / unit, kRows[f].ulp) << got[i] << " for " << right;
+      }
+    }
+  }
+}
+
+TEST_P(NamedFunctions, OfTwoOperandsFollowTheCLibrary) {
+  const double inf = HUGE_VAL;
+  Doubles a, b;
+  for (const double x : {0.0, -0.0, 1.0, -1.0, 0.3, -7.0, 1e30, inf, -inf, double{NAN}})
+    for (const double y : {0.0, -0.0, 1.0, -1.0, 3.0, 2.5, -4.0, -1e3, inf, -inf, double{NAN}}) {
+      a.push_back(x);
+      b.push_back(y);
+    }
+  const Shape shape{sint(static_cast<std::int64_t>(a.size()))};
+  const Tensor x = Tensor::from<double>(a, shape, device()).float_(),
+               y = Tensor::from<double>(b, shape, device()).float_();
+  const auto check = [&](const Tensor& got, double (*wanted)(double, double)) {
+    const std::vector<float> values = got.read<float>();
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const auto right = static_cast<float>(wanted(static_cast<float>(a[i]), b[i]));
+      SCOPED_TRACE(fmt::format("of {} and {}", a[i], b[i]));
+      if (std::isnan(right)) {
+        EXPECT_TRUE(std::isnan(values[i])) << values[i];
+      } else {
+        EXPECT_FLOAT_EQ(values[i], right);
+        EXPECT_EQ(std::signbit(values[i]), std::signbit(right));
+      }
+    }
+  };
+  check(pow(x, y), [](double p, double q) { return std::pow(p, q); });
+  check(atan2(x, y), [](double p, double q) { return std::atan2(p, q); });
+  check(hypot(x, y), [](double p, double q) { return std::hypot(p, q); });
+}
+
+TEST_P(NamedFunctions, PowersOfIntegersAreExactAndWrap) {
+  const Tensor x = ints({3, -2, 7, 0}, {4});
+  EXPECT_EQ(x.pow(5).dtype(), DType::Int32);
+  EXPECT_EQ(x.pow(5).read<std::int32_t>(), (std::vector<std::int32_t>{243, -32, 16807, 0}));
+  EXPECT_EQ(x.pow(0).read<std::int32_t>(), (std::vector<std::int32_t>{1, 1, 1, 1}));
+  const auto wraps = static_cast<std::int32_t>(static_cast<std::uint32_t>(282475249) * 7 * 7);
+  EXPECT_EQ(x.pow(12).read<std::int32_t>()[2], wraps);
+  const Tensor n = ints({5, -3, 12, 0}, {4});
+  EXPECT_EQ(pow(x, n).read<std::int32_t>(), (std::vector<std::int32_t>{243, 0, wraps, 1}));
+  EXPECT_EQ(pow(ints({-1, -1, 1, 0}, {4}), n - 1).read<std::int32_t>(),
+            (std::vector<std::int32_t>{1, 1, 1, 0}));
+  const double square = pow(make({5}, {1}), ints({2}, {1})).item<double>();
+  EXPECT_NEAR(square, 25, device() == "CPU" ? 0 : 1e-13);
+  EXPECT_EQ(pow(x, 0.5).dtype(), DType::Float32);
+  EXPECT_THROW(x.pow(-1), DTypeError);
+  EXPECT_THROW(pow(x, Tensor::full({4}, -2, {DType::Int32, device()})), DTypeError);
+}
+
+TEST(NamedFunctionNodes, AreOneNodeThatKeepsItsName) {
+  const Tensor x = Tensor::from<double>({1, 2}, {2});
+  for (const auto& [y, name] : {std::pair(x.tanh(), "tanh"), std::pair(x.gelu(), "gelu_tanh"),
+                                std::pair(pow(x, 2.5), "pow"), std::pair(x.floor(), "floor")}) {
+    const LazyBufferPtr node = y.lazy();
+    ASSERT_EQ(node->op(), Op::Function) << name;
+    EXPECT_EQ(info(std::get<FunctionArg>(node->arg()).function).name, name);
+  }
+  EXPECT_EQ(x.square().lazy()->op(), Op::Mul);
+  EXPECT_EQ(pow(x, -1).lazy()->op(), Op::Recip);
+}
+
+}  // namespace
+}  // namespace touchstone
