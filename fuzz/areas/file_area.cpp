@@ -227,45 +227,38 @@ class FileArea final : public Area {
   std::vector<std::string> smaller(const std::string& text) override {
     const FileCase& c = cases_.of(text);
     std::vector<std::string> out;
-    const auto add = [&](const FileCase& smaller) { out.push_back(smaller.str()); };
-    for (std::size_t i = 0; c.arrays.size() > 1 && i < c.arrays.size(); ++i) {
+    const auto with = [&](const auto& change) {
       FileCase less = c;
-      less.arrays.erase(less.arrays.begin() + static_cast<std::ptrdiff_t>(i));
-      add(less);
-    }
+      change(less);
+      out.push_back(less.str());
+    };
+    for (std::size_t i = 0; c.arrays.size() > 1 && i < c.arrays.size(); ++i)
+      with([&](FileCase& f) { f.arrays.erase(f.arrays.begin() + static_cast<std::ptrdiff_t>(i)); });
     for (std::size_t i = 0; i < c.arrays.size(); ++i) {
       const HostArray& a = c.arrays[i].array;
       for (std::size_t axis = 0; axis < a.shape.size(); ++axis)
         for (const std::int64_t size : {std::int64_t{-1}, std::int64_t{1}, a.shape[axis] - 1}) {
           if (size >= a.shape[axis] || size == 0) continue;
-          FileCase less = c;
-          HostArray& cut = less.arrays[i].array;
-          if (size < 0)
-            cut.shape.erase(cut.shape.begin() + static_cast<std::ptrdiff_t>(axis));
-          else
-            cut.shape[axis] = size;
-          cut.bytes.resize(itemsize(a.dtype) * static_cast<std::size_t>(cut.size()));
-          add(less);
+          with([&](FileCase& f) {
+            HostArray& cut = f.arrays[i].array;
+            if (size < 0)
+              cut.shape.erase(cut.shape.begin() + static_cast<std::ptrdiff_t>(axis));
+            else
+              cut.shape[axis] = size;
+            cut.bytes.resize(itemsize(a.dtype) * static_cast<std::size_t>(cut.size()));
+          });
         }
-      if (a.bytes.find_first_not_of('\0') != std::string::npos) {
-        FileCase zero = c;
-        zero.arrays[i].array.bytes.assign(a.bytes.size(), '\0');
-        add(zero);
-      }
-      if (a.dtype != DType::UInt8) {
-        FileCase plain = c;
-        HostArray& bytes = plain.arrays[i].array;
-        bytes.dtype = DType::UInt8;
-        bytes.bytes.resize(static_cast<std::size_t>(bytes.size()));
-        add(plain);
-      }
+      if (a.bytes.find_first_not_of('\0') != std::string::npos)
+        with([&](FileCase& f) { f.arrays[i].array.bytes.assign(a.bytes.size(), '\0'); });
+      if (a.dtype != DType::UInt8)
+        with([&](FileCase& f) {
+          HostArray& bytes = f.arrays[i].array;
+          bytes.dtype = DType::UInt8;
+          bytes.bytes.resize(static_cast<std::size_t>(bytes.size()));
+        });
     }
     for (unsigned i = 1; i < kLayouts; i *= 2)
-      if ((c.layout & i) != 0) {
-        FileCase plain = c;
-        plain.layout &= ~i;
-        add(plain);
-      }
+      if ((c.layout & i) != 0) with([&](FileCase& f) { f.layout &= ~i; });
     return out;
   }
 

@@ -184,43 +184,27 @@ bool captures_nothing(const Error& e) {
   return why.find("ran no kernel") != why.npos || why.find("has no elements") != why.npos;
 }
 
-// The third call's result, read after the fourth; nullopt if there is nothing to capture or replay.
-std::optional<std::string> replayed(const Program& program, const ProgramType& type,
-                                    const Mode& mode) {
-  TinyJit jit([&](std::span<const LazyBufferPtr> inputs) {
-    return TinyJit::Tensors{build(program, mode, inputs)};
-  });
-  for (const LazyBufferPtr& input : inputs_of(program, mode, 0))
-    if (input->realized() == nullptr) return std::nullopt;
-  jit(inputs_of(program, mode, 1));
-  try {
-    jit(inputs_of(program, mode, 2));
-  } catch (const Error& e) {
-    if (captures_nothing(e)) return std::nullopt;
-    throw;
-  }
-  const LazyBufferPtr out = jit(inputs_of(program, mode, 0))[0];
-  jit(inputs_of(program, mode, 3));
-  return bytes_of(out, type);
-}
-
-// The third call's result, with other variable values than the second call, which captured.
+// The third call's result: with other variable values than the second call, which captured, or,
+// without variables, read after the fourth. nullopt if there is nothing to capture or replay.
+template <class Inputs>
 std::optional<std::string> replayed(const Program& program, const ProgramType& type,
                                     const Mode& mode, const SymbolicSizes& symbolic,
-                                    const std::function<std::vector<LazyBufferPtr>()>& inputs) {
+                                    const Inputs& inputs) {
   TinyJit jit([&](std::span<const LazyBufferPtr> given) {
     return TinyJit::Tensors{build(program, mode, given, symbolic)};
   });
-  for (const LazyBufferPtr& input : inputs())
+  for (const LazyBufferPtr& input : inputs(0))
     if (input->base_ptr()->realized() == nullptr) return std::nullopt;
-  jit(inputs(), symbolic.others());
+  jit(inputs(1), symbolic.others());
   try {
-    jit(inputs(), symbolic.others());
+    jit(inputs(2), symbolic.others());
   } catch (const Error& e) {
     if (captures_nothing(e)) return std::nullopt;
     throw;
   }
-  return bytes_of(jit(inputs(), symbolic.values())[0], type);
+  const LazyBufferPtr out = jit(inputs(0), symbolic.values())[0];
+  if (!symbolic.any()) jit(inputs(3));
+  return bytes_of(out, type);
 }
 
 // nullopt if no size can be a variable: movement operations compare sizes and addresses, and a
@@ -229,7 +213,7 @@ std::optional<std::string> with_variable(const Program& program, const ProgramTy
                                          const Mode& mode, const std::string& text) {
   const SymbolicSizes symbolic(program, text);
   if (!symbolic.any()) return std::nullopt;
-  const auto inputs = [&] {
+  const auto inputs = [&](std::size_t = 0) {
     std::vector<LazyBufferPtr> made;
     for (const ProgramStep& s : program.steps)
       if (s.name == "input") made.push_back(symbolic.input(s, mode.device));
@@ -249,7 +233,9 @@ std::optional<std::string> result(const Program& program, const ProgramType& typ
                                   const std::string& text, std::optional<Checked>& broken) {
   const ConfigScope scope(mode.config);
   if (mode.symbolic) return with_variable(program, type, mode, text);
-  if (mode.jit) return replayed(program, type, mode);
+  if (mode.jit)
+    return replayed(program, type, mode, {},
+                    [&](std::size_t turn) { return inputs_of(program, mode, turn); });
   return run(program, type, mode, broken);
 }
 

@@ -14,14 +14,11 @@ std::optional<Tensor> nth_tensor(const Tensors& x, std::size_t i) {
 Affine affine_from(const Tensors& x, std::size_t first) {
   return {nth_tensor(x, first), nth_tensor(x, first + 1)};
 }
-int axis_in_call(const Call& call, std::int64_t otherwise) {
-  return static_cast<int>(call.whole("axis", otherwise));
-}
+int axis_in_call(const Call& call) { return int_in(call, "axis", -1); }
 std::vector<std::pair<std::int64_t, std::int64_t>> padding_pairs(const Call& call) {
   std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
-  const auto before = call.list("before"), after = call.list("after");
-  for (std::size_t i = 0; i < before.size() && i < after.size(); ++i)
-    pairs.emplace_back(before[i], after[i]);
+  for (const auto& [before, after] : pairs_in(call))
+    pairs.emplace_back(before.as_int(), after.as_int());
   return pairs;
 }
 ConvArgs conv_args(const Call& call) {
@@ -77,9 +74,7 @@ std::vector<Index> parts_in(const Call& call, const Tensors& x) {
     } else if (p == "tensor") {
       parts.emplace_back(x[next++]);
     } else if (p.find(':') != p.npos) {
-      Call one;
-      one.set("parts", std::string(p));
-      parts.emplace_back(slices_in(one)[0]);
+      parts.emplace_back(slices_in(p)[0]);
     } else {
       parts.emplace_back(number(p));
     }
@@ -102,8 +97,9 @@ Layer weighted(Layer layer, const Tensors& x) {
   layer.bias = or_none(x, 2);
   return layer;
 }
-nn::LayerOptions layer_options(const Tensors& x) {
-  nn::LayerOptions options;
+template <class Options = nn::LayerOptions>
+Options layer_options(const Tensors& x) {
+  Options options;
   options.dtype = x[0].dtype();
   options.device = x[0].device();
   return options;
@@ -119,28 +115,20 @@ std::array<std::int64_t, 2> kernel_size(const Tensor& kernel) {
 nn::Linear linear_layer(const Tensors& x) {
   return weighted(nn::Linear(x[1].size(1), x[1].size(0), AnyWeights(), layer_options(x)), x);
 }
-nn::NormOptions norm_options(const Tensors& x, bool affine) {
-  nn::NormOptions options;
-  options.dtype = x[0].dtype();
-  options.device = x[0].device();
-  options.affine = affine;
-  return options;
-}
 template <class Layer, class... Sizes>
 Tensors normed(const Tensors& x, Sizes... sizes) {
-  Layer layer(std::move(sizes)..., norm_options(x, x.size() > 1));
+  auto options = layer_options<nn::NormOptions>(x);
+  options.affine = x.size() > 1;
+  Layer layer(std::move(sizes)..., options);
   if (x.size() > 1) layer.weight = x[1];
   if constexpr (requires { layer.bias; }) {
     if (x.size() > 1) layer.bias = or_none(x, 2);
   }
   return {layer(x[0])};
 }
-
 Tensors batch_normed_layer(const Call& call, const Tensors& x) {
-  nn::BatchNormOptions options;
-  options.dtype = x[0].dtype();
-  options.device = x[0].device();
-  nn::BatchNorm layer(x[0].size(1), call.real("momentum", 0.1), call.real("eps", 1e-5), options);
+  nn::BatchNorm layer(x[0].size(1), call.real("momentum", 0.1), call.real("eps", 1e-5),
+                      layer_options<nn::BatchNormOptions>(x));
   layer.running_mean = x[1].clone();
   layer.running_var = x[2].clone();
   layer.weight = or_none(x, 3);
@@ -174,7 +162,7 @@ Tensors token_by_token(const Call& call, const Tensors& x) {
   return {Tensor::cat(rows, 1)};
 }
 template <class Layer>
-Tensors recurrent(const Tensors& x) {
+Tensors recurrent(const Call&, const Tensors& x) {
   Layer layer(x[0].size(2), x[2].size(1), AnyWeights(), layer_options(x));
   layer.weight_ih = x[1];
   layer.weight_hh = x[2];
@@ -188,132 +176,78 @@ Tensors recurrent(const Tensors& x) {
   return out;
 }
 
-#define TOUCHSTONE_NETWORK(name, ...)                         \
-  {                                                           \
-    name, [](const Call& call, const Tensors& x) -> Tensors { \
-      static_cast<void>(call);                                \
-      return __VA_ARGS__;                                     \
-    }                                                         \
-  }
+Tensors values_and_indices(const Sorted& sorted) { return {sorted.values, sorted.indices}; }
 
+// clang-format off
 constexpr TensorFunction kNetwork[] = {
-    TOUCHSTONE_NETWORK("einsum", {einsum(call.required("notation"), x)}),
-    TOUCHSTONE_NETWORK("pool", {pool(x[0], call.list("kernel"), conv_args(call))}),
-    TOUCHSTONE_NETWORK("max_pool", {max_pool(x[0], call.list("kernel"), pool_args(call))}),
-    TOUCHSTONE_NETWORK("avg_pool", {avg_pool(x[0], call.list("kernel"), pool_args(call))}),
-    TOUCHSTONE_NETWORK("max_pool2d",
-                       {max_pool2d(x[0], two_of(call.list("kernel")), stride2_of(call))}),
-    TOUCHSTONE_NETWORK("avg_pool2d",
-                       {avg_pool2d(x[0], two_of(call.list("kernel")), stride2_of(call))}),
-    TOUCHSTONE_NETWORK("conv", {conv(x[0], x[1], nth_tensor(x, 2), conv_args(call))}),
-    TOUCHSTONE_NETWORK("conv1d", {conv1d(x[0], x[1], nth_tensor(x, 2), conv_args(call))}),
-    TOUCHSTONE_NETWORK("conv2d", {conv2d(x[0], x[1], nth_tensor(x, 2), window_args(call))}),
-    TOUCHSTONE_NETWORK("conv_transpose",
-                       {conv_transpose(x[0], x[1], nth_tensor(x, 2), conv_args(call))}),
-    TOUCHSTONE_NETWORK("Conv1d", convolved<nn::Conv1d>(x, x[1].size(0), x[1].size(2),
-                                                       conv_args(call))),
-    TOUCHSTONE_NETWORK("Conv2d", convolved<nn::Conv2d>(x, x[1].size(0), kernel_size(x[1]),
-                                                       window_args(call))),
-    TOUCHSTONE_NETWORK("ConvTranspose1d",
-                       convolved<nn::ConvTranspose1d>(x, x[1].size(1) * call.whole("groups", 1),
-                                                      x[1].size(2), conv_args(call))),
-    TOUCHSTONE_NETWORK("ConvTranspose2d",
-                       convolved<nn::ConvTranspose2d>(x, x[1].size(1) * call.whole("groups", 1),
-                                                      kernel_size(x[1]), conv_args(call))),
-    TOUCHSTONE_NETWORK(
-        "interpolate",
-        {interpolate(x[0], call.list("sizes"),
-                     call.arg("mode") == "linear" ? Interpolation::Linear : Interpolation::Nearest,
-                     call.whole("corners", 0) != 0 ? AlignCorners::Yes : AlignCorners::No)}),
-    TOUCHSTONE_NETWORK("take", {call.has("at") ? take(x[0], call.list("at"), axis_in_call(call, 0))
-                                               : take(x[0], x[1], axis_in_call(call, 0))}),
-    TOUCHSTONE_NETWORK("gather", {gather(x[0], axis_in_call(call, -1), x[1])}),
-    TOUCHSTONE_NETWORK("scatter", {scatter(x[0], axis_in_call(call, -1), x[1], x[2])}),
-    TOUCHSTONE_NETWORK("scatter_add", {scatter_add(x[0], axis_in_call(call, -1), x[1], x[2])}),
-    TOUCHSTONE_NETWORK("masked_fill", {masked_fill(x[0], x[1], number_in(call.required("value")))}),
-    TOUCHSTONE_NETWORK("nonzero", {nonzero(x[0])}),
-    TOUCHSTONE_NETWORK("one_hot", {one_hot(x[0], call.whole("classes", 1))}),
-    {"sort",
-     [](const Call& call, const Tensors& x) -> Tensors {
-       const Sorted sorted = sort(x[0], axis_in_call(call, -1), order_in(call, "ascending"));
-       return {sorted.values, sorted.indices};
+    TOUCHSTONE_CALL("einsum", einsum(call.required("notation"), x)),
+    TOUCHSTONE_CALL("pool", pool(x[0], call.list("kernel"), conv_args(call))),
+    TOUCHSTONE_CALL("max_pool", max_pool(x[0], call.list("kernel"), pool_args(call))),
+    TOUCHSTONE_CALL("avg_pool", avg_pool(x[0], call.list("kernel"), pool_args(call))),
+    TOUCHSTONE_CALL("max_pool2d", max_pool2d(x[0], two_of(call.list("kernel")), stride2_of(call))),
+    TOUCHSTONE_CALL("avg_pool2d", avg_pool2d(x[0], two_of(call.list("kernel")), stride2_of(call))),
+    TOUCHSTONE_CALL("conv", conv(x[0], x[1], nth_tensor(x, 2), conv_args(call))),
+    TOUCHSTONE_CALL("conv1d", conv1d(x[0], x[1], nth_tensor(x, 2), conv_args(call))),
+    TOUCHSTONE_CALL("conv2d", conv2d(x[0], x[1], nth_tensor(x, 2), window_args(call))),
+    TOUCHSTONE_CALL("conv_transpose", conv_transpose(x[0], x[1], nth_tensor(x, 2), conv_args(call))),
+    TOUCHSTONE_CALL("Conv1d", convolved<nn::Conv1d>(x, x[1].size(0), x[1].size(2), conv_args(call))),
+    TOUCHSTONE_CALL("Conv2d", convolved<nn::Conv2d>(x, x[1].size(0), kernel_size(x[1]), window_args(call))),
+    TOUCHSTONE_CALL("ConvTranspose1d", convolved<nn::ConvTranspose1d>(x, x[1].size(1) * call.whole("groups", 1), x[1].size(2), conv_args(call))),
+    TOUCHSTONE_CALL("ConvTranspose2d", convolved<nn::ConvTranspose2d>(x, x[1].size(1) * call.whole("groups", 1), kernel_size(x[1]), conv_args(call))),
+    TOUCHSTONE_CALL("interpolate", interpolate(x[0], call.list("sizes"), call.arg("mode") == "linear" ? Interpolation::Linear : Interpolation::Nearest,
+                                               call.whole("corners", 0) != 0 ? AlignCorners::Yes : AlignCorners::No)),
+    TOUCHSTONE_CALL("take", call.has("at") ? take(x[0], call.list("at"), int_in(call, "axis")) : take(x[0], x[1], int_in(call, "axis"))),
+    TOUCHSTONE_CALL("gather", gather(x[0], axis_in_call(call), x[1])),
+    TOUCHSTONE_CALL("scatter", scatter(x[0], axis_in_call(call), x[1], x[2])),
+    TOUCHSTONE_CALL("scatter_add", scatter_add(x[0], axis_in_call(call), x[1], x[2])),
+    TOUCHSTONE_CALL("masked_fill", masked_fill(x[0], x[1], number_in(call))),
+    TOUCHSTONE_CALL("nonzero", nonzero(x[0])),
+    TOUCHSTONE_CALL("one_hot", one_hot(x[0], call.whole("classes", 1))),
+    {"sort", [](const Call& call, const Tensors& x) { return values_and_indices(sort(x[0], axis_in_call(call), order_in(call, "ascending"))); }},
+    TOUCHSTONE_CALL("argsort", argsort(x[0], axis_in_call(call), order_in(call, "ascending"))),
+    {"topk", [](const Call& call, const Tensors& x) {
+       return values_and_indices(topk(x[0], call.whole("k", 1), axis_in_call(call), order_in(call, "descending")));
      }},
-    TOUCHSTONE_NETWORK("argsort",
-                       {argsort(x[0], axis_in_call(call, -1), order_in(call, "ascending"))}),
-    {"topk",
-     [](const Call& call, const Tensors& x) -> Tensors {
-       const Sorted sorted =
-           topk(x[0], call.whole("k", 1), axis_in_call(call, -1), order_in(call, "descending"));
-       return {sorted.values, sorted.indices};
+    TOUCHSTONE_CALL("index", index(x[0], parts_in(call, x))),
+    {"set_index", [](const Call& call, const Tensors& x) {
+       return written(call, x, [&](Tensor& y, const auto& value) { set_index(y, parts_in(call, x), value); });
      }},
-    TOUCHSTONE_NETWORK("index", {index(x[0], parts_in(call, x))}),
-    {"set_index",
-     [](const Call& call, const Tensors& x) -> Tensors {
-       Tensor y = x[0].clone();
-       if (const auto value = call.arg("value"))
-         set_index(y, parts_in(call, x), number_in(*value));
-       else
-         set_index(y, parts_in(call, x), x.back());
-       return {y};
-     }},
-    TOUCHSTONE_NETWORK("linear", {linear(x[0], x[1], nth_tensor(x, 2))}),
-    TOUCHSTONE_NETWORK("Linear", {linear_layer(x)(x[0])}),
-    TOUCHSTONE_NETWORK("Sequential", {nn::Sequential([](const Tensor& t) { return t.relu(); },
-                                                     linear_layer(x))(x[0])}),
-    TOUCHSTONE_NETWORK("softmax", {softmax(x[0], axis_in_call(call, -1))}),
-    TOUCHSTONE_NETWORK("log_softmax", {log_softmax(x[0], axis_in_call(call, -1))}),
-    TOUCHSTONE_NETWORK("layernorm",
-                       {layernorm(x[0], axis_in_call(call, -1), call.real("eps", 1e-5))}),
-    TOUCHSTONE_NETWORK("layer_norm", {layer_norm(x[0], static_cast<int>(call.whole("axes", 1)),
-                                                 affine_from(x, 1), call.real("eps", 1e-5))}),
-    TOUCHSTONE_NETWORK(
-        "LayerNorm",
-        normed<nn::LayerNorm>(
-            x, Shape(x[0].shape().end() - call.whole("axes", 1), x[0].shape().end()),
-            call.real("eps", 1e-5))),
-    TOUCHSTONE_NETWORK("LayerNorm2d",
-                       normed<nn::LayerNorm2d>(x, x[0].size(1), call.real("eps", 1e-5))),
-    TOUCHSTONE_NETWORK("rms_norm", {rms_norm(x[0], nth_tensor(x, 1), call.real("eps", 1e-6))}),
-    TOUCHSTONE_NETWORK("RMSNorm", normed<nn::RMSNorm>(x, x[0].size(-1), call.real("eps", 1e-6))),
-    TOUCHSTONE_NETWORK("group_norm", {group_norm(x[0], call.whole("groups", 1), affine_from(x, 1),
-                                                 call.real("eps", 1e-5))}),
-    TOUCHSTONE_NETWORK("GroupNorm",
-                       normed<nn::GroupNorm>(x, call.whole("groups", 1), x[0].size(1),
-                                             call.real("eps", 1e-5))),
-    TOUCHSTONE_NETWORK("instance_norm",
-                       {instance_norm(x[0], affine_from(x, 1), call.real("eps", 1e-5))}),
-    TOUCHSTONE_NETWORK("InstanceNorm",
-                       normed<nn::InstanceNorm>(x, x[0].size(1), call.real("eps", 1e-5))),
-    TOUCHSTONE_NETWORK("batch_norm", {batch_norm(x[0], x[1], x[2], affine_from(x, 3),
-                                                 call.real("eps", 1e-5))}),
+    TOUCHSTONE_CALL("linear", linear(x[0], x[1], nth_tensor(x, 2))),
+    TOUCHSTONE_CALL("Linear", linear_layer(x)(x[0])),
+    TOUCHSTONE_CALL("Sequential", nn::Sequential([](const Tensor& t) { return t.relu(); }, linear_layer(x))(x[0])),
+    TOUCHSTONE_CALL("softmax", softmax(x[0], axis_in_call(call))),
+    TOUCHSTONE_CALL("log_softmax", log_softmax(x[0], axis_in_call(call))),
+    TOUCHSTONE_CALL("layernorm", layernorm(x[0], axis_in_call(call), call.real("eps", 1e-5))),
+    TOUCHSTONE_CALL("layer_norm", layer_norm(x[0], int_in(call, "axes", 1), affine_from(x, 1), call.real("eps", 1e-5))),
+    TOUCHSTONE_CALL("LayerNorm", normed<nn::LayerNorm>(x, Shape(x[0].shape().end() - call.whole("axes", 1), x[0].shape().end()), call.real("eps", 1e-5))),
+    TOUCHSTONE_CALL("LayerNorm2d", normed<nn::LayerNorm2d>(x, x[0].size(1), call.real("eps", 1e-5))),
+    TOUCHSTONE_CALL("rms_norm", rms_norm(x[0], nth_tensor(x, 1), call.real("eps", 1e-6))),
+    TOUCHSTONE_CALL("RMSNorm", normed<nn::RMSNorm>(x, x[0].size(-1), call.real("eps", 1e-6))),
+    TOUCHSTONE_CALL("group_norm", group_norm(x[0], call.whole("groups", 1), affine_from(x, 1), call.real("eps", 1e-5))),
+    TOUCHSTONE_CALL("GroupNorm", normed<nn::GroupNorm>(x, call.whole("groups", 1), x[0].size(1), call.real("eps", 1e-5))),
+    TOUCHSTONE_CALL("instance_norm", instance_norm(x[0], affine_from(x, 1), call.real("eps", 1e-5))),
+    TOUCHSTONE_CALL("InstanceNorm", normed<nn::InstanceNorm>(x, x[0].size(1), call.real("eps", 1e-5))),
+    TOUCHSTONE_CALL("batch_norm", batch_norm(x[0], x[1], x[2], affine_from(x, 3), call.real("eps", 1e-5))),
     {"BatchNorm", batch_normed_layer},
-    TOUCHSTONE_NETWORK("scaled_dot_product_attention",
-                       {scaled_dot_product_attention(x[0], x[1], x[2], attention_args(call, x))}),
-    TOUCHSTONE_NETWORK("MultiHeadAttention",
-                       {heads_layer(call, x)(x[0], x[1], x[2], attention_args(call, {}))}),
+    TOUCHSTONE_CALL("scaled_dot_product_attention", scaled_dot_product_attention(x[0], x[1], x[2], attention_args(call, x))),
+    TOUCHSTONE_CALL("MultiHeadAttention", heads_layer(call, x)(x[0], x[1], x[2], attention_args(call, {}))),
     {"next", token_by_token},
-    TOUCHSTONE_NETWORK("LSTM", recurrent<nn::LSTM>(x)),
-    TOUCHSTONE_NETWORK("GRU", recurrent<nn::GRU>(x)),
-    {"Embedding",
-     [](const Call&, const Tensors& x) -> Tensors {
+    {"LSTM", recurrent<nn::LSTM>},
+    {"GRU", recurrent<nn::GRU>},
+    {"Embedding", [](const Call&, const Tensors& x) -> Tensors {
        nn::Embedding layer(x[0].size(0), x[0].size(1), AnyWeights(), {x[0].dtype(), x[0].device()});
        layer.weight = x[0];
        return {layer(x[1])};
      }},
-    TOUCHSTONE_NETWORK("Dropout", {nn::Dropout(0.5)(x[0])}),
-    TOUCHSTONE_NETWORK("mse_loss", {mse_loss(x[0], x[1], reduction_of(call))}),
-    TOUCHSTONE_NETWORK("l1_loss", {l1_loss(x[0], x[1], reduction_of(call))}),
-    TOUCHSTONE_NETWORK("huber_loss",
-                       {huber_loss(x[0], x[1], call.real("delta", 1), reduction_of(call))}),
-    TOUCHSTONE_NETWORK("binary_cross_entropy",
-                       {binary_cross_entropy(x[0], x[1], reduction_of(call))}),
-    TOUCHSTONE_NETWORK("binary_cross_entropy_with_logits",
-                       {binary_cross_entropy_with_logits(x[0], x[1], reduction_of(call))}),
-    TOUCHSTONE_NETWORK("nll_loss", {nll_loss(x[0], x[1], reduction_of(call))}),
-    {"cross_entropy",
-     [](const Call& call, const Tensors& x) -> Tensors {
-       if (!call.has("smoothing") && !call.has("ignore"))
-         return {cross_entropy(x[0], x[1], reduction_of(call))};
+    TOUCHSTONE_CALL("Dropout", nn::Dropout(0.5)(x[0])),
+    TOUCHSTONE_CALL("mse_loss", mse_loss(x[0], x[1], reduction_of(call))),
+    TOUCHSTONE_CALL("l1_loss", l1_loss(x[0], x[1], reduction_of(call))),
+    TOUCHSTONE_CALL("huber_loss", huber_loss(x[0], x[1], call.real("delta", 1), reduction_of(call))),
+    TOUCHSTONE_CALL("binary_cross_entropy", binary_cross_entropy(x[0], x[1], reduction_of(call))),
+    TOUCHSTONE_CALL("binary_cross_entropy_with_logits", binary_cross_entropy_with_logits(x[0], x[1], reduction_of(call))),
+    TOUCHSTONE_CALL("nll_loss", nll_loss(x[0], x[1], reduction_of(call))),
+    {"cross_entropy", [](const Call& call, const Tensors& x) -> Tensors {
+       if (!call.has("smoothing") && !call.has("ignore")) return {cross_entropy(x[0], x[1], reduction_of(call))};
        CrossEntropyArgs args;
        args.label_smoothing = call.real("smoothing", 0);
        if (call.has("ignore")) args.ignore_index = call.whole("ignore", 0);
@@ -321,6 +255,7 @@ constexpr TensorFunction kNetwork[] = {
        return {cross_entropy(x[0], x[1], args)};
      }},
 };
+// clang-format on
 
 // The parameter after one step per gradient, the final learning rate, and the number of steps after
 // which a state tensor that travels along was realized. "saved": after the first step another
@@ -382,22 +317,14 @@ Tensors gradients_of(const Tensors& parameters) {
   return all;
 }
 
+// clang-format off
 constexpr TensorFunction kTraining[] = {
-    TOUCHSTONE_NETWORK(
-        "SGD", trained_by<optim::SGD>(
-                   call, x, call.real("lr", 0.1), call.real("momentum", 0), call.real("decay", 0),
-                   call.has("nesterov") ? optim::Nesterov::Yes : optim::Nesterov::No)),
-    TOUCHSTONE_NETWORK(
-        "Adam", trained_by<optim::Adam>(call, x, call.real("lr", 1e-3), call.real("beta1", 0.9),
-                                        call.real("beta2", 0.999), call.real("eps", 1e-8))),
-    TOUCHSTONE_NETWORK(
-        "AdamW", trained_by<optim::AdamW>(call, x, call.real("lr", 1e-3), call.real("decay", 0.01),
-                                          call.real("beta1", 0.9), call.real("beta2", 0.999),
-                                          call.real("eps", 1e-8))),
-    TOUCHSTONE_NETWORK(
-        "LAMB", trained_by<optim::LAMB>(call, x, call.real("lr", 1e-3), call.real("decay", 0.01),
-                                        call.real("beta1", 0.9), call.real("beta2", 0.999),
-                                        call.real("eps", 1e-6))),
+    TOUCHSTONE_CALL("SGD", trained_by<optim::SGD>(call, x, call.real("lr", 0.1), call.real("momentum", 0), call.real("decay", 0),
+                                                  call.has("nesterov") ? optim::Nesterov::Yes : optim::Nesterov::No)),
+    TOUCHSTONE_CALL("Adam", trained_by<optim::Adam>(call, x, call.real("lr", 1e-3), call.real("beta1", 0.9), call.real("beta2", 0.999), call.real("eps", 1e-8))),
+    TOUCHSTONE_CALL("AdamW", trained_by<optim::AdamW>(call, x, call.real("lr", 1e-3), call.real("decay", 0.01), call.real("beta1", 0.9), call.real("beta2", 0.999), call.real("eps", 1e-8))),
+    TOUCHSTONE_CALL("LAMB", trained_by<optim::LAMB>(call, x, call.real("lr", 1e-3), call.real("decay", 0.01), call.real("beta1", 0.9), call.real("beta2", 0.999), call.real("eps", 1e-6))),
+    // clang-format on
     {"clip_grad_norm",
      [](const Call& call, const Tensors& x) {
        const Tensors p = with_gradients(x);

@@ -26,11 +26,28 @@ Tensors tensors_of(const Call& call, const std::string& device);
 /// The library's results for the call. Throws ParseError if it is no call.
 Tensors called(const Call& call, const Tensors& inputs);
 
+/// A row of a table: the result, of `call` and its tensors x.
+#define TOUCHSTONE_CALL(name, ...)                                             \
+  {                                                                            \
+    name, []([[maybe_unused]] const Call& call, const Tensors& x) -> Tensors { \
+      return {__VA_ARGS__};                                                    \
+    }                                                                          \
+  }
+
 /// Helpers of the tables.
 TensorOptions options_of(const Call& call, const Tensors& x);
-std::vector<int> ints_of(const std::vector<std::int64_t>& all);
-Number number_in(std::string_view text);
+int int_in(const Call& call, std::string_view key, std::int64_t otherwise = 0);
+Number number_in(const Call& call, std::string_view key = "value",
+                 std::string_view otherwise = "0");
 Shape shape_in(const Call& call, std::string_view key);
-std::vector<Slice> slices_in(const Call& call);
+Padding pairs_in(const Call& call);  // of before and after
+std::vector<Slice> slices_in(std::string_view parts);
+/// x after `set` wrote a number, or the last tensor, to it.
+template <class Set>
+Tensors written(const Call& call, const Tensors& x, const Set& set) {
+  Tensor y = x[0].clone();
+  call.has("value") ? set(y, number_in(call)) : set(y, x.back());
+  return {y};
+}
 
 }  // namespace touchstone::fuzz

@@ -16,8 +16,6 @@ using Sizes = std::vector<std::int64_t>;
 namespace far {
 namespace {
 
-using Kind = MovementOp::Kind;
-
 constexpr std::int64_t kMostBytes = std::int64_t{5} << 30;
 constexpr std::string_view kPrograms[] = {"load", "neg", "sum", "max", "rows"};
 
@@ -30,117 +28,43 @@ std::int64_t count(const Sizes& shape) {
   return n;
 }
 
-[[noreturn]] void unfit(const MovementOp& op, const Sizes& shape) {
-  throw ParseError(fmt::format("{} does not fit the shape ({})", op.str(), fmt::join(shape, ", ")));
+Sizes apart(std::int64_t at, const Sizes& shape) {
+  Sizes index(shape.size(), 0);
+  for (std::size_t i = shape.size(); i-- > 0; at /= shape[i]) index[i] = at % shape[i];
+  return index;
 }
-
-// The shape after an operation.
-Sizes behind(const MovementOp& op, const Sizes& shape) {
-  Sizes out = shape;
-  const auto require = [&](bool fits) {
-    if (!fits) unfit(op, shape);
-  };
-  switch (op.kind) {
-    case Kind::Reshape:
-      out = concrete(op.shape);
-      require(count(out) == count(shape));
-      break;
-    case Kind::Permute: {
-      std::vector<int> order = op.order;
-      std::ranges::sort(order);
-      for (std::size_t i = 0; i < order.size(); ++i) require(order[i] == static_cast<int>(i));
-      require(order.size() == shape.size());
-      for (std::size_t i = 0; i < shape.size(); ++i)
-        out[i] = shape[static_cast<std::size_t>(op.order[i])];
-      break;
-    }
-    case Kind::Expand:
-      out = concrete(op.shape);
-      require(out.size() == shape.size());
-      for (std::size_t i = 0; i < out.size(); ++i) require(out[i] == shape[i] || shape[i] == 1);
-      break;
-    case Kind::Pad:
-    case Kind::Shrink:
-      require(op.ends.size() == shape.size());
-      for (std::size_t i = 0; i < shape.size(); ++i) {
-        const std::int64_t a = op.ends[i].first.as_int(), b = op.ends[i].second.as_int();
-        require(a >= 0 && (op.kind == Kind::Pad ? b >= 0 : a <= b && b <= shape[i]));
-        out[i] = op.kind == Kind::Pad ? checked_add(checked_add(shape[i], a), b) : b - a;
-      }
-      break;
-    case Kind::Stride:
-      require(op.steps.size() == shape.size());
-      for (std::size_t i = 0; i < shape.size(); ++i) {
-        const std::int64_t step = std::abs(op.steps[i]);
-        require(step > 0);
-        out[i] = shape[i] == 0 ? 0 : (shape[i] - 1) / step + 1;
-      }
-      break;
-    case Kind::AsStrided:
-      unfit(op, shape);
-  }
-  (void)count(out);
-  return out;
-}
-
 std::int64_t flat(const Sizes& index, const Sizes& shape) {
   std::int64_t at = 0;
   for (std::size_t i = 0; i < shape.size(); ++i) at = at * shape[i] + index[i];
   return at;
 }
 
-Sizes apart(std::int64_t at, const Sizes& shape) {
-  Sizes index(shape.size(), 0);
-  for (std::size_t i = shape.size(); i-- > 0; at /= shape[i]) index[i] = at % shape[i];
-  return index;
-}
-
-// Maps element `index` of the result to the element before the operation; false for padding.
-bool before(const MovementOp& op, const Sizes& shape, const Sizes& wide, Sizes& index) {
-  switch (op.kind) {
-    case Kind::Reshape:
-      index = apart(flat(index, wide), shape);
-      return true;
-    case Kind::Permute: {
-      const Sizes moved = index;
-      for (std::size_t i = 0; i < shape.size(); ++i)
-        index[static_cast<std::size_t>(op.order[i])] = moved[i];
-      return true;
+// The shapes on the way, and what each operation reads.
+struct Walk {
+  explicit Walk(const ViewCase& chain) : shapes{concrete(chain.base)} {
+    constexpr std::int64_t kMost = std::int64_t{1} << 40;
+    for (const MovementOp& op : chain.ops) {
+      const auto source = op.kind == MovementOp::Kind::AsStrided
+                              ? std::nullopt
+                              : source_of(shapes.back(), op, kMost);
+      if (!source)
+        throw ParseError(fmt::format("{} does not fit the shape ({})", op.str(),
+                                     fmt::join(shapes.back(), ", ")));
+      sources.push_back(*source);
+      shapes.emplace_back();
+      for (const Source::Axis& axis : source->axes) shapes.back().push_back(axis.size);
+      (void)count(shapes.back());
     }
-    case Kind::Expand:
-      for (std::size_t i = 0; i < shape.size(); ++i)
-        if (shape[i] == 1) index[i] = 0;
-      return true;
-    case Kind::Pad:
-    case Kind::Shrink:
-      for (std::size_t i = 0; i < shape.size(); ++i) {
-        const std::int64_t a = op.ends[i].first.as_int();
-        index[i] += op.kind == Kind::Pad ? -a : a;
-        if (index[i] < 0 || index[i] >= shape[i]) return false;
-      }
-      return true;
-    case Kind::Stride:
-      for (std::size_t i = 0; i < shape.size(); ++i) {
-        const std::int64_t step = op.steps[i];
-        index[i] = step > 0 ? index[i] * step : shape[i] - 1 + index[i] * step;
-      }
-      return true;
-    default:
-      return true;
   }
-}
-
-std::vector<Sizes> shapes_of(const ViewCase& chain) {
-  std::vector<Sizes> shapes{concrete(chain.base)};
-  for (const MovementOp& op : chain.ops) shapes.push_back(behind(op, shapes.back()));
-  return shapes;
-}
-
-std::int64_t address(const ViewCase& chain, const std::vector<Sizes>& shapes, Sizes index) {
-  for (std::size_t k = chain.ops.size(); k-- > 0;)
-    if (!before(chain.ops[k], shapes[k], shapes[k + 1], index)) return -1;
-  return flat(index, shapes[0]);
-}
+  // Of the element at a place of the result; -1: padding.
+  std::int64_t address(std::int64_t at) const {
+    for (std::size_t k = sources.size(); k-- > 0 && at >= 0;)
+      at = sources[k].at(apart(at, shapes[k + 1]));
+    return at;
+  }
+  std::vector<Sizes> shapes;
+  std::vector<Source> sources;
+};
 
 std::uint64_t cut(DType type, std::uint64_t bits) {
   const std::size_t width = 8 * itemsize(type);
@@ -187,8 +111,8 @@ FarCase FarCase::parse(std::string_view text) {
       else
         c.axes.push_back(static_cast<int>(number(word)));
     }
-    const std::vector<Sizes> shapes = far::shapes_of(c.chain);
-    const Sizes &base = shapes.front(), &last = shapes.back();
+    const far::Walk walk(c.chain);
+    const Sizes &base = walk.shapes.front(), &last = walk.shapes.back();
     if (far::count(base) == 0 ||
         far::count(base) > far::kMostBytes / static_cast<std::int64_t>(itemsize(c.dtype)))
       throw ParseError("the buffer has no elements, or more than 5 GiB");
@@ -242,18 +166,15 @@ std::uint64_t FarCase::at(std::int64_t address) {
 }
 
 std::vector<std::int64_t> FarCase::cells() const {
-  const std::vector<Sizes> shapes = far::shapes_of(chain);
-  const Sizes& last = shapes.back();
+  const far::Walk walk(chain);
+  const Sizes& last = walk.shapes.back();
   std::vector<std::int64_t> out;
-  if (program == Program::Rows) {
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      out.push_back(rows[i] < 0 || rows[i] >= last[0]
-                        ? -1
-                        : far::address(chain, shapes, {rows[i], static_cast<std::int64_t>(i)}));
-    return out;
+  for (std::int64_t i = 0; i < std::ssize(rows); ++i) {
+    const std::int64_t row = rows[static_cast<std::size_t>(i)];
+    out.push_back(row < 0 || row >= last[0] ? -1 : walk.address(row * last[1] + i));
   }
-  for (std::int64_t i = 0; i < far::count(last); ++i)
-    out.push_back(far::address(chain, shapes, far::apart(i, last)));
+  for (std::int64_t i = 0; program != Program::Rows && i < far::count(last); ++i)
+    out.push_back(walk.address(i));
   return out;
 }
 
@@ -263,7 +184,7 @@ std::vector<std::uint64_t> FarCase::value() const {
   if (program == Program::Neg)
     for (std::uint64_t& x : read) x = far::cut(dtype, std::uint64_t{0} - x);
   if (axes.empty()) return read;
-  const Sizes last = far::shapes_of(chain).back();
+  const Sizes last = far::Walk(chain).shapes.back();
   Sizes left = last;
   for (const int axis : axes) left[static_cast<std::size_t>(axis)] = 1;
   const std::uint64_t least =

@@ -106,14 +106,14 @@ struct GivenArrays;
 /// their sizes, "O" their number, "D" how many, "R" the axes of "*", "<" a part of it. After ':'
 /// stands the kind of the values (draw_signature_call.cpp).
 struct KernelLoops {
-  std::string_view name;
+  std::string_view name;  // in the tables several, with blanks between
   /// F floats, I integers, B integers and bool, N integers and floats, A all; a small letter where
   /// zeros of the result have either sign.
   char types;
   std::string_view inputs;
   /// Calls of the functions here (`chained`); "{axis}" is an argument, "{axis:a,b}" the word of
-  /// that number, "{size*2}" a number for two axes, "{flag?}" nothing if 0, "{x}" the type of an
-  /// array.
+  /// that number, "{size*2}" a number for two axes ("d": the digit in the name), "{flag?}" nothing
+  /// if 0, "{x}" the type of an array, "{name}" the definition's name, "{name-1d}" without its end.
   std::string_view calls;
   Array (*of)(const GivenArrays& given) = nullptr;
 };

@@ -8,71 +8,65 @@ namespace touchstone::fuzz::defined {
 namespace {
 
 // x: (.., in) -> W x + b of rows [gate hidden, (gate + 1) hidden) at (.., j).
-struct Linear {
-  const Array &x, &weight, &bias;
-  std::int64_t hidden;
-
-  Near operator()(Sizes at, std::int64_t gate) const {
-    const std::int64_t row = gate * hidden + at.back();
-    Sum sum;
-    for (at.back() = 0; at.back() < weight.shape[1]; ++at.back())
-      sum.add(x[at] * weight[{row, at.back()}]);
-    return sum.value() + bias[{row}];
-  }
-};
+Near linear_at(const Array& x, const Array& weight, const Array& bias, Sizes at, std::int64_t row) {
+  Sum sum;
+  for (at.back() = 0; at.back() < weight.shape[1]; ++at.back())
+    sum.add(x[at] * weight[{row, at.back()}]);
+  return sum.value() + bias[{row}];
+}
 
 // x, h and, of an LSTM, c; then weights and biases.
 struct Cell {
-  Cell(const Arrays& x, std::int64_t gates, bool has_c) {
-    const std::size_t first = has_c ? 3 : 2;
-    want(x.size() == first + 4 && x[0].rank() >= 1 && x[1].rank() >= 1, "weights");
-    hidden = x[1].shape.back();
-    want(x[first].shape == Sizes{gates * hidden, x[0].shape.back()} &&
-             x[first + 1].shape == Sizes{gates * hidden, hidden} &&
-             x[first + 2].shape == Sizes{gates * hidden} &&
-             x[first + 3].shape == x[first + 2].shape,
+  Cell(const Arrays& all, std::int64_t gates, std::size_t states) : x(all) {
+    want(x.size() == 5 + states && x[0].rank() >= 1 && x[1].rank() >= 1, "weights");
+    w = x.data() + 1 + states;
+    const std::int64_t rows = gates * hidden();
+    want(w[0].shape == Sizes{rows, x[0].shape.back()} && w[1].shape == Sizes{rows, hidden()} &&
+             w[2].shape == Sizes{rows} && w[3].shape == w[2].shape,
          "shapes of weights");
-    for (const std::size_t i : {0U, 1U, 2U, 3U}) w[i] = x[first + i];
   }
-  std::int64_t hidden = 0;
-  Array w[4];  // w_ih, w_hh, b_ih, b_hh
+  std::int64_t hidden() const { return x[1].shape.back(); }
+  Near in(const Sizes& at, std::int64_t gate) const {
+    return linear_at(x[0], w[0], w[2], at, gate * hidden() + at.back());
+  }
+  Near memory(const Array& h, const Sizes& at, std::int64_t gate) const {
+    return linear_at(h, w[1], w[3], at, gate * hidden() + at.back());
+  }
+  Near both(const Sizes& at, std::int64_t gate) const {
+    return in(at, gate) + memory(x[1], at, gate);
+  }
+  Arrays made_of(const std::function<Near(const Sizes& at)>& f) const {
+    return {made(x[0].dtype, x[1].shape, f)};
+  }
+  const Arrays& x;
+  const Array* w = nullptr;  // w_ih, w_hh, b_ih, b_hh
 };
 
 Arrays rnn_cell_call(const Call& call, const Arrays& x) {
-  const Cell cell(x, 1, false);
-  const Linear in{x[0], cell.w[0], cell.w[2], cell.hidden},
-      memory{x[1], cell.w[1], cell.w[3], cell.hidden};
-  return {made(x[0].dtype, x[1].shape, [&](const Sizes& at) {
-    const Near sum = in(at, 0) + memory(at, 0);
+  const Cell cell(x, 1, 1);
+  return cell.made_of([&](const Sizes& at) {
+    const Near sum = cell.both(at, 0);
     return call.arg("activation") == "relu" ? larger(sum, 0) : tanh(sum);
-  })};
+  });
 }
-template <bool kGivesC>
-Arrays lstm_cell_call(const Call&, const Arrays& x) {
-  const Cell cell(x, 4, true);
-  const Linear in{x[0], cell.w[0], cell.w[2], cell.hidden},
-      memory{x[1], cell.w[1], cell.w[3], cell.hidden};
-  return {made(x[0].dtype, x[1].shape, [&](const Sizes& at) {
-    const auto gate = [&](std::int64_t i) { return in(at, i) + memory(at, i); };
+Arrays lstm_cell_call(const Call& call, const Arrays& x) {
+  const Cell cell(x, 4, 2);
+  return cell.made_of([&](const Sizes& at) {
+    const auto gate = [&](std::int64_t i) { return cell.both(at, i); };
     const Near c = sigmoid(gate(1)) * x[2][at] + sigmoid(gate(0)) * tanh(gate(2));
-    return kGivesC ? c : sigmoid(gate(3)) * tanh(c);
-  })};
+    return call.name == "lstm_cell_c" ? c : sigmoid(gate(3)) * tanh(c);
+  });
 }
 Arrays gru_cell_call(const Call& call, const Arrays& x) {
-  const Cell cell(x, 3, false);
-  const Linear in{x[0], cell.w[0], cell.w[2], cell.hidden},
-      memory{x[1], cell.w[1], cell.w[3], cell.hidden};
-  const auto gate = [&](const Sizes& at, std::int64_t i) {
-    return sigmoid(in(at, i) + memory(at, i));
-  };
-  const Array reset =
-      made(x[0].dtype, x[1].shape, [&](const Sizes& at) { return gate(at, 0) * x[1][at]; });
-  const Linear of_reset{reset, cell.w[1], cell.w[3], cell.hidden};
-  return {made(x[0].dtype, x[1].shape, [&](const Sizes& at) {
-    const Near kept = call.has("reset_first") ? of_reset(at, 2) : gate(at, 0) * memory(at, 2);
-    const Near fresh = tanh(in(at, 2) + kept), z = gate(at, 1);
+  const Cell cell(x, 3, 1);
+  const auto gate = [&](const Sizes& at, std::int64_t i) { return sigmoid(cell.both(at, i)); };
+  const Array reset = cell.made_of([&](const Sizes& at) { return gate(at, 0) * x[1][at]; })[0];
+  return cell.made_of([&](const Sizes& at) {
+    const Near kept = call.has("reset_first") ? cell.memory(reset, at, 2)
+                                              : gate(at, 0) * cell.memory(x[1], at, 2);
+    const Near fresh = tanh(cell.in(at, 2) + kept), z = gate(at, 1);
     return (Near(1) - z) * fresh + z * x[1][at];
-  })};
+  });
 }
 
 struct Complex {
@@ -191,8 +185,7 @@ Arrays rope_call(const Call& call, const Arrays& x) {
 
 const Definition kCells[] = {
     {"rnn_cell", rnn_cell_call},
-    {"lstm_cell", lstm_cell_call<false>},
-    {"lstm_cell_c", lstm_cell_call<true>},
+    {"lstm_cell lstm_cell_c", lstm_cell_call},
     {"gru_cell", gru_cell_call},
     {"complex_mul", complex_mul_call},
     {"complex_exp", complex_exp_call},

@@ -14,10 +14,18 @@ namespace {
 
 constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
 
+// "2", or the digit of a function's name for "d".
+std::int64_t axes_of(std::string_view text, const std::string& name) {
+  return text == "d" ? name.at(name.find_first_of("123")) - '0' : number(text);
+}
+
 // What stands for `{name...}` in the calls of a row; nothing to leave the argument out.
 std::optional<std::string> replacement(std::string_view part, const GivenArrays& g) {
-  const std::size_t end = part.find_first_of(":*?");
+  const std::size_t end = part.find_first_of(":*?-");
   const std::string_view name = part.substr(0, end);
+  if (name == "name")
+    return g.call.name.substr(0,
+                              g.call.name.size() - (end == part.npos ? 0 : part.size() - end - 1));
   if (const Array* array = g.find(name)) return std::string(touchstone::name(array->dtype));
   const std::optional<std::string_view> given = g.call.arg(name);
   if (!given || *given == "own") return std::nullopt;
@@ -31,7 +39,7 @@ std::optional<std::string> replacement(std::string_view part, const GivenArrays&
   if (what == '?') return value == "0" ? std::nullopt : std::optional(value);
   if (what == ':') return std::string(split(part.substr(end + 1), ',').at(value == "0" ? 0 : 1));
   if (what == '*' && value.find(',') == value.npos)
-    for (std::int64_t n = number(part.substr(end + 1)); n > 1; --n)
+    for (std::int64_t n = axes_of(part.substr(end + 1), g.call.name); n > 1; --n)
       value += "," + std::string(*given);
   if (value != "all") return value;
   Sizes all(g.arrays.at(0).second.shape.size());
@@ -733,10 +741,7 @@ Array interpolate(const GivenArrays& g) {
 
 // clang-format off
 constexpr KernelLoops kKernelLoops[] = {
-    {"exp2", 'F', "*", "exp2"},
-    {"log2", 'F', "*", "log2"},
-    {"sin", 'F', "*", "sin"},
-    {"sqrt", 'F', "*", "sqrt"},
+    {"exp2 log2 sin sqrt", 'F', "*", "{name}"},
     {"recip", 'F', "*", "reciprocal"},
     {"neg", 'N', "*", "neg"},
     {"add", 'N', "~;~", "operator+"},
@@ -752,8 +757,7 @@ constexpr KernelLoops kKernelLoops[] = {
     {"gelu", 'F', "*", "", [](const GivenArrays& g) { return with_limit("gelu form=erf", g["x"]); }},
     {"gelu_tanh", 'F', "*", "", [](const GivenArrays& g) { return with_limit("gelu", g["x"]); }},
     {"silu", 'F', "*", "", [](const GivenArrays& g) { return with_limit("silu", g["x"]); }},
-    {"maximum", 'A', "~;~", "maximum"},
-    {"minimum", 'A', "~;~", "minimum"},
+    {"maximum minimum", 'A', "~;~", "{name}"},
     {"cast", 'A', "*", "cast to={to}"},
     {"bitcast", 'I', "*", "bitcast to={to}"},
     {"abs", 'N', "*", "abs"},
@@ -774,25 +778,15 @@ constexpr KernelLoops kKernelLoops[] = {
     {"copysign", 'F', "~;~", "", of_two<copysign>},
     {"round_half_away", 'F', "*", "", of_one<round_half_away>},
 
-    {"sum", 'N', "*", "sum axes={axis} keep={keep}; cast to={x}"},
-    {"max", 'A', "*", "max axes={axis} keep={keep}"},
-    {"min", 'A', "*", "min axes={axis} keep={keep}"},
+    {"sum prod", 'N', "*", "{name} axes={axis} keep={keep}; cast to={x}"},
+    {"max min any all", 'A', "*", "{name} axes={axis} keep={keep}"},
     {"mean", 'F', "*", "mean axes={axis} keep={keep}"},
-    {"var", 'F', "*", "var axes={axis} correction={correction} keep={keep}"},
-    {"std", 'F', "*", "std axes={axis} correction={correction} keep={keep}"},
+    {"var std", 'F', "*", "{name} axes={axis} correction={correction} keep={keep}"},
     {"logsumexp", 'F', ".,a", "logsumexp axes={axis}"},
-    {"cumsum", 'N', ".,a", "cumsum axis={axis}; cast to={x}"},
-    {"prod", 'N', "*", "prod axes={axis} keep={keep}; cast to={x}"},
-    {"cumprod", 'N', ".,a", "cumprod axis={axis}; cast to={x}"},
-    {"any", 'A', "*", "any axes={axis} keep={keep}"},
-    {"all", 'A', "*", "all axes={axis} keep={keep}"},
+    {"cumsum cumprod", 'N', ".,a", "{name} axis={axis}; cast to={x}"},
     {"count_nonzero", 'A', "*", "bool_; long_; sum axes={axis} keep={keep}"},
-    {"argmax", 'A', ".,a", "argmax axis={axis} keep={keep} last={last?}; long_"},
-    {"argmin", 'A', ".,a", "argmin axis={axis} keep={keep} last={last?}; long_"},
-    {"cummax", 'A', ".,a", "cummax axis={axis}"},
-    {"cummin", 'A', ".,a", "cummin axis={axis}"},
-    {"cummax_index", 'A', ".,a", "cummax_index axis={axis}"},
-    {"cummin_index", 'A', ".,a", "cummin_index axis={axis}"},
+    {"argmax argmin", 'A', ".,a", "{name} axis={axis} keep={keep} last={last?}; long_"},
+    {"cummax cummin cummax_index cummin_index", 'A', ".,a", "{name} axis={axis}"},
     {"sort", 'a', ".,a", "sort axis={axis} order={descending:ascending,descending}"},
     {"argsort", 'A', ".,a", "argsort axis={axis} order={descending:ascending,descending}; long_"},
     {"top_k", 'a', ".,a", "topk axis={axis} k={k} order={largest:ascending,descending}"},
@@ -800,8 +794,7 @@ constexpr KernelLoops kKernelLoops[] = {
     {"hardmax", 'A', ".,a", "", hardmax},
     {"searchsorted", 'A', "n;*", "", searchsorted},
 
-    {"softmax", 'F', ".,a", "softmax axis={axis}"},
-    {"log_softmax", 'F', ".,a", "log_softmax axis={axis}"},
+    {"softmax log_softmax", 'F', ".,a", "{name} axis={axis}"},
     {"layer_norm", 'F', ".,k;k;k", "layer_norm axes=1 eps={eps}"},
     {"group_norm", 'F', "n,Gc,.;Gc;Gc", "group_norm groups={groups} eps={eps}"},
     {"instance_norm", 'F', "n,c,a;c;c", "instance_norm eps={eps}"},
@@ -818,26 +811,14 @@ constexpr KernelLoops kKernelLoops[] = {
     {"attention", 'F', ".,q,d;^,k,d;^,k,e;q,k:m;q,k:d", "", attention},
     {"attention", 'F', "n,2h,q,d;n,h,k,d;n,h,k,e;k:m;q,k:d", "", attention},
 
-    {"conv1d", 'F', "n,Gc,W;Go,c,S;Go", "conv1d stride={stride} padding={padding} dilation={dilation} groups={groups}"},
-    {"conv2d", 'F', "n,Gc,W;Go,c,S;Go", "conv2d stride={stride} padding={padding} dilation={dilation} groups={groups}"},
-    {"conv3d", 'F', "n,Gc,W;Go,c,S;Go", "conv3d stride={stride} padding={padding} dilation={dilation} groups={groups}"},
-    {"conv_transpose1d", 'F', "n,Gc,O;Gc,o,S;Go", "conv_transpose stride={stride} padding={padding} output_padding={output_padding} dilation={dilation} groups={groups}"},
-    {"conv_transpose2d", 'F', "n,Gc,O;Gc,o,S;Go", "conv_transpose stride={stride} padding={padding} output_padding={output_padding} dilation={dilation} groups={groups}"},
-    {"conv_transpose3d", 'F', "n,Gc,O;Gc,o,S;Go", "conv_transpose stride={stride} padding={padding} output_padding={output_padding} dilation={dilation} groups={groups}"},
-    {"avg_pool1d", 'F', ".,W", "avg_pool kernel={size} stride={stride} padding={padding} ceil={ceil_mode} include_pad={count_include_pad}"},
-    {"avg_pool2d", 'F', ".,W", "avg_pool kernel={size*2} stride={stride} padding={padding} ceil={ceil_mode} include_pad={count_include_pad} divisor={divisor_override}"},
-    {"avg_pool3d", 'F', ".,W", "avg_pool kernel={size*3} stride={stride} padding={padding} ceil={ceil_mode} include_pad={count_include_pad} divisor={divisor_override}"},
-    {"max_pool1d", 'F', ".,W", "max_pool kernel={size} stride={stride} padding={padding} dilation={dilation} ceil={ceil_mode}"},
-    {"max_pool2d", 'F', ".,W", "max_pool kernel={size*2} stride={stride} padding={padding} dilation={dilation} ceil={ceil_mode}"},
-    {"max_pool3d", 'F', ".,W", "max_pool kernel={size*3} stride={stride} padding={padding} dilation={dilation} ceil={ceil_mode}"},
-    {"max_pool1d_index", 'F', ".,W", "max_pool_index kernel={size} stride={stride} padding={padding} dilation={dilation} ceil={ceil_mode}"},
-    {"max_pool2d_index", 'F', ".,W", "max_pool_index kernel={size*2} stride={stride} padding={padding} dilation={dilation} ceil={ceil_mode}"},
-    {"adaptive_avg_pool1d", 'F', ".,a", "adaptive_avg_pool sizes={size}"},
-    {"adaptive_avg_pool2d", 'F', ".,a,b", "adaptive_avg_pool sizes={size*2}"},
-    {"adaptive_max_pool1d", 'F', ".,a", "adaptive_max_pool sizes={size}"},
-    {"adaptive_max_pool2d", 'F', ".,a,b", "adaptive_max_pool sizes={size*2}"},
-    {"lp_pool1d", 'F', ".,W", "lp_pool p={p} kernel={size} stride={stride} padding={padding} dilation={dilation} ceil={ceil_mode}"},
-    {"lp_pool2d", 'F', ".,W", "lp_pool p={p} kernel={size*2} stride={stride} padding={padding} dilation={dilation} ceil={ceil_mode}"},
+    {"conv1d conv2d conv3d", 'F', "n,Gc,W;Go,c,S;Go", "{name} stride={stride} padding={padding} dilation={dilation} groups={groups}"},
+    {"conv_transpose1d conv_transpose2d conv_transpose3d", 'F', "n,Gc,O;Gc,o,S;Go", "conv_transpose stride={stride} padding={padding} output_padding={output_padding} dilation={dilation} groups={groups}"},
+    {"avg_pool1d avg_pool2d avg_pool3d", 'F', ".,W", "avg_pool kernel={size*d} stride={stride} padding={padding} ceil={ceil_mode} include_pad={count_include_pad} divisor={divisor_override}"},
+    {"max_pool1d max_pool2d max_pool3d", 'F', ".,W", "max_pool kernel={size*d} stride={stride} padding={padding} dilation={dilation} ceil={ceil_mode}"},
+    {"max_pool1d_index max_pool2d_index", 'F', ".,W", "max_pool_index kernel={size*d} stride={stride} padding={padding} dilation={dilation} ceil={ceil_mode}"},
+    {"adaptive_avg_pool1d adaptive_max_pool1d", 'F', ".,a", "{name-1d} sizes={size}"},
+    {"adaptive_avg_pool2d adaptive_max_pool2d", 'F', ".,a,b", "{name-2d} sizes={size*2}"},
+    {"lp_pool1d lp_pool2d", 'F', ".,W", "lp_pool p={p} kernel={size*d} stride={stride} padding={padding} dilation={dilation} ceil={ceil_mode}"},
     {"interpolate", 'F', ".,W", "", interpolate},
     {"unfold", 'A', "n,c,W", "im2col kernel={size*2} dilation={dilation} padding={padding} stride={stride}"},
     {"fold", 'F', "n,cS,O", "col2im sizes={output_size*2} kernel={size*2} dilation={dilation} padding={padding} stride={stride}"},
@@ -861,8 +842,7 @@ constexpr KernelLoops kKernelLoops[] = {
     {"space_to_depth", 'A', ".,c,hK,wK", "", depth_to_space<true>},
     {"as_strided", 'A', "*", "", as_strided},
     {"diagonal", 'A', "a,b", "diagonal a=0 b=1"},
-    {"tril", 'A', ".,a,b", "tril k={diagonal}"},
-    {"triu", 'A', ".,a,b", "triu k={diagonal}"},
+    {"tril triu", 'A', ".,a,b", "{name} k={diagonal}"},
     {"arange", 'F', "", "", arange},
     {"one_hot", 'F', "*:k", "one_hot classes={classes}; cast to={dtype}"},
     {"gather", 'A', "k,a;*:k", "", gather},
@@ -880,9 +860,7 @@ constexpr KernelLoops kKernelLoops[] = {
     {"scatter_nd", 'A', "k,.;*,1:k;*,.", "", scatter_nd},
     {"index_add", 'N', "k,.;m:k;m,.", "", index_add},
     {"segment_sum", 'N', "m,.;m:k", "", segments},
-    {"segment_max", 'A', "m,.;m:k", "", segments},
-    {"segment_min", 'A', "m,.;m:k", "", segments},
-    {"segment_prod", 'A', "m,.;m:k", "", segments},
+    {"segment_max segment_min segment_prod", 'A', "m,.;m:k", "", segments},
     {"embedding_bag", 'F', "k,a;n,m:k;n,m", "", embedding_bag},
     {"select_and_scatter", 'F', ".,W;.,O", "", select_and_scatter},
 
@@ -897,16 +875,11 @@ constexpr KernelLoops kKernelLoops[] = {
     {"leaky_relu", 'f', "*", "leaky_relu slope={slope}"},
     {"prelu", 'f', "n,c,.;c", "", prelu},
     {"prelu", 'f', "*;1", "", prelu},
-    {"elu", 'F', "*", "elu alpha={alpha}"},
-    {"celu", 'F', "*", "celu alpha={alpha}"},
+    {"elu celu", 'F', "*", "{name} alpha={alpha}"},
     {"selu", 'F', "*", "", selu},
     {"clamp", 'f', "*;~;~", "", clamp},
     {"hardtanh", 'F', "*", "hardtanh low={low} high={high}"},
-    {"relu6", 'F', "*", "relu6"},
-    {"hardsigmoid", 'F', "*", "hardsigmoid"},
-    {"hardswish", 'F', "*", "hardswish"},
-    {"mish", 'F', "*", "mish"},
-    {"softsign", 'F', "*", "softsign"},
+    {"relu6 hardsigmoid hardswish mish softsign", 'F', "*", "{name}"},
     {"logsigmoid", 'F', "*", "log_sigmoid"},
     {"threshold", 'f', "*", "operator<= number={threshold} %0; where a={value} $ %0"},
     {"glu", 'F', ".,2a;.,2a", "", [](const GivenArrays& g) { return gated(g, "sigmoid", 1); }},
@@ -916,8 +889,7 @@ constexpr KernelLoops kKernelLoops[] = {
 
     {"cross_entropy", 'F', "n,K,.;n,.:K;K:+", "", class_loss<true>},
     {"nll_loss", 'F', "n,K,.;n,.:K;K:+", "", class_loss<false>},
-    {"mse_loss", 'F', "*;*", "mse_loss reduction={reduction}"},
-    {"l1_loss", 'F', "*;*", "l1_loss reduction={reduction}"},
+    {"mse_loss l1_loss", 'F', "*;*", "{name} reduction={reduction}"},
     {"smooth_l1_loss", 'F', "*;*", "huber_loss delta={beta} reduction={reduction}; operator/ number={beta}"},
     {"huber_loss", 'F', "*;*", "huber_loss delta={delta} reduction={reduction}"},
     {"binary_cross_entropy", 'F', "*:p;*:p;*", "", bce},
@@ -925,17 +897,14 @@ constexpr KernelLoops kKernelLoops[] = {
     {"kl_div", 'F', "a,.;a,.:p", "", kl_div},
 
     {"rnn_cell", 'F', ".,i;.,h;h,i;h,h;h;h", "", [](const GivenArrays& g) { return cell(g, "rnn_cell activation={activation}"); }},
-    {"lstm_cell", 'F', ".,i;.,h;.,h;4h,i;4h,h;4h;4h", "", [](const GivenArrays& g) { return cell(g, "lstm_cell"); }},
-    {"lstm_cell_c", 'F', ".,i;.,h;.,h;4h,i;4h,h;4h;4h", "", [](const GivenArrays& g) { return cell(g, "lstm_cell_c"); }},
+    {"lstm_cell lstm_cell_c", 'F', ".,i;.,h;.,h;4h,i;4h,h;4h;4h", "", [](const GivenArrays& g) { return cell(g, "{name}"); }},
     {"gru_cell", 'F', ".,i;.,h;3h,i;3h,h;3h;3h", "", [](const GivenArrays& g) {
        return cell(g, g.is("linear_before_reset") ? "gru_cell" : "gru_cell reset_first=1"); }},
     {"rope", 'F', ".,n,2d;n,d;n,d", "rope interleaved={interleaved?}"},
     {"complex_mul", 'F', ".,2;^,2", "complex_mul"},
-    {"complex_exp", 'F', ".,2", "complex_exp"},
-    {"complex_abs", 'F', ".,2", "complex_abs"},
+    {"complex_exp complex_abs", 'F', ".,2", "{name}"},
     {"complex_matmul", 'F', "n,k,2;k,m,2", "complex_matmul"},
-    {"dft", 'F', ".,n,2", "dft"},
-    {"idft", 'F', ".,n,2", "idft"},
+    {"dft idft", 'F', ".,n,2", "{name}"},
 };
 // clang-format on
 
@@ -974,9 +943,14 @@ Array chained(std::string_view calls, Arrays values) {
 std::span<const KernelLoops> kernel_loops() {
   // Named functions are called as they are.
   static const std::vector<KernelLoops> all = [] {
-    std::vector<KernelLoops> rows(std::begin(kKernelLoops), std::end(kKernelLoops));
-    const auto more = sampling_and_formula_loops();
-    rows.insert(rows.end(), more.begin(), more.end());
+    std::vector<KernelLoops> rows;
+    for (const auto& table :
+         {std::span<const KernelLoops>(kKernelLoops), sampling_and_formula_loops()})
+      for (const KernelLoops& row : table)
+        for (const std::string_view name : split(row.name, ' ')) {
+          rows.push_back(row);
+          rows.back().name = name;
+        }
     for (const define::Definition& d : define::definitions())
       if (d.group == "functions" &&
           std::ranges::find(rows, d.name(), &KernelLoops::name) == rows.end())

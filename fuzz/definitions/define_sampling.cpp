@@ -333,8 +333,7 @@ constexpr KernelLoops kSampling[] = {
 
     {"square", 'A', "*", "square"},
     {"isnan", 'A', "*", "isnan"},
-    {"isinf", 'F', "*", "isinf"},
-    {"isfinite", 'F', "*", "isfinite"},
+    {"isinf isfinite", 'F', "*", "{name}"},
     {"nan_to_num", 'F', "*", "", kOf<[](const Cells& v, const Named& n) {
        return std::isfinite(v[0].v) ? v[0] : Near(n[std::isnan(v[0].v) ? "nan" : v[0].v > 0 ? "posinf" : "neginf"]);
      }>},

@@ -1,24 +1,12 @@
 #include "touchstone/fuzz/draw/draw_call.h"
 
-#include <iterator>
-
 #include "touchstone/base/error.h"
+#include "touchstone/fuzz/cases/program.h"
 #include "touchstone/fuzz/definitions/calls.h"
 
 namespace touchstone::fuzz {
 namespace {
 
-void draw_unary(Drawing& d) { d.input(d.shape()); }
-void draw_curve(Drawing& d) {
-  if (d.call.name == "gelu") d.maybe("form", {"erf", "tanh"});
-  if (d.call.name == "elu" || d.call.name == "celu") d.maybe("alpha", {"0.5", "2.0", "1.5"});
-  if (d.call.name == "leaky_relu") d.maybe("slope", {"0.25", "0.5"});
-  if (d.call.name == "hardtanh") {
-    d.maybe("low", {"-2.0", "-0.5"});
-    d.maybe("high", {"0.75", "3.0"});
-  }
-  d.input(d.shape());
-}
 void draw_pair(Drawing& d) {
   const bool comparison = d.call.name.find_first_of("<>=") != std::string::npos;
   if (d.chance(1, 4) && (d.call.name != "pow" || is_float(d.dtype))) {
@@ -95,39 +83,10 @@ void draw_cast(Drawing& d) {
   d.call.set("to", std::string(name(d.dtype)));
   d.input(d.shape(), from);
 }
-void draw_reduce(Drawing& d) {
-  const CallSizes shape = d.shape(0, 4);
-  const bool always = d.call.name == "logsumexp";
-  if (always || d.chance(3, 4)) {
-    d.call.set("axes", d.axes(shape.size()));
-    if (d.chance(1, 3)) d.set("keep", 1);
-    if ((d.call.name == "var" || d.call.name == "std") && d.chance(1, 2))
-      d.set("correction", d.between(0, 2));
-  }
-  d.input(shape);
-}
-void draw_argument(Drawing& d) {
-  const CallSizes shape = d.shape(1, 3);
-  if (d.chance(3, 4)) {
-    d.set_axis(shape);
-    if (d.chance(1, 3)) d.set("keep", 1);
-  }
-  d.input(shape);
-}
 void draw_along(Drawing& d) {
   CallSizes shape = d.shape(1, 3);
   if (d.chance(1, 24)) shape.back() = 300;  // longer than a chunk of a scan
   d.set_axis(shape);
-  d.input(shape);
-}
-void draw_softmax(Drawing& d) {
-  const CallSizes shape = d.shape(0, 3);
-  d.set_axis(shape);
-  if (shape.empty()) d.set("axis", -1);
-  if (d.call.name == "layernorm") {
-    if (shape.empty()) return d.input({3}), void();
-    d.maybe("eps", {"0.125", "1e-05"});
-  }
   d.input(shape);
 }
 void draw_matmul(Drawing& d) {
@@ -172,63 +131,31 @@ void draw_einsum(Drawing& d) {
   }
 }
 
-constexpr std::string_view kCurveNames[] = {
-    "erfc",  "log10",      "asin",     "acos",        "atan",     "cbrt",  "exp",
-    "exp2",  "log",        "log2",     "sin",         "cos",      "tan",   "sqrt",
-    "rsqrt", "reciprocal", "sigmoid",  "tanh",        "expm1",    "log1p", "sinh",
-    "cosh",  "asinh",      "acosh",    "atanh",       "erf",      "gelu",  "quick_gelu",
-    "silu",  "mish",       "softplus", "log_sigmoid", "softsign", "elu",   "celu",
-    "selu",  "leaky_relu", "hardtanh", "hardsigmoid", "hardswish"};
-constexpr std::string_view kExactNames[] = {
-    "neg",   "relu",    "abs",   "square",     "floor",       "ceil",   "trunc",  "round",
-    "sign",  "isnan",   "isinf", "isfinite",   "logical_not", "half",   "float_", "double_",
-    "int_",  "long_",   "bool_", "contiguous", "clone",       "detach", "to",     "to_",
-    "relu6", "nonzero", "shard", "shard_like", "shard_"};
-constexpr std::string_view kPairNames[] = {
-    "operator+",  "operator-",  "operator*",  "operator/", "operator<", "operator<=", "operator>",
-    "operator>=", "operator==", "operator!=", "maximum",   "minimum",   "mod",        "pow"};
-constexpr std::string_view kReduceNames[] = {"sum", "mean", "max", "min", "prod",
-                                             "any", "all",  "var", "std", "logsumexp"};
-
 constexpr DrawnCall kDrawn[] = {
+    {"operator+ operator- operator* operator/ operator< operator<= operator> operator>= "
+     "operator== operator!= maximum minimum mod pow",
+     draw_pair},
     {"operator^", draw_bits},
-    {"atan2", draw_two},
-    {"hypot", draw_two},
-    {"operator+=", draw_update},
-    {"operator-=", draw_update},
-    {"operator*=", draw_update},
-    {"operator/=", draw_update},
+    {"atan2 hypot", draw_two},
+    {"operator+= operator-= operator*= operator/=", draw_update},
     {"where", draw_where},
     {"clamp", draw_clamp},
-    {"pow_int", draw_power},
-    {"pow_real", draw_power},
-    {"cast", draw_cast},
-    {"bitcast", draw_cast},
-    {"sequential", draw_unary, true},
-    {"argmax", draw_argument},
-    {"argmin", draw_argument},
-    {"cumsum", draw_along},
-    {"cumprod", draw_along},
-    {"cummax", draw_along},
-    {"cummin", draw_along},
+    {"pow_int pow_real", draw_power},
+    {"cast bitcast", draw_cast},
+    {"cumsum cumprod cummax cummin", draw_along},
     {"matmul", draw_matmul},
     {"einsum", draw_einsum},
-    {"softmax", draw_softmax, true},
-    {"log_softmax", draw_softmax, true},
-    {"layernorm", draw_softmax, true},
-    {"Dropout", draw_unary, true},
 };
 
+// Each function by itself.
 const std::vector<DrawnCall>& all_drawn() {
   static const std::vector<DrawnCall> all = [] {
     std::vector<DrawnCall> rows;
-    for (const std::string_view n : kExactNames) rows.push_back({n, draw_unary});
-    for (const std::string_view n : kCurveNames) rows.push_back({n, draw_curve});
-    for (const std::string_view n : kPairNames) rows.push_back({n, draw_pair});
-    for (const std::string_view n : kReduceNames) rows.push_back({n, draw_reduce});
-    rows.insert(rows.end(), std::begin(kDrawn), std::end(kDrawn));
-    for (const auto& more : {drawn_movements(), drawn_layers(), drawn_signatures()})
-      rows.insert(rows.end(), more.begin(), more.end());
+    for (const auto& table : {std::span<const DrawnCall>(kDrawn), drawn_movements(), drawn_layers(),
+                              drawn_signatures()})
+      for (const DrawnCall& row : table)
+        for (const std::string_view name : split(row.names, ' '))
+          rows.push_back({name, row.draw, row.floats});
     return rows;
   }();
   return all;
@@ -238,7 +165,7 @@ const std::vector<DrawnCall>& all_drawn() {
 
 std::vector<std::string> drawn_calls() {
   std::vector<std::string> names;
-  for (const DrawnCall& row : all_drawn()) names.emplace_back(row.name);
+  for (const DrawnCall& row : all_drawn()) names.emplace_back(row.names);
   return names;
 }
 
@@ -248,7 +175,7 @@ Call draw_call(Chooser& chooser) {
   const DrawnCall& row = all_drawn()[chooser.below(all_drawn().size())];
   for (int tries = 0; tries < 8; ++tries) {
     Drawing d{chooser};
-    d.call.name = row.name;
+    d.call.name = row.names;
     d.numbers = chooser.pick(kNumbers);
     d.any_type(row.floats);
     row.draw(d);

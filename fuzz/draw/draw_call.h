@@ -152,9 +152,9 @@ struct Drawing {
   }
 };
 
-/// A function and how its calls are drawn; `floats`: floats only.
+/// Functions, with blanks between, and how their calls are drawn; `floats`: floats only.
 struct DrawnCall {
-  std::string_view name;
+  std::string_view names;
   void (*draw)(Drawing& d);
   bool floats = false;
 };

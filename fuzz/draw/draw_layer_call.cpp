@@ -41,19 +41,22 @@ std::string any_slice(Drawing& d, std::int64_t size) {
     text += fmt::format(":{}", d.chance(1, 2) ? -d.between(1, 3) : d.between(1, 3));
   return text;
 }
-void draw_slice(Drawing& d) {
-  const CallSizes shape = d.shape(1, 3);
-  std::vector<std::string> parts;
-  CallSizes left;
-  for (std::size_t i = 0, n = 1 + d.chooser.below(shape.size()); i < n; ++i)
-    parts.push_back(any_slice(d, shape[i]));
-  d.call.set("parts", fmt::format("{}", fmt::join(parts, ",")));
-  d.input(shape);
-  if (d.call.name != "set") return;
+// A number or a tensor to write.
+void draw_written(Drawing& d) {
+  if (!d.call.name.starts_with("set")) return;
   if (d.chance(1, 2) && !is_bool(d.dtype))
     d.set("value", d.between(0, 5));
   else
     d.input({});
+}
+void draw_slice(Drawing& d) {
+  const CallSizes shape = d.shape(1, 3);
+  std::vector<std::string> parts;
+  for (std::size_t i = 0, n = 1 + d.chooser.below(shape.size()); i < n; ++i)
+    parts.push_back(any_slice(d, shape[i]));
+  d.call.set("parts", fmt::format("{}", fmt::join(parts, ",")));
+  d.input(shape);
+  draw_written(d);
 }
 void draw_index(Drawing& d) {
   CallSizes shape = d.shape(d.chance(1, 2) ? 3 : 1, 4);
@@ -91,50 +94,41 @@ void draw_index(Drawing& d) {
     }
   }
   d.call.set("parts", fmt::format("{}", fmt::join(parts, ",")));
-  if (d.call.name != "set_index") return;
-  if (d.chance(1, 2) && !is_bool(d.dtype))
-    d.set("value", d.between(0, 5));
-  else
-    d.input({});
+  draw_written(d);
 }
 
 void draw_norm(Drawing& d) {
-  const std::string& of = d.call.name;
-  std::string lower = of;
-  for (char& c : lower) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  std::string of;  // without '_', so that functions and layers have one name
+  for (const char c : d.call.name)
+    if (c != '_') of += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
   d.maybe("eps", {"0.125", "1e-05", "0.001"});
   if (d.numbers == Numbers::Ties) d.call.set("eps", "0.125");
   const std::int64_t channels = d.between(1, 4);
   CallSizes x = {d.between(1, 2), channels};
-  for (std::int64_t more = of == "LayerNorm2d" ? 2 : d.between(0, 2); more > 0; --more)
+  for (std::int64_t more = of == "layernorm2d" ? 2 : d.between(0, 2); more > 0; --more)
     x.push_back(d.between(1, 3));
   const bool affine = d.chance(2, 3);
   d.input(x);
-  if (lower == "rms_norm" || lower == "rmsnorm") {
-    if (affine) d.input({x.back()});
-    return;
-  }
+  if (of == "rmsnorm") return affine ? static_cast<void>(d.input({x.back()})) : void();
   CallSizes weight = {channels};
-  if (lower == "layer_norm" || lower == "layernorm") {
-    const std::int64_t axes = d.between(1, static_cast<std::int64_t>(x.size()));
+  if (of == "layernorm") {
+    const std::int64_t axes = d.between(1, std::ssize(x));
     d.set("axes", axes);
     weight.assign(x.end() - axes, x.end());
   }
-  if (lower == "group_norm" || lower == "groupnorm")
+  if (of == "groupnorm")
     d.set("groups", channels % 2 == 0 && d.chance(1, 2) ? 2 : d.chance(1, 2) ? channels : 1);
-  if (lower == "batch_norm" || lower == "batchnorm") {
+  if (of == "batchnorm") {
     d.input(weight);
     d.input(weight);
     d.in_range(0.5, 3);
-    if (of == "BatchNorm" && d.chance(1, 2)) {
-      d.call.set("train", "1");
+    if (d.call.name == "BatchNorm" && d.chance(1, 2)) {
+      d.set("train", 1);
       d.maybe("momentum", {"0.5", "0.25"});
       if (d.chance(1, 2)) d.call.set("eps", "0.125");
     }
   }
-  if (!affine) return;
-  d.input(weight);
-  d.input(weight);
+  for (int i = 0; affine && i < 2; ++i) d.input(weight);
 }
 void draw_heads(Drawing& d) {
   const std::int64_t heads = d.between(1, 2), size = heads * d.between(1, 2), n = d.between(1, 2);
@@ -191,31 +185,13 @@ constexpr DrawnCall kLayerCalls[] = {
     {"take", draw_take},
     {"Embedding", draw_take, true},
     {"masked_fill", draw_masked},
-    {"slice", draw_slice},
-    {"set", draw_slice},
-    {"index", draw_index},
-    {"set_index", draw_index},
-    {"layer_norm", draw_norm, true},
-    {"LayerNorm", draw_norm, true},
-    {"LayerNorm2d", draw_norm, true},
-    {"rms_norm", draw_norm, true},
-    {"RMSNorm", draw_norm, true},
-    {"group_norm", draw_norm, true},
-    {"GroupNorm", draw_norm, true},
-    {"instance_norm", draw_norm, true},
-    {"InstanceNorm", draw_norm, true},
-    {"batch_norm", draw_norm, true},
-    {"BatchNorm", draw_norm, true},
-    {"MultiHeadAttention", draw_heads, true},
-    {"next", draw_heads, true},
-    {"SGD", draw_training, true},
-    {"Adam", draw_training, true},
-    {"AdamW", draw_training, true},
-    {"LAMB", draw_training, true},
-    {"clip_grad_norm", draw_training, true},
-    {"clip_grad_value", draw_training, true},
-    {"backward", draw_training, true},
-    {"gradients", draw_training, true},
+    {"slice set", draw_slice},
+    {"index set_index", draw_index},
+    {"layer_norm LayerNorm LayerNorm2d rms_norm RMSNorm group_norm GroupNorm instance_norm "
+     "InstanceNorm batch_norm BatchNorm",
+     draw_norm, true},
+    {"MultiHeadAttention next", draw_heads, true},
+    {"SGD Adam AdamW LAMB clip_grad_norm clip_grad_value backward gradients", draw_training, true},
 };
 
 }  // namespace

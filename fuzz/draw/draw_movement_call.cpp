@@ -18,22 +18,13 @@ void draw_reshape(Drawing& d) {
   d.input(shape);
 }
 void draw_permute(Drawing& d) {
-  const CallSizes shape = d.shape(d.call.name == "permute" ? 0 : 1, 4);
-  if (d.call.name == "permute") {
-    CallSizes order(shape.size());
-    std::iota(order.begin(), order.end(), 0);
-    for (std::size_t i = order.size(); i > 1; --i)
-      std::swap(order[i - 1], order[d.chooser.below(i)]);
-    for (std::int64_t& axis : order)
-      if (d.chance(1, 5)) axis -= static_cast<std::int64_t>(order.size());
-    d.call.set("order", order);
-  } else if (d.call.name == "transpose") {
-    d.set_axis(shape, "a");
-    d.set_axis(shape, "b");
-  } else {
-    d.set_axis(shape, "from");
-    d.set_axis(shape, "to");
-  }
+  const CallSizes shape = d.shape(0, 4);
+  CallSizes order(shape.size());
+  std::iota(order.begin(), order.end(), 0);
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[d.chooser.below(i)]);
+  for (std::int64_t& axis : order)
+    if (d.chance(1, 5)) axis -= static_cast<std::int64_t>(order.size());
+  d.call.set("order", order);
   d.input(shape);
 }
 void draw_expand(Drawing& d) {
@@ -74,22 +65,6 @@ void draw_pad2d(Drawing& d) {
   if (d.chance(1, 2)) d.set("value", d.between(0, 1));
   d.input(shape);
 }
-void draw_shrink(Drawing& d) {
-  const CallSizes shape = d.shape(1, 3);
-  CallSizes begin, end;
-  for (const std::int64_t size : shape) {
-    begin.push_back(d.between(0, size));
-    end.push_back(d.between(begin.back(), size));
-  }
-  d.call.set("begin", begin);
-  d.call.set("end", end);
-  d.input(shape);
-}
-void draw_flip(Drawing& d) {
-  const CallSizes shape = d.shape(1, 3);
-  d.call.set("axes", d.axes(shape.size()));
-  d.input(shape);
-}
 void draw_narrow(Drawing& d) {
   const CallSizes shape = d.shape(1, 3);
   const auto at = static_cast<std::size_t>(d.set_axis(shape));
@@ -121,34 +96,23 @@ void draw_unflatten(Drawing& d) {
   d.call.set("sizes", sizes);
   d.input(shape);
 }
-void draw_parts(Drawing& d) {
+void draw_split(Drawing& d) {
   const CallSizes shape = d.shape(1, 3);
   const auto at = static_cast<std::size_t>(d.set_axis(shape));
-  if (d.call.name == "chunk") {
-    d.set("count", d.between(1, 4));
-  } else if (d.chance(1, 2)) {
+  const std::int64_t first = d.between(0, shape[at]), second = d.between(0, shape[at] - first);
+  if (d.chance(1, 2))
     d.set("size", d.between(1, 3));
-  } else {
-    const std::int64_t first = d.between(0, shape[at]), second = d.between(0, shape[at] - first);
+  else
     d.call.set("sizes", CallSizes{first, second, shape[at] - first - second});
-  }
   d.input(shape);
 }
 void draw_repeat(Drawing& d) {
-  const CallSizes shape = d.shape(d.call.name == "repeat" ? 0 : 1, 3);
-  if (d.call.name == "repeat") {
-    CallSizes times;
-    for (std::size_t i = 0; i < shape.size() + d.chooser.below(2); ++i)
-      times.push_back(d.chance(1, 8) ? 0 : d.between(1, 3));
-    while (times.size() < shape.size()) times.push_back(1);
-    d.call.set("times", times);
-  } else if (d.call.name == "roll") {
-    d.set_axis(shape);
-    d.set("by", d.between(-7, 7));
-  } else {
-    d.set_axis(shape);
-    d.set("times", d.between(0, 3));
-  }
+  const CallSizes shape = d.shape(0, 3);
+  CallSizes times;
+  for (std::size_t i = 0; i < shape.size() + d.chooser.below(2); ++i)
+    times.push_back(d.chance(1, 8) ? 0 : d.between(1, 3));
+  times.resize(std::max(times.size(), shape.size()), 1);
+  d.call.set("times", times);
   d.input(shape);
 }
 void draw_unfold(Drawing& d) {
@@ -159,15 +123,10 @@ void draw_unfold(Drawing& d) {
   d.set("step", d.between(1, 3));
   d.input(shape);
 }
-void draw_triangle(Drawing& d) {
+void draw_diagonal(Drawing& d) {
   const CallSizes shape = d.shape(2, 3);
-  if (d.call.name == "diagonal") {
-    const auto a = d.set_axis(shape, "a");
-    const auto rank = static_cast<std::int64_t>(shape.size());
-    d.set("b", (a + d.between(1, rank - 1)) % rank - (d.chance(1, 3) ? rank : 0));
-  } else {
-    d.set("k", d.between(-3, 3));
-  }
+  const auto a = d.set_axis(shape, "a"), rank = std::ssize(shape);
+  d.set("b", (a + d.between(1, rank - 1)) % rank - (d.chance(1, 3) ? rank : 0));
   d.input(shape);
 }
 void draw_joined(Drawing& d) {
@@ -180,22 +139,12 @@ void draw_joined(Drawing& d) {
     d.input(shape);
   }
 }
-void draw_assigned(Drawing& d) {
-  const CallSizes shape = d.shape();
-  d.input(shape);
-  d.input(shape);
-}
 void draw_bound(Drawing& d) {
   const CallSizes shape = d.shape(1, 3);
   const auto axis = static_cast<std::int64_t>(d.chooser.below(shape.size()));
   d.set("axis", axis);
   d.set("count", d.between(0, shape[static_cast<std::size_t>(axis)]));
   d.input(shape);
-}
-void draw_shapes(Drawing& d) {
-  const CallSizes whole = d.shape(0, 4);
-  d.input(d.part_of(whole));
-  d.input(d.part_of(whole));
 }
 void draw_creation(Drawing& d) {
   d.call.set("dtype", std::string(name(d.dtype)));
@@ -237,43 +186,20 @@ void draw_creation(Drawing& d) {
 constexpr DrawnCall kMovementCalls[] = {
     {"reshape", draw_reshape},
     {"permute", draw_permute},
-    {"transpose", draw_permute},
-    {"movedim", draw_permute},
     {"expand", draw_expand},
     {"pad", draw_pad},
     {"pad2d", draw_pad2d},
-    {"shrink", draw_shrink},
-    {"flip", draw_flip},
     {"narrow", draw_narrow},
-    {"squeeze", draw_axes_of_one},
-    {"unsqueeze", draw_axes_of_one},
-    {"flatten", draw_axes_of_one},
+    {"squeeze unsqueeze flatten", draw_axes_of_one},
     {"unflatten", draw_unflatten},
-    {"split", draw_parts},
-    {"chunk", draw_parts},
+    {"split", draw_split},
     {"repeat", draw_repeat},
-    {"repeat_interleave", draw_repeat},
-    {"roll", draw_repeat},
     {"unfold", draw_unfold},
-    {"triu", draw_triangle},
-    {"tril", draw_triangle},
-    {"diagonal", draw_triangle},
-    {"cat", draw_joined},
-    {"stack", draw_joined},
-    {"full", draw_creation},
-    {"zeros", draw_creation},
-    {"ones", draw_creation},
-    {"empty", draw_creation},
-    {"full_like", draw_creation},
-    {"zeros_like", draw_creation},
-    {"ones_like", draw_creation},
-    {"empty_like", draw_creation},
-    {"arange", draw_creation},
-    {"linspace", draw_creation},
-    {"eye", draw_creation},
-    {"assign", draw_assigned},
+    {"diagonal", draw_diagonal},
+    {"cat stack", draw_joined},
+    {"full zeros ones empty full_like zeros_like ones_like empty_like arange linspace eye",
+     draw_creation},
     {"bind", draw_bound, true},
-    {"broadcast_shape", draw_shapes},
 };
 
 }  // namespace

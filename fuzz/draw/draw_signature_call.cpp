@@ -16,47 +16,59 @@ using Parameters = std::vector<define::Parameter>;
 
 // Of the tensor library; positions and lists fit.
 struct Signature {
-  std::string_view signature;
+  std::string_view names, parameters;
   char types;
   std::string_view inputs;
-  std::string_view name() const { return signature.substr(0, signature.find('(')); }
 };
 // clang-format off
 constexpr Signature kSignatures[] = {
-    {"pool(x, kernel=..., stride=1, padding=0, dilation=1)", 'A', ".,W"},
-    {"max_pool(x, kernel=..., stride=1, padding=0, dilation=1)", 'A', ".,W"},
-    {"avg_pool(x, kernel=..., stride=1, padding=0, dilation=1)", 'A', ".,W"},
-    {"max_pool2d(x, kernel=..., stride=1)", 'A', "n,.,W"},
-    {"avg_pool2d(x, kernel=..., stride=1)", 'A', "n,.,W"},
-    {"conv(x, w, b?, stride=1, padding=0, dilation=1, groups=1, before=0, after=0)", 'F', "n,Gc,W;Go,c,S;Go"},
-    {"conv1d(x, w, b?, stride=1, padding=0, dilation=1, groups=1)", 'F', "n,Gc,W;Go,c,S;Go"},
-    {"conv2d(x, w, b?, stride=1, padding=0, dilation=1, groups=1)", 'F', "n,Gc,W;Go,c,S;Go"},
-    {"Conv1d(x, w, b?, stride=1, padding=0, dilation=1, groups=1)", 'F', "n,Gc,W;Go,c,S;Go"},
-    {"Conv2d(x, w, b?, stride=1, padding=0, dilation=1, groups=1)", 'F', "n,Gc,W;Go,c,S;Go"},
-    {"conv_transpose(x, w, b?, stride=1, padding=0, output_padding=0, dilation=1, groups=1)", 'F', "n,Gc,O;Gc,o,S;Go"},
-    {"ConvTranspose1d(x, w, b?, stride=1, padding=0, output_padding=0, dilation=1, groups=1)", 'F', "n,Gc,O;Gc,o,S;Go"},
-    {"ConvTranspose2d(x, w, b?, stride=1, padding=0, output_padding=0, dilation=1, groups=1)", 'F', "n,Gc,O;Gc,o,S;Go"},
-    {"interpolate(x, sizes=..., mode=nearest, corners=0)", 'F', ".,W"},
-    {"gather(x, index, axis=-1)", 'A', "*;%:@"},
-    {"scatter(x, index, updates, axis=-1)", 'A', "*;%:@;%"},
-    {"scatter_add(x, index, updates, axis=-1)", 'N', "*;%:@;%"},
-    {"one_hot(x, classes=...)", 'A', "*:K"},
-    {"sort(x, axis=-1, order=ascending)", 'A', ".,a"},
-    {"argsort(x, axis=-1, order=ascending)", 'A', ".,a"},
-    {"topk(x, k=..., axis=-1, order=descending)", 'A', ".,a"},
-    {"linear(x, w, b?)", 'F', ".,k;m,k;m"},
-    {"Linear(x, w, b?)", 'F', ".,k;m,k;m"},
-    {"Sequential(x, w, b)", 'F', ".,k;m,k;m"},
-    {"scaled_dot_product_attention(q, k, v, mask?, causal=0, scale=0)", 'F', ".,q,d;.,k,d;.,k,e;q,k:m"},
-    {"LSTM(x, w, u, b, d, h?, c?)", 'F', "n,t,i;4h,i;4h,h;4h;4h;n,h;n,h"},
-    {"GRU(x, w, u, b, d, h?)", 'F', "n,t,i;3h,i;3h,h;3h;3h;n,h"},
-    {"mse_loss(x, target, reduction=mean)", 'F', "*;*"},
-    {"l1_loss(x, target, reduction=mean)", 'F', "*;*"},
-    {"huber_loss(x, target, delta=1, reduction=mean)", 'F', "*;*"},
-    {"binary_cross_entropy(x, target, reduction=mean)", 'F', "*:p;*:p"},
-    {"binary_cross_entropy_with_logits(x, target, reduction=mean)", 'F', "*;*"},
-    {"nll_loss(x, target, reduction=mean)", 'F', "n,K;n:K"},
-    {"cross_entropy(x, target, smoothing=0, ignore=0, reduction=mean)", 'F', "n,K;n:K"},
+    {"neg relu abs square floor ceil trunc round sign isnan isinf isfinite logical_not half float_ double_ int_ long_ bool_ "
+     "contiguous clone detach to to_ relu6 nonzero shard shard_like shard_ exp exp2 log log2 sin cos tan sqrt rsqrt "
+     "reciprocal sigmoid tanh expm1 log1p sinh cosh asinh acosh atanh erf quick_gelu silu mish softplus log_sigmoid "
+     "softsign selu hardsigmoid hardswish", "(x)", 'A', "*"},
+    {"sequential Dropout", "(x)", 'F', "*"},
+    {"gelu", "(x, form=tanh)", 'A', "*"},
+    {"elu celu", "(x, alpha=1)", 'A', "*"},
+    {"leaky_relu", "(x, slope=0.01)", 'A', "*"},
+    {"hardtanh", "(x, low=-1, high=1)", 'A', "*"},
+    {"sum mean max min prod any all", "(x, axes=all, keep=0)", 'A', "*"},
+    {"var std", "(x, axes=all, keep=0, correction=1)", 'A', "*"},
+    {"logsumexp", "(x, axes=..., keep=0)", 'A', "*"},
+    {"argmax argmin", "(x, axis=all, keep=0)", 'A', "a,*"},
+    {"softmax log_softmax", "(x, axis=-1)", 'F', "*"},
+    {"layernorm", "(x, axis=-1, eps=1e-5)", 'F', "a,*"},
+    {"transpose", "(x, a=-2, b=-1)", 'A', "a,*"},
+    {"movedim", "(x, from=..., to=...)", 'A', "a,*"},
+    {"shrink", "(x, begin=...)", 'A', "a,*"},
+    {"flip", "(x, axes=...)", 'A', "a,*"},
+    {"roll", "(x, by=..., axis=0)", 'A', "a,*"},
+    {"repeat_interleave", "(x, times=..., axis=0)", 'A', "a,*"},
+    {"chunk", "(x, count=..., axis=0)", 'A', "a,*"},
+    {"triu tril", "(x, k=...)", 'A', ".,a,b"},
+    {"assign", "(x, y)", 'A', "*;*"},
+    {"broadcast_shape", "(x, y)", 'A', "~;~"},
+    {"pool max_pool avg_pool", "(x, kernel=..., stride=1, padding=0, dilation=1)", 'A', ".,W"},
+    {"max_pool2d avg_pool2d", "(x, kernel=..., stride=1)", 'A', "n,.,W"},
+    {"conv", "(x, w, b?, stride=1, padding=0, dilation=1, groups=1, before=0, after=0)", 'F', "n,Gc,W;Go,c,S;Go"},
+    {"conv1d conv2d Conv1d Conv2d", "(x, w, b?, stride=1, padding=0, dilation=1, groups=1)", 'F', "n,Gc,W;Go,c,S;Go"},
+    {"conv_transpose ConvTranspose1d ConvTranspose2d", "(x, w, b?, stride=1, padding=0, output_padding=0, dilation=1, groups=1)", 'F', "n,Gc,O;Gc,o,S;Go"},
+    {"interpolate", "(x, sizes=..., mode=nearest, corners=0)", 'F', ".,W"},
+    {"gather", "(x, index, axis=-1)", 'A', "*;%:@"},
+    {"scatter", "(x, index, updates, axis=-1)", 'A', "*;%:@;%"},
+    {"scatter_add", "(x, index, updates, axis=-1)", 'N', "*;%:@;%"},
+    {"one_hot", "(x, classes=...)", 'A', "*:K"},
+    {"sort argsort", "(x, axis=-1, order=ascending)", 'A', ".,a"},
+    {"topk", "(x, k=..., axis=-1, order=descending)", 'A', ".,a"},
+    {"linear Linear", "(x, w, b?)", 'F', ".,k;m,k;m"},
+    {"Sequential", "(x, w, b)", 'F', ".,k;m,k;m"},
+    {"scaled_dot_product_attention", "(q, k, v, mask?, causal=0, scale=0)", 'F', ".,q,d;.,k,d;.,k,e;q,k:m"},
+    {"LSTM", "(x, w, u, b, d, h?, c?)", 'F', "n,t,i;4h,i;4h,h;4h;4h;n,h;n,h"},
+    {"GRU", "(x, w, u, b, d, h?)", 'F', "n,t,i;3h,i;3h,h;3h;3h;n,h"},
+    {"mse_loss l1_loss binary_cross_entropy_with_logits", "(x, target, reduction=mean)", 'F', "*;*"},
+    {"huber_loss", "(x, target, delta=1, reduction=mean)", 'F', "*;*"},
+    {"binary_cross_entropy", "(x, target, reduction=mean)", 'F', "*:p;*:p"},
+    {"nll_loss", "(x, target, reduction=mean)", 'F', "n,K;n:K"},
+    {"cross_entropy", "(x, target, smoothing=0, ignore=0, reduction=mean)", 'F', "n,K;n:K"},
 };
 // clang-format on
 
@@ -72,7 +84,8 @@ class SignatureDrawing {
       d_.numbers = Numbers::Ties;
     const std::vector<std::string_view> inputs = split(inputs_, ';');
     const bool along = inputs_.find('%') != inputs_.npos;
-    whole_ = d_.shape(along || takes("start") ? 1 : 0, 3);
+    whole_ = d_.shape(along || takes("start") ? 1 : 0,
+                      takes("axes") || name_ == "broadcast_shape" ? 4 : 3);
     lead_ = d_.shape(0, kernel_ ? 2 : 1);
     if (along) draw_index_shape();
     if (takes("stride") || name_ == "interpolate") draw_windows();
@@ -126,36 +139,24 @@ class SignatureDrawing {
         product *= size_of(c);
     return product * (digits == 0 ? 1 : digits);
   }
+  // The sizes that a word stands for.
+  CallSizes sizes_of(std::string_view word) {
+    if (word == "*") return whole_;
+    if (word == "%") return along_;
+    if (word == "~") return d_.part_of(whole_);
+    if (word == ".") return lead_;
+    if (word == "^") return d_.chance(1, 3) ? CallSizes() : d_.part_of(lead_);
+    if (word == "<") return smaller(whole_);
+    if (word == "R" || word == "D") return {std::ssize(word == "R" ? whole_ : spatial_)};
+    if (word == "W") return spatial_;
+    if (word == "S") return window_;
+    if (word == "O") return name_ == "fold" ? CallSizes{product(counts_)} : counts_;
+    return word == "Z" ? CallSizes() : CallSizes{product_of(word)};
+  }
   CallSizes shape_of(std::string_view text) {
     CallSizes shape;
-    const auto append = [&](const CallSizes& more) {
-      shape.insert(shape.end(), more.begin(), more.end());
-    };
-    for (const std::string_view axis : split(text, ','))
-      if (axis == "*")
-        append(whole_);
-      else if (axis == "%")
-        append(along_);
-      else if (axis == "~")
-        append(d_.part_of(whole_));
-      else if (axis == ".")
-        append(lead_);
-      else if (axis == "^")
-        append(d_.chance(1, 3) ? CallSizes() : d_.part_of(lead_));
-      else if (axis == "<")
-        append(smaller(whole_));
-      else if (axis == "R" || axis == "D")
-        shape.push_back(static_cast<std::int64_t>((axis == "R" ? whole_ : spatial_).size()));
-      else if (axis == "W")
-        append(spatial_);
-      else if (axis == "S")
-        append(window_);
-      else if (axis == "O" && name_ == "fold")
-        shape.push_back(product(counts_));
-      else if (axis == "O")
-        append(counts_);
-      else if (axis != "Z")
-        shape.push_back(product_of(axis));
+    for (const std::string_view word : split(text, ','))
+      for (const std::int64_t size : sizes_of(word)) shape.push_back(size);
     return shape;
   }
   CallSizes smaller(CallSizes sizes) {
@@ -242,7 +243,7 @@ class SignatureDrawing {
     static constexpr std::string_view kWords[][2] = {
         {"eps", "0.125 1e-05 0.001"}, {"slope", "0.25 -0.5"}, {"alpha", "0.3 1.5"}, {"low", "-0.75 0"},
         {"high", "0.5 1.25"}, {"beta", "0.5 1.75"}, {"delta", "0.5 1.75"}, {"empty", "zero nan"}, {"p=0.5", "0.25 0.5"},
-        {"p=2", "1 3 0.5"}, {"lambd", "0.25 1.0"}, {"bias", "0.5 -0.25"}, {"nan", "0.5 2.0"}, {"posinf", "64.0 8.0"}, {"neginf", "-64.0 -8.0"},
+        {"p=2", "1 3 0.5"}, {"lambd", "0.25 1.0"}, {"bias", "0.5 -0.25"}, {"form", "erf tanh"}, {"nan", "0.5 2.0"}, {"posinf", "64.0 8.0"}, {"neginf", "-64.0 -8.0"},
         {"activation", "relu tanh"}, {"reduce", "none add max min mul"}, {"label_smoothing", "0.25 0.5"},
         {"smoothing", "0.25 0.5"}, {"ignore", "0 1 -1"}, {"ignore_index", "0 1 -1"}, {"divisor_override", "3 1"},
         {"quant_min", "-8 0 -128"}, {"quant_max", "7 100"}, {"mode=mean", "sum mean max"}, {"mode=dcr", "dcr crd"}, {"mode=bilinear", "nearest bicubic"},
@@ -256,9 +257,10 @@ class SignatureDrawing {
     static constexpr Range kRanges[] = {
         {"keep"}, {"full"}, {"log_input"}, {"last"}, {"descending"}, {"largest"}, {"causal"}, {"count_include_pad"}, {"log_target"},
         {"interleaved"}, {"linear_before_reset"}, {"align_corners"}, {"aligned"}, {"right"}, {"batch_dims"}, {"sampling_ratio", 1, 3}, {"transpose_a"}, {"transpose_b"},
-        {"correction", 0, 2}, {"shift", -4, 4}, {"times", 1, 3}, {"diagonal", -3, 3}};
+        {"correction", 0, 2}, {"shift", -4, 4}, {"times", 0, 3}, {"diagonal", -3, 3}, {"by", -7, 7}, {"count", 1, 4}};
     // clang-format on
-    const auto rank = static_cast<std::int64_t>(first_.size());
+    const std::int64_t rank = std::ssize(first_);
+    if (takes("axes") && name != "axes" && !d_.call.has("axes")) return;
     if (const auto* words = std::ranges::find_if(
             kWords, [&](const auto& w) { return w[0] == name || w[0] == name + "=" + fallback; });
         words != std::end(kWords)) {
@@ -282,6 +284,12 @@ class SignatureDrawing {
       d_.set("axis", name_ == "concat" || (takes("scale") && d_.chance(1, 2)) ? rank - 1
                      : takes("index")                                         ? 0
                                       : d_.axis(first_.size()));
+    } else if (name == "axes") {
+      if (fallback == "..." || d_.chance(3, 4)) d_.call.set("axes", d_.axes(first_.size()));
+    } else if (name == "from" || (name == "to" && takes("from"))) {
+      d_.set_axis(first_, name);
+    } else if (name == "k" && !takes("axis")) {
+      d_.set("k", d_.between(-3, 3));
     } else if (name == "k") {
       const std::int64_t axis = d_.set_axis(first_);
       d_.set("k", d_.between(0, first_[static_cast<std::size_t>(axis)]));
@@ -318,11 +326,9 @@ class SignatureDrawing {
     } else if (kernel_ && (name == "before" || name == "after")) {
       d_.call.set(name, each_axis(0, 2));
     } else if (name == "begin") {
-      CallSizes begin, end;
-      for (const std::int64_t size : first_) {
-        begin.push_back(d_.between(0, size));
-        end.push_back(d_.between(begin.back(), size));
-      }
+      CallSizes end = first_;
+      const CallSizes begin = smaller(first_);
+      for (std::size_t i = 0; i < end.size(); ++i) end[i] = d_.between(begin[i], end[i]);
       d_.call.set("begin", begin);
       d_.call.set("end", end);
     } else if (name == "steps") {
@@ -435,47 +441,32 @@ class SignatureDrawing {
     if (!omitted.empty()) d_.call.set("omit", fmt::format("{}", fmt::join(omitted, ",")));
   }
   void draw_values(const CallSizes& shape, DType dtype, char kind) {
-    switch (kind) {
-      case '+':
-        d_.input(shape, dtype);
-        return d_.in_range(0.25, 3);
-      case 'p':
-        d_.input(shape, dtype);
-        return d_.in_range(0, 1);
-      case 'g':
-        d_.input(shape, dtype);
-        return d_.chance(1, 2) ? d_.in_range(-1.3, 1.2) : void();
-      case 'b':
-        return d_.mask(shape);
-      case 'm':
-        if (d_.chance(1, 2)) return static_cast<void>(d_.input(shape, dtype));
-        d_.mask(shape);
-        for (std::size_t i = 0; !kernel_ && i < d_.call.inputs.back().values.size(); i += 2)
-          d_.call.inputs.back().values[i] = "1";  // no row without a key
-        return;
-      case 'd':
-        d_.input(shape, dtype);
-        for (std::string& v : d_.call.inputs.back().values) v = d_.chance(1, 3) ? "0.0" : "2.0";
-        d_.call.inputs.back().via = "";
-        return;
-      case 'u':
-        return static_cast<void>(d_.input(shape, DType::UInt8));
-      case 's':
-        return static_cast<void>(d_.input(shape, DType::Int8));
-      case 'f':
-        return static_cast<void>(
-            d_.input(shape, d_.chance(1, 3) ? DType::Float16 : DType::Float32));
-      case 'z':
-        return static_cast<void>(d_.input(shape, d_.chance(1, 2) ? DType::Int8 : DType::UInt8));
-      case 'i':
-        d_.positions(shape, 40, false);
-        d_.call.inputs.back().dtype = dtype;
-        return;
-      case ' ':
-        return static_cast<void>(d_.input(shape, dtype));
-      default:
-        draw_positions(shape, kind);
+    if (kind == 'b' || (kind == 'm' && d_.chance(1, 2))) {
+      d_.mask(shape);
+      for (std::size_t i = 0; kind == 'm' && !kernel_ && i < d_.call.inputs.back().values.size();
+           i += 2)
+        d_.call.inputs.back().values[i] = "1";  // no row without a key
+      return;
     }
+    if (kind == 'i') {  // of the other operand's type
+      d_.positions(shape, 40, false);
+      d_.call.inputs.back().dtype = dtype;
+      return;
+    }
+    if (std::string_view(" +pgmdusfz").find(kind) == std::string_view::npos)
+      return draw_positions(shape, kind);
+    const bool either = d_.chance(1, 2);
+    CallInput& x = d_.input(shape, kind == 'u'   ? DType::UInt8
+                                   : kind == 's' ? DType::Int8
+                                   : kind == 'z' ? (either ? DType::Int8 : DType::UInt8)
+                                   : kind == 'f' ? (either ? DType::Float16 : DType::Float32)
+                                                 : dtype);
+    if (kind == '+') d_.in_range(0.25, 3);
+    if (kind == 'p') d_.in_range(0, 1);
+    if (kind == 'g' && either) d_.in_range(-1.3, 1.2);
+    if (kind != 'd') return;
+    for (std::string& v : x.values) v = d_.chance(1, 3) ? "0.0" : "2.0";
+    x.via = "";
   }
   // Below a size, some counted from the end and some outside.
   void draw_positions(const CallSizes& shape, char letter) {
@@ -513,10 +504,12 @@ bool takes_type(char types, DType dtype) {
 
 void draw_signature_call(Drawing& d) {
   const std::string name = std::exchange(d.call.name, {});
-  const Signature& row =
-      *std::ranges::find_if(kSignatures, [&](const Signature& s) { return s.name() == name; });
+  const Signature& row = *std::ranges::find_if(kSignatures, [&](const Signature& s) {
+    return std::ranges::count(split(s.names, ' '), name) > 0;
+  });
   if (!takes_type(row.types, d.dtype)) d.dtype = DType::Int32;
-  SignatureDrawing(d, row.name(), define::parameters({"", std::string(row.signature), "", nullptr}),
+  SignatureDrawing(d, name,
+                   define::parameters({"", name + std::string(row.parameters), "", nullptr}),
                    row.inputs, false)
       .draw();
 }
@@ -527,7 +520,7 @@ std::span<const DrawnCall> drawn_signatures() {
   static const std::vector<DrawnCall> all = [] {
     std::vector<DrawnCall> rows;
     for (const Signature& s : kSignatures)
-      rows.push_back({s.name(), draw_signature_call, s.types == 'F'});
+      rows.push_back({s.names, draw_signature_call, s.types == 'F'});
     return rows;
   }();
   return all;

@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <span>
 
-#include <boost/container/small_vector.hpp>
-
 #include "touchstone/fuzz/index/view_case.h"
 
 namespace touchstone::fuzz {
@@ -22,16 +20,6 @@ std::int64_t count_cells(const Ints& shape) {
   }
   return n;
 }
-
-/// The source of each element: element sum(index * step) + start where lo <= index < hi on every
-/// axis, padding elsewhere.
-struct Source {
-  struct Axis {
-    std::int64_t size = 0, step = 0, lo = 0, hi = 0;
-  };
-  boost::container::small_vector<Axis, 8> axes;
-  std::int64_t start = 0;
-};
 
 /// Elements in row-major order: of(source place), -1 for padding.
 template <class Of>
@@ -78,91 +66,130 @@ void move(Addresses& array, const MovementOp& op) {
         fmt::format("{} does not fit the shape ({})", op.str(), fmt::join(array.shape, ", ")));
 }
 
-bool try_move(Addresses& array, const MovementOp& op) {
-  const Ints& old = array.shape;
+std::int64_t Source::at(const Ints& index) const {
+  std::int64_t place = start;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (index[i] < axes[i].lo || index[i] >= axes[i].hi) return -1;
+    place += index[i] * axes[i].step;
+  }
+  return place;
+}
+
+std::optional<Source> source_of(const Ints& old, const MovementOp& op, std::int64_t most) {
   const std::size_t rank = old.size();
-  boost::container::small_vector<std::int64_t, 8> row(rank, 1);  // row-major strides
-  for (std::size_t i = rank; i-- > 1;) row[i - 1] = row[i] * std::max<std::int64_t>(old[i], 1);
+  bool fits = std::ranges::all_of(old, [](std::int64_t size) { return size <= INT64_MAX / 4; });
+  const auto product = [&](std::int64_t a, std::int64_t b) {
+    std::int64_t out = 0;
+    fits = fits && !__builtin_mul_overflow(a, b, &out);
+    return out;
+  };
+  const auto row_major = [&](const Ints& shape) {
+    boost::container::small_vector<std::int64_t, 8> strides(shape.size(), 1);
+    for (std::size_t i = shape.size(); i-- > 1;)
+      strides[i - 1] = product(strides[i], std::max<std::int64_t>(shape[i], 1));
+    return strides;
+  };
+  const auto row = row_major(old);
   Source source;
   auto& axes = source.axes;
-  axes.resize(rank);
+  // Of each axis, by what the operation has for it.
+  const auto each_axis = [&](std::size_t entries, const auto& axis) {
+    fits = fits && entries == rank;
+    for (std::size_t i = 0; i < rank && fits; ++i) axes.push_back(axis(i));
+  };
   switch (op.kind) {
     case Kind::Reshape: {
-      Ints shape = concrete(op.shape);
-      if (count_cells(shape) != static_cast<std::int64_t>(array.cells.size())) return false;
-      array.shape = std::move(shape);
-      return true;
+      const Ints shape = concrete(op.shape);
+      const auto strides = row_major(shape);
+      std::int64_t now = 1, before = 1;
+      for (const std::int64_t size : old) before = product(before, size);
+      for (std::size_t i = 0; i < shape.size(); ++i) {
+        if (shape[i] < 0) throw ParseError(fmt::format("a size of {}", shape[i]));
+        now = product(now, shape[i]);
+        axes.push_back({shape[i], strides[i], 0, shape[i]});
+      }
+      fits = fits && now == before;
+      break;
     }
     case Kind::Permute: {
-      if (op.order.size() != rank) return false;
-      boost::container::small_vector<bool, 8> seen(rank, false);
-      for (std::size_t i = 0; i < rank; ++i) {
+      std::vector<bool> seen(rank, false);
+      each_axis(op.order.size(), [&](std::size_t i) {
         const auto axis = static_cast<std::size_t>(op.order[i]);
-        if (!(axis < rank && !seen[axis])) return false;
+        fits = axis < rank && !seen[axis];
+        if (!fits) return Source::Axis{};
         seen[axis] = true;
-        axes[i] = {old[axis], row[axis], 0, old[axis]};
-      }
+        return Source::Axis{old[axis], row[axis], 0, old[axis]};
+      });
       break;
     }
     case Kind::Expand:
-      if (op.shape.size() != rank) return false;
-      for (std::size_t i = 0; i < rank; ++i) {
+      each_axis(op.shape.size(), [&](std::size_t i) {
         const std::int64_t size = op.shape[i].as_int();
-        if (!(size == old[i] || (old[i] == 1 && size >= 0))) return false;
-        axes[i] = {size, size == old[i] ? row[i] : 0, 0, size};
-      }
+        fits = size == old[i] || (old[i] == 1 && size >= 0);
+        return Source::Axis{size, size == old[i] ? row[i] : 0, 0, size};
+      });
       break;
     case Kind::Pad:
-    case Kind::Shrink:
-      if (op.ends.size() != rank) return false;
-      for (std::size_t i = 0; i < rank; ++i) {
+      each_axis(op.ends.size(), [&](std::size_t i) {
         const std::int64_t a = op.ends[i].first.as_int(), b = op.ends[i].second.as_int();
-        if (op.kind == Kind::Pad) {
-          if (!(a >= 0 && b >= 0 && a <= kMostCells && b <= kMostCells)) return false;
-          axes[i] = {old[i] + a + b, row[i], a, a + old[i]};
-          source.start -= a * row[i];
-        } else {
-          if (!(0 <= a && a <= b && b <= old[i])) return false;
-          axes[i] = {b - a, row[i], 0, b - a};
-          source.start += a * row[i];
-        }
-      }
+        fits = a >= 0 && b >= 0 && a <= most && b <= most;
+        source.start -= product(a, row[i]);
+        return Source::Axis{old[i] + a + b, row[i], a, a + old[i]};
+      });
+      break;
+    case Kind::Shrink:
+      each_axis(op.ends.size(), [&](std::size_t i) {
+        const std::int64_t a = op.ends[i].first.as_int(), b = op.ends[i].second.as_int();
+        fits = 0 <= a && a <= b && b <= old[i];
+        source.start += product(a, row[i]);
+        return Source::Axis{b - a, row[i], 0, b - a};
+      });
       break;
     case Kind::Stride:
-      if (op.steps.size() != rank) return false;
-      for (std::size_t i = 0; i < rank; ++i) {
-        const std::int64_t by = op.steps[i];
-        if (!(by != 0 && by >= -kMostCells && by <= kMostCells)) return false;
-        const std::int64_t size = by < 0 ? -by : by;
-        axes[i] = {(old[i] + size - 1) / size, by * row[i], 0, (old[i] + size - 1) / size};
-        if (by < 0) source.start += (old[i] - 1) * row[i];
-      }
+      each_axis(op.steps.size(), [&](std::size_t i) {
+        const std::int64_t by = op.steps[i], size = by < 0 ? -by : by;
+        fits = by != 0 && by >= -most && by <= most;
+        if (!fits) return Source::Axis{};
+        if (by < 0) source.start += product(old[i] - 1, row[i]);
+        const std::int64_t count = (old[i] + size - 1) / size;
+        return Source::Axis{count, product(by, row[i]), 0, count};
+      });
       break;
     case Kind::AsStrided: {
       const Ints wanted = concrete(op.shape), step = concrete(op.strides);
       source.start = op.offset.as_int();
-      if (step.size() != wanted.size()) return false;
-      std::int64_t low = source.start, high = source.start;
-      const std::int64_t count = count_cells(wanted);
-      for (std::size_t i = 0; i < wanted.size() && count > 0; ++i) {
-        if (!(step[i] >= -kMostCells && step[i] <= kMostCells)) return false;
-        (step[i] < 0 ? low : high) += step[i] * (wanted[i] - 1);
+      fits = fits && step.size() == wanted.size();
+      std::int64_t low = source.start, high = source.start, count = 1, elements = 1;
+      for (const std::int64_t size : old) elements = product(elements, size);
+      for (const std::int64_t size : wanted) {
+        if (size < 0) throw ParseError(fmt::format("a size of {}", size));
+        count = size == 0 ? 0 : count;
       }
-      if (count > 0 && !(low >= 0 && high < static_cast<std::int64_t>(array.cells.size())))
-        return false;
-      axes.resize(wanted.size());
-      for (std::size_t i = 0; i < wanted.size(); ++i) axes[i] = {wanted[i], step[i], 0, wanted[i]};
+      for (std::size_t i = 0; i < wanted.size() && fits; ++i) {
+        axes.push_back({wanted[i], step[i], 0, wanted[i]});
+        if (count == 0) continue;
+        fits = step[i] >= -most && step[i] <= most && wanted[i] <= most;
+        (step[i] < 0 ? low : high) += product(step[i], wanted[i] - 1);
+      }
+      fits = fits && (count == 0 || (low >= 0 && high < elements));
       break;
     }
   }
+  return fits ? std::optional(source) : std::nullopt;
+}
+
+bool try_move(Addresses& array, const MovementOp& op) {
+  const std::optional<Source> source = source_of(array.shape, op, kMostCells);
+  if (!source) return false;
   Ints shape;
-  shape.reserve(axes.size());
-  for (const Source::Axis& axis : axes) shape.push_back(axis.size);
+  for (const Source::Axis& axis : source->axes) shape.push_back(axis.size);
   std::vector<std::int64_t> cells(static_cast<std::size_t>(count_cells(shape)));
-  gather(source, cells,
-         [&](std::int64_t from) { return array.cells[static_cast<std::size_t>(from)]; });
+  if (op.kind != Kind::Reshape) {
+    gather(*source, cells,
+           [&](std::int64_t from) { return array.cells[static_cast<std::size_t>(from)]; });
+    array.cells = std::move(cells);
+  }
   array.shape = std::move(shape);
-  array.cells = std::move(cells);
   return true;
 }
 

@@ -170,23 +170,12 @@ class SymbolicChainDraw {
   }
 
   MovementOp any_op() {
-    switch (chooser_.below(9)) {
-      case 1:
-        return permute();
-      case 2:
-        return expand();
-      case 3:
-        return pad();
-      case 4:
-        return shrink();
-      case 5:
-      case 6:
-        return stride();
-      case 7:
-        return as_strided();
-      default:
-        return reshape();
-    }
+    using Draw = MovementOp (SymbolicChainDraw::*)();
+    using D = SymbolicChainDraw;
+    static constexpr Draw kOps[] = {&D::reshape, &D::permute,    &D::expand,
+                                    &D::pad,     &D::shrink,     &D::stride,
+                                    &D::stride,  &D::as_strided, &D::reshape};
+    return (this->*kOps[chooser_.below(std::size(kOps))])();
   }
 
   // Joins neighbours, splits an axis by a factor, inserts and drops ones.

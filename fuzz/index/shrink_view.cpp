@@ -79,6 +79,13 @@ class SmallerView {
     if (const std::optional<ViewCase> fit = mended(c)) out_.push_back(fit->str());
   }
 
+  template <class Change>
+  void with(const Change& change) {
+    ViewCase c = case_;
+    change(c);
+    emit(c);
+  }
+
   // Replaces all variables, or one of several, by numbers.
   void bound() {
     if (case_.variables.empty()) return;
@@ -102,30 +109,25 @@ class SmallerView {
   }
 
   void operations() {
-    for (std::size_t i = case_.ops.size(); i-- > 0;) {
-      ViewCase c = case_;
-      c.ops.resize(i);
-      emit(c);
-    }
+    for (std::size_t i = case_.ops.size(); i-- > 0;) with([&](ViewCase& c) { c.ops.resize(i); });
     for (std::size_t i = 0; i < case_.ops.size(); ++i)
       for (const std::size_t run : {std::size_t{3}, std::size_t{2}, std::size_t{1}}) {
         if (i + run > case_.ops.size()) continue;
-        ViewCase c = case_;
-        const auto at = c.ops.begin() + static_cast<std::ptrdiff_t>(i);
-        c.ops.erase(at, at + static_cast<std::ptrdiff_t>(run));
-        emit(c);
+        with([&](ViewCase& c) {
+          const auto at = c.ops.begin() + static_cast<std::ptrdiff_t>(i);
+          c.ops.erase(at, at + static_cast<std::ptrdiff_t>(run));
+        });
       }
   }
 
   // Starts from a buffer of the shape after some operations.
   void starts() {
     Shape shape = case_.base;
-    for (std::size_t i = 0; i < case_.ops.size(); ++i) {
-      ViewCase c = case_;
-      c.base = shape = mend(shape, c.ops[i]);
-      c.ops.erase(c.ops.begin(), c.ops.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-      emit(c);
-    }
+    for (std::size_t i = 0; i < case_.ops.size(); ++i)
+      with([&](ViewCase& c) {
+        c.base = shape = mend(shape, c.ops[i]);
+        c.ops.erase(c.ops.begin(), c.ops.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+      });
   }
 
   // Drops an axis of size 1, from the buffer or a reshape, up to the next reshape.
@@ -302,9 +304,7 @@ class SmallerView {
     for (std::size_t i = 0; i < case_.base.size(); ++i)
       for (std::int64_t v = 4; case_.base[i].is_int() && v + 1 < case_.base[i].as_int(); ++v) {
         if (v > kMost) break;
-        ViewCase c = case_;
-        c.base[i] = v;
-        emit(c);
+        with([&](ViewCase& c) { c.base[i] = v; });
       }
   }
 
@@ -317,10 +317,10 @@ class SmallerView {
       const std::int64_t turns = (case_.base[k].as_int() - 1) / by;
       for (const std::int64_t less : {std::int64_t{1}, std::int64_t{2}, by - 1, by}) {
         if (less < 1 || less > by) continue;
-        ViewCase c = case_;
-        c.base[k] = turns * less + 1;
-        c.ops[0].steps[k] = step < 0 ? -less : less;
-        emit(c);
+        with([&](ViewCase& c) {
+          c.base[k] = turns * less + 1;
+          c.ops[0].steps[k] = step < 0 ? -less : less;
+        });
       }
     }
   }
@@ -344,27 +344,19 @@ class SmallerView {
     const std::size_t count = numbers(c).size();
     if (count > kMost) return;
     for (std::size_t i = 0; i < count; ++i)
-      for (std::size_t j = i + 1; j < count; ++j) {
-        c = case_;
-        const std::vector<sint*> all = numbers(c);
-        for (sint* s : {all[i], all[j]}) *s = s->as_int() - (s->as_int() < 0 ? -1 : 1);
-        emit(c);
-      }
+      for (std::size_t j = i + 1; j < count; ++j)
+        with([&](ViewCase& less) {
+          const std::vector<sint*> all = numbers(less);
+          for (sint* s : {all[i], all[j]}) *s = s->as_int() - (s->as_int() < 0 ? -1 : 1);
+        });
   }
 
   void numbers() {
     for (std::size_t i = 0; i < case_.base.size(); ++i)
-      lower(case_.base[i], 0, [&](std::int64_t v) {
-        ViewCase c = case_;
-        c.base[i] = v;
-        emit(c);
-      });
+      lower(case_.base[i], 0, [&](std::int64_t v) { with([&](ViewCase& c) { c.base[i] = v; }); });
     for (std::size_t i = 0; i < case_.ops.size(); ++i)
-      for (MovementOp& op : simpler(case_.ops[i])) {
-        ViewCase c = case_;
-        c.ops[i] = std::move(op);
-        emit(c);
-      }
+      for (MovementOp& op : simpler(case_.ops[i]))
+        with([&](ViewCase& c) { c.ops[i] = std::move(op); });
   }
 
   const ViewCase& case_;

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
+
 #include "touchstone/base/error.h"
 #include "touchstone/fuzz/engine/area.h"
 #include "touchstone/shapetracker/ask/movement_words.h"
@@ -57,6 +59,21 @@ std::string draw_chain(Chooser& chooser, const ChainKind& kind);
 /// Chains of up to six operations whose numbers are sums and products of up to four variables. With
 /// `operations`: one variable, and those of so many operations that fit.
 std::string draw_symbolic_chain(Chooser& chooser, std::int64_t operations = -1);
+
+/// The meaning of an operation on positions: an element reads place sum(index * step) + start of
+/// those before it if lo <= index < hi on every axis; elsewhere is padding.
+struct Source {
+  struct Axis {
+    std::int64_t size = 0, step = 0, lo = 0, hi = 0;
+  };
+  boost::container::small_vector<Axis, 8> axes;
+  std::int64_t start = 0;
+  std::int64_t at(const std::vector<std::int64_t>& index) const;  // -1: padding
+};
+/// Concrete operands only; nullopt if it does not fit the shape, or has numbers above `most`.
+/// Throws ParseError for a negative size of a reshape.
+std::optional<Source> source_of(const std::vector<std::int64_t>& shape, const MovementOp& op,
+                                std::int64_t most);
 
 /// The meaning of a chain: each element's buffer address in row-major order, -1 for padding.
 struct Addresses {

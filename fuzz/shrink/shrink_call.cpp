@@ -8,6 +8,18 @@ namespace {
 
 using Candidates = std::vector<std::string>;
 
+// The call with a change.
+template <class Change>
+void with(const Call& call, Candidates& out, const Change& change) {
+  Call c = call;
+  change(c);
+  out.push_back(c.str());
+}
+template <class List>
+void drop(List& list, std::size_t i) {
+  list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
+}
+
 // The cost of a dtype: float64 none, then float32, then the rest.
 std::int64_t type_cost(DType dtype) {
   return dtype == DType::Float64 ? 0 : dtype == DType::Float32 ? 1 : 2;
@@ -50,25 +62,18 @@ void smaller_sizes(const Call& call, Candidates& out) {
   for (const std::int64_t size : sizes)  // all axes of one size together
     for (const std::int64_t to : {std::int64_t{1}, size - 1}) {
       if (to >= size || to < 0) continue;
-      Call c = call;
-      for (CallInput& x : c.inputs)
-        for (std::size_t i = 0; i < x.shape.size(); ++i)
-          if (x.shape[i] == size) cut(x, i, to);
-      out.push_back(c.str());
+      with(call, out, [&](Call& c) {
+        for (CallInput& x : c.inputs)
+          for (std::size_t i = 0; i < x.shape.size(); ++i)
+            if (x.shape[i] == size) cut(x, i, to);
+      });
     }
   for (std::size_t k = 0; k < call.inputs.size(); ++k)
     for (std::size_t i = 0; i < call.inputs[k].shape.size(); ++i) {
       const std::int64_t size = call.inputs[k].shape[i];
-      for (const std::int64_t to : {std::int64_t{1}, size - 1}) {
-        if (to >= size || to < 0) continue;
-        Call c = call;
-        cut(c.inputs[k], i, to);
-        out.push_back(c.str());
-      }
-      if (size != 1) continue;
-      Call c = call;
-      c.inputs[k].shape.erase(c.inputs[k].shape.begin() + static_cast<std::ptrdiff_t>(i));
-      out.push_back(c.str());
+      for (const std::int64_t to : {std::int64_t{1}, size - 1})
+        if (to < size && to >= 0) with(call, out, [&](Call& c) { cut(c.inputs[k], i, to); });
+      if (size == 1) with(call, out, [&](Call& c) { drop(c.inputs[k].shape, i); });
     }
   for (int front = 0; front < 2; ++front) {  // an axis shared by all tensors
     Call c = call;
@@ -78,7 +83,7 @@ void smaller_sizes(const Call& call, Candidates& out) {
       if (!all) break;
       const std::size_t i = front == 0 ? 0 : x.shape.size() - 1;
       if (x.shape[i] > 1) cut(x, i, 1);
-      x.shape.erase(x.shape.begin() + static_cast<std::ptrdiff_t>(i));
+      drop(x.shape, i);
     }
     if (all) out.push_back(c.str());
   }
@@ -86,9 +91,7 @@ void smaller_sizes(const Call& call, Candidates& out) {
 
 void smaller_arguments(const Call& call, Candidates& out) {
   for (std::size_t i = 0; i < call.args.size(); ++i) {
-    Call c = call;
-    c.args.erase(c.args.begin() + static_cast<std::ptrdiff_t>(i));
-    out.push_back(c.str());
+    with(call, out, [&](Call& c) { drop(c.args, i); });
     std::vector<std::int64_t> numbers;
     try {
       numbers = numbers_of(call.args[i].second);
@@ -96,19 +99,16 @@ void smaller_arguments(const Call& call, Candidates& out) {
       continue;
     }
     for (std::size_t k = 0; k < numbers.size(); ++k) {
-      Call shorter = call;
       std::vector<std::int64_t> list = numbers;
-      list.erase(list.begin() + static_cast<std::ptrdiff_t>(k));
-      shorter.set(call.args[i].first, list);
-      out.push_back(shorter.str());
+      const auto set = [&](Call& c) { c.set(call.args[i].first, list); };
+      drop(list, k);
+      with(call, out, set);
       for (const std::int64_t to :
            {std::int64_t{0}, std::int64_t{1}, numbers[k] - 1, -numbers[k]}) {
         if (std::abs(to) > std::abs(numbers[k]) || to == numbers[k]) continue;
-        Call lower = call;
         list = numbers;
         list[k] = to;
-        lower.set(call.args[i].first, list);
-        out.push_back(lower.str());
+        with(call, out, set);
       }
     }
   }
@@ -117,26 +117,17 @@ void smaller_arguments(const Call& call, Candidates& out) {
 void smaller_values(const Call& call, Candidates& out) {
   for (std::size_t k = 0; k < call.inputs.size(); ++k) {
     const CallInput& x = call.inputs[k];
-    if (!x.via.empty()) {
-      Call c = call;
-      c.inputs[k].via = "";
-      out.push_back(c.str());
+    if (!x.via.empty()) with(call, out, [&](Call& c) { c.inputs[k].via = ""; });
+    const auto each = [&](const char* value) {
+      for (std::size_t i = 0; i < x.values.size(); ++i)
+        with(call, out, [&](Call& c) { c.inputs[k].values[i] = value; });
+    };
+    for (const char* value : {"0", "1"}) {
+      with(call, out, [&](Call& c) { c.inputs[k].values = {value}; });
+      each(value);
     }
-    for (const char* value : {"0", "1"})
-      for (std::size_t i = 0; i <= x.values.size(); ++i) {  // all, then each
-        Call c = call;
-        if (i == 0)
-          c.inputs[k].values = {value};
-        else
-          c.inputs[k].values[i - 1] = value;
-        out.push_back(c.str());
-      }
-    for (std::size_t i = 0; i < x.values.size() && is_float(x.dtype); ++i)
-      for (const char* value : {"2", "0.5", "-1"}) {
-        Call c = call;
-        c.inputs[k].values[i] = value;
-        out.push_back(c.str());
-      }
+    for (const char* value : {"2", "0.5", "-1"})
+      if (is_float(x.dtype)) each(value);
   }
 }
 
@@ -144,19 +135,15 @@ void smaller_values(const Call& call, Candidates& out) {
 
 std::vector<std::string> smaller_calls(const Call& call) {
   Candidates out;
-  for (std::size_t i = call.inputs.size(); i-- > 1;) {
-    Call c = call;
-    c.inputs.erase(c.inputs.begin() + static_cast<std::ptrdiff_t>(i));
-    out.push_back(c.str());
-  }
+  for (std::size_t i = call.inputs.size(); i-- > 1;)
+    with(call, out, [&](Call& c) { drop(c.inputs, i); });
   smaller_sizes(call, out);
   smaller_arguments(call, out);
-  for (const DType to : {DType::Float64, DType::Float32}) {
-    Call c = call;
-    for (CallInput& x : c.inputs)
-      if (is_float(x.dtype)) x.dtype = to;
-    out.push_back(c.str());
-  }
+  for (const DType to : {DType::Float64, DType::Float32})
+    with(call, out, [&](Call& c) {
+      for (CallInput& x : c.inputs)
+        if (is_float(x.dtype)) x.dtype = to;
+    });
   smaller_values(call, out);
   return out;
 }

@@ -78,11 +78,8 @@ class SmallerProgram {
       : program_(p), types_(p.types()), one_type_(kind.gradients) {}
 
   std::vector<std::string> all() {
-    for (std::size_t i = 0; i + 1 < program_.steps.size(); ++i) {
-      Program p = program_;
-      p.steps.resize(i + 1);
-      emit(p);
-    }
+    for (std::size_t i = 0; i + 1 < program_.steps.size(); ++i)
+      with([&](Program& p) { p.steps.resize(i + 1); });
     for (std::size_t i = program_.steps.size(); i-- > 0;) statement(i);
     sizes();
     axes();
@@ -100,25 +97,25 @@ class SmallerProgram {
     if (auto text = cleaned(p)) out_.push_back(std::move(*text));
   }
 
+  template <class Change>
+  void with(const Change& change) {
+    Program p = program_;
+    change(p);
+    emit(std::move(p));
+  }
+
   void statement(std::size_t i) {
     const ProgramStep& s = program_.steps[i];
     if (s.leaf()) return;
-    for (const int o : s.of) {  // replace it by an operand
-      Program p = program_;
-      if (i + 1 == p.steps.size()) {
-        p.steps.resize(static_cast<std::size_t>(o) + 1);
-      } else {
-        for (ProgramStep& later : p.steps)
-          for (int& of : later.of)
-            if (of == static_cast<int>(i)) of = o;
-      }
-      emit(p);
-    }
-    for (const char* value : {"0", "1"}) {  // or by an input
-      Program p = program_;
-      p.steps[i] = {"input", {}, "", {}, types_[i].dtype, types_[i].shape, {value}};
-      emit(p);
-    }
+    for (const int o : s.of)  // replace it by an operand
+      with([&](Program& p) {
+        if (i + 1 == p.steps.size()) p.steps.resize(static_cast<std::size_t>(o) + 1);
+        for (ProgramStep& later : p.steps) std::ranges::replace(later.of, static_cast<int>(i), o);
+      });
+    for (const char* value : {"0", "1"})  // or by an input
+      with([&](Program& p) {
+        p.steps[i] = {"input", {}, "", {}, types_[i].dtype, types_[i].shape, {value}};
+      });
   }
 
   // Decreases one size everywhere.
@@ -130,28 +127,26 @@ class SmallerProgram {
     for (const std::int64_t size : known)
       for (const std::int64_t to : {std::int64_t{1}, size / 2, size - 1}) {
         if (to >= size) continue;
-        Program p = program_;
-        for (ProgramStep& s : p.steps) {
-          std::ranges::replace(s.shape, size, to);
-          for (sint& n : s.movement.shape)
-            if (n == sint(size)) n = to;
-          if (s.movement.kind == MovementOp::Kind::Shrink)
-            for (auto& [begin, end] : s.movement.ends)
-              if (end == sint(size)) end = to;
-        }
-        emit(p);
+        with([&](Program& p) {
+          for (ProgramStep& s : p.steps) {
+            std::ranges::replace(s.shape, size, to);
+            std::ranges::replace(s.movement.shape, sint(size), sint(to));
+            if (s.movement.kind == MovementOp::Kind::Shrink)
+              for (auto& [begin, end] : s.movement.ends)
+                if (end == sint(size)) end = to;
+          }
+        });
       }
   }
 
   // Drops one axis of all inputs.
   void axes() {
-    for (std::size_t axis = 0; axis < 4; ++axis) {
-      Program p = program_;
-      for (ProgramStep& s : p.steps)
-        if (axis < s.shape.size())
-          s.shape.erase(s.shape.begin() + static_cast<std::ptrdiff_t>(axis));
-      emit(p);
-    }
+    for (std::size_t axis = 0; axis < 4; ++axis)
+      with([&](Program& p) {
+        for (ProgramStep& s : p.steps)
+          if (axis < s.shape.size())
+            s.shape.erase(s.shape.begin() + static_cast<std::ptrdiff_t>(axis));
+      });
   }
 
   // Replaces a type by a plainer one everywhere.
@@ -173,36 +168,21 @@ class SmallerProgram {
   }
 
   void numbers(std::size_t i) {
-    for (MovementOp& op : simpler(program_.steps[i].movement)) {
-      Program p = program_;
-      p.steps[i].movement = std::move(op);
-      emit(p);
-    }
+    for (MovementOp& op : simpler(program_.steps[i].movement))
+      with([&](Program& p) { p.steps[i].movement = std::move(op); });
   }
 
   void input(std::size_t i) {
     const Sizes& shape = program_.steps[i].shape;
     for (std::size_t k = 0; k < shape.size(); ++k)
-      for (const std::int64_t to : {std::int64_t{1}, shape[k] / 2, shape[k] - 1}) {
-        if (to < 0 || to >= shape[k]) continue;
-        Program p = program_;
-        p.steps[i].shape[k] = to;
-        emit(p);
-      }
+      for (const std::int64_t to : {std::int64_t{1}, shape[k] / 2, shape[k] - 1})
+        if (to >= 0 && to < shape[k]) with([&](Program& p) { p.steps[i].shape[k] = to; });
     const std::vector<std::string>& values = program_.steps[i].values;
-    const auto with = [&](std::vector<std::string> v) {
-      Program p = program_;
-      p.steps[i].values = std::move(v);
-      emit(p);
-    };
-    for (const char* v : {"0", "1"}) with({v});
-    for (std::size_t k = 0; k < values.size() && values.size() > 1; ++k) with({values[k]});
+    for (const char* v : {"0", "1"}) with([&](Program& p) { p.steps[i].values = {v}; });
+    for (const std::string& v : values)
+      if (values.size() > 1) with([&](Program& p) { p.steps[i].values = {v}; });
     for (std::size_t k = 0; k < values.size(); ++k)
-      for (const char* to : {"0", "1"}) {
-        std::vector<std::string> v = values;
-        v[k] = to;
-        with(std::move(v));
-      }
+      for (const char* to : {"0", "1"}) with([&](Program& p) { p.steps[i].values[k] = to; });
   }
 
   const Program& program_;

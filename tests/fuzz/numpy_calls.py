@@ -94,7 +94,11 @@ def index(a, x, *tensors):
             parts.append(None if part == "new" else Ellipsis)
         else:
             parts.append(one_slice(part) if ":" in part else int(part))
-    return x[tuple(parts)]
+    # Numbers first: NumPy takes them for positions that stand beside the tensors.
+    axes = [p.ndim if getattr(p, "dtype", None) == bool else 1 for p in parts]
+    whole = [[p] if isinstance(p, int) or p is Ellipsis else [] if p is None else [slice(None)] * n
+             for p, n in zip(parts, axes)]
+    return x[tuple(sum(whole, []))][tuple(p for p in parts if not isinstance(p, int))]
 
 
 def scatter(a, x, at, source):
@@ -176,9 +180,10 @@ FUNCTIONS = {
     **{n: real(getattr(np, n))
        for n in "exp exp2 log log2 sin cos tan sqrt expm1 log1p sinh cosh tanh".split()},
     **{n: (lambda f: lambda a, x: f(x))(getattr(np, n))
-       for n in "floor ceil trunc sign abs square isnan isinf isfinite logical_not".split()},
+       for n in "sign abs square isnan isinf isfinite logical_not".split()},
+    **{n: (lambda f: lambda a, x: f(x) if x.dtype.kind == "f" else x)(f)
+       for n, f in {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint}.items()},
     "asinh": real(np.arcsinh), "acosh": real(np.arccosh), "atanh": real(np.arctanh),
-    "round": lambda a, x: np.rint(x) if x.dtype.kind == "f" else x,
     "neg": lambda a, x: -x, "reciprocal": real(lambda x: 1 / x), "rsqrt": real(lambda x: 1 / np.sqrt(x)),
     "relu": lambda a, x: np.where(x < 0, 0, x), "sigmoid": real(lambda x: 1 / (1 + np.exp(-x))),
     "silu": real(lambda x: x / (1 + np.exp(-x))), "softplus": real(lambda x: np.logaddexp(x, 0)),
