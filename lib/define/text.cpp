@@ -417,7 +417,7 @@ Formula parse(std::string_view text, std::span<const InputShape> shapes, const C
 Formula called(const Definition& definition, const Call& call, const ChosenForms& forms) {
   const std::string name(definition.name());
   if (definition.make != nullptr)
-    return {definition.make(call), {}, definition.is_loose, {name}, {}};
+    return {definition.make(call.of(parameters(definition))), {}, definition.is_loose, {name}, {}};
   auto bound = call.given();
   std::optional<DType> narrow;  // of narrow floats, if no array has another type of floats
   bool all_narrow = definition.is_loose;
