@@ -4,10 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/cli/explore/view_words.h"
 #include "touchstone/shapetracker/index/plain_index.h"
 
 namespace touchstone::explore {
+
+/// The layout of a first view that is not row-major: "4,1", "3", "0:2,1:3".
+struct ViewStart {
+  std::optional<std::string> strides, offset, mask;
+};
 
 /// The state of a chain after one movement operation.
 struct ViewStep {

@@ -15,8 +15,6 @@
 #include "touchstone/base/private_folder.h"
 #include "touchstone/cli/fuzz/fuzz_findings.h"
 #include "touchstone/cli/fuzz/fuzz_plans.h"
-#include "touchstone/cli/fuzz/fuzz_shards.h"
-#include "touchstone/cli/fuzz/fuzz_summary.h"
 #include "touchstone/cli/indices/index_stats.h"
 #include "touchstone/cli/program/data_output.h"
 #include "touchstone/cli/program/orderly_end.h"

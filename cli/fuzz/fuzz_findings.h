@@ -19,4 +19,13 @@ void show_finding(const FuzzOptions& o, const std::string& area, const fuzz::Are
 void show_unshrunk(const FuzzOptions& o, const std::string& area,
                    std::span<const fuzz::AreaFinding> findings);
 
+/// The outcome of replaying a corpus.
+struct CorpusCount {
+  int cases = 0, failed = 0, damaged = 0;
+};
+
+/// A campaign as one JSON object, with a line end.
+std::string fuzz_summary_json(const FuzzOptions& options, const CorpusCount& corpus,
+                              const fuzz::RunResult& result);
+
 }  // namespace touchstone::cli

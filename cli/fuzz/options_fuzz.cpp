@@ -70,8 +70,7 @@ Verb fuzz_verb(CLI::App& app) {
               "Instead: count views, divisions and modulos of all accesses of kernels");
   v->add_flag("--json", o.json,
               "Write the summary as one JSON object to standard output, the rest to standard error")
-      ->excludes("--case")
-      ->excludes("--index-stats");
+      ->excludes("--case", "--index-stats");
   return {v, [] {
             if (o.one) bare(*o.one);
             return run_fuzz(o);

@@ -26,8 +26,7 @@ Verb simplify_verb(CLI::App& app) {
   v->add_flag("--certify", o.certify,
               "Print a certificate of the answer, which `touchstone verify` checks; with --jsonl "
               "one in each answer")
-      ->excludes("--format")
-      ->excludes("--html");
+      ->excludes("--format", "--html");
   v->add_option("--replay", o.replay,
                 "Check the steps in this file, written by --format json, without the simplifier");
   v->add_flag("--jsonl", o.jsonl,

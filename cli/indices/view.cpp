@@ -1,16 +1,32 @@
+#include <string>
+#include <vector>
+
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "touchstone/base/file.h"
+#include "touchstone/cli/explore/answers.h"
 #include "touchstone/cli/explore/view_story.h"
 #include "touchstone/cli/indices/view_drawing.h"
-#include "touchstone/cli/indices/view_page.h"
 #include "touchstone/cli/program/answer_lines.h"
+#include "touchstone/cli/program/report.h"
 #include "touchstone/cli/program/terminal.h"
 #include "touchstone/cli/program/verbs.h"
 #include "touchstone/shapetracker/ask/jsonl.h"
 
 namespace touchstone::cli {
 namespace {
+
+// A self-contained page that draws the steps. With variable sizes it offers up to 24 of their
+// values.
+std::string view_html(const std::vector<std::string>& words, const explore::ViewStory& story) {
+  Json data = explore::story_json(fmt::format("{}", fmt::join(words, " ")), story);
+  StepReport report("Views", data["title"].get<std::string>());
+  report.part("operations", "step", "view", std::move(data["steps"]));
+  for (const char* name : {"base", "composed", "simplified", "choices"})
+    if (data.contains(name)) report.more(name, std::move(data[name]));
+  return report.html();
+}
 
 using explore::IndexText;
 using explore::ViewStep;

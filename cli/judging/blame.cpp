@@ -10,7 +10,7 @@
 #include "touchstone/base/checked.h"
 #include "touchstone/base/counted.h"
 #include "touchstone/base/error.h"
-#include "touchstone/base/file.h"
+#include "touchstone/base/json_line.h"
 #include "touchstone/base/visible.h"
 #include "touchstone/cli/judging/judging.h"
 #include "touchstone/cli/judging/kernel_io.h"
@@ -18,7 +18,6 @@
 #include "touchstone/cli/program/verbs.h"
 #include "touchstone/cli/program/work_limits.h"
 #include "touchstone/files/array_file.h"
-#include "touchstone/fuzz/judge/reproducer.h"
 
 namespace touchstone::cli {
 namespace {
@@ -30,24 +29,15 @@ struct Case {
 };
 
 Case read_case(const BlameOptions& options) {
-  if (options.file.empty() == options.op.empty())
-    throw ParseError("give a kernel.json, a reproducer, or a kernel as --op 'softmax(x[64,128])'");
   const auto require = [&](const KernelFile& kernel) {
-    require_feasible(kernel, options.verdict, Sampling(), "--verdict-timeout, --verdict-memory");
+    require_feasible(kernel, options.limits, Sampling(), "--verdict-timeout, --verdict-memory");
   };
-  const std::string text = options.op.empty() ? read_file(options.file) : std::string();
-  if (options.op.empty() && fuzz::is_reproducer(text)) {
-    if (!options.inputs.empty())
-      throw ParseError(
-          fmt::format("{} is a reproducer and contains its own inputs; omit --in", options.file));
-    fuzz::Reproducer reproducer = parse_reproducer(options.file, text);
-    require(kernel_file(reproducer.run.concrete()));
-    return {reproducer.run.kernel, {}, std::move(reproducer.run.inputs)};
+  const KernelOrRun given = kernel_or_run(options);
+  if (given.run) {
+    require(kernel_file(given.run->run.concrete()));
+    return {given.run->run.kernel, {}, given.run->run.inputs};
   }
-  const KernelToJudge file =
-      with_values(options.op.empty() ? parse_kernel(options.file, text)
-                                     : kernel_of_text(options.op, options.inputs),
-                  options.variables);
+  const KernelToJudge file = with_values(given.kernel, options.variables);
   if (options.nodes) return {file.ast, {}, {}};
   require(file);
   return {file.ast, file.judging, read_arrays(file, options.inputs, 1)};
@@ -111,23 +101,11 @@ std::map<const LazyOp*, BufferPtr> read_held(const std::vector<std::string>& wor
   return held;
 }
 
-// A prefix may use only some inputs; those are numbered from 1.
 BufferPtr answered(foreign::BackendProcess& backend, const LazyOpPtr& prefix,
                    const std::vector<HostArray>& inputs, Device& host) {
+  const auto [asked, numbers] = renumbered(prefix);
   std::vector<HostArray> read;
-  std::map<int, int> numbers;
-  for (const BufferSpec& spec : buffers_of(prefix))
-    if (spec.idx > 0) {
-      read.push_back(inputs.at(static_cast<std::size_t>(spec.idx) - 1));
-      numbers[spec.idx] = static_cast<int>(read.size());
-    }
-  const LazyOpPtr asked =
-      rebuild(prefix, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
-        if (!is_load(node->op())) return with_src(node, src);
-        MemBuffer b = node->buffer();
-        b.idx = numbers.at(b.idx);
-        return LazyOp::make(node->op(), src, std::move(b));
-      });
+  for (const int number : numbers) read.push_back(inputs.at(static_cast<std::size_t>(number) - 1));
   const foreign::Answer answer = backend.run(kernel_file(asked), read);
   if (answer.kind != foreign::Answer::Kind::Output)
     throw BufferError(
@@ -152,11 +130,7 @@ int search(const BlameOptions& options) {
     throw ParseError(
         "no backend given: name one with --backend or --plugin, or give its values at nodes with "
         "--held");
-  std::vector<BufferPtr> buffers{nullptr};
-  for (const HostArray& input : c.inputs) buffers.push_back(to_buffer(host, input));
-  std::vector<Buffer*> raw;
-  for (const BufferPtr& b : buffers) raw.push_back(b.get());
-
+  const RunBuffers buffers(nullptr, c.inputs);
   Blame found;
   Judging judging;
   auto waiting = std::make_optional<Waiting>("searching for the node");
@@ -164,14 +138,14 @@ int search(const BlameOptions& options) {
     const std::unique_ptr<foreign::BackendProcess> backend = start_backend(options.backend);
     judging = c.judging.under(chosen_profile(options.profile, &backend->capabilities()));
     found = blame_by_prefixes(
-        c.kernel, raw,
+        c.kernel, buffers.raw,
         [&](const LazyOpPtr& prefix) { return answered(*backend, prefix, c.inputs, host); },
         judging.profile);
   } else {
     judging = c.judging.under(chosen_profile(options.profile));
     const std::map<const LazyOp*, BufferPtr> held = read_held(options.held, nodes, host);
     found = blame(
-        c.kernel, raw,
+        c.kernel, buffers.raw,
         [&](const LazyOpPtr& node) {
           const auto at = held.find(node.get());
           return at == held.end() ? nullptr : at->second.get();
@@ -186,7 +160,7 @@ int search(const BlameOptions& options) {
       out["text"] = nodes.text(found.node);
       out["verdict"] = nlohmann::ordered_json::parse(json_of(found.verdict, c.kernel, judging));
     }
-    fmt::print("{}\n", out.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace));
+    fmt::print("{}\n", ascii_json_line(out));
   } else if (found.node == nullptr) {
     fmt::print("no node is wrong {}\n", visible(judging.str()));
   } else {
@@ -202,8 +176,8 @@ int search(const BlameOptions& options) {
 
 int run_blame(const BlameOptions& options) {
   int code = kExitBad;
-  if (done_within(options.verdict, [&] { code = search(options); })) return code;
-  throw SystemError(over_time(options.verdict, "--verdict-timeout"));
+  if (done_within(options.limits, [&] { code = search(options); })) return code;
+  throw SystemError(over_time(options.limits, "--verdict-timeout"));
 }
 
 }  // namespace touchstone::cli

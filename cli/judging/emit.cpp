@@ -37,10 +37,6 @@ void make_empty_folder(const fs::path& folder) {
   make_own_folder(folder);
 }
 
-}  // namespace
-
-namespace {
-
 std::vector<DType> dtypes_of(const SuiteWords& words) {
   std::vector<DType> dtypes;
   if (!means_all(words.dtypes))
@@ -65,10 +61,6 @@ std::vector<fuzz::SuiteCase> draw_kernels(const SuiteWords& words) {
   if (!means_all(words.kernels)) wanted.names = words.kernels;
   return fuzz::draw_kernel_suite(wanted);
 }
-
-}  // namespace
-
-namespace {
 
 // Each kernel of the model once, on probe inputs; named by its place in the schedule.
 std::vector<fuzz::SuiteCase> draw_model(const SuiteWords& words) {

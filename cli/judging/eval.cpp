@@ -22,13 +22,9 @@ std::vector<HostArray> inputs_of(const KernelToJudge& kernel, const EvalOptions&
 }
 
 void print_values(const HostArray& output) {
-  const std::size_t width = itemsize(output.dtype);
   const std::int64_t shown = std::min<std::int64_t>(output.size(), 64);
   for (std::int64_t i = 0; i < shown; ++i) {
-    std::uint64_t bits = 0;
-    std::copy_n(
-        output.bytes.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(i) * width),
-        width, reinterpret_cast<char*>(&bits));
+    const std::uint64_t bits = fuzz::bits_at(output, static_cast<std::size_t>(i));
     fmt::print("{}{}", i == 0 ? "" : " ", Scalar::from_bits(output.dtype, bits).str());
   }
   fmt::print("{}\n", shown < output.size() ? fmt::format(" ... ({} elements)", output.size()) : "");
@@ -39,7 +35,7 @@ void print_values(const HostArray& output) {
 int run_eval(const EvalOptions& options) {
   const ConfigScope scope(Config::from_environment());
   const KernelToJudge kernel =
-      with_values(kernel_named(options.kernel, options.op, options.inputs), options.variables);
+      with_values(kernel_named(options.file, options.op, options.inputs), options.variables);
   const LazyOpPtr& concrete = kernel.ast;
   Device& device = Device::get(options.device);
   // A compiled device rereads elements much faster than the reference.
@@ -48,19 +44,15 @@ int run_eval(const EvalOptions& options) {
                    Sampling::all());
   HostArray output{concrete->dtype(), {}, {}};
   for (const sint& size : concrete->shape()) output.shape.push_back(size.as_int());
-  std::vector<BufferPtr> buffers{std::make_shared<Buffer>(device, output.dtype, output.size())};
-  for (const HostArray& input : inputs_of(kernel, options))
-    buffers.push_back(to_buffer(device, input));
-  std::vector<Buffer*> raw;
-  for (const BufferPtr& b : buffers) raw.push_back(b.get());
+  output.bytes.resize(static_cast<std::size_t>(output.size()) * itemsize(output.dtype));
+  const RunBuffers run(&output, inputs_of(kernel, options), device);
   const lazy::ExecutionTimer timer;
   auto waiting = std::make_optional<Waiting>("running");
-  const double seconds = run_kernel(device, concrete, raw);
+  const double seconds = run_kernel(device, concrete, run.raw);
   waiting.reset();
-  lazy::log_run({Op::Store, concrete, {}, device, raw[0], raw.size()}, seconds, timer);
+  lazy::log_run({Op::Store, concrete, {}, device, run.raw[0], run.raw.size()}, seconds, timer);
   lazy::flush_log();
-  output.bytes.resize(buffers[0]->bytes());
-  buffers[0]->copy_out(std::as_writable_bytes(std::span(output.bytes)));
+  run.raw[0]->copy_out(std::as_writable_bytes(std::span(output.bytes)));
   if (options.show_source)  // for people, if standard output carries the array
     fmt::print(options.output == "-" ? stderr : stdout, "{}", device.runner(concrete)->source());
   if (options.output.empty())

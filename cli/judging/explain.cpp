@@ -2,19 +2,17 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/error.h"
-#include "touchstone/base/file.h"
+#include "touchstone/base/json_line.h"
 #include "touchstone/cli/judging/judging.h"
 #include "touchstone/cli/judging/kernel_io.h"
 #include "touchstone/cli/program/terminal.h"
 #include "touchstone/cli/program/verbs.h"
-#include "touchstone/fuzz/judge/reproducer.h"
 
 namespace touchstone::cli {
 namespace {
@@ -50,13 +48,6 @@ std::string sum_of(const std::vector<ExplainedNode::Term>& terms) {
   for (const ExplainedNode::Term& t : terms)
     parts.push_back(fmt::format("{:.3g} {}", t.amount, t.what));
   return fmt::format("{}", fmt::join(parts, " + "));
-}
-
-Scalar element_of(const HostArray& array, std::int64_t flat) {
-  std::uint64_t bits = 0;
-  const std::size_t width = itemsize(array.dtype);
-  std::memcpy(&bits, array.bytes.data() + static_cast<std::size_t>(flat) * width, width);
-  return Scalar::from_bits(array.dtype, bits);
 }
 
 nlohmann::ordered_json node_json(const ExplainedNode& node) {
@@ -95,16 +86,9 @@ struct ExplainedRun {
 };
 
 ExplainedRun run_of(const ExplainOptions& options) {
-  const std::string text = options.file.empty() ? "" : read_file(options.file);
-  if (options.op.empty() && fuzz::is_reproducer(text)) {
-    if (!options.inputs.empty() || !options.output.empty())
-      throw ParseError(fmt::format(
-          "{} is a reproducer and contains its own arrays; omit --in and --out", options.file));
-    fuzz::Reproducer r = parse_reproducer(options.file, text);
-    return {r.run.concrete(), {}, std::move(r.run.inputs), std::move(r.output)};
-  }
-  const KernelToJudge file =
-      with_values(kernel_named(options.file, options.op, options.inputs), options.variables);
+  const KernelOrRun given = kernel_or_run(options, &options.output);
+  if (given.run) return {given.run->run.concrete(), {}, given.run->run.inputs, given.run->output};
+  const KernelToJudge file = with_values(given.kernel, options.variables);
   ExplainedRun run{file.ast, file.judging, read_arrays(file, options.inputs, 1), std::nullopt};
   if (!options.output.empty()) run.output = read_arrays(file, {options.output}, 0)[0];
   return run;
@@ -116,7 +100,8 @@ std::optional<Scalar> candidate_of(const ExplainedRun& run, const std::vector<st
   std::int64_t flat = 0;
   const Shape& shape = run.kernel->src()[0]->shape();
   for (std::size_t i = 0; i < at.size(); ++i) flat = flat * shape[i].as_int() + at[i];
-  return element_of(*run.output, flat);
+  return Scalar::from_bits(run.output->dtype,
+                           fuzz::bits_at(*run.output, static_cast<std::size_t>(flat)));
 }
 
 }  // namespace
@@ -125,14 +110,10 @@ int run_explain(const ExplainOptions& options) {
   const std::optional<ChosenProfile> chosen = chosen_profile(options.profile);
   const ExplainedRun run = run_of(options);
   const Judging judging = run.judging.under(chosen);
-  Device& host = Device::get("CPU");
-  std::vector<BufferPtr> buffers{nullptr};
-  for (const HostArray& input : run.inputs) buffers.push_back(to_buffer(host, input));
-  std::vector<Buffer*> raw;
-  for (const BufferPtr& b : buffers) raw.push_back(b.get());
+  const RunBuffers buffers(nullptr, run.inputs);
   const std::vector<std::int64_t> at = element_at(options.at, run.kernel->src()[0]->shape());
   auto waiting = std::make_optional<Waiting>("explaining");
-  const std::vector<ExplainedNode> nodes = explain(run.kernel, raw, at, judging.profile);
+  const std::vector<ExplainedNode> nodes = explain(run.kernel, buffers.raw, at, judging.profile);
   waiting.reset();
   const std::optional<Scalar> got = candidate_of(run, at);
   const bool legal = !got || nodes.back().legal.accepts(*got);
@@ -141,7 +122,7 @@ int run_explain(const ExplainOptions& options) {
         {"at", at}, {"profile", judging.profile.name}, {"profile_from", judging.from}};
     for (const ExplainedNode& node : nodes) out["nodes"].push_back(node_json(node));
     if (got) out.update({{"candidate", hex_bits(*got)}, {"is_legal", legal}});
-    fmt::print("{}\n", out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    fmt::print("{}\n", json_line(out));
   } else {
     print_nodes(nodes);
     if (got)

@@ -13,6 +13,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/hash.h"
 #include "touchstone/base/interrupt.h"
+#include "touchstone/base/json_line.h"
 #include "touchstone/base/visible.h"
 #include "touchstone/cli/judging/judge_log.h"
 #include "touchstone/cli/judging/judging.h"
@@ -171,7 +172,7 @@ JudgedLine line_of(const JudgedKernel& judged, bool with_json) {
   const nlohmann::ordered_json object{
       {"case", judged.name}, {"verdict", nullptr}, {"unsupported", *judged.unsupported}};
   line.text = "unsupported: " + *judged.unsupported;
-  line.json = object.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
+  line.json = ascii_json_line(object);
   return line;
 }
 
@@ -190,7 +191,7 @@ std::string run_of(const JudgeOptions& o, const foreign::Capabilities* backend,
     run["folder"] = {{"path", o.folder}, {"output", o.output}};
   if (o.folder.empty() && !o.suite.model.empty())
     run["suite"].update({{"model", o.suite.model}, {"backward", o.suite.backward}});
-  return run.dump(-1, ' ', true, Json::error_handler_t::replace);
+  return ascii_json_line(run);
 }
 
 // Prints lines as they arrive, and counts them.

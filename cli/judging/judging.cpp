@@ -8,6 +8,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
+#include "touchstone/base/json_line.h"
 #include "touchstone/cli/judging/kernel_io.h"
 #include "touchstone/cli/program/installed.h"
 #include "touchstone/cli/program/terminal.h"
@@ -123,7 +124,7 @@ std::string json_of(const Verdict& v, const LazyOpPtr& kernel, const ChosenProfi
     if (!v.subject.empty()) out["subject"] = v.subject;
     if (!v.operands.empty()) out["operands"] = v.operands;
   }
-  return out.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
+  return ascii_json_line(out);
 }
 
 Profile read_profile(const std::string& wanted) {
@@ -153,13 +154,9 @@ Verdict judge_files(const KernelToJudge& kernel, const std::vector<std::string>&
 std::optional<FoundOrder> order_of_files(const KernelToJudge& kernel,
                                          const std::vector<std::string>& inputs,
                                          const std::string& output, const Profile& profile) {
-  Device& host = Device::get("CPU");
-  std::vector<BufferPtr> buffers{to_buffer(host, read_arrays(kernel, {output}, 0)[0])};
-  for (const HostArray& input : read_arrays(kernel, inputs, 1))
-    buffers.push_back(to_buffer(host, input));
-  std::vector<Buffer*> raw;
-  for (const BufferPtr& b : buffers) raw.push_back(b.get());
-  return find_order(kernel.ast, raw, *buffers[0], profile);
+  const HostArray candidate = read_arrays(kernel, {output}, 0)[0];
+  const RunBuffers run(&candidate, read_arrays(kernel, inputs, 1));
+  return find_order(kernel.ast, run.raw, *run.raw[0], profile);
 }
 
 namespace {
@@ -185,12 +182,8 @@ Verdict judge_arrays(const LazyOpPtr& kernel, std::span<const HostArray> inputs,
                      const HostArray& output, const Judging& judging) {
   if (const std::string why = unfit_shape(kernel, output); !why.empty())
     return no_verdict(Outcome::Unusable, why);
-  Device& host = Device::get("CPU");
-  std::vector<BufferPtr> buffers{to_buffer(host, output)};
-  for (const HostArray& input : inputs) buffers.push_back(to_buffer(host, input));
-  std::vector<Buffer*> raw;
-  for (const BufferPtr& b : buffers) raw.push_back(b.get());
-  return judge(kernel, raw, *buffers[0], judging);
+  const RunBuffers run(&output, inputs);
+  return judge(kernel, run.raw, *run.raw[0], judging);
 }
 
 Verdict no_verdict(Outcome outcome, const std::string& why) {

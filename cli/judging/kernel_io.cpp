@@ -207,6 +207,25 @@ std::vector<HostArray> read_arrays(const KernelToJudge& kernel,
   return arrays;
 }
 
+KernelOrRun kernel_or_run(const KernelWords& words, const std::string* output) {
+  if (words.file.empty() == words.op.empty())
+    throw ParseError("give a kernel.json, a reproducer, or a kernel as --op 'softmax(x[64,128])'");
+  if (!words.op.empty()) return {kernel_of_text(words.op, words.inputs), {}};
+  const std::string text = read_file(words.file);
+  if (!fuzz::is_reproducer(text)) return {parse_kernel(words.file, text), {}};
+  if (!words.inputs.empty() || (output != nullptr && !output->empty()))
+    throw ParseError(
+        fmt::format("{} is a reproducer and contains its own {}", words.file,
+                    output != nullptr ? "arrays; omit --in and --out" : "inputs; omit --in"));
+  return {{}, parse_reproducer(words.file, text)};
+}
+
+RunBuffers::RunBuffers(const HostArray* output, std::span<const HostArray> inputs, Device& device)
+    : owned{output == nullptr ? nullptr : to_buffer(device, *output)} {
+  for (const HostArray& input : inputs) owned.push_back(to_buffer(device, input));
+  for (const BufferPtr& b : owned) raw.push_back(b.get());
+}
+
 BufferPtr to_buffer(Device& device, const HostArray& array) {
   auto buffer = std::make_shared<Buffer>(device, array.dtype, array.size());
   buffer->copy_in(std::as_bytes(std::span(array.bytes)));

@@ -31,6 +31,17 @@ KernelToJudge kernel_named(const std::string& path, const std::string& op,
 /// A reproducer. Throws ParseError naming the file.
 fuzz::Reproducer parse_reproducer(const std::string& path, std::string_view text);
 
+/// A kernel, its variables without values; or a reproducer in its place.
+struct KernelOrRun {
+  KernelToJudge kernel;
+  std::optional<fuzz::Reproducer> run;
+};
+/// Throws ParseError if the words name neither or both, or a reproducer and arrays. `output`: the
+/// option of that name, if the verb has one.
+KernelOrRun kernel_or_run(const KernelWords& words, const std::string* output = nullptr);
+
+/// "reduce_sum".
+std::string lower_name(Op op);
 /// An elementwise op or a reduce. Throws ParseError that lists them.
 Op computing_op(const std::string& word);
 
@@ -62,5 +73,14 @@ void write_cases(const std::string& folder, const std::vector<fuzz::SuiteCase>& 
 
 /// A buffer on `device` with these elements.
 BufferPtr to_buffer(Device& device, const HostArray& array);
+
+/// The buffers of a run, the output first: null if `output` is.
+struct RunBuffers {
+  std::vector<BufferPtr> owned;
+  std::vector<Buffer*> raw;
+
+  RunBuffers(const HostArray* output, std::span<const HostArray> inputs,
+             Device& device = Device::get("CPU"));
+};
 
 }  // namespace touchstone::cli

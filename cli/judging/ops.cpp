@@ -19,13 +19,6 @@ struct OpResult {
   std::string_view rule, examples;
 };
 
-std::string lower_name(Op op) {
-  std::string text(name(op));
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
-}
-
 // Types with the same rule are merged unless examples matter.
 std::vector<OpResult> results_of(Op op, bool merged = false) {
   std::vector<OpResult> results;
@@ -85,6 +78,13 @@ void print_one_op(Op op) {
 }
 
 }  // namespace
+
+std::string lower_name(Op op) {
+  std::string text(name(op));
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
 
 std::vector<Op> computing_ops() {
   std::vector<Op> ops;

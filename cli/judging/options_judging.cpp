@@ -9,25 +9,33 @@ constexpr char kOpHelp[] =
     "Instead of a file: the kernel as text, 'softmax(x[64,128])' (docs/define.md); an input "
     "without sizes takes those of its array";
 
-constexpr char kSizesHelp[] =
-    "Arrays that give the inputs their sizes and types, buffer 1 first, as in check";
+// The kernel, its inputs and the values of its variables.
+void add_kernel(CLI::App* v, KernelWords& o, const char* file, const char* inputs,
+                const char* name = "file") {
+  v->add_option(name, o.file, file);
+  v->add_option("--op", o.op, kOpHelp)->excludes(name);
+  v->add_option("--in", o.inputs, inputs);
+  v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
+}
+void add_verdict(CLI::App* v, KernelWords& o, const char* profile = "As in check") {
+  v->add_option("--profile", o.profile, profile);
+  v->add_flag("--json", o.json, "Print one JSON object and nothing else");
+}
 
 Verb eval_verb(CLI::App& app) {
   static EvalOptions o;
   CLI::App* v =
       add_verb(app, "eval", "Run one kernel.json on a device",
                "eval kernel.json --in a.npy b.npy --device CLANG --out y.npy", {{kExitOk, "done"}});
-  v->add_option("kernel", o.kernel, "The kernel");
-  v->add_option("--op", o.op, kOpHelp)->excludes("kernel");
-  v->add_option("--in", o.inputs,
-                "Inputs, buffer 1 first: FILE.npy, FILE.npz:NAME, FILE.safetensors:NAME [small "
-                "integers drawn from --seed]");
+  add_kernel(v, o, "The kernel",
+             "Inputs, buffer 1 first: FILE.npy, FILE.npz:NAME, FILE.safetensors:NAME [small "
+             "integers drawn from --seed]",
+             "kernel");
   v->add_option("--out", o.output,
                 "Write the output: FILE.npy, .npz or .safetensors, or - for .npy on standard "
                 "output [print the first elements]");
   v->add_option("--device", o.device, "CPU (the reference) or CLANG")->capture_default_str();
   v->add_option("--seed", o.seed, "Seed of the inputs if none are given")->capture_default_str();
-  v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
   v->add_flag("--source", o.show_source, "Print the generated code");
   return {v, [] { return run_eval(o); }, add_work_limits(v, o.limits)};
 }
@@ -41,23 +49,19 @@ Verb check_verb(CLI::App& app) {
                           {kExitBad, "UNUSABLE, bad usage or input"},
                           {kExitWeak, "WEAK"},
                           {kExitSuspect, "SUSPECT"}});
-  v->add_option("file", o.file, "A kernel.json, or a reproducer, which contains its own arrays");
-  v->add_option("--op", o.op, kOpHelp)->excludes("file");
-  v->add_option("--in", o.inputs,
-                "Inputs, buffer 1 first: FILE.npy, FILE.npz:NAME or FILE.safetensors:NAME, or a "
-                "file with arrays in1, in2, ...; or by name: x=FILE.npy");
+  add_kernel(v, o, "A kernel.json, or a reproducer, which contains its own arrays",
+             "Inputs, buffer 1 first: FILE.npy, FILE.npz:NAME or FILE.safetensors:NAME, or a file "
+             "with arrays in1, in2, ...; or by name: x=FILE.npy");
   v->add_option("--out", o.output, "The candidate's output, in the same formats");
-  v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
-  v->add_option("--profile", o.profile,
-                "The declared arithmetic of the candidate: ieee, glibc, library, cuda, opencl, "
-                "vulkan, fastmath, tensorcore, or a JSON file (docs/oracle.md) [library for a "
-                "formula with functions of loose accuracy, else glibc]");
+  add_verdict(v, o,
+              "The declared arithmetic of the candidate: ieee, glibc, library, cuda, opencl, "
+              "vulkan, fastmath, tensorcore, or a JSON file (docs/oracle.md) [library for a "
+              "formula with functions of loose accuracy, else glibc]");
   v->add_flag(
       "--find-order", o.find_order,
       "Also report the order in which the candidate summed, and the order to declare in a profile");
   v->add_flag("--all-elements,--all", o.all_elements,
               "Judge all elements of a very large kernel, not a sample");
-  v->add_flag("--json", o.json, "Print one JSON object and nothing else");
   return {v, [] { return run_check(o); }, add_work_limits(v, o.limits)};
 }
 
@@ -68,16 +72,13 @@ Verb explain_verb(CLI::App& app) {
       "explain kernel.json --in a.npy b.npy --out y.npy --at 3,7",
       {{kExitOk, "the candidate's element is legal, or no output was given"},
        {kExitNo, "the element is not legal"}});
-  v->add_option("file", o.file, "A kernel.json, or a reproducer, which contains its own arrays");
-  v->add_option("--op", o.op, kOpHelp)->excludes("file");
-  v->add_option("--in", o.inputs, "Inputs, as in check");
+  add_kernel(v, o, "A kernel.json, or a reproducer, which contains its own arrays",
+             "Inputs, as in check");
   v->add_option("--out", o.output, "The candidate's output, in the same formats");
   v->add_option("--at", o.at,
                 "The element: an index per axis; trailing axes of size 1 may be omitted")
       ->required();
-  v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
-  v->add_option("--profile", o.profile, "As in check");
-  v->add_flag("--json", o.json, "Print one JSON object and nothing else");
+  add_verdict(v, o);
   return {v, [] { return run_explain(o); }, add_work_limits(v, o.limits)};
 }
 
@@ -87,19 +88,15 @@ Verb blame_verb(CLI::App& app) {
       add_verb(app, "blame", "Find the node of a failing kernel that a backend gets wrong",
                "blame kernel.json --in a.npy b.npy --backend 'python3 mine.py'",
                {{kExitOk, "no node is wrong"}, {kExitNo, "one is"}});
-  v->add_option("file", o.file, "A kernel.json, or a reproducer, which contains its own inputs");
-  v->add_option("--op", o.op, kOpHelp)->excludes("file");
-  v->add_option("--in", o.inputs, "Inputs, as in check");
-  v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
-  v->add_option("--profile", o.profile,
-                "As in check [the backend's; if it declares none, as in check]");
+  add_kernel(v, o, "A kernel.json, or a reproducer, which contains its own inputs",
+             "Inputs, as in check");
+  add_verdict(v, o, "As in check [the backend's; if it declares none, as in check]");
   add_backend_options(v, o.backend);
-  add_verdict_limits(v, o.verdict, "verdict-");
+  add_verdict_limits(v, o.limits, "verdict-");
   v->add_option(
       "--held", o.held,
       "Instead of a run: the candidate's values at a node, in row-major order, as 4=exp.npy");
   v->add_flag("--nodes", o.nodes, "List the nodes and their numbers");
-  v->add_flag("--json", o.json, "Print one JSON object and nothing else");
   return {v, [] { return run_blame(o); }};
 }
 
@@ -123,10 +120,7 @@ Verb kernel_verb(CLI::App& app) {
   v->add_option(
        "--html", o.html,
        "Write a page to this file instead, - for standard output: its AST, linear code and C")
-      ->excludes("--stage")
-      ->excludes("--out")
-      ->excludes("--tree")
-      ->excludes("--list");
+      ->excludes("--stage", "--out", "--tree", "--list");
   v->add_option("--opts", o.opts,
                 "With --stage: use this layout, 'lanes(16) block(0,4)' or none [a heuristic]")
       ->needs("--stage");
@@ -134,8 +128,7 @@ Verb kernel_verb(CLI::App& app) {
        "--beam", o.beam,
        "Search for the fastest layout on this machine, keeping this many candidates per round")
       ->check(CLI::Range(1, 64))
-      ->excludes("--opts")
-      ->excludes("--html");
+      ->excludes("--opts", "--html");
   v->add_option("--time", o.seconds, "Time limit of the search in seconds; 0: none")
       ->needs("--beam")
       ->capture_default_str();
@@ -152,20 +145,18 @@ Verb probe_verb(CLI::App& app) {
   CLI::App* v =
       add_verb(app, "probe", "Draw inputs for one kernel, and report which faults each would show",
                "probe --op 'softmax(x[16,33])' --out probes", {{kExitOk, "done"}});
-  v->add_option("file", o.file, "A kernel.json");
-  v->add_option("--op", o.op, kOpHelp)->excludes("file");
-  v->add_option("--in", o.arrays, kSizesHelp)->needs("--op");
+  add_kernel(v, o, "A kernel.json",
+             "Arrays that give the inputs their sizes and types, buffer 1 first, as in check");
+  v->get_option("--in")->needs("--op");
   v->add_option(
       "--out", o.folder,
       "A new folder; each family of inputs gets a folder with kernel.json, in1.npy, in2.npy, ...");
-  v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
-  v->add_option("--profile", o.profile, "As in check");
+  add_verdict(v, o);
   v->add_option("--seed", o.seed, "The same seed draws the same inputs")->capture_default_str();
   v->add_option("--seconds", o.seconds,
                 "Limit in seconds for predicting which faults the inputs show; 0: skip")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
-  v->add_flag("--json", o.json, "Print one JSON object and nothing else");
   return {v, [] { return run_probe(o); }, add_work_limits(v, o.limits)};
 }
 
@@ -222,8 +213,7 @@ Verb certify_verb(CLI::App& app) {
   CLI::Option* const device = v->add_option("--device", o.device,
                                             "Compare the outputs of this device with the correctly "
                                             "rounded ones; --out then records the figures")
-                                  ->excludes("--with")
-                                  ->excludes(fresh);
+                                  ->excludes("--with", fresh);
   add_backend_options(v, o.backend);
   v->add_option("--ulp", o.ulp,
                 "The limit, in ULP of the result [what the device or backend declares]")
@@ -232,10 +222,7 @@ Verb certify_verb(CLI::App& app) {
       v->add_option("--outputs", o.outputs,
                     "Compare these outputs with the correct ones: a file, or - for standard input, "
                     "with a float32 for each input in the order of bits, from --from to --to")
-          ->excludes(device)
-          ->excludes("--with")
-          ->excludes("--shard")
-          ->excludes(fresh);
+          ->excludes(device, "--with", "--shard", fresh);
   v->add_option(
        "--limit", o.limits,
        "A documented error limit of these or of a backend's outputs, as steps=2, relative=2^-22, "

@@ -1,6 +1,7 @@
 // Options of the verbs that run suites of kernels on backends.
 #include "touchstone/cli/program/command_line.h"
 #include "touchstone/cli/program/verbs.h"
+#include "touchstone/foreign/plugin_host.h"
 
 namespace touchstone::cli {
 namespace {
@@ -28,10 +29,7 @@ void add_kernel_suite_options(CLI::App* v, SuiteWords& o) {
   v->add_option("--model", o.model,
                 "Instead of a suite: the kernels of a model (see `touchstone kernels`), each on "
                 "drawn inputs")
-      ->excludes("--suite")
-      ->excludes("--ops")
-      ->excludes("--kernels")
-      ->excludes("--dtypes");
+      ->excludes("--suite", "--ops", "--kernels", "--dtypes");
   v->add_flag("--backward", o.backward, "With --model: include the gradients of mean(output^2)")
       ->needs("--model");
 }
@@ -112,7 +110,7 @@ Verb plugin_host_verb(CLI::App& app) {
   CLI::App* v = app.add_subcommand("plugin-host", "The child process of a plugin");
   v->group("");  // started by us, not by people
   v->add_option("plugin", plugin)->required();
-  return {v, [] { return run_plugin_host(plugin); }};
+  return {v, [] { return foreign::host_plugin(plugin); }};
 }
 
 }  // namespace

@@ -16,13 +16,6 @@
 namespace touchstone::cli {
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
 std::string size_words(const fuzz::FaultPower& power, std::size_t probe) {
   const std::optional<std::int64_t>& least = power.least[probe];
   if (!least) return "?";
@@ -46,7 +39,7 @@ std::string in_words(const fuzz::FaultPower& power, const std::vector<fuzz::Prob
   const std::string alone =
       is_elementwise(fault.op) || is_reduce(fault.op)
           ? fmt::format("; touchstone judge --ops {} shows it of the operation alone",
-                        lower(name(fault.op)))
+                        lower_name(fault.op))
           : "";
   const std::string size =
       fault.has_size ? fmt::format("not even off by {} ULP: ", fault.most) : std::string();
@@ -86,10 +79,6 @@ void print_json(const KernelFile& file, const std::vector<fuzz::FaultPower>& pow
   fmt::print("{}\n", out.dump());
 }
 
-}  // namespace
-
-namespace {
-
 // Holds the inputs of all families in memory, ten times one family's.
 void require_small(const KernelFile& file) {
   constexpr double kMostMebibytes = 100;
@@ -122,7 +111,7 @@ int run_probe(const ProbeOptions& options) {
     throw ParseError("probe writes a folder, not standard output; give the name of a new one");
   const std::optional<ChosenProfile> chosen = chosen_profile(options.profile);
   const KernelToJudge file =
-      with_values(kernel_named(options.file, options.op, options.arrays), options.variables);
+      with_values(kernel_named(options.file, options.op, options.inputs), options.variables);
   const Judging judging = file.judging.under(chosen);
   require_small(file);
   std::vector<fuzz::Probe> probes = fuzz::draw_probes(file.ast, options.seed);

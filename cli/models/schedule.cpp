@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include "touchstone/base/file.h"
+#include "touchstone/cli/models/kernels_page.h"
 #include "touchstone/cli/models/model_graph.h"
-#include "touchstone/cli/models/schedule_page.h"
-#include "touchstone/cli/program/page.h"
+#include "touchstone/cli/program/report.h"
 #include "touchstone/cli/program/terminal.h"
 #include "touchstone/cli/program/verbs.h"
 #include "touchstone/device/config.h"

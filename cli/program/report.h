@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -80,5 +82,14 @@ class StepReport {
   std::map<std::string, std::size_t> graph_numbers_;
   Json parts_ = Json::array(), more_ = Json::object();
 };
+
+// Shared by the verbs that write pages.
+/// A page of data/ with `json` in place of `mark`, escaped so that it cannot end the script.
+std::string page_with(const unsigned char* page, std::size_t size, std::string_view mark,
+                      std::string_view json);
+
+/// Draws a Graphviz graph as an SVG element without a prolog, for light and dark. Nodes keep their
+/// ids and classes. Throws SystemError if Graphviz is missing, fails or takes more than a minute.
+std::string svg_of_dot(const std::string& dot);
 
 }  // namespace touchstone::cli

@@ -9,10 +9,6 @@
 // One struct of options and one function per verb. Functions return the exit code and throw
 // touchstone::Error for bad input; main prints it.
 
-namespace touchstone::fuzz {
-struct HuntArea;
-}
-
 namespace touchstone {
 struct Certificate;
 }
@@ -46,16 +42,21 @@ struct WorkLimits {
   std::int64_t megabytes = 8192;  // of memory; 0: no limit
 };
 
-struct EvalOptions {
-  std::string kernel;
-  std::string op;                   // or a kernel as text
-  std::vector<std::string> inputs;  // buffer 1 first; drawn if none are given
+/// The kernel of a verb, with its arrays.
+struct KernelWords {
+  std::string file, op;                // a kernel.json, for some a reproducer; or a kernel as text
+  std::vector<std::string> inputs;     // buffer 1 first
+  std::vector<std::string> variables;  // n=3
+  std::string profile;                 // a name, or a file of JSON; empty: the usual one
+  bool json = false;
+  WorkLimits limits;  // of the verb, or of the verdict
+};
+
+struct EvalOptions : KernelWords {  // inputs are drawn if none are given
   std::string output;               // .npy, .npz, .safetensors
   std::string device = "CPU";
   std::uint64_t seed = 0;
   bool show_source = false;
-  std::vector<std::string> variables;  // n=3
-  WorkLimits limits;
 };
 int run_eval(const EvalOptions& options);
 
@@ -82,30 +83,17 @@ struct OpsOptions {
 /// Prints the operations with their operands, types and results.
 int run_ops(const OpsOptions& options);
 
-struct CheckOptions {
-  std::string file;  // a kernel.json or a reproducer
-  std::string op;    // or a kernel as text
-  std::vector<std::string> inputs;
+struct CheckOptions : KernelWords {
   std::string output;
   bool find_order = false;
-  bool json = false;
   bool all_elements = false;  // never a sample
-  std::vector<std::string> variables;
-  std::string profile;  // a name, or a file of JSON; empty: the usual one
-  WorkLimits limits;
 };
 int run_check(const CheckOptions& options);
 
-struct ProbeOptions {
-  std::string file, op;             // a kernel.json, or a kernel as text
-  std::vector<std::string> arrays;  // give sizes and types to the inputs of that text
-  std::string folder;               // receives the inputs; empty: none are written
-  std::vector<std::string> variables;
-  std::string profile;
+struct ProbeOptions : KernelWords {  // the arrays give sizes and types to the inputs of a text
+  std::string folder;                // receives the inputs; empty: none are written
   std::uint64_t seed = 0;
   double seconds = 60;  // for predicting what the inputs show
-  WorkLimits limits;
-  bool json = false;
 };
 /// Draws inputs for one kernel, and reports which faults of which node each would show.
 int run_probe(const ProbeOptions& options);
@@ -121,15 +109,9 @@ struct SuiteWords {
   bool backward = false;
 };
 
-struct ExplainOptions {
-  std::string file, op;             // a kernel.json or a reproducer; or a kernel as text
-  std::vector<std::string> inputs;  // .npy, buffer 1 first
-  std::string output;               // .npy; empty: no candidate
-  std::string at;                   // 3,7
-  std::vector<std::string> variables;
-  std::string profile;
-  bool json = false;
-  WorkLimits limits;
+struct ExplainOptions : KernelWords {
+  std::string output;  // .npy; empty: no candidate
+  std::string at;      // 3,7
 };
 int run_explain(const ExplainOptions& options);
 
@@ -151,15 +133,10 @@ struct BackendOptions {
   std::int64_t megabytes = 8192;  // of address space
 };
 
-struct BlameOptions {
-  std::string file, op;  // a kernel.json or a reproducer; or a kernel as text
-  std::vector<std::string> inputs, variables;
-  std::vector<std::string> held;  // "4=exp.npy": the candidate's value of node 4
-  std::string profile;            // empty: the backend's declared profile, else glibc
+struct BlameOptions : KernelWords {  // profile: empty: the backend's declared one, else glibc
+  std::vector<std::string> held;     // "4=exp.npy": the candidate's value of node 4
   BackendOptions backend;
-  WorkLimits verdict;
   bool nodes = false;  // list them instead
-  bool json = false;
 };
 /// Finds the node of a failing kernel that a candidate gets wrong; kExitNo if there is one.
 int run_blame(const BlameOptions& options);
@@ -178,9 +155,6 @@ struct JudgeOptions {
   WorkLimits verdict;
 };
 int run_judge(const JudgeOptions& options);
-
-/// Runs the process that hosts a plugin; for internal use.
-int run_plugin_host(const std::string& plugin);
 
 struct ServeOptions {
   WorkLimits limits{60, 8192};  // of a question and of its process
@@ -288,8 +262,6 @@ struct MutantsOptions {
 /// Tests whether the fuzzer finds the mutants of a build, as a Markdown table. kExitNo if one
 /// survives, or if something is found without a mutant.
 int run_mutants(const MutantsOptions& options);
-/// The areas of a hunt: all, or the named ones.
-std::vector<fuzz::HuntArea> hunt_areas(const std::vector<std::string>& names);
 
 struct SimplifyOptions {
   std::string expression;

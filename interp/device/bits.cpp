@@ -18,76 +18,22 @@
 namespace touchstone {
 namespace {
 
-enum class Name {
-  Exp2,
-  Log2,
-  Sin,
-  Sqrt,
-  Recip,
-  Neg,
-  Add,
-  Sub,
-  Mul,
-  Div,
-  Fma,
-  Maximum,
-  MaxNum,
-  ModTrunc,
-  ModFloor,
-  DivTrunc,
-  DivFloor,
-  CmpLt,
-  CmpEq,
-  Xor,
-  Sum,
-  Dot,
-  Noop,
-  MulAcc,
-  Where,
-  ReduceSum,
-  ReduceMax,
-};
+// From noop on: other ops of the table.
+constexpr std::string_view kNames[] = {
+    "exp2",       "log2",      "sin",       "sqrt",       "recip",     "neg",
+    "add",        "sub",       "mul",       "div",        "fma",       "max.maximum",
+    "max.maxnum", "mod.trunc", "mod.floor", "div.trunc",  "div.floor", "cmplt",
+    "cmpeq",      "xor",       "sum",       "dot",        "noop",      "max",
+    "mod",        "mulacc",    "where",     "reduce_sum", "reduce_max"};
 
-constexpr int kAnyNumber = -1;
-
-struct Row {
-  std::string_view name;
-  Name op;
-  int arity;
-};
-
-constexpr std::array<Row, 29> kRows = {{
-    {"exp2", Name::Exp2, 1},
-    {"log2", Name::Log2, 1},
-    {"sin", Name::Sin, 1},
-    {"sqrt", Name::Sqrt, 1},
-    {"recip", Name::Recip, 1},
-    {"neg", Name::Neg, 1},
-    {"add", Name::Add, 2},
-    {"sub", Name::Sub, 2},
-    {"mul", Name::Mul, 2},
-    {"div", Name::Div, 2},
-    {"fma", Name::Fma, 3},
-    {"max.maximum", Name::Maximum, 2},
-    {"max.maxnum", Name::MaxNum, 2},
-    {"mod.trunc", Name::ModTrunc, 2},
-    {"mod.floor", Name::ModFloor, 2},
-    {"div.trunc", Name::DivTrunc, 2},
-    {"div.floor", Name::DivFloor, 2},
-    {"cmplt", Name::CmpLt, 2},
-    {"cmpeq", Name::CmpEq, 2},
-    {"xor", Name::Xor, 2},
-    {"sum", Name::Sum, kAnyNumber},
-    {"dot", Name::Dot, kAnyNumber},
-    // Other ops of the table.
-    {"noop", Name::Noop, 1},
-    {"max", Name::Maximum, 2},
-    {"mod", Name::ModTrunc, 2},
-    {"mulacc", Name::MulAcc, 3},
-    {"where", Name::Where, 3},
-    {"reduce_sum", Name::ReduceSum, kAnyNumber},
-    {"reduce_max", Name::ReduceMax, kAnyNumber},
-}};
+// nullopt: any number.
+std::optional<std::size_t> arity_of(std::string_view op) {
+  constexpr std::string_view kOne[] = {"exp2", "log2", "sin", "sqrt", "recip", "neg", "noop"},
+                             kThree[] = {"fma", "mulacc", "where"};
+  if (op == "sum" || op == "dot" || op.starts_with("reduce_")) return std::nullopt;
+  if (std::ranges::find(kOne, op) != std::end(kOne)) return 1;
+  return std::ranges::find(kThree, op) != std::end(kThree) ? 3 : 2;
+}
 
 // The differences between similar names, by common prefix.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kVariants = {{
@@ -117,9 +63,8 @@ std::string lower_case(std::string_view text) {
   return out;
 }
 
-const Row& row_of(std::string_view op) {
-  for (const Row& row : kRows)
-    if (row.name == op) return row;
+void require_known(std::string_view op) {
+  if (std::ranges::find(kNames, op) != std::end(kNames)) return;
   for (const OpInfo& known : op_table)
     if (lower_case(known.name) == op && op != "cast")
       throw ParseError(fmt::format("{} is not an operation on elements", known.name));
@@ -128,7 +73,7 @@ const Row& row_of(std::string_view op) {
       throw ParseError(fmt::format("there is no operation '{}': {}", op.substr(0, 40), differ));
   std::vector<std::string_view> names{"cast:float32", "cast.saturate:float8_e5m2",
                                       "cast.infinity:float8_e4m3"};
-  for (const Row& row : kRows) names.push_back(row.name);
+  names.insert(names.end(), std::begin(kNames), std::end(kNames));
   const std::string_view shown = op.substr(0, 40);
   throw ParseError(fmt::format("there is no operation '{}'{}; known: {}", shown,
                                did_you_mean(shown, names), fmt::join(names, " ")));
@@ -201,60 +146,41 @@ Scalar reduced_max(std::span<const Scalar> terms) {
 
 // nullopt if T does not support the operation; a bool Scalar for comparisons.
 template <class T>
-std::optional<Scalar> value_of(Name op, std::span<const Scalar> in) {
+std::optional<Scalar> value_of(std::string_view op, std::span<const Scalar> in) {
   const auto x = [&](std::size_t i) { return in[i].as<T>(); };
-  switch (op) {
-    case Name::Neg:
-      return Scalar::of(scalar::neg(x(0)));
-    case Name::Add:
-      return Scalar::of(scalar::add(x(0), x(1)));
-    case Name::Sub:
-      return Scalar::of(scalar::sub(x(0), x(1)));
-    case Name::Mul:
-      return Scalar::of(scalar::mul(x(0), x(1)));
-    case Name::Maximum:
-      return Scalar::of(scalar::max(x(0), x(1)));
-    case Name::MaxNum:
-      return Scalar::of(scalar::max_num(x(0), x(1)));
-    case Name::CmpLt:
-      return Scalar::of(scalar::cmplt(x(0), x(1)));
-    case Name::CmpEq:
-      return Scalar::of(scalar::cmpeq(x(0), x(1)));
-    case Name::Sum:
-      return sum_of<T>(in);
-    case Name::Dot:
-      return dot_of<T>(in);
-    case Name::Noop:
-      return in[0];
-    case Name::MulAcc:
-      return Scalar::of(scalar::mulacc(x(0), x(1), x(2)));
-    case Name::Where:
-      return in[0].as<bool>() ? in[1] : in[2];
-    case Name::ReduceSum:
-      return reduced_sum<T>(in);
-    case Name::ReduceMax:
-      return reduced_max<T>(in);
-    default:
-      break;
-  }
+  if (op == "neg") return Scalar::of(scalar::neg(x(0)));
+  if (op == "add") return Scalar::of(scalar::add(x(0), x(1)));
+  if (op == "sub") return Scalar::of(scalar::sub(x(0), x(1)));
+  if (op == "mul") return Scalar::of(scalar::mul(x(0), x(1)));
+  if (op == "max" || op == "max.maximum") return Scalar::of(scalar::max(x(0), x(1)));
+  if (op == "max.maxnum") return Scalar::of(scalar::max_num(x(0), x(1)));
+  if (op == "cmplt") return Scalar::of(scalar::cmplt(x(0), x(1)));
+  if (op == "cmpeq") return Scalar::of(scalar::cmpeq(x(0), x(1)));
+  if (op == "sum") return sum_of<T>(in);
+  if (op == "dot") return dot_of<T>(in);
+  if (op == "noop") return in[0];
+  if (op == "mulacc") return Scalar::of(scalar::mulacc(x(0), x(1), x(2)));
+  if (op == kWhere) return in[0].as<bool>() ? in[1] : in[2];
+  if (op == "reduce_sum") return reduced_sum<T>(in);
+  if (op == "reduce_max") return reduced_max<T>(in);
   if constexpr (!std::is_same_v<T, bool>) {
-    if (op == Name::Div) return Scalar::of(scalar::div(x(0), x(1)));
-    if (op == Name::ModTrunc) return Scalar::of(scalar::mod(x(0), x(1)));
-    if (op == Name::ModFloor) return Scalar::of(scalar::mod_floor(x(0), x(1)));
+    if (op == "div") return Scalar::of(scalar::div(x(0), x(1)));
+    if (op == "mod" || op == "mod.trunc") return Scalar::of(scalar::mod(x(0), x(1)));
+    if (op == "mod.floor") return Scalar::of(scalar::mod_floor(x(0), x(1)));
   }
   if constexpr (is_integer_storage<T>) {
-    if (op == Name::DivTrunc) return Scalar::of(scalar::div(x(0), x(1)));
-    if (op == Name::DivFloor) return Scalar::of(scalar::div_floor(x(0), x(1)));
+    if (op == "div.trunc") return Scalar::of(scalar::div(x(0), x(1)));
+    if (op == "div.floor") return Scalar::of(scalar::div_floor(x(0), x(1)));
   }
   if constexpr (is_float_storage<T>) {
-    if (op == Name::Exp2) return Scalar::of(scalar::exp2(x(0)));
-    if (op == Name::Log2) return Scalar::of(scalar::log2(x(0)));
-    if (op == Name::Sin) return Scalar::of(scalar::sin(x(0)));
-    if (op == Name::Sqrt) return Scalar::of(scalar::sqrt(x(0)));
-    if (op == Name::Recip) return Scalar::of(scalar::recip(x(0)));
-    if (op == Name::Fma) return Scalar::of(scalar::fma(x(0), x(1), x(2)));
+    if (op == "exp2") return Scalar::of(scalar::exp2(x(0)));
+    if (op == "log2") return Scalar::of(scalar::log2(x(0)));
+    if (op == "sin") return Scalar::of(scalar::sin(x(0)));
+    if (op == "sqrt") return Scalar::of(scalar::sqrt(x(0)));
+    if (op == "recip") return Scalar::of(scalar::recip(x(0)));
+    if (op == "fma") return Scalar::of(scalar::fma(x(0), x(1), x(2)));
   } else {
-    if (op == Name::Xor) return Scalar::of(scalar::xor_(x(0), x(1)));
+    if (op == "xor") return Scalar::of(scalar::xor_(x(0), x(1)));
   }
   return std::nullopt;
 }
@@ -268,11 +194,6 @@ Scalar cast_with(Overflow overflow, std::string_view op, const Scalar& x, DType 
   const double value = x.to_double();  // exact
   if (to == DType::Float8E4M3) return Scalar::of(convert_to_float8<float8_e4m3>(value, overflow));
   return Scalar::of(convert_to_float8<float8_e5m2>(value, overflow));
-}
-
-bool divides(Name op) {
-  return op == Name::Div || op == Name::DivTrunc || op == Name::DivFloor || op == Name::ModTrunc ||
-         op == Name::ModFloor;
 }
 
 // Parses an operand in the format of the interface.
@@ -320,14 +241,14 @@ std::optional<Scalar> scalar_answer(std::string_view named, DType dtype,
       require_count(op, 1, operands.size());
       return cast_with(overflow, op, operands[0], to);
     }
-  const Row& row = row_of(op);
-  if (row.arity != kAnyNumber)
-    require_count(op, static_cast<std::size_t>(row.arity), operands.size());
+  require_known(op);
+  if (const auto arity = arity_of(op)) require_count(op, *arity, operands.size());
   return with_storage(dtype, [&]<class T>(std::type_identity<T>) -> std::optional<Scalar> {
     if constexpr (is_integer_storage<T>)
-      if (divides(row.op) && scalar::div_is_poison(operands[0].as<T>(), operands[1].as<T>()))
+      if ((op.starts_with("div") || op.starts_with("mod")) &&
+          scalar::div_is_poison(operands[0].as<T>(), operands[1].as<T>()))
         return std::nullopt;
-    std::optional<Scalar> value = value_of<T>(row.op, operands);
+    std::optional<Scalar> value = value_of<T>(op, operands);
     if (!value) throw DTypeError(fmt::format("'{}' does not support {}", op, name(dtype)));
     return value;
   });
@@ -390,11 +311,8 @@ std::vector<Scalar> scalar_answers(std::string_view named, DType dtype,
 }
 
 std::string bits_names() {
-  std::string text;
-  for (const Row& row : kRows) {
-    text += fmt::format("{}{}", text.empty() ? "" : " ", row.name);
-  }
-  text += " cast:DTYPE cast.saturate:DTYPE cast.infinity:DTYPE\n";
+  std::string text = fmt::format("{} cast:DTYPE cast.saturate:DTYPE cast.infinity:DTYPE\n",
+                                 fmt::join(kNames, " "));
   for (const auto& [name, differ] : kVariants) text += fmt::format("{}\n", differ);
   return text;
 }

@@ -15,7 +15,6 @@ namespace detail {
 class DoubleProducts {
  public:
   void add(double a, double b);
-  void merge(const DoubleProducts& other);
   template <class R>
   R result() const;
 
@@ -25,7 +24,13 @@ class DoubleProducts {
   static_assert(kDigits <= kMostDigits);
   static constexpr std::uint32_t kTermsPerCarry = 1u << 16;  // as in ExactSum
 
-  void add_special(double product);
+  void add_special(double product) {
+    if (product != product)
+      specials_.nan = true;
+    else
+      (product > 0 ? specials_.positive_infinity : specials_.negative_infinity) = true;
+    empty_ = false;
+  }
 
   std::array<std::int64_t, kDigits> digits_{};
   std::uint32_t room_ = kTermsPerCarry;
@@ -98,8 +103,6 @@ class ExactDot {
     else
       sum_.add(detail::widened<Product>(a) * detail::widened<Product>(b));
   }
-  /// As if every pair of `other` had been added here.
-  void merge(const ExactDot& other) { sum_.merge(other.sum_); }
   template <class R = T>
   requires is_float_storage<R> R result()
   const { return sum_.template result<R>(); }

@@ -127,4 +127,18 @@ Blame blame_by_prefixes(const LazyOpPtr& kernel, std::span<Buffer* const> inputs
   return result;
 }
 
+std::pair<LazyOpPtr, std::vector<int>> renumbered(const LazyOpPtr& prefix) {
+  std::vector<int> old;
+  for (const BufferSpec& spec : buffers_of(prefix))
+    if (spec.idx > 0) old.push_back(spec.idx);
+  const LazyOpPtr kernel =
+      rebuild(prefix, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
+        if (!is_load(node->op())) return with_src(node, src);
+        MemBuffer b = node->buffer();
+        b.idx = static_cast<int>(std::ranges::find(old, b.idx) - old.begin()) + 1;
+        return LazyOp::make(node->op(), src, std::move(b));
+      });
+  return {kernel, old};
+}
+
 }  // namespace touchstone

@@ -2,6 +2,8 @@
 
 #include <functional>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "touchstone/interp/oracle/verdict.h"
 
@@ -19,6 +21,10 @@ struct Blame {
 /// row-major order, or null if unknown. `inputs` as for judge; inputs[0] is not read.
 Blame blame(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
             const std::function<Buffer*(const LazyOpPtr& node)>& held, const Profile& profile = {});
+
+/// A prefix may use only some inputs: the same kernel with those numbered from 1, and their old
+/// numbers.
+std::pair<LazyOpPtr, std::vector<int>> renumbered(const LazyOpPtr& prefix);
 
 /// Finds the culprit without intermediate values, by running prefixes of a failing kernel on the
 /// candidate. run(prefix) returns its output in row-major order; prefixes read the same inputs.

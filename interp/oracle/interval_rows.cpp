@@ -1,4 +1,4 @@
-#include "touchstone/interp/oracle/interval_rows.h"
+#include "touchstone/interp/oracle/legal_rows.h"
 
 #include <algorithm>
 #include <bit>

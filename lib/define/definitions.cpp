@@ -138,38 +138,6 @@ Array permute_of(const Call& c) {
   return x.permute(order);
 }
 
-template <Array (*F)(const Array&, const Array&)>
-Array of_two(const Call& c) {
-  return F(c.array("x"), c.array("y"));
-}
-
-template <Array (*F)(const Array&, const Axes&, bool)>
-Array of_axes(const Call& c) {
-  const Array x = c.array("x");
-  return F(x, c.axes("axis", x), c.flag("keep"));
-}
-template <Array (*F)(const Array&, const Axes&, bool, bool)>
-Array arg_of(const Call& c) {
-  const Array x = c.array("x");
-  return F(x, c.axes("axis", x), c.flag("keep"), c.flag("last"));
-}
-template <Array (*F)(const Array&, int)>
-Array of_axis(const Call& c) {
-  return F(c.array("x"), c.axis("axis"));
-}
-template <Array (*F)(const Array&, int, bool)>
-Array sorted_of(const Call& c) {
-  return F(c.array("x"), c.axis("axis"), c.flag("descending"));
-}
-template <Array (*F)(const Array&, std::int64_t, int, bool)>
-Array top_of(const Call& c) {
-  return F(c.array("x"), c.integer("k"), c.axis("axis"), c.flag("largest"));
-}
-
-// In the order of Combine and Bag.
-constexpr std::string_view kCombines[] = {"none", "add", "max", "min", "mul"};
-constexpr std::string_view kBags[] = {"sum", "mean", "max"};
-Combine combine_of(const Call& c) { return static_cast<Combine>(c.choice("reduce", kCombines)); }
 template <Combine By>
 Array segments_of(const Call& c) {
   return segments(c.array("x"), c.array("index"), c.integer("segments"), By);
@@ -179,143 +147,99 @@ Array depth_to_space_of(const Call& c) {
   static constexpr std::string_view kOrders[] = {"dcr", "crd"};
   return depth_to_space(c.array("x"), c.integer("block"), c.choice("mode", kOrders) == 1, Inverse);
 }
-Blocks blocks_of(const Call& c) { return {c.axis("axis"), c.integer("block")}; }
 template <int Bits>
 Array dequantize_ggml_of(const Call& c) {
   return dequantize_ggml(c.array("q"), c.maybe("scale"), Bits);
 }
 
-constexpr std::string_view kEmptyRows[] = {"nan", "zero"};
-Array masked_softmax_of(const Call& c) {
-  return masked_softmax(c.array("x"), c.array("mask"), c.axis("axis"),
-                        static_cast<EmptyRows>(c.choice("empty", kEmptyRows)), c.way());
-}
 Array attention_of(const Call& c) {
   return attention(c.array("q"), c.array("k"), c.array("v"),
                    {c.maybe("mask"), c.flag("causal"), c.maybe("scale"), c.maybe("dropout"),
-                    static_cast<EmptyRows>(c.choice("empty", kEmptyRows))},
+                    argument<EmptyRows>(c, "empty")},
                    c.way());
 }
 
 constexpr bool kLoose = true;
 
 const Definition kNamed[] = {
-    {"elementwise", "maximum(x, y)", "the larger; MAX of the op table", of_two<maximum>, kLoose},
-    {"elementwise", "minimum(x, y)", "the smaller; NaN where either is", of_two<minimum>, kLoose},
+    {"elementwise", "maximum(x, y)", "the larger; MAX of the op table", from<maximum>, kLoose},
+    {"elementwise", "minimum(x, y)", "the smaller; NaN where either is", from<minimum>, kLoose},
     {"elementwise", "cast(x, to=...)", "converted to a type",
      [](const Call& c) { return c.array("x").cast(c.dtype("to")); }, kLoose},
     {"elementwise", "bitcast(x, to=...)", "the same bits as a type of that size",
      [](const Call& c) { return c.array("x").bitcast(c.dtype("to")); }},
-    {"elementwise", "abs(x)", "maximum(x, -x)", [](const Call& c) { return abs(c.array("x")); },
-     kLoose},
-    {"elementwise", "relu(x)", "maximum(x, 0)", [](const Call& c) { return relu(c.array("x")); },
-     kLoose},
+    {"elementwise", "abs(x)", "maximum(x, -x)", from<abs>, kLoose},
+    {"elementwise", "relu(x)", "maximum(x, 0)", from<relu>, kLoose},
 
-    {"elementwise", "sign(x)", "-1, 1, 0, or NaN", [](const Call& c) { return sign(c.array("x")); },
-     kLoose},
+    {"elementwise", "sign(x)", "-1, 1, 0, or NaN", from<sign>, kLoose},
     {"elementwise", "remainder(x, y)", "x - y floor(x / y), with the sign of y, as Python's %",
-     of_two<remainder>},
-    {"elementwise", "floor_div(x, y)", "floor(x / y), as Python's //", of_two<floor_div>},
-    {"elementwise", "signbit(x)", "true for negative numbers, -0 and negative NaN",
-     [](const Call& c) { return signbit(c.array("x")); }},
-    {"elementwise", "copysign(x, y)", "x with the sign of y", of_two<copysign>},
+     from<remainder>},
+    {"elementwise", "floor_div(x, y)", "floor(x / y), as Python's //", from<floor_div>},
+    {"elementwise", "signbit(x)", "true for negative numbers, -0 and negative NaN", from<signbit>},
+    {"elementwise", "copysign(x, y)", "x with the sign of y", from<copysign>},
     {"elementwise", "round_half_away(x)", "the nearest whole number; ties away from 0",
-     [](const Call& c) { return round_half_away(c.array("x")); }},
-    {"elementwise", "next_after(x, y)", "the next float from x towards y", of_two<next_after>},
-    {"elementwise", "bit_and(x, y)", "of integers and bool", of_two<bit_and>},
-    {"elementwise", "bit_or(x, y)", "of integers and bool", of_two<bit_or>},
-    {"elementwise", "bit_not(x)", "of integers and bool",
-     [](const Call& c) { return bit_not(c.array("x")); }},
+     from<round_half_away>},
+    {"elementwise", "next_after(x, y)", "the next float from x towards y", from<next_after>},
+    {"elementwise", "bit_and(x, y)", "of integers and bool", from<bit_and>},
+    {"elementwise", "bit_or(x, y)", "of integers and bool", from<bit_or>},
+    {"elementwise", "bit_not(x)", "of integers and bool", from<bit_not>},
     {"elementwise", "shift_left(x, y)", "of integers; 0 if y is negative or not below the width",
-     of_two<shift_left>},
-    {"elementwise", "shift_right(x, y)", "as shift_left; fills with the sign", of_two<shift_right>},
+     from<shift_left>},
+    {"elementwise", "shift_right(x, y)", "as shift_left; fills with the sign", from<shift_right>},
     {"elementwise", "shift_right_logical(x, y)", "as shift_left; fills with zeros",
-     of_two<shift_right_logical>},
-    {"elementwise", "popcount(x)", "the number of ones of an integer",
-     [](const Call& c) { return popcount(c.array("x")); }},
-    {"elementwise", "clz(x)", "the number of zeros above the first one of an integer",
-     [](const Call& c) { return clz(c.array("x")); }},
+     from<shift_right_logical>},
+    {"elementwise", "popcount(x)", "the number of ones of an integer", from<popcount>},
+    {"elementwise", "clz(x)", "the number of zeros above the first one of an integer", from<clz>},
 
     {"reduces", "sum(x, axis=all, keep=0, accumulate=own)", "sums, in a type of its own or another",
-     [](const Call& c) {
-       const Array x = c.array("x");
-       return sum(x, c.axes("axis", x), c.flag("keep"), c.maybe_dtype("accumulate"));
-     }},
-    {"reduces", "max(x, axis=all, keep=0)", "maxima", of_axes<max>, kLoose},
-    {"reduces", "min(x, axis=all, keep=0)", "minima: -max(-x), of integers ~max(~x)", of_axes<min>,
+     from<sum>},
+    {"reduces", "max(x, axis=all, keep=0)", "maxima", from<max>, kLoose},
+    {"reduces", "min(x, axis=all, keep=0)", "minima: -max(-x), of integers ~max(~x)", from<min>,
      kLoose},
-    {"reduces", "mean(x, axis=all, keep=0)", "sum / n",
-     [](const Call& c) {
-       const Array x = c.array("x");
-       return mean(x, c.axes("axis", x), c.flag("keep"), c.way());
-     },
-     kLoose},
+    {"reduces", "mean(x, axis=all, keep=0)", "sum / n", from<mean>, kLoose},
     {"reduces", "var(x, axis=all, correction=0, keep=0)", "sum((x - mean)^2) / (n - correction)",
-     [](const Call& c) {
-       const Array x = c.array("x");
-       return var(x, c.axes("axis", x), c.axis("correction"), c.flag("keep"), c.way());
-     },
-     kLoose},
-    {"reduces", "std(x, axis=all, correction=0, keep=0)", "sqrt(var)",
-     [](const Call& c) {
-       const Array x = c.array("x");
-       return std_of(x, c.axes("axis", x), c.axis("correction"), c.flag("keep"), c.way());
-     },
-     kLoose},
+     from<var>, kLoose},
+    {"reduces", "std(x, axis=all, correction=0, keep=0)", "sqrt(var)", from<std_of>, kLoose},
     {"reduces", "logsumexp(x, axis=-1)",
-     "log(sum(exp(x - m))) + m, with m the maximum, or 0 where that is infinite",
-     [](const Call& c) { return logsumexp(c.array("x"), c.axis("axis"), c.way()); }, kLoose},
-    {"reduces", "cumsum(x, axis=-1)", "running sums, each a sum under a mask",
-     [](const Call& c) { return cumsum(c.array("x"), c.axis("axis"), c.way()); }},
-    {"reduces", "prod(x, axis=all, keep=0)", "products, in any order",
-     [](const Call& c) {
-       const Array x = c.array("x");
-       return prod(x, c.axes("axis", x), c.flag("keep"), c.way());
-     }},
-    {"reduces", "cumprod(x, axis=-1)", "running products",
-     [](const Call& c) { return cumprod(c.array("x"), c.axis("axis"), c.way()); }},
-    {"reduces", "any(x, axis=all, keep=0)", "true where an element is nonzero", of_axes<any>},
-    {"reduces", "all(x, axis=all, keep=0)", "true where all elements are nonzero", of_axes<all>},
+     "log(sum(exp(x - m))) + m, with m the maximum, or 0 where that is infinite", from<logsumexp>,
+     kLoose},
+    {"reduces", "cumsum(x, axis=-1)", "running sums, each a sum under a mask", from<cumsum>},
+    {"reduces", "prod(x, axis=all, keep=0)", "products, in any order", from<prod>},
+    {"reduces", "cumprod(x, axis=-1)", "running products", from<cumprod>},
+    {"reduces", "any(x, axis=all, keep=0)", "true where an element is nonzero", from<any>},
+    {"reduces", "all(x, axis=all, keep=0)", "true where all elements are nonzero", from<all>},
     {"reduces", "count_nonzero(x, axis=all, keep=0)", "the number of nonzero elements, int64",
-     of_axes<count_nonzero>},
+     from<count_nonzero>},
 
     {"order", "argmax(x, axis=all, keep=0, last=0)",
      "the position of the maximum, int64: of NaN if there is one; of ties the first, or the last",
-     arg_of<argmax>},
+     from<argmax>},
     {"order", "argmin(x, axis=all, keep=0, last=0)", "the position of the minimum, as argmax",
-     arg_of<argmin>},
-    {"order", "cummax(x, axis=-1)", "running maxima", of_axis<cummax>, kLoose},
-    {"order", "cummin(x, axis=-1)", "running minima", of_axis<cummin>, kLoose},
+     from<argmin>},
+    {"order", "cummax(x, axis=-1)", "running maxima", from<cummax>, kLoose},
+    {"order", "cummin(x, axis=-1)", "running minima", from<cummin>, kLoose},
     {"order", "cummax_index(x, axis=-1)", "their positions, int64, the last of ties",
-     of_axis<cummax_index>},
+     from<cummax_index>},
     {"order", "cummin_index(x, axis=-1)", "their positions, int64, the last of ties",
-     of_axis<cummin_index>},
-    {"order", "sort(x, axis=-1, descending=0)", "stable; NaN is the largest", sorted_of<sort>},
+     from<cummin_index>},
+    {"order", "sort(x, axis=-1, descending=0)", "stable; NaN is the largest", from<sort>},
     {"order", "argsort(x, axis=-1, descending=0)", "the positions of the sorted elements, int64",
-     sorted_of<argsort>},
-    {"order", "top_k(x, k=..., axis=-1, largest=1)", "the first k sorted elements", top_of<top_k>},
+     from<argsort>},
+    {"order", "top_k(x, k=..., axis=-1, largest=1)", "the first k sorted elements", from<top_k>},
     {"order", "top_k_index(x, k=..., axis=-1, largest=1)",
-     "their positions, int64, the lower of ties", top_of<top_k_index>},
-    {"order", "hardmax(x, axis=-1)", "1 at the first maximum, else 0", of_axis<hardmax>},
+     "their positions, int64, the lower of ties", from<top_k_index>},
+    {"order", "hardmax(x, axis=-1)", "1 at the first maximum, else 0", from<hardmax>},
     {"order", "searchsorted(sorted, x, right=0)", "the number of elements below x, or not above it",
-     [](const Call& c) { return searchsorted(c.array("sorted"), c.array("x"), c.flag("right")); }},
+     from<searchsorted>},
 
-    {"rows", "softmax(x, axis=-1)", "exp(x - max) / sum(exp(x - max))",
-     [](const Call& c) { return softmax(c.array("x"), c.axis("axis"), c.way()); }, kLoose},
-    {"rows", "log_softmax(x, axis=-1)", "x - max - log(sum(exp(x - max)))",
-     [](const Call& c) { return log_softmax(c.array("x"), c.axis("axis"), c.way()); }, kLoose},
-    {"rows", "layer_norm(x, w?, b?, eps=1e-5)", "(x - mean) * rsqrt(var + eps) * w + b",
-     [](const Call& c) {
-       return layer_norm(c.array("x"), c.maybe("w"), c.maybe("b"), c.array("eps"), c.way());
-     },
+    {"rows", "softmax(x, axis=-1)", "exp(x - max) / sum(exp(x - max))", from<softmax>, kLoose},
+    {"rows", "log_softmax(x, axis=-1)", "x - max - log(sum(exp(x - max)))", from<log_softmax>,
      kLoose},
+    {"rows", "layer_norm(x, w?, b?, eps=1e-5)", "(x - mean) * rsqrt(var + eps) * w + b",
+     from<layer_norm>, kLoose},
     {"rows", "group_norm(x, w?, b?, groups=..., eps=1e-5)",
      "(x - mean) * rsqrt(var + eps) * w + b of each group of channels, axis 1",
-     [](const Call& c) {
-       return group_norm(c.array("x"), c.integer("groups"), c.maybe("w"), c.maybe("b"),
-                         c.array("eps"), c.way());
-     },
-     kLoose},
+     from<group_norm, 0, 3, 1, 2, 4>, kLoose},
     {"rows", "instance_norm(x, w?, b?, eps=1e-5)", "group_norm of each channel alone",
      [](const Call& c) {
        const Array x = c.array("x");
@@ -323,30 +247,18 @@ const Definition kNamed[] = {
                          c.array("eps"), c.way());
      },
      kLoose},
-    {"rows", "rms_norm(x, w?, eps=1e-6)", "x * rsqrt(mean(x*x) + eps) * w",
-     [](const Call& c) { return rms_norm(c.array("x"), c.maybe("w"), c.array("eps"), c.way()); },
-     kLoose},
+    {"rows", "rms_norm(x, w?, eps=1e-6)", "x * rsqrt(mean(x*x) + eps) * w", from<rms_norm>, kLoose},
     {"rows", "batch_norm(x, mean, var, w?, b?, eps=1e-5)",
-     "(x - mean) * rsqrt(var + eps) * w + b of each channel, axis 1",
-     [](const Call& c) {
-       return batch_norm(c.array("x"), c.array("mean"), c.array("var"), c.maybe("w"), c.maybe("b"),
-                         c.array("eps"), c.way());
-     },
-     kLoose},
+     "(x - mean) * rsqrt(var + eps) * w + b of each channel, axis 1", from<batch_norm>, kLoose},
     {"rows", "local_response_norm(x, size=..., alpha=1e-4, beta=0.75, k=1)",
      "x / (k + alpha mean(x*x))^beta, of the channels around each, axis 1",
-     [](const Call& c) {
-       return local_response_norm(c.array("x"), c.integer("size"), c.array("alpha"),
-                                  c.array("beta"), c.array("k"));
-     },
-     kLoose},
+     from<local_response_norm>, kLoose},
     {"rows", "masked_softmax(x, mask, axis=-1, empty=nan)",
-     "softmax where the mask is true, or of x + mask", masked_softmax_of, kLoose},
+     "softmax where the mask is true, or of x + mask", from<masked_softmax>, kLoose},
 
     {"products", "matmul(a, b, transpose_a=0, transpose_b=0, accumulate=own)",
      "(.., n, k) by (.., k, m)", matmul_of},
-    {"products", "linear(x, w, b?)", "x w^T + b; w: (out, in)",
-     [](const Call& c) { return linear(c.array("x"), c.array("w"), c.maybe("b"), c.way()); }},
+    {"products", "linear(x, w, b?)", "x w^T + b; w: (out, in)", from<linear>},
     {"products", "attention_scores(q, k, mask?, causal=0, scale?)",
      "q k^T scale, scale 1/sqrt(d); -inf where masked",
      [](const Call& c) {
@@ -407,18 +319,9 @@ const Definition kNamed[] = {
     {"windows", "grid_sample(x, grid, mode=bilinear, padding_mode=zeros, align_corners=0)",
      "x at positions from -1 to 1; nearest, bicubic; border, reflection", grid_sample_of, kLoose},
     {"windows", "affine_grid(theta, size=..., align_corners=0)",
-     "theta times the positions of size=[rows, columns]",
-     [](const Call& c) {
-       return affine_grid(c.array("theta"), c.sizes("size"), c.flag("align_corners"));
-     },
-     kLoose},
+     "theta times the positions of size=[rows, columns]", from<affine_grid>, kLoose},
     {"windows", "roi_align(x, rois, batch, size=..., scale=1, sampling_ratio=..., aligned=1)",
-     "means of bilinear samples in the bins of boxes",
-     [](const Call& c) {
-       return roi_align(c.array("x"), c.array("rois"), c.array("batch"), c.sizes("size"),
-                        c.array("scale"), c.integer("sampling_ratio"), c.flag("aligned"));
-     },
-     kLoose},
+     "means of bilinear samples in the bins of boxes", from<roi_align>, kLoose},
     {"windows", "interpolate(x, size=..., mode=nearest, align_corners=0)",
      "of the last axes; nearest_exact, linear, bilinear, trilinear, bicubic", interpolate_of,
      kLoose},
@@ -431,16 +334,12 @@ const Definition kNamed[] = {
        return fold(c.array("x"), c.sizes("output_size"), c.sizes("size"), window_of(c, true));
      }},
     {"windows", "windows(x, size=..., stride=1, dilation=1)",
-     "windows over the last axes, as new axes behind them",
-     [](const Call& c) {
-       return windows(c.array("x"), c.sizes("size"), c.sizes("stride"), c.sizes("dilation"));
-     }},
+     "windows over the last axes, as new axes behind them", from<windows>},
 
     {"reads", "reshape(x, shape=...)", "the same elements; -1: inferred",
      [](const Call& c) { return c.array("x").reshape(c.sizes("shape")); }},
     {"reads", "permute(x, order=...)", "axis i is axis order[i] of x", permute_of},
-    {"reads", "transpose(x, a=-2, b=-1)", "two axes exchanged",
-     [](const Call& c) { return transpose(c.array("x"), c.axis("a"), c.axis("b")); }},
+    {"reads", "transpose(x, a=-2, b=-1)", "two axes exchanged", from<transpose>},
     {"reads", "expand(x, shape=...)", "axes of size 1 grow",
      [](const Call& c) { return c.array("x").expand(c.sizes("shape")); }},
     {"reads", "pad(x, before=..., after=..., value=0, mode=constant)",
@@ -448,22 +347,14 @@ const Definition kNamed[] = {
     {"reads", "slice(x, begin=..., end=...)", "[begin, end) of the last axes", slice_of},
     {"reads", "stride(x, steps=...)", "every n-th of each axis; negative: from the end",
      [](const Call& c) { return c.array("x").stride(c.sizes("steps")); }},
-    {"reads", "flip(x, axis=all)", "from the end",
-     [](const Call& c) {
-       const Array x = c.array("x");
-       return flip(x, c.axes("axis", x));
-     }},
-    {"reads", "roll(x, shift=..., axis=-1)", "rotated along an axis",
-     [](const Call& c) { return roll(c.array("x"), c.integer("shift"), c.axis("axis")); }},
-    {"reads", "repeat(x, times=..., axis=-1)", "each element repeated",
-     [](const Call& c) { return repeat(c.array("x"), c.integer("times"), c.axis("axis")); }},
-    {"reads", "concat(x, y, axis=0)", "joined along an axis",
-     [](const Call& c) { return concat(c.array("x"), c.array("y"), c.axis("axis")); }},
-    {"reads", "tile(x, times=...)", "the whole array repeated along each axis",
-     [](const Call& c) { return tile(c.array("x"), c.sizes("times")); }},
-    {"reads", "diff(x, axis=-1)", "x[i + 1] - x[i]", of_axis<diff>},
+    {"reads", "flip(x, axis=all)", "from the end", from<flip>},
+    {"reads", "roll(x, shift=..., axis=-1)", "rotated along an axis", from<roll>},
+    {"reads", "repeat(x, times=..., axis=-1)", "each element repeated", from<repeat>},
+    {"reads", "concat(x, y, axis=0)", "joined along an axis", from<concat>},
+    {"reads", "tile(x, times=...)", "the whole array repeated along each axis", from<tile>},
+    {"reads", "diff(x, axis=-1)", "x[i + 1] - x[i]", from<diff>},
     {"reads", "center_crop_pad(x, size=...)", "the middle of the last axes, or zeros around them",
-     [](const Call& c) { return center_crop_pad(c.array("x"), c.sizes("size")); }},
+     from<center_crop_pad>},
     {"reads", "depth_to_space(x, block=..., mode=dcr)",
      "(.., b b c, h, w) to (.., c, h b, w b); crd: of (.., c b b, h, w)", depth_to_space_of<false>},
     {"reads", "space_to_depth(x, block=..., mode=dcr)", "its inverse", depth_to_space_of<true>},
@@ -472,17 +363,11 @@ const Definition kNamed[] = {
      [](const Call& c) {
        return c.array("x").as_strided(c.sizes("shape"), c.sizes("strides"), c.integer("offset"));
      }},
-    {"reads", "diagonal(x)", "of a matrix", [](const Call& c) { return diagonal(c.array("x")); }},
-    {"reads", "tril(x, diagonal=0)", "0 above the diagonal",
-     [](const Call& c) { return tril(c.array("x"), c.integer("diagonal")); }},
-    {"reads", "triu(x, diagonal=0)", "0 below the diagonal",
-     [](const Call& c) { return triu(c.array("x"), c.integer("diagonal")); }},
-    {"reads", "arange(size=..., dtype=i32)", "0, 1, 2, ...",
-     [](const Call& c) { return arange(c.integer("size"), c.dtype("dtype")); }},
-    {"reads", "one_hot(index, classes=..., dtype=f32)", "1 at the index, else 0",
-     [](const Call& c) {
-       return one_hot(c.array("index"), c.integer("classes"), c.dtype("dtype"));
-     }},
+    {"reads", "diagonal(x)", "of a matrix", from<diagonal>},
+    {"reads", "tril(x, diagonal=0)", "0 above the diagonal", from<tril>},
+    {"reads", "triu(x, diagonal=0)", "0 below the diagonal", from<triu>},
+    {"reads", "arange(size=..., dtype=i32)", "0, 1, 2, ...", from<arange>},
+    {"reads", "one_hot(index, classes=..., dtype=f32)", "1 at the index, else 0", from<one_hot>},
     {"reads", "gather(table, index, checked=0)",
      "rows of a table; outside it zeros, or an error with checked=1",
      [](const Call& c) {
@@ -490,43 +375,24 @@ const Definition kNamed[] = {
                      c.flag("checked") ? Outside::Error : Outside::Zero);
      }},
     {"reads", "take_along(x, index, axis=-1)", "x[index[i, j], j]: the index along an axis",
-     [](const Call& c) { return take_along(c.array("x"), c.array("index"), c.axis("axis")); }},
-    {"reads", "index_select(x, index, axis=0)", "places on an axis",
-     [](const Call& c) { return index_select(c.array("x"), c.array("index"), c.axis("axis")); }},
+     from<take_along>},
+    {"reads", "index_select(x, index, axis=0)", "places on an axis", from<index_select>},
     {"reads", "gather_nd(x, index, batch_dims=0)", "x[index[i]] of rows of positions",
-     [](const Call& c) {
-       return gather_nd(c.array("x"), c.array("index"), c.integer("batch_dims"));
-     }},
+     from<gather_nd>},
     {"reads", "dynamic_slice(x, start, size=...)", "elements from positions that are moved to fit",
-     [](const Call& c) { return dynamic_slice(c.array("x"), c.array("start"), c.sizes("size")); }},
+     from<dynamic_slice>},
     {"reads", "dynamic_update_slice(x, updates, start)", "x with such a part replaced",
-     [](const Call& c) {
-       return dynamic_update_slice(c.array("x"), c.array("updates"), c.array("start"));
-     }},
+     from<dynamic_update_slice>},
     {"reads", "reverse_sequence(x, lengths, time_axis=0, batch_axis=1)",
-     "the first lengths[b] elements in reverse",
-     [](const Call& c) {
-       return reverse_sequence(c.array("x"), c.array("lengths"), c.axis("time_axis"),
-                               c.axis("batch_axis"));
-     }},
+     "the first lengths[b] elements in reverse", from<reverse_sequence>},
 
     {"scatters", "scatter(x, index, updates, axis=0, reduce=none)",
      "x with updates[i, j] at (index[i, j], j); reduce: none (the last), add, max, min, mul",
-     [](const Call& c) {
-       return scatter(c.array("x"), c.array("index"), c.array("updates"), c.axis("axis"),
-                      combine_of(c));
-     },
-     kLoose},
+     from<scatter>, kLoose},
     {"scatters", "scatter_nd(x, index, updates, reduce=none)", "x with updates[i] at x[index[i]]",
-     [](const Call& c) {
-       return scatter_nd(c.array("x"), c.array("index"), c.array("updates"), combine_of(c));
-     },
-     kLoose},
+     from<scatter_nd>, kLoose},
     {"scatters", "index_add(x, index, updates, axis=0)",
-     "x with updates added to places on an axis",
-     [](const Call& c) {
-       return index_add(c.array("x"), c.array("index"), c.array("updates"), c.axis("axis"));
-     }},
+     "x with updates added to places on an axis", from<index_add>},
     {"scatters", "segment_sum(x, index, segments=...)", "sums of the rows with one position",
      segments_of<Combine::Add>},
     {"scatters", "segment_max(x, index, segments=...)", "-inf, or the least integer, of none",
@@ -536,11 +402,7 @@ const Definition kNamed[] = {
     {"scatters", "segment_prod(x, index, segments=...)", "1 of none",
      segments_of<Combine::Multiply>, kLoose},
     {"scatters", "embedding_bag(table, index, w?, mode=mean)",
-     "rows of a table: the sum, weighted or not, mean or max of each bag",
-     [](const Call& c) {
-       return embedding_bag(c.array("table"), c.array("index"), c.maybe("w"),
-                            static_cast<Bag>(c.choice("mode", kBags)), c.way());
-     },
+     "rows of a table: the sum, weighted or not, mean or max of each bag", from<embedding_bag>,
      kLoose},
     {"scatters", "select_and_scatter(x, gradient, size=..., stride=1, padding=0)",
      "the gradient of each window added to its first maximum; one size per axis",
@@ -552,24 +414,12 @@ const Definition kNamed[] = {
     {"quantization", "quantize(x, scale, zero_point?, to=own, axis=1, block=0)",
      "round(x / scale) + zero_point, saturated; own: of zero_point, or u8; scales: one, along an "
      "axis, or for blocks of it",
-     [](const Call& c) {
-       return quantize(c.array("x"), c.array("scale"), c.maybe("zero_point"), c.maybe_dtype("to"),
-                       blocks_of(c), c.way());
-     },
-     kLoose},
+     from<quantize>, kLoose},
     {"quantization", "dequantize(x, scale, zero_point?, axis=1, block=0)",
-     "(x - zero_point) * scale, of the type of scale",
-     [](const Call& c) {
-       return dequantize(c.array("x"), c.array("scale"), c.maybe("zero_point"), blocks_of(c));
-     }},
+     "(x - zero_point) * scale, of the type of scale", from<dequantize>},
     {"quantization",
      "fake_quantize(x, scale, zero_point?, quant_min=-128, quant_max=127, axis=1, block=0)",
-     "quantized to the levels from quant_min to quant_max, and back",
-     [](const Call& c) {
-       return fake_quantize(c.array("x"), c.array("scale"), c.maybe("zero_point"),
-                            c.integer("quant_min"), c.integer("quant_max"), blocks_of(c), c.way());
-     },
-     kLoose},
+     "quantized to the levels from quant_min to quant_max, and back", from<fake_quantize>, kLoose},
     {"quantization", "dequantize_q8_0(q, scale?)", "ggml's blocks of 32 int8",
      dequantize_ggml_of<8>},
     {"quantization", "dequantize_q4_0(q, scale?)", "ggml's blocks of 32 numbers of 4 bits",

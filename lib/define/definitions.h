@@ -18,6 +18,12 @@ struct Word {
 };
 using Given = std::variant<Array, Sizes, Word>;
 
+struct Parameter {
+  std::string name;
+  bool is_array = false, required = false;
+  std::string fallback;  // default of an optional value
+};
+
 /// The arguments of one call by parameter name. Numbers are Arrays that are a `number`. Members
 /// throw ParseError if an argument is of another kind.
 class Call {
@@ -40,10 +46,22 @@ class Call {
   std::size_t choice(std::string_view name, std::span<const std::string_view> words) const;
   const Way& way() const { return way_; }
 
+  /// The same call, of a definition with these parameters.
+  Call of(std::vector<Parameter> parameters) const {
+    Call call = *this;
+    call.parameters_ = std::move(parameters);
+    return call;
+  }
+  /// The name of its parameter there; empty behind the last one.
+  std::string_view parameter(std::size_t place) const {
+    return place < parameters_.size() ? std::string_view(parameters_[place].name) : "";
+  }
+
  private:
   const Given* find(std::string_view name) const;
   std::map<std::string, Given, std::less<>> given_;
   Way way_;
+  std::vector<Parameter> parameters_;
 };
 
 /// A named operation. Its signature is printed and used to parse calls: "x" is a required array,
@@ -58,11 +76,6 @@ struct Definition {
   bool is_loose = false;
 
   std::string_view name() const;
-};
-struct Parameter {
-  std::string name;
-  bool is_array = false, required = false;
-  std::string fallback;  // default of an optional value
 };
 std::vector<Parameter> parameters(const Definition& definition);
 /// The parameter with this name, or the one that libraries call so: `dim` is `axis`. Throws

@@ -1,46 +1,25 @@
-#include "touchstone/define/definitions.h"
+#include "touchstone/define/parts.h"
 
 namespace touchstone::define {
 namespace {
 
 constexpr bool kMayDiffer = true;  // Definition::is_loose
-constexpr std::string_view kReductions[] = {"none", "mean", "sum", "batchmean"};
 
-Reduction reduction_of(const Call& c, std::size_t choices = 3) {
-  return static_cast<Reduction>(c.choice("reduction", std::span(kReductions).first(choices)));
-}
-
-template <Array (*F)(const Array&)>
-Array of_one(const Call& c) {
-  return F(c.array("x"));
-}
-template <Array (*F)(const Array&, const Array&)>
-Array of_alpha(const Call& c) {
-  return F(c.array("x"), c.array("alpha"));
-}
 template <NamedFunction F, bool SecondGates>
 Array gated_of(const Call& c) {
   return gated(F, c.array("x"), c.maybe("y"), c.axis("axis"), SecondGates);
 }
-Array clamp_of(const Call& c) { return clamp(c.array("x"), c.maybe("low"), c.maybe("high")); }
 
-template <Array (*F)(const Array&, const Array&, Reduction, const Way&)>
-Array loss_of(const Call& c) {
-  return F(c.array("x"), c.array("target"), reduction_of(c), c.way());
-}
 template <Array (*F)(const Array&, const Array&, const ClassLossArgs&, const Way&)>
 Array class_loss_of(const Call& c, double label_smoothing) {
   return F(c.array("x"), c.array("target"),
-           {c.maybe("weight"), c.integer("ignore_index"), label_smoothing, reduction_of(c)},
+           {c.maybe("weight"), c.integer("ignore_index"), label_smoothing, argument<Reduction>(c, "reduction")},
            c.way());
 }
 
-CellWeights weights_of(const Call& c) {
-  return {c.array("w_ih"), c.array("w_hh"), c.maybe("b_ih"), c.maybe("b_hh")};
-}
 template <bool GivesC>
 Array lstm_of(const Call& c) {
-  return lstm_cell(c.array("x"), c.array("h"), c.array("c"), weights_of(c), GivesC, c.way());
+  return lstm_cell(c.array("x"), c.array("h"), c.array("c"), argument<CellWeights>(c, ""), GivesC, c.way());
 }
 
 constexpr std::string_view kTanhOrRelu[] = {"tanh", "relu"}, kOneOrTwo[] = {"1", "2"};
@@ -73,51 +52,43 @@ const Definition kLayers[] = {
     {"formulas", "cosine_similarity(x, y, axis=1, eps=1e-8)", "sum(x * y, axis=axis) / (maximum(l2_norm(x, axis=axis), eps) * maximum(l2_norm(y, axis=axis), eps))", nullptr, kMayDiffer},
     {"formulas", "pairwise_distance(x, y, eps=1e-6, keep=0)", "l2_norm(x - y + eps, axis=-1, keep=keep)", nullptr, kMayDiffer},
 
-    {"activations", "leaky_relu(x, slope=0.01)", "x > 0 ? x : slope x",
-     [](const Call& c) { return leaky_relu(c.array("x"), c.array("slope")); }, kMayDiffer},
-    {"activations", "prelu(x, slope)", "leaky_relu; slope: one number or (channels), axis 1",
-     [](const Call& c) { return prelu(c.array("x"), c.array("slope")); }, kMayDiffer},
-    {"activations", "elu(x, alpha=1)", "x > 0 ? x : alpha expm1(x)", of_alpha<elu>, kMayDiffer},
-    {"activations", "celu(x, alpha=1)", "x > 0 ? x : alpha expm1(x / alpha)", of_alpha<celu>, kMayDiffer},
-    {"activations", "selu(x)", "1.0507 (x > 0 ? x : 1.6733 expm1(x))", of_one<selu>, kMayDiffer},
-    {"activations", "clamp(x, low?, high?)", "min(max(x, low), high)", clamp_of, kMayDiffer},
-    {"activations", "hardtanh(x, low=-1, high=1)", "clamp", clamp_of, kMayDiffer},
+    {"activations", "leaky_relu(x, slope=0.01)", "x > 0 ? x : slope x", from<leaky_relu>, kMayDiffer},
+    {"activations", "prelu(x, slope)", "leaky_relu; slope: one number or (channels), axis 1", from<prelu>, kMayDiffer},
+    {"activations", "elu(x, alpha=1)", "x > 0 ? x : alpha expm1(x)", from<elu>, kMayDiffer},
+    {"activations", "celu(x, alpha=1)", "x > 0 ? x : alpha expm1(x / alpha)", from<celu>, kMayDiffer},
+    {"activations", "selu(x)", "1.0507 (x > 0 ? x : 1.6733 expm1(x))", from<selu>, kMayDiffer},
+    {"activations", "clamp(x, low?, high?)", "min(max(x, low), high)", from<clamp>, kMayDiffer},
+    {"activations", "hardtanh(x, low=-1, high=1)", "clamp", from<clamp>, kMayDiffer},
     {"activations", "relu6(x)", "clamp(x, 0, 6)",
      [](const Call& c) { return clamp(c.array("x"), Array::number("0"), Array::number("6")); }, kMayDiffer},
-    {"activations", "hardsigmoid(x)", "relu6(x + 3) / 6",
-     [](const Call& c) { return hardsigmoid(c.array("x"), c.way()); }, kMayDiffer},
-    {"activations", "hardswish(x)", "x relu6(x + 3) / 6",
-     [](const Call& c) { return hardswish(c.array("x"), c.way()); }, kMayDiffer},
-    {"activations", "mish(x)", "x tanh(softplus(x))", of_one<mish>, kMayDiffer},
-    {"activations", "softsign(x)", "x / (1 + |x|)", of_one<softsign>, kMayDiffer},
-    {"activations", "logsigmoid(x)", "-softplus(-x)", of_one<logsigmoid>, kMayDiffer},
-    {"activations", "threshold(x, threshold=..., value=...)", "value where x <= threshold, else x",
-     [](const Call& c) { return threshold(c.array("x"), c.array("threshold"), c.array("value")); }},
+    {"activations", "hardsigmoid(x)", "relu6(x + 3) / 6", from<hardsigmoid>, kMayDiffer},
+    {"activations", "hardswish(x)", "x relu6(x + 3) / 6", from<hardswish>, kMayDiffer},
+    {"activations", "mish(x)", "x tanh(softplus(x))", from<mish>, kMayDiffer},
+    {"activations", "softsign(x)", "x / (1 + |x|)", from<softsign>, kMayDiffer},
+    {"activations", "logsigmoid(x)", "-softplus(-x)", from<logsigmoid>, kMayDiffer},
+    {"activations", "threshold(x, threshold=..., value=...)", "value where x <= threshold, else x", from<threshold>},
     {"activations", "glu(x, y?, axis=-1)", "x sigmoid(y); without y, the halves of x", gated_of<NamedFunction::Sigmoid, true>, kMayDiffer},
     {"activations", "swiglu(x, y?, axis=-1)", "silu(x) y; without y, the halves of x", gated_of<NamedFunction::Silu, false>, kMayDiffer},
     {"activations", "geglu(x, y?, axis=-1)", "gelu(x) y; without y, the halves of x", gated_of<NamedFunction::Gelu, false>, kMayDiffer},
-    {"activations", "dropout(x, kept, p=0.5)", "x / (1 - p) where kept, a bool; a float is a factor",
-     [](const Call& c) { return dropout(c.array("x"), c.array("kept"), c.real("p")); }, kMayDiffer},
+    {"activations", "dropout(x, kept, p=0.5)", "x / (1 - p) where kept, a bool; a float is a factor", from<dropout>, kMayDiffer},
 
     {"losses", "cross_entropy(x, target, weight?, ignore_index=-100, label_smoothing=0, reduction=none)",
      "-log_softmax(x) at the target; x: (n, classes, ...), target: (n, ...)",
      [](const Call& c) { return class_loss_of<cross_entropy>(c, c.real("label_smoothing")); }, kMayDiffer},
     {"losses", "nll_loss(x, target, weight?, ignore_index=-100, reduction=none)", "-x at the target",
      [](const Call& c) { return class_loss_of<nll_loss>(c, 0); }, kMayDiffer},
-    {"losses", "mse_loss(x, target, reduction=none)", "(x - target)^2", loss_of<mse_loss>, kMayDiffer},
-    {"losses", "l1_loss(x, target, reduction=none)", "|x - target|", loss_of<l1_loss>, kMayDiffer},
+    {"losses", "mse_loss(x, target, reduction=none)", "(x - target)^2", from<mse_loss>, kMayDiffer},
+    {"losses", "l1_loss(x, target, reduction=none)", "|x - target|", from<l1_loss>, kMayDiffer},
     {"losses", "smooth_l1_loss(x, target, beta=1, reduction=none)", "d^2 / (2 beta) where d = |x - target| < beta, else d - beta/2",
-     [](const Call& c) { return smooth_l1_loss(c.array("x"), c.array("target"), c.array("beta"), reduction_of(c), c.way()); }, kMayDiffer},
+     from<smooth_l1_loss>, kMayDiffer},
     {"losses", "huber_loss(x, target, delta=1, reduction=none)", "d^2 / 2 where d = |x - target| < delta, else delta (d - delta/2)",
-     [](const Call& c) { return huber_loss(c.array("x"), c.array("target"), c.array("delta"), reduction_of(c), c.way()); }, kMayDiffer},
+     from<huber_loss>, kMayDiffer},
     {"losses", "binary_cross_entropy(x, target, weight?, reduction=none)", "-t log(x) - (1 - t) log(1 - x), logarithms at least -100",
-     [](const Call& c) { return binary_cross_entropy(c.array("x"), c.array("target"), c.maybe("weight"), reduction_of(c), c.way()); }, kMayDiffer},
+     from<binary_cross_entropy>, kMayDiffer},
     {"losses", "binary_cross_entropy_with_logits(x, target, weight?, pos_weight?, reduction=none)", "the same of sigmoid(x)",
-     [](const Call& c) {
-       return binary_cross_entropy_with_logits(c.array("x"), c.array("target"), c.maybe("weight"), c.maybe("pos_weight"), reduction_of(c), c.way());
-     }, kMayDiffer},
+     from<binary_cross_entropy_with_logits>, kMayDiffer},
     {"losses", "kl_div(x, target, log_target=0, reduction=none)", "t log(t) - t x, of log-probabilities x; batchmean: sum / n",
-     [](const Call& c) { return kl_div(c.array("x"), c.array("target"), c.flag("log_target"), reduction_of(c, 4), c.way()); }, kMayDiffer},
+     [](const Call& c) { return kl_div(c.array("x"), c.array("target"), c.flag("log_target"), static_cast<Reduction>(c.choice("reduction", kReductions)), c.way()); }, kMayDiffer},
 
     {"losses", "hinge_embedding_loss(x, target, margin=1, reduction=none)", "where(target == 1, 0, maximum(margin - x, 0)) + where(target == -1, 0, x)", nullptr, kMayDiffer},
     {"losses", "margin_ranking_loss(x, y, target, margin=0, reduction=none)", "maximum(margin - target * (x - y), 0)", nullptr, kMayDiffer},
@@ -131,20 +102,17 @@ const Definition kLayers[] = {
      [](const Call& c) { return multi_margin_loss(c.array("x"), c.array("target"), c.choice("p", kOneOrTwo) == 1, c.array("margin"), reduction_of(c), c.way()); }, kMayDiffer},
 
     {"cells", "rnn_cell(x, h, w_ih, w_hh, b_ih?, b_hh?, activation=tanh)", "tanh or relu of W_ih x + b_ih + W_hh h + b_hh",
-     [](const Call& c) { return rnn_cell(c.array("x"), c.array("h"), weights_of(c), c.choice("activation", kTanhOrRelu) == 1, c.way()); }, kMayDiffer},
+     [](const Call& c) { return rnn_cell(c.array("x"), c.array("h"), argument<CellWeights>(c, ""), c.choice("activation", kTanhOrRelu) == 1, c.way()); }, kMayDiffer},
     {"cells", "lstm_cell(x, h, c, w_ih, w_hh, b_ih?, b_hh?)", "h'; rows of the weights: i, f, g, o", lstm_of<false>, kMayDiffer},
     {"cells", "lstm_cell_c(x, h, c, w_ih, w_hh, b_ih?, b_hh?)", "c' of the same", lstm_of<true>, kMayDiffer},
     {"cells", "gru_cell(x, h, w_ih, w_hh, b_ih?, b_hh?, linear_before_reset=1)", "h'; rows of the weights: r, z, n",
-     [](const Call& c) { return gru_cell(c.array("x"), c.array("h"), weights_of(c), c.flag("linear_before_reset"), c.way()); }, kMayDiffer},
+     from<gru_cell, 0, 1, 2, 6>, kMayDiffer},
 
-    {"pairs", "rope(x, cos, sin, interleaved=0)", "pairs rotated: (i, i + d/2), or (2i, 2i + 1)",
-     [](const Call& c) { return rope(c.array("x"), c.array("cos"), c.array("sin"), c.flag("interleaved"), c.way()); }, kMayDiffer},
-    {"pairs", "complex_mul(x, y)", "of pairs (real, imaginary) on the last axis",
-     [](const Call& c) { return complex_mul(c.array("x"), c.array("y")); }, kMayDiffer},
-    {"pairs", "complex_exp(x)", "e^x", of_one<complex_exp>, kMayDiffer},
-    {"pairs", "complex_abs(x)", "hypot(real, imaginary)", of_one<complex_abs>, kMayDiffer},
-    {"pairs", "complex_matmul(x, y)", "(.., n, k, 2) by (.., k, m, 2)",
-     [](const Call& c) { return complex_matmul(c.array("x"), c.array("y")); }, kMayDiffer},
+    {"pairs", "rope(x, cos, sin, interleaved=0)", "pairs rotated: (i, i + d/2), or (2i, 2i + 1)", from<rope>, kMayDiffer},
+    {"pairs", "complex_mul(x, y)", "of pairs (real, imaginary) on the last axis", from<complex_mul>, kMayDiffer},
+    {"pairs", "complex_exp(x)", "e^x", from<complex_exp>, kMayDiffer},
+    {"pairs", "complex_abs(x)", "hypot(real, imaginary)", from<complex_abs>, kMayDiffer},
+    {"pairs", "complex_matmul(x, y)", "(.., n, k, 2) by (.., k, m, 2)", from<complex_matmul>, kMayDiffer},
     {"pairs", "dft(x)", "sum of x[n] e^(-2 pi i k n / N); x: (.., N, 2)",
      [](const Call& c) { return dft(c.array("x"), false); }, kMayDiffer},
     {"pairs", "idft(x)", "sum of x[n] e^(2 pi i k n / N) / N",

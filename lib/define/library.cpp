@@ -101,6 +101,25 @@ Pairs whole_ranges(const Sizes& shape) {
   for (const std::int64_t size : shape) ranges.emplace_back(0, size);
   return ranges;
 }
+std::int64_t product_of(const Sizes& sizes) {
+  std::int64_t all = 1;
+  for (const std::int64_t size : sizes) all = checked_mul(all, size);
+  return all;
+}
+Axes last_axes(int count) {
+  Axes axes;
+  for (int i = -count; i < 0; ++i) axes.push_back(i);
+  return axes;
+}
+Array spaced(const Array& x, std::int64_t step, int at) {
+  const auto axis = static_cast<std::size_t>(x.rank() - at);
+  Sizes split = x.shape(), joined = x.shape();
+  split.insert(split.begin() + static_cast<std::ptrdiff_t>(axis) + 1, 1);
+  Pairs gaps(split.size());
+  gaps[axis + 1].second = step - 1;
+  joined[axis] = checked_mul(joined[axis], step);
+  return x.reshape(split).pad(gaps).reshape(joined);
+}
 Array with_axis(const Array& x, int at, std::int64_t size) {
   Sizes shape = x.shape();
   shape.insert(shape.begin() + at, 1);

@@ -41,7 +41,7 @@ Array running(const Array& rows, Op op) {
   const Array none = op == Op::Max ? least(rows) : count(0).cast(rows.dtype());
   const auto size = static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(n))));
   const std::int64_t blocks = (n + size - 1) / size;
-  Pairs behind(rows.shape().size()), within;
+  Pairs behind(rows.shape().size());
   behind.back().second = blocks * size - n;
   Sizes split = rows.shape();
   split.back() = blocks;
@@ -55,8 +55,7 @@ Array running(const Array& rows, Op op) {
   const Array all = Array::apply(op, {with_axis(whole, whole.rank()), up_to(parts, 0)});
   split.pop_back();
   split.back() = blocks * size;
-  for (const std::int64_t length : rows.shape()) within.emplace_back(0, length);
-  return all.reshape(split).shrink(within);
+  return all.reshape(split).shrink(whole_ranges(rows.shape()));
 }
 Array running_max(const Array& rows) { return running(rows, Op::Max); }
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "touchstone/define/library.h"
+#include "touchstone/define/parts.h"
 
 namespace touchstone::define {
 namespace {
@@ -107,9 +107,7 @@ Array roll(const Array& x, std::int64_t shift, int axis) {
   const auto at = static_cast<std::size_t>(axis_of(x, axis));
   const std::int64_t n = x.shape()[at], by = n == 0 ? 0 : floor_mod(shift, n);
   if (by == 0) return x;
-  Pairs last, first;
-  for (const std::int64_t size : x.shape()) last.emplace_back(0, size);
-  first = last;
+  Pairs last = whole_ranges(x.shape()), first = last;
   last[at].first = n - by;
   first[at].second = n - by;
   return concat(x.shrink(last), x.shrink(first), static_cast<int>(at));

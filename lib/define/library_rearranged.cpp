@@ -116,9 +116,8 @@ Array strassen(const Array& a, const Array& b) {
               m6 = matmul(a21 - a11, b11 + b12), m7 = matmul(a12 - a22, b21 + b22);
   const Array above = concat(m1 + m4 - m5 + m7, m3 + m5, m1.rank() - 1);
   const Array below = concat(m2 + m4, m1 - m2 + m3 + m6, m1.rank() - 1);
-  Pairs range;
   const Array whole = concat(above, below, m1.rank() - 2);
-  for (const std::int64_t size : whole.shape()) range.emplace_back(0, size);
+  Pairs range = whole_ranges(whole.shape());
   range[range.size() - 2].second = a.size(-2);
   range[range.size() - 1].second = b.size(-1);
   return whole.shrink(range);

@@ -175,9 +175,8 @@ Array take_along(const Array& x, const Array& index, int axis) {
 Array index_select(const Array& x, const Array& index, int axis) {
   const int at = axis_of(x, axis);
   const Array first = axis_first(x, at);
-  std::int64_t count = 1;
-  for (const std::int64_t size : index.shape()) count = checked_mul(count, size);
-  const Array place = position_of(index, x.size(at), "index_select").reshape({count});
+  const Array place =
+      position_of(index, x.size(at), "index_select").reshape({product_of(index.shape())});
   const Array rows = axis_back(picked(first, column(place, x.rank() - 1)), at);
   Sizes shape = x.shape();
   shape.erase(shape.begin() + at);
@@ -224,12 +223,6 @@ Array index_add(const Array& x, const Array& index, const Array& updates, int ax
 }
 
 namespace {
-
-std::int64_t product_of(const Sizes& sizes) {
-  std::int64_t all = 1;
-  for (const std::int64_t size : sizes) all = checked_mul(all, size);
-  return all;
-}
 
 // Of each row of the index: its place among the rows of the axes of x from `first` on, as a vector;
 // -1 if a position is outside.
@@ -391,15 +384,10 @@ Array spread_windows(Array y, const Sizes& size, const Sizes& stride, const Size
   const std::size_t axes = size.size(), lead = y.shape().size() - 2 * axes;
   for (std::size_t i = 0; i < axes; ++i) {
     const std::size_t at = lead + i;
-    Sizes split = y.shape();
-    split.insert(split.begin() + static_cast<std::ptrdiff_t>(at) + 1, 1);
-    Pairs gaps(split.size()), around(y.shape().size());
-    gaps[at + 1].second = stride[i] - 1;
-    Sizes joined = y.shape();
-    joined[at] = checked_mul(joined[at], stride[i]);
-    y = y.reshape(split).pad(gaps).reshape(joined);
+    y = spaced(y, stride[i], static_cast<int>(y.shape().size() - at));
+    Pairs around(y.shape().size());
     const std::int64_t total = checked_add(lengths[i], size[i] - 1), front = size[i] - 1;
-    around[at] = {front, std::max<std::int64_t>(total - front - joined[at], 0)};
+    around[at] = {front, std::max<std::int64_t>(total - front - y.shape()[at], 0)};
     y = y.pad(around);
     if (y.shape()[at] > total) {
       Pairs keep = whole_ranges(y.shape());
@@ -440,8 +428,7 @@ Array select_and_scatter(const Array& x, const Array& gradient, const Sizes& siz
         fmt::format("select_and_scatter: the gradient {} must be {}, an element for "
                     "each window of x {}",
                     str(gradient.shape()), str(outer), str(x.shape())));
-  std::int64_t places = 1;
-  for (const std::int64_t n : size) places = checked_mul(places, n);
+  const std::int64_t places = product_of(size);
   Sizes mine = outer, other = outer;
   mine.insert(mine.end(), {places, 1});
   other.insert(other.end(), {1, places});
@@ -463,11 +450,10 @@ Array select_and_scatter(const Array& x, const Array& gradient, const Sizes& siz
   const Array kept = where(beaten, zero_of(gradient.dtype()), given).reshape(seen.shape());
   const Sizes lengths(padded.shape().begin() + static_cast<std::ptrdiff_t>(lead),
                       padded.shape().end());
-  Axes last;
-  for (int i = -static_cast<int>(axes); i < 0; ++i) last.push_back(i);
   for (std::size_t i = 0; i < x.shape().size(); ++i)
     inner.emplace_back(around[i].first, around[i].first + x.shape()[i]);
-  return sum(spread_windows(kept, size, stride, lengths), last).shrink(inner);
+  return sum(spread_windows(kept, size, stride, lengths), last_axes(static_cast<int>(axes)))
+      .shrink(inner);
 }
 
 }  // namespace touchstone::define

@@ -1,7 +1,6 @@
 // Windows over the last axes: convolutions, pools, and sums of overlapping windows.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "touchstone/define/library.h"
 #include "touchstone/define/parts.h"
@@ -20,12 +19,6 @@ void require_spatial(const Array& x, int spatial, int before, std::string_view w
         fmt::format("{}: shape {} has fewer than {} axes", what, str(x.shape()), spatial + before));
 }
 
-Axes last_axes(int count) {
-  Axes axes;
-  for (int i = -count; i < 0; ++i) axes.push_back(i);
-  return axes;
-}
-
 std::int64_t reach_of(std::int64_t size, std::int64_t dilation) {
   return checked_add(checked_mul(dilation, size - 1), 1);
 }
@@ -39,11 +32,11 @@ Pairs behind(const Array& x, const Pairs& last) {
 
 // Pads the last axes; a negative number removes elements.
 Array pad_or_crop(const Array& x, const Pairs& last) {
-  Pairs padding, kept;
+  Pairs padding;
   for (const auto& [before, after] : last)
     padding.emplace_back(std::max<std::int64_t>(before, 0), std::max<std::int64_t>(after, 0));
   const Array padded = x.pad(behind(x, padding));
-  for (const std::int64_t size : padded.shape()) kept.emplace_back(0, size);
+  Pairs kept = whole_ranges(padded.shape());
   for (std::size_t i = 0; i < last.size(); ++i) {
     auto& [begin, end] = kept[kept.size() - last.size() + i];
     begin = std::max<std::int64_t>(-last[i].first, 0);
@@ -213,15 +206,10 @@ void require_bias(const std::optional<Array>& bias, std::int64_t out, std::strin
 
 // Each element followed by step - 1 zeros, but the last, along axis `at` from the end.
 Array spread(const Array& x, std::int64_t step, int at) {
-  const auto axis = static_cast<std::size_t>(x.rank() - at);
-  Sizes split = x.shape(), joined = x.shape();
-  split.insert(split.begin() + static_cast<std::ptrdiff_t>(axis) + 1, 1);
-  Pairs gaps(split.size()), kept;
-  gaps[axis + 1].second = step - 1;
-  joined[axis] = checked_mul(joined[axis], step);
-  for (const std::int64_t n : joined) kept.emplace_back(0, n);
-  kept[axis].second -= step - 1;
-  return x.reshape(split).pad(gaps).reshape(joined).shrink(kept);
+  const Array apart = spaced(x, step, at);
+  Pairs kept = whole_ranges(apart.shape());
+  kept[kept.size() - static_cast<std::size_t>(at)].second -= step - 1;
+  return apart.shrink(kept);
 }
 
 }  // namespace
@@ -424,10 +412,8 @@ Array max_pool_index(const Array& x, const Sizes& size, const Window& window, in
             count(pool.padding[i].first);
   }
   place = computed_once(place);
-  const std::int64_t elements =
-      std::accumulate(plane.begin(), plane.end(), std::int64_t{1},
-                      [](std::int64_t a, std::int64_t b) { return checked_mul(a, b); });
-  const Array none = Array::number("-1"), beyond = Array::number(std::to_string(-elements));
+  const Array none = Array::number("-1"),
+              beyond = Array::number(std::to_string(-product_of(plane)));
   const Array last_nan = max(where(equal(seen, seen), none, place), inner);
   const Array is_largest = equal(seen, max(seen, inner, true));
   const Array first = -max(where(real, where(is_largest, -place, beyond), beyond), inner);

@@ -3,7 +3,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "touchstone/define/array.h"
+#include "touchstone/define/parts.h"
 #include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone::define {
@@ -80,8 +80,7 @@ std::pair<std::int64_t, std::int64_t> kept_axis(Op op, std::int64_t axis, std::i
 // The same movement with extra trailing axes of these sizes, which it keeps. For AS_STRIDED,
 // element counts are multiplied accordingly.
 Move with_axes(Move move, const Sizes& sizes) {
-  std::int64_t all = 1;
-  for (const std::int64_t size : sizes) all = checked_mul(all, size);
+  std::int64_t all = product_of(sizes);
   if (move.op == Op::AsStrided) {
     for (auto& [size, stride] : move.of) stride = size > 1 ? checked_mul(stride, all) : 0;
     move.offset = checked_mul(move.offset, all);
@@ -104,11 +103,9 @@ Sizes shape_after(const Move& move, const Sizes& shape) {
 
 // The same movement behind an extra leading axis of size `first`, which it keeps.
 Move behind(Move move, std::int64_t first, const Sizes& sizes) {
-  std::int64_t all = 1;
-  for (const std::int64_t size : sizes) all = checked_mul(all, size);
   if (move.op == Op::Permute)
     for (auto& [axis, none] : move.of) ++axis;
-  move.of.insert(move.of.begin(), kept_axis(move.op, 0, first, all));
+  move.of.insert(move.of.begin(), kept_axis(move.op, 0, first, product_of(sizes)));
   return move;
 }
 

@@ -2,8 +2,10 @@
 
 #include <functional>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
-#include "touchstone/define/library.h"
+#include "touchstone/define/definitions.h"
 
 // Parts of several definitions.
 
@@ -17,6 +19,11 @@ void require_rank(const Array& x, int least, std::string_view what, std::string_
 Sizes for_each_axis(const Sizes& values, std::size_t axes, std::string_view what);
 /// [0, size) of each axis, for `shrink`.
 Pairs whole_ranges(const Sizes& shape);
+std::int64_t product_of(const Sizes& sizes);
+/// -count, ..., -1.
+Axes last_axes(int count);
+/// Each element followed by step - 1 zeros, along axis `at` from the end.
+Array spaced(const Array& x, std::int64_t step, int at);
 
 Array exp(const Array& x);
 /// Losses, or their mean or sum.
@@ -40,5 +47,47 @@ Array keys(const Array& d);
 /// each product, `steps` is its number of factors less 1.
 Array product(const Array& x, const Array& steps, const std::function<Array(const Array&)>& total);
 Array product_of_integers(const Array& x, int axis, std::string_view what);
+
+// In the order of the enumerators.
+inline constexpr std::string_view kCombines[] = {"none", "add", "max", "min", "mul"};
+inline constexpr std::string_view kBags[] = {"sum", "mean", "max"};
+inline constexpr std::string_view kEmptyRows[] = {"nan", "zero"};
+inline constexpr std::string_view kReductions[] = {"none", "mean", "sum", "batchmean"};
+
+/// The argument for a parameter of type P; blocks and cells have several, under fixed names.
+template <class P>
+P argument(const Call& c, std::string_view name) {
+  if constexpr (std::is_same_v<P, Array>) return c.array(name);
+  if constexpr (std::is_same_v<P, std::optional<Array>>) return c.maybe(name);
+  if constexpr (std::is_same_v<P, int>) return c.axis(name);
+  if constexpr (std::is_same_v<P, std::int64_t>) return c.integer(name);
+  if constexpr (std::is_same_v<P, double>) return c.real(name);
+  if constexpr (std::is_same_v<P, bool>) return c.flag(name);
+  if constexpr (std::is_same_v<P, Sizes>) return c.sizes(name);
+  if constexpr (std::is_same_v<P, Axes>) return c.axes(name, c.array("x"));
+  if constexpr (std::is_same_v<P, DType>) return c.dtype(name);
+  if constexpr (std::is_same_v<P, std::optional<DType>>) return c.maybe_dtype(name);
+  if constexpr (std::is_same_v<P, Combine>) return static_cast<P>(c.choice(name, kCombines));
+  if constexpr (std::is_same_v<P, Bag>) return static_cast<P>(c.choice(name, kBags));
+  if constexpr (std::is_same_v<P, EmptyRows>) return static_cast<P>(c.choice(name, kEmptyRows));
+  if constexpr (std::is_same_v<P, Reduction>)
+    return static_cast<P>(c.choice(name, std::span(kReductions).first(3)));
+  if constexpr (std::is_same_v<P, Blocks>) return {c.axis("axis"), c.integer("block")};
+  if constexpr (std::is_same_v<P, CellWeights>)
+    return {c.array("w_ih"), c.array("w_hh"), c.maybe("b_ih"), c.maybe("b_hh")};
+  if constexpr (std::is_same_v<P, Way>) return c.way();
+}
+
+/// Definition::make by a function of the library, whose parameters are those of the signature in
+/// this order, or at `places` of it; a Way, which comes last, is that of the call.
+template <auto F, std::size_t... places>
+Array from(const Call& c) {
+  const auto call = [&]<class... P, std::size_t... I>(Array (*)(P...), std::index_sequence<I...>) {
+    constexpr std::size_t at[] = {places..., I...};
+    return F(argument<std::remove_cvref_t<P>>(c, c.parameter(at[I]))...);
+  };
+  const auto count = []<class... P>(Array (*)(P...)) { return std::index_sequence_for<P...>(); };
+  return call(F, count(F));
+}
 
 }  // namespace touchstone::define

@@ -427,7 +427,7 @@ Formula called(const Definition& definition, const Call& call, const ChosenForms
   const std::string name(definition.name());
   if (definition.make != nullptr) {
     try {
-      return {definition.make(call), {}, definition.is_loose, {name}, {}};
+      return {definition.make(call.of(parameters(definition))), {}, definition.is_loose, {name}, {}};
     } catch (const ParseError& e) {  // of an argument
       const std::string why = e.what();
       throw ParseError(why.starts_with(name) ? why : fmt::format("{}: {}", name, why));

@@ -12,7 +12,6 @@
 #include "touchstone/interp/oracle/envelope.h"
 #include "touchstone/interp/oracle/explain.h"
 #include "touchstone/interp/oracle/subkernel.h"
-#include "touchstone/judging/changes.h"
 #include "touchstone/ops/flop_counter.h"
 
 namespace touchstone {

@@ -1,5 +1,3 @@
-#include "touchstone/judging/changes.h"
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -7,6 +5,7 @@
 
 #include "touchstone/interp/device/interpreted.h"
 #include "touchstone/interp/oracle/subkernel.h"
+#include "touchstone/judging/cause.h"
 
 namespace touchstone {
 namespace {

@@ -1,5 +1,8 @@
+// Verdicts on definitions: in each of their forms, in the user's words.
 #include "touchstone/judging/judging.h"
 
+#include <algorithm>
+#include <cmath>
 #include <set>
 
 #include <nlohmann/json.hpp>
@@ -7,7 +10,10 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/base/json_fault.h"
+#include "touchstone/interp/device/interpreted.h"
 #include "touchstone/interp/oracle/declared_profile.h"
+#include "touchstone/interp/oracle/subkernel.h"
+#include "touchstone/judging/cause.h"
 
 namespace touchstone {
 namespace {
@@ -119,6 +125,170 @@ KernelToJudge kernel_to_judge(KernelFile kernel, const std::filesystem::path& pa
     made.judging = judging_from_json(read_file(file, kMostProfileText), made,
                                      folder.empty() ? "." : folder.string());
   return made;
+}
+
+namespace {
+
+constexpr std::size_t kLongestSubject = 60;
+constexpr std::size_t kMostOperands = 3;
+constexpr int kMostSpecials = 64;
+
+// True if each element of a kernel of bool is.
+bool all_true(const LazyOpPtr& kernel, std::span<Buffer* const> inputs) {
+  std::int64_t count = 1;
+  for (const sint& size : kernel->shape()) count *= size.as_int();
+  const std::unique_ptr<Device> host = make_interpreted_device();
+  Buffer ones(*host, DType::Bool, count);
+  ones.copy_in(std::vector<std::byte>(static_cast<std::size_t>(count), std::byte{1}));
+  return judge(kernel, inputs, ones, {}, {}, Sampling::all()).outcome == Outcome::Pass;
+}
+
+bool passes(const Verdict& v) { return v.outcome == Outcome::Pass && !v.suspect(); }
+
+// True if the definition allows the first NaN and infinities of a candidate: a form adds none.
+bool allows_specials(const LazyOpPtr& definition, std::span<Buffer* const> inputs,
+                     const Buffer& candidate, const Profile& profile) {
+  if (!is_float(candidate.dtype())) return true;
+  int seen = 0;
+  for (std::int64_t i = 0; i < candidate.size() && seen < kMostSpecials; ++i) {
+    const Scalar value = candidate.at(i);
+    if (std::isfinite(value.to_double())) continue;
+    ++seen;
+    if (!is_legal_at(definition, inputs, i, value, profile)) return false;
+  }
+  return true;
+}
+
+// The best verdict among the forms; `found`: that on the definition as it stands.
+Verdict in_forms(const LazyOpPtr& definition, Verdict found, std::span<Buffer* const> inputs,
+                 const Buffer& candidate, const Judging& judging) {
+  const std::vector<std::string>& named = judging.profile.forms;
+  bool is_found = named.empty();
+  const std::vector<std::int64_t> samples = samples_of(found, candidate.size());
+  for (const define::FormulaForm& form :
+       define::forms_of(judging.definition, shapes_of(judging), named, judging.profile.stores)) {
+    const auto allows = [&](std::int64_t i, const Scalar& value) {
+      return is_legal_at(form.kernel, inputs, i, value, judging.profile);
+    };
+    // A form that allows every number in an element does not make a wrong one right.
+    const auto is_open = [&](std::int64_t i) {
+      const DType dtype = candidate.dtype();
+      if (i != found.index || !is_float(dtype)) return false;
+      const double far = std::ldexp(1.0, info(dtype).max_exponent);
+      return allows(i, Scalar::from_double(dtype, far)) &&
+             allows(i, Scalar::from_double(dtype, -far));
+    };
+    const auto is_legal = [&](std::int64_t i) { return allows(i, candidate.at(i)) && !is_open(i); };
+    if (found.outcome == Outcome::Fail && is_found && !std::ranges::all_of(samples, is_legal))
+      continue;
+    const auto holds = [&](const LazyOpPtr& condition) { return all_true(condition, inputs); };
+    if (!std::ranges::all_of(form.sound, holds)) continue;
+    Verdict verdict = judge(form.kernel, inputs, candidate, judging.profile, {}, judging.sampling);
+    const bool is_better = verdict.outcome == Outcome::Pass &&
+                           (found.outcome != Outcome::Pass || passes(verdict)) &&
+                           allows_specials(definition, inputs, candidate, judging.profile);
+    if (is_found && !is_better) continue;
+    verdict.form = form.name;
+    found = std::move(verdict);
+    is_found = true;
+    if (passes(found)) break;
+  }
+  if (found.outcome == Outcome::Fail) found.form.clear();
+  return found;
+}
+
+// "x = 0.5, y = 2.0": the elements of the inputs that one element depends on, if they are few.
+std::string operands_of(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
+                        std::int64_t index, const Judging& judging) {
+  const LazyOpPtr one = interp::one_element(kernel, interp::place_of(index, kernel));
+  std::vector<std::string> said;
+  for (const LazyOpPtr& node : interp::nodes_of(one)) {
+    if (node->op() == Op::Gather) return {};
+    if (node->op() != Op::Load) continue;
+    if (std::ranges::any_of(node->shape(), [](const sint& size) { return size != 1; })) return {};
+    const auto& load = std::get<MemBuffer>(node->arg());
+    const auto number = static_cast<std::size_t>(load.idx);
+    const auto element = load.st.at(std::vector<std::int64_t>(node->shape().size(), 0));
+    if (!element) continue;  // padding
+    said.push_back(fmt::format("{} = {}",
+                               number <= judging.inputs.size() ? judging.inputs[number - 1].name
+                                                               : fmt::format("input {}", number),
+                               inputs[number]->at(*element).str()));
+  }
+  std::ranges::sort(said);
+  said.erase(std::unique(said.begin(), said.end()), said.end());
+  return said.size() > kMostOperands ? std::string() : fmt::format("{}", fmt::join(said, ", "));
+}
+
+// The output's shape as the definition has it; without one, as the kernel has it.
+define::Sizes shape_of(const Judging& judging, const LazyOpPtr& kernel) {
+  if (has_formula(judging))
+    return define::parse(judging.definition, shapes_of(judging)).value.shape();
+  define::Sizes sizes;
+  for (const sint& size : kernel->shape()) sizes.push_back(size.as_int());
+  return sizes;
+}
+
+// Names the definition, its axes and the operands.
+void say_in_words_of(const Judging& judging, const LazyOpPtr& kernel, const define::Sizes& shape,
+                     std::span<Buffer* const> inputs, Verdict& failed) {
+  failed.operands = operands_of(kernel, inputs, failed.index, judging);
+  if (!has_formula(judging)) return;
+  failed.at = place_in(shape, failed.index);
+  failed.subject = judging.definition.size() <= kLongestSubject ? judging.definition : "the result";
+}
+
+}  // namespace
+
+bool has_formula(const Judging& judging) {
+  return !judging.inputs.empty() || judging.definition.find('(') != std::string::npos;
+}
+
+std::vector<define::InputShape> shapes_of(const Judging& judging) {
+  std::vector<define::InputShape> shapes;
+  for (const Judging::Input& input : judging.inputs) shapes.push_back({input.shape, input.dtype});
+  return shapes;
+}
+
+bool is_legal_at(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, std::int64_t index,
+                 const Scalar& value, const Profile& profile) {
+  const LazyOpPtr one = interp::one_element(kernel, interp::place_of(index, kernel));
+  static const std::unique_ptr<Device> host = make_interpreted_device();
+  Buffer output(*host, value.dtype(), 1);
+  const std::uint64_t bits = value.bits();
+  output.copy_in(std::as_bytes(std::span(&bits, 1)).first(output.bytes()));
+  const Outcome outcome = judge(one, inputs, output, profile).outcome;
+  return outcome == Outcome::Pass || outcome == Outcome::Weak;
+}
+
+Verdict judge(const LazyOpPtr& given, std::span<Buffer* const> inputs, const Buffer& candidate,
+              const Judging& judging, const symbolic::Values& values) {
+  const bool has_stages = has_formula(judging) && !judging.profile.stores.empty();
+  const LazyOpPtr kernel =
+      has_stages ? define::in_stages(judging.definition, shapes_of(judging), judging.profile.stores)
+                 : given;
+  Verdict found = judge(kernel, inputs, candidate, judging.profile, values, judging.sampling);
+  if (found.outcome == Outcome::Unusable) return found;
+  const bool is_statistical = found.outcome == Outcome::Fail && found.index < 0;
+  const std::vector<std::string>& forms = judging.profile.forms;
+  const bool is_strict = forms == std::vector<std::string>{"definition"};
+  const bool is_named = !forms.empty() && !is_strict;
+  const bool is_worth = found.outcome == Outcome::Fail || found.suspect() || is_cheap(kernel);
+  if (is_statistical) return found;
+  const bool has_forms = has_formula(judging) && !is_strict;
+  if (passes(found) && !(has_forms && is_named)) return found;
+  const HostViews host_inputs(inputs);
+  const HostView host_output(candidate);
+  const std::vector<Buffer*>& in = host_inputs.get();
+  const Buffer& out = *host_output.get();
+  if (has_forms && (is_named || is_worth))
+    found = in_forms(kernel, std::move(found), in, out, judging);
+  if (passes(found)) return found;
+  const LazyOpPtr concrete = values.empty() ? kernel : bind_variables(kernel, values);
+  const define::Sizes shape = shape_of(judging, concrete);
+  add_cause(concrete, in, out, shape, judging, found);
+  if (found.outcome == Outcome::Fail) say_in_words_of(judging, concrete, shape, in, found);
+  return found;
 }
 
 }  // namespace touchstone

@@ -397,7 +397,7 @@ void bind_arrays(py::module_& m) {
         return py::buffer_info(e.data(), width, format_of(e.dtype),
                                static_cast<py::ssize_t>(shape.size()), shape, strides);
       })
-      .def_property_readonly("dtype", [](const Elements& e) { return std::string(name(e.dtype)); })
+      .def_property_readonly("dtype", [](const Elements& e) { return name(e.dtype); })
       .def_property_readonly("shape",
                              [](const Elements& e) { return py::tuple(py::cast(e.shape)); });
   m.def(

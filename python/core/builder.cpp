@@ -155,7 +155,7 @@ void bind_builder(py::module_& m) {
              throw py::type_error("a formula is neither true nor false; use where()");
            })
       .def_property_readonly("shape", [](const Array& a) { return py::tuple(py::cast(a.shape())); })
-      .def_property_readonly("dtype", [](const Array& a) { return std::string(name(a.dtype())); })
+      .def_property_readonly("dtype", [](const Array& a) { return name(a.dtype()); })
       .def("reshape", &Array::reshape, py::arg("shape"), "One size may be -1: inferred.")
       .def("permute", &Array::permute, py::arg("order"), "New axis i is old axis order[i].")
       .def("expand", &Array::expand, py::arg("shape"), "Expands axes of size 1.")

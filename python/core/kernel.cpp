@@ -140,26 +140,17 @@ std::vector<ExplainedNode> explained(const KernelToJudge& kernel,
   return explain(kernel.ast, arrays.raw(), at, allowed);
 }
 
-// A prefix may use only some inputs; those are numbered from 1.
 BufferPtr answered(const py::function& run, const LazyOpPtr& prefix,
                    const std::vector<py::object>& inputs, std::vector<py::object>& kept) {
-  std::map<int, int> numbers;
-  for (const BufferSpec& spec : buffers_of(prefix))
-    if (spec.idx > 0) numbers.emplace(spec.idx, static_cast<int>(numbers.size()) + 1);
-  const LazyOpPtr asked =
-      rebuild(prefix, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
-        if (!is_load(node->op())) return with_src(node, src);
-        const MemBuffer& b = node->buffer();
-        return LazyOp::make(node->op(), src, MemBuffer{numbers.at(b.idx), b.dtype, b.st});
-      });
+  const auto [asked, numbers] = renumbered(prefix);
   auto made = std::make_shared<Buffer>(host(), prefix->dtype(), elements(prefix->shape()).as_int());
   std::exception_ptr thrown;
   {
     const Paused paused;
     try {
       py::list given;
-      for (const auto& [old, number] : numbers)
-        given.append(inputs.at(static_cast<std::size_t>(old) - 1));
+      for (const int number : numbers)
+        given.append(inputs.at(static_cast<std::size_t>(number) - 1));
       const KernelToJudge file{kernel_file(asked), {}};
       const py::object output = run(py::cast(file), *given);
       const Borrowed held(output, "the result of run()", prefix->dtype());
@@ -235,9 +226,8 @@ void bind_verdict(py::module_& m) {
   py::class_<JudgedVerdict> verdict(m, "Verdict",
                                     "Whether a conforming device could give an output.");
   verdict
-      .def_property_readonly(
-          "status", [](const JudgedVerdict& v) { return std::string(v.word()); },
-          "'PASS', 'FAIL', 'WEAK', 'SUSPECT' or 'UNUSABLE'.")
+      .def_property_readonly("status", &Verdict::word,
+                             "'PASS', 'FAIL', 'WEAK', 'SUSPECT' or 'UNUSABLE'.")
       .def_property_readonly(
           "ok", [](const JudgedVerdict& v) { return v.outcome == Outcome::Pass && !v.suspect(); },
           "PASS.")
@@ -288,10 +278,8 @@ void bind_verdict(py::module_& m) {
           "(least, largest) legal number there; None if no number is legal.")
       .def_property_readonly("nan_is_legal", [](const JudgedVerdict& v) { return v.nan; })
       .def_property_readonly(
-          "op", [](const JudgedVerdict& v) { return std::string(name(v.op)); },
-          "The operation that is stored.")
-      .def_property_readonly("dtype",
-                             [](const JudgedVerdict& v) { return std::string(name(v.dtype)); })
+          "op", [](const JudgedVerdict& v) { return name(v.op); }, "The operation that is stored.")
+      .def_property_readonly("dtype", [](const JudgedVerdict& v) { return name(v.dtype); })
       .def_property_readonly(
           "suspicion",
           [](const JudgedVerdict& v) -> py::object {
@@ -360,7 +348,7 @@ void bind_kernel(py::module_& m) {
           },
           "The shape of the output.")
       .def_property_readonly(
-          "dtype", [](const KernelToJudge& k) { return std::string(name(k.ast->dtype())); },
+          "dtype", [](const KernelToJudge& k) { return name(k.ast->dtype()); },
           "The dtype of the output.")
       .def_property_readonly(
           "buffers",

@@ -272,7 +272,7 @@ void bind_values(TensorClass& t) {
                             return out;
                           })
       .def_property_readonly("rank", &Tensor::rank)
-      .def_property_readonly("dtype", [](const Tensor& x) { return std::string(name(x.dtype())); })
+      .def_property_readonly("dtype", [](const Tensor& x) { return name(x.dtype()); })
       .def_property_readonly("device", &Tensor::device)
       .def("__len__", [](const Tensor& x) { return x.size(0); })
       .def("_elements", &elements_of)

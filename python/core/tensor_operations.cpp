@@ -1,5 +1,8 @@
 #include "tensors.h"
+#include "touchstone/tensor/conv.h"
+#include "touchstone/tensor/einsum.h"
 #include "touchstone/tensor/functional.h"
+#include "touchstone/tensor/indexing.h"
 
 namespace touchstone::python {
 namespace {
@@ -237,12 +240,8 @@ void bind_reductions(TensorClass& t) {
             return axis ? x.argmin(*axis, keep_of(keep)) : x.argmin();
           },
           py::arg("axis") = py::none(), py::arg("keepdim") = false, Guard())
-      .def(
-          "softmax", [](const Tensor& x, int axis) { return softmax(x, axis); },
-          py::arg("axis") = -1, Guard())
-      .def(
-          "log_softmax", [](const Tensor& x, int axis) { return log_softmax(x, axis); },
-          py::arg("axis") = -1, Guard());
+      .def("softmax", &softmax, py::arg("axis") = -1, Guard())
+      .def("log_softmax", &log_softmax, py::arg("axis") = -1, Guard());
   using Scan = Tensor (Tensor::*)(int) const;
   const std::pair<const char*, Scan> scans[] = {{"cumsum", &Tensor::cumsum},
                                                 {"cumprod", &Tensor::cumprod},
@@ -299,6 +298,64 @@ void bind_tensor_operations(TensorClass& t) {
   bind_movement(t);
   bind_arithmetic(t);
   bind_reductions(t);
+}
+
+// Indexing tensors by tensors, and sorting.
+namespace {
+
+Order order_of(bool descending) { return descending ? Order::Descending : Order::Ascending; }
+std::pair<Tensor, Tensor> pair_of(const Sorted& s) { return {s.values, s.indices}; }
+
+void bind_order(TensorClass& t) {
+  t.def(
+       "sort",
+       [](const Tensor& x, int axis, bool down) { return pair_of(sort(x, axis, order_of(down))); },
+       py::arg("axis") = -1, py::arg("descending") = false, Guard(),
+       "(values, int32 positions); stable, NaN counts as the largest.")
+      .def(
+          "argsort",
+          [](const Tensor& x, int axis, bool down) { return argsort(x, axis, order_of(down)); },
+          py::arg("axis") = -1, py::arg("descending") = false, Guard())
+      .def(
+          "topk",
+          [](const Tensor& x, std::int64_t k, int axis, bool largest) {
+            return pair_of(topk(x, k, axis, order_of(largest)));
+          },
+          py::arg("k"), py::arg("axis") = -1, py::arg("largest") = true, Guard(),
+          "(values, int32 positions) of the k largest, or smallest.");
+}
+
+}  // namespace
+
+void bind_indexing(TensorClass& t) {
+  bind_order(t);
+  t.def(
+       "take", [](const Tensor& x, const Tensor& at, int axis) { return take(x, at, axis); },
+       py::arg("at"), py::arg("axis"), Guard(), "Elements of one axis at positions.")
+      .def("gather", &touchstone::gather, py::arg("axis"), py::arg("at"), Guard(),
+           "out[i, j] = x[i, at[i, j]] for axis 1.")
+      .def("scatter", &scatter, py::arg("axis"), py::arg("at"), py::arg("source"), Guard(),
+           "x with source[i, j] written to [i, at[i, j]] for axis 1.")
+      .def("scatter_add", &scatter_add, py::arg("axis"), py::arg("at"), py::arg("source"), Guard())
+      .def(
+          "masked_fill",
+          [](const Tensor& x, const Tensor& mask, double value) {
+            return masked_fill(x, mask, value);
+          },
+          py::arg("mask"), py::arg("value"), Guard())
+      .def("nonzero", &nonzero, Guard(), "Int64 positions, (count, rank).")
+      .def("one_hot", &one_hot, py::arg("classes"), Guard(),
+           "(...) integers -> (..., classes), bool.")
+      .def(
+          "interpolate",
+          [](const Tensor& x, const std::vector<std::int64_t>& sizes, bool linear, bool corners) {
+            return interpolate(x, sizes, linear ? Interpolation::Linear : Interpolation::Nearest,
+                               corners ? AlignCorners::Yes : AlignCorners::No);
+          },
+          py::arg("sizes"), py::arg("linear") = false, py::arg("align_corners") = false, Guard(),
+          "The last axes brought to these sizes.")
+      .def_static("einsum", &einsum, py::arg("notation"), py::arg("operands"), Guard(),
+                  "Einstein's summation, 'ij,jk->ik'.");
 }
 
 }  // namespace touchstone::python

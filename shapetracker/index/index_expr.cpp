@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "touchstone/shapetracker/view/digits.h"
+#include "touchstone/shapetracker/view/flat_view.h"
 
 namespace touchstone {
 namespace {

@@ -1,11 +1,18 @@
 #include "touchstone/shapetracker/index/shortest_index.h"
 
 #include <algorithm>
-
-#include "touchstone/shapetracker/index/index_limits.h"
+#include <cstddef>
+#include <cstdint>
 
 namespace touchstone::shapetracker {
 namespace {
+
+// Limits of the search for cheaper index expressions. Past a limit an expression is unchanged.
+struct IndexLimits {
+  static constexpr std::int64_t kValues = 1024;  // of an index that a condition is tested with
+  static constexpr std::int64_t kModulus = 64;   // of a residue that replaces a condition
+  static constexpr std::size_t kParts = 20'000;  // of a rendered expression
+};
 
 using symbolic::Node;
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "touchstone/shapetracker/invert/invert_search.h"
 #include "touchstone/shapetracker/invert/invert_steps.h"
+#include "touchstone/shapetracker/invert/invert_view.h"
 #include "touchstone/shapetracker/limits.h"
 #include "touchstone/shapetracker/merge/merge.h"
 #include "touchstone/shapetracker/merge/simplify.h"

@@ -4,10 +4,9 @@
 
 #include "touchstone/shapetracker/limits.h"
 #include "touchstone/shapetracker/merge/bit_search.h"
-#include "touchstone/shapetracker/merge/point_search.h"
+#include "touchstone/shapetracker/merge/explain.h"
 #include "touchstone/shapetracker/merge/simplify.h"
 #include "touchstone/shapetracker/merge/sum_search.h"
-#include "touchstone/shapetracker/merge/witness.h"
 #include "touchstone/shapetracker/symbolic/symbolic_merge.h"
 #include "touchstone/shapetracker/view/reshape.h"
 

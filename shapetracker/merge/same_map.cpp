@@ -5,7 +5,7 @@
 
 #include "touchstone/base/hash.h"
 #include "touchstone/shapetracker/limits.h"
-#include "touchstone/shapetracker/merge/point_search.h"
+#include "touchstone/shapetracker/merge/sum_search.h"
 
 namespace touchstone::shapetracker {
 namespace {

@@ -4,11 +4,11 @@
 #include <numeric>
 
 #include "touchstone/shapetracker/limits.h"
-#include "touchstone/shapetracker/merge/merge_frame.h"
-#include "touchstone/shapetracker/merge/point_search.h"
+#include "touchstone/shapetracker/merge/merge_search.h"
 #include "touchstone/shapetracker/merge/recover_digits.h"
 #include "touchstone/shapetracker/merge/same_map.h"
 #include "touchstone/shapetracker/merge/sparse_digits.h"
+#include "touchstone/shapetracker/merge/sum_search.h"
 
 namespace touchstone::shapetracker {
 namespace {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "touchstone/shapetracker/view/digits.h"
+#include "touchstone/shapetracker/view/flat_view.h"
 #include "touchstone/shapetracker/view/sint_bounds.h"
 #include "touchstone/shapetracker/view/view.h"
 

@@ -4,7 +4,7 @@
 
 #include "../support/traced_draws.h"
 #include "kernels.h"
-#include "touchstone/interp/oracle/interval_rows.h"
+#include "touchstone/interp/oracle/legal_rows.h"
 #include "touchstone/interp/oracle/verdict.h"
 
 namespace touchstone::interp {

@@ -1,4 +1,3 @@
-#include "touchstone/tensor/schedules.h"
 
 #include "tensor_check.h"
 #include "touchstone/base/file.h"

@@ -7,7 +7,6 @@
 #include "touchstone/tensor/nn.h"
 #include "touchstone/tensor/optim.h"
 #include "touchstone/tensor/print.h"
-#include "touchstone/tensor/schedules.h"
 #include "touchstone/tensor/tensor_jit.h"
 
 namespace touchstone {

@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast as _ast
 import itertools as _itertools
 import keyword as _keyword
+import operator as _op
 
 from touchstone import Error as _Error
 from touchstone._core import symbolic as _core
@@ -38,6 +39,13 @@ def _variables_of(*values):
             for variable in value._variables:
                 known.setdefault(variable._node, variable)
     return known
+
+
+def _operator(apply, reverse=False):
+    def method(self, b):
+        other = _core_of(b)
+        return self._of(apply(other, self._node) if reverse else apply(self._node, other), b)
+    return method
 
 
 class Node:
@@ -104,49 +112,19 @@ class Node:
     def __neg__(self):
         return self._of(-self._node)
 
-    def __add__(self, b):
-        return self._of(self._node + _core_of(b), b)
-
-    def __radd__(self, b):
-        return self + b
-
-    def __sub__(self, b):
-        return self._of(self._node - _core_of(b), b)
-
-    def __rsub__(self, b):
-        return self._of(_core_of(b) - self._node, b)
-
-    def __mul__(self, b):
-        return self._of(self._node * _core_of(b), b)
-
-    def __rmul__(self, b):
-        return self * b
+    __add__ = __radd__ = _operator(_op.add)
+    __mul__ = __rmul__ = _operator(_op.mul)
+    __sub__, __rsub__ = _operator(_op.sub), _operator(_op.sub, True)
+    __lt__, __le__, __gt__, __ge__ = map(_operator, (_op.lt, _op.le, _op.gt, _op.ge))
+    __rfloordiv__, __rmod__ = _operator(_op.floordiv, True), _operator(_op.mod, True)
 
     def __floordiv__(self, b, factoring_allowed=True):
         assert not (isinstance(b, int) and b == 0), "division by 0"
         return self._of(self._node // _core_of(b), b)
 
-    def __rfloordiv__(self, b):
-        return self._of(_core_of(b) // self._node)
-
     def __mod__(self, b):
         assert not (isinstance(b, int) and b <= 0), f"{self} % {b}: the modulus is not above 0"
         return self._of(self._node % _core_of(b), b)
-
-    def __rmod__(self, b):
-        return self._of(_core_of(b) % self._node)
-
-    def __lt__(self, b):
-        return self._of(self._node < _core_of(b), b)
-
-    def __le__(self, b):
-        return self._of(self._node <= _core_of(b), b)
-
-    def __gt__(self, b):
-        return self._of(self._node > _core_of(b), b)
-
-    def __ge__(self, b):
-        return self._of(self._node >= _core_of(b), b)
 
     def expand_idx(self):
         """Its anonymous variable, or NumNode(0)."""
