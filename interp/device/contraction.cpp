@@ -88,6 +88,8 @@ class Marker {
       const Contraction& c = node.contraction;
       if (is_reduce(node.op)) {
         const bool sum = node.op == Op::ReduceSum;
+        if (node.groups && node.groups->first >= 0 && sum)
+          take(program_.regions[static_cast<std::size_t>(node.groups->first)].nodes.back(), true);
         if (sum || (c.is_addend && c.passes != 0))
           take(program_.regions[static_cast<std::size_t>(node.region)].nodes.back(),
                sum || c.is_summed);
@@ -141,7 +143,7 @@ class Marker {
     }
     if (is_reduce(node.op)) {
       const Constant& term = constants(node.region).back();
-      if (!term || node.terms < 1) return std::nullopt;
+      if (!term || node.terms < 1 || node.groups) return std::nullopt;
       if (node.terms == 1 || node.op == Op::ReduceMax) return term;
       return sum_of_copies(*term, node.terms, node.dtype);
     }

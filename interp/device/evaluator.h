@@ -100,6 +100,9 @@ class Evaluator {
   struct NodeState {
     Block block;
     Kept kept;
+    Block values;                                             // of Groups: one row's terms
+    std::vector<std::int64_t> numbers;                        // of the targets
+    std::vector<std::pair<std::int64_t, std::int64_t>> keys;  // with their terms, sorted
     decltype(std::declval<Domain&>().reducer(std::declval<const ProgramNode&>())) reducer;
   };
 
@@ -165,7 +168,11 @@ class Evaluator {
     Kept& kept = state.kept;
     const std::int64_t end = kept.first + kept.count;
     if (wanted.begin >= kept.first && wanted.end <= end) return;
-    const std::int64_t most = kKeptBlocks * elements_;
+    const std::int64_t most = node.groups ? node.distinct : kKeptBlocks * elements_;
+    if (node.groups) {  // whole rows
+      const std::int64_t row = node.groups->targets;
+      wanted = {wanted.begin / row * row, (wanted.end + row - 1) / row * row};
+    }
     if (kept.count == 0) domain_.prepare(node, std::min(node.distinct, most), kept.block);
     const bool goes_on = kept.count > 0 && wanted.begin >= kept.first && wanted.begin <= end &&
                          wanted.end <= kept.first + most;
@@ -174,17 +181,89 @@ class Evaluator {
     else
       kept.first = wanted.begin;
     if (node.kept)
-      copy_all(node, wanted, kept.first, kept.block);
+      copy_all(node.region, wanted, kept.first, kept.block);
+    else if (node.groups)
+      group_all(node, state, wanted, kept.first);
     else
       reduce_all(region_id, node, *state.reducer, wanted, kept.first, kept.block);
     kept.count = wanted.end - kept.first;
   }
 
-  void copy_all(const ProgramNode& node, Elements wanted, std::int64_t origin, Block& out) {
+  void copy_all(int region, Elements wanted, std::int64_t origin, Block& out) {
     if constexpr (requires { domain_.copy(out, out, origin); })
       for (std::int64_t first = wanted.begin; first < wanted.end; first += elements_)
-        domain_.copy(evaluate(node.region, first, std::min(elements_, wanted.end - first)), out,
+        domain_.copy(evaluate(region, first, std::min(elements_, wanted.end - first)), out,
                      first - origin);
+  }
+
+  // The integers of a region's elements.
+  std::vector<std::int64_t> integers(const ProgramNode& node, int region, Elements wanted) {
+    std::vector<std::int64_t> all(static_cast<std::size_t>(wanted.end - wanted.begin));
+    for (std::int64_t first = wanted.begin; first < wanted.end; first += elements_) {
+      const std::int64_t count = std::min(elements_, wanted.end - first);
+      domain_.positions(node, evaluate(region, first, count), first,
+                        std::span(all).subspan(static_cast<std::size_t>(first - wanted.begin),
+                                               static_cast<std::size_t>(count)));
+    }
+    return all;
+  }
+
+  // Computes rows of a reduce by groups; element `origin` goes to the first of the kept ones.
+  void group_all(const ProgramNode& node, NodeState& state, Elements wanted, std::int64_t origin) {
+    if constexpr (requires { state.reducer->clone(); }) {
+      const Groups& groups = *node.groups;
+      const bool by_key = groups.keys >= 0, has_first = groups.first >= 0;
+      if (by_key && state.numbers.empty())
+        state.numbers = integers(node, groups.numbers, {0, groups.targets});
+      domain_.prepare(node, node.terms, state.values);
+      for (std::int64_t row = wanted.begin / groups.targets; row < wanted.end / groups.targets;
+           ++row) {
+        const Elements terms{row * node.terms, (row + 1) * node.terms};
+        copy_all(node.region, terms, terms.begin, state.values);
+        if (by_key && (groups.keys_of_rows || state.keys.empty())) {
+          state.keys.clear();
+          const Elements all = groups.keys_of_rows ? terms : Elements{0, node.terms};
+          const std::vector<std::int64_t> keys = integers(node, groups.keys, all);
+          for (std::size_t j = has_first ? 1 : 0; j < keys.size(); ++j)
+            state.keys.emplace_back(keys[j], static_cast<std::int64_t>(j));
+          std::ranges::sort(state.keys);
+        }
+        const auto reducer = domain_.reducer(node);
+        const auto finish = [&](auto&& made, std::int64_t taken, std::int64_t end,
+                                std::int64_t at) {
+          made.skip(node.terms - end);
+          if (groups.none >= 0 && taken < node.terms) made.feed(evaluate(groups.none, 0, 1), 0, 1);
+          made.finish(state.kept.block, row * groups.targets + at - origin);
+        };
+        const Block* first = nullptr;
+        std::int64_t end = 0;
+        for (std::int64_t t = 0; t < groups.targets; ++t) {
+          if (!by_key) {
+            const std::int64_t next = groups.ends[static_cast<std::size_t>(t)];
+            if (next > end) reducer->feed(state.values, end, next - end);
+            end = next;
+            finish(*reducer->clone(), end, end, t);
+            continue;
+          }
+          std::int64_t taken = end = 0;
+          if (has_first) {
+            if (t % elements_ == 0)
+              first = &evaluate(groups.first, row * groups.targets + t,
+                                std::min(elements_, groups.targets - t));
+            reducer->feed(*first, t % elements_, 1);
+            taken = end = 1;
+          }
+          const std::int64_t number = state.numbers[static_cast<std::size_t>(t)];
+          for (auto at = std::ranges::lower_bound(state.keys, std::pair(number, std::int64_t{0}));
+               at != state.keys.end() && at->first == number; ++at, ++taken) {
+            reducer->skip(at->second - end);
+            reducer->feed(state.values, at->second, 1);
+            end = at->second + 1;
+          }
+          finish(*reducer, taken, end, t);
+        }
+      }
+    }
   }
 
   // Reduces each of `wanted`; element `origin` goes to out[0].

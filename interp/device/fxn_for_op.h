@@ -59,7 +59,10 @@ class Reducer {
   virtual ~Reducer() = default;
   /// Adds `count` elements of `in` from `first` on.
   virtual void feed(const Block& in, std::int64_t first, std::int64_t count) = 0;
+  /// Adds as many zeros of a sum, in the order of its terms.
+  virtual void skip(std::int64_t) {}
   virtual void finish(Block& out, std::int64_t at) = 0;
+  virtual std::unique_ptr<Reducer> clone() const = 0;
   /// As if everything fed to `other`, of the same op and types, had been fed here.
   virtual void merge(const Reducer& other) = 0;
 };

@@ -8,6 +8,7 @@
 
 #include "touchstone/interp/device/contraction.h"
 #include "touchstone/ops/node_map.h"
+#include "touchstone/ops/node_order.h"
 #include "touchstone/ops/still_axes.h"
 
 namespace touchstone::interp {
@@ -128,7 +129,8 @@ class Builder {
       made.function = *function;
     }
     if (is_reduce(node.op())) {
-      add_region(made, node, *node.src()[0], order, node.reduce_arg().axes);
+      if (!add_groups(made, node, order))
+        add_region(made, node, *node.src()[0], order, node.reduce_arg().axes);
       made.accumulator = node.reduce_arg().accumulator;
     } else {
       for (const LazyOpPtr& s : node.src()) made.src.push_back(place[s.get()]);
@@ -186,9 +188,150 @@ class Builder {
     made.region = region(term, inner);
   }
 
+  // Integers that no device computes in another way.
+  static bool is_certain(const LazyOpPtr& root) {
+    return std::ranges::all_of(ordered_nodes(root), [](const LazyOp* node) {
+      return !is_float(node->dtype()) && node->op() != Op::Div && node->op() != Op::Mod &&
+             node->op() != Op::Gather && node->op() != Op::Function &&
+             !(node->op() == Op::Cast && is_float(node->src()[0]->dtype()));
+    });
+  }
+  // Axes of more than one element along which the node moves.
+  Order moving(const LazyOp& node) {
+    Order axes;
+    for (std::size_t i = 0; i < node.shape().size(); ++i)
+      if (!contains(still_below(node), static_cast<int>(i)) && node.shape()[i].as_int() > 1)
+        axes.push_back(static_cast<int>(i));
+    return axes;
+  }
+  // The number of terms of each target if it takes the first ones, and no fewer than the one
+  // before.
+  static std::vector<std::int64_t> ends_of(const ShapeTracker& st, int target, int reduced) {
+    const std::int64_t targets = st.shape()[static_cast<std::size_t>(target)].as_int(),
+                       terms = st.shape()[static_cast<std::size_t>(reduced)].as_int();
+    const Addresses mask(st, Order{target, reduced});
+    std::vector<std::int64_t> ends;
+    std::vector<AddressRun> runs;
+    for (std::int64_t t = 0; t < targets; ++t) {
+      mask.runs(t * terms, terms, runs);
+      std::int64_t end = 0, at = 0;
+      for (const AddressRun& run : runs) {
+        if (run.valid() && end < at) return {};
+        at += run.count;
+        if (run.valid()) end = at;
+      }
+      if (!ends.empty() && end < ends.back()) return {};
+      ends.push_back(end);
+    }
+    return ends;
+  }
+
+  // Whether this is a reduce by groups that is worth it; then fills in its regions.
+  bool add_groups(ProgramNode& made, const LazyOp& node, const Order& order) {
+    constexpr std::int64_t kWorth = 1 << 14, kMost = 1 << 25;
+    if (repeats_ != Repeats::KeptFunctions || node.reduce_arg().axes.size() != 1 ||
+        concrete_size(node.shape()) == 0)
+      return false;
+    const int reduced = node.reduce_arg().axes[0];
+    const LazyOp *term = node.src()[0].get(), *first = nullptr;
+    const auto is_mask = [](const LazyOp& n) {
+      return n.op() == Op::Const && is_bool(n.dtype()) && n.constant().value.as<bool>();
+    };
+    const std::int64_t terms = term->shape()[static_cast<std::size_t>(reduced)].as_int();
+    if (term->op() == Op::Where && is_mask(*term->src()[0]) &&
+        moving(*term->src()[0]) == Order{reduced}) {
+      std::vector<AddressRun> runs;
+      Addresses(term->src()[0]->constant().st, Order{reduced}).runs(0, terms, runs);
+      if (runs.size() == 2 && runs[0].valid() && runs[0].count == 1 && !runs[1].valid()) {
+        first = term->src()[1].get();
+        term = term->src()[2].get();
+      }
+    }
+    if (term->op() != Op::Where) return false;
+    const LazyOp &taken = *term->src()[0], &a = *term->src()[1], &none = *term->src()[2];
+    const bool sums = node.op() == Op::ReduceSum;
+    if (none.op() != Op::Const || !moving(none).empty() ||
+        (sums && none.constant().value.to_double() != 0))
+      return false;
+    Groups groups;
+    LazyOpPtr key, number;
+    int target = -1;
+    if (taken.op() == Op::CmpEq && taken.src()[0]->dtype() == DType::Int64) {
+      for (const std::size_t k : {0U, 1U}) {
+        const Order axes = moving(*taken.src()[k]);
+        if (axes.size() != 1 || axes[0] == reduced) continue;
+        number = taken.src()[k];
+        key = taken.src()[1 - k];
+        target = axes[0];
+      }
+      if (key == nullptr || contains_axis(moving(*key), target) || !is_certain(key) ||
+          !is_certain(number))
+        return false;
+    } else if (is_mask(taken) && first == nullptr) {
+      const Order axes = moving(taken);
+      if (axes.size() != 2 || !contains_axis(axes, reduced)) return false;
+      target = axes[0] == reduced ? axes[1] : axes[0];
+    } else {
+      return false;
+    }
+    if (!contains_axis(order, target) || contains_axis(moving(a), target)) return false;
+    groups.targets = term->shape()[static_cast<std::size_t>(target)].as_int();
+    if (terms < 2 || groups.targets < kWorth / terms) return false;
+    // Results by rows, the target last.
+    Order batch, places;
+    Shape shape, rows;
+    std::int64_t count = 1;
+    for (std::size_t place = 0; place < order.size(); ++place) {
+      const int axis = order[place];
+      const sint& size = shape.emplace_back(node.shape()[static_cast<std::size_t>(axis)]);
+      places.push_back(axis == target ? static_cast<int>(order.size()) - 1
+                                      : static_cast<int>(rows.size()));
+      if (axis == target) continue;
+      const bool alone = axis == reduced || contains(still_below(node), axis);
+      rows.push_back(alone ? sint(1) : size);
+      if (alone) continue;
+      count = checked_mul(count, size.as_int());
+      batch.push_back(axis);
+      made.outer_axes.push_back(static_cast<int>(place));
+    }
+    const auto all = [&](std::int64_t each) { return checked_mul(count, each) <= kMost; };
+    if (key == nullptr) groups.ends = ends_of(taken.constant().st, target, reduced);
+    if (!all(terms) || !all(groups.targets) || (key == nullptr && groups.ends.empty())) {
+      made.outer_axes.clear();
+      return false;
+    }
+    rows.push_back(groups.targets);
+    made.repeats = true;
+    made.distinct = checked_mul(count, groups.targets);
+    Order identity(order.size());
+    std::iota(identity.begin(), identity.end(), 0);
+    made.results =
+        Addresses(ShapeTracker::contiguous(rows).permute(places).expand(shape), identity);
+    made.terms = terms;
+    const auto with = [&](int axis) {
+      Order axes = batch;
+      axes.push_back(axis);
+      return axes;
+    };
+    made.region = region(a, with(reduced));
+    if (key != nullptr) {
+      groups.keys_of_rows =
+          std::ranges::any_of(moving(*key), [&](int axis) { return contains_axis(batch, axis); });
+      groups.keys = region(*key, groups.keys_of_rows ? with(reduced) : Order{reduced});
+      groups.numbers = region(*number, {target});
+    }
+    if (first != nullptr) groups.first = region(*first, with(target));
+    if (!sums) groups.none = region(none, {});
+    made.groups = std::move(groups);
+    return true;
+  }
+
   StillAxes still_below(const LazyOp& node) {
     if (!still_) still_ = still_axes(kernel_, false);
     return (*still_)[&node];
+  }
+  static bool contains_axis(const Order& axes, int axis) {
+    return std::ranges::find(axes, axis) != axes.end();
   }
   static bool contains(StillAxes set, int axis) { return axis < 64 && (set >> axis & 1U) != 0; }
 

@@ -29,6 +29,19 @@ struct Contraction {
   }
 };
 
+/// A reduce along one axis whose terms are WHERE(taken, a, none), none neutral or counted once, and
+/// a does not depend on the target axis of the result: term j is taken by the targets equal to its
+/// key, or by target t if j < ends[t]. The node's region holds the terms a of each row of results;
+/// a row has a result for each target.
+struct Groups {
+  std::int64_t targets = 0;
+  int numbers = -1, keys = -1;     // regions: the number of each target, the key of each term
+  bool keys_of_rows = false;       // each row has its own keys
+  std::vector<std::int64_t> ends;  // ascending; empty if there are keys
+  int first = -1;                  // region of the results' first terms, which all are taken
+  int none = -1;                   // region of `none`, if it matters
+};
+
 /// One node of a region, over the region's space. Operands are earlier nodes of the same region.
 struct ProgramNode {
   Op op;
@@ -57,6 +70,8 @@ struct ProgramNode {
   bool repeats = false;
   Addresses results;
   std::int64_t distinct = 0;
+  // Results by rows of targets, as `results` says; `repeats` is set.
+  std::optional<Groups> groups = std::nullopt;
   // A costly operation whose results repeat: result i is element i of `region`; `src` is empty.
   bool kept = false;
   Contraction contraction;

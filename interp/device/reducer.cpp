@@ -25,6 +25,7 @@ class FloatSum : public Reducer {
       result = convert(sum_.round_to(accumulator_), dtype_v<T>).template as<T>();
     sum_ = {};
   }
+  std::unique_ptr<Reducer> clone() const override { return std::make_unique<FloatSum>(*this); }
   void merge(const Reducer& other) override {
     sum_.merge(static_cast<const FloatSum&>(other).sum_);
   }
@@ -48,6 +49,7 @@ class IntegerSum : public Reducer {
     out.begin<T>()[at] = convert(sum, dtype_v<T>).template as<T>();
     sum_ = 0;
   }
+  std::unique_ptr<Reducer> clone() const override { return std::make_unique<IntegerSum>(*this); }
   void merge(const Reducer& other) override { sum_ += static_cast<const IntegerSum&>(other).sum_; }
 
  private:
@@ -74,6 +76,7 @@ class Maximum : public Reducer {
     out.begin<T>()[at] = max_;
     max_ = least<T>();
   }
+  std::unique_ptr<Reducer> clone() const override { return std::make_unique<Maximum>(*this); }
   void merge(const Reducer& other) override {
     max_ = scalar::max(max_, static_cast<const Maximum&>(other).max_);
   }

@@ -184,6 +184,8 @@ class Envelope {
     with_storage(out.dtype(), [&]<class T>(std::type_identity<T>) {
       for (std::int64_t i = 0; i < from.count(); ++i) out.set<T>(at + i, from.get<T>(i));
     });
+    if (from.unrounded()) out.inexact.resize(static_cast<std::size_t>(out.count()));
+    std::ranges::copy(from.inexact, out.inexact.begin() + (from.unrounded() ? at : 0));
   }
 
  private:

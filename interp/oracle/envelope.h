@@ -81,7 +81,10 @@ class LegalReducer {
  public:
   virtual ~LegalReducer() = default;
   virtual void feed(const LegalBlock& in, std::int64_t first, std::int64_t count) = 0;
+  /// Adds as many zeros of a sum, in the order of its terms.
+  virtual void skip(std::int64_t) {}
   virtual void finish(LegalBlock& out, std::int64_t at) = 0;
+  virtual std::unique_ptr<LegalReducer> clone() const = 0;
 };
 std::unique_ptr<LegalReducer> legal_reducer(Op op, DType dtype, DType accumulator,
                                             const Profile& profile);

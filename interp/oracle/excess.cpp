@@ -211,6 +211,10 @@ class RoundedReducer : public LegalReducer {
                  std::unique_ptr<LegalReducer> inner)
       : node_(node), profile_(profile), inner_(std::move(inner)) {}
 
+  std::unique_ptr<LegalReducer> clone() const override {
+    return std::make_unique<RoundedReducer>(node_, profile_, inner_->clone());
+  }
+  void skip(std::int64_t count) override { inner_->skip(count); }
   void feed(const LegalBlock& in, std::int64_t first, std::int64_t count) override {
     inner_->feed(in, first, count);
   }

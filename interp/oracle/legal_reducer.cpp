@@ -123,6 +123,14 @@ class LegalFloatSum : public LegalReducer {
     }
     total_ += count;
   }
+  void skip(std::int64_t count) override {
+    total_ += count;
+    lane_ = static_cast<std::size_t>((static_cast<std::int64_t>(lane_) + count) % profile_->block);
+    if (count > 0) last_ = {};
+  }
+  std::unique_ptr<LegalReducer> clone() const override {
+    return std::make_unique<LegalFloatSum>(*this);
+  }
   void finish(LegalBlock& out, std::int64_t at) override {
     Legal<T> sum = with_storage(accumulator_, [&]<class A>(std::type_identity<A>) -> Legal<T> {
       if constexpr (is_float_storage<A>)
@@ -398,6 +406,12 @@ class LegalIntegerSum : public LegalReducer {
  public:
   explicit LegalIntegerSum(DType accumulator)
       : plain_(reducer_for_op(Op::ReduceSum, dtype_v<T>, accumulator)) {}
+  LegalIntegerSum(const LegalIntegerSum& other)
+      : plain_(other.plain_->clone()), determined_(other.determined_) {}
+
+  std::unique_ptr<LegalReducer> clone() const override {
+    return std::make_unique<LegalIntegerSum>(*this);
+  }
 
   void feed(const LegalBlock& in, std::int64_t first, std::int64_t count) override {
     if (!in.determined)
@@ -424,6 +438,10 @@ template <class T>
 class LegalMaximum : public LegalReducer {
  public:
   explicit LegalMaximum(const Profile& profile) : profile_(profile) {}
+
+  std::unique_ptr<LegalReducer> clone() const override {
+    return std::make_unique<LegalMaximum>(*this);
+  }
 
   void feed(const LegalBlock& in, std::int64_t first, std::int64_t count) override {
     for (std::int64_t i = first; i < first + count; ++i) {

@@ -83,11 +83,21 @@ class Work {
       for (std::size_t k = 0; k < node.outer_axes.size(); ++k)
         terms[k] = extents[static_cast<std::size_t>(node.outer_axes[k])];
       all += of(node.region, terms);
+      if (!node.groups) continue;
+      const Groups& g = *node.groups;
+      terms.back() = g.targets;  // of each row, and the work for one result
+      double results = 4;
+      for (const std::int64_t n : terms) results *= static_cast<double>(n);
+      all += results;
+      if (g.first >= 0) all += of(g.first, terms);
+      if (g.keys >= 0) all += of(g.numbers, {g.targets}) + of_region(g.keys);
     }
     return known_[{id, extents}] = all;
   }
 
  private:
+  double of_region(int id) { return of(id, program_.regions[static_cast<std::size_t>(id)].shape); }
+
   const Program& program_;
   std::map<std::pair<int, std::vector<std::int64_t>>, double> known_;
 };

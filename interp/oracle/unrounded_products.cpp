@@ -38,6 +38,10 @@ class OneTerm : public LegalReducer {
  public:
   explicit OneTerm(std::unique_ptr<LegalReducer> inner) : inner_(std::move(inner)) {}
 
+  std::unique_ptr<LegalReducer> clone() const override {
+    return std::make_unique<OneTerm>(inner_->clone());
+  }
+
   void feed(const LegalBlock& in, std::int64_t first, std::int64_t count) override {
     unrounded_ = unrounded_ || in.unrounded(first);
     inner_->feed(in, first, count);

@@ -134,9 +134,9 @@ TEST(Sample, TakesWholeRowsThatShareWork) {
 
 // Every kind of shape: one axis, axes of size 1, one element.
 TEST(Sample, OfOtherShapes) {
-  for (const char* const text :
-       {"cumsum(x[3000])", "matmul(a[1,400], b[400,900])", "matmul(a[900,400], b[400,1])",
-        "sum(x[7,900,60], axis=1)", "attention(q[3,40,8], k[3,50,8], v[3,50,8])"}) {
+  for (const char* const text : {"matmul(a[400], b[400,900])", "matmul(a[1,400], b[400,900])",
+                                 "matmul(a[900,400], b[400,1])", "sum(x[7,900,60], axis=1)",
+                                 "attention(q[3,40,8], k[3,50,8], v[3,50,8])"}) {
     SCOPED_TRACE(text);
     const auto sample = drawn(formula_to_judge(text).ast, {.most = 1, .wanted = 2e4});
     ASSERT_TRUE(sample);
