@@ -326,9 +326,12 @@ class SignatureDrawing {
     } else if (kernel_ && (name == "before" || name == "after")) {
       d_.call.set(name, each_axis(0, 2));
     } else if (name == "begin") {
-      CallSizes end = first_;
-      const CallSizes begin = smaller(first_);
-      for (std::size_t i = 0; i < end.size(); ++i) end[i] = d_.between(begin[i], end[i]);
+      CallSizes begin, end;
+      for (const std::int64_t size : first_) {
+        const std::int64_t least = size > 0 && !d_.chance(1, 8) ? 1 : 0;  // seldom nothing
+        begin.push_back(d_.between(0, size - least));
+        end.push_back(d_.between(begin.back() + least, size));
+      }
       d_.call.set("begin", begin);
       d_.call.set("end", end);
     } else if (name == "steps") {
