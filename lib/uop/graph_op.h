@@ -22,7 +22,7 @@ enum class GraphOp : std::uint8_t {
   // Unary
   Exp2, Log2, Sin, Sqrt, Recip, Neg, Cast, Bitcast,
   // Binary
-  Add, Mul, Sub, Fdiv, Idiv, Max, Mod, CmpLt, CmpNe, CmpEq, Xor, Or, And, Shl, Shr, Pow, Threefry,
+  Add, Mul, Sub, Fdiv, Idiv, Max, Mod, CmpLt, CmpNe, CmpEq, Xor, Or, And, Shl, Shr, Pow, Threefry, Gather,
   // Ternary
   Where, MulAcc,
   // Reduce
@@ -36,7 +36,7 @@ enum class GraphOp : std::uint8_t {
   // Inside kernels
   Load, Store, Valid, DefineGlobal
 };
-inline constexpr int kGraphOpCount = 60;
+inline constexpr int kGraphOpCount = 61;
 
 enum class GraphOpGroup : std::uint8_t {
   Place, Movement, Unary, Binary, Ternary, Reduce, Ask, Memory, Devices, Kernel
@@ -47,7 +47,7 @@ enum class GraphOpGroup : std::uint8_t {
 /// be exchanged. `keeps_zero`: zeros give +0, so padding may pass through. `contiguous`: the result
 /// is row-major in memory or needs no memory. `kernel`: the op of a kernel's AST that computes the
 /// same; its facts stand in op_table. None for CMPNE (see kernelize/lower.h), OR, AND, SHL, SHR,
-/// POW, THREEFRY, and for CAST and BITCAST, which carry types.
+/// POW, THREEFRY, and for CAST and BITCAST, which carry types. GATHER carries views.
 struct GraphOpInfo {
   GraphOp op;
   std::string_view name;
@@ -109,6 +109,7 @@ inline constexpr std::array<GraphOpInfo, kGraphOpCount> graph_op_table = {{
     {GraphOp::Shr, "SHR", GraphOpGroup::Binary, 2, 2, false, true, false},
     {GraphOp::Pow, "POW", GraphOpGroup::Binary, 2, 2, false, false, false},
     {GraphOp::Threefry, "THREEFRY", GraphOpGroup::Binary, 2, 2, false, false, false},
+    {GraphOp::Gather, "GATHER", GraphOpGroup::Binary, 2, 2, false, true, false, Op::Gather},
     computes(GraphOp::Where, "WHERE", GraphOpGroup::Ternary, Op::Where),
     computes(GraphOp::MulAcc, "MULACC", GraphOpGroup::Ternary, Op::MulAcc),
     {GraphOp::ReduceAxis, "REDUCE_AXIS", GraphOpGroup::Reduce, 1, 1, false, true, false},
@@ -150,7 +151,7 @@ constexpr bool is_movement(GraphOp op) { return group(op) == GraphOpGroup::Movem
 constexpr bool is_alu(GraphOp op) {
   return (group(op) == GraphOpGroup::Unary || group(op) == GraphOpGroup::Binary ||
           group(op) == GraphOpGroup::Ternary) &&
-         op != GraphOp::Cast && op != GraphOp::Bitcast;
+         op != GraphOp::Cast && op != GraphOp::Bitcast && op != GraphOp::Gather;
 }
 /// True for a source in a tensor graph that is not computed by one of our kernels.
 constexpr bool is_meta(GraphOp op) {
@@ -210,7 +211,7 @@ class OpSet {
   std::uint64_t word_ = 0;
 };
 
-/// Elementwise ops, including CAST and BITCAST.
+/// Elementwise ops, including CAST, BITCAST and GATHER.
 constexpr OpSet elementwise_ops() {
   return OpSet::of(GraphOpGroup::Unary) | OpSet::of(GraphOpGroup::Binary) |
          OpSet::of(GraphOpGroup::Ternary);

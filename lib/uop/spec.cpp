@@ -217,6 +217,15 @@ std::string computes(const UOp& u) {
   if (kFloat.has(u.op()) && !is_float(d)) return "it is of floats";
   return "";
 }
+std::string gathers(const UOp& u) {
+  if (u.src(0).dtype() != UOpType(DType::Int64)) return "its positions are not int64";
+  const auto* arg = std::get_if<UOpGather>(&u.arg());
+  if (arg == nullptr) return "its argument is not how it sees its table";
+  const Shape& axes = arg->table.shape();
+  if (axes.empty() || Shape(axes.begin() + 1, axes.end()) != u.src(0).shape())
+    return "its table does not have one more axis, in front, than its positions";
+  return u.dtype().base == u.src(1).dtype().base ? "" : "its table is of another type";
+}
 std::string converts(const UOp& u) { return u.dtype().is_none() ? "it gives no elements" : ""; }
 std::string has_shape(const UOp& u) {
   try {
@@ -296,6 +305,7 @@ constexpr std::array kComputing = {
     SpecRule{"choice", GraphOp::Where, chooses},
     SpecRule{"comparison", kCompare, compares},
     SpecRule{"arithmetic", kAlu, computes},
+    SpecRule{"gather", GraphOp::Gather, gathers},
     SpecRule{"conversion", OpSet{GraphOp::Cast, GraphOp::Bitcast}, converts},
     SpecRule{"reduce", GraphOp::ReduceAxis, is_reduce},
 };

@@ -84,6 +84,9 @@ struct ArgHash {
     return hash_mix(hash_mix(hash_bytes(f.name), static_cast<std::uint64_t>(f.id)),
                     hash_of(f.shape));
   }
+  std::uint64_t operator()(const UOpGather& g) const {
+    return hash_mix(g.table.hash(), g.checked ? g.checked->hash() : 0);
+  }
   std::uint64_t operator()(const UOpKernelPtr& k) const {
     return k == nullptr ? 0 : address_hash(k->ast.address());
   }

@@ -59,6 +59,9 @@ std::string text_of(const UOpArg& arg) {
     std::string operator()(const UOpFill& f) const {
       return fmt::format("{} {} {}", f.name, f.id, (*this)(f.shape));
     }
+    std::string operator()(const UOpGather& g) const {
+      return g.table.str() + (g.checked ? " checked" : "");
+    }
     std::string operator()(const UOpKernelPtr& k) const {
       return k == nullptr ? "no kernel" : std::string(name(k->ast.op()));
     }
