@@ -108,11 +108,12 @@ std::unique_ptr<Area> make_kernel_area(KernelBackends backends);
 enum class Compilers : std::uint8_t { None, Libtcc, All };
 
 /// Programs over LazyBuffers on the interpreted device.
-///   fusion       in every mode the program has the bits of kernels made without lib/lazy
-///                (by_definition). Modes: realized one by one, at the end, as written, or each
-///                statement in its own memory; each OPT and switches chosen by the text
-///                (device/config.h); inputs in host memory at any strides; replayed by a TinyJit
-///                captured on other values; up to four variable sizes where movements allow them
+///   fusion       in every mode the program has the bits of kernels made without lib/lazy and
+///                lib/kernelize (by_definition). Modes: realized one by one, at the end, as
+///                written, or each statement in its own memory; each OPT and switches chosen by the
+///                text (device/config.h); inputs in host memory at any strides; replayed by a
+///                TinyJit captured on other values; up to four variable sizes where movements allow
+///                them
 ///   tcc, clang   run by a compiler, in the mode the text chooses, every kernel's answer is legal;
 ///                if each has the reference's bits, so has the program
 ///   work         no reduce is computed twice

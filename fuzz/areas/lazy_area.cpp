@@ -118,12 +118,6 @@ std::string bytes_of(const LazyBufferPtr& out, const ProgramType& type) {
   return bytes;
 }
 
-// Kernel graphs have no GATHER: it becomes its own kernel after the passes.
-bool gathers(const LazyOpPtr& kernel) {
-  const auto is_gather = [](const LazyOpPtr& node) { return node->op() == Op::Gather; };
-  return std::ranges::any_of(toposort(kernel), is_gather);
-}
-
 // Verifies the spec after every pass and for every kernel (AstError names the violation), and the
 // buffer limit of kernels, which one op with its operands may exceed.
 std::optional<Checked> too_many_buffers(const LazyBufferPtr& out) {
@@ -134,7 +128,7 @@ std::optional<Checked> too_many_buffers(const LazyBufferPtr& out) {
   const RecorderScope scope(verify);
   for (const ScheduleItem& item : schedule(std::vector{out})) {
     if (item.kind != Op::Store) continue;
-    if (!gathers(item.ast)) type_verify(kernel_graph(item.ast), SpecLevel::Kernel);
+    type_verify(kernel_graph(item.ast), SpecLevel::Kernel);
     const auto buffers = static_cast<int>(item.inputs.size()) + 1;
     if (asked != 0 && buffers > std::max(asked, kOfOneOp))
       wrong = Checked::fail("limit", fmt::format("a kernel has {} buffers", buffers));

@@ -99,7 +99,7 @@ const Definition kLayers[] = {
     {"losses", "cosine_embedding_loss(x, y, target, margin=0, reduction=none)", "where(target == 1, 1 - sum(x * y, axis=-1) / sqrt((sum(x * x, axis=-1) + 1e-12) * (sum(y * y, axis=-1) + 1e-12)), where(target == -1, maximum(sum(x * y, axis=-1) / sqrt((sum(x * x, axis=-1) + 1e-12) * (sum(y * y, axis=-1) + 1e-12)) - margin, 0), 0))", nullptr, kMayDiffer},
     {"losses", "multilabel_soft_margin_loss(x, target, reduction=none)", "-mean(target * logsigmoid(x) + (1 - target) * logsigmoid(-x), axis=-1)", nullptr, kMayDiffer},
     {"losses", "multi_margin_loss(x, target, p=1, margin=1, reduction=none)", "the mean over classes of max(margin - x[target] + x, 0)^p; p: 1 or 2",
-     [](const Call& c) { return multi_margin_loss(c.array("x"), c.array("target"), c.choice("p", kOneOrTwo) == 1, c.array("margin"), reduction_of(c), c.way()); }, kMayDiffer},
+     [](const Call& c) { return multi_margin_loss(c.array("x"), c.array("target"), c.choice("p", kOneOrTwo) == 1, c.array("margin"), argument<Reduction>(c, "reduction"), c.way()); }, kMayDiffer},
 
     {"cells", "rnn_cell(x, h, w_ih, w_hh, b_ih?, b_hh?, activation=tanh)", "tanh or relu of W_ih x + b_ih + W_hh h + b_hh",
      [](const Call& c) { return rnn_cell(c.array("x"), c.array("h"), argument<CellWeights>(c, ""), c.choice("activation", kTanhOrRelu) == 1, c.way()); }, kMayDiffer},

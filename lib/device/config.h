@@ -79,7 +79,7 @@ static_assert(switch_rows_follow_enum(),
 /// How a tensor graph becomes kernels. All schedulers give the same bits if each op rounds to its
 /// own type and sums are exact or in source order, as on the reference device.
 enum class Scheduler : std::uint8_t {
-  Lazy,       // fusion of LazyBuffers (lib/lazy/fusion.h)
+  Lazy,       // grouping by the switches (lib/kernelize/grouping.h)
   Kernelize,  // rewriting of a graph of UOps (lib/kernelize)
   Ranges,     // Kernelize, fusing reduces where that saves more work than it costs
   Check       // all of them, comparing results bit for bit

@@ -1,16 +1,17 @@
 #pragma once
 
+#include "touchstone/kernelize/kernelize.h"
 #include "touchstone/kernelize/rules.h"
 #include "touchstone/uop/rewrite.h"
 
 namespace touchstone::kernelize {
 
-/// Returns the nodes of a simplified graph that are realized, in an order determined by the graph
-/// alone: outputs; ASSIGN, CONTIGUOUS, COPY and its source; nodes seen through a mask if padding
-/// would become f(0) on the way to the next realized node; nodes that a view expands; for each
-/// reduce not marked as fused, either the reduce or the one node after it in its kernel. `also`:
-/// further nodes to realize.
-UOpSet what_gets_memory(const UOp& sink, const Config& config, const UOpSet& also = {});
+/// Returns the nodes of a graph that are realized, in an order determined by the graph alone:
+/// outputs; ASSIGN, CONTIGUOUS, COPY and its source; tables; nodes that a view expands; for each
+/// reduce not marked as fused, either the reduce or the one node after it in its kernel; and what
+/// else the policy's rules (`Grouping::kRules`) say. `also`: further nodes to realize.
+UOpSet what_gets_memory(const UOp& sink, const Config& config, Policy policy,
+                        const UOpSet& also = {});
 
 /// Returns the nodes that one kernel would see through more than `most` views: repeating their work
 /// costs more than a buffer, and the work of a chain of such nodes doubles with every link.

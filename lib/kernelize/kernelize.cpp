@@ -128,10 +128,10 @@ const PatternMatcher& simplify_with_devices() {
   return rules;
 }
 
-UOpSet memory_of(const UOp& sink, const Config& config) {
+UOpSet memory_of(const UOp& sink, const Config& config, Policy policy) {
   UOpSet also;
   for (;;) {
-    UOpSet memory = what_gets_memory(sink, config, also);
+    UOpSet memory = what_gets_memory(sink, config, policy, also);
     const std::size_t before = also.size();
     seen_too_often(sink, memory, kMostViews).for_each([&](const UOp& u) { also.add(u); });
     if (also.size() == before) return memory;
@@ -146,7 +146,8 @@ int kernelize::most_buffers_of(std::string_view device) {
   return 0;
 }
 
-RewriteMap kernelize_graph(const UOp& sink, const Config& config, Assigns assigns) {
+RewriteMap kernelize_graph(const UOp& sink, const Config& config, Assigns assigns,
+                           std::optional<Policy> asked) {
   type_verify(sink, SpecLevel::Tensor);
 #ifndef NDEBUG
   SpecRecorder verify;  // checks after every pass
@@ -156,19 +157,24 @@ RewriteMap kernelize_graph(const UOp& sink, const Config& config, Assigns assign
                               to_kernels = create_kernels();
   Simplifying shared{config};
   const bool several = has_several_devices(sink);
+  Policy policy = config.scheduler == Scheduler::Ranges ? Policy::Ranges : Policy::Kernelize;
+  if (asked && !(several && *asked == Policy::Lazy)) policy = *asked;
+  if (policy == Policy::Lazy) return kernels_at(sink, memory_of(sink, config, policy));
   RewriteMap map;
   if (several)
     map = graph_rewrite_map(sink, devices_alone(), RewriteContext(shared), {.pass = "devices"});
-  const PatternMatcher& simplify = several ? simplify_with_devices() : simplify_alone();
-  map = graph_rewrite_map(result_of(map, sink), simplify, RewriteContext(shared),
-                          {.pass = "simplify"}, &map);
+  const PatternMatcher& rules = several ? simplify_with_devices() : simplify_alone();
+  const auto simplify = [&] {
+    map = graph_rewrite_map(result_of(map, sink), rules, RewriteContext(shared),
+                            {.pass = "simplify"}, &map);
+  };
+  simplify();
   if (config.kernelize.fuse_arange) {
     map = fuse_aranges(result_of(map, sink), map);
-    map = graph_rewrite_map(result_of(map, sink), simplify, RewriteContext(shared),
-                            {.pass = "simplify"}, &map);
+    simplify();
   }
   UOp at = result_of(map, sink);
-  UOpSet memory = memory_of(at, config);
+  UOpSet memory = memory_of(at, config, policy);
   map = graph_rewrite_map(at, put_barriers, RewriteContext(memory),
                           {.order = RewriteOrder::BottomUp, .pass = "barriers"}, &map);
   Tidying tidying{config.kernelize.max_kernel_buffers};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,11 @@ enum class Assigns : std::uint8_t {
   Exchanged
 };
 
+/// Which rules decide what gets memory (kernelize/grouping.h): those of tinygrad@v0.8.0 with the
+/// switches of `Switch`, without simplification; those of June 2025; or these with any number of
+/// reduces per kernel.
+enum class Policy : std::uint8_t { Lazy, Kernelize, Ranges };
+
 /// Splits a tensor graph into kernels by rewriting and returns the replacement of each changed
 /// node; realized nodes become views of ASSIGN(BUFFER, KERNEL). `sink`: SINK over the results.
 /// Options: config.kernelize, config.reduceop_split_threshold. Recorders see the named passes:
@@ -25,9 +31,9 @@ enum class Assigns : std::uint8_t {
 /// barriers, tidy barriers, drop tags, kernels. A MULTI of the sink stays above the replacements of
 /// its shards; a kernel for a tuple of devices runs on each, with the device number as the variable
 /// kDeviceNumber. Throws AstError if the graph breaks the rules of spec.h or assigns wait for each
-/// other.
+/// other. Without `policy`: Ranges if that is config.scheduler, else Kernelize.
 RewriteMap kernelize_graph(const UOp& sink, const Config& config = Config::current(),
-                           Assigns assigns = Assigns::InPlace);
+                           Assigns assigns = Assigns::InPlace, std::optional<Policy> policy = {});
 
 /// Returns the ASSIGN(BUFFER, KERNEL) nodes of a kernelized graph in an execution order: first
 /// ready, first out. Throws AstError if they wait for each other.

@@ -57,16 +57,14 @@ UOp kernel_of(const UOp& x, const UOp& buffer) {
   return UOp::make(GraphOp::Kernel, UOpType::none(), std::move(src), UOpKernelPtr(std::move(arg)));
 }
 
-UOp store_new(const Match& m) {
-  const UOp& x = m[0];
+UOp store_new(const UOp& x) {
   const UOp where = x.device_node();
   if (!where) throw AstError(x.line() + " is on no device, so it has no memory");
   const UOp buffer = UOp::new_buffer(where, max_elements(x.shape()), x.dtype().base);
   return as_shape(buffer.assign(kernel_of(x, buffer)), x.shape());
 }
 
-UOp store_assigned(const Match& m) {
-  const UOp& u = m.root();
+UOp store_assigned(const UOp& u) {
   if (u.src(1).op() == GraphOp::Kernel) return {};
   const UOp buffer =
       u.src(0).base().op() == GraphOp::Assign ? u.src(0).base().src(0) : u.src(0).base();
@@ -129,12 +127,12 @@ PatternMatcher create_kernels() {
       {"a kernel behind a barrier",
        UPat(GraphOp::Gbarrier).over({UPat::var("x")}),
        {"x"},
-       store_new,
+       [](const Match& m) { return store_new(m[0]); },
        "all nodes between two barriers are one kernel"},
       {"a kernel that assigns",
        UPat(GraphOp::Assign),
        {},
-       store_assigned,
+       [](const Match& m) { return store_assigned(m.root()); },
        "its buffer is the target's"},
       {"reshape out of a selection or a stack",
        UPat(OpSet{GraphOp::MSelect, GraphOp::MStack}),
@@ -142,6 +140,27 @@ PatternMatcher create_kernels() {
        reshape_out,
        "memory is read, whatever its view"},
   });
+}
+
+RewriteMap kernels_at(const UOp& sink, const UOpSet& memory) {
+  RewriteMap made;
+  for (const UOp& u : sink.toposort()) {
+    std::vector<UOp> src;
+    for (const UOp& s : u.src()) src.push_back(result_of(made, s));
+    UOp at = u;
+    if (src != u.src()) {
+      at = u.with_src(std::move(src));
+      if (const auto metadata = u.metadata()) at.add_metadata(*metadata);
+    }
+    if (u.op() == GraphOp::Assign)
+      at = store_assigned(at);
+    else if (u.op() == GraphOp::Contiguous && memory.has(u.src(0)))
+      at = UOp(at.src(0));
+    else if (memory.has(u))
+      at = store_new(at.op() == GraphOp::View ? at.contiguous() : at);
+    if (at != u) made.set(u, at);
+  }
+  return made;
 }
 
 RewriteMap order_assigns(const UOp& sink, const RewriteMap& before) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "touchstone/device/config.h"
 #include "touchstone/kernelize/kernelize.h"
 #include "touchstone/kernelize/rules.h"
 #include "touchstone/kernelize/view_pool.h"
@@ -119,8 +120,9 @@ class Lowering {
   };
 
   static std::size_t operands_of(const UOp& u) {
-    return u.op() == GraphOp::ReduceAxis ? 1 : u.src().size();
+    return u.op() == GraphOp::ReduceAxis || u.op() == GraphOp::Gather ? 1 : u.src().size();
   }
+  ShapeTracker leaf(ShapeTracker st) const { return merges_ ? simplify(st) : st; }
 
   // Counts, for each node, the axes that reduces below it add; returns the root's.
   int count_axes() const {
@@ -145,7 +147,8 @@ class Lowering {
     const ShapeTracker terms = kernelize::terms_of(r, st.reshape(kept));
     Shape shape = terms.shape();
     shape.insert(shape.end(), static_cast<std::size_t>(extra) - reduced, sint(1));
-    return views_.intern(merge_outermost(terms.reshape(shape)));
+    const ShapeTracker st_of_terms = terms.reshape(shape);
+    return views_.intern(merges_ ? merge_outermost(st_of_terms) : st_of_terms);
   }
 
   void give(LazyOpPtr value) {
@@ -166,8 +169,9 @@ class Lowering {
     }
   }
 
-  void descend(UOp u, const ShapeTracker* st, int extra) {
-    bool masked = false;  // by views between u and its reader
+  // Goes through movement to `u`, what it moves, as seen through `st`; returns whether it masks u.
+  bool look_through(UOp& u, const ShapeTracker*& st) {
+    bool masked = false;
     for (;;) {
       if (looks_through(u)) {
         u = UOp(u.src(0));
@@ -177,13 +181,17 @@ class Lowering {
           from = UOp(from.src(0));
         if (u.op() != GraphOp::View && from.op() == GraphOp::View && !from.src().empty())
           from = UOp(from.src(0));
-        st = views_.through(u.tracker(), st);
+        st = views_.through(u.tracker(), st, merges_);
         masked = masked || u.tracker().masked();
         u = from;
       } else {
-        break;
+        return masked;
       }
     }
+  }
+
+  void descend(UOp u, const ShapeTracker* st, int extra) {
+    const bool masked = look_through(u, st);
     const bool padded = masked && makes_something_of_zeros(u);
     const Key key{u.address(), st, extra, padded};
     if (const auto it = made_.find(key); it != made_.end()) return give(it->second);
@@ -199,7 +207,8 @@ class Lowering {
       for (const UOp& n : root_.toposort([](const UOp& at) { return !kMemory.has(at.op()); })) {
         bool unsafe = !info(n.op()).keeps_zero;
         for (const UOp& s : n.src())
-          if (const bool* of = unsafe_.find(s)) unsafe = unsafe || *of;
+          if (const bool* of = unsafe_.find(s); of != nullptr && n.op() != GraphOp::Gather)
+            unsafe = unsafe || *of;  // a GATHER masks its table's view
         unsafe_.set(n, unsafe);
       }
     const bool* const known = unsafe_.find(u);
@@ -215,14 +224,47 @@ class Lowering {
   LazyOpPtr leaf_of(const UOp& u, const ShapeTracker& st) {
     if (u.op() == GraphOp::Const) {
       const ShapeTracker own = u.src().empty() ? ShapeTracker() : u.tracker();
-      return LazyOp::constant(u.value(), simplify(u.src().empty() ? st : own + st));
+      return LazyOp::constant(u.value(), leaf(u.src().empty() ? st : own + st));
     }
-    ShapeTracker simple = simplify(st);
+    MemBuffer read = memory_of(u, st);
+    return LazyOp::load(read.idx, read.dtype, std::move(read.st));
+  }
+
+  MemBuffer memory_of(const UOp& u, const ShapeTracker& st) {
+    ShapeTracker simple = leaf(st);
     if (in_place_ && u == own_) check_self(simple);
     const auto at = std::ranges::find(out_.inputs, u);
     const int number = static_cast<int>(at - out_.inputs.begin()) + 1;
     if (at == out_.inputs.end()) out_.inputs.push_back(u);
-    return LazyOp::load(number, u.dtype().base, std::move(simple));
+    return {number, u.dtype().base, std::move(simple)};
+  }
+
+  // `st` with a new first axis that selects one of `rows` rows, each of shape `row`.
+  static ShapeTracker with_rows(const ShapeTracker& st, const sint& rows, const Shape& row) {
+    std::vector<View> views;
+    sint size = elements(row);
+    for (const View& v : st.views()) {
+      Shape shape = v.shape();
+      Strides strides = v.strides();
+      std::optional<Mask> mask = v.mask();
+      shape.insert(shape.begin(), rows);
+      strides.insert(strides.begin(), size);
+      if (mask) mask->insert(mask->begin(), {sint(0), rows});
+      views.push_back(View::strided(shape, strides, v.offset(), mask));
+      size = v.size();
+    }
+    return ShapeTracker(std::move(views));
+  }
+
+  LazyOpPtr gathered(const UOp& u, LazyOpPtr position, const ShapeTracker& outer) {
+    const auto& [seen, checked] = u.arg_as<UOpGather>();
+    const ShapeTracker* st = views_.intern(with_rows(outer, seen.shape()[0], u.shape()));
+    st = views_.through(seen, st, merges_);
+    UOp table = u.src(1);
+    look_through(table, st);
+    MemBuffer read = memory_of(table, *st);
+    if (checked) read.checked = leaf(*checked + outer);
+    return LazyOp::make(Op::Gather, {std::move(position)}, std::move(read));
   }
 
   // Requires that each element is read where it is written.
@@ -249,14 +291,16 @@ class Lowering {
     Frame done = std::move(frames_.back());
     frames_.pop_back();
     const int first = static_cast<int>(done.outer->shape().size()) - done.outer_extra;
-    LazyOpPtr value = node_of(done.node, std::move(done.operands), first);
+    LazyOpPtr value = done.node.op() == GraphOp::Gather
+                          ? gathered(done.node, std::move(done.operands[0]), *done.outer)
+                          : node_of(done.node, std::move(done.operands), first);
     if (done.padded) value = kernelize::where_valid(*done.outer, std::move(value));
     made_.emplace(Key{done.node.address(), done.outer, done.outer_extra, done.padded}, value);
     give(std::move(value));
   }
 
   UOp own_, root_;
-  const bool in_place_;
+  const bool in_place_, merges_ = Config::current().on(Switch::MergeViews);
   LoweredKernel out_;
   LazyOpPtr result_;
   std::vector<Frame> frames_;

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "touchstone/kernelize/elements.h"
-#include "touchstone/kernelize/limits.h"
+#include "touchstone/kernelize/region.h"
 #include "touchstone/kernelize/view_pool.h"
-#include "touchstone/kernelize/walk.h"
 #include "touchstone/uop/graph_op.h"
 
 namespace touchstone::kernelize {
@@ -50,9 +48,7 @@ class Ranges {
     for (const UOp& u : order_) {
       if (!memory_.has(u) || asked_.has(u) || !is_elementwise(u.op())) continue;
       const Region region = region_of(u);
-      if (region.reduces == 0 && region.cheap && region.ops <= kMostRecomputed &&
-          region.buffers <= 1 && !region.reads_assigned)
-        cheap_.add(u);
+      if (region.is_cheap() && !reads_assigned(region)) cheap_.add(u);
     }
     for (std::size_t i = order_.size(); i-- > 0;) place(order_[i]);
     UOpSet kept;
@@ -137,6 +133,10 @@ class Ranges {
     if (u.op() == GraphOp::ReduceAxis) return give(u.src(0), compact(under_reduce(u, site)));
     if (u.op() == GraphOp::Assign) return give(u.src(1), site);
     if (u.op() == GraphOp::Custom) return refuse_below(u);  // its sources are buffers
+    if (u.op() == GraphOp::Gather) {
+      sites_[u.src(1)].too_many = true;  // the table is memory
+      return give(u.src(0), site);
+    }
     for (const UOp& s : u.src()) give(s, site);
   }
 
@@ -172,9 +172,9 @@ class Ranges {
   bool may_take_back(const UOp& u, const Sites& sites) {
     if (asked_.has(u) || sites.too_many || !is_computed(u)) return false;
     const Region region = region_of(u);
-    if (region.reads_assigned || region.too_long) return false;
+    if (reads_assigned(region) || region.too_long) return false;
     if (cheap_.has(u)) return true;
-    if (region.reduces > 0 && region.buffers == 0) {
+    if (region.reduces > 0 && region.buffers.empty()) {
       return std::ranges::all_of(sites.all, [&](const Site& s) { return keeps_orders(s); }) &&
              counts_little(sites, region);
     }
@@ -194,10 +194,6 @@ class Ranges {
 
   // The number of unmasked elements; masked ones load nothing.
   static std::int64_t executed(const Site& s) { return unmasked_elements(s.st->views().back()); }
-  static std::int64_t times(std::int64_t a, std::int64_t b) {
-    std::int64_t product = 0;
-    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
-  }
   static std::int64_t plus(std::int64_t a, std::int64_t b) {
     std::int64_t sum = 0;
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
@@ -249,48 +245,17 @@ class Ranges {
     if (std::ranges::find(known, mine) == known.end()) known.push_back(std::move(mine));
   }
 
-  struct Region {
-    int ops = 0, reduces = 0, buffers = 0;
-    int held = 0;            // buffers made by grouping
-    std::int64_t terms = 1;  // of all reduces, multiplied
-    bool cheap = true;       // all ops are cheap
-    bool reads_assigned = false, too_long = false;
-  };
-
   // u and the nodes computed with it so far, down to nodes realized by grouping.
   Region region_of(const UOp& u) const {
-    constexpr int kMostNodes = 1024;
-    Region out;
-    int nodes = 0;
-    walk_sources(u, [&](const UOp& at) {
-      if (!has_values(at) || out.too_long) return false;
-      out.too_long = ++nodes > kMostNodes;
-      if (at != u && (has_memory(at) || at.op() == GraphOp::Buffer || at.op() == GraphOp::Assign)) {
-        ++out.buffers;
-        out.held += at.op() == GraphOp::Buffer ? 0 : 1;
-        out.reads_assigned = out.reads_assigned || assigned_.has(at);
-        return false;
-      }
-      if (at.op() == GraphOp::ReduceAxis) {
-        ++out.reduces;
-        out.terms = times(out.terms, terms_added(at));
-        out.cheap = false;
-      } else if (is_elementwise(at.op())) {
-        ++out.ops;
-        const auto op = info(at.op()).kernel;
-        out.cheap = out.cheap && (at.op() == GraphOp::Cast || (op && info(*op).cheap));
-      }
-      return true;
-    });
-    return out;
+    return kernelize::region_of(u, [&](const UOp& at) { return has_memory(at); });
   }
-
-  // The terms per result of a reduce.
-  static std::int64_t terms_added(const UOp& r) {
-    Shape axes;
-    for (const int axis : r.arg_as<UOpReduce>().axes)
-      axes.push_back(r.src(0).shape()[static_cast<std::size_t>(axis)]);
-    return max_elements(axes);
+  bool reads_assigned(const Region& region) const {
+    return std::ranges::any_of(region.buffers,
+                               [&](const UOp& memory) { return assigned_.has(memory); });
+  }
+  static std::ptrdiff_t made_by_grouping(const Region& region) {
+    return std::ranges::count_if(region.buffers,
+                                 [](const UOp& u) { return u.op() != GraphOp::Buffer; });
   }
 
   static bool several_kernels(const Sites& sites) {
@@ -308,9 +273,10 @@ class Ranges {
   // that can then merge into its own.
   bool pays(const UOp& u, const Sites& sites) {
     const Region region = region_of(u);
-    if (region.reads_assigned) return false;
+    if (reads_assigned(region)) return false;
     if (region.ops > kMostShared || moves_less(u, sites)) return true;
-    return !children_.empty() && !region.too_long && region.held >= 2 && absorbed(u) >= 2;
+    return !children_.empty() && !region.too_long && made_by_grouping(region) >= 2 &&
+           absorbed(u) >= 2;
   }
 
   // True if computing u once, storing it and loading it in all its kernels moves fewer bytes than

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "touchstone/lazy/aside.h"
-#include "touchstone/lazy/kernelized.h"
 #include "touchstone/lazy/realize.h"
 
 namespace touchstone::lazy {
@@ -46,8 +45,7 @@ void realize_checked(std::span<const LazyBufferPtr> outputs, const symbolic::Val
   for (std::size_t k = 0; k < kOthers.size(); ++k) {
     Config config = Config::current();
     config.scheduler = kOthers[k];
-    for (const ScheduleItem& item : schedule_kernelized(outputs, values, config))
-      asides[k].run(item);
+    for (const ScheduleItem& item : schedule(outputs, values, config)) asides[k].run(item);
   }
   run_schedule(schedule(outputs, values));
   for (std::size_t i = 0; i < outputs.size(); ++i) {

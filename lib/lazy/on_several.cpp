@@ -84,13 +84,4 @@ std::optional<int> axis_of_result(const LazyBuffer& base) {
   return static_cast<int>(result.arg_as<std::int64_t>());
 }
 
-bool needs_several(const Graph& graph) {
-  for (const Graph::Node& node : graph.nodes) {
-    if (node.buffer->several()) return true;
-    for (const LazyBufferPtr& s : node.buffer->srcs())
-      if (s->several()) return true;
-  }
-  return false;
-}
-
 }  // namespace touchstone::lazy

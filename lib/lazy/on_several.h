@@ -4,7 +4,6 @@
 #include <span>
 #include <vector>
 
-#include "touchstone/lazy/fusion.h"
 #include "touchstone/lazy/lazy_buffer.h"
 
 namespace touchstone::lazy {
@@ -19,7 +18,7 @@ UOp node_of(const LazyBuffer& base, std::vector<UOp> src);
 std::optional<int> axis_of_result(const LazyBuffer& base);
 
 /// True if anything to compute is on several devices or reads from several.
-bool needs_several(const Graph& graph);
+bool needs_several(std::span<const LazyBufferPtr> outputs);
 
 /// The shape of a base on each device.
 Shape shape_on_each(const LazyBuffer& base);

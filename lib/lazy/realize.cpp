@@ -159,8 +159,7 @@ HostArray to_host(const LazyBufferPtr& x) {
 }
 
 void realize(std::span<const LazyBufferPtr> outputs, const symbolic::Values& values) {
-  if (Config::current().scheduler == Scheduler::Check &&
-      !lazy::needs_several(lazy::discover(outputs)))
+  if (Config::current().scheduler == Scheduler::Check && !lazy::needs_several(outputs))
     lazy::realize_checked(outputs, values);
   else
     run_schedule(schedule(outputs, values));

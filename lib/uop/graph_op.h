@@ -22,7 +22,7 @@ enum class GraphOp : std::uint8_t {
   // Unary
   Exp2, Log2, Sin, Sqrt, Recip, Neg, Cast, Bitcast,
   // Binary
-  Add, Mul, Sub, Fdiv, Idiv, Max, Mod, CmpLt, CmpNe, CmpEq, Xor, Or, And, Shl, Shr, Pow, Threefry,
+  Add, Mul, Sub, Fdiv, Idiv, Max, Mod, CmpLt, CmpNe, CmpEq, Xor, Or, And, Shl, Shr, Pow, Threefry, Gather,
   // Ternary
   Where, MulAcc,
   // Named function
@@ -49,7 +49,8 @@ enum class GraphOpGroup : std::uint8_t {
 /// be exchanged. `keeps_zero`: zeros give +0, so padding may pass through. `contiguous`: the result
 /// is row-major in memory or needs no memory. `kernel`: the op of a kernel's AST that computes the
 /// same; its facts stand in op_table. None for CMPNE (see kernelize/lower.cpp), OR, AND, SHL, SHR,
-/// POW, THREEFRY, and for CAST, BITCAST and FUNCTION, which carry types or a name.
+/// POW, THREEFRY, and for CAST, BITCAST and FUNCTION, which carry types or a name. GATHER carries
+/// views.
 struct GraphOpInfo {
   GraphOp op;
   std::string_view name;
@@ -111,6 +112,7 @@ inline constexpr std::array<GraphOpInfo, kGraphOpCount> graph_op_table = {{
     {GraphOp::Shr, "SHR", GraphOpGroup::Binary, 2, 2, false, true, false},
     {GraphOp::Pow, "POW", GraphOpGroup::Binary, 2, 2, false, false, false},
     {GraphOp::Threefry, "THREEFRY", GraphOpGroup::Binary, 2, 2, false, false, false},
+    {GraphOp::Gather, "GATHER", GraphOpGroup::Binary, 2, 2, false, true, false, Op::Gather},
     computes(GraphOp::Where, "WHERE", GraphOpGroup::Ternary, Op::Where),
     computes(GraphOp::MulAcc, "MULACC", GraphOpGroup::Ternary, Op::MulAcc),
     {GraphOp::Function, "FUNCTION", GraphOpGroup::Function, 1, 2, false, false, false},
@@ -153,7 +155,7 @@ constexpr bool is_movement(GraphOp op) { return group(op) == GraphOpGroup::Movem
 constexpr bool is_alu(GraphOp op) {
   return (group(op) == GraphOpGroup::Unary || group(op) == GraphOpGroup::Binary ||
           group(op) == GraphOpGroup::Ternary) &&
-         op != GraphOp::Cast && op != GraphOp::Bitcast;
+         op != GraphOp::Cast && op != GraphOp::Bitcast && op != GraphOp::Gather;
 }
 /// True for a source in a tensor graph that is not computed by one of our kernels.
 constexpr bool is_meta(GraphOp op) {
@@ -213,7 +215,7 @@ class OpSet {
   std::uint64_t word_ = 0;
 };
 
-/// Elementwise ops, including CAST, BITCAST and FUNCTION.
+/// Elementwise ops, including CAST, BITCAST, FUNCTION and GATHER.
 constexpr OpSet elementwise_ops() {
   return OpSet::of(GraphOpGroup::Unary) | OpSet::of(GraphOpGroup::Binary) |
          OpSet::of(GraphOpGroup::Ternary) | GraphOp::Function;

@@ -5,10 +5,11 @@
 namespace touchstone {
 namespace {
 
+UOp global(int number, DType d) {
+  return UOp::make(GraphOp::DefineGlobal, UOpType::pointer(d), {}, std::int64_t{number});
+}
 UOp seen(int number, DType d, const ShapeTracker& st) {
-  const UOpType pointer = UOpType::pointer(d);
-  const UOp global = UOp::make(GraphOp::DefineGlobal, pointer, {}, std::int64_t{number});
-  return UOp::make(GraphOp::View, pointer, {global}, st);
+  return UOp::make(GraphOp::View, UOpType::pointer(d), {global(number, d)}, st);
 }
 
 UOp constant(const ConstBuffer& c) {
@@ -43,6 +44,10 @@ UOp node_of(const LazyOp& n, std::vector<UOp> src) {
       is_reduce(n.op()) ? GraphOp::ReduceAxis : graph_op_of(n.op(), is_float(of));
   if (!op) throw AstError(fmt::format("{}: graphs do not support this op", info(n.op()).name));
   UOpArg arg;
+  if (*op == GraphOp::Gather) {
+    src.push_back(global(n.buffer().idx, n.buffer().dtype));
+    arg = UOpGather{n.buffer().st, n.buffer().checked};
+  }
   if (*op == GraphOp::ReduceAxis)
     arg = UOpReduce{n.op() == Op::ReduceMax ? GraphOp::Max : GraphOp::Add, n.reduce_arg().axes,
                     false};

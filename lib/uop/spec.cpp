@@ -224,6 +224,15 @@ std::string calls(const UOp& u) {
     return fmt::format("{} takes {} operand(s)", info(*f).name, info(*f).arity);
   return is_float(u.dtype().base) ? computes(u) : "it is of floats";
 }
+std::string gathers(const UOp& u) {
+  if (u.src(0).dtype() != UOpType(DType::Int64)) return "its positions are not int64";
+  const auto* arg = std::get_if<UOpGather>(&u.arg());
+  if (arg == nullptr) return "its argument is not how it sees its table";
+  const Shape& axes = arg->table.shape();
+  if (axes.empty() || Shape(axes.begin() + 1, axes.end()) != u.src(0).shape())
+    return "its table does not have one more axis, in front, than its positions";
+  return u.dtype().base == u.src(1).dtype().base ? "" : "its table is of another type";
+}
 std::string converts(const UOp& u) { return u.dtype().is_none() ? "it gives no elements" : ""; }
 std::string has_shape(const UOp& u) {
   try {
@@ -304,6 +313,7 @@ constexpr std::array kComputing = {
     SpecRule{"comparison", kCompare, compares},
     SpecRule{"arithmetic", kAlu, computes},
     SpecRule{"function", GraphOp::Function, calls},
+    SpecRule{"gather", GraphOp::Gather, gathers},
     SpecRule{"conversion", OpSet{GraphOp::Cast, GraphOp::Bitcast}, converts},
     SpecRule{"reduce", GraphOp::ReduceAxis, is_reduce},
 };

@@ -79,6 +79,14 @@ struct UOpFill {
   bool operator==(const UOpFill&) const = default;
 };
 
+/// For GATHER: how its table, an axis and then those of the positions, is seen, and the numbers of
+/// the positions if they are checked.
+struct UOpGather {
+  ShapeTracker table;
+  std::optional<ShapeTracker> checked;
+  bool operator==(const UOpGather&) const = default;
+};
+
 /// The tensor operation that a node comes from.
 struct UOpOrigin {
   std::string name, caller;
@@ -91,9 +99,10 @@ struct UOpNode;
 struct UOpKernel;
 using UOpKernelPtr = std::shared_ptr<const UOpKernel>;  // compared by value
 
-using UOpArg = std::variant<std::monostate, std::int64_t, Scalar, std::string,
-                            std::vector<std::string>, std::vector<int>, Shape, Mask, ShapeTracker,
-                            UOpReduce, UOpVariable, UOpFill, UOpKernelPtr, NamedFunction>;
+using UOpArg =
+    std::variant<std::monostate, std::int64_t, Scalar, std::string, std::vector<std::string>,
+                 std::vector<int>, Shape, Mask, ShapeTracker, UOpReduce, UOpVariable, UOpFill,
+                 UOpGather, UOpKernelPtr, NamedFunction>;
 std::string text_of(const UOpArg& arg);
 bool same(const UOpArg& a, const UOpArg& b);
 
@@ -113,6 +122,7 @@ bool same(const UOpArg& a, const UOpArg& b);
 ///   PAD  x; Mask of elements added before and after   SHRINK  x; Mask of the part kept
 ///   FLIP x; axes, sorted          VIEW     x, or none inside kernels and in shapes; ShapeTracker
 ///   elementwise  operands of one shape; FUNCTION: NamedFunction
+///   GATHER       positions, memory; UOpGather: 0, or a fault if checked, outside the table
 ///   REDUCE_AXIS  x; UOpReduce
 ///   CONTIGUOUS CONTIGUOUS_BACKWARD DETACH FUSE GBARRIER  x
 ///   COPY         x, DEVICE        CUSTOM   DEVICE, inputs; UOpFill

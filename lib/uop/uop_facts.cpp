@@ -124,7 +124,8 @@ TrackerPtr of_parts(const UOpNode& n, const UOpNode* device) {
     case GraphOp::Assign:
     case GraphOp::MSelect:
     case GraphOp::Copy:
-      if (n.op == GraphOp::Copy || n.op == GraphOp::MSelect) {
+    case GraphOp::Gather:
+      if (n.op != GraphOp::Assign) {
         const TrackerPtr st = st_of_source(n, 0);
         return st == nullptr || st->is_contiguous() ? st : contiguous(st->shape());
       }

@@ -85,6 +85,9 @@ struct ArgHash {
                     hash_of(f.shape));
   }
   std::uint64_t operator()(NamedFunction f) const { return static_cast<std::uint64_t>(f); }
+  std::uint64_t operator()(const UOpGather& g) const {
+    return hash_mix(g.table.hash(), g.checked ? g.checked->hash() : 0);
+  }
   std::uint64_t operator()(const UOpKernelPtr& k) const {
     return k == nullptr ? 0 : address_hash(k->ast.address());
   }

@@ -60,6 +60,9 @@ std::string text_of(const UOpArg& arg) {
       return fmt::format("{} {} {}", f.name, f.id, (*this)(f.shape));
     }
     std::string operator()(NamedFunction f) const { return std::string(info(f).name); }
+    std::string operator()(const UOpGather& g) const {
+      return g.table.str() + (g.checked ? " checked" : "");
+    }
     std::string operator()(const UOpKernelPtr& k) const {
       return k == nullptr ? "no kernel" : std::string(name(k->ast.op()));
     }

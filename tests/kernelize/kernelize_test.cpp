@@ -80,18 +80,16 @@ TEST(Kernelize, TheChaseStopsBeforeACastToLargerElements) {
 // Ops that read a reduce and meet again are computed with it; their result is stored.
 TEST(Kernelize, TheChaseGoesToWhereAllReadersMeet) {
   const UOp y = array({4, 1}), r = array({4, 8}).reduce(GraphOp::Add, {1});
-  const auto is_stored = [](const UOp& u, const UOp& shared, Scheduler scheduler) {
-    Config config;
-    config.scheduler = scheduler;
+  const auto is_stored = [](const UOp& u, const UOp& shared, Policy policy) {
     const UOp sink = UOp::sink({shared.alu(GraphOp::Neg), shared.alu(GraphOp::Sin)});
-    return kernelize::what_gets_memory(sink, config).has(u);
+    return kernelize::what_gets_memory(sink, Config(), policy).has(u);
   };
   // Whether the common source of two outputs is stored and r is not, or the reverse.
   const auto stores = [&](const UOp& shared, bool reduce) {
-    const auto as_asked = [&](Scheduler s) {
+    const auto as_asked = [&](Policy s) {
       return is_stored(shared, shared, s) != reduce && is_stored(r, shared, s) == reduce;
     };
-    return as_asked(Scheduler::Kernelize) && as_asked(Scheduler::Ranges);
+    return as_asked(Policy::Kernelize) && as_asked(Policy::Ranges);
   };
   const UOp m = r.alu(GraphOp::Max, {y}).alu(GraphOp::Mod, {r});
   EXPECT_TRUE(stores(m, false));
@@ -110,7 +108,7 @@ TEST(Kernelize, TheChaseGoesToWhereAllReadersMeet) {
   const UOp far = add(chain(r, 15), chain(r.alu(GraphOp::Exp2), 15));
   EXPECT_TRUE(stores(far, false));
   const UOp too_far = add(chain(r, 20), chain(r.alu(GraphOp::Exp2), 20));
-  EXPECT_TRUE(is_stored(r, too_far, Scheduler::Kernelize));
+  EXPECT_TRUE(is_stored(r, too_far, Policy::Kernelize));
 }
 
 TEST(Kernelize, ADeviceHasALimitOfBuffersOfItsOwn) {
@@ -145,7 +143,7 @@ TEST(Kernelize, PadsAndUnsafeOps) {
   const UOpSet memory = kernelize::what_gets_memory(
       UOp::sink(
           {seed.alu(GraphOp::Threefry, {seed}).view(ShapeTracker::contiguous({4}).pad({{1, 0}}))}),
-      Config());
+      Config(), Policy::Kernelize);
   EXPECT_EQ(memory.size(), 1U);
 }
 

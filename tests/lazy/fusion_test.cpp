@@ -1,5 +1,3 @@
-#include "touchstone/lazy/fusion.h"
-
 #include <gtest/gtest.h>
 
 #include <rapidcheck/gtest.h>
@@ -162,37 +160,42 @@ RC_GTEST_PROP(Fusion, GivesTheSameBitsUnderAnyConfig, ()) {
   }
 }
 
-class FusionRules : public LazyTest {};
+class FusionSwitches : public LazyTest {};
 
-TEST_F(FusionRules, EachDecidesOneThing) {
-  const auto x = counting({4, 1});
-  const auto power = exp2(x), total = sum(counting({4, 4, 8}), {2});
-  const auto padded = power->pad({{1, 1}, {0, 0}});
-  const auto spread = mul(add(x, x)->expand({4, 4}), total->reshape({4, 4}));
-  const std::vector<LazyBufferPtr> outputs{exp2(padded), spread};
-  lazy::Graph graph = lazy::discover(outputs);
-  const auto decided = [&](const LazyBufferPtr& buffer) {
-    for (const auto& node : graph.nodes)
-      if (node.buffer == buffer.get()) return node.realize;
-    ADD_FAILURE() << "not in the graph";
-    return false;
+TEST_F(FusionSwitches, EachDecidesOneThing) {
+  const auto count = [](int opt, Switch which, bool on, const auto& make) {
+    const ConfigScope scope{Config(opt).set(which, on)};
+    return kernels({make()});
   };
-  EXPECT_EQ(graph.nodes.size(), graph.bottom_up.size());
-  EXPECT_FALSE(decided(outputs[0]));
-  lazy::realize_what_must(graph);
-  EXPECT_TRUE(decided(outputs[0]));
-  EXPECT_FALSE(decided(spread->srcs()[0]->base_ptr()));
-  lazy::realize_before_expand(graph);
-  EXPECT_TRUE(decided(spread->srcs()[0]->base_ptr()));
-  EXPECT_FALSE(decided(power));
-  lazy::realize_before_pad(graph);
-  EXPECT_FALSE(decided(power));
-  graph.config.set(Switch::ShufflePadOps, false);
-  lazy::realize_before_pad(graph);
-  EXPECT_TRUE(decided(power));
-  lazy::pair_reduces(graph);
-  EXPECT_FALSE(decided(total));
-  EXPECT_EQ(lazy::fusion_rules().size(), 8u);
+  const auto padded = [] { return exp2(exp2(counting({4, 1}))->pad({{1, 1}, {0, 0}})); };
+  EXPECT_EQ(count(2, Switch::ShufflePadOps, true, padded), 1u);
+  EXPECT_EQ(count(2, Switch::ShufflePadOps, false, padded), 2u);
+  const auto spread = [] {
+    const auto x = counting({4, 1});
+    return mul(add(x, x)->expand({4, 4}), sum(counting({4, 4, 8}), {2})->reshape({4, 4}));
+  };
+  EXPECT_EQ(count(2, Switch::RecomputeBeforeExpand, true, spread), 1u);
+  EXPECT_EQ(count(2, Switch::RecomputeBeforeExpand, false, spread), 2u);
+  EXPECT_EQ(count(2, Switch::MergeOneReduceIntoElementwise, false, spread), 2u);
+  const auto turned = [] {
+    const auto s = sum(counting({4, 5, 8}), {2})->reshape({4, 5});
+    return add(s->permute(std::vector{1, 0}), counting({5, 4}));
+  };
+  EXPECT_EQ(count(2, Switch::PushPermutes, true, turned), 1u);
+  EXPECT_EQ(count(2, Switch::PushPermutes, false, turned), 2u);
+  const auto reshaped = [] {
+    const auto s = sum(counting({4, 6, 8}), {2})->reshape({2, 2, 6});
+    return add(s->permute(std::vector{1, 0, 2}), counting({2, 2, 6}));
+  };
+  EXPECT_EQ(count(4, Switch::PushReshapes, true, reshaped), 1u);
+  EXPECT_EQ(count(4, Switch::PushReshapes, false, reshaped), 2u);
+  const auto stored = [] { return exp2(exp2(counting({4}))->contiguous()); };
+  EXPECT_EQ(count(2, Switch::PushContiguous, true, stored), 1u);
+  EXPECT_EQ(count(2, Switch::PushContiguous, false, stored), 2u);
+  const auto chain = [] { return exp2(exp2(counting({4}))); };
+  EXPECT_EQ(count(2, Switch::MergeElementwiseOps, false, chain), 2u);
+  const auto before = [] { return sum(exp2(counting({4})), {0}); };
+  EXPECT_EQ(count(2, Switch::MergeElementwiseIntoReduce, false, before), 2u);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include "lazy_device.h"
 #include "touchstone/device/config.h"
-#include "touchstone/lazy/fusion.h"
+#include "touchstone/kernelize/limits.h"
 #include "touchstone/ops/node_order.h"
 
 // Kernels that would be too long for compilers.
@@ -10,7 +10,7 @@
 namespace touchstone {
 namespace {
 
-using lazy::kMostInKernel;
+using kernelize::kMostInKernel;
 
 class LongWork : public LazyTest {
  protected:

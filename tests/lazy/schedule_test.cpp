@@ -5,7 +5,7 @@
 
 #include "../support/sanitized.h"
 #include "lazy_device.h"
-#include "touchstone/lazy/kernel_builder.h"
+#include "touchstone/kernelize/limits.h"
 
 namespace touchstone {
 namespace {
@@ -148,7 +148,7 @@ double seconds_for_chain(int length) {
   for (int i = 0; i < length; ++i) x = LazyBuffer::e(i % 2 ? Op::Add : Op::Mul, {x, one});
   const auto start = std::chrono::steady_clock::now();
   const auto items = schedule(std::vector{x});
-  const int kernels = (length + lazy::kMostInKernel - 1) / lazy::kMostInKernel;
+  const int kernels = (length + kernelize::kMostInKernel - 1) / kernelize::kMostInKernel;
   EXPECT_EQ(items.size(), 1 + static_cast<std::size_t>(kernels));
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -219,7 +219,7 @@ TEST_F(Schedule, WorkThatManyKernelsWouldDoAgainIsDoneOnce) {
   EXPECT_LT(more.kernels, 2 * 500u);
   EXPECT_LE(more.kernels, 2 * some.kernels);
   EXPECT_LE(more.nodes, 2 * some.nodes + 100);
-  EXPECT_LT(more.nodes, 500u * 3 * lazy::kMostShared);
+  EXPECT_LT(more.nodes, 500u * 3 * kernelize::kMostShared);
   const std::string text = text_of(schedule(std::vector{sums_of_itself(30)}));
   const auto noise = sums_of_itself(7);
   EXPECT_EQ(text_of(schedule(std::vector{sums_of_itself(30)})), text);
