@@ -49,7 +49,7 @@ const Definition kLayers[] = {
     {"formulas", "normalize(x, axis=1, eps=1e-12)", "x / maximum(l2_norm(x, axis=axis, keep=1), eps)", nullptr, kMayDiffer},
     {"formulas", "mean_variance_normalization(x, axis=...)", "(x - mean(x, axis=axis, keep=1)) / (std(x, axis=axis, keep=1) + 1e-9)", nullptr, kMayDiffer},
     {"formulas", "trace(x)", "sum(diagonal(x))", nullptr, kMayDiffer},
-    {"formulas", "cosine_similarity(x, y, axis=1, eps=1e-8)", "sum(x * y, axis=axis) / (maximum(l2_norm(x, axis=axis), eps) * maximum(l2_norm(y, axis=axis), eps))", nullptr, kMayDiffer},
+    {"formulas", "cosine_similarity(x, y, axis=1, eps=1e-8)", "sum(x / maximum(l2_norm(x, axis=axis, keep=1), eps) * (y / maximum(l2_norm(y, axis=axis, keep=1), eps)), axis=axis)", nullptr, kMayDiffer},
     {"formulas", "pairwise_distance(x, y, eps=1e-6, keep=0)", "l2_norm(x - y + eps, axis=-1, keep=keep)", nullptr, kMayDiffer},
 
     {"activations", "leaky_relu(x, slope=0.01)", "x > 0 ? x : slope x", from<leaky_relu>, kMayDiffer},

@@ -398,12 +398,14 @@ Array attention_scores(const Array& q, const Array& k, const AttentionArgs& args
   const Array factor = scale.value_or(1 / std::sqrt(size));
   const Array root = !scale ? Array(1 / std::sqrt(std::sqrt(size)))
                             : sqrt(scale->is_number() ? typed(*scale, q.dtype()) : *scale);
+  int exponent = 0;  // division by a power of 2 is the product
+  const bool divides =
+      way.scale_at == ScaleAt::Divided && !scale && std::frexp(std::sqrt(size), &exponent) != 0.5;
   const Array keys = with_heads_of(q, k);
   Array scores = way.scale_at == ScaleAt::Queries ? matmul(q * factor, transpose(keys))
                  : way.scale_at == ScaleAt::Both  ? matmul(q * root, transpose(keys * root))
-                 : way.scale_at == ScaleAt::Divided && !scale
-                     ? matmul(q, transpose(keys)) / Array(std::sqrt(size))
-                     : matmul(q, transpose(keys)) * factor;
+                 : divides ? matmul(q, transpose(keys)) / Array(std::sqrt(size))
+                           : matmul(q, transpose(keys)) * factor;
   if (args.mask) scores = masked(scores, for_scores(*args.mask, scores, "mask"));
   scores = stage(scores, way, "scores", false);
   if (!args.causal) return scores;

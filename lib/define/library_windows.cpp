@@ -379,7 +379,7 @@ Array local_response_norm(const Array& x, std::int64_t size, const Array& alpha,
   require_rank(x, 2, "local_response_norm", "x");
   require_positive({size}, "local_response_norm: size");
   Pairs around(x.shape().size());
-  around.back() = {(size - 1) / 2, size / 2};  // after the transpose
+  around.back() = {size / 2, (size - 1) / 2};  // after the transpose
   const Array squares = transpose(x * x, 1, -1).pad(around);
   const Array means = transpose(mean(windows(squares, {size}, {1}, {1}), {-1}), 1, -1);
   return x / Array::call(NamedFunction::Pow, {k + alpha * means, beta});

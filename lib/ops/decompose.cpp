@@ -176,9 +176,14 @@ class Formulas {
   }
 
   static V sinh(const V& x) {
-    const V a = abs(x), near = expm1(a), half = exp(a * 0.5);
+    const V half = exp(abs(x) * 0.5), square = x * x;
     const V far = half * (half * 0.5) - recip(half * half) * 0.5;
-    return signed_as(where(a < 1, (near + near / (near + 1)) * 0.5, far), x);
+    // x + x^3 / 3! + x^5 / 5! + ..., where exp(x) - exp(-x) cancels.
+    const double most = info(x.dtype()).digits > 24 ? 19 : 11;
+    double last = std::tgamma(most + 1);
+    V rest = x.number(1 / last);
+    for (double n = most; n > 3; n -= 2) rest = rest * square + 1 / (last /= n * (n - 1));
+    return where(abs(x) < 1, x + x * (square * rest), where(x < 0, -far, far));
   }
   static V cosh(const V& x) {
     const V half = exp(abs(x) * 0.5);

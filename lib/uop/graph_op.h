@@ -38,7 +38,7 @@ enum class GraphOp : std::uint8_t {
   // Inside kernels
   Load, Store, Valid, DefineGlobal
 };
-inline constexpr int kGraphOpCount = 61;
+inline constexpr int kGraphOpCount = 62;
 
 enum class GraphOpGroup : std::uint8_t {
   Place, Movement, Unary, Binary, Ternary, Function, Reduce, Ask, Memory, Devices, Kernel
