@@ -8,7 +8,6 @@
 namespace touchstone::kernelize {
 namespace {
 
-bool truth(const UOp& u) { return is_bool(u.dtype().base); }
 bool floats(const UOp& u) { return is_float(u.dtype().base); }
 
 UOp x_of(const Match& m) { return m[0]; }
@@ -103,63 +102,55 @@ UOp power_to(const Match& m) {
   return x.alu(GraphOp::Mul, {x.const_like(std::log2(base))}).alu(GraphOp::Exp2);
 }
 
+// The rule of a law.
+Rule rule_of(const Law& law) {
+  std::vector<DType> types;
+  for (const DTypeInfo& row : dtype_table)
+    if (law.of(row.dtype) && takes(law.op, row.dtype)) types.push_back(row.dtype);
+  OpSet ops;
+  for (const bool floats : {false, true}) ops.add(*graph_op_of(law.op, floats));
+  const UPat x = UPat::var("x").of_type(types);
+  const bool same = law.second == Law::Second::Same;
+  std::vector<UPat> of{x, same ? x : UPat::cvar("c")};
+  if (law.turned) std::swap(of[0], of[1]);
+  const UPat both(ops);
+  const auto applied = [law](const UOp& root, const UOp& first, const UOp& second) {
+    return law.gives == Law::Gives::First    ? first
+           : law.gives == Law::Gives::Second ? second
+                                             : root.const_like(law.result(first.dtype().base));
+  };
+  return {std::string(law.name),
+          info(law.op).commutes ? both.over_any_order(of) : both.over(of),
+          same ? std::vector<std::string>{"x"} : std::vector<std::string>{"x", "c"},
+          [law, same, applied](const Match& m) {
+            if (same) return applied(m.root(), m[0], m[0]);
+            return m[1].value() == law.constant(m[0].dtype().base) ? applied(m.root(), m[0], m[1])
+                                                                   : UOp();
+          },
+          std::string(law.why),
+          [law, same, applied] {
+            Examples examples;
+            for (const DType d : {DType::Float32, DType::Int32, DType::Bool}) {
+              if (!takes(law.op, d)) continue;
+              const UOp y = one_of(d), z = same ? y : y.const_like(law.constant(d));
+              const GraphOp op = *graph_op_of(law.op, is_float(d));
+              const UOp before = law.turned ? z.alu(op, {y}) : y.alu(op, {z});
+              examples.push_back({before, law.of(d) ? applied(before, y, z) : UOp()});
+            }
+            return examples;
+          }};
+}
+
+std::vector<Rule> by_laws() {
+  std::vector<Rule> rules;
+  for (const Law& law : laws()) rules.push_back(rule_of(law));
+  return rules;
+}
+
 std::vector<Rule> identities() {
-  const UPat x = UPat::var("x"), zero = UPat::number(0), one = UPat::number(1);
+  const UPat x = UPat::var("x"), y = UPat::var("y");
   const std::vector<DType> ints = kIntegers, all = exact();
   return {
-      {"x + 0 -> x",
-       alu(GraphOp::Add, {x, zero}).of_type(all),
-       {"x"},
-       x_of,
-       "of integers and truths; 0.0 + -0.0 is 0.0",
-       [] {
-         return Examples{two(DType::Int32, GraphOp::Add, 0, "x"),
-                         two(DType::Float32, GraphOp::Add, 0, "")};
-       }},
-      {"x + -0.0 -> x",
-       alu(GraphOp::Add, {x, UPat::number(-0.0)}),
-       {"x"},
-       [](const Match& m) { return floats(m.root()) ? m[0] : UOp(); },
-       "the zero that leaves every float as it is",
-       [] { return Examples{two(DType::Float32, GraphOp::Add, -0.0, "x")}; }},
-      {"x - 0 -> x",
-       alu(GraphOp::Sub, {x, zero}),
-       {"x"},
-       [](const Match& m) { return truth(m.root()) ? UOp() : m[0]; },
-       "x - 0.0 keeps -0.0, too",
-       [] {
-         return Examples{two(DType::Float32, GraphOp::Sub, 0, "x"),
-                         two(DType::Float32, GraphOp::Sub, -0.0, "")};
-       }},
-      {"x * 1 -> x",
-       alu(GraphOp::Mul, {x, one}),
-       {"x"},
-       x_of,
-       "exact of every type",
-       [] {
-         return Examples{two(DType::Float32, GraphOp::Mul, 1, "x"),
-                         two(DType::Int8, GraphOp::Mul, 1, "x")};
-       }},
-      {"x * 0 -> 0",
-       alu(GraphOp::Mul, {x, zero.named("c")}).of_type(all),
-       {"c"},
-       x_of,
-       "of integers and truths; a float may be NaN, infinite or negative",
-       [] {
-         return Examples{two(DType::Int32, GraphOp::Mul, 0, "c"),
-                         two(DType::Float32, GraphOp::Mul, 0, "")};
-       }},
-      {"x / 1 -> x",
-       UPat(OpSet{GraphOp::Idiv, GraphOp::Fdiv}).over({x, one}),
-       {"x"},
-       x_of,
-       "not x / x -> 1: x may be 0, NaN or infinite",
-       [] {
-         const UOp y = one_of(DType::Float32);
-         return Examples{two(DType::Float32, GraphOp::Fdiv, 1, "x"),
-                         two(DType::Int32, GraphOp::Idiv, 1, "x"),
-                         {y.alu(GraphOp::Fdiv, {y}), {}}};
-       }},
       {"x // -1 -> -x",
        alu(GraphOp::Idiv, {x, UPat::number(-1)}),
        {"x"},
@@ -170,81 +161,25 @@ std::vector<Rule> identities() {
          return Examples{{y.alu(GraphOp::Idiv, {y.const_like(-1.0)}), y.alu(GraphOp::Neg)},
                          two(DType::Int32, GraphOp::Idiv, -2, "")};
        }},
-      {"x % 1 -> 0",
-       alu(GraphOp::Mod, {x, one}).of_type(ints),
-       {},
-       [](const Match& m) { return m.root().const_like(0.0); },
-       "of integers",
-       [] {
-         const UOp y = one_of(DType::Int32);
-         return Examples{{y.alu(GraphOp::Mod, {y.const_like(1.0)}), y.const_like(0.0)},
-                         two(DType::Float32, GraphOp::Mod, 1, "")};
-       }},
-  };
-}
-
-std::vector<Rule> with_itself() {
-  const UPat x = UPat::var("x"), y = UPat::var("y");
-  const std::vector<DType> ints = kIntegers, all = exact();
-  return {
-      {"x - x -> 0",
-       alu(GraphOp::Sub, {x, x}).of_type(ints),
-       {},
-       [](const Match& m) { return m.root().const_like(0.0); },
-       "of integers",
-       [] {
-         const UOp i = one_of(DType::Int32), f = one_of(DType::Float32);
-         return Examples{{i.alu(GraphOp::Sub, {i}), i.const_like(0.0)},
-                         {f.alu(GraphOp::Sub, {f}), {}}};
-       }},
       {"x op x -> x",
-       UPat(OpSet{GraphOp::Max, GraphOp::And, GraphOp::Or}).over({x, x}),
+       UPat(OpSet{GraphOp::And, GraphOp::Or}).over({x, x}),
        {"x"},
        x_of,
        "the operands are equal",
        [] {
-         const UOp f = one_of(DType::Float32);
-         return Examples{{f.alu(GraphOp::Max, {f}), f},
-                         {f.alu(GraphOp::Max, {one_of(DType::Float32)}), {}}};
+         const UOp i = one_of(DType::Int32);
+         return Examples{{i.alu(GraphOp::And, {i}), i},
+                         {i.alu(GraphOp::Or, {one_of(DType::Int32)}), {}}};
        }},
-      {"x + x, x * x -> x of truths",
-       UPat(OpSet{GraphOp::Add, GraphOp::Mul}).over({x, x}).of_type({DType::Bool}),
-       {"x"},
-       x_of,
-       "or and and",
-       [] {
-         const UOp b = one_of(DType::Bool), i = one_of(DType::Int8);
-         return Examples{{b.alu(GraphOp::Add, {b}), b}, {i.alu(GraphOp::Add, {i}), {}}};
-       }},
-      {"x < x -> false",
-       alu(GraphOp::CmpLt, {x, x}),
+      {"x != x -> false",
+       UPat(GraphOp::CmpNe).over({x.of_type(all), x}),
        {},
        [](const Match& m) { return m.root().const_like(Scalar::of(false)); },
-       "also for NaN",
-       [] {
-         const UOp f = one_of(DType::Float32), lt = f.alu(GraphOp::CmpLt, {f});
-         return Examples{{lt, lt.const_like(Scalar::of(false))}};
-       }},
-      {"x != x -> false, x == x -> true",
-       UPat(OpSet{GraphOp::CmpNe, GraphOp::CmpEq}).over({x.of_type(all), x}),
-       {},
-       [](const Match& m) {
-         return m.root().const_like(Scalar::of(m.root().op() == GraphOp::CmpEq));
-       },
        "of integers and truths; NaN differs from itself",
        [] {
          const UOp i = one_of(DType::Int32), f = one_of(DType::Float32),
                    ne = i.alu(GraphOp::CmpNe, {i});
          return Examples{{ne, ne.const_like(Scalar::of(false))}, {f.alu(GraphOp::CmpNe, {f}), {}}};
-       }},
-      {"x ^ x -> 0",
-       alu(GraphOp::Xor, {x, x}),
-       {},
-       [](const Match& m) { return m.root().const_like(0.0); },
-       "every bit",
-       [] {
-         const UOp i = one_of(DType::Int32);
-         return Examples{{i.alu(GraphOp::Xor, {i}), i.const_like(0.0)}};
        }},
       {"(x % y) % y -> x % y",
        alu(GraphOp::Mod, {alu(GraphOp::Mod, {x, y}).named("m"), y}).of_type(ints),
@@ -313,17 +248,14 @@ std::vector<Rule> choices() {
   const std::vector<DType> truths = {DType::Bool};
   return {
       {"bool with a constant",
-       UPat(OpSet{GraphOp::And, GraphOp::Or, GraphOp::Mul, GraphOp::Add, GraphOp::Max})
-           .over_any_order({x, UPat::cvar("c")})
-           .of_type(truths),
+       UPat(OpSet{GraphOp::And, GraphOp::Or}).over_any_order({x, UPat::cvar("c")}).of_type(truths),
        {"x", "c"},
        [](const Match& m) {
-         const bool both = m.root().op() == GraphOp::And || m.root().op() == GraphOp::Mul;
-         return (m[1].value().bits() != 0) == both ? m[0] : m[1];
+         return (m[1].value().bits() != 0) == (m.root().op() == GraphOp::And) ? m[0] : m[1];
        },
        "true is neutral for and, false for or; the other constant decides",
        [] {
-         return Examples{two(DType::Bool, GraphOp::Mul, 1, "x"),
+         return Examples{two(DType::Bool, GraphOp::And, 1, "x"),
                          two(DType::Bool, GraphOp::Or, 1, "c"),
                          two(DType::Int8, GraphOp::Or, 1, "")};
        }},
@@ -417,7 +349,7 @@ std::vector<Rule> choices() {
 }  // namespace
 
 PatternMatcher arithmetic() {
-  return PatternMatcher(identities()) + PatternMatcher(with_itself()) + PatternMatcher(choices());
+  return PatternMatcher(by_laws()) + PatternMatcher(identities()) + PatternMatcher(choices());
 }
 
 }  // namespace touchstone::kernelize

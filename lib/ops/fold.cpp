@@ -114,7 +114,69 @@ std::optional<Scalar> fold_floats(Op op, DType d, std::span<const Scalar> x) {
   return std::nullopt;
 }
 
+bool any(DType) { return true; }
+bool exact(DType d) { return !is_float(d); }
+bool number(DType d) { return !is_bool(d); }
+bool ordered(DType d) { return itemsize(d) > 1 || !is_float(d); }  // has infinities
+
+using S = Law::Second;
+using G = Law::Gives;
+// clang-format off
+constexpr Law law_table[] = {
+    {"x + 0 -> x", Op::Add, exact, S::Zero, G::First, "0.0 + -0.0 is 0.0"},
+    {"x + -0.0 -> x", Op::Add, is_float, S::MinusZero, G::First, "the zero that leaves every float as it is"},
+    {"x + true -> true", Op::Add, is_bool, S::One, G::Second, "or"},
+    {"x - 0 -> x", Op::Sub, number, S::Zero, G::First, "keeps -0.0, too"},
+    {"x * 1 -> x", Op::Mul, any, S::One, G::First, "exact of every type"},
+    {"x * 0 -> 0", Op::Mul, exact, S::Zero, G::Second, "a float may be NaN, infinite or negative"},
+    {"x / 1 -> x", Op::Div, any, S::One, G::First, "not x / x -> 1: x may be 0, NaN or infinite"},
+    {"x % 1 -> 0", Op::Mod, is_integer, S::One, G::Zero, "of integers"},
+    {"max(x, least) -> x", Op::Max, ordered, S::Least, G::First, "its identity"},
+    {"max(x, greatest) -> greatest", Op::Max, exact, S::Greatest, G::Second, "a float may be NaN"},
+    {"x ^ 0 -> x", Op::Xor, exact, S::Zero, G::First, "no bit changes"},
+    {"x < least -> false", Op::CmpLt, ordered, S::Least, G::Zero, "also for NaN"},
+    {"greatest < x -> false", Op::CmpLt, ordered, S::Greatest, G::Zero, "also for NaN", true},
+    {"x - x -> 0", Op::Sub, is_integer, S::Same, G::Zero, "of integers"},
+    {"max(x, x) -> x", Op::Max, any, S::Same, G::First, "equal operands"},
+    {"x + x -> x of truths", Op::Add, is_bool, S::Same, G::First, "or"},
+    {"x * x -> x of truths", Op::Mul, is_bool, S::Same, G::First, "and"},
+    {"x < x -> false", Op::CmpLt, any, S::Same, G::Zero, "also for NaN"},
+    {"x == x -> true", Op::CmpEq, exact, S::Same, G::True, "NaN differs from itself"},
+    {"x ^ x -> 0", Op::Xor, exact, S::Same, G::Zero, "every bit"},
+};
+// clang-format on
+
+Scalar greatest_of(DType d) {
+  if (is_float(d)) return Scalar::parse(d, "inf");
+  if (is_bool(d)) return Scalar::of(true);
+  return Scalar::from_bits(d, info(d).kind == DTypeKind::Signed ? sign_bit(d) - 1 : ~0ULL);
+}
+
 }  // namespace
+
+std::span<const Law> laws() { return law_table; }
+
+Scalar Law::constant(DType d) const {
+  switch (second) {
+    case Second::MinusZero:
+      return Scalar::from_double(d, -0.0);
+    case Second::One:
+      return Scalar::from_int(d, 1);
+    case Second::Least:
+      return least_of(d);
+    case Second::Greatest:
+      return greatest_of(d);
+    case Second::Zero:
+    case Second::Same:
+      break;
+  }
+  return Scalar::from_int(d, 0);
+}
+
+Scalar Law::result(DType d) const {
+  if (op == Op::CmpLt || op == Op::CmpEq) return Scalar::of(gives == Gives::True);
+  return Scalar::from_int(d, 0);
+}
 
 Scalar least_of(DType d) {
   if (is_float(d)) return Scalar::parse(d, "-inf");
