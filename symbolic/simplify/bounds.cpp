@@ -54,7 +54,8 @@ Interval Simplifier::bounds(const Linear& sum) const {
   KnownBounds* const known = place_of(sum, facts_in_force_);
   if (known && known->facts == facts_in_force_ && known->sum == sum) return known->bounds;
   Interval r = lasting_bounds(sum);
-  r = meet(meet(r, fact_bounds(sum)), part_bounds(sum));
+  r = meet(r, fact_bounds(sum));
+  if (!r.lo || !r.hi) r = meet(r, part_bounds(sum));
   if (!r.lo && !r.hi && facts_.size() > 2 && facts_.size() <= kLimits.chained_facts)
     r = meet(r, fact_bounds(sum, kLimits.chained_facts));
   r = trimmed(r, congruence(sum)).value_or(r);

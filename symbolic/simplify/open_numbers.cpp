@@ -37,7 +37,7 @@ Int Simplifier::Number::carried(std::size_t place) const {
   return factor;
 }
 
-List<Simplifier::Number> Simplifier::numbers_in(Linear& s) {
+List<Simplifier::Number> Simplifier::numbers_in(const Linear& before, Linear& s) {
   List<Number> numbers;
   const auto put = [](Number& n, const Int& divisor, const Int& factor, Id atom) {
     const auto at = std::ranges::find(n.places, divisor, &Number::Place::divisor);
@@ -46,7 +46,6 @@ List<Simplifier::Number> Simplifier::numbers_in(Linear& s) {
     else
       at->factor += factor;
   };
-  const Linear before = s;
   for (const Term& t : before.terms) {
     const NodeData& n = c_[t.atom];
     if (n.kind != Kind::Digit) continue;
@@ -129,12 +128,16 @@ void Simplifier::open_number(Linear& s, const Number& n) {
   }
 }
 
-std::optional<Simplifier::OpenedNumbers> Simplifier::open_numbers(Linear s, const Int& lo,
-                                                                  const Int& hi, bool reduce) {
-  if (s.terms.size() > kLimits.joined_terms) return std::nullopt;
-  const std::size_t terms = s.terms.size();
+std::optional<Simplifier::OpenedNumbers> Simplifier::open_numbers(const Linear& given,
+                                                                  const Int& lo, const Int& hi,
+                                                                  bool reduce) {
+  const std::size_t terms = given.terms.size();
+  const auto is_digit = [&](const Term& t) { return c_.kind(t.atom) == Kind::Digit; };
+  if (terms < 2 || terms > kLimits.joined_terms || std::ranges::none_of(given.terms, is_digit))
+    return std::nullopt;
+  Linear s = given;
   const Trace::Mark first = mark();
-  List<Number> numbers = numbers_in(s);
+  List<Number> numbers = numbers_in(given, s);
   if (reduce && !hi.is_zero() && std::ranges::any_of(numbers, &Number::digits)) {
     const Trace::Mark start = mark();
     Linear open = s;

@@ -337,8 +337,8 @@ class Simplifier {
     }
     Int carried(std::size_t place) const;
   };
-  /// Opens finite digits of numbers that have several in s.
-  List<Number> numbers_in(Linear& s);
+  /// Opens in s, a copy, finite digits of numbers that have several.
+  List<Number> numbers_in(const Linear& given, Linear& s);
   bool opens_within(const Linear& s, std::span<const Number> numbers, const Int& g) const;
   void open_number(Linear& s, const Number& n);
   struct OpenedNumbers {
@@ -347,7 +347,8 @@ class Simplifier {
     Split parts;
   };
   /// k*x + m*(x//c) as k*(x%c) + (k*c + m)*(x//c), if a factor of the divisor then splits.
-  std::optional<OpenedNumbers> open_numbers(Linear s, const Int& lo, const Int& hi, bool reduce);
+  std::optional<OpenedNumbers> open_numbers(const Linear& given, const Int& lo, const Int& hi,
+                                            bool reduce);
   // condition.cpp
   bool at_last_remainder(const Linear& s) const;
   // choice.cpp
