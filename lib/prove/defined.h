@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "touchstone/prove/claim.h"
 
 namespace touchstone::prove {
@@ -10,5 +12,9 @@ Expr defined(Exprs& exprs, Expr root);
 
 /// Rewrites tdiv and tmod as floor divisions, with cases on the signs of their arguments.
 Expr with_floor_divisions(Exprs& exprs, Expr root);
+
+/// The claim for each choice of signs of the variables in operands of tdiv and tmod, which then
+/// are floor divisions of absolute values: in a case, a variable stands for its absolute value.
+std::vector<Claim> by_signs(const Claim& claim);
 
 }  // namespace touchstone::prove

@@ -77,13 +77,15 @@ bool Prover::ask(const Exprs& exprs, const std::vector<Expr>& facts, Expr goal, 
 }
 
 bool Prover::eliminate(const Claim& claim, Proof& proof) {
-  Elimination elimination(
-      claim,
-      [&](const Exprs& exprs, const std::vector<Expr>& facts, Expr goal) {
-        return ask(exprs, facts, goal, proof);
-      },
-      proof.steps);
-  return elimination.run();
+  return std::ranges::all_of(by_signs(claim), [&](const Claim& part) {
+    Elimination elimination(
+        part,
+        [&](const Exprs& exprs, const std::vector<Expr>& facts, Expr goal) {
+          return ask(exprs, facts, goal, proof);
+        },
+        proof.steps);
+    return elimination.run();
+  });
 }
 
 std::vector<Expr> Prover::facts_of(Exprs& e, const Claim& claim) {

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "touchstone/base/interrupt.h"
-#include "touchstone/symbolic/ask/truncated_parts.h"
 #include "touchstone/symbolic/expr/evaluate.h"
 #include "touchstone/symbolic/expr/operators.h"
 #include "touchstone/symbolic/node/program.h"
@@ -213,24 +212,6 @@ class Search {
   bool many_ = false;  // too many variables
 };
 
-/// Bounds of C's quotient or remainder.
-Interval truncated_bounds(const Interval& x, const Interval& y, bool remainder) {
-  if (x.at_least(0) && y.at_least(0)) return remainder ? floor_mod(x, y) : floor_div(x, y);
-  const auto magnitude = [](const Interval& of, int least) {
-    return larger(larger(of, of * Int(-1)), Interval::point(least));
-  };
-  End most = magnitude(x, 0).hi;  // of the result's magnitude
-  const Interval divisor = magnitude(y, 1);
-  if (!remainder)
-    most = floor_div({Int(0), most}, divisor).hi;
-  else if (divisor.hi && (!most || *divisor.hi <= *most))
-    most = *divisor.hi - 1;
-  Interval r{most * Int(-1), most};
-  if (remainder && x.at_least(0)) r.lo = Int(0);
-  if ((remainder || y.at_least(0)) && x.at_most(0)) r.hi = Int(0);
-  return r;
-}
-
 /// Interval arithmetic on the expression as written. The canonical form may have wider bounds where
 /// terms have joined.
 Interval written_bounds(const Tape& tape, const Context& context) {
@@ -267,8 +248,10 @@ Interval written_bounds(const Tape& tape, const Context& context) {
         r = floor_mod(arg(0), arg(1));
         break;
       case ExprOp::TruncDiv:
+        r = trunc_div(arg(0), arg(1));
+        break;
       case ExprOp::TruncMod:
-        r = truncated_bounds(arg(0), arg(1), step.op == ExprOp::TruncMod);
+        r = trunc_mod(arg(0), arg(1));
         break;
       case ExprOp::Where:
         r = hull(arg(1), arg(2));
@@ -345,8 +328,7 @@ Reading::Reading(const Question& q, Context& context) {
   in_part("in", [&] { tape.read(q.text, names); });
 }
 
-Solution::Solution(const Reading& reading, const Question& question, Context& context,
-                   Truncations truncations) {
+Solution::Solution(const Reading& reading, const Question& question, Context& context) {
   CanonicalBuilder builder(reading.names, context);
   in_part("in", [&] { id_ = builder.build(reading.tape, question.text); });
   extractor_.emplace(context, Extractor::For::Text);
@@ -366,15 +348,6 @@ Solution::Solution(const Reading& reading, const Question& question, Context& co
     if (reading.tape.size() < size_ || reading.tape.divides_by_zero())
       write(question.text, reading.names);
   } catch (const ParseError&) {  // a literal divisor 0 in a part that is never evaluated
-    return;
-  }
-  const std::size_t read = written_.empty() ? reading.tape.size() : size_;
-  if (truncations == Truncations::Opened || read > kLimits.truncated_size ||
-      !truncates(reading.tape))
-    return;
-  if (auto kept = with_truncated_parts(question); kept && kept->size < size_) {
-    size_ = kept->size;
-    written_ = std::move(kept->text);
   }
 }
 

@@ -39,18 +39,12 @@ struct Reading {
   Tape tape;
 };
 
-/// How to write truncating quotients and remainders: always opened into choices, or kept where that
-/// is smaller.
-enum class Truncations : bool { Opened, Kept };
-
 /// A solved question: its canonical node under the assumptions and the smallest form found. The
-/// candidates are the rendered node, the text as written (tidied), and a form that keeps truncating
-/// quotients and remainders.
+/// candidates are the rendered node and the text as written (tidied).
 class Solution {
  public:
   /// `reading` must be of this question in this context. Throws like Reading.
-  Solution(const Reading& reading, const Question& question, Context& context,
-           Truncations truncations = Truncations::Kept);
+  Solution(const Reading& reading, const Question& question, Context& context);
   Id id() const { return id_; }
   std::size_t size() const { return size_; }
   const Interval& bounds() const { return bounds_; }

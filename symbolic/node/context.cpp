@@ -141,7 +141,7 @@ std::size_t Context::find(std::uint64_t hash, const Same& same) const {
 
 void Context::rank(Stored& node) {
   constexpr int kBits = 4;  // bits of a kind
-  static_assert(static_cast<int>(Kind::Sum) < 1 << kBits);
+  static_assert(static_cast<int>(Kind::TruncMod) < 1 << kBits);
   constexpr std::uint8_t kDeep = 8;                           // higher nodes are ordered by hash
   constexpr std::uint64_t kHashed = ~std::uint64_t{0} >> 24;  // after six kinds
   node.key = static_cast<std::uint64_t>(node.kind) << (64 - kBits);
@@ -165,7 +165,7 @@ void Context::rank(Stored& node) {
   for (const Id id : args) below(id);
   if (node.kind == Kind::Sum)
     for (std::uint32_t i = 0; i < node.count; ++i) below(node.parts.terms[i].atom);
-  if (node.kind == Kind::Div || node.kind == Kind::Mod) {
+  if (has_divisor(node.kind)) {
     const Interval& divisor = at(args[1]).bounds;
     node.partial |= !divisor.at_least(1) && !divisor.at_most(-1);
   }
@@ -320,9 +320,8 @@ Congruence Context::congruence(Id id) const {
 
 Congruence Context::congruence(Kind kind, std::span<const Id> args, const Int& lo,
                                const Int& hi) const {
-  // Common coefficients are outside of kinds without their own congruence; these two are
-  // exceptions.
-  if (kind != Kind::Mod && kind != Kind::Product &&
+  // Common coefficients are outside of kinds without their own congruence, except these.
+  if (kind != Kind::Mod && kind != Kind::TruncMod && kind != Kind::Product &&
       std::ranges::none_of(args, [&](Id id) { return strided(id); }))
     return {};
   Congruence r;
@@ -339,6 +338,11 @@ Congruence Context::congruence(Kind kind, std::span<const Id> args, const Int& l
       r = congruence(args[0]);
       if (!r.is_trivial()) r = floor_mod(r, congruence(args[1]));
       break;
+    case Kind::TruncMod: {
+      const Congruence x = congruence(args[0]), y = congruence(args[1]);
+      r = Congruence::of(gcd(gcd(x.modulus, y.modulus), y.residue), x.residue);
+      break;
+    }
     case Kind::Select:
     case Kind::Max:
       r = Congruence::point(0);

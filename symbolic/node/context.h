@@ -38,7 +38,15 @@ enum class Kind : std::uint8_t {
   Select,    // args[1] where args[0], else 0
   Max,       // max(0, args...): plain args, then minima of several, ordered by coefficients
   Sum,       // constant + the sum of coefficient * atom, atoms sorted, no coefficient 0
+  TruncDiv,  // C's quotient of args[0] and args[1]; the signs are open, first coefficients positive
+  TruncMod,  // its remainder, with the sign of args[0]
 };
+
+inline bool truncates(Kind kind) { return kind == Kind::TruncDiv || kind == Kind::TruncMod; }
+/// True for divisions by args[1], which may be 0.
+inline bool has_divisor(Kind kind) {
+  return kind == Kind::Div || kind == Kind::Mod || truncates(kind);
+}
 
 /// coefficient * atom; the atom is a node other than a constant or a sum.
 struct Term {

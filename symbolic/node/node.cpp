@@ -105,9 +105,10 @@ Node ands(std::span<const Node> terms) { return applied(ExprOp::And, terms); }
 Node step_node(StepOp op, std::span<const Node> args) {
   if (op == StepOp::Const || op == StepOp::Var) return Node(0);
   using E = ExprOp;
-  static constexpr E kOps[] = {E::Constant, E::Variable, E::Add, E::Sub, E::Mul,  E::Div,
-                               E::Mod,      E::Lt,       E::Le,  E::Eq,  E::Ne,   E::And,
-                               E::Or,       E::Not,      E::Min, E::Max, E::Where};
+  static constexpr E kOps[] = {E::Constant, E::Variable, E::Add,      E::Sub,     E::Mul,
+                               E::Div,      E::Mod,      E::Lt,       E::Le,      E::Eq,
+                               E::Ne,       E::And,      E::Or,       E::Not,     E::Min,
+                               E::Max,      E::Where,    E::TruncDiv, E::TruncMod};
   return applied(kOps[static_cast<std::size_t>(op)], args);
 }
 

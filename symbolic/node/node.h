@@ -94,7 +94,8 @@ std::string render(Node node);
 /// Number of operators, variables and constants in the rendered text.
 std::size_t size(Node node);
 
-/// One instruction of the straight-line code of an expression.
+/// One instruction of the straight-line code of an expression. TruncDiv and TruncMod occur only in
+/// texts: `lower` writes them with floor divisions.
 enum class StepOp : std::uint8_t {
   Const,
   Var,
@@ -112,7 +113,9 @@ enum class StepOp : std::uint8_t {
   Not,
   Min,
   Max,
-  Where
+  Where,
+  TruncDiv,
+  TruncMod
 };
 struct Step {
   StepOp op;
@@ -122,7 +125,7 @@ struct Step {
   std::optional<std::int64_t> min{}, max{};  // sound bounds of the result
 };
 /// The smallest form of a node as straight-line code for code generators, shared parts once; the
-/// last step is the result. Iterative.
+/// last step is the result.
 /// Throws OverflowError if a constant is beyond 64 bits.
 std::vector<Step> lower(Node node);
 /// Applies a step's operation to the values of its arguments; not for Const and Var.

@@ -89,6 +89,10 @@ Expr NodeExprs::build(const NodeData& n) {
       return e_.apply(ExprOp::Div, {arg(0), arg(1)});
     case Kind::Mod:
       return e_.apply(ExprOp::Mod, {arg(0), arg(1)});
+    case Kind::TruncDiv:
+      return e_.apply(ExprOp::TruncDiv, {arg(0), arg(1)});
+    case Kind::TruncMod:
+      return e_.apply(ExprOp::TruncMod, {arg(0), arg(1)});
     case Kind::Negative:
     case Kind::Zero: {
       const Linear s = terms_of(n.args[0]);

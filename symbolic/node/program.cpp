@@ -4,6 +4,7 @@
 #include <string>
 
 #include "touchstone/base/hash.h"
+#include "touchstone/symbolic/expr/operators.h"
 
 namespace touchstone::symbolic {
 
@@ -91,6 +92,8 @@ Int Program::step(std::size_t i, const std::uint32_t* part, std::span<const Int>
     }
     case Kind::Div:
     case Kind::Mod:
+    case Kind::TruncDiv:
+    case Kind::TruncMod:
       if (const bool now = arg(1).is_zero(); now != by_zero_[i]) {
         by_zero_[i] = now;
         now ? ++divisions_by_zero_ : --divisions_by_zero_;
@@ -98,6 +101,9 @@ Int Program::step(std::size_t i, const std::uint32_t* part, std::span<const Int>
       // A different value for each division, not a small multiple of another, so that two cannot
       // cancel.
       if (by_zero_[i]) return undefined * static_cast<std::int64_t>(hash_mix(i, 1) >> 16);
+      if (truncates(n.kind))
+        return value_of(n.kind == Kind::TruncDiv ? ExprOp::TruncDiv : ExprOp::TruncMod, arg(0),
+                        arg(1));
       return n.kind == Kind::Div ? floor_div(arg(0), arg(1)) : floor_mod(arg(0), arg(1));
     case Kind::Negative:
       return arg(0).sign() < 0 ? 1 : 0;

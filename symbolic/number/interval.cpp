@@ -109,6 +109,35 @@ Interval floor_mod(const Interval& a, const Interval& d) {
   return r;
 }
 
+namespace {
+
+/// Bounds of C's division from `part`, floor's, of the absolute values in each case of signs;
+/// `turns` is true if a negative divisor turns the result's sign.
+template <class Part>
+Interval by_signs(const Interval& a, const Interval& d, bool turns, const Part& part) {
+  std::optional<Interval> r;
+  for (const int left : {1, -1})
+    for (const int right : {1, -1}) {
+      const Interval x = a * Int(left), y = d * Int(right);
+      if (x.at_most(-1) || y.at_most(0)) continue;
+      const Interval own = part(meet(x, {Int(0), End()}), meet(y, {Int(1), End()})) *
+                           Int(turns ? left * right : left);
+      r = r ? hull(*r, own) : own;
+    }
+  return r.value_or(Interval());
+}
+
+}  // namespace
+
+Interval trunc_div(const Interval& a, const Interval& d) {
+  return by_signs(a, d, true, [](const Interval& x, const Interval& y) { return floor_div(x, y); });
+}
+
+Interval trunc_mod(const Interval& a, const Interval& d) {
+  return by_signs(a, d, false,
+                  [](const Interval& x, const Interval& y) { return floor_mod(x, y); });
+}
+
 Interval hull(const Interval& a, const Interval& b) {
   Interval r;
   if (a.lo && b.lo) r.lo = smaller(*a.lo, *b.lo);

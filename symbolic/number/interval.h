@@ -88,6 +88,9 @@ Interval floor_div(const Interval& a, const Int& d);
 Interval floor_div(const Interval& a, const Interval& d);
 Interval floor_mod(const Interval& a, const Int& d);
 Interval floor_mod(const Interval& a, const Interval& d);
+/// C's quotient and remainder; a 0 in an interval of divisors is ignored.
+Interval trunc_div(const Interval& a, const Interval& d);
+Interval trunc_mod(const Interval& a, const Interval& d);
 /// The smallest interval that contains both.
 Interval hull(const Interval& a, const Interval& b);
 /// The intersection; a if the two are disjoint.

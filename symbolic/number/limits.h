@@ -63,6 +63,8 @@ struct Limits {
   std::size_t assumed_parts = 12;   // with more, parts of an `and` do not simplify each other
   std::size_t compared_parts = 32;  // with more, parts are not compared pairwise
   std::size_t assumed_nodes = 256;  // a larger expression is unchanged under assumptions
+  int chained_facts = 6;            // with more, at most two bound a sum together
+  int fact_height = 6;              // of quotients and maxima that facts about their parts bound
   int assumed_height = 16;          // a taller one is unchanged under another part of it, and does
                                     // not simplify other parts
   std::int64_t flag_points = 16;    // with more, no point is evaluated to decide a comparison
@@ -98,8 +100,6 @@ struct Limits {
   std::size_t reread_nodes = 128;       // a larger expression is not read back
   std::size_t reread_size = 400;        // nor one whose text is longer
   std::size_t reread_rounds = 12;       // of rendering and parsing until nothing changes
-
-  std::size_t truncated_size = 100;  // of an expression that may keep its tdiv and tmod
 
   std::size_t message_characters = 60;  // of a text quoted in a message; the rest is "..."
 

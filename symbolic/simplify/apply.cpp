@@ -52,6 +52,10 @@ struct Measure {
       case Kind::Mod:
         ++divisions;
         break;
+      case Kind::TruncDiv:
+      case Kind::TruncMod:
+        divisions += 2;  // more than floor's
+        break;
       case Kind::Max:
       case Kind::Select:
         ++choices;

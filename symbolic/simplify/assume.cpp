@@ -90,10 +90,62 @@ bool Simplifier::drop_ends(std::span<const Id> conditions, Overlay& overlay) con
   return true;
 }
 
-bool Simplifier::narrow(std::span<const Id> conditions, const Facts& facts, Narrowing& to) const {
+// Bounds and congruences that all alternatives of an `or` share.
+bool Simplifier::narrow_by_cases(Id condition, Narrowing& to) {
+  const Id none = negated(condition);
+  if (none == condition || c_.kind(none) != Kind::And ||
+      c_[none].args.size() > kLimits.assumed_parts)
+    return true;
+  struct Shared {
+    Id variable;
+    Interval range;
+    Congruence stride;
+  };
+  std::optional<List<Shared>> shared;  // of the alternatives so far
+  const Trace::Mark start = mark();
+  for (const Id part : c_[none].args) {
+    const Id alternative[] = {negate(part)};
+    Narrowing own;
+    if (!narrow(alternative, facts_of(alternative), own)) continue;  // it never holds
+    List<Shared> both;
+    for (const auto& [id, range] : own.bounds) {
+      if (c_.kind(id) != Kind::Variable) continue;
+      const auto stride = own.strides.find(id);
+      Shared s{id, range, stride == own.strides.end() ? Congruence() : stride->second};
+      if (range.is_point()) s.stride = Congruence::point(*range.lo);
+      if (shared) {
+        const auto other = std::ranges::find(*shared, id, &Shared::variable);
+        if (other == shared->end()) continue;
+        s.range = hull(s.range, other->range);
+        s.stride = hull(s.stride, other->stride);
+      }
+      both.push_back(std::move(s));
+    }
+    shared = std::move(both);
+  }
+  rewind(start);
+  if (!shared) return false;
+  for (const auto& [id, range, stride] : *shared) {
+    const auto place = std::ranges::find(to.bounds, id, &std::pair<Id, Interval>::first);
+    if (place == to.bounds.end())
+      to.bounds.emplace_back(id, meet(c_.bounds(id), range));
+    else
+      place->second = meet(place->second, range);
+    if (stride.is_trivial()) continue;
+    const auto known = to.strides.find(id);
+    const auto joint = meet(stride, known == to.strides.end() ? c_.congruence(id) : known->second);
+    if (!joint) return false;
+    to.strides.insert_or_assign(id, *joint);
+  }
+  return true;
+}
+
+bool Simplifier::narrow(std::span<const Id> conditions, const Facts& facts, Narrowing& to) {
   if (!tighten(facts, to.bounds) || !drop_ends(conditions, to.bounds)) return false;
   to.residues = residues_of(conditions, to.bounds);
   if (!congruences_of(to.residues, to.strides)) return false;
+  for (const Id condition : conditions)
+    if (!narrow_by_cases(condition, to)) return false;
   for (const auto& [id, congruence] : to.strides) {
     const auto place = std::ranges::find(to.bounds, id, &std::pair<Id, Interval>::first);
     const bool known = place != to.bounds.end();
@@ -145,7 +197,7 @@ Id Simplifier::rewritten(Id root, IdMap<Id>& now) {
     }
     List<Linear> args;
     for (const Id a : n.args) args.push_back(linear(part(a)));
-    if ((n.kind == Kind::Div || n.kind == Kind::Mod) && args[1] == Linear()) {
+    if (has_divisor(n.kind) && args[1] == Linear()) {
       const Id undefined[] = {part(n.args[0]), c_.make_constant(0)};
       now.emplace(id, c_.make(n.kind, undefined, Interval()));
       divided_by_zero_ = true;
@@ -169,6 +221,9 @@ Linear Simplifier::rebuilt(const NodeData& n, std::span<const Linear> args) {
       return divide(args[0], args[1]);
     case Kind::Mod:
       return modulo(args[0], args[1]);
+    case Kind::TruncDiv:
+    case Kind::TruncMod:
+      return truncated(args[0], args[1], n.kind == Kind::TruncMod);
     case Kind::Negative:
       return linear(negative(args[0]));
     case Kind::Zero:
@@ -188,15 +243,16 @@ Linear Simplifier::rebuilt(const NodeData& n, std::span<const Linear> args) {
   }
 }
 
-std::optional<std::pair<Id, Linear>> Simplifier::equal_variables(Id condition) const {
+std::optional<std::pair<Id, Linear>> Simplifier::equal_variables(Id condition, bool first) const {
   if (c_.kind(condition) != Kind::Zero) return std::nullopt;
   const Linear s = linear(c_[condition].args[0]);
   if (s.terms.size() != 2 || !s.terms[0].coef.is_one() || s.terms[1].coef != Int(-1) ||
       c_.kind(s.terms[0].atom) != Kind::Variable || c_.kind(s.terms[1].atom) != Kind::Variable)
     return std::nullopt;
-  Linear other = atom(s.terms[0].atom);
-  add(other, s, -1);
-  return std::pair(s.terms[0].atom, other);
+  const Id variable = s.terms[first ? 0 : 1].atom;
+  Linear other = atom(variable);
+  add(other, s, first ? -1 : 1);
+  return std::pair(variable, other);
 }
 
 Simplifier::Facts Simplifier::of_use(const Facts& facts, std::span<const Id> nodes) const {
@@ -290,15 +346,26 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
       fixed(id, c_[narrow].first);
     concerned |= std::ranges::binary_search(nodes, id);
   }
-  for (const Id condition : conditions)
-    if (const auto pair = equal_variables(condition)) {
-      const bool narrowed =
-          std::ranges::find(overlay, pair->first, &std::pair<Id, Interval>::first) != overlay.end();
-      if (narrowed || !std::ranges::binary_search(nodes, pair->first)) continue;
-      forth.emplace_back(pair->first, build(pair->second));
-      concerned = true;
-      break;
-    }
+  for (const Id condition : conditions) {
+    std::optional<Linear> best;  // root with one variable replaced by the other
+    for (const bool first : {true, false})
+      if (const auto pair = equal_variables(condition, first)) {
+        const auto& [variable, by] = *pair;
+        const bool narrowed =
+            std::ranges::find(overlay, variable, &std::pair<Id, Interval>::first) != overlay.end();
+        if (narrowed || !std::ranges::binary_search(nodes, variable)) continue;
+        const Trace::Mark start = mark();
+        const Id to = build(by);
+        Linear after = linear(rewritten(root, Replacements{{variable, to}}));
+        rewind(start);
+        if (best && !simpler(Rule::Root::Sum, {&after, 1}, {&*best, 1})) continue;
+        if (best) forth.pop_back();
+        best = std::move(after);
+        forth.emplace_back(variable, to);
+        concerned = true;
+      }
+    if (best) break;
+  }
   for (const Linear& f : facts)
     for (const Term& t : f.terms)
       concerned |= f.terms.size() + (c_.kind(t.atom) != Kind::Variable) > 1 &&
@@ -386,7 +453,7 @@ bool Simplifier::defined(Id root) const {
   const Id nothing = 0;  // the constant 0 of every context
   return std::ranges::none_of(reachable(c_, root), [&](Id id) {
     const NodeData& n = c_[id];
-    return (n.kind == Kind::Div || n.kind == Kind::Mod) && n.args[1] == nothing;
+    return has_divisor(n.kind) && n.args[1] == nothing;
   });
 }
 

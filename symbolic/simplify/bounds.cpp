@@ -54,9 +54,34 @@ Interval Simplifier::bounds(const Linear& sum) const {
   KnownBounds* const known = place_of(sum, facts_in_force_);
   if (known && known->facts == facts_in_force_ && known->sum == sum) return known->bounds;
   Interval r = lasting_bounds(sum);
-  r = trimmed(meet(r, fact_bounds(sum)), congruence(sum)).value_or(r);
+  r = meet(r, fact_bounds(sum));
+  if (!r.lo || !r.hi) r = meet(r, part_bounds(sum));
+  if (!r.lo && !r.hi && facts_.size() > 2 && facts_.size() <= kLimits.chained_facts)
+    r = meet(r, fact_bounds(sum, kLimits.chained_facts));
+  r = trimmed(r, congruence(sum)).value_or(r);
   if (known) *known = {sum, r, facts_in_force_};
   return r;
+}
+
+Interval Simplifier::part_bounds(const Linear& sum) const {
+  Interval r = Interval::point(sum.constant);
+  bool known = false;
+  for (const Term& t : sum.terms) {
+    const NodeData& n = c_[t.atom];
+    Interval own = n.bounds;
+    const auto part = [&](std::size_t i) { return bounds(linear(n.args[i])); };
+    const bool quotient = n.kind == Kind::Digit && n.second.is_zero();
+    if ((quotient || n.kind == Kind::Max) && c_.height(t.atom) <= kLimits.fact_height) {
+      Interval range = quotient ? floor_div(part(0), n.first) : Interval::point(0);
+      for (std::size_t i = 0; !quotient && i < n.args.size(); ++i) range = larger(range, part(i));
+      own = meet(own, range);
+      known = true;
+    }
+    r.add_product(own, t.coef);
+  }
+  if (!known) return {};
+  const bool several = sum.terms.size() > 1 && sum.terms.size() <= kLimits.fact_terms;
+  return several ? meet(r, relaxed_bounds(sum, true)) : r;
 }
 
 Interval Simplifier::bounds_of_sum(const Linear& a, const Linear& b, const Int& factor) const {
@@ -90,7 +115,7 @@ Interval Simplifier::lasting_bounds(const Linear& sum) const {
     if (kind == Kind::Variable) continue;
     quotients |= kind == Kind::Digit && c_[t.atom].second.is_zero();
     flags |= kind == Kind::Negative || kind == Kind::Zero;
-    remainders += kind == Kind::Mod;
+    remainders += kind == Kind::Mod || kind == Kind::TruncMod;
     choices += kind == Kind::Max || kind == Kind::Select;
     products += kind == Kind::Product && c_[t.atom].args.size() == 2;
   }
@@ -121,7 +146,7 @@ Interval Simplifier::lasting_bounds(const Linear& sum) const {
   return r;
 }
 
-Interval Simplifier::relaxed_bounds(const Linear& sum) const {
+Interval Simplifier::relaxed_bounds(const Linear& sum, bool under_facts) const {
   // x//a is x/a minus at most (a-1)/a: clearing denominators lets x cancel with its other uses.
   Int scale = 1;
   int several = 0;
@@ -144,6 +169,7 @@ Interval Simplifier::relaxed_bounds(const Linear& sum) const {
     slack = slack + Interval{Int(0), n.first - 1} * -part;
   }
   Interval whole = plain_bounds(straight);
+  if (under_facts) whole = meet(whole, fact_bounds(straight));
   const auto chooses = [&](const Term& t) {
     return c_.kind(t.atom) == Kind::Max || c_.kind(t.atom) == Kind::Select;
   };
@@ -416,16 +442,20 @@ std::optional<Interval> Simplifier::bounds_apart(const Linear& s, const Linear& 
 
 Interval Simplifier::remainder_bounds(const Linear& sum) const {
   Interval r;
-  for (const Term& t : sum.terms) {  // x % y is at most y - 1
+  for (const Term& t : sum.terms) {  // x % y is at most y - 1, tmod(x, y) also at least 1 - y
     const NodeData& n = c_[t.atom];
-    if (n.kind != Kind::Mod || !c_.bounds(n.args[1]).at_least(1)) continue;
-    Linear top = sum;
-    add(top, t.atom, -t.coef);
-    add(top, n.args[1], t.coef);
-    top.constant -= t.coef;
-    Interval range = meet(plain_bounds(top), product_bounds(top));
-    (t.coef.sign() > 0 ? range.lo : range.hi).reset();
-    r = meet(r, range);
+    if ((n.kind != Kind::Mod && n.kind != Kind::TruncMod) || !c_.bounds(n.args[1]).at_least(1))
+      continue;
+    for (const int sign : {1, -1}) {
+      if (n.kind == Kind::Mod && sign < 0) continue;
+      Linear end = sum;
+      add(end, t.atom, -t.coef);
+      add(end, n.args[1], t.coef * sign);
+      end.constant -= t.coef * sign;
+      Interval range = meet(plain_bounds(end), product_bounds(end));
+      (t.coef.sign() == sign ? range.lo : range.hi).reset();
+      r = meet(r, range);
+    }
   }
   return r;
 }

@@ -249,6 +249,19 @@ Linear Simplifier::select(Id c, Linear gap) {
       return r;
     }
   }
+  if (only_quotient(gap) && gap.terms.size() == 1 && gap.constant.is_zero() && comparison(c))
+    for (const Linear& q : {atom(gap.terms[0].atom), -atom(gap.terms[0].atom)}) {
+      Linear below = q;  // q <= 0
+      below.constant -= 1;
+      const Trace::Mark start = mark();
+      const auto less = decided(negative(q), c), most = decided(negative(below), negate(c));
+      rewind(start);
+      if (less != false || most != true) continue;
+      law("where.step", [&](Instance& i) { i.bind("x", atom(c)).bind("y", q); });
+      const Linear members[] = {Linear(), q};
+      add(r, maximum(members), gap.terms[0].coef * q.terms[0].coef);
+      return r;
+    }
   if (const Id lasting = lasting_truth(c); lasting != c) return where(lasting, gap, Linear());
   Int g = content(gap);
   if (gap.terms[0].coef.sign() < 0) g = -g;

@@ -113,19 +113,32 @@ bool Simplifier::lower_digits(Linear& s, const Int& lo, const Int& period) {
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
     // Changes only multiples of the period: k*((y//a) % (b/a)) is k*(y//a) modulo the period.
-    const bool symbolic = n.kind == Kind::Mod;
+    const bool truncates = n.kind == Kind::TruncMod, symbolic = truncates || n.kind == Kind::Mod;
     if (!symbolic && (n.kind != Kind::Digit || n.second.is_zero())) continue;
     const Linear divisor = symbolic ? linear(n.args[1]) : Linear{floor_div(n.second, n.first), {}};
     if (!divides(period, t.coef * content(divisor))) continue;
     if (c_[n.args[0]].terms.size() + s.terms.size() > kLimits.joined_terms) continue;
     const Term term = t;
-    law(lo.is_one() ? "mod.mod" : "digit.digit", [&](Instance& i) {
+    if (truncates && trace_) {  // k*tmod(x, d) is k*x - k*d*tdiv(x, d)
       Linear rest = s;
       add(rest, term.atom, -term.coef);
-      i.bind("k", term.coef).bind("x", linear(n.args[0])).bind("a", symbolic ? 1 : n.first);
-      i.bind("d", divisor).bind("y", rest);
-      i.bind("b", lo).bind("c", floor_div(period, lo));
-    });
+      add(rest, n.args[0], term.coef);
+      const Int whole = content(divisor);
+      const Linear turns =
+          multiply(divided(divisor, whole), truncated(linear(n.args[0]), divisor, false));
+      law(lo.is_one() ? "mod.period" : "digit.period", [&](Instance& i) {
+        i.bind("x", turns).bind("k", -term.coef * whole).bind("y", rest).bind("c", period);
+        i.bind("a", lo).bind("d", floor_div(period, lo));
+      });
+    }
+    if (!truncates)
+      law(lo.is_one() ? "mod.mod" : "digit.digit", [&](Instance& i) {
+        Linear rest = s;
+        add(rest, term.atom, -term.coef);
+        i.bind("k", term.coef).bind("x", linear(n.args[0])).bind("a", symbolic ? 1 : n.first);
+        i.bind("d", divisor).bind("y", rest);
+        i.bind("b", lo).bind("c", floor_div(period, lo));
+      });
     const Linear open = digit(linear(n.args[0]), symbolic ? 1 : n.first, 0);
     add(s, term.atom, -term.coef);
     add(s, open, term.coef);
@@ -208,7 +221,19 @@ bool Simplifier::fold_quotient(Linear& s, Int& lo, Int& hi) {
   }
   if (lo.is_one() || s.terms.size() != 1 || !s.constant.is_zero()) return false;
   const NodeData& n = c_[s.terms[0].atom];
-  if (!s.terms[0].coef.is_one() || n.kind != Kind::Digit) return false;
+  if (!s.terms[0].coef.is_one()) return false;
+  if (n.kind == Kind::Mod) {
+    const Linear x = linear(n.args[0]), whole = linear(n.args[1]);
+    if (!divides(lo, content(whole))) return false;
+    const Linear d = divided(whole, lo);
+    if (!bounds(d).at_least(1)) return false;
+    law("div.mod", [&](Instance& i) { i.bind("x", x).bind("a", 1).bind("c", lo).bind("d", d); });
+    s = modulo(digit(x, lo, 0), d);
+    hi = floor_div(hi, lo);
+    lo = 1;
+    return true;
+  }
+  if (n.kind != Kind::Digit) return false;
   const Int from = n.first * lo;
   if (!divides(from, n.second)) return false;
   law("div.mod", [&](Instance& i) {
@@ -304,6 +329,7 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
   Linear out;  // the result is out + scale * digit(s, lo, hi)
   Int scale = 1;
   int dropped = 0;
+  bool reduced_digits = false;
   for (int built = 0;;) {
     if (hi.is_zero() && lo.is_one()) {
       add(out, s, scale);
@@ -360,11 +386,19 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
       changed = true;
       break;
     }
-    if (!changed)
-      if (auto opened = open_numbers(s, lo, hi)) {
+    if (auto opened = changed ? std::nullopt : open_numbers(s, lo, hi, !reduced_digits)) {
+      changed = true;
+      if (opened->factor.is_zero()) {
+        reduced_digits = true;  // once: building may join them again
+        law(lo.is_one() ? "mod.period" : "digit.period", [&](Instance& i) {
+          i.bind("x", opened->parts.quotient).bind("k", hi).bind("y", opened->parts.remainder);
+          i.bind("c", hi).bind("a", lo).bind("d", floor_div(hi, lo));
+        });
+        s = std::move(opened->parts.remainder);
+      } else {
         take(opened->factor, std::move(opened->parts));
-        changed = true;
       }
+    }
     if (changed) continue;
     Linear above;
     if (fold_fallen_quotient(s, lo, hi, above)) {

@@ -431,4 +431,108 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
   return flip != turn ? -rest : rest;
 }
 
+Linear Simplifier::truncated(Linear x, Linear y, bool remainder) {
+  if (y == Linear()) throw Error("tdiv, tmod: division by zero; the divisor must not be 0");
+  x = linear(build(x));
+  const auto use = [&](std::string_view quotient_law, std::string_view remainder_law,
+                       const Linear& k = {}) {
+    law(remainder ? remainder_law : quotient_law,
+        [&](Instance& i) { i.bind("x", x).bind("b", y).bind("y", k); });
+  };
+  Linear factor{1, {}};  // of the result
+  if (const auto common = cancel(x, y); !(common == factor)) {
+    use("tdiv.cancel", "tmod.cancel", common);
+    if (remainder) factor = common;
+  }
+  const auto turns = [&](const Linear& s, const Interval& range) {
+    return range.at_most(0) || (!range.at_least(0) && s.terms[0].coef.sign() < 0);
+  };
+  if (turns(y, bounds(y))) {
+    use("tdiv.divisor", "tmod.divisor");
+    y = -y;
+    if (!remainder) factor = -factor;
+  }
+  if (y == Linear{1, {}}) return remainder ? Linear() : multiply(x, factor);
+  if (turns(x, bounds(x))) {
+    use("tdiv.dividend", "tmod.dividend");
+    x = -x;
+    factor = -factor;
+  }
+  if (bounds(y).at_least(1)) {
+    if (bounds(x).at_least(0)) {
+      use("tdiv.floor", "tmod.floor");
+      return multiply(remainder ? modulo(x, y) : divide(x, y), factor);
+    }
+    if (bounds_of_sum(x, y, -1).at_most(-1) && bounds_of_sum(-x, y, -1).at_most(-1)) {
+      use("tdiv.small", "tmod.small");
+      return remainder ? multiply(x, factor) : Linear();
+    }
+  }
+  if (x.terms.size() == 1 && x.constant.is_zero() && truncates(c_.kind(x.terms[0].atom)))
+    if (auto joined = truncated_again(x.terms[0], y, remainder)) return multiply(*joined, factor);
+  const Interval top = lasting_bounds(x), bottom = lasting_bounds(y);
+  const Id args[] = {build(x), build(y)};
+  return multiply(remainder ? node(Kind::TruncMod, args, trunc_mod(top, bottom))
+                            : node(Kind::TruncDiv, args, trunc_div(top, bottom)),
+                  factor);
+}
+
+// A quotient or remainder of k*tdiv(x, a) or k*tmod(x, a) by c.
+std::optional<Linear> Simplifier::truncated_again(const Term& t, const Linear& c, bool remainder) {
+  const NodeData& n = c_[t.atom];
+  const Linear x = linear(n.args[0]), a = linear(n.args[1]);
+  if (c.terms.size() * std::max<std::size_t>(1, a.terms.size()) > kLimits.divisor_terms ||
+      (!remainder && !t.coef.is_one()))
+    return std::nullopt;
+  const auto use = [&](std::string_view rule, const Linear& d) {
+    law(rule, [&](Instance& i) {
+      i.bind("x", x).bind("a", a).bind("b", c).bind("d", d).bind("k", t.coef);
+    });
+  };
+  if (n.kind == Kind::TruncDiv) {
+    if (remainder) return std::nullopt;
+    use("tdiv.tdiv", {});
+    return truncated(x, multiply(a, c), false);
+  }
+  Linear times = a;  // over c
+  const Trace::Mark start = mark();
+  if (c.is_constant()) {
+    if (!divides(c.constant, content(times))) return std::nullopt;
+    times = divided(std::move(times), c.constant);
+  } else {
+    Linear quotient = long_division(times, c, true);
+    rewind(start);
+    if (!(times == Linear())) return std::nullopt;
+    times = std::move(quotient);
+  }
+  if (remainder) {
+    use("tmod.tmod", times);
+    return truncated(multiply(x, Linear{t.coef, {}}), c, true);
+  }
+  use("tdiv.tmod", times);
+  return truncated(truncated(x, c, false), times, true);
+}
+
+Linear Simplifier::by_signs(const Linear& x, const Linear& y, bool remainder) {
+  const auto over = [&](const Linear& a, const Linear& d) {
+    return remainder ? modulo(a, d) : divide(a, d);
+  };
+  const auto by_dividend = [&](const Linear& d) {
+    return where(negative(x), -over(-x, d), over(x, d));
+  };
+  const Linear below = by_dividend(-y);
+  return where(negative(y), remainder ? below : -below, by_dividend(y));
+}
+
+Id Simplifier::without_truncations(Id root) {
+  IdMap<Id> now;
+  for (const Id id : reachable(c_, root)) {
+    const NodeData& n = c_[id];
+    if (!truncates(n.kind)) continue;
+    const Id x = rewritten(n.args[0], now), y = rewritten(n.args[1], now);
+    if (y != 0) now.set(id, build(by_signs(linear(x), linear(y), n.kind == Kind::TruncMod)));
+  }
+  return rewritten(root, now);
+}
+
 }  // namespace touchstone::symbolic

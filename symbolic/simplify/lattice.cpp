@@ -234,7 +234,28 @@ std::optional<Linear> Simplifier::by_condition(std::span<const Linear> members) 
   return std::nullopt;
 }
 
+// max(k*tdiv(x, y), k*tdiv(z, y)) as k*tdiv(max(x, z), y).
+std::optional<Linear> Simplifier::joint_truncation(const Linear& a, const Linear& b) {
+  const auto only = [&](const Linear& s) { return s.terms.size() == 1 ? &s.terms[0] : nullptr; };
+  const Term *const p = only(a), *const q = only(b);
+  if (!p || !q || a.constant != b.constant || abs(p->coef) != abs(q->coef)) return std::nullopt;
+  const NodeData &m = c_[p->atom], &n = c_[q->atom];
+  if (m.kind != Kind::TruncDiv || n.kind != Kind::TruncDiv || m.args[1] != n.args[1] ||
+      !bounds(linear(m.args[1])).at_least(1))
+    return std::nullopt;
+  Linear members[] = {linear(m.args[0]), linear(n.args[0])};
+  for (const bool first : {true, false})
+    if ((first ? p : q)->coef.sign() < 0) members[first ? 0 : 1] = -members[first ? 0 : 1];
+  const Int k = abs(p->coef);
+  const Linear y = linear(m.args[1]);
+  law("max.tdiv", [&](Instance& i) { i.bind("x", members[0]).bind("y", members[1]).bind("b", y); });
+  Linear r{a.constant, {}};
+  add(r, truncated(maximum(members), y, false), k);
+  return r;
+}
+
 std::optional<Linear> Simplifier::larger_of_two(const Linear& a, const Linear& b) {
+  if (auto joint = joint_truncation(a, b)) return joint;
   if (a.terms.size() > kLimits.member_terms || b.terms.size() > kLimits.member_terms)
     return std::nullopt;
   for (const Linear* s : {&a, &b})
@@ -257,6 +278,15 @@ std::optional<Linear> Simplifier::larger_of_two(const Linear& a, const Linear& b
   if (range.within(0, 0)) return precedes(a, b) ? dominated(a, b) : dominated(b, a);
   if (range.at_least(0)) return dominated(b, a);
   if (range.at_most(0)) return dominated(a, b);
+  for (const bool less : {true, false}) {  // by a law under the facts
+    if (facts_.empty()) break;
+    const Trace::Mark start = mark();
+    Linear below = less ? gap : -gap;
+    below.constant -= 1;
+    const Id known = negative(below);
+    rewind(start);
+    if (known == c_.make_constant(1)) return less ? dominated(a, b) : dominated(b, a);
+  }
   const bool turned = gap.terms[0].coef.sign() < 0;
   const Id id = build(turned ? -gap : gap);
   Linear up = linear(id);

@@ -83,6 +83,9 @@ bool Matcher::parts_may_match(const Pattern::Item& item, Id atom) const {
       return may_match(item.args[1], std::span<const Term>(), false) &&
              may_match(*dividend, n.args[0]);
     }
+    case Op::TruncQuotient:
+    case Op::TruncRemainder:
+      return may_match(item.args[1], n.args[1]) && may_match(item.args[0], n.args[0]);
     case Op::Maximum:
       return may_match(item.args[0], n.args[0]);
     default:
@@ -140,9 +143,11 @@ bool Matcher::solve_atom(const Pattern::Item& item, const Term& term, const Goal
       bindings.bind(item.letter, Linear{0, {Term{1, term.atom}}});
       return unless(solve(&rest, bindings));
     case Op::Quotient:
-    case Op::Remainder: {
+    case Op::Remainder:
+    case Op::TruncQuotient:
+    case Op::TruncRemainder: {
       const bool quotient = item.op == Op::Quotient;
-      if (n.kind == (quotient ? Kind::Div : Kind::Mod)) {
+      if (has_divisor(n.kind)) {  // of the item's kind, by may_stand
         const Goal divisor = want(item.args[1], s_.linear(n.args[1]), &rest);
         const Goal dividend = want(item.args[0], s_.linear(n.args[0]), &divisor);
         return unless(solve(&dividend, bindings));
@@ -198,6 +203,10 @@ bool Matcher::may_stand(const Pattern::Item& item, const Term& term,
       return n.kind == Kind::Div || (n.kind == Kind::Digit && n.second.is_zero());
     case Op::Remainder:
       return n.kind == Kind::Mod || (n.kind == Kind::Digit && !n.second.is_zero());
+    case Op::TruncQuotient:
+      return n.kind == Kind::TruncDiv;
+    case Op::TruncRemainder:
+      return n.kind == Kind::TruncMod;
     case Op::Maximum:
       return n.kind == Kind::Max && n.args.size() == 1;
     case Op::Product:

@@ -54,6 +54,8 @@ struct Pattern {
     Below,
     Equal,
     Apart,
+    TruncQuotient,
+    TruncRemainder,
     Maximum,
     Product
   };

@@ -37,20 +37,50 @@ Int Simplifier::Number::carried(std::size_t place) const {
   return factor;
 }
 
-List<Simplifier::Number> Simplifier::numbers_in(const Linear& s) {
+List<Simplifier::Number> Simplifier::numbers_in(const Linear& before, Linear& s) {
   List<Number> numbers;
-  for (const Term& t : s.terms) {
+  const auto put = [](Number& n, const Int& divisor, const Int& factor, Id atom) {
+    const auto at = std::ranges::find(n.places, divisor, &Number::Place::divisor);
+    if (at == n.places.end())
+      n.places.push_back({divisor, factor, atom});
+    else
+      at->factor += factor;
+  };
+  for (const Term& t : before.terms) {
     const NodeData& n = c_[t.atom];
-    if (n.kind != Kind::Digit || !n.second.is_zero()) continue;
+    if (n.kind != Kind::Digit) continue;
+    const bool finite = !n.second.is_zero();
+    const auto beside = [&](const Term& u) {
+      return u.atom != t.atom && c_.kind(u.atom) == Kind::Digit && c_[u.atom].args[0] == n.args[0];
+    };
+    if (finite && std::ranges::none_of(before.terms, beside)) continue;
     auto of = std::ranges::find(numbers, n.args[0], &Number::dividend);
     if (of == numbers.end()) {
       Number number{n.args[0], linear(n.args[0]), {}};
-      const Int whole = factor_in(s, number.x);
+      const Int whole = factor_in(before, number.x);
       if (!whole.is_zero()) number.places.push_back({1, whole, kNoNode});
       numbers.push_back(std::move(number));
       of = numbers.end() - 1;
     }
-    of->places.push_back({n.first, t.coef, t.atom});
+    if (!finite) {
+      put(*of, n.first, t.coef, t.atom);
+      continue;
+    }
+    // k*(x // a % d) is k*(x // a) - k*d*(x // (a*d)).
+    const Int k = t.coef, ratio = floor_div(n.second, n.first);
+    const Linear low = digit(of->x, n.first, 0), high = digit(of->x, n.second, 0);
+    const auto quotient = [&](const Linear& q, const Int& divisor) {
+      return divisor.is_one() || (q.terms.size() == 1 && q == atom(q.terms[0].atom));
+    };
+    if (!quotient(low, n.first) || !quotient(high, n.second)) continue;
+    law("digit.merge",
+        [&](Instance& i) { i.bind("x", of->x).bind("a", n.first).bind("d", ratio).bind("k", k); });
+    of->digits = true;
+    put(*of, n.first, k, n.first.is_one() ? kNoNode : low.terms[0].atom);
+    put(*of, n.second, -k * ratio, high.terms[0].atom);
+    add(s, t.atom, -k);
+    add(s, low, k);
+    add(s, high, -k * ratio);
   }
   std::erase_if(numbers, [](Number& n) {
     std::ranges::sort(n.places, {}, &Number::Place::divisor);
@@ -98,10 +128,32 @@ void Simplifier::open_number(Linear& s, const Number& n) {
   }
 }
 
-std::optional<Simplifier::OpenedNumbers> Simplifier::open_numbers(const Linear& s, const Int& lo,
-                                                                  const Int& hi) {
-  if (s.terms.size() > kLimits.joined_terms) return std::nullopt;
-  List<Number> numbers = numbers_in(s);
+std::optional<Simplifier::OpenedNumbers> Simplifier::open_numbers(const Linear& given,
+                                                                  const Int& lo, const Int& hi,
+                                                                  bool reduce) {
+  const std::size_t terms = given.terms.size();
+  const auto is_digit = [&](const Term& t) { return c_.kind(t.atom) == Kind::Digit; };
+  if (terms < 2 || terms > kLimits.joined_terms || std::ranges::none_of(given.terms, is_digit))
+    return std::nullopt;
+  Linear s = given;
+  const Trace::Mark first = mark();
+  List<Number> numbers = numbers_in(given, s);
+  if (reduce && !hi.is_zero() && std::ranges::any_of(numbers, &Number::digits)) {
+    const Trace::Mark start = mark();
+    Linear open = s;
+    for (Number& n : numbers) {
+      n.top = n.places.size() - 1;
+      open_number(open, n);
+    }
+    Split parts{{}, {open.constant, {}}};
+    for (const Term& t : open.terms)
+      if (divides(hi, t.coef))
+        parts.quotient.terms.push_back({floor_div(t.coef, hi), t.atom});
+      else
+        parts.remainder.terms.push_back(t);
+    if (parts.remainder.terms.size() < terms) return OpenedNumbers{0, std::move(parts)};
+    rewind(start);
+  }
   const Int& base = lo.is_one() ? hi : lo;
   List<Int> factors;  // of the divisor, largest first
   const auto put = [&](const Int& k) {
@@ -112,12 +164,20 @@ std::optional<Simplifier::OpenedNumbers> Simplifier::open_numbers(const Linear& 
   for (const Number& n : numbers)
     for (std::size_t i = 1; i < n.places.size(); ++i)
       if (const Int k = n.carried(i); divides(base, k) || divides(k, base)) put(k);
-  if (factors.empty()) return std::nullopt;
+  if (factors.empty()) {
+    rewind(first);
+    return std::nullopt;
+  }
   for (const Term& t : s.terms) put(t.coef);
   std::ranges::sort(factors, [](const Int& a, const Int& b) { return b < a; });
   for (const Int& g : factors) {
     for (Number& n : numbers) {
       n.top = 0;
+      if (n.digits) {  // all below the last place that the factor divides
+        for (std::size_t i = n.places.size(); i-- > 1 && n.top == 0;)
+          if (divides(g, n.carried(i))) n.top = i;
+        continue;
+      }
       if (divides(g, n.places[0].factor)) continue;
       n.top = 1;
       while (n.top < n.places.size() && !divides(g, n.carried(n.top))) ++n.top;
@@ -126,17 +186,18 @@ std::optional<Simplifier::OpenedNumbers> Simplifier::open_numbers(const Linear& 
     const bool opens = std::ranges::any_of(numbers, [](const Number& n) { return n.top > 0; });
     // Several digits of a number in a remainder would join again and lose their bounds.
     const auto keeps_several = [&](const Number& n) {
-      return n.top > 1 || (n.top == 1 && !divides(hi, n.carried(1)));
+      return !n.digits && (n.top > 1 || (n.top == 1 && !divides(hi, n.carried(1))));
     };
     if (lo.is_one() && std::ranges::any_of(numbers, keeps_several)) continue;
     if (!opens || !opens_within(s, numbers, g)) continue;
     const Trace::Mark start = mark();
     Linear open = s;
     for (const Number& n : numbers) open_number(open, n);
-    if (auto parts = split(open, g, false); parts && parts->quotient.terms.size() < s.terms.size())
+    if (auto parts = split(open, g, false); parts && parts->quotient.terms.size() < terms)
       return OpenedNumbers{g, *std::move(parts)};
     rewind(start);
   }
+  rewind(first);
   return std::nullopt;
 }
 

@@ -100,19 +100,4 @@ Linear Simplifier::operate(ExprOp op, std::span<Linear> args) {
   return linear(operate(op, ids));
 }
 
-Linear Simplifier::truncated(const Linear& x, const Linear& y, bool remainder) {
-  const auto sign_of = [&](const Linear& s, const Linear& minus, const Linear& plus) {
-    return where(negative(s), minus, plus);
-  };
-  // The quotient has the sign of x*y, the remainder that of x; both have the magnitude of |x| over
-  // |y|. In sequence: each traces its steps, and argument evaluation order is unspecified.
-  const auto over = [&](const Linear& d) {
-    const Linear plus = remainder ? modulo(x, d) : divide(x, d);
-    const Linear minus = remainder ? -modulo(-x, d) : -divide(-x, d);
-    return sign_of(x, minus, plus);
-  };
-  const Linear plus = over(y), negative = over(-y);
-  return sign_of(y, remainder ? negative : -negative, plus);
-}
-
 }  // namespace touchstone::symbolic

@@ -251,6 +251,37 @@ bool Simplifier::join_remainders(Linear& s) {
   return false;
 }
 
+bool Simplifier::round_truncation(Linear& s) {
+  for (const Term& t : Terms(s.terms)) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::TruncDiv || !bounds(linear(n.args[1])).at_least(1)) continue;
+    const Linear x = linear(n.args[0]), y = linear(n.args[1]);
+    for (const bool up : {false, true}) {
+      const auto toward = [&](const Linear& of) { return negative(up ? -of : of); };
+      const Trace::Mark start = mark();
+      const Id parts[] = {toward(x), negate(zero(modulo(x, y)))};
+      const Id flags[] = {toward(truncated(x, y, true)), both(parts)};
+      rewind(start);
+      for (const Id flag : flags) {
+        const Linear f = linear(flag);  // it may be 1 minus an atom
+        const Int k = up ? t.coef : -t.coef;
+        const Term* const own = f.is_constant() ? nullptr : find_term(s.terms, f.terms[0].atom);
+        if (!own || own->coef != f.terms[0].coef * k) continue;
+        const auto use = [&](Instance& i) { i.bind("x", up ? -x : x).bind("b", y); };
+        if (flag == flags[1]) law("lt.tmod", use);
+        reverse_since(start);
+        if (up) law("tdiv.dividend", [&](Instance& i) { i.bind("x", x).bind("b", y); });
+        law("tdiv.down", use);
+        add(s, f, -k);
+        add(s, t.atom, -t.coef);
+        add(s, divide(up ? -x : x, y), -k);
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 void Simplifier::recombine_symbolic(Linear& s) {
   while (join_remainders(s)) {
   }
@@ -259,19 +290,42 @@ void Simplifier::recombine_symbolic(Linear& s) {
     for (const Term& t : s.terms) {
       const NodeData& n = c_[t.atom];
       Ids quotients;
-      if (n.kind == Kind::Mod) quotients.push_back(t.atom);
+      if (n.kind == Kind::Mod || truncates(n.kind)) quotients.push_back(t.atom);
       for (const Id f : n.kind == Kind::Product ? n.args : std::span<const Id>())
-        if (c_.kind(f) == Kind::Div) quotients.push_back(f);
+        if (c_.kind(f) == Kind::Div || c_.kind(f) == Kind::TruncDiv) quotients.push_back(f);
       for (const Id q : quotients) {
-        if (c_.kind(c_[q].args[1]) == Kind::Constant) continue;  // 0 by the facts
+        const bool truncating = truncates(c_.kind(q));
+        if (c_[q].args[1] == 0 || (!truncating && c_.kind(c_[q].args[1]) == Kind::Constant))
+          continue;  // 0 by the facts
         const Linear a = linear(c_[q].args[0]), b = linear(c_[q].args[1]);
         const Trace::Mark start = mark();
-        const bool mod = c_.kind(q) == Kind::Mod;
-        const Linear back = multiply(b, mod ? divide(a, b) : atom(q));
+        const bool mod = c_.kind(q) == Kind::Mod || c_.kind(q) == Kind::TruncMod;
+        const auto over = [&](bool remainder) {
+          if (truncating) return truncated(a, b, remainder);
+          return remainder ? modulo(a, b) : divide(a, b);
+        };
+        const Linear quotient = mod ? over(false) : atom(q), back = multiply(b, quotient);
+        const auto higher = [&](const Term& u) {  // the digit above this one
+          return c_.kind(u.atom) == Kind::TruncMod && u.coef == t.coef * b.constant &&
+                 is(c_[u.atom].args[0], quotient);
+        };
+        if (const auto high = std::ranges::find_if(s.terms, higher);
+            mod && truncating && b.is_constant() && high != s.terms.end()) {
+          const Int k = t.coef;
+          const Linear d = linear(c_[high->atom].args[1]);
+          reverse_since(start);
+          law("tmod.join", [&](Instance& i) { i.bind("x", a).bind("b", b).bind("d", d); });
+          add(s, high->atom, -high->coef);
+          add(s, q, -k);
+          add(s, truncated(a, multiply(b, d), true), k);
+          again = true;
+          break;
+        }
         if (mod && shares(s, back, t.coef)) {
           const Int k = t.coef;
           reverse_since(start);
-          law("divmod.join", [&](Instance& i) { i.bind("x", a).bind("b", b); });
+          law(truncating ? "tdiv.join" : "divmod.join",
+              [&](Instance& i) { i.bind("x", a).bind("b", b); });
           add(s, atom(q), -k);
           add(s, back, -k);
           add(s, a, k);
@@ -283,10 +337,11 @@ void Simplifier::recombine_symbolic(Linear& s) {
             rewind(start);
             continue;
           }
-          law("mod.make", [&](Instance& i) { i.bind("x", a).bind("b", b); });
+          law(truncating ? "tmod.make" : "mod.make",
+              [&](Instance& i) { i.bind("x", a).bind("b", b); });
           add(s, back, k);
           add(s, a, -k);
-          add(s, modulo(a, b), k);
+          add(s, over(true), k);
           again = true;
         } else {
           rewind(start);
@@ -416,10 +471,10 @@ void Simplifier::recombine(Linear& s) {
     quotients += n.kind == Kind::Div;
     choices |= n.kind == Kind::Select;
     flags += is_condition(n.kind);
-    symbolic += n.kind == Kind::Mod;
+    symbolic += n.kind == Kind::Mod || truncates(n.kind);
     if (n.kind == Kind::Product)
       for (const Id f : n.args) {
-        symbolic += c_.kind(f) == Kind::Div;
+        symbolic += c_.kind(f) == Kind::Div || c_.kind(f) == Kind::TruncDiv;
         products |= c_.kind(f) == Kind::Digit;
       }
   }
@@ -433,6 +488,8 @@ void Simplifier::recombine(Linear& s) {
   if (choices) recombine_choices(s);
   if (products) recombine_products(s);
   if (symbolic > 0 && symbolic <= kLimits.opened_digits) recombine_symbolic(s);
+  while (symbolic > 0 && flags > 0 && round_truncation(s)) {
+  }
   if (digits) complement_quotients(s);
   for (int round = 0; digits && round < 2; ++round) {  // a remainder may be complemented
     const Linear before = s;

@@ -95,6 +95,12 @@ class Compiler {
       case ExprOp::Mod:
         args(Op::Remainder);
         break;
+      case ExprOp::TruncDiv:
+        args(Op::TruncQuotient);
+        break;
+      case ExprOp::TruncMod:
+        args(Op::TruncRemainder);
+        break;
       case ExprOp::Max:  // of 0 and another operand
         r.op = Op::Maximum;
         r.args.push_back(sum(e_.arg(e, 1)));
@@ -112,6 +118,8 @@ std::uint32_t kinds_of(const Pattern& p) {
   for (const Pattern::Item& i : p.items) {
     if (i.op == Op::Maximum) return kind_bit(Kind::Max);
     if (i.op == Op::Product) return kind_bit(Kind::Product);
+    if (i.op == Op::TruncQuotient) return kind_bit(Kind::TruncDiv);
+    if (i.op == Op::TruncRemainder) return kind_bit(Kind::TruncMod);
   }
   return 0;
 }
@@ -154,7 +162,9 @@ std::uint32_t kinds_in_text(const Rule& rule) {
   const auto has = [&](std::size_t at) { return at != std::string_view::npos; };
   const bool divides = rule.root == Root::Quotient || rule.root == Root::Remainder;
   return (!divides && has(rule.lhs.find_first_of("/%")) ? kind_bit(Kind::Digit) : 0) |
-         (has(rule.lhs.find("max(")) ? kind_bit(Kind::Max) : 0);
+         (has(rule.lhs.find("max(")) ? kind_bit(Kind::Max) : 0) |
+         (has(rule.lhs.find("tdiv(")) ? kind_bit(Kind::TruncDiv) : 0) |
+         (has(rule.lhs.find("tmod(")) ? kind_bit(Kind::TruncMod) : 0);
 }
 
 void compile(const Rule& rule, CompiledRule::Patterns& r) {

@@ -50,8 +50,12 @@ class Simplifier {
   /// Floor quotient and remainder. Throws Error if b is certainly 0.
   Linear divide(const Linear& a, const Linear& b);
   Linear modulo(const Linear& a, const Linear& b);
-  /// C's quotient and remainder, as a choice between floor's.
-  Linear truncated(const Linear& x, const Linear& y, bool remainder);
+  /// C's quotient or remainder. Throws Error if y is certainly 0.
+  Linear truncated(Linear x, Linear y, bool remainder);
+  /// The same as a choice between floor's.
+  Linear by_signs(const Linear& x, const Linear& y, bool remainder);
+  /// root with all such nodes opened.
+  Id without_truncations(Id root);
   /// (s // lo) % (hi / lo); lo >= 1, lo divides hi, hi = 0 is infinity.
   Linear digit(Linear s, const Int& lo, const Int& hi);
 
@@ -165,8 +169,8 @@ class Simplifier {
   std::optional<Id> within(Id root, std::span<const Id> conditions);
   /// Bounds from up to `most` of the facts in force together.
   Interval fact_bounds(const Linear& sum, int most = 2) const;
-  /// The variable that a condition x == y + k eliminates, and its replacement.
-  std::optional<std::pair<Id, Linear>> equal_variables(Id condition) const;
+  /// The first or second variable of a condition x == y + k, and its replacement.
+  std::optional<std::pair<Id, Linear>> equal_variables(Id condition, bool first) const;
   /// Solves each fact for its atoms: coef * atom + rest < 0 bounds the atom by a quotient.
   void solve(Facts& facts);
   /// Adds products of facts with factors of products in root.
@@ -190,7 +194,8 @@ class Simplifier {
     Table<Id, Congruence> strides;
   };
   /// False if some variable has no value left. `facts` is facts_of the conditions.
-  bool narrow(std::span<const Id> conditions, const Facts& facts, Narrowing& to) const;
+  bool narrow(std::span<const Id> conditions, const Facts& facts, Narrowing& to);
+  bool narrow_by_cases(Id condition, Narrowing& to);
   Congruence plain_congruence(const Linear& sum) const;
   Congruence residue_congruence(const Linear& sum, int most = 2) const;
   /// True if a term has its own congruence, or facts may give several terms one.
@@ -223,6 +228,8 @@ class Simplifier {
   bool join_choices(Linear& s);
   bool join_remainders(Linear& s);
   bool join_conditions(Linear& s);
+  /// C's quotient beside a flag that rounds it down or up, as floor's.
+  bool round_truncation(Linear& s);
   struct Division {
     Linear dividend, divisor;
   };
@@ -266,11 +273,13 @@ class Simplifier {
   std::optional<Side> side_of(const Linear& d, const Int& lo) const;
   // bounds.cpp
   Interval plain_bounds(const Linear& sum) const;
+  /// The same with quotients and maxima bounded by the facts about their parts.
+  Interval part_bounds(const Linear& sum) const;
   /// Bounds of a + factor * b.
   Interval bounds_of_sum(const Linear& a, const Linear& b, const Int& factor) const;
   /// Bounds that hold without the facts, as nodes may store them.
   Interval lasting_bounds(const Linear& sum) const;
-  Interval relaxed_bounds(const Linear& sum) const;
+  Interval relaxed_bounds(const Linear& sum, bool under_facts = false) const;
   /// Bounds by cases of choices; terms with none of the `shared` variables, which occur in several
   /// terms, are bounded separately.
   Interval choice_bounds(const Linear& sum, unsigned shared) const;
@@ -311,8 +320,8 @@ class Simplifier {
   const Term* only_quotient(const Linear& s) const;
   Terms factors_below(const Linear& s, const Int& lo, const Int& hi) const;
   // open_numbers.cpp
-  /// The quotients of one number x in a sum k0*(x//c0) + k1*(x//c1) + ..., each divisor a multiple
-  /// of the previous one.
+  /// The digits of one number x in a sum, as quotients k0*(x//c0) + k1*(x//c1) + ..., each divisor
+  /// a multiple of the previous one.
   struct Number {
     struct Place {
       Int divisor, factor;
@@ -322,20 +331,24 @@ class Simplifier {
     Linear x;
     List<Place> places;
     std::size_t top = 0;  // places below it become remainders; 0: none
+    bool digits = false;  // some were finite digits
     Int ratio(std::size_t place) const {
       return floor_div(places[place + 1].divisor, places[place].divisor);
     }
     Int carried(std::size_t place) const;
   };
-  List<Number> numbers_in(const Linear& s);
+  /// Opens in s, a copy, finite digits of numbers that have several.
+  List<Number> numbers_in(const Linear& given, Linear& s);
   bool opens_within(const Linear& s, std::span<const Number> numbers, const Int& g) const;
   void open_number(Linear& s, const Number& n);
   struct OpenedNumbers {
-    Int factor;  // the factor of the divisor by which the dividend then splits
+    Int factor;  // of the divisor, by which the dividend then splits; 0: into multiples of the
+                 // period, which drop out, and fewer terms than before
     Split parts;
   };
   /// k*x + m*(x//c) as k*(x%c) + (k*c + m)*(x//c), if a factor of the divisor then splits.
-  std::optional<OpenedNumbers> open_numbers(const Linear& s, const Int& lo, const Int& hi);
+  std::optional<OpenedNumbers> open_numbers(const Linear& given, const Int& lo, const Int& hi,
+                                            bool reduce);
   // condition.cpp
   bool at_last_remainder(const Linear& s) const;
   // choice.cpp
@@ -367,6 +380,7 @@ class Simplifier {
   bool precedes(const Linear& a, const Linear& b) const;
   /// A fast path for the maximum of two short sums without choices or quotients.
   std::optional<Linear> larger_of_two(const Linear& a, const Linear& b);
+  std::optional<Linear> joint_truncation(const Linear& a, const Linear& b);
   /// The maximum of more members than a set holds; drops members never above another.
   Linear wide_maximum(List<Linear> members);
   void drop_low_members(List<Linear>& members);
@@ -391,6 +405,7 @@ class Simplifier {
   std::optional<Linear> joint_quotient(const Lattice& lattice);
   // divide.cpp
   Linear divide_symbolic(Linear a, Linear b, bool remainder);
+  std::optional<Linear> truncated_again(const Term& t, const Linear& c, bool remainder);
   /// Reduces a by multiples of b as long as it gets no longer; returns the quotient.
   Linear long_division(Linear& a, const Linear& b, bool remainder);
   /// Divides a and b by the factors common to all their terms; returns the common factor.

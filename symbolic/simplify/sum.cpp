@@ -182,7 +182,7 @@ Id Simplifier::build(const Linear& sum) {
   for (const Term& t : sum.terms) {
     const Kind kind = c_.kind(t.atom);
     joins |= kind == Kind::Digit || kind == Kind::Select || kind == Kind::Div ||
-             kind == Kind::Mod || kind == Kind::Product;
+             kind == Kind::Mod || kind == Kind::Product || truncates(kind);
     flags += kind == Kind::Negative || kind == Kind::Zero;
     exact |= kind == Kind::Digit && !t.coef.is_one() &&
              (!residues_.empty() || c_.strided(c_[t.atom].args[0]));

@@ -183,13 +183,24 @@ int Extractor::lay_out(Id id) {
       return apply(StepOp::FloorDiv, {form_of(n.args[0]), form_of(n.args[1])});
     case Kind::Mod:
       return apply(StepOp::FloorMod, {form_of(n.args[0]), form_of(n.args[1])});
+    case Kind::TruncDiv:
+      return apply(StepOp::TruncDiv, {form_of(n.args[0]), form_of(n.args[1])});
+    case Kind::TruncMod:
+      return apply(StepOp::TruncMod, {form_of(n.args[0]), form_of(n.args[1])});
     case Kind::Negative:
       return compared(sum_of(n.args[0]), StepOp::Lt);
     case Kind::Zero:
       return compared(sum_of(n.args[0]), StepOp::Eq);
     case Kind::And: {
       List<int> parts;
-      for (const Id a : n.args) parts.push_back(form_of(a));
+      for (const Id a : n.args) {
+        const Sum s = sum_of(a);
+        const bool turned = s.constant.is_one() && s.terms.size() == 1 &&
+                            s.terms[0].coef == Int(-1) && c_[s.terms[0].atom].boolean;
+        parts.push_back(form_of(a));
+        if (turned)
+          parts.back() = smaller_form(parts.back(), apply(StepOp::Not, {form_of(s.terms[0].atom)}));
+      }
       return chained(StepOp::And, parts);
     }
     case Kind::Select:

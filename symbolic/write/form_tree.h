@@ -23,10 +23,11 @@ class FormTree {
 
  private:
   static constexpr std::array kOps = {
-      ExprOp::Constant, ExprOp::Variable, ExprOp::Add, ExprOp::Sub, ExprOp::Mul,  ExprOp::Div,
-      ExprOp::Mod,      ExprOp::Lt,       ExprOp::Le,  ExprOp::Eq,  ExprOp::Ne,   ExprOp::And,
-      ExprOp::Or,       ExprOp::Not,      ExprOp::Min, ExprOp::Max, ExprOp::Where};
-  static_assert(kOps.size() == static_cast<std::size_t>(StepOp::Where) + 1);
+      ExprOp::Constant, ExprOp::Variable, ExprOp::Add,      ExprOp::Sub,     ExprOp::Mul,
+      ExprOp::Div,      ExprOp::Mod,      ExprOp::Lt,       ExprOp::Le,      ExprOp::Eq,
+      ExprOp::Ne,       ExprOp::And,      ExprOp::Or,       ExprOp::Not,     ExprOp::Min,
+      ExprOp::Max,      ExprOp::Where,    ExprOp::TruncDiv, ExprOp::TruncMod};
+  static_assert(kOps.size() == static_cast<std::size_t>(StepOp::TruncMod) + 1);
   static ExprOp op_of(StepOp op) { return kOps[static_cast<std::size_t>(op)]; }
 
   const Form& at(int form) const { return forms_[static_cast<std::size_t>(form)]; }

@@ -2,6 +2,7 @@
 
 #include "touchstone/symbolic/expr/text_writer.h"
 #include "touchstone/symbolic/number/limits.h"
+#include "touchstone/symbolic/simplify/simplifier.h"
 #include "touchstone/symbolic/write/form_tree.h"
 #include "touchstone/symbolic/write/stable_form.h"
 
@@ -40,8 +41,14 @@ std::size_t size(Node node) {
 }
 
 std::vector<Step> lower(Node node) {
+  node = shown_form(node);
+  Id opened = 0;
+  {
+    const std::lock_guard lock(node.context()->mutex());
+    opened = Simplifier(*node.context()).without_truncations(node.id());
+  }
   Extractor e(*node.context(), Extractor::For::Code);
-  const int root = e.extract(shown_form(node).id());
+  const int root = e.extract(opened);
   const List<Form>& forms = e.forms();
   std::vector<int> place(forms.size(), -1);
   std::vector<bool> used(forms.size(), false);

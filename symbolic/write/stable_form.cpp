@@ -57,6 +57,8 @@ bool may_change(const Context& c, std::span<const Id> nodes) {
         break;
       case Kind::Div:
       case Kind::Mod:
+      case Kind::TruncDiv:
+      case Kind::TruncMod:
         divisions = true;
         break;
       case Kind::And:

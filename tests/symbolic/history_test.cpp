@@ -253,6 +253,11 @@ TEST(History, DigitsJoinAlikeHoweverTheyAreBracketed) {
     EXPECT_EQ(left, parse(fmt::format("{} + ({} + {})", a, b, c), n)) << a << " " << b << " " << c;
     EXPECT_EQ(left, parse(fmt::format("2*({} + {}) + {} - ({} + {})", c, a, b, c, a), n));
   }
+  // These have two forms, equal everywhere.
+  const Node left = parse("x//5*250 + x%5 - x//50%50", n),
+             right = parse("x//5*250 + (x%5 - x//50%50)", n);
+  EXPECT_NE(left, right) << "one form: move it to the rows above";
+  for (int x = 0; x <= 50; ++x) EXPECT_EQ(evaluate(left, {{"x", x}}), evaluate(right, {{"x", x}}));
 }
 
 // In a number so small that one quotient is a multiple of another, digits must not expand each

@@ -69,6 +69,10 @@ std::optional<Int> run(const std::vector<Step>& steps, const Values& values) {
       case StepOp::Where:
         r = arg(0).is_zero() ? arg(2) : arg(1);
         break;
+      case StepOp::TruncDiv:
+      case StepOp::TruncMod:
+        ADD_FAILURE() << "lower writes them with floor divisions";
+        break;
     }
     EXPECT_TRUE(!s.min || r >= Int(*s.min));
     EXPECT_TRUE(!s.max || r <= Int(*s.max));
@@ -78,7 +82,8 @@ std::optional<Int> run(const std::vector<Step>& steps, const Values& values) {
 }
 
 struct PropertyTally {
-  int made = 0, changed_by_rereading = 0;
+  int made = 0;
+  std::vector<std::string> changed_by_rereading;
 };
 
 void check(const Drawn& c, PropertyTally& tally) {
@@ -98,8 +103,8 @@ void check(const Drawn& c, PropertyTally& tally) {
   const Node node = *parsed;
   ++tally.made;
   const std::string shown = render(node);
-  if (!has_many_members(c.asked.exprs, c.asked.root))
-    tally.changed_by_rereading += render(parse(shown, names)) != shown;
+  if (!has_many_members(c.asked.exprs, c.asked.root) && render(parse(shown, names)) != shown)
+    tally.changed_by_rereading.push_back(c.text + " is " + shown);
   const Interval range = (*node.context())[node.id()].bounds;
   std::vector<Step> steps;
   try {
@@ -139,7 +144,7 @@ TEST(Simplified, EqualsTheExpressionAsWritten) {
   for (std::uint64_t i = 0; i < kCount && !testing::Test::HasFailure(); ++i)
     check(Drawn(1, i), tally);
   EXPECT_GT(tally.made, static_cast<int>(kCount) / 2);
-  EXPECT_EQ(tally.changed_by_rereading, 0);
+  EXPECT_EQ(tally.changed_by_rereading, std::vector<std::string>());
 }
 
 // Except for a few sums, whose quotients and remainders combine in different pairs.
