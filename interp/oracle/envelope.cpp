@@ -5,9 +5,9 @@
 #include <string_view>
 #include <utility>
 
-#include "touchstone/interp/device/gather.h"
 #include "touchstone/interp/device/evaluator.h"
 #include "touchstone/interp/device/fxn_for_op.h"
+#include "touchstone/interp/device/gather.h"
 #include "touchstone/interp/oracle/excess.h"
 #include "touchstone/interp/oracle/legal_rows.h"
 #include "touchstone/interp/oracle/radius.h"

@@ -1,11 +1,10 @@
-#include "touchstone/interp/oracle/legal_rows.h"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 #include <type_traits>
 
+#include "touchstone/interp/oracle/legal_rows.h"
 #include "touchstone/interp/oracle/unrounded_products.h"
 #include "touchstone/ops/op_cases.h"
 

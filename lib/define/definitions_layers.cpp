@@ -13,13 +13,15 @@ Array gated_of(const Call& c) {
 template <Array (*F)(const Array&, const Array&, const ClassLossArgs&, const Way&)>
 Array class_loss_of(const Call& c, double label_smoothing) {
   return F(c.array("x"), c.array("target"),
-           {c.maybe("weight"), c.integer("ignore_index"), label_smoothing, argument<Reduction>(c, "reduction")},
+           {c.maybe("weight"), c.integer("ignore_index"), label_smoothing,
+            argument<Reduction>(c, "reduction")},
            c.way());
 }
 
 template <bool GivesC>
 Array lstm_of(const Call& c) {
-  return lstm_cell(c.array("x"), c.array("h"), c.array("c"), argument<CellWeights>(c, ""), GivesC, c.way());
+  return lstm_cell(c.array("x"), c.array("h"), c.array("c"), argument<CellWeights>(c, ""), GivesC,
+                   c.way());
 }
 
 constexpr std::string_view kTanhOrRelu[] = {"tanh", "relu"}, kOneOrTwo[] = {"1", "2"};

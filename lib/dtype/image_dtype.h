@@ -18,9 +18,6 @@ class ImageDType {
   ImageDType(DType storage, std::span<const std::int64_t> shape);
   ImageDType(DType storage, std::initializer_list<std::int64_t> shape)
       : ImageDType(storage, std::span<const std::int64_t>(shape.begin(), shape.size())) {}
-  /// Parses str(), allowing blanks between its parts. Throws ParseError for other text, and as the
-  /// constructor does.
-  static ImageDType parse(std::string_view text);
 
   DType storage() const { return storage_; }
   DType base() const { return DType::Float32; }  // type of its elements in arithmetic
@@ -33,9 +30,6 @@ class ImageDType {
   std::int64_t itemsize() const { return info(storage_).itemsize; }
   std::int64_t row_bytes() const { return 4 * width_ * itemsize(); }
   std::int64_t bytes() const { return elements() * itemsize(); }
-  /// Bytes from one row to the next if rows start at multiples of `alignment` bytes, a power of
-  /// two. Throws ShapeError if it is not one, or if the total is 2^63 bytes or more.
-  std::int64_t pitch(std::int64_t alignment) const;
 
   std::string str() const;  // "imageh((2, 3, 4))" of float16, "imagef((2, 3, 4))" of float32
   bool operator==(const ImageDType&) const = default;

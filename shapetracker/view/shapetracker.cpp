@@ -195,6 +195,28 @@ std::optional<std::int64_t> ShapeTracker::at(std::span<const std::int64_t> index
   return address;
 }
 
+std::vector<symbolic::Node> ShapeTracker::vars() const {
+  std::map<std::string, symbolic::Node> found;
+  const auto add = [&](const sint& value) {
+    if (value.is_int()) return;
+    for (const symbolic::Node& variable : symbolic::variables(value.node()))
+      found.emplace(symbolic::variable_name(variable), variable);
+  };
+  for (const View& view : views_) {
+    std::ranges::for_each(view.shape(), add);
+    std::ranges::for_each(view.strides(), add);
+    add(view.offset());
+    if (!view.mask()) continue;
+    for (const auto& [begin, end] : *view.mask()) {
+      add(begin);
+      add(end);
+    }
+  }
+  std::vector<symbolic::Node> result;
+  for (const auto& [name, variable] : found) result.push_back(variable);
+  return result;
+}
+
 ShapeTracker ShapeTracker::bind(const symbolic::Values& values) const {
   std::vector<View> bound;
   for (const View& view : views_) bound.push_back(view.bind(values));

@@ -62,9 +62,6 @@ class ShapeTracker {
 
   /// The variables of all views, sorted by name.
   std::vector<symbolic::Node> vars() const;
-  /// The entries of `values` for vars(), as launch arguments of a kernel that reads through the
-  /// tracker. Throws ShapeError if one is missing or outside its bounds.
-  symbolic::Values var_vals(const symbolic::Values& values) const;
   /// The tracker with variables replaced by values, of which there may be too few or too many:
   /// entries are evaluated, views are kept. Throws ShapeError on a value outside its variable's
   /// bounds.

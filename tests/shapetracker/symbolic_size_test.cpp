@@ -139,13 +139,9 @@ TEST(SymbolicSize, VariablesAreListedOnce) {
   EXPECT_TRUE(ShapeTracker::contiguous({3}).vars().empty());
 }
 
-TEST(SymbolicSize, VarValsAreTheTrackersOwn) {
+TEST(SymbolicSize, ValuesAreBoundWithinTheirBounds) {
   const ShapeTracker tracker = ShapeTracker::contiguous({n(), m()});
   const symbolic::Values values = {{"n", 4}, {"m", 2}, {"other", 7}};
-  EXPECT_EQ(tracker.var_vals(values), (symbolic::Values{{"m", 2}, {"n", 4}}));
-  EXPECT_TRUE(ShapeTracker::contiguous({3}).var_vals(values).empty());
-  expect_error<ShapeError>([&] { tracker.var_vals({{"n", 4}}); }, {"no value for 'm'"});
-  expect_error<ShapeError>([&] { tracker.var_vals({{"n", 11}, {"m", 2}}); }, {"n = 11", "1 to 10"});
   EXPECT_EQ(tracker.bind(values), ShapeTracker::contiguous({4, 2}));
   expect_error<ShapeError>([&] { tracker.bind({{"m", 1}, {"n", 1}}); }, {"m = 1"});
 }
