@@ -17,28 +17,28 @@ class NamedFunctions : public OnDevice {
 };
 TOUCHSTONE_ON_DEVICES(NamedFunctions);
 
-using Real = long double;
-struct Row {
+using Exact = long double;
+struct FunctionRow {
   const char* name;
   Tensor (Tensor::*f)() const;
-  Real (*wanted)(Real);
+  Exact (*wanted)(Exact);
   double ulp;  // of float32 on other devices
 };
-Real sigmoid(Real x) { return 1 / (1 + std::exp(-x)); }
-const Row kRows[] = {
-    {"exp", &Tensor::exp, [](Real x) { return std::exp(x); }, 1},
-    {"log", &Tensor::log, [](Real x) { return std::log(x); }, 1},
-    {"sigmoid", &Tensor::sigmoid, sigmoid, 2},
-    {"tanh", &Tensor::tanh, [](Real x) { return std::tanh(x); }, 1.4},
-    {"erf", &Tensor::erf, [](Real x) { return std::erf(x); }, 1.4},
-    {"cos", &Tensor::cos, [](Real x) { return std::cos(x); }, 1},
-    {"tan", &Tensor::tan, [](Real x) { return std::tan(x); }, 1},
-    {"erfc", &Tensor::erfc, [](Real x) { return std::erfc(x); }, 1},
-    {"asin", &Tensor::asin, [](Real x) { return std::asin(x); }, 1},
-    {"acos", &Tensor::acos, [](Real x) { return std::acos(x); }, 1},
-    {"atan", &Tensor::atan, [](Real x) { return std::atan(x); }, 1},
-    {"cbrt", &Tensor::cbrt, [](Real x) { return std::cbrt(x); }, 1},
-    {"log1p", &Tensor::log1p, [](Real x) { return std::log1p(x); }, 6},
+Exact sigmoid_of(Exact x) { return 1 / (1 + std::exp(-x)); }
+const FunctionRow kFunctionRows[] = {
+    {"exp", &Tensor::exp, [](Exact x) { return std::exp(x); }, 1},
+    {"log", &Tensor::log, [](Exact x) { return std::log(x); }, 1},
+    {"sigmoid", &Tensor::sigmoid, sigmoid_of, 2},
+    {"tanh", &Tensor::tanh, [](Exact x) { return std::tanh(x); }, 1.4},
+    {"erf", &Tensor::erf, [](Exact x) { return std::erf(x); }, 1.4},
+    {"cos", &Tensor::cos, [](Exact x) { return std::cos(x); }, 1},
+    {"tan", &Tensor::tan, [](Exact x) { return std::tan(x); }, 1},
+    {"erfc", &Tensor::erfc, [](Exact x) { return std::erfc(x); }, 1},
+    {"asin", &Tensor::asin, [](Exact x) { return std::asin(x); }, 1},
+    {"acos", &Tensor::acos, [](Exact x) { return std::acos(x); }, 1},
+    {"atan", &Tensor::atan, [](Exact x) { return std::atan(x); }, 1},
+    {"cbrt", &Tensor::cbrt, [](Exact x) { return std::cbrt(x); }, 1},
+    {"log1p", &Tensor::log1p, [](Exact x) { return std::log1p(x); }, 6},
 };
 
 TEST_P(NamedFunctions, AreRoundedOnceOnCpuAndNearItElsewhere) {
@@ -51,21 +51,22 @@ TEST_P(NamedFunctions, AreRoundedOnceOnCpuAndNearItElsewhere) {
   const std::vector<float> inputs(points.begin(), points.end());
   const Tensor x = Tensor::from<float>(inputs, {count}, device());
   std::vector<Tensor> all;
-  for (const Row& row : kRows) all.push_back((x.*row.f)().contiguous());
+  for (const FunctionRow& row : kFunctionRows) all.push_back((x.*row.f)().contiguous());
   realize(all);
   for (std::size_t f = 0; f < all.size(); ++f) {
     const std::vector<float> got = all[f].read<float>();
     for (std::size_t i = 0; i < count; ++i) {
-      const Real exact = kRows[f].wanted(inputs[i]);
+      const Exact exact = kFunctionRows[f].wanted(inputs[i]);
       const auto right = static_cast<float>(exact);
-      SCOPED_TRACE(fmt::format("{}({})", kRows[f].name, inputs[i]));
+      SCOPED_TRACE(fmt::format("{}({})", kFunctionRows[f].name, inputs[i]));
       if (std::isnan(right)) {
         EXPECT_TRUE(std::isnan(got[i])) << got[i];
       } else if (device() == "CPU" || !std::isfinite(right) || exact == 0) {
         EXPECT_EQ(got[i], right);
       } else {
-        const Real unit = std::ldexp(Real{1}, std::max(std::ilogb(exact), -126) - 23);
-        EXPECT_LE(std::abs(got[i] - exact) / unit, kRows[f].ulp) << got[i] << " for " << right;
+        const Exact unit = std::ldexp(Exact{1}, std::max(std::ilogb(exact), -126) - 23);
+        EXPECT_LE(std::abs(got[i] - exact) / unit, kFunctionRows[f].ulp)
+            << got[i] << " for " << right;
       }
     }
   }
