@@ -117,6 +117,8 @@ Arrays curve_of(const Curve& curve, const Call& call, const Array& x) {
     Near y = through([&](Real r) { return curve.f(r, call); }, v, curve.times);
     if (curve.name == "tan" && std::fabs(std::cos(v.v)) < 16 * Rounding::unit)
       y = anything();  // the side of the pole is unknown
+    if (std::isnan(y.v) && std::isinf(v.v) && (curve.name == "gelu" || curve.name == "silu"))
+      y = anything();  // the limit is 0, by formula it is NaN
     if (curve.times <= 1 && std::isinf(y.v)) y = as_type(dtype, y);
     // An intermediate power may overflow or underflow: its reciprocal times x is lost.
     const Real lost = (2 / Rounding::most + curve.times * Rounding::least) * (1 + std::fabs(v.v));

@@ -242,7 +242,8 @@ class Grouping {
         const Use& use = (*uses)[i];
         const bool twice = (i > 0 && (*uses)[i - 1].child == use.child) ||
                            (i + 1 < uses->size() && (*uses)[i + 1].child == use.child);
-        if (use.child.op() == GraphOp::ReduceAxis || twice) {
+        // `lazy` would compute r for each view through padding, even if a later step removes it.
+        if (use.child.op() == GraphOp::ReduceAxis || twice || (lazy() && use.st.masked())) {
           add(r);
           break;
         }

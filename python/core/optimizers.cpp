@@ -2,6 +2,7 @@
 
 #include "tensors.h"
 #include "touchstone/tensor/optim.h"
+#include "touchstone/tensor/schedules.h"
 
 // Optimizers and learning rate schedules.
 

@@ -384,7 +384,7 @@ TEST(Programs, ReadBackAndNameWhatIsWrong) {
     EXPECT_THROW(Program::parse(bad), ParseError) << bad;
   EXPECT_THROW(make_tensor_area()->check("float32 2: 1", Effort::Full), ParseError);
   EXPECT_THROW(make_tensor_area()->check("float64 2: 1; xor %0 %0", Effort::Full), ParseError);
-  EXPECT_THROW(make_lazy_area()->check("float64 2: 1; gelu %0", Effort::Full), ParseError);
+  EXPECT_THROW(make_lazy_area()->check("float64 2: 1; swish %0", Effort::Full), ParseError);
 }
 
 // Any bits are right for results made of a NaN's bits.

@@ -119,8 +119,8 @@ TEST_P(NamedFunctions, PowersOfIntegersAreExactAndWrap) {
   EXPECT_THROW(pow(x, Tensor::full({4}, -2, {DType::Int32, device()})), DTypeError);
 }
 
-TEST(NamedFunctionNodes, AreOneNodeThatKeepsItsName) {
-  const Tensor x = Tensor::from<double>({1, 2}, {2});
+TEST_P(NamedFunctions, AreOneNodeThatKeepsItsName) {
+  const Tensor x = Tensor::from<double>({1, 2}, {2}, device());
   for (const auto& [y, name] : {std::pair(x.tanh(), "tanh"), std::pair(x.gelu(), "gelu_tanh"),
                                 std::pair(pow(x, 2.5), "pow"), std::pair(x.floor(), "floor")}) {
     const LazyBufferPtr node = y.lazy();
