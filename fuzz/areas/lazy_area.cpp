@@ -92,9 +92,16 @@ class Promises {
     if (scheduled_ > reduces_)
       return Checked::fail(
           "work", fmt::format("{} reduces are computed, of {} in the graph", scheduled_, reduces_));
-    for (const LazyBufferPtr& base : kept_)
-      if (base->realized() == nullptr && max_elements(base->shape()) > 0)
+    for (const LazyBufferPtr& base : kept_) {
+      if (base->realized() != nullptr || max_elements(base->shape()) == 0) continue;
+      // Of nodes that compute the same one gets memory.
+      const auto stands_for = [&](const LazyBufferPtr& other) {
+        return other->realized() != nullptr && other->op() == base->op() &&
+               other->dtype() == base->dtype() && other->shape() == base->shape();
+      };
+      if (std::ranges::none_of(kept_, stands_for))
         return Checked::fail("kept", "a contiguous() value is not in memory");
+    }
     return std::nullopt;
   }
 

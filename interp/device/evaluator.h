@@ -229,10 +229,13 @@ class Evaluator {
           std::ranges::sort(state.keys);
         }
         const auto reducer = domain_.reducer(node);
-        const auto finish = [&](auto&& made, std::int64_t taken, std::int64_t end,
-                                std::int64_t at) {
-          made.skip(node.terms - end);
-          if (groups.none >= 0 && taken < node.terms) made.feed(evaluate(groups.none, 0, 1), 0, 1);
+        const Block* const none = groups.none >= 0 ? &evaluate(groups.none, 0, 1) : nullptr;
+        const auto pass = [&](auto& made, std::int64_t count) {  // terms that are `none`
+          if (none != nullptr && count > 0) made.feed(*none, 0, 1);
+          made.skip(none != nullptr && count > 0 ? count - 1 : count);
+        };
+        const auto finish = [&](auto&& made, std::int64_t end, std::int64_t at) {
+          pass(made, node.terms - end);
           made.finish(state.kept.block, row * groups.targets + at - origin);
         };
         const Block* first = nullptr;
@@ -242,25 +245,25 @@ class Evaluator {
             const std::int64_t next = groups.ends[static_cast<std::size_t>(t)];
             if (next > end) reducer->feed(state.values, end, next - end);
             end = next;
-            finish(*reducer->clone(), end, end, t);
+            finish(*reducer->clone(), end, t);
             continue;
           }
-          std::int64_t taken = end = 0;
+          end = 0;
           if (has_first) {
             if (t % elements_ == 0)
               first = &evaluate(groups.first, row * groups.targets + t,
                                 std::min(elements_, groups.targets - t));
             reducer->feed(*first, t % elements_, 1);
-            taken = end = 1;
+            end = 1;
           }
           const std::int64_t number = state.numbers[static_cast<std::size_t>(t)];
           for (auto at = std::ranges::lower_bound(state.keys, std::pair(number, std::int64_t{0}));
-               at != state.keys.end() && at->first == number; ++at, ++taken) {
-            reducer->skip(at->second - end);
+               at != state.keys.end() && at->first == number; ++at) {
+            pass(*reducer, at->second - end);
             reducer->feed(state.values, at->second, 1);
             end = at->second + 1;
           }
-          finish(*reducer, taken, end, t);
+          finish(*reducer, end, t);
         }
       }
     }

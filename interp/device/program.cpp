@@ -321,7 +321,8 @@ class Builder {
       groups.numbers = region(*number, {target});
     }
     if (first != nullptr) groups.first = region(*first, with(target));
-    if (!sums) groups.none = region(none, {});
+    // A sum of zeros depends on the sign of `none`.
+    if (!sums || !std::signbit(none.constant().value.to_double())) groups.none = region(none, {});
     made.groups = std::move(groups);
     return true;
   }

@@ -184,8 +184,10 @@ class Envelope {
     with_storage(out.dtype(), [&]<class T>(std::type_identity<T>) {
       for (std::int64_t i = 0; i < from.count(); ++i) out.set<T>(at + i, from.get<T>(i));
     });
-    if (from.unrounded()) out.inexact.resize(static_cast<std::size_t>(out.count()));
-    std::ranges::copy(from.inexact, out.inexact.begin() + (from.unrounded() ? at : 0));
+    if (!from.unrounded() && !out.unrounded()) return;
+    out.inexact.resize(static_cast<std::size_t>(out.count()));
+    for (std::int64_t i = 0; i < from.count(); ++i)
+      out.inexact[static_cast<std::size_t>(at + i)] = from.unrounded(i) ? 1 : 0;
   }
 
  private:

@@ -272,10 +272,10 @@ struct Divisor {
 Array avg_pool(const Array& x, const Sizes& size, const Window& window, int spatial,
                const Divisor& divisor = {}, const Way& way = {});
 Array max_pool(const Array& x, const Sizes& size, const Window& window, int spatial);
-/// (sum of |x|^p)^(1/p), as ONNX; PyTorch takes x^p, which is the same for even p.
 /// x / (k + alpha mean(x^2))^beta, of `size` channels around each, axis 1.
 Array local_response_norm(const Array& x, std::int64_t size, const Array& alpha, const Array& beta,
                           const Array& k);
+/// (sum of |x|^p)^(1/p), as ONNX; PyTorch takes x^p, which is the same for even p.
 Array lp_pool(const Array& x, double p, const Sizes& size, const Window& window, int spatial);
 /// Row-major indices, int64, of the maxima in the last `spatial` axes: of the first one, or as in
 /// PyTorch of the last NaN.
@@ -381,10 +381,10 @@ Array binary_cross_entropy_with_logits(const Array& x, const Array& target,
                                        const std::optional<Array>& weight,
                                        const std::optional<Array>& pos_weight,
                                        Reduction reduction = Reduction::None, const Way& way = {});
-/// t log(t) - t x, 0 log(0) = 0, of log-probabilities x; if log_target, exp(t) (t - x).
 /// The mean over classes of max(margin - x[target] + x, 0), or of its square.
 Array multi_margin_loss(const Array& x, const Array& target, bool squared, const Array& margin,
                         Reduction reduction, const Way& way = {});
+/// t log(t) - t x, 0 log(0) = 0, of log-probabilities x; if log_target, exp(t) (t - x).
 Array kl_div(const Array& x, const Array& target, bool log_target = false,
              Reduction reduction = Reduction::None, const Way& way = {});
 /// x / (1 - p) where kept, else 0; a `kept` of floats is a factor instead. p: in [0, 1].

@@ -21,7 +21,7 @@ Array reduced(const Array& losses, Reduction reduction, const Way& way) {
       require_rank(stored, 1, "batchmean", "x");
       return sum(stored, all_axes(stored)) / count(stored.size(0));
   }
-  return losses;
+  return stored;
 }
 
 namespace {

@@ -427,7 +427,8 @@ Formula called(const Definition& definition, const Call& call, const ChosenForms
   const std::string name(definition.name());
   if (definition.make != nullptr) {
     try {
-      return {definition.make(call.of(parameters(definition))), {}, definition.is_loose, {name}, {}};
+      return {
+          definition.make(call.of(parameters(definition))), {}, definition.is_loose, {name}, {}};
     } catch (const ParseError& e) {  // of an argument
       const std::string why = e.what();
       throw ParseError(why.starts_with(name) ? why : fmt::format("{}: {}", name, why));
@@ -451,9 +452,9 @@ Formula called(const Definition& definition, const Call& call, const ChosenForms
   try {
     Formula made = Parser(definition.summary, {}, forms, &bound, call.way().stores).parse();
     if (bound.contains("reduction")) {
-      static constexpr std::string_view kReductions[] = {"none", "mean", "sum"};
-      made.value =
-          reduced(made.value, static_cast<Reduction>(call.choice("reduction", kReductions)), {});
+      Way way;
+      way.stores = call.way().stores;
+      made.value = reduced(made.value, argument<Reduction>(call, "reduction"), way);
     }
     if (narrow && made.value.dtype() == DType::Float32) made.value = narrowed(made.value, *narrow);
     made.called.insert(name);

@@ -214,8 +214,8 @@ std::vector<Change> less_accurate_forms(const Judging& judging) {
   for (const define::CompositeForm& form : define::composite_forms()) {
     if (form.by_default) continue;
     const std::string name(form.name);
-    for (const define::FormulaForm& f :
-         define::forms_of(judging.definition, shapes_of(judging), {&name, 1}))
+    for (const define::FormulaForm& f : define::forms_of(judging.definition, shapes_of(judging),
+                                                         {&name, 1}, judging.profile.stores))
       if (!f.name.empty())
         changes.push_back({.words = fmt::format("the form is declared: {}", f.name),
                            .profile = judging.profile,
@@ -223,11 +223,13 @@ std::vector<Change> less_accurate_forms(const Judging& judging) {
   }
   for (const std::string& stage : define::stages_of(judging.definition, shapes_of(judging)))
     for (const DType type : {DType::BFloat16, DType::Float16}) {
-      const std::pair<std::string, DType> stored{stage, type};
+      auto stores = judging.profile.stores;
+      std::erase_if(stores, [&](const auto& s) { return s.first == stage; });
+      stores.emplace_back(stage, type);
       changes.push_back(
           {.words = fmt::format("the stage '{}' is stored as {}", stage, name(type)),
            .profile = judging.profile,
-           .kernel = define::in_stages(judging.definition, shapes_of(judging), {&stored, 1})});
+           .kernel = define::in_stages(judging.definition, shapes_of(judging), stores)});
     }
   return changes;
 }

@@ -261,12 +261,14 @@ bool is_legal_at(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, std::
   return outcome == Outcome::Pass || outcome == Outcome::Weak;
 }
 
+LazyOpPtr in_stages(const LazyOpPtr& kernel, const Judging& judging) {
+  if (!has_formula(judging) || judging.profile.stores.empty()) return kernel;
+  return define::in_stages(judging.definition, shapes_of(judging), judging.profile.stores);
+}
+
 Verdict judge(const LazyOpPtr& given, std::span<Buffer* const> inputs, const Buffer& candidate,
               const Judging& judging, const symbolic::Values& values) {
-  const bool has_stages = has_formula(judging) && !judging.profile.stores.empty();
-  const LazyOpPtr kernel =
-      has_stages ? define::in_stages(judging.definition, shapes_of(judging), judging.profile.stores)
-                 : given;
+  const LazyOpPtr kernel = in_stages(given, judging);
   Verdict found = judge(kernel, inputs, candidate, judging.profile, values, judging.sampling);
   if (found.outcome == Outcome::Unusable) return found;
   const bool is_statistical = found.outcome == Outcome::Fail && found.index < 0;

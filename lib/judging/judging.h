@@ -57,6 +57,9 @@ struct KernelToJudge : KernelFile {
 KernelToJudge formula_to_judge(std::string_view text,
                                std::span<const define::InputShape> shapes = {});
 
+/// The kernel, or its formula with the stages rounded that the profile stores ("stores").
+LazyOpPtr in_stages(const LazyOpPtr& kernel, const Judging& judging);
+
 /// Judges as `judge` of verdict.h. Returns the verdict under the definition, or the first PASS
 /// under one of its forms. A FAIL has the user's axes and operands, and its cause where one is
 /// known.

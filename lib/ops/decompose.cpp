@@ -28,7 +28,8 @@ class V {
   }
   /// The value of a constant, also if cast.
   std::optional<double> constant() const {
-    const LazyOp& of = node_->op() == Op::Cast ? *node_->src()[0] : *node_;
+    const bool converts = node_->op() == Op::Cast && !node_->cast_arg().bitcast;
+    const LazyOp& of = converts ? *node_->src()[0] : *node_;
     if (of.op() != Op::Const || of.constant().st.masked()) return std::nullopt;
     return of.constant().value.to_double();
   }

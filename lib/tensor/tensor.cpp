@@ -1,4 +1,3 @@
-// Operators that change a tensor.
 #include "touchstone/tensor/tensor.h"
 
 #include <algorithm>
@@ -377,6 +376,7 @@ Tensor& Tensor::retain_grad() {
 
 void Tensor::zero_grad() { held().gradient = nullptr; }
 
+// Operators that change a tensor.
 Tensor& Tensor::become(const Tensor& result, const char* what) {
   if (result.requires_grad() || (requires_grad() && gradients_are_noted())) {
     if (held().function == nullptr && requires_grad())

@@ -417,7 +417,8 @@ Tensor mod(const Tensor& a, const Tensor& b);  // the sign of a, as in C
 Tensor operator^(const Tensor& a, const Tensor& b);
 /// a^b. Of integers exact, modulo 2^bits as products; a negative exponent gives 1 / a^-b without
 /// its fraction (0 for a = 0) or, where it is a constant, throws DTypeError. Two bools give int8.
-/// Of floats: NaN for a negative base with a fraction, 1 for exponent 0, no gradient at a = 0.
+/// Of floats: NaN for a negative base with a fraction, 1 for exponent 0. The gradients are 0 where
+/// undefined: a's for b = 0, b's for a = 0 and b >= 0.
 Tensor pow(const Tensor& a, const Tensor& b);
 Tensor atan2(const Tensor& y, const Tensor& x);  // the angle of (x, y), as in C
 Tensor hypot(const Tensor& x, const Tensor& y);

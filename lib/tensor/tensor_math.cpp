@@ -44,8 +44,9 @@ Tensor whole_power(const Tensor& x, const Tensor& n) {
     if (i + 1 < bits) base = base * base;
     rest = half;
   }
-  return is_unsigned(x.dtype()) ? power
-                                : Tensor::where(n < 0, Tensor::where(x * x == 1, power, 0), power);
+  return is_unsigned(x.dtype())
+             ? power
+             : Tensor::where(n < 0, Tensor::where(maximum(x == 1, x == -1), power, 0), power);
 }
 
 // x^y with derivatives y x^(y-1) and x^y log(x), defined as their limit 0 where undefined: the
@@ -114,7 +115,7 @@ Tensor pow(const Tensor& a, const Tensor& b) {
   const std::optional<Scalar> exponent = y.lazy()->constant_value();
   if (!is_float(dtype)) return exponent ? whole_power(x, *exponent) : whole_power(x, y);
   // Products and quotients are rounded once, as x^y is.
-  const double n = exponent ? exponent->to_double() : 0.5;
+  const double n = exponent && !y.requires_grad() ? exponent->to_double() : 0.5;
   if (n == 1 || n == 2) return whole_power(x, static_cast<std::uint64_t>(n));
   return n == -1 ? x.reciprocal() : apply<Pow>({x, y});
 }

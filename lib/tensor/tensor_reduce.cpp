@@ -1,4 +1,3 @@
-// Scans: element i of the result is a reduction of elements 0..i.
 #include <algorithm>
 #include <numeric>
 
@@ -215,6 +214,7 @@ Tensor Tensor::matmul(const Tensor& other) const {
   return (x * (rank() == 1 || other.rank() == 1 ? y : y.unsqueeze(-3))).sum({-1});
 }
 
+// Scans: element i of the result is a reduction of elements 0..i.
 namespace {
 
 constexpr std::int64_t kChunk = 16, kDirect = 64;

@@ -115,6 +115,7 @@ bool Simplifier::lower_digits(Linear& s, const Int& lo, const Int& period) {
     // Changes only multiples of the period: k*((y//a) % (b/a)) is k*(y//a) modulo the period.
     const bool truncates = n.kind == Kind::TruncMod, symbolic = truncates || n.kind == Kind::Mod;
     if (!symbolic && (n.kind != Kind::Digit || n.second.is_zero())) continue;
+    if (symbolic && n.args[1] == 0) continue;  // 0 by the facts
     const Linear divisor = symbolic ? linear(n.args[1]) : Linear{floor_div(n.second, n.first), {}};
     if (!divides(period, t.coef * content(divisor))) continue;
     if (c_[n.args[0]].terms.size() + s.terms.size() > kLimits.joined_terms) continue;
