@@ -1,13 +1,13 @@
 #include "touchstone/process/readable.h"
 
-#include <pwd.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
+
+#include <pwd.h>
+#include <unistd.h>
 
 #include "touchstone/process/child.h"
 

@@ -318,10 +318,10 @@ TEST(ViewCases, ReadBackAndNameWhatIsWrong) {
         "n=2..5 | 4,n reshape n*4 shrink 0:n", "7 as_strided 2,3:2,-1:2", "0,3 expand 0,3",
         "n=2..5 m=0..2 k=1..1 j=0..3 | 4,n pad m:0,0:j reshape 1,n*4"})
     EXPECT_EQ(ViewCase::parse(good).str(), good);
-  for (const std::string bad :
-       {"", "a", "4 permute", "4 turn 0", "4 pad 1", "4,5 permute 0,x", "n=5..2 | n", "n | 4",
-        "n=0..9999 | n", "| 4", "n=0..1 n=0..1 | n", "n=0..20 m=0..20 | n",
-        "a=0..1 b=0..1 c=0..1 d=0..1 e=0..1 | 4", "2 as_strided 2:1", "9999999999999999999", "n=1..2 | 4 stride n"})
+  for (const std::string bad : {"", "a", "4 permute", "4 turn 0", "4 pad 1", "4,5 permute 0,x",
+                                "n=5..2 | n", "n | 4", "n=0..9999 | n", "| 4", "n=0..1 n=0..1 | n",
+                                "n=0..20 m=0..20 | n", "a=0..1 b=0..1 c=0..1 d=0..1 e=0..1 | 4",
+                                "2 as_strided 2:1", "9999999999999999999", "n=1..2 | 4 stride n"})
     EXPECT_THROW(ViewCase::parse(bad), ParseError) << bad;
   const std::unique_ptr<Area> area = make_view_area();
   for (const std::string unfit : {"4 reshape 5", "4 permute 1", "2,2 permute 0,0", "3 expand 4",

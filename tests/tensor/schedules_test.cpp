@@ -1,9 +1,10 @@
 
+#include "touchstone/tensor/schedules.h"
+
 #include "tensor_check.h"
 #include "touchstone/base/file.h"
 #include "touchstone/tensor/nn.h"
 #include "touchstone/tensor/optim.h"
-#include "touchstone/tensor/schedules.h"
 #include "touchstone/tensor/tensor_jit.h"
 
 namespace touchstone {

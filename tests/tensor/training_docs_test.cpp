@@ -6,8 +6,8 @@
 #include "touchstone/base/file.h"
 #include "touchstone/tensor/nn.h"
 #include "touchstone/tensor/optim.h"
-#include "touchstone/tensor/schedules.h"
 #include "touchstone/tensor/print.h"
+#include "touchstone/tensor/schedules.h"
 #include "touchstone/tensor/tensor_jit.h"
 
 namespace touchstone {
