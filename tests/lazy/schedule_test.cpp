@@ -157,7 +157,7 @@ TEST_F(Schedule, AGraphOf100000NodesNeedsNoDeepStackAndLinearTime) {
   seconds_for_chain(1000);
   const double small = seconds_for_chain(10000), large = seconds_for_chain(100000);
   EXPECT_LT(large, 40 * small + 0.5) << small << " s for a tenth of it";
-  EXPECT_LT(large, 10);
+  EXPECT_LT(large, test::kSanitized ? 60 : 10);
 }
 
 TEST_F(Schedule, AGraphOfManyDiamondsIsWalkedOncePerNode) {
@@ -251,7 +251,7 @@ TEST_F(Schedule, WorkDoneOnceHasTheBitsOfWorkDoneByEachKernel) {
 }
 
 TEST_F(Schedule, AGraphOf100000NodesWithASumAStepIsScheduledInTime) {
-  constexpr int kSteps = test::kSanitized ? 8'000 : 25'000;
+  constexpr int kSteps = test::kSanitized ? 4'000 : 25'000;
   const auto graph = sums_of_itself(kSteps);  // 4 nodes a step
   const auto start = std::chrono::steady_clock::now();
   const std::size_t made = schedule(std::vector{graph}).size();
