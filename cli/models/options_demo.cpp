@@ -50,7 +50,7 @@ Verb train_verb(CLI::App& app) {
   static TrainOptions o;
   CLI::App* v = add_verb(app, "train", "Train a small network on one or several devices",
                          "train digits --devices CLANG:0,CLANG:1", {{kExitOk, "trained"}},
-                         "Under mpirun, in a build with MPI, the devices are those of the ranks.");
+                         "In a build with MPI, each rank of mpirun is one of the devices.");
   v->add_option("network", o.network,
                 "digits, a convolutional network; gpt, which learns to add numbers")
       ->required()

@@ -81,7 +81,7 @@ Arrays softmax_call(const Call& call, const Arrays& x) {
   return {softmax_of(x[0], axis_in(axis, std::max(x[0].rank(), 1)), call.name == "log_softmax")};
 }
 
-// From an element's index to that of the first in its group.
+// The index of the first element in an element's group.
 using Grouping = std::function<void(Sizes& at)>;
 
 struct Moments {

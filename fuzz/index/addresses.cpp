@@ -92,7 +92,7 @@ std::optional<Source> source_of(const Ints& old, const MovementOp& op, std::int6
   const auto row = row_major(old);
   Source source;
   auto& axes = source.axes;
-  // Of each axis, by what the operation has for it.
+  // One entry for each axis, from the operation's arguments.
   const auto each_axis = [&](std::size_t entries, const auto& axis) {
     fits = fits && entries == rank;
     for (std::size_t i = 0; i < rank && fits; ++i) axes.push_back(axis(i));

@@ -78,8 +78,8 @@ P argument(const Call& c, std::string_view name) {
   if constexpr (std::is_same_v<P, Way>) return c.way();
 }
 
-/// Definition::make by a function of the library, whose parameters are those of the signature in
-/// this order, or at `places` of it; a Way, which comes last, is that of the call.
+/// Makes Definition::make from a function of the library. Its parameters follow the signature, or
+/// take the signature's parameters at `places`. A last parameter of type Way gets the call's.
 template <auto F, std::size_t... places>
 Array from(const Call& c) {
   const auto call = [&]<class... P, std::size_t... I>(Array (*)(P...), std::index_sequence<I...>) {

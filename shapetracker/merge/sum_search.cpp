@@ -141,7 +141,7 @@ template <typename Look>
 void visit(const FlatIndex& index, const Box& box, const Look& look) {
   Point point = box.low;
   Small<std::int64_t> turn(box.dims.size(), 0), step;
-  auto k = static_cast<std::uint64_t>(index.base);  // mod 2^64, like all sums: those of points fit
+  auto k = static_cast<std::uint64_t>(index.base);  // sums wrap; addresses of points fit 64 bits
   for (std::size_t i = 0; i < point.size(); ++i) k += wrap(index.strides[i]) * wrap(point[i]);
   for (const BoxDim& dim : box.dims)
     step.push_back(static_cast<std::int64_t>(
