@@ -70,6 +70,7 @@ class Definition {
     Elements out(static_cast<std::size_t>(count));
     const Op op = node->op();
     if (op == Op::Gather && node->buffer().checked) return false;
+    if (op == Op::Function && !definition::has_value(function_of(*node))) return false;
     if (op == Op::Load)
       load(*node, out);
     else if (op == Op::Gather)
@@ -85,6 +86,10 @@ class Definition {
   }
 
  private:
+  static NamedFunction function_of(const LazyOp& node) {
+    return std::get<FunctionArg>(node.arg()).function;
+  }
+
   const Elements& source(const LazyOp& node, std::size_t i) const {
     return values_.at(node.src()[i].get());
   }
@@ -232,6 +237,8 @@ class Definition {
       e = node.cast_arg().bitcast ? same_bits(a, from, type) : converted(a, from, type);
     else if (node.op() == Op::CmpLt || node.op() == Op::CmpEq)
       e = compared(node.op(), a, b, from);
+    else if (node.op() == Op::Function)
+      e = of_function(function_of(node), type, a, b);
     else if (is_float(type))
       e = of_floats(node.op(), type, a, b, c);
     else
@@ -244,7 +251,7 @@ class Definition {
     if (a.either_zero || b.either_zero || c.either_zero) {
       // These functions jump at that zero.
       if (node.op() == Op::Recip || node.op() == Op::Div || node.op() == Op::Mod ||
-          (node.op() == Op::Cast && node.cast_arg().bitcast))
+          node.op() == Op::Function || (node.op() == Op::Cast && node.cast_arg().bitcast))
         e.radius = kInfinity;
       e.either_zero = is_float(type) && e.number == 0;
     }
@@ -355,6 +362,20 @@ class Definition {
     if (is_bool(type)) return x & y;
     const auto low = static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y);
     return wrapped(static_cast<Wide>(low), type);
+  }
+
+  static Element of_function(NamedFunction function, DType type, const Element& a,
+                             const Element& b) {
+    Element e;
+    Number r(a.number, Number::kFunction), other(b.number, Number::kFunction);
+    definition::apply(function, r, other);
+    e.number = rounded(r, type);
+    const FunctionInfo& row = info(function);
+    const double units = row.exact ? 0 : 2 + 2 * std::max({row.error, row.glibc, row.opencl});
+    e.radius = a.radius > 0 || b.radius > 0 ? kInfinity
+               : row.exact                  ? 0
+                                            : units * rounding(type, e.number);
+    return e;
   }
 
   static Element of_floats(Op op, DType type, const Element& a, const Element& b,

@@ -5,6 +5,7 @@
 #include <mpfr.h>
 
 #include "touchstone/dtype/dtype.h"
+#include "touchstone/ops/function.h"
 
 // Numbers and their formats, derived from dtype_table alone; shares nothing with lib/dtype's
 // conversions or the interpreter.
@@ -28,6 +29,11 @@ class Number {
  private:
   mpfr_t value_;
 };
+
+/// False for a function that MPFR has neither itself nor by a formula without cancellation.
+bool has_value(NamedFunction function);
+/// The function's value at x, or at x and y, in Number::kFunction bits; x is replaced by it.
+void apply(NamedFunction function, Number& x, Number& y);
 
 /// The number rounded to a format, ties to even; overflow gives infinity, or the largest number if
 /// the format has none. The first overload also rounds x.

@@ -160,12 +160,16 @@ class Formulas {
 
   // Kahan's method: with u = exp(x) as rounded, (u - 1) / log(u) is near (exp(x) - 1) / x.
   static V expm1(const V& x) {
-    const V u = exp(x), rest = u - 1;
-    return where(abs(x) < 1, where(equal(u, 1), x, rest * (x / log(u))), rest);
+    const V u = exp(x), rest = u - 1, near = x * (x * 0.5 + 1);
+    return where(abs(x) < 1, where(abs(x) < beside_one(x), near, rest * (x / log(u))), rest);
   }
   static V log1p(const V& x) {
-    const V u = x + 1, rest = u - 1;
-    return where(abs(x) < 1, where(equal(u, 1), x, log(u) * (x / rest)), log(u));
+    const V u = x + 1, rest = u - 1, near = x * (x * -0.5 + 1);
+    return where(abs(x) < 1, where(abs(x) < beside_one(x), near, log(u) * (x / rest)), log(u));
+  }
+  // Two terms of the series suffice below it, and 1 + x differs from 1 above it.
+  static double beside_one(const V& x) {
+    return std::ldexp(1.0, -(info(x.dtype()).digits + 1) / 2);
   }
 
   // sin 2x / (2 sin x), or 1 - 2 sin^2(x/2) where sin x is small or 2x overflows: halves and

@@ -330,7 +330,7 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
   Linear out;  // the result is out + scale * digit(s, lo, hi)
   Int scale = 1;
   int dropped = 0;
-  bool reduced_digits = false;
+  bool reduced_digits = false, folded = false;
   for (int built = 0;;) {
     if (hi.is_zero() && lo.is_one()) {
       add(out, s, scale);
@@ -387,7 +387,8 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
       changed = true;
       break;
     }
-    if (auto opened = changed ? std::nullopt : open_numbers(s, lo, hi, !reduced_digits)) {
+    // What was folded into one dividend would be opened again.
+    if (auto opened = changed || folded ? std::nullopt : open_numbers(s, lo, hi, !reduced_digits)) {
       changed = true;
       if (opened->factor.is_zero()) {
         reduced_digits = true;  // once: building may join them again
@@ -403,6 +404,7 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
     if (changed) continue;
     Linear above;
     if (fold_fallen_quotient(s, lo, hi, above)) {
+      folded = true;
       add(out, above, scale);
       continue;
     }
@@ -439,7 +441,10 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
         add(out, *taken, scale);
         continue;
       }
-    if (fold_quotient(s, lo, hi)) continue;
+    if (fold_quotient(s, lo, hi)) {
+      folded = true;
+      continue;
+    }
     // Choose between the digits of a number and of -1 minus it.
     const bool last_constant = s.constant == period - 1;
     if (finite && (last_constant || (!s.constant.is_zero() && above_half(s, period)))) {

@@ -83,6 +83,39 @@ TEST(KernelValue, AnIntegersDivisionByZeroIsOpen) {
   EXPECT_FALSE(value->agrees(1, 0xfc));
 }
 
+TEST(KernelValue, OfANamedFunctionIsTheReferences) {
+  const auto reference = make_interpreted_device("REFERENCE", 1);
+  std::mt19937_64 random(1);
+  for (const FunctionInfo& row : function_table)
+    for (const DType d : {DType::Float8E5M2, DType::BFloat16, DType::Float32, DType::Float64}) {
+      std::vector<Scalar> x, y;
+      const double special[] = {0.0,   -0.0, 1,    -1,   0.5,   -0.5,     2,         -2.5,
+                                1e-30, 700,  -700, 1e30, -1e30, INFINITY, -INFINITY, NAN};
+      for (const double a : special)
+        for (const double b : special) {
+          x.push_back(Scalar::from_double(d, a));
+          y.push_back(Scalar::from_double(d, b));
+        }
+      while (x.size() < kMostDefined)
+        for (auto* to : {&x, &y})
+          to->push_back(
+              Scalar::from_double(d, std::ldexp(static_cast<double>(random() % 20001) - 10000,
+                                                static_cast<int>(random() % 40) - 40)));
+      std::vector<LazyOpPtr> operands = {load(1, d, kMostDefined)};
+      std::vector<HostArray> inputs = {array(d, x)};
+      if (row.arity == 2) {
+        operands.push_back(load(2, d, kMostDefined));
+        inputs.push_back(array(d, y));
+      }
+      const KernelCase c{store(LazyOp::function(row.function, operands)), inputs};
+      const HostArray right = answer_of(c, *reference);
+      const Reply truth = untrue(c, right), taken = taken_from_afar(c, right, Profile{}, 0);
+      EXPECT_FALSE(truth.what) << row.name << " " << *truth.what;
+      EXPECT_FALSE(taken.what) << row.name << " " << *taken.what;
+      EXPECT_EQ(truth.asked, row.function != NamedFunction::Erfinv) << row.name;
+    }
+}
+
 TEST(ReferenceCheck, NamesTheSideThatTheDefinitionBearsOut) {
   const auto f = [](double x) { return Scalar::from_double(DType::Float32, x); };
   const KernelCase c{store(LazyOp::unary(Op::Sqrt, load(1, DType::Float32, 2))),

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "../support/traced_draws.h"
+#include "touchstone/symbolic/expr/evaluate.h"
 #include "touchstone/symbolic/node/context.h"
 #include "touchstone/symbolic/node/node.h"
 
@@ -285,6 +286,37 @@ TEST(Quotients, OfQuotientsKnowTheSignOfTheirDivisors) {
   EXPECT_EQ(shown("(1 - m)%(n*(1 - m*2))"), "1 - m");
   EXPECT_FALSE(parse("(1 - m)//(n*(m*2 - 1))", names, context).is_constant());
   EXPECT_EQ(shown("(x*5)//(x*3 - 3)//(x*8 - 2)*5 + x"), "x");
+}
+
+// A dividend of a number's digits beside its quotient folds into one, and is not opened again.
+TEST(Quotients, OfDigitsInAnotherOrderEnd) {
+  for (std::uint64_t index = 0; index < 400; ++index) {
+    test::TracedDraws random(20'262, index);
+    Context context;
+    const std::map<std::string, Node> names{{"a", context.variable("a", 0, 21)},
+                                            {"b", context.variable("b", 0, 1)},
+                                            {"n", context.variable("n", 0, 99)}};
+    const auto any = [&](const std::vector<int>& of) { return of[random.below(of.size())]; };
+    const std::string number = random.chance(1, 2)
+                                   ? "(a + (b + a//2)*2)"
+                                   : fmt::format("(n*{} + a*2 + b)", any({4, 15, 120}));
+    const int low = any({2, 3, 4, 10, 11}), turn = any({2, 3, 5});
+    const std::string text = fmt::format(
+        "({} + {}*({}//{}) + {}*({}%{}) + {}*({}//{}%{})){}{}", any({0, 12, -4, 110}), any({-1, 1}),
+        number, low * turn, any({1, 3, 4, 6}), number, low, any({1, 2, 6, 18}), number, low, turn,
+        any({0, 1}) != 0 ? "//" : "%", any({2, 15, 16, 25}));
+    const Node node = parse(text, names, context);
+    Exprs written;
+    const Expr plain = parse_expr(written, text);
+    Evaluator by_definition(written, {plain}, {"a", "b", "n"});
+    for (int i = 0; i < 40; ++i) {
+      const std::int64_t a = random.between(0, 21), b = random.between(0, 1),
+                         n = random.between(0, 99);
+      by_definition.at(std::vector<Int>{a, b, n});
+      ASSERT_EQ(Int(evaluate(node, {{"a", a}, {"b", b}, {"n", n}})), by_definition.value(plain))
+          << text << ": " << render(node);
+    }
+  }
 }
 
 }  // namespace
