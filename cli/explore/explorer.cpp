@@ -8,7 +8,7 @@
 #include "touchstone/cli/explore/answers.h"
 #include "touchstone/ops/kernel_json.h"
 #include "touchstone/shapetracker/ask/jsonl.h"
-#include "touchstone/symbolic/ask/jsonl.h"
+#include "touchstone/symbolic/notation/jsonl.h"
 
 namespace touchstone::explore {
 

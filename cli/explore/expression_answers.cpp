@@ -3,7 +3,7 @@
 #include "touchstone/base/suggest.h"
 #include "touchstone/cli/explore/answers.h"
 #include "touchstone/prove/search.h"
-#include "touchstone/symbolic/ask/jsonl.h"
+#include "touchstone/symbolic/notation/jsonl.h"
 #include "touchstone/symbolic/certificate/certify.h"
 #include "touchstone/symbolic/certificate/step_words.h"
 #include "touchstone/symbolic/rules/rules.h"

@@ -27,6 +27,10 @@ Verb simplify_verb(CLI::App& app) {
               "Print a certificate of the answer, which `touchstone verify` checks; with --jsonl "
               "one in each answer")
       ->excludes("--format", "--html");
+  v->add_option("--from", o.from,
+                "Language of the expression: c, python, sympy, jax, tvm, halide, mlir, isl, cute or "
+                "triton (docs/notations.md) [a text that can be in one only tells it itself]");
+  v->add_option("--to", o.to, "Language of the answer, one of these but cute and triton");
   v->add_option("--replay", o.replay,
                 "Check the steps in this file, written by --format json, without the simplifier");
   v->add_flag("--jsonl", o.jsonl,

@@ -9,11 +9,12 @@
 #include "touchstone/cli/program/answer_lines.h"
 #include "touchstone/cli/program/terminal.h"
 #include "touchstone/cli/program/verbs.h"
-#include "touchstone/symbolic/ask/jsonl.h"
 #include "touchstone/symbolic/ask/question.h"
 #include "touchstone/symbolic/certificate/certify.h"
 #include "touchstone/symbolic/derive/derive.h"
 #include "touchstone/symbolic/node/node.h"
+#include "touchstone/symbolic/notation/jsonl.h"
+#include "touchstone/symbolic/notation/notation.h"
 
 namespace touchstone::cli {
 namespace {
@@ -52,6 +53,15 @@ symbolic::Question question_of(const SimplifyOptions& options) {
   for (const std::string& word : options.variables)
     question.variables.push_back(parse_variable(word));
   return question;
+}
+
+symbolic::Translation translation_of(const SimplifyOptions& options) {
+  const symbolic::Question question = question_of(options);
+  if (!options.from.empty()) return translate(question, symbolic::parse_language(options.from));
+  const auto guess = symbolic::guess_language(question.text);
+  if (!guess) return {{question}, {}, {}};
+  fmt::print(stderr, "touchstone: read as {}; --from says another language\n", info(*guess).name);
+  return translate(question, *guess);
 }
 
 /// The additional members of a certified answer.
@@ -128,18 +138,31 @@ int run_simplify(const SimplifyOptions& options) {
     throw ParseError("simplify: no expression given; give one, or --replay, or --jsonl");
   if (options.certify && options.replay)
     throw ParseError("simplify: --certify cannot be used with --replay");
-  if (!asked && (!options.variables.empty() || !options.assumptions.empty() || options.steps ||
-                 !options.format.empty() || !options.html.empty()))
-    throw ParseError("simplify: --var, --assume, --steps, --format and --html need an expression");
+  if (!asked && (!options.from.empty() || !options.to.empty() || !options.variables.empty() ||
+                 !options.assumptions.empty() || options.steps || !options.format.empty() ||
+                 !options.html.empty()))
+    throw ParseError(
+        "simplify: --var, --assume, --from, --to, --steps, --format and --html need an expression");
   if (options.jsonl) return run_jsonl(options.certify);
   if (options.replay) return run_replay(*options.replay);
-  const symbolic::Question question = question_of(options);
-  if (options.certify) return show_certificate(question);
-  if (options.steps || !options.format.empty() || !options.html.empty())
-    return show_steps(options, question);
-  symbolic::Context scratch;
-  const symbolic::Answer a = symbolic::answer(question, scratch);
-  fmt::print("{}\n{}\n", a.text, dim(symbolic::range_and_size(a)));
+  const symbolic::Translation translation = translation_of(options);
+  for (const std::string& note : translation.notes) fmt::print(stderr, "touchstone: {}\n", note);
+  if (options.certify || options.steps || !options.format.empty() || !options.html.empty()) {
+    if (translation.questions.size() > 1)
+      throw ParseError("simplify: --certify and --steps take one result; the text has several");
+    return options.certify ? show_certificate(translation.questions[0])
+                           : show_steps(options, translation.questions[0]);
+  }
+  for (const symbolic::Question& question : translation.questions) {
+    symbolic::Context scratch;
+    const symbolic::Answer a = symbolic::answer(question, scratch);
+    const std::string text =
+        options.to.empty()
+            ? a.text
+            : symbolic::written(a.text, question, symbolic::parse_language(options.to),
+                                translation.spelled);
+    fmt::print("{}\n{}\n", text, dim(symbolic::range_and_size(a)));
+  }
   return kExitOk;
 }
 

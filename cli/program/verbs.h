@@ -273,6 +273,7 @@ struct SimplifyOptions {
   std::optional<std::string> replay;  // check a derivation in this file instead
   bool jsonl = false;                 // questions from the standard input instead
   bool certify = false;               // the certificate, or one with each answer
+  std::string from, to;               // languages of the question and the answer
 };
 int run_simplify(const SimplifyOptions& options);
 

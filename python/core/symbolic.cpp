@@ -1,6 +1,7 @@
 #include "convert.h"
 #include "touchstone/symbolic/ask/session.h"
 #include "touchstone/symbolic/node/node.h"
+#include "touchstone/symbolic/notation/notation.h"
 
 namespace touchstone::python {
 
@@ -271,6 +272,40 @@ void bind_symbolic(py::module_& m) {
       Free(), py::arg("text"), py::arg("names") = std::map<std::string, Operand>(),
       "Parses the output of `render`. names: the value of each variable of the text.");
   m.def("_read", &node_of_text);
+  m.def(
+      "read",
+      [](const std::string& text, const std::string& language,
+         const std::map<std::string, Range>& variables, const std::vector<std::string>& assume) {
+        const Question given = question_of(text, variables, assume);
+        const Released released;
+        std::vector<Node> results;
+        for (const Question& q : translate(given, parse_language(language)).questions) {
+          std::map<std::string, Node> names;
+          for (const auto& [name, range] : q.variables)
+            names.emplace(name, context().variable(name, range));
+          std::vector<Node> conditions;
+          for (const std::string& a : q.assumptions) conditions.push_back(parse(a, names));
+          results.push_back(simplify_under(parse(q.text, names), conditions));
+        }
+        return results;
+      },
+      py::arg("text"), py::arg("language"), py::arg("variables") = std::map<std::string, Range>(),
+      py::arg("assume") = std::vector<std::string>(),
+      "Reads a text in the language c, python, sympy, jax, tvm, halide, mlir, isl, cute or triton: "
+      "a list with a node for each of its results.\n\nvariables: {name: (low, high)}, inclusive, "
+      "None is open; others are open, or as the text says. assume: conditions in the same "
+      "language.");
+  m.def(
+      "write",
+      [](const Operand& n, const std::string& language) {
+        Question question;
+        for (const Node& v : variables(n.node))
+          question.variables.emplace_back(variable_name(v), bounds_of(v));
+        return written(render(n.node), question, parse_language(language));
+      },
+      Free(), py::arg("expr"), py::arg("language"),
+      "The text of the expression in the language c, python, sympy, jax, tvm, halide, mlir or "
+      "isl. The bounds of its variables decide where C's quotients need a correction.");
   const auto two = [&](const char* name, Node (*f)(Node, Node), const char* doc) {
     m.def(
         name, [f](const Operand& a, const Operand& b) { return f(a.node, b.node); }, Free(),

@@ -15,17 +15,19 @@ a where(a < 5, a, 7)
 <Derivation (a*4 + b)//4 = a, 1 steps>
 >>> verify(certify("a*2//2", {"a": (0, 9)}))
 (True, 'a*2//2 = a where a in [0, 9]')
+>>> read("(x >> 2) << 2 | (x & 3)", "c", {"x": (0, 99)}), write(a // 3 % 2, "sympy")
+([Node('x')], 'Mod(floor(a/3), 2)')
 """
 from html import escape as _escape
 
 from ._core import symbolic as _symbolic
 from ._core.symbolic import (Derivation, Node, Proof, Session, Step, Variable, _latex, and_, bounds, certify, constant, eq, ge,
-                             gt, le, lt, max_, min_, ne, not_, or_, parse, prove, render, simplify, steps, substitute,
-                             verify, where)
+                             gt, le, lt, max_, min_, ne, not_, or_, parse, prove, read, render, simplify, steps,
+                             substitute, verify, where, write)
 
 __all__ = ["Derivation", "Node", "Proof", "Session", "Step", "Variable", "and_", "bounds", "certify", "constant", "eq", "ge", "gt",
-           "le", "lt", "max_", "min_", "ne", "not_", "or_", "parse", "prove", "render", "simplify", "steps", "substitute",
-           "verify", "where"]
+           "le", "lt", "max_", "min_", "ne", "not_", "or_", "parse", "prove", "read", "render", "simplify", "steps",
+           "substitute", "verify", "where", "write"]
 
 
 def _marked(parts, tag):

@@ -133,8 +133,14 @@ Token Parser::next() {
     length = 2;
   }
   if ((row == kNoPlace && first != '(' && first != ')' && first != ',') || first < 0)
-    fail(at, fmt::format("unknown operator \"{}\"; expected a number, a name or an operator",
-                         first >= ' ' && first < 127 ? std::string(1, first) : "?"));
+    fail(at, fmt::format(
+                 "unknown operator \"{}\"; {}",
+                 first >= ' ' && first < 127 ? std::string(1, first) : "?",
+                 first == '/'
+                     ? "write // for the floor, or name the language of the text (C's / truncates)"
+                 : std::string_view("&|^~!?:[{.").find(first) != std::string_view::npos
+                     ? "name the language of the text if it is another, as C"
+                     : "expected a number, a name or an operator"));
   position_ = at + length;
   return {Tok::Symbol, text_.substr(at, length), at, row == kNoPlace ? nullptr : &kOperators[row]};
 }

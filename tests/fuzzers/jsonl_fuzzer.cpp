@@ -5,7 +5,7 @@
 #include <string>
 
 #include "reader_targets.h"
-#include "touchstone/symbolic/ask/jsonl.h"
+#include "touchstone/symbolic/notation/jsonl.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static touchstone::symbolic::Session session;

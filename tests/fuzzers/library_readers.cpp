@@ -24,6 +24,7 @@
 #include "touchstone/ops/kernel_json.h"
 #include "touchstone/prove/claim.h"
 #include "touchstone/shapetracker/ask/jsonl.h"
+#include "touchstone/symbolic/notation/notation.h"
 
 namespace touchstone::fuzzers {
 namespace {
@@ -207,6 +208,26 @@ void claim(std::string_view text) {
   require(prove::text_of(prove::read_claim(written)) == written, "a claim that reads back changed");
 }
 
+// The first byte picks the language; an answer is written in all.
+void notation(std::string_view text) {
+  if (text.empty()) return;
+  const auto from = static_cast<symbolic::Language>(static_cast<unsigned char>(text[0]) %
+                                                    symbolic::kLanguages.size());
+  symbolic::Question given{{{"x", {symbolic::Int(0), symbolic::Int(31)}}, {"y", {}}}, {}, ""};
+  given.text = text.substr(1);
+  const auto read = accepted([&] { return symbolic::translate(given, from); });
+  if (!read) return;
+  for (const symbolic::Question& question : read->questions) {
+    symbolic::Context context;
+    const auto answer = accepted([&] { return symbolic::answer(question, context); });
+    if (!answer) continue;
+    for (const symbolic::LanguageInfo& row : symbolic::kLanguages) try {
+        symbolic::written(answer->text, question, row.language);
+      } catch (const Error&) {  // the language has no word for it
+      }
+  }
+}
+
 // ---- lines of JSON
 
 // What a backend says of itself, and what it answers.
@@ -240,6 +261,7 @@ constexpr ReaderTarget kLibraryTargets[] = {
     {"profile", profile},
     {"op_certificate", op_certificate},
     {"claim", claim},
+    {"notation", notation},
     {"backend_line", backend_line},
     {"view_lines", view_lines},
     {"explore_lines", explore_lines},

@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/ask/jsonl.h"
+#include "touchstone/symbolic/notation/jsonl.h"
 
 #include <gtest/gtest.h>
 

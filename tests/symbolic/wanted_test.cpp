@@ -8,7 +8,7 @@
 
 #include "drawn.h"
 #include "touchstone/base/file.h"
-#include "touchstone/symbolic/ask/jsonl.h"
+#include "touchstone/symbolic/notation/jsonl.h"
 #include "touchstone/symbolic/ask/session.h"
 
 namespace touchstone::symbolic {

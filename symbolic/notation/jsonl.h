@@ -10,12 +10,15 @@ namespace touchstone::symbolic {
 /// The JSON Lines interface: one question and one answer, each a JSON object on its own line.
 ///   {"vars":{"a":[0,8]},"assume":["a < 3"],"in":"a//2*2"}
 ///   {"out":"a//2*2","size":5,"min":0,"max":2,"ns":1850}     or {"error":"in: column 3: ..."}
+/// "from" and "to" name languages (notation.h); a text with several results, as an affine_map,
+/// gives
+/// {"results":[..]}, an answer for each.
 /// A null end is open, in questions and answers; integers have any length; "vars" and "assume" are
 /// optional; unknown members are ignored. Bad input gives an error object, never an exception.
 /// `session` caches answers; no answer depends on an earlier one.
 std::string answer_json(std::string_view question, Session& session);
 
-/// Parses one such line. Throws ParseError.
+/// Parses one such line, with one result. Throws ParseError.
 Question read_question(std::string_view line);
 
 }  // namespace touchstone::symbolic

@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/ask/jsonl.h"
+#include "touchstone/symbolic/notation/jsonl.h"
 
 #include <map>
 #include <set>
@@ -7,6 +7,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/json_line.h"
+#include "touchstone/symbolic/notation/notation.h"
 #include "touchstone/symbolic/number/limits.h"
 
 namespace touchstone::symbolic {
@@ -28,10 +29,13 @@ class Reader : public nlohmann::json_sax<Json> {
  public:
   explicit Reader(Question& question) : q_(question) {}
 
+  const std::string& from() const { return from_; }
+  const std::string& to() const { return to_; }
+
   bool key(std::string& name) override {
     if (place_ == Place::Top) {
       member_ = name;
-      const bool known = name == "vars" || name == "assume" || name == "in";
+      const bool known = name == "vars" || name == "assume" || is_text();
       if (known && !seen_.insert(name).second)
         throw ParseError(fmt::format("\"{}\" is given twice", name));
     } else if (place_ == Place::Vars) {
@@ -67,8 +71,8 @@ class Reader : public nlohmann::json_sax<Json> {
   bool binary(Json::binary_t&) override { return other("binary data"); }
 
   bool string(std::string& text) override {
-    if (place_ == Place::Top && member_ == "in")
-      q_.text = std::move(text);
+    if (place_ == Place::Top && is_text())
+      (member_ == "in" ? q_.text : member_ == "from" ? from_ : to_) = std::move(text);
     else if (place_ == Place::Assume)
       q_.assumptions.push_back(std::move(text));
     else
@@ -97,6 +101,7 @@ class Reader : public nlohmann::json_sax<Json> {
  private:
   enum class Place : std::uint8_t { Outside, Top, Vars, Bounds, Assume, Ignored };
 
+  bool is_text() const { return member_ == "in" || member_ == "from" || member_ == "to"; }
   bool enter(Place place) {
     place_ = place;
     return true;
@@ -152,8 +157,9 @@ class Reader : public nlohmann::json_sax<Json> {
       case Place::Top:
         break;
     }
-    if (member_ == "in")
-      throw ParseError("in: expected the expression as a string, found " + found);
+    if (is_text())
+      throw ParseError(fmt::format("{}: expected {} as a string, found {}", member_,
+                                   member_ == "in" ? "the expression" : "a language", found));
     if (member_ == "vars")
       throw ParseError("vars: expected an object as {\"a\":[0,8]}, found " + found);
     if (member_ == "assume") throw ParseError("assume: expected a list of strings, found " + found);
@@ -166,7 +172,7 @@ class Reader : public nlohmann::json_sax<Json> {
 
   Question& q_;
   Place place_ = Place::Outside;
-  std::string member_;
+  std::string member_, from_, to_;
   std::set<std::string, std::less<>> seen_;
   int ends_ = 0;
   std::size_t ignored_ = 0;  // nesting within an unknown member
@@ -181,20 +187,51 @@ std::string error_json(std::string_view what) {
 
 }  // namespace
 
-Question read_question(std::string_view line) {
-  Question question;
+namespace {
+
+struct Line {
+  Translation asked;
+  Language to = Language::Touchstone;
+};
+
+Line read_line(std::string_view line) {
+  Line r;
+  Question& question = r.asked.questions.emplace_back();
   Reader reader(question);
   Json::sax_parse(line.begin(), line.end(), &reader);
   reader.finish();
-  return question;
+  if (!reader.from().empty())
+    r.asked = translate(Question(question), parse_language(reader.from()));
+  if (!reader.to().empty()) r.to = parse_language(reader.to());
+  return r;
 }
 
-std::string answer_json(std::string_view line, Session& session) {
+}  // namespace
+
+Question read_question(std::string_view line) {
+  Translation asked = read_line(line).asked;
+  if (asked.questions.size() != 1)
+    throw ParseError(fmt::format("in: {} results; give one", asked.questions.size()));
+  return std::move(asked.questions[0]);
+}
+
+std::string answer_json(std::string_view text, Session& session) {
   try {
-    const Answer a = session.answer(read_question(line));
-    // Without the library: bounds have any number of digits, and text and sizes need no escapes.
-    return fmt::format("{{\"out\":\"{}\",\"size\":{},\"min\":{},\"max\":{},\"ns\":{}}}", a.text,
-                       a.size, end_text(a.bounds.lo), end_text(a.bounds.hi), a.ns);
+    const Line line = read_line(text);
+    const auto one = [&](const Question& question) {
+      const Answer a = session.answer(question);
+      const std::string out = line.to == Language::Touchstone
+                                  ? a.text
+                                  : written(a.text, question, line.to, line.asked.spelled);
+      // Without the library: bounds have any number of digits, and text and sizes need no escapes.
+      return fmt::format("{{\"out\":\"{}\",\"size\":{},\"min\":{},\"max\":{},\"ns\":{}}}", out,
+                         a.size, end_text(a.bounds.lo), end_text(a.bounds.hi), a.ns);
+    };
+    const auto& questions = line.asked.questions;
+    if (questions.size() == 1) return one(questions[0]);
+    std::string all;
+    for (const Question& q : questions) all += (all.empty() ? "" : ",") + one(q);
+    return fmt::format("{{\"results\":[{}]}}", all);
   } catch (const Error& e) {
     return error_json(e.what());
   } catch (const std::bad_alloc&) {

@@ -1,0 +1,811 @@
+// Expressions of other languages by precedence: each language has a table of operators, all share
+// the table of calls.
+#include <algorithm>
+#include <array>
+
+#include "touchstone/base/error.h"
+#include "touchstone/symbolic/expr/grammar.h"
+#include "touchstone/symbolic/expr/operators.h"
+#include "touchstone/symbolic/notation/reading.h"
+
+namespace touchstone::symbolic {
+
+namespace {
+
+enum Act : int {
+  kChoose,
+  kIf,
+  kOr,
+  kAnd,
+  kBitOr,
+  kBitXor,
+  kBitAnd,
+  kEq,
+  kNe,
+  kLt,
+  kLe,
+  kGt,
+  kGe,
+  kLeft,
+  kRight,
+  kAdd,
+  kSub,
+  kMul,
+  kFloor,
+  kTrunc,
+  kCeil,
+  kRatio,
+  kNoRatio,
+  kFloorMod,
+  kTruncMod,
+  kPower,
+  kAs
+};  // clang-format off
+
+struct Infix {
+  std::string_view text;
+  Act act;
+  int level;
+};
+constexpr int kNotOperand = 4, kUnaryOperand = 13;
+constexpr Infix kOfC[] = {
+    {"?", kChoose, 1}, {"||", kOr, 2}, {"&&", kAnd, 3}, {"|", kBitOr, 4}, {"^", kBitXor, 5}, {"&", kBitAnd, 6},
+    {"==", kEq, 7}, {"!=", kNe, 7}, {"<", kLt, 8}, {"<=", kLe, 8}, {">", kGt, 8}, {">=", kGe, 8}, {"<<", kLeft, 9},
+    {">>", kRight, 9}, {">>>", kRight, 9}, {"+", kAdd, 10}, {"-", kSub, 10}, {"*", kMul, 11}, {"/", kTrunc, 11},
+    {"%", kTruncMod, 11}, {"as", kAs, 12},
+};
+constexpr Infix kOfPython[] = {
+    {"if", kIf, 1}, {"or", kOr, 2}, {"and", kAnd, 3}, {"==", kEq, 7}, {"!=", kNe, 7}, {"<", kLt, 7}, {"<=", kLe, 7},
+    {">", kGt, 7}, {">=", kGe, 7}, {"|", kBitOr, 8}, {"^", kBitXor, 8}, {"&", kBitAnd, 9}, {"<<", kLeft, 9},
+    {">>", kRight, 9}, {"+", kAdd, 10}, {"-", kSub, 10}, {"*", kMul, 11}, {"//", kFloor, 11}, {"/", kNoRatio, 11},
+    {"%", kFloorMod, 11}, {"**", kPower, 14},
+};
+// Where a language differs from the table of its family.
+struct Change {
+  Language language;
+  Infix infix;
+};
+constexpr Change kChanges[] = {
+    {Language::Sympy, {"/", kRatio, 11}}, {Language::Jax, {"^", kPower, 14}},
+    {Language::Halide, {"/", kFloor, 11}}, {Language::Halide, {"%", kFloorMod, 11}},
+    {Language::Mlir, {"floordiv", kFloor, 11}}, {Language::Mlir, {"ceildiv", kCeil, 11}},
+    {Language::Mlir, {"mod", kFloorMod, 11}}, {Language::Isl, {"/", kRatio, 11}},
+    {Language::Isl, {"mod", kFloorMod, 11}}, {Language::Isl, {"=", kEq, 7}},
+};
+
+struct IntegerType {
+  std::string_view name;
+  int bits;
+  bool is_signed;
+};
+constexpr IntegerType kTypes[] = {
+    {"bool", 1, false}, {"char", 8, true}, {"short", 16, true}, {"int", 32, true}, {"long", 64, true},
+    {"unsigned", 32, false}, {"signed", 32, true}, {"uchar", 8, false}, {"ushort", 16, false}, {"uint", 32, false},
+    {"ulong", 64, false}, {"byte", 8, false}, {"size_t", 64, false}, {"ssize_t", 64, true}, {"ptrdiff_t", 64, true},
+    {"index_t", 64, true}, {"usize", 64, false}, {"isize", 64, true},
+};
+constexpr std::string_view kNoTypes[] = {"const", "constexpr", "auto", "static", "let", "mut", "var", "volatile"};
+
+// Variables whose range is known wherever they occur.
+struct Builtin {
+  std::string_view prefix;
+  std::int64_t low, high;
+};
+constexpr std::int64_t kMostInt = INT32_MAX;
+constexpr Builtin kBuiltins[] = {
+    {"threadIdx_", 0, 1023}, {"blockIdx_", 0, kMostInt}, {"blockDim_", 1, 1024}, {"gridDim_", 1, kMostInt},
+    {"program_id_", 0, kMostInt}, {"num_programs_", 1, kMostInt}, {"get_global_id_", 0, kMostInt},
+    {"get_local_id_", 0, kMostInt}, {"get_group_id_", 0, kMostInt}, {"get_local_size_", 1, kMostInt},
+    {"warpSize", 32, 32},
+};
+
+// What stands before a function's name and is no number.
+constexpr std::string_view kModules[] = {"T",    "tir", "tvm", "tvm.tir", "te", "np", "jnp", "jax", "jax.numpy", "lax", "tl",
+                                         "torch", "math", "sympy", "sp", "std", "cute", "tp", "tl.math"};
+
+enum class Part : std::uint8_t {
+  Floor, Trunc, FloorMod, TruncMod, Ceil, Modular, Min, Max, Where, Clamp, Abs, WholeFloor, WholeCeil, Eq, Ne, Lt, Le, Gt,
+  Ge, And, Or, Not, BitAnd, BitOr, BitXor, BitNot, Left, Right, Power, Same, Gcd, NonNegative, Mul, RoundUp
+};
+struct Call {
+  Part part;
+  std::size_t least, most;
+  std::string_view names;  // each between spaces
+};
+constexpr Call kCalls[] = {
+    {Part::Floor, 2, 2, " floordiv FloorDiv floor_div floor_divide CleanDiv indexdiv fld "},
+    {Part::Trunc, 2, 2, " truncdiv tdiv idiv TruncDiv "},
+    {Part::FloorMod, 2, 2, " floormod mod Mod PythonMod floor_mod remainder indexmod "},
+    {Part::TruncMod, 2, 2, " truncmod tmod TruncMod rem "},
+    {Part::Ceil, 2, 2, " ceildiv CeilDiv cdiv ceil_div divup DivUp div_up divUp "},
+    {Part::RoundUp, 2, 2, " round_up roundup align_up RoundUp round_up_to "},
+    {Part::Modular, 3, 3, " ModularIndexing "},
+    {Part::Min, 1, kAnyCount, " min Min minimum smin umin "},
+    {Part::Max, 1, kAnyCount, " max Max maximum smax umax "},
+    {Part::Where, 3, 3, " where Where select Select if_then_else "},
+    {Part::Clamp, 3, 3, " clamp clip "},
+    {Part::Abs, 1, 1, " abs Abs absolute "},
+    {Part::WholeFloor, 1, 1, " floor FloorToInt "},
+    {Part::WholeCeil, 1, 1, " ceil ceiling CeilToInt "},
+    {Part::Eq, 2, 2, " Eq EQ eq equal "}, {Part::Ne, 2, 2, " Ne NE ne not_equal "},
+    {Part::Lt, 2, 2, " Lt LT lt less StrictLessThan "}, {Part::Le, 2, 2, " Le LE le less_equal LessThan "},
+    {Part::Gt, 2, 2, " Gt GT gt greater StrictGreaterThan "}, {Part::Ge, 2, 2, " Ge GE ge greater_equal GreaterThan "},
+    {Part::And, 1, kAnyCount, " And all logical_and "}, {Part::Or, 1, kAnyCount, " Or any logical_or "},
+    {Part::Not, 1, 1, " Not logical_not "},
+    {Part::BitAnd, 2, 2, " bitwise_and BitwiseFn_bitwise_and "}, {Part::BitOr, 2, 2, " bitwise_or "},
+    {Part::BitXor, 2, 2, " bitwise_xor "}, {Part::BitNot, 1, 1, " bitwise_not invert "},
+    {Part::Left, 2, 2, " left_shift shift_left LShift "}, {Part::Right, 2, 2, " right_shift shift_right RShift "},
+    {Part::Power, 2, 2, " pow Pow "}, {Part::Same, 1, 1, " likely Identity Rational Integer exact_div "},
+    {Part::Gcd, 2, 2, " gcd "}, {Part::NonNegative, 1, 1, " non_negative "}, {Part::Mul, 2, 2, " mul24 __mul24 __umul24 "},
+};
+// clang-format on
+
+const Infix* infix_of(Language language, const Scanner::Token& token) {
+  if (token.kind != Scanner::Kind::Symbol && token.kind != Scanner::Kind::Name) return nullptr;
+  for (const Change& c : kChanges)
+    if (c.language == language && c.infix.text == token.text) return &c.infix;
+  const bool c = language == Language::C || language == Language::Halide;
+  for (const Infix& row : c ? std::span<const Infix>(kOfC) : std::span<const Infix>(kOfPython))
+    if (row.text == token.text && (row.act != kAs || language == Language::C)) return &row;
+  return nullptr;
+}
+
+bool is_comparison(Act act) { return act >= kEq && act <= kGe; }
+
+// int32, uint8_t, i64, u32, int, unsigned.
+std::optional<IntegerType> type_of(std::string_view name) {
+  for (const IntegerType& t : kTypes)
+    if (t.name == name) return t;
+  std::string_view rest = name;
+  const bool is_signed = !rest.starts_with("u");
+  if (!is_signed) rest.remove_prefix(1);
+  if (rest.starts_with("int"))
+    rest.remove_prefix(3);
+  else if (rest.starts_with("i") && is_signed)
+    rest.remove_prefix(1);
+  else if (is_signed)
+    return std::nullopt;
+  if (rest.ends_with("_t")) rest.remove_suffix(2);
+  for (const int bits : {8, 16, 32, 64})
+    if (rest == std::to_string(bits)) return IntegerType{name, bits, is_signed};
+  return std::nullopt;
+}
+
+const Call* call_of(std::string_view name) {
+  const std::string word = fmt::format(" {} ", name);
+  for (const Call& row : kCalls)
+    if (row.names.find(word) != row.names.npos) return &row;
+  return nullptr;
+}
+
+constexpr ExprOp kCompared[] = {ExprOp::Eq, ExprOp::Ne, ExprOp::Lt,
+                                ExprOp::Le, ExprOp::Gt, ExprOp::Ge};
+
+constexpr int kDeepest = 200;
+
+}  // namespace
+
+template <class F>
+Expr LanguageReader::at_place(std::size_t at, F&& f) const {
+  try {
+    return f();
+  } catch (const ParseError&) {
+    throw;
+  } catch (const Error& e) {
+    s_->fail(at, e.what());
+  }
+}
+
+Expr LanguageReader::only_whole(const Quotient& value, std::size_t at) const {
+  if (!d_.exprs.is_constant(value.den, 1))
+    s_->fail(at, "a quotient that may not be whole; write floor(x/4) or FloorDiv(x, 4)");
+  return value.num;
+}
+
+Expr LanguageReader::whole(int level) {
+  const std::size_t at = s_->now().at;
+  return only_whole(expression(level), at);
+}
+
+Quotient LanguageReader::expression(int level) {
+  if (++depth_ > kDeepest) s_->fail(fmt::format("nested deeper than {} operators", kDeepest));
+  Quotient left = prefix();
+  for (;;) {
+    const Scanner::Token op = s_->now();
+    const Infix* const row = infix_of(language_, op);
+    if (!row || row->level < level) break;
+    s_->take();
+    Exprs& e = d_.exprs;
+    if (row->act == kChoose || row->act == kIf) {
+      Expr condition = row->act == kChoose ? only_whole(left, op.at) : whole(2);
+      const Expr one = row->act == kChoose ? whole(1) : only_whole(left, op.at);
+      s_->expect(row->act == kChoose ? ":" : "else");
+      left = plain(e.apply(ExprOp::Where, {condition, one, whole(1)}));
+    } else if (row->act == kAs) {
+      const auto name = type();
+      if (!name) s_->fail("expected a type after \"as\"");
+      left = plain(cast(only_whole(left, op.at), *name, op.at));
+    } else if (row->act == kPower) {
+      left = binary(row->act, left, expression(row->level), op.at);
+    } else if (is_comparison(row->act)) {
+      // A run of comparisons compares neighbours.
+      Expr all = only_whole(left, op.at), at = all;
+      const Infix* next = row;
+      for (int n = 0; next && is_comparison(next->act) && next->level == row->level; ++n) {
+        if (n > 0 && language_ != Language::Python && language_ != Language::Isl &&
+            language_ != Language::Sympy)
+          s_->fail("a comparison of a comparison; write a <= b && b < c");
+        if (n > 0) s_->take();
+        const Expr right = whole(row->level + 1);
+        const Expr pair = e.apply(kCompared[next->act - kEq], {at, right});
+        all = n == 0 ? pair : e.apply(ExprOp::And, {all, pair});
+        at = right;
+        next = infix_of(language_, s_->now());
+      }
+      left = plain(all);
+    } else {
+      left = binary(row->act, left, expression(row->level + 1), op.at);
+    }
+  }
+  --depth_;
+  return left;
+}
+
+Quotient LanguageReader::binary(int act, const Quotient& a, const Quotient& b, std::size_t at) {
+  Exprs& e = d_.exprs;
+  Bits& bits = d_.bits;
+  const bool same = a.den == b.den;
+  switch (act) {
+    case kAdd:
+    case kSub: {
+      const Expr x = same ? a.num : bits.times(a.num, b.den),
+                 y = same ? b.num : bits.times(b.num, a.den);
+      return {act == kAdd ? bits.plus(x, y) : bits.minus(x, y),
+              same ? a.den : bits.times(a.den, b.den)};
+    }
+    case kMul:
+      return {bits.times(a.num, b.num), bits.times(a.den, b.den)};
+    case kRatio:
+      if (e.is_constant(b.num, 0)) fail_division(s_->text(), at);
+      if (e.is_constant(b.num) && e.is_constant(a.num) && e.is_constant(a.den, 1) &&
+          e.is_constant(b.den, 1) && floor_mod(e.value(a.num), e.value(b.num)).is_zero())
+        return plain(e.constant(floor_div(e.value(a.num), e.value(b.num))));
+      return {bits.times(a.num, b.den), bits.times(a.den, b.num)};
+    case kNoRatio:
+      s_->fail(at,
+               "\"/\" gives a fraction here; write // for the floor, or --from c or --from sympy");
+    default:
+      break;
+  }
+  const Expr x = only_whole(a, at), y = only_whole(b, at);
+  const bool divides =
+      act == kFloor || act == kTrunc || act == kCeil || act == kFloorMod || act == kTruncMod;
+  if (divides && e.is_constant(y, 0)) fail_division(s_->text(), at);
+  return plain(at_place(at, [&]() -> Expr {
+    switch (act) {
+      case kOr:
+        return e.apply(ExprOp::Or, {x, y});
+      case kAnd:
+        return e.apply(ExprOp::And, {x, y});
+      case kBitOr:
+        return bits.either(x, y);
+      case kBitXor:
+        return bits.one_of(x, y);
+      case kBitAnd:
+        return bits.both(x, y);
+      case kLeft:
+        return bits.left(x, y);
+      case kRight:
+        return bits.right(x, y);
+      case kFloor:
+        return e.apply(ExprOp::Div, {x, y});
+      case kFloorMod:
+        return e.apply(ExprOp::Mod, {x, y});
+      case kTrunc:
+        return e.apply(ExprOp::TruncDiv, {x, y});
+      case kTruncMod:
+        return e.apply(ExprOp::TruncMod, {x, y});
+      case kCeil:
+        return e.apply(ExprOp::Neg, {e.apply(ExprOp::Div, {e.apply(ExprOp::Neg, {x}), y})});
+      case kPower: {
+        constexpr int kMost = 16;
+        if (e.is_constant(x, 2)) return bits.power_of_two(y);
+        if (!e.is_constant(y) || e.value(y).sign() < 0 || e.value(y) > Int(kMost))
+          throw Error(
+              fmt::format("the exponent {} is not a number from 0 to {}", render(e, y), kMost));
+        Expr power = e.constant(1);
+        for (Int n = 0; n < e.value(y); n += 1) power = bits.times(power, x);
+        return power;
+      }
+      default:
+        return e.apply(kCompared[act - kEq], {x, y});
+    }
+  }));
+}
+
+Quotient LanguageReader::prefix() {
+  Exprs& e = d_.exprs;
+  const Scanner::Token t = s_->now();
+  const bool python = language_ != Language::C && language_ != Language::Halide;
+  if (s_->take("-")) {
+    const Quotient x = expression(kUnaryOperand);
+    return {e.is_constant(x.num) ? e.constant(-e.value(x.num)) : e.apply(ExprOp::Neg, {x.num}),
+            x.den};
+  }
+  if (s_->take("+")) return expression(kUnaryOperand);
+  if (s_->take("~")) return plain(d_.bits.inverted(whole(kUnaryOperand)));
+  if (s_->take("!")) return plain(e.apply(ExprOp::Not, {whole(kUnaryOperand)}));
+  if (python && s_->take("not")) return plain(e.apply(ExprOp::Not, {whole(kNotOperand)}));
+  if (language_ == Language::C && t.is("(")) {  // a cast?
+    s_->take();
+    if (const auto name = type(); name && s_->take(")"))
+      return plain(cast(whole(kUnaryOperand), *name, t.at));
+    s_->back_to(t);
+  }
+  return with_methods(primary());
+}
+
+// x.where(a, b), (a < b).astype(int)
+Quotient LanguageReader::with_methods(Quotient value) {
+  while (s_->now().is(".")) {
+    const std::size_t at = s_->now().at;
+    s_->take();
+    const Scanner::Token method = s_->expect(Scanner::Kind::Name, "a method");
+    if (!s_->now().is("(")) s_->fail(at, fmt::format("no member \"{}\" of a number", method.text));
+    value = call(method, method.text, value);
+  }
+  return value;
+}
+
+Quotient LanguageReader::primary() {
+  const Scanner::Token t = s_->now();
+  if (t.kind == Scanner::Kind::Number) {
+    s_->take();
+    const Quotient number = plain(d_.exprs.constant(t.value));
+    // isl writes 3i.
+    if (language_ == Language::Isl && s_->now().kind == Scanner::Kind::Name &&
+        s_->now().at == s_->end())
+      return binary(kMul, number, primary(), t.at);
+    return number;
+  }
+  if (t.kind == Scanner::Kind::Name) return name();
+  if (s_->take("(")) {
+    const Quotient value = expression(1);
+    s_->expect(")");
+    return value;
+  }
+  s_->fail(fmt::format("expected a number, a name or \"(\", found {}",
+                       t.kind == Scanner::Kind::End ? "the end" : fmt::format("\"{}\"", t.text)));
+}
+
+Quotient LanguageReader::name() {
+  const Scanner::Token first = s_->take();
+  std::size_t end = s_->end();
+  Scanner::Token last = first;
+  const auto spelled = [&] { return s_->text().substr(first.at, end - first.at); };
+  for (;;) {  // a.b, a::b, a->b, shape[0]
+    const Scanner::Token join = s_->now();
+    if (join.is(".") || join.is("::") || join.is("->")) {
+      s_->take();
+      const Scanner::Token member = s_->expect(Scanner::Kind::Name, "a name");
+      const bool module = std::ranges::find(kModules, spelled()) != std::end(kModules);
+      if (join.is(".") && s_->now().is("(") && !module)
+        return with_methods(call(member, member.text, plain(variable(spelled(), first.at))));
+      last = member;
+      end = s_->end();
+    } else if (join.is("[")) {
+      s_->take();
+      s_->expect(Scanner::Kind::Number, "a number: an element of an array is unknown");
+      s_->expect("]");
+      end = s_->end();
+    } else {
+      break;
+    }
+  }
+  const std::string_view text = spelled();
+  const bool templated =
+      s_->now().is("<") && (last.text == "static_cast" || last.text == "Int" || last.text == "C" ||
+                            last.text == "min" || last.text == "max");
+  if (s_->now().is("(") || templated) return call(last, text, std::nullopt);
+  if (text == "True" || text == "true") return plain(d_.exprs.constant(1));
+  if (text == "False" || text == "false") return plain(d_.exprs.constant(0));
+  return plain(variable(text, first.at));
+}
+
+Expr LanguageReader::variable(std::string_view spelled, std::size_t at) {
+  const std::string name = identifier_of(spelled);
+  if (const auto known = bound_.find(name); known != bound_.end()) return known->second;
+  if (is_reserved(name) || infix_of(language_, {Scanner::Kind::Name, spelled, at, {}}))
+    s_->fail(at, fmt::format("\"{}\" is an operator, not a name", spelled));
+  for (const Builtin& b : kBuiltins)
+    if (name.starts_with(b.prefix)) return d_.variable(spelled, {Int(b.low), Int(b.high)});
+  return d_.variable(spelled);
+}
+
+std::vector<Quotient> LanguageReader::arguments() {
+  std::vector<Quotient> args;
+  s_->expect("(");
+  while (!s_->take(")")) {
+    if (!args.empty()) s_->expect(",");
+    const Scanner::Token keyword = s_->now();
+    if (keyword.kind == Scanner::Kind::Name) {
+      s_->take();
+      if (language_ == Language::Isl || !s_->take("=")) s_->back_to(keyword);
+    }
+    args.push_back(expression(1));
+  }
+  return args;
+}
+
+// Piecewise((v, c), .., (w, True))
+Quotient LanguageReader::piecewise(std::size_t at) {
+  std::vector<std::pair<Expr, Expr>> pieces;
+  s_->expect("(");
+  do {
+    s_->expect("(");
+    const Expr value = whole();
+    s_->expect(",");
+    pieces.emplace_back(value, whole());
+    s_->expect(")");
+  } while (s_->take(","));
+  s_->expect(")");
+  Exprs& e = d_.exprs;
+  if (!e.is_constant(pieces.back().second, 1))
+    s_->fail(at, "the last part of Piecewise needs the condition True");
+  Expr result = pieces.back().first;
+  for (std::size_t i = pieces.size() - 1; i-- > 0;)
+    result = e.apply(ExprOp::Where, {pieces[i].second, pieces[i].first, result});
+  return plain(result);
+}
+
+Quotient LanguageReader::call(const Scanner::Token& name, std::string_view spelled,
+                              std::optional<Quotient> receiver) {
+  Exprs& e = d_.exprs;
+  std::optional<std::string> type_name;
+  if (s_->take("<")) {  // Int<8>{}, static_cast<int>(x), min<int>(a, b)
+    if (s_->now().kind == Scanner::Kind::Number) {
+      const Expr number = e.constant(s_->take().value);
+      s_->expect(">");
+      for (const std::string_view close : {"{", "}", "(", ")"}) s_->take(close);
+      return plain(number);
+    }
+    type_name = type();
+    if (!type_name) s_->fail("expected a type");
+    s_->expect(">");
+  }
+  if (name.text == "Piecewise") return piecewise(name.at);
+  const bool converts = name.text == "astype" || name.text == "to" || name.text == "cast" ||
+                        name.text == "Cast" || name.text == "static_cast";
+  if (converts && !type_name) {  // x.astype(np.int32), Cast("int32", x)
+    s_->expect("(");
+    const std::size_t at = s_->now().at;
+    Scanner::Token word = s_->take();
+    while (s_->take(".")) word = s_->take();
+    const auto to = type_of(word.text);
+    if (!to) s_->fail(at, "expected an integer type, as int32");
+    if (!receiver) {
+      s_->expect(",");
+      receiver = plain(whole());
+    }
+    s_->expect(")");
+    return plain(cast(only_whole(*receiver, at), word.text, at));
+  }
+  std::vector<Quotient> args;
+  if (receiver) args.push_back(*receiver);
+  for (const Quotient& a : arguments()) args.push_back(a);
+  const auto arg = [&](std::size_t i) { return only_whole(args[i], name.at); };
+  const Call* const row = call_of(name.text);
+  if (!row) {
+    const auto to = type_of(type_name ? std::string_view(*type_name) : name.text);
+    if (to && args.size() == 1)
+      return plain(cast(arg(0), type_name ? *type_name : name.text, name.at));
+    std::string as_name(name.text);
+    bool numbers = true;
+    for (const Quotient& a : args) {
+      numbers = numbers && e.is_constant(a.num);
+      if (numbers) as_name += "_" + e.value(a.num).str();
+    }
+    for (const Builtin& b : kBuiltins)
+      if (numbers && as_name.starts_with(b.prefix))
+        return plain(d_.variable(s_->text().substr(name.at, s_->end() - name.at),
+                                 {Int(b.low), Int(b.high)}));
+    s_->fail(
+        name.at,
+        fmt::format("unknown function \"{}\"; known: min, max, where, floordiv, ceildiv, mod, abs, "
+                    "clamp and their other names (docs/notations.md)",
+                    spelled));
+  }
+  if (args.size() < row->least || args.size() > row->most)
+    s_->fail(name.at, fmt::format("{} takes {} argument{}, found {}", name.text, row->least,
+                                  row->least == 1 ? "" : "s", args.size()));
+  const auto two = [&](int act) { return binary(act, args[0], args[1], name.at); };
+  const auto folded = [&](ExprOp op) {
+    std::vector<Expr> all;
+    for (std::size_t i = 0; i < args.size(); ++i) all.push_back(arg(i));
+    return plain(op == ExprOp::Min || op == ExprOp::Max ? e.apply(op, all) : d_.bits.all(op, all));
+  };
+  switch (row->part) {
+    case Part::Floor:
+      return two(kFloor);
+    case Part::Trunc:
+      return two(kTrunc);
+    case Part::FloorMod:
+      return two(kFloorMod);
+    case Part::TruncMod:
+      return two(kTruncMod);
+    case Part::Ceil:
+      return two(kCeil);
+    case Part::RoundUp:
+      return binary(kMul, two(kCeil), args[1], name.at);
+    case Part::Modular:
+      return binary(kFloorMod, two(kFloor), args[2], name.at);
+    case Part::Min:
+      return folded(ExprOp::Min);
+    case Part::Max:
+      return folded(ExprOp::Max);
+    case Part::And:
+      return folded(ExprOp::And);
+    case Part::Or:
+      return folded(ExprOp::Or);
+    case Part::Where:
+      return plain(e.apply(ExprOp::Where, {arg(0), arg(1), arg(2)}));
+    case Part::Clamp:
+      return plain(e.apply(ExprOp::Max, {e.apply(ExprOp::Min, {arg(0), arg(2)}), arg(1)}));
+    case Part::Abs:
+      return plain(e.apply(ExprOp::Max, {arg(0), e.apply(ExprOp::Neg, {arg(0)})}));
+    case Part::WholeFloor:
+    case Part::WholeCeil: {
+      const Quotient q = args[0];
+      if (e.is_constant(q.den, 1)) return q;
+      return binary(row->part == Part::WholeFloor ? kFloor : kCeil, plain(q.num), plain(q.den),
+                    name.at);
+    }
+    case Part::Eq:
+      return two(kEq);
+    case Part::Ne:
+      return two(kNe);
+    case Part::Lt:
+      return two(kLt);
+    case Part::Le:
+      return two(kLe);
+    case Part::Gt:
+      return two(kGt);
+    case Part::Ge:
+      return two(kGe);
+    case Part::Not:
+      return plain(e.apply(ExprOp::Not, {arg(0)}));
+    case Part::BitAnd:
+      return two(kBitAnd);
+    case Part::BitOr:
+      return two(kBitOr);
+    case Part::BitXor:
+      return two(kBitXor);
+    case Part::BitNot:
+      return plain(d_.bits.inverted(arg(0)));
+    case Part::Left:
+      return two(kLeft);
+    case Part::Right:
+      return two(kRight);
+    case Part::Power:
+      return two(kPower);
+    case Part::Mul:
+      return two(kMul);
+    case Part::Same:
+      return args[0];
+    case Part::Gcd:
+      if (!e.is_constant(arg(0)) || !e.is_constant(arg(1)))
+        s_->fail(name.at, "gcd of numbers only");
+      return plain(e.constant(gcd(e.value(arg(0)), e.value(arg(1)))));
+    case Part::NonNegative:
+      return plain(e.apply(ExprOp::Max, {arg(0), e.constant(0)}));
+  }
+  return args[0];
+}
+
+std::optional<std::string> LanguageReader::type() {
+  const Scanner::Token start = s_->now();
+  std::string kind;
+  bool unsigned_word = false, any = false;
+  for (Scanner::Token t = s_->now(); t.kind == Scanner::Kind::Name; t = s_->now()) {
+    const bool none = std::ranges::find(kNoTypes, t.text) != std::end(kNoTypes);
+    const auto known = type_of(t.text);
+    if (t.text == "std" || t.text == "cute" || t.text == "cutlass") {
+      s_->take();
+      if (!s_->take("::")) {
+        s_->back_to(t);
+        break;
+      }
+      continue;
+    }
+    if (!none && !known) break;
+    any = true;
+    unsigned_word |= t.text == "unsigned";
+    if (known && (kind.empty() || known->bits != 32 || kind == "unsigned" || kind == "signed"))
+      kind = t.text;
+    s_->take();
+  }
+  if (!any) {
+    s_->back_to(start);
+    return std::nullopt;
+  }
+  if (unsigned_word) kind = fmt::format("uint{}", kind.empty() ? 32 : type_of(kind)->bits);
+  return kind;
+}
+
+Expr LanguageReader::cast(Expr value, std::string_view name, std::size_t at) {
+  const auto type = type_of(name);
+  if (!type) return value;  // const and auto
+  if (type->name == "bool") return d_.exprs.apply(ExprOp::Ne, {value, d_.exprs.constant(0)});
+  return at_place(at, [&] {
+    const Interval range = d_.bits.bounds(value);
+    Int half = 1;
+    for (int i = 1; i < type->bits; ++i) half = half + half;
+    const Int low = type->is_signed ? -half : Int(0),
+              high = type->is_signed ? half - 1 : half + half - 1;
+    if (range.within(low, high)) return value;
+    const bool leaves = (range.lo && *range.lo > high) || (range.hi && *range.hi < low);
+    const bool known = range.lo && range.hi;
+    if (type->bits < 32 || leaves || known)
+      return d_.bits.wrapped(value, type->bits, type->is_signed);
+    if (!type->is_signed) d_.suppose(d_.exprs.apply(ExprOp::Ge, {value, d_.exprs.constant(0)}));
+    d_.note(fmt::format("column {}: {} is taken to fit {}; ranges of its variables would decide",
+                        at + 1, render(d_.exprs, value), name));
+    return value;
+  });
+}
+
+// Statements end at ; and, in Python, at the end of a line outside parentheses.
+std::vector<LanguageReader::Statement> LanguageReader::statements(std::string_view text) const {
+  std::vector<Statement> found;
+  const bool lines = language_ == Language::Python || language_ == Language::Tvm;
+  std::size_t from = 0;
+  int open = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    open += (c == '(' || c == '[') - (c == ')' || c == ']');
+    if (c != ';' && !(lines && c == '\n' && open == 0)) continue;
+    found.push_back({from, i});
+    from = i + 1;
+  }
+  found.push_back({from, text.size()});
+  return found;
+}
+
+std::optional<Expr> LanguageReader::statement(std::string_view text, const Statement& place) {
+  Scanner scanner(text, language_, place.from, place.to);
+  s_ = &scanner;
+  if (s_->now().kind == Scanner::Kind::End) return std::nullopt;
+  s_->take("return");
+  const std::size_t type_at = s_->now().at;
+  std::optional<std::string> declared = type();
+  if (declared && s_->now().is("(")) {  // int(x), not a declaration
+    s_->back_to({Scanner::Kind::Name, "", type_at, {}});
+    declared.reset();
+  }
+  const Scanner::Token first = s_->now();
+  if (first.kind == Scanner::Kind::Name) {
+    s_->take();
+    while (s_->take(".")) s_->take();
+    const std::string_view name = text.substr(first.at, s_->end() - first.at);
+    if (language_ == Language::Tvm || language_ == Language::Python)
+      if (s_->take(":")) type();  // x: int = ..
+    if (s_->take("=")) {
+      Expr value = whole();
+      if (declared) value = cast(value, *declared, first.at);
+      if (s_->now().kind != Scanner::Kind::End) s_->fail("expected an operator or the end");
+      bound_[identifier_of(name)] = value;
+      return value;
+    }
+    if (declared && (s_->now().is(",") || s_->now().kind == Scanner::Kind::End)) {
+      const auto type = type_of(*declared);
+      s_->back_to(first);
+      do {
+        const Scanner::Token variable = s_->expect(Scanner::Kind::Name, "a name");
+        d_.variable(variable.text, type && !type->is_signed ? Interval{Int(0), {}} : Interval{});
+      } while (s_->take(","));
+      return std::nullopt;
+    }
+    s_->back_to(first);
+  }
+  const Expr value = whole();
+  if (s_->now().kind != Scanner::Kind::End) s_->fail("expected an operator or the end");
+  return value;
+}
+
+Expr LanguageReader::read_one(std::string_view text) {
+  const auto value = statement(text, {0, text.size()});
+  if (!value) throw ParseError("column 1: expected an expression, found the end");
+  return *value;
+}
+
+std::vector<Expr> LanguageReader::list(std::string_view end) {
+  std::vector<Expr> all;
+  while (!s_->take(end)) {
+    if (!all.empty()) s_->expect(",");
+    all.push_back(whole());
+  }
+  return all;
+}
+
+void LanguageReader::names(std::string_view end) {
+  for (bool first = true; !s_->take(end); first = false) {
+    if (!first) s_->expect(",");
+    d_.variable(s_->expect(Scanner::Kind::Name, "a name").text);
+  }
+}
+
+// affine_map<(d0, d1)[s0] -> (d0 + s0, d1)>, affine_set<(d0) : (d0 >= 0, d0 mod 2 == 0)>
+void LanguageReader::affine() {
+  const bool set = s_->take().text == "affine_set";
+  s_->expect("<");
+  s_->expect("(");
+  names(")");
+  if (s_->take("[")) names("]");
+  if (set)
+    s_->expect(":");
+  else if (!s_->take("->"))
+    s_->expect("->");
+  s_->expect("(");
+  const std::vector<Expr> all = list(")");
+  s_->expect(">");
+  Exprs& e = d_.exprs;
+  if (!set)
+    d_.results.insert(d_.results.end(), all.begin(), all.end());
+  else
+    d_.results.push_back(all.empty() ? e.constant(1) : d_.bits.all(ExprOp::And, all));
+}
+
+// [N] -> { S[i, j] -> [i mod 4] : 0 <= i < N }, or a set
+void LanguageReader::isl() {
+  if (s_->take("[")) {
+    names("]");
+    s_->expect("->");
+  }
+  s_->expect("{");
+  const auto tuple = [&](bool declares) {
+    if (s_->now().kind == Scanner::Kind::Name) s_->take();
+    s_->expect("[");
+    if (declares) {
+      names("]");
+      return std::vector<Expr>();
+    }
+    return list("]");
+  };
+  tuple(true);
+  const bool map = s_->take("->");
+  if (map) d_.results = tuple(false);
+  if (s_->take(":")) {
+    const Expr condition = whole();
+    if (map)
+      d_.suppose(condition);
+    else
+      d_.results.push_back(condition);
+  }
+  s_->expect("}");
+  if (d_.results.empty()) s_->fail("expected \": condition\" for a set");
+}
+
+void LanguageReader::read(std::string_view text) {
+  {
+    Scanner scanner(text, language_, 0, text.size());
+    s_ = &scanner;
+    if (language_ == Language::Mlir && s_->take("#")) {  // #map = affine_map<..>
+      s_->expect(Scanner::Kind::Name, "a name");
+      s_->expect("=");
+    }
+    const bool container = s_->now().is("affine_map") || s_->now().is("affine_set") ||
+                           s_->now().is("{") || (language_ == Language::Isl && s_->now().is("["));
+    if (container) {
+      language_ == Language::Isl ? isl() : affine();
+      if (s_->now().kind != Scanner::Kind::End) s_->fail("expected the end");
+      return;
+    }
+  }
+  std::optional<Expr> last;
+  for (const Statement& place : statements(text))
+    if (const auto value = statement(text, place)) last = value;
+  if (!last) throw ParseError("column 1: expected an expression, found the end");
+  d_.results.push_back(*last);
+}
+
+}  // namespace touchstone::symbolic

@@ -1,0 +1,155 @@
+#include <algorithm>
+#include <set>
+
+#include "touchstone/base/error.h"
+#include "touchstone/symbolic/notation/reading.h"
+
+namespace touchstone::symbolic {
+
+Language parse_language(std::string_view name) {
+  std::string known;
+  for (const LanguageInfo& row : kLanguages) {
+    if (row.name == name || row.others.find(fmt::format(" {} ", name)) != row.others.npos)
+      return row.language;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
+  }
+  throw ParseError(fmt::format("unknown language '{}'; known: {}", name, known));
+}
+
+std::optional<Language> guess_language(std::string_view text) {
+  struct Sign {
+    std::string_view text;
+    Language language;
+  };
+  // A text with one of these is in no other language.
+  static constexpr Sign kSigns[] = {
+      {"affine_map<", Language::Mlir},
+      {"affine_set<", Language::Mlir},
+      {"memref<", Language::Mlir},
+      {" floordiv ", Language::Mlir},
+      {" ceildiv ", Language::Mlir},
+      {"FloorDiv(", Language::Sympy},
+      {"ModularIndexing(", Language::Sympy},
+      {"Mod(", Language::Sympy},
+      {"Piecewise(", Language::Sympy},
+      {"Swizzle<", Language::Cute},
+      {"):(", Language::Cute},
+      {"T.", Language::Tvm},
+      {"floormod(", Language::Tvm},
+      {"truncmod(", Language::Tvm},
+      {"if_then_else(", Language::Tvm},
+      {"&&", Language::C},
+      {"||", Language::C},
+      {" ? ", Language::C},
+      {"threadIdx.", Language::C},
+      {"blockIdx.", Language::C},
+      {"=1 -> (", Language::Triton},
+      {"} : ", Language::Isl},
+  };
+  if (text.starts_with("{ [") || text.starts_with("{[")) return Language::Isl;
+  for (const Sign& sign : kSigns)
+    if (text.find(sign.text) != text.npos) return sign.language;
+  return std::nullopt;
+}
+
+std::string identifier_of(std::string_view spelled) {
+  std::string name;
+  for (const char c : spelled) {
+    const bool fits =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    if (fits)
+      name += c;
+    else if (!name.empty() && name.back() != '_')
+      name += '_';
+  }
+  while (name.size() > 1 && name.back() == '_' && !spelled.ends_with('_')) name.pop_back();
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) name.insert(0, "v");
+  return name;
+}
+
+Expr Draft::variable(std::string_view spelled, const Interval& range) {
+  const std::string name = identifier_of(spelled);
+  if (name != spelled) spelled_.emplace(name, spelled);
+  const auto known =
+      std::ranges::find(scope.variables, name, &std::pair<std::string, Interval>::first);
+  if (known == scope.variables.end()) scope.variables.emplace_back(name, range);
+  return exprs.variable(name);
+}
+
+void Draft::bound(const std::string& name, const Interval& range) {
+  const auto known =
+      std::ranges::find(scope.variables, name, &std::pair<std::string, Interval>::first);
+  if (known == scope.variables.end()) return;
+  Interval& own = known->second;
+  if (range.lo && (!own.lo || *own.lo < *range.lo)) own.lo = range.lo;
+  if (range.hi && (!own.hi || *own.hi > *range.hi)) own.hi = range.hi;
+}
+
+// Ranges of single variables narrow them; the rest are assumptions.
+void Draft::suppose(Expr all) {
+  Exprs& e = exprs;
+  if (e.op(all) == ExprOp::And) {
+    const auto args = e.args(all);
+    for (const Expr part : std::vector<Expr>(args.begin(), args.end())) suppose(part);
+    return;
+  }
+  const bool ordered = e.op(all) >= ExprOp::Lt && e.op(all) <= ExprOp::Ge;
+  if (ordered) {
+    Expr a = e.arg(all, 0), b = e.arg(all, 1);
+    bool less = e.op(all) == ExprOp::Lt || e.op(all) == ExprOp::Le;
+    const Int strict = e.op(all) == ExprOp::Lt || e.op(all) == ExprOp::Gt ? 1 : 0;
+    if (e.is_constant(a)) std::swap(a, b), less = !less;
+    if (e.op(a) == ExprOp::Variable && e.is_constant(b)) {
+      const Int end = less ? e.value(b) - strict : e.value(b) + strict;
+      return bound(e.name(a), less ? Interval{{}, end} : Interval{end, {}});
+    }
+  }
+  scope.assumptions.push_back(bits.text(all));
+}
+
+void Draft::note(const std::string& text) {
+  if (std::ranges::find(notes_, text) == notes_.end()) notes_.push_back(text);
+}
+
+Translation Draft::finished() const {
+  Translation t;
+  t.spelled = spelled_;
+  t.notes = notes_;
+  for (const Expr r : results)
+    t.questions.push_back({scope.variables, scope.assumptions, bits.text(r)});
+  return t;
+}
+
+Translation translate(const Question& given, Language from) {
+  if (from == Language::Touchstone) return {{given}, {}, {}};
+  Question scope;
+  std::vector<std::string> spelled;
+  for (const auto& [name, range] : given.variables) {
+    scope.variables.emplace_back(identifier_of(name), range);
+    spelled.push_back(name);
+  }
+  Draft draft(std::move(scope));
+  for (const std::string& name : spelled) draft.variable(name);
+  LanguageReader reader(draft,
+                        from == Language::Cute || from == Language::Triton ? Language::C : from);
+  for (std::size_t i = 0; i < given.assumptions.size(); ++i) try {
+      draft.suppose(reader.read_one(given.assumptions[i]));
+    } catch (const ParseError& e) {
+      throw ParseError(fmt::format("assume[{}]: {}", i, e.what()));
+    }
+  try {
+    if (from == Language::Cute)
+      read_cute(draft, given.text);
+    else if (from == Language::Triton)
+      read_triton(draft, given.text);
+    else if (from == Language::Mlir && given.text.find("memref<") != std::string::npos)
+      read_memref(draft, given.text);
+    else
+      reader.read(given.text);
+    return draft.finished();
+  } catch (const Error& e) {
+    throw ParseError(fmt::format("in ({}): {}", info(from).name, e.what()));
+  }
+}
+
+}  // namespace touchstone::symbolic
