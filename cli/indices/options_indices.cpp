@@ -27,9 +27,10 @@ Verb simplify_verb(CLI::App& app) {
               "Print a certificate of the answer, which `touchstone verify` checks; with --jsonl "
               "one in each answer")
       ->excludes("--format", "--html");
-  v->add_option("--from", o.from,
-                "Language of the expression: c, python, sympy, jax, tvm, halide, mlir, isl, cute or "
-                "triton (docs/notations.md) [a text that can be in one only tells it itself]");
+  v->add_option(
+      "--from", o.from,
+      "Language of the expression: c, python, sympy, jax, tvm, halide, mlir, isl, cute or "
+      "triton (docs/notations.md) [a text that can be in one only tells it itself]");
   v->add_option("--to", o.to, "Language of the answer, one of these but cute and triton");
   v->add_option("--replay", o.replay,
                 "Check the steps in this file, written by --format json, without the simplifier");
@@ -41,6 +42,40 @@ Verb simplify_verb(CLI::App& app) {
             bare(o.expression);
             for (std::string& a : o.assumptions) bare(a);
             return run_simplify(o);
+          },
+          add_work_limits(v)};
+}
+
+Verb check_index_verb(CLI::App& app) {
+  static CheckIndexOptions o;
+  CLI::App* v =
+      add_verb(app, "check-index",
+               "Does an index overflow, leave its array, allow vector loads, meet in banks?",
+               "check-index --from c 'blockIdx.x*1024 + threadIdx.x*4' --var blockIdx.x=0..99 "
+               "--lane threadIdx.x",
+               {{kExitOk, "all hold"},
+                {kExitNo, "one does not hold, at the point shown"},
+                {kExitWeak, "one is neither proved nor tried at every point"},
+                {kExitBad, "bad usage or input"}});
+  v->add_option("expression", o.expression, "The index, as text")->required();
+  v->add_option("--from", o.from, "Language of the text (docs/notations.md)");
+  v->add_option("--var", o.variables, "A variable and its inclusive bounds, a=0..10");
+  v->add_option("--assume", o.assumptions, "A condition that holds, as a guard 'i < n'");
+  v->add_option("--type", o.type, "The type in which every part must stay [int32]");
+  v->add_option("--size", o.size, "Elements of the array: is the index in [0, size)?");
+  v->add_option("--vector", o.vector,
+                "A variable: how many neighbours along it can be loaded at once?");
+  v->add_option("--lane", o.lane,
+                "The variable of the lanes: which segments and banks does a warp touch?");
+  v->add_option("--lanes", o.lanes, "Lanes of a warp [32]")->check(CLI::Range(1, 1024));
+  v->add_option("--bytes", o.bytes, "Bytes of an element [4]")->check(CLI::Range(1, 64));
+  v->add_option("--segment", o.segment, "Bytes of a segment [32]")->check(CLI::Range(1, 4096));
+  v->add_option("--banks", o.banks, "Banks of 4 bytes [32]")->check(CLI::Range(1, 1024));
+  return {v,
+          [] {
+            bare(o.expression);
+            for (std::string& a : o.assumptions) bare(a);
+            return run_check_index(o);
           },
           add_work_limits(v)};
 }
@@ -134,7 +169,8 @@ Verb view_verb(CLI::App& app) {
 }  // namespace
 
 std::vector<Verb> index_verbs(CLI::App& app) {
-  return {simplify_verb(app), verify_verb(app), repl_verb(app), prove_verb(app), view_verb(app)};
+  return {simplify_verb(app), check_index_verb(app), verify_verb(app),
+          repl_verb(app),     prove_verb(app),       view_verb(app)};
 }
 
 }  // namespace touchstone::cli

@@ -5,6 +5,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
+#include "touchstone/cli/indices/asked.h"
 #include "touchstone/cli/indices/derivation_view.h"
 #include "touchstone/cli/program/answer_lines.h"
 #include "touchstone/cli/program/terminal.h"
@@ -18,51 +19,6 @@
 
 namespace touchstone::cli {
 namespace {
-
-using symbolic::Int;
-
-symbolic::End parse_bound(std::string_view text, const std::string& word) {
-  if (text.empty()) return {};
-  const bool minus = text.front() == '-';
-  const std::string_view digits = text.substr(minus ? 1 : 0);
-  if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos)
-    throw ParseError(fmt::format(
-        "--var {}: '{}' is not a whole number; write a=0..10, omit a bound to leave it open", word,
-        text));
-  return Int::from_digits(text);
-}
-
-// "a=0..10": both ends inclusive and optional.
-std::pair<std::string, symbolic::Interval> parse_variable(const std::string& word) {
-  const std::size_t equals = word.find('=');
-  const std::string name = word.substr(0, equals);
-  if (equals == std::string::npos) return {name, {}};
-  const std::string range = word.substr(equals + 1);
-  const std::size_t dots = range.find("..");
-  if (dots == std::string::npos) {
-    const symbolic::End value = parse_bound(range, word);
-    return {name, {value, value}};
-  }
-  return {name,
-          {parse_bound(std::string_view(range).substr(0, dots), word),
-           parse_bound(std::string_view(range).substr(dots + 2), word)}};
-}
-
-symbolic::Question question_of(const SimplifyOptions& options) {
-  symbolic::Question question{{}, options.assumptions, options.expression};
-  for (const std::string& word : options.variables)
-    question.variables.push_back(parse_variable(word));
-  return question;
-}
-
-symbolic::Translation translation_of(const SimplifyOptions& options) {
-  const symbolic::Question question = question_of(options);
-  if (!options.from.empty()) return translate(question, symbolic::parse_language(options.from));
-  const auto guess = symbolic::guess_language(question.text);
-  if (!guess) return {{question}, {}, {}};
-  fmt::print(stderr, "touchstone: read as {}; --from says another language\n", info(*guess).name);
-  return translate(question, *guess);
-}
 
 /// The additional members of a certified answer.
 std::string certificate_members(std::string_view line) {
@@ -145,8 +101,8 @@ int run_simplify(const SimplifyOptions& options) {
         "simplify: --var, --assume, --from, --to, --steps, --format and --html need an expression");
   if (options.jsonl) return run_jsonl(options.certify);
   if (options.replay) return run_replay(*options.replay);
-  const symbolic::Translation translation = translation_of(options);
-  for (const std::string& note : translation.notes) fmt::print(stderr, "touchstone: {}\n", note);
+  const symbolic::Translation translation =
+      asked_as_text(options.expression, options.from, options.variables, options.assumptions);
   if (options.certify || options.steps || !options.format.empty() || !options.html.empty()) {
     if (translation.questions.size() > 1)
       throw ParseError("simplify: --certify and --steps take one result; the text has several");

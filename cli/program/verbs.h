@@ -277,6 +277,17 @@ struct SimplifyOptions {
 };
 int run_simplify(const SimplifyOptions& options);
 
+struct CheckIndexOptions {
+  std::string expression, from;
+  std::vector<std::string> variables, assumptions;
+  std::string type = "int32";
+  std::string size;          // of the array: the index must be in [0, size)
+  std::string vector, lane;  // variables
+  int lanes = 32, bytes = 4, segment = 32, banks = 32;
+};
+/// What the author of a kernel asks of an index: type, bounds, vector width, segments, banks.
+int run_check_index(const CheckIndexOptions& options);
+
 struct VerifyOptions {
   std::string file;  // certificates, or answers that hold them; empty or "-": standard input
 };

@@ -1,0 +1,332 @@
+#include "touchstone/symbolic/access/access.h"
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "touchstone/base/error.h"
+#include "touchstone/symbolic/expr/evaluate.h"
+
+namespace touchstone::symbolic {
+
+namespace {
+
+using Verdict = Finding::Verdict;
+
+constexpr std::int64_t kMostPoints = 200'000, kSample = 20'000;
+
+Int power_of_two(int n) {
+  Int p = 1;
+  while (n-- > 0) p = p + p;
+  return p;
+}
+
+// Open ends are cut here for points.
+Interval cut(const Interval& range) {
+  constexpr int kReach = 1 << 20;
+  Interval r = range;
+  if (!r.lo && !r.hi) return {Int(-kReach), Int(kReach)};
+  if (!r.lo) r.lo = *r.hi - Int(kReach);
+  if (!r.hi) r.hi = *r.lo + Int(kReach);
+  return r;
+}
+
+std::string range_text(const Interval& range) {
+  return fmt::format("[{}, {}]", range.lo ? range.lo->str() : "-inf",
+                     range.hi ? range.hi->str() : "inf");
+}
+
+}  // namespace
+
+std::string point_text(const std::map<std::string, Int>& point) {
+  std::string text;
+  for (const auto& [name, value] : point)
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, value.str());
+  return text.empty() ? "every point" : text;
+}
+
+Access::Access(Question question) : question_(std::move(question)) {
+  Context context;
+  answer(question_, context);  // refuses bad texts with the place
+  index_ = parse_expr(exprs_, question_.text);
+  for (const std::string& a : question_.assumptions) conditions_.push_back(parse_expr(exprs_, a));
+  for (const auto& [name, range] : question_.variables) names_.push_back(name);
+}
+
+std::map<std::string, Int> Access::named(const Point& point) const {
+  std::map<std::string, Int> r;
+  for (std::size_t i = 0; i < names_.size(); ++i) r.emplace(names_[i], point[i]);
+  return r;
+}
+
+std::size_t Access::place_of(const std::string& variable) const {
+  const auto at = std::ranges::find(names_, variable);
+  if (at == names_.end()) throw ParseError(fmt::format("the index has no variable '{}'", variable));
+  return static_cast<std::size_t>(at - names_.begin());
+}
+
+bool Access::each_point(const std::function<bool(const Point&)>& f, const Steps& steps,
+                        bool guarded) const {
+  Evaluator conditions(exprs_, conditions_, names_);
+  const auto holds = [&](const Point& p) {
+    if (!guarded || conditions_.empty()) return true;
+    conditions.at(p);
+    return std::ranges::all_of(conditions_, [&](Expr c) {
+      const auto& value = conditions.value(c);
+      return value && !value->is_zero();
+    });
+  };
+  std::vector<Interval> box;
+  Int count = 1;
+  bool open = false;
+  for (const auto& [name, range] : question_.variables) {
+    open |= !range.lo || !range.hi;
+    box.push_back(cut(range));
+    count = count * (*box.back().hi - *box.back().lo + Int(1));
+  }
+  if (steps.step > 1) {
+    const Int step = steps.step;
+    Interval& side = box[steps.place];
+    side = {-floor_div(-*side.lo, step) * step, floor_div(*side.hi, step) * step};
+    if (*side.hi < *side.lo) return true;
+    count = 1;
+    for (std::size_t i = 0; i < box.size(); ++i)
+      count =
+          count * ((floor_div(*box[i].hi - *box[i].lo, i == steps.place ? step : Int(1))) + Int(1));
+  }
+  const auto rise = [&](std::size_t i) { return i == steps.place ? Int(steps.step) : Int(1); };
+  Point p;
+  for (const Interval& side : box) p.push_back(*side.lo);
+  if (!open && count <= Int(kMostPoints)) {
+    for (;;) {
+      if (holds(p) && !f(p)) return true;
+      std::size_t i = p.size();
+      while (i > 0 && p[i - 1] == *box[i - 1].hi) --i, p[i] = *box[i].lo;
+      if (i == 0) return true;
+      p[i - 1] += rise(i - 1);
+    }
+  }
+  // Both ends and their neighbours, the middle, and any: many faults are at an end.
+  std::mt19937_64 random(1);
+  for (std::int64_t n = 0; n < kSample; ++n) {
+    for (std::size_t i = 0; i < p.size(); ++i) {
+      const Int size = floor_div(*box[i].hi - *box[i].lo, rise(i)) + Int(1);
+      const auto below = [&](std::uint64_t n) {
+        return floor_mod(Int(static_cast<std::int64_t>(n >> 2)), size) * rise(i);
+      };
+      const std::uint64_t kind = random() % 8;
+      p[i] = kind < 3   ? *box[i].hi - below(random() % 12)
+             : kind < 5 ? *box[i].lo + below(random() % 12)
+                        : *box[i].lo + below(random());
+    }
+    if (n == 0)
+      for (std::size_t i = 0; i < p.size(); ++i) p[i] = *box[i].hi;
+    if (holds(p) && !f(p)) return false;
+  }
+  return false;
+}
+
+// Is a part within an interval?
+Finding Access::within(const Question& question, Expr part, const Interval& wanted,
+                       bool guarded) const {
+  const std::string text = render(exprs_, part);
+  Question of_part = question;
+  of_part.text = text;
+  Context context;
+  const Interval range = answer(of_part, context).bounds;
+  const auto inside = [&](const Int& v) { return v >= *wanted.lo && v <= *wanted.hi; };
+  Finding r;
+  r.what = fmt::format("{} is in {}", text, range_text(range));
+  if (range.lo && range.hi && inside(*range.lo) && inside(*range.hi)) {
+    r.verdict = Verdict::Yes;
+    return r;
+  }
+  Evaluator evaluator(exprs_, {part}, names_);
+  const bool all = each_point(
+      [&](const Point& p) {
+        evaluator.at(p);
+        const auto& value = evaluator.value(part);
+        if (!value || inside(*value)) return true;
+        r.verdict = Verdict::No;
+        r.at = named(p);
+        r.what = fmt::format("{} is {} at {}", text, value->str(), point_text(r.at));
+        return false;
+      },
+      {}, guarded);
+  if (r.verdict != Verdict::No && all) {
+    r.verdict = Verdict::Yes;
+    r.what = fmt::format("{} stays in {} at every point", text, range_text(wanted));
+  }
+  return r;
+}
+
+Finding Access::fits(int bits, bool is_signed) const {
+  const Int half = power_of_two(is_signed ? bits - 1 : bits);
+  const Interval type = is_signed ? Interval{-half, half - 1} : Interval{Int(0), half - 1};
+  Finding open{
+      Verdict::Yes, fmt::format("every part fits {}int{}", is_signed ? "" : "u", bits), {}};
+  for (const Expr part : exprs_.parts(index_)) {
+    const Finding r = within(question_, part, type, true);
+    if (r.verdict == Verdict::No) return r;
+    if (r.verdict == Verdict::Open && open.verdict == Verdict::Yes) open = r;
+  }
+  return open;
+}
+
+Finding Access::inside(const Int& size) const {
+  return within(question_, index_, {Int(0), size - 1}, true);
+}
+
+Finding Access::inside_unguarded(const Int& size) const {
+  Question free = question_;
+  free.assumptions.clear();
+  return within(free, index_, {Int(0), size - 1}, false);
+}
+
+Finding Access::vector(const std::string& variable, int width) const {
+  const std::size_t place = place_of(variable);
+  const Interval& range = question_.variables[place].second;
+  // With variable = width * u, u an integer, and k from 0 to width - 1.
+  Exprs e;
+  const Expr whole = parse_expr(e, question_.text);
+  const auto moved = [&](int k) {
+    const Expr at =
+        e.apply(ExprOp::Add,
+                {e.apply(ExprOp::Mul, {e.variable(variable), e.constant(width)}), e.constant(k)});
+    return e.substitute(whole, {{variable, at}});
+  };
+  Question groups = question_;
+  Interval& of_group = groups.variables[place].second;
+  of_group = {range.lo ? End(-floor_div(-*range.lo, width)) : End(),
+              range.hi ? End(floor_div(*range.hi + 1, width) - 1) : End()};
+  Finding r;
+  if (of_group.lo && of_group.hi && *of_group.hi < *of_group.lo) {
+    r.what = fmt::format("{} has fewer than {} values", variable, width);
+    return r;
+  }
+  std::vector<std::string> assumptions;
+  for (const std::string& a : question_.assumptions)  // the guard must hold for the whole group
+    for (const int k : {0, width - 1}) {
+      const Expr at =
+          e.apply(ExprOp::Add,
+                  {e.apply(ExprOp::Mul, {e.variable(variable), e.constant(width)}), e.constant(k)});
+      assumptions.push_back(render(e, e.substitute(parse_expr(e, a), {{variable, at}})));
+    }
+  groups.assumptions = assumptions;
+  const auto is = [&](const std::string& text, const Int& value) {
+    Question q = groups;
+    q.text = text;
+    Context context;
+    return answer(q, context).bounds == Interval::point(value);
+  };
+  const std::string first = render(e, moved(0));
+  bool proved = is(fmt::format("({})%{}", first, width), 0);
+  for (int k = 1; k < width && proved; ++k)
+    proved = is(fmt::format("({}) - ({})", render(e, moved(k)), first), k);
+  if (proved) {
+    r.verdict = Verdict::Yes;
+    r.what = fmt::format("{} neighbours along {} are consecutive and aligned", width, variable);
+    return r;
+  }
+  Evaluator evaluator(exprs_, {index_}, names_);
+  const auto value = [&](const Point& p) {
+    evaluator.at(p);
+    return evaluator.value(index_);
+  };
+  const bool all = each_point(
+      [&](const Point& p) {
+        if (range.hi && p[place] + Int(width - 1) > *range.hi) return true;
+        const auto start = value(p);
+        if (!start) return true;
+        const auto fail = [&](const std::string& why) {
+          r.verdict = Verdict::No;
+          r.at = named(p);
+          r.what = fmt::format("{} at {}", why, point_text(r.at));
+          return false;
+        };
+        if (!floor_mod(*start, width).is_zero())
+          return fail(
+              fmt::format("the first address {} is no multiple of {}", start->str(), width));
+        Point q = p;
+        for (int k = 1; k < width; ++k) {
+          q[place] = p[place] + Int(k);
+          const auto next = value(q);
+          if (next && *next != *start + Int(k))
+            return fail(fmt::format("neighbour {} is at {}, not {},", k, next->str(),
+                                    (*start + Int(k)).str()));
+        }
+        return true;
+      },
+      {place, width});
+  if (r.verdict != Verdict::No) {
+    r.verdict = all ? Verdict::Yes : Verdict::Open;
+    r.what = fmt::format("{} neighbours along {} are consecutive and aligned at all points tried",
+                         width, variable);
+  }
+  return r;
+}
+
+WarpFinding Access::warps(const std::string& lane, int lanes,
+                          const std::function<std::int64_t(const std::vector<Int>&)>& cost) const {
+  const std::size_t place = place_of(lane);
+  const Interval& range = question_.variables[place].second;
+  std::vector<Expr> all = conditions_;
+  all.push_back(index_);
+  Evaluator evaluator(exprs_, all, names_);
+  WarpFinding r;
+  bool found = false;
+  r.all = each_point(
+      [&](const Point& p) {
+        Point q = p;
+        std::vector<Int> addresses;
+        for (int k = 0; k < lanes; ++k) {
+          q[place] = p[place] + Int(k);
+          if (range.hi && q[place] > *range.hi) break;
+          evaluator.at(q);
+          const bool active = std::ranges::all_of(conditions_, [&](Expr c) {
+            const auto& value = evaluator.value(c);
+            return value && !value->is_zero();
+          });
+          if (const auto& value = evaluator.value(index_); active && value)
+            addresses.push_back(*value);
+        }
+        if (addresses.empty()) return true;
+        const std::int64_t now = cost(addresses);
+        if (!found || now > r.worst) r.worst = now, r.at = named(p);
+        if (!found || now < r.best) r.best = now;
+        found = true;
+        return true;
+      },
+      {place, lanes});
+  if (!found) throw Error(fmt::format("no warp: no value of {} is a multiple of {}", lane, lanes));
+  return r;
+}
+
+WarpFinding Access::segments(const std::string& lane, int lanes, int bytes, int segment) const {
+  return warps(lane, lanes, [&](const std::vector<Int>& addresses) {
+    std::set<Int> touched;
+    for (const Int& a : addresses) {
+      const Int first = floor_div(a * bytes, segment),
+                last = floor_div(a * bytes + Int(bytes - 1), segment);
+      for (Int s = first; s <= last; s += 1) touched.insert(s);
+    }
+    return std::ssize(touched);
+  });
+}
+
+WarpFinding Access::bank_conflicts(const std::string& lane, int lanes, int bytes, int banks) const {
+  return warps(lane, lanes, [&](const std::vector<Int>& addresses) {
+    std::map<Int, std::set<Int>> words;  // by bank
+    constexpr int kWord = 4;
+    for (const Int& a : addresses) {
+      const Int first = floor_div(a * bytes, kWord),
+                last = floor_div(a * bytes + Int(bytes - 1), kWord);
+      for (Int w = first; w <= last; w += 1) words[floor_mod(w, banks)].insert(w);
+    }
+    std::int64_t most = 0;
+    for (const auto& [bank, of] : words) most = std::max(most, std::ssize(of));
+    return most;
+  });
+}
+
+}  // namespace touchstone::symbolic
