@@ -281,6 +281,17 @@ Quotient LanguageReader::binary(int act, const Quotient& a, const Quotient& b, s
   const bool divides =
       act == kFloor || act == kTrunc || act == kCeil || act == kFloorMod || act == kTruncMod;
   if (divides && e.is_constant(y, 0)) fail_division(s_->text(), at);
+  // Halide's remainder is never negative, its quotient goes with it.
+  if (language_ == Language::Halide && (act == kFloor || act == kFloorMod)) {
+    const Interval range = d_.bits.bounds(y);
+    if (range.at_most(-1)) {
+      const Expr size = e.apply(ExprOp::Neg, {y});
+      if (act == kFloorMod) return plain(e.apply(ExprOp::Mod, {x, size}));
+      return plain(e.apply(ExprOp::Neg, {e.apply(ExprOp::Div, {x, size})}));
+    }
+    if (!range.at_least(1))
+      s_->fail(at, "the sign of the divisor is unknown; give its variables ranges");
+  }
   return plain(at_place(at, [&]() -> Expr {
     switch (act) {
       case kOr:
@@ -352,7 +363,7 @@ Quotient LanguageReader::with_methods(Quotient value) {
     s_->take();
     const Scanner::Token method = s_->expect(Scanner::Kind::Name, "a method");
     if (!s_->now().is("(")) s_->fail(at, fmt::format("no member \"{}\" of a number", method.text));
-    value = call(method, method.text, value);
+    value = call(method, value);
   }
   return value;
 }
@@ -380,36 +391,35 @@ Quotient LanguageReader::primary() {
 
 Quotient LanguageReader::name() {
   const Scanner::Token first = s_->take();
-  std::size_t end = s_->end();
   Scanner::Token last = first;
-  const auto spelled = [&] { return s_->text().substr(first.at, end - first.at); };
+  std::string spelled(first.text);
   for (;;) {  // a.b, a::b, a->b, shape[0]
     const Scanner::Token join = s_->now();
     if (join.is(".") || join.is("::") || join.is("->")) {
       s_->take();
       const Scanner::Token member = s_->expect(Scanner::Kind::Name, "a name");
-      const bool module = std::ranges::find(kModules, spelled()) != std::end(kModules);
+      const bool module = std::ranges::find(kModules, spelled) != std::end(kModules);
       if (join.is(".") && s_->now().is("(") && !module)
-        return with_methods(call(member, member.text, plain(variable(spelled(), first.at))));
+        return with_methods(call(member, plain(variable(spelled, first.at))));
       last = member;
-      end = s_->end();
+      spelled += std::string(join.text) + std::string(member.text);
     } else if (join.is("[")) {
       s_->take();
-      s_->expect(Scanner::Kind::Number, "a number: an element of an array is unknown");
+      const auto index =
+          s_->expect(Scanner::Kind::Number, "a number: an element of an array is unknown");
       s_->expect("]");
-      end = s_->end();
+      spelled += fmt::format("[{}]", index.value.str());
     } else {
       break;
     }
   }
-  const std::string_view text = spelled();
   const bool templated =
       s_->now().is("<") && (last.text == "static_cast" || last.text == "Int" || last.text == "C" ||
                             last.text == "min" || last.text == "max");
-  if (s_->now().is("(") || templated) return call(last, text, std::nullopt);
-  if (text == "True" || text == "true") return plain(d_.exprs.constant(1));
-  if (text == "False" || text == "false") return plain(d_.exprs.constant(0));
-  return plain(variable(text, first.at));
+  if (s_->now().is("(") || templated) return call(last, std::nullopt);
+  if (spelled == "True" || spelled == "true") return plain(d_.exprs.constant(1));
+  if (spelled == "False" || spelled == "false") return plain(d_.exprs.constant(0));
+  return plain(variable(spelled, first.at));
 }
 
 Expr LanguageReader::variable(std::string_view spelled, std::size_t at) {
@@ -417,9 +427,11 @@ Expr LanguageReader::variable(std::string_view spelled, std::size_t at) {
   if (const auto known = bound_.find(name); known != bound_.end()) return known->second;
   if (is_reserved(name) || infix_of(language_, {Scanner::Kind::Name, spelled, at, {}}))
     s_->fail(at, fmt::format("\"{}\" is an operator, not a name", spelled));
-  for (const Builtin& b : kBuiltins)
-    if (name.starts_with(b.prefix)) return d_.variable(spelled, {Int(b.low), Int(b.high)});
-  return d_.variable(spelled);
+  return at_place(at, [&] {
+    for (const Builtin& b : kBuiltins)
+      if (name.starts_with(b.prefix)) return d_.variable(spelled, {Int(b.low), Int(b.high)});
+    return d_.variable(spelled);
+  });
 }
 
 std::vector<Quotient> LanguageReader::arguments() {
@@ -458,8 +470,7 @@ Quotient LanguageReader::piecewise(std::size_t at) {
   return plain(result);
 }
 
-Quotient LanguageReader::call(const Scanner::Token& name, std::string_view spelled,
-                              std::optional<Quotient> receiver) {
+Quotient LanguageReader::call(const Scanner::Token& name, std::optional<Quotient> receiver) {
   Exprs& e = d_.exprs;
   std::optional<std::string> type_name;
   if (s_->take("<")) {  // Int<8>{}, static_cast<int>(x), min<int>(a, b)
@@ -499,21 +510,16 @@ Quotient LanguageReader::call(const Scanner::Token& name, std::string_view spell
     const auto to = type_of(type_name ? std::string_view(*type_name) : name.text);
     if (to && args.size() == 1)
       return plain(cast(arg(0), type_name ? *type_name : name.text, name.at));
-    std::string as_name(name.text);
-    bool numbers = true;
-    for (const Quotient& a : args) {
-      numbers = numbers && e.is_constant(a.num);
-      if (numbers) as_name += "_" + e.value(a.num).str();
+    if (args.size() == 1 && e.is_constant(args[0].num)) {
+      const std::string as_name = fmt::format("{}({})", name.text, e.value(args[0].num).str());
+      for (const Builtin& b : kBuiltins)
+        if (identifier_of(as_name).starts_with(b.prefix)) return plain(variable(as_name, name.at));
     }
-    for (const Builtin& b : kBuiltins)
-      if (numbers && as_name.starts_with(b.prefix))
-        return plain(d_.variable(s_->text().substr(name.at, s_->end() - name.at),
-                                 {Int(b.low), Int(b.high)}));
     s_->fail(
         name.at,
         fmt::format("unknown function \"{}\"; known: min, max, where, floordiv, ceildiv, mod, abs, "
                     "clamp and their other names (docs/notations.md)",
-                    spelled));
+                    name.text));
   }
   if (args.size() < row->least || args.size() > row->most)
     s_->fail(name.at, fmt::format("{} takes {} argument{}, found {}", name.text, row->least,
@@ -617,7 +623,7 @@ std::optional<std::string> LanguageReader::type() {
       }
       continue;
     }
-    if (!none && !known) break;
+    if ((!none && !known) || d_.has(t.text) || bound_.contains(t.text)) break;
     any = true;
     unsigned_word |= t.text == "unsigned";
     if (known && (kind.empty() || known->bits != 32 || kind == "unsigned" || kind == "signed"))
@@ -677,8 +683,8 @@ std::optional<Expr> LanguageReader::statement(std::string_view text, const State
   if (s_->now().kind == Scanner::Kind::End) return std::nullopt;
   s_->take("return");
   const std::size_t type_at = s_->now().at;
-  std::optional<std::string> declared = type();
-  if (declared && s_->now().is("(")) {  // int(x), not a declaration
+  std::optional<std::string> declared = language_ == Language::C ? type() : std::nullopt;
+  if (declared && s_->now().kind != Scanner::Kind::Name) {  // int(x), or a variable u8
     s_->back_to({Scanner::Kind::Name, "", type_at, {}});
     declared.reset();
   }
@@ -747,6 +753,7 @@ void LanguageReader::affine() {
     s_->expect("->");
   s_->expect("(");
   const std::vector<Expr> all = list(")");
+  if (all.empty() && !set) s_->fail("a map without results");
   s_->expect(">");
   Exprs& e = d_.exprs;
   if (!set)

@@ -16,8 +16,10 @@ class Draft {
   Draft(const Draft&) = delete;
   Draft& operator=(const Draft&) = delete;
 
-  /// The variable of a name in the text; declares it, with `range` unless it is given.
+  /// The variable of a name in the text; declares it, with `range` unless it is given. Throws Error
+  /// if another name has the same identifier.
   Expr variable(std::string_view spelled, const Interval& range = {});
+  bool has(std::string_view spelled);
   /// Narrows the range of a variable.
   void bound(const std::string& name, const Interval& range);
   /// Takes a condition for granted: a range of one variable narrows it, another is an assumption.
@@ -32,7 +34,9 @@ class Draft {
   Bits bits;
 
  private:
-  std::map<std::string, std::string> spelled_;
+  std::vector<std::pair<std::string, Interval>>::iterator declared(const std::string& name);
+
+  std::map<std::string, std::string> spelled_;  // by identifier
   std::vector<std::string> notes_;
 };
 
@@ -71,8 +75,7 @@ class LanguageReader {
   Quotient prefix();
   Quotient primary();
   Quotient name();
-  Quotient call(const Scanner::Token& name, std::string_view spelled,
-                std::optional<Quotient> receiver);
+  Quotient call(const Scanner::Token& name, std::optional<Quotient> receiver);
   Quotient with_methods(Quotient value);
   Quotient binary(int act, const Quotient& a, const Quotient& b, std::size_t at);
   Expr variable(std::string_view spelled, std::size_t at);

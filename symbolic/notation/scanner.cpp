@@ -19,6 +19,10 @@ bool digit(char c) { return c >= '0' && c <= '9'; }
 constexpr std::string_view kSymbols[] = {">>>", "<<", ">>", "&&", "||", "==", "!=", "<=",
                                          ">=",  "//", "**", "->", "::", "+=", "-=", "*="};
 
+constexpr std::string_view kSuffixes[] = {"u",   "l",   "ul",  "lu",  "ll",    "ull",  "llu",
+                                          "z",   "uz",  "zu",  "i8",  "u8",    "i16",  "u16",
+                                          "i32", "u32", "i64", "u64", "usize", "isize"};
+
 bool is_c(Language l) { return l == Language::C || l == Language::Halide || l == Language::Cute; }
 
 }  // namespace
@@ -145,6 +149,8 @@ Scanner::Token Scanner::read_number(std::size_t at) {
     if (base != 10) value = value * base + place(c);
   }
   if (digits.empty()) fail(at, "a number without digits");
+  if (base == 10 && digits[0] == '0' && digits.find_first_not_of('0') != digits.npos)
+    fail(at, "a number that begins with 0, octal in C; write 0o17 or the decimal number");
   if (base == 10) {
     const std::size_t zeros = std::min(digits.find_first_not_of('0'), digits.size() - 1);
     value = Int::from_digits(std::string_view(digits).substr(zeros));
@@ -154,8 +160,9 @@ Scanner::Token Scanner::read_number(std::size_t at) {
   std::size_t end = i;
   while (end < to_ && (letter(text_[end]) || digit(text_[end]))) ++end;
   const std::string_view suffix = text_.substr(i, end - i);
-  const bool of_c =
-      is_c(language_) && suffix.find_first_not_of("uUlLzZi0123456789_sSe") == suffix.npos;
+  std::string lower;
+  for (const char c : suffix) lower += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  const bool of_c = is_c(language_) && std::ranges::find(kSuffixes, lower) != std::end(kSuffixes);
   if (!suffix.empty() && !of_c && language_ != Language::Isl)
     fail(at, fmt::format("\"{}\" is no number; a name must not begin with a digit",
                          text_.substr(at, end - at)));

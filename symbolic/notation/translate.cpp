@@ -67,18 +67,26 @@ std::string identifier_of(std::string_view spelled) {
   return name;
 }
 
+std::vector<std::pair<std::string, Interval>>::iterator Draft::declared(const std::string& name) {
+  return std::ranges::find(scope.variables, name, &std::pair<std::string, Interval>::first);
+}
+
+bool Draft::has(std::string_view spelled) {
+  return declared(identifier_of(spelled)) != scope.variables.end();
+}
+
 Expr Draft::variable(std::string_view spelled, const Interval& range) {
   const std::string name = identifier_of(spelled);
-  if (name != spelled) spelled_.emplace(name, spelled);
-  const auto known =
-      std::ranges::find(scope.variables, name, &std::pair<std::string, Interval>::first);
-  if (known == scope.variables.end()) scope.variables.emplace_back(name, range);
+  const auto [known, is_new] = spelled_.emplace(name, spelled);
+  if (!is_new && known->second != spelled)
+    throw Error(
+        fmt::format("{} and {} would both be {}; rename one", known->second, spelled, name));
+  if (declared(name) == scope.variables.end()) scope.variables.emplace_back(name, range);
   return exprs.variable(name);
 }
 
 void Draft::bound(const std::string& name, const Interval& range) {
-  const auto known =
-      std::ranges::find(scope.variables, name, &std::pair<std::string, Interval>::first);
+  const auto known = declared(name);
   if (known == scope.variables.end()) return;
   Interval& own = known->second;
   if (range.lo && (!own.lo || *own.lo < *range.lo)) own.lo = range.lo;
@@ -113,7 +121,8 @@ void Draft::note(const std::string& text) {
 
 Translation Draft::finished() const {
   Translation t;
-  t.spelled = spelled_;
+  for (const auto& [name, spelled] : spelled_)
+    if (name != spelled) t.spelled.emplace(name, spelled);
   t.notes = notes_;
   for (const Expr r : results)
     t.questions.push_back({scope.variables, scope.assumptions, bits.text(r)});
@@ -123,13 +132,9 @@ Translation Draft::finished() const {
 Translation translate(const Question& given, Language from) {
   if (from == Language::Touchstone) return {{given}, {}, {}};
   Question scope;
-  std::vector<std::string> spelled;
-  for (const auto& [name, range] : given.variables) {
+  for (const auto& [name, range] : given.variables)
     scope.variables.emplace_back(identifier_of(name), range);
-    spelled.push_back(name);
-  }
   Draft draft(std::move(scope));
-  for (const std::string& name : spelled) draft.variable(name);
   LanguageReader reader(draft,
                         from == Language::Cute || from == Language::Triton ? Language::C : from);
   for (std::size_t i = 0; i < given.assumptions.size(); ++i) try {

@@ -146,6 +146,10 @@ def test_python_has_its_own_values_and_every_language_returns():
     ("int row = t / 32; const int col = t % 32; return row * 64 + col;", "c", {"t": 70}, 134),
     ("row = t // 32\ncol = t % 32\nrow*64 + col", "python", {"t": 70}, 134),
     ("(x < 3).where(x, 7) + np.maximum(y, 2)", "python", {"x": 3, "y": 1}, 9),
+    ("i8 + 1", "c", {"i8": 4}, 5),
+    ("ModularIndexing(i8, 4, 2) + i8*u32", "sympy", {"i8": 4, "u32": 3}, 13),
+    ("x / -3 * 10 + x % -3", "halide", {"x": -7}, 32),
+    ("0xFFu + 0b11 + 0o17 + 1'000", "c", {}, 255 + 3 + 15 + 1000),
     ("2**k * (n >> k)", "python", {"k": 2, "n": 15}, 12),
 ])
 def test_texts_people_write(text, language, at, want):
@@ -198,7 +202,9 @@ def test_what_is_refused_says_why():
                                 ("foo(x)", "c", "unknown function"), ("x/4", "sympy", "floor"), ("(x", "c", "expected"),
                                 ("x < y < 3", "c", "&&"), ("1 << x", "c", "range"), ("x", "basic", "known: touchstone"),
                                 ("(2,3):(1)", "cute", "parentheses"), ("lane=3 -> (1)", "triton", "power of two"),
-                                ("3.5*x", "c", "integers"), ("(" * 5000 + "x", "c", "nested"), ("x % 0", "c", "zero")]:
+                                ("3.5*x", "c", "integers"), ("(" * 5000 + "x", "c", "nested"), ("x % 0", "c", "zero"),
+                                ("010 + x", "c", "octal"), ("1e3", "c", "begin"), ("a.b + a_b", "c", "rename"),
+                                ("x / y", "halide", "sign"), ("affine_map<(i) -> ()>", "mlir", "results")]:
         with pytest.raises(ValueError, match=why):
             read(text, language)
     for node, language, why in [(where(x < 3, x, 4*x), "mlir", "no word"), (x // Variable("n"), "c", "negative"),
