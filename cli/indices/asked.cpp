@@ -47,7 +47,7 @@ symbolic::Translation asked_as_text(const std::string& expression, const std::st
   else if ((language = symbolic::guess_language(expression)))
     fmt::print(stderr, "touchstone: read as {}; --from says another language\n",
                info(*language).name);
-  if (!language) return {{question}, {}, {}};
+  if (!language) return translate(question, symbolic::Language::Touchstone);
   symbolic::Translation r = translate(question, *language);
   for (const std::string& note : r.notes) fmt::print(stderr, "touchstone: {}\n", note);
   return r;

@@ -68,6 +68,21 @@ int run_check_index(const CheckIndexOptions& o) {
           access.inside_unguarded(size).verdict == Finding::Verdict::Yes)
         fmt::print("{:8} {}\n", "", dim("the assumptions are not needed for it"));
     }
+    if (!o.same.empty()) {
+      symbolic::Question other = question;
+      other.text = o.same;
+      const symbolic::Translation second = symbolic::translate(other, asked.language);
+      if (second.questions.size() != 1 || asked.questions.size() != 1)
+        throw ParseError("--same compares texts with one result");
+      report.add("same", Access(second.questions[0]).same_as(question.text));
+    }
+    if (o.image) {
+      report.add("distinct", access.distinct());
+      if (const auto image = access.image())
+        fmt::print("{:8} {} points, {} indices from {} to {}{}\n", "image", image->points,
+                   image->indices, image->least.str(), image->largest.str(),
+                   image->is_permutation() ? ": a permutation" : "");
+    }
     if (!o.vector.empty()) {
       int width = 1;
       std::string why;

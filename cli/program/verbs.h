@@ -282,6 +282,8 @@ struct CheckIndexOptions {
   std::vector<std::string> variables, assumptions;
   std::string type = "int32";
   std::string size;          // of the array: the index must be in [0, size)
+  std::string same;          // another index
+  bool image = false;        // distinct indices, permutation
   std::string vector, lane;  // variables
   int lanes = 32, bytes = 4, segment = 32, banks = 32;
 };

@@ -183,6 +183,69 @@ Finding Access::inside_unguarded(const Int& size) const {
   return within(free, index_, {Int(0), size - 1}, false);
 }
 
+Finding Access::same_as(const std::string& text) const {
+  Question difference = question_;
+  Exprs e;
+  const Expr a = parse_expr(e, question_.text), b = parse_expr(e, text);
+  difference.text = render(e, e.apply(ExprOp::Sub, {a, b}));
+  Access minus(difference);
+  Finding r = minus.within(difference, minus.index_, Interval::point(0), true);
+  if (r.verdict == Verdict::Yes) r.what = "the same at every point";
+  if (r.verdict == Verdict::No) {
+    const Expr own = parse_expr(minus.exprs_, question_.text),
+               other = parse_expr(minus.exprs_, text);
+    Evaluator both(minus.exprs_, {own, other}, names_);
+    Point p;
+    for (const std::string& name : names_) p.push_back(r.at.at(name));
+    both.at(p);
+    r.what = fmt::format("{} and {} at {}", both.value(own)->str(), both.value(other)->str(),
+                         point_text(r.at));
+  }
+  return r;
+}
+
+Finding Access::distinct() const {
+  Evaluator evaluator(exprs_, {index_}, names_);
+  std::map<Int, Point> seen;
+  Finding r;
+  const bool all = each_point(
+      [&](const Point& p) {
+        evaluator.at(p);
+        const auto& value = evaluator.value(index_);
+        if (!value) return true;
+        const auto [first, is_new] = seen.emplace(*value, p);
+        if (is_new || first->second == p) return true;
+        r.verdict = Verdict::No;
+        r.at = named(p);
+        r.what = fmt::format("both {} and {} have {}", point_text(named(first->second)),
+                             point_text(r.at), value->str());
+        return false;
+      },
+      {});
+  if (r.verdict == Verdict::No) return r;
+  if (all) r.verdict = Verdict::Yes;
+  r.what = fmt::format("{} points have different indices", seen.size());
+  return r;
+}
+
+std::optional<Access::Image> Access::image() const {
+  Evaluator evaluator(exprs_, {index_}, names_);
+  std::set<Int> seen;
+  Image r;
+  const bool all = each_point(
+      [&](const Point& p) {
+        evaluator.at(p);
+        if (const auto& value = evaluator.value(index_)) seen.insert(*value), ++r.points;
+        return true;
+      },
+      {});
+  if (!all || seen.empty()) return std::nullopt;
+  r.indices = std::ssize(seen);
+  r.least = *seen.begin();
+  r.largest = *seen.rbegin();
+  return r;
+}
+
 Finding Access::vector(const std::string& variable, int width) const {
   const std::size_t place = place_of(variable);
   const Interval& range = question_.variables[place].second;

@@ -40,6 +40,21 @@ class Access {
   Finding inside(const Int& size) const;
   /// Without the assumptions, too? Yes: they are redundant as a guard.
   Finding inside_unguarded(const Int& size) const;
+  /// Is another index, over the same variables, the same at every point?
+  Finding same_as(const std::string& text) const;
+  /// Do different points have different indices? No: `what` has the second point. Decided only if
+  /// all points can be tried.
+  Finding distinct() const;
+  /// How many points and how many different indices there are, the least and the largest of them;
+  /// nullopt if not all points can be tried. A permutation of 0 .. points - 1 has as many of each.
+  struct Image {
+    std::int64_t points = 0, indices = 0;
+    Int least{}, largest{};
+    bool is_permutation() const {
+      return points == indices && least.is_zero() && largest == Int(points - 1);
+    }
+  };
+  std::optional<Image> image() const;
   /// Are `width` neighbours along a variable, from a multiple of width, consecutive and the first a
   /// multiple of width?
   Finding vector(const std::string& variable, int width) const;

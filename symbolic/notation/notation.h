@@ -67,6 +67,7 @@ std::optional<Language> guess_language(std::string_view text);
 
 /// What a text in another language asks, in the project's own notation.
 struct Translation {
+  Language language = Language::Touchstone;
   /// One for each result, as of an affine_map. Variables that the text bounds have its bounds,
   /// unless they are given; its conditions are assumptions.
   std::vector<Question> questions;

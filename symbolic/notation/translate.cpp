@@ -130,7 +130,7 @@ Translation Draft::finished() const {
 }
 
 Translation translate(const Question& given, Language from) {
-  if (from == Language::Touchstone) return {{given}, {}, {}};
+  if (from == Language::Touchstone) return {from, {given}, {}, {}};
   Question scope;
   for (const auto& [name, range] : given.variables)
     scope.variables.emplace_back(identifier_of(name), range);
@@ -151,7 +151,9 @@ Translation translate(const Question& given, Language from) {
       read_memref(draft, given.text);
     else
       reader.read(given.text);
-    return draft.finished();
+    Translation r = draft.finished();
+    r.language = from;
+    return r;
   } catch (const Error& e) {
     throw ParseError(fmt::format("in ({}): {}", info(from).name, e.what()));
   }

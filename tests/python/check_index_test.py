@@ -55,14 +55,22 @@ def test_a_drawn_index(index):
     text, guard, size = drawn(rng), rng.choice(["t >= 0", "t < 40", "t + r < 50"]), rng.choice([64, 100, 400])
     bytes_of = rng.choice([1, 2, 4, 8])
     code, out = run(text, "--var", "t=0..63", "--var", "r=0..5", "--assume", guard, "--type", "int8", "--size", str(size),
-                    "--vector", "t", "--lane", "t", "--bytes", str(bytes_of))
+                    "--image", "--same", f"{text} + (t == 60)*r", "--vector", "t", "--lane", "t", "--bytes", str(bytes_of))
     code_of = {part: compile(part, "index", "eval") for part in parts(text)}
     value = {part: [eval(c, {}, p) for p in points(guard)] for part, c in code_of.items()}
     fits = all(-128 <= v <= 127 for values in value.values() for v in values)
     inside = all(0 <= v < size for v in value[text])
     assert re.search(r"^int8 +(yes|no)", out, re.M)[1] == ("yes" if fits else "no"), (text, out)
     assert re.search(r"^bounds +(yes|no)", out, re.M)[1] == ("yes" if inside else "no"), (text, out)
-    assert code == (0 if fits and inside else 1)
+    same = not any(eval(guard, {}, {"t": 60, "r": r}) for r in range(1, 6))
+    assert re.search(r"^same +(yes|no)", out, re.M)[1] == ("yes" if same else "no"), (text, out)
+    distinct = len(set(value[text])) == len(value[text])
+    assert re.search(r"^distinct +(yes|no)", out, re.M)[1] == ("yes" if distinct else "no"), (text, out)
+    found = re.search(r"^image +(\d+) points, (\d+) indices from (-?\d+) to (-?\d+)(: a permutation)?$", out, re.M)
+    assert [int(n) for n in found.groups()[:4]] == [len(value[text]), len(set(value[text])), min(value[text]),
+                                                    max(value[text])]
+    assert (found[5] is not None) == (sorted(value[text]) == list(range(len(value[text]))))
+    assert code == (0 if fits and inside and same and distinct else 1)
     for part, shown, r, t in re.findall(r"^(?:int8|bounds) +no (.*) is (-?\d+) at r = (\d+), t = (\d+)", out, re.M):
         point = {"t": int(t), "r": int(r)}
         assert eval(part, {}, point) == int(shown) and eval(guard, {}, point), (text, out)
