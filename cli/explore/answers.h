@@ -21,6 +21,10 @@ using Json = nlohmann::ordered_json;
 std::string text_in(const Json& question, const char* name);
 std::vector<std::string> texts_in(const Json& question, const char* name);  // [] where missing
 
+/// {"ask":"translate","from":"c","in":"x >> 2","assume":[]}: the text in the project's notation:
+/// `results`, one or more, with `vars`, `assume` and `notes` of what is taken for granted.
+Json translate_answer(const Json& question);
+
 /// {"ask":"steps","vars":{"x":[0,99]},"assume":[],"in":"x//4*4 + x%4"}: the derivation. `given`
 /// holds bounds and assumptions; `steps`, in order, each have the whole `before` and `after` as
 /// [left, changed, right], the `rule` and its `law`, `bindings`, `facts`; then follow `result` and

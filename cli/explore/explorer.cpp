@@ -45,6 +45,7 @@ struct Explorer::State {
   }
 
   Json made(const std::string& ask, const Json& question, std::string_view line) {
+    if (ask == "translate") return translate_answer(question);
     if (ask == "steps") return steps_answer(line);
     if (ask == "values") return values_answer(question);
     if (ask == "prove") return prove_answer(question);
@@ -52,8 +53,8 @@ struct Explorer::State {
     if (ask == "view") return view_answer(question);
     if (ask == "kernel") return kernel_answer(run_of(question), profile_in(question));
     if (ask == "element") return element_answer(run_of(question), question, profile_in(question));
-    constexpr std::string_view kAsks[] = {"simplify", "merge", "steps",  "values", "prove",
-                                          "rules",    "view",  "kernel", "element"};
+    constexpr std::string_view kAsks[] = {"simplify", "merge", "translate", "steps",  "values",
+                                          "prove",    "rules", "view",      "kernel", "element"};
     throw ParseError(fmt::format("there is no question '{}'{}; known: {}", ask,
                                  did_you_mean(ask, kAsks), fmt::join(kAsks, ", ")));
   }

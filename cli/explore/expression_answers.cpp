@@ -3,9 +3,10 @@
 #include "touchstone/base/suggest.h"
 #include "touchstone/cli/explore/answers.h"
 #include "touchstone/prove/search.h"
-#include "touchstone/symbolic/notation/jsonl.h"
 #include "touchstone/symbolic/certificate/certify.h"
 #include "touchstone/symbolic/certificate/step_words.h"
+#include "touchstone/symbolic/notation/jsonl.h"
+#include "touchstone/symbolic/notation/notation.h"
 #include "touchstone/symbolic/rules/rules.h"
 
 namespace touchstone::explore {
@@ -54,6 +55,21 @@ Json json_of(const Int& value) {
 }
 
 }  // namespace
+
+Json translate_answer(const Json& question) {
+  const symbolic::Translation t =
+      symbolic::translate({{}, texts_in(question, "assume"), text_in(question, "in")},
+                          symbolic::parse_language(text_in(question, "from")));
+  Json results = Json::array(), variables = Json::object();
+  const auto end = [](const symbolic::End& e) { return e ? json_of(*e) : Json(); };
+  for (const symbolic::Question& q : t.questions) results.push_back(q.text);
+  for (const auto& [name, range] : t.questions.at(0).variables)
+    variables[name] = {end(range.lo), end(range.hi)};
+  return {{"results", std::move(results)},
+          {"vars", std::move(variables)},
+          {"assume", t.questions[0].assumptions},
+          {"notes", t.notes}};
+}
 
 Json steps_answer(std::string_view line) {
   const symbolic::Question q = symbolic::read_question(line);

@@ -34,6 +34,16 @@ TEST(Explorer, StepsAreAnUnbrokenChainFromTheTextToTheResult) {
   EXPECT_GE(d["steps"].size(), 2U);
 }
 
+TEST(Explorer, TextsInOtherLanguagesAreTranslated) {
+  const Json t =
+      ask(R"({"ask":"translate","from":"c","in":"threadIdx.x >> 2","assume":["threadIdx.x < n"]})");
+  EXPECT_EQ(t["results"][0], "threadIdx_x//4");
+  EXPECT_EQ(t["vars"]["threadIdx_x"], Json({0, 1023}));
+  EXPECT_EQ(t["assume"][0], "threadIdx_x < n");
+  const Json bad = ask(R"({"ask":"translate","from":"c","in":"(x"})");
+  EXPECT_NE(bad["error"].get<std::string>().find("expected"), std::string::npos);
+}
+
 TEST(Explorer, ValuesOfBothFormsStandInTheOrderOfTheirPoints) {
   const Json t = ask(
       R"q({"ask":"values","written":"x//y","short":"x","assume":["x > 0"],"over":[["x",0,1],["y",0,2]]})q");

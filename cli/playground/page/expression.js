@@ -21,8 +21,15 @@ const expression = {
     { group: "Prove", name: "a true rule, condition needed", in: "(6*x + y)//6", vars: "x=0..9 y=0..5", claim: "(6*x + y)//6 -> x ; 0 <= y and y < 6" },
   ],
 
+  // As kLanguages of the toolkit names them; the last two are only read.
+  languages: ["c", "python", "sympy", "jax", "tvm", "halide", "mlir", "isl", "cute", "triton"],
+
   init() {
     fillExamples($("e-examples"), this.examples, e => this.set(e));
+    $("e-from").append(...this.languages.map(l => make("option", { value: l }, l)));
+    $("e-to").append(...this.languages.slice(0, -2).map(l => make("option", { value: l }, l)));
+    $("e-from").addEventListener("change", () => this.translate());
+    $("e-to").addEventListener("change", () => this.write());
     const typed = calmly(() => this.ask());
     $("e-in").addEventListener("input", () => { this.find(); typed(); });
     $("e-assume").addEventListener("input", typed);
@@ -128,7 +135,28 @@ const expression = {
       ` · ${a.ns >= 2e5 ? (a.ns / 1e6).toFixed(1) + " ms" : "under 0.2 ms"}`;
     shown();
     this.choose();
-    await Promise.all([this.derive(), this.values()]);
+    await Promise.all([this.derive(), this.values(), this.write()]);
+  },
+
+  // Replaces the text in another language by ours, with its ranges.
+  async translate() {
+    const from = $("e-from").value, assume = $("e-assume").value.split("\n").filter(l => l.trim());
+    $("e-from").value = "";
+    if (!from) return;
+    const t = await engine.ask("translate", JSON.stringify({ ask: "translate", from, in: $("e-in").value, assume }));
+    if (t === null) return;
+    complain($("e-error"), t.error);
+    $("e-result").hidden = Boolean(t.error);
+    if (t.error) return;
+    this.set({ in: t.results[0], assume: t.assume.join("\n"),
+               vars: Object.entries(t.vars).map(([name, [lo, hi]]) => `${name}=${lo ?? ""}..${hi ?? ""}`).join(" ") });
+  },
+
+  // The answer in another language.
+  async write() {
+    const asked = this.question("simplify").replace(/}$/, `,"to":${JSON.stringify($("e-to").value)}}`);
+    const d = await engine.ask("write", asked);
+    if (d !== null) $("e-written").textContent = d.error ?? d.out;
   },
 
   async derive() {
