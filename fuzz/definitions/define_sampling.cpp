@@ -384,7 +384,13 @@ constexpr KernelLoops kSampling[] = {
        return through([](Real r) { return std::fmax(r, 0) + std::log1p(std::exp(-std::fabs(r))); }, -(v[1] * v[0]), 6);
      }>},
     {"poisson_nll_loss", 'F', "~;~", "", kLoss<poisson>},
-    {"gaussian_nll_loss", 'F', "~;~;~", "", kLoss<gaussian>},
+    {"gaussian_nll_loss", 'F', "~;~;~", "", [](const GivenArrays& given) {
+       GivenArrays g = given;
+       const Sizes& of = g["x"].shape;
+       Sizes& var = g.arrays[2].second.shape;
+       if (var.size() + 1 == of.size() && var == head(of, var.size())) var.push_back(1);
+       return kLoss<gaussian>(g);
+     }},
     {"triplet_margin_loss", 'F', ".,a;.,a;.,a", "", in_float32<triplet_margin>},
     {"cosine_embedding_loss", 'F', "n,a;n,a;n", "", in_float32<cosine_embedding>},
     {"multilabel_soft_margin_loss", 'F', "n,a;n,a", "", in_float32<multilabel_soft_margin>},

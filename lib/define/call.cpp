@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "touchstone/base/suggest.h"
-#include "touchstone/define/definitions.h"
+#include "touchstone/define/parts.h"
 
 namespace touchstone::define {
 namespace {
@@ -14,6 +14,14 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+// As our words are written: nearest_exact for nearest-exact, dcr for DCR.
+std::string lowered(std::string_view word) {
+  std::string out;
+  for (const char c : word)
+    out += c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
 }
 
 [[noreturn]] void wrong_kind(std::string_view name, std::string_view wanted) {
@@ -63,7 +71,9 @@ std::size_t Call::choice(std::string_view name, std::span<const std::string_view
   std::string_view text;
   if (word != nullptr) text = word->text;
   if (number != nullptr && number->is_number()) text = number->node()->number;
-  const auto found = std::ranges::find(words, text);
+  const std::string lower = lowered(text);
+  auto found = std::ranges::find(words, lower);
+  if (found == words.end()) found = std::ranges::find(words, our_word(lower));
   if (found == words.end())
     throw ParseError(
         fmt::format("{} is one of {}{}", name, fmt::join(words, ", "), did_you_mean(text, words)));
@@ -81,8 +91,10 @@ bool Call::flag(std::string_view name) const {
 }
 Sizes Call::sizes(std::string_view name) const {
   const Given* given = find(name);
-  if (given != nullptr)
-    if (const auto* list = std::get_if<Sizes>(given)) return *list;
+  const auto* list = given == nullptr ? nullptr : std::get_if<Sizes>(given);
+  if (list != nullptr) return *list;
+  if (given != nullptr && std::holds_alternative<Word>(*given))
+    wrong_kind(name, "a whole number, or a list of them");
   return {integer(name)};
 }
 Axes Call::axes(std::string_view name, const Array& of) const {
@@ -101,13 +113,13 @@ std::optional<DType> Call::maybe_dtype(std::string_view name) const {
   const auto* word = given == nullptr ? nullptr : std::get_if<Word>(given);
   if (word == nullptr) wrong_kind(name, "an element type, as f32");
   if (word->text == "own") return std::nullopt;
-  return parse_dtype(word->text);
+  return element_type(word->text);
 }
-std::string_view Call::word(std::string_view name) const {
+std::string Call::word(std::string_view name) const {
   const Given* given = find(name);
   const auto* word = given == nullptr ? nullptr : std::get_if<Word>(given);
   if (word == nullptr) wrong_kind(name, "a word");
-  return word->text;
+  return lowered(word->text);
 }
 DType Call::dtype(std::string_view name) const {
   const std::optional<DType> found = maybe_dtype(name);

@@ -73,7 +73,7 @@ Array interpolate_of(const Call& c) {
       {"nearest", Interpolation::Nearest, 0},  {"nearest_exact", Interpolation::NearestExact, 0},
       {"linear", Interpolation::Linear, 1},    {"bilinear", Interpolation::Linear, 2},
       {"trilinear", Interpolation::Linear, 3}, {"bicubic", Interpolation::Cubic, 2}};
-  const std::string_view name = c.word("mode");
+  const std::string name = c.word("mode");
   const Sizes sizes = c.sizes("size");
   std::vector<std::string_view> known;
   for (const Mode& row : kModes) {

@@ -39,7 +39,7 @@ class Call {
   Sizes sizes(std::string_view name) const;                 // a list or a single number
   Axes axes(std::string_view name, const Array& of) const;  // or `all`
   DType dtype(std::string_view name) const;
-  std::string_view word(std::string_view name) const;
+  std::string word(std::string_view name) const;
   std::optional<DType> maybe_dtype(std::string_view name) const;
   const auto& given() const { return given_; }
   /// The place of a word, or a number, among `words`.

@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "touchstone/define/parts.h"
+#include "touchstone/define/text.h"
 
 namespace touchstone::define {
 namespace {
@@ -24,9 +27,21 @@ Array lstm_of(const Call& c) {
                    c.way());
 }
 
+// clang-format off
+// var has the shape of x, without its last axis or with size 1 there.
+const Definition kGaussian{"losses", "gaussian_nll_loss(x, target, var, full=0, eps=1e-6, reduction=none)", "0.5 * (log(maximum(var, eps)) + (x - target) * (x - target) / maximum(var, eps)) + full * 0.9189385332046727", nullptr, kMayDiffer};
+Array gaussian_of(const Call& c) {
+  auto given = c.given();
+  const Array x = c.array("x"), var = c.array("var");
+  Sizes rows = x.shape();
+  if (!rows.empty()) rows.back() = 1;
+  if (!var.is_number() && var.rank() + 1 == x.rank() && std::ranges::equal(var.shape(), std::span(rows).first(rows.size() - 1)))
+    given.insert_or_assign("var", var.reshape(rows));
+  return called(kGaussian, Call(std::move(given), c.way()), {}).value;
+}
+
 constexpr std::string_view kTanhOrRelu[] = {"tanh", "relu"}, kOneOrTwo[] = {"1", "2"};
 
-// clang-format off
 const Definition kLayers[] = {
     {"formulas", "square(x)", "x * x", nullptr, kMayDiffer},
     {"formulas", "isnan(x)", "x != x", nullptr, kMayDiffer},
@@ -96,7 +111,7 @@ const Definition kLayers[] = {
     {"losses", "margin_ranking_loss(x, y, target, margin=0, reduction=none)", "maximum(margin - target * (x - y), 0)", nullptr, kMayDiffer},
     {"losses", "soft_margin_loss(x, target, reduction=none)", "softplus(-target * x)", nullptr, kMayDiffer},
     {"losses", "poisson_nll_loss(x, target, log_input=1, full=0, eps=1e-8, reduction=none)", "where(log_input == 1, exp(x) - target * x, x - target * log(x + eps)) + where(full * target > 1, target * log(target) - target + 0.5 * log(6.283185307179586 * target), 0)", nullptr, kMayDiffer},
-    {"losses", "gaussian_nll_loss(x, target, var, full=0, eps=1e-6, reduction=none)", "0.5 * (log(maximum(var, eps)) + (x - target) * (x - target) / maximum(var, eps)) + full * 0.9189385332046727", nullptr, kMayDiffer},
+    {"losses", kGaussian.signature, kGaussian.summary, gaussian_of, kMayDiffer},
     {"losses", "triplet_margin_loss(x, positive, negative, margin=1, eps=1e-6, reduction=none)", "maximum(margin + pairwise_distance(x, positive, eps=eps) - pairwise_distance(x, negative, eps=eps), 0)", nullptr, kMayDiffer},
     {"losses", "cosine_embedding_loss(x, y, target, margin=0, reduction=none)", "where(target == 1, 1 - sum(x * y, axis=-1) / sqrt((sum(x * x, axis=-1) + 1e-12) * (sum(y * y, axis=-1) + 1e-12)), where(target == -1, maximum(sum(x * y, axis=-1) / sqrt((sum(x * x, axis=-1) + 1e-12) * (sum(y * y, axis=-1) + 1e-12)) - margin, 0), 0))", nullptr, kMayDiffer},
     {"losses", "multilabel_soft_margin_loss(x, target, reduction=none)", "-mean(target * logsigmoid(x) + (1 - target) * logsigmoid(-x), axis=-1)", nullptr, kMayDiffer},

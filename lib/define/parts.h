@@ -54,6 +54,11 @@ inline constexpr std::string_view kBags[] = {"sum", "mean", "max"};
 inline constexpr std::string_view kEmptyRows[] = {"nan", "zero"};
 inline constexpr std::string_view kReductions[] = {"none", "mean", "sum", "batchmean"};
 
+/// What libraries call a value of an argument: add for sum; "" if unknown.
+std::string_view our_word(std::string_view word);
+/// The type with our name or a library's. Throws DTypeError.
+DType element_type(std::string_view name);
+
 /// The argument for a parameter of type P; blocks and cells have several, under fixed names.
 template <class P>
 P argument(const Call& c, std::string_view name) {

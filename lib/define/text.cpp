@@ -50,7 +50,7 @@ class Parser {
     const std::size_t start = after_space();
     const Given result = comparison();
     if (after_space() != text_.size())
-      fail("expected the end, or one of + - * / % @ < <= > >= == !=");
+      fail(fmt::format("expected the end, or one of + - * / % @ < <= > >= == !={}", of_bits()));
     for (const InputShape& shape : shapes_)
       if (!shape.name.empty() && !inputs_.contains(shape.name))
         fail_from(0, fmt::format("there is no input '{}'; the inputs are {}", shape.name,
@@ -213,14 +213,21 @@ class Parser {
     if (take("(")) {
       const Deeper deeper(*this);
       Given inner = comparison();
+      if (next() == ',') return tuple(inner);
       expect(")", "to close the parenthesis");
       return inner;
     }
     if (c == '[') return list();
+    if (c == '\'' || c == '"') return quoted(c);
     if (is_digit(c) || c == '.') return number();
     if (begins_name(c)) return named();
     if (after_space() == text_.size()) fail("expected a formula, but the text ends");
-    fail("expected an input, a number, a definition or '('");
+    fail(fmt::format("expected an input, a number, a definition or '('{}", of_bits()));
+  }
+
+  std::string_view of_bits() {
+    const bool is = std::string_view("&|^~").find(next()) != std::string_view::npos;
+    return is ? "; & | ^ ~ are bit_and(x, y), bit_or, xor and bit_not(x)" : "";
   }
 
   std::string_view name() {
@@ -262,6 +269,22 @@ class Parser {
     return values;
   }
 
+  // (2, 3) or (2,): a list whose first entry is read.
+  Given tuple(const Given& first) {
+    Sizes values{Call({{"the first entry", first}}).integer("the first entry")};
+    while (take(","))
+      if (next() != ')') values.push_back(whole());
+    expect(")", "after the list");
+    return values;
+  }
+
+  Given quoted(char quote) {
+    const std::size_t begin = ++at_, end = text_.find(quote, begin);
+    if (end == text_.npos) fail(fmt::format("expected {} after the word", quote));
+    at_ = end + 1;
+    return Word{std::string(text_.substr(begin, end - begin))};
+  }
+
   Given named() {
     const std::size_t place = after_space();
     const std::string word(name());
@@ -272,6 +295,7 @@ class Parser {
     if (bound_ != nullptr)
       if (const auto value = bound_->find(word); value != bound_->end()) return value->second;
     if (word == "inf" || word == "nan") return Array::number(word);
+    if (word == "True" || word == "False") return Array::number(word == "True" ? "1" : "0");
     return Word{word};
   }
 
@@ -282,7 +306,7 @@ class Parser {
       const std::size_t type_place = after_space();
       const std::string type(name());
       try {
-        dtype = parse_dtype(type);
+        dtype = element_type(type);
       } catch (const Error& e) {
         fail_from(type_place, e.what());
       }
@@ -397,6 +421,8 @@ class Parser {
     }
     const std::size_t value_place = after_space();
     Given value = comparison();
+    if (const auto* word = std::get_if<Word>(&value); word != nullptr && word->text == "None")
+      return;  // as if it was left out
     if (p->is_array) value = array(value, value_place);
     if (!given.emplace(p->name, std::move(value)).second)
       fail_from(place, fmt::format("{} is given twice", p->name));
@@ -431,7 +457,9 @@ Formula called(const Definition& definition, const Call& call, const ChosenForms
           definition.make(call.of(parameters(definition))), {}, definition.is_loose, {name}, {}};
     } catch (const ParseError& e) {  // of an argument
       const std::string why = e.what();
-      throw ParseError(why.starts_with(name) ? why : fmt::format("{}: {}", name, why));
+      throw ParseError(why.starts_with(name)
+                           ? why
+                           : fmt::format("{}: {} ({})", name, why, definition.signature));
     }
   }
   auto bound = call.given();

@@ -69,13 +69,37 @@ TEST(Spellings, OfLibrariesAreAcceptedOrNameTheRightOne) {
       {"amax(x[3,4], dim=1, keepdim=true)", "max(x[3,4], axis=1, keep=1)"},
       {"permute_dims(x[3,4], dims=[1,0])", "permute(x[3,4], order=[1,0])"},
       {"max_pool1d(x[2,5], kernel_size=2)", "max_pool1d(x[2,5], size=2)"},
-      {"topk(x[5], 2, dim=0)", "top_k(x[5], k=2, axis=0)"}};
+      {"topk(x[5], 2, dim=0)", "top_k(x[5], k=2, axis=0)"},
+      {"ArgMax(x[3,4], axis=1, keepdims=True, select_last_index=False)",
+       "argmax(x[3,4], axis=1, keep=1)"},
+      {"ReduceL1(x[3,4], axes=(0, 1), keepdims=0)", "l1_norm(x[3,4], axis=[0,1])"},
+      {"CrossEntropyLoss(x[3,4], t[3]:i64, weight=None, reduction='mean')",
+       "cross_entropy(x[3,4], t[3]:i64, reduction=mean)"},
+      {"BatchNorm2d(x[2,3], m[3], v[3])", "batch_norm(x[2,3], m[3], v[3])"},
+      {"ScatterElements(x[3], i[2]:long, u[2], reduction=\"prod\")",
+       "scatter(x[3], i[2]:i64, u[2], reduce=mul)"},
+      {"DepthToSpace(x[1,4,2,2], blocksize=2, mode='DCR')", "depth_to_space(x[1,4,2,2], block=2)"},
+      {"interpolate(x[4,4], size=(2,2), mode='nearest-exact')",
+       "interpolate(x[4,4], size=[2,2], mode=nearest_exact)"},
+      {"QuantizeLinear(x[4], y_scale=s[], to=float8_e4m3fn)", "quantize(x[4], s[], to=f8e4m3)"},
+      {"gaussian_nll_loss(x[5,5], t[5,5], v[5])",
+       "gaussian_nll_loss(x[5,5], t[5,5], reshape(v[5], shape=[5,1]))"}};
   for (const auto& [typed, right] : kSame)
     EXPECT_TRUE(same(parse(typed).kernel(), parse(right).kernel())) << typed;
   EXPECT_TRUE(parse("swish(x[3])").called.contains("silu"));
   for (const auto& [text, why] : {std::pair{"squeeze(x[1,3])", "write reshape(x, shape=[..])"},
                                   {"flatten(x[2,3])", "write reshape(x, shape=[n,-1])"},
                                   {"gt(x[3], y[3])", "write x > y"},
+                                  {"scatter_amax(x[3], i[3], u[3])", "reduce=max)"},
+                                  {"Resize(x[3])", "write interpolate(x, size=[..], mode=..)"},
+                                  {"gather(x[3], dim=0, i[3]:i64)", "write take_along("},
+                                  {"Mod(x[3], y[3])", "write remainder"},
+                                  {"x[3]:bool & y[3]:bool", "bit_and(x, y)"},
+                                  {"abs(x[3]:complex64)", "pairs of floats"},
+                                  {"flip(x[3], axis=(0", "expected ')'"},
+                                  {"roll(x[3], shift=(1.5, 2))", "a whole number"},
+                                  {"sum(x[3], axis='all", "expected ' after the word"},
+                                  {"sort(x[3], stable=True)", "leave it out"},
                                   {"softmax(x[3], dimension=0)", "no argument 'dimension'"}})
     EXPECT_THAT(test::error_of([&] { parse(text); }), testing::HasSubstr(why)) << text;
 }

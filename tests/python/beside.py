@@ -241,6 +241,12 @@ def log_softmax(x, axis=-1):
 def sigmoid(x): return np.where(x < 0, np.exp(np.minimum(x, 0)) / (1 + np.exp(np.minimum(x, 0))), 1 / (1 + np.exp(-np.maximum(x, 0))))
 def softplus(x): return np.logaddexp(x, 0)
 def reduced_over(f): return lambda x, axis, keep: f(x, axis=tuple(axis), keepdims=bool(keep))
+def gaussian(d):
+    given = loss()(d)
+    var = abs(given["x"]) + F(0.5)
+    how = d.int(0, 2) if var.ndim and var.shape[-1] else 0
+    return {**given, "var": var if how == 0 else np.ascontiguousarray(var[..., :1] if how == 1 else var[..., 0]), "full": 1}
+def of_rows(var, x): return var[..., None] if var.ndim + 1 == x.ndim and var.shape == x.shape[:-1] else var
 def reduction(f): return lambda x, target, reduction, **k: {"none": lambda v: v, "mean": np.mean, "sum": np.sum}[reduction](f(x, target, **k))
 def beside_channels(v, x): return v.reshape([-1] + [1] * (x.ndim - 2))
 def scaled(x, axes, w=None, b=None, eps=1e-5, shape=None):
@@ -335,6 +341,60 @@ def last_of_ties(x, axis, largest):
             best = i if math.isnan(v) or (not math.isnan(b) and v >= b) else best
             out[at + (i,)] = best
     return np.moveaxis(out, -1, axis)
+def strided(d):
+    shape, strides = [d.int(0, 3), d.int(1, 3)], [d.int(0, 3), d.int(0, 2)]
+    return {"x": d.floats(2, 8), "shape": shape, "strides": strides, "offset": d.int(0, 5)}
+def ggml(count):
+    def draw(d):
+        rows, n = d.int(0, 3), d.int(1, 3)
+        scales = np.ascontiguousarray(d.floats(rows, n, 1, special=False).astype(np.float16)).view(np.uint8)
+        return {"q": np.concatenate([scales, d.ints(0, 255, rows, n, count, dtype=np.uint8)], -1).reshape(rows, n * (2 + count))}
+    return draw
+def blocks(q, numbers):
+    size = 34 if numbers(np.zeros(32, np.uint8)).size == 32 else 18
+    b = np.ascontiguousarray(q).reshape(*q.shape[:-1], q.shape[-1] // size, size)
+    return (np.ascontiguousarray(b[..., :2]).view(np.float16).astype(F) * numbers(b[..., 2:]).astype(F)).reshape(*q.shape[:-1], q.shape[-1] // size * 32)
+def the_maximum(w):  # of a window: the first; of NaN the last
+    w = w.reshape(-1)
+    return int(np.flatnonzero(np.isnan(w))[-1]) if np.isnan(w).any() else int(w.argmax())
+def selected(x, gradient, size, stride):
+    out = np.zeros(x.shape)
+    for i, j in np.ndindex(*gradient.shape):
+        at = the_maximum(x[2 * i:2 * i + 2, 2 * j:2 * j + 2])
+        out[2 * i + at // 2, 2 * j + at % 2] += gradient[i, j]
+    return out
+def folded(x, output_size, size):
+    out = np.zeros((2, 2, 4, 5))
+    for k, (i, j) in enumerate(np.ndindex(3, 4)):
+        out[:, :, i:i + 2, j:j + 2] += x[:, :, k].reshape(2, 2, 2, 2)
+    return out
+def boxes(d):
+    n = d.int(0, 3)
+    corners = d.rng.uniform(0, 3, (n, 2)).astype(F)
+    return {"x": d.floats(2, 2, 4, 5, special=False), "rois": np.concatenate([corners, corners + d.rng.uniform(0.5, 3, (n, 2)).astype(F)], 1),
+            "batch": d.ints(0, 1, n), "size": [2, 3], "scale": 0.5, "sampling_ratio": 2, "aligned": d.int(0, 1)}
+def aligned(x, rois, batch, size, scale, sampling_ratio, aligned):
+    def weights(low, high, bins, n):  # (bins, n)
+        low, high = (v * scale - 0.5 * aligned for v in (low, high))
+        step = (high - low if aligned else max(high - low, 1)) / bins
+        out = np.zeros((bins, n))
+        for b in range(bins):
+            for at in (low + (b + (k + 0.5) / 2) * step for k in range(2)):
+                if -1 <= at <= n:
+                    out[b] += np.maximum(1 - abs(min(max(at, 0), n - 1) - np.arange(n)), 0) / 2
+        return out
+    out = [weights(y0, y1, 2, 4) @ x[b] @ weights(x0, x1, 3, 5).T for b, (x0, y0, x1, y1) in zip(batch, rois.astype(float))]
+    return np.array(out).reshape(len(rois), 2, 2, 3)
+def first_maxima(x, size, stride, padding, dilation=(1, 1, 1), **k):
+    axes, plane = len(size), x.shape[x.ndim - len(size):]
+    of = np.broadcast_to(np.arange(math.prod(plane)).reshape(plane), x.shape).astype(float)
+    w, at = (windows(v, size, stride, padding, dilation, -np.inf, **k) for v in (x, of))
+    flat = [v.reshape(*v.shape[:-axes], -1) for v in (w, at)]
+    out = np.zeros(flat[0].shape[:-1], np.int64)
+    for i in np.ndindex(*out.shape):
+        places = [j for j in range(flat[1].shape[-1]) if np.isfinite(flat[1][i][j])]
+        out[i] = flat[1][i][places[the_maximum(flat[0][i][places])]]
+    return out
 def interpolated(x, size, mode, align_corners):
     for axis, out in zip((2, 3), size):
         n = x.shape[axis]
@@ -483,7 +543,7 @@ NUMPY = {  # name: (how its arguments are drawn, the function)
     "binary_cross_entropy_with_logits": (loss(), rounded(reduction(lambda x, t: (1 - t) * x + softplus(-x)))), "kl_div": (loss(True), rounded(reduction(lambda x, t: t * (np.log(t) - x)))),
     "hinge_embedding_loss": (ranked("x", margin=1.5), rounded(reduction(lambda x, t, margin: np.where(t == 1, x, np.maximum(margin - x, 0))))), "soft_margin_loss": (ranked("x"), rounded(reduction(lambda x, t: softplus(-t * x)))),
     "margin_ranking_loss": (ranked("x", "y", margin=0.5), rounded(reduction(lambda x, t, y, margin: np.maximum(margin - t * (x - y), 0)))), "poisson_nll_loss": (lambda d: {**loss()(d), "full": 1}, rounded(reduction(lambda x, t, full: np.exp(x) - t * x + stirling(t)))),
-    "gaussian_nll_loss": (lambda d: {**(given := loss()(d)), "var": abs(given["x"]) + F(0.5), "full": 1}, rounded(reduction(lambda x, t, var, full: (np.log(var) + (x - t) ** 2 / var + np.log(2 * np.pi)) / 2))),
+    "gaussian_nll_loss": (gaussian, rounded(reduction(lambda x, t, var, full, eps=0: (var := of_rows(var, x)) is None or (np.log(var) + (x - t) ** 2 / var + np.log(2 * np.pi)) / 2))),
     "triplet_margin_loss": (rows_of("x", "positive", "negative"), rounded(lambda x, positive, negative, reduction: {"none": lambda v: v, "mean": np.mean, "sum": np.sum}[reduction](np.maximum(1 + apart(x, positive) - apart(x, negative), 0)))),
     "cosine_embedding_loss": (rows_of("x", "y", target="sign", margin=0.25), rounded(reduction(lambda x, t, y, margin: np.where(t == 1, 1 - cosine(x, y, eps=1e-12), np.maximum(cosine(x, y, eps=1e-12) - margin, 0))))),
     "multilabel_soft_margin_loss": (rows_of("x", target="share"), rounded(reduction(lambda x, t: (t * softplus(-x) + (1 - t) * softplus(x)).mean(-1)))), "multi_margin_loss": (rows_of("x", target="label", p=2, margin=0.75), rounded(reduction(margins))),
@@ -491,14 +551,19 @@ NUMPY = {  # name: (how its arguments are drawn, the function)
     "local_response_norm": (lambda d: {"x": d.floats(2, d.int(1, 6), 3, special=False), "size": d.int(1, 5), "alpha": 0.5, "beta": 0.75, "k": 2}, rounded(response_norm)),
     "rnn_cell": (cell(1), rounded(rnn)), "gru_cell": (cell(3), rounded(gru)), "lstm_cell": (cell(4), rounded(lambda **k: lstm(**k)[0])), "lstm_cell_c": (cell(4), rounded(lambda **k: lstm(**k)[1])),
     "rope": (lambda d: {"x": d.floats(2, 3, 6, special=False), "cos": d.floats(3, 3, special=False), "sin": d.floats(3, 3, special=False)}, rounded(roped)),
+    "as_strided": (strided, lambda x, shape, strides, offset: np.array([x.reshape(-1)[offset + np.dot(at, strides)] for at in np.ndindex(*shape)], F).reshape(shape)),
+    "arange": (lambda d: {"size": d.int(0, 9), "dtype": d.pick("i32", "f32", "u8")}, lambda size, dtype: np.arange(size, dtype={v: k for k, v in TYPES.items()}[dtype])),
+    "dequantize_q8_0": (ggml(32), lambda q: blocks(q, lambda b: b.view(np.int8))), "dequantize_q4_0": (ggml(16), lambda q: blocks(q, lambda b: np.concatenate([b & 15, b >> 4], -1).astype(F) - 8)),
+    "select_and_scatter": (lambda d: {"x": d.floats(5, 6), "gradient": d.floats(2, 3, special=False), "size": [2, 2], "stride": 2}, rounded(selected)),
+    "fold": (lambda d: {"x": d.floats(2, 8, 12, special=False), "output_size": [4, 5], "size": [2, 2]}, rounded(folded)), "roi_align": (boxes, rounded(aligned)),
+    **{f"max_pool{n}d_index": (pool(n), first_maxima) for n in (1, 2)},
     "complex_mul": (pairs("x", "y"), rounded(lambda x, y: as_pairs(as_complex(x) * as_complex(y)))), "complex_exp": (pairs("x"), rounded(lambda x: as_pairs(np.exp(as_complex(x))))), "complex_abs": (pairs("x"), rounded(lambda x: abs(as_complex(x)))),
     "complex_matmul": (lambda d: {"x": d.floats(3, 4, 2, special=False), "y": d.floats(4, 2, 2, special=False)}, rounded(lambda x, y: as_pairs(as_complex(x) @ as_complex(y)))),
     "dft": (pairs("x", least=1), rounded(lambda x: as_pairs(np.fft.fft(as_complex(x))))), "idft": (pairs("x", least=1), rounded(lambda x: as_pairs(np.fft.ifft(as_complex(x))))),
 }
 
-# What NumPy has no function for in a few lines; tests of C++ compare it with loops.
-WITHOUT = set("as_strided arange select_and_scatter fold max_pool1d_index max_pool2d_index grid_sample affine_grid roi_align dequantize_q8_0 "
-              "dequantize_q4_0 digamma erfinv".split())
+# What NumPy has no function for in a few lines; PyTorch has.
+WITHOUT = set("grid_sample affine_grid digamma erfinv".split())
 
 
 def text(name, arguments):
