@@ -241,7 +241,7 @@ PolyId Ring::truncated(PolyId p, PolyId q, bool remainder) {
     return choice(negative(p), other, plus);
   };
   // In sequence: atoms are numbered by creation, and argument evaluation order is unspecified.
-  if (remainder && !polys_[q]->is_constant()) {  // of absolute values, whose bounds are known
+  if (remainder) {  // of absolute values, whose bounds are known
     const auto of = [&](PolyId x) {
       const PolyId below = quotient(x, minus(q), true), above = quotient(x, q, true);
       return choice(negative(q), below, above);
