@@ -273,6 +273,8 @@ struct SimplifyOptions {
   std::optional<std::string> replay;  // check a derivation in this file instead
   bool jsonl = false;                 // questions from the standard input instead
   bool certify = false;               // the certificate, or one with each answer
+  bool decide = false;             // a claim, or what the answer's conditions and bounds leave open
+  std::optional<unsigned> effort;  // of the solver; 0: none
 };
 int run_simplify(const SimplifyOptions& options);
 

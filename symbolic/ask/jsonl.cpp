@@ -191,15 +191,18 @@ Question read_question(std::string_view line) {
 
 std::string answer_json(std::string_view line, Session& session) {
   try {
-    const Answer a = session.answer(read_question(line));
-    // Without the library: bounds have any number of digits, and text and sizes need no escapes.
-    return fmt::format("{{\"out\":\"{}\",\"size\":{},\"min\":{},\"max\":{},\"ns\":{}}}", a.text,
-                       a.size, end_text(a.bounds.lo), end_text(a.bounds.hi), a.ns);
+    return answer_json(session.answer(read_question(line)));
   } catch (const Error& e) {
     return error_json(e.what());
   } catch (const std::bad_alloc&) {
     return error_json("out of memory");
   }
+}
+
+std::string answer_json(const Answer& a) {
+  // Without the library: bounds have any number of digits, and text and sizes need no escapes.
+  return fmt::format("{{\"out\":\"{}\",\"size\":{},\"min\":{},\"max\":{},\"ns\":{}}}", a.text,
+                     a.size, end_text(a.bounds.lo), end_text(a.bounds.hi), a.ns);
 }
 
 }  // namespace touchstone::symbolic
