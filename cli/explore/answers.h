@@ -40,9 +40,10 @@ Json values_answer(const Json& question);
 inline constexpr std::size_t kMostPoints = 20'000;
 
 /// {"ask":"prove","claim":"x//-2 -> -(x//2)","within":[-9,9]}: a claim, or a rule by name. Tests
-/// all points if the condition bounds the variables to few; else the points with every variable in
-/// `within`, narrowed until there are few, then searches among larger ones. `verdict` is "proved",
-/// "refuted" or "open" (no counterexample found).
+/// all points if the condition bounds the variables to few; else decides a claim as decide/decide.h
+/// does without Z3; else tests the points with every variable in `within`, narrowed until there are
+/// few, then searches among larger ones. `verdict` is "proved", "refuted" or "open" (no
+/// counterexample found).
 Json prove_answer(const Json& question);
 
 /// {"ask":"rules"}: {"rules":[{"name","title","claim"}]}.

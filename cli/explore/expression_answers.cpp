@@ -2,7 +2,7 @@
 
 #include "touchstone/base/suggest.h"
 #include "touchstone/cli/explore/answers.h"
-#include "touchstone/prove/search.h"
+#include "touchstone/decide/decide.h"
 #include "touchstone/symbolic/certificate/certify.h"
 #include "touchstone/symbolic/certificate/step_words.h"
 #include "touchstone/symbolic/notation/jsonl.h"
@@ -184,10 +184,7 @@ prove::Claim claim_named(const std::string& text) {
 }
 
 prove::Claim within(prove::Claim claim, std::int64_t lo, std::int64_t hi) {
-  std::vector<Expr> roots = claim.when;
-  roots.push_back(claim.lhs);
-  roots.push_back(claim.rhs);
-  for (const std::string& name : prove::variables_of(claim.exprs, roots)) {
+  for (const std::string& name : prove::variables_of(claim.exprs, prove::roots_of(claim))) {
     const Expr v = claim.exprs.variable(name);
     claim.when.push_back(claim.exprs.apply(ExprOp::Le, {claim.exprs.constant(lo), v}));
     claim.when.push_back(claim.exprs.apply(ExprOp::Le, {v, claim.exprs.constant(hi)}));
@@ -222,6 +219,14 @@ Json prove_answer(const Json& question) {
   }
   // Small points first, like the prover.
   if (const auto found = prove::search(claim, kFirst)) return refutation(text, *found);
+  if (text_in(question, "claim").find("->") != std::string::npos) {  // no rule proves itself
+    decide::Work work{{}, false};
+    work.limits.last_points = kSearched;
+    const prove::Proof proof = decide::Decider(work).decide(claim);
+    if (proof.counterexample) return refutation(text, *proof.counterexample);
+    if (proof.verdict == prove::Verdict::Proved)
+      return {{"claim", text}, {"verdict", "proved"}, {"text", decide::words_of(proof)}};
+  }
   const Json range = question.value("within", Json::array({-8, 8}));
   if (!range.is_array() || range.size() != 2)
     throw ParseError("\"within\": expected two bounds as [-8,8]");

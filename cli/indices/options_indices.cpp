@@ -10,7 +10,10 @@ Verb simplify_verb(CLI::App& app) {
   CLI::App* v = add_verb(app, "simplify", "Simplify an index expression",
                          "simplify '(a*4 + b)//4' --var a=0..10 b=0..3",
                          {{kExitOk, "done"},
-                          {kExitNo, "a step of --replay is wrong, or no certificate was found"},
+                          {kExitNo,
+                           "a step of --replay is wrong, no certificate was found, or "
+                           "--decide refutes the claim"},
+                          {kExitWeak, "--decide leaves the claim undecided"},
                           {kExitBad, "bad usage or input, or an invalid line with --jsonl"}});
   v->add_option("expression", o.expression,
                 "Python-like: + - * // % comparisons and or not min() max() where()");
@@ -32,6 +35,13 @@ Verb simplify_verb(CLI::App& app) {
       "Language of the expression: c, python, sympy, jax, tvm, halide, mlir, isl, cute or "
       "triton (docs/notations.md) [a text that can be in one only tells it itself]");
   v->add_option("--to", o.to, "Language of the answer, one of these but cute and triton");
+  v->add_flag("--decide", o.decide,
+              "Decide a comparison, with a certificate or a counterexample; of another expression, "
+              "decide the comparisons in it and its bounds; with --jsonl each one")
+      ->excludes("--steps", "--format", "--html", "--certify");
+  v->add_option("--effort", o.effort,
+                "Steps of Z3 for one claim of --decide; 0 does not ask it [2000000]")
+      ->needs("--decide");
   v->add_option("--replay", o.replay,
                 "Check the steps in this file, written by --format json, without the simplifier");
   v->add_flag("--jsonl", o.jsonl,

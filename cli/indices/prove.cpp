@@ -8,8 +8,8 @@
 #include "touchstone/base/suggest.h"
 #include "touchstone/cli/program/terminal.h"
 #include "touchstone/cli/program/verbs.h"
+#include "touchstone/decide/decide.h"
 #include "touchstone/prove/mutate.h"
-#include "touchstone/prove/prover.h"
 #include "touchstone/prove/rules_page.h"
 
 namespace touchstone::cli {
@@ -75,13 +75,15 @@ struct ProvedRule {
   std::vector<std::pair<prove::Mutant, Proof>> necessity, mutants;
 };
 
-ProvedRule judge(prove::Prover& prover, const Named& named, const ProveOptions& options,
+using Prove = std::function<Proof(const Claim&)>;
+
+ProvedRule judge(const Prove& prove, const Named& named, const ProveOptions& options,
                  const std::function<void(std::string_view)>& note) {
-  ProvedRule j{&named, prover.prove(named.claim), {}, {}};
+  ProvedRule j{&named, prove(named.claim), {}, {}};
   const auto decide = [&](std::vector<prove::Mutant> list, auto& into) {
     for (prove::Mutant& m : list) {
       note(m.what);
-      Proof p = prover.prove(m.claim);
+      Proof p = prove(m.claim);
       into.emplace_back(std::move(m), std::move(p));
     }
   };
@@ -119,6 +121,8 @@ Json proof_json(const Proof& p) {
                            {"rhs", rhs ? Json(rhs->str()) : Json(nullptr)}};
   }
   if (p.verdict == prove::Verdict::Unknown) j["reason"] = p.reason;
+  if (!p.certificate.empty()) j["certificate"] = p.certificate;
+  if (!p.confirmed.empty()) j["confirmed"] = p.confirmed;
   if (p.vacuous) j["vacuous"] = true;
   return j;
 }
@@ -145,7 +149,8 @@ void print_json(const ProvedRule& judged) {
 std::string ending(const Proof& p) {
   if (p.counterexample) return text_of(*p.counterexample);
   if (p.verdict == prove::Verdict::Unknown) return p.reason;
-  return fmt::format("by {}, {}{}", name_of(p.method), seconds_str(p.seconds),
+  return fmt::format("by {}{}, {}{}", name_of(p.method),
+                     p.certificate.empty() ? "" : ", with a certificate", seconds_str(p.seconds),
                      p.vacuous ? "; vacuous: its conditions never hold" : "");
 }
 
@@ -182,7 +187,10 @@ int run_prove(const ProveOptions& options) {
   }
   const std::vector<Named> claims = asked_for(options);
   const bool table = claims.size() > 1 && !options.json && !options.smt2;
+  // The simplifier may decide other claims, but must not prove its own rules.
   prove::Prover prover;
+  decide::Decider decider;
+  const bool by_solver = options.smt2 || !options.witness.empty();
   Table rows({"rule", "law", "verdict", "by", "questions", "time"},
              {false, false, false, false, true, true});
   int code = kExitOk;
@@ -192,10 +200,16 @@ int run_prove(const ProveOptions& options) {
     Progress progress("prove", static_cast<std::int64_t>(claims.size()));
     for (std::size_t i = 0; i < claims.size(); ++i) {
       progress.update(static_cast<std::int64_t>(i), claims[i].name);
-      const ProvedRule j = judge(prover, claims[i], options, [&](std::string_view change) {
-        progress.update(static_cast<std::int64_t>(i),
-                        fmt::format("{}: {}", claims[i].name, change));
-      });
+      const ProvedRule j = judge(
+          [&](const Claim& claim) {
+            return by_solver || !claims[i].name.empty() ? prover.prove(claim)
+                                                        : decider.decide(claim);
+          },
+          claims[i], options,
+          [&](std::string_view change) {
+            progress.update(static_cast<std::int64_t>(i),
+                            fmt::format("{}: {}", claims[i].name, change));
+          });
       if (!table || options.necessity || options.mutants) progress.hide();  // lines follow
       const int own = code_of(j);
       if (own == kExitNo || (own != kExitOk && code == kExitOk)) code = own;

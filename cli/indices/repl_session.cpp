@@ -314,7 +314,7 @@ std::string ReplSession::equal(std::string_view pair) {
   const symbolic::Answer form = ask(question(a));
   if (ask(question(b)).text == form.text)
     return fmt::format("{}: both are {}\n", green("equal"), form.text);
-  const prove::Proof proof = prover_.equal(a, b, conditions());
+  const prove::Proof proof = decider_.decide(prove::Prover::equality(a, b, conditions()));
   switch (proof.verdict) {
     case prove::Verdict::Proved:
       return fmt::format("{}, wherever both have a value{}: proved by {}\n", green("equal"),

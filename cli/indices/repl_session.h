@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "touchstone/prove/prover.h"
+#include "touchstone/decide/decide.h"
 #include "touchstone/symbolic/ask/question.h"
 #include "touchstone/symbolic/check/derivation.h"
 
@@ -60,7 +60,7 @@ class ReplSession {
   std::vector<Definition> definitions_;
   std::vector<std::string> assumptions_;
   symbolic::Context scratch_;
-  prove::Prover prover_;
+  decide::Decider decider_;
   bool ended_ = false;
   int loading_ = 0;  // nesting depth of files
 };

@@ -5,11 +5,13 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
+#include "touchstone/base/json_line.h"
 #include "touchstone/cli/indices/asked.h"
 #include "touchstone/cli/indices/derivation_view.h"
 #include "touchstone/cli/program/answer_lines.h"
 #include "touchstone/cli/program/terminal.h"
 #include "touchstone/cli/program/verbs.h"
+#include "touchstone/decide/decide.h"
 #include "touchstone/symbolic/ask/question.h"
 #include "touchstone/symbolic/certificate/certify.h"
 #include "touchstone/symbolic/derive/derive.h"
@@ -34,11 +36,39 @@ std::string certificate_members(std::string_view line) {
   }
 }
 
-int run_jsonl(bool certify) {
+decide::Decider decider_of(const SimplifyOptions& options) {
+  return decide::Decider(options.effort ? decide::Work::of_effort(*options.effort)
+                                        : decide::Work());
+}
+
+/// The additional members of the answer to a claim.
+std::string decision_members(const prove::Proof& p) {
+  using Json = nlohmann::ordered_json;
+  Json j{
+      {"decided", p.verdict == prove::Verdict::Unknown ? Json(nullptr)
+                                                       : Json(p.verdict == prove::Verdict::Proved)},
+      {"by", name_of(p.method)}};
+  if (p.counterexample)
+    for (const auto& [name, value] : p.counterexample->point) j["point"][name] = value.str();
+  if (!p.certificate.empty()) j["certificate"] = p.certificate;
+  if (!p.confirmed.empty()) j["confirmed"] = p.confirmed;
+  if (p.verdict == prove::Verdict::Unknown) j["tried"] = p.tried;
+  return "," + json_line(j).substr(1);
+}
+
+int run_jsonl(const SimplifyOptions& options) {
   symbolic::Session session;
+  decide::Decider decider = decider_of(options);
   return answer_lines("simplify", [&](std::string_view line) {
     std::string answer = symbolic::answer_json(line, session);
-    if (certify && answer.starts_with("{\"out\""))
+    if (options.decide && answer.starts_with("{\"out\"")) {
+      const symbolic::Question question = symbolic::read_question(line);
+      if (!decide::is_claim(question.text))
+        return symbolic::answer_json(decider.simplify(question));
+      answer.pop_back();
+      return answer + decision_members(decider.decide(question));
+    }
+    if (options.certify && answer.starts_with("{\"out\""))
       answer.insert(answer.size() - 1, certificate_members(line));
     return answer;
   });
@@ -99,7 +129,7 @@ int run_simplify(const SimplifyOptions& options) {
                  !options.html.empty()))
     throw ParseError(
         "simplify: --var, --assume, --from, --to, --steps, --format and --html need an expression");
-  if (options.jsonl) return run_jsonl(options.certify);
+  if (options.jsonl) return run_jsonl(options);
   if (options.replay) return run_replay(*options.replay);
   const symbolic::Translation translation =
       asked_as_text(options.expression, options.from, options.variables, options.assumptions);
@@ -109,9 +139,22 @@ int run_simplify(const SimplifyOptions& options) {
     return options.certify ? show_certificate(translation.questions[0])
                            : show_steps(options, translation.questions[0]);
   }
+  int code = kExitOk;
   for (const symbolic::Question& question : translation.questions) {
     symbolic::Context scratch;
-    const symbolic::Answer a = symbolic::answer(question, scratch);
+    symbolic::Answer a = symbolic::answer(question, scratch);
+    if (options.decide) {
+      decide::Decider decider = decider_of(options);
+      if (decide::is_claim(question.text)) {
+        const prove::Proof proof = decider.decide(question);
+        fmt::print("{}\n", decide::words_of(proof));
+        code = std::max(code, proof.verdict == prove::Verdict::Proved    ? kExitOk
+                              : proof.verdict == prove::Verdict::Refuted ? kExitNo
+                                                                         : kExitWeak);
+        continue;
+      }
+      a = decider.simplify(question);
+    }
     const std::string text =
         options.to.empty()
             ? a.text
@@ -119,7 +162,7 @@ int run_simplify(const SimplifyOptions& options) {
                                 translation.spelled);
     fmt::print("{}\n{}\n", text, dim(symbolic::range_and_size(a)));
   }
-  return kExitOk;
+  return code;
 }
 
 }  // namespace touchstone::cli

@@ -274,6 +274,8 @@ struct SimplifyOptions {
   bool jsonl = false;                 // questions from the standard input instead
   bool certify = false;               // the certificate, or one with each answer
   std::string from, to;               // languages of the question and the answer
+  bool decide = false;             // a claim, or what the answer's conditions and bounds leave open
+  std::optional<unsigned> effort;  // of the solver; 0: none
 };
 int run_simplify(const SimplifyOptions& options);
 

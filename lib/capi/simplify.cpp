@@ -5,7 +5,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/capi/guard.h"
-#include "touchstone/prove/prover.h"
+#include "touchstone/decide/decide.h"
 #include "touchstone/symbolic/ask/session.h"
 #include "touchstone/symbolic/certificate/certificate_json.h"
 #include "touchstone/symbolic/certificate/certify.h"
@@ -165,7 +165,7 @@ const char* touchstone_certificate_json(const touchstone_certificate* certificat
 
 struct touchstone_proof {
   int verdict = TOUCHSTONE_UNKNOWN;
-  std::string text;
+  std::string text, certificate;
 };
 
 namespace {
@@ -206,7 +206,21 @@ touchstone_status touchstone_prove(const char* rule, const char* witness,
         witness == nullptr ? std::string_view() : text_argument(witness, "witness", kMostRule));
     touchstone::prove::Prover prover;
     const touchstone::prove::Proof found = prover.prove(claim);
-    *proof = new touchstone_proof{c_verdict(found.verdict), words_of(found)};
+    *proof = new touchstone_proof{c_verdict(found.verdict), words_of(found), ""};
+  });
+}
+
+touchstone_status touchstone_decide(const touchstone_scope* scope, const char* claim,
+                                    unsigned effort, touchstone_proof** proof) {
+  return guarded([&] {
+    require(scope, "scope");
+    require(proof, "proof");
+    touchstone::decide::Decider decider(touchstone::decide::Work::of_effort(effort));
+    const touchstone::prove::Proof found = decider.decide(
+        touchstone::symbolic::Question{scope->variables, scope->assumptions,
+                                       std::string(text_argument(claim, "claim", kMostRule))});
+    *proof = new touchstone_proof{c_verdict(found.verdict), touchstone::decide::words_of(found),
+                                  found.certificate};
   });
 }
 
@@ -218,4 +232,8 @@ int touchstone_proof_verdict(const touchstone_proof* proof) {
 
 const char* touchstone_proof_text(const touchstone_proof* proof) {
   return proof == nullptr ? nullptr : proof->text.c_str();
+}
+
+const char* touchstone_proof_certificate(const touchstone_proof* proof) {
+  return proof == nullptr ? nullptr : proof->certificate.c_str();
 }

@@ -98,10 +98,16 @@ enum { TOUCHSTONE_PROVED = 0, TOUCHSTONE_REFUTED = 1, TOUCHSTONE_UNKNOWN = 2 };
  * c*q + r"; NULL: search for one. May take minutes; the solver runs in a child process. */
 TOUCHSTONE_API touchstone_status touchstone_prove(const char* rule, const char* witness,
                                                   touchstone_proof** proof);
+/* Decides whether a comparison holds wherever the scope's assumptions do and it has a value.
+ * effort: steps of the solver, such as 2000000; 0: it is not asked. */
+TOUCHSTONE_API touchstone_status touchstone_decide(const touchstone_scope* scope, const char* claim,
+                                                   unsigned effort, touchstone_proof** proof);
 TOUCHSTONE_API void touchstone_proof_free(touchstone_proof* proof);
 TOUCHSTONE_API int touchstone_proof_verdict(const touchstone_proof* proof);
 /* One line each: the steps of a proof, the counterexample, or why it is undecided. */
 TOUCHSTONE_API const char* touchstone_proof_text(const touchstone_proof* proof);
+/* Of a proof by touchstone_decide: lines for touchstone_verify; "" if it has none. */
+TOUCHSTONE_API const char* touchstone_proof_certificate(const touchstone_proof* proof);
 
 /* ---- Views (docs/views.md) ---- */
 

@@ -36,29 +36,6 @@ void accept(Proof& proof, Method method) {
 
 }  // namespace
 
-std::string_view name_of(Verdict verdict) {
-  return verdict == Verdict::Proved    ? "proved"
-         : verdict == Verdict::Refuted ? "refuted"
-                                       : "unknown";
-}
-
-std::string_view name_of(Method method) {
-  switch (method) {
-    case Method::Elimination:
-      return "elimination";
-    case Method::Direct:
-      return "direct";
-    case Method::Enumeration:
-      return "enumeration";
-    case Method::Search:
-      return "search";
-    case Method::Model:
-      return "model";
-    default:
-      return "none";
-  }
-}
-
 bool Prover::ask(const Exprs& exprs, const std::vector<Expr>& facts, Expr goal, Proof& proof) {
   // Gives up after so many undecided questions.
   constexpr int kMostOpen = 5;
@@ -195,12 +172,12 @@ void drop_unrelated(Claim& claim) {
 
 }  // namespace
 
-Proof Prover::equal(std::string_view a, std::string_view b, std::string_view when) {
+Claim Prover::equality(std::string_view a, std::string_view b, std::string_view when) {
   Claim claim = read_claim(a, b, when);
   for (const Expr c : conjuncts_of(claim.exprs, defined(claim.exprs, claim.rhs)))
     if (!claim.exprs.is_constant(c)) claim.when.push_back(c);
   drop_unrelated(claim);
-  return prove(claim);
+  return claim;
 }
 
 std::string smt_file(const Claim& claim, const Proof& proof) {

@@ -15,9 +15,24 @@ enum class Method : std::uint8_t {
   Enumeration,  // every point of a finite claim evaluated
   Search,       // a counterexample among small points
   Model,        // a counterexample from the solver
+  // Of decide/decide.h:
+  Laws,      // the simplifier's steps
+  Cases,     // one step of the checker, case by case
+  Points,    // the same, at all points
+  Residues,  // a number of each residue class evaluated
+  Parts,     // each operand of an `and` decided
 };
-std::string_view name_of(Verdict verdict);
-std::string_view name_of(Method method);
+
+constexpr std::string_view name_of(Verdict verdict) {
+  constexpr std::string_view kNames[] = {"proved", "refuted", "unknown"};
+  return kNames[static_cast<std::size_t>(verdict)];
+}
+constexpr std::string_view name_of(Method method) {
+  constexpr std::string_view kNames[] = {"none",   "elimination", "direct", "enumeration",
+                                         "search", "model",       "laws",   "cases",
+                                         "points", "residues",    "parts"};
+  return kNames[static_cast<std::size_t>(method)];
+}
 
 struct Proof {
   Verdict verdict = Verdict::Unknown;
@@ -26,8 +41,11 @@ struct Proof {
   std::vector<Query> queries;                    // all questions to the solver, in order
   std::optional<Counterexample> counterexample;  // if refuted; checked by evaluation
   std::string reason;                            // if unknown
-  bool vacuous = false;                          // proved because its conditions never hold
-  double seconds = 0;                            // wall-clock time
+  std::string certificate;                       // lines of JSON that the checker accepts
+  std::string confirmed;           // without one: what else speaks for the proof, from decide.h
+  std::vector<std::string> tried;  // methods of decide.h without an answer, and why
+  bool vacuous = false;            // proved because its conditions never hold
+  double seconds = 0;              // wall-clock time
 };
 
 struct Limits {
@@ -51,15 +69,19 @@ class Prover {
   Proof prove(const Claim& claim);
   /// Decides whether two expressions are equal wherever the conditions (joined by `and`; empty:
   /// none) hold and both are defined. Throws ParseError.
-  Proof equal(std::string_view a, std::string_view b, std::string_view when = "");
+  Proof equal(std::string_view a, std::string_view b, std::string_view when = "") {
+    return prove(equality(a, b, when));
+  }
+  /// The claim that `equal` decides.
+  static Claim equality(std::string_view a, std::string_view b, std::string_view when);
+  /// True if the conditions are found to hold nowhere that the left side is defined.
+  bool claims_nothing(const Claim& claim);
 
  private:
   bool eliminate(const Claim& claim, Proof& proof);
   void ask_directly(const Claim& claim, Proof& proof);
   /// All facts that hold where a claim applies; new parts are added to these exprs.
   static std::vector<Expr> facts_of(Exprs& exprs, const Claim& claim);
-  /// True if the conditions are found to hold nowhere that the left side is defined.
-  bool claims_nothing(const Claim& claim);
   bool ask(const Exprs& exprs, const std::vector<Expr>& facts, Expr goal, Proof& proof);
 
   Limits limits_;

@@ -10,8 +10,6 @@
 
 namespace touchstone::prove {
 
-namespace {
-
 std::vector<Expr> roots_of(const Claim& claim) {
   std::vector<Expr> roots = claim.when;
   roots.push_back(claim.lhs);
@@ -19,12 +17,20 @@ std::vector<Expr> roots_of(const Claim& claim) {
   return roots;
 }
 
+namespace {
+
 bool true_at(const std::optional<Int>& value) { return value && !value->is_zero(); }
 
 /// Draws a deterministic sequence of points.
 class Drawer {
  public:
-  Drawer(const Claim& claim, std::size_t dimensions) : dimensions_(dimensions), random_(1) {
+  Drawer(const Claim& claim, const std::vector<std::string>& names)
+      : dimensions_(names.size()), random_(1) {
+    const Box box = box_of(claim);
+    for (const std::string& name : names) {
+      const auto range = box.ranges.find(name);
+      ranges_.push_back(range == box.ranges.end() ? Box::Range() : range->second);
+    }
     std::set<Int> near;
     for (const Expr root : roots_of(claim))
       for (const Expr e : claim.exprs.parts(root))
@@ -35,7 +41,7 @@ class Drawer {
           }
     near_.assign(near.begin(), near.end());
     cube_ = 1;
-    for (std::size_t i = 0; i < dimensions; ++i) cube_ = std::min(cube_ * kSide, kLargestCube + 1);
+    for (std::size_t i = 0; i < dimensions_; ++i) cube_ = std::min(cube_ * kSide, kLargestCube + 1);
   }
 
   /// First all points of a small cube, if few, then random ones.
@@ -46,12 +52,13 @@ class Drawer {
     if (cube_ <= kLargestCube && n < cube_) {
       std::size_t rest = n;
       for (std::size_t i = 0; i < dimensions_; ++i) {
-        point.emplace_back(from_middle(static_cast<int>(rest % kSide)));
+        point.push_back(within(ranges_[i], from_middle(static_cast<int>(rest % kSide))));
         rest /= kSide;
       }
       return point;
     }
-    for (std::size_t i = 0; i < dimensions_; ++i) point.push_back(coordinate(point));
+    for (std::size_t i = 0; i < dimensions_; ++i)
+      point.push_back(within(ranges_[i], coordinate(point)));
     return point;
   }
 
@@ -61,6 +68,13 @@ class Drawer {
   std::uint64_t below(std::uint64_t n) { return random_() % n; }
   Int within(int radius) {
     return static_cast<int>(below(2 * static_cast<std::uint64_t>(radius) + 1)) - radius;
+  }
+  /// The number, moved into the range.
+  static Int within(const Box::Range& range, const Int& x) {
+    const auto& [lo, hi] = range;
+    if (lo && hi) return *hi < *lo ? *lo : *lo + floor_mod(x - *lo, *hi - *lo + 1);
+    if (lo && x < *lo) return *lo + abs(x);
+    return hi && x > *hi ? *hi - abs(x) : x;
   }
   // 0, 1, -1, 2, -2, ...
   static int from_middle(int i) { return i % 2 == 1 ? i / 2 + 1 : -(i / 2); }
@@ -76,6 +90,7 @@ class Drawer {
   }
 
   std::size_t dimensions_, count_ = 0, cube_ = 1;
+  std::vector<Box::Range> ranges_;
   std::mt19937_64 random_;
   std::vector<Int> near_;
 };
@@ -110,16 +125,13 @@ Counterexample shrunk_counterexample(Points& points, std::vector<Int> point) {
   return points.counterexample(point);
 }
 
-/// The inclusive bounds that constant conditions give a variable.
-struct Range {
-  std::optional<Int> lo, hi;
-};
+}  // namespace
 
-std::map<std::string, Range> ranges_of(const Claim& claim) {
-  std::map<std::string, Range> ranges;
+Box box_of(const Claim& claim) {
+  Box box;
   const Exprs& e = claim.exprs;
   const auto bound = [&](Expr variable, ExprOp op, const Int& value) {
-    Range& r = ranges[e.name(variable)];
+    Box::Range& r = box.ranges[e.name(variable)];
     const auto raise = [&](const Int& v) { r.lo = r.lo ? larger(*r.lo, v) : v; };
     const auto lower = [&](const Int& v) { r.hi = r.hi ? smaller(*r.hi, v) : v; };
     if (op == ExprOp::Lt) lower(value - 1);
@@ -142,15 +154,17 @@ std::map<std::string, Range> ranges_of(const Claim& claim) {
     }
   };
   for (const Expr c : claim.when) {
-    if (e.args(c).size() != 2) continue;
-    const Expr a = e.arg(c, 0), b = e.arg(c, 1);
-    if (e.op(a) == ExprOp::Variable && e.is_constant(b)) bound(a, e.op(c), e.value(b));
-    if (e.op(b) == ExprOp::Variable && e.is_constant(a)) bound(b, mirrored(e.op(c)), e.value(a));
+    const bool compares = e.op(c) >= ExprOp::Lt && e.op(c) <= ExprOp::Eq;
+    const Expr a = compares ? e.arg(c, 0) : c, b = compares ? e.arg(c, 1) : c;
+    if (e.op(a) == ExprOp::Variable && e.is_constant(b))
+      bound(a, e.op(c), e.value(b));
+    else if (e.op(b) == ExprOp::Variable && e.is_constant(a))
+      bound(b, mirrored(e.op(c)), e.value(a));
+    else
+      box.others.push_back(c);
   }
-  return ranges;
+  return box;
 }
-
-}  // namespace
 
 std::string text_of(const Counterexample& found) {
   std::string text;
@@ -185,7 +199,7 @@ Counterexample Points::counterexample(std::span<const Int> point) const {
 
 std::optional<Counterexample> search(const Claim& claim, std::size_t count) {
   Points points(claim);
-  Drawer drawer(claim, points.names().size());
+  Drawer drawer(claim, points.names());
   for (std::size_t i = 0; i < count; ++i) {
     const std::vector<Int> point = drawer.next();
     if (points.at(point) == Points::At::Fails) return shrunk_counterexample(points, point);
@@ -207,7 +221,7 @@ std::optional<Counterexample> counterexample_at(const Claim& claim,
 
 std::optional<Enumeration> enumerate(const Claim& claim, std::size_t most) {
   Points points(claim);
-  const auto ranges = ranges_of(claim);
+  const auto ranges = box_of(claim).ranges;
   std::vector<Int> low, high;
   Int count = 1;
   for (const std::string& name : points.names()) {
@@ -240,7 +254,7 @@ std::optional<Enumeration> enumerate(const Claim& claim, std::size_t most) {
 std::vector<std::vector<Int>> samples(const Claim& claim, std::size_t most) {
   constexpr std::size_t kDraws = 4000;
   Points points(claim);
-  Drawer drawer(claim, points.names().size());
+  Drawer drawer(claim, points.names());
   std::vector<std::vector<Int>> found;
   for (std::size_t i = 0; i < kDraws && found.size() < most; ++i) {
     std::vector<Int> point = drawer.next();

@@ -35,8 +35,21 @@ class Points {
   symbolic::Evaluator values_;
 };
 
+/// The conditions that compare a variable with a number, as inclusive ranges, and the others.
+struct Box {
+  struct Range {
+    std::optional<Int> lo, hi;
+  };
+  std::map<std::string, Range> ranges;
+  std::vector<Expr> others;
+};
+Box box_of(const Claim& claim);
+
+/// Conditions and sides.
+std::vector<Expr> roots_of(const Claim& claim);
+
 /// Searches `points` points for a counterexample: small ones first, then small and large ones and
-/// ones near the claim's constants and each other. Deterministic.
+/// ones near the claim's constants and each other, all within its ranges. Deterministic.
 std::optional<Counterexample> search(const Claim& claim, std::size_t points);
 
 /// The counterexample at a named point (missing variables are 0), if it is one.

@@ -11,6 +11,7 @@
 #include <z3.h>
 
 #include "touchstone/base/interrupt.h"
+#include "touchstone/process/child.h"
 #include "touchstone/process/run.h"
 
 namespace touchstone::prove {
@@ -162,7 +163,15 @@ Reply read_reply(const std::string& text) {
 
 }  // namespace
 
-void Solver::start() { child_ = process::Child::of_function(serve); }
+Solver::Solver() = default;
+Solver::~Solver() = default;
+Solver::Solver(Solver&&) noexcept = default;
+Solver& Solver::operator=(Solver&&) noexcept = default;
+
+void Solver::stop() { child_.reset(); }
+void Solver::start() {
+  child_ = std::make_unique<process::Child>(process::Child::of_function(serve));
+}
 
 Reply Solver::ask(const std::string& script, unsigned effort, double seconds) {
   std::string message(sizeof effort, '\0');
@@ -171,7 +180,7 @@ Reply Solver::ask(const std::string& script, unsigned effort, double seconds) {
   std::string text;
   Received received = Received::Ended;
   double spent = 0;
-  const bool used = child_.has_value();
+  const bool used = child_ != nullptr;
   for (int trial = 0; trial < 2; ++trial) {
     if (!child_) start();
     const Patience patience(child_->pid(), seconds);

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <map>
-#include <optional>
+#include <memory>
 #include <string>
 
-#include "touchstone/process/child.h"
 #include "touchstone/symbolic/number/integer.h"
+
+namespace touchstone::process {
+class Child;
+}
 
 namespace touchstone::prove {
 
@@ -23,6 +26,10 @@ struct Reply {
 /// questions.
 class Solver {
  public:
+  Solver();
+  ~Solver();
+  Solver(Solver&&) noexcept;
+  Solver& operator=(Solver&&) noexcept;
   /// Decides whether a script of SMT-LIB declarations, definitions and assertions is satisfiable.
   /// Z3 gives up after `effort` of its own steps, the same on every machine. The child is killed
   /// after `seconds` of CPU time, after twenty times that of wall-clock time, and when Interrupted
@@ -31,8 +38,8 @@ class Solver {
 
  private:
   void start();
-  void stop() { child_.reset(); }
-  std::optional<process::Child> child_;
+  void stop();
+  std::unique_ptr<process::Child> child_;
 };
 
 /// The version of the linked Z3, "4.8.12".

@@ -1,5 +1,5 @@
 #include "convert.h"
-#include "touchstone/prove/prover.h"
+#include "touchstone/decide/decide.h"
 #include "touchstone/symbolic/certificate/certificate_json.h"
 #include "touchstone/symbolic/certificate/certify.h"
 #include "touchstone/symbolic/certificate/step_words.h"
@@ -169,6 +169,10 @@ void bind_derivations(py::module_& m) {
           "method", [](const prove::Proof& p) { return std::string(prove::name_of(p.method)); })
       .def_readonly("steps", &prove::Proof::steps, "The reason in words, if any.")
       .def_readonly("reason", &prove::Proof::reason, "Why it is undecided.")
+      .def_readonly("certificate", &prove::Proof::certificate,
+                    "Lines for `verify`, of a proof by `decide`; empty if it has none.")
+      .def_readonly("confirmed", &prove::Proof::confirmed,
+                    "What else speaks for a proof by `decide` without a certificate.")
       .def_property_readonly("counterexample", &counterexample_of,
                              "{variable: value} of a counterexample, or None.")
       .def("__bool__", [](const prove::Proof& p) { return p.verdict == prove::Verdict::Proved; })
@@ -177,6 +181,20 @@ void bind_derivations(py::module_& m) {
         if (p.counterexample) text += ": " + prove::text_of(*p.counterexample);
         return text + ">";
       });
+  m.def(
+      "decide",
+      [](const std::string& text, const std::map<std::string, Range>& variables,
+         const std::vector<std::string>& assume, unsigned effort) {
+        const Question question = question_of(text, variables, assume);
+        const Released released;
+        const Interruptible interruptible;
+        return decide::Decider(decide::Work::of_effort(effort)).decide(question);
+      },
+      py::arg("text"), py::arg("variables") = std::map<std::string, Range>(),
+      py::arg("assume") = std::vector<std::string>(), py::arg("effort") = 2'000'000,
+      "Decides whether a comparison holds wherever the assumptions do and it has a value: by the "
+      "laws of the simplifier, residues, cases, and Z3.\n\nvariables: {name: (low, high)}, "
+      "inclusive, None is open. effort: steps of Z3; 0 does not ask it.");
   m.def(
       "prove",
       [](const std::string& rule, const std::string& witness) {

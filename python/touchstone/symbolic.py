@@ -11,6 +11,10 @@ a where(a < 5, a, 7)
 2
 >>> prove("x//c*c + x%c -> x ; c > 0")
 <Proof proved>
+>>> decide("x*x*x*x%16 == x%2", {"x": (None, None)})
+<Proof proved>
+>>> decide("x < 5", {"x": (0, 9)}).counterexample
+{'x': 5}
 >>> steps("(a*4 + b)//4", {"a": (0, 10), "b": (0, 3)})
 <Derivation (a*4 + b)//4 = a, 1 steps>
 >>> verify(certify("a*2//2", {"a": (0, 9)}))
@@ -21,13 +25,13 @@ a where(a < 5, a, 7)
 from html import escape as _escape
 
 from ._core import symbolic as _symbolic
-from ._core.symbolic import (Derivation, Node, Proof, Session, Step, Variable, _latex, and_, bounds, certify, constant, eq, ge,
-                             gt, le, lt, max_, min_, ne, not_, or_, parse, prove, read, render, simplify, steps,
-                             substitute, verify, where, write)
+from ._core.symbolic import (Derivation, Node, Proof, Session, Step, Variable, _latex, and_, bounds, certify, constant,
+                             decide, eq, ge, gt, le, lt, max_, min_, ne, not_, or_, parse, prove, read, render, simplify,
+                             steps, substitute, verify, where, write)
 
-__all__ = ["Derivation", "Node", "Proof", "Session", "Step", "Variable", "and_", "bounds", "certify", "constant", "eq", "ge", "gt",
-           "le", "lt", "max_", "min_", "ne", "not_", "or_", "parse", "prove", "read", "render", "simplify", "steps",
-           "substitute", "verify", "where", "write"]
+__all__ = ["Derivation", "Node", "Proof", "Session", "Step", "Variable", "and_", "bounds", "certify", "constant", "decide",
+           "eq", "ge", "gt", "le", "lt", "max_", "min_", "ne", "not_", "or_", "parse", "prove", "read", "render", "simplify",
+           "steps", "substitute", "verify", "where", "write"]
 
 
 def _marked(parts, tag):

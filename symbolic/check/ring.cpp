@@ -241,6 +241,14 @@ PolyId Ring::truncated(PolyId p, PolyId q, bool remainder) {
     return choice(negative(p), other, plus);
   };
   // In sequence: atoms are numbered by creation, and argument evaluation order is unspecified.
+  if (remainder) {  // of absolute values, whose bounds are known
+    const auto of = [&](PolyId x) {
+      const PolyId below = quotient(x, minus(q), true), above = quotient(x, q, true);
+      return choice(negative(q), below, above);
+    };
+    const PolyId below = minus(of(minus(p))), above = of(p);
+    return choice(negative(p), below, above);
+  }
   const PolyId plus = over(q), other = minus(over(minus(q)));
   const PolyId whole = choice(negative(q), other, plus);
   return remainder ? add(p, multiply(q, whole), -1) : whole;

@@ -307,7 +307,9 @@ bool Deriver::attempt(const Path& path, PolyId goal, Expr variant, bool joins_fi
         take(*std::move(step), walk);
         changed = true;
         if (reached()) return true;
-        if (!whole_side) break;  // within a sum, a second use could undo the first
+        // Within a sum, or on its own result, a second use could undo the first.
+        if (!whole_side || ring_.normal(*d_.exprs.at(walk.whole, path)) == ring_.normal(q.to))
+          break;
       }
     }
     if (!changed) break;

@@ -324,6 +324,7 @@ void Rewriter::as_terms(const Equation& q, Expr part, bool complete, std::vector
   });
   if (all && taken.terms.size() > 1) consider(ring_.constant(1));
   if (complete) return;
+  if (ring_.add(whole, from) == ring_.constant(0)) consider(ring_.constant(-1));
   for (auto head = taken.terms.rbegin(); head != taken.terms.rend(); ++head) {
     if (head->first.empty()) continue;
     for (const auto& [m, c] : own.terms) {

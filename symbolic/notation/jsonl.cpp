@@ -219,13 +219,10 @@ std::string answer_json(std::string_view text, Session& session) {
   try {
     const Line line = read_line(text);
     const auto one = [&](const Question& question) {
-      const Answer a = session.answer(question);
-      const std::string out = line.to == Language::Touchstone
-                                  ? a.text
-                                  : written(a.text, question, line.to, line.asked.spelled);
-      // Without the library: bounds have any number of digits, and text and sizes need no escapes.
-      return fmt::format("{{\"out\":\"{}\",\"size\":{},\"min\":{},\"max\":{},\"ns\":{}}}", out,
-                         a.size, end_text(a.bounds.lo), end_text(a.bounds.hi), a.ns);
+      Answer a = session.answer(question);
+      if (line.to != Language::Touchstone)
+        a.text = written(a.text, question, line.to, line.asked.spelled);
+      return answer_json(a);
     };
     const auto& questions = line.asked.questions;
     if (questions.size() == 1) return one(questions[0]);
@@ -237,6 +234,12 @@ std::string answer_json(std::string_view text, Session& session) {
   } catch (const std::bad_alloc&) {
     return error_json("out of memory");
   }
+}
+
+std::string answer_json(const Answer& a) {
+  // Without the library: bounds have any number of digits, and text and sizes need no escapes.
+  return fmt::format("{{\"out\":\"{}\",\"size\":{},\"min\":{},\"max\":{},\"ns\":{}}}", a.text,
+                     a.size, end_text(a.bounds.lo), end_text(a.bounds.hi), a.ns);
 }
 
 }  // namespace touchstone::symbolic

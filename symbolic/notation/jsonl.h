@@ -17,6 +17,7 @@ namespace touchstone::symbolic {
 /// optional; unknown members are ignored. Bad input gives an error object, never an exception.
 /// `session` caches answers; no answer depends on an earlier one.
 std::string answer_json(std::string_view question, Session& session);
+std::string answer_json(const Answer& answer);
 
 /// Parses one such line, with one result. Throws ParseError.
 Question read_question(std::string_view line);

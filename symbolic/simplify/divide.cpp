@@ -491,7 +491,12 @@ std::optional<Linear> Simplifier::truncated_again(const Term& t, const Linear& c
     });
   };
   if (n.kind == Kind::TruncDiv) {
-    if (remainder) return std::nullopt;
+    if (remainder) {
+      if (!(c == x) || !t.coef.is_one() || !a.is_constant() || a.constant < Int(2))
+        return std::nullopt;
+      law("tmod.quotient", [&](Instance& i) { i.bind("x", x).bind("c", a); });
+      return atom(t.atom);
+    }
     use("tdiv.tdiv", {});
     return truncated(x, multiply(a, c), false);
   }

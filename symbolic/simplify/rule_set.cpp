@@ -115,13 +115,14 @@ class Compiler {
 };
 
 std::uint32_t kinds_of(const Pattern& p) {
+  std::uint32_t kinds = 0;
   for (const Pattern::Item& i : p.items) {
-    if (i.op == Op::Maximum) return kind_bit(Kind::Max);
-    if (i.op == Op::Product) return kind_bit(Kind::Product);
-    if (i.op == Op::TruncQuotient) return kind_bit(Kind::TruncDiv);
-    if (i.op == Op::TruncRemainder) return kind_bit(Kind::TruncMod);
+    if (i.op == Op::Maximum) kinds |= kind_bit(Kind::Max);
+    if (i.op == Op::Product) kinds |= kind_bit(Kind::Product);
+    if (i.op == Op::TruncQuotient) kinds |= kind_bit(Kind::TruncDiv);
+    if (i.op == Op::TruncRemainder) kinds |= kind_bit(Kind::TruncMod);
   }
-  return 0;
+  return kinds;
 }
 
 /// The divisions that must occur: of any kind, or by a divisor that is no number.

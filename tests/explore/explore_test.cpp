@@ -60,9 +60,13 @@ TEST(Explorer, AClaimIsProvedByAllItsPointsOnlyWhereTheyAreAll) {
   const Json all = ask(R"q({"ask":"prove","claim":"x%3 -> x ; 0 <= x and x < 3"})q");
   EXPECT_EQ(all["verdict"], "proved");
   EXPECT_EQ(all["points"], 3);
-  const Json some = ask(R"q({"ask":"prove","claim":"x + 0 -> x","within":[-2,2]})q");
+  const Json some =
+      ask(R"q({"ask":"prove","claim":"x*x*x*x%25 < 2*x*x + 99 -> 1","within":[-2,2]})q");
   EXPECT_EQ(some["verdict"], "open");
   EXPECT_EQ(some["points"], 5);
+  const Json laws = ask(R"q({"ask":"prove","claim":"x//2*2 + x%2 -> x"})q");
+  EXPECT_EQ(laws["verdict"], "proved");
+  EXPECT_EQ(laws["text"], "true, by laws, with a certificate");
   const Json wrong = ask(R"q({"ask":"prove","claim":"x//-2 -> -(x//2)"})q");
   EXPECT_EQ(wrong["verdict"], "refuted");
   EXPECT_EQ(wrong["point"]["x"], 1);

@@ -122,6 +122,18 @@ RC_GTEST_PROP(BoundRules, AreWhatIntervalsComputeOfDivisors, ()) {
   RC_ASSERT(*remainder.hi == most);
 }
 
+RC_GTEST_PROP(BoundRules, AreWhatIntervalsComputeOfCsDivisors, ()) {
+  Ends e = Ends::drawn();
+  e.at["m"] = -20 * *rc::gen::inRange(1, 20);  // too many to divide by each
+  e.at["n"] = 20 * *rc::gen::inRange(1, 20);
+  e.y = {Int(e.at["m"]), Int(e.at["n"])};
+  const Interval quotient = trunc_div(e.x, e.y), remainder = trunc_mod(e.x, e.y);
+  RC_ASSERT(*quotient.lo == least("interval.tdiv_lo", e.at));
+  RC_ASSERT(*quotient.hi == greatest("interval.tdiv_hi", e.at));
+  RC_ASSERT(*remainder.lo == least("interval.tmod_lo", e.at));
+  RC_ASSERT(*remainder.hi == greatest("interval.tmod_hi", e.at));
+}
+
 RC_GTEST_PROP(BoundRules, AreWhatSumsWithProductsCompute, ()) {
   // A tangent line of the product: their sum has the line's constant as its bound.
   const Ends e = Ends::drawn();
@@ -243,12 +255,14 @@ TEST(BoundRules, AreAllComparedWithTheCode) {
       "interval.divisor_down", "interval.divisor_up",   "interval.mod_lo",
       "interval.mod_hi",       "interval.mod_line_lo",  "interval.mod_line_hi",
       "interval.mod_any_lo",   "interval.mod_any_hi",   "interval.mod_small",
-      "interval.max_lo",       "interval.max_hi",       "interval.where_lo",
-      "interval.where_hi",     "interval.trim_lo",      "interval.trim_hi",
-      "interval.fact_hi",      "interval.fact_lo",      "interval.fact_factor",
-      "congruence.add",        "congruence.scale",      "congruence.mul",
-      "congruence.div",        "congruence.mod_known",  "congruence.mod",
-      "congruence.mod_any",    "congruence.where",      "congruence.max",
+      "interval.tdiv_lo",      "interval.tdiv_hi",      "interval.tmod_lo",
+      "interval.tmod_hi",      "interval.max_lo",       "interval.max_hi",
+      "interval.where_lo",     "interval.where_hi",     "interval.trim_lo",
+      "interval.trim_hi",      "interval.fact_hi",      "interval.fact_lo",
+      "interval.fact_factor",  "congruence.add",        "congruence.scale",
+      "congruence.mul",        "congruence.div",        "congruence.mod_known",
+      "congruence.mod",        "congruence.mod_any",    "congruence.where",
+      "congruence.max",
       "congruence.meet",   // congruence_test: MeetsInWhatBothHold
       "congruence.solve",  // congruence_test: SolvesWhatIsLinear
   };

@@ -9,6 +9,7 @@
 
 #include "drawn.h"
 #include "touchstone/symbolic/ask/session.h"
+#include "touchstone/symbolic/certificate/certify.h"
 
 namespace touchstone::symbolic {
 namespace {
@@ -114,6 +115,14 @@ TEST(Truncating, DrawnExpressionsKeepTheValuesThatCComputes) {
           ASSERT_TRUE(!answer.bounds.lo || *answer.bounds.lo <= Int(want)) << drawn.text;
           ASSERT_TRUE(!answer.bounds.hi || Int(want) <= *answer.bounds.hi) << drawn.text;
         }
+  }
+}
+
+TEST(Truncating, AnswersHaveCertificates) {
+  for (std::uint64_t index = 0; index < 260; ++index) {
+    Question q = question(Drawing(2'000 + index).number(3).text);
+    q.variables[2].second = {Int(-5), End()};  // n, of unknown sign
+    EXPECT_EQ(certify(q).missing, "") << q.text;
   }
 }
 
