@@ -18,6 +18,7 @@
 #include "touchstone/symbolic/derive/derive.h"
 #include "touchstone/symbolic/expr/expr.h"
 #include "touchstone/symbolic/expr/operators.h"
+#include "touchstone/symbolic/notation/notation.h"
 
 namespace touchstone::cli {
 
@@ -103,6 +104,9 @@ const ReplSession::Command ReplSession::kCommands[] = {
     {":view", "SHAPE OP ARGUMENT ..", "what a view reads: 4,6 permute 1,0", &ReplSession::view},
     {":equal", "EXPR ; EXPR", "whether they are equal: proved, refuted by a point, or unknown",
      &ReplSession::equal},
+    {":read", "LANGUAGE EXPR", "an expression in c, sympy, mlir or another (docs/notations.md)",
+     &ReplSession::read},
+    {":write", "LANGUAGE EXPR", "its simplest form in that language", &ReplSession::write},
     {":names", "", "variables, definitions and assumptions", &ReplSession::names},
     {":load", "FILE", "runs the lines of a file, as if typed", &ReplSession::load},
     {":save", "FILE", "writes names and assumptions to a file that :load reads",
@@ -370,6 +374,24 @@ std::string ReplSession::help(std::string_view) {
   return r +
          "Operators: + - * // % < <= > >= == != and or not min() max() where(c,a,b) tdiv() "
          "tmod()\n";
+}
+
+std::string ReplSession::read(std::string_view words) {
+  const std::string_view name = words.substr(0, words.find(' '));
+  symbolic::Question given = question("0");
+  given.text = trimmed(words.substr(name.size()));
+  given.assumptions.clear();
+  std::string r;
+  const symbolic::Translation t = translate(given, symbolic::parse_language(name));
+  for (const symbolic::Question& q : t.questions) r += simplify(q.text);
+  for (const std::string& note : t.notes) r += note + "\n";
+  return r;
+}
+
+std::string ReplSession::write(std::string_view words) {
+  const std::string_view name = words.substr(0, words.find(' '));
+  const symbolic::Question q = question(trimmed(words.substr(name.size())));
+  return written(ask(q).text, q, symbolic::parse_language(name)) + "\n";
 }
 
 std::string ReplSession::quit(std::string_view) {

@@ -43,6 +43,8 @@ class ReplSession {
   std::string plot(std::string_view text);
   std::string view(std::string_view words);
   std::string equal(std::string_view pair);
+  std::string read(std::string_view words);
+  std::string write(std::string_view words);
   std::string names(std::string_view nothing);
   std::string load(std::string_view path);
   std::string save(std::string_view path);

@@ -62,6 +62,11 @@ TEST_F(Repl, ADefinitionFollowsItsVariables) {
   EXPECT_EQ(a.text, "a//4\nin [0, 2], size 3\n0\nin [0, 0], size 1\n");
 }
 
+TEST_F(Repl, ReadsAndWritesOtherLanguages) {
+  const Reply a = run("x = 0..63\n:read c (x >> 2) << 2 | (x & 3)\n:write sympy x//4%2\n");
+  EXPECT_EQ(a.text, "x\nin [0, 63], size 1\nMod(floor(x/4), 2)\n");
+}
+
 TEST_F(Repl, TellsWhetherTwoExpressionsAreEqual) {
   const Reply a =
       run("a = 0..10\nb = -5..\n:equal a//4*4 + a%4 ; a\n:equal a*b ; b*a + 1\n"
