@@ -2,6 +2,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "touchstone/interp/device/exact_sum.h"
@@ -14,10 +15,11 @@ namespace {
 
 // Exponent of the lowest set bit of a finite nonzero value: it is an odd multiple of 2^this.
 int lowest_bit(double x) {
-  int exponent = 0;
-  const double fraction = std::frexp(x, &exponent);
-  const auto digits = static_cast<std::uint64_t>(std::abs(std::ldexp(fraction, 53)));
-  return exponent - 53 + std::countr_zero(digits);
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  constexpr std::uint64_t kHidden = std::uint64_t{1} << 52;
+  const auto exponent = static_cast<int>(bits >> 52 & 0x7ff);
+  const std::uint64_t digits = (bits & (kHidden - 1)) | (exponent != 0 ? kHidden : 0);
+  return std::max(exponent, 1) - 1075 + std::countr_zero(digits);
 }
 
 // Quantities that bound the partial sums of one sum.
@@ -103,6 +105,7 @@ class LegalFloatSum : public LegalReducer {
     // An accumulator wider than the kernel's stays within the kernel's bound.
     if (profile.accumulator && info(*profile.accumulator).digits < info(accumulator).digits)
       accumulator_ = *profile.accumulator;
+    narrows_ = info(accumulator_).digits < info(dtype_v<T>).digits;
   }
 
   void feed(const LegalBlock& in, std::int64_t first, std::int64_t count) override {
@@ -119,7 +122,7 @@ class LegalFloatSum : public LegalReducer {
       }
       if (profile_->flushes_inputs) term = legal::flushed(term);
       last_ = term;
-      add(term);
+      add(term, in.unrounded(i));
     }
     total_ += count;
   }
@@ -141,7 +144,7 @@ class LegalFloatSum : public LegalReducer {
     if (profile_->flushes_outputs) sum = legal::flushed(sum);
     if (profile_->finite_only && (sum.nan || sum.has_infinity())) sum = Legal<T>::anything();
     out.set<T>(at, sum);
-    std::vector<double> room = std::move(running_);
+    auto room = std::move(running_);
     room.clear();
     *this = LegalFloatSum(accumulator_, *profile_);
     running_ = std::move(room);
@@ -150,8 +153,8 @@ class LegalFloatSum : public LegalReducer {
  private:
   static double value(T x) { return static_cast<double>(scalar::detail::computing(x)); }
 
-  void add(const Legal<T>& term) {
-    if (has_one_order()) replay(term);
+  void add(const Legal<T>& term, bool unrounded) {
+    if (has_running_sums()) replay(term, unrounded);
     any_ = any_ || term.any;
     nan_ = nan_ || term.nan;
     only_nan_ = only_nan_ || term.is_nan_only();
@@ -186,31 +189,84 @@ class LegalFloatSum : public LegalReducer {
       unbounded_ = true;  // an end is infinite: no finite bound on the rest
   }
 
-  bool has_one_order() const {
-    return profile_->order == SumOrder::Sequential || profile_->order == SumOrder::Folded;
+  bool has_running_sums() const {
+    return profile_->order == SumOrder::Sequential || profile_->order == SumOrder::Folded ||
+           profile_->order == SumOrder::Lanes;
   }
 
-  // Replays the only order of such a device, rounding each partial sum.
-  void replay(const Legal<T>& term) {
-    replayed_ = replayed_ && term.is_point();
+  // Replays the running sums of such a device. Each rounded addition is monotone in the sum and in
+  // the term, so the ends of both give the ends of the next sum.
+  void replay(const Legal<T>& term, bool unrounded) {
+    replayed_ = replayed_ && term.number && !term.nan && !term.any && !term.has_infinity() &&
+                !(unrounded && narrows_);
     if (!replayed_) return;
     if (running_.empty()) running_.resize(static_cast<std::size_t>(profile_->block));
     with_storage(accumulator_, [&]<class A>(std::type_identity<A>) {
       if constexpr (is_float_storage<A>) {
-        double& sum = running_[lane_];
-        sum = convert<double>(scalar::add(convert<A>(sum), convert<A>(term.lo)));
+        auto& [low, high] = running_[lane_];
+        const bool one = low == high && term.is_point() && !unrounded;
+        low = step<A>(low, term.lo, unrounded ? -1 : 0);
+        high = one ? low : step<A>(high, term.hi, unrounded ? 1 : 0);
       }
     });
     if (++lane_ == running_.size()) lane_ = 0;
   }
 
+  // The sum with a term, or with a number up to half a unit in its last place to one side.
   template <class A>
-  A replayed() const {
-    std::vector<double> sums = running_;
-    for (; sums.size() > 1; sums.resize(sums.size() / 2))
-      for (std::size_t i = 0, half = sums.size() / 2; i < half; ++i)
-        sums[i] = convert<double>(scalar::add(convert<A>(sums[i]), convert<A>(sums[half + i])));
-    return convert<A>(sums[0]);
+  static double step(double sum, T term, int side) {
+    if (side == 0) return convert<double>(scalar::add(convert<A>(sum), convert<A>(term)));
+    constexpr DTypeInfo kTerm = info(dtype_v<T>);
+    const double x = value(term), beyond = side * HUGE_VAL;
+    const double end =
+        std::nextafter(x + side * (std::ldexp(std::abs(x), -kTerm.digits) +
+                                   std::ldexp(1.0, kTerm.min_exponent - kTerm.digits)),
+                       beyond);
+    // The addition in double rounds once more, unless that is the accumulator.
+    return convert<double>(
+        convert<A>(dtype_v<A> == DType::Float64 ? sum + end : std::nextafter(sum + end, beyond)));
+  }
+
+  // The running sums of Lanes in any order; those of other orders folded.
+  template <class A>
+  std::pair<double, double> replayed() const {
+    if (profile_->order != SumOrder::Lanes) {
+      const auto folded = [&](auto end) {
+        std::vector<double> sums;
+        for (const auto& ends : running_) sums.push_back(ends.*end);
+        for (; sums.size() > 1; sums.resize(sums.size() / 2))
+          for (std::size_t i = 0, half = sums.size() / 2; i < half; ++i)
+            sums[i] = convert<double>(scalar::add(convert<A>(sums[i]), convert<A>(sums[half + i])));
+        return sums[0];
+      };
+      using Ends = std::pair<double, double>;
+      return {folded(&Ends::first), folded(&Ends::second)};
+    }
+    ExactSum<double> lows, highs;
+    Side up, down;
+    double magnitude = 0, most = 0, count = 0;
+    for (const auto& [low, high] : running_) {
+      if (!std::isfinite(low) || !std::isfinite(high)) return {-HUGE_VAL, HUGE_VAL};
+      lows.add(low);
+      highs.add(high);
+      up.sum += std::max(high, 0.0);
+      down.sum += std::max(-low, 0.0);
+      const double size = std::max(std::abs(low), std::abs(high));
+      magnitude += size;
+      most = std::max(most, size);
+      count += size != 0 ? 1 : 0;
+    }
+    const double more = 1 + (count + 4) * 0x1p-52;
+    const SumSizes all{count,
+                       std::max(count - 1, 0.0),
+                       magnitude * more,
+                       std::max(up.sum, down.sum) * more,
+                       most,
+                       0,
+                       0};
+    const double bound = any_order_bound(all, std::ldexp(1.0, -info(dtype_v<A>).digits), true);
+    return {std::nextafter(lows.round_down() - bound, -HUGE_VAL),
+            std::nextafter(highs.round_up() + bound, HUGE_VAL)};
   }
 
   template <class A>
@@ -280,15 +336,19 @@ class LegalFloatSum : public LegalReducer {
     const bool once = on_a_grid || (nonzero_ <= 2 && !narrowed<A>() && rounds && has_all_digits) ||
                       (profile_->order == SumOrder::Exact && has_all_digits);
     if (one_answer && once) return point_of(low_.template result<A>());
-    if (one_answer && has_one_order() && has_all_digits && replayed_ && rounds && !running_.empty())
-      return point_of(replayed<A>());
+    const bool replays = replayed_ && has_all_digits && rounds && !running_.empty() &&
+                         (one_answer || !profile_->flushes_outputs);
+    const auto [first, last] = replays ? replayed<A>() : std::pair(-HUGE_VAL, HUGE_VAL);
+    if (first == last) return point_of(convert<A>(first));
     if (!std::isfinite(sum))  // of doubles: the effect of rounding is unknown
       return Legal<T>::range(scalar::neg(largest<T>()), largest<T>());
     const double bound = rounding_bound<A>(sum);
     ExactSum<T> high = low_;
     high.merge(spread_);
-    const double low_end = std::nextafter(low_.round_down() - bound, -HUGE_VAL);
-    const double high_end = std::nextafter(high.round_up() + bound, HUGE_VAL);
+    const double low_end = std::max(std::nextafter(low_.round_down() - bound, -HUGE_VAL),
+                                    std::isnan(first) ? -HUGE_VAL : first);
+    const double high_end = std::min(std::nextafter(high.round_up() + bound, HUGE_VAL),
+                                     std::isnan(last) ? HUGE_VAL : last);
     Legal<T> out = Legal<T>::range(convert<T>(legal::not_below<A>(low_end)),
                                    convert<T>(legal::not_above<A>(high_end)));
     return with_free_zero(out);
@@ -381,14 +441,15 @@ class LegalFloatSum : public LegalReducer {
 
   DType accumulator_;
   const Profile* profile_;
-  std::int64_t total_ = 0;       // terms including zeros
-  Legal<T> last_{};              // the last term; the sum if it is the only one
-  bool unrounded_ = false;       // a term may be an unrounded product
-  bool replayed_ = true;         // running_ has every term, in the declared order
-  std::vector<double> running_;  // running sums, filled round-robin
-  std::size_t lane_ = 0;         // index of the next one
-  ExactSum<T> low_;              // sum of the lower ends
-  ExactSum<T> spread_;           // sum of upper minus lower ends
+  bool narrows_ = false;    // the accumulator rounds terms
+  std::int64_t total_ = 0;  // terms including zeros
+  Legal<T> last_{};         // the last term; the sum if it is the only one
+  bool unrounded_ = false;  // a term may be an unrounded product
+  bool replayed_ = true;    // running_ has every term, in the declared order
+  std::vector<std::pair<double, double>> running_;  // ends of running sums, filled round-robin
+  std::size_t lane_ = 0;                            // index of the next one
+  ExactSum<T> low_;                                 // sum of the lower ends
+  ExactSum<T> spread_;                              // sum of upper minus lower ends
   std::int64_t nonzero_ = 0;
   double magnitude_ = 0;  // sum of the larger magnitudes
   double largest_ = 0;    // largest term

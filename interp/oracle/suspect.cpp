@@ -21,7 +21,8 @@ using namespace interp;
 constexpr std::int64_t kMostElements = 1024;
 constexpr double kNearShare = 0.75;       // share of the errors that a fault must explain
 constexpr double kLargestBias = 4.0 / 3;  // of the rare orders with larger partial sums
-constexpr double kBeyondBias = 1.5;       // least fitted fault, in multiples of the legal bias
+constexpr int kInnerDigits = 14;     // errors that are looked at inside kernels of several sums
+constexpr double kBeyondBias = 1.5;  // least fitted fault, in multiples of the legal bias
 
 // Upper bound on ln P(X >= k) for n fair coins: the first term and a geometric series.
 double log_coins(std::int64_t k, std::int64_t n) {
@@ -306,7 +307,7 @@ std::vector<ElementRun> spread(std::int64_t size, std::int64_t wanted, std::int6
 
 // The elements to examine: at most about an eighth of a large output.
 std::vector<ElementRun> elements_of(const Program& program, bool thorough) {
-  constexpr std::int64_t kFew = 64, kMostTerms = std::int64_t{1} << 24;
+  constexpr std::int64_t kFew = 128, kMostTerms = std::int64_t{1} << 24;
   const std::int64_t size = program.regions[0].size;
   std::int64_t most = 0;
   for (const Region& region : program.regions) most = std::max(most, region.size);
@@ -378,6 +379,43 @@ std::vector<Hypothesis> operand_faults(const Arithmetic& a, const Profile& profi
   return faults;
 }
 
+// Faults inside kernels of several sums, as attention, in float types that no input has.
+std::vector<std::vector<Hypothesis>> inner_faults(const Arithmetic& a, const Program& program,
+                                                  const Profile& profile) {
+  using Kind = Hypothesis::Kind;
+  std::vector<std::vector<Hypothesis>> batches;
+  std::set<int> buffers;
+  std::int64_t terms = 0;
+  int least = a.accumulator_digits;
+  for (const Region& region : program.regions)
+    for (const ProgramNode& node : region.nodes) {
+      if (!is_float(node.dtype)) continue;
+      terms = std::max(terms, node.terms);
+      least = std::min(least, info(node.dtype).digits);
+      if (node.op == Op::Load && &region != program.regions.data()) buffers.insert(node.buffer);
+    }
+  if (terms < kLeastPartials || buffers.size() > 5) return {};
+  for (const int digits : {8, 11}) {
+    if (digits >= least || (profile.product_digits > 0 && digits >= profile.product_digits))
+      continue;
+    batches.push_back({{Kind::Weights, digits},
+                       {Kind::Stages, digits},
+                       {Kind::Exponentials, digits},
+                       {Kind::Partials, digits, 1},
+                       {Kind::Partials, digits, 16},
+                       {Kind::AllPartials, digits, 1}});
+    if (buffers.size() > 1)
+      for (const int buffer : buffers)
+        for (const Kind kind : {Kind::Rounded, Kind::Truncated})
+          batches.back().push_back({kind, digits, buffer});
+    while (batches.back().size() > 11) {
+      batches.push_back({batches.back().begin() + 11, batches.back().end()});
+      batches[batches.size() - 2].resize(11);
+    }
+  }
+  return batches;
+}
+
 void test_fitted(const Unrounded& u, std::span<const std::int64_t> shape, Tests& tests) {
   tests.largest();
   tests.fitted("scale", u.exact,
@@ -424,13 +462,17 @@ ErrorEvidence gather(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, c
   test_results(u, output.dtype(), a, tests);
   test_missing(u, hypotheses, a, terms, tests);
   if (tests.has_facts()) test_fitted(u, shape, tests);
-  std::vector<Hypothesis> faults = operand_faults(a, profile, u);
-  if (!faults.empty() && tests.may_be_operands(faults.back().digits)) {
+  const auto test_batch = [&](std::vector<Hypothesis> faults, std::string_view test) {
     faults.insert(faults.begin(), Hypothesis{});
     const Unrounded under = evaluate_unrounded(program, inputs, output, runs, faults, a.rounding);
     for (std::size_t h = 1; h < faults.size(); ++h)
-      tests.fixed("operands", faults[h].str(), under.errors[h]);
-  }
+      tests.fixed(test, faults[h].str(), under.errors[h]);
+  };
+  const std::vector<Hypothesis> faults = operand_faults(a, profile, u);
+  if (!faults.empty() && tests.may_be_operands(faults.back().digits))
+    test_batch(faults, "operands");
+  if (!tests.has_facts() && tests.may_be_operands(kInnerDigits))
+    for (const auto& batch : inner_faults(a, program, profile)) test_batch(batch, "inner");
   tests.conclude();
   return out;
 }

@@ -4,6 +4,8 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "touchstone/interp/device/evaluator.h"
@@ -41,15 +43,32 @@ T without_low_bits(T x, int drop, bool rounds) {
 }
 
 template <class W>
+W narrowed(W x, int digits) {
+  const auto to = [&]<class T>(std::type_identity<T>) {
+    return static_cast<W>(scalar::detail::computing(convert<T>(static_cast<double>(x))));
+  };
+  return digits == 8 ? to(std::type_identity<bfloat16>()) : to(std::type_identity<float16>());
+}
+
+template <class W>
 class ColumnReducer {
  public:
-  ColumnReducer(Op op, bool is_float, std::span<const Hypothesis> hypotheses,
-                const SumRounding& rounding, std::vector<SumFacts>* facts)
+  /// `of_products` is nullopt for sums that have no partial sums to round; `is_inner` sums of
+  /// products are a stage.
+  ColumnReducer(Op op, bool is_float, std::optional<bool> of_products, bool is_inner,
+                std::span<const Hypothesis> hypotheses, const SumRounding& rounding,
+                std::vector<SumFacts>* facts)
       : hypotheses_(hypotheses),
         rounding_(rounding),
         facts_(facts),
         is_float_(is_float),
         sums_(op == Op::ReduceSum) {
+    for (std::size_t h = 1; h < hypotheses.size(); ++h)
+      rounds_[h] =
+          of_products && (hypotheses[h].kind == Hypothesis::Kind::AllPartials ||
+                          (*of_products && hypotheses[h].kind == Hypothesis::Kind::Partials));
+    for (std::size_t h = 1; h < hypotheses.size(); ++h)
+      stages_[h] = is_inner && hypotheses[h].kind == Hypothesis::Kind::Stages;
     start();
   }
 
@@ -60,7 +79,10 @@ class ColumnReducer {
         results_[h] = results_[0];
         differs_[h] = true;
       }
-      if (differs_[h]) add(results_[h], in.column(h) + first, count);
+      if (rounds_[h])
+        add_rounding(h, in.column(h) + first, count);
+      else if (differs_[h])
+        add(results_[h], in.column(h) + first, count);
     }
     add(results_[0], in.column(0) + first, count);
     const W* x = in.column(0) + first;
@@ -76,6 +98,7 @@ class ColumnReducer {
     if (facts_ != nullptr) facts_->push_back(facts(exact));
     for (std::size_t h = 0; h < hypotheses_.size(); ++h) {
       W result = differs_[h] ? value(results_[h]) : exact;
+      if (rounds_[h] || stages_[h]) result = narrowed(result, hypotheses_[h].digits);
       if (sums_ && is_float_ && hypotheses_[h].kind == Hypothesis::Kind::LastMissing)
         result -= last_;
       if (sums_ && is_float_ && hypotheses_[h].kind == Hypothesis::Kind::FirstMissing)
@@ -96,7 +119,7 @@ class ColumnReducer {
   void start() {
     const W least = sums_ ? W{0} : -std::numeric_limits<W>::infinity();
     for (Sum& s : results_) s = {least, 0};
-    differs_ = {};
+    differs_ = rounds_;
     seen_ = 0;
     first_ = last_ = 0;
     partial_ = 0;
@@ -106,6 +129,15 @@ class ColumnReducer {
 
   void add(Sum& s, const W* x, std::int64_t count) const {
     sums_ ? sum(s, x, count) : maximum(s, x, count);
+  }
+  // `low` is the sum of the terms since the last rounding.
+  void add_rounding(std::size_t h, const W* x, std::int64_t count) {
+    Sum& s = results_[h];
+    for (std::int64_t i = 0; i < count; ++i) {
+      s.low += x[i];
+      if ((seen_ + i + 1) % hypotheses_[h].of != 0) continue;
+      s = {narrowed(s.high + s.low, hypotheses_[h].digits), 0};
+    }
   }
   // Compensates the error of each addition (Neumaier, "Rundungsfehleranalyse einiger Verfahren zur
   // Summation endlicher Summen", 1974).
@@ -174,7 +206,7 @@ class ColumnReducer {
   std::vector<SumFacts>* facts_;
   bool is_float_, sums_;
   std::array<Sum, kMostHypotheses> results_;
-  std::array<bool, kMostHypotheses> differs_{};
+  std::array<bool, kMostHypotheses> differs_{}, rounds_{}, stages_{};
   std::int64_t seen_ = 0;
   W first_ = 0, last_ = 0;
   double partial_ = 0;
@@ -190,9 +222,17 @@ class RealNumbers {
   RealNumbers(const Program& program, std::span<Buffer* const> buffers,
               std::span<const Hypothesis> hypotheses, const SumRounding& rounding)
       : buffers_(buffers), hypotheses_(hypotheses), rounding_(rounding), sum_(only_sum(program)) {
-    for (std::size_t r = 1; r < program.regions.size(); ++r)
-      for (const ProgramNode& node : program.regions[r].nodes)
+    for (const ProgramNode& node : program.regions[0].nodes) outer_.insert(&node);
+    for (const Region& region : program.regions) {
+      products_.push_back(!region.nodes.empty() && region.nodes.back().op == Op::Mul);
+      if (&region == program.regions.data()) continue;
+      for (const ProgramNode& node : region.nodes)
         if (is_load(node.op)) summed_.insert(node.buffer);
+      if (!products_.back()) continue;
+      for (std::size_t k = 0; k < 2; ++k)
+        if (is_computed(region.nodes, region.nodes.back().src[k]))
+          factors_[&region.nodes.back()] |= static_cast<std::uint8_t>(1U << k);
+    }
   }
 
   void load(const ProgramNode& node, std::span<const AddressRun> runs, std::int64_t count,
@@ -217,6 +257,7 @@ class RealNumbers {
           const int drop = info(dtype_v<T>).digits - hypotheses_[h].digits;
           if ((!rounds && hypotheses_[h].kind != Hypothesis::Kind::Truncated) || drop <= 0)
             continue;
+          if (hypotheses_[h].of >= 0 && hypotheses_[h].of != node.buffer) continue;
           out.of[h].resize(size);
           read([&](T x) { return without_low_bits(x, drop, rounds); }, out.of[h]);
         }
@@ -248,18 +289,44 @@ class RealNumbers {
              Block& out) const {
     const auto size = static_cast<std::size_t>(count);
     clear(out, size);
+    const bool is_exp = node.op == Op::Exp2 ||
+                        (node.op == Op::Function && node.function.function == NamedFunction::Exp);
+    const auto factors = factors_.find(&node);
     for (std::size_t h = 0; h < hypotheses_.size(); ++h) {
-      if (h != 0 && std::ranges::none_of(operands, [&](const Block* b) { return b->differs(h); }))
+      const bool rounds = is_exp && hypotheses_[h].kind == Hypothesis::Kind::Exponentials;
+      const std::uint8_t rounded =
+          factors != factors_.end() && (hypotheses_[h].kind == Hypothesis::Kind::Weights ||
+                                        hypotheses_[h].kind == Hypothesis::Kind::Stages)
+              ? factors->second
+              : std::uint8_t{0};
+      if (h != 0 && !rounds && rounded == 0 &&
+          std::ranges::none_of(operands, [&](const Block* b) { return b->differs(h); }))
         continue;
       std::array<const W*, 3> in{};
-      for (std::size_t k = 0; k < operands.size(); ++k) in[k] = operands[k]->column(h);
+      std::array<std::vector<W>, 2> narrow;
+      for (std::size_t k = 0; k < operands.size(); ++k) {
+        in[k] = operands[k]->column(h);
+        if (((rounded >> k) & 1U) == 0) continue;
+        narrow[k].assign(in[k], in[k] + size);
+        for (W& x : narrow[k]) x = narrowed(x, hypotheses_[h].digits);
+        in[k] = narrow[k].data();
+      }
       out.of[h].resize(size);
       apply_to(node, in, size, out.of[h].data());
+      if (rounds)
+        for (W& x : out.of[h]) x = narrowed(x, hypotheses_[h].digits);
     }
   }
 
   std::unique_ptr<ColumnReducer<W>> reducer(const ProgramNode& node) {
-    return std::make_unique<ColumnReducer<W>>(node.op, is_float(node.dtype), hypotheses_, rounding_,
+    std::optional<bool> of_products;
+    const bool is_inner = node.op == Op::ReduceSum && is_float(node.dtype) &&
+                          !outer_.contains(&node) &&
+                          products_[static_cast<std::size_t>(node.region)];
+    if (node.op == Op::ReduceSum && is_float(node.dtype) && node.terms >= kLeastPartials)
+      of_products = products_[static_cast<std::size_t>(node.region)];
+    return std::make_unique<ColumnReducer<W>>(node.op, is_float(node.dtype), of_products, is_inner,
+                                              hypotheses_, rounding_,
                                               &node == sum_ ? &facts : nullptr);
   }
 
@@ -278,6 +345,14 @@ class RealNumbers {
   std::vector<SumFacts> facts;  // of the kernel's one sum, in the order of its results
 
  private:
+  // True if a node is neither read nor a constant.
+  static bool is_computed(const std::vector<ProgramNode>& nodes, int at) {
+    const ProgramNode& node = nodes[static_cast<std::size_t>(at)];
+    if (node.op == Op::Noop || (node.op == Op::Cast && !node.bitcast))
+      return is_computed(nodes, node.src[0]);
+    return !is_load(node.op) && node.op != Op::Const && is_float(node.dtype);
+  }
+
   template <class T>
   static W real(T x) {
     return static_cast<W>(scalar::detail::computing(x));
@@ -378,6 +453,9 @@ class RealNumbers {
   std::span<const Hypothesis> hypotheses_;
   SumRounding rounding_;
   const ProgramNode* sum_;
+  std::set<const ProgramNode*> outer_;                  // of region 0
+  std::vector<bool> products_;                          // regions whose elements are products
+  std::map<const ProgramNode*, std::uint8_t> factors_;  // their computed operands
   std::set<int> summed_;
 };
 
@@ -413,6 +491,8 @@ Unrounded evaluate(const Program& program, std::span<Buffer* const> buffers, con
 }  // namespace
 
 std::string Hypothesis::str() const {
+  const auto narrow = [&] { return digits == 8 ? "bfloat16" : "float16"; };
+  const std::string which = of < 0 ? "operands" : fmt::format("input {}", of);
   const auto type = [&] {
     return digits == 8    ? "bfloat16"
            : digits == 11 ? "TF32"
@@ -425,9 +505,19 @@ std::string Hypothesis::str() const {
     case Kind::FirstMissing:
       return "first reduce element missing";
     case Kind::Rounded:
-      return fmt::format("operands rounded to {}", type());
+      return fmt::format("{} rounded to {}", which, type());
     case Kind::Truncated:
-      return fmt::format("operands truncated to {}", type());
+      return fmt::format("{} truncated to {}", which, type());
+    case Kind::Weights:
+      return fmt::format("computed factors of sums rounded to {}", narrow());
+    case Kind::Stages:
+      return fmt::format("sums of products and computed factors rounded to {}", narrow());
+    case Kind::Exponentials:
+      return fmt::format("exponentials rounded to {}", narrow());
+    case Kind::Partials:
+      return fmt::format("partial sums of products, each {} terms, in {}", of, narrow());
+    case Kind::AllPartials:
+      return fmt::format("partial sums in {}", narrow());
     case Kind::Exact:
     case Kind::Nudged:
       break;

@@ -26,9 +26,16 @@ struct Hypothesis {
     Rounded,       // operands of sums rounded to `digits` significant bits
     Truncated,     // the same, towards zero
     Nudged,        // the kernel's sum shifted by `SumFacts::bias`
+    // Rounded to float16 (11 digits) or bfloat16 (8):
+    Weights,       // computed factors of the terms of sums
+    Stages,        // these and the sums of products that they come from
+    Exponentials,  // results of exp
+    Partials,      // sums of products, after each `of` terms in turn
+    AllPartials,   // all sums, likewise
   };
   Kind kind = Kind::Exact;
   int digits = 0;
+  int of = -1;  // Rounded, Truncated: the buffer; -1: all
   std::string str() const;
 };
 
@@ -67,6 +74,9 @@ struct Unrounded {
 Unrounded evaluate_unrounded(const Program& program, std::span<Buffer* const> buffers,
                              const Buffer& output, std::span<const ElementRun> runs,
                              std::span<const Hypothesis> hypotheses, const SumRounding& rounding);
+
+/// Sums of fewer terms have no `Partials`.
+inline constexpr std::int64_t kLeastPartials = 64;
 
 /// The only float sum of region 0 if it is followed only by arithmetic; else null.
 const ProgramNode* only_sum(const Program& program);

@@ -9,18 +9,21 @@ Traceback (most recent call last):
     ...
 AssertionError: sum(x, axis=1): FAIL: 2 of 2 elements; first at (0): sum(x, axis=1) gave 0x40800000 (4.0), legal is 0x40400000 (3.0) under glibc (the default); no known declaration or fault explains all of it
 
-What is legal follows from the operation's definition (touchstone.kernel.definitions) and a profile; no tolerance is
-tuned.
+What is legal follows from the operation's definition and a profile; no tolerance is tuned. help(touchstone.kernel) has
+the arguments of the operations:
+
 """
 from __future__ import annotations
 
 import contextlib as _contextlib
 import contextvars as _contextvars
 import functools as _functools
+import textwrap as _textwrap
 
-from ._core.kernel import Verdict
+from ._core.kernel import Verdict, definitions as _definitions
 from ._judging import LIBRARY, check_op
 
+__doc__ = (__doc__ or "") + _textwrap.fill(" ".join(_definitions), 120) + "\n"
 __all__ = ["LIBRARY", "Record", "assert_legal", "judged", "judging"]
 
 _listeners: list = []  # shared by all threads

@@ -190,7 +190,7 @@ TEST(Radius, SumsThatOverflowOnlyByRoundingUpMayDoSo) {
   }
 }
 
-// Every order of six terms of mixed signs, in lanes and by halves.
+// Six terms of mixed signs in lanes, and every order of them by halves.
 template <class T>
 void every_declared_order_is_legal() {
   test::TracedDraws random(3);
@@ -207,13 +207,12 @@ void every_declared_order_is_legal() {
     halves.order = pairs.order = SumOrder::Pairwise;
     pairs.block = 2;
     for (Profile* p : {&lanes, &halves, &pairs}) p->accumulator = dtype_v<T>;
-    const Legal<T> of_lanes = legal_sum(terms, lanes), of_halves = legal_sum(terms, halves);
-    const Legal<T> of_pairs = legal_sum(terms, pairs);
+    const Legal<T> of_halves = legal_sum(terms, halves), of_pairs = legal_sum(terms, pairs);
     std::array<std::size_t, 6> at{0, 1, 2, 3, 4, 5};
     do {
       std::vector<T> v;
       for (const std::size_t i : at) v.push_back(terms[i]);
-      ASSERT_TRUE(of_lanes.accepts(
+      ASSERT_TRUE(legal_sum(v, lanes).accepts(
           scalar::add(in_turn<T>({v[0], v[2], v[4]}), in_turn<T>({v[1], v[3], v[5]}))));
       ASSERT_TRUE(of_halves.accepts(by_halves(v, 1)));
       ASSERT_TRUE(of_pairs.accepts(by_halves(v, 2)));
@@ -226,6 +225,28 @@ TEST(Radius, EveryDeclaredOrderOfSixTermsIsLegal) {
   every_declared_order_is_legal<double>();
   every_declared_order_is_legal<float16>();
   every_declared_order_is_legal<bfloat16>();
+}
+
+// Lanes are replayed: what is open is the order of 8 numbers, not of 1,024.
+TEST(Radius, SumsInLanesAreSharp) {
+  test::TracedDraws random(4);
+  const FpGuard guard;
+  Profile lanes, folded;
+  lanes.order = SumOrder::Lanes;
+  folded.order = SumOrder::Folded;
+  lanes.block = folded.block = 8;
+  std::vector<float> terms, sums(8);
+  for (int i = 0; i < 1024; ++i) terms.push_back(random.normal<float>());
+  for (std::size_t i = 0; i < terms.size(); ++i) sums[i % 8] += terms[i];
+  const Legal<float> legal = legal_sum(terms, lanes), one = legal_sum(terms, folded);
+  double size = 0;
+  for (const float v : sums) size += std::abs(static_cast<double>(v));
+  EXPECT_LE(static_cast<double>(legal.hi) - static_cast<double>(legal.lo), 16 * 0x1p-24 * size);
+  std::ranges::sort(sums);
+  do ASSERT_TRUE(legal.accepts(in_turn(sums)));
+  while (std::ranges::next_permutation(sums).found);
+  EXPECT_TRUE(one.is_point());
+  EXPECT_TRUE(legal.accepts(one.lo));
 }
 
 // The sum plus the pool's term whose addition is rounded furthest to one side; removes that term.

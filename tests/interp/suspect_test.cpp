@@ -6,6 +6,8 @@
 #include <functional>
 #include <numeric>
 
+#include <gmock/gmock.h>
+
 #include "../support/traced_draws.h"
 #include "kernels.h"
 #include "touchstone/interp/oracle/verdict.h"
@@ -111,6 +113,40 @@ TEST(Suspect, EachFaultIsNamedThatTheBoundsOfALongSumHide) {
   EXPECT_EQ(of_result([](float x) { return x + 0.05F; }).substr(0, 14), "shifted by 0.0");
   EXPECT_EQ(of_result([](float x) { return x * 1.0005F; }), "scaled by 1.0005");
   EXPECT_EQ(p.judged(each(right, [](float x) { return x + 0.05F; })).word(), "SUSPECT");
+}
+
+// Sums of exp2(x) y, as those of attention.
+TEST(Suspect, NarrowStagesInsideAKernelAreNamed) {
+  const Product p(512, normal);
+  const auto load = [&](int idx, std::int64_t r, std::int64_t c) {
+    return LazyOp::load(idx, DType::Float32,
+                        ShapeTracker::contiguous({r, c, p.terms}).expand({32, 32, p.terms}));
+  };
+  const LazyOpPtr weights = LazyOp::unary(Op::Exp2, load(1, 32, 1));
+  const LazyOpPtr kernel = test::store(
+      LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, weights, load(2, 1, 32)), {2}));
+  const std::vector<BufferPtr> inputs{nullptr, buffer(p.x), buffer(p.y)};
+  const auto found = [&](const std::vector<float>& x, const std::vector<float>& y,
+                         float (*weight)(float), const Profile& profile = {}) {
+    const std::vector<float> e = each(x, [&](float v) { return weight(std::exp2(v)); });
+    const ErrorEvidence evidence =
+        error_evidence(kernel, test::raw(inputs), *buffer(p.plain(e, y, 0, p.terms)), profile);
+    return evidence.suspicion ? evidence.suspicion->explanation : evidence.none;
+  };
+  const auto same = [](float v) { return v; };
+  EXPECT_EQ(found(p.x, p.y, same), "");
+  EXPECT_THAT(found(p.x, p.y, [](float v) { return shortened(v, 16, true); }),
+              testing::AnyOf("exponentials rounded to bfloat16",
+                             "computed factors of sums rounded to bfloat16"));
+  const std::string of_f16 = found(p.x, p.y, [](float v) { return shortened(v, 13, true); });
+  EXPECT_THAT(of_f16, testing::HasSubstr("float16"));
+  Profile tf32;
+  tf32.product_digits = 11;
+  EXPECT_EQ(found(
+                p.x, p.y, [](float v) { return shortened(v, 13, true); }, tf32),
+            "");
+  const auto cut = [](float v) { return shortened(v, 13, false); };
+  EXPECT_EQ(found(each(p.x, cut), p.y, same), "input 1 truncated to TF32");
 }
 
 TEST(Suspect, ATermThatIsMissingIsNamed) {

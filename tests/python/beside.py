@@ -350,7 +350,7 @@ def ggml(count):
         scales = np.ascontiguousarray(d.floats(rows, n, 1, special=False).astype(np.float16)).view(np.uint8)
         return {"q": np.concatenate([scales, d.ints(0, 255, rows, n, count, dtype=np.uint8)], -1).reshape(rows, n * (2 + count))}
     return draw
-def blocks(q, numbers):
+def unpacked(q, numbers):
     size = 34 if numbers(np.zeros(32, np.uint8)).size == 32 else 18
     b = np.ascontiguousarray(q).reshape(*q.shape[:-1], q.shape[-1] // size, size)
     return (np.ascontiguousarray(b[..., :2]).view(np.float16).astype(F) * numbers(b[..., 2:]).astype(F)).reshape(*q.shape[:-1], q.shape[-1] // size * 32)
@@ -553,7 +553,7 @@ NUMPY = {  # name: (how its arguments are drawn, the function)
     "rope": (lambda d: {"x": d.floats(2, 3, 6, special=False), "cos": d.floats(3, 3, special=False), "sin": d.floats(3, 3, special=False)}, rounded(roped)),
     "as_strided": (strided, lambda x, shape, strides, offset: np.array([x.reshape(-1)[offset + np.dot(at, strides)] for at in np.ndindex(*shape)], F).reshape(shape)),
     "arange": (lambda d: {"size": d.int(0, 9), "dtype": d.pick("i32", "f32", "u8")}, lambda size, dtype: np.arange(size, dtype={v: k for k, v in TYPES.items()}[dtype])),
-    "dequantize_q8_0": (ggml(32), lambda q: blocks(q, lambda b: b.view(np.int8))), "dequantize_q4_0": (ggml(16), lambda q: blocks(q, lambda b: np.concatenate([b & 15, b >> 4], -1).astype(F) - 8)),
+    "dequantize_q8_0": (ggml(32), lambda q: unpacked(q, lambda b: b.view(np.int8))), "dequantize_q4_0": (ggml(16), lambda q: unpacked(q, lambda b: np.concatenate([b & 15, b >> 4], -1).astype(F) - 8)),
     "select_and_scatter": (lambda d: {"x": d.floats(5, 6), "gradient": d.floats(2, 3, special=False), "size": [2, 2], "stride": 2}, rounded(selected)),
     "fold": (lambda d: {"x": d.floats(2, 8, 12, special=False), "output_size": [4, 5], "size": [2, 2]}, rounded(folded)), "roi_align": (boxes, rounded(aligned)),
     **{f"max_pool{n}d_index": (pool(n), first_maxima) for n in (1, 2)},
