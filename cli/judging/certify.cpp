@@ -12,6 +12,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
+#include "touchstone/cli/judging/certify_backend.h"
 #include "touchstone/cli/program/data_output.h"
 #include "touchstone/cli/program/orderly_end.h"
 #include "touchstone/cli/program/terminal.h"
@@ -94,11 +95,17 @@ int run_certify(const CertifyOptions& options) {
     throw ParseError(
         "certify: --ulp needs --device or a backend, and excludes --limit and --flush");
   if (!options.outputs.empty() || (backend && documented)) return run_certify_outputs(options);
-  Certificate c = empty_certificate(parse_certified_op(options.op), parse_dtype(options.dtype),
+  const Certified of = parse_certified(options.op);
+  const bool other = !options.device.empty() || backend;
+  if (!of.op && !other)
+    throw ParseError(fmt::format(
+        "certify: the outputs of {} come from a device, a backend or a file: add --device CLANG, "
+        "--backend COMMAND or --outputs FILE",
+        of.name()));
+  Certificate c = empty_certificate(of.op.value_or(CertifiedOp::Exp2), parse_dtype(options.dtype),
                                     TOUCHSTONE_VERSION);
   const int threads = threads_of(options);
-  if (!options.device.empty() || backend)
-    return certify_device(options, c, wanted_blocks(c, options), threads);
+  if (other) return certify_device(options, c, of, wanted_blocks(c, options), threads);
   const bool to_output = options.output == "-";
   const std::unique_ptr<DataOutput> data = data_output_if(to_output);
   const std::filesystem::path file = options.output.empty()

@@ -2,17 +2,34 @@
 
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "touchstone/cli/judging/judging.h"
 #include "touchstone/interp/certify/certify.h"
+#include "touchstone/interp/device/scalar_function.h"
 
 namespace touchstone::cli {
 
+/// A function of one operand: of a CertifiedOp or named.
+struct Certified {
+  std::optional<CertifiedOp> op;
+  NamedFunction function = NamedFunction::Exp;
+
+  std::string_view name() const { return op ? touchstone::name(*op) : info(function).name; }
+  /// The value at x in double, with its error.
+  scalar::Near<double> value(double x) const;
+  /// Rounded correctly to float, float16 or bfloat16, with the value in double.
+  template <class T>
+  std::pair<T, double> answer(T x) const;
+};
+/// Parses a name in either case. Throws ParseError.
+Certified parse_certified(const std::string& name);
 /// The kernel that applies a function to this many elements.
-LazyOpPtr certified_kernel(CertifiedOp op, DType dtype, std::int64_t count);
+LazyOpPtr certified_kernel(const Certified& of, DType dtype, std::int64_t count);
 
 /// Adds the tallies of threads that share the elements [0, count): check(first, elements) each.
 template <class Tally, class Check>

@@ -49,34 +49,16 @@ struct Tally {
   }
 };
 
-// The correctly rounded answer, and the value to some 50 bits.
-template <class T>
-std::pair<T, double> answer(CertifiedOp op, T x) {
-  const auto wide = static_cast<double>(scalar::detail::computing(x));
-  switch (op) {
-    case CertifiedOp::Exp2:
-      return {scalar::exp2(x), std::exp2(wide)};
-    case CertifiedOp::Log2:
-      return {scalar::log2(x), std::log2(wide)};
-    case CertifiedOp::Sin:
-      return {scalar::sin(x), std::sin(wide)};
-    case CertifiedOp::Sqrt:
-      return {scalar::sqrt(x), std::sqrt(wide)};
-    case CertifiedOp::Recip:
-      break;
-  }
-  return {scalar::recip(x), 1 / wide};
-}
-
-double declared_ulp(CertifiedOp op, const Profile& p) {
-  return std::array{p.exp2, p.log2, p.sin, p.sqrt, p.recip}[static_cast<std::size_t>(op)].ulp;
+FunctionError declared_error(const Certified& of, const Profile& p) {
+  if (!of.op) return p.error_of(of.function);
+  return std::array{p.exp2, p.log2, p.sin, p.sqrt, p.recip}[static_cast<std::size_t>(*of.op)];
 }
 
 template <class T>
 class Check {
  public:
-  Check(CertifiedOp op, const Profile& profile, double ulp)
-      : op_(op), profile_(profile), ulp_(ulp) {}
+  Check(const Certified& of, const Profile& profile, FunctionError allowed)
+      : of_(of), profile_(profile), allowed_(allowed) {}
 
   Tally run(std::span<const T> inputs, std::span<const T> outputs) const {
     const FpGuard guard;
@@ -94,16 +76,24 @@ class Check {
       return std::bit_cast<std::uint16_t>(x);
   }
 
+  bool is_wave() const {
+    return of_.op ? *of_.op == CertifiedOp::Sin : of_.function == NamedFunction::Cos;
+  }
+  // A named function's error counts in units of float32, before the result is rounded.
+  double allowed(double x) const {
+    const double most = allowed_.ulp + allowed_.ulp_per_x * std::fabs(x);
+    return of_.op || sizeof(T) == 4 ? most : 0.5 + std::ldexp(most, info(dtype_v<T>).digits - 24);
+  }
   bool no_claim(T x, double right) const {
     constexpr double kLeast = std::numeric_limits<double>::min();
     const double normal = std::max(std::ldexp(1.0, info(dtype_v<T>).min_exponent), kLeast);
-    return (op_ == CertifiedOp::Sin && std::fabs(value(x)) > profile_.sin_domain) ||
+    return (is_wave() && std::fabs(value(x)) > profile_.sin_domain) ||
            (profile_.flushes_outputs && std::fabs(right) < normal);
   }
 
   void one(T x, T got, Tally& tally) const {
     ++tally.checked;
-    const auto [right, exact] = answer(op_, x);
+    const auto [right, exact] = of_.answer(x);
     const bool nan = std::isnan(value(right));
     if (no_claim(x, value(right))) {
       ++tally.unclaimed;
@@ -125,7 +115,7 @@ class Check {
     }
     ++(steps == 0 ? tally.nearest : steps == 1 ? tally.next : tally.farther);
     // The nearest is within half a ULP, whatever was declared.
-    if (steps > 0 && error > ulp_) mark_wrong(x, tally);
+    if (steps > 0 && error > allowed(value(x))) mark_wrong(x, tally);
   }
 
   void count(bool right, T x, Tally& tally) const {
@@ -138,9 +128,9 @@ class Check {
     if (tally.wrong++ == 0) tally.wrong_at = bits(x);
   }
 
-  CertifiedOp op_;
+  const Certified& of_;
   const Profile& profile_;
-  double ulp_;
+  FunctionError allowed_;
 };
 
 // Runs a kernel of one input, from bytes to bytes.
@@ -197,11 +187,11 @@ Tally check_all(const RunBlock& run, const Check<T>& check, const Blocks& blocks
   return all;
 }
 
-nlohmann::ordered_json record_of(const std::string& whose, const Certificate& c, const Tally& t,
-                                 const std::string& profile, double ulp) {
+nlohmann::ordered_json record_of(const std::string& whose, const Certified& of, DType dtype,
+                                 const Tally& t, const std::string& profile, double ulp) {
   const auto hex = [](std::uint32_t bits) { return fmt::format("{:x}", bits); };
-  nlohmann::ordered_json record = {{"op", name(c.op)},
-                                   {"dtype", name(c.dtype)},
+  nlohmann::ordered_json record = {{"op", of.name()},
+                                   {"dtype", name(dtype)},
                                    {"device", whose},
                                    {"profile", nlohmann::ordered_json::parse(profile)},
                                    {"limit_ulp", ulp},
@@ -219,12 +209,12 @@ nlohmann::ordered_json record_of(const std::string& whose, const Certificate& c,
 
 }  // namespace
 
-int certify_device(const CertifyOptions& o, const Certificate& c,
+int certify_device(const CertifyOptions& o, const Certificate& c, const Certified& of,
                    std::span<const std::uint64_t> blocks, int threads) {
   std::optional<CertifiedBackend> backend;
   if (o.device.empty()) backend.emplace(o.backend);
   const auto size = static_cast<std::int64_t>(c.block_inputs());
-  const LazyOpPtr kernel = certified_kernel(c.op, c.dtype, size);
+  const LazyOpPtr kernel = certified_kernel(of, c.dtype, size);
   const std::string whose = backend ? backend->name() : o.device;
   std::string said =
       backend ? backend->profile().to_json() : Device::get(o.device).runner(kernel)->profile();
@@ -233,17 +223,17 @@ int certify_device(const CertifyOptions& o, const Certificate& c,
   const RunBlock run = backend
                            ? RunBlock([&](std::string_view in) { return backend->run(kernel, in); })
                            : on_device(Device::get(o.device), kernel, c.dtype);
-  const double ulp = o.ulp >= 0 ? o.ulp : declared_ulp(c.op, profile);
+  const FunctionError allowed = o.ulp >= 0 ? FunctionError{o.ulp} : declared_error(of, profile);
   const bool to_output = o.output == "-";
   const std::unique_ptr<DataOutput> data = data_output_if(to_output);
   OrderlyEnd end([] {});
   Tally t;
   {
-    Progress progress(fmt::format("{} {} on {}, millions", name(c.op), name(c.dtype), whose),
+    Progress progress(fmt::format("{} {} on {}, millions", of.name(), name(c.dtype), whose),
                       static_cast<std::int64_t>(blocks.size()) * size / 1'000'000);
     const Blocks all{blocks, c.block_inputs()};
     const auto check = [&]<class T>(std::type_identity<T>) {
-      t = check_all(run, Check<T>(c.op, profile, ulp), all, threads, progress);
+      t = check_all(run, Check<T>(of, profile, allowed), all, threads, progress);
     };
     if (c.dtype == DType::Float32)
       check(std::type_identity<float>());
@@ -255,11 +245,11 @@ int certify_device(const CertifyOptions& o, const Certificate& c,
   fmt::print(
       "{} of {} on {}: {} of {} inputs checked, {} correctly rounded, {} next to it, {} "
       "farther, {} without a claim; largest error {:.4f} ULP at {:x}; {} beyond {:g} ULP{}\n",
-      name(c.op), name(c.dtype), whose, t.checked, c.inputs(), t.nearest, t.next, t.farther,
-      t.unclaimed, t.largest, t.largest_at, t.wrong, ulp,
+      of.name(), name(c.dtype), whose, t.checked, c.inputs(), t.nearest, t.next, t.farther,
+      t.unclaimed, t.largest, t.largest_at, t.wrong, allowed.ulp,
       t.wrong > 0 ? fmt::format(", the first at {:x}", t.wrong_at) : "");
   if (backend) backend->print_starts();
-  const std::string record = record_of(whose, c, t, said, ulp).dump(1) + "\n";
+  const std::string record = record_of(whose, of, c.dtype, t, said, allowed.ulp).dump(1) + "\n";
   if (data)
     data->write(record);
   else if (!o.output.empty())

@@ -32,50 +32,11 @@
 namespace touchstone::cli {
 namespace {
 
-using Function = double (*)(double);
-
-struct NamedFunction {
-  std::string_view name;
-  Function f;
-};
-
-constexpr std::array<NamedFunction, 26> kFunctions = {{
-    {"exp2", std::exp2},
-    {"exp", std::exp},
-    {"exp10", [](double x) { return ::exp10(x); }},
-    {"expm1", std::expm1},
-    {"log2", std::log2},
-    {"log", std::log},
-    {"log10", std::log10},
-    {"log1p", std::log1p},
-    {"sin", std::sin},
-    {"cos", std::cos},
-    {"tan", std::tan},
-    {"asin", std::asin},
-    {"acos", std::acos},
-    {"atan", std::atan},
-    {"sinh", std::sinh},
-    {"cosh", std::cosh},
-    {"tanh", std::tanh},
-    {"asinh", std::asinh},
-    {"acosh", std::acosh},
-    {"atanh", std::atanh},
-    {"sqrt", std::sqrt},
-    {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
-    {"recip", [](double x) { return 1 / x; }},
-    {"cbrt", std::cbrt},
-    {"erf", std::erf},
-    {"erfc", std::erfc},
-}};
+using Function = std::function<scalar::Near<double>(double)>;
 
 Function function_named(const std::string& name) {
-  std::string names;
-  for (const NamedFunction& row : kFunctions) {
-    if (row.name == name) return row.f;
-    names += (names.empty() ? "" : " ") + std::string(row.name);
-  }
-  throw ParseError(
-      fmt::format("certify: unknown function '{}'; known: {}", name.substr(0, 40), names));
+  if (name == "exp10") return [](double x) { return scalar::Near<double>{::exp10(x), 8}; };
+  return [of = parse_certified(name)](double x) { return of.value(x); };
 }
 
 // Steps between floats in numeric order; both zeros are one.
@@ -89,11 +50,11 @@ std::int64_t place(float x) {
 struct Nearest {
   float one, other;
 };
-Nearest nearest(double exact) {
-  constexpr double kDoubt = 0x1p-50;  // relative
-  if (!std::isfinite(exact)) return {static_cast<float>(exact), static_cast<float>(exact)};
-  const double d = std::fabs(exact) * kDoubt;
-  return {static_cast<float>(exact - d), static_cast<float>(exact + d)};
+Nearest nearest(scalar::Near<double> exact) {
+  const auto one = static_cast<float>(exact.value);
+  if (!std::isfinite(exact.value)) return {one, one};
+  const double d = std::fabs(exact.value) * exact.error * std::numeric_limits<double>::epsilon();
+  return {static_cast<float>(exact.value - d), static_cast<float>(exact.value + d)};
 }
 
 // The outcome of one limit over its domain.
@@ -145,12 +106,12 @@ class OutputCheck {
  private:
   void one(std::uint32_t bits, float got, OutputTally& tally) const {
     const auto x = std::bit_cast<float>(bits);
-    double exact = f_(static_cast<double>(x));
-    double steps = steps_from(exact, got);
+    const scalar::Near<double> near = f_(static_cast<double>(x));
+    double exact = near.value, steps = steps_from(near, got);
     if (flush_ && std::fpclassify(x) == FP_SUBNORMAL) {  // the operand may be flushed to zero
-      const double other = f_(std::copysign(0.0, static_cast<double>(x)));
+      const scalar::Near<double> other = f_(std::copysign(0.0, static_cast<double>(x)));
       if (const double s = steps_from(other, got); s < steps) {
-        exact = other;
+        exact = other.value;
         steps = s;
       }
     }
@@ -168,9 +129,10 @@ class OutputCheck {
   }
 
   // Representable numbers from the nearest; infinity if exactly one is NaN.
-  static double steps_from(double exact, float got) {
-    if (std::isnan(exact) || std::isnan(got))
-      return std::isnan(exact) && std::isnan(got) ? 0 : std::numeric_limits<double>::infinity();
+  static double steps_from(scalar::Near<double> exact, float got) {
+    if (std::isnan(exact.value) || std::isnan(got))
+      return std::isnan(exact.value) && std::isnan(got) ? 0
+                                                        : std::numeric_limits<double>::infinity();
     const Nearest right = nearest(exact);
     const std::int64_t at = place(got);
     return static_cast<double>(
@@ -214,7 +176,7 @@ class Floats {
 class AskedFloats final : public Floats {
  public:
   explicit AskedFloats(const CertifyOptions& o)
-      : op_(parse_certified_op(o.op)), backend_(o.backend), name_(backend_.name()) {}
+      : of_(parse_certified(o.op)), backend_(o.backend), name_(backend_.name()) {}
 
   void fill(std::vector<float>& block, std::uint64_t first, std::uint64_t) override {
     constexpr std::size_t kAsked = std::size_t{1} << 20;
@@ -223,7 +185,7 @@ class AskedFloats final : public Floats {
       std::vector<std::uint32_t> bits(count);
       std::iota(bits.begin(), bits.end(), static_cast<std::uint32_t>(first + begin));
       const LazyOpPtr kernel =
-          certified_kernel(op_, DType::Float32, static_cast<std::int64_t>(count));
+          certified_kernel(of_, DType::Float32, static_cast<std::int64_t>(count));
       const std::string got =
           backend_.run(kernel, {reinterpret_cast<const char*>(bits.data()), count * sizeof(float)});
       std::memcpy(block.data() + begin, got.data(), count * sizeof(float));
@@ -233,7 +195,7 @@ class AskedFloats final : public Floats {
   const CertifiedBackend& backend() const { return backend_; }
 
  private:
-  CertifiedOp op_;
+  Certified of_;
   CertifiedBackend backend_;
   std::string name_;
 };

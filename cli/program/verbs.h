@@ -15,6 +15,8 @@ struct Certificate;
 
 namespace touchstone::cli {
 
+struct Certified;
+
 inline constexpr int kExitOk = 0;    // done, or every verdict is PASS
 inline constexpr int kExitNo = 1;    // the answer is no: a FAIL, a goal missed
 inline constexpr int kExitBad = 2;   // bad usage or input, or a verdict of UNUSABLE
@@ -344,7 +346,7 @@ int certify_outputs(const CertifyOptions& options, std::uint64_t first, std::uin
 /// Compares the outputs of `options.device` in these blocks with the correctly rounded ones;
 /// kExitNo if one exceeds the limit. Throws Error for an unknown device.
 int certify_device(const CertifyOptions& options, const Certificate& certificate,
-                   std::span<const std::uint64_t> blocks, int threads);
+                   const Certified& of, std::span<const std::uint64_t> blocks, int threads);
 /// Checks a function on every input; kExitNo if an output is wrong, kExitBad if the run ended
 /// early.
 int run_certify(const CertifyOptions& options);

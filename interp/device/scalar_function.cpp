@@ -20,13 +20,6 @@ using Quiet = boost::math::policies::policy<boost::math::policies::domain_error<
                                             boost::math::policies::overflow_error<ignore_error>,
                                             boost::math::policies::underflow_error<ignore_error>>;
 
-// A value with a bound on its relative error in units of W's rounding unit.
-template <class W>
-struct Near {
-  W value;
-  W error;
-};
-
 // libm's functions are off by at most 8 units (erfc, lgamma: 16; measured below 6); a formula adds
 // what an operation's rounding, magnified by the condition of what follows, can change.
 template <class W>
@@ -167,12 +160,12 @@ requires is_float_storage<T> T function(NamedFunction f, T x, T y) {
 }
 
 template <class W>
-W real_function(NamedFunction f, W x, W y) {
-  return is_nan_of_nan(f, static_cast<double>(x), static_cast<double>(y)) ? x
-                                                                          : near<W>(f, x, y).value;
+Near<W> near_function(NamedFunction f, W x, W y) {
+  if (is_nan_of_nan(f, static_cast<double>(x), static_cast<double>(y))) return {x, 0};
+  return near<W>(f, x, y);
 }
-template double real_function(NamedFunction, double, double);
-template long double real_function(NamedFunction, long double, long double);
+template Near<double> near_function(NamedFunction, double, double);
+template Near<long double> near_function(NamedFunction, long double, long double);
 
 template float8_e4m3 function(NamedFunction, float8_e4m3, float8_e4m3);
 template float8_e5m2 function(NamedFunction, float8_e5m2, float8_e5m2);

@@ -14,9 +14,14 @@ namespace touchstone::scalar {
 template <class T>
 requires is_float_storage<T> T function(NamedFunction f, T x, T y = T{});
 
-/// f as a function of real numbers, off by some units in the last place of W: double or long
-/// double.
+/// A value of W, double or long double, with a bound on its relative error in units of W's epsilon.
 template <class W>
-W real_function(NamedFunction f, W x, W y);
+struct Near {
+  W value;
+  W error;
+};
+/// f as a function of real numbers.
+template <class W>
+Near<W> near_function(NamedFunction f, W x, W y);
 
 }  // namespace touchstone::scalar

@@ -404,7 +404,7 @@ class RealNumbers {
       case Op::Function: {
         const W* second = info(node.function.function).arity == 2 ? b : a;
         return each(count, out, [=, f = node.function.function](auto i) {
-          return scalar::real_function(f, a[i], second[i]);
+          return scalar::near_function(f, a[i], second[i]).value;
         });
       }
       case Op::Xor:

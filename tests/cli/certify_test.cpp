@@ -58,6 +58,12 @@ TEST_F(CertifyVerb, HoldsADeviceToWhatItDeclares) {
   EXPECT_EQ(nearest.code, 0) << nearest.text;
   EXPECT_THAT(nearest.text, HasSubstr("1048576 correctly rounded, 0 next to it"));
   EXPECT_EQ(certify("sqrt bf16 --device CPU").code, 0);
+  const Answer named = certify("Tanh f32 --device CLANG --from 3f000000 --to 3f100000 --ulp 0.5");
+  EXPECT_EQ(named.code, 1) << named.text;
+  EXPECT_THAT(named.text, HasSubstr("tanh of float32 on CLANG: 1048576 of"));
+  EXPECT_THAT(certify("gelu bf16 --device CPU --ulp 0").text,
+              HasSubstr("65536 correctly rounded, 0 next to it"));
+  EXPECT_THAT(certify("tanh f32").text, HasSubstr("add --device CLANG"));
   const Answer none = certify("exp2 f32 --device NONE");
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(none.text, HasSubstr("there is no device 'NONE' (known: CLANG, CPU, CUDA)"));
@@ -142,7 +148,7 @@ TEST_F(CertifyVerb, KeepsWhatIsDoneWhenItIsEnded) {
 
 TEST_F(CertifyVerb, SaysWhatIsWrong) {
   const std::pair<const char*, const char*> kCases[] = {
-      {"exp f32", "did you mean 'exp2'?"},
+      {"exq2 f32", "did you mean 'exp2'?"},
       {"exp2 float31", "float32"},
       {"exp2 f64", "float64 cannot be certified"},
       {"exp2 i32", "int32 cannot be certified"},
