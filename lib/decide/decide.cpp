@@ -105,18 +105,27 @@ class Certificates {
     return "";
   }
 
-  /// By one step: in each case, or at all points.
+  /// By one step: in each case, or at all points; of an equation, from side to side.
   std::string in_one(std::string_view rule, std::string& why) const {
+    const Exprs& e = claim_.exprs;
+    std::string line = in_one(rule, claim_.lhs, claim_.rhs, why);
+    if (line.empty() && e.op(claim_.lhs) == ExprOp::Eq && e.is_constant(claim_.rhs, 1))
+      line = in_one(rule, e.arg(claim_.lhs, 0), e.arg(claim_.lhs, 1), why);
+    return line;
+  }
+
+ private:
+  std::string in_one(std::string_view rule, Expr from, Expr to, std::string& why) const {
     Derivation d;
     d.exprs = claim_.exprs;
     d.variables = variables_;
     for (const Expr fact : box_.others) d.assumptions.push_back({fact, fact, {}});
-    d.main.start = claim_.lhs;
-    d.main.result = claim_.rhs;
+    d.main.start = from;
+    d.main.result = to;
     symbolic::DerivationStep step;
     step.rule = rule;
-    step.before = claim_.lhs;
-    step.after = step.whole = claim_.rhs;
+    step.before = from;
+    step.after = step.whole = to;
     step.context = d.exprs.variable("_");
     step.facts = facts_at(d, d.assumptions.size(), d.main.start, {});
     if (step.before != step.after) d.main.steps.push_back(std::move(step));
@@ -131,7 +140,6 @@ class Certificates {
     return "";
   }
 
- private:
   const Claim& claim_;
   prove::Box box_;
   std::vector<Derivation::Variable> variables_;

@@ -30,7 +30,7 @@ class CliIndices : public testing::Test {
 TEST_F(CliIndices, ProveProvesOrRefutesARuleOfOnesOwn) {
   const Answer proved = touchstone_run("prove '(c*x + y)//c -> x ; 0 <= y and y < c'");
   EXPECT_EQ(proved.code, 0);
-  EXPECT_THAT(proved.text, HasSubstr("proved by elimination"));
+  EXPECT_THAT(proved.text, HasSubstr("proved by laws, with a certificate"));
   const Answer refuted = touchstone_run("prove 'x//-2 -> -(x//2)'");
   EXPECT_EQ(refuted.code, 1);
   EXPECT_THAT(refuted.text, HasSubstr("refuted x = 1: lhs is -1, rhs is 0"));
