@@ -2,6 +2,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -109,6 +110,14 @@ class LegalFloatSum : public LegalReducer {
   }
 
   void feed(const LegalBlock& in, std::int64_t first, std::int64_t count) override {
+    if (in.determined && !profile_->flushes_inputs && !has_running_sums() && count > 0 &&
+        add_numbers({in.lo.begin<T>() + first, static_cast<std::size_t>(count)})) {
+      for (std::int64_t i = first; i < first + count && !unrounded_; ++i)
+        unrounded_ = in.unrounded(i);
+      last_ = in.get<T>(first + count - 1);
+      total_ += count;
+      return;
+    }
     for (std::int64_t i = first; i < first + count; ++i) {
       unrounded_ = unrounded_ || in.unrounded(i);
       Legal<T> term = in.get<T>(i);
@@ -152,6 +161,35 @@ class LegalFloatSum : public LegalReducer {
 
  private:
   static double value(T x) { return static_cast<double>(scalar::detail::computing(x)); }
+
+  // Adds determined terms as `add` does, but faster; false if one is not finite.
+  bool add_numbers(std::span<const T> terms) {
+    bool finite = true;
+    for (const T x : terms) finite &= std::isfinite(value(x));
+    if (!finite) return false;
+    double up = 0, down = 0, most = 0;
+    std::int64_t above = 0, below = 0;
+    for (const T x : terms) {
+      const double v = value(x);
+      up += std::max(v, 0.0);
+      down += std::max(-v, 0.0);
+      most = std::max(most, std::abs(v));
+      above += v > 0 ? 1 : 0;
+      below += v < 0 ? 1 : 0;
+    }
+    largest_ = std::max(largest_, most);
+    // Once no grid has all terms, lower bits do not matter.
+    if (profile_->flushes_outputs ||
+        !(std::ldexp(largest_, -lowest_bit_ - info(accumulator_).digits) > 1))
+      for (const T x : terms)
+        if (!is_zero_value(x)) lowest_bit_ = std::min(lowest_bit_, lowest_bit(value(x)));
+    low_.add(terms);
+    nonzero_ += above + below;
+    magnitude_ += up + down;
+    positive_ = {positive_.sum + up, positive_.terms + above};
+    negative_ = {negative_.sum + down, negative_.terms + below};
+    return true;
+  }
 
   void add(const Legal<T>& term, bool unrounded) {
     if (has_running_sums()) replay(term, unrounded);
