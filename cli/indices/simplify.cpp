@@ -5,6 +5,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
+#include "touchstone/base/interrupt.h"
 #include "touchstone/base/json_line.h"
 #include "touchstone/cli/indices/asked.h"
 #include "touchstone/cli/indices/derivation_view.h"
@@ -56,23 +57,31 @@ std::string decision_members(const prove::Proof& p) {
   return "," + json_line(j).substr(1);
 }
 
+/// The answer with what the service decides.
+std::string decided(std::string answer, std::string_view line, decide::Decider& decider) {
+  try {
+    const symbolic::Question question = symbolic::read_question(line);
+    if (!decide::is_claim(question.text)) return symbolic::answer_json(decider.simplify(question));
+    const prove::Proof proof = decider.decide(question);
+    if (proof.verdict == prove::Verdict::Proved)
+      answer = symbolic::answer_json({"1", 1, symbolic::Interval::point(1), 0});
+    answer.pop_back();
+    return answer + decision_members(proof);
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const Error& e) {
+    return json_line(nlohmann::json{{"error", e.what()}});
+  }
+}
+
 int run_jsonl(const SimplifyOptions& options) {
   symbolic::Session session;
   decide::Decider decider = decider_of(options);
   return answer_lines("simplify", [&](std::string_view line) {
     std::string answer = symbolic::answer_json(line, session);
-    if (options.decide && answer.starts_with("{\"out\"")) {
-      const symbolic::Question question = symbolic::read_question(line);
-      if (!decide::is_claim(question.text))
-        return symbolic::answer_json(decider.simplify(question));
-      const prove::Proof proof = decider.decide(question);
-      if (proof.verdict == prove::Verdict::Proved)
-        answer = symbolic::answer_json({"1", 1, symbolic::Interval::point(1), 0});
-      answer.pop_back();
-      return answer + decision_members(proof);
-    }
-    if (options.certify && answer.starts_with("{\"out\""))
-      answer.insert(answer.size() - 1, certificate_members(line));
+    if (!answer.starts_with("{\"out\"")) return answer;
+    if (options.decide) return decided(std::move(answer), line, decider);
+    if (options.certify) answer.insert(answer.size() - 1, certificate_members(line));
     return answer;
   });
 }

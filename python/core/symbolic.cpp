@@ -87,6 +87,22 @@ Py_hash_t node_hash(const Node& n) {
   return hash == -1 ? -2 : hash;
 }
 
+/// a to the n-th, by repeated products.
+Node power(const Node& a, unsigned n) {
+  constexpr unsigned kMost = 1024;
+  if (n > kMost) throw ParseError(fmt::format("the exponent {} is above {}", n, kMost));
+  Node product(1);
+  for (unsigned i = 0; i < n; ++i) product = product * a;
+  return product;
+}
+
+/// a & mask in two's complement, for a mask of low bits: a % 2**k.
+Node masked(const Node& a, std::uint64_t mask) {
+  if ((mask & (mask + 1)) != 0 || mask >> 62U != 0)
+    throw ParseError(fmt::format("& {}: the mask must be of the form 2**k - 1, below 2**62", mask));
+  return floor_mod(a, Node(static_cast<std::int64_t>(mask) + 1));
+}
+
 Interval interval_of(const Range& range) {
   Interval bounds;
   if (range.first) bounds.lo = int_of(*range.first);
@@ -189,6 +205,27 @@ void bind_symbolic(py::module_& m) {
       .def("__hash__", [](const Node& n) { return node_hash(n); })
       .def("__neg__", [](const Node& a) { return -a; })
       .def("__pos__", [](const Node& a) { return a; })
+      .def(
+          "__abs__", [](const Node& a) { return symbolic::max(a, -a); }, Free())
+      .def(
+          "__invert__", [](const Node& a) { return Node(-1) - a; }, Free())
+      .def(
+          "__pow__", [](const Node& a, unsigned n) { return power(a, n); }, Free(),
+          py::is_operator())
+      .def(
+          "__lshift__", [](const Node& a, unsigned n) { return a * power(Node(2), n); }, Free(),
+          py::is_operator())
+      .def(
+          "__rshift__", [](const Node& a, unsigned n) { return floor_div(a, power(Node(2), n)); },
+          Free(), py::is_operator())
+      .def("__and__", &masked, Free(), py::is_operator())
+      .def("__rand__", &masked, Free(), py::is_operator())
+      .def(
+          "__divmod__",
+          [](const Node& a, const Operand& b) {
+            return std::pair(floor_div(a, b.node), floor_mod(a, b.node));
+          },
+          Free(), py::is_operator())
       .def("__int__", &whole_number_of)
       .def("__index__", &whole_number_of)
       .def("__bool__", [](const Node& n) { return !whole_number_of(n).equal(py::int_(0)); })

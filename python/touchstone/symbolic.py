@@ -7,6 +7,8 @@
 (0, 2)
 >>> print(simplify(a % 12, assume=[a < 5]), where(a < 5, a, 7 + 0*a))
 a where(a < 5, a, 7)
+>>> print(a << 3 & 15, a >> 1, ~a, abs(a - 3), a**2)
+a%2*8 a//2 -1 - a max(3 - a, a - 3) a*a
 >>> (a // 3).evaluate({"a": 7})
 2
 >>> prove("x//c*c + x%c -> x ; c > 0")

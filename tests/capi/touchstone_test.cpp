@@ -202,6 +202,20 @@ TEST(CApi, ProvesAndRefutesRules) {
   EXPECT_EQ(out, nullptr);
 }
 
+TEST(CApi, DecidesClaims) {
+  const Scope s = scope();
+  ASSERT_EQ(touchstone_scope_variable(s.get(), "x", nullptr, nullptr), TOUCHSTONE_STATUS_OK);
+  const auto decided = [&](const char* claim) {
+    return made_by<Proof>([&](auto** made) { return touchstone_decide(s.get(), claim, 0, made); });
+  };
+  const Proof good = decided("x*x%3 < 2");
+  EXPECT_EQ(touchstone_proof_verdict(good.get()), TOUCHSTONE_PROVED);
+  EXPECT_THAT(touchstone_proof_certificate(good.get()), HasSubstr("x*x%3"));
+  const Proof bad = decided("x*x%5 < 2");
+  EXPECT_EQ(touchstone_proof_verdict(bad.get()), TOUCHSTONE_REFUTED);
+  EXPECT_STREQ(touchstone_proof_text(bad.get()), "false at x = 2");
+}
+
 TEST(CApi, FollowsViewsThroughMovement) {
   const View v = view({4, 6});
   const int order[] = {1, 0};

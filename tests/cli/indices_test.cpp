@@ -96,6 +96,20 @@ TEST_F(CliIndices, SimplifyTakesAssumptions) {
   EXPECT_EQ(touchstone_run(x + "--assume 'a<c'").code, 2);
 }
 
+TEST_F(CliIndices, SimplifyDecides) {
+  const Answer yes = touchstone_run("simplify --decide 'x*x*x*x%16 == x%2' --var x=..");
+  EXPECT_EQ(yes.code, 0);
+  EXPECT_EQ(yes.text, "true, by cases, with a certificate\n");
+  const Answer no = touchstone_run("simplify --decide 'x < 5' --var x=0..9");
+  EXPECT_EQ(no.code, 1);
+  EXPECT_EQ(no.text, "false at x = 5\n");
+  const std::string open = "simplify --decide 'x*x != 2*y*y or x == 0' --var x=.. y=.. --effort 0";
+  EXPECT_EQ(touchstone_run(open).code, 3);
+  EXPECT_THAT(touchstone_run("simplify --decide 'where(x*x%3 < 2, y, 9)' --var x=.. y=0..4").text,
+              HasSubstr("y\nin [0, 4]"));
+  EXPECT_EQ(touchstone_run("simplify 'x' --var x=.. --effort 9").code, 2);
+}
+
 TEST_F(CliIndices, SimplifyShowsItsSteps) {
   const std::string ask = "simplify 'x//12*12 + x%12//4*4 + x%4 < 3' --var x=0..99 ";
   const Answer text = touchstone_run(ask + "--steps");

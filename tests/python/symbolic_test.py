@@ -105,6 +105,23 @@ def test_proofs():
     assert not wrong and wrong.verdict == "refuted" and "x" in wrong.counterexample
 
 
+def test_decisions():
+    found = s.decide("x*x*x*x%16 == x%2", {"x": (None, None)})
+    assert found and s.verify(found.certificate)[0]
+    wrong = s.decide("x < y", {"x": (0, 4), "y": (2, 9)})
+    assert wrong.verdict == "refuted" and wrong.counterexample["x"] >= wrong.counterexample["y"]
+    open_ = s.decide("x*x != 2*y*y or x == 0", {"x": (None, None), "y": (None, None)}, effort=0)
+    assert open_.verdict == "unknown" and "residues: a side has no period" in open_.reason
+
+
+def test_operators_of_bits():
+    x = s.Variable("x")
+    for v in range(-20, 20):
+        for build in (lambda n: n & 7, lambda n: 3 & n, lambda n: ~n, lambda n: n >> 2, lambda n: n << 3,
+                      lambda n: n**3, abs, lambda n: divmod(n, 5)[1]):
+            assert build(x).evaluate({"x": v}) == build(v)
+
+
 @pytest.mark.parametrize("wrong, kind", [
     (lambda: A + 1.5, TypeError), (lambda: A + "a", TypeError), (lambda: A + None, TypeError),
     (lambda: bool(A), TypeError), (lambda: int(A + 1), TypeError), (lambda: 1 <= A <= 5, TypeError),
@@ -114,7 +131,7 @@ def test_proofs():
     (lambda: A.evaluate({}), touchstone.Error), (lambda: A.evaluate({"a": 2**70}), TypeError),
     (lambda: s.prove("x ->"), touchstone.ParseError), (lambda: s.and_(), TypeError),
     (lambda: s.steps("a", {}), touchstone.ParseError), (lambda: (A + 1).name, AttributeError),
-    (lambda: s.Variable(3, 0, 1), TypeError), (lambda: A / 2, TypeError), (lambda: A ** 2, TypeError)])
+    (lambda: s.Variable(3, 0, 1), TypeError), (lambda: A / 2, TypeError), (lambda: A ** A, TypeError), (lambda: A & 6, ValueError)])
 def test_what_is_wrong_is_an_exception(wrong, kind):
     with pytest.raises(kind):
         wrong()
