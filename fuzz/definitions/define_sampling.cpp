@@ -287,10 +287,16 @@ Array triplet_margin(const GivenArrays& g) {
                    return at_least_zero(Near(n["margin"]) + near[at] - far[at]);
                  }));
 }
+Near of_logits(const Near& x) {
+  return through([](Real r) { return std::fmax(r, 0) + std::log1p(std::exp(-std::fabs(r))); }, x,
+                 6);
+}
 Array multilabel_soft_margin(const GivenArrays& g) {
-  return reduced(g,
-                 chained("mean axes=-1", {chained("binary_cross_entropy_with_logits reduction=none",
-                                                  {g["x"], g["target"]})}));
+  const Array &x = g["x"], &t = g["target"];
+  return reduced(g, chained("mean axes=-1", {made(x.dtype, x.shape, [&](const Sizes& at) {
+                              return t[at] * of_logits(-x[at]) +
+                                     (Near(1) - t[at]) * of_logits(x[at]);
+                            })}));
 }
 Array multi_margin(const GivenArrays& g) {
   const Array &x = g["x"], &target = g["target"];
@@ -381,7 +387,7 @@ constexpr KernelLoops kSampling[] = {
        return at_least_zero(Near(n["margin"]) - v[2] * (v[0] - v[1]));
      }>},
     {"soft_margin_loss", 'F', "~;~", "", kLoss<[](const Cells& v, const Named&) {
-       return through([](Real r) { return std::fmax(r, 0) + std::log1p(std::exp(-std::fabs(r))); }, -(v[1] * v[0]), 6);
+       return of_logits(-(v[1] * v[0]));
      }>},
     {"poisson_nll_loss", 'F', "~;~", "", kLoss<poisson>},
     {"gaussian_nll_loss", 'F', "~;~;~", "", [](const GivenArrays& given) {
