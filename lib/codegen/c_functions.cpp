@@ -395,13 +395,33 @@ constexpr Calls function_calls[] = {
 
 struct NamedCall {
   NamedFunction function;
-  std::string_view text;  // of float32
+  std::string_view libm, own;  // our code: of float32
 };
 constexpr NamedCall named_calls[] = {
-    {NamedFunction::Exp, "exp_f32($a)"},         {NamedFunction::Log, "log_f32($a)"},
-    {NamedFunction::Sigmoid, "sigmoid_f32($a)"}, {NamedFunction::Tanh, "tanh_f32($a)"},
-    {NamedFunction::Erf, "erf_f32($a)"},         {NamedFunction::Cos, "cos_f32($a)"},
-    {NamedFunction::Tan, "tan_f32($a)"},
+    {NamedFunction::Exp, "exp$m($a)", "exp_f32($a)"},
+    {NamedFunction::Log, "log$m($a)", "log_f32($a)"},
+    {NamedFunction::Sigmoid, "", "sigmoid_f32($a)"},
+    {NamedFunction::Tanh, "tanh$m($a)", "tanh_f32($a)"},
+    {NamedFunction::Erf, "erf$m($a)", "erf_f32($a)"},
+    {NamedFunction::Cos, "cos$m($a)", "cos_f32($a)"},
+    {NamedFunction::Tan, "tan$m($a)", "tan_f32($a)"},
+    {NamedFunction::Expm1, "expm1$m($a)", ""},
+    {NamedFunction::Log10, "log10$m($a)", ""},
+    {NamedFunction::Log1p, "log1p$m($a)", ""},
+    {NamedFunction::Erfc, "erfc$m($a)", ""},
+    {NamedFunction::Asin, "asin$m($a)", ""},
+    {NamedFunction::Acos, "acos$m($a)", ""},
+    {NamedFunction::Atan, "atan$m($a)", ""},
+    {NamedFunction::Sinh, "sinh$m($a)", ""},
+    {NamedFunction::Cosh, "cosh$m($a)", ""},
+    {NamedFunction::Asinh, "asinh$m($a)", ""},
+    {NamedFunction::Acosh, "acosh$m($a)", ""},
+    {NamedFunction::Atanh, "atanh$m($a)", ""},
+    {NamedFunction::Cbrt, "cbrt$m($a)", ""},
+    {NamedFunction::Lgamma, "lgamma$m($a)", ""},
+    {NamedFunction::Atan2, "atan2$m($a, $b)", ""},
+    {NamedFunction::Pow, "pow$m($a, $b)", ""},
+    {NamedFunction::Hypot, "hypot$m($a, $b)", ""},
 };
 
 }  // namespace
@@ -415,11 +435,13 @@ std::string_view c_function_call(Op op, DType type, MathLevel level) {
   return {};
 }
 
-std::string_view c_function_call(NamedFunction function, DType type, MathLevel level) {
-  if (type == DType::Float64 || level == MathLevel::Library || level == MathLevel::CorrectlyRounded)
-    return {};
-  for (const NamedCall& row : named_calls)
-    if (row.function == function) return row.text;
+std::string_view c_function_call(NamedFunction function, DType type, MathLevel level, bool libm) {
+  const bool ours = level == MathLevel::OneUlp || level == MathLevel::Fast;
+  for (const NamedCall& row : named_calls) {
+    if (row.function != function) continue;
+    if (type == DType::Float64 || level == MathLevel::Library) return libm ? row.libm : "";
+    return ours ? row.own : "";
+  }
   return {};
 }
 

@@ -30,8 +30,10 @@ std::span<const CFunction> c_functions();
 /// Returns the C expression for EXP2, LOG2 or SIN of $a, of type float32 or float64; empty if the C
 /// library's function is used.
 std::string_view c_function_call(Op op, DType type, MathLevel level);
-/// The same for a named function; empty if it is computed by other ops (ops/decompose.h), as at the
-/// levels `library` and `correctly-rounded` and of float64.
-std::string_view c_function_call(NamedFunction function, DType type, MathLevel level);
+/// The same for a named function of $a (and $b): our code for float32 at `1ulp` and `fast`, the C
+/// library's (if it may be called: `libm`) for float64 and at `library`; empty if it is computed by
+/// other ops (ops/decompose.h).
+std::string_view c_function_call(NamedFunction function, DType type, MathLevel level,
+                                 bool libm = true);
 
 }  // namespace touchstone::codegen

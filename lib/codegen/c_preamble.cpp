@@ -30,9 +30,7 @@ constexpr std::string_view kOpenClTypes =
     "typedef int i32;\ntypedef uint u32;\ntypedef long i64;\ntypedef ulong u64;\n"
     "typedef u8 f8e4m3;\ntypedef u8 f8e5m2;\n"
     "typedef u16 f16;\ntypedef u16 bf16;\ntypedef float f32;\ntypedef double f64;\n"
-    "#define _Bool bool\n#define exp2f exp2\n#define log2f log2\n#define sinf sin\n"
-    "#define sqrtf sqrt\n#define fmodf fmod\n#define __builtin_fmaf fma\n#define __builtin_fma "
-    "fma\n";
+    "#define _Bool bool\n#define __builtin_fmaf fma\n#define __builtin_fma fma\n";
 
 struct Helper {
   std::string name;
@@ -313,7 +311,10 @@ constexpr CFunction fixed_helpers[] = {
 )"},
 };
 
-constexpr std::string_view libm_functions[] = {"exp2", "log2", "sin", "sqrt"};
+constexpr std::string_view libm_functions[] = {"exp2", "log2",  "sin",   "sqrt",  "exp",  "expm1",
+                                               "log",  "log10", "log1p", "tanh",  "erf",  "erfc",
+                                               "cos",  "tan",   "asin",  "acos",  "atan", "sinh",
+                                               "cosh", "asinh", "acosh", "atanh", "cbrt", "lgamma"};
 
 std::string replaced(std::string_view text, char letter, std::string_view by) {
   std::string out;
@@ -371,8 +372,10 @@ std::vector<Helper> make_helpers() {
     helpers.push_back({fmt::format("{}f", f), fmt::format("float {}f(float);\n", f), true});
     helpers.push_back({std::string(f), fmt::format("double {}(double);\n", f), true});
   }
-  helpers.push_back({"fmodf", "float fmodf(float, float);\n", true});
-  helpers.push_back({"fmod", "double fmod(double, double);\n", true});
+  for (const std::string_view f : {"fmod", "atan2", "pow", "hypot"}) {
+    helpers.push_back({fmt::format("{}f", f), fmt::format("float {}f(float, float);\n", f), true});
+    helpers.push_back({std::string(f), fmt::format("double {}(double, double);\n", f), true});
+  }
   for (const auto list : {std::span<const CFunction>(fixed_helpers), c_functions()})
     for (const CFunction& h : list)
       helpers.push_back({std::string(h.name), std::string(h.text), false});
@@ -411,7 +414,10 @@ std::string helpers_for(std::string_view functions, bool with_libm) {
   for (auto h = helpers.rbegin(); h != helpers.rend(); ++h) {
     if (!wanted.contains(h->name)) continue;
     add_called(h->text, wanted);
-    if (with_libm || !h->libm) text.insert(0, h->text);
+    if (with_libm || !h->libm)
+      text.insert(0, h->text);
+    else if (h->text.starts_with("float"))
+      text.insert(0, "#define " + h->name + " " + h->name.substr(0, h->name.size() - 1) + "\n");
   }
   return text;
 }

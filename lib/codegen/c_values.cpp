@@ -164,10 +164,10 @@ CText c_alu(Op op, DType type, MathLevel math, COperands src) {
 CText c_alu(const LinearStep& u, DType type, MathLevel math, COperands src) {
   const Op op = std::get<Op>(u.arg);
   if (op != Op::Function) return c_alu(op, type, math, src);
-  const CText x = c_cast(type, DType::Float32, *src[0]);
-  const CText* const only[] = {&x};
-  return c_cast(DType::Float32, type,
-                in_type(c_function_call(u.function, type, math), DType::Float32, only));
+  const DType in = type == DType::Float64 ? type : DType::Float32;
+  const CText x = c_cast(type, in, *src.front()), y = c_cast(type, in, *src.back());
+  const CText* const operands[] = {&x, &y};
+  return c_cast(in, type, in_type(c_function_call(u.function, type, math), in, operands));
 }
 
 CText c_index(IndexOp op, COperands src) {

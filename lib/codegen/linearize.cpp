@@ -256,15 +256,31 @@ void Linearizer::set_made(const LazyOp* node, int indices, int value) {
 
 namespace {
 
+// The kernel with named functions computed in float64 and rounded.
+LazyOpPtr with_wide_functions(const LazyOpPtr& kernel) {
+  return rebuild(kernel, [](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
+    const bool calls = node->op() == Op::Function && node->dtype() != DType::Float64;
+    if (!calls || info(node->function_arg().function).exact) return with_src(node, src);
+    std::vector<LazyOpPtr> wide;
+    for (const LazyOpPtr& x : src) wide.push_back(LazyOp::cast(x, DType::Float64));
+    return LazyOp::cast(LazyOp::function(node->function_arg().function, wide), node->dtype());
+  });
+}
+
 // The kernel with as few views as possible, as kernels of the lazy stack already are, and without
 // named functions that have no code of their own.
-LazyOpPtr with_simple_parts(const LazyOpPtr& given, MathLevel math) {
+LazyOpPtr with_simple_parts(const LazyOpPtr& given, const CodegenOptions& options) {
   const auto calls = [](const LazyOp* node) { return node->op() == Op::Function; };
   const auto has_code = [&](const LazyOp& node) {
-    return !c_function_call(node.function_arg().function, node.dtype(), math).empty();
+    return !c_function_call(node.function_arg().function, node.dtype(), options.math, options.libm)
+                .empty();
   };
-  const LazyOpPtr kernel =
-      std::ranges::any_of(ordered_nodes(given), calls) ? without_functions(given, has_code) : given;
+  LazyOpPtr kernel = given;
+  if (std::ranges::any_of(ordered_nodes(given), calls)) {
+    if (options.libm && options.math == MathLevel::CorrectlyRounded)
+      kernel = with_wide_functions(kernel);
+    kernel = without_functions(kernel, has_code);
+  }
   const auto stacked = [](const LazyOp* node) {
     const auto* b = std::get_if<MemBuffer>(&node->arg());
     const auto* c = std::get_if<ConstBuffer>(&node->arg());
@@ -285,11 +301,14 @@ LazyOpPtr with_simple_parts(const LazyOpPtr& given, MathLevel math) {
 }
 
 void refuse_wide_functions(const LazyOpPtr& kernel) {
-  for (const LazyOp* node : ordered_nodes(kernel))
-    if (node->dtype() == DType::Float64 && is_function(node->op()))
-      throw DTypeError(fmt::format(
-          "{} of float64 cannot be compiled with correct rounding; use the accuracy 1ulp",
-          info(node->op()).name));
+  for (const LazyOp* node : ordered_nodes(kernel)) {
+    if (node->dtype() != DType::Float64 || !is_function(node->op())) continue;
+    const bool named = node->op() == Op::Function;
+    if (named && info(node->function_arg().function).exact) continue;
+    throw DTypeError(
+        fmt::format("{} of float64 cannot be compiled with correct rounding; use the accuracy 1ulp",
+                    named ? info(node->function_arg().function).name : info(node->op()).name));
+  }
 }
 
 }  // namespace
@@ -297,7 +316,7 @@ void refuse_wide_functions(const LazyOpPtr& kernel) {
 Plan prepare(const LazyOpPtr& kernel, const CodegenOptions& options) {
   validate_kernel(kernel);
   if (options.math == MathLevel::CorrectlyRounded)
-    refuse_wide_functions(with_simple_parts(kernel, options.math));
+    refuse_wide_functions(options.libm ? kernel : with_simple_parts(kernel, options));
   const LazyOpPtr axes = axes_of_opts(kernel, options);
   return make_plan(axes, chosen_opts(kernel, axes, options));
 }
@@ -317,7 +336,7 @@ LinearKernel linearized(Linearizer& linearizer, const LazyOpPtr& kernel,
 }  // namespace codegen
 
 LazyOpPtr axes_of_opts(const LazyOpPtr& kernel, const CodegenOptions& options) {
-  const LazyOpPtr simple = codegen::with_simple_parts(kernel, options.math);
+  const LazyOpPtr simple = codegen::with_simple_parts(kernel, options);
   return order_axes(options.merge_axes ? merge_axes(simple) : simple);
 }
 
@@ -330,7 +349,7 @@ LinearKernel linearize(const LazyOpPtr& kernel, const CodegenOptions& options) {
 }
 
 bool options_matter(const LazyOpPtr& kernel, const CodegenOptions& options) {
-  const LazyOpPtr simple = codegen::with_simple_parts(kernel, options.math);
+  const LazyOpPtr simple = codegen::with_simple_parts(kernel, options);
   const LazyOpPtr merged = merge_axes(simple);
   if (options.opts || options.layout_seed != 0) return true;
   if (!options.merge_axes && merged != simple) return true;

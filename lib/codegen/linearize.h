@@ -66,6 +66,7 @@ struct CodegenOptions {
   bool keep_values = true;  // keep values used by a reduce and the output in the output
   LayoutSizes sizes{};
   MathLevel math = MathLevel::OneUlp;
+  bool libm = true;  // named functions may call the C library
   TermOrder order = TermOrder::RunningSums;
   /// Fuse a float32 or float64 product into the sum of its type without rounding it
   /// (LinearKernel::contract).

@@ -151,6 +151,7 @@ GridKernel made(const LazyOpPtr& kernel, CodegenOptions codegen, const GridOpts&
 GridKernel lay_out(const LazyOpPtr& kernel, const CudaOptions& options) {
   CodegenOptions codegen = options.codegen;
   if (codegen.math == MathLevel::Library) codegen.math = MathLevel::OneUlp;
+  codegen.libm = false;
   if (options.grid || codegen.opts)
     return made(kernel, codegen, options.grid.value_or(GridOpts{.threads = options.threads}));
   validate_kernel(kernel);

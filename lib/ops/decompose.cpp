@@ -1,7 +1,9 @@
 #include "touchstone/ops/decompose.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numbers>
 #include <optional>
@@ -56,8 +58,8 @@ class V {
 // cancel.
 class Formulas {
  public:
-  /// nullopt if there is no formula. y: of a function of two operands.
-  static std::optional<V> of(NamedFunction function, const V& x, const V& y) {
+  /// y: of a function of two operands.
+  static V of(NamedFunction function, const V& x, const V& y) {
     switch (function) {
       case NamedFunction::Exp:
         return exp(x);
@@ -127,11 +129,13 @@ class Formulas {
       case NamedFunction::Hypot:
         return hypot(x, y);
       case NamedFunction::Lgamma:
+        return lgamma(x);
       case NamedFunction::Digamma:
+        return digamma(x);
       case NamedFunction::Erfinv:
-        break;
+        return erfinv(x);
     }
-    return std::nullopt;
+    return x;
   }
 
  private:
@@ -290,6 +294,79 @@ class Formulas {
     return where(magnitude < 1, -erf(x) + 1, where(x < 0, -large + 2, large));
   }
 
+  // x f(w) with w = -log(1 - x^2), or x g(sqrt(w)) from w = 6 on.
+  static V erfinv(const V& x) {
+    constexpr double kSwitch = 6, kEnd = 38;
+    // By Newton's method for the convex erfc, from below.
+    static constexpr auto ratio = [](long double w) -> long double {
+      const long double at = std::sqrt(-std::expm1(-w)), rest = std::exp(-w) / (1 + at);
+      long double y = 0;
+      for (int i = 0; i < 200; ++i)
+        y +=
+            (std::erfc(y) - rest) * std::exp(y * y) / (2 * std::numbers::inv_sqrtpi_v<long double>);
+      return y / at;
+    };
+    static const std::vector<double> near = chebyshev(0, kSwitch, ratio);
+    static const std::vector<double> far =
+        chebyshev(std::sqrt(kSwitch), std::sqrt(kEnd),
+                  [](long double s) -> long double { return ratio(s * s); });
+    const V w = -log((-x + 1) * (x + 1)), low = between(w, 0, kSwitch);
+    const double first = std::sqrt(kSwitch), last = std::sqrt(kEnd);
+    const V root = sqrt(between(w, kSwitch, kEnd));
+    const V inner = chebyshev_sum(near, low * (2 / kSwitch) - 1);
+    const V outer = chebyshev_sum(far, (root * 2 - (first + last)) * (1 / (last - first)));
+    const V infinite =
+        where(equal(abs(x), 1), x.number(kInfinity), where(w < kSwitch, inner, outer));
+    return x * infinite;
+  }
+
+  // What x lies above or below the nearest whole number, times pi.
+  static V pi_beyond_whole(const V& x) { return (x - round(x)) * std::numbers::pi; }
+  // sum of factors[k] * x^-(2k + 1)
+  static V of_odd_powers(const V& x, const std::array<double, 8>& factors) {
+    const V over = recip(x), square = over * over;
+    V sum = x.number(factors.back());
+    for (std::size_t k = factors.size() - 1; k-- > 0;) sum = sum * square + factors[k];
+    return sum * over;
+  }
+  // Stirling's series from 8 on; below it (x - 1) (x - 2) f(x), from x + 1 if x < 1; negative x by
+  // reflection.
+  static V lgamma(const V& x) {
+    constexpr double kFar = 8;
+    static const std::vector<double> near = chebyshev(
+        1, kFar, [](long double t) -> long double { return std::lgamma(t) / ((t - 1) * (t - 2)); });
+    // B_2k / (2k (2k - 1))
+    static constexpr std::array<double, 8> kStirling = {1. / 12,    -1. / 360,      1. / 1260,
+                                                        -1. / 1680, 1. / 1188,      -691. / 360360,
+                                                        1. / 156,   -3617. / 122400};
+    const V a = abs(x), small = a < 1, t = between(where(small, a + 1, a), 1, kFar);
+    const V inner =
+        (t - 1) * ((t - 2) * chebyshev_sum(near, (t * 2 - (kFar + 1)) * (1 / (kFar - 1))));
+    const V far = larger(a, x.number(kFar));
+    const V series = of_odd_powers(far, kStirling) + 0.5 * std::log(2 * std::numbers::pi);
+    const V outer = (far - 0.5) * (log(far) - 1) + (series - 0.5);
+    const V above = where(a < kFar, where(small, inner - log(a), inner), outer);
+    const V below = log(recip(abs(sin(pi_beyond_whole(a))))) + std::log(std::numbers::pi);
+    return where(finite(x), where(x < 0, below - log(a) - above, above), a);
+  }
+  // log(x) - 1 / 2x - ... from 8 on, after 8 steps of f(x) = f(x + 1) - 1 / x; negative x by
+  // reflection.
+  static V digamma(const V& x) {
+    // B_2k / 2k
+    static constexpr std::array<double, 8> kTerms = {
+        1. / 12, -1. / 120, 1. / 252, -1. / 240, 1. / 132, -691. / 32760, 1. / 12, -3617. / 8160};
+    const V below = x < 0, z = where(below, -x + 1, x), far = z + 8;
+    V steps = recip(z);
+    for (int k = 1; k < 8; ++k) steps = steps + recip(z + k);
+    const V over = recip(far);
+    const V above = log(far) - over * (of_odd_powers(far, kTerms) + 0.5) - steps;
+    const V angle = pi_beyond_whole(x), a = abs(angle);
+    const V cosine = sin(-a + std::numbers::pi / 2);
+    const V reflected = above - cosine / sin(angle) * std::numbers::pi;
+    const V there = where(equal(angle, 0), x.number(kNan), reflected);
+    return where(equal(x, kInfinity), x, where(below, there, above));
+  }
+
   // x f(x^2) up to 1, where f(s) = atan(r)/r at r = sqrt(s).
   static V atan(const V& x) {
     static const std::vector<double> near = chebyshev(
@@ -378,8 +455,10 @@ class Formulas {
 
 // Computed in float64, whose errors float32 does not show.
 constexpr bool is_wide(NamedFunction f) {
-  return info(f).arity == 2 || f == NamedFunction::Erfc || f == NamedFunction::Asin ||
-         f == NamedFunction::Acos || f == NamedFunction::Atan || f == NamedFunction::Cbrt;
+  constexpr NamedFunction kWide[] = {
+      NamedFunction::Erfc, NamedFunction::Asin,   NamedFunction::Acos,    NamedFunction::Atan,
+      NamedFunction::Cbrt, NamedFunction::Lgamma, NamedFunction::Digamma, NamedFunction::Erfinv};
+  return info(f).arity == 2 || std::ranges::find(kWide, f) != std::end(kWide);
 }
 
 }  // namespace
@@ -390,8 +469,7 @@ LazyOpPtr decomposed(NamedFunction function, const std::vector<LazyOpPtr>& opera
   const auto as = [](const LazyOpPtr& x, DType to) {
     return x->dtype() == to ? x : LazyOp::cast(x, to);
   };
-  const auto value = Formulas::of(function, V(as(operands[0], in)), V(as(operands.back(), in)));
-  return value ? as(value->node(), own) : nullptr;
+  return as(Formulas::of(function, V(as(operands[0], in)), V(as(operands.back(), in))).node(), own);
 }
 
 namespace {
@@ -407,12 +485,9 @@ LazyOpPtr replaced(const LazyOpPtr& kernel, bool keeps, const HasCode& has_code)
     LazyOpPtr formula = decomposed(function, src);
     const bool calls = function == NamedFunction::Gelu || function == NamedFunction::GeluTanh ||
                        function == NamedFunction::Silu;
-    if (formula != nullptr && calls) formula = replaced(formula, keeps, has_code);
-    if (!keeps) {
-      if (formula != nullptr) return formula;
-      throw AstError(fmt::format("this device has no code for {}", info(function).name));
-    }
-    if (formula == nullptr || info(function).exact) return made;
+    if (calls) formula = replaced(formula, keeps, has_code);
+    if (!keeps) return formula;
+    if (info(function).exact) return made;
     std::vector<LazyOpPtr> both = src;
     both.push_back(std::move(formula));
     return LazyOp::make(Op::Function, std::move(both), FunctionArg{function, true});

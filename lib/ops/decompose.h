@@ -8,11 +8,11 @@ namespace touchstone {
 
 /// The result of a FUNCTION by other nodes, within a few ULP of it except where the formula's own
 /// intermediate values overflow or cancel (docs/define.md); narrow floats are computed in float32.
-/// nullptr if there is no formula. FUNCTION nodes within the formula remain.
+/// FUNCTION nodes within the formula remain.
 LazyOpPtr decomposed(NamedFunction function, const std::vector<LazyOpPtr>& operands);
 
 /// The kernel without FUNCTION nodes, as a device without code for them computes it, except where
-/// `has_code` holds. Throws AstError that names a function without a formula.
+/// `has_code` holds.
 LazyOpPtr without_functions(const LazyOpPtr& kernel,
                             const std::function<bool(const LazyOp&)>& has_code = {});
 

@@ -32,18 +32,34 @@ const void* address(F* function) {
   return reinterpret_cast<const void*>(function);
 }
 
+// clang-format off
+struct OfOne { const char* name; float (*narrow)(float); double (*wide)(double); };
+struct OfTwo { const char* name; float (*narrow)(float, float); double (*wide)(double, double); };
+constexpr OfOne kUnary[] = {
+    {"exp2", ::exp2f, ::exp2}, {"log2", ::log2f, ::log2}, {"sin", ::sinf, ::sin},
+    {"sqrt", ::sqrtf, ::sqrt}, {"exp", ::expf, ::exp}, {"expm1", ::expm1f, ::expm1},
+    {"log", ::logf, ::log}, {"log10", ::log10f, ::log10}, {"log1p", ::log1pf, ::log1p},
+    {"tanh", ::tanhf, ::tanh}, {"erf", ::erff, ::erf}, {"erfc", ::erfcf, ::erfc},
+    {"cos", ::cosf, ::cos}, {"tan", ::tanf, ::tan}, {"asin", ::asinf, ::asin},
+    {"acos", ::acosf, ::acos}, {"atan", ::atanf, ::atan}, {"sinh", ::sinhf, ::sinh},
+    {"cosh", ::coshf, ::cosh}, {"asinh", ::asinhf, ::asinh}, {"acosh", ::acoshf, ::acosh},
+    {"atanh", ::atanhf, ::atanh}, {"cbrt", ::cbrtf, ::cbrt}, {"lgamma", ::lgammaf, ::lgamma},
+};
+constexpr OfTwo kBinary[] = {
+    {"fmod", ::fmodf, ::fmod}, {"atan2", ::atan2f, ::atan2}, {"pow", ::powf, ::pow}, {"hypot", ::hypotf, ::hypot},
+};
+// clang-format on
+
 void add_symbols(TCCState* s) {
   const auto add = [&](const char* name, const void* at) { tcc_add_symbol(s, name, at); };
-  add("exp2f", address<float(float)>(&::exp2f));
-  add("log2f", address<float(float)>(&::log2f));
-  add("sinf", address<float(float)>(&::sinf));
-  add("sqrtf", address<float(float)>(&::sqrtf));
-  add("fmodf", address<float(float, float)>(&::fmodf));
-  add("exp2", address<double(double)>(&::exp2));
-  add("log2", address<double(double)>(&::log2));
-  add("sin", address<double(double)>(&::sin));
-  add("sqrt", address<double(double)>(&::sqrt));
-  add("fmod", address<double(double, double)>(&::fmod));
+  for (const auto& [name, narrow, wide] : kUnary) {
+    add((std::string(name) + "f").c_str(), address(narrow));
+    add(name, address(wide));
+  }
+  for (const auto& [name, narrow, wide] : kBinary) {
+    add((std::string(name) + "f").c_str(), address(narrow));
+    add(name, address(wide));
+  }
   add("__builtin_fmaf", address<float(float, float, float)>(&::fmaf));
   add("__builtin_fma", address<double(double, double, double)>(&::fma));
   add("__floatundisf", address(&u64_to_float));

@@ -5,12 +5,12 @@
 
 namespace touchstone {
 
-/// How generated C computes EXP2, LOG2 and SIN. Except for C library functions, the bits are the
-/// same on every processor, for fused and for rounded products.
+/// How generated C computes EXP2, LOG2, SIN and named functions. Except for C library functions,
+/// the bits are the same on every processor, for fused and for rounded products.
 enum class MathLevel : std::uint8_t {
   Library,           // C library: within 1 ULP with glibc; one call per element
-  CorrectlyRounded,  // floats of at most 32 bits, as the reference; SIN from C's double
-  OneUlp,            // within 1 ULP; SIN of float64 from the C library
+  CorrectlyRounded,  // floats of at most 32 bits; SIN and named functions from C's double
+  OneUlp,            // within 1 ULP; SIN and named functions of float64 from the C library
   Fast               // float32 within 4 ULP, no subnormal results, SIN up to |x| = 2^17
 };
 
