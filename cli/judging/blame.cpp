@@ -116,7 +116,12 @@ BufferPtr answered(foreign::BackendProcess& backend, const LazyOpPtr& prefix,
 
 int search(const BlameOptions& options) {
   Device& host = Device::get("CPU");
-  const Case c = read_case(options);
+  Case c = read_case(options);
+  const bool foreign = !options.backend.command.empty() || !options.backend.plugin.empty();
+  const auto backend = foreign && !options.nodes ? start_backend(options.backend) : nullptr;
+  const Judging judging = c.judging.under(
+      chosen_profile(options.profile, backend ? &backend->capabilities() : nullptr));
+  c.kernel = in_stages(c.kernel, judging);
   const Numbered nodes(c.kernel);
   if (options.nodes) {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -125,24 +130,19 @@ int search(const BlameOptions& options) {
     }
     return kExitOk;
   }
-  const bool foreign = !options.backend.command.empty() || !options.backend.plugin.empty();
   if (foreign == !options.held.empty())
     throw ParseError(
         "no backend given: name one with --backend or --plugin, or give its values at nodes with "
         "--held");
   const RunBuffers buffers(nullptr, c.inputs);
   Blame found;
-  Judging judging;
   auto waiting = std::make_optional<Waiting>("searching for the node");
   if (foreign) {
-    const std::unique_ptr<foreign::BackendProcess> backend = start_backend(options.backend);
-    judging = c.judging.under(chosen_profile(options.profile, &backend->capabilities()));
     found = blame_by_prefixes(
         c.kernel, buffers.raw,
         [&](const LazyOpPtr& prefix) { return answered(*backend, prefix, c.inputs, host); },
         judging.profile);
   } else {
-    judging = c.judging.under(chosen_profile(options.profile));
     const std::map<const LazyOp*, BufferPtr> held = read_held(options.held, nodes, host);
     found = blame(
         c.kernel, buffers.raw,

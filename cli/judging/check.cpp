@@ -42,7 +42,7 @@ int run_check(const CheckOptions& options) {
     verdict = judge_within(options.limits, [&] {
       const Verdict judged = judge_files(file, options.inputs, options.output, judging);
       if (options.find_order && judged.outcome != Outcome::Unusable)
-        order = order_of_files(file, options.inputs, options.output, judging.profile);
+        order = order_of_files(file, options.inputs, options.output, judging);
       return judged;
     });
   }

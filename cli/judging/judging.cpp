@@ -153,10 +153,10 @@ Verdict judge_files(const KernelToJudge& kernel, const std::vector<std::string>&
 
 std::optional<FoundOrder> order_of_files(const KernelToJudge& kernel,
                                          const std::vector<std::string>& inputs,
-                                         const std::string& output, const Profile& profile) {
+                                         const std::string& output, const Judging& judging) {
   const HostArray candidate = read_arrays(kernel, {output}, 0)[0];
   const RunBuffers run(&candidate, read_arrays(kernel, inputs, 1));
-  return find_order(kernel.ast, run.raw, *run.raw[0], profile);
+  return find_order(in_stages(kernel.ast, judging), run.raw, *run.raw[0], judging.profile);
 }
 
 namespace {

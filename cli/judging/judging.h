@@ -36,7 +36,7 @@ Verdict judge_files(const KernelToJudge& kernel, const std::vector<std::string>&
 /// The summation order of the output of a kernel without variables, as `find_order`.
 std::optional<FoundOrder> order_of_files(const KernelToJudge& kernel,
                                          const std::vector<std::string>& inputs,
-                                         const std::string& output, const Profile& profile);
+                                         const std::string& output, const Judging& judging);
 
 Verdict judge_arrays(const LazyOpPtr& kernel, std::span<const HostArray> inputs,
                      const HostArray& output, const Judging& judging);

@@ -102,8 +102,19 @@ requires is_float_storage<T> Legal<T> function(NamedFunction f, const Legal<T>& 
   };
   if (a.determined() && (row.arity == 1 || b.determined()))
     return function_at(f, value(a), value(b), slack);
-  if (row.arity == 2)
-    return a.number && b.number ? function_of_two(f, a, b, slack) : Legal<T>::unknown();
+  if (row.arity == 2) {
+    // One value, or the two zeros.
+    const auto few = [](const Legal<T>& x) {
+      return x.determined() || (x.number && !x.nan && is_zero_value(x.lo) && is_zero_value(x.hi));
+    };
+    if (!few(a) || !few(b))
+      return a.number && b.number ? function_of_two(f, a, b, slack) : Legal<T>::unknown();
+    Legal<T> out;
+    for (const T x : {value(a), a.number ? a.hi : value(a)})
+      for (const T y : {value(b), b.number ? b.hi : value(b)})
+        out.include(function_at(f, x, y, slack));
+    return out;
+  }
   bool outside = a.nan;
   const Legal<T> x = within_domain(f, a, outside);
   if (f == NamedFunction::Rsqrt && x.has_zero()) return Legal<T>::unknown();  // 1/0 has two signs

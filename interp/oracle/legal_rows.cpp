@@ -112,7 +112,10 @@ void multiply(const ProgramNode& node, const Allowance<T>& allow, const LegalBlo
         y = legal::shortened(y, profile.product_digits);
       }
       const Legal<T> product = legal::mul(x, y);
-      const bool exact = is_one(x) || is_one(y) ||
+      const auto zero = [](const Legal<T>& v) {
+        return v.number && is_zero_value(v.lo) && is_zero_value(v.hi);
+      };
+      const bool exact = is_one(x) || is_one(y) || zero(x) || zero(y) ||
                          (x.is_point() && y.is_point() && product.is_point() &&
                           legal::is_exact_product(x.lo, y.lo, product.lo));
       out.set<T>(i, allow.result(unrounded && !exact ? not_rounded(product) : product));

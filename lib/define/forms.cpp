@@ -174,7 +174,7 @@ constexpr CompositeForm kForms[] = {
      {.rearranged = Rearranged::WinogradFour},
      nullptr,
      false},
-    {"conv1d",
+    {"conv1d conv2d",
      "fourier",
      "a product of Fourier transforms",
      {.rearranged = Rearranged::Fourier},

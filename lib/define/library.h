@@ -254,6 +254,8 @@ Array winograd(const Array& x, const Array& weight, std::int64_t groups, int spa
 /// conv over one spatial axis with stride and dilation 1 as a product of discrete Fourier
 /// transforms. x is padded.
 Array fourier(const Array& x, const Array& weight, std::int64_t groups);
+/// The same over two axes, whose rows are joined to one.
+Array fourier_plane(const Array& x, const Array& weight, std::int64_t groups);
 /// Adds x times the weight into windows of the result, as PyTorch does; infinite weights meet no
 /// zeros. x: (batch, in, sizes...), weight: (in, out / groups, windows...), bias: (out). An axis
 /// has (n - 1) stride - 2 padding + dilation (window - 1) + output_padding + 1 elements.

@@ -171,4 +171,18 @@ Array fourier(const Array& x, const Array& weight, std::int64_t groups) {
   return y.reshape({x.size(0), weight.size(0), outputs});
 }
 
+Array fourier_plane(const Array& x, const Array& weight, std::int64_t groups) {
+  const std::int64_t columns = x.size(-1), rows = x.size(-2) - weight.size(-2) + 1;
+  const std::int64_t rest = weight.size(-1) - 1;
+  const auto flat = [](const Array& v) {
+    return v.reshape({v.size(0), v.size(1), v.size(2) * v.size(3)});
+  };
+  const Array line = flat(weight.pad({{0, 0}, {0, 0}, {0, 0}, {0, columns - rest - 1}}));
+  Pairs window = whole_ranges(line.shape());
+  window[2].second -= columns - rest - 1;
+  const Array y = fourier(flat(x), line.shrink(window), groups).pad({{0, 0}, {0, 0}, {0, rest}});
+  return y.reshape({x.size(0), weight.size(0), rows, columns})
+      .shrink({{0, x.size(0)}, {0, weight.size(0)}, {0, rows}, {0, columns - rest}});
+}
+
 }  // namespace touchstone::define

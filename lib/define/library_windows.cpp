@@ -127,7 +127,8 @@ std::optional<Array> rearranged(const Array& padded, const Array& weight, const 
   if (way.rearranged == Rearranged::No || !all(window.stride, 1) || !all(window.dilation, 1) ||
       !is_float(padded.dtype()) || padded.dtype() != weight.dtype())
     return std::nullopt;
-  if (way.rearranged == Rearranged::Fourier && spatial == 1) return fourier(padded, weight, groups);
+  if (way.rearranged == Rearranged::Fourier && spatial <= 2)
+    return spatial == 1 ? fourier(padded, weight, groups) : fourier_plane(padded, weight, groups);
   if (way.rearranged == Rearranged::Fourier || !all(kernel, 3)) return std::nullopt;
   return winograd(padded, weight, groups, spatial,
                   way.rearranged == Rearranged::WinogradTwo ? 2 : 4);

@@ -92,6 +92,8 @@ constexpr Spelling kNames[] = {
     {"lrn", "local_response_norm"}, {"batch_normalization", "batch_norm"}, {"instance_normalization", "instance_norm"}, {"layer_normalization", "layer_norm"}, {"group_normalization", "group_norm"},
     {"rms_normalization", "rms_norm"}, {"lp_normalization", "normalize(x, axis=..), or x / l1_norm(x, axis=.., keep=1)"}, {"gelu_new", "gelu_tanh"}, {"vector_norm", "l2_norm"},
     {"matrix_norm", "l2_norm(x, axis=[-2,-1])"}, {"frobenius_norm", "l2_norm"},
+    {"degrees", "x * 57.29577951308232"}, {"logaddexp2", "logaddexp(x * 0.6931471805599453, y * 0.6931471805599453) * 1.4426950408889634"}, {"radians", "x * 0.017453292519943295"},
+    {"sinc", "where(x == 0, 1, sin(x * 3.141592653589793) / (x * 3.141592653589793))"}, {"spacing", "next_after(x, inf) - x"},
 };
 
 constexpr Spelling kParameters[] = {

@@ -45,8 +45,11 @@ LazyBufferPtr call(const Operands&... x) {
 // From here on x^2 + 1 rounds to x^2.
 double alone(DType dtype) { return std::ldexp(1.0, (info(dtype).digits + 1) / 2); }
 
-// f(x) = x s(x) with s = sigmoid(w(x)) has the derivative s + f (1 - s) w'(x).
-Tensor slope_of_product(T g, T out, T s, T slope) { return mul(g, s + out * (1.0 - s) * slope); }
+// x s(x) with s = sigmoid(w(x)) has the derivative s + x s (1 - s) w'(x).
+Tensor slope_of_product(T g, T x, T s, T slope) { return mul(g, s + x * s * (1.0 - s) * slope); }
+// From `most` on, the derivative is 0 or 1 in every type; x^2 could overflow, infinity times 0 be
+// NaN.
+Tensor near_zero(T x, int most) { return x.clamp(-most, most); }
 
 // The share of x in the gradient of max(x, y): 1 where x is not smaller or either is NaN; 1/2 at a
 // tie.
@@ -95,21 +98,25 @@ constexpr std::array<UnaryRule, 33> kUnary = {{
        const Tensor small = x.detach().abs() < alone(x.dtype());
        return g * Tensor::where(small, (Tensor::where(small, x, 1).square() + 1).rsqrt(), x.abs().reciprocal());
      }},
-    {Unary::Acosh,   "acosh",   call<NamedFunction::Acosh>, [](T g, T x, T) { return g * ((x - 1) * (x + 1)).rsqrt(); }},
+    {Unary::Acosh,   "acosh",   call<NamedFunction::Acosh>, [](T g, T x, T) { return g * (x - 1).rsqrt() * (x + 1).rsqrt(); }},
     {Unary::Atanh,   "atanh",   call<NamedFunction::Atanh>, [](T g, T x, T) { return g / ((1 - x) * (x + 1)); }},
     {Unary::Softplus, "softplus", call<NamedFunction::Softplus>, [](T g, T x, T) { return g * x.sigmoid(); }},
     {Unary::Silu,    "silu",    call<NamedFunction::Silu>,
-     [](T g, T x, T out) { return slope_of_product(g, out, x.sigmoid(), like(x, 1)); }},
+     [](T g, T given, T) {
+       const Tensor x = near_zero(given, 1000);
+       return slope_of_product(g, x, x.sigmoid(), like(x, 1));
+     }},
     {Unary::Gelu,    "gelu",    call<NamedFunction::Gelu>,
-     [](T g, T x, T) {
+     [](T g, T given, T) {
+       const Tensor x = near_zero(given, 50);
        const Tensor density = (x * x * -0.5).exp() * (1 / std::sqrt(2 * std::numbers::pi));
        return g * (((x * std::sqrt(0.5)).erf() + 1) * 0.5 + x * density);
      }},
     {Unary::GeluTanh, "gelu", call<NamedFunction::GeluTanh>,  // x sigmoid(2u)
-     [](T g, T x, T out) {
+     [](T g, T given, T) {
        const double c = 2 * std::sqrt(2 / std::numbers::pi);
-       const Tensor square = x * x;
-       return slope_of_product(g, out, (x * c * (square * 0.044715 + 1)).sigmoid(), square * (3 * 0.044715 * c) + c);
+       const Tensor x = near_zero(given, 50), square = x * x;
+       return slope_of_product(g, x, (x * c * (square * 0.044715 + 1)).sigmoid(), square * (3 * 0.044715 * c) + c);
      }},
     {Unary::Log10,   "log10",   call<NamedFunction::Log10>, [](T g, T x, T) { return g / (x * std::numbers::ln10); }},
     {Unary::Erfc,    "erfc",    call<NamedFunction::Erfc>,
@@ -132,13 +139,13 @@ constexpr std::array<BinaryRule, 7> kBinary = {{
      [](T g, T x, T) { return mul(x, g); }},
     {Binary::Div, "div", [](P x, P y) { return LazyBuffer::e(Op::Div, {x, y}); },
      [](T g, T, T y) { return div(g, y); },
-     [](T g, T x, T y) { return div(mul(neg(g), x), mul(y, y)); }},
+     [](T g, T x, T y) { return div(mul(neg(g), div(x, y)), y); }},
     {Binary::Max, "max", [](P x, P y) { return LazyBuffer::e(Op::Max, {x, y}); },
      [](T g, T x, T y) { return mul(share(x, y), g); },
      [](T g, T x, T y) { return mul(share(y, x), g); }},
     {Binary::Atan2, "atan2", call<NamedFunction::Atan2>,
-     [](T g, T y, T x) { return g * (x / (x * x + y * y)); },
-     [](T g, T y, T x) { return g * (-y / (x * x + y * y)); }},
+     [](T g, T y, T x) { return g * (x / hypot(x, y) / hypot(x, y)); },
+     [](T g, T y, T x) { return g * (-y / hypot(x, y) / hypot(x, y)); }},
     {Binary::Hypot, "hypot", call<NamedFunction::Hypot>,
      [](T g, T x, T y) { return g * (x / hypot(x, y)); },
      [](T g, T x, T y) { return g * (y / hypot(x, y)); }},

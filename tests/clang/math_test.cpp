@@ -6,6 +6,7 @@
 
 #include "../support/traced_draws.h"
 #include "harness.h"
+#include "touchstone/interp/device/scalar_function.h"
 #include "touchstone/interp/device/scalar_ops.h"
 #include "touchstone/interp/oracle/legal_value.h"
 
@@ -186,6 +187,48 @@ TEST(ClangMath, RoundedDoublesAreRefusedWithTheWayOut) {
     FAIL() << "took float64";
   } catch (const DTypeError& e) {
     EXPECT_NE(std::string(e.what()).find("use the accuracy 1ulp"), std::string::npos);
+  }
+}
+
+TEST(ClangMath, NamedFunctionsAreRoundedFromDoubleWhereThatIsDeclared) {
+  using enum NamedFunction;
+  const std::vector<float> x{0.0F,
+                             -0.0F,
+                             1.0F,
+                             -1.0F,
+                             0.3F,
+                             -0.7F,
+                             1e-30F,
+                             1e30F,
+                             2.5F,
+                             -2.5F,
+                             40.0F,
+                             -103.9F,
+                             INFINITY,
+                             -INFINITY,
+                             5e-41F,
+                             1.46F,
+                             100.5F,
+                             0x1p-60F,
+                             -0x1.fffffep-1F,
+                             std::nanf("")};
+  const auto size = static_cast<std::int64_t>(x.size());
+  const LazyOpPtr operand = LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({size}));
+  for (const MathLevel level : {MathLevel::Library, MathLevel::CorrectlyRounded}) {
+    const TestDevice device(at_level(level));
+    for (const NamedFunction f : {Exp, Silu, Lgamma, Digamma, Erfinv, Atan2}) {
+      const bool two = info(f).arity == 2;
+      const auto operands = two ? std::vector{operand, operand} : std::vector{operand};
+      const std::vector<float> y = run<float>(*device, stored(LazyOp::function(f, operands)), {x});
+      const std::int64_t most = level == MathLevel::Library ? 4 : 0;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const float right = scalar::function(f, x[i], x[i]);
+        SCOPED_TRACE(fmt::format("{} of {}: {}, not {}", info(f).name, x[i], y[i], right));
+        ASSERT_EQ(std::isnan(y[i]), std::isnan(right));
+        if (std::isnan(right)) continue;
+        EXPECT_LE(std::abs(order_key(y[i]) - order_key(right)), most);
+      }
+    }
   }
 }
 

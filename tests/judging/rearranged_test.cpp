@@ -232,6 +232,44 @@ TEST(Rearranged, FourierMustBeDeclared) {
   expect_only_as(t, "fourier", 1e-3F);
 }
 
+// Along the rows, then along the columns, of a padded plane.
+TEST(Rearranged, FourierOfAPlane) {
+  constexpr std::size_t kRows = 12, kColumns = 14, kWindow = 5, kN = 16;
+  using Plane = std::vector<std::vector<std::complex<float>>>;
+  test::Draws random(7);
+  Trial t{"conv2d(x[1,1,12,14], w[1,1,5,5])",
+          {drawn(random, kRows * kColumns, 1), drawn(random, kWindow * kWindow, 1)},
+          {}};
+  for (std::size_t i = 0; i < kRows * kColumns / 2; ++i) t.in[0][i] *= 1e-4F;
+  const auto turned = [](const Plane& x) {
+    Plane y(kN, std::vector<std::complex<float>>(kN));
+    for (std::size_t i = 0; i < kN; ++i)
+      for (std::size_t j = 0; j < kN; ++j) y[j][i] = x[i][j];
+    return y;
+  };
+  const auto both_axes = [&](Plane x, float sign) {
+    for (int axis = 0; axis < 2; ++axis) {
+      for (auto& row : x) transform(row, sign);
+      x = turned(x);
+    }
+    return x;
+  };
+  Plane x(kN, std::vector<std::complex<float>>(kN)), w = x;
+  for (std::size_t i = 0; i < kRows; ++i)
+    for (std::size_t j = 0; j < kColumns; ++j) x[i][j] = t.in[0][i * kColumns + j];
+  for (std::size_t i = 0; i < kWindow; ++i)
+    for (std::size_t j = 0; j < kWindow; ++j) w[i][j] = t.in[1][i * kWindow + j];
+  x = both_axes(x, -1);
+  w = both_axes(w, -1);
+  for (std::size_t i = 0; i < kN; ++i)
+    for (std::size_t j = 0; j < kN; ++j) x[i][j] *= std::conj(w[i][j]);
+  x = both_axes(x, 1);
+  for (std::size_t i = 0; i + kWindow <= kRows; ++i)
+    for (std::size_t j = 0; j + kWindow <= kColumns; ++j)
+      t.out.push_back(x[i][j].real() / (kN * kN));
+  expect_only_as(t, "fourier", 1e-2F);
+}
+
 // What an algorithm is not made for is judged as the definition.
 TEST(Rearranged, OtherConvolutionsAreJudgedAsDefined) {
   test::Draws random(6);

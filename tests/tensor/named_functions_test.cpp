@@ -72,6 +72,86 @@ TEST_P(NamedFunctions, AreRoundedOnceOnCpuAndNearItElsewhere) {
   }
 }
 
+// The derivative at 0, the largest numbers and infinities against a difference quotient in long
+// double; at an infinity, its limit.
+TEST_P(NamedFunctions, HaveGradientsAtTheEndsOfTheLine) {
+  struct Row {
+    const char* name;
+    Tensor (Tensor::*f)() const;
+    Exact (*value)(Exact);
+    double above, below;  // limits
+  };
+  const double inf = HUGE_VAL;
+  const auto gelu_of = [](Exact x) { return x / 2 * std::erfc(-x / std::sqrt(Exact{2})); };
+  const Row rows[] = {
+      {"exp", &Tensor::exp, [](Exact x) { return std::exp(x); }, inf, 0},
+      {"expm1", &Tensor::expm1, [](Exact x) { return std::expm1(x); }, inf, 0},
+      {"log", &Tensor::log, [](Exact x) { return std::log(x); }, 0, NAN},
+      {"log10", &Tensor::log10, [](Exact x) { return std::log10(x); }, 0, NAN},
+      {"log1p", &Tensor::log1p, [](Exact x) { return std::log1p(x); }, 0, NAN},
+      {"rsqrt", &Tensor::rsqrt, [](Exact x) { return 1 / std::sqrt(x); }, 0, NAN},
+      {"sigmoid", &Tensor::sigmoid, sigmoid_of, 0, 0},
+      {"silu", &Tensor::silu, [](Exact x) { return x * sigmoid_of(x); }, 1, 0},
+      {"tanh", &Tensor::tanh, [](Exact x) { return std::tanh(x); }, 0, 0},
+      {"erf", &Tensor::erf, [](Exact x) { return std::erf(x); }, 0, 0},
+      {"erfc", &Tensor::erfc, [](Exact x) { return std::erfc(x); }, 0, 0},
+      {"softplus", &Tensor::softplus,
+       [](Exact x) { return std::max(x, Exact{0}) + std::log1p(std::exp(-std::abs(x))); }, 1, 0},
+      {"cos", &Tensor::cos, [](Exact x) { return std::cos(x); }, NAN, NAN},
+      {"tan", &Tensor::tan, [](Exact x) { return std::tan(x); }, NAN, NAN},
+      {"atan", &Tensor::atan, [](Exact x) { return std::atan(x); }, 0, 0},
+      {"asin", &Tensor::asin, [](Exact x) { return std::asin(x); }, NAN, NAN},
+      {"acos", &Tensor::acos, [](Exact x) { return std::acos(x); }, NAN, NAN},
+      {"sinh", &Tensor::sinh, [](Exact x) { return std::sinh(x); }, inf, inf},
+      {"cosh", &Tensor::cosh, [](Exact x) { return std::cosh(x); }, inf, -inf},
+      {"asinh", &Tensor::asinh, [](Exact x) { return std::asinh(x); }, 0, 0},
+      {"acosh", &Tensor::acosh, [](Exact x) { return std::acosh(x); }, 0, NAN},
+      {"cbrt", &Tensor::cbrt, [](Exact x) { return std::cbrt(x); }, 0, 0},
+  };
+  const std::vector<float> points{1e30F,  -1e30F, 1e6F,      -1e6F,     3.25F,
+                                  -3.25F, 0,      HUGE_VALF, -HUGE_VALF};
+  const auto check = [&](const char* name, const Tensor& at, const Tensor& y, const auto& value,
+                         double above, double below) {
+    const std::vector<float> got = gradients(y.sum(), {at})[0].template read<float>();
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const Exact x = points[i], h = x == 0 ? Exact{0x1p-20} : std::abs(x) * Exact{0x1p-20};
+      Exact wanted = (value(x + h) - value(x - h)) / (2 * h);
+      if (std::isinf(x)) wanted = x > 0 ? above : below;
+      const auto right = static_cast<float>(wanted);
+      const bool pole = x == 0 && !(std::abs(wanted) < 1000);
+      const bool waves = std::isnan(above) && std::isfinite(x) && std::abs(x) >= 1e6F;
+      if (pole || waves || std::isnan(right)) continue;
+      SCOPED_TRACE(fmt::format("{} at {}", name, points[i]));
+      if (!std::isfinite(right))
+        EXPECT_EQ(got[i], right);
+      else
+        EXPECT_NEAR(got[i], right, std::max(std::abs(right) * 1e-4, 1e-37)) << right;
+    }
+  };
+  const auto at = [&] {
+    return Tensor::from<float>(points, {points.size()}, device()).set_requires_grad();
+  };
+  for (const Row& row : rows) {
+    const Tensor x = at();
+    check(row.name, x, (x.*row.f)(), row.value, row.above, row.below);
+  }
+  const Tensor x = at();
+  check("gelu", x, x.gelu(GeluForm::Erf), gelu_of, 1, 0);
+  check(
+      "gelu_tanh", x, x.gelu(),
+      [](Exact v) {
+        return v * sigmoid_of(2 * std::sqrt(2 / std::numbers::pi_v<Exact>) *
+                              (v + 0.044715L * v * v * v));
+      },
+      1, 0);
+  // Quotients whose squares overflow.
+  const Tensor big =
+      Tensor::from<float>(std::vector<float>{1e30F}, {1}, device()).set_requires_grad();
+  const Tensor one = Tensor::from<float>(std::vector<float>{1e30F}, {1}, device());
+  for (const Tensor& y : {one / big, atan2(one, big) * 2})
+    EXPECT_FLOAT_EQ(gradients(y.sum(), {big})[0].read<float>()[0], -1e-30F);
+}
+
 TEST_P(NamedFunctions, OfTwoOperandsFollowTheCLibrary) {
   const double inf = HUGE_VAL;
   Doubles a, b;
