@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "touchstone/base/error.h"
@@ -58,7 +60,19 @@ int run_check_index(const CheckIndexOptions& o) {
       return spelled;
     };
     if (asked.questions.size() > 1) fmt::print("{}\n", question.text);
-    report.add(o.type, access.fits(bits, is_signed));
+    for (const std::string* variable : {&o.vector, &o.lane})
+      if (!variable->empty() &&
+          std::ranges::find(question.variables, name(*variable),
+                            &std::pair<std::string, symbolic::Interval>::first) ==
+              question.variables.end())
+        throw ParseError(fmt::format("the index has no variable '{}'", *variable));
+    std::vector<Access::Part> parts;
+    for (const auto& part : asked.parts) parts.push_back({part.text, part.when});
+    if (parts.empty() && asked.language != symbolic::Language::Touchstone)
+      parts.push_back({question.text, {}});
+    report.add(o.type, access.fits(bits, is_signed, std::move(parts)));
+    if (const Finding divides = access.divides(); divides.verdict != Finding::Verdict::Yes)
+      report.add("divisor", divides);
     if (!o.size.empty()) {
       if (o.size.find_first_not_of("0123456789") != std::string::npos)
         throw ParseError(fmt::format("--size {}: not a whole number", o.size));
@@ -69,12 +83,21 @@ int run_check_index(const CheckIndexOptions& o) {
         fmt::print("{:8} {}\n", "", dim("the assumptions are not needed for it"));
     }
     if (!o.same.empty()) {
-      symbolic::Question other = question;
-      other.text = o.same;
-      const symbolic::Translation second = symbolic::translate(other, asked.language);
+      const symbolic::Translation second =
+          symbolic::translate({question.variables, {}, o.same}, asked.language);
       if (second.questions.size() != 1 || asked.questions.size() != 1)
         throw ParseError("--same compares texts with one result");
-      report.add("same", Access(second.questions[0]).same_as(question.text));
+      symbolic::Question other = second.questions[0];
+      other.assumptions = question.assumptions;
+      std::string range;
+      for (const auto& [variable, own] : question.variables)
+        for (const auto& [same, its] : other.variables)
+          if (variable == same && !(own == its)) range = variable;
+      if (!range.empty())
+        report.add("same",
+                   Finding{Finding::Verdict::No, fmt::format("{} has another range", range), {}});
+      else
+        report.add("same", Access(other).same_as(question.text));
     }
     if (o.image) {
       report.add("distinct", access.distinct());

@@ -86,6 +86,15 @@ int run_jsonl(const SimplifyOptions& options) {
   });
 }
 
+// Names as the text has them, if the answer is in its language.
+std::string in_language(const std::string& text, const symbolic::Question& question,
+                        const symbolic::Translation& translation, const std::string& name) {
+  const symbolic::Language to = symbolic::parse_language(name);
+  return symbolic::written(
+      text, question, to,
+      to == translation.language ? translation.spelled : std::map<std::string, std::string>());
+}
+
 int show_certificate(const symbolic::Question& question) {
   const symbolic::Certified c = symbolic::certify(question);
   if (c.missing.empty()) {
@@ -168,10 +177,7 @@ int run_simplify(const SimplifyOptions& options) {
       a = decider.simplify(question);
     }
     const std::string text =
-        options.to.empty()
-            ? a.text
-            : symbolic::written(a.text, question, symbolic::parse_language(options.to),
-                                translation.spelled);
+        options.to.empty() ? a.text : in_language(a.text, question, translation, options.to);
     fmt::print("{}\n{}\n", text, dim(symbolic::range_and_size(a)));
   }
   return code;

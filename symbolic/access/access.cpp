@@ -6,6 +6,8 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/symbolic/expr/evaluate.h"
+#include "touchstone/symbolic/expr/operators.h"
+#include "touchstone/symbolic/number/power.h"
 
 namespace touchstone::symbolic {
 
@@ -14,12 +16,6 @@ namespace {
 using Verdict = Finding::Verdict;
 
 constexpr std::int64_t kMostPoints = 200'000, kSample = 20'000;
-
-Int power_of_two(int n) {
-  Int p = 1;
-  while (n-- > 0) p = p + p;
-  return p;
-}
 
 // Open ends are cut here for points.
 Interval cut(const Interval& range) {
@@ -65,6 +61,15 @@ std::size_t Access::place_of(const std::string& variable) const {
   return static_cast<std::size_t>(at - names_.begin());
 }
 
+bool Access::allowed(const Point& p) const {
+  Evaluator conditions(exprs_, conditions_, names_);
+  conditions.at(p);
+  return std::ranges::all_of(conditions_, [&](Expr c) {
+    const auto& value = conditions.value(c);
+    return value && !value->is_zero();
+  });
+}
+
 bool Access::each_point(const std::function<bool(const Point&)>& f, const Steps& steps,
                         bool guarded) const {
   Evaluator conditions(exprs_, conditions_, names_);
@@ -87,7 +92,8 @@ bool Access::each_point(const std::function<bool(const Point&)>& f, const Steps&
   if (steps.step > 1) {
     const Int step = steps.step;
     Interval& side = box[steps.place];
-    side = {-floor_div(-*side.lo, step) * step, floor_div(*side.hi, step) * step};
+    const Int first = steps.before ? floor_div(*side.lo, step) : -floor_div(-*side.lo, step);
+    side = {first * step, floor_div(*side.hi, step) * step};
     if (*side.hi < *side.lo) return true;
     count = 1;
     for (std::size_t i = 0; i < box.size(); ++i)
@@ -160,17 +166,83 @@ Finding Access::within(const Question& question, Expr part, const Interval& want
   return r;
 }
 
-Finding Access::fits(int bits, bool is_signed) const {
+// The parts with an operator, each with the conditions of the choices around it.
+std::vector<Access::Part> Access::own_parts() const {
+  constexpr std::size_t kMost = 2'000;
+  std::vector<Part> parts;
+  std::vector<std::pair<Expr, std::vector<std::string>>> left = {{index_, {}}};
+  while (!left.empty() && parts.size() < kMost) {
+    const auto [e, when] = std::move(left.back());
+    left.pop_back();
+    if (exprs_.is_constant(e)) continue;
+    parts.push_back({render(exprs_, e), when});
+    const auto args = exprs_.args(e);
+    const ExprOp op = exprs_.op(e);
+    const bool lazy = op == ExprOp::Where || op == ExprOp::And || op == ExprOp::Or;
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      std::vector<std::string> under = when;
+      if (lazy && i > 0) {
+        const bool holds = op == ExprOp::Where ? i == 1 : op == ExprOp::And;
+        under.push_back((holds ? "(" : "not (") + render(exprs_, args[0]) + ")");
+      }
+      left.emplace_back(args[i], std::move(under));
+    }
+  }
+  std::ranges::reverse(parts);  // the innermost fault is named
+  return parts;
+}
+
+Finding Access::fits(int bits, bool is_signed, std::vector<Part> parts) const {
   const Int half = power_of_two(is_signed ? bits - 1 : bits);
   const Interval type = is_signed ? Interval{-half, half - 1} : Interval{Int(0), half - 1};
   Finding open{
       Verdict::Yes, fmt::format("every part fits {}int{}", is_signed ? "" : "u", bits), {}};
-  for (const Expr part : exprs_.parts(index_)) {
-    const Finding r = within(question_, part, type, true);
+  if (parts.empty()) parts = own_parts();
+  for (const Part& part : parts) {
+    Question q = question_;
+    q.text = part.text;
+    q.assumptions.insert(q.assumptions.end(), part.when.begin(), part.when.end());
+    Finding r;
+    try {
+      const Access of_part(q);
+      r = of_part.within(q, of_part.index_, type, true);
+    } catch (const ParseError&) {  // its conditions never hold
+      continue;
+    }
     if (r.verdict == Verdict::No) return r;
     if (r.verdict == Verdict::Open && open.verdict == Verdict::Yes) open = r;
   }
   return open;
+}
+
+Finding Access::divides() const {
+  Finding r{Verdict::Yes, "no divisor is 0", {}};
+  for (const Expr part : exprs_.parts(index_)) {
+    if (!symbolic::divides(exprs_.op(part))) continue;
+    const Expr divisor = exprs_.arg(part, 1);
+    if (exprs_.is_constant(divisor)) continue;
+    Evaluator evaluator(exprs_, {divisor, index_}, names_);
+    const bool all = each_point(
+        [&](const Point& p) {
+          evaluator.at(p);
+          if (evaluator.value(index_)) return true;
+          const auto& value = evaluator.value(divisor);
+          if (!value || !value->is_zero()) return true;
+          r = {Verdict::No,
+               fmt::format("{} is 0 at {}", render(exprs_, divisor), point_text(named(p))),
+               named(p)};
+          return false;
+        },
+        {});
+    if (r.verdict == Verdict::No) return r;
+    Question q = question_;
+    q.text = render(exprs_, divisor);
+    Context context;
+    const Interval range = answer(q, context).bounds;
+    if (!all && !range.at_least(1) && !range.at_most(-1))
+      r = {Verdict::Open, fmt::format("{} may be 0", q.text), {}};
+  }
+  return r;
 }
 
 Finding Access::inside(const Int& size) const {
@@ -224,7 +296,8 @@ Finding Access::distinct() const {
       {});
   if (r.verdict == Verdict::No) return r;
   if (all) r.verdict = Verdict::Yes;
-  r.what = fmt::format("{} points have different indices", seen.size());
+  r.what = all ? fmt::format("{} points have different indices", seen.size())
+               : fmt::format("no two of {} points tried meet", seen.size());
   return r;
 }
 
@@ -280,7 +353,11 @@ Finding Access::vector(const std::string& variable, int width) const {
     Question q = groups;
     q.text = text;
     Context context;
-    return answer(q, context).bounds == Interval::point(value);
+    try {
+      return answer(q, context).bounds == Interval::point(value);
+    } catch (const ParseError&) {  // no group satisfies the assumptions
+      return false;
+    }
   };
   const std::string first = render(e, moved(0));
   bool proved = is(fmt::format("({})%{}", first, width), 0);
@@ -296,9 +373,14 @@ Finding Access::vector(const std::string& variable, int width) const {
     evaluator.at(p);
     return evaluator.value(index_);
   };
+  std::int64_t groups_tried = 0;
   const bool all = each_point(
       [&](const Point& p) {
         if (range.hi && p[place] + Int(width - 1) > *range.hi) return true;
+        Point last = p;
+        last[place] += Int(width - 1);
+        if (!allowed(last)) return true;
+        ++groups_tried;
         const auto start = value(p);
         if (!start) return true;
         const auto fail = [&](const std::string& why) {
@@ -321,7 +403,9 @@ Finding Access::vector(const std::string& variable, int width) const {
         return true;
       },
       {place, width});
-  if (r.verdict != Verdict::No) {
+  if (r.verdict != Verdict::No && groups_tried == 0) {
+    r.what = fmt::format("no {} neighbours satisfy the assumptions", width);
+  } else if (r.verdict != Verdict::No) {
     r.verdict = all ? Verdict::Yes : Verdict::Open;
     r.what = fmt::format("{} neighbours along {} are consecutive and aligned at all points tried",
                          width, variable);
@@ -345,6 +429,7 @@ WarpFinding Access::warps(const std::string& lane, int lanes,
         for (int k = 0; k < lanes; ++k) {
           q[place] = p[place] + Int(k);
           if (range.hi && q[place] > *range.hi) break;
+          if (range.lo && q[place] < *range.lo) continue;
           evaluator.at(q);
           const bool active = std::ranges::all_of(conditions_, [&](Expr c) {
             const auto& value = evaluator.value(c);
@@ -360,8 +445,8 @@ WarpFinding Access::warps(const std::string& lane, int lanes,
         found = true;
         return true;
       },
-      {place, lanes});
-  if (!found) throw Error(fmt::format("no warp: no value of {} is a multiple of {}", lane, lanes));
+      {place, lanes, true}, false);
+  if (!found) throw Error(fmt::format("no lane of {} satisfies the assumptions", lane));
   return r;
 }
 

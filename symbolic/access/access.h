@@ -34,8 +34,15 @@ class Access {
   /// Throws ParseError as `answer` does.
   explicit Access(Question question);
 
-  /// Does every part stay in the type, as the text computes it?
-  Finding fits(int bits, bool is_signed) const;
+  /// Does every part stay in the type? Without `parts`, those of the index as it is written here;
+  /// else the given ones, as another language's text computes them (Translation::parts).
+  struct Part {
+    std::string text;
+    std::vector<std::string> when;  // conditions under which it is computed
+  };
+  Finding fits(int bits, bool is_signed, std::vector<Part> parts) const;
+  /// Is no divisor 0 where it is divided by?
+  Finding divides() const;
   /// Is the index in [0, size) at every point that the assumptions leave?
   Finding inside(const Int& size) const;
   /// Without the assumptions, too? Yes: they are redundant as a guard.
@@ -73,6 +80,7 @@ class Access {
   struct Steps {
     std::size_t place = 0;
     int step = 1;
+    bool before = false;  // the one before the range, too, if the range begins between two
   };
   /// Points of the box that the assumptions leave, until `f` is false. False if it is a sample.
   bool each_point(const std::function<bool(const Point&)>& f, const Steps& steps,
@@ -80,6 +88,8 @@ class Access {
   std::map<std::string, Int> named(const Point& point) const;
   std::size_t place_of(const std::string& variable) const;
   Finding within(const Question& question, Expr part, const Interval& wanted, bool guarded) const;
+  std::vector<Part> own_parts() const;
+  bool allowed(const Point& point) const;
   WarpFinding warps(const std::string& lane, int lanes,
                     const std::function<std::int64_t(const std::vector<Int>&)>& cost) const;
 

@@ -1,16 +1,11 @@
 #include "touchstone/symbolic/notation/bits.h"
 
 #include "touchstone/base/error.h"
+#include "touchstone/symbolic/number/power.h"
 
 namespace touchstone::symbolic {
 
 namespace {
-
-Int power(int n) {
-  Int p = 1;
-  while (n-- > 0) p = p + p;
-  return p;
-}
 
 constexpr int kMostBits = 16;
 
@@ -18,10 +13,8 @@ constexpr int kMostBits = 16;
 
 std::string Bits::text(Expr a, std::size_t most) const {
   if (e_.size(a) > most)
-    throw Error(
-        fmt::format("an expression of more than {} parts; operations on bits take a part for each "
-                    "bit: give smaller ranges",
-                    most));
+    throw Error(fmt::format(
+        "an expression of more than {} parts; bits of unknown numbers take several each", most));
   return render(e_, a);
 }
 
@@ -47,20 +40,28 @@ Expr Bits::minus(Expr a, Expr b) {
 Expr Bits::times(Expr a, Expr b) {
   if (e_.is_constant(a, 1)) return b;
   if (e_.is_constant(b, 1)) return a;
-  if (e_.is_constant(a) && e_.is_constant(b)) return e_.constant(e_.value(a) * e_.value(b));
+  if (e_.is_constant(a) && e_.is_constant(b)) {
+    const auto digits = [&](Expr x) {
+      return e_.value(x).is_small() ? 19 : e_.value(x).str().size();
+    };
+    constexpr std::size_t kMostDigits = 5'000;
+    if (digits(a) + digits(b) > kMostDigits)
+      throw Error(fmt::format("a number of more than {} digits", kMostDigits));
+    return e_.constant(e_.value(a) * e_.value(b));
+  }
   return e_.apply(ExprOp::Mul, {a, b});
 }
 
 Expr Bits::bit(Expr a, int i, int count) {
-  if (i > 0) a = e_.apply(ExprOp::Div, {a, e_.constant(power(i))});
-  return e_.apply(ExprOp::Mod, {a, e_.constant(power(count))});
+  if (i > 0) a = e_.apply(ExprOp::Div, {a, e_.constant(symbolic::power_of_two(i))});
+  return e_.apply(ExprOp::Mod, {a, e_.constant(symbolic::power_of_two(count))});
 }
 
 int Bits::width(Expr a) const {
   const Interval range = bounds(a);
   int k = 0;
   if (!range.at_least(0)) return -1;
-  while (k <= kMostBits && !range.at_most(power(k) - 1)) ++k;
+  while (k <= kMostBits && !range.at_most(symbolic::power_of_two(k) - 1)) ++k;
   return k <= kMostBits ? k : -1;
 }
 
@@ -68,7 +69,8 @@ int Bits::width(Expr a) const {
 bool Bits::apart(Expr low, Expr high) const {
   const int k = width(low);
   if (k < 0) return false;
-  return bounds(e_.apply(ExprOp::Mod, {high, e_.constant(power(k))})) == Interval::point(0);
+  return bounds(e_.apply(ExprOp::Mod, {high, e_.constant(symbolic::power_of_two(k))})) ==
+         Interval::point(0);
 }
 
 Expr Bits::both(Expr a, Expr b) {
@@ -83,7 +85,7 @@ Expr Bits::both(Expr a, Expr b) {
       while (floor_mod(left, 2).is_zero()) left = floor_div(left, 2), ++at;
       int run = 0;
       while (!floor_mod(left, 2).is_zero()) left = floor_div(left, 2), ++run;
-      sum = plus(sum, times(bit(a, at, run), e_.constant(power(at))));
+      sum = plus(sum, times(bit(a, at, run), e_.constant(symbolic::power_of_two(at))));
       at += run;
     }
     return sum;
@@ -101,7 +103,7 @@ Expr Bits::by_bits(Expr a, Expr b, F&& of) {
                     text(of_a < 0 ? a : b)));
   Expr sum = e_.constant(0);
   for (int i = 0; i < std::max(of_a, of_b); ++i)
-    sum = plus(sum, times(of(plus(bit(a, i), bit(b, i))), e_.constant(power(i))));
+    sum = plus(sum, times(of(plus(bit(a, i), bit(b, i))), e_.constant(symbolic::power_of_two(i))));
   return sum;
 }
 
@@ -146,9 +148,10 @@ Expr Bits::power_of_two(Expr by) {
 }
 
 Expr Bits::wrapped(Expr a, int bits, bool is_signed) {
-  const Int low = is_signed ? power(bits - 1) : Int(0);
-  return minus(e_.apply(ExprOp::Mod, {plus(a, e_.constant(low)), e_.constant(power(bits))}),
-               e_.constant(low));
+  const Int low = is_signed ? symbolic::power_of_two(bits - 1) : Int(0);
+  return minus(
+      e_.apply(ExprOp::Mod, {plus(a, e_.constant(low)), e_.constant(symbolic::power_of_two(bits))}),
+      e_.constant(low));
 }
 
 }  // namespace touchstone::symbolic

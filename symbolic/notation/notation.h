@@ -37,7 +37,7 @@ struct LanguageInfo {
 // clang-format off
 inline constexpr std::array kLanguages = {
     LanguageInfo{Language::Touchstone, "touchstone", "", "as `touchstone simplify` writes: // and % floor", true},
-    LanguageInfo{Language::C, "c", " c++ cpp cuda opencl rust java ", "/ and % truncate; & | ^ ~ << >> && || ! ?:, casts, statements", true},
+    LanguageInfo{Language::C, "c", " c++ cpp cuda opencl ", "/ and % truncate; & | ^ ~ << >> && || ! ?:, casts, statements", true},
     LanguageInfo{Language::Python, "python", " tinygrad numpy ", "// and % floor; & | ^ ~ << >> **, a if c else b, chained comparisons", true},
     LanguageInfo{Language::Sympy, "sympy", " inductor pytorch ", "floor(x/4), Mod, FloorDiv, ModularIndexing, Min, Max, Eq, Piecewise", true},
     LanguageInfo{Language::Jax, "jax", "", "symbolic dimensions: floordiv, mod, max, min", true},
@@ -75,6 +75,13 @@ struct Translation {
   std::map<std::string, std::string> spelled;
   /// What the translation takes for granted.
   std::vector<std::string> notes;
+  /// The results of the operators of the text, in the project's notation, with the conditions under
+  /// which each is computed.
+  struct Part {
+    std::string text;
+    std::vector<std::string> when;
+  };
+  std::vector<Part> parts;
 };
 
 /// Translates the text of `given`; its variables may have the names of the text, its assumptions

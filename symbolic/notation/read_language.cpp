@@ -7,6 +7,7 @@
 #include "touchstone/symbolic/expr/grammar.h"
 #include "touchstone/symbolic/expr/operators.h"
 #include "touchstone/symbolic/notation/reading.h"
+#include "touchstone/symbolic/number/power.h"
 
 namespace touchstone::symbolic {
 
@@ -38,8 +39,7 @@ enum Act : int {
   kNoRatio,
   kFloorMod,
   kTruncMod,
-  kPower,
-  kAs
+  kPower
 };  // clang-format off
 
 struct Infix {
@@ -52,7 +52,7 @@ constexpr Infix kOfC[] = {
     {"?", kChoose, 1}, {"||", kOr, 2}, {"&&", kAnd, 3}, {"|", kBitOr, 4}, {"^", kBitXor, 5}, {"&", kBitAnd, 6},
     {"==", kEq, 7}, {"!=", kNe, 7}, {"<", kLt, 8}, {"<=", kLe, 8}, {">", kGt, 8}, {">=", kGe, 8}, {"<<", kLeft, 9},
     {">>", kRight, 9}, {">>>", kRight, 9}, {"+", kAdd, 10}, {"-", kSub, 10}, {"*", kMul, 11}, {"/", kTrunc, 11},
-    {"%", kTruncMod, 11}, {"as", kAs, 12},
+    {"%", kTruncMod, 11},
 };
 constexpr Infix kOfPython[] = {
     {"if", kIf, 1}, {"or", kOr, 2}, {"and", kAnd, 3}, {"==", kEq, 7}, {"!=", kNe, 7}, {"<", kLt, 7}, {"<=", kLe, 7},
@@ -70,7 +70,8 @@ constexpr Change kChanges[] = {
     {Language::Halide, {"/", kFloor, 11}}, {Language::Halide, {"%", kFloorMod, 11}},
     {Language::Mlir, {"floordiv", kFloor, 11}}, {Language::Mlir, {"ceildiv", kCeil, 11}},
     {Language::Mlir, {"mod", kFloorMod, 11}}, {Language::Isl, {"/", kRatio, 11}},
-    {Language::Isl, {"mod", kFloorMod, 11}}, {Language::Isl, {"=", kEq, 7}},
+    {Language::Isl, {"mod", kFloorMod, 14}}, {Language::Isl, {"=", kEq, 7}},
+    {Language::Isl, {"&", kAnd, 3}}, {Language::Isl, {"&&", kAnd, 3}}, {Language::Isl, {"|", kOr, 2}}, {Language::Isl, {"||", kOr, 2}},
 };
 
 struct IntegerType {
@@ -99,10 +100,6 @@ constexpr Builtin kBuiltins[] = {
     {"warpSize", 32, 32},
 };
 
-// What stands before a function's name and is no number.
-constexpr std::string_view kModules[] = {"T",    "tir", "tvm", "tvm.tir", "te", "np", "jnp", "jax", "jax.numpy", "lax", "tl",
-                                         "torch", "math", "sympy", "sp", "std", "cute", "tp", "tl.math"};
-
 enum class Part : std::uint8_t {
   Floor, Trunc, FloorMod, TruncMod, Ceil, Modular, Min, Max, Where, Clamp, Abs, WholeFloor, WholeCeil, Eq, Ne, Lt, Le, Gt,
   Ge, And, Or, Not, BitAnd, BitOr, BitXor, BitNot, Left, Right, Power, Same, Gcd, NonNegative, Mul, RoundUp
@@ -113,7 +110,7 @@ struct Call {
   std::string_view names;  // each between spaces
 };
 constexpr Call kCalls[] = {
-    {Part::Floor, 2, 2, " floordiv FloorDiv floor_div floor_divide CleanDiv indexdiv fld "},
+    {Part::Floor, 2, 2, " floordiv FloorDiv exact_div floor_div floor_divide CleanDiv indexdiv fld "},
     {Part::Trunc, 2, 2, " truncdiv tdiv idiv TruncDiv "},
     {Part::FloorMod, 2, 2, " floormod mod Mod PythonMod floor_mod remainder indexmod "},
     {Part::TruncMod, 2, 2, " truncmod tmod TruncMod rem "},
@@ -135,7 +132,7 @@ constexpr Call kCalls[] = {
     {Part::BitAnd, 2, 2, " bitwise_and BitwiseFn_bitwise_and "}, {Part::BitOr, 2, 2, " bitwise_or "},
     {Part::BitXor, 2, 2, " bitwise_xor "}, {Part::BitNot, 1, 1, " bitwise_not invert "},
     {Part::Left, 2, 2, " left_shift shift_left LShift "}, {Part::Right, 2, 2, " right_shift shift_right RShift "},
-    {Part::Power, 2, 2, " pow Pow "}, {Part::Same, 1, 1, " likely Identity Rational Integer exact_div "},
+    {Part::Power, 2, 2, " pow Pow "}, {Part::Same, 1, 1, " likely Identity Integer "},
     {Part::Gcd, 2, 2, " gcd "}, {Part::NonNegative, 1, 1, " non_negative "}, {Part::Mul, 2, 2, " mul24 __mul24 __umul24 "},
 };
 // clang-format on
@@ -146,7 +143,7 @@ const Infix* infix_of(Language language, const Scanner::Token& token) {
     if (c.language == language && c.infix.text == token.text) return &c.infix;
   const bool c = language == Language::C || language == Language::Halide;
   for (const Infix& row : c ? std::span<const Infix>(kOfC) : std::span<const Infix>(kOfPython))
-    if (row.text == token.text && (row.act != kAs || language == Language::C)) return &row;
+    if (row.text == token.text) return &row;
   return nullptr;
 }
 
@@ -181,6 +178,9 @@ const Call* call_of(std::string_view name) {
 constexpr ExprOp kCompared[] = {ExprOp::Eq, ExprOp::Ne, ExprOp::Lt,
                                 ExprOp::Le, ExprOp::Gt, ExprOp::Ge};
 
+// 0 or 1 by its operator.
+bool is_truth(const Exprs& e, Expr x) { return e.op(x) >= ExprOp::Or && e.op(x) <= ExprOp::Ne; }
+
 constexpr int kDeepest = 200;
 
 }  // namespace
@@ -202,6 +202,20 @@ Expr LanguageReader::only_whole(const Quotient& value, std::size_t at) const {
   return value.num;
 }
 
+// ~ of a truth value is "not" in all languages but C.
+Expr LanguageReader::inverted(Expr x) {
+  const bool truth = is_truth(d_.exprs, x) && language_ != Language::C;
+  return truth ? d_.exprs.apply(ExprOp::Not, {x}) : d_.bits.inverted(x);
+}
+
+template <class F>
+Expr LanguageReader::under(Expr condition, F&& f) {
+  conditions_.push_back(condition);
+  const Expr r = f();
+  conditions_.pop_back();
+  return r;
+}
+
 Expr LanguageReader::whole(int level) {
   const std::size_t at = s_->now().at;
   return only_whole(expression(level), at);
@@ -217,14 +231,13 @@ Quotient LanguageReader::expression(int level) {
     s_->take();
     Exprs& e = d_.exprs;
     if (row->act == kChoose || row->act == kIf) {
-      Expr condition = row->act == kChoose ? only_whole(left, op.at) : whole(2);
-      const Expr one = row->act == kChoose ? whole(1) : only_whole(left, op.at);
-      s_->expect(row->act == kChoose ? ":" : "else");
-      left = plain(e.apply(ExprOp::Where, {condition, one, whole(1)}));
-    } else if (row->act == kAs) {
-      const auto name = type();
-      if (!name) s_->fail("expected a type after \"as\"");
-      left = plain(cast(only_whole(left, op.at), *name, op.at));
+      const bool choose = row->act == kChoose;
+      const Expr condition = choose ? only_whole(left, op.at) : whole(2);
+      const Expr one =
+          choose ? under(condition, [&] { return whole(1); }) : only_whole(left, op.at);
+      s_->expect(choose ? ":" : "else");
+      const Expr other = under(e.apply(ExprOp::Not, {condition}), [&] { return whole(1); });
+      left = plain(e.apply(ExprOp::Where, {condition, one, other}));
     } else if (row->act == kPower) {
       left = binary(row->act, left, expression(row->level), op.at);
     } else if (is_comparison(row->act)) {
@@ -243,9 +256,15 @@ Quotient LanguageReader::expression(int level) {
         next = infix_of(language_, s_->now());
       }
       left = plain(all);
+    } else if (row->act == kAnd || row->act == kOr) {
+      const Expr x = only_whole(left, op.at);
+      const Expr y = under(row->act == kAnd ? x : e.apply(ExprOp::Not, {x}),
+                           [&] { return whole(row->level + 1); });
+      left = binary(row->act, plain(x), plain(y), op.at);
     } else {
       left = binary(row->act, left, expression(row->level + 1), op.at);
     }
+    if (e.is_constant(left.den, 1)) d_.computed(left.num, conditions_);
   }
   --depth_;
   return left;
@@ -295,12 +314,14 @@ Quotient LanguageReader::binary(int act, const Quotient& a, const Quotient& b, s
   return plain(at_place(at, [&]() -> Expr {
     switch (act) {
       case kOr:
-        return e.apply(ExprOp::Or, {x, y});
       case kAnd:
-        return e.apply(ExprOp::And, {x, y});
+        if (language_ == Language::Python && !(is_truth(e, x) && is_truth(e, y)))
+          return act == kOr ? e.apply(ExprOp::Where, {x, x, y}) : e.apply(ExprOp::Where, {x, y, x});
+        return e.apply(act == kOr ? ExprOp::Or : ExprOp::And, {x, y});
       case kBitOr:
         return bits.either(x, y);
       case kBitXor:
+        if (language_ == Language::Sympy) throw Error("^ is no power; write **");
         return bits.one_of(x, y);
       case kBitAnd:
         return bits.both(x, y);
@@ -344,7 +365,7 @@ Quotient LanguageReader::prefix() {
             x.den};
   }
   if (s_->take("+")) return expression(kUnaryOperand);
-  if (s_->take("~")) return plain(d_.bits.inverted(whole(kUnaryOperand)));
+  if (s_->take("~")) return plain(inverted(whole(kUnaryOperand)));
   if (s_->take("!")) return plain(e.apply(ExprOp::Not, {whole(kUnaryOperand)}));
   if (python && s_->take("not")) return plain(e.apply(ExprOp::Not, {whole(kNotOperand)}));
   if (language_ == Language::C && t.is("(")) {  // a cast?
@@ -376,7 +397,7 @@ Quotient LanguageReader::primary() {
     // isl writes 3i.
     if (language_ == Language::Isl && s_->now().kind == Scanner::Kind::Name &&
         s_->now().at == s_->end())
-      return binary(kMul, number, primary(), t.at);
+      return binary(kMul, number, expression(kUnaryOperand + 1), t.at);
     return number;
   }
   if (t.kind == Scanner::Kind::Name) return name();
@@ -398,8 +419,7 @@ Quotient LanguageReader::name() {
     if (join.is(".") || join.is("::") || join.is("->")) {
       s_->take();
       const Scanner::Token member = s_->expect(Scanner::Kind::Name, "a name");
-      const bool module = std::ranges::find(kModules, spelled) != std::end(kModules);
-      if (join.is(".") && s_->now().is("(") && !module)
+      if (join.is(".") && s_->now().is("(") && (d_.has(spelled) || bound_.contains(spelled)))
         return with_methods(call(member, plain(variable(spelled, first.at))));
       last = member;
       spelled += std::string(join.text) + std::string(member.text);
@@ -413,10 +433,13 @@ Quotient LanguageReader::name() {
       break;
     }
   }
-  const bool templated =
-      s_->now().is("<") && (last.text == "static_cast" || last.text == "Int" || last.text == "C" ||
-                            last.text == "min" || last.text == "max");
-  if (s_->now().is("(") || templated) return call(last, std::nullopt);
+  const bool templated = s_->now().is("<") && (last.text == "static_cast" || last.text == "Int" ||
+                                               last.text == "min" || last.text == "max");
+  if (s_->now().is("(") || templated) {
+    const std::size_t before = spelled.size() - last.text.size();
+    const bool dotted = before > 0 && spelled[before - 1] == '.';
+    return with_methods(call(last, std::nullopt, dotted ? spelled.substr(0, before - 1) : ""));
+  }
   if (spelled == "True" || spelled == "true") return plain(d_.exprs.constant(1));
   if (spelled == "False" || spelled == "false") return plain(d_.exprs.constant(0));
   return plain(variable(spelled, first.at));
@@ -442,7 +465,10 @@ std::vector<Quotient> LanguageReader::arguments() {
     const Scanner::Token keyword = s_->now();
     if (keyword.kind == Scanner::Kind::Name) {
       s_->take();
-      if (language_ == Language::Isl || !s_->take("=")) s_->back_to(keyword);
+      if (language_ == Language::Isl || !s_->take("="))
+        s_->back_to(keyword);
+      else if (keyword.text != "axis" || !args.empty())
+        s_->fail(keyword.at, "arguments by name are not read; write them in order");
     }
     args.push_back(expression(1));
   }
@@ -470,14 +496,19 @@ Quotient LanguageReader::piecewise(std::size_t at) {
   return plain(result);
 }
 
-Quotient LanguageReader::call(const Scanner::Token& name, std::optional<Quotient> receiver) {
+// `unknown`: what stands before the name and is no variable so far, a module or one.
+Quotient LanguageReader::call(const Scanner::Token& name, std::optional<Quotient> receiver,
+                              const std::string& unknown) {
   Exprs& e = d_.exprs;
   std::optional<std::string> type_name;
   if (s_->take("<")) {  // Int<8>{}, static_cast<int>(x), min<int>(a, b)
     if (s_->now().kind == Scanner::Kind::Number) {
       const Expr number = e.constant(s_->take().value);
       s_->expect(">");
-      for (const std::string_view close : {"{", "}", "(", ")"}) s_->take(close);
+      if (s_->take("{"))
+        s_->expect("}");
+      else if (s_->take("("))
+        s_->expect(")");
       return plain(number);
     }
     type_name = type();
@@ -494,10 +525,9 @@ Quotient LanguageReader::call(const Scanner::Token& name, std::optional<Quotient
     while (s_->take(".")) word = s_->take();
     const auto to = type_of(word.text);
     if (!to) s_->fail(at, "expected an integer type, as int32");
-    if (!receiver) {
-      s_->expect(",");
-      receiver = plain(whole());
-    }
+    if (!receiver && s_->take(",")) receiver = plain(whole());
+    if (!receiver && !unknown.empty()) receiver = plain(variable(unknown, name.at));
+    if (!receiver) s_->fail("expected a number to convert");
     s_->expect(")");
     return plain(cast(only_whole(*receiver, at), word.text, at));
   }
@@ -506,8 +536,15 @@ Quotient LanguageReader::call(const Scanner::Token& name, std::optional<Quotient
   for (const Quotient& a : arguments()) args.push_back(a);
   const auto arg = [&](std::size_t i) { return only_whole(args[i], name.at); };
   const Call* const row = call_of(name.text);
+  if (row && !unknown.empty()) {  // np.floor(x), or x.floor()
+    const std::size_t alone = row->most == kAnyCount ? 2 : row->least;
+    if (args.size() < alone) args.insert(args.begin(), plain(variable(unknown, name.at)));
+  }
   if (!row) {
     const auto to = type_of(type_name ? std::string_view(*type_name) : name.text);
+    const bool any_size =
+        name.text == "int" && language_ != Language::C && language_ != Language::Halide;
+    if (any_size && args.size() == 1) return args[0];
     if (to && args.size() == 1)
       return plain(cast(arg(0), type_name ? *type_name : name.text, name.at));
     if (args.size() == 1 && e.is_constant(args[0].num)) {
@@ -528,7 +565,9 @@ Quotient LanguageReader::call(const Scanner::Token& name, std::optional<Quotient
   const auto folded = [&](ExprOp op) {
     std::vector<Expr> all;
     for (std::size_t i = 0; i < args.size(); ++i) all.push_back(arg(i));
-    return plain(op == ExprOp::Min || op == ExprOp::Max ? e.apply(op, all) : d_.bits.all(op, all));
+    if (op == ExprOp::Min || op == ExprOp::Max) return plain(e.apply(op, all));
+    if (all.size() == 1) all.push_back(all[0]);  // gives 0 or 1
+    return plain(d_.bits.all(op, all));
   };
   switch (row->part) {
     case Part::Floor:
@@ -536,6 +575,8 @@ Quotient LanguageReader::call(const Scanner::Token& name, std::optional<Quotient
     case Part::Trunc:
       return two(kTrunc);
     case Part::FloorMod:
+      if (language_ == Language::C && name.text == "remainder")
+        s_->fail(name.at, "remainder rounds to the nearest quotient; write %");
       return two(kFloorMod);
     case Part::TruncMod:
       return two(kTruncMod);
@@ -554,9 +595,14 @@ Quotient LanguageReader::call(const Scanner::Token& name, std::optional<Quotient
     case Part::Or:
       return folded(ExprOp::Or);
     case Part::Where:
+      if (language_ == Language::C && name.text == "select")
+        s_->fail(name.at, "select has another order in each language; write c ? a : b");
       return plain(e.apply(ExprOp::Where, {arg(0), arg(1), arg(2)}));
-    case Part::Clamp:
-      return plain(e.apply(ExprOp::Max, {e.apply(ExprOp::Min, {arg(0), arg(2)}), arg(1)}));
+    case Part::Clamp: {
+      const bool first = language_ == Language::Jax;  // lax.clamp(low, x, high)
+      const Expr x = arg(first ? 1 : 0), low = arg(first ? 0 : 1);
+      return plain(e.apply(ExprOp::Max, {e.apply(ExprOp::Min, {x, arg(2)}), low}));
+    }
     case Part::Abs:
       return plain(e.apply(ExprOp::Max, {arg(0), e.apply(ExprOp::Neg, {arg(0)})}));
     case Part::WholeFloor:
@@ -587,7 +633,7 @@ Quotient LanguageReader::call(const Scanner::Token& name, std::optional<Quotient
     case Part::BitXor:
       return two(kBitXor);
     case Part::BitNot:
-      return plain(d_.bits.inverted(arg(0)));
+      return plain(inverted(arg(0)));
     case Part::Left:
       return two(kLeft);
     case Part::Right:
@@ -644,8 +690,7 @@ Expr LanguageReader::cast(Expr value, std::string_view name, std::size_t at) {
   if (type->name == "bool") return d_.exprs.apply(ExprOp::Ne, {value, d_.exprs.constant(0)});
   return at_place(at, [&] {
     const Interval range = d_.bits.bounds(value);
-    Int half = 1;
-    for (int i = 1; i < type->bits; ++i) half = half + half;
+    const Int half = power_of_two(type->bits - 1);
     const Int low = type->is_signed ? -half : Int(0),
               high = type->is_signed ? half - 1 : half + half - 1;
     if (range.within(low, high)) return value;
@@ -653,7 +698,8 @@ Expr LanguageReader::cast(Expr value, std::string_view name, std::size_t at) {
     const bool known = range.lo && range.hi;
     if (type->bits < 32 || leaves || known)
       return d_.bits.wrapped(value, type->bits, type->is_signed);
-    if (!type->is_signed) d_.suppose(d_.exprs.apply(ExprOp::Ge, {value, d_.exprs.constant(0)}));
+    if (!type->is_signed && conditions_.empty())
+      d_.suppose(d_.exprs.apply(ExprOp::Ge, {value, d_.exprs.constant(0)}));
     d_.note(fmt::format("column {}: {} is taken to fit {}; ranges of its variables would decide",
                         at + 1, render(d_.exprs, value), name));
     return value;
@@ -664,14 +710,20 @@ Expr LanguageReader::cast(Expr value, std::string_view name, std::size_t at) {
 std::vector<LanguageReader::Statement> LanguageReader::statements(std::string_view text) const {
   std::vector<Statement> found;
   const bool lines = language_ == Language::Python || language_ == Language::Tvm;
-  std::size_t from = 0;
+  std::size_t from = 0, before = 0;
   int open = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    open += (c == '(' || c == '[') - (c == ')' || c == ']');
-    if (c != ';' && !(lines && c == '\n' && open == 0)) continue;
-    found.push_back({from, i});
-    from = i + 1;
+  for (Scanner s(text, language_, 0, text.size()); s.now().kind != Scanner::Kind::End;) {
+    const Scanner::Token t = s.now();
+    if (lines && open == 0 && text.substr(before, t.at - before).find('\n') != text.npos) {
+      found.push_back({from, t.at});
+      from = t.at;
+    }
+    open += (t.is("(") || t.is("[")) - (t.is(")") || t.is("]"));
+    s.take();
+    before = s.end();
+    if (!t.is(";")) continue;
+    found.push_back({from, t.at});
+    from = before;
   }
   found.push_back({from, text.size()});
   return found;
@@ -682,6 +734,9 @@ std::optional<Expr> LanguageReader::statement(std::string_view text, const State
   s_ = &scanner;
   if (s_->now().kind == Scanner::Kind::End) return std::nullopt;
   s_->take("return");
+  for (const std::string_view word : {"if", "for", "while", "do", "switch"})
+    if (language_ == Language::C && s_->now().is(word))
+      s_->fail("only assignments and expressions are read");
   const std::size_t type_at = s_->now().at;
   std::optional<std::string> declared = language_ == Language::C ? type() : std::nullopt;
   if (declared && s_->now().kind != Scanner::Kind::Name) {  // int(x), or a variable u8
@@ -800,8 +855,10 @@ void LanguageReader::read(std::string_view text) {
       s_->expect(Scanner::Kind::Name, "a name");
       s_->expect("=");
     }
-    const bool container = s_->now().is("affine_map") || s_->now().is("affine_set") ||
-                           s_->now().is("{") || (language_ == Language::Isl && s_->now().is("["));
+    const bool container = language_ == Language::Isl
+                               ? s_->now().is("{") || s_->now().is("[")
+                               : language_ == Language::Mlir &&
+                                     (s_->now().is("affine_map") || s_->now().is("affine_set"));
     if (container) {
       language_ == Language::Isl ? isl() : affine();
       if (s_->now().kind != Scanner::Kind::End) s_->fail("expected the end");
@@ -809,8 +866,11 @@ void LanguageReader::read(std::string_view text) {
     }
   }
   std::optional<Expr> last;
-  for (const Statement& place : statements(text))
-    if (const auto value = statement(text, place)) last = value;
+  for (const Statement& place : statements(text)) {
+    const bool empty =
+        Scanner(text, language_, place.from, place.to).now().kind == Scanner::Kind::End;
+    if (!empty) last = statement(text, place);
+  }
   if (!last) throw ParseError("column 1: expected an expression, found the end");
   d_.results.push_back(*last);
 }

@@ -3,6 +3,8 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/symbolic/notation/reading.h"
+#include "touchstone/symbolic/number/limits.h"
+#include "touchstone/symbolic/number/power.h"
 
 namespace touchstone::symbolic {
 
@@ -107,7 +109,6 @@ void read_cute(Draft& d, std::string_view text) {
     if (t.kind == Stage::Offset) {
       x = d.bits.plus(x, e.constant(t.offset));
     } else if (t.kind == Stage::Swizzle) {  // the bits from `base` change by those `shift` above
-      if (t.shift < 0 && t.base + t.shift < 0) s.fail("a swizzle below bit 0");
       const int low = t.shift < 0 ? t.base - t.shift : t.base;
       const Expr own = d.bits.bit(x, low, t.bits);
       const Expr other = d.bits.bit(x, t.shift < 0 ? t.base : t.base + t.shift, t.bits);
@@ -138,25 +139,36 @@ void read_triton(Draft& d, std::string_view text) {
   };
   std::vector<Bit> all;
   std::size_t outputs = 0;
+  std::set<std::pair<std::string_view, int>> seen;
   constexpr int kMostBits = 24;
   while (s.now().kind != Word::End && !s.now().is("where")) {
     while (s.take("-") || s.take(",")) {
     }
     const Scanner::Token name =
         s.expect(Word::Name, "an input and a power of two, as lane=1 -> (0, 1)");
+    if (s.take("is")) {  // "warp is a size 1 dimension"
+      for (const std::string_view word : {"a", "size"}) s.expect(word);
+      s.expect(Word::Number, "1");
+      s.expect("dimension");
+      continue;
+    }
     s.expect("=");
     const Scanner::Token number = s.expect(Word::Number, "a power of two");
     int bit = 0;
-    Int power = 1;
-    while (power < number.value && bit < kMostBits) power = power + power, ++bit;
+    while (power_of_two(bit) < number.value && bit < kMostBits) ++bit;
+    const Int power = power_of_two(bit);
     if (power != number.value) s.fail(number.at, "not a power of two");
     const Expr variable = d.variable(name.text, {Int(0), {}});
     s.expect("->");
     s.expect("(");
     Bit b{d.bits.bit(variable, bit), {}};
-    do b.to.push_back(signed_number(s));
-    while (s.take(","));
+    do {
+      b.to.push_back(signed_number(s));
+      if (b.to.back().sign() < 0 || b.to.back() >= power_of_two(kMostBits))
+        s.fail(fmt::format("a basis is from 0 to below 2^{}", kMostBits));
+    } while (s.take(","));
     s.expect(")");
+    if (!seen.emplace(name.text, bit).second) s.fail(name.at, "given twice");
     if (!all.empty() && b.to.size() != outputs)
       s.fail(name.at, "another number of outputs than before");
     outputs = b.to.size();
@@ -171,8 +183,7 @@ void read_triton(Draft& d, std::string_view text) {
   for (std::size_t o = 0; o < outputs; ++o) {
     Expr sum = e.constant(0);
     for (int j = 0; j < kMostBits; ++j) {
-      Int power = 1;
-      for (int n = 0; n < j; ++n) power = power + power;
+      const Int power = power_of_two(j);
       Expr parity = e.constant(0);
       int count = 0;
       for (const Bit& b : all)
@@ -203,6 +214,8 @@ void read_memref(Draft& d, std::string_view text) {
     while (at < text.size() && text[at] >= '0' && text[at] <= '9') ++at;
     const std::string_view digits = text.substr(from, at - from);
     if (digits.empty() || digits == "-") return std::nullopt;
+    if (digits.size() > kLimits.digits)
+      fail(fmt::format("a number of more than {} digits", kLimits.digits));
     const Int value = Int::from_digits(digits.substr(digits[0] == '-' ? 1 : 0));
     return e.constant(digits[0] == '-' ? -value : value);
   };
@@ -219,30 +232,42 @@ void read_memref(Draft& d, std::string_view text) {
   if (sizes.empty()) fail("expected sizes, as memref<4x8xf32>");
   std::vector<Expr> strides(sizes.size());
   Expr offset = e.constant(0);
-  if (const std::size_t strided = text.find("strided<[", at); strided != text.npos) {
-    at = strided + 9;
-    const auto space = [&] {
-      while (at < text.size() && text[at] == ' ') ++at;
-    };
+  const auto space = [&] {
+    while (at < text.size() && text[at] == ' ') ++at;
+  };
+  const auto take = [&](std::string_view word) {
+    space();
+    if (!text.substr(at).starts_with(word)) return false;
+    at += word.size();
+    return true;
+  };
+  while (at < text.size() && text[at] != ',' && text[at] != '>') ++at;  // the type of elements
+  bool strided = false;
+  if (take(",") && take("strided<[")) {
+    strided = true;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       space();
       const auto stride = number(fmt::format("s{}", i), 0);
-      if (!stride) fail("expected a stride for each size");
-      strides[i] = *stride;
-      space();
-      if (at < text.size() && text[at] == (i + 1 < sizes.size() ? ',' : ']'))
-        ++at;
-      else
+      if (!stride || !take(i + 1 < sizes.size() ? "," : "]"))
         fail("expected a stride for each size");
+      strides[i] = *stride;
     }
-    if (const std::size_t word = text.find("offset:", at); word != text.npos) {
-      at = word + 7;
+    if (take(",")) {
+      if (!take("offset:")) fail("expected offset:");
       space();
       const auto given = number("offset", 0);
       if (!given) fail("expected a number after offset:");
       offset = *given;
     }
-  } else {
+    if (!take(">")) fail("expected \">\"");
+    take(",");
+  }
+  const std::size_t rest = text.find_first_of("<:(", at);
+  const std::size_t end = text.find('>', at);
+  if (end == text.npos || rest < end || text.find_first_not_of(' ', end + 1) != text.npos ||
+      open != 0)
+    fail("expected memref<sizes x type> or memref<sizes x type, strided<[..], offset: ..>>");
+  if (!strided) {
     Expr below = e.constant(1);
     for (std::size_t i = sizes.size(); i-- > 0;) {
       strides[i] = below;

@@ -25,6 +25,8 @@ class Draft {
   /// Takes a condition for granted: a range of one variable narrows it, another is an assumption.
   void suppose(Expr condition);
   void note(const std::string& text);
+  /// Records the result of an operator of the text.
+  void computed(Expr value, const std::vector<Expr>& when);
   /// One result for each expression.
   Translation finished() const;
 
@@ -38,6 +40,7 @@ class Draft {
 
   std::map<std::string, std::string> spelled_;  // by identifier
   std::vector<std::string> notes_;
+  std::vector<std::pair<Expr, std::vector<Expr>>> computed_;
 };
 
 /// The name with what cannot be in an identifier replaced: blockIdx.x is blockIdx_x.
@@ -75,7 +78,12 @@ class LanguageReader {
   Quotient prefix();
   Quotient primary();
   Quotient name();
-  Quotient call(const Scanner::Token& name, std::optional<Quotient> receiver);
+  Quotient call(const Scanner::Token& name, std::optional<Quotient> receiver,
+                const std::string& unknown = "");
+  Expr inverted(Expr x);
+  /// Reads what is computed only where the condition holds.
+  template <class F>
+  Expr under(Expr condition, F&& f);
   Quotient with_methods(Quotient value);
   Quotient binary(int act, const Quotient& a, const Quotient& b, std::size_t at);
   Expr variable(std::string_view spelled, std::size_t at);
@@ -93,6 +101,7 @@ class LanguageReader {
   Language language_;
   Scanner* s_ = nullptr;
   int depth_ = 0;
+  std::vector<Expr> conditions_;  // under which the text at this place is computed
   std::map<std::string, Expr, std::less<>> bound_;  // by assignments
 };
 

@@ -95,7 +95,7 @@ Scanner::Token Scanner::read() {
   if (letter(rest[0]) || is_value) {
     const std::string_view name = word(1);
     // CuTe's static integers.
-    if (is_c(language_) && name.size() > 1 && name[0] == '_' &&
+    if (language_ == Language::Cute && name.size() > 1 && name[0] == '_' &&
         std::ranges::all_of(name.substr(1), digit))
       return {Kind::Number, name, at, Int::from_digits(name.substr(1))};
     return {Kind::Name, name, at, {}};
@@ -106,6 +106,8 @@ Scanner::Token Scanner::read() {
     position_ = at + end + 1;
     return {Kind::Text, rest.substr(1, end - 1), at, {}};
   }
+  if (is_c(language_) && (rest.starts_with("++") || rest.starts_with("--")))
+    fail(at, "++ and -- change a variable; write i + 1");
   for (const std::string_view symbol : kSymbols)
     if (rest.starts_with(symbol)) {
       position_ = at + symbol.size();

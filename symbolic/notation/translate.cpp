@@ -21,7 +21,7 @@ std::optional<Language> guess_language(std::string_view text) {
     std::string_view text;
     Language language;
   };
-  // A text with one of these is in no other language.
+  // A text with one of these is most likely in this language.
   static constexpr Sign kSigns[] = {
       {"affine_map<", Language::Mlir},
       {"affine_set<", Language::Mlir},
@@ -33,8 +33,10 @@ std::optional<Language> guess_language(std::string_view text) {
       {"Mod(", Language::Sympy},
       {"Piecewise(", Language::Sympy},
       {"Swizzle<", Language::Cute},
-      {"):(", Language::Cute},
-      {"T.", Language::Tvm},
+      {"T.floor", Language::Tvm},
+      {"T.trunc", Language::Tvm},
+      {"T.min(", Language::Tvm},
+      {"T.max(", Language::Tvm},
       {"floormod(", Language::Tvm},
       {"truncmod(", Language::Tvm},
       {"if_then_else(", Language::Tvm},
@@ -46,6 +48,9 @@ std::optional<Language> guess_language(std::string_view text) {
       {"=1 -> (", Language::Triton},
       {"} : ", Language::Isl},
   };
+  if (text.starts_with("(") && text.find("):(") != text.npos &&
+      text.find_first_not_of("()0123456789_,: ") == text.npos)
+    return Language::Cute;
   if (text.starts_with("{ [") || text.starts_with("{[")) return Language::Isl;
   for (const Sign& sign : kSigns)
     if (text.find(sign.text) != text.npos) return sign.language;
@@ -90,6 +95,9 @@ void Draft::bound(const std::string& name, const Interval& range) {
   if (known == scope.variables.end()) return;
   Interval& own = known->second;
   if (range.lo && (!own.lo || *own.lo < *range.lo)) own.lo = range.lo;
+  const bool cut =
+      (own.hi && range.hi && *own.hi > *range.hi) || (own.lo && range.lo && *own.lo < *range.lo);
+  if (cut) note(fmt::format("the range of {} is cut to what the text says", name));
   if (range.hi && (!own.hi || *own.hi > *range.hi)) own.hi = range.hi;
 }
 
@@ -119,18 +127,29 @@ void Draft::note(const std::string& text) {
   if (std::ranges::find(notes_, text) == notes_.end()) notes_.push_back(text);
 }
 
+void Draft::computed(Expr value, const std::vector<Expr>& when) {
+  constexpr std::size_t kMost = 500;
+  const bool operates = !exprs.is_constant(value) && exprs.op(value) != ExprOp::Variable;
+  if (operates && computed_.size() < kMost) computed_.emplace_back(value, when);
+}
+
 Translation Draft::finished() const {
   Translation t;
   for (const auto& [name, spelled] : spelled_)
     if (name != spelled) t.spelled.emplace(name, spelled);
   t.notes = notes_;
+  for (const auto& [value, when] : computed_) {
+    auto& part = t.parts.emplace_back();
+    part.text = bits.text(value);
+    for (const Expr c : when) part.when.push_back(bits.text(c));
+  }
   for (const Expr r : results)
     t.questions.push_back({scope.variables, scope.assumptions, bits.text(r)});
   return t;
 }
 
 Translation translate(const Question& given, Language from) {
-  if (from == Language::Touchstone) return {from, {given}, {}, {}};
+  if (from == Language::Touchstone) return {from, {given}, {}, {}, {}};
   Question scope;
   for (const auto& [name, range] : given.variables)
     scope.variables.emplace_back(identifier_of(name), range);
@@ -138,7 +157,7 @@ Translation translate(const Question& given, Language from) {
   LanguageReader reader(draft,
                         from == Language::Cute || from == Language::Triton ? Language::C : from);
   for (std::size_t i = 0; i < given.assumptions.size(); ++i) try {
-      draft.suppose(reader.read_one(given.assumptions[i]));
+      draft.scope.assumptions.push_back(draft.bits.text(reader.read_one(given.assumptions[i])));
     } catch (const ParseError& e) {
       throw ParseError(fmt::format("assume[{}]: {}", i, e.what()));
     }

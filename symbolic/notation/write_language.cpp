@@ -5,6 +5,7 @@
 #include "touchstone/symbolic/expr/operators.h"
 #include "touchstone/symbolic/notation/bits.h"
 #include "touchstone/symbolic/notation/notation.h"
+#include "touchstone/symbolic/number/power.h"
 
 namespace touchstone::symbolic {
 
@@ -47,7 +48,8 @@ constexpr Own kOwn[] = {
     {Language::Sympy, ExprOp::Max, {"Max($0, $1)", kCallLevel}},
     {Language::Sympy, ExprOp::Where, {"Piecewise(($1, $0), ($2, True))", kCallLevel}},
     {Language::Jax, ExprOp::Div, {"floordiv($0, $1)", kCallLevel}}, {Language::Jax, ExprOp::Mod, {"mod($0, $1)", kCallLevel}},
-    {Language::Jax, ExprOp::Where, {"", 0}},
+    {Language::Jax, ExprOp::Where, {"", 0}}, {Language::Jax, ExprOp::Or, {"", 0}}, {Language::Jax, ExprOp::And, {"", 0}},
+    {Language::Jax, ExprOp::Not, {"", 0}},
     {Language::Tvm, ExprOp::Div, {"T.floordiv($0, $1)", kCallLevel}}, {Language::Tvm, ExprOp::Mod, {"T.floormod($0, $1)", kCallLevel}},
     {Language::Tvm, ExprOp::TruncDiv, {"T.truncdiv($0, $1)", kCallLevel}}, {Language::Tvm, ExprOp::TruncMod, {"T.truncmod($0, $1)", kCallLevel}},
     {Language::Tvm, ExprOp::Min, {"T.min($0, $1)", kCallLevel}}, {Language::Tvm, ExprOp::Max, {"T.max($0, $1)", kCallLevel}},
@@ -57,7 +59,7 @@ constexpr Own kOwn[] = {
     {Language::Halide, ExprOp::Where, {"select($0, $1, $2)", kCallLevel}},
     {Language::Mlir, ExprOp::Div, {"$0 floordiv $1", kProduct}}, {Language::Mlir, ExprOp::Mod, {"$0 mod $1", kProduct}},
     {Language::Mlir, ExprOp::Mul, {"$0 * $1", kProduct}},
-    {Language::Isl, ExprOp::Div, {"floor($0/$1)", kCallLevel}}, {Language::Isl, ExprOp::Mod, {"$0 mod $1", kProduct}},
+    {Language::Isl, ExprOp::Div, {"floor($0/$1)", kCallLevel}}, {Language::Isl, ExprOp::Mod, {"($0 mod $1)", kCallLevel}},
     {Language::Isl, ExprOp::Eq, {"$0 = $1", kOfComparison}}, {Language::Isl, ExprOp::Where, {"", 0}},
     {Language::Isl, ExprOp::Min, {"", 0}}, {Language::Isl, ExprOp::Max, {"", 0}},
 };
@@ -80,8 +82,10 @@ class LanguageWriter {
                  const std::map<std::string, std::string>& spelled)
       : e_(exprs), bits_(exprs, question), language_(language), spelled_(spelled) {}
 
-  std::string text(Expr x, int level) {
+  /// `truth`: where a truth value stands, for languages that keep numbers and truth values apart.
+  std::string text(Expr x, int level, bool truth = false) {
     constexpr int kDeepest = 500;
+    constexpr std::size_t kLongest = 200'000;
     if (++depth_ > kDeepest) throw Error(fmt::format("nested deeper than {} operators", kDeepest));
     std::string r;
     int own = kCallLevel;
@@ -98,6 +102,10 @@ class LanguageWriter {
       r = filled(form, x);
     }
     --depth_;
+    if (r.size() > kLongest) throw Error("the text would be very long");
+    const bool is_truth = e_.op(x) >= ExprOp::Or && e_.op(x) <= ExprOp::Ne;
+    if (language_ == Language::Sympy && is_truth != truth && depth_ > 0)
+      return is_truth ? "Piecewise((1, " + r + "), (0, True))" : "Ne(" + r + ", 0)";
     return own < level ? "(" + r + ")" : r;
   }
 
@@ -105,7 +113,7 @@ class LanguageWriter {
   std::string constant(const Int& value) const {
     std::string r = value.str();
     if (language_ == Language::C && abs(value) > Int(INT32_MAX)) {
-      if (!value.is_small()) throw Error(fmt::format("{} does not fit a long long", r));
+      if (abs(value) > Int(INT64_MAX)) throw Error(fmt::format("{} does not fit a long long", r));
       r += "LL";
     }
     return r;
@@ -139,17 +147,21 @@ class LanguageWriter {
       throw Error(fmt::format("the divisor of {} is not a positive number", render(e_, x)));
     if (truncates && plain)
       return known(form_of(language_, op == ExprOp::TruncDiv ? ExprOp::Div : ExprOp::Mod), op);
+    if (language_ == Language::Halide && floors && !d.at_least(1))
+      throw Error(fmt::format(
+          "the divisor of {} may be negative, where Halide rounds otherwise; give a range from 1",
+          render(e_, x)));
     if (truncates || language_ != Language::C || plain) return known(form_of(language_, op), op);
     const bool quotient = op == ExprOp::Div;
     if (!d.at_least(1))
       throw Error(
           fmt::format("the divisor of {} may be negative: C's {} would differ; give a range from 1",
                       render(e_, x), quotient ? "/" : "%"));
+    constexpr int kMostShift = 62;
     int shift = 0;
-    Int power = 1;
-    while (d.is_point() && power < *d.lo) power = power + power, ++shift;
-    if (d.is_point() && power == *d.lo) {
-      by_ = quotient ? std::to_string(shift) : (power - 1).str();
+    while (d.is_point() && shift < kMostShift && power_of_two(shift) < *d.lo) ++shift;
+    if (d.is_point() && power_of_two(shift) == *d.lo) {
+      by_ = quotient ? std::to_string(shift) : constant(*d.lo - 1);
       return quotient ? Form{"$0 >> $B", 9} : Form{"$0 & $B", 6};
     }
     return quotient ? Form{"($0 - ($0 % $1 + $1) % $1) / $1", kProduct}
@@ -185,15 +197,22 @@ class LanguageWriter {
         continue;
       }
       const auto n = static_cast<std::size_t>(place - '0');
-      // Inside a call's parentheses nothing needs more, except beside a quotient's sign.
+      // Inside a call's parentheses nothing needs more, except beside a fraction's or isl's signs.
       const bool fraction = form.text.find("/$1)") != form.text.npos;
-      int level = infix || form.level == kChoice
-                      ? form.level + (n > 0 || form.level == kOfComparison ? 1 : 0)
-                  : form.level == kPrefix ? kPrefix + 1
-                  : fraction              ? kProduct + (n > 0 ? 1 : 0)
-                                          : 0;
-      if (form.level == kProduct && form.text.find('(') != form.text.npos) level = kProduct + 1;
-      r += text(args[n], level);
+      const bool of_isl =
+          language_ == Language::Isl && (fraction || form.text.starts_with("($0 mod"));
+      const bool correction = form.level == kProduct && form.text.find('(') != form.text.npos;
+      const int level = of_isl       ? kCallLevel
+                        : correction ? kProduct + 1
+                        : infix      ? form.level + (n > 0 || form.level == kOfComparison)
+                        : form.level == kChoice ? kChoice + 1
+                        : form.level == kPrefix ? kPrefix + 1
+                        : fraction              ? kProduct + (n > 0)
+                                                : 0;
+      const ExprOp op = e_.op(x);
+      const bool wants_truth = op == ExprOp::And || op == ExprOp::Or || op == ExprOp::Not ||
+                               (op == ExprOp::Where && n == 0);
+      r += text(args[n], level, wants_truth);
     }
     return r;
   }
@@ -229,6 +248,9 @@ std::string written(std::string_view text, const Question& question, Language to
                           range.hi ? " <= " + range.hi->str() : "");
   }
   if (to == Language::Mlir) return fmt::format("affine_map<({}) -> ({})>", names, r);
+  const bool claim = exprs.op(root) >= ExprOp::Or && exprs.op(root) <= ExprOp::Ne;
+  if (claim)
+    return fmt::format("{{ [{}] : {}({}) }}", names, ranges.empty() ? "" : ranges + " and ", r);
   return fmt::format("{{ [{}] -> [{}]{} }}", names, r, ranges.empty() ? "" : " : " + ranges);
 }
 

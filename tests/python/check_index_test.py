@@ -109,3 +109,21 @@ def test_wants_numbers_and_known_names():
                        (["t", "--var", "t=0..3", "--lane", "u"], "no variable"), (["t +", "--var", "t=0..3"], "column")]:
         done = subprocess.run([COMMAND, "check-index", *words], capture_output=True, text=True, timeout=60)
         assert done.returncode == 2 and why in done.stderr, (words, done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize("words, code, shown", [
+    (["--from", "c", "x", "--assume", "(x >> 2) == 3", "--var", "x=0..100", "--same", "12 + (x & 3)"], 0, "same     yes"),
+    (["--from", "c", "x | 1", "--var", "x=0..2147483647"], 0, "int32    yes"),
+    (["--from", "c", "x < 2 ? x*1000000000 : 0", "--var", "x=0..9"], 0, "int32    yes"),
+    (["where(x < 3, x*1000000000, 0)", "--var", "x=0..9"], 0, "int32    yes"),
+    (["where(x < 4, x*1000000000, 0)", "--var", "x=0..9"], 1, "x*1000000000 is 3000000000 at x = 3"),
+    (["--from", "cute", "(4,8):(1,4)", "--same", "(4,4):(1,4)"], 1, "another range"),
+    (["t*2", "--var", "t=0..31", "--assume", "t >= 1", "--lane", "t"], 0, "at most 8 segments"),
+    (["t*2", "--var", "t=1..40", "--lane", "t"], 0, "at most 8 segments of 32 bytes (at t = 0), at least 3"),
+    (["i", "--var", "i=0..7", "--assume", "i < 6", "--vector", "i"], 0, "vector   4 along i"),
+    (["--from", "c", "i", "--assume", "i < 250", "--size", "1000", "--var", "i=0..249"], 0, "not needed"),
+    (["x//y", "--var", "x=0..3", "--var", "y=0..3"], 1, "divisor  no y is 0"),
+])
+def test_what_is_asked_is_answered(words, code, shown):
+    got, out = run(*words)
+    assert (got, shown in out) == (code, True), out

@@ -146,6 +146,15 @@ def test_python_has_its_own_values_and_every_language_returns():
     ("int row = t / 32; const int col = t % 32; return row * 64 + col;", "c", {"t": 70}, 134),
     ("row = t // 32\ncol = t % 32\nrow*64 + col", "python", {"t": 70}, 134),
     ("(x < 3).where(x, 7) + np.maximum(y, 2)", "python", {"x": 3, "y": 1}, 9),
+    ("numpy.maximum(x, 3) + y.maximum(2)", "numpy", {"x": 1, "y": 5}, 8),
+    ("jax.lax.clamp(0, x, 7) + np.where(~(x < 3), 10, 20)", "jax", {"x": 9}, 17),
+    ("x + 1 // old: y; z", "c", {"x": 1}, 2),
+    ("x = i # (note\nx*4 # old; z", "python", {"i": 3}, 12),
+    ("x or 5", "python", {"x": 0}, 5),
+    ("int(x*4294967296)", "python", {"x": 1}, 1 << 32),
+    ("x > 0 ? (size_t)(x - 1) : 7", "c", {"x": 0}, 7),
+    ("_12 + C*(C < 3) + cute::min(x, Int<3>{})", "c", {"_12": 1, "C": 2, "x": 9}, 6),
+    ("{ [i] -> [3i mod 4 - i mod 4] }", "isl", {"i": 3}, 6),
     ("i8 + 1", "c", {"i8": 4}, 5),
     ("ModularIndexing(i8, 4, 2) + i8*u32", "sympy", {"i8": 4, "u32": 3}, 13),
     ("x / -3 * 10 + x % -3", "halide", {"x": -7}, 32),
@@ -204,10 +213,25 @@ def test_what_is_refused_says_why():
                                 ("(2,3):(1)", "cute", "parentheses"), ("lane=3 -> (1)", "triton", "power of two"),
                                 ("3.5*x", "c", "integers"), ("(" * 5000 + "x", "c", "nested"), ("x % 0", "c", "zero"),
                                 ("010 + x", "c", "octal"), ("1e3", "c", "begin"), ("a.b + a_b", "c", "rename"),
-                                ("x / y", "halide", "sign"), ("affine_map<(i) -> ()>", "mlir", "results")]:
+                                ("x / y", "halide", "sign"), ("++i", "c", "change a variable"), ("select(x, y, z)", "c", "order"),
+                                ("np.clip(x, a_max=7, a_min=0)", "numpy", "by name"), ("lane=1 -> (-1)", "triton", "basis"),
+                                ("memref<4x8xf32, affine_map<(i, j) -> (j, i)>>", "mlir", "strided"),
+                                ("lane=1 -> (1), lane=1 -> (2)", "triton", "twice"), ("if (x) y", "c", "assignments"),
+                                ("int x = 3; int y", "c", "expression"), ("(((2**4096)**16)**16)**16", "python", "digits"), ("affine_map<(i) -> ()>", "mlir", "results")]:
         with pytest.raises(ValueError, match=why):
             read(text, language)
     for node, language, why in [(where(x < 3, x, 4*x), "mlir", "no word"), (x // Variable("n"), "c", "negative"),
+                                (x // (1 << 80), "c", "long long"), (x // Variable("n"), "halide", "negative"),
                                 (x, "cute", "read, not written")]:
         with pytest.raises(Error, match=why):
             write(node, language)
+
+
+def test_texts_keep_their_meaning_in_the_other_language():
+    a, b, c, d, e = (Variable(n) for n in "abcde")
+    nested = where(where(a < 3, b, c), d, e)
+    assert "(a < 3 ? b : c)" in write(nested, "c")
+    assert eval(write(nested, "python"), {}, {"a": 1, "b": 0, "c": 1, "d": 2, "e": 3}) == 3
+    assert write((a < 3)*b, "sympy") == "Piecewise((1, a < 3), (0, True))*b"
+    assert write((-a) % 4, "isl") == "{ [a] -> [((-a) mod 4)] }"
+    assert write(a < 3, "isl") == "{ [a] : (a < 3) }"
