@@ -232,6 +232,6 @@ def test_texts_keep_their_meaning_in_the_other_language():
     nested = where(where(a < 3, b, c), d, e)
     assert "(a < 3 ? b : c)" in write(nested, "c")
     assert eval(write(nested, "python"), {}, {"a": 1, "b": 0, "c": 1, "d": 2, "e": 3}) == 3
-    assert write((a < 3)*b, "sympy") == "Piecewise((1, a < 3), (0, True))*b"
+    assert write((a < 3) + b, "sympy") == "b + Piecewise((1, a < 3), (0, True))"
     assert write((-a) % 4, "isl") == "{ [a] -> [((-a) mod 4)] }"
     assert write(a < 3, "isl") == "{ [a] : (a < 3) }"
