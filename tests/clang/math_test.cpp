@@ -217,6 +217,7 @@ TEST(ClangMath, NamedFunctionsAreRoundedFromDoubleWhereThatIsDeclared) {
   for (const MathLevel level : {MathLevel::Library, MathLevel::CorrectlyRounded}) {
     const TestDevice device(at_level(level));
     for (const NamedFunction f : {Exp, Silu, Lgamma, Digamma, Erfinv, Atan2}) {
+      if (f == Silu && level == MathLevel::Library) continue;  // C has none: by formula
       const bool two = info(f).arity == 2;
       const auto operands = two ? std::vector{operand, operand} : std::vector{operand};
       const std::vector<float> y = run<float>(*device, stored(LazyOp::function(f, operands)), {x});
