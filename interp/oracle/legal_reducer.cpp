@@ -106,7 +106,8 @@ class LegalFloatSum : public LegalReducer {
     // An accumulator wider than the kernel's stays within the kernel's bound.
     if (profile.accumulator && info(*profile.accumulator).digits < info(accumulator).digits)
       accumulator_ = *profile.accumulator;
-    narrows_ = info(accumulator_).digits < info(dtype_v<T>).digits;
+    narrows_ = info(accumulator_).digits < info(dtype_v<T>).digits ||
+               info(accumulator_).min_exponent > info(dtype_v<T>).min_exponent;
   }
 
   void feed(const LegalBlock& in, std::int64_t first, std::int64_t count) override {
@@ -294,6 +295,8 @@ class LegalFloatSum : public LegalReducer {
       most = std::max(most, size);
       count += size != 0 ? 1 : 0;
     }
+    const double unit = std::ldexp(1.0, -info(dtype_v<A>).digits);
+    if (count * unit >= 0.5) return {-HUGE_VAL, HUGE_VAL};  // no bound on that many roundings
     const double more = 1 + (count + 4) * 0x1p-52;
     const SumSizes all{count,
                        std::max(count - 1, 0.0),
@@ -302,7 +305,7 @@ class LegalFloatSum : public LegalReducer {
                        most,
                        0,
                        0};
-    const double bound = any_order_bound(all, std::ldexp(1.0, -info(dtype_v<A>).digits), true);
+    const double bound = any_order_bound(all, unit, true);
     return {std::nextafter(lows.round_down() - bound, -HUGE_VAL),
             std::nextafter(highs.round_up() + bound, HUGE_VAL)};
   }
@@ -366,16 +369,17 @@ class LegalFloatSum : public LegalReducer {
     const bool has_all_digits = digits<A>() == kInfo.digits;
     const bool on_a_grid = std::ldexp(sum, -lowest_bit_ - digits<A>()) <= 1 &&
                            lowest_bit_ > kInfo.min_exponent - digits<A>();
-    // A flushing device turns a subnormal partial sum into zero.
-    const bool never_flushed = !profile_->flushes_outputs || lowest_bit_ >= kInfo.min_exponent;
+    // A flushing device turns a subnormal partial sum into zero, when it is stored or read again.
+    const bool flushes = profile_->flushes_outputs || profile_->flushes_inputs;
+    const bool never_flushed = !flushes || lowest_bit_ >= kInfo.min_exponent;
     const bool one_answer = points_ && !unrounded_ && never_flushed;
     // Two terms round once, unless the accumulator rounds them before.
     const bool rounds = !profile_->truncates_sums;
     const bool once = on_a_grid || (nonzero_ <= 2 && !narrowed<A>() && rounds && has_all_digits) ||
                       (profile_->order == SumOrder::Exact && has_all_digits);
     if (one_answer && once) return point_of(low_.template result<A>());
-    const bool replays = replayed_ && has_all_digits && rounds && !running_.empty() &&
-                         (one_answer || !profile_->flushes_outputs);
+    const bool replays =
+        replayed_ && has_all_digits && rounds && !running_.empty() && (one_answer || !flushes);
     const auto [first, last] = replays ? replayed<A>() : std::pair(-HUGE_VAL, HUGE_VAL);
     if (first == last) return point_of(convert<A>(first));
     if (!std::isfinite(sum))  // of doubles: the effect of rounding is unknown
@@ -468,7 +472,8 @@ class LegalFloatSum : public LegalReducer {
               count * std::ldexp(1.0, kTerm.min_exponent - kTerm.digits + 1);
     }
     if (narrowed) bound += 2 * count * std::ldexp(1.0, kInfo.min_exponent - digits<A>() + 1);
-    if (profile_->flushes_outputs) bound += 2 * count * std::ldexp(1.0, kInfo.min_exponent);
+    if (profile_->flushes_outputs || profile_->flushes_inputs)
+      bound += 2 * count * std::ldexp(1.0, kInfo.min_exponent);
     return bound * (1 + 0x1p-50);
   }
 

@@ -418,7 +418,6 @@ constexpr NamedCall named_calls[] = {
     {NamedFunction::Acosh, "acosh$m($a)", ""},
     {NamedFunction::Atanh, "atanh$m($a)", ""},
     {NamedFunction::Cbrt, "cbrt$m($a)", ""},
-    {NamedFunction::Lgamma, "lgamma$m($a)", ""},
     {NamedFunction::Atan2, "atan2$m($a, $b)", ""},
     {NamedFunction::Pow, "pow$m($a, $b)", ""},
     {NamedFunction::Hypot, "hypot$m($a, $b)", ""},

@@ -127,7 +127,9 @@ std::optional<Array> rearranged(const Array& padded, const Array& weight, const 
   if (way.rearranged == Rearranged::No || !all(window.stride, 1) || !all(window.dilation, 1) ||
       !is_float(padded.dtype()) || padded.dtype() != weight.dtype())
     return std::nullopt;
-  if (way.rearranged == Rearranged::Fourier && spatial <= 2)
+  constexpr std::int64_t kMostOfPlane = 256;  // a plane is one line, of which each output is a sum
+  const bool large = spatial == 2 && padded.size(-1) * padded.size(-2) > kMostOfPlane;
+  if (way.rearranged == Rearranged::Fourier && spatial <= 2 && !large)
     return spatial == 1 ? fourier(padded, weight, groups) : fourier_plane(padded, weight, groups);
   if (way.rearranged == Rearranged::Fourier || !all(kernel, 3)) return std::nullopt;
   return winograd(padded, weight, groups, spatial,

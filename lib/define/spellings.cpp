@@ -60,13 +60,13 @@ constexpr Spelling kNames[] = {
     {"scatter_amax", "scatter(x, index, updates, reduce=max)"}, {"scatter_amin", "scatter(x, index, updates, reduce=min)"}, {"scatter_prod", "scatter(x, index, updates, reduce=mul)"}, {"scatter_nd_update", "scatter_nd"}, {"scatter_nd_add", "scatter_nd(x, index, updates, reduce=add)"}, {"tensor_scatter_nd_add", "scatter_nd(x, index, updates, reduce=add)"},
     {"put_along_axis", "scatter(x, index, updates, axis=..)"}, {"index_put", "scatter_nd"}, {"index_copy", "scatter, with an index for each element"},
     {"index_fill", "scatter, with an index for each element"}, {"index_reduce", "scatter(x, index, updates, reduce=..)"}, {"unsorted_segment_sum", "segment_sum"},
-    {"segment_mean", "segment_sum / segment_sum of ones"}, {"bincount", "segment_sum of ones"}, {"embedding_renorm", "gather"}, {"take_along_dim", "take_along"},
+    {"segment_mean", "segment_sum / segment_sum of ones"}, {"bincount", "segment_sum of ones"}, {"embedding_renorm", "gather of normalized rows"}, {"take_along_dim", "take_along"},
     {"slice_scatter", "dynamic_update_slice"}, {"select_scatter", "dynamic_update_slice"}, {"resize", "interpolate(x, size=[..], mode=..)"}, {"upsample_nearest", "interpolate"},
     {"upsample_bilinear", "interpolate(x, size=[..], mode=bilinear, align_corners=1)"}, {"resize_bilinear", "interpolate(x, size=[..], mode=bilinear)"},
     {"bilinear", "interpolate(x, size=[..], mode=bilinear), or matmul"}, {"bicubic", "interpolate(x, size=[..], mode=bicubic)"}, {"nearest", "interpolate(x, size=[..], mode=nearest)"},
     {"sdpa", "attention"}, {"flash_attention", "attention"}, {"group_query_attention", "attention"}, {"multi_head_attention", "linear and attention, heads before the last two axes"},
-    {"softmax_cross_entropy", "cross_entropy"}, {"sparse_categorical_crossentropy", "cross_entropy"}, {"negative_log_likelihood", "nll_loss"}, {"bce", "binary_cross_entropy"},
-    {"bce_with_logits", "binary_cross_entropy_with_logits"}, {"binary_crossentropy", "binary_cross_entropy"}, {"kl_divergence", "kl_div"}, {"hinge", "maximum(1 - t * x, 0)"},
+    {"softmax2d", "softmax(x, axis=1)"}, {"softmax_cross_entropy", "cross_entropy"}, {"sparse_categorical_crossentropy", "cross_entropy"}, {"negative_log_likelihood", "nll_loss"}, {"bce", "binary_cross_entropy"},
+    {"bce_with_logits", "binary_cross_entropy_with_logits"}, {"binary_crossentropy", "binary_cross_entropy(x, t), the prediction first"}, {"kl_divergence", "kl_div, whose first argument is a logarithm"}, {"hinge", "maximum(1 - t * x, 0)"},
     {"triplet", "triplet_margin_loss"}, {"rnn_tanh", "rnn_cell, of the states before each step"}, {"rnn_relu", "rnn_cell(.., activation=relu), of the states before each step"},
     {"rnn_tanh_cell", "rnn_cell"}, {"rnn_relu_cell", "rnn_cell(.., activation=relu)"}, {"quantize_linear", "quantize"}, {"dequantize_linear", "dequantize"}, {"uniform_quantize", "quantize"},
     {"uniform_dequantize", "dequantize"}, {"quantize_per_tensor", "quantize"}, {"quantize_per_channel", "quantize"}, {"quantize_per_block", "quantize(x, scale, block=..)"},
@@ -76,24 +76,24 @@ constexpr Spelling kNames[] = {
     {"quantize_fp8", "quantize(x, scale, to=float8_e4m3)"}, {"fp8", "cast(x, to=float8_e4m3)"}, {"int8", "cast(x, to=int8)"}, {"matmul_integer", "matmul of cast(x, i32) - zero_point"},
     {"conv_integer", "conv2d of cast(x, i32) - zero_point"}, {"qlinear_matmul", "quantize(matmul(dequantize(..), dequantize(..)), ..)"},
     {"qlinear_conv", "quantize(conv2d(dequantize(..), dequantize(..)), ..)"}, {"rotary", "rope"}, {"rotary_embedding", "rope"}, {"rotary_pos_emb", "rope"}, {"apply_rotary_pos_emb", "rope"},
-    {"rotate_half", "rope"}, {"complex", "concat of two arrays with one more axis, for real and imaginary parts"}, {"complex_add", "x + y"}, {"complex_sub", "x - y"},
+    {"rotate_half", "concat of the negated second half and the first, within rope"}, {"complex", "concat of two arrays with one more axis, for real and imaginary parts"}, {"complex_add", "x + y"}, {"complex_sub", "x - y"},
     {"complex_conj", "concat of the real parts and the negated imaginary ones"}, {"conj", "concat of the real parts and the negated imaginary ones"},
     {"complex_div", "complex_mul(x, conjugate of y) / sum(y * y, axis=-1, keep=1)"}, {"view_as_complex", "x, whose last axis holds pairs"}, {"view_as_real", "x, whose last axis holds pairs"},
     {"real", "slice(x, begin=[0], end=[1])"}, {"imag", "slice(x, begin=[1], end=[2])"}, {"angle", "atan2(imaginary, real)"}, {"polar", "concat of r * cos(t) and r * sin(t)"}, {"ifft", "idft"},
     {"rfft", "dft of pairs with imaginary part 0"}, {"irfft", "idft, and its real parts"}, {"fft2", "dft along each axis"}, {"stft", "dft of windows"}, {"split", "slice(x, begin=[..], end=[..])"},
-    {"narrow", "slice(x, begin=[..], end=[..])"}, {"unbind", "slice(x, begin=[..], end=[..])"}, {"tensor_split", "slice(x, begin=[..], end=[..])"}, {"hstack", "concat"}, {"vstack", "concat"},
-    {"append", "concat"}, {"expand_dims", "reshape(x, shape=[..])"}, {"expand_as", "expand"}, {"ravel", "reshape(x, shape=[-1])"}, {"unflatten", "reshape(x, shape=[..])"}, {"view_as", "reshape"},
+    {"narrow", "slice(x, begin=[..], end=[..])"}, {"unbind", "slice(x, begin=[..], end=[..])"}, {"tensor_split", "slice(x, begin=[..], end=[..])"}, {"hstack", "concat along axis 1, of vectors along axis 0"}, {"vstack", "concat along axis 0, of vectors after reshape to rows"},
+    {"append", "concat of flat arrays"}, {"expand_dims", "reshape(x, shape=[..])"}, {"expand_as", "expand"}, {"ravel", "reshape(x, shape=[-1])"}, {"unflatten", "reshape(x, shape=[..])"}, {"view_as", "reshape"},
     {"movedim", "permute"}, {"swapdims", "transpose"}, {"im2col", "unfold"}, {"col2im", "fold"}, {"flipud", "flip(x, axis=0)"}, {"fliplr", "flip(x, axis=1)"}, {"rot90", "flip(transpose(x), axis=0)"},
     {"reflection_pad", "pad(x, before=[..], after=[..], mode=reflect)"}, {"zero_pad", "pad"}, {"constant_pad", "pad"}, {"constant_pad_nd", "pad"},
     {"circular_pad", "pad(x, before=[..], after=[..], mode=wrap)"}, {"channel_shuffle", "reshape, transpose and reshape"}, {"zeros", "expand(0, shape=[..])"}, {"ones", "expand(1, shape=[..])"},
     {"full_like", "x * 0 + value"}, {"eye_like", "one_hot(arange(size=n), classes=n)"}, {"linspace", "arange(size=n, dtype=f32) * step + start"}, {"range", "arange"}, {"addcmul", "x + value * a * b"},
     {"addcdiv", "x + value * a / b"}, {"baddbmm", "c * beta + matmul(a, b) * alpha"}, {"addmv", "c + matmul(a, b)"}, {"addr", "c + reshape(a, shape=[-1,1]) * b"}, {"inner", "matmul(a, transpose(b))"},
     {"vdot", "sum(x * y)"}, {"tensordot", "matmul of reshaped arrays"}, {"cdist", "pairwise_distance of reshaped arrays"}, {"clamp_min", "maximum(x, low)"}, {"clamp_max", "minimum(x, high)"},
-    {"lrn", "local_response_norm"}, {"batch_normalization", "batch_norm"}, {"instance_normalization", "instance_norm"}, {"layer_normalization", "layer_norm"}, {"group_normalization", "group_norm"},
+    {"lrn", "local_response_norm"}, {"batch_normalization", "batch_norm(x, mean, var, w, b), mean and var first"}, {"instance_normalization", "instance_norm"}, {"layer_normalization", "layer_norm"}, {"group_normalization", "group_norm"},
     {"rms_normalization", "rms_norm"}, {"lp_normalization", "normalize(x, axis=..), or x / l1_norm(x, axis=.., keep=1)"}, {"gelu_new", "gelu_tanh"}, {"vector_norm", "l2_norm"},
     {"matrix_norm", "l2_norm(x, axis=[-2,-1])"}, {"frobenius_norm", "l2_norm"},
     {"degrees", "x * 57.29577951308232"}, {"logaddexp2", "logaddexp(x * 0.6931471805599453, y * 0.6931471805599453) * 1.4426950408889634"}, {"radians", "x * 0.017453292519943295"},
-    {"sinc", "where(x == 0, 1, sin(x * 3.141592653589793) / (x * 3.141592653589793))"}, {"spacing", "next_after(x, inf) - x"},
+    {"sinc", "where(x == 0, 1, sin(x * 3.141592653589793) / (x * 3.141592653589793))"},
 };
 
 constexpr Spelling kParameters[] = {
@@ -132,6 +132,8 @@ constexpr Spelling kWords[] = {
     {"amax", "max"}, {"amin", "min"}, {"cubic", "bicubic"}, {"linear", "bilinear"}, {"multiply", "mul"}, {"prod", "mul"}, {"sum", "add"},
 };
 // clang-format on
+
+bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
 
 // Small letters, without underscores: LayerNorm and layer_norm are alike.
 std::string plain(std::string_view name) {
@@ -232,7 +234,7 @@ const Definition& definition(std::string_view name) {
     like.push_back(all.substr(0, all.size() - 2));
   for (const std::string& one : like)
     if (found == nullptr && right.empty())
-      found = find([&](std::string_view of) { return plain(of) == one; });
+      found = find([&](std::string_view of) { return plain(of) == one && std::ranges::none_of(of, is_capital); });
   if (found != nullptr) return *found;
   throw ParseError(
       fmt::format("there is no definition '{}'{}; touchstone kernel --list shows all", name,

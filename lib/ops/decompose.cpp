@@ -333,20 +333,24 @@ class Formulas {
   // reflection.
   static V lgamma(const V& x) {
     constexpr double kFar = 8;
-    static const std::vector<double> near = chebyshev(
-        1, kFar, [](long double t) -> long double { return std::lgamma(t) / ((t - 1) * (t - 2)); });
+    static const std::vector<double> near = chebyshev(1, kFar, [](long double t) -> long double {
+      int sign = 0;
+      return ::lgammal_r(t, &sign) / ((t - 1) * (t - 2));
+    });
     // B_2k / (2k (2k - 1))
     static constexpr std::array<double, 8> kStirling = {1. / 12,    -1. / 360,      1. / 1260,
                                                         -1. / 1680, 1. / 1188,      -691. / 360360,
                                                         1. / 156,   -3617. / 122400};
     const V a = abs(x), small = a < 1, t = between(where(small, a + 1, a), 1, kFar);
-    const V inner =
-        (t - 1) * ((t - 2) * chebyshev_sum(near, (t * 2 - (kFar + 1)) * (1 / (kFar - 1))));
+    const V first = where(small, a, t - 1), second = where(small, a - 1, t - 2);  // t - 1, t - 2
+    const V product =
+        first * (second * chebyshev_sum(near, (t * 2 - (kFar + 1)) * (1 / (kFar - 1))));
+    const V inner = where(equal(product, 0), x.number(0), product);  // +0 at 1 and 2
     const V far = larger(a, x.number(kFar));
     const V series = of_odd_powers(far, kStirling) + 0.5 * std::log(2 * std::numbers::pi);
     const V outer = (far - 0.5) * (log(far) - 1) + (series - 0.5);
     const V above = where(a < kFar, where(small, inner - log(a), inner), outer);
-    const V below = log(recip(abs(sin(pi_beyond_whole(a))))) + std::log(std::numbers::pi);
+    const V below = -log(abs(sin(pi_beyond_whole(a)))) + std::log(std::numbers::pi);
     return where(finite(x), where(x < 0, below - log(a) - above, above), a);
   }
   // log(x) - 1 / 2x - ... from 8 on, after 8 steps of f(x) = f(x + 1) - 1 / x; negative x by

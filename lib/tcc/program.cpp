@@ -43,7 +43,7 @@ constexpr OfOne kUnary[] = {
     {"cos", ::cosf, ::cos}, {"tan", ::tanf, ::tan}, {"asin", ::asinf, ::asin},
     {"acos", ::acosf, ::acos}, {"atan", ::atanf, ::atan}, {"sinh", ::sinhf, ::sinh},
     {"cosh", ::coshf, ::cosh}, {"asinh", ::asinhf, ::asinh}, {"acosh", ::acoshf, ::acosh},
-    {"atanh", ::atanhf, ::atanh}, {"cbrt", ::cbrtf, ::cbrt}, {"lgamma", ::lgammaf, ::lgamma},
+    {"atanh", ::atanhf, ::atanh}, {"cbrt", ::cbrtf, ::cbrt},
 };
 constexpr OfTwo kBinary[] = {
     {"fmod", ::fmodf, ::fmod}, {"atan2", ::atan2f, ::atan2}, {"pow", ::powf, ::pow}, {"hypot", ::hypotf, ::hypot},

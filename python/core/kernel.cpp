@@ -122,22 +122,23 @@ JudgedVerdict checked(const KernelToJudge& kernel, const std::vector<py::object>
 
 std::string order_of(const KernelToJudge& kernel, const std::vector<py::object>& inputs,
                      const py::object& output, const std::string& profile) {
-  const Profile allowed = judging_of(kernel, profile).profile;
+  const Judging judging = judging_of(kernel, profile);
   Arrays arrays = arrays_of(kernel, inputs);
   add_output(kernel, arrays, output);
   const Working working;
-  const auto found = find_order(kernel.ast, arrays.raw(), *arrays.buffers[0], allowed);
+  const auto found =
+      find_order(in_stages(kernel.ast, judging), arrays.raw(), *arrays.buffers[0], judging.profile);
   return found ? found->str() : std::string();
 }
 
 std::vector<ExplainedNode> explained(const KernelToJudge& kernel,
                                      const std::vector<py::object>& inputs,
                                      std::vector<std::int64_t> at, const std::string& profile) {
-  const Profile allowed = judging_of(kernel, profile).profile;
+  const Judging judging = judging_of(kernel, profile);
   const Arrays arrays = arrays_of(kernel, inputs);
   at.resize(std::max(at.size(), sizes_of(kernel.ast).size()), 0);  // axes of size 1 at the end
   const Working working;
-  return explain(kernel.ast, arrays.raw(), at, allowed);
+  return explain(in_stages(kernel.ast, judging), arrays.raw(), at, judging.profile);
 }
 
 BufferPtr answered(const py::function& run, const LazyOpPtr& prefix,

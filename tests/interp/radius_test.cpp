@@ -249,6 +249,36 @@ TEST(Radius, SumsInLanesAreSharp) {
   EXPECT_TRUE(legal.accepts(one.lo));
 }
 
+// More lanes than the accumulator's digits can bound: no false claim about their sum.
+TEST(Radius, SumsOfManyLanesInANarrowAccumulatorAreLegal) {
+  test::TracedDraws random(5);
+  const FpGuard guard;
+  Profile lanes;
+  lanes.order = SumOrder::Lanes;
+  lanes.block = 512;
+  lanes.accumulator = DType::BFloat16;
+  std::vector<float> terms;
+  std::vector<bfloat16> sums(512, convert<bfloat16>(0.0));
+  for (std::size_t i = 0; i < 4096; ++i) {
+    terms.push_back(random.normal<float>());
+    sums[i % 512] = scalar::add(sums[i % 512], convert<bfloat16>(terms[i]));
+  }
+  const Legal<float> legal = legal_sum(terms, lanes);
+  EXPECT_TRUE(legal.accepts(convert<float>(in_turn(sums))));
+  std::ranges::reverse(sums);
+  EXPECT_TRUE(legal.accepts(convert<float>(in_turn(sums))));
+}
+
+TEST(Radius, RunningSumsThatAreFlushedWhenReadAreLegal) {
+  Profile flushing;
+  flushing.order = SumOrder::Sequential;
+  flushing.flushes_inputs = true;
+  const float m = 0x1p-126F;
+  const Legal<float> legal = legal_sum(std::vector<float>{1.5F * m, -m, m}, flushing);
+  EXPECT_TRUE(legal.accepts(m));         // 0.5 m is read as 0
+  EXPECT_TRUE(legal.accepts(1.5F * m));  // it need not be
+}
+
 // The sum plus the pool's term whose addition is rounded furthest to one side; removes that term.
 template <class T>
 T worst_step(T sum, std::vector<T>& pool, double side) {
