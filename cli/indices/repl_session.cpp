@@ -83,6 +83,10 @@ std::size_t lone_equals(std::string_view line) {
   return line.npos;
 }
 
+std::string shown(const symbolic::Answer& a) {
+  return a.text + "\n" + dim(symbolic::range_and_size(a)) + "\n";
+}
+
 [[noreturn]] void unknown_name(std::string_view text, const std::string& name) {
   std::size_t at = text.find(name);
   while (at != text.npos &&
@@ -145,7 +149,7 @@ const ReplSession::Definition* ReplSession::find(std::string_view name) const {
   return at == definitions_.end() ? nullptr : &*at;
 }
 
-std::string ReplSession::expanded(std::string_view text) const {
+std::string ReplSession::expanded(std::string_view text, bool open) const {
   symbolic::Exprs exprs;
   std::map<std::string, symbolic::Expr, std::less<>> known;
   for (const Definition& d : definitions_)
@@ -153,13 +157,13 @@ std::string ReplSession::expanded(std::string_view text) const {
                                      : exprs.substitute(parse_expr(exprs, d.text), known));
   const symbolic::Expr root = parse_expr(exprs, text);
   for (const symbolic::Expr part : exprs.parts(root))
-    if (exprs.op(part) == symbolic::ExprOp::Variable && !known.contains(exprs.name(part)))
+    if (!open && exprs.op(part) == symbolic::ExprOp::Variable && !known.contains(exprs.name(part)))
       unknown_name(text, exprs.name(part));
   const symbolic::Expr full = exprs.substitute(root, known);
   for (const symbolic::Expr part : exprs.parts(full)) {
     if (exprs.op(part) != symbolic::ExprOp::Variable) continue;
     const Definition* d = find(exprs.name(part));
-    if (!d || !d->variable)
+    if (d ? !d->variable : !open)
       throw ParseError(fmt::format(
           "\"{0}\", used by a definition, has no bounds; declare {0} = 0..10", exprs.name(part)));
   }
@@ -260,10 +264,7 @@ std::string ReplSession::forget(std::string_view what) {
   return "";
 }
 
-std::string ReplSession::simplify(std::string_view text) {
-  const symbolic::Answer a = ask(question(text));
-  return a.text + "\n" + dim(symbolic::range_and_size(a)) + "\n";
-}
+std::string ReplSession::simplify(std::string_view text) { return shown(ask(question(text))); }
 
 std::string ReplSession::steps(std::string_view text) {
   const symbolic::Question q = question(text);
@@ -380,10 +381,15 @@ std::string ReplSession::read(std::string_view words) {
   const std::string_view name = words.substr(0, words.find(' '));
   symbolic::Question given = question("0");
   given.text = trimmed(words.substr(name.size()));
-  given.assumptions.clear();
+  const auto session = std::exchange(given.assumptions, {});
   std::string r;
-  const symbolic::Translation t = translate(given, symbolic::parse_language(name));
-  for (const symbolic::Question& q : t.questions) r += simplify(q.text);
+  symbolic::Translation t = translate(given, symbolic::parse_language(name));
+  for (symbolic::Question& q : t.questions) {
+    q.text = expanded(q.text, true);
+    for (std::string& a : q.assumptions) a = expanded(a, true);
+    q.assumptions.insert(q.assumptions.end(), session.begin(), session.end());
+    r += shown(ask(q));
+  }
   for (const std::string& note : t.notes) r += note + "\n";
   return r;
 }

@@ -5,7 +5,6 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
-#include "touchstone/base/interrupt.h"
 #include "touchstone/base/json_line.h"
 #include "touchstone/cli/indices/asked.h"
 #include "touchstone/cli/indices/derivation_view.h"
@@ -24,12 +23,12 @@ namespace touchstone::cli {
 namespace {
 
 /// The additional members of a certified answer.
-std::string certificate_members(std::string_view line) {
+std::string certificate_members(const symbolic::Question& question) {
   const auto none = [](std::string_view why) {
     return fmt::format(",\"certificate\":null,\"uncertified\":{}", nlohmann::json(why).dump());
   };
   try {
-    const symbolic::Certified c = symbolic::certify(symbolic::read_question(line));
+    const symbolic::Certified c = symbolic::certify(question);
     if (!c.missing.empty()) return none(c.missing);
     return ",\"certificate\":" + certificate_line(c.derivation);
   } catch (const Error& e) {
@@ -54,36 +53,24 @@ std::string decision_members(const prove::Proof& p) {
   if (!p.certificate.empty()) j["certificate"] = p.certificate;
   if (!p.confirmed.empty()) j["confirmed"] = p.confirmed;
   if (p.verdict == prove::Verdict::Unknown) j["tried"] = p.tried;
-  return "," + json_line(j).substr(1);
-}
-
-/// The answer with what the service decides.
-std::string decided(std::string answer, std::string_view line, decide::Decider& decider) {
-  try {
-    const symbolic::Question question = symbolic::read_question(line);
-    if (!decide::is_claim(question.text)) return symbolic::answer_json(decider.simplify(question));
-    const prove::Proof proof = decider.decide(question);
-    if (proof.verdict == prove::Verdict::Proved)
-      answer = symbolic::answer_json({"1", 1, symbolic::Interval::point(1), 0});
-    answer.pop_back();
-    return answer + decision_members(proof);
-  } catch (const Interrupted&) {
-    throw;
-  } catch (const Error& e) {
-    return json_line(nlohmann::json{{"error", e.what()}});
-  }
+  const std::string members = json_line(j);
+  return "," + members.substr(1, members.size() - 2);
 }
 
 int run_jsonl(const SimplifyOptions& options) {
   symbolic::Session session;
   decide::Decider decider = decider_of(options);
-  return answer_lines("simplify", [&](std::string_view line) {
-    std::string answer = symbolic::answer_json(line, session);
-    if (!answer.starts_with("{\"out\"")) return answer;
-    if (options.decide) return decided(std::move(answer), line, decider);
-    if (options.certify) answer.insert(answer.size() - 1, certificate_members(line));
-    return answer;
-  });
+  const auto answered = [&](const symbolic::Question& question) -> symbolic::Answered {
+    symbolic::Answer a = session.answer(question);
+    if (options.certify) return {std::move(a), certificate_members(question)};
+    if (!options.decide) return {std::move(a), ""};
+    if (!decide::is_claim(question.text)) return {decider.simplify(question), ""};
+    const prove::Proof proof = decider.decide(question);
+    if (proof.verdict == prove::Verdict::Proved) a = {"1", 1, symbolic::Interval::point(1), a.ns};
+    return {std::move(a), decision_members(proof)};
+  };
+  return answer_lines("simplify",
+                      [&](std::string_view line) { return symbolic::answer_json(line, answered); });
 }
 
 // Names as the text has them, if the answer is in its language.

@@ -215,10 +215,10 @@ touchstone_status touchstone_decide(const touchstone_scope* scope, const char* c
   return guarded([&] {
     require(scope, "scope");
     require(proof, "proof");
-    touchstone::decide::Decider decider(touchstone::decide::Work::of_effort(effort));
-    const touchstone::prove::Proof found = decider.decide(
-        touchstone::symbolic::Question{scope->variables, scope->assumptions,
-                                       std::string(text_argument(claim, "claim", kMostRule))});
+    const touchstone::prove::Proof found = touchstone::decide::Decider::of_thread(
+        {scope->variables, scope->assumptions,
+         std::string(text_argument(claim, "claim", kMostRule))},
+        effort);
     *proof = new touchstone_proof{c_verdict(found.verdict), touchstone::decide::words_of(found),
                                   found.certificate};
   });

@@ -182,14 +182,24 @@ Proof Decider::decide(const Question& question) {
 }
 
 Proof Decider::decide(const Claim& claim) {
-  constexpr std::size_t kMostKept = 4096;
+  constexpr std::size_t kMostKept = 4096, kMostBytes = std::size_t{32} << 20;
   std::string key = text_of(claim);
   if (const auto known = kept_.find(key); known != kept_.end()) return known->second;
-  if (kept_.size() >= kMostKept) kept_.clear();
+  if (kept_.size() >= kMostKept || kept_bytes_ > kMostBytes) kept_.clear(), kept_bytes_ = 0;
   const auto start = std::chrono::steady_clock::now();
   Proof proof = fresh(claim);
   proof.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  kept_bytes_ += key.size() + proof.certificate.size();
+  for (const prove::Query& q : proof.queries) kept_bytes_ += q.script.size();
   return kept_.emplace(std::move(key), std::move(proof)).first->second;
+}
+
+Proof Decider::of_thread(const Question& question, unsigned effort) {
+  thread_local std::optional<std::pair<unsigned, Decider>> kept;
+  if (!kept || kept->first != effort) kept.emplace(effort, Decider(Work::of_effort(effort)));
+  Proof proof = kept->second.decide(question);
+  kept->second.prover_ = prove::Prover(kept->second.work_.limits);  // ends its child
+  return proof;
 }
 
 Proof Decider::fresh(const Claim& claim) {
@@ -207,8 +217,9 @@ Proof Decider::fresh(const Claim& claim) {
   };
   const auto decided = [&] {
     if (refute(proof, Method::Search, prove::search(claim, limits.first_points))) return true;
+    std::optional<prove::Enumeration> all;
     const auto enumerated = [&](std::size_t most) {
-      const auto all = prove::enumerate(claim, most);
+      all = prove::enumerate(claim, most);
       return all && refute(proof, Method::Enumeration, all->counterexample);
     };
     if (enumerated(limits.first_enumerated)) return true;
@@ -224,6 +235,8 @@ Proof Decider::fresh(const Claim& claim) {
     if (certified(Method::Points, certificates.in_one(symbolic::kPoints, why)) ||
         enumerated(limits.enumerated) || by_parts(claim, proof))
       return true;
+    if (all)
+      return accept(proof, Method::Enumeration, "", fmt::format("all {} points", all->points));
     if (!work_.solver)
       return refute(proof, Method::Search, prove::search(claim, limits.last_points));
     Proof solved = prover_.prove(claim);
@@ -296,7 +309,8 @@ symbolic::Answer Decider::simplify(const Question& question) {
     answer = symbolic::answer(now, scratch);
   }
   // Each end: the farthest value met is tried as the end, until no point refutes it.
-  const Claim any = claim_of({question.variables, question.assumptions, answer.text + " == 0"});
+  const Claim any =
+      claim_of({question.variables, question.assumptions, "(" + answer.text + ") == 0"});
   const Expr number = any.exprs.arg(any.lhs, 0);
   symbolic::Evaluator values(any.exprs, {number},
                              prove::variables_of(any.exprs, prove::roots_of(any)));
@@ -313,7 +327,7 @@ symbolic::Answer Decider::simplify(const Question& question) {
     for (int raises = 0; best && raises < kMostRaises && !(end && *end == *best); ++raises) {
       const Proof proof =
           decide({question.variables, question.assumptions,
-                  fmt::format("{} {} {}", answer.text, upper ? "<=" : ">=", best->str())});
+                  fmt::format("({}) {} {}", answer.text, upper ? "<=" : ">=", best->str())});
       if (proof.verdict == Verdict::Proved) end = *best;
       if (!proof.counterexample) break;
       std::vector<Int> point;

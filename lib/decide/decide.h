@@ -17,7 +17,7 @@ struct Work {
   static Work of_effort(unsigned effort);
 };
 
-/// Decides claims about integers. Answers are remembered by claim and facts.
+/// Decides claims about integers. Answers are remembered by claim and facts, in bounded memory.
 class Decider {
  public:
   explicit Decider(const Work& work = {}) : work_(work), prover_(work.limits) {}
@@ -30,6 +30,10 @@ class Decider {
   /// ParseError as `symbolic::answer` does.
   prove::Proof decide(const symbolic::Question& question);
 
+  /// The same by a Decider of the thread, which remembers between calls, and keeps no child
+  /// process.
+  static prove::Proof of_thread(const symbolic::Question& question, unsigned effort);
+
   /// Like `symbolic::answer`, but comparisons in the answer are decided, and bounds that a point
   /// attains are tried.
   symbolic::Answer simplify(const symbolic::Question& question);
@@ -41,6 +45,7 @@ class Decider {
   Work work_;
   prove::Prover prover_;
   std::map<std::string, prove::Proof> kept_;
+  std::size_t kept_bytes_ = 0;
 };
 
 /// The claim of a question, `text -> True ; FACTS`.

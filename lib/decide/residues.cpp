@@ -20,8 +20,8 @@ class Periods {
   /// modulus 0: of the value itself. nullopt if none is known up to the limit.
   std::optional<Int> of(Expr e, const Int& modulus) {
     const auto [place, fresh] = known_.try_emplace({e, modulus});
-    if (fresh) known_[{e, modulus}] = found(e, modulus);
-    return known_[{e, modulus}];
+    if (fresh) place->second = found(e, modulus);
+    return place->second;
   }
 
  private:

@@ -188,7 +188,7 @@ void bind_derivations(py::module_& m) {
         const Question question = question_of(text, variables, assume);
         const Released released;
         const Interruptible interruptible;
-        return decide::Decider(decide::Work::of_effort(effort)).decide(question);
+        return decide::Decider::of_thread(question, effort);
       },
       py::arg("text"), py::arg("variables") = std::map<std::string, Range>(),
       py::arg("assume") = std::vector<std::string>(), py::arg("effort") = 2'000'000,

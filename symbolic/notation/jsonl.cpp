@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/error.h"
+#include "touchstone/base/interrupt.h"
 #include "touchstone/base/json_line.h"
 #include "touchstone/symbolic/notation/notation.h"
 #include "touchstone/symbolic/number/limits.h"
@@ -185,10 +186,6 @@ std::string error_json(std::string_view what) {
   return json_line(nlohmann::json::object({{"error", what}}));
 }
 
-}  // namespace
-
-namespace {
-
 struct Line {
   Translation asked;
   Language to = Language::Touchstone;
@@ -215,20 +212,24 @@ Question read_question(std::string_view line) {
   return std::move(asked.questions[0]);
 }
 
-std::string answer_json(std::string_view text, Session& session) {
+std::string answer_json(std::string_view text, const Answering& answering) {
   try {
     const Line line = read_line(text);
-    const auto one = [&](const Question& question) {
-      Answer a = session.answer(question);
-      if (line.to != Language::Touchstone)
-        a.text = written(a.text, question, line.to, line.asked.spelled);
-      return answer_json(a);
-    };
-    const auto& questions = line.asked.questions;
-    if (questions.size() == 1) return one(questions[0]);
     std::string all;
-    for (const Question& q : questions) all += (all.empty() ? "" : ",") + one(q);
-    return fmt::format("{{\"results\":[{}]}}", all);
+    for (const Question& q : line.asked.questions) {
+      auto [a, more] = answering(q);
+      if (line.to != Language::Touchstone) a.text = written(a.text, q, line.to, line.asked.spelled);
+      // Without the library: bounds have any number of digits, and text and sizes need no escapes.
+      all += fmt::format("{}{{\"out\":\"{}\",\"size\":{},\"min\":{},\"max\":{},\"ns\":{}{}}}",
+                         all.empty() ? "" : ",", a.text, a.size, end_text(a.bounds.lo),
+                         end_text(a.bounds.hi), a.ns, more);
+    }
+    if (line.asked.questions.size() != 1) all = fmt::format("{{\"results\":[{}]}}", all);
+    if (const auto& notes = line.asked.notes; !notes.empty())
+      all.insert(all.size() - 1, ",\"notes\":" + json_line(nlohmann::json(notes)));
+    return all;
+  } catch (const Interrupted&) {
+    throw;
   } catch (const Error& e) {
     return error_json(e.what());
   } catch (const std::bad_alloc&) {
@@ -236,10 +237,8 @@ std::string answer_json(std::string_view text, Session& session) {
   }
 }
 
-std::string answer_json(const Answer& a) {
-  // Without the library: bounds have any number of digits, and text and sizes need no escapes.
-  return fmt::format("{{\"out\":\"{}\",\"size\":{},\"min\":{},\"max\":{},\"ns\":{}}}", a.text,
-                     a.size, end_text(a.bounds.lo), end_text(a.bounds.hi), a.ns);
+std::string answer_json(std::string_view text, Session& session) {
+  return answer_json(text, [&](const Question& q) { return Answered{session.answer(q), ""}; });
 }
 
 }  // namespace touchstone::symbolic

@@ -481,9 +481,12 @@ Linear Simplifier::truncated(Linear x, Linear y, bool remainder) {
 std::optional<Linear> Simplifier::truncated_again(const Term& t, const Linear& c, bool remainder) {
   const NodeData& n = c_[t.atom];
   const Linear x = linear(n.args[0]), a = linear(n.args[1]);
+  const auto is_long = [&](const Term& u) {
+    return factors(u.atom).size() >= kLimits.divisor_terms;
+  };
   if (a == Linear() ||  // 0 by the facts
       c.terms.size() * std::max<std::size_t>(1, a.terms.size()) > kLimits.divisor_terms ||
-      (!remainder && !t.coef.is_one()))
+      (!remainder && (!t.coef.is_one() || std::ranges::any_of(a.terms, is_long))))
     return std::nullopt;
   const auto use = [&](std::string_view rule, const Linear& d) {
     law(rule, [&](Instance& i) {

@@ -110,6 +110,24 @@ TEST_F(CliIndices, SimplifyDecides) {
   EXPECT_EQ(touchstone_run("simplify 'x' --var x=.. --effort 9").code, 2);
 }
 
+TEST_F(CliIndices, LinesKeepTheirOptions) {
+  const auto lines = [&](const std::string& option, const std::string& text) {
+    return touchstone_run("simplify --jsonl --" + option, "", "< " + write("lines", text)).text;
+  };
+  EXPECT_THAT(
+      lines("decide", R"_({"vars":{"x":[0,99]},"in":"x*(x+1)%2 + x/4","from":"c","to":"c"}
+{"in":"1 +"}
+{"vars":{"x":[null,null]},"in":"where(x < 3, 1, 0)"})_"),
+      testing::AllOf(HasSubstr(R"({"out":"x / 4",)"), HasSubstr("\n{\"error\":\"in: column "),
+                     HasSubstr("\n{\"out\":\"x < 3\",")));
+  const char* const two =
+      R"_({"vars":{"i":[0,9]},"in":"affine_map<(i) -> (i mod 4, i)>","from":"mlir"})_";
+  EXPECT_THAT(lines("decide", two),
+              HasSubstr(R"({"results":[{"out":"i%4","size":3,"min":0,"max":3,)"));
+  EXPECT_THAT(lines("certify", two),
+              testing::ContainsRegex(R"("certificate":\{.*\},\{"out":"i",.*"certificate":\{)"));
+}
+
 TEST_F(CliIndices, SimplifyShowsItsSteps) {
   const std::string ask = "simplify 'x//12*12 + x%12//4*4 + x%4 < 3' --var x=0..99 ";
   const Answer text = touchstone_run(ask + "--steps");

@@ -65,6 +65,12 @@ TEST_F(Repl, ADefinitionFollowsItsVariables) {
 TEST_F(Repl, ReadsAndWritesOtherLanguages) {
   const Reply a = run("x = 0..63\n:read c (x >> 2) << 2 | (x & 3)\n:write sympy x//4%2\n");
   EXPECT_EQ(a.text, "x\nin [0, 63], size 1\nMod(floor(x/4), 2)\n");
+  const Reply b =
+      run("x = 0..99\nt = x//4\nassume x < 40\n:read isl { [x] -> [x mod 8] : 0 <= x < 8 }\n"
+          ":read c blockIdx.x*2\n:read c t*2\n");
+  EXPECT_EQ(b.text,
+            "x//4\nin [0, 24], size 3\nx\nin [0, 7], size 1\n"
+            "blockIdx_x*2\nin [0, 4294967294], size 3\nx//4*2\nin [0, 18], size 5\n");
 }
 
 TEST_F(Repl, TellsWhetherTwoExpressionsAreEqual) {

@@ -289,6 +289,23 @@ TEST(Decide, SimplifiesByWhatItDecides) {
   };
   EXPECT_EQ(simplified("x=.. y=0..9", "", "where(x*x*x*x%16 == x%2, y, 3)"), "y in [0, 9], size 1");
   EXPECT_EQ(simplified("x=..", "", "x*x%16"), "x*x%16 in [0, 9], size 5");
+  EXPECT_EQ(simplified("x=..", "", "where(x < 3, 1, 0)"), "x < 3 in [0, 1], size 3");
+  EXPECT_EQ(simplified("x=0..9 y=0..9", "", "where(x < 3 and y < x, 0, 1)"),
+            "2 < x or x <= y in [0, 1], size 7");
+}
+
+TEST(Decide, AllPointsAreAProof) {
+  Decider decider({{}, false});  // 160,000 points, more than the checker evaluates
+  EXPECT_EQ(words_of(decider.decide(question({"x=0..399 y=0..399", "", "x*x*x + 7 != y*y", true}))),
+            "true, by enumeration, all 160000 points");
+}
+
+TEST(Decide, AThreadRemembers) {
+  const Question asked = question({"x=..", "", "x*x%3 < 2", true});
+  const Proof first = Decider::of_thread(asked, 0), again = Decider::of_thread(asked, 0);
+  EXPECT_EQ(first.verdict, Verdict::Proved);
+  EXPECT_EQ(first.seconds, again.seconds);
+  EXPECT_EQ(first.certificate, again.certificate);
 }
 
 TEST(Decide, SaysWhatWasTried) {

@@ -97,6 +97,13 @@ TEST(Jsonl, SaysWhatIsWrongAndWhere) {
               HasSubstr("column"));
 }
 
+TEST(Jsonl, TellsWhatATranslationTakesForGranted) {
+  const Json note = Json::parse(answer_json(R"({"in":"(int)x","from":"c"})"));
+  EXPECT_EQ(note["out"], "x");
+  EXPECT_THAT(note["notes"].at(0), HasSubstr("is taken to fit int"));
+  EXPECT_FALSE(Json::parse(answer_json(R"({"in":"x","from":"c"})")).contains("notes"));
+}
+
 TEST(Jsonl, DepthAndLengthOverflowNothing) {
   constexpr int kDeep = 100'000;
   EXPECT_THAT(error(times("[", kDeep)), HasSubstr("expected an object"));

@@ -223,7 +223,8 @@ TEST(Speed, WideExpressionsTakeTimeInProportionToTheirWidth) {
       {"nested choices",
        [&](int n) { return repeated(n, "where(") + "v0" + repeated(n, " < v1, 2*v0, v0 - v2)"); }},
       {"or", [&](int n) { return listed(n, " or ", [&](int i) { return v(i) + " < 5"; }); }},
-      {"tmod", [&](int n) { return repeated(n, "tmod(") + "v0" + repeated(n, " + v1, 7)"); }}};
+      {"tmod", [&](int n) { return repeated(n, "tmod(") + "v0" + repeated(n, " + v1, 7)"); }},
+      {"tdiv", [&](int n) { return repeated(n, "tdiv(") + "v0" + repeated(n, ", v1)"); }}};
   for (const auto& [name, text] : families) {
     const auto work = [&](int n) {
       Question q{{}, {}, text(n)};
