@@ -314,16 +314,22 @@ void bind_symbolic(py::module_& m) {
       [](const std::string& text, const std::string& language,
          const std::map<std::string, Range>& variables, const std::vector<std::string>& assume) {
         const Question given = question_of(text, variables, assume);
-        const Released released;
+        Translation read;
         std::vector<Node> results;
-        for (const Question& q : translate(given, parse_language(language)).questions) {
-          std::map<std::string, Node> names;
-          for (const auto& [name, range] : q.variables)
-            names.emplace(name, context().variable(name, range));
-          std::vector<Node> conditions;
-          for (const std::string& a : q.assumptions) conditions.push_back(parse(a, names));
-          results.push_back(simplify_under(parse(q.text, names), conditions));
+        {
+          const Released released;
+          read = translate(given, parse_language(language));
+          for (const Question& q : read.questions) {
+            std::map<std::string, Node> names;
+            for (const auto& [name, range] : q.variables)
+              names.emplace(name, context().variable(name, range));
+            std::vector<Node> conditions;
+            for (const std::string& a : q.assumptions) conditions.push_back(parse(a, names));
+            results.push_back(simplify_under(parse(q.text, names), conditions));
+          }
         }
+        for (const std::string& note : read.notes)
+          if (PyErr_WarnEx(PyExc_UserWarning, note.c_str(), 1) != 0) throw py::error_already_set();
         return results;
       },
       py::arg("text"), py::arg("language"), py::arg("variables") = std::map<std::string, Range>(),
@@ -331,7 +337,7 @@ void bind_symbolic(py::module_& m) {
       "Reads a text in the language c, python, sympy, jax, tvm, halide, mlir, isl, cute or triton: "
       "a list with a node for each of its results.\n\nvariables: {name: (low, high)}, inclusive, "
       "None is open; others are open, or as the text says. assume: conditions in the same "
-      "language.");
+      "language. A UserWarning says what the reading takes for granted.");
   m.def(
       "write",
       [](const Operand& n, const std::string& language) {

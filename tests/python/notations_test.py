@@ -205,6 +205,12 @@ def test_maps_and_layouts():
             assert [rows.evaluate({"register": r, "lane": l}), columns.evaluate({"register": r, "lane": l})] == want
 
 
+def test_what_is_taken_for_granted_is_a_warning():
+    with pytest.warns(UserWarning, match="is taken to fit int"):
+        (x,) = read("(int)x", "c")
+    assert str(x) == "x"
+
+
 def test_what_is_refused_says_why():
     x = Variable("x")
     for text, language, why in [("x / 4", "python", "write //"), ("a[i]", "c", "element of an array"), ("x & y", "c", "2\\^16"),
