@@ -215,10 +215,13 @@ Question read_question(std::string_view line) {
 std::string answer_json(std::string_view text, const Answering& answering) {
   try {
     const Line line = read_line(text);
+    // Names as the text has them, if the answer is in its language.
+    const auto spelled =
+        line.to == line.asked.language ? line.asked.spelled : std::map<std::string, std::string>();
     std::string all;
     for (const Question& q : line.asked.questions) {
       auto [a, more] = answering(q);
-      if (line.to != Language::Touchstone) a.text = written(a.text, q, line.to, line.asked.spelled);
+      if (line.to != Language::Touchstone) a.text = written(a.text, q, line.to, spelled);
       // Without the library: bounds have any number of digits, and text and sizes need no escapes.
       all += fmt::format("{}{{\"out\":\"{}\",\"size\":{},\"min\":{},\"max\":{},\"ns\":{}{}}}",
                          all.empty() ? "" : ",", a.text, a.size, end_text(a.bounds.lo),
