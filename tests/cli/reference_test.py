@@ -33,7 +33,7 @@ class Reference(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         output(PROGRAM, "reference", cls.folder.name)
         top = output(PROGRAM, "--help")
-        cls.verbs = re.findall(r"^  ([a-z]+) ", top.split("--color")[1], re.M)
+        cls.verbs = re.findall(r"^  ([a-z-]+) ", top.split("--color")[1], re.M)
         cls.options = {verb: options_in(output(PROGRAM, verb, "--help")) for verb in cls.verbs}
         cls.options[""] = options_in(top)
 
@@ -60,7 +60,8 @@ class Reference(unittest.TestCase):
         self.assertEqual(pages, sorted(["touchstone.1"] + [f"touchstone-{v}.1" for v in self.verbs]))
         for verb in [""] + self.verbs:
             page = self.text(f"man/man1/touchstone-{verb}.1") if verb else index
-            self.assertIn(f"touchstone\\-{verb}\\fR(1)" if verb else ".SH VERBS", index)
+            escaped = verb.replace("-", "\\-")
+            self.assertIn(f"touchstone\\-{escaped}\\fR(1)" if verb else ".SH VERBS", index)
             for option in self.options[verb]:
                 self.assertIn("\\fB%s\\fR" % option.replace("-", "\\-"), page, (verb, option))
             self.assertNotRegex(page, r"(?m)^\.(?!TH|SH|TP|PP|EX|EE|br)")

@@ -69,7 +69,8 @@ TEST_F(Repl, ReadsAndWritesOtherLanguages) {
       run("x = 0..99\nt = x//4\nassume x < 40\n:read isl { [x] -> [x mod 8] : 0 <= x < 8 }\n"
           ":read c blockIdx.x*2\n:read c t*2\n");
   EXPECT_EQ(b.text,
-            "x//4\nin [0, 24], size 3\nx\nin [0, 7], size 1\n"
+            "x//4\nin [0, 24], size 3\nx\nin [0, 7], size 1\nthe range of x is cut to what the "
+            "text says\n"
             "blockIdx_x*2\nin [0, 4294967294], size 3\nx//4*2\nin [0, 18], size 5\n");
 }
 

@@ -74,9 +74,7 @@ class CliTerminal : public testing::Test {
         with({"simplify", "--steps", hard_expression()}, ranges),
         {"simplify", "--jsonl"},
         {"verify"},
-        {"prove",
-         "x*x*y*z//3 -> z*(y*x*x)//3 + 0*w%7 ; x > 2 and y > x and z > y*y and w > 0 and "
-         "z*z*w > x*x*y*w*w"},
+        {"prove", "--all"},
         {"view", "--jsonl"},
         {"bits"},
         {"emit", file("suite") + std::to_string(++suites_)},
@@ -88,7 +86,7 @@ class CliTerminal : public testing::Test {
   }
   // Verbs that finish at once, with their examples.
   static constexpr const char* kShort[] = {"explain", "kernel", "schedule", "mutants",
-                                           "ops",     "export", "steps"};
+                                           "ops",     "export", "steps",    "check-index"};
 
   int ended(const Words& words, const std::function<void(Terminal&)>& end) {
     Terminal t(words, {{"TOUCHSTONE_CACHE", file("cache")},
