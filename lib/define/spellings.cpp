@@ -234,7 +234,9 @@ const Definition& definition(std::string_view name) {
     like.push_back(all.substr(0, all.size() - 2));
   for (const std::string& one : like)
     if (found == nullptr && right.empty())
-      found = find([&](std::string_view of) { return plain(of) == one && std::ranges::none_of(of, is_capital); });
+      found = find([&](std::string_view of) {
+        return plain(of) == one && std::ranges::none_of(of, is_capital);
+      });
   if (found != nullptr) return *found;
   throw ParseError(
       fmt::format("there is no definition '{}'{}; touchstone kernel --list shows all", name,

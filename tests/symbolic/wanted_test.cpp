@@ -8,8 +8,8 @@
 
 #include "drawn.h"
 #include "touchstone/base/file.h"
-#include "touchstone/symbolic/notation/jsonl.h"
 #include "touchstone/symbolic/ask/session.h"
+#include "touchstone/symbolic/notation/jsonl.h"
 
 namespace touchstone::symbolic {
 namespace {
