@@ -8,8 +8,7 @@
 namespace touchstone::cli {
 
 /// The question of a verb's words: --var a=0..10 and --assume. `from` is the language of the text;
-/// if empty, a text that can be in one language only is read in it. Prints what the translation
-/// takes for granted. Throws ParseError.
+/// if it is empty, the text's own signs decide. Prints the translation's notes. Throws ParseError.
 symbolic::Translation asked_as_text(const std::string& expression, const std::string& from,
                                     const std::vector<std::string>& variables,
                                     const std::vector<std::string>& assumptions);

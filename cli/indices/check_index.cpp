@@ -68,6 +68,9 @@ int run_check_index(const CheckIndexOptions& o) {
         throw ParseError(fmt::format("the index has no variable '{}'", *variable));
     std::vector<Access::Part> parts;
     for (const auto& part : asked.parts) parts.push_back({part.text, part.when});
+    if (parts.size() == symbolic::Translation::kMostParts)
+      throw ParseError(fmt::format("an index of {} operators or more; ask for its parts",
+                                   symbolic::Translation::kMostParts));
     if (parts.empty() && asked.language != symbolic::Language::Touchstone)
       parts.push_back({question.text, {}});
     report.add(o.type, access.fits(bits, is_signed, std::move(parts)));

@@ -51,8 +51,8 @@ class ReplSession {
   std::string help(std::string_view nothing);
   std::string quit(std::string_view nothing);
 
-  /// The text with definitions expanded, so that only variables remain. Throws ParseError; of
-  /// names that the session does not have only if not `open`.
+  /// The text with definitions expanded, so that only variables remain. Throws ParseError for an
+  /// unknown name, unless `open`.
   std::string expanded(std::string_view text, bool open = false) const;
   symbolic::Question question(std::string_view text) const;
   symbolic::Answer ask(const symbolic::Question& question);

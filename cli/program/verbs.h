@@ -276,8 +276,8 @@ struct SimplifyOptions {
   bool jsonl = false;                 // questions from the standard input instead
   bool certify = false;               // the certificate, or one with each answer
   std::string from, to;               // languages of the question and the answer
-  bool decide = false;             // a claim, or what the answer's conditions and bounds leave open
-  std::optional<unsigned> effort;  // of the solver; 0: none
+  bool decide = false;                // claims, conditions and bounds by the decision service
+  std::optional<unsigned> effort;     // of the solver; 0: none
 };
 int run_simplify(const SimplifyOptions& options);
 
@@ -291,7 +291,7 @@ struct CheckIndexOptions {
   std::string vector, lane;  // variables
   int lanes = 32, bytes = 4, segment = 32, banks = 32;
 };
-/// What the author of a kernel asks of an index: type, bounds, vector width, segments, banks.
+/// Checks an index of a kernel: type, bounds, vector width, segments, banks.
 int run_check_index(const CheckIndexOptions& options);
 
 struct VerifyOptions {

@@ -171,7 +171,8 @@ std::vector<Access::Part> Access::own_parts() const {
   constexpr std::size_t kMost = 2'000;
   std::vector<Part> parts;
   std::vector<std::pair<Expr, std::vector<std::string>>> left = {{index_, {}}};
-  while (!left.empty() && parts.size() < kMost) {
+  while (!left.empty()) {
+    if (parts.size() == kMost) throw Error(fmt::format("an index of more than {} parts", kMost));
     const auto [e, when] = std::move(left.back());
     left.pop_back();
     if (exprs_.is_constant(e)) continue;

@@ -76,7 +76,8 @@ struct Translation {
   /// What the translation takes for granted.
   std::vector<std::string> notes;
   /// The results of the operators of the text, in the project's notation, with the conditions under
-  /// which each is computed.
+  /// which each is computed; only the first kMostParts.
+  static constexpr std::size_t kMostParts = 500;
   struct Part {
     std::string text;
     std::vector<std::string> when;

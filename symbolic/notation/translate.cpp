@@ -128,9 +128,8 @@ void Draft::note(const std::string& text) {
 }
 
 void Draft::computed(Expr value, const std::vector<Expr>& when) {
-  constexpr std::size_t kMost = 500;
   const bool operates = !exprs.is_constant(value) && exprs.op(value) != ExprOp::Variable;
-  if (operates && computed_.size() < kMost) computed_.emplace_back(value, when);
+  if (operates && computed_.size() < Translation::kMostParts) computed_.emplace_back(value, when);
 }
 
 Translation Draft::finished() const {

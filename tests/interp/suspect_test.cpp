@@ -115,7 +115,7 @@ TEST(Suspect, EachFaultIsNamedThatTheBoundsOfALongSumHide) {
   EXPECT_EQ(p.judged(each(right, [](float x) { return x + 0.05F; })).word(), "SUSPECT");
 }
 
-// Sums of exp2(x) y, as those of attention.
+// Attention sums products exp2(x) * y; so do these kernels.
 TEST(Suspect, NarrowStagesInsideAKernelAreNamed) {
   const Product p(512, normal);
   const auto load = [&](int idx, std::int64_t r, std::int64_t c) {
