@@ -254,15 +254,9 @@ int run_interactive() {
   std::fflush(stdout);
   for (std::string line; !session.ended();) {
     switch (editor.read(line)) {
-      case Editor::Read::Line:
-        respond_unless_interrupted(session, line);
-        break;
-      case Editor::Read::Interrupted:
-        fmt::print("^C\n");
-        break;
-      case Editor::Read::End:
-        fmt::print("\n");
-        return kExitOk;
+      case Editor::Read::Line: respond_unless_interrupted(session, line); break;
+      case Editor::Read::Interrupted: fmt::print("^C\n"); break;
+      case Editor::Read::End: fmt::print("\n"); return kExitOk;
     }
     std::fflush(stdout);
   }

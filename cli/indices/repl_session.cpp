@@ -326,8 +326,7 @@ std::string ReplSession::equal(std::string_view pair) {
                          proof.vacuous ? ", but they never have one" : "", name_of(proof.method));
     case prove::Verdict::Refuted:
       return fmt::format("{}: at {}\n", red("not equal"), text_of(*proof.counterexample));
-    case prove::Verdict::Unknown:
-      break;
+    case prove::Verdict::Unknown: break;
   }
   return fmt::format("{}: {}\n", yellow("unknown"), proof.reason);
 }

@@ -45,17 +45,12 @@ class Verification {
     using Outcome = symbolic::CertificateCheck::Outcome;
     const symbolic::CertificateCheck check = symbolic::check_certificate(text);
     switch (check.outcome) {
-      case Outcome::Right:
-        ++right_;
-        return "right: " + check.claim;
+      case Outcome::Right: ++right_; return "right: " + check.claim;
       case Outcome::Wrong:
         ++wrong_;
         return red(fmt::format("wrong: {}: {}", check.claim, check.why));
-      case Outcome::Missing:
-        ++none_;
-        return yellow("without a certificate: " + check.why);
-      case Outcome::Error:
-        break;
+      case Outcome::Missing: ++none_; return yellow("without a certificate: " + check.why);
+      case Outcome::Error: break;
     }
     ++errors_;
     return dim("no answer: " + check.why);

@@ -19,16 +19,11 @@ scalar::Near<double> Certified::value(double x) const {
   constexpr double kLibm = 8;  // interp/device/scalar_transcendental.h
   if (!op) return scalar::near_function(function, x, 0.0);
   switch (*op) {
-    case CertifiedOp::Exp2:
-      return {std::exp2(x), kLibm};
-    case CertifiedOp::Log2:
-      return {std::log2(x), kLibm};
-    case CertifiedOp::Sin:
-      return {std::sin(x), kLibm};
-    case CertifiedOp::Sqrt:
-      return {std::sqrt(x), 1};
-    case CertifiedOp::Recip:
-      break;
+    case CertifiedOp::Exp2: return {std::exp2(x), kLibm};
+    case CertifiedOp::Log2: return {std::log2(x), kLibm};
+    case CertifiedOp::Sin: return {std::sin(x), kLibm};
+    case CertifiedOp::Sqrt: return {std::sqrt(x), 1};
+    case CertifiedOp::Recip: break;
   }
   return {1 / x, 1};
 }

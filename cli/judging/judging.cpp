@@ -23,14 +23,10 @@ std::string hex_bits(const Scalar& s) {
 
 int exit_code(Outcome outcome) {
   switch (outcome) {
-    case Outcome::Pass:
-      return kExitOk;
-    case Outcome::Fail:
-      return kExitNo;
-    case Outcome::Unusable:
-      return kExitBad;
-    case Outcome::Weak:
-      return kExitWeak;
+    case Outcome::Pass: return kExitOk;
+    case Outcome::Fail: return kExitNo;
+    case Outcome::Unusable: return kExitBad;
+    case Outcome::Weak: return kExitWeak;
   }
   return kExitBad;
 }
@@ -196,13 +192,10 @@ Verdict no_verdict(Outcome outcome, const std::string& why) {
 Verdict judge_answer(const LazyOpPtr& kernel, std::span<const HostArray> inputs,
                      const foreign::Answer& answer, const Judging& judging) {
   switch (answer.kind) {
-    case foreign::Answer::Kind::Output:
-      return judge_arrays(kernel, inputs, answer.output, judging);
-    case foreign::Answer::Kind::Broken:
-      return no_verdict(Outcome::Fail, answer.why);
+    case foreign::Answer::Kind::Output: return judge_arrays(kernel, inputs, answer.output, judging);
+    case foreign::Answer::Kind::Broken: return no_verdict(Outcome::Fail, answer.why);
     case foreign::Answer::Kind::Unsupported:
-    case foreign::Answer::Kind::Unusable:
-      break;
+    case foreign::Answer::Kind::Unusable: break;
   }
   return no_verdict(Outcome::Unusable, answer.why);
 }

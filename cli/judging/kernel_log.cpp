@@ -14,14 +14,10 @@ HostArray copy_of(const Buffer& buffer) {
 // FAIL before UNUSABLE before WEAK before PASS.
 int badness(Outcome outcome) {
   switch (outcome) {
-    case Outcome::Pass:
-      return 0;
-    case Outcome::Weak:
-      return 1;
-    case Outcome::Unusable:
-      return 2;
-    case Outcome::Fail:
-      return 3;
+    case Outcome::Pass: return 0;
+    case Outcome::Weak: return 1;
+    case Outcome::Unusable: return 2;
+    case Outcome::Fail: return 3;
   }
   return 3;
 }

@@ -142,12 +142,9 @@ bool is_one_question(const HttpRequest& request) {
 
 int status_of(LineAnswer::Kind kind) {
   switch (kind) {
-    case LineAnswer::Kind::Verdict:
-      return 200;
-    case LineAnswer::Kind::NoQuestion:
-      return 400;
-    case LineAnswer::Kind::NoMemory:
-      break;
+    case LineAnswer::Kind::Verdict: return 200;
+    case LineAnswer::Kind::NoQuestion: return 400;
+    case LineAnswer::Kind::NoMemory: break;
   }
   return 507;
 }
@@ -182,15 +179,13 @@ class HttpConversation {
   bool read_request() {
     client_.begin_request();
     for (;;) switch (reader_.look()) {
-        case HttpReader::Found::Bad:
-          return refuse({reader_.status(), reader_.reason()});
+        case HttpReader::Found::Bad: return refuse({reader_.status(), reader_.reason()});
         case HttpReader::Found::Head:
           if (const auto refusal = refusal_of(reader_.request(), options_.token))
             return refuse(*refusal);
           if (reader_.request().waits_for_100) client_.write(kContinue);
           break;
-        case HttpReader::Found::Whole:
-          return true;
+        case HttpReader::Found::Whole: return true;
         case HttpReader::Found::Nothing:
           if (!read_more()) return false;
       }
@@ -199,14 +194,9 @@ class HttpConversation {
   bool read_more() {
     std::string_view bytes;
     switch (client_.read(bytes)) {
-      case PatientSocket::Read::Bytes:
-        reader_.take(bytes);
-        return true;
-      case PatientSocket::Read::End:
-        reader_.finish();
-        return reader_.has_begun();
-      case PatientSocket::Read::Silence:
-        break;
+      case PatientSocket::Read::Bytes: reader_.take(bytes); return true;
+      case PatientSocket::Read::End: reader_.finish(); return reader_.has_begun();
+      case PatientSocket::Read::Silence: break;
     }
     return reader_.has_begun() &&
            refuse({408, "the request arrived too slowly (--client-timeout)"});

@@ -46,14 +46,12 @@ void send_at_once(const Descriptor& client, const std::string& bytes) {
 
 std::string failure_text(HttpProgress::Stage stage, int status, const std::string& why) {
   switch (stage) {
-    case HttpProgress::Stage::Talking:
-      return "";
+    case HttpProgress::Stage::Talking: return "";
     case HttpProgress::Stage::Judging:
       return http_answer({status, "application/json"}, error_line(why));
     case HttpProgress::Stage::InChunks:  // incomplete: no last chunk
       return http_chunk(error_line(why));
-    case HttpProgress::Stage::InText:
-      break;
+    case HttpProgress::Stage::InText: break;
   }
   return error_line(why);
 }

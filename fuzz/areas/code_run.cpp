@@ -61,26 +61,19 @@ class StepByStep {
   void take(std::size_t i) {
     const LinearStep& step = steps_[i];
     switch (step.kind) {
-      case StepKind::Index:
-        value_[i] = computed(step);
-        break;
-      case StepKind::Const:
-        value_[i] = constant_of(step);
-        break;
+      case StepKind::Index: value_[i] = computed(step); break;
+      case StepKind::Const: value_[i] = constant_of(step); break;
       case StepKind::Load:
         if (step.src.size() > 2 && of(step, 2) == 0) break;
         ++result_.reads;
         if (step.src.size() < 3 || of(step, 2)) reach(i, 1, size_of(step));
         break;
       case StepKind::Store:
-      case StepKind::LoadAcc:
-        reach(i, 1, size_of(step));
-        break;
+      case StepKind::LoadAcc: reach(i, 1, size_of(step)); break;
       case StepKind::Assign:
         if (step.src.size() > 2) reach(i, 2, size_of(step));
         break;
-      default:
-        break;
+      default: break;
     }
   }
 
@@ -113,38 +106,23 @@ class StepByStep {
     if (!first || !second) return std::nullopt;
     const std::int64_t a = *first, b = *second;
     switch (op) {
-      case IndexOp::Add:
-        return a + b;
-      case IndexOp::Sub:
-        return a - b;
-      case IndexOp::Mul:
-        return a * b;
+      case IndexOp::Add: return a + b;
+      case IndexOp::Sub: return a - b;
+      case IndexOp::Mul: return a * b;
       case IndexOp::FloorDiv:
-      case IndexOp::Div:
-        return b == 0 ? 0 : floor_div(a, b);
+      case IndexOp::Div: return b == 0 ? 0 : floor_div(a, b);
       case IndexOp::FloorMod:
-      case IndexOp::Mod:
-        return b == 0 ? 0 : floor_mod(a, b);
-      case IndexOp::Lt:
-        return a < b ? 1 : 0;
-      case IndexOp::Le:
-        return a <= b ? 1 : 0;
-      case IndexOp::Eq:
-        return a == b ? 1 : 0;
-      case IndexOp::Ne:
-        return a != b ? 1 : 0;
-      case IndexOp::And:
-        return a != 0 && b != 0 ? 1 : 0;
-      case IndexOp::Or:
-        return a != 0 || b != 0 ? 1 : 0;
-      case IndexOp::Not:
-        return a == 0 ? 1 : 0;
-      case IndexOp::Min:
-        return std::min(a, b);
-      case IndexOp::Max:
-        return std::max(a, b);
-      case IndexOp::Where:
-        break;
+      case IndexOp::Mod: return b == 0 ? 0 : floor_mod(a, b);
+      case IndexOp::Lt: return a < b ? 1 : 0;
+      case IndexOp::Le: return a <= b ? 1 : 0;
+      case IndexOp::Eq: return a == b ? 1 : 0;
+      case IndexOp::Ne: return a != b ? 1 : 0;
+      case IndexOp::And: return a != 0 && b != 0 ? 1 : 0;
+      case IndexOp::Or: return a != 0 || b != 0 ? 1 : 0;
+      case IndexOp::Not: return a == 0 ? 1 : 0;
+      case IndexOp::Min: return std::min(a, b);
+      case IndexOp::Max: return std::max(a, b);
+      case IndexOp::Where: break;
     }
     return std::nullopt;
   }

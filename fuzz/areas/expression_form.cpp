@@ -37,10 +37,8 @@ bool read_once(const ExpressionCase& c, Expr e, Asked asked, std::vector<bool>& 
       return true;
     }
     case ExprOp::Add:
-    case ExprOp::Sub:
-      return all(asked);
-    case ExprOp::Neg:
-      return read_once(c, arg(0), asked, seen);
+    case ExprOp::Sub: return all(asked);
+    case ExprOp::Neg: return read_once(c, arg(0), asked, seen);
     case ExprOp::Mul:
       return asked != Asked::Whole && (x.is_constant(arg(0)) || x.is_constant(arg(1))) &&
              all(Asked::Plain);
@@ -49,10 +47,8 @@ bool read_once(const ExpressionCase& c, Expr e, Asked asked, std::vector<bool>& 
     case ExprOp::Mod:
       return asked == Asked::Attained && divisor(-1) && read_once(c, arg(0), Asked::Whole, seen);
     case ExprOp::Min:
-    case ExprOp::Max:
-      return asked != Asked::Whole && all(asked);
-    default:
-      return false;
+    case ExprOp::Max: return asked != Asked::Whole && all(asked);
+    default: return false;
   }
 }
 

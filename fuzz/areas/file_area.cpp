@@ -62,10 +62,8 @@ bool fits(const FileCase& c) {
   const bool numpy = c.format < 2, last_has_bytes = !c.arrays.back().array.bytes.empty();
   switch (c.damage) {
     case Damage::None:
-    case Damage::Short:
-      return true;
-    case Damage::Long:
-      return c.format != 1;
+    case Damage::Short: return true;
+    case Damage::Long: return c.format != 1;
     case Damage::Fortran:  // order matters only with two axes or more
       return numpy && any([](const NamedArray& a) {
                return std::ranges::count_if(a.array.shape, [](auto n) { return n > 1; }) > 1;
@@ -74,12 +72,9 @@ bool fits(const FileCase& c) {
       return numpy && any([](const NamedArray& a) {
                return itemsize(a.array.dtype) > 1 && a.array.dtype != DType::BFloat16;
              });
-    case Damage::Version:
-      return numpy;
-    case Damage::Checksum:
-      return c.format == 1;
-    case Damage::Hole:
-      return c.format == 2 && last_has_bytes;
+    case Damage::Version: return numpy;
+    case Damage::Checksum: return c.format == 1;
+    case Damage::Hole: return c.format == 2 && last_has_bytes;
     case Damage::Overlap:
       return c.format == 2 && last_has_bytes && c.arrays.size() > 1 &&
              !c.arrays[c.arrays.size() - 2].array.bytes.empty();

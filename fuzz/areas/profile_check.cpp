@@ -225,25 +225,16 @@ class Questions {
     double rest = whole - rounded;
     LazyOpPtr value;
     switch (chooser_.below(6)) {
-      case 0:
-        value = added(product, false);
-        break;
-      case 1:
-        value = added(product, true);
-        break;
-      case 2:
-        value = LazyOp::binary(Op::Sub, product, input({float_of(f32, rounded)}));
-        break;
+      case 0: value = added(product, false); break;
+      case 1: value = added(product, true); break;
+      case 2: value = LazyOp::binary(Op::Sub, product, input({float_of(f32, rounded)})); break;
       case 3:
         rest = -rest;
         value = LazyOp::binary(Op::Add, LazyOp::unary(Op::Neg, product),
                                input({float_of(f32, rounded)}));
         break;
-      case 4:
-        value = added(LazyOp::ternary(Op::Where, flag(1), product, x), false);
-        break;
-      default:
-        value = added(LazyOp::ternary(Op::Where, flag(0), x, product), false);
+      case 4: value = added(LazyOp::ternary(Op::Where, flag(1), product, x), false); break;
+      default: value = added(LazyOp::ternary(Op::Where, flag(0), x, product), false);
     }
     if (rest == 0) return;
     Profile separate = exact_profile(), contracts = separate;

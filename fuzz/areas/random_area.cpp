@@ -98,14 +98,10 @@ std::uint32_t word(std::uint64_t seed, std::uint64_t at) {
 std::uint64_t draw_place(Chooser& chooser) {
   const std::uint64_t edge = std::uint64_t{1} << chooser.pick<int>({0, 3, 4, 8, 31, 32, 33, 40});
   switch (chooser.below(4)) {
-    case 0:
-      return chooser.below(40);
-    case 1:
-      return edge + chooser.below(8);
-    case 2:
-      return edge < 40 ? edge : edge - 1 - chooser.below(40);
-    default:
-      return chooser.below(std::uint64_t{1} << 60);
+    case 0: return chooser.below(40);
+    case 1: return edge + chooser.below(8);
+    case 2: return edge < 40 ? edge : edge - 1 - chooser.below(40);
+    default: return chooser.below(std::uint64_t{1} << 60);
   }
 }
 

@@ -71,18 +71,12 @@ auto apply_movement(T& x, const MovementOp& op, const Strided& strided)
     -> decltype(x.reshape(op.shape)) {
   using Kind = MovementOp::Kind;
   switch (op.kind) {
-    case Kind::Reshape:
-      return x.reshape(op.shape);
-    case Kind::Permute:
-      return x.permute(op.order);
-    case Kind::Expand:
-      return x.expand(op.shape);
-    case Kind::Pad:
-      return x.pad(op.ends);
-    case Kind::Shrink:
-      return x.shrink(op.ends);
-    default:
-      return std::invoke(strided, x, op.steps);
+    case Kind::Reshape: return x.reshape(op.shape);
+    case Kind::Permute: return x.permute(op.order);
+    case Kind::Expand: return x.expand(op.shape);
+    case Kind::Pad: return x.pad(op.ends);
+    case Kind::Shrink: return x.shrink(op.ends);
+    default: return std::invoke(strided, x, op.steps);
   }
 }
 

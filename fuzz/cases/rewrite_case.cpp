@@ -24,16 +24,13 @@ void add_names(std::vector<std::string>& names, const Case::Result& r) {
 UOp made(const Case::Result& r, const UOp& root, const auto& node_of) {
   using Kind = Case::Result::Kind;
   switch (r.kind) {
-    case Kind::Null:
-      return {};
-    case Kind::Name:
-      return node_of(r.name);
+    case Kind::Null: return {};
+    case Kind::Name: return node_of(r.name);
     case Kind::Source: {
       const UOp of = node_of(r.name);
       return of && !of.src().empty() ? UOp(of.src(0)) : UOp();
     }
-    case Kind::Make:
-      break;
+    case Kind::Make: break;
   }
   std::vector<UOp> src;
   for (const Case::Result& s : r.of) {

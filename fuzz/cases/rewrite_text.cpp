@@ -26,12 +26,9 @@ std::string list_of(const auto& items, std::string_view between, const auto& tex
 std::string type_text(UOpType type) {
   const std::string of(info(type.base).short_name);
   switch (type.form) {
-    case UOpType::Form::None:
-      return "none";
-    case UOpType::Form::Elements:
-      return of;
-    case UOpType::Form::Pointer:
-      return of + "*";
+    case UOpType::Form::None: return "none";
+    case UOpType::Form::Elements: return of;
+    case UOpType::Form::Pointer: return of + "*";
     case UOpType::Form::Image:
       return fmt::format("{}.{}x{}", info(type.storage).short_name, type.height, type.width);
   }
@@ -84,14 +81,10 @@ std::string written(const Case::Pattern& p) {
     text += ":" + list_of(p.types, "+", [](DType d) { return std::string(info(d).short_name); });
   if (p.arg) text += arg_text(*p.arg);
   switch (p.sources) {
-    case Case::Pattern::Sources::Any:
-      return text;
-    case Case::Pattern::Sources::Ordered:
-      return text + sources("(", ")");
-    case Case::Pattern::Sources::Shuffled:
-      return text + sources("{", "}");
-    case Case::Pattern::Sources::Each:
-      return text + sources("[", "]");
+    case Case::Pattern::Sources::Any: return text;
+    case Case::Pattern::Sources::Ordered: return text + sources("(", ")");
+    case Case::Pattern::Sources::Shuffled: return text + sources("{", "}");
+    case Case::Pattern::Sources::Each: return text + sources("[", "]");
   }
   return text;
 }

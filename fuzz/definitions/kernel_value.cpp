@@ -314,27 +314,15 @@ class Definition {
     const Wide x = a.integer, y = b.integer;
     const bool flag = is_bool(type);
     switch (op) {
-      case Op::Neg:
-        e.integer = flag ? 1 - x : wrapped(-x, type);
-        break;
-      case Op::Add:
-        e.integer = flag ? (x | y) : wrapped(x + y, type);
-        break;
-      case Op::Sub:
-        e.integer = flag ? (x ^ y) : wrapped(x - y, type);
-        break;
-      case Op::Mul:
-        e.integer = product(x, y, type);
-        break;
+      case Op::Neg: e.integer = flag ? 1 - x : wrapped(-x, type); break;
+      case Op::Add: e.integer = flag ? (x | y) : wrapped(x + y, type); break;
+      case Op::Sub: e.integer = flag ? (x ^ y) : wrapped(x - y, type); break;
+      case Op::Mul: e.integer = product(x, y, type); break;
       case Op::MulAcc:
         e.integer = flag ? ((x & y) | c.integer) : wrapped(product(x, y, type) + c.integer, type);
         break;
-      case Op::Max:
-        e.integer = std::max(x, y);
-        break;
-      case Op::Xor:
-        e.integer = wrapped(x ^ y, type);
-        break;
+      case Op::Max: e.integer = std::max(x, y); break;
+      case Op::Xor: e.integer = wrapped(x ^ y, type); break;
       case Op::Div:
       case Op::Mod:
         e.open = y == 0 || (y == -1 && x == least(type));
@@ -445,14 +433,9 @@ class Definition {
         exact([&](mpfr_ptr r) { mpfr_fmod(r, r, Number(y, 64).get(), MPFR_RNDN); });
         unless_off();
         break;
-      case Op::Max:
-        return larger(type, a, b);
-      case Op::Exp2:
-        function(&mpfr_exp2);
-        break;
-      case Op::Sin:
-        function(&mpfr_sin);
-        break;
+      case Op::Max: return larger(type, a, b);
+      case Op::Exp2: function(&mpfr_exp2); break;
+      case Op::Sin: function(&mpfr_sin); break;
       case Op::Log2:
         function(&mpfr_log2);
         if (x == 0) e.number = rounded(-kInfinity, type);

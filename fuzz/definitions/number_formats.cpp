@@ -31,16 +31,11 @@ void apply(NamedFunction function, Number& x, Number& y) {
     mpfr_set_zero(r, mpfr_signbit(v) != 0 ? -1 : 1);
   };
   switch (function) {
-    case NamedFunction::Exp:
-      return one(&mpfr_exp);
-    case NamedFunction::Expm1:
-      return one(&mpfr_expm1);
-    case NamedFunction::Log:
-      return one(&mpfr_log);
-    case NamedFunction::Log10:
-      return one(&mpfr_log10);
-    case NamedFunction::Log1p:
-      return one(&mpfr_log1p);
+    case NamedFunction::Exp: return one(&mpfr_exp);
+    case NamedFunction::Expm1: return one(&mpfr_expm1);
+    case NamedFunction::Log: return one(&mpfr_log);
+    case NamedFunction::Log10: return one(&mpfr_log10);
+    case NamedFunction::Log1p: return one(&mpfr_log1p);
     case NamedFunction::Rsqrt:  // of -0: -infinity, other than MPFR's
       mpfr_sqrt(w, v, kNearest);
       mpfr_ui_div(r, 1, w, kNearest);
@@ -49,15 +44,10 @@ void apply(NamedFunction function, Number& x, Number& y) {
       mpfr_set(w, v, kNearest);
       mpfr_set_ui(v, 1, kNearest);
       return times_sigmoid();
-    case NamedFunction::Silu:
-      mpfr_set(w, v, kNearest);
-      return times_sigmoid();
-    case NamedFunction::Tanh:
-      return one(&mpfr_tanh);
-    case NamedFunction::Erf:
-      return one(&mpfr_erf);
-    case NamedFunction::Erfc:
-      return one(&mpfr_erfc);
+    case NamedFunction::Silu: mpfr_set(w, v, kNearest); return times_sigmoid();
+    case NamedFunction::Tanh: return one(&mpfr_tanh);
+    case NamedFunction::Erf: return one(&mpfr_erf);
+    case NamedFunction::Erfc: return one(&mpfr_erfc);
     case NamedFunction::Gelu:  // x/2 erfc(-x / sqrt 2)
       mpfr_sqrt_ui(w, 2, kNearest);
       mpfr_div(w, v, w, kNearest);
@@ -86,56 +76,31 @@ void apply(NamedFunction function, Number& x, Number& y) {
       mpfr_max(r, v, Number(0).get(), kNearest);
       mpfr_add(r, r, w, kNearest);
       return;
-    case NamedFunction::Cos:
-      return one(&mpfr_cos);
-    case NamedFunction::Tan:
-      return one(&mpfr_tan);
-    case NamedFunction::Asin:
-      return one(&mpfr_asin);
-    case NamedFunction::Acos:
-      return one(&mpfr_acos);
-    case NamedFunction::Atan:
-      return one(&mpfr_atan);
-    case NamedFunction::Sinh:
-      return one(&mpfr_sinh);
-    case NamedFunction::Cosh:
-      return one(&mpfr_cosh);
-    case NamedFunction::Asinh:
-      return one(&mpfr_asinh);
-    case NamedFunction::Acosh:
-      return one(&mpfr_acosh);
-    case NamedFunction::Atanh:
-      return one(&mpfr_atanh);
-    case NamedFunction::Cbrt:
-      return one(&mpfr_cbrt);
+    case NamedFunction::Cos: return one(&mpfr_cos);
+    case NamedFunction::Tan: return one(&mpfr_tan);
+    case NamedFunction::Asin: return one(&mpfr_asin);
+    case NamedFunction::Acos: return one(&mpfr_acos);
+    case NamedFunction::Atan: return one(&mpfr_atan);
+    case NamedFunction::Sinh: return one(&mpfr_sinh);
+    case NamedFunction::Cosh: return one(&mpfr_cosh);
+    case NamedFunction::Asinh: return one(&mpfr_asinh);
+    case NamedFunction::Acosh: return one(&mpfr_acosh);
+    case NamedFunction::Atanh: return one(&mpfr_atanh);
+    case NamedFunction::Cbrt: return one(&mpfr_cbrt);
     case NamedFunction::Lgamma: {
       int sign = 0;
       mpfr_lgamma(r, &sign, v, kNearest);
       return;
     }
-    case NamedFunction::Digamma:
-      return one(&mpfr_digamma);
-    case NamedFunction::Erfinv:
-      mpfr_set_nan(r);
-      return;
-    case NamedFunction::Floor:
-      mpfr_floor(r, v);
-      return;
-    case NamedFunction::Ceil:
-      mpfr_ceil(r, v);
-      return;
-    case NamedFunction::Round:
-      mpfr_rint(r, v, kNearest);
-      return;
-    case NamedFunction::Trunc:
-      mpfr_trunc(r, v);
-      return;
-    case NamedFunction::Atan2:
-      return two(&mpfr_atan2);
-    case NamedFunction::Pow:
-      return two(&mpfr_pow);
-    case NamedFunction::Hypot:
-      return two(&mpfr_hypot);
+    case NamedFunction::Digamma: return one(&mpfr_digamma);
+    case NamedFunction::Erfinv: mpfr_set_nan(r); return;
+    case NamedFunction::Floor: mpfr_floor(r, v); return;
+    case NamedFunction::Ceil: mpfr_ceil(r, v); return;
+    case NamedFunction::Round: mpfr_rint(r, v, kNearest); return;
+    case NamedFunction::Trunc: mpfr_trunc(r, v); return;
+    case NamedFunction::Atan2: return two(&mpfr_atan2);
+    case NamedFunction::Pow: return two(&mpfr_pow);
+    case NamedFunction::Hypot: return two(&mpfr_hypot);
   }
 }
 

@@ -51,14 +51,10 @@ std::string refusal_of(const Pattern& p) {
 // True if a top-level pattern names its ops.
 bool says_ops(const Pattern& p) {
   switch (p.kind) {
-    case Pattern::Kind::Plain:
-      return !p.ops.empty();
-    case Pattern::Kind::Number:
-      return true;
-    case Pattern::Kind::Casted:
-      return says_ops(p.of[0]);
-    case Pattern::Kind::OneOf:
-      return !p.of.empty() && std::ranges::all_of(p.of, says_ops);
+    case Pattern::Kind::Plain: return !p.ops.empty();
+    case Pattern::Kind::Number: return true;
+    case Pattern::Kind::Casted: return says_ops(p.of[0]);
+    case Pattern::Kind::OneOf: return !p.of.empty() && std::ranges::all_of(p.of, says_ops);
   }
   return false;
 }

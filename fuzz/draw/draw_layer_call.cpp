@@ -67,15 +67,9 @@ void draw_index(Drawing& d) {
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (d.chance(1, 6)) parts.emplace_back("new");
     switch (d.chooser.below(6)) {
-      case 0:
-        parts.emplace_back(":");
-        break;
-      case 1:
-        parts.push_back(fmt::format("{}", d.between(-shape[i], shape[i] - 1)));
-        break;
-      case 2:
-        parts.push_back(any_slice(d, shape[i]));
-        break;
+      case 0: parts.emplace_back(":"); break;
+      case 1: parts.push_back(fmt::format("{}", d.between(-shape[i], shape[i] - 1))); break;
+      case 2: parts.push_back(any_slice(d, shape[i])); break;
       case 3:
         d.mask({shape[i]});
         parts.emplace_back("tensor");
@@ -84,9 +78,7 @@ void draw_index(Drawing& d) {
           d.call.inputs.back().values[k] = k == 0 ? "1" : "0";
         d.call.inputs.back().via = "";
         break;
-      default:
-        d.positions(d.part_of(together), shape[i]);
-        parts.emplace_back("tensor");
+      default: d.positions(d.part_of(together), shape[i]); parts.emplace_back("tensor");
     }
     if (d.chance(1, 8)) {
       parts.emplace_back("...");

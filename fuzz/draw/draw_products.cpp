@@ -190,16 +190,11 @@ class TilesDraw final : public LoopsDraw {
   LazyOpPtr lanes() {
     const std::int64_t backwards = chance(1, 3) ? -1 : 1;  // along the terms
     switch (chooser_.below(8)) {
-      case 4:
-        return leaf({0, -terms_, backwards});
-      case 5:
-        return leaf({0, 1, backwards * lanes_});
-      case 6:
-        return leaf({0, one_of<std::int64_t>({1, 2, 16, 3}), backwards});
-      case 7:
-        return leaf({0, 2 * terms_, 2 * backwards});
-      default:
-        return leaf({0, terms_ + chooser_.between(0, 1), backwards});
+      case 4: return leaf({0, -terms_, backwards});
+      case 5: return leaf({0, 1, backwards * lanes_});
+      case 6: return leaf({0, one_of<std::int64_t>({1, 2, 16, 3}), backwards});
+      case 7: return leaf({0, 2 * terms_, 2 * backwards});
+      default: return leaf({0, terms_ + chooser_.between(0, 1), backwards});
     }
   }
 

@@ -198,8 +198,7 @@ class RewriteDrawing {
   void sources(Pattern& p, const UOp& u, int depth) {
     const std::vector<UOp>& src = u.src();
     switch (choose_.between(0, 5)) {
-      case 0:
-        return;
+      case 0: return;
       case 5:
         p.sources = Pattern::Sources::Each;
         if (src.empty())
@@ -209,11 +208,8 @@ class RewriteDrawing {
                                                                 : part(src[0], depth + 1));
         return;
       case 4:
-      case 3:
-        p.sources = Pattern::Sources::Shuffled;
-        break;
-      default:
-        p.sources = Pattern::Sources::Ordered;
+      case 3: p.sources = Pattern::Sources::Shuffled; break;
+      default: p.sources = Pattern::Sources::Ordered;
     }
     std::size_t wanted = std::min<std::size_t>(src.size(), 4);
     if (wanted > 0 && choose_.chance(1, 6)) --wanted;
@@ -234,12 +230,10 @@ class RewriteDrawing {
 
   Pattern part(const UOp& u, int depth) {
     switch (choose_.between(0, 9)) {
-      default:
-        return variable(u);
+      default: return variable(u);
       case 4:
       case 5:
-      case 6:
-        return of_op(u, depth);
+      case 6: return of_op(u, depth);
       case 7: {
         const auto* value = std::get_if<Scalar>(&u.arg());
         if (u.op() != GraphOp::Const || value == nullptr || value->is_nan()) return of_op(u, depth);

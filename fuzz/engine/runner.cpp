@@ -290,8 +290,7 @@ class Crew {
       case At::Between:
         restart(m, r.batch, 0, {}, true);  // repeats unreported work
         return;
-      case At::Checking:
-        break;
+      case At::Checking: break;
     }
     AreaFinding f;
     const CaseRecord& at = m.shared->record();

@@ -163,15 +163,9 @@ class ChainDraw {
     for (std::int64_t rank = chooser_.between(0, 4); rank > 0; --rank) {
       std::int64_t stride = 0, extent = chooser_.between(1, 4);
       switch (style) {
-        case 0:
-          stride = chooser_.between(-2, 2);
-          break;
-        case 1:
-          stride = chooser_.between(-8, 8);
-          break;
-        case 2:
-          stride = alike * chooser_.between(-1, 1);
-          break;
+        case 0: stride = chooser_.between(-2, 2); break;
+        case 1: stride = chooser_.between(-8, 8); break;
+        case 2: stride = alike * chooser_.between(-1, 1); break;
         case 3:  // contiguous rows: the last axis first
           stride = (s.high - s.low + 1) * (chooser_.chance(1, 4) ? -1 : 1);
           break;

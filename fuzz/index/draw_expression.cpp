@@ -82,16 +82,13 @@ class ExpressionDraw {
     const std::int64_t c = constants_[chooser_.below(3)];
     switch (chooser_.below(8)) {
       case 0:
-      case 1:
-        return range(0, c - 1);
-      case 2:
-        return range(0, c);
+      case 1: return range(0, c - 1);
+      case 2: return range(0, c);
       case 3: {
         const auto high = static_cast<std::int64_t>(chooser_.below(12));
         return range(-static_cast<std::int64_t>(chooser_.below(9)), high);
       }
-      case 4:
-        return range(1, 1 + static_cast<std::int64_t>(chooser_.below(12)));
+      case 4: return range(1, 1 + static_cast<std::int64_t>(chooser_.below(12)));
       case 5: {
         const std::int64_t low = chooser_.between(-4, 9);
         return range(low, low + chooser_.between(0, 2));
@@ -100,8 +97,7 @@ class ExpressionDraw {
         if (!chooser_.chance(1, 2)) put_number(out, static_cast<std::int64_t>(chooser_.below(3)));
         out += ".. ";
         return;
-      default:
-        return huge_ ? huge_range(range) : range(-c, c * 3);
+      default: return huge_ ? huge_range(range) : range(-c, c * 3);
     }
   }
 
@@ -110,12 +106,9 @@ class ExpressionDraw {
     using Limits = std::numeric_limits<std::int64_t>;
     constexpr std::int64_t kFar = std::int64_t{1} << 62;
     switch (chooser_.below(3)) {
-      case 0:
-        return range(Limits::min(), Limits::max());
-      case 1:
-        return range(chooser_.between(-9, 9), kFar - chooser_.between(0, 9));
-      default:
-        return range(-kFar + chooser_.between(0, 9), chooser_.between(-9, 9));
+      case 0: return range(Limits::min(), Limits::max());
+      case 1: return range(chooser_.between(-9, 9), kFar - chooser_.between(0, 9));
+      default: return range(-kFar + chooser_.between(0, 9), chooser_.between(-9, 9));
     }
   }
 
@@ -211,15 +204,9 @@ class ExpressionDraw {
   // Mostly a positive constant of the case; sometimes negative, huge, a variable or an expression.
   void divisor(std::string& out, int depth) {
     switch (chooser_.below(8)) {
-      default:
-        put_number(out, usual());
-        return;
-      case 5:
-        put_number(out, -usual());
-        return;
-      case 6:
-        chooser_.chance(1, 2) ? variable(out) : constant_not_zero(out);
-        return;
+      default: put_number(out, usual()); return;
+      case 5: put_number(out, -usual()); return;
+      case 6: chooser_.chance(1, 2) ? variable(out) : constant_not_zero(out); return;
       case 7:
         if (depth <= 1) {
           variable(out);
@@ -272,9 +259,7 @@ class ExpressionDraw {
     Kind kind = kKindOf[chooser_.below(std::size(kKindOf))];
     if (!has(kind)) kind = Sum;
     switch (kind) {
-      case Linear:
-        linear(out);
-        return;
+      case Linear: linear(out); return;
       case Div:
       case Mod:
         out += "(";
@@ -345,9 +330,7 @@ class ExpressionDraw {
         chooser_.chance(1, 2) ? constant(out) : grow(out, depth - 1);
         out += ")";
         return;
-      case Logic:
-        condition(out, depth);
-        return;
+      case Logic: condition(out, depth); return;
       case Product:
         out += "(";
         variable(out);
@@ -355,14 +338,9 @@ class ExpressionDraw {
         grow(out, depth - 1);
         out += ")";
         return;
-      case Law:
-        law(out, depth);
-        return;
-      case Truncating:
-        return truncating(out, depth);
-      default:
-        both(out, depth, chooser_.chance(1, 4) ? " - " : " + ");
-        return;
+      case Law: law(out, depth); return;
+      case Truncating: return truncating(out, depth);
+      default: both(out, depth, chooser_.chance(1, 4) ? " - " : " + "); return;
     }
   }
 
@@ -376,9 +354,7 @@ class ExpressionDraw {
     operands += by + ")";
     const std::string one = chooser_.chance(1, 2) ? "tdiv(" : "tmod(";
     switch (chooser_.below(8)) {
-      case 0:
-        out += fmt::format("(tdiv({0}*{1} + tmod({0})", operands, by);
-        return;
+      case 0: out += fmt::format("(tdiv({0}*{1} + tmod({0})", operands, by); return;
       case 1:
         out += fmt::format("where({0}{1} < 0, {0}{1} + {2}, {0}{1})", one, operands, by);
         return;
@@ -387,8 +363,7 @@ class ExpressionDraw {
         variable(out);
         out += ")";
         return;
-      default:
-        out += one + operands;
+      default: out += one + operands;
     }
   }
 

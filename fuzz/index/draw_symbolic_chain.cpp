@@ -124,18 +124,15 @@ class SymbolicChainDraw {
     if (kind < 2) return chooser_.between(chooser_.chance(1, 6) ? 0 : 1, most);
     const sint v = any_variable();
     switch (kind) {
-      case 2:
-        return v + chooser_.between(0, 2);
-      case 3:
-        return v * 2;
+      case 2: return v + chooser_.between(0, 2);
+      case 3: return v * 2;
       case 4: {
         const sint& w = any_variable();
         return certainly_le(w, v) ? v - w : v + w;
       }
       case 5:  // the variable's distance from its largest value
         return certainly_le(1, v) ? v - 1 : sint(*v.max()) - v;
-      default:
-        return v;
+      default: return v;
     }
   }
 

@@ -83,22 +83,14 @@ class Forge {
   Expr zero() {
     const Expr x = chooser_.pick(leaves_);
     switch (chooser_.below(12)) {
-      case 0:
-        return apply(ExprOp::Sub, e_.constant(1), e_.constant(1));
-      case 1:
-        return apply(ExprOp::Mul, e_.constant(0), x);
-      case 2:
-        return apply(ExprOp::Sub, x, e_.constant(Int(chooser_.between(-1, 4))));
-      case 3:
-        return apply(ExprOp::Mod, x, e_.constant(Int(chooser_.between(2, 4))));
-      case 4:
-        return apply(ExprOp::Lt, x, e_.constant(Int(chooser_.between(0, 4))));
-      case 5:
-        return apply(ExprOp::Sub, e_.apply(ExprOp::Max, {x, chooser_.pick(leaves_)}), x);
-      case 6:
-        return x;
-      default:
-        return apply(ExprOp::Sub, x, x);
+      case 0: return apply(ExprOp::Sub, e_.constant(1), e_.constant(1));
+      case 1: return apply(ExprOp::Mul, e_.constant(0), x);
+      case 2: return apply(ExprOp::Sub, x, e_.constant(Int(chooser_.between(-1, 4))));
+      case 3: return apply(ExprOp::Mod, x, e_.constant(Int(chooser_.between(2, 4))));
+      case 4: return apply(ExprOp::Lt, x, e_.constant(Int(chooser_.between(0, 4))));
+      case 5: return apply(ExprOp::Sub, e_.apply(ExprOp::Max, {x, chooser_.pick(leaves_)}), x);
+      case 6: return x;
+      default: return apply(ExprOp::Sub, x, x);
     }
   }
 
@@ -111,21 +103,15 @@ class Forge {
   Expr value(int depth) {
     if (depth == 0 || chooser_.chance(1, 3)) return chooser_.pick(leaves_);
     switch (chooser_.below(7)) {
-      case 0:
-        return zero();
-      case 1:
-        return apply(ExprOp::Div, value(depth - 1), zero());
-      case 2:
-        return apply(ExprOp::Mod, value(depth - 1), zero());
+      case 0: return zero();
+      case 1: return apply(ExprOp::Div, value(depth - 1), zero());
+      case 2: return apply(ExprOp::Mod, value(depth - 1), zero());
       case 3:
         return apply(chooser_.chance(1, 2) ? ExprOp::TruncDiv : ExprOp::TruncMod, value(depth - 1),
                      zero());
-      case 4:
-        return e_.apply(ExprOp::Where, {condition(), value(depth - 1), value(depth - 1)});
-      case 5:
-        return apply(ExprOp::Mul, value(depth - 1), value(depth - 1));
-      default:
-        return apply(ExprOp::Add, value(depth - 1), value(depth - 1));
+      case 4: return e_.apply(ExprOp::Where, {condition(), value(depth - 1), value(depth - 1)});
+      case 5: return apply(ExprOp::Mul, value(depth - 1), value(depth - 1));
+      default: return apply(ExprOp::Add, value(depth - 1), value(depth - 1));
     }
   }
 
@@ -137,14 +123,10 @@ class Forge {
       return std::pair(place == 0 ? apply(op, part, other) : apply(op, other, part), place);
     };
     switch (chooser_.below(5)) {
-      case 0:
-        return two(ExprOp::And);
-      case 1:
-        return two(ExprOp::Or);
-      case 2:
-        return two(ExprOp::Add);
-      case 3:
-        return {e_.apply(ExprOp::Where, {part, other, value(1)}), 0U};
+      case 0: return two(ExprOp::And);
+      case 1: return two(ExprOp::Or);
+      case 2: return two(ExprOp::Add);
+      case 3: return {e_.apply(ExprOp::Where, {part, other, value(1)}), 0U};
       default:
         return place == 0 ? std::pair(e_.apply(ExprOp::Where, {other, part, value(1)}), 1U)
                           : std::pair(e_.apply(ExprOp::Where, {other, value(1), part}), 2U);
@@ -198,11 +180,8 @@ class Forge {
     if (step.backwards) std::swap(from, to);
     const Expr hole = step.context, factor = e_.constant(Int(chooser_.between(-1, 2)));
     switch (chooser_.below(4)) {
-      case 0:
-        break;
-      case 1:
-        step.context = e_.apply(ExprOp::Where, {condition(), hole, part});
-        break;
+      case 0: break;
+      case 1: step.context = e_.apply(ExprOp::Where, {condition(), hole, part}); break;
       default:  // makes it equal the previous part, whatever the rule
         step.context =
             apply(ExprOp::Add, part, apply(ExprOp::Mul, factor, apply(ExprOp::Sub, hole, from)));

@@ -51,11 +51,8 @@ Shape mend(const Shape& shape, MovementOp& op) {
     if (other != rank) throw ShapeError("another rank");
   };
   switch (op.kind) {
-    case Kind::Reshape:
-      mend_reshape(shape, op.shape);
-      return op.shape;
-    case Kind::AsStrided:
-      return op.shape;
+    case Kind::Reshape: mend_reshape(shape, op.shape); return op.shape;
+    case Kind::AsStrided: return op.shape;
     case Kind::Permute:
       same_rank(op.order.size());
       for (std::size_t i = 0; i < rank; ++i)

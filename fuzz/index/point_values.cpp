@@ -37,38 +37,25 @@ void put_quotient(ExprOp op, std::span<std::int64_t> a, std::span<const std::int
       return put([&](Word q, Word rest, Word y) { return past_floor(rest, y) ? q - 1 : q; });
     case ExprOp::Mod:
       return put([&](Word, Word rest, Word y) { return past_floor(rest, y) ? rest + y : rest; });
-    case ExprOp::TruncDiv:
-      return put([](Word q, Word, Word) { return q; });
-    default:
-      return put([](Word, Word rest, Word) { return rest; });
+    case ExprOp::TruncDiv: return put([](Word q, Word, Word) { return q; });
+    default: return put([](Word, Word rest, Word) { return rest; });
   }
 }
 
 void put_result(ExprOp op, std::span<std::int64_t> a, std::span<const std::int64_t> b) {
   using Number = std::int64_t;
   switch (op) {
-    case ExprOp::Lt:
-      return each(a, b, [](Number x, Number y) { return Number{x < y}; });
-    case ExprOp::Gt:
-      return each(a, b, [](Number x, Number y) { return Number{x > y}; });
-    case ExprOp::Le:
-      return each(a, b, [](Number x, Number y) { return Number{x <= y}; });
-    case ExprOp::Ge:
-      return each(a, b, [](Number x, Number y) { return Number{x >= y}; });
-    case ExprOp::Eq:
-      return each(a, b, [](Number x, Number y) { return Number{x == y}; });
-    case ExprOp::Ne:
-      return each(a, b, [](Number x, Number y) { return Number{x != y}; });
-    case ExprOp::Add:
-      return each(a, b, [](Number x, Number y) { return x + y; });
-    case ExprOp::Sub:
-      return each(a, b, [](Number x, Number y) { return x - y; });
-    case ExprOp::Mul:
-      return each(a, b, [](Number x, Number y) { return x * y; });
-    case ExprOp::Min:
-      return each(a, b, [](Number x, Number y) { return x < y ? x : y; });
-    default:
-      return each(a, b, [](Number x, Number y) { return x < y ? y : x; });
+    case ExprOp::Lt: return each(a, b, [](Number x, Number y) { return Number{x < y}; });
+    case ExprOp::Gt: return each(a, b, [](Number x, Number y) { return Number{x > y}; });
+    case ExprOp::Le: return each(a, b, [](Number x, Number y) { return Number{x <= y}; });
+    case ExprOp::Ge: return each(a, b, [](Number x, Number y) { return Number{x >= y}; });
+    case ExprOp::Eq: return each(a, b, [](Number x, Number y) { return Number{x == y}; });
+    case ExprOp::Ne: return each(a, b, [](Number x, Number y) { return Number{x != y}; });
+    case ExprOp::Add: return each(a, b, [](Number x, Number y) { return x + y; });
+    case ExprOp::Sub: return each(a, b, [](Number x, Number y) { return x - y; });
+    case ExprOp::Mul: return each(a, b, [](Number x, Number y) { return x * y; });
+    case ExprOp::Min: return each(a, b, [](Number x, Number y) { return x < y ? x : y; });
+    default: return each(a, b, [](Number x, Number y) { return x < y ? y : x; });
   }
 }
 
@@ -236,15 +223,12 @@ class PointValues::Builder final : public symbolic::ExpressionBuilder {
       std::int64_t most = 0;
       switch (op) {
         case ExprOp::Add:
-        case ExprOp::Sub:
-          return a.most_ + b.most_;
+        case ExprOp::Sub: return a.most_ + b.most_;
         case ExprOp::Mul:
           return __builtin_mul_overflow(a.most_, b.most_, &most) ? Column::kMost : most;
         case ExprOp::Min:
-        case ExprOp::Max:
-          return std::max(a.most_, b.most_);
-        default:
-          return std::int64_t{1};
+        case ExprOp::Max: return std::max(a.most_, b.most_);
+        default: return std::int64_t{1};
       }
     };
     if (reach() >= Column::kMost) {

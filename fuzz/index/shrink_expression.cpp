@@ -91,8 +91,7 @@ class SmallerExpression {
   void flatten(Expr e, const Int& factor, std::vector<Term>& terms) {
     const std::vector<Expr> args(exprs_.args(e).begin(), exprs_.args(e).end());
     switch (exprs_.op(e)) {
-      case ExprOp::Neg:
-        return flatten(args[0], -factor, terms);
+      case ExprOp::Neg: return flatten(args[0], -factor, terms);
       case ExprOp::Add:
       case ExprOp::Sub:
         flatten(args[0], factor, terms);
@@ -100,8 +99,7 @@ class SmallerExpression {
       case ExprOp::Mul:
         if (!exprs_.is_constant(args[1])) break;
         return flatten(args[0], factor * exprs_.value(args[1]), terms);
-      default:
-        break;
+      default: break;
     }
     if (exprs_.is_constant(e))
       terms.push_back({factor * exprs_.value(e), exprs_.constant(1)});

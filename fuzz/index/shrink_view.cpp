@@ -150,8 +150,7 @@ class SmallerView {
       const auto at = static_cast<std::ptrdiff_t>(axis);
       switch (op.kind) {
         case Kind::Reshape:
-        case Kind::AsStrided:
-          return true;
+        case Kind::AsStrided: return true;
         case Kind::Expand:
           if (axis >= op.shape.size()) return false;
           op.shape.erase(op.shape.begin() + at);
@@ -219,8 +218,7 @@ class SmallerView {
         for (std::size_t k = 0; k < op.steps.size(); ++k)
           if (__builtin_mul_overflow(op.steps[k], next.steps[k], &op.steps[k])) return false;
         return true;
-      default:
-        return false;
+      default: return false;
     }
   }
 

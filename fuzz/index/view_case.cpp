@@ -29,17 +29,14 @@ std::string joined(const std::vector<sint>& list) { return joined(list, word); }
 std::string argument(const MovementOp& op) {
   const auto number = [](auto n) { return std::string(fmt::format_int(n).c_str()); };
   switch (op.kind) {
-    case Kind::Permute:
-      return joined(op.order, number);
-    case Kind::Stride:
-      return joined(op.steps, number);
+    case Kind::Permute: return joined(op.order, number);
+    case Kind::Stride: return joined(op.steps, number);
     case Kind::Pad:
     case Kind::Shrink:
       return joined(op.ends, [](const auto& e) { return word(e.first) + ":" + word(e.second); });
     case Kind::AsStrided:
       return joined(op.shape) + ":" + joined(op.strides) + ":" + word(op.offset);
-    default:
-      return joined(op.shape);
+    default: return joined(op.shape);
   }
 }
 

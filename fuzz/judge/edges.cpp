@@ -258,8 +258,7 @@ Integers integer_operands(Op op, DType d) {
       return {{-1, 1},     {1, -1},        {least, most},    {most, least},    {middle, 1},
               {1, middle}, {1, 1},         {most - 1, most}, {most, most - 1}, {-7, -8},
               {256, 0},    {least, least}, {most, 0}};
-    case Op::Xor:
-      return {{-1, 0}, {most, least}, {5, 3}, {-1, -1}, {6, 6}, {middle, 1}};
+    case Op::Xor: return {{-1, 0}, {most, least}, {5, 3}, {-1, -1}, {6, 6}, {middle, 1}};
     case Op::MulAcc:
       return {{most, 2, 1},    {3, 5, 7},       {most, 1, 1}, {-3, 5, -7},
               {half, half, 1}, {least, -1, -1}, {0, 2, 3}};

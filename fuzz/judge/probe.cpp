@@ -170,16 +170,12 @@ class ProbeDrawer {
 
   bool means_something(ProbeFamily family) const {
     switch (family) {
-      case ProbeFamily::Powers:
-        return any_float_;
-      case ProbeFamily::Deep:
-        return any_rows_ && any_exp2_;
+      case ProbeFamily::Powers: return any_float_;
+      case ProbeFamily::Deep: return any_rows_ && any_exp2_;
       case ProbeFamily::OneHot:
       case ProbeFamily::Balanced:
-      case ProbeFamily::Offset:
-        return any_rows_;
-      default:
-        return true;
+      case ProbeFamily::Offset: return any_rows_;
+      default: return true;
     }
   }
 

@@ -96,17 +96,10 @@ class Filler {
     char* const to = array_.bytes.data() + static_cast<std::size_t>(i) * width_;
     const std::uint64_t bits = x.bits();
     switch (width_) {  // a copy of constant size is one store
-      case 1:
-        std::memcpy(to, &bits, 1);
-        return;
-      case 2:
-        std::memcpy(to, &bits, 2);
-        return;
-      case 4:
-        std::memcpy(to, &bits, 4);
-        return;
-      default:
-        std::memcpy(to, &bits, 8);
+      case 1: std::memcpy(to, &bits, 1); return;
+      case 2: std::memcpy(to, &bits, 2); return;
+      case 4: std::memcpy(to, &bits, 4); return;
+      default: std::memcpy(to, &bits, 8);
     }
   }
   DType dtype() const { return array_.dtype; }
@@ -135,10 +128,8 @@ class Drawer {
   /// `place` is the kernel's input number, from 0.
   void fill(Filler& out, int place) {
     switch (family_) {
-      case ValueFamily::Integers:
-        return fill_integers(out, place);
-      case ValueFamily::Full:
-        return fill_full(out, place);
+      case ValueFamily::Integers: return fill_integers(out, place);
+      case ValueFamily::Full: return fill_full(out, place);
       case ValueFamily::Edges:
         return edges_in_rows_ ? fill_edge_rows(out, place) : fill_edges(out, place);
       case ValueFamily::Zeros:
@@ -147,8 +138,7 @@ class Drawer {
       case ValueFamily::Random:
         for (std::int64_t i = 0; i < out.size(); ++i) out.set(i, random(out.dtype()));
         return;
-      case ValueFamily::Neutral:
-        return fill_neutral(out);
+      case ValueFamily::Neutral: return fill_neutral(out);
     }
   }
 

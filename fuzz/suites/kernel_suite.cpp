@@ -107,12 +107,9 @@ constexpr Row kRows[] = {
 
 bool takes(Takes types, DType d) {
   switch (types) {
-    case Takes::Floats:
-      return is_float(d);
-    case Takes::Numbers:
-      return !is_bool(d);
-    case Takes::All:
-      return true;
+    case Takes::Floats: return is_float(d);
+    case Takes::Numbers: return !is_bool(d);
+    case Takes::All: return true;
   }
   return false;
 }

@@ -57,12 +57,9 @@ class Suite {
   LazyOpPtr elementwise(Op op, DType dtype) const {
     const LazyOpPtr x = load(1, dtype, row());
     switch (touchstone::info(op).arity) {
-      case 1:
-        return LazyOp::unary(op, x);
-      case 2:
-        return LazyOp::binary(op, x, load(2, dtype, row()));
-      default:
-        break;
+      case 1: return LazyOp::unary(op, x);
+      case 2: return LazyOp::binary(op, x, load(2, dtype, row()));
+      default: break;
     }
     if (op == Op::Where)
       return LazyOp::ternary(op, load(1, DType::Bool, row()), load(2, dtype, row()),

@@ -146,16 +146,11 @@ class Number {
 
 int apply(CertifiedOp op, mpfr_ptr y, mpfr_srcptr x) {
   switch (op) {
-    case CertifiedOp::Exp2:
-      return mpfr_exp2(y, x, MPFR_RNDN);
-    case CertifiedOp::Log2:
-      return mpfr_log2(y, x, MPFR_RNDN);
-    case CertifiedOp::Sin:
-      return mpfr_sin(y, x, MPFR_RNDN);
-    case CertifiedOp::Sqrt:
-      return mpfr_sqrt(y, x, MPFR_RNDN);
-    case CertifiedOp::Recip:
-      break;
+    case CertifiedOp::Exp2: return mpfr_exp2(y, x, MPFR_RNDN);
+    case CertifiedOp::Log2: return mpfr_log2(y, x, MPFR_RNDN);
+    case CertifiedOp::Sin: return mpfr_sin(y, x, MPFR_RNDN);
+    case CertifiedOp::Sqrt: return mpfr_sqrt(y, x, MPFR_RNDN);
+    case CertifiedOp::Recip: break;
   }
   return mpfr_ui_div(y, 1, x, MPFR_RNDN);
 }
@@ -204,16 +199,11 @@ bool mpfr_agrees(CertifiedOp op, double x, double output) {
 template <class T>
 T output_of(CertifiedOp op, T x) {
   switch (op) {
-    case CertifiedOp::Exp2:
-      return scalar::exp2(x);
-    case CertifiedOp::Log2:
-      return scalar::log2(x);
-    case CertifiedOp::Sin:
-      return scalar::sin(x);
-    case CertifiedOp::Sqrt:
-      return scalar::sqrt(x);
-    case CertifiedOp::Recip:
-      break;
+    case CertifiedOp::Exp2: return scalar::exp2(x);
+    case CertifiedOp::Log2: return scalar::log2(x);
+    case CertifiedOp::Sin: return scalar::sin(x);
+    case CertifiedOp::Sqrt: return scalar::sqrt(x);
+    case CertifiedOp::Recip: break;
   }
   return scalar::recip(x);
 }
@@ -319,16 +309,11 @@ auto with_type(DType dtype, F f) {
 template <class F>
 auto with_op(CertifiedOp op, DType dtype, F f) {
   switch (op) {
-    case CertifiedOp::Exp2:
-      return with_type<CertifiedOp::Exp2>(dtype, f);
-    case CertifiedOp::Log2:
-      return with_type<CertifiedOp::Log2>(dtype, f);
-    case CertifiedOp::Sin:
-      return with_type<CertifiedOp::Sin>(dtype, f);
-    case CertifiedOp::Sqrt:
-      return with_type<CertifiedOp::Sqrt>(dtype, f);
-    case CertifiedOp::Recip:
-      break;
+    case CertifiedOp::Exp2: return with_type<CertifiedOp::Exp2>(dtype, f);
+    case CertifiedOp::Log2: return with_type<CertifiedOp::Log2>(dtype, f);
+    case CertifiedOp::Sin: return with_type<CertifiedOp::Sin>(dtype, f);
+    case CertifiedOp::Sqrt: return with_type<CertifiedOp::Sqrt>(dtype, f);
+    case CertifiedOp::Recip: break;
   }
   return with_type<CertifiedOp::Recip>(dtype, f);
 }

@@ -41,18 +41,12 @@ Constant sum_of_copies(const Scalar& x, std::int64_t n, DType dtype) {
 // The name of an op in scalar_answer, for folding constants.
 std::string_view folded_name(Op op) {
   switch (op) {
-    case Op::Neg:
-      return "neg";
-    case Op::Add:
-      return "add";
-    case Op::Sub:
-      return "sub";
-    case Op::Mul:
-      return "mul";
-    case Op::Div:
-      return "div";
-    case Op::Max:
-      return "max.maximum";
+    case Op::Neg: return "neg";
+    case Op::Add: return "add";
+    case Op::Sub: return "sub";
+    case Op::Mul: return "mul";
+    case Op::Div: return "div";
+    case Op::Max: return "max.maximum";
     case Op::Noop:
     case Op::Cast:
     case Op::Mod:
@@ -177,13 +171,9 @@ class Marker {
         return !node.bitcast && holds(node.dtype, node.src_dtypes[0]) &&
                holds(narrow, node.src_dtypes[0]);
       case Op::Neg:
-      case Op::Noop:
-        return below(0, product);
-      case Op::Where:
-        return below(1, product) && below(2, product);
-      case Op::Mul:
-        product = true;
-        return below(0, ignored) && below(1, ignored);
+      case Op::Noop: return below(0, product);
+      case Op::Where: return below(1, product) && below(2, product);
+      case Op::Mul: product = true; return below(0, ignored) && below(1, ignored);
       case Op::Add:
       case Op::Sub:
       case Op::Div:
@@ -206,12 +196,8 @@ class Marker {
     Contraction& c = node.contraction;
     switch (node.op) {
       case Op::Noop:
-      case Op::Neg:
-        c.passes = 1;
-        break;
-      case Op::Where:
-        c.passes = 6;
-        break;
+      case Op::Neg: c.passes = 1; break;
+      case Op::Where: c.passes = 6; break;
       case Op::Cast: {
         if (node.bitcast || !is_float(node.src_dtypes[0])) break;
         bool product = false;
@@ -253,9 +239,7 @@ class Marker {
         if (same(id, node.src[0], node.src[1])) c.passes = 3;
         break;
       case Op::ReduceSum:
-      case Op::ReduceMax:
-        c.passes = node.terms == 1 ? 1 : 0;
-        break;
+      case Op::ReduceMax: c.passes = node.terms == 1 ? 1 : 0; break;
       case Op::Mod:
       case Op::Xor:
       TOUCHSTONE_CASES_FUNCTION:
@@ -299,14 +283,11 @@ class Marker {
 
   bool negates(int id, const ProgramNode& node) {
     switch (node.op) {
-      case Op::Neg:
-        return true;
-      case Op::Sub:
-        return is_zero(constant(id, node, 0));
+      case Op::Neg: return true;
+      case Op::Sub: return is_zero(constant(id, node, 0));
       case Op::Mul:
         return is_minus_one(constant(id, node, 0)) || is_minus_one(constant(id, node, 1));
-      case Op::Div:
-        return is_minus_one(constant(id, node, 1));
+      case Op::Div: return is_minus_one(constant(id, node, 1));
       case Op::Noop:
       case Op::Cast:
       case Op::Add:

@@ -16,14 +16,10 @@ using Eigen::Index;
 template <class F>
 void with_width(std::size_t itemsize, F f) {
   switch (itemsize) {
-    case 1:
-      return f(std::type_identity<std::uint8_t>{});
-    case 2:
-      return f(std::type_identity<std::uint16_t>{});
-    case 4:
-      return f(std::type_identity<std::uint32_t>{});
-    default:
-      return f(std::type_identity<std::uint64_t>{});
+    case 1: return f(std::type_identity<std::uint8_t>{});
+    case 2: return f(std::type_identity<std::uint16_t>{});
+    case 4: return f(std::type_identity<std::uint32_t>{});
+    default: return f(std::type_identity<std::uint64_t>{});
   }
 }
 

@@ -26,28 +26,18 @@ template <class W>
 Near<W> near(NamedFunction f, W x, W y) {
   constexpr W kLibm = 16, kSqrtHalf = std::numbers::sqrt2_v<W> / 2;
   switch (f) {
-    case NamedFunction::Exp:
-      return {std::exp(x), kLibm};
-    case NamedFunction::Expm1:
-      return {std::expm1(x), kLibm};
-    case NamedFunction::Log:
-      return {std::log(x), kLibm};
-    case NamedFunction::Log10:
-      return {std::log10(x), kLibm};
-    case NamedFunction::Log1p:
-      return {std::log1p(x), kLibm};
-    case NamedFunction::Rsqrt:
-      return {1 / std::sqrt(x), kLibm};
-    case NamedFunction::Sigmoid:
-      return {1 / (1 + std::exp(-x)), kLibm};
+    case NamedFunction::Exp: return {std::exp(x), kLibm};
+    case NamedFunction::Expm1: return {std::expm1(x), kLibm};
+    case NamedFunction::Log: return {std::log(x), kLibm};
+    case NamedFunction::Log10: return {std::log10(x), kLibm};
+    case NamedFunction::Log1p: return {std::log1p(x), kLibm};
+    case NamedFunction::Rsqrt: return {1 / std::sqrt(x), kLibm};
+    case NamedFunction::Sigmoid: return {1 / (1 + std::exp(-x)), kLibm};
     case NamedFunction::Silu:
       return {x == 0 || std::isinf(x) ? (x < 0 ? -W{0} : x) : x / (1 + std::exp(-x)), kLibm};
-    case NamedFunction::Tanh:
-      return {std::tanh(x), kLibm};
-    case NamedFunction::Erf:
-      return {std::erf(x), kLibm};
-    case NamedFunction::Erfc:
-      return {std::erfc(x), 2 * kLibm};
+    case NamedFunction::Tanh: return {std::tanh(x), kLibm};
+    case NamedFunction::Erf: return {std::erf(x), kLibm};
+    case NamedFunction::Erfc: return {std::erfc(x), 2 * kLibm};
     case NamedFunction::Gelu:
       if (std::isinf(x)) return {x < 0 ? -W{0} : x, 0};
       return {x / 2 * std::erfc(-x * kSqrtHalf), 2 * kLibm + (x < 0 ? 4 * x * x : W{0})};
@@ -59,28 +49,17 @@ Near<W> near(NamedFunction f, W x, W y) {
     }
     case NamedFunction::Softplus:
       return {x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)), kLibm};
-    case NamedFunction::Cos:
-      return {std::cos(x), kLibm};
-    case NamedFunction::Tan:
-      return {std::tan(x), kLibm};
-    case NamedFunction::Asin:
-      return {std::asin(x), kLibm};
-    case NamedFunction::Acos:
-      return {std::acos(x), kLibm};
-    case NamedFunction::Atan:
-      return {std::atan(x), kLibm};
-    case NamedFunction::Sinh:
-      return {std::sinh(x), kLibm};
-    case NamedFunction::Cosh:
-      return {std::cosh(x), kLibm};
-    case NamedFunction::Asinh:
-      return {std::asinh(x), kLibm};
-    case NamedFunction::Acosh:
-      return {std::acosh(x), kLibm};
-    case NamedFunction::Atanh:
-      return {std::atanh(x), kLibm};
-    case NamedFunction::Cbrt:
-      return {std::cbrt(x), kLibm};
+    case NamedFunction::Cos: return {std::cos(x), kLibm};
+    case NamedFunction::Tan: return {std::tan(x), kLibm};
+    case NamedFunction::Asin: return {std::asin(x), kLibm};
+    case NamedFunction::Acos: return {std::acos(x), kLibm};
+    case NamedFunction::Atan: return {std::atan(x), kLibm};
+    case NamedFunction::Sinh: return {std::sinh(x), kLibm};
+    case NamedFunction::Cosh: return {std::cosh(x), kLibm};
+    case NamedFunction::Asinh: return {std::asinh(x), kLibm};
+    case NamedFunction::Acosh: return {std::acosh(x), kLibm};
+    case NamedFunction::Atanh: return {std::atanh(x), kLibm};
+    case NamedFunction::Cbrt: return {std::cbrt(x), kLibm};
     case NamedFunction::Lgamma: {
       int sign = 0;
       if constexpr (std::is_same_v<W, double>)
@@ -101,20 +80,13 @@ Near<W> near(NamedFunction f, W x, W y) {
       if (std::abs(x) == 1) return {std::copysign(std::numeric_limits<W>::infinity(), x), 0};
       return {boost::math::erf_inv(x, Quiet()),
               std::abs(x) < W{0x1p-500L} ? std::numeric_limits<W>::infinity() : 64};
-    case NamedFunction::Floor:
-      return {std::floor(x), 0};
-    case NamedFunction::Ceil:
-      return {std::ceil(x), 0};
-    case NamedFunction::Round:
-      return {std::nearbyint(x), 0};
-    case NamedFunction::Trunc:
-      return {std::trunc(x), 0};
-    case NamedFunction::Atan2:
-      return {std::atan2(x, y), kLibm};
-    case NamedFunction::Pow:
-      return {std::pow(x, y), kLibm};
-    case NamedFunction::Hypot:
-      return {std::hypot(x, y), kLibm};
+    case NamedFunction::Floor: return {std::floor(x), 0};
+    case NamedFunction::Ceil: return {std::ceil(x), 0};
+    case NamedFunction::Round: return {std::nearbyint(x), 0};
+    case NamedFunction::Trunc: return {std::trunc(x), 0};
+    case NamedFunction::Atan2: return {std::atan2(x, y), kLibm};
+    case NamedFunction::Pow: return {std::pow(x, y), kLibm};
+    case NamedFunction::Hypot: return {std::hypot(x, y), kLibm};
   }
   return {};
 }

@@ -23,22 +23,15 @@ bool stays_determined(const ProgramNode& node, const Profile& profile) {
   switch (node.op) {
     case Op::Noop:
     case Op::Neg:
-    case Op::Where:
-      return true;
+    case Op::Where: return true;
     case Op::Exp2:
     case Op::Log2:
-    case Op::Sin:
-      return false;
-    case Op::Sqrt:
-      return profile.sqrt == FunctionError{} && profile.exact_elsewhere();
-    case Op::Recip:
-      return profile.recip == FunctionError{} && profile.exact_elsewhere();
-    case Op::MulAcc:
-      return !floats;
-    case Op::Div:
-      return floats && profile.div == FunctionError{} && profile.exact_elsewhere();
-    case Op::Mod:
-      return floats && profile.exact_elsewhere();
+    case Op::Sin: return false;
+    case Op::Sqrt: return profile.sqrt == FunctionError{} && profile.exact_elsewhere();
+    case Op::Recip: return profile.recip == FunctionError{} && profile.exact_elsewhere();
+    case Op::MulAcc: return !floats;
+    case Op::Div: return floats && profile.div == FunctionError{} && profile.exact_elsewhere();
+    case Op::Mod: return floats && profile.exact_elsewhere();
     case Op::Cast:
       if (node.bitcast) return !is_float(node.src_dtypes[0]);
       break;

@@ -88,14 +88,10 @@ class Exact {
 
   static MaybeReal applied(const ProgramNode& node, const std::vector<Real>& x) {
     switch (node.op) {
-      case Op::CmpLt:
-        return Real(x[0] < x[1] ? 1 : 0);
-      case Op::CmpEq:
-        return Real(x[0] == x[1] ? 1 : 0);
-      case Op::Where:
-        return x[0] != 0 ? x[1] : x[2];
-      case Op::Noop:
-        return x[0];
+      case Op::CmpLt: return Real(x[0] < x[1] ? 1 : 0);
+      case Op::CmpEq: return Real(x[0] == x[1] ? 1 : 0);
+      case Op::Where: return x[0] != 0 ? x[1] : x[2];
+      case Op::Noop: return x[0];
       case Op::Cast:
       case Op::Neg:
       case Op::Add:
@@ -113,32 +109,19 @@ class Exact {
     }
     if (!is_float(node.dtype) || node.bitcast) return std::nullopt;
     switch (node.op) {
-      case Op::Cast:
-        return x[0];
-      case Op::Neg:
-        return Real(-x[0]);
-      case Op::Add:
-        return Real(x[0] + x[1]);
-      case Op::Sub:
-        return Real(x[0] - x[1]);
-      case Op::Mul:
-        return Real(x[0] * x[1]);
-      case Op::Div:
-        return Real(x[0] / x[1]);
-      case Op::MulAcc:
-        return Real(x[0] * x[1] + x[2]);
-      case Op::Max:
-        return std::max(x[0], x[1]);
-      case Op::Recip:
-        return Real(1 / x[0]);
-      case Op::Sqrt:
-        return Real(sqrt(x[0]));
-      case Op::Exp2:
-        return exact_exp2(x[0]);
-      case Op::Log2:
-        return exact_log2(x[0]);
-      case Op::Sin:
-        return exact_sin(x[0]);
+      case Op::Cast: return x[0];
+      case Op::Neg: return Real(-x[0]);
+      case Op::Add: return Real(x[0] + x[1]);
+      case Op::Sub: return Real(x[0] - x[1]);
+      case Op::Mul: return Real(x[0] * x[1]);
+      case Op::Div: return Real(x[0] / x[1]);
+      case Op::MulAcc: return Real(x[0] * x[1] + x[2]);
+      case Op::Max: return std::max(x[0], x[1]);
+      case Op::Recip: return Real(1 / x[0]);
+      case Op::Sqrt: return Real(sqrt(x[0]));
+      case Op::Exp2: return exact_exp2(x[0]);
+      case Op::Log2: return exact_log2(x[0]);
+      case Op::Sin: return exact_sin(x[0]);
       case Op::Noop:
       case Op::Mod:
       case Op::Xor:

@@ -142,16 +142,12 @@ void row(const ProgramNode& node, bool unrounded, std::span<const LegalBlock* co
   get(*operands[0], a, ok);
   if (operands.size() > 1) get(*operands[1], b, ok);
   switch (node.op) {
-    case Op::Neg:
-      negate(a, n, c);
-      break;
+    case Op::Neg: negate(a, n, c); break;
     case Op::Sub:
       negate(b, n, b);
       add(a, b, n, c);
       break;
-    case Op::Add:
-      add(a, b, n, c);
-      break;
+    case Op::Add: add(a, b, n, c); break;
     case Op::Mul:
       multiply(a, b, n, c);
       if constexpr (std::is_same_v<T, float>)
@@ -209,8 +205,7 @@ void apply_interval_rows(const ProgramNode& node, const Profile& profile,
     case Op::Neg:
     case Op::Add:
     case Op::Sub:
-    case Op::Max:
-      break;
+    case Op::Max: break;
     case Op::Noop:
     case Op::Cast:
     case Op::Div:

@@ -127,8 +127,7 @@ requires is_float_storage<T> Legal<T> function(NamedFunction f, const Legal<T>& 
   bool unknown = false;
   switch (row.course) {
     case Course::Rises:
-    case Course::Falls:
-      break;
+    case Course::Falls: break;
     case Course::Valley:
       if (lo < row.turn && row.turn < hi) {
         at(convert<T>(row.turn));
@@ -153,8 +152,7 @@ requires is_float_storage<T> Legal<T> function(NamedFunction f, const Legal<T>& 
                   : f == NamedFunction::Lgamma ? lo > 1.47
                                                : lo > 0);
       break;
-    case Course::OfTwo:
-      break;
+    case Course::OfTwo: break;
   }
   if (unknown) return Legal<T>::unknown();
   if (row.course != Course::Wave) {

@@ -184,10 +184,8 @@ void apply_function(Op op, const Allowance<T>& allow, const LegalBlock& in, Lega
     };
   };
   switch (op) {
-    case Op::Sqrt:
-      return map1<T, T>(allow, in, out, exact_at_special(legal::sqrt<T>, p.sqrt));
-    case Op::Recip:
-      return map1<T, T>(allow, in, out, exact_at_special(legal::recip<T>, p.recip));
+    case Op::Sqrt: return map1<T, T>(allow, in, out, exact_at_special(legal::sqrt<T>, p.sqrt));
+    case Op::Recip: return map1<T, T>(allow, in, out, exact_at_special(legal::recip<T>, p.recip));
     case Op::Exp2:
       return map1<T, T>(allow, in, out, [&](const Legal<T>& a) {
         // Far beyond the range the result is 0 or infinity: clamp the argument's magnitude for the
@@ -226,20 +224,13 @@ void apply_typed(const ProgramNode& node, const Profile& profile,
       return each(out, done, [&](std::int64_t i) {
         out.set<T>(i, legal::neg(operand<T>(node, 0, *in[0], i)));
       });
-    case Op::Add:
-      return add_terms<T>(node, allow, *in[0], *in[1], out, done, legal::add<T>);
-    case Op::Sub:
-      return add_terms<T>(node, allow, *in[0], *in[1], out, done, legal::sub<T>);
-    case Op::Mul:
-      return multiply<T>(node, allow, *in[0], *in[1], out, done);
-    case Op::Max:
-      return maximum<T>(node, allow, *in[0], *in[1], out, done);
-    case Op::CmpLt:
-      return map2<T, bool>(allow, *in[0], *in[1], out, {}, legal::cmplt<T>);
-    case Op::CmpEq:
-      return map2<T, bool>(allow, *in[0], *in[1], out, {}, legal::cmpeq<T>);
-    case Op::MulAcc:
-      return multiply_add<T>(node, allow, in, out);
+    case Op::Add: return add_terms<T>(node, allow, *in[0], *in[1], out, done, legal::add<T>);
+    case Op::Sub: return add_terms<T>(node, allow, *in[0], *in[1], out, done, legal::sub<T>);
+    case Op::Mul: return multiply<T>(node, allow, *in[0], *in[1], out, done);
+    case Op::Max: return maximum<T>(node, allow, *in[0], *in[1], out, done);
+    case Op::CmpLt: return map2<T, bool>(allow, *in[0], *in[1], out, {}, legal::cmplt<T>);
+    case Op::CmpEq: return map2<T, bool>(allow, *in[0], *in[1], out, {}, legal::cmpeq<T>);
+    case Op::MulAcc: return multiply_add<T>(node, allow, in, out);
     case Op::Where:
       for (std::int64_t i = 0; i < out.count(); ++i)
         out.set<T>(i, legal::where(in[0]->get<bool>(i), operand<T>(node, 1, *in[1], i),

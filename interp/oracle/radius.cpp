@@ -11,18 +11,12 @@ namespace {
 
 const FunctionError* error_of(Op op, const Profile& p) {
   switch (op) {
-    case Op::Exp2:
-      return &p.exp2;
-    case Op::Log2:
-      return &p.log2;
-    case Op::Sin:
-      return &p.sin;
-    case Op::Sqrt:
-      return &p.sqrt;
-    case Op::Recip:
-      return &p.recip;
-    case Op::Div:
-      return &p.div;
+    case Op::Exp2: return &p.exp2;
+    case Op::Log2: return &p.log2;
+    case Op::Sin: return &p.sin;
+    case Op::Sqrt: return &p.sqrt;
+    case Op::Recip: return &p.recip;
+    case Op::Div: return &p.div;
     case Op::Noop:
     case Op::Cast:
     case Op::Neg:
@@ -47,38 +41,27 @@ bool stays_unrounded(const ProgramNode& node, const Profile& profile) {
 Ball exact(const ProgramNode& node, const Profile& profile, std::span<const Ball> in) {
   switch (node.op) {
     case Op::Noop:
-    case Op::Cast:
-      return in[0];
-    case Op::Neg:
-      return ball::neg(in[0]);
-    case Op::Add:
-      return ball::add(in[0], in[1]);
-    case Op::Sub:
-      return ball::sub(in[0], in[1]);
+    case Op::Cast: return in[0];
+    case Op::Neg: return ball::neg(in[0]);
+    case Op::Add: return ball::add(in[0], in[1]);
+    case Op::Sub: return ball::sub(in[0], in[1]);
     case Op::Mul:
       if (node.contraction.is_summed && profile.product_digits != 0 && node.dtype == DType::Float32)
         return ball::mul(ball::shortened(in[0], profile.product_digits),
                          ball::shortened(in[1], profile.product_digits));
       return ball::mul(in[0], in[1]);
-    case Op::Div:
-      return ball::div(in[0], in[1]);
-    case Op::Recip:
-      return ball::div({1, 0}, in[0]);
-    case Op::Sqrt:
-      return ball::sqrt(in[0]);
-    case Op::Exp2:
-      return ball::exp2(in[0]);
-    case Op::Log2:
-      return ball::log2(in[0]);
+    case Op::Div: return ball::div(in[0], in[1]);
+    case Op::Recip: return ball::div({1, 0}, in[0]);
+    case Op::Sqrt: return ball::sqrt(in[0]);
+    case Op::Exp2: return ball::exp2(in[0]);
+    case Op::Log2: return ball::log2(in[0]);
     case Op::Sin: {
       if (in[0].most() > profile.sin_domain) return Ball::unknown();
       const Ball x = ball::sin(in[0]);
       return ball::made(x.value, x.radius + profile.sin_absolute);
     }
-    case Op::Max:
-      return ball::max(in[0], in[1]);
-    case Op::Where:
-      return ball::either(in[1], in[2]);
+    case Op::Max: return ball::max(in[0], in[1]);
+    case Op::Where: return ball::either(in[1], in[2]);
     case Op::Mod:
     case Op::Xor:
     case Op::MulAcc:

@@ -373,34 +373,24 @@ class RealNumbers {
     const W *a = in[0], *b = in[1], *c = in[2];
     const bool is_integer = !is_float(node.src_dtypes.back());
     switch (node.op) {
-      case Op::Noop:
-        return each(count, out, [=](auto i) { return a[i]; });
+      case Op::Noop: return each(count, out, [=](auto i) { return a[i]; });
       case Op::Neg:
         if (is_bool(node.dtype)) return each(count, out, [=](auto i) { return W{1} - a[i]; });
         return each(count, out, [=](auto i) { return -a[i]; });
-      case Op::Add:
-        return each(count, out, [=](auto i) { return a[i] + b[i]; });
-      case Op::Sub:
-        return each(count, out, [=](auto i) { return a[i] - b[i]; });
-      case Op::Mul:
-        return each(count, out, [=](auto i) { return a[i] * b[i]; });
+      case Op::Add: return each(count, out, [=](auto i) { return a[i] + b[i]; });
+      case Op::Sub: return each(count, out, [=](auto i) { return a[i] - b[i]; });
+      case Op::Mul: return each(count, out, [=](auto i) { return a[i] * b[i]; });
       case Op::Div:
         if (is_integer) return each(count, out, [=](auto i) { return std::trunc(a[i] / b[i]); });
         return each(count, out, [=](auto i) { return a[i] / b[i]; });
-      case Op::Mod:
-        return each(count, out, [=](auto i) { return std::fmod(a[i], b[i]); });
+      case Op::Mod: return each(count, out, [=](auto i) { return std::fmod(a[i], b[i]); });
       case Op::Max:
         return each(count, out, [=](auto i) { return a[i] != a[i] ? a[i] : std::max(b[i], a[i]); });
-      case Op::CmpLt:
-        return each(count, out, [=](auto i) { return a[i] < b[i] ? W{1} : W{0}; });
-      case Op::CmpEq:
-        return each(count, out, [=](auto i) { return a[i] == b[i] ? W{1} : W{0}; });
-      case Op::MulAcc:
-        return each(count, out, [=](auto i) { return a[i] * b[i] + c[i]; });
-      case Op::Where:
-        return each(count, out, [=](auto i) { return a[i] != 0 ? b[i] : c[i]; });
-      case Op::Cast:
-        return cast(node, a, count, out);
+      case Op::CmpLt: return each(count, out, [=](auto i) { return a[i] < b[i] ? W{1} : W{0}; });
+      case Op::CmpEq: return each(count, out, [=](auto i) { return a[i] == b[i] ? W{1} : W{0}; });
+      case Op::MulAcc: return each(count, out, [=](auto i) { return a[i] * b[i] + c[i]; });
+      case Op::Where: return each(count, out, [=](auto i) { return a[i] != 0 ? b[i] : c[i]; });
+      case Op::Cast: return cast(node, a, count, out);
       case Op::Function: {
         const W* second = info(node.function.function).arity == 2 ? b : a;
         return each(count, out, [=, f = node.function.function](auto i) {
@@ -420,14 +410,10 @@ class RealNumbers {
 
   static void function(const ProgramNode& node, const W* a, std::size_t count, W* out) {
     switch (node.op) {
-      case Op::Sqrt:
-        return each(count, out, [=](auto i) { return std::sqrt(a[i]); });
-      case Op::Recip:
-        return each(count, out, [=](auto i) { return W{1} / a[i]; });
-      case Op::Exp2:
-        return each(count, out, [=](auto i) { return std::exp2(a[i]); });
-      case Op::Log2:
-        return each(count, out, [=](auto i) { return std::log2(a[i]); });
+      case Op::Sqrt: return each(count, out, [=](auto i) { return std::sqrt(a[i]); });
+      case Op::Recip: return each(count, out, [=](auto i) { return W{1} / a[i]; });
+      case Op::Exp2: return each(count, out, [=](auto i) { return std::exp2(a[i]); });
+      case Op::Log2: return each(count, out, [=](auto i) { return std::log2(a[i]); });
       case Op::Sin:
         return each(count, out, [=](auto i) { return std::sin(a[i]); });
       TOUCHSTONE_CASES_ARITHMETIC:
@@ -500,27 +486,19 @@ std::string Hypothesis::str() const {
                           : "fewer digits";
   };
   switch (kind) {
-    case Kind::LastMissing:
-      return "last reduce element missing";
-    case Kind::FirstMissing:
-      return "first reduce element missing";
-    case Kind::Rounded:
-      return fmt::format("{} rounded to {}", which, type());
-    case Kind::Truncated:
-      return fmt::format("{} truncated to {}", which, type());
-    case Kind::Weights:
-      return fmt::format("computed factors of sums rounded to {}", narrow());
+    case Kind::LastMissing: return "last reduce element missing";
+    case Kind::FirstMissing: return "first reduce element missing";
+    case Kind::Rounded: return fmt::format("{} rounded to {}", which, type());
+    case Kind::Truncated: return fmt::format("{} truncated to {}", which, type());
+    case Kind::Weights: return fmt::format("computed factors of sums rounded to {}", narrow());
     case Kind::Stages:
       return fmt::format("sums of products and computed factors rounded to {}", narrow());
-    case Kind::Exponentials:
-      return fmt::format("exponentials rounded to {}", narrow());
+    case Kind::Exponentials: return fmt::format("exponentials rounded to {}", narrow());
     case Kind::Partials:
       return fmt::format("partial sums of products, each {} terms, in {}", of, narrow());
-    case Kind::AllPartials:
-      return fmt::format("partial sums in {}", narrow());
+    case Kind::AllPartials: return fmt::format("partial sums in {}", narrow());
     case Kind::Exact:
-    case Kind::Nudged:
-      break;
+    case Kind::Nudged: break;
   }
   return "no fault";
 }
@@ -542,8 +520,7 @@ const ProgramNode* only_sum(const Program& program) {
       case Op::Mul:
       case Op::Max:
       case Op::CmpLt:
-      case Op::Where:
-        break;
+      case Op::Where: break;
       case Op::Cast:
         if (is_float(node.dtype)) break;
         [[fallthrough]];
@@ -558,8 +535,7 @@ const ProgramNode* only_sum(const Program& program) {
       TOUCHSTONE_CASES_MOVEMENT:
       TOUCHSTONE_CASES_LOAD:
       case Op::Gather:
-      case Op::Store:
-        return nullptr;
+      case Op::Store: return nullptr;
     }
   }
   if (sum == nullptr) return nullptr;

@@ -41,14 +41,10 @@ bool is_sharper(const Verdict& a, const Verdict& b) {
 
 std::string_view name(Outcome outcome) {
   switch (outcome) {
-    case Outcome::Pass:
-      return "PASS";
-    case Outcome::Fail:
-      return "FAIL";
-    case Outcome::Weak:
-      return "WEAK";
-    case Outcome::Unusable:
-      return "UNUSABLE";
+    case Outcome::Pass: return "PASS";
+    case Outcome::Fail: return "FAIL";
+    case Outcome::Weak: return "WEAK";
+    case Outcome::Unusable: return "UNUSABLE";
   }
   return "";
 }

@@ -103,14 +103,10 @@ std::vector<Buffer*> raw(const Buffers& buffers) {
 int c_outcome(const touchstone::Verdict& verdict) {
   if (verdict.suspect()) return TOUCHSTONE_SUSPECT;
   switch (verdict.outcome) {
-    case touchstone::Outcome::Pass:
-      return TOUCHSTONE_PASS;
-    case touchstone::Outcome::Fail:
-      return TOUCHSTONE_FAIL;
-    case touchstone::Outcome::Weak:
-      return TOUCHSTONE_WEAK;
-    case touchstone::Outcome::Unusable:
-      break;
+    case touchstone::Outcome::Pass: return TOUCHSTONE_PASS;
+    case touchstone::Outcome::Fail: return TOUCHSTONE_FAIL;
+    case touchstone::Outcome::Weak: return TOUCHSTONE_WEAK;
+    case touchstone::Outcome::Unusable: break;
   }
   return TOUCHSTONE_UNUSABLE;
 }

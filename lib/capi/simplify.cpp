@@ -174,12 +174,9 @@ constexpr std::size_t kMostRule = std::size_t{1} << 20;
 
 int c_verdict(touchstone::prove::Verdict verdict) {
   switch (verdict) {
-    case touchstone::prove::Verdict::Proved:
-      return TOUCHSTONE_PROVED;
-    case touchstone::prove::Verdict::Refuted:
-      return TOUCHSTONE_REFUTED;
-    case touchstone::prove::Verdict::Unknown:
-      break;
+    case touchstone::prove::Verdict::Proved: return TOUCHSTONE_PROVED;
+    case touchstone::prove::Verdict::Refuted: return TOUCHSTONE_REFUTED;
+    case touchstone::prove::Verdict::Unknown: break;
   }
   return TOUCHSTONE_UNKNOWN;
 }

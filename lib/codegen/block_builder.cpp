@@ -27,22 +27,14 @@ Number decided(IndexOp op, Number a, Number b) {
       return __builtin_sub_overflow(*a, *b, &result) ? std::nullopt : Number(result);
     case IndexOp::Mul:
       return __builtin_mul_overflow(*a, *b, &result) ? std::nullopt : Number(result);
-    case IndexOp::Lt:
-      return *a < *b;
-    case IndexOp::Le:
-      return *a <= *b;
-    case IndexOp::Eq:
-      return *a == *b;
-    case IndexOp::Ne:
-      return *a != *b;
-    case IndexOp::And:
-      return *a != 0 && *b != 0;
-    case IndexOp::Or:
-      return *a != 0 || *b != 0;
-    case IndexOp::Min:
-      return std::min(*a, *b);
-    case IndexOp::Max:
-      return std::max(*a, *b);
+    case IndexOp::Lt: return *a < *b;
+    case IndexOp::Le: return *a <= *b;
+    case IndexOp::Eq: return *a == *b;
+    case IndexOp::Ne: return *a != *b;
+    case IndexOp::And: return *a != 0 && *b != 0;
+    case IndexOp::Or: return *a != 0 || *b != 0;
+    case IndexOp::Min: return std::min(*a, *b);
+    case IndexOp::Max: return std::max(*a, *b);
     case IndexOp::Div:
     case IndexOp::Mod:  // of non-negative numbers
       if (*a < 0 || *b <= 0) return std::nullopt;
@@ -50,8 +42,7 @@ Number decided(IndexOp op, Number a, Number b) {
     case IndexOp::FloorDiv:
     case IndexOp::FloorMod:
     case IndexOp::Not:
-    case IndexOp::Where:
-      break;
+    case IndexOp::Where: break;
   }
   return std::nullopt;
 }

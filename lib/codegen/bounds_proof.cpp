@@ -41,8 +41,7 @@ std::optional<Access> access_of(const LinearKernel& kernel, const LinearStep& st
       access.memory = step.src[0];
       access.index = step.src[2];
       break;
-    default:
-      return std::nullopt;
+    default: return std::nullopt;
   }
   const LinearStep& memory = kernel.steps[static_cast<std::size_t>(access.memory)];
   const int number = std::get<int>(memory.arg);
@@ -140,18 +139,13 @@ class Prover {
       case StepKind::Loop:
         node(i) = counter(i, step);
         return assumed_.push_back(symbolic::lt(node(i), node(step.src[1])));
-      case StepKind::EndLoop:
-        return assumed_.pop_back();
+      case StepKind::EndLoop: return assumed_.pop_back();
       case StepKind::Const:
         if (step.dtype == DType::Int64)
           node(i) = Node(static_cast<std::int64_t>(std::get<Scalar>(step.arg).bits()));
         return;
-      case StepKind::DefineVar:
-        node(i) = parameter(std::get<std::string>(step.arg));
-        return;
-      case StepKind::Index:
-        node(i) = index(step);
-        return;
+      case StepKind::DefineVar: node(i) = parameter(std::get<std::string>(step.arg)); return;
+      case StepKind::Index: node(i) = index(step); return;
       default:  // a value loaded from memory
         if (is_integer(step.dtype) || is_bool(step.dtype))
           node(i) = symbolic::variable(fmt::format("x{}", i), std::nullopt, std::nullopt);

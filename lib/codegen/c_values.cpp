@@ -42,15 +42,9 @@ std::string filled(std::string_view text, DType type, COperands src) {
     const char what = text[next + 1];
     text.remove_prefix(next + 2);
     switch (what) {
-      case 't':
-        out += c_type(type);
-        break;
-      case 'u':
-        out += itemsize(type) == 8 ? "u64" : "u32";
-        break;
-      case 'm':
-        out += type == DType::Float32 ? "f" : "";
-        break;
+      case 't': out += c_type(type); break;
+      case 'u': out += itemsize(type) == 8 ? "u64" : "u32"; break;
+      case 'm': out += type == DType::Float32 ? "f" : ""; break;
       default: {
         const CText& operand = *src[static_cast<std::size_t>(what - 'a')];
         if (arguments)

@@ -180,12 +180,10 @@ Fault parse_fault(std::string_view wanted) {
 
 bool holds_fault(const LazyOpPtr& kernel, Fault fault) {
   switch (fault) {
-    case Fault::None:
-      return false;
+    case Fault::None: return false;
     case Fault::DropLastReduce:
     case Fault::MaskOffByOne:
-    case Fault::StrideSwapped:
-      return !same(kernel, plant_fault(kernel, fault));
+    case Fault::StrideSwapped: return !same(kernel, plant_fault(kernel, fault));
     case Fault::IntDivFloors:
       return std::ranges::any_of(toposort(kernel), [](const auto& n) {
         return n->op() == Op::Div && info(n->dtype()).kind == DTypeKind::Signed;

@@ -57,9 +57,7 @@ class Lowering {
   void emit(std::size_t i) {
     const Step& step = steps_[i];
     switch (step.op) {
-      case StepOp::Const:
-        value_[i] = builder_.int_const(step.value);
-        return;
+      case StepOp::Const: value_[i] = builder_.int_const(step.value); return;
       case StepOp::Var: {
         const auto found = names_.find(step.name);
         if (found == names_.end())
@@ -69,18 +67,13 @@ class Lowering {
         return;
       }
       case StepOp::Add:
-      case StepOp::Sub:
-        return emit_sum(i);
+      case StepOp::Sub: return emit_sum(i);
       case StepOp::FloorDiv:
-      case StepOp::FloorMod:
-        value_[i] = division(step);
-        return;
+      case StepOp::FloorMod: value_[i] = division(step); return;
       case StepOp::Where:
         value_[i] = builder_.index(IndexOp::Where, {arg(step, 0), arg(step, 1), arg(step, 2)});
         return;
-      case StepOp::Not:
-        value_[i] = builder_.index(IndexOp::Not, {arg(step, 0)});
-        return;
+      case StepOp::Not: value_[i] = builder_.index(IndexOp::Not, {arg(step, 0)}); return;
       default:
         value_[i] = arg(step, 0);
         for (std::size_t k = 1; k < step.args.size(); ++k)

@@ -23,10 +23,8 @@ int Linearizer::elementwise(const LazyOp& node, int indices) {
   Operands src;
   for (const LazyOpPtr& s : node.src()) src.push_back(made(s.get(), indices));
   switch (node.op()) {
-    case Op::Cast:
-      return cast(src[0], node.dtype(), node.cast_arg().bitcast);
-    case Op::Noop:
-      return src[0];
+    case Op::Cast: return cast(src[0], node.dtype(), node.cast_arg().bitcast);
+    case Op::Noop: return src[0];
     case Op::MulAcc:  // two roundings, as MUL and ADD
       return builder_.alu(Op::Add, node.dtype(),
                           {builder_.alu(Op::Mul, node.dtype(), {src[0], src[1]}), src[2]});

@@ -146,10 +146,8 @@ LazyOpPtr merge_axes(const LazyOpPtr& kernel) {
         return LazyOp::gather(
             node->buffer().idx, node->dtype(), merge(node->buffer().st, 1), src[0],
             node->buffer().checked ? std::optional(merge(*node->buffer().checked)) : std::nullopt);
-      case Op::Const:
-        return LazyOp::constant(node->constant().value, merge(node->constant().st));
-      case Op::Store:
-        return LazyOp::store(merge(node->buffer().st), src[0]);
+      case Op::Const: return LazyOp::constant(node->constant().value, merge(node->constant().st));
+      case Op::Store: return LazyOp::store(merge(node->buffer().st), src[0]);
       case Op::ReduceSum:
       case Op::ReduceMax:
         return LazyOp::reduce(node->op(), src[0], merged_axes(node->reduce_arg().axes, groups),

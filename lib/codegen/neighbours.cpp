@@ -113,24 +113,16 @@ Opt any_opt(Numbers& numbers, std::size_t rank) {
                   order[static_cast<std::size_t>(numbers.in(0, static_cast<std::int64_t>(i) - 1))]);
       return {OptKind::Reorder, std::move(order)};
     }
-    case OptKind::Block:
-      return {OptKind::Block, {axis(), numbers.in(2, 4)}};
-    case OptKind::Stage:
-      return {OptKind::Stage, {std::int64_t{1} << numbers.in(3, 15)}};
-    case OptKind::Pack:
-      return {OptKind::Pack, {axis(), std::int64_t{1} << numbers.in(3, 15)}};
+    case OptKind::Block: return {OptKind::Block, {axis(), numbers.in(2, 4)}};
+    case OptKind::Stage: return {OptKind::Stage, {std::int64_t{1} << numbers.in(3, 15)}};
+    case OptKind::Pack: return {OptKind::Pack, {axis(), std::int64_t{1} << numbers.in(3, 15)}};
     case OptKind::Tile:
       return {OptKind::Tile, {axis(), axis(), numbers.in(1, 4), numbers.in(1, 4)}};
-    case OptKind::Prefetch:
-      return {OptKind::Prefetch, {numbers.in(1, 3)}};
-    case OptKind::Unroll:
-      return {OptKind::Unroll, {numbers.in(2, 5)}};
-    case OptKind::Parallel:
-      return {OptKind::Parallel, {numbers.in(0, 2)}};
-    case OptKind::Peel:
-      return {OptKind::Peel, {numbers.in(0, 3), numbers.in(0, 3)}};
-    default:
-      return {OptKind::Lanes, {numbers.in(2, 9)}};
+    case OptKind::Prefetch: return {OptKind::Prefetch, {numbers.in(1, 3)}};
+    case OptKind::Unroll: return {OptKind::Unroll, {numbers.in(2, 5)}};
+    case OptKind::Parallel: return {OptKind::Parallel, {numbers.in(0, 2)}};
+    case OptKind::Peel: return {OptKind::Peel, {numbers.in(0, 3), numbers.in(0, 3)}};
+    default: return {OptKind::Lanes, {numbers.in(2, 9)}};
   }
 }
 

@@ -117,30 +117,20 @@ void Renderer::name_value(int i, CText value) {
 void Renderer::step(int i) {
   const LinearStep& u = uop(i);
   switch (u.kind) {
-    case StepKind::DefineGlobal:
-      return define_global(i);
-    case StepKind::DefineVar:
-      return define_var(i);
-    case StepKind::DefineAcc:
-      return define_acc(i);
-    case StepKind::Const:
-      return constant(i);
-    case StepKind::Loop:
-      return open_loop(i);
-    case StepKind::EndLoop:
-      --indent_;
-      return line("}");
-    case StepKind::Load:
-      return load(i);
+    case StepKind::DefineGlobal: return define_global(i);
+    case StepKind::DefineVar: return define_var(i);
+    case StepKind::DefineAcc: return define_acc(i);
+    case StepKind::Const: return constant(i);
+    case StepKind::Loop: return open_loop(i);
+    case StepKind::EndLoop: --indent_; return line("}");
+    case StepKind::Load: return load(i);
     case StepKind::Store:
       return line(src(u, 0).text, "[", src(u, 1).text, "] = ", src(u, 2).text, ";");
     case StepKind::Assign:
       if (u.src.size() == 2) return line(src(u, 0).text, " = ", src(u, 1).text, ";");
       return line(src(u, 0).text, "[", src(u, 2).text, "] = ", src(u, 1).text, ";");
-    case StepKind::Check:
-      return check(u);
-    case StepKind::Prefetch:
-      return prefetch(u);
+    case StepKind::Check: return check(u);
+    case StepKind::Prefetch: return prefetch(u);
     case StepKind::LoadAcc:
       return name_value(i, {joined(src(u, 0).text, "[", src(u, 1).text, "]"), true});
     default:
@@ -161,14 +151,10 @@ CText Renderer::expression(const LinearStep& u) const {
   for (std::size_t k = 0; k < u.src.size(); ++k) known[k] = &src(u, k);
   const COperands operands(known.data(), u.src.size());
   switch (u.kind) {
-    case StepKind::Cast:
-      return c_cast(dtype(u.src[0]), u.dtype, *operands[0]);
-    case StepKind::Bitcast:
-      return c_bitcast(dtype(u.src[0]), u.dtype, *operands[0]);
-    case StepKind::Index:
-      return c_index(std::get<IndexOp>(u.arg), operands);
-    default:
-      return c_alu(u, dtype(u.src.back()), math_, operands);
+    case StepKind::Cast: return c_cast(dtype(u.src[0]), u.dtype, *operands[0]);
+    case StepKind::Bitcast: return c_bitcast(dtype(u.src[0]), u.dtype, *operands[0]);
+    case StepKind::Index: return c_index(std::get<IndexOp>(u.arg), operands);
+    default: return c_alu(u, dtype(u.src.back()), math_, operands);
   }
 }
 

@@ -180,16 +180,11 @@ class VectorRenderer final : public Renderer {
 
   void in_lanes(int i, LaneValue value) {
     switch (value) {
-      case LaneValue::Same:
-        return Renderer::step(i);
+      case LaneValue::Same: return Renderer::step(i);
       case LaneValue::Index:  // of the first lane
-      case LaneValue::Twice:
-        return index(i);
-      case LaneValue::Mask:
-        masks_[i] = mask(i);
-        return;
-      case LaneValue::Vector:
-        return vector(i);
+      case LaneValue::Twice: return index(i);
+      case LaneValue::Mask: masks_[i] = mask(i); return;
+      case LaneValue::Vector: return vector(i);
     }
   }
 

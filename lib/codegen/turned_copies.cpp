@@ -37,8 +37,7 @@ class CopyFinder {
       const LinearStep& u = uop(i);
       switch (u.kind) {
         case StepKind::Const:
-        case StepKind::Index:
-          continue;
+        case StepKind::Index: continue;
         case StepKind::Loop:
           if (copy.terms != 0 || turns(i) != TurnedCopy::kSide) return std::nullopt;
           copy.terms = i;
@@ -55,8 +54,7 @@ class CopyFinder {
         case StepKind::EndLoop:
           if (u.src[0] != lanes) continue;
           return copy.assign != 0 && is_turned(copy, lanes) ? std::optional(copy) : std::nullopt;
-        default:
-          return std::nullopt;
+        default: return std::nullopt;
       }
     }
   }
@@ -104,20 +102,15 @@ class CopyFinder {
     std::int64_t result = 0;
     bool overflows = true;
     switch (std::get<IndexOp>(u.arg)) {
-      case IndexOp::Add:
-        overflows = __builtin_add_overflow(*a, *b, &result);
-        break;
-      case IndexOp::Sub:
-        overflows = __builtin_sub_overflow(*a, *b, &result);
-        break;
+      case IndexOp::Add: overflows = __builtin_add_overflow(*a, *b, &result); break;
+      case IndexOp::Sub: overflows = __builtin_sub_overflow(*a, *b, &result); break;
       case IndexOp::Mul:
         if (const auto factor = number(u.src[1]))
           overflows = __builtin_mul_overflow(*a, *factor, &result);
         else if (const auto first = number(u.src[0]))
           overflows = __builtin_mul_overflow(*b, *first, &result);
         break;
-      default:
-        break;
+      default: break;
     }
     return overflows ? std::nullopt : std::optional(result);
   }

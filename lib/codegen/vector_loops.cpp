@@ -100,8 +100,7 @@ class Finder {
              (of(u.src[1]) != LaneValue::Index && of(u.src[1]) != LaneValue::Twice)))
           return std::nullopt;
         return of(u.src[1]) == LaneValue::Twice ? LaneValue::Vector : place(u.src[1]);
-      case StepKind::LoadAcc:
-        return place(u.src[1]);
+      case StepKind::LoadAcc: return place(u.src[1]);
       case StepKind::Store:
         return place(u.src[1]) == LaneValue::Vector && is_element(u.src[2])
                    ? std::optional(LaneValue::Vector)
@@ -127,22 +126,18 @@ class Finder {
           return LaneValue::Twice;
         return is_mask(i) ? std::optional(LaneValue::Mask) : std::nullopt;
       }
-      case StepKind::Const:
-        return LaneValue::Same;
+      case StepKind::Const: return LaneValue::Same;
       case StepKind::Cast:
         if (u.dtype == DType::Bool && of(u.src[0]) == LaneValue::Mask) return LaneValue::Mask;
         [[fallthrough]];
-      case StepKind::Bitcast:
-        return same(u.src[0]) ? std::optional(LaneValue::Same) : std::nullopt;
+      case StepKind::Bitcast: return same(u.src[0]) ? std::optional(LaneValue::Same) : std::nullopt;
       case StepKind::DefineGlobal:
-      case StepKind::DefineVar:
-        return LaneValue::Same;
+      case StepKind::DefineVar: return LaneValue::Same;
       case StepKind::DefineAcc:
       case StepKind::Loop:
       case StepKind::EndLoop:
       case StepKind::Check:
-      case StepKind::Prefetch:
-        break;
+      case StepKind::Prefetch: break;
     }
     return std::nullopt;
   }
@@ -163,14 +158,11 @@ class Finder {
   // The role of a value at this index.
   std::optional<LaneValue> place(int index) const {
     switch (of(index)) {
-      case LaneValue::Same:
-        return LaneValue::Same;
-      case LaneValue::Index:
-        return LaneValue::Vector;
+      case LaneValue::Same: return LaneValue::Same;
+      case LaneValue::Index: return LaneValue::Vector;
       case LaneValue::Twice:
       case LaneValue::Mask:
-      case LaneValue::Vector:
-        break;
+      case LaneValue::Vector: break;
     }
     return std::nullopt;
   }

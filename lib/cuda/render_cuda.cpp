@@ -148,34 +148,23 @@ class Renderer {
       case StepKind::DefineGlobal:
         text_[at(i)] = {codegen::joined("b", std::get<int>(u.arg)), true};
         return;
-      case StepKind::DefineVar:
-        text_[at(i)] = {"v_" + std::get<std::string>(u.arg), true};
-        return;
-      case StepKind::DefineAcc:
-        return define_acc(i);
-      case StepKind::Const:
-        text_[at(i)] = codegen::c_constant(std::get<Scalar>(u.arg));
-        return;
-      case StepKind::Loop:
-        return open_loop(i);
-      case StepKind::EndLoop:
-        return end_loop(u.src[0]);
-      case StepKind::Load:
-        return load(i);
+      case StepKind::DefineVar: text_[at(i)] = {"v_" + std::get<std::string>(u.arg), true}; return;
+      case StepKind::DefineAcc: return define_acc(i);
+      case StepKind::Const: text_[at(i)] = codegen::c_constant(std::get<Scalar>(u.arg)); return;
+      case StepKind::Loop: return open_loop(i);
+      case StepKind::EndLoop: return end_loop(u.src[0]);
+      case StepKind::Load: return load(i);
       case StepKind::Store:
         return line(alone() ? "if (lane == 0) " : "", src(u, 0).text, "[", src(u, 1).text,
                     "] = ", src(u, 2).text, ";");
       case StepKind::Assign:
         if (u.src.size() == 2) return line(src(u, 0).text, " = ", src(u, 1).text, ";");
         return line(place(u.src[0], u.src[2]), " = ", src(u, 1).text, ";");
-      case StepKind::Check:
-        return check(u);
+      case StepKind::Check: return check(u);
       case StepKind::Prefetch:  // useful on a CPU core only
         return;
-      case StepKind::LoadAcc:
-        return name_value(i, place(u.src[0], u.src[1]));
-      default:
-        return name_value(i, wraps(u) ? wrapped(i) : expression(u).text);
+      case StepKind::LoadAcc: return name_value(i, place(u.src[0], u.src[1]));
+      default: return name_value(i, wraps(u) ? wrapped(i) : expression(u).text);
     }
   }
 
@@ -201,14 +190,10 @@ class Renderer {
     for (std::size_t k = 0; k < u.src.size(); ++k) known[k] = &src(u, k);
     const codegen::COperands operands(known.data(), u.src.size());
     switch (u.kind) {
-      case StepKind::Cast:
-        return codegen::c_cast(uop(u.src[0]).dtype, u.dtype, *operands[0]);
-      case StepKind::Bitcast:
-        return codegen::c_bitcast(uop(u.src[0]).dtype, u.dtype, *operands[0]);
-      case StepKind::Index:
-        return codegen::c_index(std::get<IndexOp>(u.arg), operands);
-      default:
-        return codegen::c_alu(u, uop(u.src.back()).dtype, kernel_.math, operands);
+      case StepKind::Cast: return codegen::c_cast(uop(u.src[0]).dtype, u.dtype, *operands[0]);
+      case StepKind::Bitcast: return codegen::c_bitcast(uop(u.src[0]).dtype, u.dtype, *operands[0]);
+      case StepKind::Index: return codegen::c_index(std::get<IndexOp>(u.arg), operands);
+      default: return codegen::c_alu(u, uop(u.src.back()).dtype, kernel_.math, operands);
     }
   }
 

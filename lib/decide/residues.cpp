@@ -42,8 +42,7 @@ class Periods {
       return e_.is_constant(a) ? std::optional<Int>(e_.value(a)) : std::nullopt;
     };
     switch (e_.op(e)) {
-      case ExprOp::Constant:
-        return Int(1);
+      case ExprOp::Constant: return Int(1);
       case ExprOp::Variable:
         return modulus.is_zero() || modulus > most_ ? std::nullopt : std::optional<Int>(modulus);
       case ExprOp::Mul:
@@ -53,8 +52,7 @@ class Periods {
         [[fallthrough]];
       case ExprOp::Add:
       case ExprOp::Sub:
-      case ExprOp::Neg:
-        return of_all(e, modulus);
+      case ExprOp::Neg: return of_all(e, modulus);
       case ExprOp::Div: {  // grows by a multiple of the modulus if the dividend does, divisor times
         const auto d = number(1);
         return d && d->sign() > 0 ? of(e_.arg(e, 0), modulus * *d) : std::nullopt;
@@ -70,8 +68,7 @@ class Periods {
       case ExprOp::TruncMod:
         if (!number(1) || number(1)->is_zero()) return std::nullopt;
         [[fallthrough]];
-      default:
-        return of_all(e, 0);
+      default: return of_all(e, 0);
     }
   }
 

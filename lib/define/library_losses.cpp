@@ -11,12 +11,9 @@ Array none() { return Array::number("0"); }
 Array reduced(const Array& losses, Reduction reduction, const Way& way) {
   const Array stored = stage(losses, way, "losses");
   switch (reduction) {
-    case Reduction::None:
-      break;
-    case Reduction::Mean:
-      return mean(stored, all_axes(stored));
-    case Reduction::Sum:
-      return sum(stored, all_axes(stored));
+    case Reduction::None: break;
+    case Reduction::Mean: return mean(stored, all_axes(stored));
+    case Reduction::Sum: return sum(stored, all_axes(stored));
     case Reduction::BatchMean:
       require_rank(stored, 1, "batchmean", "x");
       return sum(stored, all_axes(stored)) / count(stored.size(0));

@@ -30,19 +30,13 @@ ShapeTracker moved(const ShapeTracker& st, const Move& move) {
     steps.push_back(a);
   }
   switch (move.op) {
-    case Op::Reshape:
-      return st.reshape(firsts);
-    case Op::Permute:
-      return st.permute(order);
-    case Op::Expand:
-      return st.expand(firsts);
-    case Op::Pad:
-      return st.pad(pairs);
-    case Op::Shrink:
-      return st.shrink(pairs);
-    case Op::Stride:
-      return st.stride(steps);
-    TOUCHSTONE_CASES_COMPUTED:
+    case Op::Reshape: return st.reshape(firsts);
+    case Op::Permute: return st.permute(order);
+    case Op::Expand: return st.expand(firsts);
+    case Op::Pad: return st.pad(pairs);
+    case Op::Shrink: return st.shrink(pairs);
+    case Op::Stride: return st.stride(steps);
+        TOUCHSTONE_CASES_COMPUTED:
     case Op::Function:
     case Op::AsStrided:
     TOUCHSTONE_CASES_LOAD:
@@ -56,17 +50,12 @@ ShapeTracker moved(const ShapeTracker& st, const Move& move) {
 std::pair<std::int64_t, std::int64_t> kept_axis(Op op, std::int64_t axis, std::int64_t size,
                                                 std::int64_t stride) {
   switch (op) {
-    case Op::Permute:
-      return {axis, 0};
-    case Op::Pad:
-      return {0, 0};
-    case Op::Shrink:
-      return {0, size};
-    case Op::Stride:
-      return {1, 0};
-    case Op::AsStrided:
-      return {size, stride};
-    TOUCHSTONE_CASES_COMPUTED:
+    case Op::Permute: return {axis, 0};
+    case Op::Pad: return {0, 0};
+    case Op::Shrink: return {0, size};
+    case Op::Stride: return {1, 0};
+    case Op::AsStrided: return {size, stride};
+        TOUCHSTONE_CASES_COMPUTED:
     case Op::Function:
     case Op::Reshape:
     case Op::Expand:

@@ -167,18 +167,12 @@ class Parser {
 
   static Array combine(char op, const Array& a, const Array& b) {
     switch (op) {
-      case '+':
-        return a + b;
-      case '-':
-        return a - b;
-      case '*':
-        return a * b;
-      case '/':
-        return a / b;
-      case '%':
-        return Array::apply(Op::Mod, {a, b});
-      default:
-        return matmul(a, b);
+      case '+': return a + b;
+      case '-': return a - b;
+      case '*': return a * b;
+      case '/': return a / b;
+      case '%': return Array::apply(Op::Mod, {a, b});
+      default: return matmul(a, b);
     }
   }
 

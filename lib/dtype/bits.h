@@ -7,14 +7,10 @@ namespace touchstone {
 /// The integers of a type's size, for its bits.
 constexpr DType unsigned_of(DType d) {
   switch (itemsize(d)) {
-    case 1:
-      return DType::UInt8;
-    case 2:
-      return DType::UInt16;
-    case 4:
-      return DType::UInt32;
-    default:
-      return DType::UInt64;
+    case 1: return DType::UInt8;
+    case 2: return DType::UInt16;
+    case 4: return DType::UInt32;
+    default: return DType::UInt64;
   }
 }
 constexpr DType signed_of(DType d) {

@@ -53,36 +53,21 @@ template <class T> inline constexpr DType dtype_v = dtype_of<T>::value;
 template <class F>
 decltype(auto) with_storage(DType d, F&& f) {
   switch (d) {
-    case DType::Bool:
-      return f(std::type_identity<bool>{});
-    case DType::Int8:
-      return f(std::type_identity<std::int8_t>{});
-    case DType::UInt8:
-      return f(std::type_identity<std::uint8_t>{});
-    case DType::Int16:
-      return f(std::type_identity<std::int16_t>{});
-    case DType::UInt16:
-      return f(std::type_identity<std::uint16_t>{});
-    case DType::Int32:
-      return f(std::type_identity<std::int32_t>{});
-    case DType::UInt32:
-      return f(std::type_identity<std::uint32_t>{});
-    case DType::Int64:
-      return f(std::type_identity<std::int64_t>{});
-    case DType::UInt64:
-      return f(std::type_identity<std::uint64_t>{});
-    case DType::Float8E4M3:
-      return f(std::type_identity<float8_e4m3>{});
-    case DType::Float8E5M2:
-      return f(std::type_identity<float8_e5m2>{});
-    case DType::Float16:
-      return f(std::type_identity<float16>{});
-    case DType::BFloat16:
-      return f(std::type_identity<bfloat16>{});
-    case DType::Float32:
-      return f(std::type_identity<float>{});
-    case DType::Float64:
-      break;
+    case DType::Bool: return f(std::type_identity<bool>{});
+    case DType::Int8: return f(std::type_identity<std::int8_t>{});
+    case DType::UInt8: return f(std::type_identity<std::uint8_t>{});
+    case DType::Int16: return f(std::type_identity<std::int16_t>{});
+    case DType::UInt16: return f(std::type_identity<std::uint16_t>{});
+    case DType::Int32: return f(std::type_identity<std::int32_t>{});
+    case DType::UInt32: return f(std::type_identity<std::uint32_t>{});
+    case DType::Int64: return f(std::type_identity<std::int64_t>{});
+    case DType::UInt64: return f(std::type_identity<std::uint64_t>{});
+    case DType::Float8E4M3: return f(std::type_identity<float8_e4m3>{});
+    case DType::Float8E5M2: return f(std::type_identity<float8_e5m2>{});
+    case DType::Float16: return f(std::type_identity<float16>{});
+    case DType::BFloat16: return f(std::type_identity<bfloat16>{});
+    case DType::Float32: return f(std::type_identity<float>{});
+    case DType::Float64: break;
   }
   return f(std::type_identity<double>{});
 }

@@ -77,18 +77,10 @@ ArrayFile::ArrayFile(const std::filesystem::path& path) {
   const Format format = format_of(path);
   auto file = std::make_unique<InputFile>(path);
   switch (format) {
-    case Format::Npy:
-      reader_ = std::make_unique<NpyReader>(std::move(file), path.string());
-      break;
-    case Format::Npz:
-      reader_ = npz_reader(std::move(file), path.string());
-      break;
-    case Format::Safetensors:
-      reader_ = safetensors_reader(std::move(file), path.string());
-      break;
-    case Format::Torch:
-      reader_ = torch_reader(std::move(file), path.string());
-      break;
+    case Format::Npy: reader_ = std::make_unique<NpyReader>(std::move(file), path.string()); break;
+    case Format::Npz: reader_ = npz_reader(std::move(file), path.string()); break;
+    case Format::Safetensors: reader_ = safetensors_reader(std::move(file), path.string()); break;
+    case Format::Torch: reader_ = torch_reader(std::move(file), path.string()); break;
   }
 }
 ArrayFile::~ArrayFile() = default;

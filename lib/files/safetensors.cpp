@@ -34,14 +34,10 @@ std::string tag_of(DType dtype) {
     return out;
   };
   switch (info(dtype).kind) {
-    case DTypeKind::Bool:
-      return "BOOL";
-    case DTypeKind::Signed:
-      return fmt::format("I{}", 8 * itemsize(dtype));
-    case DTypeKind::Unsigned:
-      return fmt::format("U{}", 8 * itemsize(dtype));
-    case DTypeKind::Float:
-      break;
+    case DTypeKind::Bool: return "BOOL";
+    case DTypeKind::Signed: return fmt::format("I{}", 8 * itemsize(dtype));
+    case DTypeKind::Unsigned: return fmt::format("U{}", 8 * itemsize(dtype));
+    case DTypeKind::Float: break;
   }
   if (name.starts_with("float8_")) return "F8_" + upper(name.substr(7));
   return name.starts_with("bfloat") ? "BF16" : fmt::format("F{}", 8 * itemsize(dtype));

@@ -177,64 +177,46 @@ class Unpickler {
       case 0x95:  // FRAME
         (void)take(8);
         return;
-      case '(':
-        return marks_.push_back(stack_.size());
-      case 'N':
-        return push(make(PickleKind::None));
+      case '(': return marks_.push_back(stack_.size());
+      case 'N': return push(make(PickleKind::None));
       case 0x88:  // NEWTRUE
       case 0x89:  // NEWFALSE
         push(make(PickleKind::Truth));
         stack_.back()->whole = code == 0x88 ? 1 : 0;
         return;
-      case 'J':
-        return push_whole(static_cast<std::int32_t>(static_cast<std::uint32_t>(number(4))));
-      case 'K':
-        return push_whole(static_cast<std::int64_t>(number(1)));
-      case 'M':
-        return push_whole(static_cast<std::int64_t>(number(2)));
+      case 'J': return push_whole(static_cast<std::int32_t>(static_cast<std::uint32_t>(number(4))));
+      case 'K': return push_whole(static_cast<std::int64_t>(number(1)));
+      case 'M': return push_whole(static_cast<std::int64_t>(number(2)));
       case 0x8a:  // LONG1
         return push_long(static_cast<std::size_t>(number(1)));
-      case 'G':
-        (void)take(8);
-        return push(make(PickleKind::Fraction));
-      case 'X':
-        return push_text(take(static_cast<std::size_t>(number(4))));
+      case 'G': (void)take(8); return push(make(PickleKind::Fraction));
+      case 'X': return push_text(take(static_cast<std::size_t>(number(4))));
       case 0x8c:  // SHORT_BINUNICODE
         return push_text(take(static_cast<std::size_t>(number(1))));
-      case ')':
-        return push_tuple(std::size_t{0});
+      case ')': return push_tuple(std::size_t{0});
       case 0x85:
       case 0x86:
       case 0x87:  // TUPLE1 to 3
         return push_tuple(std::size_t{code} - 0x84);
-      case 't':
-        return push_tuple(above_mark());
-      case ']':
-        return push(make(PickleKind::List));
-      case '}':
-        return push(make(PickleKind::Dict));
+      case 't': return push_tuple(above_mark());
+      case ']': return push(make(PickleKind::List));
+      case '}': return push(make(PickleKind::Dict));
       case 'a': {
         PickleValue* const value = pop();
         return top(PickleKind::List, "list")->values.push_back(value);
       }
-      case 'e':
-        return append(PickleKind::List, "list", above_mark());
+      case 'e': return append(PickleKind::List, "list", above_mark());
       case 's': {
         PickleValue *const value = pop(), *const key = pop();
         return append(PickleKind::Dict, "dictionary", {key, value});
       }
-      case 'u':
-        return append(PickleKind::Dict, "dictionary", above_mark());
-      case 'q':
-        return remember(number(1));
-      case 'r':
-        return remember(number(4));
+      case 'u': return append(PickleKind::Dict, "dictionary", above_mark());
+      case 'q': return remember(number(1));
+      case 'r': return remember(number(4));
       case 0x94:  // MEMOIZE
         return remember(memo_.size());
-      case 'h':
-        return recall(number(1));
-      case 'j':
-        return recall(number(4));
+      case 'h': return recall(number(1));
+      case 'j': return recall(number(4));
       case 'c': {
         const std::string module = line();
         return push_global(module + "." + line());
@@ -245,8 +227,7 @@ class Unpickler {
           bad("a name is not a string");
         return push_global(module->text + "." + name->text);
       }
-      case 'Q':
-        return push_storage(pop());
+      case 'Q': return push_storage(pop());
       case 'R': {
         const PickleValue *const arguments = pop(), *const function = pop();
         return call(*function, *arguments);

@@ -35,14 +35,10 @@ class ZipError {
 
 std::string reason(zip_error_t* error) {
   switch (::zip_error_code_zip(error)) {
-    case ZIP_ER_NOZIP:
-      return "it is not a zip archive, or its end or directory is damaged";
-    case ZIP_ER_INCONS:
-      return "its directory does not agree with its members";
-    case ZIP_ER_CRC:
-      return "the checksum is wrong";
-    default:
-      return ::zip_error_strerror(error);
+    case ZIP_ER_NOZIP: return "it is not a zip archive, or its end or directory is damaged";
+    case ZIP_ER_INCONS: return "its directory does not agree with its members";
+    case ZIP_ER_CRC: return "the checksum is wrong";
+    default: return ::zip_error_strerror(error);
   }
 }
 
@@ -71,11 +67,8 @@ class ZipBytes {
 
   zip_int64_t answer(void* data, zip_uint64_t size, zip_source_cmd_t command) {
     switch (command) {
-      case ZIP_SOURCE_OPEN:
-        at_ = 0;
-        return 0;
-      case ZIP_SOURCE_READ:
-        return read(static_cast<char*>(data), size);
+      case ZIP_SOURCE_OPEN: at_ = 0; return 0;
+      case ZIP_SOURCE_READ: return read(static_cast<char*>(data), size);
       case ZIP_SOURCE_STAT: {
         auto* const facts = static_cast<zip_stat_t*>(data);
         ::zip_stat_init(facts);
@@ -90,19 +83,15 @@ class ZipBytes {
         at_ = static_cast<std::uint64_t>(to);
         return 0;
       }
-      case ZIP_SOURCE_TELL:
-        return static_cast<zip_int64_t>(at_);
-      case ZIP_SOURCE_ERROR:
-        return ::zip_error_to_data(error_.get(), data, size);
+      case ZIP_SOURCE_TELL: return static_cast<zip_int64_t>(at_);
+      case ZIP_SOURCE_ERROR: return ::zip_error_to_data(error_.get(), data, size);
       case ZIP_SOURCE_CLOSE:
-      case ZIP_SOURCE_FREE:
-        return 0;
+      case ZIP_SOURCE_FREE: return 0;
       case ZIP_SOURCE_SUPPORTS:
         return ::zip_source_make_command_bitmap(ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE,
                                                 ZIP_SOURCE_STAT, ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE,
                                                 ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL, -1);
-      default:
-        return failed(ZIP_ER_OPNOTSUPP);
+      default: return failed(ZIP_ER_OPNOTSUPP);
     }
   }
 

@@ -277,8 +277,7 @@ Answer BackendProcess::listen(const std::string& question, HostArray wanted) {
                   "it hung");
     case Child::Heard::TooMuch:
       return stop(Answer::Kind::Unusable, fmt::format("its answer exceeds {} bytes", most));
-    case Child::Heard::Line:
-      break;
+    case Child::Heard::Line: break;
   }
   if (!child_->took_all())
     return stop(Answer::Kind::Unusable,

@@ -27,14 +27,10 @@ bool looks_through(const UOp& u) {
 LazyOpPtr node_of(const UOp& u, std::vector<LazyOpPtr> of, int first_axis) {
   const DType d = u.dtype().base;
   switch (u.op()) {
-    case GraphOp::Cast:
-      return LazyOp::cast(of[0], d);
-    case GraphOp::Bitcast:
-      return LazyOp::cast(of[0], d, true);
-    case GraphOp::Function:
-      return LazyOp::function(u.arg_as<NamedFunction>(), std::move(of));
-    case GraphOp::CmpNe:
-      return LazyOp::unary(Op::Neg, LazyOp::binary(Op::CmpEq, of[0], of[1]));
+    case GraphOp::Cast: return LazyOp::cast(of[0], d);
+    case GraphOp::Bitcast: return LazyOp::cast(of[0], d, true);
+    case GraphOp::Function: return LazyOp::function(u.arg_as<NamedFunction>(), std::move(of));
+    case GraphOp::CmpNe: return LazyOp::unary(Op::Neg, LazyOp::binary(Op::CmpEq, of[0], of[1]));
     case GraphOp::And:
     case GraphOp::Or:
       if (!is_bool(d)) break;

@@ -61,26 +61,17 @@ class Formulas {
   /// y: of a function of two operands.
   static V of(NamedFunction function, const V& x, const V& y) {
     switch (function) {
-      case NamedFunction::Exp:
-        return exp(x);
-      case NamedFunction::Expm1:
-        return expm1(x);
-      case NamedFunction::Log:
-        return log(x);
+      case NamedFunction::Exp: return exp(x);
+      case NamedFunction::Expm1: return expm1(x);
+      case NamedFunction::Log: return log(x);
       case NamedFunction::Log10:
         return unary(Op::Log2, x) * (std::numbers::ln2 / std::numbers::ln10);
-      case NamedFunction::Log1p:
-        return log1p(x);
-      case NamedFunction::Rsqrt:
-        return recip(sqrt(x));
-      case NamedFunction::Sigmoid:
-        return sigmoid(x);
-      case NamedFunction::Silu:
-        return x * call(NamedFunction::Sigmoid, x);
-      case NamedFunction::Tanh:
-        return tanh(x);
-      case NamedFunction::Erf:
-        return erf(x);
+      case NamedFunction::Log1p: return log1p(x);
+      case NamedFunction::Rsqrt: return recip(sqrt(x));
+      case NamedFunction::Sigmoid: return sigmoid(x);
+      case NamedFunction::Silu: return x * call(NamedFunction::Sigmoid, x);
+      case NamedFunction::Tanh: return tanh(x);
+      case NamedFunction::Erf: return erf(x);
       case NamedFunction::Gelu:
         return x * 0.5 * (call(NamedFunction::Erf, x * (std::numbers::sqrt2 / 2)) + 1);
       case NamedFunction::GeluTanh:
@@ -88,52 +79,29 @@ class Formulas {
                (call(NamedFunction::Tanh,
                      (x + x * x * x * 0.044715) * std::sqrt(2 / std::numbers::pi)) +
                 1);
-      case NamedFunction::Softplus:
-        return larger(x, x.number(0)) + log1p(exp(-abs(x)));
-      case NamedFunction::Cos:
-        return cos(x);
-      case NamedFunction::Tan:
-        return sin(x) / cos(x);
-      case NamedFunction::Sinh:
-        return sinh(x);
-      case NamedFunction::Cosh:
-        return cosh(x);
-      case NamedFunction::Asinh:
-        return asinh(x);
-      case NamedFunction::Acosh:
-        return acosh(x);
-      case NamedFunction::Atanh:
-        return atanh(x);
-      case NamedFunction::Round:
-        return round(x);
-      case NamedFunction::Floor:
-        return floor(x);
-      case NamedFunction::Ceil:
-        return -floor(-x);
-      case NamedFunction::Trunc:
-        return trunc(x);
-      case NamedFunction::Erfc:
-        return erfc(x);
-      case NamedFunction::Asin:
-        return atan(x / sqrt((-x + 1) * (x + 1)));
-      case NamedFunction::Acos:
-        return atan(sqrt((-x + 1) / (x + 1))) * 2;
-      case NamedFunction::Atan:
-        return atan(x);
-      case NamedFunction::Cbrt:
-        return cbrt(x);
-      case NamedFunction::Atan2:
-        return atan2(x, y);
-      case NamedFunction::Pow:
-        return pow(x, y);
-      case NamedFunction::Hypot:
-        return hypot(x, y);
-      case NamedFunction::Lgamma:
-        return lgamma(x);
-      case NamedFunction::Digamma:
-        return digamma(x);
-      case NamedFunction::Erfinv:
-        return erfinv(x);
+      case NamedFunction::Softplus: return larger(x, x.number(0)) + log1p(exp(-abs(x)));
+      case NamedFunction::Cos: return cos(x);
+      case NamedFunction::Tan: return sin(x) / cos(x);
+      case NamedFunction::Sinh: return sinh(x);
+      case NamedFunction::Cosh: return cosh(x);
+      case NamedFunction::Asinh: return asinh(x);
+      case NamedFunction::Acosh: return acosh(x);
+      case NamedFunction::Atanh: return atanh(x);
+      case NamedFunction::Round: return round(x);
+      case NamedFunction::Floor: return floor(x);
+      case NamedFunction::Ceil: return -floor(-x);
+      case NamedFunction::Trunc: return trunc(x);
+      case NamedFunction::Erfc: return erfc(x);
+      case NamedFunction::Asin: return atan(x / sqrt((-x + 1) * (x + 1)));
+      case NamedFunction::Acos: return atan(sqrt((-x + 1) / (x + 1))) * 2;
+      case NamedFunction::Atan: return atan(x);
+      case NamedFunction::Cbrt: return cbrt(x);
+      case NamedFunction::Atan2: return atan2(x, y);
+      case NamedFunction::Pow: return pow(x, y);
+      case NamedFunction::Hypot: return hypot(x, y);
+      case NamedFunction::Lgamma: return lgamma(x);
+      case NamedFunction::Digamma: return digamma(x);
+      case NamedFunction::Erfinv: return erfinv(x);
     }
     return x;
   }

@@ -15,22 +15,14 @@ std::optional<Scalar> fold_integers(Op op, DType d, std::span<const Scalar> x) {
   // The bias maps signed order to unsigned order.
   const std::uint64_t bias = info(d).kind == DTypeKind::Signed ? sign_bit(d) : 0;
   switch (op) {
-    case Op::Neg:
-      return Scalar::from_bits(d, std::uint64_t{0} - a);
-    case Op::Add:
-      return Scalar::from_bits(d, a + b);
-    case Op::Sub:
-      return Scalar::from_bits(d, a - b);
-    case Op::Mul:
-      return Scalar::from_bits(d, a * b);
-    case Op::Xor:
-      return Scalar::from_bits(d, a ^ b);
-    case Op::Max:
-      return (a ^ bias) < (b ^ bias) ? x[1] : x[0];
-    case Op::CmpLt:
-      return Scalar::of((a ^ bias) < (b ^ bias));
-    case Op::CmpEq:
-      return Scalar::of(a == b);
+    case Op::Neg: return Scalar::from_bits(d, std::uint64_t{0} - a);
+    case Op::Add: return Scalar::from_bits(d, a + b);
+    case Op::Sub: return Scalar::from_bits(d, a - b);
+    case Op::Mul: return Scalar::from_bits(d, a * b);
+    case Op::Xor: return Scalar::from_bits(d, a ^ b);
+    case Op::Max: return (a ^ bias) < (b ^ bias) ? x[1] : x[0];
+    case Op::CmpLt: return Scalar::of((a ^ bias) < (b ^ bias));
+    case Op::CmpEq: return Scalar::of(a == b);
     case Op::Noop:
     case Op::Cast:
     case Op::Div:
@@ -45,19 +37,13 @@ std::optional<Scalar> fold_integers(Op op, DType d, std::span<const Scalar> x) {
 std::optional<Scalar> fold_bools(Op op, std::span<const Scalar> x) {
   const bool a = x[0].bits() != 0, b = x.size() > 1 && x[1].bits() != 0;
   switch (op) {
-    case Op::Neg:
-      return Scalar::of(!a);
+    case Op::Neg: return Scalar::of(!a);
     case Op::Add:
-    case Op::Max:
-      return Scalar::of(a || b);
-    case Op::Mul:
-      return Scalar::of(a && b);
-    case Op::Xor:
-      return Scalar::of(a != b);
-    case Op::CmpLt:
-      return Scalar::of(!a && b);
-    case Op::CmpEq:
-      return Scalar::of(a == b);
+    case Op::Max: return Scalar::of(a || b);
+    case Op::Mul: return Scalar::of(a && b);
+    case Op::Xor: return Scalar::of(a != b);
+    case Op::CmpLt: return Scalar::of(!a && b);
+    case Op::CmpEq: return Scalar::of(a == b);
     case Op::Noop:
     case Op::Cast:
     case Op::Sub:
@@ -80,22 +66,14 @@ std::optional<Scalar> fold_floats(Op op, DType d, std::span<const Scalar> x) {
     return Scalar::from_double(d, value);
   };
   switch (op) {
-    case Op::Add:
-      return rounded(a + b);
-    case Op::Sub:
-      return rounded(a - b);
-    case Op::Mul:
-      return rounded(a * b);
-    case Op::Div:
-      return rounded(a / b);
-    case Op::Recip:
-      return rounded(1 / a);
-    case Op::Sqrt:
-      return rounded(std::sqrt(a));
-    case Op::CmpLt:
-      return Scalar::of(a < b);
-    case Op::CmpEq:
-      return Scalar::of(a == b);
+    case Op::Add: return rounded(a + b);
+    case Op::Sub: return rounded(a - b);
+    case Op::Mul: return rounded(a * b);
+    case Op::Div: return rounded(a / b);
+    case Op::Recip: return rounded(1 / a);
+    case Op::Sqrt: return rounded(std::sqrt(a));
+    case Op::CmpLt: return Scalar::of(a < b);
+    case Op::CmpEq: return Scalar::of(a == b);
     case Op::Max:
       if (std::isnan(a) || std::isnan(b)) return std::nullopt;
       if (a == b) return std::signbit(a) ? x[1] : x[0];  // +0 is greater than -0
@@ -158,17 +136,12 @@ std::span<const Law> laws() { return law_table; }
 
 Scalar Law::constant(DType d) const {
   switch (second) {
-    case Second::MinusZero:
-      return Scalar::from_double(d, -0.0);
-    case Second::One:
-      return Scalar::from_int(d, 1);
-    case Second::Least:
-      return least_of(d);
-    case Second::Greatest:
-      return greatest_of(d);
+    case Second::MinusZero: return Scalar::from_double(d, -0.0);
+    case Second::One: return Scalar::from_int(d, 1);
+    case Second::Least: return least_of(d);
+    case Second::Greatest: return greatest_of(d);
     case Second::Zero:
-    case Second::Same:
-      break;
+    case Second::Same: break;
   }
   return Scalar::from_int(d, 0);
 }

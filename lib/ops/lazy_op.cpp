@@ -209,16 +209,11 @@ std::uint64_t hash_of(const OpArg& arg) {
 
 std::string_view accepted(OpTypes types) {
   switch (types) {
-    case OpTypes::None:
-      return "no operands";
-    case OpTypes::All:
-      return "any type";
-    case OpTypes::Floats:
-      return "floats";
-    case OpTypes::Numbers:
-      return "integers and floats";
-    case OpTypes::IntsAndBool:
-      return "integers and bool";
+    case OpTypes::None: return "no operands";
+    case OpTypes::All: return "any type";
+    case OpTypes::Floats: return "floats";
+    case OpTypes::Numbers: return "integers and floats";
+    case OpTypes::IntsAndBool: return "integers and bool";
   }
   return "";
 }

@@ -163,16 +163,11 @@ constexpr int position_axes(Op op) { return op == Op::Gather ? 1 : 0; }
 /// True if an elementwise or reduce op accepts operands of a type (for WHERE: of the two arms).
 constexpr bool takes(Op op, DType d) {
   switch (info(op).types) {
-    case OpTypes::None:
-      return false;
-    case OpTypes::All:
-      return true;
-    case OpTypes::Floats:
-      return is_float(d);
-    case OpTypes::Numbers:
-      return !is_bool(d);
-    case OpTypes::IntsAndBool:
-      return !is_float(d);
+    case OpTypes::None: return false;
+    case OpTypes::All: return true;
+    case OpTypes::Floats: return is_float(d);
+    case OpTypes::Numbers: return !is_bool(d);
+    case OpTypes::IntsAndBool: return !is_float(d);
   }
   return false;
 }

@@ -32,12 +32,9 @@ bool passes(Inherits kind, std::string_view name) {
     });
   };
   switch (kind) {
-    case Inherits::Tool:
-      return is_among(tool_variables);
-    case Inherits::Backend:
-      return is_among(backend_variables);
-    case Inherits::Whole:
-      break;
+    case Inherits::Tool: return is_among(tool_variables);
+    case Inherits::Backend: return is_among(backend_variables);
+    case Inherits::Whole: break;
   }
   return true;
 }

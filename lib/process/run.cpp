@@ -122,8 +122,7 @@ std::string Finished::limit_text(const Limits& limits, const LimitNames& names) 
     case Exceeded::Processor:
       return fmt::format("it used the processor for more than {} s{}",
                          limits.refused.processor.count(), set_by(names.processor));
-    case Exceeded::Nothing:
-      break;
+    case Exceeded::Nothing: break;
   }
   if (ending.exit_code() == 128 + SIGXFSZ) {
     rlimit own{};

@@ -51,9 +51,7 @@ std::vector<Expr> changes(Exprs& exprs, Expr part) {
     if (op == exprs.op(part)) found.push_back(exprs.apply(other, args));
   switch (exprs.op(part)) {
     case ExprOp::Not:
-    case ExprOp::Neg:
-      found.push_back(args[0]);
-      break;
+    case ExprOp::Neg: found.push_back(args[0]); break;
     case ExprOp::Where:
       found.push_back(exprs.apply(ExprOp::Where, {args[0], args[2], args[1]}));
       break;
@@ -62,8 +60,7 @@ std::vector<Expr> changes(Exprs& exprs, Expr part) {
       found.push_back(exprs.constant(more));
       break;
     }
-    default:
-      break;
+    default: break;
   }
   return found;
 }
@@ -78,16 +75,11 @@ std::vector<Expr> wider(Exprs& exprs, Expr part) {
     return exprs.apply(to, {a, exprs.apply(ExprOp::Add, {b, exprs.constant(shift)})});
   };
   switch (op) {
-    case ExprOp::Lt:
-      return {with(ExprOp::Le, 0)};
-    case ExprOp::Gt:
-      return {with(ExprOp::Ge, 0)};
-    case ExprOp::Le:
-      return {with(ExprOp::Le, 1)};
-    case ExprOp::Ge:
-      return {with(ExprOp::Ge, -1)};
-    default:
-      return {};
+    case ExprOp::Lt: return {with(ExprOp::Le, 0)};
+    case ExprOp::Gt: return {with(ExprOp::Ge, 0)};
+    case ExprOp::Le: return {with(ExprOp::Le, 1)};
+    case ExprOp::Ge: return {with(ExprOp::Ge, -1)};
+    default: return {};
   }
 }
 

@@ -44,12 +44,8 @@ std::optional<Polynomial> Polynomial::of(const Exprs& exprs, Expr root) {
   for (const Expr e : exprs.parts(root)) {
     Polynomial p;
     switch (exprs.op(e)) {
-      case ExprOp::Constant:
-        p = Polynomial(exprs.value(e));
-        break;
-      case ExprOp::Neg:
-        p.add(known.at(exprs.arg(e, 0)), -1);
-        break;
+      case ExprOp::Constant: p = Polynomial(exprs.value(e)); break;
+      case ExprOp::Neg: p.add(known.at(exprs.arg(e, 0)), -1); break;
       case ExprOp::Add:
       case ExprOp::Sub:
         p = known.at(exprs.arg(e, 0));
@@ -62,8 +58,7 @@ std::optional<Polynomial> Polynomial::of(const Exprs& exprs, Expr root) {
         p = std::move(*product);
         break;
       }
-      default:
-        p.add(Monomial{e}, 1);
+      default: p.add(Monomial{e}, 1);
     }
     known.emplace(e, std::move(p));
   }

@@ -141,16 +141,11 @@ Box box_of(const Claim& claim) {
   };
   const auto mirrored = [](ExprOp op) {
     switch (op) {
-      case ExprOp::Lt:
-        return ExprOp::Gt;
-      case ExprOp::Le:
-        return ExprOp::Ge;
-      case ExprOp::Gt:
-        return ExprOp::Lt;
-      case ExprOp::Ge:
-        return ExprOp::Le;
-      default:
-        return op;
+      case ExprOp::Lt: return ExprOp::Gt;
+      case ExprOp::Le: return ExprOp::Ge;
+      case ExprOp::Gt: return ExprOp::Lt;
+      case ExprOp::Ge: return ExprOp::Le;
+      default: return op;
     }
   };
   for (const Expr c : claim.when) {

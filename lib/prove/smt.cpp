@@ -64,44 +64,27 @@ class Writer {
         const Int& v = exprs_.value(e);
         return v.sign() < 0 ? "(- " + (-v).str() + ")" : v.str();
       }
-      case ExprOp::Variable:
-        return smt_name(exprs_.name(e));
-      case ExprOp::Or:
-        return fmt::format("(or {} {})", condition_of(0), condition_of(1));
-      case ExprOp::And:
-        return fmt::format("(and {} {})", condition_of(0), condition_of(1));
-      case ExprOp::Not:
-        return fmt::format("(not {})", condition_of(0));
-      case ExprOp::Lt:
-        return numbers("<");
-      case ExprOp::Gt:
-        return numbers(">");
-      case ExprOp::Le:
-        return numbers("<=");
-      case ExprOp::Ge:
-        return numbers(">=");
-      case ExprOp::Eq:
-        return numbers("=");
-      case ExprOp::Ne:
-        return fmt::format("(not {})", numbers("="));
-      case ExprOp::Add:
-        return numbers("+");
-      case ExprOp::Sub:
-        return numbers("-");
-      case ExprOp::Mul:
-        return numbers("*");
-      case ExprOp::Neg:
-        return fmt::format("(- {})", number_of(0));
+      case ExprOp::Variable: return smt_name(exprs_.name(e));
+      case ExprOp::Or: return fmt::format("(or {} {})", condition_of(0), condition_of(1));
+      case ExprOp::And: return fmt::format("(and {} {})", condition_of(0), condition_of(1));
+      case ExprOp::Not: return fmt::format("(not {})", condition_of(0));
+      case ExprOp::Lt: return numbers("<");
+      case ExprOp::Gt: return numbers(">");
+      case ExprOp::Le: return numbers("<=");
+      case ExprOp::Ge: return numbers(">=");
+      case ExprOp::Eq: return numbers("=");
+      case ExprOp::Ne: return fmt::format("(not {})", numbers("="));
+      case ExprOp::Add: return numbers("+");
+      case ExprOp::Sub: return numbers("-");
+      case ExprOp::Mul: return numbers("*");
+      case ExprOp::Neg: return fmt::format("(- {})", number_of(0));
       case ExprOp::Div:
-      case ExprOp::Mod:
-        return division(e);
+      case ExprOp::Mod: return division(e);
       case ExprOp::Where:
         return fmt::format("(ite {} {} {})", condition_of(0), number_of(1), number_of(2));
       case ExprOp::TruncDiv:
-      case ExprOp::TruncMod:
-        return truncation(e);
-      default:
-        return extreme(e);
+      case ExprOp::TruncMod: return truncation(e);
+      default: return extreme(e);
     }
   }
 

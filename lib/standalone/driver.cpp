@@ -11,22 +11,14 @@ namespace {
 
 std::string_view c_type(DType dtype) {
   switch (dtype) {
-    case DType::Float32:
-      return "float";
-    case DType::Float64:
-      return "double";
-    case DType::Int8:
-      return "signed char";
-    case DType::Int16:
-      return "short";
-    case DType::Int32:
-      return "int";
-    case DType::Int64:
-      return "long long";
-    case DType::UInt32:
-      return "unsigned int";
-    case DType::UInt64:
-      return "unsigned long long";
+    case DType::Float32: return "float";
+    case DType::Float64: return "double";
+    case DType::Int8: return "signed char";
+    case DType::Int16: return "short";
+    case DType::Int32: return "int";
+    case DType::Int64: return "long long";
+    case DType::UInt32: return "unsigned int";
+    case DType::UInt64: return "unsigned long long";
     default:  // uint8, uint16, bool, and the bits of smaller floats
       return itemsize(dtype) == 1 ? "unsigned char" : "unsigned short";
   }

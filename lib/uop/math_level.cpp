@@ -32,12 +32,10 @@ MathLevel math_level_named(std::string_view name) {
 
 std::string_view profile_members(MathLevel level) {
   switch (level) {
-    case MathLevel::Library:
-      break;
+    case MathLevel::Library: break;
     case MathLevel::OneUlp:
       return R"("ulp": {"exp2": 1, "log2": 1, "sin": 1, )" TOUCHSTONE_OWN_FUNCTIONS "}";
-    case MathLevel::CorrectlyRounded:
-      return R"("ulp": {"exp2": 0, "log2": 0, "sin": 0})";
+    case MathLevel::CorrectlyRounded: return R"("ulp": {"exp2": 0, "log2": 0, "sin": 0})";
     case MathLevel::Fast:
       return R"("ulp": {"exp2": 4, "log2": 4, "sin": 1, )" TOUCHSTONE_OWN_FUNCTIONS
              R"(}, "sin_domain": 131072, "flush": "outputs")";

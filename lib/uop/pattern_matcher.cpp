@@ -84,14 +84,11 @@ struct Matching {
 
   bool sources(const Compact& p, const UOp& u, const Next& next) {
     switch (p.sources) {
-      case UPat::Sources::Any:
-        return next();
-      case UPat::Sources::Ordered:
-        return ordered(p, u, 0, next);
+      case UPat::Sources::Any: return next();
+      case UPat::Sources::Ordered: return ordered(p, u, 0, next);
       case UPat::Sources::Shuffled:
         return p.of_one_way ? shuffled(p, u, 0, 0, next) : permuted(p, u, next);
-      case UPat::Sources::Each:
-        return each(p, u, 0, next);
+      case UPat::Sources::Each: return each(p, u, 0, next);
     }
     return false;
   }

@@ -31,18 +31,12 @@ const T& arg_of(const UOpNode& n) {
 
 ShapeTracker moved(const UOpNode& n, const ShapeTracker& st) {
   switch (n.op) {
-    case GraphOp::Reshape:
-      return st.reshape(arg_of<Shape>(n));
-    case GraphOp::Expand:
-      return st.expand(arg_of<Shape>(n));
-    case GraphOp::Permute:
-      return st.permute(arg_of<std::vector<int>>(n));
-    case GraphOp::Pad:
-      return st.pad(arg_of<Mask>(n));
-    case GraphOp::Shrink:
-      return st.shrink(arg_of<Mask>(n));
-    default:
-      return st.flip(arg_of<std::vector<int>>(n));
+    case GraphOp::Reshape: return st.reshape(arg_of<Shape>(n));
+    case GraphOp::Expand: return st.expand(arg_of<Shape>(n));
+    case GraphOp::Permute: return st.permute(arg_of<std::vector<int>>(n));
+    case GraphOp::Pad: return st.pad(arg_of<Mask>(n));
+    case GraphOp::Shrink: return st.shrink(arg_of<Mask>(n));
+    default: return st.flip(arg_of<std::vector<int>>(n));
   }
 }
 
@@ -104,10 +98,8 @@ TrackerPtr rescaled(const UOpNode& n) {
 
 TrackerPtr of_parts(const UOpNode& n, const UOpNode* device) {
   switch (n.op) {
-    case GraphOp::View:
-      return shared(arg_of<ShapeTracker>(n));
-    case GraphOp::Buffer:
-      return contiguous({sint(arg_of<std::int64_t>(n))});
+    case GraphOp::View: return shared(arg_of<ShapeTracker>(n));
+    case GraphOp::Buffer: return contiguous({sint(arg_of<std::int64_t>(n))});
     case GraphOp::BufferView: {
       const Mask& part = arg_of<Mask>(n);
       if (part.size() != 1) no_arg(n);
@@ -130,8 +122,7 @@ TrackerPtr of_parts(const UOpNode& n, const UOpNode* device) {
         return st == nullptr || st->is_contiguous() ? st : contiguous(st->shape());
       }
       return st_of_source(n, 0);
-    case GraphOp::Custom:
-      return contiguous(arg_of<UOpFill>(n).shape);
+    case GraphOp::Custom: return contiguous(arg_of<UOpFill>(n).shape);
     case GraphOp::Kernel: {
       const UOpNode* ast = ast_of(n);
       if (ast == nullptr) no_arg(n);
@@ -144,8 +135,7 @@ TrackerPtr of_parts(const UOpNode& n, const UOpNode* device) {
     case GraphOp::Sink:
     case GraphOp::Device:
     case GraphOp::Unique:
-    case GraphOp::DefineGlobal:
-      return nullptr;
+    case GraphOp::DefineGlobal: return nullptr;
     case GraphOp::Multi: {
       const TrackerPtr st = st_of_source(n, 0);
       const auto axis = static_cast<std::size_t>(arg_of<std::int64_t>(n));
@@ -155,12 +145,9 @@ TrackerPtr of_parts(const UOpNode& n, const UOpNode* device) {
       if (axis >= st->shape().size()) throw ShapeError("MULTI: no such axis");
       return with_axis(st, axis, st->shape()[axis] * sint(count));
     }
-    case GraphOp::ReduceAxis:
-      return reduced(n);
-    case GraphOp::Bitcast:
-      return n.src.empty() ? nullptr : rescaled(n);
-    default:
-      break;
+    case GraphOp::ReduceAxis: return reduced(n);
+    case GraphOp::Bitcast: return n.src.empty() ? nullptr : rescaled(n);
+    default: break;
   }
   if (is_movement(n.op)) {
     const TrackerPtr st = st_of_source(n, 0);

@@ -16,12 +16,9 @@ std::string joined(const auto& items, const auto& text) {
 std::string UOpType::str() const {
   const std::string of(info(base).short_name);
   switch (form) {
-    case Form::None:
-      return "none";
-    case Form::Elements:
-      return of;
-    case Form::Pointer:
-      return "pointer " + of;
+    case Form::None: return "none";
+    case Form::Elements: return of;
+    case Form::Pointer: return "pointer " + of;
     case Form::Image:
       if (storage == DType::Float16 || storage == DType::Float32)
         return fmt::format("image{}(({}, {}, 4))", storage == DType::Float16 ? 'h' : 'f', height,

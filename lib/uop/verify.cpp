@@ -80,23 +80,18 @@ class Verifier {
       case StepKind::DefineGlobal:
       case StepKind::DefineVar:
       case StepKind::DefineAcc:
-      case StepKind::Const:
-        return check_definition();
+      case StepKind::Const: return check_definition();
       case StepKind::Loop:
-      case StepKind::EndLoop:
-        return check_loop();
+      case StepKind::EndLoop: return check_loop();
       case StepKind::LoadAcc:
-      case StepKind::Assign:
-        return check_accumulator();
+      case StepKind::Assign: return check_accumulator();
       case StepKind::Prefetch:
         operands(2, 2);
         require(kind(src(0)) == StepKind::DefineGlobal, "the first operand must be a buffer");
         return index_operand(1);
       case StepKind::Load:
-      case StepKind::Store:
-        return check_memory();
-      case StepKind::Alu:
-        return check_alu();
+      case StepKind::Store: return check_memory();
+      case StepKind::Alu: return check_alu();
       case StepKind::Index:
         operands(static_cast<std::size_t>(info(arg<IndexOp>()).arity),
                  static_cast<std::size_t>(info(arg<IndexOp>()).arity));
@@ -107,8 +102,7 @@ class Verifier {
         operands(3, 3);
         for (std::size_t i = 0; i < 3; ++i) index_operand(i);
         return;
-      case StepKind::Cast:
-        return operands(1, 1);
+      case StepKind::Cast: return operands(1, 1);
       case StepKind::Bitcast:
         operands(1, 1);
         return require(itemsize(uop().dtype) == itemsize(dtype(src(0))),

@@ -16,16 +16,11 @@ namespace {
 
 std::optional<DType> integer_of(bool is_signed, std::int64_t bytes) {
   switch (bytes) {
-    case 1:
-      return is_signed ? DType::Int8 : DType::UInt8;
-    case 2:
-      return is_signed ? DType::Int16 : DType::UInt16;
-    case 4:
-      return is_signed ? DType::Int32 : DType::UInt32;
-    case 8:
-      return is_signed ? DType::Int64 : DType::UInt64;
-    default:
-      return std::nullopt;
+    case 1: return is_signed ? DType::Int8 : DType::UInt8;
+    case 2: return is_signed ? DType::Int16 : DType::UInt16;
+    case 4: return is_signed ? DType::Int32 : DType::UInt32;
+    case 8: return is_signed ? DType::Int64 : DType::UInt64;
+    default: return std::nullopt;
   }
 }
 std::optional<DType> float_of(std::int64_t bytes) {

@@ -107,20 +107,13 @@ py::tuple of_movement(const MovementOp& op) {
     return out;
   };
   switch (op.kind) {
-    case Kind::Reshape:
-      return py::make_tuple("reshape", tuple_of(op.shape));
-    case Kind::Permute:
-      return py::make_tuple("permute", py::tuple(py::cast(op.order)));
-    case Kind::Expand:
-      return py::make_tuple("expand", tuple_of(op.shape));
-    case Kind::Pad:
-      return py::make_tuple("pad", pairs());
-    case Kind::Shrink:
-      return py::make_tuple("shrink", pairs());
-    case Kind::Stride:
-      return py::make_tuple("stride", py::tuple(py::cast(op.steps)));
-    case Kind::AsStrided:
-      break;
+    case Kind::Reshape: return py::make_tuple("reshape", tuple_of(op.shape));
+    case Kind::Permute: return py::make_tuple("permute", py::tuple(py::cast(op.order)));
+    case Kind::Expand: return py::make_tuple("expand", tuple_of(op.shape));
+    case Kind::Pad: return py::make_tuple("pad", pairs());
+    case Kind::Shrink: return py::make_tuple("shrink", pairs());
+    case Kind::Stride: return py::make_tuple("stride", py::tuple(py::cast(op.steps)));
+    case Kind::AsStrided: break;
   }
   return py::make_tuple("as_strided", py::make_tuple(tuple_of(op.shape), tuple_of(op.strides),
                                                      python_sint(op.offset)));

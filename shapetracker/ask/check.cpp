@@ -110,12 +110,9 @@ Check check_witness(std::span<const View> views, const Witness& witness) {
   for (const Index& point : witness.points)
     if (!inside(shape, point)) return reject(str(point) + " is outside " + touchstone::str(shape));
   switch (witness.kind) {
-    case Witness::Kind::Hole:
-      return check_hole(views, witness.points);
-    case Witness::Kind::Bend:
-      return check_bend(views, witness.points);
-    case Witness::Kind::TooFar:
-      return check_too_far(views, witness.points);
+    case Witness::Kind::Hole: return check_hole(views, witness.points);
+    case Witness::Kind::Bend: return check_bend(views, witness.points);
+    case Witness::Kind::TooFar: return check_too_far(views, witness.points);
     case Witness::Kind::NoAxis:
       if (!shape.empty()) return reject("the stack has axes");
       return evaluate(views, Index{}) ? reject("the only point is valid") : accept();
@@ -171,8 +168,7 @@ Check check(std::span<const View> views, const Explanation& explanation, std::in
     case MergeAnswer::NoSuchView:
       if (!explanation.witness) return reject("refused without a witness");
       return check_witness(views, *explanation.witness);
-    case MergeAnswer::OverBudget:
-      return accept(false);
+    case MergeAnswer::OverBudget: return accept(false);
   }
   return reject("unknown answer");
 }

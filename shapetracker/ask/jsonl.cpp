@@ -192,14 +192,10 @@ ordered_json step(const Proof& proof, std::size_t from) {
 
 const char* kind_name(Witness::Kind kind) {
   switch (kind) {
-    case Witness::Kind::Hole:
-      return "hole";
-    case Witness::Kind::Bend:
-      return "bend";
-    case Witness::Kind::TooFar:
-      return "too far";
-    case Witness::Kind::NoAxis:
-      return "no axis";
+    case Witness::Kind::Hole: return "hole";
+    case Witness::Kind::Bend: return "bend";
+    case Witness::Kind::TooFar: return "too far";
+    case Witness::Kind::NoAxis: return "no axis";
   }
   return "";
 }

@@ -95,9 +95,7 @@ MovementOp movement(std::string_view name, std::string_view argument, const Name
   MovementOp op{.kind = static_cast<Kind>(at - std::begin(kMovements))};
   switch (op.kind) {
     case Kind::Reshape:
-    case Kind::Expand:
-      op.shape = sizes(argument, names);
-      break;
+    case Kind::Expand: op.shape = sizes(argument, names); break;
     case Kind::Permute:
       for (const std::int64_t axis : numbers(argument)) {
         if (axis < 0 || !std::in_range<int>(axis))
@@ -106,12 +104,8 @@ MovementOp movement(std::string_view name, std::string_view argument, const Name
       }
       break;
     case Kind::Pad:
-    case Kind::Shrink:
-      op.ends = pairs(argument, names);
-      break;
-    case Kind::Stride:
-      op.steps = numbers(argument);
-      break;
+    case Kind::Shrink: op.ends = pairs(argument, names); break;
+    case Kind::Stride: op.steps = numbers(argument); break;
     case Kind::AsStrided: {
       if (std::ranges::count(argument, ':') != 2)
         throw ParseError(

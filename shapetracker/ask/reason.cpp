@@ -10,18 +10,13 @@ namespace {
 
 std::string words(MergeClass why) {
   switch (why) {
-    case MergeClass::OneView:
-      return "it is one view";
-    case MergeClass::Empty:
-      return "no index is valid";
-    case MergeClass::Coalesced:
-      return "the view below is one run of evenly spaced elements";
+    case MergeClass::OneView: return "it is one view";
+    case MergeClass::Empty: return "no index is valid";
+    case MergeClass::Coalesced: return "the view below is one run of evenly spaced elements";
     case MergeClass::LevelAffine:
       return "every relevant quotient of the flat index is affine on the shape";
-    case MergeClass::Masked:
-      return "the valid indices are a box and the address is affine on it";
-    case MergeClass::CarryCancel:
-      return "the carries between the digits of the flat index cancel";
+    case MergeClass::Masked: return "the valid indices are a box and the address is affine on it";
+    case MergeClass::CarryCancel: return "the carries between the digits of the flat index cancel";
   }
   return {};
 }
@@ -49,8 +44,7 @@ std::string evidence(std::span<const View> views, const Witness& witness) {
       return fmt::format("{}: one index step moves the address by {} here and by {} there", all,
                          step(0), step(2));
     case Witness::Kind::TooFar:
-    case Witness::Kind::NoAxis:
-      return witness.str();
+    case Witness::Kind::NoAxis: return witness.str();
   }
   return {};
 }
@@ -89,8 +83,7 @@ SymbolicReason symbolic_reason(std::span<const View> views) {
               std::move(result.values),
               std::move(bound)};
     }
-    case MergeAnswer::OverBudget:
-      break;
+    case MergeAnswer::OverBudget: break;
   }
   return {{false, false, "not decided: " + result.why}};
 }

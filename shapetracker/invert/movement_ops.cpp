@@ -327,38 +327,25 @@ std::vector<MovementOp> to_movement_ops(const ShapeTracker& tracker) {
 
 ShapeTracker apply(const ShapeTracker& tracker, const MovementOp& op) {
   switch (op.kind) {
-    case OpKind::Reshape:
-      return tracker.reshape(op.shape);
-    case OpKind::Permute:
-      return tracker.permute(op.order);
-    case OpKind::Expand:
-      return tracker.expand(op.shape);
-    case OpKind::Pad:
-      return tracker.pad(op.ends);
-    case OpKind::Shrink:
-      return tracker.shrink(op.ends);
-    case OpKind::Stride:
-      return tracker.stride(op.steps);
-    case OpKind::AsStrided:
-      return tracker.as_strided(op.shape, op.strides, op.offset);
+    case OpKind::Reshape: return tracker.reshape(op.shape);
+    case OpKind::Permute: return tracker.permute(op.order);
+    case OpKind::Expand: return tracker.expand(op.shape);
+    case OpKind::Pad: return tracker.pad(op.ends);
+    case OpKind::Shrink: return tracker.shrink(op.ends);
+    case OpKind::Stride: return tracker.stride(op.steps);
+    case OpKind::AsStrided: return tracker.as_strided(op.shape, op.strides, op.offset);
   }
   return tracker;
 }
 
 std::string MovementOp::str() const {
   switch (kind) {
-    case OpKind::Reshape:
-      return "reshape " + touchstone::str(shape);
-    case OpKind::Permute:
-      return fmt::format("permute ({})", fmt::join(order, ", "));
-    case OpKind::Expand:
-      return "expand " + touchstone::str(shape);
-    case OpKind::Pad:
-      return "pad " + shapetracker::str(ends);
-    case OpKind::Shrink:
-      return "shrink " + shapetracker::str(ends);
-    case OpKind::Stride:
-      return fmt::format("stride ({})", fmt::join(steps, ", "));
+    case OpKind::Reshape: return "reshape " + touchstone::str(shape);
+    case OpKind::Permute: return fmt::format("permute ({})", fmt::join(order, ", "));
+    case OpKind::Expand: return "expand " + touchstone::str(shape);
+    case OpKind::Pad: return "pad " + shapetracker::str(ends);
+    case OpKind::Shrink: return "shrink " + shapetracker::str(ends);
+    case OpKind::Stride: return fmt::format("stride ({})", fmt::join(steps, ", "));
     case OpKind::AsStrided:
       return fmt::format("as_strided {} strides {} offset {}", touchstone::str(shape),
                          touchstone::str(strides), offset.str());

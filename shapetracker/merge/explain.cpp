@@ -6,18 +6,12 @@ namespace touchstone::shapetracker {
 
 const char* name(MergeClass reason) {
   switch (reason) {
-    case MergeClass::OneView:
-      return "one view";
-    case MergeClass::Empty:
-      return "empty";
-    case MergeClass::Coalesced:
-      return "coalesced";
-    case MergeClass::LevelAffine:
-      return "level-affine";
-    case MergeClass::Masked:
-      return "masked";
-    case MergeClass::CarryCancel:
-      return "carry-cancel";
+    case MergeClass::OneView: return "one view";
+    case MergeClass::Empty: return "empty";
+    case MergeClass::Coalesced: return "coalesced";
+    case MergeClass::LevelAffine: return "level-affine";
+    case MergeClass::Masked: return "masked";
+    case MergeClass::CarryCancel: return "carry-cancel";
   }
   return "";
 }
@@ -38,8 +32,7 @@ std::string Witness::str() const {
     case Kind::TooFar:
       return fmt::format("the view that fits around {} has an offset or a stride beyond 64 bits",
                          names[0]);
-    case Kind::NoAxis:
-      return "the only point is padding, and a view of rank 0 has no axis to mask";
+    case Kind::NoAxis: return "the only point is padding, and a view of rank 0 has no axis to mask";
   }
   return "";
 }

@@ -355,12 +355,10 @@ std::string str(const symbolic::Values& values) {
 
 std::string SymbolicResult::str() const {
   switch (answer) {
-    case MergeAnswer::Merged:
-      return "merged: " + view->str();
+    case MergeAnswer::Merged: return "merged: " + view->str();
     case MergeAnswer::NoSuchView:
       return fmt::format("no single view: with {}, {}", shapetracker::str(values), witness->str());
-    case MergeAnswer::OverBudget:
-      break;
+    case MergeAnswer::OverBudget: break;
   }
   return "not decided: " + why;
 }

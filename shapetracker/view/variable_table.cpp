@@ -76,8 +76,7 @@ std::optional<Polynomial> VariableTable::read(Context& context, std::uint32_t id
     return small ? std::optional(Polynomial(Wide{*small})) : std::nullopt;
   };
   switch (data.kind) {
-    case Kind::Constant:
-      return number(data.first);
+    case Kind::Constant: return number(data.first);
     case Kind::Variable: {
       if (!data.bounds.lo || !data.bounds.hi) return std::nullopt;
       const auto low = data.bounds.lo->small(), high = data.bounds.hi->small();
@@ -107,8 +106,7 @@ std::optional<Polynomial> VariableTable::read(Context& context, std::uint32_t id
     }
     case Kind::Max:
       return choices == nullptr ? std::nullopt : read_maximum(context, id, choices, depth);
-    default:
-      return std::nullopt;
+    default: return std::nullopt;
   }
 }
 

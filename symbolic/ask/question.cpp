@@ -224,38 +224,20 @@ Interval written_bounds(const Tape& tape, const Context& context) {
     };
     Interval r{Int(0), Int(1)};  // of comparisons and logic
     switch (step.op) {
-      case ExprOp::Variable:
-        r = context.bounds(step.operands[0]);
-        break;
-      case ExprOp::Constant:
-        r = Interval::point(tape.value(step));
-        break;
+      case ExprOp::Variable: r = context.bounds(step.operands[0]); break;
+      case ExprOp::Constant: r = Interval::point(tape.value(step)); break;
       case ExprOp::Add:
         r = Interval::point(0);
         for (std::size_t i = 0; i < step.operands.size(); ++i)
           r.add_product(arg(i), (step.operands[i] & 1) != 0 ? -1 : 1);
         break;
-      case ExprOp::Neg:
-        r = arg(0) * Int(-1);
-        break;
-      case ExprOp::Mul:
-        r = arg(0) * arg(1);
-        break;
-      case ExprOp::Div:
-        r = floor_div(arg(0), arg(1));
-        break;
-      case ExprOp::Mod:
-        r = floor_mod(arg(0), arg(1));
-        break;
-      case ExprOp::TruncDiv:
-        r = trunc_div(arg(0), arg(1));
-        break;
-      case ExprOp::TruncMod:
-        r = trunc_mod(arg(0), arg(1));
-        break;
-      case ExprOp::Where:
-        r = hull(arg(1), arg(2));
-        break;
+      case ExprOp::Neg: r = arg(0) * Int(-1); break;
+      case ExprOp::Mul: r = arg(0) * arg(1); break;
+      case ExprOp::Div: r = floor_div(arg(0), arg(1)); break;
+      case ExprOp::Mod: r = floor_mod(arg(0), arg(1)); break;
+      case ExprOp::TruncDiv: r = trunc_div(arg(0), arg(1)); break;
+      case ExprOp::TruncMod: r = trunc_mod(arg(0), arg(1)); break;
+      case ExprOp::Where: r = hull(arg(1), arg(2)); break;
       case ExprOp::Min:
       case ExprOp::Max: {
         const Int sign = step.op == ExprOp::Max ? 1 : -1;
@@ -264,8 +246,7 @@ Interval written_bounds(const Tape& tape, const Context& context) {
         r = r * sign;
         break;
       }
-      default:
-        break;
+      default: break;
     }
     values.push_back(std::move(r));
   }

@@ -26,30 +26,22 @@ class Latex {
 
   int level(Expr x) const {
     switch (e_.op(x)) {
-      case ExprOp::Or:
-        return 1;
-      case ExprOp::And:
-        return 2;
-      case ExprOp::Not:
-        return 3;
+      case ExprOp::Or: return 1;
+      case ExprOp::And: return 2;
+      case ExprOp::Not: return 3;
       case ExprOp::Lt:
       case ExprOp::Gt:
       case ExprOp::Le:
       case ExprOp::Ge:
       case ExprOp::Eq:
-      case ExprOp::Ne:
-        return 4;
+      case ExprOp::Ne: return 4;
       case ExprOp::Add:
       case ExprOp::Sub:
-      case ExprOp::Neg:
-        return 5;
+      case ExprOp::Neg: return 5;
       case ExprOp::Mul:
-      case ExprOp::Mod:
-        return 6;
-      case ExprOp::Constant:
-        return e_.value(x).sign() < 0 ? 5 : 8;
-      default:
-        return 8;
+      case ExprOp::Mod: return 6;
+      case ExprOp::Constant: return e_.value(x).sign() < 0 ? 5 : 8;
+      default: return 8;
     }
   }
 
@@ -71,54 +63,34 @@ class Latex {
 
   std::string plain(Expr x, std::size_t along) {
     switch (e_.op(x)) {
-      case ExprOp::Constant:
-        return e_.value(x).str();
+      case ExprOp::Constant: return e_.value(x).str();
       case ExprOp::Variable: {
         std::string s;
         for (const char c : e_.name(x)) s += c == '_' ? std::string("\\_") : std::string(1, c);
         return s.size() == 1 ? s : "\\mathit{" + s + "}";
       }
-      case ExprOp::Or:
-        return infix(x, " \\lor ", along);
-      case ExprOp::And:
-        return infix(x, " \\land ", along);
-      case ExprOp::Not:
-        return "\\lnot " + part(x, 0, 4, along);
-      case ExprOp::Lt:
-        return infix(x, " < ", along);
-      case ExprOp::Gt:
-        return infix(x, " > ", along);
-      case ExprOp::Le:
-        return infix(x, " \\le ", along);
-      case ExprOp::Ge:
-        return infix(x, " \\ge ", along);
-      case ExprOp::Eq:
-        return infix(x, " = ", along);
-      case ExprOp::Ne:
-        return infix(x, " \\ne ", along);
-      case ExprOp::Add:
-        return infix(x, " + ", along);
-      case ExprOp::Sub:
-        return infix(x, " - ", along);
-      case ExprOp::Mul:
-        return infix(x, " \\cdot ", along);
-      case ExprOp::Mod:
-        return infix(x, " \\bmod ", along);
-      case ExprOp::Neg:
-        return "-" + part(x, 0, 6, along);
+      case ExprOp::Or: return infix(x, " \\lor ", along);
+      case ExprOp::And: return infix(x, " \\land ", along);
+      case ExprOp::Not: return "\\lnot " + part(x, 0, 4, along);
+      case ExprOp::Lt: return infix(x, " < ", along);
+      case ExprOp::Gt: return infix(x, " > ", along);
+      case ExprOp::Le: return infix(x, " \\le ", along);
+      case ExprOp::Ge: return infix(x, " \\ge ", along);
+      case ExprOp::Eq: return infix(x, " = ", along);
+      case ExprOp::Ne: return infix(x, " \\ne ", along);
+      case ExprOp::Add: return infix(x, " + ", along);
+      case ExprOp::Sub: return infix(x, " - ", along);
+      case ExprOp::Mul: return infix(x, " \\cdot ", along);
+      case ExprOp::Mod: return infix(x, " \\bmod ", along);
+      case ExprOp::Neg: return "-" + part(x, 0, 6, along);
       case ExprOp::Div:
         return fmt::format("\\left\\lfloor\\frac{{{}}}{{{}}}\\right\\rfloor", part(x, 0, 0, along),
                            part(x, 1, 0, along));
-      case ExprOp::Min:
-        return called(x, "\\min", along);
-      case ExprOp::Max:
-        return called(x, "\\max", along);
-      case ExprOp::Where:
-        return called(x, "\\operatorname{where}", along);
-      case ExprOp::TruncDiv:
-        return called(x, "\\operatorname{tdiv}", along);
-      case ExprOp::TruncMod:
-        return called(x, "\\operatorname{tmod}", along);
+      case ExprOp::Min: return called(x, "\\min", along);
+      case ExprOp::Max: return called(x, "\\max", along);
+      case ExprOp::Where: return called(x, "\\operatorname{where}", along);
+      case ExprOp::TruncDiv: return called(x, "\\operatorname{tdiv}", along);
+      case ExprOp::TruncMod: return called(x, "\\operatorname{tmod}", along);
     }
     return "";
   }

@@ -138,8 +138,7 @@ Congruence Entailment::atom_congruence(AtomId id, int depth) {
       r = Congruence::point(1);
       for (std::size_t i = 0; i < a.parts.size() && !r.is_trivial(); ++i) r = r * part(i);
       break;
-    default:
-      break;
+    default: break;
   }
   for (const auto& [p, modulus] : residues_) {
     const Poly& f = (*ring_)[p];
@@ -209,8 +208,7 @@ Interval Entailment::atom_bounds(AtomId id) {
   };
   Interval r;
   switch (a.kind) {
-    case AtomKind::Variable:
-      break;
+    case AtomKind::Variable: break;
     case AtomKind::Quotient:
       if (!divides_surely(a.parts[1])) break;
       r = part(0);

@@ -39,19 +39,14 @@ class Point {
       parts.push_back(*std::move(value));
     }
     switch (a.kind) {
-      case AtomKind::Variable:
-        return std::nullopt;  // must be set
+      case AtomKind::Variable: return std::nullopt;  // must be set
       case AtomKind::Quotient:
         return parts[1].is_zero() ? std::nullopt : std::optional(floor_div(parts[0], parts[1]));
       case AtomKind::Remainder:
         return parts[1].is_zero() ? std::nullopt : std::optional(floor_mod(parts[0], parts[1]));
-      case AtomKind::Negative:
-        return Int(parts[0].sign() < 0);
-      case AtomKind::Zero:
-        return Int(parts[0].is_zero());
-      case AtomKind::Max:
-        parts.emplace_back(0);
-        return *std::ranges::max_element(parts);
+      case AtomKind::Negative: return Int(parts[0].sign() < 0);
+      case AtomKind::Zero: return Int(parts[0].is_zero());
+      case AtomKind::Max: parts.emplace_back(0); return *std::ranges::max_element(parts);
       case AtomKind::Product: {
         Int product = 1;
         for (const Int& p : parts) product = product * p;

@@ -49,8 +49,7 @@ class Laid {
     const ExprOp op = e_.op(part);
     const auto arg = [&](std::size_t i) -> const Value& { return values_[args[i]]; };
     switch (op) {
-      case ExprOp::Constant:
-        return e_.value(part);
+      case ExprOp::Constant: return e_.value(part);
       case ExprOp::And:
       case ExprOp::Or: {
         const auto decides = [&](const Value& v) {
@@ -60,10 +59,8 @@ class Laid {
         if (!arg(0) || !arg(1)) return std::nullopt;
         return Int(op == ExprOp::And);
       }
-      case ExprOp::Where:
-        return arg(0) ? arg(arg(0)->is_zero() ? 2 : 1) : std::nullopt;
-      default:
-        break;
+      case ExprOp::Where: return arg(0) ? arg(arg(0)->is_zero() ? 2 : 1) : std::nullopt;
+      default: break;
     }
     const std::size_t count = e_.args(part).size();
     for (std::size_t i = 0; i < count; ++i)

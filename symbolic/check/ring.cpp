@@ -176,46 +176,28 @@ PolyId Ring::build(const Exprs& e, Expr node) {
   const auto flag = [&](std::size_t i) { return truth_of(part(i)); };
   const auto complement = [&](PolyId p) { return add(constant(1), p, -1); };
   switch (e.op(node)) {
-    case ExprOp::Constant:
-      return constant(e.value(node));
-    case ExprOp::Variable:
-      return intern_atom({AtomKind::Variable, e.name(node), {}});
+    case ExprOp::Constant: return constant(e.value(node));
+    case ExprOp::Variable: return intern_atom({AtomKind::Variable, e.name(node), {}});
     case ExprOp::Or:
-    case ExprOp::And:
-      return conjunction(e, node);
-    case ExprOp::Not:
-      return complement(flag(0));
-    case ExprOp::Lt:
-      return negative(gap(0, 1));
-    case ExprOp::Gt:
-      return negative(gap(1, 0));
-    case ExprOp::Le:
-      return negative(add(gap(0, 1), constant(1), -1));
-    case ExprOp::Ge:
-      return negative(add(gap(1, 0), constant(1), -1));
-    case ExprOp::Eq:
-      return zero(gap(0, 1));
-    case ExprOp::Ne:
-      return complement(zero(gap(0, 1)));
-    case ExprOp::Add:
-      return add(part(0), part(1));
-    case ExprOp::Sub:
-      return gap(0, 1);
-    case ExprOp::Mul:
-      return multiply(part(0), part(1));
+    case ExprOp::And: return conjunction(e, node);
+    case ExprOp::Not: return complement(flag(0));
+    case ExprOp::Lt: return negative(gap(0, 1));
+    case ExprOp::Gt: return negative(gap(1, 0));
+    case ExprOp::Le: return negative(add(gap(0, 1), constant(1), -1));
+    case ExprOp::Ge: return negative(add(gap(1, 0), constant(1), -1));
+    case ExprOp::Eq: return zero(gap(0, 1));
+    case ExprOp::Ne: return complement(zero(gap(0, 1)));
+    case ExprOp::Add: return add(part(0), part(1));
+    case ExprOp::Sub: return gap(0, 1);
+    case ExprOp::Mul: return multiply(part(0), part(1));
     case ExprOp::Div:
-    case ExprOp::Mod:
-      return quotient(part(0), part(1), e.op(node) == ExprOp::Mod);
-    case ExprOp::Neg:
-      return add(constant(0), part(0), -1);
-    case ExprOp::Where:
-      return choice(flag(0), part(1), part(2));
+    case ExprOp::Mod: return quotient(part(0), part(1), e.op(node) == ExprOp::Mod);
+    case ExprOp::Neg: return add(constant(0), part(0), -1);
+    case ExprOp::Where: return choice(flag(0), part(1), part(2));
     case ExprOp::TruncDiv:
-    case ExprOp::TruncMod:
-      return truncated(part(0), part(1), e.op(node) == ExprOp::TruncMod);
+    case ExprOp::TruncMod: return truncated(part(0), part(1), e.op(node) == ExprOp::TruncMod);
     case ExprOp::Min:
-    case ExprOp::Max:
-      break;
+    case ExprOp::Max: break;
   }
   const Int sign = e.op(node) == ExprOp::Max ? 1 : -1;
   std::vector<PolyId> members;

@@ -67,8 +67,7 @@ Expr folded(Exprs& e, ExprOp op, std::vector<Expr> args) {
       if (e.is_constant(args[0])) return e.value(args[0]).is_zero() ? args[2] : args[1];
       if (args[1] == args[2]) return args[1];
       break;
-    default:
-      break;
+    default: break;
   }
   return e.apply(op, args);
 }

@@ -35,8 +35,7 @@ Expr RingText::of_atom(AtomId a) {
     case AtomKind::Zero:
       sides(n.parts[0], left, right);
       return e_.apply(n.kind == AtomKind::Negative ? ExprOp::Lt : ExprOp::Eq, {left, right});
-    default:
-      break;
+    default: break;
   }
   std::vector<Expr> members{e_.constant(0)};
   for (const PolyId p : n.parts) members.push_back(of(p));

@@ -15,18 +15,12 @@ bool is_flag(ExprOp op) { return op >= ExprOp::Or && op <= ExprOp::Ne; }
 
 ExprOp opposite(ExprOp op) {
   switch (op) {
-    case ExprOp::Lt:
-      return ExprOp::Ge;
-    case ExprOp::Gt:
-      return ExprOp::Le;
-    case ExprOp::Le:
-      return ExprOp::Gt;
-    case ExprOp::Ge:
-      return ExprOp::Lt;
-    case ExprOp::Eq:
-      return ExprOp::Ne;
-    default:
-      return ExprOp::Eq;
+    case ExprOp::Lt: return ExprOp::Ge;
+    case ExprOp::Gt: return ExprOp::Le;
+    case ExprOp::Le: return ExprOp::Gt;
+    case ExprOp::Ge: return ExprOp::Lt;
+    case ExprOp::Eq: return ExprOp::Ne;
+    default: return ExprOp::Eq;
   }
 }
 
@@ -117,8 +111,7 @@ Expr tidy(Exprs& x, ExprOp op, std::vector<Expr> args) {
       if (x.is_constant(args[0])) return args[is(0, 0) ? 2 : 1];
       if (args[1] == args[2]) return args[1];
       break;
-    default:
-      break;
+    default: break;
   }
   return x.apply(op, args);
 }

@@ -351,8 +351,7 @@ Congruence Context::congruence(Kind kind, std::span<const Id> args, const Int& l
         r = hull(r, congruence(id));
       }
       break;
-    default:
-      break;
+    default: break;
   }
   return r;
 }

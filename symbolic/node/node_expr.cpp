@@ -72,12 +72,9 @@ Expr NodeExprs::build(const NodeData& n) {
     return Linear{0, {Term{1, id}}};
   };
   switch (n.kind) {
-    case Kind::Constant:
-      return e_.constant(n.first);
-    case Kind::Variable:
-      return e_.variable(*n.name);
-    case Kind::Product:
-      return folded(ExprOp::Mul, n.args);
+    case Kind::Constant: return e_.constant(n.first);
+    case Kind::Variable: return e_.variable(*n.name);
+    case Kind::Product: return folded(ExprOp::Mul, n.args);
     case Kind::Digit: {
       Expr r = arg(0);
       if (!n.first.is_one()) r = e_.apply(ExprOp::Div, {r, e_.constant(n.first)});
@@ -85,14 +82,10 @@ Expr NodeExprs::build(const NodeData& n) {
         r = e_.apply(ExprOp::Mod, {r, e_.constant(floor_div(n.second, n.first))});
       return r;
     }
-    case Kind::Div:
-      return e_.apply(ExprOp::Div, {arg(0), arg(1)});
-    case Kind::Mod:
-      return e_.apply(ExprOp::Mod, {arg(0), arg(1)});
-    case Kind::TruncDiv:
-      return e_.apply(ExprOp::TruncDiv, {arg(0), arg(1)});
-    case Kind::TruncMod:
-      return e_.apply(ExprOp::TruncMod, {arg(0), arg(1)});
+    case Kind::Div: return e_.apply(ExprOp::Div, {arg(0), arg(1)});
+    case Kind::Mod: return e_.apply(ExprOp::Mod, {arg(0), arg(1)});
+    case Kind::TruncDiv: return e_.apply(ExprOp::TruncDiv, {arg(0), arg(1)});
+    case Kind::TruncMod: return e_.apply(ExprOp::TruncMod, {arg(0), arg(1)});
     case Kind::Negative:
     case Kind::Zero: {
       const Linear s = terms_of(n.args[0]);
@@ -110,8 +103,7 @@ Expr NodeExprs::build(const NodeData& n) {
       for (const Id a : n.args) members.push_back(known_.at(a));
       return e_.apply(ExprOp::Max, members);
     }
-    case Kind::Sum:
-      break;
+    case Kind::Sum: break;
   }
   return sum(n.first, n.terms);
 }

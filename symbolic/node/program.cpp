@@ -77,10 +77,8 @@ Int Program::step(std::size_t i, const std::uint32_t* part, std::span<const Int>
   const NodeData& n = nodes_[i];
   const auto arg = [&](std::size_t k) -> const Int& { return value_[part[k]]; };
   switch (n.kind) {
-    case Kind::Constant:
-      return n.first;
-    case Kind::Variable:
-      return values[*part];
+    case Kind::Constant: return n.first;
+    case Kind::Variable: return values[*part];
     case Kind::Product: {
       Int r = 1;
       for (std::size_t k = 0; k < n.args.size(); ++k) r = r * arg(k);
@@ -105,23 +103,19 @@ Int Program::step(std::size_t i, const std::uint32_t* part, std::span<const Int>
         return value_of(n.kind == Kind::TruncDiv ? ExprOp::TruncDiv : ExprOp::TruncMod, arg(0),
                         arg(1));
       return n.kind == Kind::Div ? floor_div(arg(0), arg(1)) : floor_mod(arg(0), arg(1));
-    case Kind::Negative:
-      return arg(0).sign() < 0 ? 1 : 0;
-    case Kind::Zero:
-      return arg(0).is_zero() ? 1 : 0;
+    case Kind::Negative: return arg(0).sign() < 0 ? 1 : 0;
+    case Kind::Zero: return arg(0).is_zero() ? 1 : 0;
     case Kind::And:
       for (std::size_t k = 0; k < n.args.size(); ++k)
         if (arg(k).is_zero()) return 0;
       return 1;
-    case Kind::Select:
-      return arg(0).is_zero() ? Int(0) : arg(1);
+    case Kind::Select: return arg(0).is_zero() ? Int(0) : arg(1);
     case Kind::Max: {
       Int r = 0;
       for (std::size_t k = 0; k < n.args.size(); ++k) r = larger(r, arg(k));
       return r;
     }
-    case Kind::Sum:
-      break;
+    case Kind::Sum: break;
   }
   Int total = n.first;
   for (std::size_t k = 0; k < n.terms.size(); ++k) total += n.terms[k].coef * arg(k);

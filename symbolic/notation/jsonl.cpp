@@ -112,14 +112,9 @@ class Reader : public nlohmann::json_sax<Json> {
       case Place::Ignored:
         if (--ignored_ == 0) place_ = Place::Top;
         break;
-      case Place::Bounds:
-        place_ = Place::Vars;
-        break;
-      case Place::Top:
-        place_ = Place::Outside;
-        break;
-      default:
-        place_ = Place::Top;
+      case Place::Bounds: place_ = Place::Vars; break;
+      case Place::Top: place_ = Place::Outside; break;
+      default: place_ = Place::Top;
     }
     return true;
   }
@@ -144,19 +139,15 @@ class Reader : public nlohmann::json_sax<Json> {
   bool other(const std::string& found) {
     const bool opens = found == "an object" || found == "a list";
     switch (place_) {
-      case Place::Ignored:
-        ignored_ += opens ? 1 : 0;
-        return true;
+      case Place::Ignored: ignored_ += opens ? 1 : 0; return true;
       case Place::Outside:
         throw ParseError("expected an object, {\"vars\":{..},\"in\":\"..\"}, found " + found);
       case Place::Vars:
-      case Place::Bounds:
-        wrong_bounds(found);
+      case Place::Bounds: wrong_bounds(found);
       case Place::Assume:
         throw ParseError(fmt::format("assume[{}]: expected a condition as a string, found {}",
                                      q_.assumptions.size(), found));
-      case Place::Top:
-        break;
+      case Place::Top: break;
     }
     if (is_text())
       throw ParseError(fmt::format("{}: expected {} as a string, found {}", member_,

@@ -282,8 +282,7 @@ Quotient LanguageReader::binary(int act, const Quotient& a, const Quotient& b, s
       return {act == kAdd ? bits.plus(x, y) : bits.minus(x, y),
               same ? a.den : bits.times(a.den, b.den)};
     }
-    case kMul:
-      return {bits.times(a.num, b.num), bits.times(a.den, b.den)};
+    case kMul: return {bits.times(a.num, b.num), bits.times(a.den, b.den)};
     case kRatio:
       if (e.is_constant(b.num, 0)) fail_division(s_->text(), at);
       if (e.is_constant(b.num) && e.is_constant(a.num) && e.is_constant(a.den, 1) &&
@@ -293,8 +292,7 @@ Quotient LanguageReader::binary(int act, const Quotient& a, const Quotient& b, s
     case kNoRatio:
       s_->fail(at,
                "\"/\" gives a fraction here; write // for the floor, or --from c or --from sympy");
-    default:
-      break;
+    default: break;
   }
   const Expr x = only_whole(a, at), y = only_whole(b, at);
   const bool divides =
@@ -318,25 +316,17 @@ Quotient LanguageReader::binary(int act, const Quotient& a, const Quotient& b, s
         if (language_ == Language::Python && !(is_truth(e, x) && is_truth(e, y)))
           return act == kOr ? e.apply(ExprOp::Where, {x, x, y}) : e.apply(ExprOp::Where, {x, y, x});
         return e.apply(act == kOr ? ExprOp::Or : ExprOp::And, {x, y});
-      case kBitOr:
-        return bits.either(x, y);
+      case kBitOr: return bits.either(x, y);
       case kBitXor:
         if (language_ == Language::Sympy) throw Error("^ is no power; write **");
         return bits.one_of(x, y);
-      case kBitAnd:
-        return bits.both(x, y);
-      case kLeft:
-        return bits.left(x, y);
-      case kRight:
-        return bits.right(x, y);
-      case kFloor:
-        return e.apply(ExprOp::Div, {x, y});
-      case kFloorMod:
-        return e.apply(ExprOp::Mod, {x, y});
-      case kTrunc:
-        return e.apply(ExprOp::TruncDiv, {x, y});
-      case kTruncMod:
-        return e.apply(ExprOp::TruncMod, {x, y});
+      case kBitAnd: return bits.both(x, y);
+      case kLeft: return bits.left(x, y);
+      case kRight: return bits.right(x, y);
+      case kFloor: return e.apply(ExprOp::Div, {x, y});
+      case kFloorMod: return e.apply(ExprOp::Mod, {x, y});
+      case kTrunc: return e.apply(ExprOp::TruncDiv, {x, y});
+      case kTruncMod: return e.apply(ExprOp::TruncMod, {x, y});
       case kCeil:
         return e.apply(ExprOp::Neg, {e.apply(ExprOp::Div, {e.apply(ExprOp::Neg, {x}), y})});
       case kPower: {
@@ -349,8 +339,7 @@ Quotient LanguageReader::binary(int act, const Quotient& a, const Quotient& b, s
         for (Int n = 0; n < e.value(y); n += 1) power = bits.times(power, x);
         return power;
       }
-      default:
-        return e.apply(kCompared[act - kEq], {x, y});
+      default: return e.apply(kCompared[act - kEq], {x, y});
     }
   }));
 }
@@ -570,30 +559,20 @@ Quotient LanguageReader::call(const Scanner::Token& name, std::optional<Quotient
     return plain(d_.bits.all(op, all));
   };
   switch (row->part) {
-    case Part::Floor:
-      return two(kFloor);
-    case Part::Trunc:
-      return two(kTrunc);
+    case Part::Floor: return two(kFloor);
+    case Part::Trunc: return two(kTrunc);
     case Part::FloorMod:
       if (language_ == Language::C && name.text == "remainder")
         s_->fail(name.at, "remainder rounds to the nearest quotient; write %");
       return two(kFloorMod);
-    case Part::TruncMod:
-      return two(kTruncMod);
-    case Part::Ceil:
-      return two(kCeil);
-    case Part::RoundUp:
-      return binary(kMul, two(kCeil), args[1], name.at);
-    case Part::Modular:
-      return binary(kFloorMod, two(kFloor), args[2], name.at);
-    case Part::Min:
-      return folded(ExprOp::Min);
-    case Part::Max:
-      return folded(ExprOp::Max);
-    case Part::And:
-      return folded(ExprOp::And);
-    case Part::Or:
-      return folded(ExprOp::Or);
+    case Part::TruncMod: return two(kTruncMod);
+    case Part::Ceil: return two(kCeil);
+    case Part::RoundUp: return binary(kMul, two(kCeil), args[1], name.at);
+    case Part::Modular: return binary(kFloorMod, two(kFloor), args[2], name.at);
+    case Part::Min: return folded(ExprOp::Min);
+    case Part::Max: return folded(ExprOp::Max);
+    case Part::And: return folded(ExprOp::And);
+    case Part::Or: return folded(ExprOp::Or);
     case Part::Where:
       if (language_ == Language::C && name.text == "select")
         s_->fail(name.at, "select has another order in each language; write c ? a : b");
@@ -603,8 +582,7 @@ Quotient LanguageReader::call(const Scanner::Token& name, std::optional<Quotient
       const Expr x = arg(first ? 1 : 0), low = arg(first ? 0 : 1);
       return plain(e.apply(ExprOp::Max, {e.apply(ExprOp::Min, {x, arg(2)}), low}));
     }
-    case Part::Abs:
-      return plain(e.apply(ExprOp::Max, {arg(0), e.apply(ExprOp::Neg, {arg(0)})}));
+    case Part::Abs: return plain(e.apply(ExprOp::Max, {arg(0), e.apply(ExprOp::Neg, {arg(0)})}));
     case Part::WholeFloor:
     case Part::WholeCeil: {
       const Quotient q = args[0];
@@ -612,44 +590,27 @@ Quotient LanguageReader::call(const Scanner::Token& name, std::optional<Quotient
       return binary(row->part == Part::WholeFloor ? kFloor : kCeil, plain(q.num), plain(q.den),
                     name.at);
     }
-    case Part::Eq:
-      return two(kEq);
-    case Part::Ne:
-      return two(kNe);
-    case Part::Lt:
-      return two(kLt);
-    case Part::Le:
-      return two(kLe);
-    case Part::Gt:
-      return two(kGt);
-    case Part::Ge:
-      return two(kGe);
-    case Part::Not:
-      return plain(e.apply(ExprOp::Not, {arg(0)}));
-    case Part::BitAnd:
-      return two(kBitAnd);
-    case Part::BitOr:
-      return two(kBitOr);
-    case Part::BitXor:
-      return two(kBitXor);
-    case Part::BitNot:
-      return plain(inverted(arg(0)));
-    case Part::Left:
-      return two(kLeft);
-    case Part::Right:
-      return two(kRight);
-    case Part::Power:
-      return two(kPower);
-    case Part::Mul:
-      return two(kMul);
-    case Part::Same:
-      return args[0];
+    case Part::Eq: return two(kEq);
+    case Part::Ne: return two(kNe);
+    case Part::Lt: return two(kLt);
+    case Part::Le: return two(kLe);
+    case Part::Gt: return two(kGt);
+    case Part::Ge: return two(kGe);
+    case Part::Not: return plain(e.apply(ExprOp::Not, {arg(0)}));
+    case Part::BitAnd: return two(kBitAnd);
+    case Part::BitOr: return two(kBitOr);
+    case Part::BitXor: return two(kBitXor);
+    case Part::BitNot: return plain(inverted(arg(0)));
+    case Part::Left: return two(kLeft);
+    case Part::Right: return two(kRight);
+    case Part::Power: return two(kPower);
+    case Part::Mul: return two(kMul);
+    case Part::Same: return args[0];
     case Part::Gcd:
       if (!e.is_constant(arg(0)) || !e.is_constant(arg(1)))
         s_->fail(name.at, "gcd of numbers only");
       return plain(e.constant(gcd(e.value(arg(0)), e.value(arg(1)))));
-    case Part::NonNegative:
-      return plain(e.apply(ExprOp::Max, {arg(0), e.constant(0)}));
+    case Part::NonNegative: return plain(e.apply(ExprOp::Max, {arg(0), e.constant(0)}));
   }
   return args[0];
 }

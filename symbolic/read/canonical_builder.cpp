@@ -120,8 +120,7 @@ class CanonicalBuilder::Player {
   void step_of(const Tape::Step& step) {
     const std::size_t count = step.operands.size();
     switch (step.op) {
-      case ExprOp::Variable:
-        return put(step.operands[0]);
+      case ExprOp::Variable: return put(step.operands[0]);
       case ExprOp::Constant:
         values_.push_back({kNone, static_cast<std::uint32_t>(sums_.size())});
         sums_.emplace_back().constant = t_.value(step);
@@ -143,8 +142,7 @@ class CanonicalBuilder::Player {
         for (std::size_t i = 0; i < count; ++i) terms.push_back({sign(i), node(step, i)});
         return put(s_.chain(terms));
       }
-      default:
-        break;
+      default: break;
     }
     const bool logic = step.op == ExprOp::And || step.op == ExprOp::Or || step.op == ExprOp::Where;
     if (remembers_ || logic) {

@@ -122,8 +122,7 @@ class FormReader {
   std::uint32_t read(int form) {
     const ExprOp op = t_.op(form);
     switch (op) {
-      case ExprOp::Constant:
-        return b_.constant(t_.value(form));
+      case ExprOp::Constant: return b_.constant(t_.value(form));
       case ExprOp::Variable:
         for (const Id id : variables_)
           if (c_.kind(id) == Kind::Variable && c_[id].name == &t_.name(form))
@@ -133,10 +132,8 @@ class FormReader {
       case ExprOp::Add:
       case ExprOp::Sub:
       case ExprOp::And:
-      case ExprOp::Or:
-        return chain(form);
-      default:
-        break;
+      case ExprOp::Or: return chain(form);
+      default: break;
     }
     SmallVector<std::uint32_t, 4> parts;
     for (const int a : t_.args(form)) parts.push_back(part(a));

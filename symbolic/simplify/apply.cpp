@@ -42,32 +42,19 @@ struct Measure {
   void node(const NodeData& n) {
     switch (n.kind) {
       case Kind::Negative:
-      case Kind::Zero:
-        ++flags;
-        break;
-      case Kind::Digit:
-        divisions += n.first.is_one() || n.second.is_zero() ? 1 : 2;
-        break;
+      case Kind::Zero: ++flags; break;
+      case Kind::Digit: divisions += n.first.is_one() || n.second.is_zero() ? 1 : 2; break;
       case Kind::Div:
-      case Kind::Mod:
-        ++divisions;
-        break;
+      case Kind::Mod: ++divisions; break;
       case Kind::TruncDiv:
       case Kind::TruncMod:
         divisions += 2;  // more than floor's
         break;
       case Kind::Max:
-      case Kind::Select:
-        ++choices;
-        break;
-      case Kind::Product:
-        parts += n.args.size();
-        break;
-      case Kind::Sum:
-        sum(n.first, n.terms);
-        break;
-      default:
-        break;
+      case Kind::Select: ++choices; break;
+      case Kind::Product: parts += n.args.size(); break;
+      case Kind::Sum: sum(n.first, n.terms); break;
+      default: break;
     }
   }
   auto key() const { return std::tuple(flags + divisions, choices, parts, flags, magnitude); }

@@ -215,26 +215,19 @@ Linear Simplifier::rebuilt(const NodeData& n, std::span<const Linear> args) {
       for (const Linear& a : args) r = multiply(r, a);
       return r;
     }
-    case Kind::Digit:
-      return digit(args[0], n.first, n.second);
-    case Kind::Div:
-      return divide(args[0], args[1]);
-    case Kind::Mod:
-      return modulo(args[0], args[1]);
+    case Kind::Digit: return digit(args[0], n.first, n.second);
+    case Kind::Div: return divide(args[0], args[1]);
+    case Kind::Mod: return modulo(args[0], args[1]);
     case Kind::TruncDiv:
-    case Kind::TruncMod:
-      return truncated(args[0], args[1], n.kind == Kind::TruncMod);
-    case Kind::Negative:
-      return linear(negative(args[0]));
-    case Kind::Zero:
-      return linear(zero(args[0]));
+    case Kind::TruncMod: return truncated(args[0], args[1], n.kind == Kind::TruncMod);
+    case Kind::Negative: return linear(negative(args[0]));
+    case Kind::Zero: return linear(zero(args[0]));
     case Kind::And: {
       Ids ids;
       for (const Linear& a : args) ids.push_back(build(a));
       return linear(both(ids));
     }
-    case Kind::Select:
-      return where(truth(build(args[0])), args[1], Linear());
+    case Kind::Select: return where(truth(build(args[0])), args[1], Linear());
     default: {
       List<Linear> members{Linear()};
       members.insert(members.end(), args.begin(), args.end());

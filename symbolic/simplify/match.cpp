@@ -86,10 +86,8 @@ bool Matcher::parts_may_match(const Pattern::Item& item, Id atom) const {
     case Op::TruncQuotient:
     case Op::TruncRemainder:
       return may_match(item.args[1], n.args[1]) && may_match(item.args[0], n.args[0]);
-    case Op::Maximum:
-      return may_match(item.args[0], n.args[0]);
-    default:
-      return true;
+    case Op::Maximum: return may_match(item.args[0], n.args[0]);
+    default: return true;
   }
 }
 
@@ -184,8 +182,7 @@ bool Matcher::solve_atom(const Pattern::Item& item, const Term& term, const Goal
       }
       return unless(false);
     }
-    default:
-      return unless(false);
+    default: return unless(false);
   }
 }
 
@@ -199,20 +196,14 @@ bool Matcher::may_stand(const Pattern::Item& item, const Term& term,
   }
   const NodeData& n = s_.context()[term.atom];
   switch (item.op) {
-    case Op::Quotient:
-      return n.kind == Kind::Div || (n.kind == Kind::Digit && n.second.is_zero());
+    case Op::Quotient: return n.kind == Kind::Div || (n.kind == Kind::Digit && n.second.is_zero());
     case Op::Remainder:
       return n.kind == Kind::Mod || (n.kind == Kind::Digit && !n.second.is_zero());
-    case Op::TruncQuotient:
-      return n.kind == Kind::TruncDiv;
-    case Op::TruncRemainder:
-      return n.kind == Kind::TruncMod;
-    case Op::Maximum:
-      return n.kind == Kind::Max && n.args.size() == 1;
-    case Op::Product:
-      return n.kind == Kind::Product && n.args.size() == 2;
-    default:
-      return true;
+    case Op::TruncQuotient: return n.kind == Kind::TruncDiv;
+    case Op::TruncRemainder: return n.kind == Kind::TruncMod;
+    case Op::Maximum: return n.kind == Kind::Max && n.args.size() == 1;
+    case Op::Product: return n.kind == Kind::Product && n.args.size() == 2;
+    default: return true;
   }
 }
 
@@ -314,30 +305,18 @@ std::optional<Int> constant_of(const Exprs& x, Expr e, const Bindings& bindings)
   const auto b = a ? constant_of(x, x.arg(e, 1), bindings) : std::nullopt;
   if (!b) return std::nullopt;
   switch (op) {
-    case ExprOp::Add:
-      return *a + *b;
-    case ExprOp::Sub:
-      return *a - *b;
-    case ExprOp::Mul:
-      return *a * *b;
-    case ExprOp::Mod:
-      return b->is_zero() ? std::nullopt : std::optional(floor_mod(*a, *b));
-    case ExprOp::Div:
-      return b->is_zero() ? std::nullopt : std::optional(floor_div(*a, *b));
-    case ExprOp::Ne:
-      return Int(*a == *b ? 0 : 1);
-    case ExprOp::Lt:
-      return Int(*a < *b ? 1 : 0);
-    case ExprOp::Le:
-      return Int(*a <= *b ? 1 : 0);
-    case ExprOp::Gt:
-      return Int(*b < *a ? 1 : 0);
-    case ExprOp::Ge:
-      return Int(*b <= *a ? 1 : 0);
-    case ExprOp::Eq:
-      return Int(*a == *b ? 1 : 0);
-    default:
-      return std::nullopt;
+    case ExprOp::Add: return *a + *b;
+    case ExprOp::Sub: return *a - *b;
+    case ExprOp::Mul: return *a * *b;
+    case ExprOp::Mod: return b->is_zero() ? std::nullopt : std::optional(floor_mod(*a, *b));
+    case ExprOp::Div: return b->is_zero() ? std::nullopt : std::optional(floor_div(*a, *b));
+    case ExprOp::Ne: return Int(*a == *b ? 0 : 1);
+    case ExprOp::Lt: return Int(*a < *b ? 1 : 0);
+    case ExprOp::Le: return Int(*a <= *b ? 1 : 0);
+    case ExprOp::Gt: return Int(*b < *a ? 1 : 0);
+    case ExprOp::Ge: return Int(*b <= *a ? 1 : 0);
+    case ExprOp::Eq: return Int(*a == *b ? 1 : 0);
+    default: return std::nullopt;
   }
 }
 

@@ -27,18 +27,12 @@ Id Simplifier::chain(std::span<const Term> terms) {
 
 Id Simplifier::operate(ExprOp op, std::span<const Id> args) {
   switch (op) {
-    case ExprOp::And:
-      return both(args);
-    case ExprOp::Or:
-      return either(args);
-    case ExprOp::Not:
-      return negate(truth(args[0]));
-    case ExprOp::Mul:
-      return product(args[0], args[1]);
-    case ExprOp::Where:
-      return build(where(truth(args[0]), linear(args[1]), linear(args[2])));
-    default:
-      break;
+    case ExprOp::And: return both(args);
+    case ExprOp::Or: return either(args);
+    case ExprOp::Not: return negate(truth(args[0]));
+    case ExprOp::Mul: return product(args[0], args[1]);
+    case ExprOp::Where: return build(where(truth(args[0]), linear(args[1]), linear(args[2])));
+    default: break;
   }
   SmallVector<Linear, 2> sums;
   for (const Id id : args) sums.push_back(linear(id));
@@ -54,13 +48,9 @@ Linear Simplifier::operate(ExprOp op, std::span<Linear> args) {
     return r;
   };
   switch (op) {
-    case ExprOp::Add:
-      add(args[0], args[1]);
-      return std::move(args[0]);
-    case ExprOp::Sub:
-      return gap(0, 1, 0);
-    case ExprOp::Neg:
-      return -args[0];
+    case ExprOp::Add: add(args[0], args[1]); return std::move(args[0]);
+    case ExprOp::Sub: return gap(0, 1, 0);
+    case ExprOp::Neg: return -args[0];
     case ExprOp::Div:
     case ExprOp::Mod: {
       const bool quotient = op == ExprOp::Div;
@@ -70,30 +60,21 @@ Linear Simplifier::operate(ExprOp op, std::span<Linear> args) {
       return quotient ? divide(args[0], args[1]) : modulo(args[0], args[1]);
     }
     case ExprOp::TruncDiv:
-    case ExprOp::TruncMod:
-      return truncated(args[0], args[1], op == ExprOp::TruncMod);
-    case ExprOp::Lt:
-      return linear(negative(gap(0, 1, 0)));
-    case ExprOp::Le:
-      return linear(negative(gap(0, 1, -1)));
-    case ExprOp::Gt:
-      return linear(negative(gap(1, 0, 0)));
-    case ExprOp::Ge:
-      return linear(negative(gap(1, 0, -1)));
-    case ExprOp::Eq:
-      return linear(zero(gap(0, 1, 0)));
-    case ExprOp::Ne:
-      return linear(negate(zero(gap(0, 1, 0))));
-    case ExprOp::Max:
-      return maximum(args);
+    case ExprOp::TruncMod: return truncated(args[0], args[1], op == ExprOp::TruncMod);
+    case ExprOp::Lt: return linear(negative(gap(0, 1, 0)));
+    case ExprOp::Le: return linear(negative(gap(0, 1, -1)));
+    case ExprOp::Gt: return linear(negative(gap(1, 0, 0)));
+    case ExprOp::Ge: return linear(negative(gap(1, 0, -1)));
+    case ExprOp::Eq: return linear(zero(gap(0, 1, 0)));
+    case ExprOp::Ne: return linear(negate(zero(gap(0, 1, 0))));
+    case ExprOp::Max: return maximum(args);
     case ExprOp::Min:
       for (Linear& a : args) a = -a;
       return -maximum(args);
     case ExprOp::Mul:
       if (args[0].is_constant() || args[1].is_constant()) return multiply(args[0], args[1]);
       break;
-    default:
-      break;
+    default: break;
   }
   Ids ids;
   for (const Linear& a : args) ids.push_back(build(a));

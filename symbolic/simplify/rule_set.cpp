@@ -46,9 +46,7 @@ class Compiler {
 
   void add(Pattern& to, Expr e, const Int& by) const {
     switch (e_.op(e)) {
-      case ExprOp::Constant:
-        to.constant += e_.value(e) * by;
-        return;
+      case ExprOp::Constant: to.constant += e_.value(e) * by; return;
       case ExprOp::Add:
         add(to, e_.arg(e, 0), by);
         add(to, e_.arg(e, 1), by);
@@ -57,12 +55,8 @@ class Compiler {
         add(to, e_.arg(e, 0), by);
         add(to, e_.arg(e, 1), -by);
         return;
-      case ExprOp::Neg:
-        add(to, e_.arg(e, 0), -by);
-        return;
-      default:
-        to.items.push_back(item(e));
-        to.items.back().coef = to.items.back().coef * by;
+      case ExprOp::Neg: add(to, e_.arg(e, 0), -by); return;
+      default: to.items.push_back(item(e)); to.items.back().coef = to.items.back().coef * by;
     }
   }
 
@@ -73,9 +67,7 @@ class Compiler {
       for (const Expr a : e_.args(e)) r.args.push_back(sum(a));
     };
     switch (e_.op(e)) {
-      case ExprOp::Variable:
-        r.letter = letter(e);
-        break;
+      case ExprOp::Variable: r.letter = letter(e); break;
       case ExprOp::Mul:
         for (const int side : {0, 1}) {
           const Expr a = e_.arg(e, side == 0 ? 0 : 1), b = e_.arg(e, side == 0 ? 1 : 0);
@@ -89,24 +81,15 @@ class Compiler {
         }
         args(Op::Product);
         break;
-      case ExprOp::Div:
-        args(Op::Quotient);
-        break;
-      case ExprOp::Mod:
-        args(Op::Remainder);
-        break;
-      case ExprOp::TruncDiv:
-        args(Op::TruncQuotient);
-        break;
-      case ExprOp::TruncMod:
-        args(Op::TruncRemainder);
-        break;
+      case ExprOp::Div: args(Op::Quotient); break;
+      case ExprOp::Mod: args(Op::Remainder); break;
+      case ExprOp::TruncDiv: args(Op::TruncQuotient); break;
+      case ExprOp::TruncMod: args(Op::TruncRemainder); break;
       case ExprOp::Max:  // of 0 and another operand
         r.op = Op::Maximum;
         r.args.push_back(sum(e_.arg(e, 1)));
         break;
-      default:
-        throw Error("no pattern");
+      default: throw Error("no pattern");
     }
     return r;
   }

@@ -15,29 +15,19 @@ Interval bounds_of(const Form& f, const List<Form>& forms) {
     return forms[static_cast<std::size_t>(f.args[i])].bounds;
   };
   switch (f.op) {
-    case StepOp::Const:
-      return Interval::point(f.value);
-    case StepOp::Var:
-      return f.bounds;
-    case StepOp::Add:
-      return arg(0) + arg(1);
-    case StepOp::Sub:
-      return arg(0) + arg(1) * Int(-1);
-    case StepOp::Mul:
-      return arg(0) * arg(1);
-    case StepOp::FloorDiv:
-      return floor_div(arg(0), arg(1));
+    case StepOp::Const: return Interval::point(f.value);
+    case StepOp::Var: return f.bounds;
+    case StepOp::Add: return arg(0) + arg(1);
+    case StepOp::Sub: return arg(0) + arg(1) * Int(-1);
+    case StepOp::Mul: return arg(0) * arg(1);
+    case StepOp::FloorDiv: return floor_div(arg(0), arg(1));
     case StepOp::FloorMod:
       return arg(1).is_point() && arg(1).lo->sign() > 0 ? floor_mod(arg(0), *arg(1).lo)
                                                         : floor_mod(arg(0), arg(1));
-    case StepOp::Max:
-      return larger(arg(0), arg(1));
-    case StepOp::Min:
-      return larger(arg(0) * Int(-1), arg(1) * Int(-1)) * Int(-1);
-    case StepOp::Where:
-      return hull(arg(1), arg(2));
-    default:
-      return Interval{Int(0), Int(1)};
+    case StepOp::Max: return larger(arg(0), arg(1));
+    case StepOp::Min: return larger(arg(0) * Int(-1), arg(1) * Int(-1)) * Int(-1);
+    case StepOp::Where: return hull(arg(1), arg(2));
+    default: return Interval{Int(0), Int(1)};
   }
 }
 
@@ -162,8 +152,7 @@ int Extractor::form_of(Id id) {
 int Extractor::lay_out(Id id) {
   const NodeData& n = c_[id];
   switch (n.kind) {
-    case Kind::Constant:
-      return constant(n.first);
+    case Kind::Constant: return constant(n.first);
     case Kind::Variable: {
       Form f;
       f.op = StepOp::Var;
@@ -177,20 +166,13 @@ int Extractor::lay_out(Id id) {
       for (const Id a : n.args) parts.push_back(form_of(a));
       return chained(StepOp::Mul, parts);
     }
-    case Kind::Digit:
-      return lay_out_digit(n);
-    case Kind::Div:
-      return apply(StepOp::FloorDiv, {form_of(n.args[0]), form_of(n.args[1])});
-    case Kind::Mod:
-      return apply(StepOp::FloorMod, {form_of(n.args[0]), form_of(n.args[1])});
-    case Kind::TruncDiv:
-      return apply(StepOp::TruncDiv, {form_of(n.args[0]), form_of(n.args[1])});
-    case Kind::TruncMod:
-      return apply(StepOp::TruncMod, {form_of(n.args[0]), form_of(n.args[1])});
-    case Kind::Negative:
-      return compared(sum_of(n.args[0]), StepOp::Lt);
-    case Kind::Zero:
-      return compared(sum_of(n.args[0]), StepOp::Eq);
+    case Kind::Digit: return lay_out_digit(n);
+    case Kind::Div: return apply(StepOp::FloorDiv, {form_of(n.args[0]), form_of(n.args[1])});
+    case Kind::Mod: return apply(StepOp::FloorMod, {form_of(n.args[0]), form_of(n.args[1])});
+    case Kind::TruncDiv: return apply(StepOp::TruncDiv, {form_of(n.args[0]), form_of(n.args[1])});
+    case Kind::TruncMod: return apply(StepOp::TruncMod, {form_of(n.args[0]), form_of(n.args[1])});
+    case Kind::Negative: return compared(sum_of(n.args[0]), StepOp::Lt);
+    case Kind::Zero: return compared(sum_of(n.args[0]), StepOp::Eq);
     case Kind::And: {
       List<int> parts;
       for (const Id a : n.args) {
@@ -204,10 +186,8 @@ int Extractor::lay_out(Id id) {
       return chained(StepOp::And, parts);
     }
     case Kind::Select:
-    case Kind::Max:
-      return absorbed(sum_of(id), 0, {});
-    case Kind::Sum:
-      break;
+    case Kind::Max: return absorbed(sum_of(id), 0, {});
+    case Kind::Sum: break;
   }
   return lay_out_sum(sum_of(id));
 }

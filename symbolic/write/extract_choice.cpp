@@ -167,8 +167,7 @@ int Extractor::lay_out_choice(const Choice& choice, const Placement& at, int dep
       const int low = lay_out_sum(members[0], next), rising = lay_out_sum(members[1], next);
       return apply(down, {apply(up, {rising, low}), lay_out_sum(members[2], next)});
     }
-    case Choice::Shape::Max:
-      break;
+    case Choice::Shape::Max: break;
   }
   return grouped(up, std::move(members), next);
 }

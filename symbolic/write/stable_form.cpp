@@ -33,8 +33,7 @@ bool may_change(const Context& c, std::span<const Id> nodes) {
   for (const Id id : nodes) {
     const NodeData& n = c[id];
     switch (n.kind) {
-      case Kind::Select:
-        return true;
+      case Kind::Select: return true;
       case Kind::Max:
         maxima = true;
         for (const Id arg : n.args)
@@ -42,12 +41,8 @@ bool may_change(const Context& c, std::span<const Id> nodes) {
             if (c[t.atom].kind == Kind::Max) return true;
         break;
       case Kind::Negative:
-      case Kind::Zero:
-        comparisons = true;
-        break;
-      case Kind::Product:
-        products = true;
-        break;
+      case Kind::Zero: comparisons = true; break;
+      case Kind::Product: products = true; break;
       case Kind::Digit:
         divisions = true;
         for (const Term& t : c[n.args[0]].terms) several |= c[t.atom].kind == Kind::Digit;
@@ -58,12 +53,8 @@ bool may_change(const Context& c, std::span<const Id> nodes) {
       case Kind::Div:
       case Kind::Mod:
       case Kind::TruncDiv:
-      case Kind::TruncMod:
-        divisions = true;
-        break;
-      case Kind::And:
-        ++conjunctions;
-        break;
+      case Kind::TruncMod: divisions = true; break;
+      case Kind::And: ++conjunctions; break;
       case Kind::Sum:
         if (n.terms.size() > 1) {
           int quotients = 0;
@@ -80,8 +71,7 @@ bool may_change(const Context& c, std::span<const Id> nodes) {
           several |= quotients > 1 || (quotients > 0 && shared != 0 && long_chain);
         }
         break;
-      default:
-        break;
+      default: break;
     }
   }
   if (several || (maxima && divisions)) return true;

@@ -120,16 +120,11 @@ std::array<std::vector<T>, 2> pairs(const std::vector<T>& values) {
 template <class T>
 bool takes(Op op) {
   switch (info(op).types) {
-    case OpTypes::All:
-      return true;
-    case OpTypes::Floats:
-      return is_float_storage<T>;
-    case OpTypes::Numbers:
-      return !std::is_same_v<T, bool>;
-    case OpTypes::IntsAndBool:
-      return !is_float_storage<T>;
-    case OpTypes::None:
-      break;
+    case OpTypes::All: return true;
+    case OpTypes::Floats: return is_float_storage<T>;
+    case OpTypes::Numbers: return !std::is_same_v<T, bool>;
+    case OpTypes::IntsAndBool: return !is_float_storage<T>;
+    case OpTypes::None: break;
   }
   return false;
 }
@@ -149,24 +144,15 @@ Scalar unary(Op op, T x) {
 template <class T>
 Scalar binary(Op op, T a, T b) {
   switch (op) {
-    case Op::Add:
-      return Scalar::of<T>(scalar::add(a, b));
-    case Op::Sub:
-      return Scalar::of<T>(scalar::sub(a, b));
-    case Op::Mul:
-      return Scalar::of<T>(scalar::mul(a, b));
-    case Op::Div:
-      return Scalar::of<T>(scalar::div(a, b));
-    case Op::Max:
-      return Scalar::of<T>(scalar::max(a, b));
-    case Op::Mod:
-      return Scalar::of<T>(scalar::mod(a, b));
-    case Op::CmpLt:
-      return Scalar::of<bool>(scalar::cmplt(a, b));
-    case Op::CmpEq:
-      return Scalar::of<bool>(scalar::cmpeq(a, b));
-    default:
-      break;
+    case Op::Add: return Scalar::of<T>(scalar::add(a, b));
+    case Op::Sub: return Scalar::of<T>(scalar::sub(a, b));
+    case Op::Mul: return Scalar::of<T>(scalar::mul(a, b));
+    case Op::Div: return Scalar::of<T>(scalar::div(a, b));
+    case Op::Max: return Scalar::of<T>(scalar::max(a, b));
+    case Op::Mod: return Scalar::of<T>(scalar::mod(a, b));
+    case Op::CmpLt: return Scalar::of<bool>(scalar::cmplt(a, b));
+    case Op::CmpEq: return Scalar::of<bool>(scalar::cmpeq(a, b));
+    default: break;
   }
   if constexpr (!is_float_storage<T>) return Scalar::of<T>(scalar::xor_(a, b));
   return {};

@@ -20,37 +20,23 @@ std::optional<Wide> defined(IndexOp op, Wide a, Wide b) {
     return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
   };
   switch (op) {
-    case IndexOp::Add:
-      return a + b;
-    case IndexOp::Sub:
-      return a - b;
-    case IndexOp::Mul:
-      return a * b;
+    case IndexOp::Add: return a + b;
+    case IndexOp::Sub: return a - b;
+    case IndexOp::Mul: return a * b;
     case IndexOp::FloorDiv:
-    case IndexOp::Div:
-      return b == 0 ? std::nullopt : std::optional<Wide>(floor_div());
+    case IndexOp::Div: return b == 0 ? std::nullopt : std::optional<Wide>(floor_div());
     case IndexOp::FloorMod:
-    case IndexOp::Mod:
-      return b == 0 ? std::nullopt : std::optional<Wide>(a - floor_div() * b);
-    case IndexOp::Lt:
-      return a < b;
-    case IndexOp::Le:
-      return a <= b;
-    case IndexOp::Eq:
-      return a == b;
-    case IndexOp::Ne:
-      return a != b;
-    case IndexOp::And:
-      return a != 0 && b != 0;
-    case IndexOp::Or:
-      return a != 0 || b != 0;
-    case IndexOp::Min:
-      return a < b ? a : b;
-    case IndexOp::Max:
-      return a < b ? b : a;
+    case IndexOp::Mod: return b == 0 ? std::nullopt : std::optional<Wide>(a - floor_div() * b);
+    case IndexOp::Lt: return a < b;
+    case IndexOp::Le: return a <= b;
+    case IndexOp::Eq: return a == b;
+    case IndexOp::Ne: return a != b;
+    case IndexOp::And: return a != 0 && b != 0;
+    case IndexOp::Or: return a != 0 || b != 0;
+    case IndexOp::Min: return a < b ? a : b;
+    case IndexOp::Max: return a < b ? b : a;
     case IndexOp::Not:
-    case IndexOp::Where:
-      break;
+    case IndexOp::Where: break;
   }
   return std::nullopt;
 }

@@ -209,26 +209,16 @@ class Drawing {
     const std::string a = number(depth - 1);
     const std::string k = std::to_string(1 + chooser_.below(5));
     switch (chooser_.below(10)) {
-      case 0:
-        return fmt::format("({} + {})", a, number(depth - 1));
-      case 1:
-        return fmt::format("({} - {})", a, number(depth - 1));
-      case 2:
-        return fmt::format("{}*{}", k, a);
-      case 3:
-        return fmt::format("({})//{}", a, k);
-      case 4:
-        return fmt::format("({})%{}", a, k);
-      case 5:
-        return fmt::format("max({}, {})", a, number(depth - 1));
-      case 6:
-        return fmt::format("({})*({})", a, number(depth - 1));
-      case 7:
-        return fmt::format("tmod({}, {})", a, number(depth - 1));
-      case 8:
-        return fmt::format("({})//({})", a, number(depth - 1));
-      default:
-        return fmt::format("where({}, {}, {})", condition(1), a, number(depth - 1));
+      case 0: return fmt::format("({} + {})", a, number(depth - 1));
+      case 1: return fmt::format("({} - {})", a, number(depth - 1));
+      case 2: return fmt::format("{}*{}", k, a);
+      case 3: return fmt::format("({})//{}", a, k);
+      case 4: return fmt::format("({})%{}", a, k);
+      case 5: return fmt::format("max({}, {})", a, number(depth - 1));
+      case 6: return fmt::format("({})*({})", a, number(depth - 1));
+      case 7: return fmt::format("tmod({}, {})", a, number(depth - 1));
+      case 8: return fmt::format("({})//({})", a, number(depth - 1));
+      default: return fmt::format("where({}, {}, {})", condition(1), a, number(depth - 1));
     }
   }
 

@@ -71,38 +71,23 @@ class Walk {
       return src(0) % src(1) != 0 && (src(0) < 0) != (src(1) < 0) ? q - 1 : q;
     };
     switch (std::get<IndexOp>(step.arg)) {
-      case IndexOp::Add:
-        return src(0) + src(1);
-      case IndexOp::Sub:
-        return src(0) - src(1);
-      case IndexOp::Mul:
-        return src(0) * src(1);
+      case IndexOp::Add: return src(0) + src(1);
+      case IndexOp::Sub: return src(0) - src(1);
+      case IndexOp::Mul: return src(0) * src(1);
       case IndexOp::FloorDiv:
-      case IndexOp::Div:
-        return quotient();
+      case IndexOp::Div: return quotient();
       case IndexOp::FloorMod:
-      case IndexOp::Mod:
-        return src(1) == 0 ? 0 : src(0) - quotient() * src(1);
-      case IndexOp::Lt:
-        return src(0) < src(1) ? 1 : 0;
-      case IndexOp::Le:
-        return src(0) <= src(1) ? 1 : 0;
-      case IndexOp::Eq:
-        return src(0) == src(1) ? 1 : 0;
-      case IndexOp::Ne:
-        return src(0) != src(1) ? 1 : 0;
-      case IndexOp::And:
-        return src(0) != 0 && src(1) != 0 ? 1 : 0;
-      case IndexOp::Or:
-        return src(0) != 0 || src(1) != 0 ? 1 : 0;
-      case IndexOp::Not:
-        return src(0) == 0 ? 1 : 0;
-      case IndexOp::Min:
-        return std::min(src(0), src(1));
-      case IndexOp::Max:
-        return std::max(src(0), src(1));
-      case IndexOp::Where:
-        return src(0) != 0 ? src(1) : src(2);
+      case IndexOp::Mod: return src(1) == 0 ? 0 : src(0) - quotient() * src(1);
+      case IndexOp::Lt: return src(0) < src(1) ? 1 : 0;
+      case IndexOp::Le: return src(0) <= src(1) ? 1 : 0;
+      case IndexOp::Eq: return src(0) == src(1) ? 1 : 0;
+      case IndexOp::Ne: return src(0) != src(1) ? 1 : 0;
+      case IndexOp::And: return src(0) != 0 && src(1) != 0 ? 1 : 0;
+      case IndexOp::Or: return src(0) != 0 || src(1) != 0 ? 1 : 0;
+      case IndexOp::Not: return src(0) == 0 ? 1 : 0;
+      case IndexOp::Min: return std::min(src(0), src(1));
+      case IndexOp::Max: return std::max(src(0), src(1));
+      case IndexOp::Where: return src(0) != 0 ? src(1) : src(2);
     }
     return 0;
   }

@@ -265,32 +265,22 @@ class Expression {
                                         : fmt::format("i{}[i]", n.input);
         return n.dtype == DType::BFloat16 ? fmt::format("from({})", at) : at;
       }
-      case Op::Const:
-        return fmt::format("(({}){:a})", held(n.dtype, style), n.constant);
-      case Op::Neg:
-        return fmt::format("(-{})", x(0));
-      case Op::Add:
-        return done(fmt::format("{} + {}", x(0), x(1)));
-      case Op::Sub:
-        return done(fmt::format("{} - {}", x(0), x(1)));
-      case Op::Mul:
-        return done(fmt::format("{} * {}", x(0), x(1)));
+      case Op::Const: return fmt::format("(({}){:a})", held(n.dtype, style), n.constant);
+      case Op::Neg: return fmt::format("(-{})", x(0));
+      case Op::Add: return done(fmt::format("{} + {}", x(0), x(1)));
+      case Op::Sub: return done(fmt::format("{} - {}", x(0), x(1)));
+      case Op::Mul: return done(fmt::format("{} * {}", x(0), x(1)));
       case Op::MulAcc:
         return done(fmt::format("{} + {}", done(fmt::format("{} * {}", x(0), x(1))), x(2)));
-      case Op::Max:
-        return fmt::format("max_{}({}, {})", type, x(0), x(1));
-      case Op::CmpLt:
-        return fmt::format("({} < {})", x(0), x(1));
-      case Op::CmpEq:
-        return fmt::format("({} == {})", x(0), x(1));
-      case Op::Where:
-        return fmt::format("({} ? {} : {})", x(0), x(1), x(2));
+      case Op::Max: return fmt::format("max_{}({}, {})", type, x(0), x(1));
+      case Op::CmpLt: return fmt::format("({} < {})", x(0), x(1));
+      case Op::CmpEq: return fmt::format("({} == {})", x(0), x(1));
+      case Op::Where: return fmt::format("({} ? {} : {})", x(0), x(1), x(2));
       case Op::Cast:
         // Conversion to a type that holds all numbers of the other does not round.
         if (dtype_is_half(n.dtype)) return round_to(n.dtype, x(0), style);
         return fmt::format("(({}){})", held(n.dtype, style), x(0));
-      default:
-        return fmt::format("(({})/*{}*/0)", type, name(from));
+      default: return fmt::format("(({})/*{}*/0)", type, name(from));
     }
   }
 

@@ -240,15 +240,11 @@ TYPED_TEST(ExactSumOf, RunsAndTermsAndMergesAddUp) {
       const auto terms = spread_values<T>(random, kLengths[random.below(8)], 40);
       ExactSum<T> other;
       switch (random.below(3)) {
-        case 0:
-          sum.add(std::span(terms));
-          break;
+        case 0: sum.add(std::span(terms)); break;
         case 1:
           for (const T x : terms) sum.add(x);
           break;
-        default:
-          other.add(std::span(terms));
-          sum.merge(other);
+        default: other.add(std::span(terms)); sum.merge(other);
       }
       all.insert(all.end(), terms.begin(), terms.end());
       if (random.chance(1, 3))  // nearly all of it cancels

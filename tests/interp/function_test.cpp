@@ -53,64 +53,37 @@ Real erf_series(const Real& x) {
 Real true_value(NamedFunction f, const Real& x, const Real& y) {
   const Real e = exp(x);
   switch (f) {
-    case NamedFunction::Exp:
-      return e;
-    case NamedFunction::Expm1:
-      return e - 1;
-    case NamedFunction::Log:
-      return log(x);
-    case NamedFunction::Log10:
-      return log(x) / log(Real(10));
-    case NamedFunction::Log1p:
-      return log(1 + x);
-    case NamedFunction::Rsqrt:
-      return 1 / sqrt(x);
-    case NamedFunction::Sigmoid:
-      return e / (e + 1);
-    case NamedFunction::Silu:
-      return x * e / (e + 1);
-    case NamedFunction::Tanh:
-      return (e - 1 / e) / (e + 1 / e);
-    case NamedFunction::Erf:
-      return erf_series(x);
-    case NamedFunction::Erfc:
-      return 1 - erf_series(x);
-    case NamedFunction::Gelu:
-      return x / 2 * (1 + erf_series(x / sqrt(Real(2))));
+    case NamedFunction::Exp: return e;
+    case NamedFunction::Expm1: return e - 1;
+    case NamedFunction::Log: return log(x);
+    case NamedFunction::Log10: return log(x) / log(Real(10));
+    case NamedFunction::Log1p: return log(1 + x);
+    case NamedFunction::Rsqrt: return 1 / sqrt(x);
+    case NamedFunction::Sigmoid: return e / (e + 1);
+    case NamedFunction::Silu: return x * e / (e + 1);
+    case NamedFunction::Tanh: return (e - 1 / e) / (e + 1 / e);
+    case NamedFunction::Erf: return erf_series(x);
+    case NamedFunction::Erfc: return 1 - erf_series(x);
+    case NamedFunction::Gelu: return x / 2 * (1 + erf_series(x / sqrt(Real(2))));
     case NamedFunction::GeluTanh: {
       const Real u = exp(2 * sqrt(2 / pi()) * (x + Real("0.044715") * x * x * x));
       return x * u / (u + 1);
     }
-    case NamedFunction::Softplus:
-      return log(1 + e);
-    case NamedFunction::Cos:
-      return cos(x);
-    case NamedFunction::Tan:
-      return sin(x) / cos(x);
-    case NamedFunction::Asin:
-      return asin(x);
-    case NamedFunction::Acos:
-      return acos(x);
-    case NamedFunction::Atan:
-      return atan(x);
-    case NamedFunction::Sinh:
-      return (e - 1 / e) / 2;
-    case NamedFunction::Cosh:
-      return (e + 1 / e) / 2;
-    case NamedFunction::Asinh:
-      return log(abs(x) + sqrt(x * x + 1)) * (x < 0 ? -1 : 1);
-    case NamedFunction::Acosh:
-      return log(x + sqrt(x * x - 1));
-    case NamedFunction::Atanh:
-      return log((1 + x) / (1 - x)) / 2;
-    case NamedFunction::Cbrt:
-      return exp(log(abs(x)) / 3) * (x < 0 ? -1 : 1);
-    case NamedFunction::Pow:
-      return exp(y * log(x));
-    case NamedFunction::Hypot:
-      return sqrt(x * x + y * y);
-    case NamedFunction::Atan2:
-      return y > 0 ? atan(x / y) : (x < 0 ? -pi() : pi()) + atan(x / y);
+    case NamedFunction::Softplus: return log(1 + e);
+    case NamedFunction::Cos: return cos(x);
+    case NamedFunction::Tan: return sin(x) / cos(x);
+    case NamedFunction::Asin: return asin(x);
+    case NamedFunction::Acos: return acos(x);
+    case NamedFunction::Atan: return atan(x);
+    case NamedFunction::Sinh: return (e - 1 / e) / 2;
+    case NamedFunction::Cosh: return (e + 1 / e) / 2;
+    case NamedFunction::Asinh: return log(abs(x) + sqrt(x * x + 1)) * (x < 0 ? -1 : 1);
+    case NamedFunction::Acosh: return log(x + sqrt(x * x - 1));
+    case NamedFunction::Atanh: return log((1 + x) / (1 - x)) / 2;
+    case NamedFunction::Cbrt: return exp(log(abs(x)) / 3) * (x < 0 ? -1 : 1);
+    case NamedFunction::Pow: return exp(y * log(x));
+    case NamedFunction::Hypot: return sqrt(x * x + y * y);
+    case NamedFunction::Atan2: return y > 0 ? atan(x / y) : (x < 0 ? -pi() : pi()) + atan(x / y);
     case NamedFunction::Erfinv: {  // Newton
       Real r = x;
       for (int i = 0; i < 60; ++i) r -= (erf_series(r) - x) * sqrt(pi()) / 2 * exp(r * r);
@@ -142,16 +115,13 @@ Real true_value(NamedFunction f, const Real& x, const Real& y) {
                    : -bernoulli[static_cast<std::size_t>(n)] / (n * power);
       return sum - low;
     }
-    case NamedFunction::Floor:
-      return floor(x);
-    case NamedFunction::Ceil:
-      return ceil(x);
+    case NamedFunction::Floor: return floor(x);
+    case NamedFunction::Ceil: return ceil(x);
     case NamedFunction::Round: {
       const Real near = floor(x + Real("0.5"));
       return near - x == Real("0.5") && near / 2 != floor(near / 2) ? near - 1 : near;
     }
-    case NamedFunction::Trunc:
-      return x < 0 ? ceil(x) : floor(x);
+    case NamedFunction::Trunc: return x < 0 ? ceil(x) : floor(x);
   }
   return 0;
 }
@@ -169,22 +139,16 @@ double drawn(NamedFunction f, std::mt19937_64& random) {
   switch (f) {
     case NamedFunction::Erf:
     case NamedFunction::Erfc:
-    case NamedFunction::Gelu:
-      return sign * any_size(-30, 2);
-    case NamedFunction::Erfinv:
-      return sign * std::min(any_size(-20, 0), 0.999);
+    case NamedFunction::Gelu: return sign * any_size(-30, 2);
+    case NamedFunction::Erfinv: return sign * std::min(any_size(-20, 0), 0.999);
     case NamedFunction::Digamma:
-    case NamedFunction::Lgamma:
-      return any_size(-4, 7);
-    case NamedFunction::Pow:
-      return any_size(-3, 4);
+    case NamedFunction::Lgamma: return any_size(-4, 7);
+    case NamedFunction::Pow: return any_size(-3, 4);
     case NamedFunction::Floor:
     case NamedFunction::Ceil:
     case NamedFunction::Round:
-    case NamedFunction::Trunc:
-      return std::floor(sign * any_size(-2, 8) * 4) / 4;
-    default:
-      break;
+    case NamedFunction::Trunc: return std::floor(sign * any_size(-2, 8) * 4) / 4;
+    default: break;
   }
   if (row.from == 0) return any_size(-40, 40);
   if (row.from == 1) return 1 + any_size(-20, 20);

@@ -52,42 +52,27 @@ Scalar of_floats(Op op, const Scalars& in) {
     return rounded(d, [&](mpfr_ptr to, mpfr_rnd_t mode) { return f(to, reals.get()..., mode); });
   };
   switch (op) {
-    case Op::Exp2:
-      return as(mpfr_exp2, a);
-    case Op::Log2:
-      return as(mpfr_log2, a);
-    case Op::Sin:
-      return as(mpfr_sin, a);
-    case Op::Sqrt:
-      return as(mpfr_sqrt, a);
-    case Op::Recip:
-      return as(mpfr_div, one, a);
+    case Op::Exp2: return as(mpfr_exp2, a);
+    case Op::Log2: return as(mpfr_log2, a);
+    case Op::Sin: return as(mpfr_sin, a);
+    case Op::Sqrt: return as(mpfr_sqrt, a);
+    case Op::Recip: return as(mpfr_div, one, a);
     case Op::Neg:
       return Scalar::from_bits(d, in[0].bits() ^ (std::uint64_t{1} << (itemsize(d) * 8 - 1)));
-    case Op::Add:
-      return as(mpfr_add, a, b);
-    case Op::Sub:
-      return as(mpfr_sub, a, b);
-    case Op::Mul:
-      return as(mpfr_mul, a, b);
-    case Op::Div:
-      return as(mpfr_div, a, b);
-    case Op::Mod:
-      return as(mpfr_fmod, a, b);
+    case Op::Add: return as(mpfr_add, a, b);
+    case Op::Sub: return as(mpfr_sub, a, b);
+    case Op::Mul: return as(mpfr_mul, a, b);
+    case Op::Div: return as(mpfr_div, a, b);
+    case Op::Mod: return as(mpfr_fmod, a, b);
     case Op::Max:
       if (std::isnan(x)) return in[0];
       if (std::isnan(y)) return in[1];
       if (x == y) return std::signbit(x) ? in[1] : in[0];
       return x > y ? in[0] : in[1];
-    case Op::CmpLt:
-      return truth(x < y);
-    case Op::CmpEq:
-      return truth(x == y);
-    case Op::MulAcc:
-      return of_floats(Op::Add, {of_floats(Op::Mul, {in[0], in[1]}), in[2]});
-    default:
-      ADD_FAILURE() << name(op) << " of floats has no definition here";
-      return in[0];
+    case Op::CmpLt: return truth(x < y);
+    case Op::CmpEq: return truth(x == y);
+    case Op::MulAcc: return of_floats(Op::Add, {of_floats(Op::Mul, {in[0], in[1]}), in[2]});
+    default: ADD_FAILURE() << name(op) << " of floats has no definition here"; return in[0];
   }
 }
 
@@ -95,56 +80,35 @@ Scalar of_integers(Op op, const Scalars& in) {
   const DType d = in.back().dtype();
   const Wide a = integer(in[0]), b = in.size() > 1 ? integer(in[1]) : 0;
   switch (op) {
-    case Op::Neg:
-      return wrapped(d, -a);
-    case Op::Add:
-      return wrapped(d, a + b);
-    case Op::Sub:
-      return wrapped(d, a - b);
+    case Op::Neg: return wrapped(d, -a);
+    case Op::Add: return wrapped(d, a + b);
+    case Op::Sub: return wrapped(d, a - b);
     case Op::Mul:
       return wrapped(d, static_cast<Wide>(static_cast<Unsigned>(a) * static_cast<Unsigned>(b)));
-    case Op::Div:
-      return wrapped(d, b == 0 ? 0 : a / b);
-    case Op::Mod:
-      return wrapped(d, b == 0 ? 0 : a % b);
-    case Op::Max:
-      return a > b ? in[0] : in[1];
-    case Op::CmpLt:
-      return truth(a < b);
-    case Op::CmpEq:
-      return truth(a == b);
-    case Op::Xor:
-      return Scalar::from_bits(d, in[0].bits() ^ in[1].bits());
-    case Op::MulAcc:
-      return of_integers(Op::Add, {of_integers(Op::Mul, {in[0], in[1]}), in[2]});
-    default:
-      ADD_FAILURE() << name(op) << " of integers has no definition here";
-      return in[0];
+    case Op::Div: return wrapped(d, b == 0 ? 0 : a / b);
+    case Op::Mod: return wrapped(d, b == 0 ? 0 : a % b);
+    case Op::Max: return a > b ? in[0] : in[1];
+    case Op::CmpLt: return truth(a < b);
+    case Op::CmpEq: return truth(a == b);
+    case Op::Xor: return Scalar::from_bits(d, in[0].bits() ^ in[1].bits());
+    case Op::MulAcc: return of_integers(Op::Add, {of_integers(Op::Mul, {in[0], in[1]}), in[2]});
+    default: ADD_FAILURE() << name(op) << " of integers has no definition here"; return in[0];
   }
 }
 
 Scalar of_bools(Op op, const Scalars& in) {
   const bool a = in[0].bits() != 0, b = in.size() > 1 && in[1].bits() != 0;
   switch (op) {
-    case Op::Neg:
-      return truth(!a);
+    case Op::Neg: return truth(!a);
     case Op::Add:
-    case Op::Max:
-      return truth(a || b);
-    case Op::Mul:
-      return truth(a && b);
+    case Op::Max: return truth(a || b);
+    case Op::Mul: return truth(a && b);
     case Op::Sub:
-    case Op::Xor:
-      return truth(a != b);
-    case Op::CmpLt:
-      return truth(!a && b);
-    case Op::CmpEq:
-      return truth(a == b);
-    case Op::MulAcc:
-      return truth((a && b) || in[2].bits() != 0);
-    default:
-      ADD_FAILURE() << name(op) << " of bools has no definition here";
-      return in[0];
+    case Op::Xor: return truth(a != b);
+    case Op::CmpLt: return truth(!a && b);
+    case Op::CmpEq: return truth(a == b);
+    case Op::MulAcc: return truth((a && b) || in[2].bits() != 0);
+    default: ADD_FAILURE() << name(op) << " of bools has no definition here"; return in[0];
   }
 }
 

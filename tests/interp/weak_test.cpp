@@ -252,15 +252,12 @@ class Drawn {
     static constexpr Op kBinary[] = {Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Max, Op::Mod};
     switch (random_.below(8)) {
       case 0:
-      case 1:
-        return unary(next());
-      case 2:
-        return LazyOp::ternary(Op::MulAcc, next(), next(), next());
+      case 1: return unary(next());
+      case 2: return LazyOp::ternary(Op::MulAcc, next(), next(), next());
       case 3:
         return LazyOp::ternary(Op::Where, LazyOp::binary(Op::CmpLt, next(), next()), next(),
                                next());
-      default:
-        return LazyOp::binary(kBinary[random_.below(std::size(kBinary))], next(), next());
+      default: return LazyOp::binary(kBinary[random_.below(std::size(kBinary))], next(), next());
     }
   }
 

@@ -39,18 +39,12 @@ LazyBufferPtr number(double value, const LazyBufferPtr& like) {
 LazyBufferPtr move(const LazyBufferPtr& x, int what, const std::vector<std::int64_t>& n) {
   const std::int64_t a = x->shape()[0].as_int(), b = x->shape()[1].as_int();
   switch (what) {
-    case 0:
-      return x->permute(std::vector{1, 0});
-    case 1:
-      return a * b <= 40 ? x->pad({{n[0] % 2, n[1] % 2}, {n[2] % 2, n[3] % 3}}) : x;
-    case 2:
-      return x->shrink({{a > 1 ? n[0] % 2 : 0, a}, {0, b > 1 ? b - n[1] % 2 : b}});
-    case 3:
-      return x->stride(std::vector<std::int64_t>{n[0] % 2 ? 1 : -1, n[1] % 2 ? 2 : -1});
-    case 4:
-      return x->expand({a == 1 ? 1 + n[0] % 3 : a, b == 1 ? 1 + n[1] % 3 : b});
-    default:
-      return b % 2 == 0 ? x->reshape({2 * a, b / 2}) : x->reshape({b, a});
+    case 0: return x->permute(std::vector{1, 0});
+    case 1: return a * b <= 40 ? x->pad({{n[0] % 2, n[1] % 2}, {n[2] % 2, n[3] % 3}}) : x;
+    case 2: return x->shrink({{a > 1 ? n[0] % 2 : 0, a}, {0, b > 1 ? b - n[1] % 2 : b}});
+    case 3: return x->stride(std::vector<std::int64_t>{n[0] % 2 ? 1 : -1, n[1] % 2 ? 2 : -1});
+    case 4: return x->expand({a == 1 ? 1 + n[0] % 3 : a, b == 1 ? 1 + n[1] % 3 : b});
+    default: return b % 2 == 0 ? x->reshape({2 * a, b / 2}) : x->reshape({b, a});
   }
 }
 
@@ -87,12 +81,9 @@ LazyBufferPtr run_step(const Step& step, const std::vector<LazyBufferPtr>& value
   if ((what -= kUnaries) < kBinaries) return binary(x, y, what);
   const std::vector<int> axes = n[0] % 3 == 2 ? std::vector{0, 1} : std::vector{int(n[0] % 3)};
   switch (what - kBinaries) {
-    case 0:
-      return x->r(Op::ReduceSum, axes);
-    case 1:
-      return x->r(Op::ReduceMax, axes);
-    case 2:
-      return LazyBuffer::e(Op::Add, {x, number(static_cast<double>(n[0] % 5) - 2, x)});
+    case 0: return x->r(Op::ReduceSum, axes);
+    case 1: return x->r(Op::ReduceMax, axes);
+    case 2: return LazyBuffer::e(Op::Add, {x, number(static_cast<double>(n[0] % 5) - 2, x)});
     default:
       return LazyBuffer::e(Op::Where, {LazyBuffer::e(Op::CmpLt, {x, fit(y, x)}), x, fit(y, x)});
   }

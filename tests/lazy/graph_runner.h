@@ -214,22 +214,14 @@ class PlainNumbers {
             at[i] = x.shape[i] - 1 - at[i];
           }
           return source(0, at);
-        case GraphOp::Add:
-          return source(0, at) + source(1, at);
-        case GraphOp::Sub:
-          return source(0, at) - source(1, at);
-        case GraphOp::Mul:
-          return source(0, at) * source(1, at);
-        case GraphOp::Max:
-          return std::max(source(0, at), source(1, at));
-        case GraphOp::CmpLt:
-          return source(0, at) < source(1, at) ? 1 : 0;
-        case GraphOp::Where:
-          return source(0, at) != 0 ? source(1, at) : source(2, at);
-        case GraphOp::Neg:
-          return -source(0, at);
-        default:
-          return source(0, at);  // requests, value-preserving casts, copies
+        case GraphOp::Add: return source(0, at) + source(1, at);
+        case GraphOp::Sub: return source(0, at) - source(1, at);
+        case GraphOp::Mul: return source(0, at) * source(1, at);
+        case GraphOp::Max: return std::max(source(0, at), source(1, at));
+        case GraphOp::CmpLt: return source(0, at) < source(1, at) ? 1 : 0;
+        case GraphOp::Where: return source(0, at) != 0 ? source(1, at) : source(2, at);
+        case GraphOp::Neg: return -source(0, at);
+        default: return source(0, at);  // requests, value-preserving casts, copies
       }
     });
   }

@@ -288,14 +288,10 @@ Step draw_step(fuzz::Chooser& chooser, std::int64_t size) {
   const int axis = chooser.index(2);
   const std::int64_t amount = chooser.between(1, 2);
   switch (chooser.below(9)) {
-    case 0:
-      return [](const UOp& x, const auto& leaves) { return add(x, leaves[1]); };
-    case 1:
-      return [](const UOp& x, const auto&) { return x.contiguous(); };
-    case 2:
-      return [](const UOp& x, const auto&) { return x.permute({1, 0}); };
-    case 3:
-      return [axis](const UOp& x, const auto&) { return x.flip({axis}); };
+    case 0: return [](const UOp& x, const auto& leaves) { return add(x, leaves[1]); };
+    case 1: return [](const UOp& x, const auto&) { return x.contiguous(); };
+    case 2: return [](const UOp& x, const auto&) { return x.permute({1, 0}); };
+    case 3: return [axis](const UOp& x, const auto&) { return x.flip({axis}); };
     case 4:
       return [axis](const UOp& x, const auto&) {
         return x.reduce(GraphOp::Add, {axis}).expand(x.shape());

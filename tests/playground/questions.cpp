@@ -67,8 +67,7 @@ void draw(std::uint64_t count, std::uint64_t seed) {
         fmt::print("{}\n", expression_question(text, text.size() < 160 ? "steps" : "simplify"));
         break;
       }
-      default:
-        fmt::print("{}\n", view_question(fuzz::draw_chain(chooser)));
+      default: fmt::print("{}\n", view_question(fuzz::draw_chain(chooser)));
     }
   }
 }

@@ -33,20 +33,15 @@ T unary(Op op, T x, Bug bug) {
   if constexpr (is_float_storage<T>) {
     const bool misrounds = bug == Bug::Truncates || bug == Bug::TiesAway;
     switch (op) {
-      case Op::Exp2:
-        return bug == Bug::Exp2ByExp ? by_exp(x) : scalar::exp2(x);
-      case Op::Log2:
-        return bug == Bug::Log2ByLog ? by_log(x) : scalar::log2(x);
-      case Op::Sin:
-        return bug == Bug::ShortPi ? by_short_pi(x) : scalar::sin(x);
+      case Op::Exp2: return bug == Bug::Exp2ByExp ? by_exp(x) : scalar::exp2(x);
+      case Op::Log2: return bug == Bug::Log2ByLog ? by_log(x) : scalar::log2(x);
+      case Op::Sin: return bug == Bug::ShortPi ? by_short_pi(x) : scalar::sin(x);
       case Op::Sqrt:
         if (bug == Bug::SqrtByReciprocal) return scalar::mul(x, scalar::recip(scalar::sqrt(x)));
         if (bug == Bug::SqrtOfNegative && scalar::cmplt(x, T{})) return T{};
         return misrounds ? misrounded<T>(std::sqrt(widen(x)), bug) : scalar::sqrt(x);
-      case Op::Recip:
-        return misrounds ? misrounded<T>(1 / widen(x), bug) : scalar::recip(x);
-      default:
-        return bug == Bug::ZeroMinus ? scalar::sub(T{}, x) : scalar::neg(x);
+      case Op::Recip: return misrounds ? misrounded<T>(1 / widen(x), bug) : scalar::recip(x);
+      default: return bug == Bug::ZeroMinus ? scalar::sub(T{}, x) : scalar::neg(x);
     }
   } else {
     if constexpr (!std::is_same_v<T, bool>)
@@ -59,19 +54,14 @@ template <class T>
 T float_binary(Op op, T a, T b, Bug bug) {
   const bool misrounds = bug == Bug::Truncates || bug == Bug::TiesAway;
   switch (op) {
-    case Op::Add:
-      return misrounds ? misrounded<T>(widen(a) + widen(b), bug) : scalar::add(a, b);
-    case Op::Sub:
-      return misrounds ? misrounded<T>(widen(a) - widen(b), bug) : scalar::sub(a, b);
-    case Op::Mul:
-      return misrounds ? misrounded<T>(widen(a) * widen(b), bug) : scalar::mul(a, b);
+    case Op::Add: return misrounds ? misrounded<T>(widen(a) + widen(b), bug) : scalar::add(a, b);
+    case Op::Sub: return misrounds ? misrounded<T>(widen(a) - widen(b), bug) : scalar::sub(a, b);
+    case Op::Mul: return misrounds ? misrounded<T>(widen(a) * widen(b), bug) : scalar::mul(a, b);
     case Op::Div:
       if (bug == Bug::DividesByReciprocal) return scalar::mul(a, scalar::recip(b));
       return misrounds ? misrounded<T>(widen(a) / widen(b), bug) : scalar::div(a, b);
-    case Op::Mod:
-      return bug == Bug::FloorsRemainder ? scalar::mod_floor(a, b) : scalar::mod(a, b);
-    default:
-      break;
+    case Op::Mod: return bug == Bug::FloorsRemainder ? scalar::mod_floor(a, b) : scalar::mod(a, b);
+    default: break;
   }
   if (bug == Bug::NanIgnored) return scalar::max_num(a, b);
   if (bug == Bug::NanOnOneSide) return scalar::cmplt(b, a) ? a : b;
@@ -97,12 +87,9 @@ T integer_binary(Op op, T a, T b, Bug bug) {
         return overflows ? std::numeric_limits<T>::max() : clamped<T>(wide_a * wide_b);
       }
       return bug == Bug::IntegersThroughFloat ? through_float(x * y) : scalar::mul(a, b);
-    case Op::Div:
-      return bug == Bug::FloorsDivision ? scalar::div_floor(a, b) : scalar::div(a, b);
-    case Op::Mod:
-      return bug == Bug::FloorsRemainder ? scalar::mod_floor(a, b) : scalar::mod(a, b);
-    case Op::Xor:
-      return bug == Bug::OrForXor ? static_cast<T>(a | b) : scalar::xor_(a, b);
+    case Op::Div: return bug == Bug::FloorsDivision ? scalar::div_floor(a, b) : scalar::div(a, b);
+    case Op::Mod: return bug == Bug::FloorsRemainder ? scalar::mod_floor(a, b) : scalar::mod(a, b);
+    case Op::Xor: return bug == Bug::OrForXor ? static_cast<T>(a | b) : scalar::xor_(a, b);
     default:
       if (bug == Bug::OtherSign) return less_of_other_sign(a, b) ? b : a;
       return bug == Bug::IntegersThroughFloat ? through_float(std::max(x, y)) : scalar::max(a, b);
@@ -111,16 +98,11 @@ T integer_binary(Op op, T a, T b, Bug bug) {
 
 bool bool_binary(Op op, bool a, bool b, Bug bug) {
   switch (op) {
-    case Op::Add:
-      return scalar::add(a, b);
-    case Op::Sub:
-      return scalar::sub(a, b);
-    case Op::Mul:
-      return scalar::mul(a, b);
-    case Op::Xor:
-      return bug == Bug::OrForXor ? a || b : scalar::xor_(a, b);
-    default:
-      return scalar::max(a, b);
+    case Op::Add: return scalar::add(a, b);
+    case Op::Sub: return scalar::sub(a, b);
+    case Op::Mul: return scalar::mul(a, b);
+    case Op::Xor: return bug == Bug::OrForXor ? a || b : scalar::xor_(a, b);
+    default: return scalar::max(a, b);
   }
 }
 

@@ -41,29 +41,17 @@ std::vector<T> draw(Draws& random, Values kind, std::int64_t rows, std::int64_t 
   for (std::int64_t r = 0; r < rows; ++r) {
     std::vector<double> row;
     for (std::int64_t k = 0; k < terms; ++k) switch (kind) {
-        case Values::Normal:
-          row.push_back(random.normal<double>());
-          break;
+        case Values::Normal: row.push_back(random.normal<double>()); break;
         case Values::Uniform:
-        case Values::Sorted:
-          row.push_back(random.uniform(-1.0, 1.0));
-          break;
-        case Values::Positive:
-          row.push_back(random.uniform(0.0, 1.0));
-          break;
+        case Values::Sorted: row.push_back(random.uniform(-1.0, 1.0)); break;
+        case Values::Positive: row.push_back(random.uniform(0.0, 1.0)); break;
         case Values::Binades:
           row.push_back(std::ldexp(random.uniform(-1.0, 1.0), random.index(16) - 8));
           break;
-        case Values::Grid:
-          row.push_back(0.1 * (random.index(21) - 10));
-          break;
-        case Values::Repeated:
-          row.push_back(some[random.index(4)]);
-          break;
+        case Values::Grid: row.push_back(0.1 * (random.index(21) - 10)); break;
+        case Values::Repeated: row.push_back(some[random.index(4)]); break;
         case Values::Offset:
-        case Values::ValuesCount:
-          row.push_back(1000 + random.uniform(0.0, 1.0));
-          break;
+        case Values::ValuesCount: row.push_back(1000 + random.uniform(0.0, 1.0)); break;
       }
     if (kind == Values::Sorted) std::ranges::sort(row);
     for (const double v : row) out.push_back(convert<T>(v / (kind == Values::Offset ? 1000 : 1)));
@@ -170,14 +158,12 @@ T one_sum(const Adder& d, const std::vector<std::size_t>& at, const T* x, const 
       for (std::size_t i = 0; i < n; ++i)
         partial[i % partial.size()] = sums.add(partial[i % partial.size()], v[i]);
       return convert<T>(sums.in_turn(partial.data(), partial.size()));
-    case 4:
-      return convert<T>(sums.halves(v.data(), n));
+    case 4: return convert<T>(sums.halves(v.data(), n));
     case 5:
       for (std::size_t i = 0; i < n; i += width)
         partial.push_back(sums.in_turn(v.data() + i, std::min(width, n - i)));
       return convert<T>(sums.in_turn(partial.data(), partial.size()));
-    default:
-      return convert<T>(sums.in_turn(v.data(), n));
+    default: return convert<T>(sums.in_turn(v.data(), n));
   }
 }
 
@@ -376,17 +362,10 @@ SuspectCount run_legal_suspects(std::int64_t count, std::int64_t most_terms, std
     Draws random(seed, static_cast<std::uint64_t>(turn));
     const std::int64_t variants = std::min(kVariants, count - done);
     switch (turn % 6) {
-      case 0:
-        legal_runs_of<float16>(variants, most_terms, random, thorough, result);
-        break;
-      case 1:
-        legal_runs_of<bfloat16>(variants, most_terms, random, thorough, result);
-        break;
-      case 2:
-        legal_runs_of<double>(variants, most_terms, random, thorough, result);
-        break;
-      default:
-        legal_runs_of<float>(variants, most_terms, random, thorough, result);
+      case 0: legal_runs_of<float16>(variants, most_terms, random, thorough, result); break;
+      case 1: legal_runs_of<bfloat16>(variants, most_terms, random, thorough, result); break;
+      case 2: legal_runs_of<double>(variants, most_terms, random, thorough, result); break;
+      default: legal_runs_of<float>(variants, most_terms, random, thorough, result);
     }
   }
   return result;

@@ -11,16 +11,11 @@ Tolerance tolerance(Practice practice, DType dtype) {
   if (practice == Practice::Numpy) return {1e-5, 1e-8};
   if (practice == Practice::Loose) return {1e-3, 1e-6};
   switch (dtype) {
-    case DType::Float16:
-      return {1e-3, 1e-5};
-    case DType::BFloat16:
-      return {1.6e-2, 1e-5};
-    case DType::Float32:
-      return {1.3e-6, 1e-5};
-    case DType::Float64:
-      return {1e-7, 1e-7};
-    default:
-      return {0, 0};
+    case DType::Float16: return {1e-3, 1e-5};
+    case DType::BFloat16: return {1.6e-2, 1e-5};
+    case DType::Float32: return {1.3e-6, 1e-5};
+    case DType::Float64: return {1e-7, 1e-7};
+    default: return {0, 0};
   }
 }
 

@@ -26,18 +26,12 @@ LazyOpPtr kernel_of(Chain c, DType d, std::int64_t terms) {
   const auto sum = [](const LazyOpPtr& v) { return LazyOp::reduce(Op::ReduceSum, v, {1}); };
   LazyOpPtr value;
   switch (c) {
-    case Chain::Sum:
-      value = sum(x);
-      break;
-    case Chain::Dot:
-      value = sum(LazyOp::binary(Op::Mul, x, y));
-      break;
+    case Chain::Sum: value = sum(x); break;
+    case Chain::Dot: value = sum(LazyOp::binary(Op::Mul, x, y)); break;
     case Chain::MulAdd:
       value = LazyOp::binary(Op::Add, LazyOp::binary(Op::Mul, x, y), LazyOp::load(3, d, st));
       break;
-    case Chain::MulAcc:
-      value = LazyOp::ternary(Op::MulAcc, x, y, LazyOp::load(3, d, st));
-      break;
+    case Chain::MulAcc: value = LazyOp::ternary(Op::MulAcc, x, y, LazyOp::load(3, d, st)); break;
     case Chain::SumOfPowers:
       value = sum(LazyOp::binary(Op::Mul, LazyOp::unary(Op::Exp2, x), y));
       break;
@@ -170,14 +164,12 @@ class Run {
         for (std::size_t i = 0; i < v.size(); ++i)
           partial[i % partial.size()] = scalar::add(partial[i % partial.size()], v[i]);
         return added(partial);
-      case 4:
-        return halves(std::span<const A>(v));
+      case 4: return halves(std::span<const A>(v));
       case 5:
         for (std::size_t i = 0; i < v.size(); i += width)
           partial.push_back(added(std::span<const A>(v).subspan(i, std::min(width, v.size() - i))));
         return added(partial);
-      default:
-        return added(v);
+      default: return added(v);
     }
   }
 

@@ -83,27 +83,13 @@ inline std::vector<View> stack_of(const fuzz::ViewCase& chain) {
   for (const MovementOp& op : chain.ops) {
     View& top = views.back();
     switch (op.kind) {
-      case Kind::Reshape:
-        views.push_back(View::contiguous(op.shape));
-        break;
-      case Kind::AsStrided:
-        views.push_back(View::strided(op.shape, op.strides, op.offset));
-        break;
-      case Kind::Permute:
-        top = top.permute(op.order);
-        break;
-      case Kind::Expand:
-        top = top.expand(op.shape);
-        break;
-      case Kind::Pad:
-        top = top.pad(op.ends);
-        break;
-      case Kind::Shrink:
-        top = top.shrink(op.ends);
-        break;
-      case Kind::Stride:
-        top = top.stride(op.steps);
-        break;
+      case Kind::Reshape: views.push_back(View::contiguous(op.shape)); break;
+      case Kind::AsStrided: views.push_back(View::strided(op.shape, op.strides, op.offset)); break;
+      case Kind::Permute: top = top.permute(op.order); break;
+      case Kind::Expand: top = top.expand(op.shape); break;
+      case Kind::Pad: top = top.pad(op.ends); break;
+      case Kind::Shrink: top = top.shrink(op.ends); break;
+      case Kind::Stride: top = top.stride(op.steps); break;
     }
   }
   if (views.size() > 1 && views[0] == View::contiguous(chain.base)) views.erase(views.begin());

@@ -163,28 +163,17 @@ std::int64_t value_of(const symbolic::Exprs& exprs, symbolic::Expr e, const Valu
     return args[0] / args[1] - (args[0] % args[1] != 0 && (args[0] < 0) != (args[1] < 0) ? 1 : 0);
   };
   switch (exprs.op(e)) {
-    case ExprOp::Add:
-      return args[0] + args[1];
-    case ExprOp::Sub:
-      return args[0] - args[1];
-    case ExprOp::Neg:
-      return -args[0];
-    case ExprOp::Mul:
-      return args[0] * args[1];
-    case ExprOp::Div:
-      return floored();
-    case ExprOp::Mod:
-      return args[0] - floored() * args[1];
-    case ExprOp::Ge:
-      return static_cast<std::int64_t>(args[0] >= args[1]);
-    case ExprOp::Lt:
-      return static_cast<std::int64_t>(args[0] < args[1]);
-    case ExprOp::Min:
-      return std::ranges::min(args);
-    case ExprOp::Max:
-      return std::ranges::max(args);
-    default:
-      throw Error("an operator that no index is written with: " + render(exprs, e));
+    case ExprOp::Add: return args[0] + args[1];
+    case ExprOp::Sub: return args[0] - args[1];
+    case ExprOp::Neg: return -args[0];
+    case ExprOp::Mul: return args[0] * args[1];
+    case ExprOp::Div: return floored();
+    case ExprOp::Mod: return args[0] - floored() * args[1];
+    case ExprOp::Ge: return static_cast<std::int64_t>(args[0] >= args[1]);
+    case ExprOp::Lt: return static_cast<std::int64_t>(args[0] < args[1]);
+    case ExprOp::Min: return std::ranges::min(args);
+    case ExprOp::Max: return std::ranges::max(args);
+    default: throw Error("an operator that no index is written with: " + render(exprs, e));
   }
 }
 
@@ -295,17 +284,12 @@ RC_GTEST_PROP(SymbolicChain, SubstitutedReadsAsWithTheValuesOfTheExpressions,
   for (const auto& [name, low, high] : chain.variables) {
     const Node other = symbolic::variable("n", low, high);
     switch (*rc::gen::inRange(0, 4)) {
-      case 0:
-        replacements.emplace(name, Node(*rc::gen::inRange(low, high + 1)));
-        break;
-      case 1:
-        replacements.emplace(name, other);
-        break;
+      case 0: replacements.emplace(name, Node(*rc::gen::inRange(low, high + 1))); break;
+      case 1: replacements.emplace(name, other); break;
       case 2:
         replacements.emplace(name, Node(high + low) - symbolic::variable("m", low, high));
         break;
-      default:
-        break;
+      default: break;
     }
   }
   const ShapeTracker put = chain.tracker.substitute(replacements);

@@ -69,12 +69,9 @@ class Digits {
   std::string digit(long low, long radix) {
     const std::string from = "//" + str(low), turn = "%" + str(radix);
     switch (random_.below(4)) {
-      case 0:
-        return "(" + number(low * radix) + ")%" + str(low * radix) + from;
-      case 1:
-        return str(radix - 1) + " - (" + number(0, true) + ")" + from + turn;
-      default:
-        return "(" + number(low * radix) + ")" + from + turn;
+      case 0: return "(" + number(low * radix) + ")%" + str(low * radix) + from;
+      case 1: return str(radix - 1) + " - (" + number(0, true) + ")" + from + turn;
+      default: return "(" + number(low * radix) + ")" + from + turn;
     }
   }
 

@@ -15,42 +15,24 @@ namespace {
 
 Node operated(ExprOp op, const std::vector<Node>& a) {
   switch (op) {
-    case ExprOp::Or:
-      return logical_or(a[0], a[1]);
-    case ExprOp::And:
-      return logical_and(a[0], a[1]);
-    case ExprOp::Not:
-      return logical_not(a[0]);
-    case ExprOp::Lt:
-      return lt(a[0], a[1]);
-    case ExprOp::Gt:
-      return gt(a[0], a[1]);
-    case ExprOp::Le:
-      return le(a[0], a[1]);
-    case ExprOp::Ge:
-      return ge(a[0], a[1]);
-    case ExprOp::Eq:
-      return eq(a[0], a[1]);
-    case ExprOp::Ne:
-      return ne(a[0], a[1]);
-    case ExprOp::Add:
-      return a[0] + a[1];
-    case ExprOp::Sub:
-      return a[0] - a[1];
-    case ExprOp::Mul:
-      return a[0] * a[1];
-    case ExprOp::Div:
-      return floor_div(a[0], a[1]);
-    case ExprOp::Mod:
-      return floor_mod(a[0], a[1]);
-    case ExprOp::Neg:
-      return -a[0];
-    case ExprOp::Min:
-      return min(a[0], a[1]);
-    case ExprOp::Max:
-      return max(a[0], a[1]);
-    default:
-      return where(a[0], a[1], a[2]);
+    case ExprOp::Or: return logical_or(a[0], a[1]);
+    case ExprOp::And: return logical_and(a[0], a[1]);
+    case ExprOp::Not: return logical_not(a[0]);
+    case ExprOp::Lt: return lt(a[0], a[1]);
+    case ExprOp::Gt: return gt(a[0], a[1]);
+    case ExprOp::Le: return le(a[0], a[1]);
+    case ExprOp::Ge: return ge(a[0], a[1]);
+    case ExprOp::Eq: return eq(a[0], a[1]);
+    case ExprOp::Ne: return ne(a[0], a[1]);
+    case ExprOp::Add: return a[0] + a[1];
+    case ExprOp::Sub: return a[0] - a[1];
+    case ExprOp::Mul: return a[0] * a[1];
+    case ExprOp::Div: return floor_div(a[0], a[1]);
+    case ExprOp::Mod: return floor_mod(a[0], a[1]);
+    case ExprOp::Neg: return -a[0];
+    case ExprOp::Min: return min(a[0], a[1]);
+    case ExprOp::Max: return max(a[0], a[1]);
+    default: return where(a[0], a[1], a[2]);
   }
 }
 
@@ -61,26 +43,16 @@ std::string nested(fuzz::RandomChooser& c, int depth) {
   const std::string p = nested(c, depth - 1), q = nested(c, depth - 1);
   const auto number = c.below(7) + 2;
   switch (c.below(10)) {
-    case 0:
-      return fmt::format("({} + {})", p, q);
-    case 1:
-      return fmt::format("({} - {})", p, q);
-    case 2:
-      return fmt::format("({})*{}", p, number);
-    case 3:
-      return fmt::format("({})//{}", p, number);
-    case 4:
-      return fmt::format("({})%{}", p, number);
-    case 5:
-      return fmt::format("min({}, {})", p, q);
-    case 6:
-      return fmt::format("max({}, {})", p, q);
-    case 7:
-      return fmt::format("({} < {})", p, q);
-    case 8:
-      return fmt::format("({})*({})", p, q);
-    default:
-      return fmt::format("where({}, {}, {})", p, q, nested(c, depth - 1));
+    case 0: return fmt::format("({} + {})", p, q);
+    case 1: return fmt::format("({} - {})", p, q);
+    case 2: return fmt::format("({})*{}", p, number);
+    case 3: return fmt::format("({})//{}", p, number);
+    case 4: return fmt::format("({})%{}", p, number);
+    case 5: return fmt::format("min({}, {})", p, q);
+    case 6: return fmt::format("max({}, {})", p, q);
+    case 7: return fmt::format("({} < {})", p, q);
+    case 8: return fmt::format("({})*({})", p, q);
+    default: return fmt::format("where({}, {}, {})", p, q, nested(c, depth - 1));
   }
 }
 

@@ -65,26 +65,16 @@ class Definition {
   static Value of_two(ExprOp op, const Int& a, const Int& b) {
     const auto flag = [](bool holds) { return Int(holds ? 1 : 0); };
     switch (op) {
-      case ExprOp::Lt:
-        return flag(a < b);
-      case ExprOp::Gt:
-        return flag(b < a);
-      case ExprOp::Le:
-        return flag(!(b < a));
-      case ExprOp::Ge:
-        return flag(!(a < b));
-      case ExprOp::Eq:
-        return flag(a == b);
-      case ExprOp::Ne:
-        return flag(!(a == b));
-      case ExprOp::Add:
-        return a + b;
-      case ExprOp::Sub:
-        return a - b;
-      case ExprOp::Mul:
-        return a * b;
-      default:
-        break;
+      case ExprOp::Lt: return flag(a < b);
+      case ExprOp::Gt: return flag(b < a);
+      case ExprOp::Le: return flag(!(b < a));
+      case ExprOp::Ge: return flag(!(a < b));
+      case ExprOp::Eq: return flag(a == b);
+      case ExprOp::Ne: return flag(!(a == b));
+      case ExprOp::Add: return a + b;
+      case ExprOp::Sub: return a - b;
+      case ExprOp::Mul: return a * b;
+      default: break;
     }
     if (b.is_zero()) return std::nullopt;
     if (op == ExprOp::Div) return floor_div(a, b);

@@ -30,22 +30,14 @@ class FewPoints {
     }
     const std::string a = text(depth - 1), b = text(depth - 1);
     switch (below(8)) {
-      case 0:
-        return fmt::format("({} - {})", a, b);
-      case 1:
-        return fmt::format("({})*({})", a, b);
-      case 2:
-        return fmt::format("(({})//{})", a, below(4) + 2);
-      case 3:
-        return fmt::format("(({})%{})", a, below(4) + 2);
-      case 4:
-        return fmt::format("(({})//(y + {}))", a, below(3));
-      case 5:
-        return fmt::format("max({}, {})", a, b);
-      case 6:
-        return fmt::format("where({} < {}, {}, 2)", a, b, a);
-      default:
-        return fmt::format("({} + {})", a, b);
+      case 0: return fmt::format("({} - {})", a, b);
+      case 1: return fmt::format("({})*({})", a, b);
+      case 2: return fmt::format("(({})//{})", a, below(4) + 2);
+      case 3: return fmt::format("(({})%{})", a, below(4) + 2);
+      case 4: return fmt::format("(({})//(y + {}))", a, below(3));
+      case 5: return fmt::format("max({}, {})", a, b);
+      case 6: return fmt::format("where({} < {}, {}, 2)", a, b, a);
+      default: return fmt::format("({} + {})", a, b);
     }
   }
 

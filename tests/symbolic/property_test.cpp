@@ -19,60 +19,28 @@ std::optional<Int> run(const std::vector<Step>& steps, const Values& values) {
     const auto flag = [](bool b) { return Int(b ? 1 : 0); };
     Int r;
     switch (s.op) {
-      case StepOp::Const:
-        r = s.value;
-        break;
-      case StepOp::Var:
-        r = values.at(s.name);
-        break;
-      case StepOp::Add:
-        r = arg(0) + arg(1);
-        break;
-      case StepOp::Sub:
-        r = arg(0) - arg(1);
-        break;
-      case StepOp::Mul:
-        r = arg(0) * arg(1);
-        break;
+      case StepOp::Const: r = s.value; break;
+      case StepOp::Var: r = values.at(s.name); break;
+      case StepOp::Add: r = arg(0) + arg(1); break;
+      case StepOp::Sub: r = arg(0) - arg(1); break;
+      case StepOp::Mul: r = arg(0) * arg(1); break;
       case StepOp::FloorDiv:
       case StepOp::FloorMod:
         if (arg(1).is_zero()) return std::nullopt;
         r = s.op == StepOp::FloorDiv ? floor_div(arg(0), arg(1)) : floor_mod(arg(0), arg(1));
         break;
-      case StepOp::Lt:
-        r = flag(arg(0) < arg(1));
-        break;
-      case StepOp::Le:
-        r = flag(arg(0) <= arg(1));
-        break;
-      case StepOp::Eq:
-        r = flag(arg(0) == arg(1));
-        break;
-      case StepOp::Ne:
-        r = flag(!(arg(0) == arg(1)));
-        break;
-      case StepOp::And:
-        r = flag(!arg(0).is_zero() && !arg(1).is_zero());
-        break;
-      case StepOp::Or:
-        r = flag(!arg(0).is_zero() || !arg(1).is_zero());
-        break;
-      case StepOp::Not:
-        r = flag(arg(0).is_zero());
-        break;
-      case StepOp::Min:
-        r = smaller(arg(0), arg(1));
-        break;
-      case StepOp::Max:
-        r = larger(arg(0), arg(1));
-        break;
-      case StepOp::Where:
-        r = arg(0).is_zero() ? arg(2) : arg(1);
-        break;
+      case StepOp::Lt: r = flag(arg(0) < arg(1)); break;
+      case StepOp::Le: r = flag(arg(0) <= arg(1)); break;
+      case StepOp::Eq: r = flag(arg(0) == arg(1)); break;
+      case StepOp::Ne: r = flag(!(arg(0) == arg(1))); break;
+      case StepOp::And: r = flag(!arg(0).is_zero() && !arg(1).is_zero()); break;
+      case StepOp::Or: r = flag(!arg(0).is_zero() || !arg(1).is_zero()); break;
+      case StepOp::Not: r = flag(arg(0).is_zero()); break;
+      case StepOp::Min: r = smaller(arg(0), arg(1)); break;
+      case StepOp::Max: r = larger(arg(0), arg(1)); break;
+      case StepOp::Where: r = arg(0).is_zero() ? arg(2) : arg(1); break;
       case StepOp::TruncDiv:
-      case StepOp::TruncMod:
-        ADD_FAILURE() << "lower writes them with floor divisions";
-        break;
+      case StepOp::TruncMod: ADD_FAILURE() << "lower writes them with floor divisions"; break;
     }
     EXPECT_TRUE(!s.min || r >= Int(*s.min));
     EXPECT_TRUE(!s.max || r <= Int(*s.max));

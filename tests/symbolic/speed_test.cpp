@@ -154,15 +154,9 @@ Node nest(Context& context, int depth, int kind) {
   const Node x = context.variable("x", 0, 1000), y = context.variable("y", 0, 9);
   Node e = x;
   for (int i = 0; i < depth; ++i) switch (kind) {
-      case 0:
-        e = floor_mod(e * 3 + y, 1009 + i % 7);
-        break;
-      case 1:
-        e = floor_div(e + y * 5, 3);
-        break;
-      case 2:
-        e = floor_mod(e * (y + x), 101);
-        break;
+      case 0: e = floor_mod(e * 3 + y, 1009 + i % 7); break;
+      case 1: e = floor_div(e + y * 5, 3); break;
+      case 2: e = floor_mod(e * (y + x), 101); break;
       default:
         e = i % 2 ? min(e * 2 - y, x * 3 + i) : where(lt(e, y * 7 + i), x + i, floor_div(e, 2));
     }

@@ -38,17 +38,12 @@ class Drawing {
     };
     switch (chooser_.below(9)) {
       case 0:
-      case 1:
-        return with("tdiv({}, {})", divisor(), [](auto p, auto q) { return p / q; });
+      case 1: return with("tdiv({}, {})", divisor(), [](auto p, auto q) { return p / q; });
       case 2:
-      case 3:
-        return with("tmod({}, {})", divisor(), [](auto p, auto q) { return p % q; });
-      case 4:
-        return with("({} + {})", number(depth - 1), [](auto p, auto q) { return p + q; });
-      case 5:
-        return with("({} - {})", number(depth - 1), [](auto p, auto q) { return p - q; });
-      case 6:
-        return with("{}*{}", constant(1, 12), [](auto p, auto q) { return p * q; });
+      case 3: return with("tmod({}, {})", divisor(), [](auto p, auto q) { return p % q; });
+      case 4: return with("({} + {})", number(depth - 1), [](auto p, auto q) { return p + q; });
+      case 5: return with("({} - {})", number(depth - 1), [](auto p, auto q) { return p - q; });
+      case 6: return with("{}*{}", constant(1, 12), [](auto p, auto q) { return p * q; });
       case 7:
         return with("max({}, {})", number(depth - 1),
                     [](auto p, auto q) { return std::max(p, q); });

@@ -89,8 +89,7 @@ ShapeTracker step(Numbers& numbers, Move move, std::int64_t most, const ShapeTra
                   order[static_cast<std::size_t>(numbers.below(static_cast<std::int64_t>(i)))]);
       return st.permute(order);
     }
-    case Move::Reshape:
-      return st.reshape(shape_of(any_reshape(numbers, st.size().as_int())));
+    case Move::Reshape: return st.reshape(shape_of(any_reshape(numbers, st.size().as_int())));
     case Move::Expand: {
       Ints wanted = sizes;
       for (auto& size : wanted)

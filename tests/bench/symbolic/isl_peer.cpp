@@ -74,34 +74,20 @@ bool IslPeer::run() {
       return isl_pw_aff_copy(done.at(exprs_.arg(e, i)).value);
     };
     switch (exprs_.op(e)) {
-      case ExprOp::Constant:
-        w.value = isl_pw_aff_val_on_domain(isl_set_copy(box), val(e));
-        break;
+      case ExprOp::Constant: w.value = isl_pw_aff_val_on_domain(isl_set_copy(box), val(e)); break;
       case ExprOp::Variable:
         w.value = isl_pw_aff_from_aff(isl_aff_var_on_domain(isl_local_space_copy(local),
                                                             isl_dim_set, place.at(exprs_.name(e))));
         break;
-      case ExprOp::Add:
-        w.value = isl_pw_aff_add(value(0), value(1));
-        break;
-      case ExprOp::Sub:
-        w.value = isl_pw_aff_sub(value(0), value(1));
-        break;
-      case ExprOp::Mul:
-        w.value = isl_pw_aff_mul(value(0), value(1));
-        break;
+      case ExprOp::Add: w.value = isl_pw_aff_add(value(0), value(1)); break;
+      case ExprOp::Sub: w.value = isl_pw_aff_sub(value(0), value(1)); break;
+      case ExprOp::Mul: w.value = isl_pw_aff_mul(value(0), value(1)); break;
       case ExprOp::Div:
         w.value = isl_pw_aff_floor(isl_pw_aff_scale_down_val(value(0), val(exprs_.arg(e, 1))));
         break;
-      case ExprOp::Mod:
-        w.value = isl_pw_aff_mod_val(value(0), val(exprs_.arg(e, 1)));
-        break;
-      case ExprOp::Lt:
-        w.set = isl_pw_aff_lt_set(value(0), value(1));
-        break;
-      case ExprOp::Ge:
-        w.set = isl_pw_aff_ge_set(value(0), value(1));
-        break;
+      case ExprOp::Mod: w.value = isl_pw_aff_mod_val(value(0), val(exprs_.arg(e, 1))); break;
+      case ExprOp::Lt: w.set = isl_pw_aff_lt_set(value(0), value(1)); break;
+      case ExprOp::Ge: w.set = isl_pw_aff_ge_set(value(0), value(1)); break;
       default:  // And
         w.set = isl_set_intersect(isl_set_copy(done.at(exprs_.arg(e, 0)).set),
                                   isl_set_copy(done.at(exprs_.arg(e, 1)).set));
