@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -69,12 +70,49 @@ NodePtr typed(const NodePtr& node, DType to) {
   return finish(std::move(made));
 }
 
+bool is_whole(std::string_view number) {
+  return number.find_first_not_of("-0123456789") == std::string_view::npos;
+}
+
 // The common type of all typed operands; float32 if there is none.
 DType common_type(std::span<const Array> operands) {
   std::optional<DType> common;
+  bool has_fraction = false;
   for (const Array& x : operands)
-    if (!x.is_number()) common = common ? promote(*common, x.dtype()) : x.dtype();
-  return common.value_or(DType::Float32);
+    if (!x.is_number())
+      common = common ? promote(*common, x.dtype()) : x.dtype();
+    else
+      has_fraction = has_fraction || (x.node()->computed && !is_whole(x.node()->number));
+  return !common || (has_fraction && !is_float(*common)) ? DType::Float32 : *common;
+}
+
+// An operation on numbers alone, in float64, as in Python; it keeps the type open.
+std::optional<Array> on_numbers(std::span<const Array> operands,
+                                const std::function<std::optional<double>(double, double)>& f,
+                                bool is_quotient) {
+  if (!std::ranges::all_of(operands, &Array::is_number)) return std::nullopt;
+  const auto value = [](const Array& x) {
+    return Scalar::parse(DType::Float64, x.node()->number).to_double();
+  };
+  const std::optional<double> made = f(value(operands.front()), value(operands.back()));
+  if (!made || !std::isfinite(*made)) return std::nullopt;
+  const bool whole =
+      !is_quotient && std::abs(*made) < 0x1p53 && *made == std::trunc(*made) &&
+      std::ranges::all_of(operands, [](const Array& x) { return is_whole(x.node()->number); });
+  return Array::number(
+      whole ? std::to_string(static_cast<std::int64_t>(*made)) : Scalar::of(*made).str(), true);
+}
+
+std::optional<double> computed(Op op, double a, double b) {
+  switch (op) {
+    case Op::Neg: return -a;
+    case Op::Add: return a + b;
+    case Op::Sub: return a - b;
+    case Op::Mul: return a * b;
+    case Op::Div: return a / b;
+    case Op::Sqrt: return std::sqrt(a);
+    default: return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -109,8 +147,9 @@ Array Array::constant(Scalar value, Sizes shape) {
   return Array(finish(std::move(node)));
 }
 
-Array Array::number(std::string text) {
+Array Array::number(std::string text, bool computed) {
   ArrayNode node;
+  node.computed = computed;
   node.value = Scalar::parse(DType::Float32, text);  // throws if invalid
   node.number = std::move(text);
   return Array(finish(std::move(node)));
@@ -296,6 +335,9 @@ Array Array::apply(Op op, std::vector<Array> operands) {
   if (static_cast<int>(operands.size()) != info(op).arity)
     throw AstError(
         fmt::format("{} takes {} operands, not {}", op_name, info(op).arity, operands.size()));
+  if (auto made = on_numbers(
+          operands, [op](double a, double b) { return computed(op, a, b); }, op == Op::Div))
+    return *made;
   const std::size_t first = op == Op::Where ? 1 : 0;
   const DType common = common_type(std::span(operands).subspan(first));
   if (first == 1) {
@@ -322,6 +364,13 @@ Array Array::call(NamedFunction function, std::vector<Array> operands) {
   if (static_cast<int>(operands.size()) != row.arity)
     throw AstError(
         fmt::format("{} takes {} operands, not {}", row.name, row.arity, operands.size()));
+  const auto of_numbers = [function](double a, double b) -> std::optional<double> {
+    if (function == NamedFunction::Pow) return std::pow(a, b);
+    if (function == NamedFunction::Exp) return std::exp(a);
+    if (function == NamedFunction::Log) return std::log(a);
+    return std::nullopt;
+  };
+  if (auto made = on_numbers(operands, of_numbers, function != NamedFunction::Pow)) return *made;
   const DType common = common_type(operands);
   if (!is_float(common))
     throw DTypeError(fmt::format("{} takes floats, not {}; cast the operand first", row.name,

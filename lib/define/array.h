@@ -28,7 +28,7 @@ class Array {
   static Array input(int buffer, Sizes shape, DType dtype = DType::Float32);
   static Array constant(Scalar value, Sizes shape = {});
   /// An untyped scalar, parsed by Scalar::parse; float32 if it meets no typed operand.
-  static Array number(std::string text);
+  static Array number(std::string text, bool computed = false);
   Array(double value);  // NOLINT(google-explicit-constructor): allows x * 2.0
 
   const Sizes& shape() const;
@@ -114,6 +114,7 @@ struct ArrayNode {
   int buffer = 0;           // LOAD
   Scalar value;             // CONST
   std::string number;       // CONST without a type: its text
+  bool computed = false;    // from other numbers
   CastArg cast;             // CAST
   FunctionArg function;     // FUNCTION
   ReduceArg reduce;         // reduces; axes sorted

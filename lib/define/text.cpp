@@ -182,7 +182,9 @@ class Parser {
     Given left = operand();
     while (true) {
       const char op = next();
-      if (op == '\0' || operators.find(op) == std::string_view::npos) return left;
+      if (op == '\0' || operators.find(op) == std::string_view::npos ||
+          text_.substr(at_).starts_with("**"))
+        return left;
       const std::size_t place = at_++;
       const Array a = array(left, start);
       const std::size_t second = after_space();
@@ -193,13 +195,33 @@ class Parser {
 
   Given sign() {
     const std::size_t place = after_space();
-    if (!take("-")) return primary();
+    if (!take("-")) return power();
     const Deeper deeper(*this);
     const std::size_t start = after_space();
     const Array x = array(sign(), start);
     if (!x.is_number()) return at_place(place, [&] { return -x; });
     const std::string& number = x.node()->number;
     return Array::number(number.starts_with('-') ? number.substr(1) : "-" + number);
+  }
+
+  // As in Python, binds more tightly than a sign before it.
+  Given power() {
+    const std::size_t start = after_space();
+    Given base = primary();
+    const std::size_t place = after_space();
+    if (!take("**")) return base;
+    const Deeper deeper(*this);
+    const Array x = array(base, start);
+    const std::size_t second = after_space();
+    const Array y = array(sign(), second);
+    return at_place(place, [&] {
+      if (y.is_number() && y.node()->number == "2") return x * x;
+      if (!x.is_number() && !is_float(x.dtype()))
+        throw DTypeError(fmt::format("x ** y takes floats, not {}; cast x first, or write products",
+                                     touchstone::name(x.dtype())));
+      is_loose_ = true;
+      return Array::call(NamedFunction::Pow, {x, y});
+    });
   }
 
   Given primary() {

@@ -90,6 +90,11 @@ TEST(Text, PrecedenceIsThatOfArithmetic) {
   EXPECT_TRUE(same_kernel("a[2] % 2", "mod(a[2], 2)"));
   EXPECT_TRUE(same_kernel("a[2] < b[2] + 1", "a[2] < (b[2] + 1)"));
   EXPECT_FALSE(same_kernel("a[2] / (b[2] * c[2])", "a[2] / b[2] * c[2]"));
+  EXPECT_TRUE(same_kernel("-a[2]**b[2]**c[2]", "-pow(a[2], pow(b[2], c[2]))"));
+  EXPECT_TRUE(same_kernel("a[2] * b[2]**-1.5", "a[2] * pow(b[2], -1.5)"));
+  EXPECT_TRUE(same_kernel("a[2]:i8**2", "a[2]:i8 * a"));
+  EXPECT_THROW(parse("a[2]:i8**3"), ParseError);
+  EXPECT_TRUE(parse("a[2]**b[2]").is_loose);
   EXPECT_TRUE(same_kernel("softmax(x[2,3], axis=1)", " softmax ( x [ 2 , 3 ] , 1 ) "));
 }
 
@@ -101,6 +106,19 @@ TEST(Text, NumbersTakeTheTypeTheyMeetAndTypesArePromoted) {
   EXPECT_EQ(parse("2").value.dtype(), DType::Float32);
   EXPECT_EQ(parse("sum(x[4]:f16, accumulate=f32)").kernel()->src()[0]->reduce_arg().accumulator,
             DType::Float32);
+}
+
+TEST(Text, NumbersAmongThemselvesAreComputedInFloat64) {
+  const auto same_kernel = [](const char* a, const char* b) {
+    return same(parse(a).kernel(), parse(b).kernel());
+  };
+  EXPECT_TRUE(same_kernel("x[2]:f64 * (1/3)", "x[2]:f64 * 0.3333333333333333"));
+  EXPECT_TRUE(same_kernel("x[2]:f64 + -(2 * 0.7 - 3)", "x[2]:f64 + 1.6"));
+  EXPECT_TRUE(same_kernel("x[2]:f64 * 2**0.5", "x[2]:f64 * 1.4142135623730951"));
+  EXPECT_TRUE(same_kernel("x[2]:f64 * sqrt(2)", "x[2]:f64 * 1.4142135623730951"));
+  EXPECT_EQ(parse("x[2]:f16 * (1/3)").value.dtype(), DType::Float16);
+  EXPECT_EQ(parse("x[2]:i8 + (2 + 1)").value.dtype(), DType::Int8);
+  EXPECT_EQ(parse("x[2]:i8 * (7 / 2)").value.dtype(), DType::Float32);
 }
 
 TEST(Text, ErrorsNameThePlaceAndSuggest) {
