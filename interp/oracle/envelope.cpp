@@ -11,6 +11,7 @@
 #include "touchstone/interp/oracle/excess.h"
 #include "touchstone/interp/oracle/legal_rows.h"
 #include "touchstone/interp/oracle/radius.h"
+#include "touchstone/interp/oracle/reassociated.h"
 #include "touchstone/interp/oracle/unrounded_products.h"
 #include "touchstone/ops/decompose.h"
 
@@ -123,15 +124,18 @@ class Envelope {
         (c.flips_fused || (c.may_be_unrounded() && (node.op == Op::Div || node.op == Op::Cast))))
       determined = false;
     if (node.rounds_to || casts_openly(node, profile_)) determined = false;
+    const bool rearranges = profile_.reassociates && is_float(node.dtype);
+    if (rearranges && roundings_of(node, operands) > 1) determined = false;
     out.resize(node.dtype, count, determined);
     if (determined) {
       plain_.clear();
       for (const Block* b : operands) plain_.push_back(&b->lo);
-      if (node.op == Op::Function) return apply_function(node.function.function, plain_, out.lo);
-      const ElementwiseFxn fxn = node.op == Op::Cast
-                                     ? fxn_for_cast(node.src_dtypes[0], node.dtype, node.bitcast)
-                                     : fxn_for_op(node.op, node.src_dtypes.back());
-      fxn(plain_, out.lo);
+      if (node.op == Op::Function)
+        apply_function(node.function.function, plain_, out.lo);
+      else if (node.op == Op::Cast)
+        fxn_for_cast(node.src_dtypes[0], node.dtype, node.bitcast)(plain_, out.lo);
+      else
+        fxn_for_op(node.op, node.src_dtypes.back())(plain_, out.lo);
       if (contracts && c.is_addend && node.op == Op::Mul)
         mark_inexact(*operands[0], *operands[1], out, form_ != Form::Interval && !c.is_summed);
       else if (contracts && doubles_unrounded(node))
@@ -149,17 +153,21 @@ class Envelope {
     if (node.rounds_to) round_results(node, profile_, operands, out);
     if (!determined) apply_radius(node, profile_, operands, form_, out);
     if (!determined && contracts && c.flips_fused) free_zeros(out);
+    if (rearranges) extend_to_rearranged(node, profile_, operands, out);
   }
 
   std::unique_ptr<LegalReducer> reducer(const ProgramNode& node) const {
     std::unique_ptr<LegalReducer> made =
         legal_reducer(node.op, node.dtype, node.accumulator, profile_);
     if (profile_.contracts && node.contraction.may_be_unrounded()) made = one_term(std::move(made));
+    if (profile_.reassociates && node.op == Op::ReduceSum && is_float(node.dtype))
+      made = rearranged_reducer(node, profile_, std::move(made));
     return node.rounds_to ? rounded_reducer(node, profile_, std::move(made)) : std::move(made);
   }
 
   void prepare(const ProgramNode& node, std::int64_t count, Block& out) const {
     out.resize(node.dtype, count, false);
+    out.roundings = 1;
   }
 
   void repeat(const Block& from, const AddressRun& run, Block& out, std::int64_t at) const {
@@ -239,6 +247,9 @@ void LegalBlock::resize(DType dtype, std::int64_t count, bool is_determined) {
   determined = is_determined;
   inexact.clear();
   balls.clear();
+  terms.clear();
+  roundings = 0;
+  adds = false;
   if (determined) return;
   hi.resize(dtype, count);
   flags.resize(static_cast<std::size_t>(count));

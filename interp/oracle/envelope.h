@@ -19,7 +19,7 @@ namespace touchstone::interp {
 
 /// Legal results of a run of elements. While every element is determined, only `lo` is used.
 struct LegalBlock {
-  enum Flag : std::uint8_t { kNumber = 1, kNan = 2, kAny = 4 };
+  enum Flag : std::uint8_t { kNumber = 1, kNan = 2, kAny = 4, kApart = 8 };
 
   Block lo;
   Block hi;                         // unused if determined
@@ -30,6 +30,15 @@ struct LegalBlock {
   std::vector<std::uint8_t> inexact;
   // Radius form of floats, if it may be tighter than the interval; else empty.
   std::vector<Ball> balls;
+
+  // Of an expression that may be rearranged, multiplied out: the sum of the terms' magnitudes, and
+  // bounds on the magnitude of the product of any of its factors, 1 included.
+  struct Terms {
+    double sum, most, least;
+  };
+  std::vector<Terms> terms;  // empty where it is the value alone, and without `reassociates`
+  int roundings = 0;
+  bool adds = false;  // some of them are additions
 
   void resize(DType dtype, std::int64_t count, bool is_determined);
   DType dtype() const { return lo.dtype(); }
@@ -44,14 +53,20 @@ struct LegalBlock {
     const T low = lo.begin<T>()[i];
     if (determined) return Legal<T>::point(low);
     const std::uint8_t f = flags[static_cast<std::size_t>(i)];
-    return {low, hi.begin<T>()[i], (f & kNumber) != 0, (f & kNan) != 0, (f & kAny) != 0};
+    return {low,
+            hi.begin<T>()[i],
+            (f & kNumber) != 0,
+            (f & kNan) != 0,
+            (f & kAny) != 0,
+            (f & kApart) != 0};
   }
   template <class T>
   void set(std::int64_t i, const Legal<T>& x) {
     lo.begin<T>()[i] = x.lo;
     hi.begin<T>()[i] = x.hi;
-    flags[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(
-        (x.number ? kNumber : 0) | (x.nan ? kNan : 0) | (x.any ? kAny : 0));
+    flags[static_cast<std::size_t>(i)] =
+        static_cast<std::uint8_t>((x.number ? kNumber : 0) | (x.nan ? kNan : 0) |
+                                  (x.any ? kAny : 0) | (x.apart ? kApart : 0));
   }
 };
 

@@ -70,15 +70,18 @@ class Widener {
       push(std::move(made));
       return push_held(*wide);
     }
+    // A NOOP marks a CAST that may be left out.
+    if (!info(node.op).selects || (node.op == Op::Noop && skips_cast(made, *wide)))
+      may_round(made);
     made.dtype = *wide;
     if (is_reduce(node.op)) made.src_dtypes = {*wide};
-    // A NOOP marks a CAST that may be left out.
-    if (!info(node.op).selects || (node.op == Op::Noop && skips_cast(made, *wide))) {
-      made.rounds_to = node.dtype;
-      made.rounds_always = !profile_.excess || profile_.excess_each_op;
-    }
     if (node.op == Op::MulAcc) return add_mulacc(std::move(made));
     push(std::move(made));
+  }
+
+  void may_round(ProgramNode& made) const {
+    made.rounds_to = made.dtype;
+    made.rounds_always = !profile_.excess || profile_.excess_each_op;
   }
 
   bool skips_cast(ProgramNode& noop, DType wide) {
@@ -99,6 +102,9 @@ class Widener {
       made.src_dtypes = {from};
     } else if (!made.bitcast && made.src_dtypes[0] == made.dtype) {
       made.op = Op::Noop;
+    } else if (!made.bitcast && wide && !is_float(from)) {
+      may_round(made);
+      made.dtype = *wide;
     }
     push(std::move(made));
     if (wide) push_held(*wide);
@@ -198,7 +204,7 @@ void round_result(const ProgramNode& node, const Profile& profile, double size, 
       if (node.rounds_always)
         x = again;
       else
-        x.include(again);
+        x = Legal<W>::one_of({x, again});
     }
   });
   if (profile.finite_only && (x.nan || x.has_infinity())) x = Legal<W>::anything();

@@ -69,7 +69,8 @@ requires is_float_storage<To> Legal<To> open_cast(const Profile& profile, const 
   Legal<To> out = rounded_as<To>(profile, x);
   if (const auto wide = excess_type(profile, dtype_v<To>))
     with_storage(*wide, [&]<class W>(std::type_identity<W>) {
-      if constexpr (is_float_storage<W>) out.include(rounded_as<To>(profile, legal::cast<W>(x)));
+      if constexpr (is_float_storage<W>)
+        out = Legal<To>::one_of({out, rounded_as<To>(profile, legal::cast<W>(x))});
     });
   return out;
 }

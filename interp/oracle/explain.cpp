@@ -145,7 +145,7 @@ LegalScalars legal_scalars(const LazyOpPtr& node, std::span<Buffer* const> buffe
   legal_results(kernel_of(node), buffers, profile, {}, [&](std::int64_t, const LegalBlock& block) {
     with_storage(block.dtype(), [&]<class T>(std::type_identity<T>) {
       const Legal<T> x = block.get<T>(0);
-      out = {Scalar::of(x.lo), Scalar::of(x.hi), x.number, x.nan, x.any};
+      out = {Scalar::of(x.lo), Scalar::of(x.hi), x.number, x.nan, x.any, x.apart};
     });
   });
   return out;
@@ -251,7 +251,8 @@ std::string bits_and_value(const Scalar& s) {
 bool LegalScalars::accepts(const Scalar& x) const {
   return with_storage(x.dtype(), [&]<class T>(std::type_identity<T>) {
     if (!any && number && low.dtype() != x.dtype()) return false;
-    return Legal<T>{number ? low.as<T>() : T{}, number ? high.as<T>() : T{}, number, nan, any}
+    return Legal<T>{
+        number ? low.as<T>() : T{}, number ? high.as<T>() : T{}, number, nan, any, apart}
         .accepts(x.as<T>());
   });
 }
@@ -261,6 +262,7 @@ std::string LegalScalars::str() const {
   std::string text;
   if (number)
     text = low == high ? bits_and_value(low)
+           : apart     ? fmt::format("{} or {}", bits_and_value(low), bits_and_value(high))
                        : fmt::format("[{}, {}]", bits_and_value(low), bits_and_value(high));
   if (nan) text += number ? " or NaN" : "NaN";
   return text;
@@ -287,6 +289,7 @@ std::vector<ExplainedNode> explain(const LazyOpPtr& kernel, std::span<Buffer* co
     const LazyOpPtr& origin = handle.at(node.origin);
     ExplainedNode& made = out.emplace_back();
     made.text = text_of(out.size() - 1, node, profile);
+    made.node = origin;
     made.reference = reference_of(origin, inputs);
     const MaybeReal& value = exact[out.size() - 1];
     if (value) made.exact = digits_of(*value);

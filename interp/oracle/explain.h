@@ -14,7 +14,7 @@ namespace touchstone {
 /// The legal values of one element of one node.
 struct LegalScalars {
   Scalar low, high;  // if `number`
-  bool number = false, nan = false, any = false;
+  bool number = false, nan = false, any = false, apart = false;
   bool accepts(const Scalar& x) const;
   std::string str() const;  // "0x3f800000 (1.0)", "[.., ..] or NaN", "anything"
 };
@@ -22,6 +22,7 @@ struct LegalScalars {
 /// One node on which an element depends.
 struct ExplainedNode {
   std::string text;   // "%2 = MUL(%0, %1) float32"
+  LazyOpPtr node;     // in the kernel of the element
   Scalar reference;   // with every node below correctly rounded once
   std::string exact;  // no node rounded, to 25 digits; empty if integers wrap or divide
   LegalScalars legal;

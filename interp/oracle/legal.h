@@ -156,6 +156,7 @@ inline bool is_exact_product(T x, T y, T p) {
 template <class T>
 Legal<T> widened(Legal<T> a, std::int64_t ulp) {
   if (!a.number) return a;
+  a.apart = a.apart && ulp <= 8 && info(dtype_v<T>).digits >= 8;
   const std::int64_t least = order_key(infinity<T>(true)), most = order_key(infinity<T>());
   std::int64_t low = 0, high = 0;  // a step may overflow 64 bits
   low = __builtin_sub_overflow(order_key(a.lo), ulp, &low) ? least : std::max(least, low);
@@ -172,6 +173,10 @@ Legal<T> div(const Legal<T>& a, const Legal<T>& b) {
                                              : Legal<T>::point(scalar::div(a.lo, b.lo));
   if constexpr (is_float_storage<T>) {
     if (a.any || b.any) return Legal<T>::anything();
+    if (b.is_zero() && a.number && !a.nan && !b.nan && !a.has_zero()) {
+      const auto at = [&](T y) { return Legal<T>::point(scalar::div(a.lo, y)); };
+      return Legal<T>::one_of({at(b.lo), at(b.hi)});
+    }
     if (b.has_zero())  // 0 / 0, of either sign, is NaN
       return a.number && !(a.is_zero() && b.is_zero()) ? Legal<T>::unknown() : Legal<T>::only_nan();
     return corners<T>(a, b, scalar::div<T>);
@@ -240,7 +245,8 @@ Legal<bool> cmpeq(const Legal<T>& a, const Legal<T>& b) {
 
 template <class T>
 Legal<T> where(const Legal<bool>& condition, const Legal<T>& a, const Legal<T>& b) {
-  const bool either = condition.any || condition.lo != condition.hi;
+  if (condition.any) return Legal<T>::anything();
+  const bool either = condition.lo != condition.hi;
   if (!either) return condition.lo ? a : b;
   Legal<T> out = a;
   out.include(b);
@@ -373,6 +379,7 @@ Legal<To> cast(const Legal<From>& a) {
       if (a.number) {
         out.include(convert<To>(a.lo));
         out.include(convert<To>(a.hi));
+        out.apart = a.apart && is_float_storage<To>;
       }
       return out;
     }

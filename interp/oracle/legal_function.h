@@ -109,15 +109,17 @@ requires is_float_storage<T> Legal<T> function(NamedFunction f, const Legal<T>& 
     };
     if (!few(a) || !few(b))
       return a.number && b.number ? function_of_two(f, a, b, slack) : Legal<T>::unknown();
-    Legal<T> out;
-    for (const T x : {value(a), a.number ? a.hi : value(a)})
-      for (const T y : {value(b), b.number ? b.hi : value(b)})
-        out.include(function_at(f, x, y, slack));
-    return out;
+    const auto at = [&](bool first, bool second) {
+      return function_at(f, first && a.number ? a.hi : value(a),
+                         second && b.number ? b.hi : value(b), slack);
+    };
+    return Legal<T>::one_of({at(false, false), at(false, true), at(true, false), at(true, true)});
   }
   bool outside = a.nan;
   const Legal<T> x = within_domain(f, a, outside);
-  if (f == NamedFunction::Rsqrt && x.has_zero()) return Legal<T>::unknown();  // 1/0 has two signs
+  if (f == NamedFunction::Rsqrt && a.is_zero() && !a.nan)  // 1/0 has two signs
+    return Legal<T>::one_of({function_at(f, a.lo, a.lo, slack), function_at(f, a.hi, a.hi, slack)});
+  if (f == NamedFunction::Rsqrt && x.has_zero()) return Legal<T>::unknown();
   if (key_less(x.hi, x.lo)) return Legal<T>::only_nan();
   Legal<T> out;
   out.nan = outside;

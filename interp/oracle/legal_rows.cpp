@@ -82,7 +82,10 @@ template <class T, class R, class F>
 void map2(const Allowance<T>& allow, const LegalBlock& a, const LegalBlock& b, LegalBlock& out,
           const Done& done, F f) {
   each(out, done, [&](std::int64_t i) {
-    out.set<R>(i, allow.result(f(allow.operand(a.get<T>(i)), allow.operand(b.get<T>(i)))));
+    const Legal<T> x = allow.operand(a.get<T>(i)), y = allow.operand(b.get<T>(i));
+    const bool finite = !allow.profile().finite_only ||
+                        !(x.any || x.nan || x.has_infinity() || y.any || y.nan || y.has_infinity());
+    out.set<R>(i, finite ? allow.result(f(x, y)) : Legal<R>::anything());
   });
 }
 
@@ -359,8 +362,8 @@ void apply_legal_cast(const ProgramNode& node, const Profile& profile, const Leg
         continue;
       }
       const Legal<From> seen = allow.operand(a);
-      wide.push_back(
-          {convert<Wide>(seen.lo), convert<Wide>(seen.hi), seen.number, seen.nan, seen.any});
+      wide.push_back({convert<Wide>(seen.lo), convert<Wide>(seen.hi), seen.number, seen.nan,
+                      seen.any, seen.apart});
     }
     if (node.dtype != dtype_v<From>) apply_cast_of<Wide>(node, profile, wide, out);
   });
@@ -387,7 +390,8 @@ void apply_legal_function(const ProgramNode& node, const Profile& profile,
         else
           result = legal::cast<T>(legal::function(arg.function, legal::cast<float>(x),
                                                   legal::cast<float>(y), {ulp, DType::Float32}));
-        if (arg.or_last) result.include(operand<T>(node, in.size() - 1, *in.back(), i));
+        if (arg.or_last && !result.apart)
+          result = Legal<T>::one_of({result, operand<T>(node, in.size() - 1, *in.back(), i)});
         result = beyond_sine(arg.function, profile, allow.magnitude(x), result);
         out.set<T>(i, allow.result(result));
       }

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <type_traits>
 
@@ -84,11 +87,28 @@ struct Legal {
   bool number = false;
   bool nan = false;
   bool any = false;
+  /// lo < 0 < hi, and no legal number is less than a quarter as large as the nearer of them: both
+  /// signs of one size, as 1/0 of a zero of unknown sign.
+  bool apart = false;
 
   static Legal point(T x) {
     return is_nan_value(x) ? Legal{{}, {}, false, true, false} : Legal{x, x, true, false, false};
   }
   static Legal range(T lo, T hi, bool nan = false) { return {lo, hi, true, nan, false}; }
+  /// All of these.
+  static Legal one_of(std::initializer_list<Legal> all) {
+    Legal out;
+    for (const Legal& x : all) out.include(x);
+    if constexpr (is_float_storage<T>) {
+      constexpr double kAlike = 0.9;  // which a few roundings do not make a quarter
+      out.apart =
+          out.has_zero() && std::ranges::all_of(all, [&](const Legal& x) {
+            return !x.number || ((x.apart || !x.has_zero()) && !out.is_between(x.lo, kAlike) &&
+                                 !out.is_between(x.hi, kAlike));
+          });
+    }
+    return out;
+  }
   static Legal only_nan() { return {{}, {}, false, true, false}; }
   static Legal anything() { return {{}, {}, false, false, true}; }
   /// Every number and NaN: no claim about a float.
@@ -107,7 +127,10 @@ struct Legal {
   void include(T x) {
     if (is_nan_value(x)) {
       nan = true;
-    } else if (!number) {
+      return;
+    }
+    apart = false;
+    if (!number) {
       lo = hi = x;
       number = true;
     } else {
@@ -126,7 +149,16 @@ struct Legal {
   bool accepts(T x) const {
     if (any) return true;
     if (is_nan_value(x)) return nan;
-    return number && !key_less(x, lo) && !key_less(hi, x);
+    if (!number || key_less(x, lo) || key_less(hi, x)) return false;
+    if constexpr (is_float_storage<T>) return !apart || !is_between(x);
+    return true;
+  }
+  /// True if x has less than this share of the magnitude of either end.
+  bool is_between(T x, double share = 0.25) const requires is_float_storage<T> {
+    const auto size = [](T v) {
+      return std::abs(static_cast<double>(scalar::detail::computing(v)));
+    };
+    return size(x) < share * std::min(size(lo), size(hi));
   }
   bool has_zero() const { return number && !scalar::cmplt(T{}, lo) && !scalar::cmplt(hi, T{}); }
   /// True if the numbers are zeros, of either sign.
@@ -143,6 +175,7 @@ struct Legal {
 /// The interval without infinite ends, unless it is a single infinity.
 template <class T>
 Legal<T> finite_part(Legal<T> a) {
+  a.apart = false;
   if (key_less(a.lo, a.hi) && is_infinite(a.lo)) a.lo = from_order_key<T>(order_key(a.lo) + 1);
   if (key_less(a.lo, a.hi) && is_infinite(a.hi)) a.hi = from_order_key<T>(order_key(a.hi) - 1);
   return a;

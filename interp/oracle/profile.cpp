@@ -60,7 +60,7 @@ std::array<Profile, 8> make_builtin() {
   fastmath.functions = opencl.functions;
   fastmath.sqrt = fastmath.recip = fastmath.div = {3, 0};
   fastmath.flushes_inputs = fastmath.flushes_outputs = true;
-  fastmath.finite_only = true;
+  fastmath.finite_only = fastmath.reassociates = true;
   fastmath.zeros_alike = true;
   fastmath.max = MaxOfNan::Either;
   fastmath.casts_saturate = false;
@@ -123,33 +123,35 @@ constexpr std::array<SumName, 6> kSums = {{
     {"lanes", SumOrder::Lanes, true},
     {"folded", SumOrder::Folded, true},
 }};
-constexpr std::array<std::string_view, 24> kMembers = {"name",
-                                                       "base",
-                                                       "ulp",
-                                                       "sin_domain",
-                                                       "sin_absolute",
-                                                       "flush",
-                                                       "contracts",
-                                                       "finite_only",
-                                                       "zeros_alike",
-                                                       "max",
-                                                       "casts_saturate",
-                                                       "sum",
-                                                       "truncates_sums",
-                                                       "accumulator",
-                                                       "accumulator_digits",
-                                                       "product_digits",
-                                                       "excess",
-                                                       "float8_overflow",
-                                                       "outside",
-                                                       "forms",
-                                                       "stores",
-                                                       "most_mean",
-                                                       "most_variance",
-                                                       "source"};
+constexpr auto kMembers = std::to_array<std::string_view>({"name",
+                                                           "base",
+                                                           "ulp",
+                                                           "sin_domain",
+                                                           "sin_absolute",
+                                                           "flush",
+                                                           "contracts",
+                                                           "reassociates",
+                                                           "finite_only",
+                                                           "zeros_alike",
+                                                           "max",
+                                                           "casts_saturate",
+                                                           "sum",
+                                                           "truncates_sums",
+                                                           "accumulator",
+                                                           "accumulator_digits",
+                                                           "product_digits",
+                                                           "excess",
+                                                           "float8_overflow",
+                                                           "outside",
+                                                           "forms",
+                                                           "stores",
+                                                           "most_mean",
+                                                           "most_variance",
+                                                           "source"});
 constexpr std::array<std::string_view, 4> kFlush = {"never", "inputs", "outputs", "both"};
-constexpr std::array<std::pair<std::string_view, bool Profile::*>, 5> kSwitches = {{
+constexpr std::array<std::pair<std::string_view, bool Profile::*>, 6> kSwitches = {{
     {"contracts", &Profile::contracts},
+    {"reassociates", &Profile::reassociates},
     {"finite_only", &Profile::finite_only},
     {"zeros_alike", &Profile::zeros_alike},
     {"casts_saturate", &Profile::casts_saturate},

@@ -69,6 +69,7 @@ struct Profile {
   bool flushes_inputs = false;   // a subnormal operand may count as zero
   bool flushes_outputs = false;  // a subnormal result may be zero
   bool contracts = true;         // a product that is added or summed may stay unrounded
+  bool reassociates = false;     // sums, products and quotients of an expression may be rearranged
   bool finite_only = false;      // no claim if an operand or a result is NaN or infinite
   bool zeros_alike = false;      // a zero may have either sign
   MaxOfNan max = MaxOfNan::NanWins;

@@ -54,6 +54,7 @@ void append(Verdict& verdict, const Verdict& next) {
     verdict.low = next.low;
     verdict.high = next.high;
     verdict.number = next.number;
+    verdict.apart = next.apart;
     verdict.nan = next.nan;
   }
   verdict.wrong += next.wrong;
@@ -132,6 +133,7 @@ void check_block(std::int64_t first, const LegalBlock& block, const std::byte* c
     verdict.low = Scalar::of(legal.lo);
     verdict.high = Scalar::of(legal.hi);
     verdict.number = legal.number;
+    verdict.apart = legal.apart;
     verdict.nan = legal.nan;
   }
 }

@@ -84,10 +84,10 @@ std::string Verdict::str() const {
     if (inputs == 1) return text + "; no probes";
     return text + fmt::format("; {} of {} sharp", sharp_inputs, counted(inputs, "input"));
   }
-  std::string legal =
-      number
-          ? (low == high ? bits_str(low) : fmt::format("[{}, {}]", bits_str(low), bits_str(high)))
-          : std::string();
+  std::string legal = number ? (low == high ? bits_str(low)
+                                : apart     ? fmt::format("{} or {}", bits_str(low), bits_str(high))
+                                        : fmt::format("[{}, {}]", bits_str(low), bits_str(high)))
+                             : std::string();
   if (nan) legal += number ? " or NaN" : "NaN";
   const std::string what = subject.empty() ? fmt::format("{} {}", name(op), name(dtype)) : subject;
   const std::string first =

@@ -38,6 +38,7 @@ double relative_width(const Legal<T>& x) {
   if constexpr (std::is_same_v<T, bool>) {
     return kOpen;
   } else {
+    if (x.apart) return 0;
     if (x.has_infinity()) return kOpen;
     double lo = 0, hi = 0;
     if constexpr (is_float_storage<T>) {

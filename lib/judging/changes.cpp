@@ -176,6 +176,8 @@ std::vector<Change> declarations(const LazyOpPtr& kernel, const Profile& profile
       [](Profile& p) { p.casts_saturate = false; });
   add("positions outside a table are clamped", [](Profile& p) { p.outside = Outside::Clamps; });
   widens = true;
+  add("sums, products and quotients may be rearranged, as by -ffast-math",
+      [](Profile& p) { p.reassociates = true; });
   for (const DType wide : {DType::Float32, DType::Float64})
     if (!profile.excess || info(*profile.excess).digits < info(wide).digits)
       add(fmt::format("floats are computed in {} and rounded at the end", name(wide)),

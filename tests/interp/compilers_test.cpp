@@ -332,12 +332,13 @@ struct Setting {
   std::vector<std::string> options;
   bool contracts = true;
   Style style = Style::Each;
+  bool fast = false;  // -ffast-math
   std::string str() const {
     return fmt::format("{} {}{}", compiler.empty() ? "libtcc" : compiler, fmt::join(options, " "),
                        style == Style::Wide ? " in float" : "");
   }
   Profile profile() const {
-    Profile p;
+    Profile p = Profile::named(fast ? "fastmath" : "glibc");
     p.contracts = contracts;
     if (style != Style::Each) p.excess = DType::Float32;
     return p;
@@ -370,6 +371,8 @@ std::vector<Setting> settings() {
       {"clang-19", with({"-O2", "-ffp-contract=on"}), true, Style::Bare},
       {"gcc", with({"-O2"}), true, Style::Wide},
       {"clang-19", {"-O2", "-ffp-contract=off"}, false, Style::Wide},
+      {"gcc", {"-O3", "-march=native", "-ffast-math", none}, true, Style::Each, true},
+      {"clang-19", with({"-O2", "-ffast-math"}), true, Style::Bare, true},
       {"", {}, false},
   };
 }

@@ -394,6 +394,16 @@ TEST(Profile, FastMathMakesNoClaimAboutNan) {
   EXPECT_NE(binary(fast, Op::Add, kProfileInf, 1, 7), Outcome::Fail);
   EXPECT_EQ(binary(fast, Op::Add, 1, 2, 4), Outcome::Fail);
   EXPECT_NE(unary(fast, Op::Sqrt, -1, 3), Outcome::Fail);
+  // What depends on a comparison with NaN may be anything, too.
+  const auto chosen =
+      LazyOp::ternary(Op::Where, LazyOp::binary(Op::CmpLt, in(1, 1), in(2, 1)), in(2, 1), in(3, 1));
+  const auto judge_chosen = [&](float x) {
+    return judged<float>(
+        fast, chosen,
+        {test::buffer<float>({x}), test::buffer<float>({1}), test::buffer<float>({2})}, {0});
+  };
+  EXPECT_NE(judge_chosen(kProfileNan), Outcome::Fail);
+  EXPECT_EQ(judge_chosen(0), Outcome::Fail);
 }
 
 TEST(Profile, CastsOutOfRangeGiveAnythingWhereDeclared) {
