@@ -113,8 +113,7 @@ int run_explain(const ExplainOptions& options) {
   const RunBuffers buffers(nullptr, run.inputs);
   const std::vector<std::int64_t> at = element_at(options.at, run.kernel->src()[0]->shape());
   auto waiting = std::make_optional<Waiting>("explaining");
-  const std::vector<ExplainedNode> nodes =
-      explain(in_stages(run.kernel, judging), buffers.raw, at, judging.profile);
+  const std::vector<ExplainedNode> nodes = explain(run.kernel, buffers.raw, at, judging);
   waiting.reset();
   const std::optional<Scalar> got = candidate_of(run, at);
   const bool legal = !got || nodes.back().legal.accepts(*got);

@@ -762,7 +762,7 @@ constexpr KernelLoops kKernelLoops[] = {
     {"bitcast", 'I', "*", "bitcast to={to}"},
     {"abs", 'N', "*", "abs"},
     {"relu", 'N', "*", "relu"},
-    {"sign", 'N', "*", "", of_one<sign>},
+    {"sign", 'n', "*", "", of_one<sign>},
     {"remainder", 'N', "~;~", "", of_two<remainder>},
     {"floor_div", 'N', "~;~", "", of_two<floor_div>},
     {"next_after", 'F', "~;~", "", of_two<next_after>},

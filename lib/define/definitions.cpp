@@ -416,7 +416,7 @@ const Definition kNamed[] = {
      "axis, or for blocks of it",
      from<quantize>, kLoose},
     {"quantization", "dequantize(x, scale, zero_point?, axis=1, block=0)",
-     "(x - zero_point) * scale, of the type of scale", from<dequantize>},
+     "(x - zero_point) * scale, of the type of scale", from<dequantize>, kLoose},
     {"quantization",
      "fake_quantize(x, scale, zero_point?, quant_min=-128, quant_max=127, axis=1, block=0)",
      "quantized to the levels from quant_min to quant_max, and back", from<fake_quantize>, kLoose},

@@ -186,9 +186,14 @@ Verdict in_forms(const LazyOpPtr& definition, Verdict found, std::span<Buffer* c
     const auto holds = [&](const LazyOpPtr& condition) { return all_true(condition, inputs); };
     if (!std::ranges::all_of(form.sound, holds)) continue;
     Verdict verdict = judge(form.kernel, inputs, candidate, judging.profile, {}, judging.sampling);
-    const bool is_better = verdict.outcome == Outcome::Pass &&
-                           (found.outcome != Outcome::Pass || passes(verdict)) &&
-                           allows_specials(definition, inputs, candidate, judging.profile);
+    // Right by a form that cannot tell is better than wrong.
+    const bool is_better =
+        (verdict.outcome == Outcome::Pass
+             ? found.outcome != Outcome::Pass || passes(verdict)
+             : verdict.outcome == Outcome::Weak &&
+                   (found.outcome == Outcome::Fail ||
+                    (found.outcome == Outcome::Weak && verdict.weak < found.weak))) &&
+        allows_specials(definition, inputs, candidate, judging.profile);
     if (is_found && !is_better) continue;
     verdict.form = form.name;
     found = std::move(verdict);
@@ -266,6 +271,30 @@ bool is_legal_at(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, std::
 LazyOpPtr in_stages(const LazyOpPtr& kernel, const Judging& judging) {
   if (!has_formula(judging) || judging.profile.stores.empty()) return kernel;
   return define::in_stages(judging.definition, shapes_of(judging), judging.profile.stores);
+}
+
+std::vector<ExplainedNode> explain(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
+                                   std::span<const std::int64_t> at, const Judging& judging) {
+  std::vector<ExplainedNode> nodes =
+      explain(in_stages(kernel, judging), inputs, at, judging.profile);
+  if (!has_formula(judging)) return nodes;
+  const std::vector<define::InputShape> shapes = shapes_of(judging);
+  const auto is_explained = [&](const LazyOpPtr& n) {
+    return std::ranges::any_of(nodes, [&](const ExplainedNode& e) { return same(e.node, n); });
+  };
+  // A stage is what a profile that stores it would round.
+  for (const std::string& stage : define::stages_of(judging.definition, shapes)) {
+    auto stores = judging.profile.stores;
+    std::erase_if(stores, [&](const auto& s) { return s.first == stage; });
+    stores.emplace_back(stage, DType::BFloat16);
+    const LazyOpPtr rounded = define::in_stages(judging.definition, shapes, stores);
+    for (const LazyOpPtr& n : interp::nodes_of(interp::one_element(rounded, at))) {
+      if (n->op() != Op::Cast || n->dtype() != DType::BFloat16 || is_explained(n)) continue;
+      for (ExplainedNode& e : nodes)
+        if (same(e.node, n->src()[0])) e.text += fmt::format(" ({})", stage);
+    }
+  }
+  return nodes;
 }
 
 Verdict judge(const LazyOpPtr& given, std::span<Buffer* const> inputs, const Buffer& candidate,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "touchstone/define/forms.h"
+#include "touchstone/interp/oracle/explain.h"
 #include "touchstone/interp/oracle/verdict.h"
 #include "touchstone/ops/kernel_json.h"
 
@@ -59,6 +60,10 @@ KernelToJudge formula_to_judge(std::string_view text,
 
 /// The kernel, or its formula with the stages rounded that the profile stores ("stores").
 LazyOpPtr in_stages(const LazyOpPtr& kernel, const Judging& judging);
+
+/// As `explain` of explain.h; a node that is a stage of a composite (docs/define.md) says so.
+std::vector<ExplainedNode> explain(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
+                                   std::span<const std::int64_t> at, const Judging& judging);
 
 /// Judges as `judge` of verdict.h. Returns the verdict under the definition, or the first PASS
 /// under one of its forms. A FAIL has the user's axes and operands, and its cause where one is

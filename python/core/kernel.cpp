@@ -138,7 +138,7 @@ std::vector<ExplainedNode> explained(const KernelToJudge& kernel,
   const Arrays arrays = arrays_of(kernel, inputs);
   at.resize(std::max(at.size(), sizes_of(kernel.ast).size()), 0);  // axes of size 1 at the end
   const Working working;
-  return explain(in_stages(kernel.ast, judging), arrays.raw(), at, judging.profile);
+  return explain(kernel.ast, arrays.raw(), at, judging);
 }
 
 BufferPtr answered(const py::function& run, const LazyOpPtr& prefix,

@@ -179,6 +179,46 @@ TEST(Forms, AttentionThatRoundsItsWeightsAndDividesLast) {
   expect_form(t, "attention: late");
 }
 
+// Each stage stored in float16, with scores of 16 and more: queries scaled first, by a scale in
+// float32 as PyTorch, or rounded as NumPy and JAX; or both operands by its root.
+TEST(Forms, AttentionThatStoresEachStageInFloat16) {
+  const auto narrow = [](float x) { return convert<float>(convert<float16>(x)); };
+  const std::size_t n = 24, d = 32;
+  for (std::uint64_t seed = 1; seed <= 6; ++seed)
+    for (const int way : {0, 1, 2}) {
+      test::Draws random(seed);
+      Trial t{"attention(q[24,32]:f16, k[24,32]:f16, v[24,32]:f16)",
+              {drawn(random, n * d, 4), drawn(random, n * d, 4), drawn(random, n * d, 1)},
+              {},
+              DType::Float16};
+      for (Floats& values : t.in)
+        for (float& v : values) v = narrow(v);
+      const float scale = 1 / std::sqrt(32.0F);
+      Floats q = t.in[0], k = t.in[1];
+      const float of_q = way == 0 ? scale : way == 1 ? narrow(scale) : std::sqrt(scale);
+      for (float& x : q) x = narrow(x * of_q);
+      if (way == 2)
+        for (float& x : k) x = narrow(x * of_q);
+      for (std::size_t i = 0; i < n; ++i) {
+        Floats scores(n);
+        for (std::size_t j = 0; j < n; ++j) {
+          for (std::size_t m = 0; m < d; ++m) scores[j] += q[i * d + m] * k[j * d + m];
+          scores[j] = narrow(scores[j]);
+        }
+        const float most = *std::ranges::max_element(scores);
+        float sum = 0;
+        for (float& s : scores) sum += s = std::exp(s - most);
+        for (std::size_t m = 0; m < d; ++m) {
+          float y = 0;
+          for (std::size_t j = 0; j < n; ++j) y += narrow(scores[j] / sum) * t.in[2][j * d + m];
+          t.out.push_back(y);
+        }
+      }
+      const Verdict v = t.under(true);
+      EXPECT_NE(v.outcome, Outcome::Fail) << seed << " " << way << " " << v.str();
+    }
+}
+
 // float32 softmax whose sum, and no other stage, is kept in bfloat16.
 TEST(Forms, AStageIsStoredInItsDeclaredType) {
   test::Draws random(41);
@@ -351,7 +391,7 @@ TEST(Forms, EachIsOfADefinitionAndDiffersFromIt) {
   EXPECT_EQ(count("softmax(x[2,3])"), 4);
   EXPECT_EQ(count("softmax(x[2,3]) + mean(x)"), 14);
   EXPECT_EQ(count("attention(q[3,4], k[3,4], v[3,4])"), 7);
-  EXPECT_EQ(count("attention(q[3,4]:f16, k[3,4]:f16, v[3,4]:f16)"), 12);
+  EXPECT_EQ(count("attention(q[3,4]:f16, k[3,4]:f16, v[3,4]:f16)"), 14);
   EXPECT_LE(count("softmax(x[2,3]) + mean(x) + std(x) + log_softmax(x) + layer_norm(x)"),
             define::kMostForms);
   // Forms that nest more reduces than a kernel may are left out.

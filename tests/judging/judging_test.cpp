@@ -9,6 +9,7 @@
 namespace touchstone {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 TEST(Judging, HoldsTheFormulaAsGivenAndItsInputs) {
@@ -33,6 +34,20 @@ TEST(Judging, ReadsBackFromItsJson) {
       EXPECT_EQ(judging_from_json(judging_json(k), k, "suite/random"), wanted);
     }
   }
+}
+
+TEST(Judging, ExplainsWhichStageANodeIs) {
+  const KernelToJudge k = formula_to_judge("softmax(x[2,3])");
+  const std::unique_ptr<Device> host = make_interpreted_device();
+  Buffer x(*host, DType::Float32, 6);
+  x.write(std::span<const float>(std::array<float, 6>{1, 2, 3, 4, 5, 6}));
+  Buffer* const inputs[] = {nullptr, &x};
+  std::vector<std::string> stages;
+  for (const ExplainedNode& n :
+       explain(k.ast, inputs, std::array<std::int64_t, 4>{1, 2, 0, 0}, k.judging))
+    if (n.text.ends_with(')')) stages.push_back(n.text.substr(n.text.find(" = ") + 3));
+  EXPECT_THAT(stages, ElementsAre("exp(%2) float32, in float64 (exponentials)",
+                                  "REDUCE_SUM(3 terms) float32, in float64 (sum)"));
 }
 
 TEST(Judging, IsNotForAnotherKernel) {
