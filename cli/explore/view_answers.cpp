@@ -124,16 +124,7 @@ Json story_json(const std::string& title, const ViewStory& story) {
 }
 
 Json view_answer(const Json& question) {
-  std::vector<std::string> words;
-  std::string word;
-  for (const char c : text_in(question, "words") + " ") {
-    if (c != ' ' && c != '\n' && c != '\t') {
-      word += c;
-    } else if (!word.empty()) {
-      words.push_back(std::move(word));
-      word.clear();
-    }
-  }
+  const std::vector<std::string> words = words_in(text_in(question, "words"));
   if (words.empty()) throw ParseError("no shape and operations given, as in 10,10 permute 1,0");
   ViewStart start;
   const Json said = question.value("start", Json::object());

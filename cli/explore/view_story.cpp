@@ -1,6 +1,8 @@
 #include "touchstone/cli/explore/view_story.h"
 
 #include <algorithm>
+#include <iterator>
+#include <sstream>
 
 #include "touchstone/base/suggest.h"
 #include "touchstone/shapetracker/ask/access.h"
@@ -108,6 +110,11 @@ ViewStep after(const ViewStep& before, const std::string& op, const std::string&
 }
 
 }  // namespace
+
+std::vector<std::string> words_in(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), {}};
+}
 
 ViewStory tell(const std::vector<std::string>& words, const std::vector<std::string>& variables,
                const ViewStart& start) {

@@ -34,6 +34,9 @@ struct ViewStory {
   bool contiguous = false;
 };
 
+/// The words of a text, at blanks and line ends.
+std::vector<std::string> words_in(const std::string& text);
+
 /// Follows "10,10 permute 1,0 reshape 100"; with `variables` such as "n=2..9" also "n,2*n permute
 /// 1,0". start: the initial layout. Throws ParseError or ShapeError on a wrong word.
 ViewStory tell(const std::vector<std::string>& words,

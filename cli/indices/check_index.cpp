@@ -66,8 +66,7 @@ int run_check_index(const CheckIndexOptions& o) {
                             &std::pair<std::string, symbolic::Interval>::first) ==
               question.variables.end())
         throw ParseError(fmt::format("the index has no variable '{}'", *variable));
-    std::vector<Access::Part> parts;
-    for (const auto& part : asked.parts) parts.push_back({part.text, part.when});
+    std::vector<symbolic::GuardedPart> parts = asked.parts;
     if (parts.size() == symbolic::Translation::kMostParts)
       throw ParseError(fmt::format("an index of {} operators or more; ask for its parts",
                                    symbolic::Translation::kMostParts));

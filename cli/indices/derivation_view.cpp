@@ -10,6 +10,7 @@
 
 #include "touchstone/cli/program/report.h"
 #include "touchstone/cli/program/terminal.h"
+#include "touchstone/symbolic/expr/operators.h"
 
 namespace touchstone::cli {
 
@@ -64,8 +65,6 @@ std::string derivation_text(const Derivation& d, const std::optional<Flaw>& flaw
   return out + (flaw ? yellow(said) : dim(said)) + "\n";
 }
 
-using namespace symbolic;
-
 namespace {
 
 constexpr std::size_t kMostNodes = 80;  // of an expression drawn as a graph
@@ -78,16 +77,13 @@ Json marked(const MarkedText& m) {
 
 std::string head_of(const Exprs& e, Expr x) {
   constexpr std::size_t kMost = 24;
-  constexpr std::string_view kSigns[] = {
-      "or", "and", "not", "<", ">", "<=",  ">=",  "==",    "!=",   "+",
-      "-",  "*",   "//",  "%", "-", "min", "max", "where", "tdiv", "tmod"};
   std::string text;
   if (e.op(x) == ExprOp::Constant)
     text = e.value(x).str();
   else if (e.op(x) == ExprOp::Variable)
     text = e.name(x);
   else
-    text = kSigns[static_cast<std::size_t>(e.op(x)) - static_cast<std::size_t>(ExprOp::Or)];
+    text = info(e.op(x)).name();
   return text.size() <= kMost ? text : text.substr(0, kMost - 3) + "...";
 }
 

@@ -268,14 +268,7 @@ std::string ReplSession::simplify(std::string_view text) { return shown(ask(ques
 
 std::string ReplSession::steps(std::string_view text) {
   const symbolic::Question q = question(text);
-  std::vector<symbolic::Derivation::Variable> variables;
-  for (const auto& [name, range] : q.variables) {
-    auto& v = variables.emplace_back();
-    v.name = name;
-    if (range.lo) v.lo = *range.lo;
-    if (range.hi) v.hi = *range.hi;
-  }
-  symbolic::Derivation d = symbolic::derive(q.text, variables, q.assumptions);
+  symbolic::Derivation d = symbolic::derive(q.text, q.variables, q.assumptions);
   return derivation_text(d, symbolic::find_flaw(d));
 }
 
@@ -288,12 +281,9 @@ std::string ReplSession::plot(std::string_view text) {
 }
 
 std::string ReplSession::view(std::string_view text) {
-  std::vector<std::string> words;
-  std::istringstream in{std::string(text)};
-  for (std::string word; in >> word;) words.push_back(word);
   std::string out;
-  for (const std::string& step :
-       view_drawings(explore::tell(words), {draws_unicode(), output_columns()}))
+  for (const std::string& step : view_drawings(explore::tell(explore::words_in(std::string(text))),
+                                               {draws_unicode(), output_columns()}))
     out += step;
   return out;
 }

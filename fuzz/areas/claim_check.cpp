@@ -26,7 +26,7 @@ constexpr std::size_t kLargest = 2000;  // parts of a claim
 /// The first point where the assumptions hold and `before` and `after` differ.
 std::string where_wrong(const Derivation& d, Expr before, Expr after, std::uint64_t choice) {
   std::vector<ExpressionCase::Variable> variables;
-  for (const Derivation::Variable& v : d.variables) variables.push_back({v.name, v.lo, v.hi});
+  for (const auto& [name, range] : d.variables) variables.push_back({name, range.lo, range.hi});
   PointValues values;
   take_points(values, variables, choice, kMostPoints);
   std::vector<unsigned char> asked(values.points(), 1);
@@ -72,7 +72,7 @@ ClaimReply ask_claim(const ExpressionCase& c, const std::string& answer, std::ui
   Derivation d;
   d.exprs = c.exprs;
   for (const ExpressionCase::Variable& v : c.variables)
-    d.variables.push_back({v.name, v.low, v.high});
+    d.variables.push_back({v.name, {v.low, v.high}});
   for (const Expr a : c.assumptions) d.assumptions.push_back({a, a, {}});
   RandomChooser chooser(choice, 0);
   DerivationStep step;

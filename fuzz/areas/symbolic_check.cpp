@@ -464,7 +464,7 @@ class Check {
   std::optional<Checked> steps() {
     std::vector<symbolic::Derivation::Variable> variables;
     for (const ExpressionCase::Variable& v : parts_.variables)
-      variables.push_back({v.name, v.low, v.high});
+      variables.push_back({v.name, {v.low, v.high}});
     std::vector<std::string> assumptions;
     for (const Expr a : trees().assumptions) assumptions.push_back(render(trees().exprs, a));
     try {

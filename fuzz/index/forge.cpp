@@ -31,10 +31,10 @@ class Forge {
     root_ = c.root;
     std::vector<Expr> assumptions = c.assumptions;
     for (const ExpressionCase::Variable& v : c.variables)
-      d_.variables.push_back({v.name, v.low, v.high});
+      d_.variables.push_back({v.name, {v.low, v.high}});
     if (chooser.chance(1, 4)) rename(assumptions);
     for (const Expr a : assumptions) d_.assumptions.push_back({a, a, {}});
-    for (const Derivation::Variable& v : d_.variables) leaves_.push_back(e_.variable(v.name));
+    for (const auto& [name, range] : d_.variables) leaves_.push_back(e_.variable(name));
     for (const Expr part : e_.parts(root_)) leaves_.push_back(part);
     for (const std::int64_t k : {0, 1, 2, -1, 3}) leaves_.push_back(e_.constant(Int(k)));
   }
@@ -67,10 +67,10 @@ class Forge {
     std::vector<std::string> names{"_", "x", "y", "b", "c", "k", "m", "d"};
     if (d_.variables.size() > names.size()) return;
     NamedExprs now;
-    for (Derivation::Variable& v : d_.variables) {
+    for (auto& [name, range] : d_.variables) {
       const auto taken = names.begin() + chooser_.index(names.size());
-      now.emplace(v.name, e_.variable(*taken));
-      v.name = *taken;
+      now.emplace(name, e_.variable(*taken));
+      name = *taken;
       names.erase(taken);
     }
     root_ = e_.substitute(root_, now);

@@ -209,10 +209,10 @@ class Prover {
 
   // A divisor may be 0, which gives 0.
   Node index(const LinearStep& step) {
-    const StepOp op = info(std::get<IndexOp>(step.arg)).step;
+    const ExprOp op = info(std::get<IndexOp>(step.arg)).step;
     std::vector<Node> args;
     for (const int s : step.src) args.push_back(node(s));
-    if (op != StepOp::FloorDiv && op != StepOp::FloorMod) return symbolic::step_node(op, args);
+    if (op != ExprOp::Div && op != ExprOp::Mod) return symbolic::step_node(op, args);
     const Node by = args[1];
     if (by.constant() == 0) return 0;
     const bool never_0 = by.min().value_or(0) > 0 || by.max().value_or(0) < 0;

@@ -8,17 +8,17 @@ namespace touchstone::codegen {
 
 namespace {
 
+using symbolic::ExprOp;
 using symbolic::Step;
-using symbolic::StepOp;
 
 struct Term {
   int step;
   bool negative;
 };
 
-bool is_sum(StepOp op) { return op == StepOp::Add || op == StepOp::Sub; }
+bool is_sum(ExprOp op) { return op == ExprOp::Add || op == ExprOp::Sub; }
 
-IndexOp index_op(StepOp op) {
+IndexOp index_op(ExprOp op) {
   return std::ranges::find(index_op_table, op, &IndexOpInfo::step)->op;
 }
 
@@ -57,8 +57,8 @@ class Lowering {
   void emit(std::size_t i) {
     const Step& step = steps_[i];
     switch (step.op) {
-      case StepOp::Const: value_[i] = builder_.int_const(step.value); return;
-      case StepOp::Var: {
+      case ExprOp::Constant: value_[i] = builder_.int_const(step.value); return;
+      case ExprOp::Variable: {
         const auto found = names_.find(step.name);
         if (found == names_.end())
           throw AstError(fmt::format(
@@ -66,14 +66,14 @@ class Lowering {
         value_[i] = found->second;
         return;
       }
-      case StepOp::Add:
-      case StepOp::Sub: return emit_sum(i);
-      case StepOp::FloorDiv:
-      case StepOp::FloorMod: value_[i] = division(step); return;
-      case StepOp::Where:
+      case ExprOp::Add:
+      case ExprOp::Sub: return emit_sum(i);
+      case ExprOp::Div:
+      case ExprOp::Mod: value_[i] = division(step); return;
+      case ExprOp::Where:
         value_[i] = builder_.index(IndexOp::Where, {arg(step, 0), arg(step, 1), arg(step, 2)});
         return;
-      case StepOp::Not: value_[i] = builder_.index(IndexOp::Not, {arg(step, 0)}); return;
+      case ExprOp::Not: value_[i] = builder_.index(IndexOp::Not, {arg(step, 0)}); return;
       default:
         value_[i] = arg(step, 0);
         for (std::size_t k = 1; k < step.args.size(); ++k)
@@ -87,7 +87,7 @@ class Lowering {
     const Step& a = steps_[at(step.args[0])];
     const Step& b = steps_[at(step.args[1])];
     const bool plain = a.min.value_or(-1) >= 0 && b.min.value_or(0) > 0;
-    const bool div = step.op == StepOp::FloorDiv;
+    const bool div = step.op == ExprOp::Div;
     const IndexOp op = plain ? (div ? IndexOp::Div : IndexOp::Mod) : index_op(step.op);
     return builder_.index(op, {arg(step, 0), arg(step, 1)});
   }
@@ -96,7 +96,7 @@ class Lowering {
     const Step& step = steps_[i];
     std::vector<Term>& terms = terms_[i];
     for (std::size_t k = 0; k < step.args.size(); ++k) {
-      const bool minus = step.op == StepOp::Sub && k > 0;
+      const bool minus = step.op == ExprOp::Sub && k > 0;
       const int a = step.args[k];
       if (!inside_sum_[at(a)]) {
         terms.push_back({a, minus});
@@ -135,7 +135,8 @@ class Lowering {
         sum = builder_.index(t.negative ? IndexOp::Sub : IndexOp::Add, {sum, v});
       else if (!t.negative)
         sum = v;
-      else if (step.op == StepOp::Const && step.value != std::numeric_limits<std::int64_t>::min())
+      else if (step.op == ExprOp::Constant &&
+               step.value != std::numeric_limits<std::int64_t>::min())
         sum = builder_.int_const(-step.value);
       else
         sum = builder_.index(IndexOp::Sub, {builder_.int_const(0), v});

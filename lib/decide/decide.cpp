@@ -60,10 +60,8 @@ class Certificates {
   explicit Certificates(const Claim& claim) : claim_(claim), box_(prove::box_of(claim)) {
     for (const std::string& name : prove::variables_of(claim.exprs, prove::roots_of(claim))) {
       const auto range = box_.ranges.find(name);
-      if (range == box_.ranges.end())
-        variables_.push_back({name, {}, {}});
-      else
-        variables_.push_back({name, range->second.lo, range->second.hi});
+      variables_.emplace_back(name,
+                              range == box_.ranges.end() ? symbolic::Interval() : range->second);
     }
   }
 
@@ -81,12 +79,7 @@ class Certificates {
         }
       text = e.apply(ExprOp::Eq, {claim_.lhs, claim_.rhs});
     }
-    Question question{{}, {}, render(e, text)};
-    const auto end = [](const std::optional<Int>& x) {
-      return x ? symbolic::End(*x) : symbolic::End();
-    };
-    for (const Derivation::Variable& v : variables_)
-      question.variables.emplace_back(v.name, symbolic::Interval{end(v.lo), end(v.hi)});
+    Question question{variables_, {}, render(e, text)};
     for (const Expr fact : box_.others) question.assumptions.push_back(render(e, fact));
     try {
       const symbolic::Certified found = certify(question);

@@ -104,16 +104,7 @@ class WitnessReader {
 }  // namespace
 
 std::vector<Expr> conjuncts_of(const Exprs& exprs, Expr condition) {
-  std::vector<Expr> open{condition}, found;
-  while (!open.empty()) {
-    const Expr e = open.back();
-    open.pop_back();
-    if (exprs.op(e) == ExprOp::And)
-      for (const Expr a : {exprs.arg(e, 1), exprs.arg(e, 0)}) open.push_back(a);
-    else
-      found.push_back(e);
-  }
-  return found;
+  return exprs.operands(condition, ExprOp::And);
 }
 
 std::vector<std::string> variables_of(const Exprs& exprs, const std::vector<Expr>& roots) {

@@ -89,13 +89,11 @@ void Elimination::split_narrow_ranges(State& state) {
   for (const Expr f : state.facts) {
     const ExprOp op = e_.op(f);
     if (op != ExprOp::Le && op != ExprOp::Lt && op != ExprOp::Ge && op != ExprOp::Gt) continue;
-    const auto left = Polynomial::of(e_, e_.arg(f, 0)), right = Polynomial::of(e_, e_.arg(f, 1));
-    if (!left || !right) continue;
     const bool less = op == ExprOp::Le || op == ExprOp::Lt;
-    Polynomial gap = less ? *right : *left;
-    gap.add(less ? *left : *right, -1);
-    if (op == ExprOp::Lt || op == ExprOp::Gt) gap.add(Monomial{}, -1);
-    above.push_back(std::move(gap));
+    auto gap = Polynomial::difference(e_, e_.arg(f, less ? 1 : 0), e_.arg(f, less ? 0 : 1));
+    if (!gap) continue;
+    if (op == ExprOp::Lt || op == ExprOp::Gt) gap->add(Monomial{}, -1);
+    above.push_back(*std::move(gap));
   }
   for (std::size_t i = 0; i < above.size(); ++i)
     for (std::size_t j = i + 1; j < above.size(); ++j) {
@@ -107,25 +105,14 @@ void Elimination::split_narrow_ranges(State& state) {
       if (!number || n.sign() < 0 || n >= Int(kMostValues) || above[i].lone_variables(e_).empty())
         continue;
       const Expr gap = expr_of(e_, above[i]);
-      std::optional<Expr> cases;
-      for (int v = 0; Int(v) <= n; ++v) {
-        const Expr is = apply(ExprOp::Eq, gap, e_.constant(v));
-        cases = cases ? apply(ExprOp::Or, *cases, is) : is;
-      }
-      state.alternatives.push_back(*cases);
+      std::vector<Expr> cases;
+      for (int v = 0; Int(v) <= n; ++v) cases.push_back(apply(ExprOp::Eq, gap, e_.constant(v)));
+      state.alternatives.push_back(e_.folded(ExprOp::Or, cases));
     }
 }
 
 bool Elimination::prove_cases(State& state) {
-  std::vector<Expr> open{state.alternatives.back()}, cases;
-  while (!open.empty()) {
-    const Expr c = open.back();
-    open.pop_back();
-    if (e_.op(c) == ExprOp::Or)
-      for (const Expr a : {e_.arg(c, 1), e_.arg(c, 0)}) open.push_back(a);
-    else
-      cases.push_back(c);
-  }
+  const std::vector<Expr> cases = e_.operands(state.alternatives.back(), ExprOp::Or);
   if (cases.size() > kMostCases) return false;
   state.alternatives.pop_back();
   for (const Expr c : cases) {
@@ -157,14 +144,11 @@ bool Elimination::name_multiple(State& state) {
     for (const Expr part : e_.parts(root)) {
       const ExprOp op = e_.op(part);
       if (op < ExprOp::Lt || op > ExprOp::Ne) continue;
-      const auto left = Polynomial::of(e_, e_.arg(part, 0));
-      const auto right = Polynomial::of(e_, e_.arg(part, 1));
+      const auto gap = Polynomial::difference(e_, e_.arg(part, 0), e_.arg(part, 1));
       for (const Expr divisor : state.divisors) {
         const auto d = Polynomial::of(e_, divisor);
-        if (!left || !right || !d || e_.is_constant(divisor)) continue;
-        Polynomial gap = *left;
-        gap.add(*right, -1);
-        const auto found = divide(gap, *d);
+        if (!gap || !d || e_.is_constant(divisor)) continue;
+        const auto found = divide(*gap, *d);
         if (!found || found->quotient.terms().size() < 2) continue;
         const auto lone = found->quotient.lone_variables(e_);
         if (lone.empty()) continue;
@@ -191,10 +175,8 @@ bool Elimination::use_equation(State& state) {
           return f == apply(ExprOp::Eq, let.number, sum_of(let));
         }))
       continue;
-    auto gap = Polynomial::of(e_, e_.arg(f, 0));
-    const auto right = Polynomial::of(e_, e_.arg(f, 1));
-    if (!gap || !right) continue;
-    gap->add(*right, -1);
+    auto gap = Polynomial::difference(e_, e_.arg(f, 0), e_.arg(f, 1));
+    if (!gap) continue;
     const auto lone = gap->lone_variables(e_);
     if (lone.empty()) continue;
     const auto [variable, sign] = lone.back();  // newest
@@ -232,9 +214,7 @@ bool Elimination::split_choice(State& state, Expr division) {
       }
     }
     replace_part(state, part, value);
-    Expr all = cases[0];
-    for (std::size_t i = 1; i < cases.size(); ++i) all = apply(ExprOp::Or, all, cases[i]);
-    state.alternatives.push_back(all);
+    state.alternatives.push_back(e_.folded(ExprOp::Or, cases));
     return true;
   }
   return false;
@@ -265,12 +245,10 @@ bool Elimination::split_residues(State& state, Expr divisor, const Polynomial& n
       if (e_.op(factor) != ExprOp::Variable) continue;
       const Let let{factor, divisor, fresh("q"), fresh("r")};
       write_number(state, let, Sign::Positive);
-      std::optional<Expr> cases;
-      for (std::int64_t r = 0; r < n; ++r) {
-        const Expr is = apply(ExprOp::Eq, let.remainder, e_.constant(r));
-        cases = cases ? apply(ExprOp::Or, *cases, is) : is;
-      }
-      state.alternatives.push_back(*cases);
+      std::vector<Expr> cases;
+      for (std::int64_t r = 0; r < n; ++r)
+        cases.push_back(apply(ExprOp::Eq, let.remainder, e_.constant(r)));
+      state.alternatives.push_back(e_.folded(ExprOp::Or, cases));
       return true;
     }
   return false;

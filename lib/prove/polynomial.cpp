@@ -65,6 +65,14 @@ std::optional<Polynomial> Polynomial::of(const Exprs& exprs, Expr root) {
   return known.at(root);
 }
 
+std::optional<Polynomial> Polynomial::difference(const Exprs& exprs, Expr a, Expr b) {
+  auto gap = of(exprs, a);
+  const auto other = of(exprs, b);
+  if (!gap || !other) return std::nullopt;
+  gap->add(*other, -1);
+  return gap;
+}
+
 std::vector<std::pair<Expr, int>> Polynomial::lone_variables(const Exprs& exprs) const {
   std::vector<std::pair<Expr, int>> found;
   for (const auto& [m, c] : terms_) {

@@ -21,6 +21,7 @@ class Polynomial {
   explicit Polynomial(const Int& constant);
   /// nullopt if the expression has too many terms.
   static std::optional<Polynomial> of(const Exprs& exprs, Expr root);
+  static std::optional<Polynomial> difference(const Exprs& exprs, Expr a, Expr b);
 
   const std::map<Monomial, Int>& terms() const { return terms_; }
   bool is_zero() const { return terms_.empty(); }

@@ -10,6 +10,8 @@
 
 namespace touchstone::prove {
 
+using symbolic::Interval;
+
 std::vector<Expr> roots_of(const Claim& claim) {
   std::vector<Expr> roots = claim.when;
   roots.push_back(claim.lhs);
@@ -29,7 +31,7 @@ class Drawer {
     const Box box = box_of(claim);
     for (const std::string& name : names) {
       const auto range = box.ranges.find(name);
-      ranges_.push_back(range == box.ranges.end() ? Box::Range() : range->second);
+      ranges_.push_back(range == box.ranges.end() ? Interval() : range->second);
     }
     std::set<Int> near;
     for (const Expr root : roots_of(claim))
@@ -70,7 +72,7 @@ class Drawer {
     return static_cast<int>(below(2 * static_cast<std::uint64_t>(radius) + 1)) - radius;
   }
   /// The number, moved into the range.
-  static Int within(const Box::Range& range, const Int& x) {
+  static Int within(const Interval& range, const Int& x) {
     const auto& [lo, hi] = range;
     if (lo && hi) return *hi < *lo ? *lo : *lo + floor_mod(x - *lo, *hi - *lo + 1);
     if (lo && x < *lo) return *lo + abs(x);
@@ -90,7 +92,7 @@ class Drawer {
   }
 
   std::size_t dimensions_, count_ = 0, cube_ = 1;
-  std::vector<Box::Range> ranges_;
+  std::vector<Interval> ranges_;
   std::mt19937_64 random_;
   std::vector<Int> near_;
 };
@@ -131,7 +133,7 @@ Box box_of(const Claim& claim) {
   Box box;
   const Exprs& e = claim.exprs;
   const auto bound = [&](Expr variable, ExprOp op, const Int& value) {
-    Box::Range& r = box.ranges[e.name(variable)];
+    Interval& r = box.ranges[e.name(variable)];
     const auto raise = [&](const Int& v) { r.lo = r.lo ? larger(*r.lo, v) : v; };
     const auto lower = [&](const Int& v) { r.hi = r.hi ? smaller(*r.hi, v) : v; };
     if (op == ExprOp::Lt) lower(value - 1);

@@ -5,6 +5,7 @@
 
 #include "touchstone/prove/claim.h"
 #include "touchstone/symbolic/expr/evaluate.h"
+#include "touchstone/symbolic/number/interval.h"
 
 namespace touchstone::prove {
 
@@ -37,10 +38,7 @@ class Points {
 
 /// The conditions that compare a variable with a number, as inclusive ranges, and the others.
 struct Box {
-  struct Range {
-    std::optional<Int> lo, hi;
-  };
-  std::map<std::string, Range> ranges;
+  std::map<std::string, symbolic::Interval> ranges;
   std::vector<Expr> others;
 };
 Box box_of(const Claim& claim);

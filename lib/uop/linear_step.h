@@ -12,6 +12,7 @@
 #include "touchstone/dtype/scalar.h"
 #include "touchstone/ops/function.h"
 #include "touchstone/ops/op.h"
+#include "touchstone/symbolic/expr/expr.h"
 #include "touchstone/symbolic/node/node.h"
 
 namespace touchstone {
@@ -50,27 +51,27 @@ enum class IndexOp : std::uint8_t {
 };
 // clang-format on
 
-using symbolic::StepOp;
+using symbolic::ExprOp;
 
 /// Properties of an index op.
 struct IndexOpInfo {
   IndexOp op;
   std::string_view name;
   int arity;
-  StepOp step;  // the same on expressions
+  ExprOp step;  // the same on expressions
 };
 
 // clang-format off
 inline constexpr std::array<IndexOpInfo, 17> index_op_table = {{
-    {IndexOp::Add, "+", 2, StepOp::Add}, {IndexOp::Sub, "-", 2, StepOp::Sub},
-    {IndexOp::Mul, "*", 2, StepOp::Mul}, {IndexOp::FloorDiv, "floor_div", 2, StepOp::FloorDiv},
-    {IndexOp::FloorMod, "floor_mod", 2, StepOp::FloorMod}, {IndexOp::Div, "/", 2, StepOp::FloorDiv},
-    {IndexOp::Mod, "%", 2, StepOp::FloorMod}, {IndexOp::Lt, "<", 2, StepOp::Lt},
-    {IndexOp::Le, "<=", 2, StepOp::Le}, {IndexOp::Eq, "==", 2, StepOp::Eq},
-    {IndexOp::Ne, "!=", 2, StepOp::Ne}, {IndexOp::And, "and", 2, StepOp::And},
-    {IndexOp::Or, "or", 2, StepOp::Or}, {IndexOp::Not, "not", 1, StepOp::Not},
-    {IndexOp::Min, "min", 2, StepOp::Min}, {IndexOp::Max, "max", 2, StepOp::Max},
-    {IndexOp::Where, "where", 3, StepOp::Where},
+    {IndexOp::Add, "+", 2, ExprOp::Add}, {IndexOp::Sub, "-", 2, ExprOp::Sub},
+    {IndexOp::Mul, "*", 2, ExprOp::Mul}, {IndexOp::FloorDiv, "floor_div", 2, ExprOp::Div},
+    {IndexOp::FloorMod, "floor_mod", 2, ExprOp::Mod}, {IndexOp::Div, "/", 2, ExprOp::Div},
+    {IndexOp::Mod, "%", 2, ExprOp::Mod}, {IndexOp::Lt, "<", 2, ExprOp::Lt},
+    {IndexOp::Le, "<=", 2, ExprOp::Le}, {IndexOp::Eq, "==", 2, ExprOp::Eq},
+    {IndexOp::Ne, "!=", 2, ExprOp::Ne}, {IndexOp::And, "and", 2, ExprOp::And},
+    {IndexOp::Or, "or", 2, ExprOp::Or}, {IndexOp::Not, "not", 1, ExprOp::Not},
+    {IndexOp::Min, "min", 2, ExprOp::Min}, {IndexOp::Max, "max", 2, ExprOp::Max},
+    {IndexOp::Where, "where", 3, ExprOp::Where},
 }};
 // clang-format on
 

@@ -4,13 +4,14 @@
 
 #include "touchstone/shapetracker/index/index_expr.h"
 #include "touchstone/shapetracker/merge/simplify.h"
+#include "touchstone/symbolic/expr/expr.h"
 
 namespace touchstone {
 namespace {
 
+using symbolic::ExprOp;
 using symbolic::Node;
 using symbolic::Step;
-using symbolic::StepOp;
 
 /// A step of straight-line code as a linear function of the axis indices.
 struct Linear {
@@ -48,11 +49,11 @@ std::optional<sint> slope(const Step& step, const std::vector<Linear>& done, std
   const bool occurs = std::ranges::any_of(
       step.args, [&](int i) { return done[static_cast<std::size_t>(i)].slopes[axis] != sint(0); });
   if (!occurs) return sint(0);
-  if (step.op == StepOp::Add || step.op == StepOp::Sub) {
+  if (step.op == ExprOp::Add || step.op == ExprOp::Sub) {
     const std::optional<sint>&a = arg(0).slopes[axis], &b = arg(1).slopes[axis];
-    if (a && b) return step.op == StepOp::Add ? *a + *b : *a - *b;
+    if (a && b) return step.op == ExprOp::Add ? *a + *b : *a - *b;
   }
-  if (step.op == StepOp::Mul)
+  if (step.op == ExprOp::Mul)
     for (const std::size_t i : {0U, 1U})
       if (arg(i).slopes[axis] && !arg(1 - i).uses_index)
         return *arg(i).slopes[axis] * sint(arg(1 - i).value);
@@ -65,9 +66,9 @@ std::vector<std::optional<sint>> slopes_of(const Node& expression, const Axes& a
   for (const Step& step : symbolic::lower(expression)) {
     Linear linear;
     linear.slopes.assign(axes.count(), sint(0));
-    if (step.op == StepOp::Const) {
+    if (step.op == ExprOp::Constant) {
       linear.value = Node(step.value);
-    } else if (step.op == StepOp::Var) {
+    } else if (step.op == ExprOp::Variable) {
       const std::optional<std::size_t> axis = axes.named(step.name);
       linear.uses_index = axis.has_value();
       if (axis)

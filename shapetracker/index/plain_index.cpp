@@ -79,24 +79,10 @@ class Writer {
   Expr valid_;
 };
 
-IndexCost operations(const Exprs& exprs, Expr root) {
-  IndexCost total;
-  for (const Expr part : exprs.parts(root)) {
-    total.divisions += exprs.op(part) == ExprOp::Div;
-    total.modulos += exprs.op(part) == ExprOp::Mod;
-    ++total.steps;
-  }
-  return total;
-}
-
-IndexCost operations(const symbolic::Node& node) {
-  IndexCost total;
-  for (const symbolic::Step& step : symbolic::lower(node)) {
-    total.divisions += step.op == symbolic::StepOp::FloorDiv;
-    total.modulos += step.op == symbolic::StepOp::FloorMod;
-    ++total.steps;
-  }
-  return total;
+void count(ExprOp op, IndexCost& total) {
+  total.divisions += op == ExprOp::Div;
+  total.modulos += op == ExprOp::Mod;
+  ++total.steps;
 }
 
 }  // namespace
@@ -136,13 +122,17 @@ IndexCost& IndexCost::operator+=(const IndexCost& other) {
 }
 
 IndexCost cost(const PlainIndex& plain) {
-  IndexCost total = operations(plain.exprs, plain.index);
-  return total += operations(plain.exprs, plain.valid);
+  IndexCost total;
+  for (const Expr root : {plain.index, plain.valid})
+    for (const Expr part : plain.exprs.parts(root)) count(plain.exprs.op(part), total);
+  return total;
 }
 
 IndexCost cost(const IndexExpr& expr) {
-  IndexCost total = operations(expr.index);
-  return total += operations(expr.valid);
+  IndexCost total;
+  for (const symbolic::Node& root : {expr.index, expr.valid})
+    for (const symbolic::Step& step : symbolic::lower(root)) count(step.op, total);
+  return total;
 }
 
 }  // namespace touchstone::shapetracker

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "touchstone/base/error.h"
-#include "touchstone/symbolic/expr/evaluate.h"
 #include "touchstone/symbolic/expr/operators.h"
 #include "touchstone/symbolic/number/power.h"
 
@@ -25,6 +24,16 @@ Interval cut(const Interval& range) {
   if (!r.lo) r.lo = *r.hi - Int(kReach);
   if (!r.hi) r.hi = *r.lo + Int(kReach);
   return r;
+}
+
+/// The units of memory, of so many bytes, that elements at these addresses touch.
+std::set<Int> touched(const std::vector<Int>& addresses, int bytes, int unit) {
+  std::set<Int> units;
+  for (const Int& a : addresses) {
+    const Int last = floor_div(a * bytes + Int(bytes - 1), unit);
+    for (Int u = floor_div(a * bytes, unit); u <= last; u += 1) units.insert(u);
+  }
+  return units;
 }
 
 std::string range_text(const Interval& range) {
@@ -61,11 +70,9 @@ std::size_t Access::place_of(const std::string& variable) const {
   return static_cast<std::size_t>(at - names_.begin());
 }
 
-bool Access::allowed(const Point& p) const {
-  Evaluator conditions(exprs_, conditions_, names_);
-  conditions.at(p);
+bool Access::met(const Evaluator& values) const {
   return std::ranges::all_of(conditions_, [&](Expr c) {
-    const auto& value = conditions.value(c);
+    const auto& value = values.value(c);
     return value && !value->is_zero();
   });
 }
@@ -76,10 +83,7 @@ bool Access::each_point(const std::function<bool(const Point&)>& f, const Steps&
   const auto holds = [&](const Point& p) {
     if (!guarded || conditions_.empty()) return true;
     conditions.at(p);
-    return std::ranges::all_of(conditions_, [&](Expr c) {
-      const auto& value = conditions.value(c);
-      return value && !value->is_zero();
-    });
+    return met(conditions);
   };
   std::vector<Interval> box;
   Int count = 1;
@@ -167,9 +171,9 @@ Finding Access::within(const Question& question, Expr part, const Interval& want
 }
 
 // The parts with an operator, each with the conditions of the choices around it.
-std::vector<Access::Part> Access::own_parts() const {
+std::vector<GuardedPart> Access::own_parts() const {
   constexpr std::size_t kMost = 2'000;
-  std::vector<Part> parts;
+  std::vector<GuardedPart> parts;
   std::vector<std::pair<Expr, std::vector<std::string>>> left = {{index_, {}}};
   while (!left.empty()) {
     if (parts.size() == kMost) throw Error(fmt::format("an index of more than {} parts", kMost));
@@ -193,13 +197,13 @@ std::vector<Access::Part> Access::own_parts() const {
   return parts;
 }
 
-Finding Access::fits(int bits, bool is_signed, std::vector<Part> parts) const {
+Finding Access::fits(int bits, bool is_signed, std::vector<GuardedPart> parts) const {
   const Int half = power_of_two(is_signed ? bits - 1 : bits);
   const Interval type = is_signed ? Interval{-half, half - 1} : Interval{Int(0), half - 1};
   Finding open{
       Verdict::Yes, fmt::format("every part fits {}int{}", is_signed ? "" : "u", bits), {}};
   if (parts.empty()) parts = own_parts();
-  for (const Part& part : parts) {
+  for (const GuardedPart& part : parts) {
     Question q = question_;
     q.text = part.text;
     q.assumptions.insert(q.assumptions.end(), part.when.begin(), part.when.end());
@@ -326,11 +330,11 @@ Finding Access::vector(const std::string& variable, int width) const {
   // With variable = width * u, u an integer, and k from 0 to width - 1.
   Exprs e;
   const Expr whole = parse_expr(e, question_.text);
-  const auto moved = [&](int k) {
+  const auto moved = [&](Expr text, int k) {
     const Expr at =
         e.apply(ExprOp::Add,
                 {e.apply(ExprOp::Mul, {e.variable(variable), e.constant(width)}), e.constant(k)});
-    return e.substitute(whole, {{variable, at}});
+    return render(e, e.substitute(text, {{variable, at}}));
   };
   Question groups = question_;
   Interval& of_group = groups.variables[place].second;
@@ -343,12 +347,7 @@ Finding Access::vector(const std::string& variable, int width) const {
   }
   std::vector<std::string> assumptions;
   for (const std::string& a : question_.assumptions)  // the guard must hold for the whole group
-    for (const int k : {0, width - 1}) {
-      const Expr at =
-          e.apply(ExprOp::Add,
-                  {e.apply(ExprOp::Mul, {e.variable(variable), e.constant(width)}), e.constant(k)});
-      assumptions.push_back(render(e, e.substitute(parse_expr(e, a), {{variable, at}})));
-    }
+    for (const int k : {0, width - 1}) assumptions.push_back(moved(parse_expr(e, a), k));
   groups.assumptions = assumptions;
   const auto is = [&](const std::string& text, const Int& value) {
     Question q = groups;
@@ -360,10 +359,10 @@ Finding Access::vector(const std::string& variable, int width) const {
       return false;
     }
   };
-  const std::string first = render(e, moved(0));
+  const std::string first = moved(whole, 0);
   bool proved = is(fmt::format("({})%{}", first, width), 0);
   for (int k = 1; k < width && proved; ++k)
-    proved = is(fmt::format("({}) - ({})", render(e, moved(k)), first), k);
+    proved = is(fmt::format("({}) - ({})", moved(whole, k), first), k);
   if (proved) {
     r.verdict = Verdict::Yes;
     r.what = fmt::format("{} neighbours along {} are consecutive and aligned", width, variable);
@@ -374,13 +373,15 @@ Finding Access::vector(const std::string& variable, int width) const {
     evaluator.at(p);
     return evaluator.value(index_);
   };
+  Evaluator conditions(exprs_, conditions_, names_);
   std::int64_t groups_tried = 0;
   const bool all = each_point(
       [&](const Point& p) {
         if (range.hi && p[place] + Int(width - 1) > *range.hi) return true;
         Point last = p;
         last[place] += Int(width - 1);
-        if (!allowed(last)) return true;
+        conditions.at(last);
+        if (!met(conditions)) return true;
         ++groups_tried;
         const auto start = value(p);
         if (!start) return true;
@@ -432,11 +433,7 @@ WarpFinding Access::warps(const std::string& lane, int lanes,
           if (range.hi && q[place] > *range.hi) break;
           if (range.lo && q[place] < *range.lo) continue;
           evaluator.at(q);
-          const bool active = std::ranges::all_of(conditions_, [&](Expr c) {
-            const auto& value = evaluator.value(c);
-            return value && !value->is_zero();
-          });
-          if (const auto& value = evaluator.value(index_); active && value)
+          if (const auto& value = evaluator.value(index_); value && met(evaluator))
             addresses.push_back(*value);
         }
         if (addresses.empty()) return true;
@@ -453,27 +450,17 @@ WarpFinding Access::warps(const std::string& lane, int lanes,
 
 WarpFinding Access::segments(const std::string& lane, int lanes, int bytes, int segment) const {
   return warps(lane, lanes, [&](const std::vector<Int>& addresses) {
-    std::set<Int> touched;
-    for (const Int& a : addresses) {
-      const Int first = floor_div(a * bytes, segment),
-                last = floor_div(a * bytes + Int(bytes - 1), segment);
-      for (Int s = first; s <= last; s += 1) touched.insert(s);
-    }
-    return std::ssize(touched);
+    return std::ssize(touched(addresses, bytes, segment));
   });
 }
 
 WarpFinding Access::bank_conflicts(const std::string& lane, int lanes, int bytes, int banks) const {
   return warps(lane, lanes, [&](const std::vector<Int>& addresses) {
-    std::map<Int, std::set<Int>> words;  // by bank
+    std::map<Int, std::int64_t> words;  // of each bank
     constexpr int kWord = 4;
-    for (const Int& a : addresses) {
-      const Int first = floor_div(a * bytes, kWord),
-                last = floor_div(a * bytes + Int(bytes - 1), kWord);
-      for (Int w = first; w <= last; w += 1) words[floor_mod(w, banks)].insert(w);
-    }
     std::int64_t most = 0;
-    for (const auto& [bank, of] : words) most = std::max(most, std::ssize(of));
+    for (const Int& w : touched(addresses, bytes, kWord))
+      most = std::max(most, ++words[floor_mod(w, banks)]);
     return most;
   });
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "touchstone/symbolic/ask/question.h"
+#include "touchstone/symbolic/expr/evaluate.h"
 
 // What the author of a kernel asks of an index: does it leave int32, is it in bounds, how wide may
 // a load be, how many segments and banks does a warp touch (docs/notations.md).
@@ -36,11 +37,7 @@ class Access {
 
   /// Does every part stay in the type? Without `parts`, those of the index as it is written here;
   /// else the given ones, as another language's text computes them (Translation::parts).
-  struct Part {
-    std::string text;
-    std::vector<std::string> when;  // conditions under which it is computed
-  };
-  Finding fits(int bits, bool is_signed, std::vector<Part> parts) const;
+  Finding fits(int bits, bool is_signed, std::vector<GuardedPart> parts) const;
   /// Is no divisor 0 where it is divided by?
   Finding divides() const;
   /// Is the index in [0, size) at every point that the assumptions leave?
@@ -88,8 +85,9 @@ class Access {
   std::map<std::string, Int> named(const Point& point) const;
   std::size_t place_of(const std::string& variable) const;
   Finding within(const Question& question, Expr part, const Interval& wanted, bool guarded) const;
-  std::vector<Part> own_parts() const;
-  bool allowed(const Point& point) const;
+  std::vector<GuardedPart> own_parts() const;
+  /// True if all conditions hold at the point that `values` is at.
+  bool met(const Evaluator& values) const;
   WarpFinding warps(const std::string& lane, int lanes,
                     const std::function<std::int64_t(const std::vector<Int>&)>& cost) const;
 

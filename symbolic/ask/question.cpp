@@ -222,31 +222,17 @@ Interval written_bounds(const Tape& tape, const Context& context) {
     const auto arg = [&](std::size_t i) -> const Interval& {
       return values[step.operands[i] >> 1];
     };
-    Interval r{Int(0), Int(1)};  // of comparisons and logic
-    switch (step.op) {
-      case ExprOp::Variable: r = context.bounds(step.operands[0]); break;
-      case ExprOp::Constant: r = Interval::point(tape.value(step)); break;
-      case ExprOp::Add:
-        r = Interval::point(0);
-        for (std::size_t i = 0; i < step.operands.size(); ++i)
-          r.add_product(arg(i), (step.operands[i] & 1) != 0 ? -1 : 1);
-        break;
-      case ExprOp::Neg: r = arg(0) * Int(-1); break;
-      case ExprOp::Mul: r = arg(0) * arg(1); break;
-      case ExprOp::Div: r = floor_div(arg(0), arg(1)); break;
-      case ExprOp::Mod: r = floor_mod(arg(0), arg(1)); break;
-      case ExprOp::TruncDiv: r = trunc_div(arg(0), arg(1)); break;
-      case ExprOp::TruncMod: r = trunc_mod(arg(0), arg(1)); break;
-      case ExprOp::Where: r = hull(arg(1), arg(2)); break;
-      case ExprOp::Min:
-      case ExprOp::Max: {
-        const Int sign = step.op == ExprOp::Max ? 1 : -1;
-        r = arg(0) * sign;
-        for (std::size_t i = 1; i < step.operands.size(); ++i) r = larger(r, arg(i) * sign);
-        r = r * sign;
-        break;
-      }
-      default: break;
+    Interval r;
+    if (step.op == ExprOp::Variable) {
+      r = context.bounds(step.operands[0]);
+    } else if (step.op == ExprOp::Constant) {
+      r = Interval::point(tape.value(step));
+    } else if (step.op == ExprOp::Add) {
+      r = Interval::point(0);
+      for (std::size_t i = 0; i < step.operands.size(); ++i)
+        r.add_product(arg(i), (step.operands[i] & 1) != 0 ? -1 : 1);
+    } else {
+      r = bounds_of(step.op, step.operands.size(), arg);
     }
     values.push_back(std::move(r));
   }

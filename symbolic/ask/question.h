@@ -19,6 +19,12 @@ struct Question {
   std::string text;
 };
 
+/// A part of a text, with the conditions under which it is computed.
+struct GuardedPart {
+  std::string text;
+  std::vector<std::string> when;
+};
+
 struct Answer {
   std::string text;      // in the syntax of `parse`
   std::size_t size = 0;  // operators, variables and constants; and/or of k parts count k - 1

@@ -37,13 +37,13 @@ Json chain_json(const Exprs& e, const Chain& chain) {
           {"steps", std::move(steps)}};
 }
 
-Json end_of(const std::optional<Int>& end) {
+Json end_of(const End& end) {
   if (!end) return nullptr;
   if (const auto small = end->small()) return *small;
   return end->str();
 }
 
-std::optional<Int> end_of(const Json& j) {
+End end_of(const Json& j) {
   if (j.is_null()) return std::nullopt;
   if (j.is_number_unsigned()) return Int::from_digits(std::to_string(j.get<std::uint64_t>()));
   if (j.is_number_integer()) return Int(j.get<std::int64_t>());
@@ -82,8 +82,8 @@ Chain chain_of(Exprs& e, const Json& j) {
 
 Json whole_json(const Derivation& d) {
   Json variables = Json::object(), assumptions = Json::array();
-  for (const Derivation::Variable& v : d.variables)
-    variables[v.name] = {end_of(v.lo), end_of(v.hi)};
+  for (const auto& [name, range] : d.variables)
+    variables[name] = {end_of(range.lo), end_of(range.hi)};
   for (const Chain& a : d.assumptions) assumptions.push_back(chain_json(d.exprs, a));
   Json j = {{"variables", std::move(variables)}, {"assumptions", std::move(assumptions)}};
   j.update(chain_json(d.exprs, d.main));
@@ -153,7 +153,7 @@ Derivation derivation_of_json(const Json& j) {
         throw ParseError(fmt::format(
             "not a derivation: the bounds of {} must be two numbers, as [0,8], or null where open",
             name));
-      d.variables.push_back({name, end_of(ends[0]), end_of(ends[1])});
+      d.variables.push_back({name, {end_of(ends[0]), end_of(ends[1])}});
     }
     for (const Json& a : j.at("assumptions")) d.assumptions.push_back(chain_of(d.exprs, a));
     d.main = chain_of(d.exprs, j);

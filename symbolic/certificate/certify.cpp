@@ -54,11 +54,7 @@ std::string text_member(const Json& j, const char* name) {
 }  // namespace
 
 Derivation derive(const Question& question) {
-  std::vector<Derivation::Variable> variables;
-  const auto bound = [](const End& e) { return e ? std::optional<Int>(*e) : std::nullopt; };
-  for (const auto& [name, range] : question.variables)
-    variables.push_back({name, bound(range.lo), bound(range.hi)});
-  return derive(question.text, variables, question.assumptions);
+  return derive(question.text, question.variables, question.assumptions);
 }
 
 Certified certify(const Question& question) {

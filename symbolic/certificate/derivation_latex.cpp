@@ -2,10 +2,17 @@
 #include <fmt/ranges.h>
 
 #include "touchstone/symbolic/certificate/step_words.h"
+#include "touchstone/symbolic/expr/operators.h"
 
 namespace touchstone::symbolic {
 
 namespace {
+
+std::string escaped(std::string_view name) {
+  std::string s;
+  for (const char c : name) s += c == '_' ? std::string("\\_") : std::string(1, c);
+  return s;
+}
 
 /// Writes a tree as mathematics: quotients as floors, remainders with \bmod.
 class Latex {
@@ -25,23 +32,29 @@ class Latex {
   }
 
   int level(Expr x) const {
-    switch (e_.op(x)) {
-      case ExprOp::Or: return 1;
-      case ExprOp::And: return 2;
-      case ExprOp::Not: return 3;
-      case ExprOp::Lt:
-      case ExprOp::Gt:
-      case ExprOp::Le:
-      case ExprOp::Ge:
-      case ExprOp::Eq:
-      case ExprOp::Ne: return 4;
-      case ExprOp::Add:
-      case ExprOp::Sub:
-      case ExprOp::Neg: return 5;
-      case ExprOp::Mul:
-      case ExprOp::Mod: return 6;
-      case ExprOp::Constant: return e_.value(x).sign() < 0 ? 5 : 8;
-      default: return 8;
+    const ExprOp op = e_.op(x);
+    if (op == ExprOp::Neg || (op == ExprOp::Constant && e_.value(x).sign() < 0))
+      return info(ExprOp::Sub).level;
+    return op == ExprOp::Div ? kTightest : info(op).level;
+  }
+
+  static std::string sign(ExprOp op) {
+    switch (op) {
+      case ExprOp::Or: return " \\lor ";
+      case ExprOp::And: return " \\land ";
+      case ExprOp::Not: return "\\lnot ";
+      case ExprOp::Le: return " \\le ";
+      case ExprOp::Ge: return " \\ge ";
+      case ExprOp::Eq: return " = ";
+      case ExprOp::Ne: return " \\ne ";
+      case ExprOp::Mul: return " \\cdot ";
+      case ExprOp::Mod: return " \\bmod ";
+      case ExprOp::Min: return "\\min";
+      case ExprOp::Max: return "\\max";
+      case ExprOp::Where:
+      case ExprOp::TruncDiv:
+      case ExprOp::TruncMod: return fmt::format("\\operatorname{{{}}}", info(op).text);
+      default: return std::string(info(op).text);
     }
   }
 
@@ -50,49 +63,27 @@ class Latex {
     return form(e_.arg(x, i), context, on ? along + 1 : kOff);
   }
 
-  std::string infix(Expr x, const char* symbol, std::size_t along) {
-    const int own = level(x);
-    return part(x, 0, own == 4 ? 5 : own, along) + symbol + part(x, 1, own + 1, along);
-  }
-
-  std::string called(Expr x, const std::string& name, std::size_t along) {
-    std::vector<std::string> args;
-    for (std::uint32_t i = 0; i < e_.args(x).size(); ++i) args.push_back(part(x, i, 0, along));
-    return fmt::format("{}\\left({}\\right)", name, fmt::join(args, ",\\,"));
-  }
-
   std::string plain(Expr x, std::size_t along) {
-    switch (e_.op(x)) {
-      case ExprOp::Constant: return e_.value(x).str();
-      case ExprOp::Variable: {
-        std::string s;
-        for (const char c : e_.name(x)) s += c == '_' ? std::string("\\_") : std::string(1, c);
-        return s.size() == 1 ? s : "\\mathit{" + s + "}";
+    const ExprOp op = e_.op(x);
+    const int own = level(x);
+    switch (info(op).notation) {
+      case Notation::Leaf: break;
+      case Notation::Prefix: return sign(op) + part(x, 0, own + 1, along);
+      case Notation::Infix:
+        if (op == ExprOp::Div)
+          return fmt::format("\\left\\lfloor\\frac{{{}}}{{{}}}\\right\\rfloor",
+                             part(x, 0, 0, along), part(x, 1, 0, along));
+        return part(x, 0, own == info(ExprOp::Lt).level ? own + 1 : own, along) + sign(op) +
+               part(x, 1, own + 1, along);
+      case Notation::Call: {
+        std::vector<std::string> args;
+        for (std::uint32_t i = 0; i < e_.args(x).size(); ++i) args.push_back(part(x, i, 0, along));
+        return fmt::format("{}\\left({}\\right)", sign(op), fmt::join(args, ",\\,"));
       }
-      case ExprOp::Or: return infix(x, " \\lor ", along);
-      case ExprOp::And: return infix(x, " \\land ", along);
-      case ExprOp::Not: return "\\lnot " + part(x, 0, 4, along);
-      case ExprOp::Lt: return infix(x, " < ", along);
-      case ExprOp::Gt: return infix(x, " > ", along);
-      case ExprOp::Le: return infix(x, " \\le ", along);
-      case ExprOp::Ge: return infix(x, " \\ge ", along);
-      case ExprOp::Eq: return infix(x, " = ", along);
-      case ExprOp::Ne: return infix(x, " \\ne ", along);
-      case ExprOp::Add: return infix(x, " + ", along);
-      case ExprOp::Sub: return infix(x, " - ", along);
-      case ExprOp::Mul: return infix(x, " \\cdot ", along);
-      case ExprOp::Mod: return infix(x, " \\bmod ", along);
-      case ExprOp::Neg: return "-" + part(x, 0, 6, along);
-      case ExprOp::Div:
-        return fmt::format("\\left\\lfloor\\frac{{{}}}{{{}}}\\right\\rfloor", part(x, 0, 0, along),
-                           part(x, 1, 0, along));
-      case ExprOp::Min: return called(x, "\\min", along);
-      case ExprOp::Max: return called(x, "\\max", along);
-      case ExprOp::Where: return called(x, "\\operatorname{where}", along);
-      case ExprOp::TruncDiv: return called(x, "\\operatorname{tdiv}", along);
-      case ExprOp::TruncMod: return called(x, "\\operatorname{tmod}", along);
     }
-    return "";
+    if (op == ExprOp::Constant) return e_.value(x).str();
+    const std::string s = escaped(e_.name(x));
+    return s.size() == 1 ? s : "\\mathit{" + s + "}";
   }
 
   const Exprs& e_;
@@ -108,10 +99,8 @@ std::string chain_latex(const Derivation& d, const Chain& chain) {
     next = i + 1 < chain.steps.size() ? &chain.steps[i + 1].path : nullptr;
     std::vector<std::string> facts;
     for (const Expr f : s.facts) facts.push_back(Latex(d.exprs, nullptr).write(f));
-    std::string rule;
-    for (const char c : s.rule) rule += c == '_' ? std::string("\\_") : std::string(1, c);
-    out +=
-        " \\\\\n  &= " + Latex(d.exprs, next).write(s.whole) + " && \\text{\\texttt{" + rule + "}";
+    out += " \\\\\n  &= " + Latex(d.exprs, next).write(s.whole) + " && \\text{\\texttt{" +
+           escaped(s.rule) + "}";
     out += facts.empty() ? "}" : fmt::format(": ${}$}}", fmt::join(facts, ",\\ "));
   }
   return out + "\n\\end{align*}\n";

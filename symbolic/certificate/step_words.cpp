@@ -117,10 +117,10 @@ std::vector<StepWords> words_of(const Derivation& d, const Chain& chain) {
 
 std::vector<std::string> bounds_words(const Derivation& d) {
   std::vector<std::string> out;
-  for (const Derivation::Variable& v : d.variables)
-    out.push_back(fmt::format("{} in {}{}, {}{}", v.name, v.lo ? "[" : "(",
-                              v.lo ? v.lo->str() : "-inf", v.hi ? v.hi->str() : "inf",
-                              v.hi ? "]" : ")"));
+  for (const auto& [name, range] : d.variables)
+    out.push_back(fmt::format("{} in {}{}, {}{}", name, range.lo ? "[" : "(",
+                              range.lo ? range.lo->str() : "-inf",
+                              range.hi ? range.hi->str() : "inf", range.hi ? "]" : ")"));
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "touchstone/symbolic/expr/expr.h"
+#include "touchstone/symbolic/number/interval.h"
 
 namespace touchstone::symbolic {
 
@@ -67,10 +68,7 @@ struct Chain {
 /// The derivation of the simplified form, from the input text to the rendered text; no steps if the
 /// result would be longer than the input.
 struct Derivation {
-  struct Variable {
-    std::string name;
-    std::optional<Int> lo, hi;  // inclusive; nullopt means open
-  };
+  using Variable = std::pair<std::string, Interval>;
   Exprs exprs;
   std::vector<Variable> variables;
   std::vector<Chain> assumptions;  // each ends in the form that the simplifier uses

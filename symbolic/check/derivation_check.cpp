@@ -78,10 +78,10 @@ std::optional<std::string> rule_flaw(Derivation& d, Ring& ring, const Derivation
 std::vector<Expr> facts_at(Derivation& d, std::size_t known, Expr whole, const Path& path) {
   Exprs& e = d.exprs;
   std::vector<Expr> facts;
-  for (const Derivation::Variable& v : d.variables) {
-    const Expr x = e.variable(v.name);
-    if (v.lo) facts.push_back(e.apply(ExprOp::Le, {e.constant(*v.lo), x}));
-    if (v.hi) facts.push_back(e.apply(ExprOp::Le, {x, e.constant(*v.hi)}));
+  for (const auto& [name, range] : d.variables) {
+    const Expr x = e.variable(name);
+    if (range.lo) facts.push_back(e.apply(ExprOp::Le, {e.constant(*range.lo), x}));
+    if (range.hi) facts.push_back(e.apply(ExprOp::Le, {x, e.constant(*range.hi)}));
   }
   const auto say = [&](Expr condition, bool truth) {  // splits an `and` into its parts
     std::vector<std::pair<Expr, bool>> todo{{condition, truth}};

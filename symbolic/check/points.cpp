@@ -109,9 +109,9 @@ AtPoints compare_at_points(const Derivation& d, Expr before, Expr after,
   Int work = static_cast<std::int64_t>(laid.parts().size());
   for (const Expr part : laid.parts()) {
     if (e.op(part) != ExprOp::Variable) continue;
-    const auto of = std::ranges::find(d.variables, e.name(part), &Derivation::Variable::name);
+    const auto of = std::ranges::find(d.variables, e.name(part), &Derivation::Variable::first);
     if (of == d.variables.end()) return AtPoints::TooMany;
-    Interval range{of->lo ? End(*of->lo) : End(), of->hi ? End(*of->hi) : End()};
+    Interval range = of->second;
     for (const Expr fact : facts) narrow(e, fact, part, range);
     if (!range.lo || !range.hi) return AtPoints::TooMany;
     if (*range.hi < *range.lo) return AtPoints::Equal;  // the facts hold nowhere

@@ -398,23 +398,18 @@ void Deriver::join(const Walk& forth, const Walk& back, Chain& chain) {
 std::map<std::string, Node> named(Context& context,
                                   std::span<const Derivation::Variable> variables) {
   std::map<std::string, Node> names;
-  for (const Derivation::Variable& v : variables) {
-    Interval bounds;
-    if (v.lo) bounds.lo = *v.lo;
-    if (v.hi) bounds.hi = *v.hi;
-    names.emplace(v.name, context.handle(context.make_variable(v.name, bounds)));
-  }
+  for (const auto& [name, range] : variables)
+    names.emplace(name, context.handle(context.make_variable(name, range)));
   return names;
 }
 
 /// The text that `answer` returns for the same question.
 std::string answer_to(const Derivation& d, std::span<const std::string> assumptions) {
-  Question question{{}, {assumptions.begin(), assumptions.end()}, render(d.exprs, d.main.start)};
-  const auto end = [](const std::optional<Int>& x) { return x ? End(*x) : End(); };
-  for (const Derivation::Variable& v : d.variables)
-    question.variables.emplace_back(v.name, Interval{end(v.lo), end(v.hi)});
   Context scratch;
-  return answer(question, scratch).text;
+  return answer(
+             {d.variables, {assumptions.begin(), assumptions.end()}, render(d.exprs, d.main.start)},
+             scratch)
+      .text;
 }
 
 /// Runs the checker: a step that it rejects, having seen fewer expressions, is proved another way

@@ -29,22 +29,18 @@ Expr folded(Exprs& e, ExprOp op, std::vector<Expr> args) {
       if (e.op(args[0]) == ExprOp::Neg) return e.arg(args[0], 0);
       break;
     case ExprOp::Add:
-      if (is(0, 0)) return args[1];
-      if (is(1, 0)) return args[0];
-      if (e.op(args[1]) == ExprOp::Neg) return folded(e, ExprOp::Sub, {args[0], e.arg(args[1], 0)});
-      if (const auto x = turned(e, args[1])) return e.apply(ExprOp::Sub, {args[0], *x});
-      if (e.is_constant(args[1]) && e.value(args[1]).sign() < 0)
-        return e.apply(ExprOp::Sub, {args[0], e.constant(-e.value(args[1]))});
-      break;
-    case ExprOp::Sub:
-      if (is(1, 0)) return args[0];
+    case ExprOp::Sub: {
+      const bool plus = op == ExprOp::Add;
+      if (is(1, 0) || (plus && is(0, 0))) return args[is(1, 0) ? 0 : 1];
       if (is(0, 0)) return minus(args[1]);
-      if (args[0] == args[1]) return e.constant(0);
-      if (e.op(args[1]) == ExprOp::Neg) return folded(e, ExprOp::Add, {args[0], e.arg(args[1], 0)});
-      if (const auto x = turned(e, args[1])) return e.apply(ExprOp::Add, {args[0], *x});
+      if (!plus && args[0] == args[1]) return e.constant(0);
+      const ExprOp turn = plus ? ExprOp::Sub : ExprOp::Add;
+      if (e.op(args[1]) == ExprOp::Neg) return folded(e, turn, {args[0], e.arg(args[1], 0)});
+      if (const auto x = turned(e, args[1])) return e.apply(turn, {args[0], *x});
       if (e.is_constant(args[1]) && e.value(args[1]).sign() < 0)
-        return e.apply(ExprOp::Add, {args[0], e.constant(-e.value(args[1]))});
+        return e.apply(turn, {args[0], e.constant(-e.value(args[1]))});
       break;
+    }
     case ExprOp::Mul:
       if (is(0, 0) || is(1, 0)) return e.constant(0);
       if (is(0, 1)) return args[1];

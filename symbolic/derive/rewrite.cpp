@@ -49,20 +49,6 @@ Expr sum_of(Exprs& e, const std::vector<Summand>& list) {
   return fold_identities(e, r.value_or(e.constant(0)));
 }
 
-/// The operands of nested `and` or `or`, in text order.
-std::vector<Expr> conjuncts(const Exprs& e, Expr root) {
-  std::vector<Expr> out, todo{root};
-  while (!todo.empty()) {
-    const Expr x = todo.back();
-    todo.pop_back();
-    if (e.op(x) == e.op(root))
-      todo.insert(todo.end(), {e.arg(x, 1), e.arg(x, 0)});
-    else
-      out.push_back(x);
-  }
-  return out;
-}
-
 bool is_sum(ExprOp op) { return op == ExprOp::Add || op == ExprOp::Sub || op == ExprOp::Neg; }
 
 /// b divided by a; nullopt if a does not divide b.
@@ -113,7 +99,8 @@ std::vector<Expr> connected(const Exprs& e, const DerivationStep& step,
 /// The number of leading facts of `facts_at` that are variable bounds; points respect them anyway.
 std::ptrdiff_t bounds_count(const Derivation& d) {
   std::ptrdiff_t count = 0;
-  for (const Derivation::Variable& v : d.variables) count += v.lo.has_value() + v.hi.has_value();
+  for (const auto& [name, range] : d.variables)
+    count += range.lo.has_value() + range.hi.has_value();
   return count;
 }
 
@@ -277,7 +264,7 @@ void Rewriter::as_members(const Equation& q, Expr part, std::vector<Candidate>& 
 
 void Rewriter::as_conjuncts(const Equation& q, Expr part, std::vector<Candidate>& out) {
   Exprs& e = d_.exprs;
-  const std::vector<Expr> parts = conjuncts(e, part);
+  const std::vector<Expr> parts = e.operands(part, ExprOp::And);
   const PolyId from = ring_.normal(q.from), to = ring_.normal(q.to);
   for (std::size_t i = 0; i < parts.size(); ++i)
     for (std::size_t j = i + 1; j < parts.size(); ++j) {
@@ -340,12 +327,11 @@ Expr Rewriter::resembling(Expr part, PolyId target, PolyId added, Expr addition)
   Exprs& e = d_.exprs;
   const ExprOp op = e.op(part);
   if (op == ExprOp::And || op == ExprOp::Or) {  // one operand is dropped
-    const std::vector<Expr> parts = conjuncts(e, part);
+    const std::vector<Expr> parts = e.operands(part, op);
     for (std::size_t i = 0; i < parts.size() && parts.size() > 1; ++i) {
-      std::optional<Expr> kept;
-      for (std::size_t k = 0; k < parts.size(); ++k)
-        if (k != i) kept = kept ? e.apply(op, {*kept, parts[k]}) : parts[k];
-      if (ring_.normal(*kept) == target) return *kept;
+      std::vector<Expr> kept = parts;
+      kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(i));
+      if (const Expr all = e.folded(op, kept); ring_.normal(all) == target) return all;
     }
   }
   // Unaffected summands stay as written.

@@ -79,6 +79,12 @@ Expr Exprs::apply(ExprOp op, std::span<const Expr> args) {
   return intern({op, first, static_cast<std::uint32_t>(kept.size())}, hash);
 }
 
+Expr Exprs::folded(ExprOp op, std::span<const Expr> args) {
+  Expr r = args[0];
+  for (const Expr a : args.subspan(1)) r = apply(op, {r, a});
+  return r;
+}
+
 std::vector<Expr> Exprs::parts(Expr root) const {
   std::vector<Expr> found{root};
   std::vector<bool> seen(static_cast<std::size_t>(root) + 1, false);
@@ -141,6 +147,19 @@ std::size_t Exprs::size(Expr root) const {
     sizes.emplace(e, n);
   }
   return sizes.at(root);
+}
+
+std::vector<Expr> Exprs::operands(Expr root, ExprOp op) const {
+  std::vector<Expr> found, todo{root};
+  while (!todo.empty()) {
+    const Expr e = todo.back();
+    todo.pop_back();
+    if (this->op(e) == op)
+      todo.insert(todo.end(), {arg(e, 1), arg(e, 0)});
+    else
+      found.push_back(e);
+  }
+  return found;
 }
 
 Expr parse_expr(Exprs& exprs, std::string_view text, std::size_t from, std::size_t to) {

@@ -59,6 +59,9 @@ class Exprs {
     return apply(op, std::span<const Expr>(args.begin(), args.size()));
   }
 
+  /// One or more operands joined two at a time: ((a op b) op c).
+  Expr folded(ExprOp op, std::span<const Expr> args);
+
   ExprOp op(Expr e) const { return nodes_[e].op; }
   std::span<const Expr> args(Expr e) const {
     const Node& n = nodes_[e];
@@ -80,6 +83,8 @@ class Exprs {
   std::vector<Expr> parts(Expr root) const;
   /// Number of operators, variables and constants, repeats counted. Saturates.
   std::size_t size(Expr root) const;
+  /// The operands of nested `and` or `or`, in text order; of another operator the root alone.
+  std::vector<Expr> operands(Expr root, ExprOp op) const;
 
   std::size_t count() const { return nodes_.size(); }
 

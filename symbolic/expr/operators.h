@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "touchstone/symbolic/expr/expr.h"
+#include "touchstone/symbolic/number/interval.h"
 
 namespace touchstone::symbolic {
 
@@ -86,5 +87,29 @@ constexpr bool divides(ExprOp op) {
 /// Evaluates a binary operator other than `and` and `or` by definition; divisors must be nonzero.
 /// The checks of the simplifier use this instead of any simplifier code.
 Int value_of(ExprOp op, const Int& a, const Int& b);
+
+/// Bounds of an operator from the bounds arg(0), .., arg(count - 1) of its operands.
+template <class Arg>
+Interval bounds_of(ExprOp op, std::size_t count, const Arg& arg) {
+  switch (op) {
+    case ExprOp::Add: return arg(0) + arg(1);
+    case ExprOp::Sub: return arg(0) + arg(1) * Int(-1);
+    case ExprOp::Neg: return arg(0) * Int(-1);
+    case ExprOp::Mul: return arg(0) * arg(1);
+    case ExprOp::Div: return floor_div(arg(0), arg(1));
+    case ExprOp::Mod: return floor_mod(arg(0), arg(1));
+    case ExprOp::TruncDiv: return trunc_div(arg(0), arg(1));
+    case ExprOp::TruncMod: return trunc_mod(arg(0), arg(1));
+    case ExprOp::Where: return hull(arg(1), arg(2));
+    case ExprOp::Min:
+    case ExprOp::Max: {
+      const Int sign = op == ExprOp::Max ? 1 : -1;
+      Interval r = arg(0) * sign;
+      for (std::size_t i = 1; i < count; ++i) r = larger(r, arg(i) * sign);
+      return r * sign;
+    }
+    default: return {Int(0), Int(1)};  // comparisons and logic
+  }
+}
 
 }  // namespace touchstone::symbolic

@@ -19,7 +19,6 @@
 namespace touchstone::symbolic {
 
 using Id = std::uint32_t;
-enum class ExprOp : std::uint8_t;  // expr.h
 
 /// The kinds of nodes. Other operators are expressed with them: `a or b` is 1 - And(1-a, 1-b),
 /// min(a, b) is -Max(-a, -b), where(c, a, b) is b + Select(c, a-b), so that equal functions meet in
@@ -69,6 +68,9 @@ struct NodeData {
   const Int& second;  // Digit: hi. Variable: residue
   const Interval& bounds;
   const std::string* name;  // Variable
+
+  bool is_quotient() const { return kind == Kind::Digit && second.is_zero(); }  // by a number
+  bool is_digit() const { return kind == Kind::Digit && !second.is_zero(); }    // a finite one
 };
 
 /// Owns the nodes: an arena with one copy of each. Ids increase with time, so a node's id is above

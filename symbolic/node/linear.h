@@ -14,6 +14,9 @@ struct Linear {
   bool operator==(const Linear&) const = default;
 };
 
+/// The node as a sum.
+Linear linear_of(const Context& context, Id id);
+
 /// The term of the atom, or null.
 inline const Term* find_term(std::span<const Term> terms, Id atom) {
   for (const Term& t : terms)

@@ -102,14 +102,8 @@ Node where(Node condition, Node a, Node b) { return applied(ExprOp::Where, {cond
 Node sum(std::span<const Node> terms) { return applied(ExprOp::Add, terms); }
 Node ands(std::span<const Node> terms) { return applied(ExprOp::And, terms); }
 
-Node step_node(StepOp op, std::span<const Node> args) {
-  if (op == StepOp::Const || op == StepOp::Var) return Node(0);
-  using E = ExprOp;
-  static constexpr E kOps[] = {E::Constant, E::Variable, E::Add,      E::Sub,     E::Mul,
-                               E::Div,      E::Mod,      E::Lt,       E::Le,      E::Eq,
-                               E::Ne,       E::And,      E::Or,       E::Not,     E::Min,
-                               E::Max,      E::Where,    E::TruncDiv, E::TruncMod};
-  return applied(kOps[static_cast<std::size_t>(op)], args);
+Node step_node(ExprOp op, std::span<const Node> args) {
+  return op == ExprOp::Constant || op == ExprOp::Variable ? Node(0) : applied(op, args);
 }
 
 }  // namespace touchstone::symbolic

@@ -12,6 +12,7 @@
 namespace touchstone::symbolic {
 
 class Context;
+enum class ExprOp : std::uint8_t;  // expr.h
 
 /// An immutable integer expression in canonical form: equal handles mean the same function of the
 /// same variables. A handle is a context and an id, and cheap to copy. Division and modulo floor,
@@ -94,33 +95,12 @@ std::string render(Node node);
 /// Number of operators, variables and constants in the rendered text.
 std::size_t size(Node node);
 
-/// One instruction of the straight-line code of an expression. TruncDiv and TruncMod occur only in
-/// texts: `lower` writes them with floor divisions.
-enum class StepOp : std::uint8_t {
-  Const,
-  Var,
-  Add,
-  Sub,
-  Mul,
-  FloorDiv,
-  FloorMod,
-  Lt,
-  Le,
-  Eq,
-  Ne,
-  And,
-  Or,
-  Not,
-  Min,
-  Max,
-  Where,
-  TruncDiv,
-  TruncMod
-};
+/// One instruction of the straight-line code of an expression. `lower` writes truncating divisions
+/// with floor divisions, and has no Gt, Ge and Neg: `0 - x` negates.
 struct Step {
-  StepOp op;
-  std::int64_t value = 0;                    // Const
-  std::string name{};                        // Var
+  ExprOp op;
+  std::int64_t value = 0;                    // Constant
+  std::string name{};                        // Variable
   std::vector<int> args{};                   // indices of earlier steps
   std::optional<std::int64_t> min{}, max{};  // sound bounds of the result
 };
@@ -128,8 +108,8 @@ struct Step {
 /// last step is the result.
 /// Throws OverflowError if a constant is beyond 64 bits.
 std::vector<Step> lower(Node node);
-/// Applies a step's operation to the values of its arguments; not for Const and Var.
-Node step_node(StepOp op, std::span<const Node> args);
+/// Applies a step's operation to the values of its arguments; not for Constant and Variable.
+Node step_node(ExprOp op, std::span<const Node> args);
 
 /// Parses the syntax of `render`: + - * // % < <= > >= == != and or not, min(..) max(..)
 /// where(c,a,b) tdiv(a,b) tmod(a,b). Throws ParseError with the column.

@@ -65,12 +65,6 @@ bool NodeExprs::is_flag(Id id) const {
 
 Expr NodeExprs::build(const NodeData& n) {
   const auto arg = [&](std::size_t i) { return known_.at(n.args[i]); };
-  const auto terms_of = [&](Id id) {
-    const NodeData& s = c_[id];
-    if (s.kind == Kind::Sum) return Linear{s.first, Terms(s.terms.begin(), s.terms.end())};
-    if (s.kind == Kind::Constant) return Linear{s.first, {}};
-    return Linear{0, {Term{1, id}}};
-  };
   switch (n.kind) {
     case Kind::Constant: return e_.constant(n.first);
     case Kind::Variable: return e_.variable(*n.name);
@@ -88,7 +82,7 @@ Expr NodeExprs::build(const NodeData& n) {
     case Kind::TruncMod: return e_.apply(ExprOp::TruncMod, {arg(0), arg(1)});
     case Kind::Negative:
     case Kind::Zero: {
-      const Linear s = terms_of(n.args[0]);
+      const Linear s = linear_of(c_, n.args[0]);
       return difference(s.constant, s.terms, n.kind == Kind::Zero ? ExprOp::Eq : ExprOp::Lt);
     }
     case Kind::And:

@@ -123,12 +123,6 @@ Expr Bits::one_of(Expr a, Expr b) {
   return by_bits(a, b, [&](Expr sum) { return e_.apply(ExprOp::Mod, {sum, e_.constant(2)}); });
 }
 
-Expr Bits::all(ExprOp op, std::span<const Expr> args) {
-  Expr r = args[0];
-  for (const Expr a : args.subspan(1)) r = e_.apply(op, {r, a});
-  return r;
-}
-
 Expr Bits::power_of_two(Expr by) {
   constexpr int kMostChoices = 16, kMost = 4096;
   const Interval range = bounds(by);

@@ -12,10 +12,9 @@ class Bits {
   Bits(Exprs& exprs, const Question& scope) : e_(exprs), scope_(scope) {}
 
   /// Each throws Error that says which range is missing.
-  Expr both(Expr a, Expr b);                        // a & b
-  Expr either(Expr a, Expr b);                      // a | b
-  Expr one_of(Expr a, Expr b);                      // a ^ b
-  Expr all(ExprOp op, std::span<const Expr> args);  // And or Or of one or more
+  Expr both(Expr a, Expr b);    // a & b
+  Expr either(Expr a, Expr b);  // a | b
+  Expr one_of(Expr a, Expr b);  // a ^ b
   Expr inverted(Expr a) { return minus(e_.constant(-1), a); }
   Expr left(Expr a, Expr by) { return times(a, power_of_two(by)); }
   Expr right(Expr a, Expr by) { return e_.apply(ExprOp::Div, {a, power_of_two(by)}); }

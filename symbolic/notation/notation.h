@@ -78,11 +78,7 @@ struct Translation {
   /// The results of the operators of the text, in the project's notation, with the conditions under
   /// which each is computed; only the first kMostParts.
   static constexpr std::size_t kMostParts = 500;
-  struct Part {
-    std::string text;
-    std::vector<std::string> when;
-  };
-  std::vector<Part> parts;
+  std::vector<GuardedPart> parts;
 };
 
 /// Translates the text of `given`; its variables may have the names of the text, its assumptions

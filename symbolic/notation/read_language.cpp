@@ -13,34 +13,14 @@ namespace touchstone::symbolic {
 
 namespace {
 
+// clang-format off
+/// What an operator or a call does; those of the last two rows are calls only.
 enum Act : int {
-  kChoose,
-  kIf,
-  kOr,
-  kAnd,
-  kBitOr,
-  kBitXor,
-  kBitAnd,
-  kEq,
-  kNe,
-  kLt,
-  kLe,
-  kGt,
-  kGe,
-  kLeft,
-  kRight,
-  kAdd,
-  kSub,
-  kMul,
-  kFloor,
-  kTrunc,
-  kCeil,
-  kRatio,
-  kNoRatio,
-  kFloorMod,
-  kTruncMod,
-  kPower
-};  // clang-format off
+  kChoose, kIf, kOr, kAnd, kBitOr, kBitXor, kBitAnd, kEq, kNe, kLt, kLe, kGt, kGe, kLeft, kRight, kAdd, kSub, kMul,
+  kFloor, kTrunc, kCeil, kRatio, kNoRatio, kFloorMod, kTruncMod, kPower,
+  kRoundUp, kModular, kMin, kMax, kWhere, kClamp, kAbs, kWholeFloor, kWholeCeil, kNot, kBitNot, kSame, kGcd,
+  kNonNegative
+};
 
 struct Infix {
   std::string_view text;
@@ -100,40 +80,36 @@ constexpr Builtin kBuiltins[] = {
     {"warpSize", 32, 32},
 };
 
-enum class Part : std::uint8_t {
-  Floor, Trunc, FloorMod, TruncMod, Ceil, Modular, Min, Max, Where, Clamp, Abs, WholeFloor, WholeCeil, Eq, Ne, Lt, Le, Gt,
-  Ge, And, Or, Not, BitAnd, BitOr, BitXor, BitNot, Left, Right, Power, Same, Gcd, NonNegative, Mul, RoundUp
-};
 struct Call {
-  Part part;
+  Act act;
   std::size_t least, most;
   std::string_view names;  // each between spaces
 };
 constexpr Call kCalls[] = {
-    {Part::Floor, 2, 2, " floordiv FloorDiv exact_div floor_div floor_divide CleanDiv indexdiv fld "},
-    {Part::Trunc, 2, 2, " truncdiv tdiv idiv TruncDiv "},
-    {Part::FloorMod, 2, 2, " floormod mod Mod PythonMod floor_mod remainder indexmod "},
-    {Part::TruncMod, 2, 2, " truncmod tmod TruncMod rem "},
-    {Part::Ceil, 2, 2, " ceildiv CeilDiv cdiv ceil_div divup DivUp div_up divUp "},
-    {Part::RoundUp, 2, 2, " round_up roundup align_up RoundUp round_up_to "},
-    {Part::Modular, 3, 3, " ModularIndexing "},
-    {Part::Min, 1, kAnyCount, " min Min minimum smin umin "},
-    {Part::Max, 1, kAnyCount, " max Max maximum smax umax "},
-    {Part::Where, 3, 3, " where Where select Select if_then_else "},
-    {Part::Clamp, 3, 3, " clamp clip "},
-    {Part::Abs, 1, 1, " abs Abs absolute "},
-    {Part::WholeFloor, 1, 1, " floor FloorToInt "},
-    {Part::WholeCeil, 1, 1, " ceil ceiling CeilToInt "},
-    {Part::Eq, 2, 2, " Eq EQ eq equal "}, {Part::Ne, 2, 2, " Ne NE ne not_equal "},
-    {Part::Lt, 2, 2, " Lt LT lt less StrictLessThan "}, {Part::Le, 2, 2, " Le LE le less_equal LessThan "},
-    {Part::Gt, 2, 2, " Gt GT gt greater StrictGreaterThan "}, {Part::Ge, 2, 2, " Ge GE ge greater_equal GreaterThan "},
-    {Part::And, 1, kAnyCount, " And all logical_and "}, {Part::Or, 1, kAnyCount, " Or any logical_or "},
-    {Part::Not, 1, 1, " Not logical_not "},
-    {Part::BitAnd, 2, 2, " bitwise_and BitwiseFn_bitwise_and "}, {Part::BitOr, 2, 2, " bitwise_or "},
-    {Part::BitXor, 2, 2, " bitwise_xor "}, {Part::BitNot, 1, 1, " bitwise_not invert "},
-    {Part::Left, 2, 2, " left_shift shift_left LShift "}, {Part::Right, 2, 2, " right_shift shift_right RShift "},
-    {Part::Power, 2, 2, " pow Pow "}, {Part::Same, 1, 1, " likely Identity Integer "},
-    {Part::Gcd, 2, 2, " gcd "}, {Part::NonNegative, 1, 1, " non_negative "}, {Part::Mul, 2, 2, " mul24 __mul24 __umul24 "},
+    {kFloor, 2, 2, " floordiv FloorDiv exact_div floor_div floor_divide CleanDiv indexdiv fld "},
+    {kTrunc, 2, 2, " truncdiv tdiv idiv TruncDiv "},
+    {kFloorMod, 2, 2, " floormod mod Mod PythonMod floor_mod remainder indexmod "},
+    {kTruncMod, 2, 2, " truncmod tmod TruncMod rem "},
+    {kCeil, 2, 2, " ceildiv CeilDiv cdiv ceil_div divup DivUp div_up divUp "},
+    {kRoundUp, 2, 2, " round_up roundup align_up RoundUp round_up_to "},
+    {kModular, 3, 3, " ModularIndexing "},
+    {kMin, 1, kAnyCount, " min Min minimum smin umin "},
+    {kMax, 1, kAnyCount, " max Max maximum smax umax "},
+    {kWhere, 3, 3, " where Where select Select if_then_else "},
+    {kClamp, 3, 3, " clamp clip "},
+    {kAbs, 1, 1, " abs Abs absolute "},
+    {kWholeFloor, 1, 1, " floor FloorToInt "},
+    {kWholeCeil, 1, 1, " ceil ceiling CeilToInt "},
+    {kEq, 2, 2, " Eq EQ eq equal "}, {kNe, 2, 2, " Ne NE ne not_equal "},
+    {kLt, 2, 2, " Lt LT lt less StrictLessThan "}, {kLe, 2, 2, " Le LE le less_equal LessThan "},
+    {kGt, 2, 2, " Gt GT gt greater StrictGreaterThan "}, {kGe, 2, 2, " Ge GE ge greater_equal GreaterThan "},
+    {kAnd, 1, kAnyCount, " And all logical_and "}, {kOr, 1, kAnyCount, " Or any logical_or "},
+    {kNot, 1, 1, " Not logical_not "},
+    {kBitAnd, 2, 2, " bitwise_and BitwiseFn_bitwise_and "}, {kBitOr, 2, 2, " bitwise_or "},
+    {kBitXor, 2, 2, " bitwise_xor "}, {kBitNot, 1, 1, " bitwise_not invert "},
+    {kLeft, 2, 2, " left_shift shift_left LShift "}, {kRight, 2, 2, " right_shift shift_right RShift "},
+    {kPower, 2, 2, " pow Pow "}, {kSame, 1, 1, " likely Identity Integer "},
+    {kGcd, 2, 2, " gcd "}, {kNonNegative, 1, 1, " non_negative "}, {kMul, 2, 2, " mul24 __mul24 __umul24 "},
 };
 // clang-format on
 
@@ -556,63 +532,45 @@ Quotient LanguageReader::call(const Scanner::Token& name, std::optional<Quotient
     for (std::size_t i = 0; i < args.size(); ++i) all.push_back(arg(i));
     if (op == ExprOp::Min || op == ExprOp::Max) return plain(e.apply(op, all));
     if (all.size() == 1) all.push_back(all[0]);  // gives 0 or 1
-    return plain(d_.bits.all(op, all));
+    return plain(e.folded(op, all));
   };
-  switch (row->part) {
-    case Part::Floor: return two(kFloor);
-    case Part::Trunc: return two(kTrunc);
-    case Part::FloorMod:
+  switch (row->act) {
+    case kFloorMod:
       if (language_ == Language::C && name.text == "remainder")
         s_->fail(name.at, "remainder rounds to the nearest quotient; write %");
       return two(kFloorMod);
-    case Part::TruncMod: return two(kTruncMod);
-    case Part::Ceil: return two(kCeil);
-    case Part::RoundUp: return binary(kMul, two(kCeil), args[1], name.at);
-    case Part::Modular: return binary(kFloorMod, two(kFloor), args[2], name.at);
-    case Part::Min: return folded(ExprOp::Min);
-    case Part::Max: return folded(ExprOp::Max);
-    case Part::And: return folded(ExprOp::And);
-    case Part::Or: return folded(ExprOp::Or);
-    case Part::Where:
+    case kRoundUp: return binary(kMul, two(kCeil), args[1], name.at);
+    case kModular: return binary(kFloorMod, two(kFloor), args[2], name.at);
+    case kMin: return folded(ExprOp::Min);
+    case kMax: return folded(ExprOp::Max);
+    case kAnd: return folded(ExprOp::And);
+    case kOr: return folded(ExprOp::Or);
+    case kWhere:
       if (language_ == Language::C && name.text == "select")
         s_->fail(name.at, "select has another order in each language; write c ? a : b");
       return plain(e.apply(ExprOp::Where, {arg(0), arg(1), arg(2)}));
-    case Part::Clamp: {
+    case kClamp: {
       const bool first = language_ == Language::Jax;  // lax.clamp(low, x, high)
       const Expr x = arg(first ? 1 : 0), low = arg(first ? 0 : 1);
       return plain(e.apply(ExprOp::Max, {e.apply(ExprOp::Min, {x, arg(2)}), low}));
     }
-    case Part::Abs: return plain(e.apply(ExprOp::Max, {arg(0), e.apply(ExprOp::Neg, {arg(0)})}));
-    case Part::WholeFloor:
-    case Part::WholeCeil: {
+    case kAbs: return plain(e.apply(ExprOp::Max, {arg(0), e.apply(ExprOp::Neg, {arg(0)})}));
+    case kWholeFloor:
+    case kWholeCeil: {
       const Quotient q = args[0];
       if (e.is_constant(q.den, 1)) return q;
-      return binary(row->part == Part::WholeFloor ? kFloor : kCeil, plain(q.num), plain(q.den),
-                    name.at);
+      return binary(row->act == kWholeFloor ? kFloor : kCeil, plain(q.num), plain(q.den), name.at);
     }
-    case Part::Eq: return two(kEq);
-    case Part::Ne: return two(kNe);
-    case Part::Lt: return two(kLt);
-    case Part::Le: return two(kLe);
-    case Part::Gt: return two(kGt);
-    case Part::Ge: return two(kGe);
-    case Part::Not: return plain(e.apply(ExprOp::Not, {arg(0)}));
-    case Part::BitAnd: return two(kBitAnd);
-    case Part::BitOr: return two(kBitOr);
-    case Part::BitXor: return two(kBitXor);
-    case Part::BitNot: return plain(inverted(arg(0)));
-    case Part::Left: return two(kLeft);
-    case Part::Right: return two(kRight);
-    case Part::Power: return two(kPower);
-    case Part::Mul: return two(kMul);
-    case Part::Same: return args[0];
-    case Part::Gcd:
+    case kNot: return plain(e.apply(ExprOp::Not, {arg(0)}));
+    case kBitNot: return plain(inverted(arg(0)));
+    case kSame: return args[0];
+    case kGcd:
       if (!e.is_constant(arg(0)) || !e.is_constant(arg(1)))
         s_->fail(name.at, "gcd of numbers only");
       return plain(e.constant(gcd(e.value(arg(0)), e.value(arg(1)))));
-    case Part::NonNegative: return plain(e.apply(ExprOp::Max, {arg(0), e.constant(0)}));
+    case kNonNegative: return plain(e.apply(ExprOp::Max, {arg(0), e.constant(0)}));
+    default: return two(row->act);
   }
-  return args[0];
 }
 
 std::optional<std::string> LanguageReader::type() {
@@ -775,7 +733,7 @@ void LanguageReader::affine() {
   if (!set)
     d_.results.insert(d_.results.end(), all.begin(), all.end());
   else
-    d_.results.push_back(all.empty() ? e.constant(1) : d_.bits.all(ExprOp::And, all));
+    d_.results.push_back(all.empty() ? e.constant(1) : e.folded(ExprOp::And, all));
 }
 
 // [N] -> { S[i, j] -> [i mod 4] : 0 <= i < N }, or a set

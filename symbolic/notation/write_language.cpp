@@ -178,8 +178,7 @@ class LanguageWriter {
     const std::string by = by_;
     std::vector<Expr> args(e_.args(x).begin(), e_.args(x).end());
     if (args.size() > 2 && e_.op(x) != ExprOp::Where) {  // of more: two at a time
-      Expr all = args[0];
-      for (std::size_t i = 1; i < args.size(); ++i) all = e_.apply(e_.op(x), {all, args[i]});
+      const Expr all = e_.folded(e_.op(x), args);
       args.assign(e_.args(all).begin(), e_.args(all).end());
     }
     if (args.size() == 1 && (e_.op(x) == ExprOp::Min || e_.op(x) == ExprOp::Max))

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <optional>
 
 #include "touchstone/symbolic/number/integer.h"
@@ -12,6 +13,13 @@ class End {
   End() : value_(Int::adopt(Int::kNone)) {}
   End(std::nullopt_t) : End() {}                // NOLINT(google-explicit-constructor)
   End(Int value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  template <std::same_as<std::optional<Int>> Other>
+  End(Other value) : End() {  // NOLINT(google-explicit-constructor)
+    if (value) value_ = *std::move(value);
+  }
+  operator std::optional<Int>() const {  // NOLINT(google-explicit-constructor)
+    return *this ? std::optional(value_) : std::nullopt;
+  }
 
   explicit operator bool() const { return value_.word_ != Int::kNone; }
   bool has_value() const { return value_.word_ != Int::kNone; }

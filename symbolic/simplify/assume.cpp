@@ -461,8 +461,7 @@ Interval Simplifier::fact_bounds(const Linear& sum, int most) const {
       const Int factor = floor_div(own->coef, t.coef);
       if (factor == last) continue;
       last = factor;
-      Linear rest = sum;  // sum = factor * f + rest, and f <= -1
-      add(rest, f, -factor);
+      Linear rest = plus(sum, f, -factor);  // sum = factor * f + rest, and f <= -1
       Interval range = lasting_bounds(rest);
       if (most > 1 && !rest.terms.empty()) range = meet(range, fact_bounds(rest, most - 1));
       (factor.sign() > 0 ? range.lo : range.hi).reset();
@@ -505,8 +504,8 @@ void Simplifier::solve(Facts& facts) {
     for (const Term& t : f.terms) {
       const Int size = abs(t.coef);
       if (size.is_one() || facts.size() >= kLimits.solved_facts) continue;
-      Linear rest = f;  // size * a + rest < 0 is a <= (-1 - rest) // size; a: +-the atom
-      add(rest, t.atom, -t.coef);
+      Linear rest = plus(
+          f, t.atom, -t.coef);  // size * a + rest < 0 is a <= (-1 - rest) // size; a: +-the atom
       rest = -rest;
       rest.constant -= 1;
       Linear fact = atom(t.atom);

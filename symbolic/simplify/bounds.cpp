@@ -70,7 +70,7 @@ Interval Simplifier::part_bounds(const Linear& sum) const {
     const NodeData& n = c_[t.atom];
     Interval own = n.bounds;
     const auto part = [&](std::size_t i) { return bounds(linear(n.args[i])); };
-    const bool quotient = n.kind == Kind::Digit && n.second.is_zero();
+    const bool quotient = n.is_quotient();
     if ((quotient || n.kind == Kind::Max) && c_.height(t.atom) <= kLimits.fact_height) {
       Interval range = quotient ? floor_div(part(0), n.first) : Interval::point(0);
       for (std::size_t i = 0; !quotient && i < n.args.size(); ++i) range = larger(range, part(i));
@@ -92,8 +92,7 @@ Interval Simplifier::bounds_of_sum(const Linear& a, const Linear& b, const Int& 
   if (facts_.empty() && residues_.empty() && variables(a) && variables(b))
     return bounds_of_both(a, b.constant, b.terms, factor,
                           [&](Id atom) -> const Interval& { return c_.bounds(atom); });
-  Linear sum = a;
-  add(sum, b, factor);
+  Linear sum = plus(a, b, factor);
   return bounds(sum);
 }
 
@@ -152,7 +151,7 @@ Interval Simplifier::relaxed_bounds(const Linear& sum, bool under_facts) const {
   int several = 0;
   for (const Term& t : sum.terms) {
     const NodeData& n = c_[t.atom];
-    if (n.kind != Kind::Digit || !n.second.is_zero()) continue;
+    if (!n.is_quotient()) continue;
     scale = scale * floor_div(n.first, gcd(scale, n.first));
     if (++several > 1 && !scale.is_small()) return {};
   }
@@ -160,7 +159,7 @@ Interval Simplifier::relaxed_bounds(const Linear& sum, bool under_facts) const {
   Interval slack = Interval::point(0);
   for (const Term& t : sum.terms) {
     const NodeData& n = c_[t.atom];
-    if (n.kind != Kind::Digit || !n.second.is_zero()) {
+    if (!n.is_quotient()) {
       add(straight, Linear{0, {t}}, scale);
       continue;
     }
@@ -186,9 +185,7 @@ Interval Simplifier::relaxed_bounds(const Linear& sum, bool under_facts) const {
 Interval Simplifier::choice_bounds(const Linear& sum, unsigned shared) const {
   Interval r;
   const auto range_of = [&](Id atom) -> const Interval& { return c_.bounds(atom); };
-  const auto quotient = [&](const Term& t) {
-    return c_.kind(t.atom) == Kind::Digit && c_[t.atom].second.is_zero();
-  };
+  const auto quotient = [&](const Term& t) { return c_[t.atom].is_quotient(); };
   const auto chooses = [&](const Term& t) {
     return c_.kind(t.atom) == Kind::Select || c_.kind(t.atom) == Kind::Max;
   };
@@ -207,8 +204,7 @@ Interval Simplifier::choice_bounds(const Linear& sum, unsigned shared) const {
           bounds_of_both(rest, listed ? m.first : Int(0),
                          listed ? m.terms : std::span<const Term>(alone), t.coef, range_of);
       if (n.kind == Kind::Select && std::ranges::any_of(rest.terms, quotient)) {
-        Linear chosen = rest;  // shares quotients with the chosen part
-        add(chosen, id, t.coef);
+        Linear chosen = plus(rest, id, t.coef);  // shares quotients with the chosen part
         if (std::ranges::none_of(chosen.terms, chooses))
           other = meet(other, relaxed_bounds(chosen));
       }
@@ -433,8 +429,7 @@ std::optional<Interval> Simplifier::bounds_apart(const Linear& s, const Linear& 
   if (range.lo && *range.lo == value) *range.lo += 1;
   if (range.hi && *range.hi == value) *range.hi -= 1;
   if (range.lo && range.hi && *range.hi < *range.lo) return std::nullopt;
-  Linear rest = s;
-  add(rest, id, -own->coef);
+  Linear rest = plus(s, id, -own->coef);
   r = plain_bounds(rest);
   r.add_product(range, own->coef);
   return r;
@@ -448,8 +443,7 @@ Interval Simplifier::remainder_bounds(const Linear& sum) const {
       continue;
     for (const int sign : {1, -1}) {
       if (n.kind == Kind::Mod && sign < 0) continue;
-      Linear end = sum;
-      add(end, t.atom, -t.coef);
+      Linear end = plus(sum, t.atom, -t.coef);
       add(end, n.args[1], t.coef * sign);
       end.constant -= t.coef * sign;
       Interval range = meet(plain_bounds(end), product_bounds(end));
@@ -489,8 +483,7 @@ Interval Simplifier::product_bounds(const Linear& sum, int most) const {
         range = bounds_of_both(rest, c, std::span(line, u == v ? 1 : 2), t.coef,
                                [&](Id atom) -> const Interval& { return c_.bounds(atom); });
       } else {
-        Linear line = rest;
-        add(line, u, a * t.coef);
+        Linear line = plus(rest, u, a * t.coef);
         add(line, v, b * t.coef);
         line.constant += c * t.coef;
         range = plain_bounds(line);

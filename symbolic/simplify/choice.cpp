@@ -174,10 +174,9 @@ Linear Simplifier::select(Id c, Linear gap) {
     const auto own = std::ranges::find(gap.terms, x.terms[0].atom, &Term::atom);
     if (own != gap.terms.end() && divides(x.terms[0].coef, own->coef) && bounds(x).at_most(0)) {
       const Int k = floor_div(own->coef, x.terms[0].coef);
-      Linear rest = gap;
-      add(rest, x, -k);
+      Linear rest = plus(gap, x, -k);
       if (rest.terms.size() + x.terms.size() == gap.terms.size()) {
-        law("where.edge", [&](Instance& i) { i.bind("x", x).bind("k", k).bind("z", rest); });
+        law("where.edge", "x", x, "k", k, "z", rest);
         add(r, x, k);
         add(r, select(c, std::move(rest)));
         return r;
@@ -234,16 +233,13 @@ Linear Simplifier::select(Id c, Linear gap) {
   const NodeData& n = c_[c];
   if (n.kind == Kind::Negative) {  // k*s where s < 0, else 0, is k*min(s, 0)
     for (const int up : {0, 1}) {
-      Linear s = linear(n.args[0]);
-      s.constant += up;
+      Linear s = shifted(linear(n.args[0]), up);
       const Int& lead = s.terms[0].coef;
       if (gap.terms[0].atom != s.terms[0].atom || !divides(lead, gap.terms[0].coef)) continue;
       const Int k = floor_div(gap.terms[0].coef, lead);
-      Linear rest = gap;
-      add(rest, s, -k);
+      Linear rest = plus(gap, s, -k);
       if (!rest.is_constant() || !rest.constant.is_zero()) continue;
-      law(up == 0 ? "where.min" : "where.min_le",
-          [&](Instance& i) { i.bind("x", s).bind("k", k); });
+      law(up == 0 ? "where.min" : "where.min_le", "x", s, "k", k);
       const Linear members[] = {Linear(), -s};
       add(r, maximum(members), -k);
       return r;
@@ -251,8 +247,7 @@ Linear Simplifier::select(Id c, Linear gap) {
   }
   if (only_quotient(gap) && gap.terms.size() == 1 && gap.constant.is_zero() && comparison(c))
     for (const Linear& q : {atom(gap.terms[0].atom), -atom(gap.terms[0].atom)}) {
-      Linear below = q;  // q <= 0
-      below.constant -= 1;
+      Linear below = shifted(q, -1);  // q <= 0
       const Trace::Mark start = mark();
       const auto less = decided(negative(q), c), most = decided(negative(below), negate(c));
       rewind(start);
@@ -294,7 +289,7 @@ Linear Simplifier::where(Id c, const Linear& long_a, const Linear& long_b) {
     return d.kind != Kind::Sum;
   };
   if (!plain(c) && plain(other)) {
-    law("where.not", [&](Instance& i) { i.bind("x", linear(other)).bind("y", a).bind("z", b); });
+    law("where.not", "x", other, "y", a, "z", b);
     return where(other, b, a);
   }
   Linear no = resolved(b, other);

@@ -28,11 +28,9 @@ bool Simplifier::open_quotient(Linear& s) {
     return false;
   const NodeData& n = c_[only->atom];
   const int sign = only->coef.sign();
-  Linear rest = s;
-  add(rest, atom(only->atom), -sign);
+  Linear rest = plus(s, atom(only->atom), -sign);
   Linear r = linear(n.args[0]);
-  law(sign < 0 ? "lt.quotient_above" : "lt.quotient_below",
-      [&](Instance& i) { i.bind("x", r).bind("c", n.first).bind("y", rest); });
+  law(sign < 0 ? "lt.quotient_above" : "lt.quotient_below", "x", r, "c", n.first, "y", rest);
   if (sign < 0) {  // rest < x//a is a*rest + a - 1 - x < 0
     r = -r;
     r.constant += n.first - 1;
@@ -90,9 +88,7 @@ Id Simplifier::new_negative(Linear s) {
       const Int factor = abs(t.coef);
       if (factor.is_one()) continue;
       if (auto parts = split(s, factor, true)) {
-        law("lt.split", [&](Instance& i) {
-          i.bind("x", parts->quotient).bind("y", parts->remainder).bind("c", factor);
-        });
+        law("lt.split", "x", parts->quotient, "y", parts->remainder, "c", factor);
         s = std::move(parts->quotient);
         changed = true;
         break;
@@ -112,8 +108,7 @@ Id Simplifier::new_negative(Linear s) {
     // Try the negation; a negative leading coefficient is negated below anyway.
     if (!decided && !turned && s.terms[0].coef.sign() > 0) {
       const Trace::Mark start = mark();
-      Linear other = -s;
-      other.constant -= 1;
+      Linear other = shifted(-s, -1);
       law("lt.not", bind_x);
       if (saturate(other))
         decided = negate(negative(std::move(other)));
@@ -149,7 +144,7 @@ Id Simplifier::new_zero(Linear s) {
   const Interval range = bounds(s);
   if (s.is_constant()) return c_.make_constant(s.constant.is_zero() ? 1 : 0);
   if (range.at_least(1) || range.at_most(-1)) {
-    law("eq.false", [&](Instance& i) { i.bind("x", s); });
+    law("eq.false", "x", s);
     return c_.make_constant(0);
   }
   const Int g = common_factor(s);
@@ -161,24 +156,24 @@ Id Simplifier::new_zero(Linear s) {
   }
   if (strided(s))
     if (const Congruence c = congruence(s); !c.contains(0)) {
-      law("eq.residue", [&](Instance& i) { i.bind("x", s).bind("c", c.modulus); });
+      law("eq.residue", "x", s, "c", c.modulus);
       return c_.make_constant(0);
     }
   if (!g.is_one()) {
     for (Term& t : s.terms) t.coef = floor_div(t.coef, g);
     s.constant = floor_div(s.constant, g);
-    law("eq.scale", [&](Instance& i) { i.bind("x", s).bind("c", g); });
+    law("eq.scale", "x", s, "c", g);
     return zero(std::move(s));
   }
   for (const int sign : {1, -1}) {
     if (!range.within(sign > 0 ? 0 : -1, sign > 0 ? 1 : 0)) continue;
     if (const auto known = by_points(Kind::Zero, build(s))) return *known;
     const Linear flag = sign > 0 ? s : -s;
-    law("eq.flag", [&](Instance& i) { i.bind("x", flag); });
+    law("eq.flag", "x", flag);
     return negate(build(flag));
   }
   if (steps_over_zero(s)) {
-    law("eq.skips", [&](Instance& i) { i.bind("x", s); });
+    law("eq.skips", "x", s);
     return c_.make_constant(0);
   }
   if (drop_factor(s, true)) return zero(std::move(s));
@@ -197,7 +192,7 @@ std::optional<Id> Simplifier::between(const Linear& s) {
   if (assuming_ || halving_ || matching_ > 0 || std::ranges::none_of(s.terms, chooses))
     return std::nullopt;
   const Trace::Mark start = mark();
-  law("eq.between", [&](Instance& i) { i.bind("x", s); });
+  law("eq.between", "x", s);
   Linear up = s, down = -s;
   up.constant -= 1;
   down.constant -= 1;
@@ -214,8 +209,7 @@ std::optional<Id> Simplifier::between(const Linear& s) {
 Id Simplifier::truth(Id id) {
   const NodeData& n = c_[id];
   if (n.boolean) {
-    if (!is_condition(n.kind) && n.kind != Kind::Constant)
-      law("eq.flag", [&](Instance& i) { i.bind("x", linear(id)); });
+    if (!is_condition(n.kind) && n.kind != Kind::Constant) law("eq.flag", "x", id);
     return id;
   }
   return negate(zero(linear(id)));
@@ -269,20 +263,18 @@ bool Simplifier::meet_parts(Ids& parts, std::size_t i, std::size_t j) {
   };
   if (atoms(one.args[0]) != atoms(two.args[0])) return false;
   const auto fact = comparison(parts[i]);
-  Linear next = *fact;  // is 0 at the last value that the fact allows
-  next.constant += 1;
+  Linear next = shifted(*fact, 1);  // is 0 at the last value that the fact allows
   std::optional<Id> joint;
   const Id zero = negated(parts[j]);
   if (zero != parts[j] && c_.kind(zero) == Kind::Zero) {
     const Linear s = linear(c_[zero].args[0]);
     if (!(s == next) && !(s == -next)) return false;
-    law("and.edge", [&](Instance& use) { use.bind("x", *fact); });
+    law("and.edge", "x", *fact);
     joint = negative(next);
   } else if (const auto other = comparison(parts[j])) {
-    Linear total = *fact;
-    add(total, *other);
+    Linear total = plus(*fact, *other);
     if (!total.is_constant() || total.constant != Int(-2)) return false;
-    law("and.pinch", [&](Instance& use) { use.bind("x", next); });
+    law("and.pinch", "x", next);
     joint = this->zero(next);
   }
   if (!joint) return false;
@@ -306,8 +298,7 @@ bool Simplifier::compare_parts(Ids& parts) {
       if (!truth || (*truth && c_.partial(parts[i]))) continue;
       const auto fact = comparison(parts[i]), other = comparison(parts[j]);
       if (fact && other)
-        law(*truth ? "and.implied" : "and.conflict",
-            [&](Instance& use) { use.bind("x", *fact).bind("y", *other); });
+        law(*truth ? "and.implied" : "and.conflict", "x", *fact, "y", *other);
       else
         fixed(parts[j], *truth ? 1 : 0);
       if (*truth)
@@ -417,10 +408,7 @@ bool Simplifier::assume_parts(Ids& parts) {
       continue;
     }
     const auto assumed = [&](Id flag) {
-      if (others.size() == 1)
-        law("and.assume", [&](Instance& use) {
-          use.bind("x", linear(others[0])).bind("y", linear(parts[i])).bind("z", linear(flag));
-        });
+      if (others.size() == 1) law("and.assume", "x", others[0], "y", parts[i], "z", flag);
     };
     if (!now) {
       assumed(c_.make_constant(0));

@@ -26,8 +26,7 @@ class FourierMotzkin {
       if (n.kind == Kind::And) {
         list.insert(list.end(), n.args.begin(), n.args.end());
       } else if (n.kind == Kind::Negative) {
-        Linear sum = s_.linear(n.args[0]);
-        sum.constant += 1;
+        Linear sum = shifted(s_.linear(n.args[0]), 1);
         put(std::move(sum));
       } else if (n.kind == Kind::Zero) {
         put(s_.linear(n.args[0]));

@@ -114,15 +114,14 @@ bool Simplifier::lower_digits(Linear& s, const Int& lo, const Int& period) {
     const NodeData& n = c_[t.atom];
     // Changes only multiples of the period: k*((y//a) % (b/a)) is k*(y//a) modulo the period.
     const bool truncates = n.kind == Kind::TruncMod, symbolic = truncates || n.kind == Kind::Mod;
-    if (!symbolic && (n.kind != Kind::Digit || n.second.is_zero())) continue;
+    if (!symbolic && (!n.is_digit())) continue;
     if (symbolic && n.args[1] == 0) continue;  // 0 by the facts
     const Linear divisor = symbolic ? linear(n.args[1]) : Linear{floor_div(n.second, n.first), {}};
     if (!divides(period, t.coef * content(divisor))) continue;
     if (c_[n.args[0]].terms.size() + s.terms.size() > kLimits.joined_terms) continue;
     const Term term = t;
     if (truncates && trace_) {  // k*tmod(x, d) is k*x - k*d*tdiv(x, d)
-      Linear rest = s;
-      add(rest, term.atom, -term.coef);
+      Linear rest = plus(s, term.atom, -term.coef);
       add(rest, n.args[0], term.coef);
       const Int whole = content(divisor);
       const Linear turns =
@@ -134,8 +133,7 @@ bool Simplifier::lower_digits(Linear& s, const Int& lo, const Int& period) {
     }
     if (!truncates)
       law(lo.is_one() ? "mod.mod" : "digit.digit", [&](Instance& i) {
-        Linear rest = s;
-        add(rest, term.atom, -term.coef);
+        Linear rest = plus(s, term.atom, -term.coef);
         i.bind("k", term.coef).bind("x", linear(n.args[0])).bind("a", symbolic ? 1 : n.first);
         i.bind("d", divisor).bind("y", rest);
         i.bind("b", lo).bind("c", floor_div(period, lo));
@@ -155,7 +153,7 @@ bool Simplifier::open_beside(Linear& s, const Int& low, const Int& high) {
   const bool finite = !high.is_zero();
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
-    if (n.kind != Kind::Digit || n.second.is_zero()) continue;
+    if (!n.is_digit()) continue;
     const Int from = n.first, end = n.second, ratio = floor_div(end, from);
     const Int lo = low.is_one() ? gcd(t.coef * ratio, high) : low;
     if (lo.is_one() || !divides(lo, t.coef * ratio)) continue;
@@ -163,8 +161,7 @@ bool Simplifier::open_beside(Linear& s, const Int& low, const Int& high) {
     if (number.terms.size() + s.terms.size() > kLimits.joined_terms) continue;
     const Trace::Mark start = mark();
     const Int k = t.coef;
-    Linear open = s;
-    add(open, t.atom, -k);
+    Linear open = plus(s, t.atom, -k);
     add(open, digit(number, from, 0), k);
     const auto stays = [&](const Term& u) { return !divides(lo, u.coef); };
     const auto now = std::ranges::count_if(s.terms, stays);
@@ -173,8 +170,7 @@ bool Simplifier::open_beside(Linear& s, const Int& low, const Int& high) {
       rewind(start);
       continue;
     }
-    law("digit.merge",
-        [&](Instance& i) { i.bind("x", number).bind("a", from).bind("d", ratio).bind("k", k); });
+    law("digit.merge", "x", number, "a", from, "d", ratio, "k", k);
     add(open, digit(number, end, 0), -k * ratio);
     s = std::move(open);
     return true;
@@ -186,7 +182,7 @@ const Term* Simplifier::only_quotient(const Linear& s) const {
   const Term* only = nullptr;
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
-    if (n.kind != Kind::Digit || !n.second.is_zero()) continue;
+    if (!n.is_quotient()) continue;
     if (only) return nullptr;
     only = &t;
   }
@@ -212,9 +208,7 @@ bool Simplifier::fold_quotient(Linear& s, Int& lo, Int& hi) {
       for (const Term& t : folded.terms)
         if (abs(t.coef) > kLimits.folded_number) return false;
     }
-    law("div.div", [&](Instance& i) {
-      i.bind("x", linear(n.args[0])).bind("a", scale).bind("y", rest).bind("c", lo);
-    });
+    law("div.div", "x", n.args[0], "a", scale, "y", rest, "c", lo);
     s = std::move(folded);
     lo = lo * scale;
     hi = hi * scale;
@@ -228,7 +222,7 @@ bool Simplifier::fold_quotient(Linear& s, Int& lo, Int& hi) {
     if (!divides(lo, content(whole))) return false;
     const Linear d = divided(whole, lo);
     if (!bounds(d).at_least(1)) return false;
-    law("div.mod", [&](Instance& i) { i.bind("x", x).bind("a", 1).bind("c", lo).bind("d", d); });
+    law("div.mod", "x", x, "a", 1, "c", lo, "d", d);
     s = modulo(digit(x, lo, 0), d);
     hi = floor_div(hi, lo);
     lo = 1;
@@ -258,19 +252,15 @@ bool Simplifier::fold_fallen_quotient(Linear& s, Int& lo, Int& hi, Linear& whole
   const Id quotient = only->atom;
   if (dividend.terms.size() + s.terms.size() > kLimits.joined_terms) return false;
   const auto large = [](const Int& x) { return abs(x) > kLimits.folded_number; };
-  Linear rest = s;  // plus 1, since -(x//a) is (-1 - x)//a + 1
-  add(rest, quotient, -only->coef);
-  rest.constant += 1;
-  Linear other = -dividend;
-  other.constant -= 1;
-  Linear folded = other;
-  add(folded, rest, scale);
+  Linear rest =
+      shifted(plus(s, quotient, -only->coef), 1);  // plus 1, since -(x//a) is (-1 - x)//a + 1
+  Linear other = shifted(-dividend, -1);
+  Linear folded = plus(other, rest, scale);
   if (large(lo * scale) || large(hi * scale) || large(folded.constant) ||
       std::ranges::any_of(folded.terms, large, &Term::coef))
     return false;
-  law("div.complement", [&](Instance& i) { i.bind("x", dividend).bind("c", scale); });
-  law("div.div",
-      [&](Instance& i) { i.bind("x", other).bind("a", scale).bind("y", rest).bind("c", lo); });
+  law("div.complement", "x", dividend, "c", scale);
+  law("div.div", "x", other, "a", scale, "y", rest, "c", lo);
   if (hi.is_zero()) add(whole, quotient, times);
   s = std::move(folded);
   lo = lo * scale;
@@ -290,14 +280,9 @@ std::optional<Linear> Simplifier::two_valued(const Linear& s, const Int& lo, con
   if (!quotient.lo || !quotient.hi || *quotient.hi - *quotient.lo > Int(1)) return std::nullopt;
   const Int turn = floor_div(hi, lo);
   if (!whole_periods.terms.empty())
-    law("digit.period", [&](Instance& i) {
-      i.bind("x", whole_periods).bind("k", hi).bind("y", near).bind("a", lo).bind("d", turn);
-    });
+    law("digit.period", "x", whole_periods, "k", hi, "y", near, "a", lo, "d", turn);
   const Linear whole = digit(near, lo, 0);
-  law("digit.line", [&](Instance& i) {
-    i.bind("x", whole).bind("k", 1).bind("y", 0).bind("m", *quotient.lo).bind("a", 1);
-    i.bind("d", turn);
-  });
+  law("digit.line", "x", whole, "k", 1, "y", 0, "m", *quotient.lo, "a", 1, "d", turn);
   const Int first = floor_mod(*quotient.lo, turn), rise = floor_mod(*quotient.hi, turn) - first;
   Linear r{first - *quotient.lo * rise, {}};
   add(r, whole, rise);
@@ -312,8 +297,7 @@ bool Simplifier::above_half(const Linear& s, const Int& period) {
 }
 
 Linear Simplifier::complemented(const Linear& s, const Int& period) {
-  Linear r = -s;
-  r.constant += period - 1;
+  Linear r = shifted(-s, period - 1);
   for (Term& t : r.terms) t.coef += period;
   return r;
 }
@@ -321,8 +305,8 @@ Linear Simplifier::complemented(const Linear& s, const Int& period) {
 void Simplifier::complement_laws(const Linear& s, const Int& lo, const Int& ratio) {
   if (!trace_) return;
   const Linear quotient = lo.is_one() ? s : digit(s, lo, 0);
-  if (!lo.is_one()) law("div.complement", [&](Instance& i) { i.bind("x", s).bind("c", lo); });
-  law("mod.complement", [&](Instance& i) { i.bind("x", quotient).bind("b", ratio); });
+  if (!lo.is_one()) law("div.complement", "x", s, "c", lo);
+  law("mod.complement", "x", quotient, "b", ratio);
 }
 
 Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
@@ -341,7 +325,7 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
     const Int period = finite ? hi : lo;
     if (lo.is_one() && hi == Int(2) && !floor_mod(s.constant, 2).is_zero()) {
       s.constant -= 1;
-      law("mod.flip", [&](Instance& i) { i.bind("x", s); });
+      law("mod.flip", "x", s);
       add(out, Linear{1, {}}, scale);
       scale = -scale;
       continue;
@@ -414,7 +398,7 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
     // Nested quotients and choices would be duplicated in the part that is taken out.
     const auto nests = [&](const Term& t) {
       const NodeData& n = c_[t.atom];
-      return n.kind == Kind::Max || (n.kind == Kind::Digit && n.second.is_zero());
+      return n.kind == Kind::Max || (n.is_quotient());
     };
     const bool crowded =
         !finite && std::ranges::count_if(s.terms, nests) > std::ptrdiff_t{kLimits.nested_digits};
@@ -467,7 +451,7 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
         x.constant -= half;
         const Interval range = lasting_bounds(x);
         if (!range.at_least(0) || !range.at_most(lo - 1)) return false;
-        law("div.half", [&](Instance& i) { i.bind("x", x).bind("c", half); });
+        law("div.half", "x", x, "c", half);
         s = std::move(x);
         lo = half;
         return true;
@@ -475,7 +459,7 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
       if (halves(s)) continue;
       const Linear whole = atom(s.terms[0].atom);
       const Trace::Mark start = mark();
-      law("div.complement", [&](Instance& i) { i.bind("x", s).bind("c", lo); });
+      law("div.complement", "x", s, "c", lo);
       if (halves(complemented(s, lo))) {
         add(out, whole, scale);
         scale = -scale;
@@ -490,7 +474,7 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
     if (!finite && s.terms.size() == 1 && s.terms[0].coef.is_one() && !s.constant.is_zero() &&
         c_.kind(s.terms[0].atom) == Kind::Digit && c_[s.terms[0].atom].first.is_one() &&
         c_[s.terms[0].atom].second == lo) {
-      law("div.flag", [&](Instance& i) { i.bind("x", s).bind("c", lo); });
+      law("div.flag", "x", s, "c", lo);
       s.constant -= lo;
       add(out, negate(negative(std::move(s))), scale);
       return out;
@@ -505,7 +489,7 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
     }
     if (!finite && s.terms.size() == 1 && lo > Int(2) && s.constant == lo - 1 &&
         s.terms[0].coef == s.constant) {  // as in `complement`
-      law("div.complement", [&](Instance& i) { i.bind("x", s).bind("c", lo); });
+      law("div.complement", "x", s, "c", lo);
       add(out, s.terms[0].atom, scale);
       s = atom(s.terms[0].atom);
       scale = -scale;

@@ -11,7 +11,7 @@ Linear Simplifier::divide(const Linear& a, const Linear& b) {
   if (!b.is_constant()) return divide_symbolic(a, b, false);
   if (b.constant.is_zero()) throw Error("floor_div: division by zero; the divisor must not be 0");
   if (b.constant.sign() > 0) return digit(a, b.constant, 0);
-  law("div.negative", [&](Instance& i) { i.bind("x", a).bind("b", b); });
+  law("div.negative", "x", a, "b", b);
   return digit(-a, -b.constant, 0);
 }
 
@@ -19,7 +19,7 @@ Linear Simplifier::modulo(const Linear& a, const Linear& b) {
   if (!b.is_constant()) return divide_symbolic(a, b, true);
   if (b.constant.is_zero()) throw Error("floor_mod: modulo by zero; the divisor must not be 0");
   if (b.constant.sign() > 0) return digit(a, 1, b.constant);
-  law("mod.negative", [&](Instance& i) { i.bind("x", a).bind("b", b); });
+  law("mod.negative", "x", a, "b", b);
   return -digit(-a, 1, -b.constant);
 }
 
@@ -74,8 +74,7 @@ Linear Simplifier::long_division(Linear& a, const Linear& b, bool remainder) {
         seen.push_back(atoms_of(a));
         if (std::ranges::find(seen, atoms_of(shorter)) != seen.end()) continue;
       }
-      law(remainder ? "mod.multiple" : "div.multiple",
-          [&](Instance& i) { i.bind("x", part).bind("b", b).bind("y", shorter); });
+      law(remainder ? "mod.multiple" : "div.multiple", "x", part, "b", b, "y", shorter);
       a = std::move(shorter);
       add(quotient, part);
       again = true;
@@ -154,7 +153,7 @@ bool Simplifier::drop_factor(Linear& s, Linear f, Linear x, Linear y, bool equat
   const bool turned = range.at_most(-1);
   if (!turned && !range.at_least(1)) return false;
   if (equation) {
-    law("eq.scale", [&](Instance& i) { i.bind("x", x).bind("c", f); });
+    law("eq.scale", "x", x, "c", f);
     s = std::move(x);
     return true;
   }
@@ -167,7 +166,7 @@ bool Simplifier::drop_factor(Linear& s, Linear f, Linear x, Linear y, bool equat
     add(y, f);
   }
   if (!bounds(y).at_least(0) || !bounds_of_sum(y, f, -1).at_most(-1)) return false;
-  law("lt.split", [&](Instance& i) { i.bind("x", x).bind("y", y).bind("c", f); });
+  law("lt.split", "x", x, "y", y, "c", f);
   s = std::move(x);
   return true;
 }
@@ -182,8 +181,7 @@ std::optional<Id> Simplifier::by_square(const Linear& s, bool equation) {
   if (at == s.terms.end()) return std::nullopt;
   const Int k = at->coef;
   if (k.sign() < 0 && !equation) {
-    Linear other = -s;
-    other.constant -= 1;
+    Linear other = shifted(-s, -1);
     const auto flag = by_square(other, false);
     return flag ? std::optional(negate(*flag)) : std::nullopt;
   }
@@ -213,7 +211,7 @@ std::optional<Id> Simplifier::by_square(const Linear& s, bool equation) {
   };
   if (*limit < (equation ? 0 : 1) || (equation && (!exact || most * most != *limit))) {
     if (equation) {
-      law("eq.between", [&](Instance& i) { i.bind("x", s); });
+      law("eq.between", "x", s);
       for (const int next : {0, 1})
         law("lt.root",
             [&](Instance& i) { i.bind("x", root).bind("c", *limit + next).bind("m", most + 1); });
@@ -314,15 +312,14 @@ bool Simplifier::open_remainder(Linear& a, const Linear& b, bool remainder, Line
 bool Simplifier::open_dividend(Linear& a, Linear& b) {
   if (a.terms.size() != 1 || !a.constant.is_zero() || !a.terms[0].coef.is_one()) return false;
   const NodeData& n = c_[a.terms[0].atom];
-  const bool digit = n.kind == Kind::Digit && n.second.is_zero();
+  const bool digit = n.is_quotient();
   if ((!digit && n.kind != Kind::Div) || !bounds(b).at_least(1)) return false;
   const Linear inner = digit ? Linear{n.first, {}} : linear(n.args[1]);
   if (inner == Linear()) return false;  // undefined: the facts leave no other divisor
   if (b.terms.size() * std::max<std::size_t>(1, inner.terms.size()) > kLimits.divisor_terms)
     return false;
   const Linear dividend = linear(n.args[0]);
-  law("div.div",
-      [&](Instance& i) { i.bind("x", dividend).bind("a", inner).bind("y", 0).bind("c", b); });
+  law("div.div", "x", dividend, "a", inner, "y", 0, "c", b);
   a = dividend;
   b = multiply(inner, b);
   return true;
@@ -332,8 +329,7 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
   // Flipping both signs makes the divisor's first coefficient positive.
   const bool flip = b.terms[0].coef.sign() < 0;
   if (flip) {
-    law(remainder ? "mod.negative" : "div.negative",
-        [&](Instance& i) { i.bind("x", a).bind("b", b); });
+    law(remainder ? "mod.negative" : "div.negative", "x", a, "b", b);
     a = -a;
     b = -b;
   }
@@ -344,8 +340,7 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
   add(quotient, opened);
   const Linear factor = cancel(a, b);
   if (!(factor == Linear{1, {}}))
-    law(remainder ? "mod.cancel" : "div.cancel",
-        [&](Instance& i) { i.bind("x", a).bind("b", b).bind("y", factor); });
+    law(remainder ? "mod.cancel" : "div.cancel", "x", a, "b", b, "y", factor);
   if (!(factor == Linear{1, {}}) && !b.is_constant() && b.terms[0].coef.sign() > 0) {
     Linear more;  // a remainder by a multiple of the reduced divisor
     if (open_remainder(a, b, remainder, more)) {
@@ -356,8 +351,7 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
   // Cancelling the common factor may change the divisor's first term.
   const bool turn = !b.is_constant() && b.terms[0].coef.sign() < 0;
   if (turn) {
-    law(remainder ? "mod.negative" : "div.negative",
-        [&](Instance& i) { i.bind("x", a).bind("b", b); });
+    law(remainder ? "mod.negative" : "div.negative", "x", a, "b", b);
     a = -a;
     b = -b;
   }
@@ -386,14 +380,10 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
     for (const int q : {0, 1, -1}) {  // 0 <= over - q*under < under
       rest = over;
       add(rest, under, -q);
-      Linear gap = rest;
-      add(gap, under, -1);
+      Linear gap = plus(rest, under, -1);
       if (!bounds(rest).at_least(0) || !bounds(gap).at_most(-1)) continue;
-      if (below)
-        law(remainder ? "mod.negative" : "div.negative",
-            [&](Instance& i) { i.bind("x", a).bind("b", b); });
-      law(remainder ? "mod.range" : "div.range",
-          [&](Instance& i) { i.bind("k", q).bind("b", under).bind("y", rest); });
+      if (below) law(remainder ? "mod.negative" : "div.negative", "x", a, "b", b);
+      law(remainder ? "mod.range" : "div.range", "k", q, "b", under, "y", rest);
       quotient.constant += q;
       if (below) rest = -rest;
       known = true;
@@ -414,7 +404,7 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
       const Interval range = floor_div(top, bottom);
       const Id args[] = {build(a), build(b)};
       if (range.is_point()) {
-        if (remainder) law("divmod.join", [&](Instance& i) { i.bind("x", a).bind("b", b); });
+        if (remainder) law("divmod.join", "x", a, "b", b);
         if (trace_) fixed(c_.make(Kind::Div, args, range), *range.lo);
         quotient.constant += *range.lo;
         rest = a;
@@ -436,8 +426,7 @@ Linear Simplifier::truncated(Linear x, Linear y, bool remainder) {
   x = linear(build(x));
   const auto use = [&](std::string_view quotient_law, std::string_view remainder_law,
                        const Linear& k = {}) {
-    law(remainder ? remainder_law : quotient_law,
-        [&](Instance& i) { i.bind("x", x).bind("b", y).bind("y", k); });
+    law(remainder ? remainder_law : quotient_law, "x", x, "b", y, "y", k);
   };
   Linear factor{1, {}};  // of the result
   if (const auto common = cancel(x, y); !(common == factor)) {
@@ -489,15 +478,13 @@ std::optional<Linear> Simplifier::truncated_again(const Term& t, const Linear& c
       (!remainder && (!t.coef.is_one() || std::ranges::any_of(a.terms, is_long))))
     return std::nullopt;
   const auto use = [&](std::string_view rule, const Linear& d) {
-    law(rule, [&](Instance& i) {
-      i.bind("x", x).bind("a", a).bind("b", c).bind("d", d).bind("k", t.coef);
-    });
+    law(rule, "x", x, "a", a, "b", c, "d", d, "k", t.coef);
   };
   if (n.kind == Kind::TruncDiv) {
     if (remainder) {
       if (!(c == x) || !t.coef.is_one() || !a.is_constant() || a.constant < Int(2))
         return std::nullopt;
-      law("tmod.quotient", [&](Instance& i) { i.bind("x", x).bind("c", a); });
+      law("tmod.quotient", "x", x, "c", a);
       return atom(t.atom);
     }
     use("tdiv.tdiv", {});

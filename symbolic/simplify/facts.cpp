@@ -34,11 +34,9 @@ Simplifier::Facts Simplifier::facts_of(std::span<const Id> conditions) {
     for (const Term& own : facts[i].terms) {
       if (c_.kind(own.atom) != Kind::Max || own.coef.sign() < 0) continue;
       const Term t = own;
-      Linear rest = facts[i];
-      add(rest, t.atom, -t.coef);
+      Linear rest = plus(facts[i], t.atom, -t.coef);
       for (const Id member : c_[t.atom].args) {
-        Linear with = rest;
-        add(with, member, t.coef);
+        Linear with = plus(rest, member, t.coef);
         facts.push_back(std::move(with));
       }
       facts.push_back(std::move(rest));
@@ -52,8 +50,7 @@ void Simplifier::bound_dividend(const Linear& zero, Facts& facts) const {
   const Term* const only = only_quotient(zero);
   if (only == nullptr || !abs(only->coef).is_one()) return;
   const NodeData& n = c_[only->atom];
-  Linear rest = zero;  // -k, or k if the quotient is subtracted
-  add(rest, only->atom, -only->coef);
+  Linear rest = plus(zero, only->atom, -only->coef);  // -k, or k if the quotient is subtracted
   Linear below = linear(n.args[0]);
   add(below, rest, n.first * only->coef);
   Linear above = -below;

@@ -11,10 +11,7 @@ std::optional<Id> Simplifier::by_points(Kind kind, Id sum) {
   if (kind == Kind::Zero && *holds)
     fixed(sum, 0);
   else
-    law(kind == Kind::Zero ? "eq.false"
-        : *holds           ? "lt.true"
-                           : "lt.false",
-        [&](Instance& i) { i.bind("x", linear(sum)); });
+    law(kind == Kind::Zero ? "eq.false" : *holds ? "lt.true" : "lt.false", "x", sum);
   return c_.make_constant(*holds ? 1 : 0);
 }
 

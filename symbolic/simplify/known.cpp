@@ -14,14 +14,6 @@ constexpr std::size_t kKept = 16;  // few enough for a linear search
 // Smaller ones are recomputed as fast as found.
 constexpr std::size_t kLeastTerms = 3;
 
-/// The entry for the next result, replacing the oldest.
-template <class Known>
-Known& place(List<Known>& list, std::size_t& next) {
-  if (list.size() == kKept) return list[next++ % kKept];
-  if (list.empty()) list.reserve(kKept);
-  return list.emplace_back();
-}
-
 }  // namespace
 
 Simplifier::Mode Simplifier::mode() const {
@@ -37,51 +29,40 @@ bool Simplifier::same_mode(const Mode& there, const Mode& here) const {
          (there.depth == here.depth || (within_limit(there.depth) && within_limit(here.depth)));
 }
 
-Linear Simplifier::digit(Linear s, const Int& lo, const Int& hi) {
-  if (trace_ || s.terms.size() < kLeastTerms) return new_digit(std::move(s), lo, hi);
+template <class Result, class Make>
+Result Simplifier::remembered(Recent<Result>& recent, Linear s, const Int& lo, const Int& hi,
+                              const Make& make) {
   const std::uint64_t hash = c_.hash_sum(s.constant, s.terms) + lo.hash() * 3 + hi.hash() * 5;
   Mode now = mode();
-  for (const KnownDigit& k : digits_)
-    if (k.hash == hash && k.lo == lo && k.hi == hi && k.dividend == s && same_mode(k.mode, now)) {
+  for (const Known<Result>& k : recent.list)
+    if (k.hash == hash && k.lo == lo && k.hi == hi && k.sum == s && same_mode(k.mode, now)) {
       deepest_ = std::max(deepest_, depth_ + k.mode.levels);
       return k.result;
     }
-  Linear dividend = s;
+  Linear sum = s;
   const Int from = lo, to = hi;
   const int outer = std::exchange(deepest_, depth_);
-  Linear result = new_digit(std::move(s), lo, hi);
+  Result result = make(std::move(s));
   now.levels = deepest_ - depth_;
   deepest_ = std::max(deepest_, outer);
-  KnownDigit& k = place(digits_, next_digit_);
-  k.hash = hash;
-  k.mode = now;
-  k.dividend = std::move(dividend);
-  k.lo = from;
-  k.hi = to;
-  k.result = result;
+  // The entry replaces the oldest.
+  List<Known<Result>>& list = recent.list;
+  if (list.empty()) list.reserve(kKept);
+  Known<Result>& k = list.size() == kKept ? list[recent.next++ % kKept] : list.emplace_back();
+  k = {hash, now, std::move(sum), from, to, result};
   return result;
 }
 
+Linear Simplifier::digit(Linear s, const Int& lo, const Int& hi) {
+  if (trace_ || s.terms.size() < kLeastTerms) return new_digit(std::move(s), lo, hi);
+  return remembered(digits_, std::move(s), lo, hi,
+                    [&](Linear sum) { return new_digit(std::move(sum), lo, hi); });
+}
+
 Id Simplifier::flag(Linear s, bool equation) {
-  const std::uint64_t hash = c_.hash_sum(s.constant, s.terms) + (equation ? 1 : 0);
-  Mode now = mode();
-  for (const KnownFlag& k : flags_)
-    if (k.hash == hash && k.equation == equation && k.sum == s && same_mode(k.mode, now)) {
-      deepest_ = std::max(deepest_, depth_ + k.mode.levels);
-      return k.flag;
-    }
-  Linear sum = s;
-  const int outer = std::exchange(deepest_, depth_);
-  const Id flag = equation ? new_zero(std::move(s)) : new_negative(std::move(s));
-  now.levels = deepest_ - depth_;
-  deepest_ = std::max(deepest_, outer);
-  KnownFlag& k = place(flags_, next_flag_);
-  k.hash = hash;
-  k.mode = now;
-  k.equation = equation;
-  k.flag = flag;
-  k.sum = std::move(sum);
-  return flag;
+  return remembered(flags_, std::move(s), equation ? 1 : 0, 0, [&](Linear sum) {
+    return equation ? new_zero(std::move(sum)) : new_negative(std::move(sum));
+  });
 }
 
 Id Simplifier::negative(Linear s) {

@@ -41,8 +41,7 @@ std::optional<List<Simplifier::Clause>> Simplifier::clamp_of(const Linear& s, co
   });
   Linear rest = s, limit;
   for (const Term& t : choices) add(rest, t.atom, -t.coef);
-  Linear rising = rest;
-  add(rising, forward ? a.args[0] : b.args[0], k);
+  Linear rising = plus(rest, forward ? a.args[0] : b.args[0], k);
   limit = rest;
   limit.constant += k * abs(gap.constant);
   const Clause low = member_of(rest, members), line = member_of(rising, members),
@@ -74,8 +73,7 @@ List<Simplifier::Clause> Simplifier::clauses_of(const Linear& s, List<Linear>& m
   if (!outer) return whole();
   // s equals rest, or in the choice's direction one of the others.
   const Int coef = outer->coef;
-  Linear rest = s;
-  add(rest, outer->atom, -coef);
+  Linear rest = plus(s, outer->atom, -coef);
   List<Linear> others;
   for (const Id id : c_[outer->atom].args) {
     others.push_back(rest);
@@ -83,9 +81,7 @@ List<Simplifier::Clause> Simplifier::clauses_of(const Linear& s, List<Linear>& m
     if (others.back().terms.size() > kLimits.choice_terms) return whole();
   }
   if (others.size() == 1 && coef.is_one())
-    law("max.flat", [&](Instance& i) {
-      i.bind("x", 0).bind("y", linear(c_[outer->atom].args[0])).bind("k", rest).bind("z", rest);
-    });
+    law("max.flat", "x", 0, "y", c_[outer->atom].args[0], "k", rest, "z", rest);
   const std::size_t before = members.size();
   List<Clause> r = clauses_of(rest, members, apart, depth + 1);
   for (const Linear& other : others) {
@@ -110,13 +106,11 @@ void Simplifier::reduce(Lattice& l) {
   for (const Clause c : l.clauses) used |= c;
   List<Bits> below(l.members.size(), 0);  // members never above this one
   const auto dominated = [&](std::size_t above, std::size_t under) {
-    law("max.dominated",
-        [&](Instance& i) { i.bind("x", l.members[above]).bind("y", l.members[under]); });
+    law("max.dominated", "x", l.members[above], "y", l.members[under]);
   };
   each(used, [&](std::size_t i) {
     each(used & (bit(i) - 1), [&](std::size_t j) {
-      Linear gap = l.members[i];
-      add(gap, l.members[j], -1);
+      Linear gap = plus(l.members[i], l.members[j], -1);
       recombine(gap);
       const Interval range =
           gap.terms.size() > kLimits.compared_terms ? plain_bounds(gap) : bounds(gap);
@@ -248,7 +242,7 @@ std::optional<Linear> Simplifier::joint_truncation(const Linear& a, const Linear
     if ((first ? p : q)->coef.sign() < 0) members[first ? 0 : 1] = -members[first ? 0 : 1];
   const Int k = abs(p->coef);
   const Linear y = linear(m.args[1]);
-  law("max.tdiv", [&](Instance& i) { i.bind("x", members[0]).bind("y", members[1]).bind("b", y); });
+  law("max.tdiv", "x", members[0], "y", members[1], "b", y);
   Linear r{a.constant, {}};
   add(r, truncated(maximum(members), y, false), k);
   return r;
@@ -262,17 +256,16 @@ std::optional<Linear> Simplifier::larger_of_two(const Linear& a, const Linear& b
     for (const Term& t : s->terms) {
       const NodeData& n = c_[t.atom];
       if (n.kind == Kind::Max || n.kind == Kind::Select) return std::nullopt;
-      if (n.kind == Kind::Digit && n.second.is_zero()) return std::nullopt;  // joint_quotient
+      if (n.is_quotient()) return std::nullopt;  // joint_quotient
     }
   if (a == b) return a;
-  Linear gap = b;
-  add(gap, a, -1);
+  Linear gap = plus(b, a, -1);
   Linear joined = gap;
   recombine(joined);
   const Interval range =
       joined.terms.size() > kLimits.compared_terms ? plain_bounds(joined) : bounds(joined);
   const auto dominated = [&](const Linear& above, const Linear& under) {
-    law("max.dominated", [&](Instance& i) { i.bind("x", above).bind("y", under); });
+    law("max.dominated", "x", above, "y", under);
     return above;
   };
   if (range.within(0, 0)) return precedes(a, b) ? dominated(a, b) : dominated(b, a);
@@ -281,8 +274,7 @@ std::optional<Linear> Simplifier::larger_of_two(const Linear& a, const Linear& b
   for (const bool less : {true, false}) {  // by a law under the facts
     if (facts_.empty()) break;
     const Trace::Mark start = mark();
-    Linear below = less ? gap : -gap;
-    below.constant -= 1;
+    Linear below = shifted(less ? gap : -gap, -1);
     const Id known = negative(below);
     rewind(start);
     if (known == c_.make_constant(1)) return less ? dominated(a, b) : dominated(b, a);
@@ -293,9 +285,7 @@ std::optional<Linear> Simplifier::larger_of_two(const Linear& a, const Linear& b
   if (up.terms.empty() || up.terms[0].coef.sign() < 0) return std::nullopt;
   const Int scale = content(up);
   const Id args[] = {scale.is_one() ? id : build(divided(std::move(up), scale))};
-  if (!scale.is_one())
-    law("max.scale",
-        [&](Instance& i) { i.bind("c", scale).bind("x", 0).bind("y", linear(args[0])); });
+  if (!scale.is_one()) law("max.scale", "c", scale, "x", 0, "y", args[0]);
   Linear r = turned ? b : a;
   add(r, node(Kind::Max, args, larger(Interval::point(0), c_.bounds(args[0]))), scale);
   return r;
@@ -306,7 +296,7 @@ std::optional<Linear> Simplifier::larger_of_two(const Linear& a, const Linear& b
 void Simplifier::drop_low_members(List<Linear>& members) {
   std::ranges::sort(members, [&](const Linear& a, const Linear& b) { return precedes(a, b); });
   const auto drop = [&](const Linear& under, const Linear& above) {
-    law("max.dominated", [&](Instance& i) { i.bind("x", above).bind("y", under); });
+    law("max.dominated", "x", above, "y", under);
   };
   List<Linear> kept;
   for (std::size_t i = 0; i < members.size(); ++i) {
@@ -335,15 +325,13 @@ void Simplifier::drop_low_members(List<Linear>& members) {
 void Simplifier::drop_dominated(List<Linear>& members) {
   std::vector<bool> goes(members.size(), false);
   const auto drop = [&](std::size_t under, std::size_t above) {
-    law("max.dominated",
-        [&](Instance& i) { i.bind("x", members[above]).bind("y", members[under]); });
+    law("max.dominated", "x", members[above], "y", members[under]);
     goes[under] = true;
   };
   for (std::size_t i = 0; i < members.size(); ++i)
     for (std::size_t j = 0; j < i && !goes[i]; ++j) {
       if (goes[j]) continue;
-      Linear gap = members[i];
-      add(gap, members[j], -1);
+      Linear gap = plus(members[i], members[j], -1);
       recombine(gap);
       const Interval range =
           gap.terms.size() > kLimits.compared_terms ? plain_bounds(gap) : bounds(gap);

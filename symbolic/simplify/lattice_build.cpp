@@ -39,8 +39,7 @@ std::optional<Linear> Simplifier::steps_of(const Lattice& l) {
   });
   if (!two || !high) return std::nullopt;
   const Linear g{0, *low}, h{0, *high};
-  Linear u = h;
-  add(u, g, -1);
+  Linear u = plus(h, g, -1);
   struct Step {  // the smaller of g + flat and h + rising, or the one present
     bool levels = false, rises = false;
     Int flat = 0, rising = 0;
@@ -61,8 +60,7 @@ std::optional<Linear> Simplifier::steps_of(const Lattice& l) {
   Linear r = steps[0].rises ? h : g;
   r.constant = steps[0].rises ? steps[0].rising : steps[0].flat;
   const auto bend = [&](const Int& at, int by) {  // the slope changes at u = at
-    Linear s = u;
-    s.constant -= at;
+    Linear s = shifted(u, -at);
     add(r, positive_part(s), by);
   };
   Int level = 0;  // of the previous step, above g
@@ -95,8 +93,7 @@ std::optional<Linear> Simplifier::joint_quotient(const Lattice& l) {
   for (const std::size_t i : order) {
     const std::size_t before = quotients.size();
     for (const Term& t : l.members[i].terms)
-      if (c_.kind(t.atom) == Kind::Digit && c_[t.atom].second.is_zero())
-        quotients.push_back({i, t});
+      if (c_[t.atom].is_quotient()) quotients.push_back({i, t});
     if (quotients.size() == before) return std::nullopt;
   }
   for (const auto& [first, t] : quotients) {
@@ -111,7 +108,7 @@ std::optional<Linear> Simplifier::joint_quotient(const Lattice& l) {
     const auto taken_in = [&](const Linear& member) -> std::optional<Linear> {
       for (const Term& u : member.terms) {
         const NodeData& d = c_[u.atom];
-        if (u.coef != k || d.kind != Kind::Digit || !d.second.is_zero() || d.first != lo) continue;
+        if (u.coef != k || !d.is_quotient() || d.first != lo) continue;
         Linear rest = member, dividend = linear(d.args[0]);
         add(rest, u.atom, -k);
         const auto moves = [&](const Term& v) {
@@ -127,8 +124,7 @@ std::optional<Linear> Simplifier::joint_quotient(const Lattice& l) {
       }
       return std::nullopt;
     };
-    Linear rest = l.members[first];  // the member without its quotient
-    add(rest, t.atom, -k);
+    Linear rest = plus(l.members[first], t.atom, -k);  // the member without its quotient
     for (const bool common : {false, true}) {
       if (tried && !common) continue;
       Lattice inner{List<Linear>(l.members.size()), {}};
@@ -144,9 +140,7 @@ std::optional<Linear> Simplifier::joint_quotient(const Lattice& l) {
       if (!all) continue;
       inner.clauses = l.clauses;
       if (inner.members.size() == 2 && l.clauses.size() == 2)
-        law("max.quotient", [&](Instance& i) {
-          i.bind("x", inner.members[0]).bind("y", inner.members[1]).bind("c", lo);
-        });
+        law("max.quotient", "x", inner.members[0], "y", inner.members[1], "c", lo);
       reduce(inner);
       Linear dividend = built(std::move(inner));
       if (k.sign() < 0) dividend = -dividend;

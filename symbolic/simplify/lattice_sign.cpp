@@ -21,8 +21,7 @@ std::optional<bool> Simplifier::sign_of(Lattice& l) const {
     if (range.at_least(0)) above |= bit(i);
   });
   const auto within = [&](const Linear& a, const Linear& b, const auto& test) {
-    Linear sum = a;
-    add(sum, b);
+    Linear sum = plus(a, b);
     return test(bounds(sum));
   };
   List<Clause> kept;
@@ -55,12 +54,10 @@ std::optional<bool> Simplifier::sign_of(Lattice& l) const {
     if (std::has_single_bit(c)) continue;
     each(c, [&](std::size_t h) {
       each(c & ~bit(h), [&](std::size_t g) {
-        Linear gap = l.members[g];
-        add(gap, l.members[h], -1);
+        Linear gap = plus(l.members[g], l.members[h], -1);
         bool drop = false;
         each(facts, [&](std::size_t f) {
-          Linear over = gap;
-          add(over, l.members[f], -1);
+          Linear over = plus(gap, l.members[f], -1);
           drop = drop || (over.is_constant() && over.constant.sign() <= 0);
         });
         if (drop && (c & bit(g)) != 0) c &= ~bit(h);
@@ -80,8 +77,7 @@ void Simplifier::drop_implied(List<Clause>& clauses, const List<Linear>& members
     each(c, [&](std::size_t j) {
       each(c & (bit(j) - 1), [&](std::size_t k) {
         if (found) return;
-        Linear rest = members[i];
-        add(rest, members[j], -1);
+        Linear rest = plus(members[i], members[j], -1);
         add(rest, members[k], -1);
         found = rest.is_constant() && rest.constant.sign() >= 0;
       });
@@ -134,8 +130,7 @@ std::optional<Id> Simplifier::by_branch(const Linear& s, Id (Simplifier::*test)(
   add(yes, c_[term.atom].args[1], term.coef);
   ++matching_;
   const Trace::Mark start = mark();
-  law(test == &Simplifier::zero ? "eq.where" : "lt.where",
-      [&](Instance& i) { i.bind("x", linear(condition)).bind("y", yes).bind("z", no); });
+  law(test == &Simplifier::zero ? "eq.where" : "lt.where", "x", condition, "y", yes, "z", no);
   const Id held = (this->*test)(std::move(yes)), missed = (this->*test)(std::move(no));
   --matching_;
   if (c_.kind(held) != Kind::Constant && c_.kind(missed) != Kind::Constant) {

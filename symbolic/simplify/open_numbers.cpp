@@ -73,8 +73,7 @@ List<Simplifier::Number> Simplifier::numbers_in(const Linear& before, Linear& s)
       return divisor.is_one() || (q.terms.size() == 1 && q == atom(q.terms[0].atom));
     };
     if (!quotient(low, n.first) || !quotient(high, n.second)) continue;
-    law("digit.merge",
-        [&](Instance& i) { i.bind("x", of->x).bind("a", n.first).bind("d", ratio).bind("k", k); });
+    law("digit.merge", "x", of->x, "a", n.first, "d", ratio, "k", k);
     of->digits = true;
     put(*of, n.first, k, n.first.is_one() ? kNoNode : low.terms[0].atom);
     put(*of, n.second, -k * ratio, high.terms[0].atom);
@@ -119,8 +118,7 @@ void Simplifier::open_number(Linear& s, const Number& n) {
   for (std::size_t i = 0; i < n.top; ++i) {
     const Int from = n.places[i].divisor, ratio = n.ratio(i), k = n.carried(i);
     const Trace::Mark start = mark();
-    law("digit.merge",
-        [&](Instance& use) { use.bind("x", n.x).bind("a", from).bind("d", ratio).bind("k", k); });
+    law("digit.merge", "x", n.x, "a", from, "d", ratio, "k", k);
     reverse_since(start);
     add(s, digit(n.x, from, 0), -k);
     add(s, digit(n.x, from, from * ratio), k);

@@ -12,9 +12,7 @@ Linear Simplifier::multiply_atoms(Id a, Id b) {
     if (c_.kind(c) == Kind::Select)
       return where(c_[c].args[0], multiply(linear(c_[c].args[1]), linear(d)), Linear());
   }
-  const auto flag_twice = [&](Id id) {
-    law("mul.flag", [&](Instance& i) { i.bind("x", linear(id)); });
-  };
+  const auto flag_twice = [&](Id id) { law("mul.flag", "x", id); };
   if (a == b && c_[a].boolean) {
     flag_twice(a);
     return atom(a);
@@ -49,7 +47,7 @@ Linear Simplifier::multiply_atoms(Id a, Id b) {
     const Interval& two = c_.bounds(x);
     if (x != factors[i + 1] || !two.lo || !two.hi || !(*two.hi - *two.lo).is_one()) continue;
     const Int low = *two.lo;
-    law("mul.two_valued", [&](Instance& n) { n.bind("x", linear(x)).bind("k", low); });
+    law("mul.two_valued", "x", x, "k", low);
     Linear line{-(low * (low + 1)), {}};
     add(line, x, low + low + 1);
     factors.erase(factors.begin() + static_cast<std::ptrdiff_t>(i),
@@ -140,8 +138,7 @@ Linear Simplifier::opened(Id atom, int& steps) {
       add_turned(open, linear(f), 1, steps);
     } else {
       const Int ratio = floor_div(high, low);
-      law("digit.merge",
-          [&](Instance& i) { i.bind("x", number).bind("a", low).bind("d", ratio).bind("k", 1); });
+      law("digit.merge", "x", number, "a", low, "d", ratio, "k", 1);
       add_turned(open, digit(number, low, 0), 1, steps);
       add_turned(open, digit(number, high, 0), -ratio, steps);
     }
@@ -239,8 +236,7 @@ std::optional<Linear> Simplifier::turn_beside(Linear& s, const Int& lo) {
                    above = multiply(cofactor, digit(number, end, 0)),
                    below = multiply(cofactor, digit(number, from, end));
       const auto with = [&](const Int& b) {
-        Linear r = s;
-        add(r, below, b - now);
+        Linear r = plus(s, below, b - now);
         add(r, whole, now - b);
         add(r, above, (b - now) * turns);
         return r;
@@ -252,9 +248,7 @@ std::optional<Linear> Simplifier::turn_beside(Linear& s, const Int& lo) {
         rewind(start);
         continue;
       }
-      law("digit.merge", [&](Instance& i) {
-        i.bind("x", number).bind("a", from).bind("d", turns).bind("k", cofactor);
-      });
+      law("digit.merge", "x", number, "a", from, "d", turns, "k", cofactor);
       Linear out;  // the multiples of the divisor
       s.constant = floor_mod(best.constant, lo);
       out.constant = floor_div(best.constant, lo);

@@ -68,8 +68,7 @@ bool Simplifier::lightens(const Linear& s, const Term& top, const Linear& part,
   });
   if (!meets) return false;
   // The remainder that replaces the quotient has the same dividend, so weigh them alike.
-  Linear after = s;
-  add(after, part, -m);
+  Linear after = plus(s, part, -m);
   const auto light = [&](const Linear& sum) {
     const Int g = content(sum);
     return g.is_zero() ? 0 : weight(divided(sum, g));
@@ -87,8 +86,7 @@ bool Simplifier::absorb_quotient(Linear& s, Linear& done, const Term& top) {
   Terms lower;  // digits of s that may be the next lower quotient of the number
   for (const Term& t : s.terms) {
     const NodeData& d = c_[t.atom];
-    if (d.kind == Kind::Digit && d.second.is_zero() && d.first < high && divides(d.first, high))
-      lower.push_back(t);
+    if (d.is_quotient() && d.first < high && divides(d.first, high)) lower.push_back(t);
   }
   std::ranges::sort(lower, [&](const Term& a, const Term& b) {
     const NodeData &x = c_[a.atom], &y = c_[b.atom];
@@ -121,18 +119,15 @@ bool Simplifier::absorb_quotient(Linear& s, Linear& done, const Term& top) {
       if (less) m = t.coef;
     }
     const Trace::Mark merge = mark();
-    law("digit.merge",
-        [&](Instance& i) { i.bind("x", dividend).bind("a", low).bind("d", ratio).bind("k", m); });
+    law("digit.merge", "x", dividend, "a", low, "d", ratio, "k", m);
     reverse_since(merge);
-    Linear rest = s;
-    add(rest, part, -m);
+    Linear rest = plus(s, part, -m);
     add(rest, atom(top.atom), m * ratio);
     const Linear between = digit(dividend, low, high);
     const bool one = between.terms.size() == 1 && c_.kind(between.terms[0].atom) == Kind::Digit &&
                      !c_[between.terms[0].atom].second.is_zero();
     if (!one && !between.is_constant()) {  // another quotient might loop forever
-      Linear total = rest;
-      add(total, between, m);
+      Linear total = plus(rest, between, m);
       if (weight(total) >= weight(s)) {
         rewind(start);
         continue;
@@ -150,7 +145,7 @@ bool Simplifier::absorb_quotient(Linear& s, Linear& done, const Term& top) {
 bool Simplifier::join_remainder(Linear& s) {
   for (const Term& top : s.terms) {
     const NodeData& q = c_[top.atom];
-    if (q.kind != Kind::Digit || !q.second.is_zero()) continue;
+    if (!q.is_quotient()) continue;
     for (const Term& low : s.terms) {
       const NodeData& m = c_[low.atom];
       if (m.kind != Kind::Digit || m.second != q.first) continue;
@@ -169,9 +164,7 @@ bool Simplifier::join_remainder(Linear& s) {
       }
       const Int k = floor_div(quotient.coef, ratio);
       reverse_since(start);
-      law("digit.merge", [&](Instance& i) {
-        i.bind("x", dividend).bind("a", from).bind("d", ratio).bind("k", k);
-      });
+      law("digit.merge", "x", dividend, "a", from, "d", ratio, "k", k);
       add(s, atom(quotient.atom), -quotient.coef);
       add(s, atom(remainder.atom), -remainder.coef);
       add(s, digit(dividend, from, 0), k);
@@ -206,7 +199,7 @@ void Simplifier::recombine_digits(Linear& s) {
 std::optional<Simplifier::Division> Simplifier::remainder_of(Id id) {
   const NodeData& n = c_[id];
   if (n.kind == Kind::Mod) return Division{linear(n.args[0]), linear(n.args[1])};
-  if (n.kind != Kind::Digit || n.second.is_zero()) return std::nullopt;
+  if (!n.is_digit()) return std::nullopt;
   const Linear turns{floor_div(n.second, n.first), {}};
   return Division{digit(linear(n.args[0]), n.first, 0), turns};
 }
@@ -236,9 +229,7 @@ bool Simplifier::join_remainders(Linear& s) {
           continue;
         }
         reverse_since(start);
-        law("mod.join", [&](Instance& i) {
-          i.bind("x", below->dividend).bind("b", below->divisor).bind("a", above->divisor);
-        });
+        law("mod.join", "x", below->dividend, "b", below->divisor, "a", above->divisor);
         const Term first = low, second = high;
         const Linear whole = multiply(below->divisor, above->divisor);
         add(s, atom(first.atom), -first.coef);
@@ -270,7 +261,7 @@ bool Simplifier::round_truncation(Linear& s) {
         const auto use = [&](Instance& i) { i.bind("x", up ? -x : x).bind("b", y); };
         if (flag == flags[1]) law("lt.tmod", use);
         reverse_since(start);
-        if (up) law("tdiv.dividend", [&](Instance& i) { i.bind("x", x).bind("b", y); });
+        if (up) law("tdiv.dividend", "x", x, "b", y);
         law("tdiv.down", use);
         add(s, f, -k);
         add(s, t.atom, -t.coef);
@@ -314,7 +305,7 @@ void Simplifier::recombine_symbolic(Linear& s) {
           const Int k = t.coef;
           const Linear d = linear(c_[high->atom].args[1]);
           reverse_since(start);
-          law("tmod.join", [&](Instance& i) { i.bind("x", a).bind("b", b).bind("d", d); });
+          law("tmod.join", "x", a, "b", b, "d", d);
           add(s, high->atom, -high->coef);
           add(s, q, -k);
           add(s, truncated(a, multiply(b, d), true), k);
@@ -324,8 +315,7 @@ void Simplifier::recombine_symbolic(Linear& s) {
         if (mod && shares(s, back, t.coef)) {
           const Int k = t.coef;
           reverse_since(start);
-          law(truncating ? "tdiv.join" : "divmod.join",
-              [&](Instance& i) { i.bind("x", a).bind("b", b); });
+          law(truncating ? "tdiv.join" : "divmod.join", "x", a, "b", b);
           add(s, atom(q), -k);
           add(s, back, -k);
           add(s, a, k);
@@ -337,8 +327,7 @@ void Simplifier::recombine_symbolic(Linear& s) {
             rewind(start);
             continue;
           }
-          law(truncating ? "tmod.make" : "mod.make",
-              [&](Instance& i) { i.bind("x", a).bind("b", b); });
+          law(truncating ? "tmod.make" : "mod.make", "x", a, "b", b);
           add(s, back, k);
           add(s, a, -k);
           add(s, over(true), k);

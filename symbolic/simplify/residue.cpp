@@ -23,8 +23,7 @@ Congruence Simplifier::residue_congruence(const Linear& sum, int most) const {
       const auto own = std::ranges::find(sum.terms, t.atom, &Term::atom);
       if (own == sum.terms.end() || !divides(t.coef, own->coef)) continue;
       const Int factor = floor_div(own->coef, t.coef);
-      Linear rest = sum;  // sum = factor * f + rest
-      add(rest, f.sum, -factor);
+      Linear rest = plus(sum, f.sum, -factor);  // sum = factor * f + rest
       Congruence c = plain_congruence(rest);
       if (most > 1 && !rest.terms.empty())
         c = meet(c, residue_congruence(rest, most - 1)).value_or(c);
@@ -111,8 +110,7 @@ Simplifier::Residues Simplifier::residues_of(std::span<const Id> conditions,
   for (const auto& [id, range] : overlay) {
     const NodeData& n = c_[id];
     if (n.kind != Kind::Digit || !range.is_point()) continue;
-    Linear s = linear(n.args[0]);
-    s.constant -= *range.lo;
+    Linear s = shifted(linear(n.args[0]), -*range.lo);
     found.push_back({std::move(s), n.second});
   }
   std::ranges::sort(found, [&](const Residue& a, const Residue& b) {  // not by id
@@ -135,8 +133,7 @@ bool Simplifier::congruences_of(const Residues& residues, Table<Id, Congruence>&
       if (r.sum.terms.size() == 1) {
         c = solved(t.coef, r.sum.constant, r.modulus);
       } else if (abs(t.coef).is_one()) {  // the variable equals minus the rest
-        Linear rest = r.sum;
-        add(rest, t.atom, -t.coef);
+        Linear rest = plus(r.sum, t.atom, -t.coef);
         c = (plain_congruence(rest) + Congruence::of(r.modulus, 0)) * -t.coef;
       } else {
         continue;
@@ -153,8 +150,7 @@ bool Simplifier::congruences_of(const Residues& residues, Table<Id, Congruence>&
 
 bool Simplifier::drop_residues(Linear& s, const Int& lo, const Int& period) {
   const auto take = [&](Linear part, const Int& residue) {
-    Linear rest = s;
-    add(rest, part, -1);
+    Linear rest = plus(s, part, -1);
     law(lo.is_one() ? "mod.residue" : "digit.residue", [&](Instance& i) {
       i.bind("x", part).bind("y", rest).bind("k", residue);
       i.bind("c", period).bind("a", lo).bind("d", floor_div(period, lo));
@@ -247,8 +243,7 @@ bool Simplifier::open_exact_quotients(Linear& s) {
       if (!hi.is_zero()) i.bind("d", floor_div(hi, lo));
     });
     const Term term = t;
-    Linear whole = hi.is_zero() ? dividend : digit(dividend, 1, hi);
-    whole.constant -= c.residue;
+    Linear whole = shifted(hi.is_zero() ? dividend : digit(dividend, 1, hi), -c.residue);
     add(s, term.atom, -term.coef);
     add(s, whole, floor_div(term.coef, lo));
     return true;

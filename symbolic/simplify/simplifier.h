@@ -3,6 +3,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "touchstone/symbolic/node/linear.h"
@@ -22,7 +23,7 @@ class Simplifier {
   explicit Simplifier(Context& context) : c_(context) {}
 
   const Context& context() const { return c_; }
-  Linear linear(Id id) const;
+  Linear linear(Id id) const { return linear_of(c_, id); }
   /// True if the node is that sum.
   bool is(Id id, const Linear& sum) const;
   /// The node of a sum.
@@ -33,6 +34,13 @@ class Simplifier {
   /// to += factor * what
   void add(Linear& to, const Linear& what, const Int& factor = 1) const;
   void add(Linear& to, Id what, const Int& factor = 1) const;
+  /// a + factor * what, for a sum or an Id
+  template <class What>
+  Linear plus(const Linear& a, const What& what, const Int& factor = 1) const {
+    Linear r = a;
+    add(r, what, factor);
+    return r;
+  }
   /// The node of a sum of many terms, each with its factor, in O(n log n).
   Id add_all(std::span<const Term> terms);
 
@@ -445,10 +453,23 @@ class Simplifier {
     bind(use);
     trace_->record(std::move(use));
   }
-  /// Traces that an expression has a single value by its bounds.
-  void fixed(Id id, const Int& value) const {
-    law("bounds.fixed", [&](Instance& i) { i.bind("x", linear(id)).bind("k", value); });
+  /// The same with values that exist: law("div.div", "x", x, "a", a); an Id stands for its sum.
+  template <class Value, class... Rest>
+  void law(std::string_view rule, std::string_view name, const Value& value,
+           const Rest&... rest) const {
+    law(rule, [&](Instance& i) { bind(i, name, value, rest...); });
   }
+  void bind(Instance&) const {}
+  template <class Value, class... Rest>
+  void bind(Instance& i, std::string_view name, const Value& value, const Rest&... rest) const {
+    if constexpr (std::is_same_v<Value, Id>)
+      i.bind(name, linear(value));
+    else
+      i.bind(name, value);
+    bind(i, rest...);
+  }
+  /// Traces that an expression has a single value by its bounds.
+  void fixed(Id id, const Int& value) const { law("bounds.fixed", "x", id, "k", value); }
   Trace::Mark mark() const { return trace_ ? trace_->mark() : 0; }
   /// Drops all uses since the mark, because their result was discarded.
   void rewind(Trace::Mark mark) const {
@@ -493,23 +514,25 @@ class Simplifier {
   Mode mode() const;
   /// True if a result found in mode `there` is valid in mode `here`.
   bool same_mode(const Mode& there, const Mode& here) const;
-  struct KnownDigit {
+  /// A digit of a sum, or a flag: lo = 1 is an equation.
+  template <class Result>
+  struct Known {
     std::uint64_t hash = 0;
     Mode mode;
-    Linear dividend;
-    Int lo, hi;
-    Linear result;
-  };
-  struct KnownFlag {
-    std::uint64_t hash = 0;
-    Mode mode;
-    bool equation = false;
-    Id flag = 0;
     Linear sum;
+    Int lo, hi;
+    Result result{};
   };
-  List<KnownDigit> digits_;  // the most recent ones, round-robin
-  List<KnownFlag> flags_;
-  std::size_t next_digit_ = 0, next_flag_ = 0;
+  template <class Result>
+  struct Recent {
+    List<Known<Result>> list;  // round-robin
+    std::size_t next = 0;
+  };
+  template <class Result, class Make>
+  Result remembered(Recent<Result>& recent, Linear s, const Int& lo, const Int& hi,
+                    const Make& make);
+  Recent<Linear> digits_;
+  Recent<Id> flags_;
 };
 
 /// True for kinds whose values are 0 and 1.
@@ -519,5 +542,9 @@ inline bool is_condition(Kind kind) {
 
 /// The negation of a sum.
 Linear operator-(const Linear& sum);
+inline Linear shifted(Linear sum, const Int& by) {
+  sum.constant += by;
+  return sum;
+}
 
 }  // namespace touchstone::symbolic

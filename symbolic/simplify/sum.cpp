@@ -12,11 +12,11 @@ Linear operator-(const Linear& sum) {
   return r;
 }
 
-Linear Simplifier::linear(Id id) const {
-  const NodeData& n = c_[id];
+Linear linear_of(const Context& context, Id id) {
+  const NodeData& n = context[id];
   if (n.kind == Kind::Constant) return Linear{n.first, {}};
   if (n.kind == Kind::Sum) return Linear{n.first, Terms(n.terms.begin(), n.terms.end())};
-  return atom(id);
+  return Linear{0, {Term{1, id}}};
 }
 
 bool Simplifier::is(Id id, const Linear& sum) const {
@@ -215,7 +215,7 @@ Id Simplifier::settled(const Linear& s, std::uint64_t hash, Context::Place place
 }
 
 Id Simplifier::fixed_sum(const Linear& s, const Int& value) {
-  law("bounds.fixed", [&](Instance& i) { i.bind("x", s).bind("k", value); });
+  law("bounds.fixed", "x", s, "k", value);
   return c_.make_constant(value);
 }
 

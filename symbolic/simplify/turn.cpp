@@ -10,9 +10,7 @@ namespace touchstone::symbolic {
 
 // (y + (n - 1)*(x//m))//n is (y - x//m)//n + x//m, whose first part is one quotient by m*n.
 std::optional<Simplifier::Nested> Simplifier::nested_turned(const Linear& d, const Int& lo) {
-  const auto nests = [&](const Term& t) {
-    return c_.kind(t.atom) == Kind::Digit && c_[t.atom].second.is_zero();
-  };
+  const auto nests = [&](const Term& t) { return c_[t.atom].is_quotient(); };
   const auto at = std::ranges::find_if(d.terms, nests);
   if (at == d.terms.end() || at->coef != lo - 1) return std::nullopt;
   const Int m = c_[at->atom].first;
@@ -20,11 +18,10 @@ std::optional<Simplifier::Nested> Simplifier::nested_turned(const Linear& d, con
   const Linear inner = linear(c_[at->atom].args[0]);
   Linear rest = d, other = -inner, folded;
   other.constant -= 1;
-  law("div.complement", [&](Instance& i) { i.bind("x", inner).bind("c", m); });
+  law("div.complement", "x", inner, "c", m);
   add(rest, atom(at->atom), -at->coef);
   rest.constant += 1;
-  law("div.div",
-      [&](Instance& i) { i.bind("x", other).bind("a", m).bind("y", rest).bind("c", lo); });
+  law("div.div", "x", other, "a", m, "y", rest, "c", lo);
   add(folded, other);
   add(folded, rest, m);
   return Nested{atom(at->atom), digit(folded, lo * m, 0)};
@@ -93,7 +90,7 @@ bool Simplifier::wrap(Linear& s) {
         if (own.terms.size() != 1 || own.terms[0].atom != u.atom ||
             !abs(own.terms[0].coef).is_one())
           continue;
-        law(w->rule, [&](Instance& i) { i.bind("x", w->x).bind("c", d.second); });
+        law(w->rule, "x", w->x, "c", d.second);
         reverse_since(start);
         const Int k = u.coef * own.terms[0].coef;
         add(s, u.atom, -u.coef);
@@ -113,8 +110,7 @@ bool Simplifier::wrap(Linear& s) {
     if (c.sign() < 0 && n.kind == Kind::Negative) continue;
     auto w = window(abs(c), c.sign() < 0);
     if (!w) continue;
-    Linear rest = s;
-    add(rest, t.atom, -flag->coef);
+    Linear rest = plus(s, t.atom, -flag->coef);
     add(rest, w->x, -m);
     if (rest.terms.size() + inner.terms.size() + 1 != s.terms.size()) continue;
     law(w->rule, [&](Instance& i) { i.bind("x", w->x).bind("c", abs(c)); });
@@ -146,7 +142,7 @@ bool Simplifier::shift_quotient(Linear& s) {
     const Linear e = linear(r.args[0]);
     for (const Term& top : s.terms) {
       const NodeData& q = c_[top.atom];
-      if (q.kind != Kind::Digit || !q.second.is_zero() || q.first != c) continue;
+      if (!q.is_quotient() || q.first != c) continue;
       Linear d = linear(q.args[0]);
       if (abs(top.coef) != abs(flag.coef) || !(d.terms == e.terms)) continue;
       // the flag holds where d%c lies in [low, low + length)
@@ -155,14 +151,11 @@ bool Simplifier::shift_quotient(Linear& s) {
       if (up ? low + length != c : !low.is_zero()) continue;
       const Trace::Mark start = mark();
       const Int k = top.coef, m = up ? low : length;
-      if (equal)
-        law(m.is_one() ? "lt.remainder" : "lt.remainder_last",
-            [&](Instance& i) { i.bind("x", d).bind("c", c).bind("m", m); });
+      if (equal) law(m.is_one() ? "lt.remainder" : "lt.remainder_last", "x", d, "c", c, "m", m);
       reverse_since(start);
-      law("div.step", [&](Instance& i) { i.bind("x", d).bind("c", c).bind("m", m); });
+      law("div.step", "x", d, "c", c, "m", m);
       d.constant += up ? length : -length;
-      Linear rest = s;
-      add(rest, top.atom, -k);
+      Linear rest = plus(s, top.atom, -k);
       add(rest, flag.atom, -flag.coef);
       add(rest, digit(std::move(d), c, 0), k);
       s = std::move(rest);
@@ -182,7 +175,7 @@ bool Simplifier::add_turned(Linear& to, const Linear& what, const Int& factor, i
     const Int lo = n.first;
     const auto within = [&](const Int& x) { return x.sign() >= 0 && x < lo; };
     const Term term{t.coef * factor, t.atom};
-    const bool quotient = n.kind == Kind::Digit && n.second.is_zero();
+    const bool quotient = n.is_quotient();
     const Linear d = quotient ? linear(n.args[0]) : Linear();
     if (!quotient || steps <= 0 || !within(d.constant) ||
         !std::ranges::all_of(d.terms, within, &Term::coef)) {
@@ -198,17 +191,14 @@ bool Simplifier::add_turned(Linear& to, const Linear& what, const Int& factor, i
     --steps;
     const auto opens = std::ranges::find_if(d.terms, [&](const Term& u) {
       const NodeData& m = c_[u.atom];
-      return m.kind == Kind::Digit && !m.second.is_zero() &&
-             divides(lo, u.coef * floor_div(m.second, m.first));
+      return m.is_digit() && divides(lo, u.coef * floor_div(m.second, m.first));
     });
     if (opens != d.terms.end()) {
       const Int k = opens->coef, from = c_[opens->atom].first, end = c_[opens->atom].second;
       const Linear inner = linear(c_[opens->atom].args[0]);
       const Int ratio = floor_div(end, from);
-      law("digit.merge",
-          [&](Instance& i) { i.bind("x", inner).bind("a", from).bind("d", ratio).bind("k", k); });
-      Linear open = d;
-      add(open, atom(opens->atom), -k);
+      law("digit.merge", "x", inner, "a", from, "d", ratio, "k", k);
+      Linear open = plus(d, atom(opens->atom), -k);
       add(open, digit(inner, from, 0), k);
       add_turned(to, digit(open, lo, 0), term.coef, steps);
       add_turned(to, digit(inner, end, 0), -term.coef * floor_div(k * ratio, lo), steps);
@@ -217,9 +207,7 @@ bool Simplifier::add_turned(Linear& to, const Linear& what, const Int& factor, i
     }
     const auto side = side_of(d, lo);
     if (side && side->least < lo) {
-      law("div.period", [&](Instance& i) {
-        i.bind("x", side->whole).bind("k", lo).bind("y", side->shifted).bind("c", lo);
-      });
+      law("div.period", "x", side->whole, "k", lo, "y", side->shifted, "c", lo);
       law("div.side", [&](Instance& i) {
         i.bind("x", side->shifted).bind("c", lo).bind("d", side->common * side->least);
       });
@@ -230,17 +218,15 @@ bool Simplifier::add_turned(Linear& to, const Linear& what, const Int& factor, i
       add(to, side->whole, term.coef);
       add_turned(to, digit(side->near, side->least, 0), term.coef, steps);
     } else if (excess.sign() > 0) {
-      law("div.complement", [&](Instance& i) { i.bind("x", d).bind("c", lo); });
-      Linear other = -d;
-      other.constant -= 1;
+      law("div.complement", "x", d, "c", lo);
+      Linear other = shifted(-d, -1);
       to.constant -= term.coef;
       add_turned(to, digit(other, lo, 0), -term.coef, steps);
     } else if (const Int half = floor_div(lo, 2);
                !side && half + half == lo && d.constant >= half) {
-      Linear lower = d;
-      lower.constant -= half;
+      Linear lower = shifted(d, -half);
       const Trace::Mark start = mark();
-      law("div.upper_half", [&](Instance& i) { i.bind("x", lower).bind("c", half); });
+      law("div.upper_half", "x", lower, "c", half);
       reverse_since(start);
       add_turned(to, digit(lower, half, 0), term.coef, steps);
       add_turned(to, digit(lower, lo, 0), -term.coef, steps);
@@ -304,9 +290,7 @@ void Simplifier::join_opened(Linear& s, bool turn) {
     }
     const Int ratio = floor_div(high, low);
     const auto merge = [&](const Linear& x) {
-      law("digit.merge", [&](Instance& i) {
-        i.bind("x", x).bind("a", low).bind("d", ratio).bind("k", term.coef);
-      });
+      law("digit.merge", "x", x, "a", low, "d", ratio, "k", term.coef);
     };
     const Linear closed = open;
     merge(number);
@@ -338,7 +322,7 @@ void Simplifier::join_opened(Linear& s, bool turn) {
     Terms tops;
     for (const Term& t : open.terms) {
       const NodeData& d = c_[t.atom];
-      if (d.kind == Kind::Digit && d.second.is_zero()) tops.push_back(t);
+      if (d.is_quotient()) tops.push_back(t);
     }
     if (std::ssize(tops) > kLimits.joined_digits) break;
     std::ranges::sort(tops, [&](const Term& a, const Term& b) {
@@ -386,7 +370,7 @@ Simplifier::QuotientCost Simplifier::quotient_cost(const Linear& s, const Linear
 bool Simplifier::complement(Linear& s) {
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
-    if (n.kind != Kind::Digit || !n.second.is_zero()) continue;
+    if (!n.is_quotient()) continue;
     const Int lo = n.first, k = t.coef;
     const Linear dividend = linear(n.args[0]);
     const auto within = [&](const Int& x) { return x.sign() >= 0 && x < lo; };
@@ -398,7 +382,7 @@ bool Simplifier::complement(Linear& s) {
     if (order > 0 || (order == 0 && !above_half(dividend, lo))) continue;
     if (c_.height(t.atom) > kLimits.turned_height && dividend.constant != lo - 1) continue;
     const Trace::Mark start = mark();
-    law("div.complement", [&](Instance& i) { i.bind("x", dividend).bind("c", lo); });
+    law("div.complement", "x", dividend, "c", lo);
     Linear other = -dividend, after = s;
     other.constant -= 1;
     add(after, t.atom, -k);
@@ -445,7 +429,7 @@ bool Simplifier::complement_remainder(Linear& s) {
   Linear other = -dividend, after = s;
   other.constant -= 1;
   const Trace::Mark start = mark();
-  law("mod.complement", [&](Instance& i) { i.bind("x", dividend).bind("b", divisor); });
+  law("mod.complement", "x", dividend, "b", divisor);
   add(after, atom(t.atom), -t.coef);
   add(after, divisor, t.coef);
   after.constant -= t.coef;

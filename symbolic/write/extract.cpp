@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "touchstone/symbolic/expr/operators.h"
 #include "touchstone/symbolic/node/linear.h"
 #include "touchstone/symbolic/number/limits.h"
 
@@ -10,40 +11,12 @@ namespace touchstone::symbolic {
 
 namespace {
 
-Interval bounds_of(const Form& f, const List<Form>& forms) {
-  const auto arg = [&](std::size_t i) -> const Interval& {
-    return forms[static_cast<std::size_t>(f.args[i])].bounds;
-  };
-  switch (f.op) {
-    case StepOp::Const: return Interval::point(f.value);
-    case StepOp::Var: return f.bounds;
-    case StepOp::Add: return arg(0) + arg(1);
-    case StepOp::Sub: return arg(0) + arg(1) * Int(-1);
-    case StepOp::Mul: return arg(0) * arg(1);
-    case StepOp::FloorDiv: return floor_div(arg(0), arg(1));
-    case StepOp::FloorMod:
-      return arg(1).is_point() && arg(1).lo->sign() > 0 ? floor_mod(arg(0), *arg(1).lo)
-                                                        : floor_mod(arg(0), arg(1));
-    case StepOp::Max: return larger(arg(0), arg(1));
-    case StepOp::Min: return larger(arg(0) * Int(-1), arg(1) * Int(-1)) * Int(-1);
-    case StepOp::Where: return hull(arg(1), arg(2));
-    default: return Interval{Int(0), Int(1)};
-  }
-}
-
 std::size_t plus_saturated(std::size_t a, std::size_t b) {
   const std::size_t most = std::numeric_limits<std::size_t>::max();
   return a > most - b ? most : a + b;
 }
 
 }  // namespace
-
-Extractor::Sum Extractor::sum_of(Id id) const {
-  const NodeData& n = c_[id];
-  if (n.kind == Kind::Constant) return {n.first, {}};
-  if (n.kind == Kind::Sum) return {n.first, Terms(n.terms.begin(), n.terms.end())};
-  return {0, {Term{1, id}}};
-}
 
 Extractor::Sum Extractor::plus(const Sum& a, const Sum& b, const Int& factor) const {
   Sum r{a.constant + b.constant * factor, a.terms};
@@ -58,20 +31,23 @@ int Extractor::constant(const Int& value) {
   return static_cast<int>(forms_.size()) - 1;
 }
 
-int Extractor::apply(StepOp op, std::initializer_list<int> args) {
+int Extractor::apply(ExprOp op, std::initializer_list<int> args) {
   std::size_t total = 1;
   for (const int a : args) total = plus_saturated(total, size(a));
   const Form& left = forms_[static_cast<std::size_t>(*args.begin())];
-  if (op == StepOp::Sub && left.op == StepOp::Const && left.value.is_zero()) --total;
+  if (op == ExprOp::Sub && left.op == ExprOp::Constant && left.value.is_zero()) --total;
   Form& f = forms_.emplace_back();
   f.op = op;
   f.size = total;
   for (const int a : args) f.args.push_back(a);
-  if (purpose_ == For::Code) f.bounds = bounds_of(f, forms_);
+  if (purpose_ == For::Code)
+    f.bounds = bounds_of(op, f.args.size(), [&](std::size_t i) -> const Interval& {
+      return forms_[static_cast<std::size_t>(f.args[i])].bounds;
+    });
   return static_cast<int>(forms_.size()) - 1;
 }
 
-int Extractor::chained(StepOp op, std::span<const int> parts) {
+int Extractor::chained(ExprOp op, std::span<const int> parts) {
   int r = parts[0];
   for (const int part : parts.subspan(1)) r = apply(op, {r, part});
   return r;
@@ -80,22 +56,22 @@ int Extractor::chained(StepOp op, std::span<const int> parts) {
 int Extractor::scaled(int form, const Int& factor) {
   if (factor.is_one()) return form;
   const int within = scaled_modulo(form, factor);
-  return within >= 0 ? within : apply(StepOp::Mul, {form, constant(factor)});
+  return within >= 0 ? within : apply(ExprOp::Mul, {form, constant(factor)});
 }
 
 int Extractor::scaled_modulo(int form, const Int& factor) {
   const auto at = [&](int i) -> const Form& { return forms_[static_cast<std::size_t>(i)]; };
-  const auto number = [&](int i) { return at(i).op == StepOp::Const ? &at(i).value : nullptr; };
-  if (purpose_ == For::Code || factor.sign() < 0 || at(form).op != StepOp::FloorMod) return -1;
+  const auto number = [&](int i) { return at(i).op == ExprOp::Constant ? &at(i).value : nullptr; };
+  if (purpose_ == For::Code || factor.sign() < 0 || at(form).op != ExprOp::Mod) return -1;
   const Form& dividend = at(at(form).args[0]);
   const Int* divisor = number(at(form).args[1]);
   if (!divisor || divisor->sign() < 0) return -1;
   int part = -1;
   Int coefficient;
-  if (dividend.op == StepOp::Mul && number(dividend.args[1])) {
+  if (dividend.op == ExprOp::Mul && number(dividend.args[1])) {
     part = dividend.args[0];
     coefficient = *number(dividend.args[1]) * factor;
-  } else if (dividend.op == StepOp::Sub && number(dividend.args[0]) &&
+  } else if (dividend.op == ExprOp::Sub && number(dividend.args[0]) &&
              number(dividend.args[0])->is_zero()) {
     part = dividend.args[1];
     coefficient = (*divisor - 1) * factor;
@@ -104,8 +80,8 @@ int Extractor::scaled_modulo(int form, const Int& factor) {
       *divisor * factor > Int(kLimits.folded_number))
     return -1;
   const Int period = *divisor * factor;
-  const int whole = apply(StepOp::Mul, {part, constant(coefficient)});
-  return apply(StepOp::FloorMod, {whole, constant(period)});
+  const int whole = apply(ExprOp::Mul, {part, constant(coefficient)});
+  return apply(ExprOp::Mod, {whole, constant(period)});
 }
 
 int Extractor::extract(Id root, std::span<const Id> nodes) {
@@ -155,7 +131,7 @@ int Extractor::lay_out(Id id) {
     case Kind::Constant: return constant(n.first);
     case Kind::Variable: {
       Form f;
-      f.op = StepOp::Var;
+      f.op = ExprOp::Variable;
       f.name = n.name;
       f.bounds = n.bounds;
       forms_.push_back(std::move(f));
@@ -164,15 +140,15 @@ int Extractor::lay_out(Id id) {
     case Kind::Product: {
       List<int> parts;
       for (const Id a : n.args) parts.push_back(form_of(a));
-      return chained(StepOp::Mul, parts);
+      return chained(ExprOp::Mul, parts);
     }
     case Kind::Digit: return lay_out_digit(n);
-    case Kind::Div: return apply(StepOp::FloorDiv, {form_of(n.args[0]), form_of(n.args[1])});
-    case Kind::Mod: return apply(StepOp::FloorMod, {form_of(n.args[0]), form_of(n.args[1])});
-    case Kind::TruncDiv: return apply(StepOp::TruncDiv, {form_of(n.args[0]), form_of(n.args[1])});
-    case Kind::TruncMod: return apply(StepOp::TruncMod, {form_of(n.args[0]), form_of(n.args[1])});
-    case Kind::Negative: return compared(sum_of(n.args[0]), StepOp::Lt);
-    case Kind::Zero: return compared(sum_of(n.args[0]), StepOp::Eq);
+    case Kind::Div: return apply(ExprOp::Div, {form_of(n.args[0]), form_of(n.args[1])});
+    case Kind::Mod: return apply(ExprOp::Mod, {form_of(n.args[0]), form_of(n.args[1])});
+    case Kind::TruncDiv: return apply(ExprOp::TruncDiv, {form_of(n.args[0]), form_of(n.args[1])});
+    case Kind::TruncMod: return apply(ExprOp::TruncMod, {form_of(n.args[0]), form_of(n.args[1])});
+    case Kind::Negative: return compared(sum_of(n.args[0]), ExprOp::Lt);
+    case Kind::Zero: return compared(sum_of(n.args[0]), ExprOp::Eq);
     case Kind::And: {
       List<int> parts;
       for (const Id a : n.args) {
@@ -181,9 +157,9 @@ int Extractor::lay_out(Id id) {
                             s.terms[0].coef == Int(-1) && c_[s.terms[0].atom].boolean;
         parts.push_back(form_of(a));
         if (turned)
-          parts.back() = smaller_form(parts.back(), apply(StepOp::Not, {form_of(s.terms[0].atom)}));
+          parts.back() = smaller_form(parts.back(), apply(ExprOp::Not, {form_of(s.terms[0].atom)}));
       }
-      return chained(StepOp::And, parts);
+      return chained(ExprOp::And, parts);
     }
     case Kind::Select:
     case Kind::Max: return absorbed(sum_of(id), 0, {});
@@ -200,8 +176,8 @@ int Extractor::lay_out_digit(const NodeData& n) {
 
 int Extractor::lay_out_digit(const NodeData& n, Sum dividend, int whole) {
   int r = smaller_form(whole, lay_out_sum(nearest(std::move(dividend), n.second), 1));
-  if (!n.first.is_one()) r = apply(StepOp::FloorDiv, {r, constant(n.first)});
-  return apply(StepOp::FloorMod, {r, constant(floor_div(n.second, n.first))});
+  if (!n.first.is_one()) r = apply(ExprOp::Div, {r, constant(n.first)});
+  return apply(ExprOp::Mod, {r, constant(floor_div(n.second, n.first))});
 }
 
 int Extractor::complement(Id digit) {
@@ -218,24 +194,24 @@ int Extractor::complement(Id digit) {
 int Extractor::negated_part(Id part) {
   const NodeData& n = c_[part];
   if (n.kind == Kind::Negative)
-    return compared(plus(Sum{-1, {}}, sum_of(n.args[0]), -1), StepOp::Lt);
-  if (n.kind == Kind::Zero) return compared(sum_of(n.args[0]), StepOp::Ne);
+    return compared(plus(Sum{-1, {}}, sum_of(n.args[0]), -1), ExprOp::Lt);
+  if (n.kind == Kind::Zero) return compared(sum_of(n.args[0]), ExprOp::Ne);
   const Sum s = sum_of(part);
   if (s.constant.is_one() && s.terms.size() == 1 && s.terms[0].coef == Int(-1))
     return form_of(s.terms[0].atom);
-  return apply(StepOp::Not, {form_of(part)});
+  return apply(ExprOp::Not, {form_of(part)});
 }
 
 int Extractor::negation(Id atom) {
   const NodeData& n = c_[atom];
   if (n.kind != Kind::And) return negated_part(atom);
-  const int plain = apply(StepOp::Not, {form_of(atom)});
+  const int plain = apply(ExprOp::Not, {form_of(atom)});
   List<int> parts;  // De Morgan
   for (const Id a : n.args) parts.push_back(negated_part(a));
-  return smaller_form(plain, chained(StepOp::Or, parts));
+  return smaller_form(plain, chained(ExprOp::Or, parts));
 }
 
-int Extractor::compared(const Sum& s, StepOp strict) {
+int Extractor::compared(const Sum& s, ExprOp strict) {
   Sum left, right;
   bool choices_left = false, choices_right = false;
   for (const Term& t : s.terms) {
@@ -246,7 +222,7 @@ int Extractor::compared(const Sum& s, StepOp strict) {
   int best = sides(left, right, s.constant, strict);
   for (const int constant : {0, -1}) {
     Sum work = s;
-    if (constant < 0 && strict != StepOp::Lt) break;
+    if (constant < 0 && strict != ExprOp::Lt) break;
     const Items items = turn_digits(work, constant);
     if (items.empty()) continue;
     Sum low, high;
@@ -255,10 +231,10 @@ int Extractor::compared(const Sum& s, StepOp strict) {
       (t.coef.sign() > 0 ? low : high).terms.push_back({abs(t.coef), t.atom});
     for (const Item& i : items)
       (i.coef.sign() > 0 ? low_items : high_items).push_back({abs(i.coef), i.form});
-    const bool swap = strict != StepOp::Lt && low.terms.empty() && low_items.empty();
+    const bool swap = strict != ExprOp::Lt && low.terms.empty() && low_items.empty();
     const int a = lay_out_with(low, 0, std::move(low_items));
     const int b = lay_out_with(high, 0, std::move(high_items));
-    const StepOp op = constant < 0 ? StepOp::Le : strict;
+    const ExprOp op = constant < 0 ? ExprOp::Le : strict;
     best = smaller_form(best, swap ? apply(op, {b, a}) : apply(op, {a, b}));
   }
   // A choice may be on the other side from the terms that its members share.
@@ -276,7 +252,7 @@ int Extractor::compared(const Sum& s, StepOp strict) {
   return best;
 }
 
-int Extractor::sides(Sum left, Sum right, const Int& constant, StepOp strict) {
+int Extractor::sides(Sum left, Sum right, const Int& constant, ExprOp strict) {
   left.constant = 0;
   right.constant = 0;
   // A choice may absorb the constant better if the comparison is not strict.
@@ -284,26 +260,26 @@ int Extractor::sides(Sum left, Sum right, const Int& constant, StepOp strict) {
     return std::ranges::any_of(s.terms,
                                [&](const Term& t) { return c_.kind(t.atom) == Kind::Max; });
   };
-  if (strict == StepOp::Lt && !constant.is_zero() && constant != Int(-1) && !left.terms.empty() &&
+  if (strict == ExprOp::Lt && !constant.is_zero() && constant != Int(-1) && !left.terms.empty() &&
       !right.terms.empty() && (holds_choice(left) || holds_choice(right))) {
     const Int next = constant + Int(1);
     Sum low = left, high = right;
     (next.sign() > 0 ? low : high).constant = abs(next);
     (constant.sign() > 0 ? left : right).constant = abs(constant);
-    const int less = apply(StepOp::Lt, {lay_out_sum(left), lay_out_sum(right)});
-    return smaller_form(less, apply(StepOp::Le, {lay_out_sum(low), lay_out_sum(high)}));
+    const int less = apply(ExprOp::Lt, {lay_out_sum(left), lay_out_sum(right)});
+    return smaller_form(less, apply(ExprOp::Le, {lay_out_sum(low), lay_out_sum(high)}));
   }
   if (right.terms.empty()) {
     right.constant = -constant;
   } else if (left.terms.empty()) {
     left.constant = constant;
-  } else if (strict == StepOp::Lt && constant == Int(-1)) {
-    return apply(StepOp::Le, {lay_out_sum(left), lay_out_sum(right)});
+  } else if (strict == ExprOp::Lt && constant == Int(-1)) {
+    return apply(ExprOp::Le, {lay_out_sum(left), lay_out_sum(right)});
   } else {
     (constant.sign() > 0 ? left : right).constant = abs(constant);
   }
   const int a = lay_out_sum(left), b = lay_out_sum(right);
-  const bool swap = strict != StepOp::Lt && left.terms.empty();
+  const bool swap = strict != ExprOp::Lt && left.terms.empty();
   return swap ? apply(strict, {b, a}) : apply(strict, {a, b});
 }
 

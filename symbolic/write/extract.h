@@ -3,14 +3,15 @@
 #include <optional>
 #include <string>
 
-#include "touchstone/symbolic/node/context.h"
+#include "touchstone/symbolic/expr/expr.h"
+#include "touchstone/symbolic/node/linear.h"
 #include "touchstone/symbolic/number/id_map.h"
 
 namespace touchstone::symbolic {
 
 /// One operation of a rendering. A Sub from the constant 0 is a negation, rendered `-x`.
 struct Form {
-  StepOp op = StepOp::Const;
+  ExprOp op = ExprOp::Constant;
   Int value;                          // Const
   const std::string* name = nullptr;  // Var
   SmallVector<int, 4> args;
@@ -35,11 +36,7 @@ class Extractor {
   const List<Form>& forms() const { return forms_; }
 
  private:
-  /// A sum to lay out: constant + the sum of coef * atom, in the order of the atoms.
-  struct Sum {
-    Int constant;
-    Terms terms;
-  };
+  using Sum = Linear;
   /// coef * an existing form.
   struct Item {
     Int coef;
@@ -47,7 +44,7 @@ class Extractor {
   };
   using Items = SmallVector<Item>;
 
-  Sum sum_of(Id id) const;
+  Sum sum_of(Id id) const { return linear_of(c_, id); }
   Sum plus(const Sum& a, const Sum& b, const Int& factor) const;
   static Int coefficient(const Sum& s, Id atom);
   /// Removes the term.
@@ -56,8 +53,8 @@ class Extractor {
   int smaller_form(int a, int b) const { return size(b) < size(a) ? b : a; }
 
   int constant(const Int& value);
-  int apply(StepOp op, std::initializer_list<int> args);
-  int chained(StepOp op, std::span<const int> parts);
+  int apply(ExprOp op, std::initializer_list<int> args);
+  int chained(ExprOp op, std::span<const int> parts);
   int scaled(int form, const Int& factor);
   /// A remainder of a multiple or a negation, scaled by a positive factor, as one remainder:
   /// (x*k) % m * f is x*(k*f) % (m*f). -1 if impossible.
@@ -70,9 +67,9 @@ class Extractor {
   int lay_out_digit(const NodeData& n, Sum dividend, int whole);
   /// The digit of -1 minus its number; the original is a constant minus this one.
   int complement(Id digit);
-  int compared(const Sum& s, StepOp op);
+  int compared(const Sum& s, ExprOp op);
   /// left - right + constant compared with 0; a side has terms unless neither does.
-  int sides(Sum left, Sum right, const Int& constant, StepOp op);
+  int sides(Sum left, Sum right, const Int& constant, ExprOp op);
   int negation(Id atom);
   int negated_part(Id part);
 
@@ -135,7 +132,7 @@ class Extractor {
   /// A member of a choice on an equation, simplified by that equation.
   int lay_out_met(const Sum& member, const Choice& choice, int depth);
   bool has_choice(const Sum& s) const;
-  int grouped(StepOp op, Members members, int depth);
+  int grouped(ExprOp op, Members members, int depth);
 
   /// Memo of sums that absorb their neighbours, by depth: nested choices lay out the same sums
   /// repeatedly.

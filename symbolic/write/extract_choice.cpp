@@ -117,7 +117,7 @@ bool Extractor::has_choice(const Sum& s) const {
 }
 
 /// Takes the choice among members with a common term first and adds the term once.
-int Extractor::grouped(StepOp op, Members members, int depth) {
+int Extractor::grouped(ExprOp op, Members members, int depth) {
   Term common{0, 0};
   std::size_t most = 1;
   // Members with nested choices would not be recognized when read back.
@@ -155,13 +155,13 @@ int Extractor::lay_out_choice(const Choice& choice, const Placement& at, int dep
   Members members;
   for (const Sum& m : choice.members) members.push_back(plus(at.shift, m, at.factor));
   const bool turned = at.factor.sign() < 0;
-  const StepOp up = turned ? StepOp::Min : StepOp::Max, down = turned ? StepOp::Max : StepOp::Min;
+  const ExprOp up = turned ? ExprOp::Min : ExprOp::Max, down = turned ? ExprOp::Max : ExprOp::Min;
   switch (choice.shape) {
     case Choice::Shape::Select:
       if (choice.failing >= 0)
-        return apply(StepOp::Where, {choice.failing, lay_out_sum(members[1], next),
+        return apply(ExprOp::Where, {choice.failing, lay_out_sum(members[1], next),
                                      lay_out_sum(members[0], next)});
-      return apply(StepOp::Where, {choice.condition, lay_out_met(members[0], choice, next),
+      return apply(ExprOp::Where, {choice.condition, lay_out_met(members[0], choice, next),
                                    lay_out_sum(members[1], next)});
     case Choice::Shape::Clamp: {
       const int low = lay_out_sum(members[0], next), rising = lay_out_sum(members[1], next);
@@ -202,8 +202,7 @@ void Extractor::place(Sum& work, const Choice& choice, int depth, Items& items) 
 bool Extractor::divided(const Sum& work, Id choice) const {
   return std::ranges::any_of(work.terms, [&](const Term& t) {
     const NodeData& n = c_[t.atom];
-    return n.kind == Kind::Digit && n.second.is_zero() &&
-           !coefficient(sum_of(n.args[0]), choice).is_zero();
+    return n.is_quotient() && !coefficient(sum_of(n.args[0]), choice).is_zero();
   });
 }
 

@@ -58,15 +58,14 @@ int Extractor::lay_out_sum(const Sum& s, int depth) {
 bool Extractor::is_minus_complement(const Sum& s) const {
   const Term& t = s.terms[0];
   const NodeData& n = c_[t.atom];
-  return s.terms.size() == 1 && t.coef.sign() > 0 && n.kind == Kind::Digit && !n.second.is_zero() &&
-         n.first.is_one() && s.constant == t.coef * (Int(1) - n.second);
+  return s.terms.size() == 1 && t.coef.sign() > 0 && n.is_digit() && n.first.is_one() &&
+         s.constant == t.coef * (Int(1) - n.second);
 }
 
 bool Extractor::absorbs(const Sum& s) const {
   return std::ranges::any_of(s.terms, [&](const Term& t) {
     const NodeData& n = c_[t.atom];
-    return n.kind == Kind::Max || n.kind == Kind::Select ||
-           (n.kind == Kind::Digit && n.second.is_zero()) || chooses(s, t);
+    return n.kind == Kind::Max || n.kind == Kind::Select || (n.is_quotient()) || chooses(s, t);
   });
 }
 
@@ -89,7 +88,7 @@ Extractor::Items Extractor::turn_digits(Sum& s, const Int& constant) {
   SmallVector<Turn, 4> turns;
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
-    if (n.kind != Kind::Digit || n.second.is_zero()) continue;
+    if (!n.is_digit()) continue;
     if (turns.size() == kLimits.turned_digits) break;
     turns.push_back({t, t.coef * (floor_div(n.second, n.first) - 1)});
   }
@@ -143,8 +142,7 @@ std::uint32_t& Extractor::slot_of(const Sum& s, int depth) {
     const std::uint32_t place = laid_out_table_[i];
     if (place == kNotYet) return laid_out_table_[i];
     const LaidOut& l = laid_out_[place];
-    if (l.depth == depth && l.sum.constant == s.constant && l.sum.terms == s.terms)
-      return laid_out_table_[i];
+    if (l.depth == depth && l.sum == s) return laid_out_table_[i];
   }
 }
 
@@ -169,7 +167,7 @@ int Extractor::turned_modulo(const Term& t, int depth) {
   }
   const int divisor =
       digit ? constant(-n.second) : lay_out_sum(plus(Sum{}, sum_of(n.args[1]), -1), depth + 1);
-  const int whole = apply(StepOp::FloorMod, {lay_out_sum(dividend, depth + 1), divisor});
+  const int whole = apply(ExprOp::Mod, {lay_out_sum(dividend, depth + 1), divisor});
   return scaled(whole, abs(t.coef));
 }
 
@@ -187,7 +185,7 @@ int Extractor::absorbed(const Sum& s, int depth, Items items) {
   for (std::size_t i = s.terms.size(); i-- > 0;) {
     const Id atom = s.terms[i].atom;
     const NodeData& n = c_[atom];
-    if (n.kind != Kind::Digit || !n.second.is_zero()) continue;
+    if (!n.is_quotient()) continue;
     const Int left = coefficient(work, atom);
     if (!left.is_zero()) absorb_quotient(work, {left, atom}, depth, items);
   }
@@ -274,7 +272,7 @@ Extractor::Quotient Extractor::absorbed_quotient(Quotient q, const Int& divisor,
   }
   take_in_beside(work, dividend, k, divisor, depth);
   const auto laid_out = [&] {
-    const bool same = dividend.constant == before.constant && dividend.terms == before.terms;
+    const bool same = dividend == before;
     return same && whole ? form_of(*whole)
                          : quotient(dividend, lay_out_sum(dividend, depth + 1), divisor, depth + 1);
   };
@@ -299,36 +297,35 @@ Extractor::Quotient Extractor::absorbed_quotient(Quotient q, const Int& divisor,
 
 int Extractor::divided_members(int form, const Int& divisor) {
   const auto at = [&](int i) -> const Form& { return forms_[static_cast<std::size_t>(i)]; };
-  const auto number = [&](int i) { return at(i).op == StepOp::Const ? &at(i).value : nullptr; };
-  const StepOp op = at(form).op;
-  if (op != StepOp::Min && op != StepOp::Max) return -1;
+  const auto number = [&](int i) { return at(i).op == ExprOp::Constant ? &at(i).value : nullptr; };
+  const ExprOp op = at(form).op;
+  if (op != ExprOp::Min && op != ExprOp::Max) return -1;
   int parts[2];
   bool exact = false;
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     const int part = at(form).args[i];
     const Int* const value = number(part);
-    const Int* const factor = at(part).op == StepOp::Mul ? number(at(part).args[1]) : nullptr;
+    const Int* const factor = at(part).op == ExprOp::Mul ? number(at(part).args[1]) : nullptr;
     if (value) {
       parts[i] = constant(floor_div(*value, divisor));
     } else if (factor && divides(divisor, *factor)) {
       parts[i] = scaled(at(part).args[0], floor_div(*factor, divisor));
       exact = true;
     } else {
-      parts[i] = apply(StepOp::FloorDiv, {part, constant(divisor)});
+      parts[i] = apply(ExprOp::Div, {part, constant(divisor)});
     }
   }
   return exact ? apply(op, {parts[0], parts[1]}) : -1;
 }
 
 int Extractor::quotient(const Sum& dividend, int form, const Int& divisor, int depth) {
-  int r = apply(StepOp::FloorDiv, {form, constant(divisor)});
+  int r = apply(ExprOp::Div, {form, constant(divisor)});
   if (const int members = divided_members(form, divisor); members >= 0)
     r = smaller_form(r, members);
   if (purpose_ == For::Code || dividend.terms.empty() || dividend.terms[0].coef.sign() > 0)
     return r;
   const Sum flipped = plus(Sum{}, dividend, -1);
-  return smaller_form(r,
-                      apply(StepOp::FloorDiv, {lay_out_sum(flipped, depth), constant(-divisor)}));
+  return smaller_form(r, apply(ExprOp::Div, {lay_out_sum(flipped, depth), constant(-divisor)}));
 }
 
 void Extractor::turn_flag(Sum& work, Items& items) {
@@ -385,7 +382,7 @@ int Extractor::join_plain(const Items& items, const Int& constant) {
   for (const Item& t : items) {
     if (t.coef.sign() < 0) continue;
     const int part = scaled(t.form, t.coef);
-    r = r < 0 ? part : apply(StepOp::Add, {r, part});
+    r = r < 0 ? part : apply(ExprOp::Add, {r, part});
   }
   bool spent = constant.is_zero();
   std::size_t first = items.size();  // the negative term that the sum starts with
@@ -399,17 +396,17 @@ int Extractor::join_plain(const Items& items, const Int& constant) {
       r = this->constant(0);
     } else {
       const Item& t = items[first];
-      r = t.coef == Int(-1) ? apply(StepOp::Sub, {this->constant(0), t.form})
+      r = t.coef == Int(-1) ? apply(ExprOp::Sub, {this->constant(0), t.form})
                             : scaled(t.form, t.coef);
     }
   }
   const bool leads = first < items.size() && !(spent && !constant.is_zero());
   for (std::size_t i = 0; i < items.size(); ++i)
     if (items[i].coef.sign() < 0 && !(leads && i == first))
-      r = apply(StepOp::Sub, {r, scaled(items[i].form, -items[i].coef)});
+      r = apply(ExprOp::Sub, {r, scaled(items[i].form, -items[i].coef)});
   if (spent) return r;
-  if (constant.sign() > 0) return apply(StepOp::Add, {r, this->constant(constant)});
-  return apply(StepOp::Sub, {r, this->constant(-constant)});
+  if (constant.sign() > 0) return apply(ExprOp::Add, {r, this->constant(constant)});
+  return apply(ExprOp::Sub, {r, this->constant(-constant)});
 }
 
 }  // namespace touchstone::symbolic

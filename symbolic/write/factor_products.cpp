@@ -119,9 +119,9 @@ void Extractor::factor_products(Sum& work, Items& items) {
       List<int> forms;
       for (auto f = n.args.begin(); f != n.args.end(); ++f)
         if (f != at) forms.push_back(form_of(*f));
-      inner.push_back({t.coef, chained(StepOp::Mul, forms)});
+      inner.push_back({t.coef, chained(ExprOp::Mul, forms)});
     }
-    items.push_back({1, apply(StepOp::Mul, {form_of(best), join(std::move(inner), alone)})});
+    items.push_back({1, apply(ExprOp::Mul, {form_of(best), join(std::move(inner), alone)})});
   }
   Sum rest{work.constant, {}};
   for (std::size_t i = 0; i < work.terms.size(); ++i)

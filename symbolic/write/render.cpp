@@ -63,7 +63,7 @@ std::vector<Step> lower(Node node) {
     const Form& f = forms[i];
     Step s;
     s.op = f.op;
-    if (f.op == StepOp::Const) {
+    if (f.op == ExprOp::Constant) {
       if (!f.value.small())
         throw OverflowError(fmt::format("lower: {} does not fit in 64 bits", f.value.str()));
       s.value = *f.value.small();

@@ -29,8 +29,8 @@ void require_sound(const Derivation& d) {
     std::vector<Int> point;
     for (const std::string& name : names) {
       Int value = shift * static_cast<std::int64_t>(3 + point.size()) % 7 - 3;
-      for (const Derivation::Variable& v : d.variables) {
-        if (v.name != name) continue;
+      for (const auto& [own, v] : d.variables) {
+        if (own != name) continue;
         if (v.lo && v.hi && *v.lo > *v.hi) return;  // no point
         if (v.lo) value = *v.lo + shift % static_cast<std::int64_t>(4 + point.size());
         if (v.hi && (!v.lo || value > *v.hi)) value = v.lo && shift % 2 == 0 ? *v.lo : *v.hi;

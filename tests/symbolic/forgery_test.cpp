@@ -22,7 +22,7 @@ struct Forged {
 /// The first flaw of a one-step derivation at the root; a is in 0..10, b in 0..3.
 std::string flaw_of(const Forged& f) {
   Derivation d;
-  d.variables = {{"a", Int(0), Int(10)}, {"b", Int(0), Int(3)}, {"n", {}, {}}};
+  d.variables = {{"a", {Int(0), Int(10)}}, {"b", {Int(0), Int(3)}}, {"n", {{}, {}}}};
   DerivationStep step;
   step.rule = f.rule;
   step.before = parse_expr(d.exprs, f.start);

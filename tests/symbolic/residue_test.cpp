@@ -111,7 +111,7 @@ TEST(Residue, ChangesNoValueAndIsDerived) {
                 << text << " where " << fact << ": " << render(after) << " at " << x << ", " << y;
           }
         }
-      const Derivation::Variable variables[] = {{"x", Int(0), Int(13)}, {"y", Int(0), Int(13)}};
+      const Derivation::Variable variables[] = {{"x", {Int(0), Int(13)}}, {"y", {Int(0), Int(13)}}};
       Derivation d = derive(text, variables, std::span(&fact, 1));
       ++all;
       if (unexplained(d.main) > 0) continue;

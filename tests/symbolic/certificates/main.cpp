@@ -70,7 +70,7 @@ class Run {
     const ExpressionCase c = ExpressionCase::parse(text);
     if (c.exprs.size(c.root) > options_.most) return;
     std::vector<Derivation::Variable> variables;
-    for (const auto& v : c.variables) variables.push_back({v.name, v.low, v.high});
+    for (const auto& v : c.variables) variables.push_back({v.name, {v.low, v.high}});
     std::vector<std::string> assumptions;
     for (const Expr a : c.assumptions) assumptions.push_back(render(c.exprs, a));
     try {
@@ -117,14 +117,14 @@ class Run {
                RandomChooser& chooser) {
     for (int i = 0; i < 60; ++i) {
       Point point;
-      for (const Derivation::Variable& v : d.variables) {
+      for (const auto& [name, v] : d.variables) {
         const Int lo = v.lo ? *v.lo : v.hi ? *v.hi - Int(300) : Int(-150);
         const Int hi = v.hi ? *v.hi : lo + Int(300);
         const auto far = static_cast<std::int64_t>(chooser.below(std::uint64_t{1} << 40));
         const auto near = static_cast<std::int64_t>(chooser.below(5));
-        point[v.name] = chooser.chance(1, 2)   ? lo + floor_mod(Int(far), hi - lo + 1)
-                        : chooser.chance(1, 2) ? smaller(hi, lo + Int(near))
-                                               : larger(lo, hi - Int(near));
+        point[name] = chooser.chance(1, 2)   ? lo + floor_mod(Int(far), hi - lo + 1)
+                      : chooser.chance(1, 2) ? smaller(hi, lo + Int(near))
+                                             : larger(lo, hi - Int(near));
       }
       bool holds = true;
       for (const Chain& a : d.assumptions) {
