@@ -16,7 +16,7 @@ sint touched(const ShapeTracker& st) {
   sint count = 1;
   for (std::size_t i = 0; i < st.shape().size(); ++i) {
     if (last.strides()[i] == sint(0)) continue;
-    const auto [begin, end] = last.mask() ? (*last.mask())[i] : Range{sint(0), st.shape()[i]};
+    const auto [begin, end] = last.range(i);
     count = count * (end - begin);
   }
   return count.is_int() ? sint(std::min(count.as_int(), st.real_size())) : count;

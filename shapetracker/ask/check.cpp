@@ -6,7 +6,6 @@ namespace touchstone::shapetracker {
 namespace {
 
 using Index = std::vector<std::int64_t>;
-__extension__ using Wide = __int128;
 
 Check accept(bool complete = true) { return {true, complete, ""}; }
 Check reject(std::string text) { return {false, true, std::move(text)}; }
@@ -148,8 +147,8 @@ Check check_view(std::span<const View> views, const View& single, std::int64_t m
     Index index;
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       const std::int64_t extent = shape[axis].as_int();
-      const std::int64_t begin = single.mask() ? (*single.mask())[axis].first.as_int() : 0;
-      const std::int64_t end = single.mask() ? (*single.mask())[axis].second.as_int() : extent;
+      const auto [first, last] = single.range(axis);
+      const std::int64_t begin = first.as_int(), end = last.as_int();
       const std::int64_t places[] = {0,       begin - 1, begin, begin + 1,
                                      end - 2, end - 1,   end,   extent - 1};
       state = state * 6364136223846793005U + 1442695040888963407U;

@@ -12,10 +12,22 @@
 #include "touchstone/shapetracker/merge/reduce.h"
 #include "touchstone/shapetracker/merge/simplify.h"
 
+namespace touchstone {
+
+static void to_json(nlohmann::ordered_json& out, const sint& value) {
+  if (value.is_int())
+    out = value.as_int();
+  else
+    out = value.str();
+}
+
+}  // namespace touchstone
+
 namespace touchstone::shapetracker {
 namespace {
 
 using nlohmann::json;
+using nlohmann::ordered_json;
 using question::flag;
 using question::Movement;
 using question::Names;
@@ -131,42 +143,19 @@ Proof proof_of(const Reduced& reduced) {
 
 // ---- out -----------------------------------------------------------------------------------
 
-using nlohmann::ordered_json;
-
-ordered_json value_of(std::int64_t value) { return value; }
-
-ordered_json value_of(const sint& value) {
-  return value.is_int() ? ordered_json(value.as_int()) : ordered_json(value.str());
-}
-
-ordered_json value_of(const Range& range);
-ordered_json value_of(const View& view);
 template <typename T>
-ordered_json value_of(const std::vector<T>& values);
-
-template <typename T>
-ordered_json value_of(const std::optional<T>& value) {
-  return value ? value_of(*value) : ordered_json();
+ordered_json or_null(const std::optional<T>& value) {
+  return value ? ordered_json(*value) : ordered_json();
 }
-
-template <typename T>
-ordered_json value_of(const std::vector<T>& values) {
-  ordered_json list = ordered_json::array();
-  for (const T& value : values) list.push_back(value_of(value));
-  return list;
-}
-
-template <typename... Values>
-ordered_json list_of(const Values&... values) {
-  ordered_json list = ordered_json::array();
-  (list.push_back(value_of(values)), ...);
-  return list;
-}
-
-ordered_json value_of(const Range& range) { return list_of(range.first, range.second); }
 
 ordered_json value_of(const View& view) {
-  return list_of(view.shape(), view.strides(), view.offset(), view.mask());
+  return ordered_json::array({view.shape(), view.strides(), view.offset(), or_null(view.mask())});
+}
+
+ordered_json value_of(const std::vector<View>& views) {
+  ordered_json list = ordered_json::array();
+  for (const View& view : views) list.push_back(value_of(view));
+  return list;
 }
 
 // Adds `"inverse":..,"bijection":..` for the reduced stack.
@@ -208,7 +197,7 @@ ordered_json witness(const Proof& proof) {
   if (!proof.values.empty()) out["values"] = proof.values;
   out["points"] = points;
   ordered_json& reads = out["reads"] = ordered_json::array();
-  for (const auto& point : points) reads.push_back(value_of(evaluate(proof.stack, point)));
+  for (const auto& point : points) reads.push_back(or_null(evaluate(proof.stack, point)));
   if (kind == Witness::Kind::Bend)
     out["needs"] = {step(proof, 0), step(proof, 2)};
   else if (kind == Witness::Kind::Hole)
@@ -232,8 +221,9 @@ ordered_json expressions(const Reduced& reduced) {
 // Adds `"real_strides":[4,null],"real_offset":0`; null for an axis without a real stride.
 void add_strides(ordered_json& out, const std::vector<View>& stack) {
   const ShapeTracker tracker = ShapeTracker::trusted(stack);
-  out["real_strides"] = value_of(real_strides(tracker));
-  out["real_offset"] = value_of(real_offset(tracker));
+  ordered_json& strides_of = out["real_strides"] = ordered_json::array();
+  for (const auto& stride : real_strides(tracker)) strides_of.push_back(or_null(stride));
+  out["real_offset"] = real_offset(tracker);
 }
 
 ordered_json answer(const json& question) {

@@ -185,6 +185,11 @@ const json& parts(const json& value, const std::string& where, const char* what)
   return value;
 }
 
+template <auto Move, class Argument>
+Movement moved(const std::string& where, Argument argument) {
+  return {where, [v = std::move(argument)](const ShapeTracker& st) { return (st.*Move)(v); }};
+}
+
 // [shape, strides, offset]
 Movement as_strided(const json& value, const std::string& where, const std::string& at,
                     const Names& names) {
@@ -204,21 +209,13 @@ Movement movement(const json& value, const std::string& where, const Names& name
   const std::string& op = value[0].get_ref<const std::string&>();
   const json& arg = value[1];
   const std::string at = where + ": " + op;
-  if (op == "permute")
-    return {where, [v = numbers<int>(arg, at)](const ShapeTracker& st) { return st.permute(v); }};
-  if (op == "reshape")
-    return {where, [v = entries(arg, at, names)](const ShapeTracker& st) { return st.reshape(v); }};
-  if (op == "expand")
-    return {where, [v = entries(arg, at, names)](const ShapeTracker& st) { return st.expand(v); }};
-  if (op == "pad")
-    return {where, [v = pairs(arg, at, names)](const ShapeTracker& st) { return st.pad(v); }};
-  if (op == "shrink")
-    return {where, [v = pairs(arg, at, names)](const ShapeTracker& st) { return st.shrink(v); }};
-  if (op == "stride")
-    return {where,
-            [v = numbers<std::int64_t>(arg, at)](const ShapeTracker& st) { return st.stride(v); }};
-  if (op == "flip")
-    return {where, [v = numbers<int>(arg, at)](const ShapeTracker& st) { return st.flip(v); }};
+  if (op == "permute") return moved<&ShapeTracker::permute>(where, numbers<int>(arg, at));
+  if (op == "reshape") return moved<&ShapeTracker::reshape>(where, entries(arg, at, names));
+  if (op == "expand") return moved<&ShapeTracker::expand>(where, entries(arg, at, names));
+  if (op == "pad") return moved<&ShapeTracker::pad>(where, pairs(arg, at, names));
+  if (op == "shrink") return moved<&ShapeTracker::shrink>(where, pairs(arg, at, names));
+  if (op == "stride") return moved<&ShapeTracker::stride>(where, numbers<std::int64_t>(arg, at));
+  if (op == "flip") return moved<&ShapeTracker::flip>(where, numbers<int>(arg, at));
   if (op == "as_strided") return as_strided(arg, where, at, names);
   constexpr std::string_view kOps[] = {"permute", "reshape", "expand", "pad",
                                        "shrink",  "stride",  "flip",   "as_strided"};

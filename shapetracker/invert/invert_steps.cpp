@@ -191,22 +191,23 @@ Maps in_stages(const Evened& table, std::int64_t size, std::int64_t limit) {
   return maps;
 }
 
-}  // namespace
-
-std::optional<Maps> steps_of(const std::vector<std::int64_t>& table, std::int64_t limit) {
+std::optional<Maps> maps_of(const Ints& table, std::int64_t limit,
+                            Maps (*make)(const Evened&, std::int64_t, std::int64_t)) {
   try {
-    return at_once(even_out(table), std::ssize(table), limit);
+    return make(even_out(table), std::ssize(table), limit);
   } catch (const OverflowError&) {
     return std::nullopt;
   }
 }
 
+}  // namespace
+
+std::optional<Maps> steps_of(const std::vector<std::int64_t>& table, std::int64_t limit) {
+  return maps_of(table, limit, at_once);
+}
+
 std::optional<Maps> stages_of(const std::vector<std::int64_t>& table, std::int64_t limit) {
-  try {
-    return in_stages(even_out(table), std::ssize(table), limit);
-  } catch (const OverflowError&) {
-    return std::nullopt;
-  }
+  return maps_of(table, limit, in_stages);
 }
 
 }  // namespace touchstone::shapetracker

@@ -9,8 +9,6 @@
 namespace touchstone::shapetracker {
 namespace {
 
-__extension__ using Wide = __int128;
-
 /// An axis with several valid indices, counted from the end with the lowest address.
 struct InvertedAxis {
   std::int64_t stride;  // > 0
@@ -33,10 +31,8 @@ Reading read(const View& view, Fix fix) {
   Wide lowest = reading.lowest, highest = lowest;
   std::int64_t weight = 1;
   for (std::size_t axis = view.shape().size(); axis-- > 0;) {
-    const std::int64_t size = view.shape()[axis].as_int();
-    const std::int64_t begin = view.mask() ? (*view.mask())[axis].first.as_int() : 0;
-    const std::int64_t last = (view.mask() ? (*view.mask())[axis].second.as_int() : size) - 1;
-    const std::int64_t stride = view.strides()[axis].as_int();
+    const auto [size, stride, begin, end] = axis_of(view, axis);
+    const std::int64_t last = end - 1;
     const bool from_last = stride < 0 || (stride == 0 && fix == Fix::Last);
     reading.start += weight * (from_last ? last : begin);
     lowest += static_cast<Wide>(stride) * (from_last ? last : begin);

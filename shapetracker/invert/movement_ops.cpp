@@ -113,8 +113,7 @@ struct Core {
 
 // Has 0 <= begin <= end <= size for all values of the variables.
 Range valid_range(const View& view, std::size_t axis) {
-  if (!view.mask()) return {0, view.shape()[axis]};
-  const auto& [begin, end] = (*view.mask())[axis];
+  const auto [begin, end] = view.range(axis);
   if (begin.is_int() && end.is_int()) return {begin, end};
   const sint last = shapetracker::larger(end, 0);
   return {shapetracker::smaller(begin, last), last};

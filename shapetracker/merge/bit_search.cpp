@@ -20,17 +20,13 @@ bool BitSearch::spend(std::int64_t passes) {
 }
 
 std::optional<std::int64_t> BitSearch::at(const Point& point) const {
-  std::int64_t k = index_.base;
-  for (std::size_t axis = 0; axis < point.size(); ++axis) k += index_.strides[axis] * point[axis];
-  return view_.at(k);
+  return view_.at(index_.at(point));
 }
 
 BitSearch::Reach BitSearch::reach(const Box& box) const {
-  Reach reach{index_.base, {}};
-  for (std::size_t axis = 0; axis < box.low.size(); ++axis)
-    reach.lowest += index_.strides[axis] * box.low[axis];
+  Reach reach{index_.at(box.low), {}};
   for (const BoxDim& dim : box.dims) {
-    const std::int64_t stride = index_.strides[static_cast<std::size_t>(dim.axis)] * dim.step;
+    const std::int64_t stride = index_.slope(dim);
     if (stride < 0) reach.lowest += stride * (dim.extent - 1);
     reach.dims.push_back({std::abs(stride), dim.extent});
   }
@@ -66,10 +62,8 @@ BitSearch::Truth BitSearch::locate(std::int64_t flat, const Box& box) {
       ++z;
       flat -= stride;
     }
-    const std::int64_t original =
-        index_.strides[static_cast<std::size_t>(box.dims[i].axis)] * box.dims[i].step;
-    located_[static_cast<std::size_t>(box.dims[i].axis)] +=
-        box.dims[i].step * (original < 0 ? extent - 1 - z : z);
+    const std::int64_t original = index_.slope(box.dims[i]);
+    located_[box.dims[i].axis] += box.dims[i].step * (original < 0 ? extent - 1 - z : z);
   }
   return Truth::Yes;
 }
@@ -104,11 +98,10 @@ std::optional<std::int64_t> BitSearch::unequal(const BitSet& from, std::span<con
 BitSearch::Truth BitSearch::gains(const Box& box, const BitSet& all, std::size_t dim,
                                   std::int64_t slope) {
   Box start = box;  // start points of the step, in the direction of rising flat index
-  const std::int64_t signed_stride =
-      index_.strides[static_cast<std::size_t>(box.dims[dim].axis)] * box.dims[dim].step;
+  const std::int64_t signed_stride = index_.slope(box.dims[dim]);
   const std::int64_t stride = std::abs(signed_stride);
   if (signed_stride < 0) {
-    start.low[static_cast<std::size_t>(box.dims[dim].axis)] += box.dims[dim].step;
+    start.low[box.dims[dim].axis] += box.dims[dim].step;
     slope = -slope;
   }
   start.dims[dim].extent -= 1;
@@ -156,11 +149,11 @@ BitSearch::Truth BitSearch::is_affine(const Box& box, std::int64_t base, const P
     return at(point) == static_cast<std::int64_t>(wanted);
   };
   for (std::size_t dim = 0; dim < box.dims.size(); ++dim) {
-    const auto axis = static_cast<std::size_t>(box.dims[dim].axis);
+    const auto axis = box.dims[dim].axis;
     const Truth truth = gains(box, *set, dim, slopes[axis] * box.dims[dim].step);
     if (truth == Truth::Yes) continue;
     if (truth == Truth::No && agrees(counterexample_)) {  // then the point after the step does not
-      const bool falling = index_.strides[axis] * box.dims[dim].step < 0;
+      const bool falling = index_.slope(box.dims[dim]) < 0;
       counterexample_[axis] += falling ? -box.dims[dim].step : box.dims[dim].step;
     }
     return truth;

@@ -46,7 +46,7 @@ std::string Explanation::str() const {
 std::vector<std::int64_t> WitnessMaker::index(const Point& point) const {
   std::vector<std::int64_t> index;
   for (std::size_t axis = 0; axis < view_.shape().size(); ++axis)
-    index.push_back(view_.mask() ? (*view_.mask())[axis].first.as_int() : 0);
+    index.push_back(view_.range(axis).first.as_int());
   for (std::size_t i = 0; i < point.size(); ++i)
     index[outer_.axes[i]] = outer_.begins[i] + point[i];
   return index;

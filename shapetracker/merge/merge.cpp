@@ -16,13 +16,10 @@ namespace shapetracker {
 Outer::Outer(const View& view) {
   Wide base = view.offset().as_int();
   for (std::size_t axis = 0; axis < view.shape().size(); ++axis) {
-    const std::int64_t stride = view.strides()[axis].as_int();
+    const auto [size, stride, begin, end] = axis_of(view, axis);
     if (stride == 0) continue;
-    const std::int64_t begin = view.mask() ? (*view.mask())[axis].first.as_int() : 0;
-    const std::int64_t end =
-        (view.mask() ? (*view.mask())[axis].second : view.shape()[axis]).as_int();
     base += static_cast<Wide>(stride) * begin;
-    box.dims.push_back({static_cast<std::int32_t>(axes.size()), 1, end - begin});
+    box.dims.push_back({axes.size(), 1, end - begin});
     box.low.push_back(0);
     index.strides.push_back(stride);
     axes.push_back(axis);
@@ -83,8 +80,7 @@ Valid valid_box(const Search& search, const Outer& outer, const Point& inside, b
 Box box_between(const Point& low, const Point& high) {
   Box box{low, {}};
   for (std::size_t axis = 0; axis < low.size(); ++axis)
-    if (high[axis] > low[axis])
-      box.dims.push_back({static_cast<std::int32_t>(axis), 1, high[axis] - low[axis] + 1});
+    if (high[axis] > low[axis]) box.dims.push_back({axis, 1, high[axis] - low[axis] + 1});
   return box;
 }
 
@@ -134,10 +130,7 @@ View assemble(const View& view, const Outer& outer, const Candidate& candidate,
     const std::int64_t begin = outer.begins[i] + valid.low[i];
     const std::int64_t end = outer.begins[i] + valid.high[i] + 1;
     strides[axis] = slopes[i];
-    if (!mask && (begin > 0 || !(sint(end) == view.shape()[axis]))) {
-      mask.emplace();
-      for (const sint& size : view.shape()) mask->emplace_back(0, size);
-    }
+    if (!mask && (begin > 0 || !(sint(end) == view.shape()[axis]))) mask = view.ranges();
     if (mask) (*mask)[axis] = {begin, end};
   }
   return View::trusted(view.shape(), std::move(strides), offset, std::move(mask));
@@ -302,19 +295,6 @@ MergeResult merge_flat(std::span<const FlatView> inner, const View& view, const 
   result.explanation = std::make_shared<const Explanation>(explanation_of(result, hard));
   if (evidence != nullptr) *evidence = hard;
   return result;
-}
-
-std::pair<Wide, Wide> wide_range(const View& view) {
-  Wide low = view.offset().as_int(), high = low;
-  for (std::size_t i = 0; i < view.shape().size(); ++i) {
-    const Wide stride = view.strides()[i].as_int();
-    const std::int64_t first = view.mask() ? (*view.mask())[i].first.as_int() : 0;
-    const std::int64_t last =
-        (view.mask() ? (*view.mask())[i].second : view.shape()[i]).as_int() - 1;
-    low += stride * (stride < 0 ? last : first);
-    high += stride * (stride < 0 ? first : last);
-  }
-  return {low, high};
 }
 
 void require_within(const View& outer, const View& inner) {

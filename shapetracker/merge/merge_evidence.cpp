@@ -68,8 +68,7 @@ void MergeSearch::keep_corner(const Box& box, const Point& slopes, bool highest)
   counterexample_ = box.low;
   for (std::size_t i = 0; i < box.dims.size(); ++i)
     if ((slopes[i] > 0) == highest)
-      counterexample_[static_cast<std::size_t>(box.dims[i].axis)] +=
-          box.dims[i].step * (box.dims[i].extent - 1);
+      counterexample_[box.dims[i].axis] += box.dims[i].step * (box.dims[i].extent - 1);
 }
 
 // floor(line / weight) is not affine, and no other floor compensates: some rectangle of single
@@ -114,8 +113,7 @@ void MergeSearch::keep_bent(const Box& box, const Line& line, std::int64_t weigh
   for (const BoxSteps& z : {found.low, sum(found.low, found.one), sum(found.low, found.other),
                             sum(sum(found.low, found.one), found.other)}) {
     Point point = box.low;
-    for (std::size_t i = 0; i < rank; ++i)
-      point[static_cast<std::size_t>(box.dims[i].axis)] += box.dims[i].step * z[i];
+    for (std::size_t i = 0; i < rank; ++i) point[box.dims[i].axis] += box.dims[i].step * z[i];
     if (!agrees(point)) return;
   }
 }

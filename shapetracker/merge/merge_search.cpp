@@ -12,8 +12,7 @@ namespace {
 
 Point high_corner(const Box& box) {
   Point point = box.low;
-  for (const BoxDim& dim : box.dims)
-    point[static_cast<std::size_t>(dim.axis)] += dim.step * (dim.extent - 1);
+  for (const BoxDim& dim : box.dims) point[dim.axis] += dim.step * (dim.extent - 1);
   return point;
 }
 
@@ -37,18 +36,17 @@ MergeSearch::Residual MergeSearch::residual(const Line& line, const Box& box, st
 }
 
 MergeSearch::Line MergeSearch::line(const Box& box) const {
-  Line line{index_.base, {}};
-  for (std::size_t axis = 0; axis < box.low.size(); ++axis)
-    line.at_low += index_.strides[axis] * box.low[axis];
-  for (const BoxDim& dim : box.dims)
-    line.slopes.push_back(index_.strides[static_cast<std::size_t>(dim.axis)] * dim.step);
+  Line line{index_.at(box.low), {}};
+  for (const BoxDim& dim : box.dims) line.slopes.push_back(index_.slope(dim));
   return line;
 }
 
 std::optional<std::int64_t> MergeSearch::at(const Point& point) const {
-  std::int64_t k = index_.base;
-  for (std::size_t axis = 0; axis < point.size(); ++axis) k += index_.strides[axis] * point[axis];
-  for (const FlatView& view : views_)
+  return follow_flat(views_, index_.at(point));
+}
+
+std::optional<std::int64_t> follow_flat(std::span<const FlatView> views, std::int64_t k) {
+  for (const FlatView& view : views)
     if (!view.descend(k)) return std::nullopt;
   return k;
 }
@@ -60,7 +58,7 @@ bool MergeSearch::narrow(std::size_t dim, std::int64_t first, std::int64_t last,
   if (first <= 0 && last >= d.extent - 1) return false;
   first = std::max<std::int64_t>(first, 0);
   last = std::min(last, d.extent - 1);
-  box.low[static_cast<std::size_t>(d.axis)] += d.step * first;
+  box.low[d.axis] += d.step * first;
   line.at_low += line.slopes[dim] * first;
   d.extent = last - first + 1;  // 0 or less: empty
   return true;
@@ -186,7 +184,7 @@ void MergeSearch::split(const Box& box, const Line& line, Border border, std::ve
   }
   const BoxDim dim = box.dims[best];
   const auto resize = [&](Box& part, std::int64_t first, std::int64_t extent) {
-    part.low[static_cast<std::size_t>(dim.axis)] += dim.step * first;
+    part.low[dim.axis] += dim.step * first;
     part.dims[best].extent = extent;
     if (extent == 1) part.dims.erase(part.dims.begin() + static_cast<std::ptrdiff_t>(best));
   };
@@ -276,9 +274,7 @@ bool MergeSearch::agrees_at_samples(const Box& box) {
   const auto reach = [](const BoxDim& dim, bool far) {
     return dim.step * (far ? dim.extent - 1 : dim.extent / 2);
   };
-  const auto coordinate = [&](const BoxDim& dim) -> std::int64_t& {
-    return point[static_cast<std::size_t>(dim.axis)];
-  };
+  const auto coordinate = [&](const BoxDim& dim) -> std::int64_t& { return point[dim.axis]; };
   for (std::size_t i = 0; i < box.dims.size(); ++i)
     for (const bool far : {true, false}) {
       const BoxDim& one = box.dims[i];
@@ -354,12 +350,11 @@ MergeSearch::Stop MergeSearch::match(const Box& box, Line& line) {
     if (const std::int64_t span = descend(views_[v], box, line)) return {Step::Open, span};
   }
   for (std::size_t i = 0; i < box.dims.size(); ++i) {
-    const std::uint64_t wanted =
-        wrap(slopes_[static_cast<std::size_t>(box.dims[i].axis)]) * wrap(box.dims[i].step);
+    const std::uint64_t wanted = wrap(slopes_[box.dims[i].axis]) * wrap(box.dims[i].step);
     if (wrap(line.slopes[i]) == wanted) continue;
     if (keep_evidence_) {
       counterexample_ = box.low;
-      counterexample_[static_cast<std::size_t>(box.dims[i].axis)] += box.dims[i].step;
+      counterexample_[box.dims[i].axis] += box.dims[i].step;
     }
     return {Step::Dropped};
   }

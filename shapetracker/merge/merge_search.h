@@ -11,7 +11,7 @@ using Point = Small<std::int64_t>;
 
 /// A direction of a box: index `axis` advances by `step`, `extent` (>= 2) positions.
 struct BoxDim {
-  std::int32_t axis;
+  std::size_t axis;
   std::int64_t step;
   std::int64_t extent;
 };
@@ -27,7 +27,20 @@ struct Box {
 struct FlatIndex {
   std::int64_t base;
   Point strides;  // per axis, all nonzero
+
+  std::int64_t at(const Point& point) const {  // sums wrap; those of points fit 64 bits
+    std::uint64_t k = wrap(base);
+    for (std::size_t i = 0; i < point.size(); ++i) k += wrap(strides[i]) * wrap(point[i]);
+    return static_cast<std::int64_t>(k);
+  }
+  /// The change with each position along a dim.
+  std::int64_t slope(const BoxDim& dim) const {
+    return static_cast<std::int64_t>(wrap(strides[dim.axis]) * wrap(dim.step));
+  }
 };
+
+/// The address of flat index k through the views, outermost first.
+std::optional<std::int64_t> follow_flat(std::span<const FlatView> views, std::int64_t k);
 
 /// Exact queries about a chain of flat views by splitting boxes, within a budget of boxes.
 class MergeSearch {

@@ -1,7 +1,6 @@
 #include "touchstone/shapetracker/merge/reduce.h"
 
 #include <algorithm>
-#include <array>
 #include <unordered_map>
 
 #include "touchstone/base/hash.h"
@@ -86,35 +85,26 @@ Views fewest_runs(const Views& views, Runs& runs) {
   return fewest;
 }
 
-/// Recent runs that are not two views: a chain of operations requests its stack again after each
-/// one.
-class FailedRuns {
+/// Recent results, of which the caller gives the hash.
+template <class Key, class Value>
+class Recent {
  public:
-  struct Key {
-    Views run;
-    Reach reach;
-    bool operator==(const Key&) const = default;
-  };
+  explicit Recent(std::size_t most) : most_(most) {}
 
-  /// True if the search for the run was cut short; nullopt for an unknown run.
-  std::optional<bool> find(const Key& key) const {
-    const auto [first, last] = kept_.equal_range(hash(key));
+  const Value* find(std::uint64_t hash, const Key& key) const {
+    const auto [first, last] = kept_.equal_range(hash);
     for (auto it = first; it != last; ++it)
-      if (it->second.first == key) return it->second.second;
-    return std::nullopt;
+      if (it->second.first == key) return &it->second.second;
+    return nullptr;
   }
-  void keep(Key key, bool limited) {
-    if (kept_.size() >= Limits::kFailedRuns) kept_.clear();
-    const std::uint64_t at = hash(key);
-    kept_.emplace(at, std::pair(std::move(key), limited));
+  void keep(std::uint64_t hash, Key key, Value value) {
+    if (kept_.size() >= most_) kept_.clear();
+    kept_.emplace(hash, std::pair(std::move(key), std::move(value)));
   }
 
  private:
-  static std::uint64_t hash(const Key& key) {
-    return hash_mix(hash_of(key.run), hash_mix(wrap(key.reach.first), wrap(key.reach.second)));
-  }
-
-  std::unordered_multimap<std::uint64_t, std::pair<Key, bool>> kept_;
+  std::size_t most_;
+  std::unordered_multimap<std::uint64_t, std::pair<Key, Value>> kept_;
 };
 
 /// Replaces three or more views by two.
@@ -137,10 +127,14 @@ class Shortener {
  private:
   std::optional<TwoViews> two_views(std::span<const View> run, const Views& views,
                                     std::size_t begin) {
-    thread_local FailedRuns failed;
+    // Runs that are not two views, and whether that search was cut short: a chain of operations
+    // requests its stack again after each one.
+    thread_local Recent<std::pair<Views, Reach>, bool> failed(Limits::kFailedRuns);
     if (!all_concrete(run)) return std::nullopt;
-    FailedRuns::Key key{{run.begin(), run.end()}, reach_of(views, begin)};
-    if (const std::optional<bool> known = failed.find(key)) {
+    std::pair key(Views(run.begin(), run.end()), reach_of(views, begin));
+    const auto& [low, high] = key.second;
+    const std::uint64_t hash = hash_mix(hash_of(key.first), hash_mix(wrap(low), wrap(high)));
+    if (const bool* known = failed.find(hash, key)) {
       limited_ = limited_ || *known;
       return std::nullopt;
     }
@@ -148,11 +142,11 @@ class Shortener {
       limited_ = true;
       return std::nullopt;
     }
-    TwoViewsFound found = as_two_views(run, key.reach, effort_);
+    TwoViewsFound found = as_two_views(run, key.second, effort_);
     work_ += found.work;
     if (found.views) return std::move(found.views);
     limited_ = limited_ || found.limited;
-    if (effort_ > 0) failed.keep(std::move(key), found.limited);
+    if (effort_ > 0) failed.keep(hash, std::move(key), found.limited);
     return std::nullopt;
   }
 
@@ -194,56 +188,15 @@ Reduction reduce(std::vector<View> views) {
   return result;
 }
 
-namespace {
-
-/// Recent concrete stacks that cannot be reduced: strides, masks and sizes of one tracker each
-/// request its shortest stack.
-class ShortStacks {
- public:
-  bool knows(const Views& views) const { return std::ranges::find(kept_, views) != kept_.end(); }
-  void keep(const Views& views) {
-    kept_[next_] = views;
-    next_ = (next_ + 1) % kept_.size();
-  }
-
- private:
-  std::array<Views, 4> kept_;
-  std::size_t next_ = 0;
-};
-
-/// Recent long concrete stacks and their reductions: searching two views for three is slow.
-class ReducedStacks {
- public:
-  const Views* find(const Views& views) const {
-    const auto [first, last] = kept_.equal_range(hash_of(views));
-    for (auto it = first; it != last; ++it)
-      if (it->second.first == views) return &it->second.second;
-    return nullptr;
-  }
-  void keep(Views views, Views found) {
-    if (kept_.size() >= Limits::kReducedStacks) kept_.clear();
-    const std::uint64_t at = hash_of(views);
-    kept_.emplace(at, std::pair(std::move(views), std::move(found)));
-  }
-
- private:
-  std::unordered_multimap<std::uint64_t, std::pair<Views, Views>> kept_;
-};
-
-}  // namespace
-
 std::vector<View> reduce_stack(std::vector<View> views) {
-  thread_local ShortStacks short_stacks;
-  thread_local ReducedStacks reduced;
-  if (views.size() == 1 || short_stacks.knows(views)) return views;
-  if (views.size() < 3 || !all_concrete(views)) {
-    Views found = reduce(views).views;
-    if (found == views && all_concrete(views)) short_stacks.keep(views);
-    return found;
-  }
-  if (const Views* known = reduced.find(views)) return *known;
+  // Strides, masks and sizes of one tracker each request its shortest stack.
+  thread_local Recent<Views, Views> reduced(Limits::kReducedStacks);
+  if (views.size() == 1) return views;
+  if (!all_concrete(views)) return reduce(std::move(views)).views;
+  const std::uint64_t hash = hash_of(views);
+  if (const Views* known = reduced.find(hash, views)) return *known;
   Views found = reduce(views).views;
-  reduced.keep(std::move(views), found);
+  reduced.keep(hash, std::move(views), found);
   return found;
 }
 

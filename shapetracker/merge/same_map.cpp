@@ -75,7 +75,7 @@ Comparison compare_boxes(const MergeSearch& left, const MergeSearch& right, Box 
     for (std::size_t i = 0; i < box.dims.size(); ++i) {
       if (one.line.slopes[i] == other.line.slopes[i]) continue;
       Point point = box.low;
-      point[static_cast<std::size_t>(box.dims[i].axis)] += box.dims[i].step;
+      point[box.dims[i].axis] += box.dims[i].step;
       return {Truth::No, indices_of(point)};
     }
   }
@@ -122,8 +122,9 @@ class LineComparison {
         right_(common.b, b, Limits::kLineBoxes) {
     Part all;
     for (std::size_t i = 0; i < along_.size(); ++i) {
-      first_.push_back(outer.mask() ? (*outer.mask())[i].first.as_int() : 0);
-      last_.push_back((outer.mask() ? (*outer.mask())[i].second : outer.shape()[i]).as_int() - 1);
+      const auto [begin, end] = outer.range(i);
+      first_.push_back(begin.as_int());
+      last_.push_back(end.as_int() - 1);
       all.push_back({0, along_[i] == 0 ? 0 : last_[i] - first_[i]});
     }
     parts_.push_back(std::move(all));
@@ -212,7 +213,7 @@ Comparison compare_maps(std::span<const View> a, std::span<const View> b, int no
   for (std::size_t axis = shape.size(); axis-- > 0;) {
     const std::int64_t size = shape[axis].as_int();
     row_major.strides[axis] = weight;
-    if (size > 1) all.dims.push_back({static_cast<std::int32_t>(axis), 1, size});
+    if (size > 1) all.dims.push_back({axis, 1, size});
     weight *= size;
   }
   std::int64_t work = 0;

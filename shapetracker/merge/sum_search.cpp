@@ -71,9 +71,7 @@ bool SumSearch::choose(std::span<const Dim> dims, std::int64_t sum, const Box& b
     if (sum % dim.stride != 0 || sum / dim.stride >= dim.extent) return false;
     const std::int64_t z = sum / dim.stride;
     const BoxDim& along = box.dims[dim.of];
-    point[static_cast<std::size_t>(along.axis)] =
-        point[static_cast<std::size_t>(along.axis)] +
-        along.step * (dim.falling ? dim.extent - 1 - z : z);
+    point[along.axis] = point[along.axis] + along.step * (dim.falling ? dim.extent - 1 - z : z);
     return true;
   }
   const auto first = dims.first(dims.size() / 2), second = dims.subspan(dims.size() / 2);
@@ -90,13 +88,11 @@ MergeSearch::Found SumSearch::find(const Box& box) {
   Found found = quick.find(box);
   nodes_ += quick.nodes();
   if (found.truth != Truth::Unknown) return found;
-  std::int64_t lowest = index_.base;
-  for (std::size_t axis = 0; axis < box.low.size(); ++axis)
-    lowest += index_.strides[axis] * box.low[axis];
+  std::int64_t lowest = index_.at(box.low);
   std::vector<Dim> dims, half, other;
   for (std::size_t i = 0; i < box.dims.size(); ++i) {
     const BoxDim& along = box.dims[i];
-    const std::int64_t stride = index_.strides[static_cast<std::size_t>(along.axis)] * along.step;
+    const std::int64_t stride = index_.slope(along);
     if (stride < 0) lowest += stride * (along.extent - 1);
     dims.push_back({std::abs(stride), along.extent, i, stride < 0});
   }
@@ -141,17 +137,14 @@ template <typename Look>
 void visit(const FlatIndex& index, const Box& box, const Look& look) {
   Point point = box.low;
   Small<std::int64_t> turn(box.dims.size(), 0), step;
-  auto k = static_cast<std::uint64_t>(index.base);  // sums wrap; addresses of points fit 64 bits
-  for (std::size_t i = 0; i < point.size(); ++i) k += wrap(index.strides[i]) * wrap(point[i]);
-  for (const BoxDim& dim : box.dims)
-    step.push_back(static_cast<std::int64_t>(
-        wrap(index.strides[static_cast<std::size_t>(dim.axis)]) * wrap(dim.step)));
+  auto k = wrap(index.at(point));
+  for (const BoxDim& dim : box.dims) step.push_back(index.slope(dim));
   for (;;) {
     if (!look(point, static_cast<std::int64_t>(k))) return;
     std::size_t i = 0;
     for (; i < box.dims.size(); ++i) {
       const BoxDim& dim = box.dims[i];
-      std::int64_t& at = point[static_cast<std::size_t>(dim.axis)];
+      std::int64_t& at = point[dim.axis];
       if (++turn[i] < dim.extent) {
         at += dim.step;
         k += wrap(step[i]);
@@ -166,12 +159,6 @@ void visit(const FlatIndex& index, const Box& box, const Look& look) {
 }
 
 }  // namespace
-
-std::optional<std::int64_t> follow_flat(std::span<const FlatView> views, std::int64_t k) {
-  for (const FlatView& view : views)
-    if (!view.descend(k)) return std::nullopt;
-  return k;
-}
 
 PointSearch::Found PointSearch::find(const Box& box) {
   Found found{Truth::No, {}};
@@ -198,9 +185,7 @@ PointSearch::Truth PointSearch::is_affine(const Box& box, std::int64_t base, con
 }
 
 std::optional<std::int64_t> PointSearch::at(const Point& point) const {
-  std::uint64_t k = wrap(index_.base);
-  for (std::size_t i = 0; i < point.size(); ++i) k += wrap(index_.strides[i]) * wrap(point[i]);
-  return follow_flat(views_, static_cast<std::int64_t>(k));
+  return follow_flat(views_, index_.at(point));
 }
 
 bool PointSearch::carries_cancelled() const {

@@ -75,7 +75,4 @@ class PointSearch {
   Point counterexample_;
 };
 
-/// The address of flat index k through the views, outermost first.
-std::optional<std::int64_t> follow_flat(std::span<const FlatView> views, std::int64_t k);
-
 }  // namespace touchstone::shapetracker

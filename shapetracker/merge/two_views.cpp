@@ -56,21 +56,15 @@ class Splitter {
   std::int64_t compared() const { return compared_; }
 
  private:
-  std::int64_t flat_index(const Point& point) const {
-    std::int64_t k = outer_.index.base;
-    for (std::size_t axis = 0; axis < point.size(); ++axis)
-      k += outer_.index.strides[axis] * point[axis];
-    return k;
-  }
   // The flat index into inner_[level], or the address after the last one.
   std::optional<std::int64_t> flat(const Point& point, std::size_t level) const {
-    return follow_flat({inner_.data(), level}, flat_index(point));
+    return follow_flat({inner_.data(), level}, outer_.index.at(point));
   }
   std::optional<std::int64_t> address_from(std::int64_t k) const {
     return follow_flat({inner_.data(), inner_.size()}, k);
   }
   std::optional<std::int64_t> address(const Point& point) const {
-    return address_from(flat_index(point));
+    return address_from(outer_.index.at(point));
   }
 
   std::int64_t extent(std::size_t axis) const { return outer_.box.dims[axis].extent; }
@@ -293,7 +287,7 @@ class Splitter {
     const auto& axes = block.axes;
     Point point = origin_;
     for (std::size_t i = 0; i < axes.size(); ++i) point[axes[i]] = block.first[i];
-    std::int64_t k = flat_index(point);
+    std::int64_t k = outer_.index.at(point);
     for (std::size_t i = 0; i < axes.size();) {
       if (i == 0 && !look(point, k)) return;
       const std::int64_t stride = outer_.index.strides[axes[i]];
@@ -356,9 +350,7 @@ class Splitter {
   // The address that two views read at a point of the frame.
   std::optional<std::int64_t> read(const TwoViews& views, const Point& point) const {
     std::vector<std::int64_t> index;
-    for (const auto& range : views.outer.mask() ? *views.outer.mask() : Mask())
-      index.push_back(range.first.as_int());
-    index.resize(views.outer.shape().size(), 0);
+    for (const auto& [begin, end] : views.outer.ranges()) index.push_back(begin.as_int());
     for (std::size_t i = 0; i < point.size(); ++i)
       index[outer_.axes[i]] = outer_.begins[i] + point[i];
     const std::optional<std::int64_t> k = views.outer.at(index);
@@ -370,10 +362,7 @@ class Splitter {
     const View& outermost = stack_.back();
     Shape shape;  // fine to coarse, reversed at the end
     Strides strides, places(outermost.shape().size(), 0);
-    Mask mask, kept;
-    for (std::size_t axis = 0; axis < places.size(); ++axis)
-      kept.push_back(outermost.mask() ? (*outermost.mask())[axis]
-                                      : Range{0, outermost.shape()[axis]});
+    Mask mask, kept = outermost.ranges();
     Wide weight = 1, place = 0, offset = at_origin_;
     for (std::size_t b = blocks_.size(); b-- > 0;) {
       const Block& block = blocks_[b];

@@ -250,10 +250,8 @@ class Merger {
 std::vector<Wide> ends_of(const SymbolicSamples::Look& look, std::size_t axis, bool upper) {
   std::vector<Wide> values;
   for (const View& view : look.merged) {
-    const sint end = view.mask() ? upper ? (*view.mask())[axis].second : (*view.mask())[axis].first
-                     : upper     ? view.shape()[axis]
-                                 : sint(0);
-    values.push_back(end.as_int());
+    const auto [begin, end] = view.range(axis);
+    values.push_back((upper ? end : begin).as_int());
   }
   return values;
 }

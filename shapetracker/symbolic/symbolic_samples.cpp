@@ -39,10 +39,8 @@ std::optional<SymbolicResult> SymbolicSamples::read() {
     for (std::size_t i = 0; i < view.shape().size(); ++i) {
       poly.shape.push_back(read(view.shape()[i]));
       poly.strides.push_back(read(view.strides()[i]));
-      if (view.mask())
-        poly.mask.emplace_back(read((*view.mask())[i].first), read((*view.mask())[i].second));
-      else
-        poly.mask.emplace_back(0, poly.shape.back());
+      const auto [begin, end] = view.range(i);
+      poly.mask.emplace_back(read(begin), read(end));
     }
     poly.offset = read(view.offset());
     if (!polynomial)

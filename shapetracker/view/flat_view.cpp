@@ -28,13 +28,9 @@ bool join(Level& fine, const Level& coarse, std::uint64_t& offset) {
 
 FlatView::FlatView(const View& view) : offset_(wrap(view.offset().as_int())) {
   for (std::size_t i = view.shape().size(); i-- > 0;) {
-    const std::int64_t size = view.shape()[i].as_int();
+    const auto [size, stride, begin, end] = axis_of(view, i);
     if (size == 1) continue;
-    Level level{size_, size, size_ * size, view.strides()[i].as_int(), 0, size};
-    if (view.mask()) {
-      level.begin = (*view.mask())[i].first.as_int();
-      level.end = (*view.mask())[i].second.as_int();
-    }
+    const Level level{size_, size, size_ * size, stride, begin, end};
     size_ = level.span;
     if (levels_.empty() || !join(levels_.back(), level, offset_)) levels_.push_back(level);
   }
@@ -108,8 +104,8 @@ Digits join_digits(const View& view) {
   sint weight = 1;
   for (std::size_t i = view.shape().size(); i-- > 0;) {
     const sint& size = view.shape()[i];
-    Digit digit{weight, size, view.strides()[i], 0, size};
-    if (view.mask()) std::tie(digit.begin, digit.end) = (*view.mask())[i];
+    const auto [begin, end] = view.range(i);
+    Digit digit{weight, size, view.strides()[i], begin, end};
     // An axis of size 1 matters only if variables decide whether its index is valid.
     if (certainly_eq(size, 1) && certainly_eq(digit.begin, 0) && certainly_eq(digit.end, 1))
       continue;

@@ -11,7 +11,6 @@ namespace touchstone::shapetracker {
 
 template <typename T>
 using Small = boost::container::small_vector<T, 8>;
-__extension__ using Wide = __int128;
 
 /// For arithmetic modulo 2^64.
 inline std::uint64_t wrap(std::int64_t value) { return static_cast<std::uint64_t>(value); }

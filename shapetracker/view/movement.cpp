@@ -15,13 +15,6 @@ void require_rank(const char* op, std::size_t given, const Shape& shape) {
                                  op, given, str(shape), shape.size()));
 }
 
-Mask full_mask(const Shape& shape) {
-  Mask mask;
-  mask.reserve(shape.size());
-  for (const sint& size : shape) mask.emplace_back(0, size);
-  return mask;
-}
-
 }  // namespace
 
 View View::permute(std::span<const int> order) const {
@@ -69,7 +62,7 @@ View View::expand(const Shape& shape) const {
 View View::pad(const Padding& padding) const {
   require_rank("pad", padding.size(), shape_);
   Shape shape = shape_;
-  Mask mask = mask_ ? *mask_ : full_mask(shape_);
+  Mask mask = ranges();
   sint offset = offset_;
   for (std::size_t i = 0; i < padding.size(); ++i) {
     const sint &before = padding[i].first, &after = padding[i].second;

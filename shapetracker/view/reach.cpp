@@ -10,20 +10,11 @@
 namespace touchstone::shapetracker {
 namespace {
 
-struct Axis {
-  std::int64_t size, stride, begin, end;
-};
+using Axis = AxisNumbers;
 
 std::vector<Axis> axes_of(const View& view) {
   std::vector<Axis> axes;
-  for (std::size_t i = 0; i < view.shape().size(); ++i) {
-    Axis axis{view.shape()[i].as_int(), view.strides()[i].as_int(), 0, view.shape()[i].as_int()};
-    if (view.mask()) {
-      axis.begin = (*view.mask())[i].first.as_int();
-      axis.end = (*view.mask())[i].second.as_int();
-    }
-    axes.push_back(axis);
-  }
+  for (std::size_t i = 0; i < view.shape().size(); ++i) axes.push_back(axis_of(view, i));
   return axes;
 }
 

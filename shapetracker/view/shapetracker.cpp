@@ -17,8 +17,8 @@ using shapetracker::decide_lt;
 bool within_where_any(const View& view, const sint& low, const sint& high, const sint& size) {
   std::vector<symbolic::Node> some;
   for (std::size_t i = 0; i < view.shape().size(); ++i) {
-    sint count = view.shape()[i];
-    if (view.mask()) count = (*view.mask())[i].second - (*view.mask())[i].first;
+    const auto [begin, end] = view.range(i);
+    const sint count = end - begin;
     if (!certainly_le(1, count)) some.push_back(symbolic::le(1, count.node()));
   }
   if (some.empty()) return false;
@@ -29,11 +29,8 @@ bool within_where_any(const View& view, const sint& low, const sint& high, const
 
 // True if, at each of a few values, no valid point of `outer` lies outside [0, size).
 bool within_at_all_values(const View& outer, const sint& size) {
-  std::vector<sint> numbers = outer.shape();
-  numbers.insert(numbers.end(), outer.strides().begin(), outer.strides().end());
-  numbers.insert(numbers.end(), {outer.offset(), size});
-  for (const auto& [begin, end] : outer.mask().value_or(Mask()))
-    numbers.insert(numbers.end(), {begin, end});
+  std::vector<sint> numbers{size};
+  outer.each([&](const sint& value) { numbers.push_back(value); });
   const std::optional<std::vector<symbolic::Values>> all = shapetracker::few_values(numbers);
   return all && std::ranges::all_of(*all, [&](const symbolic::Values& values) {
            const View bound = outer.bind(values);
@@ -202,16 +199,7 @@ std::vector<symbolic::Node> ShapeTracker::vars() const {
     for (const symbolic::Node& variable : symbolic::variables(value.node()))
       found.emplace(symbolic::variable_name(variable), variable);
   };
-  for (const View& view : views_) {
-    std::ranges::for_each(view.shape(), add);
-    std::ranges::for_each(view.strides(), add);
-    add(view.offset());
-    if (!view.mask()) continue;
-    for (const auto& [begin, end] : *view.mask()) {
-      add(begin);
-      add(end);
-    }
-  }
+  for (const View& view : views_) view.each(add);
   std::vector<symbolic::Node> result;
   for (const auto& [name, variable] : found) result.push_back(variable);
   return result;

@@ -9,7 +9,7 @@ namespace touchstone {
 namespace {
 
 using shapetracker::decide_le;
-__extension__ using Wide = __int128;
+using shapetracker::Wide;
 
 bool is(const sint& value, std::int64_t number) {
   return value.is_int() && value.as_int() == number;
@@ -39,26 +39,6 @@ void require_ranges(const Shape& shape, const Mask& mask) {
           fmt::format("{}: must be within [0, {}), the size of the axis, with begin <= end", what(),
                       shape[i].str()));
   }
-}
-
-// In 128 bits: each term is below 2^127, and the sum stops beyond 2^100.
-void require_addresses_fit(const Shape& shape, const Strides& strides, const sint& offset,
-                           const std::optional<Mask>& mask) {
-  Wide low = offset.as_int(), high = low;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    const Wide stride = strides[i].as_int();
-    const std::int64_t begin = mask ? (*mask)[i].first.as_int() : 0;
-    const std::int64_t last = (mask ? (*mask)[i].second : shape[i]).as_int() - 1;
-    low += stride * (stride < 0 ? last : begin);
-    high += stride * (stride < 0 ? begin : last);
-    const Wide limit = static_cast<Wide>(1) << 100;
-    if (low < -limit || high > limit) break;
-  }
-  if (low < INT64_MIN || high > INT64_MAX)
-    throw OverflowError(
-        fmt::format("view of shape {} with strides {} and offset {}: an address "
-                    "does not fit in 64 bits",
-                    str(shape), str(strides), offset.str()));
 }
 
 }  // namespace
@@ -160,9 +140,19 @@ View View::trusted(Shape shape, Strides strides, sint offset, std::optional<Mask
   view.strides_ = std::move(strides);
   view.offset_ = std::move(offset);
   view.mask_ = std::move(mask);
-  if (view.is_concrete())
-    require_addresses_fit(view.shape_, view.strides_, view.offset_, view.mask_);
+  if (!view.is_concrete()) return view;
+  if (const auto [low, high] = shapetracker::wide_range(view); low < INT64_MIN || high > INT64_MAX)
+    throw OverflowError(fmt::format(
+        "view of shape {} with strides {} and offset {}: an address "
+        "does not fit in 64 bits",
+        touchstone::str(view.shape_), touchstone::str(view.strides_), view.offset_.str()));
   return view;
+}
+
+Mask View::ranges() const {
+  Mask all;
+  for (std::size_t axis = 0; axis < shape_.size(); ++axis) all.push_back(range(axis));
+  return all;
 }
 
 bool View::is_contiguous() const {
@@ -194,12 +184,9 @@ bool View::nothing_valid() const {
 }
 
 bool View::is_concrete() const {
-  const auto number = [](const sint& value) { return value.is_int(); };
-  return offset_.is_int() && std::ranges::all_of(shape_, number) &&
-         std::ranges::all_of(strides_, number) &&
-         (!mask_ || std::ranges::all_of(*mask_, [](const Range& range) {
-           return range.first.is_int() && range.second.is_int();
-         }));
+  bool concrete = true;
+  each([&](const sint& value) { concrete = concrete && value.is_int(); });
+  return concrete;
 }
 
 std::optional<std::int64_t> View::at(std::span<const std::int64_t> index) const {
@@ -222,31 +209,17 @@ std::optional<std::int64_t> View::at(std::span<const std::int64_t> index) const 
 
 View View::bind(const symbolic::Values& values) const {
   View bound = *this;
-  const auto put = [&](sint& value) { value = shapetracker::bind(value, values); };
-  for (sint& size : bound.shape_) put(size);
-  for (sint& stride : bound.strides_) put(stride);
-  put(bound.offset_);
-  if (bound.mask_)
-    for (auto& [begin, end] : *bound.mask_) {
-      put(begin);
-      put(end);
-    }
+  each_of(bound, [&](sint& value) { value = shapetracker::bind(value, values); });
   require_sizes(bound.shape_);
   return trusted(std::move(bound.shape_), std::move(bound.strides_), std::move(bound.offset_),
                  std::move(bound.mask_));
 }
 
 View View::substitute(const std::map<std::string, symbolic::Node>& replacements) const {
-  const auto put = [&](const sint& value) { return shapetracker::substitute(value, replacements); };
-  Shape shape;
-  Strides strides;
-  std::optional<Mask> mask;
-  for (const sint& size : shape_) shape.push_back(put(size));
-  for (const sint& stride : strides_) strides.push_back(put(stride));
-  if (mask_) mask.emplace();
-  for (std::size_t i = 0; mask_ && i < mask_->size(); ++i)
-    mask->emplace_back(put((*mask_)[i].first), put((*mask_)[i].second));
-  return trusted(std::move(shape), std::move(strides), put(offset_), std::move(mask));
+  View view = *this;
+  each_of(view, [&](sint& value) { value = shapetracker::substitute(value, replacements); });
+  return trusted(std::move(view.shape_), std::move(view.strides_), std::move(view.offset_),
+                 std::move(view.mask_));
 }
 
 std::string View::str() const {
@@ -257,14 +230,8 @@ std::string View::str() const {
 }
 
 std::uint64_t View::hash() const {
-  std::uint64_t seed = hash_mix(0x56696577, shape_.size());
-  for (const sint& size : shape_) seed = hash_mix(seed, size.hash());
-  for (const sint& stride : strides_) seed = hash_mix(seed, stride.hash());
-  seed = hash_mix(seed, offset_.hash());
-  seed = hash_mix(seed, mask_.has_value());
-  if (mask_)
-    for (const auto& [begin, end] : *mask_)
-      seed = hash_mix(hash_mix(seed, begin.hash()), end.hash());
+  std::uint64_t seed = hash_mix(hash_mix(0x56696577, shape_.size()), mask_.has_value());
+  each([&](const sint& value) { seed = hash_mix(seed, value.hash()); });
   return seed;
 }
 
@@ -273,8 +240,8 @@ std::pair<sint, sint> address_range(const View& view) {
   for (std::size_t i = 0; i < view.shape().size(); ++i) {
     const sint& stride = view.strides()[i];
     if (is(stride, 0)) continue;
-    const sint first = view.mask() ? (*view.mask())[i].first : sint(0);
-    const sint last = (view.mask() ? (*view.mask())[i].second : view.shape()[i]) - 1;
+    const auto [first, end] = view.range(i);
+    const sint last = end - 1;
     // By the sign of the stride if it is known, without comparing the products.
     const bool rising = certainly_le(0, stride), falling = certainly_le(stride, 0);
     const sint a = stride * (falling ? last : first), b = stride * (falling ? first : last);
@@ -285,6 +252,24 @@ std::pair<sint, sint> address_range(const View& view) {
     }
     low = low + shapetracker::smaller(a, b);
     high = high + shapetracker::larger(a, b);
+  }
+  return {low, high};
+}
+
+shapetracker::AxisNumbers shapetracker::axis_of(const View& view, std::size_t axis) {
+  const auto [begin, end] = view.range(axis);
+  return {view.shape()[axis].as_int(), view.strides()[axis].as_int(), begin.as_int(), end.as_int()};
+}
+
+// In 128 bits: each term is below 2^127, and the sum stops beyond 2^100.
+std::pair<shapetracker::Wide, shapetracker::Wide> shapetracker::wide_range(const View& view) {
+  Wide low = view.offset().as_int(), high = low;
+  for (std::size_t i = 0; i < view.shape().size(); ++i) {
+    const AxisNumbers axis = axis_of(view, i);
+    const Wide stride = axis.stride, limit = static_cast<Wide>(1) << 100;
+    low += stride * (stride < 0 ? axis.end - 1 : axis.begin);
+    high += stride * (stride < 0 ? axis.begin : axis.end - 1);
+    if (low < -limit || high > limit) break;
   }
   return {low, high};
 }

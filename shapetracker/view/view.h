@@ -48,6 +48,9 @@ class View {
   const Strides& strides() const { return strides_; }
   const sint& offset() const { return offset_; }
   const std::optional<Mask>& mask() const { return mask_; }
+  /// The readable indices of an axis, all if there is no mask; of every axis.
+  Range range(std::size_t axis) const { return mask_ ? (*mask_)[axis] : Range{0, shape_[axis]}; }
+  Mask ranges() const;
   int rank() const { return static_cast<int>(shape_.size()); }
   sint size() const { return elements(shape_); }
   /// The product of the largest sizes: the number of elements to allocate. Throws ShapeError if a
@@ -86,11 +89,29 @@ class View {
   /// leave the bounds of its variable.
   View substitute(const std::map<std::string, symbolic::Node>& replacements) const;
 
+  /// Calls visit(entry) for the sizes, the strides, the offset, and the ends of the mask.
+  template <class Visit>
+  void each(const Visit& visit) const {
+    each_of(*this, visit);
+  }
+
   std::string str() const;
   std::uint64_t hash() const;
   bool operator==(const View&) const = default;
 
  private:
+  template <class Self, class Visit>
+  static void each_of(Self& self, const Visit& visit) {
+    for (auto& size : self.shape_) visit(size);
+    for (auto& stride : self.strides_) visit(stride);
+    visit(self.offset_);
+    if (!self.mask_) return;
+    for (auto& [begin, end] : *self.mask_) {
+      visit(begin);
+      visit(end);
+    }
+  }
+
   Shape shape_;
   Strides strides_;
   sint offset_ = 0;
@@ -100,5 +121,20 @@ class View {
 /// Lowest and highest address of the view's valid points, both inclusive: exact for concrete views,
 /// else for the variable values with a valid point. view.nothing_valid() must be false.
 std::pair<sint, sint> address_range(const View& view);
+
+namespace shapetracker {
+
+__extension__ using Wide = __int128;
+
+/// An axis of a concrete view, with its readable indices [begin, end).
+struct AxisNumbers {
+  std::int64_t size, stride, begin, end;
+};
+AxisNumbers axis_of(const View& view, std::size_t axis);
+
+/// address_range of a concrete view whose addresses may not fit in 64 bits; inexact beyond 2^100.
+std::pair<Wide, Wide> wide_range(const View& view);
+
+}  // namespace shapetracker
 
 }  // namespace touchstone
