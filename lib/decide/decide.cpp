@@ -33,22 +33,6 @@ using symbolic::Question;
 /// True for the operators whose values are 0 and 1.
 bool tells(ExprOp op) { return op >= ExprOp::Or && op <= ExprOp::Ne; }
 
-bool refute(Proof& proof, Method method, std::optional<Counterexample> found) {
-  if (!found) return false;
-  proof.verdict = Verdict::Refuted;
-  proof.method = method;
-  proof.counterexample = std::move(found);
-  return true;
-}
-
-bool accept(Proof& proof, Method method, std::string certificate, std::string confirmed = "") {
-  proof.verdict = Verdict::Proved;
-  proof.method = method;
-  proof.certificate = std::move(certificate);
-  proof.confirmed = std::move(confirmed);
-  return true;
-}
-
 /// A second road for proofs without a certificate.
 std::string evaluated(const Claim& claim, std::size_t most) {
   return fmt::format("no counterexample at {} points", prove::samples(claim, most).size());
@@ -204,16 +188,16 @@ Proof Decider::fresh(const Claim& claim) {
   const prove::Limits& limits = work_.limits;
   std::string why;
   const auto certified = [&](Method method, std::string certificate) {
-    if (!certificate.empty()) return accept(proof, method, std::move(certificate));
+    if (!certificate.empty()) return proof.accept(method, std::move(certificate));
     proof.tried.push_back(fmt::format("{}: {}", name_of(method), why));
     return false;
   };
   const auto decided = [&] {
-    if (refute(proof, Method::Search, prove::search(claim, limits.first_points))) return true;
+    if (proof.refute(Method::Search, prove::search(claim, limits.first_points))) return true;
     std::optional<prove::Enumeration> all;
     const auto enumerated = [&](std::size_t most) {
       all = prove::enumerate(claim, most);
-      return all && refute(proof, Method::Enumeration, all->counterexample);
+      return all && proof.refute(Method::Enumeration, all->counterexample);
     };
     if (enumerated(limits.first_enumerated)) return true;
     const Certificates certificates(claim);
@@ -221,17 +205,17 @@ Proof Decider::fresh(const Claim& claim) {
         certified(Method::Cases, certificates.in_one(symbolic::kCases, why)))
       return true;
     ByResidues residues = by_residues(claim, limits.enumerated);
-    if (refute(proof, Method::Residues, std::move(residues.counterexample))) return true;
+    if (proof.refute(Method::Residues, std::move(residues.counterexample))) return true;
     if (residues.proved)
-      return accept(proof, Method::Residues, "", evaluated(claim, limits.first_points));
+      return proof.accept(Method::Residues, "", evaluated(claim, limits.first_points));
     proof.tried.push_back("residues: " + residues.why);
     if (certified(Method::Points, certificates.in_one(symbolic::kPoints, why)) ||
         enumerated(limits.enumerated) || by_parts(claim, proof))
       return true;
     if (all)
-      return accept(proof, Method::Enumeration, "", fmt::format("all {} points", all->points));
+      return proof.accept(Method::Enumeration, "", fmt::format("all {} points", all->points));
     if (!work_.solver)
-      return refute(proof, Method::Search, prove::search(claim, limits.last_points));
+      return proof.refute(Method::Search, prove::search(claim, limits.last_points));
     Proof solved = prover_.prove(claim);
     solved.tried = std::move(proof.tried);
     proof = std::move(solved);
@@ -259,7 +243,7 @@ bool Decider::by_parts(const Claim& claim, Proof& proof) {
     const Proof own = decide(one);
     if (own.counterexample) {
       const auto& point = own.counterexample->point;
-      return refute(proof, own.method, counterexample_at(claim, {point.begin(), point.end()}));
+      return proof.refute(own.method, counterexample_at(claim, {point.begin(), point.end()}));
     }
     if (own.verdict != Verdict::Proved) {
       proof.tried.push_back(fmt::format("parts: {} is undecided", render(claim.exprs, part)));
@@ -269,7 +253,7 @@ bool Decider::by_parts(const Claim& claim, Proof& proof) {
       certificate += (certificate.empty() ? "" : "\n") + own.certificate;
     if (!own.confirmed.empty()) confirmed = own.confirmed;
   }
-  return accept(proof, Method::Parts, std::move(certificate), std::move(confirmed));
+  return proof.accept(Method::Parts, std::move(certificate), std::move(confirmed));
 }
 
 symbolic::Answer Decider::simplify(const Question& question) {

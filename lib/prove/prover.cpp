@@ -23,18 +23,32 @@ class Stopwatch {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-void refute(Proof& proof, Method method, Counterexample found) {
-  proof.verdict = Verdict::Refuted;
-  proof.method = method;
-  proof.counterexample = std::move(found);
-}
-
-void accept(Proof& proof, Method method) {
-  proof.verdict = Verdict::Proved;
-  proof.method = method;
-}
-
 }  // namespace
+
+bool Proof::accept(Method how, std::string certified, std::string told) {
+  verdict = Verdict::Proved;
+  method = how;
+  certificate = std::move(certified);
+  confirmed = std::move(told);
+  return true;
+}
+
+bool Proof::refute(Method how, std::optional<Counterexample> found) {
+  if (!found) return false;
+  verdict = Verdict::Refuted;
+  method = how;
+  counterexample = std::move(found);
+  return true;
+}
+
+Reply Prover::put(Query query, unsigned effort, double seconds, Proof& proof) {
+  Reply reply = solver_.ask(query.script, effort, seconds);
+  query.answer = reply.answer;
+  query.reason = reply.reason;
+  query.seconds = reply.seconds;
+  proof.queries.push_back(std::move(query));
+  return reply;
+}
 
 bool Prover::ask(const Exprs& exprs, const std::vector<Expr>& facts, Expr goal, Proof& proof) {
   // Gives up after so many undecided questions.
@@ -44,13 +58,9 @@ bool Prover::ask(const Exprs& exprs, const std::vector<Expr>& facts, Expr goal, 
   if (spent > limits_.elimination_seconds ||
       std::ranges::count(proof.queries, Answer::Unknown, &Query::answer) >= kMostOpen)
     return false;
-  Query query{render(exprs, goal), smt_script(exprs, facts, goal), {}, {}, 0};
-  const Reply reply = solver_.ask(query.script, limits_.step_effort, limits_.step_seconds);
-  query.answer = reply.answer;
-  query.reason = reply.reason;
-  query.seconds = reply.seconds;
-  proof.queries.push_back(std::move(query));
-  return reply.answer == Answer::Unsat;
+  return put({render(exprs, goal), smt_script(exprs, facts, goal), {}, {}, 0}, limits_.step_effort,
+             limits_.step_seconds, proof)
+             .answer == Answer::Unsat;
 }
 
 bool Prover::eliminate(const Claim& claim, Proof& proof) {
@@ -82,61 +92,49 @@ bool Prover::claims_nothing(const Claim& claim) {
   return solver_.ask(script, limits_.step_effort, limits_.step_seconds).answer == Answer::Unsat;
 }
 
-void Prover::ask_directly(const Claim& claim, Proof& proof) {
+bool Prover::ask_directly(const Claim& claim, Proof& proof) {
   Claim copy = claim;
   Exprs& e = copy.exprs;
   const std::vector<Expr> facts = facts_of(e, claim);
   const Expr equal = e.apply(ExprOp::Eq, {claim.lhs, claim.rhs});
   const Expr goal = e.apply(ExprOp::And, {defined(e, claim.rhs), equal});
-  Query query{text_of(claim), smt_script(e, facts, goal), {}, {}, 0};
-  const Reply reply = solver_.ask(query.script, limits_.effort, limits_.seconds);
-  query.answer = reply.answer;
-  query.reason = reply.reason;
-  query.seconds = reply.seconds;
-  proof.queries.push_back(std::move(query));
-  if (reply.answer == Answer::Unsat) return accept(proof, Method::Direct);
+  const Reply reply = put({text_of(claim), smt_script(e, facts, goal), {}, {}, 0}, limits_.effort,
+                          limits_.seconds, proof);
+  if (reply.answer == Answer::Unsat) return proof.accept(Method::Direct);
   proof.reason = reply.reason;
-  if (reply.answer != Answer::Sat) return;
+  if (reply.answer != Answer::Sat) return false;
+  std::vector<Expr> asked = claim.when;
+  asked.insert(asked.end(), {goal, claim.lhs, claim.rhs});
   std::map<std::string, Int> point;
-  for (const std::string& name : variables_of(e, {goal, claim.lhs, claim.rhs}))
+  for (const std::string& name : variables_of(e, asked))
     if (const auto found = reply.model.find(smt_name(name)); found != reply.model.end())
       point.emplace(name, found->second);
-  for (const Expr c : claim.when)
-    for (const std::string& name : variables_of(e, {c}))
-      if (const auto found = reply.model.find(smt_name(name)); found != reply.model.end())
-        point.emplace(name, found->second);
-  if (auto found = counterexample_at(claim, point))
-    return refute(proof, Method::Model, std::move(*found));
+  if (proof.refute(Method::Model, counterexample_at(claim, point))) return true;
   proof.reason = "the solver's model is not a counterexample";
+  return false;
 }
 
 Proof Prover::prove(const Claim& claim) {
   const Stopwatch watch;
   Proof proof;
-  const auto decide = [&] {
-    if (auto found = search(claim, limits_.first_points))
-      return refute(proof, Method::Search, std::move(*found));
+  const auto decided = [&] {
+    if (proof.refute(Method::Search, search(claim, limits_.first_points))) return true;
     // A false finite claim is refuted by enumeration before asking the solver; for a true one, a
     // proof without points is more informative.
     auto all = enumerate(claim, limits_.first_enumerated);
     const auto refuted = [&] {
-      if (all && all->counterexample)
-        refute(proof, Method::Enumeration, std::move(*all->counterexample));
-      return proof.verdict == Verdict::Refuted;
+      return all && proof.refute(Method::Enumeration, all->counterexample);
     };
-    if (refuted()) return;
-    if (eliminate(claim, proof)) return accept(proof, Method::Elimination);
-    if (all) return accept(proof, Method::Enumeration);
-    ask_directly(claim, proof);
-    if (proof.verdict != Verdict::Unknown) return;
+    if (refuted()) return true;
+    if (eliminate(claim, proof)) return proof.accept(Method::Elimination);
+    if (all) return proof.accept(Method::Enumeration);
+    if (ask_directly(claim, proof)) return true;
     all = enumerate(claim, limits_.enumerated);
-    if (refuted()) return;
-    if (all) return accept(proof, Method::Enumeration);
-    if (auto found = search(claim, limits_.last_points))
-      return refute(proof, Method::Search, std::move(*found));
+    if (refuted()) return true;
+    if (all) return proof.accept(Method::Enumeration);
+    return proof.refute(Method::Search, search(claim, limits_.last_points));
   };
-  decide();
-  if (proof.verdict != Verdict::Unknown) proof.reason.clear();
+  if (decided()) proof.reason.clear();
   if (proof.verdict == Verdict::Proved) proof.vacuous = claims_nothing(claim);
   proof.seconds = watch.seconds();
   return proof;

@@ -46,6 +46,11 @@ struct Proof {
   std::vector<std::string> tried;  // methods of decide.h without an answer, and why
   bool vacuous = false;            // proved because its conditions never hold
   double seconds = 0;              // wall-clock time
+
+  /// With a certificate, or what else speaks for it.
+  bool accept(Method how, std::string certified = "", std::string told = "");
+  /// False, and nothing changes, without a counterexample.
+  bool refute(Method how, std::optional<Counterexample> found);
 };
 
 struct Limits {
@@ -79,10 +84,12 @@ class Prover {
 
  private:
   bool eliminate(const Claim& claim, Proof& proof);
-  void ask_directly(const Claim& claim, Proof& proof);
+  bool ask_directly(const Claim& claim, Proof& proof);
   /// All facts that hold where a claim applies; new parts are added to these exprs.
   static std::vector<Expr> facts_of(Exprs& exprs, const Claim& claim);
   bool ask(const Exprs& exprs, const std::vector<Expr>& facts, Expr goal, Proof& proof);
+  /// Asks, and keeps the question with its answer.
+  Reply put(Query query, unsigned effort, double seconds, Proof& proof);
 
   Limits limits_;
   Solver solver_;

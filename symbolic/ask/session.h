@@ -2,9 +2,9 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
+#include <unordered_map>
 
+#include "touchstone/base/hash.h"
 #include "touchstone/symbolic/ask/question.h"
 #include "touchstone/symbolic/number/limits.h"
 
@@ -25,22 +25,15 @@ class Session {
   std::size_t size() const { return kept_.size(); }
 
  private:
-  struct Slot {
-    std::uint32_t hash;
-    std::uint32_t place;  // index in kept_
+  struct Hash {
+    std::size_t operator()(const std::string& key) const { return hash_bytes(key); }
   };
-  struct Kept {
-    std::string key;
-    Answer answer;
-  };
-  Slot& find(std::uint64_t hash);
-  void keep(std::uint64_t hash, const Answer& answer);
+  void keep(const Answer& answer);
 
   std::optional<Context> scratch_{std::in_place};
   std::string key_;  // of the current question
-  std::vector<Kept> kept_;
-  std::vector<Slot> table_;  // open addressing
-  std::size_t bytes_ = 0;    // held by kept_
+  std::unordered_map<std::string, Answer, Hash> kept_;
+  std::size_t bytes_ = 0;  // held by kept_
 };
 
 }  // namespace touchstone::symbolic

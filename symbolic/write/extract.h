@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "touchstone/symbolic/expr/expr.h"
 #include "touchstone/symbolic/node/linear.h"
@@ -139,13 +140,14 @@ class Extractor {
   struct LaidOut {
     Sum sum;
     int depth;
-    int form;
+    bool operator==(const LaidOut&) const = default;
   };
-  static constexpr std::uint32_t kNotYet = 0xffffffff;
-  std::uint32_t& laid_out(const Sum& s, int depth);
-  std::uint32_t& slot_of(const Sum& s, int depth);
-  List<LaidOut> laid_out_;
-  List<std::uint32_t> laid_out_table_;  // hash table of indices in laid_out_
+  struct Hash {
+    std::size_t operator()(const LaidOut& key) const;
+  };
+  std::unordered_map<LaidOut, int, Hash, std::equal_to<LaidOut>,
+                     Pooled<std::pair<const LaidOut, int>>>
+      laid_out_;  // forms
 
   const Context& c_;
   For purpose_;

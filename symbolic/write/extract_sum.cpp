@@ -43,16 +43,12 @@ int Extractor::lay_out_sum(const Sum& s, int depth) {
   };
   if (!absorbs(s) || depth >= kLimits.absorbed_depth)
     return with_turned(lay_out_with(s, depth, {}));
-  std::uint32_t& found = laid_out(s, depth);
-  if (found != kNotYet) return laid_out_[found].form;
-  found = static_cast<std::uint32_t>(laid_out_.size());
-  const std::uint32_t place = found;
-  laid_out_.push_back({s, depth, -1});
+  const auto [known, fresh] = laid_out_.try_emplace({s, depth}, -1);
+  int& laid_out = known->second;
+  if (!fresh) return laid_out;
   int form = absorbed(s, depth, {});
   if (least_plain(s) < size(form)) form = smaller_form(form, join(plain_items(s), s.constant));
-  form = with_turned(form);
-  laid_out_[place].form = form;
-  return form;
+  return laid_out = with_turned(form);
 }
 
 bool Extractor::is_minus_complement(const Sum& s) const {
@@ -125,25 +121,10 @@ std::size_t Extractor::least_plain(const Sum& s) const {
   return total - 1;
 }
 
-std::uint32_t& Extractor::laid_out(const Sum& s, int depth) {
-  if (2 * laid_out_.size() >= laid_out_table_.size()) {
-    laid_out_table_.assign(std::max<std::size_t>(16, 4 * laid_out_.size()), kNotYet);
-    for (std::uint32_t i = 0; i < laid_out_.size(); ++i)
-      slot_of(laid_out_[i].sum, laid_out_[i].depth) = i;
-  }
-  return slot_of(s, depth);
-}
-
-std::uint32_t& Extractor::slot_of(const Sum& s, int depth) {
-  std::uint64_t hash = hash_mix(static_cast<std::uint64_t>(depth), s.constant.hash());
-  for (const Term& t : s.terms) hash = hash_mix(hash ^ t.atom, t.coef.hash());
-  const std::size_t size = laid_out_table_.size();
-  for (std::size_t i = hash % size;; i = i + 1 == size ? 0 : i + 1) {
-    const std::uint32_t place = laid_out_table_[i];
-    if (place == kNotYet) return laid_out_table_[i];
-    const LaidOut& l = laid_out_[place];
-    if (l.depth == depth && l.sum == s) return laid_out_table_[i];
-  }
+std::size_t Extractor::Hash::operator()(const LaidOut& key) const {
+  std::uint64_t hash = hash_mix(static_cast<std::uint64_t>(key.depth), key.sum.constant.hash());
+  for (const Term& t : key.sum.terms) hash = hash_mix(hash ^ t.atom, t.coef.hash());
+  return hash;
 }
 
 Extractor::Sum Extractor::nearest(Sum dividend, const Int& period) {
