@@ -158,7 +158,78 @@ class Triton(Torch):
         self.words["kernels"] = cuda_triton
 
 
-class Jax:
+class NumPyLike:
+    """A library with NumPy's names, `numpy`; `types` has those that NumPy lacks."""
+    types = None
+    refusals = (RuntimeError, TypeError, NotImplementedError, ValueError)
+
+    def __init__(self, options, numpy, quotient, remainder):
+        self.options, self.numpy = options, numpy
+        n = numpy
+        self.ops = {
+            "NOOP": lambda x: x, "EXP2": n.exp2, "LOG2": n.log2, "SIN": n.sin, "SQRT": n.sqrt,
+            "RECIP": n.reciprocal, "NEG": lambda x: ~x if x.dtype == bool else -x,
+            "ADD": n.add, "MUL": n.multiply, "MAX": n.maximum, "MOD": remainder, "DIV": quotient,
+            "SUB": lambda a, b: a ^ b if a.dtype == bool else a - b,
+            "CMPLT": n.less, "CMPEQ": n.equal, "XOR": n.bitwise_xor,
+            "MULACC": lambda a, b, c: a * b + c, "WHERE": n.where,
+        }
+
+    def settle(self, options):
+        self.options = options
+
+    def dtype(self, name):
+        theirs = THEIRS.get(name, name)
+        try:
+            return np.dtype(getattr(self.types, theirs, theirs))
+        except TypeError:
+            raise Unsupported(f"{self.name} has no {name}") from None
+
+    def array(self, data, name, shape):
+        return self.numpy.asarray(np.frombuffer(data, self.dtype(name)).reshape(shape))
+
+    def bytes(self, x, name):
+        return self.host(self.numpy.asarray(x).astype(self.dtype(name))).tobytes()
+
+    def host(self, x):
+        return np.asarray(x)
+
+    def looked_up(self, flat, at, valid):
+        n = self.numpy
+        if at.size == 0:
+            return n.zeros(at.shape, flat.dtype)
+        shown = flat[n.asarray(at)]
+        return shown if valid.all() else n.where(n.asarray(valid), shown, n.zeros((), flat.dtype))
+
+    def full(self, value, name):
+        return self.numpy.full((1,), value, self.dtype(name))
+
+    def cast(self, x, name):
+        if name.startswith("float8") and self.options.float8_overflow == "saturate":
+            most = 448 if name == "float8_e4m3" else 57344
+            x = self.numpy.clip(x, -most, most)
+        return x.astype(self.dtype(name))
+
+    def bitcast(self, x, name):
+        return self.numpy.ascontiguousarray(x).view(self.dtype(name))
+
+    def sum(self, x, axes, accumulator):
+        return self.numpy.sum(x, axis=tuple(axes), keepdims=True, dtype=self.dtype(accumulator))
+
+    def max(self, x, axes):
+        greatest = self.numpy.any if x.dtype == bool else self.numpy.max
+        return greatest(x, axis=tuple(axes), keepdims=True)
+
+    def made(self, function):
+        return function
+
+    def scattered(self, value, at):
+        out = self.numpy.empty(at.size, value.dtype)
+        out[self.numpy.asarray(at)] = value.reshape(-1)
+        return out
+
+
+class Jax(NumPyLike):
     """JAX: one jitted function per kernel, compiled by XLA."""
     name = "jax"
 
@@ -170,154 +241,54 @@ class Jax:
         import jax.numpy as jnp
         import ml_dtypes
         jax.config.update("jax_enable_x64", True)
-        self.jax, self.jnp, self.ml_dtypes, self.options = jax, jnp, ml_dtypes, options
-        self.version = jax.__version__
-        j = jnp
-        self.ops = {
-            "NOOP": lambda x: x, "EXP2": j.exp2, "LOG2": j.log2, "SIN": j.sin, "SQRT": j.sqrt,
-            "RECIP": j.reciprocal, "NEG": lambda x: ~x if x.dtype == bool else -x,
-            "ADD": j.add, "MUL": j.multiply, "MAX": j.maximum, "MOD": jax.lax.rem,
-            "DIV": lambda a, b: jax.lax.div(a, b),
-            "SUB": lambda a, b: a ^ b if a.dtype == bool else a - b,
-            "CMPLT": j.less, "CMPEQ": j.equal, "XOR": j.bitwise_xor,
-            "MULACC": lambda a, b, c: a * b + c, "WHERE": j.where,
-        }
+        self.jax, self.types, self.version = jax, ml_dtypes, jax.__version__
+        super().__init__(options, jnp, jax.lax.div, jax.lax.rem)
         self.words = {"jax": jax, "jnp": jnp, "lax": jax.lax, "np": np}
-        self.refusals = (RuntimeError, TypeError, NotImplementedError, ValueError)
 
     def settle(self, options):
         self.jax.config.update("jax_default_matmul_precision", options.precision)
         self.options = options
 
-    def dtype(self, name):
-        theirs = THEIRS.get(name, name)
-        try:
-            return np.dtype(getattr(self.ml_dtypes, theirs, theirs))
-        except TypeError:
-            raise Unsupported(f"JAX has no {name}") from None
-
-    def array(self, data, name, shape):
-        return self.jnp.asarray(np.frombuffer(data, self.dtype(name)).reshape(shape))
-
-    def bytes(self, x, name):
-        return np.asarray(x.astype(self.dtype(name))).tobytes()
-
-    def looked_up(self, flat, at, valid):
-        if at.size == 0:
-            return self.jnp.zeros(at.shape, flat.dtype)
-        shown = flat[at.reshape(-1)].reshape(at.shape)
-        return shown if valid.all() else self.jnp.where(valid, shown, self.jnp.zeros((), flat.dtype))
-
-    def full(self, value, name):
-        return self.jnp.full((1,), value, self.dtype(name))
-
-    def cast(self, x, name):
-        if name.startswith("float8") and self.options.float8_overflow == "saturate":
-            most = 448 if name == "float8_e4m3" else 57344
-            x = self.jnp.clip(x, -most, most)
-        return x.astype(self.dtype(name))
-
     def bitcast(self, x, name):
         return self.jax.lax.bitcast_convert_type(x, self.dtype(name))
-
-    def sum(self, x, axes, accumulator):
-        return self.jnp.sum(x, axis=tuple(axes), keepdims=True, dtype=self.dtype(accumulator))
-
-    def max(self, x, axes):
-        if x.dtype == bool:
-            return self.jnp.any(x, axis=tuple(axes), keepdims=True)
-        return self.jnp.max(x, axis=tuple(axes), keepdims=True)
 
     def made(self, function):
         return self.jax.jit(function)
 
     def scattered(self, value, at):
-        return self.jnp.zeros(at.size, value.dtype).at[at].set(value.reshape(-1))
+        return self.numpy.zeros(at.size, value.dtype).at[at].set(value.reshape(-1))
 
 
-class CuPy:
+class CuPy(NumPyLike):
     """CuPy, whose functions are separate kernels; NumPy on the host."""
     name = "cupy"
+    refusals = (*NumPyLike.refusals, AttributeError)
 
     def __init__(self, options):
+        cupy = np
         if options.device == "cuda":
             import cupy
-            self.name, self.words = "cupy", {"cupy": cupy, "np": np}
+        else:
+            self.name = "numpy"
+        self.words, self.version = {"cupy": cupy, "np": np}, cupy.__version__
+        if cupy is not np:
             with contextlib.suppress(ImportError):
                 import cupyx.scipy.special
                 self.words["special"], self.words["cupyx"] = cupyx.scipy.special, cupyx
-        else:
-            cupy, self.name, self.words = np, "numpy", {"cupy": np, "np": np}
-        c = self.cupy = cupy
-        self.options, self.version = options, cupy.__version__
-        self.ops = {
-            "NOOP": lambda x: x, "EXP2": c.exp2, "LOG2": c.log2, "SIN": c.sin, "SQRT": c.sqrt,
-            "RECIP": c.reciprocal, "NEG": lambda x: ~x if x.dtype == bool else c.negative(x),
-            "ADD": c.add, "MUL": c.multiply, "MAX": c.maximum, "MOD": self.remainder,
-            "DIV": self.quotient, "SUB": lambda a, b: a ^ b if a.dtype == bool else a - b,
-            "CMPLT": c.less, "CMPEQ": c.equal, "XOR": c.bitwise_xor,
-            "MULACC": lambda a, b, d: a * b + d, "WHERE": c.where,
-        }
-        self.refusals = (RuntimeError, TypeError, NotImplementedError, ValueError, AttributeError)
-
-    def settle(self, options):
-        self.options = options
+        super().__init__(options, cupy, self.quotient, self.remainder)
 
     def quotient(self, a, b):
         if a.dtype.kind not in "iu":  # bfloat16's is V
-            return self.cupy.divide(a, b)
+            return self.numpy.divide(a, b)
         down = a // b
         return down + ((down * b != a) & ((a < 0) != (b < 0))).astype(a.dtype)
 
     def remainder(self, a, b):
         floats = a.dtype.kind not in "iu"
-        return self.cupy.fmod(a, b) if floats else a - self.quotient(a, b) * b
-
-    def dtype(self, name):
-        try:
-            return np.dtype(name)
-        except TypeError:
-            raise Unsupported(f"{self.name} has no {name}") from None
-
-    def array(self, data, name, shape):
-        return self.cupy.asarray(np.frombuffer(data, self.dtype(name)).reshape(shape))
+        return self.numpy.fmod(a, b) if floats else a - self.quotient(a, b) * b
 
     def host(self, x):
-        return x if self.cupy is np else self.cupy.asnumpy(x)
-
-    def bytes(self, x, name):
-        x = self.cupy.ascontiguousarray(self.cupy.asarray(x).astype(self.dtype(name)))
-        return self.host(x).tobytes()
-
-    def looked_up(self, flat, at, valid):
-        if at.size == 0:
-            return self.cupy.zeros(at.shape, flat.dtype)
-        shown = flat[self.cupy.asarray(at)]
-        return shown if valid.all() else self.cupy.where(
-            self.cupy.asarray(valid), shown, self.cupy.zeros((), flat.dtype))
-
-    def full(self, value, name):
-        return self.cupy.full((1,), value, self.dtype(name))
-
-    def cast(self, x, name):
-        return x.astype(self.dtype(name))
-
-    def bitcast(self, x, name):
-        return self.cupy.ascontiguousarray(x).view(self.dtype(name))
-
-    def sum(self, x, axes, accumulator):
-        return self.cupy.sum(x, axis=tuple(axes), keepdims=True, dtype=self.dtype(accumulator))
-
-    def max(self, x, axes):
-        return self.cupy.max(x, axis=tuple(axes), keepdims=True)
-
-    def made(self, function):
-        return function
-
-    def scattered(self, value, at):
-        out = self.cupy.empty(at.size, value.dtype)
-        out[self.cupy.asarray(at)] = value.reshape(-1)
-        return out
+        return x if self.numpy is np else self.numpy.asnumpy(x)
 
 
 LIBRARIES = {"torch": Torch, "compile": Compile, "triton": Triton, "jax": Jax, "cupy": CuPy}
