@@ -91,13 +91,7 @@ inline constexpr std::array<CIndexOp, index_op_table.size()> c_for_index_op = {{
 }};
 // clang-format on
 
-constexpr bool c_index_rows_follow_enum() {
-  for (std::size_t i = 0; i < c_for_index_op.size(); ++i)
-    if (c_for_index_op[i].op != static_cast<IndexOp>(i) || c_for_index_op[i].text.empty())
-      return false;
-  return true;
-}
-static_assert(c_index_rows_follow_enum(),
+static_assert(rows_follow_enum(c_for_index_op, &CIndexOp::op, IndexOp::Where),
               "c_for_index_op needs one row per IndexOp, in the order of IndexOp");
 
 /// C names of element types. In memory they are the same, except bool, which is a byte.

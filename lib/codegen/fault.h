@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "touchstone/base/rows.h"
 #include "touchstone/codegen/linearize.h"
 
 namespace touchstone {
@@ -37,12 +38,7 @@ inline constexpr std::array<FaultInfo, 6> fault_table = {{
 }};
 // clang-format on
 
-constexpr bool fault_rows_follow_enum() {
-  for (std::size_t i = 0; i < fault_table.size(); ++i)
-    if (fault_table[i].fault != static_cast<Fault>(i)) return false;
-  return static_cast<std::size_t>(Fault::MaxWithoutNan) + 1 == fault_table.size();
-}
-static_assert(fault_rows_follow_enum(),
+static_assert(rows_follow_enum(fault_table, &FaultInfo::fault, Fault::MaxWithoutNan),
               "fault_table needs one row per Fault, in the order of Fault");
 
 constexpr const FaultInfo& info(Fault fault) {

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "touchstone/base/error.h"
+#include "touchstone/base/rows.h"
 #include "touchstone/base/suggest.h"
 
 namespace touchstone {
@@ -53,12 +54,8 @@ constexpr std::array<OptInfo, kOptKinds> kOpts = {{
 
 constexpr std::size_t kMostArguments = 64;
 
-constexpr bool opt_rows_follow_enum() {
-  for (std::size_t i = 0; i < kOpts.size(); ++i)
-    if (kOpts[i].kind != static_cast<OptKind>(i)) return false;
-  return true;
-}
-static_assert(opt_rows_follow_enum(), "kOpts needs one row per OptKind, in the order of OptKind");
+static_assert(rows_follow_enum(kOpts, &OptInfo::kind, OptKind::Peel),
+              "kOpts needs one row per OptKind, in the order of OptKind");
 
 std::size_t arguments_of(const OptInfo& opt) {
   return static_cast<std::size_t>(std::ranges::count(opt.arguments, ',')) + 1;

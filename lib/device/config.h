@@ -7,6 +7,7 @@
 #include <string_view>
 #include <variant>
 
+#include "touchstone/base/rows.h"
 namespace touchstone {
 
 /// Optimisations of the lazy stack. A switch changes only the number and speed of kernels, never
@@ -68,12 +69,7 @@ inline constexpr std::array<SwitchInfo, kSwitchCount> switch_table = {{
 }};
 // clang-format on
 
-constexpr bool switch_rows_follow_enum() {
-  for (std::size_t i = 0; i < switch_table.size(); ++i)
-    if (switch_table[i].id != static_cast<Switch>(i)) return false;
-  return static_cast<int>(Switch::PushReshapes) + 1 == kSwitchCount;
-}
-static_assert(switch_rows_follow_enum(),
+static_assert(rows_follow_enum(switch_table, &SwitchInfo::id, Switch::PushReshapes),
               "switch_table needs one row per Switch, in the order of Switch");
 
 /// How a tensor graph becomes kernels. All schedulers give the same bits if each op rounds to its

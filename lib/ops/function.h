@@ -6,47 +6,20 @@
 #include <optional>
 #include <string_view>
 
+#include "touchstone/base/rows.h"
 namespace touchstone {
 
 /// Functions of floats that a FUNCTION node names. Each means the real function, rounded once to
 /// the operands' type; special values as C's Annex F has them.
+// clang-format off
 enum class NamedFunction : std::uint8_t {
-  Exp,
-  Expm1,
-  Log,
-  Log10,
-  Log1p,
-  Rsqrt,
-  Sigmoid,
-  Silu,
-  Tanh,
-  Erf,
-  Erfc,
-  Gelu,
-  GeluTanh,
-  Softplus,
-  Cos,
-  Tan,
-  Asin,
-  Acos,
-  Atan,
-  Sinh,
-  Cosh,
-  Asinh,
-  Acosh,
-  Atanh,
-  Cbrt,
-  Lgamma,
-  Digamma,
-  Erfinv,
-  Floor,
-  Ceil,
-  Round,
-  Trunc,
-  Atan2,
-  Pow,
-  Hypot,
+  Exp, Expm1, Log, Log10, Log1p, Rsqrt, Sigmoid, Silu, Tanh, Erf, Erfc, Gelu, GeluTanh, Softplus,
+  Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Asinh, Acosh, Atanh, Cbrt, Lgamma, Digamma, Erfinv,
+  Floor, Ceil, Round, Trunc,
+  // of two operands
+  Atan2, Pow, Hypot
 };
+// clang-format on
 inline constexpr std::size_t kFunctionCount = 35;
 
 /// How a function of one operand runs within its domain, for intervals of operands.
@@ -122,12 +95,7 @@ inline constexpr std::array<FunctionInfo, kFunctionCount> function_table = {{
 }};
 // clang-format on
 
-constexpr bool function_rows_follow_enum() {
-  for (std::size_t i = 0; i < kFunctionCount; ++i)
-    if (function_table[i].function != static_cast<NamedFunction>(i)) return false;
-  return static_cast<std::size_t>(NamedFunction::Hypot) + 1 == kFunctionCount;
-}
-static_assert(function_rows_follow_enum(),
+static_assert(rows_follow_enum(function_table, &FunctionInfo::function, NamedFunction::Hypot),
               "function_table needs one row per NamedFunction, in the order of NamedFunction");
 
 constexpr const FunctionInfo& info(NamedFunction f) {

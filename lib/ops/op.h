@@ -5,72 +5,35 @@
 #include <optional>
 #include <string_view>
 
+#include "touchstone/base/rows.h"
 #include "touchstone/dtype/dtype.h"
 
 namespace touchstone {
 
 /// Every operation of the stack, grouped by `OpGroup`.
+// clang-format off
 enum class Op : std::uint8_t {
   // Unary
-  Noop,
-  Exp2,
-  Log2,
-  Cast,
-  Sin,
-  Sqrt,
-  Recip,
-  Neg,
+  Noop, Exp2, Log2, Cast, Sin, Sqrt, Recip, Neg,
   // Binary
-  Add,
-  Sub,
-  Mul,
-  Div,
-  Max,
-  Mod,
-  CmpLt,
-  CmpEq,
-  Xor,
+  Add, Sub, Mul, Div, Max, Mod, CmpLt, CmpEq, Xor,
   // Ternary
-  MulAcc,
-  Where,
+  MulAcc, Where,
   // Named function: a row of function_table
   Function,
   // Reduce
-  ReduceSum,
-  ReduceMax,
+  ReduceSum, ReduceMax,
   // Movement
-  Reshape,
-  Permute,
-  Expand,
-  Pad,
-  Shrink,
-  Stride,
-  AsStrided,
+  Reshape, Permute, Expand, Pad, Shrink, Stride, AsStrided,
   // Load: tensor sources
-  Empty,
-  LoadConst,
-  From,
-  Contiguous,
-  Custom,
-  Rand,
+  Empty, LoadConst, From, Contiguous, Custom, Rand,
   // Buffer: the leaves and the root of a kernel
-  Load,
-  Gather,
-  Const,
-  Store
+  Load, Gather, Const, Store
 };
 inline constexpr int kOpCount = 39;
 
-enum class OpGroup : std::uint8_t {
-  Unary,
-  Binary,
-  Ternary,
-  Function,
-  Reduce,
-  Movement,
-  Load,
-  Buffer
-};
+enum class OpGroup : std::uint8_t { Unary, Binary, Ternary, Function, Reduce, Movement, Load, Buffer };
+// clang-format on
 
 /// The element types that an elementwise or reduce op accepts.
 enum class OpTypes : std::uint8_t { None, All, Floats, Numbers, IntsAndBool };
@@ -137,12 +100,8 @@ inline constexpr std::array<OpInfo, kOpCount> op_table = {{
 }};
 // clang-format on
 
-constexpr bool op_rows_follow_enum() {
-  for (std::size_t i = 0; i < op_table.size(); ++i)
-    if (op_table[i].op != static_cast<Op>(i)) return false;
-  return static_cast<int>(Op::Store) + 1 == kOpCount;
-}
-static_assert(op_rows_follow_enum(), "op_table needs one row per Op, in the order of Op");
+static_assert(rows_follow_enum(op_table, &OpInfo::op, Op::Store),
+              "op_table needs one row per Op, in the order of Op");
 
 constexpr const OpInfo& info(Op op) { return op_table[static_cast<std::size_t>(op)]; }
 constexpr std::string_view name(Op op) { return info(op).name; }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "touchstone/base/rows.h"
 #include "touchstone/ops/op.h"
 
 namespace touchstone {
@@ -138,12 +139,7 @@ inline constexpr std::array<GraphOpInfo, kGraphOpCount> graph_op_table = {{
 }};
 // clang-format on
 
-constexpr bool graph_op_rows_follow_enum() {
-  for (std::size_t i = 0; i < graph_op_table.size(); ++i)
-    if (graph_op_table[i].op != static_cast<GraphOp>(i)) return false;
-  return static_cast<int>(GraphOp::DefineGlobal) + 1 == kGraphOpCount;
-}
-static_assert(graph_op_rows_follow_enum(),
+static_assert(rows_follow_enum(graph_op_table, &GraphOpInfo::op, GraphOp::DefineGlobal),
               "graph_op_table needs one row per GraphOp, in the order of GraphOp");
 
 constexpr const GraphOpInfo& info(GraphOp op) {

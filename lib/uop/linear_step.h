@@ -9,6 +9,7 @@
 #include <string_view>
 #include <variant>
 
+#include "touchstone/base/rows.h"
 #include "touchstone/dtype/scalar.h"
 #include "touchstone/ops/function.h"
 #include "touchstone/ops/op.h"
@@ -75,12 +76,7 @@ inline constexpr std::array<IndexOpInfo, 17> index_op_table = {{
 }};
 // clang-format on
 
-constexpr bool index_op_rows_follow_enum() {
-  for (std::size_t i = 0; i < index_op_table.size(); ++i)
-    if (index_op_table[i].op != static_cast<IndexOp>(i)) return false;
-  return static_cast<std::size_t>(IndexOp::Where) + 1 == index_op_table.size();
-}
-static_assert(index_op_rows_follow_enum(),
+static_assert(rows_follow_enum(index_op_table, &IndexOpInfo::op, IndexOp::Where),
               "index_op_table needs one row per IndexOp, in the order of IndexOp");
 
 constexpr const IndexOpInfo& info(IndexOp op) {
