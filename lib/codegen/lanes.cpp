@@ -247,7 +247,7 @@ std::vector<Below> reduces_that_differ(const LazyOpPtr& kernel, std::size_t axis
   for (const LazyOpPtr& node : order) {
     if (!is_reduce(node->op())) continue;
     const StillAxes same = still[node.get()], above = reduced[node.get()];
-    if (axis >= 64 || (same >> axis & 1U) == 0)
+    if (!is_still(same, axis))
       found.push_back({node, (above & ~same) | empty[node.get()], above & same});
   }
   return found;
@@ -272,7 +272,7 @@ std::vector<LazyOpPtr> reduces_in_lanes(const LazyOpPtr& kernel, std::size_t axi
   for (auto node = order.rbegin(); node != order.rend(); ++node) {
     if (!above.contains(node->get())) continue;
     if (is_reduce((*node)->op())) {
-      if (axis >= 64 || (still[node->get()] >> axis & 1U) == 0) found.push_back(*node);
+      if (!is_still(still[node->get()], axis)) found.push_back(*node);
     } else {
       for (const LazyOpPtr& s : (*node)->src()) above.insert(s.get());
     }
@@ -291,8 +291,8 @@ std::vector<LazyOpPtr> reduces_by_lanes(const LazyOpPtr& kernel, std::size_t axi
 }
 
 bool same_along(StillAxes still, const Shape& shape, std::size_t axis) {
-  if (axis >= 64 || (still >> axis & 1U) == 0) return false;
-  return shape[axis].min().value_or(0) >= 1;  // otherwise there may be nothing to read
+  // Otherwise there may be nothing to read.
+  return is_still(still, axis) && shape[axis].min().value_or(0) >= 1;
 }
 
 std::size_t outer_axes(const LazyOpPtr& kernel, std::size_t axis) {
@@ -340,10 +340,8 @@ bool lanes_repeat_reduces(const LazyOpPtr& kernel, std::size_t axis) {
 
 StillAxes reduced_axes(const LazyOp& reduce) {
   StillAxes axes = 0;
-  for (const int axis : reduce.reduce_arg().axes) {
-    if (reduce.src()[0]->shape()[static_cast<std::size_t>(axis)] == sint(1)) continue;
+  for (const std::size_t axis : looped_axes(reduce))
     axes |= axis < 64 ? StillAxes{1} << axis : ~StillAxes{0};
-  }
   return axes;
 }
 

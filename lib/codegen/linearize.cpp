@@ -10,6 +10,7 @@
 #include "touchstone/codegen/plan.h"
 #include "touchstone/ops/decompose.h"
 #include "touchstone/ops/node_order.h"
+#include "touchstone/ops/views.h"
 #include "touchstone/shapetracker/index/index_expr.h"
 #include "touchstone/shapetracker/merge/simplify.h"
 
@@ -282,21 +283,13 @@ LazyOpPtr with_simple_parts(const LazyOpPtr& given, const CodegenOptions& option
     kernel = without_functions(kernel, has_code);
   }
   const auto stacked = [](const LazyOp* node) {
-    const auto* b = std::get_if<MemBuffer>(&node->arg());
-    const auto* c = std::get_if<ConstBuffer>(&node->arg());
-    return (b != nullptr &&
-            (b->st.views().size() > 1 || (b->checked && b->checked->views().size() > 1))) ||
-           (c != nullptr && c->st.views().size() > 1);
+    bool any = false;
+    each_view(*node, [&](const ShapeTracker& st, int) { any = any || st.views().size() > 1; });
+    return any;
   };
   if (std::ranges::none_of(ordered_nodes(kernel), stacked)) return kernel;
   return rebuild(kernel, [](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
-    OpArg arg = node->arg();
-    if (auto* b = std::get_if<MemBuffer>(&arg)) {
-      b->st = simplify(b->st);
-      if (b->checked) b->checked = simplify(*b->checked);
-    }
-    if (auto* c = std::get_if<ConstBuffer>(&arg)) c->st = simplify(c->st);
-    return LazyOp::make(node->op(), src, std::move(arg));
+    return with_views(*node, src, [](const ShapeTracker& st, int) { return simplify(st); });
   });
 }
 

@@ -88,7 +88,7 @@ bool Linearizer::is_ahead(const LazyOp& reduce, const LanePlan& plan) const {
 // a single one if constant over the rows.
 void Linearizer::reduce_in_lanes(const LazyOp& reduce, const LanePlan& plan,
                                  std::vector<Indices> rows, Node base) {
-  if (plan.block_axis < 64 && (still_[&reduce] >> plan.block_axis & 1U) != 0) rows.resize(1);
+  if (is_still(still_[&reduce], plan.block_axis)) rows.resize(1);
   if (const LazyOp* const same = same_in_lanes(reduce, rows[0])) {
     in_lanes_[&reduce] = in_lanes_.at(same);
     return;

@@ -30,8 +30,7 @@ std::vector<const LazyOp*> streams_of(const LazyOp& reduce, std::size_t axis) {
 
 // The rows of a block, if the loops contain only the terms.
 std::vector<int> Linearizer::together_with(const LazyOp& reduce, int indices) const {
-  const bool still =
-      plan_.running.block_axis < 64 && (still_[&reduce] >> plan_.running.block_axis & 1U) != 0;
+  const bool still = is_still(still_[&reduce], plan_.running.block_axis);
   if (rows_.empty() || indices != rows_[0] || still || reduces(reduce.src()[0])) return {indices};
   return rows_;
 }
@@ -43,10 +42,7 @@ int Linearizer::reduce_in_running_sums(const LazyOp& reduce, int indices) {
   const std::vector<int> rows = together_with(reduce, indices);
   std::vector<Indices> at;
   for (const int row : rows) at.push_back(indices_[static_cast<std::size_t>(row)]);
-  std::vector<std::size_t> axes;
-  for (const int axis : reduce.reduce_arg().axes)
-    if (shape[static_cast<std::size_t>(axis)] != sint(1))
-      axes.push_back(static_cast<std::size_t>(axis));
+  const std::vector<std::size_t> axes = looped_axes(reduce);
   const Node terms = shape[axes.back()].node();
   Node all = terms;
   for (std::size_t i = 0; i + 1 < axes.size() && is_float_sum(reduce); ++i)
@@ -108,13 +104,10 @@ void Linearizer::run_over(const LazyOp& reduce, const std::vector<int>& accumula
                           const std::vector<Indices>& at, const Rounds& rounds) {
   if (rounds.count.constant() == 0 || rounds.lanes.constant() == 0) return;
   const DType type = reduce.reduce_arg().accumulator;
-  const Shape& shape = reduce.src()[0]->shape();
   Node round = 0, lane;
   const bool several = rounds.count.constant() != 1;
   if (several) open_loop(sint(rounds.count), "r", round, plan_.unroll);
-  std::size_t axis = 0;
-  for (const int a : reduce.reduce_arg().axes)
-    if (const auto i = static_cast<std::size_t>(a); shape[i] != sint(1)) axis = i;
+  const std::size_t axis = looped_axes(reduce).back();
   const Node first = rounds.begin + round * rounds.lanes;
   std::vector<Indices> inside = at;
   for (Indices& row : inside) row[axis] = first;

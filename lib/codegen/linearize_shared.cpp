@@ -10,7 +10,7 @@ int Linearizer::depth_of(const LazyOp& reduce, int indices) const {
   const Indices& at = indices_[static_cast<std::size_t>(indices)];
   int depth = builder_.certain_depth();
   for (std::size_t i = 0; i < at.size(); ++i) {
-    if (reduce.shape()[i] == sint(1) || (i < 64 && (still >> i & 1U) != 0)) continue;
+    if (reduce.shape()[i] == sint(1) || is_still(still, i)) continue;
     for (const symbolic::Node& v : symbolic::variables(at[i]))
       depth = std::max(depth, builder_.depth(names_.at(symbolic::variable_name(v))));
   }

@@ -38,10 +38,7 @@ void Linearizer::stage_parts(const LazyOp& reduce, const LanePlan& plan,
   }
   if (plan.outer == plan.axis) loops.outer = loops.rows.size();
   assert(static_cast<int>(loops.first_reduced()) == first_reduced);
-  std::vector<std::size_t> axes;
-  for (const int axis : reduce.reduce_arg().axes)
-    if (term->shape()[static_cast<std::size_t>(axis)] != sint(1))
-      axes.push_back(static_cast<std::size_t>(axis));
+  std::vector<std::size_t> axes = looped_axes(reduce);
   for (const std::size_t axis : axes) loops.reduced.push_back(term->shape()[axis]);
   axes.push_back(plan.axis);
   const auto dependence = [&](const ShapeTracker& st) {
@@ -82,7 +79,7 @@ bool Linearizer::is_same(const LazyOp& node, int indices, int other) {
     const IndexExpr a = address(st, indices), b = address(st, other);
     return a.index != b.index || a.valid != b.valid;
   };
-  return std::ranges::none_of(ordered_nodes(LazyOpPtr(LazyOpPtr(), &node)), [&](const LazyOp* n) {
+  return std::ranges::none_of(ordered_nodes(node), [&](const LazyOp* n) {
     return (n->op() == Op::Load && differs(n->buffer().st)) ||
            (n->op() == Op::Const && differs(n->constant().st));
   });
@@ -101,7 +98,7 @@ std::optional<std::size_t> loop_across(const Stage& part, const TermLoops& loops
   const std::size_t loop = part.reduced.back();
   if (!loops.reduced[loop].is_int() || loops.reduced[loop].as_int() < kAtOnce) return std::nullopt;
   bool across = false;
-  for (const LazyOp* n : ordered_nodes(LazyOpPtr(LazyOpPtr(), part.node))) {
+  for (const LazyOp* n : ordered_nodes(*part.node)) {
     if (is_reduce(n->op())) return std::nullopt;
     if (n->op() != Op::Load) continue;
     const auto strides = real_strides(n->buffer().st, true);
@@ -271,7 +268,7 @@ std::optional<Slide> Linearizer::slide_of(const LazyOp& node, const TermLoops& l
                                           const std::vector<std::size_t>& axes, int inner) {
   std::vector<const ShapeTracker*> views;
   std::vector<std::int64_t> sizes;  // of the buffers; 0 for constants
-  for (const LazyOp* n : ordered_nodes(LazyOpPtr(LazyOpPtr(), &node))) {
+  for (const LazyOp* n : ordered_nodes(node)) {
     if (n->op() != Op::Load && n->op() != Op::Const) continue;
     const bool loads = n->op() == Op::Load;
     views.push_back(loads ? &n->buffer().st : &n->constant().st);

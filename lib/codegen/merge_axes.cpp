@@ -6,8 +6,8 @@
 #include <unordered_map>
 
 #include "touchstone/ops/node_order.h"
-#include "touchstone/ops/op_cases.h"
 #include "touchstone/ops/still_axes.h"
+#include "touchstone/ops/views.h"
 #include "touchstone/shapetracker/merge/simplify.h"
 
 namespace touchstone {
@@ -15,12 +15,6 @@ namespace touchstone {
 namespace {
 
 using Groups = std::vector<std::vector<int>>;  // adjacent axes to merge
-
-const ShapeTracker* view_of(const LazyOp& node) {
-  if (const auto* b = std::get_if<MemBuffer>(&node.arg())) return &b->st;
-  if (const auto* c = std::get_if<ConstBuffer>(&node.arg())) return &c->st;
-  return nullptr;
-}
 
 // `first`: leading axes outside the groups.
 Shape merged_shape(const Shape& shape, const Groups& groups, int first) {
@@ -67,8 +61,7 @@ Facts facts_of(const LazyOpPtr& kernel) {
   }
   for (const LazyOp* node : nodes) {
     if (is_reduce(node->op())) facts.reduces.insert(node->reduce_arg().axes);
-    if (const ShapeTracker* st = view_of(*node)) add(*st, position_axes(node->op()));
-    if (node->op() == Op::Gather && node->buffer().checked) add(*node->buffer().checked, 0);
+    each_view(*node, add);
   }
   return facts;
 }
@@ -82,7 +75,9 @@ bool reduces_alike(const Facts& facts, const std::vector<int>& group, int axis) 
   const auto alike = [&](const std::vector<int>& axes) {
     return std::ranges::count(axes, group.front()) == std::ranges::count(axes, axis);
   };
-  const auto still = [](StillAxes all, int a) { return a < 64 && (all >> a & 1U) != 0; };
+  const auto still = [](StillAxes all, int a) {
+    return is_still(all, static_cast<std::size_t>(a));
+  };
   return std::ranges::all_of(facts.reduces, alike) && std::ranges::all_of(group, [&](int other) {
            return facts.single.contains(axis) || facts.single.contains(other) ||
                   std::ranges::all_of(facts.still, [&](StillAxes all) {
@@ -135,33 +130,13 @@ LazyOpPtr merge_axes(const LazyOpPtr& kernel) {
     return kernel;
   const Groups groups = find_groups(facts, rank);
   if (static_cast<int>(groups.size()) == rank) return kernel;
-  const auto merge = [&](const ShapeTracker& st, int first = 0) {
+  const auto merge = [&](const ShapeTracker& st, int first) {
     return merge_outermost(st.reshape(merged_shape(st.shape(), groups, first)));
   };
   return rebuild(kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
-    switch (node->op()) {
-      case Op::Load:
-        return LazyOp::load(node->buffer().idx, node->dtype(), merge(node->buffer().st));
-      case Op::Gather:
-        return LazyOp::gather(
-            node->buffer().idx, node->dtype(), merge(node->buffer().st, 1), src[0],
-            node->buffer().checked ? std::optional(merge(*node->buffer().checked)) : std::nullopt);
-      case Op::Const: return LazyOp::constant(node->constant().value, merge(node->constant().st));
-      case Op::Store: return LazyOp::store(merge(node->buffer().st), src[0]);
-      case Op::ReduceSum:
-      case Op::ReduceMax:
-        return LazyOp::reduce(node->op(), src[0], merged_axes(node->reduce_arg().axes, groups),
-                              node->reduce_arg().accumulator);
-      TOUCHSTONE_CASES_ARITHMETIC:
-      TOUCHSTONE_CASES_FUNCTION:
-      TOUCHSTONE_CASES_COMPARISON:
-      TOUCHSTONE_CASES_TERNARY:
-      case Op::Function:
-      TOUCHSTONE_CASES_MOVEMENT:
-      TOUCHSTONE_CASES_LOAD:
-        break;
-    }
-    return with_src(node, src);
+    if (!is_reduce(node->op())) return with_views(*node, src, merge);
+    return LazyOp::reduce(node->op(), src[0], merged_axes(node->reduce_arg().axes, groups),
+                          node->reduce_arg().accumulator);
   });
 }
 

@@ -26,11 +26,8 @@ bool is_stride(const LazyOp& load, std::size_t axis, std::int64_t least, std::in
 
 // The innermost reduce axis with more than one element.
 std::optional<std::size_t> innermost(const LazyOp& reduce) {
-  std::optional<std::size_t> found;
-  for (const int axis : reduce.reduce_arg().axes)
-    if (const auto i = static_cast<std::size_t>(axis); reduce.src()[0]->shape()[i] != sint(1))
-      found = std::max(found.value_or(0), i);
-  return found;
+  const std::vector<std::size_t> axes = looped_axes(reduce);
+  return axes.empty() ? std::nullopt : std::optional(axes.back());
 }
 
 struct Reach {
@@ -47,7 +44,7 @@ Reach reach_of(const LazyOp& term, std::size_t axis, const NodeMap<StillAxes>& s
     const LazyOp* const node = open.back();
     open.pop_back();
     if (is_reduce(node->op())) {
-      reach.fits = axis < 64 && (still[node] >> axis & 1U) != 0;
+      reach.fits = is_still(still[node], axis);
       continue;
     }
     if (node->op() == Op::Load) {
@@ -70,19 +67,12 @@ bool lie_side_by_side(const LazyOpPtr& reduce, const NodeMap<StillAxes>& still, 
   return reach.fits && reach.side_by_side;
 }
 
-bool is_over_several(const LazyOp& reduce) {
-  const Shape& shape = reduce.src()[0]->shape();
-  return std::ranges::count_if(reduce.reduce_arg().axes, [&](int axis) {
-           return shape[static_cast<std::size_t>(axis)] != sint(1);
-         }) > 1;
-}
-
 // True if vectorizing adjacent outputs is better: a load is contiguous along the last output axis
 // or, as in a matrix product, constant while another one moves.
 bool outputs_serve_better(const LazyOp& reduce, std::size_t lane) {
   const std::vector<int>& axes = reduce.reduce_arg().axes;
   bool moves = false, stays = false;
-  for (const LazyOp* node : ordered_nodes(LazyOpPtr(LazyOpPtr(), &reduce))) {
+  for (const LazyOp* node : ordered_nodes(reduce)) {
     if (node->op() != Op::Load || std::ranges::all_of(axes, [&](int a) {
           return stands_along(*node, static_cast<std::size_t>(a));
         }))
@@ -111,7 +101,7 @@ namespace {
 template <class Fits>
 bool sums_fit(const LazyOpPtr& kernel, const Fits& fits) {
   return std::ranges::all_of(ordered_nodes(kernel), [&](const LazyOp* node) {
-    if (!is_float_sum(*node) || !is_over_several(*node)) return true;
+    if (!is_float_sum(*node) || looped_axes(*node).size() < 2) return true;
     const sint& terms = node->src()[0]->shape()[*innermost(*node)];
     return terms.is_int() && fits(*node, terms.as_int());
   });

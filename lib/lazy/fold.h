@@ -7,9 +7,6 @@
 
 namespace touchstone::lazy {
 
-using touchstone::fold;
-using touchstone::least_of;
-
 /// Returns a source or constant that equals `op` of these checked sources bit for bit; null if
 /// there is none. x*0 is 0 only for integers: a float may be NaN, infinite or negative.
 LazyBufferPtr folded(Op op, std::span<const LazyBufferPtr> srcs);

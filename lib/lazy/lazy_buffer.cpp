@@ -38,7 +38,7 @@ void add_to(Family& family, const LazyBufferPtr& member) {
 
 std::vector<LazyBufferPtr> living(const Family& family) {
   std::vector<LazyBufferPtr> all;
-  const lazy::FamilyLock lock;
+  const std::scoped_lock lock(lazy::family_mutex());
   all.reserve(family.size());
   for (const auto& weak : family)
     if (LazyBufferPtr member = weak.lock()) all.push_back(std::move(member));
@@ -91,7 +91,7 @@ LazyBufferPtr LazyBuffer::enter(LazyBufferPtr made) {
     made->remembered_ = true;
   }
   {
-    const lazy::FamilyLock lock;
+    const std::scoped_lock lock(lazy::family_mutex());
     if (made->base_) add_to(made->base_->views_, made);
     for (std::size_t i = 0; i < made->srcs_.size(); ++i)
       if (i == 0 || made->srcs_[i] != made->srcs_[i - 1]) add_to(made->srcs_[i]->children_, made);

@@ -1,6 +1,5 @@
 #include "touchstone/lazy/lazy_cache.h"
 
-#include <mutex>
 #include <unordered_map>
 
 #include "touchstone/base/hash.h"
@@ -24,19 +23,6 @@ Table& table() {
 }
 
 std::uint64_t address(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
-
-std::uint64_t hash_of(const OpArg& arg) {
-  if (const auto* c = std::get_if<CastArg>(&arg))
-    return hash_mix(static_cast<std::uint64_t>(c->to), c->bitcast ? 1 : 0);
-  if (const auto* c = std::get_if<ConstBuffer>(&arg))
-    return hash_mix(static_cast<std::uint64_t>(c->value.dtype()), c->value.bits());
-  if (const auto* f = std::get_if<FunctionArg>(&arg))
-    return static_cast<std::uint64_t>(f->function);
-  std::uint64_t h = 0;
-  if (const auto* r = std::get_if<ReduceArg>(&arg))
-    for (const int axis : r->axes) h = hash_mix(h, static_cast<std::uint64_t>(axis));
-  return h;
-}
 
 bool same(const LazyBuffer& a, const LazyBuffer& b) {
   if (a.is_base() != b.is_base() || a.dtype() != b.dtype() || a.st() != b.st()) return false;
@@ -84,7 +70,6 @@ void forget(const LazyBuffer& made) noexcept {
     }
 }
 
-FamilyLock::FamilyLock() { table().mutex.lock(); }
-FamilyLock::~FamilyLock() { table().mutex.unlock(); }
+std::mutex& family_mutex() { return table().mutex; }
 
 }  // namespace touchstone::lazy

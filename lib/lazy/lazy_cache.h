@@ -1,5 +1,7 @@
 #pragma once
 
+#include <mutex>
+
 #include "touchstone/lazy/lazy_buffer.h"
 
 namespace touchstone::lazy {
@@ -13,13 +15,7 @@ LazyBufferPtr remembered(const LazyBufferPtr& made);
 /// Removes it from the cache, if present.
 void forget(const LazyBuffer& made) noexcept;
 
-/// Locks the cache table and every LazyBuffer's lists of children and views.
-class FamilyLock {
- public:
-  FamilyLock();
-  ~FamilyLock();
-  FamilyLock(const FamilyLock&) = delete;
-  FamilyLock& operator=(const FamilyLock&) = delete;
-};
+/// Guards the cache table and every LazyBuffer's lists of children and views.
+std::mutex& family_mutex();
 
 }  // namespace touchstone::lazy

@@ -116,7 +116,7 @@ LazyBufferPtr LazyBuffer::r(Op op, std::vector<int> axes) {
   }
   const bool sums = op == Op::ReduceSum;
   if (count == 0)
-    return constant(sums ? Scalar::from_int(dtype_, 0) : lazy::least_of(dtype_), reduced, device_);
+    return constant(sums ? Scalar::from_int(dtype_, 0) : least_of(dtype_), reduced, device_);
   if (const auto value = constant_value(); value && count > 0)
     if (const auto whole = sums ? sum_of_equal(*value, count) : value)
       return constant(*whole, reduced, device_);

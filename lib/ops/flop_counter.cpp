@@ -35,7 +35,7 @@ namespace {
 sint elements_without(const Shape& shape, StillAxes still) {
   Shape rest;
   for (std::size_t i = 0; i < shape.size(); ++i)
-    if (i >= 64 || (still >> i & 1U) == 0 || shape[i] == sint(0)) rest.push_back(shape[i]);
+    if (!is_still(still, i) || shape[i] == sint(0)) rest.push_back(shape[i]);
   return elements(rest);
 }
 

@@ -1,22 +1,14 @@
 // Functions on whole kernels.
 #include <algorithm>
-#include <array>
 #include <map>
 #include <unordered_map>
 
 #include "touchstone/ops/lazy_op.h"
 #include "touchstone/ops/node_order.h"
+#include "touchstone/ops/views.h"
 
 namespace touchstone {
 namespace {
-
-// The views in a node's argument; null if none.
-std::array<const ShapeTracker*, 2> views_of(const LazyOp& node) {
-  if (const auto* b = std::get_if<MemBuffer>(&node.arg()))
-    return {&b->st, b->checked ? &*b->checked : nullptr};
-  if (const auto* c = std::get_if<ConstBuffer>(&node.arg())) return {&c->st, nullptr};
-  return {};
-}
 
 bool is_concrete(const ShapeTracker& st) {
   return std::ranges::all_of(st.views(), [](const View& view) { return view.is_concrete(); });
@@ -103,14 +95,14 @@ std::vector<BufferSpec> buffers_of(const LazyOpPtr& kernel) {
 std::vector<symbolic::Node> variables_of(const LazyOpPtr& kernel) {
   std::map<std::string, symbolic::Node> found;
   for (const LazyOp* node : ordered_nodes(kernel))
-    for (const ShapeTracker* st : views_of(*node)) {
-      if (st == nullptr || is_concrete(*st)) continue;
-      for (const symbolic::Node& v : st->vars()) {
+    each_view(*node, [&](const ShapeTracker& st, int) {
+      if (is_concrete(st)) return;
+      for (const symbolic::Node& v : st.vars()) {
         const auto [it, fresh] = found.emplace(symbolic::variable_name(v), v);
         if (!fresh && it->second != v)
           throw AstError(fmt::format("variable '{}' has two ranges in one kernel", it->first));
       }
-    }
+    });
   std::vector<symbolic::Node> variables;
   for (const auto& [name, node] : found) variables.push_back(node);
   return variables;
@@ -152,13 +144,7 @@ void validate_kernel(const LazyOpPtr& kernel) {
 LazyOpPtr bind_variables(const LazyOpPtr& kernel, const symbolic::Values& values) {
   check_in_range(kernel, values);
   return rebuild(kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
-    OpArg arg = node->arg();
-    if (auto* b = std::get_if<MemBuffer>(&arg)) {
-      b->st = b->st.bind(values);
-      if (b->checked) b->checked = b->checked->bind(values);
-    }
-    if (auto* c = std::get_if<ConstBuffer>(&arg)) c->st = c->st.bind(values);
-    return LazyOp::make(node->op(), src, std::move(arg));
+    return with_views(*node, src, [&](const ShapeTracker& st, int) { return st.bind(values); });
   });
 }
 

@@ -176,6 +176,8 @@ Typed check(Op op, const std::vector<LazyOpPtr>& src, const OpArg& arg) {
          "separately");
 }
 
+}  // namespace
+
 std::uint64_t hash_of(const OpArg& arg) {
   struct Visitor {
     std::uint64_t operator()(std::monostate) const { return 0; }
@@ -204,8 +206,6 @@ std::uint64_t hash_of(const OpArg& arg) {
   };
   return hash_mix(arg.index(), std::visit(Visitor{}, arg));
 }
-
-}  // namespace
 
 std::string_view accepted(OpTypes types) {
   switch (types) {
@@ -346,6 +346,18 @@ std::vector<const LazyOp*> ordered_nodes(const LazyOpPtr& root) {
   order.reserve(kUsualNodes);
   walk(root, [&](const LazyOpPtr& node) { order.push_back(node.get()); });
   return order;
+}
+
+std::vector<const LazyOp*> ordered_nodes(const LazyOp& root) {
+  return ordered_nodes(LazyOpPtr(LazyOpPtr(), &root));
+}
+
+std::vector<std::size_t> looped_axes(const LazyOp& reduce) {
+  std::vector<std::size_t> axes;
+  for (const int axis : reduce.reduce_arg().axes)
+    if (const auto i = static_cast<std::size_t>(axis); reduce.src()[0]->shape()[i] != sint(1))
+      axes.push_back(i);
+  return axes;
 }
 
 LazyOpPtr with_src(const LazyOpPtr& node, std::vector<LazyOpPtr> src) {

@@ -68,6 +68,7 @@ struct FunctionArg {
 
 using OpArg =
     std::variant<std::monostate, MemBuffer, ConstBuffer, CastArg, ReduceArg, RandArg, FunctionArg>;
+std::uint64_t hash_of(const OpArg& arg);
 
 class LazyOp;
 using LazyOpPtr = std::shared_ptr<const LazyOp>;

@@ -5,17 +5,12 @@
 #include <optional>
 
 #include "touchstone/ops/node_order.h"
+#include "touchstone/ops/views.h"
 
 namespace touchstone {
 namespace {
 
 constexpr std::size_t kMostAxes = 64;
-
-const ShapeTracker* leaf_view(const LazyOp& node) {
-  if (const auto* b = std::get_if<MemBuffer>(&node.arg())) return &b->st;
-  if (const auto* c = std::get_if<ConstBuffer>(&node.arg())) return &c->st;
-  return nullptr;
-}
 
 StillAxes still_of(const View& view, bool looks_at_masks) {
   const auto none = [](const Range& r) { return certainly_le(r.second, r.first); };
@@ -82,24 +77,12 @@ StillAxes still_of(const ShapeTracker& st, bool looks_at_masks) {
   return still;
 }
 
-bool contains(StillAxes set, std::size_t axis) {
-  return axis < kMostAxes && (set >> axis & 1U) != 0;
-}
-
 // The tree below the STORE with changed axes: leaf views through `move`, reduce axes through
 // `place` (-1: removed). move(view, first): the node's axes start at `first`.
 template <class Move>
 LazyOpPtr moved(const LazyOpPtr& root, const Move& move, const std::vector<int>& place) {
   return rebuild(root, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
-    if (const auto* b = std::get_if<MemBuffer>(&node->arg())) {
-      const auto first = static_cast<std::size_t>(position_axes(node->op()));
-      MemBuffer buffer{b->idx, b->dtype, move(b->st, first)};
-      if (b->checked) buffer.checked = move(*b->checked, 0);
-      return LazyOp::make(node->op(), src, std::move(buffer));
-    }
-    if (const auto* c = std::get_if<ConstBuffer>(&node->arg()))
-      return LazyOp::constant(c->value, move(c->st, 0));
-    if (!is_reduce(node->op())) return with_src(node, src);
+    if (!is_reduce(node->op())) return with_views(*node, src, move);
     std::vector<int> axes;
     for (const int axis : node->reduce_arg().axes)
       if (const int at = place[static_cast<std::size_t>(axis)]; at >= 0) axes.push_back(at);
@@ -116,10 +99,10 @@ NodeMap<StillAxes> still_axes(const LazyOpPtr& root, bool looks_at_masks) {
   for (const LazyOp* node : order) {
     StillAxes still = ~StillAxes{0};
     for (const LazyOpPtr& s : node->src()) still &= all[s.get()];
-    if (const ShapeTracker* st = leaf_view(*node); st != nullptr && node->op() != Op::Store)
-      still &= still_of(*st, looks_at_masks) >> position_axes(node->op());
-    if (node->op() == Op::Gather && node->buffer().checked)  // faults name positions
-      still &= still_of(*node->buffer().checked, looks_at_masks);
+    if (node->op() != Op::Store)  // of a GATHER also the numbers, since faults name positions
+      each_view(*node, [&](const ShapeTracker& st, int first) {
+        still &= still_of(st, looks_at_masks) >> first;
+      });
     all.emplace(node, still);
   }
   return all;
@@ -135,7 +118,7 @@ LazyOpPtr order_axes(const LazyOpPtr& kernel) {
     if (!is_reduce(node->op())) continue;
     ++reduces;
     for (std::size_t i = 0; i < rank; ++i)
-      if (!contains(still[node], i)) ++moving[i];
+      if (!is_still(still[node], i)) ++moving[i];
   }
   std::vector<int> order(rank);
   std::iota(order.begin(), order.end(), 0);
@@ -155,9 +138,9 @@ LazyOpPtr with_axes(const LazyOpPtr& kernel, const std::vector<int>& order) {
     place[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
   return moved(
       kernel,
-      [&](const ShapeTracker& st, std::size_t first) {
-        std::vector<int> axes(first + rank, 0);
-        for (std::size_t i = 0; i < rank; ++i) axes[first + i] = order[i] + static_cast<int>(first);
+      [&](const ShapeTracker& st, int first) {
+        std::vector<int> axes(static_cast<std::size_t>(first), 0);
+        for (const int axis : order) axes.push_back(axis + first);
         return st.permute(axes);
       },
       place);
@@ -170,7 +153,7 @@ Compact compact(const LazyOpPtr& node, StillAxes still) {
   for (const LazyOp* n : below) {
     for (std::size_t i = 0; i < rank; ++i)
       if (n->shape()[i] != sint(1) &&
-          !(contains(still, i) && n->shape()[i].min().value_or(0) >= 1))  // or it may be empty
+          !(is_still(still, i) && n->shape()[i].min().value_or(0) >= 1))  // or it may be empty
         used[i] = true;
     if (is_reduce(n->op()))  // equal terms are still added up
       for (const int axis : n->reduce_arg().axes) {
@@ -187,7 +170,8 @@ Compact compact(const LazyOpPtr& node, StillAxes still) {
   }
   made.node = moved(
       node,
-      [&](const ShapeTracker& st, std::size_t first) {
+      [&](const ShapeTracker& st, int in_front) {
+        const auto first = static_cast<std::size_t>(in_front);
         Mask once;
         Shape shape;
         for (std::size_t i = 0; i < first + rank; ++i) {

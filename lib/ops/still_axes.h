@@ -11,6 +11,9 @@ namespace touchstone {
 /// Bit i (first 64 axes): all elements of a node along axis i are equal, because no view below
 /// moves or is masked along it. Of a stack, the outermost view counts, and the next without masks.
 using StillAxes = std::uint64_t;
+constexpr bool is_still(StillAxes still, std::size_t axis) {
+  return axis < 64 && (still >> axis & 1U) != 0;
+}
 
 /// The still axes of every node of the tree. A view that is all masked is still along all axes, but
 /// not if `looks_at_masks` is false, for callers that leave out still axes with their masks.

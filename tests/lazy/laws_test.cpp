@@ -144,7 +144,7 @@ TEST_F(Laws, FoldingGivesTheBitsOfTheReferenceDevice) {
         for (std::int64_t j = 0; j < n; ++j) {
           const std::vector<Scalar> operands{values[static_cast<std::size_t>(i)],
                                              values[static_cast<std::size_t>(j)]};
-          const auto got = lazy::fold(op, std::span(operands).first(two ? 2 : 1));
+          const auto got = fold(op, std::span(operands).first(two ? 2 : 1));
           if (!got) continue;
           ++folded;
           EXPECT_EQ(*got, out->realized()->at(i * n + j))
