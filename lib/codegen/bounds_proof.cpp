@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "touchstone/symbolic/node/node.h"
+#include "touchstone/uop/step_reader.h"
 
 namespace touchstone {
 
@@ -16,40 +17,6 @@ using symbolic::Node;
 
 constexpr std::int64_t kMostPoints = 1 << 14;
 constexpr int kMostTerms = 8;  // of a sum bounded term by term
-
-// An access to memory: must be in [0, size) if `valid`.
-struct Access {
-  int memory = 0;  // its defining step
-  int index = 0;
-  int valid = -1;
-  std::int64_t size = 0;
-};
-
-std::optional<Access> access_of(const LinearKernel& kernel, const LinearStep& step) {
-  Access access;
-  switch (step.kind) {
-    case StepKind::Load:
-      if (step.src.size() == 3) access.valid = step.src[2];
-      [[fallthrough]];
-    case StepKind::Store:
-    case StepKind::LoadAcc:
-      access.memory = step.src[0];
-      access.index = step.src[1];
-      break;
-    case StepKind::Assign:
-      if (step.src.size() < 3) return std::nullopt;
-      access.memory = step.src[0];
-      access.index = step.src[2];
-      break;
-    default: return std::nullopt;
-  }
-  const LinearStep& memory = kernel.steps[static_cast<std::size_t>(access.memory)];
-  const int number = std::get<int>(memory.arg);
-  access.size = number;  // of lanes
-  if (memory.kind == StepKind::DefineGlobal)
-    access.size = std::ranges::find(kernel.buffers, number, &BufferSpec::idx)->size;
-  return access;
-}
 
 bool within(Node index, std::int64_t size) {
   return index.min().value_or(-1) >= 0 && index.max().value_or(size) < size;
@@ -78,17 +45,24 @@ bool is_never(Node condition) {
   }
 }
 
-class Prover {
+// The number of elements of a buffer or array.
+std::int64_t size_of(const LinearKernel& kernel, int memory) {
+  const LinearStep& step = kernel.steps[static_cast<std::size_t>(memory)];
+  const int number = std::get<int>(step.arg);  // of lanes, or of the buffer
+  if (step.kind != StepKind::DefineGlobal) return number;
+  return std::ranges::find(kernel.buffers, number, &BufferSpec::idx)->size;
+}
+
+class Prover : StepReader {
  public:
   Prover(const LinearKernel& kernel, std::span<const Node> variables)
-      : kernel_(kernel), variables_(variables), nodes_(kernel.steps.size()) {}
+      : StepReader(kernel), variables_(variables), nodes_(kernel.steps.size()) {}
 
   std::vector<Unproved> run() {
     std::vector<Unproved> found;
-    for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
-      const LinearStep& step = kernel_.steps[static_cast<std::size_t>(i)];
-      read(i, step);
-      const auto access = access_of(kernel_, step);
+    for (int i = 0; i < count(); ++i) {
+      read(i, uop(i));
+      const auto access = access_of(uop(i));
       if (!access) continue;
       if (std::string why = unproved(*access); !why.empty()) found.push_back({i, std::move(why)});
     }
@@ -96,7 +70,7 @@ class Prover {
   }
 
  private:
-  Node& node(int step) { return nodes_[static_cast<std::size_t>(step)]; }
+  Node& node(int step) { return nodes_[at(step)]; }
 
   // Bounds of a step's value; nullopt if unbounded or beyond 64 bits.
   struct Range {
@@ -111,7 +85,7 @@ class Prover {
   // which are expanded here to be bounded term by term.
   Range range_of(int i, int depth = kMostTerms) {
     Range range{node(i).min(), node(i).max()};
-    const LinearStep& step = kernel_.steps[static_cast<std::size_t>(i)];
+    const LinearStep& step = uop(i);
     if (depth == 0 || step.kind != StepKind::Index) return range;
     const IndexOp op = std::get<IndexOp>(step.arg);
     if (op != IndexOp::Add && op != IndexOp::Mul) return range;
@@ -177,9 +151,9 @@ class Prover {
       const bool divides = *op == IndexOp::Div || *op == IndexOp::Mod || *op == IndexOp::FloorDiv ||
                            *op == IndexOp::FloorMod;
       if (!divides) continue;
-      const LinearStep& by = kernel_.steps[static_cast<std::size_t>(step.src[1])];
-      if (by.kind != StepKind::Const) return {};
-      radix.push_back(std::get<Scalar>(by.arg).to_int64());
+      const std::optional<std::int64_t> by = number(step.src[1]);
+      if (!by) return {};
+      radix.push_back(*by);
     }
     std::ranges::sort(radix);
     radix.erase(std::ranges::unique(radix).begin(), radix.end());
@@ -220,14 +194,15 @@ class Prover {
     return never_0 ? divided : symbolic::where(ne(by, Node(0)), divided, 0);
   }
 
-  std::string unproved(const Access& access) {
+  std::string unproved(const StepAccess& access) {
     const Node index = node(access.index);
+    const std::int64_t size = size_of(kernel_, access.memory);
     if (const Range range = range_of(access.index);
-        range.low.value_or(-1) >= 0 && range.high.value_or(access.size) < access.size)
+        range.low.value_or(-1) >= 0 && range.high.value_or(size) < size)
       return {};
     std::vector<Node> facts = assumed_;
     if (access.valid != -1) facts.push_back(node(access.valid));
-    if (proves_inside(index, facts, access.size)) return {};
+    if (proves_inside(index, facts, size)) return {};
     const Node known = symbolic::simplify_under(index, facts);
     const bool low = known.min().value_or(-1) < 0;
     const auto end = low ? known.min() : known.max();
@@ -236,57 +211,41 @@ class Prover {
                        end   ? fmt::to_string(*end)
                        : low ? "negative"
                              : "of any size",
-                       access.size, access.size == 1 ? "" : "s");
+                       size, size == 1 ? "" : "s");
   }
 
-  const LinearKernel& kernel_;
   std::span<const Node> variables_;
   std::vector<Node> nodes_;  // of int64 steps
   std::vector<Node> assumed_;
   int counters_ = 0;
 };
 
-// Rebuilds the code with steps inserted.
-class Guard {
+// Guards the loads of an access list.
+class Guard : StepWriter {
  public:
-  explicit Guard(const LinearKernel& kernel) : kernel_(kernel) {}
+  using StepWriter::StepWriter;
 
-  std::vector<LinearStep> run(const std::vector<Unproved>& loads) {
+  LinearKernel run(const std::vector<Unproved>& loads) {
     auto next = loads.begin();
-    for (int i = 0; i < static_cast<int>(kernel_.steps.size()); ++i) {
-      LinearStep step = kernel_.steps[static_cast<std::size_t>(i)];
-      for (int& s : step.src) s = place_[static_cast<std::size_t>(s)];
+    for (int i = 0; i < count(); ++i) {
+      LinearStep step = renumbered(i);
       if (next != loads.end() && next->step == i) {
-        guard(step, access_of(kernel_, kernel_.steps[static_cast<std::size_t>(i)])->size);
+        guard(step, size_of(kernel_, uop(i).src[0]));
         ++next;
       }
-      place_.push_back(add(std::move(step)));
+      now_[at(i)] = add(std::move(step));
     }
-    return std::move(steps_);
+    return finish();
   }
-  int place(int step) const { return place_[static_cast<std::size_t>(step)]; }
 
  private:
-  int add(LinearStep step) {
-    steps_.push_back(std::move(step));
-    return static_cast<int>(steps_.size()) - 1;
-  }
-  int number(std::int64_t value) {
-    return add({StepKind::Const, DType::Int64, {}, Scalar::of(value)});
-  }
-  int index(IndexOp op, Operands src) { return add({StepKind::Index, DType::Int64, src, op}); }
-
   void guard(LinearStep& load, std::int64_t size) {
-    const int least = number(0), end = number(size);
-    int inside = index(IndexOp::And, {index(IndexOp::Le, {least, load.src[1]}),
-                                      index(IndexOp::Lt, {load.src[1], end})});
-    if (load.src.size() == 3) inside = index(IndexOp::And, {load.src[2], inside});
+    const int least = constant(0), end = constant(size);
+    const int from = index(IndexOp::Le, least, load.src[1]);
+    int inside = index(IndexOp::And, from, index(IndexOp::Lt, load.src[1], end));
+    if (load.src.size() == 3) inside = index(IndexOp::And, load.src[2], inside);
     load.src = {load.src[0], load.src[1], inside};
   }
-
-  const LinearKernel& kernel_;
-  std::vector<LinearStep> steps_;
-  std::vector<int> place_;
 };
 
 }  // namespace
@@ -313,11 +272,7 @@ LinearKernel guarded(LinearKernel kernel, std::span<const symbolic::Node> variab
         step.kind != StepKind::Load)
       throw AstError(
           fmt::format("{}: step {}, {}: {}", kernel.name, access.step, str(step), access.why));
-  Guard guard(kernel);
-  std::vector<LinearStep> steps = guard.run(open);
-  if (kernel.split != -1) kernel.split = guard.place(kernel.split);
-  kernel.steps = std::move(steps);
-  return kernel;
+  return Guard(kernel).run(open);
 }
 
 }  // namespace touchstone

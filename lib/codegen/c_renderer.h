@@ -8,13 +8,14 @@
 #include "touchstone/codegen/c_values.h"
 #include "touchstone/codegen/render_c.h"
 #include "touchstone/codegen/text.h"
+#include "touchstone/uop/step_reader.h"
 
 namespace touchstone::codegen {
 
 enum class Dialect : std::uint8_t { C, OpenCl };
 
 /// Writes the function of one kernel step by step.
-class Renderer {
+class Renderer : protected StepReader {
  public:
   explicit Renderer(const LinearKernel& kernel, Dialect dialect = Dialect::C,
                     CStyle style = CStyle::Short);
@@ -30,9 +31,14 @@ class Renderer {
   /// Writes everything before the first step.
   virtual void begin(std::string_view symbol);
   virtual void step(int i);
+  /// An element of a buffer or array; `index` is a step.
+  virtual std::string place(int memory, int index) const;
+  virtual std::string loaded(const LinearStep& load) const {
+    return place(load.src[0], load.src[1]);
+  }
+  /// The first two arguments of note_fault.
+  virtual std::string fault_place() const;
 
-  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
-  const LinearStep& uop(int i) const { return kernel_.steps[at(i)]; }
   const CText& src(const LinearStep& u, std::size_t k) const { return text_[at(u.src[k])]; }
   DType dtype(int i) const { return uop(i).dtype; }
   template <class... Pieces>
@@ -44,7 +50,11 @@ class Renderer {
   bool stands_inside(int i, const CText& value) const;
   void name_value(int i, CText value);
 
-  const LinearKernel& kernel_;
+  CText expression(const LinearStep& u) const;
+  /// The declarations of the buffers, and those of the variables, as parameters.
+  std::vector<std::string> buffers(std::string_view space = "") const;
+  std::vector<std::string> parameters(std::string_view space = "") const;
+
   Dialect dialect_;
   CStyle style_;
   MathLevel math_;
@@ -56,10 +66,8 @@ class Renderer {
   std::size_t indent_ = 1;
 
  private:
-  std::vector<std::string> parameters() const;
   void find_single_users();
   void constant(int i);
-  CText expression(const LinearStep& u) const;
   void define_global(int i);
   void define_acc(int i);
   void define_var(int i);

@@ -5,6 +5,9 @@
 #include <variant>
 
 #include "touchstone/base/suggest.h"
+#include "touchstone/ops/node_order.h"
+#include "touchstone/ops/views.h"
+#include "touchstone/uop/step_reader.h"
 
 namespace touchstone {
 
@@ -61,17 +64,14 @@ ShapeTracker with_fault(const ShapeTracker& st, Fault fault) {
 
 // The last axis of a reduce with more than one element; -1 if there is none.
 int last_reduced(const LazyOp& reduce) {
-  const Shape& shape = reduce.src()[0]->shape();
-  const std::vector<int>& axes = reduce.reduce_arg().axes;
-  const auto last = std::find_if(axes.rbegin(), axes.rend(), [&](int axis) {
-    return shape[static_cast<std::size_t>(axis)] != sint(1);
-  });
-  return last == axes.rend() || elements(shape) == sint(0) ? -1 : *last;
+  const std::vector<std::size_t> axes = looped_axes(reduce);
+  const bool none = axes.empty() || elements(reduce.src()[0]->shape()) == sint(0);
+  return none ? -1 : static_cast<int>(axes.back());
 }
 
 // The part of a kernel below `root`, without the last element along an axis.
 LazyOpPtr without_last(const LazyOpPtr& root, int axis) {
-  const auto shorter = [&](const ShapeTracker& st, int first = 0) {
+  const auto shorter = [&](const ShapeTracker& st, int first) {
     Mask kept;
     for (const sint& size : st.shape()) kept.emplace_back(0, size);
     sint& end = kept[static_cast<std::size_t>(first) + static_cast<std::size_t>(axis)].second;
@@ -79,15 +79,7 @@ LazyOpPtr without_last(const LazyOpPtr& root, int axis) {
     return st.shrink(kept);
   };
   return rebuild(root, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
-    if (node->op() == Op::Load)
-      return LazyOp::load(node->buffer().idx, node->dtype(), shorter(node->buffer().st));
-    if (node->op() == Op::Gather)
-      return LazyOp::gather(
-          node->buffer().idx, node->dtype(), shorter(node->buffer().st, 1), src[0],
-          node->buffer().checked ? std::optional(shorter(*node->buffer().checked)) : std::nullopt);
-    if (node->op() == Op::Const)
-      return LazyOp::constant(node->constant().value, shorter(node->constant().st));
-    return with_src(node, src);
+    return with_views(*node, src, shorter);
   });
 }
 
@@ -113,45 +105,34 @@ bool is_faulty(const LinearStep& uop, Fault fault) {
   return fault == Fault::MaxWithoutNan && op == Op::Max && is_float(uop.dtype);
 }
 
-// Rewrites linear code, replacing some steps with several.
-class Replanting {
+// Replaces some steps with several.
+class Replanting : StepWriter {
  public:
-  LinearKernel run(LinearKernel kernel, Fault fault) {
-    std::vector<int> now;  // new number of each step
-    for (LinearStep uop : std::exchange(kernel.steps, {})) {
-      for (int& operand : uop.src) operand = now[static_cast<std::size_t>(operand)];
-      if (!is_faulty(uop, fault))
-        now.push_back(add(std::move(uop)));
-      else if (fault == Fault::IntDivFloors)
-        now.push_back(floored_quotient(uop.src[0], uop.src[1], uop.dtype));
-      else
-        now.push_back(greater(uop.src[0], uop.src[1], uop.dtype));
+  using StepWriter::StepWriter;
+
+  LinearKernel run(Fault fault) {
+    for (int i = 0; i < count(); ++i) {
+      const LinearStep step = renumbered(i);
+      now_[at(i)] = !is_faulty(step, fault)        ? add(step)
+                    : fault == Fault::IntDivFloors ? floored_quotient(step)
+                                                   : greater(step);
     }
-    if (kernel.split != -1) kernel.split = now[static_cast<std::size_t>(kernel.split)];
-    kernel.steps = std::move(steps_);
-    return kernel;
+    return finish();
   }
 
  private:
-  int add(LinearStep uop) {
-    steps_.push_back(std::move(uop));
-    return static_cast<int>(steps_.size()) - 1;
-  }
-  int alu(Op op, DType type, Operands src) {
-    return add({StepKind::Alu, type, std::move(src), op});
-  }
-  int number(DType type, std::int64_t value) {
-    return add({StepKind::Const, type, {}, Scalar::from_int(type, value)});
-  }
-
-  int greater(int a, int b, DType type) {
+  int alu(Op op, DType type, Operands src) { return add({StepKind::Alu, type, src, op}); }
+  int greater(const LinearStep& step) {
+    const int a = step.src[0], b = step.src[1];
     const int is_greater = alu(Op::CmpLt, DType::Bool, {b, a});
-    return alu(Op::Where, type, {is_greater, a, b});
+    return alu(Op::Where, step.dtype, {is_greater, a, b});
   }
 
   // a / b - 1 if the remainder is not 0 and the signs differ.
-  int floored_quotient(int a, int b, DType type) {
-    const int none = number(type, 0), one = number(type, 1);
+  int floored_quotient(const LinearStep& step) {
+    const int a = step.src[0], b = step.src[1];
+    const DType type = step.dtype;
+    const int none = constant(type, 0), one = constant(type, 1);
     const int quotient = alu(Op::Div, type, {a, b});
     const int rest = alu(Op::Mod, type, {a, b});
     const int below = alu(Op::CmpLt, DType::Bool, {rest, none});
@@ -162,8 +143,6 @@ class Replanting {
     const int floored = alu(Op::Where, type, {differ, lower, quotient});
     return alu(Op::Where, type, {exact, quotient, floored});
   }
-
-  std::vector<LinearStep> steps_;
 };
 
 }  // namespace
@@ -211,7 +190,7 @@ LinearKernel linearize_with(Fault fault, const LazyOpPtr& kernel, const CodegenO
   LinearKernel linear = linearize(plant_fault(kernel, fault), options);
   linear.name = kernel_name(kernel);
   linear.buffers = buffers_of(kernel);
-  return Replanting().run(std::move(linear), fault);
+  return Replanting(linear).run(fault);
 }
 
 }  // namespace touchstone

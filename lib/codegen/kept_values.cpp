@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "touchstone/codegen/c_functions.h"
+#include "touchstone/uop/step_reader.h"
 
 namespace touchstone::codegen {
 
@@ -14,9 +15,9 @@ namespace {
 
 constexpr int kNone = -1;
 
-class Keeper {
+class Keeper : StepReader {
  public:
-  explicit Keeper(const LinearKernel& kernel) : kernel_(kernel) {
+  explicit Keeper(const LinearKernel& kernel) : StepReader(kernel) {
     std::vector<int> open;
     for (int i = 0; i < count(); ++i) {
       if (uop(i).kind == StepKind::EndLoop) open.pop_back();
@@ -51,10 +52,6 @@ class Keeper {
   }
 
  private:
-  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
-  int count() const { return static_cast<int>(kernel_.steps.size()); }
-  const LinearStep& uop(int i) const { return kernel_.steps[at(i)]; }
-
   int only_store() const {
     int store = kNone;
     for (int i = 0; i < count(); ++i) {
@@ -99,11 +96,6 @@ class Keeper {
     return true;
   }
 
-  std::optional<std::int64_t> constant(int i) const {
-    if (uop(i).kind != StepKind::Const || uop(i).dtype != DType::Int64) return std::nullopt;
-    return static_cast<std::int64_t>(std::get<Scalar>(uop(i).arg).bits());
-  }
-
   // The number of distinct elements, starting at `base`, that an index takes over the iterations of
   // `loops`.
   struct Elements {
@@ -120,10 +112,9 @@ class Keeper {
     std::ranges::sort(strides);
     out.count = 1;
     for (const auto& [stride, loop] : strides) {
-      const LinearStep& u = uop(loop);
-      const auto end = constant(u.src[1]);
-      if (stride != out.count || constant(u.src[0]) != 0 || !end || *end < 1 ||
-          loop == kernel_.split || __builtin_mul_overflow(out.count, *end, &out.count))
+      const auto end = turns(loop);
+      if (stride != out.count || !end || *end < 1 || loop == kernel_.split ||
+          __builtin_mul_overflow(out.count, *end, &out.count))
         return std::nullopt;
     }
     std::set<int> each;
@@ -151,68 +142,75 @@ class Keeper {
              add_terms(src[1], times, loops, out, strides);
     if (*op != IndexOp::Mul) return false;
     for (std::size_t s = 0; s < 2; ++s)
-      if (const auto factor = constant(src[s]);
+      if (const auto factor = number(src[s]);
           factor && !__builtin_mul_overflow(times, *factor, &times))
         return add_terms(src[1 - s], times, loops, out, strides);
     return false;
   }
 
-  const LinearKernel& kernel_;
   std::vector<std::vector<int>> loops_;  // around each step, outermost first
 };
 
-// The steps that become unused when `again` is read instead of computed.
-std::vector<bool> unused_after(const LinearKernel& kernel, int again) {
-  std::vector<int> users(kernel.steps.size(), 0);
-  for (const LinearStep& u : kernel.steps)
-    for (const int s : u.src) ++users[static_cast<std::size_t>(s)];
-  std::vector<bool> unused(kernel.steps.size(), false);
-  std::vector<int> open{again};
-  while (!open.empty()) {
-    const LinearStep& u = kernel.steps[static_cast<std::size_t>(open.back())];
-    open.pop_back();
-    for (const int s : u.src) {
-      const auto i = static_cast<std::size_t>(s);
-      const StepKind kind = kernel.steps[i].kind;
-      if (--users[i] > 0 || (kind != StepKind::Load && kind != StepKind::Alu &&
-                             kind != StepKind::Cast && kind != StepKind::Bitcast))
-        continue;
-      unused[i] = true;
-      open.push_back(s);
+// Rewrites a kernel so that one value of a pair is stored, and read instead of the other.
+class Replacement : StepWriter {
+ public:
+  explicit Replacement(const LinearKernel& kernel) : StepWriter(kernel) {}
+
+  /// Returns the previous number of each step in `origin`.
+  LinearKernel run(const Keeper::Pair& pair, std::vector<int>& origin) {
+    const std::vector<bool> unused = unused_after(pair.again);
+    for (int i = 0; i < count(); ++i) {
+      if (unused[at(i)]) continue;
+      const DType type = uop(i).dtype;
+      if (i == pair.again)
+        now_[at(i)] =
+            add({StepKind::Load, type, {now_[at(pair.output)], now_[at(pair.index)]}, {}});
+      else
+        copy(i);
+      if (i == pair.first)
+        add({StepKind::Store,
+             type,
+             {now_[at(pair.output)], now_[at(pair.first_index)], now_[at(i)]},
+             {}});
+      origin.resize(made_.size(), i);
     }
+    return finish();
   }
-  return unused;
-}
+
+ private:
+  // The steps that become unused when `again` is read instead of computed.
+  std::vector<bool> unused_after(int again) const {
+    std::vector<int> users(kernel_.steps.size(), 0);
+    for (const LinearStep& u : kernel_.steps)
+      for (const int s : u.src) ++users[at(s)];
+    std::vector<bool> unused(kernel_.steps.size(), false);
+    std::vector<int> open{again};
+    while (!open.empty()) {
+      const LinearStep& u = uop(open.back());
+      open.pop_back();
+      for (const int s : u.src) {
+        const StepKind kind = uop(s).kind;
+        if (--users[at(s)] > 0 || (kind != StepKind::Load && kind != StepKind::Alu &&
+                                   kind != StepKind::Cast && kind != StepKind::Bitcast))
+          continue;
+        unused[at(s)] = true;
+        open.push_back(s);
+      }
+    }
+    return unused;
+  }
+};
 
 }  // namespace
 
 std::vector<int> keep_values_in_output(LinearKernel& kernel) {
-  std::vector<int> origin(kernel.steps.size());
-  std::iota(origin.begin(), origin.end(), 0);
-  const auto pair = Keeper(kernel).find();
-  if (!pair) return origin;
-  const std::vector<bool> unused = unused_after(kernel, pair->again);
-  std::vector<LinearStep> out;
-  std::vector<int> now(kernel.steps.size(), kNone);
-  origin.clear();
-  const auto add = [&](LinearStep u, int from) {
-    for (int& s : u.src) s = now[static_cast<std::size_t>(s)];
-    out.push_back(std::move(u));
-    origin.push_back(from);
-  };
-  for (int i = 0; i < static_cast<int>(kernel.steps.size()); ++i) {
-    const LinearStep& u = kernel.steps[static_cast<std::size_t>(i)];
-    if (unused[static_cast<std::size_t>(i)]) continue;
-    now[static_cast<std::size_t>(i)] = static_cast<int>(out.size());
-    if (i == pair->again)
-      add({StepKind::Load, u.dtype, {pair->output, pair->index}, {}}, i);
-    else
-      add(u, i);
-    if (i == pair->first)
-      add({StepKind::Store, u.dtype, {pair->output, pair->first_index, i}, {}}, i);
+  std::vector<int> origin;
+  if (const auto pair = Keeper(kernel).find()) {
+    kernel = Replacement(kernel).run(*pair, origin);
+  } else {
+    origin.resize(kernel.steps.size());
+    std::iota(origin.begin(), origin.end(), 0);
   }
-  kernel.steps = std::move(out);
-  if (kernel.split != kNone) kernel.split = now[static_cast<std::size_t>(kernel.split)];
   return origin;
 }
 

@@ -28,7 +28,7 @@ bool chooses_truth(const LinearStep& u) {
 }  // namespace
 
 Renderer::Renderer(const LinearKernel& kernel, Dialect dialect, CStyle style)
-    : kernel_(kernel),
+    : StepReader(kernel),
       dialect_(dialect),
       style_(style),
       math_(dialect == Dialect::C && style != CStyle::Plain ? kernel.math : MathLevel::Library),
@@ -47,7 +47,7 @@ Renderer::Renderer(const LinearKernel& kernel, Dialect dialect, CStyle style)
 
 void Renderer::begin(std::string_view symbol) {
   if (dialect_ == Dialect::OpenCl) {
-    out_ = fmt::format("kernel void {}({}) {{\n", symbol, fmt::join(parameters(), ", "));
+    out_ = fmt::format("kernel void {}({}) {{\n", symbol, fmt::join(parameters("global "), ", "));
     return line("const i64 part = get_global_id(0), parts = get_global_size(0);");
   }
   append_all(out_, "void ", symbol,
@@ -82,15 +82,25 @@ std::vector<int> Renderer::lines(std::string_view text) const {
   return lines;
 }
 
-// For OpenCL, where buffers and variables are parameters.
-std::vector<std::string> Renderer::parameters() const {
+std::vector<std::string> Renderer::buffers(std::string_view space) const {
   std::vector<std::string> all;
   for (const BufferSpec& b : kernel_.buffers)
-    all.push_back(fmt::format("global {}{}* restrict b{}", b.idx == 0 ? "" : "const ",
-                              c_memory_type(b.dtype), b.idx));
+    all.push_back(
+        joined(space, b.idx == 0 ? "" : "const ", c_memory_type(b.dtype), "* restrict b", b.idx));
+  return all;
+}
+
+std::vector<std::string> Renderer::parameters(std::string_view space) const {
+  std::vector<std::string> all = buffers(space);
   for (const std::string& name : kernel_.variables) all.push_back("const i64 v_" + name);
   return all;
 }
+
+std::string Renderer::place(int memory, int index) const {
+  return joined(text_[at(memory)].text, "[", text_[at(index)].text, "]");
+}
+
+std::string Renderer::fault_place() const { return joined("bufs[", kernel_.places(), "], part"); }
 
 // A value used once, in its own loop, may be inlined.
 void Renderer::find_single_users() {
@@ -124,15 +134,13 @@ void Renderer::step(int i) {
     case StepKind::Loop: return open_loop(i);
     case StepKind::EndLoop: --indent_; return line("}");
     case StepKind::Load: return load(i);
-    case StepKind::Store:
-      return line(src(u, 0).text, "[", src(u, 1).text, "] = ", src(u, 2).text, ";");
+    case StepKind::Store: return line(place(u.src[0], u.src[1]), " = ", src(u, 2).text, ";");
     case StepKind::Assign:
       if (u.src.size() == 2) return line(src(u, 0).text, " = ", src(u, 1).text, ";");
-      return line(src(u, 0).text, "[", src(u, 2).text, "] = ", src(u, 1).text, ";");
+      return line(place(u.src[0], u.src[2]), " = ", src(u, 1).text, ";");
     case StepKind::Check: return check(u);
     case StepKind::Prefetch: return prefetch(u);
-    case StepKind::LoadAcc:
-      return name_value(i, {joined(src(u, 0).text, "[", src(u, 1).text, "]"), true});
+    case StepKind::LoadAcc: return name_value(i, {place(u.src[0], u.src[1]), true});
     default:
       if (style_ == CStyle::Plain && (chooses_truth(u) || narrows(u))) inline_[at(i)] = false;
       return name_value(i, expression(u));
@@ -217,7 +225,7 @@ void Renderer::load(int i) {
   const LinearStep& u = uop(i);
   std::string text;
   if (u.src.size() == 3) append_all(text, src(u, 2).operand(), " ? ");
-  append_all(text, src(u, 0).text, "[", src(u, 1).text, "]");
+  text += loaded(u);
   if (is_bool(u.dtype)) text += " != 0";
   if (u.src.size() == 3) append_all(text, " : ", c_constant(Scalar::from_bits(u.dtype, 0)).text);
   inline_[at(i)] = false;
@@ -231,8 +239,8 @@ void Renderer::check(const LinearStep& u) {
                     "so that positions outside give 0",
                     kernel_.name));
   const std::string &position = src(u, 0).operand(), &size = src(u, 1).operand();
-  line("if (", position, " < 0 || ", position, " >= ", size, ") note_fault(bufs[", kernel_.places(),
-       "], part, ", src(u, 2).text, ", ", position, ", ", size, ");");
+  line("if (", position, " < 0 || ", position, " >= ", size, ") note_fault(", fault_place(), ", ",
+       src(u, 2).text, ", ", position, ", ", size, ");");
 }
 
 }  // namespace codegen

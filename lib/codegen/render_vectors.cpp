@@ -54,14 +54,10 @@ class VectorRenderer final : public Renderer {
   }
 
   void begin(std::string_view symbol) override {
-    std::vector<std::string> parameters;
-    for (const BufferSpec& b : kernel_.buffers)
-      parameters.push_back(
-          joined(b.idx == 0 ? "" : "const ", c_memory_type(b.dtype), "* restrict b", b.idx, ", "));
     // Inlining would optimise its body twice.
     append_all(out_, "static __attribute__((noinline)) void ", symbol, "_of(",
-               fmt::format("{}", fmt::join(parameters, "")),
-               "void* const* bufs, const i64* vars, i64 part, i64 parts) {\n");
+               fmt::format("{}", fmt::join(buffers(), ", ")),
+               ", void* const* bufs, const i64* vars, i64 part, i64 parts) {\n");
     line("(void)bufs; (void)vars; (void)part; (void)parts;");
     std::set<std::pair<DType, std::int64_t>> types;
     for (const auto& [step, loop] : found_.loops)
@@ -87,7 +83,7 @@ class VectorRenderer final : public Renderer {
     if (u.kind == StepKind::EndLoop && u.src[0] == chunks_.loop) return close_chunks(i);
     if (near_ && is_short_near_zero(u, math_)) return sine_near_zero(i);
     if (turned_.contains(i)) return open_turned(i);
-    if (turning_ != nullptr && turns(i)) return;
+    if (turning_ != nullptr && turned(i)) return;
     if (u.kind == StepKind::EndLoop && runs_once(u.src[0])) return;
     if (u.kind == StepKind::Loop && !found_.loops.contains(i)) {
       spill_for(i);
@@ -119,9 +115,8 @@ class VectorRenderer final : public Renderer {
     if (whole < copy.lanes) {
       line("for (i64 ", name, " = ", whole, "; ", name, " < ", copy.lanes, "; ++", name, ") {");
       ++indent_;
-      int k = i + 1;
-      while (uop(k).kind != StepKind::EndLoop || uop(k).src[0] != i) step(k++);
-      step(k);
+      const int end = end_of(i);
+      for (int k = i + 1; k <= end; ++k) step(k);
     }
     turning_ = &copy;
     line("for (i64 ", name, " = 0; ", name, " < ", whole, "; ", name, " += ", TurnedCopy::kSide,
@@ -129,7 +124,7 @@ class VectorRenderer final : public Renderer {
     ++indent_;
   }
   // True for steps of a turned copy with special text: its first address, from the first term.
-  bool turns(int i) {
+  bool turned(int i) {
     const LinearStep& u = uop(i);
     const TurnedCopy& copy = *turning_;
     const auto place = [&](std::size_t index) {
@@ -153,11 +148,7 @@ class VectorRenderer final : public Renderer {
 
   // The last half of a sum: a single iteration, which the compiler would have to discover.
   bool runs_once(int loop) const {
-    const LinearStep& u = uop(loop);
-    const auto is = [&](int s, std::int64_t n) {
-      return uop(s).kind == StepKind::Const && std::get<Scalar>(uop(s).arg).to_int64() == n;
-    };
-    return loop != kernel_.split && u.src.size() == 2 && is(u.src[0], 0) && is(u.src[1], 1);
+    return loop != kernel_.split && uop(loop).src.size() == 2 && turns(loop) == 1;
   }
 
   // True for loops with many or an unknown number of iterations around other loops or sums:
@@ -165,16 +156,13 @@ class VectorRenderer final : public Renderer {
   bool stays_rolled(int loop) const {
     constexpr std::int64_t kFew = 16;
     if (uop(loop).src.size() == 3) return false;  // the opt unroll sets the count
-    const LinearStep& end = uop(uop(loop).src[1]);
-    if (end.kind == StepKind::Const && loop != kernel_.split &&
-        std::get<Scalar>(end.arg).to_int64() <= kFew)
+    if (const auto end = number(uop(loop).src[1]); end && loop != kernel_.split && *end <= kFew)
       return false;
-    for (std::size_t i = at(loop) + 1; i < kernel_.steps.size(); ++i) {
-      const LinearStep& u = kernel_.steps[i];
-      if (u.kind == StepKind::EndLoop && u.src[0] == loop) return false;
-      if (u.kind == StepKind::DefineAcc) return true;
-      if (u.kind == StepKind::Loop && !found_.loops.contains(static_cast<int>(i))) return true;
-    }
+    const int last = end_of(loop);
+    for (int i = loop + 1; i < last; ++i)
+      if (uop(i).kind == StepKind::DefineAcc ||
+          (uop(i).kind == StepKind::Loop && !found_.loops.contains(i)))
+        return true;
     return false;
   }
 
@@ -385,18 +373,16 @@ class VectorRenderer final : public Renderer {
   // Stores the copies that a loop reads.
   void spill_for(int loop) {
     std::set<int> read;
-    for (std::size_t i = at(loop) + 1; i < kernel_.steps.size(); ++i) {
-      const LinearStep& u = kernel_.steps[i];
-      if (u.kind == StepKind::EndLoop && u.src[0] == loop) break;
-      if (u.kind == StepKind::LoadAcc && u.src[1] == loop &&
-          !found_.steps.contains(static_cast<int>(i)) && found_.accumulators.contains(u.src[0]))
+    const int end = end_of(loop);
+    for (int i = loop + 1; i < end; ++i)
+      if (const LinearStep& u = uop(i); u.kind == StepKind::LoadAcc && u.src[1] == loop &&
+                                        !found_.steps.contains(i) &&
+                                        found_.accumulators.contains(u.src[0]))
         read.insert(u.src[0]);
-    }
     for (const int acc : read) {
-      const VectorLoops::Loop lanes{std::get<int>(uop(acc).arg), uop(acc).dtype};
-      const std::vector<Part> parts = parts_of(lanes);
+      const std::vector<Part> parts = parts_of(lanes_of(acc));
       for (std::size_t k = 0; k < parts.size(); ++k)
-        line("*(", type_name(lanes.type, parts[k].width), "*)(acc", acc, " + ", parts[k].first,
+        line("*(", type_name(uop(acc).dtype, parts[k].width), "*)(acc", acc, " + ", parts[k].first,
              ") = ", accumulator(acc, k), ";");
     }
   }

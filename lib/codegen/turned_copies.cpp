@@ -3,32 +3,25 @@
 #include <optional>
 #include <vector>
 
+#include "touchstone/uop/step_reader.h"
+
 namespace touchstone::codegen {
 
 namespace {
 
-class CopyFinder {
+class CopyFinder : StepReader {
  public:
-  explicit CopyFinder(const LinearKernel& kernel) : kernel_(kernel) {}
+  using StepReader::StepReader;
 
   std::map<int, TurnedCopy> find() const {
     std::map<int, TurnedCopy> found;
-    for (int i = 0; i < static_cast<int>(kernel_.steps.size()); ++i)
+    for (int i = 0; i < count(); ++i)
       if (uop(i).kind == StepKind::Loop && i != kernel_.split)
         if (const auto copy = copy_of(i)) found.emplace(i, *copy);
     return found;
   }
 
  private:
-  const LinearStep& uop(int i) const { return kernel_.steps[static_cast<std::size_t>(i)]; }
-
-  std::optional<std::int64_t> number(int i) const { return constant_of(uop(i)); }
-
-  // The iteration count of a loop that starts at 0.
-  std::optional<std::int64_t> turns(int loop) const {
-    return number(uop(loop).src[0]) == 0 ? number(uop(loop).src[1]) : std::nullopt;
-  }
-
   std::optional<TurnedCopy> copy_of(int lanes) const {
     const std::optional<std::int64_t> width = turns(lanes);
     if (!width || *width < TurnedCopy::kSide) return std::nullopt;
@@ -114,8 +107,6 @@ class CopyFinder {
     }
     return overflows ? std::nullopt : std::optional(result);
   }
-
-  const LinearKernel& kernel_;
 };
 
 }  // namespace

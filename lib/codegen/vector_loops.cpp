@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "touchstone/codegen/c_functions.h"
+#include "touchstone/uop/step_reader.h"
 
 namespace touchstone::codegen {
 
@@ -21,14 +22,14 @@ bool is_vector_op(Op op, std::int64_t lanes) {
          op == Op::MulAcc || (op == Op::Max && lanes >= kLeastOfMaxima);
 }
 
-class Finder {
+class Finder : StepReader {
  public:
-  explicit Finder(const LinearKernel& kernel) : steps_(kernel.steps), split_(kernel.split) {}
+  using StepReader::StepReader;
 
   VectorLoops find() {
-    for (int i = 0; i < static_cast<int>(steps_.size()); ++i) {
+    for (int i = 0; i < count(); ++i) {
       if (uop(i).kind != StepKind::Loop) continue;
-      const int end = end_of(i);
+      const int end = end_of_innermost(i);
       if (end >= 0) add_loop(i, end);
     }
     add_accumulators();
@@ -37,23 +38,17 @@ class Finder {
   }
 
  private:
-  const LinearStep& uop(int i) const { return steps_[static_cast<std::size_t>(i)]; }
-
   // The end of a loop that contains no other; otherwise -1.
-  int end_of(int loop) const {
+  int end_of_innermost(int loop) const {
     for (int i = loop + 1;; ++i) {
       if (uop(i).kind == StepKind::Loop) return -1;
       if (uop(i).kind == StepKind::EndLoop) return i;
     }
   }
 
-  std::optional<std::int64_t> number(int i) const { return constant_of(uop(i)); }
-
   void add_loop(int loop, int end) {
-    const LinearStep& u = uop(loop);
-    const std::optional<std::int64_t> lanes = number(u.src[1]);
-    if (loop == split_ || u.src.size() != 2 || number(u.src[0]) != 0 || !lanes || *lanes < 2)
-      return;
+    const std::optional<std::int64_t> lanes = turns(loop);
+    if (loop == kernel_.split || uop(loop).src.size() != 2 || !lanes || *lanes < 2) return;
     now_ = {{loop, LaneValue::Index}};
     lanes_ = *lanes;
     type_.reset();
@@ -184,15 +179,16 @@ class Finder {
     return bounds;
   }
 
-  // True if every read of a written array reads the element that the same lane writes, and each
-  // array has a single write.
+  // True if every read of a written array reads the element that the same lane writes, or one
+  // beyond all that the lanes write, as the half of an accumulator that is folded onto the other;
+  // and each array has a single write.
   bool writes_apart(int loop, int end) const {
     for (int i = loop + 1; i < end; ++i) {
       if (uop(i).kind != StepKind::Assign) continue;
       for (int k = loop + 1; k < end; ++k) {
         const LinearStep& u = uop(k);
         if (u.kind == StepKind::LoadAcc && u.src[0] == uop(i).src[0] && u.src[1] != uop(i).src[2] &&
-            !is_beyond(u.src[1], uop(i).src[2], loop))
+            (uop(i).src[2] != loop || beyond(u.src[1], loop).value_or(0) < *turns(loop)))
           return false;
         if (k != i && u.kind == StepKind::Assign && u.src[0] == uop(i).src[0]) return false;
       }
@@ -200,27 +196,14 @@ class Finder {
     return true;
   }
 
-  // True if a place lies beyond everything that the lanes of a loop write, as the half of an
-  // accumulator that is folded onto the other.
-  bool is_beyond(int place, int written, int loop) const {
-    const LinearStep& u = uop(place);
-    if (written != loop || u.kind != StepKind::Index || std::get<IndexOp>(u.arg) != IndexOp::Add ||
-        u.src[0] != loop)
-      return false;
-    const std::optional<std::int64_t> far = number(u.src[1]);
-    return far && *far >= number(uop(loop).src[1]).value();
-  }
-
   void add_accumulators() {
-    for (int i = 0; i < static_cast<int>(steps_.size()); ++i)
+    for (int i = 0; i < count(); ++i)
       if (uop(i).kind == StepKind::DefineAcc && has_lanes(i) && !uop(i).src.empty())
         found_.accumulators.insert(i);
-    for (int i = 0; i < static_cast<int>(steps_.size()); ++i) {
-      const LinearStep& u = uop(i);
-      const bool assigns = u.kind == StepKind::Assign && u.src.size() == 3;
-      if (!assigns && u.kind != StepKind::LoadAcc) continue;
-      const int accumulator = u.src[0], lane = u.src[assigns ? 2 : 1];
-      if (!found_.accumulators.contains(accumulator)) continue;
+    for (int i = 0; i < count(); ++i) {
+      const auto access = access_of(uop(i));
+      if (!access || !found_.accumulators.contains(access->memory)) continue;
+      const auto [accumulator, lane, valid, assigns] = *access;
       const auto loop = found_.loops.find(lane);
       const bool whole = loop != found_.loops.end() &&
                          loop->second.lanes == std::get<int>(uop(accumulator).arg) &&
@@ -247,7 +230,7 @@ class Finder {
 
   void add_choices() {
     std::set<int> others;  // read by anything else
-    for (int i = 0; i < static_cast<int>(steps_.size()); ++i) {
+    for (int i = 0; i < count(); ++i) {
       const LinearStep& u = uop(i);
       const auto known = found_.steps.find(i);
       const bool chooses = known != found_.steps.end() && known->second == LaneValue::Vector &&
@@ -261,21 +244,11 @@ class Finder {
     std::erase_if(found_.in_choices, [&](int load) { return others.contains(load); });
   }
 
-  const std::vector<LinearStep>& steps_;
-  const int split_;
   std::map<int, LaneValue> now_;  // of the current loop
   std::optional<DType> type_;
   std::int64_t lanes_ = 0;
   VectorLoops found_;
 };
-
-}  // namespace
-
-namespace {
-
-std::optional<std::int64_t> number(const LinearKernel& kernel, int step) {
-  return constant_of(kernel.steps[static_cast<std::size_t>(step)]);
-}
 
 // The value added to a loop's counter outside the loop, if an index is just that sum; -1 if it is
 // the counter.
@@ -341,8 +314,8 @@ Chunks chunks_of(const LinearKernel& kernel) {
     found.functions = found.functions || (op != nullptr && is_function(*op));
     traces = traces || uop(i).kind == StepKind::Assign || uop(i).kind == StepKind::Check;
   }
-  const auto begin = number(kernel, uop(found.loop).src[0]),
-             end = number(kernel, uop(found.loop).src[1]);
+  const auto begin = constant_of(uop(uop(found.loop).src[0])),
+             end = constant_of(uop(uop(found.loop).src[1]));
   if (!begin || !end) return {};
   found.bytes = (*end - *begin) * static_cast<std::int64_t>(itemsize(uop(found.store).dtype));
   found.past = kernel.past_cache;

@@ -5,12 +5,16 @@
 #include <bit>
 #include <cctype>
 #include <charconv>
+#include <ranges>
+#include <variant>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "touchstone/base/error.h"
 #include "touchstone/codegen/bounds_proof.h"
 #include "touchstone/cuda/team.h"
+#include "touchstone/uop/step_reader.h"
 
 namespace touchstone::cuda {
 
@@ -52,64 +56,49 @@ std::vector<int> loops_of_grid(const LinearKernel& kernel) {
   return open;
 }
 
-class Mapper {
+class Mapper : StepWriter {
  public:
-  Mapper(const LinearKernel& kernel, const GridOpts& opts)
-      : kernel_(kernel), opts_(opts), place_(kernel.steps.size(), -1) {}
+  Mapper(const LinearKernel& kernel, const GridOpts& opts) : StepWriter(kernel), opts_(opts) {}
 
   GridKernel run() {
     GridKernel grid;
     grid.opts = opts_;
     grid.linear = kernel_;
     const std::vector<int> loops = loops_of_grid(kernel_);
-    int at = 0;
+    int i = 0;
     const int first = loops.empty() ? static_cast<int>(kernel_.steps.size()) : loops[0];
-    for (; at < first; ++at) copy(at);
+    for (; i < first; ++i) copy_once(i);
     int split = -1;
     if (!loops.empty()) {
       split = open(loops);
       grid.iterations = iterations_;
       const std::size_t last = kernel_.steps.size() - loops.size();
-      for (; at < static_cast<int>(last); ++at)
-        if (std::ranges::find(loops, at) == loops.end()) copy(at);
+      for (; i < static_cast<int>(last); ++i)
+        if (std::ranges::find(loops, i) == loops.end()) copy_once(i);
       if (vector_ != -1) add({StepKind::EndLoop, DType::Int64, {vector_}, {}});
       add({StepKind::EndLoop, DType::Int64, {split}, {}});
     } else {
       grid.iterations = 1;
     }
-    grid.linear.steps = std::move(steps_);
+    grid.linear.steps = std::move(made_);
     grid.linear.split = split;
     return grid;
   }
 
  private:
-  const LinearStep& step(int i) const { return kernel_.steps[static_cast<std::size_t>(i)]; }
-  int& place(int i) { return place_[static_cast<std::size_t>(i)]; }
+  int& place(int i) { return now_[at(i)]; }
 
-  int add(LinearStep s) {
-    steps_.push_back(std::move(s));
-    return static_cast<int>(steps_.size()) - 1;
-  }
-  int number(std::int64_t value) {
-    return add({StepKind::Const, DType::Int64, {}, Scalar::of(value)});
-  }
-  int index(IndexOp op, int a, int b) { return add({StepKind::Index, DType::Int64, {a, b}, op}); }
-
-  void copy(int i) {
-    if (place(i) != -1) return;  // a size that is already copied
-    LinearStep s = step(i);
-    for (int& source : s.src) source = place(source);
-    place(i) = add(std::move(s));
+  // A size may be copied already.
+  void copy_once(int i) {
+    if (place(i) == -1) copy(i);
   }
 
   // Sizes consist of constants and variables only.
   void copy_size(int i) {
     if (place(i) != -1) return;
-    for (const int s : step(i).src) copy_size(s);
+    for (const int s : uop(i).src) copy_size(s);
     copy(i);
   }
-
-  std::optional<std::int64_t> constant(int i) const { return constant_of(step(i)); }
 
   // A digit of a counter: the number of its values, the step with that number, and its position in
   // the loop's number.
@@ -121,8 +110,8 @@ class Mapper {
   int open(const std::vector<int>& loops) {
     std::vector<Digit> sizes;
     for (const int loop : loops) {
-      copy_size(step(loop).src[1]);
-      sizes.push_back({place(step(loop).src[1]), constant(step(loop).src[1])});
+      copy_size(uop(loop).src[1]);
+      sizes.push_back({place(uop(loop).src[1]), number(uop(loop).src[1])});
     }
     // Digits of an iteration's number, most significant first.
     std::vector<Digit> digits = sizes;
@@ -140,7 +129,7 @@ class Mapper {
       else
         iterations_ = product;
     }
-    if (iterations_) total = number(*iterations_);
+    if (iterations_) total = constant(*iterations_);
     std::string name = "g";
     while (std::ranges::any_of(kernel_.steps, [&](const LinearStep& s) {
       const auto* const used = std::get_if<std::string>(&s.arg);
@@ -153,11 +142,11 @@ class Mapper {
       if (units[i + 1] == -1)
         units[i] = inner.size;
       else if (const auto unit = value_of(units[i + 1]); unit && inner.known)
-        units[i] = number(*unit * *inner.known);
+        units[i] = constant(*unit * *inner.known);
       else
         units[i] = index(IndexOp::Mul, units[i + 1], inner.size);
     }
-    const int zero = number(0);
+    const int zero = constant(0);
     const int split = add({StepKind::Loop, DType::Int64, {zero, total}, name});
     std::vector<int> counters;
     for (std::size_t i = 0; i < digits.size(); ++i) {
@@ -171,11 +160,7 @@ class Mapper {
     return split;
   }
 
-  std::optional<std::int64_t> value_of(int made) const {
-    const LinearStep& s = steps_[static_cast<std::size_t>(made)];
-    if (s.kind != StepKind::Const) return std::nullopt;
-    return std::get<Scalar>(s.arg).to_int64();
-  }
+  std::optional<std::int64_t> value_of(int made) const { return constant_of(made_[at(made)]); }
 
   void split_last(std::vector<Digit>& digits) {
     const auto size = digits.back().known;
@@ -183,11 +168,11 @@ class Mapper {
       throw AstError(
           fmt::format("vector({}): must divide the size of the last loop over the output, {}",
                       opts_.vector, size ? fmt::to_string(*size) : "a variable"));
-    digits.back() = {number(*size / opts_.vector), *size / opts_.vector};
+    digits.back() = {constant(*size / opts_.vector), *size / opts_.vector};
   }
 
   int open_vector(int outer, const std::string& name) {
-    const int width = number(opts_.vector), zero = number(0);
+    const int width = constant(opts_.vector), zero = constant(0);
     vector_ = add({StepKind::Loop, DType::Int64, {zero, width, width}, name + "v"});
     return index(IndexOp::Add, index(IndexOp::Mul, outer, width), vector_);
   }
@@ -204,14 +189,14 @@ class Mapper {
                       opts_.patch, rows, columns));
     const std::int64_t a = *digits[n - 2].known / rows, b = *digits[n - 1].known / columns;
     digits.resize(n - 2);
-    for (const std::int64_t size : {a, b, rows, columns}) digits.push_back({number(size), size});
+    for (const std::int64_t size : {a, b, rows, columns}) digits.push_back({constant(size), size});
   }
 
   void join_patch(std::vector<int>& counters) {
     const std::int64_t columns = opts_.patch, rows = opts_.threads / opts_.patch;
     const std::size_t n = counters.size();
     const auto join = [&](int outer, std::int64_t size, int inner) {
-      return index(IndexOp::Add, index(IndexOp::Mul, outer, number(size)), inner);
+      return index(IndexOp::Add, index(IndexOp::Mul, outer, constant(size)), inner);
     };
     const int a = join(counters[n - 4], rows, counters[n - 2]);
     const int b = join(counters[n - 3], columns, counters[n - 1]);
@@ -219,13 +204,28 @@ class Mapper {
     counters.insert(counters.end(), {a, b});
   }
 
-  const LinearKernel& kernel_;
   GridOpts opts_;
-  std::vector<int> place_;
-  std::vector<LinearStep> steps_;
   std::optional<std::int64_t> iterations_;
   int vector_ = -1;
 };
+
+// The opts of a grid by name; the first is always written.
+struct GridOpt {
+  std::string_view name;
+  std::variant<int GridOpts::*, bool GridOpts::*> member;
+};
+constexpr std::array<GridOpt, 8> kGridOpts = {{{"threads", &GridOpts::threads},
+                                               {"team", &GridOpts::team},
+                                               {"vector", &GridOpts::vector},
+                                               {"patch", &GridOpts::patch},
+                                               {"columns", &GridOpts::columns},
+                                               {"blocks", &GridOpts::blocks},
+                                               {"run", &GridOpts::run},
+                                               {"warp", &GridOpts::warp}}};
+
+int value_of(const GridOpts& opts, const GridOpt& row) {
+  return std::visit([&](auto member) { return static_cast<int>(opts.*member); }, row.member);
+}
 
 void check(const GridOpts& opts) {
   const auto refuse = [](std::string_view what, int value, std::string_view why) {
@@ -285,14 +285,10 @@ std::int64_t scratch_bytes(const GridKernel& grid) {
 }
 
 std::string str(const GridOpts& opts) {
-  std::string text = fmt::format("threads({})", opts.threads);
-  if (opts.team) text += " team(1)";
-  if (opts.vector != 1) text += fmt::format(" vector({})", opts.vector);
-  if (opts.patch != 0) text += fmt::format(" patch({})", opts.patch);
-  if (opts.columns != 1) text += fmt::format(" columns({})", opts.columns);
-  if (opts.blocks != 0) text += fmt::format(" blocks({})", opts.blocks);
-  if (opts.run != 0) text += fmt::format(" run({})", opts.run);
-  if (opts.warp != 32) text += fmt::format(" warp({})", opts.warp);
+  std::string text;
+  for (const GridOpt& row : kGridOpts)
+    if (const int value = value_of(opts, row); text.empty() || value != value_of({}, row))
+      text += fmt::format("{}{}({})", text.empty() ? "" : " ", row.name, value);
   return text;
 }
 
@@ -313,27 +309,15 @@ GridOpts parse_grid_opts(std::string_view text) {
     if (!whole || error != std::errc() || end != digits.data() + digits.size())
       throw ParseError(fmt::format(
           "'{}': an opt of a grid must be a name and a number, as in threads(256)", text));
-    if (name == "threads")
-      opts.threads = value;
-    else if (name == "team")
-      opts.team = value != 0;
-    else if (name == "vector")
-      opts.vector = value;
-    else if (name == "patch")
-      opts.patch = value;
-    else if (name == "columns")
-      opts.columns = value;
-    else if (name == "blocks")
-      opts.blocks = value;
-    else if (name == "run")
-      opts.run = value;
-    else if (name == "warp")
-      opts.warp = value;
-    else
+    const auto row = std::ranges::find(kGridOpts, name, &GridOpt::name);
+    if (row == kGridOpts.end())
       throw ParseError(
-          fmt::format("there is no opt '{}' of a grid; known: threads, team, vector, patch, "
-                      "columns, blocks, run, warp",
-                      name));
+          fmt::format("there is no opt '{}' of a grid; known: {}", name,
+                      fmt::join(kGridOpts | std::views::transform(&GridOpt::name), ", ")));
+    if (const auto* const number = std::get_if<int GridOpts::*>(&row->member))
+      opts.** number = value;
+    else
+      opts.team = value != 0;
     text.remove_prefix(close + 1);
   }
   return opts;

@@ -8,8 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "touchstone/codegen/c_ops.h"
-#include "touchstone/codegen/c_values.h"
-#include "touchstone/codegen/text.h"
+#include "touchstone/codegen/c_renderer.h"
 
 namespace touchstone::cuda {
 
@@ -17,26 +16,29 @@ namespace {
 
 using codegen::c_memory_type;
 using codegen::c_type;
-using codegen::CText;
 
 constexpr std::int64_t kSharedLeft = 40 << 10;  // bytes for what all blocks stored
 constexpr std::int64_t kMostOwn = 128;          // elements of those that one thread folds alone
 constexpr std::int64_t kMostUnrolled = 32;  // iterations of a loop whose arrays become registers
 
-class Renderer {
+class GridRenderer final : public codegen::Renderer {
  public:
   // With opts.blocks: each block's part, and the last block's.
   enum class Part : std::uint8_t { Whole, Sums, Fold };
-  explicit Renderer(const GridKernel& grid, Part part = Part::Whole)
-      : grid_(grid),
-        kernel_(grid.linear),
+  explicit GridRenderer(const GridKernel& grid, Part part = Part::Whole)
+      : Renderer(grid.linear),
+        grid_(grid),
         part_(part),
-        lanes_(part == Part::Sums ? grid.opts.blocks * grid.opts.threads : grid.opts.lanes()),
-        text_(kernel_.steps.size()) {}
+        lanes_(part == Part::Sums ? grid.opts.blocks * grid.opts.threads : grid.opts.lanes()) {
+    inline_.assign(inline_.size(), false);
+  }
 
-  std::string run(std::string_view symbol) {
+  std::string render(std::string_view symbol) {
     codegen::append_all(out_, "KERNEL(", grid_.opts.threads, ") ", symbol, "(");
-    out_ += fmt::format("{}) {{\n", fmt::join(parameters(), ", "));
+    std::vector<std::string> all = parameters();
+    if (kernel_.checks()) all.emplace_back("void* faults");
+    if (grid_.opts.blocks != 0) all.emplace_back("u64* scratch");
+    out_ += fmt::format("{}) {{\n", fmt::join(all, ", "));
     for (const BufferSpec& b : kernel_.buffers)
       line("b", b.idx, " = __builtin_assume_aligned(b", b.idx, ", 64);");
     if (kernel_.split == -1 && !grid_.opts.team) line("if (THREAD != 0 || BLOCK != 0) return;");
@@ -45,27 +47,16 @@ class Renderer {
     render_steps();
     if (part_ == Part::Sums) {
       leave_sums();
-      out_ += Renderer(grid_, Part::Fold).fold();
+      out_ += GridRenderer(grid_, Part::Fold).fold();
     }
     out_ += "}\n";
     return std::move(out_);
   }
 
-  std::vector<std::string> parameters() const {
-    std::vector<std::string> all;
-    for (const BufferSpec& b : kernel_.buffers)
-      all.push_back(fmt::format("{}{}* restrict b{}", b.idx == 0 ? "" : "const ",
-                                c_memory_type(b.dtype), b.idx));
-    for (const std::string& name : kernel_.variables) all.push_back("const i64 v_" + name);
-    if (kernel_.checks()) all.emplace_back("void* faults");
-    if (grid_.opts.blocks != 0) all.emplace_back("u64* scratch");
-    return all;
-  }
-
  private:
   void render_steps() {
     if (grid_.opts.team) open_team();
-    const int end = part_ == Part::Sums ? grid_.cut : static_cast<int>(kernel_.steps.size());
+    const int end = part_ == Part::Sums ? grid_.cut : count();
     for (int i = 0; i < end; ++i)
       if (part_ != Part::Fold || i >= grid_.cut || !is_summing(i)) step(i);
   }
@@ -105,10 +96,9 @@ class Renderer {
     return skipped_ > 0 || kind == StepKind::EndLoop;
   }
 
-  // An element of an array, which has one copy per row of a block; `index` is a step.
-  std::string place(int array, int index) const {
-    if (own_.contains(array)) return own_place(array, index);
-    return place(array, text_[at(index)].text);
+  // An array has one copy per row of a block.
+  std::string place(int memory, int index) const override {
+    return own_.contains(memory) ? own_place(memory, index) : place(memory, text_[at(index)].text);
   }
   std::string place(int array, const std::string& index) const {
     if (part_ == Part::Sums && grid_.shared[at(array)])
@@ -120,26 +110,15 @@ class Renderer {
                            " + column]");
   }
 
-  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
-  const LinearStep& uop(int i) const { return kernel_.steps[at(i)]; }
-  const CText& src(const LinearStep& u, std::size_t k) const { return text_[at(u.src[k])]; }
-
-  template <class... Pieces>
-  void line(const Pieces&... pieces) {
-    out_.append(2 * indent_, ' ');
-    codegen::append_all(out_, pieces..., "\n");
-  }
-
-  void name_value(int i, std::string_view value) {
-    line("const ", c_type(uop(i).dtype), " x", i, " = ", value, ";");
-    text_[at(i)] = {codegen::joined("x", i), true};
+  std::string fault_place() const override {
+    return codegen::joined("faults, (i64)BLOCK * ", grid_.opts.threads, " + THREAD");
   }
 
   // True if all threads of a block run a step with the same values, so that only one may have its
   // effects.
   bool alone() const { return grid_.opts.team && shared_depth_ == 0; }
 
-  void step(int i) {
+  void step(int i) override {
     const LinearStep& u = uop(i);
     if (part_ == Part::Fold && i >= grid_.cut) take_to_shared(i);
     if (grid_.meeting[at(i)] == Meeting::Block) line("MEET();");
@@ -150,21 +129,18 @@ class Renderer {
         return;
       case StepKind::DefineVar: text_[at(i)] = {"v_" + std::get<std::string>(u.arg), true}; return;
       case StepKind::DefineAcc: return define_acc(i);
-      case StepKind::Const: text_[at(i)] = codegen::c_constant(std::get<Scalar>(u.arg)); return;
       case StepKind::Loop: return open_loop(i);
-      case StepKind::EndLoop: return end_loop(u.src[0]);
-      case StepKind::Load: return load(i);
       case StepKind::Store:
-        return line(alone() ? "if (lane == 0) " : "", src(u, 0).text, "[", src(u, 1).text,
-                    "] = ", src(u, 2).text, ";");
-      case StepKind::Assign:
-        if (u.src.size() == 2) return line(src(u, 0).text, " = ", src(u, 1).text, ";");
-        return line(place(u.src[0], u.src[2]), " = ", src(u, 1).text, ";");
-      case StepKind::Check: return check(u);
+        return line(alone() ? "if (lane == 0) " : "", place(u.src[0], u.src[1]), " = ",
+                    src(u, 2).text, ";");
       case StepKind::Prefetch:  // useful on a CPU core only
         return;
-      case StepKind::LoadAcc: return name_value(i, place(u.src[0], u.src[1]));
-      default: return name_value(i, wraps(u) ? wrapped(i) : expression(u).text);
+      case StepKind::EndLoop:
+        if (grid_.shared[at(u.src[0])]) --shared_depth_;
+        return Renderer::step(i);
+      default:
+        if (wraps(u)) return name_value(i, {wrapped(i), false});
+        return Renderer::step(i);
     }
   }
 
@@ -183,18 +159,6 @@ class Renderer {
     line("u32 w", i, " = ", text.substr(narrow.size()), ";");
     line("HIDE(w", i, ");");
     return codegen::joined("(i16)w", i);
-  }
-
-  CText expression(const LinearStep& u) const {
-    std::array<const CText*, 3> known{};
-    for (std::size_t k = 0; k < u.src.size(); ++k) known[k] = &src(u, k);
-    const codegen::COperands operands(known.data(), u.src.size());
-    switch (u.kind) {
-      case StepKind::Cast: return codegen::c_cast(uop(u.src[0]).dtype, u.dtype, *operands[0]);
-      case StepKind::Bitcast: return codegen::c_bitcast(uop(u.src[0]).dtype, u.dtype, *operands[0]);
-      case StepKind::Index: return codegen::c_index(std::get<IndexOp>(u.arg), operands);
-      default: return codegen::c_alu(u, uop(u.src.back()).dtype, kernel_.math, operands);
-    }
   }
 
   void define_acc(int i) {
@@ -253,31 +217,21 @@ class Renderer {
     }
   }
 
-  // The bound of a loop if it is constant, else 0.
-  std::int64_t turns_of(int loop) const {
-    if (uop(loop).kind != StepKind::Loop) return 0;
-    const LinearStep& end = uop(uop(loop).src[1]);
-    return end.kind == StepKind::Const ? std::get<Scalar>(end.arg).to_int64() : 0;
-  }
-
   // The number of elements of an array reachable by steps from `first` on; 0 if unknown.
   std::int64_t reach(int array, int first) const {
     std::int64_t most = 0;
-    for (int i = first; i < static_cast<int>(kernel_.steps.size()); ++i) {
-      const LinearStep& u = uop(i);
-      const bool load = u.kind == StepKind::LoadAcc;
-      if ((!load && u.kind != StepKind::Assign) || u.src[0] != array) continue;
-      if (!load && u.src.size() != 3) return 0;
-      const LinearStep& index = uop(u.src[load ? 1 : 2]);
-      std::int64_t places = turns_of(u.src[load ? 1 : 2]);
-      if (index.kind == StepKind::Const)
-        places = std::get<Scalar>(index.arg).to_int64() + 1;
-      else if (const auto* const op = std::get_if<IndexOp>(&index.arg);
-               index.kind == StepKind::Index && op != nullptr && *op == IndexOp::Add &&
-               uop(index.src[1]).kind == StepKind::Const && turns_of(index.src[0]) != 0)
-        places = turns_of(index.src[0]) + std::get<Scalar>(uop(index.src[1]).arg).to_int64();
-      if (places == 0) return 0;
-      most = std::max(most, places);
+    for (int i = first; i < count(); ++i) {
+      const auto access = access_of(uop(i));
+      if (!access || access->memory != array) continue;
+      const int index = access->index,
+                loop = uop(index).kind == StepKind::Index ? uop(index).src[0] : index;
+      const auto apart = beyond(index, loop);
+      if (const auto constant = number(index))
+        most = std::max(most, *constant + 1);
+      else if (apart && turns(loop).value_or(0) != 0)
+        most = std::max(most, *turns(loop) + *apart);
+      else
+        return 0;
     }
     return most;
   }
@@ -287,46 +241,31 @@ class Renderer {
   bool folds_in_threads(int array, std::int64_t places) const {
     if (places % lanes_ != 0 || places / lanes_ > kMostOwn) return false;
     int loop = -1;  // the shared loop around the step
-    for (int i = grid_.cut; i < static_cast<int>(kernel_.steps.size()); ++i) {
+    for (int i = grid_.cut; i < count(); ++i) {
       const LinearStep& u = uop(i);
       if (loop == -1 && u.kind == StepKind::Loop) {
         if (const std::int64_t left = reach(array, i); left > 0 && left <= lanes_)
           return grid_.meeting[at(i)] == Meeting::Block;
-        if (!grid_.shared[at(i)] || turns_of(i) % lanes_ != 0 || turns_of(i) / lanes_ > kMostOwn)
-          return false;
+        const std::int64_t all = turns(i).value_or(0);
+        if (!grid_.shared[at(i)] || all % lanes_ != 0 || all / lanes_ > kMostOwn) return false;
         loop = i;
       } else if (u.kind == StepKind::EndLoop && u.src[0] == loop) {
         loop = -1;
-      } else if ((u.kind == StepKind::LoadAcc || u.kind == StepKind::Assign) && u.src[0] == array) {
-        if (u.kind == StepKind::Assign && u.src.size() != 3) return false;
-        const int index = u.src[u.kind == StepKind::LoadAcc ? 1 : 2];
-        if (loop == -1) return false;
-        if (index == loop) continue;
-        if (const std::int64_t apart = places_apart(index, loop); apart < 0 || apart % lanes_ != 0)
-          return false;
+      } else if (const auto access = access_of(u); access && access->memory == array) {
+        const auto apart = loop == -1 ? std::nullopt : beyond(access->index, loop);
+        if (!apart || *apart < 0 || *apart % lanes_ != 0) return false;
       }
     }
     return false;
   }
 
-  // The constant by which an index exceeds a loop counter; -1 if it has another form.
-  std::int64_t places_apart(int index, int loop) const {
-    const LinearStep& u = uop(index);
-    const auto* const op = std::get_if<IndexOp>(&u.arg);
-    if (u.kind != StepKind::Index || op == nullptr || *op != IndexOp::Add || u.src[0] != loop ||
-        uop(u.src[1]).kind != StepKind::Const)
-      return -1;
-    return std::get<Scalar>(uop(u.src[1]).arg).to_int64();
-  }
-
   // Inside the loop of whole turns from open_shared.
   std::string own_place(int array, int index) const {
-    const bool direct = uop(index).kind == StepKind::Loop;
-    const int loop = direct ? index : uop(index).src[0];
-    const std::int64_t turns = turns_of(loop) / lanes_;
-    return codegen::joined(text_[at(array)].text, "[",
-                           turns == 1 ? "0" : "t_" + std::get<std::string>(uop(loop).arg), " + ",
-                           direct ? 0 : places_apart(index, loop) / lanes_, "]");
+    const int loop = uop(index).kind == StepKind::Loop ? index : uop(index).src[0];
+    return codegen::joined(
+        text_[at(array)].text, "[",
+        turns(loop) == lanes_ ? "0" : "t_" + std::get<std::string>(uop(loop).arg), " + ",
+        *beyond(index, loop) / lanes_, "]");
   }
 
   // Once an array in device memory or registers has no more elements than there are threads, each
@@ -368,21 +307,16 @@ class Renderer {
   void open_loop(int i) {
     const LinearStep& u = uop(i);
     const std::string& name = std::get<std::string>(u.arg);
-    const std::string &begin = src(u, 0).text, &end = src(u, 1).text;
-    text_[at(i)] = {name, true};
-    if (i == kernel_.split) {
-      open_grid(name, end);
-    } else if (grid_.shared[at(i)]) {
-      open_shared(i);
-    } else {
-      if (u.src.size() == 3)
-        line("#pragma clang loop unroll_count(", std::get<Scalar>(uop(u.src[2]).arg).to_int64(),
-             ")");
-      else if (!grid_.opts.team && uop(u.src[1]).kind == StepKind::Const &&
-               uop(u.src[0]).kind == StepKind::Const)
-        if (name[0] == 'l') unroll(std::get<Scalar>(uop(u.src[1]).arg).to_int64());
-      line("for (i64 ", name, " = ", begin, "; ", name, " < ", end, "; ++", name, ") {");
+    if (i != kernel_.split && !grid_.shared[at(i)]) {
+      if (const auto all = turns(i); all && u.src.size() == 2 && !grid_.opts.team && name[0] == 'l')
+        unroll(*all);
+      return Renderer::step(i);
     }
+    text_[at(i)] = {name, true};
+    if (i == kernel_.split)
+      open_grid(name, src(u, 1).text);
+    else
+      open_shared(i);
     ++indent_;
   }
 
@@ -391,9 +325,7 @@ class Renderer {
     const LinearStep& u = uop(i);
     const std::string &name = std::get<std::string>(u.arg), &end = src(u, 1).text;
     ++shared_depth_;
-    const LinearStep& last = uop(u.src[1]);
-    const std::int64_t turns =
-        last.kind == StepKind::Const ? std::get<Scalar>(last.arg).to_int64() : -1;
+    const std::int64_t turns = number(u.src[1]).value_or(-1);
     if (turns == lanes_) return line("{ const i64 ", name, " = lane;");
     if (turns >= 0 && turns < lanes_)
       return line("if (lane < ", end, ") { const i64 ", name, " = lane;");
@@ -429,12 +361,6 @@ class Renderer {
     }
   }
 
-  void end_loop(int loop) {
-    --indent_;
-    line("}");
-    if (grid_.shared[at(loop)]) --shared_depth_;
-  }
-
   // In a team: one pass for each reduce and one for the output.
   bool is_read_again(int buffer) const {
     return grid_.opts.team && part_ == Part::Whole &&
@@ -443,51 +369,29 @@ class Renderer {
            }) > 1;
   }
 
-  // Always named: under a `?` the compiler could not hoist it.
-  void load(int i) {
-    const LinearStep& u = uop(i);
-    std::string text;
-    if (u.src.size() == 3) codegen::append_all(text, src(u, 2).operand(), " ? ");
-    if (is_read_again(u.src[0])) {
-      const std::string_view type = c_memory_type(u.dtype);
-      codegen::append_all(text, "KEEP", itemsize(u.dtype), "(", type, ", ", src(u, 0).text, " + ",
-                          src(u, 1).operand(), ")");
-    } else {
-      codegen::append_all(text, src(u, 0).text, "[", src(u, 1).text, "]");
-    }
-    if (is_bool(u.dtype)) text += " != 0";
-    if (u.src.size() == 3)
-      codegen::append_all(text, " : ", codegen::c_constant(Scalar::from_bits(u.dtype, 0)).text);
-    name_value(i, text);
-  }
-
-  void check(const LinearStep& u) {
-    const std::string &position = src(u, 0).operand(), &size = src(u, 1).operand();
-    line("if (", position, " < 0 || ", position, " >= ", size, ") note_fault(faults, (i64)BLOCK * ",
-         grid_.opts.threads, " + THREAD, ", src(u, 2).text, ", ", position, ", ", size, ");");
+  std::string loaded(const LinearStep& u) const override {
+    if (!is_read_again(u.src[0])) return Renderer::loaded(u);
+    return codegen::joined("KEEP", itemsize(u.dtype), "(", c_memory_type(u.dtype), ", ",
+                           src(u, 0).text, " + ", src(u, 1).operand(), ")");
   }
 
   const GridKernel& grid_;
-  const LinearKernel& kernel_;
   Part part_;
   std::int64_t lanes_;  // threads sharing a loop
-  std::vector<CText> text_;
   std::int64_t scratch_ = kScratchHead;
   std::vector<std::string> leaves_;  // stored for the last block
   std::vector<int> in_scratch_;      // the last block's arrays in device memory or registers
   std::set<int> own_;                // those of them in registers
   std::int64_t shared_left_ = 0;     // bytes of shared memory in use
   int skipped_ = 0;
-  std::string out_;
-  std::size_t indent_ = 1;
   int shared_depth_ = 0;
 };
 
 }  // namespace
 
 std::string render_cuda_function(const GridKernel& kernel, std::string_view symbol) {
-  if (kernel.opts.blocks == 0) return Renderer(kernel).run(symbol);
-  return Renderer(kernel, Renderer::Part::Sums).run(symbol);
+  using Part = GridRenderer::Part;
+  return GridRenderer(kernel, kernel.opts.blocks == 0 ? Part::Whole : Part::Sums).render(symbol);
 }
 
 std::string host_entry(const GridKernel& kernel, std::string_view symbol) {
