@@ -1,7 +1,6 @@
 #include "touchstone/ops/kernel_json.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
@@ -59,115 +58,64 @@ class Twins {
 // ---- writing -------------------------------------------------------------------------------
 
 // Written directly, keys in alphabetical order: a campaign writes every case.
-void write(std::string& out, std::int64_t value) {
-  char digits[20];
-  const auto [end, error] = std::to_chars(digits, std::end(digits), value);
-  out.append(digits, static_cast<std::size_t>(end - digits));
+std::string text_of(const sint& s) {
+  return s.is_int() ? fmt::to_string(s.as_int()) : json(s.str()).dump();
 }
-void write(std::string& out, int value) { write(out, std::int64_t{value}); }
-void write(std::string& out, const sint& s) {
-  if (s.is_int()) return write(out, s.as_int());
-  out += json(s.str()).dump();
+std::string text_of(const std::pair<sint, sint>& range) {
+  return fmt::format("[{},{}]", text_of(range.first), text_of(range.second));
 }
-void write(std::string& out, const std::pair<sint, sint>& range) {
-  out += '[';
-  write(out, range.first);
-  out += ',';
-  write(out, range.second);
-  out += ']';
-}
-void write(std::string& out, const View& view);
+std::string text_of(const View& view);
 
 template <class Range>
-void write_list(std::string& out, const Range& values) {
-  out += '[';
-  bool first = true;
+std::string list_of(const Range& values) {
+  std::string out = "[";
   for (const auto& v : values) {
-    if (!std::exchange(first, false)) out += ',';
-    write(out, v);
+    if (out.size() > 1) out += ',';
+    out += text_of(v);
   }
-  out += ']';
+  return out + ']';
 }
 
-void write(std::string& out, const View& view) {
-  out += R"({"mask":)";
-  if (view.mask())
-    write_list(out, *view.mask());
-  else
-    out += "null";
-  out += R"(,"offset":)";
-  write(out, view.offset());
-  out += R"(,"shape":)";
-  write_list(out, view.shape());
-  out += R"(,"strides":)";
-  write_list(out, view.strides());
-  out += '}';
+std::string text_of(const View& view) {
+  return fmt::format(R"({{"mask":{},"offset":{},"shape":{},"strides":{}}})",
+                     view.mask() ? list_of(*view.mask()) : "null", text_of(view.offset()),
+                     list_of(view.shape()), list_of(view.strides()));
 }
 
-// For words that need no escapes, such as names.
-void write_word(std::string& out, std::string_view word) {
-  out += '"';
-  out += word;
-  out += '"';
-}
-
-// `"arg":{...},` or nothing.
-void write_arg(std::string& out, const LazyOp& node) {
+// The members of an op's argument; empty if it has none.
+std::string arg_of(const LazyOp& node) {
   struct Visitor {
-    std::string& out;
-    void operator()(std::monostate) const {}
-    void operator()(const MemBuffer& b) const {
-      out += R"("arg":{"buffer":)";
-      write(out, b.idx);
-      if (b.checked) {
-        out += R"(,"checked":)";
-        write_list(out, b.checked->views());
-      }
-      out += R"(,"views":)";
-      write_list(out, b.st.views());
-      out += "},";
+    std::string operator()(std::monostate) const { return {}; }
+    std::string operator()(const MemBuffer& b) const {
+      const std::string checked =
+          b.checked ? fmt::format(R"("checked":{},)", list_of(b.checked->views())) : "";
+      return fmt::format(R"("buffer":{},{}"views":{})", b.idx, checked, list_of(b.st.views()));
     }
-    void operator()(const ConstBuffer& c) const {
-      out += R"("arg":{"value":)";
-      write_word(out, c.value.str());
-      out += R"(,"views":)";
-      write_list(out, c.st.views());
-      out += "},";
+    std::string operator()(const ConstBuffer& c) const {
+      return fmt::format(R"("value":"{}","views":{})", c.value.str(), list_of(c.st.views()));
     }
-    void operator()(const CastArg& c) const {
-      out += c.bitcast ? R"("arg":{"bitcast":true},)" : R"("arg":{"bitcast":false},)";
+    std::string operator()(const CastArg& c) const {
+      return fmt::format(R"("bitcast":{})", c.bitcast);
     }
-    void operator()(const ReduceArg& r) const {
-      out += R"("arg":{"accumulator":)";
-      write_word(out, name(r.accumulator));
-      out += R"(,"axes":)";
-      write_list(out, r.axes);
-      out += "},";
+    std::string operator()(const ReduceArg& r) const {
+      return fmt::format(R"("accumulator":"{}","axes":[{}])", name(r.accumulator),
+                         fmt::join(r.axes, ","));
     }
-    void operator()(const RandArg& r) const {
-      out += fmt::format(R"("arg":{{"first":{},"seed":{}}},)", r.first, r.seed);
+    std::string operator()(const RandArg& r) const {
+      return fmt::format(R"("first":{},"seed":{})", r.first, r.seed);
     }
-    void operator()(const FunctionArg& f) const {
-      out += R"("arg":{"function":)";
-      write_word(out, info(f.function).name);
-      out += "},";
+    std::string operator()(const FunctionArg& f) const {
+      return fmt::format(R"("function":"{}")", info(f.function).name);
     }
   };
-  std::visit(Visitor{out}, node.arg());
+  return std::visit(Visitor{}, node.arg());
 }
 
-void write_node(std::string& out, const LazyOp& node, int id, std::span<const int> src) {
-  out += '{';
-  write_arg(out, node);
-  out += R"("dtype":)";
-  write_word(out, name(node.dtype()));
-  out += R"(,"id":)";
-  write(out, id);
-  out += R"(,"op":)";
-  write_word(out, name(node.op()));
-  out += R"(,"src":)";
-  write_list(out, src);
-  out += '}';
+std::string text_of(const LazyOp& node, int id, std::span<const int> src) {
+  const std::string arg = arg_of(node);
+  return fmt::format(R"({{{}"dtype":"{}","id":{},"op":"{}","src":[{}]}})",
+                     arg.empty() ? "" : fmt::format(R"("arg":{{{}}},)", arg), name(node.dtype()),
+                     id, name(node.op()), fmt::join(src, ","));
 }
 
 // The canonical list: nodes in toposort order, structurally equal ones once.
@@ -183,7 +131,7 @@ void write_nodes(std::string& out, const LazyOpPtr& ast) {
     src.clear();
     for (const LazyOpPtr& s : node->src()) src.push_back(ids[s.get()]);
     out += next == 0 ? "\n" : ",\n";
-    write_node(out, *node, next++, src);
+    out += text_of(*node, next++, src);
   }
 }
 
@@ -192,21 +140,11 @@ void write_body(std::string& out, const KernelFile& kernel) {
   json variables = json::object();
   for (const symbolic::Node& v : variables_of(kernel.ast))
     variables[symbolic::variable_name(v)] = {v.min().value(), v.max().value()};
-  out += R"("touchstone_kernel":)";
-  write(out, kKernelJsonVersion);
-  out += ",\n\"variables\":";
-  out += variables.dump();
-  out += ",\n\"buffers\":[";
-  for (const BufferSpec& b : kernel.buffers) {
-    out += &b == kernel.buffers.data() ? "\n" : ",\n";
-    out += R"({"dtype":)";
-    write_word(out, name(b.dtype));
-    out += R"(,"idx":)";
-    write(out, b.idx);
-    out += R"(,"size":)";
-    write(out, b.size);
-    out += '}';
-  }
+  out += fmt::format("\"touchstone_kernel\":{},\n\"variables\":{},\n\"buffers\":[",
+                     kKernelJsonVersion, variables.dump());
+  for (const BufferSpec& b : kernel.buffers)
+    out += fmt::format("{}\n{{\"dtype\":\"{}\",\"idx\":{},\"size\":{}}}",
+                       &b == kernel.buffers.data() ? "" : ",", name(b.dtype), b.idx, b.size);
   out += "\n],\n\"nodes\":[";
   write_nodes(out, kernel.ast);
   out += "\n]";
@@ -492,10 +430,7 @@ std::string to_json(const KernelFile& kernel) {
   text.reserve(kUsualLength);
   write_body(text, kernel);
   const std::string hash = content_hash(std::string_view(text).substr(1));
-  text += ",\n\"hash\":";
-  write_word(text, hash);
-  text += "}\n";
-  return text;
+  return text + ",\n\"hash\":\"" + hash + "\"}\n";
 }
 
 KernelFile kernel_from_json(std::string_view input) {
