@@ -23,7 +23,6 @@ namespace touchstone {
 
 namespace {
 
-using clang::KernelFunction;
 using clang::SharedObject;
 using clang::WorkerPool;
 

@@ -3,7 +3,6 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
 
 #include "touchstone/process/room.h"
 
@@ -11,7 +10,17 @@ namespace touchstone {
 
 namespace {
 
-int parse_number(const char* name, const char* text, int least, int most) {
+// Null if it is unset or empty.
+const char* variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr || *value == '\0' ? nullptr : value;
+}
+
+}  // namespace
+
+std::optional<int> number_from_environment(const char* name, int least, int most) {
+  const char* const text = variable(name);
+  if (text == nullptr) return std::nullopt;
   int number = 0;
   const char* const end = text + std::strlen(text);
   const auto [stop, error] = std::from_chars(text, end, number);
@@ -20,8 +29,6 @@ int parse_number(const char* name, const char* text, int least, int most) {
                                  least, most));
   return number;
 }
-
-}  // namespace
 
 bool fuses_products_at_once() {
 #if defined(__x86_64__)
@@ -49,22 +56,14 @@ CodegenOptions for_this_machine(CodegenOptions options) {
 
 ClangOptions ClangOptions::from_environment() {
   ClangOptions options;
-  const auto text = [](const char* name) {
-    const char* const value = std::getenv(name);
-    return value == nullptr || *value == '\0' ? nullptr : value;
-  };
   process::room_in("/");  // throws now if TOUCHSTONE_ROOM is wrong
-  if (const char* const compiler = text("TOUCHSTONE_CC")) options.compiler = compiler;
-  if (const char* const dir = text("TOUCHSTONE_CACHE")) options.cache_dir = dir;
-  const auto number = [&](const char* name, int least, int most) -> std::optional<int> {
-    const char* const value = text(name);
-    if (value == nullptr) return std::nullopt;
-    return parse_number(name, value, least, most);
-  };
+  if (const char* const compiler = variable("TOUCHSTONE_CC")) options.compiler = compiler;
+  if (const char* const dir = variable("TOUCHSTONE_CACHE")) options.cache_dir = dir;
+  const auto number = number_from_environment;
   constexpr int kMostLimit = 1 << 20;
   options.threads = number("TOUCHSTONE_THREADS", 1, 4096).value_or(options.threads);
   options.sanitize = number("TOUCHSTONE_KERNEL_SAN", 0, 1).value_or(0) == 1;
-  if (const char* const order = text("TOUCHSTONE_ORDER")) {
+  if (const char* const order = variable("TOUCHSTONE_ORDER")) {
     const std::string_view word = order;
     if (word != "source" && word != "lanes")
       throw ParseError(
@@ -74,7 +73,7 @@ ClangOptions ClangOptions::from_environment() {
   const bool fuses = options.codegen.order != TermOrder::Source && fuses_products_at_once();
   options.codegen.contract = number("TOUCHSTONE_FMA", 0, 1).value_or(fuses ? 1 : 0) == 1;
   options.beam = number("TOUCHSTONE_BEAM", 0, 64).value_or(options.beam);
-  if (const char* const level = text("TOUCHSTONE_MATH")) {
+  if (const char* const level = variable("TOUCHSTONE_MATH")) {
     try {
       options.codegen.math = math_level_named(level);
     } catch (const ParseError& e) {

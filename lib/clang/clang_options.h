@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,10 @@ struct ClangOptions {
   /// Throws ParseError for any other value.
   static ClangOptions from_environment();
 };
+
+/// The whole number in an environment variable; nullopt if it is unset or empty. Throws ParseError
+/// for anything but `least` to `most`.
+std::optional<int> number_from_environment(const char* name, int least, int most);
 
 /// True if this processor has a fused multiply-add instruction.
 bool fuses_products_at_once();

@@ -159,14 +159,14 @@ void Compiler::compile(const std::string& source, const std::filesystem::path& o
     std::filesystem::path object = output;
     object += ".o";
     arguments.insert(arguments.end(), {"-c", "-o", object.string(), "-"});
-    run(std::move(arguments), source, object);
+    run_compiler(program_, std::move(arguments), source, object, limits_);
     if (linked(object, output)) return;
     arguments = flags_;
   }
   // No start-up files, so that loading runs no code.
   arguments.insert(arguments.end(),
                    {"-shared", "-nostartfiles", "-o", output.string(), "-", "-lm"});
-  run(std::move(arguments), source, output);
+  run_compiler(program_, std::move(arguments), source, output, limits_);
 }
 
 // A driver that compiles and links restarts itself for each step: twice the time for a small
@@ -195,32 +195,33 @@ std::string Compiler::assembly(const std::string& source) const {
   std::vector<std::string> arguments = flags_;
   arguments.insert(arguments.end(),
                    {"-S", "-fno-asynchronous-unwind-tables", "-o", output.string(), "-"});
-  run(std::move(arguments), source, output);
+  run_compiler(program_, std::move(arguments), source, output, limits_);
   return read_file(output);
 }
 
-void Compiler::run(std::vector<std::string> arguments, const std::string& source,
-                   const std::filesystem::path& output) const {
+void run_compiler(const std::filesystem::path& program, std::vector<std::string> arguments,
+                  const std::string& source, const std::filesystem::path& output,
+                  const process::Limits& limits) {
   const process::Finished result =
-      process::run_program({program_,
+      process::run_program({program,
                             std::move(arguments),
                             {"TMPDIR=" + output.parent_path().string()},
                             process::Inherits::Tool,
                             process::room_in(output.parent_path())},
-                           source, limits_);
+                           source, limits);
   const int status = result.ending.exit_code();
   const bool ended_by_us = result.exceeded != process::Exceeded::Nothing;
   std::error_code ignored;
   if (status == 0 && !ended_by_us && std::filesystem::exists(output, ignored)) return;
   if (status == 0 && !ended_by_us)
     throw SystemError(
-        fmt::format("{} produced no object file; is it a C compiler?", program_.string()));
+        fmt::format("{} produced no object file; is it a C compiler?", program.string()));
   std::filesystem::remove(output, ignored);
-  const std::string limit = result.limit_text(limits_, kLimitNames);
+  const std::string limit = result.limit_text(limits, kLimitNames);
   if (ended_by_us)
-    throw CompilerLimit(fmt::format("{} was killed while compiling: {}", program_.string(), limit));
-  throw SystemError(fmt::format("{} failed with status {}{}:\n{}\nin\n{}", program_.string(),
-                                status, limit.empty() ? "" : "; " + limit,
+    throw CompilerLimit(fmt::format("{} was killed while compiling: {}", program.string(), limit));
+  throw SystemError(fmt::format("{} failed with status {}{}:\n{}\nin\n{}", program.string(), status,
+                                limit.empty() ? "" : "; " + limit,
                                 result.output.substr(0, kShownOutput),
                                 numbered(source, first_bad_line(result.output))));
 }

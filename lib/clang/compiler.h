@@ -30,6 +30,11 @@ std::filesystem::path find_compiler(const std::string& wanted, std::string_view 
 /// if it cannot be run, CompilerLimit if it exceeds a limit.
 std::string version_of(const std::filesystem::path& program, const process::Limits& limits);
 
+/// Compiles C source to `output`, beside which temporary files lie. Throws as Compiler::compile.
+void run_compiler(const std::filesystem::path& program, std::vector<std::string> arguments,
+                  const std::string& source, const std::filesystem::path& output,
+                  const process::Limits& limits);
+
 /// A C compiler that makes shared objects.
 class Compiler {
  public:
@@ -52,8 +57,6 @@ class Compiler {
  private:
   // Links without the compiler driver; false if the linker lacks something the driver would supply.
   bool linked(const std::filesystem::path& object, const std::filesystem::path& output) const;
-  void run(std::vector<std::string> arguments, const std::string& source,
-           const std::filesystem::path& output) const;
   std::filesystem::path program_;
   std::filesystem::path linker_;  // empty if the compiler links
   process::Limits limits_;

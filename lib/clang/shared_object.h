@@ -1,14 +1,11 @@
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 
-namespace touchstone::clang {
+#include "touchstone/codegen/render_c.h"
 
-/// A compiled kernel; parameters as described in lib/codegen/render_c.h.
-using KernelFunction = void (*)(void* const* bufs, const std::int64_t* vars, std::int64_t part,
-                                std::int64_t parts);
+namespace touchstone::clang {
 
 /// A loaded shared object, unloaded when its last owner is destroyed.
 class SharedObject {

@@ -18,6 +18,10 @@ enum class CStyle : std::uint8_t {
   Plain
 };
 
+/// A compiled kernel; parameters as described below.
+using KernelFunction = void (*)(void* const* bufs, const std::int64_t* vars, std::int64_t part,
+                                std::int64_t parts);
+
 /// Renders one C function
 ///   void SYMBOL(void* const* bufs, const i64* vars, i64 part, i64 parts)
 /// that computes the kernel, without its preamble. bufs[i] is buffer i; if the kernel checks

@@ -12,7 +12,6 @@
 #include "touchstone/base/file.h"
 #include "touchstone/base/hash.h"
 #include "touchstone/clang/compiler.h"
-#include "touchstone/process/room.h"
 #include "touchstone/process/run.h"
 
 namespace touchstone::cuda {
@@ -20,7 +19,6 @@ namespace touchstone::cuda {
 namespace {
 
 constexpr std::array<int, 9> kCapabilities = {50, 60, 61, 70, 75, 80, 86, 89, 90};
-constexpr std::size_t kShownOutput = 20'000;
 
 std::filesystem::path compiler_of(const CudaOptions& options) {
   return clang::find_compiler(options.compiler, "compiler for CUDA kernels",
@@ -74,24 +72,8 @@ std::string compile_to_ptx(const std::string& source, int capability, const Cuda
   const std::filesystem::path output = folder.path() / "kernels.ptx";
   const std::filesystem::path program = compiler_of(options);
   arguments.insert(arguments.end(), {"-o", output.string(), "-"});
-  const process::Finished result = process::run_program({program,
-                                                         arguments,
-                                                         {"TMPDIR=" + folder.path().string()},
-                                                         process::Inherits::Tool,
-                                                         process::room_in(folder.path())},
-                                                        source, options.compiler_limits);
-  std::error_code ignored;
-  if (result.exceeded == process::Exceeded::Nothing && result.ending.exit_code() == 0 &&
-      std::filesystem::exists(output, ignored))
-    return with_block_sizes(read_file(output), source);
-  const std::string limit = result.limit_text(options.compiler_limits, clang::kLimitNames);
-  if (result.exceeded != process::Exceeded::Nothing)
-    throw clang::CompilerLimit(
-        fmt::format("{} was killed while compiling for CUDA: {}", program.string(), limit));
-  throw SystemError(fmt::format("{} failed with status {}{} while compiling for CUDA:\n{}\nin\n{}",
-                                program.string(), result.ending.exit_code(),
-                                limit.empty() ? "" : "; " + limit,
-                                result.output.substr(0, kShownOutput), source));
+  clang::run_compiler(program, std::move(arguments), source, output, options.compiler_limits);
+  return with_block_sizes(read_file(output), source);
 }
 
 std::string kept_ptx(clang::ObjectCache& cache, const std::string& source, int capability,

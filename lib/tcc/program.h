@@ -1,13 +1,10 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 
-namespace touchstone::tcc {
+#include "touchstone/codegen/render_c.h"
 
-/// A compiled kernel; parameters as described in lib/codegen/render_c.h.
-using KernelFunction = void (*)(void* const* bufs, const std::int64_t* vars, std::int64_t part,
-                                std::int64_t parts);
+namespace touchstone::tcc {
 
 /// C compiled by libtcc into memory owned by this object. Reads no header, library or file; the
 /// code may call only libm functions and what libtcc itself calls.

@@ -13,28 +13,15 @@
 namespace touchstone {
 namespace {
 
-using tcc::KernelFunction;
 using tcc::Program;
-
-// The state of a runner: its compiled kernel.
-struct TccKernel {
-  LazyOpPtr kernel;
-  int parts;           // 1 if no loop can be shared
-  std::size_t places;  // number of buffer numbers
-  bool checks;
-  std::vector<std::string> variables;
-  std::string profile;
-  bool computes;
-};
 
 class TccRunner final : public Runner {
  public:
   /// `function` is null if there is nothing to compute.
-  TccRunner(TccKernel kernel, CodegenOptions codegen, Fault fault, std::shared_ptr<Program> program,
+  TccRunner(LinearKernel linear, int parts, std::shared_ptr<Program> program,
             KernelFunction function)
-      : kernel_(std::move(kernel)),
-        codegen_(std::move(codegen)),
-        fault_(fault),
+      : linear_(std::move(linear)),
+        parts_(linear_.split >= 0 ? parts : 1),
         program_(std::move(program)),
         function_(function) {}
 
@@ -44,33 +31,29 @@ class TccRunner final : public Runner {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 
-  std::string source() const override {
-    return render_c(linearize_with(fault_, kernel_.kernel, codegen_), CStyle::Plain);
-  }
-  std::string profile() const override { return kernel_.profile; }
+  std::string source() const override { return render_c(linear_, CStyle::Plain); }
+  std::string profile() const override { return profile_json(linear_); }
 
  private:
   void launch(std::span<Buffer* const> buffers, const symbolic::Values& values) {
     OutputApart apart(buffers);
-    std::vector<void*> memory(kernel_.places, nullptr);
+    std::vector<void*> memory(linear_.places(), nullptr);
     for (std::size_t i = 0; i < memory.size() && i < buffers.size(); ++i)
       if (apart.buffers()[i] != nullptr) memory[i] = apart.buffers()[i]->memory();
     std::vector<std::int64_t> vars;
-    for (const std::string& name : kernel_.variables) vars.push_back(values.at(name));
-    std::vector<IndexFault> found(static_cast<std::size_t>(kernel_.parts));
-    if (kernel_.checks) memory.push_back(found.data());
+    for (const std::string& name : linear_.variables) vars.push_back(values.at(name));
+    std::vector<IndexFault> found(static_cast<std::size_t>(parts_));
+    if (linear_.checks()) memory.push_back(found.data());
     {
       const FpGuard guard;
-      for (int part = kernel_.parts; part-- > 0;)
-        function_(memory.data(), vars.data(), part, kernel_.parts);
+      for (int part = parts_; part-- > 0;) function_(memory.data(), vars.data(), part, parts_);
     }
     raise_if_found(std::ranges::min(found));
     apart.finish();
   }
 
-  TccKernel kernel_;
-  CodegenOptions codegen_;
-  Fault fault_;
+  LinearKernel linear_;
+  int parts_;
   std::shared_ptr<Program> program_;
   KernelFunction function_;
 };
@@ -92,23 +75,21 @@ class TccDevice final : public Device {
 
  private:
   std::vector<RunnerPtr> make_runners(std::span<const LazyOpPtr> kernels) override {
-    std::vector<TccKernel> made;
+    std::vector<LinearKernel> made;
     std::string functions;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
-      LinearKernel linear = linearize_with(fault_, kernels[i], codegen_);
-      const bool computes = !linear.steps.empty();
-      if (computes) functions += render_c_function(linear, symbol(i), CStyle::Plain) + "\n";
-      made.push_back({kernels[i], linear.split >= 0 ? parts_ : 1, linear.places(), linear.checks(),
-                      linear.variables, profile_json(linear), computes});
+      made.push_back(linearize_with(fault_, kernels[i], codegen_));
+      if (!made[i].steps.empty())
+        functions += render_c_function(made[i], symbol(i), CStyle::Plain) + "\n";
     }
     std::shared_ptr<Program> program;
     if (!functions.empty() || !has_tcc())
       program = std::make_shared<Program>(kNotBuiltIn + codegen::c_preamble(functions) + functions);
     std::vector<RunnerPtr> runners;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
-      const KernelFunction function = made[i].computes ? program->function(symbol(i)) : nullptr;
-      runners.push_back(
-          std::make_shared<TccRunner>(std::move(made[i]), codegen_, fault_, program, function));
+      const KernelFunction function =
+          made[i].steps.empty() ? nullptr : program->function(symbol(i));
+      runners.push_back(std::make_shared<TccRunner>(std::move(made[i]), parts_, program, function));
     }
     return runners;
   }
