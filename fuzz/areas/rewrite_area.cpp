@@ -53,10 +53,7 @@ Rule rule_of(const Case::Rule& rule, std::size_t number) {
     m.context<std::vector<RuleCall>>().push_back({number, named});
     return made_by(rule, m.root(), names, named);
   };
-  return {.name = fmt::format("rule {}", number),
-          .pattern = upat(rule.pattern),
-          .names = names,
-          .apply = apply};
+  return {.name = fmt::format("rule {}", number), .pattern = upat(rule.pattern), .apply = apply};
 }
 
 // Two matchers, concatenated: rules are tried in the order of both.
@@ -136,9 +133,12 @@ class RewriteChecking {
         for (const auto& pair : p.substitutes)
           if (!keys.insert(pair.first).second) throw ParseError("a node is substituted twice");
       }
-      for (const Case::Rule& r : p.rules)
+      for (const Case::Rule& r : p.rules) {
         if (std::ssize(names_of(r)) > PatternMatcher::kMostNames)
           throw ParseError("a rule has too many names");
+        if (names_of(r).size() != names_of(r.pattern).size())
+          throw ParseError("a rule uses a name that its pattern lacks");
+      }
     }
   }
 

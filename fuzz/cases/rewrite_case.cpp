@@ -13,8 +13,9 @@ void add_name(std::vector<std::string>& names, const std::string& name) {
   if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
 }
 void add_names(std::vector<std::string>& names, const Case::Pattern& p) {
-  add_name(names, p.name);
+  if (p.kind != Case::Pattern::Kind::Casted) add_name(names, p.name);
   for (const Case::Pattern& s : p.of) add_names(names, s);
+  add_name(names, p.name);
 }
 void add_names(std::vector<std::string>& names, const Case::Result& r) {
   add_name(names, r.name);

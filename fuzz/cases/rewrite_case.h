@@ -107,7 +107,7 @@ struct RewriteCase {
   static constexpr std::int64_t kMostNodes = 4000, kMostSources = 8000;
 };
 
-/// The names of a pattern, each once, in reading order.
+/// The names of a pattern, each once, in reading order; that of a cast follows those it may cast.
 std::vector<std::string> names_of(const RewriteCase::Pattern& pattern);
 /// The names a rule's function is called with: the pattern's, then others it uses.
 std::vector<std::string> names_of(const RewriteCase::Rule& rule);

@@ -274,18 +274,13 @@ class RewriteDrawing {
 
   // --- results ---
 
-  std::string some_name(const std::vector<std::string>& names) {
-    if (choose_.chance(1, 60)) return "zz";
-    return choose_.pick(names);
-  }
-
   Result result(const std::vector<std::string>& names, int depth) {
     Result r;
     const std::int64_t kind = choose_.between(0, 9);
     if (kind == 0 && depth == 0) return r;
     if (!names.empty() && (kind < 6 || depth > 1)) {
       r.kind = kind == 5 ? Result::Kind::Source : Result::Kind::Name;
-      r.name = some_name(names);
+      r.name = choose_.pick(names);
       return r;
     }
     r.kind = Result::Kind::Make;

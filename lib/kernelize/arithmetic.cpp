@@ -119,13 +119,11 @@ Rule rule_of(const Law& law) {
            : law.gives == Law::Gives::Second ? second
                                              : root.const_like(law.result(first.dtype().base));
   };
-  return {std::string(law.name),
-          info(law.op).commutes ? both.over_any_order(of) : both.over(of),
-          same ? std::vector<std::string>{"x"} : std::vector<std::string>{"x", "c"},
+  return {std::string(law.name), info(law.op).commutes ? both.over_any_order(of) : both.over(of),
           [law, same, applied](const Match& m) {
             if (same) return applied(m.root(), m[0], m[0]);
-            return m[1].value() == law.constant(m[0].dtype().base) ? applied(m.root(), m[0], m[1])
-                                                                   : UOp();
+            const UOp &x = m[law.turned ? 1 : 0], &c = m[law.turned ? 0 : 1];
+            return c.value() == law.constant(x.dtype().base) ? applied(m.root(), x, c) : UOp();
           },
           std::string(law.why),
           [law, same, applied] {
@@ -151,29 +149,21 @@ std::vector<Rule> identities() {
   const UPat x = UPat::var("x"), y = UPat::var("y");
   const std::vector<DType> ints = kIntegers, all = exact();
   return {
-      {"x // -1 -> -x",
-       alu(GraphOp::Idiv, {x, UPat::number(-1)}),
-       {"x"},
-       [](const Match& m) { return m[0].alu(GraphOp::Neg); },
-       "the least integer wraps either way",
+      {"x // -1 -> -x", alu(GraphOp::Idiv, {x, UPat::number(-1)}),
+       [](const Match& m) { return m[0].alu(GraphOp::Neg); }, "the least integer wraps either way",
        [] {
          const UOp y = one_of(DType::Int32);
          return Examples{{y.alu(GraphOp::Idiv, {y.const_like(-1.0)}), y.alu(GraphOp::Neg)},
                          two(DType::Int32, GraphOp::Idiv, -2, "")};
        }},
-      {"x op x -> x",
-       UPat(OpSet{GraphOp::And, GraphOp::Or}).over({x, x}),
-       {"x"},
-       x_of,
+      {"x op x -> x", UPat(OpSet{GraphOp::And, GraphOp::Or}).over({x, x}), x_of,
        "the operands are equal",
        [] {
          const UOp i = one_of(DType::Int32);
          return Examples{{i.alu(GraphOp::And, {i}), i},
                          {i.alu(GraphOp::Or, {one_of(DType::Int32)}), {}}};
        }},
-      {"x != x -> false",
-       UPat(GraphOp::CmpNe).over({x.of_type(all), x}),
-       {},
+      {"x != x -> false", UPat(GraphOp::CmpNe).over({x.of_type(all), x}),
        [](const Match& m) { return m.root().const_like(Scalar::of(false)); },
        "of integers and truths; NaN differs from itself",
        [] {
@@ -182,18 +172,13 @@ std::vector<Rule> identities() {
          return Examples{{ne, ne.const_like(Scalar::of(false))}, {f.alu(GraphOp::CmpNe, {f}), {}}};
        }},
       {"(x % y) % y -> x % y",
-       alu(GraphOp::Mod, {alu(GraphOp::Mod, {x, y}).named("m"), y}).of_type(ints),
-       {"m"},
-       x_of,
+       alu(GraphOp::Mod, {alu(GraphOp::Mod, {x, y}).named("m"), y}).of_type(ints), x_of,
        "a remainder by the same divisor is unchanged",
        [] {
          const UOp i = one_of(DType::Int32), j = one_of(DType::Int32), k = i.alu(GraphOp::Mod, {j});
          return Examples{{k.alu(GraphOp::Mod, {j}), k}, {k.alu(GraphOp::Mod, {i}), {}}};
        }},
-      {"-(-x) -> x",
-       UPat(GraphOp::Neg).over({UPat(GraphOp::Neg).over({x})}),
-       {"x"},
-       x_of,
+      {"-(-x) -> x", UPat(GraphOp::Neg).over({UPat(GraphOp::Neg).over({x})}), x_of,
        "the sign comes back",
        [] {
          const UOp f = one_of(DType::Float32);
@@ -202,9 +187,7 @@ std::vector<Rule> identities() {
       {"(x != true) != true -> x",
        alu(GraphOp::CmpNe,
            {alu(GraphOp::CmpNe, {x.of_type({DType::Bool}), UPat::number(1)}), UPat::number(1)}),
-       {"x"},
-       x_of,
-       "not not",
+       x_of, "not not",
        [] {
          const UOp b = one_of(DType::Bool), t = b.const_like(Scalar::of(true));
          return Examples{{b.alu(GraphOp::CmpNe, {t}).alu(GraphOp::CmpNe, {t}), b}};
@@ -214,9 +197,7 @@ std::vector<Rule> identities() {
            {alu(GraphOp::Mod, {x, UPat::cvar("c")}),
             alu(GraphOp::Mul, {alu(GraphOp::Idiv, {x, UPat::cvar("c")}), UPat::cvar("c")})})
            .of_type(ints),
-       {"x", "c"},
-       recombined_plain,
-       "the definition of the remainder; c is not 0",
+       recombined_plain, "the definition of the remainder; c is not 0",
        [] {
          const UOp i = one_of(DType::Int32), c = i.const_like(3.0), d = i.const_like(4.0);
          const UOp q = i.alu(GraphOp::Idiv, {c}), r = i.alu(GraphOp::Mod, {c});
@@ -228,9 +209,7 @@ std::vector<Rule> identities() {
            {alu(GraphOp::Mul, {alu(GraphOp::Idiv, {x, UPat::cvar("c")}), UPat::cvar("d")}),
             alu(GraphOp::Mul, {alu(GraphOp::Mod, {x, UPat::cvar("c")}), UPat::cvar("e")})})
            .of_type(ints),
-       {"x", "c", "d", "e"},
-       recombined,
-       "the same, times e",
+       recombined, "the same, times e",
        [] {
          const UOp i = one_of(DType::Int32), c = i.const_like(3.0), e = i.const_like(5.0);
          const auto sum = [&](double d) {
@@ -249,7 +228,6 @@ std::vector<Rule> choices() {
   return {
       {"bool with a constant",
        UPat(OpSet{GraphOp::And, GraphOp::Or}).over_any_order({x, UPat::cvar("c")}).of_type(truths),
-       {"x", "c"},
        [](const Match& m) {
          return (m[1].value().bits() != 0) == (m.root().op() == GraphOp::And) ? m[0] : m[1];
        },
@@ -259,19 +237,14 @@ std::vector<Rule> choices() {
                          two(DType::Bool, GraphOp::Or, 1, "c"),
                          two(DType::Int8, GraphOp::Or, 1, "")};
        }},
-      {"where(x, true, false) -> x",
-       UPat(GraphOp::Where).over({x, yes, no}).of_type(truths),
-       {"x"},
-       x_of,
+      {"where(x, true, false) -> x", UPat(GraphOp::Where).over({x, yes, no}).of_type(truths), x_of,
        "the condition itself",
        [] {
          const UOp b = one_of(DType::Bool), t = b.const_like(Scalar::of(true)),
                    f = b.const_like(Scalar::of(false));
          return Examples{{b.alu(GraphOp::Where, {t, f}), b}, {b.alu(GraphOp::Where, {f, t}), {}}};
        }},
-      {"where(c, x, y) of a constant",
-       UPat(GraphOp::Where).over({UPat::cvar("c"), x, y}),
-       {"c", "x", "y"},
+      {"where(c, x, y) of a constant", UPat(GraphOp::Where).over({UPat::cvar("c"), x, y}),
        [](const Match& m) {
          if (!m[0].src().empty() && m[0].tracker().masked()) return UOp();
          return m[0].value().bits() != 0 ? m[1] : m[2];
@@ -281,19 +254,12 @@ std::vector<Rule> choices() {
          const UOp a = one_of(DType::Float32), b = one_of(DType::Float32), c = one_of(DType::Bool);
          return Examples{{c.const_like(Scalar::of(false)).alu(GraphOp::Where, {a, b}), b}};
        }},
-      {"where(c, x, x) -> x",
-       UPat(GraphOp::Where).over({y, x, x}),
-       {"x"},
-       x_of,
-       "either arm",
+      {"where(c, x, x) -> x", UPat(GraphOp::Where).over({UPat(), x, x}), x_of, "either arm",
        [] {
          const UOp a = one_of(DType::Float32), c = one_of(DType::Bool);
          return Examples{{c.alu(GraphOp::Where, {a, a}), a}};
        }},
-      {"constants",
-       UPat(elementwise_ops()),
-       {},
-       fold_constants,
+      {"constants", UPat(elementwise_ops()), fold_constants,
        "one IEEE operation, rounded as the reference rounds; NaN results are left to the reference",
        [] {
          const UOp a = one_of(DType::Float32);
@@ -302,18 +268,13 @@ std::vector<Rule> choices() {
                          {of(2).alu(GraphOp::Exp2), {}},
                          {of(0).alu(GraphOp::Fdiv, {of(0)}), {}}};
        }},
-      {"cast of a constant",
-       UPat(OpSet{GraphOp::Cast, GraphOp::Bitcast}).over({UPat::cvar("c")}),
-       {"c"},
-       fold_cast,
-       "conversion of one element",
+      {"cast of a constant", UPat(OpSet{GraphOp::Cast, GraphOp::Bitcast}).over({UPat::cvar("c")}),
+       fold_cast, "conversion of one element",
        [] {
          const UOp a = one_of(DType::Float32), c = a.const_like(2.5).cast(DType::Int32);
          return Examples{{c, c.const_like(2.0)}};
        }},
-      {"cast to the own type",
-       UPat(OpSet{GraphOp::Cast, GraphOp::Bitcast}).over({x}),
-       {"x"},
+      {"cast to the own type", UPat(OpSet{GraphOp::Cast, GraphOp::Bitcast}).over({x}),
        [](const Match& m) { return m.root().dtype() == m[0].dtype() ? m[0] : UOp(); },
        "nothing changes",
        [] {
@@ -321,10 +282,7 @@ std::vector<Rule> choices() {
          return Examples{{UOp::make(GraphOp::Cast, DType::Float32, {a}), a},
                          {a.cast(DType::Float64), {}}};
        }},
-      {"x ^ c",
-       UPat(GraphOp::Pow).over({x, UPat::cvar("c")}),
-       {"x", "c"},
-       power_of,
+      {"x ^ c", UPat(GraphOp::Pow).over({x, UPat::cvar("c")}), power_of,
        "whole powers by squaring, halves with a root",
        [] {
          const UOp a = one_of(DType::Float32);
@@ -332,11 +290,7 @@ std::vector<Rule> choices() {
                          {a.alu(GraphOp::Pow, {a.const_like(0.0)}), a.const_like(1.0)},
                          {a.alu(GraphOp::Pow, {a.const_like(0.3)}), {}}};
        }},
-      {"c ^ x",
-       UPat(GraphOp::Pow).over({UPat::cvar("c"), x}),
-       {"c", "x"},
-       power_to,
-       "by logarithm",
+      {"c ^ x", UPat(GraphOp::Pow).over({UPat::cvar("c"), x}), power_to, "by logarithm",
        [] {
          const UOp a = one_of(DType::Float32), two = a.const_like(2.0);
          return Examples{{a.const_like(1.0).alu(GraphOp::Pow, {a}), a.const_like(1.0)},

@@ -96,37 +96,26 @@ PatternMatcher fuse() {
   return PatternMatcher({
       {"fuse stops at a stored value",
        UPat(GraphOp::Fuse).over({UPat(GraphOp::Contiguous).named("x")}),
-       {"x"},
-       [](const Match& m) { return m[0]; },
-       "contiguous() was requested",
+       [](const Match& m) { return m[0]; }, "contiguous() was requested",
        [a] {
          const UOp c = a().alu(GraphOp::Sin).contiguous();
          return Examples{{fused(c), c}};
        }},
-      {"fuse a view",
-       UPat(GraphOp::Fuse).over({UPat(GraphOp::View).over({x}).named("v")}),
-       {"v", "x"},
-       fuse_view,
-       "a reduce is computed wherever it is read; elementwise work moves below the view",
+      {"fuse a view", UPat(GraphOp::Fuse).over({UPat(GraphOp::View).over({x}).named("v")}),
+       fuse_view, "a reduce is computed wherever it is read; elementwise work moves below the view",
        [a] {
          const UOp b = a(), s = b.alu(GraphOp::Sin);
          const std::vector<int> order = {1, 0};
          const ShapeTracker st = ShapeTracker::contiguous({2, 3}).permute(order);
          return Examples{{fused(s.view(st)), fused(b.view(st)).alu(GraphOp::Sin)}};
        }},
-      {"fuse a reduce",
-       UPat(GraphOp::Fuse).over({UPat(GraphOp::ReduceAxis).named("x")}),
-       {"x"},
-       fuse_reduce,
-       "it is marked, so that grouping leaves it alone",
+      {"fuse a reduce", UPat(GraphOp::Fuse).over({UPat(GraphOp::ReduceAxis).named("x")}),
+       fuse_reduce, "it is marked, so that grouping leaves it alone",
        [a] {
          const UOp b = a(), r = b.reduce(GraphOp::Add, {1});
          return Examples{{fused(r), fused(b).reduce(GraphOp::Add, {1}, true)}};
        }},
-      {"fuse goes down",
-       UPat(GraphOp::Fuse).over({x}),
-       {"x"},
-       fuse_others,
+      {"fuse goes down", UPat(GraphOp::Fuse).over({x}), fuse_others,
        "fusion continues to all operands",
        [a] {
          const UOp b = a();

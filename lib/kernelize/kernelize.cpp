@@ -25,7 +25,6 @@ PatternMatcher barriers() {
   return PatternMatcher({
       {"a barrier behind each value that gets memory",
        UPat(all_but({GraphOp::Gbarrier, GraphOp::Assign, GraphOp::Sink})),
-       {},
        [](const Match& m) {
          const UOp& u = m.root();
          if (u.tag() || !m.context<UOpSet>().has(u)) return UOp();
@@ -81,36 +80,25 @@ PatternMatcher tidy() {
   return PatternMatcher({
       {"limit of buffers",
        UPat(OpSet::of(GraphOpGroup::Binary) | OpSet::of(GraphOpGroup::Ternary) | GraphOp::Function),
-       {},
-       limit_buffers,
-       "a kernel has a limited number of buffers"},
+       limit_buffers, "a kernel has a limited number of buffers"},
       {"barrier of a barrier",
        UPat(OpSet{GraphOp::Gbarrier, GraphOp::Contiguous})
            .over({UPat(GraphOp::Gbarrier).named("x")}),
-       {"x"},
-       [](const Match& m) { return m[0]; },
-       "it already has memory"},
-      {"barrier of a view",
-       UPat(GraphOp::Gbarrier).over({UPat(GraphOp::View).named("x")}),
-       {"x"},
+       [](const Match& m) { return m[0]; }, "it already has memory"},
+      {"barrier of a view", UPat(GraphOp::Gbarrier).over({UPat(GraphOp::View).named("x")}),
        [](const Match& m) {
          return m.root().with_src(
              {m[0].with_tag({}).contiguous().with_tag(m[0].tag().value_or(1))});
        },
        "a view is stored by a kernel that copies"},
-      {"barrier of a constant",
-       UPat(GraphOp::Gbarrier).over({UPat::cvar("x")}),
-       {"x"},
-       [](const Match& m) { return m[0].with_tag({}); },
-       "it needs no memory"},
+      {"barrier of a constant", UPat(GraphOp::Gbarrier).over({UPat::cvar("x")}),
+       [](const Match& m) { return m[0].with_tag({}); }, "it needs no memory"},
   });
 }
 
 PatternMatcher drop_tags() {
   return PatternMatcher(
-      {{"drop the tag",
-        UPat(all_but({GraphOp::Gbarrier})),
-        {},
+      {{"drop the tag", UPat(all_but({GraphOp::Gbarrier})),
         [](const Match& m) { return m.root().tag() ? m.root().with_tag({}) : UOp(); },
         "equal nodes are merged again"}});
 }

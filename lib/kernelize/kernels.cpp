@@ -124,21 +124,13 @@ std::string target_text(const UOp& assign) { return assign.src(0).line(); }
 
 PatternMatcher create_kernels() {
   return PatternMatcher({
-      {"a kernel behind a barrier",
-       UPat(GraphOp::Gbarrier).over({UPat::var("x")}),
-       {"x"},
+      {"a kernel behind a barrier", UPat(GraphOp::Gbarrier).over({UPat::var("x")}),
        [](const Match& m) { return store_new(m[0]); },
        "all nodes between two barriers are one kernel"},
-      {"a kernel that assigns",
-       UPat(GraphOp::Assign),
-       {},
-       [](const Match& m) { return store_assigned(m.root()); },
-       "its buffer is the target's"},
-      {"reshape out of a selection or a stack",
-       UPat(OpSet{GraphOp::MSelect, GraphOp::MStack}),
-       {},
-       reshape_out,
-       "memory is read, whatever its view"},
+      {"a kernel that assigns", UPat(GraphOp::Assign),
+       [](const Match& m) { return store_assigned(m.root()); }, "its buffer is the target's"},
+      {"reshape out of a selection or a stack", UPat(OpSet{GraphOp::MSelect, GraphOp::MStack}),
+       reshape_out, "memory is read, whatever its view"},
   });
 }
 

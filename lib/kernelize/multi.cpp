@@ -177,10 +177,7 @@ std::vector<Rule> of_computing() {
   const UPat x = UPat(GraphOp::Multi).named("x");
   OpSet elementwise = elementwise_ops();
   return {
-      {"elementwise on shards",
-       UPat(elementwise),
-       {},
-       elementwise_on_shards,
+      {"elementwise on shards", UPat(elementwise), elementwise_on_shards,
        "operands sharded along the last one's axis stay; replicated ones give their part; others "
        "give a part of every shard",
        [] {
@@ -195,10 +192,7 @@ std::vector<Rule> of_computing() {
               resharded(a.multi(0), 1).alu(GraphOp::Add, {turned}).multi(1)},
              {w.alu(GraphOp::Add, {w}), {}}};
        }},
-      {"reduce of shards",
-       UPat(GraphOp::ReduceAxis).over({x}),
-       {"x"},
-       reduce_of_shards,
+      {"reduce of shards", UPat(GraphOp::ReduceAxis).over({x}), reduce_of_shards,
        "over the axis of the shards each device reduces its own part, and the results are combined",
        [] {
          const UOp a = on_pair({2, 4});
@@ -213,20 +207,15 @@ std::vector<Rule> of_computing() {
       {"asked of shards",
        UPat(OpSet{GraphOp::Contiguous, GraphOp::ContiguousBackward, GraphOp::Detach, GraphOp::Fuse})
            .over({x}),
-       {"x"},
-       pass_to_shards,
-       "it applies to every shard",
+       pass_to_shards, "it applies to every shard",
        [] {
          const UOp a = on_pair({2, 4});
          return Examples{{a.multi(0).contiguous(), a.contiguous().multi(0)},
                          {a.multi(1).ask(GraphOp::Detach), a.ask(GraphOp::Detach).multi(1)},
                          {a.contiguous(), {}}};
        }},
-      {"copy of shards",
-       UPat(GraphOp::Copy).over({x, UPat(GraphOp::Device).named("d")}),
-       {"x", "d"},
-       copy_of_shards,
-       "every shard is copied to its place in the result",
+      {"copy of shards", UPat(GraphOp::Copy).over({x, UPat(GraphOp::Device).named("d")}),
+       copy_of_shards, "every shard is copied to its place in the result",
        [] {
          const UOp a = on_pair({2, 4}), there = UOp::device("C");
          return Examples{
@@ -234,10 +223,7 @@ std::vector<Rule> of_computing() {
               side_by_side({a.mselect(0).copy_to(there), a.mselect(1).copy_to(there)}, 1)},
              {a.copy_to(there), {}}};
        }},
-      {"assign of shards",
-       UPat(GraphOp::Assign),
-       {},
-       assign_of_shards,
+      {"assign of shards", UPat(GraphOp::Assign), assign_of_shards,
        "every device assigns its own; both are sharded along one axis, or both whole",
        [] {
          const UOp a = on_pair({2, 4}), v = a.alu(GraphOp::Neg);
@@ -249,10 +235,7 @@ std::vector<Rule> of_computing() {
 std::vector<Rule> of_moving() {
   const UPat x = UPat(GraphOp::Multi).named("x");
   return {
-      {"reshape of shards",
-       UPat(GraphOp::Reshape).over({x}),
-       {"x"},
-       reshape_of_shards,
+      {"reshape of shards", UPat(GraphOp::Reshape).over({x}), reshape_of_shards,
        "if no element moves between shards",
        [] {
          const UOp a = on_pair({2, 6});
@@ -262,49 +245,30 @@ std::vector<Rule> of_moving() {
                          {a.multi(1).reshape({2, 4, 3}), a.reshape({2, 2, 3}).multi(1)},
                          {a.reshape({12}), {}}};
        }},
-      {"expand of shards",
-       UPat(GraphOp::Expand).over({x}),
-       {"x"},
-       expand_of_shards,
-       "the other axes",
+      {"expand of shards", UPat(GraphOp::Expand).over({x}), expand_of_shards, "the other axes",
        [] {
          const UOp a = on_pair({2, 1});
          return Examples{{a.multi(0).expand({4, 3}), a.expand({2, 3}).multi(0)},
                          {a.expand({2, 3}), {}}};
        }},
-      {"pad of shards",
-       UPat(GraphOp::Pad).over({x}),
-       {"x"},
-       pad_of_shards,
-       "the other axes",
+      {"pad of shards", UPat(GraphOp::Pad).over({x}), pad_of_shards, "the other axes",
        [] {
          const UOp a = on_pair({2, 3});
          return Examples{{a.multi(0).pad({{0, 0}, {1, 2}}), a.pad({{0, 0}, {1, 2}}).multi(0)},
                          {a.pad({{1, 0}, {0, 0}}), {}}};
        }},
-      {"flip of shards",
-       UPat(GraphOp::Flip).over({x}),
-       {"x"},
-       flip_of_shards,
-       "the other axes",
+      {"flip of shards", UPat(GraphOp::Flip).over({x}), flip_of_shards, "the other axes",
        [] {
          const UOp a = on_pair({2, 3});
          return Examples{{a.multi(0).flip({1}), a.flip({1}).multi(0)}, {a.flip({0}), {}}};
        }},
-      {"permute of shards",
-       UPat(GraphOp::Permute).over({x}),
-       {"x"},
-       permute_of_shards,
-       "any",
+      {"permute of shards", UPat(GraphOp::Permute).over({x}), permute_of_shards, "any",
        [] {
          const UOp a = on_pair({2, 3, 4});
          return Examples{{a.multi(0).permute({2, 0, 1}), a.permute({2, 0, 1}).multi(1)},
                          {a.permute({2, 0, 1}), {}}};
        }},
-      {"shrink of shards",
-       UPat(GraphOp::Shrink).over({x}),
-       {"x"},
-       shrink_of_shards,
+      {"shrink of shards", UPat(GraphOp::Shrink).over({x}), shrink_of_shards,
        "the other axes, or one whole shard, which every device then has",
        [] {
          const UOp a = on_pair({2, 3});
@@ -312,10 +276,7 @@ std::vector<Rule> of_moving() {
                          {a.multi(0).shrink({{2, 4}, {0, 3}}), a.mselect(1).copy_to(pair())},
                          {a.shrink({{0, 1}, {0, 3}}), {}}};
        }},
-      {"no view of shards",
-       UPat(GraphOp::View).over({x}),
-       {"x"},
-       no_view_of_shards,
+      {"no view of shards", UPat(GraphOp::View).over({x}), no_view_of_shards,
        "a view does not describe how it moves shards",
        [] {
          return Examples{{on_pair({2}).view(ShapeTracker::contiguous({1})), {}}};

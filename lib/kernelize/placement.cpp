@@ -216,20 +216,13 @@ UOp one(const char* name) { return UOp::device(name); }
 std::vector<Rule> of_copies() {
   const UPat x = UPat::var("x"), to = UPat(GraphOp::Device).named("d");
   return {
-      {"copy of a constant to all",
-       UPat(GraphOp::Copy).over({UPat::cvar("c"), to}),
-       {"c", "d"},
-       copy_of_constant_to_all,
-       "it is already there",
+      {"copy of a constant to all", UPat(GraphOp::Copy).over({UPat::cvar("c"), to}),
+       copy_of_constant_to_all, "it is already there",
        [] {
          const UOp c = on(one("C"), {2}).const_like(1.0);
          return Examples{{c.copy_to(a_and_b()), UOp::constant(c.value(), {2}, a_and_b())}};
        }},
-      {"copy to all",
-       UPat(GraphOp::Copy).over({x, to}),
-       {"x", "d"},
-       copy_to_all,
-       "one copy per device",
+      {"copy to all", UPat(GraphOp::Copy).over({x, to}), copy_to_all, "one copy per device",
        [] {
          const UOp c = on(one("C"), {2});
          return Examples{
@@ -237,10 +230,7 @@ std::vector<Rule> of_copies() {
              {c.copy_to(one("A")), {}},
              {on(a_and_b(), {2}).copy_to(a_and_b()), {}}};
        }},
-      {"copy from several",
-       UPat(GraphOp::Copy).over({x, to}),
-       {"x", "d"},
-       copy_from_several,
+      {"copy from several", UPat(GraphOp::Copy).over({x, to}), copy_from_several,
        "from the device itself if it has the value, else from the first",
        [] {
          const UOp a = on(a_and_b(), {2});
@@ -251,11 +241,8 @@ std::vector<Rule> of_copies() {
                                                           a.mselect(1).copy_to(one("C"))})},
                          {a.copy_to(a_and_b()), {}}};
        }},
-      {"selected of a stack",
-       UPat(GraphOp::MSelect).over({UPat(GraphOp::MStack).named("x")}),
-       {"x"},
-       selected_of_stack,
-       "it is the value stacked there",
+      {"selected of a stack", UPat(GraphOp::MSelect).over({UPat(GraphOp::MStack).named("x")}),
+       selected_of_stack, "it is the value stacked there",
        [] {
          const UOp a = on(one("A"), {2}), b = on(one("B"), {2});
          return Examples{{UOp::mstack({a, b}).mselect(1), b},
@@ -264,28 +251,20 @@ std::vector<Rule> of_copies() {
       {"selected of a moved tensor",
        UPat(GraphOp::MSelect)
            .over({UPat(OpSet::of(GraphOpGroup::Movement)).over({UPat::var("s")}).named("x")}),
-       {"x"},
-       selected_of_moved,
-       "the same for one device whose number is known",
+       selected_of_moved, "the same for one device whose number is known",
        [] {
          const UOp a = UOp::new_buffer(a_and_b(), 4, DType::Float32);
          return Examples{{a.reshape({2, 2}).mselect(1), a.mselect(1).reshape({2, 2})},
                          {part_of(a, 0, 2).mselect(1), a.mselect(1).shrink({{2, 4}})},
                          {a.mselect(1), {}}};
        }},
-      {"selected of a constant",
-       UPat(GraphOp::MSelect).over({UPat::cvar("c")}),
-       {"c"},
-       selected_of_constant,
-       "it is everywhere",
+      {"selected of a constant", UPat(GraphOp::MSelect).over({UPat::cvar("c")}),
+       selected_of_constant, "it is everywhere",
        [] {
          const UOp c = on(a_and_b(), {2}).const_like(1.0);
          return Examples{{c.mselect(1), UOp::constant(c.value(), {2}, one("B"))}};
        }},
-      {"stack of moved tensors",
-       UPat(GraphOp::MStack),
-       {},
-       stack_of_moved,
+      {"stack of moved tensors", UPat(GraphOp::MStack), stack_of_moved,
        "the stack is moved, if all are moved alike",
        [] {
          const UOp a = on(one("A"), {4}), b = on(one("B"), {4});
@@ -294,10 +273,7 @@ std::vector<Rule> of_copies() {
                          {UOp::mstack({a.shrink({{0, 2}}), b.shrink({{2, 4}})}), {}},
                          {UOp::mstack({a, b}), {}}};
        }},
-      {"stack of constants",
-       UPat(GraphOp::MStack),
-       {},
-       stack_of_constants,
+      {"stack of constants", UPat(GraphOp::MStack), stack_of_constants,
        "the constant, if all are equal",
        [] {
          const UOp a = on(one("A"), {4}).const_like(1.0), b = on(one("B"), {4}).const_like(1.0);
@@ -306,9 +282,7 @@ std::vector<Rule> of_copies() {
        }},
       {"shrink of a stack",
        UPat(OpSet{GraphOp::Shrink, GraphOp::View}).over({UPat(GraphOp::MStack).named("x")}),
-       {"x"},
-       shrunk_stack,
-       "each device's part, before the copy, unless it is copied from a file",
+       shrunk_stack, "each device's part, before the copy, unless it is copied from a file",
        [] {
          const UOp c = on(one("C"), {4}), file = on(one("DISK:f"), {4});
          const auto to_both = [](const UOp& x) {
@@ -351,7 +325,6 @@ PatternMatcher allreduce_rules() {
   return PatternMatcher({
       {"allreduce",
        UPat(GraphOp::Allreduce).over({UPat::var("x"), UPat(GraphOp::Device).named("d")}),
-       {"x", "d"},
        allreduced,
        "few elements, or two devices: all are copied to all, and combined in the order of the "
        "devices; otherwise chunks go round a ring",
@@ -371,10 +344,7 @@ PatternMatcher placement_rules() { return PatternMatcher(of_copies()); }
 
 PatternMatcher stored_stacks() {
   return PatternMatcher({
-      {"stack of tensors without memory",
-       UPat(GraphOp::MStack),
-       {},
-       stored_stack,
+      {"stack of tensors without memory", UPat(GraphOp::MStack), stored_stack,
        "a stack needs memory",
        [] {
          const UOp a = on(one("A"), {4}), b = on(one("B"), {2});

@@ -191,28 +191,18 @@ std::vector<Rule> of_nothing() {
               OpSet::of(GraphOpGroup::Reduce) | OpSet::of(GraphOpGroup::Ask) |
               OpSet{GraphOp::Copy, GraphOp::Custom};
   return {
-      {"no elements -> 0",
-       UPat(any),
-       {},
-       nothing_is_zero,
-       "any constant is correct",
+      {"no elements -> 0", UPat(any), nothing_is_zero, "any constant is correct",
        [] {
          const UOp none = array({2, 3}).shrink({{0, 0}, {0, 3}}).alu(GraphOp::Sin);
          return Examples{{none, none.const_like(0.0)}, {array({2}).alu(GraphOp::Sin), {}}};
        }},
-      {"detach -> x",
-       UPat(OpSet{GraphOp::Detach, GraphOp::ContiguousBackward}).over({x}),
-       {"x"},
-       source,
+      {"detach -> x", UPat(OpSet{GraphOp::Detach, GraphOp::ContiguousBackward}).over({x}), source,
        "only gradients use it, not kernels",
        [] {
          const UOp a = array({2});
          return Examples{{a.ask(GraphOp::Detach), a}, {a.ask(GraphOp::ContiguousBackward), a}};
        }},
-      {"reduce of nothing",
-       UPat(GraphOp::ReduceAxis).over({x}),
-       {"x"},
-       reduce_of_nothing,
+      {"reduce of nothing", UPat(GraphOp::ReduceAxis).over({x}), reduce_of_nothing,
        "0 for sums, 1 for products, the least value for maxima",
        [] {
          const UOp none = array({2, 3}).shrink({{0, 2}, {0, 0}});
@@ -221,10 +211,7 @@ std::vector<Rule> of_nothing() {
                          {most, most.const_like(Scalar::parse(DType::Float32, "-inf"))},
                          {array({2, 3}).reduce(GraphOp::Add, {1}), {}}};
        }},
-      {"reduce of copies",
-       UPat(GraphOp::ReduceAxis).over({x}),
-       {"x"},
-       reduce_of_copies,
+      {"reduce of copies", UPat(GraphOp::ReduceAxis).over({x}), reduce_of_copies,
        "n equal terms, if every reduced axis only repeats",
        [] {
          const UOp a = array({1}), v = seen(a, wide(5)), once = v.shrink({{0, 1}});
@@ -233,10 +220,7 @@ std::vector<Rule> of_nothing() {
              {v.reduce(GraphOp::Add, {0}), once.alu(GraphOp::Mul, {once.const_like(5.0)})},
              {array({5}).reduce(GraphOp::Add, {0}), {}}};
        }},
-      {"reduce in two",
-       UPat(GraphOp::ReduceAxis).over({x}),
-       {"x"},
-       split_reduce,
+      {"reduce in two", UPat(GraphOp::ReduceAxis).over({x}), split_reduce,
        "many terms for few results: reduce parts of them first",
        [] {
          const auto sum = [](std::int64_t n) {
@@ -258,29 +242,20 @@ std::vector<Rule> of_memory() {
   const OpSet stored{GraphOp::Contiguous, GraphOp::Buffer, GraphOp::Copy, GraphOp::Assign,
                      GraphOp::Custom};
   return {
-      {"copy of a constant",
-       UPat(GraphOp::Copy).over({UPat::cvar("c"), where}),
-       {"c", "d"},
-       copy_of_constant,
+      {"copy of a constant", UPat(GraphOp::Copy).over({UPat::cvar("c"), where}), copy_of_constant,
        "it is already there",
        [] {
          const UOp c = array({2}).const_like(1.0), there = UOp::device("THERE");
          return Examples{{c.copy_to(there), UOp::constant(c.value(), {2}, there)}};
        }},
-      {"copy to the own device",
-       UPat(GraphOp::Copy).over({x, where}),
-       {"x", "d"},
-       copy_to_itself,
+      {"copy to the own device", UPat(GraphOp::Copy).over({x, where}), copy_to_itself,
        "it is already there",
        [] {
          const UOp a = array({2});
          return Examples{{a.copy_to(UOp::device("HOST")), a},
                          {a.copy_to(UOp::device("THERE")), {}}};
        }},
-      {"copy of a view",
-       UPat(GraphOp::Copy).over({view, where}),
-       {"v", "x", "d"},
-       copy_of_view,
+      {"copy of a view", UPat(GraphOp::Copy).over({view, where}), copy_of_view,
        "the copy with fewer elements",
        [] {
          const UOp a = array({6}), there = UOp::device("THERE");
@@ -293,9 +268,7 @@ std::vector<Rule> of_memory() {
       {"cast to an image",
        UPat(GraphOp::Cast)
            .over({UPat(GraphOp::View).over({UPat(GraphOp::Contiguous).named("x")}).named("v")}),
-       {"v", "x"},
-       cast_to_image,
-       "an image is already seen as one",
+       cast_to_image, "an image is already seen as one",
        [] {
          const UOpType image = UOpType::image(DType::Float32, 1, 2);
          const UOp i = array({8}).cast(image).contiguous();
@@ -307,18 +280,13 @@ std::vector<Rule> of_memory() {
        }},
       {"cast of a view of a constant",
        UPat(GraphOp::Cast).over({UPat(GraphOp::View).over({UPat::cvar("c")}).named("v")}),
-       {"v", "c"},
-       cast_of_constant_view,
-       "padding is 0 of either type",
+       cast_of_constant_view, "padding is 0 of either type",
        [] {
          const UOp c = array({1}).const_like(2.0);
          const ShapeTracker st = ShapeTracker::contiguous({1}).pad({{1, 1}});
          return Examples{{seen(c, st).cast(DType::Int32), c.cast(DType::Int32).view(st)}};
        }},
-      {"no image of another size",
-       UPat(ops_that_lose_images()),
-       {},
-       no_image,
+      {"no image of another size", UPat(ops_that_lose_images()), no_image,
        "an image has height x width x 4 elements and an axis of fours of adjacent elements",
        [] {
          const UOpType image = UOpType::image(DType::Float32, 1, 2);
@@ -336,9 +304,7 @@ std::vector<Rule> of_memory() {
       {"part of a disk",
        UPat(OpSet{GraphOp::Contiguous, GraphOp::Bitcast})
            .over({UPat(GraphOp::View).over({UPat(GraphOp::Buffer).named("x")}).named("v")}),
-       {"v", "x"},
-       part_of_disk,
-       "a file is not copied, only read elsewhere or as another type",
+       part_of_disk, "a file is not copied, only read elsewhere or as another type",
        [] {
          const UOp file = UOp::new_buffer(UOp::device("DISK:file"), 24, DType::Float32);
          const UOp rows = seen(file, ShapeTracker::contiguous({4, 6}).shrink({{1, 3}, {0, 6}}));
@@ -354,46 +320,33 @@ std::vector<Rule> of_memory() {
       {"contiguous view of a whole buffer",
        UPat(GraphOp::Contiguous)
            .over({UPat(GraphOp::View).over({UPat(GraphOp::Buffer).named("x")}).named("v")}),
-       {"v", "x"},
-       contiguous_of_whole,
-       "it is already in order there",
+       contiguous_of_whole, "it is already in order there",
        [] {
          const UOp b = array({6}), v = seen(b, ShapeTracker::contiguous({2, 3}));
          return Examples{{v.contiguous(), v},
                          {seen(b, ShapeTracker::contiguous({5})).contiguous(), {}}};
        }},
-      {"contiguous of a stored tensor",
-       UPat(GraphOp::Contiguous).over({UPat(stored).named("x")}),
-       {"x"},
-       source,
-       "it has its own memory",
+      {"contiguous of a stored tensor", UPat(GraphOp::Contiguous).over({UPat(stored).named("x")}),
+       source, "it has its own memory",
        [] {
          const UOp b = array({6});
          return Examples{{b.contiguous(), b}, {b.alu(GraphOp::Sin).contiguous(), {}}};
        }},
       {"assign of an assign",
        UPat(GraphOp::Assign).over({UPat::var("t"), UPat(GraphOp::Assign).named("x")}),
-       {"t", "x"},
-       assign_of_assign,
-       "the inner one has the same effect",
+       assign_of_assign, "the inner one has the same effect",
        [] {
          const UOp b = array({6}), v = b.alu(GraphOp::Sin);
          return Examples{{b.assign(b.assign(v)), b.assign(v)},
                          {b.assign(array({6}).assign(v)), {}}};
        }},
-      {"assign to no memory",
-       UPat(GraphOp::Assign).over({UPat::var("t"), x}),
-       {"t", "x"},
-       assign_to_no_memory,
+      {"assign to no memory", UPat(GraphOp::Assign).over({UPat::var("t"), x}), assign_to_no_memory,
        "a value without memory gets some",
        [] {
          const UOp b = array({6}), v = b.alu(GraphOp::Sin);
          return Examples{{v.assign(b), b.contiguous()}, {b.assign(v), {}}};
        }},
-      {"cast before a view",
-       UPat(GraphOp::Cast).over({view}),
-       {"v", "x"},
-       cast_before_view,
+      {"cast before a view", UPat(GraphOp::Cast).over({view}), cast_before_view,
        "fewer and no larger elements",
        [] {
          const UOp a = array({1}), v = seen(a, wide(5));
@@ -401,11 +354,8 @@ std::vector<Rule> of_memory() {
                          {v.cast(DType::Float64), {}},
                          {array({5}).flip({0}).cast(DType::Int32), {}}};
        }},
-      {"unary before a view",
-       UPat(OpSet::of(GraphOpGroup::Unary) | GraphOp::Function).over({view}),
-       {"v", "x"},
-       unary_before_view,
-       "computed once for all copies",
+      {"unary before a view", UPat(OpSet::of(GraphOpGroup::Unary) | GraphOp::Function).over({view}),
+       unary_before_view, "computed once for all copies",
        [] {
          const UOp a = array({1}), s = a.alu(GraphOp::Sin), v = seen(s, wide(5));
          const ShapeTracker padded = wide(5).pad({{1, 1}});

@@ -94,10 +94,7 @@ PatternMatcher merge_views() {
                     GraphOp::Pad,     GraphOp::Shrink, GraphOp::Flip};
   const UPat view = UPat(GraphOp::View).named("v");
   return PatternMatcher({
-      {"view of a view",
-       view.over({UPat(GraphOp::View).over({x}).named("inner")}),
-       {"v", "inner"},
-       view_of_view,
+      {"view of a view", view.over({UPat(GraphOp::View).over({x}).named("inner")}), view_of_view,
        "trackers compose, and views merge if one view can express them",
        [] {
          const UOp b = some_buffer({2, 3}), flat = b.base();
@@ -107,19 +104,13 @@ PatternMatcher merge_views() {
                         ShapeTracker::contiguous({3, 2})),
               flat.view(turned())}};
        }},
-      {"movement is a view",
-       UPat(moves),
-       {},
-       movement_is_a_view,
+      {"movement is a view", UPat(moves), movement_is_a_view,
        "movement in memory is described by a tracker",
        [] {
          const UOp b = some_buffer({2, 3});
          return std::vector<RuleExample>{{b.permute({1, 0}), b.base().view(turned())}};
        }},
-      {"contiguous view",
-       view.over({x}),
-       {"v", "x"},
-       contiguous_view,
+      {"contiguous view", view.over({x}), contiguous_view,
        "all elements in order are the elements themselves",
        [] {
          const UOp b = some_buffer({6}), part = b.shrink({{0, 3}});
@@ -127,11 +118,7 @@ PatternMatcher merge_views() {
              {UOp::make(GraphOp::View, DType::Float32, {b}, ShapeTracker::contiguous({6})), b},
              {b.view(ShapeTracker::contiguous({3})), {}}};
        }},
-      {"view of nothing",
-       view.over({x}),
-       {"v", "x"},
-       view_of_nothing,
-       "if every element is padding it is 0",
+      {"view of nothing", view.over({x}), view_of_nothing, "if every element is padding it is 0",
        [] {
          const UOp b = some_buffer({2});
          const ShapeTracker st = ShapeTracker::contiguous({2}).pad({{2, 0}}).shrink({{0, 2}});
@@ -139,10 +126,7 @@ PatternMatcher merge_views() {
          return std::vector<RuleExample>{{v, v.const_like(0.0)},
                                          {b.view(ShapeTracker::contiguous({2}).pad({{1, 0}})), {}}};
        }},
-      {"view of a constant",
-       view.over({UPat::cvar("c")}),
-       {"v", "c"},
-       view_of_constant,
+      {"view of a constant", view.over({UPat::cvar("c")}), view_of_constant,
        "every element of an unmasked view of a constant is the constant",
        [] {
          const UOp c = some_buffer({1}).const_like(2.0);
@@ -159,15 +143,9 @@ PatternMatcher merge_views() {
 PatternMatcher replace_contiguous() {
   const UPat view = UPat(GraphOp::View).over({UPat::var("x")}).named("v");
   return PatternMatcher({
-      {"remember stored views",
-       UPat(GraphOp::Contiguous).over({view}).named("c"),
-       {"c", "v", "x"},
-       remember_stored,
+      {"remember stored views", UPat(GraphOp::Contiguous).over({view}).named("c"), remember_stored,
        "an invertible view stores all of its base"},
-      {"read stored values",
-       UPat(elementwise_ops()),
-       {},
-       read_stored,
+      {"read stored values", UPat(elementwise_ops()), read_stored,
        "values in memory are not computed again"},
   });
 }

@@ -207,7 +207,7 @@ thread_local RewriteRecorder* current_recorder = nullptr;
 
 struct PatternMatcher::Compiled {
   Compact pattern;
-  std::vector<std::size_t> asked;  // indices of the rule's names
+  std::size_t names = 0;
 };
 
 PatternMatcher::PatternMatcher(std::vector<Rule> rules) {
@@ -220,13 +220,7 @@ PatternMatcher::PatternMatcher(std::vector<Rule> rules) {
     if (made->pattern.ops == OpSet::all() || made->pattern.ops.empty())
       refuse(*rule,
              "the top of its pattern does not restrict its op, so it would be tried everywhere");
-    for (const std::string& wanted : rule->names) {
-      const auto at = std::ranges::find(names, wanted);
-      if (at == names.end())
-        refuse(*rule, fmt::format("its function needs '{}', which {} does not name", wanted,
-                                  rule->pattern.str()));
-      made->asked.push_back(static_cast<std::size_t>(at - names.begin()));
-    }
+    made->names = names.size();
     add(std::move(rule), std::move(made));
   }
 }
@@ -255,10 +249,7 @@ UOp PatternMatcher::rewrite(const UOp& node, const RewriteContext& context,
     Matching matching;
     UOp result;
     const auto apply = [&] {
-      std::array<const UOp*, kMostNames> asked{};
-      for (std::size_t n = 0; n < compiled.asked.size(); ++n)
-        asked[n] = matching.named[compiled.asked[n]];
-      result = rule.apply(Match(node, std::span(asked).first(compiled.asked.size()), context));
+      result = rule.apply(Match(node, std::span(matching.named).first(compiled.names), context));
       return result && result != node;  // returning the node is no change
     };
     if (!matching.match(compiled.pattern, node, apply)) continue;

@@ -37,7 +37,8 @@ class RewriteContext {
   const char* type_ = nullptr;
 };
 
-/// The argument of a rule's function: the nodes bound to its names, in order.
+/// The argument of a rule's function: the nodes bound to the names of its
+/// pattern, in reading order.
 class Match {
  public:
   Match(const UOp& root, std::span<const UOp* const> named, const RewriteContext& context)
@@ -63,12 +64,10 @@ struct RuleExample {
 };
 
 /// A rewrite rule. `apply` returns the replacement of the matched root; if it returns null or the
-/// root itself, the next match of the pattern is tried, then the next rule. `names`: the names of
-/// its arguments.
+/// root itself, the next match of the pattern is tried, then the next rule.
 struct Rule {
   std::string name;
   UPat pattern;
-  std::vector<std::string> names;
   std::function<UOp(const Match&)> apply;
   std::string why{};
   std::function<std::vector<RuleExample>()> examples{};
@@ -79,8 +78,8 @@ struct Rule {
 class PatternMatcher {
  public:
   PatternMatcher() = default;
-  /// Throws AstError naming a rule with a name missing in its pattern (or more than kMostNames
-  /// names), a pattern without ops at its root, or more sources than any of its ops can have.
+  /// Throws AstError naming a rule with more than kMostNames names, a pattern without ops at its
+  /// root, or more sources than any of its ops can have.
   explicit PatternMatcher(std::vector<Rule> rules);
 
   /// Returns the first rule's result for the node; null if none applies. Stores that rule in `rule`

@@ -195,7 +195,7 @@ RewriteMap graph_rewrite_map(const UOp& sink, const PatternMatcher& rules,
 RewriteMap rewrite_map_by(const UOp& sink, const std::function<UOp(const UOp&)>& step,
                           const RewriteOptions& options, const RewriteMap* before) {
   RewriteRecorder* const told = RecorderScope::current();
-  const Rule by{.name = std::string(options.pass), .pattern = {}, .names = {}, .apply = {}};
+  const Rule by{.name = std::string(options.pass), .pattern = {}, .apply = {}};
   const auto told_step = [&](const UOp& u, const Rule** /*rule*/) {
     UOp made = step(u);
     if (made && told != nullptr) told->rewrote(by, u, made);

@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 
 Rule to_op(const char* name, const UPat& pattern, GraphOp op) {
-  return {name, pattern, {"x"}, [op](const Match& m) { return m[0].alu(op); }};
+  return {name, pattern, [op](const Match& m) { return m[0].alu(op); }};
 }
 UPat sin_of(const UPat& x) { return UPat(GraphOp::Sin).over({x}); }
 
@@ -60,14 +60,13 @@ TEST(GraphRewrite, ARewriteThatDoesNotEndNamesTheRuleAndTheNode) {
   const PatternMatcher circle(
       {to_op("there", sin_of(UPat::var("x")), GraphOp::Sqrt),
        to_op("back", UPat(GraphOp::Sqrt).over({UPat::var("x")}), GraphOp::Sin)});
-  const PatternMatcher grows({{"grows", sin_of(UPat::var("x")), {"x"}, [](const Match& m) {
-                                 return m.root().alu(GraphOp::Neg);
-                               }}});
-  const PatternMatcher tags({{"tags", sin_of(UPat::var("x")), {"x"}, [](const Match& m) {
+  const PatternMatcher grows({{"grows", sin_of(UPat::var("x")),
+                               [](const Match& m) { return m.root().alu(GraphOp::Neg); }}});
+  const PatternMatcher tags({{"tags", sin_of(UPat::var("x")), [](const Match& m) {
                                 return m.root().with_tag(m.root().tag().value_or(0) + 1);
                               }}});
   const PatternMatcher deeper(
-      {{"deeper", sin_of(UPat::var("x")), {"x"}, [](const Match& m) {
+      {{"deeper", sin_of(UPat::var("x")), [](const Match& m) {
           return m[0].alu(GraphOp::Exp2).alu(GraphOp::Sin).alu(GraphOp::Neg);
         }}});
   for (const RewriteOrder order : {RewriteOrder::TopDown, RewriteOrder::BottomUp}) {
@@ -95,8 +94,8 @@ TEST(GraphRewrite, ChainsAreRewrittenInLinearTimeAndWithoutRecursion) {
 
 PatternMatcher adds_nothing() {
   return PatternMatcher(
-      {{"x + 0", UPat::var("x") + UPat::number(0), {"x"}, [](const Match& m) { return m[0]; }},
-       {"a + b", UPat::cvar("a") + UPat::cvar("b"), {"a", "b"}, [](const Match& m) {
+      {{"x + 0", UPat::var("x") + UPat::number(0), [](const Match& m) { return m[0]; }},
+       {"a + b", UPat::cvar("a") + UPat::cvar("b"), [](const Match& m) {
           return number(m[0].value().to_double() + m[1].value().to_double());
         }}});
 }
@@ -182,12 +181,25 @@ bool match(const UPat& pattern, const UOp& u, const Binding& known, const Contin
   return false;
 }
 
+// The names of a pattern, each once, in reading order.
+void add_names(const UPat& pattern, std::vector<std::string>& names) {
+  const UPat::Parts& p = pattern.parts();
+  if (!p.name.empty() && std::ranges::find(names, p.name) == names.end()) names.push_back(p.name);
+  for (const UPat& s : p.src) add_names(s, names);
+}
+std::vector<std::string> names_of(const UPat& pattern) {
+  std::vector<std::string> names;
+  add_names(pattern, names);
+  return names;
+}
+
 UOp first_result(const std::vector<Rule>& rules, const UOp& u) {
   for (const Rule& rule : rules) {
     UOp result;
     match(rule.pattern, u, {}, [&](const Binding& b) {
       std::vector<const UOp*> named;
-      for (const std::string& n : rule.names) named.push_back(b.contains(n) ? &b.at(n) : nullptr);
+      for (const std::string& n : names_of(rule.pattern))
+        named.push_back(b.contains(n) ? &b.at(n) : nullptr);
       result = rule.apply(Match(u, named, {}));
       return static_cast<bool>(result) && result != u;
     });
@@ -225,21 +237,18 @@ class Draw : public test::TracedDraws {
     return known.back();
   }
 
-  UPat pattern(int depth, std::vector<std::string>& names, bool top) {
+  UPat pattern(int depth, bool top) {
     if (!top && (depth <= 0 || chance(1, 3))) {
       if (chance(1, 4)) return UPat::number(index(2));
       const std::string name(1, static_cast<char>('x' + index(3)));
-      names.push_back(name);
       return chance(1, 5) ? UPat::cvar(name) : UPat::var(name);
     }
     const GraphOp op = any_op();
     std::vector<UPat> of;
-    if (chance(1, 8)) return UPat(op).over_each(pattern(0, names, false));
-    for (int s = 0; s < info(op).least; ++s) of.push_back(pattern(depth - 1, names, false));
-    if (!top && depth > 0 && chance(1, 6)) {
-      std::vector<std::string> others;
-      return UPat::any({UPat(op).over(of), pattern(depth - 1, others, true)});
-    }
+    if (chance(1, 8)) return UPat(op).over_each(pattern(0, false));
+    for (int s = 0; s < info(op).least; ++s) of.push_back(pattern(depth - 1, false));
+    if (!top && depth > 0 && chance(1, 6))
+      return UPat::any({UPat(op).over(of), pattern(depth - 1, true)});
     UPat made =
         info(op).commutes && !chance(1, 4) ? UPat(op).over_any_order(of) : UPat(op).over(of);
     return chance(1, 6) ? made.or_more() : made;
@@ -247,18 +256,17 @@ class Draw : public test::TracedDraws {
 
   // Returns one of the named nodes, or the smallest node over it: smaller than the match.
   Rule rule(int number) {
-    std::vector<std::string> names;
-    UPat p = pattern(2, names, true);
-    if (names.empty())
-      return {fmt::format("{}", number), p, {}, [](const Match&) {
-                return UOp::constant(Scalar::of(1.0F));
-              }};
-    const std::string name = names[below(names.size())];
+    UPat p = pattern(2, true);
+    const std::size_t names = plain::names_of(p).size();
+    if (names == 0)
+      return {fmt::format("{}", number), p,
+              [](const Match&) { return UOp::constant(Scalar::of(1.0F)); }};
+    const std::size_t which = below(names);
     const GraphOp unless = any_op(), wrap = any_op();
     const bool wraps = chance(1, 3) && nodes(p) >= 3;
-    return {fmt::format("{}", number), p, {name}, [=](const Match& m) {
-              if (!m.has(0) || m[0].op() == unless) return UOp();
-              return wraps && info(wrap).least == 1 ? m[0].alu(wrap) : m[0];
+    return {fmt::format("{}", number), p, [=](const Match& m) {
+              if (!m.has(which) || m[which].op() == unless) return UOp();
+              return wraps && info(wrap).least == 1 ? m[which].alu(wrap) : m[which];
             }};
   }
 

@@ -263,10 +263,8 @@ TEST(Spec, AnAstOfAKernelIsAGraphThatKeepsIt) {
 
 TEST(Spec, EveryPassIsHeldToIt) {
   const UOp x = buffer(), bad = made(GraphOp::Add, DType::Float32, {x, buffer(4, DType::Int32)});
-  const PatternMatcher m(
-      {{"spoil", UPat(GraphOp::Neg).over({UPat::var("x")}), {"x"}, [bad](const Match& /*m*/) {
-          return bad;
-        }}});
+  const PatternMatcher m({{"spoil", UPat(GraphOp::Neg).over({UPat::var("x")}),
+                           [bad](const Match& /*m*/) { return bad; }}});
   struct Heard final : RewriteRecorder {
     void begins(std::string_view pass, const UOp& /*sink*/) override { all += pass; }
     void rewrote(const Rule& rule, const UOp& /*from*/, const UOp& /*to*/) override {

@@ -19,10 +19,10 @@ PatternMatcher few_rules() {
   const UPat x = UPat::var("x");
   const auto first = [](const Match& m) { return m[0]; };
   return PatternMatcher(
-      {{"times 1", x * UPat::number(1), {"x"}, first},
-       {"plus 0", x + UPat::number(0), {"x"}, first},
-       {"neg neg", UPat(GraphOp::Neg).over({UPat(GraphOp::Neg).over({x})}), {"x"}, first},
-       {"max of one", UPat(GraphOp::Max).over({x, x}), {"x"}, first}});
+      {{"times 1", x * UPat::number(1), first},
+       {"plus 0", x + UPat::number(0), first},
+       {"neg neg", UPat(GraphOp::Neg).over({UPat(GraphOp::Neg).over({x})}), first},
+       {"max of one", UPat(GraphOp::Max).over({x, x}), first}});
 }
 
 // A thousand nodes that all disappear, or none.
