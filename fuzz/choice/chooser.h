@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "touchstone/base/hash.h"
@@ -26,6 +28,28 @@ class Chooser {
   template <class T>
   const T& pick(const std::vector<T>& from) {
     return from[below(from.size())];
+  }
+  /// A permutation of 0, 1, ..., n - 1.
+  template <class T = std::int64_t>
+  std::vector<T> order(std::size_t n) {
+    std::vector<T> all(n);
+    std::iota(all.begin(), all.end(), T{0});
+    for (std::size_t i = n; i > 1; --i) std::swap(all[i - 1], all[i - 1 - below(i)]);
+    return all;
+  }
+  /// Factors of a number above 0, some of them 1: `most` or one more.
+  std::vector<std::int64_t> factors(std::int64_t number, std::size_t most) {
+    std::vector<std::int64_t> all;
+    while (number > 1 && all.size() < most) {
+      std::vector<std::int64_t> divisors;
+      for (std::int64_t d = number; d > 1; --d)
+        if (number % d == 0) divisors.push_back(d);
+      all.push_back(pick(divisors));
+      number /= all.back();
+      if (chance(1, 6)) all.push_back(1);
+    }
+    if (number > 1) all.back() *= number;
+    return all;
   }
 };
 

@@ -69,11 +69,8 @@ class FarDraw {
   }
 
   void permute() {
-    MovementOp op{.kind = MovementOp::Kind::Permute};
-    op.order.resize(shape_.size());
-    std::iota(op.order.begin(), op.order.end(), 0);
-    for (std::size_t i = op.order.size(); i > 1; --i)
-      std::swap(op.order[i - 1], op.order[chooser_.below(i)]);
+    const MovementOp op{.kind = MovementOp::Kind::Permute,
+                        .order = chooser_.order<int>(shape_.size())};
     Sizes moved;
     for (const int axis : op.order) moved.push_back(shape_[static_cast<std::size_t>(axis)]);
     shape_ = moved;

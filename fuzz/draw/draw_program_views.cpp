@@ -173,30 +173,15 @@ void ProgramDraw::movement(int x) {
   switch (chooser_.below(6)) {
     case 0: {
       name = "reshape";
-      std::int64_t rest = product(t.shape);
-      now.clear();
-      if (rest == 0) {
-        now = t.shape;
-        now.push_back(1);
-      }
-      while (rest > 1 && now.size() < 4) {
-        std::vector<std::int64_t> divisors;
-        for (std::int64_t d = rest; d > 1; --d)
-          if (rest % d == 0) divisors.push_back(d);
-        now.push_back(chooser_.pick(divisors));
-        rest /= now.back();
-        if (chooser_.chance(1, 6)) now.push_back(1);
-      }
-      if (rest > 1) now.back() *= rest;
+      now.push_back(1);
+      if (const std::int64_t elements = product(t.shape); elements > 0)
+        now = chooser_.factors(elements, 4);
       argument = words(now);
       break;
     }
     case 1: {
       name = "permute";
-      Sizes order(t.shape.size());
-      std::iota(order.begin(), order.end(), 0);
-      for (std::size_t i = order.size(); i > 1; --i)
-        std::swap(order[i - 1], order[i - 1 - chooser_.below(i)]);
+      const Sizes order = chooser_.order(t.shape.size());
       for (std::size_t i = 0; i < order.size(); ++i)
         now[i] = t.shape[static_cast<std::size_t>(order[i])];
       argument = words(order);

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <functional>
-#include <numeric>
 
 #include "touchstone/fuzz/draw/draw_kernel.h"
 #include "touchstone/fuzz/judge/values.h"
@@ -16,10 +15,7 @@ Shape as_shape(const Sizes& sizes) { return {sizes.begin(), sizes.end()}; }
 using Step = std::function<ShapeTracker(const ShapeTracker&)>;
 
 Step step_permute(Chooser& chooser, Sizes& shape) {
-  std::vector<int> order(shape.size());
-  std::iota(order.begin(), order.end(), 0);
-  for (std::size_t i = order.size(); i > 1; --i)
-    std::swap(order[i - 1], order[i - 1 - chooser.below(i)]);
+  const std::vector<int> order = chooser.order<int>(shape.size());
   Sizes before(shape.size());
   for (std::size_t i = 0; i < order.size(); ++i)
     before[static_cast<std::size_t>(order[i])] = shape[i];
@@ -70,23 +66,10 @@ Step step_stride(Chooser& chooser, Sizes& shape) {
 // Any factorisation of the element count, with some 1s.
 Step step_reshape(Chooser& chooser, Sizes& shape) {
   const Shape wanted = as_shape(shape);
-  std::int64_t rest = product(shape);
-  Sizes before;
-  if (rest == 0) {
-    before = shape;
-    before.insert(before.begin() + chooser.index(before.size() + 1), 1);
-  }
-  while (rest > 1 && before.size() < 4) {
-    std::vector<std::int64_t> divisors;
-    for (std::int64_t d = 2; d <= rest; ++d)
-      if (rest % d == 0) divisors.push_back(d);
-    const std::int64_t d = chooser.pick(divisors);
-    before.push_back(d);
-    rest /= d;
-    if (chooser.chance(1, 6)) before.push_back(1);
-  }
-  if (rest > 1) before.back() *= rest;
-  shape = before;
+  if (const std::int64_t elements = product(shape); elements > 0)
+    shape = chooser.factors(elements, 4);
+  else
+    shape.insert(shape.begin() + chooser.index(shape.size() + 1), 1);
   return [wanted](const ShapeTracker& st) { return st.reshape(wanted); };
 }
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -199,12 +198,7 @@ class SymbolicChainDraw {
   }
 
   MovementOp permute() {
-    MovementOp op{.kind = Kind::Permute};
-    op.order.resize(tracker_.shape().size());
-    std::iota(op.order.begin(), op.order.end(), 0);
-    for (std::size_t i = op.order.size(); i > 1; --i)
-      std::swap(op.order[i - 1], op.order[i - 1 - chooser_.below(i)]);
-    return op;
+    return {.kind = Kind::Permute, .order = chooser_.order<int>(tracker_.shape().size())};
   }
 
   MovementOp expand() {

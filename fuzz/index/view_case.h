@@ -40,9 +40,8 @@ MovementOp parse_movement(std::string_view name, std::string_view argument);
 std::string movement_text(const MovementOp& op);  // "pad 0:1,2:0"
 
 /// Chains of up to seven operations on up to some hundred elements: sizes 0 and 1, masks on several
-/// axes before a reshape that mixes axes, any factorisation, steps of either sign. Some cases have
-/// a variable size, some are draw_symbolic_chain's, each leaves out some operations, and some are
-/// stacks of strided views.
+/// axes before a reshape that mixes axes, any factorisation, steps of either sign. Each leaves out
+/// some operations; some are stacks of strided views, and some are draw_symbolic_chain's.
 std::string draw_chain(Chooser& chooser);
 
 /// Chains of one kind, without variables.
