@@ -377,10 +377,7 @@ class OperationDraw {
 
 KernelCase draw_kernel_case(Chooser& chooser, Checks checks) {
   if (chooser.chance(1, 6)) return OperationDraw(chooser).draw();
-  constexpr KernelCase (*kKinds[])(Chooser&) = {draw_normalised, draw_contraction, draw_reduces,
-                                                draw_tiles,      draw_spread,      draw_windows,
-                                                draw_windows};
-  if (chooser.chance(1, 7)) return kKinds[chooser.below(std::size(kKinds))](chooser);
+  if (chooser.chance(1, 7)) return draw_loops(chooser);
   if (!chooser.chance(1, 64)) return KernelDraw(chooser, checks).draw();
   KernelCase c{chooser.pick(network_kernels()), {}};
   c.inputs = draw_inputs(chooser, draw_family(chooser), c.concrete());

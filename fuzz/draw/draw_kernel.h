@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "touchstone/fuzz/choice/chooser.h"
@@ -17,31 +18,17 @@ enum class Checks : bool { None, Drawn };
 /// or two operations over many elements, many of them edge values of that operation.
 KernelCase draw_kernel_case(Chooser& chooser, Checks checks = Checks::None);
 
-/// A contraction of two operands of up to 33 a side with little computation around it: rows, tiles
-/// and lanes that share reads; one in two has a fourth axis. One in 48 of the cases that are not
-/// single operations.
-KernelCase draw_contraction(Chooser& chooser);
-
-/// A convolution, with padding on any side of the image or its windows, steps of any sign, and a
-/// factor over other axes; neighbouring terms read the same elements in other lanes. Twice as
-/// frequent as contractions.
-KernelCase draw_windows(Chooser& chooser);
-
-/// Values combined with a reduce of their row, as in softmax; in one of three the reduce's terms
-/// differ slightly from the values. As frequent as contractions.
-KernelCase draw_normalised(Chooser& chooser);
-
-/// Two or three reduces of one buffer along rows or columns of the output, some with equal terms.
-/// As frequent as contractions.
-KernelCase draw_reduces(Chooser& chooser);
-
-/// A matrix product, or reduced windows or rows, of up to 72 lanes and 48 terms; a transposed or
-/// reversed operand is packed in tiles, which are transposed. As frequent as contractions.
-KernelCase draw_tiles(Chooser& chooser);
-
-/// Elements minus a reduce of them along one axis, as in variance or softmax, reduced over some
-/// axes, up to 100 elements each; one size may be a variable. As frequent as contractions.
-KernelCase draw_spread(Chooser& chooser);
+/// Kernels of a few strided loads and reduces; one in 42 of the cases that are not single
+/// operations is of each of these kinds, tiles, lines and windows twice as many.
+enum class Loops : std::uint8_t {
+  Product,  // of two operands of up to 33 a side with little computation around it, or a batch
+  Lines,    // values combined with reduces of their lines, as in softmax or variance
+  Crossed,  // reduces of one buffer along rows or columns of the output, some with equal terms
+  Tiles,    // matrix products of up to 72 lanes and 48 terms, whose operands are packed in tiles
+  Windows   // convolutions, with padding on any side of the image or its windows, steps of any sign
+};
+/// Of any kind unless one is given.
+KernelCase draw_loops(Chooser& chooser, std::optional<Loops> kind = {});
 
 /// The kernels of the shipped models (tensor/models.h), forward and backward, small enough to be
 /// judged in a millisecond; each once. One case in 64 uses one.

@@ -18,7 +18,7 @@ TEST(OptionsMatter, WhereTheyDoNotTheCodeIsTheSame) {
     for (std::uint64_t i = 0; i < 300; ++i) {
       RandomChooser chooser(7, i);
       const LazyOpPtr kernel =
-          (i % 4 == 0 ? draw_contraction(chooser) : draw_kernel_case(chooser)).kernel;
+          (i % 4 == 0 ? draw_loops(chooser, Loops::Product) : draw_kernel_case(chooser)).kernel;
       const bool differs = linearize(kernel, options) != linearize(kernel);
       matter += options_matter(kernel, options) ? 1 : 0;
       other += differs ? 1 : 0;

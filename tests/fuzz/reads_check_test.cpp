@@ -47,7 +47,7 @@ TEST(ReadsCheck, OurCodeReadsNoMoreOften) {
   int asked = 0;
   for (std::uint64_t i = 0; i < 1'500; ++i) {
     RandomChooser chooser(20'261'127, i);
-    const Reply reply = reads_too_often(draw_spread(chooser));
+    const Reply reply = reads_too_often(draw_loops(chooser, Loops::Lines));
     asked += reply.asked ? 1 : 0;
     EXPECT_FALSE(reply.what) << "case " << i << ": " << *reply.what;
   }
