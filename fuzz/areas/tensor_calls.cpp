@@ -227,7 +227,7 @@ constexpr TensorFunction kPlain[] = {
     TOUCHSTONE_CALL("transpose", x[0].transpose(int_in(call, "a", -2), int_in(call, "b", -1))),
     TOUCHSTONE_CALL("movedim", x[0].movedim(int_in(call, "from"), int_in(call, "to"))),
     TOUCHSTONE_CALL("expand", x[0].expand(shape_in(call, "shape"))),
-    TOUCHSTONE_CALL("pad", call.has("mode") ? x[0].pad(pairs_in(call), mode_of(call), number_in(call)) : x[0].pad(pairs_in(call))),
+    TOUCHSTONE_CALL("pad", call.has("mode") || call.has("value") ? x[0].pad(pairs_in(call), mode_of(call), number_in(call)) : x[0].pad(pairs_in(call))),
     TOUCHSTONE_CALL("pad2d", x[0].pad2d(call.list("padding"), number_in(call))),
     {"shrink", [](const Call& call, const Tensors& x) -> Tensors {
        const auto begin = call.list("begin"), end = call.list("end");

@@ -23,11 +23,6 @@ void draw_pair(Drawing& d) {
   if (d.chance(1, 4)) d.any_type();
   d.input(d.part_of(whole));
 }
-void draw_two(Drawing& d) {
-  const CallSizes whole = d.shape();
-  d.input(d.part_of(whole));
-  d.input(d.part_of(whole));
-}
 void draw_bits(Drawing& d) {
   if (is_float(d.dtype)) d.dtype = DType::Int16;
   draw_pair(d);
@@ -66,28 +61,6 @@ void draw_power(Drawing& d) {
     if (d.chance(1, 4)) d.call.set("real", "1");
   }
   d.input(d.shape());
-}
-void draw_cast(Drawing& d) {
-  const DType from = d.dtype;
-  d.any_type();
-  if (d.call.name == "bitcast") {
-    static const std::vector<std::pair<DType, DType>> kPairs = {{DType::Int32, DType::UInt32},
-                                                                {DType::UInt8, DType::Int8},
-                                                                {DType::Int64, DType::UInt64},
-                                                                {DType::UInt16, DType::Int16}};
-    const auto [a, b] = d.chooser.pick(kPairs);
-    d.call.set("to", std::string(name(b)));
-    d.input(d.shape(), a);
-    return;
-  }
-  d.call.set("to", std::string(name(d.dtype)));
-  d.input(d.shape(), from);
-}
-void draw_along(Drawing& d) {
-  CallSizes shape = d.shape(1, 3);
-  if (d.chance(1, 24)) shape.back() = 300;  // longer than a chunk of a scan
-  d.set_axis(shape);
-  d.input(shape);
 }
 void draw_matmul(Drawing& d) {
   CallSizes a = d.shape(1, 4), b = a;
@@ -136,13 +109,10 @@ constexpr DrawnCall kDrawn[] = {
      "operator== operator!= maximum minimum mod pow",
      draw_pair},
     {"operator^", draw_bits},
-    {"atan2 hypot", draw_two},
     {"operator+= operator-= operator*= operator/=", draw_update},
     {"where", draw_where},
     {"clamp", draw_clamp},
     {"pow_int pow_real", draw_power},
-    {"cast bitcast", draw_cast},
-    {"cumsum cumprod cummax cummin", draw_along},
     {"matmul", draw_matmul},
     {"einsum", draw_einsum},
 };
@@ -169,16 +139,14 @@ std::vector<std::string> drawn_calls() {
   return names;
 }
 
-Call draw_call(Chooser& chooser) {
+Call drawn(Chooser& chooser, std::string_view otherwise,
+           const std::function<void(Drawing& d)>& draw) {
   static const std::vector<Numbers> kNumbers = {Numbers::Plain, Numbers::Fine, Numbers::Fine,
                                                 Numbers::Ties, Numbers::Edges};
-  const DrawnCall& row = all_drawn()[chooser.below(all_drawn().size())];
   for (int tries = 0; tries < 8; ++tries) {
     Drawing d{chooser};
-    d.call.name = row.names;
     d.numbers = chooser.pick(kNumbers);
-    d.any_type(row.floats);
-    row.draw(d);
+    draw(d);
     try {
       (void)defined::define(d.call, defined::inputs_of(d.call));
       return d.call;
@@ -186,7 +154,16 @@ Call draw_call(Chooser& chooser) {
       continue;  // e.g. an empty axis where none is allowed
     }
   }
-  return Call::parse("call neg | float64 (): 1");
+  return Call::parse(otherwise);
+}
+
+Call draw_call(Chooser& chooser) {
+  const DrawnCall& row = all_drawn()[chooser.below(all_drawn().size())];
+  return drawn(chooser, "call neg | float64 (): 1", [&](Drawing& d) {
+    d.call.name = row.names;
+    d.any_type(row.floats);
+    row.draw(d);
+  });
 }
 
 }  // namespace touchstone::fuzz

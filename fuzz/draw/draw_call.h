@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <span>
 #include <string>
@@ -158,6 +159,9 @@ struct DrawnCall {
   void (*draw)(Drawing& d);
   bool floats = false;
 };
+/// The first of a few draws that is a call, else `otherwise`.
+Call drawn(Chooser& chooser, std::string_view otherwise,
+           const std::function<void(Drawing& d)>& draw);
 std::span<const DrawnCall> drawn_movements();
 std::span<const DrawnCall> drawn_layers();
 std::span<const DrawnCall> drawn_signatures();

@@ -23,15 +23,6 @@ void draw_take(Drawing& d) {
     d.positions(d.shape(0, 2), shape[axis]);
   }
 }
-void draw_masked(Drawing& d) {
-  const CallSizes shape = d.shape();
-  d.call.set("value", is_float(d.dtype) && d.chance(1, 2) ? "-2.5"
-                      : is_bool(d.dtype)                  ? "1.0"
-                                                          : "3");
-  if (is_bool(d.dtype)) d.dtype = DType::Int8, d.call.set("value", "1");
-  d.input(shape);
-  d.mask(d.part_of(shape));
-}
 std::string any_slice(Drawing& d, std::int64_t size) {
   std::string text;
   if (d.chance(1, 2)) text += fmt::format("{}", d.between(-size - 1, size + 1));
@@ -89,39 +80,6 @@ void draw_index(Drawing& d) {
   draw_written(d);
 }
 
-void draw_norm(Drawing& d) {
-  std::string of;  // without '_', so that functions and layers have one name
-  for (const char c : d.call.name)
-    if (c != '_') of += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  d.maybe("eps", {"0.125", "1e-05", "0.001"});
-  if (d.numbers == Numbers::Ties) d.call.set("eps", "0.125");
-  const std::int64_t channels = d.between(1, 4);
-  CallSizes x = {d.between(1, 2), channels};
-  for (std::int64_t more = of == "layernorm2d" ? 2 : d.between(0, 2); more > 0; --more)
-    x.push_back(d.between(1, 3));
-  const bool affine = d.chance(2, 3);
-  d.input(x);
-  if (of == "rmsnorm") return affine ? static_cast<void>(d.input({x.back()})) : void();
-  CallSizes weight = {channels};
-  if (of == "layernorm") {
-    const std::int64_t axes = d.between(1, std::ssize(x));
-    d.set("axes", axes);
-    weight.assign(x.end() - axes, x.end());
-  }
-  if (of == "groupnorm")
-    d.set("groups", channels % 2 == 0 && d.chance(1, 2) ? 2 : d.chance(1, 2) ? channels : 1);
-  if (of == "batchnorm") {
-    d.input(weight);
-    d.input(weight);
-    d.in_range(0.5, 3);
-    if (d.call.name == "BatchNorm" && d.chance(1, 2)) {
-      d.set("train", 1);
-      d.maybe("momentum", {"0.5", "0.25"});
-      if (d.chance(1, 2)) d.call.set("eps", "0.125");
-    }
-  }
-  for (int i = 0; affine && i < 2; ++i) d.input(weight);
-}
 void draw_heads(Drawing& d) {
   const std::int64_t heads = d.between(1, 2), size = heads * d.between(1, 2), n = d.between(1, 2);
   const bool next = d.call.name == "next";
@@ -176,12 +134,8 @@ void draw_training(Drawing& d) {
 constexpr DrawnCall kLayerCalls[] = {
     {"take", draw_take},
     {"Embedding", draw_take, true},
-    {"masked_fill", draw_masked},
     {"slice set", draw_slice},
     {"index set_index", draw_index},
-    {"layer_norm LayerNorm LayerNorm2d rms_norm RMSNorm group_norm GroupNorm instance_norm "
-     "InstanceNorm batch_norm BatchNorm",
-     draw_norm, true},
     {"MultiHeadAttention next", draw_heads, true},
     {"SGD Adam AdamW LAMB clip_grad_norm clip_grad_value backward gradients", draw_training, true},
 };

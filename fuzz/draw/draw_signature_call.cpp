@@ -37,6 +37,13 @@ constexpr Signature kSignatures[] = {
     {"argmax argmin", "(x, axis=all, keep=0)", 'A', "a,*"},
     {"softmax log_softmax", "(x, axis=-1)", 'F', "*"},
     {"layernorm", "(x, axis=-1, eps=1e-5)", 'F', "a,*"},
+    {"layer_norm LayerNorm", "(x, w?, b?, axes=last, eps=1e-5)", 'F', "n,.,k;.,k;.,k"},
+    {"LayerNorm2d", "(x, w?, b?, eps=1e-5)", 'F', "n,c,a,b;c;c"},
+    {"rms_norm RMSNorm", "(x, w?, eps=1e-6)", 'F', "n,.,k;k"},
+    {"group_norm GroupNorm", "(x, w?, b?, groups=..., eps=1e-5)", 'F', "n,Gc,.;Gc;Gc"},
+    {"instance_norm InstanceNorm", "(x, w?, b?, eps=1e-5)", 'F', "n,c,.;c;c"},
+    {"batch_norm", "(x, mean, variance, w?, b?, eps=1e-5)", 'F', "n,c,.;c;c:+;c;c"},
+    {"BatchNorm", "(x, mean, variance, w?, b?, eps=1e-5, train=0, momentum=0.1)", 'F', "n,c,.;c;c:+;c;c"},
     {"transpose", "(x, a=-2, b=-1)", 'A', "a,*"},
     {"movedim", "(x, from=..., to=...)", 'A', "a,*"},
     {"shrink", "(x, begin=...)", 'A', "a,*"},
@@ -46,7 +53,21 @@ constexpr Signature kSignatures[] = {
     {"chunk", "(x, count=..., axis=0)", 'A', "a,*"},
     {"triu tril", "(x, k=...)", 'A', ".,a,b"},
     {"assign", "(x, y)", 'A', "*;*"},
-    {"broadcast_shape", "(x, y)", 'A', "~;~"},
+    {"broadcast_shape atan2 hypot", "(x, y)", 'A', "~;~"},
+    {"cast", "(x, to=...)", 'A', "*"},
+    {"bitcast", "(x, to=...)", 'I', "*"},
+    {"cumsum cumprod cummax cummin", "(x, axis=...)", 'A', ".,L"},
+    {"reshape expand", "(x, shape=...)", 'A', "*"},
+    {"permute", "(x, order=...)", 'A', "*"},
+    {"pad", "(x, before=..., after=..., value=0, mode=plain)", 'A', "a,*"},
+    {"repeat", "(x, times=...)", 'A', "*"},
+    {"unfold", "(x, axis=..., size=..., step=...)", 'A', "a,*"},
+    {"diagonal", "(x, a=-2, b=-1)", 'A', "a,b,."},
+    {"masked_fill", "(x, mask, value=...)", 'N', "*;~:b"},
+    {"pad2d", "(x, padding=..., value=0)", 'A', ".,a,b"},
+    {"squeeze", "(x, axis=all)", 'A', "1,*"},
+    {"unsqueeze", "(x, axis=...)", 'A', "*"},
+    {"flatten", "(x, first=...)", 'A', "a,*"},
     {"pool max_pool avg_pool", "(x, kernel=..., stride=1, padding=0, dilation=1)", 'A', ".,W"},
     {"max_pool2d avg_pool2d", "(x, kernel=..., stride=1)", 'A', "n,.,W"},
     {"conv", "(x, w, b?, stride=1, padding=0, dilation=1, groups=1, before=0, after=0)", 'F', "n,Gc,W;Go,c,S;Go"},
@@ -115,7 +136,10 @@ class SignatureDrawing {
     const auto [it, is_new] = sizes_.try_emplace(letter, 0);
     if (!is_new) return it->second;
     const bool is_count = letter == 'G' || letter == 'K' || !kernel_;
-    it->second = is_count ? d_.between(1, 3) : d_.chance(1, 40) ? 0 : d_.chooser.pick(kSizes);
+    it->second = letter == 'L' && d_.chance(1, 24) ? 300  // longer than a chunk of a scan
+                 : is_count                        ? d_.between(1, 3)
+                 : d_.chance(1, 40)                ? 0
+                                                   : d_.chooser.pick(kSizes);
     if (letter == 'G') d_.set("groups", it->second);
     return it->second;
   }
@@ -221,9 +245,7 @@ class SignatureDrawing {
     }
     set_sizes("kernel", window_);
     if (name != "interpolate") return set_sizes("size", window_);
-    CallSizes sizes;
-    for (std::int64_t i = 0; i < axes; ++i) sizes.push_back(d_.between(1, 6));
-    set_sizes(kernel_ ? "size" : "sizes", sizes);
+    set_sizes(kernel_ ? "size" : "sizes", some(axes));
     const auto kind = d_.between(0, kernel_ ? 3 : 2);
     d_.call.set("mode", kind == 0               ? "nearest"
                         : kind == 1 && kernel_  ? "nearest_exact"
@@ -233,9 +255,9 @@ class SignatureDrawing {
     if (kind > 1 && d_.chance(1, 2)) d_.set(kernel_ ? "align_corners" : "corners", 1);
   }
 
-  CallSizes each_axis(std::int64_t low, std::int64_t high) {
+  CallSizes some(std::int64_t count, std::int64_t low = 1, std::int64_t high = 6) {
     CallSizes all;
-    for (std::size_t i = 0; i < first_.size(); ++i) all.push_back(d_.between(low, high));
+    for (; count > 0; --count) all.push_back(d_.between(low, high));
     return all;
   }
   // clang-format off
@@ -247,9 +269,9 @@ class SignatureDrawing {
         {"activation", "relu tanh"}, {"reduce", "none add max min mul"}, {"label_smoothing", "0.25 0.5"},
         {"smoothing", "0.25 0.5"}, {"ignore", "0 1 -1"}, {"ignore_index", "0 1 -1"}, {"divisor_override", "3 1"},
         {"quant_min", "-8 0 -128"}, {"quant_max", "7 100"}, {"mode=mean", "sum mean max"}, {"mode=dcr", "dcr crd"}, {"mode=bilinear", "nearest bicubic"},
-        {"mode=constant", "reflect edge wrap symmetric"}, {"padding_mode", "border reflection"}, {"scale", "0.5 2.0"},
+        {"mode=constant", "reflect edge wrap symmetric"}, {"mode=plain", "constant reflect replicate circular"}, {"padding_mode", "border reflection"}, {"scale", "0.5 2.0"},
         {"margin", "0.25 1.5"}, {"k=1", "2.0 0.5"},
-        {"p=1", "2 1"}, {"reduction", "mean sum none"}, {"dtype", "int32 float16 float32 int64 uint8"}};
+        {"p=1", "2 1"}, {"train", "1"}, {"momentum", "0.5 0.25"}, {"order=ascending", "descending ascending"}, {"order=descending", "descending ascending"}, {"reduction", "mean sum none"}, {"dtype", "int32 float16 float32 int64 uint8"}};
     struct Range {
       std::string_view name;
       std::int64_t low = 0, high = 1;
@@ -257,7 +279,7 @@ class SignatureDrawing {
     static constexpr Range kRanges[] = {
         {"keep"}, {"full"}, {"log_input"}, {"last"}, {"descending"}, {"largest"}, {"causal"}, {"count_include_pad"}, {"log_target"},
         {"interleaved"}, {"linear_before_reset"}, {"align_corners"}, {"aligned"}, {"right"}, {"batch_dims"}, {"sampling_ratio", 1, 3}, {"transpose_a"}, {"transpose_b"},
-        {"correction", 0, 2}, {"shift", -4, 4}, {"times", 0, 3}, {"diagonal", -3, 3}, {"by", -7, 7}, {"count", 1, 4}};
+        {"correction", 0, 2}, {"shift", -4, 4}, {"times", 0, 3}, {"diagonal", -3, 3}, {"by", -7, 7}, {"count", 1, 4}, {"step", 1, 3}};
     // clang-format on
     const std::int64_t rank = std::ssize(first_);
     if (takes("axes") && name != "axes" && !d_.call.has("axes")) return;
@@ -267,8 +289,9 @@ class SignatureDrawing {
       if ((fallback == "..." || d_.chance(1, 2)) && !(name == "mode" && d_.call.has("value")))
         d_.call.set(name, std::string(d_.chooser.pick(split((*words)[1], ' '))));
       if (name_ == "kl_div" && d_.chance(1, 4)) d_.call.set("reduction", "batchmean");
-    } else if (name_ == "tile") {
-      d_.call.set("times", d_.shape(0, 3));
+    } else if (name_ == "tile" || (name_ == "repeat" && !kernel_)) {
+      d_.call.set("times", kernel_ ? d_.shape(0, 3)
+                                   : d_.shape(static_cast<int>(rank), static_cast<int>(rank) + 1));
     } else if (name_ == "interpolate") {  // drawn with the windows
     } else if (const auto* range = std::ranges::find(kRanges, name, &Range::name);
                range != std::end(kRanges)) {
@@ -276,17 +299,19 @@ class SignatureDrawing {
         d_.set(name, d_.between(range->low, range->high));
     } else if (name == "axis" && fallback == "all") {
       if (d_.chance(1, 4)) return;
-      if (name_.starts_with("arg"))
+      if (name_.starts_with("arg") || name_ == "squeeze")
         d_.set_axis(first_);
       else
         d_.call.set("axis", d_.axes(first_.size()));
     } else if (name == "axis") {
       d_.set("axis", name_ == "concat" || (takes("scale") && d_.chance(1, 2)) ? rank - 1
                      : takes("index")                                         ? 0
-                                      : d_.axis(first_.size()));
+                                      : d_.axis(first_.size() + (name_ == "unsqueeze" ? 1 : 0)));
+    } else if (name == "axes" && fallback == "last") {
+      d_.set("axes", std::ssize(lead_) + 1);
     } else if (name == "axes") {
       if (fallback == "..." || d_.chance(3, 4)) d_.call.set("axes", d_.axes(first_.size()));
-    } else if (name == "from" || (name == "to" && takes("from"))) {
+    } else if (name == "first" || name == "from" || (name == "to" && takes("from"))) {
       d_.set_axis(first_, name);
     } else if (name == "k" && !takes("axis")) {
       d_.set("k", d_.between(-3, 3));
@@ -300,11 +325,11 @@ class SignatureDrawing {
     } else if (name == "size" && takes("k")) {
       d_.set("size", d_.between(1, 4));
     } else if (name == "size") {
-      d_.call.set("size", name_ == "center_crop_pad"               ? each_size(d_.between(0, rank))
+      d_.call.set("size", name_ == "center_crop_pad"               ? some(d_.between(0, rank))
                           : takes("start")                         ? smaller(first_)
-                          : takes("theta")                         ? each_size(first_[1])
-                          : takes("rois") || name_.ends_with("2d") ? each_size(2)
-                                                                   : each_size(1));
+                          : takes("theta")                         ? some(first_[1])
+                          : takes("rois") || name_.ends_with("2d") ? some(2)
+                                                                   : some(1));
     } else if (name == "block" && fallback == "...") {
       d_.set("block", size_of('K'));
     } else if (name == "time_axis" && inputs_.starts_with('n')) {
@@ -314,8 +339,6 @@ class SignatureDrawing {
       d_.set(name, size_of(kernel_ ? 'k' : 'K'));
     } else if (name == "shape") {
       draw_shape();
-    } else if (name == "order" && !kernel_) {
-      d_.maybe(name, {"descending", "ascending"});
     } else if (name == "order") {
       CallSizes order;
       for (std::int64_t i = 0; i < rank; ++i)
@@ -323,8 +346,10 @@ class SignatureDrawing {
       d_.call.set("order", order);
     } else if (name == "a" || name == "b") {
       if (d_.chance(1, 2)) d_.set(name, d_.axis(first_.size()));
-    } else if (kernel_ && (name == "before" || name == "after")) {
-      d_.call.set(name, each_axis(0, 2));
+    } else if (name == "padding" && fallback == "...") {
+      d_.call.set(name, some(4, -1, 2));
+    } else if (fallback == "..." && (name == "before" || name == "after")) {
+      d_.call.set(name, some(rank, 0, 2));
     } else if (name == "begin") {
       CallSizes begin, end;
       for (const std::int64_t size : first_) {
@@ -335,7 +360,7 @@ class SignatureDrawing {
       d_.call.set("begin", begin);
       d_.call.set("end", end);
     } else if (name == "steps") {
-      CallSizes steps = each_axis(1, 3);
+      CallSizes steps = some(rank, 1, 3);
       for (std::int64_t& step : steps) step = d_.chance(1, 3) ? -step : step;
       d_.call.set("steps", steps);
     } else if (name == "threshold" || (name == "value" && (fallback == "..." || d_.chance(1, 2)))) {
@@ -343,11 +368,6 @@ class SignatureDrawing {
                         : is_float(d_.dtype) && d_.chance(1, 2)    ? "-0.5"
                                                                    : "3");
     }
-  }
-  CallSizes each_size(std::int64_t axes) {
-    CallSizes sizes;
-    for (std::int64_t i = 0; i < axes; ++i) sizes.push_back(d_.between(1, 6));
-    return sizes;
   }
   void draw_to() {
     static const std::vector<DType> kLevels = {DType::UInt8,  DType::Int8,       DType::Int16,
@@ -370,7 +390,9 @@ class SignatureDrawing {
     CallSizes shape = first_;
     if (name_ == "expand") {
       for (std::int64_t& size : shape)
-        size = size == 1 && d_.chance(1, 2) ? d_.between(0, 3) : size;
+        size = size == 1 && d_.chance(1, 2)  ? d_.between(0, 3)
+               : !kernel_ && d_.chance(1, 4) ? -1
+                                             : size;
       const CallSizes more = d_.shape(0, 2);
       shape.insert(shape.begin(), more.begin(), more.end());
     } else if (name_ == "reshape") {
@@ -499,10 +521,16 @@ class SignatureDrawing {
   std::int64_t blocked_ = -1;
 };
 
-bool takes_type(char types, DType dtype) {
+// Another type until it is one of `types` (KernelLoops).
+void of_type(Drawing& d, char types) {
   types = static_cast<char>(types & ~0x20);
-  return types == 'A' || (types == 'F' && is_float(dtype)) || (types == 'I' && is_integer(dtype)) ||
-         (types == 'B' && !is_float(dtype)) || (types == 'N' && !is_bool(dtype));
+  const auto fits = [&] {
+    return types == 'A' || (types == 'F' && is_float(d.dtype)) ||
+           (types == 'I' && is_integer(d.dtype)) || (types == 'B' && !is_float(d.dtype)) ||
+           (types == 'N' && !is_bool(d.dtype));
+  };
+  for (int tries = 0; tries < 8 && !fits(); ++tries) d.any_type(types == 'F');
+  if (!fits()) d.dtype = types == 'F' ? DType::Float32 : DType::Int32;
 }
 
 void draw_signature_call(Drawing& d) {
@@ -510,7 +538,7 @@ void draw_signature_call(Drawing& d) {
   const Signature& row = *std::ranges::find_if(kSignatures, [&](const Signature& s) {
     return std::ranges::count(split(s.names, ' '), name) > 0;
   });
-  if (!takes_type(row.types, d.dtype)) d.dtype = DType::Int32;
+  of_type(d, row.types);
   SignatureDrawing(d, name,
                    define::parameters({"", name + std::string(row.parameters), "", nullptr}),
                    row.inputs, false)
@@ -532,27 +560,14 @@ std::span<const DrawnCall> drawn_signatures() {
 Call draw_kernel_call(Chooser& chooser) {
   const auto rows = defined::kernel_loops();
   const defined::KernelLoops& row = rows[chooser.below(rows.size())];
-  static const std::vector<Numbers> kNumbers = {Numbers::Plain, Numbers::Fine, Numbers::Fine,
-                                                Numbers::Ties, Numbers::Edges};
-  for (int tries = 0; tries < 8; ++tries) {
-    Drawing d{chooser};
-    d.numbers = chooser.pick(kNumbers);
-    for (int types = 0; types < 8 && (types == 0 || !takes_type(row.types, d.dtype)); ++types)
-      d.any_type((row.types | 0x20) == 'f');
-    if (!takes_type(row.types, d.dtype))
-      d.dtype = (row.types | 0x20) == 'f' ? DType::Float32 : DType::Int32;
+  return drawn(chooser, "call kernel.neg | float64 (): 1", [&](Drawing& d) {
+    d.any_type((row.types | 0x20) == 'f');
+    of_type(d, row.types);
     SignatureDrawing(d, row.name, define::parameters(define::definition(row.name)), row.inputs,
                      true)
         .draw();
     for (CallInput& x : d.call.inputs) x.via = "";
-    try {
-      (void)defined::define(d.call, defined::inputs_of(d.call));
-      return d.call;
-    } catch (const ParseError&) {
-      continue;  // for example an empty row whose maximum is wanted
-    }
-  }
-  return Call::parse("call kernel.neg | float64 (): 1");
+  });
 }
 
 }  // namespace touchstone::fuzz

@@ -223,7 +223,7 @@ FUNCTIONS = {
     "repeat": lambda a, x: np.tile(x, ints(a["times"])),
     "repeat_interleave": lambda a, x: np.repeat(x, int(a["times"]), axis_of(a)),
     "triu": lambda a, x: np.triu(x, int(a.get("k", 0))), "tril": lambda a, x: np.tril(x, int(a.get("k", 0))),
-    "diagonal": lambda a, x: np.diagonal(x, 0, int(a["a"]), int(a["b"])),
+    "diagonal": lambda a, x: np.diagonal(x, 0, int(a.get("a", -2)), int(a.get("b", -1))),
     "cat": lambda a, *x: np.concatenate(x, axis_of(a)), "stack": lambda a, *x: np.stack(x, axis_of(a)),
     "where": lambda a, c, *x: np.where(c != 0, *x) if len(x) == 2 else None,
     "sort": lambda a, x: ordered(a, x, "ascending"),
