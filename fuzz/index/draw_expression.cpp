@@ -7,7 +7,6 @@
 #include <string>
 
 #include "touchstone/fuzz/index/expression_case.h"
-#include "touchstone/fuzz/index/put_number.h"
 #include "touchstone/symbolic/rules/rules.h"
 
 namespace touchstone::fuzz {
@@ -72,12 +71,8 @@ class ExpressionDraw {
                                                                 "d", "e", "f", "g", "h", "i"};
     names_.push_back(kNames[i]);
     out += kNames[i];
-    out += '=';
     const auto range = [&](std::int64_t low, std::int64_t high) {
-      put_number(out, low);
-      out += "..";
-      put_number(out, high);
-      out += ' ';
+      out += fmt::format("={}..{} ", low, high);
     };
     const std::int64_t c = constants_[chooser_.below(3)];
     switch (chooser_.below(8)) {
@@ -94,8 +89,7 @@ class ExpressionDraw {
         return range(low, low + chooser_.between(0, 2));
       }
       case 6:
-        if (!chooser_.chance(1, 2)) put_number(out, static_cast<std::int64_t>(chooser_.below(3)));
-        out += ".. ";
+        out += chooser_.chance(1, 2) ? "=.. " : fmt::format("={}.. ", chooser_.below(3));
         return;
       default: return huge_ ? huge_range(range) : range(-c, c * 3);
     }
@@ -112,25 +106,42 @@ class ExpressionDraw {
     }
   }
 
+  // The form with drawn parts: @ an expression, ? a condition, $ a variable, & a linear form, ; one
+  // of these, # a constant of the case, ~ any, : any but 0, ^ a divisor, _ something small. Depths
+  // are one less.
+  void write(std::string& out, std::string_view form, int depth = 0) {
+    for (const char c : form) switch (c) {
+        case '@': grow(out, depth - 1); break;
+        case '?': condition(out, depth - 1); break;
+        case '$': out += names_[chooser_.below(names_.size())]; break;
+        case '&': linear(out); break;
+        case ';': write(out, chooser_.chance(1, 2) ? "&" : "$"); break;
+        case '#': out += std::to_string(usual()); break;
+        case '~': constant(out); break;
+        case ':': constant_not_zero(out); break;
+        case '^': divisor(out, depth); break;
+        case '_': small(out); break;
+        default: out += c;
+      }
+  }
+  std::string_view either(std::string_view usually, std::string_view sometimes,
+                          std::uint64_t one_in = 2) {
+    return chooser_.chance(1, one_in) ? sometimes : usually;
+  }
+
   // One operator with up to 200 operands, all small.
   void wide(std::string& out) {
     static constexpr std::string_view kOpens[] = {"max(", "min(", "(", "(", "(", "max(", "min("};
     static constexpr std::string_view kBetween[] = {", ", ", ", " and ", " or ", " + ", ", ", ", "};
     const std::uint64_t which = chooser_.below(std::size(kOpens));
     const bool flags = which == 2 || which == 3, nested = which >= 5;
-    const bool sums = chooser_.chance(1, 3);
+    std::string form(either("_", "_ + _", 3));
+    if (nested) form = (which == 5 ? "min(" : "max(") + form + ", _)";
     const std::uint64_t most = chooser_.chance(1, 4) ? 199 : chooser_.chance(1, 2) ? 40 : 12;
     out += kOpens[which];
     for (std::uint64_t left = 2 + chooser_.below(most); left > 0; --left) {
-      if (nested) out += which == 5 ? "min(" : "max(";
-      small(out);
-      if (sums) out += " + ";
-      if (sums) small(out);
-      if (nested) out += ", ";
-      if (nested) small(out);
-      if (nested) out += ')';
-      if (flags) out += chooser_.chance(1, 2) ? " < " : " != ";
-      if (flags) put_number(out, chooser_.between(-6, 13));
+      write(out, form);
+      if (flags) out += fmt::format("{}{}", either(" != ", " < "), chooser_.between(-6, 13));
       if (left > 1) out += kBetween[which];
     }
     out += ')';
@@ -141,38 +152,22 @@ class ExpressionDraw {
     std::array<std::string, 3> conditions;
     for (std::string& condition : conditions) {
       small(condition);
-      condition += chooser_.chance(1, 2) ? " < " : " != ";
-      put_number(condition, chooser_.between(-2, 9));
+      condition += fmt::format("{}{}", either(" != ", " < "), chooser_.between(-2, 9));
     }
     const std::uint64_t few = 2 + chooser_.below(2);
     for (std::uint64_t left = 3 + chooser_.below(3); left > 0; --left) {
-      out += "where(";
-      out += conditions[chooser_.below(few)];
-      out += ", ";
-      small(out);
-      out += ", ";
-      if (chooser_.chance(1, 2))
-        small(out);
-      else
-        out += '0';
-      out += ')';
-      if (left > 1) out += chooser_.chance(1, 4) ? " - " : " + ";
+      out += "where(" + conditions[chooser_.below(few)];
+      write(out, either(", _, 0)", ", _, _)"));
+      if (left > 1) out += either(" + ", " - ", 4);
     }
   }
 
   // c*x + d, with c mostly 1 and d mostly 0.
   void small(std::string& out) {
-    variable(out);
-    if (chooser_.chance(1, 3)) {
-      out += '*';
-      put_number(out, chooser_.between(-3, 5));
-    }
-    if (!chooser_.chance(1, 2)) return;
-    out += " + ";
-    put_number(out, chooser_.between(0, 20));
+    write(out, "$");
+    if (chooser_.chance(1, 3)) out += fmt::format("*{}", chooser_.between(-3, 5));
+    if (chooser_.chance(1, 2)) out += fmt::format(" + {}", chooser_.between(0, 20));
   }
-
-  void variable(std::string& out) { out += names_[chooser_.below(names_.size())]; }
 
   std::int64_t usual() {
     const std::int64_t c = constants_[chooser_.below(3)];
@@ -195,27 +190,19 @@ class ExpressionDraw {
       else
         out += huge;
     } else if (chooser_.chance(1, 2)) {
-      put_number(out, usual());
+      out += std::to_string(usual());
     } else {
-      put_number(out, chooser_.between(-6, 13));
+      out += std::to_string(chooser_.between(-6, 13));
     }
   }
 
   // Mostly a positive constant of the case; sometimes negative, huge, a variable or an expression.
   void divisor(std::string& out, int depth) {
     switch (chooser_.below(8)) {
-      default: put_number(out, usual()); return;
-      case 5: put_number(out, -usual()); return;
-      case 6: chooser_.chance(1, 2) ? variable(out) : constant_not_zero(out); return;
-      case 7:
-        if (depth <= 1) {
-          variable(out);
-          return;
-        }
-        out += "(";
-        grow(out, depth - 2);
-        out += " + 1)";
-        return;
+      default: return write(out, "#");
+      case 5: return write(out, "-#");
+      case 6: return write(out, either(":", "$"));
+      case 7: return write(out, depth <= 1 ? "$" : "(@ + 1)", depth - 1);
     }
   }
 
@@ -226,143 +213,67 @@ class ExpressionDraw {
   }
 
   void linear(std::string& out) {
-    out += "(";
-    variable(out);
+    write(out, "($");
     const std::uint64_t most = names_.size() > 3 && chooser_.chance(1, 2) ? 16 : 3;
     for (std::uint64_t more = 1 + chooser_.below(most); more > 0; --more) {
-      out += chooser_.chance(1, 5) ? " - " : " + ";
-      if (chooser_.chance(1, 4)) {
-        constant(out);
-        continue;
-      }
-      variable(out);
-      if (!chooser_.chance(3, 4)) continue;
-      out += '*';
-      put_number(out, usual());
+      out += either(" + ", " - ", 5);
+      write(out, chooser_.chance(1, 4) ? "~" : either("$*#", "$", 4));
     }
     out += ")";
   }
 
   void both(std::string& out, int depth, std::string_view op) {
-    out += "(";
-    grow(out, depth - 1);
+    write(out, "(@", depth);
     out += op;
-    chooser_.chance(1, 3) ? constant(out) : grow(out, depth - 1);
-    out += ")";
+    write(out, either("@)", "~)", 3), depth);
   }
 
   void grow(std::string& out, int depth) {
-    if (depth <= 0) {
-      chooser_.chance(1, 5) ? constant(out) : variable(out);
-      return;
-    }
+    if (depth <= 0) return write(out, either("$", "~", 5));
     Kind kind = kKindOf[chooser_.below(std::size(kKindOf))];
     if (!has(kind)) kind = Sum;
     switch (kind) {
-      case Linear: linear(out); return;
-      case Div:
-      case Mod:
-        out += "(";
-        chooser_.chance(1, 3) ? linear(out) : grow(out, depth - 1);
-        out += kind == Div ? "//" : "%";
-        divisor(out, depth);
-        out += ")";
-        return;
+      case Linear: return linear(out);
+      case Div: return write(out, either("(@//^)", "(&//^)", 3), depth);
+      case Mod: return write(out, either("(@%^)", "(&%^)", 3), depth);
       case Scale:
-        if (chooser_.chance(1, 6)) {
-          out += "(-(";
-          grow(out, depth - 1);
-          out += "))";
-          return;
-        }
-        out += "(";
-        grow(out, depth - 1);
-        out += '*';
-        put_number(out, chooser_.chance(1, 4) ? -usual() : usual());
-        out += ')';
-        return;
-      case Digit: {
-        const std::int64_t a = usual(), b = usual();
-        out += "((";
-        grow(out, depth - 1);
-        out += "//";
-        put_number(out, a);
-        out += ")%";
-        put_number(out, b);
-        out += ')';
-        return;
-      }
+        return write(out, chooser_.chance(1, 6) ? "(-(@))" : either("(@*#)", "(@*-#)", 4), depth);
+      case Digit: return write(out, "((@//#)%#)", depth);
       case Undo: {
         std::string x;
         grow(x, depth - 1);
         const std::int64_t a = usual(), b = chooser_.chance(1, 3) ? usual() : a;
-        out += '(';
-        out += x;
-        out += "//";
-        put_number(out, a);
-        out += '*';
-        put_number(out, b);
-        out += " + ";
-        out += x;
-        out += '%';
-        put_number(out, a);
-        out += ')';
+        out += fmt::format("({0}//{1}*{2} + {0}%{1})", x, a, b);
         return;
       }
-      case Compare: {
-        static constexpr std::string_view kOps[] = {" < ", " <= ", " == ", " != ", " > ", " >= "};
-        both(out, depth, kOps[chooser_.below(6)]);
-        return;
-      }
-      case Choice:
-        out += "where(";
-        condition(out, depth - 1);
-        out += ", ";
-        grow(out, depth - 1);
-        out += ", ";
-        grow(out, depth - 1);
-        out += ")";
-        return;
+      case Compare: return both(out, depth, kComparisons[chooser_.below(6)]);
+      case Choice: return write(out, "where(?, @, @)", depth);
       case Extreme:
-        out += chooser_.chance(1, 2) ? "min(" : "max(";
-        grow(out, depth - 1);
-        out += ", ";
-        chooser_.chance(1, 2) ? constant(out) : grow(out, depth - 1);
-        out += ")";
-        return;
-      case Logic: condition(out, depth); return;
-      case Product:
-        out += "(";
-        variable(out);
-        out += "*";
-        grow(out, depth - 1);
-        out += ")";
-        return;
-      case Law: law(out, depth); return;
+        write(out, either("max(@, ", "min(@, "), depth);
+        return write(out, either("@)", "~)"), depth);
+      case Logic: return condition(out, depth);
+      case Product: return write(out, "($*@)", depth);
+      case Law: return law(out, depth);
       case Truncating: return truncating(out, depth);
-      default: both(out, depth, chooser_.chance(1, 4) ? " - " : " + "); return;
+      default: return both(out, depth, either(" + ", " - ", 4));
     }
   }
 
   // A quotient or remainder, alone, in one arm of a choice, or both of the same operands.
   void truncating(std::string& out, int depth) {
-    std::string operands;
-    grow(operands, depth - 1);
-    operands += ", ";
-    std::string by;
+    std::string operands, by;
     divisor(by, depth);
+    write(operands, "@, ", depth);
     operands += by + ")";
-    const std::string one = chooser_.chance(1, 2) ? "tdiv(" : "tmod(";
+    const std::string one(either("tmod(", "tdiv("));
     switch (chooser_.below(8)) {
       case 0: out += fmt::format("(tdiv({0}*{1} + tmod({0})", operands, by); return;
       case 1:
         out += fmt::format("where({0}{1} < 0, {0}{1} + {2}, {0}{1})", one, operands, by);
         return;
       case 2:
-        out += fmt::format("where({} != 0, {}{}, ", by, one, operands);
-        variable(out);
-        out += ")";
-        return;
+        out += fmt::format("where({} != 0, {}{}", by, one, operands);
+        return write(out, ", $)");
       default: out += one + operands;
     }
   }
@@ -404,13 +315,9 @@ class ExpressionDraw {
     const bool is_coefficient = std::string_view("abcdkm").find(name[0]) != std::string_view::npos;
     const bool named = is_coefficient && !numbers && chooser_.chance(3, 4);
     if (!named && is_coefficient && chooser_.chance(4, 5))
-      chooser_.chance(1, 2) ? put_number(text, usual()) : constant_not_zero(text);
-    else if (named || chooser_.chance(1, 2))
-      variable(text);
-    else if (chooser_.chance(1, 2))
-      linear(text);
+      write(text, either(":", "#"));
     else
-      grow(text, depth - 1);
+      write(text, named || chooser_.chance(1, 2) ? "$" : either("@", "&"), depth);
     // Avoids division by the number zero, however written.
     const auto says = [](char c) {
       return std::isalpha(static_cast<unsigned char>(c)) != 0 || ('1' <= c && c <= '9');
@@ -420,27 +327,20 @@ class ExpressionDraw {
 
   void condition(std::string& out, int depth) {
     if (depth > 1 && has(Logic) && chooser_.chance(1, 2)) {
-      out += chooser_.chance(1, 4) ? "(not (" : "((";
-      condition(out, depth - 1);
-      out += chooser_.chance(1, 2) ? " and " : " or ";
-      condition(out, depth - 1);
-      out += "))";
-      return;
+      write(out, either("((?", "(not (?", 4), depth);
+      return write(out, either(" or ?))", " and ?))"), depth);
     }
-    static constexpr std::string_view kOps[] = {" < ", " >= ", " == ", " != ", " <= ", " > "};
-    const std::string_view op = kOps[chooser_.below(6)];
+    const std::string_view op = kComparisons[chooser_.below(6)];
     if (!chooser_.chance(1, 24)) return both(out, depth, op);
     out += '(';
     power(out);
-    out += op;
-    put_number(out, chooser_.between(-9, 9));
-    out += ')';
+    out += fmt::format("{}{})", op, chooser_.between(-9, 9));
   }
 
   // Assumes that a variable or a sum lies within a few numbers, perhaps one.
   void assume_window(std::string& out) {
     std::string side;
-    chooser_.chance(1, 2) ? linear(side) : variable(side);
+    write(side, ";");
     const std::int64_t low = chooser_.between(-2, 9);
     out += fmt::format(" | {} >= {} | {} < {}", side, low, side, low + chooser_.between(1, 3));
   }
@@ -448,48 +348,25 @@ class ExpressionDraw {
   // The same factor two or three times.
   void power(std::string& out) {
     std::string side;
-    chooser_.chance(2, 3) ? variable(side) : linear(side);
+    write(side, either("$", "&", 3));
     out += fmt::format("({0})*({0})", side);
     if (chooser_.chance(1, 2)) out += fmt::format("*({})", side);
   }
 
   void assume(std::string& out) {
-    const auto side = [&] { chooser_.chance(1, 2) ? linear(out) : variable(out); };
     if (chooser_.chance(1, 24)) {
       power(out);
-      out += chooser_.chance(2, 3) ? " == " : " <= ";
       constexpr std::int64_t kPowers[] = {4, 1, 9, 8, 16, 27, 0, -1, -8, -27};
-      put_number(out, kPowers[chooser_.below(std::size(kPowers))]);
+      out += fmt::format("{}{}", either(" == ", " <= ", 3),
+                         kPowers[chooser_.below(std::size(kPowers))]);
       return;
     }
-    switch (chooser_.below(4)) {
-      case 0:
-        variable(out);
-        out += " < ";
-        chooser_.chance(1, 2) ? variable(out) : constant(out);
-        return;
-      case 1: {
-        side();
-        const auto rest = static_cast<std::int64_t>(chooser_.below(2));
-        out += '%';
-        put_number(out, usual());
-        out += " == ";
-        put_number(out, rest);
-        return;
-      }
-      case 2:
-        side();
-        out += chooser_.chance(1, 2) ? " <= " : " >= ";
-        constant(out);
-        return;
-      default:
-        side();
-        out += chooser_.chance(1, 2) ? " != " : " == ";
-        constant(out);
-        return;
-    }
+    static constexpr std::string_view kForms[] = {"$ < $",  "$ < ~",  ";%# == 0", ";%# == 1",
+                                                  "; <= ~", "; >= ~", "; != ~",   "; == ~"};
+    write(out, kForms[chooser_.below(8)]);
   }
 
+  static constexpr std::string_view kComparisons[] = {" < ", " >= ", " == ", " != ", " <= ", " > "};
   static constexpr Kind kKindOf[] = {Sum,     Linear, Div,     Mod,        Scale,  Digit, Undo,
                                      Div,     Mod,    Linear,  Compare,    Choice, Logic, Sum,
                                      Extreme, Digit,  Product, Truncating, Law};
