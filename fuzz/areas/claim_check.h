@@ -6,6 +6,8 @@
 #include <string>
 
 #include "touchstone/fuzz/index/expression_case.h"
+#include "touchstone/fuzz/index/point_values.h"
+#include "touchstone/symbolic/ask/question.h"
 #include "touchstone/symbolic/node/node.h"
 
 namespace touchstone::fuzz {
@@ -22,5 +24,17 @@ ClaimReply ask_forged(const ExpressionCase& c, std::uint64_t choice);
 
 /// True if a question refuses these assumptions, all of one context, as contradictory.
 bool excluded(std::span<const symbolic::Node> assumptions);
+
+struct AnswerReply {
+  std::string what;               // the mistake; empty: none
+  std::optional<std::size_t> at;  // the point where it shows
+  bool refused = false;
+};
+
+/// Returns the mistake in the answer to a question whose expression has the values `right` at
+/// `points`, where its assumptions hold: a wrong value, a value outside the bounds, a size other
+/// than the text's, or a size above the question's.
+AnswerReply wrong_answer(const symbolic::Question& question, PointValues& values,
+                         const Column& right, std::span<const std::size_t> points);
 
 }  // namespace touchstone::fuzz

@@ -7,7 +7,6 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/interrupt.h"
 #include "touchstone/codegen/index_lowering.h"
-#include "touchstone/fuzz/areas/answer_check.h"
 #include "touchstone/fuzz/areas/claim_check.h"
 #include "touchstone/fuzz/areas/expression_form.h"
 #include "touchstone/fuzz/areas/relation.h"
@@ -36,6 +35,14 @@ std::string expression_in(const std::string& text) {
   const std::size_t from = text.find_first_not_of(' ', text.find('|') + 1);
   if (from == std::string::npos) return {};
   return text.substr(from, text.find('|', from) - from);
+}
+
+/// A variable's range, lower by a number.
+symbolic::Interval range_of(const ExpressionCase::Variable& v, const Int& by = Int(0)) {
+  symbolic::Interval range;
+  if (v.low) range.lo = *v.low - by;
+  if (v.high) range.hi = *v.high - by;
+  return range;
 }
 
 /// The text of a node with at most kMostNodes parts.
@@ -89,24 +96,14 @@ class Check {
     }
     const std::optional<std::string> shown = short_text(node_);
     if (!shown) return {Ending::Skipped, {}};
-    const symbolic::Interval& bounds = context_[node_.id()].bounds;
-    bool passed = right_.holds_in(values_.evaluate(*shown)) && within(bounds);
     std::optional<std::string> under;
     if (!parts_.assumptions.empty()) under = simplify_given();
     if (refusal_)
       return Checked::fail("given", "the assumptions hold somewhere, and are " + *refusal_);
-    if (under && passed && *under != *shown) {
-      const Column& assumed = values_.evaluate(*under);
-      for (std::size_t p = 0; p < values_.points(); ++p)
-        if (holds_[p] != 0 && right_.defined(p))
-          passed = passed && assumed.defined(p) && assumed.at(p) == right_.at(p);
-    }
-    if (!passed) return first_wrong(*shown, under, bounds);
+    if (std::optional<Checked> wrong = first_wrong(*shown, under)) return *wrong;
     shown_ = *shown;
     if (std::optional<Checked> wrong = rest()) return *wrong;
-    bool defined = right_.defined_everywhere() && values_.points() > 0;
-    for (std::size_t p = 0; p < values_.points() && !defined; ++p) defined = right_.defined(p);
-    return {defined ? Ending::Pass : Ending::Skipped, {}};
+    return {has_value() ? Ending::Pass : Ending::Skipped, {}};
   }
 
   // The question did not apply, so nothing is wrong.
@@ -115,37 +112,35 @@ class Check {
     return std::nullopt;
   }
 
-  bool within(const symbolic::Interval& bounds) const {
-    for (std::size_t p = 0; p < values_.points(); ++p) {
-      if (!right_.defined(p)) continue;
-      const Int value = right_.at(p);
-      if ((bounds.lo && *bounds.lo > value) || (bounds.hi && *bounds.hi < value)) return false;
-    }
-    return true;
+  // Whether the expression has a value at some point; with `given`, where the assumptions hold.
+  bool has_value(bool given = false) const {
+    for (std::size_t p = 0; p < values_.points(); ++p)
+      if (right_.defined(p) && (!given || holds_[p] != 0)) return true;
+    return false;
+  }
+
+  bool unlike(const Column& column, std::size_t p) const {
+    return !column.defined(p) || column.at(p) != right_.at(p);
   }
 
   // The first point with a mistake, and the mistake.
-  Checked first_wrong(const std::string& shown, const std::optional<std::string>& under,
-                      const symbolic::Interval& bounds) {
+  std::optional<Checked> first_wrong(const std::string& shown,
+                                     const std::optional<std::string>& under) const {
+    const symbolic::Interval& bounds = context_[node_.id()].bounds;
     const Column again = values_.evaluate(shown);
-    Column assumed;
-    if (under) assumed = values_.evaluate(*under);
-    const auto unlike = [&](const Column& column, std::size_t p) {
-      return !column.defined(p) || column.at(p) != right_.at(p);
-    };
+    const Column assumed = under && *under != shown ? values_.evaluate(*under) : again;
     for (std::size_t p = 0; p < values_.points(); ++p) {
       if (!right_.defined(p)) continue;
       const Int right = right_.at(p);
-      if (unlike(again, p))
-        return differs(again.defined(p) ? "value" : "defined", shown, p, &again);
+      if (unlike(again, p)) return differs(again.defined(p) ? "value" : "defined", shown, p, again);
       if (bounds.lo && *bounds.lo > right)
-        return differs("bounds", fmt::format("at least {}", bounds.lo->str()), p, nullptr);
+        return differs("bounds", fmt::format("at least {}", bounds.lo->str()), p, std::nullopt);
       if (bounds.hi && *bounds.hi < right)
-        return differs("bounds", fmt::format("at most {}", bounds.hi->str()), p, nullptr);
+        return differs("bounds", fmt::format("at most {}", bounds.hi->str()), p, std::nullopt);
       if (under && holds_[p] != 0 && unlike(assumed, p))
-        return differs(assumed.defined(p) ? "given" : "defined", *under, p, &assumed);
+        return differs(assumed.defined(p) ? "given" : "defined", *under, p, assumed);
     }
-    throw Error("a case of 'symbolic' is wrong at no point");  // not reached
+    return std::nullopt;
   }
 
   // The trees; only some relations need them.
@@ -162,21 +157,15 @@ class Check {
   /// The variables of the case, in a context.
   Names declared(Context& context) const {
     Names names;
-    for (const ExpressionCase::Variable& v : parts_.variables) {
-      symbolic::Interval range;
-      if (v.low) range.lo = *v.low;
-      if (v.high) range.hi = *v.high;
-      names.emplace(v.name, context.variable(v.name, range));
-    }
+    for (const ExpressionCase::Variable& v : parts_.variables)
+      names.emplace(v.name, context.variable(v.name, range_of(v)));
     return names;
   }
 
   // True if no point has a value, or some divisor is 0 at every point: then the whole expression
   // may be refused.
   bool divides_by_zero() const {
-    bool nowhere = true;
-    for (std::size_t p = 0; p < values_.points(); ++p) nowhere = nowhere && !right_.defined(p);
-    if (nowhere) return true;
+    if (!has_value()) return true;
     const Exprs& exprs = trees().exprs;
     for (const Expr e : exprs.parts(trees().root)) {
       if (!divides(exprs.op(e))) continue;
@@ -193,22 +182,23 @@ class Check {
     return full_ || hash_mix(hash_, salt) % every == 0;
   }
 
-  // `wrong`, if not null, has another value at the point, or none.
+  // `wrong`: the other value at the point, if any.
   Checked differs(std::string relation, const std::string& as, std::size_t point,
-                  const Column* wrong) const {
-    const std::string wrongly = wrong != nullptr && wrong->defined(point)
-                                    ? ", not " + wrong->at(point).str()
-                                    : std::string();
+                  const std::optional<Int>& wrong) const {
     return Checked::fail(std::move(relation),
                          fmt::format("{} simplified: {}; {} it is {}{}", written_, as, at(point),
-                                     right_.at(point).str(), wrongly));
+                                     right_.at(point).str(), wrong ? ", not " + wrong->str() : ""));
+  }
+  Checked differs(std::string relation, const std::string& as, std::size_t point,
+                  const Column& wrong) const {
+    const bool defined = wrong.defined(point);
+    return differs(std::move(relation), as, point,
+                   defined ? std::optional(wrong.at(point)) : std::nullopt);
   }
 
   std::optional<std::string> simplify_given() {
     std::vector<Node> conditions;
-    bool possible = false;
-    for (std::size_t p = 0; p < values_.points(); ++p)
-      possible = possible || (holds_[p] != 0 && right_.defined(p));
+    const bool possible = has_value(true);
     try {
       for (const std::string_view a : parts_.assumptions)
         conditions.push_back(parse(std::string(a), names_, context_));
@@ -254,6 +244,18 @@ class Check {
     return first_broken(kRelations, *this, [&](auto, std::uint64_t every, std::uint64_t salt) {
       return often(every, salt);
     });
+  }
+
+  // The text of a node; nothing if it is long or divides by zero at every point tried.
+  template <class Make>
+  static std::optional<std::string> text_of(const Make& make) {
+    try {
+      return short_text(make());
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error&) {
+      return std::nullopt;
+    }
   }
 
   bool has_form() const { return has_one_form(trees().exprs, trees().root); }
@@ -314,9 +316,7 @@ class Check {
       for (std::size_t s = 0; s < slots.size(); ++s) point[s] = values_.variable(slots[s]).at(p);
       const std::optional<Int> v = program.run(point);
       if (v && *v == right_.at(p)) continue;
-      Column wrong;
-      if (v) wrong.clear(values_.points()), wrong.set(p, *v);
-      return differs("program", "a program", p, v ? &wrong : nullptr);
+      return differs("program", "a program", p, v);
     }
     return std::nullopt;
   }
@@ -347,10 +347,7 @@ class Check {
         return Checked::fail("code",
                              written_ + " simplified: its code has no value for an operand");
       if (!found || Int(*found) == right_.at(p)) continue;
-      Column wrong;
-      wrong.clear(values_.points());
-      wrong.set(p, Int(*found));
-      return differs("code", "code", p, &wrong);
+      return differs("code", "code", p, Int(*found));
     }
     return std::nullopt;
   }
@@ -382,26 +379,19 @@ class Check {
     const std::string inner = render(exprs, part);
     const std::string outer =
         render(exprs, exprs.replace(trees().root, path, exprs.variable("part_")));
-    std::optional<std::string> result;
-    try {
+    const auto result = text_of([&] {
       const Node by = parse(inner, names_, context_);
       Names names = names_;
       names.emplace("part_", context_.variable("part_", context_[by.id()].bounds));
-      result = short_text(substitute(parse(outer, names, context_), {{"part_", by}}));
-      if (!result) return nothing("substitute");
-    } catch (const Interrupted&) {
-      throw;
-    } catch (const Error&) {
-      return nothing("substitute");  // divides by zero at every point tried
-    }
+      return substitute(parse(outer, names, context_), {{"part_", by}});
+    });
+    if (!result) return nothing("substitute");
     const Column of_part = values_.evaluate(inner);
     const Column& again = values_.evaluate(*result);
-    for (std::size_t p = 0; p < values_.points(); ++p) {
-      if (!right_.defined(p) || !of_part.defined(p)) continue;
-      if (!again.defined(p) || again.at(p) != right_.at(p))
+    for (std::size_t p = 0; p < values_.points(); ++p)
+      if (right_.defined(p) && of_part.defined(p) && unlike(again, p))
         return differs("substitute", fmt::format("{} with part_ = {}: {}", outer, inner, *result),
-                       p, &again);
-    }
+                       p, again);
     return std::nullopt;
   }
 
@@ -439,7 +429,7 @@ class Check {
       if (holds_[p] != 0 && right_.defined(p)) points.push_back(p);
     const AnswerReply reply = wrong_answer(question, values_, right_, points);
     if (reply.refused && (points.empty() || divides_by_zero())) return nothing("answer");
-    if (reply.at) return differs("answer", reply.what, *reply.at, nullptr);
+    if (reply.at) return differs("answer", reply.what, *reply.at, std::nullopt);
     if (!reply.what.empty()) return Checked::fail("answer", written_ + reply.what);
     return std::nullopt;
   }
@@ -447,9 +437,7 @@ class Check {
   // Claims that the certificate checker accepts must hold at every point with a value.
   std::optional<Checked> claims() {
     const std::uint64_t tries = has_powers() ? 6 : 1;
-    bool asked = false;
-    for (std::size_t p = 0; p < values_.points(); ++p)
-      asked = asked || (holds_[p] != 0 && right_.defined(p));
+    const bool asked = has_value(true);
     for (std::uint64_t i = 0; asked && i < (full_ ? 40 : tries); ++i) {
       std::string wrong = ask_claim(trees(), shown_, hash_mix(hash_, 20 + i)).wrong;
       // A forgery takes as long as fifty cases.
@@ -490,32 +478,20 @@ class Check {
       const ExpressionCase::Variable& v = parts_.variables[k];
       const Int by(static_cast<std::int64_t>(k) + 1);
       const std::string name = v.name + "_";
-      symbolic::Interval range;
-      if (v.low) range.lo = *v.low - by;
-      if (v.high) range.hi = *v.high - by;
-      replacements.emplace(v.name, context_.variable(name, range) +
+      replacements.emplace(v.name, context_.variable(name, range_of(v, by)) +
                                        context_.constant(static_cast<std::int64_t>(k) + 1));
       Column& column = shifted_.add_variable(name);
       for (std::size_t p = 0; p < values_.points(); ++p)
         column.set(p, values_.variable(k).at(p) - by);
     }
-    std::optional<std::string> result;
-    try {
-      result = short_text(substitute(node_, replacements));
-      if (!result) return nothing("substitute");
-    } catch (const Interrupted&) {
-      throw;
-    } catch (const Error&) {
-      return nothing("substitute");  // divides by zero at every point tried
-    }
+    const auto result = text_of([&] { return substitute(node_, replacements); });
+    if (!result) return nothing("substitute");
     const Column& now = shifted_.evaluate(*result);
-    for (std::size_t p = 0; p < values_.points(); ++p) {
-      if (!right_.defined(p)) continue;
-      if (!now.defined(p) || now.at(p) != right_.at(p))
+    for (std::size_t p = 0; p < values_.points(); ++p)
+      if (right_.defined(p) && unlike(now, p))
         return differs("substitute",
                        fmt::format("{} with variables shifted: {}", render(node_), *result), p,
-                       &now);
-    }
+                       now);
     return std::nullopt;
   }
 

@@ -239,22 +239,18 @@ class ViewCheck {
         const std::int64_t cells = std::ssize(p.right().cells);
         PointValues values;
         values.begin(static_cast<std::size_t>(cells));
-        if (by_flat) {
-          Column& column = values.add_variable(index_prefix(tracker_));
-          for (std::int64_t cell = 0; cell < cells; ++cell)
-            column.set(static_cast<std::size_t>(cell), cell);
-        }
-        std::int64_t step = 1;  // elements from one index of the axis to the next
-        for (std::size_t a = by_flat ? 0 : shape.size(); a-- > 0; step *= shape[a]) {
-          Column& column = values.add_variable(fmt::format("{}{}", index_prefix(tracker_), a));
-          for (std::int64_t cell = 0; cell < cells; ++cell)
-            column.set(static_cast<std::size_t>(cell), cell / step % shape[a]);
-        }
-        for (const auto& [name, value] : p.values()) {
+        const auto add = [&](const std::string& name, const auto& value_at) {
           Column& column = values.add_variable(name);
           for (std::int64_t cell = 0; cell < cells; ++cell)
-            column.set(static_cast<std::size_t>(cell), value);
-        }
+            column.set(static_cast<std::size_t>(cell), value_at(cell));
+        };
+        if (by_flat) add(index_prefix(tracker_), [](std::int64_t cell) { return cell; });
+        std::int64_t step = 1;  // elements from one index of the axis to the next
+        for (std::size_t a = by_flat ? 0 : shape.size(); a-- > 0; step *= shape[a])
+          add(fmt::format("{}{}", index_prefix(tracker_), a),
+              [&](std::int64_t cell) { return cell / step % shape[a]; });
+        for (const auto& variable : p.values())
+          add(variable.first, [&](std::int64_t) { return variable.second; });
         const Column reads = values.evaluate(valid);
         const Column& address = values.evaluate(index);
         for (std::size_t cell = 0; cell < p.right().cells.size(); ++cell) {

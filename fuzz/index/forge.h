@@ -12,4 +12,8 @@ namespace touchstone::fuzz {
 /// variables named like rule variables; unrelated facts. Its claim may still be true.
 symbolic::Derivation forge_certificate(const ExpressionCase& c, Chooser& chooser);
 
+/// The tree with one part changed: another comparison, a remainder for a quotient, a part on its
+/// own, a sign, or one more or less.
+symbolic::Expr nearly(symbolic::Exprs& exprs, symbolic::Expr root, Chooser& chooser);
+
 }  // namespace touchstone::fuzz

@@ -61,14 +61,6 @@ void put_result(ExprOp op, std::span<std::int64_t> a, std::span<const std::int64
 
 }  // namespace
 
-bool Column::holds_in(const Column& other) const {
-  if (wide_.empty() && other.wide_.empty() && defined_.empty() && other.defined_.empty())
-    return numbers_ == other.numbers_;
-  for (std::size_t p = 0; p < count_; ++p)
-    if (defined(p) && (!other.defined(p) || at(p) != other.at(p))) return false;
-  return true;
-}
-
 void Column::fill(std::size_t count, std::int64_t value) {
   count_ = count;
   numbers_.assign(count, value);
@@ -131,9 +123,7 @@ class PointValues::Builder final : public symbolic::ExpressionBuilder {
         o_.literals_.push_back({});
         return last();
       }
-    static constexpr std::string_view taken[] = {"True",  "False", "min", "max",
-                                                 "where", "tdiv",  "tmod"};
-    if (std::ranges::find(taken, name) != std::end(taken)) return std::nullopt;
+    if (symbolic::is_reserved(name)) return std::nullopt;
     if (o_.unknown_.empty()) o_.unknown_ = name;
     Column& c = push();
     c.fill(o_.points_, 0);

@@ -26,8 +26,6 @@ class Column {
   bool is_zero(std::size_t point) const {
     return wide_.empty() ? numbers_[point] == 0 : wide_[point].is_zero();
   }
-  /// True if the other is defined and equal wherever this one is defined.
-  bool holds_in(const Column& other) const;
 
   /// `count` points, all 0.
   void clear(std::size_t count);

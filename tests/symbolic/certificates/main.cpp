@@ -8,7 +8,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/fuzz/choice/chooser.h"
 #include "touchstone/fuzz/index/expression_case.h"
-#include "touchstone/fuzz/index/nearly.h"
+#include "touchstone/fuzz/index/forge.h"
 #include "touchstone/symbolic/check/derivation_check.h"
 #include "touchstone/symbolic/derive/derive.h"
 #include "touchstone/symbolic/expr/operators.h"
