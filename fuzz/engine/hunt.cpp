@@ -17,6 +17,12 @@
 #include "touchstone/fuzz/engine/worker.h"
 
 namespace touchstone::fuzz {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Extent, ops, dim)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Hunted, found, reached, area, cases, seconds, others, relation,
+                                   drawn, text, detail, alone, extent, drawn_extent, shrink_runs,
+                                   shrink_seconds)
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -294,24 +300,11 @@ class Hunt {
 
   // Runs in its own process, which may execute the cases it shrinks.
   void shrink() {
-    using nlohmann::json;
     std::string ended;
     const auto told = in_child(
         [&] {
           make_smaller();
-          const Hunted& r = result_;
-          return json({{"area", r.area},
-                       {"relation", r.relation},
-                       {"text", r.text},
-                       {"detail", r.detail},
-                       {"alone", r.alone},
-                       {"ops", r.extent.ops},
-                       {"dim", r.extent.dim},
-                       {"drawn ops", r.drawn_extent.ops},
-                       {"drawn dim", r.drawn_extent.dim},
-                       {"runs", r.shrink_runs},
-                       {"seconds", r.shrink_seconds}})
-              .dump(-1, ' ', false, json::error_handler_t::replace);
+          return line_of(result_);
         },
         kMostShrinkSeconds, 0, ended);
     if (!told) {
@@ -319,16 +312,7 @@ class Hunt {
       result_.detail += " (shrinking it: " + ended + ")";
       return;
     }
-    const json r = json::parse(*told);
-    result_.area = r["area"];
-    result_.relation = r["relation"];
-    result_.text = r["text"];
-    result_.detail = r["detail"];
-    result_.alone = r["alone"];
-    result_.extent = {r["ops"], r["dim"]};
-    result_.drawn_extent = {r["drawn ops"], r["drawn dim"]};
-    result_.shrink_runs = r["runs"];
-    result_.shrink_seconds = r["seconds"];
+    result_ = nlohmann::json::parse(*told);
   }
 
   void make_smaller() {

@@ -25,15 +25,34 @@ json campaign(const std::vector<AreaPlan>& plans, const RunOptions& o) {
   return {{"seed", o.seed}, {"shard", o.shard}, {"shards", o.shards}, {"areas", areas}};
 }
 
-json tally_json(const Tally& t) {
-  return {{"cases", t.cases},
-          {"passed", t.passed},
-          {"weak", t.weak},
-          {"skipped", t.skipped},
-          {"failed", t.failed}};
+}  // namespace
+
+json told(std::int64_t batch, const BatchRecord& record) {
+  json line = record.tally;
+  line["batch"] = batch;
+  if (!record.coverage.empty()) line["coverage"] = record.coverage;
+  if (!record.passed_over.empty()) line["passed over"] = record.passed_over;
+  return line;
 }
 
-}  // namespace
+json told(std::int64_t batch, const AreaFinding& f) {
+  json line = f.failure;
+  line.update({{"finding", f.index}, {"batch", batch}, {"text", f.text}});
+  return line;
+}
+
+BatchRecord batch_in(const json& line) {
+  return {line, line.value("coverage", std::vector<std::uint64_t>()),
+          line.value("passed over", PassedOver())};
+}
+
+AreaFinding finding_in(const json& line) {
+  AreaFinding f;
+  f.index = line.at("finding");
+  f.text = f.shrunk = line.at("text");
+  f.failure = line;
+  return f;
+}
 
 RunLog::RunLog(const std::vector<AreaPlan>& plans, const RunOptions& options)
     : path_(options.log_file >= 0 ? "-" : options.log) {
@@ -81,17 +100,10 @@ void RunLog::read(const std::vector<AreaPlan>& plans, const RunOptions& options)
           const std::size_t batch = line.at("batch");
           if (batch > record.batches.size()) throw ParseError("batches are out of order");
           record.batches.resize(batch);  // it was done again, as where a run is made longer
-          record.batches.push_back({{line.at("cases"), line.at("passed"), line.at("weak"),
-                                     line.at("skipped"), line.at("failed")},
-                                    line.value("coverage", std::vector<std::uint64_t>()),
-                                    line.value("passed over", PassedOver())});
+          record.batches.push_back(batch_in(line));
         } else if (line.contains("finding")) {
-          AreaFinding f;
-          f.index = line.at("finding");
-          f.text = f.shrunk = line.at("text");
-          f.failure = {line.at("relation"), line.at("detail")};
-          batch_of_[area][f.index] = line.at("batch");
-          record.findings.push_back(std::move(f));
+          record.findings.push_back(finding_in(line));
+          batch_of_[area][record.findings.back().index] = line.at("batch");
         }
       }
     } catch (const json::exception& e) {
@@ -142,32 +154,23 @@ void RunLog::write(const std::string& line) {
       path_.string(), std::strerror(error)));
 }
 
-void RunLog::batch(const std::string& area, std::int64_t number, const BatchRecord& record) {
-  json line = tally_json(record.tally);
+void RunLog::write_of(const std::string& area, json line) {
   line["area"] = area;
-  line["batch"] = number;
-  if (!record.coverage.empty()) line["coverage"] = record.coverage;
-  if (!record.passed_over.empty()) line["passed over"] = record.passed_over;
   write(line_of(line));
 }
 
+void RunLog::batch(const std::string& area, std::int64_t number, const BatchRecord& record) {
+  write_of(area, told(number, record));
+}
+
 void RunLog::finding(const std::string& area, std::int64_t batch, const AreaFinding& f) {
-  write(line_of({{"area", area},
-                 {"finding", f.index},
-                 {"batch", batch},
-                 {"text", f.text},
-                 {"relation", f.failure.relation},
-                 {"detail", f.failure.detail}}));
+  write_of(area, told(batch, f));
 }
 
 void RunLog::shrunk(const std::string& area, const AreaFinding& f) {
-  write(line_of({{"area", area},
-                 {"shrunk", f.index},
-                 {"text", f.shrunk},
-                 {"relation", f.failure.relation},
-                 {"detail", f.failure.detail},
-                 {"runs", f.runs},
-                 {"times", f.times}}));
+  json line = f.failure;
+  line.update({{"shrunk", f.index}, {"text", f.shrunk}, {"runs", f.runs}, {"times", f.times}});
+  write_of(area, std::move(line));
 }
 
 }  // namespace touchstone::fuzz

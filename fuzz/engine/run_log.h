@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "touchstone/base/descriptor.h"
 #include "touchstone/fuzz/engine/runner.h"
 
@@ -16,6 +18,15 @@ struct BatchRecord {
   std::vector<std::uint64_t> coverage;
   PassedOver passed_over{};
 };
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Failure, relation, detail)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Tally, cases, passed, weak, skipped, failed)
+
+/// A batch and a finding as lines of a log, and back.
+nlohmann::json told(std::int64_t batch, const BatchRecord& record);
+nlohmann::json told(std::int64_t batch, const AreaFinding& finding);
+BatchRecord batch_in(const nlohmann::json& line);
+AreaFinding finding_in(const nlohmann::json& line);
 
 /// The log of one area: batches 0, 1, ... in order, and its findings.
 struct AreaRecord {
@@ -40,6 +51,7 @@ class RunLog {
  private:
   void read(const std::vector<AreaPlan>& plans, const RunOptions& options);
   void write(const std::string& line);
+  void write_of(const std::string& area, nlohmann::json line);
 
   std::filesystem::path path_;
   Descriptor file_;

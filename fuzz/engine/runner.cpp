@@ -8,7 +8,6 @@
 #include <map>
 #include <new>
 
-#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <sys/mman.h>
 
@@ -195,16 +194,9 @@ class Crew {
     if (line.contains("error")) {
       m.error = line["error"];
     } else if (line.contains("finding")) {
-      AreaFinding f;
-      f.index = line["finding"];
-      f.text = f.shrunk = line["text"];
-      f.failure = {line["relation"], line["detail"]};
-      keep(std::move(f), line["batch"]);
+      keep(finding_in(line), line["batch"]);
     } else {
-      BatchRecord record{
-          {line["cases"], line["passed"], line["weak"], line["skipped"], line["failed"]},
-          line.value("coverage", std::vector<std::uint64_t>()),
-          line.value("passed over", PassedOver())};
+      BatchRecord record = batch_in(line);
       if (line["whole"])
         done_[line["batch"]] = std::move(record);
       else

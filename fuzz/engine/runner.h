@@ -44,7 +44,7 @@ struct AreaFinding {
   std::int64_t index = 0;
   std::string text;        // as drawn
   Failure failure;         // of the shrunk case; "crash" or "hang" if it ended a worker
-  std::string shrunk;      // no smaller case fails in the same way; as drawn if not shrunk
+  std::string shrunk{};    // no smaller case fails in the same way; as drawn if not shrunk
   int runs = 0;            // of shrinking
   std::int64_t times = 1;  // findings that shrank to this
   /// The case fails as drawn but not when read from its text: writing or reading texts may be at

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
-
-#include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/interrupt.h"
@@ -12,8 +11,6 @@
 
 namespace touchstone::fuzz {
 namespace {
-
-using nlohmann::json;
 
 /// Whether a case breaks its relation when checked from its text, or as drawn.
 bool fails_as(const std::string& text, Area& area, const AreaFinding& f) {
@@ -43,27 +40,21 @@ void shrink_finding(const AreaPlan& plan, const RunOptions& options, AreaFinding
   if (!ends) {
     const auto work = [&] {
       const std::unique_ptr<Area> area = plan.make(0);
-      json j = {{"text", f.text}, {"runs", 0}, {"detail", f.failure.detail}, {"read", false}};
       if (f.text.starts_with('#') || !fails_as(f.text, *area, f)) {
-        j["drawn"] = fails_as(drawn_case(options.seed, f.index), *plan.make(0), f);
+        f.only_drawn = fails_as(drawn_case(options.seed, f.index), *plan.make(0), f);
+        f.unsteady = !f.only_drawn;
       } else {
         const ShrunkCase s = shrink_case(*area, f.text, f.failure.relation, plan.most_shrink_runs);
         const Checked c = area->check_for(s.text, f.failure.relation);
-        j["text"] = s.text;
-        j["runs"] = s.runs;
-        j["read"] = true;
-        if (c.failure.relation == f.failure.relation) j["detail"] = c.failure.detail;
+        f.shrunk = s.text;
+        f.runs = s.runs;
+        if (c.failure.relation == f.failure.relation) f.failure.detail = c.failure.detail;
       }
-      return j.dump(-1, ' ', false, json::error_handler_t::replace);
+      return line_of({f.shrunk, f.runs, f.failure, f.only_drawn, f.unsteady});
     };
-    if (const auto told = in_child(work, limit, options.memory, ended)) {
-      const json j = json::parse(*told);
-      f.shrunk = j["text"];
-      f.runs = j["runs"];
-      f.failure.detail = j["detail"];
-      f.only_drawn = j.value("drawn", false);
-      f.unsteady = !j["read"] && !f.only_drawn;
-    }
+    if (const auto told = in_child(work, limit, options.memory, ended))
+      std::tie(f.shrunk, f.runs, f.failure, f.only_drawn, f.unsteady) =
+          nlohmann::json::parse(*told).get<std::tuple<std::string, int, Failure, bool, bool>>();
     return;
   }
   const auto fails = [&](const std::string& text) {

@@ -7,11 +7,11 @@
 #include <thread>
 #include <utility>
 
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/interrupt.h"
+#include "touchstone/fuzz/engine/run_log.h"
 #include "touchstone/process/run.h"
 
 namespace touchstone::fuzz {
@@ -112,11 +112,7 @@ class Work {
     for (const std::string_view relation : c.passed_over) ++passed_over_[std::string(relation)];
     tally_.count(c.ending);
     if (c.ending == Ending::Fail)
-      send(out_, line_of({{"finding", index(place)},
-                          {"batch", b},
-                          {"text", text},
-                          {"relation", c.failure.relation},
-                          {"detail", c.failure.detail}}));
+      send(out_, line_of(told(b, AreaFinding{index(place), text, c.failure})));
     return true;
   }
 
@@ -146,12 +142,10 @@ class Work {
   }
 
   void report(std::int64_t b, bool whole) {
-    const Tally& t = tally_;
-    json line = {{"batch", b},         {"whole", whole}, {"cases", t.cases},
-                 {"passed", t.passed}, {"weak", t.weak}, {"skipped", t.skipped},
-                 {"failed", t.failed}};
-    if (coverage_) line["coverage"] = coverage_->take_news();
-    if (!passed_over_.empty()) line["passed over"] = std::exchange(passed_over_, {});
+    BatchRecord record{tally_, {}, std::exchange(passed_over_, {})};
+    if (coverage_) record.coverage = coverage_->take_news();
+    json line = told(b, record);
+    line["whole"] = whole;
     send(out_, line_of(line));
   }
 
@@ -222,9 +216,9 @@ Checked checked_in_child(const std::function<Checked()>& check, double seconds,
   const auto work = [&] {
     try {
       const Checked c = check();
-      return line_of({{"ending", static_cast<int>(c.ending)},
-                      {"relation", c.failure.relation},
-                      {"detail", c.failure.detail}});
+      json j = c.failure;
+      j["ending"] = c.ending;
+      return line_of(j);
     } catch (const ParseError& e) {
       return line_of({{"no case", e.what()}});
     }
@@ -234,7 +228,7 @@ Checked checked_in_child(const std::function<Checked()>& check, double seconds,
   if (!told) return Checked::fail(ended == "hang" ? "hang" : "crash", ended);
   const json j = json::parse(*told);
   if (j.contains("no case")) throw ParseError(j["no case"].get<std::string>());
-  return {static_cast<Ending>(j["ending"].get<int>()), {j["relation"], j["detail"]}, {}};
+  return {j["ending"], j, {}};
 }
 
 }  // namespace touchstone::fuzz
