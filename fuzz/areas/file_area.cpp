@@ -228,7 +228,7 @@ class FileArea final : public Area {
       out.push_back(less.str());
     };
     for (std::size_t i = 0; c.arrays.size() > 1 && i < c.arrays.size(); ++i)
-      with([&](FileCase& f) { f.arrays.erase(f.arrays.begin() + static_cast<std::ptrdiff_t>(i)); });
+      with([&](FileCase& f) { drop(f.arrays, i); });
     for (std::size_t i = 0; i < c.arrays.size(); ++i) {
       const HostArray& a = c.arrays[i].array;
       for (std::size_t axis = 0; axis < a.shape.size(); ++axis)
@@ -237,7 +237,7 @@ class FileArea final : public Area {
           with([&](FileCase& f) {
             HostArray& cut = f.arrays[i].array;
             if (size < 0)
-              cut.shape.erase(cut.shape.begin() + static_cast<std::ptrdiff_t>(axis));
+              drop(cut.shape, axis);
             else
               cut.shape[axis] = size;
             cut.bytes.resize(itemsize(a.dtype) * static_cast<std::size_t>(cut.size()));

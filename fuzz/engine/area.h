@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -90,6 +91,15 @@ class Area {
     return {};
   }
 };
+
+/// Removes entries of a list, for a smaller case; false if they are not there.
+template <class List>
+bool drop(List& list, std::size_t from, std::size_t count = 1) {
+  if (from + count > list.size()) return false;
+  const auto at = list.begin() + static_cast<std::ptrdiff_t>(from);
+  list.erase(at, at + static_cast<std::ptrdiff_t>(count));
+  return true;
+}
 
 /// Whether a candidate fails in the same way.
 using StillFails = std::function<bool(const std::string& text)>;

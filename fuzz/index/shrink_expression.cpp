@@ -25,7 +25,7 @@ class SmallerExpression {
   std::vector<std::string> all() {
     for (std::size_t i = 1; i < roots_.size(); ++i) {
       std::vector<Expr> fewer = roots_;
-      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+      drop(fewer, i);
       emit(fewer, case_.variables);
     }
     for (std::size_t i = 0; i < roots_.size(); ++i) trees(i);
@@ -131,7 +131,7 @@ class SmallerExpression {
         if (terms[a].of != terms[b].of) continue;
         std::vector<Term> fewer = terms;
         fewer[a].factor = fewer[a].factor + fewer[b].factor;
-        fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(b));
+        drop(fewer, b);
         with(i, path, sum_of(fewer));
       }
   }

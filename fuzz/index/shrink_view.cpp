@@ -112,11 +112,7 @@ class SmallerView {
     for (std::size_t i = case_.ops.size(); i-- > 0;) with([&](ViewCase& c) { c.ops.resize(i); });
     for (std::size_t i = 0; i < case_.ops.size(); ++i)
       for (const std::size_t run : {std::size_t{3}, std::size_t{2}, std::size_t{1}}) {
-        if (i + run > case_.ops.size()) continue;
-        with([&](ViewCase& c) {
-          const auto at = c.ops.begin() + static_cast<std::ptrdiff_t>(i);
-          c.ops.erase(at, at + static_cast<std::ptrdiff_t>(run));
-        });
+        if (i + run <= case_.ops.size()) with([&](ViewCase& c) { drop(c.ops, i, run); });
       }
   }
 
@@ -126,7 +122,7 @@ class SmallerView {
     for (std::size_t i = 0; i < case_.ops.size(); ++i)
       with([&](ViewCase& c) {
         c.base = shape = mend(shape, c.ops[i]);
-        c.ops.erase(c.ops.begin(), c.ops.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+        drop(c.ops, 0, i + 1);
       });
   }
 
@@ -137,32 +133,27 @@ class SmallerView {
       const Shape& shape = from == 0 ? case_.base : case_.ops[from - 1].shape;
       for (std::size_t axis = 0; axis < shape.size(); ++axis) {
         ViewCase c = case_;
-        Shape& cut = from == 0 ? c.base : c.ops[from - 1].shape;
-        cut.erase(cut.begin() + static_cast<std::ptrdiff_t>(axis));
-        if (drop(c, from, axis)) emit(c);
+        drop(from == 0 ? c.base : c.ops[from - 1].shape, axis);
+        if (drop_axis(c, from, axis)) emit(c);
       }
     }
   }
 
-  static bool drop(ViewCase& c, std::size_t from, std::size_t axis) {
+  static bool drop_axis(ViewCase& c, std::size_t from, std::size_t axis) {
     for (std::size_t i = from; i < c.ops.size(); ++i) {
       MovementOp& op = c.ops[i];
-      const auto at = static_cast<std::ptrdiff_t>(axis);
       switch (op.kind) {
         case Kind::Reshape:
         case Kind::AsStrided: return true;
         case Kind::Expand:
-          if (axis >= op.shape.size()) return false;
-          op.shape.erase(op.shape.begin() + at);
+          if (!drop(op.shape, axis)) return false;
           break;
         case Kind::Pad:
         case Kind::Shrink:
-          if (axis >= op.ends.size()) return false;
-          op.ends.erase(op.ends.begin() + at);
+          if (!drop(op.ends, axis)) return false;
           break;
         case Kind::Stride:
-          if (axis >= op.steps.size()) return false;
-          op.steps.erase(op.steps.begin() + at);
+          if (!drop(op.steps, axis)) return false;
           break;
         case Kind::Permute: {
           const auto found = std::ranges::find(op.order, static_cast<int>(axis));
@@ -187,7 +178,7 @@ class SmallerView {
       } catch (const OverflowError&) {
         continue;
       }
-      c.ops.erase(c.ops.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+      drop(c.ops, i + 1);
       emit(c);
     }
   }
@@ -228,7 +219,7 @@ class SmallerView {
       const std::vector<int>& order = case_.ops[i].order;
       if (case_.ops[i].kind != Kind::Permute || !is_order(order)) continue;
       ViewCase c = case_;
-      c.ops.erase(c.ops.begin() + static_cast<std::ptrdiff_t>(i));
+      drop(c.ops, i);
       for (std::size_t k = i; k < c.ops.size(); ++k) {
         MovementOp& op = c.ops[k];
         if (op.kind == Kind::Reshape || op.kind == Kind::AsStrided) break;

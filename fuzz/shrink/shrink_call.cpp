@@ -15,10 +15,6 @@ void with(const Call& call, Candidates& out, const Change& change) {
   change(c);
   out.push_back(c.str());
 }
-template <class List>
-void drop(List& list, std::size_t i) {
-  list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
-}
 
 // The cost of a dtype: float64 none, then float32, then the rest.
 std::int64_t type_cost(DType dtype) {

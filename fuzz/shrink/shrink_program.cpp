@@ -143,9 +143,7 @@ class SmallerProgram {
   void axes() {
     for (std::size_t axis = 0; axis < 4; ++axis)
       with([&](Program& p) {
-        for (ProgramStep& s : p.steps)
-          if (axis < s.shape.size())
-            s.shape.erase(s.shape.begin() + static_cast<std::ptrdiff_t>(axis));
+        for (ProgramStep& s : p.steps) drop(s.shape, axis);
       });
   }
 

@@ -67,17 +67,11 @@ class SmallerRewrite {
 
   void passes() {
     for (std::size_t p = 0; p < case_.passes.size(); ++p) {
-      with([&](Case& c) { c.passes.erase(c.passes.begin() + static_cast<std::ptrdiff_t>(p)); });
+      with([&](Case& c) { drop(c.passes, p); });
       for (std::size_t r = 0; r < case_.passes[p].rules.size(); ++r)
-        with([&](Case& c) {
-          auto& rules = c.passes[p].rules;
-          rules.erase(rules.begin() + static_cast<std::ptrdiff_t>(r));
-        });
+        with([&](Case& c) { drop(c.passes[p].rules, r); });
       for (std::size_t k = 0; k < case_.passes[p].substitutes.size(); ++k)
-        with([&](Case& c) {
-          auto& pairs = c.passes[p].substitutes;
-          pairs.erase(pairs.begin() + static_cast<std::ptrdiff_t>(k));
-        });
+        with([&](Case& c) { drop(c.passes[p].substitutes, k); });
       if (case_.passes[p].kind == Case::Pass::Kind::Map)
         with([&](Case& c) { c.passes[p].kind = Case::Pass::Kind::Rewrite; });
       if (case_.passes[p].bottom_up) with([&](Case& c) { c.passes[p].bottom_up = false; });
@@ -203,10 +197,10 @@ class SmallerRewrite {
     if (p.types.size() > 1) add([](Pattern& q) { q.types.resize(1); });
     if (p.arg) add([](Pattern& q) { q.arg.reset(); });
     for (std::size_t i = 0; p.ops.size() > 1 && i < p.ops.size(); ++i)
-      add([&](Pattern& q) { q.ops.erase(q.ops.begin() + static_cast<std::ptrdiff_t>(i)); });
+      add([&](Pattern& q) { drop(q.ops, i); });
     for (std::size_t i = 0; i < p.of.size(); ++i) {
       if (p.kind != Pattern::Kind::Casted && p.sources != Pattern::Sources::Each)
-        add([&](Pattern& q) { q.of.erase(q.of.begin() + static_cast<std::ptrdiff_t>(i)); });
+        add([&](Pattern& q) { drop(q.of, i); });
       for (Pattern& s : smaller_patterns(p.of[i], wraps && top))
         add([&](Pattern& q) { q.of[i] = s; });
     }
@@ -228,7 +222,7 @@ class SmallerRewrite {
     if (r.tag) add([](Result& q) { q.tag.reset(); });
     if (r.arg.index() != 0) add([](Result& q) { q.arg = {}; });
     for (std::size_t i = 0; i < r.of.size(); ++i) {
-      add([&](Result& q) { q.of.erase(q.of.begin() + static_cast<std::ptrdiff_t>(i)); });
+      add([&](Result& q) { drop(q.of, i); });
       for (Result& s : smaller_results(r.of[i]))
         if (s.kind != Result::Kind::Null) add([&](Result& q) { q.of[i] = s; });
     }
@@ -240,8 +234,7 @@ class SmallerRewrite {
     for (std::size_t n = 0; n < flat_.nodes.size(); ++n)
       for (std::size_t s = 0; s < flat_.nodes[n].src.size() && s < 12; ++s) {
         Case c = flat_;
-        auto& src = c.nodes[n].src;
-        src.erase(src.begin() + static_cast<std::ptrdiff_t>(s));
+        drop(c.nodes[n].src, s);
         emit(c);
         if (flat_.nodes[n].src[s].from == 0) continue;
         c = flat_;

@@ -78,8 +78,8 @@ TEST(CodeRun, OurCodeStaysInside) {
   int asked = 0;
   for (std::uint64_t i = 0; i < 1'200; ++i) {
     RandomChooser chooser(20'261'128, i);
-    const Reply reply =
-        reaches_outside(i % 4 == 0 ? draw_loops(chooser, Loops::Lines) : draw_kernel_case(chooser), i);
+    const Reply reply = reaches_outside(
+        i % 4 == 0 ? draw_loops(chooser, Loops::Lines) : draw_kernel_case(chooser), i);
     asked += reply.asked ? 1 : 0;
     EXPECT_FALSE(reply.what) << "case " << i << ": " << *reply.what;
   }
