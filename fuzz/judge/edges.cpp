@@ -16,51 +16,41 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // The edges of a float type.
 struct FloatEdges {
-  double largest, least_normal, least, ulp;  // ulp: of 1
+  double largest, normal, least, ulp;  // normal: the least normal number; ulp: of 1
 
   explicit FloatEdges(DType d) {
     const DTypeInfo& f = info(d);
     ulp = std::ldexp(1, 1 - f.digits);
     largest = std::ldexp(2 - ulp, f.max_exponent);
-    least_normal = std::ldexp(1, f.min_exponent);
+    normal = std::ldexp(1, f.min_exponent);
     least = std::ldexp(1, f.min_exponent - f.digits + 1);
   }
 };
 
-std::vector<Scalar> float_values(DType d) {
-  const FloatEdges e(d);
-  std::vector<Scalar> out;
-  for (const double x : {0.0,
-                         1.0,
-                         -0.0,
-                         -1.0,
-                         kNan,
-                         kInf,
-                         -kInf,
-                         e.least,
-                         -e.least,
-                         e.least_normal,
-                         -e.least_normal,
-                         e.largest,
-                         -e.largest,
-                         1 + e.ulp,
-                         0.5,
-                         2.0,
-                         -2.5,
-                         255.5,
-                         -129.0,
-                         65504.0,
-                         1e10})
-    out.push_back(Scalar::from_double(d, x));
+using EdgeRows = std::vector<std::vector<double>>;
+using Integers = std::vector<std::vector<std::int64_t>>;
+
+template <class Number>
+std::vector<Operands> converted(DType d, const std::vector<std::vector<Number>>& rows) {
+  std::vector<Operands> out;
+  for (const std::vector<Number>& row : rows) {
+    Operands& operands = out.emplace_back();
+    for (const Number x : row)
+      operands.push_back(std::is_same_v<Number, double>
+                             ? Scalar::from_double(d, static_cast<double>(x))
+                             : Scalar::from_int(d, static_cast<std::int64_t>(x)));
+  }
   return out;
 }
 
-std::vector<Scalar> integer_values(DType d, std::int64_t most, std::int64_t least) {
+std::vector<Scalar> float_values(DType d) {
+  const auto [largest, normal, least, ulp] = FloatEdges(d);
   std::vector<Scalar> out;
-  for (const std::int64_t x :
-       {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, std::int64_t{2}, most, least, most - 1,
-        least + 1, most / 2 + 1, std::int64_t{7}, std::int64_t{-7}})
-    out.push_back(Scalar::from_int(d, x));
+  for (const Operands& some :
+       converted(d, EdgeRows{{0.0, 1.0, -0.0, -1.0, kNan, kInf, -kInf},
+                             {least, -least, normal, -normal, largest, -largest, 1 + ulp},
+                             {0.5, 2.0, -2.5, 255.5, -129.0, 65504.0, 1e10}}))
+    out.insert(out.end(), some.begin(), some.end());
   return out;
 }
 
@@ -79,137 +69,82 @@ std::int64_t middle_of(DType d) {
 std::vector<Scalar> make_values(DType d) {
   if (is_bool(d)) return {Scalar::of(false), Scalar::of(true)};
   if (is_float(d)) return float_values(d);
+  const std::int64_t most = most_of(d), least = least_of(d);
   // Halving uint64's largest value as a signed number gives another result.
-  if (d == DType::UInt64) {
-    std::vector<Scalar> out = integer_values(d, most_of(d), least_of(d));
-    out[8] = Scalar::from_int(d, middle_of(d));
-    return out;
-  }
-  return integer_values(d, most_of(d), least_of(d));
+  const std::int64_t middle = d == DType::UInt64 ? middle_of(d) : most / 2 + 1;
+  return converted(d, Integers{{0, 1, -1, 2, most, least, most - 1, least + 1, middle, 7, -7}})[0];
 }
-
-using EdgeRows = std::vector<std::vector<double>>;
 
 // Operands of named functions: ends of domains, poles, turning points, thresholds of overflow.
 EdgeRows of_functions(DType d) {
-  const FloatEdges e(d);
+  const auto [largest, normal, least, ulp] = FloatEdges(d);
   const double top = (info(d).max_exponent + 1) * std::numbers::ln2;
   const double bottom = (info(d).min_exponent - info(d).digits) * std::numbers::ln2;
-  return {{kNan}, {-0.0},      {kInf},      {-kInf},     {0.0},           {-1.0},
-          {1.0},  {1 + e.ulp}, {1 - e.ulp}, {top},       {-top},          {bottom},
-          {0.5},  {-0.75},     {e.least},   {-e.least},  {3.0},           {-2.0},
-          {-2.5}, {9.25},      {-5.5},      {e.largest}, {-e.largest},    {1e10},
-          {22.0}, {3.140625},  {0.001},     {-12.7},     {e.least_normal}};
+  return {{kNan},    {-0.0},     {kInf},  {-kInf},  {0.0},   {-1.0},    {1.0},      {1 + ulp},
+          {1 - ulp}, {top},      {-top},  {bottom}, {0.5},   {-0.75},   {least},    {-least},
+          {3.0},     {-2.0},     {-2.5},  {9.25},   {-5.5},  {largest}, {-largest}, {1e10},
+          {22.0},    {3.140625}, {0.001}, {-12.7},  {normal}};
 }
 
 // The functions of one float.
 EdgeRows float_unary(Op op, DType d) {
-  const FloatEdges e(d);
-  const double top = info(d).max_exponent, bottom = info(d).min_exponent - info(d).digits;
+  const auto [largest, normal, least, ulp] = FloatEdges(d);
+  const double top = info(d).max_exponent, low = info(d).min_exponent;
+  const double bottom = low - info(d).digits;
   switch (op) {
     case Op::Exp2:
-      return {{kNan},
-              {-kInf},
-              {kInf},
-              {-0.0},
-              {top + 3},
-              {top + 1},
-              {top + 0.5},
-              {bottom + 1},
-              {bottom + 0.5},
-              {bottom},
-              {info(d).min_exponent - 0.5},
-              {0.7},
-              {-0.3},
-              {e.ulp},
-              {1 - e.ulp}};
+      return {{kNan},      {-kInf},     {kInf},       {-0.0},         {top + 3},
+              {top + 1},   {top + 0.5}, {bottom + 1}, {bottom + 0.5}, {bottom},
+              {low - 0.5}, {0.7},       {-0.3},       {ulp},          {1 - ulp}};
     case Op::Log2:
-      return {{0.0},       {-0.0},          {-1.0},      {kNan},        {kInf},  {e.least},  {1.0},
-              {1 + e.ulp}, {1 - e.ulp / 2}, {e.largest}, {3 * e.least}, {-kInf}, {-e.least}, {8.0}};
+      return {{0.0},     {-0.0},        {-1.0},    {kNan},      {kInf},  {least},  {1.0},
+              {1 + ulp}, {1 - ulp / 2}, {largest}, {3 * least}, {-kInf}, {-least}, {8.0}};
     case Op::Sin:
-      return {{-0.0},       {kInf},     {-kInf}, {kNan},
-              {e.largest},  {3.140625}, {22.0},  {0.75 * e.least_normal},
-              {355.0},      {11.0},     {710.0}, {60000.0},
-              {-e.largest}, {1e10}};
+      return {{-0.0},          {kInf},  {-kInf}, {kNan},  {largest}, {3.140625}, {22.0},
+              {0.75 * normal}, {355.0}, {11.0},  {710.0}, {60000.0}, {-largest}, {1e10}};
     case Op::Sqrt:
-      return {{-0.0},           {-1.0},          {kInf},      {0.0},        {kNan},
-              {e.least},        {2.0},           {-kInf},     {-e.least},   {e.largest},
-              {e.least_normal}, {1 - e.ulp / 2}, {1 + e.ulp}, {3 * e.least}};
+      return {{-0.0},  {-1.0},   {kInf},    {0.0},    {kNan},        {least},   {2.0},
+              {-kInf}, {-least}, {largest}, {normal}, {1 - ulp / 2}, {1 + ulp}, {3 * least}};
     case Op::Recip:
-      return {{0.0},      {-0.0},      {kInf},           {-kInf},     {kNan},
-              {e.least},  {3.0},       {e.least_normal}, {e.largest}, {e.least_normal * 2},
-              {-e.least}, {1 + e.ulp}, {1 - e.ulp / 2},  {7.0}};
+      return {{0.0},    {-0.0},    {kInf},       {-kInf},  {kNan},    {least},       {3.0},
+              {normal}, {largest}, {normal * 2}, {-least}, {1 + ulp}, {1 - ulp / 2}, {7.0}};
     TOUCHSTONE_CASES_ARITHMETIC:
     TOUCHSTONE_CASES_COMPARISON:
     TOUCHSTONE_CASES_BEYOND_BINARY:
       break;
   }
-  return {{-0.0}, {0.0}, {kNan}, {kInf}, {-kInf}, {e.least}, {-1.0}, {e.largest}};
+  return {{-0.0}, {0.0}, {kNan}, {kInf}, {-kInf}, {least}, {-1.0}, {largest}};
 }
 
 EdgeRows float_binary(Op op, DType d) {
-  const FloatEdges e(d);
+  const auto [largest, normal, least, ulp] = FloatEdges(d);
   switch (op) {
     case Op::Add:
-      return {{-0.0, -0.0},
-              {0.0, -0.0},
-              {kNan, 1},
-              {1, kNan},
-              {kInf, -kInf},
-              {kInf, 1},
-              {e.largest, e.largest},
-              {-e.largest, -e.largest},
-              {e.least, e.least},
-              {e.least_normal, -e.least},
-              {1, e.ulp / 2},
-              {1 + e.ulp, e.ulp / 2},
-              {-1, 1},
-              {e.least, -0.0},
-              {kInf, kInf}};
-    case Op::Sub:
-      return {{-0.0, 0.0},
-              {0.0, 0.0},
-              {kNan, 1},
-              {1, kNan},
-              {kInf, kInf},
-              {1, kInf},
-              {e.largest, -e.largest},
-              {-e.largest, e.largest},
-              {e.least, -e.least},
-              {e.least_normal, e.least},
-              {1, -e.ulp / 2},
-              {1 + e.ulp, -e.ulp / 2},
-              {1, 1},
-              {0.0, e.least},
-              {3, 5}};
+      return {{-0.0, -0.0},   {0.0, -0.0},      {kNan, 1},          {1, kNan},
+              {kInf, -kInf},  {kInf, 1},        {largest, largest}, {-largest, -largest},
+              {least, least}, {normal, -least}, {1, ulp / 2},       {1 + ulp, ulp / 2},
+              {-1, 1},        {least, -0.0},    {kInf, kInf}};
+    case Op::Sub: {
+      EdgeRows rows = float_binary(Op::Add, d);
+      for (std::vector<double>& row : rows) row[1] = -row[1];
+      return rows;
+    }
     case Op::Mul:
-      return {{0.0, -1},          {0.0, kInf},     {kNan, 0.0},    {1, kNan},
-              {e.largest, 2},     {-e.largest, 2}, {e.least, 0.5}, {e.least_normal, 0.5},
-              {3 * e.least, 0.5}, {kInf, -1},      {-0.0, -1},     {1 + e.ulp, 1 + e.ulp},
-              {e.least, 1},       {kInf, 0.0},     {-3, 5}};
+      return {{0.0, -1},     {0.0, kInf},        {kNan, 0.0},   {1, kNan},        {largest, 2},
+              {-largest, 2}, {least, 0.5},       {normal, 0.5}, {3 * least, 0.5}, {kInf, -1},
+              {-0.0, -1},    {1 + ulp, 1 + ulp}, {least, 1},    {kInf, 0.0},      {-3, 5}};
     case Op::Div:
-      return {{1, 0.0},     {1, -0.0},  {0.0, 0.0},          {kNan, 1},          {1, kNan},
-              {kInf, kInf}, {1, 3},     {e.least_normal, 2}, {e.largest, 0.5},   {0.0, -1},
-              {1, kInf},    {kInf, -1}, {e.least, 2},        {e.least, e.least}, {-5, 3}};
+      return {{1, 0.0},     {1, -0.0},  {0.0, 0.0},  {kNan, 1},      {1, kNan},
+              {kInf, kInf}, {1, 3},     {normal, 2}, {largest, 0.5}, {0.0, -1},
+              {1, kInf},    {kInf, -1}, {least, 2},  {least, least}, {-5, 3}};
     case Op::Mod:
-      return {{5, 3},
-              {-5, 3},
-              {5, -3},
-              {1, 0.0},
-              {kInf, 1},
-              {1, kInf},
-              {kNan, 1},
-              {1, kNan},
-              {-0.0, 1},
-              {-5, -3},
-              {-6, 3},
-              {e.largest, 3},
-              {e.least_normal, e.least * 3},
-              {5.5, 0.25}};
+      return {
+          {5, 3},    {-5, 3},   {5, -3},  {1, 0.0}, {kInf, 1},    {1, kInf},           {kNan, 1},
+          {1, kNan}, {-0.0, 1}, {-5, -3}, {-6, 3},  {largest, 3}, {normal, least * 3}, {5.5, 0.25}};
     case Op::Max:
-      return {{0.0, -0.0},    {-0.0, 0.0},         {kNan, 1},      {1, kNan}, {-1, -2},
-              {-kInf, kNan},  {kNan, -kInf},       {-kInf, -kInf}, {kInf, 1}, {-e.least, -0.0},
-              {e.least, 0.0}, {-kInf, -e.largest}, {kNan, kNan},   {1, 2},    {2, 1}};
+      return {{0.0, -0.0},   {-0.0, 0.0},       {kNan, 1},      {1, kNan}, {-1, -2},
+              {-kInf, kNan}, {kNan, -kInf},     {-kInf, -kInf}, {kInf, 1}, {-least, -0.0},
+              {least, 0.0},  {-kInf, -largest}, {kNan, kNan},   {1, 2},    {2, 1}};
     // comparisons; neighbours have different results, so that swapped results show
     case Op::Noop:
     case Op::Cast:
@@ -220,19 +155,17 @@ EdgeRows float_binary(Op op, DType d) {
     TOUCHSTONE_CASES_BEYOND_BINARY:
       break;
   }
-  return {{0.0, -0.0},  {kNan, 1},      {-0.0, 0.0},     {1, kNan},      {-2, -1},
-          {kNan, kNan}, {-1, 1},        {1, -1},         {1, 1},         {-kInf, kInf},
-          {kInf, kInf}, {e.least, 0.0}, {-e.least, 0.0}, {1 + e.ulp, 1}, {1, 1 + e.ulp}};
+  return {{0.0, -0.0},  {kNan, 1},    {-0.0, 0.0},   {1, kNan},    {-2, -1},
+          {kNan, kNan}, {-1, 1},      {1, -1},       {1, 1},       {-kInf, kInf},
+          {kInf, kInf}, {least, 0.0}, {-least, 0.0}, {1 + ulp, 1}, {1, 1 + ulp}};
 }
 
 EdgeRows float_ternary(DType d) {  // MULACC
-  const FloatEdges e(d);
-  return {{kNan, 1, 1}, {1, kNan, 1},          {1, 1, kNan},      {0.0, kInf, 1}, {1, kInf, -kInf},
-          {1, -1, 0.0}, {0.0, -1, -0.0},       {e.largest, 2, 1}, {2, 3, kInf},   {2, 3, -6},
-          {2, 3, 5},    {e.least, 1, e.least}, {1, -0.0, -0.0},   {0.0, 2, 3}};
+  const auto [largest, normal, least, ulp] = FloatEdges(d);
+  return {{kNan, 1, 1}, {1, kNan, 1},      {1, 1, kNan},    {0.0, kInf, 1}, {1, kInf, -kInf},
+          {1, -1, 0.0}, {0.0, -1, -0.0},   {largest, 2, 1}, {2, 3, kInf},   {2, 3, -6},
+          {2, 3, 5},    {least, 1, least}, {1, -0.0, -0.0}, {0.0, 2, 3}};
 }
-
-using Integers = std::vector<std::vector<std::int64_t>>;
 
 Integers integer_operands(Op op, DType d) {
   const std::int64_t most = most_of(d), least = least_of(d), middle = middle_of(d);
@@ -276,31 +209,16 @@ Integers integer_operands(Op op, DType d) {
 
 // A number halfway between two of `to`, or slightly above; the ends of `to`.
 EdgeRows float_to_float(DType d, DType to) {
-  const FloatEdges e(to), own(d);
-  const double above = std::max(0x1p-40, own.ulp);
-  return {{kNan},
-          {3 * e.least},
-          {1 + e.ulp / 2},
-          {1 + e.ulp / 2 + above},
-          {-0.0},
-          {e.largest * 2},
-          {kInf},
-          {-kInf},
-          {1 + 3 * e.ulp / 2},
-          {-1 - e.ulp / 2},
-          {-e.largest * 2},
-          {0.75 * e.least_normal},
-          {own.least},
-          {own.largest},
-          {e.largest},
-          {e.least / 2},
-          {e.largest * (1 + e.ulp / 4)},  // less and more than half a step too large
-          {e.largest * (1 + e.ulp / 3)},
-          {std::ldexp(2 - e.ulp / 2, info(to).max_exponent)},
-          {0.625 * e.least},
-          {0.0},
-          {1 + own.ulp},
-          {2.7}};
+  const auto [largest, normal, least, ulp] = FloatEdges(to);
+  const FloatEdges own(d);
+  const double tie = 1 + ulp / 2, above = tie + std::max(0x1p-40, own.ulp);
+  const double beyond = std::ldexp(2 - ulp / 2, info(to).max_exponent);
+  // Less and more than half a step too large.
+  const double less = largest * (1 + ulp / 4), more = largest * (1 + ulp / 3);
+  return {{kNan},      {3 * least},     {tie},       {above},       {-0.0},         {largest * 2},
+          {kInf},      {-kInf},         {tie + ulp}, {-tie},        {-largest * 2}, {0.75 * normal},
+          {own.least}, {own.largest},   {largest},   {least / 2},   {less},         {more},
+          {beyond},    {0.625 * least}, {0.0},       {1 + own.ulp}, {2.7}};
 }
 EdgeRows float_to_integer(DType to) {
   const double most = std::ldexp(1, info(to).digits);  // one above the largest
@@ -319,29 +237,10 @@ Integers from_integer(DType d, DType to) {
   // Ties of both kinds, and a near tie that becomes one if rounded to float or double first.
   const std::int64_t last = std::int64_t{1} << info(to).digits;
   out.insert(out.begin(), {{last + 3}, {last + 1}, {-last - 3}});
-  if (info(d).digits > 30 && info(to).digits < 22)
-    out.insert(out.begin(),
-               {(std::int64_t{1} << 30) + (std::int64_t{1} << (30 - info(to).digits)) + 1});
-  if (info(d).digits > 60 && info(to).digits < 52)
-    out.insert(out.begin(),
-               {(std::int64_t{1} << 60) + (std::int64_t{1} << (60 - info(to).digits)) + 1});
-  return out;
-}
-
-std::vector<Operands> converted(DType d, const EdgeRows& rows) {
-  std::vector<Operands> out;
-  for (const std::vector<double>& row : rows) {
-    Operands& operands = out.emplace_back();
-    for (const double x : row) operands.push_back(Scalar::from_double(d, x));
-  }
-  return out;
-}
-std::vector<Operands> converted(DType d, const Integers& rows) {
-  std::vector<Operands> out;
-  for (const std::vector<std::int64_t>& row : rows) {
-    Operands& operands = out.emplace_back();
-    for (const std::int64_t x : row) operands.push_back(Scalar::from_int(d, x));
-  }
+  for (const int bits : {30, 60})
+    if (info(d).digits > bits && info(to).digits < bits - 8)
+      out.insert(out.begin(),
+                 {(std::int64_t{1} << bits) + (std::int64_t{1} << (bits - info(to).digits)) + 1});
   return out;
 }
 
@@ -368,15 +267,8 @@ std::vector<Operands> of_where(DType d) {
 
 std::vector<Scalar> make_neutral(DType d) {
   if (is_bool(d)) return {Scalar::of(false), Scalar::of(true)};
-  std::vector<Scalar> out;
-  for (const std::int64_t x : {0, 1, -1}) out.push_back(Scalar::from_int(d, x));
-  if (!is_float(d)) {
-    for (const std::int64_t end : {least_of(d), most_of(d)})
-      out.push_back(Scalar::from_int(d, end));
-    return out;
-  }
-  for (const double x : {-0.0, kInf, -kInf}) out.push_back(Scalar::from_double(d, x));
-  return out;
+  if (is_float(d)) return converted(d, EdgeRows{{0, 1, -1, -0.0, kInf, -kInf}})[0];
+  return converted(d, Integers{{0, 1, -1, least_of(d), most_of(d)}})[0];
 }
 
 using ValueTable = std::array<std::vector<Scalar>, kDTypeCount>;
@@ -427,27 +319,35 @@ std::vector<EdgeRow> edge_rows(Op reduce, DType dtype) {
     return {{Scalar::of(true), Scalar::of(false)},
             {Scalar::of(false), Scalar::of(true)},
             {Scalar::of(false), Scalar::of(false)}};
-  const auto number = [dtype](double x) { return Scalar::from_double(dtype, x); };
-  const auto integer = [dtype](std::int64_t x) { return Scalar::from_int(dtype, x); };
-  const std::int64_t most = most_of(dtype), least = least_of(dtype);
+  const auto rows = [&](const auto& pairs) {
+    std::vector<EdgeRow> out;
+    for (const Operands& pair : converted(dtype, pairs)) out.push_back({pair[0], pair[1]});
+    return out;
+  };
+  const std::int64_t most = most_of(dtype), end = least_of(dtype);
   if (!is_float(dtype))
-    return {{integer(most), integer(most)},
-            {integer(least), integer(least)},
-            {integer(-1), integer(-2)},
-            {integer(most), integer(least)},
-            {integer(middle_of(dtype)), integer(1)}};
-  const FloatEdges e(dtype);
+    return rows(Integers{{most, most}, {end, end}, {-1, -2}, {most, end}, {middle_of(dtype), 1}});
+  const auto [largest, normal, least, ulp] = FloatEdges(dtype);
   if (reduce == Op::ReduceMax)
-    return {{number(kNan), number(1)},          {number(-kInf), number(-kInf)},
-            {number(-1), number(-2)},           {number(0.0), number(-0.0)},
-            {number(-0.0), number(-1)},         {number(kNan), number(-kInf)},
-            {number(-e.least), number(-1)},     {number(kInf), number(1)},
-            {number(-e.largest), number(-kInf)}};
-  return {{number(kNan), number(1)},        {number(kInf), number(-1)},
-          {number(-kInf), number(1)},       {number(e.least), number(0.0)},
-          {number(e.least), number(-0.0)},  {number(e.least_normal), number(-e.least)},
-          {number(e.largest), number(0.0)}, {number(kInf), number(-kInf)},
-          {number(-0.0), number(0.0)},      {number(0.0), number(-0.0)}};
+    return rows(EdgeRows{{kNan, 1},
+                         {-kInf, -kInf},
+                         {-1, -2},
+                         {0.0, -0.0},
+                         {-0.0, -1},
+                         {kNan, -kInf},
+                         {-least, -1},
+                         {kInf, 1},
+                         {-largest, -kInf}});
+  return rows(EdgeRows{{kNan, 1},
+                       {kInf, -1},
+                       {-kInf, 1},
+                       {least, 0.0},
+                       {least, -0.0},
+                       {normal, -least},
+                       {largest, 0.0},
+                       {kInf, -kInf},
+                       {-0.0, 0.0},
+                       {0.0, -0.0}});
 }
 
 }  // namespace touchstone::fuzz
