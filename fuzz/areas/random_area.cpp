@@ -29,16 +29,6 @@ struct StreamCase {
 constexpr std::string_view kKinds[] = {"bits", "uniform", "integers", "shuffle"};
 constexpr std::int64_t kMostCount = 600;
 
-std::uint64_t natural(std::string_view word) {
-  std::uint64_t value = 0;
-  for (const char digit : word) {
-    if (digit < '0' || digit > '9' || value > (UINT64_MAX - 9) / 10 + 1)
-      throw ParseError(fmt::format("'{}' is not a 64-bit number", word));
-    value = value * 10 + static_cast<std::uint64_t>(digit - '0');
-  }
-  return value;
-}
-
 StreamCase StreamCase::parse(std::string_view text) {
   const auto words = split(text, ' ');
   const auto kind = words.empty() ? std::end(kKinds) : std::ranges::find(kKinds, words[0]);
@@ -49,8 +39,8 @@ StreamCase StreamCase::parse(std::string_view text) {
         "a stream must be 'bits seed 7 first 12 count 40', or 'integers' with 'in -3..9'");
   StreamCase c;
   c.kind = static_cast<std::size_t>(kind - kKinds);
-  c.seed = natural(words[2]);
-  c.first = natural(words[4]);
+  c.seed = number<std::uint64_t>(words[2]);
+  c.first = number<std::uint64_t>(words[4]);
   c.count = number(words[6]);
   if (c.count < 0 || c.count > kMostCount || c.first > UINT64_MAX - kMostCount)
     throw ParseError(fmt::format("at most {} elements", kMostCount));

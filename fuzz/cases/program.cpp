@@ -1,7 +1,6 @@
 #include "touchstone/fuzz/cases/program.h"
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 
 #include "touchstone/base/error.h"
@@ -17,14 +16,6 @@ std::vector<std::string_view> split(std::string_view text, char at) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return parts;
-}
-
-std::int64_t number(std::string_view word) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc() || end != word.data() + word.size() || word.empty())
-    throw ParseError(fmt::format("'{}' is not a number", word.substr(0, 40)));
-  return value;
 }
 
 namespace {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <charconv>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -63,7 +64,14 @@ ProgramType type_of(const ProgramStep& s, const std::vector<ProgramType>& before
 /// Splits a text at `at` and drops empty parts.
 std::vector<std::string_view> split(std::string_view text, char at);
 /// Throws ParseError if the word is no number or out of range.
-std::int64_t number(std::string_view word);
+template <class T = std::int64_t>
+T number(std::string_view word) {
+  T value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || end != word.data() + word.size() || word.empty())
+    throw ParseError(fmt::format("'{}' is not a {}-bit number", word.substr(0, 40), 8 * sizeof(T)));
+  return value;
+}
 
 /// Applies `op`, reshape to stride, to x; `strided(x, steps)` applies the steps.
 template <class T, class Strided>

@@ -5,22 +5,12 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/fuzz/cases/program.h"
+#include "touchstone/fuzz/definitions/number_formats.h"
 
 namespace touchstone::fuzz::defined {
 namespace {
 
 constexpr std::int64_t kMostCells = 20000;
-
-// Reduces modulo 2^n to the type's range.
-Real wrapped(DType dtype, Real value) {
-  if (is_bool(dtype)) return value != 0 ? 1 : 0;
-  const int bits = 8 * static_cast<int>(itemsize(dtype));
-  const auto low =
-      static_cast<WideBits>(static_cast<Wide>(value)) & ((static_cast<WideBits>(1) << bits) - 1);
-  auto number = static_cast<Wide>(low);
-  if (!is_unsigned(dtype) && (number >> (bits - 1)) != 0) number -= static_cast<Wide>(1) << bits;
-  return static_cast<Real>(number);
-}
 
 // The nearest float of the type, ties to even.
 Real nearest(DType dtype, Real value) {
@@ -107,15 +97,12 @@ Sizes spliced(const Sizes& all, std::size_t axis, std::size_t count, const Sizes
 }
 
 Real most_of(DType dtype) {
-  const int digits = info(dtype).digits;
-  const Real beyond = std::ldexp(Real{1}, is_float(dtype) ? info(dtype).max_exponent + 1 : digits);
-  if (!is_float(dtype)) return beyond - 1;
-  return dtype == DType::Float8E4M3 ? 448 : beyond - std::ldexp(beyond, -digits);
+  if (!is_float(dtype)) return static_cast<Real>(definition::most(dtype));
+  const Real beyond = std::ldexp(Real{1}, info(dtype).max_exponent + 1);
+  return dtype == DType::Float8E4M3 ? 448 : beyond - std::ldexp(beyond, -info(dtype).digits);
 }
 Real least_of(DType dtype) {
-  return is_float(dtype)                        ? -most_of(dtype)
-         : is_unsigned(dtype) || is_bool(dtype) ? 0
-                                                : -most_of(dtype) - 1;
+  return is_float(dtype) ? -most_of(dtype) : static_cast<Real>(definition::least(dtype));
 }
 Near lowest(DType dtype) {
   return is_float(dtype) ? as_type(dtype, -std::numeric_limits<Real>::infinity())
@@ -123,7 +110,10 @@ Near lowest(DType dtype) {
 }
 
 Near as_type(DType dtype, const Near& x) {
-  if (!is_float(dtype)) return std::isinf(x.e) ? x : Near(wrapped(dtype, x.v));
+  if (!is_float(dtype))
+    return std::isinf(x.e)
+               ? x
+               : Near(static_cast<Real>(definition::wrapped(static_cast<Wide>(x.v), dtype)));
   const Real value = nearest(dtype, x.v);
   if (x.exact() || std::isinf(x.e)) return {value, x.e};
   // Possibly too large: either result is right.
