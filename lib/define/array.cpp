@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace touchstone::define {
 namespace {
@@ -66,8 +67,22 @@ NodePtr typed(const NodePtr& node, DType to) {
       throw DTypeError(fmt::format("{} is too large for {}", made.number, name(to)));
   }
   made.dtype = to;
-  made.number.clear();
-  return finish(std::move(made));
+  std::string number = std::exchange(made.number, {});
+  if (!is_float(to) || itemsize(to) >= 4) return finish(std::move(made));
+  // Beside a narrow tensor NumPy and JAX round a number to its type, PyTorch does not: the NOOP
+  // marks a CAST that may be left out.
+  const Scalar wide = Scalar::parse(DType::Float32, number);
+  if (!std::isfinite(wide.to_double()) || wide.to_double() == made.value.to_double())
+    return finish(std::move(made));
+  ArrayNode exact = made, cast = made, noop = made;
+  exact.value = wide;
+  exact.dtype = DType::Float32;
+  cast.op = Op::Cast;
+  cast.cast = {to, false};
+  cast.src = {finish(std::move(exact))};
+  noop.op = Op::Noop;
+  noop.src = {finish(std::move(cast))};
+  return finish(std::move(noop));
 }
 
 bool is_whole(std::string_view number) {

@@ -402,13 +402,8 @@ Array attention_scores(const Array& q, const Array& k, const AttentionArgs& args
   const bool divides =
       way.scale_at == ScaleAt::Divided && !scale && std::frexp(std::sqrt(size), &exponent) != 0.5;
   const Array keys = with_heads_of(q, k);
-  // A scalar beside a narrow tensor is rounded to its type by NumPy and JAX, not by PyTorch.
-  const auto times = [&](const Array& x, const Array& by) {
-    return way.narrow_scale || !is_narrow(x) ? x * by : (wide(x) * by).cast(x.dtype());
-  };
-  Array scores = way.scale_at == ScaleAt::Queries ? matmul(times(q, factor), transpose(keys))
-                 : way.scale_at == ScaleAt::Both
-                     ? matmul(times(q, root), transpose(times(keys, root)))
+  Array scores = way.scale_at == ScaleAt::Queries ? matmul(q * factor, transpose(keys))
+                 : way.scale_at == ScaleAt::Both  ? matmul(q * root, transpose(keys * root))
                  : divides ? matmul(q, transpose(keys)) / Array(std::sqrt(size))
                            : matmul(q, transpose(keys)) * factor;
   if (args.mask) scores = masked(scores, for_scores(*args.mask, scores, "mask"));

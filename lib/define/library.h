@@ -58,7 +58,6 @@ struct Way {
   bool narrow_weights = false;  // attention rounds its weights to the type of v
   /// Narrow floats: scores, weights, exponentials, sums, means and r may be rounded to their type.
   bool narrow_stages = false;
-  bool narrow_scale = false;
   std::optional<DType> stored = {};  // that type, where the operands have been cast to float32
   bool narrow_product = false;       // a narrow product is rounded before the bias is added
   bool bias_first = false;           // the bias is the first term of the sum

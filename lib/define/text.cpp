@@ -47,6 +47,8 @@ class Parser {
       fail_at(
           text_, 0,
           fmt::format("the text has {} characters; the limit is {}", text_.size(), kLongestText));
+    while (part()) {
+    }
     const std::size_t start = after_space();
     const Given result = comparison();
     if (after_space() != text_.size())
@@ -135,6 +137,23 @@ class Parser {
     Deeper& operator=(const Deeper&) = delete;
     Parser& parser;
   };
+
+  // "name = formula;": names an array for what follows.
+  bool part() {
+    const std::size_t begin = after_space();
+    const std::string word(begins_name(next()) ? name() : std::string_view());
+    if (word.empty() || next() != '=' || text_.substr(at_).starts_with("==")) {
+      at_ = begin;
+      return false;
+    }
+    if (inputs_.contains(word)) fail_from(begin, fmt::format("'{}' has a value already", word));
+    take("=");
+    const std::size_t start = after_space();
+    const Array value = array(comparison(), start);
+    expect(";", fmt::format("after the value of {}", word));
+    inputs_.emplace(word, value);
+    return true;
+  }
 
   Given comparison() {
     const std::size_t start = after_space();

@@ -366,6 +366,14 @@ void bind_kernel(py::module_& m) {
       .def_property_readonly(
           "definition", [](const KernelToJudge& k) { return k.judging.definition; },
           "The formula or the definition that it computes; '' for nodes alone.")
+      .def_property_readonly(
+          "inputs",
+          [](const KernelToJudge& k) {
+            py::list names;
+            for (const Judging::Input& i : k.judging.inputs) names.append(i.name);
+            return names;
+          },
+          "The names of a formula's inputs, which are buffers 1, 2, ...")
       .def_property_readonly("_shapes",
                              [](const KernelToJudge& k) {
                                py::list shapes;

@@ -38,12 +38,13 @@ class Record:
         self.op, self.call, self.verdict, self.where = op, call, verdict, ""
 
 
-def assert_legal(actual: object, op: str, *inputs: object, profile: str | None = None, weak_ok: bool = False,
+def assert_legal(actual: object, op: object, *inputs: object, profile: str | None = None, weak_ok: bool = False,
                  **attributes: object) -> Verdict:
     """Asserts that `actual` is a legal result of the operation on these inputs; returns the verdict.
 
     actual: an array of the operation's shape, ignoring axes of size 1, and dtype.
-    op: a name of touchstone.kernel.definitions; inputs and attributes are its arguments.
+    op: a name of touchstone.kernel.definitions; inputs and attributes are its arguments. Or a function of PyTorch that
+        computes the same of these tensors (touchstone.torch).
     profile: the allowed arithmetic, a profile's name or its JSON; None: that of a `judging` scope, else "library" for
         operations whose algorithm is free, else "glibc" (docs/oracle.md).
     weak_ok: also accepts WEAK: most legal ranges are too wide to show an error.
@@ -55,7 +56,12 @@ def assert_legal(actual: object, op: str, *inputs: object, profile: str | None =
     scopes = _scopes.get()
     if profile is None and scopes:
         profile = scopes[-1][0]
-    verdict = check_op(actual, op, inputs, profile, attributes)
+    if callable(op):
+        from . import torch as _torch
+        verdict = _torch.judge(op, *inputs, actual=actual, profile=profile)
+        op = getattr(op, "__name__", "function")
+    else:
+        verdict = check_op(actual, op, inputs, profile, attributes)
     call = f"{op}({', '.join(['x'] * len(inputs) + [f'{k}={v!r}' for k, v in attributes.items()])})"
     for listener in [*_listeners, *(records.append for _, records in scopes)]:
         listener(Record(op, call, verdict))

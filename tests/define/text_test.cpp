@@ -108,6 +108,28 @@ TEST(Text, NumbersTakeTheTypeTheyMeetAndTypesArePromoted) {
             DType::Float32);
 }
 
+TEST(Text, PartsHaveNames) {
+  const auto same_kernel = [](const char* a, const char* b) {
+    return same(parse(a).kernel(), parse(b).kernel());
+  };
+  EXPECT_TRUE(same_kernel("p = x[2,3] + 1; p * p", "(x[2,3] + 1) * (x + 1)"));
+  EXPECT_TRUE(same_kernel("a = 0.5;\nb = a * x[2];\nb - a", "0.5 * x[2] - 0.5"));
+  EXPECT_TRUE(same_kernel("x[2] == y[2]", "x[2] == y[2]"));
+  const auto says = [](const char* text, const char* what) {
+    try {
+      parse(text);
+      ADD_FAILURE() << text;
+    } catch (const ParseError& e) {
+      EXPECT_NE(std::string(e.what()).find(what), std::string::npos) << e.what();
+    }
+  };
+  says("p = x[2]; p = x + 1; p", "'p' has a value already");
+  says("x[2] + 1; x", "expected the end");
+  says("p = x[2]", "expected ';' after the value of p");
+  says("p = x[2];", "but the text ends");
+  says("p = p + 1; p", "unknown input 'p'");
+}
+
 TEST(Text, NumbersAmongThemselvesAreComputedInFloat64) {
   const auto same_kernel = [](const char* a, const char* b) {
     return same(parse(a).kernel(), parse(b).kernel());

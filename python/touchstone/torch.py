@@ -1,0 +1,684 @@
+"""PyTorch functions as references, and the operations of a model judged one by one.
+
+    import torch, touchstone.torch
+
+    def reference(x, w):                      # any function of PyTorch
+        return torch.softmax(x @ w, -1)
+    touchstone.torch.assert_legal(my_kernel(x, w), reference, x, w)
+
+    with touchstone.torch.watch() as seen:    # every operation that runs inside, on any device
+        model(batch)
+    print(seen)
+
+A function becomes a formula (docs/define.md), `formula(reference, x, w)`, which every verb takes. Operations without a
+row here are named, and the others are judged. Tried with PyTorch 1.13 and 2.11.
+"""
+from __future__ import annotations
+
+import collections as _collections
+import math as _math
+import operator as _operator
+import re as _re
+import traceback as _traceback
+
+import torch as _torch
+from torch.utils._python_dispatch import TorchDispatchMode as _Mode
+from torch.utils._pytree import tree_map as _map
+
+from . import kernel as _kernel
+from ._core import Error as _Error
+from .testing import assert_legal
+
+__all__ = ["Formula", "Operation", "Seen", "assert_legal", "formula", "judge", "watch"]
+
+_TYPES = {getattr(_torch, name): name for name in (
+    "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool")}
+_NARROW = ("float16", "bfloat16")
+
+
+class _Unknown(Exception):
+    """There is no formula for this operation, or for these arguments."""
+
+
+class _Term:
+    """A tensor as a part of a formula."""
+
+    def __init__(self, text, tensor):
+        self.text, self.shape, self.dtype = text, tuple(tensor.shape), _type(tensor.dtype)
+
+    def __str__(self):
+        return self.text
+
+    def axis(self, dim):
+        return dim % max(len(self.shape), 1)
+
+    def axes(self, dims):
+        dims = range(len(self.shape)) if dims is None or dims == [] else [dims] if isinstance(dims, int) else dims
+        return [self.axis(d) for d in dims]
+
+
+def _type(dtype):
+    if dtype not in _TYPES:
+        raise _Unknown(f"elements of {dtype}")
+    return _TYPES[dtype]
+
+
+def _number(value):
+    if isinstance(value, bool):
+        return str(int(value))
+    return f"({value!r})" if value < 0 else repr(value)
+
+
+def _to(x, dtype):
+    if not isinstance(x, _Term):
+        return _number(x)
+    return str(x) if x.dtype == dtype else f"cast({x}, {dtype})"
+
+
+def _list(values):
+    return "[" + ",".join(str(int(v)) for v in values) + "]"
+
+
+# ---- Rows: torch.ops.aten.NAME as a formula, or several for several results (None: not judged). `o` is the first result.
+
+def _arithmetic(text, a, b):
+    """An operation on both in the result's type."""
+    def row(o, *args):
+        return text.format(x=_to(args[a], o.dtype), y=_to(args[b], o.dtype))
+    return row
+
+
+def _scaled(sign):
+    def row(o, x, y, alpha=1):
+        if alpha != 1:
+            y = _Term(_arithmetic("{x} * {y}", 0, 1)(o, y, alpha), o_like(o, y)) if isinstance(y, _Term) else y * alpha
+        return _arithmetic("({x} %s {y})" % sign, 0, 1)(o, x, y)
+    return row
+
+
+def o_like(o, y):
+    return _torch.empty(y.shape if isinstance(y, _Term) else (), dtype=getattr(_torch, o.dtype), device="meta")
+
+
+def _compared(text):
+    def row(o, x, y):
+        types = [t.dtype for t in (x, y) if isinstance(t, _Term)]
+        common = types[0] if len(types) == 1 else _TYPES[_torch.promote_types(*(getattr(_torch, t) for t in types))]
+        if len(types) == 1 and isinstance(y, float) and not common.startswith(("float", "bfloat")):
+            common = "float32"
+        return text.format(x=_to(x, common), y=_to(y, common))
+    return row
+
+
+def _unary(name):
+    return lambda o, x: f"{name}({_to(x, o.dtype)})"
+
+
+def _reduce(name, **more):
+    def row(o, x, dim=None, keepdim=False, dtype=None):
+        attributes = "".join(f", {k}={v}" for k, v in more.items())
+        return f"{name}({_to(x, o.dtype) if name != 'argmax' else x}, axis={_list(x.axes(dim))}, keep={int(keepdim)}{attributes})"
+    return row
+
+
+def _position(name):
+    def row(o, x, dim=None, keepdim=False):
+        if dim is None:
+            return f"{name}(reshape({x}, shape=[-1]), axis=0)"
+        return f"{name}({x}, axis={x.axis(dim)}, keep={int(keepdim)})"
+    return row
+
+
+def _spread(name):
+    def row(o, x, dim=None, unbiased=None, correction=None, keepdim=False):
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        ddof = correction if correction is not None else 1 if unbiased is None else int(unbiased)
+        return f"{name}({x}, axis={_list(x.axes(dim))}, correction={ddof:g}, keep={int(keepdim)})"
+    return row
+
+
+def _clamp(o, x, low=None, high=None):
+    given = [(k, v) for k, v in (("low", low), ("high", high)) if v is not None]
+    return f"clamp({_to(x, o.dtype)}, {', '.join(f'{k}={_to(v, o.dtype)}' for k, v in given)})"
+
+
+def _divided(o, x, y, rounding_mode=None):
+    if rounding_mode is None:
+        return _arithmetic("{x} / {y}", 0, 1)(o, x, y)
+    if rounding_mode == "floor":
+        return f"floor_div({_to(x, o.dtype)}, {_to(y, o.dtype)})"
+    quotient = _arithmetic("{x} / {y}", 0, 1)(o, x, y)
+    return f"trunc({quotient})" if "float" in o.dtype else quotient  # of integers it truncates
+
+
+def _norm(o, x, shape, w=None, b=None, eps=1e-5):
+    n, lead = _math.prod(shape), x.shape[:len(x.shape) - len(shape)]
+    flat = f"reshape({x}, shape={_list([*lead, n])})"
+    given = [f"{k}=reshape({v}, shape=[{n}])" for k, v in (("w", w), ("b", b)) if v is not None]
+    made = f"reshape(layer_norm({', '.join([flat, *given])}, eps={eps!r}), shape={_list(x.shape)})"
+    stat = [*lead, *[1] * len(shape)]
+    axes, wide = _list(range(len(lead), len(x.shape))), _wide(x)
+    return (made, f"reshape(mean({wide}, axis={axes}), shape={_list(stat)})",
+            f"reshape(rsqrt(var({wide}, axis={axes}) + {eps!r}), shape={_list(stat)})")
+
+
+def _group_norm(o, x, w, b, n, c, hw, groups, eps):
+    given = [f"{k}={v}" for k, v in (("w", w), ("b", b)) if v is not None]
+    return f"group_norm({', '.join([str(x), *given])}, groups={groups}, eps={eps!r})", None, None
+
+
+def _batch_norm(o, x, w, b, mean, var, training, momentum, eps, *unused):
+    axes = _list(i for i in range(len(x.shape)) if i != 1)
+    if training:
+        mean, var = (f"{name}({_wide(x)}, axis={axes})" for name in ("mean", "var"))
+    given = [f"{k}={v}" for k, v in (("w", w), ("b", b)) if v is not None]
+    return f"batch_norm({', '.join([str(x), str(mean), str(var), *given])}, eps={eps!r})", None, None
+
+
+def _no_training(o, x, w, b, mean, var, momentum, eps):
+    return _batch_norm(o, x, w, b, mean, var, False, momentum, eps)
+
+
+def _wide(x):
+    return _to(x, "float32") if x.dtype in _NARROW else str(x)
+
+
+def _convolution(o, x, w, b, stride, padding, dilation, transposed, output_padding, groups):
+    axes = len(x.shape) - 2
+    each = lambda v: _list(v if len(v) == axes else list(v) * axes)  # noqa: E731
+    given = [str(x), str(w), *([str(b)] if b is not None else [])]
+    given += [f"stride={each(stride)}", f"padding={each(padding)}", f"dilation={each(dilation)}", f"groups={groups}"]
+    if transposed:
+        given.append(f"output_padding={each(output_padding)}")
+    return f"conv{'_transpose' if transposed else ''}{axes}d({', '.join(given)})"
+
+
+def _product(o, b, x, y, beta=1, alpha=1):
+    product = f"({x} @ {y})"
+    if beta == alpha == 1:
+        if len(b.shape) == 1 and len(x.shape) == 2:
+            return f"linear({x}, transpose({y}), {b})"
+        return f"{product} + {b}"
+    return f"{product} * {_number(alpha)} + {b} * {_number(beta)}"
+
+
+def _pool(name, axes, index=False):
+    def row(o, x, size, stride=(), padding=0, *rest):
+        each = lambda v: _list([v] * axes if isinstance(v, int) else v if len(v) == axes else list(v) * axes)  # noqa: E731
+        if len(x.shape) != axes + 2:
+            raise _Unknown("pooling without a batch")
+        words = ("dilation", "ceil_mode") if name == "max_pool" else ("ceil_mode", "count_include_pad", "divisor_override")
+        more = [f"{k}={int(v) if isinstance(v, (bool, int)) else each(v)}" for k, v in zip(words, rest) if v is not None]
+        made = f"{name}{axes}d({', '.join([str(x), f'size={each(size)}', f'stride={each(stride or size)}', f'padding={each(padding)}', *more])})"
+        return (made, None) if index else made
+    return row
+
+
+def _attention(o, q, k, v, *args, scale=None, is_causal=None, attn_mask=None, attn_bias=None, dropout_p=0.0, **unused):
+    args = list(args)
+    if args and (args[0] is None or isinstance(args[0], _Term)):  # mask or bias before the others
+        attn_mask = args.pop(0)
+    if args and isinstance(args[0], bool):  # compute_log_sumexp
+        args.pop(0)
+    if args:
+        dropout_p = args.pop(0)
+    causal = is_causal if is_causal is not None else bool(args and args.pop(0))
+    mask = attn_mask if attn_mask is not None else attn_bias
+    if dropout_p:
+        raise _Unknown("attention with dropout")
+    given = [str(q), str(k), str(v), *([f"mask={mask}"] if mask is not None else []), f"causal={int(causal)}"]
+    return (f"attention({', '.join(given)}{f', scale={scale!r}' if scale is not None else ''})", *[None] * 8)
+
+
+def _slice(o, x, dim=0, start=None, end=None, step=1):
+    dim, n = x.axis(dim), len(x.shape)
+    size = x.shape[dim]
+    start, end, _ = slice(start, end).indices(size)
+    begin, stop, steps = [0] * n, list(x.shape), [1] * n
+    begin[dim], stop[dim], steps[dim] = start, max(end, start), step
+    cut = f"slice({x}, begin={_list(begin)}, end={_list(stop)})"
+    return cut if step == 1 else f"stride({cut}, steps={_list(steps)})"
+
+
+def _select(o, x, dim, index):
+    cut = _slice(o, x, dim, index % x.shape[x.axis(dim)], index % x.shape[x.axis(dim)] + 1)
+    return f"reshape({cut}, shape={_list(o.shape)})"
+
+
+def _concat(o, xs, dim=0):
+    xs = [x for x in xs if x.shape != (0,)]
+    text = _to(xs[0], o.dtype)
+    for x in xs[1:]:
+        text = f"concat({text}, {_to(x, o.dtype)}, axis={xs[0].axis(dim)})"
+    return text
+
+
+def _stack(o, xs, dim=0):
+    at, text = dim % (len(xs[0].shape) + 1), ""
+    for x in xs:
+        one = f"reshape({_to(x, o.dtype)}, shape={_list([*x.shape[:at], 1, *x.shape[at:]])})"
+        text = f"concat({text}, {one}, axis={at})" if text else one
+    return text
+
+
+def _norm_of(x, order, dim, keepdim):
+    if order not in (1, 2):
+        raise _Unknown(f"the norm of order {order}")
+    return f"l{order:g}_norm({x}, axis={_list(x.axes(dim))}, keep={int(keepdim)})"
+
+
+def _pad(o, x, pad, value=0, mode="constant"):
+    axes = len(pad) // 2
+    before, after = pad[-2::-2], pad[-1::-2]
+    if min(pad, default=0) < 0:
+        raise _Unknown("a negative padding")
+    return f"pad({x}, before={_list(before)}, after={_list(after)}, value={_number(value)}, mode={mode})" if axes else str(x)
+
+
+def _loss(name):
+    def row(o, x, target, reduction=1, *rest):
+        if rest and name == "binary_cross_entropy":
+            raise _Unknown("a weight")
+        more = f", {'beta' if name == 'smooth_l1_loss' else 'delta'}={_number(rest[0])}" if rest else ""
+        return f"{name}({x}, {target}{more}, reduction={('none', 'mean', 'sum')[reduction]})"
+    return row
+
+
+def _nll(o, x, target, weight, reduction, ignore_index):
+    more = f", weight={weight}" if weight is not None else ""
+    return (f"nll_loss({x}, {target}{more}, ignore_index={ignore_index}, reduction={('none', 'mean', 'sum')[reduction]})",
+            None)
+
+
+def _embedding(o, table, index, *unused):
+    return f"index_select({table}, reshape({index}, shape=[-1]), axis=0)"
+
+
+def _index(o, x, indices):
+    at = [i for i, index in enumerate(indices) if index is not None]
+    if len(at) != 1 or indices[at[0]].dtype == "bool":
+        raise _Unknown("several indices, or a mask")
+    return f"index_select({x}, reshape({indices[at[0]]}, shape=[-1]), axis={at[0]})"
+
+
+def _gelu(o, x, approximate="none"):
+    return f"gelu{'_tanh' if approximate == 'tanh' else ''}({x})"
+
+
+def _softplus(o, x, beta=1, threshold=20):
+    return f"softplus({x} * {_number(beta)}) / {_number(beta)}" if beta != 1 else f"softplus({x})"
+
+
+def _interpolate(mode, axes, corners=True):
+    def row(o, x, size, *rest):
+        return f"interpolate({x}, size={_list(o.shape[-axes:])}, mode={mode}, align_corners={int(corners and bool(rest[0]))})"
+    return row
+
+
+def _elu(o, x, alpha=1, scale=1, input_scale=1):
+    if input_scale != 1:
+        raise _Unknown("input_scale")
+    if abs(scale - 1.0507009873554805) < 1e-12:
+        return f"selu({x})"
+    return f"elu({x}, alpha={_number(alpha)})"
+
+
+def _moved(text):
+    return lambda o, x, *args, **more: text(o, x, *args)
+
+
+def _shaped(o, x, *unused, **more):
+    return f"reshape({x}, shape={_list(o.shape)})"
+
+
+def _same(o, x, *unused, **more):
+    return _to(x, o.dtype)
+
+
+_ROWS = {
+    **{name: _unary(name) for name in (
+        "exp2 log2 sin sqrt exp expm1 log log10 log1p rsqrt sigmoid silu tanh erf erfc cos tan asin acos atan sinh cosh asinh "
+        "acosh atanh lgamma digamma erfinv floor ceil round trunc abs relu sign square frac isnan isinf isfinite neg mish "
+        "hardswish hardsigmoid relu6").split()},
+    "reciprocal": _unary("recip"), "bitwise_not": _unary("bit_not"), "sgn": _unary("sign"), "signbit": lambda o, x: f"signbit({x})",
+    "special_expit": _unary("sigmoid"), "logical_not": lambda o, x: f"{x} == 0",
+    "isnan": lambda o, x: f"isnan({x})", "isinf": lambda o, x: f"isinf({x})", "isfinite": lambda o, x: f"isfinite({x})",
+    "log_sigmoid_forward": lambda o, x: (f"logsigmoid({x})", None), "gelu": _gelu, "softplus": _softplus, "elu": _elu,
+    "celu": lambda o, x, alpha=1: f"celu({x}, alpha={_number(alpha)})",
+    **{name: (lambda name: lambda o, x, lambd=0.5: f"{name}({x}, lambd={_number(lambd)})")(name)
+       for name in ("hardshrink", "softshrink")},
+    "glu": lambda o, x, dim=-1: f"glu({x}, axis={x.axis(dim)})",
+    "leaky_relu": lambda o, x, slope=0.01: f"leaky_relu({x}, slope={_number(slope)})",
+    "hardtanh": lambda o, x, low=-1, high=1: f"hardtanh({x}, low={_number(low)}, high={_number(high)})",
+    "threshold": lambda o, x, at, value: f"threshold({x}, threshold={_number(at)}, value={_number(value)})",
+    "add": _scaled("+"), "sub": _scaled("-"), "rsub": lambda o, x, y, alpha=1: _scaled("-")(o, y, x, alpha),
+    "mul": _arithmetic("({x} * {y})", 0, 1), "div": _divided, "true_divide": _divided,
+    "floor_divide": lambda o, x, y: _divided(o, x, y, "floor"), "fmod": _arithmetic("mod({x}, {y})", 0, 1),
+    **{name: _arithmetic(name + "({x}, {y})", 0, 1) for name in (
+        "pow atan2 hypot maximum minimum remainder copysign xlogy logaddexp heaviside").split()},
+    "nextafter": _arithmetic("next_after({x}, {y})", 0, 1),
+    "bitwise_and": _arithmetic("bit_and({x}, {y})", 0, 1), "bitwise_or": _arithmetic("bit_or({x}, {y})", 0, 1),
+    "bitwise_xor": _arithmetic("xor({x}, {y})", 0, 1),
+    "logical_and": lambda o, x, y: f"bit_and({x} != 0, {y} != 0)", "logical_or": lambda o, x, y: f"bit_or({x} != 0, {y} != 0)",
+    **{name: _compared("({x} %s {y})" % sign) for name, sign in (
+        ("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="), ("eq", "=="), ("ne", "!="))},
+    "where": lambda o, c, x, y: f"where({c}, {_to(x, o.dtype)}, {_to(y, o.dtype)})",
+    "masked_fill": lambda o, x, mask, value: f"where({mask}, {_to(value, o.dtype)}, {x})",
+    "clamp": _clamp, "clamp_min": _clamp, "clamp_max": lambda o, x, high: _clamp(o, x, None, high),
+    "lerp": lambda o, x, y, w: f"lerp({x}, {y}, {_to(w, o.dtype)})",
+    "addcmul": lambda o, x, a, b, value=1: f"{x} + {_number(value)} * {a} * {b}" if value != 1 else f"{x} + {a} * {b}",
+    "addcdiv": lambda o, x, a, b, value=1: f"{x} + {_number(value)} * ({a} / {b})" if value != 1 else f"{x} + {a} / {b}",
+    "sum": _reduce("sum"), "mean": _reduce("mean"), "amax": _reduce("max"), "amin": _reduce("min"),
+    "any": lambda o, x, dim=None, keepdim=False: f"any({x}, axis={_list(x.axes(dim))}, keep={int(keepdim)})",
+    "all": lambda o, x, dim=None, keepdim=False: f"all({x}, axis={_list(x.axes(dim))}, keep={int(keepdim)})",
+    "prod": _reduce("prod"), "argmax": _position("argmax"), "argmin": _position("argmin"),
+    "max": lambda o, x, *args: (_reduce("max")(o, x, *args), None) if args else _reduce("max")(o, x),
+    "min": lambda o, x, *args: (_reduce("min")(o, x, *args), None) if args else _reduce("min")(o, x),
+    "var": _spread("var"), "std": _spread("std"),
+    "std_mean": lambda o, x, *args, **more: (_spread("std")(o, x, *args, **more), None),
+    "linalg_vector_norm": lambda o, x, order=2, dim=None, keepdim=False: _norm_of(x, order, dim, keepdim),
+    "norm": lambda o, x, order=2, dim=None, keepdim=False: _norm_of(x, 2 if order is None else order, dim, keepdim),
+    "var_mean": lambda o, x, *args, **more: (_spread("var")(o, x, *args, **more), _reduce("mean")(
+        o, x, args[0] if args and not isinstance(args[0], bool) else None, more.get("keepdim", args[2] if len(args) > 2 else False))),
+    "cumsum": lambda o, x, dim, dtype=None: f"cumsum({_to(x, o.dtype)}, axis={x.axis(dim)})",
+    "cumprod": lambda o, x, dim, dtype=None: f"cumprod({_to(x, o.dtype)}, axis={x.axis(dim)})",
+    "logsumexp": lambda o, x, dim, keepdim=False: f"reshape(logsumexp({x}, axis={x.axes(dim)[0]}), shape={_list(o.shape)})"
+    if len(x.axes(dim)) == 1 else _refuse("logsumexp over several axes"),
+    "sort": lambda o, x, dim=-1, descending=False: (f"sort({x}, axis={x.axis(dim)}, descending={int(descending)})", None),
+    "topk": lambda o, x, k, dim=-1, largest=True, order=True: (
+        f"top_k({x}, k={k}, axis={x.axis(dim)}, largest={int(largest)})" if order else None, None),
+    "mm": lambda o, x, y: f"({x} @ {y})", "bmm": lambda o, x, y: f"({x} @ {y})", "addmm": _product, "baddbmm": _product,
+    "mv": lambda o, x, y: f"reshape({x} @ reshape({y}, shape=[-1,1]), shape={_list(o.shape)})",
+    "dot": lambda o, x, y: f"reshape(reshape({x}, shape=[1,-1]) @ reshape({y}, shape=[-1,1]), shape=[])",
+    "convolution": _convolution, "_softmax": lambda o, x, dim, half: f"softmax({_to(x, o.dtype)}, axis={x.axis(dim)})",
+    "_log_softmax": lambda o, x, dim, half: f"log_softmax({_to(x, o.dtype)}, axis={x.axis(dim)})",
+    "native_layer_norm": _norm, "native_group_norm": _group_norm, "native_batch_norm": _batch_norm,
+    "_native_batch_norm_legit": _batch_norm, "_native_batch_norm_legit_no_training": _no_training,
+    "cudnn_batch_norm": lambda o, *args: (_batch_norm(o, *args)[0], None, None, None),
+    "max_pool2d_with_indices": _pool("max_pool", 2, True), "max_pool3d_with_indices": _pool("max_pool", 3, True),
+    "avg_pool2d": _pool("avg_pool", 2), "avg_pool3d": _pool("avg_pool", 3),
+    "_adaptive_avg_pool2d": lambda o, x, size: f"adaptive_avg_pool2d({x}, size={_list(o.shape[-2:])})",
+    **{name: _attention for name in (
+        "_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_flash_attention",
+        "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
+        "_scaled_dot_product_attention_math", "scaled_dot_product_attention")},
+    "upsample_bilinear2d": _interpolate("bilinear", 2), "upsample_bicubic2d": _interpolate("bicubic", 2),
+    "upsample_linear1d": _interpolate("linear", 1), "upsample_nearest2d": _interpolate("nearest", 2, False),
+    "upsample_nearest1d": _interpolate("nearest", 1, False),
+    "embedding": _embedding, "index": _index, "gather": lambda o, x, dim, index, sparse_grad=False: (
+        f"take_along({x}, {index}, axis={x.axis(dim)})"),
+    "index_select": lambda o, x, dim, index: f"index_select({x}, {index}, axis={x.axis(dim)})",
+    **{name: _loss(name) for name in ("mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy")},
+    "nll_loss_forward": _nll, "nll_loss2d_forward": _nll,
+    **dict.fromkeys(("view", "_unsafe_view", "reshape", "_reshape_alias", "unsqueeze", "squeeze"), _shaped),
+    "t": lambda o, x: f"transpose({x})" if len(x.shape) == 2 else str(x),
+    "transpose": lambda o, x, a, b: f"transpose({x}, a={x.axis(a)}, b={x.axis(b)})",
+    "permute": lambda o, x, dims: f"permute({x}, order={_list(x.axes(dims))})",
+    "expand": lambda o, x, *unused, **more: (
+        f"expand(reshape({x}, shape={_list([1] * (len(o.shape) - len(x.shape)) + list(x.shape))}), shape={_list(o.shape)})"),
+    "slice": _slice, "select": _select, "cat": _concat, "stack": _stack, "constant_pad_nd": _pad,
+    "reflection_pad2d": lambda o, x, pad: _pad(o, x, pad, 0, "reflect"),
+    "reflection_pad1d": lambda o, x, pad: _pad(o, x, pad, 0, "reflect"),
+    "replication_pad2d": lambda o, x, pad: _pad(o, x, pad, 0, "edge"),
+    "repeat": lambda o, x, times: (
+        f"tile(reshape({x}, shape={_list([1] * (len(times) - len(x.shape)) + list(x.shape))}), times={_list(times)})"),
+    "roll": lambda o, x, shifts, dims=(): f"roll({x}, shift={shifts[0]}, axis={x.axis(dims[0])})"
+    if len(dims) == 1 else _refuse("roll over several axes"),
+    "pixel_shuffle": lambda o, x, block: f"depth_to_space({x}, block={block}, mode=crd)",
+    "im2col": lambda o, x, size, dilation, padding, stride: (
+        f"unfold({x}, size={_list(size)}, dilation={_list(dilation)}, padding={_list(padding)}, stride={_list(stride)})"),
+    "grid_sampler_2d": lambda o, x, grid, mode, padding, corners: (
+        f"grid_sample({x}, {grid}, mode={('bilinear', 'nearest', 'bicubic')[mode]}, "
+        f"padding_mode={('zeros', 'border', 'reflection')[padding]}, align_corners={int(corners)})"),
+    "index_add": lambda o, x, dim, index, y: f"index_add({x}, {index}, {y}, axis={x.axis(dim)})",
+    "binary_cross_entropy_with_logits": lambda o, x, target, weight=None, pos_weight=None, reduction=1: (
+        f"binary_cross_entropy_with_logits({', '.join([str(x), str(target), *(f'{k}={v}' for k, v in (('weight', weight), ('pos_weight', pos_weight)) if v is not None)])}, "
+        f"reduction={('none', 'mean', 'sum')[reduction]})"),
+    "flip": lambda o, x, dims: f"flip({x}, axis={_list(x.axes(dims))})",
+    "tril": lambda o, x, diagonal=0: f"tril({x}, diagonal={diagonal})",
+    "triu": lambda o, x, diagonal=0: f"triu({x}, diagonal={diagonal})",
+    **dict.fromkeys(("clone", "alias", "detach", "contiguous", "_to_copy", "lift_fresh_copy", "lift_fresh"), _same),
+    # gradients
+    "threshold_backward": lambda o, g, x, at: f"where({x} > {_number(at)}, {g}, 0)",
+    "sigmoid_backward": lambda o, g, y: f"{g} * (1 - {y}) * {y}", "tanh_backward": lambda o, g, y: f"{g} * (1 - {y} * {y})",
+    "_softmax_backward_data": lambda o, g, y, dim, dtype: f"{g} * {y} - {y} * sum({g} * {y}, axis={y.axis(dim)}, keep=1)",
+    "_log_softmax_backward_data": lambda o, g, y, dim, dtype: f"{g} - exp({y}) * sum({g}, axis={y.axis(dim)}, keep=1)",
+}
+# Neither arithmetic nor a copy of one's: their results are inputs of what follows.
+_GIVEN = frozenset("zeros ones full empty arange scalar_tensor zeros_like ones_like full_like empty_like new_empty new_zeros "
+                   "new_full rand randn rand_like randn_like bernoulli native_dropout normal uniform randint empty_strided "
+                   "_local_scalar_dense is_same_size".split())
+_MOVED = frozenset("view _unsafe_view reshape _reshape_alias unsqueeze squeeze t transpose permute expand slice select clone "
+                   "alias detach contiguous lift_fresh_copy lift_fresh flip as_strided split split_with_sizes unbind".split())
+
+
+def _refuse(what):
+    raise _Unknown(what)
+
+
+def _name_of(op):
+    return getattr(op, "_schema", None).name.split("::")[-1] if hasattr(op, "_schema") else getattr(op, "__name__", str(op))
+
+
+def _texts(op, args, kwargs, result):
+    """The formulas of an operation's results, from its arguments, in which tensors are terms."""
+    row = _ROWS.get(_name_of(op))
+    if row is None:
+        raise _Unknown("no row")
+    first = result[0] if isinstance(result, (tuple, list)) else result
+    kwargs = {k: v for k, v in kwargs.items() if k not in ("device", "layout", "pin_memory", "memory_format", "non_blocking",
+                                                           "generator", "implicit", "dtype")}
+    try:
+        made = row(_Term("", first), *args, **kwargs)
+    except (TypeError, IndexError, AttributeError) as e:
+        raise _Unknown(f"these arguments ({e})") from e
+    texts = made if isinstance(made, tuple) else (made,)
+    results = result if isinstance(result, (tuple, list)) else (result,)
+    read = set()
+    _map(lambda x: read.add(x.dtype) if isinstance(x, _Term) else None, (args, kwargs))
+    return [text if text is None or not isinstance(r, _torch.Tensor) or (read == {_type(r.dtype)} and "float32" not in text)
+            else f"cast({text}, {_type(r.dtype)})" for text, r in zip(texts, results)]
+
+
+def _host(tensor):
+    return tensor.detach().cpu().contiguous()
+
+
+class Formula:
+    """A function of PyTorch as formulas: .texts, one for each result, and the arrays that they read, .inputs, by name."""
+
+    def __init__(self, texts, inputs, single):
+        self.texts, self.inputs, self._single = texts, inputs, single
+
+    def __str__(self):
+        return "\n".join(self.texts)
+
+    def kernel(self, result=0):
+        """The touchstone.kernel.Kernel of a result, and its inputs in order."""
+        text = self.texts[result]
+        made = _kernel.Kernel.from_formula(text)
+        return made, [_host(self.inputs[name]) for name in made.inputs]
+
+    def judge(self, actual, profile=None):
+        """The Verdict on the results, a tensor or as many as the function returns."""
+        given = [actual] if self._single else list(actual)
+        if len(given) != len(self.texts):
+            raise ValueError(f"the function returns {len(self.texts)} tensors; {len(given)} are given")
+        verdicts = []
+        for i, tensor in enumerate(given):
+            kernel, arrays = self.kernel(i)
+            verdicts.append(_kernel.check(kernel, arrays, _host(tensor), profile or ""))
+        return verdicts[0] if len(verdicts) == 1 else _kernel.combine(verdicts)
+
+
+def _declare(text, arrays):
+    """The text with sizes and types, where each input first stands."""
+    for name, x in arrays.items():
+        declared = f"{name}[{','.join(map(str, x.shape))}]:{_type(x.dtype)}"
+        text = _re.sub(rf"\b{name}\b", lambda _: declared, text, count=1)
+    return text
+
+
+class _Writer(_torch.fx.Interpreter):
+    """Runs a traced function and writes each operation as a part of the formula."""
+
+    def __init__(self, graph):
+        super().__init__(graph)
+        self.inputs, self.parts, self.of = {}, [], {}
+
+    def term(self, tensor):
+        if id(tensor) not in self.of:
+            name = f"x{len(self.inputs) + 1}"
+            self.inputs[name] = tensor
+            self.of[id(tensor)] = _Term(name, tensor), tensor  # kept, so that its id stays its own
+        return self.of[id(tensor)][0]
+
+    def call_function(self, target, args, kwargs):
+        result = super().call_function(target, args, kwargs)
+        if target is _operator.getitem:
+            return result
+        name = _name_of(target)
+        if name in _GIVEN:
+            return result
+        if name.endswith("_") and not name.startswith("_"):
+            raise TypeError(f"the function changes a tensor in place ({name}); write it without, as x = x + y")
+        terms = _map(lambda x: self.term(x) if isinstance(x, _torch.Tensor) else x, (args, kwargs))
+        try:
+            texts = _texts(target, *terms, result)
+        except _Unknown as e:
+            raise TypeError(f"{target}: {e} has no formula; judge the parts around it") from None
+        for text, value in zip(texts, result if isinstance(result, (tuple, list)) else (result,)):
+            if text is not None:
+                part = f"t{len(self.parts) + 1}"
+                self.parts.append((part, text))
+                self.of[id(value)] = _Term(part, value), value
+        return result
+
+    def text_of(self, tensor):
+        """The parts that the result needs, with each input declared where it first stands."""
+        last = str(self.term(tensor))
+        kept, needed = [last], last
+        for name, text in reversed(self.parts):
+            if _re.search(rf"\b{name}\b", needed):
+                kept.insert(0, f"{name} = {text};")
+                needed += " " + text
+        return _declare("\n".join(kept), self.inputs)
+
+
+def formula(fn, *inputs) -> Formula:
+    """The formula of what fn computes of these tensors, traced once. Raises TypeError for an operation without a formula."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+    with _torch.no_grad():
+        graph = make_fx(fn)(*inputs)
+        graph.graph.eliminate_dead_code()
+        writer = _Writer(graph)
+        for tensor in inputs:
+            if isinstance(tensor, _torch.Tensor):
+                writer.term(tensor)
+        results = writer.run(*inputs)
+    single = isinstance(results, _torch.Tensor)
+    return Formula([writer.text_of(r) for r in ([results] if single else results)], writer.inputs, single)
+
+
+def judge(fn, *inputs, actual, profile=None):
+    """The Verdict on `actual`, a tensor or several, as the results of fn(*inputs)."""
+    return formula(fn, *inputs).judge(actual, profile)
+
+
+class Operation:
+    """One result of an operation that ran: .name ("aten.add.Tensor"), .formula, .verdict, .where (file:line)."""
+
+    def __init__(self, name, formula, verdict, where):
+        self.name, self.formula, self.verdict, self.where = name, formula, verdict, where
+
+    def __str__(self):
+        return f"{self.name} at {self.where}: {self.verdict}"
+
+
+class Seen:
+    """What `watch` saw: .operations, .failures (those not legal), .unjudged (names and counts), .moved (a count)."""
+
+    def __init__(self):
+        self.operations, self.unjudged, self.moved = [], _collections.Counter(), 0
+
+    @property
+    def failures(self):
+        return [o for o in self.operations if not o.verdict.legal]
+
+    def __str__(self):
+        counts = _collections.Counter((o.name, o.verdict.status) for o in self.operations)
+        lines = [f"{n:6} {status:5} {name}" for (name, status), n in sorted(counts.items(), key=lambda c: (c[0][1], c[0][0]))]
+        lines += [f"{n:6} not judged: {name}" for name, n in sorted(self.unjudged.items())]
+        return "\n".join([*lines, *map(str, self.failures)]) or "no operation ran"
+
+
+class watch(_Mode):
+    """A scope in which every operation of PyTorch is judged on the values that it had, on any device.
+
+    profile: the arithmetic that is allowed (docs/oracle.md); largest: the most elements of a result that are judged.
+    raises: at the first that is not legal, instead of noting it. Yields a Seen.
+    """
+
+    def __init__(self, profile=None, *, largest=1 << 20, raises=False):
+        super().__init__()
+        self.profile, self.largest, self.raises, self.seen = profile or "", largest, raises, Seen()
+
+    def __enter__(self):
+        super().__enter__()
+        return self.seen
+
+    def __torch_dispatch__(self, op, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        name = _name_of(op)
+        row = name[:-1] if name.endswith("_") and name[:-1] in _ROWS else name
+        before = _map(lambda x: x.detach().clone() if isinstance(x, _torch.Tensor) else x, (args, kwargs)) \
+            if row != name else (args, kwargs)
+        result = op(*args, **kwargs)
+        if row in _MOVED:
+            self.seen.moved += 1
+        elif row not in _GIVEN:
+            self._judge(op, row, *before, result)
+        return result
+
+    def _judge(self, op, row, args, kwargs, result):
+        arrays = {}
+
+        def term(x):
+            if not isinstance(x, _torch.Tensor):
+                return x
+            name = next((n for n, a in arrays.items() if a is x), None)
+            if name is None:
+                name = f"x{len(arrays) + 1}"
+                arrays[name] = x
+            return _Term(name, x)
+        try:
+            terms = _map(term, (args, kwargs))
+            made = _ROWS.get(row)
+            texts = _texts(_Named(row), *terms, result) if made else _refuse("no row")
+        except _Unknown as e:
+            self.seen.unjudged[f"{op}: {e}"] += 1
+            return
+        where = next((f"{f.filename}:{f.lineno}" for f in reversed(_traceback.extract_stack())
+                      if "/torch/" not in f.filename and f.filename != __file__), "")
+        for text, value in zip(texts, result if isinstance(result, (tuple, list)) else (result,)):
+            if text is None:
+                continue
+            if value.numel() > self.largest:
+                self.seen.unjudged[f"{op}: more than {self.largest} elements"] += 1
+                continue
+            declared = _declare(text, arrays)
+            try:
+                kernel = _kernel.Kernel.from_formula(declared)
+                verdict = _kernel.check(kernel, [_host(arrays[n]) for n in kernel.inputs], _host(value), self.profile)
+            except (_Error, TypeError) as e:
+                self.seen.unjudged[f"{op}: {str(e).splitlines()[0]}"] += 1
+                continue
+            self.seen.operations.append(Operation(str(op), declared, verdict, where))
+            if self.raises and not verdict.legal:
+                raise AssertionError(str(self.seen.operations[-1]))
+
+
+class _Named:
+    def __init__(self, name):
+        self.__name__ = name
