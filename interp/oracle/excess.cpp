@@ -175,6 +175,8 @@ Legal<T> narrowed(const ProgramNode& node, const Profile& profile, Legal<W> x, d
   const bool special = legal::is_special(x);
   if (x.number && rounds_twice(node.op) && !special) x = legal::widened(x, 1);
   Legal<T> out = rounded_as<T>(profile, x);
+  if constexpr (sizeof(T) < sizeof(float) && sizeof(W) > sizeof(float))  // may pass float32
+    out = Legal<T>::one_of({out, rounded_as<T>(profile, legal::cast<float>(x))});
   if (node.op == Op::Exp2) size = std::min(size, 4.0 * info(dtype_v<T>).max_exponent);
   const auto ulp = static_cast<std::int64_t>(declared_ulp(node.op, profile, size));
   if (ulp > 0 && !special && out.number) {

@@ -34,6 +34,8 @@ __all__ = ["Formula", "Operation", "Seen", "assert_legal", "formula", "judge", "
 _TYPES = {getattr(_torch, name): name for name in (
     "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool")}
 _NARROW = ("float16", "bfloat16")
+# As PyTorch documents it, or needs: its sqrt on the CPU, its quotients by a number on a GPU.
+_LIBRARY = '{"name": "torch", "base": "library", "ulp": {"sqrt": 1}}'
 
 
 class _Unknown(Exception):
@@ -417,6 +419,11 @@ _ROWS = {
     "permute": lambda o, x, dims: f"permute({x}, order={_list(x.axes(dims))})",
     "expand": lambda o, x, *unused, **more: (
         f"expand(reshape({x}, shape={_list([1] * (len(o.shape) - len(x.shape)) + list(x.shape))}), shape={_list(o.shape)})"),
+    "split": lambda o, x, size, dim=0: tuple(
+        _slice(o, x, dim, i, i + size) for i in range(0, x.shape[x.axis(dim)], size)),
+    "split_with_sizes": lambda o, x, sizes, dim=0: tuple(
+        _slice(o, x, dim, sum(sizes[:i]), sum(sizes[:i + 1])) for i in range(len(sizes))),
+    "unbind": lambda o, x, dim=0: tuple(_select(o, x, dim, i) for i in range(x.shape[x.axis(dim)])),
     "slice": _slice, "select": _select, "cat": _concat, "stack": _stack, "constant_pad_nd": _pad,
     "reflection_pad2d": lambda o, x, pad: _pad(o, x, pad, 0, "reflect"),
     "reflection_pad1d": lambda o, x, pad: _pad(o, x, pad, 0, "reflect"),
@@ -508,7 +515,7 @@ class Formula:
         verdicts = []
         for i, tensor in enumerate(given):
             kernel, arrays = self.kernel(i)
-            verdicts.append(_kernel.check(kernel, arrays, _host(tensor), profile or ""))
+            verdicts.append(_kernel.check(kernel, arrays, _host(tensor), profile or _LIBRARY))
         return verdicts[0] if len(verdicts) == 1 else _kernel.combine(verdicts)
 
 
@@ -622,7 +629,7 @@ class watch(_Mode):
 
     def __init__(self, profile=None, *, largest=1 << 20, raises=False):
         super().__init__()
-        self.profile, self.largest, self.raises, self.seen = profile or "", largest, raises, Seen()
+        self.profile, self.largest, self.raises, self.seen = profile or _LIBRARY, largest, raises, Seen()
 
     def __enter__(self):
         super().__enter__()
