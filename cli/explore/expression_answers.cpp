@@ -19,16 +19,11 @@ using symbolic::StepWords;
 
 namespace {
 
-Json parts_of(const symbolic::MarkedText& m) {
-  const std::string_view text = m.text;
-  return {text.substr(0, m.begin), text.substr(m.begin, m.end - m.begin), text.substr(m.end)};
-}
-
 Json json_of(const StepWords& s) {
   Json bindings = Json::array();
   for (const auto& [name, value] : s.bindings) bindings.push_back({name, value});
-  return {{"before", parts_of(s.before)},
-          {"after", parts_of(s.after)},
+  return {{"before", s.before.cut()},
+          {"after", s.after.cut()},
           {"rule", s.rule},
           {"title", s.title},
           {"law", {s.from, s.to}},
@@ -176,10 +171,8 @@ Json values_answer(const Json& question) {
 namespace {
 
 prove::Claim claim_named(const std::string& text) {
-  for (const symbolic::Rule& r : symbolic::rules())
-    if (r.name == text) return prove::read_claim(r);
-  for (const symbolic::BoundRule& r : symbolic::bound_rules())
-    if (r.name == text) return prove::read_claim(r);
+  for (prove::Named& rule : prove::all_rules())
+    if (rule.name == text) return std::move(rule.claim);
   return prove::read_claim(text);
 }
 
@@ -254,10 +247,8 @@ Json prove_answer(const Json& question) {
 
 Json rules_answer() {
   Json all = Json::array();
-  for (const symbolic::Rule& r : symbolic::rules())
-    all.push_back({{"name", r.name}, {"title", r.title}, {"claim", text_of(prove::read_claim(r))}});
-  for (const symbolic::BoundRule& r : symbolic::bound_rules())
-    all.push_back({{"name", r.name}, {"title", r.title}, {"claim", text_of(prove::read_claim(r))}});
+  for (const prove::Named& r : prove::all_rules())
+    all.push_back({{"name", r.name}, {"title", r.title}, {"claim", text_of(r.claim)}});
   return {{"rules", std::move(all)}};
 }
 

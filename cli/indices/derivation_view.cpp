@@ -19,9 +19,8 @@ using namespace symbolic;
 namespace {
 
 std::string marked(const MarkedText& m, std::string (*paint)(std::string_view)) {
-  const std::string_view text = m.text;
-  return fmt::format("{}{}{}", text.substr(0, m.begin),
-                     paint(text.substr(m.begin, m.end - m.begin)), text.substr(m.end));
+  const auto [before, part, after] = m.cut();
+  return before + paint(part) + after;
 }
 
 void put_chain(const Derivation& d, const Chain& chain, std::string& out) {
@@ -70,11 +69,6 @@ namespace {
 constexpr std::size_t kMostNodes = 80;  // of an expression drawn as a graph
 constexpr std::size_t kMostGraphs = 400;
 
-Json marked(const MarkedText& m) {
-  const std::string_view t = m.text;
-  return {t.substr(0, m.begin), t.substr(m.begin, m.end - m.begin), t.substr(m.end)};
-}
-
 std::string head_of(const Exprs& e, Expr x) {
   constexpr std::size_t kMost = 24;
   std::string text;
@@ -122,8 +116,8 @@ Json steps_of(StepReport& report, const Derivation& d, const Chain& chain) {
     for (const auto& [name, value] : w.bindings) bindings.push_back({name, value});
     Json step = {{"rule", w.rule},
                  {"title", w.title},
-                 {"before", marked(w.before)},
-                 {"after", marked(w.after)},
+                 {"before", w.before.cut()},
+                 {"after", w.after.cut()},
                  {"law", {w.from, w.to}},
                  {"when", w.when},
                  {"bindings", std::move(bindings)},
@@ -146,11 +140,9 @@ Json steps_of(StepReport& report, const Derivation& d, const Chain& chain) {
 std::string derivation_html(const Derivation& d, const std::optional<Flaw>& flaw) {
   StepReport report("Derivation", fmt::format("{}  =  {}", render(d.exprs, d.main.start),
                                               render(d.exprs, d.main.result)));
-  std::string given;
-  for (const std::string& b : bounds_words(d)) given += (given.empty() ? "" : ", ") + b;
-  for (const Chain& a : d.assumptions)
-    given += (given.empty() ? "" : ", ") + render(d.exprs, a.start);
-  if (!given.empty()) report.note("given: " + given);
+  std::vector<std::string> given = bounds_words(d);
+  for (const Chain& a : d.assumptions) given.push_back(render(d.exprs, a.start));
+  if (!given.empty()) report.note(fmt::format("given: {}", fmt::join(given, ", ")));
   report.note(derivation_verdict(d, flaw));
   report.note(
       "// and % round down: a = b*(a//b) + a%b, and 0 <= a%b < b for positive b. A law holds for "

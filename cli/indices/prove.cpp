@@ -2,6 +2,7 @@
 #include <functional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/error.h"
@@ -16,32 +17,14 @@ namespace touchstone::cli {
 namespace {
 
 using prove::Claim;
+using prove::Named;
 using prove::Proof;
 using Json = nlohmann::ordered_json;
 
-struct Named {
-  std::string name;  // empty: the user's claim
-  Claim claim;
-};
-
-std::string joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& p : parts) text += (text.empty() ? "" : "; ") + p;
-  return text;
-}
-
-std::vector<Named> all_rules() {
-  std::vector<Named> found;
-  for (const symbolic::Rule& r : symbolic::rules())
-    found.push_back({std::string(r.name), prove::read_claim(r)});
-  for (const symbolic::BoundRule& r : symbolic::bound_rules())
-    found.push_back({std::string(r.name), prove::read_claim(r)});
-  return found;
-}
-
+/// The claims, without a name where the user wrote one.
 std::vector<Named> asked_for(const ProveOptions& options) {
-  if (options.what.empty() || options.all) return all_rules();
-  std::vector<Named> rules = all_rules(), found;
+  std::vector<Named> rules = prove::all_rules(), found;
+  if (options.what.empty() || options.all) return rules;
   for (const std::string& what : options.what) {
     const auto rule = std::ranges::find(rules, what, &Named::name);
     if (rule != rules.end()) {
@@ -55,7 +38,8 @@ std::vector<Named> asked_for(const ProveOptions& options) {
                       "own reads 'LHS -> RHS ; CONDITION'",
                       what, did_you_mean(what, names)));
     } else {
-      found.push_back({"", prove::read_claim(what, joined(options.witness))});
+      found.push_back(
+          {"", "", prove::read_claim(what, fmt::format("{}", fmt::join(options.witness, "; ")))});
     }
   }
   return found;
@@ -92,21 +76,23 @@ ProvedRule judge(const Prove& prove, const Named& named, const ProveOptions& opt
   return j;
 }
 
+/// Makes a no of the code, or a weak answer of a yes.
+void lower(int& code, int to) {
+  if (code != kExitNo && to != kExitOk) code = to;
+}
+
 /// The exit code: 1 if something is refuted or a condition is needless, 3 if something stays
 /// open.
 int code_of(const ProvedRule& j) {
   int code = j.proof.verdict == prove::Verdict::Proved    ? kExitOk
              : j.proof.verdict == prove::Verdict::Refuted ? kExitNo
                                                           : kExitWeak;
-  const auto raise = [&](int to) {
-    if (code != kExitNo && to != kExitOk) code = to;
-  };
   for (const auto& [m, p] : j.necessity)
-    raise(p.verdict == prove::Verdict::Proved    ? kExitNo
-          : p.verdict == prove::Verdict::Unknown ? kExitWeak
-                                                 : kExitOk);
+    lower(code, p.verdict == prove::Verdict::Proved    ? kExitNo
+                : p.verdict == prove::Verdict::Unknown ? kExitWeak
+                                                       : kExitOk);
   for (const auto& [m, p] : j.mutants)
-    raise(p.verdict == prove::Verdict::Unknown ? kExitWeak : kExitOk);
+    lower(code, p.verdict == prove::Verdict::Unknown ? kExitWeak : kExitOk);
   return code;
 }
 
@@ -211,8 +197,7 @@ int run_prove(const ProveOptions& options) {
                             fmt::format("{}: {}", claims[i].name, change));
           });
       if (!table || options.necessity || options.mutants) progress.hide();  // lines follow
-      const int own = code_of(j);
-      if (own == kExitNo || (own != kExitOk && code == kExitOk)) code = own;
+      lower(code, code_of(j));
       proved += j.proof.verdict == prove::Verdict::Proved ? 1 : 0;
       seconds += j.proof.seconds;
       if (options.smt2)

@@ -134,6 +134,17 @@ Claim read_claim(const symbolic::BoundRule& rule) {
   return read_claim(rule.law, "True", rule.when);
 }
 
+std::vector<Named> all_rules() {
+  std::vector<Named> all;
+  const auto add = [&](const auto& rules) {
+    for (const auto& r : rules)
+      all.push_back({std::string(r.name), std::string(r.title), read_claim(r)});
+  };
+  add(symbolic::rules());
+  add(symbolic::bound_rules());
+  return all;
+}
+
 Claim read_claim(std::string_view text, std::string_view witness) {
   const std::size_t arrow = text.find("->");
   if (arrow == std::string_view::npos)

@@ -37,6 +37,13 @@ Claim read_claim(std::string_view text, std::string_view witness = "");
 Claim read_claim(const symbolic::Rule& rule);
 /// `law -> True`.
 Claim read_claim(const symbolic::BoundRule& rule);
+
+struct Named {
+  std::string name, title;
+  Claim claim;
+};
+/// The rules of the simplifier, then those of its bounds.
+std::vector<Named> all_rules();
 Claim read_claim(std::string_view lhs, std::string_view rhs, std::string_view when,
                  std::string_view witness = "");
 

@@ -45,8 +45,8 @@ Steps steps_of(const Question& question) {
 }
 
 py::tuple marked(const MarkedText& m) {
-  return py::make_tuple(m.text.substr(0, m.begin), m.text.substr(m.begin, m.end - m.begin),
-                        m.text.substr(m.end));
+  const auto [before, part, after] = m.cut();
+  return py::make_tuple(before, part, after);
 }
 
 py::object counterexample_of(const prove::Proof& proof) {

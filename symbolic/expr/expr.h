@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -115,6 +116,11 @@ std::string render(const Exprs& exprs, Expr root);
 struct MarkedText {
   std::string text;
   std::size_t begin = 0, end = 0;
+
+  /// The text before the part, the part, and the text after it.
+  std::array<std::string, 3> cut() const {
+    return {text.substr(0, begin), text.substr(begin, end - begin), text.substr(end)};
+  }
 };
 MarkedText render_marked(const Exprs& exprs, Expr root, const Path& path);
 

@@ -138,6 +138,14 @@ Interval trunc_mod(const Interval& a, const Interval& d) {
                   [](const Interval& x, const Interval& y) { return floor_mod(x, y); });
 }
 
+bool Interval::narrow(const Int& coef, const Int& most) {
+  const bool above = coef.sign() > 0;
+  Int end = above ? floor_div(most, coef) : -floor_div(most, -coef);
+  if (above ? at_most(end) : at_least(end)) return false;
+  (above ? hi : lo) = std::move(end);
+  return true;
+}
+
 Interval hull(const Interval& a, const Interval& b) {
   Interval r;
   if (a.lo && b.lo) r.lo = smaller(*a.lo, *b.lo);

@@ -71,6 +71,8 @@ struct Interval {
   bool at_most(const Int& value) const { return hi && *hi <= value; }
   bool within(const Int& from, const Int& to) const { return at_least(from) && at_most(to); }
   bool operator==(const Interval&) const = default;
+  /// Keeps x where coef * x <= most, for a coef that is not 0; false if all of them are.
+  bool narrow(const Int& coef, const Int& most);
   /// Adds a * factor.
   void add_product(const Interval& a, const Int& factor) {
     const int sign = factor.sign();

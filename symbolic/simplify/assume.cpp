@@ -29,17 +29,8 @@ bool Simplifier::tighten(const Facts& facts, Overlay& overlay) const {
         for (const Term& u : f.terms)
           if (u.atom != t.atom) rest.add_product(range_of(u.atom), u.coef);
         if (!rest.lo) continue;
-        const Int most = -*rest.lo - 1;  // coef * variable <= most
         Interval range = range_of(t.atom);
-        if (t.coef.sign() > 0) {
-          const Int end = floor_div(most, t.coef);
-          if (range.hi && *range.hi <= end) continue;
-          range.hi = end;
-        } else {
-          const Int end = -floor_div(most, -t.coef);
-          if (range.lo && *range.lo >= end) continue;
-          range.lo = end;
-        }
+        if (!range.narrow(t.coef, -*rest.lo - 1)) continue;
         if (range.lo && range.hi && *range.hi < *range.lo) return false;
         if (const auto* const place = places.find(t.atom)) {
           overlay[*place].second = range;
@@ -504,10 +495,8 @@ void Simplifier::solve(Facts& facts) {
     for (const Term& t : f.terms) {
       const Int size = abs(t.coef);
       if (size.is_one() || facts.size() >= kLimits.solved_facts) continue;
-      Linear rest = plus(
-          f, t.atom, -t.coef);  // size * a + rest < 0 is a <= (-1 - rest) // size; a: +-the atom
-      rest = -rest;
-      rest.constant -= 1;
+      // size * a + rest < 0 is a <= (-1 - rest) // size; a: +-the atom
+      const Linear rest = shifted(-plus(f, t.atom, -t.coef), -1);
       Linear fact = atom(t.atom);
       if (t.coef.sign() < 0) fact = -fact;
       add(fact, digit(rest, size, 0), -1);

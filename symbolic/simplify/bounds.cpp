@@ -316,8 +316,7 @@ Interval Simplifier::case_bounds(const Linear& sum, unsigned shared) const {
     Linear yes = no;
     std::optional<Interval> held, missed;
     if (step) {  // u where u > 0, else 0
-      Linear above = -linear(n.args[0]), below = linear(n.args[0]);
-      below.constant -= 1;
+      const Linear above = -linear(n.args[0]), below = shifted(linear(n.args[0]), -1);
       add(yes, n.args[0], t.coef);
       held = bounds_below(yes, {&above, 1});
       missed = bounds_below(no, {&below, 1});
@@ -343,18 +342,13 @@ std::optional<Interval> Simplifier::bounds_where(const Linear& s, Id condition, 
   if (flag != condition) truth = !truth;
   const NodeData& n = c_[flag];
   if (n.kind == Kind::Negative) {
-    Linear fact = linear(n.args[0]);
-    if (!truth) {
-      fact = -fact;
-      fact.constant -= 1;
-    }
+    const Linear fact = truth ? linear(n.args[0]) : shifted(-linear(n.args[0]), -1);
     return bounds_below(s, {&fact, 1});
   }
   if (n.kind == Kind::Zero) {
     const Linear zero = linear(n.args[0]);
     if (!truth) return bounds_apart(s, zero);
-    Linear facts[] = {zero, -zero};
-    for (Linear& f : facts) f.constant -= 1;
+    const Linear facts[] = {shifted(zero, -1), shifted(-zero, -1)};
     return bounds_below(s, facts);
   }
   if (n.kind == Kind::And && truth) {
@@ -378,15 +372,8 @@ std::optional<Interval> Simplifier::bounds_below(const Linear& s,
       narrow.emplace_back(t.atom, c_.bounds(t.atom));
       at = narrow.end() - 1;
     }
-    Interval& range = at->second;  // coef * atom <= -1 - constant
-    const Int most = -f.constant - 1;
-    if (t.coef.sign() > 0) {
-      const Int end = floor_div(most, t.coef);
-      if (!range.hi || end < *range.hi) range.hi = end;
-    } else {
-      const Int end = -floor_div(most, -t.coef);
-      if (!range.lo || *range.lo < end) range.lo = end;
-    }
+    Interval& range = at->second;
+    range.narrow(t.coef, -f.constant - 1);
     if (range.lo && range.hi && *range.hi < *range.lo) return std::nullopt;
   }
   const auto range_of = [&](Id atom) -> const Interval& {

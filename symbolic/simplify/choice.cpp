@@ -40,9 +40,7 @@ std::optional<Linear> Simplifier::comparison(Id boolean) const {
   if (c_.kind(flag) != Kind::Negative) return std::nullopt;
   Linear s = linear(c_[flag].args[0]);
   if (flag == boolean) return s;
-  s = -s;
-  s.constant -= 1;
-  return s;
+  return shifted(-s, -1);
 }
 
 std::optional<bool> Simplifier::decided(Id condition, Id known) {

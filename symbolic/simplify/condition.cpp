@@ -128,8 +128,7 @@ Id Simplifier::new_negative(Linear s) {
     // Only one of a comparison and its negation is a node.
     if (s.terms[0].coef.sign() < 0 && turns < kMostTurns) {
       law("lt.not", bind_x);
-      s = -s;
-      s.constant -= 1;
+      s = shifted(-s, -1);
       turned = !turned;
       ++turns;
       continue;
@@ -193,11 +192,8 @@ std::optional<Id> Simplifier::between(const Linear& s) {
     return std::nullopt;
   const Trace::Mark start = mark();
   law("eq.between", "x", s);
-  Linear up = s, down = -s;
-  up.constant -= 1;
-  down.constant -= 1;
   halving_ = true;  // both sides may reach the equation again
-  const Id sides[] = {negative(std::move(up)), negative(std::move(down))};
+  const Id sides[] = {negative(shifted(s, -1)), negative(shifted(-s, -1))};
   const Id result = both(sides);
   halving_ = false;
   const Kind kind = c_.kind(result);

@@ -23,14 +23,9 @@ Linear Simplifier::modulo(const Linear& a, const Linear& b) {
   return -digit(-a, 1, -b.constant);
 }
 
-Id Simplifier::without(Id product, std::span<const Id> factors) {
-  const NodeData& n = c_[product];
-  Ids rest;
-  if (n.kind == Kind::Product)
-    rest.assign(n.args.begin(), n.args.end());
-  else
-    rest.push_back(product);
-  for (const Id f : factors) {
+Id Simplifier::without(Id product, std::span<const Id> taken) {
+  Ids rest(factors(product).begin(), factors(product).end());
+  for (const Id f : taken) {
     const auto at = std::ranges::find(rest, f);
     if (at == rest.end()) return kNoNode;
     rest.erase(at);
@@ -43,10 +38,6 @@ Id Simplifier::without(Id product, std::span<const Id> factors) {
 Linear Simplifier::long_division(Linear& a, const Linear& b, bool remainder) {
   const auto length = [](const Linear& s) {
     return s.terms.size() + (s.constant.is_zero() ? 0U : 1U);
-  };
-  const auto factors = [&](const Id& id) {
-    const NodeData& n = c_[id];
-    return n.kind == Kind::Product ? n.args : std::span<const Id>(&id, 1);
   };
   const Term* lead = &b.terms[0];
   for (const Term& t : b.terms)
@@ -88,10 +79,7 @@ Linear Simplifier::cancel(Linear& a, Linear& b) {
   Ids common;
   if (a.constant.is_zero() && b.constant.is_zero() && !a.terms.empty()) {
     const Id first = b.terms[0].atom;
-    const NodeData& n = c_[first];
-    Ids candidates(n.args.begin(), n.args.end());
-    if (n.kind != Kind::Product) candidates.assign(1, first);
-    for (const Id f : candidates) {
+    for (const Id f : Ids(factors(first).begin(), factors(first).end())) {
       common.push_back(f);
       const auto all = [&](const Linear& s) {
         return std::ranges::all_of(
@@ -117,9 +105,7 @@ Linear Simplifier::cancel(Linear& a, Linear& b) {
 bool Simplifier::drop_factor(Linear& s, bool equation) {
   if (s.terms.size() > kLimits.matched_terms) return false;
   const auto holds = [&](Id atom, Id factor) {
-    const NodeData& n = c_[atom];
-    return atom == factor ||
-           (n.kind == Kind::Product && std::ranges::find(n.args, factor) != n.args.end());
+    return std::ranges::find(factors(atom), factor) != factors(atom).end();
   };
   Ids tried;
   for (const Term& t : s.terms) {
@@ -219,9 +205,8 @@ std::optional<Id> Simplifier::by_square(const Linear& s, bool equation) {
     return c_.make_constant(0);
   }
   for (const Linear& x : {root, -root}) {
-    Linear above = x, other = -x;
-    above.constant -= equation ? most : most + 1;
-    other.constant -= equation ? most : most + 1;
+    const Int gap = -(equation ? most : most + 1);
+    Linear above = shifted(x, gap), other = shifted(-x, gap);
     const Trace::Mark start = mark();
     const Id known = equation ? zero(other) : negative(other);
     rewind(start);
@@ -244,9 +229,8 @@ bool Simplifier::open_remainder(Linear& a, const Linear& b, bool remainder, Line
   Linear all{a.constant, {}};  // the terms processed so far, opened
   bool opens = false;
   for (const Term& t : a.terms) {
-    const NodeData& p = c_[t.atom];
     bool whole = true;
-    for (const Id f : p.kind == Kind::Product ? p.args : std::span<const Id>(&t.atom, 1)) {
+    for (const Id f : factors(t.atom)) {
       if (c_.kind(f) != Kind::Mod) continue;
       const Linear x = linear(c_[f].args[0]), divisor = linear(c_[f].args[1]);
       if (divisor == Linear()) continue;  // undefined: the facts leave no other divisor
@@ -326,13 +310,15 @@ bool Simplifier::open_dividend(Linear& a, Linear& b) {
 }
 
 Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
-  // Flipping both signs makes the divisor's first coefficient positive.
-  const bool flip = b.terms[0].coef.sign() < 0;
-  if (flip) {
+  // Makes the divisor's first coefficient positive, by flipping both signs.
+  const auto flipped = [&] {
+    if (b.is_constant() || b.terms[0].coef.sign() > 0) return false;
     law(remainder ? "mod.negative" : "div.negative", "x", a, "b", b);
     a = -a;
     b = -b;
-  }
+    return true;
+  };
+  const bool flip = flipped();
   Linear opened;
   for (int step = 0; step < kLimits.division_steps; ++step)
     if (!open_remainder(a, b, remainder, opened)) break;
@@ -349,12 +335,7 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
     }
   }
   // Cancelling the common factor may change the divisor's first term.
-  const bool turn = !b.is_constant() && b.terms[0].coef.sign() < 0;
-  if (turn) {
-    law(remainder ? "mod.negative" : "div.negative", "x", a, "b", b);
-    a = -a;
-    b = -b;
-  }
+  const bool turn = flipped();
   // Building may join terms into multiples of the divisor.
   constexpr int kMostForms = 4;
   for (int form = 0; !b.is_constant() && form < kMostForms; ++form) {
@@ -378,9 +359,8 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
     const bool below = bounds(b).at_most(-1);
     const Linear over = below ? -a : a, under = below ? -b : b;
     for (const int q : {0, 1, -1}) {  // 0 <= over - q*under < under
-      rest = over;
-      add(rest, under, -q);
-      Linear gap = plus(rest, under, -1);
+      rest = plus(over, under, -q);
+      const Linear gap = plus(rest, under, -1);
       if (!bounds(rest).at_least(0) || !bounds(gap).at_most(-1)) continue;
       if (below) law(remainder ? "mod.negative" : "div.negative", "x", a, "b", b);
       law(remainder ? "mod.range" : "div.range", "k", q, "b", under, "y", rest);
@@ -407,8 +387,7 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
         if (remainder) law("divmod.join", "x", a, "b", b);
         if (trace_) fixed(c_.make(Kind::Div, args, range), *range.lo);
         quotient.constant += *range.lo;
-        rest = a;
-        add(rest, b, -*range.lo);
+        rest = plus(a, b, -*range.lo);
       } else if (remainder) {
         rest = node(Kind::Mod, args, floor_mod(top, bottom));
       } else {

@@ -20,8 +20,7 @@ Simplifier::Facts Simplifier::facts_of(std::span<const Id> conditions) {
       Linear s = n.kind == Kind::Zero ? linear(n.args[0]) : Linear{1, {}};
       if (n.kind != Kind::Zero) add(s, list[i], -1);
       if (n.kind == Kind::Zero) {
-        facts.push_back(-s);
-        facts.back().constant -= 1;
+        facts.push_back(shifted(-s, -1));
         // In a choice this would change the part so that it no longer joins its neighbours.
         if (!inside_) bound_dividend(s, facts);
       }
@@ -53,11 +52,8 @@ void Simplifier::bound_dividend(const Linear& zero, Facts& facts) const {
   Linear rest = plus(zero, only->atom, -only->coef);  // -k, or k if the quotient is subtracted
   Linear below = linear(n.args[0]);
   add(below, rest, n.first * only->coef);
-  Linear above = -below;
-  below.constant -= n.first;
-  above.constant -= 1;
-  facts.push_back(std::move(below));
-  facts.push_back(std::move(above));
+  facts.push_back(shifted(below, -n.first));
+  facts.push_back(shifted(-below, -1));
 }
 
 }  // namespace touchstone::symbolic

@@ -30,7 +30,7 @@ bool Simplifier::same_mode(const Mode& there, const Mode& here) const {
 }
 
 template <class Result, class Make>
-Result Simplifier::remembered(Recent<Result>& recent, Linear s, const Int& lo, const Int& hi,
+Result Simplifier::remembered(Recent<Result>& recent, const Linear& s, const Int& lo, const Int& hi,
                               const Make& make) {
   const std::uint64_t hash = c_.hash_sum(s.constant, s.terms) + lo.hash() * 3 + hi.hash() * 5;
   Mode now = mode();
@@ -42,7 +42,7 @@ Result Simplifier::remembered(Recent<Result>& recent, Linear s, const Int& lo, c
   Linear sum = s;
   const Int from = lo, to = hi;
   const int outer = std::exchange(deepest_, depth_);
-  Result result = make(std::move(s));
+  Result result = make();
   now.levels = deepest_ - depth_;
   deepest_ = std::max(deepest_, outer);
   // The entry replaces the oldest.
@@ -55,14 +55,12 @@ Result Simplifier::remembered(Recent<Result>& recent, Linear s, const Int& lo, c
 
 Linear Simplifier::digit(Linear s, const Int& lo, const Int& hi) {
   if (trace_ || s.terms.size() < kLeastTerms) return new_digit(std::move(s), lo, hi);
-  return remembered(digits_, std::move(s), lo, hi,
-                    [&](Linear sum) { return new_digit(std::move(sum), lo, hi); });
+  return remembered(digits_, s, lo, hi, [&] { return new_digit(std::move(s), lo, hi); });
 }
 
 Id Simplifier::flag(Linear s, bool equation) {
-  return remembered(flags_, std::move(s), equation ? 1 : 0, 0, [&](Linear sum) {
-    return equation ? new_zero(std::move(sum)) : new_negative(std::move(sum));
-  });
+  return remembered(flags_, s, equation ? 1 : 0, 0,
+                    [&] { return equation ? new_zero(std::move(s)) : new_negative(std::move(s)); });
 }
 
 Id Simplifier::negative(Linear s) {

@@ -21,51 +21,46 @@ Linear Simplifier::multiply_atoms(Id a, Id b) {
     const Linear subjects[] = {atom(a), atom(b)};
     if (auto found = apply(Rule::Root::Product, subjects)) return *found;
   }
-  const auto factors_of = [&](const Id& id) {
-    const NodeData& n = c_[id];
-    return n.kind == Kind::Product ? n.args : std::span<const Id>(&id, 1);
-  };
-  const std::span<const Id> left = factors_of(a), right = factors_of(b);
-  Ids factors;
+  const std::span<const Id> left = factors(a), right = factors(b);
+  Ids all;
   bool shared = false;  // a common factor
   for (std::size_t i = 0, j = 0; i < left.size() || j < right.size();) {
     shared = shared || (i < left.size() && j < right.size() && left[i] == right[j]);
     const bool first =
         j == right.size() || (i < left.size() && compare(c_, left[i], right[j]) <= 0);
-    factors.push_back(first ? left[i++] : right[j++]);
+    all.push_back(first ? left[i++] : right[j++]);
   }
-  if (!shared) return node(Kind::Product, factors, c_.bounds(a) * c_.bounds(b));
+  if (!shared) return node(Kind::Product, all, c_.bounds(a) * c_.bounds(b));
   const auto again = [&](Id x, Id y) {
     if (x != y || !c_[x].boolean) return false;
     flag_twice(x);
     return true;
   };
-  factors.erase(std::unique(factors.begin(), factors.end(), again), factors.end());
-  if (factors.size() == 1) return atom(factors[0]);
-  for (std::size_t i = 0; i + 1 < factors.size(); ++i) {  // square of a two-valued atom
-    const Id x = factors[i];
+  all.erase(std::unique(all.begin(), all.end(), again), all.end());
+  if (all.size() == 1) return atom(all[0]);
+  for (std::size_t i = 0; i + 1 < all.size(); ++i) {  // square of a two-valued atom
+    const Id x = all[i];
     const Interval& two = c_.bounds(x);
-    if (x != factors[i + 1] || !two.lo || !two.hi || !(*two.hi - *two.lo).is_one()) continue;
+    if (x != all[i + 1] || !two.lo || !two.hi || !(*two.hi - *two.lo).is_one()) continue;
     const Int low = *two.lo;
     law("mul.two_valued", "x", x, "k", low);
     Linear line{-(low * (low + 1)), {}};
     add(line, x, low + low + 1);
-    factors.erase(factors.begin() + static_cast<std::ptrdiff_t>(i),
-                  factors.begin() + static_cast<std::ptrdiff_t>(i) + 2);
-    for (const Id f : factors) line = multiply(line, atom(f));
+    all.erase(all.begin() + static_cast<std::ptrdiff_t>(i),
+              all.begin() + static_cast<std::ptrdiff_t>(i) + 2);
+    for (const Id f : all) line = multiply(line, atom(f));
     return line;
   }
   Interval range = Interval::point(1);
-  for (std::size_t i = 0; i < factors.size();) {
+  for (std::size_t i = 0; i < all.size();) {
     std::size_t j = i;
     Interval power = Interval::point(1);
-    for (; j < factors.size() && factors[j] == factors[i]; ++j)
-      power = power * c_.bounds(factors[i]);
+    for (; j < all.size() && all[j] == all[i]; ++j) power = power * c_.bounds(all[i]);
     if ((j - i) % 2 == 0) power = meet(power, Interval{Int(0), std::nullopt});
     range = range * power;
     i = j;
   }
-  return node(Kind::Product, factors, range);
+  return node(Kind::Product, all, range);
 }
 
 Linear Simplifier::multiply(const Linear& a, const Linear& b) {

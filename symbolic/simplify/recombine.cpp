@@ -215,7 +215,7 @@ bool Simplifier::join_remainders(Linear& s) {
       // Without a cofactor, the low divisor must be a number and the high one symbolic.
       if (high.atom == low.atom || (!product && (kind == Kind::Mod || p.kind != Kind::Mod)))
         continue;
-      for (const Id f : product ? p.args : std::span<const Id>(&high.atom, 1)) {
+      for (const Id f : factors(high.atom)) {
         if (kind != Kind::Mod && c_.kind(f) != Kind::Mod) continue;
         const Trace::Mark start = mark();
         const auto below = remainder_of(low.atom), above = remainder_of(f);

@@ -85,9 +85,8 @@ bool Simplifier::saturate(Linear& s) {
   if (limit.sign() <= 0) return false;
   for (Term& t : s.terms) {
     if (t.coef <= limit || !bounds(Linear{0, {{1, t.atom}}}).at_least(0)) continue;
-    Linear rest = s;
+    Linear rest = plus(s, t.atom, -t.coef);
     rest.constant = 0;
-    add(rest, atom(t.atom), -t.coef);
     if (!bounds(rest).at_least(0)) continue;
     law("lt.saturate", [&](Instance& i) {
       i.bind("x", atom(t.atom)).bind("c", t.coef).bind("k", limit).bind("y", rest);

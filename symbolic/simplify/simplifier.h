@@ -529,7 +529,7 @@ class Simplifier {
     std::size_t next = 0;
   };
   template <class Result, class Make>
-  Result remembered(Recent<Result>& recent, Linear s, const Int& lo, const Int& hi,
+  Result remembered(Recent<Result>& recent, const Linear& s, const Int& lo, const Int& hi,
                     const Make& make);
   Recent<Linear> digits_;
   Recent<Id> flags_;

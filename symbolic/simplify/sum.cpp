@@ -14,9 +14,10 @@ Linear operator-(const Linear& sum) {
 
 Linear linear_of(const Context& context, Id id) {
   const NodeData& n = context[id];
-  if (n.kind == Kind::Constant) return Linear{n.first, {}};
-  if (n.kind == Kind::Sum) return Linear{n.first, Terms(n.terms.begin(), n.terms.end())};
-  return Linear{0, {Term{1, id}}};
+  if (n.kind == Kind::Sum || n.kind == Kind::Constant)
+    return Linear{n.first, Terms(n.terms.begin(), n.terms.end())};
+  const Term alone{1, id};
+  return Linear{0, Terms(&alone, &alone + 1)};
 }
 
 bool Simplifier::is(Id id, const Linear& sum) const {

@@ -16,11 +16,9 @@ std::optional<Simplifier::Nested> Simplifier::nested_turned(const Linear& d, con
   const Int m = c_[at->atom].first;
   if (m * lo > kLimits.folded_number) return std::nullopt;
   const Linear inner = linear(c_[at->atom].args[0]);
-  Linear rest = d, other = -inner, folded;
-  other.constant -= 1;
+  Linear other = shifted(-inner, -1), folded;
   law("div.complement", "x", inner, "c", m);
-  add(rest, atom(at->atom), -at->coef);
-  rest.constant += 1;
+  Linear rest = shifted(plus(d, at->atom, -at->coef), 1);
   law("div.div", "x", other, "a", m, "y", rest, "c", lo);
   add(folded, other);
   add(folded, rest, m);
@@ -117,8 +115,7 @@ bool Simplifier::wrap(Linear& s) {
     Int factor = m;
     if (m.sign() < 0) {
       law("mod.complement", [&](Instance& i) { i.bind("x", w->x).bind("b", abs(c)); });
-      w->x = -w->x;
-      w->x.constant -= 1;
+      w->x = shifted(-w->x, -1);
       rest.constant += m * (abs(c) - 1);
       factor = -m;
     }
@@ -383,9 +380,8 @@ bool Simplifier::complement(Linear& s) {
     if (c_.height(t.atom) > kLimits.turned_height && dividend.constant != lo - 1) continue;
     const Trace::Mark start = mark();
     law("div.complement", "x", dividend, "c", lo);
-    Linear other = -dividend, after = s;
-    other.constant -= 1;
-    add(after, t.atom, -k);
+    const Linear other = shifted(-dividend, -1);
+    Linear after = plus(s, t.atom, -k);
     const Linear quotient = digit(other, lo, 0);
     add(after, quotient, -k);
     after.constant -= k;
@@ -426,11 +422,10 @@ bool Simplifier::complement_remainder(Linear& s) {
   const NodeData& n = c_[t.atom];
   const Linear dividend = linear(n.args[0]);
   const Linear divisor = linear(n.args[1]);
-  Linear other = -dividend, after = s;
-  other.constant -= 1;
+  const Linear other = shifted(-dividend, -1);
   const Trace::Mark start = mark();
   law("mod.complement", "x", dividend, "b", divisor);
-  add(after, atom(t.atom), -t.coef);
+  Linear after = plus(s, t.atom, -t.coef);
   add(after, divisor, t.coef);
   after.constant -= t.coef;
   add(after, modulo(other, divisor), -t.coef);
