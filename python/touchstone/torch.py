@@ -77,6 +77,10 @@ def _to(x, dtype):
     return str(x) if x.dtype == dtype else f"cast({x}, {dtype})"
 
 
+def _shape(x, shape):
+    return str(x) if tuple(shape) == x.shape else f"reshape({x}, shape={_list(shape)})"
+
+
 def _list(values):
     return "[" + ",".join(str(int(v)) for v in values) + "]"
 
@@ -156,9 +160,10 @@ def _divided(o, x, y, rounding_mode=None):
 
 def _norm(o, x, shape, w=None, b=None, eps=1e-5):
     n, lead = _math.prod(shape), x.shape[:len(x.shape) - len(shape)]
-    flat = f"reshape({x}, shape={_list([*lead, n])})"
-    given = [f"{k}=reshape({v}, shape=[{n}])" for k, v in (("w", w), ("b", b)) if v is not None]
-    made = f"reshape(layer_norm({', '.join([flat, *given])}, eps={eps!r}), shape={_list(x.shape)})"
+    given = [f"{k}={_shape(v, [n])}" for k, v in (("w", w), ("b", b)) if v is not None]
+    made = f"layer_norm({', '.join([_shape(x, [*lead, n]), *given])}, eps={eps!r})"
+    if len(shape) > 1:
+        made = f"reshape({made}, shape={_list(x.shape)})"
     stat = [*lead, *[1] * len(shape)]
     axes, wide = _list(range(len(lead), len(x.shape))), _wide(x)
     return (made, f"reshape(mean({wide}, axis={axes}), shape={_list(stat)})",
@@ -331,7 +336,7 @@ def _moved(text):
 
 
 def _shaped(o, x, *unused, **more):
-    return f"reshape({x}, shape={_list(o.shape)})"
+    return _shape(x, o.shape)
 
 
 def _same(o, x, *unused, **more):
@@ -417,8 +422,8 @@ _ROWS = {
     "t": lambda o, x: f"transpose({x})" if len(x.shape) == 2 else str(x),
     "transpose": lambda o, x, a, b: f"transpose({x}, a={x.axis(a)}, b={x.axis(b)})",
     "permute": lambda o, x, dims: f"permute({x}, order={_list(x.axes(dims))})",
-    "expand": lambda o, x, *unused, **more: (
-        f"expand(reshape({x}, shape={_list([1] * (len(o.shape) - len(x.shape)) + list(x.shape))}), shape={_list(o.shape)})"),
+    "expand": lambda o, x, *unused, **more: str(x) if x.shape == o.shape else (
+        f"expand({_shape(x, [1] * (len(o.shape) - len(x.shape)) + list(x.shape))}, shape={_list(o.shape)})"),
     "split": lambda o, x, size, dim=0: tuple(
         _slice(o, x, dim, i, i + size) for i in range(0, x.shape[x.axis(dim)], size)),
     "split_with_sizes": lambda o, x, sizes, dim=0: tuple(
@@ -446,6 +451,7 @@ _ROWS = {
     "tril": lambda o, x, diagonal=0: f"tril({x}, diagonal={diagonal})",
     "triu": lambda o, x, diagonal=0: f"triu({x}, diagonal={diagonal})",
     **dict.fromkeys(("clone", "alias", "detach", "contiguous", "_to_copy", "lift_fresh_copy", "lift_fresh"), _same),
+    "copy": lambda o, x, y, *unused: f"expand({_to(y, o.dtype)}, shape={_list(o.shape)})" if y.shape != o.shape else _to(y, o.dtype),
     # gradients
     "threshold_backward": lambda o, g, x, at: f"where({x} > {_number(at)}, {g}, 0)",
     "sigmoid_backward": lambda o, g, y: f"{g} * (1 - {y}) * {y}", "tanh_backward": lambda o, g, y: f"{g} * (1 - {y} * {y})",
@@ -455,7 +461,7 @@ _ROWS = {
 # Neither arithmetic nor a copy of one's: their results are inputs of what follows.
 _GIVEN = frozenset("zeros ones full empty arange scalar_tensor zeros_like ones_like full_like empty_like new_empty new_zeros "
                    "new_full rand randn rand_like randn_like bernoulli native_dropout normal uniform randint empty_strided "
-                   "_local_scalar_dense is_same_size".split())
+                   "_local_scalar_dense is_same_size fill zero random exponential resize set".split())
 _MOVED = frozenset("view _unsafe_view reshape _reshape_alias unsqueeze squeeze t transpose permute expand slice select clone "
                    "alias detach contiguous lift_fresh_copy lift_fresh flip as_strided split split_with_sizes unbind".split())
 
@@ -642,7 +648,7 @@ class watch(_Mode):
     def __torch_dispatch__(self, op, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         name = _name_of(op)
-        row = name[:-1] if name.endswith("_") and name[:-1] in _ROWS else name
+        row = name[:-1] if name.endswith("_") and (name[:-1] in _ROWS or name[:-1] in _GIVEN) else name
         before = _map(lambda x: x.detach().clone() if isinstance(x, _torch.Tensor) else x, (args, kwargs)) \
             if row != name else (args, kwargs)
         result = op(*args, **kwargs)
