@@ -12,7 +12,7 @@
 #include "touchstone/interp/oracle/envelope.h"
 #include "touchstone/interp/oracle/explain.h"
 #include "touchstone/interp/oracle/subkernel.h"
-#include "touchstone/ops/flop_counter.h"
+#include "touchstone/ops/decompose.h"
 
 namespace touchstone {
 namespace {
@@ -118,8 +118,8 @@ class Search {
           with_storage(block.dtype(), [&]<class T>(std::type_identity<T>) {
             for (std::int64_t i = 0; i < block.count(); ++i) {
               const interp::Legal<T> x = block.get<T>(i);
-              legal_[static_cast<std::size_t>(first + i)] = {Scalar::of(x.lo), Scalar::of(x.hi),
-                                                             x.number, x.nan, x.any};
+              legal_[static_cast<std::size_t>(first + i)] = {
+                  Scalar::of(x.lo), Scalar::of(x.hi), x.number, x.nan, x.any, x.apart};
             }
           });
         });
@@ -290,11 +290,12 @@ std::vector<std::int64_t> place_in(const define::Sizes& shape, std::int64_t flat
 }
 
 std::int64_t cost_of_verdict(const LazyOpPtr& kernel) {
-  const sint flops = get_lazyop_info(kernel).flops;
-  std::int64_t elements = 1;
-  for (const sint& size : kernel->shape()) elements *= size.is_int() ? size.as_int() : 1;
-  return flops.is_int() ? std::max(flops.as_int(), elements)
-                        : std::numeric_limits<std::int64_t>::max() / (2 * kMostVerdicts);
+  constexpr auto kUnknown = std::numeric_limits<std::int64_t>::max() / (2 * kMostVerdicts);
+  if (!variables_of(kernel).empty()) return kUnknown;
+  const interp::Program program =
+      interp::make_program(with_decompositions(kernel), interp::Repeats::KeptFunctions);
+  const double work = interp::work_of(program, program.regions[0].size);
+  return work < static_cast<double>(kUnknown) ? static_cast<std::int64_t>(work) : kUnknown;
 }
 
 bool is_cheap(const LazyOpPtr& kernel) { return cost_of_verdict(kernel) <= kCheap; }

@@ -15,7 +15,7 @@ bool is_legal_at(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, std::
                  const Scalar& value, const Profile& profile);
 /// The index on each axis of an element, by its flat index.
 std::vector<std::int64_t> place_in(const define::Sizes& shape, std::int64_t flat);
-/// The cost of a verdict: the kernel's operations, or its elements if these are more.
+/// The cost of a verdict: the values that it computes; those that elements share count once.
 std::int64_t cost_of_verdict(const LazyOpPtr& kernel);
 /// True for a kernel that may be judged a few times more.
 bool is_cheap(const LazyOpPtr& kernel);
