@@ -64,18 +64,13 @@ Terms terms_of(const LegalBlock& block, std::int64_t i) {
 template <class T>
 Terms combined(Op op, const Terms& a, const Terms& b, const Legal<T>& divisor,
                const Legal<T>& result) {
-  switch (op) {
-    case Op::Neg:
-    case Op::Noop: return a;
-    case Op::Where:
-    case Op::Max:
-      return {std::max(a.sum, b.sum), std::max(a.most, b.most), std::min(a.least, b.least)};
-    case Op::Mul: return {a.sum * b.sum, a.most * b.most, a.least * b.least};
-    case Op::Div:
-    case Op::Recip: return {a.sum / magnitudes(divisor).least, a.most / b.least, a.least / b.most};
-    default:  // ADD and SUB
-      return {a.sum + b.sum, a.most + b.most, std::min(magnitudes(result).least, 1.0)};
-  }
+  if (op == Op::Neg || op == Op::Noop) return a;
+  if (op == Op::Where || op == Op::Max)
+    return {std::max(a.sum, b.sum), std::max(a.most, b.most), std::min(a.least, b.least)};
+  if (op == Op::Mul) return {a.sum * b.sum, a.most * b.most, a.least * b.least};
+  if (op == Op::Div || op == Op::Recip)
+    return {a.sum / magnitudes(divisor).least, a.most / b.least, a.least / b.most};
+  return {a.sum + b.sum, a.most + b.most, std::min(magnitudes(result).least, 1.0)};  // ADD, SUB
 }
 
 // `type`: the narrowest to which a part of the expression is rounded.

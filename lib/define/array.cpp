@@ -119,15 +119,13 @@ std::optional<Array> on_numbers(std::span<const Array> operands,
 }
 
 std::optional<double> computed(Op op, double a, double b) {
-  switch (op) {
-    case Op::Neg: return -a;
-    case Op::Add: return a + b;
-    case Op::Sub: return a - b;
-    case Op::Mul: return a * b;
-    case Op::Div: return a / b;
-    case Op::Sqrt: return std::sqrt(a);
-    default: return std::nullopt;
-  }
+  if (op == Op::Neg) return -a;
+  if (op == Op::Add) return a + b;
+  if (op == Op::Sub) return a - b;
+  if (op == Op::Mul) return a * b;
+  if (op == Op::Div) return a / b;
+  if (op == Op::Sqrt) return std::sqrt(a);
+  return std::nullopt;
 }
 
 }  // namespace

@@ -300,7 +300,7 @@ def lists_of(tree, known):
     yield "maintaining.md", "file of symbolic", stems("symbolic", ".h", ".cpp")
     yield "lazy.md", "switch", found("lib/device/config.h", r'\{Switch::\w+, "(\w+)"')
     yield "oracle.md", "profile", found("interp/oracle/profile.cpp", r'^ +(\w+)\.name = "\1"')
-    members = found("interp/oracle/profile.cpp", r"kMembers = \{([^}]*)\}")
+    members = found("interp/oracle/profile.cpp", r"kMembers = [^{]*\{([^}]*)\}")
     yield "oracle.md", "member of a profile", re.findall(r'"(\w+)"', members[0])
     yield "fuzz.md", "relation", found("fuzz/areas/areas.h", r"^///   ([a-z]+(?: [a-z]+)?)  +\S")
     yield "mutants.md", "table", stems("fuzz/mutants", ".txt")
