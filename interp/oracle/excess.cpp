@@ -71,8 +71,7 @@ class Widener {
       return push_held(*wide);
     }
     // A NOOP marks a CAST that may be left out.
-    if (!info(node.op).selects || (node.op == Op::Noop && skips_cast(made, *wide)))
-      may_round(made);
+    if (!info(node.op).selects || (node.op == Op::Noop && skips_cast(made, *wide))) may_round(made);
     made.dtype = *wide;
     if (is_reduce(node.op)) made.src_dtypes = {*wide};
     if (node.op == Op::MulAcc) return add_mulacc(std::move(made));
@@ -277,7 +276,8 @@ bool casts_openly(const ProgramNode& node, const Profile& profile) {
   if (has_mode(profile, node.dtype)) return true;
   const auto wide = excess_type(profile, node.dtype);
   const DType from = node.src_dtypes[0];
-  return wide && !(is_float(from) && holds(*wide, from));
+  return wide && (!(is_float(from) && holds(*wide, from)) ||
+                  (from == DType::Float64 && itemsize(node.dtype) < itemsize(DType::Float32)));
 }
 
 }  // namespace touchstone::interp

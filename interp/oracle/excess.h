@@ -67,6 +67,8 @@ requires is_float_storage<To> Legal<To> rounded_as(const Profile& profile, const
 template <class To, class From>
 requires is_float_storage<To> Legal<To> open_cast(const Profile& profile, const Legal<From>& x) {
   Legal<To> out = rounded_as<To>(profile, x);
+  if constexpr (sizeof(To) < sizeof(float) && std::is_same_v<From, double>)  // through float32
+    out = Legal<To>::one_of({out, rounded_as<To>(profile, legal::cast<float>(x))});
   if (const auto wide = excess_type(profile, dtype_v<To>))
     with_storage(*wide, [&]<class W>(std::type_identity<W>) {
       if constexpr (is_float_storage<W>)

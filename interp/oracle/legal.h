@@ -80,6 +80,7 @@ Legal<T> neg(const Legal<T>& a) {
     if (!a.is_point()) return Legal<T>::anything();
   out.include(scalar::neg(a.lo));
   out.include(scalar::neg(a.hi));
+  out.apart = a.apart;
   return out;
 }
 

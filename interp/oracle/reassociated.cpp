@@ -155,7 +155,7 @@ int roundings_of(const ProgramNode& node, std::span<const LegalBlock* const> ope
   if (role == Role::Leaf) return 1;
   int sum = node.op == Op::MulAcc ? 2 : role == Role::Rounded ? 1 : 0, most = 0;
   for (const LegalBlock* b : operands) {
-    sum += b->roundings;
+    sum = std::min(sum + b->roundings, 1 << 29);  // shared parts may double it often
     most = std::max(most, b->roundings);
   }
   return role == Role::Chosen ? most : sum;

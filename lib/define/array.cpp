@@ -1,6 +1,7 @@
 #include "touchstone/define/array.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -101,21 +102,37 @@ DType common_type(std::span<const Array> operands) {
   return !common || (has_fraction && !is_float(*common)) ? DType::Float32 : *common;
 }
 
-// An operation on numbers alone, in float64, as in Python; it keeps the type open.
-std::optional<Array> on_numbers(std::span<const Array> operands,
-                                const std::function<std::optional<double>(double, double)>& f,
-                                bool is_quotient) {
+// An operation on numbers alone, as in Python: of whole ones in integers, else in float64. It keeps
+// the type open.
+std::optional<Array> on_numbers(
+    std::span<const Array> operands, const std::function<std::optional<double>(double, double)>& f,
+    const std::function<std::optional<std::int64_t>(std::int64_t, std::int64_t)>& of_whole) {
   if (!std::ranges::all_of(operands, &Array::is_number)) return std::nullopt;
+  const auto whole = [](const Array& x) -> std::optional<std::int64_t> {
+    const std::string& text = x.node()->number;
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return value;
+  };
+  const auto a = whole(operands.front()), b = whole(operands.back());
+  if (a && b)
+    if (const auto made = of_whole(*a, *b)) return Array::number(std::to_string(*made), true);
   const auto value = [](const Array& x) {
     return Scalar::parse(DType::Float64, x.node()->number).to_double();
   };
   const std::optional<double> made = f(value(operands.front()), value(operands.back()));
   if (!made || !std::isfinite(*made)) return std::nullopt;
-  const bool whole =
-      !is_quotient && std::abs(*made) < 0x1p53 && *made == std::trunc(*made) &&
-      std::ranges::all_of(operands, [](const Array& x) { return is_whole(x.node()->number); });
-  return Array::number(
-      whole ? std::to_string(static_cast<std::int64_t>(*made)) : Scalar::of(*made).str(), true);
+  return Array::number(Scalar::of(*made).str(), true);
+}
+
+std::optional<std::int64_t> computed_whole(Op op, std::int64_t a, std::int64_t b) {
+  std::int64_t made = 0;
+  if (op == Op::Neg && !__builtin_sub_overflow(0, a, &made)) return made;
+  if (op == Op::Add && !__builtin_add_overflow(a, b, &made)) return made;
+  if (op == Op::Sub && !__builtin_sub_overflow(a, b, &made)) return made;
+  if (op == Op::Mul && !__builtin_mul_overflow(a, b, &made)) return made;
+  return std::nullopt;
 }
 
 std::optional<double> computed(Op op, double a, double b) {
@@ -349,7 +366,8 @@ Array Array::apply(Op op, std::vector<Array> operands) {
     throw AstError(
         fmt::format("{} takes {} operands, not {}", op_name, info(op).arity, operands.size()));
   if (auto made = on_numbers(
-          operands, [op](double a, double b) { return computed(op, a, b); }, op == Op::Div))
+          operands, [op](double a, double b) { return computed(op, a, b); },
+          [op](std::int64_t a, std::int64_t b) { return computed_whole(op, a, b); }))
     return *made;
   const std::size_t first = op == Op::Where ? 1 : 0;
   const DType common = common_type(std::span(operands).subspan(first));
@@ -383,7 +401,14 @@ Array Array::call(NamedFunction function, std::vector<Array> operands) {
     if (function == NamedFunction::Log) return std::log(a);
     return std::nullopt;
   };
-  if (auto made = on_numbers(operands, of_numbers, function != NamedFunction::Pow)) return *made;
+  const auto power = [function](std::int64_t a, std::int64_t b) -> std::optional<std::int64_t> {
+    if (function != NamedFunction::Pow || b < 0 || b > 64) return std::nullopt;
+    std::int64_t made = 1;
+    for (; b > 0; --b)
+      if (__builtin_mul_overflow(made, a, &made)) return std::nullopt;
+    return made;
+  };
+  if (auto made = on_numbers(operands, of_numbers, power)) return *made;
   const DType common = common_type(operands);
   if (!is_float(common))
     throw DTypeError(fmt::format("{} takes floats, not {}; cast the operand first", row.name,

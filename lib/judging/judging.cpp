@@ -180,6 +180,13 @@ Verdict in_forms(const LazyOpPtr& definition, Verdict found, std::span<Buffer* c
       return allows(i, Scalar::from_double(dtype, far)) &&
              allows(i, Scalar::from_double(dtype, -far));
     };
+    // Nor does one that could not tell it from numbers a quarter larger and smaller.
+    const auto is_vague = [&](std::int64_t i) {
+      const DType dtype = candidate.dtype();
+      const double x = is_float(dtype) && i >= 0 ? candidate.at(i).to_double() : 0;
+      return x != 0 && allows(i, Scalar::from_double(dtype, 1.25 * x)) &&
+             allows(i, Scalar::from_double(dtype, 0.8 * x));
+    };
     const auto is_legal = [&](std::int64_t i) { return allows(i, candidate.at(i)) && !is_open(i); };
     if (found.outcome == Outcome::Fail && is_found && !std::ranges::all_of(samples, is_legal))
       continue;
@@ -190,7 +197,7 @@ Verdict in_forms(const LazyOpPtr& definition, Verdict found, std::span<Buffer* c
     const bool is_better =
         (verdict.outcome == Outcome::Pass
              ? found.outcome != Outcome::Pass || passes(verdict)
-             : verdict.outcome == Outcome::Weak &&
+             : verdict.outcome == Outcome::Weak && !is_vague(found.index) &&
                    (found.outcome == Outcome::Fail ||
                     (found.outcome == Outcome::Weak && verdict.weak < found.weak))) &&
         allows_specials(definition, inputs, candidate, judging.profile);

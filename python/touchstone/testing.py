@@ -58,7 +58,7 @@ def assert_legal(actual: object, op: object, *inputs: object, profile: str | Non
         profile = scopes[-1][0]
     if callable(op):
         from . import torch as _torch
-        verdict = _torch.judge(op, *inputs, actual=actual, profile=profile)
+        verdict = _torch.judge(_functools.partial(op, **attributes), *inputs, actual=actual, profile=profile)
         op = getattr(op, "__name__", "function")
     else:
         verdict = check_op(actual, op, inputs, profile, attributes)

@@ -26,7 +26,6 @@ from torch.utils._python_dispatch import TorchDispatchMode as _Mode
 from torch.utils._pytree import tree_map as _map
 
 from . import kernel as _kernel
-from ._core import Error as _Error
 from .testing import assert_legal
 
 __all__ = ["Formula", "Operation", "Seen", "assert_legal", "formula", "judge", "watch"]
@@ -46,7 +45,7 @@ class _Term:
     """A tensor as a part of a formula."""
 
     def __init__(self, text, tensor):
-        self.text, self.shape, self.dtype = text, tuple(tensor.shape), _type(tensor.dtype)
+        self.text, self.shape, self.dtype, self.device = text, tuple(tensor.shape), _type(tensor.dtype), tensor.device.type
 
     def __str__(self):
         return self.text
@@ -55,6 +54,8 @@ class _Term:
         return dim % max(len(self.shape), 1)
 
     def axes(self, dims):
+        if not self.shape:
+            return []
         dims = range(len(self.shape)) if dims is None or dims == [] else [dims] if isinstance(dims, int) else dims
         return [self.axis(d) for d in dims]
 
@@ -88,30 +89,32 @@ def _list(values):
 # ---- Rows: torch.ops.aten.NAME as a formula, or several for several results (None: not judged). `o` is the first result.
 
 def _arithmetic(text, a, b):
-    """An operation on both in the result's type."""
+    """An operation on both in their common type: an operation in place rounds to its own."""
     def row(o, *args):
-        return text.format(x=_to(args[a], o.dtype), y=_to(args[b], o.dtype))
+        common = _common(args[a], args[b])
+        wide = common if "float" in o.dtype and "float" in common else o.dtype
+        return text.format(x=_to(args[a], wide), y=_to(args[b], wide))
     return row
+
+
+def _common(*args):
+    """The type in which PyTorch computes with these."""
+    return _type(_torch.result_type(*(
+        _torch.empty([1] * len(t.shape), dtype=getattr(_torch, t.dtype)) if isinstance(t, _Term) else t for t in args)))
 
 
 def _scaled(sign):
     def row(o, x, y, alpha=1):
         if alpha != 1:
-            y = _Term(_arithmetic("{x} * {y}", 0, 1)(o, y, alpha), o_like(o, y)) if isinstance(y, _Term) else y * alpha
+            scaled = f"({y if isinstance(y, _Term) else f'cast({_number(y)}, {o.dtype})'} * {_number(alpha)})"
+            y = _Term(scaled, _torch.empty([1] * len(getattr(y, "shape", ())), dtype=getattr(_torch, getattr(y, "dtype", o.dtype))))
         return _arithmetic("({x} %s {y})" % sign, 0, 1)(o, x, y)
     return row
 
 
-def o_like(o, y):
-    return _torch.empty(y.shape if isinstance(y, _Term) else (), dtype=getattr(_torch, o.dtype), device="meta")
-
-
 def _compared(text):
     def row(o, x, y):
-        types = [t.dtype for t in (x, y) if isinstance(t, _Term)]
-        common = types[0] if len(types) == 1 else _TYPES[_torch.promote_types(*(getattr(_torch, t) for t in types))]
-        if len(types) == 1 and isinstance(y, float) and not common.startswith(("float", "bfloat")):
-            common = "float32"
+        common = _common(x, y)
         return text.format(x=_to(x, common), y=_to(y, common))
     return row
 
@@ -123,6 +126,8 @@ def _unary(name):
 def _reduce(name, **more):
     def row(o, x, dim=None, keepdim=False, dtype=None):
         attributes = "".join(f", {k}={v}" for k, v in more.items())
+        if not x.shape:
+            return _to(x, o.dtype)
         return f"{name}({_to(x, o.dtype) if name != 'argmax' else x}, axis={_list(x.axes(dim))}, keep={int(keepdim)}{attributes})"
     return row
 
@@ -203,6 +208,8 @@ def _convolution(o, x, w, b, stride, padding, dilation, transposed, output_paddi
 
 def _product(o, b, x, y, beta=1, alpha=1):
     product = f"({x} @ {y})"
+    if beta == 0:
+        return f"expand({product} * {_number(alpha)}, shape={_list(o.shape)})"
     if beta == alpha == 1:
         if len(b.shape) == 1 and len(x.shape) == 2:
             return f"linear({x}, transpose({y}), {b})"
@@ -235,6 +242,8 @@ def _attention(o, q, k, v, *args, scale=None, is_causal=None, attn_mask=None, at
     if dropout_p:
         raise _Unknown("attention with dropout")
     given = [str(q), str(k), str(v), *([f"mask={mask}"] if mask is not None else []), f"causal={int(causal)}"]
+    if tuple(map(int, _re.findall(r"\d+", _torch.__version__)[:2])) >= (2, 5):
+        given.append("empty=zero")
     return (f"attention({', '.join(given)}{f', scale={scale!r}' if scale is not None else ''})", *[None] * 8)
 
 
@@ -276,7 +285,7 @@ def _norm_of(x, order, dim, keepdim):
 
 
 def _pad(o, x, pad, value=0, mode="constant"):
-    axes = len(pad) // 2
+    axes, value = len(pad) // 2, value if "float" in x.dtype else int(value)
     before, after = pad[-2::-2], pad[-1::-2]
     if min(pad, default=0) < 0:
         raise _Unknown("a negative padding")
@@ -285,8 +294,6 @@ def _pad(o, x, pad, value=0, mode="constant"):
 
 def _loss(name):
     def row(o, x, target, reduction=1, *rest):
-        if rest and name == "binary_cross_entropy":
-            raise _Unknown("a weight")
         more = f", {'beta' if name == 'smooth_l1_loss' else 'delta'}={_number(rest[0])}" if rest else ""
         return f"{name}({x}, {target}{more}, reduction={('none', 'mean', 'sum')[reduction]})"
     return row
@@ -299,14 +306,15 @@ def _nll(o, x, target, weight, reduction, ignore_index):
 
 
 def _embedding(o, table, index, *unused):
-    return f"index_select({table}, reshape({index}, shape=[-1]), axis=0)"
+    return f"reshape(index_select({table}, reshape({index}, shape=[-1]), axis=0), shape={_list(o.shape)})"
 
 
 def _index(o, x, indices):
     at = [i for i, index in enumerate(indices) if index is not None]
-    if len(at) != 1 or indices[at[0]].dtype == "bool":
+    if len(at) != 1 or indices[at[0]].dtype in ("bool", "uint8"):
         raise _Unknown("several indices, or a mask")
-    return f"index_select({x}, reshape({indices[at[0]]}, shape=[-1]), axis={at[0]})"
+    taken = f"index_select({x}, reshape({indices[at[0]]}, shape=[-1]), axis={at[0]})"
+    return f"reshape({taken}, shape={_list(o.shape)})"
 
 
 def _gelu(o, x, approximate="none"):
@@ -314,11 +322,17 @@ def _gelu(o, x, approximate="none"):
 
 
 def _softplus(o, x, beta=1, threshold=20):
-    return f"softplus({x} * {_number(beta)}) / {_number(beta)}" if beta != 1 else f"softplus({x})"
+    inner = f"{x} * {_number(beta)}" if beta != 1 else f"{x}"
+    return f"where({inner} > {_number(threshold)}, {x}, softplus({inner}){f' / {_number(beta)}' if beta != 1 else ''})"
 
 
 def _interpolate(mode, axes, corners=True):
     def row(o, x, size, *rest):
+        aligned = corners and bool(rest[0])
+        given = [r for r in rest[1 if corners else 0:] if r is not None]
+        scales = given[0] if given and isinstance(given[0], (list, tuple)) else given
+        if not aligned and any(n != m * s for n, m, s in zip(o.shape[-axes:], x.shape[-axes:], scales)):
+            raise _Unknown("positions by another scale than that of the sizes")
         return f"interpolate({x}, size={_list(o.shape[-axes:])}, mode={mode}, align_corners={int(corners and bool(rest[0]))})"
     return row
 
@@ -328,6 +342,8 @@ def _elu(o, x, alpha=1, scale=1, input_scale=1):
         raise _Unknown("input_scale")
     if abs(scale - 1.0507009873554805) < 1e-12:
         return f"selu({x})"
+    if scale != 1:
+        raise _Unknown("a scale")
     return f"elu({x}, alpha={_number(alpha)})"
 
 
@@ -335,7 +351,11 @@ def _moved(text):
     return lambda o, x, *args, **more: text(o, x, *args)
 
 
-def _shaped(o, x, *unused, **more):
+def _shaped(o, x, *args, **more):
+    if args and isinstance(args[0], _torch.dtype):
+        if x.shape != o.shape:
+            raise _Unknown("elements of another size")
+        return f"bitcast({x}, {o.dtype})"
     return _shape(x, o.shape)
 
 
@@ -346,9 +366,10 @@ def _same(o, x, *unused, **more):
 _ROWS = {
     **{name: _unary(name) for name in (
         "exp2 log2 sin sqrt exp expm1 log log10 log1p rsqrt sigmoid silu tanh erf erfc cos tan asin acos atan sinh cosh asinh "
-        "acosh atanh lgamma digamma erfinv floor ceil round trunc abs relu sign square frac isnan isinf isfinite neg mish "
+        "acosh atanh lgamma digamma erfinv floor ceil round trunc abs relu square frac isnan isinf isfinite neg mish "
         "hardswish hardsigmoid relu6").split()},
-    "reciprocal": _unary("recip"), "bitwise_not": _unary("bit_not"), "sgn": _unary("sign"), "signbit": lambda o, x: f"signbit({x})",
+    "reciprocal": _unary("recip"), "bitwise_not": _unary("bit_not"), "signbit": lambda o, x: f"signbit({x})",
+    **dict.fromkeys(("sign", "sgn"), lambda o, x: f"where({x} == {x}, sign({x}), 0)" if "float" in x.dtype else f"sign({x})"),
     "special_expit": _unary("sigmoid"), "logical_not": lambda o, x: f"{x} == 0",
     "isnan": lambda o, x: f"isnan({x})", "isinf": lambda o, x: f"isinf({x})", "isfinite": lambda o, x: f"isfinite({x})",
     "log_sigmoid_forward": lambda o, x: (f"logsigmoid({x})", None), "gelu": _gelu, "softplus": _softplus, "elu": _elu,
@@ -363,7 +384,8 @@ _ROWS = {
     "mul": _arithmetic("({x} * {y})", 0, 1), "div": _divided, "true_divide": _divided,
     "floor_divide": lambda o, x, y: _divided(o, x, y, "floor"), "fmod": _arithmetic("mod({x}, {y})", 0, 1),
     **{name: _arithmetic(name + "({x}, {y})", 0, 1) for name in (
-        "pow atan2 hypot maximum minimum remainder copysign xlogy logaddexp heaviside").split()},
+        "atan2 hypot maximum minimum remainder copysign xlogy logaddexp heaviside").split()},
+    "pow": lambda o, x, y: f"{x} * {x}" if "int" in o.dtype and y == 2 else _arithmetic("pow({x}, {y})", 0, 1)(o, x, y),
     "nextafter": _arithmetic("next_after({x}, {y})", 0, 1),
     "bitwise_and": _arithmetic("bit_and({x}, {y})", 0, 1), "bitwise_or": _arithmetic("bit_or({x}, {y})", 0, 1),
     "bitwise_xor": _arithmetic("xor({x}, {y})", 0, 1),
@@ -373,12 +395,12 @@ _ROWS = {
     "where": lambda o, c, x, y: f"where({c}, {_to(x, o.dtype)}, {_to(y, o.dtype)})",
     "masked_fill": lambda o, x, mask, value: f"where({mask}, {_to(value, o.dtype)}, {x})",
     "clamp": _clamp, "clamp_min": _clamp, "clamp_max": lambda o, x, high: _clamp(o, x, None, high),
-    "lerp": lambda o, x, y, w: f"lerp({x}, {y}, {_to(w, o.dtype)})",
+    "lerp": lambda o, x, y, w: f"lerp({x}, {y}, {w if isinstance(w, _Term) else f'cast({_number(w)}, {o.dtype})'})",
     "addcmul": lambda o, x, a, b, value=1: f"{x} + {_number(value)} * {a} * {b}" if value != 1 else f"{x} + {a} * {b}",
     "addcdiv": lambda o, x, a, b, value=1: f"{x} + {_number(value)} * ({a} / {b})" if value != 1 else f"{x} + {a} / {b}",
     "sum": _reduce("sum"), "mean": _reduce("mean"), "amax": _reduce("max"), "amin": _reduce("min"),
-    "any": lambda o, x, dim=None, keepdim=False: f"any({x}, axis={_list(x.axes(dim))}, keep={int(keepdim)})",
-    "all": lambda o, x, dim=None, keepdim=False: f"all({x}, axis={_list(x.axes(dim))}, keep={int(keepdim)})",
+    "any": lambda o, x, dim=None, keepdim=False: f"cast(any({x}, axis={_list(x.axes(dim))}, keep={int(keepdim)}), {o.dtype})",
+    "all": lambda o, x, dim=None, keepdim=False: f"cast(all({x}, axis={_list(x.axes(dim))}, keep={int(keepdim)}), {o.dtype})",
     "prod": _reduce("prod"), "argmax": _position("argmax"), "argmin": _position("argmin"),
     "max": lambda o, x, *args: (_reduce("max")(o, x, *args), None) if args else _reduce("max")(o, x),
     "min": lambda o, x, *args: (_reduce("min")(o, x, *args), None) if args else _reduce("min")(o, x),
@@ -392,7 +414,7 @@ _ROWS = {
     "cumprod": lambda o, x, dim, dtype=None: f"cumprod({_to(x, o.dtype)}, axis={x.axis(dim)})",
     "logsumexp": lambda o, x, dim, keepdim=False: f"reshape(logsumexp({x}, axis={x.axes(dim)[0]}), shape={_list(o.shape)})"
     if len(x.axes(dim)) == 1 else _refuse("logsumexp over several axes"),
-    "sort": lambda o, x, dim=-1, descending=False: (f"sort({x}, axis={x.axis(dim)}, descending={int(descending)})", None),
+    "sort": lambda o, x, dim=-1, descending=False, stable=None: (f"sort({x}, axis={x.axis(dim)}, descending={int(descending)})", None),
     "topk": lambda o, x, k, dim=-1, largest=True, order=True: (
         f"top_k({x}, k={k}, axis={x.axis(dim)}, largest={int(largest)})" if order else None, None),
     "mm": lambda o, x, y: f"({x} @ {y})", "bmm": lambda o, x, y: f"({x} @ {y})", "addmm": _product, "baddbmm": _product,
@@ -416,7 +438,10 @@ _ROWS = {
     "embedding": _embedding, "index": _index, "gather": lambda o, x, dim, index, sparse_grad=False: (
         f"take_along({x}, {index}, axis={x.axis(dim)})"),
     "index_select": lambda o, x, dim, index: f"index_select({x}, {index}, axis={x.axis(dim)})",
-    **{name: _loss(name) for name in ("mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy")},
+    **{name: _loss(name) for name in ("mse_loss", "smooth_l1_loss", "huber_loss")},
+    "binary_cross_entropy": lambda o, x, target, weight=None, reduction=1: (
+        f"binary_cross_entropy({x}, {target}{f', weight={weight}' if weight is not None else ''}, "
+        f"reduction={('none', 'mean', 'sum')[reduction]})"),
     "nll_loss_forward": _nll, "nll_loss2d_forward": _nll,
     **dict.fromkeys(("view", "_unsafe_view", "reshape", "_reshape_alias", "unsqueeze", "squeeze"), _shaped),
     "t": lambda o, x: f"transpose({x})" if len(x.shape) == 2 else str(x),
@@ -453,15 +478,18 @@ _ROWS = {
     **dict.fromkeys(("clone", "alias", "detach", "contiguous", "_to_copy", "lift_fresh_copy", "lift_fresh"), _same),
     "copy": lambda o, x, y, *unused: f"expand({_to(y, o.dtype)}, shape={_list(o.shape)})" if y.shape != o.shape else _to(y, o.dtype),
     # gradients
-    "threshold_backward": lambda o, g, x, at: f"where({x} > {_number(at)}, {g}, 0)",
+    "threshold_backward": lambda o, g, x, at: f"where({x} <= {_number(at)}, 0, {g})",
     "sigmoid_backward": lambda o, g, y: f"{g} * (1 - {y}) * {y}", "tanh_backward": lambda o, g, y: f"{g} * (1 - {y} * {y})",
-    "_softmax_backward_data": lambda o, g, y, dim, dtype: f"{g} * {y} - {y} * sum({g} * {y}, axis={y.axis(dim)}, keep=1)",
+    "_softmax_backward_data": lambda o, g, y, dim, dtype: (
+        f"{g} * {y} - {y} * sum({g} * {y}, axis={y.axis(dim)}, keep=1)" if y.device == "cuda" else
+        f"({g} - sum({g} * {y}, axis={y.axis(dim)}, keep=1)) * {y}"),
     "_log_softmax_backward_data": lambda o, g, y, dim, dtype: f"{g} - exp({y}) * sum({g}, axis={y.axis(dim)}, keep=1)",
 }
 # Neither arithmetic nor a copy of one's: their results are inputs of what follows.
 _GIVEN = frozenset("zeros ones full empty arange scalar_tensor zeros_like ones_like full_like empty_like new_empty new_zeros "
                    "new_full rand randn rand_like randn_like bernoulli native_dropout normal uniform randint empty_strided "
                    "_local_scalar_dense is_same_size fill zero random exponential resize set".split())
+_RANDOM = frozenset("rand randn rand_like randn_like bernoulli native_dropout normal uniform randint randperm multinomial".split())
 _MOVED = frozenset("view _unsafe_view reshape _reshape_alias unsqueeze squeeze t transpose permute expand slice select clone "
                    "alias detach contiguous lift_fresh_copy lift_fresh flip as_strided split split_with_sizes unbind".split())
 
@@ -478,14 +506,14 @@ def _texts(op, args, kwargs, result):
     """The formulas of an operation's results, from its arguments, in which tensors are terms."""
     row = _ROWS.get(_name_of(op))
     if row is None:
-        raise _Unknown("no row")
+        raise _Unknown("has no row")
     first = result[0] if isinstance(result, (tuple, list)) else result
     kwargs = {k: v for k, v in kwargs.items() if k not in ("device", "layout", "pin_memory", "memory_format", "non_blocking",
                                                            "generator", "implicit", "dtype")}
     try:
         made = row(_Term("", first), *args, **kwargs)
     except (TypeError, IndexError, AttributeError) as e:
-        raise _Unknown(f"these arguments ({e})") from e
+        raise _Unknown("has no row for these arguments") from e
     texts = made if isinstance(made, tuple) else (made,)
     results = result if isinstance(result, (tuple, list)) else (result,)
     read = set()
@@ -519,7 +547,7 @@ class Formula:
 
     def judge(self, actual, profile=None):
         """The Verdict on the results, a tensor or as many as the function returns."""
-        given = [actual] if self._single else list(actual)
+        given = [_torch.as_tensor(t) for t in ([actual] if self._single else actual)]
         if len(given) != len(self.texts):
             raise ValueError(f"the function returns {len(self.texts)} tensors; {len(given)} are given")
         verdicts = []
@@ -558,13 +586,11 @@ class _Writer(_torch.fx.Interpreter):
         name = _name_of(target)
         if name in _GIVEN:
             return result
-        if name.endswith("_") and not name.startswith("_"):
-            raise TypeError(f"the function changes a tensor in place ({name}); write it without, as x = x + y")
-        terms = _map(lambda x: self.term(x) if isinstance(x, _torch.Tensor) else x, (args, kwargs))
         try:
+            terms = _map(lambda x: self.term(x) if isinstance(x, _torch.Tensor) else x, (args, kwargs))
             texts = _texts(target, *terms, result)
         except _Unknown as e:
-            raise TypeError(f"{target}: {e} has no formula; judge the parts around it") from None
+            raise TypeError(f"there is no formula for {target}: {e}; judge the parts around it, or use watch") from None
         for text, value in zip(texts, result if isinstance(result, (tuple, list)) else (result,)):
             if text is not None:
                 part = f"t{len(self.parts) + 1}"
@@ -586,15 +612,28 @@ class _Writer(_torch.fx.Interpreter):
 def formula(fn, *inputs) -> Formula:
     """The formula of what fn computes of these tensors, traced once. Raises TypeError for an operation without a formula."""
     from torch.fx.experimental.proxy_tensor import make_fx
+    for x in inputs:
+        if not isinstance(x, _torch.Tensor):
+            raise TypeError(f"formula: the inputs are tensors of PyTorch, not {type(x).__name__}; bind others by a lambda")
     with _torch.no_grad():
         graph = make_fx(fn)(*inputs)
+        for node in graph.graph.nodes:
+            name = _name_of(node.target) if node.op == "call_function" else ""
+            if "out" in node.kwargs or (name.endswith("_") and not name.startswith("_")):
+                raise TypeError(f"the function changes a tensor in place ({name}); write it without, as x = x + y")
+            if name in _RANDOM:
+                raise TypeError(f"the function draws random numbers ({name}); draw them outside, as an input")
         graph.graph.eliminate_dead_code()
         writer = _Writer(graph)
-        for tensor in inputs:
-            if isinstance(tensor, _torch.Tensor):
+        try:
+            for tensor in inputs:
                 writer.term(tensor)
+        except _Unknown as e:
+            raise TypeError(f"there is no formula for {e}") from None
         results = writer.run(*inputs)
     single = isinstance(results, _torch.Tensor)
+    if not single and not (isinstance(results, (tuple, list)) and all(isinstance(r, _torch.Tensor) for r in results)):
+        raise TypeError("the function returns something other than a tensor, or a tuple of tensors")
     return Formula([writer.text_of(r) for r in ([results] if single else results)], writer.inputs, single)
 
 
@@ -614,7 +653,8 @@ class Operation:
 
 
 class Seen:
-    """What `watch` saw: .operations, .failures (those not legal), .unjudged (names and counts), .moved (a count)."""
+    """What `watch` saw: .operations; of them .failures, which are not legal, and .weak, whose legal numbers are too wide to
+    tell; .unjudged (names and counts) and .moved (a count)."""
 
     def __init__(self):
         self.operations, self.unjudged, self.moved = [], _collections.Counter(), 0
@@ -623,11 +663,15 @@ class Seen:
     def failures(self):
         return [o for o in self.operations if not o.verdict.legal]
 
+    @property
+    def weak(self):
+        return [o for o in self.operations if o.verdict.status == "WEAK"]
+
     def __str__(self):
         counts = _collections.Counter((o.name, o.verdict.status) for o in self.operations)
         lines = [f"{n:6} {status:5} {name}" for (name, status), n in sorted(counts.items(), key=lambda c: (c[0][1], c[0][0]))]
         lines += [f"{n:6} not judged: {name}" for name, n in sorted(self.unjudged.items())]
-        return "\n".join([*lines, *map(str, self.failures)]) or "no operation ran"
+        return "\n".join([*lines, *map(str, self.failures + self.weak)]) or "no operation ran"
 
 
 class watch(_Mode):
@@ -672,7 +716,7 @@ class watch(_Mode):
         try:
             terms = _map(term, (args, kwargs))
             made = _ROWS.get(row)
-            texts = _texts(_Named(row), *terms, result) if made else _refuse("no row")
+            texts = _texts(_Named(row), *terms, result) if made else _refuse("has no row")
         except _Unknown as e:
             self.seen.unjudged[f"{op}: {e}"] += 1
             return
@@ -689,8 +733,8 @@ class watch(_Mode):
                 kernel = _kernel.Kernel.from_formula(declared)
                 verdict = _kernel.check(kernel, [_host(arrays[n]) for n in kernel.inputs], _host(value),
                                         self.profile or _allowed(declared))
-            except (_Error, TypeError) as e:
-                self.seen.unjudged[f"{op}: {str(e).splitlines()[0]}"] += 1
+            except Exception as e:  # the program that is watched goes on
+                self.seen.unjudged[f"{op}: {(str(e).splitlines() or [type(e).__name__])[0]}"] += 1
                 continue
             self.seen.operations.append(Operation(str(op), declared, verdict, where))
             if self.raises and not verdict.legal:

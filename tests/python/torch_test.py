@@ -84,13 +84,61 @@ def test_gradients_and_what_has_no_row():
     with touchstone.torch.watch() as seen:
         layer(x).relu().softmax(-1).square().sum().backward()
         torch.median(x)
-    assert not seen.failures and list(seen.unjudged) == ["aten.median.default: no row"], str(seen)
+    assert not seen.failures and list(seen.unjudged) == ["aten.median.default: has no row"], str(seen)
     assert any(o.name.startswith("aten._softmax_backward_data") for o in seen.operations)
 
 
-def test_what_cannot_be_a_formula_is_said():
-    x, = drawn((4, 8))
-    with pytest.raises(TypeError, match="aten.median.default: no row has no formula"):
-        touchstone.torch.formula(lambda x: torch.median(x) + x, x)
+def test_rows_follow_pytorch_where_types_and_numbers_meet():
+    x, y = drawn((50,), (50,))
+    with touchstone.torch.watch() as seen:
+        x.clone().mul_(y.double())
+        x.half().mul_(y)
+        torch.sub(x, 0.7, alpha=0.3)
+        torch.lerp(x * 1e6, y, 0.9)
+        F.softplus(x, 1, 0.5)
+        torch.addmm(torch.full((4,), float("nan")), x.reshape(5, 10), y[:40].reshape(10, 4), beta=0)
+        F.embedding(torch.tensor([[1, 2], [3, 0]]), x.reshape(10, 5)).sum(2)
+        x.view(torch.int32)[:3] + 1
+        torch.tensor([0.1]) == torch.tensor(0.1, dtype=torch.float64)
+        (x.double() * (1 + 2**-40)).half()
+    assert not seen.failures and not seen.unjudged, str(seen)
+
+
+def test_a_weak_layer_norm_is_not_any_numbers():
+    x, = drawn((8, 1024))
+    with pytest.raises(AssertionError, match="FAIL"):
+        touchstone.testing.assert_legal(F.layer_norm(x + 300, (1024,)) * 1.3, lambda x: F.layer_norm(x, (1024,)), x + 300)
+
+
+def test_attributes_are_the_function_s():
+    x, = drawn((60,))
+    assert touchstone.testing.assert_legal(F.gelu(x, approximate="tanh"), F.gelu, x, approximate="tanh").legal
+    with pytest.raises(AssertionError, match="FAIL"):
+        touchstone.testing.assert_legal(F.gelu(x, approximate="tanh"), F.gelu, x)
+
+
+def test_the_watched_program_goes_on():
+    with touchstone.torch.watch() as seen:
+        torch.ones(3, device="meta") + 1
+        torch.ones(3, dtype=torch.complex64) * 2
+    assert len(seen.unjudged) == 2 and not seen.operations
+
+
+@pytest.mark.parametrize("function, says", [
+    (lambda x: torch.median(x) + x, "no formula for aten.median.default: has no row"),
+    (lambda x: x.clone().add_(1), r"in place \(add_\)"), (lambda x: torch.rand(8) + x, "draws random numbers"),
+    (lambda x: {"y": x}, "something other than a tensor")])
+def test_what_cannot_be_a_formula_is_said(function, says):
+    with pytest.raises(TypeError, match=says):
+        touchstone.torch.formula(function, *drawn((4, 8)))
+
+
+def test_a_write_into_a_part_is_no_formula():
+    def function(x):
+        y = x.clone()
+        y[0] = 5.0
+        return y
     with pytest.raises(TypeError, match="in place"):
-        touchstone.torch.formula(lambda x: x.clone().add_(1), x)
+        touchstone.torch.formula(function, *drawn((4, 8)))
+    with pytest.raises(TypeError, match="tensors of PyTorch, not int"):
+        touchstone.torch.formula(function, 3)
