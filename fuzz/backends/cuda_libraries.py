@@ -160,7 +160,7 @@ class Triton(Torch):
 
 class NumPyLike:
     """A library with NumPy's names, `numpy`; `types` has those that NumPy lacks."""
-    types = None
+    types = title = None
     refusals = (RuntimeError, TypeError, NotImplementedError, ValueError)
 
     def __init__(self, options, numpy, quotient, remainder):
@@ -183,7 +183,7 @@ class NumPyLike:
         try:
             return np.dtype(getattr(self.types, theirs, theirs))
         except TypeError:
-            raise Unsupported(f"{self.name} has no {name}") from None
+            raise Unsupported(f"{self.title or self.name} has no {name}") from None
 
     def array(self, data, name, shape):
         return self.numpy.asarray(np.frombuffer(data, self.dtype(name)).reshape(shape))
@@ -231,7 +231,7 @@ class NumPyLike:
 
 class Jax(NumPyLike):
     """JAX: one jitted function per kernel, compiled by XLA."""
-    name = "jax"
+    name, title = "jax", "JAX"
 
     def __init__(self, options):
         os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")

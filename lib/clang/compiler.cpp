@@ -201,7 +201,7 @@ std::string Compiler::assembly(const std::string& source) const {
 
 void run_compiler(const std::filesystem::path& program, std::vector<std::string> arguments,
                   const std::string& source, const std::filesystem::path& output,
-                  const process::Limits& limits) {
+                  const process::Limits& limits, std::string_view purpose) {
   const process::Finished result =
       process::run_program({program,
                             std::move(arguments),
@@ -219,10 +219,11 @@ void run_compiler(const std::filesystem::path& program, std::vector<std::string>
   std::filesystem::remove(output, ignored);
   const std::string limit = result.limit_text(limits, kLimitNames);
   if (ended_by_us)
-    throw CompilerLimit(fmt::format("{} was killed while compiling: {}", program.string(), limit));
-  throw SystemError(fmt::format("{} failed with status {}{}:\n{}\nin\n{}", program.string(), status,
-                                limit.empty() ? "" : "; " + limit,
-                                result.output.substr(0, kShownOutput),
+    throw CompilerLimit(
+        fmt::format("{} was killed while compiling{}: {}", program.string(), purpose, limit));
+  throw SystemError(fmt::format("{} failed with status {}{} while compiling{}:\n{}\nin\n{}",
+                                program.string(), status, limit.empty() ? "" : "; " + limit,
+                                purpose, result.output.substr(0, kShownOutput),
                                 numbered(source, first_bad_line(result.output))));
 }
 

@@ -30,10 +30,11 @@ std::filesystem::path find_compiler(const std::string& wanted, std::string_view 
 /// if it cannot be run, CompilerLimit if it exceeds a limit.
 std::string version_of(const std::filesystem::path& program, const process::Limits& limits);
 
-/// Compiles C source to `output`, beside which temporary files lie. Throws as Compiler::compile.
+/// Compiles C source to `output`, beside which temporary files lie. Throws as Compiler::compile;
+/// `purpose`, as " for CUDA", is part of the messages.
 void run_compiler(const std::filesystem::path& program, std::vector<std::string> arguments,
                   const std::string& source, const std::filesystem::path& output,
-                  const process::Limits& limits);
+                  const process::Limits& limits, std::string_view purpose = "");
 
 /// A C compiler that makes shared objects.
 class Compiler {

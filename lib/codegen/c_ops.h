@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -93,6 +94,9 @@ inline constexpr std::array<CIndexOp, index_op_table.size()> c_for_index_op = {{
 
 static_assert(rows_follow_enum(c_for_index_op, &CIndexOp::op, IndexOp::Where),
               "c_for_index_op needs one row per IndexOp, in the order of IndexOp");
+static_assert(std::ranges::none_of(c_for_index_op,
+                                   [](const CIndexOp& row) { return row.text.empty(); }),
+              "c_for_index_op needs a text in each row");
 
 /// C names of element types. In memory they are the same, except bool, which is a byte.
 // clang-format off

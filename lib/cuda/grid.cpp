@@ -315,7 +315,7 @@ GridOpts parse_grid_opts(std::string_view text) {
           fmt::format("there is no opt '{}' of a grid; known: {}", name,
                       fmt::join(kGridOpts | std::views::transform(&GridOpt::name), ", ")));
     if (const auto* const number = std::get_if<int GridOpts::*>(&row->member))
-      opts.** number = value;
+      opts.*(*number) = value;
     else
       opts.team = value != 0;
     text.remove_prefix(close + 1);

@@ -72,7 +72,8 @@ std::string compile_to_ptx(const std::string& source, int capability, const Cuda
   const std::filesystem::path output = folder.path() / "kernels.ptx";
   const std::filesystem::path program = compiler_of(options);
   arguments.insert(arguments.end(), {"-o", output.string(), "-"});
-  clang::run_compiler(program, std::move(arguments), source, output, options.compiler_limits);
+  clang::run_compiler(program, std::move(arguments), source, output, options.compiler_limits,
+                      " for CUDA");
   return with_block_sizes(read_file(output), source);
 }
 

@@ -144,7 +144,7 @@ bool Simplifier::apply_sum(Linear& s) {
   if (std::ranges::count_if(s.terms, is_division) < 2) return false;
   const auto fits = [&](const Pattern& p, const Term& t) {  // a remainder, or a quotient
     const NodeData& n = c_[t.atom];
-    const bool remainder = n.kind == Kind::Mod || (n.is_digit());
+    const bool remainder = n.kind == Kind::Mod || n.is_digit();
     return remainder == (p.items[0].op == Pattern::Op::Remainder);
   };
   const auto twins = [&](Id a, Id b) {

@@ -398,7 +398,7 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
     // Nested quotients and choices would be duplicated in the part that is taken out.
     const auto nests = [&](const Term& t) {
       const NodeData& n = c_[t.atom];
-      return n.kind == Kind::Max || (n.is_quotient());
+      return n.kind == Kind::Max || n.is_quotient();
     };
     const bool crowded =
         !finite && std::ranges::count_if(s.terms, nests) > std::ptrdiff_t{kLimits.nested_digits};

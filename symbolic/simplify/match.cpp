@@ -150,7 +150,7 @@ bool Matcher::solve_atom(const Pattern::Item& item, const Term& term, const Goal
         const Goal dividend = want(item.args[0], s_.linear(n.args[0]), &divisor);
         return unless(solve(&dividend, bindings));
       }
-      if (!n.is_digit() != quotient) return unless(false);
+      if (quotient ? !n.is_quotient() : !n.is_digit()) return unless(false);
       if (quotient || n.first.is_one()) {
         const Goal divisor = want(item.args[1], Linear{quotient ? n.first : n.second, {}}, &rest);
         const Goal dividend = want(item.args[0], s_.linear(n.args[0]), &divisor);
@@ -196,8 +196,8 @@ bool Matcher::may_stand(const Pattern::Item& item, const Term& term,
   }
   const NodeData& n = s_.context()[term.atom];
   switch (item.op) {
-    case Op::Quotient: return n.kind == Kind::Div || (n.is_quotient());
-    case Op::Remainder: return n.kind == Kind::Mod || (n.is_digit());
+    case Op::Quotient: return n.kind == Kind::Div || n.is_quotient();
+    case Op::Remainder: return n.kind == Kind::Mod || n.is_digit();
     case Op::TruncQuotient: return n.kind == Kind::TruncDiv;
     case Op::TruncRemainder: return n.kind == Kind::TruncMod;
     case Op::Maximum: return n.kind == Kind::Max && n.args.size() == 1;

@@ -13,8 +13,8 @@ namespace touchstone::symbolic {
 /// One operation of a rendering. A Sub from the constant 0 is a negation, rendered `-x`.
 struct Form {
   ExprOp op = ExprOp::Constant;
-  Int value;                          // Const
-  const std::string* name = nullptr;  // Var
+  Int value;                          // Constant
+  const std::string* name = nullptr;  // Variable
   SmallVector<int, 4> args;
   std::size_t size = 1;  // operators, variables and constants, repeats counted
   Interval bounds;       // set if the forms are for code

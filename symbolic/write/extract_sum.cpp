@@ -61,7 +61,7 @@ bool Extractor::is_minus_complement(const Sum& s) const {
 bool Extractor::absorbs(const Sum& s) const {
   return std::ranges::any_of(s.terms, [&](const Term& t) {
     const NodeData& n = c_[t.atom];
-    return n.kind == Kind::Max || n.kind == Kind::Select || (n.is_quotient()) || chooses(s, t);
+    return n.kind == Kind::Max || n.kind == Kind::Select || n.is_quotient() || chooses(s, t);
   });
 }
 
